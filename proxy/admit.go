@@ -13,11 +13,12 @@ import (
 	"holdpoint/store"
 )
 
-// admit judges the run, prepares what was ruled, and takes the pause for the answers, until no
-// attempt has to wait. Of contract.Pass and contract.Resume an exchange is ready to be sent then;
-// any other ruling is to be told.
+// admit decides what happens to the run. It asks the judge for a ruling, prepares what the ruling
+// needs, and claims the pause if the run has answers. It repeats this until no attempt has to wait.
+// After contract.Pass and contract.Resume an exchange is ready to be sent; the caller reports any
+// other ruling to the client.
 //
-// Claim before send: of two equal clicks one reaches the backend.
+// The claim precedes the request to the backend, so only one of two equal clicks reaches it.
 func (r *run) admit(out *stream.Writer) contract.Ruling {
 	for wait := newWaiter(); ; {
 		next := wait.waitAgain
@@ -46,7 +47,7 @@ func (r *run) admit(out *stream.Writer) contract.Ruling {
 	}
 }
 
-// waitedInVain refuses a run that does not wait any longer.
+// waitedInVain returns the refusal of a run that stops waiting because of err.
 func (r *run) waitedInVain(err error) contract.Ruling {
 	if !errors.Is(err, errQuicker) {
 		return contract.Ruling{Do: contract.Refuse, Refusal: fault(r.life.ctx, err)}
@@ -61,12 +62,12 @@ func (r *run) notJudged(err error) contract.Ruling {
 	if bug := (*dialect.Bug)(nil); errors.As(err, &bug) {
 		return contract.Ruling{Do: contract.Refuse, Refusal: r.judge.dialectFailed("Answers", err), Reask: true}
 	}
-	r.log.Debug("the store cannot be asked", "err", err) // see outages
+	r.log.Debug("the store cannot be asked", "err", err) // outages logs it
 	return storeDown()
 }
 
-// occupyOwnThread keeps other runs from the thread that the request names, while it goes on with a
-// question of another one. free reports that no other run is there.
+// occupyOwnThread reserves the thread that the request names, while the run continues a question of
+// another thread. free is false if that thread already has a run.
 func (r *run) occupyOwnThread() (free bool, err error) {
 	own := r.judge.ownThread
 	if own == nil {
@@ -80,9 +81,9 @@ func (r *run) occupyOwnThread() (free bool, err error) {
 	return true, nil
 }
 
-// reopen opens an ended pause again, for a cancel and nothing else.
+// reopen opens an ended pause again, so that it can be cancelled.
 func (r *run) reopen(ended *store.Result) contract.Ruling {
-	r.judge.readFor = pauseSelection{} // the answers are for the new pause now
+	r.judge.readFor = pauseSelection{} // the answers now belong to the reopened pause
 	switch err := r.judge.ledger.Reopen(ended); {
 	case err == nil, errors.Is(err, store.ErrExists):
 		return contract.Ruling{Do: contract.Wait}
@@ -91,10 +92,10 @@ func (r *run) reopen(ended *store.Result) contract.Ruling {
 	}
 }
 
-// prepare does what may still turn a run down before the claim: it closes or reopens what the
-// ruling ends, makes out what goes to the backend, and begins the exchange. It returns the ruling
-// that stands then; again says that this is another one, which has to be prepared too. A ruling of
-// contract.Wait means that the record has changed.
+// prepare does the steps after which a run may still be refused, before the claim: it closes or
+// reopens the pause that the ruling ends, makes the input for the backend, and begins the exchange.
+// It returns the resulting ruling. If again is true, that is a different ruling, and the caller
+// must prepare it too. contract.Wait means that the record has changed.
 func (r *run) prepare(v contract.Ruling) (stands contract.Ruling, again bool) {
 	if v.Ends == store.Withdrawn {
 		if ended := r.giveUp(); ended != nil {
@@ -117,7 +118,7 @@ func (r *run) prepare(v contract.Ruling) (stands contract.Ruling, again bool) {
 	return v, false
 }
 
-// preparePass prepares an ordinary run.
+// preparePass prepares a run without answers. See prepare for the results.
 func (r *run) preparePass(v contract.Ruling) (stands contract.Ruling, again bool) {
 	if r.judge.ownThread != nil {
 		if v = r.judge.passHere(v); v.Do != contract.Pass {
@@ -126,7 +127,7 @@ func (r *run) preparePass(v contract.Ruling) (stands contract.Ruling, again bool
 	}
 	if len(r.judge.record.Busy) > 0 {
 		if r.judge.threadWasBusy && !r.h.lives.busyAlone(r.judge.ledger.Key) {
-			return contract.Ruling{Do: contract.Wait}, false // it was ours, and has ended since
+			return contract.Ruling{Do: contract.Wait}, false // it was a run of this process, and has ended since
 		}
 		return threadBusy(), false
 	}
@@ -143,8 +144,9 @@ func (r *run) preparePass(v contract.Ruling) (stands contract.Ruling, again bool
 	return v, false
 }
 
-// prepareResume prepares a run that brings answers. What cannot be handed on is refused. Where the
-// chat could not go on then, the pause is given up.
+// prepareResume prepares a run with answers. Answers that cannot be sent are refused. If that would
+// leave the chat without a way to continue, the pause is given up instead. See prepare for the
+// results.
 func (r *run) prepareResume(v contract.Ruling) (stands contract.Ruling, again bool) {
 	if err := r.judge.fetchAsked(); err != nil {
 		r.log.Error(logAskedUnread, "err", err)
@@ -163,12 +165,12 @@ func (r *run) prepareResume(v contract.Ruling) (stands contract.Ruling, again bo
 	case refused == nil:
 		return v, false
 	case unready == nil && contract.AllCancelled(v.Answers):
-		// Nothing is sent, and the thread goes on.
+		// Nothing is sent for the cancelled question, and the thread continues.
 		r.log.Warn(logCancelUnsaid, "code", refused.Refusal.Code)
 		return r.givesUpUnsaid(), true
 	case r.judge.record.Pause.Decided() && len(v.New) > 0 && !r.judge.readFor.carries:
-		// The chat can take nothing back of what was decided elsewhere. So its new message goes on
-		// without it: nothing is sent of what was decided, and the person is told so.
+		// The chat cannot take back a decision that was made at another door. So the decision is
+		// dropped, the new message is sent without it, and the person is told so.
 		r.log.Warn(logDecisionGivenUp, "code", refused.Refusal.Code)
 		v = r.givesUpUnsaid()
 		v.NotTaken = refused.Refusal
@@ -177,14 +179,15 @@ func (r *run) prepareResume(v contract.Ruling) (stands contract.Ruling, again bo
 	return *refused, false
 }
 
-// readyToReadOn has an ordinary run outlive its client. It returns another ruling if it cannot.
+// readyToReadOn lets a run without answers continue after its client leaves. It returns another
+// ruling if that is not possible, else nil.
 func (r *run) readyToReadOn() *contract.Ruling {
 	var v contract.Ruling
 	switch {
 	case r.h.lives.busyAlone(r.judge.ledger.Key):
 		v = threadBusy()
 	case r.judge.threadWasBusy:
-		v = contract.Ruling{Do: contract.Wait} // it has ended since
+		v = contract.Ruling{Do: contract.Wait} // it has ended meanwhile
 	default:
 		r.life.occupies = r.judge.ledger.Occupancy()
 		if r.life.outlive() {
@@ -195,14 +198,14 @@ func (r *run) readyToReadOn() *contract.Ruling {
 	return &v
 }
 
-// threadBusy refuses a run beside one that goes on without its client. The backend would refuse it
-// too, or begin a second one beside the first.
+// threadBusy refuses a run while another run of its thread continues without its client. The
+// backend would refuse the second run too, or execute both at once.
 func threadBusy() contract.Ruling {
 	return refuse(agui.ThreadBusy, textThreadBusy)
 }
 
-// givesUpUnsaid gives the pause up whose answers are not sent. The replies of the request answer
-// nothing then.
+// givesUpUnsaid gives up the pause without sending its answers. The replies in the messages of the
+// request no longer count as answers.
 func (r *run) givesUpUnsaid() contract.Ruling {
 	replies := r.judge.replies.Unanswered()
 	r.judge.nextAttempt()
@@ -210,13 +213,14 @@ func (r *run) givesUpUnsaid() contract.Ruling {
 	return contract.GiveUp(r.judge.newCase())
 }
 
-// begin begins the exchange of the run, see judge.begin.
+// begin has the dialect begin the exchange of the run, and returns the refusal if the dialect
+// cannot; see judge.begin.
 func (r *run) begin(resumed *agui.Pause, v contract.Ruling) (refused *contract.Ruling) {
 	r.exchange.translation, refused = r.judge.begin(&r.client.preparedRun, resumed, v)
 	return refused
 }
 
-// take claims the pause for the answers. It returns another ruling if it cannot.
+// take claims the pause for the answers. It returns v, or another ruling if the claim fails.
 func (r *run) take(v contract.Ruling) contract.Ruling {
 	p := r.judge.record.Pause
 	claim, err := r.judge.ledger.Take(p, v.Answers, r.judge.interpret(p, v.Answers), r.judge.record.Now)
@@ -253,36 +257,38 @@ func (r *run) take(v contract.Ruling) contract.Ruling {
 	return v
 }
 
-// clientLeft refuses a run whose client closed its side before anything was sent to the backend.
-// The client may still read: it has closed its sending side only. So it is asked again.
+// clientLeft refuses a run whose client closed its side of the connection before anything was sent
+// to the backend. The client may have closed its sending side only and still read, so the open
+// question is shown to it again.
 func clientLeft() contract.Ruling {
 	ruling := refuse(agui.ClientLeft, textClientLeft)
 	ruling.Reask = true
 	return ruling
 }
 
-// closeDoubt closes a doubt that is to be told: the pause ends with it, so that the thread can go
-// on. It returns another ruling if there is none any more.
+// closeDoubt ends a pause whose outcome is in doubt, because the client is about to be told of the
+// doubt and the thread must be able to continue. It returns v, or another ruling if the pause is no
+// longer in doubt.
 func (r *run) closeDoubt(v contract.Ruling) contract.Ruling {
 	p := r.judge.record.Pause
 	told := store.Result{How: store.Doubtful}
 	var happened []ledger.Occurrence
-	if r.judge.record.Doubt == nil { // a lapsed lease: what was seen of the run is gone with who held it
+	if r.judge.record.Doubt == nil { // the lease has lapsed: the process that held it took its knowledge of the stream along
 		told.Seen = p.Seen
-		happened = []ledger.Occurrence{ledger.InDoubt(p)} // else the run that came to the doubt has told it
+		happened = []ledger.Occurrence{ledger.InDoubt(p)} // otherwise the run that ended in doubt has reported the event
 	}
 	switch err := r.judge.ledger.Close(p.ID, told, happened...); {
 	case ledger.Closed(err):
 	case ledger.EndedAlready(err):
-		return contract.Ruling{Do: contract.Wait} // another request was told, or the run ended after all
-	default: // it may be closed: a doubt is rather told twice than never
+		return contract.Ruling{Do: contract.Wait} // another request closed it, or the run ended after all
+	default: // it may still be open: reporting a doubt twice is better than never
 		r.log.Error(logDoubtNotClosed, "err", err)
 	}
 	return v
 }
 
-// giveUp closes the open pause: nothing that can be said to it can be handed on. It returns another
-// ruling if it cannot be closed.
+// giveUp closes the open pause because none of its answers can be sent. It returns another ruling
+// if the pause cannot be closed, else nil.
 func (r *run) giveUp() *contract.Ruling {
 	p := r.judge.record.Pause
 	var happened []ledger.Occurrence

@@ -7,23 +7,25 @@ import (
 	"holdpoint/proxy/internal/tell"
 )
 
-// claimedReader is the goroutine that reads the stream of a claimed run. The goroutine that pulls
-// owns all fields but silent, gate and ended.
+// A claimedReader is the state shared between a claimed run and the goroutine that reads its
+// stream. The goroutine that calls body.pull owns all fields except silent, gate and ended.
 type claimedReader struct {
-	silent chan struct{} // gets a value from watch on a claimed run
-	fills  chan struct{} // asks for a fill of a claimed run; nil before the first
-	filled chan struct{} // gets a value when such a fill has ended
-	busy   bool          // such a fill is under way
-	left   bool          // the client's stream has ended, the exchange has not
-	// gate is held by a fill, but for the time in which it waits for the backend. Whoever holds it
-	// may look at the run.
+	silent chan struct{} // the watch sends a value when the backend of a claimed run is silent
+	fills  chan struct{} // asks the reading goroutine for a fill; nil before the first
+	filled chan struct{} // gets a value when that fill has ended
+	busy   bool          // a fill is running
+	left   bool          // the client's stream has ended, but the exchange has not
+	// gate is held by the running fill, except while the fill waits for the backend. Whoever holds
+	// it may read the state of the run.
 	gate backend.Gate
-	// ended says that the client's stream was ended while the fill waited. It is under gate.
+	// ended reports that the client's stream was ended while a fill waited for the backend. gate
+	// guards it.
 	ended bool
 }
 
-// idleWords end the client's stream while the fill goes on: the backend is silent, and may still be
-// at work. They are nil if the backend has spoken at that very moment, and the fill ends.
+// idleWords returns the frames that end the client's stream because the backend is silent, while
+// the fill continues: the backend may still be working. It returns nil if the backend has just sent
+// something, because the fill then returns by itself.
 func (b *body) idleWords() []byte {
 	b.apart.gate.Lock()
 	defer b.apart.gate.Unlock()

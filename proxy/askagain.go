@@ -9,10 +9,10 @@ import (
 	"holdpoint/store"
 )
 
-// keepPart keeps the answers of a request that leaves questions open, if its client sends those of
-// its last message only: a program that puts each answer into a message of its own would never
-// answer all of them in one request. Such an answer stands in the record as a decision, and the
-// application is asked for the rest.
+// keepPart saves the answers of a request that leaves other questions open, if its client sends
+// only the answer of its last message. Such a client puts each answer into a message of its own, so
+// no single request of it would answer all questions. Each answer is saved as a decision in the
+// record, and the refusal asks the client for the remaining ones.
 func (j *judge) keepPart(v contract.Ruling) {
 	p, answers := j.record.Pause, j.answers.list
 	partial := v.Do == contract.Refuse && v.Refusal != nil && v.Refusal.Code == agui.PartialResume

@@ -6,13 +6,13 @@ import (
 	"holdpoint/translate/kit"
 )
 
-// A yes is for the call that a person was shown. Backends that keep nothing (pydantic-ai without a
-// store) take that call out of the request's messages, so that whoever writes those would decide
-// what runs: other arguments, or another tool. The record has the call as it was shown, and a
-// resume brings that one, in every dialect.
+// A person approves the call that was shown. Backends that keep no state (pydantic-ai without a
+// store) read that call from the messages of the request, so a client could change its arguments or
+// its tool after the approval. The record has the call as it was shown. With every dialect, a
+// resume sends the call from the record.
 
-// restoreCalls returns the messages of a resume with the calls that the pause asks about as the
-// record has them. It refuses a yes if nobody can say what it would run.
+// restoreCalls returns the messages of a resume in which each call that the pause asks about is as
+// in the record. It refuses an approval if it is not certain which call the approval would run.
 func (j *judge) restoreCalls(p *agui.Pause, answers []agui.Answer, list []agui.Message) ([]agui.Message, *agui.RunError) {
 	copy(answers, history.Meanings(p, answers))
 	restored, refused := history.RestoreCalls(p, answers, list)
@@ -22,9 +22,9 @@ func (j *judge) restoreCalls(p *agui.Pause, answers []agui.Answer, list []agui.M
 	return restored.Messages, refused
 }
 
-// logUnclear logs answers that nobody can judge: the question has no schema, and the payload is
-// neither a clear yes nor a clear no. It goes to the backend as it came, and some backends take
-// anything for a yes.
+// logUnclear logs the answers that cannot be judged, because their question has no schema and their
+// payload is neither a clear yes nor a clear no. The backend gets such a payload unchanged, and
+// some backends take any payload as a yes.
 func (j *judge) logUnclear(p *agui.Pause, answers []agui.Answer) {
 	for n, a := range answers {
 		i := p.Interrupts[n]
@@ -39,7 +39,7 @@ func (j *judge) logUnclear(p *agui.Pause, answers []agui.Answer) {
 	}
 }
 
-// cutAll are ids as they may stand in a log line.
+// cutAll returns at most twenty ids, each shortened for a log line.
 func cutAll(ids []string) []string {
 	const most = 20
 	list := make([]string, 0, most)

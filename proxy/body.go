@@ -16,16 +16,17 @@ import (
 	"holdpoint/translate"
 )
 
-// readAhead is how much output is made from frames that are in memory already before it is handed
-// on.
+// readAhead is the number of bytes of output that are made from frames in memory before they are
+// sent to the client.
 const readAhead = 64 << 10
 
-// dataPrefix is how a data line begins that every client reads, see lacksSpace.
+// dataPrefix is the start of a data line that every client can read, see lacksSpace.
 const dataPrefix = "data: "
 
-// A body is the answer to a run: it reads the upstream's frames, has them translated, and gives the
-// client's. It is pulled by pump. It ends with io.EOF always, whatever the upstream does: the
-// official client takes a truncated stream for success and dies of a reset.
+// A body is the response to a run. It reads the frames of the backend, has the dialect translate
+// them, and returns the frames for the client to pump. It always ends with io.EOF, whatever the
+// backend does: the official client takes a truncated stream for a success, and fails at a
+// connection that is reset.
 type body struct {
 	judge    *judge
 	client   *clientSide
@@ -33,48 +34,49 @@ type body struct {
 	claim    *ledger.Claim // nil if the run has none
 	life     *runLife
 	report   *report
-	// concludes settles an exchange that has ended, see run.concluded.
+	// concludes settles an exchange that has ended. It is run.conclude.
 	concludes func(e settle.End, panicked bool) conclusion
 
-	to   *stream.Writer // to the client, nil if nothing is read from the backend
+	to   *stream.Writer // the writer to the client; nil if nothing is read from the backend
 	from source
 
 	out   stream.Output // whole frames for the client
-	lf    []byte        // scratch for frames with other line ends
+	lf    []byte        // buffer for frames whose line ends are replaced
 	emits func(agui.Event)
 	outs  func(agui.Event) // out.Event
 
 	phase     phase
-	opened    bool        // the first exchange has its answer, or needs none
-	untouched bool        // the answer goes to the client as it is
-	started   bool        // RUN_STARTED was told
-	mute      bool        // nothing behind RUN_STARTED has come, and the watch has a limit for that
-	end       settle.End  // of the exchange at hand, where up is nil
-	concluded *conclusion // what has come of it already; nil if nothing has yet
-	refused   agui.Event  // a refusal whose RUN_ERROR has not come yet, see isRefusal
-	terminal  agui.Type   // the last terminal event told, in the phase ended
-	taken     int         // frames of the backend
+	opened    bool        // the first exchange has its response, or needs none
+	untouched bool        // the response is passed to the client unchanged
+	started   bool        // the client got RUN_STARTED
+	mute      bool        // no event has followed RUN_STARTED yet, and a shorter time limit applies until one does
+	end       settle.End  // of the current exchange, if from.up is nil
+	concluded *conclusion // the conclusion of the exchange if it is known before the stream is read, else nil
+	refused   agui.Event  // the RUN_FINISHED of a refusal whose RUN_ERROR has not arrived yet, see isRefusal
+	terminal  agui.Type   // the last terminal event that the client got, in the phase ended
+	taken     int         // number of frames read from the backend
 
 	apart claimedReader
 }
 
-// A source is the stream of an exchange.
+// A source is the stream of an exchange, as it arrives from the backend.
 type source struct {
-	up     io.ReadCloser // nil: there is nothing to read
-	frames *sse.Reader   // of AG-UI
-	pieces stream.Pieces // of a stream that is not AG-UI; frames is nil then
+	up     io.ReadCloser // nil if there is nothing to read
+	frames *sse.Reader   // reads an AG-UI stream
+	pieces stream.Pieces // reads a stream that is not AG-UI; frames is nil then
 	watch  *backend.Watch
 }
 
 type bodyKey struct{}
 
-// bodyOf returns the answer of a run that a request to the backend is for, nil if it is for none.
+// bodyOf returns the body of the run that a request to the backend belongs to, or nil if the
+// request does not belong to a run.
 func bodyOf(ctx context.Context) *body {
 	b, _ := ctx.Value(bodyKey{}).(*body)
 	return b
 }
 
-// newBody returns the answer of a run whose exchange is to be sent.
+// newBody returns the body of a run whose first exchange is about to be sent.
 func newBody(r *run) *body {
 	b := &body{
 		judge: &r.judge, client: &r.client, exchange: &r.exchange, claim: r.claim, life: &r.life, report: &r.report, concludes: r.conclude,
@@ -84,7 +86,7 @@ func newBody(r *run) *body {
 	return b
 }
 
-// read makes up the stream to read.
+// read prepares b.from to read the response body up. A nil up means that there is nothing to read.
 func (b *body) read(up io.ReadCloser, framing translate.Framing) {
 	b.out.Settle()
 	b.from.up, b.from.frames, b.from.pieces = up, nil, nil
@@ -100,7 +102,7 @@ func (b *body) read(up io.ReadCloser, framing translate.Framing) {
 	}
 	src := b.from.watch.Over(up, b.exchange.conn)
 	if b.exchange.conn != nil && b.to != nil {
-		b.exchange.conn.BeforeWait(b.to.Release) // the header goes then, if its frames have not come
+		b.exchange.conn.BeforeWait(b.to.Release) // sends the header if no frame has been sent before the wait
 	}
 	if framing != translate.Unread {
 		b.from.pieces = stream.NewPieces(src, framing, b.judge.opts.MaxFrameBytes)
@@ -110,8 +112,10 @@ func (b *body) read(up io.ReadCloser, framing translate.Framing) {
 	b.out.Frames = b.from.frames
 }
 
-// endIdle ends a silent stream. On a claimed run only the client's: the action may still be
-// running. It is over if another Holdpoint's end has come, and the RUN_ERROR behind it has not.
+// endIdle is called when the backend has been silent for too long. It ends the run, or, if the run
+// is claimed, only the client's stream, because the approved action may still be running. It also
+// ends a claimed run if another Holdpoint has refused the answers and only its RUN_ERROR is
+// missing.
 func (b *body) endIdle() {
 	if b.claim.Held() && !b.refusedNow() {
 		select {
@@ -123,12 +127,12 @@ func (b *body) endIdle() {
 	b.life.cancel(errIdle)
 }
 
-// lateIdle gives a silent claimed run up, some time after its client was told of the silence: its
-// thread would take nothing else until then. The answers are in doubt.
+// lateIdle ends a claimed run that stays silent after endIdle, because its thread would accept no
+// other run until then. The answers are then in doubt.
 func (b *body) lateIdle() { b.life.cancel(errIdle) }
 
-// start tells a RUN_STARTED of our own if the backend gave none: a client fails a stream that
-// begins otherwise.
+// start sends a RUN_STARTED made by Holdpoint if the backend has sent none: clients fail on a
+// stream that begins with another event.
 func (b *body) start() {
 	if b.started {
 		return
@@ -137,7 +141,7 @@ func (b *body) start() {
 	b.give(b.client.listener().Start())
 }
 
-// give gives the client an event, in the form that it reads.
+// give sends an event to the client, in the form that the client reads.
 func (b *body) give(ev agui.Event) { b.client.told.Tell(ev, b.outs) }
 
 func (b *body) tell(events []agui.Event) {
@@ -150,24 +154,25 @@ func (b *body) tell(events []agui.Event) {
 	}
 }
 
-// close gives the upstream back.
+// close closes the response body of the backend.
 func (b *body) close() {
 	if b.from.up != nil {
 		b.from.up.Close()
 	}
 }
 
-// send sends the exchange through ReverseProxy, which does all that is not the stream.
+// send sends the exchange through ReverseProxy, which does the HTTP work apart from the stream.
 func (b *body) send(w http.ResponseWriter) {
 	b.exchange.reverse.ServeHTTP(w, b.judge.request.http.WithContext(context.WithValue(b.life.ctx, bodyKey{}, b)))
 }
 
-// emit gives the client an event that the translation let through.
+// emit sends to the client an event that the dialect has let through, with the changes that this
+// client needs.
 func (b *body) emit(ev agui.Event) {
 	switch ev.Type {
 	case agui.RunStarted:
 		if b.exchange.counted.Exchanges > 1 && b.started && b.client.laterRuns == 0 {
-			return // the client is in its run already
+			return // the client has its RUN_STARTED already
 		}
 		b.started = true
 		ev = b.client.listener().WithIDs(ev)
@@ -215,11 +220,12 @@ func (b *body) emit(ev agui.Event) {
 	}
 }
 
-// noteReached notes that the backend has the exchange at hand, or a part of it.
+// noteReached records that the backend may have received the current exchange, or a part of it.
 func (e *exchange) noteReached() { e.connected.Store(true) }
 
-// bound gives up the exchange if its answer's header does not come within the idle time. It does
-// the same for an answer that is not a stream. done ends the watch.
+// bound cancels the run if the header of the backend's response does not arrive within the idle
+// timeout, or, while head reads it, the start of a response that is not a stream. done stops the
+// timer.
 func (e *exchange) bound() (done func()) {
 	limit := e.judge.opts.IdleTimeout
 	if limit == 0 {

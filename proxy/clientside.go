@@ -18,32 +18,32 @@ import (
 	"holdpoint/store"
 )
 
-// A clientSide is what the client of a run has, and what it is told.
+// A clientSide has what the client of a run knows: its messages, and what this run has sent it.
 type clientSide struct {
 	judge *judge
 	preparedRun
 	told      client.Stream
 	openCalls history.StreamCalls
-	ownPause  string      // id of the pause that this run opened
-	paused    *agui.Pause // the pause that was told
+	ownPause  string      // id of the pause that this run raised
+	paused    *agui.Pause // the pause that the client was told of
 	laterRuns int         // runs of this stream after the first
 }
 
-// wholeTranscript returns a transcript of the messages before calls were taken out of them. A
-// backend that refused the run is known by it, and that runs no call by itself. It may want the one
-// that it waits for.
+// wholeTranscript returns a transcript of the messages before Holdpoint took calls out of them. It
+// is for a run that the backend refused because it still waits for an answer: that backend runs no
+// calls by itself, and may need the call that it waits for.
 func (c *clientSide) wholeTranscript() *transcript.Transcript {
 	return transcript.New(c.judge.opts.TranscriptBytes, c.withheldFrom, c.judge.in.State)
 }
 
-// withdraw closes the pause that this stream opened, if it is open still: the backend went on
-// without an answer.
+// withdraw closes the pause that an earlier run of this stream raised, if it is still open, because
+// the backend continues without an answer.
 func (c *clientSide) withdraw() {
 	if c.paused == nil || c.paused.ID != c.ownPause {
 		return
 	}
 	if rec, err := c.judge.ledger.Load(); err == nil && rec.State != store.Open {
-		return // it was answered meanwhile, and that has an end of its own
+		return // it was answered meanwhile, and the run of that answer records the end
 	}
 	err := c.judge.ledger.Close(c.paused.ID, store.Result{How: store.Withdrawn, Seen: c.paused.Seen}, ledger.Withdrawn(c.paused))
 	if err != nil && !errors.Is(err, store.ErrNotFound) {
@@ -52,7 +52,8 @@ func (c *clientSide) withdraw() {
 	c.paused = nil
 }
 
-// hearer returns the client of the run, with what this run has for it beside the end.
+// hearer returns the client of the run as a tell.Listener, with the facts that tell needs besides
+// the end of the run.
 func (c *clientSide) hearer() tell.Listener {
 	l := tell.Listener{
 		Listener: c.listener(), Calls: &c.knownCalls, Answers: c.answersSomething(),
@@ -68,8 +69,9 @@ func (c *clientSide) hearer() tell.Listener {
 	return l
 }
 
-// answersSomething reports whether the request at hand answers something, as far as can be known,
-// or its thread waits for answers. A run of the same stream behind the first one answers nothing.
+// answersSomething reports whether the request answers a question, as far as is known, or its
+// thread waits for answers. It is false for later runs of the same stream, because they have no
+// answers.
 func (c *clientSide) answersSomething() bool {
 	if c.laterRuns > 0 {
 		return false
@@ -79,8 +81,8 @@ func (c *clientSide) answersSomething() bool {
 	return in.HasResume || sent || c.judge.request.answers
 }
 
-// why returns why answers of the request do not count. stands is what stands in their place, nil if
-// nothing does.
+// why returns the refusal of the request's answers for the client. stands is what counts in their
+// place, nil if nothing does.
 func (c *clientSide) why(refused *agui.RunError, stands *contract.Standing) *client.Refusal {
 	answers := make([]tell.Answer, len(c.judge.answers.list))
 	read := c.judge.readings(c.judge.answers.list)
@@ -91,7 +93,8 @@ func (c *clientSide) why(refused *agui.RunError, stands *contract.Standing) *cli
 	return tell.Why(refused, stands, answers, c.judge.record.Now, c.judge.opts.ShowPrincipal)
 }
 
-// fetchSnapshots asks the store for snapshots. Without them the client is told the rest.
+// fetchSnapshots loads snapshots from the store. A snapshot that cannot be loaded is left out of
+// what the client is sent.
 func (c *clientSide) fetchSnapshots(refs []settle.Ref) tell.NamedSnapshots {
 	kept := make(tell.NamedSnapshots, len(refs))
 	for _, ref := range refs {
@@ -109,15 +112,15 @@ func (c *clientSide) fetchSnapshots(refs []settle.Ref) tell.NamedSnapshots {
 	return kept
 }
 
-// listener returns the client of the run, as that room has it.
+// listener returns the client of the run in the form that the package client uses.
 func (c *clientSide) listener() client.Listener {
 	l := c.judge.listener()
 	l.Later = c.laterRuns > 0
 	return l
 }
 
-// callOf returns the events that tell the call of a result, if the client lacks it and the stream
-// has not begun it.
+// callOf returns the events of the call that a result belongs to, if the client does not have the
+// call and the stream has not begun it; else nil.
 func (c *clientSide) callOf(result agui.Event) []agui.Event {
 	events, isNew := c.knownCalls.CallOf(result)
 	if isNew {
@@ -128,8 +131,8 @@ func (c *clientSide) callOf(result agui.Event) []agui.Event {
 	return events
 }
 
-// withCalls returns events that end an exchange, each result after its call, and records them. What
-// callOf has recorded already is not recorded again.
+// withCalls returns the events that end an exchange, with the missing call before each result, and
+// adds them to the transcript. Calls that callOf has added are not added again.
 func (c *clientSide) withCalls(events []agui.Event) []agui.Event {
 	with, lacks := events, c.knownCalls.Lacks()
 	if lacks {
@@ -137,7 +140,7 @@ func (c *clientSide) withCalls(events []agui.Event) []agui.Event {
 	}
 	for _, ev := range events {
 		if ev.Type == agui.CallResult {
-			with = append(with, c.callOf(ev)...) // none if the client lacks none
+			with = append(with, c.callOf(ev)...) // empty if the client has the call
 			c.knownCalls.Answered(ev)
 		}
 		if lacks {
@@ -149,7 +152,8 @@ func (c *clientSide) withCalls(events []agui.Event) []agui.Event {
 	return with
 }
 
-// endSubagents gives the events that waited. p is what the run asks, nil for nothing.
+// endSubagents returns the SUBAGENT_FINISHED events that were held back until it was known what the
+// run asks. p is the pause, nil if the run does not ask.
 func (c *clientSide) endSubagents(p *agui.Pause) []agui.Event {
 	list := c.told.Take(p)
 	for _, ev := range list {
@@ -158,7 +162,7 @@ func (c *clientSide) endSubagents(p *agui.Pause) []agui.Event {
 	return list
 }
 
-// logOmission logs that the client does not get a snapshot.
+// logOmission logs that a snapshot was not sent to the client.
 func (c *clientSide) logOmission(o client.Omission) {
 	switch o {
 	case client.StateWithheld:

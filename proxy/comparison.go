@@ -12,27 +12,28 @@ import (
 	"holdpoint/translate/kit"
 )
 
-// A comparison translates an ordinary run by the dialect that HOLDPOINT_DIALECT names, and shows
-// the same stream to Options.Recognizer. If that finds another dialect, whose questions would reach
-// the client otherwise, the variable is wrong, and the log says so once. Every run is compared
-// until the named dialect has asked what the recognizer would ask too.
+// A comparison translates a run without answers by the dialect that HOLDPOINT_DIALECT names, and
+// also shows the stream to Options.Recognizer. If the recognizer finds another dialect whose
+// questions would reach the client in another form, the variable is wrong, and a warning says so
+// once. Each run is compared until the named dialect has asked a question that the recognizer would
+// ask too.
 type comparison struct {
-	translate.Run // of the named dialect
+	translate.Run // the translation by the named dialect
 	named         string
 	recognizer    translate.Finder
-	other         translate.Run // the recognizer's, nil when it has failed
+	other         translate.Run // the recognizer's translation, nil after it failed
 
-	found finding // at the end
+	found finding // set at the end of the run
 }
 
-// A finding is what a comparison came to: the backend asks in the named dialect (proven), or in
-// another one. A zero finding is neither.
+// A finding is the result of a comparison: either the backend asks in the named dialect (proven),
+// or it asks in another one. The zero finding says neither.
 type finding struct {
 	proven  bool
 	another string
 }
 
-// compare returns the run with a comparison around it, or as it is if there is nothing to compare.
+// compare returns named wrapped in a comparison, or named itself if there is nothing to compare.
 func (j *judge) compare(request *translate.Request, named translate.Run) translate.Run {
 	if j.opts.Recognizer == nil || j.opts.isForeign() || j.memory.dialectProved.Load() || request.Pause.ID != "" {
 		return named
@@ -51,7 +52,7 @@ func beginOther(recognizer translate.Dialect, request *translate.Request) (other
 	return other, err
 }
 
-// Event implements translate.Run. What the recognizer makes of the event goes nowhere.
+// Event implements translate.Run. The events that the recognizer emits are dropped.
 func (c *comparison) Event(ev agui.Event, emit func(agui.Event)) error {
 	if c.other != nil && c.show(ev) != nil {
 		c.other = nil
@@ -84,7 +85,7 @@ func (c *comparison) End(e translate.End) (translate.Result, error) {
 	asks, general := len(res.Asked.Interrupts) > 0, c.recognizer.General
 	asksAsNamed := found.Spoke == c.named ||
 		(general(found.Spoke) || general(c.named)) && asksAlike(&res, &found) ||
-		general(c.named) && asks && hasPublishedIDs(&res) // the backend is another Holdpoint, and translates
+		general(c.named) && asks && hasPublishedIDs(&res) // the backend is another Holdpoint, which has translated the questions already
 	switch {
 	case failed != nil || found.Spoke == "":
 	case asksAsNamed:
@@ -95,7 +96,8 @@ func (c *comparison) End(e translate.End) (translate.Result, error) {
 	return res, err
 }
 
-// endRun ends the translation of an exchange, and keeps what it came to if it was a comparison.
+// endRun ends the translation of an exchange, and records the finding if the translation is a
+// comparison.
 func endRun(m *processMemory, log *slog.Logger, of translate.Run, e translate.End) (translate.Result, error) {
 	res, err := of.End(e)
 	c, compared := of.(*comparison)
@@ -117,7 +119,8 @@ func (c *comparison) endOther(e translate.End) (found translate.Result, err erro
 	return c.other.End(e)
 }
 
-// hasPublishedIDs reports whether all questions have ids of Holdpoint's form.
+// hasPublishedIDs reports whether the ids of all questions have the form that Holdpoint gives to
+// ids.
 func hasPublishedIDs(res *translate.Result) bool {
 	return !slices.ContainsFunc(res.Asked.Interrupts, func(i agui.Interrupt) bool {
 		_, published := kit.NativeID(i.Native)
@@ -125,7 +128,7 @@ func hasPublishedIDs(res *translate.Result) bool {
 	})
 }
 
-// asksAlike reports whether a client is asked the same questions in two dialects.
+// asksAlike reports whether two translations ask the client the same questions.
 func asksAlike(a, b *translate.Result) bool {
 	return len(a.Asked.Interrupts) > 0 && slices.EqualFunc(a.Asked.Interrupts, b.Asked.Interrupts, func(one, other agui.Interrupt) bool {
 		return one.Native == other.Native && bytes.Equal(one.Object, other.Object)

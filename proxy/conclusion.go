@@ -17,11 +17,12 @@ import (
 	"holdpoint/translate"
 )
 
-// conclude settles an exchange that has ended, saves what has come of it, and returns what the
-// client is to be told, or that the run goes on. A run that has panicked ends, whatever its backend
+// conclude settles an exchange that has ended, saves the outcome, and returns the events for the
+// client, or that another exchange follows. If panicked is true, the run ends whatever its backend
 // does.
 //
-// Save before tell: what a client is told stands in the record.
+// The outcome is saved before the client is told, so the record has everything that a client was
+// told.
 func (r *run) conclude(e settle.End, panicked bool) conclusion {
 	if panicked {
 		return conclusion{events: r.giveUpClaim()}
@@ -43,9 +44,9 @@ func (r *run) conclude(e settle.End, panicked bool) conclusion {
 	return conclusion{events: events, said: o.Said || kept.Doubtful || r.report.code == agui.StoreUnavailable}
 }
 
-// endExchange has the dialect end the exchange, and notes what it has held back. calls are the
-// calls of the stream without that, as far as anybody wants to know them. failed is what the client
-// is told if the dialect has failed.
+// endExchange has the dialect end the exchange, and adds the events that the dialect held back to
+// the transcript. calls are the calls of the stream before those events, set only if the run failed
+// with a claim. failed is the error for the client if the dialect failed, else nil.
 func (r *run) endExchange(e *settle.End) (res translate.Result, calls []agui.Call, failed *agui.RunError) {
 	e.TurnedDown = refuses(e.Status)
 	e.Refused = e.TurnedDown || !r.exchange.connected.Load()
@@ -64,7 +65,7 @@ func (r *run) endExchange(e *settle.End) (res translate.Result, calls []agui.Cal
 	return res, calls, failed
 }
 
-// facts returns what is known of the run when its exchange has ended with res.
+// facts returns what is known of the run after its exchange ended with res.
 func (r *run) facts(res *translate.Result, calls []agui.Call) settle.Facts {
 	o := &r.h.opts
 	f := settle.Facts{
@@ -87,16 +88,16 @@ func (r *run) facts(res *translate.Result, calls []agui.Call) settle.Facts {
 	return f
 }
 
-// refuses reports whether an HTTP status means that the backend did not take the answers at all.
+// refuses reports whether an HTTP status means that the backend did not accept the answers at all.
 func refuses(status int) bool {
 	switch status {
 	case http.StatusRequestTimeout, http.StatusConflict, http.StatusTooEarly:
-		return false // it may have begun
+		return false // the backend may have begun to work
 	}
 	return status >= 300 && status < 500
 }
 
-// translationError returns what the client is told when a dialect gave up.
+// translationError returns the error for the client when a dialect failed with err.
 func translationError(log *slog.Logger, err error) *agui.RunError {
 	var told *agui.RunError
 	if errors.As(err, &told) {
@@ -106,7 +107,8 @@ func translationError(log *slog.Logger, err error) *agui.RunError {
 	return agui.Errorf(agui.UpstreamStatus, textUntranslated)
 }
 
-// closeToldDoubt closes a doubt that this run tells, if a client is there to be told.
+// closeToldDoubt closes the pause of a run that ended in doubt, if a client is still there to be
+// told of the doubt.
 func (r *run) closeToldDoubt() {
 	gone := r.life.detached.Load() || r.life.client.Err() != nil || r.body != nil && r.body.apart.ended
 	if gone || r.judge.request.ours {
@@ -120,27 +122,28 @@ func (r *run) closeToldDoubt() {
 
 // A conclusion is the result of an exchange that has ended.
 type conclusion struct {
-	events []agui.Event // what the client is to be told now
+	events []agui.Event // the events for the client
 	next   bool         // the next exchange of the run is ready to be sent
-	said   bool         // the dialect, or the store, has said something of this end
+	said   bool         // the dialect or the store had something to report, so an HTTP error of the backend is not passed unchanged
 }
 
-// A run that is held open, so that it goes on in the same stream when its question is answered at
-// another door, does not exist yet. It will enter in run.concluded, between keep and tell.Ended. A
-// held run waits there, in a phase of the body between reading and over, after the exchange with
-// the backend is closed. If it waits in vain, because no answer comes, the client leaves or the
-// proxy drains, tell.Ended follows. With answers it is a resume like any other: they become the
-// input's resume array, readFor.carry names the pause, and run.admit judges, prepares and claims.
-// Then the phase is between, and body.next sends. Without another exchange, the client is told what
-// run.ruled returns, except its RUN_STARTED. settle.MaxExchanges bounds such a run too, and the
-// rest of its Evidence begins anew. Commit 2b85452b had all of it, with tests.
+// Holding a run open, so that it continues in the same stream when its question is answered at
+// another door, is not implemented. It would enter in run.conclude, between keep and tell.Ended. A
+// held run would wait there, in a phase of the body between reading and over, after the exchange
+// with the backend is closed. If no answer arrives, the client leaves or the proxy drains,
+// tell.Ended would follow. With answers the run would be a resume like any other: the answers
+// become the input's resume array, selection.carry names the pause, and run.admit judges, prepares
+// and claims. Then the phase is between, and body.next sends. Without another exchange, the client
+// would get the events of run.tellRuling without RUN_STARTED. settle.MaxExchanges would bound such
+// a run too, and the other fields of its Evidence would begin anew. Commit 2b85452b had all of it,
+// with tests.
 
-// keep saves what has become of the run, and returns what stands in the record. A resume can arrive
-// before it returns.
+// keep saves the outcome of the run, and returns what the record then holds. A resume of a saved
+// question can arrive before keep returns.
 func (r *run) keep(o *settle.Outcome) (k tell.SavedPause) {
 	ends := o.Ask == nil && o.Refused == nil
 	if r.client.beside = o.Beside; ends {
-		r.life.plain.Store(false) // what it has left is saved below, and may take its time
+		r.life.plain.Store(false) // its notes about calls are saved below, which may take time
 	}
 	defer r.life.plain.Store(false)
 	switch {
@@ -190,10 +193,11 @@ func (r *run) keep(o *settle.Outcome) (k tell.SavedPause) {
 	return k
 }
 
-// beforePause notes what must stand before a question is saved, since it may be answered at once.
+// beforePause saves what a resume needs, before the question itself is saved, because a saved
+// question may be answered at once.
 func (r *run) beforePause(o *settle.Outcome) {
 	if o.StoodUnknown != nil {
-		_ = r.judge.dialectFailed("Replies", o.StoodUnknown) // it is logged, and the question is asked nevertheless
+		_ = r.judge.dialectFailed("Replies", o.StoodUnknown) // dialectFailed logs it, and the question is asked nevertheless
 	}
 	if o.Whole {
 		r.client.transcript = r.client.wholeTranscript()
@@ -203,8 +207,8 @@ func (r *run) beforePause(o *settle.Outcome) {
 	r.judge.enterIndex(o.Ask)
 }
 
-// giveUpClaim ends a run that has panicked, and returns how its stream ends: nobody knows what
-// would have become of it. Answers that may have been sent are in doubt, others go back.
+// giveUpClaim ends a run that has panicked, and returns the events that end its stream. Answers
+// that may have been sent are in doubt; a claim whose answers were not sent is released.
 func (r *run) giveUpClaim() []agui.Event {
 	told, after, open := internalError(), tell.NothingDone, (*agui.Pause)(nil)
 	sent, result := r.exchange.evidence().Sent(), store.Result{How: store.Doubtful}
@@ -226,8 +230,8 @@ func (r *run) giveUpClaim() []agui.Event {
 	return tell.Broken(&l, nil, told.Event(), open, after)
 }
 
-// tellRuling returns what the client is told of a ruling. It is nil if an exchange with the backend
-// is ready to be sent.
+// tellRuling returns the events for the client about a ruling, or nil if an exchange with the
+// backend is ready to be sent.
 func (r *run) tellRuling(v contract.Ruling) []agui.Event {
 	switch v.Do {
 	case contract.Pass, contract.Resume:
@@ -239,7 +243,7 @@ func (r *run) tellRuling(v contract.Ruling) []agui.Event {
 			v.Refusal = agui.Errorf(agui.ResumeInProgress, textLeftResume)
 		}
 	}
-	switch v.Do { // who is told of it need not wait for the store
+	switch v.Do { // events are reported before the store is asked for snapshots
 	case contract.Replay:
 		r.judge.tellRuled(event.Replayed, v.Replay.Pause, "")
 	case contract.Refuse:
@@ -258,10 +262,10 @@ func (r *run) tellRuling(v contract.Ruling) []agui.Event {
 	return r.note(tell.Refused(&l, &r.judge.record, v.Refusal, r.client.why(v.Refusal, v.Stands), v.Reask, kept))
 }
 
-// note remembers for the log what the client is told, and returns that.
+// note records for the log what the client is about to be told, and returns the events.
 func (r *run) note(said tell.Telling) []agui.Event {
 	r.report.outcome = said.Outcome
-	if said.Code != "" { // else that of an earlier run of the stream stays
+	if said.Code != "" { // otherwise the code of an earlier run of the stream is kept
 		r.report.code = said.Code
 	}
 	if said.Paused != nil {
@@ -273,7 +277,7 @@ func (r *run) note(said tell.Telling) []agui.Event {
 	return said.Events
 }
 
-// tell writes a whole stream that no backend was asked for.
+// tell writes a complete stream to the client, for which no backend was asked.
 func (r *run) tell(out *stream.Writer, events []agui.Event) {
 	r.beginStream(out)
 	var b []byte
@@ -287,10 +291,10 @@ func (r *run) tell(out *stream.Writer, events []agui.Event) {
 		r.log.Debug("the client is gone", "err", err)
 		return
 	}
-	_ = out.FlushError() // a client that is gone is seen at the next write
+	_ = out.FlushError() // if the client is gone, the next write fails
 }
 
-// beginStream sends the header of a stream of our own, once.
+// beginStream sends the header of a stream that Holdpoint makes, unless it was sent before.
 func (r *run) beginStream(out *stream.Writer) {
 	if out.Began() {
 		return

@@ -20,17 +20,18 @@ import (
 	"holdpoint/translate/kit"
 )
 
-// Questions may be decided at another door than the chat that asked them. A decision is judged when
-// it is given, as a resume is, and stands in the record then. When all questions of a pause are
-// decided, it is carried to the backend once: by the chat's next request, or by Holdpoint itself.
+// A question may be decided at a door other than the chat that raised it, such as the desk. A
+// decision is judged when it is given, as a resume is, and is then kept in the record. When all
+// questions of a pause are decided, the answers are sent to the backend once: by the chat's next
+// request, or by Holdpoint itself.
 
-// Decide takes what somebody says to questions of a pause, all of it or nothing. It returns the
-// record as it stands then. An error is one of these:
+// Decide records a person's answers to questions of a pause, either all of them or none. It returns
+// the record as it is then. An error is one of these:
 //
-//   - store.ErrConflict: a question is decided otherwise, or the pause is not open any more;
+//   - store.ErrConflict: a question was decided differently, or the pause is not open any more;
 //   - store.ErrNotFound: there is no such pause, or no such question;
-//   - an *agui.RunError: it could not be carried;
-//   - another: the store cannot be asked, and nobody knows whether it stands.
+//   - an *agui.RunError: the answer could not be sent to the backend;
+//   - any other error: the store failed, and it is not known whether the decision was recorded.
 func (h *Handler) Decide(ctx context.Context, key store.Key, pauseID string, who door.Decider, words []door.Word) (store.Record, error) {
 	thread := ledgerOf(ctx, h.opts.Store, key)
 	rec, err := thread.Load()
@@ -48,7 +49,7 @@ func (h *Handler) Decide(ctx context.Context, key store.Key, pauseID string, who
 		d := rec.Pause.Decision(w.Question)
 		return d != nil && d.Digest == contract.DigestOf(answerOf(w))
 	}); len(words) == 0 {
-		return rec, nil // all of it stands already
+		return rec, nil // all of it is recorded already
 	}
 	var shown store.Snapshots
 	if rec.Pause.Kept > 0 {
@@ -62,7 +63,7 @@ func (h *Handler) Decide(ctx context.Context, key store.Key, pauseID string, who
 	}
 	var j judge
 	h.initOwnJudge(&j, own, key, rec.Pause)
-	defer func() { h.memory.runIDs.leave(j.runID) }() // Begin enters it, and nothing is sent
+	defer func() { h.memory.runIDs.leave(j.runID) }() // the dialect's Begin books a run id, and no run follows
 	j.setContext(ctx)
 	j.ledger.Voice.Decider = who.Name
 	list, err := j.decisions(rec, who, words)
@@ -70,7 +71,7 @@ func (h *Handler) Decide(ctx context.Context, key store.Key, pauseID string, who
 		return rec, err
 	}
 	if err := ctx.Err(); err != nil {
-		return rec, err // nobody would be told that it stands
+		return rec, err // the caller is gone and would not learn the result
 	}
 	if err := j.ledger.Decide(rec.Pause, list); err != nil {
 		return rec, err
@@ -78,14 +79,15 @@ func (h *Handler) Decide(ctx context.Context, key store.Key, pauseID string, who
 	return thread.Load()
 }
 
-// ledgerOf returns the ledger of a thread for a door, which may see every thread.
+// ledgerOf returns the ledger of a thread for a door, which may access every thread.
 func ledgerOf(ctx context.Context, s store.Store, key store.Key) *ledger.Ledger {
 	thread := ledger.New(s, key, ledger.Voice{}, nil)
 	thread.SetContext(ctx)
 	return thread
 }
 
-// decidedBefore returns what becomes of words to a pause that is not the record's any more.
+// decidedBefore returns the result of a decision about a pause that is not the record's pause any
+// more: nil if the same was decided before, else the error.
 func (h *Handler) decidedBefore(ctx context.Context, rec *store.Record, pauseID string, words []door.Word) error {
 	for _, result := range rec.Results {
 		if result.PauseID != pauseID || result.Pause == nil || result.Tombstone {
@@ -102,7 +104,7 @@ func (h *Handler) decidedBefore(ctx context.Context, rec *store.Record, pauseID 
 	return store.ErrNotFound
 }
 
-// spelledOut returns the words as they would go into the record of the pause: see readYesNo,
+// spelledOut returns the words with their payloads as the record would keep them: see readYesNo,
 // kit.LeaveOutCalls and kit.SpellOut.
 func spelledOut(ctx context.Context, p *agui.Pause, words []door.Word) []door.Word {
 	answers := make([]agui.Answer, len(words))
@@ -116,7 +118,7 @@ func spelledOut(ctx context.Context, p *agui.Pause, words []door.Word) []door.Wo
 		if err := validator.Validate(schema, payload); !errors.Is(err, contract.ErrSchema) {
 			return err
 		}
-		return nil // nothing can be judged by it, and the payload is taken as it is
+		return nil // a schema that cannot be used: the payload is accepted unchanged
 	})
 	spelled := slices.Clone(words)
 	for n := range spelled {
@@ -129,7 +131,7 @@ func answerOf(w door.Word) agui.Answer {
 	return agui.Answer{ID: w.Question, Status: w.Status, Payload: w.Payload}
 }
 
-// decisions returns the words as they go into the record, if they may.
+// decisions returns the words as decisions for the record, or an error if they are not allowed.
 func (j *judge) decisions(rec store.Record, who door.Decider, words []door.Word) ([]agui.Decision, error) {
 	entries := make([]agui.ResumeEntry, len(words))
 	for n, w := range words {
@@ -170,7 +172,8 @@ func (j *judge) decisions(rec store.Record, who door.Decider, words []door.Word)
 	return list, nil
 }
 
-// decisionOf returns an answer to a pause as a decision in the record.
+// decisionOf returns the decision that records an answer to the pause. read is what the answer
+// means.
 func decisionOf(p *agui.Pause, a agui.Answer, read agui.Reading) agui.Decision {
 	d := agui.Decision{
 		Question: a.ID, Status: a.Status, Payload: slices.Clone(a.Payload), Own: a.Own, Digest: contract.DigestOf(a),
@@ -181,8 +184,8 @@ func decisionOf(p *agui.Pause, a agui.Answer, read agui.Reading) agui.Decision {
 	return d
 }
 
-// tryBegin reports why a dialect would not carry the answers. Without the chat's messages that is
-// unknown.
+// tryBegin returns the error with which the dialect would refuse to send the answers, nil if it
+// would send them. Without the chat's messages that cannot be tried, and the result is nil.
 func (j *judge) tryBegin(answers []agui.Answer) *agui.RunError {
 	if slices.Contains(j.opts.lacks(j.record.Pause), agui.NoMessages) {
 		return nil
@@ -198,15 +201,16 @@ func (j *judge) tryBegin(answers []agui.Answer) *agui.RunError {
 	if refused != nil {
 		return refused
 	}
-	if _, refused := j.begin(&y, j.record.Pause, v); refused != nil && !contract.AllCancelled(answers) { // else it is given up, and nothing is sent
+	if _, refused := j.begin(&y, j.record.Pause, v); refused != nil && !contract.AllCancelled(answers) { // a cancel that cannot be sent gives the pause up instead
 		return refused.Refusal
 	}
 	return nil
 }
 
-// Carry goes on with a decided pause without its client, and returns when that run has come to its
-// end: it was answered, asks again, or gave the pause back. The record says which. An error says
-// that nothing was sent: door.ErrUndecided, door.ErrChat, door.ErrHome, or one of the store.
+// Carry continues a decided pause without its client, and returns when that run has ended: the
+// answers were carried out, the agent asked again, or the pause was given back. The record says
+// which. An error means that nothing was sent: door.ErrUndecided, door.ErrChat, door.ErrHome, or an
+// error of the store.
 func (h *Handler) Carry(ctx context.Context, key store.Key) error {
 	thread := ledgerOf(ctx, h.opts.Store, key)
 	thread.Ending = h.lives.ending
@@ -243,21 +247,21 @@ func (h *Handler) Carry(ctx context.Context, key store.Key) error {
 	return nil
 }
 
-// absentClient is the ResponseWriter of a run without a client.
+// absentClient is the ResponseWriter of a run that has no client.
 type absentClient struct{ headerOnly }
 
-// FlushError implements http.Flusher, with an error, for http.ResponseController.
+// FlushError implements the interface of http.ResponseController.
 func (absentClient) FlushError() error { return nil }
 
-// ownHTTP returns the HTTP request of a request of Holdpoint's own.
+// ownHTTP returns the HTTP request of a run that Holdpoint starts itself.
 func ownHTTP(ctx context.Context) *http.Request {
-	// FastAPI takes a body for JSON by its type alone.
+	// FastAPI recognizes JSON only by the Content-Type.
 	header := http.Header{"Content-Type": {"application/json"}, "Accept": {"text/event-stream"}}
 	return (&http.Request{Method: http.MethodPost, Header: header, Body: http.NoBody}).WithContext(ctx)
 }
 
-// ownRun returns a run of Holdpoint's own that carries the open pause of a record. shown are the
-// pause's snapshots.
+// ownRun returns a run that Holdpoint starts itself, to carry the decisions of the open pause p to
+// the backend. shown are the pause's snapshots.
 func (h *Handler) ownRun(req *http.Request, key store.Key, p *agui.Pause, shown store.Snapshots) (*run, error) {
 	own, err := h.ownRequest(req, p, shown)
 	if err != nil {
@@ -269,8 +273,8 @@ func (h *Handler) ownRun(req *http.Request, key store.Key, p *agui.Pause, shown 
 	return r, nil
 }
 
-// initOwnJudge makes j the judge of a request of Holdpoint's own about a pause, in the name of its
-// owner.
+// initOwnJudge makes j the judge of a request that Holdpoint sends itself about a pause, on behalf
+// of the owner of the pause.
 func (h *Handler) initOwnJudge(j *judge, own request, key store.Key, p *agui.Pause) {
 	who := principal.Identity{}
 	if p.Origin != nil {
@@ -288,7 +292,7 @@ func (h *Handler) initOwnJudge(j *judge, own request, key store.Key, p *agui.Pau
 	j.ledger.Voice.Thread, j.ledger.Voice.Desk = j.request.clientThread(), true
 }
 
-// showOf returns the inverse of shownAs.
+// showOf returns the translate.Show that a record has as shown. It is the inverse of shownAs.
 func showOf(shown string) translate.Show {
 	switch Client(shown) {
 	case ClientNative:

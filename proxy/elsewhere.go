@@ -12,25 +12,25 @@ import (
 	"holdpoint/translate/kit"
 )
 
-// A request may answer a question of another thread than the one that it names; index.go finds that
-// thread. The request is then judged against that thread's record, and claims there, as if it had
-// come on that thread: with the same refusals, and once.
+// A request may answer a question of a thread other than the one that it names; index.go finds that
+// thread. The request is then judged against that thread's record and claims its pause, with the
+// same refusals as on that thread, and at most once.
 //
-// Both threads are busy while the run lives. The claim comes first, and the thread that the request
-// names second. Neither waits for the other, so two runs that want the same two threads cannot
-// block each other for good.
+// Both threads are busy during the run. The claim is made first, and the thread that the request
+// names is reserved second. Neither step waits for the other, so two runs that need the same two
+// threads cannot block each other.
 
 // An ownThread is the thread that a request names, while the request is judged against the record
-// of another one.
+// of another thread.
 type ownThread struct {
 	key    store.Key
 	record store.Record
-	input  *agui.RunInput // as the client sent it, if the backend gets another thread; else nil
-	thread string         // request.thread before that
-	busy   bool           // threadWasBusy, of this thread
+	input  *agui.RunInput // the input as the client sent it, if the backend gets another thread id; else nil
+	thread string         // request.thread as it was before the change
+	busy   bool           // threadWasBusy of this thread
 }
 
-// judgeHere has the request judged against the record of the thread that it names.
+// judgeHere makes the request be judged against the record of the thread that it names.
 func (j *judge) judgeHere() {
 	own := j.ownThread
 	if own == nil {
@@ -46,11 +46,11 @@ func (j *judge) judgeHere() {
 	j.readOwner()
 }
 
-// judgeAt has the request judged against another record.
+// judgeAt makes the request be judged against the record at another place.
 func (j *judge) judgeAt(at ledger.Place) error {
 	j.ownThread = &ownThread{key: j.ledger.Key, record: j.record, busy: j.threadWasBusy}
 	if j.pauseElsewhere == "" {
-		j.pauseElsewhere, j.readFor = at.Pause, pauseSelection{} // what it was read for on its own thread does not count
+		j.pauseElsewhere, j.readFor = at.Pause, pauseSelection{} // the pause of its own thread does not count any more
 	}
 	j.setKey(at.Key)
 	j.log.Info("the request answers a question of another thread")
@@ -64,9 +64,9 @@ func (j *judge) setKey(key store.Key) {
 	}
 }
 
-// mayAnswerElsewhere reports whether the request's own thread leaves it open which thread it
-// answers. A thread that waits is answered first, unless the request answers another thread and
-// this one was opened again for a cancel, see passHere.
+// mayAnswerElsewhere reports whether the request may answer a question of another thread. A
+// question of its own thread takes precedence, unless it was reopened only to be cancelled and the
+// request is known to answer another thread, see passHere.
 func (j *judge) mayAnswerElsewhere() bool {
 	if j.ownThread != nil || j.readFor.carries || j.request.ours || j.stranger || j.notAsked != nil {
 		return false
@@ -74,8 +74,8 @@ func (j *judge) mayAnswerElsewhere() bool {
 	return j.record.State == store.None || j.pauseElsewhere != "" && j.record.State == store.Open && kit.CancelsOnly(*j.record.Pause)
 }
 
-// findByID looks for the question that the request names by an id of Holdpoint's, if the thread's
-// own record does not know it.
+// findByID looks in other threads for the question that the request names by an id of Holdpoint's,
+// if the record of its own thread has no such question.
 func (j *judge) findByID() error {
 	if !j.mayAnswerElsewhere() || len(j.in.Resume) == 0 && j.in.Command == nil && j.in.ResumeObject == nil {
 		return nil
@@ -109,20 +109,21 @@ func (j *judge) findNamed(ids []string) error {
 	return nil
 }
 
-// mayBe reports whether the request may answer the pause: one that has waited answers what it has
-// answered at first.
+// mayBe reports whether the request may answer the pause at a place. A request that has waited
+// answers the same pause in each attempt.
 func (j *judge) mayBe(at ledger.Place) bool {
 	return j.pauseElsewhere == "" || j.pauseElsewhere == at.Pause
 }
 
-// findByCalls looks for the question that the request answers in the backend's own form, if the
-// thread's own record does not know it. It reports whether anything was found.
+// findByCalls looks in other threads for the question that the request answers in the backend's own
+// form, if the record of its own thread has no such question. found reports whether any pause was
+// found.
 //
-// Only entries and decisions that nobody's words follow are looked up, because an older decision
-// was said to an older question, whose call may be equal. The calls must lead to one pause that
-// waits. If they lead to several, or to one that waits and to one of another thread that has ended,
-// nobody knows which one is meant, and the request is judged on its own thread. If none waits, the
-// last one that has ended counts.
+// Only entries of resume, and decisions that no later text follows, are looked up: an older
+// decision answered an older question, whose call may be equal. The calls must lead to exactly one
+// open pause. If they lead to several, or to an open one and an ended one of another thread, it is
+// not known which is meant, and the request is judged on its own thread. If no pause is open, the
+// last one that ended counts.
 func (j *judge) findByCalls() (found bool, err error) {
 	if !j.mayAnswerElsewhere() {
 		return false, nil
@@ -143,7 +144,7 @@ func (j *judge) findByCalls() (found bool, err error) {
 	case len(open) == 0:
 		one = one[max(0, len(one)-1):]
 	case !slices.ContainsFunc(one, func(f foundPause) bool { return f.at.Key != one[0].at.Key }):
-		one = one[:1] // which of a record's pauses is meant, the record tells
+		one = one[:1] // all are of one record, and the record decides which of them is meant
 	}
 	if len(one) != 1 || !j.mayBe(one[0].at) {
 		j.link(slices.Concat(open, ended))
@@ -153,10 +154,10 @@ func (j *judge) findByCalls() (found bool, err error) {
 	return true, j.judgeAt(one[0].at)
 }
 
-// findByText looks for the question that the request's history tells as a text and that its person
-// has talked past, if the thread's own record does not know it. Such a message cancels the
-// question, as it does on the question's own thread. Only the newest text is looked up. Its id has
-// the random part of the question's, so whoever has it could cancel the question by name.
+// findByText looks in other threads for a question that the request's history shows as a text and
+// that a later message of the person follows. Such a message cancels the question, as it does on
+// the question's own thread. Only the newest text is looked up. Its id contains the random part of
+// the question's id, so whoever has the text could also cancel the question by its id.
 func (j *judge) findByText() (found bool, err error) {
 	if !j.mayAnswerElsewhere() || !j.request.client.TakesNewThreads() || len(j.answers.list) > 0 || j.answers.unread != nil {
 		return false, nil
@@ -185,8 +186,8 @@ func (j *judge) findByText() (found bool, err error) {
 }
 
 // findCall returns the pauses that a call leads to, newest first. The arguments of a call in an
-// entry may be edited. If they lead nowhere, its id and its tool do, behind a message with a random
-// id: those of models and of messages repeat.
+// entry may be edited. If they lead to no pause, the call's id and tool are looked up, but only
+// after a user message with a random id, because ids that models and some clients make can repeat.
 func (j *judge) findCall(c history.WantedCall) (open, ended []foundPause, err error) {
 	list, err := j.lookUpCall(ledger.ByCall, c.Call)
 	if err != nil {
@@ -204,7 +205,8 @@ func (j *judge) findCall(c history.WantedCall) (open, ended []foundPause, err er
 	}))
 }
 
-// pausesAt returns those of some pauses that a call may be about.
+// pausesAt returns the pauses at the places in list that the call c may be about, open and ended
+// ones.
 func (j *judge) pausesAt(c history.WantedCall, list []ledger.Place) (open, ended []foundPause, err error) {
 	looked := 0
 	for _, at := range list {
@@ -230,8 +232,8 @@ func (j *judge) pausesAt(c history.WantedCall, list []ledger.Place) (open, ended
 	return open, ended, nil
 }
 
-// entryNames reports whether an entry of the request may name a question of the pause. The record
-// does not know the questions of an old pause.
+// entryNames reports whether an entry of the request may name a question of the pause. It is true
+// if the record no longer has the questions of the pause.
 func entryNames(in *agui.RunInput, rec *store.Record, pause string) bool {
 	p, _ := pauseOf(rec, pause)
 	return p == nil || slices.ContainsFunc(in.Resume, func(e agui.ResumeEntry) bool {
@@ -243,11 +245,12 @@ func entryNames(in *agui.RunInput, rec *store.Record, pause string) bool {
 type foundPause struct {
 	at     ledger.Place
 	record *store.Record
-	behind int // the place of the user's message that the paused run was for
+	behind int // index of the user's message that started the paused run
 }
 
-// nearest returns the pauses whose user's message is the last one among theirs, each once. An
-// answer to any of the others would be an answer to a question that the person has talked past.
+// nearest returns the pauses whose user message is the last among those of the list, each once. To
+// answer any of the other pauses would be to answer a question that the person has already moved on
+// from.
 func nearest(list []foundPause) []foundPause {
 	last := -1
 	for _, one := range list {
@@ -262,8 +265,8 @@ func nearest(list []foundPause) []foundPause {
 	return kept
 }
 
-// link has the run know the pauses of other threads, as far as their backend keeps nothing: what it
-// would do with their calls depends on the request alone.
+// link adds pauses of other threads to the attempt, if their backend keeps no state: what that
+// backend does with their calls depends only on the request.
 func (j *judge) link(list []foundPause) {
 	stateless, ok := j.opts.Dialect.(translate.Stateless)
 	if !ok {
@@ -289,9 +292,9 @@ func pauseOf(rec *store.Record, id string) (*agui.Pause, *store.Result) {
 	return nil, nil
 }
 
-// passHere has a request that was judged against the record of another thread go on as an ordinary
-// run of its own thread. The chat may have missed something there, or be locked. It returns the
-// ruling there.
+// passHere judges again, as an ordinary run of its own thread, a request that was judged against
+// the record of another thread. The chat may have missed an end there, or the thread may be locked.
+// It returns the new ruling.
 func (j *judge) passHere(elsewhere contract.Ruling) contract.Ruling {
 	if p := j.record.Pause; p != nil {
 		j.link([]foundPause{{at: ledger.Place{Key: j.ledger.Key, Pause: p.ID}, record: &j.record}})
@@ -303,9 +306,9 @@ func (j *judge) passHere(elsewhere contract.Ruling) contract.Ruling {
 	return contract.PassesHere(j.newCase(), elsewhere)
 }
 
-// toThreadOf has a backend that keeps a conversation by its thread get the answers on the thread
-// that asked: on another one it may wait for the answer to something else. Any other backend gets
-// the thread that the client names.
+// toThreadOf sends the answers to a backend that keeps conversations under the thread id that
+// asked, because under another id it may wait for the answer to something else. Any other backend
+// gets the thread id that the client names.
 func (j *judge) toThreadOf(p *agui.Pause) {
 	own := j.ownThread
 	if own == nil || own.input != nil || p.Origin == nil {

@@ -11,23 +11,24 @@ import (
 	"holdpoint/translate/kit"
 )
 
-// LeaseTime is how long a claim holds without being renewed: after our crash the pause is in doubt
-// that soon. No lease is longer.
+// LeaseTime is how long a claim lasts without being renewed. If this process crashes, its pauses
+// are in doubt after that time. No lease is longer.
 const LeaseTime = ledger.LeaseTime
 
-// LastTime is how long the streams that Drain ends may wait for the store, all their steps
-// together. Whoever cuts connections after a Drain waits longer.
+// LastTime bounds the time that streams ended by Drain wait for the store, in all of their steps
+// together. A server that closes connections after Drain must wait longer.
 const LastTime = ledger.LastTime
 
-// EndedByTime returns the event of a pause that nobody ended but time, as the store tells it; see
-// engine.Options.Ended. It is nil if there is nothing to tell. Whose process tells it does not
-// matter: agent, tenant, thread and run are those of the record. A record of before has thread and
-// run in the terminal event only.
+// EndedByTime returns the event of a pause that ended because its time was over, for
+// engine.Options.Ended. It is nil if there is no event to report. Any process may report it: agent,
+// tenant, thread and run are taken from the record, or, in records of older versions, thread and
+// run from the terminal event.
 func EndedByTime(key store.Key, result *store.Result) *event.Event {
 	return ledger.EndedByTime(key, result)
 }
 
-// interpret returns what answers to questions of a pause say, in the order of the answers.
+// interpret returns the meaning of each answer to questions of the pause, in the order of the
+// answers.
 func (t *thread) interpret(p *agui.Pause, answers []agui.Answer) []agui.Reading {
 	asked := p.Indexed()
 	list := make([]agui.Reading, len(answers))
@@ -43,17 +44,18 @@ func (t *thread) interpret(p *agui.Pause, answers []agui.Answer) []agui.Reading 
 			return nil
 		}()
 		if err != nil {
-			_ = t.dialectFailed("Interpret", err) // it is logged, and decides nothing
+			_ = t.dialectFailed("Interpret", err) // dialectFailed logs it; the result is only shown
 		}
 	}
 	return list
 }
 
-// readings returns what answers of the request say to the questions that the record knows.
+// readings returns the meaning of each answer of the request, as far as the record has its
+// question.
 func (t *thread) readings(answers []agui.Answer) []agui.Reading {
 	list, known := make([]agui.Reading, len(answers)), make([]bool, len(answers))
 	for _, p := range history.Pauses(&t.record, t.linked) {
-		indexed := p.Indexed() // the request may have very many answers
+		indexed := p.Indexed() // an index, because the request may have very many answers
 		var at []int
 		var of []agui.Answer
 		for n := range answers {
@@ -72,11 +74,12 @@ func (t *thread) readings(answers []agui.Answer) []agui.Reading {
 	return list
 }
 
-// maxNamedInEvent bounds the questions that a refused request names in its event: it can name very
-// many, and none of them need exist.
+// maxNamedInEvent bounds the questions in the event of a refused request, which can name very many,
+// whether they exist or not.
 const maxNamedInEvent = 32
 
-// tellRuled tells of a request that is not handed on: code is that of its refusal, "" for a replay.
+// tellRuled reports the event of a request that was not sent to the backend. code is the code of
+// its refusal, "" for a replay.
 func (t *thread) tellRuled(kind event.Kind, pause *agui.Pause, code agui.Code) {
 	if !t.ledger.Voice.Tells() {
 		return
@@ -104,8 +107,8 @@ func (t *thread) tellRuled(kind event.Kind, pause *agui.Pause, code agui.Code) {
 	_ = t.ledger.Tell(ledger.Occurrence{Kind: kind, Pause: pause, Code: string(code), Interrupts: of})
 }
 
-// isSecret reports whether the answer to a question is a secret, or may be one because the record
-// does not know the question. pause is the one that the request answers, nil if there is none.
+// isSecret reports whether the answer to a question is a secret. It is also true if the record does
+// not have the question. pause is the pause that the request answers, nil if there is none.
 func (t *thread) isSecret(pause *agui.Pause, id string) bool {
 	if pause != nil {
 		if i := pause.Interrupt(id); i != nil {
@@ -120,7 +123,7 @@ func (t *thread) isSecret(pause *agui.Pause, id string) bool {
 	return i == nil || i.Secret
 }
 
-// tellRefused tells of a refusal.
+// tellRefused reports the event of a refusal.
 func (t *thread) tellRefused(code agui.Code) {
 	kind := event.RunRefused
 	if _, command := t.request.input.CommandResume(); len(t.answers.list) > 0 || t.answers.unread != nil || t.request.input.HasResume || command {

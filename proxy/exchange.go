@@ -16,8 +16,8 @@ import (
 	"holdpoint/translate"
 )
 
-// open looks at the header of the run's first answer. It reports whether the answer goes to the
-// client as it is.
+// open reads the header of the run's first response. It reports whether the response is passed to
+// the client unchanged.
 func (b *body) open(res *http.Response) (untouched bool) {
 	if res.StatusCode/100 == 2 {
 		b.takeResult(b.exchange.stream(res))
@@ -25,15 +25,16 @@ func (b *body) open(res *http.Response) (untouched bool) {
 	}
 	b.exchange.noteReached()
 	b.exchange.conn = nil
-	head := b.exchange.head(res) // what is cut here is cut for the client too
+	head := b.exchange.head(res) // if the connection breaks here, the client gets no more either
 	b.judge.hintAtAnswer(res, head)
 	c := b.concludes(settle.End{
 		End:    translate.End{Status: res.StatusCode, Body: head},
 		Broken: agui.Errorf(agui.UpstreamStatus, textStatus, res.StatusCode),
 	}, false)
-	// An HTTP error locks a chat as a lone RUN_ERROR does, see tell. A redirect is followed.
+	// An HTTP error locks a chat as a RUN_ERROR without questions does, see package tell. Clients
+	// follow a redirect.
 	locks := res.StatusCode >= http.StatusBadRequest && b.client.answersSomething()
-	if !c.said && !locks && !b.to.Began() { // else the header went out while the run waited
+	if !c.said && !locks && !b.to.Began() { // otherwise the header was sent while the run waited
 		b.report.outcome, b.report.code = "http status", ""
 		res.Body = stream.Replay(head, res.Body)
 		return true
@@ -47,23 +48,23 @@ func (b *body) open(res *http.Response) (untouched bool) {
 	return false
 }
 
-// head returns the start of an answer that is not a stream.
+// head returns the start of the body of a response that is not a stream.
 func (e *exchange) head(res *http.Response) []byte {
 	defer e.bound()()
 	head, _ := io.ReadAll(io.LimitReader(res.Body, statusBytes))
 	return head
 }
 
-// stream returns what is to be read of an answer.
+// stream returns the stream of a response, or an answer without one and the reason.
 func (e *exchange) stream(res *http.Response) (a answer) {
 	e.noteReached()
 	conn := e.conn
-	e.conn = nil // behind the answer it is net/http's, and another run's
+	e.conn = nil // after the response the connection belongs to net/http, and may serve another run
 	var reads bool
 	if a.framing, reads = e.framing(res.Header); reads && res.StatusCode/100 == 2 {
 		plain, err := stream.Decoded(res)
 		if err == nil {
-			if plain == res.Body && res.ContentLength != 0 { // else what waits there is not what is read
+			if plain == res.Body && res.ContentLength != 0 { // otherwise the body is not read from the connection directly
 				e.conn = conn
 			}
 			a.stream = plain
@@ -81,7 +82,8 @@ func (e *exchange) stream(res *http.Response) (a answer) {
 	return a
 }
 
-// unansweredFailure returns what an exchange without an answer is told as.
+// unansweredFailure logs err, and returns the error for the client of an exchange that got no
+// response.
 func (e *exchange) unansweredFailure(ctx context.Context, err error) *agui.RunError {
 	e.judge.log.Warn(logUnanswered, e.judge.opts.withHint(err, "err", err)...)
 	switch broken := fault(ctx, err); {
@@ -99,53 +101,54 @@ func (e *exchange) unansweredFailure(ctx context.Context, err error) *agui.RunEr
 	return agui.Errorf(agui.UpstreamUnreachable, textUnreachable)
 }
 
-// statusBytes is how much of an answer that is not an event stream a dialect gets to see.
+// statusBytes is the number of bytes that a dialect gets of a response that is not an event stream.
 const statusBytes = 64 << 10
 
-// An answer is what came of an exchange: a stream, or why there is none and what the dialect is
-// told then.
+// An answer is the result of a request to the backend: a stream, or the end to report to the
+// dialect if there is none.
 type answer struct {
 	stream  io.ReadCloser
-	framing translate.Framing // Unread: AG-UI
-	end     settle.End        // where stream is nil
+	framing translate.Framing // Unread means AG-UI
+	end     settle.End        // set if stream is nil
 }
 
-// An exchange is the one at hand of a run.
+// An exchange is the current request of a run to the backend, and its response.
 type exchange struct {
 	judge   *judge
 	life    *runLife
 	reverse *httputil.ReverseProxy
 	translation
-	status int           // of its answer, 0 if there is none
-	conn   *backend.Conn // that its stream is read from, nil if that is not known
+	status int           // HTTP status of the response, 0 before there is one
+	conn   *backend.Conn // the connection that its stream is read from, nil if that is not known
 
-	counted   settle.Evidence // of this exchange and those before it, without connected
-	connected atomic.Bool     // there was a connection for it; the transport's goroutines set it
+	counted   settle.Evidence // evidence of this exchange and the earlier ones of the run, without Connected
+	connected atomic.Bool     // a connection was made for it; goroutines of the transport set it
 }
 
 // A translation is an exchange that a dialect has begun.
 type translation struct {
 	translate.Exchange
-	dialect string // what its backend speaks, as far as a Finder knows it
+	dialect string // the dialect of its backend, as a Finder has recognized it so far
 }
 
-// begin counts the exchange, which is about to be sent.
+// begin counts the exchange, which the caller is about to send.
 func (e *exchange) begin() {
 	e.counted = e.evidence().Next(&e.Out)
 	e.connected.Store(false)
 }
 
-// evidence returns how far the exchanges of the run got with the answers.
+// evidence returns how far the exchanges of the run have sent the answers.
 func (e *exchange) evidence() settle.Evidence {
 	evidence := e.counted
 	evidence.Connected = e.connected.Load()
 	return evidence
 }
 
-// speaks returns the dialect of its backend, "" if nobody knows it yet.
+// speaks returns the dialect of the backend, "" if it is not known yet.
 func (e *exchange) speaks() string { return e.judge.memory.routes.finder.Speaks(e.dialect) }
 
-// framing returns how its answer is cut, and whether that is read at all.
+// framing returns the framing of the response according to its header, and whether Holdpoint reads
+// such a response at all.
 func (e *exchange) framing(header http.Header) (f translate.Framing, reads bool) {
 	if decoder, ok := e.Run.(translate.Decoder); ok {
 		f = decoder.Framing(stream.MediaType(header))

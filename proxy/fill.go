@@ -12,16 +12,16 @@ import (
 	"holdpoint/translate"
 )
 
-// pull gives what the client is to have next: whole frames, as many as are in memory. They come in
-// two parts, and either may be empty. They are valid until the following call. last says that they
-// go out with the stream's end. The error is io.EOF.
+// pull returns the next output for the client: as many whole frames as are in memory, in two parts
+// of which either may be empty. Both are valid until the next call. last reports that the stream
+// ends with them. The only error is io.EOF.
 func (b *body) pull() (made, row []byte, last bool, err error) {
 	if b.apart.left {
 		return nil, nil, false, io.EOF
 	}
 	b.out.Clear()
 	if cap(b.lf) > readAhead {
-		b.lf = nil // of a huge frame: streams live for hours
+		b.lf = nil // a huge frame made it grow, and streams live for hours
 	}
 	for b.out.Empty() {
 		switch {
@@ -41,17 +41,17 @@ func (b *body) pull() (made, row []byte, last bool, err error) {
 	return made, row, b.phase == over, nil
 }
 
-// fill gathers output: at least one frame unless the stream is over.
+// fill reads from the backend until there is at least one frame of output, or the stream is over.
 func (b *body) fill() {
 	for b.phase != over {
 		switch {
 		case b.phase == between:
 			if !b.out.Empty() {
-				return // what comes next may take its time
+				return // send the output first, because the next exchange may take long
 			}
 			b.next()
 			continue
-		case b.from.up == nil: // also where the next exchange of the run got no stream
+		case b.from.up == nil: // also if the next exchange of the run got no stream
 			b.finishUnread()
 			return
 		}
@@ -65,7 +65,7 @@ func (b *body) fill() {
 	}
 }
 
-// step takes what the upstream sends next: a piece, a row of frames or a frame.
+// step reads the next piece, row of frames or frame of the backend's stream.
 func (b *body) step() error {
 	if b.from.pieces != nil {
 		return b.piece()
@@ -74,7 +74,7 @@ func (b *body) step() error {
 		return nil
 	}
 	if b.from.frames.Ended() && !b.from.frames.Ready() {
-		b.out.Settle() // what Next returned is valid no longer than this
+		b.out.Settle() // what Next returned stays valid only until its next call
 	}
 	frame, err := b.from.frames.Next()
 	if err != nil {
@@ -84,12 +84,12 @@ func (b *body) step() error {
 	return nil
 }
 
-// ready says that the next step waits for nothing.
+// ready reports that the next step does not have to wait for the backend.
 func (b *body) ready() bool {
 	return b.from.frames != nil && (b.from.frames.Ready() || b.from.frames.Ended()) || b.from.pieces != nil && b.started && b.from.pieces.Ready()
 }
 
-// finishUnread ends a stream for which there is nothing to read.
+// finishUnread ends a stream if there is nothing to read from the backend.
 func (b *body) finishUnread() {
 	b.start()
 	if b.concluded != nil {
@@ -100,20 +100,21 @@ func (b *body) finishUnread() {
 	b.conclude(b.end)
 }
 
-// endStream is called with what the frame reader gave at the end of the stream. It returns nil if
-// there is more to read.
+// endStream gets the results of the frame reader at the end of the stream. It returns nil if the
+// run continues with another exchange.
 func (b *body) endStream(rest sse.Frame, err error) error {
 	if data, ok := rest.Data(nil); errors.Is(err, io.EOF) && ok && agui.NewEvent(data).Valid() {
-		// A clean end without the last blank line: the official client reads that frame too.
+		// The stream ended cleanly but without the last blank line. The official client reads that
+		// frame too.
 		b.event(agui.NewEvent(bytes.Clone(data)))
 		if b.phase == between {
-			return nil // it ended the exchange, and something follows
+			return nil // the frame ended the exchange, and another exchange follows
 		}
 	}
 	return err
 }
 
-// brokeOff is called with what ended the stream: io.EOF, or why it broke off.
+// brokeOff ends a stream at err: io.EOF, or the reason why the connection broke.
 func (b *body) brokeOff(err error) {
 	if b.phase == over {
 		return
@@ -121,7 +122,7 @@ func (b *body) brokeOff(err error) {
 	b.close()
 	if b.refused.Type != agui.Unknown {
 		if b.concludeRefused(); b.phase != ended {
-			return // another exchange follows, perhaps
+			return // another exchange may follow
 		}
 	}
 	if b.phase == ended {
@@ -147,22 +148,22 @@ func (b *body) brokeOff(err error) {
 	b.conclude(settle.End{End: translate.End{Cut: !clean}, Broken: broken})
 }
 
-// next sends the next exchange of the run and reads its stream.
+// next sends the next exchange of the run and prepares to read its stream.
 func (b *body) next() {
 	b.close()
 	if b.to != nil {
-		b.to.Release() // the next answer may take its time, and nothing waits on the first one's connection any more
+		b.to.Release() // the next response may take long, and the held header does not wait for it
 	}
 	b.exchange.begin()
 	if b.exchange.Out.None {
 		b.takeResult(answer{end: settle.End{End: translate.End{None: true}}})
 		return
 	}
-	b.send(headerOnly{}) // the client has a header already
+	b.send(headerOnly{}) // the client has its header already
 }
 
-// fillGuarded is fill. A panic in it ends this run only. A claimed run is translated in a goroutine
-// of its own, and net/http does not recover there.
+// fillGuarded calls fill, and recovers from a panic, which ends only this run. The goroutine of a
+// claimed run needs this, because net/http recovers only in its own goroutines.
 func (b *body) fillGuarded() {
 	b.apart.gate.Enter()
 	defer b.apart.gate.Leave()
@@ -175,9 +176,9 @@ func (b *body) fillGuarded() {
 	b.fill()
 }
 
-// endPanicked ends the stream of a run that has panicked. What went out of it so far stands, for
-// the end closes what is open in it. If that fails too, the stream just ends: the claim's lease
-// shows the doubt.
+// endPanicked ends the stream of a run that has panicked. The output so far is kept, because the
+// events that end the stream also close what is open in it. If that panics too, the stream ends
+// with an error event only, and the lapse of the claim's lease shows the doubt.
 func (b *body) endPanicked() {
 	defer func() {
 		if p := recover(); p != nil {
@@ -190,15 +191,16 @@ func (b *body) endPanicked() {
 	b.phase.advance(over)
 	b.out.Current = nil
 	if told != agui.Unknown {
-		b.concludes(settle.End{}, true) // the client has its end
+		b.concludes(settle.End{}, true) // the client has the end of its run already
 		return
 	}
 	b.start()
 	b.tell(b.concludes(settle.End{}, true).events)
 }
 
-// fillApart is fill in a goroutine of its own, so that the client's stream can end while the
-// upstream of a claimed run is silent. It returns false if that is so; the fill goes on then.
+// fillApart calls fill in another goroutine, so that the client's stream can end while the backend
+// of a claimed run is silent. It returns false if the backend became silent; the fill then
+// continues.
 func (b *body) fillApart() bool {
 	if b.apart.fills == nil {
 		b.apart.fills, b.apart.filled = make(chan struct{}), make(chan struct{}, 1)
@@ -210,7 +212,7 @@ func (b *body) fillApart() bool {
 		}(b.apart.fills, b.apart.filled)
 	}
 	select {
-	case <-b.apart.silent: // of a fill before this one
+	case <-b.apart.silent: // left over from an earlier fill
 	default:
 	}
 	b.apart.busy = true
@@ -224,7 +226,7 @@ func (b *body) fillApart() bool {
 	}
 }
 
-// readAlone reads a run on after its client has left, until the outcome is recorded.
+// readAlone reads a run to its end after its client has left, so that the outcome is recorded.
 func (b *body) readAlone() {
 	if b.apart.busy {
 		<-b.apart.filled
@@ -238,12 +240,12 @@ func (b *body) readAlone() {
 	b.close()
 }
 
-// noteUnfinished says that the end of the run that the client asked for is not known yet. A later
-// run of the same stream is not claimed, and does not outlive the client.
+// noteUnfinished reports that the run that the client started has not ended yet. A later run of the
+// same stream has no claim, and does not continue without the client.
 func (b *body) noteUnfinished() bool { return b.phase < ended && b.client.laterRuns == 0 }
 
-// Close is called at the end, or when the client has left. It reports whether the run goes on
-// alone: readAlone follows then.
+// Close ends the body, at the end of the stream or when the client has left. It reports whether the
+// run continues without the client: the caller must then call readAlone.
 func (b *body) Close() (alone bool) {
 	if b.apart.busy {
 		b.apart.left = true
@@ -265,12 +267,12 @@ func (b *body) Close() (alone bool) {
 	b.endFills()
 	if at == reading || at == between {
 		b.report.outcome = "client left"
-		_, _ = b.exchange.Run.End(translate.End{Cut: true}) // nobody is there to be told
+		_, _ = b.exchange.Run.End(translate.End{Cut: true}) // there is no client to report the result to
 	}
 	return false
 }
 
-// endFills ends the goroutine that fills. None is under way.
+// endFills ends the goroutine of fillApart. No fill may be running.
 func (b *body) endFills() {
 	if b.apart.fills != nil {
 		close(b.apart.fills)
@@ -278,7 +280,7 @@ func (b *body) endFills() {
 	}
 }
 
-// takeResult takes the result of an exchange that was sent.
+// takeResult makes the result of a request to the backend the input of the body.
 func (b *body) takeResult(a answer) {
 	b.read(a.stream, a.framing)
 	b.end = a.end

@@ -12,7 +12,7 @@ import (
 	"holdpoint/translate"
 )
 
-// frame takes one frame of the upstream.
+// frame processes one frame of the backend's stream.
 func (b *body) frame(f sse.Frame) {
 	b.taken++
 	lf := f.Raw
@@ -41,10 +41,10 @@ func (b *body) frame(f sse.Frame) {
 					b.out.Current = nil
 					return
 				}
-				ev.Type = agui.Unknown // opaque: the client says what is wrong with it
+				ev.Type = agui.Unknown // passed unread: the client reports what is wrong with it
 			} else if ev.Type == agui.RunFinished {
 				if last := agui.LastOf(data, "outcome"); len(last) != len(data) {
-					ev = ev.With(last) // what is judged is what the client will read
+					ev = ev.With(last) // Holdpoint then judges the same copy of outcome that the client will read
 				}
 			}
 		}
@@ -60,7 +60,8 @@ func (b *body) frame(f sse.Frame) {
 	poison.Bytes(b.lf)
 }
 
-// countComment counts a frame without an event. The second half of a line end is not a frame.
+// countComment counts a frame that has no event. The second half of a line end does not count as a
+// frame.
 func (b *body) countComment(lf []byte) {
 	if len(bytes.Trim(lf, "\n")) == 0 {
 		b.taken--
@@ -69,14 +70,14 @@ func (b *body) countComment(lf []byte) {
 	b.out.Count.Passed++
 }
 
-// tooDeepToHold reports whether an event that is not looked into is one by which a client may learn
-// of a question: it would read it, and nobody would hold it.
+// tooDeepToHold reports whether an event that is nested too deep to be read may contain a question:
+// the client would read the question, and Holdpoint would keep no record of it.
 func tooDeepToHold(ev agui.Event) bool {
 	return (ev.Type == agui.RunFinished || bytes.Contains(ev.JSON, []byte(agui.OnInterrupt))) && agui.TooDeep(ev.JSON)
 }
 
-// lacksSpace reports whether a data line of the frame has no space after its colon: @ag-ui/client
-// 0.0.42 and the Go SDK skip such a line without a word, so the frame is made anew.
+// lacksSpace reports whether a data line of the frame has no space after its colon. @ag-ui/client
+// 0.0.42 and the Go SDK skip such a line silently, so Holdpoint writes the frame anew.
 func lacksSpace(frame []byte) bool {
 	for line := range bytes.SplitSeq(frame, []byte("\n")) {
 		if value, ok := bytes.CutPrefix(line, []byte("data:")); ok && len(value) > 0 && value[0] != ' ' {
@@ -86,14 +87,14 @@ func lacksSpace(frame []byte) bool {
 	return false
 }
 
-// event takes one event, of whatever framing.
+// event processes one event of the backend, from a stream of any framing.
 func (b *body) event(ev agui.Event) {
 	switch {
 	case b.phase == ended:
 		b.readAfterEnd(ev)
 		return
 	case b.phase != reading:
-		return // the run has ended: nobody reads what follows
+		return // the run has ended, and later events are dropped
 	case b.refused.Type != agui.Unknown:
 		b.behindRefusal(ev)
 		return
@@ -112,15 +113,15 @@ func (b *body) event(ev agui.Event) {
 	}
 }
 
-// giveUp ends an exchange that could not be translated.
+// giveUp ends an exchange that could not be translated because of err.
 func (b *body) giveUp(err error) {
 	b.close()
 	b.start()
 	b.conclude(settle.End{End: translate.End{Cut: true}, Broken: translationError(b.judge.log, err)})
 }
 
-// piece takes one piece of a stream that is not AG-UI. RUN_STARTED goes out before the first one,
-// which may take its time.
+// piece processes one piece of a stream that is not AG-UI. Before the first piece, which may take
+// long, it sends RUN_STARTED.
 func (b *body) piece() error {
 	if !b.started {
 		b.start()
@@ -138,7 +139,7 @@ func (b *body) piece() error {
 		return nil
 	}
 	err = b.exchange.Run.(translate.Decoder).Decode(p, func(ev agui.Event) {
-		if b.phase == reading { // the run has ended: nobody reads what follows
+		if b.phase == reading { // the run has ended, and later events are dropped
 			b.event(ev)
 		}
 	})
@@ -148,8 +149,9 @@ func (b *body) piece() error {
 	return nil
 }
 
-// readAfterEnd: after a terminal event only a late RUN_ERROR or the RUN_STARTED of a next run may
-// follow; a client fails on anything else, and then forgets the end that it had.
+// readAfterEnd processes an event after the terminal event of a run. Only a late RUN_ERROR, or the
+// RUN_STARTED of a next run, may follow. At any other event a client fails and forgets the end that
+// it got, so the stream ends before that event.
 func (b *body) readAfterEnd(ev agui.Event) {
 	switch {
 	case ev.Type == agui.RunErrored && b.terminal == agui.RunFinished:
@@ -172,8 +174,8 @@ func (b *body) stop() {
 	b.phase.advance(over)
 }
 
-// beginLater begins a further run of the same stream, without answers; what it wants sent is
-// dropped.
+// beginLater begins a further run in the same stream, without answers. A request that the dialect
+// wants to send for it is dropped.
 func (b *body) beginLater() error {
 	j, c := b.judge, b.client
 	c.withdraw()
@@ -191,9 +193,9 @@ func (b *body) beginLater() error {
 	return nil
 }
 
-// row takes the frames in memory that differ from the last piece of a text in the text alone. It
-// does not look at each as an event. It returns false if the next frame is not such a frame. It
-// does with them what frame would do: a test compares the two.
+// row passes on the frames in memory that differ only in their text from the last piece of a
+// message's text, without reading each as an event. It returns false if the next frame is not such
+// a frame. The effect is the same as that of frame, which a test checks.
 func (b *body) row() bool {
 	if b.phase != reading || b.refused.Type != agui.Unknown {
 		return false
@@ -211,14 +213,14 @@ func (b *body) row() bool {
 	return true
 }
 
-// passes reports whether an event of the type goes to the client as it came, and nobody but the
-// transcript learns of it.
+// passes reports whether events of the type go to the client unchanged and only the transcript
+// needs them.
 func (b *body) passes(t agui.Type) bool {
 	if !b.client.told.Passes(t) {
 		return false
 	}
 	if t == agui.CallArgs && b.client.knownCalls.Resumes() {
-		return false // it may be of a call that the client has already
+		return false // it may belong to a call that the client has already
 	}
 	p, ok := b.exchange.Run.(translate.Passer)
 	return ok && p.Passes(t)
@@ -226,31 +228,32 @@ func (b *body) passes(t agui.Type) bool {
 
 var doneMark = []byte("[DONE]")
 
-// conclude ends the exchange at hand. It is the one door to the end of a stream: how that came
-// about is told by e.
+// conclude ends the current exchange. Every end of a stream passes through it, and e says how the
+// stream ended.
 func (b *body) conclude(e settle.End) {
 	b.refused = agui.Event{}
 	b.follow(b.concludes(e, false), e.Event.Type)
 }
 
-// follow does what was concluded. seen is the backend's own end, Unknown if there was none.
+// follow sends the events of a conclusion and advances the phase. seen is the type of the backend's
+// own terminal event, Unknown if there was none.
 func (b *body) follow(c conclusion, seen agui.Type) {
 	tells := func(t agui.Type) bool {
 		return slices.ContainsFunc(c.events, func(ev agui.Event) bool { return ev.Type == t })
 	}
 	if seen == agui.RunErrored && tells(agui.RunFinished) && !tells(agui.RunStarted) {
-		b.start() // the backend began with its RUN_ERROR, perhaps
+		b.start() // the backend's first event may have been its RUN_ERROR
 	}
 	b.tell(c.events)
 	switch {
 	case c.next:
 		b.phase.advance(between)
 	case b.from.up == nil || seen == agui.Unknown || b.from.pieces != nil:
-		b.phase.advance(over) // behind the end of a stream that is not AG-UI there is no second run
+		b.phase.advance(over) // a stream that is not AG-UI has no second run
 	default:
 		b.phase.advance(ended)
 		if !b.claim.Held() {
-			b.life.follow() // what else the backend says is for the client that is there
+			b.life.follow() // later events of the backend matter only while the client is there
 		}
 	}
 }

@@ -12,31 +12,35 @@ import (
 	"holdpoint/translate"
 )
 
-// A pause keeps what it takes to go on without the client, if anybody may decide it elsewhere.
+// If a question may be decided at another door, its pause keeps what Holdpoint needs to continue
+// the run without the client.
 
-// OtherDoors says that questions may be decided at another door than the chat, and how Holdpoint
-// goes on with them then.
+// OtherDoors configures decisions at doors other than the chat, and how Holdpoint then continues
+// the run.
 type OtherDoors struct {
-	// KeepsInput says that the record may hold the run's input: its store is sealed, or loses it with
-	// the process. forwardedProps may have a token in them.
+	// KeepsInput permits the record to hold the run's input, because the store is sealed or loses
+	// it with the process. forwardedProps may contain a token.
 	KeepsInput bool
-	// Headers are for requests of Holdpoint's own in the place of a client's credentials; nil: none.
+	// Headers returns the headers for requests that Holdpoint sends itself, in place of the
+	// client's credentials; nil if there are none.
 	Headers func() http.Header
-	// Forgets says that the store may forget a claim and keep the decision before it, as one that
-	// fails over without having waited for its replicas. Holdpoint would send the answer again. nil:
-	// it never does.
+	// Forgets reports whether the store may lose a claim but keep the earlier decision, as a store
+	// does that fails over without waiting for its replicas. Holdpoint would then send the answer
+	// twice. nil means that the store never does.
 	Forgets func() bool
-	// Home names this process and its backend, if a backend holds its questions in its own process:
-	// then Holdpoint carries the answers to those only that it has seen itself. "": any process does.
+	// Home identifies this process and its backend, if the backend holds its questions in its own
+	// memory: Holdpoint then sends only answers to questions that this process raised. "" means
+	// that any process may.
 	Home string
-	// Tools says that a run may go on without the client although it declared tools.
+	// Tools permits a run to continue without the client although its request declared tools.
 	Tools bool
 }
 
-// maxInputKept is how much of a run's input a record keeps, in bytes.
+// maxInputKept bounds the input of a run that a record keeps, in bytes.
 const maxInputKept = 256 << 10
 
-// continuation returns what the pause of this run keeps.
+// continuation returns what the pause of this run keeps for continuing without the client, nil if
+// there are no other doors.
 func (t *thread) continuation() *agui.Continuation {
 	if t.opts.Elsewhere == nil {
 		return nil
@@ -63,22 +67,22 @@ func (t *thread) continuation() *agui.Continuation {
 	return g
 }
 
-// saysWho are parts of the names of headers that may say who sends a request: credentials, and
-// what a trusted proxy in front has made of them.
+// saysWho lists parts of the names of headers that may identify the sender of a request:
+// credentials, and headers in which a trusted proxy passes on the identity.
 var saysWho = [...]string{
 	"auth", "cookie", "token", "api-key", "apikey", "secret", "credential", "session", "access-key", "subscription-key",
 	"user", "email", "group", "role", "identity", "principal", "subject", "account", "tenant", "-org",
 	"jwt", "oidc", "assertion", "signature", "cert",
 }
 
-// hasCredentials reports whether a request has a header that may say who sends it, by its name. If
-// something else is taken for such a client, an answer only waits for the chat. One that is missed
-// has the backend go on as nobody.
+// hasCredentials reports whether a request has a header whose name suggests that it identifies the
+// sender. If a header is taken for one by mistake, an answer only waits for the chat. If one is
+// missed, the backend continues the run without an identity.
 func hasCredentials(header http.Header) bool {
 	for name := range header {
 		name = strings.ToLower(name)
 		if name == "user-agent" || strings.HasPrefix(name, "sec-") {
-			continue // a browser's own
+			continue // set by browsers
 		}
 		for _, part := range saysWho {
 			if strings.Contains(name, part) {
@@ -89,7 +93,8 @@ func hasCredentials(header http.Header) bool {
 	return false
 }
 
-// Lacks returns why only the chat can go on with a pause; nil: Holdpoint can by itself.
+// Lacks returns the reasons why only the chat can continue a pause; nil if Holdpoint can continue
+// it by itself.
 func (h *Handler) Lacks(p *agui.Pause) []agui.Lack { return h.opts.lacks(p) }
 
 func (o *Options) lacks(p *agui.Pause) []agui.Lack {
@@ -104,7 +109,7 @@ func (o *Options) lacks(p *agui.Pause) []agui.Lack {
 		list = append(list, agui.NoInput)
 	}
 	if p.Origin.Wire != "" && !slices.Contains(list, agui.NoForm) {
-		list = append(list, agui.NoForm) // a later Holdpoint has told it in a form that is not known here
+		list = append(list, agui.NoForm) // a later version of Holdpoint has shown it in a form that this version does not know
 	}
 	if by.Home != "" && p.Going.Home == "" {
 		list = append(list, agui.NoHome)
@@ -118,8 +123,8 @@ func (o *Options) lacks(p *agui.Pause) []agui.Lack {
 	return list
 }
 
-// ownRequest returns a request of Holdpoint's own that is about the open pause of a record, and
-// about nothing else. shown are the pause's snapshots.
+// ownRequest returns a request that Holdpoint sends itself, about the open pause p only. shown are
+// the pause's snapshots.
 func (h *Handler) ownRequest(req *http.Request, p *agui.Pause, shown store.Snapshots) (request, error) {
 	body := json.RawMessage(`{}`)
 	thread := agui.View(p.Finish).Get("threadId").Str

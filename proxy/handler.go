@@ -1,8 +1,8 @@
-// Package proxy is Holdpoint's HTTP side. It recognises runs, keeps the interrupt contract, and
-// rewrites the stream between a backend and its client by what a dialect says.
+// Package proxy is the HTTP part of Holdpoint. It recognizes runs, enforces the interrupt contract,
+// and has a dialect translate the stream between a backend and its client.
 //
-// It does not know any backend's shapes (translate does), nor how records are kept (store does). A
-// request that is not a run passes through httputil.ReverseProxy unchanged.
+// It has no knowledge of any backend's formats (translate has), nor of how records are stored
+// (store has). A request that is not a run passes through httputil.ReverseProxy unchanged.
 //
 // It follows AG-UI 1.0, its page on interrupts (https://docs.ag-ui.com/concepts/interrupts), and
 // the event-stream format of the HTML standard.
@@ -16,7 +16,7 @@ import (
 	"holdpoint/proxy/internal/ledger"
 )
 
-// Defaults of the sizes, see Options.
+// Defaults of fields of Options.
 const (
 	defaultRequestBytes    = 16 << 20
 	defaultFrameBytes      = 32 << 20
@@ -27,11 +27,11 @@ const (
 	maxRoutes = 4096
 )
 
-// A Handler is the proxy. Make it with New.
+// A Handler is the proxy of one agent. It is made by New.
 type Handler struct {
 	refuser
 	opts        Options
-	sinks       ledger.Sinks // of the steps of all threads
+	sinks       ledger.Sinks // receive the events of all threads
 	intake      *intake.Intake
 	destination destination
 	reverse     *httputil.ReverseProxy

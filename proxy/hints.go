@@ -18,11 +18,11 @@ import (
 	"holdpoint/proxy/internal/cors"
 )
 
-// A mistake in the configuration mostly shows as an error of the backend. A hint names the variable
-// that mends it, in the log. Clients get none: it holds the backend's address.
+// A mistake in the configuration often shows as an error of the backend. A hint in the log names
+// the variable that corrects it. Clients get no hint, because it contains the backend's address.
 
-// connectionHint returns what mends an error of a connection to the backend, or "" if that is not
-// known.
+// connectionHint returns how to correct the cause of an error of a connection to the backend, or ""
+// if the cause is not known.
 func connectionHint(err error, upstream *url.URL) string {
 	var (
 		record    tls.RecordHeaderError
@@ -55,7 +55,7 @@ func connectionHint(err error, upstream *url.URL) string {
 	return ""
 }
 
-// withHint returns the arguments of a log line, and a hint behind them if there is one.
+// withHint returns the arguments of a log line, followed by a hint if there is one.
 func (o *Options) withHint(err error, args ...any) []any {
 	if hint := connectionHint(err, o.Upstream); hint != "" {
 		return append(args, "hint", hint)
@@ -63,8 +63,9 @@ func (o *Options) withHint(err error, args ...any) []any {
 	return args
 }
 
-// answerHint returns what mends the answer to a run that is not a stream, or "". head is how its
-// body begins. named is the dialect of HOLDPOINT_DIALECT, or "" for auto.
+// answerHint returns how to correct the cause of a response to a run that is not a stream, or "" if
+// the cause is not known. head is the start of its body. named is the dialect of HOLDPOINT_DIALECT,
+// or "" for auto.
 func answerHint(res *http.Response, head []byte, named string) string {
 	kind, _, _ := mime.ParseMediaType(res.Header.Get("Content-Type"))
 	switch {
@@ -78,15 +79,15 @@ func answerHint(res *http.Response, head []byte, named string) string {
 	return ""
 }
 
-// hintAtAnswer logs what mends an answer to a run that is not a stream.
+// hintAtAnswer logs the hint about a response to a run that is not a stream, if there is one.
 func (j *judge) hintAtAnswer(res *http.Response, head []byte) {
 	if hint := answerHint(res, head, j.memory.routes.finder.Speaks("")); hint != "" {
 		j.log.Warn(logNoStream, "status", res.StatusCode, "hint", hint)
 	}
 }
 
-// leadsBack reports whether the answer redirects a run to the address that its client has asked. A
-// client would follow it for ever. res has the Location that the client would get.
+// leadsBack reports whether the response redirects a run to the address that its client requested.
+// A client would follow it for ever. The Location of res is the one that the client would get.
 func (j *judge) leadsBack(res *http.Response) bool {
 	if res.StatusCode/100 != 3 {
 		return false
@@ -98,8 +99,8 @@ func (j *judge) leadsBack(res *http.Response) bool {
 		(to.Host == "" || strings.EqualFold(to.Host, j.request.http.Host) || strings.EqualFold(to.Host, res.Request.Header.Get("X-Forwarded-Host")))
 }
 
-// stopRedirect makes of a redirect that leads back an answer that ends there. target is what the
-// backend's own Location was.
+// stopRedirect replaces a redirect that leads back by a response with status 502. target is the
+// Location that the backend sent.
 func (j *judge) stopRedirect(res *http.Response, target string) {
 	j.log.Warn(logRedirectLoop, "status", res.StatusCode, "location", shownTarget(target),
 		"hint", "a slash at the end of HOLDPOINT_UPSTREAM is missing or too many: set it to the address that the backend redirects to")
@@ -113,14 +114,14 @@ func (j *judge) stopRedirect(res *http.Response, target string) {
 	res.Body, res.ContentLength = io.NopCloser(strings.NewReader(text)), int64(len(text))
 }
 
-// shownTarget returns an address without its query, which may hold a key.
+// shownTarget returns an address without its query, which may contain a key.
 func shownTarget(target string) string {
 	before, _, _ := strings.Cut(target, "?")
 	return before
 }
 
-// passingHints logs once what mends an answer to a request that is not a run: a preflight that the
-// backend refuses, and a stream of the AI SDK, which Holdpoint does not read.
+// passingHints logs, once for each kind, a problem with a response to a request that is not a run:
+// a preflight that the backend refuses, or a stream of the AI SDK, which Holdpoint does not read.
 func (h *Handler) passingHints(res *http.Response) {
 	if res.Header.Get("X-Vercel-Ai-Ui-Message-Stream") != "" {
 		h.memory.once("ai-sdk", func() {

@@ -10,10 +10,10 @@ import (
 	"holdpoint/translate"
 )
 
-// What the messages of a request say is read by the room history. Here the run tells it what it
-// knows, and logs what the room has done.
+// Package history reads what the messages of a request mean. The functions here give it the facts
+// of the thread, and log its changes.
 
-// view returns the request and its record as the room reads them.
+// view returns the request and its record in the form that package history uses.
 func (t *thread) view() history.View {
 	return history.View{
 		Input: &t.in, Record: &t.record, Linked: t.linked, Dialect: history.AbilitiesOf(t.opts.Dialect),
@@ -35,8 +35,8 @@ func (t *thread) Kept(pauseID string, at store.Moment, bytes int) store.Snapshot
 	return t.fetch(settle.Ref{PauseID: pauseID, At: at, Bytes: bytes})
 }
 
-// mendHistory takes results out of the request's messages that no backend told, and puts calls back
-// that they lack.
+// mendHistory removes results from the request's messages that the client made up, and adds calls
+// that the messages lack.
 func (t *thread) mendHistory() {
 	v := t.view()
 	mended := history.Mend(&v)
@@ -49,15 +49,15 @@ func (t *thread) mendHistory() {
 	t.withMessages(mended.Messages)
 }
 
-// withMessages puts messages in the place of the request's.
+// withMessages replaces the messages of the request, if they changed.
 func (t *thread) withMessages(list []agui.Message) {
 	if history.Changed(list, t.in.Messages) {
 		t.in = t.in.WithMessages(list)
 	}
 }
 
-// cleanPass makes the input of an ordinary run what the dialect gets. The body is written at most
-// once.
+// cleanPass turns the input of a run without answers into the input for the dialect. It rewrites
+// the body at most once.
 func (j *judge) cleanPass(leave contract.Leave) {
 	list := j.cleanMessages(nil)
 	j.in = j.in.Rewritten(agui.Rewrite{
@@ -67,8 +67,8 @@ func (j *judge) cleanPass(leave contract.Leave) {
 	})
 }
 
-// cleanMessages returns the messages of the request that go to the dialect. resumed is the pause
-// that the request goes on with, nil for an ordinary run.
+// cleanMessages returns the messages of the request that the dialect gets. resumed is the pause
+// that the request resumes, nil for a run without answers.
 func (j *judge) cleanMessages(resumed *agui.Pause) []agui.Message {
 	v := j.view()
 	list, strays := history.Clean(&v, j.replies, resumed)
@@ -78,7 +78,8 @@ func (j *judge) cleanMessages(resumed *agui.Pause) []agui.Message {
 	return list
 }
 
-// disarm makes messages harmless that could be read as decisions and that words follow.
+// disarm rewrites messages that the backend could read as decisions and that later text follows, so
+// that it cannot.
 func (j *judge) disarm() {
 	v := j.view()
 	list, count := history.Disarm(&v)
@@ -89,9 +90,9 @@ func (j *judge) disarm() {
 	j.log.Warn(logDisarmed, "messages", count)
 }
 
-// withholdOpenCalls takes calls out of the messages that must not reach the backend. p is the pause
-// that the request answers, nil if there is none. It returns the messages that have changed, by
-// their bytes before.
+// withholdOpenCalls removes calls that must not reach the backend from the messages. p is the pause
+// that the request answers, nil if there is none. It returns the changed messages, by their
+// original bytes, nil if none changed.
 func (j *judge) withholdOpenCalls(p *agui.Pause) map[string]agui.Message {
 	v := j.view()
 	out := history.WithholdOpenCalls(&v, p, j.hasLostQuestion())
@@ -111,7 +112,8 @@ func (j *judge) withholdOpenCalls(p *agui.Pause) map[string]agui.Message {
 	return out.Edited
 }
 
-// earlierReplies returns the replies to a pause's questions that are there before it asks.
+// earlierReplies returns the replies to the questions of a pause that the messages already have
+// when it asks.
 func (c *clientSide) earlierReplies(p *agui.Pause) ([]agui.EarlierReply, error) {
 	reader, ok := c.judge.opts.Dialect.(translate.HistoryReader)
 	if !ok || !history.HasKeys(p) {
@@ -125,13 +127,13 @@ func (c *clientSide) earlierReplies(p *agui.Pause) ([]agui.EarlierReply, error) 
 	return history.PriorReplies(reader, p, c.judge.request.input, shown, whole)
 }
 
-// requestAnswers are what a request answers.
+// requestAnswers are the answers of a request.
 type requestAnswers struct {
-	list   []agui.Answer  // nil if it answers nothing
-	unread *agui.RunError // why the answers could not be read
+	list   []agui.Answer  // nil if the request answers nothing
+	unread *agui.RunError // set if the answers could not be read
 }
 
-// resumeTranscript returns the transcript that a resumed run begins with.
+// resumeTranscript returns the initial transcript of a run that resumes the pause.
 func (j *judge) resumeTranscript(p *agui.Pause) *transcript.Transcript {
 	list, whole := history.ResumeMessages(&j.in, p, j.replies, j.request.ours)
 	state := history.ResumeState(&j.in, p)
@@ -140,17 +142,18 @@ func (j *judge) resumeTranscript(p *agui.Pause) *transcript.Transcript {
 		t.ForgetState()
 	}
 	if !whole {
-		t.ForgetMessages() // the record could not keep a message that the request does not bring either
+		t.ForgetMessages() // neither the record nor the request has all messages
 	}
 	return t
 }
 
 // onlyAnswers returns a function that reports whether a message of the request answers a question
-// of the thread and says nothing else.
+// of the thread and contains nothing else.
 func (j *judge) onlyAnswers() func(agui.Message) bool {
 	v := j.view()
 	return history.OnlyAnswers(&v, j.newCase(), j.request.declaredCalls)
 }
 
-// readYesNo reads answers in the agent's own values as the yes or the no that they are.
+// readYesNo replaces answers in the agent's own values by the approval or the denial that they
+// mean.
 func readYesNo(p *agui.Pause, answers []agui.Answer) { copy(answers, history.ReadYesNo(p, answers)) }

@@ -12,22 +12,23 @@ import (
 	"holdpoint/translate"
 )
 
-// The index of the store leads from a question, and from a call, to the thread that asked; see
-// ledger.Index. What a request shows of the conversation that it belongs to is here.
+// The index in the store maps a question, and a call, to the thread that asked; see ledger.Index.
+// This file decides what a request shows of its conversation, because that is part of the keys.
 
 const (
-	// maxCandidates is how many pauses of an entry are looked at. Two that wait are one too many.
+	// maxCandidates bounds the pauses of an index entry that are examined. Two open ones already
+	// make the answer ambiguous.
 	maxCandidates = 3
 	// maxLookups bounds the questions and the calls of one request that are looked up.
 	maxLookups = 8
 )
 
-// hexEnd is how ids end that have a UUID or 128 random bits in hex. In-tree clients of .NET write
-// 32 digits, and others a UUID, some behind a prefix.
+// hexEnd matches ids that end in a UUID or in 128 bits in hex. In-tree clients of .NET write 32
+// digits; others write a UUID, some of them after a prefix.
 var hexEnd = regexp.MustCompile(`(?i)(^|[^0-9a-f])[0-9a-f]{8}(-?[0-9a-f]{4}){3}-?[0-9a-f]{12}$`)
 
-// isRandom reports whether the id of a message looks like one that nobody can guess: it has a UUID
-// or 128 bits in hex, or is a text in base64 of at least 120 bits.
+// isRandom reports whether the id of a message looks unguessable: it ends in a UUID or in 128 bits
+// in hex, or is a text in base64 of at least 120 bits.
 func isRandom(id string) bool {
 	if hexEnd.MatchString(id) {
 		return true
@@ -48,7 +49,7 @@ func isRandom(id string) bool {
 	return len(id) >= 20 && lower && upper && digit
 }
 
-// index returns the index of the agent's threads on the request's path.
+// index returns the index for the agent's threads on the request's path.
 func (t *thread) index() ledger.Index {
 	return ledger.Index{Tenant: t.who.Tenant, Agent: t.opts.Agent, Path: t.request.path}
 }
@@ -57,9 +58,9 @@ func (t *thread) indexKey(kind ledger.Kind, from ...string) store.Key {
 	return t.index().Key(kind, from...)
 }
 
-// witnesses returns what the request shows of the conversation that it belongs to. With a principal
-// that is the principal. Else it is the ids of the first and of the last user's message: the
-// message of an assistant may have an id that is made of the call's.
+// witnesses returns the values that show which conversation the request belongs to. With a
+// principal that is the principal. Otherwise it is the ids of the first and the last user message;
+// ids of assistant messages do not count, because some are made from the id of a call.
 func (t *thread) witnesses() []string {
 	if t.who.Known() {
 		list := t.who.Owner().IDs()
@@ -84,8 +85,8 @@ func (t *thread) witnesses() []string {
 	return []string{"message " + first, "message " + last}
 }
 
-// enterIndex enters a pause into the index, before it is told. A question without an entry can be
-// answered on its own thread only.
+// enterIndex adds a pause to the index, before the client is told of it. A question without an
+// entry can be answered on its own thread only.
 func (t *thread) enterIndex(p *agui.Pause) {
 	_, continues := t.opts.Dialect.(translate.Continuer)
 	stateless, ok := t.opts.Dialect.(translate.Stateless)
@@ -107,8 +108,8 @@ func (t *thread) enterIndex(p *agui.Pause) {
 	}
 }
 
-// lookUpCall returns the pauses that were about a call and are of the request's conversation. Each
-// pause is there once.
+// lookUpCall returns the places of the pauses that were about a call, in the conversation of the
+// request. Each pause occurs once.
 func (t *thread) lookUpCall(kind ledger.Kind, c agui.Call) ([]ledger.Place, error) {
 	return t.ledger.Find(t.index().CallKeys(kind, c, t.witnesses())...)
 }

@@ -18,19 +18,22 @@ import (
 	"holdpoint/translate/kit"
 )
 
-// A judge reads a request against the record of its thread, and rules by the contract.
+// A judge compares a request with the record of its thread, and decides by the contract what
+// happens to it.
 type judge struct {
 	thread
-	// pauseElsewhere is the pause of another thread that the request answers, "" if none is known.
+	// pauseElsewhere is the id of the pause of another thread that the request answers, "" if none
+	// is known.
 	pauseElsewhere string
 
-	lives *runRegistry // which runs go on
-	life  *runLife     // of the request's run, nil if it makes none
+	lives *runRegistry // the runs under way
+	life  *runLife     // of the request's run, nil for a decision at another door
 }
 
-// ruling loads the record, reads the answers and asks the contract.
+// ruling loads the record, reads the answers and asks the contract. An error means that the record
+// could not be loaded, or that the dialect failed.
 func (j *judge) ruling() (v contract.Ruling, err error) {
-	if !j.readFor.carries { // the pause that a run carries stands where that run has asked
+	if !j.readFor.carries { // the pause that a run carries is in the record of the thread that asked
 		j.judgeHere()
 	}
 	j.nextAttempt()
@@ -60,12 +63,12 @@ func (j *judge) ruling() (v contract.Ruling, err error) {
 	if j.notAsked != nil && !j.passesNotAsked(v) {
 		return v, j.notAsked
 	}
-	answers := len(j.answers.list) > 0 && v.Do != contract.Pass // else they are of another day
+	answers := len(j.answers.list) > 0 && v.Do != contract.Pass // answers of a request that passes are old ones
 	j.request.answers = j.request.answers || answers || j.record.Pause != nil || j.answers.unread != nil
 	return v, nil
 }
 
-// read has the dialect read the request, and relates it to the record.
+// read has the dialect read the answers in the request, and relates them to the record.
 func (j *judge) read() error {
 	j.answers = requestAnswers{}
 	j.mendHistory()
@@ -93,15 +96,16 @@ func (j *judge) newCase() *contract.Case {
 	}
 }
 
-// load loads the record.
+// load loads the record. If the store fails and OutagePass permits it, the record is empty and
+// notAsked is set.
 func (j *judge) load() (err error) {
-	// Before the record is read: that run may open a pause and be gone behind it.
+	// This must precede the load: that run may open a pause and end between the two.
 	j.threadWasBusy = j.lives.busyAlone(j.ledger.Key)
 	j.record, err = j.ledger.Load()
 	if errors.Is(err, store.ErrUnread) {
 		j.log.Error(logRecordUnread, "err", err)
 		j.memory.outage.note(nil)
-		return err // it may hold an open question, whatever becomes of runs in an outage
+		return err // the record may have an open question, so not even OutagePass lets the run pass
 	}
 	j.memory.outage.note(err)
 	switch {
@@ -113,17 +117,18 @@ func (j *judge) load() (err error) {
 		j.readOwner()
 	}
 	if p := j.record.Pause; p != nil {
-		// The record's own is everybody's. It is copied here, where the room for it on the stack is
-		// given back before the dialect is asked: with 8 kB more a stream has a stack of 16 kB
-		// until the collector comes by (idle-9000: 2 kB more for each of them).
+		// The pause of the record is shared, so it is copied. The copy is made here, because the
+		// stack that it needs is free again before the dialect is called: with 8 kB more, the
+		// goroutine of a stream has a stack of 16 kB until the next garbage collection (benchmark
+		// idle-9000: 2 kB more for each stream).
 		mine := p.Indexed()
 		j.record.Pause = &mine
 	}
 	return nil
 }
 
-// readAnswers has the dialect read the request's fields. pauseID is the pause that they were read
-// for, "" if none is known.
+// readAnswers has the dialect read the answers in the fields of the request. pauseID is the pause
+// that they were read for, "" if none is known.
 func (j *judge) readAnswers() (pauseID string, err error) {
 	defer dialect.Caught("Answers", &err)
 	j.show = j.showFor()
@@ -139,7 +144,7 @@ func (j *judge) readAnswers() (pauseID string, err error) {
 	return p.ID, err
 }
 
-// readReplies has the dialect read the messages.
+// readReplies has the dialect read the replies in the messages.
 func (j *judge) readReplies(pauseID string) (err error) {
 	defer dialect.Caught("Replies", &err)
 	v := j.view()
@@ -148,7 +153,8 @@ func (j *judge) readReplies(pauseID string) (err error) {
 	return nil
 }
 
-// noteUnread notes why the answers could not be read, if that is the client's fault.
+// noteUnread records why the answers could not be read, if that is the client's fault. Any other
+// error is returned as a bug of the dialect.
 func (j *judge) noteUnread(err error) error {
 	var unread *agui.RunError
 	if err != nil && !errors.As(err, &unread) {
@@ -161,10 +167,10 @@ func (j *judge) noteUnread(err error) error {
 	return nil
 }
 
-// showFor returns what the client is to be shown of a pause.
+// showFor returns the form in which the client is shown a pause.
 func (j *judge) showFor() translate.Show {
 	if j.readFor.carries {
-		return j.show // the request at hand is not the client's
+		return j.show // the client sent no request
 	}
 	switch j.opts.Client {
 	case ClientOutcome:
@@ -178,12 +184,12 @@ func (j *judge) showFor() translate.Show {
 	return client.ShowFor(j.request.client, &j.in, byArray)
 }
 
-// namedPause is the pause whose ids the request names, open or ended; else the open one; else the
-// one that ended last, for an answer that names none; else none, but for the dialect that the route
-// was seen to speak.
+// namedPause sets *named to the pause that the request's answers are read for: the one whose ids
+// the request names, open or ended; else the open one; else the one that ended last, for an answer
+// that names no id. If there is none, only the dialect is set, as far as it is known for the path.
 //
-// A request that has waited is read for the pause that it was read for at first: the question that
-// is open by now was asked after it came, and cannot be what it answers.
+// A request that has waited is read for the same pause in each attempt: a question that was opened
+// meanwhile was asked after the request arrived.
 func (j *judge) namedPause(named *agui.Pause) {
 	switch p, ended := j.readFor.find(&j.record, j.in.NamedIDs()); {
 	case p == nil:
@@ -197,7 +203,7 @@ func (j *judge) namedPause(named *agui.Pause) {
 	}
 }
 
-// initJudge makes j the judge of a request. The input is the judge's from then on.
+// initJudge makes j the judge of a request. The judge then owns the input, and may change it.
 func (h *Handler) initJudge(j *judge, req request, who principal.Identity) {
 	req.toBackendThread(who)
 	*j = judge{thread: thread{opts: &h.opts, memory: h.memory, who: who, request: req}, lives: &h.lives}
@@ -208,8 +214,8 @@ func (h *Handler) initJudge(j *judge, req request, who principal.Identity) {
 	j.ledger.Owner = who.Owner().ID()
 }
 
-// givesUp reports whether a new message of the person gives the open pause up: the client was told
-// it as a text.
+// givesUp reports whether a new message of the person gives the open pause up, because the client
+// was shown the question as a text.
 func (j *judge) givesUp() bool {
 	return j.record.Pause != nil && !j.readFor.carries && j.listener().WasToldByText(j.record.Pause)
 }

@@ -11,25 +11,25 @@ import (
 	"holdpoint/translate"
 )
 
-// A stream may leave a call to the client to answer. This process notes each such call of a thread.
-// The record notes those of the client's own tools too, if it outlives the process: then another
-// replica knows them, and a restart does not lose them.
+// A run may end with calls that the client is to answer. This process remembers each such call of a
+// thread. If the record outlives the process, it notes the calls of the client's own tools too, so
+// that another replica, or this one after a restart, recognizes their results.
 
-// maxPassed bounds the calls that are remembered, of all threads. maxOpenCalls bounds those of one
-// run.
+// maxPassed bounds the calls that the process remembers, of all threads together. maxOpenCalls
+// bounds the calls of one run.
 const (
 	maxPassed    = 16 << 10
 	maxOpenCalls = history.MaxOpenCalls
 )
 
-// A passedCall is a hash of a thread's key and the id of a call.
+// A passedCall identifies a call of a thread, by a hash.
 type passedCall = history.ThreadCall
 
-// A callKey is a hash of a call and of whose threads may hold it.
+// A callKey identifies a call with its arguments among the threads that may contain it, by a hash.
 type callKey = history.CallKey
 
-// noteCall notes a call of the stream, and its result. A call of a tool that the request declares
-// is the client's own.
+// noteCall adds a call of the stream to the open calls, or removes it at its result. A call is the
+// client's own if the request declares its tool.
 func (c *clientSide) noteCall(ev agui.Event) {
 	c.openCalls.Note(ev, &c.judge.in)
 	if ev.Type != agui.MessagesSnapshot || len(c.judge.in.Tools) == 0 {
@@ -41,7 +41,7 @@ func (c *clientSide) noteCall(ev agui.Event) {
 }
 
 // keepOpenCalls remembers the calls that a run left to the client. plainly reports that the run
-// ended well and asked nothing. It is called once the claim has ended.
+// ended without an error and asked nothing. It is called after the claim has ended.
 func (c *clientSide) keepOpenCalls(plainly bool) {
 	if len(c.openCalls) == 0 {
 		return
@@ -72,8 +72,8 @@ func (c *clientSide) keepOpenCalls(plainly bool) {
 	}
 }
 
-// noteOwnResults notes the results that Holdpoint is about to tell in its own words, so that they
-// are known again whatever the words of a later version are.
+// noteOwnResults notes in the record the results that Holdpoint is about to send in its own words,
+// so that a later version with other words still recognizes them.
 func (c *clientSide) noteOwnResults(told []agui.Event) {
 	if len(told) == 0 || c.judge.opts.StoreInMemory {
 		return
@@ -87,8 +87,8 @@ func (c *clientSide) noteOwnResults(told []agui.Event) {
 	}
 }
 
-// callsKey names the record whose thread the calls of the run's stream are left to: the thread that
-// the client names, whatever thread's question the run goes on with.
+// callsKey returns the key of the thread that the calls of the run's stream belong to: the thread
+// that the client names, even if the run continues a question of another thread.
 func (t *thread) callsKey() store.Key {
 	if t.ownThread != nil {
 		return t.ownThread.key
@@ -104,8 +104,9 @@ func (t *thread) Passed(call string, own bool) bool {
 // LeftOpen implements history.Memory.
 func (t *thread) LeftOpen(key callKey) bool { return t.memory.leftOpen.Contains(key) }
 
-// forgetCalls takes back that the calls of a pause's questions were left to the client, or left
-// open. Ids of some models repeat, and the record knows the calls of a question for a time only.
+// forgetCalls deletes the notes that the calls of a pause's questions were left to the client or
+// left open. It is needed because some models repeat ids, and the record has the calls of a
+// question for a limited time only.
 func (c *clientSide) forgetCalls(p *agui.Pause) {
 	v := c.judge.view()
 	if len(c.openCalls) > 0 || len(c.judge.record.Notes) > 0 || c.judge.memory.passed.Len() > 0 {
@@ -131,7 +132,7 @@ func (c *clientSide) forgetCalls(p *agui.Pause) {
 	}
 }
 
-// forgetNoted takes a call out of the record's notes whose ids begin with prefix.
+// forgetNoted removes the hash of a call from the record's notes whose ids begin with prefix.
 func (c *clientSide) forgetNoted(prefix, hash string) {
 	for n, note := range c.judge.record.Notes {
 		if !strings.HasPrefix(note.ID, prefix) || !bytes.Contains(note.Text, []byte(hash)) {
@@ -142,7 +143,7 @@ func (c *clientSide) forgetNoted(prefix, hash string) {
 			c.judge.log.Error(logAskedCallNoted, "err", err)
 			continue
 		}
-		c.judge.record.Notes = slices.Clone(c.judge.record.Notes) // it may be the store's own
-		c.judge.record.Notes[n] = note                            // another call of the note may ask, too
+		c.judge.record.Notes = slices.Clone(c.judge.record.Notes) // the slice may belong to the store
+		c.judge.record.Notes[n] = note                            // more calls of this note may be removed
 	}
 }

@@ -13,56 +13,57 @@ import (
 	"holdpoint/store"
 )
 
-// detachTimeout bounds how long a run is read on after its client has left.
+// detachTimeout bounds how long a run continues after its client has left.
 const detachTimeout = time.Hour
 
-// runRegistry are the books of a handler: which runs go on, and which of them without their
-// clients.
+// A runRegistry lists the runs of a handler that are under way, and which of them continue without
+// their clients.
 type runRegistry struct {
-	reports reporter       // their last lines
-	ending  *ledger.Ending // begins when the runs are ended
+	reports reporter       // writes the last log line of each run
+	ending  *ledger.Ending // shortens the steps of the store once drain has begun
 
 	mu       sync.Mutex
 	live     map[*runLife]struct{}
-	alone    map[store.Key]int // runs that go on without their clients, by thread
+	alone    map[store.Key]int // number of runs that continue without their clients, by thread
 	draining bool
-	ended    chan struct{} // closed when live gets empty; nil while nobody waits
+	ended    chan struct{} // closed when no run is left; nil if nothing waits for that
 }
 
 func newLives() runRegistry {
 	return runRegistry{ending: ledger.NewEnding(), live: map[*runLife]struct{}{}, alone: map[store.Key]int{}}
 }
 
-// A runLife reports whether a run goes on.
+// A runLife controls how long a run lasts.
 //
-// It does not end with the client's request. A claimed run goes on without its client, so that the
-// outcome of what was approved is recorded, and so does one whose dialect wants it (outlive). For
-// any other run the client's leaving cancels the backend's request.
+// The run does not always end with the client's request. A claimed run continues without its
+// client, so that the outcome of the approved action is recorded, and so does a run for which
+// outlive was called. In any other run, the request to the backend is cancelled when the client
+// leaves.
 type runLife struct {
 	books  *runRegistry
 	key    store.Key
 	log    *slog.Logger
-	client context.Context // of the client's request
+	client context.Context // context of the client's request
 
-	ctx    context.Context // of the run
+	ctx    context.Context // context of the run
 	cancel context.CancelCauseFunc
 
-	plain    atomic.Bool       // it has no answers, and may still come to a question
-	lasting  atomic.Bool       // the run would go on without its client
-	detached atomic.Bool       // it does, and the handler has returned
-	left     bool              // it does; under lives.mu
-	place    func()            // gives back its place among the connections; set with left
-	unfollow func() bool       // lets the run outlive its client
-	unwatch  func() bool       // ends the watch on a client that may leave
-	alone    ledger.Renewal    // bounds how long it goes on alone
-	occupies *ledger.Occupancy // tells other replicas that it does
-	// ownThread keeps other runs from the thread that the request names, while the run goes on with
-	// a question of another thread; else nil.
+	plain    atomic.Bool       // the run has no answers, and may still raise a question
+	lasting  atomic.Bool       // the run continues if its client leaves
+	detached atomic.Bool       // the run continues without its client, and the handler has returned
+	left     bool              // the client has left and the run continues; guarded by books.mu
+	place    func()            // releases the run's place among the connections of its client; set with left
+	unfollow func() bool       // stops the cancellation of the run when its client leaves
+	unwatch  func() bool       // stops the call of goOnAlone when the client leaves
+	alone    ledger.Renewal    // bounds how long the run continues without its client
+	occupies *ledger.Occupancy // tells other replicas that the run continues
+	// ownThread reserves the thread that the request names, while the run continues a question of
+	// another thread; else nil.
 	ownThread *ledger.Occupancy
 }
 
-// enter begins the life of a run for a client's request. It fails when the proxy drains; leave
-// follows in either case.
+// enter registers a run for a client's request. It returns false if the proxy is draining. The
+// caller must call leave in either case.
 func (l *runLife) enter(books *runRegistry, client context.Context) bool {
 	l.books, l.client = books, client
 	l.ctx, l.cancel = context.WithCancelCause(context.WithoutCancel(client))
@@ -76,7 +77,8 @@ func (l *runLife) enter(books *runRegistry, client context.Context) bool {
 	return true
 }
 
-// outlive lets the run go on without its client. false: that has left already.
+// outlive makes the run continue if its client leaves. It returns false if the client has left
+// already.
 func (l *runLife) outlive() bool {
 	if l.lasting.Load() {
 		return true
@@ -92,12 +94,12 @@ func (l *runLife) outlive() bool {
 // clientLeft reports whether the client has left.
 func (l *runLife) clientLeft() bool { return l.client != nil && l.client.Err() != nil }
 
-// endGrace is how long a backend may do what it does behind the end of a run whose client has left,
-// such as saving its session.
+// endGrace is the time that a backend has after the end of a run whose client has left, for example
+// to save its session.
 const endGrace = 10 * time.Second
 
-// follow lets the run end soon after its client leaves, because its end was told. A backend may
-// leave its stream open long after that, and the thread is to be free.
+// follow makes the run end soon after its client leaves, because the client has been told the end.
+// Otherwise a backend that leaves its stream open would keep the thread busy.
 func (l *runLife) follow() {
 	if !l.lasting.CompareAndSwap(true, false) {
 		return
@@ -109,7 +111,7 @@ func (l *runLife) follow() {
 	}
 }
 
-// goOnAlone notes that the client has left, wherever the run is by then.
+// goOnAlone records that the client has left and the run continues, in whatever phase the run is.
 func (l *runLife) goOnAlone() {
 	if !l.books.countAlone(l) {
 		return
@@ -122,14 +124,16 @@ func (l *runLife) goOnAlone() {
 	l.occupies.Begin()
 }
 
-// detach has a run go on behind its handler's back, after its client has left. goOn calls leave.
+// detach lets a run continue in goOn after its client has left and its handler has returned. goOn
+// must call leave.
 func (l *runLife) detach(goOn func()) {
 	l.detached.Store(true)
 	l.goOnAlone()
 	go goOn()
 }
 
-// leave ends the run for good. out is nil if its client has left.
+// leave removes the run from the registry and writes its last log line. out is nil if its client
+// has left.
 func (l *runLife) leave(line []slog.Attr, out *stream.Writer) {
 	l.unfollow()
 	if l.unwatch != nil {
@@ -146,11 +150,11 @@ func (l *runLife) leave(line []slog.Attr, out *stream.Writer) {
 	if out != nil {
 		_ = out.Send(nil, nil, false)
 	}
-	l.books.reports.write(line) // the stream's end waits for the log, what there is to see does not
+	l.books.reports.write(line) // only the end of the stream waits for the log; all output was sent before
 }
 
-// remove takes a run out of the books, and its last line to the log. false: the log is behind, and
-// the line is the caller's to write.
+// remove deletes a run from the registry, and queues its last log line. It returns false if the
+// queue is full: then the caller must write the line.
 func (b *runRegistry) remove(l *runLife, line []slog.Attr) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -162,14 +166,15 @@ func (b *runRegistry) remove(l *runLife, line []slog.Attr) bool {
 	return b.reports.add(line)
 }
 
-// uncount takes a run of a thread out of those that go on without their clients. The lock is held.
+// uncount deletes a run from the count of those that continue without their clients. The caller
+// holds the lock.
 func (b *runRegistry) uncount(key store.Key) {
 	if b.alone[key]--; b.alone[key] == 0 {
 		delete(b.alone, key)
 	}
 }
 
-// move has a run be one of another thread.
+// move makes a run count for another thread.
 func (b *runRegistry) move(l *runLife, key store.Key) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -180,8 +185,8 @@ func (b *runRegistry) move(l *runLife, key store.Key) {
 	l.key = key
 }
 
-// countAlone counts a run that goes on without its client, also among that client's connections. It
-// returns false if it was counted before, or has ended.
+// countAlone counts a run that continues without its client, also among that client's connections.
+// It returns false if the run was counted before or has ended.
 func (b *runRegistry) countAlone(l *runLife) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -193,14 +198,14 @@ func (b *runRegistry) countAlone(l *runLife) bool {
 	return true
 }
 
-// busyAlone reports whether a run of the thread is read on without its client.
+// busyAlone reports whether a run of the thread continues without its client.
 func (b *runRegistry) busyAlone(key store.Key) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.alone[key] > 0
 }
 
-// quiet tells who waits for the end of all runs, if it has come.
+// quiet closes b.ended if all runs have ended.
 func (b *runRegistry) quiet() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -210,17 +215,18 @@ func (b *runRegistry) quiet() {
 	}
 }
 
-// count returns how many runs are under way.
+// count returns the number of runs under way.
 func (b *runRegistry) count() int {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return len(b.live)
 }
 
-// idle says that no run goes on and that all of them are in the log. The lock is held.
+// idle reports that no run is under way and that the last lines of all runs are written. The caller
+// holds the lock.
 func (b *runRegistry) idle() bool { return len(b.live) == 0 && b.reports.empty() }
 
-// drain ends what goes on, and lets nothing begin any more.
+// drain cancels all runs, and makes enter refuse new ones.
 func (b *runRegistry) drain() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -231,7 +237,7 @@ func (b *runRegistry) drain() {
 	}
 }
 
-// streamsEnded is closed when no stream is left.
+// streamsEnded returns a channel that is closed when no run is left.
 func (b *runRegistry) streamsEnded() <-chan struct{} {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -246,8 +252,9 @@ func (b *runRegistry) streamsEnded() <-chan struct{} {
 	return b.ended
 }
 
-// hasOtherRun reports whether another run of the thread that may come to a question goes on in this
-// process. Those without their clients at other replicas stand in the record (store.Record.Busy).
+// hasOtherRun reports whether this process has another run of the thread that may still raise a
+// question. Runs of other replicas that continue without their clients are in the record
+// (store.Record.Busy).
 func (b *runRegistry) hasOtherRun(key store.Key, l *runLife) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -15,8 +15,9 @@ import (
 	"holdpoint/translate"
 )
 
-// A runLog is the slog.Handler of a run's lines. They name thread and run. slog's own With would
-// format both at the beginning of each run, and most runs have only one line, at their end.
+// A runLog is the slog.Handler of a run's log lines, which have the ids of thread and run. slog's
+// own With would format both ids at the beginning of each run, but most runs log only one line, at
+// their end.
 type runLog struct {
 	log     *slog.Logger
 	request *request
@@ -44,8 +45,8 @@ func (l runLog) WithAttrs(attrs []slog.Attr) slog.Handler {
 // WithGroup implements slog.Handler.
 func (l runLog) WithGroup(name string) slog.Handler { return l.WithAttrs(nil).WithGroup(name) }
 
-// lastLine returns what the one line says that a run leaves in the log. Nothing in it lies in the
-// request or in an event.
+// lastLine returns the attributes of the line that each run logs at its end. They share no memory
+// with the request or an event.
 func (r *run) lastLine() []slog.Attr {
 	attrs := make([]slog.Attr, 0, 13)
 	for _, a := range r.log.Handler().(runLog).attrs() {
@@ -83,18 +84,19 @@ func (r *run) lastLine() []slog.Attr {
 	return attrs
 }
 
-// dialectOfLine returns the dialect that the run was translated by, "" if nobody knows yet.
+// dialectOfLine returns the dialect by which the run was translated, "" if it is not known yet.
 func (r *run) dialectOfLine() string {
 	switch {
 	case r.client.paused != nil:
 		return r.client.paused.Dialect
-	case r.exchange.Run == nil && r.exchange.dialect == "": // else Begin was asked, and has failed
+	case r.exchange.Run == nil && r.exchange.dialect == "": // otherwise the dialect's Begin was called, and has failed
 		return ""
 	}
 	return r.exchange.speaks()
 }
 
-// leave ends the run for good. out is nil if its client has left.
+// leave releases what the run holds, counts it and writes its log line. out is nil if its client
+// has left.
 func (r *run) leave(out *stream.Writer) {
 	r.claim.Stop()
 	r.h.memory.runIDs.leave(r.judge.runID)
@@ -110,7 +112,8 @@ func logPanic(log *slog.Logger, p any) {
 	log.Error(logPanicked, "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
 }
 
-// upstreamClasses are the codes of an exchange that has failed, as they are counted.
+// upstreamClasses maps the code of a failed exchange to the label under which the failure is
+// counted.
 var upstreamClasses = map[agui.Code]string{
 	agui.UpstreamUnreachable: "unreachable",
 	agui.UpstreamEOF:         "eof",
@@ -119,8 +122,8 @@ var upstreamClasses = map[agui.Code]string{
 	agui.UnsupportedEncoding: "encoding",
 }
 
-// count tells what is counted of the run. It is over then, so its frames cost nothing but additions
-// until here.
+// count reports the run to the metrics and its span. It is called at the end of the run, so that
+// frames are only added up until then.
 func (r *run) count() {
 	if r.h.opts.RunEnded == nil && r.judge.span == nil {
 		return
@@ -142,14 +145,15 @@ func (r *run) count() {
 	}
 }
 
-// noteUpstream notes how the backend has failed in an exchange that has ended, if it has. A run
-// that somebody else ended is not its fault.
+// noteUpstream records how the backend failed in an exchange that has ended, if it did. A run that
+// the client or a drain ended is no failure of the backend.
 func (r *run) noteUpstream(e *settle.End, res *translate.Result) {
 	switch cause := context.Cause(r.life.ctx); {
 	case e.None, errors.Is(cause, context.Canceled), errors.Is(cause, errDraining):
 		return
 	}
-	// A protocol of its own may have no event for the end. Its dialect knows what a clean end means.
+	// A protocol other than AG-UI may have no event for the end. Its dialect recognizes a clean
+	// end.
 	foreign := r.h.opts.isForeign()
 	clean := foreign && !e.Cut &&
 		(res.Next != nil || len(res.Asked.Interrupts) > 0 || res.Finish.Type == agui.RunFinished)

@@ -8,25 +8,26 @@ import (
 	"holdpoint/proxy/internal/intake"
 )
 
-// sendID puts the id into the request to the backend.
+// sendID adds the request id to the request to the backend.
 func (j *judge) sendID(out http.Header) { out[intake.RequestIDHeader] = []string{j.request.id} }
 
-// returnID puts the id into the answer's header, unless the backend has put one there.
+// returnID adds the request id to the response header, unless the backend has set one.
 func (j *judge) returnID(header http.Header) {
 	if header[intake.RequestIDHeader] == nil {
 		header[intake.RequestIDHeader] = []string{j.request.id}
 	}
 }
 
-// A loggedAnswer is an answer as the log has it: nothing of what it says but yes or no.
+// A loggedAnswer is what the log has of an answer: whether it approves or denies, but not its
+// payload.
 type loggedAnswer struct {
 	ID     string `json:"id"`
 	Status string `json:"status"`
-	Says   string `json:"says,omitempty"` // approved or denied, where the dialect knows
+	Says   string `json:"says,omitempty"` // approved or denied, if the dialect can tell
 	Edited bool   `json:"edited,omitempty"`
 }
 
-// String returns the answer in a log of text.
+// String returns the answer in the form of a log in text format.
 func (a loggedAnswer) String() string {
 	if a.Says == "" {
 		return a.ID + "=" + a.Status
@@ -37,10 +38,10 @@ func (a loggedAnswer) String() string {
 	return a.ID + "=" + a.Status + "," + a.Says
 }
 
-// maxLoggedAnswers bounds the answers in a line.
+// maxLoggedAnswers bounds the answers in a log line.
 const maxLoggedAnswers = 32
 
-// loggedAnswers returns the answers of the request, without what they hold.
+// loggedAnswers returns the answers of the request for the log, without their payloads.
 func (t *thread) loggedAnswers() []loggedAnswer {
 	named := t.answers.list[:min(len(t.answers.list), maxLoggedAnswers)]
 	if len(named) == 0 {

@@ -11,18 +11,19 @@ import (
 	"holdpoint/translate"
 )
 
-// A backend may wait on for the answer to a question that Holdpoint has lost: the record is gone
-// after a restart, or nobody knows what became of the answer. The ways on are here.
+// A backend may still wait for the answer to a question that Holdpoint has lost: the record is gone
+// after a restart, or the outcome of the answer is not known. This file helps the thread to
+// continue then.
 
-// maxNamed bounds the threads whose clients named questions that the record does not know, and
-// maxNamedIDs the questions of one.
+// maxNamed bounds the threads for which the process remembers questions that a client named and the
+// record does not have. maxNamedIDs bounds those questions for each thread.
 const (
 	maxNamed    = 4096
 	maxNamedIDs = 8
 )
 
-// noteNamed remembers the interrupts that a request answers and that the record does not know. If
-// the backend then refuses a run because it waits, they may be what it waits for.
+// noteNamed remembers the interrupts that the request answers and the record does not have. If the
+// backend later refuses a run because it waits for an answer, it may wait for one of these.
 func (t *thread) noteNamed() {
 	if t.record.Pause != nil || t.stranger || len(t.answers.list) == 0 {
 		return
@@ -54,12 +55,12 @@ func (t *thread) noteNamed() {
 	}
 }
 
-// namedNote is the id of the note of a record that has the questions which clients of its thread
+// namedNote is the id of the note in a record that has the questions which clients of its thread
 // named.
 const namedNote = "named"
 
-// noteNamedInRecord notes the questions for other replicas, and for this one when it is started
-// anew.
+// noteNamedInRecord saves the questions in the record, for other replicas and for this process
+// after a restart.
 func (t *thread) noteNamedInRecord(ids []string) {
 	text := agui.MustMarshal(ids)
 	if t.opts.StoreInMemory || len(text) > store.MaxNoteBytes {
@@ -70,8 +71,8 @@ func (t *thread) noteNamedInRecord(ids []string) {
 	}
 }
 
-// namedBefore returns the questions that clients of the thread named and that the record does not
-// know, as this process or the record has noted them.
+// namedBefore returns the questions that clients of the thread named and the record does not have,
+// as remembered by this process or by the record.
 func (t *thread) namedBefore() []string {
 	named, _ := t.memory.named.Get(t.ledger.Key)
 	for _, note := range t.record.Notes {
@@ -81,18 +82,18 @@ func (t *thread) namedBefore() []string {
 		}
 		for _, id := range noted {
 			if !slices.Contains(named, id) {
-				named = append(slices.Clip(named), id) // the process's own list stays as it is
+				named = append(slices.Clip(named), id) // a copy, because the list belongs to the process's memory
 			}
 		}
 	}
 	return named[:min(len(named), maxNamedIDs)]
 }
 
-// lostKey returns the key of the note that somebody has named a lost question about a call, or
-// about any call. The note holds for the path and the principal. The thread does not count, because
-// some clients of .NET take another one between an answer and the next message. Without a principal
-// the note holds for conversations that begin with the same message of a user, so that nobody can
-// name a call of other chats.
+// lostKey returns the key under which the process remembers that a client named a lost question
+// about a call, or about any call if none is given. The key depends on the path and the principal,
+// but not on the thread, because some clients of .NET use another thread between an answer and the
+// next message. Without a principal it depends on the first user message instead, so that nobody
+// can name a call of other chats.
 func (t *thread) lostKey(call ...string) store.Key {
 	of := t.ledger.Owner
 	if of == "" {
@@ -102,8 +103,8 @@ func (t *thread) lostKey(call ...string) store.Key {
 }
 
 // hasLostQuestion reports whether a client has named a question of this chat that the record does
-// not know, and under whose id only a backend asks that keeps nothing between two runs. The
-// question is of this chat if it was named on its thread, or by a text of its messages, or if it is
+// not have, and whose id shows that its backend keeps nothing between two runs. The question
+// belongs to this chat if it was named on its thread or by a text of its messages, or if it is
 // about a call of its messages.
 func (t *thread) hasLostQuestion() bool {
 	byText, before := t.namedByText(), t.namedBefore()
@@ -121,23 +122,23 @@ func (t *thread) hasLostQuestion() bool {
 	return lost(t.lostKey()) && history.HoldsCall(&view, func(id string) bool { return lost(t.lostKey(id)) })
 }
 
-// freesOf returns a function that reports whether the dialect lets a cancel of an ended pause
-// through.
+// freesOf returns a function that reports whether the dialect sends a cancel for an ended pause to
+// the backend.
 func freesOf(d translate.Dialect) func(*agui.Pause) bool {
 	freer, ok := d.(translate.Freer)
 	return func(p *agui.Pause) bool { return ok && freer.Frees(p) }
 }
 
-// locksOf returns a function that reports whether a message would lock the thread of an ended pause
-// for good.
+// locksOf returns a function that reports whether a new message would lock the thread after the
+// given ended pause for good.
 func locksOf(d translate.Dialect) func(*agui.Pause) bool {
 	locker, ok := d.(translate.Locker)
 	return func(p *agui.Pause) bool { return ok && locker.Locks(p) }
 }
 
-// namedByClients returns a pause of the questions that clients of the thread named and that the
-// record does not know. It is nil if there are none, or if nobody knows how their backend is told
-// no.
+// namedByClients returns a pause made of the questions that clients of the thread named and the
+// record does not have. It is nil if there are none, or if it is not known how to deny them to
+// their backend.
 func (t *thread) namedByClients() *agui.Pause {
 	if t.record.Pause != nil || t.stranger {
 		return nil
@@ -151,15 +152,16 @@ func (t *thread) namedByClients() *agui.Pause {
 }
 
 const (
-	// maxAsked bounds the pauses that this process knows it has kept.
+	// maxAsked bounds the pauses that this process remembers to have saved.
 	maxAsked = 16 << 10
-	// manyLost is how many lost questions of other processes are no accident.
+	// manyLost is the number of questions saved by other processes and lost by the agent at which
+	// Holdpoint warns that the agents share no memory.
 	manyLost = 3
 )
 
-// noteLost notes that the backend did not know a question any more. It logs what is likely wrong if
-// that keeps happening to questions that another process has kept: replicas have an agent each, or
-// the agent was restarted, and no agent knows what another one has asked.
+// noteLost records that the backend did not know a question any more. If that happens repeatedly
+// with questions that another process has saved, it logs the likely cause: each replica has an
+// agent of its own, or the agent was restarted, and the agents do not share their threads.
 func (m *processMemory) noteLost(pauseID string, log *slog.Logger) {
 	if m.asked.Contains(pauseID) {
 		return

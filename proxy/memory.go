@@ -13,29 +13,30 @@ import (
 	"holdpoint/translate"
 )
 
-// A processMemory is what a process remembers of the requests that it has seen.
+// A processMemory is what a process remembers across the requests of one agent. Everything in it is
+// a cache, or concerns only the log.
 type processMemory struct {
 	routes   routes
 	agents   agentPaths
-	passed   *lru.Cache[passedCall, struct{}] // calls that the client answers past us, see noteCall
-	leftOpen *lru.Cache[callKey, struct{}]    // see leftcalls.go
-	named    *lru.Cache[store.Key, []string]  // by thread: questions that clients named, see noteNamed
-	asked    *lru.Cache[string, struct{}]     // ids of pauses that this process has kept, see noteLost
-	senders  *lru.Cache[sender, sendingHabit] // see newmessages.go
-	warned   sync.Map                         // what is logged once
+	passed   *lru.Cache[passedCall, struct{}] // calls that the client may answer itself, see noteCall
+	leftOpen *lru.Cache[callKey, struct{}]    // calls that runs left open, see leftcalls.go
+	named    *lru.Cache[store.Key, []string]  // the questions that clients named, by thread, see noteNamed
+	asked    *lru.Cache[string, struct{}]     // ids of the pauses that this process has saved, see noteLost
+	senders  *lru.Cache[sender, sendingHabit] // what clients send, see newmessages.go
+	warned   sync.Map                         // keys of the lines that are logged once
 
-	dialectProved atomic.Bool // the backend was seen to ask in the named dialect, see comparison
+	dialectProved atomic.Bool // the backend has asked in the named dialect, see comparison
 
-	lostOfOthers atomic.Int32 // see noteLost
+	lostOfOthers atomic.Int32 // number of lost questions of other processes, see noteLost
 
 	outage outages
 	runIDs runIDs
 }
 
-// newProcessMemory returns the memory of a process that has just started.
+// newProcessMemory returns an empty memory.
 func newProcessMemory(o *Options, log *slog.Logger) *processMemory {
 	m := &processMemory{routes: newRoutes(o.Dialect), agents: newAgentPaths(o.Upstream)}
-	m.passed, _ = lru.New[passedCall, struct{}](maxPassed) // fails for a size of 0 only
+	m.passed, _ = lru.New[passedCall, struct{}](maxPassed) // fails only for size 0
 	m.leftOpen, _ = lru.New[callKey, struct{}](maxPassed)
 	m.named, _ = lru.New[store.Key, []string](maxNamed)
 	m.asked, _ = lru.New[string, struct{}](maxAsked)
@@ -50,65 +51,66 @@ func (m *processMemory) once(key string, do func()) {
 	}
 }
 
-// routeDialect returns the dialect that the path was seen to speak, "" if none was yet.
+// routeDialect returns the dialect last seen on a path, "" if none was seen.
 func (m *processMemory) routeDialect(path string) string { return m.routes.spoken(path) }
 
-// noteRoute notes what a path was seen to speak, see routes.note.
+// noteRoute records the dialect seen on a path, see routes.note.
 func (m *processMemory) noteRoute(path, dialect, backend string) {
 	m.routes.note(path, dialect, backend)
 }
 
-// A spokenAt is what a path was seen to speak.
+// A spokenAt is the dialect last seen on a path.
 type spokenAt struct {
 	dialect string
 	backend string // see translate.Result.Backend
 }
 
-// routes keep what the paths of records were seen to speak.
+// routes has the dialect last seen on each path.
 type routes struct {
-	*lru.Cache[string, spokenAt] // by path; clients choose paths
+	*lru.Cache[string, spokenAt] // by path; bounded, because clients choose paths
 	finder                       translate.Finder
 }
 
 func newRoutes(dialect translate.Dialect) routes {
 	r := routes{finder: translate.FinderOf(dialect)}
-	r.Cache, _ = lru.New[string, spokenAt](maxRoutes) // fails for a size of 0 only
+	r.Cache, _ = lru.New[string, spokenAt](maxRoutes) // fails only for size 0
 	return r
 }
 
-// spoken returns the dialect that a path was seen to speak, "" if none was yet.
+// spoken returns the dialect last seen on a path, "" if none was seen.
 func (r routes) spoken(path string) string {
 	at, _ := r.Get(path)
 	return r.finder.Speaks(at.dialect)
 }
 
-// note notes what a path was seen to speak. What is known of its backend stays if the dialect does.
+// note records the dialect seen on a path. An empty backend leaves the recorded backend unchanged,
+// unless the dialect differs.
 func (r routes) note(path, dialect, backend string) {
 	if before, _ := r.Get(path); backend == "" && before.dialect == dialect {
 		backend = before.backend
 	}
-	r.Add(strings.Clone(path), spokenAt{dialect, backend}) // it may lie in the request's line
+	r.Add(strings.Clone(path), spokenAt{dialect, backend}) // a copy, because the path shares memory with the request line
 }
 
-// agentPaths are the paths of records where runs are, and nothing else.
+// agentPaths has the paths at which only runs are, and no other endpoint.
 type agentPaths struct {
-	seen *lru.Cache[string, struct{}] // by runs that got streams
-	root bool                         // "/" is one: the upstream's address has a path
+	seen *lru.Cache[string, struct{}] // the paths of runs that got a stream
+	root bool                         // "/" is such a path, because the upstream's address has a path
 }
 
 func newAgentPaths(upstream *url.URL) agentPaths {
 	p := agentPaths{root: strings.Trim(upstream.Path, "/") != ""}
-	p.seen, _ = lru.New[string, struct{}](maxRoutes) // fails for a size of 0 only
+	p.seen, _ = lru.New[string, struct{}](maxRoutes) // fails only for size 0
 	return p
 }
 
-// has reports whether a path is an agent's.
+// has reports whether a path is in the set.
 func (p agentPaths) has(route string) bool { return route == "/" && p.root || p.seen.Contains(route) }
 
-// note notes that a run at the path got a stream. That a client sends runs there says nothing: it
-// chooses paths.
+// note records that a run at the path got a stream. A run without a stream proves nothing, because
+// clients choose the path.
 func (p agentPaths) note(path string) {
 	if !p.seen.Contains(path) {
-		p.seen.Add(strings.Clone(path), struct{}{}) // it may lie in the request's line
+		p.seen.Add(strings.Clone(path), struct{}{}) // a copy, because the path shares memory with the request line
 	}
 }

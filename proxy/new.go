@@ -19,7 +19,7 @@ import (
 	"holdpoint/translate"
 )
 
-// New checks the options and makes a Handler.
+// New returns a Handler for the options, or an error if they are not valid.
 func New(opts Options) (*Handler, error) {
 	if err := opts.validate(); err != nil {
 		return nil, err
@@ -75,7 +75,7 @@ func New(opts Options) (*Handler, error) {
 	return h, nil
 }
 
-// SetUpstreamHeaders replaces Options.UpstreamHeaders, from the next request to the backend on.
+// SetUpstreamHeaders replaces Options.UpstreamHeaders for all later requests to the backend.
 func (h *Handler) SetUpstreamHeaders(headers http.Header) { h.destination.headers.Store(&headers) }
 
 // ServeHTTP implements http.Handler.
@@ -109,8 +109,9 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	}
 }
 
-// recognise makes a run of a request that is one. passes reports that it goes on untouched. One
-// that does neither was refused.
+// recognise returns the run that a request is, or nil. passes reports that the request is not a run
+// and is passed on unchanged. If r is nil and passes is false, the request was refused and
+// answered.
 func (h *Handler) recognise(w http.ResponseWriter, req *http.Request, who principal.Identity) (r *run, passes bool) {
 	if refused := intake.Path(req); refused != nil {
 		h.refuse(w, req, refused)
@@ -130,12 +131,11 @@ func (h *Handler) recognise(w http.ResponseWriter, req *http.Request, who princi
 	}
 }
 
-// OpenRuns returns how many runs are under way, with or without their clients.
+// OpenRuns returns the number of runs under way, with or without their clients.
 func (h *Handler) OpenRuns() int { return h.lives.count() }
 
-// Drain waits until every stream has ended. When ctx is done, what is left gets RUN_ERROR
-// PROXY_DRAINING and a clean end; a claimed run is in doubt then. New runs are refused from that
-// moment on.
+// Drain waits until every stream has ended. When ctx is done, the remaining streams get RUN_ERROR
+// PROXY_DRAINING and a clean end, claimed runs are in doubt, and new runs are refused.
 func (h *Handler) Drain(ctx context.Context) error {
 	ended := h.lives.streamsEnded()
 	select {
@@ -152,7 +152,7 @@ func (h *Handler) Drain(ctx context.Context) error {
 	}
 }
 
-// hint returns what the dialect has to say about requests to a path.
+// hint returns the dialect's hint about requests to a path, "" if it has none.
 func (h *Handler) hint(path string) string {
 	if hinter, ok := h.opts.Dialect.(translate.Hinter); ok {
 		return hinter.Hint(path)

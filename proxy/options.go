@@ -17,12 +17,14 @@ import (
 	"holdpoint/translate/yesno"
 )
 
-// Client says how a client is told of a pause, HOLDPOINT_CLIENT.
+// Client says in which form a client is shown a pause, HOLDPOINT_CLIENT.
 type Client string
 
-// ClientAuto: the outcome alone once the request declares a protocolVersion or the thread has seen
-// a resume array, else both. ClientOutcome: the outcome alone. ClientBoth: a CUSTOM on_interrupt
-// beside it. ClientNative: the backend's own form and nothing made.
+//   - ClientAuto: as ClientOutcome if the request declares a protocolVersion or the thread has had
+//     a resume array, else as ClientBoth.
+//   - ClientOutcome: the outcome of RUN_FINISHED only.
+//   - ClientBoth: the outcome, and a CUSTOM event on_interrupt.
+//   - ClientNative: the backend's own form, without any addition of Holdpoint.
 const (
 	ClientAuto    Client = "auto"
 	ClientOutcome Client = "outcome"
@@ -30,97 +32,100 @@ const (
 	ClientNative  Client = "native"
 )
 
-// OnDisconnect says what becomes of a run without a claim whose client leaves,
+// OnDisconnect says what happens to a run without a claim when its client leaves,
 // HOLDPOINT_ON_DISCONNECT.
 type OnDisconnect string
 
-// DisconnectCancel: the request to the backend is cancelled. DisconnectFinish: its answer is read
-// to the end, so that a question is not lost that it comes to.
+// DisconnectCancel cancels the request to the backend. DisconnectFinish reads the response to its
+// end, so that a question that the run raises is not lost.
 const (
 	DisconnectCancel OnDisconnect = "cancel"
 	DisconnectFinish OnDisconnect = "finish"
 )
 
-// Options configure a Handler. Upstream, Dialect and Store are required; zero durations and sizes
-// mean "off" where the field says so and the product's default elsewhere.
+// Options configure a Handler. Upstream, Dialect and Store are required. A zero duration or size
+// turns the feature off if the comment of the field says so, and otherwise means the default.
 type Options struct {
-	Upstream *url.URL // scheme, host, escaped path and query; requests are appended to its path
+	Upstream *url.URL // scheme, host, escaped path and query; the path of a request is appended
 	Dialect  translate.Dialect
 	Store    store.Store
 
-	// Recognizer finds the dialect of a stream, where Dialect is a named one: the log says if it finds
-	// another. nil: nothing is compared.
+	// Recognizer finds the dialect of a stream if Dialect is a named one: the log warns if the two
+	// differ. nil turns the comparison off.
 	Recognizer translate.Finder
 
-	Agent  string          // the agent's name, which tells agents apart that share a store
-	Prefix string          // of the paths by which clients reach the agent, if a Router takes it off; see CheckPrefix
-	Gate   *principal.Gate // says who asks; nil: nobody in particular
+	Agent  string          // the agent's name, which distinguishes agents that share a store
+	Prefix string          // prefix that a Router removes from the paths of the agent; see CheckPrefix
+	Gate   *principal.Gate // identifies the sender of a request; nil: senders are not identified
 
 	Client Client // "": auto
 
-	Answers yesno.Rules // a yes and a no of agents that take any value; nil: nothing is known of them
+	Answers yesno.Rules // the values that mean yes and no to agents that accept any value; nil: unknown
 
-	Sessions bool // the backend keeps the conversation of each thread, and its clients send new messages only
+	Sessions bool // the backend keeps the conversation of each thread, and its clients send only new messages
 
-	StoreInMemory bool         // the store loses its records with the process; said where one is missed
+	StoreInMemory bool         // the store loses its records with the process; refusals of unknown questions mention it
 	StoreOutage   Outage       // "": refuse
 	OnDisconnect  OnDisconnect // "": cancel
 
-	InterruptTTL time.Duration // expiresAt given to interrupts without one; 0: none
+	InterruptTTL time.Duration // time until expiresAt of interrupts that have none; 0: no expiry
 
-	MaxRequestBytes int64         // of a run's body, 413 above; 0: 16 MiB
-	BodyBytes       int64         // of all bodies that are being read, 503 above; a large one has three quarters of it. 0: 256 MiB
-	AddressShare    int           // of BodyBytes, and of what the store deals out, for one client address, in hundredths; 0: no bound
-	MaxFrameBytes   int           // of one frame of the upstream's stream; 0: 32 MiB
-	TranscriptBytes int           // kept per stream for snapshots; 0: 4 MiB
-	IdleTimeout     time.Duration // of a silent upstream; 0: off
-	ResumeIdleGrace time.Duration // how long a run with answers is waited for after its client was told of the silence; 0: 15 minutes
-	WriteTimeout    time.Duration // of one write to a client; 0: 1 minute
-	Heartbeat       time.Duration // comments towards a client that hears nothing; 0: off
+	MaxRequestBytes int64         // largest body of a run, 413 if larger; 0: 16 MiB
+	BodyBytes       int64         // memory for all bodies that are being read, 503 if it is used up; large bodies get three quarters of it. 0: 256 MiB
+	AddressShare    int           // share of one client address in BodyBytes and in the store, in percent; 0: no limit
+	MaxFrameBytes   int           // largest frame of the backend's stream; 0: 32 MiB
+	TranscriptBytes int           // bytes of each stream that are kept for snapshots; 0: 4 MiB
+	IdleTimeout     time.Duration // time after which a silent backend is given up; 0: never
+	ResumeIdleGrace time.Duration // how long Holdpoint waits for a run with answers after its client was told that the backend is silent; 0: 15 minutes
+	WriteTimeout    time.Duration // time limit of one write to a client; 0: 1 minute
+	Heartbeat       time.Duration // interval of comments to a client that gets no events; 0: off
 
-	UpstreamHeaders http.Header // set on every request to the backend
-	PreserveHost    bool        // the client's Host goes to the backend
+	UpstreamHeaders http.Header // headers set on every request to the backend
+	PreserveHost    bool        // send the client's Host header to the backend
 
-	// UpstreamTLS makes the configuration of a new connection to the backend, which is to offer
-	// protocols (ALPN), the best first. Nil: the system's authorities and no client certificate.
+	// UpstreamTLS returns the TLS configuration of a new connection to the backend, which offers
+	// the protocols (ALPN) in order of preference. nil: the system's authorities and no client
+	// certificate.
 	UpstreamTLS   func(protocols ...string) *tls.Config
-	UpstreamHTTP2 bool // HTTP/2 where the backend takes it (https), or from the first byte (http)
+	UpstreamHTTP2 bool // use HTTP/2: if the backend accepts it (https), or from the first byte (http)
 
 	Underscores Underscores // "": refuse
 
-	UpstreamKeepAlive time.Duration // how long a connection to the backend may be idle; 0: 900 ms
+	UpstreamKeepAlive time.Duration // time for which an idle connection to the backend is kept; 0: 900 ms
 
-	// AllowOrigins are the origins whose pages may read every answer: scheme://host[:port], the
-	// host's first label may be "*"; or "*" alone. Nil: what the backend says to an origin holds,
-	// and is repeated on Holdpoint's own answers.
+	// AllowOrigins lists the origins whose pages may read every response: scheme://host[:port],
+	// where the first label of the host may be "*"; or "*" alone. nil: Holdpoint's own responses
+	// repeat what the backend allowed to the origin.
 	AllowOrigins []string
 
-	// Events hears what happens to questions and answers; nil: nobody does. EventsRequired says that
-	// no answer is handed on unless its event was taken before.
+	// Events receives the events of questions and answers; nil: they are not reported. If
+	// EventsRequired is set, an answer is sent to the backend only after Events has accepted its
+	// event.
 	Events         event.Sink
 	EventsRequired bool
-	ShowPrincipal  principal.NameStyle // in events and in the log
+	ShowPrincipal  principal.NameStyle // how events and the log name the principal
 
-	// Notices makes of an event what is to be sent of it, if anything is. It then stands in the record
-	// until it is sent. Posted is told of each record that has something to send, and must not wait.
-	// nil: nothing is sent.
+	// Notices returns the notice to send about an event, and whether there is one. The record keeps
+	// the notice until it is sent. Posted is called with the key of each record that has a notice
+	// to send, and must not block. nil: no notices are sent.
 	Notices func(*event.Event) (store.Notice, bool)
 	Posted  func(store.Key)
 
-	// Elsewhere says that questions may be decided at other doors than the chat; nil: they may not.
+	// Elsewhere permits decisions at doors other than the chat; nil: there are none.
 	Elsewhere *OtherDoors
 
-	// Tracer makes spans of runs; nil: there are none, and traceparent passes as it came.
+	// Tracer makes the spans of runs; nil: there are no spans, and traceparent is passed on
+	// unchanged.
 	Tracer Tracer
 
-	// RunEnded is told of each run that has ended; nil: nobody is. It must not take long.
+	// RunEnded is called after each run; nil: it is not. It must return quickly.
 	RunEnded func(*event.Run)
 
 	Logger    *slog.Logger      // nil: discarded
-	Transport http.RoundTripper // nil: made for the purpose. Another than *http.Transport must fail with a "dial" net.OpError where nothing was sent
+	Transport http.RoundTripper // nil: a transport made by New. A transport that is not an *http.Transport must return a net.OpError with Op "dial" if nothing was sent
 
-	Now   func() time.Time // nil: time.Now. Only for what the store's clock does not decide
-	NewID func() string    // nil: 72 random bits in base64url; the random part of ids
+	Now   func() time.Time // nil: time.Now. Not used where the store's clock decides
+	NewID func() string    // returns the random part of an id; nil: 72 random bits in base64url
 }
 
 // isForeign reports whether the backend does not speak AG-UI.
@@ -146,11 +151,11 @@ func (o *Options) validate() error {
 	return errors.Join(errs...)
 }
 
-// Underscores names what becomes of a request with a header whose name has an underscore.
+// Underscores says what happens to a request with a header whose name has an underscore.
 type Underscores = intake.Underscores
 
-// UnderscoresRefuse: 400. UnderscoresDrop: the header does not reach the backend. UnderscoresPass:
-// it does.
+// UnderscoresRefuse answers 400. UnderscoresDrop removes the header. UnderscoresPass sends it to
+// the backend.
 const (
 	UnderscoresRefuse = intake.UnderscoresRefuse
 	UnderscoresDrop   = intake.UnderscoresDrop

@@ -7,10 +7,11 @@ import (
 	"holdpoint/translate"
 )
 
-// origin says where a pause of the run comes from, for whoever is shown it outside of the chat.
+// origin returns where a pause of the run was raised: agent, thread, run, path and requester, for
+// people outside of the chat.
 func (t *thread) origin(trace string) *agui.Origin {
 	if p := t.record.Pause; t.request.ours && p != nil && p.Origin != nil {
-		o := *p.Origin // it goes on in the name of who asked for the run
+		o := *p.Origin // the run continues on behalf of the original requester
 		o.Run, o.Trace = strings.Clone(t.request.input.RunID), trace
 		return &o
 	}
@@ -19,7 +20,7 @@ func (t *thread) origin(trace string) *agui.Origin {
 		Run: strings.Clone(t.request.input.RunID), Shown: shownAs(t.show),
 	}
 	if p := t.record.Pause; t.ownThread != nil && p != nil && p.Origin != nil {
-		o.Thread = p.Origin.Thread // the record is that thread's
+		o.Thread = p.Origin.Thread // the record belongs to that thread
 	}
 	if req := t.request.http; req != nil {
 		o.Path = req.URL.EscapedPath()
@@ -29,7 +30,7 @@ func (t *thread) origin(trace string) *agui.Origin {
 	return o
 }
 
-// shownAs returns a translate.Show as records have it.
+// shownAs returns the form of a translate.Show in records.
 func shownAs(s translate.Show) string {
 	switch s {
 	case translate.ShowNative:

@@ -9,44 +9,44 @@ import (
 	"holdpoint/internal/contract"
 )
 
-// While the store cannot be asked nobody knows which threads wait for answers. An ordinary run is
-// refused then, or goes to the backend unasked: that is the operator's choice. A run with answers
-// is refused always, because nobody could say that they reach the backend once.
+// While the store cannot be reached, it is not known which threads wait for answers. A run without
+// answers is then refused or sent to the backend unprotected, as the operator has chosen. A run
+// with answers is always refused, because it could reach the backend twice.
 
-// Outage says what becomes of runs without answers while the store cannot be asked,
+// Outage says what happens to runs without answers while the store cannot be reached,
 // HOLDPOINT_STORE_OUTAGE.
 type Outage string
 
-// OutageRefuse: they get STORE_UNAVAILABLE. OutagePass: they go to the backend, also on a thread
-// that waits for answers.
+// OutageRefuse answers STORE_UNAVAILABLE. OutagePass sends them to the backend, even if the thread
+// waits for answers.
 const (
 	OutageRefuse Outage = "refuse"
 	OutagePass   Outage = "pass"
 )
 
-// passesNotAsked reports whether a run whose record could not be read goes to the backend all the
-// same. It was judged by an empty record, as after a restart of a store in memory: it must come to
-// an ordinary run, and must bring nothing that could be an answer to something.
+// passesNotAsked reports whether a run goes to the backend although its record could not be loaded.
+// The run was judged with an empty record, as after a restart with a store in memory. It must be an
+// ordinary run, and must contain nothing that could answer a question.
 func (j *judge) passesNotAsked(v contract.Ruling) bool {
 	_, command := j.in.CommandResume()
 	return v.Do == contract.Pass && len(j.answers.list) == 0 && j.answers.unread == nil &&
 		j.in.ResumeObject == nil && len(j.in.Resume) == 0 && !command
 }
 
-// outages is what is noted of whether the store can be asked. It logs the beginning and the end of
-// an outage, and no run of it.
+// outages tracks whether the store can be reached. It logs the beginning and the end of an outage,
+// but not the runs during it.
 type outages struct {
 	log  *slog.Logger
 	opts *Options
 
-	on atomic.Bool // there is one; most runs look at no more
+	on atomic.Bool // an outage is under way; most runs read only this field
 
 	mu    sync.Mutex
 	since time.Time
-	runs  int // that have met it
+	runs  int // loads that failed during the outage
 }
 
-// note is called with the result of a look at a record.
+// note records the error of loading a record, nil if it succeeded.
 func (o *outages) note(err error) {
 	if err == nil && !o.on.Load() {
 		return

@@ -11,13 +11,13 @@ import (
 	"holdpoint/proxy/internal/intake"
 )
 
-// A person who opens an agent's address in a browser sees what a backend answers to a GET of "/":
-// most have nothing there, and say so in JSON or in nothing at all. Such an answer gets a body that
-// says what this is. Its status stays, and a program that asks sees nothing of it: it does not ask
-// for text/html.
+// If a person opens an agent's address in a browser, the browser shows what the backend answers to
+// a GET of "/". Most backends have nothing there, and answer with JSON or an empty body. Holdpoint
+// replaces such a body by a page that explains the address, and keeps the status. Programs do not
+// get the page, because they do not ask for text/html.
 
-// wantsPage reports whether a browser sent a request for a page of its own: a GET of "/" that names
-// text/html. */*, which curl and fetch send, does not.
+// wantsPage reports whether a request asks for a page as a browser does: a GET of "/" that accepts
+// text/html by name. curl and fetch send */*, which does not count.
 func wantsPage(req *http.Request) bool {
 	return req.Method == http.MethodGet && req.URL.Path == "/" && !intake.HasBody(req) && namesHTML(req.Header["Accept"])
 }
@@ -35,8 +35,8 @@ func namesHTML(accept []string) bool {
 	return false
 }
 
-// introduce puts the page into the answer to such a request, where the backend has nothing and no
-// page of its own to say so.
+// introduce puts the page into the response to such a request, if the backend answered 404 or 405
+// without a page of its own.
 func introduce(res *http.Response) {
 	if !wantsPage(clientOf(res.Request.Context())) {
 		return
@@ -54,7 +54,7 @@ func introduce(res *http.Response) {
 		"Content-Encoding", "Content-Language", "Content-Range", "Content-Disposition", "Content-Md5", "Digest", "Repr-Digest", "Content-Digest",
 		"Etag", "Last-Modified", "Accept-Ranges", "Trailer",
 	} {
-		res.Header.Del(name) // they say something of the body that is gone
+		res.Header.Del(name) // they describe the body that was replaced
 	}
 	pageHeader(res.Header, text)
 }
@@ -66,7 +66,8 @@ func pageHeader(header http.Header, text string) {
 	cors.AddVary(header, "Accept")
 }
 
-// aboutPage names nothing of this installation: whoever reaches it may be anybody.
+// aboutPage is shown for an agent's address. It contains nothing about this installation, because
+// anybody may read it.
 const aboutPage = `<!doctype html>
 <html lang="en">
 <title>Holdpoint</title>
@@ -78,7 +79,7 @@ expected a chat, open the address of the application.</p>
 </html>
 `
 
-// nowherePage is shown where a Router has no agent.
+// nowherePage is shown at an address at which a Router has no agent.
 const nowherePage = `<!doctype html>
 <html lang="en">
 <title>Holdpoint</title>

@@ -2,18 +2,18 @@ package proxy
 
 import "fmt"
 
-// A phase is where a stream stands. Only advance changes it.
+// A phase is the state of a client's stream. Only advance changes it.
 type phase uint8
 
 const (
-	reading phase = iota // an exchange is under way
-	between              // it has ended, and the next one is to be sent
-	ended                // the run's end was told; what else the backend says is looked at
-	over                 // nothing follows what is made already
+	reading phase = iota // an exchange is running
+	between              // an exchange has ended, and the next one is about to be sent
+	ended                // the client got the end of the run; later events of the backend are still read
+	over                 // the output made so far is the last
 )
 
-// moves are the phases that may follow each. A run that has ended is read on, for a backend may
-// begin another one in the same stream; a late RUN_ERROR ends it again.
+// moves lists the phases that may follow each phase. After the end of a run the stream is still
+// read, because a backend may begin another run in it, and a late RUN_ERROR ends the run again.
 var moves = [...][]phase{
 	reading: {between, ended, over},
 	between: {reading, over},
@@ -21,8 +21,8 @@ var moves = [...][]phase{
 	over:    {over},
 }
 
-// advance moves on. A move that is not one of moves is a bug, and panics: it ends the run, see
-// body.guarded.
+// advance changes the phase. A change that moves does not list is a bug, and panics, which ends the
+// run (see body.fillGuarded).
 func (p *phase) advance(to phase) {
 	for _, may := range moves[*p] {
 		if may == to {

@@ -6,28 +6,28 @@ import (
 	"holdpoint/store"
 )
 
-// readOwner sees whether the record is the principal's. Of another's record nothing is left but
-// that it is one, so that nothing of it can be told, by whatever way. A pause that Holdpoint itself
-// carries on is its owner's.
+// readOwner checks whether the record belongs to the principal of the request. If it belongs to
+// another one, everything is removed from it except the owner, so that nothing of it can be
+// disclosed. A pause that Holdpoint itself carries counts as its owner's.
 func (j *judge) readOwner() {
 	switch owner := j.record.Owner; {
 	case j.request.ours || j.who.Owner().Is(owner):
-		j.ledger.Owner = owner // it may be by an older key
+		j.ledger.Owner = owner // the owner may be hashed with an older key
 	default:
 		j.stranger = true
 		j.record = store.Record{Version: j.record.Version, Owner: owner, Now: j.record.Now}
 	}
 }
 
-// mayBeAnothers reports whether the thread may be another principal's for all that the request
-// shows. Only its record tells.
+// mayBeAnothers reports whether the thread could belong to another principal, which only its record
+// can tell.
 func (j *judge) mayBeAnothers() bool { return j.who.Known() && j.request.thread == "" }
 
-// With threads of his own, a principal's thread has another id at the backend. It stands in the
-// input from the beginning, so that dialects need not know of it. In what the client gets back, its
-// own id stands at the places where AG-UI has one.
+// If principals have separate threads, the backend gets another thread id than the client sent. The
+// input has the backend's id from the beginning, so that dialects need not distinguish the two. The
+// events to the client get the client's id wherever AG-UI has a thread id.
 
-// toBackendThread puts the backend's id of the thread into the input.
+// toBackendThread replaces the thread id in the input by the one for the backend.
 func (r *request) toBackendThread(who principal.Identity) {
 	if id := who.Thread(r.input.ThreadID); id != r.input.ThreadID {
 		r.thread = r.input.ThreadID
@@ -35,7 +35,7 @@ func (r *request) toBackendThread(who principal.Identity) {
 	}
 }
 
-// clientThread returns the client's id of the thread.
+// clientThread returns the thread id that the client sent.
 func (r *request) clientThread() string {
 	if r.thread == "" {
 		return r.input.ThreadID
@@ -43,9 +43,9 @@ func (r *request) clientThread() string {
 	return r.thread
 }
 
-// withholds says what of a thread must not be told to the resume that goes on with it. Without
-// principals an answer shows no more than that its sender knows the thread's id: by that he was
-// told the question. What the stream itself brings is the backend's to tell.
+// withholds returns which snapshots of the thread the client of a resume must not get. Without
+// principals, an answer proves only that its sender knows the question's id, and so has seen the
+// question. Events of the backend's own stream are not withheld.
 func (t *thread) withholds(p *agui.Pause) (w hiddenSnapshots) {
 	if t.who.Known() || t.request.ours {
 		return w
@@ -62,5 +62,5 @@ func (t *thread) withholds(p *agui.Pause) (w hiddenSnapshots) {
 	return hiddenSnapshots{state: !agui.HasMembers(t.in.State), messages: len(p.Seen) > 0}
 }
 
-// A hiddenSnapshots says which snapshots of a thread are not told.
+// A hiddenSnapshots says which snapshots of a thread are withheld from the client.
 type hiddenSnapshots struct{ state, messages bool }

@@ -7,27 +7,27 @@ import (
 	"holdpoint/store"
 )
 
-// A pauseSelection says which pause the answers of a request are read for. The first attempt to
+// A pauseSelection is the pause that the answers of a request are read for. The first attempt to
 // judge the request fixes it.
 type pauseSelection struct {
-	pauseID string // "" if none was known
+	pauseID string // "" if no pause was known
 	fixed   bool
-	carries bool // a request of Holdpoint's own is to carry that pause, and nothing else; see contract.Case
+	carries bool // Holdpoint itself sent the request, to carry this pause only; see contract.Case
 }
 
-// fix keeps the pause that the first attempt was for.
+// fix sets the pause in the first attempt, and does nothing in later ones.
 func (f *pauseSelection) fix(pauseID string) {
 	if !f.fixed {
 		f.pauseID, f.fixed = pauseID, true
 	}
 }
 
-// carry makes the request one that carries a pause.
+// carry makes the request carry the decisions of a pause.
 func (f *pauseSelection) carry(pauseID string) {
 	*f = pauseSelection{pauseID: pauseID, fixed: true, carries: true}
 }
 
-// toCarry returns the id of the pause that the request is to carry, "" for a client's request.
+// toCarry returns the id of the pause that the request carries, "" for a client's request.
 func (f *pauseSelection) toCarry() string {
 	if f.carries {
 		return f.pauseID
@@ -35,9 +35,9 @@ func (f *pauseSelection) toCarry() string {
 	return ""
 }
 
-// find returns the pause whose ids a request names, open or ended. It is the open one if the ids
-// name no pause, then the one that ended last, then nil. A pause that is fixed stays: a question
-// that is open by then was asked after the request came, and the request cannot answer it.
+// find returns the pause whose ids a request names, open or ended. If the ids name no pause, it is
+// the open one, else the one that ended last, else nil. A fixed pause takes precedence, because a
+// question that was opened since was asked after the request arrived.
 func (f *pauseSelection) find(rec *store.Record, ids []string) (p *agui.Pause, ended bool) {
 	if f.pauseID != "" {
 		if rec.Pause != nil && rec.Pause.ID == f.pauseID {

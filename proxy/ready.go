@@ -14,11 +14,11 @@ import (
 	"holdpoint/translate"
 )
 
-// readyPass makes out what of the input goes to the dialect in an ordinary run.
+// readyPass prepares a run without answers: it determines the input for the dialect.
 func (j *judge) readyPass(v contract.Ruling) preparedRun {
 	y := preparedRun{notTaken: v.NotTaken, stands: v.Stands, missed: j.catchUp(v.Missed, v.New), deltas: j.habit().deltas}
 	j.cleanPass(v.Leave)
-	j.disarm() // before the transcript: what a record keeps goes to the backend with the next answer
+	j.disarm() // must precede the transcript, because the backend gets the transcript's messages with the next answer
 	whole := j.in.Messages
 	if j.withholdOpenCalls(nil) != nil {
 		y.withheldFrom = whole
@@ -27,7 +27,8 @@ func (j *judge) readyPass(v contract.Ruling) preparedRun {
 	return y
 }
 
-// readyResume makes out what of the input goes to the dialect in a resume. An error refuses it.
+// readyResume prepares a run with answers: it determines the input for the dialect. An error
+// refuses the run.
 func (j *judge) readyResume(v contract.Ruling) (preparedRun, *agui.RunError) {
 	y := preparedRun{notTaken: v.NotTaken, stands: v.Stands, deltas: j.habit().deltas}
 	p, answers := j.record.Pause, v.Answers
@@ -37,8 +38,9 @@ func (j *judge) readyResume(v contract.Ruling) (preparedRun, *agui.RunError) {
 	}
 	j.withMessages(list)
 	if asked := tanstack.InterruptedRun(p.Interrupts[0].Object); asked != "" {
-		// TanStack AI's server reads there which run the answers are for. The client may have been
-		// told the question in a later run, and Holdpoint's own requests name none.
+		// TanStack AI's server reads from this field which run the answers are for. The client may
+		// have been shown the question in a later run, and Holdpoint's own requests have no such
+		// field.
 		j.in = j.in.WithParentRun(asked)
 	}
 	j.disarm()
@@ -82,7 +84,7 @@ func (j *judge) forDialect(y *preparedRun, resumed *agui.Pause, v contract.Rulin
 	}
 	if resumed != nil {
 		if request.Sessions = j.opts.Sessions || j.sendsNewOnly(resumed); request.Sessions {
-			request.Input = j.in.WithMessages(y.beside) // the backend has the others
+			request.Input = j.in.WithMessages(y.beside) // the backend has the other messages
 		}
 		request.Pause = *resumed
 		request.Pause.Contested = resumed.Contested || len(j.record.Busy) > 0 || j.lives.hasOtherRun(j.ledger.Key, j.life)
@@ -93,10 +95,10 @@ func (j *judge) forDialect(y *preparedRun, resumed *agui.Pause, v contract.Rulin
 	return request
 }
 
-// endedPauses returns those of the record whose questions are still known, newest first. A plain
-// run begins beside a pause only if that was given up just now. A tombstone has no questions. A
-// foreign dialect hears of a tombstone that failed, because its backend may keep the answers and
-// act on them.
+// endedPauses returns the ended pauses whose questions the record still has, newest first. In a run
+// without answers, an open pause is included, because it was given up just now. A tombstone has no
+// questions; the dialect of a backend that does not speak AG-UI gets a failed tombstone
+// nevertheless, because the backend may keep the answers and act on them.
 func (j *judge) endedPauses(resumed *agui.Pause) []translate.EndedPause {
 	if j.record.Pause == nil && len(j.record.Results) == 0 && len(j.linked) == 0 {
 		return nil
@@ -120,8 +122,9 @@ func (j *judge) endedPauses(resumed *agui.Pause) []translate.EndedPause {
 	return list
 }
 
-// begin asks the dialect what to send; resumed is the pause to go on with, if there is one. What
-// the dialect cannot express is refused here, before the claim.
+// begin has the dialect begin an exchange. resumed is the pause to resume, nil for a run without
+// answers. If the dialect cannot express the answers, begin returns a refusal; this happens before
+// the claim.
 func (j *judge) begin(y *preparedRun, resumed *agui.Pause, v contract.Ruling) (t translation, refused *contract.Ruling) {
 	t, err := j.askBegin(y, j.forDialect(y, resumed, v))
 	if err == nil {
@@ -134,27 +137,27 @@ func (j *judge) begin(y *preparedRun, resumed *agui.Pause, v contract.Ruling) (t
 	return t, &contract.Ruling{Do: contract.Refuse, Refusal: told, Reask: j.record.Pause != nil}
 }
 
-// extraMessages are the messages that came beside the answers of a resume, or that the
-// backend left aside since it waited already. Those that an exchange takes to the backend leave the
-// list. The rest does not count as known: it comes again as new input.
+// extraMessages are new messages that the backend has not received: they were sent together with
+// the answers of a resume, or the backend left them aside because it was already waiting. Messages
+// that an exchange sends are removed from the list. The remaining ones do not count as known, so
+// the client can send them again as new input.
 type extraMessages []agui.Message
 
-// withoutTaken leaves those that an exchange does not take.
+// withoutTaken removes the messages that an exchange sends to the backend.
 func (b *extraMessages) withoutTaken(out *translate.Out) {
 	if out.TakesNew && len(*b) > 0 {
 		*b = out.Left
 	}
 }
 
-// A preparedRun is what an attempt has prepared for its run beside the exchange: messages that came
-// with the answers, what the client has, and what it is told.
+// A preparedRun is what an attempt has prepared for its run besides the exchange.
 type preparedRun struct {
 	beside       extraMessages
-	missed       *missedEnd         // what the chat is told first, nil if it has missed nothing
-	notTaken     *agui.RunError     // why the answers beside the message do not count, nil if they do
-	stands       *contract.Standing // in their place, nil if nothing does
+	missed       *missedEnd         // what the chat is shown first, nil if it has missed nothing
+	notTaken     *agui.RunError     // why the answers sent with the message do not count, nil if they do
+	stands       *contract.Standing // the answer that counts in their place, nil if none does
 	transcript   *transcript.Transcript
-	withheldFrom []agui.Message // the messages from which calls were taken out, nil if none were
+	withheldFrom []agui.Message // the messages before calls were removed from them, nil if none were
 	knownCalls   client.KnownCalls
 	untold       hiddenSnapshots
 	deltas       int8 // of the client's habit, with this request

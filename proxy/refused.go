@@ -11,23 +11,24 @@ import (
 	"holdpoint/translate/kit"
 )
 
-// The backend may be another Holdpoint. If that one refuses an answer, its RUN_FINISHED says what
-// is open there, and the RUN_ERROR behind it says why. Only both together say what became of the
-// answer, so the first waits for the second.
+// The backend may be another Holdpoint. If it refuses an answer, its RUN_FINISHED has the questions
+// that are still open, and the following RUN_ERROR has the reason. The outcome of the answer
+// follows only from both together, so the RUN_FINISHED is held back until the RUN_ERROR arrives.
 
-// isRefusal reports whether an event is the end of a run that another Holdpoint refuses.
+// isRefusal reports whether an event is the RUN_FINISHED of a run that another Holdpoint refused.
 func isRefusal(ev agui.Event) bool {
 	return ev.Type == agui.RunFinished && agui.View(ev.JSON).Get("metadata.holdpoint.refusal").IsObject()
 }
 
-// refusedNow reports whether such an end waits, to a goroutine that does not read the stream.
+// refusedNow reports whether such an event is held back. It may be called by a goroutine that does
+// not read the stream.
 func (b *body) refusedNow() bool {
 	b.apart.gate.Lock()
 	defer b.apart.gate.Unlock()
 	return b.refused.Type != agui.Unknown
 }
 
-// behindRefusal takes the event behind such an end.
+// behindRefusal processes the event that follows such a RUN_FINISHED.
 func (b *body) behindRefusal(ev agui.Event) {
 	finish := b.refused
 	if ev.Type != agui.RunErrored {
@@ -45,13 +46,14 @@ func (b *body) behindRefusal(ev agui.Event) {
 		return
 	case agui.View(finish.JSON).Get("metadata.holdpoint.refusal.mayHaveRun").Bool():
 		end.Inner = translate.InDoubt
-		end.Errored = !tell.NeedsAftermath(agui.Code(ev.Get("code").Str)) // that one keeps snapshots then, too
+		end.Errored = !tell.NeedsAftermath(agui.Code(ev.Get("code").Str)) // the other Holdpoint keeps snapshots in that case too
 	}
 	b.conclude(end)
 }
 
-// concludeRefused ends an exchange with the end that has waited. A Holdpoint that takes this one
-// for a page (its request has the page's Origin) sends no RUN_ERROR behind interrupts.
+// concludeRefused ends an exchange with the RUN_FINISHED that was held back. A Holdpoint that takes
+// this one for a web page, because its request has the page's Origin, sends no RUN_ERROR after
+// interrupts.
 func (b *body) concludeRefused() {
 	end := settle.End{End: translate.End{Event: b.refused}}
 	if asksAgain(b.refused, b.judge.record.Pause) {
@@ -62,7 +64,7 @@ func (b *body) concludeRefused() {
 	b.conclude(end)
 }
 
-// asksAgain reports whether an end asks what the pause asks already.
+// asksAgain reports whether a RUN_FINISHED asks exactly the questions of the pause.
 func asksAgain(finish agui.Event, p *agui.Pause) bool {
 	var asked, open []string
 	for i := range kit.Interrupts(finish) {

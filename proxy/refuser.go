@@ -13,21 +13,22 @@ import (
 	"holdpoint/proxy/internal/stream"
 )
 
-// A refuser answers requests that go neither to a run nor to the backend.
+// A refuser answers requests that are neither a run nor passed to the backend.
 type refuser struct {
 	log  *slog.Logger
-	cors *cors.Policy // who may read the answers
+	cors *cors.Policy // which pages may read the responses
 }
 
-// answerPreflight answers a preflight that goes to no backend, by what the operator said.
+// answerPreflight answers a preflight by the operator's list of origins, without asking the
+// backend.
 func (f refuser) answerPreflight(w http.ResponseWriter, req *http.Request) {
 	stream.ClearDeadline(w)
 	f.cors.Allow(w.Header(), req)
 	w.WriteHeader(http.StatusNoContent)
 }
 
-// refuse logs a request that is refused, and answers it. req is nil if no page needs to read the
-// answer.
+// refuse logs a refusal, and answers the request with it. req is nil if the response needs no CORS
+// headers.
 func (f refuser) refuse(w http.ResponseWriter, req *http.Request, why *intake.Refusal) {
 	if line := why.Line; line.Message != "" {
 		ctx := context.Background()

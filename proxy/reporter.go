@@ -6,21 +6,22 @@ import (
 	"sync"
 )
 
-// maxReports is how many lines may wait for the log before the ends of streams wait for it too.
+// maxReports is the number of lines that may be queued. If more are, the ends of streams wait for
+// the log.
 const maxReports = 1024
 
-// A reporter writes the last lines of runs, one after another, after their streams have ended. A
-// slow or blocked log then holds nobody back. It has a goroutine while there is something to write.
+// A reporter writes the last log lines of runs, one after another, after their streams have ended,
+// so that a slow or blocked log delays no stream. It has a goroutine only while lines are queued.
 type reporter struct {
 	log   *slog.Logger
-	quiet func() // called when all is written
+	quiet func() // called when the queue is empty
 
 	mu      sync.Mutex
 	lines   [][]slog.Attr
 	writing bool
 }
 
-// add takes a line. It returns false if too many wait.
+// add queues a line. It returns false if too many are queued.
 func (r *reporter) add(line []slog.Attr) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -35,7 +36,8 @@ func (r *reporter) add(line []slog.Attr) bool {
 	return true
 }
 
-// run writes until nothing waits. It takes one line at a time, so that all that wait are counted.
+// run writes lines until the queue is empty. It removes one line at a time, so that add counts all
+// others.
 func (r *reporter) run() {
 	for {
 		r.mu.Lock()
@@ -52,15 +54,15 @@ func (r *reporter) run() {
 	}
 }
 
-// empty says that all is written.
+// empty reports that all lines are written.
 func (r *reporter) empty() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return !r.writing
 }
 
-// write writes the line of a run that is over. A log that panics does not end the process, as in a
-// handler, where net/http recovers.
+// write writes the last line of a run. A panic of the log is ignored, because no caller would
+// recover from it as net/http does in a handler.
 func (r *reporter) write(line []slog.Attr) {
 	defer func() { _ = recover() }()
 	r.log.LogAttrs(context.Background(), slog.LevelInfo, "run ended", line...)

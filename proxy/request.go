@@ -11,23 +11,24 @@ import (
 	"holdpoint/proxy/internal/intake"
 )
 
-// A request is what a client has sent for a run. It may be Holdpoint's own; see readFor.
+// A request is a client's request for a run, or one that Holdpoint sends itself (see ours).
 type request struct {
 	http  *http.Request
-	path  string         // as records are kept for it
-	input *agui.RunInput // the body, with the thread as the backend knows it
-	// client is the line of the client that sent it, nil if unknown.
+	path  string         // the path in the keys of its records
+	input *agui.RunInput // the body, with the thread id for the backend
+	// client is the client library that sent the request, nil if unknown.
 	client *clients.Line
-	// thread is the client's own id of the thread, if the backend gets another one; else "".
+	// thread is the thread id that the client sent, if the backend gets another one; else "".
 	thread string
 	id     string // see intake.RequestID
-	trace  string // of its traceparent, "" if it has none
-	// answers says that it answers something, or that its thread waits for answers, see tell.Ended.
+	trace  string // the trace id of its traceparent, "" if it has none
+	// answers reports that the request answers a question, or that its thread waits for answers,
+	// see tell.Ended.
 	answers bool
-	ours    bool // nobody reads what it is told, see Handler.Carry
+	ours    bool // Holdpoint sends it itself, and no client reads the response, see Handler.Carry
 }
 
-// newRequest returns the request of a run. The input is its own from then on.
+// newRequest returns the request of a run. It owns the input from then on.
 func newRequest(req *http.Request, path string, in *agui.RunInput) request {
 	in = client.WithPublishedIDs(in)
 	return request{http: req, path: path, input: in, client: clients.Of(in), id: intake.RequestID(req), trace: intake.TraceID(req.Header)}

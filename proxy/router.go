@@ -20,28 +20,29 @@ import (
 
 // RouterOptions configure a Router. Agents is required.
 type RouterOptions struct {
-	// Agents are the handlers, each below its Options.Prefix. No two have one prefix, in whatever
-	// case, and no two have one Options.Agent: they would share the records of threads.
+	// Agents are the handlers, each at its Options.Prefix. No two may have the same prefix,
+	// ignoring case, or the same Options.Agent, because they would share the records of threads.
 	Agents []*Handler
-	// AllowOrigins are the origins whose pages may read what the Router itself answers, as
-	// Options.AllowOrigins. Each agent has its own.
+	// AllowOrigins lists the origins whose pages may read the responses of the Router itself, as
+	// Options.AllowOrigins. Each agent has its own list.
 	AllowOrigins []string
 	Logger       *slog.Logger // nil: discarded
 }
 
-// A Router is several agents at one address. A request goes to the agent with the longest prefix
-// that its path is below, by whole segments, and the prefix is taken off. What no agent is for is
-// answered 404, unless one has the prefix "".
+// A Router serves several agents at one address. It passes a request to the agent with the longest
+// prefix that is a prefix of the request's path by whole segments, and removes the prefix from the
+// path. If no agent matches, it answers 404; an agent with the prefix "" matches every path.
 //
-// A path that some servers would read as one below another prefix goes to nobody: /a%2Fb, //a/b and
-// /A/b are not /a/b, nor anything else while there is an agent below /a.
+// A path that some servers would read as belonging to another prefix matches no agent: /a%2Fb,
+// //a/b and /A/b do not match /a/b, nor any other prefix while there is an agent at /a.
 type Router struct {
 	refuser
 	agents []*Handler // the longest prefix first
 }
 
-// NewRouter checks the options and makes a Router. The handlers are the Router's from then on: they
-// share one memory for request bodies, with the bounds of the first.
+// NewRouter returns a Router for the options, or an error if they are not valid. The Router owns
+// the handlers from then on: they share one memory for request bodies, with the limits of the
+// first.
 func NewRouter(o RouterOptions) (*Router, error) {
 	if len(o.Agents) == 0 {
 		return nil, errors.New("proxy: no agents")
@@ -64,8 +65,8 @@ func NewRouter(o RouterOptions) (*Router, error) {
 	return rt, nil
 }
 
-// CheckPrefix says what is wrong with a prefix. It has a plain spelling only, so that no two read
-// it as two paths.
+// CheckPrefix returns an error if a prefix is not valid. A prefix has a plain spelling only, so
+// that no two servers read it as two paths.
 func CheckPrefix(prefix string) error {
 	switch {
 	case prefix == "":
@@ -88,7 +89,7 @@ func CheckPrefix(prefix string) error {
 	return nil
 }
 
-// unreserved are the signs that have one spelling in a path (RFC 3986, section 2.3).
+// unreserved are the characters that have only one spelling in a path (RFC 3986, section 2.3).
 const unreserved = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~"
 
 // ServeHTTP implements http.Handler.
@@ -108,15 +109,16 @@ func (rt *Router) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	}
 }
 
-// agentAt returns the agent that a request is for, nil if there is none. ok is false if the path,
-// read as some servers would, is another agent's.
+// agentAt returns the agent that matches a request's path, nil if none does. ok is false if some
+// servers would read the path as another agent's.
 func (rt *Router) agentAt(u *url.URL) (h *Handler, ok bool) {
 	written := rt.below(u.EscapedPath(), func(prefix string) string { return prefix })
 	read := rt.below(intake.RecordPath(strings.ReplaceAll(u.Path, `\`, "/")), strings.ToLower)
 	return written, written == read
 }
 
-// below returns the agent with the longest prefix that path is below, nil if there is none.
+// below returns the agent with the longest prefix that matches path, nil if none does. as maps each
+// prefix before it is compared.
 func (rt *Router) below(path string, as func(prefix string) string) *Handler {
 	for _, h := range rt.agents {
 		prefix := as(h.opts.Prefix)
@@ -127,7 +129,8 @@ func (rt *Router) below(path string, as func(prefix string) string) *Handler {
 	return nil
 }
 
-// below returns the request with the prefix taken off its path. What is left begins with a slash.
+// below returns the request with the prefix removed from its path. The new path begins with a
+// slash.
 func below(req *http.Request, prefix string) *http.Request {
 	if prefix == "" {
 		return req
@@ -143,23 +146,23 @@ func below(req *http.Request, prefix string) *http.Request {
 	return &to
 }
 
-// turnAway answers what goes to no agent. It names none of them.
+// turnAway answers a request that no agent matches. The response names no agent.
 func (rt *Router) turnAway(w http.ResponseWriter, req *http.Request, status int, reason string) {
 	switch {
-	case rt.cors.Answers(req): // else the page would not learn why
+	case rt.cors.Answers(req): // otherwise the page could not read the reason
 		rt.answerPreflight(w, req)
 	case status == http.StatusNotFound && wantsPage(req):
 		stream.ClearDeadline(w)
 		rt.cors.Allow(w.Header(), req)
 		pageHeader(w.Header(), nowherePage)
 		w.WriteHeader(status)
-		io.WriteString(w, nowherePage) //nolint:errcheck // the client's affair
+		io.WriteString(w, nowherePage) //nolint:errcheck // a write error concerns only the client
 	default:
 		rt.refuse(w, req, intake.TurnAway(req, slog.LevelInfo, status, reason))
 	}
 }
 
-// Drain is Handler.Drain of all agents at once.
+// Drain calls Handler.Drain for all agents at once.
 func (rt *Router) Drain(ctx context.Context) error {
 	errs := make([]error, len(rt.agents))
 	var all sync.WaitGroup

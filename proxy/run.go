@@ -14,34 +14,34 @@ import (
 )
 
 // A run is one run of a client. It has a judge of its request, at most one claim, and one exchange
-// with the backend or rarely several. One goroutine uses it at a time: the handler's, and after the
-// client has left the one that reads on.
+// with the backend, rarely several. One goroutine at a time uses it: that of the handler, and after
+// the client has left the one that reads to the end.
 type run struct {
 	h   *Handler
-	log *slog.Logger // names the run
+	log *slog.Logger // its lines have the ids of the run
 
-	judge    judge         // the request, and the record that it is judged against
-	claim    *ledger.Claim // nil if it has none
-	exchange exchange      // with the backend
+	judge    judge         // judges the request against a record
+	claim    *ledger.Claim // nil if the run has no answers
+	exchange exchange      // the current exchange with the backend
 	client   clientSide
-	body     *body // what the client is to get; nil before a request is sent, and if its answer passes as it is
+	body     *body // the response to the client; nil before a request is sent, and if the response is passed unchanged
 
 	life   runLife
 	report report
 }
 
-// A report is for the one line that a run leaves in the log.
+// A report has the values for the line that a run logs at its end.
 type report struct {
 	started time.Time
 	outcome string
 	code    agui.Code
 
-	upstream string        // how the backend has failed, see noteUpstream
-	first    time.Duration // until the first bytes of a backend's stream
-	told     int           // events of streams of our own
+	upstream string        // how the backend failed, see noteUpstream
+	first    time.Duration // time until the first bytes of the backend's stream
+	told     int           // number of events in streams that Holdpoint made
 }
 
-// newRun makes a run of a request that is one. The input is the run's from then on.
+// newRun returns the run of a request. It owns the input from then on.
 func (h *Handler) newRun(req request, who principal.Identity) *run {
 	r := &run{h: h}
 	h.initJudge(&r.judge, req, who)
@@ -49,7 +49,7 @@ func (h *Handler) newRun(req request, who principal.Identity) *run {
 	return r
 }
 
-// init completes a run that has its judge.
+// init completes a run whose judge is set.
 func (r *run) init() {
 	r.log, r.judge.life = r.judge.log, &r.life
 	r.judge.ledger.Ending = r.h.lives.ending
@@ -58,12 +58,12 @@ func (r *run) init() {
 	r.life.key, r.life.log = r.judge.ledger.Key, r.log
 	r.report.started = r.h.opts.Now()
 	r.client.told.NewID = r.h.opts.NewID
-	if r.h.opts.Client != ClientNative { // what the operator names is shown as it is
+	if r.h.opts.Client != ClientNative { // with HOLDPOINT_CLIENT=native nothing is adapted to the client
 		r.client.told.Line = r.judge.request.client
 	}
 }
 
-// serve judges the run and does what the judgement says.
+// serve judges the run, and then sends it to the backend or answers it.
 func (r *run) serve(w http.ResponseWriter) {
 	out := stream.NewWriter(w, r.h.opts.Heartbeat, stream.LimitsOf(r.judge.request.http, r.h.opts.WriteTimeout))
 	defer out.Close()
@@ -80,23 +80,23 @@ func (r *run) serve(w http.ResponseWriter) {
 	}
 }
 
-// turnAway refuses a run that comes while the proxy drains.
+// turnAway refuses a run because the proxy is draining.
 func (r *run) turnAway(out *stream.Writer) {
 	r.tell(out, r.tellRuling(contract.Ruling{Do: contract.Refuse, Refusal: fault(r.life.ctx, errDraining)}))
 }
 
-// enter begins the run's life. It fails when the proxy drains.
+// enter registers the run. It returns false if the proxy is draining.
 func (r *run) enter() bool {
 	enters := r.life.enter(&r.h.lives, r.judge.request.http.Context())
 	r.judge.setContext(r.life.ctx)
 	return enters
 }
 
-// finish is deferred: the handler is done with the run. A panic ends this run only, and the
-// client is told. One that is to end the connection (http.ErrAbortHandler) goes on.
+// finish is deferred by serve. A panic ends only this run, and the client is told of it. A panic
+// that is meant to end the connection (http.ErrAbortHandler) is raised again.
 func (r *run) finish(out *stream.Writer) {
 	p := recover()
-	defer func() { // also if what follows panics too
+	defer func() { // even if the following code panics too
 		if !r.life.detached.Load() {
 			r.leave(out)
 		}
@@ -109,23 +109,24 @@ func (r *run) finish(out *stream.Writer) {
 	}
 }
 
-// recoverRun ends a run that has panicked. It returns what is to end the client's connection, nil
-// if the client was told.
+// recoverRun ends a run that has panicked with p. It returns the panic that must end the client's
+// connection, nil if the client was told of the failure.
 func (r *run) recoverRun(p any, out *stream.Writer) any {
 	logPanic(r.log, p)
 	if r.life.detached.Load() {
-		return r.abort() // the run goes on without this client
+		return r.abort() // the run continues without this client
 	}
 	told := r.giveUpClaim()
 	if out.Passing() || r.body != nil && r.body.started {
-		return r.abort() // nobody knows where the client's stream stands
+		return r.abort() // it is not known what the client has received
 	}
 	r.tell(out, append([]agui.Event{r.client.listener().Start()}, told...))
 	return nil
 }
 
-// abort returns the panic that ends the client's connection, as ReverseProxy does: net/http must
-// not try to end such a stream in order. It is nil where no server is there to take it.
+// abort returns the panic value that ends the client's connection, as ReverseProxy does, because
+// net/http must not end such a stream as if it were complete. It is nil if there is no server that
+// would recover from the panic.
 func (r *run) abort() any {
 	if r.judge.request.http.Context().Value(http.ServerContextKey) == nil {
 		return nil
@@ -133,7 +134,7 @@ func (r *run) abort() any {
 	return http.ErrAbortHandler
 }
 
-// sendFirst sends the first exchange and writes what comes of it to the client.
+// sendFirst sends the first exchange and writes the resulting stream to the client.
 func (r *run) sendFirst(out *stream.Writer) {
 	r.exchange.begin()
 	r.body = newBody(r)
@@ -152,8 +153,8 @@ func (r *run) sendFirst(out *stream.Writer) {
 	r.pump(out)
 }
 
-// pump writes the stream to the client. ReverseProxy's own loop has one buffer of one size, which
-// decides how much goes out in a system call; and its flushes come from another goroutine.
+// pump writes the stream to the client. It replaces the loop of ReverseProxy, whose fixed buffer
+// decides how much one system call writes, and whose flushes come from another goroutine.
 func (r *run) pump(out *stream.Writer) {
 	b := r.body
 	defer func() {
@@ -164,7 +165,7 @@ func (r *run) pump(out *stream.Writer) {
 			})
 		}
 	}()
-	_ = out.FlushError() // of the header, if it is not held; ReverseProxy's own flush may not have come to it
+	_ = out.FlushError() // flushes the header, unless it is held back; ReverseProxy may not have flushed it yet
 	for {
 		made, row, last, err := b.pull()
 		if err != nil {
@@ -183,8 +184,8 @@ func (r *run) pump(out *stream.Writer) {
 	}
 }
 
-// beginSpan begins the run's span, if spans are made. leave ends it, so it begins where a run is
-// served: a decision at the desk makes none.
+// beginSpan begins the span of the run, if there is a Tracer. leave ends the span, so serve begins
+// it: a decision at the desk makes no span.
 func (r *run) beginSpan() {
 	if t := r.h.opts.Tracer; t != nil {
 		r.judge.span = t.Begin(r.judge.request.http.Header, r.h.opts.Agent, r.judge.request.clientThread(), r.judge.request.input.RunID)

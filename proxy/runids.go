@@ -2,12 +2,12 @@ package proxy
 
 import "sync"
 
-// runIDs are the run ids of the runs that are under way at paths where nobody knows the backend.
-// Mastra keeps what waits by run id alone: two threads whose runs have one id would have one
-// question, and a yes to one of them runs the call of the other. Once the backend is known, its
-// dialect sends ids of Holdpoint's own. Until then such runs could meet only while both are under
-// way. At two replicas they meet as they do without Holdpoint: an id of our own for every backend
-// that is unknown would change what all the others are sent.
+// runIDs has the ids of runs under way on paths whose backend is not known yet. Mastra keeps a
+// waiting run by its run id alone: two threads whose runs have the same id would share one
+// question, and a yes in one thread would run the call of the other. Once the backend is known, its
+// dialect sends run ids made by Holdpoint. Until then two such runs can collide only while both are
+// under way. At two replicas they still collide, as without Holdpoint; preventing that would mean
+// sending other run ids to every unknown backend.
 type runIDs struct {
 	mu sync.Mutex
 	of map[runIDAt]*runID
@@ -15,14 +15,14 @@ type runIDs struct {
 
 type runIDAt struct{ path, id string }
 
-// A runID is one that was handed on as the client sent it.
+// A runID is a run id that the backend gets as the client sent it.
 type runID struct {
 	at     runIDAt
 	thread string
 	runs   int
 }
 
-// enter books a run id for a thread. It returns nil if another thread's run has it already.
+// enter registers a run id for a thread. It returns nil if a run of another thread has the id.
 func (b *runIDs) enter(at runIDAt, thread string) *runID {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -41,7 +41,7 @@ func (b *runIDs) enter(at runIDAt, thread string) *runID {
 	return one
 }
 
-// leave takes a run out of the books. nil: it is not there.
+// leave removes a run. It does nothing for nil.
 func (b *runIDs) leave(one *runID) {
 	if one == nil {
 		return
@@ -53,7 +53,7 @@ func (b *runIDs) leave(one *runID) {
 	}
 }
 
-// sharesRunID reports whether another thread's run has the id of this one, see runIDs.
+// sharesRunID reports whether a run of another thread has the same run id, see runIDs.
 func (t *thread) sharesRunID() bool {
 	if t.memory.routes.finder.Finds(t.spoken()) {
 		return false
@@ -64,8 +64,8 @@ func (t *thread) sharesRunID() bool {
 	return t.runID == nil
 }
 
-// backend returns which backend of its dialect the thread's question was seen to be of, or its path
-// was seen to lead to. It is "" if nobody knows.
+// backend returns which backend of the dialect serves the thread, as seen from its last question or
+// from its path; "" if that is not known.
 func (t *thread) backend() string {
 	if p := t.record.Pause; p != nil && p.Backend != "" {
 		return p.Backend

@@ -9,7 +9,7 @@ import (
 	"holdpoint/translate/yesno"
 )
 
-// Settings are the variables of runs that are the same for all agents.
+// Settings are the variables about runs that apply to all agents.
 type Settings struct {
 	StoreOutage       Outage            `env:"STORE_OUTAGE" envDefault:"refuse" values:"refuse|pass" doc:"what becomes of runs without answers while the store cannot be asked: they are refused, or go to the backend, also on a thread that waits for an answer. A run with answers is always refused"`
 	InterruptTTL      time.Duration     `env:"INTERRUPT_TTL" envDefault:"0" doc:"expiry for interrupts that have none; 0 gives none. Clients up to 0.0.59 lock a thread whose interrupt has expired"`
@@ -26,7 +26,7 @@ type Settings struct {
 	OnDisconnect      OnDisconnect      `env:"ON_DISCONNECT" envDefault:"cancel" values:"cancel|finish" doc:"what becomes of a run whose client leaves: its request to the backend is cancelled, or read on for an hour at most, so that a question is kept that it comes to. Until then its thread takes no other run. A run that carries answers is always read on"`
 }
 
-// AgentSettings are the variables of runs that each agent has for itself.
+// AgentSettings are the variables about runs that each agent has for itself.
 type AgentSettings struct {
 	UpstreamHTTP2     bool          `env:"UPSTREAM_HTTP2" envDefault:"false" doc:"speak HTTP/2 to the backend: if it offers that where there is TLS, else from the first byte"`
 	UpstreamKeepAlive time.Duration `env:"UPSTREAM_KEEP_ALIVE" envDefault:"900ms" doc:"how long a connection to the backend may wait for its next run. Keep it below the backend's own limit, or runs fail now and then: gunicorn closes an idle connection after 2s, uvicorn and Node after 5s. A longer time saves connecting anew to a backend that is far away"`
@@ -37,7 +37,7 @@ type AgentSettings struct {
 	Sessions          bool          `env:"SESSIONS" envDefault:"false" doc:"true: the backend keeps the conversation of each thread, and its clients send new messages only. An answer goes to it without the conversation (docs/contract.md#a-backend-that-keeps-the-conversation)"`
 }
 
-// Check returns what is wrong with the settings.
+// Check returns an error for each setting that is not valid.
 func (a *AgentSettings) Check() (errs []error) {
 	isControl := func(r rune) bool { return r < ' ' && r != '\t' || r == 0x7f }
 	if len(a.Name) > 100 || strings.ContainsFunc(a.Name, isControl) {
@@ -49,13 +49,13 @@ func (a *AgentSettings) Check() (errs []error) {
 	return errs
 }
 
-// Fill sets the options that the settings say.
+// Fill copies the settings into the options.
 func (a *AgentSettings) Fill(o *Options) {
 	o.Agent, o.Client, o.Answers, o.Sessions = a.Name, a.Client, a.Answers, a.Sessions
 	o.PreserveHost, o.UpstreamHTTP2, o.UpstreamKeepAlive = a.PreserveHost, a.UpstreamHTTP2, a.UpstreamKeepAlive
 }
 
-// Check returns what is wrong with the settings.
+// Check returns an error for each setting that is not valid.
 func (s *Settings) Check() (errs []error) {
 	if s.BodyBytes > 0 && s.BodyBytes < 2*s.MaxRequestBytes {
 		errs = append(errs, variables.Atf("BODY_BYTES", "want at least twice HOLDPOINT_MAX_REQUEST_BYTES, %s", 2*s.MaxRequestBytes))
@@ -75,7 +75,7 @@ func (s *Settings) Check() (errs []error) {
 	return errs
 }
 
-// Fill sets the options that the settings say.
+// Fill copies the settings into the options.
 func (s *Settings) Fill(o *Options) {
 	o.StoreOutage, o.OnDisconnect, o.Underscores = s.StoreOutage, s.OnDisconnect, s.HeaderUnderscores
 	o.InterruptTTL = s.InterruptTTL

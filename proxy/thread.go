@@ -19,12 +19,12 @@ import (
 	"holdpoint/translate"
 )
 
-// A thread is the thread of a chat as a request finds it: the request, the record, and what the
-// store and this process know besides. A run and a decision of the desk are judged by it.
+// A thread is the thread of a chat at the time of a request: the request, the record, and what the
+// store and this process know of it. A run has one, and so has a decision at the desk.
 type thread struct {
 	opts   *Options
 	memory *processMemory
-	log    *slog.Logger // names the request
+	log    *slog.Logger // its lines have the ids of the request
 	ctx    context.Context
 
 	who     principal.Identity
@@ -33,38 +33,38 @@ type thread struct {
 	show    translate.Show
 	attempt
 
-	span      Span // of its run, nil if none is made
+	span      Span // span of the run, nil if there is none
 	ledger    *ledger.Ledger
-	record    store.Record // as the last attempt has read it
-	ownThread *ownThread   // nil unless it is judged against the record of another thread
-	runID     *runID       // in the memory's books, nil if it is not there
+	record    store.Record // as loaded by the last attempt
+	ownThread *ownThread   // nil unless the request is judged against the record of another thread
+	runID     *runID       // entry in memory.runIDs, nil if there is none
 }
 
-// An attempt is what one judgement makes of the request. A request that waited is judged anew, and
-// nothing of the attempt before is left then.
+// An attempt is the result of judging the request once. A request that has waited is judged again,
+// with a new attempt.
 type attempt struct {
-	in            agui.RunInput       // as it goes to the dialect
-	notAsked      error               // why the record could not be read, of a run that may pass all the same
-	stranger      bool                // the record is another principal's
-	threadWasBusy bool                // a run of the thread went on without its client when the record was read
-	answers       requestAnswers      // that it brings
-	replies       history.Replies     // the decisions in its messages
-	validator     *contract.Validator // of its payloads, nil while there was none
-	linked        []history.Linked    // pauses of other threads that its messages are about
+	in            agui.RunInput       // the input for the dialect
+	notAsked      error               // why the record could not be loaded, if the run may pass nevertheless
+	stranger      bool                // the record belongs to another principal
+	threadWasBusy bool                // a run of the thread continued without its client when the record was loaded
+	answers       requestAnswers      // the answers of the request
+	replies       history.Replies     // the decisions in the messages of the request
+	validator     *contract.Validator // checks payloads; nil until it is needed
+	linked        []history.Linked    // pauses of other threads that the messages of the request are about
 }
 
-// setContext sets the context of all that is done for the request.
+// setContext sets the context of all steps for the request.
 func (t *thread) setContext(ctx context.Context) {
 	t.ctx = ctx
 	t.ledger.SetContext(ctx)
 }
 
-// nextAttempt begins another attempt.
+// nextAttempt begins a new attempt.
 func (t *thread) nextAttempt() { t.attempt = attempt{in: *t.request.input} }
 
-// spoken returns the dialect that the thread's backend speaks. The question that is open tells it,
-// then the path if it was seen to speak one, then a question that ended or was refused: Holdpoint
-// may have been started anew since. It is "" if nobody knows.
+// spoken returns the dialect of the thread's backend, "" if it is not known. It is taken from the
+// open question, else from the path if a dialect was seen there, else from a question that ended or
+// was refused, because Holdpoint may have been restarted since.
 func (t *thread) spoken() string {
 	if p := t.record.Pause; p != nil && t.memory.routes.finder.Finds(p.Dialect) {
 		return p.Dialect // the path may lead to several backends
@@ -86,11 +86,11 @@ func (t *thread) spoken() string {
 	return ""
 }
 
-// spokenNote is the id of the note of a record that has the dialect of a refused question.
+// spokenNote is the id of the note in a record that has the dialect of a refused question.
 const spokenNote = "spoken"
 
-// noteSpoken notes the dialect of a question that was refused, for other replicas, and for this one
-// when it is started anew.
+// noteSpoken saves the dialect of a refused question in the record, for other replicas and for this
+// process after a restart.
 func (t *thread) noteSpoken(dialect string) {
 	if t.opts.StoreInMemory {
 		return
@@ -100,7 +100,8 @@ func (t *thread) noteSpoken(dialect string) {
 	}
 }
 
-// valid judges a payload. A schema that cannot be used must not lock the question up.
+// valid checks a payload against a schema. A schema that cannot be used accepts every payload, so
+// that its question can still be answered.
 func (t *thread) valid(schema, payload json.RawMessage) error {
 	if t.validator == nil {
 		t.validator = contract.NewValidator(t.ctx)
@@ -131,7 +132,8 @@ func (t *thread) keepError(err error) *agui.RunError {
 	return agui.Errorf(agui.StoreUnavailable, textNotSaved)
 }
 
-// dialectFailed logs an error that a dialect's method may not give, and is what the client is told.
+// dialectFailed logs an error or a panic of a dialect's method, and returns the error for the
+// client.
 func (t *thread) dialectFailed(method string, err error) *agui.RunError {
 	bug := dialect.AsBug(method, err)
 	args := []any{"in", bug.Method, "err", bug.Err}
@@ -142,9 +144,9 @@ func (t *thread) dialectFailed(method string, err error) *agui.RunError {
 	return internalError()
 }
 
-// listener returns the client of the thread, as that room has it. Browsers send Origin with every
-// POST, and a page can neither leave it out nor forge it. Node's fetch sends Sec-Fetch-Mode too,
-// but no Origin.
+// listener returns the client of the thread in the form that the package client uses. Page is set
+// if the request has Origin: browsers send it with every POST, and a page can neither omit nor
+// forge it. Node's fetch also sends Sec-Fetch-Mode, but no Origin.
 func (t *thread) listener() client.Listener {
 	return client.Listener{
 		Line: t.request.client, Show: t.show, Thread: t.request.clientThread(), In: &t.in, Came: t.request.input.Messages,
@@ -152,14 +154,16 @@ func (t *thread) listener() client.Listener {
 	}
 }
 
-// namedByText returns the questions that the request's texts name, and the record does not know.
+// namedByText returns the questions that texts in the request's history show and the record does
+// not have.
 func (t *thread) namedByText() []string {
 	return slices.DeleteFunc(t.listener().QuestionsOfTexts(), func(id string) bool {
 		return t.record.ResultOf(id) != nil || t.record.Pause != nil && t.record.Pause.Interrupt(id) != nil
 	})
 }
 
-// fetch asks the store for snapshots. Without them the client is told the rest.
+// fetch loads snapshots from the store. If that fails, they are empty, and the client is sent the
+// events without them.
 func (t *thread) fetch(ref settle.Ref) store.Snapshots {
 	shown, err := t.ledger.Snapshots(ref)
 	if err != nil {
@@ -168,9 +172,9 @@ func (t *thread) fetch(ref settle.Ref) store.Snapshots {
 	return shown
 }
 
-// fetchAsked completes the pause that a resume goes on with. It must have the messages: what is
-// approved is judged by them. A pause that has ended meanwhile has none, and the claim finds that
-// out.
+// fetchAsked loads the messages and the state of the pause that a resume continues. A resume needs
+// the messages, because approvals are checked against them. If the pause has ended meanwhile, it
+// has none, and the claim will fail.
 func (t *thread) fetchAsked() error {
 	p := t.record.Pause
 	if p.Kept == 0 || p.Messages != nil || p.State != nil {

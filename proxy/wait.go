@@ -11,44 +11,47 @@ import (
 	"holdpoint/translate"
 )
 
-// The same answers again, while a run is under way with them, wait for its end. That run may be
-// another replica's, so the record alone tells: it is asked again and again. The claim's lease
-// bounds the wait. When it lapses, the record reads as in doubt, and the request is told so.
+// If a request has the same answers as a run under way, it waits for the end of that run. The run
+// may be at another replica, so the waiting request loads the record again and again. The claim's
+// lease bounds the wait: when it lapses, the record is in doubt, and the request is told so.
 
 const (
-	// firstLook and laterLooks are the times between two looks at the record. Most runs that are
-	// waited for end soon, because it is the second click of one person.
+	// firstLook is the time before the first look at the record, and laterLooks the longest time
+	// between two looks. Most waits are short, because the request is the second click of one
+	// person.
 	firstLook, laterLooks = 20 * time.Millisecond, time.Second
-	// maxMissed is how many looks in a row may fail. A store that fails over takes some seconds, and
-	// the answers are on their way all the same.
+	// maxMissed is the number of looks in a row that may fail. A store that fails over needs some
+	// seconds, and the run continues meanwhile.
 	maxMissed = 10
-	// maxHasty is how often a request may find somebody quicker before it takes its time. After
-	// maxQuicker, some 12 s, the record and the store's steps contradict each other.
+	// maxHasty is the number of times that a request may lose the claim to another one before it
+	// pauses between attempts. After maxQuicker times, some 12 s, the record and the store's steps
+	// contradict each other.
 	maxHasty, maxQuicker = 3, 23
 )
 
 var errQuicker = errors.New("each claim is refused, although the record allows it")
 
-// A waiter paces the looks at the record of a request that waits.
+// A waiter schedules the looks at the record of a request that waits.
 type waiter struct {
 	pause  time.Duration
-	waited bool // the request has seen that its answers are on their way
-	missed int  // looks that have failed since the last that did not
+	waited bool // the record has shown that its answers are being carried out
+	missed int  // number of failed looks since the last successful one
 	hasty  int
 }
 
 func newWaiter() *waiter { return &waiter{pause: firstLook} }
 
-// waitAgain waits for the next look. The stream is begun, so that heartbeats keep the client. What
-// the attempt has made is given back: a request that waits holds its body, and no more.
+// waitAgain waits until the next look. It begins the client's stream, so that heartbeats keep the
+// connection, and drops the results of the attempt: a waiting request keeps only its body in
+// memory.
 func (w *waiter) waitAgain(r *run, out *stream.Writer) error {
 	w.waited, w.missed, w.hasty = true, 0, 0
 	return w.wait(r, out)
 }
 
-// quicker is again for a request that was about to be sent: somebody else has claimed, or ended,
-// what it was for. It is judged again at once, unless that comes to nothing time after time. It
-// returns errQuicker if that does not end.
+// quicker is called if another request has claimed or ended the pause first. The request is judged
+// again, at once the first times and then after a pause. quicker returns errQuicker if it never
+// succeeds.
 func (w *waiter) quicker(r *run, out *stream.Writer) error {
 	switch w.hasty++; {
 	case w.hasty <= maxHasty:
@@ -59,7 +62,8 @@ func (w *waiter) quicker(r *run, out *stream.Writer) error {
 	return w.wait(r, out)
 }
 
-// misses says of a failed look whether the request waits on: what it waits for was seen before.
+// misses counts a failed look, and reports whether the request keeps waiting, which it does only if
+// an earlier look succeeded.
 func (w *waiter) misses() bool {
 	w.missed++
 	return w.waited && w.missed < maxMissed
@@ -81,8 +85,8 @@ func (w *waiter) wait(r *run, out *stream.Writer) error {
 	}
 }
 
-// spread keeps apart the looks of the many that may wait for one run. It is of their run's id, so
-// that the same requests do the same.
+// spread distributes the looks of requests that wait for the same run. It depends on the id of the
+// request's run, so that a test gets the same times each time.
 func spread(runID string) time.Duration {
 	return time.Duration(crc32.ChecksumIEEE([]byte(runID)) % spreads)
 }
