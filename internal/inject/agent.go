@@ -10,9 +10,9 @@ import (
 	"github.com/tidwall/sjson"
 )
 
-// changes returns what becomes of the agent's container: its port loses the name, which the sidecar
-// has now. Its own probes and hooks go on to mean the agent. It listens on 127.0.0.1, is ready when
-// it accepts connections, and lives as long as its streams.
+// changes returns the changes to the agent's container: its port loses its name, which the
+// sidecar's port gets. Its own probes and hooks continue to reach the agent. It listens on
+// 127.0.0.1, is ready when it accepts connections, and stops after its streams have ended.
 func (c *container) changes(w *wanted, o *port, a *Answer) ([]operation, error) {
 	patch := []operation{{Op: "remove", Path: fmt.Sprintf("%s/ports/%d/name", c.path, o.index)}}
 	of, err := c.follow(w, o)
@@ -49,16 +49,16 @@ func (c *container) changes(w *wanted, o *port, a *Answer) ([]operation, error) 
 	return patch, nil
 }
 
-// requests are where a container says that the kubelet is to connect to a port of its own.
+// requests are the paths in a container at which the kubelet is told to connect to a port.
 var requests = []string{
 	"livenessProbe/httpGet", "livenessProbe/tcpSocket", "readinessProbe/httpGet", "readinessProbe/tcpSocket",
 	"startupProbe/httpGet", "startupProbe/tcpSocket", "lifecycle/postStart/httpGet", "lifecycle/postStart/tcpSocket",
 	"lifecycle/preStop/httpGet", "lifecycle/preStop/tcpSocket",
 }
 
-// follow returns what has the agent's own probes and hooks, which name its port, use its number.
-// The kubelet cannot reach a port on 127.0.0.1: a probe of it is refused, because the container
-// would be killed or never be ready.
+// follow returns the changes to the agent's own probes and hooks: those that name the agent's port
+// get its number. If the agent listens on 127.0.0.1, such a probe is an error, because the kubelet
+// could not reach the port, and would kill the container or never report it as ready.
 func (c *container) follow(w *wanted, o *port) (patch []operation, err error) {
 	for _, path := range requests {
 		get := at(c.json, path)
@@ -85,12 +85,12 @@ func (c *container) follow(w *wanted, o *port) (patch []operation, err error) {
 	return patch, nil
 }
 
-// unreached is the error for a probe or a hook of a port on 127.0.0.1.
+// unreached returns the error for a probe or a hook of a port on 127.0.0.1.
 func (c *container) unreached(what string, o *port) error {
 	return fmt.Errorf("the %s of %s asks port %d, which no kubelet reaches on %s: want one with exec, or %s left out", what, c.name, o.number, loopback, addressAnnotation)
 }
 
-// at returns what is at a path of names with slashes between them.
+// at returns the value at a path of names, separated by slashes.
 func at(json gjson.Result, path string) gjson.Result {
 	for name := range strings.SplitSeq(path, "/") {
 		json = json.Get(name)
@@ -98,13 +98,13 @@ func at(json gjson.Result, path string) gjson.Result {
 	return json
 }
 
-// listen returns what has the agent listen on 127.0.0.1.
+// listen returns the changes that make the agent listen on 127.0.0.1.
 func (c *container) listen(w *wanted) ([]operation, error) {
 	if w.address == "" || w.address == loopback {
 		return nil, nil
 	}
 	element := func(value string) json.RawMessage {
-		text, _ := json.Marshal(map[string]string{"name": w.address, "value": value}) // two strings
+		text, _ := json.Marshal(map[string]string{"name": w.address, "value": value}) // marshalling two strings cannot fail
 		return text
 	}
 	var patch []operation

@@ -9,18 +9,18 @@ import (
 	"strings"
 )
 
-// The annotations of a pod. Whoever may create the pod may set them, and they configure nothing but
+// The annotations of a pod. Everyone who may create the pod may set them, and they configure only
 // its own sidecar.
 const (
-	agentAnnotation   = "holdpoint/agent"   // container/port
-	addressAnnotation = "holdpoint/address" // the agent's variable with the address to listen on
+	agentAnnotation   = "holdpoint/agent"   // value: container/port
+	addressAnnotation = "holdpoint/address" // value: the agent's variable for the address to listen on
 	pathAnnotation    = "holdpoint/path"
 	volumeAnnotation  = "holdpoint/volume"
 	memoryAnnotation  = "holdpoint/memory"
 
 	ownPrefix    = "holdpoint/"
-	envPrefix    = "env.holdpoint/"    // and a variable without HOLDPOINT_
-	secretPrefix = "secret.holdpoint/" // the same, for secret/key
+	envPrefix    = "env.holdpoint/"    // prefix of a variable's name, which is without HOLDPOINT_
+	secretPrefix = "secret.holdpoint/" // prefix of a variable's name; value: secret/key
 )
 
 var annotations = []string{agentAnnotation, addressAnnotation, pathAnnotation, volumeAnnotation, memoryAnnotation}
@@ -30,47 +30,47 @@ func isOwn(name string) bool {
 	return strings.HasPrefix(name, ownPrefix) || strings.HasPrefix(name, envPrefix) || strings.HasPrefix(name, secretPrefix)
 }
 
-// loopback is where an agent listens that nothing outside its pod reaches.
+// loopback is the address at which only the pod itself can reach the agent.
 const loopback = "127.0.0.1"
 
-// leastMemory is the smallest limit in mebibytes: a process that serves somebody takes 32 of them.
+// leastMemory is the smallest limit, in mebibytes. A process that serves a user needs 32.
 const leastMemory = 64
 
-// wanted is what the annotations of a pod say.
+// wanted is the content of a pod's annotations.
 type wanted struct {
 	container, portName string
-	address             string // a variable, or loopback if the agent listens there already; "" if unknown
+	address             string // a variable; loopback if the agent listens there already; "" without the annotation
 	path                string
 	volume              string
-	memory              string // a limit, "" for the usual one
+	memory              string // a limit, or "" for the default
 	env                 []variable
 	secrets             []secret
 }
 
-// A variable of the sidecar.
+// A variable is an environment variable of the sidecar.
 type variable struct{ Name, Value string }
 
-// A secret is a key of a Secret that the sidecar reads as a file. name is a variable without
+// A secret is a key of a Secret, which the sidecar reads as a file. name is the variable without
 // HOLDPOINT_ and _FILE.
 type secret struct{ name, secret, key string }
 
 var (
-	// dnsLabel is the form of the names of containers, and of volumes.
+	// dnsLabel matches names of containers and volumes.
 	dnsLabel = regexp.MustCompile(`^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$`)
-	// portName is the form of the names of ports (RFC 6335). The API server asks for a letter too.
+	// portName matches names of ports (RFC 6335). The API server also requires a letter.
 	portName = regexp.MustCompile(`^[a-z0-9]([a-z0-9-]{0,13}[a-z0-9])?$`)
 	number   = regexp.MustCompile(`^[0-9]+$`)
-	// memoryLimit is a quantity of Kubernetes that nine tenths can be taken of without a table.
+	// memoryLimit matches a quantity in Mi or Gi.
 	memoryLimit = regexp.MustCompile(`^[1-9][0-9]{0,5}(Mi|Gi)$`)
-	// secretName is the form of the names of Secrets, and keyName that of their keys.
+	// secretName matches names of Secrets, and keyName their keys.
 	secretName = regexp.MustCompile(`^[a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?$`)
 	keyName    = regexp.MustCompile(`^[A-Za-z0-9_-][A-Za-z0-9._-]{0,251}$`)
-	// envName is the form of variables that shells take.
+	// envName matches names of variables that shells accept.
 	envName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]{0,250}$`)
 	urlPath = regexp.MustCompile(`^/[A-Za-z0-9._~!$&'()*+,;=:@%/-]{0,1000}$`)
 )
 
-// wanted reads the annotations. The error names the annotation, and what to write in its place.
+// wanted parses the annotations. The error names the annotation and what to write instead.
 func (p *pod) wanted() (*wanted, error) {
 	w := &wanted{}
 	for _, name := range p.annotationNames() {
@@ -84,7 +84,7 @@ func (p *pod) wanted() (*wanted, error) {
 	return w, w.check()
 }
 
-// read reads one annotation.
+// read parses one annotation.
 func (w *wanted) read(name, value string) error {
 	if short, is := strings.CutPrefix(name, envPrefix); is {
 		return w.readEnv(short, value)
@@ -129,7 +129,7 @@ func (w *wanted) read(name, value string) error {
 	return nil
 }
 
-// readEnv reads the annotation for a variable.
+// readEnv parses an annotation that sets a variable.
 func (w *wanted) readEnv(name, value string) error {
 	if strings.HasPrefix(name, prefix) {
 		return fmt.Errorf("want the variable without %s: %s%s", prefix, envPrefix, strings.TrimPrefix(name, prefix))
@@ -155,12 +155,12 @@ func (w *wanted) readEnv(name, value string) error {
 	return nil
 }
 
-// checkStore refuses an address that holds a password, or is that of a file.
+// checkStore refuses a store's address that contains a password or names a file.
 func checkStore(value string) error {
 	u, err := url.Parse(value)
 	switch {
 	case err != nil:
-		return fmt.Errorf("it is not an address") // net/url's error would hold the text
+		return fmt.Errorf("it is not an address") // the error of net/url would contain the text
 	case u.Scheme == "bolt":
 		return fmt.Errorf("a file is kept on a volume: %s takes the name of a volume of the pod", volumeAnnotation)
 	}
@@ -170,7 +170,7 @@ func checkStore(value string) error {
 	return nil
 }
 
-// readSecret reads the annotation for a secret.
+// readSecret parses an annotation that names a secret.
 func (w *wanted) readSecret(name, value string) error {
 	if !slices.Contains(secrets, name) {
 		return fmt.Errorf("want one of %s, each with %s before it", strings.Join(secrets, ", "), secretPrefix)
@@ -191,8 +191,7 @@ func (w *wanted) check() error {
 	return nil
 }
 
-// toLoopback returns the value of a variable with an address, with 127.0.0.1 in the place of its
-// host. A port stays.
+// toLoopback returns the value of a variable with its host replaced by 127.0.0.1. A port is kept.
 func toLoopback(value string) (string, error) {
 	if value == "" || net.ParseIP(strings.Trim(value, "[]")) != nil {
 		return loopback, nil

@@ -1,14 +1,15 @@
 // Package inject adds Holdpoint as a native sidecar to a pod. It reads the review that an API
-// server sends to a mutating admission webhook, and returns the answer: a patch, nothing to do, or
-// a refusal in words.
+// server sends to a mutating admission webhook, and returns the answer: a patch, no change, or a
+// refusal with its reason.
 //
-// It sees the pod alone. It does not know which Services lead to it, which is why a pod names the
-// port of its agent as the Services do. It has no listener, asks no API server, and knows no time.
+// It sees the pod only, and not the Services that lead to it, so an annotation names the port of
+// the agent by the name that the Services use. It has no listener, calls no API server, and does
+// not depend on time.
 //
 // Reviews are those of admission.k8s.io/v1
-// (https://kubernetes.io/docs/reference/access-authn-authz/extensible-admission-controllers/),
-// patches are JSON Patch (RFC 6902). The sidecar is that of deploy/kubernetes/sidecar.yaml
-// (sidecar.json, written from it by a test).
+// (https://kubernetes.io/docs/reference/access-authn-authz/extensible-admission-controllers/), and
+// patches are JSON Patch (RFC 6902). The sidecar is that of deploy/kubernetes/sidecar.yaml, from
+// which a test generates sidecar.json.
 package inject
 
 import (
@@ -20,24 +21,25 @@ import (
 	"github.com/tidwall/gjson"
 )
 
-// An Injector answers reviews. Its fields are read-only after the first Review, which is safe for
-// concurrent use.
+// An Injector answers reviews. Its fields must not change after the first Review. Review is safe
+// for concurrent use.
 type Injector struct {
-	// Image is the sidecar's.
+	// Image is the image of the sidecar.
 	Image string
 	// Check returns what is wrong with the variables of a sidecar (HOLDPOINT_NAME=value), as
-	// `holdpoint check` says it. Values of secrets are replaced by examples. Nil: nothing is.
+	// `holdpoint check` reports it. Values of secrets are replaced by examples. If Check is nil,
+	// variables are not checked.
 	Check func(environ []string) []error
 }
 
-// An Outcome says what became of a pod.
+// An Outcome is the decision about a pod.
 type Outcome string
 
 // The outcomes.
 const (
 	Injected Outcome = "injected" // the patch adds the sidecar
-	Refused  Outcome = "refused"  // the pod is not to be created
-	Skipped  Outcome = "skipped"  // the pod stays as it is
+	Refused  Outcome = "refused"  // the pod must not be created
+	Skipped  Outcome = "skipped"  // the pod is not changed
 )
 
 // An Answer is the result of a review.
@@ -47,12 +49,13 @@ type Answer struct {
 	// Reason says why a pod was refused or skipped.
 	Reason   string
 	Warnings []string
-	// Namespace and Name are the pod's. Of a pod that has no name yet, Name is the beginning of it.
+	// Namespace and Name are those of the pod. If the pod has no name yet, Name is its
+	// generateName.
 	Namespace, Name string
 	DryRun          bool
 }
 
-// Review answers a review. An error says why body is not one. There is no Answer then.
+// Review answers a review. If body is not a review, it returns an error and no Answer.
 func (i *Injector) Review(body []byte) (*Answer, error) {
 	r, err := readReview(body)
 	if err != nil {
@@ -72,8 +75,8 @@ func (i *Injector) Review(body []byte) (*Answer, error) {
 	return a, err
 }
 
-// inject returns the patch for a pod, or nil if the pod stays as it is. It writes into a what is to
-// be said. An error refuses the pod.
+// inject returns the patch for a pod, or nil if the pod is not changed. It sets the outcome, the
+// reason and the warnings of a. An error means that the pod is refused.
 func (i *Injector) inject(text gjson.Result, a *Answer) ([]operation, error) {
 	p := readPod(text)
 	if _, is := p.annotations[agentAnnotation]; !is {
@@ -113,12 +116,12 @@ func (i *Injector) inject(text gjson.Result, a *Answer) ([]operation, error) {
 	return patch, nil
 }
 
-// warn adds a warning for whoever creates the pod.
+// warn adds a warning, which the API server sends to the client that creates the pod.
 func (a *Answer) warn(format string, args ...any) {
 	a.Warnings = append(a.Warnings, "holdpoint: "+fmt.Sprintf(format, args...))
 }
 
-// checkUnused refuses a pod whose annotations configure a sidecar that it does not ask for.
+// checkUnused refuses a pod that configures a sidecar by annotations but does not ask for one.
 func (p *pod) checkUnused() error {
 	for _, name := range p.annotationNames() {
 		if isOwn(name) {
@@ -128,7 +131,8 @@ func (p *pod) checkUnused() error {
 	return nil
 }
 
-// agent returns the container and the port of the agent, or why the pod cannot have a sidecar.
+// agent returns the container and the port of the agent, or an error if the pod cannot have a
+// sidecar.
 func (p *pod) agent(w *wanted) (*container, *port, error) {
 	if p.json.Get("spec.hostNetwork").Bool() {
 		return nil, nil, errors.New("the pod has hostNetwork: Holdpoint's ports would be those of the node, and its agent's 127.0.0.1 everybody's there")
@@ -172,7 +176,8 @@ func (p *pod) agent(w *wanted) (*container, *port, error) {
 	return agent, found, p.checkPorts(agent, found)
 }
 
-// checkPorts refuses a pod in which another container has the agent's port, or one of Holdpoint's.
+// checkPorts refuses a pod if another container has the agent's port, or if a container has a port
+// of the sidecar.
 func (p *pod) checkPorts(agent *container, found *port) error {
 	for _, c := range p.containers {
 		for n := range c.ports {
@@ -192,7 +197,7 @@ func (p *pod) checkPorts(agent *container, found *port) error {
 	return nil
 }
 
-// listed returns names as a sentence has them.
+// listed returns names for a sentence of an error.
 func listed(names []string) string {
 	if len(names) == 0 {
 		return "none with a name"

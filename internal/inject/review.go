@@ -14,22 +14,22 @@ import (
 	"holdpoint/internal/agui"
 )
 
-// The names of a review's version.
+// The version and kind of a review.
 const (
 	reviewVersion = "admission.k8s.io/v1"
 	reviewKind    = "AdmissionReview"
 )
 
-// A review is the question of an API server.
+// A review is the request of an API server.
 type review struct {
 	uid, namespace, name string
 	dryRun               bool
-	skip                 string // why there is nothing to do, "" if pod is to be looked at
+	skip                 string // why the pod is not changed, or ""
 	pod                  gjson.Result
 }
 
-// readReview reads a request's body. gjson looks into JSON only that was found valid, and not too
-// deep.
+// readReview parses the body of a request. It checks the JSON first, including its depth, because
+// gjson needs valid JSON.
 func readReview(body []byte) (*review, error) {
 	if !agui.ValidJSON(body) {
 		return nil, errors.New("the body is not valid JSON")
@@ -66,7 +66,7 @@ func readReview(body []byte) (*review, error) {
 	return r, nil
 }
 
-// quote returns what a client sent as an error may quote it.
+// quote quotes a text of a client for an error, and shortens it.
 func quote(text string) string {
 	const longest = 60
 	if len(text) > longest {
@@ -75,18 +75,19 @@ func quote(text string) string {
 	return strconv.Quote(text)
 }
 
-// An operation is one of a JSON Patch. Its Path is made of names of ours and of numbers, never of
-// what a pod says.
+// An operation is an operation of a JSON Patch. Path consists of our names and of numbers, and
+// never contains a text from the pod.
 type operation struct {
 	Op    string          `json:"op"`
 	Path  string          `json:"path"`
 	Value json.RawMessage `json:"value,omitempty"`
 }
 
-// statusInvalid is the code of a refusal, as for an object that breaks a rule of the API.
+// statusInvalid is the status of a refusal, which is also that of an object that breaks a rule of
+// the API.
 const statusInvalid = 422
 
-// answer returns the review's answer as JSON.
+// answer returns the answer to the review as JSON.
 func (r *review) answer(a *Answer, patch []operation) ([]byte, error) {
 	body := []byte(`{}`)
 	var err error
@@ -116,23 +117,23 @@ func (r *review) answer(a *Answer, patch []operation) ([]byte, error) {
 	return body, err
 }
 
-// A pod is what is read of one.
+// A pod has the parts of a pod that the injector reads.
 type pod struct {
 	json        gjson.Result
 	annotations map[string]string
-	containers  []*container // those of spec.initContainers first
+	containers  []*container // spec.initContainers, then spec.containers
 }
 
-// A container of a pod.
+// A container is a container of a pod.
 type container struct {
 	name  string
 	json  gjson.Result
 	init  bool
-	path  string // where it is in the pod, as a JSON Pointer
+	path  string // the JSON Pointer to the container in the pod
 	ports []port
 }
 
-// A port of a container.
+// A port is a port of a container.
 type port struct {
 	index    int
 	name     string
@@ -153,7 +154,7 @@ func readPod(text gjson.Result) *pod {
 				name: c.Get("name").String(), json: c, init: list == "initContainers",
 				path: "/spec/" + list + "/" + strconv.Itoa(n),
 			}
-			if !one.init || c.Get("restartPolicy").String() == "Always" { // another one has ended before
+			if !one.init || c.Get("restartPolicy").String() == "Always" { // other init containers have ended before the agent starts
 				one.ports = readPorts(c)
 			}
 			p.containers = append(p.containers, one)
@@ -162,7 +163,7 @@ func readPod(text gjson.Result) *pod {
 	return p
 }
 
-// items returns the elements of an array. Another value has none.
+// items returns the elements of an array, or nil for another value.
 func items(list gjson.Result) []gjson.Result {
 	if !list.IsArray() {
 		return nil
@@ -184,7 +185,7 @@ func readPorts(c gjson.Result) (list []port) {
 	return list
 }
 
-// container returns the one of that name, nil if there is none.
+// container returns the container with the name, or nil.
 func (p *pod) container(name string) *container {
 	for _, c := range p.containers {
 		if c.name == name {
@@ -194,7 +195,8 @@ func (p *pod) container(name string) *container {
 	return nil
 }
 
-// names returns the names of the containers that an annotation may name.
+// names returns the names of the containers that an annotation can name, which are not init
+// containers.
 func (p *pod) names() (list []string) {
 	for _, c := range p.containers {
 		if !c.init {
@@ -213,13 +215,13 @@ func (p *pod) annotationNames() []string {
 	return list
 }
 
-// append returns the operations that add elements to a list of the pod's spec.
+// append returns the operations that append elements to a list of the pod's spec.
 func (p *pod) append(list string, elements ...json.RawMessage) []operation {
 	return appended(p.json.Get("spec."+list), "/spec/"+list, elements...)
 }
 
-// appended returns the operations that add elements to a list at path. The first makes the list if
-// there is none.
+// appended returns the operations that append elements to list, which is at path. If there is no
+// list, the first operation creates it.
 func appended(list gjson.Result, path string, elements ...json.RawMessage) (patch []operation) {
 	there := list.IsArray()
 	for _, element := range elements {

@@ -13,8 +13,8 @@ import (
 	"github.com/tidwall/sjson"
 )
 
-// sidecarJSON has the sidecar of deploy/kubernetes/sidecar.yaml, and what that file gives the
-// agent. TestSidecarIsThatOfTheManifest writes it with -update.
+// sidecarJSON contains the sidecar of deploy/kubernetes/sidecar.yaml, and what that file adds to
+// the agent. TestSidecarIsThatOfTheManifest writes it with -update.
 //
 //go:embed sidecar.json
 var sidecarJSON string
@@ -24,27 +24,30 @@ func template(name string) gjson.Result { return gjson.Get(sidecarJSON, name) }
 
 const (
 	sidecarName = "holdpoint"
-	// runPort and adminPort are those of the manifest.
+	// runPort and adminPort are the ports of the manifest.
 	runPort, adminPort = 7080, 7081
-	// stateFile is where a store is on the volume of volumeAnnotation.
+	// stateFile is the path of the store on the volume that volumeAnnotation names.
 	stateFolder, stateFile = "/var/lib/holdpoint", "/var/lib/holdpoint/state.db"
-	// secretsName is the volume with the files of secrets, and secretsFolder where it is mounted.
+	// secretsName is the volume with the files of secrets. It is mounted at secretsFolder.
 	secretsName, secretsFolder = "holdpoint-secrets", "/etc/holdpoint/secrets"
-	// tokenFolder is where Kubernetes mounts the token of the pod's service account, also into a
-	// container that a webhook adds, unless something is there. noTokenName is an empty volume.
+	// tokenFolder is where Kubernetes mounts the token of the pod's service account into every
+	// container, also into one that a webhook adds, unless something else is mounted there.
+	// noTokenName is an empty volume for this purpose.
 	tokenFolder, noTokenName = "/var/run/secrets/kubernetes.io/serviceaccount", "holdpoint-no-token"
-	// usualGrace is the grace period of a pod that says none, in seconds.
+	// usualGrace is the grace period of a pod that does not set one, in seconds.
 	usualGrace = 30
-	// cleanEnd is how much of it is for the end after the drain.
+	// cleanEnd is the part of the grace period after the drain, in seconds.
 	cleanEnd = 5
-	// lateStart is how much longer than the grace period a pod before it may keep the file.
+	// lateStart is added to the grace period to get the time that the sidecar may take to start, in
+	// seconds. The pod that this one replaces may have the store's file open until its grace period
+	// ends.
 	lateStart = 30
 )
 
-// ownPorts are the numbers that the sidecar takes.
+// ownPorts are the port numbers of the sidecar.
 var ownPorts = []int64{runPort, adminPort}
 
-// sidecar returns the container to add.
+// sidecar returns the sidecar's container.
 func (i *Injector) sidecar(p *pod, w *wanted, o *port) (json.RawMessage, error) {
 	delay, timeout, grace, err := p.drain()
 	if err != nil {
@@ -77,7 +80,8 @@ func (i *Injector) sidecar(p *pod, w *wanted, o *port) (json.RawMessage, error) 
 		}
 	}
 	set("startupProbe.failureThreshold", grace+lateStart)
-	// In the manifest it is the pod's. Here the pod is somebody else's.
+	// The manifest sets it for the pod. Here it is set for the sidecar, because the pod belongs to
+	// somebody else.
 	set("securityContext.seccompProfile.type", "RuntimeDefault")
 
 	env := []variable{
@@ -107,7 +111,7 @@ func (i *Injector) sidecar(p *pod, w *wanted, o *port) (json.RawMessage, error) 
 	}
 	list := make([]map[string]string, 0, len(env))
 	for _, v := range env {
-		// Kubernetes replaces $(NAME) in a value by a variable, and takes $$ for a dollar.
+		// Kubernetes expands $(NAME) in a value, and reads $$ as a dollar.
 		list = append(list, map[string]string{"name": v.Name, "value": strings.ReplaceAll(v.Value, "$", "$$")})
 	}
 	set("env", list)
@@ -119,7 +123,7 @@ func (i *Injector) sidecar(p *pod, w *wanted, o *port) (json.RawMessage, error) 
 	return c, errors.Join(err, i.check(judged))
 }
 
-// check has the variables judged as Holdpoint judges them at its start.
+// check checks the variables as Holdpoint does at its start.
 func (i *Injector) check(env []variable) error {
 	if i.Check == nil {
 		return nil
@@ -134,7 +138,7 @@ func (i *Injector) check(env []variable) error {
 	return nil
 }
 
-// upstreamPath returns the path of the agent's address.
+// upstreamPath returns the path of the agent, "/" by default.
 func (w *wanted) upstreamPath() string {
 	if w.path == "" {
 		return "/"
@@ -142,8 +146,9 @@ func (w *wanted) upstreamPath() string {
 	return w.path
 }
 
-// drain returns the two times of the drain in seconds, and the grace period that they are made of:
-// the delay is a fifth, 5 seconds at most, and the rest but cleanEnd is for open streams.
+// drain returns the delay and the timeout of the drain, and the grace period, in seconds. The delay
+// is a fifth of the grace period without cleanEnd, at most 5 seconds. The timeout is the time that
+// is left for open streams.
 func (p *pod) drain() (delay, timeout, grace int64, err error) {
 	grace = usualGrace
 	if of := p.json.Get("spec.terminationGracePeriodSeconds"); of.Type == gjson.Number {
@@ -157,8 +162,8 @@ func (p *pod) drain() (delay, timeout, grace int64, err error) {
 	return delay, timeout, grace, err
 }
 
-// checkVolumes refuses a volume that is not there, that the sidecar could not write to, or whose
-// name the injector needs.
+// checkVolumes refuses a volume that is missing, that the sidecar cannot write to, or whose name
+// the injector uses itself.
 func (p *pod) checkVolumes(w *wanted) error {
 	group := p.json.Get("spec.securityContext.fsGroup")
 	found := w.volume == ""
@@ -182,25 +187,26 @@ func (p *pod) checkVolumes(w *wanted) error {
 	return nil
 }
 
-// hasPort reports whether a container has a port of that name.
+// hasPort reports whether a container of the pod has a port with the name.
 func (p *pod) hasPort(name string) bool {
 	return slices.ContainsFunc(p.containers, func(c *container) bool { return c.hasPort(name) })
 }
 
-// hasToken reports whether a container of the pod gets the token of its service account.
+// hasToken reports whether a container of the pod mounts the token of its service account.
 func (p *pod) hasToken() bool {
 	return slices.ContainsFunc(p.containers, func(c *container) bool {
 		return slices.ContainsFunc(items(c.json.Get("volumeMounts")), func(m gjson.Result) bool { return m.Get("mountPath").String() == tokenFolder })
 	})
 }
 
-// volumes returns those that the sidecar needs: one with a file for each secret, and an empty one
-// in the place of the token, which is the agent's. Files of a Secret that changes change too. Only
-// the sidecar mounts them, whose user is not their owner.
+// volumes returns the volumes that the sidecar needs: one with a file for each secret, and an empty
+// one that hides the token, because the sidecar does not need it. The files change when their
+// Secret changes. They are readable for everybody, because their owner is not the sidecar's user,
+// but only the sidecar mounts them.
 func (p *pod) volumes(w *wanted) (list []json.RawMessage) {
 	type item map[string]any
 	add := func(volume item) {
-		text, _ := json.Marshal(volume) // strings and numbers
+		text, _ := json.Marshal(volume) // marshalling strings and numbers cannot fail
 		list = append(list, text)
 	}
 	var sources []item
@@ -216,7 +222,7 @@ func (p *pod) volumes(w *wanted) (list []json.RawMessage) {
 	return list
 }
 
-// megabytes returns how many mebibytes a limit in Mi or Gi has.
+// megabytes returns a limit in Mi or Gi as a number of mebibytes.
 func megabytes(limit string) int {
 	if n, is := strings.CutSuffix(limit, "Gi"); is {
 		return 1024 * atoi(n)
@@ -225,7 +231,7 @@ func megabytes(limit string) int {
 }
 
 func atoi(text string) int {
-	n, _ := strconv.Atoi(text) // memoryLimit has judged it, or it is the manifest's
+	n, _ := strconv.Atoi(text) // memoryLimit has checked it, or it is from the manifest
 	return n
 }
 

@@ -5,10 +5,11 @@ import (
 	"strings"
 )
 
-// prefix of every variable of Holdpoint.
+// prefix is the prefix of all variables of Holdpoint.
 const prefix = "HOLDPOINT_"
 
-// ours are variables that the injector sets itself or leaves alone, and why.
+// ours are the variables that the injector sets itself, each with the reason why an annotation
+// cannot set it.
 var ours = map[string]string{
 	"UPSTREAM":      "it is made of " + agentAnnotation + " and " + pathAnnotation,
 	"LISTEN":        "the sidecar's port is fixed",
@@ -18,8 +19,8 @@ var ours = map[string]string{
 	"MEMORY":        "it is made of " + memoryAnnotation,
 }
 
-// allowed are the variables that an annotation may set. A new one of Holdpoint's is not among them
-// until somebody writes it here. None names a file, holds a secret, or opens a listener.
+// allowed are the variables that an annotation may set. A new variable of Holdpoint is not allowed
+// until it is added here. None of them names a file, contains a secret, or opens a listener.
 var allowed = strings.Fields(`
 	NAME CLIENT ANSWERS SESSIONS DIALECT CORS_ORIGINS PRESERVE_HOST UPSTREAM_KEEP_ALIVE UPSTREAM_HTTP2
 	H2C MAX_HEADER_BYTES HEADER_TIMEOUT KEEP_ALIVE MAX_CONNECTIONS ADDRESS_CONNECTIONS
@@ -32,11 +33,12 @@ var allowed = strings.Fields(`
 	TOOLS CANCEL TOOL_CALL_YES TOOL_CALL_NO PHRASES_ASK PHRASES_YES PHRASES_NO SUPERAGENT_AGENT_ID SUPERAGENT_ALLOW
 	LANGGRAPH_SERVER_ASSISTANT LANGGRAPH_SERVER_ALLOW`)
 
-// secrets are what the sidecar reads of a Secret, as a file.
+// secrets are the variables that an annotation may take from a Secret. The sidecar reads them as
+// files.
 var secrets = strings.Fields(`STORE_PASSWORD STORE_KEYS PRINCIPAL_KEY WEBHOOK_URL WEBHOOK_SECRET UPSTREAM_HEADERS`)
 
-// examples are values of secrets, in the form that Holdpoint takes. The injector never sees the
-// real ones, and the variables beside them are judged with these.
+// examples are values of secrets in a form that Holdpoint accepts. The injector never reads the
+// real values. When it checks the other variables, it uses these.
 var examples = map[string]string{
 	"STORE_PASSWORD": "example",
 	"STORE_KEYS":     "example:AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=",
@@ -48,8 +50,8 @@ var examples = map[string]string{
 // Allowed returns the variables that an annotation may set, without HOLDPOINT_.
 func Allowed() []string { return slices.Clone(allowed) }
 
-// Secrets returns those that an annotation may take out of a Secret.
+// Secrets returns the variables that an annotation may take from a Secret.
 func Secrets() []string { return slices.Clone(secrets) }
 
-// Example returns the value by which a secret is judged.
+// Example returns the value that stands for a secret when the variables are checked, or "".
 func Example(name string) string { return examples[name] }

@@ -18,46 +18,47 @@ import (
 )
 
 const (
-	// refreshEvery is how old the keys become, so that one which the issuer has taken back goes.
+	// refreshEvery is the age at which the keys are fetched again, so that a key that the issuer
+	// withdraws is not accepted for longer.
 	refreshEvery = 10 * time.Minute
-	// refreshGap is how soon after the start of a fetch another one may start. Whoever sends tokens
-	// with made-up key ids must not make Holdpoint flood the issuer.
+	// refreshGap is the shortest time between the starts of two fetches. Without it, tokens with
+	// made-up key ids would make Holdpoint flood the issuer with requests.
 	refreshGap = 10 * time.Second
 	// fetchTime bounds one fetch.
 	fetchTime = 5 * time.Second
-	// maxSet and maxKeys bound a set of keys, in bytes and in number.
+	// maxSet and maxKeys bound a set of keys: its size in bytes, and the number of keys.
 	maxSet, maxKeys = 1 << 20, 100
-	// minRSA is how many bits an RSA key must have (RFC 7518, section 3.3).
+	// minRSA is the smallest size of an RSA key in bits (RFC 7518, section 3.3).
 	minRSA = 2048
 )
 
-// A keySet are the keys of an issuer. They are fetched at start, from time to time, and for a key
-// id that is not known. Those that are known stay until others have come.
+// A keySet has the keys of an issuer. They are fetched at start, at intervals, and when a token has
+// an unknown key id. Keys stay in use until a later fetch succeeds.
 type keySet struct {
 	url    string
 	client http.Client
 	now    func() time.Time
-	told   func(skipped []string, err error) // of each fetch
+	told   func(skipped []string, err error) // called after each fetch
 
 	mu      sync.Mutex
 	keys    []jose.JSONWebKey
-	set     int           // counts the sets that were fetched
-	failed  bool          // the last fetch did
-	started time.Time     // when the last fetch did
-	flight  chan struct{} // closed at the end of the fetch that is under way; nil if none is
+	set     int           // the number of successful fetches
+	failed  bool          // the last fetch failed
+	started time.Time     // when the last fetch started
+	flight  chan struct{} // closed at the end of the current fetch; nil if there is none
 }
 
 func newKeySet(o TokenOptions) keySet {
 	transport := http.DefaultTransport.(*http.Transport).Clone()
-	transport.DisableKeepAlives = true // one fetch in minutes
+	transport.DisableKeepAlives = true // there is one fetch in minutes
 	return keySet{url: o.KeysURL.String(), now: o.Now, told: o.Fetched, client: http.Client{
 		Transport: transport,
-		// Nobody but the operator says whose keys count.
+		// A redirect could lead to the keys of somebody else.
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}}
 }
 
-// run fetches until ctx is done.
+// run fetches the keys at intervals until ctx is done.
 func (s *keySet) run(ctx context.Context) {
 	for {
 		wait := refreshEvery
@@ -74,7 +75,8 @@ func (s *keySet) run(ctx context.Context) {
 	}
 }
 
-// fetchNow fetches, or waits for the fetch that is under way. It reports whether that was good.
+// fetchNow starts a fetch, or joins the current one, and waits for its end. It reports whether the
+// last fetch succeeded.
 func (s *keySet) fetchNow(ctx context.Context) bool {
 	s.mu.Lock()
 	ended := s.begin()
@@ -88,10 +90,11 @@ func (s *keySet) fetchNow(ctx context.Context) bool {
 	return !s.failed
 }
 
-// begin begins a fetch, unless one is under way. The channel is closed at its end. s.mu is held.
+// begin starts a fetch, unless one is in progress. The channel is closed at the end of the fetch.
+// s.mu must be locked.
 //
-// The fetch has a context of its own: the request that began it may end before those that wait for
-// it too.
+// The fetch has a context of its own, because the request that started it may end while others
+// still wait for the fetch.
 func (s *keySet) begin() <-chan struct{} {
 	if s.flight != nil {
 		return s.flight
@@ -116,9 +119,9 @@ func (s *keySet) begin() <-chan struct{} {
 	return ended
 }
 
-// keysFor returns the keys that a token with this key id and algorithm may be signed with, and the
-// set that they are of. For an id that is not known the keys are fetched again, but not often.
-// Without any key the error is ErrNoKeys.
+// keysFor returns the keys that may have signed a token with this key id and algorithm, and the
+// number of the set that they belong to. If the id is unknown, the keys are fetched again, unless
+// that was done a moment ago. The error is ErrNoKeys if no fetch has succeeded yet.
 func (s *keySet) keysFor(ctx context.Context, id, algorithm string) (keys []jose.JSONWebKey, set int, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -135,8 +138,9 @@ func (s *keySet) keysFor(ctx context.Context, id, algorithm string) (keys []jose
 	return found, s.set, nil
 }
 
-// keysAfter returns the keys for a token that none of a set has signed. A key may have changed
-// under its id, and a token need not name one. They are of a newer set; nil if there is none.
+// keysAfter returns the matching keys of a newer set, after no key of the given set has verified a
+// token. A key may have changed under the same id, and a token need not name an id. It returns nil
+// if there is no newer set.
 func (s *keySet) keysAfter(ctx context.Context, set int, id, algorithm string) []jose.JSONWebKey {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -146,9 +150,9 @@ func (s *keySet) keysAfter(ctx context.Context, set int, id, algorithm string) [
 	return s.find(id, algorithm)
 }
 
-// waitForFetch waits for the end of a fetch, of the one that is under way or of a new one. false:
-// there is none, because the last one was just now, or ctx is done. s.mu is held, but not while it
-// waits.
+// waitForFetch joins the current fetch, or starts one, and waits for its end. It returns false if
+// the last fetch is too recent to start another, or if ctx is done. s.mu must be locked; it is
+// unlocked during the wait.
 func (s *keySet) waitForFetch(ctx context.Context) bool {
 	if s.flight == nil && s.now().Sub(s.started) < refreshGap {
 		return false
@@ -164,7 +168,8 @@ func (s *keySet) waitForFetch(ctx context.Context) bool {
 	}
 }
 
-// find returns the keys of that id. A token without an id may be signed with any. s.mu is held.
+// find returns the keys with the id. Without an id it returns all keys. In both cases the algorithm
+// must match. s.mu must be locked.
 func (s *keySet) find(id, algorithm string) []jose.JSONWebKey {
 	var list []jose.JSONWebKey
 	for _, k := range s.keys {
@@ -175,7 +180,7 @@ func (s *keySet) find(id, algorithm string) []jose.JSONWebKey {
 	return list
 }
 
-// fetch gets the set, and says which of its keys are skipped.
+// fetch gets the set from the issuer. skipped names the keys that cannot be used.
 func (s *keySet) fetch(ctx context.Context) ([]jose.JSONWebKey, []string, error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, s.url, nil)
 	if err != nil {
@@ -200,9 +205,9 @@ func (s *keySet) fetch(ctx context.Context) ([]jose.JSONWebKey, []string, error)
 	return parseSet(body)
 }
 
-// parseSet reads a JWK set. A key that is not for signatures, or that is of a kind that is not
-// known, is left out: sets hold keys for other readers too (RFC 7517, section 5). skipped names
-// these, each with the reason.
+// parseSet parses a JWK set. A key that is not for signatures, or of an unknown kind, is skipped,
+// because a set may contain keys for other purposes (RFC 7517, section 5). skipped has the name of
+// each such key and the reason.
 func parseSet(body []byte) (list []jose.JSONWebKey, skipped []string, err error) {
 	var set struct {
 		Keys []json.RawMessage `json:"keys"`
@@ -237,10 +242,10 @@ func parseSet(body []byte) (list []jose.JSONWebKey, skipped []string, err error)
 	return list, skipped, nil
 }
 
-// maxShownID bounds how much of a key's id is shown.
+// maxShownID is the largest size of a key's id in a log line, in bytes.
 const maxShownID = 100
 
-// keyName returns what a log calls the key at place n of a set.
+// keyName returns the name of the key at index n of a set, for the log.
 func keyName(n int, raw []byte) string {
 	var key struct {
 		ID json.RawMessage `json:"kid"`
@@ -251,7 +256,7 @@ func keyName(n int, raw []byte) string {
 	return fmt.Sprintf("key %d, kid %s", n+1, key.ID)
 }
 
-// unfit returns why a key is not for signatures that count here, or "".
+// unfit returns why a key cannot be used to verify tokens, or "".
 func unfit(key *jose.JSONWebKey) string {
 	switch {
 	case key.Use != "" && key.Use != "sig":

@@ -11,15 +11,15 @@ import (
 	"strings"
 )
 
-// A Ring are secret keys, newest first. Its String has none of them.
+// A Ring is a list of secret keys, the newest first. String does not show the keys.
 type Ring [][]byte
 
-// minKey is how long a key must be, in bytes: what is to be guessed should not be shorter than what
-// comes out.
+// minKey is the smallest length of a key in bytes, so that a key is as hard to guess as the hash
+// is.
 const minKey = 32
 
-// ParseRing reads key,key, or a key in each line. A key is a text without white space, commas and
-// semicolons. It is used as it stands there. An error never has a part of it.
+// ParseRing parses key,key, or one key in each line. A key has no white space, commas or
+// semicolons, and its bytes are used unchanged. Errors contain no part of a key.
 func ParseRing(text string) (Ring, error) {
 	var ring Ring
 	for key := range strings.FieldsFuncSeq(text, func(c rune) bool { return c == ',' || c == ';' || c == '\n' || c == '\r' }) {
@@ -41,7 +41,7 @@ func ParseRing(text string) (Ring, error) {
 	return ring, nil
 }
 
-// String says how many keys there are.
+// String returns the number of keys, in words.
 func (r Ring) String() string {
 	switch len(r) {
 	case 0:
@@ -52,11 +52,11 @@ func (r Ring) String() string {
 	return fmt.Sprintf("%d keys", len(r))
 }
 
-// An Owner is a principal as the owner of records: a keyed hash under each key of the ring, newest
+// An Owner identifies a principal in records: its keyed hash for each key of the ring, the newest
 // first. The zero Owner is that of requests without a principal.
 type Owner struct{ ids []string }
 
-// ID returns what a thread without an owner gets, "" without a principal.
+// ID returns the hash under the newest key, which new records get. It is "" without a principal.
 func (o Owner) ID() string {
 	if len(o.ids) == 0 {
 		return ""
@@ -64,12 +64,12 @@ func (o Owner) ID() string {
 	return o.ids[0]
 }
 
-// IDs returns the ids under all keys that are known, the newest first.
+// IDs returns the hashes under all keys, the newest first.
 func (o Owner) IDs() []string { return slices.Clone(o.ids) }
 
-// Is reports whether a record with that owner is the principal's. Without a principal only a record
-// without an owner is: an operator who takes the configuration away must not open what it held
-// shut.
+// Is reports whether owner, as a record has it, is the principal. Without a principal only records
+// without an owner match: if an operator removes the configuration of principals, their records
+// must not become readable for everybody.
 func (o Owner) Is(owner string) bool {
 	if len(o.ids) == 0 {
 		return owner == ""
@@ -77,8 +77,8 @@ func (o Owner) Is(owner string) bool {
 	return slices.Contains(o.ids, owner)
 }
 
-// owner hashes a principal. The same name of another source, or of another tenant, is somebody
-// else.
+// owner returns the Owner of a principal. The same name from another source or of another tenant is
+// another owner.
 func (r Ring) owner(source, tenant, principal string) Owner {
 	ids := make([]string, len(r))
 	for n, key := range r {
@@ -89,10 +89,10 @@ func (r Ring) owner(source, tenant, principal string) Owner {
 	return Owner{ids}
 }
 
-// Thread returns the thread id that the backend gets for the client's. It is the client's own,
-// unless each principal has threads of his own. Then it is a hash of tenant, principal and thread
-// in the form of a UUID (RFC 9562, version 8), because some backends take nothing else. It needs no
-// key: a key that changed would cut every conversation off.
+// Thread returns the thread id that the backend gets. It is the client's id, unless each principal
+// has threads of his own. Then it is a hash of tenant, principal and thread in the form of a UUID
+// (RFC 9562, version 8), because some backends accept no other form. The hash has no key: if the
+// key changed, every conversation would start anew.
 func (w Identity) Thread(thread string) string {
 	if !w.ownThread {
 		return thread
@@ -104,7 +104,7 @@ func (w Identity) Thread(thread string) string {
 	return x[:8] + "-" + x[8:12] + "-" + x[12:16] + "-" + x[16:20] + "-" + x[20:]
 }
 
-// parts are texts in a row with their lengths between them: ("a","bc") is not ("ab","c").
+// parts joins texts, each preceded by its length, so that ("a","bc") and ("ab","c") differ.
 func parts(list ...string) []byte {
 	var b []byte
 	for _, one := range list {

@@ -8,10 +8,11 @@ import (
 	"strings"
 )
 
-// Peers are networks.
+// Peers are networks whose headers are trusted.
 type Peers []netip.Prefix
 
-// ParsePeers reads network;network, such as 10.0.0.0/8;fd00::/8;192.0.2.1. Commas do too.
+// ParsePeers parses networks or addresses, separated by semicolons or commas, such as
+// 10.0.0.0/8;fd00::/8;192.0.2.1.
 func ParsePeers(text string) (Peers, error) {
 	var list Peers
 	for part := range strings.FieldsFuncSeq(text, func(c rune) bool { return c == ';' || c == ',' }) {
@@ -51,7 +52,7 @@ func parsePeer(text string) (netip.Prefix, error) {
 	return p, nil
 }
 
-// String returns the form that is read.
+// String returns a form that ParsePeers reads.
 func (p Peers) String() string {
 	list := make([]string, len(p))
 	for n, one := range p {
@@ -60,25 +61,26 @@ func (p Peers) String() string {
 	return strings.Join(list, ";")
 }
 
-// Everybody reports whether a whole address family is among the peers.
+// Everybody reports whether a network contains all IPv4 or all IPv6 addresses.
 func (p Peers) Everybody() bool {
 	return slices.ContainsFunc(p, func(one netip.Prefix) bool { return one.Bits() == 0 })
 }
 
-// Loopback reports whether a peer on this machine is among them.
+// Loopback reports whether 127.0.0.1 or ::1 is in one of the networks.
 func (p Peers) Loopback() bool {
 	return slices.ContainsFunc(p, func(one netip.Prefix) bool {
 		return one.Contains(netip.AddrFrom4([4]byte{127, 0, 0, 1})) || one.Contains(netip.IPv6Loopback())
 	})
 }
 
-// Has reports whether an address is one of them.
+// Has reports whether an address is in one of the networks.
 func (p Peers) Has(addr netip.Addr) bool {
 	return slices.ContainsFunc(p, func(one netip.Prefix) bool { return one.Contains(addr) })
 }
 
-// trust reports whether a connection's address, as net/http gives it, is one of them. A listener on
-// [::] shows IPv4 addresses as IPv6 ones. What is not an address is nobody's.
+// trust reports whether remote, an address with port as net/http has it, is in one of the networks.
+// A listener on [::] has IPv4 addresses in the form of IPv6. Something that is not an address is
+// not trusted.
 func (p Peers) trust(remote string) bool {
 	peer, err := netip.ParseAddrPort(remote)
 	if err != nil {

@@ -1,9 +1,10 @@
-// Package principal says who sends a request: a user and a tenant, each by a header of a trusted
-// proxy, or the user by a token that is verified. It makes of them what a record keeps of its
-// owner, and the thread id that a backend gets in their place.
+// Package principal identifies the sender of a request, by a user and a tenant. A trusted proxy
+// sets a header for each, or the user is in a token, which the package verifies. It derives the
+// owner of a record from them, and a thread id for the backend if each principal has threads of his
+// own.
 //
-// It does not say who may do what. It logs nobody in, and keeps no sessions. It trusts nothing in a
-// body. It follows RFC 7519 (JWT), RFC 7517 (JWK), RFC 8725 (best practices for both) and RFC 6750
+// It does not decide who may do what, has no login and no sessions, and trusts nothing in a body.
+// It follows RFC 7519 (JWT), RFC 7517 (JWK), RFC 8725 (best practices for both) and RFC 6750
 // (bearer tokens).
 package principal
 
@@ -17,37 +18,36 @@ import (
 	"sync/atomic"
 )
 
-// Options configure a Gate. Empty fields ask for nothing.
+// Options configure a Gate. Empty fields require nothing of a request.
 type Options struct {
-	// Peers are the addresses whose headers are believed. TenantHeader and PrincipalHeader need
-	// them.
+	// Peers are the networks whose headers are trusted. TenantHeader and PrincipalHeader need them.
 	Peers           Peers
 	TenantHeader    string
 	PrincipalHeader string
-	// GroupsHeader has the groups of the principal of PrincipalHeader, with commas between
-	// them.
+	// GroupsHeader is the header with the groups of the principal, separated by commas. It needs
+	// PrincipalHeader.
 	GroupsHeader string
-	// Socket: who comes by a unix socket has no address, and is believed. The permissions of
-	// the socket say who can.
+	// Socket trusts requests through a unix socket, which have no address. The permissions of the
+	// socket decide who can send them.
 	Socket bool
-	// Tokens verifies bearer tokens. It is set instead of PrincipalHeader.
+	// Tokens verifies bearer tokens. It must be nil if PrincipalHeader is set.
 	Tokens *Tokens
-	// Keys make the owner of a record. They are needed with PrincipalHeader and Tokens where
-	// there are records.
+	// Keys are the keys of the hashes by which records name their owner. They are required with
+	// PrincipalHeader and with Tokens, if there are records.
 	Keys Ring
-	// OwnThreads gives each principal threads of his own at the backend, see Who.Thread.
+	// OwnThreads gives each principal threads of his own at the backend, see Identity.Thread.
 	OwnThreads bool
 }
 
-// A Gate says of each request who sends it. The zero Gate asks for nothing: everybody is Who{}. It
-// is safe for concurrent use.
+// A Gate identifies the sender of each request. With zero Options every sender is Identity{}. It is
+// safe for concurrent use.
 type Gate struct {
 	opts  Options
-	names []string // of the headers, in the canonical form
+	names []string // the configured headers, in canonical form
 	keys  atomic.Pointer[Ring]
-	end   context.CancelFunc // of Start
+	end   context.CancelFunc // ends the goroutine of Start
 
-	settings *Settings // nil if New was called with other options
+	settings *Settings // nil if the Gate was not made by Settings.New
 }
 
 // New makes a Gate.
@@ -63,23 +63,23 @@ func New(o Options) *Gate {
 	return g
 }
 
-// SetKeys gives the Gate other keys, from its next request on. A thread whose owner was made with a
-// key that is not among them belongs to nobody who asks.
+// SetKeys replaces the keys, for later requests. A thread whose owner was hashed with a key that is
+// no longer in the ring belongs to nobody any more.
 func (g *Gate) SetKeys(keys Ring) {
 	if g != nil {
 		g.keys.Store(&keys)
 	}
 }
 
-// Run keeps the keys of the issuer of tokens fresh until ctx is done. Without tokens it returns at
-// once.
+// Run fetches the issuer's keys at intervals until ctx is done. If tokens are not used it returns
+// at once.
 func (g *Gate) Run(ctx context.Context) {
 	if g != nil && g.opts.Tokens != nil {
 		g.opts.Tokens.Run(ctx)
 	}
 }
 
-// Start keeps the keys fresh from now on, until Stop.
+// Start runs Run in a goroutine until Stop.
 func (g *Gate) Start() {
 	ctx, cancel := context.WithCancel(context.Background())
 	g.end = cancel
@@ -89,13 +89,13 @@ func (g *Gate) Start() {
 // Stop ends what Start began.
 func (g *Gate) Stop() { g.end() }
 
-// Identity is who sends a request. The zero Who is nobody in particular: no principals and no
+// An Identity is the sender of a request. The zero Identity means that neither principals nor
 // tenants are configured.
 type Identity struct {
 	Tenant    string // "" if none is configured
 	principal string
 	groups    []string
-	source    string // where the principal comes from; "" if none is configured
+	source    string // kind and issuer of the principal's name; "" if there is no principal
 	owner     Owner
 	ownThread bool
 }
@@ -103,30 +103,31 @@ type Identity struct {
 // Known reports whether the request has a principal.
 func (w Identity) Known() bool { return w.source != "" }
 
-// Name returns the principal, "" if none is configured. Nobody but who decides and who is told who
-// decides may see it: see Shown.
+// Name returns the principal's name, or "". Only the desk may show it as it is; the log and the
+// audit use NameStyle.Of.
 func (w Identity) Name() string { return w.principal }
 
-// Groups returns those that the principal is in, as far as they are asked for.
+// Groups returns the groups of the principal, or nil if they are not configured.
 func (w Identity) Groups() []string { return w.groups }
 
-// Owner returns the request's principal as records keep it.
+// Owner returns the principal in the form that records keep.
 func (w Identity) Owner() Owner { return w.owner }
 
-// A Refusal is a request that is turned away, with an HTTP status.
+// A Refusal describes why a request is refused, with the HTTP status.
 type Refusal struct {
 	Status    int
 	Reason    string // for the developer of the client
-	Challenge string // WWW-Authenticate, "" for none
-	Forged    bool   // somebody tried to be somebody
-	Err       error  // what is wrong on our side, for the log; nil if nothing is
+	Challenge string // the value of WWW-Authenticate, or ""
+	Forged    bool   // an untrusted peer sent one of the configured headers
+	Err       error  // an error on our side, for the log; else nil
 }
 
 func refuse(status int, reason string) *Refusal { return &Refusal{Status: status, Reason: reason} }
 
-// Ask says who sends the request. It reads the header as it came in: a proxy takes headers out that
-// the client names in Connection. anonymous says that the request need not say who sends it, as a
-// browser's preflight cannot. A header that an untrusted peer sends is refused even then.
+// Ask returns the sender of the request, or why the request is refused. It must get the header as
+// it was received, because a proxy removes the headers that a client names in Connection. anonymous
+// means that the request may come without a name, as a browser's preflight does. Even then a
+// configured header from an untrusted peer is refused.
 func (g *Gate) Ask(req *http.Request, anonymous bool) (Identity, *Refusal) {
 	if g == nil {
 		return Identity{}, nil
@@ -164,9 +165,8 @@ func (g *Gate) Ask(req *http.Request, anonymous bool) (Identity, *Refusal) {
 	return who, nil
 }
 
-// refuseForged refuses a header of ours that a peer sends who is not believed. Without it a client
-// that reaches Holdpoint past the proxy would be whoever he likes, should the check be lost one
-// day.
+// refuseForged refuses a request from an untrusted peer that has one of the configured headers.
+// Without this check, a client that reaches Holdpoint without the proxy could claim any name.
 func (g *Gate) refuseForged(req *http.Request) *Refusal {
 	for _, name := range g.names {
 		if len(req.Header[name]) > 0 && !g.Trusts(req) {
@@ -178,7 +178,7 @@ func (g *Gate) refuseForged(req *http.Request) *Refusal {
 	return nil
 }
 
-// Trusts reports whether the headers of who sends the request are believed.
+// Trusts reports whether the configured headers of the request are trusted.
 func (g *Gate) Trusts(req *http.Request) bool {
 	if g == nil {
 		return false
@@ -187,13 +187,14 @@ func (g *Gate) Trusts(req *http.Request) bool {
 	return g.opts.Socket && err != nil || g.opts.Peers.trust(req.RemoteAddr)
 }
 
-// maxName bounds a principal and a tenant, in bytes. maxGroups bounds the groups of one.
+// maxName bounds the name of a principal or a tenant, in bytes. maxGroups bounds the number of
+// groups of a principal.
 const (
 	maxName   = 1 << 10
 	maxGroups = 1000
 )
 
-// singleValue returns the one value of a header.
+// singleValue returns the value of a header that must occur exactly once.
 func singleValue(header http.Header, name string) (string, *Refusal) {
 	values := header[name]
 	switch {
@@ -207,8 +208,8 @@ func singleValue(header http.Header, name string) (string, *Refusal) {
 	return strings.Clone(values[0]), nil
 }
 
-// joinedValues returns the values of a header with commas between them; none if no header is named,
-// or if it is missing.
+// joinedValues returns the values in a header, which commas separate. It returns nil if name is ""
+// or the header is missing.
 func joinedValues(header http.Header, name string) ([]string, *Refusal) {
 	if name == "" || len(header[name]) == 0 {
 		return nil, nil
@@ -228,9 +229,10 @@ func joinedValues(header http.Header, name string) ([]string, *Refusal) {
 	return list, nil
 }
 
-// Clean makes out, the header of a request to the backend, say who sends it as in, the header that
-// came in, does. Other spellings of our headers go: servers take X_User for X-User, and a client
-// may have named X-User in Connection.
+// Clean restores the headers that identify the sender in out, the header of a request to the
+// backend, to the values in in, the header as it was received. It removes other spellings of these
+// headers from out, because some servers read X_User as X-User. It restores headers because a
+// client may have named X-User in Connection, so that the proxy removed it.
 func (g *Gate) Clean(out, in http.Header) {
 	if g == nil {
 		return
@@ -251,13 +253,14 @@ func (g *Gate) Clean(out, in http.Header) {
 	}
 }
 
-// spells reports whether a server behind us could take a header for one of ours. CGI, and WSGI with
-// it, has one variable for X-User and X_User, and Apache for all that is not a letter or digit.
+// spells reports whether a server could read the header name as one of ours. CGI and WSGI have one
+// variable for X-User and X_User. Apache also treats every other character that is not a letter or
+// digit alike.
 func (g *Gate) spells(name string) bool {
 	return slices.ContainsFunc(g.names, func(ours string) bool { return len(name) == len(ours) && variable(name) == variable(ours) })
 }
 
-// variable returns a header's name as CGI has it (RFC 3875, section 4.1.18).
+// variable returns the CGI variable of a header name (RFC 3875, section 4.1.18).
 func variable(name string) string {
 	return strings.Map(func(c rune) rune {
 		switch {

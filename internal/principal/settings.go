@@ -15,7 +15,7 @@ import (
 	"holdpoint/internal/variables"
 )
 
-// Settings are the variables that say who asks.
+// Settings are the variables that configure how senders are identified.
 type Settings struct {
 	TenantHeader    string           `env:"TENANT_HEADER" doc:"header that names the tenant. Threads of two tenants are two threads, whatever their ids (docs/principals.md)"`
 	PrincipalHeader string           `env:"PRINCIPAL_HEADER" short:"header that names the user, set by a proxy in front" doc:"header that names the user, set by a proxy in front. A thread belongs to the user of its first run, and nobody else gets through (docs/principals.md)"`
@@ -28,10 +28,10 @@ type Settings struct {
 	ThreadNamespace string           `env:"THREAD_NAMESPACE" envDefault:"none" values:"none|principal" doc:"principal: the backend gets a hash of tenant, user and thread as thread id, so that a thread of another user is another thread (docs/principals.md)"`
 	Show            NameStyle        `env:"SHOW_PRINCIPAL" envDefault:"hash" values:"hash|name|none" doc:"how the audit, the log and the desk name the user: by the keyed hash that the records have, by the name, which the records then have too, or not at all"`
 
-	keys Ring // Check reads them
+	keys Ring // set by Check
 }
 
-// UnmarshalText reads the form of ParsePeers.
+// UnmarshalText reads a form of ParsePeers.
 func (p *Peers) UnmarshalText(text []byte) (err error) {
 	*p, err = ParsePeers(string(text))
 	return err
@@ -53,10 +53,10 @@ func (k *KeysURL) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// String returns the address as logs may hold it.
+// String returns the address without secrets, for logs.
 func (k KeysURL) String() string { return variables.ShownURL(k.URL) }
 
-// InTheClear reports whether the keys come over a network by plain HTTP.
+// InTheClear reports whether the keys are fetched over a network by plain HTTP.
 func (k KeysURL) InTheClear() bool {
 	if k.URL == nil || k.Scheme != "http" {
 		return false
@@ -65,13 +65,14 @@ func (k KeysURL) InTheClear() bool {
 	return host != "localhost" && !net.ParseIP(host).IsLoopback()
 }
 
-// ownThreads is the HOLDPOINT_THREAD_NAMESPACE that gives each principal threads of his own.
+// ownThreads is the value of HOLDPOINT_THREAD_NAMESPACE that gives each principal threads of his
+// own.
 const ownThreads = "principal"
 
-// HasPrincipal reports whether requests have a principal.
+// HasPrincipal reports whether principals are configured.
 func (s *Settings) HasPrincipal() bool { return s.PrincipalHeader != "" || s.JWKSURL.URL != nil }
 
-// Headers returns how many headers say who asks.
+// Headers returns how many headers are configured, of user and tenant.
 func (s *Settings) Headers() (n int) {
 	for _, name := range []string{s.PrincipalHeader, s.TenantHeader} {
 		if name != "" {
@@ -84,10 +85,10 @@ func (s *Settings) Headers() (n int) {
 // OwnThreads reports whether each principal has threads of his own at the backend.
 func (s *Settings) OwnThreads() bool { return s.ThreadNamespace == ownThreads }
 
-// Keys returns the keys that name the owners of records.
+// Keys returns the keys of the hashes by which records name their owner.
 func (s *Settings) Keys() Ring { return s.keys }
 
-// Check returns what is wrong with the settings, and reads the keys.
+// Check returns what is wrong with the settings. It also reads the keys.
 func (s *Settings) Check() (errs []error) {
 	for _, h := range [][2]string{{"PRINCIPAL_HEADER", s.PrincipalHeader}, {"TENANT_HEADER", s.TenantHeader}} {
 		if h[1] == "" {
@@ -115,7 +116,7 @@ func (s *Settings) Check() (errs []error) {
 	return errs
 }
 
-// checkTokens judges HOLDPOINT_JWT_*. They are set together.
+// checkTokens checks HOLDPOINT_JWT_*, which must be set together.
 func (s *Settings) checkTokens() []error {
 	set := map[string]bool{"JWT_ISSUER": s.JWTIssuer != "", "JWT_AUDIENCE": s.JWTAudience != "", "JWT_JWKS_URL": s.JWKSURL.URL != nil}
 	var names, lacking []string
@@ -137,7 +138,7 @@ func (s *Settings) checkTokens() []error {
 	return nil
 }
 
-// readKeys reads the ring from its variable or its file.
+// readKeys reads the keys from their variable or their file.
 func (s *Settings) readKeys() (Ring, error) {
 	const variable = "PRINCIPAL_KEY"
 	if !s.Key.IsSet() {
@@ -160,7 +161,7 @@ func (s *Settings) readKeys() (Ring, error) {
 	return ring, nil
 }
 
-// CheckHeader says what is wrong with the name of a header that says who asks.
+// CheckHeader returns what is wrong with the name of a header that is to name a user or a tenant.
 func CheckHeader(name string) error {
 	canonical := http.CanonicalHeaderKey(name)
 	switch why := headers.Refusal(name); {
@@ -176,7 +177,8 @@ func CheckHeader(name string) error {
 	return nil
 }
 
-// New makes the gate, or returns nil if nobody is asked who he is.
+// New makes the Gate of the settings, or returns nil if neither principals nor tenants are
+// configured.
 func (s *Settings) New(logger *slog.Logger) *Gate {
 	if !s.HasPrincipal() && s.TenantHeader == "" {
 		return nil
@@ -196,7 +198,7 @@ func (s *Settings) New(logger *slog.Logger) *Gate {
 	return gate
 }
 
-// Reload reads the keys of the settings' file again.
+// Reload reads the file with the keys again.
 func (g *Gate) Reload() error {
 	keys, err := g.settings.readKeys()
 	if err != nil {
@@ -206,12 +208,13 @@ func (g *Gate) Reload() error {
 	return nil
 }
 
-// Fetched returns what logs how a fetch of an issuer's keys has ended. variable names their
-// address.
+// Fetched returns a function that logs the result of each fetch of an issuer's keys. variable is
+// the name of the variable with their address.
 func Fetched(logger *slog.Logger, variable string) func(skipped []string, err error) {
 	var mu sync.Mutex
 	said := ""
-	// The keys are fetched every few minutes: what is skipped is told when it changes.
+	// The keys are fetched every few minutes, so skipped keys are logged only if they are others
+	// than before.
 	isNew := func(skipped []string) bool {
 		mu.Lock()
 		defer mu.Unlock()

@@ -1,17 +1,18 @@
 package principal
 
-// NameStyle says how a principal is named where people read it: in the log, in the audit.
+// A NameStyle selects how the log, the audit and the desk name a principal.
 type NameStyle string
 
-// ShowHash: by the keyed hash that records name their owner by. ShowName: by its name. ShowNone:
-// not at all. The zero value is ShowHash.
+// ShowHash shows the keyed hash by which records name their owner. ShowName shows the name, and
+// ShowNone nothing. The zero value means ShowHash.
 const (
 	ShowHash NameStyle = "hash"
 	ShowName NameStyle = "name"
 	ShowNone NameStyle = "none"
 )
 
-// Of names who: by the name or by the hash, never both. Both are "" without a principal.
+// Of returns the name or the hash of a principal, or neither, but never both. Both are "" without a
+// principal.
 func (s NameStyle) Of(who Identity) (name, hash string) {
 	switch s {
 	case ShowNone:

@@ -14,30 +14,31 @@ import (
 	"github.com/go-jose/go-jose/v4/jwt"
 )
 
-// algorithms are the signatures that are taken: with a public key, and none else. A token that
-// names HS256 would be verified with the public key as its secret, which everybody knows; one that
-// names none, with nothing (RFC 8725, section 3.1).
+// algorithms are the accepted signature algorithms. All of them use a public key. HS256 must not be
+// accepted, because its secret would be the public key, which everybody has; "none" must not,
+// because it verifies nothing (RFC 8725, section 3.1).
 var algorithms = []jose.SignatureAlgorithm{
 	jose.RS256, jose.RS384, jose.RS512, jose.PS256, jose.PS384, jose.PS512,
 	jose.ES256, jose.ES384, jose.ES512, jose.EdDSA,
 }
 
 const (
-	// clockSkew is how far the issuer's clock may be from ours.
+	// clockSkew is the largest accepted difference between the issuer's clock and ours.
 	clockSkew = time.Minute
-	// maxToken bounds a token, in bytes. Headers have 64 KiB in all.
+	// maxToken bounds a token, in bytes. All headers of a request together have at most 64 KiB by
+	// default.
 	maxToken = 32 << 10
 )
 
 // TokenOptions configure Tokens.
 type TokenOptions struct {
-	Issuer, Audience string           // what iss must be, and aud must hold
-	Claim            string           // whose text is the principal, such as sub
-	GroupsClaim      string           // whose list of texts are the principal's groups; "" for none
-	KeysURL          *url.URL         // where the issuer's keys are (a JWK set)
+	Issuer, Audience string           // the required iss, and a required member of aud
+	Claim            string           // the claim with the principal's name, such as sub
+	GroupsClaim      string           // the claim with the list of the principal's groups; "" for none
+	KeysURL          *url.URL         // the address of the issuer's keys, a JWK set
 	Now              func() time.Time // nil: time.Now
-	// Fetched is told how each fetch of the keys ended, and which keys of the set were skipped, each
-	// with the reason. It may be nil.
+	// Fetched is called after each fetch of the keys. skipped names the keys that cannot be used,
+	// each with the reason. Fetched may be nil.
 	Fetched func(skipped []string, err error)
 }
 
@@ -47,7 +48,7 @@ type Tokens struct {
 	keys keySet
 }
 
-// NewTokens makes Tokens. It fetches no keys: Run does.
+// NewTokens makes Tokens without keys. Run fetches them.
 func NewTokens(o TokenOptions) *Tokens {
 	if o.Now == nil {
 		o.Now = time.Now
@@ -55,14 +56,15 @@ func NewTokens(o TokenOptions) *Tokens {
 	return &Tokens{opts: o, keys: newKeySet(o)}
 }
 
-// Run fetches the issuer's keys, and again from time to time, until ctx is done. Until the first
-// fetch has succeeded every token is refused.
+// Run fetches the issuer's keys at intervals, until ctx is done. Every token is refused before the
+// first fetch succeeds.
 func (t *Tokens) Run(ctx context.Context) { t.keys.run(ctx) }
 
-// source names where the principal comes from: sub is unique with one issuer only.
+// source identifies where the principal's name comes from, because sub is unique for one issuer
+// only.
 func (t *Tokens) source() string { return "jwt " + t.opts.Issuer + " " + t.opts.Claim }
 
-// bearer are principal and groups of the token that a request carries.
+// bearer verifies the token of a request, and returns its principal and groups.
 func (t *Tokens) bearer(req *http.Request) (string, []string, *Refusal) {
 	values := req.Header["Authorization"]
 	switch {
@@ -104,10 +106,10 @@ func challenge(code, reason string) *Refusal {
 	return r
 }
 
-// Claims are what a verified token says.
+// Claims are the claims of a verified token.
 type Claims map[string]json.RawMessage
 
-// Errors of Verify. They hold nothing of the token.
+// Errors of Verify and of the claims. They contain nothing of the token.
 var (
 	ErrNoKeys  = errors.New("the keys of the issuer are not known yet: try again later")
 	errForm    = errors.New("the token is no signed JWT, or is signed in a way that is not taken")
@@ -122,8 +124,8 @@ var (
 	errGroups  = errors.New("the groups of the token are no list of texts")
 )
 
-// Verify returns the claims of a token that the issuer has signed for the audience, and that is
-// valid now. ErrNoKeys says nothing about the token.
+// Verify returns the claims of a token, if the issuer has signed it for the audience and it is
+// valid now. ErrNoKeys means that the token could not be checked.
 func (t *Tokens) Verify(ctx context.Context, token string) (Claims, error) {
 	if len(token) > maxToken {
 		return nil, errForm
@@ -142,14 +144,14 @@ func (t *Tokens) Verify(ctx context.Context, token string) (Claims, error) {
 	if !slices.ContainsFunc(keys, signed) && !slices.ContainsFunc(t.keys.keysAfter(ctx, set, head.KeyID, head.Algorithm), signed) {
 		return nil, errSigned
 	}
-	var said struct { // of jwt.Claims, what is judged: sub may be anything where another claim counts
+	var said struct { // like jwt.Claims, without sub, which may have any type if another claim names the user
 		Issuer    string           `json:"iss"`
 		Audience  jwt.Audience     `json:"aud"`
 		Expiry    *jwt.NumericDate `json:"exp"`
 		NotBefore *jwt.NumericDate `json:"nbf"`
 		IssuedAt  *jwt.NumericDate `json:"iat"`
 	}
-	switch err := parsed.UnsafeClaimsWithoutVerification(&said); { // they are verified by now
+	switch err := parsed.UnsafeClaimsWithoutVerification(&said); { // the signature was verified above
 	case err != nil:
 		return nil, errForm
 	case said.Expiry == nil:
@@ -172,8 +174,8 @@ func (t *Tokens) Verify(ctx context.Context, token string) (Claims, error) {
 	return nil, errEarly
 }
 
-// principalOf returns the principal that claims name. A mail address counts unless the issuer says
-// that nobody has checked it: at some issuers a user may write any into his profile.
+// principalOf returns the name of the principal. An email claim is refused if email_verified is
+// there and false, because at some issuers users can enter any address.
 func (t *Tokens) principalOf(claims Claims) (string, error) {
 	var name string
 	if json.Unmarshal(claims[t.opts.Claim], &name) != nil || strings.TrimSpace(name) == "" || len(name) > maxName {
@@ -185,8 +187,8 @@ func (t *Tokens) principalOf(claims Claims) (string, error) {
 	return name, nil
 }
 
-// groups returns those that claims name: a list of texts, or one text. A token without the claim is
-// in none.
+// groups returns the groups in the claims, which have a list of texts or one text. It returns nil
+// if the claim is missing.
 func (t *Tokens) groups(claims Claims) ([]string, error) {
 	raw, ok := claims[t.opts.GroupsClaim]
 	if t.opts.GroupsClaim == "" || !ok || string(raw) == "null" {

@@ -1,10 +1,8 @@
-// Package poison overwrites bytes that nobody may read any more, in builds with the tag poison. In
-// all others it does nothing.
+// Package poison overwrites bytes that must not be read any more, in builds with the tag poison. In
+// other builds it does nothing.
 //
-// Much of what Holdpoint handles lies in buffers that are used again: an event is valid while it is
-// translated, a piece of a stream until the next one. Who keeps more needs a copy. If one is
-// missing, a user may be shown what is another's, and only if the buffer's next user comes at the
-// wrong moment. Under the tag the bytes are wrong at once, so that the tests see it (make poison).
-//
-// It knows nothing of what the bytes mean.
+// Many buffers of Holdpoint are used again: an event is valid while it is translated, a piece of a
+// stream until the next one is read. Code that keeps such bytes for longer needs a copy. If the
+// copy is missing, one user may see another's bytes, but only if the buffer is used again at the
+// wrong moment. With the tag the bytes are wrong at once, so that the tests fail (make poison).
 package poison

@@ -2,7 +2,7 @@
 
 package poison
 
-// On reports whether Bytes does anything.
+// On reports whether Bytes does anything in this build.
 const On = false
 
 // Bytes overwrites b in builds with the tag poison.

@@ -2,10 +2,10 @@
 
 package poison
 
-// On reports whether Bytes does anything.
+// On reports whether Bytes does anything in this build.
 const On = true
 
-// fill is in no JSON text, in no UTF-8 and in no frame.
+// fill does not occur in JSON, in UTF-8 or in a frame.
 const fill = 0xFF
 
 // Bytes overwrites b.

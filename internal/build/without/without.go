@@ -1,24 +1,24 @@
-// Package without says which of the mechanisms that exist for speed only a build leaves out. A
-// build that anybody runs leaves out none.
+// Package without has a constant for each mechanism that exists for speed only. If the constant is
+// true, the build leaves the mechanism out. All of them are false in builds for users.
 //
-// `make ablation` builds one binary for each constant, with that one true, and compares it with the
-// ordinary one. A mechanism stays while it brings 5 % of CPU time in some scenario, or 1 KiB for a
-// stream that waits. Its figure stands beside it, as what `make ablation` says without it.
+// `make ablation` builds one binary for each constant, with only that one true, and compares it
+// with the ordinary binary. A mechanism stays if it saves 5 % of CPU time in some scenario, or 1
+// KiB for a stream that waits.
 package without
 
-// The benchmark reads these lines: a name, and what there is without it.
+// The benchmark parses these lines: the name, and what the build does without the mechanism.
 const (
-	Bursts     = false // connections to the backend have net/http's buffer, of 32 KiB
-	Hold       = false // the header of a stream goes out before its first frames have come
-	Gaps       = false // the row before an event that was made is copied
-	MadePool   = false // what is made goes into new memory
-	RowInPlace = false // frames that pass are copied before they are written
-	Rows       = false // each piece of a text is looked at as an event
-	Joined     = false // each piece of a text is kept as an event, and there are no rows
-	Slabs      = false // what is kept for snapshots lies in one slice that grows
-	BurstPool  = false // each read of a burst has a new buffer
-	CopyPool   = false // ReverseProxy makes a buffer for each answer
+	Bursts     = false // connections to the backend use net/http's buffer, of 32 KiB
+	Hold       = false // the header of a stream is sent before its first frames are read
+	Gaps       = false // the frames before an event of Holdpoint's own are copied
+	MadePool   = false // events of Holdpoint's own are written into new memory
+	RowInPlace = false // unchanged frames are copied before they are written
+	Rows       = false // each piece of a text is parsed as an event
+	Joined     = false // each piece of a text is kept as an event, and not in a row of pieces
+	Slabs      = false // what is kept for snapshots is in one slice, which grows
+	BurstPool  = false // each read of a burst gets a new buffer
+	CopyPool   = false // ReverseProxy allocates a buffer for each answer
 	FramePool  = false // frames are read into new buffers
 	HugePool   = false // large frames are read into new buffers
-	SlabPool   = false // slabs are not used again
+	SlabPool   = false // slabs are not reused
 )

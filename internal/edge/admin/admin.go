@@ -1,11 +1,11 @@
-// Package admin answers the questions of whoever runs the process: is it alive, is it ready, which
-// build is it. It is a listener of its own, so that a probe never reaches the agent and an agent's
-// path never hides a probe.
+// Package admin is the listener for the operator and for probes: whether the process is alive and
+// ready, which build it is, metrics, drain and reload. It is separate from the listener for
+// clients, so that a probe never reaches the agent, and a path of the agent never hides a probe.
 //
-// It deliberately knows nothing of runs and shows nothing of them. Whether Holdpoint is ready never
-// depends on the backend: a sidecar starts before its agent. It asks the store at intervals, and
-// never because a probe came. It has no login, so nothing on it changes anything but a drain and a
-// reload, which are taken from this machine only.
+// It deliberately shows nothing of runs. Readiness never depends on the backend, because a sidecar
+// starts before its agent. The listener checks the store at intervals, and not when a probe
+// arrives. It has no login, so the only requests that change something are drain and reload, which
+// it accepts from this machine only.
 //
 // The names of the paths are those of Kubernetes' own components
 // (https://kubernetes.io/docs/reference/using-api/health-checks/).
@@ -30,35 +30,35 @@ import (
 
 // Options of a Server.
 type Options struct {
-	// Build is what /buildinfo shows, as JSON.
+	// Build is marshalled to JSON for /buildinfo.
 	Build any
-	// Metrics answers /metrics. Nil: there is no such path.
+	// Metrics handles /metrics. If it is nil there is no such path.
 	Metrics http.Handler
-	// Profiles opens Go's profiles under /debug/pprof/. They show code and memory, and cost time.
+	// Profiles enables Go's profiles under /debug/pprof/. They show code and memory, and cost time.
 	Profiles bool
 	Logger   *slog.Logger     // nil: discarded
 	Now      func() time.Time // nil: time.Now
 }
 
-// A Server answers probes. Make it with New. Its methods are safe for concurrent use. A nil Server
-// is one that is switched off: it takes note of nothing.
+// A Server answers probes. Use New to make one. Methods are safe for concurrent use, and do nothing
+// on a nil Server, which stands for a listener that is switched off.
 type Server struct {
 	log   *slog.Logger
 	now   func() time.Time
 	http  *http.Server
-	paths []string // as the index lists them
+	paths []string // the paths that the index page lists
 
 	drained chan struct{} // closed at the end of the drain
 	agents  agents
 
 	mu       sync.Mutex
-	drain    func() <-chan struct{} // nil: it has not started
+	drain    func() <-chan struct{} // nil before Started
 	draining bool
-	reload   func() (failed int) // nil: it has not started
+	reload   func() (failed int) // nil before Reloads
 	store    storeState
 }
 
-// New makes a Server. It answers from Serve on.
+// New makes a Server, which answers requests after Serve is called.
 func New(o Options) *Server {
 	s := &Server{log: o.Logger, now: o.Now, drained: make(chan struct{}), agents: agents{known: make(chan struct{})}}
 	s.log = cmp.Or(s.log, slog.New(slog.DiscardHandler))
@@ -88,11 +88,11 @@ func New(o Options) *Server {
 		handle("GET /metrics", o.Metrics.ServeHTTP)
 	}
 	if o.Profiles {
-		// Not /debug/pprof/cmdline: a command line may hold secrets.
+		// There is no /debug/pprof/cmdline, because a command line may contain secrets.
 		handle("GET /debug/pprof/", pprof.Index)
 		mux.HandleFunc("GET /debug/pprof/profile", pprof.Profile)
 		mux.HandleFunc("GET /debug/pprof/symbol", pprof.Symbol)
-		mux.HandleFunc("POST /debug/pprof/symbol", pprof.Symbol) // go tool pprof sends addresses
+		mux.HandleFunc("POST /debug/pprof/symbol", pprof.Symbol) // go tool pprof sends addresses in a body
 		mux.HandleFunc("GET /debug/pprof/trace", pprof.Trace)
 	}
 	handle("POST /drain", s.takeDrain)
@@ -108,17 +108,18 @@ func New(o Options) *Server {
 	return s
 }
 
-// Serve answers at the listener until Close.
+// Serve answers requests of the listener until Close.
 func (s *Server) Serve(l net.Listener) {
 	if err := s.http.Serve(l); err != nil && !errors.Is(err, http.ErrServerClosed) {
 		s.log.Error("the admin listener has ended", "err", err)
 	}
 }
 
-// closeTimeout is for an answer that is on its way: whoever asked for the drain is told of its end.
+// closeTimeout is how long Close waits for answers, so that the caller of POST /drain gets its
+// answer.
 const closeTimeout = 500 * time.Millisecond
 
-// Close ends Serve. Answers that are on their way have a moment.
+// Close ends Serve. Requests in progress have closeTimeout to end.
 func (s *Server) Close() {
 	if s == nil {
 		return
@@ -129,8 +130,8 @@ func (s *Server) Close() {
 	_ = s.http.Close()
 }
 
-// Started says that runs are taken now. From then on POST /drain calls drain, which begins to
-// drain, once, and returns a channel that is closed at the end of that.
+// Started reports that the process accepts runs. From then on POST /drain calls drain, which starts
+// the drain at its first call and returns a channel that is closed at the end of the drain.
 func (s *Server) Started(drain func() <-chan struct{}) {
 	if s == nil {
 		return
@@ -140,7 +141,7 @@ func (s *Server) Started(drain func() <-chan struct{}) {
 	s.drain = drain
 }
 
-// Draining says that the process is about to end. It is not ready from then on.
+// Draining reports that the process is about to end. It is not ready from then on.
 func (s *Server) Draining() {
 	if s == nil {
 		return
@@ -150,29 +151,31 @@ func (s *Server) Draining() {
 	s.draining = true
 }
 
-// Drained says that the drain, or the end after a signal, is over. It is called once.
+// Drained reports that the drain, or the shutdown after a signal, has ended. It must be called only
+// once.
 func (s *Server) Drained() {
 	if s != nil {
 		close(s.drained)
 	}
 }
 
-// A Status is what the probes go by.
+// A Status is the state that probes report.
 type Status struct {
-	Started  bool // runs are taken
+	Started  bool // the process accepts runs
 	Draining bool
-	// StoreReached says that the store was reached once. It stays true.
+	// StoreReached reports that the store has answered at least once.
 	StoreReached bool
-	// StoreLost is since when a store that was reached has not answered, zero if it does.
+	// StoreLost is the time since which a store that answered before does not answer. It is zero if
+	// the store answers.
 	StoreLost time.Time
 }
 
-// Ready reports whether the process is to be sent runs. A store that is lost after it was reached
-// does not make it unready: it is lost for all replicas, and with none of them ready, clients would
-// not even be told why they are refused.
+// Ready reports whether the process should get runs. A store that is lost later does not make the
+// process unready: it is lost for all replicas, and if none were ready, clients could not even be
+// told why their runs are refused.
 func (s Status) Ready() bool { return s.Started && !s.Draining && s.StoreReached }
 
-// Status returns what the probes go by at this moment.
+// Status returns the current state.
 func (s *Server) Status() Status {
 	if s == nil {
 		return Status{}
@@ -190,8 +193,8 @@ func (s *Server) startupz(w http.ResponseWriter, _ *http.Request) {
 	answer(w, http.StatusOK, "ok\n")
 }
 
-// readyz says why it is not ready, and of a ready one what is wrong all the same. What the store
-// answered is in the log only: it may name addresses, and this listener asks nobody who he is.
+// readyz reports whether the process is ready, with the state of each part. The error of the store
+// is in the log only, because it may contain addresses, and this listener has no login.
 func (s *Server) readyz(w http.ResponseWriter, _ *http.Request) {
 	st := s.Status()
 	code, first := http.StatusOK, "ready"
@@ -215,7 +218,8 @@ func (s *Server) readyz(w http.ResponseWriter, _ *http.Request) {
 	answer(w, code, fmt.Sprintf("%s\nlistening: %s\ndrain: %s\nstore: %s\n", first, started, draining, store))
 }
 
-// Reloads says what POST /reload does: it reads all files again and returns how many are wrong.
+// Reloads sets the function of POST /reload. It reads all files again and returns how many of them
+// are wrong.
 func (s *Server) Reloads(reload func() (failed int)) {
 	if s == nil {
 		return
@@ -225,8 +229,7 @@ func (s *Server) Reloads(reload func() (failed int)) {
 	s.reload = reload
 }
 
-// takeReload reads the files again, and reports whether all of them are good. What is wrong with
-// one is in the log.
+// takeReload handles POST /reload. The errors of files are in the log only.
 func (s *Server) takeReload(w http.ResponseWriter, req *http.Request) {
 	if refuseRemote(w, req, "a reload") {
 		return
@@ -245,8 +248,8 @@ func (s *Server) takeReload(w http.ResponseWriter, req *http.Request) {
 	answer(w, http.StatusOK, "reloaded\n")
 }
 
-// refuseRemote refuses a request that did not come from this machine, or came from a page that
-// somebody on this machine has open.
+// refuseRemote answers with 403 if the request comes from another machine, or from a page in a
+// browser on this machine. It reports whether it has answered.
 func refuseRemote(w http.ResponseWriter, req *http.Request, what string) bool {
 	switch {
 	case !isLocal(req):
@@ -259,7 +262,8 @@ func refuseRemote(w http.ResponseWriter, req *http.Request, what string) bool {
 	return true
 }
 
-// takeDrain drains, and answers at the end of that. A caller that leaves ends nothing.
+// takeDrain handles POST /drain. It starts the drain and answers at its end. The drain continues if
+// the caller leaves.
 func (s *Server) takeDrain(w http.ResponseWriter, req *http.Request) {
 	if refuseRemote(w, req, "a drain") {
 		return
@@ -278,9 +282,9 @@ func (s *Server) takeDrain(w http.ResponseWriter, req *http.Request) {
 	}
 }
 
-// waitDrained answers when a drain has begun and ended. It begins none. It is what the preStop hook
-// of an agent asks for beside its sidecar: the agent is needed for as long as streams are open, and
-// no longer.
+// waitDrained handles GET /drained. It answers when a drain has ended, and starts none. The preStop
+// hook of an agent next to its sidecar uses it, because streams need the agent until the drain
+// ends.
 func (s *Server) waitDrained(w http.ResponseWriter, req *http.Request) {
 	select {
 	case <-s.drained:
@@ -289,9 +293,9 @@ func (s *Server) waitDrained(w http.ResponseWriter, req *http.Request) {
 	}
 }
 
-// isLocal reports whether a request came by a unix socket, from 127.0.0.1 or ::1, or from the
-// address that it was sent to, which only this machine has. Istio's proxy brings requests of other
-// pods from 127.0.0.6, so the rest of 127.0.0.0/8 does not count.
+// isLocal reports whether a request arrived through a unix socket, or from 127.0.0.1, ::1, or the
+// address that it was sent to, which only this machine has. Other addresses of 127.0.0.0/8 do not
+// count, because Istio's proxy forwards requests of other pods from 127.0.0.6.
 func isLocal(req *http.Request) bool {
 	for _, name := range forwarding {
 		if req.Header.Get(name) != "" {
@@ -313,7 +317,8 @@ func isLocal(req *http.Request) bool {
 	return peer == netip.AddrFrom4([4]byte{127, 0, 0, 1}) || peer == netip.IPv6Loopback()
 }
 
-// forwarding are headers of proxies. A proxy on this machine may bring a request from anywhere.
+// forwarding are headers that proxies set. A proxy on this machine may forward requests of other
+// machines.
 var forwarding = []string{"Forwarded", "X-Forwarded-For", "X-Forwarded-Proto", "Via"}
 
 func answer(w http.ResponseWriter, code int, text string) {

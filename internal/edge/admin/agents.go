@@ -12,31 +12,32 @@ import (
 )
 
 const (
-	// connectTimeout is how long an agent may take to accept a connection. A probe of Kubernetes has
-	// a second, unless it is given more.
+	// connectTimeout is how long an agent may take to accept a connection. A probe of Kubernetes
+	// has a timeout of one second by default.
 	connectTimeout = 900 * time.Millisecond
-	// connectEvery bounds how often agents are connected to, however often somebody asks.
+	// connectEvery is the shortest time between two connections to an agent, however often /agentz
+	// is requested.
 	connectEvery = 500 * time.Millisecond
 )
 
-// An Agent is one that /agentz connects to.
+// An Agent is an agent whose connections /agentz checks.
 type Agent struct {
 	Name     string
 	Upstream *url.URL
 }
 
-// agents are those of this process, and what the last connections to them came to.
+// agents are the agents of the process, with the result of the last check.
 type agents struct {
-	known chan struct{} // closed when list is set
+	known chan struct{} // closed after list is set
 	list  []Agent
 
-	mu    sync.Mutex // held while connections are made
+	mu    sync.Mutex // locked during a check
 	asked time.Time
-	said  string // a line for each agent
-	all   bool   // each of them accepts connections
+	said  string // the text of the last result, a line for each agent
+	all   bool   // whether each agent accepted its connection
 }
 
-// Agents names the agents that /agentz connects to. It is called at most once.
+// Agents sets the agents that /agentz checks. It must be called only once.
 func (s *Server) Agents(list []Agent) {
 	if s == nil {
 		return
@@ -45,8 +46,8 @@ func (s *Server) Agents(list []Agent) {
 	close(s.agents.known)
 }
 
-// agentz reports whether the agents accept connections. It is the readiness probe of an agent
-// beside its sidecar: Holdpoint is ready before its agent, and must be.
+// agentz reports whether the agents accept connections. It is the readiness probe of an agent next
+// to its sidecar: Holdpoint itself must be ready before the agent is.
 func (s *Server) agentz(w http.ResponseWriter, req *http.Request) {
 	select {
 	case <-s.agents.known:
@@ -62,15 +63,16 @@ func (s *Server) agentz(w http.ResponseWriter, req *http.Request) {
 	answer(w, http.StatusOK, "ready\n"+said)
 }
 
-// connect connects to each agent, unless that was done a moment ago. It sends nothing. What a
-// connection failed by is not told: it may name addresses, and this listener asks nobody who he is.
+// connect connects to each agent and sends nothing, or returns the last result if it is newer than
+// connectEvery. The text does not contain errors, because they may contain addresses, and this
+// listener has no login.
 func (a *agents) connect(ctx context.Context, now func() time.Time) (all bool, said string) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if !a.asked.IsZero() && now().Sub(a.asked) < connectEvery {
 		return a.all, a.said
 	}
-	// Of the process and not of whoever asks, since what comes of it is told to others too.
+	// The check does not end with this request, because other requests get its result too.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), connectTimeout)
 	defer cancel()
 	errs := make([]error, len(a.list))

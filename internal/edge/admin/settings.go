@@ -11,12 +11,12 @@ import (
 	"holdpoint/internal/variables"
 )
 
-// Settings are the variables of the listener for probes.
+// Settings are the variables of the admin listener.
 type Settings struct {
 	Listen listen.Variable `env:"ADMIN_LISTEN" envDefault:"127.0.0.1:7081" short:"address of /readyz and other probes, or off" doc:"address of /healthz, /readyz, /startupz and /buildinfo, in the same forms, or off (docs/operations.md). If the default is in use Holdpoint goes on without; if a given one is, it does not start"`
 	PProf  bool            `env:"PPROF" envDefault:"false" doc:"open Go's profiles at /debug/pprof/ on the admin listener"`
 
-	// Given says that the address stands in the environment, even if it is the default.
+	// Given reports that the environment sets the address, even if to the default.
 	Given bool
 }
 
@@ -34,8 +34,9 @@ func (s *Settings) Check() []error {
 	return nil
 }
 
-// New makes the server of the settings, and listens. It is nil if there is none, which is not an
-// error where nobody asked for one: two Holdpoints on one machine need no setting for it.
+// New listens at the address of the settings, and starts a Server. It returns nil if the listener
+// is off. If the address is the default and in use, New logs a warning and returns nil without an
+// error, so that two Holdpoints on one machine need no setting.
 func (s *Settings) New(build any, metrics http.Handler, logger *slog.Logger) (*Server, error) {
 	if s.Listen.Off() {
 		return nil, nil
@@ -54,14 +55,14 @@ func (s *Settings) New(build any, metrics http.Handler, logger *slog.Logger) (*S
 	return server, nil
 }
 
-// Errors of Settings.Ask for an address that nobody can ask at.
+// Errors of Settings.Ask if the settings have no address to ask.
 var (
 	ErrOff     = errors.New("HOLDPOINT_ADMIN_LISTEN is off, so there is nobody to ask")
 	errNoFixed = errors.New("its port is another one at each start, want a fixed one")
 )
 
-// Ask asks the admin listener of the process with these settings. An error that is not of the
-// settings themselves comes from that process.
+// Ask sends a request to the process that runs with these settings, and returns the answer. wrong
+// is an error of the settings; err is an error of the request.
 func (s *Settings) Ask(ctx context.Context, method, path string) (text string, wrong, err error) {
 	if s.Listen.Off() {
 		return "", ErrOff, nil

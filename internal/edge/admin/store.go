@@ -6,22 +6,22 @@ import (
 )
 
 const (
-	// askEvery is how often a store is asked that was reached.
+	// askEvery is how often the store is checked after it was reached once.
 	askEvery = 2 * time.Second
-	// askTimeout is how long it may take to answer.
+	// askTimeout bounds one check of the store.
 	askTimeout = 5 * time.Second
-	// firstPause and longestPause are between two tries to reach it at all.
+	// firstPause and longestPause bound the wait between two checks before the store is reached.
 	firstPause, longestPause = 50 * time.Millisecond, 2 * time.Second
 )
 
-// storeState is what is known of the store.
+// storeState is the result of the checks so far.
 type storeState struct {
 	reached bool
-	lost    time.Time // since when it has not answered, zero if it does
+	lost    time.Time // the time of the first failed check in a row, zero if the last one succeeded
 }
 
-// Watch asks the store until ctx is done. ask returns nil if the store has answered. Probes say
-// what came of the last time, because a probe has a second and must not wait for a store.
+// Watch checks the store until ctx is done. ask returns nil if the store answers. Probes report the
+// result of the last check, because a probe has a second and must not wait for the store.
 func (s *Server) Watch(ctx context.Context, ask func(context.Context) error) {
 	if s == nil {
 		return
@@ -48,8 +48,8 @@ func (s *Server) Watch(ctx context.Context, ask func(context.Context) error) {
 	}
 }
 
-// note notes an answer of the store, and logs what it changes. It returns whether the store was
-// reached once.
+// note records the result of a check, and logs a change. It reports whether the store was ever
+// reached.
 func (s *Server) note(err error) (reached bool) {
 	s.mu.Lock()
 	before := s.store

@@ -1,8 +1,8 @@
-// Package certificates keeps what TLS needs from files: a certificate with its key, and the
-// authorities that the other side is judged by. The files can be read again, so that a certificate
-// is replaced while connections are open.
+// Package certificates loads the files of TLS: a certificate with its key, and the authorities by
+// which the other side's certificate is verified. The files can be read again, so that a
+// certificate is replaced while connections are open.
 //
-// It does not choose addresses, it does not look for changes, and it logs nothing. Files are PEM
+// It does not choose addresses, does not watch files for changes, and does not log. Files are PEM
 // (RFC 7468).
 package certificates
 
@@ -19,26 +19,26 @@ import (
 	"time"
 )
 
-// Files are the files of one side of TLS. An empty name stands for no file. Cert and Key go
-// together.
+// Files are the files of one side of TLS. An empty name means no file. Cert and Key must both be
+// set or both be empty.
 type Files struct {
-	Cert string // our certificate, and those between it and the authority
+	Cert string // our certificate, followed by intermediate certificates
 	Key  string // its private key
-	CA   string // the authorities that the other side's certificate must come from
+	CA   string // the authorities that must have issued the other side's certificate
 }
 
-// A Set is what the files held when they were last good. It is safe for concurrent use.
+// A Set has the content of the files at the last successful read. It is safe for concurrent use.
 type Set struct {
 	files   Files
 	reading sync.Mutex
 	now     atomic.Pointer[content]
 }
 
-// content is what was read once.
+// content is the content of the files at one read.
 type content struct {
 	sum         [sha256.Size]byte
 	certificate *tls.Certificate // nil if there is none
-	authorities *x509.CertPool   // nil if there is no file of them
+	authorities *x509.CertPool   // nil if there is no CA file
 }
 
 // Open reads the files for the first time.
@@ -50,8 +50,8 @@ func Open(files Files) (*Set, error) {
 	return s, nil
 }
 
-// Reload reads the files again. changed says that connections made from now on use something else
-// than before. On an error everything stays as it was.
+// Reload reads the files again. changed reports whether later connections use other certificates
+// than before. After an error nothing changes.
 func (s *Set) Reload() (changed bool, err error) {
 	s.reading.Lock()
 	defer s.reading.Unlock()
@@ -68,7 +68,7 @@ func (s *Set) Names() []string {
 	return slices.DeleteFunc([]string{s.files.Cert, s.files.Key, s.files.CA}, func(file string) bool { return file == "" })
 }
 
-// read reads all files.
+// read reads and parses all files.
 func read(files Files) (c *content, err error) {
 	var texts [3][]byte
 	hash := sha256.New()
@@ -99,7 +99,7 @@ func read(files Files) (c *content, err error) {
 	return c, nil
 }
 
-// Expires returns when our certificate ends, the zero time if there is none.
+// Expires returns when our certificate expires, or the zero time without one.
 func (s *Set) Expires() time.Time {
 	if c := s.now.Load().certificate; c != nil && c.Leaf != nil {
 		return c.Leaf.NotAfter
@@ -107,9 +107,9 @@ func (s *Set) Expires() time.Time {
 	return time.Time{}
 }
 
-// Server returns the configuration of a listener. protocols are what is offered (ALPN), the best
-// first. Each connection gets what the files held last. With authorities a client needs a
-// certificate of theirs.
+// Server returns the configuration of a listener. protocols are the protocols to offer (ALPN), the
+// preferred one first. Each connection uses the files as last read. If there are authorities, a
+// client needs a certificate from one of them.
 func (s *Set) Server(protocols ...string) *tls.Config {
 	base := &tls.Config{MinVersion: tls.VersionTLS12, NextProtos: protocols}
 	out := base.Clone()
@@ -119,7 +119,7 @@ func (s *Set) Server(protocols ...string) *tls.Config {
 		c.Certificates = []tls.Certificate{*now.certificate}
 		if now.authorities != nil {
 			c.ClientAuth, c.ClientCAs = tls.RequireAndVerifyClientCert, now.authorities
-			// A ticket would admit a client whose authority has gone since.
+			// A session ticket would admit a client whose authority has been removed since.
 			c.SessionTicketsDisabled = true
 		}
 		return c, nil
@@ -127,8 +127,9 @@ func (s *Set) Server(protocols ...string) *tls.Config {
 	return out
 }
 
-// Client returns the configuration of one connection to a server that must prove to be name.
-// Without authorities the system's count. protocols are what is offered (ALPN), the best first.
+// Client returns the configuration of one connection to a server, whose certificate must be for
+// name. Without authorities in the files, those of the system are used. protocols are the protocols
+// to offer (ALPN), the preferred one first.
 func (s *Set) Client(name string, protocols ...string) *tls.Config {
 	c := &tls.Config{MinVersion: tls.VersionTLS12, ServerName: name, NextProtos: protocols}
 	now := s.now.Load()

@@ -6,7 +6,8 @@ import (
 	"strings"
 )
 
-// OpenNamed reads files that the variables with the prefix name. It returns nil if they name none.
+// OpenNamed opens the files. It returns nil if no file is set. prefix with cert, key and ca are the
+// names of the variables, for errors.
 func OpenNamed(files Files, prefix, cert, key, ca string) (*Set, error) {
 	var named []string
 	for name, file := range map[string]string{cert: files.Cert, key: files.Key, ca: files.CA} {

@@ -5,46 +5,47 @@ import (
 	"strconv"
 )
 
-// framing follows the requests of an HTTP/1 connection, byte by byte, to find those whose length
-// two servers could see differently (RFC 9112, section 6.1). net/http takes the Content-Length of a
-// chunked request away before a handler sees it, so that a handler cannot refuse it.
+// framing parses the requests of an HTTP/1 connection byte by byte, to find requests whose length
+// two servers could see differently (RFC 9112, section 6.1). A handler cannot do this, because
+// net/http removes the Content-Length of a chunked request before the handler sees it.
 //
-// It judges only what net/http takes. What that refuses ends the connection, and what is found
-// behind it concerns nobody.
+// It checks only requests that net/http accepts. If net/http refuses a request, it closes the
+// connection, and the bytes after that request do not matter.
 type framing struct {
-	state  func(*framing, byte) // nil: it does not follow this connection any more
-	line   []byte               // the line at hand, up to maxLine of it
-	long   bool                 // it is longer
-	fields bool                 // the request line has come
-	old    bool                 // it says HTTP/1.0
-	second bool                 // it is that of HTTP/2, and no field has followed
+	state  func(*framing, byte) // the function for the next byte; nil if the connection is not parsed any more
+	line   []byte               // the current line, shortened to maxLine and lineTail bytes
+	long   bool                 // the current line was shortened
+	fields bool                 // the request line is complete
+	old    bool                 // the request is HTTP/1.0
+	second bool                 // the request line is the preface of HTTP/2, and no header field has followed
 
-	length  bool   // Content-Length stands there
-	size    int64  // what it says
-	wrong   bool   // it says no number, or two
-	coding  bool   // Transfer-Encoding stands there
-	folded  bool   // a line goes on in the next one
-	left    int64  // of the body, or of a chunk
-	begun   bool   // a byte of the request at hand has come
-	stretch bool   // one of the two has more than maxLine bytes
-	refused string // why the connection is not followed, "" if nothing is wrong
+	length  bool   // the header has Content-Length
+	size    int64  // the value of Content-Length
+	wrong   bool   // Content-Length is not a number, or there are two different ones
+	coding  bool   // the header has Transfer-Encoding
+	folded  bool   // a header field continues on a second line
+	left    int64  // bytes left of the body or of the chunk
+	begun   bool   // at least one byte of the current request was read
+	stretch bool   // Content-Length or Transfer-Encoding has more than maxLine bytes
+	refused string // why the request is refused, or ""
 }
 
 const (
-	// maxLine is how much of a line is looked at. The names and the values that count are shorter,
-	// unless somebody hides them.
+	// maxLine is how many bytes of a line are kept. The names and values that matter are shorter,
+	// unless someone tries to hide them.
 	maxLine = 256
-	// lineTail is how much of a longer line's end is kept: its request line ends with the version.
+	// lineTail is how many bytes of the end of a longer line are kept, because a request line ends
+	// with the version.
 	lineTail = len(" HTTP/1.0\r")
 )
 
 func newFraming() framing { return framing{state: (*framing).head} }
 
-// follow looks at what was read. It returns how many of the bytes belong to requests that are in
-// order, and the header of the first that is not.
+// follow parses bytes that were read. It returns how many of them belong to acceptable requests,
+// including the header of the first request that is refused.
 func (f *framing) follow(p []byte) int {
 	for n := 0; n < len(p) && f.state != nil; {
-		if f.left > 0 { // a body, in one step
+		if f.left > 0 { // skip the body in one step
 			skip := int(min(f.left, int64(len(p)-n)))
 			f.left -= int64(skip)
 			n += skip
@@ -59,10 +60,10 @@ func (f *framing) follow(p []byte) int {
 	return len(p)
 }
 
-// inHead reports whether a part of a request's header has come, and the rest has not.
+// inHead reports whether the header of a request was read in part.
 func (f *framing) inHead() bool { return f.state != nil && f.begun }
 
-// lineEnd collects a line. It returns true at its end.
+// lineEnd adds a byte to the current line. It returns true at the end of the line.
 func (f *framing) lineEnd(c byte) bool {
 	if c == '\n' {
 		f.line = bytes.TrimSuffix(f.line, []byte("\r"))
@@ -81,7 +82,7 @@ func (f *framing) lineEnd(c byte) bool {
 
 func (f *framing) nextLine() { f.line, f.long = f.line[:0], false }
 
-// head reads the header of a request.
+// head parses a byte of a request's header.
 func (f *framing) head(c byte) {
 	f.begun = true
 	if !f.lineEnd(c) {
@@ -125,7 +126,7 @@ func (f *framing) field() {
 	}
 }
 
-// headEnd says what follows the header.
+// headEnd decides at the end of the header whether the request is refused, and what follows.
 func (f *framing) headEnd() {
 	switch {
 	case f.coding && f.length:
@@ -136,8 +137,8 @@ func (f *framing) headEnd() {
 		f.refused = "a header goes on in a second line"
 	case f.stretch:
 		f.refused = "Content-Length or Transfer-Encoding has hundreds of bytes"
-	case f.wrong, // net/http answers 400 and closes
-		f.second: // HTTP/2 has frames, and no two lengths; where it is not taken, net/http closes
+	case f.wrong, // net/http answers 400 and closes the connection
+		f.second: // HTTP/2 frames have one length each; if HTTP/2 is off, net/http closes the connection
 		f.state = nil
 	case f.coding:
 		f.state = (*framing).chunk
@@ -150,7 +151,7 @@ func (f *framing) headEnd() {
 	f.fields, f.old, f.second, f.length, f.wrong, f.coding, f.folded, f.stretch, f.begun = false, false, false, false, false, false, false, false, false
 }
 
-// chunk reads the line before a chunk. The chunk and the end of its last line are skipped.
+// chunk parses the line before a chunk. The chunk and the newline after it are skipped as a body.
 func (f *framing) chunk(c byte) {
 	if !f.lineEnd(c) {
 		return
@@ -160,7 +161,7 @@ func (f *framing) chunk(c byte) {
 	size, err := strconv.ParseUint(string(bytes.Trim(text, " \t")), 16, 62)
 	switch {
 	case err != nil:
-		f.state = nil // net/http answers 400 and closes
+		f.state = nil // net/http answers 400 and closes the connection
 	case size == 0:
 		f.state = (*framing).trailer
 	default:
@@ -168,7 +169,7 @@ func (f *framing) chunk(c byte) {
 	}
 }
 
-// trailer reads up to the empty line.
+// trailer parses the lines after the last chunk, up to the empty line.
 func (f *framing) trailer(c byte) {
 	if !f.lineEnd(c) {
 		return

@@ -1,10 +1,11 @@
-// Package front is the listener before an http.Server. It bounds connections in total and for each
-// client address, makes TLS connections, and refuses requests whose length two servers could see
-// differently.
+// Package front is the listener in front of an http.Server. It bounds the number of connections in
+// total and for each client address, makes TLS connections, and finds requests whose length two
+// servers could see differently.
 //
-// It answers nothing itself, except a request whose header does not come in time (408), and plain
-// HTTP on a listener with TLS (400). A handler asks Refused and answers, so that it can add its
-// CORS headers. It knows no routes and no runs. It follows RFC 9110 and RFC 9112.
+// It writes only two answers itself: 408 if the header of a request takes too long, and 400 for
+// plain HTTP on a listener with TLS. For all other refusals a handler calls Refused and writes the
+// answer, so that it can add its CORS headers. The package has no knowledge of routes or runs. It
+// follows RFC 9110 and RFC 9112.
 package front
 
 import (
@@ -21,29 +22,30 @@ import (
 	"time"
 )
 
-// Options say what a Listener takes. Zero values ask for nothing.
+// Options configure a Listener. A zero value means no bound.
 type Options struct {
 	TLS           *tls.Config
-	HeaderTimeout time.Duration // of a TLS handshake; the http.Server has the header's own
-	Connections   int           // at once
-	PerAddress    int           // of one client address, see Network
-	// Exempt are addresses that PerAddress does not bound, because proxies stand there.
+	HeaderTimeout time.Duration // for the TLS handshake; http.Server has its own timeout for the header
+	Connections   int           // the largest number of connections at a time
+	PerAddress    int           // the largest number of one client address, see Network
+	// Exempt reports whether an address is that of a proxy, so that PerAddress does not apply to
+	// it.
 	Exempt func(netip.Addr) bool
-	// Full is called when a connection is refused. It must not wait.
+	// Full is called with the status when a connection is refused. It must not block.
 	Full func(status int)
-	// Failed is called when a client and we agree on no TLS connection. It must not wait.
+	// Failed is called when a TLS handshake fails. It must not block.
 	Failed func(remote net.Addr, err error)
 }
 
-// A Listener accepts what an http.Server is to serve. ConnContext and ConnState belong to the
-// server then, see Attach.
+// A Listener accepts connections for an http.Server. Attach sets the server's ConnContext and
+// ConnState, which must not be set otherwise.
 type Listener struct {
 	net.Listener
 	opts Options
 	room room
 
 	once  sync.Once
-	ready chan acceptedConn // with TLS
+	ready chan acceptedConn // connections after their TLS handshake
 	open  context.Context
 	end   context.CancelFunc
 }
@@ -53,7 +55,7 @@ type acceptedConn struct {
 	err  error
 }
 
-// Listen makes a Listener of another one.
+// Listen returns a Listener that accepts the connections of l.
 func Listen(l net.Listener, o Options) *Listener {
 	open, end := context.WithCancel(context.Background())
 	return &Listener{
@@ -80,13 +82,13 @@ func (l *Listener) Accept() (net.Conn, error) {
 	}
 }
 
-// Close implements net.Listener. Handshakes that are under way end with it.
+// Close implements net.Listener. It ends TLS handshakes in progress.
 func (l *Listener) Close() error {
 	l.end()
 	return l.Listener.Close()
 }
 
-// take accepts the next connection that there is room for.
+// take accepts the next connection, and closes those above the bounds.
 func (l *Listener) take() (*conn, error) {
 	for {
 		raw, err := l.Listener.Accept()
@@ -109,8 +111,8 @@ func (l *Listener) take() (*conn, error) {
 	}
 }
 
-// acceptAll accepts connections and has each shake hands by itself: a client that is slow there
-// must not hold up the others.
+// acceptAll accepts connections and runs each TLS handshake in a goroutine, so that a slow client
+// does not delay others.
 func (l *Listener) acceptAll() {
 	for {
 		c, err := l.take()
@@ -118,13 +120,13 @@ func (l *Listener) acceptAll() {
 			if !l.hand(acceptedConn{err: err}) || errors.Is(err, net.ErrClosed) {
 				return
 			}
-			continue // http.Server has waited for a moment, if waiting helps
+			continue // http.Server waits before its next Accept if the error is temporary
 		}
 		go l.shake(c)
 	}
 }
 
-// hand hands on to Accept. It returns false if the listener was closed.
+// hand gives a result to Accept. It returns false if the listener was closed.
 func (l *Listener) hand(a acceptedConn) bool {
 	select {
 	case l.ready <- a:
@@ -134,7 +136,7 @@ func (l *Listener) hand(a acceptedConn) bool {
 	}
 }
 
-// shake makes a TLS connection of c.
+// shake makes a TLS connection of c and gives it to Accept.
 func (l *Listener) shake(c *conn) {
 	ctx, cancel := context.WithCancel(l.open)
 	defer cancel()
@@ -143,7 +145,7 @@ func (l *Listener) shake(c *conn) {
 		ctx, inTime = context.WithTimeout(ctx, l.opts.HeaderTimeout)
 		defer inTime()
 	}
-	// The framing is that of what stands inside.
+	// The encrypted bytes are not parsed. The connection inside has its own framing.
 	c.passes.Store(true)
 	secure := tls.Server(c, l.opts.TLS)
 	if err := secure.HandshakeContext(ctx); err != nil {
@@ -157,7 +159,7 @@ func (l *Listener) shake(c *conn) {
 		c.Close()
 		return
 	}
-	var served net.Conn = secure // the server looks for this type where it is to speak HTTP/2
+	var served net.Conn = secure // net/http needs a *tls.Conn to use HTTP/2
 	if secure.ConnectionState().NegotiatedProtocol != "h2" {
 		served = &tlsConn{conn{Conn: secure, framing: newFraming(), over: c.over, place: c.place}, secure}
 	}
@@ -174,31 +176,31 @@ func looksLikeHTTP(header [5]byte) bool {
 	return false
 }
 
-// A conn is a connection whose requests are followed.
+// A conn is a connection whose requests are parsed by framing.
 type conn struct {
 	net.Conn
 	framing framing
-	over    int // the status by which its requests are refused, 0 if there is room
+	over    int // the status with which all requests are refused because of a bound, or 0
 	place   *place
 
-	refused atomic.Pointer[string] // why the last request is not taken
-	stopped atomic.Bool            // its reads were called off by net/http
-	passes  atomic.Bool            // what it carries is not followed: TLS, or another protocol
-	second  atomic.Bool            // it carries HTTP/2
+	refused atomic.Pointer[string] // why the last request is refused
+	stopped atomic.Bool            // net/http has canceled a read by a deadline in the past
+	passes  atomic.Bool            // the bytes are not parsed: they are TLS or of another protocol
+	second  atomic.Bool            // the connection uses HTTP/2
 	once    sync.Once
-	free    bool // its place is given back when it is closed; else another's Close does that
+	free    bool // Close frees the place; else the connection that wraps this one does
 }
 
-// tlsConn is one inside TLS.
+// A tlsConn is a conn inside TLS.
 type tlsConn struct {
 	conn
 	tls *tls.Conn
 }
 
-// ConnectionState lets net/http know that the request came by TLS.
+// ConnectionState makes net/http set the TLS field of requests.
 func (s *tlsConn) ConnectionState() tls.ConnectionState { return s.tls.ConnectionState() }
 
-// Read implements net.Conn. Behind a request that is refused there is nothing more.
+// Read implements net.Conn. After a refused request it returns io.EOF.
 func (c *conn) Read(p []byte) (int, error) {
 	if c.passes.Load() {
 		return c.Conn.Read(p)
@@ -209,7 +211,7 @@ func (c *conn) Read(p []byte) (int, error) {
 	n, err := c.Conn.Read(p)
 	took := c.framing.follow(p[:n])
 	if c.framing.state == nil {
-		c.second.Store(true) // what is refused there carries nothing
+		c.second.Store(true) // also if net/http refuses the connection, which then carries no requests
 	}
 	if why := c.framing.refused; why != "" {
 		c.refused.Store(&why)
@@ -222,21 +224,22 @@ func (c *conn) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// lateAnswer is for a client whose header does not come in time. net/http says nothing to it.
+// lateAnswer is sent to a client whose header takes too long. net/http would close the connection
+// without an answer.
 const lateAnswer = "HTTP/1.1 408 Request Timeout\r\nContent-Type: application/json\r\nConnection: close\r\nContent-Length: 70\r\n\r\n" +
 	`{"error":"the header did not come in time (HOLDPOINT_HEADER_TIMEOUT)"}`
 
-// tooLate tells the client why it is cut off. Nobody else writes: no request has come.
+// tooLate sends lateAnswer. No other goroutine writes, because no request was read.
 func (c *conn) tooLate() {
 	_ = c.SetWriteDeadline(time.Now().Add(time.Second))
 	_, _ = io.WriteString(c.Conn, lateAnswer)
-	_ = c.CloseWrite() // net/http has an answer too, for some headers
+	_ = c.CloseWrite() // net/http also answers some late headers, which must not follow ours
 }
 
 // SetReadDeadline implements net.Conn.
 func (c *conn) SetReadDeadline(at time.Time) error {
-	// net/http reads ahead while a handler runs, and calls that off by a deadline long ago. A part of
-	// the next request may have come before.
+	// While a handler runs, net/http reads ahead, and cancels that read by a deadline in the past.
+	// A part of the next request may have arrived before, which is not late.
 	c.stopped.Store(!at.IsZero() && at.Before(longAgo))
 	return c.Conn.SetReadDeadline(at)
 }
@@ -252,8 +255,8 @@ func (c *conn) Close() error {
 	return err
 }
 
-// CloseWrite ends our half. net/http asks for it before it closes a connection that was not read to
-// its end, so that the answer arrives.
+// CloseWrite closes the writing half. net/http calls it before it closes a connection with unread
+// bytes, so that the client gets the answer.
 func (c *conn) CloseWrite() error {
 	if half, ok := c.Conn.(interface{ CloseWrite() error }); ok {
 		return half.CloseWrite()
@@ -263,8 +266,8 @@ func (c *conn) CloseWrite() error {
 
 type connKey struct{}
 
-// Attach makes s serve connections of a Listener: handlers can ask Refused then, and a connection
-// that is taken over is followed no more.
+// Attach prepares s for connections of a Listener: handlers can call Refused, and a connection that
+// a handler hijacks is not parsed any more.
 func Attach(s *http.Server) {
 	s.ConnContext = func(ctx context.Context, c net.Conn) context.Context {
 		if t, ok := c.(*tls.Conn); ok {
@@ -292,8 +295,8 @@ func followed(c net.Conn) *conn {
 	return nil
 }
 
-// Refused says by which status and for which reason a request is not to be taken, 0 if it is. After
-// the answer the connection is closed. The context is the request's.
+// Refused returns the status and the reason with which a handler must refuse the request, or 0. The
+// server closes the connection after the answer. ctx is the context of the request.
 func Refused(ctx context.Context) (status int, reason string) {
 	c, ok := ctx.Value(connKey{}).(*conn)
 	if !ok {
@@ -316,11 +319,11 @@ func Refused(ctx context.Context) (status int, reason string) {
 	return c.over, "too many connections (HOLDPOINT_MAX_CONNECTIONS)"
 }
 
-// many reports whether the connection carries several requests at once, as HTTP/2 does.
+// many reports whether the connection carries several requests at the same time, as HTTP/2 does.
 func (c *conn) many() bool { return c.passes.Load() || c.second.Load() }
 
-// Outlives counts what a request leaves behind, when it goes on although its client has left, as a
-// connection of that client, until free is called. The context is the request's.
+// Outlives counts a request as a connection of its client, although the client has left, until free
+// is called. ctx is the context of the request.
 func Outlives(ctx context.Context) (free func()) {
 	c, ok := ctx.Value(connKey{}).(*conn)
 	if !ok {

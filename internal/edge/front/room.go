@@ -6,9 +6,9 @@ import (
 	"sync"
 )
 
-// Network returns what counts as one client: the address of a connection as net/http gives it, and
-// for IPv6 its network of 64 bits, because one customer is given a network. ok is false if it is
-// not an address, as on a Unix socket.
+// Network returns the address that identifies a client: the IPv4 address, or the /64 network of an
+// IPv6 address, because a customer usually gets a whole network. remote is the address as net/http
+// has it. ok is false if it is not an IP address, as on a Unix socket.
 func Network(remote string) (addr netip.Addr, ok bool) {
 	peer, err := netip.ParseAddrPort(remote)
 	if err != nil {
@@ -16,33 +16,34 @@ func Network(remote string) (addr netip.Addr, ok bool) {
 	}
 	addr = peer.Addr().Unmap().WithZone("")
 	if addr.Is6() {
-		network, _ := addr.Prefix(64) // fails for more bits than there are only
+		network, _ := addr.Prefix(64) // fails only for more than 128 bits
 		addr = network.Addr()
 	}
 	return addr, true
 }
 
-// room counts connections, and the requests that go on although their clients have left.
+// room counts connections, and requests that continue after their clients have left.
 type room struct {
-	total, each int // 0: no bound
+	total, each int // the bounds, 0: none
 
 	mu     sync.Mutex
 	all    int
-	of     map[netip.Addr]int // by network
-	alone  int                // requests without their clients; all has them too
-	byThem map[netip.Addr]int // the same by network; of has them too
+	of     map[netip.Addr]int // connections by network
+	alone  int                // requests that continue after their clients have left; they are part of all
+	byThem map[netip.Addr]int // alone by network; they are part of of
 }
 
-// A place is that of a connection. Its client may leave requests behind that go on.
+// A place is the share of a connection in the counts. Requests that continue after the client has
+// left may use it after the connection is closed.
 type place struct {
 	room *room
 	from netip.Addr
 
 	mu    sync.Mutex
-	users int // the connection while it is open, and what took its place over
+	users int // the connection while it is open, and the requests that use its place
 }
 
-// leave gives the place back when nothing takes it any more.
+// leave removes a user of the place, and frees it after the last one.
 func (p *place) leave() {
 	p.mu.Lock()
 	p.users--
@@ -53,8 +54,9 @@ func (p *place) leave() {
 	}
 }
 
-// stays counts a request that goes on although its client has left, until free is called. It keeps
-// the place of its connection. Beside others of a connection of HTTP/2 it takes one of its own.
+// stays counts a request that continues after its client has left, until free is called. The
+// request uses the place of its connection. If the connection carries other requests (HTTP/2),
+// beside is true, and the request gets a place of its own.
 func (p *place) stays(beside bool) (free func()) {
 	r := p.room
 	if beside {
@@ -89,8 +91,8 @@ func (p *place) stays(beside bool) (free func()) {
 	}
 }
 
-// refusalStatus returns by what status a request of a connection that was taken is to be refused,
-// because requests without their clients alone are as many as the bound. 0: it is not.
+// refusalStatus returns the status with which requests of an open connection must be refused,
+// because requests without clients alone reach the bound. It returns 0 if they do not.
 func (r *room) refusalStatus(from netip.Addr) int {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -103,12 +105,12 @@ func (r *room) refusalStatus(from netip.Addr) int {
 	return 0
 }
 
-// spare returns how many connections above a bound are taken, to be answered. Those above it are
-// closed without a word: an answer costs memory too.
+// spare returns how many connections above a bound are accepted to be answered with a refusal.
+// Connections above that are closed without an answer, because an answer costs memory too.
 func spare(bound int) int { return max(bound/16, 16) }
 
-// take takes room for a connection. ok is false if it must be closed at once. status is by what its
-// requests are to be refused, 0 for none. from is the zero Addr if only the total counts.
+// take counts a new connection. ok is false if it must be closed at once. status is the status with
+// which its requests must be refused, or 0. If from is the zero Addr, only the total counts.
 func (r *room) take(from netip.Addr) (status int, ok bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -129,7 +131,7 @@ func (r *room) take(from netip.Addr) (status int, ok bool) {
 	return status, true
 }
 
-// free gives back what take took.
+// free undoes a take.
 func (r *room) free(from netip.Addr) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -27,10 +27,10 @@ type Settings struct {
 	Connections    int             `env:"MAX_CONNECTIONS" envDefault:"20000" doc:"how many connections of clients there may be at once. Above it the answer is 503"`
 	PerAddress     int             `env:"ADDRESS_CONNECTIONS" doc:"how many of them one client address may have (for IPv6, a network of 64 bits). Above it the answer is 429. HOLDPOINT_TRUSTED_PEERS have no such bound"`
 
-	tls *certificates.Set // Check opens it; nil if no file is named
+	tls *certificates.Set // set by Check; nil if no file is named
 }
 
-// Check returns what is wrong with the settings, and reads the files of TLS.
+// Check returns what is wrong with the settings. It also loads the TLS files.
 func (s *Settings) Check() (errs []error) {
 	if err := s.Listen.Check(); err != nil {
 		errs = append(errs, variables.At("LISTEN", err))
@@ -54,19 +54,19 @@ func (s *Settings) Check() (errs []error) {
 	return append(errs, variables.Split(err)...)
 }
 
-// TLS returns the certificates of the listener, or nil if it has none.
+// TLS returns the certificates of the listener, or nil if it does not use TLS.
 func (s *Settings) TLS() *certificates.Set { return s.tls }
 
 const (
-	// streamsPerConnection is how many requests of one connection of HTTP/2 run at once. It is
-	// net/http's default, and bounds what one connection may cost.
+	// streamsPerConnection is how many requests of one HTTP/2 connection run at the same time. It
+	// is net/http's default, and bounds the cost of one connection.
 	streamsPerConnection = 250
-	// pingAfter and pingTimeout end a connection of HTTP/2 whose client has gone without a word.
+	// pingAfter and pingTimeout close an HTTP/2 connection whose client has vanished.
 	pingAfter, pingTimeout = 30 * time.Second, 15 * time.Second
 )
 
-// Before has server serve l by the limits of the settings, and by their TLS. exempt are addresses
-// whose connections are bounded in total only.
+// Before configures server with the limits of the settings, and returns a Listener for it, with TLS
+// if the settings have it. exempt reports whether an address is bounded by the total only.
 func (s *Settings) Before(server *http.Server, l net.Listener, exempt func(netip.Addr) bool, logger *slog.Logger) net.Listener {
 	server.ReadHeaderTimeout, server.IdleTimeout, server.MaxHeaderBytes = s.HeaderTimeout, s.KeepAlive, int(s.MaxHeaderBytes)
 	server.Protocols = new(http.Protocols)
@@ -94,7 +94,7 @@ func (s *Settings) Before(server *http.Server, l net.Listener, exempt func(netip
 	})
 }
 
-// seldom returns a function that calls do for the same argument once a minute at most.
+// seldom returns a function that calls do at most once a minute for each argument.
 func seldom(do func(int)) func(int) {
 	var mu sync.Mutex
 	last := map[int]time.Time{}

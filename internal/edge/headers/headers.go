@@ -1,7 +1,7 @@
-// Package headers reads files of headers, and knows which headers nobody may set: those that belong
-// to one connection, and those that describe a body.
+// Package headers reads files of headers, and lists the headers that a file may not set: headers
+// that belong to one connection, and headers that describe a body.
 //
-// It does not send any, and does not know who gets them. It follows RFC 9110.
+// It sends nothing. It follows RFC 9110.
 package headers
 
 import (
@@ -35,20 +35,20 @@ var notTaken = map[string]string{
 	"Host":                "it comes from HOLDPOINT_UPSTREAM, or from the client with HOLDPOINT_PRESERVE_HOST",
 }
 
-// Refusal returns why nobody may set the header, or "" if anybody may.
+// Refusal returns why a file may not set the header, or "" if it may.
 func Refusal(name string) string { return notTaken[http.CanonicalHeaderKey(name)] }
 
-// Read reads a file of headers, such as that of HOLDPOINT_UPSTREAM_HEADERS_FILE: one line
-// `Name: value` for each header. It skips empty lines and lines that begin with #. A name may be
-// there more than once. Every wrong line gets an error of its own, with file and line. Values are
-// secrets, so an error never has one.
+// Read reads a file of headers, such as that of HOLDPOINT_UPSTREAM_HEADERS_FILE. Each line is a
+// header `Name: value`. Empty lines and lines that begin with # are skipped. A name may occur more
+// than once. The error has one entry for each wrong line, with file and line number, but without
+// the value, which is a secret.
 func Read(file string) (http.Header, error) {
-	if strings.Contains(file, ": ") || strings.Contains(file, "\n") { // a header in the place of its file: a secret
+	if strings.Contains(file, ": ") || strings.Contains(file, "\n") { // the variable has the header itself, a secret, and not the name of a file
 		return nil, errors.New("want the name of a file, not the headers themselves")
 	}
 	text, err := os.ReadFile(file)
 	if err != nil {
-		return nil, err // it holds the name
+		return nil, err // the error contains the file name
 	}
 	text = bytes.TrimPrefix(text, []byte("\xef\xbb\xbf"))
 	headers := http.Header{}
@@ -68,7 +68,7 @@ func Read(file string) (http.Header, error) {
 	return headers, errors.Join(errs...)
 }
 
-// ReadLine reads one line, Name: value.
+// ReadLine parses one line, Name: value.
 func ReadLine(line string) (name, value string, err error) {
 	name, value, ok := strings.Cut(line, ":")
 	value = strings.Trim(value, " \t")
@@ -87,7 +87,7 @@ func ReadLine(line string) (name, value string, err error) {
 	return name, value, nil
 }
 
-// IsName reports whether s is a header's name (RFC 9110, section 5.6.2).
+// IsName reports whether s is a valid header name (RFC 9110, section 5.6.2).
 func IsName(s string) bool {
 	const marks = "!#$%&'*+-.^_`|~"
 	for _, c := range s {
@@ -99,5 +99,5 @@ func IsName(s string) bool {
 	return s != ""
 }
 
-// IsControl reports whether a header's value may not have the character.
+// IsControl reports whether a header's value must not contain the character.
 func IsControl(r rune) bool { return r < ' ' && r != '\t' || r == 0x7f }

@@ -1,6 +1,6 @@
-// Package listen has addresses to listen on: host:port, and unix sockets.
+// Package listen parses addresses to listen on, host:port or unix sockets, and listens on them.
 //
-// It does not serve what comes, and knows nothing of TLS.
+// It does not accept connections, and does not handle TLS.
 package listen
 
 import (
@@ -25,8 +25,8 @@ type Address struct {
 	mode fs.FileMode
 }
 
-// Parse reads host:port, unix:///path, or unix:///path?mode=0660 for the socket's
-// permissions. Without a mode it has those that the process gives its files.
+// Parse parses host:port, unix:///path, or unix:///path?mode=0660, where mode sets the permissions
+// of the socket. Without a mode the process's umask applies.
 func Parse(text string) (Address, error) {
 	a := Address{text: text}
 	if !strings.HasPrefix(text, "unix:") {
@@ -55,8 +55,8 @@ func Parse(text string) (Address, error) {
 	return a, nil
 }
 
-// maxSocketPath is what all systems take, with the zero byte behind it (sun_path is 104 bytes on
-// some).
+// maxSocketPath is the longest path that all systems accept, with a zero byte after it (sun_path
+// has 104 bytes on some).
 const maxSocketPath = 103
 
 func checkHostPort(text string) error {
@@ -73,16 +73,16 @@ func checkHostPort(text string) error {
 	return nil
 }
 
-// Unix reports whether it is a unix socket.
+// Unix reports whether the address is a unix socket.
 func (a Address) Unix() bool { return a.path != "" }
 
-// Loopback reports whether it is a port of this machine that no other machine reaches.
+// Loopback reports whether the address is a port that can be reached from this machine only.
 func (a Address) Loopback() bool {
 	host, _, err := net.SplitHostPort(a.text)
 	return !a.Unix() && err == nil && (host == "localhost" || net.ParseIP(host).IsLoopback())
 }
 
-// Shown returns the address of a listener of this Address, as a log has it.
+// Shown returns the address of a listener in the form for the log.
 func (a Address) Shown(l net.Listener) string {
 	if a.Unix() {
 		return "unix://" + filepath.ToSlash(a.path)
@@ -90,8 +90,8 @@ func (a Address) Shown(l net.Listener) string {
 	return l.Addr().String()
 }
 
-// Listen listens. A socket that a process left behind is taken away, and one that somebody answers
-// at is not.
+// Listen listens on the address. It removes a unix socket that a dead process has left behind. It
+// is an error if another process listens on the socket.
 func (a Address) Listen() (net.Listener, error) {
 	if !a.Unix() {
 		return net.Listen("tcp", a.text)
@@ -121,7 +121,8 @@ func (a Address) Listen() (net.Listener, error) {
 	return l, nil
 }
 
-// Dial connects to a listener at the address. One on all interfaces is found on this machine.
+// Dial connects to a listener at the address. A host that stands for all interfaces means this
+// machine.
 func (a Address) Dial(ctx context.Context) (net.Conn, error) {
 	if a.Unix() {
 		return (&net.Dialer{}).DialContext(ctx, "unix", a.path)
@@ -129,13 +130,13 @@ func (a Address) Dial(ctx context.Context) (net.Conn, error) {
 	return (&net.Dialer{}).DialContext(ctx, "tcp", a.text)
 }
 
-// Fixed reports whether others can find the address: port 0 is another one at each start.
+// Fixed reports whether the address is the same at each start, which port 0 is not.
 func (a Address) Fixed() bool {
 	_, port, err := net.SplitHostPort(a.text)
 	return a.Unix() || err == nil && strings.TrimLeft(port, "0") != ""
 }
 
-// Overlaps reports whether nobody can listen on both.
+// Overlaps reports whether two listeners cannot use both addresses at the same time.
 func (a Address) Overlaps(b Address) bool {
 	if a.Unix() || b.Unix() {
 		return a.path == b.path

@@ -1,31 +1,30 @@
 package listen
 
-// Given reports whether the address was parsed, which the zero Address was not.
+// Given reports whether the Address was made by Parse, and is not the zero Address.
 func (a Address) Given() bool { return a != Address{} }
 
-// off is the value of a variable for no listener.
+// off is the value of a variable that switches a listener off.
 const off = "off"
 
-// A Variable is an address to listen on as a variable has it. Check must have been called before
-// Address counts.
+// A Variable is the variable of an address to listen on. Address is valid after Check.
 type Variable struct {
 	text    string
 	Address Address
 }
 
-// UnmarshalText takes any text. Check says what is wrong with it.
+// UnmarshalText accepts any text. Check returns what is wrong with it.
 func (v *Variable) UnmarshalText(text []byte) error {
 	*v = Variable{text: string(text)}
 	return nil
 }
 
-// String returns the form that is read.
+// String returns the text of the variable.
 func (v Variable) String() string { return v.text }
 
-// Off reports whether no listener is wanted.
+// Off reports whether the listener is switched off.
 func (v Variable) Off() bool { return v.text == off }
 
-// Check reads the address.
+// Check parses the text and sets Address.
 func (v *Variable) Check() error {
 	address, err := Parse(v.text)
 	if err == nil {

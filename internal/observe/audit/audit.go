@@ -1,11 +1,12 @@
-// Package audit writes events down as a chain: append-only JSON lines, each with the hash of the
-// one before. It also reads such files and finds a line that was taken out or changed.
+// Package audit writes events as a hash chain: append-only JSON lines, each with the hash of the
+// line before it. It also verifies such files, and finds lines that were removed, changed or
+// inserted.
 //
-// It deliberately does not decide what happens to a run; package proxy does. It has no key: a chain
-// shows a gap, and not a file that was written anew. For that the head of the chain is told to
-// somebody else at intervals (Head), such as the log.
+// It deliberately does not decide the outcome of a run; package proxy does. It has no key: the
+// chain shows that a line is missing, but not that the whole file was written anew. For this the
+// head of the chain (Head) is sent elsewhere at intervals, for example to the log.
 //
-// docs/audit.md says what a line means, docs/audit.schema.json which form it has.
+// docs/audit.md describes the meaning of the lines, docs/audit.schema.json their form.
 package audit
 
 import (
@@ -24,13 +25,13 @@ import (
 
 // Options of a Log.
 type Options struct {
-	// Path of the file, which is made if it is not there. "": Writer is written to, and every
-	// process begins a chain of its own.
+	// Path of the file, which is created if it does not exist. If Path is "", lines go to Writer,
+	// and every process begins a chain of its own.
 	Path   string
 	Writer io.Writer
 
-	Payload bool // the lines hold what was asked and answered, and not only its digests
-	// NoComments leaves out what those have noted who decided: it may be personal data.
+	Payload bool // the lines contain questions and answers, and not only their digests
+	// NoComments leaves out the comments of those who decided, which may be personal data.
 	NoComments bool
 	Sync       bool // each line is on the disk before Take returns
 
@@ -44,29 +45,29 @@ type Log struct {
 	opts Options
 
 	mu      sync.Mutex
-	file    *os.File // nil if there is none
+	file    *os.File // nil if lines go to Writer, or after Close
 	out     io.Writer
 	last    link
-	torn    []byte // what stands behind the last whole line, and is none
-	newline bool   // the last line lacks its end
-	missed  uint64 // events since the last line that could not be written
-	failed  uint64 // the same, of all time
-	down    bool   // the last line could not be written; said once
+	torn    []byte // the bytes after the last whole line, which are not a line
+	newline bool   // the last line has no newline yet
+	missed  uint64 // events that could not be written since the last line
+	failed  uint64 // events that could not be written since the start
+	down    bool   // the last write failed, and this was logged
 }
 
 var _ event.Sink = (*Log)(nil)
 
-// A link is a line as the next one names it.
+// A link identifies a line: the next line contains its hash.
 type link struct {
 	seq  uint64
 	hash string
 }
 
-// errClosed is a line behind Close.
+// errClosed is the error of a write after Close.
 var errClosed = errors.New("audit: the file is closed")
 
-// Open opens the file and finds the end of its chain. What a crash left of a last line stays in the
-// file, and a line of recovery says so.
+// Open opens the file and finds the end of its chain. If a crash left an incomplete last line, it
+// stays in the file, and Open writes a line of recovery after it.
 func Open(o Options) (*Log, error) {
 	o.Logger = cmp.Or(o.Logger, slog.New(slog.DiscardHandler))
 	if o.Now == nil {
@@ -90,7 +91,7 @@ func Open(o Options) (*Log, error) {
 // errInUse is the error of Open for a file that another process writes to.
 var errInUse = errors.New("in use by another process")
 
-// open opens a file of a chain, takes its lock, and reads where it ends.
+// open opens the file of a chain, locks it, and finds the end of the chain.
 func open(path string) (*os.File, chainEnd, error) {
 	f, err := openFile(path)
 	if err != nil {
@@ -108,13 +109,14 @@ func open(path string) (*os.File, chainEnd, error) {
 	return f, end, nil
 }
 
-// goOn makes the file the one that is written to. The lock is held, or nobody else knows the Log.
+// goOn makes f the file that lines are written to. The caller holds l.mu, or is Open, before others
+// use l.
 func (l *Log) goOn(f *os.File, end chainEnd) error {
 	l.file, l.out = f, f
 	l.torn, l.newline = end.torn, end.newline
 	switch {
 	case end.empty && l.last.seq > 0:
-		return nil // the next line has the hash of the last file's last one
+		return nil // the next line contains the hash of the old file's last line
 	case end.empty:
 		return l.begin()
 	}
@@ -132,20 +134,20 @@ func (l *Log) begin() error {
 	return l.put(&line{Event: begun})
 }
 
-// recoverTorn writes the line that says what stands before it and is not a line.
+// recoverTorn writes the line of recovery, which describes the incomplete line before it.
 func (l *Log) recoverTorn() error {
 	return l.put(&line{Event: recovered, Torn: &tornLine{Bytes: len(l.torn), SHA256: hashOf(l.torn)}})
 }
 
-// Take implements event.Sink. It writes one line. An event that could not be written is counted,
-// and the next line says how many there were.
+// Take implements event.Sink. It writes one line. If an event cannot be written, it is counted, and
+// the next line has the number of such events.
 func (l *Log) Take(e *event.Event) error {
 	l.mu.Lock()
 	err := l.take(e)
 	sync, f := err == nil && l.opts.Sync, l.file
 	l.mu.Unlock()
 	if sync && f != nil {
-		if err := f.Sync(); err != nil && !errors.Is(err, os.ErrClosed) { // closed: Reopen has synced it
+		if err := f.Sync(); err != nil && !errors.Is(err, os.ErrClosed) { // ErrClosed: Reopen has synced the file
 			return fmt.Errorf("audit: %w", err)
 		}
 	}
@@ -187,7 +189,7 @@ func (l *Log) write(e *event.Event) error {
 	return nil
 }
 
-// put writes a line with its place in the chain.
+// put gives the line its place in the chain and writes it.
 func (l *Log) put(n *line) error {
 	if n.Time == "" {
 		n.Time = stamp(l.opts.Now())
@@ -204,7 +206,7 @@ func (l *Log) put(n *line) error {
 	b = append(append(b, text...), '\n')
 	wrote, err := l.out.Write(b)
 	switch {
-	case err != nil && wrote >= len(b)-1: // all but its end
+	case err != nil && wrote >= len(b)-1: // only the newline is missing
 		l.newline = true
 	case err != nil && l.newline && wrote == 1:
 		l.newline = false
@@ -224,9 +226,9 @@ func (l *Log) put(n *line) error {
 	return nil
 }
 
-// Reopen opens the file anew, which somebody may have moved away. The chain goes on: the first line
-// of a new file has the hash of the last one of the file before. If the file cannot be opened the
-// one before is written on.
+// Reopen opens the file at Path again, because it may have been renamed. The chain continues: the
+// first line of a new file has the hash of the last line of the old one. If the new file cannot be
+// opened, lines go to the old file as before.
 func (l *Log) Reopen() error {
 	if l.opts.Path == "" {
 		return nil
@@ -244,7 +246,7 @@ func (l *Log) Reopen() error {
 		return err
 	}
 	before := l.file
-	if len(l.torn) > 0 { // it belongs to the file that it stands in
+	if len(l.torn) > 0 { // the line of recovery belongs into the old file
 		if err := l.recoverTorn(); err != nil {
 			l.opts.Logger.Error("audit: the file before ends in a torn line", "err", err)
 		}
@@ -256,7 +258,7 @@ func (l *Log) Reopen() error {
 	return before.Close()
 }
 
-// sameFile reports whether the path still leads to the open file.
+// sameFile reports whether path still names the file that is open.
 func sameFile(f *os.File, path string) bool {
 	open, err := f.Stat()
 	if err != nil {
@@ -266,22 +268,22 @@ func sameFile(f *os.File, path string) bool {
 	return err == nil && os.SameFile(open, there)
 }
 
-// A Head is the end of a chain. Whoever keeps it can say later whether a file is the one that was
-// written then.
+// A Head is the end of a chain. With a Head that was kept elsewhere, Verify can show that a file is
+// still the one that was written at that time.
 type Head struct {
 	Seq    uint64 // of the last line; lines count from 1
 	Hash   string // of the last line, SHA-256 in hex
-	Failed uint64 // events that could not be written, since the start
+	Failed uint64 // events that could not be written since the start
 }
 
-// String returns the form that holdpoint audit verify -head takes.
+// String returns the form that ParseHead reads.
 func (h Head) String() string { return fmt.Sprintf("%d:%s", h.Seq, h.Hash) }
 
-// shortHash is how many digits of a hash Number has, and the fewest that ParseHead takes. 13 hex
-// digits are what a float64 holds exactly, and metrics are float64.
+// shortHash is the number of hex digits in Number, and the fewest that ParseHead accepts. A
+// float64, and so a metric, holds 13 hex digits exactly.
 const shortHash = 13
 
-// Number returns the beginning of the hash as a number, for a metric. It is 0 where there is no
+// Number returns the beginning of the hash as a number, for a metric. It is 0 if the chain has no
 // line.
 func (h Head) Number() float64 {
 	if h.Seq == 0 || len(h.Hash) < shortHash {
@@ -289,19 +291,19 @@ func (h Head) Number() float64 {
 	}
 	n, err := strconv.ParseUint(h.Hash[:shortHash], 16, 64)
 	if err != nil {
-		return 0 // a hash is hex
+		return 0 // cannot happen: a hash is hex
 	}
 	return float64(n)
 }
 
-// Head returns the end of the chain by now.
+// Head returns the current end of the chain.
 func (l *Log) Head() Head {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return Head{Seq: l.last.seq, Hash: l.last.hash, Failed: l.failed}
 }
 
-// Close ends the Log. Events that come later fail.
+// Close closes the file. Later events return errClosed.
 func (l *Log) Close() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -7,18 +7,20 @@ import (
 	"os"
 )
 
-// A chainEnd is where a file's chain ends.
+// A chainEnd describes the end of a file.
 type chainEnd struct {
 	empty   bool
 	last    link
-	torn    []byte // what stands behind the last line
-	newline bool   // the last line lacks its end
+	torn    []byte // the bytes after the last line
+	newline bool   // the last line has no newline
 }
 
-// errForeign says that a file holds something else. Nothing is appended to it.
+// errForeign is the error for a file with something other than a chain. Nothing is appended to such
+// a file.
 var errForeign = errors.New("the file holds something that is no audit line: nothing is written to it")
 
-// readEnd finds the end of the chain. It reads from the back, as much as the last lines take.
+// readEnd finds the end of the chain in f. It reads backwards from the end of the file, until it
+// finds a whole line.
 func readEnd(f *os.File) (chainEnd, error) {
 	info, err := f.Stat()
 	if err != nil {
@@ -41,16 +43,16 @@ func readEnd(f *os.File) (chainEnd, error) {
 		case want < size:
 			continue
 		case bytes.HasPrefix(tail, []byte(firstBytes[:min(len(firstBytes), len(tail))])):
-			return chainEnd{last: link{hash: none}, torn: tail}, nil // the very first line was torn
+			return chainEnd{last: link{hash: none}, torn: tail}, nil // the first line of the file is incomplete
 		}
 		return chainEnd{}, errForeign
 	}
 }
 
-// firstBytes are those of any line.
+// firstBytes are the first bytes of every line.
 const firstBytes = `{"v":1,"seq":`
 
-// endOf finds the last whole line in the tail of a file. whole says that the tail is all of it.
+// endOf finds the last whole line in the tail of a file. whole reports that tail is the whole file.
 func endOf(tail []byte, whole bool) (end chainEnd, found bool) {
 	for upTo := len(tail); upTo > 0; {
 		from := bytes.LastIndexByte(tail[:upTo], '\n') + 1

@@ -11,7 +11,7 @@ func openFile(path string) (*os.File, error) {
 	return os.OpenFile(path, os.O_RDWR|os.O_APPEND|os.O_CREATE, 0o600)
 }
 
-// lock takes the file for this process, until it is closed or the process ends.
+// lock locks the file for this process. The lock ends when the file is closed or the process ends.
 func lock(f *os.File) error {
 	return syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
 }

@@ -5,7 +5,7 @@ import (
 	"syscall"
 )
 
-// openFile opens the file so that nobody else can write to it. It can be read, and moved away.
+// openFile opens the file so that no other process can write to it. Others can read and rename it.
 func openFile(path string) (*os.File, error) {
 	name, err := syscall.UTF16PtrFromString(path)
 	if err != nil {
@@ -19,5 +19,5 @@ func openFile(path string) (*os.File, error) {
 	return os.NewFile(uintptr(h), path), nil
 }
 
-// lock has nothing to do: the way that the file was opened is its lock.
+// lock does nothing, because openFile has opened the file without FILE_SHARE_WRITE.
 func lock(*os.File) error { return nil }

@@ -13,10 +13,10 @@ import (
 
 const version = 1
 
-// none is the hash that the first line of a chain names.
+// none is the hash of the previous line in the first line of a chain.
 var none = strings.Repeat("0", 2*sha256.Size)
 
-// Lines that stand for no event of a run.
+// The kinds of lines that do not record an event of a run.
 const (
 	begun     event.Kind = "chain.begun"
 	recovered event.Kind = "chain.recovered"
@@ -62,7 +62,7 @@ type interrupt struct {
 	Payload  json.RawMessage `json:"payload,omitempty"`
 }
 
-// A tornLine is what stands in the file before a line of recovery and is not a line.
+// A tornLine describes the bytes before a line of recovery, which are not a line.
 type tornLine struct {
 	Bytes  int    `json:"bytes"`
 	SHA256 string `json:"sha256"`
@@ -89,19 +89,19 @@ func lineOf(e *event.Event, o *Options) *line {
 	return n
 }
 
-// asJSON returns a value of somebody else as it may stand in a line: what is not JSON stands there
-// as a string.
+// asJSON returns a client's or backend's value so that it can be a member of a line: unchanged if
+// it is valid JSON, else as a JSON string.
 func asJSON(raw json.RawMessage) json.RawMessage {
 	if len(raw) == 0 || json.Valid(raw) {
 		return raw
 	}
-	text, _ := json.Marshal(string(raw)) // a string can be marshalled
+	text, _ := json.Marshal(string(raw)) // marshalling a string cannot fail
 	return text
 }
 
 func stamp(t time.Time) string { return t.UTC().Format(time.RFC3339Nano) }
 
-// encode returns the line without its end. It has no newline inside, because JSON has none.
+// encode returns the line without its newline. JSON escapes newlines, so the line has no other.
 func (n *line) encode() ([]byte, error) {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
@@ -117,7 +117,8 @@ func hashOf(b []byte) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// read reads a line as far as the chain goes by it. ok is false if it is not valid.
+// read parses a line and checks the members that the chain needs. ok is false if text is not a
+// valid line.
 func read(text []byte) (n line, ok bool) {
 	if err := json.Unmarshal(text, &n); err != nil {
 		return n, false

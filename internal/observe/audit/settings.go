@@ -28,7 +28,7 @@ const (
 	stdout = "stdout"
 )
 
-// UnmarshalText reads one of the three.
+// UnmarshalText reads off, stdout or a file URL.
 func (a *Target) UnmarshalText(text []byte) error {
 	*a = Target(text)
 	if *a == off || *a == stdout {
@@ -44,17 +44,17 @@ func (a *Target) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// String returns the form that is read.
+// String returns the form that UnmarshalText reads.
 func (a Target) String() string { return string(a) }
 
-// path returns the file's path, or "" if there is no file.
+// path returns the path of the file, or "" if the audit is off or goes to stdout.
 func (a Target) path() string {
 	if a == off || a == stdout {
 		return ""
 	}
 	u, err := url.Parse(string(a))
 	if err != nil {
-		return "" // UnmarshalText has judged it
+		return "" // cannot happen: UnmarshalText has checked it
 	}
 	return filepath.FromSlash(u.Path)
 }
@@ -68,7 +68,7 @@ const (
 	contentTrue  Contents = "true"
 )
 
-// UnmarshalText reads one of the three.
+// UnmarshalText reads true, false or none.
 func (c *Contents) UnmarshalText(text []byte) error {
 	if *c = Contents(text); *c == contentNone {
 		return nil
@@ -83,7 +83,7 @@ func (c *Contents) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// String returns the form that is read.
+// String returns the form that UnmarshalText reads.
 func (c Contents) String() string { return string(c) }
 
 // Check returns what is wrong with the settings.
@@ -102,7 +102,8 @@ func (s *Settings) Check() []error {
 	return errs
 }
 
-// A Part is the audit of a process, which logs its head. A nil Part is one that is switched off.
+// A Part is the audit of a process. It logs the head of the chain at intervals. A nil Part means
+// that there is no audit.
 type Part struct {
 	*Log
 	settings *Settings
@@ -112,15 +113,15 @@ type Part struct {
 	ended    chan struct{}
 }
 
-// headEvery is how often the head of the audit is logged, if it has moved.
+// headEvery is how often the head is logged, if it has changed.
 const headEvery = time.Minute
 
-// lookEvery is how often a file is tried that another process writes to.
+// lookEvery is how often New tries to open a file that another process has locked.
 const lookEvery = 50 * time.Millisecond
 
-// New opens the audit, or returns nil if none is wanted. It waits while another process writes to
-// the file: a pod's successor starts before the pod has ended. The error is the cause of ctx if
-// that ends first. On Windows such a file is an error at once.
+// New opens the audit, or returns nil if it is off. If another process has the file locked, New
+// waits, because a pod's successor starts before the pod has ended. The error is the cause of ctx
+// if ctx ends first. On Windows a file that is in use is an error at once.
 func (s *Settings) New(ctx context.Context, logger *slog.Logger) (*Part, error) {
 	if s.To == off {
 		return nil, nil
@@ -147,7 +148,7 @@ func (s *Settings) New(ctx context.Context, logger *slog.Logger) (*Part, error) 
 	return &Part{Log: log, settings: s, logger: logger, every: headEvery, end: make(chan struct{}), ended: make(chan struct{})}, nil
 }
 
-// Head returns the head of the chain, the zero Head without an audit.
+// Head returns the head of the chain, or the zero Head if there is no audit.
 func (p *Part) Head() Head {
 	if p == nil {
 		return Head{}
@@ -155,7 +156,8 @@ func (p *Part) Head() Head {
 	return p.Log.Head()
 }
 
-// Start logs the head at intervals. Whoever writes a file anew cannot write the log anew as well.
+// Start logs the head at intervals. Someone who writes the file anew cannot change the heads in the
+// log.
 func (p *Part) Start() {
 	go func() {
 		defer close(p.ended)
@@ -173,18 +175,18 @@ func (p *Part) Start() {
 	}()
 }
 
-// Reload opens the file again, which may have been renamed, and logs the head. It does nothing if
-// there is no file.
+// Reload opens the file again, because it may have been renamed, and logs the head. Without a file
+// it logs the head only.
 func (p *Part) Reload() error {
 	err := p.Reopen()
 	p.logHead(Head{})
 	return err
 }
 
-// HasFile reports whether the audit is in a file.
+// HasFile reports whether the audit is written to a file.
 func (p *Part) HasFile() bool { return p != nil && p.settings.To.path() != "" }
 
-// Stop logs where the chain has ended, and closes the file.
+// Stop logs the last head, and closes the file.
 func (p *Part) Stop() {
 	close(p.end)
 	<-p.ended
@@ -194,7 +196,7 @@ func (p *Part) Stop() {
 	}
 }
 
-// logHead logs the head if it is not last.
+// logHead logs the head if it differs from last, and returns it.
 func (p *Part) logHead(last Head) Head {
 	head := p.Head()
 	if head != last {

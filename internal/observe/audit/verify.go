@@ -12,16 +12,16 @@ import (
 	"time"
 )
 
-// A Report is what Verify has found.
+// A Report is the result of Verify.
 type Report struct {
-	Lines    int      // that are whole
-	Head     Head     // the last line's
-	Problems []string // a line that was taken out, changed or put in, with its place
-	Notes    []string // what a reader should know, and is not a problem by itself
-	seen     bool     // the head that was asked for
+	Lines    int      // whole lines
+	Head     Head     // of the last line
+	Problems []string // lines that were removed, changed or inserted, each with its place
+	Notes    []string // what a reader should know, although it is not a problem by itself
+	seen     bool     // the line of KeptHeads.Head was found
 }
 
-// ParseHead reads what Head.String has written. The hash may be cut, to what Head.Number has of it.
+// ParseHead reads the form of Head.String. The hash may be cut to the digits of Head.Number.
 func ParseHead(text string) (Head, error) {
 	seq, hash, ok := strings.Cut(text, ":")
 	n, err := strconv.ParseUint(seq, 10, 64)
@@ -31,16 +31,17 @@ func ParseHead(text string) (Head, error) {
 	return Head{Seq: n, Hash: hash}, nil
 }
 
-// KeptHeads are heads that somebody has kept elsewhere. Nil heads were not.
+// KeptHeads are heads that were kept elsewhere. A nil head is not checked.
 type KeptHeads struct {
-	// After is the head of the files before, which are not there to be read: the first line must
-	// follow it. Without it the chain must begin in the first file.
+	// After is the last head of earlier files, which are not among the files to verify. The first
+	// line must follow it. Without After the chain must begin in the first file.
 	After *Head
-	// Head is a line that must be there.
+	// Head identifies a line that must be in the files.
 	Head *Head
 }
 
-// Verify reads the files of a chain, the oldest first. An error says that a file could not be read.
+// Verify reads the files of a chain, the oldest first. It returns an error if a file cannot be
+// read.
 func Verify(paths []string, kept KeptHeads) (Report, error) {
 	head := kept.Head
 	v := verifier{want: head, after: kept.After, chains: map[string]string{}}
@@ -66,11 +67,11 @@ type verifier struct {
 	Report
 	want   *Head
 	after  *Head
-	chains map[string]string // the places at which chains begin, by the hash of the line
-	last   link              // zero: there was no line yet
-	time   string            // of that line
+	chains map[string]string // where each chain begins, by the hash of its first line
+	last   link              // the last line that was read; zero before the first one
+	time   string            // of the last line
 	place  string
-	odd    []byte // what stands behind the last line and is none
+	odd    []byte // the bytes after the last line, if they are not a line
 	oddAt  string
 }
 
@@ -104,7 +105,7 @@ func (v *verifier) file(name string, r io.Reader) error {
 	return nil
 }
 
-// line takes one line.
+// line checks one line.
 func (v *verifier) line(place string, text []byte) {
 	n, ok := read(text)
 	if !ok {
@@ -127,7 +128,7 @@ func (v *verifier) line(place string, text []byte) {
 	v.Lines++
 }
 
-// behindOdd judges bytes before a line that are not a line.
+// behindOdd checks whether n is the line of recovery for the bytes before it, which are not a line.
 func (v *verifier) behindOdd(place string, n *line) {
 	t := n.Torn
 	if n.Event == recovered && t != nil && t.Bytes == len(v.odd) && t.SHA256 == hashOf(v.odd) {
@@ -138,10 +139,10 @@ func (v *verifier) behindOdd(place string, n *line) {
 	v.odd, v.oddAt = nil, ""
 }
 
-// chain judges a line's place in the chain.
+// chain checks that a line follows the line before it.
 func (v *verifier) chain(place string, n *line, hash string) {
 	first := v.Lines == 0
-	begins := n.Seq == 1 && n.Prev == none // it may be a recovery: the line before it was torn
+	begins := n.Seq == 1 && n.Prev == none // any event: after an incomplete first line a chain begins with a line of recovery
 	if begins {
 		if at, twice := v.chains[hash]; twice {
 			v.problem(place, "the chain that begins here was read already (%s): a file was given twice", strings.TrimSuffix(at, ": "))
@@ -175,7 +176,7 @@ func (v *verifier) chain(place string, n *line, hash string) {
 	}
 }
 
-// earlier compares two times of lines. What is not a time is not earlier.
+// earlier reports whether time a is before time b. It is false if one of them is not a time.
 func earlier(a, b string) bool {
 	at, err := time.Parse(time.RFC3339, a)
 	before, wrong := time.Parse(time.RFC3339, b)

@@ -12,8 +12,8 @@ var (
 	auditFailed = prometheus.NewDesc("holdpoint_audit_failed_total", "Events that could not be written into the audit.", nil, nil)
 )
 
-// auditCollector tells the head of the audit. Its numbers are of one moment, so that a place and a
-// hash belong together.
+// auditCollector exports the head of the audit. It reads the head once for all metrics, so that the
+// number of the line and its hash belong together.
 type auditCollector struct{ head func() audit.Head }
 
 // Describe implements prometheus.Collector.

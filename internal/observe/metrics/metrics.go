@@ -1,9 +1,9 @@
 // Package metrics counts what Holdpoint does, for Prometheus.
 //
-// It deliberately knows nothing of a run but that it is under way, and what it is told when the
-// run has ended. So a frame that passes costs nothing here. Labels hold values of fixed lists only,
-// and names of agents that the configuration has: no ids, and nothing that a client or a backend
-// chose. Names follow https://prometheus.io/docs/practices/naming/.
+// It deliberately does not observe a run while it goes on: it counts how many are under way, and
+// gets the figures of each run at its end. So a frame costs nothing here. Values of labels come
+// from fixed lists, or are names of agents from the configuration. They are never ids or texts that
+// a client or a backend chose. Names follow https://prometheus.io/docs/practices/naming/.
 //
 // docs/operations.md has a table of all metrics, which a test compares with the registry.
 package metrics
@@ -20,25 +20,25 @@ import (
 	"holdpoint/internal/observe/audit"
 )
 
-// Other is the value of a label for what is not in its list.
+// Other is the value of a label for a value that is not in the label's list.
 const Other = "other"
 
-// none is the dialect of a run that was not translated.
+// none is the label for the dialect of a run that was not translated.
 const none = "none"
 
 // Options of Metrics.
 type Options struct {
 	Version  string
-	Dialects []string // that there are
-	Codes    []string // that a refusal can have
-	// Agents are the names of the agents that the process serves, "" for one without a name. Nil: one
-	// without a name.
+	Dialects []string // the names of all dialects
+	Codes    []string // the codes of refusals
+	// Agents are the names of the agents that the process serves. An agent without a name is "".
+	// Nil means one agent without a name.
 	Agents []string
-	// Head is the head of the audit; nil: there is none.
+	// Head returns the head of the audit. It is nil if there is no audit.
 	Head func() audit.Head
 }
 
-// Metrics are all counters of a process, in a registry of their own. Its methods are safe for
+// Metrics are the counters of a process, in a registry of their own. Methods are safe for
 // concurrent use.
 type Metrics struct {
 	opts     Options
@@ -99,8 +99,8 @@ func New(o Options) *Metrics {
 	return m
 }
 
-// Buckets in seconds: of a step or the first byte, and of a run, which lasts from a moment to
-// hours.
+// Buckets in seconds. shortTimes are for a step of the store or the first byte of a stream;
+// longTimes are for a run, which lasts from milliseconds to hours.
 var (
 	shortTimes = []float64{0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10}
 	longTimes  = []float64{0.01, 0.1, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600, 1800, 3600}
@@ -117,7 +117,8 @@ var (
 	whats    = []string{"results", "snapshots"}
 )
 
-// begin makes the counters whose labels are known, so that the first of something shows as a rise.
+// begin creates the counters of all known labels with 0, so that Prometheus sees the first event as
+// an increase.
 func (m *Metrics) begin() {
 	for v, list := range map[*prometheus.CounterVec][]string{m.failures: stepsOf, m.evictions: whats, m.hooked.results: webhookResults} {
 		for _, value := range list {
@@ -164,10 +165,10 @@ func (m *Metrics) Handler() http.Handler {
 	return promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{})
 }
 
-// Registry returns where all of them are.
+// Registry returns the registry of all metrics.
 func (m *Metrics) Registry() prometheus.Gatherer { return m.registry }
 
-// knownOrOther returns a value if the list has it, else Other.
+// knownOrOther returns value if list contains it, else Other.
 func knownOrOther(list []string, value string) string {
 	if slices.Contains(list, value) {
 		return value
@@ -175,7 +176,7 @@ func knownOrOther(list []string, value string) string {
 	return Other
 }
 
-// RunEnded counts a run.
+// RunEnded counts a run that has ended.
 func (m *Metrics) RunEnded(r *event.Run) {
 	agent, dialect := knownOrOther(m.opts.Agents, r.Agent), none
 	if r.Dialect != "" {
@@ -196,7 +197,7 @@ func (m *Metrics) RunEnded(r *event.Run) {
 	}
 }
 
-// Evicted counts what the store in memory has given up for room: results or snapshots.
+// Evicted counts what the store in memory has removed to make room: results or snapshots.
 func (m *Metrics) Evicted(what string) { m.evictions.WithLabelValues(knownOrOther(whats, what)).Inc() }
 
 // Take implements event.Sink. It never fails.

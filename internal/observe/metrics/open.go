@@ -6,8 +6,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// open is the gauge of the runs that are under way. It asks their handlers when somebody reads the
-// metrics, so a run pays nothing for it.
+// open is the gauge of the runs that are under way. It asks the handlers when the metrics are read,
+// so it costs a run nothing.
 type open struct {
 	desc *prometheus.Desc
 
@@ -22,8 +22,8 @@ func newOpen() *open {
 	}
 }
 
-// Open has count return how many runs of an agent are under way. It is called at any time, by
-// several goroutines.
+// Open registers count, which returns how many runs of the agent are under way. count is called at
+// any time, by several goroutines.
 func (m *Metrics) Open(agent string, count func() int) {
 	m.open.mu.Lock()
 	defer m.open.mu.Unlock()

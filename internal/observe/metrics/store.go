@@ -8,11 +8,11 @@ import (
 	"holdpoint/store"
 )
 
-// Store is s with its steps measured.
+// Store returns a store that measures the steps of s.
 func (m *Metrics) Store(s store.Store) store.Store { return storeCollector{s, m} }
 
-// StoreAnswers notes whether the store answered the one who asks it at intervals. A loss shows
-// there while no run needs the store.
+// StoreAnswers records whether the store answered the periodic check, which finds a lost store even
+// if no run uses it.
 func (m *Metrics) StoreAnswers(yes bool) {
 	up := 0.0
 	if yes {
@@ -56,14 +56,15 @@ func (s storeCollector) List(ctx context.Context, q store.Query) (p store.Page, 
 }
 
 const (
-	// lookEvery is how often the threads that wait are counted, and lookTime how long that may take.
+	// lookEvery is how often the waiting threads are counted, and lookTime how long a count may
+	// take.
 	lookEvery = 30 * time.Second
 	lookTime  = 10 * time.Second
-	// maxPages bounds how many are counted.
+	// maxPages bounds the pages of one count.
 	maxPages = 20
 )
 
-// Watch counts the threads that wait until ctx is done.
+// Watch counts the waiting threads at intervals, until ctx is done.
 func (m *Metrics) Watch(ctx context.Context, s store.Store) {
 	t := time.NewTicker(lookEvery)
 	defer t.Stop()
@@ -77,7 +78,8 @@ func (m *Metrics) Watch(ctx context.Context, s store.Store) {
 	}
 }
 
-// look counts them once. A store that cannot be asked leaves the numbers as they were.
+// look counts the waiting threads once. If the store returns an error, the metrics keep their
+// values.
 func (m *Metrics) look(ctx context.Context, s store.Store) {
 	ctx, cancel := context.WithTimeout(ctx, lookTime)
 	defer cancel()

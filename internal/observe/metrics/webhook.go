@@ -6,7 +6,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// webhookResults are what becomes of an event for the webhook, or of a try to send it.
+// webhookResults are the results of an attempt to send an event, and "lost" for an event that was
+// given up.
 var webhookResults = []string{"sent", "failed", "refused", "lost"}
 
 // webhookCollector are the counters of the webhook.
@@ -22,7 +23,8 @@ func (m *Metrics) newHooked() webhookCollector {
 	}
 }
 
-// Webhook counts a try to send an event that has waited for so long, or one that was given up.
+// Webhook counts the result of an attempt to send an event, or an event that was given up. waited
+// is how long the event has waited.
 func (m *Metrics) Webhook(result string, waited time.Duration) {
 	m.hooked.results.WithLabelValues(knownOrOther(webhookResults, result)).Inc()
 	switch result {

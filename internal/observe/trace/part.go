@@ -7,17 +7,18 @@ import (
 	"time"
 )
 
-// lastWords is how long the last spans may take at the end. The grace period has 5s beside the
-// delay and the timeout, and the streams' own end has four of them.
+// lastWords is how long the last spans may take at the end. The grace period has 5s for the end
+// after the drain, and ending the streams takes up to 4s of them.
 const lastWords = 750 * time.Millisecond
 
-// A Part makes spans until Stop.
+// A Part creates spans until Stop.
 type Part struct {
 	*Tracer
 	logger *slog.Logger
 }
 
-// NewPart makes it, or returns nil if OpenTelemetry's variables do not say where to send spans.
+// NewPart creates a Part, or returns nil if the variables of OpenTelemetry name no endpoint for
+// spans.
 func NewPart(version string, logger *slog.Logger) (*Part, error) {
 	if !Enabled(os.Getenv) {
 		return nil, nil
@@ -33,7 +34,7 @@ func NewPart(version string, logger *slog.Logger) (*Part, error) {
 	return &Part{t, logger}, nil
 }
 
-// Stop sends the last spans.
+// Stop sends the last spans, and gives up after lastWords.
 func (p *Part) Stop() {
 	ctx, cancel := context.WithTimeout(context.Background(), lastWords)
 	defer cancel()

@@ -1,8 +1,8 @@
-// Package trace makes OpenTelemetry spans of runs, and sends them by OTLP over HTTP. It is the only
-// package that knows OpenTelemetry.
+// Package trace creates OpenTelemetry spans of runs, and sends them by OTLP over HTTP. It is the
+// only package that imports OpenTelemetry.
 //
-// It deliberately knows no run. proxy tells it when one begins, what it is about and how it ended;
-// it is told no message, no argument and no answer. It reads OpenTelemetry's own variables.
+// It deliberately gets no messages, arguments or answers. proxy reports when a run begins, its ids
+// and its outcome. The package is configured by OpenTelemetry's own variables.
 package trace
 
 import (
@@ -29,8 +29,8 @@ import (
 	"holdpoint/internal/event"
 )
 
-// Enabled reports whether spans are to be sent: an address is set for them, and nothing switches
-// them off.
+// Enabled reports whether spans are sent: an endpoint is set for them, and no variable disables
+// them.
 func Enabled(getenv func(string) string) bool {
 	if strings.EqualFold(getenv("OTEL_SDK_DISABLED"), "true") || strings.EqualFold(getenv("OTEL_TRACES_EXPORTER"), "none") {
 		return false
@@ -38,7 +38,7 @@ func Enabled(getenv func(string) string) bool {
 	return getenv("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT") != "" || getenv("OTEL_EXPORTER_OTLP_ENDPOINT") != ""
 }
 
-// CheckProtocol refuses a protocol that is not spoken.
+// CheckProtocol returns an error if a variable asks for another protocol than http/protobuf.
 func CheckProtocol(getenv func(string) string) error {
 	for _, name := range [...]string{"OTEL_EXPORTER_OTLP_TRACES_PROTOCOL", "OTEL_EXPORTER_OTLP_PROTOCOL"} {
 		switch p := getenv(name); p {
@@ -53,20 +53,20 @@ func CheckProtocol(getenv func(string) string) error {
 	return nil
 }
 
-// A Tracer makes spans, and sends them behind everybody's back.
+// A Tracer creates spans, and sends them in the background.
 type Tracer struct {
 	provider *sdk.TracerProvider
 	tracer   trace.Tracer
 	context  propagation.TraceContext
 }
 
-// warnEvery is how often failures to send are logged.
+// warnEvery is the shortest time between two logs of failures to send.
 const warnEvery = time.Minute
 
-// New makes a Tracer of OpenTelemetry's variables. Nothing is asked for until the first span is
+// New creates a Tracer from the variables of OpenTelemetry. It connects when the first spans are
 // sent.
 func New(ctx context.Context, version string, logger *slog.Logger) (*Tracer, error) {
-	// The SDK's own words would go to standard error as plain text, between the lines of the log.
+	// Without this the SDK writes plain text to standard error, between the lines of the log.
 	otel.SetLogger(logr.FromSlogHandler(logger.Handler()))
 	exporter, err := otlptracehttp.New(ctx)
 	if err != nil {
@@ -79,7 +79,7 @@ func New(ctx context.Context, version string, logger *slog.Logger) (*Tracer, err
 	res, err := resource.New(ctx, resource.WithAttributes(attrs...), resource.WithFromEnv(), resource.WithTelemetrySDK())
 	switch {
 	case errors.Is(err, resource.ErrPartialResource):
-		logger.Warn("OTEL_RESOURCE_ATTRIBUTES is read in part: want name=value,name=value") // its values may be anybody's
+		logger.Warn("OTEL_RESOURCE_ATTRIBUTES is read in part: want name=value,name=value") // the error is not logged: it may contain values, which may be secrets
 	case err != nil:
 		return nil, err
 	}
@@ -94,7 +94,7 @@ func New(ctx context.Context, version string, logger *slog.Logger) (*Tracer, err
 	return &Tracer{provider: provider, tracer: provider.Tracer("holdpoint")}, nil
 }
 
-// Shutdown sends what there is, until ctx is done.
+// Shutdown sends the remaining spans, until ctx is done.
 func (t *Tracer) Shutdown(ctx context.Context) error {
 	if t == nil {
 		return nil
@@ -107,13 +107,14 @@ type Span struct {
 	t      *Tracer
 	ctx    context.Context
 	span   trace.Span
-	client trace.Span // of the exchange at hand, nil if there is none
+	client trace.Span // the span of the current exchange, or nil
 }
 
-// Begin begins the span of a run. header is the client's, which may have a span above it.
+// Begin starts the span of a run. header is the header of the client's request, which may name a
+// parent span.
 func (t *Tracer) Begin(header http.Header, agent, thread, run string) *Span {
 	parent := context.Background()
-	if len(header["Traceparent"]) == 1 { // of two nobody knows which one counts
+	if len(header["Traceparent"]) == 1 { // two different values are ambiguous
 		parent = t.context.Extract(parent, propagation.HeaderCarrier(header))
 	}
 	ctx, span := t.tracer.Start(parent, "run", trace.WithSpanKind(trace.SpanKindServer), trace.WithAttributes(
@@ -128,8 +129,8 @@ func (t *Tracer) Begin(header http.Header, agent, thread, run string) *Span {
 // TraceID returns the id of the span's trace.
 func (s *Span) TraceID() string { return s.span.SpanContext().TraceID().String() }
 
-// cutCopy returns a copy of what a client or a backend has chosen. It may be of any length, and may
-// lie in a request that would stay in memory until the span is sent.
+// cutCopy returns a shortened copy of a text that a client or a backend chose. The text may be
+// long, and may be a part of a request, which would stay in memory until the span is sent.
 func cutCopy(text string) string {
 	const most = 200
 	if len(text) <= most {
@@ -138,7 +139,8 @@ func cutCopy(text string) string {
 	return strings.ToValidUTF8(text[:most], "") + "..."
 }
 
-// Traceparent returns the span's context, as a later run is to link to it.
+// Traceparent returns the context of the span as a traceparent header. A later run that resumes
+// this one links to it.
 func (s *Span) Traceparent() string { return s.inject(s.ctx).Get("traceparent") }
 
 func (s *Span) inject(ctx context.Context) http.Header {
@@ -147,7 +149,7 @@ func (s *Span) inject(ctx context.Context) http.Header {
 	return header
 }
 
-// Resumes links the run to the one that it goes on with.
+// Resumes links the span to the span of the run that this run resumes.
 func (s *Span) Resumes(traceparent string) {
 	from := trace.SpanContextFromContext(s.t.context.Extract(context.Background(), propagation.MapCarrier{"traceparent": traceparent}))
 	if from.IsValid() {
@@ -155,7 +157,7 @@ func (s *Span) Resumes(traceparent string) {
 	}
 }
 
-// Happened notes an event of the run.
+// Happened adds an event to the span of the run.
 func (s *Span) Happened(kind event.Kind, pause, code string) {
 	attrs := []attribute.KeyValue{attribute.String("holdpoint.pause", pause)}
 	if code != "" {
@@ -171,13 +173,14 @@ func (s *Span) Exchange(header http.Header, address string) {
 		attribute.String("http.request.method", http.MethodPost), attribute.String("server.address", address),
 	))
 	s.client = client
-	delete(header, "Tracestate") // of the client's trace, which is another where its traceparent is none
+	delete(header, "Tracestate") // it is of the client's trace, which can differ from ours if its traceparent was not valid
 	for name, values := range s.inject(ctx) {
 		header[http.CanonicalHeaderKey(name)] = values
 	}
 }
 
-// ExchangeEnded ends that span. failure is how the backend failed, "" if it did not.
+// ExchangeEnded ends the span of the current exchange, if there is one. failure is the class of the
+// backend's failure, or "".
 func (s *Span) ExchangeEnded(failure string) {
 	if s.client == nil {
 		return
@@ -190,7 +193,7 @@ func (s *Span) ExchangeEnded(failure string) {
 	s.client = nil
 }
 
-// End ends the run's span.
+// End ends the span of the run.
 func (s *Span) End(r *event.Run, code string) {
 	s.ExchangeEnded(r.Upstream)
 	s.span.SetAttributes(

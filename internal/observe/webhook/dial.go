@@ -12,10 +12,10 @@ import (
 	"time"
 )
 
-// errInside says that an address is not one of the open Internet.
+// errInside is the error for an address that is not a public one.
 var errInside = errors.New("the address is not a public one (HOLDPOINT_WEBHOOK_PRIVATE)")
 
-// reserved are networks without public hosts that net/netip has no word for.
+// reserved are the networks without public hosts for which net/netip has no method.
 // https://www.iana.org/assignments/iana-ipv4-special-registry
 // https://www.iana.org/assignments/iana-ipv6-special-registry
 var reserved = []netip.Prefix{
@@ -24,8 +24,9 @@ var reserved = []netip.Prefix{
 	netip.MustParsePrefix("64:ff9b::/96"), netip.MustParsePrefix("64:ff9b:1::/48"), netip.MustParsePrefix("2002::/16"),
 }
 
-// metadata lists the addresses outside of the link-local networks where clouds give a machine its
-// credentials, or where its host listens. No receiver in a private network has one of them.
+// metadata lists addresses outside of the link-local networks at which a cloud's metadata service
+// gives a machine its credentials, or at which its host listens. No receiver in a private network
+// has such an address.
 var metadata = []netip.Prefix{
 	netip.MustParsePrefix("fd00:ec2::/32"),                                                   // AWS
 	netip.MustParsePrefix("fd20:ce::254/128"),                                                // Google Cloud
@@ -37,9 +38,10 @@ var metadata = []netip.Prefix{
 	netip.MustParsePrefix("192.80.8.124/32"),       // Equinix Metal
 }
 
-// embeddedIPv4 returns the IPv4 addresses that a gateway may make of an IPv6 address: NAT64 with
-// its well-known prefix (RFC 6052) and with one of a network's own (RFC 8215), 6to4 (RFC 3056). A
-// prefix of a network's own has 48, 56, 64 or 96 bits, and the address does not say which.
+// embeddedIPv4 returns the IPv4 addresses that a gateway may extract from an IPv6 address: NAT64
+// with its well-known prefix (RFC 6052) or with a local prefix (RFC 8215), and 6to4 (RFC 3056). A
+// local prefix has 48, 56, 64 or 96 bits, and the address does not show its length, so there may be
+// several.
 func embeddedIPv4(a netip.Addr) []netip.Addr {
 	b := a.As16()
 	switch {
@@ -48,7 +50,7 @@ func embeddedIPv4(a netip.Addr) []netip.Addr {
 	case netip.MustParsePrefix("2002::/16").Contains(a):
 		return []netip.Addr{netip.AddrFrom4([4]byte(b[2:6]))}
 	case netip.MustParsePrefix("64:ff9b:1::/48").Contains(a):
-		list := []netip.Addr{ // the ninth byte is not part of them
+		list := []netip.Addr{ // the ninth byte is not part of an embedded address
 			netip.AddrFrom4([4]byte{b[6], b[7], b[9], b[10]}), netip.AddrFrom4([4]byte{b[7], b[9], b[10], b[11]}),
 			netip.AddrFrom4([4]byte(b[9:13])), netip.AddrFrom4([4]byte(b[12:])),
 		}
@@ -57,14 +59,14 @@ func embeddedIPv4(a netip.Addr) []netip.Addr {
 	return nil
 }
 
-// allowAddress judges the address that a connection is about to go to.
+// allowAddress returns an error if connections to the address are not allowed.
 func allowAddress(a netip.Addr, private bool) error {
 	a = a.Unmap().WithZone("")
 	if slices.ContainsFunc(embeddedIPv4(a), func(inner netip.Addr) bool { return allowAddress(inner, private) != nil }) {
 		return fmt.Errorf("%s: %w", a, errInside)
 	}
 	switch {
-	case a.IsLinkLocalUnicast(), a.IsMulticast(), a.IsUnspecified(), // most metadata of clouds is link-local
+	case a.IsLinkLocalUnicast(), a.IsMulticast(), a.IsUnspecified(), // the metadata services of most clouds are link-local
 		slices.ContainsFunc(metadata, func(p netip.Prefix) bool { return p.Contains(a) }):
 		return fmt.Errorf("%s: %w", a, errInside)
 	case private:
@@ -80,8 +82,9 @@ func allowAddress(a netip.Addr, private bool) error {
 	return nil
 }
 
-// newClient follows no redirect and no proxy. It judges an address when the name has been resolved
-// already, so that a name that resolves otherwise the second time gains nothing.
+// newClient returns a client that follows no redirects and uses no proxy. It checks each address
+// after the name was resolved, immediately before it connects, so a name that resolves differently
+// the second time does not get around the check.
 func newClient(private bool) *http.Client {
 	dialer := &net.Dialer{Timeout: sendTimeout, Control: func(_, address string, _ syscall.RawConn) error {
 		at, err := netip.ParseAddrPort(address)
@@ -99,7 +102,8 @@ func newClient(private bool) *http.Client {
 	}
 }
 
-// ParseURL judges the receiver's address. No error holds it: the addresses of Slack are secrets.
+// ParseURL parses and checks the receiver's address. Errors do not contain the address, because an
+// address of Slack is a secret.
 func ParseURL(text string, private bool) (*url.URL, error) {
 	u, err := url.Parse(text)
 	switch {

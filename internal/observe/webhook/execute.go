@@ -10,15 +10,15 @@ import (
 	"text/template/parse"
 )
 
-// This file executes templates that text/template/parse has read. text/template itself would do,
-// but it calls methods by their names: with it the linker keeps every exported method of every type
-// in the binary, which is 16 MB of 40 (docs/dependencies.md). A template sees no methods here, only
-// strings, numbers, lists and the values of others.
+// This file executes templates that text/template/parse has parsed. text/template itself is not
+// used because it calls methods by name. With it the linker would keep every exported method of
+// every type in the binary, which is 16 MB of 40 (docs/dependencies.md). A template here has no
+// access to methods, only to strings, numbers, lists and Values.
 
 // A function gets its evaluated arguments, at least one.
 type function func(args []any) (any, error)
 
-// general are the functions that text/template has under the same names, and means the same by.
+// general are functions that text/template has under the same names, with the same meaning.
 var general = map[string]function{
 	"not": one(func(v any) (any, error) { return !truth(v), nil }),
 	"len": one(length),
@@ -115,8 +115,8 @@ func compared(is func(int) bool) function {
 	}
 }
 
-// compare orders two texts, numbers or booleans of Holdpoint and of the template. A value of others
-// is compared by the function is.
+// compare compares two strings, numbers or booleans. A Value cannot be compared: templates use the
+// function is.
 func compare(a, b any) (int, error) {
 	switch a := a.(type) {
 	case string:
@@ -147,7 +147,8 @@ func length(v any) (any, error) {
 	return nil, fmt.Errorf("len of %s", nameOf(v))
 }
 
-// truth reports what an if makes of a value: the empty text and list, zero and false are false.
+// truth reports whether an if takes its first branch for the value. The empty text, the empty list,
+// zero and false are false.
 func truth(v any) bool {
 	switch v := v.(type) {
 	case string:
@@ -166,7 +167,8 @@ func truth(v any) bool {
 	return false
 }
 
-// nameOf returns what a value is, for an error. It does not quote it: the log has the error.
+// nameOf returns the kind of a value, for an error. It does not return the value itself, because
+// the error is logged.
 func nameOf(v any) string {
 	switch v.(type) {
 	case string:
@@ -183,7 +185,7 @@ func nameOf(v any) string {
 	return "a group of fields"
 }
 
-// printable returns an error for what may not be printed as it is.
+// printable returns an error if a template must not print the value without an escaping function.
 func printable(v any) error {
 	switch v.(type) {
 	case string, int, bool:
@@ -203,10 +205,10 @@ func formatted(args []any, print func([]any) string) (any, error) {
 	return print(args), nil
 }
 
-// deepest is how many templates may call one another.
+// deepest is the maximal depth of templates that call one another.
 const deepest = 100
 
-// An execution is one execution of a template, or of one that it calls.
+// An execution executes one template. A template that is called has an execution of its own.
 type execution struct {
 	out   io.Writer
 	trees map[string]*parse.Tree
@@ -219,16 +221,16 @@ type variable struct {
 	value any
 }
 
-// execute writes what the template root makes of its data.
+// execute executes the template root with the data, and writes its output.
 func execute(out io.Writer, trees map[string]*parse.Tree, data any) error {
 	x := &execution{out: out, trees: trees, vars: []variable{{"$", data}}}
 	return x.node(data, trees[root].Root)
 }
 
-// Errors by which a loop is left.
+// errBreak and errContinue end an iteration of a loop. Outside of a loop they are the error.
 var errBreak, errContinue = errors.New("break outside of range"), errors.New("continue outside of range")
 
-// node executes a node and those below it. dot is the value of the dot.
+// node executes a node and its children. dot is the value of {{.}}.
 func (x *execution) node(dot any, n parse.Node) error {
 	switch n := n.(type) {
 	case *parse.ListNode:
@@ -269,7 +271,8 @@ func (x *execution) node(dot any, n parse.Node) error {
 	return fmt.Errorf("%s is not supported", n)
 }
 
-// branch executes one of the two lists of an if or a with. in returns the dot in the first.
+// branch executes the matching list of an if or a with. in returns the dot of the first list for
+// the value of the condition.
 func (x *execution) branch(dot any, n *parse.BranchNode, in func(any) any) error {
 	defer x.drop(len(x.vars))
 	v, err := x.pipe(dot, n.Pipe)
@@ -318,7 +321,7 @@ func (x *execution) loop(dot any, n *parse.RangeNode) error {
 	return nil
 }
 
-// call executes a template that the file defines.
+// call executes another template of the file.
 func (x *execution) call(dot any, n *parse.TemplateNode) error {
 	tree := x.trees[n.Name]
 	if tree == nil {
@@ -340,7 +343,7 @@ func (x *execution) call(dot any, n *parse.TemplateNode) error {
 
 func (x *execution) drop(mark int) { x.vars = x.vars[:mark] }
 
-// pipe evaluates a pipeline, and sets its variables.
+// pipe evaluates a pipeline, and sets the variables that it declares or assigns.
 func (x *execution) pipe(dot any, p *parse.PipeNode) (any, error) {
 	v, err := x.value(dot, p)
 	if err != nil {
@@ -361,7 +364,7 @@ func (x *execution) pipe(dot any, p *parse.PipeNode) (any, error) {
 	return v, nil
 }
 
-// value evaluates a pipeline: each command's value is the last argument of the next one.
+// value evaluates a pipeline. The value of each command is the last argument of the next one.
 func (x *execution) value(dot any, p *parse.PipeNode) (v any, err error) {
 	for i, c := range p.Cmds {
 		last := []any{v}
@@ -408,7 +411,8 @@ func (x *execution) command(dot any, c *parse.CommandNode, last []any) (any, err
 	return v, nil
 }
 
-// decide returns the first argument that decides an and or an or, else the last one.
+// decide evaluates an and or an or: it returns the first argument that decides the result, else the
+// last argument.
 func (x *execution) decide(dot any, and bool, args []parse.Node, last []any) (v any, err error) {
 	if len(args)+len(last) == 0 {
 		return nil, errArguments
@@ -459,7 +463,7 @@ func (x *execution) argument(dot any, n parse.Node) (any, error) {
 	return nil, fmt.Errorf("%s is not supported", n)
 }
 
-// fields returns the field of a field of a value.
+// fields returns the value of a field, or of a field of a field, as path names them.
 func fields(v any, path []string) (any, error) {
 	for _, name := range path {
 		group, ok := v.(map[string]any)

@@ -24,58 +24,61 @@ import (
 
 const (
 	workers = 4
-	// sendTimeout bounds one try. Whoever takes a thread's notices has it for longer than that.
+	// sendTimeout bounds one attempt to send. A sender reserves the notices of a thread for longer
+	// (hold), so that no other sends them at the same time.
 	sendTimeout = 10 * time.Second
 	hold        = sendTimeout + 5*time.Second
 	stepTimeout = 5 * time.Second
-	// pollEvery is how often the list of what is due is read. What this process has written itself is
-	// sent at once.
+	// pollEvery is how often the list of due notices is read from the store. Notices that this
+	// process has written are sent at once, without the list.
 	pollEvery = 5 * time.Second
-	// The waits of one thread after its tries, and of all together while the receiver takes nothing.
+	// firstWait and longestWait bound the wait of one thread after a failed attempt. longestRest
+	// bounds the wait of all threads while the receiver fails.
 	firstWait, longestWait = time.Second, 5 * time.Minute
 	longestRest            = time.Minute
 	longestRetryAfter      = time.Hour
 	queued                 = 1024
 
-	// stopTimeout is for what is being sent when the process ends, and EndTime is how long a Sender
-	// takes to end at most, with the step that says so.
+	// stopTimeout is how long attempts may continue when the process ends. EndTime is how long Run
+	// takes at most after stop is closed, including the last step of the store.
 	stopTimeout = 500 * time.Millisecond
 	EndTime     = 750 * time.Millisecond
 )
 
-// What becomes of a try.
+// The results of an attempt to send.
 const (
 	ResultSent    = "sent"
-	ResultFailed  = "failed"  // it is tried again
-	ResultRefused = "refused" // the receiver will never take it
-	ResultLost    = "lost"    // it was given up: see store.MaxNotices
+	ResultFailed  = "failed"  // the attempt is repeated later
+	ResultRefused = "refused" // the receiver will never accept this event
+	ResultLost    = "lost"    // the event was given up, see store.MaxNotices
 )
 
-// Results returns all of them.
+// Results returns all results.
 func Results() []string { return []string{ResultSent, ResultFailed, ResultRefused, ResultLost} }
 
 // Options of a Sender. URL is required.
 type Options struct {
 	URL      *url.URL
-	Secrets  []string  // whsec_..., the newest first; none: nothing is signed
+	Secrets  []string  // whsec_..., the newest first; without secrets nothing is signed
 	Template *Template // nil: the default body
 	Private  bool      // the receiver may have a private address
 	Logger   *slog.Logger
-	// Tried is told of each try, and how long its event has waited. nil: nobody is.
+	// Tried is called after each attempt with its result and how long the event has waited. It may
+	// be nil.
 	Tried func(result string, waited time.Duration)
-	// Poll is how often the list is read; 0: 5s.
+	// Poll is how often the list of due notices is read. 0 means 5s.
 	Poll time.Duration
 }
 
-// A Sender sends what stands in records.
+// A Sender sends the notices that the records of a store contain.
 type Sender struct {
 	opts   Options
 	to     atomic.Pointer[receiver]
 	client *http.Client
 	keys   chan store.Key
-	fails  atomic.Int32 // in a row
+	fails  atomic.Int32 // failed attempts in a row
 
-	// These are of the poll alone: how far the store's clock is ahead, and when it was asked.
+	// Only poll uses these two: how far the store's clock is ahead of ours, and when it was read.
 	ahead time.Duration
 	asked time.Time
 }
@@ -95,15 +98,14 @@ func New(o Options) (*Sender, error) {
 	return s, s.Set(o.URL, o.Secrets, o.Template)
 }
 
-// A receiver is where notices go, and what they are there.
+// A receiver is the address of the receiver, with the signatures and the body that it gets.
 type receiver struct {
 	url      *url.URL
 	signers  []*standardwebhooks.Webhook
 	template *Template
 }
 
-// Set has what is sent from now on go to the address, signed by the secrets and made by the
-// template, as in Options.
+// Set changes the address, the secrets and the template of later attempts. They are as in Options.
 func (s *Sender) Set(to *url.URL, secrets []string, template *Template) error {
 	next := &receiver{url: to, template: template}
 	for _, secret := range secrets {
@@ -117,8 +119,8 @@ func (s *Sender) Set(to *url.URL, secrets []string, template *Template) error {
 	return nil
 }
 
-// Wake says that the thread has something to send. It never waits: what it forgets is found by the
-// next look at the list.
+// Wake reports that the thread has notices to send. It never blocks. If the queue is full, the next
+// poll finds the thread.
 func (s *Sender) Wake(key store.Key) {
 	select {
 	case s.keys <- key:
@@ -144,7 +146,7 @@ func (s *Sender) Run(kept store.Store, stop <-chan struct{}) {
 	s.client.CloseIdleConnections()
 }
 
-// poll puts what is due into the queue.
+// poll puts threads with due notices into the queue, at intervals.
 func (s *Sender) poll(ctx context.Context, kept store.Store, stop <-chan struct{}) {
 	for {
 		s.look(ctx, kept)
@@ -158,8 +160,8 @@ func (s *Sender) poll(ctx context.Context, kept store.Store, stop <-chan struct{
 	}
 }
 
-// look reads the list once, with what will be due before the next look. A part of it is enough
-// while the receiver takes nothing.
+// look reads the list of due notices once, including notices that will be due before the next look.
+// It reads a part of the list only, which is enough while the receiver fails.
 func (s *Sender) look(ctx context.Context, kept store.Store) {
 	ctx, cancel := context.WithTimeout(ctx, stepTimeout)
 	defer cancel()
@@ -174,14 +176,14 @@ func (s *Sender) look(ctx context.Context, kept store.Store) {
 	}
 }
 
-// clockEvery is how often the store is asked for its time.
+// clockEvery is how often the store's clock is read.
 const clockEvery = time.Minute
 
-// noThread is the key of no thread. A load of it tells the store's time.
+// noThread is a key that no thread has. Load of this key returns the store's time.
 const noThread store.Key = "0000000000000000000000000000000000000000000000000000000000000000"
 
-// storeTime returns the time by the store's clock, as well as it is known. What is due is so by
-// that.
+// storeTime returns an estimate of the store's current time. Due times of notices are times of the
+// store.
 func (s *Sender) storeTime(ctx context.Context, kept store.Store) time.Time {
 	now := time.Now()
 	if s.asked.IsZero() || now.Sub(s.asked) >= clockEvery {
@@ -192,7 +194,7 @@ func (s *Sender) storeTime(ctx context.Context, kept store.Store) time.Time {
 	return now.Add(s.ahead)
 }
 
-// wakeIn is Wake in a while.
+// wakeIn calls Wake after the wait.
 func (s *Sender) wakeIn(key store.Key, wait time.Duration) {
 	if wait <= 0 {
 		s.Wake(key)
@@ -201,8 +203,8 @@ func (s *Sender) wakeIn(key store.Key, wait time.Duration) {
 	time.AfterFunc(wait, func() { s.Wake(key) })
 }
 
-// work sends the notices of one thread after the other. Once stop is closed it sends what is
-// queued, and rests no more.
+// work sends the notices of the threads in the queue. When stop is closed it sends what is in the
+// queue without waiting, and returns.
 func (s *Sender) work(ctx, steps context.Context, kept store.Store, stop <-chan struct{}) {
 	for s.rest(stop) {
 		select {
@@ -221,7 +223,7 @@ func (s *Sender) work(ctx, steps context.Context, kept store.Store, stop <-chan 
 	}
 }
 
-// rest waits while the receiver takes nothing. It returns false if stop is closed.
+// rest waits while the receiver fails. It returns false if stop is closed.
 func (s *Sender) rest(stop <-chan struct{}) bool {
 	wait := time.Duration(0)
 	if n := s.fails.Load(); n > 0 {
@@ -245,14 +247,14 @@ func (s *Sender) rest(stop <-chan struct{}) bool {
 	}
 }
 
-// backoff returns a wait that doubles with each try, less up to a half of it by chance.
+// backoff returns a wait that doubles with each try, reduced by a random part of up to a half.
 func backoff(tries int, first, longest time.Duration) time.Duration {
 	wait := min(first<<min(tries, 20), longest)
 	return wait/2 + rand.N(wait/2+1)
 }
 
-// thread sends what one thread has to send, in order. steps outlasts ctx by a moment, so that what
-// was sent is struck off also when the process ends.
+// thread sends the notices of one thread, in order. steps ends a moment after ctx, so that a notice
+// that was sent is removed from the record even when the process ends.
 func (s *Sender) thread(ctx, steps context.Context, kept store.Store, key store.Key) {
 	for ctx.Err() == nil {
 		step, cancel := context.WithTimeout(ctx, stepTimeout)
@@ -275,7 +277,7 @@ func (s *Sender) thread(ctx, steps context.Context, kept store.Store, key store.
 				sent, failed = nil, true
 				wait = max(backoff(taken.Tries, firstWait, longestWait), retryAfter)
 				if ctx.Err() != nil {
-					wait, failed = 0, false // the process ends: whoever comes next sends it
+					wait, failed = 0, false // the process ends: another process sends it
 				}
 			case n == len(taken.Notices)-1:
 				wait = 0
@@ -294,7 +296,7 @@ func (s *Sender) thread(ctx, steps context.Context, kept store.Store, key store.
 				s.fails.Store(0)
 			}
 			if result == ResultFailed {
-				if failed && wait < s.opts.Poll { // else the list has it
+				if failed && wait < s.opts.Poll { // for a longer wait the poll finds the thread
 					s.wakeIn(key, wait)
 				}
 				return
@@ -315,7 +317,7 @@ func (s *Sender) log(result, id string, tries int, waited, wait time.Duration, e
 	}
 }
 
-// bodyOf returns what is sent.
+// bodyOf returns the body of the request. If the template fails, it is the default body.
 func (s *Sender) bodyOf(n store.Notice, template *Template) []byte {
 	if template == nil {
 		return n.Body
@@ -332,7 +334,8 @@ func (s *Sender) bodyOf(n store.Notice, template *Template) []byte {
 	return n.Body
 }
 
-// send tries once. The error says why a notice was not taken. retryAfter is the receiver's wish.
+// send makes one attempt. The error is the reason if the notice was not accepted. retryAfter is the
+// wait that the receiver asks for.
 func (s *Sender) send(ctx context.Context, n store.Notice) (result string, retryAfter time.Duration, err error) {
 	ctx, cancel := context.WithTimeout(ctx, sendTimeout)
 	defer cancel()
@@ -374,8 +377,8 @@ func (s *Sender) send(ctx context.Context, n store.Notice) (result string, retry
 	}
 }
 
-// final says of a status that the same body will never be taken. Others, such as 401 and 404, are
-// what an operator puts right, and what waits arrives then.
+// final reports whether a status means that the receiver will never accept this body. Other errors,
+// such as 401 and 404, can be mended by the operator, and then the notice is sent.
 func final(code int) bool {
 	switch code {
 	case http.StatusBadRequest, http.StatusGone, http.StatusRequestEntityTooLarge, http.StatusUnprocessableEntity:
@@ -384,7 +387,7 @@ func final(code int) bool {
 	return false
 }
 
-// waitOf reads a Retry-After.
+// waitOf returns the wait of a Retry-After header, or 0.
 func waitOf(text string, now time.Time) time.Duration {
 	wait := time.Duration(0)
 	if seconds, err := strconv.Atoi(text); err == nil {
@@ -395,7 +398,7 @@ func waitOf(text string, now time.Time) time.Duration {
 	return min(max(wait, 0), longestRetryAfter)
 }
 
-// withoutAddress returns an error of the client without the receiver's address, which may be a
+// withoutAddress removes the receiver's address from an error of net/http, because it may be a
 // secret.
 func withoutAddress(err error) error {
 	var u *url.Error

@@ -24,7 +24,7 @@ type Settings struct {
 	Secret       variables.Secret `env:"WEBHOOK_SECRET" doc:"secret that events are signed with (Standard Webhooks): whsec_ and base64. Several with commas sign each event several times, to change one"`
 	Private      bool             `env:"WEBHOOK_PRIVATE" envDefault:"false" doc:"let the webhook go to a private address or loopback, and by http. Link-local addresses, such as those of a cloud's metadata, stay refused"`
 
-	url      *url.URL // Check sets these
+	url      *url.URL // set by Check
 	secrets  []string
 	template *Template
 }
@@ -32,7 +32,7 @@ type Settings struct {
 // eventKinds is HOLDPOINT_WEBHOOK_EVENTS.
 type eventKinds []event.Kind
 
-// UnmarshalText reads a list with commas or semicolons.
+// UnmarshalText reads a list of kinds, separated by commas, semicolons or white space.
 func (k *eventKinds) UnmarshalText(text []byte) error {
 	*k = nil
 	for _, one := range strings.FieldsFunc(string(text), func(c rune) bool { return strings.ContainsRune(";, \t\n", c) }) {
@@ -44,7 +44,7 @@ func (k *eventKinds) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// String returns the form that is read.
+// String returns a form that UnmarshalText reads.
 func (k eventKinds) String() string { return join(k, ",") }
 
 func join(kinds []event.Kind, with string) string {
@@ -55,7 +55,7 @@ func join(kinds []event.Kind, with string) string {
 	return strings.Join(all, with)
 }
 
-// IsSet reports whether there is a webhook.
+// IsSet reports whether a webhook is configured.
 func (s *Settings) IsSet() bool { return s.URL.IsSet() }
 
 // Check returns what is wrong with the settings, and reads their files.
@@ -78,7 +78,7 @@ func (s *Settings) Check() (errs []error) {
 	return errs
 }
 
-// read reads the address, the secrets and the template, from their files where they have such.
+// read reads the address, the secrets and the template, from files if the settings name files.
 func (s *Settings) read() (to *url.URL, secrets []string, template *Template, errs []error) {
 	address, err := s.URL.Read("WEBHOOK_URL")
 	if err != nil {
@@ -106,13 +106,13 @@ func (s *Settings) read() (to *url.URL, secrets []string, template *Template, er
 	return to, secrets, template, errs
 }
 
-// Files returns those that the settings name.
+// Files returns the names of the files in the settings.
 func (s *Settings) Files() []string {
 	return slices.DeleteFunc([]string{s.URL.File, s.Secret.File, s.TemplateFile}, func(file string) bool { return file == "" })
 }
 
-// Maker returns what makes notices of events, or nil if there is no webhook. names and desk are as
-// in Maker.
+// Maker returns the NoticeMaker of the settings, or nil if there is no webhook. names and desk are
+// its Names and Desk.
 func (s *Settings) Maker(names bool, desk *url.URL) *NoticeMaker {
 	if !s.IsSet() {
 		return nil
@@ -120,7 +120,7 @@ func (s *Settings) Maker(names bool, desk *url.URL) *NoticeMaker {
 	return &NoticeMaker{Kinds: s.Events, Content: s.Content, Names: names, Desk: desk}
 }
 
-// A Part sends what the records of a store hold for the webhook, from Start to Stop.
+// A Part sends the notices in the records of a store, from Start to Stop.
 type Part struct {
 	*Sender
 	settings  *Settings
@@ -128,8 +128,8 @@ type Part struct {
 	end, done chan struct{}
 }
 
-// New makes the sender of a store, or returns nil if there is no webhook. tried is told of each
-// try.
+// New creates the sender for a store, or returns nil if there is no webhook. tried is called after
+// each attempt, as Options.Tried.
 func (s *Settings) New(kept store.Store, tried func(result string, waited time.Duration), logger *slog.Logger) (*Part, error) {
 	if !s.IsSet() {
 		return nil, nil
@@ -144,8 +144,8 @@ func (s *Settings) New(kept store.Store, tried func(result string, waited time.D
 	return &Part{Sender: sender, settings: s, store: kept, end: make(chan struct{}), done: make(chan struct{})}, nil
 }
 
-// Reload reads the files of the settings again. What is sent from then on goes by them. After an
-// error all stays as it was.
+// Reload reads the files of the settings again, for later attempts. If there is an error, nothing
+// changes.
 func (p *Part) Reload() error {
 	to, secrets, template, errs := p.settings.read()
 	if errs != nil {
@@ -154,7 +154,7 @@ func (p *Part) Reload() error {
 	return p.Set(to, secrets, template)
 }
 
-// Start sends from now on.
+// Start starts sending.
 func (p *Part) Start() {
 	go func() {
 		defer close(p.done)
@@ -162,7 +162,7 @@ func (p *Part) Start() {
 	}()
 }
 
-// Stop begins no further try, and waits for those that are under way.
+// Stop starts no further attempts, and waits for current ones, for EndTime at most.
 func (p *Part) Stop() {
 	close(p.end)
 	<-p.done

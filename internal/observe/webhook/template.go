@@ -13,11 +13,11 @@ import (
 	"holdpoint/internal/event"
 )
 
-// A Value is text that somebody else wrote: an agent, a client, a backend. A template prints it
-// through a function only.
+// A Value is a text from an agent, a client or a backend. A template can print it through an
+// escaping function only.
 type Value string
 
-// Words for the kinds.
+// words describes each kind in a sentence, for templates.
 var words = map[event.Kind]string{
 	event.Raised:    "A question waits for an answer",
 	event.Resolved:  "A question was answered",
@@ -31,8 +31,8 @@ var words = map[event.Kind]string{
 	event.Released:  "An answer did not reach the agent, and its question waits again",
 }
 
-// viewOf returns what a template sees of an event. The strings are Holdpoint's own words.
-// docs/webhook.md lists the fields.
+// viewOf returns the data of the template for an event. Values of type string are Holdpoint's own
+// texts. docs/webhook.md lists the fields.
 func viewOf(id string, b *Body) map[string]any {
 	d := &b.Data
 	questions := make([]any, len(d.Interrupts))
@@ -54,27 +54,27 @@ func viewOf(id string, b *Body) map[string]any {
 	}
 }
 
-// own are the functions that make text of a value.
+// own are the functions that escape or compare Values.
 var own = map[string]function{
-	// json is a JSON string with its quotes.
+	// json returns a Value as a JSON string with its quotes.
 	"json": one(func(v any) (any, error) {
 		text, err := textOf(v)
 		return string(quoted(text)), err
 	}),
-	// in is a value within a JSON string.
+	// in escapes a Value for use within a JSON string.
 	"in": one(func(v any) (any, error) {
 		text, err := textOf(v)
 		return within(text), err
 	}),
-	// slack is a value within a JSON string that Slack reads as mrkdwn.
+	// slack escapes a Value for use within a JSON string that Slack reads as mrkdwn.
 	// https://api.slack.com/reference/surfaces/formatting#escaping
 	"slack": one(func(v any) (any, error) {
 		text, err := textOf(v)
 		return within(strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;").Replace(text)), err
 	}),
-	// short is a value of at most so many bytes, and "..." behind it if some are left out.
+	// short cuts a Value after a number of bytes, and adds "..." if something was cut.
 	"short": two(func(most int, v Value) any { return Value(short(most, string(v))) }),
-	// is compares a value with a text.
+	// is reports whether a Value equals a text.
 	"is": two(func(v Value, text string) any { return string(v) == text }),
 }
 
@@ -85,7 +85,7 @@ func short(most int, text string) string {
 	return strings.ToValidUTF8(text[:most], "") + "..."
 }
 
-// textOf returns the visible text of a value.
+// textOf returns the visible text of a value, or an error if it is not a text.
 func textOf(v any) (string, error) {
 	switch v := v.(type) {
 	case Value:
@@ -96,8 +96,9 @@ func textOf(v any) (string, error) {
 	return "", fmt.Errorf("want text, got %s", nameOf(v))
 }
 
-// visible has U+FFFD in place of what is not seen and changes how the rest is: control characters,
-// and those of format, such as the overrides of direction. Line breaks and tabs stay.
+// visible replaces invisible characters that change how the text is displayed by U+FFFD: control
+// characters and format characters, such as those that override the direction. Line breaks and tabs
+// stay.
 func visible(text string) string {
 	return strings.Map(func(r rune) rune {
 		if r != '\n' && r != '\t' && unicode.In(r, unicode.Cc, unicode.Cf, unicode.Zl, unicode.Zp) {
@@ -110,7 +111,7 @@ func visible(text string) string {
 func quoted(text string) []byte {
 	b, err := json.Marshal(text)
 	if err != nil {
-		return []byte(`""`) // a string can always be written
+		return []byte(`""`) // cannot happen: a string can be marshalled
 	}
 	return b
 }
@@ -120,13 +121,14 @@ func within(text string) string {
 	return string(b[1 : len(b)-1])
 }
 
-// A Template makes bodies.
+// A Template makes the body of a notice.
 type Template struct{ trees map[string]*parse.Tree }
 
-// root is the name of the template that is the file itself.
+// root is the name of the template that consists of the file's text.
 const root = "webhook"
 
-// ParseTemplate reads a template, and tries it on one event of each kind.
+// ParseTemplate parses a template, and executes it for an example of each kind of event to find
+// errors.
 func ParseTemplate(text string) (*Template, error) {
 	trees, err := treesOf(text)
 	if err != nil {
@@ -151,13 +153,13 @@ func ParseTemplate(text string) (*Template, error) {
 
 func treesOf(text string) (map[string]*parse.Tree, error) {
 	trees, err := parse.Parse(root, text, "", "", names(own), names(general), lazy)
-	if err == nil && trees[root] == nil { // nothing but definitions
+	if err == nil && trees[root] == nil { // the file has definitions only
 		err = errNoJSON
 	}
 	return trees, err
 }
 
-// Errors of a template whose body is not sent.
+// Errors of a template. Its output is not sent then.
 var (
 	errUnescaped = errors.New("a value is printed without json, in or slack")
 	errNoJSON    = errors.New("what comes out is no JSON")
@@ -166,7 +168,7 @@ var (
 
 const maxBody = 256 << 10
 
-// body is what the template makes of an event.
+// body executes the template for an event.
 func (t *Template) body(id string, b *Body) ([]byte, error) {
 	var out boundedBuffer
 	if err := execute(&out, t.trees, viewOf(id, b)); err != nil {
@@ -178,7 +180,7 @@ func (t *Template) body(id string, b *Body) ([]byte, error) {
 	return out.Bytes(), nil
 }
 
-// boundedBuffer is a buffer that takes no more than maxBody.
+// boundedBuffer is a buffer with at most maxBody bytes.
 type boundedBuffer struct{ bytes.Buffer }
 
 func (b *boundedBuffer) Write(p []byte) (int, error) {

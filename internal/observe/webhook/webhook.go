@@ -1,10 +1,10 @@
-// Package webhook tells a receiver of what happens to questions and answers. It turns an event into
-// a notice, which the step of the store that makes the event writes into the thread's record, and
-// sends what stands there.
+// Package webhook sends events about questions and answers to a receiver by HTTP. It turns an event
+// into a notice. The step of the store that causes the event writes the notice into the thread's
+// record, and a Sender sends the notices of the records.
 //
-// It deliberately is in nobody's way: a run writes its notices with a step that it takes anyway,
-// and never waits for the receiver. A crash between the receiver's answer and the step that strikes
-// a notice off sends it again, under the same id.
+// It deliberately never delays a run: the run writes its notices with a step that it takes anyway,
+// and does not wait for the receiver. If the process crashes after the receiver's answer and before
+// the notice is removed from the record, the notice is sent again, under the same id.
 package webhook
 
 import (
@@ -23,14 +23,14 @@ import (
 	"holdpoint/store"
 )
 
-// Kinds returns the events that can be sent: those that a step of the store makes. A refusal and a
-// replay change no record, so there is none that would keep them.
+// Kinds returns the kinds of events that can be sent, which are those that a step of the store
+// causes. Refusals and replays change no record, so no record could keep their notices.
 func Kinds() []event.Kind {
 	return append(Defaults(), event.Claimed, event.Released)
 }
 
-// Defaults returns the events that are sent unless somebody chooses: a question was asked, and what
-// became of it.
+// Defaults returns the kinds of events that are sent if HOLDPOINT_WEBHOOK_EVENTS is not set: that a
+// question was asked, and how it ended.
 func Defaults() []event.Kind {
 	return []event.Kind{
 		event.Raised, event.Resolved, event.Cancelled, event.Expired, event.Lost, event.Withdrawn, event.Retired, event.InDoubt,
@@ -40,35 +40,36 @@ func Defaults() []event.Kind {
 // A NoticeMaker makes notices of events.
 type NoticeMaker struct {
 	Kinds   []event.Kind // nil: Defaults
-	Content bool         // with the questions' messages, the calls' arguments and the answers
-	Names   bool         // with the names of those who have decided at the desk
-	Desk    *url.URL     // the address of the desk's page, which ends in a slash; nil: no links
+	Content bool         // include messages, arguments of calls, and answers
+	Names   bool         // include the names of those who decided at the desk
+	Desk    *url.URL     // the address of the desk's page, which ends with a slash; nil: no links
 }
 
-// Body is the default body, in the form that Standard Webhooks proposes. It is what a record keeps.
+// Body is the default body, in the form that Standard Webhooks proposes. Records contain notices in
+// this form.
 type Body struct {
 	Type      event.Kind `json:"type"`
 	Timestamp time.Time  `json:"timestamp"`
 	Data      Data       `json:"data"`
 }
 
-// Data are the words of the audit. Empty fields are not known, or do not apply.
+// Data has the members of an audit line. Empty fields are unknown or do not apply.
 type Data struct {
 	Agent         string     `json:"agent,omitempty"`
 	Tenant        string     `json:"tenant,omitempty"`
 	Thread        string     `json:"thread,omitempty"`
 	Run           string     `json:"run,omitempty"`
 	Pause         string     `json:"pause,omitempty"`
-	Approval      string     `json:"approval,omitempty"` // the id by which the desk has it
-	Link          string     `json:"link,omitempty"`     // to the first question at the desk
+	Approval      string     `json:"approval,omitempty"` // the id of the question at the desk
+	Link          string     `json:"link,omitempty"`     // the address of the first question at the desk
 	Dialect       string     `json:"dialect,omitempty"`
 	Door          event.Door `json:"door,omitempty"`
 	Principal     string     `json:"principal,omitempty"`
 	PrincipalHash string     `json:"principalHash,omitempty"`
 	Code          string     `json:"code,omitempty"`
 	Interrupts    []Question `json:"interrupts"`
-	More          int        `json:"more,omitempty"`    // questions that are left out
-	LeftOut       bool       `json:"leftOut,omitempty"` // the content was too large
+	More          int        `json:"more,omitempty"`    // number of questions that are left out
+	LeftOut       bool       `json:"leftOut,omitempty"` // something was left out because the body was too large
 }
 
 // A Question is one question of an event.
@@ -79,23 +80,24 @@ type Question struct {
 	Status string   `json:"status,omitempty"`
 	Says   string   `json:"says,omitempty"`
 	Edited bool     `json:"edited,omitempty"`
-	// Door and By are where it was decided and by whom, if that was at the desk.
+	// Door and By are set if the question was decided at the desk: where, and by whom.
 	Door event.Door `json:"door,omitempty"`
 	By   string     `json:"by,omitempty"`
 	Link string     `json:"link,omitempty"`
 
-	Message string          `json:"message,omitempty"` // these three only if they are asked for
+	Message string          `json:"message,omitempty"` // these three are set if Content is true
 	Calls   json.RawMessage `json:"calls,omitempty"`
 	Payload json.RawMessage `json:"payload,omitempty"`
 }
 
-// Bounds of a body. With content it may be as large as a notice.
+// Bounds of a body. The content may add up to the largest size of a notice.
 const (
 	maxQuestions = 16
 	maxTools     = 16
 )
 
-// Notice returns the event as a record keeps it. ok is false if it is not to be sent.
+// Notice returns the notice of an event, for the thread's record. ok is false if events of this
+// kind are not sent.
 func (m *NoticeMaker) Notice(e *event.Event) (n store.Notice, ok bool) {
 	kinds := m.Kinds
 	if kinds == nil {
@@ -132,8 +134,9 @@ func (m *NoticeMaker) Notice(e *event.Event) (n store.Notice, ok bool) {
 	return n, true
 }
 
-// What is left out of an event that is too large for a record, one after the other. An agent must
-// not be able to ask so much that nobody is told. What is left then always fits.
+// The functions below reduce an event that is too large for a record, in this order. Without them
+// an agent could ask a question so large that no notice is sent. After the last function a notice
+// always fits.
 
 func withoutContent(d *Data) {
 	for i := range d.Interrupts {
@@ -169,11 +172,11 @@ func (m *NoticeMaker) question(i *event.Interrupt) Question {
 	return q
 }
 
-// maxLinked bounds the ids that stand in a link, in bytes.
+// maxLinked is the largest size of a question's id in a link, in bytes.
 const maxLinked = 200
 
-// link returns the address of a question at the desk, "" if there is none. Deciding there takes a
-// login: the address alone gives no right.
+// link returns the address of a question on the desk's page, or "" without a desk. The address
+// alone gives no rights, because the desk requires a login.
 func (m *NoticeMaker) link(approval, question string) string {
 	if m.Desk == nil || approval == "" {
 		return ""
@@ -192,8 +195,8 @@ func valid(raw json.RawMessage) json.RawMessage {
 	return raw
 }
 
-// Named gives a notice the id that follows from what it is about: whoever tells of this ending
-// tells it under the same one.
+// Named gives a notice an id that is derived from the pause and the kind of event. If several
+// processes report the same end of a question, their notices have the same id.
 func Named(n store.Notice, e *event.Event) store.Notice {
 	sum := sha256.Sum256([]byte(e.Pause + " " + string(e.Kind)))
 	n.ID = "evt_" + hex.EncodeToString(sum[:16])

@@ -14,15 +14,15 @@ import (
 	"time"
 )
 
-// A bundle is what the Secret holds: a certificate with its key, and the authorities that its
-// clients are to trust. The first is its own.
-type bundle struct{ cert, key, authorities []byte } // PEM
+// A bundle is the content of the Secret: a certificate with its key, and the authorities that API
+// servers are to trust. The first authority is the one that issued the certificate.
+type bundle struct{ cert, key, authorities []byte } // all PEM
 
-// mostSkew is how far clocks may be apart.
+// mostSkew is the largest expected difference between two clocks.
 const mostSkew = 5 * time.Minute
 
-// issue makes a certificate for a name, of an authority of its own. The authority's key is
-// forgotten: it signs nothing else.
+// issue makes a certificate for a name, and an authority that signs it. The authority's key is not
+// kept, so it signs nothing else.
 func issue(name string, now time.Time, lifetime time.Duration) (bundle, error) {
 	from, to := now.Add(-min(mostSkew, lifetime/10)), now.Add(lifetime)
 	authorityKey, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
@@ -45,7 +45,7 @@ func issue(name string, now time.Time, lifetime time.Duration) (bundle, error) {
 	if err != nil {
 		return bundle{}, err
 	}
-	if authority, err = x509.ParseCertificate(authorityDER); err != nil { // with its key id
+	if authority, err = x509.ParseCertificate(authorityDER); err != nil { // parsed again to get its key id
 		return bundle{}, err
 	}
 	leafDER, err := x509.CreateCertificate(rand.Reader, leaf, authority, key.Public(), authorityKey)
@@ -65,13 +65,13 @@ func block(kind string, der []byte) []byte {
 
 func serial() *big.Int {
 	b := make([]byte, 16)
-	rand.Read(b) // it never fails (Go 1.24)
+	rand.Read(b) // rand.Read never fails (Go 1.24)
 	b[0] &= 0x7f
 	return new(big.Int).SetBytes(b)
 }
 
-// read returns the certificate of the bundle, if it is good for the name at the time, and the first
-// of the authorities vouches for it.
+// read returns the certificate of the bundle, or an error if it is not valid for the name at the
+// time, or not issued by the first authority.
 func (b bundle) read(name string, now time.Time) (*tls.Certificate, error) {
 	pair, err := tls.X509KeyPair(b.cert, b.key)
 	if err != nil {
@@ -87,12 +87,12 @@ func (b bundle) read(name string, now time.Time) (*tls.Certificate, error) {
 	return &pair, err
 }
 
-// due reports whether two thirds of the time of a certificate are over.
+// due reports whether two thirds of a certificate's lifetime have passed.
 func due(c *x509.Certificate, now time.Time) bool {
 	return now.After(c.NotBefore.Add(c.NotAfter.Sub(c.NotBefore) / 3 * 2))
 }
 
-// split returns the certificates of a PEM text.
+// split parses the certificates of a PEM text.
 func split(text []byte) (list []*x509.Certificate) {
 	for {
 		var b *pem.Block
@@ -105,8 +105,8 @@ func split(text []byte) (list []*x509.Certificate) {
 	}
 }
 
-// after returns the bundle with the authorities of texts after its own, as long as they are valid.
-// A replica may still serve a certificate of theirs.
+// after returns the bundle with further authorities: those in texts that have not expired. They are
+// needed because a replica may still serve a certificate from one of them.
 func (b bundle) after(now time.Time, texts ...[]byte) bundle {
 	for _, c := range split(bytes.Join(texts, nil)) {
 		if one := block("CERTIFICATE", c.Raw); now.Before(c.NotAfter) && !bytes.Contains(b.authorities, one) {

@@ -21,23 +21,23 @@ import (
 	"holdpoint/internal/agui"
 )
 
-// accountFolder has what Kubernetes gives a pod to ask the API server with.
+// accountFolder has the files with which Kubernetes gives a pod access to the API server.
 const accountFolder = "/var/run/secrets/kubernetes.io/serviceaccount"
 
 const (
-	// callTimeout bounds one request to the API server.
+	// callTimeout bounds a request to the API server.
 	callTimeout = 10 * time.Second
-	// maxObject bounds an answer of the API server.
+	// maxObject is the largest answer of the API server, in bytes.
 	maxObject = 4 << 20
-	// oldestMinor is the first 1.x that finds a port of a native sidecar by its name
-	// (kubernetes/kubernetes#127958).
+	// oldestMinor is the first minor version of Kubernetes 1 that finds a port of a native sidecar
+	// by its name (kubernetes/kubernetes#127958).
 	oldestMinor = 33
 )
 
-// errChanged says that an object has changed since it was read.
+// errChanged is the error of a write if the object has changed since it was read.
 var errChanged = errors.New("somebody else has changed it")
 
-// A cluster is the API server, as the pod's service account may ask it.
+// A cluster calls the API server as the pod's service account.
 type cluster struct {
 	base      string // such as https://10.96.0.1:443
 	folder    string
@@ -45,7 +45,8 @@ type cluster struct {
 	http      *http.Client
 }
 
-// inCluster returns the API server of the pod that the process is in. get reads a variable.
+// inCluster returns the cluster of the pod that the process runs in. get returns environment
+// variables.
 func inCluster(get func(string) string, folder string) (*cluster, error) {
 	host, port := get("KUBERNETES_SERVICE_HOST"), get("KUBERNETES_SERVICE_PORT")
 	if host == "" || port == "" {
@@ -71,7 +72,8 @@ func inCluster(get func(string) string, folder string) (*cluster, error) {
 	}, nil
 }
 
-// call asks the API server. The token is read each time, because it is replaced within the hour.
+// call sends a request to the API server and returns the JSON of the answer. It reads the token
+// each time, because Kubernetes replaces it within the hour.
 func (c *cluster) call(ctx context.Context, method, path, contentType string, body []byte) (gjson.Result, error) {
 	var none gjson.Result
 	token, err := os.ReadFile(filepath.Join(c.folder, "token"))
@@ -117,7 +119,8 @@ func configurationPath(name string) string {
 	return "/apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations/" + name
 }
 
-// checkVersion returns an error for a Kubernetes in which an injected pod would be unreachable.
+// checkVersion returns a tooOldError if an injected pod would be unreachable in this version of
+// Kubernetes.
 func (c *cluster) checkVersion(ctx context.Context) error {
 	version, err := c.call(ctx, http.MethodGet, "/version", "", nil)
 	if err != nil {
@@ -133,7 +136,7 @@ func (c *cluster) checkVersion(ctx context.Context) error {
 // A tooOldError is the version of a Kubernetes that is too old.
 type tooOldError string
 
-// Error says what does not work.
+// Error returns the version, what does not work with it, and the oldest version that works.
 func (e tooOldError) Error() string {
 	return fmt.Sprintf("this is Kubernetes %s, which does not find a port of a native sidecar by its name: the injector needs 1.%d", string(e), oldestMinor)
 }

@@ -20,32 +20,34 @@ import (
 	"github.com/tidwall/sjson"
 )
 
-// A Keeper makes the certificate of the webhook, renews it, and has API servers trust it. All
-// replicas have the one that is in the Secret, and each of them may renew it.
+// A Keeper makes the certificate of the webhook, renews it, and makes API servers trust it. All
+// replicas serve the certificate in the Secret, and each of them may renew it.
 //
-// The order of a renewal is: the Secret, then the MutatingWebhookConfiguration with the old
-// authorities beside the new one, and at a later look the listener. So what a replica shows is
-// trusted, whichever replica renewed, and whichever API server asks.
+// A renewal writes the new certificate to the Secret. Then it adds the new authority to the
+// MutatingWebhookConfiguration, next to the old ones. The listener serves the new certificate only
+// after a later look finds that authority there. So API servers trust what a replica serves,
+// whichever replica has renewed the certificate.
 type Keeper struct {
 	cluster  *cluster
-	name     string // of the three objects
-	host     string // in the certificate
+	name     string // of the Service, the Secret and the MutatingWebhookConfiguration
+	host     string // the name in the certificate
 	lifetime time.Duration
 	now      func() time.Time
 	logger   *slog.Logger
 
 	served atomic.Pointer[served]
-	// first is shown until there is one that API servers trust. The kubelet asks by it.
+	// first is served until there is a certificate that API servers trust. The kubelet's probes do
+	// not verify it.
 	first *tls.Certificate
 }
 
-// served is what the listener shows.
+// served is the certificate that the listener serves, with the authorities of the Secret.
 type served struct {
 	certificate *tls.Certificate
 	authorities []byte
 }
 
-// NewKeeper makes a Keeper for the pod that the process is in.
+// NewKeeper makes a Keeper for the pod that the process runs in.
 func (s *Settings) NewKeeper(logger *slog.Logger) (*Keeper, error) {
 	c, err := inCluster(os.Getenv, accountFolder)
 	if err != nil {
@@ -64,8 +66,8 @@ func newKeeper(c *cluster, name string, lifetime time.Duration, now func() time.
 	return k, err
 }
 
-// CheckVersion returns an error for a Kubernetes that is too old. It returns nil if the API server
-// does not answer.
+// CheckVersion returns an error if Kubernetes is too old. It returns nil if the API server does not
+// answer.
 func (k *Keeper) CheckVersion(ctx context.Context) error {
 	err := k.cluster.checkVersion(ctx)
 	if tooOld := tooOldError(""); errors.As(err, &tooOld) {
@@ -74,13 +76,13 @@ func (k *Keeper) CheckVersion(ctx context.Context) error {
 	return nil
 }
 
-// Ready reports whether there is a certificate that API servers trust.
+// Ready reports whether the listener serves a certificate that API servers trust.
 func (k *Keeper) Ready() bool {
 	s := k.served.Load()
 	return s != nil && k.now().Before(s.certificate.Leaf.NotAfter)
 }
 
-// TLS returns the configuration of the listener. Each connection gets what is trusted now.
+// TLS returns the configuration of the listener. Each connection gets the current certificate.
 func (k *Keeper) TLS() *tls.Config {
 	return &tls.Config{MinVersion: tls.VersionTLS12, NextProtos: []string{"http/1.1"}, GetCertificate: func(*tls.ClientHelloInfo) (*tls.Certificate, error) {
 		if s := k.served.Load(); s != nil {
@@ -90,13 +92,13 @@ func (k *Keeper) TLS() *tls.Config {
 	}}
 }
 
-// Run keeps the certificate until ctx is done. It looks once a minute at the longest, and at once
-// after a failure.
+// Run keeps the certificate valid until ctx is done. It calls step at least once a minute, and
+// sooner after a failure.
 func (k *Keeper) Run(ctx context.Context) {
 	every := min(time.Minute, k.lifetime/20)
 	said := ""
 	for {
-		wait := every + rand.N(every/4+1) // replicas that started together do not look together
+		wait := every + rand.N(every/4+1) // a random part, so that replicas that started together do not renew together
 		switch err := k.step(ctx); {
 		case err == nil:
 			said = ""
@@ -117,10 +119,10 @@ func (k *Keeper) Run(ctx context.Context) {
 	}
 }
 
-// step looks at the Secret and the configuration once, and mends what is not in order.
+// step reads the Secret and the configuration, and renews or adds what is missing.
 func (k *Keeper) step(ctx context.Context) error {
 	var err error
-	for range 3 { // another replica may be quicker
+	for range 3 { // another replica may have written first
 		if err = k.look(ctx); !errors.Is(err, errChanged) {
 			return err
 		}
@@ -154,7 +156,7 @@ func (k *Keeper) look(ctx context.Context) error {
 	return nil
 }
 
-// renew writes a new certificate into the Secret.
+// renew makes a new certificate and writes it into the Secret.
 func (k *Keeper) renew(ctx context.Context, object gjson.Result, old bundle) (bundle, *tls.Certificate, error) {
 	now := k.now()
 	b, err := issue(k.host, now, k.lifetime)
@@ -163,7 +165,7 @@ func (k *Keeper) renew(ctx context.Context, object gjson.Result, old bundle) (bu
 	}
 	b = b.after(now, old.authorities)
 	if s := k.served.Load(); s != nil {
-		b = b.after(now, s.authorities) // somebody has emptied the Secret
+		b = b.after(now, s.authorities) // the authorities may be missing in the Secret, if it was emptied
 	}
 	text := []byte(object.Raw)
 	for _, of := range []struct {
@@ -174,7 +176,7 @@ func (k *Keeper) renew(ctx context.Context, object gjson.Result, old bundle) (bu
 			return b, nil, err
 		}
 	}
-	// The resourceVersion in the object has a write fail that is not the first.
+	// The object has a resourceVersion, so the write fails if another replica was first.
 	if _, err = k.cluster.call(ctx, http.MethodPut, k.cluster.secretPath(k.name), "application/json", text); err != nil {
 		return b, nil, err
 	}
@@ -183,7 +185,7 @@ func (k *Keeper) renew(ctx context.Context, object gjson.Result, old bundle) (bu
 	return b, pair, err
 }
 
-// bundleOf returns what a Secret holds. What is not base64 is missing.
+// bundleOf returns the content of a Secret. A member that is not base64 counts as missing.
 func bundleOf(secret gjson.Result) bundle {
 	read := func(path string) []byte {
 		text, err := base64.StdEncoding.DecodeString(secret.Get(path).String())
@@ -195,8 +197,9 @@ func bundleOf(secret gjson.Result) bundle {
 	return bundle{read(`data.tls\.crt`), read(`data.tls\.key`), read(`data.ca\.crt`)}
 }
 
-// trust has API servers trust the authorities. It reports whether they had the first one before:
-// one that was just added may not have come to each of them.
+// trust writes the authorities into the MutatingWebhookConfiguration, if others are there. trusted
+// reports whether the first authority was there before: API servers may not have read an authority
+// that was just added.
 func (k *Keeper) trust(ctx context.Context, b bundle) (trusted bool, err error) {
 	object, err := k.cluster.call(ctx, http.MethodGet, configurationPath(k.name), "", nil)
 	if err != nil {

@@ -1,8 +1,8 @@
-// Package injector is the webhook of `holdpoint inject` as a part of the program: its variables,
-// its HTTP, and the certificate that it makes for itself.
+// Package injector is the HTTP server of `holdpoint inject`: its variables, its webhook, and the
+// certificate that it makes for itself.
 //
-// It does not know what becomes of a pod: package inject decides that. Of the API server it asks
-// for one Secret and one MutatingWebhookConfiguration, by net/http.
+// Package inject decides what is done with a pod. From the API server this package needs one Secret
+// and one MutatingWebhookConfiguration, which it reads and writes by net/http.
 package injector
 
 import (
@@ -24,15 +24,16 @@ type Settings struct {
 	Name     string          `env:"INJECT_NAME" envDefault:"holdpoint-injector" doc:"name of the injector's Service, of the Secret for the certificate that it makes itself, and of its MutatingWebhookConfiguration"`
 	Lifetime time.Duration   `env:"INJECT_CERT_LIFETIME" envDefault:"2160h" doc:"how long a certificate that the injector makes itself is valid. It is renewed when two thirds are over"`
 
-	files *certificates.Set // Check opens it; nil if the injector makes its certificate
+	files *certificates.Set // set by Check; nil if the injector makes its certificate itself
 }
 
-// shortestLifetime is enough for each replica to look several times before a certificate ends.
+// shortestLifetime is long enough for each replica to check the certificate several times before it
+// expires.
 const shortestLifetime = time.Minute
 
 var objectName = regexp.MustCompile(`^[a-z]([a-z0-9-]{0,61}[a-z0-9])?$`)
 
-// Check returns what is wrong with the settings, and reads the files.
+// Check returns what is wrong with the settings. It also reads the certificate files.
 func (s *Settings) Check() (errs []error) {
 	if s.Image == "" {
 		errs = append(errs, errors.New("HOLDPOINT_INJECT_IMAGE is not set, want the image of the sidecars, which is the injector's own"))
@@ -53,5 +54,5 @@ func (s *Settings) Check() (errs []error) {
 	return append(errs, variables.Split(err)...)
 }
 
-// Files returns the certificate of the files, or nil if the injector makes one itself.
+// Files returns the certificate from the files, or nil if the injector makes one itself.
 func (s *Settings) Files() *certificates.Set { return s.files }
