@@ -13,7 +13,7 @@ import (
 // changes returns the changes to the agent's container: its port loses its name, which the
 // sidecar's port gets. Its own probes and hooks continue to reach the agent. It listens on
 // 127.0.0.1, is ready when it accepts connections, and stops after its streams have ended.
-func (c *container) changes(w *wanted, o *port, a *Answer) ([]operation, error) {
+func (c *container) changes(w *options, o *port, a *Answer) ([]operation, error) {
 	patch := []operation{{Op: "remove", Path: fmt.Sprintf("%s/ports/%d/name", c.path, o.index)}}
 	of, err := c.follow(w, o)
 	if err != nil {
@@ -59,7 +59,7 @@ var requests = []string{
 // follow returns the changes to the agent's own probes and hooks: those that name the agent's port
 // get its number. If the agent listens on 127.0.0.1, such a probe is an error, because the kubelet
 // could not reach the port, and would kill the container or never report it as ready.
-func (c *container) follow(w *wanted, o *port) (patch []operation, err error) {
+func (c *container) follow(w *options, o *port) (patch []operation, err error) {
 	for _, path := range requests {
 		get := at(c.json, path)
 		if !get.IsObject() || get.Get("host").String() != "" {
@@ -99,7 +99,7 @@ func at(json gjson.Result, path string) gjson.Result {
 }
 
 // listen returns the changes that make the agent listen on 127.0.0.1.
-func (c *container) listen(w *wanted) ([]operation, error) {
+func (c *container) listen(w *options) ([]operation, error) {
 	if w.address == "" || w.address == loopback {
 		return nil, nil
 	}

@@ -36,8 +36,8 @@ const loopback = "127.0.0.1"
 // leastMemory is the smallest limit, in mebibytes. A process that serves a user needs 32.
 const leastMemory = 64
 
-// wanted is the content of a pod's annotations.
-type wanted struct {
+// options are the content of a pod's annotations.
+type options struct {
 	container, portName string
 	address             string // a variable; loopback if the agent listens there already; "" without the annotation
 	path                string
@@ -70,9 +70,9 @@ var (
 	urlPath = regexp.MustCompile(`^/[A-Za-z0-9._~!$&'()*+,;=:@%/-]{0,1000}$`)
 )
 
-// wanted parses the annotations. The error names the annotation and what to write instead.
-func (p *pod) wanted() (*wanted, error) {
-	w := &wanted{}
+// options parses the annotations. The error names the annotation and what to write instead.
+func (p *pod) options() (*options, error) {
+	w := &options{}
 	for _, name := range p.annotationNames() {
 		if !isOwn(name) {
 			continue
@@ -85,7 +85,7 @@ func (p *pod) wanted() (*wanted, error) {
 }
 
 // read parses one annotation.
-func (w *wanted) read(name, value string) error {
+func (w *options) read(name, value string) error {
 	if short, is := strings.CutPrefix(name, envPrefix); is {
 		return w.readEnv(short, value)
 	}
@@ -130,11 +130,11 @@ func (w *wanted) read(name, value string) error {
 }
 
 // readEnv parses an annotation that sets a variable.
-func (w *wanted) readEnv(name, value string) error {
+func (w *options) readEnv(name, value string) error {
 	if strings.HasPrefix(name, prefix) {
 		return fmt.Errorf("want the variable without %s: %s%s", prefix, envPrefix, strings.TrimPrefix(name, prefix))
 	}
-	if why, is := ours[name]; is {
+	if why, is := reserved[name]; is {
 		return fmt.Errorf("%s%s is the injector's own: %s", prefix, name, why)
 	}
 	if slices.Contains(secrets, strings.TrimSuffix(name, "_FILE")) {
@@ -171,7 +171,7 @@ func checkStore(value string) error {
 }
 
 // readSecret parses an annotation that names a secret.
-func (w *wanted) readSecret(name, value string) error {
+func (w *options) readSecret(name, value string) error {
 	if !slices.Contains(secrets, name) {
 		return fmt.Errorf("want one of %s, each with %s before it", strings.Join(secrets, ", "), secretPrefix)
 	}
@@ -184,7 +184,7 @@ func (w *wanted) readSecret(name, value string) error {
 }
 
 // check refuses annotations that contradict each other.
-func (w *wanted) check() error {
+func (w *options) check() error {
 	if w.volume != "" && slices.ContainsFunc(w.env, func(v variable) bool { return v.Name == prefix+"STORE" }) {
 		return fmt.Errorf("%s and %sSTORE are both set: want one place for open questions", volumeAnnotation, envPrefix)
 	}

@@ -87,7 +87,7 @@ func (i *Injector) inject(text gjson.Result, a *Answer) ([]operation, error) {
 		a.Reason = "it is a kubelet's own pod, which is not changed"
 		return nil, nil
 	}
-	w, err := p.wanted()
+	w, err := p.options()
 	if err != nil {
 		return nil, err
 	}
@@ -133,7 +133,7 @@ func (p *pod) checkUnused() error {
 
 // agent returns the container and the port of the agent, or an error if the pod cannot have a
 // sidecar.
-func (p *pod) agent(w *wanted) (*container, *port, error) {
+func (p *pod) agent(w *options) (*container, *port, error) {
 	if p.json.Get("spec.hostNetwork").Bool() {
 		return nil, nil, errors.New("the pod has hostNetwork: Holdpoint's ports would be those of the node, and its agent's 127.0.0.1 everybody's there")
 	}

@@ -14,14 +14,14 @@ import (
 	"github.com/tidwall/gjson"
 )
 
-// plainPod returns the spec of a pod with an agent.
+// plainPod returns the spec of a pod with an agent only.
 func plainPod() object {
 	return object{"containers": []any{object{
 		"name": "agent", "image": "agent:1", "ports": []any{object{"name": "http", "containerPort": 8000.0}},
 	}}}
 }
 
-// request returns a review of a new pod.
+// request returns the review of a new pod.
 func request(t *testing.T, annotations, spec object) object {
 	t.Helper()
 	return object{
@@ -34,7 +34,7 @@ func request(t *testing.T, annotations, spec object) object {
 	}
 }
 
-// ask has a review answered, and checks what each answer has.
+// ask returns the answer to a review, and checks what every answer must have.
 func ask(t *testing.T, i *Injector, review object) *Answer {
 	t.Helper()
 	a, err := i.Review(marshal(t, review))
@@ -52,7 +52,7 @@ func ask(t *testing.T, i *Injector, review object) *Answer {
 	return a
 }
 
-// patched returns the spec of a pod with the sidecar.
+// patched returns the spec of a pod after the sidecar was added.
 func patched(t *testing.T, i *Injector, annotations, spec object) object {
 	t.Helper()
 	review := request(t, annotations, spec)
@@ -79,7 +79,7 @@ func patchOf(t *testing.T, a *Answer) (patch []operation) {
 	return patch
 }
 
-// apply applies a patch as RFC 6902 says, as far as the injector writes one.
+// apply applies a JSON Patch (RFC 6902), with the operations that the injector uses.
 func apply(t *testing.T, doc any, patch []operation) object {
 	t.Helper()
 	for _, op := range patch {
@@ -131,14 +131,14 @@ func edit(t *testing.T, doc any, names []string, op operation, value any) any {
 	return nil
 }
 
-// with returns a copy of the plain pod in which a function changed the spec and the agent.
+// with returns a copy of the plain pod after change was called with the spec and the agent.
 func with(change func(spec, agent object)) object {
 	spec := plainPod()
 	change(spec, spec["containers"].([]any)[0].(object))
 	return spec
 }
 
-// beside returns a container with a port.
+// beside returns another container with a port.
 func beside(name, port string, number float64) object {
 	return object{"name": name, "image": "x", "ports": []any{object{"name": port, "containerPort": number}}}
 }
@@ -148,10 +148,10 @@ func add(spec object, list string, c object) {
 	spec[list] = append(of, c)
 }
 
-// get returns a probe or a hook by HTTP.
+// get returns a probe or a hook of kind httpGet.
 func get(port any) object { return object{"httpGet": object{"path": "/ok", "port": port}} }
 
-// TestRefused: what cannot work is refused, and the error says what to change.
+// TestRefused: a pod that cannot work is refused, and the reason says what to change.
 func TestRefused(t *testing.T) {
 	plain := object{agentAnnotation: "agent/http"}
 	closed := object{agentAnnotation: "agent/http", addressAnnotation: "HOST"}
@@ -243,10 +243,10 @@ func TestRefused(t *testing.T) {
 	}
 }
 
-// TestSkipped: what the injector has nothing to do with stays as it is.
+// TestSkipped: requests that do not concern the injector leave the pod unchanged.
 func TestSkipped(t *testing.T) {
 	plain := object{agentAnnotation: "agent/http"}
-	ours := func(port string) func(spec, agent object) {
+	withSidecar := func(port string) func(spec, agent object) {
 		return func(spec, _ object) {
 			c := beside(sidecarName, port, runPort)
 			c["restartPolicy"] = "Always"
@@ -257,12 +257,12 @@ func TestSkipped(t *testing.T) {
 		name        string
 		annotations object
 		change      func(spec, agent object)
-		request     object // members of the request
+		request     object // changes to the request
 		want, warns string
 	}{
 		{"no annotation", nil, nil, nil, "no annotation holdpoint/agent", ""},
-		{"a pod with the sidecar", plain, ours("http"), nil, "has a container holdpoint already", ""},
-		{"another sidecar", plain, ours("agui"), nil, "has a container holdpoint already", "a Service may go past it"},
+		{"a pod with the sidecar", plain, withSidecar("http"), nil, "has a container holdpoint already", ""},
+		{"another sidecar", plain, withSidecar("agui"), nil, "has a container holdpoint already", "a Service may go past it"},
 		{"a pod of the kubelet", object{agentAnnotation: "agent/http", "kubernetes.io/config.mirror": "x"}, nil, nil, "a kubelet's own pod", ""},
 		{"another kind", plain, nil, object{"kind": object{"group": "apps", "version": "v1", "kind": "Deployment"}}, "not a pod of v1", ""},
 		{"an update", plain, nil, object{"operation": "UPDATE"}, "a pod that is there", ""},
@@ -283,7 +283,7 @@ func TestSkipped(t *testing.T) {
 	}
 }
 
-// TestAgent: what becomes of the agent's own container, and what is said of it.
+// TestAgent: the changes to the agent's container, and the warnings about it.
 func TestAgent(t *testing.T) {
 	open := object{agentAnnotation: "agent/http"}
 	closed := object{agentAnnotation: "agent/http", addressAnnotation: "HOST"}
@@ -294,8 +294,8 @@ func TestAgent(t *testing.T) {
 	for _, tt := range []struct {
 		name        string
 		annotations object
-		change      object // members of the container
-		want        object // members of the container then
+		change      object // added to the container
+		want        object // members of the container after injection
 		warns       []string
 	}{
 		{"as it is", closed, nil, object{"env": []any{host("127.0.0.1")}, "readinessProbe": usual, "lifecycle": drained, "ports": []any{object{"containerPort": 8000.0}}}, nil},
@@ -338,8 +338,8 @@ func TestAgent(t *testing.T) {
 	}
 }
 
-// TestPortsOfTheSidecar: it has the name that the Service knows, and a name of its own for probes
-// where admin is taken. It is the last of the init containers.
+// TestPortsOfTheSidecar: the sidecar's port has the name that the Service uses. If another port is
+// named admin, the probes' port gets another name. The sidecar is the last init container.
 func TestPortsOfTheSidecar(t *testing.T) {
 	for _, tt := range []struct {
 		name   string
@@ -379,8 +379,7 @@ func TestTwice(t *testing.T) {
 	}
 }
 
-// TestCheckedVariables: Holdpoint judges what the sidecar gets, with examples in the place of
-// secrets.
+// TestCheckedVariables: Check gets the variables of the sidecar, with examples in place of secrets.
 func TestCheckedVariables(t *testing.T) {
 	var got []string
 	patched(t, &Injector{Image: "h", Check: func(environ []string) []error { got = environ; return nil }}, object{
@@ -392,7 +391,7 @@ func TestCheckedVariables(t *testing.T) {
 	}
 }
 
-// TestBadReviews: a body that is not a review gets an error in place of an answer.
+// TestBadReviews: a body that is not a review is an error, without an answer.
 func TestBadReviews(t *testing.T) {
 	for body, want := range map[string]string{
 		``:     "not valid JSON",
@@ -412,7 +411,7 @@ func TestBadReviews(t *testing.T) {
 	}
 }
 
-// FuzzReview: whatever a pod says, the answer is one, and its patch fits the pod.
+// FuzzReview: for any pod the answer is valid JSON, and its patch can be applied to the pod.
 func FuzzReview(f *testing.F) {
 	spec, _ := json.Marshal(plainPod())
 	f.Add(`{"holdpoint/agent":"agent/http","holdpoint/address":"HOST"}`, string(spec))
@@ -425,10 +424,10 @@ func FuzzReview(f *testing.F) {
 		if _, err := (&Injector{Image: "h"}).Review([]byte(body)); err != nil {
 			return
 		}
-		// An API server writes what it has read, so no key stands twice.
+		// An API server marshals what it has parsed, so no key is repeated.
 		var review any
 		if err := json.Unmarshal([]byte(body), &review); err != nil {
-			return // a number that no float has
+			return // a number that does not fit into a float64
 		}
 		a, err := (&Injector{Image: "h"}).Review(marshal(t, review))
 		if err != nil {

@@ -48,7 +48,7 @@ const (
 var ownPorts = []int64{runPort, adminPort}
 
 // sidecar returns the sidecar's container.
-func (i *Injector) sidecar(p *pod, w *wanted, o *port) (json.RawMessage, error) {
+func (i *Injector) sidecar(p *pod, w *options, o *port) (json.RawMessage, error) {
 	delay, timeout, grace, err := p.drain()
 	if err != nil {
 		return nil, err
@@ -139,7 +139,7 @@ func (i *Injector) check(env []variable) error {
 }
 
 // upstreamPath returns the path of the agent, "/" by default.
-func (w *wanted) upstreamPath() string {
+func (w *options) upstreamPath() string {
 	if w.path == "" {
 		return "/"
 	}
@@ -164,7 +164,7 @@ func (p *pod) drain() (delay, timeout, grace int64, err error) {
 
 // checkVolumes refuses a volume that is missing, that the sidecar cannot write to, or whose name
 // the injector uses itself.
-func (p *pod) checkVolumes(w *wanted) error {
+func (p *pod) checkVolumes(w *options) error {
 	group := p.json.Get("spec.securityContext.fsGroup")
 	found := w.volume == ""
 	for _, v := range items(p.json.Get("spec.volumes")) {
@@ -203,7 +203,7 @@ func (p *pod) hasToken() bool {
 // one that hides the token, because the sidecar does not need it. The files change when their
 // Secret changes. They are readable for everybody, because their owner is not the sidecar's user,
 // but only the sidecar mounts them.
-func (p *pod) volumes(w *wanted) (list []json.RawMessage) {
+func (p *pod) volumes(w *options) (list []json.RawMessage) {
 	type item map[string]any
 	add := func(volume item) {
 		text, _ := json.Marshal(volume) // marshalling strings and numbers cannot fail

@@ -49,14 +49,15 @@ func marshal(t *testing.T, v any) []byte {
 	return text
 }
 
-// TestSidecarIsThatOfTheManifest: sidecar.json is what stands in deploy/kubernetes/sidecar.yaml.
-// Holdpoint is taken out of that pod, and injected again: the result is the same pod.
+// TestSidecarIsThatOfTheManifest: sidecar.json has the content of deploy/kubernetes/sidecar.yaml.
+// If Holdpoint is removed from the pod of the manifest and injected again, the result is the same
+// pod.
 func TestSidecarIsThatOfTheManifest(t *testing.T) {
 	want := manifestPod(t)
 	sidecar := want["initContainers"].([]any)[0].(object)
 	agent := want["containers"].([]any)[0].(object)
 	image := sidecar["image"]
-	delete(sidecar, "image") // the injector's own is taken
+	delete(sidecar, "image") // the injector sets its own image
 	source, err := json.MarshalIndent(object{
 		"container": sidecar, "readinessProbe": agent["readinessProbe"], "preStop": agent["lifecycle"].(object)["preStop"],
 	}, "", "  ")
@@ -93,8 +94,9 @@ func TestSidecarIsThatOfTheManifest(t *testing.T) {
 	}
 }
 
-// TestDrainTimes: both come of the grace period, as those of the chart do
-// (deploy: TestDrainTimesOfTheChart). A pod before it may keep the file for its grace period.
+// TestDrainTimes: delay and timeout follow from the grace period, as in the chart (deploy:
+// TestDrainTimesOfTheChart). The startup probe also allows for the grace period of the pod that
+// this one replaces.
 func TestDrainTimes(t *testing.T) {
 	for _, tt := range []struct {
 		grace          float64
@@ -122,7 +124,8 @@ func environment(c object) map[string]string {
 	return env
 }
 
-// TestWhatAnnotationsConfigure: memory, path, variables and secrets come to the sidecar alone.
+// TestWhatAnnotationsConfigure: memory, path, variables and secrets of the annotations change only
+// the sidecar.
 func TestWhatAnnotationsConfigure(t *testing.T) {
 	pod := plainPod()
 	pod["volumes"] = []any{object{"name": "tmp", "emptyDir": object{}}}
@@ -159,7 +162,7 @@ func TestWhatAnnotationsConfigure(t *testing.T) {
 	}
 }
 
-// TestNoToken: the token of the pod's service account is the agent's, not the sidecar's.
+// TestNoToken: the sidecar does not get the token of the pod's service account.
 func TestNoToken(t *testing.T) {
 	for _, volumes := range []any{nil, []any{object{"name": "token"}}} {
 		pod := plainPod()

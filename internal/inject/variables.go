@@ -8,9 +8,9 @@ import (
 // prefix is the prefix of all variables of Holdpoint.
 const prefix = "HOLDPOINT_"
 
-// ours are the variables that the injector sets itself, each with the reason why an annotation
+// reserved are the variables that the injector sets itself, each with the reason why an annotation
 // cannot set it.
-var ours = map[string]string{
+var reserved = map[string]string{
 	"UPSTREAM":      "it is made of " + agentAnnotation + " and " + pathAnnotation,
 	"LISTEN":        "the sidecar's port is fixed",
 	"ADMIN_LISTEN":  "the kubelet's probes ask there",

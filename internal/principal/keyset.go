@@ -35,10 +35,10 @@ const (
 // A keySet has the keys of an issuer. They are fetched at start, at intervals, and when a token has
 // an unknown key id. Keys stay in use until a later fetch succeeds.
 type keySet struct {
-	url    string
-	client http.Client
-	now    func() time.Time
-	told   func(skipped []string, err error) // called after each fetch
+	url     string
+	client  http.Client
+	now     func() time.Time
+	fetched func(skipped []string, err error) // called after each fetch
 
 	mu      sync.Mutex
 	keys    []jose.JSONWebKey
@@ -51,7 +51,7 @@ type keySet struct {
 func newKeySet(o TokenOptions) keySet {
 	transport := http.DefaultTransport.(*http.Transport).Clone()
 	transport.DisableKeepAlives = true // there is one fetch in minutes
-	return keySet{url: o.KeysURL.String(), now: o.Now, told: o.Fetched, client: http.Client{
+	return keySet{url: o.KeysURL.String(), now: o.Now, fetched: o.Fetched, client: http.Client{
 		Transport: transport,
 		// A redirect could lead to the keys of somebody else.
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
@@ -105,8 +105,8 @@ func (s *keySet) begin() <-chan struct{} {
 		ctx, cancel := context.WithTimeout(context.Background(), fetchTime)
 		defer cancel()
 		keys, skipped, err := s.fetch(ctx)
-		if s.told != nil {
-			s.told(skipped, err)
+		if s.fetched != nil {
+			s.fetched(skipped, err)
 		}
 		s.mu.Lock()
 		if s.failed = err != nil; !s.failed {

@@ -103,7 +103,8 @@ func TestRing(t *testing.T) {
 	}
 }
 
-// TestOwnerUnderAnOlderKey: a new key makes no strangers as long as the old one is in the ring.
+// TestOwnerUnderAnOlderKey: records under an old key keep their owner while that key is in the
+// ring.
 func TestOwnerUnderAnOlderKey(t *testing.T) {
 	old := mustRing(t, key1).owner("header", "", "alice")
 	both := mustRing(t, key2+";"+key1).owner("header", "", "alice")
@@ -210,7 +211,7 @@ func TestGate(t *testing.T) {
 			}
 		})
 	}
-	// A preflight says nothing, and still may not lie.
+	// A preflight needs no user, but a forged header in it is refused.
 	if who, refused := header.Ask(&http.Request{RemoteAddr: stranger}, true); refused != nil || who.Known() {
 		t.Error("a preflight was refused")
 	}
@@ -222,7 +223,7 @@ func TestGate(t *testing.T) {
 func TestOtherSpellingsDoNotReachTheBackend(t *testing.T) {
 	g := New(Options{PrincipalHeader: "X-User", TenantHeader: "X_Team"})
 	in := http.Header{"X-User": {"alice"}, "X_team": {"t"}}
-	out := http.Header{ // as ReverseProxy leaves it where Connection named X-User
+	out := http.Header{ // as ReverseProxy leaves it if Connection named X-User
 		"X_user": {"bob"}, "X.user": {"bob"}, "X_USER": {"bob"}, "x-user": {"bob"}, "X-Team": {"u"}, "X_team": {"t"},
 		"X-Users": {"all"}, "Xuser": {"x"}, "Accept": {"a"},
 	}

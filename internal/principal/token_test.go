@@ -24,7 +24,7 @@ import (
 	"github.com/go-jose/go-jose/v4"
 )
 
-// An issuer is a server of keys that tokens are signed with.
+// An issuer is a server with a set of keys, which signs tokens.
 type issuer struct {
 	t      *testing.T
 	server *httptest.Server
@@ -32,7 +32,7 @@ type issuer struct {
 
 	mu      sync.Mutex
 	set     jose.JSONWebKeySet
-	status  int // 0: the set
+	status  int // the answer's status; 0: 200 with the set
 	fetches int
 	now     time.Time
 }
@@ -70,7 +70,7 @@ func (i *issuer) change(do func()) { i.mu.Lock(); defer i.mu.Unlock(); do() }
 
 func (i *issuer) fetched() int { i.mu.Lock(); defer i.mu.Unlock(); return i.fetches }
 
-// begun has the keys.
+// begun fetches the keys.
 func (i *issuer) begun() *issuer {
 	i.t.Helper()
 	if !i.tokens.keys.fetchNow(i.t.Context()) {
@@ -83,7 +83,7 @@ func public(id, alg string, key any) jose.JSONWebKey {
 	return jose.JSONWebKey{Key: key, KeyID: id, Algorithm: alg, Use: "sig"}
 }
 
-// token returns what the issuer signs for alice, with some claims changed; nil takes a claim away.
+// token returns a token for alice. change replaces claims; nil removes one.
 func (i *issuer) token(alg jose.SignatureAlgorithm, key any, id string, change map[string]any) string {
 	i.t.Helper()
 	now := i.clock()
@@ -116,8 +116,7 @@ func (i *issuer) token(alg jose.SignatureAlgorithm, key any, id string, change m
 	return text
 }
 
-// ask returns what becomes of a request with these Authorization headers: the principal, or the
-// status.
+// ask sends a request with these Authorization headers, and returns the principal or the refusal.
 func (i *issuer) ask(headers ...string) (string, *Refusal) {
 	i.t.Helper()
 	g := New(Options{Tokens: i.tokens, Keys: mustRing(i.t, key1)})
@@ -149,7 +148,7 @@ func TestTokens(t *testing.T) {
 	good := func(change map[string]any) string { return i.token(jose.RS256, rsaKey(), "r", change) }
 	for _, tt := range []struct {
 		name, token string
-		want        error // nil: alice
+		want        error // nil: the principal is alice
 	}{
 		{"RS256", good(nil), nil},
 		{"PS384", i.token(jose.PS384, rsaKey(), "r", nil), nil},
@@ -250,8 +249,8 @@ func TestMailAddressThatNobodyHasChecked(t *testing.T) {
 	}
 }
 
-// TestRotatedKeys: an unknown key id has the keys fetched again, and not more often than now and
-// then.
+// TestRotatedKeys: a token with an unknown key id makes Holdpoint fetch the keys again, but at most
+// once in each refreshGap.
 func TestRotatedKeys(t *testing.T) {
 	i := newIssuer(t, public("old", "", rsaKey().Public())).begun()
 	rotated := "Bearer " + i.token(jose.RS256, otherKey(), "new", nil)
@@ -263,13 +262,13 @@ func TestRotatedKeys(t *testing.T) {
 	if name, refused := i.ask(rotated); name != "alice" || i.fetched() != 2 {
 		t.Fatalf("%+v after %d fetches: the new key is not found", refused, i.fetched())
 	}
-	// The keys that the issuer has taken back are gone.
+	// Keys that the issuer has removed are no longer accepted.
 	i.change(func() { i.set.Keys, i.now = i.set.Keys[1:], i.now.Add(refreshGap) })
 	i.begun()
 	if _, refused := i.ask("Bearer " + i.token(jose.RS256, rsaKey(), "old", nil)); statusOf(refused) != 401 {
 		t.Errorf("%+v", refused)
 	}
-	// A flood of made-up key ids is one fetch in each interval.
+	// Many made-up key ids cause one fetch in each interval.
 	for range 3 {
 		i.change(func() { i.now = i.now.Add(refreshGap) })
 		before := i.fetched()
@@ -288,8 +287,8 @@ func TestRotatedKeys(t *testing.T) {
 	}
 }
 
-// TestRotatedKeyWithoutAnID: tokens and keys need no key id, and an issuer may give a new key the
-// id of the old one. What no known key has signed has the keys fetched again, as an unknown id has.
+// TestRotatedKeyWithoutAnID: tokens and keys need no key id, and a new key may have the id of the
+// old one. If no known key has signed a token, the keys are fetched again, as for an unknown id.
 func TestRotatedKeyWithoutAnID(t *testing.T) {
 	for name, kid := range map[string]struct{ token, before, after string }{
 		"no ids":                    {},
@@ -307,14 +306,14 @@ func TestRotatedKeyWithoutAnID(t *testing.T) {
 			i.change(func() { i.now = i.now.Add(refreshGap) })
 			name, refused := i.ask(rotated)
 			if kid.token != "" && kid.after == "" {
-				if statusOf(refused) != 401 { // a token that names a key is not tried with others
+				if statusOf(refused) != 401 { // if a token names a key, other keys are not tried
 					t.Errorf("%q, %+v", name, refused)
 				}
 			} else if name != "alice" || i.fetched() != 2 {
 				t.Fatalf("%+v after %d fetches: the new key is not found", refused, i.fetched())
 			}
-			// What is signed with a key that the issuer has taken back is refused from then on, and so is
-			// a forgery. A flood of them is one fetch in each interval.
+			// A token signed by a removed key is refused, and so is a forged one. Many of them
+			// cause one fetch in each interval.
 			i.change(func() { i.now = i.now.Add(refreshGap) })
 			before := i.fetched()
 			var all sync.WaitGroup
@@ -333,7 +332,7 @@ func TestRotatedKeyWithoutAnID(t *testing.T) {
 	}
 }
 
-// TestIssuerDown: the keys that are known stay, and no token passes by those that are not.
+// TestIssuerDown: known keys stay in use, and tokens signed by unknown keys are refused.
 func TestIssuerDown(t *testing.T) {
 	i := newIssuer(t, public("r", "", rsaKey().Public()))
 	good := "Bearer " + i.token(jose.RS256, rsaKey(), "r", nil)
@@ -368,8 +367,8 @@ func TestIssuerDown(t *testing.T) {
 	}
 }
 
-// TestRunFetches: the keys come in the background. Until they are there requests are refused at
-// once, also by an issuer that accepts and never answers.
+// TestRunFetches: the keys are fetched in the background. Before that, requests are refused at
+// once, even if the issuer accepts the connection and never answers.
 func TestRunFetches(t *testing.T) {
 	i := newIssuer(t, public("r", "", rsaKey().Public()))
 	answer := make(chan struct{})
@@ -381,7 +380,7 @@ func TestRunFetches(t *testing.T) {
 		inner.ServeHTTP(w, r)
 	})
 	done := make(chan error, 1)
-	i.tokens.keys.told = func(_ []string, err error) { done <- err }
+	i.tokens.keys.fetched = func(_ []string, err error) { done <- err }
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan struct{})
 	go func() { defer close(ended); New(Options{Tokens: i.tokens}).Run(ctx) }()
@@ -394,7 +393,7 @@ func TestRunFetches(t *testing.T) {
 	if err := <-done; err != nil {
 		t.Fatal(err)
 	}
-	if !i.tokens.keys.fetchNow(t.Context()) { // it is over
+	if !i.tokens.keys.fetchNow(t.Context()) { // the fetch has ended
 		t.Fatal("no keys")
 	}
 	if name, refused := i.ask(good); name != "alice" {
@@ -417,14 +416,15 @@ func TestSetsThatAreNotTaken(t *testing.T) {
 			t.Errorf("%s: %v", name, keys)
 		}
 	}
-	// A private key that somebody publishes by mistake does not count: anybody may have it.
+	// A private key that is published by mistake is skipped, because everybody may have it.
 	private, _ := json.Marshal(jose.JSONWebKeySet{Keys: []jose.JSONWebKey{{Key: rsaKey(), KeyID: "r"}}})
 	if keys, _, err := parseSet(private); err == nil {
 		t.Errorf("a private key: %v", keys)
 	}
 }
 
-// TestSkippedKeysAreNamed: the log names each key that is left out, and why. The others count.
+// TestSkippedKeysAreNamed: the log names each skipped key and the reason. Other keys of the set are
+// used.
 func TestSkippedKeysAreNamed(t *testing.T) {
 	good, _ := json.Marshal(public("good", "", rsaKey().Public()))
 	enc, _ := json.Marshal(jose.JSONWebKey{Key: curveKey().Public(), KeyID: "enc", Use: "enc"})
@@ -447,7 +447,7 @@ func TestSkippedKeysAreNamed(t *testing.T) {
 	}
 }
 
-// TestNoRedirectOfTheKeys: only the operator says whose keys count.
+// TestNoRedirectOfTheKeys: a redirect to other keys is not followed.
 func TestNoRedirectOfTheKeys(t *testing.T) {
 	i := newIssuer(t, public("r", "", rsaKey().Public()))
 	elsewhere := httptest.NewServer(http.RedirectHandler(i.server.URL, http.StatusFound))
@@ -479,7 +479,7 @@ func FuzzToken(f *testing.F) {
 	u, _ := url.Parse("http://127.0.0.1:1")
 	tokens := NewTokens(TokenOptions{Issuer: "i", Audience: "a", Claim: "sub", KeysURL: u})
 	tokens.keys.keys = []jose.JSONWebKey{public("r", "", rsaKey().Public()), public("e", "", curveKey().Public())}
-	tokens.keys.started = time.Now().Add(time.Hour) // no fetch
+	tokens.keys.started = time.Now().Add(time.Hour) // prevents a fetch
 	f.Add("eyJhbGciOiJub25lIn0.eyJzdWIiOiJhIn0.")
 	f.Add("eyJhbGciOiJFUzI1NiIsImtpZCI6ImUifQ.eyJzdWIiOiJhIn0.AAAA")
 	f.Fuzz(func(t *testing.T, token string) {

@@ -16,7 +16,7 @@ import (
 	"time"
 )
 
-// asked returns what the server answers to a request from this machine.
+// asked sends a request from this machine, and returns the status and the body.
 func asked(s *Server, method, path string) (int, string) {
 	w := httptest.NewRecorder()
 	req := httptest.NewRequest(method, path, nil)
@@ -39,7 +39,7 @@ func TestReadiness(t *testing.T) {
 		what     string
 		do       func()
 		ready    int
-		says     string // in the body of /readyz
+		says     string // expected in the body of /readyz
 		started  int
 		reported Status
 	}{
@@ -73,7 +73,8 @@ func TestReadiness(t *testing.T) {
 	}
 }
 
-// TestWatch is with fake time: how soon a store that comes late is seen, and how often it is asked.
+// TestWatch runs with fake time: it checks how soon a store that starts late is found, and how
+// often it is checked.
 func TestWatch(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := New(Options{})
@@ -90,7 +91,7 @@ func TestWatch(t *testing.T) {
 			case since < goes:
 				return nil
 			}
-			<-ctx.Done() // it hangs
+			<-ctx.Done() // the store does not answer
 			return ctx.Err()
 		})
 		time.Sleep(comes)
@@ -172,7 +173,7 @@ func TestDrainIsTakenFromHereOnly(t *testing.T) {
 		{"@", nil, "", 403},
 		{"127.0.0.1:4711", nil, "Origin", 403},
 		{"127.0.0.1:4711", nil, "Sec-Fetch-Site", 403},
-		{"127.0.0.6:4711", nil, "", 403}, // Istio's proxy brings whoever comes from there
+		{"127.0.0.6:4711", nil, "", 403}, // Istio's proxy forwards requests of other pods from this address
 		{"127.0.0.1:4711", nil, "X-Forwarded-For", 403},
 		{"@", socket, "X-Forwarded-Proto", 403},
 		{"127.0.0.1:4711", nil, "Forwarded", 403},
@@ -210,7 +211,7 @@ func TestAServerThatIsOff(t *testing.T) {
 	}
 }
 
-// TestDrained: it answers at the end of a drain, and begins none.
+// TestDrained: GET /drained answers at the end of a drain, and does not start one.
 func TestDrained(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := New(Options{})
@@ -251,7 +252,8 @@ func TestDrained(t *testing.T) {
 	})
 }
 
-// TestAgentz: ready when each agent accepts connections, however often somebody asks.
+// TestAgentz: /agentz is ready when each agent accepts connections, and connects once for many
+// requests.
 func TestAgentz(t *testing.T) {
 	listen := func() (net.Listener, *url.URL, *atomic.Int64) {
 		l, err := net.Listen("tcp", "127.0.0.1:0")

@@ -33,7 +33,7 @@ type agents struct {
 
 	mu    sync.Mutex // locked during a check
 	asked time.Time
-	said  string // the text of the last result, a line for each agent
+	text  string // the text of the last result, a line for each agent
 	all   bool   // whether each agent accepted its connection
 }
 
@@ -55,22 +55,22 @@ func (s *Server) agentz(w http.ResponseWriter, req *http.Request) {
 		answer(w, http.StatusServiceUnavailable, "not started\n")
 		return
 	}
-	all, said := s.agents.connect(req.Context(), s.now)
+	all, text := s.agents.connect(req.Context(), s.now)
 	if !all {
-		answer(w, http.StatusServiceUnavailable, "not ready\n"+said)
+		answer(w, http.StatusServiceUnavailable, "not ready\n"+text)
 		return
 	}
-	answer(w, http.StatusOK, "ready\n"+said)
+	answer(w, http.StatusOK, "ready\n"+text)
 }
 
 // connect connects to each agent and sends nothing, or returns the last result if it is newer than
 // connectEvery. The text does not contain errors, because they may contain addresses, and this
 // listener has no login.
-func (a *agents) connect(ctx context.Context, now func() time.Time) (all bool, said string) {
+func (a *agents) connect(ctx context.Context, now func() time.Time) (all bool, text string) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if !a.asked.IsZero() && now().Sub(a.asked) < connectEvery {
-		return a.all, a.said
+		return a.all, a.text
 	}
 	// The check does not end with this request, because other requests get its result too.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), connectTimeout)
@@ -81,17 +81,17 @@ func (a *agents) connect(ctx context.Context, now func() time.Time) (all bool, s
 		each.Go(func() { errs[n] = connect(ctx, agent.Upstream) })
 	}
 	each.Wait()
-	var text strings.Builder
+	var lines strings.Builder
 	a.all = true
 	for n, agent := range a.list {
-		says := "accepts connections"
+		state := "accepts connections"
 		if errs[n] != nil {
-			a.all, says = false, "accepts no connections"
+			a.all, state = false, "accepts no connections"
 		}
-		text.WriteString(cmp.Or(agent.Name, "agent") + ": " + says + "\n")
+		lines.WriteString(cmp.Or(agent.Name, "agent") + ": " + state + "\n")
 	}
-	a.said, a.asked = text.String(), now()
-	return a.all, a.said
+	a.text, a.asked = lines.String(), now()
+	return a.all, a.text
 }
 
 func connect(ctx context.Context, to *url.URL) error {

@@ -21,7 +21,8 @@ func open(t *testing.T, f *authority.Folder) *certificates.Set {
 	return set
 }
 
-// meet shakes hands. name is the server's, errs what each side says.
+// meet runs a TLS handshake. It returns the name in the server's certificate and the errors of both
+// sides.
 func meet(server, client *tls.Config) (name string, errs error) {
 	ours, theirs := net.Pipe()
 	defer ours.Close()
@@ -38,19 +39,19 @@ func meet(server, client *tls.Config) (name string, errs error) {
 	err := conn.Handshake()
 	if err == nil {
 		name = conn.ConnectionState().PeerCertificates[0].Subject.CommonName
-		go conn.Read(make([]byte, 1)) // in TLS 1.3 the server's refusal comes later
+		go conn.Read(make([]byte, 1)) // with TLS 1.3 the server refuses after the client's handshake
 	}
 	return name, errors.Join(err, <-failed)
 }
 
-// TestReload: new connections get what the files have, and a bad file changes nothing.
+// TestReload: new connections use the changed files, and a bad file changes nothing.
 func TestReload(t *testing.T) {
 	a, b := authority.New(t), authority.New(t)
 	server, client := authority.NewFolder(t), authority.NewFolder(t)
 	server.Issue(a, "old")
 	client.Issue(a, "client")
 	serves, asks := open(t, server), open(t, client)
-	config := serves.Server("http/1.1") // made once, as a listener has it
+	config := serves.Server("http/1.1") // made once, as for a listener
 	meets := func(serverName, want string, fails bool) {
 		t.Helper()
 		if got, err := meet(config, asks.Client(serverName, "http/1.1")); got != want || (err != nil) != fails {
@@ -70,7 +71,7 @@ func TestReload(t *testing.T) {
 	meets("old", "old", false)
 	reload(serves, true, "")
 	meets("new", "new", false)
-	meets("old", "", true) // the name counts
+	meets("old", "", true) // the name does not match the certificate
 
 	cert, _ := a.Certificate("half")
 	_, key := a.Certificate("other half")
@@ -83,7 +84,7 @@ func TestReload(t *testing.T) {
 
 	client.Issue(b, "client")
 	reload(asks, true, "")
-	meets("new", "", true) // another authority, to both sides
+	meets("new", "", true) // neither side trusts the other's authority
 	cert, key = a.Certificate("client")
 	client.Put(map[string][]byte{"tls.crt": cert, "tls.key": key, "ca.crt": []byte("-----BEGIN nothing")})
 	reload(asks, false, "no certificate")

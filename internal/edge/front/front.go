@@ -60,7 +60,7 @@ func Listen(l net.Listener, o Options) *Listener {
 	open, end := context.WithCancel(context.Background())
 	return &Listener{
 		Listener: l, opts: o, ready: make(chan acceptedConn), open: open, end: end,
-		room: room{total: o.Connections, each: o.PerAddress, of: map[netip.Addr]int{}, byThem: map[netip.Addr]int{}},
+		room: room{total: o.Connections, each: o.PerAddress, of: map[netip.Addr]int{}, aloneOf: map[netip.Addr]int{}},
 	}
 }
 

@@ -16,8 +16,8 @@ import (
 	"time"
 )
 
-// serving returns an http.Server behind a Listener. Its handler answers what Refused says, or 200
-// with the method and the length of each request's body.
+// serving starts an http.Server with a Listener. Its handler answers as Refused says, or else with
+// 200 and the method and body length of the request.
 func serving(t *testing.T, o Options) (address string, s *http.Server) {
 	t.Helper()
 	s = &http.Server{ReadHeaderTimeout: o.HeaderTimeout, Handler: http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
@@ -57,11 +57,11 @@ func dial(t *testing.T, address string) net.Conn {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { c.Close() })
-	c.SetDeadline(time.Now().Add(30 * time.Second)) // a test that hangs ends
+	c.SetDeadline(time.Now().Add(30 * time.Second)) // ends a test that hangs
 	return c
 }
 
-// statuses reads the status lines of all answers up to the connection's end.
+// statuses reads all answers until the connection ends, and returns their status lines.
 func statuses(r io.Reader) (list []string) {
 	b := bufio.NewReader(r)
 	for {
@@ -75,8 +75,9 @@ func statuses(r io.Reader) (list []string) {
 	}
 }
 
-// TestTwoLengths: a request that two servers could cut differently is refused, and nothing behind
-// it is read as a request. All others pass, alone and behind each other, however they arrive.
+// TestTwoLengths: a request whose length two servers could see differently is refused, and the
+// bytes after it are not read as a request. Other requests pass, alone or pipelined, however the
+// bytes are split.
 func TestTwoLengths(t *testing.T) {
 	const last = "GET /last HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n"
 	const smuggled = "0\r\n\r\nGET /smuggled HTTP/1.1\r\nHost: x\r\n\r\n"
@@ -101,7 +102,7 @@ func TestTwoLengths(t *testing.T) {
 		"HTTP/1.0":         {"POST / HTTP/1.0\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n" + smuggled, "400"},
 		"a folded header":  {"POST / HTTP/1.1\r\nHost: x\r\nX: y\r\n Transfer-Encoding: chunked\r\nContent-Length: 5\r\n\r\nhello", "400"},
 
-		// What counts stands behind more than a line's first bytes.
+		// The header that matters is longer than maxLine.
 		"both, far to the right":       {"POST / HTTP/1.1\r\nHost: x\r\nContent-Length:" + strings.Repeat(" ", 400) + "4\r\nTransfer-Encoding: chunked\r\n\r\n" + smuggled, "400"},
 		"both, a length of zeros":      {"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: " + strings.Repeat("0", 400) + "4\r\nTransfer-Encoding: chunked\r\n\r\n" + smuggled, "400"},
 		"HTTP/1.0, a long target":      {"POST /" + strings.Repeat("a", 400) + " HTTP/1.0\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n" + smuggled, "400"},
@@ -116,7 +117,7 @@ func TestTwoLengths(t *testing.T) {
 		"behind a long trailer":        {"POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n0\r\nX: " + strings.Repeat("a", 400) + "\r\n\r\n" + both, "200 400"},
 		"behind an empty line":         {"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\n\r\nhello\r\n" + both, "200 400"},
 
-		// These net/http refuses.
+		// net/http refuses these.
 		"two lengths":     {"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\nContent-Length: 6\r\n\r\nhello!", "400"},
 		"a list of them":  {"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 5, 5\r\n\r\nhello", "400"},
 		"a space":         {"POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding : chunked\r\n\r\n" + smuggled, "400"},
@@ -140,7 +141,8 @@ func TestTwoLengths(t *testing.T) {
 				got := strings.Join(statuses(conn), " ")
 				want := c.want
 				if rest, behind := strings.CutPrefix(want, "200 "); behind && rest == "400" {
-					// The first is refused too if both have come before it is looked at.
+					// If both requests arrive before the first is handled, the first is refused
+					// too.
 					got, want = strings.TrimPrefix(got, "200 "), rest
 				}
 				if got != want {
@@ -151,7 +153,7 @@ func TestTwoLengths(t *testing.T) {
 	}
 }
 
-// FuzzFraming: what is not refused is cut into requests as net/http cuts it.
+// FuzzFraming: framing finds the same ends of requests as net/http, unless it refuses one.
 func FuzzFraming(f *testing.F) {
 	f.Add("POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\n\r\nhello", 3)
 	f.Add("POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n5;a=b\r\nhello\r\n0\r\nX: y\r\n\r\nGET / HTTP/1.1\r\n\r\n", 1)
@@ -171,7 +173,7 @@ func FuzzFraming(f *testing.F) {
 		for {
 			req, err := http.ReadRequest(r)
 			if err != nil {
-				return // behind that net/http reads nothing
+				return // net/http does not read the bytes after this
 			}
 			if _, err = io.Copy(io.Discard, req.Body); err != nil {
 				return
@@ -189,8 +191,8 @@ func FuzzFraming(f *testing.F) {
 	})
 }
 
-// TestHeaderThatComesTooLate: drop by drop or not to its end, its client is told. A connection that
-// asks nothing is closed without a word.
+// TestHeaderThatComesTooLate: a client whose header arrives slowly or not completely gets 408. A
+// connection without any bytes is closed without an answer.
 func TestHeaderThatComesTooLate(t *testing.T) {
 	address, _ := serving(t, Options{HeaderTimeout: 200 * time.Millisecond})
 	dripping := dial(t, address)
@@ -215,8 +217,8 @@ func TestHeaderThatComesTooLate(t *testing.T) {
 	}
 }
 
-// TestTooManyConnections: above the bound they are answered, far above it they are closed, and a
-// place that is given back is taken by the next.
+// TestTooManyConnections: connections above the bound get a refusal, those far above it are closed,
+// and a place that becomes free can be used again.
 func TestTooManyConnections(t *testing.T) {
 	const ask = "GET / HTTP/1.1\r\nHost: x\r\n\r\n"
 	for name, c := range map[string]struct {
@@ -259,7 +261,7 @@ func TestTooManyConnections(t *testing.T) {
 				t.Errorf("said %d", got)
 			}
 			var over []net.Conn
-			for range 16 + 3 { // those above are not answered
+			for range 16 + 3 { // the last 3 are closed without an answer
 				over = append(over, dial(t, address))
 			}
 			for range 16 + 3 {
@@ -272,7 +274,7 @@ func TestTooManyConnections(t *testing.T) {
 				conn.Close()
 			}
 			got := 0
-			for range 500 { // the server sees the ends in its own time
+			for range 500 { // the server notices closed connections after a while
 				conn := dial(t, address)
 				if got = status(conn); got == 200 {
 					break
@@ -287,8 +289,8 @@ func TestTooManyConnections(t *testing.T) {
 	}
 }
 
-// TestRequestsThatOutliveTheirClients: each takes the place of a connection, also of the requests
-// on connections that are open already, until it is over.
+// TestRequestsThatOutliveTheirClients: each request that continues without its client counts as a
+// connection until it ends. Requests of connections that are open already are refused too.
 func TestRequestsThatOutliveTheirClients(t *testing.T) {
 	for name, c := range map[string]struct {
 		o      Options
@@ -337,7 +339,8 @@ func TestRequestsThatOutliveTheirClients(t *testing.T) {
 					conn.Close()
 				}
 			}
-			// Whether the server has seen the ends of two of them or not, they have their places.
+			// The places are taken, whether or not the server has noticed that two clients have
+			// left.
 			r := &listener.room
 			r.mu.Lock()
 			if r.all != 3 || r.alone != 3 {
@@ -355,12 +358,12 @@ func TestRequestsThatOutliveTheirClients(t *testing.T) {
 				free()
 			}
 			r.mu.Lock()
-			if r.alone != 0 || len(r.byThem) != 0 {
-				t.Errorf("what is left: %d alone, %d of addresses", r.alone, len(r.byThem))
+			if r.alone != 0 || len(r.aloneOf) != 0 {
+				t.Errorf("what is left: %d alone, %d of addresses", r.alone, len(r.aloneOf))
 			}
 			r.mu.Unlock()
 			got := 0
-			for range 500 { // the server sees the ends in its own time
+			for range 500 { // the server notices closed connections after a while
 				var conn net.Conn
 				if got, conn = status(); got == 200 {
 					break
@@ -373,7 +376,7 @@ func TestRequestsThatOutliveTheirClients(t *testing.T) {
 			}
 		})
 	}
-	Outlives(t.Context())() // of no connection
+	Outlives(t.Context())() // the context of no connection: nothing happens
 }
 
 func TestNetwork(t *testing.T) {
@@ -387,7 +390,7 @@ func TestNetwork(t *testing.T) {
 	}
 }
 
-// TestSwitchedProtocol: what comes behind an upgrade is not a request.
+// TestSwitchedProtocol: bytes after an upgrade are not parsed as requests.
 func TestSwitchedProtocol(t *testing.T) {
 	address, _ := serving(t, Options{})
 	conn := dial(t, address)
@@ -402,11 +405,11 @@ func TestSwitchedProtocol(t *testing.T) {
 	}
 }
 
-// upgraded is what comes behind an upgrade. As a request it would be refused.
+// upgraded is sent after an upgrade. Parsed as a request it would be refused.
 const upgraded = "POST / HTTP/1.0\r\nTransfer-Encoding: chunked\r\n\r\n0123456789"
 
-// TestWithTLS: both protocols, the same refusals inside, a slow handshake that holds up nobody, and
-// plain HTTP is told where it is.
+// TestWithTLS: HTTP/1 and HTTP/2 work, requests inside TLS are refused alike, a slow handshake does
+// not delay others, and a client that speaks plain HTTP is told so.
 func TestWithTLS(t *testing.T) {
 	other := httptest.NewTLSServer(nil)
 	defer other.Close()
@@ -415,7 +418,7 @@ func TestWithTLS(t *testing.T) {
 		TLS:           &tls.Config{Certificates: other.TLS.Certificates, NextProtos: []string{"h2", "http/1.1"}},
 		HeaderTimeout: 5 * time.Second, Failed: func(_ net.Addr, err error) { failed <- err },
 	})
-	slow := dial(t, address) // says nothing
+	slow := dial(t, address) // sends nothing
 	for _, http2 := range []bool{true, false} {
 		transport := other.Client().Transport.(*http.Transport).Clone()
 		transport.Protocols = new(http.Protocols)

@@ -26,11 +26,11 @@ func Network(remote string) (addr netip.Addr, ok bool) {
 type room struct {
 	total, each int // the bounds, 0: none
 
-	mu     sync.Mutex
-	all    int
-	of     map[netip.Addr]int // connections by network
-	alone  int                // requests that continue after their clients have left; they are part of all
-	byThem map[netip.Addr]int // alone by network; they are part of of
+	mu      sync.Mutex
+	all     int
+	of      map[netip.Addr]int // connections by network
+	alone   int                // requests that continue after their clients have left; they are part of all
+	aloneOf map[netip.Addr]int // alone by network; they are part of of
 }
 
 // A place is the share of a connection in the counts. Requests that continue after the client has
@@ -56,10 +56,10 @@ func (p *place) leave() {
 
 // stays counts a request that continues after its client has left, until free is called. The
 // request uses the place of its connection. If the connection carries other requests (HTTP/2),
-// beside is true, and the request gets a place of its own.
-func (p *place) stays(beside bool) (free func()) {
+// shared is true, and the request gets a place of its own.
+func (p *place) stays(shared bool) (free func()) {
 	r := p.room
-	if beside {
+	if shared {
 		p = &place{room: r, from: p.from}
 	}
 	p.mu.Lock()
@@ -69,9 +69,9 @@ func (p *place) stays(beside bool) (free func()) {
 	counts := r.each > 0 && p.from.IsValid()
 	r.alone++
 	if counts {
-		r.byThem[p.from]++
+		r.aloneOf[p.from]++
 	}
-	if beside {
+	if shared {
 		r.all++
 		if counts {
 			r.of[p.from]++
@@ -82,8 +82,8 @@ func (p *place) stays(beside bool) (free func()) {
 		r.mu.Lock()
 		r.alone--
 		if counts {
-			if r.byThem[p.from]--; r.byThem[p.from] == 0 {
-				delete(r.byThem, p.from)
+			if r.aloneOf[p.from]--; r.aloneOf[p.from] == 0 {
+				delete(r.aloneOf, p.from)
 			}
 		}
 		r.mu.Unlock()
@@ -99,7 +99,7 @@ func (r *room) refusalStatus(from netip.Addr) int {
 	switch {
 	case r.total > 0 && r.alone >= r.total:
 		return http.StatusServiceUnavailable
-	case r.each > 0 && from.IsValid() && r.byThem[from] >= r.each:
+	case r.each > 0 && from.IsValid() && r.aloneOf[from] >= r.each:
 		return http.StatusTooManyRequests
 	}
 	return 0

@@ -65,8 +65,8 @@ func TestOverlaps(t *testing.T) {
 	}
 }
 
-// A socket that a killed process left is taken away. One that somebody answers at, and a file that
-// is not a socket, stay.
+// TestSocketThatIsThere: a socket of a dead process is removed. A socket with a listener, and a
+// file that is not a socket, are not.
 func TestSocketThatIsThere(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "s")
 	at, err := Parse("unix://" + filepath.ToSlash(path) + "?mode=0600")
@@ -77,7 +77,7 @@ func TestSocketThatIsThere(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	left.SetUnlinkOnClose(false) // as if it was killed
+	left.SetUnlinkOnClose(false) // as after a kill
 	if _, err := at.Listen(); err == nil || !strings.Contains(err.Error(), "another process listens there") {
 		t.Errorf("while somebody listens: %v", err)
 	}

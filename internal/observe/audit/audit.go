@@ -81,7 +81,7 @@ func Open(o Options) (*Log, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := l.goOn(f, end); err != nil {
+	if err := l.useFile(f, end); err != nil {
 		f.Close()
 		return nil, err
 	}
@@ -109,9 +109,9 @@ func open(path string) (*os.File, chainEnd, error) {
 	return f, end, nil
 }
 
-// goOn makes f the file that lines are written to. The caller holds l.mu, or is Open, before others
+// useFile makes f the file that lines are written to. The caller holds l.mu, or is Open, before others
 // use l.
-func (l *Log) goOn(f *os.File, end chainEnd) error {
+func (l *Log) useFile(f *os.File, end chainEnd) error {
 	l.file, l.out = f, f
 	l.torn, l.newline = end.torn, end.newline
 	switch {
@@ -251,7 +251,7 @@ func (l *Log) Reopen() error {
 			l.opts.Logger.Error("audit: the file before ends in a torn line", "err", err)
 		}
 	}
-	if err := l.goOn(f, end); err != nil {
+	if err := l.useFile(f, end); err != nil {
 		l.opts.Logger.Error("audit: the new file cannot be written", "err", err)
 	}
 	_ = before.Sync()

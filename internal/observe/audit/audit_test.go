@@ -87,9 +87,9 @@ func verify(t *testing.T, head *Head, paths ...string) Report {
 	return r
 }
 
-// TestVerifyFindsWhatWasDone: whatever is done to one line shows, with the place.
+// TestVerifyFindsWhatWasDone: any change to one line is reported, with its place.
 func TestVerifyFindsWhatWasDone(t *testing.T) {
-	path, list := lines(t, 5) // with the line that begins the chain: seq 1 to 6
+	path, list := lines(t, 5) // with the line chain.begun: seq 1 to 6
 	if r := verify(t, nil, path); len(r.Problems)+len(r.Notes) > 0 || r.Lines != 6 || r.Head.Seq != 6 {
 		t.Fatalf("an untouched file: %+v", r)
 	}
@@ -117,8 +117,8 @@ func TestVerifyFindsWhatWasDone(t *testing.T) {
 	}
 }
 
-// TestVerifyWantsAllFilesInTheirOrder: lines that are missing at the front, files in another order
-// and files that are given twice are problems.
+// TestVerifyWantsAllFilesInTheirOrder: missing first lines, files in the wrong order, and repeated
+// files are problems.
 func TestVerifyWantsAllFilesInTheirOrder(t *testing.T) {
 	_, list := lines(t, 5)
 	first, second := writeLines(t, list[:3]...), writeLines(t, list[3:]...)
@@ -128,7 +128,7 @@ func TestVerifyWantsAllFilesInTheirOrder(t *testing.T) {
 	other, older := begins("2999-01-01T00:00:00Z"), begins("1999-01-01T00:00:00Z")
 	for name, c := range map[string]struct {
 		paths []string
-		want  string // "": whole
+		want  string // "": no problem
 		notes int
 	}{
 		"all of them":               {[]string{first, second}, "", 0},
@@ -151,7 +151,7 @@ func TestVerifyWantsAllFilesInTheirOrder(t *testing.T) {
 	}
 }
 
-// TestEachByteCounts: no byte of a line before the last can be another one unseen.
+// TestEachByteCounts: a change to any byte of a line before the last is found.
 func TestEachByteCounts(t *testing.T) {
 	_, list := lines(t, 2)
 	for at := range list[1] {
@@ -166,8 +166,8 @@ func TestEachByteCounts(t *testing.T) {
 	}
 }
 
-// TestHeadShowsWhatTheChainCannot: lines that were taken off the end, and a file that was written
-// anew.
+// TestHeadShowsWhatTheChainCannot: with a head from elsewhere, lines removed from the end and a
+// file that was written anew are found.
 func TestHeadShowsWhatTheChainCannot(t *testing.T) {
 	path, list := lines(t, 3)
 	head := verify(t, nil, path).Head
@@ -178,7 +178,7 @@ func TestHeadShowsWhatTheChainCannot(t *testing.T) {
 	if err != nil || parsed != head {
 		t.Fatalf("%q is read as %v, %v", head.String(), parsed, err)
 	}
-	short, err := ParseHead(fmt.Sprintf("%d:%013x", head.Seq, uint64(head.Number()))) // as from metrics
+	short, err := ParseHead(fmt.Sprintf("%d:%013x", head.Seq, uint64(head.Number()))) // in the form of the metric
 	if err != nil || !strings.HasPrefix(head.Hash, short.Hash) {
 		t.Fatalf("%s by its number is %v, %v", head, short, err)
 	}
@@ -206,16 +206,16 @@ func TestHeadShowsWhatTheChainCannot(t *testing.T) {
 	}
 }
 
-// TestRotation: the chain goes on in the new file, over a restart too.
+// TestRotation: the chain continues in a new file, also after a restart.
 func TestRotation(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "audit.jsonl")
 	l := openLog(t, Options{Path: path})
 	l.Take(asked(1))
-	if err := l.Reopen(); err != nil { // nobody has moved it
+	if err := l.Reopen(); err != nil { // the file was not renamed
 		t.Fatal(err)
 	}
 	os.Rename(path, path+".1")
-	l.Take(asked(2)) // before the signal
+	l.Take(asked(2)) // before Reopen: into the old file
 	if err := l.Reopen(); err != nil {
 		t.Fatal(err)
 	}
@@ -251,7 +251,8 @@ func TestRotation(t *testing.T) {
 	}
 }
 
-// TestOneWriter: two processes would write two chains into one file.
+// TestOneWriter: the file can be opened by one process only, because two would write two chains
+// into it.
 func TestOneWriter(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "audit.jsonl")
 	l := openLog(t, Options{Path: path})
@@ -262,8 +263,8 @@ func TestOneWriter(t *testing.T) {
 	openLog(t, Options{Path: path})
 }
 
-// TestWaitsForTheFile: whoever waits has the file as soon as the other lets go, or hears of its
-// own end.
+// TestWaitsForTheFile: New waits until the other process has closed the file, or until its context
+// ends.
 func TestWaitsForTheFile(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "audit.jsonl")
 	first := openLog(t, Options{Path: path})
@@ -287,7 +288,8 @@ func TestWaitsForTheFile(t *testing.T) {
 	})
 }
 
-// TestTornLine: what a crash left is never taken for a line, stays in the file, and is told.
+// TestTornLine: bytes that a crash left are never read as a line, stay in the file, and are
+// described by a line of recovery.
 func TestTornLine(t *testing.T) {
 	_, list := lines(t, 3)
 	for cut := 1; cut < len(list[3]); cut += 7 {
@@ -306,7 +308,7 @@ func TestTornLine(t *testing.T) {
 		}
 	}
 	whole := writeLines(t, list...)
-	os.Truncate(whole, int64(len(strings.Join(list, "\n")))) // only its end is missing
+	os.Truncate(whole, int64(len(strings.Join(list, "\n")))) // only the last newline is missing
 	l := openLog(t, Options{Path: whole})
 	l.Take(asked(9))
 	if r := verify(t, nil, whole); len(r.Problems)+len(r.Notes) > 0 || r.Lines != 5 {
@@ -321,7 +323,7 @@ func TestTornLine(t *testing.T) {
 	}
 }
 
-// TestForeignFile: nothing is appended to a file of somebody else.
+// TestForeignFile: nothing is appended to a file that is not an audit.
 func TestForeignFile(t *testing.T) {
 	path := writeLines(t, "root:x:0:0:root:/root:/bin/bash")
 	if _, err := Open(Options{Path: path}); !errors.Is(err, errForeign) {
@@ -332,7 +334,7 @@ func TestForeignFile(t *testing.T) {
 	}
 }
 
-// A disk takes so many bytes and then no more.
+// A disk accepts room bytes and then fails.
 type disk struct {
 	bytes.Buffer
 	room int
@@ -350,8 +352,8 @@ func (d *disk) Write(p []byte) (int, error) {
 	return n, nil
 }
 
-// TestDiskWithoutRoom: wherever a write is cut, the chain is whole again once there is room, and
-// says how many events are missing.
+// TestDiskWithoutRoom: wherever a write is cut, the chain is intact after there is room again, and
+// has the number of missing events.
 func TestDiskWithoutRoom(t *testing.T) {
 	var sizes disk
 	sizes.room = 1 << 20
@@ -388,7 +390,7 @@ func TestDiskWithoutRoom(t *testing.T) {
 	}
 }
 
-// TestWritersAtOnce: lines of many goroutines are one chain.
+// TestWritersAtOnce: lines that many goroutines write form one chain.
 func TestWritersAtOnce(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "audit.jsonl")
 	l := openLog(t, Options{Path: path, Sync: true})
@@ -414,7 +416,7 @@ func TestWritersAtOnce(t *testing.T) {
 	}
 }
 
-// TestSchema: lines of every kind are as docs/audit.schema.json says, with and without payloads.
+// TestSchema: lines of every kind match docs/audit.schema.json, with and without payloads.
 func TestSchema(t *testing.T) {
 	schema, err := jsonschema.NewCompiler().Compile("../../../docs/audit.schema.json")
 	if err != nil {
@@ -443,7 +445,7 @@ func TestSchema(t *testing.T) {
 		for text := range strings.SplitSeq(strings.TrimSpace(d.String()), "\n") {
 			v, err := jsonschema.UnmarshalJSON(strings.NewReader(text))
 			if err != nil {
-				continue // the torn one
+				continue // the incomplete line
 			}
 			if err := schema.Validate(v); err != nil {
 				t.Errorf("%s: %v", text, err)
@@ -466,7 +468,7 @@ func TestSchema(t *testing.T) {
 	}
 }
 
-// TestStdout: a chain of its own for each process, with nothing else.
+// TestStdout: each process writes a chain of its own to stdout, and nothing else.
 func TestStdout(t *testing.T) {
 	r, w := io.Pipe()
 	defer r.Close()

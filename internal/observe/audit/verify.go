@@ -117,7 +117,7 @@ func (v *verifier) line(place string, text []byte) {
 		return
 	}
 	if v.oddAt != "" {
-		v.behindOdd(place, &n)
+		v.checkOdd(place, &n)
 	}
 	v.chain(place, &n, hashOf(text))
 	if n.Missed > 0 {
@@ -128,8 +128,8 @@ func (v *verifier) line(place string, text []byte) {
 	v.Lines++
 }
 
-// behindOdd checks whether n is the line of recovery for the bytes before it, which are not a line.
-func (v *verifier) behindOdd(place string, n *line) {
+// checkOdd checks whether n is the line of recovery for the bytes before it, which are not a line.
+func (v *verifier) checkOdd(place string, n *line) {
 	t := n.Torn
 	if n.Event == recovered && t != nil && t.Bytes == len(v.odd) && t.SHA256 == hashOf(v.odd) {
 		v.note(place, "the line before it was torn (%d bytes), and the writer went on behind it", t.Bytes)

@@ -59,7 +59,7 @@ type Metrics struct {
 	failures  *prometheus.CounterVec
 	up        prometheus.Gauge
 	evictions *prometheus.CounterVec
-	hooked    webhookCollector
+	webhook   webhookCollector
 	open      *open
 }
 
@@ -86,7 +86,7 @@ func New(o Options) *Metrics {
 	m.failures = m.counters("store_errors_total", "Steps that the store could not do, or whose reply was lost.", "step")
 	m.up = m.gauge("store_up", "1 if the store answered when it was asked last, which is every two seconds; else 0.")
 	m.evictions = m.counters("store_evictions_total", "What the store in memory gave up for room: results of answered questions, or the snapshots of open ones.", "what")
-	m.hooked = m.newHooked()
+	m.webhook = m.newWebhook()
 	m.open = newOpen()
 	m.registry.MustRegister(m.open)
 	m.registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
@@ -120,7 +120,7 @@ var (
 // begin creates the counters of all known labels with 0, so that Prometheus sees the first event as
 // an increase.
 func (m *Metrics) begin() {
-	for v, list := range map[*prometheus.CounterVec][]string{m.failures: stepsOf, m.evictions: whats, m.hooked.results: webhookResults} {
+	for v, list := range map[*prometheus.CounterVec][]string{m.failures: stepsOf, m.evictions: whats, m.webhook.results: webhookResults} {
 		for _, value := range list {
 			v.WithLabelValues(value)
 		}

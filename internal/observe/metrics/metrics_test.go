@@ -31,7 +31,7 @@ func newMetrics() *Metrics {
 	})
 }
 
-// used are metrics in which everything has happened that can.
+// used returns Metrics after at least one event of each kind.
 func used(t *testing.T) *Metrics {
 	t.Helper()
 	m := newMetrics()
@@ -58,7 +58,7 @@ func used(t *testing.T) *Metrics {
 	return m
 }
 
-// failing cannot renew.
+// failing is a store whose steps fail.
 type failing struct{ store.Store }
 
 func (f failing) Do(ctx context.Context, key store.Key, step store.Step) (store.Done, error) {
@@ -75,7 +75,7 @@ func text(t *testing.T, m *Metrics) string {
 	return w.Body.String()
 }
 
-// TestCounts: what happened is counted once, under values of fixed lists only.
+// TestCounts: each event is counted once, and labels have values of fixed lists only.
 func TestCounts(t *testing.T) {
 	got := text(t, used(t))
 	for _, want := range []string{
@@ -105,7 +105,7 @@ func TestCounts(t *testing.T) {
 		`holdpoint_refusals_total{agent="billing",code="other"} 1`,
 		`holdpoint_pauses_waiting 1`,
 		`holdpoint_store_step_seconds_count{step="claim"} 1`,
-		`holdpoint_store_errors_total{step="claim"} 0`, // it had an answer
+		`holdpoint_store_errors_total{step="claim"} 0`, // the store refused the step, which is not a failure
 		`holdpoint_store_errors_total{step="renew"} 1`,
 		`holdpoint_store_evictions_total{what="results"} 1`,
 		`holdpoint_store_up 1`,
@@ -123,7 +123,7 @@ func TestCounts(t *testing.T) {
 	}
 }
 
-// described returns the metrics of our own, by name: the labels.
+// described returns the labels of our own metrics, by name.
 func described(t *testing.T) map[string][2]string {
 	t.Helper()
 	list := map[string][2]string{}
@@ -144,7 +144,7 @@ func described(t *testing.T) map[string][2]string {
 	return list
 }
 
-// TestTable: docs/operations.md has a row for each metric, as the registry tells it.
+// TestTable: docs/operations.md has a row for each metric of the registry.
 func TestTable(t *testing.T) {
 	const path, mark = "../../../docs/operations.md", "<!-- metrics -->\n"
 	page, err := os.ReadFile(path)
@@ -176,8 +176,8 @@ func TestTable(t *testing.T) {
 	}
 }
 
-// TestEveryCodeIsCounted: what docs/contract.md lists as codes of all dialects has a label. Those
-// of one dialect begin with its framework's name.
+// TestEveryCodeIsCounted: each code of all dialects in docs/contract.md is a label. Codes of one
+// dialect begin with the name of its framework.
 func TestEveryCodeIsCounted(t *testing.T) {
 	page, err := os.ReadFile("../../../docs/contract.md")
 	if err != nil {

@@ -17,8 +17,8 @@ import (
 
 var named = regexp.MustCompile(`holdpoint_[a-z_]+`)
 
-// TestRulesAndDashboard: they name metrics that there are, and each alert has its lines in
-// docs/operations.md. promtool judges the rules, and plays them, where it is installed.
+// TestRulesAndDashboard: the rules and the dashboard use existing metrics, and docs/operations.md
+// describes each alert. If promtool is installed, it checks the rules and runs their tests.
 func TestRulesAndDashboard(t *testing.T) {
 	all := described(t)
 	for _, path := range []string{"../../../deploy/prometheus/rules.yaml", "../../../deploy/prometheus/rules_test.yaml", "../../../deploy/grafana/holdpoint.json"} {
@@ -59,8 +59,8 @@ func TestRulesAndDashboard(t *testing.T) {
 	}
 }
 
-// TestPanelsOfTheDashboard: no panel is there twice or covers another, and each asks for something
-// of the data source and the job that the dashboard lets one choose.
+// TestPanelsOfTheDashboard: panels are unique and do not overlap, and each query uses the data
+// source and the job that the user selects.
 func TestPanelsOfTheDashboard(t *testing.T) {
 	file, err := os.ReadFile("../../../deploy/grafana/holdpoint.json")
 	if err != nil {
@@ -117,7 +117,7 @@ func TestPanelsOfTheDashboard(t *testing.T) {
 	}
 }
 
-// queriesOf writes the queries of a dashboard into a file of rules, which promtool can read.
+// queriesOf writes the queries of a dashboard into a rules file, for promtool.
 func queriesOf(t *testing.T, dashboard string) string {
 	t.Helper()
 	file, err := os.ReadFile(dashboard)

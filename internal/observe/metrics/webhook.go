@@ -16,7 +16,7 @@ type webhookCollector struct {
 	waited  prometheus.Gauge
 }
 
-func (m *Metrics) newHooked() webhookCollector {
+func (m *Metrics) newWebhook() webhookCollector {
 	return webhookCollector{
 		m.counters("webhook_events_total", "Events for the webhook: sent, refused for good, given up unsent (lost); and tries that failed and are made again (failed).", "result"),
 		m.gauge("webhook_waited_seconds", "How long the event had waited that was tried last and failed; 0 once one is taken."),
@@ -26,11 +26,11 @@ func (m *Metrics) newHooked() webhookCollector {
 // Webhook counts the result of an attempt to send an event, or an event that was given up. waited
 // is how long the event has waited.
 func (m *Metrics) Webhook(result string, waited time.Duration) {
-	m.hooked.results.WithLabelValues(knownOrOther(webhookResults, result)).Inc()
+	m.webhook.results.WithLabelValues(knownOrOther(webhookResults, result)).Inc()
 	switch result {
 	case "failed":
-		m.hooked.waited.Set(waited.Seconds())
+		m.webhook.waited.Set(waited.Seconds())
 	case "sent", "refused":
-		m.hooked.waited.Set(0)
+		m.webhook.waited.Set(0)
 	}
 }

@@ -7,9 +7,9 @@ import (
 	"time"
 )
 
-// lastWords is how long the last spans may take at the end. The grace period has 5s for the end
+// stopTimeout is how long the last spans may take at the end. The grace period has 5s for the end
 // after the drain, and ending the streams takes up to 4s of them.
-const lastWords = 750 * time.Millisecond
+const stopTimeout = 750 * time.Millisecond
 
 // A Part creates spans until Stop.
 type Part struct {
@@ -34,9 +34,9 @@ func NewPart(version string, logger *slog.Logger) (*Part, error) {
 	return &Part{t, logger}, nil
 }
 
-// Stop sends the last spans, and gives up after lastWords.
+// Stop sends the last spans, and gives up after stopTimeout.
 func (p *Part) Stop() {
-	ctx, cancel := context.WithTimeout(context.Background(), lastWords)
+	ctx, cancel := context.WithTimeout(context.Background(), stopTimeout)
 	defer cancel()
 	if err := p.Shutdown(ctx); err != nil {
 		p.logger.Warn("the last spans were not sent", "err", err)

@@ -12,7 +12,7 @@ import (
 	"holdpoint/internal/event"
 )
 
-// recorded returns a Tracer whose spans stay here.
+// recorded returns a Tracer that records its spans.
 func recorded(t *testing.T) (*Tracer, *tracetest.SpanRecorder) {
 	kept := tracetest.NewSpanRecorder()
 	provider := sdk.NewTracerProvider(sdk.WithSpanProcessor(kept))
@@ -22,8 +22,8 @@ func recorded(t *testing.T) (*Tracer, *tracetest.SpanRecorder) {
 
 const parent = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
 
-// TestStateOfAnotherTrace: the backend gets no tracestate beside a traceparent that it does not
-// belong to, and none of two traceparents is gone on with.
+// TestStateOfAnotherTrace: the backend gets no tracestate of another trace than its traceparent.
+// Two traceparents in a request are ignored.
 func TestStateOfAnotherTrace(t *testing.T) {
 	for name, c := range map[string]struct {
 		parents []string
@@ -53,7 +53,8 @@ func TestStateOfAnotherTrace(t *testing.T) {
 	}
 }
 
-// TestNoAttributeIsLong: ids are a client's, and a code is a backend's. Each may be megabytes.
+// TestNoAttributeIsLong: ids of clients and codes of backends are shortened, because they may have
+// megabytes.
 func TestNoAttributeIsLong(t *testing.T) {
 	tracer, kept := recorded(t)
 	long := strings.Repeat("x", 1<<20)

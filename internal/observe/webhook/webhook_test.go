@@ -35,14 +35,14 @@ const (
 	hostile   = "<!channel> <https://evil|x> \"}],\"a\":\" \\ *b*\n@here \u202egnp.exe\u2028\x00"
 )
 
-// A recorder is a receiver.
+// A recorder is a receiver that records its requests.
 type recorder struct {
 	*httptest.Server
 	mu     sync.Mutex
 	bodies []string
 	ids    []string
 	heads  []http.Header
-	status func(n int) int // of the n-th request, from 1
+	status func(n int) int // the answer to the n-th request, from 1
 	got    chan struct{}
 }
 
@@ -89,7 +89,7 @@ func urlOf(t *testing.T, text string) *url.URL {
 	return u
 }
 
-// run runs a sender until the test ends, or until what it returns is called.
+// run runs a sender until the test ends or the returned function is called.
 func run(t *testing.T, s store.Store, o webhook.Options) (*webhook.Sender, func()) {
 	o.Private, o.Poll = true, 20*time.Millisecond
 	sender, err := webhook.New(o)
@@ -113,7 +113,7 @@ func raised(words string) *event.Event {
 	}
 }
 
-// post opens a pause with the notices of an event.
+// post opens a pause with the notice of the event.
 func post(t *testing.T, s store.Store, key store.Key, m *webhook.NoticeMaker, e *event.Event) store.Notice {
 	t.Helper()
 	n, ok := m.Notice(e)
@@ -126,7 +126,7 @@ func post(t *testing.T, s store.Store, key store.Key, m *webhook.NoticeMaker, e 
 	return n
 }
 
-// empty waits until the thread has nothing to send.
+// empty waits until the thread has no notices.
 func empty(t *testing.T, s store.Store, key store.Key) {
 	t.Helper()
 	for end := time.Now().Add(20 * time.Second); ; time.Sleep(5 * time.Millisecond) {
@@ -143,8 +143,8 @@ func empty(t *testing.T, s store.Store, key store.Key) {
 	}
 }
 
-// TestSigned: each event arrives once, signed as Standard Webhooks has it, with the old and the new
-// secret while they change. The body has no arguments and no words of the agent.
+// TestSigned: each event arrives once, signed as Standard Webhooks requires, by the old and the new
+// secret while both are configured. The body has no arguments and no texts of the agent.
 func TestSigned(t *testing.T) {
 	r, s := record(t, nil), memory.New(memory.Options{})
 	sender, end := run(t, s, webhook.Options{URL: urlOf(t, r.URL), Secrets: []string{newSecret, secret}})
@@ -177,8 +177,8 @@ func TestSigned(t *testing.T) {
 	}
 }
 
-// TestContent: messages, arguments and answers are sent only if asked for, and left out if they are
-// too large for a record.
+// TestContent: messages, arguments and answers are sent only if configured, and left out if the
+// notice would be too large for a record.
 func TestContent(t *testing.T) {
 	m := &webhook.NoticeMaker{Content: true}
 	n, _ := m.Notice(raised("x"))
@@ -213,13 +213,13 @@ func TestContent(t *testing.T) {
 	}
 }
 
-// TestTriedAgain: what is not taken is sent again under the same id, in order, until it is. A
-// redirect is not followed. What the receiver says it will never take is not sent again.
+// TestTriedAgain: an event that fails is sent again under the same id, in order, until the receiver
+// accepts it. Redirects are not followed. An event with a final status is not sent again.
 func TestTriedAgain(t *testing.T) {
 	for _, c := range []struct {
 		name     string
 		statuses []int
-		result   string // the last
+		result   string // of the last attempt
 	}{
 		{"500", []int{500, 204}, webhook.ResultSent},
 		{"a redirect", []int{302, 307, 200}, webhook.ResultSent},
@@ -256,7 +256,7 @@ func TestTriedAgain(t *testing.T) {
 	}
 }
 
-// TestClocksThatDiffer: what somebody else has left to be sent is found by the store's clock.
+// TestClocksThatDiffer: due notices of other processes are found by the store's clock.
 func TestClocksThatDiffer(t *testing.T) {
 	for _, ahead := range []time.Duration{-time.Hour, time.Hour} {
 		r := record(t, nil)
@@ -268,7 +268,7 @@ func TestClocksThatDiffer(t *testing.T) {
 	}
 }
 
-// TestTwoSenders: of two processes on one store one sends.
+// TestTwoSenders: if two processes share a store, each event is sent once.
 func TestTwoSenders(t *testing.T) {
 	r, s := record(t, nil), memory.New(memory.Options{})
 	_, end1 := run(t, s, webhook.Options{URL: urlOf(t, r.URL)})
@@ -287,8 +287,8 @@ func TestTwoSenders(t *testing.T) {
 	}
 }
 
-// TestSlowReceiver: the sender ends while the receiver still thinks, and what it was sending is due
-// for whoever comes next.
+// TestSlowReceiver: the sender ends while the receiver has not answered, and the event is due for
+// another process.
 func TestSlowReceiver(t *testing.T) {
 	release, came := make(chan struct{}), make(chan struct{}, 1)
 	slow := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
@@ -305,14 +305,15 @@ func TestSlowReceiver(t *testing.T) {
 	n := post(t, s, "k", &webhook.NoticeMaker{}, raised("x"))
 	sender.Wake("k")
 	<-came
-	end() // it would be the test's own time that is over
+	end() // the test would time out if this took longer
 	taken, err := s.Do(context.Background(), "k", store.Take{Hold: time.Minute})
 	if err != nil || len(taken.Notices) != 1 || taken.Notices[0].ID != n.ID || taken.Tries != 0 {
 		t.Errorf("took %+v, %v", taken, err)
 	}
 }
 
-// TestRecipes: what an agent writes is text at the receivers, whatever it is, and the body is JSON.
+// TestRecipes: with the templates of deploy/webhook an agent's text stays text at the receiver,
+// whatever it contains, and the body is valid JSON.
 func TestRecipes(t *testing.T) {
 	files, err := filepath.Glob("../../../deploy/webhook/*.tmpl")
 	if err != nil || len(files) != 3 {
@@ -364,9 +365,9 @@ func TestRecipes(t *testing.T) {
 	}
 }
 
-// TestRecipesStayShort: no agent makes a message that its receiver refuses for its size, and so
-// keeps a question from being seen. The limits are 3,000 characters of a text of Slack, 28 KB of a
-// message of Teams and 4,096 bytes of a message of ntfy.
+// TestRecipesStayShort: an agent cannot ask a question so long that the receiver refuses the
+// message, so that nobody sees the question. The limits are 3,000 characters in a text of Slack, 28
+// KB in a message of Teams, and 4,096 bytes in a message of ntfy.
 func TestRecipesStayShort(t *testing.T) {
 	files, err := filepath.Glob("../../../deploy/webhook/*.tmpl")
 	if err != nil || len(files) != 3 {
@@ -430,7 +431,7 @@ func texts(v any) (all []string) {
 	return all
 }
 
-// collect returns all texts of a JSON value, and notes its keys.
+// collect returns all texts of a JSON value, and adds its keys to keys.
 func collect(v any, keys map[string]bool) string {
 	switch v := v.(type) {
 	case string:
@@ -452,7 +453,8 @@ func collect(v any, keys map[string]bool) string {
 	return ""
 }
 
-// TestTemplatesThatAreRefused: a value that goes around the functions, and a body that is not JSON.
+// TestTemplatesThatAreRefused: a template that prints a value unescaped, or whose output is not
+// JSON, is an error.
 func TestTemplatesThatAreRefused(t *testing.T) {
 	for _, text := range []string{
 		`{"a":"{{.Thread}}"}`, `{"a":"{{printf "%s" .Thread}}"}`, `{"a":"{{html .Thread}}"}`, `{"a":"{{js .Thread}}"}`,
@@ -472,8 +474,8 @@ func TestTemplatesThatAreRefused(t *testing.T) {
 	}
 }
 
-// TestThreadThatNamesTheWordOfABrokenTemplate: no text of a client makes a template's body be
-// refused.
+// TestThreadThatNamesTheWordOfABrokenTemplate: no text of a client makes the output of a template
+// invalid.
 func TestThreadThatNamesTheWordOfABrokenTemplate(t *testing.T) {
 	tmpl, err := webhook.ParseTemplate(`{"a":{{json .Thread}},"text":"{{in .Agent}}"}`)
 	if err != nil {
@@ -491,8 +493,8 @@ func TestThreadThatNamesTheWordOfABrokenTemplate(t *testing.T) {
 	}
 }
 
-// TestDefaultInPlaceOfABrokenBody: a template whose body breaks with what an agent wrote loses no
-// event.
+// TestDefaultInPlaceOfABrokenBody: if the template fails for an agent's text, the default body is
+// sent.
 func TestDefaultInPlaceOfABrokenBody(t *testing.T) {
 	tmpl, err := webhook.ParseTemplate(`{"a":{{if is .Agent "breaks"}}{{else}}1{{end}}}`)
 	if err != nil {
@@ -509,12 +511,12 @@ func TestDefaultInPlaceOfABrokenBody(t *testing.T) {
 	}
 }
 
-// TestAddresses: nothing inside is reached unless it is allowed, also not by a name that leads
-// there.
+// TestAddresses: private addresses are refused unless they are allowed, also if a name resolves to
+// one.
 func TestAddresses(t *testing.T) {
 	for _, c := range []struct {
 		address     string
-		public, own bool // taken without and with HOLDPOINT_WEBHOOK_PRIVATE
+		public, own bool // accepted without and with HOLDPOINT_WEBHOOK_PRIVATE
 	}{
 		{"https://hooks.example.com/x?y=z", true, true},
 		{"https://93.184.216.34/", true, true},
@@ -545,12 +547,12 @@ func TestAddresses(t *testing.T) {
 		{"https://192.80.8.124/", false, false},
 		{"https://[64:ff9b::a9fe:a9fe]/", false, false},
 		{"https://[64:ff9b::a00:1]/", false, true},
-		{"https://[64:ff9b:1::a9fe:a9fe]/", false, false},          // behind a prefix of 96 bits
-		{"https://[64:ff9b:1:0:a9:fea9:fe00:0]/", false, false},    // of 64
-		{"https://[64:ff9b:1:a9:fe:a9fe::]/", false, false},        // of 56
-		{"https://[64:ff9b:1:a9fe:a9:fe00::]/", false, false},      // of 48
-		{"https://[64:ff9b:1:a83f:81:1000::]/", false, false},      // Azure's
-		{"https://[64:ff9b:1:abcd:a9:fea9:fe00:0]/", false, false}, // with a subnet
+		{"https://[64:ff9b:1::a9fe:a9fe]/", false, false},          // after a prefix of 96 bits
+		{"https://[64:ff9b:1:0:a9:fea9:fe00:0]/", false, false},    // 64 bits
+		{"https://[64:ff9b:1:a9:fe:a9fe::]/", false, false},        // 56 bits
+		{"https://[64:ff9b:1:a9fe:a9:fe00::]/", false, false},      // 48 bits
+		{"https://[64:ff9b:1:a83f:81:1000::]/", false, false},      // Azure's metadata service
+		{"https://[64:ff9b:1:abcd:a9:fea9:fe00:0]/", false, false}, // 64 bits, with a subnet
 		{"https://[64:ff9b:1:a00:0:100::]/", false, true},          // 10.0.0.1
 		{"https://[64:ff9b:1::5db8:d822]/", false, true},
 		{"https://[2002:a9fe:a9fe::1]/", false, false},

@@ -71,7 +71,7 @@ func TestWebhook(t *testing.T) {
 	}
 }
 
-// An apiServer has one Secret and one MutatingWebhookConfiguration.
+// An apiServer is a test API server with one Secret and one MutatingWebhookConfiguration.
 type apiServer struct {
 	t      *testing.T
 	folder string
@@ -83,7 +83,7 @@ type apiServer struct {
 	version int
 	minor   string
 	down    bool
-	// before runs once, before the next write.
+	// before runs once, immediately before the next write.
 	before func()
 	writes []string
 }
@@ -109,7 +109,7 @@ func (a *apiServer) put(file, text string) {
 	}
 }
 
-// answer answers as an API server does, resourceVersions included.
+// answer handles requests as an API server does, including conflicts of the resourceVersion.
 func (a *apiServer) answer(w http.ResponseWriter, req *http.Request) {
 	if req.Method != http.MethodGet && a.before != nil {
 		before := a.before
@@ -186,7 +186,7 @@ func (a *apiServer) touch(object map[string]any) {
 	object["metadata"].(map[string]any)["resourceVersion"] = strings.Repeat("v", a.version)
 }
 
-// trusted is what API servers believe.
+// trusted returns the authorities in the configuration.
 func (a *apiServer) trusted() *x509.CertPool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -214,7 +214,7 @@ func (a *apiServer) keeper(now func() time.Time) *Keeper {
 	return k
 }
 
-// look has a keeper look once, and checks that API servers trust what it shows.
+// look calls the keeper's step, and checks that API servers trust the certificate that it serves.
 func look(t *testing.T, a *apiServer, k *Keeper) *x509.Certificate {
 	t.Helper()
 	if err := k.step(context.Background()); err != nil {
@@ -235,8 +235,8 @@ func shown(t *testing.T, a *apiServer, k *Keeper) *x509.Certificate {
 	return c.Leaf
 }
 
-// TestCertificate: two replicas make one certificate, a restart keeps it, and it is renewed before
-// it ends. What a replica shows is trusted at every step.
+// TestCertificate: two replicas share one certificate, a restart keeps it, and it is renewed before
+// it expires. API servers trust the certificate of each replica at every step.
 func TestCertificate(t *testing.T) {
 	a := newAPIServer(t)
 	at := time.Date(2026, 11, 28, 20, 0, 0, 0, time.UTC)
@@ -249,7 +249,7 @@ func TestCertificate(t *testing.T) {
 	if other := look(t, a, two); !other.Equal(first) || !one.Ready() || strings.Join(a.writes, " ") != "secret configuration" {
 		t.Errorf("another certificate for the second replica: %q", a.writes)
 	}
-	a.put("token", "second\n") // it is replaced within the hour
+	a.put("token", "second\n") // Kubernetes replaces the token within the hour
 	if again := look(t, a, a.keeper(now)); !again.Equal(first) || len(a.writes) != 2 {
 		t.Errorf("another certificate after a restart: %q", a.writes)
 	}
@@ -262,7 +262,7 @@ func TestCertificate(t *testing.T) {
 	if now := look(t, a, one); !now.Equal(first) || len(a.writes) != 4 {
 		t.Errorf("the new certificate is shown before API servers have heard of it: %q", a.writes)
 	}
-	shown(t, a, two) // it has not looked yet
+	shown(t, a, two) // this replica has not read the new Secret yet
 	second := look(t, a, one)
 	if second.Equal(first) || !look(t, a, two).Equal(second) || len(a.writes) != 4 {
 		t.Errorf("not renewed, or twice: %q", a.writes)
@@ -276,7 +276,8 @@ func TestCertificate(t *testing.T) {
 	look(t, a, one)
 }
 
-// TestCertificateTwoAtOnce: the one that writes later takes what the other wrote.
+// TestCertificateTwoAtOnce: if two replicas renew at the same time, the second to write uses the
+// certificate of the first.
 func TestCertificateTwoAtOnce(t *testing.T) {
 	a := newAPIServer(t)
 	one, two := a.keeper(time.Now), a.keeper(time.Now)
@@ -286,12 +287,12 @@ func TestCertificateTwoAtOnce(t *testing.T) {
 	}
 }
 
-// TestCertificateIsMended: what somebody else has undone.
+// TestCertificateIsMended: a Secret or configuration that somebody has changed is restored.
 func TestCertificateIsMended(t *testing.T) {
 	for _, tt := range []struct {
 		name string
 		undo func(a *apiServer)
-		same bool // the certificate stays
+		same bool // the certificate is kept
 	}{
 		{"an empty Secret", func(a *apiServer) { delete(a.secret, "data") }, false},
 		{"a Secret of something else", func(a *apiServer) { a.secret["data"].(map[string]any)["tls.crt"] = "!" }, false},
@@ -316,7 +317,7 @@ func TestCertificateIsMended(t *testing.T) {
 	}
 }
 
-// TestCertificateFailures: what is missing is named, and what is shown stays.
+// TestCertificateFailures: the error names what is missing, and the listener keeps its certificate.
 func TestCertificateFailures(t *testing.T) {
 	for _, tt := range []struct {
 		name, want string
@@ -345,7 +346,8 @@ func TestCertificateFailures(t *testing.T) {
 	}
 }
 
-// TestOldKubernetes: in one before 1.33 an injected pod would get no requests.
+// TestOldKubernetes: versions before 1.33 are refused, because an injected pod would get no
+// requests there.
 func TestOldKubernetes(t *testing.T) {
 	for minor, want := range map[string]bool{"32": false, "33": true, "32+": false, "40": true, "": true} {
 		a := newAPIServer(t)
