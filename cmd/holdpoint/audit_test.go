@@ -41,7 +41,7 @@ func TestAuditOfTheBinary(t *testing.T) {
 		t.Fatal("no question")
 	}
 	second := startAs(t, environ...)
-	second.wait(t, "another process writes to the file of the audit: this one waits until that has ended")
+	second.wait(t, "another process writes to the file of the audit: this process waits until the other has ended")
 	second.Process.Signal(syscall.SIGTERM)
 	if code := second.exit(); code != 0 {
 		t.Errorf("exit %d of a second process that waited for the file", code)
@@ -94,7 +94,7 @@ func TestAuditOfTheBinary(t *testing.T) {
 	}
 	os.WriteFile(file, []byte(lines[0]+changed+lines[2]), 0o600)
 	stdout, _, code = holdpoint(t, nil, "audit", "verify", file+".1", file)
-	if code != 1 || changed == lines[1] || !strings.Contains(stdout, "problem: "+file+":2: ") || !strings.Contains(stdout, "it was changed") {
+	if code != 1 || changed == lines[1] || !strings.Contains(stdout, "problem: "+file+":2: ") || !strings.Contains(stdout, "that line was changed") {
 		t.Errorf("a line was changed: exit %d, stdout %s", code, stdout)
 	}
 	for _, args := range [][]string{{"audit"}, {"audit", "verify"}, {"audit", "verify", "-head", "1", file}, {"audit", "verify", "-after", "1", file}, {"audit", "verify", file + ".none"}} {
@@ -108,7 +108,7 @@ func TestAuditOfTheBinary(t *testing.T) {
 func TestAuditConfiguration(t *testing.T) {
 	for set, want := range map[string]string{
 		"AUDIT=/var/log/audit":      `HOLDPOINT_AUDIT "/var/log/audit": want off, stdout or a file such as file:///var/log/holdpoint/audit.jsonl`,
-		"AUDIT=file://audit.jsonl":  `HOLDPOINT_AUDIT "file://audit.jsonl": want the file's whole path behind three slashes`,
+		"AUDIT=file://audit.jsonl":  `HOLDPOINT_AUDIT "file://audit.jsonl": want the file's whole path after three slashes`,
 		"AUDIT_REQUIRED=true":       `HOLDPOINT_AUDIT_REQUIRED "true": there is no audit, want HOLDPOINT_AUDIT set as well`,
 		"AUDIT_PAYLOAD=true":        `HOLDPOINT_AUDIT_PAYLOAD "true": there is no audit, want HOLDPOINT_AUDIT set as well`,
 		"SHOW_PRINCIPAL=everything": `HOLDPOINT_SHOW_PRINCIPAL "everything": want one of hash, name, none`,

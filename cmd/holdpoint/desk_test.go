@@ -381,7 +381,7 @@ func TestDeskSettings(t *testing.T) {
 		{[]string{"DESK_LISTEN=:7082", "DESK_AUTH=header", policyFile, "DESK_PRINCIPAL=X-User", "TRUSTED_PEERS=10.0.0.0/8"}, ""},
 		{[]string{"DESK_LISTEN=:7082", "DESK_AUTH=header", policyFile, "DESK_PRINCIPAL=X-User", "TRUSTED_PEERS=0.0.0.0/0"}, `TRUSTED_PEERS "0.0.0.0/0": a whole family of addresses`},
 		{[]string{"DESK_LISTEN=:7082", "DESK_AUTH=header", policyFile, "DESK_PRINCIPAL=X-User", "DESK_TRUSTED_PEERS=::/0"}, `DESK_TRUSTED_PEERS "::/0": a whole family of addresses`},
-		{[]string{"DESK_LISTEN=:7082", "DESK_AUTH=header", policyFile, "DESK_PRINCIPAL=Authorization", "DESK_TRUSTED_PEERS=10.0.0.1"}, `DESK_PRINCIPAL "Authorization": it holds a secret`},
+		{[]string{"DESK_LISTEN=:7082", "DESK_AUTH=header", policyFile, "DESK_PRINCIPAL=Authorization", "DESK_TRUSTED_PEERS=10.0.0.1"}, `DESK_PRINCIPAL "Authorization": it contains a secret`},
 		{[]string{"DESK_LISTEN=:7082", "DESK_AUTH=header", policyFile, "DESK_PRINCIPAL=X-User", "DESK_GROUPS=x-user", "DESK_TRUSTED_PEERS=10.0.0.1"}, `DESK_GROUPS "x-user": it is HOLDPOINT_DESK_PRINCIPAL too`},
 		{[]string{"DESK_LISTEN=unix:///run/desk.sock", "DESK_AUTH=header", policyFile, "DESK_PRINCIPAL=X-User"}, ""},
 		{[]string{"DESK_LISTEN=unix:///run/desk.sock", "DESK_AUTH=header", policyFile, "DESK_PRINCIPAL=X-User", "DESK_TRUSTED_PEERS=10.0.0.1"}, `DESK_TRUSTED_PEERS "10.0.0.1/32": who comes by the unix socket`},

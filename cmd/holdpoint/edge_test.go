@@ -155,7 +155,7 @@ func TestTLSConfiguration(t *testing.T) {
 	for _, tt := range []struct{ set, want string }{
 		{"HOLDPOINT_TLS_CERT_FILE=x", "config: HOLDPOINT_TLS_CERT_FILE and HOLDPOINT_TLS_KEY_FILE: a certificate and its key are set together"},
 		{"HOLDPOINT_UPSTREAM_KEY_FILE=x", "config: HOLDPOINT_UPSTREAM_CERT_FILE and HOLDPOINT_UPSTREAM_KEY_FILE: a certificate and its key are set together"},
-		{"HOLDPOINT_TLS_CLIENT_CA_FILE=x", `config: HOLDPOINT_TLS_CLIENT_CA_FILE "x": clients show certificates by TLS only`},
+		{"HOLDPOINT_TLS_CLIENT_CA_FILE=x", `config: HOLDPOINT_TLS_CLIENT_CA_FILE "x": clients send certificates over TLS only`},
 		{"HOLDPOINT_UPSTREAM=http://x HOLDPOINT_UPSTREAM_CA_FILE=x", `config: HOLDPOINT_UPSTREAM_CA_FILE "x": HOLDPOINT_UPSTREAM begins with http://`},
 		{"HOLDPOINT_UPSTREAM_CA_FILE=/nowhere", "config: HOLDPOINT_UPSTREAM_CA_FILE: open /nowhere"},
 		{"HOLDPOINT_TLS_CERT_FILE=" + f.Path("tls.crt") + " HOLDPOINT_TLS_KEY_FILE=" + f.Path("tls.key"), "config: HOLDPOINT_TLS_CERT_FILE, HOLDPOINT_TLS_KEY_FILE: " + f.Path("tls.crt")},
@@ -218,7 +218,7 @@ func TestHostileClients(t *testing.T) {
 	})
 	t.Run("two lengths", func(t *testing.T) {
 		conn := dial(t, head+"Content-Length: 4\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n")
-		if status, text, header := answer(t, conn); status != 400 || !strings.Contains(text, "stand together") || header.Get("Access-Control-Allow-Origin") != "*" {
+		if status, text, header := answer(t, conn); status != 400 || !strings.Contains(text, "both Content-Length and") || header.Get("Access-Control-Allow-Origin") != "*" {
 			t.Errorf("%d %s %v", status, text, header)
 		}
 	})
@@ -252,7 +252,7 @@ func TestHostileClients(t *testing.T) {
 		if status, text, header := answer(t, conn); status != 429 && status != 503 || !strings.Contains(text, "CONNECTIONS") || header.Get("Retry-After") == "" || header.Get("Access-Control-Allow-Origin") != "*" {
 			t.Errorf("%d %s %v", status, text, header)
 		}
-		if line := p.wait(t, "connections are refused: there are too many, said once a minute"); line["variable"] == nil {
+		if line := p.wait(t, "connections are refused: there are too many (logged once a minute at most)"); line["variable"] == nil {
 			t.Errorf("%v", line)
 		}
 	})

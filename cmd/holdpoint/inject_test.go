@@ -32,7 +32,7 @@ func TestCheckInject(t *testing.T) {
 		{"all that is wrong", "check inject", []string{"HOLDPOINT_INJECT_LISTEN=8443", "HOLDPOINT_INJECT_CERT_LIFETIME=1s", "HOLDPOINT_INJECT_NAME=A", "HOLDPOINT_LOG_LEVEL=loud"}, exitMisuse,
 			"HOLDPOINT_INJECT_LISTEN \"8443\": want host:port"},
 		{"half a certificate", "inject", []string{"HOLDPOINT_INJECT_IMAGE=h", "HOLDPOINT_INJECT_CERT_FILE=/nowhere"}, exitMisuse, "are set together"},
-		{"a socket", "inject", []string{"HOLDPOINT_INJECT_IMAGE=h", "HOLDPOINT_INJECT_LISTEN=unix:///run/x"}, exitMisuse, "comes over the network"},
+		{"a socket", "inject", []string{"HOLDPOINT_INJECT_IMAGE=h", "HOLDPOINT_INJECT_LISTEN=unix:///run/x"}, exitMisuse, "connects over the network"},
 		{"a variable of the proxy", "inject", []string{"HOLDPOINT_INJECT_IMAGE=h", "HOLDPOINT_UPSTREAM=http://x/"}, exitMisuse, "HOLDPOINT_UPSTREAM is not a variable of holdpoint inject"},
 		{"outside of a cluster", "inject", []string{"HOLDPOINT_INJECT_IMAGE=h", "HOLDPOINT_INJECT_LISTEN=127.0.0.1:0"}, exitError, "this is not a pod"},
 		{"a variable of the injector", "check", []string{"HOLDPOINT_UPSTREAM=http://x/", "HOLDPOINT_INJECT_IMAGE=h"}, exitMisuse, "HOLDPOINT_INJECT_IMAGE is for holdpoint inject only"},

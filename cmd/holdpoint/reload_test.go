@@ -162,7 +162,7 @@ func TestFilesAreReadAgain(t *testing.T) {
 	f.Put(bad)
 	says("not read again: what was read before stays in effect")
 	gets("b")
-	reload(1, "the log says which and why")
+	reload(1, "The log has the errors")
 	f.Put(good("c"))
 	reload(0, "reloaded")
 	gets("c")

@@ -187,8 +187,8 @@ func (s *space) refusals() {
 		want        string
 	}{
 		{"a number", object{"holdpoint/agent": "agent/8000"}, nil, "8000 is a number: give the port of the container a name"},
-		{"no such container", object{"holdpoint/agent": "graph/agui"}, nil, `names the container "graph", and the pod has agent`},
-		{"no such port", object{"holdpoint/agent": "agent/http"}, nil, `names the port "http", and the container agent has agui`},
+		{"no such container", object{"holdpoint/agent": "graph/agui"}, nil, `names the container "graph", but the pod has agent`},
+		{"no such port", object{"holdpoint/agent": "agent/http"}, nil, `names the port "http", but the container agent has agui`},
 		{"two containers", nil, func(pod, agent object) {
 			other := object{"name": "other"}
 			for _, member := range []string{"image", "securityContext"} {
@@ -197,7 +197,7 @@ func (s *space) refusals() {
 			other["ports"] = []any{object{"name": "agui", "containerPort": 9000}}
 			pod["spec"].(object)["containers"] = []any{agent, other}
 		}, "two containers have a port agui"},
-		{"a probe that cannot reach", nil, func(_, agent object) { agent["livenessProbe"] = probe("agui") }, "the livenessProbe/httpGet of agent asks port 8000, which no kubelet reaches"},
+		{"a probe that cannot reach", nil, func(_, agent object) { agent["livenessProbe"] = probe("agui") }, "the livenessProbe/httpGet of agent uses port 8000, which the kubelet cannot reach"},
 		{"no time", nil, func(pod, _ object) { pod["spec"].(object)["terminationGracePeriodSeconds"] = 5 }, "leaves open streams no time"},
 		{"a dialect that is none", object{"env.holdpoint/DIALECT": "klingon"}, nil, `the sidecar would not start: HOLDPOINT_DIALECT "klingon"`},
 		{"a password", object{"env.holdpoint/STORE": "redis://u:p@redis"}, nil, "a password does not belong into an annotation"},

@@ -26,17 +26,17 @@ func (c *container) changes(w *options, o *port, a *Answer) ([]operation, error)
 	}
 	patch = append(patch, of...)
 	if w.address == "" {
-		a.warn("port %d of %s is open beside Holdpoint, also to a Service with this number as targetPort. Set %s", o.number, c.name, addressAnnotation)
+		a.warn(textOpenPort, o.number, c.name, addressAnnotation)
 	}
 	if c.json.Get("readinessProbe").IsObject() {
-		a.warn("%s keeps its own readinessProbe: it must fail until the agent takes runs", c.name)
+		a.warn(textOwnProbe, c.name)
 	} else {
 		patch = append(patch, operation{"add", c.path + "/readinessProbe", json.RawMessage(template("readinessProbe").Raw)})
 	}
 	hook := json.RawMessage(template("preStop").Raw)
 	switch lifecycle := c.json.Get("lifecycle"); {
 	case lifecycle.Get("preStop").IsObject():
-		a.warn("%s keeps its own preStop hook: it must last until GET http://%s:%d/drained has answered, or open streams lose their agent", c.name, loopback, adminPort)
+		a.warn(textOwnHook, c.name, loopback, adminPort)
 	case lifecycle.IsObject():
 		patch = append(patch, operation{"add", c.path + "/lifecycle/preStop", hook})
 	default:
@@ -87,7 +87,7 @@ func (c *container) follow(w *options, o *port) (patch []operation, err error) {
 
 // unreached returns the error for a probe or a hook of a port on 127.0.0.1.
 func (c *container) unreached(what string, o *port) error {
-	return fmt.Errorf("the %s of %s asks port %d, which no kubelet reaches on %s: want one with exec, or %s left out", what, c.name, o.number, loopback, addressAnnotation)
+	return fmt.Errorf(textProbe, what, c.name, o.number, loopback, addressAnnotation)
 }
 
 // at returns the value at a path of names, separated by slashes.
@@ -114,11 +114,11 @@ func (c *container) listen(w *options) ([]operation, error) {
 			continue
 		}
 		if from := v.Get("valueFrom"); from.IsObject() && !from.Get("fieldRef").IsObject() {
-			return nil, fmt.Errorf("the variable %s of %s comes from elsewhere, and the injector does not know its form: want a value in the pod", w.address, c.name)
+			return nil, fmt.Errorf(textValueFrom, w.address, c.name)
 		}
 		value, err := toLoopback(v.Get("value").String())
 		if err != nil {
-			return nil, fmt.Errorf("the variable %s of %s: %w", w.address, c.name, err)
+			return nil, fmt.Errorf(textAddressValue, w.address, c.name, err)
 		}
 		patch = append(patch, operation{"replace", fmt.Sprintf("%s/env/%d", c.path, n), element(value)})
 	}

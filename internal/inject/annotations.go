@@ -78,7 +78,7 @@ func (p *pod) options() (*options, error) {
 			continue
 		}
 		if err := w.read(name, p.annotations[name]); err != nil {
-			return nil, fmt.Errorf("the annotation %s: %w", name, err)
+			return nil, fmt.Errorf(textAnnotation, name, err)
 		}
 	}
 	return w, w.check()
@@ -97,34 +97,34 @@ func (w *options) read(name, value string) error {
 		container, port, _ := strings.Cut(value, "/")
 		switch {
 		case number.MatchString(port):
-			return fmt.Errorf("%s is a number: give the port of the container a name, write that here and as the targetPort of its Services. A Service with a number as its targetPort leads past Holdpoint", port)
+			return fmt.Errorf(textPortNumber, port)
 		case !dnsLabel.MatchString(container) || !portName.MatchString(port):
-			return fmt.Errorf("want container/port, the name of the agent's container and the name of its port, such as agent/http, got %s", quote(value))
+			return fmt.Errorf(textAgentForm, quote(value))
 		}
 		w.container, w.portName = container, port
 	case addressAnnotation:
 		if value != loopback && !envName.MatchString(value) {
-			return fmt.Errorf("want the agent's variable with the address to listen on, such as HOST, or %s if the agent listens there already, got %s", loopback, quote(value))
+			return fmt.Errorf(textAddressForm, loopback, quote(value))
 		}
 		w.address = value
 	case pathAnnotation:
 		u, err := url.Parse(value)
 		if !urlPath.MatchString(value) || err != nil || u.Host != "" {
-			return fmt.Errorf("want the path of the agent, such as /agent, got %s", quote(value))
+			return fmt.Errorf(textPathForm, quote(value))
 		}
 		w.path = value
 	case volumeAnnotation:
 		if !dnsLabel.MatchString(value) {
-			return fmt.Errorf("want the name of a volume of the pod, got %s", quote(value))
+			return fmt.Errorf(textVolumeForm, quote(value))
 		}
 		w.volume = value
 	case memoryAnnotation:
 		if !memoryLimit.MatchString(value) || megabytes(value) < leastMemory {
-			return fmt.Errorf("want a limit in Mi or Gi of at least %dMi, such as 512Mi, got %s", leastMemory, quote(value))
+			return fmt.Errorf(textMemoryForm, leastMemory, quote(value))
 		}
 		w.memory = value
 	default:
-		return fmt.Errorf("the injector has no such annotation, want one of %s, %s… or %s…", strings.Join(annotations, ", "), envPrefix, secretPrefix)
+		return fmt.Errorf(textUnknownAnnotation, strings.Join(annotations, ", "), envPrefix, secretPrefix)
 	}
 	return nil
 }
@@ -132,20 +132,20 @@ func (w *options) read(name, value string) error {
 // readEnv parses an annotation that sets a variable.
 func (w *options) readEnv(name, value string) error {
 	if strings.HasPrefix(name, prefix) {
-		return fmt.Errorf("want the variable without %s: %s%s", prefix, envPrefix, strings.TrimPrefix(name, prefix))
+		return fmt.Errorf(textWithoutPrefix, prefix, envPrefix, strings.TrimPrefix(name, prefix))
 	}
 	if why, is := reserved[name]; is {
-		return fmt.Errorf("%s%s is the injector's own: %s", prefix, name, why)
+		return fmt.Errorf(textOwnVariable, prefix, name, why)
 	}
 	if slices.Contains(secrets, strings.TrimSuffix(name, "_FILE")) {
-		return fmt.Errorf("a secret does not belong into an annotation: %s%s takes the Secret and its key, such as name/key", secretPrefix, strings.TrimSuffix(name, "_FILE"))
+		return fmt.Errorf(textSecretInText, secretPrefix, strings.TrimSuffix(name, "_FILE"))
 	}
 	if !slices.Contains(allowed, name) {
-		return fmt.Errorf("%s%s cannot be set by an annotation", prefix, name)
+		return fmt.Errorf(textNotAllowed, prefix, name)
 	}
 	switch {
 	case name == "DESK_LISTEN" && value != "elsewhere":
-		return fmt.Errorf("a sidecar has no desk of its own, want elsewhere")
+		return fmt.Errorf(textNoDesk)
 	case name == "STORE":
 		if err := checkStore(value); err != nil {
 			return err
@@ -160,12 +160,12 @@ func checkStore(value string) error {
 	u, err := url.Parse(value)
 	switch {
 	case err != nil:
-		return fmt.Errorf("it is not an address") // the error of net/url would contain the text
+		return fmt.Errorf(textStoreAddress) // the error of net/url would contain the text
 	case u.Scheme == "bolt":
-		return fmt.Errorf("a file is kept on a volume: %s takes the name of a volume of the pod", volumeAnnotation)
+		return fmt.Errorf(textStoreFile, volumeAnnotation)
 	}
 	if _, has := u.User.Password(); has || u.Query().Has("password") {
-		return fmt.Errorf("a password does not belong into an annotation: %sSTORE_PASSWORD takes the Secret and its key, such as name/key", secretPrefix)
+		return fmt.Errorf(textPassword, secretPrefix)
 	}
 	return nil
 }
@@ -173,11 +173,11 @@ func checkStore(value string) error {
 // readSecret parses an annotation that names a secret.
 func (w *options) readSecret(name, value string) error {
 	if !slices.Contains(secrets, name) {
-		return fmt.Errorf("want one of %s, each with %s before it", strings.Join(secrets, ", "), secretPrefix)
+		return fmt.Errorf(textSecretNames, strings.Join(secrets, ", "), secretPrefix)
 	}
 	of, key, _ := strings.Cut(value, "/")
 	if !secretName.MatchString(of) || !keyName.MatchString(key) || strings.Contains(key, "..") {
-		return fmt.Errorf("want the name of a Secret of the pod's namespace and a key of it, such as name/key")
+		return fmt.Errorf(textSecretForm)
 	}
 	w.secrets = append(w.secrets, secret{name, of, key})
 	return nil
@@ -186,7 +186,7 @@ func (w *options) readSecret(name, value string) error {
 // check refuses annotations that contradict each other.
 func (w *options) check() error {
 	if w.volume != "" && slices.ContainsFunc(w.env, func(v variable) bool { return v.Name == prefix+"STORE" }) {
-		return fmt.Errorf("%s and %sSTORE are both set: want one place for open questions", volumeAnnotation, envPrefix)
+		return fmt.Errorf(textTwoStores, volumeAnnotation, envPrefix)
 	}
 	return nil
 }
@@ -200,7 +200,7 @@ func toLoopback(value string) (string, error) {
 		return net.JoinHostPort(loopback, port), nil
 	}
 	if strings.ContainsAny(value, ":/$ ,") {
-		return "", fmt.Errorf("its value %s is neither an address nor host:port", quote(value))
+		return "", fmt.Errorf(textNotLoopback, quote(value))
 	}
 	return loopback, nil
 }

@@ -84,7 +84,7 @@ func (i *Injector) inject(text gjson.Result, a *Answer) ([]operation, error) {
 		return nil, p.checkUnused()
 	}
 	if _, mirror := p.annotations["kubernetes.io/config.mirror"]; mirror {
-		a.Reason = "it is a kubelet's own pod, which is not changed"
+		a.Reason = textMirror
 		return nil, nil
 	}
 	w, err := p.options()
@@ -94,7 +94,7 @@ func (i *Injector) inject(text gjson.Result, a *Answer) ([]operation, error) {
 	if c := p.container(sidecarName); c != nil {
 		a.Reason = "it has a container " + sidecarName + " already"
 		if !c.hasPort(w.portName) {
-			a.warn("the pod has a container %s already and stays as it is. That container has no port %s, so a Service may go past it", sidecarName, w.portName)
+			a.warn(textSidecarThere, sidecarName, w.portName)
 		}
 		return nil, nil
 	}
@@ -125,7 +125,7 @@ func (a *Answer) warn(format string, args ...any) {
 func (p *pod) checkUnused() error {
 	for _, name := range p.annotationNames() {
 		if isOwn(name) {
-			return fmt.Errorf("the annotation %s is set, and %s is not: want container/port of the agent, such as agent/http", name, agentAnnotation)
+			return fmt.Errorf(textUnusedAnnotation, name, agentAnnotation)
 		}
 	}
 	return nil
@@ -135,10 +135,10 @@ func (p *pod) checkUnused() error {
 // sidecar.
 func (p *pod) agent(w *options) (*container, *port, error) {
 	if p.json.Get("spec.hostNetwork").Bool() {
-		return nil, nil, errors.New("the pod has hostNetwork: Holdpoint's ports would be those of the node, and its agent's 127.0.0.1 everybody's there")
+		return nil, nil, errors.New(textHostNetwork)
 	}
 	if os := p.json.Get("spec.os.name").String(); os != "" && os != "linux" {
-		return nil, nil, errors.New("the pod is not for Linux, and Holdpoint's image is")
+		return nil, nil, errors.New(textNotLinux)
 	}
 	var agent *container
 	for _, c := range p.containers {
@@ -147,7 +147,7 @@ func (p *pod) agent(w *options) (*container, *port, error) {
 		}
 	}
 	if agent == nil {
-		return nil, nil, fmt.Errorf("%s names the container %q, and the pod has %s", agentAnnotation, w.container, listed(p.names()))
+		return nil, nil, fmt.Errorf(textNoContainer, agentAnnotation, w.container, listed(p.names()))
 	}
 	var found *port
 	for n := range agent.ports {
@@ -162,16 +162,16 @@ func (p *pod) agent(w *options) (*container, *port, error) {
 				names = append(names, o.name)
 			}
 		}
-		return nil, nil, fmt.Errorf("%s names the port %q, and the container %s has %s: give its port this name, and the targetPort of its Services", agentAnnotation, w.portName, agent.name, listed(names))
+		return nil, nil, fmt.Errorf(textNoPort, agentAnnotation, w.portName, agent.name, listed(names))
 	}
 	if found.number < 1 || found.number > 65535 {
-		return nil, nil, fmt.Errorf("the port %s of %s has no number", found.name, agent.name)
+		return nil, nil, fmt.Errorf(textNoNumber, found.name, agent.name)
 	}
 	if found.protocol != "TCP" {
-		return nil, nil, fmt.Errorf("the port %s of %s is for %s, and Holdpoint speaks HTTP over TCP", found.name, agent.name, found.protocol)
+		return nil, nil, fmt.Errorf(textNotTCP, found.name, agent.name, found.protocol)
 	}
 	if found.hostPort != 0 {
-		return nil, nil, fmt.Errorf("the port %s of %s has a hostPort, which leads past Holdpoint to the agent: leave it out", found.name, agent.name)
+		return nil, nil, fmt.Errorf(textHostPort, found.name, agent.name)
 	}
 	return agent, found, p.checkPorts(agent, found)
 }
@@ -185,12 +185,12 @@ func (p *pod) checkPorts(agent *container, found *port) error {
 			switch {
 			case o == found:
 			case o.name == found.name:
-				return fmt.Errorf("two containers have a port %s, %s and %s: a Service would lead to either of them", o.name, agent.name, c.name)
+				return fmt.Errorf(textTwoPorts, o.name, agent.name, c.name)
 			case o.number == found.number && o.protocol == "TCP":
-				return fmt.Errorf("two ports have the number %d, %s of %s and one of %s: only one container can have it", o.number, found.name, agent.name, c.name)
+				return fmt.Errorf(textSameNumber, o.number, found.name, agent.name, c.name)
 			}
 			if slices.Contains(ownPorts, o.number) && o.protocol == "TCP" {
-				return fmt.Errorf("the container %s has the port %d, which Holdpoint's sidecar takes (%d for runs, %d for probes): want another number", c.name, o.number, runPort, adminPort)
+				return fmt.Errorf(textOwnPort, c.name, o.number, runPort, adminPort)
 			}
 		}
 	}

@@ -165,9 +165,9 @@ func TestRefused(t *testing.T) {
 	}{
 		{"a number in the place of the port", object{agentAnnotation: "agent/8000"}, none, "8000 is a number: give the port of the container a name"},
 		{"no port", object{agentAnnotation: "agent"}, none, "want container/port"},
-		{"no such container", object{agentAnnotation: "graph/http"}, none, `names the container "graph", and the pod has agent`},
+		{"no such container", object{agentAnnotation: "graph/http"}, none, `names the container "graph", but the pod has agent`},
 		{"an init container", object{agentAnnotation: "setup/http"}, func(spec, _ object) { add(spec, "initContainers", beside("setup", "http", 1)) }, `names the container "setup"`},
-		{"no such port", object{agentAnnotation: "agent/agui"}, none, `names the port "agui", and the container agent has http`},
+		{"no such port", object{agentAnnotation: "agent/agui"}, none, `names the port "agui", but the container agent has http`},
 		{"a port without a name", plain, func(_, agent object) { agent["ports"] = []any{object{"containerPort": 8000.0}} }, "the container agent has none with a name: give its port this name"},
 		{"another protocol", plain, func(_, agent object) {
 			agent["ports"].([]any)[0].(object)["protocol"] = "UDP"
@@ -185,7 +185,7 @@ func TestRefused(t *testing.T) {
 		{"Holdpoint's own number", plain, func(spec, _ object) { add(spec, "containers", beside("other", "web", 7081)) }, "has the port 7081, which Holdpoint's sidecar takes"},
 		{"the agent on Holdpoint's number", plain, func(_, agent object) { agent["ports"].([]any)[0].(object)["containerPort"] = 7080.0 }, "has the port 7080"},
 		{"a grace period without time", plain, func(spec, _ object) { spec["terminationGracePeriodSeconds"] = 5.0 }, "leaves open streams no time"},
-		{"a probe that cannot reach", closed, func(_, agent object) { agent["livenessProbe"] = get("http") }, "the livenessProbe/httpGet of agent asks port 8000, which no kubelet reaches on 127.0.0.1"},
+		{"a probe that cannot reach", closed, func(_, agent object) { agent["livenessProbe"] = get("http") }, "the livenessProbe/httpGet of agent uses port 8000, which the kubelet cannot reach on 127.0.0.1"},
 		{"one by number", closed, func(_, agent object) {
 			agent["startupProbe"] = object{"tcpSocket": object{"port": 8000.0}}
 		}, "the startupProbe/tcpSocket of agent"},
@@ -194,12 +194,12 @@ func TestRefused(t *testing.T) {
 		{"an address in an URL", closed, func(_, agent object) { agent["env"] = []any{object{"name": "HOST", "value": "http://0.0.0.0:8000"}} }, "is neither an address nor host:port"},
 		{"an address of a ConfigMap", closed, func(_, agent object) {
 			agent["env"] = []any{object{"name": "HOST", "valueFrom": object{"configMapKeyRef": object{"name": "a", "key": "b"}}}}
-		}, "comes from elsewhere"},
+		}, "takes its value from elsewhere"},
 		{"an unknown annotation", set("holdpoint/adress", "HOST"), none, "the annotation holdpoint/adress: the injector has no such annotation, want one of holdpoint/agent"},
 		{"annotations without the agent's", object{volumeAnnotation: "state"}, none, "holdpoint/volume is set, and holdpoint/agent is not"},
 		{"a path that is none", set(pathAnnotation, "agent?x"), none, "want the path of the agent"},
 		{"a path that is a host", set(pathAnnotation, "//evil.example.com/"), none, "want the path of the agent"},
-		{"a volume that is not there", set(volumeAnnotation, "state"), none, "the pod has none of that name"},
+		{"a volume that is not there", set(volumeAnnotation, "state"), none, "the pod has no volume of that name"},
 		{"a volume of others", set(volumeAnnotation, "state"), func(spec, _ object) {
 			spec["volumes"] = []any{object{"name": "state", "persistentVolumeClaim": object{"claimName": "c"}}}
 		}, "the pod has no securityContext.fsGroup, so Holdpoint's user 65532 cannot write"},
@@ -212,13 +212,13 @@ func TestRefused(t *testing.T) {
 		{"a secret's file", set("env.holdpoint/STORE_KEYS_FILE", "/x"), none, "secret.holdpoint/STORE_KEYS takes the Secret"},
 		{"a password in an address", set("env.holdpoint/STORE", "redis://u:s3cret@redis"), none, "a password does not belong into an annotation"},
 		{"a password in a query", set("env.holdpoint/STORE", "postgres://db/x?password=s3cret"), none, "a password does not belong into an annotation"},
-		{"a file", set("env.holdpoint/STORE", "bolt:///x"), none, "a file is kept on a volume"},
+		{"a file", set("env.holdpoint/STORE", "bolt:///x"), none, "a store in a file needs a volume"},
 		{"two stores", object{agentAnnotation: "agent/http", volumeAnnotation: "state", "env.holdpoint/STORE": "memory://"}, none, "are both set"},
 		{"a desk in the sidecar", set("env.holdpoint/DESK_LISTEN", ":7082"), none, "a sidecar has no desk of its own"},
 		{"a secret of no variable", set("secret.holdpoint/TOKEN", "a/b"), none, "want one of STORE_PASSWORD"},
 		{"a secret without a key", set("secret.holdpoint/STORE_PASSWORD", "store"), none, "such as name/key"},
 		{"a key that is a path", set("secret.holdpoint/STORE_PASSWORD", "store/../x"), none, "such as name/key"},
-		{"the injector's volume", set("secret.holdpoint/STORE_PASSWORD", "store/password"), func(spec, _ object) { spec["volumes"] = []any{object{"name": secretsName}} }, "which is the injector's"},
+		{"the injector's volume", set("secret.holdpoint/STORE_PASSWORD", "store/password"), func(spec, _ object) { spec["volumes"] = []any{object{"name": secretsName}} }, "whose name the injector uses itself"},
 		{"what Holdpoint itself refuses", set("env.holdpoint/DIALECT", "klingon"), none, "the sidecar would not start: HOLDPOINT_DIALECT: no"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -262,12 +262,12 @@ func TestSkipped(t *testing.T) {
 	}{
 		{"no annotation", nil, nil, nil, "no annotation holdpoint/agent", ""},
 		{"a pod with the sidecar", plain, withSidecar("http"), nil, "has a container holdpoint already", ""},
-		{"another sidecar", plain, withSidecar("agui"), nil, "has a container holdpoint already", "a Service may go past it"},
-		{"a pod of the kubelet", object{agentAnnotation: "agent/http", "kubernetes.io/config.mirror": "x"}, nil, nil, "a kubelet's own pod", ""},
+		{"another sidecar", plain, withSidecar("agui"), nil, "has a container holdpoint already", "a Service may bypass it"},
+		{"a pod of the kubelet", object{agentAnnotation: "agent/http", "kubernetes.io/config.mirror": "x"}, nil, nil, "a mirror pod", ""},
 		{"another kind", plain, nil, object{"kind": object{"group": "apps", "version": "v1", "kind": "Deployment"}}, "not a pod of v1", ""},
-		{"an update", plain, nil, object{"operation": "UPDATE"}, "a pod that is there", ""},
-		{"an ephemeral container", plain, nil, object{"operation": "UPDATE", "subResource": "ephemeralcontainers"}, "a part of a pod", ""},
-		{"a deletion", plain, nil, object{"operation": "DELETE", "object": nil}, "a pod that is there", ""},
+		{"an update", plain, nil, object{"operation": "UPDATE"}, "a pod that exists already", ""},
+		{"an ephemeral container", plain, nil, object{"operation": "UPDATE", "subResource": "ephemeralcontainers"}, "a subresource of a pod", ""},
+		{"a deletion", plain, nil, object{"operation": "DELETE", "object": nil}, "a pod that exists already", ""},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			if tt.change == nil {
@@ -299,7 +299,7 @@ func TestAgent(t *testing.T) {
 		warns       []string
 	}{
 		{"as it is", closed, nil, object{"env": []any{host("127.0.0.1")}, "readinessProbe": usual, "lifecycle": drained, "ports": []any{object{"containerPort": 8000.0}}}, nil},
-		{"an open port", open, nil, object{"env": nil}, []string{"port 8000 of agent is open beside Holdpoint"}},
+		{"an open port", open, nil, object{"env": nil}, []string{"port 8000 of agent can be reached without Holdpoint"}},
 		{"it listens there already", object{agentAnnotation: "agent/http", addressAnnotation: "127.0.0.1"}, nil, object{"env": nil}, nil},
 		{"other variables", closed, object{"env": env(host("0.0.0.0"))}, object{"env": env(host("127.0.0.1"))}, nil},
 		{"an address with a port", closed, object{"env": env(host("0.0.0.0:8000"))}, object{"env": env(host("127.0.0.1:8000"))}, nil},
@@ -308,13 +308,13 @@ func TestAgent(t *testing.T) {
 		{"the pod's own address", closed, object{"env": env(object{"name": "HOST", "valueFrom": object{"fieldRef": object{"fieldPath": "status.podIP"}}})},
 			object{"env": env(host("127.0.0.1"))}, nil},
 		{"probes by the port's name", open, object{"livenessProbe": get("http"), "startupProbe": object{"tcpSocket": object{"port": "http"}}},
-			object{"livenessProbe": get(8000.0), "startupProbe": object{"tcpSocket": object{"port": 8000.0}}, "readinessProbe": usual}, []string{"is open"}},
+			object{"livenessProbe": get(8000.0), "startupProbe": object{"tcpSocket": object{"port": 8000.0}}, "readinessProbe": usual}, []string{"can be reached"}},
 		{"probes elsewhere", closed, object{"livenessProbe": get(9000.0)}, object{"livenessProbe": get(9000.0)}, nil},
-		{"its own readiness", open, object{"readinessProbe": get("http")}, object{"readinessProbe": get(8000.0), "lifecycle": drained}, []string{"is open", "keeps its own readinessProbe"}},
+		{"its own readiness", open, object{"readinessProbe": get("http")}, object{"readinessProbe": get(8000.0), "lifecycle": drained}, []string{"can be reached", "keeps its own readinessProbe"}},
 		{"its own hook", closed, object{"lifecycle": object{"preStop": object{"sleep": object{"seconds": 5.0}}}},
 			object{"lifecycle": object{"preStop": object{"sleep": object{"seconds": 5.0}}}, "readinessProbe": usual}, []string{"keeps its own preStop hook"}},
 		{"a hook at its start", open, object{"lifecycle": object{"postStart": get("http")}},
-			object{"lifecycle": object{"postStart": get(8000.0), "preStop": drained["preStop"]}}, []string{"is open"}},
+			object{"lifecycle": object{"postStart": get(8000.0), "preStop": drained["preStop"]}}, []string{"can be reached"}},
 		{"several ports", closed, object{"ports": []any{object{"name": "metrics", "containerPort": 9090.0}, object{"name": "http", "containerPort": 8000.0}}},
 			object{"ports": []any{object{"name": "metrics", "containerPort": 9090.0}, object{"containerPort": 8000.0}}}, nil},
 	} {

@@ -32,11 +32,11 @@ type review struct {
 // gjson needs valid JSON.
 func readReview(body []byte) (*review, error) {
 	if !agui.ValidJSON(body) {
-		return nil, errors.New("the body is not valid JSON")
+		return nil, errors.New(textNotJSON)
 	}
 	root := gjson.ParseBytes(body)
 	if v, k := root.Get("apiVersion").String(), root.Get("kind").String(); v != reviewVersion || k != reviewKind {
-		return nil, fmt.Errorf("want an %s of %s, got kind %s of apiVersion %s", reviewKind, reviewVersion, quote(k), quote(v))
+		return nil, fmt.Errorf(textOtherKind, reviewKind, reviewVersion, quote(k), quote(v))
 	}
 	request := root.Get("request")
 	r := &review{
@@ -44,19 +44,19 @@ func readReview(body []byte) (*review, error) {
 		name: request.Get("name").String(), dryRun: request.Get("dryRun").Bool(),
 	}
 	if r.uid == "" {
-		return nil, errors.New("the review has no request.uid, so no answer can name it")
+		return nil, errors.New(textNoUID)
 	}
 	kind := request.Get("kind")
 	r.pod = request.Get("object")
 	switch {
 	case kind.Get("group").String() != "" || kind.Get("version").String() != "v1" || kind.Get("kind").String() != "Pod":
-		r.skip = "it is not a pod of v1"
+		r.skip = textNotCorePod
 	case request.Get("subResource").String() != "":
-		r.skip = "it is a part of a pod that is there"
+		r.skip = textSubresource
 	case request.Get("operation").String() != "CREATE":
-		r.skip = "a pod that is there has its containers"
+		r.skip = textExists
 	case !r.pod.IsObject():
-		return nil, errors.New("the review has no request.object")
+		return nil, errors.New(textNoObject)
 	}
 	for _, name := range []string{"metadata.name", "metadata.generateName"} {
 		if r.name == "" {

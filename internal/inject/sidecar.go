@@ -133,7 +133,7 @@ func (i *Injector) check(env []variable) error {
 		environ = append(environ, v.Name+"="+v.Value)
 	}
 	if errs := i.Check(environ); len(errs) > 0 {
-		return fmt.Errorf("the sidecar would not start: %w", errors.Join(errs...))
+		return fmt.Errorf(textNoStart, errors.Join(errs...))
 	}
 	return nil
 }
@@ -157,7 +157,7 @@ func (p *pod) drain() (delay, timeout, grace int64, err error) {
 	delay = min(5, (grace-cleanEnd)/5)
 	timeout = grace - delay - cleanEnd
 	if timeout < 1 {
-		err = fmt.Errorf("terminationGracePeriodSeconds is %d: that leaves open streams no time after the 5 seconds of a clean end", grace)
+		err = fmt.Errorf(textGracePeriod, grace)
 	}
 	return delay, timeout, grace, err
 }
@@ -170,7 +170,7 @@ func (p *pod) checkVolumes(w *options) error {
 	for _, v := range items(p.json.Get("spec.volumes")) {
 		name := v.Get("name").String()
 		if name == secretsName || name == noTokenName {
-			return fmt.Errorf("the pod has a volume %s, which is the injector's: want another name", name)
+			return fmt.Errorf(textVolumeName, name)
 		}
 		if name != w.volume || w.volume == "" {
 			continue
@@ -178,11 +178,11 @@ func (p *pod) checkVolumes(w *options) error {
 		found = true
 		if claim := v.Get("persistentVolumeClaim").IsObject() || v.Get("ephemeral").IsObject(); claim && !group.Exists() {
 			user := template("container.securityContext.runAsUser").Int()
-			return fmt.Errorf("the pod has no securityContext.fsGroup, so Holdpoint's user %d cannot write to the volume %s: set it, such as to %d", user, name, user)
+			return fmt.Errorf(textNoGroup, user, name, user)
 		}
 	}
 	if !found {
-		return fmt.Errorf("the annotation %s names the volume %s, and the pod has none of that name", volumeAnnotation, quote(w.volume))
+		return fmt.Errorf(textNoVolume, volumeAnnotation, quote(w.volume))
 	}
 	return nil
 }

@@ -27,16 +27,16 @@ func ParseRing(text string) (Ring, error) {
 		case key == "":
 			continue
 		case strings.ContainsAny(key, " \t"):
-			return nil, fmt.Errorf("key %d holds white space", len(ring)+1)
+			return nil, fmt.Errorf(textKeySpace, len(ring)+1)
 		case len(key) < minKey:
-			return nil, fmt.Errorf("key %d has %d characters, want at least %d, such as openssl rand -hex 32 makes", len(ring)+1, len(key), minKey)
+			return nil, fmt.Errorf(textKeyShort, len(ring)+1, len(key), minKey)
 		case slices.ContainsFunc(ring, func(k []byte) bool { return string(k) == key }):
-			return nil, fmt.Errorf("key %d stands there twice", len(ring)+1)
+			return nil, fmt.Errorf(textKeyTwice, len(ring)+1)
 		}
 		ring = append(ring, []byte(key))
 	}
 	if len(ring) == 0 {
-		return nil, errors.New("no key, want one of at least 32 characters, such as openssl rand -hex 32 makes")
+		return nil, errors.New(textNoKey)
 	}
 	return ring, nil
 }

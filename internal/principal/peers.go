@@ -26,7 +26,7 @@ func ParsePeers(text string) (Peers, error) {
 		list = append(list, p)
 	}
 	if list == nil {
-		return nil, errors.New("no network, want one such as 10.0.0.0/8")
+		return nil, errors.New(textNoNetwork)
 	}
 	return list, nil
 }
@@ -38,16 +38,16 @@ func parsePeer(text string) (netip.Prefix, error) {
 	}
 	p, err := netip.ParsePrefix(text)
 	if err != nil {
-		return p, fmt.Errorf("%q is no network, want one such as 10.0.0.0/8, fd00::/8 or 192.0.2.1", text)
+		return p, fmt.Errorf(textNotNetwork, text)
 	}
 	if addr := p.Addr(); addr.Is4In6() {
 		if p.Bits() < 96 {
-			return p, fmt.Errorf("%q holds all IPv4 and other addresses, want the IPv4 network itself", text)
+			return p, fmt.Errorf(textMappedNetwork, text)
 		}
 		p = netip.PrefixFrom(addr.Unmap(), p.Bits()-96)
 	}
 	if p != p.Masked() {
-		return p, fmt.Errorf("%q has bits behind its network, want %s", text, p.Masked())
+		return p, fmt.Errorf(textHostBits, text, p.Masked())
 	}
 	return p, nil
 }

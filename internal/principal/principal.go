@@ -10,6 +10,7 @@ package principal
 
 import (
 	"context"
+	"fmt"
 	"net/http"
 	"net/netip"
 	"net/textproto"
@@ -170,7 +171,7 @@ func (g *Gate) Ask(req *http.Request, anonymous bool) (Identity, *Refusal) {
 func (g *Gate) refuseForged(req *http.Request) *Refusal {
 	for _, name := range g.names {
 		if len(req.Header[name]) > 0 && !g.Trusts(req) {
-			r := refuse(http.StatusForbidden, "the header "+name+" is not taken from this address, which is not among the trusted peers")
+			r := refuse(http.StatusForbidden, fmt.Sprintf(textNotTrusted, name))
 			r.Forged = true
 			return r
 		}
@@ -199,11 +200,11 @@ func singleValue(header http.Header, name string) (string, *Refusal) {
 	values := header[name]
 	switch {
 	case len(values) == 0 || len(values) == 1 && strings.TrimSpace(values[0]) == "":
-		return "", refuse(http.StatusUnauthorized, "the header "+name+" is missing")
+		return "", refuse(http.StatusUnauthorized, fmt.Sprintf(textHeaderMissing, name))
 	case len(values) > 1:
-		return "", refuse(http.StatusBadRequest, "the header "+name+" stands there more than once")
+		return "", refuse(http.StatusBadRequest, fmt.Sprintf(textHeaderTwice, name))
 	case len(values[0]) > maxName:
-		return "", refuse(http.StatusBadRequest, "the header "+name+" is too long")
+		return "", refuse(http.StatusBadRequest, fmt.Sprintf(textHeaderTooLong, name))
 	}
 	return strings.Clone(values[0]), nil
 }
@@ -215,7 +216,7 @@ func joinedValues(header http.Header, name string) ([]string, *Refusal) {
 		return nil, nil
 	}
 	if len(header[name]) > 1 {
-		return nil, refuse(http.StatusBadRequest, "the header "+name+" stands there more than once")
+		return nil, refuse(http.StatusBadRequest, fmt.Sprintf(textHeaderTwice, name))
 	}
 	var list []string
 	for one := range strings.SplitSeq(header[name][0], ",") {
@@ -224,7 +225,7 @@ func joinedValues(header http.Header, name string) ([]string, *Refusal) {
 		}
 	}
 	if len(list) > maxGroups {
-		return nil, refuse(http.StatusBadRequest, "the header "+name+" has too many values")
+		return nil, refuse(http.StatusBadRequest, fmt.Sprintf(textTooManyValues, name))
 	}
 	return list, nil
 }

@@ -61,13 +61,13 @@ func TestPeers(t *testing.T) {
 	}
 	for text, want := range map[string]string{
 		"10.0.0.0":           "",
-		"10.0.0.1/8":         "has bits behind its network, want 10.0.0.0/8",
-		"localhost":          "is no network",
-		"10.0.0.0/33":        "is no network",
-		"fe80::1%eth0":       "is no network",
-		"::ffff:0:0/90":      "holds all IPv4",
+		"10.0.0.1/8":         "has bits after its network, want 10.0.0.0/8",
+		"localhost":          "is not a network",
+		"10.0.0.0/33":        "is not a network",
+		"fe80::1%eth0":       "is not a network",
+		"::ffff:0:0/90":      "contains all IPv4",
 		";":                  "no network",
-		"10.0.0.0/8;nowhere": "is no network",
+		"10.0.0.0/8;nowhere": "is not a network",
 	} {
 		if _, err := ParsePeers(text); err == nil && want != "" || err != nil && (want == "" || !strings.Contains(err.Error(), want)) {
 			t.Errorf("%s: %v, want %q", text, err, want)
@@ -87,8 +87,8 @@ func TestRing(t *testing.T) {
 		"":                          "no key",
 		" ; ":                       "no key",
 		"short":                     "has 5 characters",
-		key1 + ";" + key1:           "key 2 stands there twice",
-		key1 + " " + key2:           "key 1 holds white space",
+		key1 + ";" + key1:           "key 2 is a repetition",
+		key1 + " " + key2:           "key 1 contains white space",
 	} {
 		_, err := ParseRing(text)
 		if err == nil && want != "" || err != nil && (want == "" || !strings.Contains(err.Error(), want)) {

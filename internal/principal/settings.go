@@ -45,9 +45,9 @@ func (k *KeysURL) UnmarshalText(text []byte) error {
 	u, err := url.Parse(string(text))
 	switch {
 	case err != nil || u.Hostname() == "" || u.Scheme != "http" && u.Scheme != "https":
-		return errors.New("not an address, want something like https://id.example.com/jwks.json")
+		return errors.New(textNotAddress)
 	case u.User != nil:
-		return errors.New("user and password do not belong here: the keys of an issuer are public")
+		return errors.New(textUserInURL)
 	}
 	k.URL = u
 	return nil
@@ -100,9 +100,9 @@ func (s *Settings) Check() (errs []error) {
 	}
 	switch {
 	case s.Headers() > 0 && len(s.TrustedPeers) == 0:
-		errs = append(errs, errors.New("HOLDPOINT_TRUSTED_PEERS is not set, and no header is believed without it, want the networks of the proxy that sets them, such as 10.0.0.0/8"))
+		errs = append(errs, errors.New(textNoPeers))
 	case s.Headers() == 2 && strings.EqualFold(s.PrincipalHeader, s.TenantHeader):
-		errs = append(errs, variables.Atf("TENANT_HEADER", "it is HOLDPOINT_PRINCIPAL_HEADER too, want another one"))
+		errs = append(errs, variables.Atf("TENANT_HEADER", textSameHeader))
 	}
 	errs = append(errs, s.checkTokens()...)
 	if s.OwnThreads() && !s.HasPrincipal() {
@@ -131,9 +131,9 @@ func (s *Settings) checkTokens() []error {
 	case len(lacking) == len(set):
 		return nil
 	case s.PrincipalHeader != "":
-		return []error{variables.Atf("PRINCIPAL_HEADER", "HOLDPOINT_JWT_ISSUER is set too, and a request has one principal: leave one of them out")}
+		return []error{variables.Atf("PRINCIPAL_HEADER", textTwoPrincipals)}
 	case len(lacking) > 0:
-		return []error{fmt.Errorf("%s: not set, and %s are set together", strings.Join(lacking, ", "), strings.Join(names, ", "))}
+		return []error{fmt.Errorf(textSetTogether, strings.Join(lacking, ", "), strings.Join(names, ", "))}
 	}
 	return nil
 }
@@ -143,7 +143,7 @@ func (s *Settings) readKeys() (Ring, error) {
 	const variable = "PRINCIPAL_KEY"
 	if !s.Key.IsSet() {
 		if s.HasPrincipal() {
-			return nil, errors.New("HOLDPOINT_PRINCIPAL_KEY is not set, and threads of principals need it: records name their owner by a hash under this key (or HOLDPOINT_PRINCIPAL_KEY_FILE). Make one with openssl rand -hex 32")
+			return nil, errors.New(textNoPrincipalKey)
 		}
 		return nil, nil
 	}
@@ -166,13 +166,13 @@ func CheckHeader(name string) error {
 	canonical := http.CanonicalHeaderKey(name)
 	switch why := headers.Refusal(name); {
 	case !headers.IsName(name):
-		return errors.New("not the name of a header, want one such as X-Forwarded-User")
+		return errors.New(textNotHeader)
 	case why != "":
-		return errors.New("it cannot say who asks: " + why)
+		return errors.New(textReserved + why)
 	case canonical == "Authorization" || canonical == "Cookie":
-		return errors.New("it holds a secret that changes, and no name: want a header that your proxy sets, or HOLDPOINT_JWT_ISSUER")
+		return errors.New(textSecretHeader)
 	case strings.HasPrefix(canonical, "X-Forwarded-For") || canonical == "Forwarded" || canonical == "Origin":
-		return errors.New("its sender can write anything there")
+		return errors.New(textForgeable)
 	}
 	return nil
 }
@@ -224,10 +224,10 @@ func Fetched(logger *slog.Logger, variable string) func(skipped []string, err er
 	}
 	return func(skipped []string, err error) {
 		if isNew(skipped) {
-			logger.Warn("keys of the issuer's set are skipped: tokens signed with them are refused", "variable", variable, "skipped", skipped)
+			logger.Warn(logKeysSkipped, "variable", variable, "skipped", skipped)
 		}
 		if err != nil {
-			logger.Warn("the keys of the issuer could not be fetched: tokens signed with a key that is not known yet are refused", "variable", variable, "err", err)
+			logger.Warn(logKeysNotFetched, "variable", variable, "err", err)
 			return
 		}
 		logger.Debug("the keys of the issuer were fetched", "variable", variable)

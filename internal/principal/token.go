@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"net/http"
 	"net/url"
 	"slices"
@@ -69,13 +70,13 @@ func (t *Tokens) bearer(req *http.Request) (string, []string, *Refusal) {
 	values := req.Header["Authorization"]
 	switch {
 	case len(values) > 1:
-		return "", nil, refuse(http.StatusBadRequest, "the header Authorization stands there more than once")
+		return "", nil, refuse(http.StatusBadRequest, fmt.Sprintf(textHeaderTwice, "Authorization"))
 	case len(values) == 0:
-		return "", nil, challenge("", "a bearer token is missing")
+		return "", nil, challenge("", textNoToken)
 	}
 	scheme, token, _ := strings.Cut(values[0], " ")
 	if !strings.EqualFold(scheme, "Bearer") {
-		return "", nil, challenge("", "the header Authorization holds no bearer token")
+		return "", nil, challenge("", textNotBearer)
 	}
 	claims, err := t.Verify(req.Context(), strings.TrimSpace(token))
 	var name string
@@ -111,17 +112,17 @@ type Claims map[string]json.RawMessage
 
 // Errors of Verify and of the claims. They contain nothing of the token.
 var (
-	ErrNoKeys  = errors.New("the keys of the issuer are not known yet: try again later")
-	errForm    = errors.New("the token is no signed JWT, or is signed in a way that is not taken")
-	errKey     = errors.New("the token is signed with a key that the issuer does not publish")
-	errSigned  = errors.New("the signature of the token is wrong")
-	errIssuer  = errors.New("the token is of another issuer")
-	errForWhom = errors.New("the token is for another audience")
-	errEnd     = errors.New("the token does not say when it ends")
-	errOver    = errors.New("the token has expired")
-	errEarly   = errors.New("the token is not valid yet")
-	errClaim   = errors.New("the token does not say who it is for")
-	errGroups  = errors.New("the groups of the token are no list of texts")
+	ErrNoKeys  = errors.New(textNoKeys)
+	errForm    = errors.New(textTokenForm)
+	errKey     = errors.New(textUnknownKey)
+	errSigned  = errors.New(textWrongSignature)
+	errIssuer  = errors.New(textOtherIssuer)
+	errForWhom = errors.New(textOtherAudience)
+	errEnd     = errors.New(textNoExpiry)
+	errOver    = errors.New(textTokenExpired)
+	errEarly   = errors.New(textTokenEarly)
+	errClaim   = errors.New(textNoClaim)
+	errGroups  = errors.New(textGroupsForm)
 )
 
 // Verify returns the claims of a token, if the issuer has signed it for the audience and it is

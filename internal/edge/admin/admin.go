@@ -111,7 +111,7 @@ func New(o Options) *Server {
 // Serve answers requests of the listener until Close.
 func (s *Server) Serve(l net.Listener) {
 	if err := s.http.Serve(l); err != nil && !errors.Is(err, http.ErrServerClosed) {
-		s.log.Error("the admin listener has ended", "err", err)
+		s.log.Error(logListenerEnded, "err", err)
 	}
 }
 
@@ -206,13 +206,13 @@ func (s *Server) readyz(w http.ResponseWriter, _ *http.Request) {
 		started = "not yet"
 	}
 	if st.Draining {
-		draining = "draining: new runs belong to another replica"
+		draining = textDraining
 	}
 	switch {
 	case !st.StoreReached:
-		store = "not reached yet, the log says why"
+		store = textStoreNotReached
 	case !st.StoreLost.IsZero():
-		store = fmt.Sprintf("lost since %s, the log says why; runs get STORE_UNAVAILABLE as HOLDPOINT_STORE_OUTAGE says",
+		store = fmt.Sprintf(textStoreLost,
 			st.StoreLost.UTC().Format(time.RFC3339))
 	}
 	answer(w, code, fmt.Sprintf("%s\nlistening: %s\ndrain: %s\nstore: %s\n", first, started, draining, store))
@@ -242,7 +242,7 @@ func (s *Server) takeReload(w http.ResponseWriter, req *http.Request) {
 		return
 	}
 	if failed := reload(); failed > 0 {
-		answer(w, http.StatusInternalServerError, fmt.Sprintf("not all was read again: what was read before stays in effect (%d, the log says which and why)\n", failed))
+		answer(w, http.StatusInternalServerError, fmt.Sprintf(textReloadFailed, failed))
 		return
 	}
 	answer(w, http.StatusOK, "reloaded\n")
@@ -253,9 +253,9 @@ func (s *Server) takeReload(w http.ResponseWriter, req *http.Request) {
 func refuseRemote(w http.ResponseWriter, req *http.Request, what string) bool {
 	switch {
 	case !isLocal(req):
-		answer(w, http.StatusForbidden, what+" is taken from this machine only, and through no proxy\n")
+		answer(w, http.StatusForbidden, what+textLocalOnly)
 	case req.Header.Get("Origin") != "" || req.Header.Get("Sec-Fetch-Site") != "":
-		answer(w, http.StatusForbidden, what+" is not taken from a browser\n")
+		answer(w, http.StatusForbidden, what+textNoBrowser)
 	default:
 		return false
 	}

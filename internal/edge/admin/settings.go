@@ -24,7 +24,7 @@ type Settings struct {
 func (s *Settings) Check() []error {
 	if s.Listen.Off() {
 		if s.PProf {
-			return []error{variables.Atf("PPROF", "profiles are on the admin listener, and HOLDPOINT_ADMIN_LISTEN is off")}
+			return []error{variables.Atf("PPROF", textProfilesOff)}
 		}
 		return nil
 	}
@@ -46,7 +46,7 @@ func (s *Settings) New(build any, metrics http.Handler, logger *slog.Logger) (*S
 	case err != nil && s.Given:
 		return nil, err
 	case err != nil:
-		logger.Warn("there is no admin listener, so probes and holdpoint drain find nothing or another process: set HOLDPOINT_ADMIN_LISTEN to an address of its own, or to off", "err", err)
+		logger.Warn(logNoListener, "err", err)
 		return nil, nil
 	}
 	logger.Info("admin listener", "admin_addr", s.Listen.Address.Shown(listener))
@@ -57,8 +57,8 @@ func (s *Settings) New(build any, metrics http.Handler, logger *slog.Logger) (*S
 
 // Errors of Settings.Ask if the settings have no address to ask.
 var (
-	ErrOff     = errors.New("HOLDPOINT_ADMIN_LISTEN is off, so there is nobody to ask")
-	errNoFixed = errors.New("its port is another one at each start, want a fixed one")
+	ErrOff     = errors.New(textListenerOff)
+	errNoFixed = errors.New(textNoFixedPort)
 )
 
 // Ask sends a request to the process that runs with these settings, and returns the answer. wrong

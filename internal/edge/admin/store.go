@@ -63,7 +63,7 @@ func (s *Server) note(err error) (reached bool) {
 	s.mu.Unlock()
 	switch {
 	case before.lost.IsZero() && !after.lost.IsZero():
-		s.log.Warn("the store does not answer; /readyz says so and stays ready", "err", err)
+		s.log.Warn(logStoreLost, "err", err)
 	case !before.lost.IsZero() && after.lost.IsZero():
 		s.log.Info("the store answers again", "away", s.now().Sub(before.lost).Round(time.Second).String())
 	case err != nil:

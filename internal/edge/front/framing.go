@@ -130,13 +130,13 @@ func (f *framing) field() {
 func (f *framing) headEnd() {
 	switch {
 	case f.coding && f.length:
-		f.refused = "Content-Length and Transfer-Encoding stand together"
+		f.refused = textTwoLengths
 	case f.coding && f.old:
-		f.refused = "Transfer-Encoding stands in a request of HTTP/1.0"
+		f.refused = textOldChunked
 	case f.folded:
-		f.refused = "a header goes on in a second line"
+		f.refused = textFolded
 	case f.stretch:
-		f.refused = "Content-Length or Transfer-Encoding has hundreds of bytes"
+		f.refused = textLongLength
 	case f.wrong, // net/http answers 400 and closes the connection
 		f.second: // HTTP/2 frames have one length each; if HTTP/2 is off, net/http closes the connection
 		f.state = nil

@@ -304,19 +304,19 @@ func Refused(ctx context.Context) (status int, reason string) {
 	}
 	switch why := c.refused.Load(); {
 	case why != nil:
-		return http.StatusBadRequest, *why + ": two servers could disagree about where the request ends"
+		return http.StatusBadRequest, *why + textAmbiguous
 	case c.over == 0:
 		switch status = c.place.room.refusalStatus(c.place.from); status {
 		case http.StatusTooManyRequests:
-			reason = "too many runs of this address go on without their clients (HOLDPOINT_ADDRESS_CONNECTIONS)"
+			reason = textRunsOfAddress
 		case http.StatusServiceUnavailable:
-			reason = "too many runs go on without their clients (HOLDPOINT_MAX_CONNECTIONS)"
+			reason = textRuns
 		}
 		return status, reason
 	case c.over == http.StatusTooManyRequests:
-		return c.over, "too many connections from this address (HOLDPOINT_ADDRESS_CONNECTIONS)"
+		return c.over, textAddress
 	}
-	return c.over, "too many connections (HOLDPOINT_MAX_CONNECTIONS)"
+	return c.over, textConnections
 }
 
 // many reports whether the connection carries several requests at the same time, as HTTP/2 does.

@@ -47,7 +47,7 @@ func (s *Settings) Check() (errs []error) {
 		errs = append(errs, variables.Atf("MAX_HEADER_BYTES", "want 4KiB to 16MiB"))
 	}
 	if s.ClientCAFile != "" && s.CertFile == "" && s.KeyFile == "" {
-		return append(errs, variables.Atf("TLS_CLIENT_CA_FILE", "clients show certificates by TLS only, set HOLDPOINT_TLS_CERT_FILE and HOLDPOINT_TLS_KEY_FILE too"))
+		return append(errs, variables.Atf("TLS_CLIENT_CA_FILE", textClientCA))
 	}
 	var err error
 	s.tls, err = certificates.OpenNamed(certificates.Files{Cert: s.CertFile, Key: s.KeyFile, CA: s.ClientCAFile}, "HOLDPOINT_", "TLS_CERT_FILE", "TLS_KEY_FILE", "TLS_CLIENT_CA_FILE")
@@ -86,7 +86,7 @@ func (s *Settings) Before(server *http.Server, l net.Listener, exempt func(netip
 			if status == http.StatusTooManyRequests {
 				name = "ADDRESS_CONNECTIONS"
 			}
-			logger.Warn("connections are refused: there are too many, said once a minute", "variable", "HOLDPOINT_"+name, "status", status)
+			logger.Warn(logTooMany, "variable", "HOLDPOINT_"+name, "status", status)
 		}),
 		Failed: func(remote net.Addr, err error) {
 			logger.Debug("no TLS connection", "peer", remote.String(), "err", err)

@@ -89,7 +89,7 @@ func Open(o Options) (*Log, error) {
 }
 
 // errInUse is the error of Open for a file that another process writes to.
-var errInUse = errors.New("in use by another process")
+var errInUse = errors.New(textInUse)
 
 // open opens the file of a chain, locks it, and finds the end of the chain.
 func open(path string) (*os.File, chainEnd, error) {
@@ -122,7 +122,7 @@ func (l *Log) useFile(f *os.File, end chainEnd) error {
 	}
 	l.last = end.last
 	if len(end.torn) > 0 {
-		l.opts.Logger.Error("audit: the last line was torn, probably by a crash: it stays as it is, and a line of recovery follows",
+		l.opts.Logger.Error(logTornLine,
 			"file", l.opts.Path, "bytes", len(end.torn), "behind_seq", end.last.seq)
 		return l.recoverTorn()
 	}
@@ -161,12 +161,12 @@ func (l *Log) take(e *event.Event) error {
 		l.missed++
 		l.failed++
 		if !l.down {
-			l.opts.Logger.Error("audit: lines cannot be written. The end of this is logged, single lines are not", "err", err)
+			l.opts.Logger.Error(logCannotWrite, "err", err)
 		}
 		l.down = true
 	case l.down:
 		l.down = false
-		l.opts.Logger.Warn("audit: lines can be written again; the first one says how many are missing")
+		l.opts.Logger.Warn(logWritesAgain)
 	}
 	return err
 }
@@ -248,11 +248,11 @@ func (l *Log) Reopen() error {
 	before := l.file
 	if len(l.torn) > 0 { // the line of recovery belongs into the old file
 		if err := l.recoverTorn(); err != nil {
-			l.opts.Logger.Error("audit: the file before ends in a torn line", "err", err)
+			l.opts.Logger.Error(logOldFileTorn, "err", err)
 		}
 	}
 	if err := l.useFile(f, end); err != nil {
-		l.opts.Logger.Error("audit: the new file cannot be written", "err", err)
+		l.opts.Logger.Error(logNewFile, "err", err)
 	}
 	_ = before.Sync()
 	return before.Close()

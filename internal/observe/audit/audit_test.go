@@ -101,12 +101,12 @@ func TestVerifyFindsWhatWasDone(t *testing.T) {
 	}{
 		{"taken out", slices.Concat(list[:3], list[4:]), ":4: seq 4 is missing before it: the line was taken out"},
 		{"several taken out", slices.Concat(list[:2], list[4:]), ":3: seq 3 to 4 are missing before it"},
-		{"changed", slices.Concat(list[:3], []string{changed}, list[4:]), ":4: seq 4 is not what the next line (seq 5) has the hash of"},
-		{"twice", slices.Concat(list[:4], list[3:]), ":5: seq 4 stands behind seq 4"},
+		{"changed", slices.Concat(list[:3], []string{changed}, list[4:]), ":4: the next line (seq 5) has another hash for seq 4"},
+		{"twice", slices.Concat(list[:4], list[3:]), ":5: seq 4 follows seq 4"},
 		{"two changed places", slices.Concat(list[:2], []string{list[3], list[2]}, list[4:]), ":3: seq 3 is missing before it"},
-		{"no line any more", slices.Concat(list[:3], []string{list[3][:40]}, list[4:]), ":4: this is no audit line, and the next one does not say so"},
-		{"the last one torn", slices.Concat(list[:5], []string{list[5][:40]}), ":6: this is no audit line, and no line of recovery follows"},
-		{"put in", slices.Concat(list[:3], []string{"{}"}, list[3:]), ":4: this is no audit line"},
+		{"no line any more", slices.Concat(list[:3], []string{list[3][:40]}, list[4:]), ":4: this is not an audit line, and the next line is not its line of recovery"},
+		{"the last one torn", slices.Concat(list[:5], []string{list[5][:40]}), ":6: this is not an audit line, and no line of recovery follows"},
+		{"put in", slices.Concat(list[:3], []string{"{}"}, list[3:]), ":4: this is not an audit line"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			r := verify(t, nil, writeLines(t, c.list...))
@@ -139,7 +139,7 @@ func TestVerifyWantsAllFilesInTheirOrder(t *testing.T) {
 		"the older chain later":     {[]string{first, second, older}, "the files are not in their order", 0},
 		"the first twice":           {[]string{first, first, second}, "a file was given twice", 0},
 		"all of it twice":           {[]string{first, second, first, second}, "a file was given twice", 0},
-		"the second twice":          {[]string{first, second, second}, "seq 4 stands behind seq 6", 0},
+		"the second twice":          {[]string{first, second, second}, "seq 4 follows seq 6", 0},
 		"a chain twice, not in row": {[]string{first, second, other, first, second}, "a file was given twice", 0},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -274,7 +274,7 @@ func TestWaitsForTheFile(t *testing.T) {
 	stops := errors.New("a signal")
 	ctx, stop := context.WithCancelCause(t.Context())
 	stop(stops)
-	if p, err := s.New(ctx, logger); !errors.Is(err, stops) || p != nil || strings.Count(said.String(), "this one waits") != 1 {
+	if p, err := s.New(ctx, logger); !errors.Is(err, stops) || p != nil || strings.Count(said.String(), "this process waits") != 1 {
 		t.Fatalf("at the signal: %v, %v\n%s", p, err, said.String())
 	}
 	synctest.Test(t, func(t *testing.T) {

@@ -17,7 +17,7 @@ type chainEnd struct {
 
 // errForeign is the error for a file with something other than a chain. Nothing is appended to such
 // a file.
-var errForeign = errors.New("the file holds something that is no audit line: nothing is written to it")
+var errForeign = errors.New(textForeign)
 
 // readEnd finds the end of the chain in f. It reads backwards from the end of the file, until it
 // finds a whole line.

@@ -37,9 +37,9 @@ func (a *Target) UnmarshalText(text []byte) error {
 	u, err := url.Parse(string(text))
 	switch {
 	case err != nil || u.Scheme != "file":
-		return errors.New("want off, stdout or a file such as file:///var/log/holdpoint/audit.jsonl")
+		return errors.New(textTarget)
 	case u.Host != "" || u.Opaque != "" || u.RawQuery != "" || u.Fragment != "" || u.Path == "" || u.Path == "/":
-		return errors.New("want the file's whole path behind three slashes, such as file:///var/log/holdpoint/audit.jsonl")
+		return errors.New(textWholePath)
 	}
 	return nil
 }
@@ -75,7 +75,7 @@ func (c *Contents) UnmarshalText(text []byte) error {
 	}
 	b, err := strconv.ParseBool(string(text))
 	if err != nil {
-		return errors.New("want true, false or none")
+		return errors.New(textContents)
 	}
 	if *c = contentFalse; b {
 		*c = contentTrue
@@ -92,7 +92,7 @@ func (s *Settings) Check() []error {
 	if s.To != off {
 		return nil
 	}
-	without := errors.New("there is no audit, want HOLDPOINT_AUDIT set as well")
+	without := errors.New(textNoAudit)
 	if s.Required {
 		errs = append(errs, variables.At("AUDIT_REQUIRED", without))
 	}
@@ -132,7 +132,7 @@ func (s *Settings) New(ctx context.Context, logger *slog.Logger) (*Part, error) 
 	}
 	log, err := Open(o)
 	if errors.Is(err, errInUse) {
-		logger.Warn("another process writes to the file of the audit: this one waits until that has ended", "file", o.Path)
+		logger.Warn(logFileInUse, "file", o.Path)
 	}
 	for errors.Is(err, errInUse) {
 		select {
@@ -192,7 +192,7 @@ func (p *Part) Stop() {
 	<-p.ended
 	p.logHead(Head{})
 	if err := p.Close(); err != nil {
-		p.logger.Error("the audit did not close well", "err", err)
+		p.logger.Error(logCloseFailed, "err", err)
 	}
 }
 

@@ -26,7 +26,7 @@ func ParseHead(text string) (Head, error) {
 	seq, hash, ok := strings.Cut(text, ":")
 	n, err := strconv.ParseUint(seq, 10, 64)
 	if !ok || err != nil || len(hash) < shortHash || len(hash) > len(none) || strings.Trim(hash, "0123456789abcdef") != "" {
-		return Head{}, fmt.Errorf("want seq:hash, as the log has it under head, or at least %d digits of the hash", shortHash)
+		return Head{}, fmt.Errorf(textHeadForm, shortHash)
 	}
 	return Head{Seq: n, Hash: hash}, nil
 }
@@ -57,7 +57,7 @@ func Verify(paths []string, kept KeptHeads) (Report, error) {
 		}
 	}
 	if head != nil && !v.seen {
-		v.problem("", "no line has seq %d and the hash of the head that was given: lines are missing, or the file was written anew", head.Seq)
+		v.problem("", textHeadMissing, head.Seq)
 	}
 	v.Head = Head{Seq: v.last.seq, Hash: v.last.hash}
 	return v.Report, nil
@@ -99,7 +99,7 @@ func (v *verifier) file(name string, r io.Reader) error {
 		}
 	}
 	if v.oddAt != "" {
-		v.problem(v.oddAt, "this is no audit line, and no line of recovery follows: it was torn, changed or put in")
+		v.problem(v.oddAt, textOddEnd)
 		v.odd, v.oddAt = nil, ""
 	}
 	return nil
@@ -121,7 +121,7 @@ func (v *verifier) line(place string, text []byte) {
 	}
 	v.chain(place, &n, hashOf(text))
 	if n.Missed > 0 {
-		v.note(place, "%d events before it could not be written", n.Missed)
+		v.note(place, textMissed, n.Missed)
 	}
 	v.last, v.place, v.time = link{n.Seq, hashOf(text)}, place, n.Time
 	v.seen = v.seen || v.want != nil && v.want.Seq == v.last.seq && strings.HasPrefix(v.last.hash, v.want.Hash)
@@ -132,9 +132,9 @@ func (v *verifier) line(place string, text []byte) {
 func (v *verifier) checkOdd(place string, n *line) {
 	t := n.Torn
 	if n.Event == recovered && t != nil && t.Bytes == len(v.odd) && t.SHA256 == hashOf(v.odd) {
-		v.note(place, "the line before it was torn (%d bytes), and the writer went on behind it", t.Bytes)
+		v.note(place, textTornBefore, t.Bytes)
 	} else {
-		v.problem(v.oddAt, "this is no audit line, and the next one does not say so: it was changed or put in")
+		v.problem(v.oddAt, textOddLine)
 	}
 	v.odd, v.oddAt = nil, ""
 }
@@ -145,7 +145,7 @@ func (v *verifier) chain(place string, n *line, hash string) {
 	begins := n.Seq == 1 && n.Prev == none // any event: after an incomplete first line a chain begins with a line of recovery
 	if begins {
 		if at, twice := v.chains[hash]; twice {
-			v.problem(place, "the chain that begins here was read already (%s): a file was given twice", strings.TrimSuffix(at, ": "))
+			v.problem(place, textReadTwice, strings.TrimSuffix(at, ": "))
 			return
 		}
 		v.chains[hash] = place
@@ -153,26 +153,26 @@ func (v *verifier) chain(place string, n *line, hash string) {
 	switch {
 	case first && v.after != nil:
 		if n.Seq != v.after.Seq+1 || !strings.HasPrefix(n.Prev, v.after.Hash) {
-			v.problem(place, "seq %d does not follow the head that was given with -after (seq %d): lines are missing, or the files are not in their order", n.Seq, v.after.Seq)
+			v.problem(place, textNotAfter, n.Seq, v.after.Seq)
 		}
 	case first && begins:
 	case first:
-		v.problem(place, "seq 1 to %d are missing before it: give the files before as well, the oldest first, or their head with -after %d:%s", n.Seq-1, n.Seq-1, n.Prev)
+		v.problem(place, textFilesMissing, n.Seq-1, n.Seq-1, n.Prev)
 	case begins && n.Event == begun && earlier(n.Time, v.time):
-		v.problem(place, "the chain that begins here, at %s, is older than the line before it, of %s: the files are not in their order, or the clock was set back", n.Time, v.time)
+		v.problem(place, textOlderChain, n.Time, v.time)
 	case begins && n.Event == begun:
-		v.note(place, "a new chain begins here, at %s: what stands before it is of another", n.Time)
+		v.note(place, textNewChain, n.Time)
 	case n.Prev == v.last.hash && n.Seq == v.last.seq+1:
 	case n.Prev == v.last.hash:
-		v.problem(place, "its seq is %d, want %d: it was changed", n.Seq, v.last.seq+1)
+		v.problem(place, textSeqChanged, n.Seq, v.last.seq+1)
 	case n.Seq == v.last.seq+1:
-		v.problem(v.place, "seq %d is not what the next line (seq %d) has the hash of: it was changed", v.last.seq, n.Seq)
+		v.problem(v.place, textLineChanged, v.last.seq, n.Seq)
 	case n.Seq == v.last.seq+2:
-		v.problem(place, "seq %d is missing before it: the line was taken out", n.Seq-1)
+		v.problem(place, textLineMissing, n.Seq-1)
 	case n.Seq > v.last.seq:
-		v.problem(place, "seq %d to %d are missing before it: the lines were taken out", v.last.seq+1, n.Seq-1)
+		v.problem(place, textLinesMissing, v.last.seq+1, n.Seq-1)
 	default:
-		v.problem(place, "seq %d stands behind seq %d: it was moved or put in", n.Seq, v.last.seq)
+		v.problem(place, textLineMoved, n.Seq, v.last.seq)
 	}
 }
 

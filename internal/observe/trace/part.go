@@ -39,6 +39,6 @@ func (p *Part) Stop() {
 	ctx, cancel := context.WithTimeout(context.Background(), stopTimeout)
 	defer cancel()
 	if err := p.Shutdown(ctx); err != nil {
-		p.logger.Warn("the last spans were not sent", "err", err)
+		p.logger.Warn(logLastSpans, "err", err)
 	}
 }

@@ -79,7 +79,7 @@ func New(ctx context.Context, version string, logger *slog.Logger) (*Tracer, err
 	res, err := resource.New(ctx, resource.WithAttributes(attrs...), resource.WithFromEnv(), resource.WithTelemetrySDK())
 	switch {
 	case errors.Is(err, resource.ErrPartialResource):
-		logger.Warn("OTEL_RESOURCE_ATTRIBUTES is read in part: want name=value,name=value") // the error is not logged: it may contain values, which may be secrets
+		logger.Warn(logAttributes) // the error is not logged: it may contain values, which may be secrets
 	case err != nil:
 		return nil, err
 	}
@@ -87,7 +87,7 @@ func New(ctx context.Context, version string, logger *slog.Logger) (*Tracer, err
 	otel.SetErrorHandler(otel.ErrorHandlerFunc(func(err error) {
 		now := time.Now().UnixNano()
 		if then := last.Load(); now-then > int64(warnEvery) && last.CompareAndSwap(then, now) {
-			logger.Warn("spans cannot be sent", "err", err)
+			logger.Warn(logCannotSend, "err", err)
 		}
 	}))
 	provider := sdk.NewTracerProvider(sdk.WithResource(res), sdk.WithBatcher(exporter))

@@ -13,7 +13,7 @@ import (
 )
 
 // errInside is the error for an address that is not a public one.
-var errInside = errors.New("the address is not a public one (HOLDPOINT_WEBHOOK_PRIVATE)")
+var errInside = errors.New(textNotPublic)
 
 // reserved are the networks without public hosts for which net/netip has no method.
 // https://www.iana.org/assignments/iana-ipv4-special-registry
@@ -108,15 +108,15 @@ func ParseURL(text string, private bool) (*url.URL, error) {
 	u, err := url.Parse(text)
 	switch {
 	case err != nil || u.Host == "" || u.Opaque != "":
-		return nil, errors.New("not an address, want one such as https://hooks.example.com/holdpoint")
+		return nil, errors.New(textNotAddress)
 	case u.Scheme == "http" && !private:
-		return nil, errors.New("want https, or HOLDPOINT_WEBHOOK_PRIVATE=true for a receiver within your own network")
+		return nil, errors.New(textHTTPSOrPrivate)
 	case u.Scheme != "https" && u.Scheme != "http":
-		return nil, errors.New("want https")
+		return nil, errors.New(textHTTPS)
 	case u.User != nil:
-		return nil, errors.New("user and password are not sent, leave them out")
+		return nil, errors.New(textUserInURL)
 	case u.Fragment != "":
-		return nil, errors.New("a fragment (#) never reaches a server, leave it out")
+		return nil, errors.New(textFragment)
 	}
 	if a, err := netip.ParseAddr(u.Hostname()); err == nil {
 		if allowAddress(a, private) != nil {

@@ -111,7 +111,7 @@ func (s *Sender) Set(to *url.URL, secrets []string, template *Template) error {
 	for _, secret := range secrets {
 		w, err := standardwebhooks.NewWebhook(secret)
 		if err != nil || !strings.HasPrefix(secret, "whsec_") || len(secret) < len("whsec_")+32 {
-			return errors.New("want whsec_ and at least 24 bytes in base64 behind it")
+			return errors.New(textSecretForm)
 		}
 		next.signers = append(next.signers, w)
 	}
@@ -287,7 +287,7 @@ func (s *Sender) thread(ctx, steps context.Context, kept store.Store, key store.
 			_, err = kept.Do(step, key, store.Sent{IDs: sent, Wait: wait, Failed: failed})
 			cancel()
 			if err != nil {
-				s.opts.Logger.Warn("what was sent cannot be struck off, and is sent again", "id", notice.ID, "err", err)
+				s.opts.Logger.Warn(logNotRecorded, "id", notice.ID, "err", err)
 				return
 			}
 			if failed {
@@ -311,9 +311,9 @@ func (s *Sender) log(result, id string, tries int, waited, wait time.Duration, e
 	case result == ResultSent:
 		s.opts.Logger.Debug("webhook sent", "id", id, "waited", waited.String())
 	case result == ResultRefused:
-		s.opts.Logger.Error("webhook refused: it is not sent again", "id", id, "err", err)
+		s.opts.Logger.Error(logRefused, "id", id, "err", err)
 	default:
-		s.opts.Logger.Warn("webhook not taken", "id", id, "tries", tries+1, "again", wait.Round(time.Millisecond).String(), "err", err)
+		s.opts.Logger.Warn(logNotTaken, "id", id, "tries", tries+1, "again", wait.Round(time.Millisecond).String(), "err", err)
 	}
 }
 
@@ -330,7 +330,7 @@ func (s *Sender) bodyOf(n store.Notice, template *Template) []byte {
 			return body
 		}
 	}
-	s.opts.Logger.Error("the webhook's template fails, and the default body is sent", "id", n.ID, "err", err)
+	s.opts.Logger.Error(logTemplateFails, "id", n.ID, "err", err)
 	return n.Body
 }
 

@@ -37,7 +37,7 @@ func (k *eventKinds) UnmarshalText(text []byte) error {
 	*k = nil
 	for _, one := range strings.FieldsFunc(string(text), func(c rune) bool { return strings.ContainsRune(";, \t\n", c) }) {
 		if !slices.Contains(Kinds(), event.Kind(one)) {
-			return fmt.Errorf("there is no such event, want some of %s", join(Kinds(), ", "))
+			return fmt.Errorf(textNoSuchEvent, join(Kinds(), ", "))
 		}
 		*k = append(*k, event.Kind(one))
 	}
@@ -69,7 +69,7 @@ func (s *Settings) Check() (errs []error) {
 			{"WEBHOOK_SECRET", s.Secret.InVariable()}, {"WEBHOOK_SECRET_FILE", s.Secret.File != ""}, {"WEBHOOK_PRIVATE", s.Private},
 		} {
 			if of.set {
-				errs = append(errs, variables.At(of.name, errors.New("there is no webhook, want HOLDPOINT_WEBHOOK_URL set as well")))
+				errs = append(errs, variables.At(of.name, errors.New(textNoWebhook)))
 			}
 		}
 		return errs
@@ -135,7 +135,7 @@ func (s *Settings) New(kept store.Store, tried func(result string, waited time.D
 		return nil, nil
 	}
 	if s.secrets == nil {
-		logger.Warn("the webhook is not signed: its receiver cannot tell who sends", "variable", "HOLDPOINT_WEBHOOK_SECRET")
+		logger.Warn(logNotSigned, "variable", "HOLDPOINT_WEBHOOK_SECRET")
 	}
 	sender, err := New(Options{URL: s.url, Secrets: s.secrets, Template: s.template, Private: s.Private, Logger: logger, Tried: tried})
 	if err != nil {

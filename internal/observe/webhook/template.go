@@ -161,9 +161,9 @@ func treesOf(text string) (map[string]*parse.Tree, error) {
 
 // Errors of a template. Its output is not sent then.
 var (
-	errUnescaped = errors.New("a value is printed without json, in or slack")
-	errNoJSON    = errors.New("what comes out is no JSON")
-	errTooLong   = errors.New("what comes out is larger than 256 KiB")
+	errUnescaped = errors.New(textUnescaped)
+	errNoJSON    = errors.New(textNotJSON)
+	errTooLong   = errors.New(textTooLong)
 )
 
 const maxBody = 256 << 10

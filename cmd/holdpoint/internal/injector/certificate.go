@@ -79,7 +79,7 @@ func (b bundle) read(name string, now time.Time) (*tls.Certificate, error) {
 	}
 	list := split(b.authorities)
 	if len(list) == 0 {
-		return nil, errors.New("there is no authority")
+		return nil, errors.New(textNoAuthority)
 	}
 	pool := x509.NewCertPool()
 	pool.AddCert(list[0])

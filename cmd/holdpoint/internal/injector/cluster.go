@@ -35,7 +35,7 @@ const (
 )
 
 // errChanged is the error of a write if the object has changed since it was read.
-var errChanged = errors.New("somebody else has changed it")
+var errChanged = errors.New(textChanged)
 
 // A cluster calls the API server as the pod's service account.
 type cluster struct {
@@ -50,11 +50,11 @@ type cluster struct {
 func inCluster(get func(string) string, folder string) (*cluster, error) {
 	host, port := get("KUBERNETES_SERVICE_HOST"), get("KUBERNETES_SERVICE_PORT")
 	if host == "" || port == "" {
-		return nil, errors.New("this is not a pod (KUBERNETES_SERVICE_HOST is not set), and the injector needs the API server to make a certificate: set HOLDPOINT_INJECT_CERT_FILE and HOLDPOINT_INJECT_KEY_FILE")
+		return nil, errors.New(textNotPod)
 	}
 	namespace, err := os.ReadFile(filepath.Join(folder, "namespace"))
 	if err != nil {
-		return nil, fmt.Errorf("the pod has no token of its service account: %w", err)
+		return nil, fmt.Errorf(textNoAccountToken, err)
 	}
 	ca, err := os.ReadFile(filepath.Join(folder, "ca.crt"))
 	if err != nil {
@@ -62,7 +62,7 @@ func inCluster(get func(string) string, folder string) (*cluster, error) {
 	}
 	pool := x509.NewCertPool()
 	if !pool.AppendCertsFromPEM(ca) {
-		return nil, errors.New("the authority of the API server is not a certificate in PEM form")
+		return nil, errors.New(textWrongAuthority)
 	}
 	return &cluster{
 		base: "https://" + net.JoinHostPort(host, port), folder: folder, namespace: strings.TrimSpace(string(namespace)),
@@ -99,7 +99,7 @@ func (c *cluster) call(ctx context.Context, method, path, contentType string, bo
 		return none, err
 	}
 	if len(text) > maxObject || !agui.ValidJSON(text) {
-		return none, fmt.Errorf("%s %s: the API server's answer is not JSON of at most %d bytes (status %d)", method, path, maxObject, res.StatusCode)
+		return none, fmt.Errorf(textWrongAnswer, method, path, maxObject, res.StatusCode)
 	}
 	object := gjson.ParseBytes(text)
 	switch {
@@ -138,5 +138,5 @@ type tooOldError string
 
 // Error returns the version, what does not work with it, and the oldest version that works.
 func (e tooOldError) Error() string {
-	return fmt.Sprintf("this is Kubernetes %s, which does not find a port of a native sidecar by its name: the injector needs 1.%d", string(e), oldestMinor)
+	return fmt.Sprintf(textTooOld, string(e), oldestMinor)
 }

@@ -107,7 +107,7 @@ func (k *Keeper) Run(ctx context.Context) {
 		default:
 			wait = min(every, 2*time.Second)
 			if said != err.Error() {
-				k.logger.Error("the certificate is not in order: what is served stays", "err", err)
+				k.logger.Error(logCertificate, "err", err)
 			}
 			said = err.Error()
 		}
@@ -224,7 +224,7 @@ func (k *Keeper) trust(ctx context.Context, b bundle) (trusted bool, err error) 
 	}
 	switch {
 	case !found:
-		return false, fmt.Errorf("it has no webhook whose clientConfig.service is %s in %s", k.name, k.cluster.namespace)
+		return false, fmt.Errorf(textNoWebhook, k.name, k.cluster.namespace)
 	case len(patch) == 1:
 		return trusted, nil
 	}

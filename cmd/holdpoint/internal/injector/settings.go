@@ -36,15 +36,15 @@ var objectName = regexp.MustCompile(`^[a-z]([a-z0-9-]{0,61}[a-z0-9])?$`)
 // Check returns what is wrong with the settings. It also reads the certificate files.
 func (s *Settings) Check() (errs []error) {
 	if s.Image == "" {
-		errs = append(errs, errors.New("HOLDPOINT_INJECT_IMAGE is not set, want the image of the sidecars, which is the injector's own"))
+		errs = append(errs, errors.New(textNoImage))
 	}
 	if err := s.Listen.Check(); err != nil {
 		errs = append(errs, variables.At("INJECT_LISTEN", err))
 	} else if s.Listen.Address.Unix() {
-		errs = append(errs, variables.Atf("INJECT_LISTEN", "an API server comes over the network, want host:port"))
+		errs = append(errs, variables.Atf("INJECT_LISTEN", textUnixListen))
 	}
 	if !objectName.MatchString(s.Name) {
-		errs = append(errs, variables.Atf("INJECT_NAME", "want a name of a Service"))
+		errs = append(errs, variables.Atf("INJECT_NAME", textNotService))
 	}
 	if s.Lifetime < shortestLifetime {
 		errs = append(errs, variables.Atf("INJECT_CERT_LIFETIME", "want at least %s", shortestLifetime))

@@ -28,7 +28,7 @@ func Handler(i *inject.Injector, ready func() bool, logger *slog.Logger) http.Ha
 	mux.HandleFunc("GET /healthz", func(rw http.ResponseWriter, _ *http.Request) { say(rw, http.StatusOK, "ok") })
 	mux.HandleFunc("GET /readyz", func(rw http.ResponseWriter, _ *http.Request) {
 		if !ready() {
-			say(rw, http.StatusServiceUnavailable, "not ready: it is about to end, or the API server does not know its certificate yet, and the log says why")
+			say(rw, http.StatusServiceUnavailable, textNotReady)
 			return
 		}
 		say(rw, http.StatusOK, "ok")
@@ -45,7 +45,7 @@ type webhook struct {
 // review handles one review.
 func (w *webhook) review(rw http.ResponseWriter, req *http.Request) {
 	if kind, _, err := mime.ParseMediaType(req.Header.Get("Content-Type")); err != nil || kind != "application/json" {
-		say(rw, http.StatusUnsupportedMediaType, "want a review as application/json")
+		say(rw, http.StatusUnsupportedMediaType, textWantReview)
 		return
 	}
 	select {
@@ -56,16 +56,16 @@ func (w *webhook) review(rw http.ResponseWriter, req *http.Request) {
 	}
 	body, err := io.ReadAll(http.MaxBytesReader(rw, req.Body, maxReview))
 	if tooLarge := (*http.MaxBytesError)(nil); errors.As(err, &tooLarge) {
-		say(rw, http.StatusRequestEntityTooLarge, fmt.Sprintf("a review has at most %d bytes", maxReview))
+		say(rw, http.StatusRequestEntityTooLarge, fmt.Sprintf(textReviewTooLarge, maxReview))
 		return
 	}
 	if err != nil {
-		say(rw, http.StatusBadRequest, "the review could not be read")
+		say(rw, http.StatusBadRequest, textReviewUnread)
 		return
 	}
 	a, err := w.injector.Review(body)
 	if err != nil {
-		w.logger.Warn("not a review", "err", err)
+		w.logger.Warn(logNotReview, "err", err)
 		say(rw, http.StatusBadRequest, err.Error())
 		return
 	}
@@ -80,13 +80,13 @@ func (w *webhook) review(rw http.ResponseWriter, req *http.Request) {
 func (w *webhook) log(a *inject.Answer) {
 	args := []any{"namespace", a.Namespace, "pod", a.Name, "dry_run", a.DryRun}
 	for _, warning := range a.Warnings {
-		w.logger.Warn("a pod with a warning", append(args, "warning", warning)...)
+		w.logger.Warn(logPodWarning, append(args, "warning", warning)...)
 	}
 	switch a.Outcome {
 	case inject.Injected:
 		w.logger.Info("a pod got its sidecar", args...)
 	case inject.Refused:
-		w.logger.Warn("a pod was refused", append(args, "reason", a.Reason)...)
+		w.logger.Warn(logPodRefused, append(args, "reason", a.Reason)...)
 	default:
 		w.logger.Debug("a pod stays as it is", append(args, "reason", a.Reason)...)
 	}
