@@ -109,8 +109,8 @@ func open(path string) (*os.File, chainEnd, error) {
 	return f, end, nil
 }
 
-// useFile makes f the file that lines are written to. The caller holds l.mu, or is Open, before others
-// use l.
+// useFile makes f the file that lines are written to. The caller holds l.mu, or is Open, before
+// others use l.
 func (l *Log) useFile(f *os.File, end chainEnd) error {
 	l.file, l.out = f, f
 	l.torn, l.newline = end.torn, end.newline
