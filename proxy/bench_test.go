@@ -124,7 +124,7 @@ func benchmarkRun(b *testing.B, frames int, inside string) {
 	for b.Loop() {
 		r := loneRun(b.Context(), h, "/", &in)
 		r.client.transcript = transcript.New(defaultTranscriptBytes, in.Messages, in.State)
-		_, translation, err := d.Begin(&translate.Request{Input: in, Came: in.Messages, Transcript: r.client.transcript})
+		_, translation, err := d.Begin(&translate.Request{Input: in, ClientMessages: in.Messages, Transcript: r.client.transcript})
 		if err != nil {
 			b.Fatal(err)
 		}

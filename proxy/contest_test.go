@@ -103,7 +103,7 @@ func TestAnswersWhileAnotherRunAsks(t *testing.T) {
 	draft := dialecttest.Of("draft")[0]
 	draft.Form, draft.Asks = "without ids", strings.Replace(draft.Asks, `"id":"int-{n}",`, "", 1)
 	for _, b := range append(all, withoutIDs(), draft) {
-		if b.Beside != nil {
+		if b.Other != nil {
 			continue // it takes one run of a thread at a time, and is asked what it waits for before each
 		}
 		unsure := b.Form == "without ids" || b.Form == "announced" || b.Dialect == "phrases" || b.Dialect == "superagent"

@@ -201,8 +201,8 @@ func (c *chatter) RoundTrip(req *http.Request) (*http.Response, error) {
 	if err != nil {
 		return nil, err
 	}
-	if c.b.Beside != nil {
-		if beside := c.b.Beside(req.Method, req.URL.Path, c.waits, c.asked); beside != "" {
+	if c.b.Other != nil {
+		if beside := c.b.Other(req.Method, req.URL.Path, c.waits, c.asked); beside != "" {
 			return answerOf(req, "application/json", beside), nil
 		}
 	}
@@ -235,7 +235,7 @@ func (c *chatter) RoundTrip(req *http.Request) (*http.Response, error) {
 	case "ask":
 		c.asked++
 		c.waits = c.asked
-		answer = dialecttest.Numbered(c.b.Behind(answer), c.asked)
+		answer = dialecttest.Numbered(c.b.Then(answer), c.asked)
 		c.end = "end" // of a second exchange
 	case "error":
 		answer = "data: {\"type\":\"RUN_ERROR\",\"message\":\"kaput\"}\n\n"

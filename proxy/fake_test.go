@@ -72,7 +72,7 @@ func (d *fakeDialect) Replies(in agui.RunInput, _ string) iter.Seq[translate.Rep
 		paired := map[int]bool{}
 		for _, one := range approvalsIn(in) {
 			paired[one.At] = true
-			one.Dialect, one.Kept, one.Key = "fake", one.Key == "request_approval", in.Messages[one.At].ToolCallID
+			one.Dialect, one.Keep, one.Key = "fake", one.Key == "request_approval", in.Messages[one.At].ToolCallID
 			if one.Key == "" {
 				one.Key = in.Messages[one.At].ID
 			}

@@ -183,7 +183,7 @@ func (b *body) beginLater() error {
 	b.terminal = agui.Unknown
 	c.knownCalls, c.beside = client.KnownCalls{}, nil
 	out, translation, err := j.opts.Dialect.Begin(&translate.Request{
-		Input: j.in, Came: j.request.input.Messages, Show: j.show, AsksFirst: j.request.client.AsksFirst(), Transcript: c.transcript, Pause: agui.Pause{Dialect: j.spoken()},
+		Input: j.in, ClientMessages: j.request.input.Messages, Show: j.show, AsksFirst: j.request.client.AsksFirst(), Transcript: c.transcript, Pause: agui.Pause{Dialect: j.spoken()},
 		Backend: j.backend(), NewID: j.opts.NewID,
 	})
 	if err != nil {

@@ -133,7 +133,7 @@ func FuzzStrays(f *testing.F) {
 		if !found && !bytes.Equal(out.Raw, in.Raw) {
 			t.Fatalf("touched: %s", out.Raw)
 		}
-		if left := approvalsIn(kit.Loose(out.Raw)); found && len(left) > 0 {
+		if left := approvalsIn(kit.ReadObject(out.Raw)); found && len(left) > 0 {
 			t.Fatalf("%d left in %s", len(left), out.Raw)
 		}
 	})

@@ -75,7 +75,7 @@ func (j *judge) askBegin(y *preparedRun, request *translate.Request) (t translat
 
 func (j *judge) forDialect(y *preparedRun, resumed *agui.Pause, v contract.Ruling) *translate.Request {
 	request := &translate.Request{
-		Input: j.in, Came: j.request.input.Messages, Show: j.show, AsksFirst: j.request.client.AsksFirst(), Transcript: y.transcript,
+		Input: j.in, ClientMessages: j.request.input.Messages, Show: j.show, AsksFirst: j.request.client.AsksFirst(), Transcript: y.transcript,
 		Answers: v.Answers, EndOnly: v.EndOnly, New: y.beside, Ended: j.endedPauses(resumed), Valid: j.valid,
 	}
 	request.Backend, request.NewID = j.backend(), j.opts.NewID
@@ -146,7 +146,7 @@ type extraMessages []agui.Message
 // withoutTaken removes the messages that an exchange sends to the backend.
 func (b *extraMessages) withoutTaken(out *translate.Out) {
 	if out.TakesNew && len(*b) > 0 {
-		*b = out.Left
+		*b = out.Unsent
 	}
 }
 

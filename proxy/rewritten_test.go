@@ -57,7 +57,7 @@ func endings(t testing.TB, n int, dialect string, s store.Store, stream ...strin
 		r := loneRun(t.Context(), h, "/agent", &in)
 		r.judge.show = r.judge.showFor()
 		r.client.transcript = transcript.New(h.opts.TranscriptBytes, in.Messages, in.State)
-		_, translation, err := d.Begin(&translate.Request{Input: in, Came: in.Messages, Transcript: r.client.transcript, Show: r.judge.show})
+		_, translation, err := d.Begin(&translate.Request{Input: in, ClientMessages: in.Messages, Transcript: r.client.transcript, Show: r.judge.show})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -103,11 +103,11 @@ const (
 // A Request is one admitted run.
 type Request struct {
 	// Input is the client's request without the messages that carry the answers or repeat them, as
-	// CopilotKit's messages do. Came are all messages that the client sent. A message is new only if
-	// no message in Came has its id.
-	Input agui.RunInput
-	Came  []agui.Message
-	Show  Show
+	// CopilotKit's messages do. ClientMessages are all messages that the client sent. A message is new
+	// only if no message in ClientMessages has its id.
+	Input          agui.RunInput
+	ClientMessages []agui.Message
+	Show           Show
 	// AsksFirst reports that the client does not run a call that an interrupt names, even if it has a
 	// tool of that name.
 	AsksFirst bool
@@ -186,10 +186,10 @@ type Out struct {
 	Header  map[string][]string // set in addition to the client's headers; the names are canonical
 	Body    []byte              // nil for the body of the client's request
 	Resumes bool                // the request carries the answers; only such an exchange can end in doubt
-	// TakesNew reports that the request contains the messages of Request.New, except those in Left. If
-	// the run pauses again, proxy reports MESSAGES_NOT_TAKEN for the messages that were not sent.
+	// TakesNew reports that the request contains the messages of Request.New, except those in Unsent.
+	// If the run pauses again, proxy reports MESSAGES_NOT_TAKEN for the messages that were not sent.
 	TakesNew bool
-	Left     []agui.Message
+	Unsent   []agui.Message
 	// ReadOn reports that the answer is read to its end even if the client has left. Answers to
 	// exchanges with Resumes are always read to the end. ReadOn is for a backend that pauses without
 	// its client, so that its question is stored, and for a backend that fails on a hang-up.
@@ -354,7 +354,8 @@ type HistoryReader interface {
 	Replies(in agui.RunInput, spoken string) iter.Seq[Reply]
 	// AnswerIn returns the answer that a reply in the message gives to question i: its status and
 	// payload. i is a question of the dialect whose Keys include reply.Key. AnswerIn returns false if
-	// the message does not answer the question, or is too old to answer it (Reply.Past). It is pure.
+	// the message does not answer the question, or is too old to answer it (Reply.TooLate). It is
+	// pure.
 	AnswerIn(m agui.Message, reply Reply, i agui.Interrupt) (agui.Answer, bool)
 }
 
@@ -370,21 +371,21 @@ type Reply struct {
 	// Says is what the HistoryReader needs back in AnswerIn, because a message may hold very many
 	// decisions. Only the HistoryReader reads it.
 	Says json.RawMessage
-	// Asked reports that the reply is a decision even if the question is not on record, because it has
-	// the form of a decision, or because the history contains the call that asks. If Asked is false,
-	// the message may be the result of an ordinary tool, and stays.
-	Asked bool
-	// AskedUnlessResult reports that the reply is a decision, unless a question of the dialect was
+	// Decides reports that the reply is a decision even if the question is not on record, because it
+	// has the form of a decision, or because the history contains the call that asks. If Decides is
+	// false, the message may be the result of an ordinary tool, and stays.
+	Decides bool
+	// DecidesUnlessResult reports that the reply is a decision, unless a question of the dialect was
 	// about that call but was asked in another way. Then the message is the result of the call. A
 	// stream may contain a result without its call.
-	AskedUnlessResult bool
-	// AskedUnlessLeft reports that the reply is a decision, unless a stream of the thread has left the
-	// call to the client as a call of one of its own tools. The messages do not contain the call,
+	DecidesUnlessResult bool
+	// DecidesUnlessLeft reports that the reply is a decision, unless a stream of the thread has left
+	// the call to the client as a call of one of its own tools. The messages do not contain the call,
 	// because a client need not send it.
-	AskedUnlessLeft bool
-	// AskedIfKnown reports that the reply is a decision if the question is on record, although the
+	DecidesUnlessLeft bool
+	// DecidesIfKnown reports that the reply is a decision if the question is on record, although the
 	// request declares the tool: a declaration after the question does not make the call the client's.
-	AskedIfKnown bool
+	DecidesIfKnown bool
 	// Names is the id of the call that a refusal names. It is "" if the refusal speaks of an approval.
 	Names string
 	// Calls are the ids of the calls in the history that ask for the reply. If the decision is not
@@ -392,15 +393,15 @@ type Reply struct {
 	Calls []string
 	// Unclear reports that two backends could read the reply in two ways. It never answers a question.
 	Unclear bool
-	// Past reports that the backend would no longer look for an answer at this place. Then AnswerIn
+	// TooLate reports that the backend would no longer look for an answer at this place. Then AnswerIn
 	// decides whether it is one.
-	Past bool
+	TooLate bool
 	// Replaces reports that the reply replaces an earlier reply to the same question, even if the two
 	// differ. A reply that was refused stays in the history, and a new one follows it.
 	Replaces bool
-	// Kept reports that the message stays in the history once it is recorded as the answer. If false,
+	// Keep reports that the message stays in the history once it is recorded as the answer. If false,
 	// the message is removed, because some version of the backend would carry it out again.
-	Kept bool
+	Keep bool
 	// Rest is the message without its decisions, or nil if it contains nothing else.
 	Rest *agui.Message
 }

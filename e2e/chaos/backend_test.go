@@ -203,7 +203,7 @@ func (th *thread) run(body []byte, calm bool, r *report) (answer string, status 
 	case asks && len(answered) == 0 || len(answered) > 0 && !calm && end < 40:
 		th.asked++
 		th.waits = th.asked
-		answer = dialecttest.Numbered(th.family.Behind(answer), th.asked)
+		answer = dialecttest.Numbered(th.family.Then(answer), th.asked)
 		r.count("asked")
 	}
 	answer = strings.ReplaceAll(answer, `"threadId":"t"`, `"threadId":"`+th.name+`"`)

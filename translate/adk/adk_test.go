@@ -86,7 +86,7 @@ func play(t testing.TB, d *Dialect, show translate.Show, more string, stream ...
 	t.Helper()
 	in := dialecttest.Input(t, `{"threadId":"t1","runId":"r1","messages":[{"id":"u1","role":"user","content":"hi"}]`+more+`}`)
 	l := dialecttest.NewLog(in.Messages)
-	_, run, err := d.Begin(&translate.Request{Input: in, Came: in.Messages, Show: show, Transcript: l})
+	_, run, err := d.Begin(&translate.Request{Input: in, ClientMessages: in.Messages, Show: show, Transcript: l})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -99,7 +99,7 @@ func pausedBy(t testing.TB, d *Dialect, stream ...string) agui.Pause {
 	if len(p.Result.Asked.Interrupts) == 0 {
 		t.Fatalf("no pause: %+v", p)
 	}
-	return dialecttest.Minted(p.Result.Asked.Pause(Name))
+	return dialecttest.WithIDs(p.Result.Asked.Pause(Name))
 }
 
 // What a run asks, and that the client is not shown the call by which it asks.
@@ -454,13 +454,13 @@ func TestReplies(t *testing.T) {
 					continue // a stray of another backend's
 				}
 				line := one.Key
-				if one.Asked {
+				if one.Decides {
 					line += " asked"
 				}
-				if one.AskedUnlessResult {
+				if one.DecidesUnlessResult {
 					line += " asked unless a result"
 				}
-				if one.AskedUnlessLeft {
+				if one.DecidesUnlessLeft {
 					line += " asked unless left"
 				}
 				if one.Unclear {
@@ -491,7 +491,7 @@ func TestWhatStaysOfAHistory(t *testing.T) {
 			in := dialecttest.Input(t, `{"threadId":"t1","runId":"r1","messages":[{"id":"a1","role":"assistant","toolCalls":[{"id":"A","type":"function","function":{"name":"`+c.tool+`","arguments":"{}"}}]},`+
 				`{"id":"t1","role":"tool","toolCallId":"A","content":"x"}]`+c.more+`}`)
 			for one := range newDialect(t, "ask_*").Replies(in, Name) {
-				if one.Dialect == Name && (one.Kept != c.kept || one.AskedIfKnown != c.ifKnown) {
+				if one.Dialect == Name && (one.Keep != c.kept || one.DecidesIfKnown != c.ifKnown) {
 					t.Errorf("%+v", one)
 				}
 			}

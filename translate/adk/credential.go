@@ -145,7 +145,7 @@ func (run *run) isCredential(id string) bool {
 	if a := run.latest[id]; a != nil && a.name == requestCredential {
 		return true
 	}
-	return run.Answered != nil && slices.ContainsFunc(run.Answered.Asked, func(k calls.PrivateState) bool { return k.Kind == credential.Name && k.Call == id })
+	return run.Answered != nil && slices.ContainsFunc(run.Answered.Questions, func(k calls.PrivateState) bool { return k.Kind == credential.Name && k.Call == id })
 }
 
 // tooLarge returns the error of a run whose call for a credential is more than can be held.

@@ -53,7 +53,7 @@ func FuzzEvents(f *testing.F) {
 		if p.Result.Finish.Type != agui.RunFinished || !agui.ValidJSON(p.Result.Finish.JSON) {
 			t.Fatalf("finish %s", p.Result.Finish.JSON)
 		}
-		pause = dialecttest.Minted(pause)
+		pause = dialecttest.WithIDs(pause)
 		var entries []string
 		for _, i := range pause.Interrupts {
 			if !agui.ValidJSON(i.Object) || gjson.GetBytes(i.Object, "reason").Type != gjson.String {
@@ -106,7 +106,7 @@ func FuzzAnswers(f *testing.F) {
 		p := pausedBy(t, d, stream(call("A", "delete_file", `{}`), confirms("B", "A"), finished)...)
 		out, _, err := dialecttest.Resume(d, p, in, &dialecttest.Log{})
 		if err != nil {
-			if !dialecttest.Told(err) {
+			if !dialecttest.IsRunError(err) {
 				t.Fatal(err)
 			}
 			return

@@ -28,10 +28,10 @@ func (d *Dialect) owner(tool string, known bool) calls.Owner {
 // its answer, whatever it says, and whether the history has the call or not. It knows by its id
 // what the client was told as the answer, so that may stay.
 func judge(one *translate.Reply, m *calls.ToolMessage) {
-	one.Kept = m.Owner == calls.Asks
-	one.Asked = one.Asked || m.Strange && one.Unclear
-	one.AskedUnlessResult = m.Strange && !one.Asked
-	one.AskedIfKnown = m.Owner == calls.Clients
+	one.Keep = m.Owner == calls.Asks
+	one.Decides = one.Decides || m.Strange && one.Unclear
+	one.DecidesUnlessResult = m.Strange && !one.Decides
+	one.DecidesIfKnown = m.Owner == calls.Clients
 }
 
 // AnswerIn implements translate.HistoryReader. ADK takes every message on the call for an answer.
@@ -47,7 +47,7 @@ func (d *Dialect) AnswerIn(m agui.Message, _ translate.Reply, i agui.Interrupt) 
 // Decides implements translate.DecisionReader. ADK also looks at messages that words follow, if it
 // has not seen them yet (RAN 0.11.0).
 func (*Dialect) Decides(m agui.Message, _ bool, _ string) bool {
-	if !kit.MaySay(m.JSON, "confirmed", 'f') {
+	if !kit.MayContain(m.JSON, "confirmed", 'f') {
 		return false
 	}
 	return slices.ContainsFunc(kit.Members(gjson.ParseBytes(m.JSON), "content"), mayConfirm)
@@ -65,10 +65,10 @@ func mayConfirm(content gjson.Result) bool {
 	case !strings.HasPrefix(text, "{"):
 		return false
 	case !agui.ValidJSON([]byte(text)): // Python takes NaN, and greater depths
-		return kit.MaySay([]byte(text), "confirmed", 'f')
+		return kit.MayContain([]byte(text), "confirmed", 'f')
 	}
 	object := gjson.Parse(text)
 	return len(kit.Members(object, "confirmed")) > 0 || slices.ContainsFunc(kit.Members(object, "response"), func(v gjson.Result) bool {
-		return kit.MaySay([]byte(v.Raw), "confirmed", 'f')
+		return kit.MayContain([]byte(v.Raw), "confirmed", 'f')
 	})
 }

@@ -42,7 +42,7 @@ const cancelled = `{"status":"cancelled","cancelled":true}`
 type kind = calls.Kind
 
 var (
-	confirmWords = &calls.Words{Key: "confirmed", Aliases: []string{"approved"}, Beside: "payload"}
+	confirmWords = &calls.Words{Key: "confirmed", Aliases: []string{"approved"}, Extra: "payload"}
 	changesWords = &calls.Words{Key: "accepted", Aliases: []string{"confirmed", "approved"}}
 )
 
@@ -51,8 +51,8 @@ var (
 // workflow run. credential: a tool or a node wants a credential.
 var (
 	confirm     = &kind{Name: "confirm", Words: confirmWords, Wrong: wrong("confirmed"), Cancel: `{"confirmed":false}`, Hidden: true}
-	changes     = &kind{Name: "changes", Words: changesWords, Wrong: wrong("accepted"), Cancel: `{"accepted":false,"cancelled":true}`, Told: calls.Always}
-	job         = &kind{Name: "job", Value: jobResult, Unwrap: unwrapPayload, Cancel: cancelled, Told: calls.Always}
+	changes     = &kind{Name: "changes", Words: changesWords, Wrong: wrong("accepted"), Cancel: `{"accepted":false,"cancelled":true}`, Results: calls.Always}
+	job         = &kind{Name: "job", Value: jobResult, Unwrap: unwrapPayload, Cancel: cancelled, Results: calls.Always}
 	input       = &kind{Name: "input", Value: inputValue, Unwrap: unwrappedInput, NoCancel: textNoCancel, Hidden: true}
 	confirmNode = &kind{Name: "confirm-node", Words: confirmWords, Wrong: wrong("confirmed"), NoCancel: textNoCancel, Hidden: true}
 	credential  = &kind{Name: "credential", Value: credentialValue, Unwrap: unwrapPayload, NoCancel: textNoCancel, Hidden: true, Secret: true}

@@ -213,7 +213,7 @@ func (run *run) asked(finish agui.Event) translate.Result {
 	var hidden []calls.HiddenCall
 	for _, a := range run.asking {
 		hidden = append(hidden, calls.HiddenCall{
-			Call: agui.Call{ID: a.id, Name: a.name, Args: string(a.args)}, Twice: a.twice,
+			Call: agui.Call{ID: a.id, Name: a.name, Args: string(a.args)}, Repeated: a.twice,
 			Frames: func() []agui.Event { return run.held.Release(a.id) },
 		})
 	}

@@ -45,7 +45,7 @@ func TestWordsOfAnApproval(t *testing.T) {
 			if c.schema != "" {
 				object = agui.SetKey(object, "responseSchema", json.RawMessage(c.schema))
 			}
-			p := dialecttest.Minted(agui.Pause{Dialect: Name, Interrupts: []agui.Interrupt{{Native: "a", Object: object, Private: json.RawMessage(`{"kind":"approval","id":"a","call":"a"}`)}}})
+			p := dialecttest.WithIDs(agui.Pause{Dialect: Name, Interrupts: []agui.Interrupt{{Native: "a", Object: object, Private: json.RawMessage(`{"kind":"approval","id":"a","call":"a"}`)}}})
 			if got, code := answersOf(t, p, entries(p, c.payload)); got != "a~r1 resolved "+c.want || code != "" {
 				t.Errorf("%s %s, want %s", got, code, c.want)
 			}
@@ -114,8 +114,8 @@ func TestOwnFormsOfAnAnswer(t *testing.T) {
 		in := dialecttest.Input(t, `{"threadId":"t1","runId":"r2","messages":[`+strings.Join([]string{user, said("a"), toolMessage("x", "a", `{"accepted":true}`), said("b"), toolMessage("y", "z", `done`), `{"id":"u2","role":"user","content":"more"}`}, ",")+`]}`)
 		found := 0
 		for reply := range newDialect(t).Replies(in, Name) {
-			past := reply.Past
-			reply.Past = false // as proxy asks about what has ended
+			past := reply.TooLate
+			reply.TooLate = false // as proxy asks about what has ended
 			if a, ok := newDialect(t).AnswerIn(in.Messages[reply.At], reply, plain.Interrupts[0]); ok && reply.Key == "a" {
 				if found++; !past || string(a.Payload) != `{"approved":true}` {
 					t.Errorf("past %v, %s", past, a.Payload)

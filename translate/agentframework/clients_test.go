@@ -19,7 +19,7 @@ func mixedTurn(t *testing.T, more []string, finish string) (agui.Pause, *dialect
 	t.Helper()
 	stream := events([]string{started, textOpen}, toolCall("a", "rm", `{"path":"a"}`), picks("p"), []string{asks("af-a", "a")}, confirms("confirm-a", "a"), more, []string{textEnds, finish})
 	played, l := playPlain(t, declaresPick, stream...)
-	return dialecttest.Minted(played.Result.Asked.Pause(Name)), l, played
+	return dialecttest.WithIDs(played.Result.Asked.Pause(Name)), l, played
 }
 
 // answersBeside returns the resume of such a turn that brings messages beside the answers.
@@ -73,8 +73,8 @@ func TestClientsResultGoesWithTheAnswers(t *testing.T) {
 			if has := list[at].Get("toolCallId").Str == "p"; has != (len(c.beside) > 0) || has && list[at-1].Get("toolCalls.#").Int() != 2 {
 				t.Errorf("sent %s", sent(out, "messages").Raw)
 			}
-			if out.TakesNew != (len(c.beside) > 0) || len(out.Left) != c.left {
-				t.Errorf("takes %v, left %v", out.TakesNew, out.Left)
+			if out.TakesNew != (len(c.beside) > 0) || len(out.Unsent) != c.left {
+				t.Errorf("takes %v, left %v", out.TakesNew, out.Unsent)
 			}
 		})
 	}
@@ -87,8 +87,8 @@ func TestForgedResultDoesNotGoWithTheAnswers(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			p, l, _ := mixedTurn(t, nil, withOutcome(schemaNew, "af-a"))
 			out, _, err := answersBeside(t, p, l, yes, toolMessage("t0", "p", "red"), forged)
-			if err != nil || strings.Contains(sent(out, "messages").Raw, "done") || len(out.Left) != 1 {
-				t.Errorf("%v, sent %s, left %v", err, sent(out, "messages").Raw, out.Left)
+			if err != nil || strings.Contains(sent(out, "messages").Raw, "done") || len(out.Unsent) != 1 {
+				t.Errorf("%v, sent %s, left %v", err, sent(out, "messages").Raw, out.Unsent)
 			}
 		})
 	}

@@ -339,7 +339,7 @@ func (a *answeredExchange) withConversation() *translate.Exchange {
 		asked[call], results = true, append(results, t.message(call))
 	}
 	in := a.r.Input
-	in.Messages = kit.After(a.r, asked).Behind(results)
+	in.Messages = kit.After(a.r, asked).AfterCalls(results)
 	in.Raw = kit.Unanswered(in, in.Messages)
 	return &translate.Exchange{Out: translate.Out{Body: harmless(in).Raw, TakesNew: true}, Run: a.d.plainRun(a.r)}
 }

@@ -104,7 +104,7 @@ func TestApprovedCallWithoutAResult(t *testing.T) {
 	t.Run("known to keep what it asks since it asked before", func(t *testing.T) {
 		p, l := pausedBy(t, asking(withList("a"), "", "a")...)
 		next := resumed(t, p, l, entries(p, "true"), append([]string{started, result("a", "done")}, again[1:]...)...)
-		p = dialecttest.Minted(next.Result.Asked.Pause(Name))
+		p = dialecttest.WithIDs(next.Result.Asked.Pause(Name))
 		if got := resumed(t, p, l, entries(p, "true"), text...); got.Result.Fate != translate.Lost {
 			t.Errorf("%+v", got.Result)
 		}
@@ -228,7 +228,7 @@ func TestWhatIsLeftBehindIsAskedAgainBesideANewQuestion(t *testing.T) {
 		t.Fatalf("asks %q", ids)
 	}
 	// No answer of before counts for it any more.
-	again := dialecttest.Minted(got.Result.Asked.Pause(Name))
+	again := dialecttest.WithIDs(got.Result.Asked.Pause(Name))
 	if _, _, err := resumeWith(t, newDialect(t), again, l, input(t, entries(again, yes))); dialecttest.Code(err) != agui.PartialResume {
 		t.Errorf("%v", err)
 	}

@@ -22,7 +22,7 @@ func (*Dialect) ReadsDecisions(spoken string) bool { return spoken == "" }
 // message harmless. A message with more keys than a decision may be a tool result of another
 // backend, so it counts only if it is the last message.
 func (*Dialect) Decides(m agui.Message, last bool, spoken string) bool {
-	if spoken == Name || !strings.EqualFold(m.Role, "tool") || !kit.MaySay(m.JSON, "accepted", 'p') {
+	if spoken == Name || !strings.EqualFold(m.Role, "tool") || !kit.MayContain(m.JSON, "accepted", 'p') {
 		return false
 	}
 	if last {

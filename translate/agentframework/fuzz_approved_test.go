@@ -57,7 +57,7 @@ func FuzzApproved(f *testing.F) {
 			ordered = r.Answers
 		})
 		if err != nil {
-			if !dialecttest.Told(err) {
+			if !dialecttest.IsRunError(err) {
 				t.Fatal(err)
 			}
 			return

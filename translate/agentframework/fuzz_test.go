@@ -85,7 +85,7 @@ func checkStream(t *testing.T, row int, lines []string) {
 	in.Messages = append(in.Messages, agui.ParseMessage([]byte(`{"id":"u2","role":"user","content":"more"}`)))
 	_, run, err := resumeWith(t, newDialect(t), p, l, in, func(r *translate.Request) { r.New = in.Messages[1:] })
 	if err != nil {
-		if !dialecttest.Told(err) {
+		if !dialecttest.IsRunError(err) {
 			t.Fatal(err)
 		}
 		return
@@ -124,7 +124,7 @@ func checkPlayed(t *testing.T, p dialecttest.Played) {
 	for _, i := range pause.Interrupts {
 		checkInterrupt(t, i.Object)
 	}
-	pause = dialecttest.Minted(pause)
+	pause = dialecttest.WithIDs(pause)
 	for _, payload := range []string{"", "true", `{"x":1}`} {
 		payloads := make([]string, len(pause.Interrupts))
 		for n := range payloads {
@@ -134,7 +134,7 @@ func checkPlayed(t *testing.T, p dialecttest.Played) {
 		if !ok || err != nil {
 			return // ids of which two are equal
 		}
-		if _, _, err := resumeWith(t, newDialect(t), pause, &dialecttest.Log{}, in); err != nil && !dialecttest.Told(err) {
+		if _, _, err := resumeWith(t, newDialect(t), pause, &dialecttest.Log{}, in); err != nil && !dialecttest.IsRunError(err) {
 			t.Fatal(err)
 		}
 	}
@@ -192,7 +192,7 @@ func FuzzAnswers(f *testing.F) {
 		}
 		d := newDialect(t)
 		for _, p := range []agui.Pause{{}, {Dialect: Name}} {
-			if _, err := d.Answers(in, p); err != nil && !dialecttest.Told(err) {
+			if _, err := d.Answers(in, p); err != nil && !dialecttest.IsRunError(err) {
 				t.Fatal(err)
 			}
 		}
@@ -200,7 +200,7 @@ func FuzzAnswers(f *testing.F) {
 		p, l := pausedBy(t, all[max(row, -row)%len(all)]...)
 		out, _, err := resumeWith(t, d, p, l, in)
 		if err != nil {
-			if !dialecttest.Told(err) {
+			if !dialecttest.IsRunError(err) {
 				t.Fatal(err)
 			}
 			return

@@ -42,7 +42,7 @@ func newMessages(r *translate.Request) translate.Out {
 		}
 	}
 	in := r.Input
-	in.Messages = kit.After(r, asked).Behind(nil)
+	in.Messages = kit.After(r, asked).AfterCalls(nil)
 	in.Raw = kit.Unanswered(in, in.Messages)
 	return translate.Out{Body: harmless(in).Raw, TakesNew: true}
 }

@@ -42,13 +42,13 @@ func (*Dialect) Replies(in agui.RunInput, spoken string) iter.Seq[translate.Repl
 			if m.Role != "tool" || m.ToolCallID == "" {
 				continue
 			}
-			one := translate.Reply{Dialect: Name, At: at, Key: m.ToolCallID, Past: at < last, Replaces: true}
-			if spoken == Name && !one.Past && isDecision(gjson.GetBytes(m.JSON, "content"), nil) {
+			one := translate.Reply{Dialect: Name, At: at, Key: m.ToolCallID, TooLate: at < last, Replaces: true}
+			if spoken == Name && !one.TooLate && isDecision(gjson.GetBytes(m.JSON, "content"), nil) {
 				if claims == nil {
 					claims = kit.ClaimsOf(in)
 				}
 				own, _ := claims.Own(m.ToolCallID)
-				one.Asked, one.Names = !own, m.ToolCallID
+				one.Decides, one.Names = !own, m.ToolCallID
 			}
 			if !yield(one) {
 				return
@@ -62,7 +62,7 @@ func (*Dialect) Replies(in agui.RunInput, spoken string) iter.Seq[translate.Repl
 				for _, key := range []string{f.Get("id").Str, f.Get("call_id").Str} {
 					one := form
 					one.Dialect, one.Key, one.Says = Name, key, json.RawMessage(f.Get("approved").Raw)
-					one.Past, one.Replaces = form.At < last, true
+					one.TooLate, one.Replaces = form.At < last, true
 					if key != "" && !yield(one) {
 						return
 					}
@@ -84,7 +84,7 @@ func (*Dialect) AnswerIn(m agui.Message, reply translate.Reply, i agui.Interrupt
 	if m.Role == "tool" {
 		return toolAnswer(m, reply, i)
 	}
-	if reply.Past {
+	if reply.TooLate {
 		return agui.Answer{}, false
 	}
 	payload := agui.SetKey([]byte(`{}`), "approved", reply.Says)
@@ -95,7 +95,7 @@ func (*Dialect) AnswerIn(m agui.Message, reply translate.Reply, i agui.Interrupt
 // confirm_changes call, or any content for a workflow's request.
 func toolAnswer(m agui.Message, reply translate.Reply, i agui.Interrupt) (agui.Answer, bool) {
 	asked, _ := askOf(i)
-	if reply.Past && (asked.Confirm == "" || asked.Confirm != reply.Key) {
+	if reply.TooLate && (asked.Confirm == "" || asked.Confirm != reply.Key) {
 		return agui.Answer{}, false
 	}
 	content := gjson.GetBytes(m.JSON, "content")

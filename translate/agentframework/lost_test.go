@@ -135,7 +135,7 @@ func TestLostQuestionIsCancelled(t *testing.T) {
 			if n := len(res.Untaken); n == 0 || res.Untaken[n-1].ID != "u2" || res.Finish.Type != agui.RunFinished {
 				t.Errorf("not taken: %d messages", n)
 			}
-			p := dialecttest.Minted(res.Asked.Pause(Name))
+			p := dialecttest.WithIDs(res.Asked.Pause(Name))
 			answers, err := d.Answers(input(t, dialecttest.ResumeArray(dialecttest.Entry(p.Interrupts[0].ID, `{"approved":false}`))), p)
 			if err != nil || len(answers) != 1 || answers[0].Status != agui.Cancelled {
 				t.Fatalf("a denial is read as %v %v", answers, err)

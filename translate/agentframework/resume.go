@@ -110,8 +110,8 @@ func (res *resumption) takeResults(approvals []reply) (err error) {
 	if res.results, err = kit.ClientResults(res.r, res.clients, needed); err != nil {
 		return err
 	}
-	list := kit.WithResults(res.r, kit.Shown(res.r), res.results)
-	res.r = res.r.With(res.r.Input, kit.BesideResults(res.r, res.results))
+	list := kit.WithResults(res.r, kit.ShownMessages(res.r), res.results)
+	res.r = res.r.With(res.r.Input, kit.NewWithoutResults(res.r, res.results))
 	res.base = res.knownMessages(list)
 	res.bare = res.kept.Row == rowOutcome && len(res.r.Input.Messages) == 0 && len(approvals) > 0 && newer(approvals)
 	return nil
@@ -171,7 +171,7 @@ func (res *resumption) next() (*translate.Exchange, error) {
 	res.replies = append(res.replies, s.replies...)
 	run := newRun(res.d, res.r)
 	run.answered = &answeredExchange{resumption: res, replies: s.replies, done: map[string]bool{}}
-	out := translate.Out{Body: body, Resumes: true, TakesNew: len(res.results) > 0, Left: res.r.New}
+	out := translate.Out{Body: body, Resumes: true, TakesNew: len(res.results) > 0, Unsent: res.r.New}
 	return &translate.Exchange{Out: out, Run: run}, nil
 }
 
@@ -247,7 +247,7 @@ func (res *resumption) knownMessages(list []agui.Message) []agui.Message {
 			}
 		}
 	}
-	list = kit.HistoryOf(kit.HistoryOf(list, gone).Without(), open).Behind(nil)
+	list = kit.HistoryOf(kit.HistoryOf(list, gone).WithoutCalls(), open).AfterCalls(nil)
 	last := lastCalls(list)
 	for n, m := range list {
 		list[n] = withArguments(m, func(call string) (ask, bool) {
@@ -314,7 +314,7 @@ func (res *resumption) conversation(open []reply) []agui.Message {
 			done[call], results = true, append(results, t.message(call))
 		}
 	}
-	list := kit.HistoryOf(res.base, done).Behind(results)
+	list := kit.HistoryOf(res.base, done).AfterCalls(results)
 	if safe := messagesAsResults(list, res.r.Input); safe != nil {
 		return safe
 	}

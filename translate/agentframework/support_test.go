@@ -49,7 +49,7 @@ func pausedBy(t testing.TB, stream ...string) (agui.Pause, *dialecttest.Log) {
 	if len(p.Result.Asked.Interrupts) == 0 {
 		t.Fatalf("no pause: %s", p.Text())
 	}
-	return dialecttest.Minted(p.Result.Asked.Pause(Name)), l
+	return dialecttest.WithIDs(p.Result.Asked.Pause(Name)), l
 }
 
 const user = `{"id":"u1","role":"user","content":"hi"}`

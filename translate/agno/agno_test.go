@@ -65,7 +65,7 @@ func play(t testing.TB, show translate.Show, stream ...string) (dialecttest.Play
 	t.Helper()
 	in := dialecttest.Input(t, `{"threadId":"t1","runId":"r1","tools":[{"name":"show"}],"messages":[`+user+`]}`)
 	l := dialecttest.NewLog(in.Messages)
-	_, run, err := newDialect(t).Begin(&translate.Request{Input: in, Came: in.Messages, Show: show, Transcript: l})
+	_, run, err := newDialect(t).Begin(&translate.Request{Input: in, ClientMessages: in.Messages, Show: show, Transcript: l})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -78,7 +78,7 @@ func pausedBy(t testing.TB, stream ...string) agui.Pause {
 	if len(p.Result.Asked.Interrupts) == 0 {
 		t.Fatalf("no pause: %+v", p)
 	}
-	pause := dialecttest.Minted(p.Result.Asked.Pause(Name))
+	pause := dialecttest.WithIDs(p.Result.Asked.Pause(Name))
 	pause.Seen = l.Seen()
 	return pause
 }
@@ -363,10 +363,10 @@ func TestReplies(t *testing.T) {
 					continue // a stray of another backend's
 				}
 				line := one.Key
-				if one.Asked {
+				if one.Decides {
 					line += " asked"
 				}
-				if one.AskedUnlessLeft {
+				if one.DecidesUnlessLeft {
 					line += " asked unless left"
 				}
 				if one.Unclear {
@@ -392,7 +392,7 @@ func TestWhereAnswersStand(t *testing.T) {
 			if one.Dialect != Name {
 				continue
 			}
-			if found = true; one.Past == last || one.Kept == last || one.AskedIfKnown != last {
+			if found = true; one.TooLate == last || one.Keep == last || one.DecidesIfKnown != last {
 				t.Errorf("last %v: %+v", last, one)
 			}
 		}

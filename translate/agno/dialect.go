@@ -164,5 +164,5 @@ func (run *run) End(e translate.End) (translate.Result, error) {
 // ask again. agno begins the calls again that it carries out, and not those that were denied. Ids
 // of some models repeat, and then a call of the same id asks at the end.
 func (run *run) isUnderway(c agui.Call, _ *kind) bool {
-	return run.Answered != nil && slices.ContainsFunc(run.Answered.Asked, func(k calls.PrivateState) bool { return k.Call == c.ID }) && !run.Starts.Last(c.ID)
+	return run.Answered != nil && slices.ContainsFunc(run.Answered.Questions, func(k calls.PrivateState) bool { return k.Call == c.ID }) && !run.Starts.Last(c.ID)
 }

@@ -27,9 +27,9 @@ func decides(m *calls.ToolMessage) bool {
 
 // judge completes what a message on a call is. agno reads the last messages only.
 func judge(one *translate.Reply, m *calls.ToolMessage) {
-	one.Past, one.Kept = !m.Last, !m.Last
-	one.Asked = one.Asked || m.Strange
-	one.AskedIfKnown = m.Last && m.Decides
+	one.TooLate, one.Keep = !m.Last, !m.Last
+	one.Decides = one.Decides || m.Strange
+	one.DecidesIfKnown = m.Last && m.Decides
 }
 
 // mayDecide reports whether agno could read a decision in one of some contents. It looks for
@@ -53,7 +53,7 @@ func mayDecide(contents []gjson.Result) bool {
 		if !bytes.ContainsAny(text, "{[") {
 			return false
 		}
-		return kit.MaySay(text, "accepted", 'p') || kit.MaySay(text, "values", 'v') || kit.MaySay(text, "selections", 'l')
+		return kit.MayContain(text, "accepted", 'p') || kit.MayContain(text, "values", 'v') || kit.MayContain(text, "selections", 'l')
 	})
 }
 

@@ -29,13 +29,13 @@ var inputWords = &calls.Words{Key: "values", Is: gjson.Result.IsObject}
 // own.
 var (
 	confirm = &kind{
-		Name: "confirm", Words: &calls.Words{Key: "accepted", Aliases: []string{"approved", "confirmed"}, Beside: "note", BesideIs: isText},
-		Wrong: wants(`{"accepted":true} or {"accepted":false,"note":".."}`), Cancel: `{"accepted":false,"cancelled":true}`, Told: calls.Denials,
+		Name: "confirm", Words: &calls.Words{Key: "accepted", Aliases: []string{"approved", "confirmed"}, Extra: "note", ExtraIs: isText},
+		Wrong: wants(`{"accepted":true} or {"accepted":false,"note":".."}`), Cancel: `{"accepted":false,"cancelled":true}`, Results: calls.Denials,
 	}
 	input    = &kind{Name: "input", Words: inputWords, Wrong: wants(`{"values":{..}}`), NoCancel: textNoCancel}
-	fields   = &kind{Name: "fields", Words: inputWords, Wrong: wants(`{"values":{..}}`), NoCancel: textNoCancel, Told: calls.Always}
-	feedback = &kind{Name: "feedback", Words: &calls.Words{Key: "selections", Is: isSelection}, Wrong: wants(`{"selections":{"question":["label"]}}`), NoCancel: textNoCancel, Told: calls.Always}
-	external = &kind{Name: "external", Value: result, Cancel: `{"cancelled":true}`, Told: calls.Always}
+	fields   = &kind{Name: "fields", Words: inputWords, Wrong: wants(`{"values":{..}}`), NoCancel: textNoCancel, Results: calls.Always}
+	feedback = &kind{Name: "feedback", Words: &calls.Words{Key: "selections", Is: isSelection}, Wrong: wants(`{"selections":{"question":["label"]}}`), NoCancel: textNoCancel, Results: calls.Always}
+	external = &kind{Name: "external", Value: result, Cancel: `{"cancelled":true}`, Results: calls.Always}
 )
 
 func wants(form string) string { return textWrong + form }

@@ -30,8 +30,8 @@ type run struct {
 	d *Dialect
 	r *translate.Request
 
-	found translate.Run // the claiming dialect's run, or nil
-	name  string
+	claimed translate.Run // the claiming dialect's run, or nil
+	name    string
 
 	// These are kept for the dialect that will claim the stream: RUN_STARTED, and for each dialect
 	// that is an Early a run that has seen all events.
@@ -96,8 +96,8 @@ type heldCall struct {
 // Event implements translate.Run. It examines only CUSTOM events, snapshots of the messages, the
 // first RAW event and events of tool calls.
 func (run *run) Event(ev agui.Event, emit func(agui.Event)) error {
-	if run.found != nil {
-		return run.found.Event(ev, emit)
+	if run.claimed != nil {
+		return run.claimed.Event(ev, emit)
 	}
 	if run.lone != nil && ev.Type != agui.Custom {
 		run.release(run.lone, emit)
@@ -144,8 +144,8 @@ func (run *run) Event(ev agui.Event, emit func(agui.Event)) error {
 // that, nothing passes while an END waits for the event that follows it, and no arguments pass
 // while a call is held, because they may belong to it.
 func (run *run) Passes(t agui.Type) bool {
-	if run.found != nil {
-		found, ok := run.found.(translate.Passer)
+	if run.claimed != nil {
+		found, ok := run.claimed.(translate.Passer)
 		return ok && found.Passes(t)
 	}
 	if run.lone != nil || run.last != nil || !run.lost.Passes(t) {
@@ -387,34 +387,34 @@ func (run *run) release(h *heldCall, emit func(agui.Event)) {
 // take hands the stream to the dialect that claimed it. The dialect gets RUN_STARTED, which the
 // client has already, then the held events, then ev.
 func (run *run) take(one translate.Dialect, ev agui.Event, emit func(agui.Event)) error {
-	if err := run.give(one); err != nil {
+	if err := run.claim(one); err != nil {
 		return err
 	}
 	for _, waited := range run.waiting() {
-		if err := run.found.Event(waited, emit); err != nil {
+		if err := run.claimed.Event(waited, emit); err != nil {
 			return err
 		}
 	}
-	return run.found.Event(ev, emit)
+	return run.claimed.Event(ev, emit)
 }
 
 // takeEnd does the same at the terminal event. It returns the events that the dialect makes from
 // the held events.
 func (run *run) takeEnd(one translate.Dialect) ([]agui.Event, error) {
-	if err := run.give(one); err != nil || len(run.held) == 0 {
+	if err := run.claim(one); err != nil || len(run.held) == 0 {
 		return nil, err
 	}
 	var list []agui.Event
 	for _, waited := range run.waiting() {
-		if err := run.found.Event(waited, func(ev agui.Event) { list = append(list, ev.Clone()) }); err != nil {
+		if err := run.claimed.Event(waited, func(ev agui.Event) { list = append(list, ev.Clone()) }); err != nil {
 			return nil, err
 		}
 	}
 	return list, nil
 }
 
-// give begins the run of the dialect that claimed the stream.
-func (run *run) give(one translate.Dialect) error {
+// claim begins the run of the dialect that claimed the stream.
+func (run *run) claim(one translate.Dialect) error {
 	run.name = one.Name()
 	if run.d.Claimed != nil {
 		run.d.Claimed(run.name)
@@ -423,7 +423,7 @@ func (run *run) give(one translate.Dialect) error {
 	run.early = nil
 	for _, e := range early {
 		if e.dialect == one {
-			run.found = e.run
+			run.claimed = e.run
 			return nil
 		}
 	}
@@ -431,7 +431,7 @@ func (run *run) give(one translate.Dialect) error {
 	if err != nil {
 		return err
 	}
-	run.found = found
+	run.claimed = found
 	for _, b := range run.began {
 		if err := found.Event(b, func(agui.Event) {}); err != nil {
 			return err
@@ -443,7 +443,7 @@ func (run *run) give(one translate.Dialect) error {
 // End implements translate.Run.
 func (run *run) End(e translate.End) (translate.Result, error) {
 	var before []agui.Event
-	if run.found == nil && e.Event.Type.Terminal() {
+	if run.claimed == nil && e.Event.Type.Terminal() {
 		if one := run.ask(e.Event); one != nil {
 			held, err := run.takeEnd(one)
 			if before = append(before, held...); err != nil {
@@ -451,12 +451,12 @@ func (run *run) End(e translate.End) (translate.Result, error) {
 			}
 		}
 	}
-	if run.found == nil {
+	if run.claimed == nil {
 		before = append(before, run.waiting()...)
 		run.warn(e)
 		return translate.Result{Before: before, Finish: e.Event}, nil
 	}
-	res, err := run.found.End(e)
+	res, err := run.claimed.End(e)
 	res.Before = append(before, res.Before...)
 	if len(res.Asked.Interrupts) > 0 || res.Next != nil {
 		res.Spoke = run.name
@@ -468,7 +468,7 @@ func (run *run) End(e translate.End) (translate.Result, error) {
 
 // warn warns once if the run probably asked a question that Holdpoint cannot recognize.
 func (run *run) warn(e translate.End) {
-	if run.found == nil && run.r.Pause.Dialect == "" && run.lost.Likely(run.r, e.Event) {
+	if run.claimed == nil && run.r.Pause.Dialect == "" && run.lost.Likely(run.r, e.Event) {
 		run.d.strands.Do(func() { run.d.warn(strandsapi.LostHint) })
 	}
 }

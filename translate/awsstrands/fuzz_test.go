@@ -108,7 +108,7 @@ func FuzzAnswers(f *testing.F) {
 		}
 		out, _, err := resume(t, d, p, in)
 		if err != nil {
-			if !dialecttest.Told(err) {
+			if !dialecttest.IsRunError(err) {
 				t.Fatal(err)
 			}
 			return

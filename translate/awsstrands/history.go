@@ -13,7 +13,7 @@ type pausePrivate struct {
 }
 
 // possiblyOpenCalls returns the calls of a pause that may never have got a result.
-func possiblyOpenCalls(p agui.Pause) []string { return kit.Kept[pausePrivate](p.Private).Held }
+func possiblyOpenCalls(p agui.Pause) []string { return kit.ReadPrivate[pausePrivate](p.Private).Held }
 
 // withoutHeld returns the input without the calls that an ended pause held and that got no result.
 // The pause was lost or is in doubt, or the adapter told no result (see the package comment). If

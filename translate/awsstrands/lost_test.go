@@ -109,7 +109,7 @@ func TestLostQuestionIsCancelled(t *testing.T) {
 			} else if !asks {
 				return
 			}
-			p := dialecttest.Minted(res.Asked.Pause(Name))
+			p := dialecttest.WithIDs(res.Asked.Pause(Name))
 			if held := possiblyOpenCalls(p); c.calls != slices.Equal(held, []string{"A"}) {
 				t.Errorf("holds %v", held)
 			}

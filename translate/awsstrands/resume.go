@@ -49,10 +49,10 @@ func (d *Dialect) resumeRequest(r *translate.Request, list json.RawMessage, resu
 	whole := in.Messages
 	in = withoutHeld(in, r.Ended, r.Pause)
 	body := agui.DeleteKey(kit.BodyWithoutCommand(in, in.Raw), "protocolVersion")
-	left := r.With(r.Input, kit.BesideResults(r, results))
+	left := r.With(r.Input, kit.NewWithoutResults(r, results))
 	return translate.Out{
 		Body: agui.SetKey(body, "resume", list), Resumes: true, Withheld: missingFrom(whole, in.Messages),
-		TakesNew: len(results) > 0, Left: left.New,
+		TakesNew: len(results) > 0, Unsent: left.New,
 	}, left
 }
 

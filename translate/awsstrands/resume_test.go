@@ -260,7 +260,7 @@ func TestClientsResultGoesWithTheAnswers(t *testing.T) {
 			if took := out.TakesNew; took != (c.want != "") {
 				t.Errorf("takes the new messages: %v", took)
 			}
-			for _, m := range out.Left {
+			for _, m := range out.Unsent {
 				if c.want != "" && m.Role == "tool" {
 					t.Errorf("left behind: %s", m.JSON)
 				}

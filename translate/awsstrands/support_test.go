@@ -101,7 +101,7 @@ func ask(t testing.TB, interrupts ...string) agui.Pause {
 		t.Fatal(err)
 	}
 	stream := slices.Concat([]string{started, state}, callOf("A", "delete_files"), callOf("B", "list_files"), []string{state, outcome(interrupts...)})
-	p := dialecttest.Minted(play(t, run, l, stream...).Asked.Pause(Name))
+	p := dialecttest.WithIDs(play(t, run, l, stream...).Asked.Pause(Name))
 	p.Messages = json.RawMessage(`[{"id":"u1","role":"user","content":"one"},{"id":"m1","role":"assistant","toolCalls":[` + toolCall("A") + "," + toolCall("B") + `]}]`)
 	return p
 }

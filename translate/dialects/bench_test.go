@@ -37,7 +37,7 @@ func BenchmarkRun(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	request := &translate.Request{Input: in, Came: in.Messages, Transcript: noTranscript{}}
+	request := &translate.Request{Input: in, ClientMessages: in.Messages, Transcript: noTranscript{}}
 	text := strings.Repeat("x", 135)
 	for _, name := range All().Names() {
 		list := All()

@@ -153,7 +153,7 @@ func TestAnswersAreOfFields(t *testing.T) {
 				}
 				found := false
 				for one := range reads(reader, in, name) {
-					found = found || one.Asked
+					found = found || one.Decides
 				}
 				if ok && stray && !found {
 					t.Errorf("%s: no stray in %s", name, messages)

@@ -278,13 +278,13 @@ func (p *pair) request(messages []json.RawMessage, pause agui.Pause) *translate.
 	if !ok || err != nil {
 		p.rt.Fatalf("%v %v", ok, err)
 	}
-	r.Input, r.Came = in, in.Messages
+	r.Input, r.ClientMessages = in, in.Messages
 	return r
 }
 
 // minted returns a pause as proxy would keep it.
 func minted(p agui.Pause, seen *dialecttest.Log) agui.Pause {
-	p = dialecttest.Minted(p)
+	p = dialecttest.WithIDs(p)
 	p.Seen = seen.Seen()
 	return p
 }

@@ -39,7 +39,7 @@ func pausedBy(t *testing.T, d translate.Dialect, stream []string) (agui.Pause, a
 	t.Helper()
 	in := dialecttest.Input(t, `{"threadId":"t","runId":"r","messages":[{"id":"u","role":"user","content":"x"}]}`)
 	seen := dialecttest.NewLog(in.Messages)
-	_, run, err := d.Begin(&translate.Request{Input: in, Came: in.Messages, Transcript: seen})
+	_, run, err := d.Begin(&translate.Request{Input: in, ClientMessages: in.Messages, Transcript: seen})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -84,7 +84,7 @@ func checkWords(t *testing.T, d translate.Dialect, p agui.Pause, in agui.RunInpu
 		if err != nil || len(list) != 1 {
 			t.Fatalf("%s is read as %+v, %v", what, list, err)
 		}
-		out, _, err := d.Begin(&translate.Request{Input: given, Came: in.Messages, Pause: p, Answers: list, Transcript: dialecttest.NewLog(given.Messages)})
+		out, _, err := d.Begin(&translate.Request{Input: given, ClientMessages: in.Messages, Pause: p, Answers: list, Transcript: dialecttest.NewLog(given.Messages)})
 		if err != nil { // it cannot be said
 			continue
 		}

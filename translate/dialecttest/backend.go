@@ -1,5 +1,5 @@
 // Package dialecttest has the helpers for the tests of all dialects. It plays a stream to a run
-// (Play, Decode), parses a request (Input), and answers a pause (Minted, Resume). It reads the
+// (Play, Decode), parses a request (Input), and answers a pause (WithIDs, Resume). It reads the
 // scenarios of testdata. CheckThread checks the rules for all dialects. For each dialect there is a
 // small Backend of its family, which asks, and tells what was answered.
 //
@@ -29,10 +29,10 @@ type Backend struct {
 	// and Left are the answers to a request with an answer: the backend carried out what it had asked
 	// about, or did not.
 	Asks, Ends, Did, Left string
-	// Beside returns the JSON answer to a request that is not a run, such as a request for its thread
+	// Other returns the JSON answer to a request that is not a run, such as a request for its thread
 	// or its state. waits is the question that it waits for, or 0. n is the number of questions that
-	// it asked. It returns "" for a run. If Beside is nil, every request is a run.
-	Beside func(method, path string, waits, n int) string
+	// it asked. It returns "" for a run. If Other is nil, every request is a run.
+	Other func(method, path string, waits, n int) string
 	// Yes and No are the payloads of a plain approval and a plain denial.
 	Yes, No string
 	// Reply is the message by which a client answers question n in the backend's own form, with {yes}
@@ -71,9 +71,9 @@ func (b Backend) Replied(n int, yes bool) string {
 	return strings.ReplaceAll(Numbered(b.Reply, n), "{yes}", strconv.FormatBool(yes))
 }
 
-// Behind returns the answer of a run that first does what first has and then asks. It is one run if
+// Then returns the answer of a run that first does what first has and then asks. It is one run if
 // both are streams of the same form.
-func (b Backend) Behind(first string) string {
+func (b Backend) Then(first string) string {
 	sep := "\n"
 	if b.MediaType == eventStream {
 		sep = "\n\n"

@@ -22,7 +22,7 @@ func langGraphServer() Backend {
 		Environment: map[string]string{"HOLDPOINT_LANGGRAPH_SERVER_ASSISTANT": "agent"},
 		Asks:        meta + "event: updates\ndata: " + asks + "\n\n" + "event: values\ndata: " + asks + "\n\n",
 		Ends:        says("Yes?"), Did: says("It is gone."), Left: says("I leave it."),
-		Beside: func(method, path string, waits, _ int) string {
+		Other: func(method, path string, waits, _ int) string {
 			switch {
 			case strings.HasSuffix(path, "/runs/stream"):
 				return ""

@@ -13,16 +13,16 @@ type Log struct {
 	// Unknown reports that some messages are unknown.
 	Unknown bool
 
-	messages []*said
-	byID     map[string]*said // the first message with each id
+	messages []*logMessage
+	byID     map[string]*logMessage // the first message with each id
 	calls    []*agui.Call
 	callByID map[string]*agui.Call
 	state    json.RawMessage // from the last snapshot
 	changed  bool            // a delta followed the snapshot; deltas are not applied
 }
 
-// said is a message as the client has it.
-type said struct {
+// logMessage is a message as the client has it.
+type logMessage struct {
 	id, role string
 	whole    json.RawMessage // the JSON of the message, or nil if it was streamed
 	text     []byte
@@ -117,7 +117,7 @@ func (l *Log) Seen() []agui.SeenMessage {
 	return list
 }
 
-func (m *said) render() json.RawMessage {
+func (m *logMessage) render() json.RawMessage {
 	object := m.whole
 	switch {
 	case object != nil:
@@ -134,7 +134,7 @@ func (m *said) render() json.RawMessage {
 
 // Say adds a whole message.
 func (l *Log) Say(m agui.Message) {
-	l.keep(&said{id: m.ID, role: m.Role, whole: m.JSON, of: m.ToolCallID})
+	l.keep(&logMessage{id: m.ID, role: m.Role, whole: m.JSON, of: m.ToolCallID})
 	for _, c := range agui.View(slices.Clone(m.JSON)).Get("toolCalls").Array() {
 		l.keepCall(&agui.Call{
 			ID: c.Get("id").Str, Name: c.Get("function.name").Str, Args: c.Get("function.arguments").Str, Parent: m.ID, Ended: true,
@@ -169,7 +169,7 @@ func (l *Log) Add(ev agui.Event) {
 		l.addCall(ev, id)
 	case agui.CallResult:
 		l.answered(id)
-		l.keep(&said{id: ev.Get("messageId").Str, role: "tool", of: id, text: []byte(ev.Get("content").Str)})
+		l.keep(&logMessage{id: ev.Get("messageId").Str, role: "tool", of: id, text: []byte(ev.Get("content").Str)})
 	case agui.MessagesSnapshot:
 		l.messages, l.byID = nil, nil
 		for _, m := range ev.Get("messages").Array() {
@@ -215,19 +215,19 @@ func (l *Log) addCall(ev agui.Event, id string) {
 }
 
 // assistant returns the message with the id. If it does not exist and makes is true, it is created.
-func (l *Log) assistant(id string, makes bool) *said {
+func (l *Log) assistant(id string, makes bool) *logMessage {
 	if m := l.byID[id]; m != nil || !makes {
 		return m
 	}
-	m := &said{id: id, role: "assistant"}
+	m := &logMessage{id: id, role: "assistant"}
 	l.keep(m)
 	return m
 }
 
-func (l *Log) keep(m *said) {
+func (l *Log) keep(m *logMessage) {
 	l.messages = append(l.messages, m)
 	if l.byID == nil {
-		l.byID = map[string]*said{}
+		l.byID = map[string]*logMessage{}
 	}
 	if l.byID[m.id] == nil {
 		l.byID[m.id] = m

@@ -14,10 +14,10 @@ import (
 
 // Played is the result of a stream that was played to a run.
 type Played struct {
-	Emitted []agui.Event
-	Result  translate.Result
-	Err     error // the errors of all calls
-	came    []string
+	Emitted  []agui.Event
+	Result   translate.Result
+	Err      error // the errors of all calls
+	received []string
 }
 
 // Play plays an AG-UI stream to a run. The first terminal event ends it. A stream without one ends
@@ -38,7 +38,7 @@ func PlayTo(run translate.Run, l *Log, end translate.End, events ...string) Play
 }
 
 func playTo(run translate.Run, l *Log, end translate.End, as func(string) agui.Event, events []string) Played {
-	p := Played{came: events}
+	p := Played{received: events}
 	for _, s := range events {
 		if p.Err = p.show(run, l, as(s)); p.Err != nil {
 			break
@@ -80,7 +80,7 @@ func Decode(run translate.Run, l *Log, cut bool, pieces ...translate.Piece) Play
 	end := translate.End{Cut: cut}
 	for _, piece := range pieces {
 		err := run.(translate.Decoder).Decode(piece, func(ev agui.Event) {
-			p.came = append(p.came, string(ev.JSON))
+			p.received = append(p.received, string(ev.JSON))
 			switch {
 			case end.Event.Type.Terminal() || p.Err != nil:
 			case !ev.Valid():
@@ -151,7 +151,7 @@ func (p Played) Text() string {
 // Touched returns an error for the first event that was not emitted unchanged and in its place.
 // Events that the dialect made itself are ignored.
 func (p Played) Touched() error {
-	came := p.came
+	came := p.received
 	for _, ev := range p.Emitted {
 		switch {
 		case ev.Frame == nil:

@@ -49,7 +49,7 @@ type thread struct {
 	ended    []translate.EndedPause
 	answered int
 	last     Answer          // the last answer of the turn
-	came     map[string]bool // the events of the turn; a held event may be emitted in a later exchange
+	received map[string]bool // the events of the turn; a held event may be emitted in a later exchange
 }
 
 type side struct {
@@ -61,7 +61,7 @@ type side struct {
 
 // turn plays one run of the client.
 func (th *thread) turn(turn Turn) {
-	th.came = map[string]bool{}
+	th.received = map[string]bool{}
 	in := th.input(turn.Request)
 	th.read(in)
 	r := th.request(in)
@@ -126,7 +126,7 @@ func (th *thread) exchanges(turn Turn, r *translate.Request) {
 		th.t.Fatalf("the pause cannot be kept: %v", err)
 	}
 	before := agui.MustMarshal(res.Asked)
-	th.pause = Minted(res.Asked.Pause(name))
+	th.pause = WithIDs(res.Asked.Pause(name))
 	th.pause.Seen = th.sides[0].log.Seen()
 	th.checkWords(r)
 	overwrite(r.Input.Raw) // the run is over, so its bytes must not be used any more
@@ -277,7 +277,7 @@ var payloads = []string{"", `{"approved":true}`, `{"approved":false}`, `true`, `
 // request draws a run. If there is a pause, the run answers it.
 func (th *thread) request(in agui.RunInput) *translate.Request {
 	r := &translate.Request{
-		Input: in, Came: in.Messages, Ended: th.ended,
+		Input: in, ClientMessages: in.Messages, Ended: th.ended,
 		Show: rapid.SampledFrom([]translate.Show{translate.ShowOutcome, translate.ShowBoth, translate.ShowNative}).Draw(th.t, "show"),
 	}
 	if th.pause.ID == "" {
@@ -291,7 +291,7 @@ func (th *thread) request(in agui.RunInput) *translate.Request {
 	if !said {
 		return r
 	}
-	r.Input, r.Came, r.Pause, r.Answers = in, in.Messages, th.pause, answers
+	r.Input, r.ClientMessages, r.Pause, r.Answers = in, in.Messages, th.pause, answers
 	if rapid.Bool().Draw(th.t, "beside") {
 		r.New = agui.NewMessages(in.Messages, th.pause.Seen)
 	}
@@ -309,7 +309,7 @@ func (th *thread) answers(in agui.RunInput, entries []string) (_ agui.RunInput, 
 	if th.refuses(err) {
 		return in, nil, false
 	}
-	list, err = Admitted(th.pause, list)
+	list, err = Admit(th.pause, list)
 	return given, list, err == nil
 }
 
@@ -332,11 +332,11 @@ func (th *thread) checkOut(out translate.Out, run translate.Run) {
 // checkPlayed checks the events that the client is sent.
 func (th *thread) checkPlayed(p Played) {
 	th.refuses(p.Err)
-	for _, s := range p.came {
-		th.came[s] = true
+	for _, s := range p.received {
+		th.received[s] = true
 	}
 	for _, ev := range p.All() {
-		if !th.came[string(ev.JSON)] && !ev.Valid() || ev.Type.Terminal() {
+		if !th.received[string(ev.JSON)] && !ev.Valid() || ev.Type.Terminal() {
 			th.t.Fatalf("emitted: %s", ev.JSON)
 		}
 	}

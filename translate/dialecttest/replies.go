@@ -26,7 +26,7 @@ func Answers(d translate.Dialect, in agui.RunInput, p agui.Pause) ([]agui.Answer
 		a, asked := answer(reader, in.Messages[reply.At], reply, p)
 		a.Native, a.Message = true, agui.See(in.Messages[reply.At])
 		switch {
-		case a.Status == "" && !reply.Past && (reply.Asked || reply.AskedUnlessResult || reply.AskedUnlessLeft || asked && reply.Unclear):
+		case a.Status == "" && !reply.TooLate && (reply.Decides || reply.DecidesUnlessResult || reply.DecidesUnlessLeft || asked && reply.Unclear):
 			strays = append(strays, agui.Answer{ID: reply.Names, Status: agui.Resolved, Native: true, Message: a.Message})
 		case a.Status != "":
 			answered[reply.At] = true

@@ -52,15 +52,16 @@ func Code(err error) agui.Code {
 	return ""
 }
 
-// Told reports whether an error can be sent to a client. A dialect must not return other errors.
-func Told(err error) bool {
+// IsRunError reports whether an error can be sent to a client. A dialect must not return other
+// errors.
+func IsRunError(err error) bool {
 	var told *agui.RunError
 	return errors.As(err, &told)
 }
 
-// Minted returns a pause as proxy stores it. Its ids are <native>~r1, <native>~r2 and so on. If the
-// dialect sets no plain yes and no, they are taken from the published schema.
-func Minted(p agui.Pause) agui.Pause {
+// WithIDs returns a pause as proxy stores it. Its ids are <native>~r1, <native>~r2 and so on. If
+// the dialect sets no plain yes and no, they are taken from the published schema.
+func WithIDs(p agui.Pause) agui.Pause {
 	p.ID, p.Interrupts = "0123456789abcdef0123456789abcdef", slices.Clone(p.Interrupts)
 	for n := range p.Interrupts {
 		i := &p.Interrupts[n]
@@ -70,15 +71,15 @@ func Minted(p agui.Pause) agui.Pause {
 			i.Yes, i.No = kit.Words(*i)
 		}
 		if i.Because == "" {
-			i.Because = kit.Because(*i)
+			i.Because = kit.ReasonMember(*i)
 		}
 	}
 	return p
 }
 
-// Admitted returns the answers in the pause's order, or an error if they do not cover the pause. It
+// Admit returns the answers in the pause's order, or an error if they do not cover the pause. It
 // does what proxy does between Answers and Begin, without schemas.
-func Admitted(p agui.Pause, answers []agui.Answer) ([]agui.Answer, error) {
+func Admit(p agui.Pause, answers []agui.Answer) ([]agui.Answer, error) {
 	for _, a := range answers {
 		if p.Interrupt(a.ID) == nil {
 			return nil, agui.Errorf(agui.UnknownInterruptID, "%q", a.ID)
@@ -95,7 +96,7 @@ func Admitted(p agui.Pause, answers []agui.Answer) ([]agui.Answer, error) {
 	return ordered, nil
 }
 
-// Resume passes a request with answers through Answers, Admitted and Begin. It removes the messages
+// Resume passes a request with answers through Answers, Admit and Begin. It removes the messages
 // that carry the answers, as proxy does. Each change is called with the request before Begin.
 func Resume(d translate.Dialect, p agui.Pause, in agui.RunInput, l *Log, change ...func(*translate.Request)) (translate.Out, translate.Run, error) {
 	answers, err := Answers(d, in, p)
@@ -107,11 +108,11 @@ func Resume(d translate.Dialect, p agui.Pause, in agui.RunInput, l *Log, change 
 
 // ResumeWith does the same with answers that were already read.
 func ResumeWith(d translate.Dialect, p agui.Pause, in agui.RunInput, answers []agui.Answer, l *Log, change ...func(*translate.Request)) (translate.Out, translate.Run, error) {
-	answers, err := Admitted(p, answers)
+	answers, err := Admit(p, answers)
 	if err != nil {
 		return translate.Out{}, nil, err
 	}
-	r := &translate.Request{Input: in, Came: in.Messages, Transcript: l, Pause: p, Answers: answers}
+	r := &translate.Request{Input: in, ClientMessages: in.Messages, Transcript: l, Pause: p, Answers: answers}
 	rest := slices.DeleteFunc(slices.Clone(in.Messages), func(m agui.Message) bool {
 		return slices.ContainsFunc(answers, func(a agui.Answer) bool { return a.Message != (agui.SeenMessage{}) && agui.See(m) == a.Message })
 	})

@@ -21,10 +21,10 @@ func (th *thread) checkWords(r *translate.Request) {
 		if i.Yes == nil || i.No == nil {
 			continue
 		}
-		yes, toldYes := th.told(r, n, Entry(i.ID, string(i.Yes)))
-		no, toldNo := th.told(r, n, Entry(i.ID, string(i.No)))
-		cancel, toldCancel := th.told(r, n, Entry(i.ID, ""))
-		beside, toldBeside := th.told(r, n, strings.TrimSuffix(Entry(i.ID, ""), "}")+`,"payload":`+string(i.Yes)+`}`)
+		yes, toldYes := th.requests(r, n, Entry(i.ID, string(i.Yes)))
+		no, toldNo := th.requests(r, n, Entry(i.ID, string(i.No)))
+		cancel, toldCancel := th.requests(r, n, Entry(i.ID, ""))
+		beside, toldBeside := th.requests(r, n, strings.TrimSuffix(Entry(i.ID, ""), "}")+`,"payload":`+string(i.Yes)+`}`)
 		switch {
 		case toldYes && toldNo && same(yes, no):
 			th.t.Fatalf("a no of %s goes as the yes: %s", i.Object, bodies(no))
@@ -33,8 +33,8 @@ func (th *thread) checkWords(r *translate.Request) {
 		case toldBeside && (!toldCancel || !same(beside, cancel)):
 			th.t.Fatalf("a cancel of %s with the payload of a yes goes as %s", i.Object, bodies(beside))
 		}
-		for _, payload := range nearly {
-			unclear, told := th.told(r, n, Entry(i.ID, payload))
+		for _, payload := range unclearPayloads {
+			unclear, told := th.requests(r, n, Entry(i.ID, payload))
 			a := agui.Answer{ID: i.ID, Status: agui.Resolved, Payload: []byte(payload)}
 			if toldYes && told && same(unclear, yes) && kit.Says(i, a) != agui.Approves {
 				th.t.Fatalf("%s for %s goes as the yes: %s", payload, i.Object, bodies(yes))
@@ -57,7 +57,7 @@ func (th *thread) checkBecause(r *translate.Request, n int, yes []translate.Out,
 		return
 	}
 	payload := agui.SetString(slices.Clone(i.No), i.Because, why)
-	said, told := th.told(r, n, Entry(i.ID, string(payload)))
+	said, told := th.requests(r, n, Entry(i.ID, string(payload)))
 	switch a := (agui.Answer{ID: i.ID, Status: agui.Resolved, Payload: payload}); {
 	case kit.Says(i, a) != agui.Denies:
 		th.t.Fatalf("%s is no denial of %s", payload, i.Object)
@@ -95,7 +95,7 @@ func (th *thread) checkReadings(r *translate.Request, n int) {
 // nearly are payloads that are not a plain yes, although a reader might take them for one. An
 // object with a no followed by a yes under the same key is not included, because JSON.parse and
 // json.loads use the last value.
-var nearly = []string{
+var unclearPayloads = []string{
 	`{"approved":"true"}`, `{"approved":1}`, `{"approved":null}`, `{"approved":true,"approved":false}`,
 	`{"Approved":true}`, `{"approved":[true]}`, `{}`, `[]`, `1`, `"true"`, `"no"`, `{"answer":"yes"}`,
 }
@@ -113,14 +113,14 @@ func (th *thread) oneOf(n int, entry string) (entries []string) {
 	return entries
 }
 
-// told returns the requests to the backend for an entry about question n.
-func (th *thread) told(r *translate.Request, n int, entry string) (outs []translate.Out, told bool) {
+// requests returns the requests to the backend for an entry about question n.
+func (th *thread) requests(r *translate.Request, n int, entry string) (outs []translate.Out, told bool) {
 	in, answers, said := th.answers(r.Input, th.oneOf(n, entry))
 	if !said {
 		return nil, false
 	}
 	again := r.With(in, nil)
-	again.Came, again.Pause, again.Answers, again.Transcript = in.Messages, th.pause, answers, NewLog(in.Messages)
+	again.ClientMessages, again.Pause, again.Answers, again.Transcript = in.Messages, th.pause, answers, NewLog(in.Messages)
 	if meaning := kit.Says(th.pause.Interrupts[n], answers[n]); strings.Contains(entry, `"cancelled"`) && meaning != agui.Denies {
 		th.t.Fatalf("a cancel means %v: %s", meaning, entry)
 	}

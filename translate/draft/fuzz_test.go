@@ -56,7 +56,7 @@ func FuzzEvents(f *testing.F) {
 		for _, i := range res.Asked.Interrupts {
 			checkInterrupt(t, i.Object)
 		}
-		p := dialecttest.Minted(res.Asked.Pause(Name))
+		p := dialecttest.WithIDs(res.Asked.Pause(Name))
 		for _, payload := range []string{"", `{"approved":true}`} {
 			var entries []string
 			for _, i := range p.Interrupts {
@@ -183,7 +183,7 @@ func FuzzAnswers(f *testing.F) {
 		if len(p.Interrupts) == 0 {
 			return
 		}
-		p = dialecttest.Minted(p)
+		p = dialecttest.WithIDs(p)
 		body := head + toolMessage("t1", "c1", content) + `]`
 		if more != "" {
 			body += "," + more

@@ -29,7 +29,7 @@ func (d *Dialect) resume(r *translate.Request) (translate.Out, calls.Run, error)
 	}
 	for n, i := range r.Pause.Interrupts {
 		if formOf(r.Pause) != byMessage && nativeID(i) == nil {
-			if err := kit.Unsure(r.Pause, r.Answers[n]); err != nil {
+			if err := kit.RefuseContested(r.Pause, r.Answers[n]); err != nil {
 				return translate.Out{}, calls.Run{}, err
 			}
 		}
@@ -74,7 +74,7 @@ func nativeID(i agui.Interrupt) json.RawMessage {
 	return agui.MustMarshal(i.Native)
 }
 
-func privateOf(i agui.Interrupt) private { return kit.Kept[private](i.Private) }
+func privateOf(i agui.Interrupt) private { return kit.ReadPrivate[private](i.Private) }
 
 // object returns the resume object of v1. It has no status, so a denial or a cancel is in the
 // payload.

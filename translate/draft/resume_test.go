@@ -319,7 +319,7 @@ func TestNewMessagesTravelWithAResumeKey(t *testing.T) {
 	p := pausedBy(t, started, v1(`{"id":"q"}`))
 	in := inputWith(t, user("u2"), dialecttest.ResumeArray(dialecttest.Entry(p.Interrupts[0].ID, `{"approved":true}`)))
 	out, run, err := resume(t, newDialect(t, Options{}), p, in, func(r *translate.Request) { r.New = in.Messages })
-	if err != nil || !out.TakesNew || len(out.Left) > 0 {
+	if err != nil || !out.TakesNew || len(out.Unsent) > 0 {
 		t.Fatalf("%+v %v", out, err)
 	}
 	if res := play(t, run, dialecttest.NewLog(in.Messages), started, finished); res.Next != nil {

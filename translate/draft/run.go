@@ -38,7 +38,7 @@ type run struct {
 // End implements translate.Run.
 func (run *run) End(e translate.End) (translate.Result, error) {
 	res := run.ended(e)
-	res.Before = run.Untold()
+	res.Before = run.UnsentResults()
 	return res, nil
 }
 

@@ -82,7 +82,7 @@ func pausedBy(t testing.TB, stream ...string) agui.Pause {
 	if len(p.Interrupts) == 0 {
 		t.Fatalf("no pause: %s", stream)
 	}
-	return dialecttest.Minted(p)
+	return dialecttest.WithIDs(p)
 }
 
 const head = `{"threadId":"t1","runId":"r1","protocolVersion":"1.0","messages":[`

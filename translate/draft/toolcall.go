@@ -37,7 +37,7 @@ func askedByCalls(tools kit.Names) *calls.Plain {
 func (run *run) askedBy() []agui.Call {
 	var open []agui.Call
 	for _, c := range run.calls() {
-		if !c.Answered && !run.Answered.Again(c) && run.d.Tools.Match(c.Name) && !run.Request.Input.Declares(c.Name) {
+		if !c.Answered && !run.Answered.Repeats(c) && run.d.Tools.Match(c.Name) && !run.Request.Input.Declares(c.Name) {
 			open = append(open, c)
 		}
 	}

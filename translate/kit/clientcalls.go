@@ -33,7 +33,7 @@ func ClientCalls(r *translate.Request) []string {
 	}
 	var calls []string
 	results, known := map[string]bool{}, map[string]bool{}
-	for _, m := range slices.Backward(Shown(r)) {
+	for _, m := range slices.Backward(ShownMessages(r)) {
 		if m.Role == "user" {
 			break
 		}
@@ -107,10 +107,10 @@ func lastResults(list []agui.Message, calls []string) map[string]agui.Message {
 	return found
 }
 
-// BesideResults returns the new messages of the request without those that answer the calls of the
-// results.
-func BesideResults(r *translate.Request, results []agui.Message) []agui.Message {
-	return NotOn(r.New, callsOf(results))
+// NewWithoutResults returns the new messages of the request without those that answer the calls of
+// the results.
+func NewWithoutResults(r *translate.Request, results []agui.Message) []agui.Message {
+	return WithoutResultsOf(r.New, callsOf(results))
 }
 
 // WithResults returns the messages that precede the answers, with each result after its call.
@@ -123,7 +123,7 @@ func WithResults(r *translate.Request, before, results []agui.Message) []agui.Me
 	}
 	calls := callsOf(results)
 	if !holdsCalls(before, calls) {
-		before = Shown(r)
+		before = ShownMessages(r)
 	}
 	byCall := make(map[string]agui.Message, len(results))
 	for _, m := range results {

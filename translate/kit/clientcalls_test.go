@@ -84,7 +84,7 @@ func TestWithResults(t *testing.T) {
 			if got := string(agui.MessageList(WithResults(r, before, results))); got != "["+strings.Join(c.want, ",")+"]" {
 				t.Errorf("%s\nwant %s", got, c.want)
 			}
-			if left := BesideResults(r, results); len(left) != c.isNew-1 {
+			if left := NewWithoutResults(r, results); len(left) != c.isNew-1 {
 				t.Errorf("%d messages stay behind", len(left))
 			}
 		})

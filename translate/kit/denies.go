@@ -23,7 +23,7 @@ func Approves(payload []byte) bool {
 func saysYes(v gjson.Result) bool {
 	switch {
 	case v.IsArray():
-		return !saysNothing(v) && !has(v, func(_, one gjson.Result) bool { return !saysYes(one) })
+		return !isEmpty(v) && !has(v, func(_, one gjson.Result) bool { return !saysYes(one) })
 	case v.IsObject():
 		return has(v, func(k, member gjson.Result) bool {
 			return isYes(k.Str) && member.Type == gjson.True || decides(k.Str) && saysYes(member)
@@ -41,7 +41,7 @@ func saysNo(v gjson.Result) bool {
 	case v.Type == gjson.String:
 		return isNo(v.Str) && !isOrder(v.Str)
 	case v.IsArray():
-		return !saysNothing(v) && !has(v, func(_, one gjson.Result) bool { return !saysNo(one) })
+		return !isEmpty(v) && !has(v, func(_, one gjson.Result) bool { return !saysNo(one) })
 	case v.IsObject():
 		return has(v, func(k, member gjson.Result) bool {
 			switch {

@@ -52,9 +52,9 @@ func Before(r *translate.Request, calls map[string]bool) *History {
 // answer. A result that the client sent earlier is not an answer, because front ends add to their
 // history.
 func After(r *translate.Request, calls map[string]bool) *History {
-	h := HistoryOf(Shown(r), calls)
+	h := HistoryOf(ShownMessages(r), calls)
 	h.results, h.sent, h.fresh = true, map[agui.SeenMessage]int{}, withoutExchanges(r.New, calls)
-	for _, list := range [][]agui.Message{r.Input.Messages, r.Came} {
+	for _, list := range [][]agui.Message{r.Input.Messages, r.ClientMessages} {
 		said := map[agui.SeenMessage]int{}
 		for _, m := range list {
 			if isOn(m, calls) {
@@ -67,23 +67,23 @@ func After(r *translate.Request, calls map[string]bool) *History {
 	return h
 }
 
-// Last returns the conversation with all replies at the end, in their order, for a backend that
+// AtEnd returns the conversation with all replies at the end, in their order, for a backend that
 // looks for its answers only there. The replies are tool messages, one for each call. A reply is
 // included even if its call is missing.
-func (h *History) Last(replies []agui.Message) []agui.Message {
+func (h *History) AtEnd(replies []agui.Message) []agui.Message {
 	return slices.Concat(h.withReplies(nil), h.fresh, replies)
 }
 
-// Behind returns the conversation with each reply directly after its call. It leaves out a reply
-// whose call is missing or has an answer. A call without a reply is unchanged: its answer is sent
-// in another way.
-func (h *History) Behind(replies []agui.Message) []agui.Message {
+// AfterCalls returns the conversation with each reply directly after its call. It leaves out a
+// reply whose call is missing or has an answer. A call without a reply is unchanged: its answer is
+// sent in another way.
+func (h *History) AfterCalls(replies []agui.Message) []agui.Message {
 	return slices.Concat(h.withReplies(replies), h.fresh)
 }
 
-// Without returns the conversation without the calls and without all their results, for a backend
-// that identifies them by their ids alone.
-func (h *History) Without() []agui.Message {
+// WithoutCalls returns the conversation without the calls and without all their results, for a
+// backend that identifies them by their ids alone.
+func (h *History) WithoutCalls() []agui.Message {
 	return slices.Concat(withoutExchanges(h.list, h.calls), h.fresh)
 }
 
@@ -181,7 +181,7 @@ func (h *History) chosen(asked map[int][]string, last map[string]int, replies ma
 			continue
 		}
 		places.Answers(n)
-		of := occurrence{places.Behind, m.ToolCallID}
+		of := occurrence{places.CallAt, m.ToolCallID}
 		if !there[of] {
 			continue
 		}
@@ -208,9 +208,9 @@ func isOn(m agui.Message, calls map[string]bool) bool {
 	return slices.ContainsFunc(ids, func(id gjson.Result) bool { return id.Str != "" && calls[id.Str] })
 }
 
-// NotOn returns the list without the messages that answer the calls, in any spelling, because a
-// backend may read each of them as another answer.
-func NotOn(list []agui.Message, calls map[string]bool) []agui.Message {
+// WithoutResultsOf returns the list without the messages that answer the calls, in any spelling,
+// because a backend may read each of them as another answer.
+func WithoutResultsOf(list []agui.Message, calls map[string]bool) []agui.Message {
 	if len(calls) == 0 {
 		return list
 	}
@@ -219,7 +219,7 @@ func NotOn(list []agui.Message, calls map[string]bool) []agui.Message {
 
 // withoutExchanges returns the list without the calls and without the messages that answer them.
 func withoutExchanges(list []agui.Message, calls map[string]bool) []agui.Message {
-	return WithoutCalls(NotOn(list, calls), calls)
+	return WithoutCalls(WithoutResultsOf(list, calls), calls)
 }
 
 func holdsCalls(list []agui.Message, calls map[string]bool) bool {

@@ -20,10 +20,10 @@ func TestAfterKeepsAResultWhoseIDIsOld(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := &translate.Request{Input: in, Came: in.Messages}
+	r := &translate.Request{Input: in, ClientMessages: in.Messages}
 	h := After(r, map[string]bool{"c": true})
 	h.list = append(h.list, parsedMessage(`{"id":"result_c","role":"tool","toolCallId":"c","content":"paid again"}`))
-	out := h.Behind(nil)
+	out := h.AfterCalls(nil)
 	if len(out) != 4 {
 		t.Errorf("left %s", agui.MessageList(out))
 	}
@@ -52,7 +52,7 @@ func TestHistoryOfManyCallsIsLinear(t *testing.T) {
 		least := time.Duration(math.MaxInt64)
 		for range 3 {
 			began := hostile.ProcessorTime(t)
-			HistoryOf(in.Messages, calls).Behind(nil)
+			HistoryOf(in.Messages, calls).AfterCalls(nil)
 			least = min(least, hostile.ProcessorTime(t)-began)
 		}
 		return least
@@ -66,7 +66,7 @@ func TestHistoryOfManyCallsIsLinear(t *testing.T) {
 // A message with toolCallId null is on no call.
 func TestANullCallIsNone(t *testing.T) {
 	m := parsedMessage(`{"id":"u","role":"user","content":"x","toolCallId":null}`)
-	if out := HistoryOf([]agui.Message{m}, map[string]bool{"": true}).Without(); len(out) != 1 {
+	if out := HistoryOf([]agui.Message{m}, map[string]bool{"": true}).WithoutCalls(); len(out) != 1 {
 		t.Error("a user's message is gone")
 	}
 }

@@ -101,7 +101,7 @@ func TestHistory(t *testing.T) {
 		}
 		replies := ToolMessages(told)
 		before := string(agui.MessageList(list))
-		behind, last, without := HistoryOf(list, calls).Behind(replies), HistoryOf(list, calls).Last(replies), HistoryOf(list, calls).Without()
+		behind, last, without := HistoryOf(list, calls).AfterCalls(replies), HistoryOf(list, calls).AtEnd(replies), HistoryOf(list, calls).WithoutCalls()
 		if string(agui.MessageList(list)) != before {
 			t.Fatal("the caller's messages changed")
 		}
@@ -162,8 +162,8 @@ func TestHistoryTwice(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		list := conversationOf(t, "messages")
 		told := []ToolReply{{ID: "a~r", Call: "a", Content: "no"}, {ID: "b~r", Call: "b", Content: "yes"}}
-		once := HistoryOf(list, CallsOf(told)).Behind(ToolMessages(told))
-		twice := HistoryOf(once, CallsOf(told)).Behind(ToolMessages(told))
+		once := HistoryOf(list, CallsOf(told)).AfterCalls(ToolMessages(told))
+		twice := HistoryOf(once, CallsOf(told)).AfterCalls(ToolMessages(told))
 		if got, want := string(agui.MessageList(twice)), string(agui.MessageList(once)); got != want {
 			t.Fatalf("%s\nthen %s", want, got)
 		}
@@ -232,7 +232,7 @@ func TestAfter(t *testing.T) {
 			if c.shown != nil {
 				r.Transcript = shownList(list(c.shown))
 			}
-			got := After(r, CallsOf([]ToolReply{reply})).Behind(ToolMessages([]ToolReply{reply}))
+			got := After(r, CallsOf([]ToolReply{reply})).AfterCalls(ToolMessages([]ToolReply{reply}))
 			if want := append(list(c.want), fresh); !slices.EqualFunc(got, want, sameBytes) {
 				t.Errorf("%s\nwant %s", agui.MessageList(got), agui.MessageList(want))
 			}

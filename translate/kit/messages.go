@@ -113,11 +113,13 @@ func NewMessages(r *translate.Request) translate.Out {
 // WithNewMessages returns the messages that the client has been shown, followed by the new ones.
 // The new messages come last, wherever the client has them: an answer in the last place would be
 // read again. The caller owns the list.
-func WithNewMessages(r *translate.Request) []agui.Message { return slices.Concat(Shown(r), r.New) }
+func WithNewMessages(r *translate.Request) []agui.Message {
+	return slices.Concat(ShownMessages(r), r.New)
+}
 
-// Shown returns the messages that the client has been shown. If they are unknown, it returns the
-// client's messages without the new ones.
-func Shown(r *translate.Request) []agui.Message {
+// ShownMessages returns the messages that the client has been shown. If they are unknown, it
+// returns the client's messages without the new ones.
+func ShownMessages(r *translate.Request) []agui.Message {
 	if list, ok := KnownMessages(r); ok {
 		return list
 	}
@@ -127,10 +129,10 @@ func Shown(r *translate.Request) []agui.Message {
 // AsSent returns the input with all messages that the client sent, including calls without a result
 // that proxy may have removed from the backend's input (translate.Continuer).
 func AsSent(r *translate.Request) agui.RunInput {
-	if len(r.Came) == 0 {
+	if len(r.ClientMessages) == 0 {
 		return r.Input
 	}
-	return r.Input.WithMessages(r.Came)
+	return r.Input.WithMessages(r.ClientMessages)
 }
 
 // A DanglingCall is a tool call in the history that has no result.

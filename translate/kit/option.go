@@ -65,8 +65,8 @@ func (j *JSON) UnmarshalText(text []byte) error {
 // String returns the value as it was configured.
 func (j JSON) String() string { return string(j) }
 
-// SaysNothing reports whether the value is null, empty text, an empty object or an empty array.
-func (j JSON) SaysNothing() bool { return saysNothing(gjson.ParseBytes(j)) }
+// IsEmpty reports whether the value is null, empty text, an empty object or an empty array.
+func (j JSON) IsEmpty() bool { return isEmpty(gjson.ParseBytes(j)) }
 
 // DeniesOnly returns an error if a backend could take the value for an approval, because of its
 // words or because it is empty.
@@ -75,7 +75,7 @@ func (j JSON) DeniesOnly() error {
 	switch {
 	case !agui.ValidJSON(j):
 		return errors.New(textNoNotJSON)
-	case saysNothing(v):
+	case isEmpty(v):
 		return errors.New(textEmptyNoValue)
 	case mayBeYes(v):
 		return errors.New(textNoValueLikeYes)
@@ -94,7 +94,7 @@ func has(v gjson.Result, is func(k, member gjson.Result) bool) bool {
 	return found
 }
 
-func saysNothing(v gjson.Result) bool {
+func isEmpty(v gjson.Result) bool {
 	if v.IsObject() || v.IsArray() {
 		return !has(v, func(_, _ gjson.Result) bool { return true })
 	}

@@ -21,11 +21,11 @@ func WithoutRoles(list []agui.Message, roles ...string) []agui.Message {
 	return slices.DeleteFunc(slices.Clone(list), goes)
 }
 
-// ResultsBehindCalls returns the messages with each result directly after its turn. A turn is a row
+// ResultsAfterCalls returns the messages with each result directly after its turn. A turn is a row
 // of consecutive messages with calls. Strict providers require this order. In a client that appends
 // what it receives, messages that a person wrote while a question was open are between a call and
 // its result. A result without its call is not moved. The result is list itself if nothing moves.
-func ResultsBehindCalls(list []agui.Message) []agui.Message {
+func ResultsAfterCalls(list []agui.Message) []agui.Message {
 	calls, ends := turnsOf(list)
 	results := map[int][]int{} // the results of the turn that ends at an index
 	behind := make([]bool, len(list))

@@ -34,7 +34,7 @@ func TestOrderOfMessages(t *testing.T) {
 				list, names[m.ID] = append(list, m), word
 			}
 			var got []string
-			read := ResultsBehindCalls(WithoutRoles(list, "reasoning", "activity"))
+			read := ResultsAfterCalls(WithoutRoles(list, "reasoning", "activity"))
 			for _, m := range read {
 				got = append(got, names[m.ID])
 			}

@@ -15,10 +15,10 @@ type Places struct {
 	calls map[string]bool // calls of the message at; false if the call has its answer
 	at    int             // the index of the message with calls that the current tool messages follow
 
-	// Behind is the index of the message with the answered call, or -1 if the call is not in its
-	// place. Again reports that the call already had an answer. Both are set by Answers.
-	Behind int
-	Again  bool
+	// CallAt is the index of the message with the answered call, or -1 if the call is not in its
+	// place. Repeated reports that the call already had an answer. Both are set by Answers.
+	CallAt   int
+	Repeated bool
 }
 
 // PlacesIn returns Places that begin with the first message.
@@ -47,8 +47,8 @@ func (p *Places) Answers(at int) bool {
 	if open {
 		p.calls[id] = false
 	}
-	if p.Behind, p.Again = -1, there && !open; there {
-		p.Behind = p.at
+	if p.CallAt, p.Repeated = -1, there && !open; there {
+		p.CallAt = p.at
 	}
 	return open
 }

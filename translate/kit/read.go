@@ -51,9 +51,9 @@ func isEdit(word string) bool {
 	return word == "edit" || word == "edited"
 }
 
-// Kept decodes the private state of a dialect. It returns the zero value if another dialect, or
-// another version, wrote the state.
-func Kept[T any](private json.RawMessage) T {
+// ReadPrivate decodes the private state of a dialect. It returns the zero value if another dialect,
+// or another version, wrote the state.
+func ReadPrivate[T any](private json.RawMessage) T {
 	var kept, none T
 	if json.Unmarshal(private, &kept) != nil {
 		return none

@@ -90,9 +90,9 @@ func CheckText(value gjson.Result, place agui.KeyPlace) error {
 	return agui.CheckKeysIn(parsed.Raw, place)
 }
 
-// MaySay reports whether a lower-case word may appear in JSON text, in any case and in escapes.
+// MayContain reports whether a lower-case word may appear in JSON text, in any case and in escapes.
 // rare is a letter that occurs once in the word and rarely in texts, or 0.
-func MaySay(json []byte, word string, rare byte) bool {
+func MayContain(json []byte, word string, rare byte) bool {
 	return hasWord(json, word, rare) || escapesLetters(json)
 }
 

@@ -52,14 +52,14 @@ func ToolMessages(replies []ToolReply) []agui.Message {
 	return list
 }
 
-// MessagesBehind returns the messages of a second exchange, which sends the messages that arrived
+// MessagesAfter returns the messages of a second exchange, which sends the messages that arrived
 // together with the replies of the first exchange. Each reply follows its call, because a model
 // refuses a call without a result. A backend that stores the conversation gets only the new
 // messages.
-func MessagesBehind(r *translate.Request, replies []ToolReply) []agui.Message {
+func MessagesAfter(r *translate.Request, replies []ToolReply) []agui.Message {
 	calls := CallsOf(replies)
 	if r.Sessions {
-		return HistoryOf(r.New, calls).Without()
+		return HistoryOf(r.New, calls).WithoutCalls()
 	}
-	return After(r, calls).Behind(ToolMessages(replies))
+	return After(r, calls).AfterCalls(ToolMessages(replies))
 }

@@ -70,9 +70,9 @@ func SpellOut(p agui.Pause, answers []agui.Answer, valid func(schema, payload js
 	}
 }
 
-// Because returns the name of the text member in which a denial of the question can give a reason,
-// according to its published schema, or "" if there is none.
-func Because(i agui.Interrupt) string {
+// ReasonMember returns the name of the text member in which a denial of the question can give a
+// reason, according to its published schema, or "" if there is none.
+func ReasonMember(i agui.Interrupt) string {
 	if !gjson.ParseBytes(i.No).IsObject() {
 		return ""
 	}

@@ -164,7 +164,7 @@ func TestEchoWithoutConfig(t *testing.T) {
 func TestAnswersOfAnUnreadableRecord(t *testing.T) {
 	d := newDialect(t, Options{})
 	for _, private := range []string{``, `null`, `{"natives":[]}`, `7`} {
-		p := dialecttest.Minted(agui.Pause{Interrupts: []agui.Interrupt{{Native: idA, Object: json.RawMessage(`{"reason":"x"}`), Private: json.RawMessage(private)}}, Private: json.RawMessage(private)})
+		p := dialecttest.WithIDs(agui.Pause{Interrupts: []agui.Interrupt{{Native: idA, Object: json.RawMessage(`{"reason":"x"}`), Private: json.RawMessage(private)}}, Private: json.RawMessage(private)})
 		out, _, err := resumeWith(t, d, p, input(t, dialecttest.ResumeArray(dialecttest.Entry(idA+"~r1", `1`))))
 		if err != nil || sent(out) != `{"`+idA+`":1}` {
 			t.Errorf("%q: %s, %v", private, sent(out), err)

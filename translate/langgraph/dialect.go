@@ -11,7 +11,7 @@
 // id>": value}. LangGraph gives an answer of the map to the question of that id and to no other,
 // also if another run of the thread, or somebody past Holdpoint, has asked something else since.
 // Where the stream shows no id, the answer goes without one, and LangGraph gives it to whatever
-// waits. If another run came to another question, only denials go then (kit.Unsure).
+// waits. If another run came to another question, only denials go then (kit.RefuseContested).
 //
 // Every adapter passes the map on unchanged, and every value keeps its type. Of several entries of
 // the array an adapter makes a sentinel object that LangGraph does not know (ag-ui issue 2178). Of

@@ -36,14 +36,15 @@ func (run *run) takesArray(finish agui.Event) bool {
 // interrupts.py, agent.py of 0.0.43 to 0.0.47, dist/index.mjs of 0.0.43). LangGraph gives it to
 // whatever waits then. So the payload is LangGraph's own id map, which gives the answer to the
 // question that was shown and to no other (e2e: TestDirectAnswerMeetsTheOtherRunsQuestion,
-// TestTwoRealRunsAtOnce). Without an id of LangGraph's it is the bare value; see kit.Unsure.
+// TestTwoRealRunsAtOnce). Without an id of LangGraph's it is the bare value; see
+// kit.RefuseContested.
 //
 // The status is always resolved. Of a cancelled entry the adapters make an object with
 // __agui_cancelled__, which is true to `if interrupt(...)`. What a cancel means is in the value.
 // Several entries become an object that LangGraph does not know (ag-ui issue 2178), so several
 // questions are answered by an id map.
 func entryOf(g langgraphapi.Group, r *translate.Request, value json.RawMessage) json.RawMessage {
-	if !keptOf(r.Pause).Array || g.Beside != nil || langgraphapi.Falsy(value) || langgraphapi.IsIDMap(value) {
+	if !keptOf(r.Pause).Array || g.Rivals != nil || langgraphapi.Falsy(value) || langgraphapi.IsIDMap(value) {
 		return nil
 	}
 	id := g.ID

@@ -71,7 +71,7 @@ func checkPlayed(t *testing.T, d *Dialect, p dialecttest.Played) {
 		checkInterrupt(t, i.Object)
 	}
 	// What was published can be answered, or is refused for a reason.
-	pause = dialecttest.Minted(pause)
+	pause = dialecttest.WithIDs(pause)
 	for _, payload := range []string{"", "true"} {
 		var entries []string
 		for _, i := range pause.Interrupts {
@@ -81,7 +81,7 @@ func checkPlayed(t *testing.T, d *Dialect, p dialecttest.Played) {
 		if !ok || err != nil {
 			return // ids of which two are equal
 		}
-		if _, _, err := resumeWith(t, d, pause, in); err != nil && !dialecttest.Told(err) {
+		if _, _, err := resumeWith(t, d, pause, in); err != nil && !dialecttest.IsRunError(err) {
 			t.Fatal(err)
 		}
 	}
@@ -151,7 +151,7 @@ func FuzzAnswers(f *testing.F) {
 		if len(p.Result.Asked.Interrupts) == 0 {
 			return // an announcement of Mastra's
 		}
-		pause := dialecttest.Minted(p.Result.Asked.Pause(Name))
+		pause := dialecttest.WithIDs(p.Result.Asked.Pause(Name))
 		body := `{"threadId":"t","runId":"r","messages":[]`
 		if more != "" {
 			body += "," + more
@@ -164,12 +164,12 @@ func FuzzAnswers(f *testing.F) {
 		if !ok || err != nil {
 			return
 		}
-		if _, err := d.Answers(in, agui.Pause{}); err != nil && !dialecttest.Told(err) {
+		if _, err := d.Answers(in, agui.Pause{}); err != nil && !dialecttest.IsRunError(err) {
 			t.Fatal(err)
 		}
 		out, _, err := resumeWith(t, d, pause, in)
 		if err != nil {
-			if !dialecttest.Told(err) {
+			if !dialecttest.IsRunError(err) {
 				t.Fatal(err)
 			}
 			return

@@ -25,4 +25,4 @@ func (k private) asked() string {
 }
 
 // keptOf returns what the pause keeps. It is zero if another dialect made the pause.
-func keptOf(p agui.Pause) private { return kit.Kept[private](p.Private) }
+func keptOf(p agui.Pause) private { return kit.ReadPrivate[private](p.Private) }

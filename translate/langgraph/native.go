@@ -71,7 +71,7 @@ func readOutcome(ev agui.Event) []langgraphapi.Native {
 		if !i.IsObject() {
 			continue
 		}
-		n := langgraphapi.Native{ID: i.Get("id").Str, Way: langgraphapi.ByScalar, Given: i, Meta: []byte{'{'}}
+		n := langgraphapi.Native{ID: i.Get("id").Str, Way: langgraphapi.ByScalar, Interrupt: i, Meta: []byte{'{'}}
 		own := i.Get("metadata.langgraph")
 		if own.IsObject() {
 			own.ForEach(func(k, v gjson.Result) bool {

@@ -27,7 +27,7 @@ func (d *Dialect) resume(r *translate.Request) (translate.Out, []langgraphapi.Na
 		if g.Way == langgraphapi.ByID {
 			continue
 		}
-		if err := kit.Unsure(r.Pause, g.Answers...); err != nil {
+		if err := kit.RefuseContested(r.Pause, g.Answers...); err != nil {
 			return translate.Out{}, nil, err
 		}
 	}

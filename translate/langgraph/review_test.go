@@ -86,7 +86,7 @@ func TestReviewThatIsAskedAgain(t *testing.T) {
 		i := &before.Interrupts[n]
 		i.Calls = []agui.AskedCall{{ID: i.ToolCallID(), Name: "f", Args: "{}"}}
 	}
-	unseen := dialecttest.Minted(before)
+	unseen := dialecttest.WithIDs(before)
 	unseen.Interrupts = slices.Clone(before.Interrupts)
 	for n := range unseen.Interrupts {
 		unseen.Interrupts[n].CallUnseen = true

@@ -28,7 +28,7 @@ func pausedBy(t testing.TB, d *Dialect, stream ...string) agui.Pause {
 	if len(p.Result.Asked.Interrupts) == 0 {
 		t.Fatalf("no pause: %+v", p)
 	}
-	return dialecttest.Minted(p.Result.Asked.Pause(Name))
+	return dialecttest.WithIDs(p.Result.Asked.Pause(Name))
 }
 
 func playPlain(t testing.TB, d *Dialect, stream ...string) dialecttest.Played {

@@ -20,7 +20,7 @@ func (run *run) tangle(natives []langgraphapi.Native) {
 		run.d.blind.Do(func() { run.d.warn(logBlind) })
 	}
 	run.markAsBefore(natives)
-	tangled := run.trail.Tangled(func(task string) bool { return slices.Contains(run.before.Tasks, langgraphapi.Outermost(task)) })
+	tangled := run.trail.Rivals(func(task string) bool { return slices.Contains(run.before.Tasks, langgraphapi.Outermost(task)) })
 	if len(tangled) > 0 {
 		askedIn := run.trail.IDs()
 		for _, calls := range tangled {
@@ -28,8 +28,8 @@ func (run *run) tangle(natives []langgraphapi.Native) {
 		}
 	}
 	for n := range natives {
-		if run.trail.Full && natives[n].Beside == nil {
-			natives[n].Beside = langgraphapi.Besides(nil) // too much went on to tell
+		if run.trail.Full && natives[n].Rivals == nil {
+			natives[n].Rivals = langgraphapi.ParallelCalls(nil) // too much went on to tell
 		}
 	}
 }
@@ -40,7 +40,7 @@ func (run *run) tangle(natives []langgraphapi.Native) {
 func (run *run) markReemitted(natives []langgraphapi.Native) {
 	if run.fewerThanCalls(natives) {
 		for n := range natives {
-			natives[n].Beside = langgraphapi.Besides(nil)
+			natives[n].Rivals = langgraphapi.ParallelCalls(nil)
 		}
 	}
 }
@@ -73,13 +73,13 @@ func (run *run) fewerThanCalls(natives []langgraphapi.Native) bool {
 func (run *run) markAsBefore(natives []langgraphapi.Native) {
 	before := map[string]json.RawMessage{}
 	for _, old := range run.before.Natives {
-		if old.ID != "" && old.Beside != nil {
-			before[old.ID] = old.Beside
+		if old.ID != "" && old.Rivals != nil {
+			before[old.ID] = old.Rivals
 		}
 	}
 	for n := range natives {
-		if natives[n].Beside == nil {
-			natives[n].Beside = before[natives[n].ID]
+		if natives[n].Rivals == nil {
+			natives[n].Rivals = before[natives[n].ID]
 		}
 	}
 }

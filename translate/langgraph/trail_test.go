@@ -62,7 +62,7 @@ func TestCallsBesideTheOneThatAsks(t *testing.T) {
 			d := newDialect(t, Options{})
 			stream := append([]string{started}, c.stream...)
 			p := pausedBy(t, d, append(stream, custom(c.id, `{"message":"Run it?"}`), finished)...)
-			beside := keptOf(p).Natives[0].Beside
+			beside := keptOf(p).Natives[0].Rivals
 			for _, want := range strings.Fields(c.want) {
 				if !strings.Contains(string(beside), `{"name":"`+want+`","args":{"x":1}}`) {
 					t.Errorf("beside %s, want %s in it", beside, want)
@@ -91,8 +91,8 @@ func TestCallsBesideTheOneThatAsks(t *testing.T) {
 		}
 		tuple := `{"type":"RAW","event":[{"id":"m","content":"x"},{"langgraph_checkpoint_ns":"` + taskT + `"}]}`
 		p := pausedBy(t, newDialect(t, Options{}), started, tuple, raw("on_tool_start", "a"), raw("on_tool_start", "b"), raw("on_tool_error", "b"), custom(idT, `"B?"`), finished)
-		if kept := keptOf(p); string(kept.Natives[0].Beside) != `[{"name":"tool_a","args":{"x":1}},{"name":"tool_b","args":{"x":1}}]` {
-			t.Errorf("%s", kept.Natives[0].Beside)
+		if kept := keptOf(p); string(kept.Natives[0].Rivals) != `[{"name":"tool_a","args":{"x":1}},{"name":"tool_b","args":{"x":1}}]` {
+			t.Errorf("%s", kept.Natives[0].Rivals)
 		}
 	})
 	t.Run("after an answer a call that has ended may have asked", func(t *testing.T) {
@@ -100,7 +100,7 @@ func TestCallsBesideTheOneThatAsks(t *testing.T) {
 		p := pausedBy(t, d, started, start("a"), start("b"), fails("a"), custom(idT, `"A?"`), finished)
 		run, l := resumed(t, d, p, "false")
 		got := dialecttest.Play(run, l, started, start("a"), start("b"), end("a"), fails("b"), custom(idT1, `"B?"`), finished)
-		again := dialecttest.Minted(got.Result.Asked.Pause(Name))
+		again := dialecttest.WithIDs(got.Result.Asked.Pause(Name))
 		if _, _, err := resumeWith(t, d, again, input(t, dialecttest.ResumeArray(dialecttest.Entry(again.Interrupts[0].ID, "true")))); dialecttest.Code(err) != agui.ApprovalAmbiguous {
 			t.Errorf("%v", err)
 		}
@@ -122,8 +122,8 @@ func TestCallsBesideTheOneThatAsks(t *testing.T) {
 			stream = append(stream, rawOfTask("on_chain_start", fmt.Sprintf("n:%d", n), "n", "n"))
 		}
 		p := pausedBy(t, d, append(stream, custom(idA, `"A?"`), finished)...)
-		if kept := keptOf(p); string(kept.Natives[0].Beside) != "[]" || kept.Tasks != nil {
-			t.Errorf("%s %v", kept.Natives[0].Beside, kept.Tasks)
+		if kept := keptOf(p); string(kept.Natives[0].Rivals) != "[]" || kept.Tasks != nil {
+			t.Errorf("%s %v", kept.Natives[0].Rivals, kept.Tasks)
 		}
 	})
 }
@@ -146,7 +146,7 @@ func TestAskedAgainBesideCalls(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		p := dialecttest.Minted(dialecttest.Play(run, l, started, custom(idA, c.value), finished).Result.Asked.Pause(Name))
+		p := dialecttest.WithIDs(dialecttest.Play(run, l, started, custom(idA, c.value), finished).Result.Asked.Pause(Name))
 		if _, _, err := resumeWith(t, d, p, input(t, dialecttest.ResumeArray(dialecttest.Entry(p.Interrupts[0].ID, `{"approved":true}`)))); dialecttest.Code(err) != c.want {
 			t.Errorf("%s: %v", name, err)
 		}
@@ -171,8 +171,8 @@ func TestBlindIsWarnedOf(t *testing.T) {
 		}
 		for range 2 {
 			p := pausedBy(t, d, c.stream...)
-			if keptOf(p).Natives[0].Beside != nil {
-				t.Errorf("%s: %s", name, keptOf(p).Natives[0].Beside)
+			if keptOf(p).Natives[0].Rivals != nil {
+				t.Errorf("%s: %s", name, keptOf(p).Natives[0].Rivals)
 			}
 		}
 		if warned != c.want {

@@ -32,7 +32,7 @@ func TestAStreamWithoutUpdates(t *testing.T) {
 			t.Errorf("%+v", p.Result)
 		}
 	})
-	p := dialecttest.Minted(ask(t, chunk).Result.Asked.Pause(Name))
+	p := dialecttest.WithIDs(ask(t, chunk).Result.Asked.Pause(Name))
 	resumed := func(t *testing.T, state string) translate.Result {
 		_, run, err := resume(t, p, `{"approved":true}`)
 		if err != nil {
@@ -60,7 +60,7 @@ func TestAegra(t *testing.T) {
 	open := stateWith(task(asks(idA, question)))
 	const thread = `{"thread_id":"x","status":"idle","metadata":{"owner":"anonymous"},"user_id":"anonymous"}`
 	in := input(t, "")
-	_, run, err := newDialect(t).Begin(&translate.Request{Input: in, Came: in.Messages, Transcript: &dialecttest.Log{}})
+	_, run, err := newDialect(t).Begin(&translate.Request{Input: in, ClientMessages: in.Messages, Transcript: &dialecttest.Log{}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -74,7 +74,7 @@ func TestAegra(t *testing.T) {
 	if res.Backend != aegra || len(res.Asked.Interrupts) != 1 {
 		t.Fatalf("%+v", res)
 	}
-	p := dialecttest.Minted(res.Asked.Pause(Name))
+	p := dialecttest.WithIDs(res.Asked.Pause(Name))
 	_, run, err = dialecttest.Resume(newDialect(t), p, input(t, dialecttest.ResumeArray(dialecttest.Entry(p.Interrupts[0].ID, ""))), &dialecttest.Log{},
 		func(r *translate.Request) { r.Backend = aegra })
 	if err != nil {
@@ -96,13 +96,13 @@ func TestAegra(t *testing.T) {
 func TestAegraWithSeveralCalls(t *testing.T) {
 	two := `{"values":{"messages":[{"id":"a1","type":"ai","content":"","tool_calls":[{"id":"c1","name":"f","args":{}},{"id":"c2","name":"f","args":{}}]}]},"next":["ask"],"tasks":[` + task(asks(idA, question)) + `]}`
 	in := input(t, "")
-	_, run, err := newDialect(t).Begin(&translate.Request{Input: in, Came: in.Messages, Transcript: &dialecttest.Log{}, Backend: aegra})
+	_, run, err := newDialect(t).Begin(&translate.Request{Input: in, ClientMessages: in.Messages, Transcript: &dialecttest.Log{}, Backend: aegra})
 	if err != nil {
 		t.Fatal(err)
 	}
 	stream := next(t, next(t, run, false, whole(`{"thread_id":"x","user_id":"u"}`)).Run, false, whole(empty))
 	after := next(t, stream.Run, false, frames(meta, `values|{"__interrupt__":[`+asks(idA, question)+`]}`))
-	p := dialecttest.Minted(dialecttest.Decode(after.Run, &dialecttest.Log{}, false, whole(two)...).Result.Asked.Pause(Name))
+	p := dialecttest.WithIDs(dialecttest.Decode(after.Run, &dialecttest.Log{}, false, whole(two)...).Result.Asked.Pause(Name))
 	for payload, want := range map[string]agui.Code{`{"approved":true}`: agui.ApprovalAmbiguous, `{"approved":false}`: ""} {
 		if _, _, err := resume(t, p, payload); dialecttest.Code(err) != want {
 			t.Errorf("%s: %v, want %q", payload, err, want)

@@ -42,7 +42,7 @@ func (c *chat) prepareAnswers() error {
 	}
 	for _, g := range c.groups {
 		if g.Way != langgraphapi.ByID {
-			if err := kit.Unsure(c.r.Pause, g.Answers...); err != nil {
+			if err := kit.RefuseContested(c.r.Pause, g.Answers...); err != nil {
 				return err
 			}
 		}

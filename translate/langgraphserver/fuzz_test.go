@@ -62,7 +62,7 @@ func FuzzAnswer(f *testing.F) {
 		}
 		_, run, err := resume(t, p, payload)
 		if err != nil {
-			if !dialecttest.Told(err) {
+			if !dialecttest.IsRunError(err) {
 				t.Fatal(err)
 			}
 			return

@@ -183,7 +183,7 @@ func unseen(s state, natives []langgraphapi.Native) {
 		one := natives[n]
 		one.Shape = one.ShapeOf()
 		if !one.AskedByNode() && !v.Get("tool_call_id").Exists() && !v.Get("toolCallId").Exists() {
-			natives[n].Beside = langgraphapi.Besides(nil)
+			natives[n].Rivals = langgraphapi.ParallelCalls(nil)
 		}
 	}
 }
@@ -454,7 +454,7 @@ func (run *run) paused(res translate.Result, natives []langgraphapi.Native) tran
 // may give the answer to another of them (langgraph issue 6533).
 func (run *run) tangle(natives []langgraphapi.Native) {
 	askedIn := map[string]int(nil)
-	for _, calls := range run.trail.Tangled(func(task string) bool {
+	for _, calls := range run.trail.Rivals(func(task string) bool {
 		return slices.Contains(run.kept.Tasks, langgraphapi.Outermost(task))
 	}) {
 		if askedIn == nil {
@@ -463,12 +463,12 @@ func (run *run) tangle(natives []langgraphapi.Native) {
 		langgraphapi.Mark(natives, askedIn, calls)
 	}
 	for n := range natives {
-		if run.trail.Full && natives[n].Beside == nil {
-			natives[n].Beside = langgraphapi.Besides(nil)
+		if run.trail.Full && natives[n].Rivals == nil {
+			natives[n].Rivals = langgraphapi.ParallelCalls(nil)
 		}
 		for _, old := range run.kept.Natives {
-			if natives[n].Beside == nil && old.ID != "" && old.ID == natives[n].ID {
-				natives[n].Beside = old.Beside
+			if natives[n].Rivals == nil && old.ID != "" && old.ID == natives[n].ID {
+				natives[n].Rivals = old.Rivals
 			}
 		}
 	}

@@ -140,7 +140,7 @@ func TestStreams(t *testing.T) {
 
 func TestAThreadThatWaits(t *testing.T) {
 	in := input(t, `"messages":[`+hello+`,{"id":"u2","role":"user","content":"more"}]`)
-	_, run, _ := newDialect(t).Begin(&translate.Request{Input: in, Came: in.Messages, Transcript: &dialecttest.Log{}})
+	_, run, _ := newDialect(t).Begin(&translate.Request{Input: in, ClientMessages: in.Messages, Transcript: &dialecttest.Log{}})
 	look := next(t, run, false, whole(`{}`))
 	p := dialecttest.Decode(look.Run, &dialecttest.Log{}, false, whole(stateWith(task(asks(idA, `"Go?"`))))...)
 	res := p.Result

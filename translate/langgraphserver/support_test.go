@@ -76,7 +76,7 @@ func next(t testing.TB, run translate.Run, cut bool, pieces []translate.Piece) *
 func plain(t testing.TB, more, state string) *translate.Exchange {
 	t.Helper()
 	in := input(t, more)
-	out, run, err := newDialect(t).Begin(&translate.Request{Input: in, Came: in.Messages, Transcript: &dialecttest.Log{}, NewID: func() string { return "nonce" }})
+	out, run, err := newDialect(t).Begin(&translate.Request{Input: in, ClientMessages: in.Messages, Transcript: &dialecttest.Log{}, NewID: func() string { return "nonce" }})
 	if err != nil || out.Resumes || out.Path != "/threads" {
 		t.Fatalf("%+v %v", out, err)
 	}
@@ -95,7 +95,7 @@ func pausedBy(t testing.TB, state string, stream ...string) agui.Pause {
 	e := plain(t, "", empty)
 	after := next(t, e.Run, false, frames(append([]string{meta}, stream...)...))
 	p := dialecttest.Decode(after.Run, &dialecttest.Log{}, false, whole(state)...)
-	pause := dialecttest.Minted(p.Result.Asked.Pause(Name))
+	pause := dialecttest.WithIDs(p.Result.Asked.Pause(Name))
 	if len(pause.Interrupts) == 0 {
 		t.Fatalf("no pause: %+v", p.Result)
 	}

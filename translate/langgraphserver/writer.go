@@ -49,7 +49,7 @@ func newWriter(r *translate.Request) *writer {
 	if r.NewID != nil {
 		w.prefix = r.NewID()
 	}
-	for _, m := range r.Came {
+	for _, m := range r.ClientMessages {
 		w.known[m.ID] = true
 	}
 	return w

@@ -55,7 +55,7 @@ func TestWhatIsAQuestion(t *testing.T) {
 				}
 			}
 			l := logOf(strings.Join(shown, ","), c.calls...)
-			_, run, err := d.Begin(&translate.Request{Input: in, Came: in.Messages, Transcript: l})
+			_, run, err := d.Begin(&translate.Request{Input: in, ClientMessages: in.Messages, Transcript: l})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -88,7 +88,7 @@ func TestWhatIsAQuestion(t *testing.T) {
 	})
 	t.Run("for a client that is shown the backend's own form", func(t *testing.T) {
 		in := input(t, asks, "")
-		_, run, _ := newDialect(t).Begin(&translate.Request{Input: in, Came: in.Messages, Transcript: logOf(asks + "," + asked), Show: translate.ShowNative})
+		_, run, _ := newDialect(t).Begin(&translate.Request{Input: in, ClientMessages: in.Messages, Transcript: logOf(asks + "," + asked), Show: translate.ShowNative})
 		if res, _ := run.End(translate.End{Event: dialecttest.Event(finished)}); len(res.Asked.Interrupts) > 0 {
 			t.Errorf("%+v", res.Asked)
 		}

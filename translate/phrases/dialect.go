@@ -104,7 +104,7 @@ func (d *Dialect) Begin(r *translate.Request) (translate.Out, translate.Run, err
 	if r.Pause.Dialect != Name || len(r.Answers) != 1 || len(r.Pause.Interrupts) != 1 {
 		return translate.Out{}, nil, kit.Unreadable()
 	}
-	if err := kit.Unsure(r.Pause, r.Answers...); err != nil {
+	if err := kit.RefuseContested(r.Pause, r.Answers...); err != nil {
 		return translate.Out{}, nil, err
 	}
 	answer, err := d.message(r.Answers[0])
@@ -115,17 +115,17 @@ func (d *Dialect) Begin(r *translate.Request) (translate.Out, translate.Run, err
 	if err != nil {
 		return translate.Out{}, nil, err
 	}
-	before := kit.WithoutMessages(r.New, kit.BesideResults(r, results)) // the new results
+	before := kit.WithoutMessages(r.New, kit.NewWithoutResults(r, results)) // the new results
 	if !r.Sessions {
 		before, _ = kit.MessagesBefore(r)
 		before, _ = d.history(kit.WithResults(r, before, results), r.Ended)
 	}
-	r = r.With(r.Input, kit.BesideResults(r, results))
+	r = r.With(r.Input, kit.NewWithoutResults(r, results))
 	out := translate.Out{Resumes: true, TakesNew: !slices.ContainsFunc(r.New, isSpoken)}
 	if out.TakesNew {
 		before = append(slices.Clone(before), r.New...)
 	} else if len(results) > 0 {
-		out.TakesNew, out.Left = true, r.New
+		out.TakesNew, out.Unsent = true, r.New
 	}
 	out.Body = kit.Unanswered(r.Input, withAnswer(before, answer))
 	return out, &run{d: d, r: r, answer: &answer}, nil

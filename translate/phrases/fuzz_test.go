@@ -35,7 +35,7 @@ func FuzzAnswers(f *testing.F) {
 		}
 		d := newDialect(t)
 		var refused *agui.RunError
-		out, _, err := d.Begin(&translate.Request{Input: in, Came: in.Messages, Transcript: logOf("")})
+		out, _, err := d.Begin(&translate.Request{Input: in, ClientMessages: in.Messages, Transcript: logOf("")})
 		if err != nil && !errors.As(err, &refused) || out.Body != nil && !json.Valid(out.Body) {
 			t.Fatalf("%v %s", err, out.Body)
 		}
@@ -46,7 +46,7 @@ func FuzzAnswers(f *testing.F) {
 		if len(answers) != 1 || answers[0].ID != "a1~x" {
 			return
 		}
-		out, _, err = d.Begin(&translate.Request{Input: in, Came: in.Messages, Transcript: logOf(""), Pause: pause(t), Answers: answers})
+		out, _, err = d.Begin(&translate.Request{Input: in, ClientMessages: in.Messages, Transcript: logOf(""), Pause: pause(t), Answers: answers})
 		if err != nil {
 			if !errors.As(err, &refused) {
 				t.Fatal(err)
@@ -68,7 +68,7 @@ func FuzzEnd(f *testing.F) {
 	f.Add(`{"type":"RUN_FINISHED","outcome":{"type":"success","pendingToolCallIds":7}}`, "do you want me to\xff")
 	f.Fuzz(func(t *testing.T, end, text string) {
 		d, in := newDialect(t), input(t, asks, "")
-		_, run, err := d.Begin(&translate.Request{Input: in, Came: in.Messages, Transcript: logOf(asks + "," + say("a1", "assistant", text))})
+		_, run, err := d.Begin(&translate.Request{Input: in, ClientMessages: in.Messages, Transcript: logOf(asks + "," + say("a1", "assistant", text))})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -59,7 +59,7 @@ func TestTheAnswerStandsBehindTheQuestion(t *testing.T) {
 	d, in := newDialect(t), input(t, asks+","+asked+","+later, resume("true"))
 	l := logOf(asks + "," + asked + "," + later)
 	r := translate.Request{
-		Input: in, Came: in.Messages, Pause: pause(t),
+		Input: in, ClientMessages: in.Messages, Pause: pause(t),
 		Answers: []agui.Answer{{ID: "a1~x", Status: agui.Resolved, Payload: json.RawMessage(`{"approved":true}`)}}, New: in.Messages[2:],
 	}
 	begin := func(r translate.Request, l *dialecttest.Log) (string, []agui.Event) {
@@ -80,7 +80,7 @@ func TestTheAnswerStandsBehindTheQuestion(t *testing.T) {
 	}
 	fewer := r
 	fewer.Input = input(t, "", resume("true"))
-	fewer.Came, fewer.New = nil, nil
+	fewer.ClientMessages, fewer.New = nil, nil
 	if sent, shown := begin(fewer, logOf(asks+","+asked)); sent != "u1 a1 confirm-a1~x" || len(shown) != 3 {
 		t.Errorf("of a client that sends no messages: %s, %v", sent, shown)
 	}
@@ -107,7 +107,7 @@ func TestClientsResultGoesWithTheAnswer(t *testing.T) {
 	red, typed := `{"id":"t1","role":"tool","toolCallId":"c","content":"red"}`, say("u2", "user", "yes")
 	for beside, want := range map[string]string{red: "u1 a0 t1 a1 confirm-a1~x", typed + "," + red: "u1 a0 t1 a1 confirm-a1~x", typed: "u1 a0 a1 confirm-a1~x"} {
 		in := input(t, say("u1", "user", "go")+","+call+","+asked+","+beside, `"tools":[{"name":"pick"}],`+resume("false"))
-		r := &translate.Request{Input: in, Came: in.Messages, Transcript: &dialecttest.Log{Unknown: true}, Pause: pause(t), Answers: []agui.Answer{{ID: "a1~x", Status: agui.Cancelled}}, New: in.Messages[3:]}
+		r := &translate.Request{Input: in, ClientMessages: in.Messages, Transcript: &dialecttest.Log{Unknown: true}, Pause: pause(t), Answers: []agui.Answer{{ID: "a1~x", Status: agui.Cancelled}}, New: in.Messages[3:]}
 		out, _, err := newDialect(t).Begin(r)
 		if err != nil {
 			t.Fatal(err)
@@ -138,7 +138,7 @@ func TestBackendWithSessions(t *testing.T) {
 			l := logOf(asks + "," + call + "," + asked)
 			fresh := agui.NewMessages(in.Messages, p.Seen)
 			r := &translate.Request{
-				Input: in.WithMessages(fresh), Came: in.Messages, Sessions: true, Transcript: l, Pause: p, Answers: []agui.Answer{{ID: "a1~x", Status: agui.Cancelled}}, New: fresh,
+				Input: in.WithMessages(fresh), ClientMessages: in.Messages, Sessions: true, Transcript: l, Pause: p, Answers: []agui.Answer{{ID: "a1~x", Status: agui.Cancelled}}, New: fresh,
 			}
 			out, run, err := d.Begin(r)
 			if err != nil {
@@ -180,7 +180,7 @@ func TestWhatIsSaidBesideTheAnswer(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			d, in := newDialect(t), input(t, asks+","+asked+","+c.beside, resume("false"))
 			r := &translate.Request{
-				Input: in, Came: in.Messages, Transcript: c.shown, Pause: pause(t),
+				Input: in, ClientMessages: in.Messages, Transcript: c.shown, Pause: pause(t),
 				Answers: []agui.Answer{{ID: "a1~x", Status: agui.Cancelled}}, New: in.Messages[2:],
 			}
 			out, run, err := d.Begin(r)
@@ -229,7 +229,7 @@ func TestOptions(t *testing.T) {
 func TestPassingEventsDoNotAllocate(t *testing.T) {
 	in := input(t, asks, "")
 	d := newDialect(t)
-	_, run, err := d.Begin(&translate.Request{Input: in, Came: in.Messages, Transcript: logOf(asks)})
+	_, run, err := d.Begin(&translate.Request{Input: in, ClientMessages: in.Messages, Transcript: logOf(asks)})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -130,7 +130,7 @@ func (run *run) tellLeftWords(res translate.Result) translate.Result {
 // earlierIDs returns the ids of the messages that existed before this run.
 func (run *run) earlierIDs() map[string]bool {
 	ids := map[string]bool{}
-	for _, m := range run.r.Came {
+	for _, m := range run.r.ClientMessages {
 		ids[m.ID] = true
 	}
 	for _, m := range gjson.ParseBytes(run.r.Pause.Messages).Array() {

@@ -63,7 +63,7 @@ func input(t testing.TB, messages, more string) agui.RunInput {
 func pause(t testing.TB) agui.Pause {
 	t.Helper()
 	in, l := input(t, asks, ""), logOf(asks+","+asked)
-	_, run, err := newDialect(t).Begin(&translate.Request{Input: in, Came: in.Messages, Transcript: l})
+	_, run, err := newDialect(t).Begin(&translate.Request{Input: in, ClientMessages: in.Messages, Transcript: l})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -71,7 +71,7 @@ func pause(t testing.TB) agui.Pause {
 	if played.Err != nil || len(played.Result.Asked.Interrupts) != 1 {
 		t.Fatalf("%+v", played)
 	}
-	p := dialecttest.Minted(played.Result.Asked.Pause(Name))
+	p := dialecttest.WithIDs(played.Result.Asked.Pause(Name))
 	i := &p.Interrupts[0]
 	i.ID, i.Object = "a1~x", agui.SetString(i.Object, "id", "a1~x")
 	list, _ := l.Messages()

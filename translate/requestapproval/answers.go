@@ -46,7 +46,7 @@ func (*Dialect) Replies(in agui.RunInput, spoken string) iter.Seq[translate.Repl
 		pairs := microsoft.Approvals(in, spoken == Name)
 		for _, one := range pairs {
 			keys := []string{one.Key}
-			if one.Kept = one.Key == microsoft.RequestApproval; one.Kept {
+			if one.Keep = one.Key == microsoft.RequestApproval; one.Keep {
 				one.Dialect, keys = Name, replyKeys(in.Messages[one.At])
 			}
 			for _, one.Key = range keys {
@@ -60,7 +60,7 @@ func (*Dialect) Replies(in agui.RunInput, spoken string) iter.Seq[translate.Repl
 			return is
 		}
 		for at, m := range in.Messages {
-			if m.Role != "tool" || m.ToolCallID == "" || !kit.MaySay(m.JSON, "approved", 'v') || paired(at) {
+			if m.Role != "tool" || m.ToolCallID == "" || !kit.MayContain(m.JSON, "approved", 'v') || paired(at) {
 				continue
 			}
 			keys := replyKeys(m)

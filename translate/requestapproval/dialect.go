@@ -151,14 +151,14 @@ func (*Dialect) Begin(r *translate.Request) (translate.Out, translate.Run, error
 	list := kit.WithResults(r, messagesBefore(r), results)
 	// In any spelling, a tool message for an open call is a second answer to this backend, which would
 	// run the call again.
-	r = r.With(r.Input, kit.HistoryOf(kit.BesideResults(r, results), callsAsked(asked)).Without())
+	r = r.With(r.Input, kit.HistoryOf(kit.NewWithoutResults(r, results), callsAsked(asked)).WithoutCalls())
 	body, err := resumeBody(r, asked, list)
 	if err != nil {
 		return translate.Out{}, nil, err
 	}
 	out := translate.Out{Body: body, Resumes: true, TakesNew: takesNew(r)}
 	if !out.TakesNew && len(results) > 0 {
-		out.TakesNew, out.Left = true, r.New
+		out.TakesNew, out.Unsent = true, r.New
 	}
 	return out, newRun(r), nil
 }

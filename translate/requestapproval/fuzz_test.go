@@ -69,7 +69,7 @@ func checkPlayed(t *testing.T, p dialecttest.Played, native bool) {
 	for _, i := range pause.Interrupts {
 		checkInterrupt(t, i.Object)
 	}
-	pause = dialecttest.Minted(pause)
+	pause = dialecttest.WithIDs(pause)
 	for _, approved := range []bool{true, false} {
 		var entries []string
 		for _, i := range pause.Interrupts {
@@ -107,7 +107,7 @@ func checkPairs(t *testing.T, body []byte, want int, approved bool) {
 			}
 		}
 	}
-	if pairs != want || len(microsoft.Approvals(kit.Loose(body), true)) != want {
+	if pairs != want || len(microsoft.Approvals(kit.ReadObject(body), true)) != want {
 		t.Fatalf("%d requests, want %d: %s", pairs, want, body)
 	}
 }
@@ -145,7 +145,7 @@ func FuzzAnswers(f *testing.F) {
 			if sent == nil {
 				sent = in.Raw
 			}
-			if list := microsoft.Approvals(kit.Loose(sent), true); len(list) > 0 && strings.Contains(string(sent), microsoft.RequestApproval) {
+			if list := microsoft.Approvals(kit.ReadObject(sent), true); len(list) > 0 && strings.Contains(string(sent), microsoft.RequestApproval) {
 				for _, one := range list {
 					if m := gjson.GetBytes(sent, "messages").Array()[one.At]; strings.Contains(m.Raw, "approved") && len(kit.Members(m, "function_approvals")) == 0 {
 						t.Fatalf("an old pair goes to the backend: %s", sent)

@@ -101,7 +101,7 @@ func cleanHistory(list []agui.Message, goes func(kit.DanglingCall) bool) (out []
 		}
 	}
 	left := kit.WithoutDangling(agui.RunInput{Raw: []byte("{}"), Messages: out}, goes)
-	read := kit.ResultsBehindCalls(kit.WithoutRoles(left.Messages, "reasoning", "activity"))
+	read := kit.ResultsAfterCalls(kit.WithoutRoles(left.Messages, "reasoning", "activity"))
 	moved := len(read) != len(left.Messages) || len(read) > 0 && &read[0] != &left.Messages[0]
 	return read, changed || moved || len(left.Raw) > len("{}")
 }
@@ -119,9 +119,9 @@ func isLeftOver(r *translate.Request) func(kit.DanglingCall) bool {
 	return func(c kit.DanglingCall) bool { return !r.Input.Declares(c.Name) && (c.Abandoned || asked[c.ID]) }
 }
 
-// asTold returns a history as a client is shown it: with the functions' calls in place of the
+// asShown returns a history as a client is shown it: with the functions' calls in place of the
 // synthetic ones, and without the answers to these.
-func asTold(list []agui.Message, hides func(function string) bool) []agui.Message {
+func asShown(list []agui.Message, hides func(function string) bool) []agui.Message {
 	h := look(list)
 	var out []agui.Message
 	for _, m := range list {

@@ -20,7 +20,7 @@ func resumeBody(r *translate.Request, asked []questionState, before []agui.Messa
 	open := callsAsked(asked)
 	// A call without a result that precedes these messages can never get a result.
 	goes := func(c kit.DanglingCall) bool { return !r.Input.Declares(c.Name) }
-	list, _ := cleanHistory(kit.HistoryOf(before, open).Without(), goes)
+	list, _ := cleanHistory(kit.HistoryOf(before, open).WithoutCalls(), goes)
 	for n, k := range asked {
 		yes, err := approves(r.Answers[n], k)
 		if err != nil {
@@ -87,6 +87,6 @@ func messagesBefore(r *translate.Request) []agui.Message {
 // has sent the results of the approved calls itself.
 func newMessages(r *translate.Request) translate.Out {
 	asked, _ := keptOf(r.Pause)
-	list, _ := cleanHistory(kit.After(r, callsAsked(asked)).Behind(nil), isLeftOver(r))
+	list, _ := cleanHistory(kit.After(r, callsAsked(asked)).AfterCalls(nil), isLeftOver(r))
 	return translate.Out{Body: kit.Unanswered(r.Input, list), TakesNew: true}
 }

@@ -78,8 +78,8 @@ func TestClientsResultGoesWithTheAnswers(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if got := sent(out.Body); got != c.want || out.TakesNew != (c.took > 0) || len(out.Left) != c.left {
-				t.Errorf("%s\nwant %s\ntakes %v, left %v", got, c.want, out.TakesNew, out.Left)
+			if got := sent(out.Body); got != c.want || out.TakesNew != (c.took > 0) || len(out.Unsent) != c.left {
+				t.Errorf("%s\nwant %s\ntakes %v, left %v", got, c.want, out.TakesNew, out.Unsent)
 			}
 		})
 	}
@@ -168,7 +168,7 @@ func TestAnswersFromMessages(t *testing.T) {
 		t.Errorf("%v %+v", err, list)
 	}
 	again := playPlain(t, translate.ShowNative, messages(hello, assistant("a", "a", "request_approval", argsA), hello), stream(trio("a", argsA), finished)...)
-	repeated := dialecttest.Minted(again.Result.Asked.Pause(Name))
+	repeated := dialecttest.WithIDs(again.Result.Asked.Pause(Name))
 	if list, err := dialecttest.Answers(new(Dialect), in, repeated); err != nil || len(list) != 1 {
 		t.Errorf("a new answer to a repeated call: %v %+v", err, list)
 	}

@@ -42,9 +42,9 @@ type run struct {
 
 	// The following memory is reused, because an emitted event is valid only during the call. So the
 	// events are not in a kit.HeldEvents, which allocates memory for each event.
-	spare *call
-	gone  []frame
-	out   []byte
+	spare   *call
+	removed []frame
+	out     []byte
 }
 
 // maxSpare is the maximum size of the memory that is kept for reuse.
@@ -182,23 +182,23 @@ func (run *run) hold(c *call, ev agui.Event, says callEvent) {
 	run.held = append(run.held, newFrame(c, ev, says))
 }
 
-// let removes the frames of a call from the held ones and returns them. They are valid until the
+// remove removes the frames of a call from the held ones and returns them. They are valid until the
 // next call of let.
-func (run *run) let(c *call) []frame {
+func (run *run) remove(c *call) []frame {
 	if len(run.calls) == 1 { // all held frames belong to it
-		run.calls, run.held, run.gone, run.size = run.calls[:0], run.gone[:0], run.held, 0
+		run.calls, run.held, run.removed, run.size = run.calls[:0], run.removed[:0], run.held, 0
 	} else {
-		run.gone = run.gone[:0]
+		run.removed = run.removed[:0]
 		run.held = slices.DeleteFunc(run.held, func(f frame) bool {
 			if f.call == c {
-				run.gone = append(run.gone, f)
+				run.removed = append(run.removed, f)
 				run.size -= len(f.ev.JSON)
 			}
 			return f.call == c
 		})
 		run.calls = slices.DeleteFunc(run.calls, func(other *call) bool { return other == c })
 	}
-	return run.gone
+	return run.removed
 }
 
 // free makes the memory of a call available for reuse.
@@ -211,7 +211,7 @@ func (run *run) free(c *call) {
 
 // release emits the events of a call that is not a request, unchanged.
 func (run *run) release(c *call, emit func(agui.Event)) {
-	for _, f := range run.let(c) {
+	for _, f := range run.remove(c) {
 		if !run.native {
 			emit(f.ev)
 		}
@@ -226,7 +226,7 @@ func (run *run) decide(c *call, emit func(agui.Event)) {
 		run.release(c, emit)
 		return
 	}
-	frames, hidden := run.let(c), false
+	frames, hidden := run.remove(c), false
 	switch {
 	case run.native:
 		for _, f := range frames {
@@ -294,5 +294,5 @@ func (run *run) snapshot(ev agui.Event) agui.Event {
 	for _, m := range ev.Get("messages").Array() {
 		list = append(list, agui.ParseMessage(json.RawMessage(m.Raw)))
 	}
-	return ev.With(agui.SetKey(ev.JSON, "messages", agui.MessageList(asTold(list, run.hides))))
+	return ev.With(agui.SetKey(ev.JSON, "messages", agui.MessageList(asShown(list, run.hides))))
 }

@@ -207,7 +207,7 @@ func TestDeclaredFunctionIsNotShown(t *testing.T) {
 	if len(list) != 2 || list[1].ToolCallID() != "" || list[1].Reason() != "confirmation" || list[0].ToolCallID() != "a" {
 		t.Errorf("%+v", list)
 	}
-	out, _, err := resumeWith(t, dialecttest.Minted(p.Result.Asked.Pause(Name)), input(t, `"tools":[{"name":"Delete"}],`+dialecttest.ResumeArray(dialecttest.Entry("ficc_a~r1", `true`), dialecttest.Entry("ficc_b~r2", ``))))
+	out, _, err := resumeWith(t, dialecttest.WithIDs(p.Result.Asked.Pause(Name)), input(t, `"tools":[{"name":"Delete"}],`+dialecttest.ResumeArray(dialecttest.Entry("ficc_a~r1", `true`), dialecttest.Entry("ficc_b~r2", ``))))
 	if err != nil || !strings.Contains(sent(out.Body), "(b request_approval "+argsB+")\ntool {\"approval_id\":\"ficc_b\",\"approved\":false} @b") {
 		t.Errorf("%v\n%s", err, sent(out.Body))
 	}

@@ -44,7 +44,7 @@ func playPlain(t testing.TB, show translate.Show, more string, stream ...string)
 	t.Helper()
 	l := unknown()
 	in := input(t, more)
-	_, run, err := new(Dialect).Begin(&translate.Request{Input: in, Came: in.Messages, Show: show, Transcript: l})
+	_, run, err := new(Dialect).Begin(&translate.Request{Input: in, ClientMessages: in.Messages, Show: show, Transcript: l})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -59,7 +59,7 @@ func pausedBy(t testing.TB, stream ...string) agui.Pause {
 	if len(p.Result.Asked.Interrupts) == 0 {
 		t.Fatalf("no pause: %+v", p)
 	}
-	return dialecttest.Minted(p.Result.Asked.Pause(Name))
+	return dialecttest.WithIDs(p.Result.Asked.Pause(Name))
 }
 
 const hello = `{"id":"u1","role":"user","content":"hi"}`

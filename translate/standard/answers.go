@@ -17,7 +17,7 @@ func (*Dialect) Answers(in agui.RunInput, p agui.Pause) ([]agui.Answer, error) {
 		if i == nil {
 			continue
 		}
-		answers[n] = profileOfInterrupt(i).heard(a)
+		answers[n] = profileOfInterrupt(i).normalize(a)
 	}
 	return kit.CancelsLost(p, answers), err
 }

@@ -82,7 +82,7 @@ func (c *chain) afterExchange(d *Dialect, res translate.Result, e translate.End,
 		next := c.next()
 		next.sent, next.asked = c.sent+1, asked
 		out, goesOn := next.out(), newRun()
-		goesOn.d, goesOn.left, goesOn.chain = d, left, next
+		goesOn.d, goesOn.resume, goesOn.chain = d, left, next
 		goesOn.suspends, goesOn.calls = resumedCall(c.r.Pause, out.Body), d.watchCalls(c.r)
 		return translate.Result{Before: res.Before, Backend: res.Backend, Next: &translate.Exchange{Out: out, Run: goesOn}}
 	case earlier: // no event announces these questions together

@@ -133,7 +133,7 @@ func TestMessageBehindAnswersOneByOne(t *testing.T) {
 		NewID:   func() string { ids++; return "own" + string(ids) },
 	}
 	out, run, err := new(Dialect).Begin(r)
-	if err != nil || !out.TakesNew || len(out.Left) != 1 {
+	if err != nil || !out.TakesNew || len(out.Unsent) != 1 {
 		t.Fatalf("%+v %v", out, err)
 	}
 	for n, want := range []string{"run::c1 ", "run::c2 ", " u9"} {

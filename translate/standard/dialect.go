@@ -141,7 +141,7 @@ func (d *Dialect) Begin(r *translate.Request) (translate.Out, translate.Run, err
 	for n := range answers {
 		profile := profileOfInterrupt(&r.Pause.Interrupts[n])
 		if profile.anyID {
-			if err := kit.Unsure(r.Pause, answers[n]); err != nil {
+			if err := kit.RefuseContested(r.Pause, answers[n]); err != nil {
 				return translate.Out{}, nil, err
 			}
 		}
@@ -176,7 +176,7 @@ func (d *Dialect) Begin(r *translate.Request) (translate.Out, translate.Run, err
 		body = agui.SetKey(body, "messages", agui.MessageList(messages))
 	}
 	next := newRun()
-	next.d, next.left, next.ifEnded, next.awaits = d, r.With(r.Input, later), ifEnded, approvedCalls(r)
+	next.d, next.resume, next.ifEnded, next.awaits = d, r.With(r.Input, later), ifEnded, approvedCalls(r)
 	out := translate.Out{Body: body, Resumes: true}
 	if next.chain = firstOfChain(r, body); next.chain != nil {
 		out = next.chain.out()
@@ -188,9 +188,9 @@ func (d *Dialect) Begin(r *translate.Request) (translate.Out, translate.Run, err
 		out.Body = kit.OwnRunID(r, body)
 	}
 	next.suspends, next.calls = resumedCall(r.Pause, out.Body), d.watchCalls(r)
-	out.TakesNew, out.Left = true, later
+	out.TakesNew, out.Unsent = true, later
 	if ifEnded {
-		out.Left = nil
+		out.Unsent = nil
 	}
 	return out, next, nil
 }

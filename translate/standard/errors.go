@@ -130,7 +130,7 @@ func (run *run) endRefused(ev agui.Event) translate.Result {
 	case fits(said.nothing, ev), said.early && !run.started, slices.Contains(checkedFirst, code):
 		res.Fate = translate.Untouched
 	}
-	if res.Fate == translate.Untouched && onlyCancels(run.left) && !said.holds && !slices.Contains(checkedFirst, code) {
+	if res.Fate == translate.Untouched && onlyCancels(run.resume) && !said.holds && !slices.Contains(checkedFirst, code) {
 		res.Fate = translate.Finished // nothing was approved, and the thread can continue
 	}
 	return res
@@ -146,8 +146,8 @@ var checkedFirst = []agui.Code{
 // complaints returns the errors of the backend that asked. As far as is known, all questions of a
 // pause belong to one backend.
 func (run *run) complaints() complaints {
-	for n := range run.left.Pause.Interrupts {
-		if said := profileOfInterrupt(&run.left.Pause.Interrupts[n]).errors; said != nil {
+	for n := range run.resume.Pause.Interrupts {
+		if said := profileOfInterrupt(&run.resume.Pause.Interrupts[n]).errors; said != nil {
 			return *said
 		}
 	}
@@ -156,7 +156,7 @@ func (run *run) complaints() complaints {
 
 // cancelsLost reports whether a lost question was cancelled and the backend still waits.
 func (run *run) cancelsLost(code agui.Code) bool {
-	question, isLost := lostStateOf(&run.left.Pause.Interrupts[0])
+	question, isLost := lostStateOf(&run.resume.Pause.Interrupts[0])
 	return isLost && (code == waiters[question.Of].refusal || code == "INTERRUPT_RESUME_INCOMPLETE")
 }
 

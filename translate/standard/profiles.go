@@ -29,21 +29,21 @@ type profile struct {
 
 	// message returns the question in words, for a backend that sends none. If it is nil, the
 	// interrupt is unchanged.
-	message  func(interrupt gjson.Result) string
-	schema   string    // the responseSchema if the backend sends none, or ""
-	decision *decision // the only form in which a resolved answer is sent; nil if answers are sent unchanged
-	given    bool      // a payload that is absent, null or blank is refused
+	message      func(interrupt gjson.Result) string
+	schema       string    // the responseSchema if the backend sends none, or ""
+	decision     *decision // the only form in which a resolved answer is sent; nil if answers are sent unchanged
+	needsPayload bool      // a payload that is absent, null or blank is refused
 	// falseIs is the status that a payload of false stands for, or "" if it is an ordinary payload.
 	falseIs agui.Status
 	// unsaid reports that the backend reads every value for a cancel as an approval. So no cancel is
 	// sent.
-	unsaid bool
+	noCancel bool
 	// ownID is the path in the metadata where the interrupt's id is repeated. It is set for a backend
 	// whose ids are chosen by a client.
 	ownID string
 	// hidesCall reports that the stream does not contain the call that the question is about.
 	hidesCall bool
-	beside    extraTravel
+	extra     extraPolicy
 	// anyID reports that the backend ignores ids, and uses an answer for whatever waits.
 	anyID bool
 	// oneByOne reports that the backend reads only one answer of a request.
@@ -74,20 +74,20 @@ type profile struct {
 // false, or a bare boolean.
 type decision struct {
 	key     string
-	also    []string
-	beside  []string // members that any form may also have
+	aliases []string
+	extra   []string // members that any form may also have
 	yes, no string   // the JSON values under key; "" for true and false
 }
 
-// An extraTravel selects which other new messages are sent with the answers. The rest is sent in an
+// An extraPolicy selects which other new messages are sent with the answers. The rest is sent in an
 // exchange of its own.
-type extraTravel int
+type extraPolicy int
 
 // withResults sends the results of the client's own tools, because the backend may wait for them
 // too. onlyResults sends them too, and removes every other message that is newer than the pause.
 // withNone sends nothing, and withAll everything.
 const (
-	withResults extraTravel = iota
+	withResults extraPolicy = iota
 	onlyResults
 	withNone
 	withAll
@@ -118,8 +118,8 @@ var profiles = []profile{
 		name: "Google ADK", facts: "RAN ag-ui-adk 0.11.0",
 		reason: "confirmation", metadata: "adk", message: asksToCall,
 		schema:   `{"type":"object","properties":{"confirmed":{"type":"boolean"},"payload":{}},"required":["confirmed"],"additionalProperties":false}`,
-		decision: &decision{key: "confirmed", also: []string{"approved"}, beside: []string{"payload"}},
-		beside:   onlyResults,
+		decision: &decision{key: "confirmed", aliases: []string{"approved"}, extra: []string{"payload"}},
+		extra:    onlyResults,
 		together: true,
 		result:   "metadata.adk.originalFunctionCall.id",
 		errors:   &ofADK, cancels: true,
@@ -132,14 +132,14 @@ var profiles = []profile{
 		name: "Google ADK, a predicted state", facts: "RAN ag-ui-adk 0.11.0",
 		reason: "confirm_changes", metadata: "predict_state", message: asksForChanges,
 		schema:   `{"type":"object","properties":{"accepted":{"type":"boolean"}},"required":["accepted"],"additionalProperties":false}`,
-		decision: &decision{key: "accepted", also: []string{"approved", "confirmed"}},
-		beside:   onlyResults, errors: &ofADK, cancels: true,
+		decision: &decision{key: "accepted", aliases: []string{"approved", "confirmed"}},
+		extra:    onlyResults, errors: &ofADK, cancels: true,
 	},
 	// CrewAI, ag-ui-crewai 1.0.0, with and without the outcome; 0.3.0 and 0.3.1 have the same _hitl.py
 	// (READ). It reads a cancelled entry, and a payload that is null or blank, as the question's
 	// default, or as its first option if it has no default (_hitl.py feedback_from_resume). The stream
 	// contains neither of them. The next run restarts the flow, which asks again.
-	{name: "CrewAI", facts: "RAN ag-ui-crewai 1.0.0, READ 0.3.0", reason: "crewai:human_feedback", given: true, unsaid: true, anyID: true, ownID: "crewai.flowId", beside: withNone, errors: &ofCrewAI},
+	{name: "CrewAI", facts: "RAN ag-ui-crewai 1.0.0, READ 0.3.0", reason: "crewai:human_feedback", needsPayload: true, noCancel: true, anyID: true, ownID: "crewai.flowId", extra: withNone, errors: &ofCrewAI},
 	// Mastra, @ag-ui/mastra 1.1.2. A resolved entry without a payload starts an ordinary run in
 	// addition to the suspended one, and that run asks again. false is Mastra's own word for
 	// cancelled. The tool does not get it, and its run stays suspended (mastra.ts run).
@@ -153,20 +153,20 @@ var profiles = []profile{
 	// the run that is resumed; the id of the resume itself does not matter.
 	{
 		name: "Mastra", facts: "RAN @ag-ui/mastra 1.0.3, 1.1.2",
-		reason: reasonSuspended, message: asksToResume, given: true, falseIs: agui.Cancelled, hidesCall: true, beside: withNone, oneByOne: true, ownRuns: true, errors: &ofMastra,
+		reason: reasonSuspended, message: asksToResume, needsPayload: true, falseIs: agui.Cancelled, hidesCall: true, extra: withNone, oneByOne: true, ownRuns: true, errors: &ofMastra,
 	},
 	// Mastra, a tool with requireApproval (calls.go). A cancel is sent as a denial.
 	{
 		name: "Mastra, an approval", facts: "RAN @ag-ui/mastra 1.0.3, 1.1.2",
 		reason: reasonApproval, metadata: "mastra",
-		decision: &decision{key: "approved", also: []string{"accepted", "confirmed"}},
-		beside:   withNone, oneByOne: true, ownRuns: true, errors: &ofMastra,
+		decision: &decision{key: "approved", aliases: []string{"accepted", "confirmed"}},
+		extra:    withNone, oneByOne: true, ownRuns: true, errors: &ofMastra,
 	},
 	// pydantic-ai 2.0.0 to 2.68.0 keeps nothing, or compares the request with what it keeps. New
 	// messages are sent with the answer and are read in the same turn; a second turn would only cost
 	// another call of the model. An approved call always has a result: from its tool, for arguments
 	// that do not fit the tool, or for a tool that failed.
-	{name: "pydantic-ai", facts: "RAN pydantic-ai-slim 2.0.0, 2.68.0", reason: "tool_call", prefix: "int-", beside: withAll, result: "toolCallId", errors: &ofPydanticAI, cancels: true, readsCalls: true},
+	{name: "pydantic-ai", facts: "RAN pydantic-ai-slim 2.0.0, 2.68.0", reason: "tool_call", prefix: "int-", extra: withAll, result: "toolCallId", errors: &ofPydanticAI, cancels: true, readsCalls: true},
 	// ag-ui-claude-sdk 0.2.3, a tool that the host defers (READ recovery.py, adapter.py). It sends no
 	// schema and accepts only {"behavior":"allow"} or {"behavior":"deny"}, with a reason in message
 	// and new arguments in updatedInput. Any other payload is a ValueError, and the question stays
@@ -177,10 +177,10 @@ var profiles = []profile{
 		reason: "tool_approval", metadata: "source", value: "claude-sdk-deferred",
 		schema: `{"type":"object","properties":{"behavior":{"enum":["allow","deny"]},"message":{"type":"string"},"updatedInput":{"type":"object"}},"required":["behavior"],"additionalProperties":false}`,
 		decision: &decision{
-			key: "behavior", yes: `"allow"`, no: `"deny"`, also: []string{"approved", "accepted", "confirmed"},
-			beside: []string{"message", "updatedInput"},
+			key: "behavior", yes: `"allow"`, no: `"deny"`, aliases: []string{"approved", "accepted", "confirmed"},
+			extra: []string{"message", "updatedInput"},
 		},
-		beside: withAll, errors: &ofClaude,
+		extra: withAll, errors: &ofClaude,
 	},
 	// ag-ui-antigravity 0.2.1, a call that requires an approval (READ ui_bridge.py, agent.py). It
 	// sends a schema, and reads a boolean, some words, and bool() of the member approved or allow:
@@ -190,11 +190,11 @@ var profiles = []profile{
 	{
 		name: "Antigravity", facts: "READ ag-ui-antigravity 0.2.1",
 		reason: "tool_approval", metadata: "tool_name",
-		decision: &decision{key: "approved", also: []string{"accepted", "confirmed", "allow"}, beside: []string{"message"}},
-		beside:   withAll,
+		decision: &decision{key: "approved", aliases: []string{"accepted", "confirmed", "allow"}, extra: []string{"message"}},
+		extra:    withAll,
 	},
 	// The same package, a question of the model. A cancelled entry means that it was not answered.
-	{name: "Antigravity, a question", facts: "READ ag-ui-antigravity 0.2.1", reason: "ask_question", metadata: "questions", beside: withAll},
+	{name: "Antigravity, a question", facts: "READ ag-ui-antigravity 0.2.1", reason: "ask_question", metadata: "questions", extra: withAll},
 	// AG2 1.2.1. It holds the turn that asked in its process, one question at a time. The turn
 	// continues with the answer and does not read the messages of the request. A cancel ends the turn.
 	// An approved call always has a result, even if the tool failed. It ignores an answer to a
@@ -219,7 +219,7 @@ func profileOf(native string, object gjson.Result) profile {
 		case p.prefix != "" && !isPrefixed(native, p.prefix, object.Get("toolCallId").Str):
 		default:
 			if p.isMinted(native, object) {
-				p.unsaid, p.beside = false, withAll
+				p.noCancel, p.extra = false, withAll
 				p.oneByOne, p.ownRuns, p.together = false, false, false // the other Holdpoint does this itself
 			}
 			return p
@@ -227,7 +227,7 @@ func profileOf(native string, object gjson.Result) profile {
 	}
 	var unknown profile
 	if unknown.isMinted(native, object) {
-		unknown.beside = withAll
+		unknown.extra = withAll
 	}
 	return unknown
 }
@@ -260,8 +260,8 @@ func profileOfInterrupt(i *agui.Interrupt) profile {
 	return profileOf(i.Native, agui.View(i.Object))
 }
 
-// heard returns an answer in the backend's own form, if it can be converted.
-func (p profile) heard(a agui.Answer) agui.Answer {
+// normalize returns an answer in the backend's own form, if it can be converted.
+func (p profile) normalize(a agui.Answer) agui.Answer {
 	if a.Status != agui.Resolved {
 		return a
 	}
@@ -279,11 +279,11 @@ func (p profile) heard(a agui.Answer) agui.Answer {
 // outgoingAnswer returns an answer as it is sent, or an error if it must not be sent.
 func (p profile) outgoingAnswer(a agui.Answer) (agui.Answer, error) {
 	switch {
-	case a.Status == agui.Cancelled && p.unsaid:
+	case a.Status == agui.Cancelled && p.noCancel:
 		return a, agui.Errorf(agui.InvalidPayload, textNoSingleCancel, a.ID)
 	case a.Status == agui.Cancelled:
 		return a, nil
-	case p.given && blank(a.Payload):
+	case p.needsPayload && blank(a.Payload):
 		return a, agui.Errorf(agui.InvalidPayload, textNoPayload, a.ID)
 	case p.decision != nil:
 		said, ok := p.decision.read(a.Payload)
@@ -312,11 +312,11 @@ func (d *decision) read(payload json.RawMessage) (json.RawMessage, bool) {
 			switch {
 			case k.Str == d.key && d.yes != "" && (v.Raw == d.yes || v.Raw == d.no):
 				say(v.Raw)
-			case k.Str == d.key || slices.Contains(d.also, k.Str):
+			case k.Str == d.key || slices.Contains(d.aliases, k.Str):
 				if ok = v.IsBool(); ok {
 					say(d.word(v.Bool()))
 				}
-			case slices.Contains(d.beside, k.Str) && !twice:
+			case slices.Contains(d.extra, k.Str) && !twice:
 				beside[k.Str] = v.Raw
 			default:
 				ok = false
@@ -328,7 +328,7 @@ func (d *decision) read(payload json.RawMessage) (json.RawMessage, bool) {
 		return nil, false
 	}
 	out := kit.AppendMember([]byte{'{'}, `"`+d.key+`"`, said)
-	for _, key := range d.beside {
+	for _, key := range d.extra {
 		if raw, there := beside[key]; there {
 			out = kit.AppendMember(out, `"`+key+`"`, raw)
 		}
@@ -372,7 +372,7 @@ func extraMessages(r *translate.Request) (cut, later []agui.Message) {
 	for n := range r.Pause.Interrupts {
 		// The profile that sends the fewest messages decides. As far as is known, all questions of a
 		// pause belong to one backend.
-		if beside := profileOfInterrupt(&r.Pause.Interrupts[n]).beside; how == withAll || beside == onlyResults {
+		if beside := profileOfInterrupt(&r.Pause.Interrupts[n]).extra; how == withAll || beside == onlyResults {
 			how = beside
 		}
 	}

@@ -178,9 +178,9 @@ func known(p profile) string {
 	}{
 		{p.schema != "", "publishes a schema"},
 		{p.decision != nil, "takes a decision"},
-		{p.given, "wants a payload"},
+		{p.needsPayload, "wants a payload"},
 		{p.falseIs != "", "false is " + string(p.falseIs)},
-		{p.unsaid, "has no cancel"},
+		{p.noCancel, "has no cancel"},
 		{p.hidesCall, "hides the call"},
 		{p.together, "reads the last message with calls"},
 		{p.oneByOne, "reads one answer"},
@@ -191,9 +191,9 @@ func known(p profile) string {
 			list = append(list, one.word)
 		}
 	}
-	return strings.Join(append(list, "beside: "+map[extraTravel]string{
+	return strings.Join(append(list, "beside: "+map[extraPolicy]string{
 		withResults: "results of the client, and what is old", onlyResults: "results of the client", withNone: "nothing", withAll: "all",
-	}[p.beside]), ", ")
+	}[p.extra]), ", ")
 }
 
 // The schema is published where the backend gives none.
@@ -258,7 +258,7 @@ func TestMessagesBesideTheAnswers(t *testing.T) {
 				got = idsOf(next.Out.Body)
 				body := gjson.ParseBytes(next.Out.Body)
 				if body.Get("resume").Exists() || body.Get("state").Raw != `{"new":2}` || body.Get("protocolVersion").Str != "1.0" || body.Get("forwardedProps").Raw != `{"k":1}` ||
-					!next.Out.TakesNew || next.Out.Resumes || len(next.Out.Left) > 0 {
+					!next.Out.TakesNew || next.Out.Resumes || len(next.Out.Unsent) > 0 {
 					t.Errorf("afterwards %+v %s", next.Out, next.Out.Body)
 				}
 			}

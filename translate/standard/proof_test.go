@@ -15,7 +15,7 @@ import (
 // a client says goes as it came, and so does what Holdpoint cancels by itself.
 func TestProofOfADecision(t *testing.T) {
 	asked := func(object string) agui.Pause {
-		return dialecttest.Minted(agui.Pause{Interrupts: []agui.Interrupt{{Native: "9-1", Object: json.RawMessage(object)}}})
+		return dialecttest.WithIDs(agui.Pause{Interrupts: []agui.Interrupt{{Native: "9-1", Object: json.RawMessage(object)}}})
 	}
 	p, plain := asked(ag2Asks), asked(`{"reason":"tool_call","toolCallId":"c1","metadata":{"ag2":{}}}`)
 	id := p.Interrupts[0].ID

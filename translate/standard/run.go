@@ -23,7 +23,7 @@ var _ translate.Passer = (*run)(nil)
 type run struct {
 	d        *Dialect           // set on a resume
 	plain    *translate.Request // the request of an ordinary run; nil if the exchange follows the answers
-	left     *translate.Request // the request of a resume; New are the messages that were not sent with the answers
+	resume   *translate.Request // the request of a resume; New are the messages that were not sent with the answers
 	ifEnded  bool               // the messages in left.New are sent in another exchange only if the backend ended its turn
 	started  bool               // the stream had RUN_STARTED
 	streamed bool               // the stream had another event
@@ -43,7 +43,7 @@ type heldKind int
 
 const (
 	announcement heldKind = iota
-	behindIt
+	follower
 )
 
 func newRun() *run { return &run{held: kit.HeldEvents[heldKind]{Max: maxHeld}} }
@@ -71,10 +71,10 @@ func (run *run) Event(ev agui.Event, emit func(agui.Event)) error {
 		emit(ev)
 		return nil
 	}
-	run.held.Add(behindIt, ev)
+	run.held.Add(follower, ev)
 	if run.held.Full() {
 		run.late = true
-		for _, h := range run.held.Release(behindIt) {
+		for _, h := range run.held.Release(follower) {
 			emit(h)
 		}
 	}
@@ -108,11 +108,11 @@ func (run *run) End(e translate.End) (translate.Result, error) {
 		case len(run.awaits) > 0:
 			res = translate.Result{Fate: run.withoutResult(e.Event)}
 		case run.chain != nil && len(run.chain.unsent) > 0: // the chain continues
-		case run.left != nil && len(run.left.New) > 0 && (!run.ifEnded || run.endedTurn(e.Event)):
-			res.Next = run.d.extraExchange(run.left)
+		case run.resume != nil && len(run.resume.New) > 0 && (!run.ifEnded || run.endedTurn(e.Event)):
+			res.Next = run.d.extraExchange(run.resume)
 		}
 	case agui.RunErrored:
-		if run.left != nil {
+		if run.resume != nil {
 			res = run.endRefused(e.Event)
 		} else if asked, waits := run.waits(e.Event); waits {
 			res = asked
@@ -130,7 +130,7 @@ func (run *run) End(e translate.End) (translate.Result, error) {
 		}
 	}
 	if run.chain != nil {
-		res = run.chain.afterExchange(run.d, res, e, run.left)
+		res = run.chain.afterExchange(run.d, res, e, run.resume)
 	}
 	return res, nil
 }
@@ -140,8 +140,8 @@ func (run *run) show() translate.Show {
 	switch {
 	case run.plain != nil:
 		return run.plain.Show
-	case run.left != nil:
-		return run.left.Show
+	case run.resume != nil:
+		return run.resume.Show
 	}
 	return translate.ShowOutcome
 }

@@ -293,13 +293,13 @@ func FuzzAnswers(f *testing.F) {
 			return
 		}
 		p := pausedBy(t, `{"id":"a","reason":"r"}`, `{"id":"b","reason":"r"}`)
-		if _, err := new(Dialect).Answers(in, agui.Pause{}); err != nil && !dialecttest.Told(err) {
+		if _, err := new(Dialect).Answers(in, agui.Pause{}); err != nil && !dialecttest.IsRunError(err) {
 			t.Fatal(err)
 		}
 		answers, _ := new(Dialect).Answers(in, p)
 		out, _, err := resume(t, p, in)
 		if err != nil {
-			if !dialecttest.Told(err) {
+			if !dialecttest.IsRunError(err) {
 				t.Fatal(err)
 			}
 			return

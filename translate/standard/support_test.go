@@ -55,7 +55,7 @@ func plain(t testing.TB, stream ...string) translate.Result {
 // ...
 func pausedBy(t testing.TB, interrupts ...string) agui.Pause {
 	t.Helper()
-	return dialecttest.Minted(plain(t, started, outcome(interrupts...)).Asked.Pause(Name))
+	return dialecttest.WithIDs(plain(t, started, outcome(interrupts...)).Asked.Pause(Name))
 }
 
 // resume answers a pause as proxy would: what is unknown or partial never reaches Begin.

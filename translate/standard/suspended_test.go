@@ -25,7 +25,7 @@ func suspendedBy(t testing.TB, stream ...string) agui.Pause {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return dialecttest.Minted(dialecttest.Play(run, &dialecttest.Log{}, stream...).Result.Asked.Pause(Name))
+	return dialecttest.WithIDs(dialecttest.Play(run, &dialecttest.Log{}, stream...).Result.Asked.Pause(Name))
 }
 
 func TestAnnouncedCallIsAskedAbout(t *testing.T) {
@@ -102,7 +102,7 @@ func FuzzAnswersByCommand(f *testing.F) {
 		}
 		out, _, err := resume(t, p, in)
 		if err != nil {
-			if !dialecttest.Told(err) {
+			if !dialecttest.IsRunError(err) {
 				t.Fatal(err)
 			}
 			return

@@ -27,7 +27,7 @@ type waiter struct {
 var waiters = map[string]waiter{
 	// The message is: Thread has open interrupt(s) ['a', 'b']; the run must answer them … (RAN
 	// 0.11.0).
-	"adk": {refusal: "INTERRUPT_RESUME_REQUIRED", profile: profile{beside: onlyResults, errors: &ofADK, cancels: true}, ids: readPythonList},
+	"adk": {refusal: "INTERRUPT_RESUME_REQUIRED", profile: profile{extra: onlyResults, errors: &ofADK, cancels: true}, ids: readPythonList},
 	"ag2": {refusal: "INTERRUPT_NOT_COVERED", profile: profile{errors: &ofAG2, cancels: true, ends: true}},
 }
 

@@ -81,7 +81,7 @@ func TestLostQuestion(t *testing.T) {
 // Its cancel goes out under every id that it may have, and nothing but a cancel does.
 func TestLostQuestionIsCancelled(t *testing.T) {
 	res := ordinary(t, &translate.Request{Named: []string{"9-2~abc"}}, notCovered)
-	p := dialecttest.Minted(res.Asked.Pause(Name))
+	p := dialecttest.WithIDs(res.Asked.Pause(Name))
 	id := p.Interrupts[0].ID
 	entry := `{"interruptId":"` + id + `","status":"cancelled","metadata":{"ag2":{"proof":"x"}}}`
 	for name, c := range map[string]struct{ more, want string }{

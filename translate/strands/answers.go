@@ -27,7 +27,7 @@ func (d *Dialect) Answers(in agui.RunInput, p agui.Pause) ([]agui.Answer, error)
 	return kit.CancelsLost(p, list), err
 }
 
-func privateOf(i agui.Interrupt) private { return kit.Kept[private](i.Private) }
+func privateOf(i agui.Interrupt) private { return kit.ReadPrivate[private](i.Private) }
 
 func nameOf(i agui.Interrupt) string { return privateOf(i).Name }
 

@@ -15,7 +15,7 @@ import (
 func heldBy(t *testing.T, frames int, frame func(n int) string) uint64 {
 	t.Helper()
 	in := input(t, "")
-	_, run, err := newDialect(t, Server{}).Begin(&translate.Request{Input: in, Came: in.Messages, Transcript: &dialecttest.Log{}})
+	_, run, err := newDialect(t, Server{}).Begin(&translate.Request{Input: in, ClientMessages: in.Messages, Transcript: &dialecttest.Log{}})
 	if err != nil {
 		t.Fatal(err)
 	}

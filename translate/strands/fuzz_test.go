@@ -49,7 +49,7 @@ func FuzzStream(f *testing.F) {
 		asks := plain(t, d, stream, frames(waits)).Result.Next.Run
 		checkPlayed(t, d, play(t, asks, &dialecttest.Log{}, mediaType, answer))
 		in := input(t, "")
-		_, run, err = d.Begin(&translate.Request{Input: in, Came: in.Messages, Ended: []translate.EndedPause{{Pause: p, Failed: true}}, Transcript: l})
+		_, run, err = d.Begin(&translate.Request{Input: in, ClientMessages: in.Messages, Ended: []translate.EndedPause{{Pause: p, Failed: true}}, Transcript: l})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -111,7 +111,7 @@ func checkPlayed(t *testing.T, d *Dialect, p played) {
 		return
 	}
 	// What was published can be answered, or is refused for a reason; a no to all of it is one.
-	pause := dialecttest.Minted(res.Asked.Pause(Name))
+	pause := dialecttest.WithIDs(res.Asked.Pause(Name))
 	var entries []string
 	for _, i := range pause.Interrupts {
 		entries = append(entries, dialecttest.Entry(i.ID, ""))
@@ -123,7 +123,7 @@ func checkPlayed(t *testing.T, d *Dialect, p played) {
 	answers, _ := d.Answers(in, pause)
 	out, _, err := d.Begin(&translate.Request{Input: in, Pause: pause, Answers: answers})
 	if err != nil {
-		if !dialecttest.Told(err) {
+		if !dialecttest.IsRunError(err) {
 			t.Fatal(err)
 		}
 		return
@@ -190,7 +190,7 @@ func FuzzAnswers(f *testing.F) {
 				in := input(t, "")
 				out, _, err := d.Begin(&translate.Request{Input: in, Pause: p, Answers: []agui.Answer{a}})
 				if err != nil {
-					if !dialecttest.Told(err) || status == agui.Cancelled {
+					if !dialecttest.IsRunError(err) || status == agui.Cancelled {
 						t.Fatal(err)
 					}
 					continue

@@ -51,7 +51,7 @@ func TestRefusalsThatRepeatWhatWasSent(t *testing.T) {
 			t.Errorf("%d: lost %v %v", status, res.Fate == translate.Lost, err)
 		}
 		in := input(t, "")
-		_, run, _ = d.Begin(&translate.Request{Input: in, Came: in.Messages})
+		_, run, _ = d.Begin(&translate.Request{Input: in, ClientMessages: in.Messages})
 		if res, err := run.End(translate.End{Status: status, Body: []byte(`{"detail":"must resume from interrupt"}`)}); err != nil || res.Next != nil {
 			t.Errorf("%d: the agent is asked what it waits for: %v", status, err)
 		}

@@ -28,8 +28,8 @@ func newIDs(r *translate.Request) *ids {
 	for _, i := range r.Pause.Interrupts {
 		fmt.Fprintf(h, " %q", i.ID)
 	}
-	if len(r.Came) > 0 {
-		fmt.Fprintf(h, " %d %q", len(r.Came), r.Came[len(r.Came)-1].ID)
+	if len(r.ClientMessages) > 0 {
+		fmt.Fprintf(h, " %d %q", len(r.ClientMessages), r.ClientMessages[len(r.ClientMessages)-1].ID)
 	}
 	return &ids{base: "strands-" + hex.EncodeToString(h.Sum(nil)[:8])}
 }

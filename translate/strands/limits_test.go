@@ -74,7 +74,7 @@ func TestHostileStreams(t *testing.T) {
 			before := hostile.ProcessorTime(t)
 			in := input(t, "")
 			d := newDialect(t, Server{})
-			r := &translate.Request{Input: in, Came: in.Messages}
+			r := &translate.Request{Input: in, ClientMessages: in.Messages}
 			run := newRun(d, r, newIDs(r))
 			l := &dialecttest.Log{}
 			play(t, run, l, stream, answer)

@@ -85,7 +85,7 @@ func TestLostQuestion(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			d := newDialect(t, Server{})
 			l, in, b := &dialecttest.Log{}, input(t, ""), &waitingTS{open: c.waits}
-			out, run, err := d.Begin(&translate.Request{Input: in, Came: in.Messages, Transcript: l, Named: c.named, Ended: c.ended, Show: c.show})
+			out, run, err := d.Begin(&translate.Request{Input: in, ClientMessages: in.Messages, Transcript: l, Named: c.named, Ended: c.ended, Show: c.show})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -99,7 +99,7 @@ func TestLostQuestion(t *testing.T) {
 				t.Errorf("%d messages were not taken", len(res.Untaken))
 			}
 			b.requests = 0
-			p := dialecttest.Minted(res.Asked.Pause(Name))
+			p := dialecttest.WithIDs(res.Asked.Pause(Name))
 			answered := input(t, ","+dialecttest.ResumeArray(dialecttest.Entry(p.Interrupts[0].ID, `{"approved":false}`)))
 			answers, err := d.Answers(answered, p)
 			if err != nil {
@@ -144,7 +144,7 @@ func TestAnswerThatBreaksOff(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			d := newDialect(t, Server{})
 			l, in := &dialecttest.Log{}, input(t, "")
-			_, run, err := d.Begin(&translate.Request{Input: in, Came: in.Messages, Transcript: l, Named: c.named, Ended: c.ended})
+			_, run, err := d.Begin(&translate.Request{Input: in, ClientMessages: in.Messages, Transcript: l, Named: c.named, Ended: c.ended})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -253,7 +253,7 @@ func TestAnswerThatBreaksOffAmongQuestions(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			d := newDialect(t, Server{})
 			l, in, b := &dialecttest.Log{}, input(t, ""), &waitingPython{open: c.open, says: c.says}
-			out, run, err := d.Begin(&translate.Request{Input: in, Came: in.Messages, Transcript: l, Named: c.named, Ended: c.ended})
+			out, run, err := d.Begin(&translate.Request{Input: in, ClientMessages: in.Messages, Transcript: l, Named: c.named, Ended: c.ended})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -21,7 +21,7 @@ func pausedBy(t testing.TB, d *Dialect, data ...string) agui.Pause {
 	if len(p.Result.Asked.Interrupts) == 0 {
 		t.Fatalf("no pause: %s", p.types())
 	}
-	return dialecttest.Minted(p.Result.Asked.Pause(Name))
+	return dialecttest.WithIDs(p.Result.Asked.Pause(Name))
 }
 
 func pyPause(t testing.TB, d *Dialect) agui.Pause {
@@ -196,7 +196,7 @@ func TestStatuses(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			in := input(t, "")
-			_, run, err := d.Begin(&translate.Request{Input: in, Came: in.Messages})
+			_, run, err := d.Begin(&translate.Request{Input: in, ClientMessages: in.Messages})
 			if c.resumes {
 				_, run, err = resume(t, d, p, &dialecttest.Log{}, nil, dialecttest.Entry(p.Interrupts[0].ID, `true`))
 			}
@@ -257,7 +257,7 @@ func TestAnswersOfAResumeThatFailedAreTakenBack(t *testing.T) {
 	d := newDialect(t, Server{})
 	in := input(t, "")
 	after := func(ended ...translate.EndedPause) played {
-		_, run, err := d.Begin(&translate.Request{Input: in, Came: in.Messages, Ended: ended})
+		_, run, err := d.Begin(&translate.Request{Input: in, ClientMessages: in.Messages, Ended: ended})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -348,7 +348,7 @@ func TestCallsThatTheClientHasAreNotShownAgain(t *testing.T) {
 		if known {
 			l.AddCalls(agui.Call{ID: "c1", Name: "pay"})
 		}
-		_, run, err := d.Begin(&translate.Request{Input: in, Came: in.Messages, Transcript: l})
+		_, run, err := d.Begin(&translate.Request{Input: in, ClientMessages: in.Messages, Transcript: l})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -402,10 +402,10 @@ func TestIDs(t *testing.T) {
 	d := newDialect(t, Server{})
 	p := pyPause(t, d)
 	in := input(t, "")
-	first := newIDs(&translate.Request{Input: in, Came: in.Messages}).next()
-	again := newIDs(&translate.Request{Input: in, Came: in.Messages}).next()
-	resumed := newIDs(&translate.Request{Input: in, Came: in.Messages, Pause: p}).next()
-	later := newIDs(&translate.Request{Input: in, Came: append(in.Messages, agui.Message{ID: "u2"})}).next()
+	first := newIDs(&translate.Request{Input: in, ClientMessages: in.Messages}).next()
+	again := newIDs(&translate.Request{Input: in, ClientMessages: in.Messages}).next()
+	resumed := newIDs(&translate.Request{Input: in, ClientMessages: in.Messages, Pause: p}).next()
+	later := newIDs(&translate.Request{Input: in, ClientMessages: append(in.Messages, agui.Message{ID: "u2"})}).next()
 	if first != again || first == resumed || first == later || resumed == later {
 		t.Errorf("%s %s %s %s", first, again, resumed, later)
 	}

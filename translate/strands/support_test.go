@@ -84,7 +84,7 @@ func plain(t testing.TB, d *Dialect, mediaType, answer string) played {
 	t.Helper()
 	l := &dialecttest.Log{}
 	in := input(t, "")
-	_, run, err := d.Begin(&translate.Request{Input: in, Came: in.Messages, Transcript: l})
+	_, run, err := d.Begin(&translate.Request{Input: in, ClientMessages: in.Messages, Transcript: l})
 	if err != nil {
 		t.Fatal(err)
 	}

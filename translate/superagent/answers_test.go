@@ -127,7 +127,7 @@ func TestWhatIsSentForARun(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			in := input(t, `"messages":[`+c.messages+`],"protocolVersion":"1.0","state":{"a":1}`)
-			out, _, err := newDialect(t).Begin(&translate.Request{Input: in, Came: in.Messages})
+			out, _, err := newDialect(t).Begin(&translate.Request{Input: in, ClientMessages: in.Messages})
 			if c.want == "" {
 				if dialecttest.Code(err) != agui.MessagesNotTaken {
 					t.Errorf("%s %v", out.Body, err)

@@ -103,7 +103,7 @@ func (d *Dialect) Begin(r *translate.Request) (translate.Out, translate.Run, err
 	if !ok || len(r.Answers) != 1 {
 		return translate.Out{}, nil, kit.Unreadable()
 	}
-	if err := kit.Unsure(r.Pause, r.Answers...); err != nil {
+	if err := kit.RefuseContested(r.Pause, r.Answers...); err != nil {
 		return translate.Out{}, nil, err
 	}
 	input, err := inputOf(r.Answers[0], kept)

@@ -28,7 +28,7 @@ func FuzzStream(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, stream string, resumes bool) {
 		in := input(t, "")
-		_, run, err := newDialect(t).Begin(&translate.Request{Input: in, Came: in.Messages, Transcript: &dialecttest.Log{}})
+		_, run, err := newDialect(t).Begin(&translate.Request{Input: in, ClientMessages: in.Messages, Transcript: &dialecttest.Log{}})
 		if resumes {
 			_, run, err = resumeWith(t, pausedBy(t, "\x00INTERRUPT:"+state), input(t, dialecttest.ResumeArray(entry("true"))))
 		}

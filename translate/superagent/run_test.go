@@ -78,7 +78,7 @@ func TestStreams(t *testing.T) {
 // has.
 func TestCallIDsThatRepeat(t *testing.T) {
 	in := input(t, `"messages":[{"id":"a1","role":"assistant","toolCalls":[{"id":"c1","function":{"name":"f","arguments":"{}"}}]},{"id":"m1","role":"tool","toolCallId":"c1","content":"x"},`+hello+`]`)
-	_, run, err := newDialect(t).Begin(&translate.Request{Input: in, Came: in.Messages, Transcript: &dialecttest.Log{}})
+	_, run, err := newDialect(t).Begin(&translate.Request{Input: in, ClientMessages: in.Messages, Transcript: &dialecttest.Log{}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -113,14 +113,14 @@ func TestMessageIDs(t *testing.T) {
 		return play(t, run, frames("x", "[DONE]")).All()[0].Get("messageId").Str
 	}
 	in := input(t, "")
-	first := id(&translate.Request{Input: in, Came: in.Messages})
-	if again := id(&translate.Request{Input: in, Came: in.Messages}); again != first {
+	first := id(&translate.Request{Input: in, ClientMessages: in.Messages})
+	if again := id(&translate.Request{Input: in, ClientMessages: in.Messages}); again != first {
 		t.Error("the same request has other ids")
 	}
 	p := pausedBy(t, "\x00INTERRUPT:"+state)
-	resumed := id(&translate.Request{Input: in, Came: in.Messages, Pause: p, Transcript: &dialecttest.Log{}, Answers: []agui.Answer{{ID: "n~1", Status: agui.Cancelled}}})
+	resumed := id(&translate.Request{Input: in, ClientMessages: in.Messages, Pause: p, Transcript: &dialecttest.Log{}, Answers: []agui.Answer{{ID: "n~1", Status: agui.Cancelled}}})
 	longer := input(t, `"messages":[{"id":"u0","role":"user","content":"x"},`+hello+`]`)
-	later := id(&translate.Request{Input: longer, Came: longer.Messages})
+	later := id(&translate.Request{Input: longer, ClientMessages: longer.Messages})
 	if resumed == first || later == first || later == resumed {
 		t.Errorf("ids %s, %s, %s", first, resumed, later)
 	}

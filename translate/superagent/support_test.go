@@ -65,7 +65,7 @@ func play(t testing.TB, run translate.Run, pieces []translate.Piece) played {
 func playPlain(t testing.TB, list ...string) played {
 	t.Helper()
 	in := input(t, "")
-	_, run, err := newDialect(t).Begin(&translate.Request{Input: in, Came: in.Messages, Transcript: &dialecttest.Log{}})
+	_, run, err := newDialect(t).Begin(&translate.Request{Input: in, ClientMessages: in.Messages, Transcript: &dialecttest.Log{}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -134,7 +134,7 @@ func pausedBy(t testing.TB, list ...string) agui.Pause {
 
 // minted returns a pause as proxy keeps it, with the id n~1, which does not depend on what it asks.
 func minted(p agui.Pause) agui.Pause {
-	p = dialecttest.Minted(p)
+	p = dialecttest.WithIDs(p)
 	i := &p.Interrupts[0]
 	i.ID, i.Object = "n~1", agui.SetString(i.Object, "id", "n~1")
 	return p

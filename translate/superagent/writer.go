@@ -46,7 +46,7 @@ func newWriter(r *translate.Request) *writer {
 		from = append(from, i.ID)
 	}
 	w := &writer{calls: map[string]string{}, known: map[string]bool{}}
-	for _, m := range r.Came {
+	for _, m := range r.ClientMessages {
 		from = append(from, m.ID)
 		for _, c := range gjson.GetBytes(m.JSON, "toolCalls").Array() {
 			w.known[c.Get("id").Str] = true

@@ -81,7 +81,7 @@ func FuzzAnswers(f *testing.F) {
 		}
 		out, _, err := dialecttest.Resume(d, pausedBy(t, stream(call("A", "delete_file", `{}`), finished)...), in, &dialecttest.Log{})
 		if err != nil {
-			if !dialecttest.Told(err) {
+			if !dialecttest.IsRunError(err) {
 				t.Fatal(err)
 			}
 			return

@@ -64,7 +64,7 @@ func request(t testing.TB, show translate.Show, more string) (*translate.Request
 	t.Helper()
 	in := dialecttest.Input(t, `{"threadId":"t1","runId":"r1","messages":[`+user+`]`+more+`}`)
 	l := dialecttest.NewLog(in.Messages)
-	return &translate.Request{Input: in, Came: in.Messages, Show: show, Transcript: l}, l
+	return &translate.Request{Input: in, ClientMessages: in.Messages, Show: show, Transcript: l}, l
 }
 
 func play(t testing.TB, show translate.Show, more string, stream ...string) (dialecttest.Played, *dialecttest.Log) {
@@ -83,7 +83,7 @@ func pausedBy(t testing.TB, stream ...string) agui.Pause {
 	if len(p.Result.Asked.Interrupts) == 0 {
 		t.Fatalf("no pause: %+v", p)
 	}
-	pause := dialecttest.Minted(p.Result.Asked.Pause(Name))
+	pause := dialecttest.WithIDs(p.Result.Asked.Pause(Name))
 	pause.Seen = l.Seen()
 	for n := range pause.Interrupts { // as proxy notes them
 		for _, c := range l.Calls() {
@@ -190,7 +190,7 @@ func TestResume(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			out, run, err := d.Begin(&translate.Request{Input: in, Came: in.Messages, Pause: p, Answers: answers, Transcript: l, New: agui.NewMessages(in.Messages, p.Seen)})
+			out, run, err := d.Begin(&translate.Request{Input: in, ClientMessages: in.Messages, Pause: p, Answers: answers, Transcript: l, New: agui.NewMessages(in.Messages, p.Seen)})
 			if dialecttest.Code(err) != c.code {
 				t.Fatal(err)
 			}
@@ -204,8 +204,8 @@ func TestResume(t *testing.T) {
 			if (res.Next != nil) != c.next || len(res.Before) != 0 {
 				t.Errorf("%+v", res)
 			}
-			if c.next && (gjson.GetBytes(res.Next.Out.Body, "messages.@reverse.0.content").Str != "and more" || len(out.Left) != 1) {
-				t.Errorf("%s, left %v", res.Next.Out.Body, out.Left)
+			if c.next && (gjson.GetBytes(res.Next.Out.Body, "messages.@reverse.0.content").Str != "and more" || len(out.Unsent) != 1) {
+				t.Errorf("%s, left %v", res.Next.Out.Body, out.Unsent)
 			}
 		})
 	}
@@ -244,7 +244,7 @@ func TestBackendWithSessions(t *testing.T) {
 				t.Fatal(err)
 			}
 			fresh := agui.NewMessages(in.Messages, p.Seen)
-			out, run, err := d.Begin(&translate.Request{Input: in.WithMessages(fresh), Came: in.Messages, Sessions: true, Pause: p, Answers: answers, Transcript: l, New: fresh})
+			out, run, err := d.Begin(&translate.Request{Input: in.WithMessages(fresh), ClientMessages: in.Messages, Sessions: true, Pause: p, Answers: answers, Transcript: l, New: fresh})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -340,7 +340,7 @@ func TestPlainRun(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			in := dialecttest.Input(t, `{"threadId":"t1","runId":"r2","messages":[`+c.messages+`]`+c.more+`}`)
-			out, _, err := newDialect(t).Begin(&translate.Request{Input: in, Came: in.Messages, Show: c.show, Ended: earlier, Transcript: dialecttest.NewLog(in.Messages)})
+			out, _, err := newDialect(t).Begin(&translate.Request{Input: in, ClientMessages: in.Messages, Show: c.show, Ended: earlier, Transcript: dialecttest.NewLog(in.Messages)})
 			got := gjson.GetBytes(out.Body, "messages").Raw
 			if want := "[" + c.want + "]"; err != nil || c.want == "" && out.Body != nil || c.want != "" && got != want {
 				t.Errorf("%v %s, want\n%s", err, out.Body, c.want)
@@ -404,13 +404,13 @@ func TestReplies(t *testing.T) {
 					continue // a stray of another backend's
 				}
 				line := one.Key
-				if one.Asked {
+				if one.Decides {
 					line += " asked"
 				}
-				if one.AskedIfKnown {
+				if one.DecidesIfKnown {
 					line += " if known"
 				}
-				if one.Past {
+				if one.TooLate {
 					line += " past"
 				}
 				if one.Unclear {

@@ -11,13 +11,13 @@ import (
 	"holdpoint/translate/kit"
 )
 
-// A Said is the meaning of a content in the words of a backend.
-type Said int
+// A Verdict is the meaning of a content in the words of a backend.
+type Verdict int
 
 // Nothing: the content is an ordinary result. Unclear: a backend could read the content as a
 // decision, but two backends could read it differently.
 const (
-	Nothing Said = iota
+	Nothing Verdict = iota
 	Unclear
 	Yes
 	No
@@ -25,7 +25,7 @@ const (
 
 // Read returns the meaning of the content of a message. Names match in any spelling, texts in any
 // case.
-func (w Words) Read(content gjson.Result) Said {
+func (w Words) Read(content gjson.Result) Verdict {
 	if content.Type == gjson.String && agui.TooDeep([]byte(content.Str)) {
 		return Unclear
 	}
@@ -38,7 +38,7 @@ func (w Words) Read(content gjson.Result) Said {
 		}
 		return w.readObject(kit.ParseText(content))
 	}
-	for says, word := range map[Said]template{Yes: w.yes, No: w.no} {
+	for says, word := range map[Verdict]template{Yes: w.yes, No: w.no} {
 		if content.Type == gjson.String && strings.TrimSpace(content.Str) == word.text {
 			return says
 		}
@@ -55,7 +55,7 @@ func (w Words) Read(content gjson.Result) Said {
 
 // readParts returns the meaning of a content in parts for a reader that joins their texts. It is
 // never a clear yes or no.
-func (w Words) readParts(content gjson.Result) Said {
+func (w Words) readParts(content gjson.Result) Verdict {
 	is := Nothing
 	content.ForEach(func(_, part gjson.Result) bool {
 		for _, text := range kit.Texts(part, "text") {
@@ -76,13 +76,13 @@ func (w Words) mayBeLoose(content gjson.Result) bool {
 		return false
 	}
 	folded := fold(text)
-	return strings.Contains(text, `\u`) || slices.ContainsFunc(w.telling, func(path []string) bool { return strings.Contains(folded, fold(path[len(path)-1])) })
+	return strings.Contains(text, `\u`) || slices.ContainsFunc(w.differences, func(path []string) bool { return strings.Contains(folded, fold(path[len(path)-1])) })
 }
 
 // readObject compares the members in which the yes and the no differ.
-func (w Words) readObject(content gjson.Result) Said {
+func (w Words) readObject(content gjson.Result) Verdict {
 	speaks, isYes, isNo := false, true, true
-	for _, path := range w.telling {
+	for _, path := range w.differences {
 		approves, denies := valueAt(w.yes.value, path), valueAt(w.no.value, path)
 		found := kit.Every(content, path...)
 		speaks = speaks || slices.ContainsFunc(found, func(v gjson.Result) bool { return decides(v, approves, denies) })

@@ -145,7 +145,7 @@ func ReadAnswer(i *agui.Interrupt, a agui.Answer) agui.Answer {
 		return a // WriteAnswer returns the error
 	}
 	value := gjson.ParseBytes(a.Payload)
-	switch payload, ok := words.exactly(value, string(i.YesNo.Arguments)); {
+	switch payload, ok := words.exactPayload(value, string(i.YesNo.Arguments)); {
 	case ok:
 		a.Payload = payload
 	case a.Native && len(kit.Members(value, "approved")) == 0:
@@ -154,8 +154,8 @@ func ReadAnswer(i *agui.Interrupt, a agui.Answer) agui.Answer {
 	return a
 }
 
-// exactly returns the payload for a value that is exactly one of the templates.
-func (w Words) exactly(value gjson.Result, arguments string) (payload json.RawMessage, ok bool) {
+// exactPayload returns the payload for a value that is exactly one of the templates.
+func (w Words) exactPayload(value gjson.Result, arguments string) (payload json.RawMessage, ok bool) {
 	if !value.Exists() {
 		return nil, false
 	}

@@ -61,7 +61,7 @@ func (t Template) read() template {
 type Words struct {
 	yes, no template
 	// telling are the paths of the members in which the two differ. It is nil if they are not objects.
-	telling           [][]string
+	differences       [][]string
 	arguments, reason []string // paths of the placeholders; nil if a template has none
 }
 
@@ -111,9 +111,9 @@ func NewWords(yes, no Template) (Words, error) {
 	}
 	w.arguments, w.reason = w.yes.pathOf(argumentsPlace), w.no.pathOf(reasonPlace)
 	if w.yes.isObject() {
-		w.telling = differing(w.yes.value, w.no.value)
+		w.differences = differing(w.yes.value, w.no.value)
 	}
-	if err := w.apartValue(); err != nil {
+	if err := w.checkNo(); err != nil {
 		return Words{}, &WordError{true, err}
 	}
 	return w, nil

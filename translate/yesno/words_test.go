@@ -138,7 +138,7 @@ func TestWhatAContentSays(t *testing.T) {
 	for _, c := range []struct {
 		words   Words
 		content string
-		want    Said
+		want    Verdict
 	}{
 		{object, `{"v":1,"answer":{"go":true}}`, Yes},
 		{object, ` {"answer": {"go": true}, "x": 2}`, Yes},

@@ -25,7 +25,7 @@ func (l Listener) CallsAgain(p *agui.Pause, known *KnownCalls) []agui.Event {
 		return nil
 	}
 	holds := map[string]bool{}
-	for n := range l.In.Messages { // Came may have results that the client made up
+	for n := range l.In.Messages { // ClientMessages may have results that the client made up
 		if m := &l.In.Messages[n]; mayCall(m) {
 			addCalls(holds, m)
 		}

@@ -30,8 +30,8 @@ type Listener struct {
 	Show translate.Show
 	// Thread is the thread's id as the client knows it. The id in In may be another one.
 	Thread string
-	// In is the request as the dialect gets it, with the backend's id of the thread. Came has the
-	// messages as the client sent them.
+	// In is the request as the dialect gets it, with the backend's id of the thread. ClientMessages
+	// has the messages as the client sent them.
 	In   *agui.RunInput
 	Came []agui.Message
 	// Page reports that a page in a browser reads the stream itself.

@@ -48,7 +48,7 @@ func (a Answers) mergeReplies(replies Replies, pauseID string, open *agui.Pause)
 	meanings := map[int]meaning{} // of the list, by places: very many replies may name one entry
 	for n := range replies {
 		d := &replies[n]
-		if d.Pause == nil || d.Pause.ID != pauseID || d.Past {
+		if d.Pause == nil || d.Pause.ID != pauseID || d.TooLate {
 			continue
 		}
 		at, known := places[d.Answer.ID]

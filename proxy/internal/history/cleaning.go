@@ -56,14 +56,14 @@ func Clean(v *View, replies Replies, resumed *agui.Pause) (list []agui.Message, 
 func (c *cleaning) takeReplies(here Replies, places *kit.Places, resumed *agui.Pause) (stray bool) {
 	known := func(is func(Reply) bool) bool { return slices.ContainsFunc(here, is) }
 	taken := resumed != nil && known(func(d Reply) bool { return d.IsAnswer || d.RepeatsEntry })
-	asked := known(func(d Reply) bool { return d.Asked })
+	asked := known(func(d Reply) bool { return d.Decides })
 	switch {
 	case taken:
-	case known(func(d Reply) bool { return d.WasAnswer && d.Kept }):
+	case known(func(d Reply) bool { return d.WasAnswer && d.Keep }):
 		if places.Answers(here[0].At) {
 			return false
 		}
-		if c.take(here[0]); places.Again {
+		if c.take(here[0]); places.Repeated {
 			return false // its call has the answer that stays
 		}
 	case !asked && !known(func(d Reply) bool { return d.Pause != nil }):
@@ -78,7 +78,7 @@ func (c *cleaning) takeReplies(here Replies, places *kit.Places, resumed *agui.P
 	}
 	var calls []string // all replies in a message may name the same ones, and both may be very many
 	for _, d := range here {
-		if d.Asked && !sameList(d.Calls, calls) {
+		if d.Decides && !sameList(d.Calls, calls) {
 			calls = d.Calls
 			c.takeCalls(calls)
 		}

@@ -150,8 +150,8 @@ func (reader) Replies(in agui.RunInput, _ string) iter.Seq[translate.Reply] {
 			conditional := has("ifknown") || has("unlessresult") || has("unlessleft")
 			one := translate.Reply{
 				Dialect: "fake", At: at, Key: m.ToolCallID, Names: "rm",
-				Asked: (says == "yes" || says == "no") && !conditional, AskedIfKnown: has("ifknown"), AskedUnlessResult: has("unlessresult"), AskedUnlessLeft: has("unlessleft"),
-				Unclear: has("unclear"), Past: has("past"), Replaces: has("replaces"), Kept: has("kept"),
+				Decides: (says == "yes" || says == "no") && !conditional, DecidesIfKnown: has("ifknown"), DecidesUnlessResult: has("unlessresult"), DecidesUnlessLeft: has("unlessleft"),
+				Unclear: has("unclear"), TooLate: has("past"), Replaces: has("replaces"), Keep: has("kept"),
 			}
 			if has("calls") {
 				one.Calls = []string{m.ToolCallID}
@@ -169,7 +169,7 @@ func (reader) Replies(in agui.RunInput, _ string) iter.Seq[translate.Reply] {
 
 func (reader) AnswerIn(m agui.Message, one translate.Reply, _ agui.Interrupt) (agui.Answer, bool) {
 	says, _, _ := strings.Cut(gjson.GetBytes(m.JSON, "content").Str, "+")
-	return answerOf("", says), (says == "yes" || says == "no") && !one.Past
+	return answerOf("", says), (says == "yes" || says == "no") && !one.TooLate
 }
 
 // answerOf returns the answer yes or no to the question about a call.

@@ -104,7 +104,7 @@ func (list Replies) wantedCalls(messages []agui.Message) map[string]int {
 	said := list.LastSaid(messages)
 	wanted := map[string]int{}
 	for _, d := range list {
-		if d.Pause != nil || !d.Asked || d.At < said {
+		if d.Pause != nil || !d.Decides || d.At < said {
 			continue
 		}
 		_, follows := LastUserMessage(messages[:d.At])

@@ -55,13 +55,13 @@ func (a *askedPause) answer(reader translate.HistoryReader, m agui.Message, one 
 		return answer, false, false
 	}
 	timely := one
-	timely.Past = false
+	timely.TooLate = false
 	for _, n := range a.byKey[one.Key] {
 		i := &a.pause.Interrupts[n]
 		if answer, ok = reader.AnswerIn(m, timely, *i); !ok {
 			continue
 		}
-		if one.Past {
+		if one.TooLate {
 			_, could := reader.AnswerIn(m, one, *i)
 			past = !could
 		}

@@ -32,7 +32,7 @@ func (d *Reply) isRecorded() bool { return d.IsAnswer || d.RepeatsEntry || d.Was
 // history. An answer to an earlier question is neither if a backend would take it for an answer
 // there.
 func (d *Reply) counts() bool {
-	return d.IsAnswer || d.RepeatsEntry || d.WasAnswer && (d.Kept || d.Past)
+	return d.IsAnswer || d.RepeatsEntry || d.WasAnswer && (d.Keep || d.TooLate)
 }
 
 // Replies are the decisions in the messages of a request, in the order of those.
@@ -63,11 +63,11 @@ func ReadReplies(v *View) Replies {
 				continue // what the client says on its own call
 			}
 		}
-		if one.AskedUnlessLeft && left == nil {
+		if one.DecidesUnlessLeft && left == nil {
 			left = leftCalls(v.Record)
 		}
-		one.Asked = one.Asked || one.AskedIfKnown && is || one.AskedUnlessResult && !isResult(pauses, one) || one.AskedUnlessLeft && !v.isLeft(one.Key, left)
-		if one.Asked || is {
+		one.Decides = one.Decides || one.DecidesIfKnown && is || one.DecidesUnlessResult && !isResult(pauses, one) || one.DecidesUnlessLeft && !v.isLeft(one.Key, left)
+		if one.Decides || is {
 			list = append(list, Reply{Reply: one})
 		}
 	}
@@ -111,7 +111,7 @@ func (d *Reply) relate(reader translate.HistoryReader, m agui.Message, seen agui
 	for n := range pauses {
 		a := &pauses[n]
 		if d.Unclear && a.byKey[d.Key] != nil { // some backend takes it for one, also where the question has ended
-			d.Asked = true
+			d.Decides = true
 			return nil
 		}
 		answer, past, ok := a.answer(reader, m, d.Reply)
@@ -120,10 +120,10 @@ func (d *Reply) relate(reader translate.HistoryReader, m agui.Message, seen agui
 			continue
 		}
 		if a.readsTwice(m, answer.ID, past) {
-			d.Asked = true
+			d.Decides = true
 			return nil
 		}
-		d.Pause, d.Answer, d.Past = a.pause, answer, past
+		d.Pause, d.Answer, d.TooLate = a.pause, answer, past
 		return a
 	}
 	return nil
@@ -170,8 +170,8 @@ func (list Replies) EndInStray(in *agui.RunInput, open *agui.Pause) (is bool, na
 			d := &here[n]
 			// Beside entries one that comes too late, or is the answer to an earlier question, only
 			// repeats: what counts is what those say. It is taken out.
-			late := d.WasAnswer || d.Past && d.Pause != nil && d.Pause == open
-			if !d.Asked || late && len(in.Resume) > 0 {
+			late := d.WasAnswer || d.TooLate && d.Pause != nil && d.Pause == open
+			if !d.Decides || late && len(in.Resume) > 0 {
 				continue
 			}
 			if d.At > last {

@@ -24,7 +24,7 @@ func stateOf(d history.Reply) string {
 		return "settled"
 	case d.Pause == nil:
 		return "stray"
-	case d.Past:
+	case d.TooLate:
 		return "past"
 	}
 	return "known" // its question is, and it is not an answer to it

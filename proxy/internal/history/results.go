@@ -42,7 +42,7 @@ func Mend(v *View) CompletedMessages {
 	done.Messages, done.MadeUp = v.withoutMadeUp(done.Messages, pauses)
 	done.Messages, done.PutBack = v.withKnownCalls(done.Messages)
 	if v.NeedsResult {
-		done.Messages = kit.ResultsBehindCalls(done.Messages)
+		done.Messages = kit.ResultsAfterCalls(done.Messages)
 	}
 	return done
 }

@@ -33,7 +33,7 @@ func (takingDialect) Takes(object []byte, spoken string) string {
 func (takingDialect) Replies(in agui.RunInput, _ string) iter.Seq[translate.Reply] {
 	return func(yield func(translate.Reply) bool) {
 		for n, m := range in.Messages {
-			if m.Role == "approval" && !yield(translate.Reply{At: n, Asked: true}) {
+			if m.Role == "approval" && !yield(translate.Reply{At: n, Decides: true}) {
 				return
 			}
 		}

@@ -82,8 +82,8 @@ func isObject(body []byte) bool {
 func (t *Intake) refuseOutsideRun(object []byte, path string) string {
 	spoken := t.spoken(RecordPath(path))
 	if t.history != nil {
-		for one := range t.history.Replies(kit.Loose(object), spoken) {
-			if one.Asked || one.AskedUnlessResult || one.AskedUnlessLeft {
+		for one := range t.history.Replies(kit.ReadObject(object), spoken) {
+			if one.Decides || one.DecidesUnlessResult || one.DecidesUnlessLeft {
 				return textApprovalOutsideRun
 			}
 		}

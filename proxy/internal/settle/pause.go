@@ -64,7 +64,7 @@ func (f *Facts) pause(res *translate.Result) (_ *agui.Pause, stoodUnknown error)
 			i.Yes, i.No = kit.Words(*i)
 		}
 		if i.Because == "" {
-			i.Because = kit.Because(*i)
+			i.Because = kit.ReasonMember(*i)
 		}
 		i.Secret = i.Secret || kit.WantsSecret(i.Schema())
 	}

@@ -15,11 +15,11 @@ const Name = "ask"
 
 // approval is the only kind of question.
 var approval = &calls.Kind{
-	Name:   "approval",
-	Words:  &calls.Words{Key: "approved"},
-	Wrong:  `no {"approved": true or false}`,
-	Cancel: `{"approved":false,"cancelled":true}`,
-	Told:   calls.Always,
+	Name:    "approval",
+	Words:   &calls.Words{Key: "approved"},
+	Wrong:   `no {"approved": true or false}`,
+	Cancel:  `{"approved":false,"cancelled":true}`,
+	Results: calls.Always,
 }
 
 var (

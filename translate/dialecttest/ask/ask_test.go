@@ -54,7 +54,7 @@ func TestExample(t *testing.T) {
 		t.Fatalf("%+v %v", out, err)
 	}
 	p := dialecttest.Play(run, log, stream...)
-	asked := dialecttest.Minted(p.Result.Asked.Pause(ask.Name))
+	asked := dialecttest.WithIDs(p.Result.Asked.Pause(ask.Name))
 	if p.Err != nil || len(asked.Interrupts) != 1 || asked.Interrupts[0].ID != "q1~r1" || gjson.GetBytes(asked.Interrupts[0].Object, "message").Str != "Pay?" {
 		t.Fatalf("%v, asked %s", p.Err, agui.MustMarshal(asked))
 	}

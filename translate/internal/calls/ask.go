@@ -39,13 +39,13 @@ type PrivateState struct {
 	Name string `json:"name,omitempty"` // the name of its tool
 	Args string `json:"args,omitempty"`
 	Runs string `json:"runs,omitempty"`
-	// Twice reports that several calls of the turn have the id. The backend gives all of them the same
-	// answer.
-	Twice bool `json:"twice,omitempty"`
+	// Repeated reports that several calls of the turn have the id. The backend gives all of them the
+	// same answer.
+	Repeated bool `json:"twice,omitempty"`
 }
 
 // keptOf returns the kind and the state of a question, or nil if they cannot be read. A kind
-// without a name stores only Twice. Its other fields are taken from the question.
+// without a name stores only Repeated. Its other fields are taken from the question.
 func (t *Table) keptOf(i agui.Interrupt) (*Kind, PrivateState) {
 	var kept PrivateState
 	if len(i.Private) > 0 && json.Unmarshal(i.Private, &kept) != nil {
@@ -54,7 +54,7 @@ func (t *Table) keptOf(i agui.Interrupt) (*Kind, PrivateState) {
 	switch k := t.kind(kept.Kind); {
 	case k == nil:
 	case k.Name == "":
-		return k, PrivateState{Call: i.ToolCallID(), Args: argumentsOf(i), Twice: kept.Twice}
+		return k, PrivateState{Call: i.ToolCallID(), Args: argumentsOf(i), Repeated: kept.Repeated}
 	case kept.Call != "":
 		return k, kept
 	}
@@ -104,9 +104,9 @@ func (t *Table) interrupt(q Question, c agui.Call, shown, twice bool) agui.Inter
 		o = kit.AppendMember(o, `"metadata"`, q.Metadata)
 	}
 	i := agui.Interrupt{Native: c.ID, Object: append(o, '}'), Keys: []string{c.ID}, Calls: q.About, Secret: q.Kind.Secret}
-	kept := PrivateState{Twice: twice}
+	kept := PrivateState{Repeated: twice}
 	if q.Kind.Name != "" {
-		kept = PrivateState{Kind: q.Kind.Name, Call: c.ID, Name: c.Name, Runs: q.Runs, Twice: twice}
+		kept = PrivateState{Kind: q.Kind.Name, Call: c.ID, Name: c.Name, Runs: q.Runs, Repeated: twice}
 	}
 	if t.Resume == WithCalls {
 		kept.Args = c.Args
@@ -145,7 +145,7 @@ func pending(r *translate.Request) []agui.Call {
 // A HiddenCall is a call that the client is not shown.
 type HiddenCall struct {
 	agui.Call
-	Twice bool // see PrivateState
+	Repeated bool // see PrivateState
 	// Frames returns the events of the call. It is called only if the call asks.
 	Frames func() []agui.Event
 }
@@ -198,7 +198,7 @@ func (run *Run) AskAbout(p *translate.AskedPause, hidden []HiddenCall, open []ag
 		}
 	}
 	for _, c := range hidden {
-		ask(c.Call, c.Twice, func() (own []json.RawMessage) {
+		ask(c.Call, c.Repeated, func() (own []json.RawMessage) {
 			for _, ev := range c.Frames() {
 				own = append(own, ev.JSON)
 			}

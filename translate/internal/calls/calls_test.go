@@ -42,8 +42,8 @@ func (*dialect) Name() string { return "d" }
 // newDialect asks by rm, whose yes has to show in a result, and by ask, which wants a value.
 func newDialect() *dialect {
 	decision := &calls.Kind{
-		Name: "decision", Words: &calls.Words{Key: "ok", Aliases: []string{"approved"}, Beside: "note"}, Wrong: "no decision",
-		Cancel: `{"ok":false,"cancelled":true}`, Told: calls.Denials,
+		Name: "decision", Words: &calls.Words{Key: "ok", Aliases: []string{"approved"}, Extra: "note"}, Wrong: "no decision",
+		Cancel: `{"ok":false,"cancelled":true}`, Results: calls.Denials,
 	}
 	value := &calls.Kind{
 		Name:     "value",
@@ -69,7 +69,7 @@ func paused(t *testing.T, d *dialect, messages string, stream ...string) agui.Pa
 	t.Helper()
 	in := dialecttest.Input(t, `{"threadId":"t1","runId":"r1","tools":[{"name":"show"}],"messages":[`+messages+`]}`)
 	log := dialecttest.NewLog(in.Messages)
-	_, run, err := d.Begin(&translate.Request{Input: in, Came: in.Messages, Transcript: log})
+	_, run, err := d.Begin(&translate.Request{Input: in, ClientMessages: in.Messages, Transcript: log})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -77,7 +77,7 @@ func paused(t *testing.T, d *dialect, messages string, stream ...string) agui.Pa
 	if p.Err != nil {
 		t.Fatal(p.Err)
 	}
-	pause := dialecttest.Minted(p.Result.Asked.Pause("d"))
+	pause := dialecttest.WithIDs(p.Result.Asked.Pause("d"))
 	pause.Seen = log.Seen()
 	return pause
 }
@@ -157,7 +157,7 @@ func TestWhatIsSaid(t *testing.T) {
 		if !ok || back.Status != answers[0].Status || string(agui.Canonical(back.Payload)) != string(agui.Canonical(answers[0].Payload)) {
 			t.Errorf("%s %s reads back as %s %s", c.tool, c.payload, back.Status, back.Payload)
 		}
-		if _, ok := d.AnswerIn(agui.ParseMessage([]byte(m.Raw)), translate.Reply{Past: true}, p.Interrupts[0]); ok {
+		if _, ok := d.AnswerIn(agui.ParseMessage([]byte(m.Raw)), translate.Reply{TooLate: true}, p.Interrupts[0]); ok {
 			t.Errorf("%s %s: a message that the backend does not look for any more answers", c.tool, c.payload)
 		}
 	}
@@ -203,7 +203,7 @@ func TestWhatBecameOfThem(t *testing.T) {
 			in := dialecttest.Input(t, `{"threadId":"t1","runId":"r2","messages":[`+user+","+assistant("m1", "A", "rm")+`,{"id":"u2","role":"user","content":"more"}],`+dialecttest.ResumeArray(dialecttest.Entry(p.Interrupts[0].ID, c.payload))+`}`)
 			log := dialecttest.NewLog(in.Messages[:2])
 			out, run, err := dialecttest.Resume(d, p, in, log, func(r *translate.Request) { r.New = in.Messages[2:] })
-			if err != nil || len(out.Left) != 1 || !out.TakesNew {
+			if err != nil || len(out.Unsent) != 1 || !out.TakesNew {
 				t.Fatalf("%+v %v", out, err)
 			}
 			played := dialecttest.Play(run, log, append([]string{started}, c.stream...)...)
@@ -284,12 +284,12 @@ func TestReplies(t *testing.T) {
 				for _, word := range []struct {
 					is   bool
 					text string
-				}{{one.Asked, " asked"}, {one.AskedUnlessLeft, " unless left"}, {one.Past, " past"}, {one.Unclear, " unclear"}} {
+				}{{one.Decides, " asked"}, {one.DecidesUnlessLeft, " unless left"}, {one.TooLate, " past"}, {one.Unclear, " unclear"}} {
 					if word.is {
 						line += word.text
 					}
 				}
-				if one.AskedIfKnown && !one.Asked {
+				if one.DecidesIfKnown && !one.Decides {
 					line += " if known"
 				}
 				got = append(got, line)

@@ -34,18 +34,18 @@ type Kind struct {
 	Cancel   string
 	NoCancel string
 
-	Hidden bool // the client is not shown the call that asks
-	Secret bool // the question and its answer contain secrets
-	Told   ToldAnswers
+	Hidden  bool // the client is not shown the call that asks
+	Secret  bool // the question and its answer contain secrets
+	Results ResultPolicy
 }
 
-// ToldAnswers selects the answers that the client is sent as results of the calls that asked,
+// ResultPolicy selects the answers that the client is sent as results of the calls that asked,
 // because the backend sends none. A later run must not contain a call without a result.
-type ToldAnswers int
+type ResultPolicy int
 
 const (
-	Never   ToldAnswers = iota
-	Denials             // denials and cancels
+	Never   ResultPolicy = iota
+	Denials              // denials and cancels
 	Always
 	// Late: each answer, as soon as the run sends something else, unless the backend sends a result
 	// first.
@@ -58,10 +58,10 @@ type Words struct {
 	Key     string                  // the name of the member
 	Aliases []string                // other names for the member in answers
 	Is      func(gjson.Result) bool // reports whether a value decides; nil for a boolean, which may also be sent without an object
-	// Beside is the name of another member that the object may have, or "". A nil BesideIs accepts any
+	// Extra is the name of another member that the object may have, or "". A nil ExtraIs accepts any
 	// value of it.
-	Beside   string
-	BesideIs func(gjson.Result) bool
+	Extra   string
+	ExtraIs func(gjson.Result) bool
 }
 
 // Clear returns a payload in the form that is sent, or false if it is not a clear decision.
@@ -82,7 +82,7 @@ func (w *Words) Clear(payload json.RawMessage) (json.RawMessage, bool) {
 			switch {
 			case w.named(name.Str):
 				decide(v)
-			case name.Str == w.Beside && w.Beside != "" && beside == "" && (w.BesideIs == nil || w.BesideIs(v)):
+			case name.Str == w.Extra && w.Extra != "" && beside == "" && (w.ExtraIs == nil || w.ExtraIs(v)):
 				beside = v.Raw
 			default:
 				ok = false
@@ -95,7 +95,7 @@ func (w *Words) Clear(payload json.RawMessage) (json.RawMessage, bool) {
 	}
 	out := kit.AppendMember([]byte{'{'}, `"`+w.Key+`"`, string(agui.AppendCompact(nil, []byte(decides))))
 	if beside != "" {
-		out = kit.AppendMember(out, `"`+w.Beside+`"`, string(agui.AppendCompact(nil, []byte(beside))))
+		out = kit.AppendMember(out, `"`+w.Extra+`"`, string(agui.AppendCompact(nil, []byte(beside))))
 	}
 	return append(out, '}'), true
 }
@@ -109,8 +109,8 @@ func (w *Words) named(name string) bool {
 	return name == w.Key
 }
 
-// heard returns an answer in the words of the question if it can be converted.
-func (k *Kind) heard(a agui.Answer) agui.Answer {
+// normalize returns an answer in the words of the question if it can be converted.
+func (k *Kind) normalize(a agui.Answer) agui.Answer {
 	switch {
 	case a.Status != agui.Resolved || k.Say != nil:
 	case k.Words != nil:
@@ -167,5 +167,5 @@ func (k *Kind) Read(content string) (agui.Answer, bool) {
 	if string(text) == "null" {
 		text = nil
 	}
-	return k.heard(agui.Answer{Status: agui.Resolved, Payload: text}), true
+	return k.normalize(agui.Answer{Status: agui.Resolved, Payload: text}), true
 }

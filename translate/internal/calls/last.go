@@ -11,10 +11,10 @@ import (
 	"holdpoint/translate/yesno"
 )
 
-// Again reports whether a call in the run with the answers is one of the answered calls, which some
-// backends begin again before they run or drop them. Some models repeat ids, so a call in another
-// message is another call.
-func (a *AnsweredCalls) Again(c agui.Call) bool {
+// Repeats reports whether a call in the run with the answers is one of the answered calls, which
+// some backends begin again before they run or drop them. Some models repeat ids, so a call in
+// another message is another call.
+func (a *AnsweredCalls) Repeats(c agui.Call) bool {
 	if a == nil {
 		return false
 	}
@@ -55,7 +55,7 @@ func (p *Plain) messagesBefore(r *translate.Request, calls map[string]bool) []ag
 	if r.Sessions {
 		return nil
 	}
-	return callsLast(p.withoutEarlier(r.Input, kit.Before(r, calls).Last(nil)), calls)
+	return callsLast(p.withoutEarlier(r.Input, kit.Before(r, calls).AtEnd(nil)), calls)
 }
 
 // callsLast returns the list with the messages that contain the calls at its end, with the results
@@ -127,7 +127,7 @@ func (p *Plain) withoutEarlier(in agui.RunInput, list []agui.Message) []agui.Mes
 				}
 			}
 		}
-		end = append(end, kit.NotOn(results, gone)...)
+		end = append(end, kit.WithoutResultsOf(results, gone)...)
 		if len(gone) == 0 {
 			list = list[:at+1]
 			break
@@ -165,7 +165,7 @@ func (p *Plain) Cleaned(r *translate.Request) agui.RunInput {
 	for _, i := range r.Pause.Interrupts {
 		delete(asked, i.ToolCallID())
 	}
-	in := withoutToldMessages(r.Input, told)
+	in := withoutSentResults(r.Input, told)
 	forgets := p.Forgets && r.Pause.ID == ""
 	if len(asked) == 0 && !forgets {
 		return in
@@ -175,9 +175,9 @@ func (p *Plain) Cleaned(r *translate.Request) agui.RunInput {
 	})
 }
 
-// withoutToldMessages returns the input without the messages by which Holdpoint sent an answer, if
+// withoutSentResults returns the input without the messages by which Holdpoint sent an answer, if
 // the backend sent the result of the same call. told maps the ids of these messages to their calls.
-func withoutToldMessages(in agui.RunInput, told map[string]string) agui.RunInput {
+func withoutSentResults(in agui.RunInput, told map[string]string) agui.RunInput {
 	if len(told) == 0 {
 		return in
 	}

@@ -28,7 +28,7 @@ type Plain struct {
 // NewPlain returns a Plain with its Table. message returns the text of a question. said is the text
 // in the call's arguments, or "".
 func NewPlain(p Plain, message func(tool, said string) string) *Plain {
-	k := &Kind{Told: Late, Say: func(asked PrivateState, a agui.Answer) (string, bool, error) {
+	k := &Kind{Results: Late, Say: func(asked PrivateState, a agui.Answer) (string, bool, error) {
 		content, err := p.Words.Content(a, asked.Args)
 		return content, a.Status != agui.Resolved || !yesno.Approves(gjson.ParseBytes(a.Payload)), err
 	}}
@@ -77,19 +77,19 @@ func Text(payload gjson.Result) string {
 // with a yes is allowed only if the yes is on record. Backends read keys in any case, and use the
 // last of two. A message that only the backend would read as a decision is not an answer.
 func (p *Plain) judge(one *translate.Reply, m *ToolMessage) {
-	one.Unclear, one.Past, one.Kept = m.says == yesno.Unclear || len(m.calls) == 0, !m.Last, !m.Last
+	one.Unclear, one.TooLate, one.Keep = m.says == yesno.Unclear || len(m.calls) == 0, !m.Last, !m.Last
 	one.Calls = m.calls // all of them, because a backend may read the message as an answer to each
 	if one.Unclear {
 		one.Names = ""
 	}
-	one.Asked = m.Owner == Asks || p.Forgets && m.known && m.Strange
-	one.AskedUnlessLeft, one.AskedIfKnown = false, m.Owner == Clients
+	one.Decides = m.Owner == Asks || p.Forgets && m.known && m.Strange
+	one.DecidesUnlessLeft, one.DecidesIfKnown = false, m.Owner == Clients
 }
 
 // AnswerIn implements translate.HistoryReader.
 func (p *Plain) AnswerIn(m agui.Message, reply translate.Reply, i agui.Interrupt) (agui.Answer, bool) {
 	object := gjson.ParseBytes(m.JSON)
-	if says := p.decision(object); reply.Past || says != yesno.Yes && says != yesno.No {
+	if says := p.decision(object); reply.TooLate || says != yesno.Yes && says != yesno.No {
 		return agui.Answer{}, false
 	}
 	payload, ok := p.Words.Payload(object.Get("content"), argumentsOf(i))
@@ -122,7 +122,7 @@ func (p *Plain) Harmless(m agui.Message) agui.Message {
 
 // decision returns the meaning of a tool message, read in any spelling. A message that can be read
 // in another way is unclear.
-func (p *Plain) decision(m gjson.Result) yesno.Said {
+func (p *Plain) decision(m gjson.Result) yesno.Verdict {
 	contents, is := kit.Members(m, "content"), yesno.Nothing
 	for _, v := range contents {
 		if is = p.Words.Read(v); is != yesno.Nothing {

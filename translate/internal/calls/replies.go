@@ -49,7 +49,7 @@ func (t *Table) ownersOf(in agui.RunInput, known bool) owners {
 		return Others
 	}
 	for _, m := range in.Messages {
-		if m.Plain || !known && !kit.MaySay(m.JSON, t.Own, t.OwnRare) {
+		if m.Plain || !known && !kit.MayContain(m.JSON, t.Own, t.OwnRare) {
 			continue
 		}
 		for _, c := range kit.Calls(gjson.ParseBytes(m.JSON)) {
@@ -84,7 +84,7 @@ type ToolMessage struct {
 
 	calls []string // the calls that the message may answer
 	known bool     // the backend is known to speak the dialect
-	says  yesno.Said
+	says  yesno.Verdict
 }
 
 // Replies implements translate.HistoryReader. If the backend is known to speak the dialect, it
@@ -146,13 +146,13 @@ func (t *Table) replies(in agui.RunInput, known bool, strays iter.Seq[translate.
 				unsent := !held && plain && len(in.Tools) > 0 // the call belongs to the client, or does not exist
 				read.Owner, read.Strange = owner, !held && len(in.Tools) == 0 || call == ""
 				one := translate.Reply{Dialect: t.Dialect, At: at, Key: call, Unclear: !plain, Names: call, Calls: []string{call}}
-				one.Asked = owner > Others || read.Decides && owner != Clients && !unsent
-				one.AskedUnlessLeft = read.Decides && unsent
+				one.Decides = owner > Others || read.Decides && owner != Clients && !unsent
+				one.DecidesUnlessLeft = read.Decides && unsent
 				if t.Judge != nil {
 					t.Judge(&one, &read)
 				} else {
-					one.Past, one.Kept = !read.Last, !read.Last
-					one.Asked, one.AskedIfKnown = one.Asked || read.Strange, read.Decides
+					one.TooLate, one.Keep = !read.Last, !read.Last
+					one.Decides, one.DecidesIfKnown = one.Decides || read.Strange, read.Decides
 				}
 				if !yield(one) {
 					return

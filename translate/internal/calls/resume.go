@@ -10,12 +10,12 @@ import (
 
 // AnsweredCalls has the answers of a run with answers, in the order in which they are sent.
 type AnsweredCalls struct {
-	Asked   []PrivateState
-	Kinds   []*Kind
-	Denied  []bool
-	Replies []kit.ToolReply
-	Results []agui.Message // results of the client's own calls
-	Beside  []agui.Message // other new messages, which are sent in a second exchange
+	Questions     []PrivateState
+	Kinds         []*Kind
+	Denied        []bool
+	Replies       []kit.ToolReply
+	Results       []agui.Message // results of the client's own calls
+	OtherMessages []agui.Message // other new messages, which are sent in a second exchange
 
 	parents map[string]string // the messages of the calls, see Again
 }
@@ -41,7 +41,7 @@ func (t *Table) answer(r *translate.Request) (*AnsweredCalls, error) {
 		if err != nil {
 			return nil, err
 		}
-		if kept.Twice && !no {
+		if kept.Repeated && !no {
 			return nil, agui.Errorf(agui.ApprovalAmbiguous, textSameCallID, kept.Call, i.ID, t.Backend)
 		}
 		if t.Refuse != nil && !no {
@@ -53,7 +53,7 @@ func (t *Table) answer(r *translate.Request) (*AnsweredCalls, error) {
 		if k.Hidden {
 			reply.ID = "answer-" + i.ID // a backend may skip one of two messages if its id is that of a call
 		}
-		a.Asked, a.Kinds, a.Denied, a.Replies = append(a.Asked, kept), append(a.Kinds, k), append(a.Denied, no), append(a.Replies, reply)
+		a.Questions, a.Kinds, a.Denied, a.Replies = append(a.Questions, kept), append(a.Kinds, k), append(a.Denied, no), append(a.Replies, reply)
 	}
 	if len(a.Replies) == 0 { // all answers are cancels, and the backend has no content for a cancel
 		k, kept := t.keptOf(r.Pause.Interrupts[0])
@@ -65,7 +65,7 @@ func (t *Table) answer(r *translate.Request) (*AnsweredCalls, error) {
 		a.Results = newOf(r, a.Results)
 	}
 	a.parents = parentsOf(r, kit.CallsOf(a.Replies))
-	a.Beside = kit.WithoutMessages(kit.NotOn(r.New, kit.CallsOf(a.Replies)), a.Results)
+	a.OtherMessages = kit.WithoutMessages(kit.WithoutResultsOf(r.New, kit.CallsOf(a.Replies)), a.Results)
 	return a, err
 }
 
@@ -105,7 +105,7 @@ func callsMessage(id string, a *AnsweredCalls) agui.Message {
 		Role  string `json:"role"`
 		Calls []call `json:"toolCalls"`
 	}{"asked-" + id, "assistant", nil}
-	for n, kept := range a.Asked {
+	for n, kept := range a.Questions {
 		if a.Kinds[n].Secret { // the backend has its secrets itself
 			kept.Args = "{}"
 		}
@@ -122,6 +122,6 @@ func body(in agui.RunInput, messages []agui.Message) []byte {
 // Next returns the exchange for the new messages that were not sent with the answers.
 func (run *Run) Next() *translate.Exchange {
 	r := run.Request
-	out := translate.Out{Body: body(r.Input, kit.MessagesBehind(r, run.Answered.Replies)), TakesNew: true}
+	out := translate.Out{Body: body(r.Input, kit.MessagesAfter(r, run.Answered.Replies)), TakesNew: true}
 	return &translate.Exchange{Out: out, Run: run.Table.wrapped(run.Table.New(r.Plain()))}
 }

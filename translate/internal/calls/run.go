@@ -22,8 +22,8 @@ type Run struct {
 	Starts   Starts
 	Worked   bool // the backend has done something, so its error tells nothing about the answers
 	Unproved bool // a missing result does not prove that a call did not run
-	told     bool
-	teller   teller
+	sent     bool
+	sender   resultSender
 	results  []string
 }
 
@@ -67,12 +67,12 @@ func (t *Table) Start(r *translate.Request) (translate.Out, Run, error) {
 	if err != nil {
 		return translate.Out{}, Run{}, err
 	}
-	run := t.New(r.With(in, a.Beside))
+	run := t.New(r.With(in, a.OtherMessages))
 	run.Answered = a
 	if t.Resume == Last && !run.Native {
-		run.teller = teller{a, kit.CallsOf(a.Replies)}
+		run.sender = resultSender{a, kit.CallsOf(a.Replies)}
 	}
-	return translate.Out{Body: body(in, t.Messages(r, a)), Resumes: true, TakesNew: len(r.New) > 0, Left: a.Beside}, run, nil
+	return translate.Out{Body: body(in, t.Messages(r, a)), Resumes: true, TakesNew: len(r.New) > 0, Unsent: a.OtherMessages}, run, nil
 }
 
 // Note records an event. It does nothing for an event that Passes.
@@ -89,21 +89,21 @@ func (run *Run) noteResult(ev agui.Event) {
 
 // Emit emits an event of a run with answers, and the results that the backend does not send.
 func (run *Run) Emit(ev agui.Event, emit func(agui.Event)) {
-	run.teller.beforeEvent(ev, emit)
+	run.sender.beforeEvent(ev, emit)
 	emit(ev)
-	if ev.Type != agui.RunStarted || run.Native || run.told {
+	if ev.Type != agui.RunStarted || run.Native || run.sent {
 		return
 	}
-	run.told = true
+	run.sent = true
 	for n, reply := range run.Answered.Replies {
-		if told := run.Answered.Kinds[n].Told; told == Always || told == Denials && run.Answered.Denied[n] {
+		if told := run.Answered.Kinds[n].Results; told == Always || told == Denials && run.Answered.Denied[n] {
 			emit(reply.Event())
 		}
 	}
 }
 
-// Untold returns the answers that were not sent when the run ended.
-func (run *Run) Untold() []agui.Event { return run.teller.rest() }
+// UnsentResults returns the answers that were not sent when the run ended.
+func (run *Run) UnsentResults() []agui.Event { return run.sender.rest() }
 
 // Event implements translate.Run.
 func (run *Run) Event(ev agui.Event, emit func(agui.Event)) error {
@@ -125,16 +125,16 @@ func (run *Run) Passes(t agui.Type) bool { return run.Starts.Passes(t) && run.Pa
 func (run *Run) End(e translate.End) (translate.Result, error) {
 	res := translate.Result{Finish: e.Event}
 	if ends := run.Table.Ends; PlainEnd(e.Event) || ends != nil && ends(e.Event) {
-		res = run.Ask(e.Event, nil, func(c agui.Call, _ *Kind) bool { return run.Answered.Again(c) })
+		res = run.Ask(e.Event, nil, func(c agui.Call, _ *Kind) bool { return run.Answered.Repeats(c) })
 	}
-	res.Before = run.Untold()
+	res.Before = run.UnsentResults()
 	run.Become(&res, e)
 	return res, nil
 }
 
 // PassesEmit reports whether Note and Emit only emit events of the type unchanged.
 func (run *Run) PassesEmit(t agui.Type) bool {
-	return (run.Answered == nil || t != agui.CallResult && t != agui.RunStarted) && run.teller.passes(t)
+	return (run.Answered == nil || t != agui.CallResult && t != agui.RunStarted) && run.sender.passes(t)
 }
 
 // Become sets the outcome of the answers in a result.
@@ -153,7 +153,7 @@ func (run *Run) Become(res *translate.Result, e translate.End) {
 
 // lacksResult reports whether a call that was approved has no result.
 func (run *Run) lacksResult() bool {
-	for n, kept := range run.Answered.Asked {
+	for n, kept := range run.Answered.Questions {
 		if kept.Runs != "" && !run.Answered.Denied[n] && !slices.Contains(run.results, kept.Runs) {
 			return true
 		}

@@ -120,7 +120,7 @@ func (t *Table) Answers(in agui.RunInput, p agui.Pause) ([]agui.Answer, error) {
 	for n := range list {
 		if i := p.Interrupt(list[n].ID); i != nil {
 			if k, _ := t.keptOf(*i); k != nil {
-				list[n] = k.heard(list[n])
+				list[n] = k.normalize(list[n])
 			}
 		}
 	}
@@ -130,7 +130,7 @@ func (t *Table) Answers(in agui.RunInput, p agui.Pause) ([]agui.Answer, error) {
 // AnswerIn implements translate.HistoryReader.
 func (t *Table) AnswerIn(m agui.Message, reply translate.Reply, i agui.Interrupt) (agui.Answer, bool) {
 	a, _, ok := t.Answer(m, i)
-	return a, ok && !reply.Past
+	return a, ok && !reply.TooLate
 }
 
 // Decides implements translate.DecisionReader.

@@ -41,12 +41,12 @@ type Native struct {
 	// Schema is the response_schema of interrupt() (langgraph 1.2.12 and later), or nil. The adapters
 	// send it only in rawEvent, not in the outcome (RAN 0.0.47).
 	Schema json.RawMessage `json:"schema,omitempty"`
-	// Beside are the calls of the task that asked, if any of them may get the answer. It is nil if
+	// Rivals are the calls of the task that asked, if any of them may get the answer. It is nil if
 	// only one call of the task may ask.
-	Beside json.RawMessage `json:"beside,omitempty"`
+	Rivals json.RawMessage `json:"beside,omitempty"`
 
-	Meta  []byte       `json:"-"` // an object with ns, resumable, when and other members that the backend sent with the value
-	Given gjson.Result `json:"-"` // the Interrupt in the outcome, if there is one
+	Meta      []byte       `json:"-"` // an object with ns, resumable, when and other members that the backend sent with the value
+	Interrupt gjson.Result `json:"-"` // the Interrupt in the outcome, if there is one
 }
 
 // RawOf returns the JSON text of a value, or nil if the value is absent.

@@ -89,7 +89,7 @@ func MapOf(list []Group, values []json.RawMessage) (json.RawMessage, error) {
 // answer at a time, asks again for the next call, and runs the first call again with the answer
 // that it has (RAN 1.2.22, 200 threads).
 func (g Group) Unambiguous(a agui.Answer, value json.RawMessage) error {
-	if a.Payload = value; g.Beside == nil || kit.Denies(a) || g.Shape == Elicitation && !accepts(value) {
+	if a.Payload = value; g.Rivals == nil || kit.Denies(a) || g.Shape == Elicitation && !accepts(value) {
 		return nil
 	}
 	return agui.Errorf(agui.ApprovalAmbiguous, textCallsAtOnce, a.ID)

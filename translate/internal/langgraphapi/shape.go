@@ -188,7 +188,7 @@ func (n Native) fields(find *finder) fields {
 		f.schema = ObjectOf(v.Get("responseSchema"), v.Get("response_schema"))
 		f.expiresAt = firstString(v.Get("expiresAt"), v.Get("expires_at"))
 	}
-	f.overlay(n.Given)
+	f.overlay(n.Interrupt)
 	if n.Schema != nil { // LangGraph validates the answer with it
 		f.schema = string(n.Schema)
 	}
@@ -296,7 +296,7 @@ func (r review) about(i int) []byte {
 // langgraph.
 func (n Native) metadata(own []byte) []byte {
 	m := []byte{'{'}
-	if given := n.Given.Get("metadata"); given.IsObject() {
+	if given := n.Interrupt.Get("metadata"); given.IsObject() {
 		given.ForEach(func(k, v gjson.Result) bool {
 			if k.Str != "langgraph" {
 				m = kit.AppendMember(m, k.Raw, v.Raw)
@@ -308,11 +308,11 @@ func (n Native) metadata(own []byte) []byte {
 		own = kit.AppendMember(own, k.Raw, v.Raw)
 		return true
 	})
-	if len(n.Beside) > len("[]") {
-		own = kit.AppendMember(own, `"parallel"`, string(n.Beside))
+	if len(n.Rivals) > len("[]") {
+		own = kit.AppendMember(own, `"parallel"`, string(n.Rivals))
 	}
 	own = append(own, '}')
-	if len(own) > 2 || !n.Given.Exists() {
+	if len(own) > 2 || !n.Interrupt.Exists() {
 		m = kit.AppendMember(m, `"langgraph"`, string(own))
 	}
 	if len(m) == 1 {

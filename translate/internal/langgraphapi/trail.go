@@ -35,13 +35,13 @@ type Trail struct {
 
 // A ToolCall is an on_tool_start of a RAW event.
 type ToolCall struct {
-	task   int    // index in Trail.Tasks
-	run    string // the run_id
-	name   string
-	args   string // JSON; "" if it is too long
-	open   bool   // the call has neither ended nor failed
-	ended  bool   // the call gave a result; a call that asks ends with on_tool_error instead
-	beside bool   // another call of the task was open at the same time
+	task     int    // index in Trail.Tasks
+	run      string // the run_id
+	name     string
+	args     string // JSON; "" if it is too long
+	open     bool   // the call has neither ended nor failed
+	ended    bool   // the call gave a result; a call that asks ends with on_tool_error instead
+	parallel bool   // another call of the task was open at the same time
 }
 
 // Step records the name of a step.
@@ -122,7 +122,7 @@ func (t *Trail) begin(task int, event gjson.Result) {
 		if other.task != task || !other.open || slices.ContainsFunc(within, func(id gjson.Result) bool { return id.Str == other.run }) {
 			continue
 		}
-		c.beside, other.beside = true, true
+		c.parallel, other.parallel = true, true
 	}
 	t.calls = append(t.calls, c)
 }
@@ -138,17 +138,17 @@ func (t *Trail) end(run string, gaveResult bool) {
 	}
 }
 
-// Tangled returns, for each task with several calls that may ask at once, these calls. LangGraph
+// Rivals returns, for each task with several calls that may ask at once, these calls. LangGraph
 // counts the questions of a task as they arrive and gives it the answers in that order (langgraph
 // issue 6533; RAN Python 1.0.8 and 1.2.22, JavaScript 1.4.18). So one call may get the answer to
 // another. A call with a result did not ask, unless the task was resumed: after the first answer it
 // may have asked.
-func (t *Trail) Tangled(resumed func(task string) bool) [][]ToolCall {
+func (t *Trail) Rivals(resumed func(task string) bool) [][]ToolCall {
 	var list [][]ToolCall
 	for at, task := range t.Tasks {
 		var rivals []ToolCall
 		for _, c := range t.calls {
-			if c.task == at && c.beside && (!c.ended || resumed(task)) {
+			if c.task == at && c.parallel && (!c.ended || resumed(task)) {
 				rivals = append(rivals, c)
 			}
 		}
@@ -159,24 +159,24 @@ func (t *Trail) Tangled(resumed func(task string) bool) [][]ToolCall {
 	return list
 }
 
-// Mark sets Beside of the questions of the calls' task. If none of the questions is known to belong
-// to the task, it sets Beside of those whose task is unknown.
+// Mark sets Rivals of the questions of the calls' task. If none of the questions is known to belong
+// to the task, it sets Rivals of those whose task is unknown.
 func Mark(natives []Native, askedIn map[string]int, calls []ToolCall) {
-	told, found := Besides(calls), false
+	told, found := ParallelCalls(calls), false
 	for n := range natives {
 		if at, known := askedIn[natives[n].ID]; known && at == calls[0].task {
-			natives[n].Beside, found = told, true
+			natives[n].Rivals, found = told, true
 		}
 	}
 	for n := range natives {
 		if _, known := askedIn[natives[n].ID]; !found && !known {
-			natives[n].Beside = told
+			natives[n].Rivals = told
 		}
 	}
 }
 
-// Besides returns the calls in the form of metadata for clients: [{"name":..,"args":{..}}].
-func Besides(calls []ToolCall) []byte {
+// ParallelCalls returns the calls in the form of metadata for clients: [{"name":..,"args":{..}}].
+func ParallelCalls(calls []ToolCall) []byte {
 	list := []byte{'['}
 	for n, c := range calls {
 		if n > 0 {

@@ -89,7 +89,7 @@ func Approvals(in agui.RunInput, known bool) []translate.Reply {
 		if name == "" {
 			continue
 		}
-		one := translate.Reply{At: at, Key: name, Asked: true}
+		one := translate.Reply{At: at, Key: name, Decides: true}
 		for _, id := range idsOf(object, "toolCallId", "actionExecutionId") {
 			if id != "" {
 				one.Calls = append(one.Calls, id)
@@ -171,7 +171,7 @@ func mayBePart(m agui.Message) bool {
 
 // mayApprove reports whether the text contains a word that every form has in a key or a name.
 func mayApprove(body []byte) bool {
-	return kit.MaySay(body, "approval", 'v') || kit.MaySay(body, "confirm", 'f')
+	return kit.MayContain(body, "approval", 'v') || kit.MayContain(body, "confirm", 'f')
 }
 
 // asking returns the name of the form in which a call asks for an approval, or "" if it does not.

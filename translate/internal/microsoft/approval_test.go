@@ -36,7 +36,7 @@ func TestDeclaredWhereItIsKnown(t *testing.T) {
 		RequestApproval: `{"request":{"approval_id":"ficc_c","function_name":"pay"}}`,
 		ConfirmChanges:  `{"function_call_id":"c"}`,
 	} {
-		body := kit.Loose([]byte(`{"messages":[{"role":"assistant","toolCalls":[{"id":"c","function":{"name":"` + name + `","arguments":` + string(agui.MustMarshal(args)) + `}}]},` +
+		body := kit.ReadObject([]byte(`{"messages":[{"role":"assistant","toolCalls":[{"id":"c","function":{"name":"` + name + `","arguments":` + string(agui.MustMarshal(args)) + `}}]},` +
 			`{"role":"tool","toolCallId":"c","content":"{\"approved\":true,\"accepted\":true}"}],"tools":[{"name":"` + name + `"}]}`))
 		if n := len(Approvals(body, false)); n != 0 {
 			t.Errorf("%s, unknown: %d", name, n)
@@ -49,7 +49,7 @@ func TestDeclaredWhereItIsKnown(t *testing.T) {
 
 // places returns those of the native approvals in a body, of a form if it is named.
 func places(body, form string) (list []int) {
-	for _, one := range Approvals(kit.Loose([]byte(body)), false) {
+	for _, one := range Approvals(kit.ReadObject([]byte(body)), false) {
 		if form == "" || one.Key == form {
 			list = append(list, one.At)
 		}
@@ -135,9 +135,9 @@ func FuzzApprovals(f *testing.F) {
 		if !agui.ValidJSON([]byte(s)) {
 			return
 		}
-		in := kit.Loose([]byte(s))
+		in := kit.ReadObject([]byte(s))
 		for _, one := range Approvals(in, false) {
-			if one.At < 0 || one.At >= len(in.Messages) || !one.Asked {
+			if one.At < 0 || one.At >= len(in.Messages) || !one.Decides {
 				t.Fatalf("%+v of %d messages", one, len(in.Messages))
 			}
 		}
@@ -172,7 +172,7 @@ func TestApprovalsOfKeysThatStandTwice(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			body := `{"messages":[{"role":"assistant","toolCalls":[{` + c.call + `}]},` + c.answer + `]}`
-			if got := Approvals(kit.Loose([]byte(body)), false); len(got) != c.want {
+			if got := Approvals(kit.ReadObject([]byte(body)), false); len(got) != c.want {
 				t.Errorf("%s\nhas %+v, want %d", body, got, c.want)
 			}
 		})
@@ -189,7 +189,7 @@ func TestApprovalsInLinearTime(t *testing.T) {
 		"approvals":           `{"function_approvals":[` + many(`{"id":"a"}`) + `]}`,
 	} {
 		before := hostile.ProcessorTime(t)
-		list := Approvals(kit.Loose([]byte(`{"messages":[`+messages+`]}`)), false)
+		list := Approvals(kit.ReadObject([]byte(`{"messages":[`+messages+`]}`)), false)
 		if took := hostile.ProcessorTime(t) - before; took > 20*time.Second { // some 50 ms; minutes where it is quadratic
 			t.Errorf("%s: %v", name, took)
 		}

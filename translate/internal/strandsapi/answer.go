@@ -38,7 +38,7 @@ func (r Rule) checkWords() error {
 	switch yes := r.yes(); {
 	case asIs && (r.Yes != nil || r.No != nil):
 		return fmt.Errorf(textNoWords, r.profile())
-	case yes != nil && (isNoWord(yes) || kit.JSON(yes).SaysNothing()):
+	case yes != nil && (isNoWord(yes) || kit.JSON(yes).IsEmpty()):
 		return fmt.Errorf(textYesLikeNo, yes)
 	}
 	for _, v := range []struct {

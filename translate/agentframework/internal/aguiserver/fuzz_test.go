@@ -79,7 +79,7 @@ func FuzzEvents(f *testing.F) {
 				t.Fatalf("bound to a call that was not seen, or to none: %s of %+v", i.Object, l.Calls())
 			}
 		}
-		checkAnswers(t, dialecttest.Minted(res.Asked.Pause("agent-framework")), in)
+		checkAnswers(t, dialecttest.WithIDs(res.Asked.Pause("agent-framework")), in)
 	})
 }
 
@@ -93,7 +93,7 @@ func checkAnswers(t *testing.T, p agui.Pause, in agui.RunInput) {
 	}
 	out, _, err := Resume(&translate.Request{Input: in, Pause: p, Answers: answers})
 	if err != nil {
-		if !dialecttest.Told(err) {
+		if !dialecttest.IsRunError(err) {
 			t.Fatal(err)
 		}
 		return

@@ -23,7 +23,7 @@ import (
 // came are the messages as the client sent them.
 func readable(in agui.RunInput, came []agui.Message, unanswered map[string]bool) agui.RunInput {
 	list := withoutEmptied(in.Messages, came)
-	list = kit.ResultsBehindCalls(kit.WithoutRoles(kit.NotOn(list, unanswered), "reasoning", "activity"))
+	list = kit.ResultsAfterCalls(kit.WithoutRoles(kit.WithoutResultsOf(list, unanswered), "reasoning", "activity"))
 	if len(list) == len(in.Messages) && slices.EqualFunc(list, in.Messages, func(a, b agui.Message) bool { return &a.JSON[0] == &b.JSON[0] }) {
 		return in
 	}

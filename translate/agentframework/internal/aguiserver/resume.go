@@ -59,7 +59,7 @@ func Resume(r *translate.Request) (translate.Out, translate.Run, error) {
 		}
 	}
 	asked := askedIDs(r)
-	in = readable(in, r.Came, openIDs(r.Pause))
+	in = readable(in, r.ClientMessages, openIDs(r.Pause))
 	in = kit.WithoutDangling(in, func(c kit.DanglingCall) bool {
 		// A call of the front end's own that has no result yet goes too, for this once: the host
 		// runs what was approved, and then its provider refuses the history. The result comes with
@@ -196,7 +196,7 @@ func Plain(r *translate.Request, named bool) translate.Out {
 		return translate.Out{}
 	}
 	asked, runs := askedIDs(r), continues(r.Input)
-	in := kit.WithoutDangling(readable(r.Input, r.Came, nil), func(c kit.DanglingCall) bool {
+	in := kit.WithoutDangling(readable(r.Input, r.ClientMessages, nil), func(c kit.DanglingCall) bool {
 		return asked[c.ID] || c.Abandoned && !runs && !r.Input.Declares(c.Name)
 	})
 	if bytes.Equal(in.Raw, r.Input.Raw) {

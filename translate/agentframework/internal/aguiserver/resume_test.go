@@ -18,7 +18,7 @@ const exactArgs = `{"path":"a.txt","n":1.0,"big":12345678901234567890,"a":"\u003
 func asksTwo(t testing.TB) agui.Pause {
 	t.Helper()
 	res := ends(t, &translate.Request{}, append(asksFor("call_1", "rm", exactArgs), interrupting(interruptFor("call_1", "rm"), questionFor))...)
-	return dialecttest.Minted(res.Asked.Pause("agent-framework"))
+	return dialecttest.WithIDs(res.Asked.Pause("agent-framework"))
 }
 
 func answersFor(p agui.Pause, first, second agui.Answer) []agui.Answer {
@@ -100,7 +100,7 @@ func TestSiblingsAreApproved(t *testing.T) {
 	contents := []string{asking("call_1", "rm", filesArgs, ""), asking("call_2", "ls", "null", `,"requiresConfirmation":false`)}
 	in := inputOf(t, `"messages":[],"tools":[{"name":"x"}]`)
 	res := ends(t, &translate.Request{Input: in}, append(append(shows("call_1", "rm", filesArgs, contents...), shows("call_2", "ls", "null", contents...)...), endWith(success))...)
-	p := dialecttest.Minted(res.Asked.Pause("agent-framework"))
+	p := dialecttest.WithIDs(res.Asked.Pause("agent-framework"))
 	out, _, err := Resume(&translate.Request{Input: in, Pause: p, Answers: []agui.Answer{{ID: p.Interrupts[0].ID, Status: agui.Cancelled}}})
 	if err != nil {
 		t.Fatal(err)
@@ -115,7 +115,7 @@ func TestSiblingsAreApproved(t *testing.T) {
 // Two entries with one id, and an empty one, end the host's request with HTTP 500.
 func TestIDsThatCannotGoBack(t *testing.T) {
 	for _, list := range [][]string{{questionFor, questionFor}, {`{"id":"","reason":"x"}`}, {`{"reason":"x"}`}} {
-		p := dialecttest.Minted(ends(t, &translate.Request{}, interrupting(list...)).Asked.Pause("agent-framework"))
+		p := dialecttest.WithIDs(ends(t, &translate.Request{}, interrupting(list...)).Asked.Pause("agent-framework"))
 		answers := make([]agui.Answer, len(p.Interrupts))
 		for n, i := range p.Interrupts {
 			answers[n] = agui.Answer{ID: i.ID, Status: agui.Cancelled}
@@ -293,7 +293,7 @@ func TestCallThatIsAskedTwice(t *testing.T) {
 			if got := strings.Join(asked, " "); got != c.want {
 				t.Fatalf("asked %s, want %s", got, c.want)
 			}
-			p := dialecttest.Minted(played.Result.Asked.Pause("agent-framework"))
+			p := dialecttest.WithIDs(played.Result.Asked.Pause("agent-framework"))
 			answers := make([]agui.Answer, len(p.Interrupts))
 			for n := range answers {
 				answers[n] = says(`{"approved":true}`)

@@ -45,8 +45,8 @@ func (a awaitedResults) see(ev agui.Event) {
 // has no result.
 func (run *run) withoutResult(finish agui.Event) translate.Fate {
 	outcome := agui.View(finish.JSON).Get("outcome.type").Str
-	for n := range run.left.Pause.Interrupts {
-		if !profileOfInterrupt(&run.left.Pause.Interrupts[n]).forgets || outcome != "success" {
+	for n := range run.resume.Pause.Interrupts {
+		if !profileOfInterrupt(&run.resume.Pause.Interrupts[n]).forgets || outcome != "success" {
 			return translate.InDoubt
 		}
 	}

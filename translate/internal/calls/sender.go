@@ -2,19 +2,19 @@ package calls
 
 import "holdpoint/internal/agui"
 
-// A teller sends the answers of a resume to the client, as results of the calls that asked. The
-// backend's own client would have the answering messages in its history. As results they are in
+// A resultSender sends the answers of a resume to the client, as results of the calls that asked.
+// The backend's own client would have the answering messages in its history. As results they are in
 // this client's history too, so no later run contains a call without its result.
 //
 // A backend that runs the call sends a result of its own. So an answer waits until the run sends
 // something else. The zero value sends nothing.
-type teller struct {
+type resultSender struct {
 	answered *AnsweredCalls
 	waiting  map[string]bool // the calls whose answers are not sent yet
 }
 
 // beforeEvent is called for every event that is not terminal, before the event is emitted.
-func (t *teller) beforeEvent(ev agui.Event, emit func(agui.Event)) {
+func (t *resultSender) beforeEvent(ev agui.Event, emit func(agui.Event)) {
 	if len(t.waiting) == 0 {
 		return
 	}
@@ -23,22 +23,22 @@ func (t *teller) beforeEvent(ev agui.Event, emit func(agui.Event)) {
 		delete(t.waiting, ev.Get("toolCallId").Str)
 	case agui.CallStart, agui.CallChunk:
 		c := agui.Call{ID: ev.Get("toolCallId").Str, Parent: ev.Get("parentMessageId").Str}
-		if !t.waiting[c.ID] || !t.answered.Again(c) {
-			t.tell(emit)
+		if !t.waiting[c.ID] || !t.answered.Repeats(c) {
+			t.sendAll(emit)
 		}
 	case agui.TextStart, agui.TextChunk, agui.MessagesSnapshot: // these follow the result, if the backend sends one
-		t.tell(emit)
+		t.sendAll(emit)
 	}
 }
 
-func (t *teller) tell(emit func(agui.Event)) {
+func (t *resultSender) sendAll(emit func(agui.Event)) {
 	for _, one := range t.rest() {
 		emit(one)
 	}
 }
 
 // passes reports whether beforeEvent would do nothing for an event of the type.
-func (t *teller) passes(of agui.Type) bool {
+func (t *resultSender) passes(of agui.Type) bool {
 	if len(t.waiting) == 0 {
 		return true
 	}
@@ -50,7 +50,7 @@ func (t *teller) passes(of agui.Type) bool {
 }
 
 // rest returns the answers that are not sent yet, and marks them as sent.
-func (t *teller) rest() []agui.Event {
+func (t *resultSender) rest() []agui.Event {
 	if len(t.waiting) == 0 {
 		return nil
 	}

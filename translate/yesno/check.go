@@ -13,28 +13,28 @@ import (
 
 var errContains = errors.New(textContains)
 
-// apartValue returns an error if one of the readers described at NewWords could read the no as the
+// checkNo returns an error if one of the readers described at NewWords could read the no as the
 // yes.
-func (w Words) apartValue() error {
+func (w Words) checkNo() error {
 	yes, no := w.yes, w.no
 	switch {
 	case yes.isObject() != no.isObject(), yes.isJSON != no.isJSON:
 		return errors.New(textTwoForms)
 	case yes.isObject():
-		return w.objectsApart()
+		return w.checkObjects()
 	case yes.isJSON && (yes.value.Type != gjson.String || no.value.Type != gjson.String):
-		return valuesApart(yes.value, no.value)
+		return checkValues(yes.value, no.value)
 	}
 	said := kit.Text(no.text)
 	if err := said.DeniesOnly(); err != nil {
 		return err
 	}
-	return wordsApart(yes.text, no.text)
+	return checkWords(yes.text, no.text)
 }
 
-// valuesApart compares JSON values that are not objects. A backend may test whether the value is
+// checkValues compares JSON values that are not objects. A backend may test whether the value is
 // true.
-func valuesApart(yes, no gjson.Result) error {
+func checkValues(yes, no gjson.Result) error {
 	if err := kit.JSON(no.Raw).DeniesOnly(); err != nil {
 		return err
 	}
@@ -44,8 +44,8 @@ func valuesApart(yes, no gjson.Result) error {
 	return fmt.Errorf(textSameTruth, no.Raw, yes.Raw)
 }
 
-// wordsApart compares texts. A backend may search the answer for one of them.
-func wordsApart(yes, no string) error {
+// checkWords compares texts. A backend may search the answer for one of them.
+func checkWords(yes, no string) error {
 	yes, no = fold(yes), fold(no)
 	if yes == "" || no == "" {
 		return errors.New(textNoLetters)
@@ -56,23 +56,23 @@ func wordsApart(yes, no string) error {
 	return nil
 }
 
-// objectsApart compares objects. A backend may read any member in which they differ.
-func (w Words) objectsApart() (err error) {
+// checkObjects compares objects. A backend may read any member in which they differ.
+func (w Words) checkObjects() (err error) {
 	empty := w.no.with(reasonPlace, []byte(`""`))
 	if err := kit.JSON(empty).DeniesOnly(); err != nil {
 		return err
 	}
-	if len(w.telling) == 0 {
+	if len(w.differences) == 0 {
 		return errors.New(textSameMembers)
 	}
-	for _, path := range w.telling {
+	for _, path := range w.differences {
 		said, instead := valueAt(w.yes.value, path), valueAt(w.no.value, path)
 		name := strings.Join(path, ".")
 		switch {
 		case !instead.Exists():
 			return fmt.Errorf(textMissingMember, name)
 		case said.Type == gjson.String && instead.Type == gjson.String:
-			if err := wordsApart(said.Str, instead.Str); err != nil {
+			if err := checkWords(said.Str, instead.Str); err != nil {
 				return fmt.Errorf("%q: %w", name, err)
 			}
 		case truthy(said) && truthy(instead):
@@ -95,7 +95,7 @@ func (w Words) denies(content string) bool {
 		return false
 	}
 	folded := fold(content)
-	for _, path := range w.telling {
+	for _, path := range w.differences {
 		word := ""
 		switch said := valueAt(w.yes.value, path); said.Type {
 		case gjson.True:

@@ -68,7 +68,7 @@ func TestAnnouncementWithoutAnOutcome(t *testing.T) {
 
 // What CrewAI must not be told is not told it in this form either.
 func TestAnnouncedQuestionIsNeverCancelledAtCrewAI(t *testing.T) {
-	p := dialecttest.Minted(announces(t, started, crewAnnounces(crewAsks), finished).Asked.Pause(Name))
+	p := dialecttest.WithIDs(announces(t, started, crewAnnounces(crewAsks), finished).Asked.Pause(Name))
 	for payload, want := range map[string]agui.Code{``: agui.InvalidPayload, `""`: agui.InvalidPayload, `"rejected"`: ""} {
 		out, _, err := resume(t, p, parse(t, dialecttest.ResumeArray(dialecttest.Entry("t~r1", payload))))
 		if dialecttest.Code(err) != want {
@@ -79,7 +79,7 @@ func TestAnnouncedQuestionIsNeverCancelledAtCrewAI(t *testing.T) {
 
 // A resumed run that announces one more question asks it.
 func TestAnnouncementOfAResumedRun(t *testing.T) {
-	p := dialecttest.Minted(announces(t, started, crewAnnounces(crewAsks), finished).Asked.Pause(Name))
+	p := dialecttest.WithIDs(announces(t, started, crewAnnounces(crewAsks), finished).Asked.Pause(Name))
 	_, run, err := resume(t, p, parse(t, dialecttest.ResumeArray(dialecttest.Entry("t~r1", `"approved"`))))
 	if err != nil {
 		t.Fatal(err)

@@ -19,11 +19,11 @@ func TestUnsure(t *testing.T) {
 		"a cancel":    {agui.Answer{Status: agui.Cancelled}, true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if err := Unsure(agui.Pause{}, c.answer); err != nil {
+			if err := RefuseContested(agui.Pause{}, c.answer); err != nil {
 				t.Errorf("the pause is not contested: %v", err)
 			}
 			denial := agui.Answer{Status: agui.Resolved, Payload: json.RawMessage("false")}
-			if err := Unsure(agui.Pause{Contested: true}, denial, c.answer); (err != nil) != c.refused {
+			if err := RefuseContested(agui.Pause{Contested: true}, denial, c.answer); (err != nil) != c.refused {
 				t.Errorf("refused: %v, want %v", err, c.refused)
 			}
 		})

@@ -6,12 +6,12 @@ import (
 	"holdpoint/internal/agui"
 )
 
-// Unsure returns an error if the pause is contested and an answer, which is sent without an id,
-// could approve something. The backend uses such an answer for whatever waits, which may be the
-// question of another run. A denial is allowed, because nothing runs for it. An answer that is
+// RefuseContested returns an error if the pause is contested and an answer, which is sent without
+// an id, could approve something. The backend uses such an answer for whatever waits, which may be
+// the question of another run. A denial is allowed, because nothing runs for it. An answer that is
 // cancelled is not allowed here: if all answers are cancelled, proxy gives the pause up and sends
 // nothing.
-func Unsure(p agui.Pause, answers ...agui.Answer) error {
+func RefuseContested(p agui.Pause, answers ...agui.Answer) error {
 	for _, a := range answers {
 		if p.Contested && (a.Status == agui.Cancelled || !Denies(a)) {
 			return agui.Errorf(agui.ApprovalAmbiguous, textUnsure, a.ID)
