@@ -9,11 +9,11 @@ import (
 	"testing"
 )
 
-// TestCallsThatBeginAgain: ids of some models repeat. A call has asked and its question has ended.
-// Then the model makes a call of the same id, of a tool of the client's. What the client says on it
-// reaches the backend if the question was answered. It is never an answer to the earlier call,
-// which may still wait: a client takes the two calls for one then, and is asked about the first
-// again.
+// TestCallsThatBeginAgain: some models repeat the ids of calls. A call has asked, and its question
+// has ended. Then the model makes a call of a client's tool with the same id. If the question was
+// answered, the client's message on it reaches the backend. It is never an answer to the earlier
+// call, which may still wait: in that case a client takes the two calls for one, and is asked about
+// the first again.
 func TestCallsThatBeginAgain(t *testing.T) {
 	t.Parallel()
 	type again struct {

@@ -7,11 +7,11 @@ import (
 	"testing"
 )
 
-// A turn calls a tool of the client beside a tool that wants an approval, and Holdpoint is started
-// anew with its store in memory before the client brings the result of its own call. To the .NET
-// host on AGUI.Server that result alone is a yes to the other call, and a path that nobody knows
-// may lead there. So the call is taken out of its message there, and each other backend has to end
-// the run as it does without Holdpoint.
+// A turn calls a tool of the client and a tool that needs an approval, and Holdpoint is restarted
+// with its store in memory before the client sends the result of its own call. AGUI.Server, the
+// .NET host, treats that result alone as a yes to the other call, and an unknown path may lead to
+// it. So the call is removed from its message there, and every other backend must end the run as it
+// does without Holdpoint.
 
 // upstream returns the address of the family's agents without Holdpoint.
 func (family mixedTurn) upstream(w world) string {

@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// A turn calls a tool of the client beside a tool that wants an approval. The client brings the
-// result of its own call in the run that answers the question, as AG-UI says.
+// A turn calls a tool of the client and a tool that needs an approval. The client sends the result
+// of its own call in the run that answers the question, as AG-UI requires.
 
 // A mixedTurn is a family that can ask in such a turn.
 type mixedTurn struct {

@@ -64,11 +64,11 @@ func TestInTreeClientsBeforeOtherBackends(t *testing.T) {
 	}
 }
 
-// TestQuestionsAsTextsOnNewThreads: the in-tree client takes a new thread for each run, unless its
-// program keeps one. A question that it is told as a text is then of a thread to which it does not
-// return. Its next message cancels the question and is answered, and nothing runs. A question that
-// no message has followed stands, and whoever knows its thread can answer it: what is approved runs
-// once.
+// TestQuestionsAsTextsOnNewThreads: the in-tree client uses a new thread for each run, unless its
+// program keeps one. A question that it gets as a text then belongs to a thread to which it does
+// not return. Its next message cancels the question and is answered, and nothing runs. A question
+// that no message has followed stays open, and a client that has its thread can answer it: an
+// approved action runs once.
 func TestQuestionsAsTextsOnNewThreads(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -186,11 +186,11 @@ func (s *sentThreads) RoundTrip(r *http.Request) (*http.Response, error) {
 	return http.DefaultTransport.RoundTrip(r)
 }
 
-// TestAGUIClientBeforePythonBackends: AGUI.Client writes no id into a message of the user, and most
-// backends of Python refuse such a request, direct and through Holdpoint, in the same words.
-// Nothing runs. If the application sets the ids, the first message gets as far as direct. Agent
-// Framework wants no ids: behind Holdpoint its questions are asked, and what is approved runs once.
-// Direct it runs nothing.
+// TestAGUIClientBeforePythonBackends: AGUI.Client writes no id into a user's message. Most Python
+// backends refuse such a request, direct and through Holdpoint, in the same words, and nothing
+// runs. If the application sets the ids, the first message works as it does direct. Agent Framework
+// requires no ids: behind Holdpoint its questions are asked, and an approved action runs once.
+// Direct, nothing runs.
 func TestAGUIClientBeforePythonBackends(t *testing.T) {
 	t.Parallel()
 	type place struct {

@@ -10,10 +10,9 @@ import (
 	"holdpoint/e2e/scripted"
 )
 
-// TestTwoHoldpointsBeforeDotNet: a Holdpoint stands before another one, both with no setting, and
-// that one before AGUI.Server. The stream has the host's rawEvent and the question of the inner
-// Holdpoint. It is asked once, an answer is carried once, and the chat goes on, with tools declared
-// and without.
+// TestTwoHoldpointsBeforeDotNet: two Holdpoints without settings stand in a row in front of
+// AGUI.Server. The stream has the host's rawEvent and the inner Holdpoint's question. It is asked
+// once, an answer is carried once, and the chat continues, with and without declared tools.
 func TestTwoHoldpointsBeforeDotNet(t *testing.T) {
 	t.Parallel()
 	backends := newManyBackends(t)

@@ -24,7 +24,7 @@ import (
 // dead. Each chat has a backend and a route of its own, so none depends on what another taught
 // Holdpoint.
 
-// A dotnetPair is a client line before a host line.
+// A dotnetPair is a client line and a host line.
 type dotnetPair struct {
 	name     string
 	client   func(dotnetclient.Connection) dotnetclient.Client
@@ -71,7 +71,7 @@ func dotnetPairs() []dotnetPair {
 	}
 }
 
-// A dotnetChat is one client before one backend.
+// A dotnetChat is one client of one backend.
 type dotnetChat struct {
 	*dotnetclient.Application
 	sdk     bool
@@ -83,10 +83,10 @@ type dotnetChat struct {
 	last    dotnetclient.Run
 }
 
-// say sends words, in the words of the host's model.
+// say sends a message in the words that the host's model understands.
 func (c *dotnetChat) say(words string) { c.take(c.Say(words)) }
 
-// answer answers all questions until none is asked.
+// answer answers all questions until none is open.
 func (c *dotnetChat) answer(approve func(n int) bool) {
 	for tries := 0; len(c.last.Questions) > 0 && tries < 5; tries++ {
 		c.take(c.Answer(c.last.Questions, approve))
@@ -103,7 +103,7 @@ func (c *dotnetChat) take(run dotnetclient.Run) {
 	}
 }
 
-// shortly returns the part of an exception that does not change from run to run.
+// shortly returns the part of an exception that is the same in every run.
 func shortly(thrown string) string {
 	for _, part := range []string{"Unknown BaseEvent type discriminator: 'CUSTOM'", "Unknown BaseEvent type discriminator: 'MESSAGES_SNAPSHOT'",
 		"500 (Internal Server Error)", "is an invalid start of a value", "no matching ToolApprovalResponseContent", "is no open interrupt", "no question of this thread is open", "is open: answer it"} {
@@ -115,7 +115,7 @@ func shortly(thrown string) string {
 	return kind
 }
 
-// pick returns the client's tool.
+// pick is the client's tool.
 func (c *dotnetChat) pick(json.RawMessage) any {
 	if c.picks != nil {
 		c.picks()
@@ -125,7 +125,7 @@ func (c *dotnetChat) pick(json.RawMessage) any {
 
 func saying(answer bool) func(int) bool { return func(int) bool { return answer } }
 
-// A dotnetScene is what a person does, and what may have run in the end: gated tools only.
+// A dotnetScene is what a person does, and which gated tools may have run in the end.
 type dotnetScene struct {
 	name string
 	does func(c *dotnetChat)
@@ -199,9 +199,8 @@ type dotnetEnd struct {
 	says    string
 }
 
-// worse reports whether a chat ended worse than another. A fault that is told is worse than an end
-// without any. Something that does not run is not worse than something that runs though nobody was
-// asked.
+// worse reports whether a chat ended worse than another. A reported fault is worse than an end
+// without one. A tool that does not run is not worse than one that runs without a question.
 func (e dotnetEnd) worse(than dotnetEnd) bool {
 	right := than == dotnetEnd{says: than.says}
 	return e.unsafe && !than.unsafe || e.dead && !than.dead || e.missing && !than.missing && !than.unasked || right && e.told
@@ -237,7 +236,7 @@ func (p dotnetPair) play(s dotnetScene, address string, restarted string, keepsT
 	return p.judged(s, c, ledger.Total(), dead, faults, through)
 }
 
-// judged says how a chat ended.
+// judged returns how a chat ended.
 func (p dotnetPair) judged(s dotnetScene, c *dotnetChat, ran map[string]int, dead bool, faults []string, through bool) dotnetEnd {
 	allowed := map[string]bool{}
 	for _, what := range s.ran {
@@ -278,7 +277,7 @@ func (p dotnetPair) judged(s dotnetScene, c *dotnetChat, ran map[string]int, dea
 	return end
 }
 
-// rerouted sends each request to the address that is there now.
+// rerouted sends each request to the current address.
 type rerouted struct{ address *atomic.Pointer[string] }
 
 // RoundTrip implements http.RoundTripper.
@@ -292,7 +291,7 @@ func (r rerouted) RoundTrip(req *http.Request) (*http.Response, error) {
 }
 
 // TestDotNetClients plays every scene of every pair, with a thread that the application keeps and
-// without one. None may be worse through Holdpoint than direct. E2E_DOTNET_TABLE names a file for
+// without one. None may end worse through Holdpoint than direct. E2E_DOTNET_TABLE names a file for
 // the table.
 func TestDotNetClients(t *testing.T) {
 	t.Parallel()

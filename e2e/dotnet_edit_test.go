@@ -17,9 +17,9 @@ import (
 	"holdpoint/e2e/scripted"
 )
 
-// TestDotNetEdits: an approval with other arguments, in either form, runs the call as it was edited
-// at each host of .NET that runs what an answer says, once. The hosts of request_approval have no
-// room for edits, so both forms are refused there, and the question stays open.
+// TestDotNetEdits: an approval with other arguments, in either form, runs the edited call once, at
+// each .NET host that runs the arguments of an answer. The hosts of request_approval cannot get
+// edits, so both forms are refused there, and the question stays open.
 func TestDotNetEdits(t *testing.T) {
 	t.Parallel()
 	backends := newManyBackends(t)
@@ -123,8 +123,8 @@ func TestDotNetEditsOnANewThread(t *testing.T) {
 	}
 }
 
-// TestDotNetEditsAtTheDesk: who approves at the desk may change the arguments of a host that runs
-// what an answer says. The call runs as it was changed, once, and the audit has a mark for it.
+// TestDotNetEditsAtTheDesk: a person at the desk may change the arguments for a host that runs the
+// arguments of an answer. The changed call runs once, and the audit marks it.
 func TestDotNetEditsAtTheDesk(t *testing.T) {
 	t.Parallel()
 	backends := newManyBackends(t)
@@ -153,7 +153,7 @@ func TestDotNetEditsAtTheDesk(t *testing.T) {
 	}
 }
 
-// randomID returns an id of a message that nobody can guess.
+// randomID returns a message id that nobody can guess.
 func randomID() string {
 	id := make([]byte, 16)
 	_, _ = rand.Read(id) // never fails

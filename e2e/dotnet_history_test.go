@@ -81,10 +81,9 @@ func TestDotNetHistories(t *testing.T) {
 	}
 }
 
-// TestOwnResultsAfterARestart: a chat holds a result that Holdpoint told in its own words, because
-// the agent told none, and Holdpoint has forgotten the question since. It answers the next message
-// before the strict providers of .NET's hosts, and before Python's agents: neither the result nor
-// its call reaches them.
+// TestOwnResultsAfterARestart: a chat has a result that Holdpoint made because the agent sent none,
+// and Holdpoint has since lost the question. The next message is answered by the strict providers
+// of .NET's hosts and by Python's agents, because they get neither the result nor its call.
 func TestOwnResultsAfterARestart(t *testing.T) {
 	t.Parallel()
 	const own = "Holdpoint: this was not approved. The agent told no result of it."
@@ -132,10 +131,10 @@ func TestOwnResultsAfterARestart(t *testing.T) {
 	}
 }
 
-// TestOwnResultsOfAKnownQuestion: a chat holds a result that Holdpoint told in its own words, and
-// Holdpoint knows the question. A backend that takes the conversation out of the request hands each
-// call to its model, whose provider refuses one without a result. It gets neither the result nor
-// the call. The next messages are answered.
+// TestOwnResultsOfAKnownQuestion: a chat has a result that Holdpoint made, and Holdpoint still has
+// the question. A backend that reads the conversation from the request gives each call to its
+// model, whose provider refuses a call without a result. It gets neither the result nor the call,
+// and the next messages are answered.
 func TestOwnResultsOfAKnownQuestion(t *testing.T) {
 	t.Parallel()
 	const own = `"content":"Holdpoint: this was not approved. The agent told no result of it."`
@@ -183,8 +182,8 @@ func TestOwnResultsOfAKnownQuestion(t *testing.T) {
 			if _, told = c.run(rest + "," + entries(c.asked, payload)); strings.Contains(told, `"RUN_ERROR"`) && !strings.Contains(told, `"UPSTREAM_EOF"`) {
 				t.Fatalf("the answer is not taken: %s", told)
 			}
-			// The backend told the result, or its answer broke off, as that of 1.0.0b251223 with a strict
-			// model. The client has Holdpoint's.
+			// The backend sent the result, or its response broke off, as that of 1.0.0b251223 with
+			// a strict model does. The client has Holdpoint's result.
 			c.messages = append(conversation, fmt.Sprintf(`{"id":"result-%s","role":"tool","toolCallId":%q,%s}`, call, call, own))
 			for _, words := range []string{"plain and later", "plain and again"} {
 				status, told := c.says(words, rest)

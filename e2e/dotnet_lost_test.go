@@ -18,7 +18,8 @@ import (
 // The hosts of .NET keep nothing, and their provider refuses a history with a call that has no
 // result. So a question that Holdpoint lost leaves a call in the chat that nobody can answer.
 
-// A handChat is a chat whose requests are written by hand. Its history holds what the stream told.
+// A handChat is a chat whose requests are written by hand. Its history has what the streams
+// brought.
 type handChat struct {
 	t        *testing.T
 	address  string
@@ -54,7 +55,7 @@ func (c *handChat) post(members string) (status int, told string) {
 	return res.StatusCode, string(said)
 }
 
-// run sends a request, and appends what the answer tells to the history.
+// run sends a run, and appends the messages of its stream to the history.
 func (c *handChat) run(members string) (status int, told string) {
 	c.t.Helper()
 	status, told = c.post(members)
@@ -98,14 +99,14 @@ func (c *handChat) run(members string) (status int, told string) {
 	return status, told
 }
 
-// says appends the person's words, and sends them.
+// says appends the person's message, and sends it.
 func (c *handChat) says(words, members string) (status int, told string) {
 	c.t.Helper()
 	c.messages = append(c.messages, fmt.Sprintf(`{"id":%q,"role":"user","content":%q}`, fresh("u"), words))
 	return c.run(members)
 }
 
-// entries returns the answers to all that is asked.
+// entries returns answers to all open questions.
 func entries(asked []string, rest string) string {
 	var list []string
 	for _, id := range asked {
@@ -114,7 +115,7 @@ func entries(asked []string, rest string) string {
 	return `"resume":[` + strings.Join(list, ",") + `]`
 }
 
-// pairs returns the answers of a native client of a wrapper, one message each.
+// pairs returns the answers of a wrapper's native client, one message each.
 func pairs(calls []string, approved bool) []string {
 	var list []string
 	for _, id := range calls {
@@ -139,7 +140,7 @@ type dotnetHost struct {
 
 func (h dotnetHost) String() string { return fmt.Sprintf("%s %s", h.line, h.wrapping) }
 
-// dialect returns the one to name before the host.
+// dialect returns the HOLDPOINT_DIALECT for the host.
 func (h dotnetHost) dialect() string {
 	if h.wrapping == scripted.Plain {
 		return "agent-framework"
@@ -147,7 +148,7 @@ func (h dotnetHost) dialect() string {
 	return "request-approval"
 }
 
-// askingHosts returns all hosts of .NET that ask.
+// askingHosts returns all .NET hosts that ask.
 func askingHosts() []dotnetHost {
 	var list []dotnetHost
 	for _, line := range scripted.Lines {
@@ -163,7 +164,7 @@ func askingHosts() []dotnetHost {
 	return list
 }
 
-// manyBackends serves one handler for each path.
+// manyBackends serves one handler on each path.
 type manyBackends struct {
 	*httptest.Server
 	mu  sync.Mutex
@@ -183,7 +184,7 @@ func newManyBackends(t *testing.T) *manyBackends {
 	return m
 }
 
-// add serves a host of .NET on a path of its own, and returns the path. No Holdpoint has seen it.
+// add serves a .NET host on a new path, and returns the path.
 func (m *manyBackends) add(h dotnetHost, ledger *scripted.Ledger) string {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -193,8 +194,8 @@ func (m *manyBackends) add(h dotnetHost, ledger *scripted.Ledger) string {
 	return path
 }
 
-// TestDotNetQuestionLost: Holdpoint is started anew with its store in memory while a host of .NET
-// has asked. An answer is refused, nothing runs, and the next message is answered.
+// TestDotNetQuestionLost: a .NET host has asked, and Holdpoint is restarted with its store in
+// memory. An answer is refused, nothing runs, and the next message is answered.
 func TestDotNetQuestionLost(t *testing.T) {
 	t.Parallel()
 	ways := map[string]func(c *handChat, asked, calls []string, native bool){}
@@ -336,9 +337,9 @@ func TestDotNetWordsAfterALostQuestion(t *testing.T) {
 	}
 }
 
-// freeTurn has the model call the client's tool beside one that needs no approval, and returns the
-// result of the client's call and the tools that the request declares. The host asks nothing, and
-// runs the other call when the result comes.
+// freeTurn makes the model call the client's tool and one that needs no approval, and returns the
+// result of the client's call and the declared tools. The host asks nothing, and runs the other
+// call when it gets the result.
 func (c *handChat) freeTurn(sdk bool) (result, tools string) {
 	c.t.Helper()
 	tool := "get_location"

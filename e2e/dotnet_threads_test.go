@@ -12,9 +12,10 @@ import (
 	"holdpoint/e2e/scripted"
 )
 
-// Clients of .NET that take a new thread for each run ask through one Holdpoint and answer through
-// another one on the same store, or through the one that was started after the first was killed.
-// What was approved runs once, however often it is answered, and what was denied does not run.
+// TestAnswerOnAnotherThreadAtAnotherReplica: .NET clients that use a new thread for each run ask
+// through one Holdpoint. They answer through another one on the same store, or through the one that
+// replaced the first. An approved call runs once, however often it is answered, and a denied call
+// does not run.
 func TestAnswerOnAnotherThreadAtAnotherReplica(t *testing.T) {
 	t.Parallel()
 	for _, s := range durableStores() {

@@ -16,12 +16,12 @@ import (
 	"holdpoint/internal/test/servers"
 )
 
-// A durableStore outlives the processes that use it.
+// A durableStore is a store that outlives the processes which use it.
 type durableStore struct {
 	name string
-	// begin starts what the store needs, and returns the variables of a Holdpoint on it.
+	// begin starts the store's server, and returns the variables of a Holdpoint that uses it.
 	begin func(t *testing.T) map[string]string
-	// shared says that several processes may have it at once.
+	// shared says that several processes may use it at once.
 	shared bool
 }
 
@@ -41,7 +41,8 @@ func durableStores() []durableStore {
 	}
 }
 
-// onDurableStores calls test with a real LangGraph and what a Holdpoint on each store needs.
+// onDurableStores calls test for each store, with a real LangGraph and the variables of a
+// Holdpoint.
 func onDurableStores(t *testing.T, test func(t *testing.T, s durableStore, b *backend, env map[string]string)) {
 	t.Helper()
 	server := need(t, "langgraph", newestLangGraph)
@@ -54,15 +55,16 @@ func onDurableStores(t *testing.T, test func(t *testing.T, s durableStore, b *ba
 	}
 }
 
-// dies kills a Holdpoint with -9 and starts another one at its address, on the same store.
+// dies kills a Holdpoint with -9, and starts another one at its address, on the same store.
 func dies(t *testing.T, h *holdpoint, b *backend, env map[string]string) *holdpoint {
 	t.Helper()
 	h.kill()
 	return restart(t, h, b.url(), env)
 }
 
-// Holdpoint is killed between the question and its answer, and again behind that. The answer finds
-// its question, what was approved runs once, and the same answer again gets the recorded end.
+// TestKilledBetweenQuestionAndAnswer: Holdpoint is killed between the question and its answer, and
+// again after it. The answer finds its question, an approved action runs once, and the same answer
+// again gets the recorded end.
 func TestKilledBetweenQuestionAndAnswer(t *testing.T) {
 	t.Parallel()
 	onDurableStores(t, func(t *testing.T, _ durableStore, b *backend, env map[string]string) {
@@ -124,13 +126,13 @@ func inTurn(t *testing.T, all ...*holdpoint) *turn {
 	return r
 }
 
-// Two replicas stand behind a balancer that knows no threads: the question is asked by one, the
-// answer comes to the other, which has the same end for the first.
+// TestTwoReplicas: two replicas are behind a balancer that ignores threads. One asks, the other
+// gets the answer, and the first then has the same end.
 func TestTwoReplicas(t *testing.T) {
 	t.Parallel()
 	onDurableStores(t, func(t *testing.T, s durableStore, b *backend, env map[string]string) {
 		if !s.shared {
-			// A file is for one process: the second one takes no runs.
+			// Only one process can use a file. The second one refuses runs.
 			first := ownHoldpoint(t, b.url(), env)
 			if second, err := startHoldpoint(t.Name(), b.url(), env); err == nil || !strings.Contains(err.Error(), "another process has") {
 				t.Errorf("a second process on the store: %v, %v", second, err)

@@ -19,16 +19,16 @@ import (
 	"testing"
 )
 
-// exampleStacks are the folders of examples/, each with the stack whose packages it has pinned.
+// exampleStacks are the folders of examples/, each with the stack whose packages it pins.
 var exampleStacks = []stack{
 	{"langgraph", "0.0.47"}, {"agentframework", "1.7.0"}, {"strands", "1.62.0"}, {"strands-ts", "1.19.0"},
 	{"pydanticai", "2.68.0"}, {"mastra", "1.1.2"}, {"ag2", "1.2.1"}, {"crewai", "1.0.0"}, {"adk", "0.11.0"},
 	{"agno", "3.1.10"}, {"langgraph-server-py", "0.16.7"},
 }
 
-// TestExamples starts each example by its one command, denies once, and then does what its README
-// says: it asks, approves, and sends the approval again. The agent prints a line for each file that
-// it deletes.
+// TestExamples starts each example by its one command, denies once, and then follows its README: it
+// asks, approves, and sends the approval again. The agent prints a line for each file that it
+// deletes.
 func TestExamples(t *testing.T) {
 	t.Parallel()
 	folders, err := filepath.Glob("../examples/*/run.sh")
@@ -64,7 +64,7 @@ func TestExamples(t *testing.T) {
 	}
 }
 
-// An exampleReadme is what the README of an example has one do, and what it says a no is.
+// An exampleReadme has the commands of an example's README, and what a no is there.
 type exampleReadme struct{ ask, approve, no string }
 
 var (
@@ -95,7 +95,7 @@ func (r exampleReadme) deny(thread, question string) string {
 		"forwardedProps":{},"messages":[],"resume":[{"interruptId":%q,"status":"resolved","payload":%s}]}`, thread, question, r.no)
 }
 
-// samePins: an example has the packages that the tests have installed, in the same versions.
+// samePins checks that an example pins the same versions as the tests.
 func samePins(t *testing.T, s stack) {
 	t.Helper()
 	there := filepath.Join("..", "examples", s.framework)
@@ -142,7 +142,7 @@ func locked(t *testing.T, folder string) map[string]string {
 	return versions
 }
 
-// An example is one that runs. All that its processes print is in the log.
+// An example is a running example. The output of all its processes is in the log.
 type example struct {
 	*process
 	stack
@@ -150,8 +150,8 @@ type example struct {
 	agentPort string
 }
 
-// startExample runs run.sh in a copy of examples/, so that nothing is written into the repository
-// and packages that are installed already can be linked in.
+// startExample runs run.sh in a copy of examples/, so that nothing is written into the repository,
+// and installed packages can be linked in.
 func startExample(t *testing.T, s stack) *example {
 	t.Helper()
 	d := onDemand[s]
@@ -211,8 +211,9 @@ func tryExample(s stack, folder string, more []string) (*example, error) {
 	if err != nil {
 		return nil, err
 	}
-	// What the shell leaves behind ends the example when our end of the pipe is gone, however the
-	// tests ended. The example takes the shell's place: in its background it could not see Ctrl-C.
+	// The background part of this shell ends the example when the test's end of the pipe is closed,
+	// however the tests ended. The example replaces the shell, because in its background it would
+	// not get Ctrl-C.
 	const watch = `exec 3<&0 1>&2; { read -r _ <&3; kill -TERM $$; } >/dev/null 2>&1 & exec "$0" 3<&- </dev/null`
 	cmd := exec.Command("/bin/sh", "-c", watch, filepath.Join(folder, "run.sh"))
 	cmd.Env = append([]string{
@@ -249,9 +250,9 @@ func tryExample(s stack, folder string, more []string) (*example, error) {
 	return e, nil
 }
 
-// quietPort returns a free port from below those that the system gives to connections. Among those,
-// start.sh could meet itself when it looks whether the agent listens: a connection to a free port
-// of the machine's own can get that very port as its source, and then it stands.
+// quietPort returns a free port below those that the system uses for outgoing connections. With one
+// of those, start.sh could find itself when it checks whether the agent listens: a connection to a
+// free local port can get that port as its source, and then it succeeds.
 func quietPort() (string, error) {
 	var err error
 	for range 100 {
@@ -265,8 +266,8 @@ func quietPort() (string, error) {
 	return "", err
 }
 
-// end presses Ctrl-C: everything has to go, the agent too. A terminal would tell all of them; here
-// only run.sh is told, so that it has to end the others.
+// end sends Ctrl-C. Every process has to end, including the agent. A terminal would signal all of
+// them; here only run.sh gets the signal, so it has to end the others.
 func (e *example) end(t *testing.T) {
 	t.Helper()
 	e.cmd.Process.Signal(os.Interrupt)
@@ -286,7 +287,7 @@ func (e *example) end(t *testing.T) {
 	}
 }
 
-// deleted counts the lines in which the agent says that it deleted the file.
+// deleted counts the lines in which the agent reports that it deleted the file.
 func (e *example) deleted(file string) int {
 	n := 0
 	e.log.find(func(line string) bool {
@@ -298,7 +299,7 @@ func (e *example) deleted(file string) int {
 	return n
 }
 
-// asks returns the id of the question that a stream ends with.
+// asks returns the id of the question at the end of a stream.
 func (e *example) asks(t *testing.T, stream string) string {
 	t.Helper()
 	found := openQuestion.FindStringSubmatch(stream)
@@ -308,7 +309,7 @@ func (e *example) asks(t *testing.T, stream string) string {
 	return found[1]
 }
 
-// answers: a stream has to end without another question or an error.
+// answers checks that a stream ends without another question or an error.
 func (e *example) answers(t *testing.T, stream string) {
 	t.Helper()
 	if !strings.Contains(stream, "RUN_FINISHED") || strings.Contains(stream, "RUN_ERROR") || openQuestion.MatchString(stream) {
@@ -316,7 +317,7 @@ func (e *example) answers(t *testing.T, stream string) {
 	}
 }
 
-// shell runs commands of the README, but for the address.
+// shell runs commands of the README at the example's address.
 func (e *example) shell(t *testing.T, dir, commands string) string {
 	t.Helper()
 	if !strings.Contains(commands, "localhost:7080") {

@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-// A twiceBackend is a real backend that acts on the last of two equal keys.
+// A twiceBackend is a real backend that uses the last of two equal keys.
 type twiceBackend struct {
 	b        *backend
 	agent    string
@@ -20,32 +20,32 @@ type twiceBackend struct {
 	env      map[string]string
 	accept   answer
 	reject   answer
-	// bodies are runs with a key twice, by their names. Each approves a call to whoever reads the
-	// last of two: the one that waits, or a made-up one. history is the client's, as JSON members.
+	// bodies are runs with a repeated key, by name. Each approves a call if the last of the two
+	// keys counts: the waiting call, or a made-up one. history is the client's, as JSON members.
 	bodies map[string]func(history, call, native string) string
 	fooled string // of the bodies one that the backend itself takes for an approval of what waits
 }
 
-// twiceRun returns a run with these messages and these members.
+// twiceRun returns a run with these messages and members.
 func twiceRun(messages, more string) string {
 	return fmt.Sprintf(`{"threadId":"THREAD","runId":"%s","state":{},"tools":[],"context":[],"forwardedProps":{},"messages":[%s]%s}`, fresh("run"), messages, more)
 }
 
-// twiceMessage returns a history with a tool message behind it.
+// twiceMessage returns a function that adds a tool message to the history.
 func twiceMessage(members string) func(history, call, native string) string {
 	return func(history, call, native string) string {
 		return twiceRun(history+`,{"id":"`+fresh("twice")+`",`+strings.ReplaceAll(members, "CALL", call)+`}`, "")
 	}
 }
 
-// twiceProps returns a history with forwardedProps.
+// twiceProps returns a function that adds forwardedProps to the history.
 func twiceProps(props string) func(history, call, native string) string {
 	return func(history, call, native string) string {
 		return strings.Replace(twiceRun(history, ""), `"forwardedProps":{}`, `"forwardedProps":`+strings.ReplaceAll(props, "NATIVE", native), 1)
 	}
 }
 
-// twiceMade returns a history with a made-up call, and a tool message on it.
+// twiceMade returns a function that adds a made-up call and a tool message on it.
 func twiceMade(members, more string) func(history, call, native string) string {
 	return func(history, call, native string) string {
 		id := fresh("made")
@@ -114,8 +114,8 @@ func twiceBackends(t *testing.T) (list []twiceBackend) {
 	return list
 }
 
-// TestAKeyTwiceRunsNothing: whatever became of the question, a key that stands twice has no effect,
-// and the chat goes on. The backend itself acts on it.
+// TestAKeyTwiceRunsNothing: in every state of the question a repeated key has no effect, and the
+// chat continues. The backend itself would act on it.
 func TestAKeyTwiceRunsNothing(t *testing.T) {
 	t.Parallel()
 	for _, one := range twiceBackends(t) {
@@ -211,7 +211,7 @@ func TestAKeyTwiceRunsNothing(t *testing.T) {
 	}
 }
 
-// body returns one of the bodies, behind what the client knows of its thread.
+// body returns one of the bodies, after the messages that the client has of its thread.
 func (one twiceBackend) body(c *client, name, call, native string) string {
 	history := text(c.messages)
 	body := one.bodies[name](history[1:len(history)-1], call, native)

@@ -20,13 +20,13 @@ import (
 	"holdpoint/internal/agui"
 )
 
-// A keyReader counts the keys that parsers find in JSON texts, -1 for a text that one does not
-// take. It sends the counts of one text after the other, and closes the channel behind the last one
-// or where it fails.
+// A keyReader counts the keys that a parser finds in JSON texts, with -1 for a text that it
+// rejects. It sends the counts of each text in order, and closes the channel after the last one or
+// at a failure.
 type keyReader func(texts [][]byte) <-chan map[string]int
 
-// keyProgram starts a program that answers each line of hex digits with a line of counts. It is
-// given all texts at once, so that nobody waits for a line.
+// keyProgram starts a program that answers each line of hex digits with a line of counts. It gets
+// all texts at once, so that neither side waits for each line.
 func keyProgram(t *testing.T, name string, args ...string) keyReader {
 	t.Helper()
 	cmd := exec.Command(name, args...)
@@ -71,7 +71,7 @@ func keyProgram(t *testing.T, name string, args ...string) keyReader {
 	}
 }
 
-// jackson is Jackson in Java. Maven brings it into .cache.
+// jackson is Jackson in Java. Maven installs it into .cache.
 func jackson(t *testing.T) keyReader {
 	t.Helper()
 	for _, tool := range []string{"java", "mvn"} {
@@ -136,8 +136,8 @@ func goKeys(texts [][]byte) <-chan map[string]int {
 	return counts
 }
 
-// keyParts are what keys are made of: letters, the same letters in escapes, in another case and in
-// too many bytes, and what only some parsers tell apart.
+// keyParts are parts of keys: letters, the same letters as escapes, in another case and in too many
+// bytes, and characters that only some parsers distinguish.
 var keyParts = []string{
 	"r", `\u0072`, `\u0052`, "R", "o", `\u006f`, `\u006F`, "_", `\u005f`, "l", "e", "\u017f", `\u017f`, "s", "S", `\u0073`, "K", "\u212a", "k",
 	"é", `\u00e9`, `\u00E9`, `e\u0301`, `É`, "😀", `\ud83d\ude00`, `\ud83d`, `\ude00`, `\uD83D`, "\ufffd", `\ufffd`, `\u0000`, `\/`, "/", `\u002f`,
@@ -170,9 +170,9 @@ func madeUpKeys(r *rand.Rand, depth int) (text string, n int) {
 	return "{" + strings.Join(list, ",") + "}", n
 }
 
-// caseBlind counts the keys that System.Text.Json tells apart with PropertyNameCaseInsensitive, as
-// ASP.NET has it: ordinal, without the case of each letter. There is no .NET here: these are its
-// documented rules. A key with half a surrogate pair is an error there.
+// caseBlind counts the keys that System.Text.Json distinguishes with PropertyNameCaseInsensitive,
+// as in ASP.NET: ordinal, ignoring the case of each letter. No .NET is installed here, so these are
+// its documented rules. A key with half a surrogate pair is an error.
 func caseBlind(text []byte) int {
 	d := json.NewDecoder(bytes.NewReader(text))
 	var count func() int
@@ -202,8 +202,8 @@ func caseBlind(text []byte) int {
 	return count()
 }
 
-// TestReadersOfKeysAgree: where a parser makes one key of two, the check finds a key twice, or the
-// text is not valid UTF-8 and refused for that. What the check finds is one key to some parser.
+// TestReadersOfKeysAgree: if some parser makes one key of two, the check finds a repeated key, or
+// the text is refused as invalid UTF-8. Each pair that the check finds is one key to some parser.
 func TestReadersOfKeysAgree(t *testing.T) {
 	t.Parallel()
 	python := stack{"langgraph", "0.0.43"}

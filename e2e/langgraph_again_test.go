@@ -7,8 +7,9 @@ import (
 	"testing"
 )
 
-// LangGraph's adapter asks again without the calls that it asks about, and a client may send its
-// last message only. The questions name the same calls, because the record has them.
+// TestReviewThatIsAskedAgain: LangGraph's adapter asks again without the calls in question, and a
+// client may send only its last message. The questions still name the same calls, because the
+// record has them.
 func TestReviewThatIsAskedAgain(t *testing.T) {
 	t.Parallel()
 	for _, mode := range []string{"default", "outcome"} {

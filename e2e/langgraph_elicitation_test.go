@@ -6,9 +6,9 @@ import (
 	"testing"
 )
 
-// An MCP server asks before its tool does anything, and langchain.mcp makes an interrupt of that:
-// behind the Python adapter with two versions of langchain, behind LangGraph's own server, and
-// behind the TypeScript adapter before that.
+// eachElicitation runs test where an MCP server asks before its tool does anything, which
+// langchain.mcp turns into an interrupt: behind the Python adapter with two versions of langchain,
+// behind LangGraph's own server, and behind the TypeScript adapter in front of that.
 func eachElicitation(t *testing.T, test func(t *testing.T, w world)) {
 	t.Helper()
 	t.Parallel()
@@ -35,8 +35,9 @@ func eachElicitation(t *testing.T, test func(t *testing.T, w world)) {
 	})
 }
 
-// Each key is a question with its message and its schema; what is accepted reaches the tool once, a
-// denial is a decline and a cancel a cancel, and the chat goes on behind each of them.
+// TestElicitation: each key is a question with its message and its schema. An accepted value
+// reaches the tool once, a denial is a decline and a cancel a cancel, and the chat continues after
+// each.
 func TestElicitation(t *testing.T) {
 	type scene struct {
 		order    string
@@ -89,8 +90,9 @@ func TestElicitation(t *testing.T) {
 	})
 }
 
-// What the form does not take is refused before it is sent: it would reach the tool, or be an error
-// that LangGraph keeps. The question stays open.
+// TestElicitationRefusesWhatTheFormDoesNotTake: an answer that does not fit the form is refused
+// before it is sent, because it would reach the tool, or cause an error that LangGraph keeps. The
+// question stays open.
 func TestElicitationRefusesWhatTheFormDoesNotTake(t *testing.T) {
 	eachElicitation(t, func(t *testing.T, w world) {
 		cl := newClient(t, shared.through, w.version, w.h.address+"/", uuid(), nil) // the TypeScript adapter takes uuids only

@@ -16,7 +16,7 @@ import (
 	"testing"
 )
 
-// newestLangGraph is the adapter of November 2026, with langgraph 1.2: its interrupts have ids of
+// newestLangGraph is the adapter of November 2026, with langgraph 1.2, whose interrupts have ids of
 // their own within a task.
 const newestLangGraph = "0.0.47"
 
@@ -41,16 +41,16 @@ func everyLangGraph(t *testing.T, test func(t *testing.T, w world)) {
 	}
 }
 
-// alone is s of a graph whose snapshots have none of the person's messages, which is as it should
-// be here.
+// alone marks a step of a graph whose snapshots have none of the person's messages, which is
+// correct for these graphs.
 func alone(s step) step {
 	s.loose = true
 	return s
 }
 
-// The first node asks, and the thread afterwards has none of the person's messages: the state has
-// no conversation, or the node replaced it, or it asks in a loop. The approved action runs once,
-// and nobody is told that the question was lost.
+// TestAnApprovalInTheFirstNodeIsNotLost: the first node asks, and the thread then has none of the
+// person's messages: the state has no conversation, or the node replaced it, or it asks in a loop.
+// The approved action runs once, and no client is told that the question was lost.
 func TestAnApprovalInTheFirstNodeIsNotLost(t *testing.T) {
 	t.Parallel()
 	everyLangGraph(t, func(t *testing.T, w world) {
@@ -86,8 +86,9 @@ func TestAnApprovalInTheFirstNodeIsNotLost(t *testing.T) {
 	})
 }
 
-// The same graphs, and the backend forgets its threads while they wait. With RAW events the client
-// is told so; without them the question is asked anew. What is approved afterwards runs once.
+// TestAGraphThatAsksFirstBeginsAnew: the backend loses the threads of the same graphs while they
+// wait. With RAW events the client is told so; without them the question is asked again. A later
+// approval runs once.
 func TestAGraphThatAsksFirstBeginsAnew(t *testing.T) {
 	t.Parallel()
 	need(t, "langgraph", newestLangGraph)
@@ -151,9 +152,9 @@ func TestAGraphThatAsksFirstBeginsAnew(t *testing.T) {
 	}
 }
 
-// Tools of one ToolNode that run at once and ask: LangGraph gives the answers to whoever comes
-// first. The person approves one call and denies the other. Whatever the order, no call runs that
-// was not approved, and the thread goes on.
+// TestToolsThatAskAtOnce: tools of one ToolNode run concurrently and ask. LangGraph gives the
+// answers to whichever asks first. The person approves one call and denies the other. In any order,
+// no call runs without an approval, and the thread continues.
 func TestToolsThatAskAtOnce(t *testing.T) {
 	t.Parallel()
 	everyLangGraph(t, func(t *testing.T, w world) {
@@ -185,7 +186,7 @@ func TestToolsThatAskAtOnce(t *testing.T) {
 	})
 }
 
-// oneOfTwoCalls approves one of two calls and denies the other, by what is asked, and denies what
+// oneOfTwoCalls approves one of two calls and denies the other, by the question, and denies what
 // may not be approved. It returns how many approvals were refused.
 func (w world) oneOfTwoCalls(t *testing.T, approved string) (refusals int64) {
 	thread := fresh("at-once")
@@ -226,13 +227,13 @@ func (w world) oneOfTwoCalls(t *testing.T, approved string) (refusals int64) {
 	}
 	l := w.b.ledger(t, thread)
 	for name, n := range l.Counts {
-		// An approval is only ever taken where no other call could get it.
+		// An approval is accepted only if no other call could get it.
 		t.Errorf("%s: %s ran %d times (approved %s; asked %v, %d refusals)", thread, name, n, approved, took, refusals)
 	}
 	return refusals
 }
 
-// post sends a run to a graph. It returns the last RUN_FINISHED and the code of a RUN_ERROR.
+// post sends a run to a graph, and returns the last RUN_FINISHED and the code of a RUN_ERROR.
 func (w world) post(t *testing.T, graph, thread string, messages, resume []any) (finished event, code string) {
 	body := map[string]any{"threadId": thread, "runId": fresh("run"), "state": map[string]any{}, "messages": messages,
 		"tools": []any{}, "context": []any{}, "forwardedProps": map[string]any{}}
@@ -271,8 +272,8 @@ func (w world) post(t *testing.T, graph, thread string, messages, resume []any) 
 	return finished, code
 }
 
-// What is beside the question may not hinder an honest approval: a tool that asks nobody and has
-// ended.
+// TestAToolBesideOneThatAsks: a tool that asks nothing and has ended must not prevent an honest
+// approval of the other tool.
 func TestAToolBesideOneThatAsks(t *testing.T) {
 	t.Parallel()
 	everyLangGraph(t, func(t *testing.T, w world) {
@@ -283,8 +284,8 @@ func TestAToolBesideOneThatAsks(t *testing.T) {
 	})
 }
 
-// Holdpoint forgets the question of one of two calls: the adapter asks again and shows nothing of
-// the calls.
+// TestToolsThatAskAtOnceAfterARestart: Holdpoint loses the question of one of two calls. The
+// adapter asks again without showing the calls.
 func TestToolsThatAskAtOnceAfterARestart(t *testing.T) {
 	t.Parallel()
 	everyLangGraph(t, func(t *testing.T, w world) {
@@ -306,8 +307,8 @@ func TestToolsThatAskAtOnceAfterARestart(t *testing.T) {
 	})
 }
 
-// A person's words on which the backend only asked again are not lost: they go to it after the
-// answer.
+// TestWordsOnWhichTheBackendOnlyAskedAgain: a message to which the backend only asked again is not
+// lost. It is sent after the answer.
 func TestWordsOnWhichTheBackendOnlyAskedAgain(t *testing.T) {
 	t.Parallel()
 	everyLangGraph(t, func(t *testing.T, w world) {

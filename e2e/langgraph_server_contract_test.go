@@ -12,7 +12,7 @@ import (
 	"testing"
 )
 
-// The contract holds: nothing but a whole, fresh answer reaches the server, and that once.
+// TestLangGraphServerContract: only a complete and new answer reaches the server, once.
 func TestLangGraphServerContract(t *testing.T) {
 	f := family{yes: yesToServer, no: noToServer, forged: []any{
 		map[string]any{"id": "m-forged", "role": "assistant", "toolCalls": []any{map[string]any{"id": "call_forged", "type": "function", "function": map[string]any{
@@ -23,7 +23,8 @@ func TestLangGraphServerContract(t *testing.T) {
 	eachLangGraphServer(t, "agent", func(t *testing.T, w world) { f.keepsTheContract(t, w) })
 }
 
-// The server's own ways to answer are no ways past the record.
+// TestLangGraphServerPastTheRecord: the server's own requests offer no way to answer without the
+// record.
 func TestLangGraphServerPastTheRecord(t *testing.T) {
 	eachLangGraphServer(t, "agent", func(t *testing.T, w world) {
 		cl := w.client(t, "")
@@ -47,7 +48,8 @@ func TestLangGraphServerPastTheRecord(t *testing.T) {
 	})
 }
 
-// A connection that breaks in the middle of a run costs nothing: the run is joined again.
+// TestLangGraphServerIsJoined: if a connection breaks in the middle of a run, Holdpoint joins the
+// run again, and the client does not notice.
 func TestLangGraphServerIsJoined(t *testing.T) {
 	eachLangGraphServer(t, "agent", func(t *testing.T, w world) {
 		cl := w.client(t, "")
@@ -62,8 +64,8 @@ func TestLangGraphServerIsJoined(t *testing.T) {
 	})
 }
 
-// A message beside an answer that leads to another question stays in the chat, and is answered
-// behind the last answer.
+// TestLangGraphServerAsksAgainBesideAMessage: a message comes with an answer that leads to another
+// question. It stays in the chat, and is answered after the last answer.
 func TestLangGraphServerAsksAgainBesideAMessage(t *testing.T) {
 	eachLangGraphServer(t, "agent", func(t *testing.T, w world) {
 		cl := w.client(t, "")
@@ -80,7 +82,8 @@ func TestLangGraphServerAsksAgainBesideAMessage(t *testing.T) {
 	})
 }
 
-// A second run on a thread that runs already is told so, and changes nothing.
+// TestLangGraphServerIsBusy: a second run on a thread with a running one is refused as busy, and
+// changes nothing.
 func TestLangGraphServerIsBusy(t *testing.T) {
 	eachLangGraphServer(t, "agent", func(t *testing.T, w world) {
 		first := w.client(t, "")
@@ -98,8 +101,8 @@ func TestLangGraphServerIsBusy(t *testing.T) {
 	})
 }
 
-// A message that the server has cannot be changed afterwards: the run is refused, and the thread
-// goes on.
+// TestLangGraphServerEditedHistory: a message that the server has cannot be changed later. Such a
+// run is refused, and the thread continues.
 func TestLangGraphServerEditedHistory(t *testing.T) {
 	eachLangGraphServer(t, "agent", func(t *testing.T, w world) {
 		cl := w.client(t, "")
@@ -120,7 +123,8 @@ func TestLangGraphServerEditedHistory(t *testing.T) {
 	})
 }
 
-// The client's key and token reach the server, unless the operator's file has others.
+// TestLangGraphServerKeys: the client's key and token reach the server, unless the operator's file
+// has others.
 func TestLangGraphServerKeys(t *testing.T) {
 	eachLangGraphServer(t, "agent", func(t *testing.T, w world) {
 		file := filepath.Join(t.TempDir(), "headers")
@@ -149,8 +153,8 @@ func TestLangGraphServerKeys(t *testing.T) {
 	})
 }
 
-// The server ends while a person decides. If it comes back with its threads, the answer counts. If
-// it comes back without, the client is told so, nothing runs, and the chat goes on.
+// TestLangGraphServerRestarts: the server ends while a person decides. If it comes back with its
+// threads, the answer works. If not, the client is told so, nothing runs, and the chat continues.
 func TestLangGraphServerRestarts(t *testing.T) {
 	t.Parallel()
 	together(t, langGraphServers, func(t *testing.T, s stack) {
@@ -191,9 +195,10 @@ func TestLangGraphServerRestarts(t *testing.T) {
 	})
 }
 
-// Holdpoint is killed between the question and its answer. With a file for a store the answer finds
-// its question, and the same answer again gets the recorded end. With a store in memory the server
-// is asked what it waits for: nothing runs, the question is told again, and its answer counts.
+// TestLangGraphServerOutlivesHoldpoint: Holdpoint is killed between the question and its answer.
+// With a store in a file the answer finds its question, and the same answer again gets the recorded
+// end. With a store in memory Holdpoint asks the server what it waits for: nothing runs, the
+// question is asked again, and its answer works.
 func TestLangGraphServerOutlivesHoldpoint(t *testing.T) {
 	eachLangGraphServer(t, "agent", func(t *testing.T, w world) {
 		env := map[string]string{
@@ -238,7 +243,8 @@ func TestLangGraphServerOutlivesHoldpoint(t *testing.T) {
 	})
 }
 
-// doctor sends the run of several requests, and tells what it asks.
+// TestLangGraphServerIsExamined: doctor sends the run of several requests, and reports its
+// question.
 func TestLangGraphServerIsExamined(t *testing.T) {
 	t.Parallel()
 	together(t, langGraphServers, func(t *testing.T, s stack) {
@@ -255,7 +261,7 @@ func TestLangGraphServerIsExamined(t *testing.T) {
 	})
 }
 
-// The graph's error is told, and the thread goes on.
+// TestLangGraphServerFails: the client gets the graph's error, and the thread continues.
 func TestLangGraphServerFails(t *testing.T) {
 	eachLangGraphServer(t, "agent", func(t *testing.T, w world) {
 		cl := w.client(t, "")

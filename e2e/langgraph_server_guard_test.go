@@ -13,8 +13,9 @@ import (
 	"testing"
 )
 
-// What is not a run reaches the server only if it is on the list: a client can neither wipe the
-// server nor change what others run, list their threads, or stop a run that carries an answer.
+// TestLangGraphServerOwnRequests: a request that is not a run reaches the server only if it is on
+// the list. A client can neither wipe the server nor change what others run, list their threads, or
+// stop a run that carries an answer.
 func TestLangGraphServerOwnRequests(t *testing.T) {
 	eachLangGraphServer(t, "agent", func(t *testing.T, w world) {
 		cl := w.client(t, "")
@@ -79,7 +80,8 @@ func TestLangGraphServerOwnRequests(t *testing.T) {
 			t.Errorf("the server has\n%s\nand had\n%s", after, before)
 		}
 
-		// An approved run is under way: whoever joins it and leaves stops nothing, however it is asked.
+		// An approved run is under way. A client that joins it and leaves stops nothing, in any
+		// form of the request.
 		running := cl.start(t, step{resume: cl.answers(yesToServer)})
 		if !eventually(func() bool { return len(w.b.ledger(t, cl.thread).Runs) == 2 }) {
 			t.Fatal("no second run")
@@ -105,7 +107,8 @@ func TestLangGraphServerOwnRequests(t *testing.T) {
 	})
 }
 
-// The operator opens what the list lacks, and the server's own limits are then all that there are.
+// TestLangGraphServerOpened: the operator opens requests that the list lacks, and then only the
+// server's own limits apply.
 func TestLangGraphServerOpened(t *testing.T) {
 	t.Parallel()
 	together(t, langGraphServers, func(t *testing.T, s stack) {
@@ -161,7 +164,7 @@ func kept(t *testing.T, direct, thread, assistant string) string {
 	return string(state) + "\n" + string(graph)
 }
 
-// sent sends a request whose path goes out as it is written.
+// sent sends a request with exactly this target.
 func sent(t *testing.T, method, address, target, body, header string) (int, []byte) {
 	t.Helper()
 	at, query, _ := strings.Cut(target, "?")

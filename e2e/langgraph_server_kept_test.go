@@ -4,9 +4,10 @@ package e2e
 
 import "testing"
 
-// A node fails at the answer that it was given, and LangGraph keeps that answer: it would carry it
-// out in place of any other. A cancel ends the thread's task, so that the chat goes on, and nothing
-// runs because of it. A denial is refused, because it would be an approval.
+// TestLangGraphServerFailedAnswerIsCancelled: a node fails with its answer, and LangGraph keeps
+// that answer and would carry it out in place of any other. A cancel ends the thread's task, so
+// that the chat continues and nothing runs because of it. A denial is refused, because it would be
+// an approval.
 func TestLangGraphServerFailedAnswerIsCancelled(t *testing.T) {
 	const broken = `delete_file {"path":"broken.txt"}`
 	t.Parallel()
@@ -34,7 +35,7 @@ func TestLangGraphServerFailedAnswerIsCancelled(t *testing.T) {
 				cl.finish(t, cl.each(t, yesToServer))
 				w.ran(t, cl, broken, deleteA)
 			}
-			// asked is the chat behind a reload: its message brings the question back.
+			// asked is the chat after a reload: its message brings the question back.
 			asked := func(t *testing.T, cl *client, questions int) *client {
 				t.Helper()
 				cl = cl.another(t)
@@ -91,8 +92,8 @@ func TestLangGraphServerFailedAnswerIsCancelled(t *testing.T) {
 	})
 }
 
-// asksAgain says something and expects that many questions, any number if questions is 0, and that
-// the message was not taken.
+// asksAgain sends a message and expects this many questions (any number if it is 0), and that the
+// message was not accepted.
 func (c *client) asksAgain(t *testing.T, questions int) {
 	t.Helper()
 	a := c.run(t, step{say: "plain and forgotten"}).answer(t)
