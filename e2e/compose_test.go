@@ -193,11 +193,11 @@ func startComposePage(t *testing.T, f composeFile, image *composeImage, upstream
 	return one
 }
 
-// startComposed runs the command of an image in its folder. program takes the place of the image's.
+// startComposed runs the command of an image in its folder, with program in place of the image's.
 func startComposed(t *testing.T, name string, image *composeImage, program string, here *strings.Replacer, env ...string) *process {
 	t.Helper()
-	// What the shell leaves behind ends the process when our end of the pipe is gone, however the
-	// tests ended. The command takes the shell's place.
+	// The background part of this shell kills the process when the test's end of the pipe is
+	// closed, however the tests ended. The command replaces the shell.
 	const watch = `exec 3<&0 1>&2; { read -r _ <&3; kill -KILL $$; } >/dev/null 2>&1 & exec "$0" "$@" 3<&- </dev/null`
 	args := []string{"-c", watch, program}
 	for _, a := range image.command[1:] {
@@ -205,8 +205,8 @@ func startComposed(t *testing.T, name string, image *composeImage, program strin
 	}
 	cmd := exec.Command("/bin/sh", args...)
 	cmd.Dir = image.folder
-	// An image keeps no compiled modules, since each container would write its own. The environments
-	// here are kept.
+	// An image has no compiled modules, because each container would write its own. The
+	// environments here are kept.
 	cmd.Env = append([]string{"PATH=" + os.Getenv("PATH"), "HOME=" + image.folder}, append(image.env, env...)...)
 	cmd.Env = append(cmd.Env, "PYTHONDONTWRITEBYTECODE=")
 	p, err := startProcess("compose "+name, cmd)
@@ -253,7 +253,7 @@ func (p *process) isGone() bool {
 	}
 }
 
-// count returns how often a line is in what a service printed.
+// count returns how often a service has printed a line.
 func (s *composeService) count(want string) int {
 	n := 0
 	s.log.find(func(line string) bool {

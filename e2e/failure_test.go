@@ -15,7 +15,7 @@ import (
 	"testing"
 )
 
-// A front stands between Holdpoint and a backend and fails on demand.
+// A front is a proxy between Holdpoint and a backend that fails when the test says so.
 type front struct {
 	address string
 	server  *http.Server
@@ -59,7 +59,7 @@ func (f *front) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	f.ends(w, r)
 }
 
-// off makes the front fail, or go away altogether if it has no way to fail.
+// off makes the front fail, or closes it if it has no way to fail.
 func (f *front) off(t *testing.T) {
 	if f.ends == nil {
 		f.server.Close()
@@ -76,8 +76,9 @@ func (f *front) on(t *testing.T) {
 	f.fails.Store(false)
 }
 
-// forgets makes Holdpoint notice that its kept connections to a backend that went away are dead: on
-// one of those a run is cut, not turned away. A GET is tried on each, and at last on a new one.
+// forgets makes Holdpoint notice that its kept connections to a stopped backend are dead. On such a
+// connection a run would be cut, not refused. It tries a GET on each, until one needs a new
+// connection.
 func (h *holdpoint) forgets(t *testing.T) {
 	t.Helper()
 	if !eventually(func() bool {
@@ -113,7 +114,8 @@ var (
 	sendsTooMuch = func(w http.ResponseWriter, r *http.Request) {
 		sendStream(w, started+`data: {"type":"CUSTOM","name":"x","value":"`+strings.Repeat("x", 2<<20)+"\"}\n\n")
 	}
-	// smallFrames are for those who send a frame over the limit: one over the default takes a second.
+	// smallFrames is for backends that send a frame over the limit: one over the default would take
+	// a second.
 	smallFrames = map[string]string{"HOLDPOINT_MAX_FRAME_BYTES": "1MiB"}
 	compresses  = func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Encoding", "zstd")
@@ -142,15 +144,15 @@ func failing(t *testing.T, ends func(w http.ResponseWriter, r *http.Request), te
 	}
 }
 
-// both runs test for the client that saw the failure and for a fresh one on its thread.
+// both runs test for the client that saw the failure, and for a new client on its thread.
 func both(t *testing.T, test func(t *testing.T, next func(*client) *client)) {
 	t.Helper()
 	t.Run("the same client", func(t *testing.T) { test(t, func(c *client) *client { return c }) })
 	t.Run("a fresh client", func(t *testing.T) { test(t, func(c *client) *client { return c.another(t) }) })
 }
 
-// An ordinary run that the backend does not end: one RUN_ERROR, and the thread goes on when the
-// backend does.
+// TestTheBackendFailsAnOrdinaryRun: the backend does not end an ordinary run. The client gets one
+// RUN_ERROR, and the thread works again when the backend does.
 func TestTheBackendFailsAnOrdinaryRun(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
@@ -188,8 +190,8 @@ func TestTheBackendFailsAnOrdinaryRun(t *testing.T) {
 	}
 }
 
-// A resume that certainly did not reach the backend, or that it turned away: the pause is open as
-// before, and the same answers are taken when the backend is back.
+// TestTheBackendTurnsAResumeAway: a resume certainly did not reach the backend, or was refused. The
+// pause is open as before, and the same answers are accepted when the backend is back.
 func TestTheBackendTurnsAResumeAway(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
@@ -222,8 +224,9 @@ func TestTheBackendTurnsAResumeAway(t *testing.T) {
 	}
 }
 
-// A resume after which nobody knows whether the backend acted: said once, never sent again. Here it
-// did not act, and still waits: it asks again, and a new answer is taken.
+// TestAResumeInDoubtIsNotSentAgain: after a resume it is unknown whether the backend acted. The
+// client is told once, and the answer is never sent again. In fact the backend did not act: it asks
+// again, and a new answer is accepted.
 func TestAResumeInDoubtIsNotSentAgain(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
@@ -252,9 +255,9 @@ func TestAResumeInDoubtIsNotSentAgain(t *testing.T) {
 					s.empty = true
 					c.refused(t, s, "RESUME_IN_DOUBT", false)
 					w.did(t, c, 1, nil)
-					// The backend, which waits still, asks again. Nobody here can know that it
-					// never saw the first answer, and if it did, it would carry that one out again
-					// whatever is said now: only the same one is taken.
+					// The backend still waits, and asks again. Holdpoint cannot know that it never
+					// got the first answer. If it had, it would carry that one out whatever the
+					// next answer is. So only the same answer is accepted.
 					a = c.run(t, c.denying(step{say: "plain and patient"}, nil)).answer(t)
 					if len(c.pending) != 1 {
 						t.Fatalf("not asked again: %s", terminal(a))
@@ -270,8 +273,8 @@ func TestAResumeInDoubtIsNotSentAgain(t *testing.T) {
 	}
 }
 
-// recovers: as goesOn, but the backend may itself wait for an answer, which it asks for at the
-// client's ordinary message; that one is told as a new pause, and denied.
+// recovers is like goesOn, but the backend may itself have an open question, which it asks at the
+// client's ordinary message. That is a new pause, and is denied.
 func (c *client) recovers(t *testing.T, deny any) {
 	t.Helper()
 	const most = 4
@@ -285,8 +288,8 @@ func (c *client) recovers(t *testing.T, deny any) {
 	t.Fatalf("an ordinary message was not answered within %d requests", most)
 }
 
-// An exception in the graph cuts the adapter's stream. The client gets one RUN_ERROR and a clean
-// end.
+// TestAnErrorInTheGraph: an exception in the graph cuts the adapter's stream. The client gets one
+// RUN_ERROR and a proper end.
 func TestAnErrorInTheGraph(t *testing.T) {
 	t.Parallel()
 	matrix(t, func(t *testing.T, w world) {
@@ -301,8 +304,9 @@ func TestAnErrorInTheGraph(t *testing.T) {
 	})
 }
 
-// An approved node acts and then fails. LangGraph keeps the first answer and asks again, and
-// whatever is answered then, it runs the node with the first answer: a denial must not get there.
+// TestADenialAfterAFailedApproval: an approved node acts and then fails. LangGraph keeps the first
+// answer and asks again. Whatever the next answer is, it runs the node with the first one, so a
+// denial must not reach it.
 func TestADenialAfterAFailedApproval(t *testing.T) {
 	t.Parallel()
 	matrix(t, func(t *testing.T, w world) {
@@ -333,8 +337,8 @@ func TestADenialAfterAFailedApproval(t *testing.T) {
 // ---- a backend that dies
 // -------------------------------------------------------------------------------------------
 
-// mortal returns a backend of its own, with Holdpoint before it, that a test may kill. Its ledger
-// outlives it.
+// mortal returns a backend of its own that the test may kill, with a Holdpoint in front of it. Its
+// ledger survives.
 func mortal(t *testing.T, version string) world {
 	t.Helper()
 	s, err := startServer(stack{"langgraph", version}, filepath.Join(t.TempDir(), "ledger"))
@@ -357,8 +361,8 @@ func dying(t *testing.T, test func(t *testing.T, w world)) {
 	}
 }
 
-// crew is two clients of each version on threads of their own: the one that sees what happens, and
-// one that a fresh client will follow.
+// crew returns two clients of each version on threads of their own: one that sees what happens, and
+// one that a new client will replace.
 func crew(t *testing.T, w world, arrange func(w world) *client) []*client {
 	t.Helper()
 	var all []*client
@@ -369,9 +373,9 @@ func crew(t *testing.T, w world, arrange func(w world) *client) []*client {
 	return all
 }
 
-// The backend is restarted between pause and answer, and its checkpoints were in memory. The answer
-// meets a thread that the backend does not know, and the graph starts without input. Whatever it
-// then does, it is not a success of the approved action.
+// TestTheBackendForgetsThePause: the backend is restarted between pause and answer, and its
+// checkpoints were in memory. It does not have the thread of the answer, and starts the graph
+// without input. Whatever that run does, it is not a success of the approved action.
 func TestTheBackendForgetsThePause(t *testing.T) {
 	t.Parallel()
 	dying(t, func(t *testing.T, w world) {
@@ -381,10 +385,11 @@ func TestTheBackendForgetsThePause(t *testing.T) {
 			answer any
 			deny   any
 		}{
-			// Started without input, this one ends in an ordinary way: only the lost history tells.
+			// Without input this graph ends in an ordinary way. Only the lost history shows what
+			// happened.
 			{"hitl", 2, map[string]any{"decisions": []any{map[string]any{"type": "approve"}, map[string]any{"type": "approve"}}},
 				map[string]any{"decisions": []any{map[string]any{"type": "reject"}, map[string]any{"type": "reject"}}}},
-			// This one asks the same question again.
+			// This graph asks the same question again.
 			{"approve", 1, yes, no},
 		} {
 			t.Run(test.graph, func(t *testing.T) {
@@ -412,8 +417,9 @@ func TestTheBackendForgetsThePause(t *testing.T) {
 	})
 }
 
-// The backend dies while an approved action runs. Nobody knows how far it came: that is said once,
-// the answer is not sent a second time, and the thread goes on.
+// TestTheBackendDiesInMidResume: the backend dies while an approved action runs, so nobody knows
+// how far it came. The client is told once, the answer is not sent a second time, and the thread
+// continues.
 func TestTheBackendDiesInMidResume(t *testing.T) {
 	t.Parallel()
 	dying(t, func(t *testing.T, w world) {
@@ -452,8 +458,8 @@ func TestTheBackendDiesInMidResume(t *testing.T) {
 	})
 }
 
-// Holdpoint itself is restarted, with its store in memory: it knows nothing of the pause, the
-// backend does. An answer is refused, for nobody can say to what; an ordinary run brings the
+// TestHoldpointForgetsThePause: Holdpoint is restarted with its store in memory, while the backend
+// still waits. An answer is refused, because its question is unknown. An ordinary run brings the
 // question back.
 func TestHoldpointForgetsThePause(t *testing.T) {
 	t.Parallel()

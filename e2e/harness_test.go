@@ -27,11 +27,12 @@ import (
 	"time"
 )
 
-// patience bounds every wait for something that must happen. It is not an expectation of speed.
+// patience limits every wait for something that must happen. It does not state how fast it should
+// be.
 const patience = 90 * time.Second
 
-// shared is what the tests use in common, made by TestMain. Nothing in it holds a thread's state
-// but the backends, and every test has threads of its own.
+// shared is common to all tests and filled by TestMain. Only the backends in it have state of
+// threads, and every test uses threads of its own.
 var shared struct {
 	binary    string
 	dir       string   // for what the processes write; it goes at the end
@@ -51,19 +52,20 @@ var shared struct {
 // that its pins name.
 type stack struct{ framework, version string }
 
-// tooOld is a version of agent-framework-ag-ui before 1.0.0rc7. Behind Holdpoint nobody is asked
-// what it asks.
+// tooOld is a version of agent-framework-ag-ui before 1.0.0rc7. Behind Holdpoint its questions are
+// refused.
 var tooOld = stack{"agentframework", "1.0.0b260116"}
 
-// stacks are all that is installed and served.
+// stacks are all stacks that are installed and started.
 var stacks = []stack{
 	{"langgraph", "0.0.42"}, {"langgraph", "0.0.43"},
 	tooOld, {"agentframework", "1.0.0rc7"}, {"agentframework", "1.0.0rc8"}, {"agentframework", "1.7.0"},
 	{"strands", "1.40.0"}, {"strands", "1.62.0"}, {"strands-ts", "1.19.0"},
 }
 
-// served returns the stacks that this run installs and serves: all, or those of the frameworks that
-// E2E_FRAMEWORKS names, for who writes a test. The other ones then have no tests, which is said.
+// served returns the stacks that this run starts: all, or those of the frameworks in
+// E2E_FRAMEWORKS, for somebody who writes a test. The tests of the others are then left out, and
+// the output says so.
 func served() []stack {
 	only, ok := os.LookupEnv("E2E_FRAMEWORKS")
 	if !ok {
@@ -74,14 +76,15 @@ func served() []stack {
 	return slices.DeleteFunc(slices.Clone(stacks), func(s stack) bool { return !slices.Contains(names, s.framework) })
 }
 
-// node: the server is one for node, and the packages are those of the folder's package-lock.json.
+// node reports whether the server runs in node, with the packages of the folder's
+// package-lock.json.
 func (s stack) node() bool {
 	_, err := os.Stat(filepath.Join(s.framework, "package-lock.json"))
 	return err == nil
 }
 
-// moreAtOnce runs three tests for each core at a time, unless -parallel says otherwise: they wait
-// for processes more than they work.
+// moreAtOnce sets -parallel to three tests for each core, unless it is given, because the tests
+// mostly wait for processes.
 func moreAtOnce() {
 	flag.Parse()
 	given := false
@@ -192,7 +195,8 @@ func setUp() error {
 // ---- what has to be on the machine, and what is installed
 // ----------------------------------------------------------
 
-// requireTools says in one line what is missing, or returns the Python to make environments with.
+// requireTools returns the Python for environments, or an error that lists the missing programs in
+// one line.
 func requireTools() (string, error) {
 	var missing []string
 	python := ""
@@ -220,7 +224,7 @@ func requireTools() (string, error) {
 	return python, nil
 }
 
-// lockCache keeps two test processes from installing into the same folders at once.
+// lockCache prevents two test processes from installing into the same folders at once.
 func lockCache() (unlock func(), err error) {
 	if err := os.MkdirAll(".cache", 0o755); err != nil {
 		return nil, err
@@ -247,10 +251,10 @@ func buildBinary(to string) error {
 	return nil
 }
 
-// environment makes, or finds, the virtual environment of one stack. Its name carries a digest of
-// the pins and of the Python, so that a change of either makes a new one; a marker written last
-// says that it is whole. What it returns is the interpreter: of a stack for node the node among its
-// packages, since Strands needs a newer one than the clients.
+// environment finds or makes the virtual environment of one stack, and returns its interpreter. The
+// name has a digest of the pins and of the Python, so that a change of either makes a new one. A
+// marker that is written last shows that it is complete. For a node stack the interpreter is the
+// node among its packages, because Strands needs a newer one than the clients.
 func environment(python string, s stack) (string, error) {
 	if s.node() {
 		node, err := filepath.Abs(filepath.Join(s.framework, "node_modules", ".bin", "node"))
@@ -285,8 +289,8 @@ func environment(python string, s stack) (string, error) {
 	return interpreter, os.WriteFile(marker, nil, 0o644)
 }
 
-// uvVersion is uv's, which makes an environment in a second where pip takes ten: it writes each
-// package once, and links it into every environment.
+// uvVersion is the version of uv, which makes an environment in one second instead of pip's ten: it
+// writes each package once, and links it into every environment.
 const uvVersion = "0.13.9"
 
 // uv installs uv itself, and returns its path.
@@ -309,9 +313,9 @@ var uv = sync.OnceValues(func() (string, error) {
 	return path, insist(interpreter, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "uv=="+uvVersion)
 })
 
-// install makes an environment of what a file of requirements lists. The list is complete, so
-// nothing is resolved: what is installed is what is written. It goes by pip where uv cannot: it
-// knows none of pip's configuration.
+// install makes an environment from a file of requirements. The list is complete, so nothing is
+// resolved, and exactly the listed versions are installed. If uv fails it uses pip, because uv does
+// not read pip's configuration.
 func install(python, dir, requirements string) error {
 	err := installByUV(python, dir, requirements)
 	if err == nil {
@@ -340,10 +344,10 @@ func installByUV(python, dir, requirements string) error {
 	return insist(path, append([]string{"pip", "install", "--no-deps", "--python", filepath.Join(dir, "bin", "python"), "-r", requirements}, more...)...)
 }
 
-// installing has a mutex for each folder with packages: two tests may need the same ones.
+// installing has a mutex for each folder with packages, because two tests may need the same ones.
 var installing sync.Map
 
-// installPackages installs what a folder's package-lock.json says.
+// installPackages installs the packages of a folder's package-lock.json.
 func installPackages(folder string) error {
 	one, _ := installing.LoadOrStore(folder, new(sync.Mutex))
 	one.(*sync.Mutex).Lock()
@@ -414,8 +418,8 @@ func stopAll() {
 	}
 }
 
-// A process runs in a group of its own and ends when its standard input ends, so that it outlives
-// the tests in no case.
+// A process runs in its own process group, and ends when its standard input ends, so that it never
+// outlives the tests.
 type process struct {
 	name  string
 	cmd   *exec.Cmd
@@ -433,7 +437,7 @@ func startProcess(name string, cmd *exec.Cmd) (*process, error) {
 	if p.stdin, err = cmd.StdinPipe(); err != nil {
 		return nil, err
 	}
-	// Own pipes instead of StdoutPipe: Wait must not close what is still being read.
+	// These pipes replace StdoutPipe, because Wait would close that while it is still being read.
 	r, w, err := os.Pipe()
 	if err != nil {
 		return nil, err
@@ -460,7 +464,7 @@ func (p *process) kill() {
 	})
 }
 
-// lines keeps what a process says on stderr, bounded, and lets one wait for a line.
+// A lines keeps the last lines that a process writes to stderr, and waits for a line.
 type lines struct {
 	mu   sync.Mutex
 	rest []byte
@@ -501,7 +505,7 @@ func (l *lines) find(match func(string) bool) (string, bool) {
 	return "", false
 }
 
-// eventually polls until ok, and gives up after patience.
+// eventually polls until ok returns true, and gives up after patience.
 func eventually(ok func() bool) bool {
 	for end := time.Now().Add(patience); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
 		if ok() {
@@ -514,8 +518,8 @@ func eventually(ok func() bool) bool {
 // ---- backends
 // ------------------------------------------------------------------------------------------------------
 
-// A server is one process of a stack's server.py or server.mjs; it serves every mode that its
-// adapter knows.
+// A server is one process of a stack's server.py or server.mjs. It serves every mode of its
+// adapter.
 type server struct {
 	*process
 	stack
@@ -526,20 +530,21 @@ type server struct {
 	modes  []string // that it serves
 }
 
-// interpreter returns what runs the servers of an installed stack.
+// interpreter returns the program that runs the servers of an installed stack.
 func interpreter(s stack) string {
 	found, _ := shared.python.Load(s)
 	name, _ := found.(string)
 	return name
 }
 
-// everyServer has all servers that were ever started.
+// everyServer lists all servers that were started.
 var everyServer struct {
 	sync.Mutex
 	all []*process
 }
 
-// saidByServers prints what each server wrote at last: when a test fails, the cause may be there.
+// saidByServers prints the last output of each server, because the cause of a failed test may be
+// there.
 func saidByServers() {
 	everyServer.Lock()
 	defer everyServer.Unlock()
@@ -589,11 +594,10 @@ func (s *server) start() error {
 	return nil
 }
 
-// crash ends the backend; what it knew of its threads is lost, as with every in-memory
-// checkpointer.
+// crash kills the backend, which loses its threads as every in-memory checkpointer does.
 func (s *server) crash() { s.kill() }
 
-// back starts it again where it was. Only its ledger is as before.
+// back starts it again at the same address. Only its ledger is kept.
 func (s *server) back(t *testing.T) {
 	t.Helper()
 	var err error
@@ -612,7 +616,8 @@ type backend struct {
 
 func (b *backend) url() string { return b.server.base() + "/" + b.mode }
 
-// showsIDs: is a native id on the wire? Without raw events and without the outcome there is none.
+// showsIDs reports whether the stream has native ids. Without raw events and without the outcome it
+// has none.
 func (b *backend) showsIDs() bool { return b.mode != "quiet" }
 
 // A ledger is what really happened on one thread.
@@ -693,10 +698,10 @@ type holdpoint struct {
 	address string // http://host:port
 }
 
-// startHoldpoint runs the built binary with nothing but HOLDPOINT_* in its environment.
+// startHoldpoint runs the built binary with only HOLDPOINT_* variables in its environment.
 func startHoldpoint(name, upstream string, env map[string]string) (*holdpoint, error) {
-	// The shell is there for one thing: to end the binary when our end of the pipe is gone, however
-	// the tests ended.
+	// The shell only kills the binary when the test's end of the pipe is closed, however the tests
+	// ended.
 	const watch = `exec 3<&0; "$0" 3<&- & p=$!; { read -r _ <&3; kill -KILL $p; } >/dev/null 2>&1 & wait $p`
 	cmd := exec.Command("/bin/sh", "-c", watch, shared.binary)
 	cmd.Env = []string{
@@ -739,7 +744,7 @@ func startHoldpoint(name, upstream string, env map[string]string) (*holdpoint, e
 
 var addressPattern = regexp.MustCompile(`^127\.0\.0\.1:[0-9]+$`)
 
-// ownHoldpoint returns one for a single test.
+// ownHoldpoint starts a Holdpoint for a single test.
 func ownHoldpoint(t *testing.T, upstream string, env map[string]string) *holdpoint {
 	t.Helper()
 	h, err := startHoldpoint(t.Name(), upstream, env)
