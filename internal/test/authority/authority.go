@@ -1,5 +1,5 @@
-// Package authority is for tests. It is an authority whose certificates are files, in a folder that
-// changes as a kubelet changes the folder of a secret.
+// Package authority is for tests. It has a certificate authority whose certificates are files, in a
+// folder that is updated as a kubelet updates the folder of a Secret.
 //
 // It revokes nothing, and its certificates are for this machine only.
 package authority
@@ -53,7 +53,7 @@ func (a *Authority) sign(c *x509.Certificate, key *ecdsa.PrivateKey) *x509.Certi
 	a.t.Helper()
 	c.SerialNumber = big.NewInt(a.next)
 	a.next++
-	// From long ago: in a bubble of testing/synctest it is the year 2000.
+	// Valid from long ago, because the time is the year 2000 in a bubble of testing/synctest.
 	c.NotBefore, c.NotAfter = time.Date(1999, 1, 1, 0, 0, 0, 0, time.UTC), time.Date(2099, 1, 1, 0, 0, 0, 0, time.UTC)
 	parent := a.cert
 	parent = cmp.Or(parent, c)
@@ -68,7 +68,7 @@ func (a *Authority) sign(c *x509.Certificate, key *ecdsa.PrivateKey) *x509.Certi
 	return signed
 }
 
-// Pool returns the authority as a client or a server takes it.
+// Pool returns the authority as the pool of a client or server.
 func (a *Authority) Pool() *x509.CertPool {
 	pool := x509.NewCertPool()
 	pool.AddCert(a.cert)
@@ -80,8 +80,8 @@ func (a *Authority) PEM() []byte {
 	return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: a.cert.Raw})
 }
 
-// Certificate returns a new certificate and its key in PEM. It is for this machine's addresses, for
-// servers and clients, and for name, which it has as its common name too.
+// Certificate returns a new certificate and its key in PEM. It is valid for servers and clients,
+// for this machine's addresses and for name, which is also its common name.
 func (a *Authority) Certificate(name string) (cert, key []byte) {
 	a.t.Helper()
 	private := newKey(a.t)
@@ -96,8 +96,8 @@ func (a *Authority) Certificate(name string) (cert, key []byte) {
 	return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: signed.Raw}), pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: der})
 }
 
-// A Folder is a folder of files as a kubelet makes one of a secret: links to ..data, and that is a
-// link to a folder, which is another one with each version.
+// A Folder is a folder as a kubelet makes it for a Secret: its files are links into ..data, which
+// is a link to the folder of the current version.
 type Folder struct {
 	t       testing.TB
 	dir     string
@@ -110,7 +110,7 @@ func NewFolder(t testing.TB) *Folder { return &Folder{t: t, dir: t.TempDir()} }
 // Path returns the path of a file.
 func (f *Folder) Path(name string) string { return filepath.Join(f.dir, name) }
 
-// Put replaces all files in one step. Each version has the same names.
+// Put replaces all files in one step. All versions must have files of the same names.
 func (f *Folder) Put(files map[string][]byte) {
 	f.t.Helper()
 	f.version++
@@ -132,7 +132,7 @@ func (f *Folder) Put(files map[string][]byte) {
 	must(os.Rename(f.Path("..tmp"), f.Path("..data")))
 }
 
-// Issue puts a new certificate of a for name, as tls.crt, tls.key and ca.crt.
+// Issue writes a new certificate of a for name as tls.crt and tls.key, and the authority as ca.crt.
 func (f *Folder) Issue(a *Authority, name string) {
 	f.t.Helper()
 	cert, key := a.Certificate(name)

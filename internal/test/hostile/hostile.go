@@ -1,5 +1,5 @@
-// Package hostile is what tests of hostile input share: input that repeats something very often,
-// and what it may cost. It is for tests only.
+// Package hostile is for tests of hostile input. It makes input that repeats something very often,
+// and has the bound for the time that such input may take.
 package hostile
 
 import (
@@ -7,11 +7,11 @@ import (
 	"time"
 )
 
-// Limit is what some megabytes may take of the processor. They take parts of a second, and minutes
-// where the time is the square of what is repeated.
+// Limit is the processor time that a few megabytes of input may take. They take a part of a second,
+// or minutes if the time grows with the square of the repetitions.
 const Limit = 30 * time.Second
 
-// Many are n things with commas between them.
+// Many returns n things, separated by commas.
 func Many(n int, thing func(i int) string) string {
 	parts := make([]string, n)
 	for i := range parts {

@@ -8,8 +8,7 @@ import (
 	"time"
 )
 
-// ProcessorTime returns what this process has used of the processor. What else the machine does is
-// not in it.
+// ProcessorTime returns the processor time of this process. Other processes do not affect it.
 func ProcessorTime(t testing.TB) time.Duration {
 	t.Helper()
 	var used syscall.Rusage

@@ -6,8 +6,7 @@ import (
 	"time"
 )
 
-// ProcessorTime returns what this process has used of the processor. What else the machine does is
-// not in it.
+// ProcessorTime returns the processor time of this process. Other processes do not affect it.
 func ProcessorTime(t testing.TB) time.Duration {
 	t.Helper()
 	var created, exited, kernel, user syscall.Filetime
@@ -21,8 +20,8 @@ func ProcessorTime(t testing.TB) time.Duration {
 	return length(kernel) + length(user)
 }
 
-// length returns a span of time as Windows counts it, in steps of 100 ns. Filetime.Nanoseconds
-// takes it for a moment since 1601.
+// length converts a duration of Windows, in steps of 100 ns. Filetime.Nanoseconds would read it as
+// a time since 1601.
 func length(f syscall.Filetime) time.Duration {
 	return 100 * time.Duration(int64(f.HighDateTime)<<32|int64(f.LowDateTime))
 }

@@ -1,5 +1,5 @@
-// Package pages reads the repository's documents for tests: their blocks, sections and words. It
-// knows as much of Markdown as these documents use, and judges nothing.
+// Package pages parses the repository's documents for tests: their blocks, sections and words. It
+// supports as much Markdown as these documents use, and checks nothing.
 package pages
 
 import (
@@ -9,12 +9,12 @@ import (
 
 // A Block is a fenced block of a page.
 type Block struct {
-	Line     int    // number of the line that opens it, the first being 1
-	Language string // the word behind the opening fence, "" without one
-	Text     string // lines without the indent of the fence, each with its newline
-	Section  string // the heading above it, "" before the first
-	Runs     string // the test of the comment <!-- runs: folder: Test -->
-	Reason   string // why no test runs it, of the comment <!-- not run: reason -->
+	Line     int    // number of the line that opens it, from 1
+	Language string // the word after the opening fence, "" if there is none
+	Text     string // the lines without the indent of the fence, each with its newline
+	Section  string // the heading above the block, "" before the first heading
+	Runs     string // the test named by a comment <!-- runs: folder: Test -->
+	Reason   string // the reason in a comment <!-- not run: reason -->
 }
 
 var (
@@ -23,8 +23,8 @@ var (
 	heading = regexp.MustCompile(`^(#+) (.+)$`)
 )
 
-// Blocks returns the fenced blocks of a page in their order. The comments about a block are the
-// lines directly above it.
+// Blocks returns the fenced blocks of a page in order. A comment that belongs to a block is
+// directly above it.
 func Blocks(text string) []Block {
 	var list []Block
 	lines := strings.Split(text, "\n")
@@ -58,14 +58,14 @@ func Blocks(text string) []Block {
 	return list
 }
 
-// Settings returns the assignments of a block of variables, as a process gets them: NAME=value,
-// without quotes and comments. A line that begins with white space goes on with the value above.
+// Settings returns the assignments in a block of variables in the form NAME=value, without quotes
+// and comments. A line that begins with white space continues the value of the line above.
 func Settings(block string) []string {
 	var list []string
 	quoted := false
 	for line := range strings.Lines(block) {
 		line = strings.TrimSuffix(line, "\n")
-		if quoted { // the value goes on
+		if quoted { // the value continues
 			list[len(list)-1] += "\n" + strings.TrimSuffix(line, "'")
 			quoted = !strings.HasSuffix(line, "'")
 			continue
@@ -88,11 +88,11 @@ func Settings(block string) []string {
 	return list
 }
 
-// A Section is a heading of a page, and what follows it up to the next heading of its level or a
-// higher one.
+// A Section is a heading of a page with the text after it, up to the next heading of the same or a
+// higher level.
 type Section struct {
 	Heading, Anchor string
-	Lines           int // its lines, the heading's too
+	Lines           int // number of lines, with the heading
 	Text            string
 }
 
@@ -103,7 +103,8 @@ func Anchor(heading string) string {
 	return strings.ReplaceAll(notInAnchor.ReplaceAllString(strings.ToLower(heading), ""), " ", "-")
 }
 
-// Sections returns the sections of a page, each with those below it.
+// Sections returns the sections of a page. A section contains its subsections, which are also in
+// the list.
 func Sections(text string) []Section {
 	type open struct{ level, at int }
 	var list []Section
@@ -128,7 +129,7 @@ func Sections(text string) []Section {
 	return list
 }
 
-// Prose returns the paragraphs and bullets of a page, each in one line: without blocks, tables,
+// Prose returns the paragraphs and list items of a page, each on one line, without blocks, tables,
 // headings and comments.
 func Prose(text string) []string {
 	var list []string

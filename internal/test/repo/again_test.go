@@ -8,7 +8,8 @@ import (
 	"testing"
 )
 
-// TestTriedAgain holds what .ci/again tries again: a few tests by name, and nothing that happened.
+// TestTriedAgain checks which tests .ci/again repeats: a few tests, by name. If too many have
+// failed, or one in another way, none is repeated.
 func TestTriedAgain(t *testing.T) {
 	if _, err := exec.LookPath("bash"); err != nil {
 		t.Skip("no bash here: the Makefile needs it")
@@ -16,7 +17,7 @@ func TestTriedAgain(t *testing.T) {
 	const failed = "--- FAIL: TestA (0.01s)\n    a_test.go:3: no\nFAIL\nFAIL\tholdpoint/proxy\t0.1s\nok  \tholdpoint/store\t0.2s\nFAIL\n"
 	for name, c := range map[string]struct {
 		log, list string
-		fails     bool // at the second try
+		fails     bool // the second try fails too
 		want      string
 		tries     string
 	}{

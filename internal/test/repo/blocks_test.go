@@ -15,13 +15,13 @@ import (
 	"holdpoint/internal/test/pages"
 )
 
-// languages are the words behind the fence of a block, and what makes each block of them run. Where
-// no one test does, the block has a comment above it: <!-- runs: folder: Test -->, or
-// <!-- not run: reason -->.
+// languages are the words after the fence of a block, with what runs or checks the blocks of that
+// language. If a language has no entry in by or judges, each block needs a comment above it: <!--
+// runs: folder: Test -->, or <!-- not run: reason -->.
 var languages = map[string]struct {
 	by     string                  // the test that runs all of them
-	judges func(text string) error // what is wrong with one, as far as it shows here
-	tool   string                  // the program that judges asks
+	judges func(text string) error // checks a block as far as possible without running it
+	tool   string                  // the program that judges runs
 }{
 	"env":    {by: "cmd/holdpoint: TestSettingsOfPages"},
 	"json":   {by: "internal/test/repo: TestBlocksRun", judges: isJSON},
@@ -38,7 +38,7 @@ var languages = map[string]struct {
 
 func isJSON(text string) error { return json.Unmarshal([]byte(text), new(any)) }
 
-// asked has a program judge a text that it gets as its input.
+// asked returns a function that runs a program with the text as its input.
 func asked(program string, args ...string) func(string) error {
 	return func(text string) error {
 		cmd := exec.Command(program, args...)
@@ -52,8 +52,8 @@ func asked(program string, args ...string) func(string) error {
 	}
 }
 
-// TestBlocksRun: what a reader may copy out of a document is run by a test, or a comment says why
-// it is not. The changelog is excepted: it shows what was.
+// TestBlocksRun checks that each block of a document is run by a test, or has a comment with the
+// reason why not. The changelog is excepted, because it shows earlier versions.
 func TestBlocksRun(t *testing.T) {
 	all, found, reasons := suites(t), 0, 0
 	for _, document := range documents(t) {
@@ -95,8 +95,9 @@ func TestBlocksRun(t *testing.T) {
 	}
 }
 
-// runsNothing says why the test that is named does not run a block of the document, "" if it does:
-// its folder has the test, and names the document or asks for the blocks that name the test.
+// runsNothing returns why the named test does not run a block of the document, or "". The test must
+// be in its folder, and the folder's tests must name the document or select blocks by the name of
+// the test.
 func runsNothing(t *testing.T, all map[string]suite, document, name string) string {
 	m := placed.FindStringSubmatch(name)
 	if m == nil {

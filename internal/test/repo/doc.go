@@ -1,11 +1,11 @@
-// Package repo holds the tests that keep the repository's habits: who may import whom and why not,
-// one comment for each package, no trace of anybody's machine, short lines, and documents that
-// agree with the code.
+// Package repo contains tests of the repository's conventions: which packages may import which, one
+// comment for each package, no paths of somebody's machine, short lines, and documents that agree
+// with the code.
 //
-// It has no code of its own and tests no behaviour of Holdpoint. cmd/holdpoint compares what a
-// document says of a variable, because the struct is there. proxy compares what a document shows of
-// a stream.
+// It has no code besides tests, and tests no behavior of Holdpoint. The descriptions of variables
+// are compared with the code in cmd/holdpoint, because the struct is there, and the streams in
+// documents in proxy.
 //
-// It follows the project's design and needs nothing but the files: no git, no network, no installed
-// tool.
+// Its tests need only the files: no network and no installed tool, except where a test skips
+// without it.
 package repo

@@ -20,7 +20,8 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the examples of documents: go test ./internal/test/repo -update")
 
-// between returns what stands between two lines that hold marker, and the texts around it.
+// between returns the text between two lines that contain marker, and the texts before and after
+// it.
 func between(t *testing.T, path, marker string) (before, section, after string) {
 	t.Helper()
 	parts := strings.Split(read(t, path), marker+"\n")
@@ -30,8 +31,8 @@ func between(t *testing.T, path, marker string) (before, section, after string) 
 	return parts[0], parts[1], parts[2]
 }
 
-// TestStartPageShowsTheExample: before and after of a stream are the output of an example, which go
-// test compares with what the handler does.
+// TestStartPageShowsTheExample: the streams on the start page are the output of an example, which
+// go test compares with the handler's.
 func TestStartPageShowsTheExample(t *testing.T) {
 	const path, marker = "docs/README.md", "<!-- example -->"
 	f, err := parser.ParseFile(token.NewFileSet(), filepath.Join(root, "proxy/example_test.go"), nil, parser.ParseComments)
@@ -61,8 +62,8 @@ func TestStartPageShowsTheExample(t *testing.T) {
 	}
 }
 
-// TestGuideShowsTheExample: the example of docs/new-dialect.md is the code of a package that is
-// compiled and tested, behind its imports.
+// TestGuideShowsTheExample: docs/new-dialect.md shows the code of a package that is compiled and
+// tested, without its imports.
 func TestGuideShowsTheExample(t *testing.T) {
 	const path, marker = "docs/new-dialect.md", "<!-- example -->"
 	_, code, found := strings.Cut(read(t, "translate/dialecttest/ask/ask.go"), "\n)\n\n")
@@ -83,7 +84,7 @@ func TestGuideShowsTheExample(t *testing.T) {
 	}
 }
 
-// A suite is what a folder's test files have: the functions, and every string that could name a
+// A suite is the content of a folder's test files: the functions, and all strings that could name a
 // case.
 type suite struct{ funcs, cases map[string]bool }
 
@@ -107,7 +108,7 @@ func suites(t *testing.T) map[string]suite {
 				}
 			case *ast.BasicLit:
 				if text, err := strconv.Unquote(n.Value); n.Kind == token.STRING && err == nil {
-					in.cases[strings.ReplaceAll(text, " ", "_")] = true // as package testing does
+					in.cases[strings.ReplaceAll(text, " ", "_")] = true // as package testing does for subtests
 				}
 			}
 			return true
@@ -120,11 +121,11 @@ var (
 	code      = regexp.MustCompile("`[^`\n]+`")
 	placed    = regexp.MustCompile(`^([a-z0-9/]+): ((?:Test|Fuzz|Example|Benchmark)\w*)(/.+)?$`)
 	unplaced  = regexp.MustCompile(`^(?:Test|Fuzz|Example|Benchmark)[A-Z]\w*$`)
-	generalOf = []string{"Test/case"} // how the notation itself is explained
+	generalOf = []string{"Test/case"} // the notation itself, where a document explains it
 )
 
-// TestNamedTestsExist: a promise names the test that shows it, as `folder: Test/case`, and that
-// test is there. A name alone must be in some folder.
+// TestNamedTestsExist: each test that a document names as `folder: Test/case` exists in that
+// folder. A test that is named without a folder exists in some folder.
 func TestNamedTestsExist(t *testing.T) {
 	all, failing := suites(t), "\n"+read(t, "testdata/known-failing.txt")
 	named := 0
@@ -153,7 +154,7 @@ func TestNamedTestsExist(t *testing.T) {
 	}
 }
 
-// missing says why a named test is none that shows anything, "" if it is one.
+// missing returns why a named test does not count as evidence, or "".
 func missing(all map[string]suite, failing, dir, name, sub string) string {
 	in, ok := all[dir]
 	switch {
@@ -178,8 +179,8 @@ func missing(all map[string]suite, failing, dir, name, sub string) string {
 	return ""
 }
 
-// TestSupportedIsShown: each backend that docs/support.md calls supported has a test in the page's
-// table of evidence, or in its section.
+// TestSupportedIsShown: for each backend that docs/support.md lists as supported, the table of
+// evidence or the section of the backend names a test.
 func TestSupportedIsShown(t *testing.T) {
 	_, text, after := between(t, "docs/support.md", "<!-- supported -->")
 	_, evidence, _ := strings.Cut(after, "\n## Evidence\n")
@@ -198,14 +199,15 @@ func TestSupportedIsShown(t *testing.T) {
 	}
 }
 
-// TestReadmeIsShort: what a newcomer must read has room for no more. The rest is in docs.
+// TestReadmeIsShort bounds the size of README.md, because every newcomer reads it. Details belong
+// into docs.
 func TestReadmeIsShort(t *testing.T) {
 	if n := len(read(t, "README.md")); n > 8<<10 {
 		t.Errorf("README.md has %d bytes, want at most %d: move what only some readers need to docs", n, 8<<10)
 	}
 }
 
-// isCode reports whether a type is agui.Code, in its package or in another.
+// isCode reports whether a type is agui.Code, in its own package or another.
 func isCode(t ast.Expr) bool {
 	if selected, ok := t.(*ast.SelectorExpr); ok {
 		t = selected.Sel
@@ -215,7 +217,7 @@ func isCode(t ast.Expr) bool {
 }
 
 // TestCodesAreDocumented: docs/errors.md has a row for every code of a RUN_ERROR and of the desk's
-// API, and for none that does not exist.
+// API, and no row for other codes.
 func TestCodesAreDocumented(t *testing.T) {
 	exists := map[string]bool{}
 	name := regexp.MustCompile(`^[A-Z]+(_[A-Z]+)+$`)
@@ -255,12 +257,12 @@ func TestCodesAreDocumented(t *testing.T) {
 	}
 }
 
-// injected are names that Kubernetes makes for a Service called holdpoint; documents mention them,
-// and they are not ours.
+// injected matches variables that Kubernetes sets for a Service called holdpoint. Documents mention
+// them, but they are not Holdpoint's.
 var injected = regexp.MustCompile(`_SERVICE_HOST$|_SERVICE_PORT|_PORT$|_PORT_`)
 
-// TestVariablesExist: a HOLDPOINT_ name that a document, a comment or a message names is in the
-// table of docs/configuration.md, which cmd/holdpoint compares with its struct.
+// TestVariablesExist: each HOLDPOINT_ name in a document, a comment or a message is in the table of
+// docs/configuration.md, which cmd/holdpoint compares with its struct.
 func TestVariablesExist(t *testing.T) {
 	_, table, _ := between(t, "docs/configuration.md", "<!-- variables -->")
 	known := map[string]bool{}
@@ -279,7 +281,7 @@ func TestVariablesExist(t *testing.T) {
 			strings.HasPrefix(path, "deploy/") && !strings.HasPrefix(path, "deploy/schemas/")
 	}) {
 		text := read(t, path)
-		if strings.HasSuffix(path, scenario.Ext) { // its settings are ours, its parts are anybody's
+		if strings.HasSuffix(path, scenario.Ext) { // only its settings are checked; its other parts are recorded streams
 			archive, err := scenario.ParseArchive(text)
 			if err != nil {
 				t.Fatal(err)
@@ -289,7 +291,7 @@ func TestVariablesExist(t *testing.T) {
 		for n, line := range strings.Split(text, "\n") {
 			for _, at := range name.FindAllStringIndex(line, -1) {
 				v := line[at[0]:at[1]]
-				group := strings.HasPrefix(line[at[1]:], "_*") // a group of them, HOLDPOINT_LANGGRAPH_*
+				group := strings.HasPrefix(line[at[1]:], "_*") // a group of variables, such as HOLDPOINT_LANGGRAPH_*
 				if group {
 					for k := range known {
 						group = group && !strings.HasPrefix(k, v+"_")
@@ -310,15 +312,15 @@ func TestVariablesExist(t *testing.T) {
 	}
 }
 
-// TestDependenciesAreDocumented: docs/dependencies.md has a row with module, version, licence and
-// reason for every direct requirement of go.mod, and no row for what is not required.
+// TestDependenciesAreDocumented: docs/dependencies.md has a row with module, version, license and
+// reason for every direct requirement of go.mod, and no other rows.
 func TestDependenciesAreDocumented(t *testing.T) {
 	required, direct := map[string]string{}, map[string]bool{}
 	for _, m := range regexp.MustCompile(`(?m)^\s*(?:require\s+)?([\w.-]+\.[\w]+/\S+) (v\S+)( // indirect)?$`).FindAllStringSubmatch(read(t, "go.mod"), -1) {
 		required[m[1]] = m[2]
 		direct[m[1]] = m[3] == ""
 	}
-	for _, s := range sources(t, parser.ImportsOnly) { // go.mod may not have been tidied yet
+	for _, s := range sources(t, parser.ImportsOnly) { // go.mod may still mark a direct requirement as indirect
 		for _, imported := range s.imports() {
 			for module := range required {
 				if imported == module || strings.HasPrefix(imported, module+"/") {
@@ -351,7 +353,8 @@ func TestDependenciesAreDocumented(t *testing.T) {
 	}
 }
 
-// TestPinsOfTheBenchmarkAreDocumented: of the npm packages to compare with.
+// TestPinsOfTheBenchmarkAreDocumented: docs/dependencies.md has the versions of the npm packages
+// that the benchmark compares with.
 func TestPinsOfTheBenchmarkAreDocumented(t *testing.T) {
 	pins := map[string]string{}
 	for _, m := range regexp.MustCompile(`"(@[^"]+)": "([^"]+)"`).FindAllStringSubmatch(read(t, "bench/node/package.json"), -1) {
@@ -368,8 +371,8 @@ func TestPinsOfTheBenchmarkAreDocumented(t *testing.T) {
 	}
 }
 
-// TestPinsOfTheEndToEndTestsAreDocumented: what docs/dependencies.md says of Python and npm
-// packages is what is pinned.
+// TestPinsOfTheEndToEndTestsAreDocumented: the versions of Python and npm packages in
+// docs/dependencies.md are the pinned ones.
 func TestPinsOfTheEndToEndTestsAreDocumented(t *testing.T) {
 	pins := read(t, "e2e/client/package.json") + read(t, "e2e/strands-ts/package.json") + read(t, "e2e/browser/package.json") + read(t, "e2e/copilotkit/package.json") + read(t, "e2e/desk/package.json") +
 		read(t, "e2e/mastra/package.json") + read(t, "e2e/tanstack/package.json") + read(t, "e2e/langgraph-server/package.json")
@@ -397,7 +400,8 @@ func TestPinsOfTheEndToEndTestsAreDocumented(t *testing.T) {
 	}
 }
 
-// TestStrandsEntrypointIsTheOneThatRuns: docs/strands.md shows e2e/strands/entrypoint.py as it is.
+// TestStrandsEntrypointIsTheOneThatRuns: docs/strands.md shows the exact text of
+// e2e/strands/entrypoint.py.
 func TestStrandsEntrypointIsTheOneThatRuns(t *testing.T) {
 	parts := strings.Split(read(t, "docs/strands.md"), "<!-- entrypoint -->")
 	if want := "\n```python\n" + read(t, "e2e/strands/entrypoint.py") + "```\n"; len(parts) != 3 || parts[1] != want {
@@ -405,7 +409,7 @@ func TestStrandsEntrypointIsTheOneThatRuns(t *testing.T) {
 	}
 }
 
-// TestLinksWithinTheRepository lead somewhere.
+// TestLinksWithinTheRepository: each link to a file or a heading of the repository has a target.
 func TestLinksWithinTheRepository(t *testing.T) {
 	link := regexp.MustCompile(`\]\(([^)\s]+)\)`)
 	for _, path := range documents(t) {
@@ -458,8 +462,8 @@ func TestEachFrameworkHasItsExample(t *testing.T) {
 	}
 }
 
-// TestCardOfCopilotKitIsTheOneThatRuns: docs/copilotkit.md shows e2e/copilotkit/questions.jsx as it
-// is.
+// TestCardOfCopilotKitIsTheOneThatRuns: docs/copilotkit.md shows the exact text of
+// e2e/copilotkit/questions.jsx.
 func TestCardOfCopilotKitIsTheOneThatRuns(t *testing.T) {
 	parts := strings.Split(read(t, "docs/copilotkit.md"), "<!-- card -->")
 	if want := "\n```jsx\n" + read(t, "e2e/copilotkit/questions.jsx") + "```\n"; len(parts) != 3 || parts[1] != want {

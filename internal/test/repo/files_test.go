@@ -14,8 +14,8 @@ import (
 
 const root = "../../.."
 
-// written reports whether a folder or file was written and not installed, built or made by an
-// editor. It follows .gitignore.
+// written reports whether a folder or file belongs to the repository, and is not installed, built
+// or made by an editor. It follows .gitignore.
 func written(rel string, d fs.DirEntry) bool {
 	name := d.Name()
 	if d.IsDir() {
@@ -25,8 +25,8 @@ func written(rel string, d fs.DirEntry) bool {
 	return d.Type().IsRegular() && rel != "holdpoint" && name != ".git" && !strings.HasSuffix(name, ".test") && !strings.HasSuffix(name, ".prof")
 }
 
-// files returns the repository's files that keep says yes to, by their slash-separated path below
-// the root.
+// files returns the files of the repository for which keep returns true, as paths with slashes
+// relative to the root.
 func files(t *testing.T, keep func(path string) bool) []string {
 	t.Helper()
 	var list []string
@@ -65,30 +65,30 @@ func read(t *testing.T, path string) string {
 	return string(b)
 }
 
-// documents returns the texts for a reader.
+// documents returns the paths of all documents.
 func documents(t *testing.T) []string {
 	t.Helper()
 	return files(t, func(path string) bool { return strings.HasSuffix(path, ".md") })
 }
 
-// somebodysMachine matches the beginnings of paths that exist on one machine only.
+// somebodysMachine matches the beginning of a path that exists on one machine only.
 var somebodysMachine = regexp.MustCompile(`(^|[^\w./-])(/work/|/root/|/home/\w|/Users/\w|/tmp/bash_|/private/(var|tmp)/|[A-Z]:\\Users\\)`)
 
-// registries are hosts that packages and images come from. Which one is asked is the affair of
-// whoever builds: a mirror in a file of the repository fails everywhere else, and a public one
-// where there is a mirror. Written in two parts, for this file is looked at too.
+// registries are hosts of packages and images. Files of the repository must not name one: who
+// builds chooses the registry. A mirror would fail elsewhere, and a public registry fails where
+// only a mirror can be reached. The names are split, because this file is checked too.
 var registries = []string{
 	"registry." + "npmjs", "registry." + "yarnpkg", "pypi." + "org", "files." + "pythonhosted", "proxy." + "golang.org", "sum." + "golang.org",
 	"docker." + "io", "gcr." + "io", "ghcr." + "io", "quay." + "io", ".pkg." + "dev", "artifact" + "ory", "index" + "-url", `"resol` + `ved":`,
 }
 
-// named says where a registry may be named, and why.
+// named are the files and folders that may name a registry, with the reason.
 var named = map[string]string{
 	"Dockerfile": "an image is named with its host; HOLDPOINT's base is a build argument for who has a mirror",
 	"deploy/":    "as in the Dockerfile; the chart's image.repository and Kustomize's images: are for who has a mirror",
 }
 
-// mayName reports whether a file, or its folder, is in named.
+// mayName reports whether named has the file or its folder.
 func mayName(path string) bool {
 	for at := range named {
 		if path == at || strings.HasSuffix(at, "/") && strings.HasPrefix(path, at) {
@@ -123,8 +123,8 @@ func TestNoTraceOfAMachine(t *testing.T) {
 	}
 }
 
-// gjson recurses into what it validates, without a bound: a text that nests deep enough overflows
-// the stack, and that ends the process. agui.ValidJSON counts first.
+// TestNobodyValidatesWithGJSON: gjson validates recursively without a bound, so that deeply nested
+// text overflows the stack, which ends the process. agui.ValidJSON checks the depth first.
 func TestNobodyValidatesWithGJSON(t *testing.T) {
 	for _, path := range files(t, func(path string) bool {
 		return strings.HasSuffix(path, ".go") && !strings.HasSuffix(path, "_test.go") && path != "internal/agui/event.go"
@@ -135,7 +135,8 @@ func TestNobodyValidatesWithGJSON(t *testing.T) {
 	}
 }
 
-// TestScriptsAreRead: bash reads each script, also one that no test runs, and it can be started.
+// TestScriptsAreRead: bash can parse each script, even one that no test runs, and the script is
+// executable.
 func TestScriptsAreRead(t *testing.T) {
 	bash, err := exec.LookPath("bash")
 	if err != nil {

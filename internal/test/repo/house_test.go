@@ -11,28 +11,28 @@ import (
 	"testing"
 )
 
-// The counters of the house: what makes proxy hard to change, in numbers. A counter may only fall.
-// Who lowers one writes the new value here, in the same commit. Who has to raise one says why in
-// the commit. At b29f0bff, where the counting began, run had 37 fields and 150 methods in 37 files,
-// and what came before these tests added the rest.
+// The tests of this file count what makes proxy hard to change. A count may only fall. Whoever
+// lowers one writes the new value here, in the same commit. Whoever must raise one gives the reason
+// in the commit. At b29f0bff, where the counting began, run had 37 fields and 150 methods in 37
+// files.
 //
-// They read the sources as text: what a name stands for is found by its type's name, which is
-// enough in a folder that has one of each.
+// The tests parse the sources without type checking. They find the meaning of a name by the name of
+// its type, which is enough in a folder where these names are unique.
 
-// A counter is one number of the house.
+// A counter is a number with its bound: got must equal held, which may fall to goal.
 type counter struct {
 	what            string
 	got, held, goal int
 }
 
-// types are the structs of one folder, and the methods of each type.
+// types are the structs, methods and functions of a folder.
 type types struct {
 	structs map[string]*ast.StructType
 	methods map[string][]*ast.FuncDecl
-	funcs   map[string]*ast.FuncDecl // by receiver and name: "run.serve"
+	funcs   map[string]*ast.FuncDecl // by receiver and name, such as "run.serve"
 }
 
-// typesOf reads the code of a folder, without its tests.
+// typesOf parses the code of a folder, without its tests.
 func typesOf(list []source, dir string) types {
 	all := types{map[string]*ast.StructType{}, map[string][]*ast.FuncDecl{}, map[string]*ast.FuncDecl{}}
 	for _, s := range list {
@@ -62,8 +62,8 @@ func typesOf(list []source, dir string) types {
 	return all
 }
 
-// baseName returns the name of the type that an expression is made of, without pointers, lists and
-// parameters: "run" of []*run.
+// baseName returns the name of a type without pointers, lists and type parameters, such as "run" of
+// []*run.
 func baseName(e ast.Expr) string {
 	switch e := e.(type) {
 	case *ast.Ident:
@@ -82,7 +82,7 @@ func baseName(e ast.Expr) string {
 	return ""
 }
 
-// isBack reports whether a field of the type is a way back to the whole.
+// isBack reports whether a field of this type gives access to the run, the body or the Handler.
 func isBack(e ast.Expr) bool {
 	switch e := e.(type) {
 	case *ast.StarExpr:
@@ -95,8 +95,8 @@ func isBack(e ast.Expr) bool {
 	return false
 }
 
-// countFields counts the fields of a struct. Those of a struct of this folder that is embedded are
-// its own.
+// countFields counts the fields of a struct. The fields of an embedded struct of the same folder
+// count as its own.
 func (all types) countFields(name string) int {
 	n := 0
 	for _, f := range all.structs[name].Fields.List {
@@ -113,7 +113,7 @@ func (all types) countFields(name string) int {
 	return n
 }
 
-// keepers returns the structs that keep a *run, a *body or a *Handler, by name.
+// keepers returns the names of the structs that have a field of type *run, *body or *Handler.
 func (all types) keepers() []string {
 	var list []string
 	for name, of := range all.structs {
@@ -125,8 +125,8 @@ func (all types) keepers() []string {
 	return list
 }
 
-// callbacks returns the fields that hold a function, by struct and name. Options is what a caller
-// hands in.
+// callbacks returns the fields with a function, by struct and name, except those of Options, which
+// the caller sets.
 func (all types) callbacks() []string {
 	var list []string
 	for name, of := range all.structs {
@@ -143,7 +143,7 @@ func (all types) callbacks() []string {
 	return list
 }
 
-// largest returns the type that has the most of something, beside those that are named.
+// largest returns the type with the highest count, except the types in but.
 func largest(count map[string]int, but ...string) (string, int) {
 	names := slices.DeleteFunc(slices.Collect(maps.Keys(count)), func(n string) bool { return slices.Contains(but, n) })
 	if len(names) == 0 {
@@ -153,7 +153,7 @@ func largest(count map[string]int, but ...string) (string, int) {
 	return name, count[name]
 }
 
-// TestHouseCounts holds what is counted of proxy's own folder.
+// TestHouseCounts checks the counts for the folder proxy.
 func TestHouseCounts(t *testing.T) {
 	list := sources(t, parser.SkipObjectResolution)
 	all := typesOf(list, "proxy")
@@ -196,11 +196,11 @@ func TestHouseCounts(t *testing.T) {
 	}
 }
 
-// TestWaysBack holds who keeps a way back to the whole, by name: the run and the Router alone
-// (RouterOptions only hands agents over). Of the functions in fields, body.concludes alone leads up
-// to the run. body.emits and body.outs are methods of the body itself. They are kept because a
-// frame that passes must not allocate one. Those of life and of the reporter end a watch, give a
-// place back and tell who waits. None of them knows a run, a body or a Handler.
+// TestWaysBack lists the structs with access to the run or to the whole handler: only run and
+// Router (RouterOptions only passes agents on). Of the functions in fields, only body.concludes
+// leads to the run. body.emits and body.outs are methods of the body itself, kept in fields because
+// an unchanged frame must not allocate them. The functions of life and of the reporter end a watch,
+// free a place and report waiting clients. None of them has access to a run, a body or a Handler.
 func TestWaysBack(t *testing.T) {
 	all := typesOf(sources(t, parser.SkipObjectResolution), "proxy")
 	for what, c := range map[string]struct{ got, want []string }{
@@ -218,7 +218,7 @@ func TestWaysBack(t *testing.T) {
 	}
 }
 
-// TestStoreIsCalledByTheLedger holds that the ledger alone calls the store, and at how many places.
+// TestStoreIsCalledByTheLedger checks that only the ledger calls the store, and in how many places.
 func TestStoreIsCalledByTheLedger(t *testing.T) {
 	got := map[string]int{}
 	for _, s := range sources(t, parser.SkipObjectResolution) {
@@ -244,8 +244,8 @@ func TestStoreIsCalledByTheLedger(t *testing.T) {
 	}
 }
 
-// rooms are the rooms of proxy, each with the rooms that it may import. A room that is not named
-// here is a leaf: it imports no room.
+// rooms lists the packages in proxy/internal that may import others of them, each with those. A
+// package that is not listed imports none.
 var rooms = map[string][]string{
 	"settle": {"client", "transcript"},
 	"tell":   {"settle", "client"},
@@ -254,11 +254,11 @@ var rooms = map[string][]string{
 	"client": {"transcript"},
 }
 
-// leaves are packages below proxy that every room may import.
+// leaves are packages below proxy that every package there may import.
 var leaves = []string{"dialect", "ids", "words"}
 
-// TestRooms holds the walls between the rooms below proxy, and how much a room may want of another
-// one: no interface that a room declares has more than ten methods.
+// TestRooms checks the imports between the packages in proxy/internal, and that no interface there
+// has more than ten methods.
 func TestRooms(t *testing.T) {
 	const below, most = "proxy/internal/", 10
 	for _, s := range sources(t, parser.SkipObjectResolution) {
@@ -282,11 +282,11 @@ func TestRooms(t *testing.T) {
 	}
 }
 
-// script are the functions that are the way of a run, by receiver and name, with their lines. admit
-// and concluded have at most 40, and call each room at most twice.
+// script are the functions that a run passes through, by receiver and name, with their number of
+// lines. run.admit and run.conclude have at most 40 lines, and call each room at most twice.
 var script = map[string]int{"run.admit": 27, "run.conclude": 20, "run.prepare": 21, "run.serve": 15}
 
-// TestScript holds how long the way of a run is to read.
+// TestScript checks the length of the functions that a run passes through.
 func TestScript(t *testing.T) {
 	got := map[string]int{}
 	for _, s := range sources(t, parser.SkipObjectResolution) {
@@ -321,8 +321,8 @@ func TestScript(t *testing.T) {
 	}
 }
 
-// roomCalls counts the calls of a function into each room. The ledger is called as a value: the
-// judge has it.
+// roomCalls counts the calls of a function into each room. The ledger is called through a field of
+// the judge.
 func roomCalls(of *ast.FuncDecl) map[string]int {
 	calls := map[string]int{}
 	ast.Inspect(of.Body, func(n ast.Node) bool {
@@ -347,8 +347,8 @@ func roomCalls(of *ast.FuncDecl) map[string]int {
 	return calls
 }
 
-// TestWhoMakesARun: a client's request makes a run, and so does an answer that is carried without
-// its client. A decision at another door makes none.
+// TestWhoMakesARun: a run is made for a client's request, and for an answer that is carried without
+// its client. A decision at another door makes no run.
 func TestWhoMakesARun(t *testing.T) {
 	makes, calls := map[string]bool{}, map[string]bool{}
 	for name, f := range typesOf(sources(t, parser.SkipObjectResolution), "proxy").funcs {

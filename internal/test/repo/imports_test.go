@@ -15,13 +15,12 @@ import (
 
 const module = "holdpoint"
 
-// A place is a folder of packages, and what of ours the code in it may import (tests may import
-// more: they put things together). A pattern is one of path.Match, for the whole path; the first
-// that matches counts.
+// A place is a pattern of folders (path.Match) with the packages of this repository that code there
+// may import. The first matching place counts. Tests may import more, because they combine parts.
 type place struct {
 	pattern string
 	may     []string
-	why     string // nothing else is imported there
+	why     string // why other imports are not allowed
 }
 
 var places = []place{
@@ -117,8 +116,8 @@ var places = []place{
 	{"e2e/*", []string{"e2e/netjson"}, "a backend knows nothing of what stands before it, and a client nothing of what answers it; .NET's write JSON alike"},
 }
 
-// confined says which folders may import a package of others, and why nobody else. A path ending in
-// / is a module with all its packages. tests: test files may import it anywhere.
+// confined lists packages of other modules with the folders that may import them. A path that ends
+// with / stands for all packages below it. If tests is true, test files anywhere may import it.
 var confined = []struct {
 	what  string
 	where []string
@@ -147,7 +146,8 @@ var confined = []struct {
 	{"holdpoint/translate/dialecttest/", nil, true, "it is for tests"},
 }
 
-// exempt are breaches that stand, each with its reason. One that no longer happens fails the test.
+// exempt are imports that break a rule, each with the reason. If one does not happen any more, the
+// test fails.
 var exempt = map[string]string{}
 
 // A source is a Go file of ours.
@@ -218,7 +218,7 @@ func TestImportDirection(t *testing.T) {
 	}
 }
 
-// TestOneCommentPerPackage: it says what the package is for, in one file.
+// TestOneCommentPerPackage: each package has exactly one package comment.
 func TestOneCommentPerPackage(t *testing.T) {
 	comments := map[string][]string{}
 	names := map[string]string{}
@@ -246,8 +246,8 @@ func TestOneCommentPerPackage(t *testing.T) {
 	}
 }
 
-// TestBinaryDoesNotExecuteTemplates: where text/template is linked, every exported method of every
-// type is kept. docs/dependencies.md has what that costs.
+// TestBinaryDoesNotExecuteTemplates: the binary does not link text/template, because the linker
+// then keeps every exported method of every type (docs/dependencies.md has the cost).
 func TestBinaryDoesNotExecuteTemplates(t *testing.T) {
 	list := exec.CommandContext(t.Context(), "go", "list", "-deps", "-tags=grpcnotrace", "./cmd/holdpoint")
 	list.Dir = root

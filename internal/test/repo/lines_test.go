@@ -8,14 +8,14 @@ import (
 	"unicode/utf8"
 )
 
-// columns is how long a line of a document or a comment may be.
+// columns is the maximal length of a line in a document or comment.
 const columns = 100
 
-// printed is a document that a program has printed: its lines are the program's.
+// printed is a document that a program writes, so its lines are not checked.
 const printed = "bench/results.md"
 
-// TestLinesAreShort: a line of a document or a comment has at most 100 columns. Tables, code, and
-// lines that nobody could break are excepted.
+// TestLinesAreShort: lines of documents and comments have at most 100 columns, except tables, code,
+// and lines that cannot be broken.
 func TestLinesAreShort(t *testing.T) {
 	complain := func(path string, lines []int) {
 		for _, line := range lines {
@@ -32,7 +32,7 @@ func TestLinesAreShort(t *testing.T) {
 	}
 }
 
-// longInDocument returns the numbers of a document's lines that are too long.
+// longInDocument returns the numbers of the lines of a document that are too long.
 func longInDocument(text string) []int {
 	var list []int
 	fenced := false
@@ -46,8 +46,8 @@ func longInDocument(text string) []int {
 	return list
 }
 
-// longComments returns the numbers of the lines in a Go file that hold nothing but a comment and
-// are too long. The output of an example is what the example prints, so it is not counted.
+// longComments returns the numbers of the lines in a Go file that contain only a comment and are
+// too long. The output comments of examples are excepted.
 func longComments(text string) []int {
 	var list []int
 	output := false
@@ -61,11 +61,11 @@ func longComments(text string) []int {
 	return list
 }
 
-// mark is what stands before the first word of a line: a comment's slashes, a list's bullet.
+// mark matches the part of a line before its first word: the slashes of a comment, the bullet of a
+// list.
 var mark = regexp.MustCompile(`^\s*(//)?\s*([-*·>]|\d+\.)?\s*`)
 
-// tooLong reports whether a line is over the limit and somebody could break it. Nobody breaks a
-// span of code.
+// tooLong reports whether a line is too long and could be broken, which a span of code cannot.
 func tooLong(line string) bool {
 	if utf8.RuneCountInString(line) <= columns {
 		return false

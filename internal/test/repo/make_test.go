@@ -12,10 +12,10 @@ import (
 	"holdpoint/internal/scenario"
 )
 
-// inside are targets of the Makefile that are steps of others.
+// inside are targets of the Makefile that only other targets use.
 var inside = []string{"tools", "modules"}
 
-// TestMakeHelp: the list has each target, in a group, and fits a terminal.
+// TestMakeHelp: make help lists each target, in a group, and fits into a terminal.
 func TestMakeHelp(t *testing.T) {
 	out := makes(t, "help")
 	phony := regexp.MustCompile(`(?m)^\.PHONY: (.+)$`).FindStringSubmatch(read(t, "Makefile"))
@@ -37,7 +37,8 @@ func TestMakeHelp(t *testing.T) {
 	}
 }
 
-// TestMakeUnit: PKG and RUN choose what is tested, and only if the command line says so.
+// TestMakeUnit: PKG and RUN select the tests if they are on the command line, and not if they are
+// in the environment.
 func TestMakeUnit(t *testing.T) {
 	t.Setenv("PKG", "./nowhere")
 	t.Setenv("RUN", "Nothing")
@@ -56,7 +57,7 @@ func TestMakeUnit(t *testing.T) {
 	}
 }
 
-// makes returns what make prints.
+// makes runs make and returns its output.
 func makes(t *testing.T, args ...string) string {
 	t.Helper()
 	if _, err := exec.LookPath("make"); err != nil {
@@ -65,7 +66,7 @@ func makes(t *testing.T, args ...string) string {
 	cmd := exec.Command("make", append([]string{"--no-print-directory"}, args...)...)
 	cmd.Dir = root
 	cmd.Env = slices.DeleteFunc(os.Environ(), func(set string) bool {
-		return strings.HasPrefix(set, "MAKE") || strings.HasPrefix(set, "MFLAGS=") // of the make that runs this test
+		return strings.HasPrefix(set, "MAKE") || strings.HasPrefix(set, "MFLAGS=") // set by the make that runs this test
 	})
 	out, err := cmd.CombinedOutput()
 	if err != nil {
@@ -74,7 +75,8 @@ func makes(t *testing.T, args ...string) string {
 	return string(out)
 }
 
-// TestFirstChange: what CONTRIBUTING.md says of the sentence that a first change changes.
+// TestFirstChange: the sentence that the first change of CONTRIBUTING.md changes is where the guide
+// says.
 func TestFirstChange(t *testing.T) {
 	guide, _, _ := strings.Cut(read(t, "CONTRIBUTING.md"), "\n## Build and test")
 	m := regexp.MustCompile(`grep -rn "([^"]+)"`).FindStringSubmatch(guide)

@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// section returns the part of docs/operations.md below a heading, up to the next one of its level.
+// section returns the section of docs/operations.md with this heading.
 func section(t *testing.T, heading string) string {
 	t.Helper()
 	_, rest, ok := strings.Cut(read(t, "docs/operations.md"), "\n## "+heading+"\n")
@@ -20,8 +20,8 @@ func section(t *testing.T, heading string) string {
 	return body
 }
 
-// TestSizingIsMeasured: each figure of the tables stands in bench/results.md, below the command
-// that is said to have measured it. There it may stand before its spread.
+// TestSizingIsMeasured: each number in the tables of the section Sizing is in bench/results.md,
+// below the command that the table names. There it may precede its spread.
 func TestSizingIsMeasured(t *testing.T) {
 	results := regexp.MustCompile("(?m)^\\d{4}-\\d\\d-\\d\\d, (`go run \\./bench.*?`)$").Split(read(t, "bench/results.md"), -1)[1:]
 	commands := regexp.MustCompile("(?m)^\\d{4}-\\d\\d-\\d\\d, (`go run \\./bench.*?`)$").FindAllStringSubmatch(read(t, "bench/results.md"), -1)
@@ -42,8 +42,8 @@ func TestSizingIsMeasured(t *testing.T) {
 	}
 }
 
-// TestEachAlertHasItsRunbook: what to do at an alert stands below its name, in their order, and
-// nothing stands there for an alert that is gone.
+// TestEachAlertHasItsRunbook: docs/operations.md has a section for each alert, in the order of the
+// rules, and no others.
 func TestEachAlertHasItsRunbook(t *testing.T) {
 	var alerts, headings []string
 	for _, m := range regexp.MustCompile(`(?m)^ *- alert: (\w+)$`).FindAllStringSubmatch(read(t, "deploy/prometheus/rules.yaml"), -1) {
@@ -57,7 +57,7 @@ func TestEachAlertHasItsRunbook(t *testing.T) {
 	}
 }
 
-// TestFilesOfCommandsExist: so do the paths that the chart names to whoever has installed it.
+// TestFilesOfCommandsExist: paths in the commands of documents and in the notes of the chart exist.
 // deploy's tests run the commands of operations.md.
 func TestFilesOfCommandsExist(t *testing.T) {
 	path := regexp.MustCompile(`(?m)(?:^|[\s"'(=])(?:\./)?((?:deploy|cmd|examples|bench|docs|e2e|testdata)/[\w./-]*\w)`)

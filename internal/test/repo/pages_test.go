@@ -9,7 +9,7 @@ import (
 	"holdpoint/internal/test/pages"
 )
 
-// evidence is the heading of a page's last section: a table of where, what, and the tests.
+// evidence is the heading of a page's last section, a table with section, promise and tests.
 const evidence = "Evidence"
 
 var (
@@ -18,13 +18,14 @@ var (
 	emphasis    = regexp.MustCompile(`[*|]`)
 )
 
-// plainText returns a text without links, emphasis and line ends, as the table of evidence has it.
+// plainText returns a text without links, emphasis and line breaks, which is how the table of
+// evidence quotes it.
 func plainText(text string) string {
 	return strings.Join(strings.Fields(emphasis.ReplaceAllString(linkText.ReplaceAllString(text, "$1"), "")), " ")
 }
 
-// TestEvidenceIsOfItsPage: a page's table of evidence is its last section. What a row says to be
-// shown is in the section that the row names.
+// TestEvidenceIsOfItsPage: the table of evidence is the last section of its page, and each row
+// quotes a text of the section that it names.
 func TestEvidenceIsOfItsPage(t *testing.T) {
 	rows := 0
 	for _, document := range documents(t) {
@@ -67,13 +68,13 @@ func TestEvidenceIsOfItsPage(t *testing.T) {
 	}
 }
 
-// The kinds of pages are the tables of the start page. A page of the first is read from top to
-// bottom, so it has a bound.
+// The tables of the start page divide the pages into kinds. A how-to page has a bound, because it
+// is read from top to bottom.
 const (
 	startPage  = "docs/README.md"
 	howTo      = "I have … and want …"
 	howToWords = 1500
-	screen     = 60 // lines of a section that answers a question
+	screen     = 60 // the most lines of a section that answers a question
 )
 
 var (
@@ -81,7 +82,7 @@ var (
 	linkedPart = regexp.MustCompile(`\]\(([\w-]*\.?m?d?)#([\w-]+)\) \|$`)
 )
 
-// startSections returns the sections of the start page by their headings.
+// startSections returns the sections of the start page, by heading.
 func startSections(t *testing.T) map[string]string {
 	t.Helper()
 	list := map[string]string{}
@@ -92,7 +93,7 @@ func startSections(t *testing.T) map[string]string {
 }
 
 // TestPagesHaveAKind: each page of docs is in one table of the start page. A how-to page has at
-// most 1,500 words before its evidence, and no name of a test in its sentences.
+// most 1,500 words before its evidence, and no names of tests in its sentences.
 func TestPagesHaveAKind(t *testing.T) {
 	kind := map[string]string{}
 	for _, heading := range []string{howTo, "Promises", "Reference"} {
@@ -115,7 +116,7 @@ func TestPagesHaveAKind(t *testing.T) {
 			text, _, _ := strings.Cut(read(t, path), "\n## "+evidence+"\n")
 			for _, paragraph := range pages.Prose(text) {
 				for _, span := range code.FindAllString(paragraph, -1) {
-					if placed.MatchString(strings.Trim(span, "`")) && path != "docs/new-dialect.md" { // its checklist names one to change
+					if placed.MatchString(strings.Trim(span, "`")) && path != "docs/new-dialect.md" { // its checklist names a test to change
 						t.Errorf("%s: %s stands in a sentence: it belongs into a table at the end", path, span)
 					}
 				}
@@ -130,8 +131,8 @@ func TestPagesHaveAKind(t *testing.T) {
 	}
 }
 
-// TestQuestionsAreAnswered: the start page names ten questions of an operator and ten of a
-// developer. The heading that answers one is there, and its section is at most one screen.
+// TestQuestionsAreAnswered: the start page has ten questions of operators and ten of developers.
+// The section that answers each exists and fits on one screen.
 func TestQuestionsAreAnswered(t *testing.T) {
 	for _, heading := range []string{"Ten questions of an operator", "Ten questions of an application's developer"} {
 		asked := 0
@@ -165,11 +166,11 @@ func TestQuestionsAreAnswered(t *testing.T) {
 	}
 }
 
-// repeated is how many words of a sentence may stand in two pages.
+// repeated is the largest number of words of a sentence that two pages may share.
 const repeated = 8
 
-// TestNoPageRepeatsAnother: no sentence of more than eight words is in two documents. One of the
-// two links to the other.
+// TestNoPageRepeatsAnother: no sentence of more than eight words is in two documents. One of them
+// should link to the other.
 func TestNoPageRepeatsAnother(t *testing.T) {
 	in := map[string]string{}
 	for _, document := range documents(t) {
@@ -191,7 +192,7 @@ func TestNoPageRepeatsAnother(t *testing.T) {
 	}
 }
 
-// otherOrder are how-to pages that need not begin with a block, or end with what goes wrong.
+// otherOrder are how-to pages that need not begin with a block or end with a section on errors.
 var otherOrder = map[string]string{
 	"approvers.md":       "it is for people at the desk, who copy nothing",
 	"payloads.md":        "it is one table",
@@ -199,11 +200,11 @@ var otherOrder = map[string]string{
 	"new-dialect.md":     "it is a walk through an example; what goes wrong is what its tests say",
 }
 
-// firstBlock is how many words may precede the first block of a how-to page.
+// firstBlock is the maximal number of words before the first block of a how-to page.
 const firstBlock = 150
 
-// TestHowToPagesGoInOrder: first comes the block to copy, then what it does, and a section on what
-// goes wrong.
+// TestHowToPagesGoInOrder: a how-to page begins with the block to copy, then describes what it
+// does, and has a section on what can go wrong.
 func TestHowToPagesGoInOrder(t *testing.T) {
 	for _, m := range linkedPage.FindAllStringSubmatch(startSections(t)[howTo], -1) {
 		if otherOrder[m[1]] != "" {

@@ -11,11 +11,11 @@ import (
 	"testing"
 )
 
-// Two orders of proxy are sacred: claim before send, and save before tell. Each stands at one
-// place, and a patch in testdata/turned turns it round. The patch names the tests that must fail
-// then, so nobody can take the order out and have all tests pass.
+// TestTurned checks two orders of proxy that must not change: claim before send, and save before
+// tell. Each is in one place of the code, and a patch in testdata/turned reverses it. The patch
+// names the tests that must fail then, so the order cannot be lost while all tests pass.
 //
-// TestTurned applies each patch to a copy of the sources. What is not committed is copied too.
+// TestTurned applies each patch to a copy of the sources, with uncommitted changes.
 func TestTurned(t *testing.T) {
 	patches, err := filepath.Glob("testdata/turned/*.patch")
 	if err != nil || len(patches) < 2 {
@@ -50,7 +50,7 @@ func TestTurned(t *testing.T) {
 			if out, err := in(sources, "go", "test", "-c", "-o", binary, "./proxy"); err != nil {
 				t.Fatalf("the turned sources are no program: %s", out)
 			}
-			for _, test := range tests { // each by itself: one that hangs, or panics, hides no other
+			for _, test := range tests { // each test runs alone, so that one that hangs or panics does not hide others
 				out, err := in(filepath.Join(sources, "proxy"), binary, "-test.timeout=3m", "-test.run=^"+test+"$", "-rapid.shrinktime=0s")
 				if err == nil || !strings.Contains(out, "--- FAIL: "+test+" ") {
 					t.Errorf("%s passes, or fails by something else (%v):\n%.2000s", test, err, out)
@@ -60,7 +60,7 @@ func TestTurned(t *testing.T) {
 	}
 }
 
-// copySources copies what git knows of the repository, or would take, and returns where.
+// copySources copies the files that git tracks or would add, and returns the folder of the copy.
 func copySources(t *testing.T) string {
 	t.Helper()
 	to := t.TempDir()
@@ -71,7 +71,7 @@ func copySources(t *testing.T) string {
 	for name := range strings.SplitSeq(strings.TrimSuffix(list, "\x00"), "\x00") {
 		data, err := os.ReadFile(filepath.Join(root, name))
 		if os.IsNotExist(err) {
-			continue // deleted, and not committed yet
+			continue // deleted, but not committed
 		}
 		if err == nil {
 			err = os.MkdirAll(filepath.Dir(filepath.Join(to, name)), 0o755)
@@ -86,7 +86,7 @@ func copySources(t *testing.T) string {
 	return to
 }
 
-// in runs a command in a folder, and returns what it says.
+// in runs a command in a folder, and returns its output.
 func in(dir, name string, args ...string) (string, error) {
 	command := exec.Command(name, args...)
 	command.Dir = dir

@@ -50,7 +50,7 @@ func prose(t *testing.T) map[string]string {
 	t.Helper()
 	texts := make(map[string]string)
 	for _, s := range sources(t, parser.ParseComments) {
-		if s.path == "internal/test/repo/words_test.go" { // it names them
+		if s.path == "internal/test/repo/words_test.go" { // this file contains the phrases
 			continue
 		}
 		var b strings.Builder
@@ -60,7 +60,7 @@ func prose(t *testing.T) map[string]string {
 		texts[s.path] = b.String()
 	}
 	for _, path := range documents(t) {
-		if path != printed && path != "CHANGELOG.md" { // what was released keeps its words
+		if path != printed && path != "CHANGELOG.md" { // released texts are not changed
 			texts[path] = read(t, path)
 		}
 	}

@@ -19,7 +19,7 @@ import (
 
 const certificateFile, keyFile, caFile = "server.crt", "server.key", "ca.crt"
 
-// A certificate is the files of one: of the authority, of the server and of its key.
+// A certificate has the names of its files: the authority, the certificate and the key.
 type certificate struct{ ca, cert, key string }
 
 // makeCertificate writes a certificate for localhost and 127.0.0.1, signed by an authority of its
@@ -36,7 +36,7 @@ func makeCertificate(t testing.TB, dir string, as *syscall.Credential) certifica
 	check(err)
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	check(err)
-	// A clock may be set ahead or back by a test.
+	// valid for long, because a test may change the clock
 	from, to := time.Now().Add(-30*24*time.Hour), time.Now().Add(365*24*time.Hour)
 	ca := &x509.Certificate{
 		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "the authority of a test"}, NotBefore: from, NotAfter: to,

@@ -17,19 +17,19 @@ import (
 	"time"
 )
 
-// A Tool is what a test needs from the machine.
+// A Tool is a program that must be installed on the machine.
 type Tool string
 
-// The tools, named as the packages of Debian that have them.
+// The tools have the names of their Debian packages.
 const (
 	RedisServer Tool = "redis-server"
 	PostgreSQL  Tool = "postgresql"
 	PgBouncer   Tool = "pgbouncer"
 	FakeTime    Tool = "faketime"
-	Prometheus  Tool = "prometheus" // for its promtool; the server is not started
+	Prometheus  Tool = "prometheus" // only promtool is used
 	Nginx       Tool = "nginx-light"
 
-	// What a node of Kubernetes is made of, besides Kubernetes (deploy/kube).
+	// Parts of a node of Kubernetes that are not from Kubernetes itself (deploy/kube).
 	Containerd Tool = "containerd"
 	Runc       Tool = "runc"
 	CNIPlugins Tool = "containernetworking-plugins"
@@ -40,8 +40,7 @@ const (
 	IPRoute    Tool = "iproute2"
 )
 
-// places are where a tool's binary may be. A later version of PostgreSQL is taken before an earlier
-// one.
+// places are patterns of the path of a tool's binary. The latest version of PostgreSQL is used.
 var places = map[Tool][]string{
 	RedisServer: {"/usr/bin/redis-server", "/usr/local/bin/redis-server", "/opt/homebrew/bin/redis-server"},
 	PostgreSQL:  {"/usr/lib/postgresql/*/bin/postgres", "/usr/local/bin/postgres", "/opt/homebrew/bin/postgres"},
@@ -59,8 +58,8 @@ var places = map[Tool][]string{
 	IPRoute:     {"/usr/sbin/ip", "/usr/bin/ip", "/sbin/ip"},
 }
 
-// find returns the path of a tool, or "". For PostgreSQL it is what a link leads to: initdb is
-// beside that.
+// find returns the path of a tool, or "". For PostgreSQL it follows links, because initdb is next
+// to the target.
 func find(tool Tool) string {
 	for _, pattern := range places[tool] {
 		paths, err := filepath.Glob(pattern)
@@ -74,7 +73,7 @@ func find(tool Tool) string {
 			return strings.Compare(a, b)
 		})
 		path := paths[len(paths)-1]
-		if tool != PostgreSQL { // redis-server is a link, and is by its name what it is
+		if tool != PostgreSQL { // redis-server is a link, and its name selects what it does
 			return path
 		}
 		if path, err = filepath.EvalSymlinks(path); err == nil {
@@ -84,14 +83,14 @@ func find(tool Tool) string {
 	return ""
 }
 
-// Promtool returns the path of promtool. The test is skipped, or fails, as Need says.
+// Promtool returns the path of promtool, after Need.
 func Promtool(t testing.TB) string {
 	t.Helper()
 	Need(t, Prometheus)
 	return find(Prometheus)
 }
 
-// NginxPath returns the path of nginx, as Promtool does.
+// NginxPath returns the path of nginx, after Need.
 func NginxPath(t testing.TB) string {
 	t.Helper()
 	Need(t, Nginx)
@@ -102,7 +101,7 @@ func NginxPath(t testing.TB) string {
 func Required() bool { return os.Getenv("TEST_SERVERS") == "required" }
 
 // Need skips the test if a tool is missing. If servers are required, Need installs it or fails.
-// Every Start function calls it for what it starts.
+// Every Start function calls Need.
 func Need(t testing.TB, tools ...Tool) {
 	t.Helper()
 	lacking := missing(tools)
@@ -137,9 +136,9 @@ func names(tools []Tool) string {
 	return strings.Join(list, ", ")
 }
 
-var installing sync.Mutex // go test runs each package in a process of its own: see also lockMachine
+var installing sync.Mutex // for this process; lockMachine is for other test processes
 
-// install installs Debian's packages. None of their services is started.
+// install installs Debian packages, without starting their services.
 func install(tools []Tool) error {
 	if _, err := exec.LookPath("apt-get"); err != nil || os.Geteuid() != 0 {
 		return errors.New("install it, or run as root where there is apt-get")
@@ -167,7 +166,8 @@ func install(tools []Tool) error {
 	return apt(packages...)
 }
 
-// apt retries: registries fail now and then, and another apt-get may hold the lists.
+// apt runs apt-get, with retries, because a registry may fail for a moment or another apt-get may
+// hold the lock.
 func apt(args ...string) error {
 	args = append([]string{"-qq", "-o", "DPkg::Lock::Timeout=300"}, args...)
 	var err error
@@ -184,11 +184,11 @@ func apt(args ...string) error {
 	return err
 }
 
-// policy is what Debian's packages ask before they start a service. An existing one is left alone:
-// in a container it says the same.
+// policy is the file that Debian packages run before they start a service. An existing file is not
+// changed: in a container it forbids services too.
 const policy = "/usr/sbin/policy-rc.d"
 
-// forbidServices keeps packages from starting services, until allow is called.
+// forbidServices prevents packages from starting services, until allow is called.
 func forbidServices() (allow func(), err error) {
 	f, err := os.OpenFile(policy, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o755)
 	if errors.Is(err, fs.ErrExist) {
@@ -205,7 +205,7 @@ func forbidServices() (allow func(), err error) {
 	return func() { os.Remove(policy) }, nil
 }
 
-// lockMachine keeps test processes from installing at the same time.
+// lockMachine locks the machine against installations by other test processes.
 func lockMachine() (unlock func(), err error) {
 	f, err := os.OpenFile(filepath.Join(os.TempDir(), "holdpoint-install.lock"), os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {

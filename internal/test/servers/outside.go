@@ -10,12 +10,12 @@ import (
 	"testing"
 )
 
-// ErrMissing says that a server is not on this machine.
+// ErrMissing is the error if a server is not installed.
 var ErrMissing = errors.New("servers: a server is missing")
 
-// Outside runs do in a program that is not a test: the benchmark. The servers that do starts end
-// when it returns. What would end a test ends do, and is the error; what would skip one is
-// ErrMissing.
+// Outside runs do in a program that is not a test, such as the benchmark. Servers that do starts
+// end when it returns. If the testing.TB fails, do ends, and Outside returns the failure as an
+// error. If it skips, the error is ErrMissing.
 func Outside(do func(t testing.TB) error) (err error) {
 	o := &outside{}
 	done := make(chan struct{})
@@ -28,15 +28,15 @@ func Outside(do func(t testing.TB) error) (err error) {
 	return errors.Join(err, o.err)
 }
 
-// outside is as much of a test as the servers need. A method that it lacks panics.
+// outside implements the methods of testing.TB that the servers use. Other methods panic.
 type outside struct {
 	testing.TB
 	cleanups []func()
 	err      error
 }
 
-// cleanUp runs what was asked for, the last one first. One that ends its goroutine does not keep
-// the others from running.
+// cleanUp runs the cleanups, the last one first. If one of them ends its goroutine, the others
+// still run.
 func (o *outside) cleanUp() {
 	for _, do := range slices.Backward(o.cleanups) {
 		done := make(chan struct{})

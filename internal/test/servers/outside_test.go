@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// TestOutside: a program that is not a test is told what went wrong, and nothing stays behind.
+// TestOutside: a failure in do is returned as an error, and all cleanups run.
 func TestOutside(t *testing.T) {
 	t.Parallel()
 	other := errors.New("other")
@@ -44,14 +44,14 @@ func TestOutside(t *testing.T) {
 	}
 }
 
-// runtimeEnd ends a cleanup in its middle.
+// runtimeEnd ends a cleanup early.
 func runtimeEnd(t testing.TB, end bool) {
 	if end {
 		t.Fatal("in a cleanup")
 	}
 }
 
-// TestOutsideEndsServers: a server that was started ends with the function.
+// TestOutsideEndsServers: a server ends when do returns.
 func TestOutsideEndsServers(t *testing.T) {
 	t.Parallel()
 	Need(t, RedisServer)

@@ -11,16 +11,16 @@ import (
 	"testing"
 )
 
-// A Bouncer is a running PgBouncer before one PostgreSQL server.
+// A Bouncer is a running PgBouncer in front of one PostgreSQL server.
 type Bouncer struct {
 	process
 	server *Postgres
 	port   int
 }
 
-// StartPgBouncer starts a PgBouncer in transaction mode: a client has a connection to the server
-// for one transaction only. It has few of them. It ends with the test. More lines of its
-// configuration count last.
+// StartPgBouncer starts a PgBouncer in transaction mode, in which a client has a connection to the
+// server for one transaction only. It has few connections. It ends with the test. conf are further
+// lines of its configuration, which override others.
 func StartPgBouncer(t testing.TB, server *Postgres, conf ...string) *Bouncer {
 	t.Helper()
 	Need(t, PgBouncer)
@@ -48,7 +48,7 @@ func StartPgBouncer(t testing.TB, server *Postgres, conf ...string) *Bouncer {
 	return b
 }
 
-// answers asks by the Unix socket, which is this process's own.
+// answers asks through the Unix socket, which belongs to this process only.
 func (b *Bouncer) answers() error {
 	at := fmt.Sprintf("host=%s port=%d user=%s password='%s' dbname=%s", b.dir, b.port, PostgresUser, PostgresPassword, PostgresDatabase)
 	out, err := b.server.program("psql", "-X", "-q", "-t", "-A", "-d", at, "-c", "SELECT 1")
@@ -58,11 +58,11 @@ func (b *Bouncer) answers() error {
 	return err
 }
 
-// Addr is host and port.
+// Addr returns host and port.
 func (b *Bouncer) Addr() string { return address(b.port) }
 
-// URL returns the database's address for a client, as PostgresUser.
+// URL returns the address of the database for a client, as PostgresUser.
 func (b *Bouncer) URL() string { return postgresURL(b.Addr(), "disable") }
 
-// URLAt is URL with another host and port, those of a Proxy.
+// URLAt returns URL with another host and port, such as a Proxy's.
 func (b *Bouncer) URLAt(address string) string { return postgresURL(address, "disable") }

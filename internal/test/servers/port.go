@@ -11,11 +11,11 @@ import (
 	"testing"
 )
 
-// Ports are taken from below those that the kernel gives to outgoing connections (32768 and up on
-// Linux). Otherwise a connection could take a server's port while the server is down.
+// Ports are chosen below the range that the kernel uses for outgoing connections (32768 and up on
+// Linux). Otherwise a connection could use a server's port while the server is down.
 const firstPort, lastPort = 10_000, 32_000
 
-// freePort returns a port of the loopback address that nobody listens on now.
+// freePort returns a port of the loopback address on which no process listens.
 func freePort(t testing.TB) int {
 	t.Helper()
 	for range 1000 {
@@ -33,7 +33,7 @@ func freePort(t testing.TB) int {
 
 func address(port int) string { return net.JoinHostPort("127.0.0.1", strconv.Itoa(port)) }
 
-// onFreePort calls start with free ports until one is not taken meanwhile.
+// onFreePort calls start with free ports until it does not return errTaken.
 func onFreePort(t testing.TB, start func(port int) error) {
 	t.Helper()
 	for attempt := 1; ; attempt++ {

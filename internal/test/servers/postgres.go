@@ -18,19 +18,19 @@ import (
 	"time"
 )
 
-// PostgresOptions say how a PostgreSQL server is started. The zero value is a server that writes
-// each change to its disk before it answers.
+// PostgresOptions configure a PostgreSQL server. The zero value is a server that writes each change
+// to its disk before it answers.
 type PostgresOptions struct {
-	StandbyOf *Postgres // a copy that follows this one by streaming replication
-	// Synchronous, of a standby: its primary answers a change only when the standby has it on its
-	// disk.
+	StandbyOf *Postgres // makes a standby that follows this server by streaming replication
+	// Synchronous makes the primary of a standby wait for it: the primary confirms a change after
+	// the standby has written it to disk.
 	Synchronous bool
-	TLS         bool          // also encrypted, with a certificate of CAFile
-	Ahead       time.Duration // its clock is that far ahead of the machine's (FakeTime)
-	Conf        []string      // more lines of its configuration; they count last
+	TLS         bool          // accept TLS connections too, with a certificate of CAFile
+	Ahead       time.Duration // how far its clock is ahead of the machine's (needs FakeTime)
+	Conf        []string      // further lines of its configuration, which override others
 }
 
-// What a client of the store logs in as. The role is not a superuser, and owns the database.
+// The role and database of a client. The role owns the database and is not a superuser.
 const (
 	PostgresUser     = "holdpoint"
 	PostgresPassword = "p w/@"
@@ -42,12 +42,12 @@ type Postgres struct {
 	process
 	options PostgresOptions
 	port    int
-	sockets string // the folder of its Unix socket, where every user is trusted
+	sockets string // the folder of its Unix socket, which needs no password
 	ca      string
 }
 
 // StartPostgres starts a server with an empty database. It ends with the test. PostgreSQL refuses
-// to run as root; then it runs as postgres or nobody.
+// to run as root; if the test runs as root, the server runs as postgres or nobody.
 func StartPostgres(t testing.TB, o PostgresOptions) *Postgres {
 	t.Helper()
 	Need(t, PostgreSQL)
@@ -91,16 +91,16 @@ func StartPostgres(t testing.TB, o PostgresOptions) *Postgres {
 	return p
 }
 
-// release gives the kernel back what a killed server leaves: a small segment of shared memory. Line
-// 7 of the server's file names it.
+// release removes the small segment of shared memory that a killed server leaves in the kernel.
+// Line 7 of postmaster.pid has its id.
 func (p *Postgres) release() {
 	b, err := os.ReadFile(filepath.Join(p.dir, "data", "postmaster.pid"))
 	if err != nil {
-		return // it was stopped in order
+		return // it was stopped cleanly
 	}
 	if lines := strings.Split(string(b), "\n"); len(lines) > 6 {
 		if fields := strings.Fields(lines[6]); len(fields) == 2 {
-			_ = exec.Command("ipcrm", "-m", fields[1]).Run() // it may be gone
+			_ = exec.Command("ipcrm", "-m", fields[1]).Run() // it may not exist any more
 		}
 	}
 }
@@ -113,7 +113,7 @@ func (p *Postgres) conf() []string {
 	}, p.options.Conf...)
 }
 
-// run runs one of PostgreSQL's programs as its user.
+// run runs one of PostgreSQL's programs as the server's user.
 func (p *Postgres) run(name string, args ...string) {
 	p.t.Helper()
 	if out, err := p.program(name, args...); err != nil {
@@ -152,7 +152,7 @@ func (p *Postgres) answers() error {
 	return err
 }
 
-// owner returns the connection string of the superuser, by the Unix socket.
+// owner returns the connection string of the superuser, through the Unix socket.
 func (p *Postgres) owner() string {
 	return fmt.Sprintf("host=%s port=%d user=postgres", p.sockets, p.port)
 }
@@ -162,8 +162,8 @@ func (p *Postgres) query(sql string) (string, error) {
 	return strings.TrimSpace(out), err
 }
 
-// Exec runs SQL as superuser in the database postgres. It returns the rows, one a line, columns
-// parted by "|". The test ends on an error.
+// Exec runs SQL as superuser in the database postgres. It returns the rows, one on each line, with
+// "|" between columns. It fails the test on an error.
 func (p *Postgres) Exec(sql string) string {
 	p.t.Helper()
 	out, err := p.query(sql)
@@ -173,7 +173,7 @@ func (p *Postgres) Exec(sql string) string {
 	return out
 }
 
-// ExecIn is Exec in another database, such as PostgresDatabase.
+// ExecIn is like Exec in another database, such as PostgresDatabase.
 func (p *Postgres) ExecIn(database, sql string) string {
 	p.t.Helper()
 	out, err := p.program("psql", "-X", "-q", "-t", "-A", "-v", "ON_ERROR_STOP=1", "-d", p.owner()+" dbname="+database, "-c", sql)
@@ -183,13 +183,13 @@ func (p *Postgres) ExecIn(database, sql string) string {
 	return strings.TrimSpace(out)
 }
 
-// Addr is host and port.
+// Addr returns host and port.
 func (p *Postgres) Addr() string { return address(p.port) }
 
-// URL returns the database's address for a client, by TCP and as PostgresUser.
+// URL returns the address of the database for a client, through TCP and as PostgresUser.
 func (p *Postgres) URL() string { return p.URLAt(p.Addr()) }
 
-// URLAt is URL with another host and port, those of a Proxy or a PgBouncer.
+// URLAt returns URL with another host and port, such as a Proxy's or a PgBouncer's.
 func (p *Postgres) URLAt(address string) string {
 	mode := "disable"
 	if p.options.TLS {
@@ -203,16 +203,16 @@ func postgresURL(address, mode string) string {
 	return u.String() + "?sslmode=" + mode
 }
 
-// SocketURL returns the database's address by the Unix socket.
+// SocketURL returns the address of the database through the Unix socket.
 func (p *Postgres) SocketURL() string {
 	return fmt.Sprintf("postgres:///%s?host=%s&port=%d&user=%s", PostgresDatabase, url.QueryEscape(p.sockets), p.port, PostgresUser)
 }
 
-// CAFile returns the certificate of the authority that signed the server's, in PEM. It is ""
-// without TLS.
+// CAFile returns the file with the authority of the server's certificate, in PEM. It is "" without
+// TLS.
 func (p *Postgres) CAFile() string { return p.ca }
 
-// Crash is Kill without a word to the server's processes that serve connections: SIGQUIT, which
+// Crash ends the server without notice to the processes that serve connections, by SIGQUIT, which
 // PostgreSQL calls an immediate stop. The next start recovers from the log.
 func (p *Postgres) Crash() {
 	p.t.Helper()
@@ -223,7 +223,7 @@ func (p *Postgres) Crash() {
 	}
 }
 
-// Promote makes a standby a primary. It returns when the standby takes changes.
+// Promote makes a standby a primary, and returns when it accepts changes.
 func (p *Postgres) Promote() {
 	p.t.Helper()
 	if p.Exec("SELECT pg_promote(true, 60)") != "t" {
@@ -239,7 +239,7 @@ func (p *Postgres) Promote() {
 	p.options.StandbyOf = nil
 }
 
-// inStep waits until a standby has what the server had.
+// inStep waits until a standby has all changes that the server has at the time of the call.
 func (p *Postgres) inStep(synchronous bool) {
 	p.t.Helper()
 	at := p.Exec("SELECT pg_current_wal_flush_lsn()")
@@ -256,7 +256,8 @@ func (p *Postgres) inStep(synchronous bool) {
 	})
 }
 
-// unprivileged is whom a server runs as that refuses to run as root: nil if the test is not root.
+// unprivileged returns the user of a server that refuses to run as root. It returns nil if the test
+// does not run as root.
 func unprivileged(t testing.TB) *syscall.Credential {
 	t.Helper()
 	if os.Geteuid() != 0 {

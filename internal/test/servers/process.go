@@ -20,8 +20,8 @@ import (
 // bound is how long a server may take to start, to stop or to reach a state.
 const bound = time.Minute
 
-// A process is one server that can be ended and started again with the same command. Its methods
-// are for one goroutine at a time.
+// A process is a server that can be ended and started again with the same command. Its methods must
+// be called from one goroutine at a time.
 type process struct {
 	t      testing.TB
 	name   string
@@ -30,19 +30,20 @@ type process struct {
 	env    []string
 	dir    string
 	as     *syscall.Credential
-	stop   syscall.Signal // ends it in order
-	end    syscall.Signal // ends it at once, and lets it clear up what the kernel would keep
-	ready  func() error   // asks the server; nil: it answers as it should
+	stop   syscall.Signal // ends the server cleanly
+	end    syscall.Signal // ends the server at once, but lets it release what the kernel would keep
+	ready  func() error   // sends a request to the server; nil if the answer is right
 	log    lockedBuffer
 	cmd    *exec.Cmd
-	gone   chan struct{} // closed when cmd has ended
+	gone   chan struct{} // closed after cmd has ended
 	frozen []int
 }
 
-// errTaken says that the port of a server was taken by another process.
+// errTaken is the error of a start if another process uses the port.
 var errTaken = errors.New("the port is taken")
 
-// again starts a process that has run before. Its clients know its port, so it waits for that one.
+// again starts a process on the port of its last run. It waits until the port is free, because
+// clients have it.
 func (p *process) again() error {
 	deadline := time.Now().Add(bound)
 	for {
@@ -54,15 +55,16 @@ func (p *process) again() error {
 	}
 }
 
-// start starts the process and waits until it answers. It returns errTaken if the port is.
+// start starts the process and waits until ready returns nil. It returns errTaken if the port is in
+// use.
 func (p *process) start() error {
 	mark := p.log.Len()
 	cmd := exec.Command(p.path, p.args...)
 	cmd.Dir, cmd.Stdout, cmd.Stderr = p.dir, &p.log, &p.log
 	cmd.Env = append(os.Environ(), p.env...)
 	cmd.SysProcAttr = attributes(p.as, p.end)
-	// Linux sends Pdeathsig when the thread ends that started the process (golang/go#27505). So one
-	// thread starts it and stays until it has ended.
+	// Linux sends Pdeathsig when the thread that started the process ends (golang/go#27505). So the
+	// thread that starts it waits for its end.
 	started := make(chan error, 1)
 	gone := make(chan struct{})
 	go func() {
@@ -72,7 +74,7 @@ func (p *process) start() error {
 		err := cmd.Start()
 		started <- err
 		if err == nil {
-			_ = cmd.Wait() // how it ended is in its log
+			_ = cmd.Wait() // its log shows why it ended
 		}
 	}()
 	if err := <-started; err != nil {
@@ -111,24 +113,26 @@ func (p *process) running() bool {
 	}
 }
 
-// all returns the process and what it started, the process first: stopped, it starts nothing more.
+// all returns the process and its children. The process is first, so that it starts no more
+// children after it is stopped.
 func (p *process) all() []int {
 	pid := p.cmd.Process.Pid
 	return append([]int{pid}, children(pid)...)
 }
 
-// Kill ends the server as a crash of the machine does: at once, with all its processes. It returns
-// when they are gone.
+// Kill ends the server as a crash of the machine would: at once, with all its processes. It returns
+// when they have ended.
 func (p *process) Kill() {
 	p.t.Helper()
 	if !p.running() {
 		return
 	}
-	p.Freeze() // so that none acts on the end of another
+	p.Freeze() // so that no process reacts to the end of another
 	for _, pid := range p.frozen {
 		_ = syscall.Kill(pid, syscall.SIGKILL)
 	}
-	// A child that it started just before it stood still is in no list, and holds its log open.
+	// A child that was started just before the freeze is not in the list. It would keep the log
+	// open.
 	until(p.t, p.name+" does not end", func() error {
 		for _, pid := range within(p.dir) {
 			_ = syscall.Kill(pid, syscall.SIGKILL)
@@ -143,14 +147,15 @@ func (p *process) Kill() {
 	p.frozen = nil
 }
 
-// Stop ends the server in order and waits for its end.
+// Stop ends the server cleanly and waits for its end.
 func (p *process) Stop() {
 	p.t.Helper()
 	if !p.running() {
 		return
 	}
 	p.Thaw()
-	// Redis does not stop while it writes its first file as a replica, and then forgets the signal.
+	// Redis ignores the signal while it writes its first file as a replica, so the signal is
+	// repeated.
 	until(p.t, p.name+" does not stop", func() error {
 		_ = syscall.Kill(p.cmd.Process.Pid, p.stop)
 		select {
@@ -162,8 +167,8 @@ func (p *process) Stop() {
 	})
 }
 
-// Restart starts the server again, on the same port and with the same data. It stops it first if it
-// runs. Restart returns when the server answers.
+// Restart stops the server if it runs, and starts it again on the same port and with the same data.
+// It returns when the server answers.
 func (p *process) Restart() {
 	p.t.Helper()
 	p.Stop()
@@ -172,15 +177,15 @@ func (p *process) Restart() {
 	}
 }
 
-// Later starts the server again with a clock that is that far ahead of the machine's (FakeTime).
+// Later restarts the server with a clock that is d ahead of the machine's (needs FakeTime).
 func (p *process) Later(d time.Duration) {
 	p.t.Helper()
 	p.env = append(p.env, ahead(p.t, d)...)
 	p.Restart()
 }
 
-// Freeze stops the server's processes without ending them. Its connections stay open and nothing
-// answers.
+// Freeze stops the server's processes without ending them. Its connections stay open, but it does
+// not answer.
 func (p *process) Freeze() {
 	p.t.Helper()
 	if !p.running() {
@@ -194,7 +199,7 @@ func (p *process) Freeze() {
 	}
 }
 
-// Thaw lets a frozen server go on.
+// Thaw continues a frozen server.
 func (p *process) Thaw() {
 	for _, pid := range p.frozen {
 		_ = syscall.Kill(pid, syscall.SIGCONT)
@@ -202,10 +207,10 @@ func (p *process) Thaw() {
 	p.frozen = nil
 }
 
-// Log returns what the server wrote.
+// Log returns the server's output.
 func (p *process) Log() string { return p.log.From(0) }
 
-// cleanUp ends the server with the test.
+// cleanUp ends the server at the end of the test.
 func (p *process) cleanUp() {
 	if p.running() {
 		p.Thaw()
@@ -230,12 +235,13 @@ func (p *process) wait(what string) {
 	}
 }
 
-// final is an error after which asking again is of no use.
+// A final error makes await return at once.
 type final struct{ error }
 
 func (f final) Unwrap() error { return f.error }
 
-// await asks until ask returns nil, or a final error, or the deadline is over.
+// await calls ask until it returns nil or a final error, or until the deadline. It returns the last
+// error.
 func await(deadline time.Time, ask func() error) error {
 	for {
 		err := ask()
@@ -253,7 +259,7 @@ func await(deadline time.Time, ask func() error) error {
 	}
 }
 
-// until asks until ask returns nil. It ends the test if that takes too long.
+// until calls ask until it returns nil. It fails the test after bound.
 func until(t testing.TB, what string, ask func() error) {
 	t.Helper()
 	if err := await(time.Now().Add(bound), ask); err != nil {
@@ -261,8 +267,8 @@ func until(t testing.TB, what string, ask func() error) {
 	}
 }
 
-// folder makes a folder that the server's user can write to. The test's own folder cannot be
-// entered by another user, and its name is too long for a Unix socket.
+// folder makes a folder that the server's user can write to. The test's own temporary folder is not
+// suitable: other users cannot enter it, and its name is too long for a Unix socket.
 func folder(t testing.TB, as *syscall.Credential) string {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "hp-")
@@ -293,13 +299,13 @@ func write(t testing.TB, path, text string, as *syscall.Credential) {
 	}
 }
 
-// tail returns the end of a log.
+// tail returns the last lines of a log.
 func tail(s string) string {
 	lines := strings.Split(strings.TrimSpace(s), "\n")
 	return strings.Join(lines[max(0, len(lines)-30):], "\n")
 }
 
-// A lockedBuffer holds what a process writes.
+// A lockedBuffer keeps the output of a process.
 type lockedBuffer struct {
 	mu sync.Mutex
 	b  bytes.Buffer

@@ -13,11 +13,10 @@ import (
 	"holdpoint/internal/test/servers"
 )
 
-// TestServersEndWithAKilledTest: a test process that is killed leaves no server behind, not even
-// one that is frozen.
+// TestServersEndWithAKilledTest: if a test process is killed, its servers end, even a frozen one.
 func TestServersEndWithAKilledTest(t *testing.T) {
 	const started = "TEST_SERVERS_STARTED"
-	if os.Getenv(started) != "" { // the process that is to be killed
+	if os.Getenv(started) != "" { // this is the process to be killed
 		frozen, bouncer := servers.StartRedis(t, servers.RedisOptions{}), servers.StartPgBouncer(t, servers.StartPostgres(t, servers.PostgresOptions{}))
 		frozen.Freeze()
 		fmt.Println("\nstarted", bouncer.Addr())

@@ -9,15 +9,16 @@ import (
 	"time"
 )
 
-// A Program is a process that listens on a port of the loopback address and is not one of the
-// servers above: the program under test.
+// A Program is a process that listens on a port of the loopback address, such as the program under
+// test.
 type Program struct {
 	process
 	port int
 }
 
-// StartProgram starts the program at path and returns when it takes connections. env is its whole
-// environment for a port, beside that of the test. It ends with the test, by SIGKILL.
+// StartProgram starts the program at path and returns when it accepts connections. env returns the
+// variables to add to the test's environment, for the program's address. The program ends with the
+// test, by SIGKILL.
 func StartProgram(t testing.TB, name, path string, env func(address string) []string) *Program {
 	t.Helper()
 	p := &Program{process: process{
@@ -39,11 +40,10 @@ func StartProgram(t testing.TB, name, path string, env func(address string) []st
 	return p
 }
 
-// Addr is host and port. A program that is restarted keeps it.
+// Addr returns host and port, which a restart does not change.
 func (p *Program) Addr() string { return address(p.port) }
 
-// Setenv changes the environment of the next start: a variable as NAME=value. It counts over an
-// earlier one of its name.
+// Setenv sets a variable, as NAME=value, for the next start. It overrides an earlier value.
 func (p *Program) Setenv(variable string) { p.env = append(p.env, variable) }
 
 // Drain sends SIGTERM once, and waits until the program has ended.

@@ -10,38 +10,39 @@ import (
 	"time"
 )
 
-// A Moment is a point in a request and its reply.
+// A Moment is a point in a request or its reply at which a connection can break.
 type Moment int
 
-// The moments at which a connection can break.
+// The moments of a fault.
 const (
-	// Before: nothing of the request reaches the server.
+	// Before: the server gets nothing of the request.
 	Before Moment = iota
 	// Within: the server gets a part of the request.
 	Within
-	// After: the server did what was asked and replied. Nothing of the reply reaches the client.
+	// After: the server executes the request and replies, but the client gets nothing of the reply.
 	After
 	// Reply: the client gets a part of the reply.
 	Reply
 )
 
-// Moments are all of them.
+// Moments are all moments.
 var Moments = []Moment{Before, Within, After, Reply}
 
 func (m Moment) String() string { return []string{"before", "within", "after", "reply"}[m] }
 
 // A Fault breaks one connection at a moment of one request.
 //
-// A request is what a client sends until the server replies, so a pipeline is one request, and a
-// transaction of several statements is several. What a client sends to log in counts too.
+// A request is everything that a client sends until the server replies. So a pipeline is one
+// request, and a transaction of several statements is several. What a client sends to log in counts
+// as requests too.
 type Fault struct {
 	At   Moment
-	Skip int  // so many requests on all connections together pass before
-	Hang bool // the connection stays open, and nothing passes any more, instead of breaking
+	Skip int  // number of requests, on all connections together, that pass before the fault
+	Hang bool // the connection does not break but stays open, and nothing passes any more
 }
 
-// A Proxy is a TCP proxy before a server, which breaks connections. It listens on a free port of
-// the loopback address, and ends with the test.
+// A Proxy is a TCP proxy in front of a server, which breaks connections. It listens on a free port
+// of the loopback address, and ends with the test.
 type Proxy struct {
 	listener net.Listener
 
@@ -56,7 +57,7 @@ type Proxy struct {
 	serving sync.WaitGroup
 }
 
-// StartProxy starts a proxy before target, a host and port.
+// StartProxy starts a proxy for target, a host and port.
 func StartProxy(t testing.TB, target string) *Proxy {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -78,14 +79,14 @@ func StartProxy(t testing.TB, target string) *Proxy {
 // Addr returns the proxy's host and port.
 func (p *Proxy) Addr() string { return p.listener.Addr().String() }
 
-// Arm sets the next fault. It replaces one that did not strike yet.
+// Arm sets the next fault. It replaces a fault that has not happened yet.
 func (p *Proxy) Arm(f Fault) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.fault, p.struck = &f, false
 }
 
-// Disarm takes the fault away. It reports whether the fault has struck since Arm.
+// Disarm removes the fault. It reports whether the fault has happened since Arm.
 func (p *Proxy) Disarm() (struck bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -93,30 +94,29 @@ func (p *Proxy) Disarm() (struck bool) {
 	return p.struck
 }
 
-// Turn sends new connections to another server, as a name does that moves. Those that are open stay
-// where they are.
+// Turn directs new connections to another server, as a changed DNS name would. Open connections
+// stay.
 func (p *Proxy) Turn(target string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.target = target
 }
 
-// Delay has what passes take so long in each direction, as over a network. What comes later waits
-// behind it.
+// Delay delays all bytes in each direction, as a network does, in order.
 func (p *Proxy) Delay(d time.Duration) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.delay = d
 }
 
-// Sever breaks all connections that are open.
+// Sever breaks all open connections.
 func (p *Proxy) Sever() {
 	for _, l := range p.open() {
 		l.sever()
 	}
 }
 
-// Refuse breaks all connections, and new ones at once, until Accept.
+// Refuse breaks all open connections, and new ones at once, until Accept.
 func (p *Proxy) Refuse() {
 	p.mu.Lock()
 	p.refuse = true
@@ -124,26 +124,26 @@ func (p *Proxy) Refuse() {
 	p.Sever()
 }
 
-// Accept ends what Refuse began.
+// Accept ends Refuse.
 func (p *Proxy) Accept() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.refuse = false
 }
 
-// Freeze lets nothing pass in either direction, until Thaw. The connections stay open, and new ones
-// are accepted.
+// Freeze stops all bytes in both directions, until Thaw. Connections stay open, and new ones are
+// accepted.
 func (p *Proxy) Freeze() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	select {
 	case <-p.thawed:
 		p.thawed = make(chan struct{})
-	default: // it is frozen
+	default: // it is frozen already
 	}
 }
 
-// Thaw ends what Freeze began. What was sent meanwhile passes now.
+// Thaw ends Freeze. Bytes that were sent meanwhile pass now.
 func (p *Proxy) Thaw() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -191,7 +191,7 @@ func (p *Proxy) serve() {
 	}
 }
 
-// strike reports whether the fault strikes the request that begins now.
+// strike returns the fault if it applies to the request that begins now, else nil.
 func (p *Proxy) strike() *Fault {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -207,19 +207,20 @@ func (p *Proxy) strike() *Fault {
 	}
 }
 
-// A link is one connection through the proxy.
+// A link is a connection through the proxy.
 type link struct {
 	proxy          *Proxy
 	client, server net.Conn
 	once           sync.Once
-	cut            chan struct{} // closed when it is over
+	cut            chan struct{} // closed when the link ends
 
 	mu     sync.Mutex
-	asking bool   // the server has not replied to what the client sent last
-	fault  *Fault // of the request at hand
+	asking bool   // the client has sent a request, and the server has not replied yet
+	fault  *Fault // the fault of the current request
 }
 
-// request says what of b goes to the server, and whether anything goes after it.
+// request handles bytes of the client. pass is what the server gets of them; on reports whether the
+// link continues.
 func (l *link) request(b []byte) (pass []byte, on bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -235,7 +236,7 @@ func (l *link) request(b []byte) (pass []byte, on bool) {
 	return b, true
 }
 
-// reply is request for the other direction.
+// reply handles bytes of the server, as request does for the client.
 func (l *link) reply(b []byte) (pass []byte, on bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -249,7 +250,7 @@ func (l *link) reply(b []byte) (pass []byte, on bool) {
 	return b, true
 }
 
-// pass copies one direction until the link is over.
+// pass copies one direction until the link ends.
 func (l *link) pass(from, to net.Conn, judge func([]byte) ([]byte, bool)) {
 	defer l.sever()
 	buffer := make([]byte, 64<<10)
@@ -280,8 +281,8 @@ func (l *link) pass(from, to net.Conn, judge func([]byte) ([]byte, bool)) {
 	}
 }
 
-// hang returns at once, or for a fault that hangs when the link is over. It goes on reading, so
-// that it learns when the other side gives up.
+// hang returns at once, unless the fault has Hang: then it returns when the link ends. It keeps
+// reading, to notice when the other side closes the connection.
 func (l *link) hang(from io.Reader) {
 	l.mu.Lock()
 	hangs := l.fault.Hang
@@ -295,14 +296,14 @@ func (l *link) sever() {
 	l.once.Do(func() {
 		close(l.cut)
 		reset(l.client)
-		l.server.Close() // no reset: the server gets the part of a request that was sent
+		l.server.Close() // without a reset, so that the server gets the part of a request that was sent
 		l.proxy.mu.Lock()
 		delete(l.proxy.links, l)
 		l.proxy.mu.Unlock()
 	})
 }
 
-// reset ends a connection as a broken one ends: what was not sent yet is lost.
+// reset closes a connection as a network failure does: bytes that were not sent yet are lost.
 func reset(c net.Conn) {
 	if tcp, ok := c.(*net.TCPConn); ok {
 		_ = tcp.SetLinger(0)

@@ -16,18 +16,19 @@ import (
 	"time"
 )
 
-// RedisOptions say how a Redis server is started. The zero value is a server without a password
-// that writes each change to its disk before it answers.
+// RedisOptions configure a Redis server. The zero value is a server without a password that writes
+// each change to its disk before it answers.
 type RedisOptions struct {
-	ReplicaOf *Redis // replicates this one
-	// User and Password: the ACL user that clients log in as; the default user is off. Rules are
-	// the user's rights, by default all. Redis.Do logs in as another user, who may do everything.
+	ReplicaOf *Redis // makes a replica of this server
+	// User and Password are the ACL user of clients; if they are set, the default user is off.
+	// Rules are the user's rights, by default all. Redis.Do always logs in as a user with all
+	// rights.
 	User, Password, Rules string
-	TLS                   bool          // encrypted only, with a certificate of CAFile
-	Ahead                 time.Duration // its clock is that far ahead of the machine's (FakeTime)
-	Conf                  []string      // more lines of its configuration; they count last
+	TLS                   bool          // accept TLS connections only, with a certificate of CAFile
+	Ahead                 time.Duration // how far its clock is ahead of the machine's (needs FakeTime)
+	Conf                  []string      // further lines of its configuration, which override others
 
-	like *Redis // another node of the cluster
+	like *Redis // another node of the same cluster
 }
 
 // A Redis is a running redis-server.
@@ -35,13 +36,13 @@ type Redis struct {
 	process
 	options RedisOptions
 	port    int
-	admin   string // the password of the user admin, if there are users
+	admin   string // the password of the user admin, if User is set
 	cert    certificate
-	only    []string // a sentinel's configuration, instead of a server's
+	only    []string // the configuration of a sentinel, or nil for a server
 }
 
-// StartRedis starts a redis-server. It ends with the test. A replica is in step with its primary
-// when StartRedis returns.
+// StartRedis starts a redis-server. It ends with the test. If it is a replica, StartRedis returns
+// when it has all data of its primary.
 func StartRedis(t testing.TB, o RedisOptions) *Redis {
 	t.Helper()
 	r := startRedis(t, o)
@@ -76,7 +77,7 @@ func (r *Redis) begin(t testing.TB, args ...string) {
 	}
 	if r.options.TLS {
 		if peer := r.peer(); peer != nil {
-			r.cert = peer.cert // they trust each other
+			r.cert = peer.cert // so that the two trust each other
 		} else {
 			r.cert = makeCertificate(t, dir, nil)
 		}
@@ -89,14 +90,14 @@ func (r *Redis) begin(t testing.TB, args ...string) {
 	})
 }
 
-// Configure adds lines to the configuration, which count from the next start on.
+// Configure adds lines to the configuration, for the next start.
 func (r *Redis) Configure(lines ...string) {
 	r.t.Helper()
 	r.options.Conf = append(r.options.Conf, lines...)
 	write(r.t, filepath.Join(r.dir, "redis.conf"), strings.Join(r.conf(), "\n")+"\n", nil)
 }
 
-// peer returns a server that this one belongs to from the start.
+// peer returns the primary or the cluster node that the server is started for, or nil.
 func (r *Redis) peer() *Redis {
 	if r.options.ReplicaOf != nil {
 		return r.options.ReplicaOf
@@ -130,7 +131,7 @@ func (r *Redis) conf() []string {
 	return append(lines, o.Conf...)
 }
 
-// answers reports whether this very process answers: another one may have taken the port.
+// answers returns nil if this process answers. Another process may use the port.
 func (r *Redis) answers() error {
 	info, err := r.ask("INFO", "server")
 	if err != nil {
@@ -140,17 +141,18 @@ func (r *Redis) answers() error {
 	if !strings.Contains(text, fmt.Sprintf("process_id:%d\r\n", r.cmd.Process.Pid)) {
 		return errors.New("another process answers at its port")
 	}
-	_, err = r.ask("PING") // an error while it loads its data
+	_, err = r.ask("PING") // it returns an error while the server loads its data
 	return err
 }
 
-// Addr is host and port.
+// Addr returns host and port.
 func (r *Redis) Addr() string { return address(r.port) }
 
-// URL returns the server's address for a client, with user and password: redis:// or rediss://.
+// URL returns the address of the server for a client, with user and password: redis:// or
+// rediss://.
 func (r *Redis) URL() string { return r.URLAt(r.Addr()) }
 
-// URLAt is URL with another host and port, those of a Proxy.
+// URLAt returns URL with another host and port, such as a Proxy's.
 func (r *Redis) URLAt(address string) string {
 	u := url.URL{Scheme: "redis", Host: address}
 	if r.options.TLS {
@@ -162,12 +164,12 @@ func (r *Redis) URLAt(address string) string {
 	return u.String()
 }
 
-// CAFile returns the certificate of the authority that signed the server's, in PEM. It is ""
-// without TLS.
+// CAFile returns the file with the authority of the server's certificate, in PEM. It is "" without
+// TLS.
 func (r *Redis) CAFile() string { return r.cert.ca }
 
-// Do sends one command over a connection of its own, as a user who may do everything. The reply is
-// a string, an int64, nil or a []any of these. The test ends on an error.
+// Do sends a command over a new connection, as a user with all rights. The reply is a string, an
+// int64, nil or a []any of these. It fails the test on an error.
 func (r *Redis) Do(args ...string) any {
 	r.t.Helper()
 	v, err := r.ask(args...)
@@ -185,7 +187,7 @@ func (r *Redis) ask(args ...string) (any, error) {
 	return ask(r.Addr(), r.options.TLS, login, args...)
 }
 
-// role returns what the server says of itself: master, slave, sentinel.
+// role returns the role that the server reports: master, slave or sentinel.
 func (r *Redis) role() (role string, details []any, err error) {
 	v, err := r.ask("ROLE")
 	if err != nil {
@@ -199,8 +201,8 @@ func (r *Redis) role() (role string, details []any, err error) {
 	return role, details, nil
 }
 
-// InStep waits until the replica is connected to its primary and has what the primary had, also on
-// its disk.
+// InStep waits until the replica is connected to its primary and has its current data, also on
+// disk.
 func (r *Redis) InStep() {
 	r.t.Helper()
 	primary := r.options.ReplicaOf
@@ -230,7 +232,7 @@ func (r *Redis) InStep() {
 	})
 }
 
-// Promote makes a replica a primary, also for its next start.
+// Promote makes a replica a primary, which it stays after a restart.
 func (r *Redis) Promote() {
 	r.t.Helper()
 	r.Do("REPLICAOF", "NO", "ONE")
@@ -247,14 +249,14 @@ func (r *Redis) Follow(primary *Redis) {
 	r.InStep()
 }
 
-// ahead returns the environment in which a program's clock is ahead. Timers are not touched.
+// ahead returns the variables that set a program's clock ahead. Timers are not affected.
 func ahead(t testing.TB, d time.Duration) []string {
 	t.Helper()
 	if d == 0 {
 		return nil
 	}
 	Need(t, FakeTime)
-	// Debian's Redis allocates with jemalloc, which asks for the time before libfaketime can tell it.
-	// With the C library before it in the list, nobody uses jemalloc.
+	// Debian's Redis uses jemalloc, which reads the time before libfaketime is ready. With the C
+	// library in LD_PRELOAD its allocator is used instead.
 	return []string{"LD_PRELOAD=" + find(FakeTime) + " libc.so.6", fmt.Sprintf("FAKETIME=%+.3f", d.Seconds()), "FAKETIME_DONT_FAKE_MONOTONIC=1", "DONT_FAKE_MONOTONIC=1"}
 }

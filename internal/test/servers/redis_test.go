@@ -25,7 +25,7 @@ func TestRedis(t *testing.T) {
 			}
 			r.Do("SET", "k", "v")
 			r.Kill()
-			r.Kill() // is nothing then
+			r.Kill() // a process that has ended: Kill does nothing
 			r.Restart()
 			if v := r.Do("GET", "k"); v != "v" {
 				t.Errorf("after a kill the value is %v", v)
@@ -46,7 +46,7 @@ func TestRedisReplica(t *testing.T) {
 	primary := servers.StartRedis(t, servers.RedisOptions{})
 	replica := servers.StartRedis(t, servers.RedisOptions{ReplicaOf: primary})
 	primary.Do("SET", "k", "v")
-	replica.InStep() // WAIT over a connection of its own would say 1 at once
+	replica.InStep() // needed, because WAIT on a new connection returns 1 at once
 	primary.Kill()
 	replica.Promote()
 	replica.Restart()
@@ -90,7 +90,8 @@ func TestRedisCluster(t *testing.T) {
 	c.Agrees()
 }
 
-// A clock is ahead by hours, and nothing else is judged: how exactly is the machine's affair.
+// TestClockAhead checks only that the clock is hours ahead, because its precision depends on the
+// machine.
 func TestClockAhead(t *testing.T) {
 	t.Parallel()
 	servers.Need(t, servers.RedisServer, servers.PostgreSQL, servers.FakeTime)

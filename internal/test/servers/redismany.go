@@ -9,15 +9,15 @@ import (
 	"testing"
 )
 
-// Sentinels watch one primary and its replicas, and promote a replica when the primary is gone.
+// Sentinels watch a primary and its replicas, and promote a replica when the primary fails.
 type Sentinels struct {
 	t     testing.TB
-	Name  string // of the primary, for clients
+	Name  string // name of the primary, for clients
 	Nodes []*Redis
 }
 
-// StartSentinels starts n sentinels that watch primary. It returns when each knows the others and
-// the replicas of primary.
+// StartSentinels starts n sentinels for primary. It returns when each has found the others and the
+// replicas.
 func StartSentinels(t testing.TB, primary *Redis, n, replicas int) *Sentinels {
 	t.Helper()
 	s := &Sentinels{t: t, Name: "holdpoint"}
@@ -45,7 +45,7 @@ func StartSentinels(t testing.TB, primary *Redis, n, replicas int) *Sentinels {
 	return s
 }
 
-// startSentinel starts one. What a server needs and a sentinel does not know is left out.
+// startSentinel starts a sentinel. It leaves out the lines of a server's configuration.
 func startSentinel(t testing.TB, conf []string) *Redis {
 	t.Helper()
 	r := &Redis{}
@@ -57,7 +57,7 @@ func startSentinel(t testing.TB, conf []string) *Redis {
 // Addrs returns the addresses of the sentinels.
 func (s *Sentinels) Addrs() []string { return addrs(s.Nodes) }
 
-// Primary returns the address of the server that the sentinels send clients to.
+// Primary returns the address of the primary, as the sentinels report it.
 func (s *Sentinels) Primary() string {
 	s.t.Helper()
 	v, _ := s.Nodes[0].Do("SENTINEL", "GET-MASTER-ADDR-BY-NAME", s.Name).([]any)
@@ -67,7 +67,7 @@ func (s *Sentinels) Primary() string {
 	return fmt.Sprintf("%v:%v", v[0], v[1])
 }
 
-// Promoted waits until all sentinels send clients to the replica and it is a primary.
+// Promoted waits until the replica is a primary, and all sentinels report its address.
 func (s *Sentinels) Promoted(replica *Redis) {
 	s.t.Helper()
 	for _, node := range s.Nodes {
@@ -89,7 +89,7 @@ func (s *Sentinels) Promoted(replica *Redis) {
 	replica.options.ReplicaOf = nil
 }
 
-// A RedisCluster is primaries that share the slots.
+// A RedisCluster is a cluster of primaries that share the slots.
 type RedisCluster struct {
 	t     testing.TB
 	Nodes []*Redis
@@ -97,7 +97,8 @@ type RedisCluster struct {
 
 const slots = 16384
 
-// StartRedisCluster starts a cluster of n primaries. It returns when all of them know all slots.
+// StartRedisCluster starts a cluster of n primaries. It returns when all of them know the owner of
+// each slot.
 func StartRedisCluster(t testing.TB, n int, o RedisOptions) *RedisCluster {
 	t.Helper()
 	c := &RedisCluster{t: t}
@@ -115,13 +116,13 @@ func StartRedisCluster(t testing.TB, n int, o RedisOptions) *RedisCluster {
 	return c
 }
 
-// start starts a node that knows no other one.
+// start starts a node that is not connected to others.
 func (c *RedisCluster) start(o RedisOptions) *Redis {
 	c.t.Helper()
 	if len(c.Nodes) > 0 {
 		o.like = c.Nodes[0]
 	}
-	// The port of the nodes' own talk would else be the server's and 10000.
+	// By default the port of the cluster bus is the server's port plus 10000.
 	o.Conf = append([]string{
 		"cluster-enabled yes", "cluster-config-file nodes.conf", "cluster-node-timeout 5000", fmt.Sprint("cluster-port ", freePort(c.t)),
 	}, o.Conf...)
@@ -145,7 +146,7 @@ func (c *RedisCluster) Add(o RedisOptions) *Redis {
 	return node
 }
 
-// AddReplica adds a replica of a primary, and returns it when it is in step.
+// AddReplica adds a replica of a primary, and returns it when it has the primary's data.
 func (c *RedisCluster) AddReplica(primary *Redis, o RedisOptions) *Redis {
 	c.t.Helper()
 	node := c.Add(o)
@@ -155,19 +156,19 @@ func (c *RedisCluster) AddReplica(primary *Redis, o RedisOptions) *Redis {
 	})
 	node.options.ReplicaOf = primary
 	node.InStep()
-	node.options.ReplicaOf = nil // the node knows itself, and takes no such line in its configuration
+	node.options.ReplicaOf = nil // the node keeps this in nodes.conf, and does not accept the line in its configuration
 	return node
 }
 
-// id returns a node's name in its cluster.
+// id returns the id of a node in its cluster.
 func (r *Redis) id() string {
 	r.t.Helper()
 	id, _ := r.Do("CLUSTER", "MYID").(string)
 	return id
 }
 
-// MoveSlot moves a slot with its keys between two primaries, as redis-cli does. Clients go on.
-// https://redis.io/docs/latest/commands/cluster-setslot/
+// MoveSlot moves a slot with its keys between two primaries, as redis-cli does, while clients use
+// the cluster. https://redis.io/docs/latest/commands/cluster-setslot/
 func (c *RedisCluster) MoveSlot(slot int, from, to *Redis) {
 	c.t.Helper()
 	n := strconv.Itoa(slot)
@@ -195,7 +196,7 @@ func (c *RedisCluster) MoveSlot(slot int, from, to *Redis) {
 // Addrs returns the addresses of the nodes.
 func (c *RedisCluster) Addrs() []string { return addrs(c.Nodes) }
 
-// Agrees waits until each node says that the cluster is whole.
+// Agrees waits until each node reports that the cluster is complete.
 func (c *RedisCluster) Agrees() {
 	c.t.Helper()
 	for _, node := range c.Nodes {

@@ -14,8 +14,8 @@ import (
 	"time"
 )
 
-// ask sends one Redis command over a connection of its own and reads the reply: a string, an int64,
-// nil or a []any of these. What Redis calls an error is an error.
+// ask sends a Redis command over a new connection and returns the reply: a string, an int64, nil or
+// a []any of these. A Redis error is an error.
 func ask(address string, encrypted bool, login []string, args ...string) (any, error) {
 	conn, err := net.DialTimeout("tcp", address, time.Second)
 	if err != nil {
@@ -23,7 +23,7 @@ func ask(address string, encrypted bool, login []string, args ...string) (any, e
 	}
 	defer conn.Close()
 	if encrypted {
-		// The test made the server and its certificate; whether it holds is for the store to judge.
+		// The certificate is not verified here; the tests of the store do that.
 		conn = tls.Client(conn, &tls.Config{InsecureSkipVerify: true})
 	}
 	if err := conn.SetDeadline(time.Now().Add(10 * time.Second)); err != nil {
