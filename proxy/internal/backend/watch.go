@@ -6,25 +6,27 @@ import (
 	"time"
 )
 
-// A Watch tells when a backend was waited for too long. Its timer runs during each read, and only
-// then: a client that reads slowly is not silence of the backend.
+// A Watch limits how long a read from a backend may take. Its timer runs only during a read, so a
+// slow client does not count as a silent backend. Set the exported fields before the first read.
 type Watch struct {
-	Limit time.Duration // of one wait; 0: for ever
-	Told  func()        // called from the timer's goroutine
-	// Late is called as Told is, when the same wait has lasted for Grace more. nil: never.
+	Limit time.Duration // of one read; 0: no limit
+	Told  func()        // called in the timer's goroutine when a read has taken Limit
+	// Late is called in the same way when that read has taken Grace more. nil: it is not called.
 	Late  func()
 	Grace time.Duration
-	Gate  *Gate // left while the backend is waited for, by who has entered it; may be nil
+	// Gate is left before each read and entered again after it, by a goroutine that has entered it.
+	// It may be nil.
+	Gate *Gate
 
 	mu      sync.Mutex
 	timer   *time.Timer
-	waiting bool // the timer counts the wait at hand
-	told    bool // Told was called in this wait
-	left    bool // the gate was
+	waiting bool // the timer runs for the current read
+	told    bool // Told was called during the current read
+	left    bool // the gate was left for the current read
 }
 
-// Over watches the reads of src. conn is the connection under src, nil if it is not known or if src
-// gives something else than the connection's bytes. The result is an sse.Source if conn is not nil.
+// Over returns a reader that reads src under the watch. conn is the connection that src reads, or
+// nil if it is unknown or src changes its bytes. If conn is not nil, the reader is an sse.Source.
 func (w *Watch) Over(src io.Reader, conn *Conn) io.Reader {
 	if conn == nil {
 		return &watchedReader{src, w}
@@ -32,7 +34,7 @@ func (w *Watch) Over(src io.Reader, conn *Conn) io.Reader {
 	return &source{watchedReader{src, w}, conn}
 }
 
-// waits says that the backend is waited for from now on, until waited.
+// waits begins a read: it leaves the gate and starts the timer. waited ends the read.
 func (w *Watch) waits() {
 	w.left = w.Gate.Leave()
 	if w.Limit == 0 {
@@ -48,7 +50,7 @@ func (w *Watch) waits() {
 	}
 }
 
-// timeOut is called when the timer has run out.
+// timeOut calls Told, or Late if Told was called during this read. The timer calls it.
 func (w *Watch) timeOut() {
 	w.mu.Lock()
 	tell := w.Told
@@ -67,6 +69,7 @@ func (w *Watch) timeOut() {
 	}
 }
 
+// waited ends a read: it stops the timer and enters the gate again.
 func (w *Watch) waited() {
 	w.mu.Lock()
 	w.waiting = false
@@ -79,7 +82,7 @@ func (w *Watch) waited() {
 	}
 }
 
-// watchedReader is a reader whose reads are watched.
+// watchedReader reads from a reader under a watch.
 type watchedReader struct {
 	io.Reader
 	watch *Watch
@@ -93,7 +96,7 @@ func (w *watchedReader) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// source is one that knows whether it has more: an sse.Source.
+// source is a watchedReader over a connection, which reports how many bytes it holds.
 type source struct {
 	watchedReader
 	conn *Conn
