@@ -52,7 +52,7 @@ func (noTranscript) Messages() ([]json.RawMessage, bool) { return nil, true }
 func (noTranscript) State() (json.RawMessage, bool)      { return nil, true }
 func (noTranscript) Streamed() bool                      { return false }
 
-// both returns the two real dialects, in their order.
+// both returns an auto of two real dialects, in their order.
 func both(t testing.TB, warn func(string, ...any)) *auto.Dialect {
 	t.Helper()
 	lg, err := langgraph.New(langgraph.Options{}, nil)
@@ -62,7 +62,8 @@ func both(t testing.TB, warn func(string, ...any)) *auto.Dialect {
 	return auto.New([]translate.Dialect{lg, new(standard.Dialect)}, auto.Options{Warn: warn})
 }
 
-// play gives a stream to a run and returns what the client gets, the terminal event apart.
+// play plays a stream to a run. It returns the events that the client is sent, without the terminal
+// event.
 func play(t testing.TB, d translate.Dialect, p agui.Pause, stream ...string) (shown []agui.Event, res translate.Result, err error) {
 	t.Helper()
 	_, run, err := d.Begin(&translate.Request{Input: parse(t, ""), Transcript: noTranscript{}, Pause: p})
@@ -80,7 +81,7 @@ func play(t testing.TB, d translate.Dialect, p agui.Pause, stream ...string) (sh
 		if err != nil {
 			return shown, res, err
 		}
-		copy(ev.JSON, strings.Repeat("x", len(ev.JSON))) // valid during the call only
+		copy(ev.JSON, strings.Repeat("x", len(ev.JSON))) // the event is valid only during the call
 		copy(ev.Frame, strings.Repeat("x", len(ev.Frame)))
 	}
 	res, err = run.End(end)
@@ -207,7 +208,7 @@ func TestAnswers(t *testing.T) {
 	}
 }
 
-// What nobody looks into costs nothing.
+// TestPassingEventsDoNotAllocate checks that events that no dialect examines cost no allocation.
 func TestPassingEventsDoNotAllocate(t *testing.T) {
 	_, run, err := both(t, nil).Begin(&translate.Request{Input: parse(t, ""), Transcript: noTranscript{}})
 	if err != nil {
@@ -235,8 +236,8 @@ func TestPassingEventsDoNotAllocate(t *testing.T) {
 	}
 }
 
-// FuzzEvents: whatever streams, nothing panics, and every event that no dialect held comes out,
-// each call's in order.
+// FuzzEvents checks that nothing panics, whatever the stream, and that every event that no dialect
+// held is emitted, the events of each call in order.
 func FuzzEvents(f *testing.F) {
 	f.Add(strings.Join([]string{started, text, custom, finished}, "\n"))
 	f.Add(strings.Join([]string{started, suspend, outcome(`{"id":"x","reason":"r","message":null}`)}, "\n"))
@@ -266,8 +267,8 @@ func FuzzEvents(f *testing.F) {
 	})
 }
 
-// FuzzAnswers: whatever a client sends to a pause of whatever dialect, nothing panics, a refusal is
-// one, and what goes out is JSON.
+// FuzzAnswers checks that nothing panics, whatever a client sends to a pause of any dialect, that a
+// refusal is an *agui.RunError, and that the output is JSON.
 func FuzzAnswers(f *testing.F) {
 	for _, more := range []string{
 		``, `"resume":[{"interruptId":"a","status":"resolved","payload":true}]`, `"resume":[{"interruptId":"a","status":"cancelled"}]`,

@@ -10,8 +10,8 @@ import (
 	"holdpoint/translate/auto"
 )
 
-// Calls that never end are not held without bound: what is too much passes, and everything
-// comes out once.
+// TestManyHeldCalls checks that calls that never end are not held without bound: the excess passes,
+// and every event is emitted once.
 func TestManyHeldCalls(t *testing.T) {
 	for name, c := range map[string]struct{ n, length, most int }{
 		"many":     {500, 10, 64},

@@ -14,8 +14,9 @@ import (
 	"holdpoint/translate/standard"
 )
 
-// A stub is a dialect that decides by a tool call: it holds calls of the tool "maybe" and claims
-// one as soon as its arguments hold "yes" (when says at what event), and gives it up at "no".
+// A stub is a dialect that decides by a tool call. It holds calls of the tool "maybe". At an event
+// of the type when, it claims a call whose arguments contain "yes". It releases a call whose
+// arguments contain "no".
 type stub struct {
 	name string
 	when agui.Type
@@ -78,7 +79,7 @@ func TestHolding(t *testing.T) {
 		when   agui.Type
 		stream []string
 		shown  []string // in the order in which the client gets them
-		fed    []string // what the dialect got, if it claimed the stream
+		fed    []string // the events that the dialect gets if it claims the stream
 	}{
 		"claimed by its arguments": {
 			agui.CallArgs,
@@ -233,8 +234,8 @@ func TestHolding(t *testing.T) {
 	})
 }
 
-// A waiter is a stub that holds calls of confirm_changes to the end of the run, and claims those of
-// a run with a plain end.
+// A waiter is a stub that holds calls of confirm_changes to the end of the run, and claims them if
+// the run ends plainly.
 type waiter struct{ stub }
 
 func (w *waiter) SignCall(ev agui.Event, c agui.Call, _ *translate.Request) translate.Verdict {
@@ -253,9 +254,10 @@ func (w *waiter) Begin(*translate.Request) (translate.Out, translate.Run, error)
 	return translate.Out{}, w, nil
 }
 
-// A call whose END does not tell waits for the end of the run, with all that comes behind it. The
-// order is the backend's, and nothing is changed of what nobody claims. Without a dialect that
-// waits, a confirm_changes without arguments passes at once: ag-ui-adk has such a call.
+// TestWaitingForTheEndOfTheRun checks that a call that can be judged only at the end of the run is
+// held until then, with all events that follow it, in the backend's order, and that a stream that
+// no dialect claims is unchanged. Without a dialect that waits, a confirm_changes without arguments
+// passes at once: ag-ui-adk sends such a call.
 func TestWaitingForTheEndOfTheRun(t *testing.T) {
 	begins, args, ends := `{"type":"TOOL_CALL_START","toolCallId":"c","toolCallName":"confirm_changes"}`, `{"type":"TOOL_CALL_ARGS","toolCallId":"c","delta":"{}"}`, `{"type":"TOOL_CALL_END","toolCallId":"c"}`
 	call := []string{begins, args, ends}
@@ -265,8 +267,8 @@ func TestWaitingForTheEndOfTheRun(t *testing.T) {
 	listed := `{"type":"RUN_FINISHED","threadId":"t","runId":"r","interrupt":[{"id":"w","value":{"type":"function_approval_request","function_call":{"call_id":"w","name":"w","arguments":{}}}}]}`
 	adk := outcome(`{"id":"c","reason":"confirm_changes","toolCallId":"c","metadata":{"predict_state":[]}}`)
 	for name, c := range map[string]struct {
-		behind  []string // the call
-		dialect string   // if one waits
+		behind  []string // the events after the call
+		dialect string   // the dialect if one waits
 		dropped bool
 		passes  string // the dialect if none waits
 	}{
@@ -330,7 +332,7 @@ func TestWaitingForTheEndOfTheRun(t *testing.T) {
 					stream = stream[:len(stream)-1]
 				}
 				switch {
-				case asked: // the question is not told, and the call that it is about is
+				case asked: // the client gets the call but not yet the question
 					if n := slices.Index(shown, ends); n < 3 || slices.Contains(shown, approval) {
 						t.Errorf("told\n%s", strings.Join(shown, "\n"))
 					}

@@ -9,7 +9,7 @@ import (
 	"holdpoint/translate"
 )
 
-// A transcript with calls.
+// called is a transcript with calls.
 type called struct {
 	noTranscript
 	calls []agui.Call
@@ -17,8 +17,8 @@ type called struct {
 
 func (c called) Calls() []agui.Call { return c.calls }
 
-// A run that ends as those of an adapter that loses its interrupts is told of once, and passes
-// untouched.
+// TestLostInterruptIsLogged checks that a run that ends like one of an adapter that loses its
+// interrupts is logged once, and passes unchanged.
 func TestLostInterruptIsLogged(t *testing.T) {
 	stream := []string{
 		started, `{"type":"STATE_SNAPSHOT","snapshot":{}}`, `{"type":"TOOL_CALL_START","toolCallId":"A","toolCallName":"delete_files","parentMessageId":"m"}`,

@@ -9,14 +9,15 @@ import (
 	"holdpoint/translate/dialects"
 )
 
-// TestDecides: each dialect finds the decisions that its backend reads in a tool message, in the
-// forms in which the backend reads them, and takes no plain result for one. auto finds all of them.
+// TestDecides checks that each dialect finds the decisions that its backend reads in a tool
+// message, in the forms in which the backend reads them, and reads no ordinary result as a
+// decision. auto finds all of them.
 func TestDecides(t *testing.T) {
 	list := dialects.All()
 	if errs := list.Read(map[string]string{"HOLDPOINT_TOOLS": "delete_file=approval", "HOLDPOINT_TOOL_CALL_YES": "granted", "HOLDPOINT_TOOL_CALL_NO": "refused", "HOLDPOINT_LANGGRAPH_SERVER_ASSISTANT": "a", "HOLDPOINT_PHRASES_ASK": "default", "HOLDPOINT_SUPERAGENT_AGENT_ID": "a"}); len(errs) > 0 {
 		t.Fatal(errs)
 	}
-	// Who decides at the end of a request, and who before words.
+	// The dialects that decide at the end of a request; with words also before a user's message.
 	const words = 1
 	type who map[string]int
 	for content, want := range map[string]who{

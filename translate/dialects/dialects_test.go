@@ -32,8 +32,8 @@ func TestNew(t *testing.T) {
 	}
 }
 
-// A dialect that needs something is left out of auto without it. Naming it is an error that says
-// what is missing.
+// TestNeeds checks that auto leaves out a dialect whose required option is not set, and that naming
+// the dialect is an error that names the option.
 func TestNeeds(t *testing.T) {
 	list, needy := All(), 0
 	asked := asked(t, list)
@@ -66,8 +66,8 @@ func TestForeignDialectsAreNamed(t *testing.T) {
 	}
 }
 
-// An option that is wrong is an error of the dialect that has it, and of auto if that asks the
-// dialect.
+// TestWrongOptions checks that a wrong option is an error of its dialect, and of auto if auto asks
+// the dialect.
 func TestWrongOptions(t *testing.T) {
 	for _, name := range []string{langgraph.Name, auto.Name} {
 		list := All()
@@ -84,8 +84,8 @@ func TestWrongOptions(t *testing.T) {
 	}
 }
 
-// TestOrder: auto asks the dialects in the order of the list. agui takes every outcome, so nobody
-// behind it gets one. phrases guesses, so nobody stands behind it.
+// TestOrder checks that auto asks the dialects in the order of the list. agui accepts every
+// outcome, so no dialect after it reads outcomes. phrases guesses, so it is the last one.
 func TestOrder(t *testing.T) {
 	const outcome = `{"type":"RUN_FINISHED","outcome":{"type":"interrupt","interrupts":[{"id":"i","reason":"agui:interrupt","metadata":{"langgraph":{},"agent_framework":{},"strandsName":"x"}}]}}`
 	list := ready(t)
@@ -104,7 +104,7 @@ func TestOrder(t *testing.T) {
 	}
 }
 
-// asked returns the names of those that auto asks.
+// asked returns the names of the dialects that auto asks.
 func asked(t *testing.T, list List) []string {
 	t.Helper()
 	dialects, err := list.asked(func(string, ...any) {})
@@ -118,9 +118,9 @@ func asked(t *testing.T, list List) []string {
 	return names
 }
 
-// TestAnswersAreOfFields: no dialect reads messages where it reads answers. A decision in them is a
-// reply, whoever the dialect is: also what another backend would take for one is a stray at each
-// that speaks AG-UI.
+// TestAnswersAreOfFields checks that Answers of every dialect reads only the fields of a request. A
+// decision in the messages is a reply, and a decision for another backend is a stray in each
+// dialect that speaks AG-UI.
 func TestAnswersAreOfFields(t *testing.T) {
 	const call = `{"id":"a1","role":"assistant","toolCalls":[{"id":"c","type":"function","function":{"name":"%s","arguments":"{\"request\":{\"approval_id\":\"c\",\"function_name\":\"f\"},\"function_call_id\":\"c\"}"}}]}`
 	const tool = `{"id":"t1","role":"tool","toolCallId":"c","content":"{\"approval_id\":\"c\",\"approved\":true,\"accepted\":true,\"status\":\"resolved\"}"}`
@@ -164,7 +164,7 @@ func TestAnswersAreOfFields(t *testing.T) {
 }
 
 // TestPlainMessagesAreNoReplies: auto asks no dialect about a history without a message that
-// MayReply. So no dialect may find a decision there, whatever the messages say.
+// MayReply. So no dialect may find a decision in such a history.
 func TestPlainMessagesAreNoReplies(t *testing.T) {
 	const plain = `{"id":"a1","role":"assistant","content":"May I?"},{"id":"u1","role":"user","content":"{\"approved\":true,\"accepted\":true}","toolCallId":"c"},{"id":"s1","role":"system","content":"[{\"approval_id\":\"c\"}]"}`
 	const tool = `{"id":"t1","role":"TOOL","content":"yes","toolCallId":"c"}`
@@ -194,22 +194,22 @@ func reads(reader translate.HistoryReader, in agui.RunInput, spoken string) iter
 	return reader.Replies(in, spoken)
 }
 
-// What passes costs no allocation, whatever the dialect: the calls, the texts and what else there
-// is in an ordinary stream, each round under ids of its own. What a Run keeps of them grows now and
-// then; that is less than one allocation for a round.
+// TestPassingEventsDoNotAllocate checks that events that pass cost no allocation in any dialect:
+// the calls, texts and other events of an ordinary stream, with new ids in each round. The state of
+// a Run grows now and then, which is less than one allocation for a round.
 func TestPassingEventsDoNotAllocate(t *testing.T) {
 	const rounds = 200
 	for _, name := range All().Names() {
 		d := fresh(t, name, nil)
 		if isForeign(d) {
-			continue // it makes its events
+			continue // a decoder makes its events
 		}
 		_, run, err := d.Begin(&translate.Request{Input: dialecttest.Input(t, `{"threadId":"t","runId":"r","tools":[{"name":"x"}]}`), Transcript: noTranscript{}})
 		if err != nil {
 			t.Fatal(err)
 		}
 		var stream [][]agui.Event
-		for n := range 1 + rounds { // AllocsPerRun has one that does not count
+		for n := range 1 + rounds { // AllocsPerRun has an additional warm-up round
 			stream = append(stream, ordinary(n, name))
 		}
 		shown, played := 0, 0
@@ -239,7 +239,7 @@ func ordinary(n int, dialect string) []agui.Event {
 		`{"type":"STATE_DELTA","delta":[]}`, `{"type":"STATE_SNAPSHOT","snapshot":{}}`, `{"type":"RAW","event":{}}`, `{"type":"CUSTOM","name":"x","value":{"a":1}}`,
 		`{"type":"REASONING_MESSAGE_CONTENT","messageId":"`+id+`","delta":"x"}`, `{"type":"STEP_FINISHED","stepName":"s"}`,
 	)
-	if dialect != agentframework.Name { // which reads the whole history in it
+	if dialect != agentframework.Name { // agentframework reads the whole history in it
 		list = append(list, `{"type":"MESSAGES_SNAPSHOT","messages":[]}`)
 	}
 	var events []agui.Event
@@ -249,7 +249,7 @@ func ordinary(n int, dialect string) []agui.Event {
 	return events
 }
 
-// TestAnew: the options of a list that was made anew are its own, and its errors name its
+// TestAnew checks that a list made by Anew has options of its own, and that its errors name its
 // variables.
 func TestAnew(t *testing.T) {
 	list := All()

@@ -14,7 +14,7 @@ import (
 	"holdpoint/translate/standard"
 )
 
-// A careless is the options of a dialect whose author wrote tags and nothing else.
+// careless are the options of a dialect whose author wrote tags and no checks.
 type careless struct {
 	Cancel kit.JSON `env:"CANCEL" envDefault:"false" means:"no" doc:"JSON for a cancelled answer"`
 	No     kit.Text `env:"NO" envDefault:"No." means:"no" doc:"words for a denied answer"`
@@ -25,9 +25,8 @@ func newCareless(careless, translate.Warn) (*standard.Dialect, error) {
 	return new(standard.Dialect), nil
 }
 
-// TestNoOptionOfANoTakesAYes: what a cancelled or denied answer is sent as is nothing that could be
-// a yes, in every option that says it, and in one of a dialect that somebody adds and that does
-// nothing for it.
+// TestNoOptionOfANoTakesAYes checks that every option with a value for a cancelled or denied answer
+// refuses a value that could be a yes, even in a dialect that does nothing for it.
 func TestNoOptionOfANoTakesAYes(t *testing.T) {
 	yes := []string{`true`, `1`, `"yes"`, `"Y"`, `" OK "`, `{"approved":true}`, `{"type":"approve"}`, `[{"type":"accept"}]`, `""`, `{}`}
 	words := []string{"yes", "No, I mean yes", "OK", " ", "approved"}
@@ -72,12 +71,12 @@ func TestNoOptionOfANoTakesAYes(t *testing.T) {
 	}
 }
 
-// hints are what the name or the text of an option has that is sent for a cancelled or denied
-// answer.
+// hints match the names and the descriptions of options whose values are sent for cancelled or
+// denied answers.
 var hints = regexp.MustCompile(`(?i)\bcancel|\bdenied|\bdeny|\breject|(^|_)NO$`)
 
-// TestEveryOptionSaysWhatItMeans: no dialect is made of an option that does not, so a new one
-// cannot miss the rule.
+// TestEveryOptionSaysWhatItMeans checks that a dialect with an option without the tag means cannot
+// be made.
 func TestEveryOptionSaysWhatItMeans(t *testing.T) {
 	for _, e := range All() {
 		if errs := e.checkMeanings(); len(errs) > 0 {

@@ -17,10 +17,10 @@ import (
 	"holdpoint/translate/langgraph"
 )
 
-// TestPassesIsTrue: a Run emits what it says that it does not look at as it came, in its frame. All
-// that the Run says and does is the same if it was never shown that. The streams are of every
-// dialect's own backends, with others' events among them: plain runs, resumes and the exchanges
-// behind them.
+// TestPassesIsTrue checks that a Run emits events that it Passes unchanged, with their frames, and
+// that its output is the same if it is never shown these events. The streams are those of every
+// dialect's own backends mixed with events of others: ordinary runs, resumes, and the exchanges
+// that follow them.
 func TestPassesIsTrue(t *testing.T) {
 	for _, name := range All().Names() {
 		if d := fresh(t, name, nil); isForeign(d) {
@@ -45,8 +45,8 @@ func TestPassesIsTrue(t *testing.T) {
 	}
 }
 
-// TestWhatPasses: the types of a stream's bulk, in an ordinary run that has begun to speak, and to
-// send RAW events if it does. Asking costs nothing.
+// TestWhatPasses checks that the most frequent types pass in an ordinary run that has sent a text
+// and a RAW event, and that Passes does not allocate.
 func TestWhatPasses(t *testing.T) {
 	bulk := []agui.Type{agui.TextContent, agui.CallArgs, agui.Raw, agui.StateDelta, agui.Unknown}
 	for _, name := range All().Names() {
@@ -69,8 +69,8 @@ func TestWhatPasses(t *testing.T) {
 			continue
 		}
 		for _, one := range bulk {
-			// The .NET host says in rawEvent of any event of a call what it asks, and LangGraph in RAW which
-			// calls run at once.
+			// The .NET host sends its question in rawEvent of any event of a call, and LangGraph sends in
+			// RAW which calls run at once.
 			want := one != agui.CallArgs || name != agentframework.Name
 			if one == agui.Raw {
 				want = name != langgraph.Name && name != auto.Name
@@ -112,13 +112,13 @@ func isForeign(d translate.Dialect) bool {
 	return foreign
 }
 
-// A pair are two Runs of one request. The first is shown everything. The second is not always shown
-// what it lets pass.
+// A pair consists of two Runs of one request. The first is shown every event. The second is not
+// always shown the events that it lets pass.
 type pair struct {
 	rt        *rapid.T
 	scenarios []scenario
-	at        scenario // the thread's
-	edits     bool     // of what is drawn
+	at        scenario // the scenario of the thread
+	edits     bool     // the streams are edited
 	sides     [2]side
 }
 
@@ -140,7 +140,7 @@ func (s *side) emit(ev agui.Event) {
 	s.seen.Add(ev)
 }
 
-// exchanges plays a request to its end. false: the dialect refused it.
+// exchanges plays a request to its end. It returns false if the dialect refused the request.
 func (p *pair) exchanges(r *translate.Request) (res translate.Result, went bool) {
 	for n := range p.sides {
 		s := &p.sides[n]
@@ -164,7 +164,7 @@ func (p *pair) exchanges(r *translate.Request) (res translate.Result, went bool)
 func (p *pair) exchange() translate.Result {
 	stream, end := p.stream()
 	var results [2]translate.Result
-	var refusals [2]error // of End: the dialect shows the client nothing of what it read
+	var refusals [2]error // errors of End; the dialect then ends the client's run
 	for n := range p.sides {
 		p.sides[n].emitted = nil
 	}
@@ -193,7 +193,7 @@ func (p *pair) exchange() translate.Result {
 	return results[0]
 }
 
-// event gives an event to both; true if they end the run with it.
+// event passes an event to both runs. It returns true if they end the run at the event.
 func (p *pair) event(ev agui.Event) bool {
 	all, some := &p.sides[0], &p.sides[1]
 	passes, before := all.passes(ev.Type), len(all.emitted)
@@ -219,7 +219,7 @@ func (p *pair) event(ev agui.Event) bool {
 	return err != nil
 }
 
-// same compares what came of the two, and goes on with what comes next.
+// same compares the results of the two runs, and continues with their next exchanges.
 func (p *pair) same(results [2]translate.Result) {
 	for n, res := range results {
 		if res.Next != nil {
@@ -242,7 +242,7 @@ func (p *pair) same(results [2]translate.Result) {
 	}
 }
 
-// request draws a run of a thread with the messages; a resume if there is a pause.
+// request draws a run of a thread with the messages. It is a resume if there is a pause.
 func (p *pair) request(messages []json.RawMessage, pause agui.Pause) *translate.Request {
 	r := &translate.Request{Pause: pause, Show: rapid.SampledFrom([]translate.Show{translate.ShowOutcome, translate.ShowBoth, translate.ShowNative}).Draw(p.rt, "show")}
 	body := map[string]any{"threadId": "t", "runId": "r", "messages": messages, "tools": []any{}}
@@ -282,7 +282,7 @@ func (p *pair) request(messages []json.RawMessage, pause agui.Pause) *translate.
 	return r
 }
 
-// minted returns a pause as proxy would keep it.
+// minted returns a pause as proxy stores it.
 func minted(p agui.Pause, seen *dialecttest.Log) agui.Pause {
 	p = dialecttest.WithIDs(p)
 	p.Seen = seen.Seen()

@@ -12,14 +12,14 @@ import (
 
 const testdata = "../../testdata"
 
-// TestEveryDialect: what must hold of any dialect holds of each (dialecttest.CheckThread), with the
-// options that its scenarios set.
+// TestEveryDialect checks the rules for all dialects (dialecttest.CheckThread) for each dialect,
+// with the options of its scenarios.
 func TestEveryDialect(t *testing.T) {
 	for _, name := range All().Names() {
 		t.Run(name, func(t *testing.T) {
 			list := scenariosOf(t, name)
 			answered := 0
-			for round := 0; answered == 0 && round < 10; round++ { // the short form tries so few that none may have one
+			for round := 0; answered == 0 && round < 10; round++ { // the short form tries so few threads that none may have a question with an answer
 				rapid.Check(t, func(rt *rapid.T) {
 					answered += dialecttest.CheckThread(rt, func(s dialecttest.Scenario) translate.Dialect { return madeFor(t, name, s) }, list)
 				})
@@ -32,7 +32,8 @@ func TestEveryDialect(t *testing.T) {
 	}
 }
 
-// scenariosOf returns the scenarios of a dialect. Those of auto are all whose backends speak AG-UI.
+// scenariosOf returns the scenarios of a dialect. For auto it returns those of all backends that
+// speak AG-UI.
 func scenariosOf(t *testing.T, name string) []dialecttest.Scenario {
 	t.Helper()
 	if name != "auto" {

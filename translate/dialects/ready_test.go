@@ -9,7 +9,7 @@ import (
 	"holdpoint/translate/dialecttest"
 )
 
-// ready returns all dialects, with what they need. It is what one of their scenarios sets.
+// ready returns all dialects with their required options, set to the values of their scenarios.
 func ready(t testing.TB) List {
 	t.Helper()
 	list := All()
@@ -32,7 +32,7 @@ func ready(t testing.TB) List {
 	return list
 }
 
-// scenarioSets returns the first value that a scenario of the dialect gives to a variable.
+// scenarioSets returns the first value that a scenario of the dialect sets for a variable.
 func scenarioSets(t testing.TB, dialect, variable string) string {
 	t.Helper()
 	if value, known := sets.Load(variable); known {
@@ -47,7 +47,7 @@ func scenarioSets(t testing.TB, dialect, variable string) string {
 	return ""
 }
 
-// sets is what scenarioSets has found: the files need not be read for each dialect that is made.
+// sets caches the results of scenarioSets, so that the files are read once.
 var sets sync.Map
 
 // made returns a dialect of the list.

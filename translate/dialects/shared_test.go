@@ -25,8 +25,8 @@ func optionsOf[O any](t *testing.T, l List, name string) O {
 	panic("unreachable")
 }
 
-// TestShared: one map of tools and one cancel reach each dialect that reads them, in its own sense,
-// and nothing of another's. A list made anew has its own.
+// TestShared checks that each dialect that reads HOLDPOINT_TOOLS or HOLDPOINT_CANCEL gets its part,
+// and that a list made by Anew has its own.
 func TestShared(t *testing.T) {
 	list := All()
 	const prefix = "HOLDPOINT_ROUTES_7_"
@@ -59,8 +59,8 @@ func TestShared(t *testing.T) {
 	}
 }
 
-// TestSharedCancel: a cancel that could be a yes is one error, whatever dialect is named. null is a
-// no to a graph, and nothing to the draft's backends, which keep their own.
+// TestSharedCancel checks that a cancel that could be a yes is one error, whatever dialect is
+// named. null is a denial for a graph; the draft's backends ignore it and keep their default.
 func TestSharedCancel(t *testing.T) {
 	for _, c := range []struct{ cancel, name, want string }{
 		{"true", langgraph.Name, "it could be taken for an approval"},

@@ -9,10 +9,11 @@ import (
 	"holdpoint/internal/agui"
 )
 
-// A scenario are the streams that a backend sent in one thread.
+// A scenario has the streams that a backend sent in one thread.
 type scenario [][]string
 
-// recorded returns the scenarios of a dialect whose backend speaks AG-UI; for auto all of such.
+// recorded returns the scenarios of a dialect whose backend speaks AG-UI. For auto it returns those
+// of all such dialects.
 func recorded(t *testing.T, name string) (list []scenario) {
 	t.Helper()
 	for _, s := range scenariosOf(t, name) {
@@ -41,8 +42,8 @@ const (
 	messages      = `{"type":"MESSAGES_SNAPSHOT","messages":[{"id":"m","role":"assistant","content":"x"}]}`
 	onInterrupt   = `{"type":"CUSTOM","name":"on_interrupt","value":"What?"}`
 
-	// Of Microsoft's: the call that is asked about, as Python and as .NET ask, and the synthetic
-	// one of the old host's.
+	// Microsoft's: the call that is asked about, as Python and .NET ask, and the synthetic call of the
+	// old host.
 	approval     = `{"type":"CUSTOM","name":"function_approval_request","value":{"id":"c","function_call":{"call_id":"c","name":"search","arguments":{}}}}`
 	dotnetRaw    = `"rawEvent":{"contents":[{"$type":"toolApprovalRequest","requestId":"ficc_c","toolCall":{"$type":"functionCall","name":"search","callId":"c"}}]}`
 	dotnetStart  = `{"type":"TOOL_CALL_START","toolCallId":"c","toolCallName":"search",` + dotnetRaw + `}`
@@ -56,13 +57,14 @@ const (
 		`{"name":"request_approval","arguments":"{\"request\":{\"approval_id\":\"q\",\"function_name\":\"f\"}}"}}]}]}`
 )
 
-// texts are what most of a stream is.
+// texts are the events that make up most of a stream.
 var texts = []string{
 	`{"type":"TEXT_MESSAGE_START","messageId":"m","role":"assistant"}`, textContent, `{"type":"TEXT_MESSAGE_END","messageId":"m"}`,
 	`{"type":"TEXT_MESSAGE_CHUNK","messageId":"n","role":"assistant","delta":"x"}`,
 }
 
-// noise are events of every other type; some continue or end what the recorded streams begin.
+// noise has events of every other type. Some of them continue or end what the recorded streams
+// begin.
 var noise = []string{
 	`{"type":"RUN_STARTED","threadId":"other","runId":"r"}`,
 	`{"type":"STEP_STARTED","stepName":"__start__"}`, `{"type":"STEP_STARTED","stepName":"s"}`, `{"type":"STEP_FINISHED","stepName":"s"}`,
@@ -80,7 +82,7 @@ var noise = []string{
 	`{"type":"ACTIVITY_SNAPSHOT","messageId":"a"}`, `{"type":"TOMORROWS","toolCallId":"c"}`,
 }
 
-// stories are what has to come together to mean something.
+// stories are sequences of events that have a meaning only together.
 var stories = [][]string{
 	{approval, textContent, callStart, textContent, callEnd}, // the call does not follow the approval
 	{dotnetArgs},
@@ -90,15 +92,16 @@ var stories = [][]string{
 	{requestKept},
 }
 
-// ends are terminal events beside the recorded ones; the empty one is a stream that breaks off.
+// ends are terminal events in addition to the recorded ones. The empty one is a stream that breaks
+// off.
 var ends = []string{
 	finished, "", `{"type":"RUN_FINISHED","threadId":"t","runId":"r","outcome":"interrupt"}`,
 	`{"type":"RUN_FINISHED","threadId":"t","runId":"r","outcome":{"type":"interrupt","interrupts":[{"id":"i","reason":"r"}]}}`,
 	`{"type":"RUN_ERROR","message":"kaput"}`, `{"type":"RUN_ERROR","message":"x","code":"APPROVAL_RESUME_NOT_FOUND"}`,
 }
 
-// stream draws what a backend sends: a recorded stream, or the beginning of one and the rest of
-// another, with a part left out and with rows of other events put in; and how it ends.
+// stream draws the stream of a backend: a recorded stream, or parts of two, with a part left out
+// and other events inserted. It also draws the end.
 func (p *pair) stream() (events []string, end string) {
 	draw := func(label string, most int) int { return rapid.IntRange(0, most).Draw(p.rt, label) }
 	events = slices.Clone(rapid.SampledFrom(p.at).Draw(p.rt, "stream"))
@@ -134,7 +137,7 @@ func (p *pair) stream() (events []string, end string) {
 	return events, end
 }
 
-// split takes the end out of a stream.
+// split removes the end from a stream.
 func split(events []string) (rest []string, end string) {
 	terminal := func(s string) bool { return agui.PeekType([]byte(s)).Terminal() }
 	if at := slices.IndexFunc(events, terminal); at >= 0 {

@@ -10,8 +10,8 @@ import (
 	"holdpoint/translate/kit"
 )
 
-// TestWords: for each recorded question that has them, a plain no is a clear no and a plain yes is
-// none, and what goes to the backend for the no, or for a cancel, is never what goes for the yes.
+// TestWords checks, for each recorded question with a plain yes and no, that they have these
+// meanings, and that the request for a no or a cancel differs from the request for the yes.
 func TestWords(t *testing.T) {
 	for _, name := range All().Names() {
 		if name == "auto" || isForeign(fresh(t, name, nil)) {
@@ -34,7 +34,7 @@ func TestWords(t *testing.T) {
 	}
 }
 
-// pausedBy returns the pause by which a plain run with the stream ends, as proxy would keep it.
+// pausedBy returns the pause with which an ordinary run with the stream ends, as proxy stores it.
 func pausedBy(t *testing.T, d translate.Dialect, stream []string) (agui.Pause, agui.RunInput) {
 	t.Helper()
 	in := dialecttest.Input(t, `{"threadId":"t","runId":"r","messages":[{"id":"u","role":"user","content":"x"}]}`)
@@ -85,7 +85,7 @@ func checkWords(t *testing.T, d translate.Dialect, p agui.Pause, in agui.RunInpu
 			t.Fatalf("%s is read as %+v, %v", what, list, err)
 		}
 		out, _, err := d.Begin(&translate.Request{Input: given, ClientMessages: in.Messages, Pause: p, Answers: list, Transcript: dialecttest.NewLog(given.Messages)})
-		if err != nil { // it cannot be said
+		if err != nil { // the answer cannot be sent
 			continue
 		}
 		sent[what] = out

@@ -60,8 +60,8 @@ func TestAnnounced(t *testing.T) {
 	}
 }
 
-// A text is as deep as its author likes, whatever the depth of the JSON that it stands in; gjson
-// recurses, and a stack overflow ends the process.
+// A text may have deeper JSON than the JSON that contains it. gjson is recursive, and a stack
+// overflow would end the process, so such a text is not parsed.
 func TestTextThatIsNestedTooDeepIsAText(t *testing.T) {
 	deep := gjson.Result{Type: gjson.String, Str: strings.Repeat("[", 16<<20)}
 	if got := ParseText(deep); got.Type != gjson.String {

@@ -7,8 +7,8 @@ import (
 	"holdpoint/internal/agui"
 )
 
-// On a thread that waits for nothing, command.resume answers nothing that is open. The client
-// writes what stands beside it, so that proves nothing.
+// If the thread waits for nothing, command.resume answers no open question. The client also writes
+// the interruptEvent that it sends with it, so that proves nothing.
 func TestAnswersWithoutAPause(t *testing.T) {
 	mastra := `"{\"type\":\"mastra_suspend\",\"toolCallId\":\"c\",\"runId\":\"r\"}"`
 	for name, c := range map[string]struct {

@@ -20,7 +20,8 @@ func TestWithoutCalls(t *testing.T) {
 	}
 }
 
-// What a message says beside its calls stays, in whatever form it says it.
+// TestMessageWithoutCalls checks that the rest of a message stays when its calls are removed, in
+// whatever form it is.
 func TestMessageWithoutCalls(t *testing.T) {
 	const a, b = `{"id":"a"}`, `{ "id":"b","n":1.0}`
 	for text, want := range map[string]string{

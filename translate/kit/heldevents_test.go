@@ -10,7 +10,8 @@ import (
 	"holdpoint/internal/agui"
 )
 
-// What is held comes out once, as it came and in its order; the bound is of what is held now.
+// TestHeld checks that events are released once, unchanged and in order, and that Max bounds what
+// is held now.
 func TestHeld(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		type one struct {
@@ -45,7 +46,7 @@ func TestHeld(t *testing.T) {
 				text := fmt.Sprintf(`{"type":"CUSTOM","name":"%d"}`, n)
 				ev := agui.NewEvent([]byte(text))
 				h.Add(of, ev)
-				clear(ev.JSON) // the event is valid during the call only
+				clear(ev.JSON) // the event is valid only during the call
 				model = append(model, one{of, text})
 			}
 			size := 0

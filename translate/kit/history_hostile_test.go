@@ -12,7 +12,8 @@ import (
 	"holdpoint/translate"
 )
 
-// The result of an earlier call may have the same id as that of a call under the same id.
+// The result of an earlier call may have the same id as the result of a later call with the same
+// call id.
 func TestAfterKeepsAResultWhoseIDIsOld(t *testing.T) {
 	call := `{"id":"a%d","role":"assistant","toolCalls":[{"id":"c","type":"function","function":{"name":"pay","arguments":"{}"}}]}`
 	old := []string{fmt.Sprintf(call, 1), `{"id":"result_c","role":"tool","toolCallId":"c","content":"paid"}`, fmt.Sprintf(call, 2)}
@@ -29,7 +30,8 @@ func TestAfterKeepsAResultWhoseIDIsOld(t *testing.T) {
 	}
 }
 
-// Four times the calls cost some four times the work; quadratic work would be sixteen times.
+// Four times as many calls need about four times the work. If the work were quadratic, it would be
+// sixteen times.
 func TestHistoryOfManyCallsIsLinear(t *testing.T) {
 	cost := func(size int) time.Duration {
 		calls := map[string]bool{}
@@ -63,7 +65,7 @@ func TestHistoryOfManyCallsIsLinear(t *testing.T) {
 	}
 }
 
-// A message with toolCallId null is on no call.
+// A message whose toolCallId is null answers no call.
 func TestANullCallIsNone(t *testing.T) {
 	m := parsedMessage(`{"id":"u","role":"user","content":"x","toolCallId":null}`)
 	if out := HistoryOf([]agui.Message{m}, map[string]bool{"": true}).WithoutCalls(); len(out) != 1 {

@@ -13,8 +13,8 @@ import (
 	"holdpoint/translate"
 )
 
-// conversationOf draws messages. Their calls and results stand anywhere, in spellings that some
-// backend takes.
+// conversationOf draws messages. Their calls and results are anywhere, in spellings that some
+// backend accepts.
 func conversationOf(t *rapid.T, name string) []agui.Message {
 	id := rapid.SampledFrom([]string{"a", "b", "c", "d"})
 	var list []agui.Message
@@ -48,7 +48,7 @@ func conversationOf(t *rapid.T, name string) []agui.Message {
 	return list
 }
 
-// parsedMessage returns a message as it comes in a request.
+// parsedMessage returns a message as it is in a request.
 func parsedMessage(text string) agui.Message {
 	in, _, err := agui.ParseInput([]byte(`{"threadId":"t","runId":"r","messages":[` + text + `],"tools":[],"context":[]}`))
 	if err != nil {
@@ -61,13 +61,13 @@ func hasCall(m agui.Message, call string) bool {
 	return slices.ContainsFunc(Calls(gjson.ParseBytes(m.JSON)), func(c gjson.Result) bool { return slices.Contains(Texts(c, "id"), call) })
 }
 
-// rest returns what a history has to leave as it was: all that is not of the calls.
+// rest returns what a history must not change: everything except the calls and their results.
 func rest(list []agui.Message, calls map[string]bool) string {
 	return string(agui.MessageList(withoutExchanges(list, calls)))
 }
 
-// exchanges returns the results of each message that has the call, up to the next one; the first
-// are those before any such message.
+// exchanges returns the results after each message with the call, up to the next such message. The
+// first element has the results before all of them.
 func exchanges(list []agui.Message, call string) [][]agui.Message {
 	all := [][]agui.Message{nil}
 	for _, m := range list {
@@ -81,7 +81,7 @@ func exchanges(list []agui.Message, call string) [][]agui.Message {
 	return all
 }
 
-// inPlace reports whether nothing but results stands between a message and the one with its call.
+// inPlace reports whether only results are between a result and the message with its call.
 func inPlace(list []agui.Message, call string, answer agui.Message) bool {
 	at := slices.IndexFunc(list, func(m agui.Message) bool { return sameBytes(m, answer) })
 	for at--; at >= 0 && list[at].Role == "tool"; at-- {
@@ -89,7 +89,8 @@ func inPlace(list []agui.Message, call string, answer agui.Message) bool {
 	return at >= 0 && hasCall(list[at], call)
 }
 
-// An asked call has exactly one answer, behind it, or it is not there; and nothing else changes.
+// TestHistory checks that a call that was asked about either has exactly one answer, which follows
+// it, or is removed, and that nothing else changes.
 func TestHistory(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		list := conversationOf(t, "messages")
@@ -120,7 +121,7 @@ func TestHistory(t *testing.T) {
 			call := told[n].Call
 			for name, out := range map[string][]agui.Message{"Behind": behind, "Last": last} {
 				found := exchanges(out, call)
-				if len(found) == 1 { // the call is not there
+				if len(found) == 1 { // the call is missing
 					if name == "Behind" && len(found[0]) > 0 || name == "Last" && (len(found[0]) != 1 || !sameBytes(found[0][0], reply)) {
 						t.Fatalf("%s: no call %s, and results %s", name, call, agui.MessageList(found[0]))
 					}
@@ -157,7 +158,8 @@ func lastWith(list []agui.Message, call string) int {
 	return -1
 }
 
-// Of a history that was answered the same history is made.
+// TestHistoryTwice checks that a history with answers is unchanged when the same answers are added
+// again.
 func TestHistoryTwice(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		list := conversationOf(t, "messages")
@@ -170,7 +172,7 @@ func TestHistoryTwice(t *testing.T) {
 	})
 }
 
-// What a client makes of the event is the message.
+// TestToolReplyReadsBackAsItWasSent checks that a client makes the same message from the event.
 func TestToolReplyReadsBackAsItWasSent(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		reply := ToolReply{rapid.String().Draw(t, "id"), rapid.String().Draw(t, "call"), rapid.String().Draw(t, "content")}
@@ -186,7 +188,7 @@ func TestToolReplyReadsBackAsItWasSent(t *testing.T) {
 	})
 }
 
-// shownList is a transcript whose messages are known.
+// shownList is a transcript whose messages are all known.
 type shownList []agui.Message
 
 func (shownList) Calls() []agui.Call             { return nil }

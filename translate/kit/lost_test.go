@@ -9,8 +9,8 @@ import (
 	"holdpoint/translate"
 )
 
-// TestLostIDs: what the record has comes first, what a client says is bounded, and what was
-// cancelled before is not asked about again.
+// TestLostIDs checks that ids on record come first, that the number of ids from a client is
+// bounded, and that ids that were cancelled before are left out.
 func TestLostIDs(t *testing.T) {
 	ended := func(interrupts ...agui.Interrupt) translate.EndedPause {
 		return translate.EndedPause{Pause: agui.Pause{ID: "p", Interrupts: interrupts}}
@@ -39,7 +39,7 @@ func TestLostIDs(t *testing.T) {
 	}
 }
 
-// TestCancelsEnd: whatever a backend says, the tries end.
+// TestCancelsEnd checks that the number of tries is bounded, whatever a backend answers.
 func TestCancelsEnd(t *testing.T) {
 	c := NewCancels(agui.Pause{Interrupts: []agui.Interrupt{{Native: "a"}, {Native: "a"}, {Native: "b"}}})
 	if got := strings.Join(c.Open(), " "); got != "a b" {

@@ -70,9 +70,9 @@ func parsedInput(t *testing.T, body string) agui.RunInput {
 	return in
 }
 
-// TestNewMessagesStandLast: the exchange behind the answers brings what is new at its end, also
-// where the transcript is not known whole and the client has it further up. Else the answer would
-// be last.
+// TestNewMessagesStandLast checks that the second exchange has the new messages at its end, even if
+// the transcript is incomplete and the client has them earlier. Otherwise the answer would be the
+// last message.
 func TestNewMessagesStandLast(t *testing.T) {
 	in := parsedInput(t, `{"threadId":"t","runId":"r","messages":[{"id":"u1","role":"user","content":"new"},{"id":"a1","role":"assistant","content":"asks"}]}`)
 	r := &translate.Request{Input: in, New: in.Messages[:1]}
@@ -86,7 +86,8 @@ func TestNewMessagesStandLast(t *testing.T) {
 	}
 }
 
-// Ids of some models repeat: what stands before the last call of the id is not a result of that.
+// TestClientResults: some models repeat ids, so a result before the last call with the id belongs
+// to an earlier call.
 func TestClientResults(t *testing.T) {
 	for name, c := range map[string]struct {
 		messages []string

@@ -9,7 +9,7 @@ import (
 	"holdpoint/translate/kit"
 )
 
-// TestRead: what those are told that an answer says who hear of it.
+// TestRead checks the meaning of an answer that the audit and other observers get.
 func TestRead(t *testing.T) {
 	const unclear, yes, no = agui.Unclear, agui.Approves, agui.Denies
 	for payload, want := range map[string]agui.Reading{

@@ -31,7 +31,7 @@ func TestWords(t *testing.T) {
 		`{"oneOf":[` + yesForm + `,` + noForm + `]}`:                                                                           `{"approved":true}`,
 		`{"anyOf":[` + yesForm + `,` + noForm + `]}`:                                                                           `{"approved":true}`,
 		`{"anyOf":[` + yesForm + `]}`:                ``,
-		`{"allOf":[` + yesForm + `,` + noForm + `]}`: ``, // no answer is both
+		`{"allOf":[` + yesForm + `,` + noForm + `]}`: ``, // no answer fits both
 		`{"type":"boolean"}`:                         ``,
 		`null`:                                       ``,
 	} {
@@ -67,7 +67,8 @@ func TestSays(t *testing.T) {
 	}
 }
 
-// A no is one at any length: a call that is not known asks for a clear one.
+// TestLongNoIsClear checks that a denial may have any length, because unknown calls require a clear
+// denial.
 func TestLongNoIsClear(t *testing.T) {
 	long := strings.Repeat("x", maxWord)
 	for _, c := range []struct {
@@ -91,8 +92,8 @@ const tanStackSchema = `{"oneOf":[{"type":"object","properties":{"approved":{"co
 func TestWordsOfSeveralForms(t *testing.T) {
 	for schema, want := range map[string]string{
 		tanStackSchema: `{"approved":true} {"approved":false}`,
-		strings.ReplaceAll(tanStackSchema, `["approved"]`, `["approved","payload"]`):                                     " ", // it wants more than a yes
-		strings.Replace(tanStackSchema, "false", "true", 2):                                                              " ", // there is no no
+		strings.ReplaceAll(tanStackSchema, `["approved"]`, `["approved","payload"]`):                                     " ", // it requires more than a yes
+		strings.Replace(tanStackSchema, "false", "true", 2):                                                              " ", // it has no form for a no
 		strings.Replace(tanStackSchema, `"const":false`, `"const":"no"`, 1):                                              " ",
 		`{"type":"object","properties":{"approved":{"const":true}},"required":["approved"]}`:                             " ",
 		`{"oneOf":[` + ApprovalSchema + `,{"type":"string"}]}`:                                                           `{"approved":true} {"approved":false}`,
@@ -105,7 +106,8 @@ func TestWordsOfSeveralForms(t *testing.T) {
 	}
 }
 
-// A bare boolean is spelled out where the schema asks for an object with it, and nowhere else.
+// TestBareBoolean checks that a bare boolean is replaced by an object if the schema asks for an
+// object, and only then.
 func TestBareBoolean(t *testing.T) {
 	const either = `{"type":["object","boolean"],"properties":{"approved":{"type":"boolean"}},"required":["approved"]}`
 	refuses := func(schema, payload json.RawMessage) error {

@@ -39,7 +39,8 @@ type dialect struct{ calls.Table }
 
 func (*dialect) Name() string { return "d" }
 
-// newDialect asks by rm, whose yes has to show in a result, and by ask, which wants a value.
+// newDialect returns a dialect that asks by rm, whose approval must lead to a result, and by ask,
+// which expects a value.
 func newDialect() *dialect {
 	decision := &calls.Kind{
 		Name: "decision", Words: &calls.Words{Key: "ok", Aliases: []string{"approved"}, Extra: "note"}, Wrong: "no decision",
@@ -89,13 +90,14 @@ func joined(lists ...[]string) (all []string) {
 	return append(all, finished)
 }
 
-// Which calls ask: those of the stream that have no result and are not the client's.
+// TestWhichCallsAsk checks that the calls of the stream ask that have no result and are not the
+// client's.
 func TestWhichCallsAsk(t *testing.T) {
 	ran := []string{`{"type":"TOOL_CALL_RESULT","messageId":"m9","toolCallId":"A","content":"x"}`}
 	for name, c := range map[string]struct {
 		messages string
 		stream   []string
-		want     string // questions; the client's own calls
+		want     string // the questions, and the client's own calls
 	}{
 		"two":                        {user, joined(call("A", "rm", "m1"), call("B", "ask", "m1")), "A B;"},
 		"one with its result":        {user, joined(call("A", "rm", "m1"), ran), ";"},
@@ -120,9 +122,10 @@ func TestWhichCallsAsk(t *testing.T) {
 	}
 }
 
-// What an answer becomes, and what that says when it comes back.
+// TestWhatIsSaid checks the content that an answer becomes, and that it reads back as the same
+// answer.
 func TestWhatIsSaid(t *testing.T) {
-	for _, c := range []struct{ tool, payload, want string }{ // want "": refused
+	for _, c := range []struct{ tool, payload, want string }{ // want "" means refused
 		{"rm", `true`, `{"ok":true}`},
 		{"rm", `{"approved": false}`, `{"ok":false}`},
 		{"rm", `{"ok":true,"note":{"a": 1}}`, `{"ok":true,"note":{"a":1}}`},
@@ -163,7 +166,8 @@ func TestWhatIsSaid(t *testing.T) {
 	}
 }
 
-// A yes to one of two calls of one id would be the answer to both. A no may go.
+// TestCallsOfOneID checks that an approval of one of two calls with one id is refused, because it
+// would be the answer to both, and that a denial is sent.
 func TestCallsOfOneID(t *testing.T) {
 	for payload, want := range map[string]agui.Code{"true": agui.ApprovalAmbiguous, "false": "", "": ""} {
 		d := newDialect()
@@ -175,7 +179,7 @@ func TestCallsOfOneID(t *testing.T) {
 	}
 }
 
-// What became of the answers, and what goes in a second exchange.
+// TestWhatBecameOfThem checks the fate of the answers, and what is sent in a second exchange.
 func TestWhatBecameOfThem(t *testing.T) {
 	const ran = `{"type":"TOOL_CALL_RESULT","messageId":"m2","toolCallId":"A","content":"gone"}`
 	failed := func(code, text string) string {
@@ -223,7 +227,8 @@ func TestWhatBecameOfThem(t *testing.T) {
 	}
 }
 
-// A client is told a denial as the result of its call, once, unless it is shown the backend's form.
+// TestDenialIsTold checks that a client gets a denial as the result of its call, once, unless it is
+// shown the backend's own form.
 func TestDenialIsTold(t *testing.T) {
 	for show, want := range map[translate.Show]int{translate.ShowOutcome: 1, translate.ShowNative: 0} {
 		d := newDialect()
@@ -246,7 +251,8 @@ func TestDenialIsTold(t *testing.T) {
 	}
 }
 
-// Answers that do not cover the pause are nothing that a dialect can send.
+// TestAnswersThatDoNotCoverThePause checks that a dialect refuses answers that do not cover the
+// pause.
 func TestAnswersThatDoNotCoverThePause(t *testing.T) {
 	d := newDialect()
 	p := paused(t, d, user, joined(call("A", "rm", "m1"), call("B", "rm", "m1"))...)
@@ -258,7 +264,7 @@ func TestAnswersThatDoNotCoverThePause(t *testing.T) {
 	}
 }
 
-// Which tool messages are decisions, if the table says no more than which calls ask.
+// TestReplies checks which tool messages are decisions if the table only defines which calls ask.
 func TestReplies(t *testing.T) {
 	const declares = `,"tools":[{"name":"show"}]`
 	yes := `{"ok":true}`

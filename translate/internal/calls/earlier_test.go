@@ -69,7 +69,8 @@ func TestEarlierAnswersAtTheEndGo(t *testing.T) {
 	}
 }
 
-// The answers stand directly behind the calls and at the end, whatever the run said besides.
+// TestCallsStandLast checks that the answers directly follow the calls at the end, whatever else
+// the run sent.
 func TestCallsStandLast(t *testing.T) {
 	said := func(id string) string { return `{"id":"` + id + `","role":"assistant","content":"hm"}` }
 	for name, c := range map[string]struct{ messages, want string }{

@@ -29,8 +29,8 @@ func body(more string, messages ...string) string {
 	return `{"threadId":"t","runId":"r","messages":[` + strings.Join(messages, ",") + `]` + more + `}`
 }
 
-// TestDeclaredWhereItIsKnown: a declaration exempts request_approval only while nobody knows that
-// it is the backend's own tool. confirm_changes may be a client's tool anywhere.
+// TestDeclaredWhereItIsKnown checks that a declaration exempts request_approval only while it is
+// unknown that it is the backend's own tool. confirm_changes may always be a client's tool.
 func TestDeclaredWhereItIsKnown(t *testing.T) {
 	for name, args := range map[string]string{
 		RequestApproval: `{"request":{"approval_id":"ficc_c","function_name":"pay"}}`,
@@ -47,7 +47,8 @@ func TestDeclaredWhereItIsKnown(t *testing.T) {
 	}
 }
 
-// places returns those of the native approvals in a body, of a form if it is named.
+// places returns the indexes of the messages with native approvals in a body. If form is set, only
+// those of that form.
 func places(body, form string) (list []int) {
 	for _, one := range Approvals(kit.ReadObject([]byte(body)), false) {
 		if form == "" || one.Key == form {
@@ -61,7 +62,7 @@ func TestApprovals(t *testing.T) {
 	answer := tool(`{\"approval_id\":\"ficc_c\",\"approved\":true}`)
 	for name, c := range map[string]struct {
 		body string
-		want string // the places
+		want string // the indexes
 	}{
 		"a pair of request_approval":             {body("", person, call("request_approval", request), answer), "2"},
 		"its result, which is no answer":         {body("", call("request_approval", request), answer, tool("Done.")), "1"},
@@ -127,7 +128,7 @@ func TestRequestApprovals(t *testing.T) {
 	}
 }
 
-// FuzzApprovals: what is found is there.
+// FuzzApprovals checks that each approval that is found exists.
 func FuzzApprovals(f *testing.F) {
 	f.Add(body("", person, call("request_approval", request), tool(`{\"approval_id\":\"x\",\"approved\":true}`)))
 	f.Add(body("", `{"id":"u2","role":"user","content":"x","function_approvals":[{"id":"x","call_id":"y"}]}`, call("confirm_changes", confirm), tool("no")))
@@ -144,8 +145,8 @@ func FuzzApprovals(f *testing.F) {
 	})
 }
 
-// A key that stands twice is read as the one here and as the other there (gjson takes the first,
-// .NET the last).
+// TestApprovalsOfKeysThatStandTwice checks that both values of a repeated key are read (gjson uses
+// the first, .NET the last).
 func TestApprovalsOfKeysThatStandTwice(t *testing.T) {
 	const (
 		args   = `"arguments":"{\"request\":{\"approval_id\":\"a\",\"function_name\":\"f\"}}"`
@@ -179,7 +180,8 @@ func TestApprovalsOfKeysThatStandTwice(t *testing.T) {
 	}
 }
 
-// One request costs what its bytes cost, whatever is repeated in it.
+// TestApprovalsInLinearTime checks that the time for a request grows with its size only, whatever
+// it repeats.
 func TestApprovalsInLinearTime(t *testing.T) {
 	many := func(s string) string { return strings.TrimSuffix(strings.Repeat(s+",", 20_000), ",") }
 	for name, messages := range map[string]string{
@@ -190,7 +192,7 @@ func TestApprovalsInLinearTime(t *testing.T) {
 	} {
 		before := hostile.ProcessorTime(t)
 		list := Approvals(kit.ReadObject([]byte(`{"messages":[`+messages+`]}`)), false)
-		if took := hostile.ProcessorTime(t) - before; took > 20*time.Second { // some 50 ms; minutes where it is quadratic
+		if took := hostile.ProcessorTime(t) - before; took > 20*time.Second { // about 50 ms; minutes if the time is quadratic
 			t.Errorf("%s: %v", name, took)
 		}
 		if approves := name == "calls and answers" || name == "approvals"; approves != (len(list) > 0) {

@@ -67,7 +67,7 @@ func TestAnswer(t *testing.T) {
 	}
 }
 
-// parsed returns the rules of a file that has those in its list.
+// parsed returns the rules of a file with the given list.
 func parsed(t testing.TB, list string) Rules {
 	t.Helper()
 	rules, err := ParseRules([]byte(`{"interrupts":[` + list + `]}`))
@@ -90,7 +90,8 @@ func said(t testing.TB, r Rule, a agui.Answer, words bool) string {
 	return string(v)
 }
 
-// A hook that compares a word dies of an object, and a run that died so cannot be resumed.
+// TestAnswerToAHook: a hook that compares a word fails at an object, and such a run cannot be
+// resumed.
 func TestAnswerToAHook(t *testing.T) {
 	for payload, want := range map[string]string{
 		`"t"`: `"t"`, `true`: `"y"`, `{"approved":true}`: `"y"`, `{"approved":false,"why":"x"}`: `"n"`,
@@ -107,8 +108,8 @@ func TestAnswerToAHook(t *testing.T) {
 	}
 }
 
-// A hook with a word of its own for no may know no other: it would take "n" for a yes. Nor is
-// silence an answer to a hook.
+// TestAnswerByOwnWords: a hook with its own word for no may not know other words, and would read
+// "n" as a yes. It gets no empty answer either.
 func TestAnswerByOwnWords(t *testing.T) {
 	rules := parsed(t, `{"name":"own","answers":"docs-string","yes":"A","no":"D"},{"name":"wrapped","answers":"envelope"}`)
 	own, _ := rules.Answer("own")
@@ -131,7 +132,7 @@ func TestAnswerByOwnWords(t *testing.T) {
 	}
 }
 
-// To a hook that takes true and false any text is true.
+// TestAnswerOfNoAsText: a hook that expects true or false reads any text as true.
 func TestAnswerOfNoAsText(t *testing.T) {
 	for payload, want := range map[string]string{`"no"`: "false", `" N "`: "false", `"false"`: "false", `"t"`: `"t"`, `"y"`: `"y"`, `"nope"`: "refused", `"do not"`: "refused"} {
 		a := agui.Answer{ID: "i", Status: agui.Resolved, Payload: json.RawMessage(payload)}
@@ -147,7 +148,7 @@ func TestAnswerOfNoAsText(t *testing.T) {
 	}
 }
 
-// What stands at a path is not a yes beside a no.
+// TestDenialBesideAPath checks that a value at the path is not an approval if the payload denies.
 func TestDenialBesideAPath(t *testing.T) {
 	for profile, want := range map[Profile]string{Words: `"n"`, Bool: "false", Raw: `{"status":"cancelled"}`, Envelope: `{"cancelled":true}`} {
 		a := agui.Answer{ID: "i", Status: agui.Resolved, Payload: json.RawMessage(`{"approved":false,"answer":"y"}`)}
@@ -190,9 +191,8 @@ func TestMessage(t *testing.T) {
 	}
 }
 
-// FuzzAnswer: whatever a client answers, nothing panics, what is said is JSON, and what was denied
-// or cancelled is not a yes.
-// TestRead: the words of a rule are a yes and a no, and so are those that the known hooks take.
+// TestRead checks that the words of a rule mean yes and no, and that the words of the known hooks
+// do too.
 func TestRead(t *testing.T) {
 	for text, want := range map[string]map[string]agui.Meaning{
 		`{"name":"*","answers":"docs-string"}`:                        {`"y"`: agui.Approves, `"t"`: agui.Approves, `"N "`: agui.Denies, `"x"`: agui.Unclear, `{"a":1}`: agui.Unclear},

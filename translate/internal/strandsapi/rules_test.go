@@ -10,7 +10,8 @@ import (
 	"holdpoint/translate/kit"
 )
 
-// For each thing that rules say, the first counts that says it and whose name matches.
+// TestRules checks that each property is taken from the first rule that has it and whose name
+// matches.
 func TestRules(t *testing.T) {
 	rules := parsed(t, `
 		{"name": "myapp-*", "reason": "confirmation"},
@@ -39,7 +40,7 @@ func TestRules(t *testing.T) {
 	}
 }
 
-// An error in a file of rules begins with its line.
+// TestRulesThatAreWrong checks that each error begins with its line in the file.
 func TestRulesThatAreWrong(t *testing.T) {
 	for list, want := range map[string]string{
 		`7`: "want an object with name, answers", `{}`: "a rule has no name", `{"name":""}`: "is not a text", `{"name":7}`: "is not a text",
@@ -99,7 +100,8 @@ func TestRulesFile(t *testing.T) {
 	}
 }
 
-// FuzzRules: whatever a file holds, nothing panics, and no rule that is taken says yes for a no.
+// FuzzRules checks that nothing panics, whatever the file, and that no accepted rule sends a yes
+// for a no.
 func FuzzRules(f *testing.F) {
 	f.Add(`{"questions":"a","interrupts":[{"name":"*","answers":"docs-string","yes":"A","no":"D","cancel":{"off":1},"path":"x","schema":{},"reason":"r"}]}`)
 	f.Add(`{"interrupts":[{"name":"*","answers":"raw"},{"name":"a","schema":{"a":1}}]}`)
@@ -116,8 +118,8 @@ func FuzzRules(f *testing.F) {
 	})
 }
 
-// TestDocumentedRules: the example in docs/strands-reference.md is taken, and means what it says
-// there.
+// TestDocumentedRules checks that the example in docs/strands-reference.md is valid, and means what
+// the page states.
 func TestDocumentedRules(t *testing.T) {
 	text, err := os.ReadFile("../../../docs/strands-reference.md")
 	if err != nil {
