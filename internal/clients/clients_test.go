@@ -80,7 +80,7 @@ func TestOf(t *testing.T) {
 	}
 }
 
-// TestRecordedClients concludes the line from each request that real clients of .NET have sent.
+// TestRecordedClients checks the line of each request that real .NET clients have sent.
 func TestRecordedClients(t *testing.T) {
 	t.Parallel()
 	paths, err := filepath.Glob("../../e2e/dotnetclient/testdata/*.txt")
@@ -111,9 +111,9 @@ func TestTable(t *testing.T) {
 	var unknown *Line
 	for _, test := range []struct {
 		line *Line
-		// What the client reads on after.
+		// Whether the client can read these events.
 		chunk, custom, snapshot, reasoning, strange bool
-		// What it makes of it.
+		// What the client does with the events.
 		outcome, takesSnapshot, needsResult, asksFirst bool
 	}{
 		{unknown, true, true, true, true, true, false, true, false, false},
@@ -160,7 +160,7 @@ func TestOfAllocatesNothing(t *testing.T) {
 	}
 }
 
-// FuzzOf looks for a request at which Of fails, or says of one body twice what differs.
+// FuzzOf checks that Of never panics, and returns the same line for the same body.
 func FuzzOf(f *testing.F) {
 	for _, body := range []string{
 		`{` + hexRun + `,"messages":[` + inTreeUser + `,` + inTreeTool + `],"context":[]}`,

@@ -10,12 +10,12 @@ import (
 	"holdpoint/store"
 )
 
-// decidedAs returns the answer as somebody decided it at another door.
+// decidedAs returns the answer as a decision that somebody made at another door.
 func decidedAs(a agui.Answer) agui.Decision {
 	return agui.Decision{Question: a.ID, Status: a.Status, Payload: a.Payload, Own: a.Own, Digest: DigestOf(a), Door: "desk"}
 }
 
-// TestWhatIsDecidedAtAnotherDoor: the pause has the questions x and y.
+// TestWhatIsDecidedAtAnotherDoor uses a pause with the questions x and y.
 func TestWhatIsDecidedAtAnotherDoor(t *testing.T) {
 	past := `,"expiresAt":"` + testNow.Add(-time.Minute).Format(time.RFC3339) + `"`
 	yesX, noX, yesY, cancelY := resolved("x", `{"approved":true}`), resolved("x", `{"approved":false}`), resolved("y", "1"), cancelled("y")
@@ -58,8 +58,8 @@ func TestWhatIsDecidedAtAnotherDoor(t *testing.T) {
 		code     agui.Code
 		reask    bool
 		want     []agui.Answer // with Resume
-		missed   bool          // it is noted
-		says     string        // of the refusal
+		missed   bool          // the ruling has Missed
+		says     string        // a part of the refusal
 	}{
 		{name: "all is decided: a message says otherwise", record: open("", yesX, yesY), answers: []agui.Answer{said(noX)},
 			messages: []string{oldUser, assistant, reply}, do: Refuse, code: agui.ResumeConflict, reask: true, says: "answered differently"},
@@ -142,8 +142,8 @@ func TestWhatIsDecidedAtAnotherDoor(t *testing.T) {
 	}
 }
 
-// TestEditsThatAreNotOffered: a decision with other arguments than were asked is taken only where
-// the question offers that, in the chat and elsewhere. A schema may have one form for the yes and
+// TestEditsThatAreNotOffered checks that a decision with edited arguments is accepted only if the
+// question offers edits, both in the chat and elsewhere. A schema may have one form for the yes and
 // another for the no.
 func TestEditsThatAreNotOffered(t *testing.T) {
 	const (

@@ -53,8 +53,8 @@ func endedRecord(how store.How, finish string) store.Record {
 	}}}
 }
 
-// comesBack is endedRecord with the same question open again, under another published id, at a
-// backend that keeps answers.
+// comesBack returns an endedRecord with the same question open again, under another published id,
+// at a backend that keeps answers.
 func comesBack(how store.How, finish string) store.Record {
 	r := endedRecord(how, finish)
 	again := interrupt("x", "")
@@ -64,7 +64,8 @@ func comesBack(how store.How, finish string) store.Record {
 	return r
 }
 
-// comesAnew returns a record as comesBack makes it, but the backend has come to the question anew.
+// comesAnew returns a record like comesBack, but the backend's run has only just asked the
+// question.
 func comesAnew(how store.How, finish string) store.Record {
 	r := comesBack(how, finish)
 	r.Pause.FirstAsked = true
@@ -108,7 +109,7 @@ func TestJudge(t *testing.T) {
 		name     string
 		record   store.Record
 		answers  []agui.Answer
-		resume   bool // a resume array was there though it had no entries
+		resume   bool // the request has a resume array, even if it is empty
 		messages []string
 		stranger bool
 		unread   *agui.RunError
@@ -117,12 +118,12 @@ func TestJudge(t *testing.T) {
 		reask    bool
 		leave    Leave
 	}{
-		// ordinary runs
+		// Ordinary runs.
 		{name: "a run on a thread without a record passes", messages: []string{oldUser}, do: Pass},
 		{name: "an empty resume array on a thread that waits for nothing loses the key", resume: true, do: Pass, leave: LeaveArray},
 		{name: "a run after an ended pause passes", record: endedRecord(store.Finished, endedWell), messages: []string{oldUser, newUser}, do: Pass},
 
-		// open interrupts block new input
+		// Open interrupts block new input.
 		{name: "a new message while a question is open is refused", record: open(interrupt("x", "")), messages: []string{oldUser, assistant, newUser}, do: Refuse, code: agui.PendingInterrupts, reask: true},
 		{name: "an edited user message is new input", record: open(interrupt("x", "")), messages: []string{editedUser}, do: Refuse, code: agui.PendingInterrupts, reask: true},
 		{name: "a tool result that the record lacks is new input", record: open(interrupt("x", "")), messages: []string{oldUser, `{"id":"t9","role":"tool","toolCallId":"c","content":"42"}`}, do: Refuse, code: agui.PendingInterrupts, reask: true},
@@ -132,7 +133,7 @@ func TestJudge(t *testing.T) {
 		{name: "CopilotKit's payload message is no input", record: open(interrupt("x", `,"toolCallId":"c"`)), messages: []string{oldUser, `{"id":"t9","role":"tool","toolCallId":"c","content":"{\"approved\":true}"}`}, do: TellAgain},
 		{name: "an empty resume array answers nothing", record: open(interrupt("x", "")), resume: true, do: Refuse, code: agui.PartialResume, reask: true},
 
-		// answers
+		// Answers.
 		{name: "all answered", record: two, answers: []agui.Answer{resolved("y", "1"), cancelled("x")}, do: Resume},
 		{name: "one left open", record: two, answers: []agui.Answer{resolved("y", "1")}, do: Refuse, code: agui.PartialResume, reask: true},
 		{name: "a no and a yes for one question", record: open(interrupt("x", "")), answers: []agui.Answer{resolved("x", "false"), resolved("x", "true")}, do: Refuse, code: agui.ResumeConflict, reask: true},
@@ -142,7 +143,7 @@ func TestJudge(t *testing.T) {
 		{name: "an unknown id while another question is open asks that one again", record: open(interrupt("x", "")), answers: []agui.Answer{resolved("z", "1")}, do: Refuse, code: agui.UnknownInterruptID, reask: true},
 		{name: "answers that cannot be read", record: open(interrupt("x", "")), unread: agui.Errorf(agui.InvalidPayload, "no"), do: Refuse, code: agui.InvalidPayload, reask: true},
 
-		// payload
+		// Payloads.
 		{name: "a payload that fits its schema", record: open(interrupt("x", wantsApproved)), answers: []agui.Answer{resolved("x", `{"approved":true}`)}, do: Resume},
 		{name: "a payload that does not", record: open(interrupt("x", wantsApproved)), answers: []agui.Answer{resolved("x", `{"approved":"yes"}`)}, do: Refuse, code: agui.InvalidPayload, reask: true},
 		{name: "no payload where the schema wants one", record: open(interrupt("x", wantsApproved)), answers: []agui.Answer{resolved("x", "")}, do: Refuse, code: agui.InvalidPayload, reask: true},
@@ -150,7 +151,7 @@ func TestJudge(t *testing.T) {
 		{name: "a form of the dialect's own is not judged by the schema", record: open(interrupt("x", wantsApproved)), answers: []agui.Answer{{ID: "x", Status: agui.Resolved, Payload: json.RawMessage(`"t"`), Own: true}}, do: Resume},
 		{name: "no schema takes anything", record: open(interrupt("x", "")), answers: []agui.Answer{resolved("x", "")}, do: Resume},
 
-		// expiry
+		// Expiry.
 		{name: "an expired question can be cancelled", record: open(interrupt("x", `,"expiresAt":"`+past+`"`)), answers: []agui.Answer{cancelled("x")}, do: Resume},
 		{name: "an expired question cannot be approved", record: open(interrupt("x", `,"expiresAt":"`+past+`"`)), answers: []agui.Answer{resolved("x", "true")}, do: Refuse, code: agui.InterruptExpired, reask: true},
 		{name: "clocks differ a little", record: open(interrupt("x", `,"expiresAt":"`+recent+`"`)), answers: []agui.Answer{resolved("x", "true")}, do: Resume},
@@ -158,19 +159,19 @@ func TestJudge(t *testing.T) {
 		{name: "when all have expired new input cancels them", record: open(interrupt("x", `,"expiresAt":"`+past+`"`)), messages: []string{oldUser, newUser}, do: Resume},
 		{name: "when one has not expired new input is refused", record: open(interrupt("x", `,"expiresAt":"`+past+`"`), interrupt("y", "")), messages: []string{oldUser, newUser}, do: Refuse, code: agui.PendingInterrupts, reask: true},
 
-		// claimed
+		// Claimed pauses.
 		{name: "the same answers wait for the first", record: claimed(resolved("x", "true")), answers: []agui.Answer{resolved("x", " true ")}, do: Wait},
 		{name: "other answers conflict", record: claimed(resolved("x", "true")), answers: []agui.Answer{resolved("x", "false")}, do: Refuse, code: agui.ResumeConflict},
 		{name: "a run while claimed", record: claimed(resolved("x", "true")), messages: []string{oldUser}, do: Refuse, code: agui.ResumeInProgress},
 		{name: "another resume while claimed", record: claimed(resolved("x", "true")), answers: []agui.Answer{cancelled("q")}, do: Refuse, code: agui.ResumeInProgress},
 
-		// in doubt
+		// Pauses in doubt.
 		{name: "a doubt is told to whoever comes first", record: doubt, messages: []string{oldUser}, do: Refuse, code: agui.ResumeInDoubt},
 		{name: "a doubt is told to a resume", record: doubt, answers: []agui.Answer{resolved("x", "true")}, do: Refuse, code: agui.ResumeInDoubt},
 		{name: "a told doubt is told again to resolved answers", record: endedRecord(store.Doubtful, ""), answers: []agui.Answer{resolved("x", "true")}, do: Refuse, code: agui.ResumeInDoubt},
 		{name: "a told doubt lets cancelled answers go on", record: endedRecord(store.Doubtful, ""), answers: []agui.Answer{cancelled("x")}, do: Quiet},
 
-		// replay and its limits
+		// Replays and their limits.
 		{name: "the same answers again are replayed", record: endedRecord(store.Finished, endedWell), answers: []agui.Answer{resolved("x", "true")}, messages: []string{oldUser}, do: Replay},
 		{name: "the same answers as a lost pause's are replayed", record: endedRecord(store.Lost, endedBadly), answers: []agui.Answer{resolved("x", "true")}, do: Replay},
 		{name: "the same answers beside a new message are an ordinary run", record: endedRecord(store.Finished, endedWell), answers: []agui.Answer{resolved("x", "true")}, messages: []string{oldUser, newUser}, do: Pass, leave: LeaveArray | LeaveCommand},
@@ -183,7 +184,7 @@ func TestJudge(t *testing.T) {
 		{name: "cancelling what nobody knows beside a message is an ordinary run", answers: []agui.Answer{cancelled("x")}, messages: []string{assistant, newUser}, do: Pass, leave: LeaveArray | LeaveCommand},
 		{name: "a tombstone is unknown", record: tomb, answers: []agui.Answer{resolved("x", "true")}, do: Refuse, code: agui.UnknownInterruptID},
 
-		// a backend that keeps the first answer
+		// A backend that keeps the first answer.
 		{name: "a question that comes back after a doubt takes the same answer", record: comesBack(store.Doubtful, ""), answers: []agui.Answer{resolved("x2", "true")}, do: Resume},
 		{name: "and no other, which would carry the first one out again", record: comesBack(store.Doubtful, ""), answers: []agui.Answer{resolved("x2", "false")}, do: Refuse, code: agui.ResumeConflict, reask: true},
 		{name: "a cancel is not handed on either, the pause is given up", record: comesBack(store.Finished, endedBadly), answers: []agui.Answer{cancelled("x2")}, do: Quiet},
@@ -193,7 +194,7 @@ func TestJudge(t *testing.T) {
 		{name: "and a cancel, which is handed on", record: comesAnew(store.Finished, endedBadly), answers: []agui.Answer{cancelled("x2")}, do: Resume},
 		{name: "after a good end it is a new question", record: comesBack(store.Finished, endedWell), answers: []agui.Answer{resolved("x2", "false")}, do: Resume},
 
-		// strangers
+		// Strangers.
 		{name: "a stranger's resume", record: open(interrupt("x", "")), answers: []agui.Answer{resolved("x", "true")}, stranger: true, do: Refuse, code: agui.UnknownInterruptID},
 		{name: "a stranger's run", record: open(interrupt("x", "")), stranger: true, do: Refuse, code: agui.ThreadForbidden},
 	}
@@ -224,8 +225,8 @@ func TestJudge(t *testing.T) {
 	}
 }
 
-// TestExpiredQuestionWithAKeptAnswerHasAWayOn: it takes only "cancelled", and a kept approval only
-// "resolved".
+// TestExpiredQuestionWithAKeptAnswerHasAWayOn: an expired question can only be cancelled, but the
+// backend has kept an approval, which can only be repeated.
 func TestExpiredQuestionWithAKeptAnswerHasAWayOn(t *testing.T) {
 	past := testNow.Add(-time.Minute).Format(time.RFC3339)
 	rec := comesBack(store.Finished, endedBadly)
@@ -248,7 +249,8 @@ func TestExpiredQuestionWithAKeptAnswerHasAWayOn(t *testing.T) {
 	t.Error("no request at all is let through: the thread waits until the retention ends")
 }
 
-// TestCancelOfATombstoneIsNoNewMessage: CopilotKit's message beside it is not one either.
+// TestCancelOfATombstoneIsNoNewMessage checks that a cancel, and CopilotKit's message with it, is
+// not new input.
 func TestCancelOfATombstoneIsNoNewMessage(t *testing.T) {
 	q := Case{
 		Input:   agui.RunInput{HasResume: true, Messages: messages(oldUser, assistant, `{"id":"m9","role":"tool","toolCallId":"c1","content":"{\"status\":\"cancelled\"}"}`)},
@@ -264,8 +266,9 @@ func TestCancelOfATombstoneIsNoNewMessage(t *testing.T) {
 	}
 }
 
-// TestARequestOfHoldpointsOwnIsNeverAnOrdinaryRun: it carries its pause or does nothing, whatever
-// became of that meanwhile. It is told to nobody, so a doubt is left for a client to be told.
+// TestARequestOfHoldpointsOwnIsNeverAnOrdinaryRun checks that such a request carries its pause or
+// does nothing, whatever has happened to the pause. It has no client, so a doubt is left for a
+// client to be told.
 func TestARequestOfHoldpointsOwnIsNeverAnOrdinaryRun(t *testing.T) {
 	open := store.Record{Now: testNow, State: store.Open, Pause: testPause(interrupt("x", ""))}
 	carried := open.Pause.ID
@@ -309,8 +312,8 @@ func TestARequestOfHoldpointsOwnIsNeverAnOrdinaryRun(t *testing.T) {
 	}
 }
 
-// TestWhyAnIDIsUnknown: one that Holdpoint has made, and knows nothing of, says what may be the
-// reason.
+// TestWhyAnIDIsUnknown checks that the refusal of an id that Holdpoint made, but that is not on
+// record, names a possible reason.
 func TestWhyAnIDIsUnknown(t *testing.T) {
 	const lost = "n1~AbCd-_012345"
 	open := store.Record{Now: testNow, State: store.Open, Pause: testPause(interrupt("n1~AbCd-_012346", ""))}
@@ -347,8 +350,8 @@ func TestWhyAnIDIsUnknown(t *testing.T) {
 	}
 }
 
-// TestGivesUpElsewhere: a question of another thread that the client was told as a text is
-// cancelled by a new message of the person, and by nothing else.
+// TestGivesUpElsewhere checks that a question of another thread that the client was sent as a text
+// is cancelled only by a new message of the user.
 func TestGivesUpElsewhere(t *testing.T) {
 	tool := `{"id":"t1","role":"tool","toolCallId":"c9","content":"1"}`
 	claimed := store.Record{Now: testNow, State: store.Claimed, Pause: testPause(interrupt("x", ""))}

@@ -12,7 +12,7 @@ import (
 	"holdpoint/internal/agui"
 )
 
-// repeatsNaively goes through all questions and entries for each message.
+// repeatsNaively compares each message with all questions and entries.
 func repeatsNaively(m agui.Message, p *agui.Pause, entries []agui.ResumeEntry) bool {
 	if m.Role != "tool" || m.ToolCallID == "" {
 		return false
@@ -45,7 +45,7 @@ func TestRepeatedAnswersAreFoundWithoutASearch(t *testing.T) {
 			p = nil
 		}
 		var entries []agui.ResumeEntry
-		for _, id := range []string{"a", "b", "c"} { // the same id twice is not a request
+		for _, id := range []string{"a", "b", "c"} { // a request cannot have the same id twice
 			if payload := one("payload", "none", "", `{"x": 1,"y":2}`, `"words"`, `true`); payload != "none" {
 				entries = append(entries, agui.ResumeEntry{InterruptID: id, Status: agui.Resolved, Payload: json.RawMessage(payload)})
 			}
@@ -61,9 +61,9 @@ func TestRepeatedAnswersAreFoundWithoutASearch(t *testing.T) {
 	})
 }
 
-// TestRepeatsInTheQuestionsOwnWords: a message on a call that was asked about is an answer if it
-// says yes or no in the question's words, whatever those are. Where these are not known, the usual
-// ones count.
+// TestRepeatsInTheQuestionsOwnWords checks that a message on a call that was asked about is an
+// answer if it is a yes or a no in the question's own words. If these are unknown, the usual words
+// count.
 func TestRepeatsInTheQuestionsOwnWords(t *testing.T) {
 	question := func(call, yes, no string) agui.Interrupt {
 		return agui.Interrupt{ID: call, Object: fmt.Appendf(nil, `{"toolCallId":%q}`, call), Yes: json.RawMessage(yes), No: json.RawMessage(no)}
@@ -77,7 +77,7 @@ func TestRepeatsInTheQuestionsOwnWords(t *testing.T) {
 	for name, c := range map[string]struct {
 		call, content string
 		repeats       bool // an answer to a question of p
-		forgotten     bool // where nothing is known
+		forgotten     bool // if the question is unknown
 	}{
 		"a yes in its own word":       {"confirms", `{"confirmed":true}`, true, false},
 		"a no with more in it":        {"confirms", `{"why":"no","confirmed":false}`, true, false},

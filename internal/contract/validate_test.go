@@ -15,27 +15,28 @@ import (
 	"holdpoint/internal/test/hostile"
 )
 
-// validate judges one payload, as that of a request of its own.
+// validate validates one payload, as the only one of its request.
 func validate(schema, payload json.RawMessage) error {
 	return patient(context.Background()).Validate(schema, payload)
 }
 
-// patient returns a Validator that counts steps and looks at no clock: on a machine with other work
-// an honest payload may take longer than a request has.
+// patient returns a Validator that counts steps and ignores the clock, because on a busy machine an
+// honest payload may need more time than a request has.
 func patient(ctx context.Context) *Validator {
 	v := NewValidator(ctx)
 	v.until = v.until.Add(time.Hour)
 	return v
 }
 
-// doubling returns a schema whose levels each refer to the next one twice.
+// doubling returns a schema each of whose levels refers to the next one twice.
 func doubling(levels int, keyword, leaf string) string {
 	return `{"$ref":"#/$defs/0","$defs":{` + hostile.Many(levels, func(i int) string {
 		return fmt.Sprintf(`"%d":{"%s":[{"$ref":"#/$defs/%d"},{"$ref":"#/$defs/%d"}]}`, i, keyword, i+1, i+1)
 	}) + fmt.Sprintf(`,"%d":%s}}`, levels, leaf)
 }
 
-// hardPayloads are schemas and payloads that cost the library alone seconds, gigabytes or a panic.
+// hardPayloads are schemas and payloads that cost the library alone seconds or gigabytes, or make
+// it panic.
 var hardPayloads = []struct{ name, schema, payload string }{
 	{"a number of which no exact one is made", `{"properties":{"amount":{"minimum":1}}}`, `{"amount":1e9999999}`},
 	{"the same against maximum", `{"maximum":1}`, `1e9999999`},
@@ -77,8 +78,8 @@ var hardPayloads = []struct{ name, schema, payload string }{
 	{"names that are judged", `{"propertyNames":{"pattern":"(x?){200}y"}}`, `{` + hostile.Many(90_000, func(i int) string { return fmt.Sprintf(`"xxxxxxxxx%d":0`, i) }) + `}`},
 }
 
-// What is too much to judge is refused, soon and in little memory. A schema that is fine may take
-// the payload.
+// TestPayloadsThatAreHardToJudge checks that a payload that is too much work is refused soon, and
+// with little memory. If the schema is good, the payload may be accepted.
 func TestPayloadsThatAreHardToJudge(t *testing.T) {
 	for _, tt := range hardPayloads {
 		t.Run(tt.name, func(t *testing.T) {
@@ -97,7 +98,7 @@ func TestPayloadsThatAreHardToJudge(t *testing.T) {
 				t.Errorf("the schema was given up: %v", err)
 			}
 			if raceDetector {
-				return // it makes some code far slower than other code; make race asks once more without it
+				return // it slows some code more than other code; make race runs this test again without it
 			}
 			mega := float64(len(tt.schema)+len(tt.payload)) / (1 << 20)
 			if most := 25 * unit.Seconds() * (1 + mega); cpu.Seconds() > most {
@@ -137,8 +138,8 @@ func TestSchemasThatAreHardToCompile(t *testing.T) {
 	}
 }
 
-// FuzzValidate: whatever schema and payload, the library never panics and never does more than the
-// meter allows; and where neither is large, the verdict is the library's own.
+// FuzzValidate checks that the library never panics and never does more than the meter allows,
+// whatever the schema and the payload, and that the verdict is the library's own if both are small.
 func FuzzValidate(f *testing.F) {
 	for _, tt := range hardPayloads {
 		if len(tt.payload) < 4<<10 {
@@ -189,7 +190,7 @@ func bare(schema, payload string) error {
 	return s.Validate(value)
 }
 
-// What people send is judged as before.
+// TestHonestPayloads checks that the meter accepts the payloads that people send.
 func TestHonestPayloads(t *testing.T) {
 	rows := func(n int, row string) string { return `{"rows":[` + hostile.Many(n, hostile.Same(row)) + `]}` }
 	table := `{"type":"object","properties":{"rows":{"type":"array","items":{"$ref":"#/$defs/Row"}}},"$defs":{"Row":{"type":"object","required":["id","name"],"additionalProperties":false,
@@ -234,7 +235,7 @@ func TestHonestPayloads(t *testing.T) {
 	}
 }
 
-// Judging ends with its request.
+// TestJudgingEndsWithItsRequest checks that the end of the request's context stops the validation.
 func TestJudgingEndsWithItsRequest(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
@@ -246,8 +247,8 @@ func TestJudgingEndsWithItsRequest(t *testing.T) {
 	}
 }
 
-// The payloads of one request have one bound together, and what each may take of it grows with its
-// size.
+// TestOneBoundForAllPayloadsOfARequest checks that the payloads of a request share one bound, and
+// that the share of each grows with its size.
 func TestOneBoundForAllPayloadsOfARequest(t *testing.T) {
 	v := patient(t.Context())
 	schema, payload := json.RawMessage(doubling(10, "allOf", `{"minimum":0}`)), json.RawMessage(`1`)
@@ -271,7 +272,7 @@ func TestOneBoundForAllPayloadsOfARequest(t *testing.T) {
 	}
 }
 
-// spent returns the processor's time and the bytes that do takes.
+// spent returns the processor time and the bytes that do uses.
 func spent(t *testing.T, do func()) (cpu time.Duration, bytes uint64) {
 	t.Helper()
 	var before, after runtime.MemStats
@@ -283,9 +284,8 @@ func spent(t *testing.T, do func()) (cpu time.Duration, bytes uint64) {
 	return cpu, after.TotalAlloc - before.TotalAlloc
 }
 
-// parsing returns the processor's time for parsing one megabyte of JSON now: the unit in which work
-// is measured. Seconds are not such a unit, because a processor that others use too does less in
-// each.
+// parsing returns the processor time for parsing one megabyte of JSON at the moment. Work is
+// measured in this unit and not in seconds, because a shared processor does less in a second.
 func parsing(t *testing.T) time.Duration {
 	t.Helper()
 	text := []byte("[" + strings.Repeat(`{"a":[1,2.5,"b"],"c":null},`, 40_000) + "1]")
@@ -300,7 +300,7 @@ func parsing(t *testing.T) time.Duration {
 	return cpu
 }
 
-// slower is by how much the race detector makes everything slower.
+// slower returns the factor by which the race detector slows the test.
 func slower() float64 {
 	if raceDetector {
 		return 20

@@ -8,8 +8,8 @@ import (
 	"holdpoint/store"
 )
 
-// A question that takes a cancel and nothing else: of which nobody knows any more what it asked, or
-// what became of its answer.
+// TestQuestionThatCanOnlyBeCancelled uses questions with CancelOnly, whose content or whose outcome
+// is unknown.
 func TestQuestionThatCanOnlyBeCancelled(t *testing.T) {
 	lost, other := interrupt("x", ""), interrupt("y", "")
 	lost.CancelOnly = true
@@ -49,8 +49,9 @@ func TestQuestionThatCanOnlyBeCancelled(t *testing.T) {
 	}
 }
 
-// A backend keeps an answer, and a cancel ends what waits there without one: the cancel is handed
-// on as that, however it is said, and no other answer than the kept one is.
+// TestCancelEndsWhatKeepsAnAnswer uses a backend that keeps an answer and ends its waiting run at a
+// cancel. The cancel is sent as one, in whatever form it was given. No answer except the kept one
+// is sent.
 func TestCancelEndsWhatKeepsAnAnswer(t *testing.T) {
 	ends := func(r store.Record) store.Record {
 		if r.Pause != nil {
@@ -105,7 +106,8 @@ func TestCancelEndsWhatKeepsAnAnswer(t *testing.T) {
 	}
 }
 
-// A cancel of a pause in doubt is handed on where its backend takes a cancel for a no.
+// TestCancelOfADoubt checks that a cancel of a pause in doubt is sent if its backend reads a cancel
+// as a denial.
 func TestCancelOfADoubt(t *testing.T) {
 	two := endedRecord(store.Doubtful, endedBadly)
 	two.Results[0].Pause = testPause(interrupt("x", ""), interrupt("y", ""))
@@ -117,7 +119,7 @@ func TestCancelOfADoubt(t *testing.T) {
 	for name, c := range map[string]struct {
 		record  store.Record
 		answers []agui.Answer
-		never   bool // its backend takes a cancel for something else
+		never   bool // the backend reads a cancel as something else
 		do      Act
 	}{
 		"a cancel":                   {record: endedRecord(store.Doubtful, endedBadly), answers: []agui.Answer{cancelled("x")}, do: Reopen},
@@ -143,8 +145,8 @@ func TestCancelOfADoubt(t *testing.T) {
 	}
 }
 
-// The same answer beside a new message, for a question that ended in an error: the message goes on,
-// and the client is told that the answer was not taken.
+// TestAnswerThatIsNotTakenIsTold uses the same answer with a new message, for a question whose run
+// ended in an error. The message is sent, and the client is told that the answer was not.
 func TestAnswerThatIsNotTakenIsTold(t *testing.T) {
 	for name, c := range map[string]struct {
 		record  store.Record
@@ -166,8 +168,8 @@ func TestAnswerThatIsNotTakenIsTold(t *testing.T) {
 	}
 }
 
-// TestAnswerToADoubtBesideAnotherQuestion: the next question alone would look as if the answer was
-// taken.
+// TestAnswerToADoubtBesideAnotherQuestion checks that the refusal is sent too, because the next
+// question alone would look as if the answer had been accepted.
 func TestAnswerToADoubtBesideAnotherQuestion(t *testing.T) {
 	for name, test := range map[string]struct {
 		how    store.How
@@ -191,8 +193,8 @@ func TestAnswerToADoubtBesideAnotherQuestion(t *testing.T) {
 	}
 }
 
-// TestMessageThatWouldLockTheThread: the pause in doubt is opened again, to be cancelled before
-// the message goes. That is done once.
+// TestMessageThatWouldLockTheThread checks that the pause in doubt is reopened once, so that it is
+// cancelled before the message is sent.
 func TestMessageThatWouldLockTheThread(t *testing.T) {
 	cancelledSince := endedRecord(store.Doubtful, endedBadly)
 	cancelledSince.Results = append([]*store.Result{{PauseID: "p2", How: store.Finished, Pause: testPause(interrupt("y", ""))}}, cancelledSince.Results...)
@@ -220,8 +222,8 @@ func TestMessageThatWouldLockTheThread(t *testing.T) {
 	}
 }
 
-// TestQuestionThatOnlyAClientKnows: where its backend is known, a cancel of it is handed on, and
-// goes before a message that would lock the thread. Nothing else opens it.
+// TestQuestionThatOnlyAClientKnows checks that its cancel is sent if the backend is known, and is
+// sent before a message that would block the thread. Nothing else reopens the question.
 func TestQuestionThatOnlyAClientKnows(t *testing.T) {
 	named := testPause(interrupt("x", ""), interrupt("y", ""))
 	for name, c := range map[string]struct {
@@ -261,8 +263,8 @@ func TestQuestionThatOnlyAClientKnows(t *testing.T) {
 	}
 }
 
-// TestCancelThatGoesToNobody: the backend may wait still, so the person is told that nothing was
-// handed on.
+// TestCancelThatGoesToNobody checks that the person is told that nothing was sent, because the
+// backend may still wait.
 func TestCancelThatGoesToNobody(t *testing.T) {
 	tomb := endedRecord(store.Doubtful, "")
 	tomb.Results[0].Tombstone, tomb.Results[0].Pause = true, nil
@@ -288,8 +290,8 @@ func TestCancelThatGoesToNobody(t *testing.T) {
 	}
 }
 
-// TestPassesHere: a request that passes by the record of another thread is judged by its own: the
-// chat may be locked there, or have missed the end of a question.
+// TestPassesHere checks that a request that passes by the record of another thread is judged by its
+// own record, which may be blocked, or may have an end that the chat has not seen.
 func TestPassesHere(t *testing.T) {
 	unseen := endedRecord(store.Finished, endedWell)
 	unseen.Results[0].Unseen = true

@@ -133,8 +133,8 @@ func TestAnswersInToolMessages(t *testing.T) {
 	}
 }
 
-// What a backend could take for a yes stands anywhere in the messages; at their end a no counts
-// too.
+// TestDecisions checks that a message that a backend could read as an approval is a decision
+// anywhere in the messages, and a denial at their end too.
 func TestDecisions(t *testing.T) {
 	yes, no := `{"approved":true}`, `{"approved":false}`
 	for name, c := range map[string]struct{ messages, more, want string }{

@@ -9,7 +9,7 @@ import (
 	"holdpoint/translate/dialecttest"
 )
 
-// Section 6 of the reference: what is not a pause.
+// TestEndsThatAskNothing has the ends that are not pauses, section 6 of the reference.
 func TestEndsThatAskNothing(t *testing.T) {
 	for name, c := range map[string]struct{ given, want string }{
 		"success becomes an object, in its place":          {ended(`"outcome":"success","result":{"n":1.0},"own":null`), ended(`"outcome":{"type":"success"},"result":{"n":1.0},"own":null`)},
@@ -68,7 +68,8 @@ func TestAnEndThatIsNone(t *testing.T) {
 	}
 }
 
-// The warning is for an operator whose backend asks by a call that nobody named, and comes once.
+// TestWarning checks that the operator is warned once if the backend asks by a call of a tool that
+// is not configured.
 func TestWarning(t *testing.T) {
 	var warned []string
 	d, err := New(Options{}, func(msg string, args ...any) { warned = append(warned, msg) })
@@ -102,15 +103,15 @@ func TestSign(t *testing.T) {
 	for event, want := range map[string]bool{
 		ended(`"outcome":"success"`):                                   true,
 		ended(`"outcome":"no word of ours"`):                           true,
-		ended(`"outcome":null`):                                        true, // nobody else is asked for it, and it only goes
+		ended(`"outcome":null`):                                        true, // no other dialect claims it, and it is only removed
 		ended(`"interrupt":{}`):                                        true,
 		ended(`"interrupts":[]`):                                       true,
 		ended(`"outcome":{"type":"success"},"interrupt":{"id":"a"}`):   true,
 		ended(`"outcome":{"type":"interrupt"},"interrupts":[]`):        true,
-		ended(`"outcome":{"type":"interrupt","interrupts":[{}]}`):      false, // agui's
-		ended(`"outcome":{"type":"success"},"interrupt":[{"id":"a"}]`): false, // agent-framework's
+		ended(`"outcome":{"type":"interrupt","interrupts":[{}]}`):      false, // agui claims it
+		ended(`"outcome":{"type":"success"},"interrupt":[{"id":"a"}]`): false, // agent-framework claims it
 		ended(`"interrupt":[{"id":"a","value":{}}]`):                   false,
-		ended(`"interrupt":null,"result":null`):                        false, // harmless to every client: bytes stay
+		ended(`"interrupt":null,"result":null`):                        false, // harmless to every client, so the bytes stay
 		ended(`"outcome":7`):                                           false,
 		ended(`"result":{"outcome":"interrupt"}`):                      false,
 		finished: false,

@@ -15,7 +15,7 @@ import (
 	"holdpoint/translate/kit"
 )
 
-// ends are seeds: one of each shape.
+// ends are seeds, one of each form.
 var ends = []string{
 	finished, errored, ended(`"outcome":"success"`), ended(`"outcome":"interrupt"`), ended(`"outcome":"error","error":{"message":7,"code":[]}`), ended(`"outcome":null,"interrupt":null`),
 	v1(`{}`), v1(`{"id":"a","reason":null,"payload":` + approval + `}`), v1(`{"id":"ficc_c1","payload":` + approval + `}`), v1(`{"id":7,"payload":"{\"prompt\":\"p\"}"}`),
@@ -26,8 +26,8 @@ var ends = []string{
 
 var openCall = call("c1", "pando_permission_request", `{"title":"t"}`)
 
-// FuzzEvents: whatever a backend streams, nothing panics, what comes of it is JSON of the kind that
-// no client dies of, and every question can be answered or is refused for a reason.
+// FuzzEvents checks that nothing panics, whatever the stream, that every client can read the
+// output, and that every question can be answered, or is refused with a reason.
 func FuzzEvents(f *testing.F) {
 	for _, end := range ends {
 		f.Add(started+"\n"+end, true)
@@ -80,7 +80,7 @@ func FuzzEvents(f *testing.F) {
 	})
 }
 
-// checkFinish: none of what kills a client is left.
+// checkFinish checks that nothing fatal to a client is left.
 func checkFinish(t *testing.T, res translate.Result, native bool) {
 	t.Helper()
 	f := res.Finish
@@ -96,7 +96,8 @@ func checkFinish(t *testing.T, res translate.Result, native bool) {
 	}
 }
 
-// checkInterrupt: the fields that are fatal to a client if they are null or of another kind.
+// checkInterrupt checks the fields that are fatal to a client if they are null or have another
+// type.
 func checkInterrupt(t *testing.T, object json.RawMessage) {
 	t.Helper()
 	var o map[string]any
@@ -125,8 +126,8 @@ func checkInterrupt(t *testing.T, object json.RawMessage) {
 	}
 }
 
-// checkBody: JSON without protocolVersion; of what was cancelled nothing is a yes and nothing is
-// silent.
+// checkBody checks that a body is JSON without protocolVersion, and that a cancelled answer is
+// neither an approval nor empty.
 func checkBody(t *testing.T, out translate.Out, cancelled bool) {
 	t.Helper()
 	if !json.Valid(out.Body) || !out.Resumes || gjson.GetBytes(out.Body, "protocolVersion").Exists() || !gjson.GetBytes(out.Body, "messages").IsArray() {
@@ -154,8 +155,8 @@ func checkBody(t *testing.T, out translate.Out, cancelled bool) {
 	}
 }
 
-// FuzzAnswers: whatever a client sends to whatever is asked, nothing panics, what goes out is JSON,
-// and approved means approved: no yes goes out if nothing in the request could be one.
+// FuzzAnswers checks that nothing panics, whatever a client sends, that the output is JSON, and
+// that an approval is sent only if the request contains one.
 func FuzzAnswers(f *testing.F) {
 	A := "a~r1"
 	for _, end := range ends {
@@ -220,7 +221,7 @@ func FuzzAnswers(f *testing.F) {
 	})
 }
 
-// couldSayYes finds a true anywhere.
+// couldSayYes reports whether the value contains a true.
 func couldSayYes(v gjson.Result) bool {
 	found := v.Type == gjson.True
 	if v = kit.ParseText(v); v.Type == gjson.JSON {

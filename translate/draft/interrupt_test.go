@@ -14,7 +14,8 @@ import (
 
 const schemaOfApproval = `"responseSchema":{"type":"object","properties":{"approved":{"type":"boolean"}},"required":["approved"]}`
 
-// Section 6.1 of the reference, with the call call-1 seen and open, call-2 seen and answered.
+// TestOneInterrupt follows section 6.1 of the reference. The client has seen the calls call-1,
+// which is open, and call-2, which is answered.
 func TestOneInterrupt(t *testing.T) {
 	stream := append(slices.Concat(call("call-1", "send", "{}"), call("call-2", "look", "{}")), result("call-2"))
 	for name, c := range map[string]struct{ given, native, want, private string }{
@@ -110,7 +111,8 @@ func TestResultBesideAnInterrupt(t *testing.T) {
 	}
 }
 
-// v1.5, and an outcome object beside the drafts' keys, which wins.
+// TestListOfInterrupts has lists of v1.5, and outcome objects with the drafts' members, where the
+// object has priority.
 func TestListOfInterrupts(t *testing.T) {
 	for name, c := range map[string]struct{ given, form, finish, want string }{
 		"as it is but for the id": {
@@ -152,7 +154,8 @@ func TestListOfInterrupts(t *testing.T) {
 	}
 }
 
-// A backend that says outcome:"interrupt" and no more asks by the open calls of a configured tool.
+// TestQuestionsInToolCalls: a backend whose end has only outcome:"interrupt" asks by the open calls
+// of a configured tool.
 func TestQuestionsInToolCalls(t *testing.T) {
 	asks := func(id, args string) []string { return call(id, "pando_permission_request", args) }
 	history := assistant("m0", "old") + "," + user("u1")
@@ -200,8 +203,8 @@ func TestQuestionsInToolCalls(t *testing.T) {
 	})
 }
 
-// A client that is shown the backend's own form gets the end as it came, and the calls again if it
-// asks again.
+// TestPauseInNativeForm checks that a client that is shown the backend's own form gets the end
+// unchanged, and gets the calls again if it asks again.
 func TestPauseInNativeForm(t *testing.T) {
 	native := func(stream ...string) translate.Result {
 		return plainFor(t, &translate.Request{Input: input(t, ""), Show: translate.ShowNative}, stream...)
@@ -217,7 +220,7 @@ func TestPauseInNativeForm(t *testing.T) {
 	}
 }
 
-// What is kept of an event outlives it.
+// TestAPauseOwnsItsBytes checks that a pause does not share bytes with an event.
 func TestAPauseOwnsItsBytes(t *testing.T) {
 	end := []byte(v1(`{"id":"a","payload":{"prompt":"p"}}`))
 	_, run, err := newDialect(t, Options{}).Begin(&translate.Request{Input: input(t, ""), Show: translate.ShowNative})

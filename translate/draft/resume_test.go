@@ -33,7 +33,7 @@ func TestPlainRun(t *testing.T) {
 	}
 }
 
-// Section 7 of the reference: what goes to the backend.
+// TestResume follows section 7 of the reference.
 func TestResume(t *testing.T) {
 	one := pausedBy(t, v1(`{"id":"a","reason":"r"}`))
 	bare := pausedBy(t, v1(`{"reason":"r"}`))
@@ -43,7 +43,7 @@ func TestResume(t *testing.T) {
 	same := pausedBy(t, ended(`"interrupts":[{"reason":"x"},{"reason":"y"}]`))
 	newer := pausedBy(t, ended(`"outcome":{"type":"interrupt","interrupts":[{"id":"a","reason":"r"}]},"interrupt":{}`))
 	foreign := pausedBy(t, v1(`{"id":"a"}`))
-	foreign.Dialect = "agui" // what it keeps is not ours to read
+	foreign.Dialect = "agui" // this dialect must not read its state
 	for name, c := range map[string]struct {
 		pause      agui.Pause
 		more, want string
@@ -84,7 +84,7 @@ func TestResume(t *testing.T) {
 			if string(out.Body) != want || !out.Resumes || !out.TakesNew {
 				t.Errorf("%s, want\n%s (%+v)", out.Body, want, out)
 			}
-			// The run repairs ends and pauses as any other.
+			// The run repairs ends and pauses like any other run.
 			if res := play(t, run, &dialecttest.Log{}, started, ended(`"outcome":"success"`)); string(res.Finish.JSON) != ended(`"outcome":{"type":"success"}`) || res.Next != nil {
 				t.Errorf("%+v", res)
 			}
@@ -106,7 +106,8 @@ func TestResume(t *testing.T) {
 	})
 }
 
-// A cancel is a no in the form that fits the schema, or is refused; it is never silence.
+// TestCancelUnderASchema checks that a cancel is sent as a denial that fits the schema, or is
+// refused. It is never sent as an empty payload.
 func TestCancelUnderASchema(t *testing.T) {
 	only := func(takes ...string) func(_, p json.RawMessage) error {
 		return func(_, p json.RawMessage) error {
@@ -210,7 +211,7 @@ func TestResumeByToolMessages(t *testing.T) {
 			}
 		}
 	})
-	// The answers have to be the last, so what is new goes in a run of its own.
+	// The answers must be the last messages, so new messages are sent in a run of their own.
 	beside := assistant("m1", "c1") + "," + user("u2")
 	begin := func(t *testing.T, show translate.Show) (translate.Out, translate.Run, *dialecttest.Log) {
 		in := inputWith(t, beside, dialecttest.ResumeArray(dialecttest.Entry("c1~r1", `{"approved":true}`)))
@@ -264,7 +265,7 @@ func TestResumeByToolMessages(t *testing.T) {
 	})
 }
 
-// A call that asked and was never answered stays in a client's history.
+// TestAbandonedCalls: a call that asked and was never answered stays in a client's history.
 func TestAbandonedCalls(t *testing.T) {
 	asked := pausedBy(t, append(call("c1", "pando_permission_request", "{}"), ended(`"outcome":"interrupt"`))...)
 	bound := pausedBy(t, append(call("c2", "send", "{}"), v1(`{"id":"c2"}`))...)
@@ -314,7 +315,8 @@ func TestOptions(t *testing.T) {
 	}
 }
 
-// A resume that is not a tool message carries what was said beside it, so no second exchange does.
+// TestNewMessagesTravelWithAResumeKey checks that a resume that is not a tool message contains the
+// new messages, so that there is no second exchange.
 func TestNewMessagesTravelWithAResumeKey(t *testing.T) {
 	p := pausedBy(t, started, v1(`{"id":"q"}`))
 	in := inputWith(t, user("u2"), dialecttest.ResumeArray(dialecttest.Entry(p.Interrupts[0].ID, `{"approved":true}`)))
@@ -327,7 +329,8 @@ func TestNewMessagesTravelWithAResumeKey(t *testing.T) {
 	}
 }
 
-// A backend may begin the call again that it was told about, and leave it. That asks nothing.
+// TestAnAnsweredCallThatBeginsAgainDoesNotAsk: a backend may begin an answered call again and then
+// drop it. That is not a question.
 func TestAnAnsweredCallThatBeginsAgainDoesNotAsk(t *testing.T) {
 	const begins = `{"type":"TOOL_CALL_START","toolCallId":"c1","toolCallName":"pando_permission_request","parentMessageId":"m1"}`
 	p := pausedBy(t, started, begins, ended(`"outcome":"interrupt"`))

@@ -25,7 +25,7 @@ func ended(more string) string {
 // v1 returns an end with one interrupt.
 func v1(interrupt string) string { return ended(`"outcome":"interrupt","interrupt":` + interrupt) }
 
-// call returns a tool call of the run.
+// call returns the events of a tool call.
 func call(id, name, args string) []string {
 	return []string{
 		`{"type":"TOOL_CALL_START","toolCallId":"` + id + `","toolCallName":"` + name + `","parentMessageId":"m1"}`,
@@ -38,7 +38,7 @@ func result(id string) string {
 	return `{"type":"TOOL_CALL_RESULT","messageId":"r-` + id + `","toolCallId":"` + id + `","content":"done"}`
 }
 
-// play gives a stream to a run; the last event ends it if it is terminal.
+// play plays a stream to a run. The last event is its end if it is terminal.
 func play(t testing.TB, run translate.Run, l *dialecttest.Log, stream ...string) translate.Result {
 	t.Helper()
 	p := dialecttest.Play(run, l, stream...)
@@ -74,8 +74,8 @@ func plainFor(t testing.TB, r *translate.Request, stream ...string) translate.Re
 	return play(t, run, l, stream...)
 }
 
-// pausedBy returns the pause that a stream ends in, with ids as proxy mints them: <native>~r1, ~r2,
-// ...
+// pausedBy returns the pause at the end of a stream, with ids in the form of proxy's: <native>~r1,
+// ~r2, ...
 func pausedBy(t testing.TB, stream ...string) agui.Pause {
 	t.Helper()
 	p := plain(t, stream...).Asked.Pause(Name)
@@ -99,7 +99,7 @@ func inputWith(t testing.TB, messages, more string) agui.RunInput {
 	return dialecttest.Input(t, body+"}")
 }
 
-// resume answers a pause as proxy would: what is unknown or partial never reaches Begin.
+// resume answers a pause as proxy does: unknown or incomplete answers do not reach Begin.
 func resume(t testing.TB, d *Dialect, p agui.Pause, in agui.RunInput, edit func(*translate.Request)) (translate.Out, translate.Run, error) {
 	t.Helper()
 	return dialecttest.Resume(d, p, in, dialecttest.NewLog(in.Messages), func(r *translate.Request) {

@@ -15,7 +15,7 @@ import (
 func TestWhatIsAQuestion(t *testing.T) {
 	for name, c := range map[string]struct {
 		sent   string // the request's messages
-		shown  string // what the stream adds
+		shown  string // the messages of the stream
 		calls  []agui.Call
 		end    string
 		phrase string // "" for no question

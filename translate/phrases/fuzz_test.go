@@ -13,8 +13,8 @@ import (
 	"holdpoint/translate/dialecttest"
 )
 
-// FuzzAnswers: whatever a client sends to an open question, nothing panics, what goes out is JSON
-// with one answer, and that is a no where there is no yes in what the client sent.
+// FuzzAnswers checks that nothing panics, whatever a client sends to an open question, and that the
+// output is JSON with one answer, which is the no unless the client sent a yes.
 func FuzzAnswers(f *testing.F) {
 	for _, more := range []string{"", resume("true"), resume("false"), resume(""), resume(`{"approved":false,"APPROVED":true}`), dialecttest.Command(`true`), `"resume":[]`, `"resume":{"interruptId":"a1"}`} {
 		f.Add(asks+","+asked, more)
@@ -61,7 +61,8 @@ func FuzzAnswers(f *testing.F) {
 	})
 }
 
-// FuzzEnd: whatever the end and the text, nothing panics and what is asked can be stored.
+// FuzzEnd checks that nothing panics, whatever the end and the text, and that the question can be
+// stored.
 func FuzzEnd(f *testing.F) {
 	f.Add(finished, "Shall I proceed?")
 	f.Add(success, strings.Repeat("İ", 5<<10)+"are you sure")

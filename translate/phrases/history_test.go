@@ -38,7 +38,8 @@ func TestOrder(t *testing.T) {
 	}
 }
 
-// A yes is followed once: not when the reply is made anew, not when its run failed.
+// TestAnOldAnswer checks that the backend acts once on an approval: not again when the reply is
+// regenerated, and not when its run failed.
 func TestAnOldAnswer(t *testing.T) {
 	d := newDialect(t)
 	more := say("u2", "user", "So?")
@@ -46,7 +47,7 @@ func TestAnOldAnswer(t *testing.T) {
 	for name, c := range map[string]struct {
 		list  string
 		ended []translate.EndedPause
-		want  string // the messages that go, "" for as they came, or the code
+		want  string // the messages that are sent, "" if they are unchanged, or the code of the refusal
 	}{
 		"a yes at the end":                    {asks + "," + asked + "," + yes, nil, "UNKNOWN_INTERRUPT_ID"},
 		"a yes at the end, then a system":     {asks + "," + asked + "," + yes + "," + say("s", "system", "x"), nil, "UNKNOWN_INTERRUPT_ID"},

@@ -14,7 +14,7 @@ import (
 
 func TestAnswers(t *testing.T) {
 	for name, c := range map[string]struct {
-		more, want string // what is said, or the code
+		more, want string // the text that is sent, or the code of the refusal
 	}{
 		"approved":             {resume(`{"approved":true}`), yesDefault},
 		"denied":               {resume(`{"approved":false}`), noDefault},
@@ -101,7 +101,8 @@ func TestTheAnswerStandsBehindTheQuestion(t *testing.T) {
 	}
 }
 
-// The result of a call of the client's own goes before the answer, behind its call.
+// TestClientsResultGoesWithTheAnswer checks that the result of the client's own call precedes the
+// answer and follows its call.
 func TestClientsResultGoesWithTheAnswer(t *testing.T) {
 	call := `{"id":"a0","role":"assistant","toolCalls":[{"id":"c","type":"function","function":{"name":"pick","arguments":"{}"}}]}`
 	red, typed := `{"id":"t1","role":"tool","toolCallId":"c","content":"red"}`, say("u2", "user", "yes")
@@ -118,9 +119,8 @@ func TestClientsResultGoesWithTheAnswer(t *testing.T) {
 	}
 }
 
-// TestBackendWithSessions: a backend that keeps the conversation gets the answer and the new
-// results alone, whatever the client sends of the conversation, and what was said beside alone
-// behind them.
+// TestBackendWithSessions checks that a backend that stores the conversation gets only the answer
+// and the new results, whatever the client sends, and gets the other new messages alone after that.
 func TestBackendWithSessions(t *testing.T) {
 	call := `{"id":"a0","role":"assistant","toolCalls":[{"id":"c","type":"function","function":{"name":"pick","arguments":"{}"}}]}`
 	red, typed, instruction := `{"id":"t1","role":"tool","toolCallId":"c","content":"red"}`, say("u2", "user", "yes"), say("s2", "system", "Be brief.")
@@ -156,8 +156,9 @@ func TestBackendWithSessions(t *testing.T) {
 	}
 }
 
-// A "yes" that was typed while the question was open, and refused, comes beside every answer from
-// then on. The backend must have replied to the answer before it reads it.
+// TestWhatIsSaidBesideTheAnswer: a "yes" that was typed and refused while the question was open is
+// sent again with every answer. The backend must have replied to the answer before it reads that
+// message.
 func TestWhatIsSaidBesideTheAnswer(t *testing.T) {
 	typed, reply := say("u2", "user", "yes"), say("a2", "assistant", "I left it.")
 	instruction := say("s2", "system", "Be brief.")

@@ -28,7 +28,7 @@ func say(id, role, content string) string {
 	return `{"id":"` + id + `","role":"` + role + `","content":` + quoted(content) + `}`
 }
 
-// logOf returns a transcript of the messages, which are a list without its brackets.
+// logOf returns a transcript of the messages, given as a JSON list without its brackets.
 func logOf(messages string, calls ...agui.Call) *dialecttest.Log {
 	l := &dialecttest.Log{}
 	for _, m := range gjson.Parse("[" + messages + "]").Array() {
@@ -59,7 +59,7 @@ func input(t testing.TB, messages, more string) agui.RunInput {
 	return dialecttest.Input(t, body+"}")
 }
 
-// pause is that of a run which says asked, with the id a1~x.
+// pause returns the pause of a run that ends with the text asked. Its question has the id a1~x.
 func pause(t testing.TB) agui.Pause {
 	t.Helper()
 	in, l := input(t, asks, ""), logOf(asks+","+asked)
@@ -79,7 +79,7 @@ func pause(t testing.TB) agui.Pause {
 	return p
 }
 
-// resume returns a resume array. "" is a cancel with a yes in its payload.
+// resume returns a resume array. An empty payload makes a cancel whose payload is a yes.
 func resume(payload string) string {
 	if payload == "" {
 		return dialecttest.ResumeArray(`{"interruptId":"a1~x","status":"cancelled","payload":{"approved":true}}`)
@@ -87,7 +87,7 @@ func resume(payload string) string {
 	return dialecttest.ResumeArray(dialecttest.Entry("a1~x", payload))
 }
 
-// told returns a conversation in short.
+// told returns the ids of a conversation.
 func told(list gjson.Result) string {
 	var ids []string
 	for _, m := range list.Array() {

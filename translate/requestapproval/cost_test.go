@@ -8,7 +8,7 @@ import (
 	"holdpoint/translate/dialecttest"
 )
 
-// exchanged returns a request that has its result in the same run, as frames.
+// exchanged returns the events of a request that gets its result in the same run.
 func exchanged() []agui.Event {
 	var events []agui.Event
 	for _, s := range []string{
@@ -24,7 +24,8 @@ func exchanged() []agui.Event {
 	return events
 }
 
-// Nothing is allocated for a request but the id by which it is known until it has its result.
+// TestRequestAllocatesLittle checks that a request allocates only the id under which it is stored
+// until it has its result.
 func TestRequestAllocatesLittle(t *testing.T) {
 	events := exchanged()
 	_, run, err := new(Dialect).Begin(&translate.Request{Input: input(t, "")})
@@ -43,7 +44,7 @@ func TestRequestAllocatesLittle(t *testing.T) {
 	}
 }
 
-// BenchmarkRequest is what a request_approval call costs, from its START to its RESULT.
+// BenchmarkRequest measures a request_approval call from its START to its RESULT.
 func BenchmarkRequest(b *testing.B) {
 	events := exchanged()
 	_, run, err := new(Dialect).Begin(&translate.Request{Input: input(b, "")})

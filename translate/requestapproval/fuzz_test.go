@@ -15,9 +15,9 @@ import (
 	"holdpoint/translate/kit"
 )
 
-// FuzzEvents: whatever a backend streams, one event on a line, nothing panics, no event is lost but
-// those of requests, a native client's stream is untouched, and what is asked can be stored and
-// answered.
+// FuzzEvents checks that nothing panics, whatever the stream, that only events of requests are
+// missing in the output, that the stream of a native client is unchanged, and that the questions
+// can be stored and answered.
 func FuzzEvents(f *testing.F) {
 	chunk := `{"type":"TOOL_CALL_CHUNK","toolCallId":"c","toolCallName":"request_approval","delta":` + dialecttest.Quoted(argsB) + `}`
 	result := `{"type":"TOOL_CALL_RESULT","messageId":"a","toolCallId":"a","content":"x"}`
@@ -78,7 +78,7 @@ func checkPlayed(t *testing.T, p dialecttest.Played, native bool) {
 		}
 		in, ok, err := agui.ParseInput([]byte(`{"threadId":"t","runId":"r","messages":[],` + dialecttest.ResumeArray(entries...) + `}`))
 		if !ok || err != nil {
-			return // ids of which two are equal
+			return // two ids are equal
 		}
 		out, _, err := resumeWith(t, pause, in)
 		if err != nil {
@@ -88,7 +88,8 @@ func checkPlayed(t *testing.T, p dialecttest.Played, native bool) {
 	}
 }
 
-// checkPairs: every request has one answer behind it, and there is nothing else that could be one.
+// checkPairs checks that every request is directly followed by one answer, and that nothing else
+// could be an answer.
 func checkPairs(t *testing.T, body []byte, want int, approved bool) {
 	t.Helper()
 	list := gjson.GetBytes(body, "messages").Array()
@@ -112,9 +113,9 @@ func checkPairs(t *testing.T, body []byte, want int, approved bool) {
 	}
 }
 
-// FuzzAnswers: whatever a client sends while a request is open, nothing panics; what goes out asks
-// for what was asked, with one answer; and that is a no where there is no yes in what the client
-// sent.
+// FuzzAnswers checks that nothing panics, whatever a client sends while a request is open, that the
+// output repeats the request with one answer, and that this answer is a denial unless the client
+// sent a yes.
 func FuzzAnswers(f *testing.F) {
 	old := assistant("x", "x", "request_approval", argsB)
 	for _, more := range []string{
@@ -176,7 +177,7 @@ func FuzzAnswers(f *testing.F) {
 	})
 }
 
-// FuzzRename: an event is renamed in one pass as it would be key by key.
+// FuzzRename checks that renaming an event in one pass has the same result as changing each member.
 func FuzzRename(f *testing.F) {
 	for _, s := range append(trio("a", argsA),
 		`{ "type" : "TOOL_CALL_CHUNK", "toolCallName":null , "delta":null,"x":null }`, `{}`, ` { } `, `{"rawEvent":{"rawEvent":null},"a":[ 1 ]}`,
@@ -205,7 +206,7 @@ func FuzzRename(f *testing.F) {
 		}
 		for _, kind := range []agui.Type{agui.CallStart, agui.CallArgs, agui.CallEnd, agui.CallChunk} {
 			if kind == agui.CallStart && argued || kind == agui.CallArgs && named || kind == agui.CallEnd && (argued || named) {
-				continue // never is
+				continue // this cannot happen
 			}
 			ev := agui.Event{Type: kind, JSON: []byte(event)}
 			if got := newFrame(nil, ev, read(ev)).appendRenamed([]byte("x"), newName, newArgs); string(got) != "x"+string(want) {

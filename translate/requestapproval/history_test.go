@@ -68,7 +68,7 @@ func TestPlainRun(t *testing.T) {
 	}
 }
 
-// What a message has beside its calls keeps its bytes.
+// TestMessageKeepsItsBytes checks that the rest of a message keeps its bytes when its calls change.
 func TestMessageKeepsItsBytes(t *testing.T) {
 	m := `{ "id":"m", "toolCalls" : [` + string(toolCall("a", "A", "{}")) + `, ` + string(toolCall("b", "B", "{}")) + `],"content":"x\u00e9","n":1.0,"tool_calls":[]}`
 	list, changed := cleanHistory([]agui.Message{agui.ParseMessage([]byte(m)), agui.ParseMessage([]byte(tool("t", "b", ""))), agui.ParseMessage([]byte(hello))},

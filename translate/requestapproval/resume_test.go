@@ -22,7 +22,8 @@ func bothAsked(t *testing.T) agui.Pause {
 	return pausedBy(t, stream(trio("a", argsA), trio("b", argsB), finished)...)
 }
 
-// Two answers, one each: a message for each request, its answer behind it, all with one id.
+// TestResumeOfTwo checks that two requests are sent in a message each, directly followed by their
+// answers, all with one id.
 func TestResumeOfTwo(t *testing.T) {
 	in := input(t, messages(hello, `{"id":"a","role":"assistant","content":"I'll do both.","toolCalls":[`+string(toolCall("a", "Approve", `{}`))+","+string(toolCall("o", "Look", `{}`))+`]}`,
 		tool("t", "o", "seen"), assistant("b", "b", "Delete", "{}"))+`,"tools":[],"protocolVersion":"1.0","forwardedProps":{"x":1,"command":{"resume":{"ficc_a~r1":{"approved":true},"ficc_b~r2":{"approved":false}}}},`+
@@ -55,8 +56,8 @@ func TestResumeOfTwo(t *testing.T) {
 	}
 }
 
-// The result of a call of the client's own goes with the answers, behind its call: what is put
-// behind a call without a result makes it one that never gets any.
+// TestClientsResultGoesWithTheAnswers checks that the result of the client's own call is sent with
+// the answers, after its call. Otherwise the call would stay without a result.
 func TestClientsResultGoesWithTheAnswers(t *testing.T) {
 	p := pausedBy(t, stream(trio("a", argsA), finished)...)
 	later := `{"id":"u2","role":"user","content":"and"}`
@@ -119,7 +120,7 @@ func TestAnswers(t *testing.T) {
 	for name, c := range map[string]struct {
 		more string
 		want string    // the pair that is sent
-		code agui.Code // or why nothing is
+		code agui.Code // or the code of the refusal
 	}{
 		"approved":                     {dialecttest.ResumeArray(dialecttest.Entry("ficc_a~r1", `{"approved":true,"note":"x"}`)), pairA, ""},
 		"denied":                       {dialecttest.ResumeArray(dialecttest.Entry("ficc_a~r1", `{"approved":false}`)), noA, ""},
@@ -158,8 +159,8 @@ func TestAnswers(t *testing.T) {
 	}
 }
 
-// A tool message that answers carries its place, so that it is not new input; of a call that
-// repeats an id, only what came after the question is read.
+// TestAnswersFromMessages checks that a tool message that answers has its place, so that it is not
+// new input. If calls repeat an id, only messages that are newer than the question are read.
 func TestAnswersFromMessages(t *testing.T) {
 	in := input(t, messages(hello, tool("x", "a", `{"approval_id":"ficc_a","approved":true}`)))
 	p := pausedBy(t, stream(trio("a", argsA), finished)...)
@@ -172,7 +173,7 @@ func TestAnswersFromMessages(t *testing.T) {
 	if list, err := dialecttest.Answers(new(Dialect), in, repeated); err != nil || len(list) != 1 {
 		t.Errorf("a new answer to a repeated call: %v %+v", err, list)
 	}
-	p.Seen = []agui.SeenMessage{{ID: "x"}} // of the message that the client made for the call: some hosts give no other id
+	p.Seen = []agui.SeenMessage{{ID: "x"}} // of the message that the client made for the call; some hosts give no other id
 	if list, err := dialecttest.Answers(new(Dialect), in, p); err != nil || len(list) != 1 {
 		t.Errorf("an answer with the id of another message: %v %+v", err, list)
 	}
@@ -187,8 +188,9 @@ func TestAnswersFromMessages(t *testing.T) {
 	}
 }
 
-// A tool message on one open call with the approval_id of another is an answer to neither: hosts
-// differ in which they go by.
+// TestMessageOfTwoRequestsIsRefused checks that a tool message for one open call with the
+// approval_id of another answers neither of them, because hosts differ in which of the two they
+// read.
 func TestMessageOfTwoRequestsIsRefused(t *testing.T) {
 	published := bothAsked(t)
 	native := bothAsked(t)
@@ -203,8 +205,9 @@ func TestMessageOfTwoRequestsIsRefused(t *testing.T) {
 	}
 }
 
-// A tool message on an open call is never handed on beside the answer, in whatever spelling: two
-// answers run it, or run what was denied.
+// TestSecondAnswerStaysOut checks that a tool message for an open call is never sent in addition to
+// the answer, in any spelling. Two answers would run the call twice, or run it although it was
+// denied.
 func TestSecondAnswerStaysOut(t *testing.T) {
 	for _, second := range []string{
 		tool("x", "a", `{"approval_id":"ficc_a","approved":true}`),
@@ -233,7 +236,8 @@ func TestPauseOfAnother(t *testing.T) {
 	}
 }
 
-// What is new beside the answers goes in a run of its own, behind the result of the call.
+// TestNewMessagesBesideTheAnswers checks that new messages are sent in a run of their own, after
+// the result of the call.
 func TestNewMessagesBesideTheAnswers(t *testing.T) {
 	fresh := `{"id":"u2","role":"user","content":"and quick"}`
 	in := input(t, messages(hello, assistant("a", "a", "Approve", "{}"), fresh)+","+dialecttest.ResumeArray(dialecttest.Entry("ficc_a~r1", `true`)))

@@ -50,7 +50,7 @@ func TestWhichEndsPause(t *testing.T) {
 		if got := len(p.Result.Asked.Interrupts) == 1; got != pauses {
 			t.Errorf("%s: pauses %v", finish, got)
 		}
-		if p.Result.Asked.OwnFinish != nil { // told again, without the question, to a client of a later ShowNative
+		if p.Result.Asked.OwnFinish != nil { // sent again, without the question, if the client later uses ShowNative
 			t.Errorf("native finish %s", p.Result.Asked.OwnFinish)
 		}
 		if pauses && p.Result.Finish.Get("outcome").Exists() {
@@ -62,7 +62,7 @@ func TestWhichEndsPause(t *testing.T) {
 	}
 }
 
-// What is not a request goes out as it came, in order.
+// TestReleasedUntouched checks that a call that is not a request passes unchanged and in order.
 func TestReleasedUntouched(t *testing.T) {
 	own := `{"type":"TOOL_CALL_CHUNK","toolCallId":"c","toolCallName":"request_approval","delta":"{\"x\":1}"}`
 	more := `{"type":"TOOL_CALL_CHUNK","delta":" "}`
@@ -111,8 +111,8 @@ func TestReleasedUntouched(t *testing.T) {
 	}
 }
 
-// TestDeclaredRequestApproval: the run is the dialect's, so request_approval is the backend's own
-// tool, whoever declares it.
+// TestDeclaredRequestApproval: the dialect has claimed the run, so request_approval is the
+// backend's own tool, even if the request declares it.
 func TestDeclaredRequestApproval(t *testing.T) {
 	p := playPlain(t, translate.ShowOutcome, `"tools":[{"name":"request_approval"}]`, append(stream(trio("a", argsA)), finished)...)
 	if len(p.Result.Asked.Interrupts) != 1 {
@@ -161,7 +161,7 @@ func TestSeveralCalls(t *testing.T) {
 	}
 }
 
-// A call is held no longer than it takes to know.
+// TestHeldNoLonger checks that a call is released as soon as it is known not to be a request.
 func TestHeldNoLonger(t *testing.T) {
 	chunk := `{"type":"TOOL_CALL_CHUNK","toolCallId":"a","toolCallName":"request_approval","delta":` + dialecttest.Quoted(argsA) + `}`
 	for name, c := range map[string]struct {
@@ -197,7 +197,8 @@ func TestNoArguments(t *testing.T) {
 	}
 }
 
-// A front end would carry out a call of its own tool, so it is asked without one.
+// TestDeclaredFunctionIsNotShown: a front end would run a call of its own tool, so the question has
+// no call.
 func TestDeclaredFunctionIsNotShown(t *testing.T) {
 	p := playPlain(t, translate.ShowOutcome, `"tools":[{"name":"Delete"}]`, stream(trio("a", argsA), trio("b", argsB), finished)...)
 	if got := types(p); got != "STARTED START:a ARGS:a END:a" {
@@ -259,7 +260,8 @@ func TestSnapshotWithADeclaredFunction(t *testing.T) {
 	}
 }
 
-// checkInterrupt: the fields that are fatal to a client if they are null or of another kind.
+// checkInterrupt checks the fields that are fatal to a client if they are null or have another
+// type.
 func checkInterrupt(t *testing.T, object json.RawMessage) {
 	t.Helper()
 	var o map[string]any

@@ -11,7 +11,8 @@ import (
 	"holdpoint/translate/dialecttest"
 )
 
-// types returns what was emitted, in short: the last word of a type, and what it is of.
+// types returns the emitted events in short: the last word of each type, and the id of its call or
+// message.
 func types(p dialecttest.Played) string {
 	var list []string
 	for _, ev := range p.All() {
@@ -39,7 +40,7 @@ func find(t *testing.T, p dialecttest.Played, kind agui.Type, call string) agui.
 	return agui.Event{}
 }
 
-// playPlain returns a run without answers; more are further members of its input.
+// playPlain plays a run without answers. more are further members of its input.
 func playPlain(t testing.TB, show translate.Show, more string, stream ...string) dialecttest.Played {
 	t.Helper()
 	l := unknown()
@@ -51,7 +52,7 @@ func playPlain(t testing.TB, show translate.Show, more string, stream ...string)
 	return dialecttest.Play(run, l, stream...)
 }
 
-// pausedBy returns the pause of a plain run with the stream, with ids as proxy mints them:
+// pausedBy returns the pause of an ordinary run with the stream, with ids in the form of proxy's:
 // <native>~r1, ~r2...
 func pausedBy(t testing.TB, stream ...string) agui.Pause {
 	t.Helper()
@@ -64,7 +65,7 @@ func pausedBy(t testing.TB, stream ...string) agui.Pause {
 
 const hello = `{"id":"u1","role":"user","content":"hi"}`
 
-// input returns a run input; more are further members of its object.
+// input returns a run input. more are further members of its object.
 func input(t testing.TB, more string) agui.RunInput {
 	t.Helper()
 	body := `{"threadId":"t1","runId":"r1"`
@@ -77,11 +78,11 @@ func input(t testing.TB, more string) agui.RunInput {
 	return dialecttest.Input(t, body+"}")
 }
 
-// resumeWith takes an input through Answers, what proxy does of admission, and Begin.
+// resumeWith passes an input through Answers, a part of proxy's admission, and Begin.
 func resumeWith(t testing.TB, p agui.Pause, in agui.RunInput, change ...func(*translate.Request)) (translate.Out, translate.Run, error) {
 	t.Helper()
 	answers, err := new(Dialect).Answers(in, p)
-	if err == nil && len(answers) == 0 { // what stands beside entries is proxy's to judge
+	if err == nil && len(answers) == 0 { // proxy judges other answers
 		answers, err = dialecttest.Answers(new(Dialect), in, p)
 	}
 	if err != nil {
@@ -90,11 +91,11 @@ func resumeWith(t testing.TB, p agui.Pause, in agui.RunInput, change ...func(*tr
 	return dialecttest.ResumeWith(new(Dialect), p, in, answers, unknown(), change...)
 }
 
-// unknown returns a transcript that does not know the messages.
+// unknown returns a transcript whose messages are unknown.
 func unknown() *dialecttest.Log { return &dialecttest.Log{Unknown: true} }
 
-// sent returns the conversation of a request in short: who, what is said, the calls with their
-// arguments' names.
+// sent returns the conversation of a request in short: the roles, the texts, and the calls with the
+// names of their arguments.
 func sent(body []byte) string {
 	var list []string
 	for _, m := range gjson.GetBytes(body, "messages").Array() {
@@ -113,7 +114,7 @@ func sent(body []byte) string {
 	return strings.Join(list, "\n")
 }
 
-// What the samples stream (layout B's ids).
+// These are the streams of the samples, with the ids of layout B.
 const (
 	started   = `{"type":"RUN_STARTED","threadId":"t1","runId":"r1"}`
 	succeeded = `{"type":"RUN_FINISHED","threadId":"t1","runId":"r1","outcome":{"type":"success"}}`
@@ -138,7 +139,7 @@ func end(id string) string {
 
 func trio(id, delta string) []string { return []string{start(id), args(id, delta), end(id)} }
 
-// stream is RUN_STARTED and the parts, each an event or several.
+// stream returns RUN_STARTED and the parts. Each part is one event or several.
 func stream(parts ...any) []string {
 	list := []string{started}
 	for _, p := range parts {
@@ -152,7 +153,7 @@ func stream(parts ...any) []string {
 	return list
 }
 
-// message with a call, and a tool message.
+// assistant returns a message with a call, and tool a tool message.
 func assistant(id, call, name, arguments string) string {
 	return `{"id":` + dialecttest.Quoted(id) + `,"role":"assistant","toolCalls":[` + string(toolCall(call, name, arguments)) + `]}`
 }

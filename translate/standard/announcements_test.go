@@ -28,14 +28,15 @@ func announces(t *testing.T, stream ...string) translate.Result {
 	return p.Result
 }
 
-// CrewAI by default: the announcement is the question if no outcome follows it.
+// TestAnnouncementWithoutAnOutcome: CrewAI's default is an announcement that is the question if no
+// outcome follows it.
 func TestAnnouncementWithoutAnOutcome(t *testing.T) {
 	const another = `{"id":"t","reason":"crewai:human_feedback","message":"Another?"}`
 	for name, c := range map[string]struct {
 		stream []string
-		want   []string // what is asked: native id and question
-		before int      // events that go out in their place
-		own    int      // of the backend's own announcement
+		want   []string // the native id and the message of each question
+		before int      // the number of events that are emitted in their place
+		own    int      // the number of the backend's own announcements
 	}{
 		"CrewAI's":                        {[]string{started, crewAnnounces(crewAsks), finished}, []string{"t " + strings.Replace(crewAsks, `"id":"t",`, "", 1)}, 0, 1},
 		"with nulls":                      {[]string{started, crewAnnounces(`{"id":"t","reason":"crewai:human_feedback","message":null}`), finished}, []string{`t {"reason":"crewai:human_feedback"}`}, 0, 1},
@@ -66,7 +67,8 @@ func TestAnnouncementWithoutAnOutcome(t *testing.T) {
 	}
 }
 
-// What CrewAI must not be told is not told it in this form either.
+// TestAnnouncedQuestionIsNeverCancelledAtCrewAI checks that CrewAI never gets a cancel in this form
+// either.
 func TestAnnouncedQuestionIsNeverCancelledAtCrewAI(t *testing.T) {
 	p := dialecttest.WithIDs(announces(t, started, crewAnnounces(crewAsks), finished).Asked.Pause(Name))
 	for payload, want := range map[string]agui.Code{``: agui.InvalidPayload, `""`: agui.InvalidPayload, `"rejected"`: ""} {
@@ -77,7 +79,8 @@ func TestAnnouncedQuestionIsNeverCancelledAtCrewAI(t *testing.T) {
 	}
 }
 
-// A resumed run that announces one more question asks it.
+// TestAnnouncementOfAResumedRun checks that a resumed run can ask another question by an
+// announcement.
 func TestAnnouncementOfAResumedRun(t *testing.T) {
 	p := dialecttest.WithIDs(announces(t, started, crewAnnounces(crewAsks), finished).Asked.Pause(Name))
 	_, run, err := resume(t, p, parse(t, dialecttest.ResumeArray(dialecttest.Entry("t~r1", `"approved"`))))

@@ -10,8 +10,9 @@ import (
 	"holdpoint/translate/dialecttest"
 )
 
-// TestChainAsksEachQuestionOnce: a backend asks again with each answer what still waits. If the
-// chain breaks then, what was not sent is asked once: with two entries one yes would go out twice.
+// TestChainAsksEachQuestionOnce: a backend repeats the open questions after each answer. If the
+// chain breaks then, each question whose answer was not sent is asked once. With two entries one
+// approval would be sent twice.
 func TestChainAsksEachQuestionOnce(t *testing.T) {
 	again := translate.End{Event: dialecttest.Event(outcome(mastraCall("2"), mastraCall("3")))}
 	for name, c := range map[string]struct {
@@ -29,8 +30,8 @@ func TestChainAsksEachQuestionOnce(t *testing.T) {
 	}
 }
 
-// TestChainSendsNoAnswerToAnotherQuestion: an exchange in between asks the third question in other
-// words. The yes was for the old words.
+// TestChainSendsNoAnswerToAnotherQuestion: an earlier exchange asks the third question with another
+// text. The approval was for the old text, so it is not sent.
 func TestChainSendsNoAnswerToAnotherQuestion(t *testing.T) {
 	other := strings.Replace(mastraCall("3"), `"reason"`, `"message":"Delete everything?","reason"`, 1)
 	plain := translate.End{Event: dialecttest.Event(finished)}
@@ -43,8 +44,8 @@ func TestChainSendsNoAnswerToAnotherQuestion(t *testing.T) {
 	}
 }
 
-// TestNoChainBehindHoldpoint: a Holdpoint behind this one wants all answers of its pause at once,
-// and sends them one by one itself.
+// TestNoChainBehindHoldpoint: another Holdpoint behind this one expects all answers of its pause at
+// once, and sends them one by one itself.
 func TestNoChainBehindHoldpoint(t *testing.T) {
 	minted := func(n string) string { return strings.Replace(mastraCall(n), `::c`+n+`"`, `::c`+n+`~inner`+n+`"`, 1) }
 	p := pausedBy(t, minted("1"), minted("2"))

@@ -15,13 +15,14 @@ func mastraCall(n string) string {
 	return `{"id":"run::c` + n + `","reason":"mastra:tool_suspend","toolCallId":"c` + n + `","metadata":{"mastra":{"runId":"run"}}}`
 }
 
-// A play is what a chain of exchanges came to.
+// A chainPlay is the result of a chain of exchanges.
 type chainPlay struct {
 	sent []string // the entry of each exchange
 	res  translate.Result
 }
 
-// playChain answers so many questions of Mastra's, each with its number, and ends each exchange so.
+// playChain answers the given number of Mastra's questions, each with its number, and ends the
+// exchanges with ends.
 func playChain(t *testing.T, questions int, more string, ends ...translate.End) chainPlay {
 	t.Helper()
 	var asks, entries []string
@@ -70,7 +71,7 @@ func (c chainPlay) asked() string {
 	return strings.Join(list, " ")
 }
 
-// Mastra reads one answer of a request.
+// TestAnswersOneByOne: Mastra reads only one answer of a request.
 func TestAnswersOneByOne(t *testing.T) {
 	at := func(s string) translate.End { return translate.End{Event: dialecttest.Event(s)} }
 	fails := func(code string) translate.End {
@@ -120,7 +121,7 @@ func TestAnswersOneByOne(t *testing.T) {
 	}
 }
 
-// A message beside the answers goes behind the last of them.
+// TestMessageBehindAnswersOneByOne checks that a new message is sent after the last answer.
 func TestMessageBehindAnswersOneByOne(t *testing.T) {
 	p := pausedBy(t, mastraCall("1"), mastraCall("2"))
 	in := parse(t, dialecttest.ResumeArray(dialecttest.Entry("run::c1~r1", `1`), dialecttest.Entry("run::c2~r2", `2`)))

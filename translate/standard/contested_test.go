@@ -7,7 +7,8 @@ import (
 	"holdpoint/translate/dialecttest"
 )
 
-// CrewAI gives an answer to the flow that waits, whatever id it has. The others look at the id.
+// CrewAI passes an answer to the flow that waits, whatever its id is. The other backends check the
+// id.
 func TestApprovalThatCouldMeetAnotherQuestion(t *testing.T) {
 	for name, c := range map[string]struct {
 		interrupt, id, payload string

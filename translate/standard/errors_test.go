@@ -13,7 +13,8 @@ func failedWith(code, message string) string {
 	return string(agui.MustMarshal(map[string]string{"type": "RUN_ERROR", "code": code, "message": message}))
 }
 
-// What each backend's RUN_ERROR says of the answers. The texts are the backends' own.
+// TestComplaints checks what each backend's RUN_ERROR tells about the answers. The texts are the
+// backends' own.
 func TestComplaints(t *testing.T) {
 	const lost, nothing, says = translate.Lost, translate.Untouched, translate.Finished
 	const claude = `{"id":"a","reason":"tool_approval","toolCallId":"a","metadata":{"source":"claude-sdk-deferred","toolName":"Bash","input":{}}}`
@@ -61,7 +62,7 @@ func TestComplaints(t *testing.T) {
 			p := pausedBy(t, c.interrupt)
 			for status, want := range map[agui.Status]translate.Fate{agui.Resolved: c.yes, agui.Cancelled: c.no} {
 				if status == agui.Cancelled && strings.HasPrefix(name, "CrewAI") {
-					continue // it is never sent one
+					continue // it is never sent a cancel
 				}
 				answers := []agui.Answer{{ID: p.Interrupts[0].ID, Status: status, Payload: []byte(`true`)}}
 				r := &translate.Request{Input: parse(t, ``), Pause: p, Answers: answers, Transcript: dialecttest.NewLog(nil)}

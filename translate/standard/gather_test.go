@@ -16,7 +16,8 @@ func adkAsks(n string) string {
 	return `{"id":"adk-` + n + `","reason":"confirmation","toolCallId":"adk-` + n + `","metadata":{"adk":{"originalFunctionCall":{"id":"call-` + n + `"}}}}`
 }
 
-// ADK reads the answers to the calls of the last message with calls only.
+// TestCallsOfOpenConfirmationsLieTogether: ADK reads only the answers to the calls of the last
+// message with calls.
 func TestCallsOfOpenConfirmationsLieTogether(t *testing.T) {
 	call := func(id string) string {
 		return `{"id":"` + id + `","type":"function","function":{"name":"f","arguments":"{\"of\":\"` + id + `\"}"}}`
@@ -28,7 +29,7 @@ func TestCallsOfOpenConfirmationsLieTogether(t *testing.T) {
 	for name, c := range map[string]struct {
 		open     []string
 		messages []string
-		want     string // the messages' ids with their calls
+		want     string // the ids of the messages with their calls
 	}{
 		"each in a message of its own":        {[]string{"1", "2"}, []string{user, said("m1", call("adk-1")), said("m2", call("adk-2"))}, "u1 adk-1~r1:adk-1,adk-2"},
 		"one message, beside another call":    {[]string{"1", "2"}, []string{user, said("m1", call("call-1"), call("adk-1"), call("adk-2"))}, "u1 m1:call-1 adk-1~r1:adk-1,adk-2"},
@@ -80,7 +81,8 @@ func TestCallsOfOpenConfirmationsLieTogether(t *testing.T) {
 	}
 }
 
-// An approved call without a result was not carried out, where the backend always sends one.
+// TestApprovedCallWithoutAResult: if the backend always sends a result, an approved call without
+// one was not carried out.
 func TestApprovedCallWithoutAResult(t *testing.T) {
 	result := func(call string) string {
 		return `{"type":"TOOL_CALL_RESULT","messageId":"m-` + call + `","toolCallId":"` + call + `","content":"x"}`

@@ -12,7 +12,7 @@ import (
 	"holdpoint/translate/dialecttest"
 )
 
-// Interrupts as the real backends send them.
+// These are interrupts as the real backends send them.
 const (
 	adkConfirms    = `{"id":"adk-1","reason":"confirmation","message":"Please","toolCallId":"adk-1","metadata":{"adk":{"originalFunctionCall":{"id":"adk-0"}}}}`
 	adkPredicts    = `{"id":"u-1","reason":"confirm_changes","toolCallId":"u-1","metadata":{"predict_state":[{"state_key":"document"}]}}`
@@ -33,12 +33,13 @@ const (
 	crewOfATilde   = `{"id":"t~x1","reason":"crewai:human_feedback","metadata":{"crewai":{"flowId":"t~x1"}}}`
 )
 
-// What of an answer reaches each backend. "cancelled" and "absent" are not payloads.
+// TestAnswersAreSaidAsTheBackendTakesThem checks how an answer is sent to each backend. "cancelled"
+// and "absent" are not payloads.
 func TestAnswersAreSaidAsTheBackendTakesThem(t *testing.T) {
 	const refused, none = "refused", "no payload"
 	for name, c := range map[string]struct {
 		interrupt string
-		sent      map[string]string // what is sent for what is answered
+		sent      map[string]string // the answer that is sent for each answer of a client
 	}{
 		"ADK, a confirmation": {adkConfirms, map[string]string{
 			`{"confirmed":true}`: `{"confirmed":true}`, `{"confirmed":false}`: `{"confirmed":false}`,
@@ -111,7 +112,8 @@ func TestAnswersAreSaidAsTheBackendTakesThem(t *testing.T) {
 	}
 }
 
-// A cancelled question among others cannot be left out, and must not be said.
+// TestOneOfSeveralThatCannotBeCancelled: one cancelled question of several cannot be left out, and
+// its cancel must not be sent.
 func TestOneOfSeveralThatCannotBeCancelled(t *testing.T) {
 	two := pausedBy(t, crewAsksFree, somebodyAsks)
 	if _, _, err := resume(t, two, parse(t, dialecttest.ResumeArray(dialecttest.Entry("t~r1", ""), dialecttest.Entry("a~r2", `1`)))); dialecttest.Code(err) != agui.InvalidPayload {
@@ -122,8 +124,8 @@ func TestOneOfSeveralThatCannotBeCancelled(t *testing.T) {
 	}
 }
 
-// Every profile with the question that it is found by and what is known of its backend. A new
-// profile needs a line here, and its backend a name in docs/support.md.
+// TestEveryProfile has every profile with a question that it applies to and the facts of its
+// backend. A new profile needs a line here, and its backend a name in docs/support.md.
 func TestEveryProfile(t *testing.T) {
 	want := []struct{ question, name, facts, known string }{
 		{adkConfirms, "Google ADK", "RAN ag-ui-adk 0.11.0", "publishes a schema, takes a decision, reads the last message with calls, brings results, beside: results of the client"},
@@ -169,7 +171,7 @@ func TestEveryProfile(t *testing.T) {
 	}
 }
 
-// known returns what a profile says, in words.
+// known describes a profile in words.
 func known(p profile) string {
 	var list []string
 	for _, one := range []struct {
@@ -196,7 +198,7 @@ func known(p profile) string {
 	}[p.extra]), ", ")
 }
 
-// The schema is published where the backend gives none.
+// TestSchemaOfAProfile checks that the schema is published if the backend sends none.
 func TestSchemaOfAProfile(t *testing.T) {
 	for interrupt, want := range map[string]string{
 		adkConfirms: `["confirmed"]`, adkPredicts: `["accepted"]`, mastraAsks: ``, somebodyAsks: ``,
@@ -209,7 +211,7 @@ func TestSchemaOfAProfile(t *testing.T) {
 	}
 }
 
-// Which of the messages beside the answers go with them.
+// TestMessagesBesideTheAnswers checks which other new messages are sent with the answers.
 func TestMessagesBesideTheAnswers(t *testing.T) {
 	const known, call = `{"id":"u1","role":"user","content":"Go."}`, `{"id":"m1","role":"assistant","toolCalls":[{"id":"c1","type":"function","function":{"name":"f","arguments":"{}"}}]}`
 	const said, result, thought = `{"id":"u2","role":"user","content":"And hurry."}`, `{"id":"x1","role":"tool","toolCallId":"c1","content":"ok"}`, `{"id":"g1","role":"reasoning","content":"Hm."}`
@@ -280,7 +282,8 @@ func idsOf(body []byte) string {
 	return strings.Join(ids, " ")
 }
 
-// Two questions of one id at the backend get one answer from it. A no beside a yes goes to neither.
+// TestTwoQuestionsOfOneID: two questions with one id get one answer at the backend. So a denial and
+// an approval of them are refused.
 func TestTwoQuestionsOfOneID(t *testing.T) {
 	for name, interrupts := range map[string][2]string{
 		"of nobody known": {`{"id":"n","reason":"confirmation"}`, `{"id":"n","reason":"confirmation"}`},

@@ -11,8 +11,8 @@ import (
 	"holdpoint/translate/dialecttest"
 )
 
-// TestProofOfADecision: what was decided at another door goes with the proof of its question. What
-// a client says goes as it came, and so does what Holdpoint cancels by itself.
+// TestProofOfADecision checks that a decision from another door is sent with the proof of its
+// question, and that an answer of a client and a cancel by Holdpoint itself are unchanged.
 func TestProofOfADecision(t *testing.T) {
 	asked := func(object string) agui.Pause {
 		return dialecttest.WithIDs(agui.Pause{Interrupts: []agui.Interrupt{{Native: "9-1", Object: json.RawMessage(object)}}})

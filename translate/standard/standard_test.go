@@ -161,7 +161,8 @@ func TestResume(t *testing.T) {
 	})
 }
 
-// AGUI.Server takes an answer with a toolCall for an approval of that call, whatever was asked.
+// TestFreeAnswerIsNoApproval: AGUI.Server reads an answer with a toolCall as an approval of that
+// call, whatever was asked.
 func TestFreeAnswerIsNoApproval(t *testing.T) {
 	const free, bound = `{"id":"a","reason":"input_required"}`, `{"id":"a","reason":"tool_call","toolCallId":"c"}`
 	const asks = `{"id":"a","reason":"r","responseSchema":{"type":"object","properties":{"toolCall":{"type":"object"}}}}`
@@ -187,7 +188,7 @@ func TestFreeAnswerIsNoApproval(t *testing.T) {
 	}
 }
 
-// RUN_ERROR of a resume: what says that nothing was done, and only if nothing was.
+// TestErrorOfAResume checks which RUN_ERRORs mean that nothing was done, and under which condition.
 func TestErrorOfAResume(t *testing.T) {
 	p := pausedBy(t, `{"id":"a","reason":"r"}`)
 	failed := func(code string) string { return `{"type":"RUN_ERROR","message":"m","code":"` + code + `"}` }
@@ -231,8 +232,8 @@ func TestSign(t *testing.T) {
 	}
 }
 
-// FuzzEvents: whatever a backend streams, nothing panics and no interrupt is without reason or has
-// a null.
+// FuzzEvents checks that nothing panics, whatever the stream, and that every interrupt has a reason
+// and no null.
 func FuzzEvents(f *testing.F) {
 	f.Add(started + "\n" + text + "\n" + outcome(`{"id":"a","reason":null,"message":null,"responseSchema":`+schema+`}`, `{"id":"b"}`))
 	f.Add(finished)
@@ -244,7 +245,7 @@ func FuzzEvents(f *testing.F) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		// An end or a CUSTOM event that is not JSON is opaque to proxy, and never comes as what it says.
+		// proxy passes an end or a CUSTOM event that is not JSON with the type Unknown.
 		lines := slices.DeleteFunc(strings.Split(stream, "\n"), func(line string) bool {
 			ev := agui.NewEvent([]byte(line))
 			return (ev.Type.Terminal() || ev.Type == agui.Custom) && !ev.Valid()
@@ -268,8 +269,8 @@ func FuzzEvents(f *testing.F) {
 	})
 }
 
-// FuzzAnswers: whatever a client sends, nothing panics, what goes out is JSON, and a cancelled or a
-// denied answer goes out as one.
+// FuzzAnswers checks that nothing panics, whatever a client sends, that the output is JSON, and
+// that a cancelled or denied answer is sent as one.
 func FuzzAnswers(f *testing.F) {
 	for _, more := range []string{
 		``, dialecttest.ResumeArray(dialecttest.Entry("a~r1", `{"approved":true}`), dialecttest.Entry("b~r2", ``)), dialecttest.ResumeArray(dialecttest.Entry("b~r2", `false`), dialecttest.Entry("a~r1", `{"approved":false}`)),

@@ -30,7 +30,7 @@ func parse(t testing.TB, more string) agui.RunInput {
 	return dialecttest.Input(t, body+"}")
 }
 
-// play gives a stream to a run. Nothing of it may be touched but the terminal event.
+// play plays a stream to a run, and checks that only the terminal event is changed.
 func play(t testing.TB, run translate.Run, l *dialecttest.Log, stream ...string) translate.Result {
 	t.Helper()
 	p := dialecttest.Play(run, l, stream...)
@@ -51,14 +51,14 @@ func plain(t testing.TB, stream ...string) translate.Result {
 	return play(t, run, l, stream...)
 }
 
-// pausedBy returns the pause of a run that asks so, with ids as proxy mints them: <native>~r1, ~r2,
-// ...
+// pausedBy returns the pause of a run with these interrupts, with ids in the form of proxy's:
+// <native>~r1, ~r2, ...
 func pausedBy(t testing.TB, interrupts ...string) agui.Pause {
 	t.Helper()
 	return dialecttest.WithIDs(plain(t, started, outcome(interrupts...)).Asked.Pause(Name))
 }
 
-// resume answers a pause as proxy would: what is unknown or partial never reaches Begin.
+// resume answers a pause as proxy does: unknown or incomplete answers do not reach Begin.
 func resume(t testing.TB, p agui.Pause, in agui.RunInput) (translate.Out, translate.Run, error) {
 	t.Helper()
 	return dialecttest.Resume(new(Dialect), p, in, dialecttest.NewLog(in.Messages))

@@ -18,7 +18,7 @@ func mastraAnnounces(run, call string) string {
 	return crewAnnounces(string(value))
 }
 
-// suspended is the pause of a run that announces so.
+// suspendedBy returns the pause of a run with these announcements.
 func suspendedBy(t testing.TB, stream ...string) agui.Pause {
 	t.Helper()
 	_, run, err := new(Dialect).Begin(&translate.Request{Input: parse(t, ``), Transcript: &dialecttest.Log{}})
@@ -49,7 +49,8 @@ func TestAnnouncedCallIsAskedAbout(t *testing.T) {
 	}
 }
 
-// The answer goes by command, under the run that began, and nothing else of the request changes.
+// TestAnswerByCommand checks that the answer is sent by command, for the run that began, and that
+// nothing else in the request changes.
 func TestAnswerByCommand(t *testing.T) {
 	p := suspendedBy(t, started, mastraAnnounces("r1", "c"), finished)
 	for name, c := range map[string]struct{ more, payload, want string }{
@@ -72,7 +73,8 @@ func TestAnswerByCommand(t *testing.T) {
 	}
 }
 
-// 1.0.3 names the request at hand where a resumed run asks; 1.1.2 names the run that began.
+// TestQuestionOfAResumedRun: in a resumed run 1.0.3 names the current request, and 1.1.2 the run
+// that began.
 func TestQuestionOfAResumedRun(t *testing.T) {
 	p := suspendedBy(t, started, mastraAnnounces("r1", "c"), finished)
 	for announced, want := range map[string]string{"r": "r1::d", "r1": "r1::d", "other": "other::d"} {
@@ -87,8 +89,8 @@ func TestQuestionOfAResumedRun(t *testing.T) {
 	}
 }
 
-// FuzzAnswersByCommand: whatever a client sends, nothing panics, what goes out is JSON, and a no
-// goes as one.
+// FuzzAnswersByCommand checks that nothing panics, whatever a client sends, that the output is
+// JSON, and that a denial is sent as one.
 func FuzzAnswersByCommand(f *testing.F) {
 	f.Add(`"forwardedProps":{"k":1},`, `{"approved":true}`)
 	f.Add(``, `false`)

@@ -31,8 +31,8 @@ func ordinary(t *testing.T, r *translate.Request, stream ...string) translate.Re
 	return play(t, run, l, stream...)
 }
 
-// A backend that refuses every run because it waits: what is lost becomes a question that can be
-// cancelled, if anything is known that could be.
+// TestLostQuestion: the refusal of a backend that waits becomes a question that can be cancelled,
+// if an id is known.
 func TestLostQuestion(t *testing.T) {
 	ended := func(interrupt string) []translate.EndedPause {
 		return []translate.EndedPause{{Pause: pausedBy(t, interrupt)}}
@@ -43,7 +43,7 @@ func TestLostQuestion(t *testing.T) {
 	for name, c := range map[string]struct {
 		request translate.Request
 		stream  []string
-		natives string // "": the error stays
+		natives string // "" if the error stays
 	}{
 		"ADK says what is open":              {translate.Request{}, []string{required}, "adk-1 adk-2"},
 		"ADK, behind RUN_STARTED":            {translate.Request{}, []string{started, required}, "adk-1 adk-2"},
@@ -78,7 +78,8 @@ func TestLostQuestion(t *testing.T) {
 	}
 }
 
-// Its cancel goes out under every id that it may have, and nothing but a cancel does.
+// TestLostQuestionIsCancelled checks that only a cancel is sent, under every id that the question
+// may have.
 func TestLostQuestionIsCancelled(t *testing.T) {
 	res := ordinary(t, &translate.Request{Named: []string{"9-2~abc"}}, notCovered)
 	p := dialecttest.WithIDs(res.Asked.Pause(Name))
@@ -130,7 +131,8 @@ func TestLostQuestionIsCancelled(t *testing.T) {
 	}
 }
 
-// AG2 passes over the answer to a question that it does not hold, and the run is an ordinary one.
+// TestAnswerThatNobodyHeld: AG2 ignores the answer to a question that it does not hold, and the run
+// is an ordinary one.
 func TestAnswerThatNobodyHeld(t *testing.T) {
 	const result = `{"type":"TOOL_CALL_RESULT","messageId":"m","toolCallId":"c1","content":"no"}`
 	const success, stopped = `{"type":"RUN_FINISHED","outcome":{"type":"success"}}`, `{"type":"RUN_FINISHED","outcome":{"type":"cancelled"}}`

@@ -12,8 +12,8 @@ import (
 	"holdpoint/translate/dialecttest"
 )
 
-// FuzzEvents: whatever a backend streams, one event on a line, nothing panics, and what is asked
-// can be stored and answered.
+// FuzzEvents checks that nothing panics, whatever the stream, and that the questions can be stored
+// and answered.
 func FuzzEvents(f *testing.F) {
 	for _, s := range [][]string{
 		stream(call("A", "delete_file", `{}`), call("B", "ask_me", `{"question":1}`), finished),
@@ -54,9 +54,9 @@ func FuzzEvents(f *testing.F) {
 	})
 }
 
-// FuzzAnswers: whatever a client sends while a call asks, nothing panics, the answer is the last of
-// the messages and one of the two templates, and it is the no if there is no true in what the
-// client sent.
+// FuzzAnswers checks that nothing panics, whatever a client sends while a call asks, and that the
+// answer is the last message and one of the two templates. It is the no unless the client sent a
+// true.
 func FuzzAnswers(f *testing.F) {
 	for _, more := range []string{
 		`"resume":[]`, dialecttest.ResumeArray(dialecttest.Entry("A~r1", "")), dialecttest.ResumeArray(dialecttest.Entry("A~r1", `{"approved":false,"approved":true}`)),

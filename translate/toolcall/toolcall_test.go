@@ -85,7 +85,7 @@ func pausedBy(t testing.TB, stream ...string) agui.Pause {
 	}
 	pause := dialecttest.WithIDs(p.Result.Asked.Pause(Name))
 	pause.Seen = l.Seen()
-	for n := range pause.Interrupts { // as proxy notes them
+	for n := range pause.Interrupts { // as proxy sets them
 		for _, c := range l.Calls() {
 			if i := &pause.Interrupts[n]; c.ID == i.ToolCallID() {
 				i.Calls = []agui.AskedCall{{ID: c.ID, Name: c.Name, Args: c.Args}}
@@ -95,13 +95,14 @@ func pausedBy(t testing.TB, stream ...string) agui.Pause {
 	return pause
 }
 
-// What a run asks, by the calls that it left, and what auto makes of its end.
+// TestPause checks the questions of a run by its calls without results, and whether auto claims its
+// end.
 func TestPause(t *testing.T) {
 	one := call("A", "delete_file", `{"path":"x"}`)
 	for name, c := range map[string]struct {
 		more, asked string
 		stream      []string
-		others      bool // auto leaves its end to others
+		others      bool // auto leaves its end to other dialects
 	}{
 		"a call":                         {"", "A", stream(one, finished), false},
 		"two":                            {"", "A B", stream(one, call("B", "ask_me", ``), finished), false},
@@ -143,7 +144,8 @@ func TestPause(t *testing.T) {
 	}
 }
 
-// A client that is shown the backend's own form has had the calls, and gets them if it asks again.
+// TestNativeForm: a client that is shown the backend's own form already has the calls, and gets
+// them again if it asks again.
 func TestNativeForm(t *testing.T) {
 	p, _ := play(t, translate.ShowNative, "", stream(call("A", "delete_file", `{}`), finished)...)
 	if a := p.Result.Asked; !a.Shown || len(a.Own) != 3 || string(a.OwnFinish) != finished {
@@ -151,8 +153,8 @@ func TestNativeForm(t *testing.T) {
 	}
 }
 
-// What goes to the backend: the history, the results of the client's own tools, and the answers at
-// the end.
+// TestResume checks the request to the backend: the history, the results of the client's own tools,
+// and the answers at the end.
 func TestResume(t *testing.T) {
 	p := pausedBy(t, stream(call("A", "delete_file", `{"path":"x"}`), call("F", "show", `{}`), spoken, finished)...)
 	const (
@@ -211,8 +213,8 @@ func TestResume(t *testing.T) {
 	}
 }
 
-// TestBackendWithSessions: a backend that keeps the conversation gets the answers alone, whatever
-// the client sends of the conversation, and what was said beside alone behind them.
+// TestBackendWithSessions checks that a backend that stores the conversation gets only the answers,
+// whatever the client sends, and gets the new messages alone after that.
 func TestBackendWithSessions(t *testing.T) {
 	d, err := New(Options{Ask: kit.Names{"delete_*"}}, nil)
 	if err != nil {
@@ -266,14 +268,15 @@ func TestBackendWithSessions(t *testing.T) {
 	}
 }
 
-// The answer is told as the call's result, once and in its place, unless the backend tells one. A
-// call that was answered does not ask again, though the backend begins it again.
+// TestWhatIsTold checks that the client gets the answer as the call's result, once and in its
+// place, unless the backend sends one. An answered call does not ask again, even if the backend
+// begins it again.
 func TestWhatIsTold(t *testing.T) {
 	p := pausedBy(t, stream(call("A", "delete_file", `{}`), call("B", "ask_me", ``), finished)...)
 	const told = `TOOL_CALL_RESULT`
 	for name, c := range map[string]struct {
 		stream []string
-		want   string // TYPE of what is told, and the calls of results
+		want   string // the TYPE of each event that the client is sent, with the calls of results
 		asks   int
 	}{
 		"before the text":              {stream(spoken, finished), "RUN_STARTED A~r1 B~r2 TEXT_MESSAGE_START", 0},
@@ -315,8 +318,9 @@ func TestWhatIsTold(t *testing.T) {
 	}
 }
 
-// A run without answers goes as it came, but for calls that ask and have no result: models refuse
-// those, and nobody can answer them any more. Of two results the one goes that was only told.
+// TestPlainRun checks that a run without answers is unchanged, except for calls that ask and have
+// no result: models refuse them, and nobody can answer them any more. If a call has two results,
+// the one that Holdpoint sent is removed.
 func TestPlainRun(t *testing.T) {
 	asked := func(id, name string) string {
 		return `{"id":"m-` + id + `","role":"assistant","toolCalls":[{"id":"` + id + `","type":"function","function":{"name":"` + name + `","arguments":"{}"}}]}`
@@ -326,7 +330,7 @@ func TestPlainRun(t *testing.T) {
 	}
 	earlier := []translate.EndedPause{{Pause: pausedBy(t, stream(call("A", "delete_file", `{}`), finished)...)}}
 	for name, c := range map[string]struct {
-		messages, more, want string // want "": as it came
+		messages, more, want string // want "" means unchanged
 		show                 translate.Show
 	}{
 		"as it came":                {user + "," + asked("L", "list"), `,"resume":[]`, "", 0},
@@ -349,8 +353,8 @@ func TestPlainRun(t *testing.T) {
 	}
 }
 
-// Which messages of a history could decide, and what is known of them.
-// A result of the client's own call that came before the answers stands in the history already.
+// TestResultThatTheHistoryHas: a result of the client's own call that is older than the answers is
+// already in the history.
 func TestResultThatTheHistoryHas(t *testing.T) {
 	p := pausedBy(t, stream(call("A", "delete_file", `{"path":"x"}`), call("F", "show", `{}`), finished)...)
 	const (
@@ -401,7 +405,7 @@ func TestReplies(t *testing.T) {
 			var got []string
 			for one := range newDialect(t).Replies(in, c.spoken) {
 				if one.Dialect != Name {
-					continue // a stray of another backend's
+					continue // a stray of another backend
 				}
 				line := one.Key
 				if one.Decides {
@@ -455,8 +459,8 @@ func later(id, name, args string) []string {
 	return list
 }
 
-// Ids of some models repeat. Calls of one id in a turn are one question, and the backend would give
-// all of them its answer: only a no goes.
+// TestTwoCallsOfOneID: some models repeat ids. Two calls with one id in a turn are one question,
+// and the backend would give both of them its answer, so only a denial is sent.
 func TestTwoCallsOfOneID(t *testing.T) {
 	p := pausedBy(t, stream(call("A", "delete_file", `{"path":"a"}`), ran("A"), later("A", "delete_file", `{"path":"b"}`), finished)...)
 	if len(p.Interrupts) != 1 || p.Interrupts[0].Private != nil {
@@ -475,14 +479,14 @@ func TestTwoCallsOfOneID(t *testing.T) {
 	}
 }
 
-// A run with an answer may ask by a call of the id that was just answered: it is another one if it
-// stands in another message. The answer is told before it begins.
+// TestAsksAgainUnderTheSameID: a run with an answer may ask by a call with the id of the answered
+// call. It is another call if it is in another message. The answer is sent before the call begins.
 func TestAsksAgainUnderTheSameID(t *testing.T) {
 	const asked = `{"id":"m1","role":"assistant","toolCalls":[{"id":"A","type":"function","function":{"name":"delete_file","arguments":"{}"}}]}`
 	p := pausedBy(t, stream(call("A", "delete_file", `{}`), finished)...)
 	for name, c := range map[string]struct {
 		stream []string
-		told   string // before what
+		told   string // the event that the result precedes
 		want   int
 	}{
 		"it ran, and another asks": {stream(ran("A"), later("A", "delete_file", `{"path":"b"}`), finished), "", 1},

@@ -8,8 +8,8 @@ import (
 	"holdpoint/internal/agui"
 )
 
-// reader is a backend's own way to find out whether a content is a yes, in a program that knows the
-// rendered yes. It is written anew here, on another parser.
+// A reader is a backend's own way to find out whether a content is a yes, in a program that has the
+// rendered yes. It is implemented here independently, with another parser.
 type reader func(content, yes string) bool
 
 func object(text string) map[string]any {
@@ -20,7 +20,7 @@ func object(text string) map[string]any {
 	return m
 }
 
-// isTrue returns what bool(..) is in Python for a JSON value.
+// isTrue returns the result of Python's bool for a JSON value.
 func isTrue(v any) bool {
 	switch v := v.(type) {
 	case bool:
@@ -73,9 +73,9 @@ var readers = map[string]reader{
 	},
 }
 
-// FuzzWords: of whatever templates are taken, what is sent for a no is the yes to none of the
-// readers, whatever the reason. A yes and a no read back as what they are. All is JSON if the
-// templates are.
+// FuzzWords checks that no reader reads the content of a no as the yes, whatever the accepted
+// templates and the reason are, that a yes and a no read back as themselves, and that the contents
+// are JSON if the templates are.
 func FuzzWords(f *testing.F) {
 	for _, c := range [][2]string{
 		{`{"approved":true,"arguments":"$arguments"}`, `{"approved":false,"reason":"$reason"}`}, {`granted`, `refused`}, {`true`, `false`}, {`"go"`, `"stay"`}, {`1`, `0`},

@@ -24,7 +24,7 @@ func newRules(t testing.TB, text string) Rules {
 	return r
 }
 
-// TestRules: names and two values of JSON, however they are separated.
+// TestRules checks rules of names and two JSON values, with any white space between them.
 func TestRules(t *testing.T) {
 	for text, want := range map[string]string{
 		payRule:                           payRule2Lines,
@@ -60,17 +60,18 @@ func TestRules(t *testing.T) {
 const payRule2Lines = `pay;transfer_* {"go":true,"args":"$arguments"} {"go":false,"why":"$reason"}
 * "yes" "no"`
 
-// TestAskedForAYesOrANo: what a question becomes, by what it says of its subject.
+// TestAskedForAYesOrANo checks how a question changes, depending on what it contains about its
+// subject.
 func TestAskedForAYesOrANo(t *testing.T) {
 	const full = `{"type":"object","properties":{"approved":{"type":"boolean"},"editedArgs":{"type":"object"},"reason":{"type":"string"}},"required":["approved"]}`
 	bob := []agui.AskedCall{{ID: "c", Name: "pay", Args: `{"to":"Bob","amount":5}`}}
 	for name, c := range map[string]struct {
-		value  string // by which the agent asks
+		value  string // the value with which the agent asks
 		calls  []agui.AskedCall
 		object string // of the question
-		want   string // its schema; "": it stays as it was
+		want   string // its schema; "" if it is unchanged
 		asks   string // its message
-		shown  string // name and arguments of the call
+		shown  string // the name and the arguments of the call
 	}{
 		"an action":                 {`{"action":"pay","args":{"amount":5}}`, nil, `{"reason":"r"}`, full, "The agent asks to call the tool pay.", `pay {"amount":5}`},
 		"with a message":            {`{"action":"pay","args":{"amount":5},"message":"Pay?"}`, nil, `{"message":"Pay?"}`, full, "Pay?", `pay {"amount":5}`},
@@ -99,8 +100,8 @@ func TestAskedForAYesOrANo(t *testing.T) {
 	if newRules(t, `pay true false`).Ask(&i, translate.Subject{Name: "delete"}); i.YesNo != nil || string(i.Object) != `{}` {
 		t.Errorf("no rule is for it: %s", i.Object)
 	}
-	// A question about other arguments than its call's, or about several calls, stays as it was where
-	// the only yes has a place for arguments.
+	// A question about other arguments than its call's, or about several calls, is unchanged if the
+	// only yes has a place for arguments.
 	for _, calls := range [][]agui.AskedCall{bob, append(bob, bob...)} {
 		i := agui.Interrupt{Object: json.RawMessage(`{}`), Calls: calls}
 		newRules(t, `pay {"go":true,"args":"$arguments"} {"go":false}`).Ask(&i, translate.Subject{Name: "pay", Arguments: json.RawMessage(`{"to":"Eve","amount":500}`)})
@@ -110,7 +111,8 @@ func TestAskedForAYesOrANo(t *testing.T) {
 	}
 }
 
-// TestAnswersInTheAgentsValues: what becomes of an answer, and what the record says of it.
+// TestAnswersInTheAgentsValues checks the value that is sent for an answer, and its meaning in the
+// record.
 func TestAnswersInTheAgentsValues(t *testing.T) {
 	const asked = `{"amount":5}`
 	pay := agui.Interrupt{ID: "i", Object: json.RawMessage(`{}`)}
@@ -121,8 +123,8 @@ func TestAnswersInTheAgentsValues(t *testing.T) {
 	for _, c := range []struct {
 		i             *agui.Interrupt
 		native        bool
-		payload       string // "": cancelled
-		reads, writes string // "": refused by the schema, or by the answer
+		payload       string // "" means cancelled
+		reads, writes string // "" means refused by the schema, or by WriteAnswer
 	}{
 		{&pay, false, `{"approved":true}`, `{"approved":true}`, `{"go":true,"args":{"amount":5}}`},
 		{&pay, false, `{"approved":true,"editedArgs":{"amount":4}}`, `{"approved":true,"editedArgs":{"amount":4}}`, `{"go":true,"args":{"amount":4}}`},
@@ -171,8 +173,8 @@ func TestAnswersInTheAgentsValues(t *testing.T) {
 	}
 }
 
-// TestCancelOfWhatWasAnswered: a question that takes nothing but a cancel was answered before, so a
-// no would let that answer go on. Its cancel stays a cancel.
+// TestCancelOfWhatWasAnswered: a question with CancelOnly was answered before, and a denial would
+// let that answer continue. So its cancel stays a cancel.
 func TestCancelOfWhatWasAnswered(t *testing.T) {
 	i := agui.Interrupt{ID: "i", Object: json.RawMessage(`{}`), CancelOnly: true}
 	newRules(t, payRule).Ask(&i, translate.Subject{})

@@ -10,11 +10,11 @@ import (
 	"holdpoint/internal/agui"
 )
 
-// A no that could be read as the yes is refused, by whichever of the readers of NewWords.
+// TestANoThatCouldBeReadAsTheYesIsRefused has a no for each of the readers described at NewWords.
 func TestANoThatCouldBeReadAsTheYesIsRefused(t *testing.T) {
 	for name, c := range map[string]struct {
 		yes, no Template
-		wrong   string // the begin of the error; "": they are taken
+		wrong   string // the beginning of the error; "" if they are accepted
 	}{
 		"the defaults":                    {`{"approved":true}`, `{"approved":false}`, ""},
 		"with both places":                {`{"approved":true,"arguments":"$arguments"}`, `{"approved":false,"reason":"$reason"}`, ""},
@@ -74,15 +74,16 @@ func TestANoThatCouldBeReadAsTheYesIsRefused(t *testing.T) {
 	}
 }
 
-// What is sent for an answer, and that it reads back as that.
+// TestWhatIsSent checks the content that is sent for an answer, and that it reads back as the same
+// answer.
 func TestWhatIsSent(t *testing.T) {
 	plain := newWords(t, `{"approved":true}`, `{"approved":false}`)
 	full := newWords(t, `{"v":1,"decision":"go","with":{"arguments":"$arguments"}}`, `{"v":1,"decision":"stay","why":"$reason"}`)
 	words := newWords(t, `granted`, `refused`)
 	for _, c := range []struct {
 		words         Words
-		payload, want string // payload "": cancelled; want "": refused
-		reads         string // "": the payload
+		payload, want string // payload "" means cancelled; want "" means refused
+		reads         string // "" if it equals payload
 	}{
 		{plain, `{"approved":true}`, `{"approved":true}`, ""},
 		{plain, `{"approved":true,"note":"x"}`, `{"approved":true}`, `{"approved":true}`},
@@ -129,8 +130,8 @@ func TestWhatIsSent(t *testing.T) {
 	}
 }
 
-// What a content says. Whatever a backend could take for the yes, and says it in another way than
-// the template, is unclear: it answers nothing.
+// TestWhatAContentSays checks the meaning of contents. A content that a backend could read as the
+// yes although it is not the template is unclear, and is not an answer.
 func TestWhatAContentSays(t *testing.T) {
 	object := newWords(t, `{"v":1,"answer":{"go":true}}`, `{"v":1,"answer":{"go":false}}`)
 	texts := newWords(t, `{"decision":"grant"}`, `{"decision":"refuse"}`)

@@ -14,7 +14,7 @@ import (
 	"holdpoint/translate/dialecttest/ask"
 )
 
-// The stream and the answers are those that the document shows.
+// The stream and the answers are those of the document.
 var (
 	event  = regexp.MustCompile(`(?m)^data: (\{.*\})$`)
 	answer = regexp.MustCompile("`(\\{\"approved\":\\w+\\})`")
@@ -40,7 +40,8 @@ func shown(t *testing.T) (stream, answers []string) {
 
 const body = `{"threadId":"t","runId":"r","messages":[{"id":"u","role":"user","content":"go"}]`
 
-// TestExample: the stream of the document becomes a question, and an answer is sent as it says.
+// TestExample checks that the stream of the document becomes a question, and that an answer is sent
+// as the document describes.
 func TestExample(t *testing.T) {
 	stream, answers := shown(t)
 	d, err := ask.New(struct{}{}, nil)
@@ -67,7 +68,7 @@ func TestExample(t *testing.T) {
 	}
 }
 
-// TestProperties: what must hold of any dialect holds of the example.
+// TestProperties checks the rules for all dialects for the example.
 func TestProperties(t *testing.T) {
 	stream, _ := shown(t)
 	turn := dialecttest.Turn{Request: []byte(body + "}"), Answers: []dialecttest.Answer{dialecttest.Stream(stream...)}}
