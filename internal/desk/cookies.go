@@ -8,9 +8,9 @@ import (
 	"holdpoint/internal/desk/api"
 )
 
-// WithoutSessions has next handle requests without the cookies by which a browser is signed in at
-// the desk. Browsers send a cookie to every port of a host, and an agent that got one could answer
-// its own questions. Without a desk there is nothing before next.
+// WithoutSessions removes the desk's session cookies from the requests of next. Browsers send a
+// cookie to every port of a host, and an agent that got one could answer its own questions. Without
+// a desk it returns next.
 func (s *Settings) WithoutSessions(next http.Handler) http.Handler {
 	if !s.IsOn() {
 		return next
@@ -31,8 +31,8 @@ func hasSession(line string) bool {
 	return slices.ContainsFunc(api.Cookies, func(name string) bool { return strings.Contains(line, name) })
 }
 
-// withoutSession returns the lines of a Cookie header without ours, and the others byte for byte.
-// nil: nothing is left.
+// withoutSession returns the lines of a Cookie header without the desk's cookies, and the others
+// byte for byte, or nil if none is left.
 func withoutSession(lines []string) []string {
 	var kept []string
 	for _, line := range lines {

@@ -14,7 +14,7 @@ import (
 	"holdpoint/store"
 )
 
-// The states in which an approval is shown.
+// The states of an approval in the API.
 const (
 	waiting  = "waiting"
 	decided  = "decided"
@@ -23,14 +23,14 @@ const (
 	ended    = "ended"
 )
 
-// Who carries an answer: this process, another one on the store, or the chat alone.
+// The carriers of an answer: this process, another process on the store, or only the chat.
 const (
 	byHere  = "here"
 	byOther = "other"
 	byChat  = "chat"
 )
 
-// stateOf says how the desk calls a state of a record that has a pause.
+// stateOf returns the API's name for the state of a record that has a pause.
 func stateOf(rec *store.Record) string {
 	switch {
 	case rec.State == store.Claimed:
@@ -43,11 +43,11 @@ func stateOf(rec *store.Record) string {
 	return waiting
 }
 
-// An approval is a pause as the API shows it. Empty fields are not known.
+// An approval is a pause in the form of the API. Empty fields are unknown.
 type approval struct {
 	ID    string `json:"id"`
 	State string `json:"state"`
-	// Opened is by the store's clock. Age is in whole seconds, by the same clock.
+	// Opened is a time of the store's clock. Age is in whole seconds, by the same clock.
 	Opened        time.Time `json:"opened,omitzero"`
 	Age           int64     `json:"age"`
 	Expires       time.Time `json:"expires,omitzero"`      // the first of the questions
@@ -64,25 +64,26 @@ type approval struct {
 	Contested     bool      `json:"contested,omitempty"`
 
 	Questions []question `json:"questions"`
-	// QuestionsLeft is how many more questions the approval has than the list shows of it.
+	// QuestionsLeft is the number of further questions that a list leaves out.
 	QuestionsLeft int `json:"questionsLeft,omitempty"`
 	size          int // of the questions that are not cut
 	pause         *agui.Pause
 
-	// Carrier is who carries the answer once all is decided, unless the chat is quicker.
+	// Carrier sends the answer to the agent once all is decided, unless the chat does so earlier.
 	Carrier string `json:"carrier,omitempty"`
-	// WaitsForChat says why only the chat can carry the answer once all is decided. Without it
-	// Holdpoint does, if the agent is one of this process.
+	// WaitsForChat has the reasons why only the chat can carry the answer once all is decided. If
+	// it is empty, Holdpoint carries it, provided that this process serves the agent.
 	WaitsForChat []agui.Lack `json:"waitsForChat,omitempty"`
 
-	// May is what the caller may do. Withheld: he may see that it is there, and not read it.
+	// May is what the caller may do. Withheld means that the caller may see that the approval
+	// exists, and not read it.
 	May      *permissions `json:"may,omitempty"`
 	Withheld bool         `json:"withheld,omitempty"`
 
-	// These are in the answer for one approval only.
+	// These fields are set only in the response for one approval.
 	End     *end  `json:"end,omitempty"`
 	History []end `json:"history,omitempty"`
-	// Conversation is its end, for who has the right.
+	// Conversation has the last messages, for a caller with the right to read them.
 	Conversation []turn `json:"conversation,omitempty"`
 }
 
@@ -93,11 +94,11 @@ type question struct {
 	Reason       string       `json:"reason,omitempty"`
 	Message      string       `json:"message,omitempty"` // the agent's words
 	MessageMarks []marks.Mark `json:"messageMarks,omitempty"`
-	// Grave says that a yes is asked for in a way that takes a moment: something in the question
-	// cannot be seen, or looks like something else.
+	// Grave means that something in the question is invisible or looks like something else. The
+	// page then makes a yes take a moment.
 	Grave bool   `json:"grave,omitempty"`
 	Calls []call `json:"calls,omitempty"`
-	// Statements are what the agent sent with it beside the message, in the interrupt's metadata.
+	// Statements are what the agent sent in the interrupt's metadata, in addition to the message.
 	Statements     []sentItem      `json:"statements,omitempty"`
 	Choices        []choice        `json:"choices,omitempty"`
 	ResponseSchema json.RawMessage `json:"responseSchema,omitempty"`
@@ -112,17 +113,18 @@ type question struct {
 	Digest         string          `json:"digest,omitempty"`
 	Decision       *decision       `json:"decision,omitempty"` // that stands
 	May            *permissions    `json:"may,omitempty"`
-	// Similar are the last decisions on the same tool of the agent, in the answer for one approval
-	// only. Compared is what of this one is as it was approved, and in a list what is not.
+	// Similar are the last decisions on the same tool of the agent. Only the response for one
+	// approval has them. Compared says which fields equal those that were approved; in a list it
+	// has only those that differ.
 	Similar  []*earlierDecision `json:"similar,omitempty"`
 	Compared []comparedField    `json:"compared,omitempty"`
-	// Cut says that message, schema and arguments are too large for a list.
+	// Cut means that message, schema and arguments are too large for a list.
 	Cut bool `json:"cut,omitempty"`
 
 	at int // its place in the pause
 }
 
-// A payload is the value of an answer, or raw with a note why.
+// A payload is the value of an answer, or its raw text with a note that explains why.
 type payload struct {
 	Payload  json.RawMessage `json:"payload,omitempty"`
 	Raw      string          `json:"payloadRaw,omitempty"`
@@ -130,7 +132,7 @@ type payload struct {
 	NoteCode string          `json:"payloadNoteCode,omitempty"`
 }
 
-// payloadOf returns what is shown of the payload of an answer to a question.
+// payloadOf returns the visible form of the payload of an answer.
 func payloadOf(i *agui.Interrupt, value json.RawMessage) (p payload) {
 	if i != nil && i.Secret {
 		return payload{Note: secretNote, NoteCode: noteCodes[secretNote]}
@@ -140,7 +142,7 @@ func payloadOf(i *agui.Interrupt, value json.RawMessage) (p payload) {
 	return p
 }
 
-// A decision is what somebody has decided at the desk.
+// A decision is one that was taken at the desk.
 type decision struct {
 	Status string `json:"status"`
 	Says   string `json:"says,omitempty"`
@@ -154,7 +156,8 @@ type decision struct {
 	CommentMarks []marks.Mark `json:"commentMarks,omitempty"`
 }
 
-// A call is a tool call that a yes lets run. It has arguments, or raw with a note why.
+// A call is a tool call that runs after a yes. It has arguments, or their raw text with a note that
+// explains why.
 type call struct {
 	Name      string          `json:"name,omitempty"`
 	NameMarks []marks.Mark    `json:"nameMarks,omitempty"`
@@ -162,14 +165,14 @@ type call struct {
 	Raw       string          `json:"raw,omitempty"`
 	Note      string          `json:"note,omitempty"`
 	NoteCode  string          `json:"noteCode,omitempty"`
-	// Fields are the arguments laid out. Rest says that they are more than that. Size is of the
-	// arguments as they were recorded, in bytes.
+	// Fields are the parsed arguments. Rest means that there are more. Size is the size of the
+	// recorded arguments in bytes.
 	Fields []fields.Field `json:"fields,omitempty"`
 	Rest   bool           `json:"rest,omitempty"`
 	Size   int            `json:"size"`
 }
 
-// An end is how a pause has ended.
+// An end is how a pause ended.
 type end struct {
 	ID        string             `json:"id"`
 	How       string             `json:"how"`
@@ -179,12 +182,12 @@ type end struct {
 	Error     string             `json:"error,omitempty"` // the code of the RUN_ERROR in which the answered run ended
 	Next      string             `json:"next,omitempty"`  // the approval that the run came to next
 	Questions []answeredQuestion `json:"questions"`
-	// QuestionsLeft is how many more questions it has than the list shows of it.
+	// QuestionsLeft is the number of further questions that a list leaves out.
 	QuestionsLeft int  `json:"questionsLeft,omitempty"`
 	Forgotten     bool `json:"forgotten,omitempty"` // nothing more is known
 }
 
-// answeredQuestion is a question of an end, with its answer.
+// An answeredQuestion is a question of an end, with its answer.
 type answeredQuestion struct {
 	ID     string   `json:"id"`
 	Tools  []string `json:"tools,omitempty"`
@@ -196,17 +199,18 @@ type answeredQuestion struct {
 	Digest string `json:"digest,omitempty"`
 }
 
-// idOf returns how the API calls a pause.
+// idOf returns the API's id of a pause.
 func idOf(key store.Key, pauseID string) string { return event.ApprovalOf(string(key), pauseID) }
 
-// maxListed is how much of an approval stands in a list, in bytes. Questions that are larger, or
-// for which there is no room behind others, are cut.
+// maxListed is the size of an approval in a list, in bytes. A question that is larger, or that does
+// not fit after the others, is cut.
 const maxListed = 32 << 10
 
-// maxListedQuestions bounds the questions of an approval in a list. One pause may have thousands.
+// maxListedQuestions limits the questions of an approval in a list, because one pause may have
+// thousands.
 const maxListedQuestions = 50
 
-// approvalOf shows the open pause of a record. listed says that it stands in a list.
+// approvalOf returns the open pause of a record as an approval. listed means that it is for a list.
 func (d *Desk) approvalOf(key store.Key, rec *store.Record, listed bool) *approval {
 	p := rec.Pause
 	a := approvalOf(key, p, stateOf(rec), rec.Now, listed)
@@ -227,7 +231,7 @@ func (d *Desk) approvalOf(key store.Key, rec *store.Record, listed bool) *approv
 	return a
 }
 
-// approvalOf shows a pause of a record. listed says that it stands in a list.
+// approvalOf returns a pause of a record as an approval. listed means that it is for a list.
 func approvalOf(key store.Key, p *agui.Pause, state string, now time.Time, listed bool) *approval {
 	a := &approval{
 		ID: idOf(key, p.ID), State: state, Opened: p.Opened, Dialect: p.Dialect, Contested: p.Contested,
@@ -262,8 +266,8 @@ func approvalOf(key store.Key, p *agui.Pause, state string, now time.Time, liste
 	return a
 }
 
-// placesOf returns the places of the questions that are shown of a pause. In a list of a large one
-// those come first that are not decided yet.
+// placesOf returns the indexes of the visible questions of a pause. For a large pause in a list,
+// those that are not decided yet come first.
 func placesOf(p *agui.Pause, listed bool) []int {
 	var places, decided []int
 	few := !listed || len(p.Interrupts) <= maxListedQuestions
@@ -282,8 +286,8 @@ func placesOf(p *agui.Pause, listed bool) []int {
 	return places
 }
 
-// threadOf are thread and run of a pause as its client knows them. A record of before has them in
-// the terminal event of the run.
+// threadOf returns the thread and the run of a pause under the client's ids. An older record has
+// them in the terminal event of the run.
 func threadOf(p *agui.Pause) (thread, run string) {
 	if p.Origin != nil {
 		return p.Origin.Thread, p.Origin.Run
@@ -291,7 +295,7 @@ func threadOf(p *agui.Pause) (thread, run string) {
 	return gjson.GetBytes(p.Finish, "threadId").Str, gjson.GetBytes(p.Finish, "runId").Str
 }
 
-// sizeOf returns how large a question is, in bytes.
+// sizeOf returns the size of a question in bytes.
 func sizeOf(i *agui.Interrupt) int {
 	size := len(i.Object)
 	for _, c := range i.Calls {
@@ -344,7 +348,7 @@ func callOf(c *agui.AskedCall) call {
 	return shown
 }
 
-// endOf shows a result.
+// endOf returns a result in the form of the API.
 func endOf(key store.Key, r *store.Result) *end {
 	e := &end{
 		ID: idOf(key, r.PauseID), How: string(r.How), Door: r.Door, By: r.By, At: r.At, Forgotten: r.Tombstone,
@@ -384,7 +388,7 @@ func endOf(key store.Key, r *store.Result) *end {
 	return e
 }
 
-// inList leaves of an end what a list shows.
+// inList reduces an end to what a list shows.
 func (e *end) inList() *end {
 	if left := len(e.Questions) - maxListedQuestions; left > 0 {
 		e.Questions, e.QuestionsLeft = e.Questions[:maxListedQuestions], left
@@ -395,7 +399,7 @@ func (e *end) inList() *end {
 	return e
 }
 
-// tools returns the names of the calls that a yes lets run.
+// tools returns the names of the calls that run after a yes.
 func tools(i *agui.Interrupt) []string {
 	var names []string
 	for _, c := range i.Calls {
@@ -406,8 +410,8 @@ func tools(i *agui.Interrupt) []string {
 	return names
 }
 
-// inRecord returns what a record has of the pause with the id, nil if it has nothing: in full, with
-// its end and those before it.
+// inRecord returns the pause with the id as an approval, with its end and the earlier ones, or nil
+// if the record does not have it.
 func (d *Desk) inRecord(key store.Key, rec *store.Record, pauseID string) *approval {
 	if p := rec.Pause; p != nil && p.ID == pauseID {
 		a := d.approvalOf(key, rec, false)
@@ -415,7 +419,7 @@ func (d *Desk) inRecord(key store.Key, rec *store.Record, pauseID string) *appro
 			a.CarriedUntil = rec.Lease
 		}
 		if rec.Doubt != nil {
-			// It was stamped when the doubt began, and says what was answered.
+			// The doubt's result was stamped when the doubt began, and has the answers.
 			a.End = endOf(key, rec.Doubt)
 		}
 		a.History = history(key, rec.Results)

@@ -5,11 +5,10 @@ import (
 	"time"
 )
 
-// maxWatched bounds what buckets remember. Those that find no room share one place.
+// maxWatched limits the keys that buckets remember. Further keys share one bucket.
 const maxWatched = 4096
 
-// buckets bound how often each of many does something: so many times at once, and again every
-// while.
+// buckets limit how often each key may do something: a burst at once, and then once per interval.
 type buckets[K comparable] struct {
 	size  int
 	every time.Duration
@@ -23,8 +22,8 @@ func newBuckets[K comparable](size int, every time.Duration, now func() time.Tim
 	return &buckets[K]{size: size, every: every, now: now, of: map[K]time.Time{}}
 }
 
-// take notes that one did it. If it is one time too many, it is how long he should wait, else 0.
-// One too many is not counted: what came before is forgiven in time, however many follow.
+// take counts one use by a key. It returns 0, or, if the key has used its limit, how long to wait.
+// A refused use is not counted, so waiting always helps, however many refused ones follow.
 func (b *buckets[K]) take(who K) time.Duration {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -41,7 +40,7 @@ func (b *buckets[K]) take(who K) time.Duration {
 	return 0
 }
 
-// place returns where one is remembered.
+// place returns the key under which who is counted.
 func (b *buckets[K]) place(who K, now time.Time) K {
 	if _, ok := b.of[who]; ok || len(b.of) < maxWatched {
 		return who

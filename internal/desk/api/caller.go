@@ -15,19 +15,19 @@ import (
 	"holdpoint/store"
 )
 
-// A Caller is who asks.
+// A Caller is the sender of a request.
 type Caller struct {
 	Name   string
 	Groups []string
 
 	access *policy.Access // nil: he has all rights
-	// ambient: a browser says by itself who it is, by a cookie or through a proxy that knows
-	// it. A page of another origin could make it do so.
+	// ambient means that the browser adds the identity by itself: by a cookie, or through a proxy
+	// that recognizes it. A page of another origin could cause such a request.
 	ambient bool
 	session *session // nil: he has not signed in
 }
 
-// rights returns those that he has there. Nobody has none.
+// rights returns the caller's rights at a place. A nil Caller has none.
 func (c *Caller) rights(at policy.Where) policy.Rights {
 	switch {
 	case c == nil:
@@ -38,7 +38,7 @@ func (c *Caller) rights(at policy.Where) policy.Rights {
 	return c.access.For(c.Name, c.Groups, at)
 }
 
-// anywhere returns those that he has for any question.
+// anywhere returns the rights that the caller has for at least one place.
 func (c *Caller) anywhere() policy.Rights {
 	switch {
 	case c == nil:
@@ -49,8 +49,8 @@ func (c *Caller) anywhere() policy.Rights {
 	return c.access.Anywhere(c.Name, c.Groups)
 }
 
-// whereOf returns the agent and the tenant of a record. All its pauses have the same: they are a
-// part of its key.
+// whereOf returns the agent and the tenant of a record. They are part of its key, so all its pauses
+// have the same.
 func whereOf(rec *store.Record) policy.Where {
 	if p := rec.Pause; p != nil && p.Origin != nil {
 		return policy.Where{Agent: p.Origin.Agent, Tenant: p.Origin.Tenant, Known: true}
@@ -65,15 +65,15 @@ func whereOf(rec *store.Record) policy.Where {
 
 type callerKey struct{}
 
-// callerIn is who asks in a context that known made; nil: nobody does.
+// callerIn returns the caller in a request's context, or nil.
 func callerIn(ctx context.Context) *Caller {
 	c, _ := ctx.Value(callerKey{}).(*Caller)
 	return c
 }
 
-// requireCaller lets those through of whom it is known who they are. A right token counts at any
-// time: an agent that shares the address of its operator must not be able to shut him out by wrong
-// ones.
+// requireCaller passes requests whose sender is known. A correct token is always accepted, even
+// after too many wrong ones: an agent that shares its operator's address must not be able to lock
+// the operator out.
 func (d *Desk) requireCaller(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
 		caller := d.identify(w, req)
@@ -96,12 +96,13 @@ func (d *Desk) requireCaller(next http.Handler) http.Handler {
 	})
 }
 
-// callerHeader is by whom a request believes to be sent, percent-encoded. It proves nothing. What
-// somebody has decided on a page must not be sent in the name of whoever has signed in in the same
-// browser since.
+// callerHeader names the person for whom a page sends the request, percent-encoded. It proves
+// nothing. It prevents that a decision on a page is sent in the name of somebody who has signed in
+// in the same browser since.
 const callerHeader = "Holdpoint-Caller"
 
-// isWhom reports whether the caller is whom the request names, if it names anybody.
+// isWhom reports whether the caller is the person that the request names, or the request names
+// none.
 func (c *Caller) isWhom(named []string) bool {
 	if len(named) == 0 {
 		return true
@@ -110,7 +111,8 @@ func (c *Caller) isWhom(named []string) bool {
 	return err == nil && len(named) == 1 && name == c.Name
 }
 
-// identify is who asks; nil: nobody knows, and that is answered.
+// identify returns the sender of a request. If it is unknown, identify answers the request and
+// returns nil.
 func (d *Desk) identify(w http.ResponseWriter, req *http.Request) *Caller {
 	if d.opts.Gate != nil {
 		return d.callerFromGate(w, req)
@@ -148,7 +150,8 @@ func (d *Desk) identify(w http.ResponseWriter, req *http.Request) *Caller {
 	return c
 }
 
-// callerFromGate is who asks by the header of a trusted proxy, or by a token of an issuer.
+// callerFromGate returns the sender named by the header of a trusted proxy, or by a token of an
+// issuer.
 func (d *Desk) callerFromGate(w http.ResponseWriter, req *http.Request) *Caller {
 	who, refused := d.opts.Gate.Ask(req, false)
 	if refused == nil && (who.Name() == "" || !utf8.ValidString(who.Name()) || strings.ContainsFunc(who.Name(), unicode.IsControl)) {
@@ -175,11 +178,11 @@ func (d *Desk) callerFromGate(w http.ResponseWriter, req *http.Request) *Caller 
 	return nil
 }
 
-// slowness is how long the answer to a wrong token takes when there were too many: who guesses
-// needs a connection for each guess of that time.
+// slowness is how long the response to a wrong token is delayed after too many of them, so that
+// each guess occupies a connection for that long.
 const slowness = time.Second
 
-// unknown answers who shows no token, or a wrong one.
+// unknown answers a request without a token, or with a wrong one.
 func (d *Desk) unknown(w http.ResponseWriter, req *http.Request, shown bool) {
 	challenge := `Bearer realm="holdpoint desk"`
 	if shown {
@@ -192,7 +195,8 @@ func (d *Desk) unknown(w http.ResponseWriter, req *http.Request, shown bool) {
 	d.refuseUnknown(w, textWantToken)
 }
 
-// mayTry notes a wrong token. false: there were too many from this address, and that is answered.
+// mayTry counts a wrong token. If there were too many from this address, it answers the request and
+// returns false.
 func (d *Desk) mayTry(w http.ResponseWriter, req *http.Request) bool {
 	wait := d.tries.take(networkOf(req.RemoteAddr))
 	if wait == 0 {
@@ -210,13 +214,13 @@ func (d *Desk) mayTry(w http.ResponseWriter, req *http.Request) bool {
 	return false
 }
 
-// refuseUnknown says that nobody knows who asks, and how a caller says it.
+// refuseUnknown answers that the sender is unknown, and how to authenticate.
 func (d *Desk) refuseUnknown(w http.ResponseWriter, detail string) {
 	refuseAs(w, problem{Status: http.StatusUnauthorized, Code: codeUnauthenticated, Detail: detail, Auth: string(d.opts.Auth)})
 }
 
-// mayChange notes that the caller changes something. false: he does so too often, and that is
-// answered.
+// mayChange counts a change by the caller. If there were too many, it answers the request and
+// returns false.
 func (d *Desk) mayChange(w http.ResponseWriter, who *Caller) bool {
 	wait := d.changes.take(who.Name)
 	if wait > 0 {
@@ -226,18 +230,18 @@ func (d *Desk) mayChange(w http.ResponseWriter, who *Caller) bool {
 	return wait == 0
 }
 
-// An Auth is how a caller says who he is.
+// An Auth is a way to authenticate a caller.
 type Auth string
 
-// AuthToken: by a token of a file, and a browser by a session that it got for one. AuthHeader: by
-// the header of a trusted proxy. AuthJWT: by a token of an issuer. The zero Auth is AuthToken.
+// AuthToken: by a token from a file; a browser gets a session for it. AuthHeader: by the header of
+// a trusted proxy. AuthJWT: by a token of an issuer. The zero Auth is AuthToken.
 const (
 	AuthToken  Auth = "token"
 	AuthHeader Auth = "header"
 	AuthJWT    Auth = "jwt"
 )
 
-// me is GET /v1/me.
+// me serves GET /v1/me.
 func (d *Desk) me(w http.ResponseWriter, req *http.Request) {
 	c := callerIn(req.Context())
 	answer(w, http.StatusOK, struct {
@@ -250,10 +254,10 @@ func (d *Desk) me(w http.ResponseWriter, req *http.Request) {
 	}{c.Name, append([]string{}, c.Groups...), d.opts.Auth, c.session != nil, c.session.expiry(), c.anywhere().Names()})
 }
 
-// trusts reports whether the headers of a proxy are believed that say how the client has come.
+// trusts reports whether the request's X-Forwarded-Proto is believed.
 func (d *Desk) trusts(req *http.Request) bool { return d.opts.Trusted != nil && d.opts.Trusted(req) }
 
-// secure reports whether the browser speaks TLS: to this process, or to a trusted proxy.
+// secure reports whether the browser's connection uses TLS: to this process, or to a trusted proxy.
 func (d *Desk) secure(req *http.Request) bool {
 	if req.TLS != nil {
 		return true

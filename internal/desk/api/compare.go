@@ -9,28 +9,29 @@ import (
 	"holdpoint/internal/desk/fields"
 )
 
-// A comparedField is a field beside what was approved lately.
+// A comparedField is a field compared with recent approvals.
 type comparedField struct {
 	Path string `json:"path"`
-	// Usual is what the field said in all that was approved, and Same that it says so again.
+	// Usual is the value that all approved calls had in this field, and Same means that this call
+	// has it too.
 	Usual *string `json:"usual,omitempty"`
 	Same  bool    `json:"same,omitempty"`
-	// Least and Most are the numbers that were approved, as they were written. Times is how many
-	// times the most this one is, or which part of the least, if it lies outside.
+	// Least and Most are the smallest and largest approved numbers, as they were written. If this
+	// number lies outside, Times is its ratio to the largest or the smallest.
 	Least string  `json:"least,omitempty"`
 	Most  string  `json:"most,omitempty"`
 	Times float64 `json:"times,omitempty"`
 	Of    int     `json:"of"` // how many were approved, in the currency
-	// Currency is that of an amount. It is compared with amounts of the same currency only. Others are
-	// the currencies that were approved, if none was in this one.
+	// Currency is the currency of an amount, which is compared only with amounts of the same
+	// currency. If there were none, Others has the currencies that were approved.
 	Currency string   `json:"currency,omitempty"`
 	Others   []string `json:"others,omitempty"`
 }
 
-// enough is how many approvals make something usual.
+// enough is how many approvals make a value usual.
 const enough = 2
 
-// compare says of fields what is as usual, and what is not. Ids and prose are not compared: they
+// compare returns which fields are as usual, and which are not. It skips ids and prose, which
 // always differ.
 func compare(now []fields.Field, before []*earlierDecision) (list []comparedField) {
 	var yes []map[string]earlierField
@@ -88,8 +89,7 @@ func compareOne(f *fields.Field, yes []map[string]earlierField) (comparedField, 
 	return c, true
 }
 
-// inCurrency returns the approvals in which an amount has the currency of this one, and the other
-// currencies.
+// inCurrency returns the approvals whose amount has the currency of f, and the other currencies.
 func inCurrency(f *fields.Field, yes []map[string]earlierField) (alike []map[string]earlierField, others []string) {
 	for _, said := range yes {
 		switch currency := said[f.Path].Currency; {
@@ -102,7 +102,7 @@ func inCurrency(f *fields.Field, yes []map[string]earlierField) (alike []map[str
 	return alike, others
 }
 
-// number compares numbers that are not all the same.
+// number compares numbers that are not all equal.
 func (c *comparedField) number(f *fields.Field, yes []map[string]earlierField) bool {
 	now, ok := number(f.Text)
 	if !ok || f.Kind != fields.Number && !f.Salient {
@@ -131,7 +131,7 @@ func (c *comparedField) number(f *fields.Field, yes []map[string]earlierField) b
 	return true
 }
 
-// round to two digits: nobody reads more.
+// round rounds to two significant digits, which is all that a person reads.
 func round(v float64) float64 {
 	if v == 0 || math.IsInf(v, 0) || v > 1e15 {
 		return 0
@@ -140,14 +140,13 @@ func round(v float64) float64 {
 	return math.Round(v*scale) / scale
 }
 
-// number returns the number that a text is, if that can be said without a doubt: 1,200 may be 1.2.
+// number parses a number if its value is certain. 1,200 is not, because it may be 1.2.
 func number(text string) (float64, bool) {
 	v, err := strconv.ParseFloat(text, 64)
 	return v, err == nil && !math.IsInf(v, 0) && !math.IsNaN(v) && !strings.ContainsAny(text, "xXpP_")
 }
 
-// canCompare reports whether a field is one that usually says the same, or a number that says how
-// much.
+// canCompare reports whether a field usually has the same value, or is an amount.
 func canCompare(f *fields.Field) bool {
 	switch f.Kind {
 	case fields.String, fields.Number, fields.Boolean, fields.Null, fields.Empty:

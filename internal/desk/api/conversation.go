@@ -12,14 +12,14 @@ import (
 	"holdpoint/store"
 )
 
-// Bounds of what is shown of a conversation: its last messages, and of each the beginning.
+// Limits of a shown conversation: the number of its last messages, and the length of each.
 const (
 	maxTurns    = 10
 	maxTurnText = 2 << 10
 )
 
-// A turn is a message of a conversation that has a text. Calls are not among them: those that wait
-// are the question.
+// A turn is a message of a conversation that has text. Calls are left out: those that wait are the
+// question.
 type turn struct {
 	Role  string       `json:"role"`
 	Text  string       `json:"text"`
@@ -27,8 +27,8 @@ type turn struct {
 	Cut   bool         `json:"cut,omitempty"` // the text goes on
 }
 
-// addConversation adds the end of the conversation to an open approval, for who has the right.
-// Where it is not known, or cannot be read, there is none.
+// addConversation adds the last messages to an open approval, if the caller may read them. If they
+// are unknown or cannot be read, it adds nothing.
 func (d *Desk) addConversation(ctx context.Context, key store.Key, rec *store.Record, a *approval) {
 	p := rec.Pause
 	if p == nil || a.State == ended || p.Kept == 0 || !callerIn(ctx).rights(whereOf(rec)).Has(policy.Conversation) {
@@ -44,7 +44,7 @@ func (d *Desk) addConversation(ctx context.Context, key store.Key, rec *store.Re
 	a.Conversation = turns(shown.Messages)
 }
 
-// turns returns the last messages with a text, the oldest first.
+// turns returns the last messages with text, oldest first.
 func turns(messages []byte) (list []turn) {
 	all := gjson.ParseBytes(messages)
 	if !all.IsArray() {
@@ -75,7 +75,7 @@ func turns(messages []byte) (list []turn) {
 	return list
 }
 
-// textOf returns the text of a message: its content, or the texts among its parts.
+// textOf returns the text of a message: its content, or the text parts of it.
 func textOf(m gjson.Result) string {
 	content := m.Get("content")
 	if !content.IsArray() {

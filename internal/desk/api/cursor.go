@@ -14,16 +14,16 @@ import (
 	"holdpoint/store"
 )
 
-// A cursor says where a list goes on: behind a row of the store's page that begins at After.
+// A cursor is a position in a list: after a row of the store's page that begins at After.
 type cursor struct {
 	After  string    `json:"a,omitempty"`
 	Opened time.Time `json:"o,omitzero"`
 	Key    store.Key `json:"k,omitempty"`
 }
 
-// cursorFor returns what the caller gets of a cursor. The row may be one that he may not list, so
-// with a policy it is sealed. The same cursor is sealed to the same text, because the list's ETag
-// has it.
+// cursorFor returns the cursor in the form that the caller gets. The row may be one that the caller
+// may not list, so with a policy the cursor is encrypted. The same cursor always has the same text,
+// because the list's ETag contains it.
 func (d *Desk) cursorFor(who *Caller, c cursor) string {
 	text, _ := json.Marshal(c) // it can be
 	if who.access != nil {
@@ -35,8 +35,8 @@ func (d *Desk) cursorFor(who *Caller, c cursor) string {
 	return base64.RawURLEncoding.EncodeToString(text)
 }
 
-// cursorOf reads what cursorFor has given. Processes that take each other's sessions can read the
-// sealed ones of each other.
+// cursorOf parses the text of cursorFor. Processes that accept each other's sessions can read each
+// other's encrypted cursors.
 func (d *Desk) cursorOf(who *Caller, text string) (c cursor, err error) {
 	if text == "" {
 		return c, nil
@@ -68,20 +68,20 @@ func (d *Desk) openSealed(raw []byte) ([]byte, error) {
 
 var errSealed = errors.New("desk: a cursor that no key of this process has sealed")
 
-// cursorMark returns what a sealed cursor begins with: it tells whether the rest is as it was, and
-// is the beginning of the stream that the rest is sealed with. GCM with a nonce that is made of the
-// text would do the same, and GODEBUG=fips140=only forbids it.
+// cursorMark returns the beginning of an encrypted cursor: a checksum of the rest, which also is
+// the initialization vector of its encryption. GCM with a nonce derived from the text would do the
+// same, but GODEBUG=fips140=only forbids it.
 func cursorMark(key, text []byte) []byte {
 	return derivedKey(key, "cursor's mark", text)[:aes.BlockSize]
 }
 
-// cursorStream seals and opens cursors, with a key for them alone.
+// cursorStream encrypts and decrypts cursors, with a key that is used for nothing else.
 func cursorStream(key, mark []byte) cipher.Stream {
 	block, _ := aes.NewCipher(derivedKey(key, "cursor", nil)) // the key has the right size
 	return cipher.NewCTR(block, mark)
 }
 
-// derivedKey is made of a key for one purpose, and of a text.
+// derivedKey derives a key for one purpose and one text.
 func derivedKey(key []byte, purpose string, text []byte) []byte {
 	mac := hmac.New(sha256.New, key)
 	mac.Write([]byte("holdpoint desk " + purpose + " 1\x00"))
@@ -89,10 +89,10 @@ func derivedKey(key []byte, purpose string, text []byte) []byte {
 	return mac.Sum(nil)
 }
 
-// precision is that of the times by which the store's list is sorted.
+// precision is the precision of the times by which the store sorts its list.
 const precision = time.Microsecond
 
-// isPast reports whether the row stands at the cursor or before it.
+// isPast reports whether the row is at the cursor or before it.
 func (c cursor) isPast(r store.Row) bool {
 	if c.Key == "" {
 		return false

@@ -23,14 +23,14 @@ import (
 	"holdpoint/store"
 )
 
-// An Agent takes decisions on its questions, and reports whether it can go on with them without the
-// chat. It is a proxy.Handler.
+// An Agent takes decisions on its questions, and reports whether it can carry them without the
+// chat. proxy.Handler implements it.
 type Agent interface {
 	Decide(ctx context.Context, key store.Key, pauseID string, who door.Decider, words []door.Word) (store.Record, error)
 	Lacks(p *agui.Pause) []agui.Lack
 }
 
-// What one request to decide may have.
+// Limits of one request with decisions.
 const (
 	maxBody    = 1 << 20
 	maxComment = 4 << 10
@@ -45,7 +45,7 @@ const (
 	say     = "answer"
 )
 
-// A word is what a caller says to one question.
+// A word is a caller's decision on one question.
 type word struct {
 	Question string          `json:"question"`
 	Decision string          `json:"decision"`
@@ -55,7 +55,7 @@ type word struct {
 	Digest   string          `json:"digest"`
 }
 
-// decideOne is POST /v1/approvals/{id}/questions/{question}.
+// decideOne serves POST /v1/approvals/{id}/questions/{question}.
 func (d *Desk) decideOne(w http.ResponseWriter, req *http.Request) {
 	var one word
 	if !d.read(w, req, &one) {
@@ -70,7 +70,7 @@ func (d *Desk) decideOne(w http.ResponseWriter, req *http.Request) {
 	d.decide(w, req, []word{one})
 }
 
-// decideAll is POST /v1/approvals/{id}.
+// decideAll serves POST /v1/approvals/{id}.
 func (d *Desk) decideAll(w http.ResponseWriter, req *http.Request) {
 	var all struct {
 		Decisions []word `json:"decisions"`
@@ -85,7 +85,7 @@ func (d *Desk) decideAll(w http.ResponseWriter, req *http.Request) {
 	d.decide(w, req, all.Decisions)
 }
 
-// read reads the body. false: it cannot be read, and that is answered.
+// read parses the body of a request. If it cannot, it answers the request and returns false.
 func (d *Desk) read(w http.ResponseWriter, req *http.Request, into any) bool {
 	if media, _, err := mime.ParseMediaType(req.Header.Get("Content-Type")); err != nil || media != "application/json" {
 		refuse(w, http.StatusUnsupportedMediaType, codeMediaType, textWantJSON)
@@ -102,8 +102,8 @@ func (d *Desk) read(w http.ResponseWriter, req *http.Request, into any) bool {
 		refuse(w, http.StatusBadRequest, codeParameter, textBodyNotUTF8)
 		return false
 	}
-	// A key that stands twice could be read in two ways, also in another case. One that is not
-	// known could be meant.
+	// A repeated key, in any letter case, could be read in two ways. An unknown key could have a
+	// meaning that is ignored here.
 	if agui.ValidJSON(text) {
 		if err := agui.CheckKeys(text, agui.KeysOfAnswer); err != nil {
 			refuse(w, http.StatusBadRequest, codeParameter, fmt.Sprintf(textBodyKeyTwice, err))
@@ -128,14 +128,14 @@ func (d *Desk) read(w http.ResponseWriter, req *http.Request, into any) bool {
 	return true
 }
 
-// Keys of the bodies and of the words in them.
+// Keys of the bodies, and of the decisions in them.
 var (
 	wordKeys = []string{"question", "decision", "payload", "comment", "reason", "digest"}
 	bodyKeys = append([]string{"decisions"}, wordKeys...)
 )
 
-// misspelledKey returns why a body cannot be read, "" if it can: Go reads a key in any case, and
-// somebody in between may not.
+// misspelledKey returns the reason why a body is refused, or "". Go reads a key in any letter case,
+// and a program in between may not.
 func misspelledKey(object gjson.Result, keys []string) (why string) {
 	object.ForEach(func(key, value gjson.Result) bool {
 		at := slices.IndexFunc(keys, func(name string) bool { return agui.SameKey(name, key.Str) })
@@ -153,8 +153,8 @@ func misspelledKey(object gjson.Result, keys []string) (why string) {
 	return why
 }
 
-// decide takes the words to an approval's questions, all of them or none. It goes on if the caller
-// leaves: what was decided is written down as well.
+// decide records the decisions on an approval's questions, all of them or none. It continues if the
+// caller leaves, so that a recorded decision is also written to the audit.
 func (d *Desk) decide(w http.ResponseWriter, req *http.Request, said []word) {
 	key, pauseID, ok := pauseOfPath(w, req)
 	if !ok {
@@ -235,8 +235,8 @@ func questionsOf(words []door.Word) []string {
 	return ids
 }
 
-// mayDo reports whether the caller has a right, and does not change too much at once. false: it is
-// answered.
+// mayDo reports whether the caller has a right and has not made too many changes. If not, it
+// answers the request.
 func (d *Desk) mayDo(w http.ResponseWriter, who *Caller, rec *store.Record, right policy.Rights) bool {
 	if !who.rights(whereOf(rec)).Has(right) {
 		refuse(w, http.StatusForbidden, codeForbidden, fmt.Sprintf(textMayNotDo, strings.Join((right&^(policy.List|policy.Read)).Names(), " or ")))
@@ -245,7 +245,7 @@ func (d *Desk) mayDo(w http.ResponseWriter, who *Caller, rec *store.Record, righ
 	return d.mayChange(w, who)
 }
 
-// mayRead reports whether the caller may read what is asked. false: it is answered.
+// mayRead reports whether the caller may read the question. If not, it answers the request.
 func mayRead(w http.ResponseWriter, who *Caller, rec *store.Record) bool {
 	if who.rights(whereOf(rec)).Has(policy.Read) {
 		return true
@@ -254,8 +254,8 @@ func mayRead(w http.ResponseWriter, who *Caller, rec *store.Record) bool {
 	return false
 }
 
-// agentOf is who judges decisions on a pause, nil if nobody does here. served says that this
-// process serves the agent.
+// agentOf returns the Agent that judges decisions on a pause, or nil. served reports whether this
+// process serves it.
 func (d *Desk) agentOf(p *agui.Pause) (agent Agent, served bool) {
 	if p.Origin == nil {
 		return nil, false
@@ -274,7 +274,7 @@ func (d *Desk) decides(p *agui.Pause) bool {
 	return agent != nil
 }
 
-// decidedOtherwise says by whom it was decided, and how.
+// decidedOtherwise answers with the decision that is already recorded, and who took it.
 func (d *Desk) decidedOtherwise(ctx context.Context, w http.ResponseWriter, key store.Key, pauseID string) {
 	rec, err := d.load(ctx, key)
 	if err != nil {
@@ -294,7 +294,7 @@ func (d *Desk) decidedOtherwise(ctx context.Context, w http.ResponseWriter, key 
 	}
 }
 
-// pauseIn returns the pause with the id, open or ended; nil: the record does not know it.
+// pauseIn returns the pause with the id, open or ended, or nil if the record does not have it.
 func pauseIn(rec *store.Record, pauseID string) *agui.Pause {
 	if rec.Pause != nil && rec.Pause.ID == pauseID {
 		return rec.Pause
@@ -307,7 +307,7 @@ func pauseIn(rec *store.Record, pauseID string) *agui.Pause {
 	return nil
 }
 
-// wordOf reads what was said to a question of the pause.
+// wordOf parses a decision on a question of the pause.
 func wordOf(p *agui.Pause, said *word) (w door.Word, refused *problem) {
 	no := func(status int, code, detail string) (door.Word, *problem) {
 		return door.Word{}, &problem{Status: status, Code: code, Detail: detail}

@@ -27,45 +27,45 @@ import (
 	"holdpoint/store"
 )
 
-// Options of a Desk. Store is required, and Tokens or Gate.
+// Options of a Desk. Store is required, and either Tokens or Gate.
 type Options struct {
 	Store  store.Store
 	Tokens *Tokens
-	// Auth is how a caller says who he is. With AuthHeader and AuthJWT the Gate says it, and
+	// Auth is how callers authenticate. With AuthHeader and AuthJWT the Gate identifies them, and
 	// Tokens is nil.
 	Auth Auth
 	Gate *principal.Gate
-	// Access says who has which rights; nil: everybody whom the desk knows has all of them.
+	// Access returns the rights of callers. If it is nil, every known caller has all rights.
 	Access func() policy.Access
-	// Trusted says of a request whether its X-Forwarded-Proto is believed; nil: of none.
+	// Trusted reports whether a request's X-Forwarded-Proto is believed. If it is nil, none is.
 	Trusted func(*http.Request) bool
-	// Keys sign the sessions of browsers; nil: a key of this process.
+	// Keys sign the sessions of browsers. If it is nil, this process makes a key.
 	Keys *Keys
-	// Agents are those of this process, by the names that records have of them. Others judges
-	// the decisions on the questions of another process's agent, which carries them; nil, or a
-	// nil Agent: they can be read here and not be decided.
+	// Agents are the agents of this process, by their names in records. Others judges decisions on
+	// questions of another process's agent, which carries them. If Others, or an Agent, is nil, its
+	// questions can be read here and not decided.
 	Agents map[string]Agent
 	Others func(agent, dialect string) Agent
-	// Decided is told of a record whose pause is decided as a whole now, and must not wait;
-	// nil: nobody is.
+	// Decided, if set, is called for a record whose pause is now completely decided. It must not
+	// block.
 	Decided func(store.Key)
-	// Events hears of a thread that was freed; nil: nobody does.
+	// Events, if set, gets an event for each freed thread.
 	Events event.Sink
-	// EventsRequired: a thread is freed only if Events has taken that it is about to be.
+	// EventsRequired means that a thread is freed only after Events has accepted the event that
+	// announces it.
 	EventsRequired bool
-	// Notices makes of an event what is to be sent of it, if anything is. The step that frees
-	// the thread writes it into the record. Posted is told of the record then, and must not
-	// wait. nil: nothing is sent.
+	// Notices, if set, makes the notice of an event that the webhook sends. The step that frees the
+	// thread writes it into the record. Posted is then called with the record, and must not block.
 	Notices func(*event.Event) (store.Notice, bool)
 	Posted  func(store.Key)
-	// Refused says of a request's context by which status and for which reason its connection
-	// is not taken, 0 if it is. nil: all are.
+	// Refused, if set, returns the status and the reason with which the connection of a request is
+	// refused, or 0.
 	Refused func(context.Context) (status int, reason string)
 	Logger  *slog.Logger     // nil: discarded
 	Now     func() time.Time // nil: time.Now. Only for the times of events and of refused tries
 }
 
-// A Desk answers the API as an http.Handler. Make it with New. It is safe for concurrent use.
+// A Desk serves the API as an http.Handler. New makes it. It is safe for concurrent use.
 type Desk struct {
 	opts    Options
 	log     *slog.Logger
@@ -78,7 +78,7 @@ type Desk struct {
 	sessions sessions
 }
 
-// New makes a Desk.
+// New returns a Desk.
 func New(o Options) *Desk {
 	d := &Desk{opts: o, log: o.Logger}
 	d.log = cmp.Or(d.log, slog.New(slog.DiscardHandler))
@@ -114,13 +114,13 @@ func New(o Options) *Desk {
 		refuse(w, http.StatusNotFound, codeNotFound, textNothingHere)
 	})
 	mux.Handle("/", nothing)
-	// What is here is for those who are known, but for the door of a browser. The page stands
-	// before all of it.
+	// These paths need a known caller, except for the sign-in of a browser. The page's files are
+	// served before them.
 	open := http.NewServeMux()
 	open.Handle("/v1/", d.requireCaller(mux))
 	open.HandleFunc("POST /v1/session", d.signIn)
 	open.Handle("/", nothing)
-	// A page of another origin changes nothing, whoever is signed in.
+	// A page of another origin can change nothing, whoever is signed in.
 	origins := http.NewCrossOriginProtection()
 	origins.SetDenyHandler(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		refuse(w, http.StatusForbidden, codeCrossOrigin, textOtherOrigin)

@@ -9,7 +9,7 @@ import (
 	"holdpoint/store"
 )
 
-// endedPage lists what has ended lately. There is one page of it.
+// endedPage lists the approvals that ended recently, in one page.
 func (d *Desk) endedPage(ctx context.Context, f *filter, _ cursor, limit int) (*listing, error) {
 	type place struct {
 		id string
@@ -48,14 +48,15 @@ func (d *Desk) endedPage(ctx context.Context, f *filter, _ cursor, limit int) (*
 	return l, nil
 }
 
-// note returns a small record, which is of no thread.
+// note returns one of the desk's own small records, which belong to no thread.
 func (d *Desk) note(ctx context.Context, key store.Key) (store.Record, error) {
 	ctx, cancel := context.WithTimeout(ctx, loadTimeout)
 	defer cancel()
 	return d.opts.Store.Load(ctx, key, "")
 }
 
-// endedOf returns an approval as a list of what has ended has it, nil if that does not have it.
+// endedOf returns an approval in the form of the list of ended ones, or nil if it does not belong
+// there.
 func (d *Desk) endedOf(ctx context.Context, f *filter, key store.Key, pauseID string) (*approval, error) {
 	rec, err := d.load(ctx, key)
 	if err != nil {

@@ -14,11 +14,11 @@ import (
 	"holdpoint/internal/desk/marks"
 )
 
-// A kind says how a question is answered.
+// A kind is the way in which a question is answered.
 type kind string
 
-// tool: by a yes or a no, because it is about calls, or has a known yes. text: by words. choice: by
-// one of a few values. form: by what its schema describes.
+// tool: by a yes or a no, because the question is about calls, or has a known yes. text: by any
+// text. choice: by one of a few values. form: by a value that its schema describes.
 const (
 	kindTool   kind = "tool"
 	kindText   kind = "text"
@@ -26,34 +26,33 @@ const (
 	kindForm   kind = "form"
 )
 
-// A choice is one of the values that a question takes.
+// A choice is one of the values that a question accepts.
 type choice struct {
 	Value jsonText     `json:"value"`
 	Text  string       `json:"text"`
 	Marks []marks.Mark `json:"marks,omitempty"`
 }
 
-// A jsonText is JSON in the bytes in which it came.
+// A jsonText is JSON in its original bytes.
 type jsonText string
 
 // MarshalJSON implements json.Marshaler.
 func (t jsonText) MarshalJSON() ([]byte, error) { return []byte(t), nil }
 
-// Bounds of choices. A question that has more is a form.
+// Limits of choices. A question with more is a form.
 const (
 	maxChoices    = 50
 	maxChoiceText = 500
 )
 
-// A room is what may be laid out of the questions of one approval yet.
+// A room is the remaining space for the fields of one approval's questions.
 type room struct {
 	call         fields.Bounds
 	fields, text int
 	whole        bool // arguments are given in full besides
 }
 
-// roomOf returns the room for an approval. In a list that is a line for each question of most
-// approvals.
+// roomOf returns the space for an approval. In a list that is about one line for each question.
 func roomOf(listed bool) *room {
 	if listed {
 		return lineRoom(false)
@@ -61,15 +60,15 @@ func roomOf(listed bool) *room {
 	return &room{call: fields.Whole, fields: 10 * fields.Whole.Fields, text: 10 * fields.Whole.All, whole: true}
 }
 
-// endRoom returns the room for an end: a line for each edit, and its arguments in full.
+// endRoom returns the space for an end: one line for each edit, and its complete arguments.
 func endRoom() *room { return lineRoom(true) }
 
-// lineRoom returns the room for a line of each question of most approvals.
+// lineRoom returns the space for about one line for each question.
 func lineRoom(whole bool) *room {
 	return &room{call: fields.Line, fields: 4 * fields.Line.Fields, text: 4 * fields.Line.All, whole: whole}
 }
 
-// layout lays out the arguments of one call.
+// layout returns the fields of one call's arguments.
 func (r *room) layout(args string) fields.Layout {
 	b := r.call
 	b.Fields, b.All = min(b.Fields, r.fields), min(b.All, r.text)
@@ -79,7 +78,7 @@ func (r *room) layout(args string) fields.Layout {
 	return l
 }
 
-// lay sets what of a question is laid out to be read.
+// lay fills in the fields of a question.
 func lay(q *question, i *agui.Interrupt, r *room) {
 	q.Kind = kindForm
 	switch schema := gjson.GetBytes(i.Object, "responseSchema"); {
@@ -112,8 +111,8 @@ func lay(q *question, i *agui.Interrupt, r *room) {
 	laySent(q, i, r)
 }
 
-// grave reports whether anything of a question cannot be seen, or looks like something else: also
-// what is not laid out.
+// grave reports whether any part of a question is invisible or looks like something else, including
+// parts that are not shown as fields.
 func grave(q *question, i *agui.Interrupt) bool {
 	if marks.Grave(gjson.GetBytes(i.Object, "message").Str, marks.Text) {
 		return true
@@ -136,7 +135,7 @@ func grave(q *question, i *agui.Interrupt) bool {
 	return false
 }
 
-// isText reports whether a schema takes any text, and nothing else.
+// isText reports whether a schema accepts any text, and nothing else.
 func isText(schema gjson.Result) bool {
 	if !schema.IsObject() {
 		return true // nothing is known of the answer
@@ -153,7 +152,7 @@ func isText(schema gjson.Result) bool {
 	return free
 }
 
-// choices returns the values that a schema lists, nil if it does not, or too many.
+// choices returns the values that a schema lists, or nil if it lists none or too many.
 func choices(schema gjson.Result) (list []choice) {
 	add := func(value gjson.Result, text string) bool {
 		text = cmp.Or(text, value.Str)
@@ -193,8 +192,8 @@ func choices(schema gjson.Result) (list []choice) {
 	return nil
 }
 
-// raw is GET /v1/approvals/{id}/raw/{question}/{call}: the arguments as they were recorded, as a
-// file. Nothing runs in it, wherever it is opened.
+// raw serves GET /v1/approvals/{id}/raw/{question}/{call}: the recorded arguments as a file. A
+// browser runs nothing in it.
 func (d *Desk) raw(w http.ResponseWriter, req *http.Request) {
 	i, ok := d.readQuestion(w, req)
 	if !ok {
@@ -208,8 +207,8 @@ func (d *Desk) raw(w http.ResponseWriter, req *http.Request) {
 	serveFile(w, "arguments.txt", i.Calls[n].Args)
 }
 
-// readQuestion returns the question that the path names, if the caller may read it. If not, that is
-// answered.
+// readQuestion returns the question that the path names, if the caller may read it. If not, it
+// answers the request and returns false.
 func (d *Desk) readQuestion(w http.ResponseWriter, req *http.Request) (*agui.Interrupt, bool) {
 	key, pauseID, ok := pauseOfPath(w, req)
 	if !ok {

@@ -35,7 +35,7 @@ const (
 	maxNoted     = 400 // bytes of a comment that is remembered
 )
 
-// noted is how much of arguments is remembered.
+// noted limits how much of the arguments is remembered.
 var noted = fields.Bounds{Fields: 24, Text: 120, All: 2 << 10}
 
 // An earlierDecision is a decision on a call of the same tool of the same agent.
@@ -53,11 +53,11 @@ type earlierField struct {
 	Path string      `json:"path"`
 	Kind fields.Kind `json:"kind"`
 	Text string      `json:"text"`
-	// Currency is what a currency beside an amount said.
+	// Currency is the value of a currency field beside an amount.
 	Currency string `json:"currency,omitempty"`
 }
 
-// The outcomes.
+// The outcomes of a decision.
 const (
 	approved  = "approved"
 	denied    = "denied"
@@ -65,8 +65,8 @@ const (
 	answered  = "answered"
 )
 
-// noteKey returns the key of a small record. No thread has it: a thread's is a hash with a secret,
-// or of other words.
+// noteKey returns the key of one of the desk's own records. It cannot be a thread's key, which is a
+// hash with a secret or of other parts.
 func noteKey(parts ...string) store.Key {
 	h := sha256.New()
 	fmt.Fprint(h, "holdpoint desk")
@@ -80,14 +80,14 @@ func toolKey(o *agui.Origin, tool string) store.Key { return noteKey("tool", o.T
 
 func shardKey(n uint32) store.Key { return noteKey("ended", fmt.Sprint(n)) }
 
-// shardOf deals agents and tenants out, so that a busy one pushes out few others.
+// shardOf distributes agents and tenants over records, so that a busy one displaces few others.
 func shardOf(o *agui.Origin) uint32 {
 	h := fnv.New32a()
 	fmt.Fprintf(h, "%d:%s%s", len(o.Tenant), o.Tenant, o.Agent)
 	return h.Sum32() % endShards
 }
 
-// remember writes down what has become of the questions of a pause at the desk.
+// remember records the outcomes of a pause's questions that were decided at the desk.
 func (d *Desk) remember(ctx context.Context, key store.Key, p *agui.Pause, questions []string) {
 	if p == nil || p.Origin == nil {
 		return
@@ -113,7 +113,7 @@ func (d *Desk) remember(ctx context.Context, key store.Key, p *agui.Pause, quest
 	note(shardKey(shardOf(p.Origin)), idOf(key, p.ID), map[string]string{}, maxShardEnds)
 }
 
-// earlierOf returns what is remembered of a decision.
+// earlierOf returns the remembered form of a decision.
 func earlierOf(i *agui.Interrupt, said *agui.Decision) *earlierDecision {
 	e := &earlierDecision{At: said.At, By: said.By, Door: said.Door, Outcome: said.Says}
 	if e.Comment = said.Comment; len(e.Comment) > maxNoted {
@@ -139,8 +139,8 @@ func earlierOf(i *agui.Interrupt, said *agui.Decision) *earlierDecision {
 		e.Changed = changedPaths(asked, decided)
 	}
 	if e.Changed == nil && (said.Edited || edited != "" && i.Secret && e.Outcome == approved) {
-		// What ran was not what was asked. It is a secret, or not known in the form in which arguments
-		// are compared.
+		// The answer was not about the shown arguments. It is a secret, or it has no arguments that
+		// can be compared.
 		e.Outcome, decided = answered, nil
 	}
 	for _, f := range decided {
@@ -151,7 +151,7 @@ func earlierOf(i *agui.Interrupt, said *agui.Decision) *earlierDecision {
 	return e
 }
 
-// changedPaths returns the paths of what differs, or is in one of them only.
+// changedPaths returns the paths of fields that differ, or that only one of both has.
 func changedPaths(asked, decided []fields.Field) (paths []string) {
 	had := map[string]fields.Field{}
 	for _, f := range asked {
@@ -171,8 +171,7 @@ func changedPaths(asked, decided []fields.Field) (paths []string) {
 	return paths
 }
 
-// earlierAt returns the last decisions on a tool, the newest first. What cannot be read is not
-// there.
+// earlierAt returns the last decisions on a tool, newest first. It leaves out what cannot be read.
 func (d *Desk) earlierAt(ctx context.Context, tool store.Key) (list []*earlierDecision) {
 	ctx, cancel := context.WithTimeout(ctx, noteTimeout)
 	defer cancel()
@@ -190,7 +189,8 @@ func (d *Desk) earlierAt(ctx context.Context, tool store.Key) (list []*earlierDe
 	return list
 }
 
-// addEarlier adds to an approval what was decided before on the same tools, and compares.
+// addEarlier adds to an approval the earlier decisions on the same tools, and the comparison with
+// them.
 func (d *Desk) addEarlier(ctx context.Context, p *agui.Pause, a *approval) {
 	if p == nil || p.Origin == nil || len(a.Questions) != len(p.Interrupts) {
 		return
@@ -210,7 +210,7 @@ func (d *Desk) addEarlier(ctx context.Context, p *agui.Pause, a *approval) {
 			list = d.earlierAt(ctx, toolKey(p.Origin, tool))
 			known[tool] = list
 		}
-		// The earlier ones do not include the decision on this question.
+		// The decision on this question is not one of the earlier ones.
 		list = slices.DeleteFunc(slices.Clone(list), func(e *earlierDecision) bool {
 			return q.Decision != nil && e.At.Equal(q.Decision.At)
 		})
@@ -218,14 +218,14 @@ func (d *Desk) addEarlier(ctx context.Context, p *agui.Pause, a *approval) {
 	}
 }
 
-// maxTools is how many tools of one answer are looked up.
+// maxTools limits the tools that are looked up for one approval.
 const maxTools = 8
 
-// maxListTools is how many tools a list looks up.
+// maxListTools limits the tools that are looked up for a list.
 const maxListTools = 32
 
-// compareListed says of the questions of a list what is different from those that were approved.
-// What stands there of their arguments is a line, so they are laid out anew.
+// compareListed adds to the questions of a list how they differ from those that were approved. The
+// list has only a line of their arguments, so they are parsed again.
 func (d *Desk) compareListed(ctx context.Context, l *listing) {
 	of := map[store.Key][]*question{}
 	args := map[*question]string{}

@@ -20,7 +20,7 @@ import (
 	"holdpoint/store"
 )
 
-// What one request for a list costs at most.
+// Limits of one request for a list.
 const (
 	defaultLimit = 50
 	maxLimit     = 200
@@ -32,26 +32,26 @@ const (
 	loadTimeout  = 10 * time.Second
 )
 
-// A listing is the answer to a request for a list.
+// A listing is the response to a request for a list.
 type listing struct {
 	Approvals []*approval `json:"approvals"`
-	// Next is the cursor of the next page, "" on the last one. A page can have less than limit,
-	// or nothing, and a next one all the same.
+	// Next is the cursor of the next page, or "" on the last one. A page may have fewer entries
+	// than the limit, or none, and still be followed by another.
 	Next string `json:"next,omitempty"`
-	// Left names the agents whose approvals the answer leaves out, as perAgent asks for it.
+	// Left names the agents of which perAgent made the response leave out approvals.
 	Left []string `json:"left,omitempty"`
-	// Unread is how many records of this page's part of the list could not be read. What they
-	// ask is not known.
+	// Unread is the number of records in this part of the list that could not be read. Their
+	// questions are unknown.
 	Unread int `json:"unread,omitempty"`
 }
 
-// A filter is what a list is to have. Empty fields take everything.
+// A filter selects the approvals of a list. Empty fields select all.
 type filter struct {
 	state, agent, tool, requester, thread string
 	perAgent                              int // how many approvals of one agent; 0: as many as there are
 }
 
-// takes reports whether the list is to have the pause. It is asked before anything is made of that.
+// takes reports whether the filter selects a pause. It is called before the approval is made.
 func (f *filter) takes(p *agui.Pause, state string) bool {
 	o := p.Origin
 	if o == nil {
@@ -67,7 +67,7 @@ func (f *filter) takes(p *agui.Pause, state string) bool {
 		}))
 }
 
-// query reads the parameters of a list. read reads a cursor.
+// query parses the parameters of a list. It uses read for a cursor.
 func query(values url.Values, read func(string) (cursor, error)) (f filter, c cursor, limit int, refused *problem) {
 	wrong := func(code, detail string) (filter, cursor, int, *problem) {
 		return filter{}, cursor{}, 0, &problem{Status: http.StatusBadRequest, Code: code, Detail: detail}
@@ -116,7 +116,7 @@ func query(values url.Values, read func(string) (cursor, error)) (f filter, c cu
 
 func cutText(s string) string { return s[:min(len(s), 64)] }
 
-// list is GET /v1/approvals.
+// list serves GET /v1/approvals.
 func (d *Desk) list(w http.ResponseWriter, req *http.Request) {
 	values, err := url.ParseQuery(req.URL.RawQuery)
 	if err != nil {
@@ -156,10 +156,10 @@ func (d *Desk) list(w http.ResponseWriter, req *http.Request) {
 	answer(w, http.StatusOK, l)
 }
 
-// page reads the store's list from the cursor on, until it has limit approvals that the filter
-// takes, has looked at enough, or its time is over. What the caller may not list counts nowhere:
-// the answer is the same as if it were not there, unless the time is over. Then there is a next
-// page, and that says no more than that this one did not come to the end of the list.
+// page reads the store's list from the cursor on, until it has limit approvals, has looked at
+// enough rows, or its time is over. Approvals that the caller may not list do not change the
+// response, unless the time is over. In that case there is a next page, and it reveals only that
+// this one did not reach the end of the list.
 func (d *Desk) page(ctx context.Context, f *filter, c cursor, limit int) (*listing, error) {
 	l, until, size := &listing{Approvals: []*approval{}}, d.opts.Now().Add(maxLooking), 0
 	s := d.newShares(callerIn(ctx), f)
@@ -223,24 +223,24 @@ func (d *Desk) page(ctx context.Context, f *filter, c cursor, limit int) (*listi
 	}
 }
 
-// lists reports whether the store's list can be read at all: a cursor may be wrong instead.
+// lists reports whether the store's list can be read at all. If it can, the cursor is wrong.
 func (d *Desk) lists(ctx context.Context) bool {
 	_, err := d.opts.Store.List(ctx, store.Query{Limit: 1})
 	return err == nil
 }
 
-// restBytes is what a question takes beside what it asks, roughly.
+// restBytes is roughly the size of a question in addition to its message, schema and arguments.
 const restBytes = 256
 
-// A row as it is shown; neither, if the filter does not take it, or the thread waits no more.
-// hidden: the caller may not list it.
+// A row is an entry of the list, or empty if the filter does not select it or its thread has no
+// open pause any more. hidden means that the caller may not list it.
 type row struct {
 	approval *approval
 	unread   error
 	hidden   bool
 }
 
-// loadAll loads the records of rows at once.
+// loadAll loads the records of rows concurrently.
 func (d *Desk) loadAll(ctx context.Context, f *filter, rows []store.Row) ([]row, error) {
 	shown, errs := make([]row, len(rows)), make([]error, len(rows))
 	var all sync.WaitGroup
@@ -272,14 +272,14 @@ func (d *Desk) loadRow(ctx context.Context, f *filter, key store.Key) (row, erro
 	return row{approval: a}, nil
 }
 
-// load returns the record as it stands. It gives the thread to nobody. One that the caller may not
-// list is as one that is not there.
+// load returns a record without claiming its thread for the caller. If the caller may not list it,
+// load returns the same as for a record that does not exist.
 func (d *Desk) load(ctx context.Context, key store.Key) (store.Record, error) {
 	rec, _, err := d.look(ctx, key)
 	return rec, err
 }
 
-// look is load, and reports whether the caller may not list a record that is there.
+// look is like load, and reports whether a record exists that the caller may not list.
 func (d *Desk) look(ctx context.Context, key store.Key) (rec store.Record, hidden bool, err error) {
 	step, cancel := context.WithTimeout(ctx, loadTimeout)
 	defer cancel()
@@ -288,7 +288,7 @@ func (d *Desk) look(ctx context.Context, key store.Key) (rec store.Record, hidde
 		d.ahead.Store(int64(rec.Now.Sub(d.opts.Now())))
 		d.places.note(key, whereOf(&rec))
 	}
-	// Whose record it is that cannot be read, nobody knows: it could be anybody's.
+	// The owner of an unreadable record is unknown, so any caller could be excluded from it.
 	known := err == nil || errors.Is(err, store.ErrUnread)
 	if known && !callerIn(ctx).rights(whereOf(&rec)).Has(policy.List) {
 		return store.Record{Now: rec.Now}, true, nil
@@ -296,8 +296,8 @@ func (d *Desk) look(ctx context.Context, key store.Key) (rec store.Record, hidde
 	return rec, false, err
 }
 
-// tagOf returns the list's ETag. Ages and leases, which move by themselves, are not in it: it is a
-// weak one.
+// tagOf returns the list's ETag. It is a weak one, without ages and leases, which change with time
+// alone.
 func tagOf(l *listing) string {
 	still := listing{Next: l.Next, Left: l.Left, Unread: l.Unread}
 	for _, a := range l.Approvals {
@@ -310,7 +310,7 @@ func tagOf(l *listing) string {
 	return `W/"` + hex.EncodeToString(sum[:16]) + `"`
 }
 
-// matches reports whether the client has that list.
+// matches reports whether the client already has that list.
 func matches(headers []string, tag string) bool {
 	for _, header := range headers {
 		for one := range strings.SplitSeq(header, ",") {

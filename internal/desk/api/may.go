@@ -9,7 +9,7 @@ import (
 	"holdpoint/store"
 )
 
-// A permissions is what the caller may do, as far as it is known before he does it.
+// A permissions is what the caller may do, as far as it can be known in advance.
 type permissions struct {
 	Approve bool `json:"approve"`
 	Deny    bool `json:"deny"`
@@ -17,12 +17,13 @@ type permissions struct {
 	Edit    bool `json:"edit"` // answer with other arguments of the call
 	Cancel  bool `json:"cancel"`
 	Operate bool `json:"operate"` // give the whole approval up
-	// Why has for what he may not do the code of the problem that he would get.
+	// Why has, for each action that is not allowed, the code of the problem that the caller would
+	// get.
 	Why map[string]string `json:"why,omitempty"`
 }
 
-// visiblePause returns what a record has of the pause with the id, as the caller may see it; nil if
-// it has nothing.
+// visiblePause returns the part of the pause with the id that the caller may see, or nil if the
+// record does not have it.
 func (d *Desk) visiblePause(ctx context.Context, key store.Key, rec *store.Record, pauseID string) *approval {
 	a := d.inRecord(key, rec, pauseID)
 	if a != nil {
@@ -31,7 +32,7 @@ func (d *Desk) visiblePause(ctx context.Context, key store.Key, rec *store.Recor
 	return a
 }
 
-// forCaller writes into an approval what the caller may do, and takes out what he may not read.
+// forCaller adds to an approval what the caller may do, and removes what the caller may not read.
 func (d *Desk) forCaller(ctx context.Context, rec *store.Record, a *approval) {
 	rights := callerIn(ctx).rights(whereOf(rec))
 	p := rec.Pause
@@ -52,7 +53,7 @@ func (d *Desk) forCaller(ctx context.Context, rec *store.Record, a *approval) {
 	}
 }
 
-// grant gives a right, unless there is a code why not.
+// grant sets a right, unless there is a code that says why not.
 func (m *permissions) grant(what string, right *bool, why string) {
 	if why == "" {
 		*right = true
@@ -62,7 +63,7 @@ func (m *permissions) grant(what string, right *bool, why string) {
 	}
 }
 
-// add gives the approval what one of its questions has.
+// add adds the permissions of one question to those of its approval.
 func (m *permissions) add(of *permissions) {
 	m.grant("approve", &m.Approve, of.Why["approve"])
 	m.grant("deny", &m.Deny, of.Why["deny"])
@@ -71,7 +72,7 @@ func (m *permissions) add(of *permissions) {
 	m.grant("cancel", &m.Cancel, of.Why["cancel"])
 }
 
-// mayOperate is why the caller may not give it up, "" if he may.
+// mayOperate returns the code that says why the caller may not give up the pause, or "".
 func mayOperate(state string, rights policy.Rights) string {
 	switch {
 	case !rights.Has(policy.Operate):
@@ -84,7 +85,8 @@ func mayOperate(state string, rights policy.Rights) string {
 	return ""
 }
 
-// mayDecide returns what the caller may say to a question of the open pause; nil: it is not open.
+// mayDecide returns what the caller may do with a question of the pause, or nil if the pause is not
+// open.
 func (d *Desk) mayDecide(a *approval, p *agui.Pause, n int, rights policy.Rights, now time.Time) *permissions {
 	m := &permissions{Why: map[string]string{}}
 	var decide string
@@ -129,9 +131,9 @@ func (d *Desk) mayDecide(a *approval, p *agui.Pause, n int, rights policy.Rights
 	return m
 }
 
-// withhold leaves of an approval what somebody sees who may list it and not read it: that a tool
-// waits, and not what for. Digests go too: whoever can guess arguments would find them by theirs.
-// Fields that are added to an approval are withheld until they stand here.
+// withhold removes from an approval everything that a caller may not see who may list it and not
+// read it. What remains is that a tool waits. Digests are removed too, because they would confirm
+// guessed arguments. A new field of approval must be handled here.
 func (a *approval) withhold() {
 	listed := approval{
 		ID: a.ID, State: a.State, Opened: a.Opened, Age: a.Age, Expires: a.Expires, CarriedUntil: a.CarriedUntil,

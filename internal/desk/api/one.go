@@ -12,11 +12,11 @@ import (
 	"holdpoint/store"
 )
 
-// anID is <record key>.<pause id>.
+// anID matches an approval's id, <record key>.<pause id>.
 var anID = regexp.MustCompile(`^([0-9a-f]{64})\.([0-9a-f]{32})$`)
 
-// pauseOfPath returns the record and the pause that the path names. If it names none, that is
-// answered.
+// pauseOfPath returns the record key and the pause id in the path. If there are none, it answers
+// the request and returns false.
 func pauseOfPath(w http.ResponseWriter, req *http.Request) (key store.Key, pauseID string, ok bool) {
 	parts := anID.FindStringSubmatch(req.PathValue("id"))
 	if parts == nil {
@@ -30,7 +30,7 @@ func noApproval(w http.ResponseWriter) {
 	refuse(w, http.StatusNotFound, codeNoApproval, textNoApproval)
 }
 
-// show is GET /v1/approvals/{id}.
+// show serves GET /v1/approvals/{id}.
 func (d *Desk) show(w http.ResponseWriter, req *http.Request) {
 	key, pauseID, ok := pauseOfPath(w, req)
 	if !ok {
@@ -55,12 +55,12 @@ func (d *Desk) show(w http.ResponseWriter, req *http.Request) {
 	noApproval(w)
 }
 
-// freeTries is how often a pause is looked at anew that was claimed, and came to be in doubt or
-// open again, while it was about to be freed.
+// freeTries is how often free reads a pause again that was claimed, and then in doubt or open
+// again, while it was about to be freed.
 const freeTries = 3
 
-// free is DELETE /v1/approvals/{id}: the pause ends, and nothing is sent to the backend. It goes on
-// if the caller leaves, so that whoever is freed is also written down.
+// free serves DELETE /v1/approvals/{id}: the pause ends, and nothing is sent to the backend. It
+// continues if the caller leaves, so that each freed thread is also written to the audit.
 func (d *Desk) free(w http.ResponseWriter, req *http.Request) {
 	key, pauseID, ok := pauseOfPath(w, req)
 	if !ok {
@@ -103,7 +103,8 @@ func canBeFreed(rec *store.Record, pauseID string) bool {
 	return rec.Pause != nil && rec.Pause.ID == pauseID && rec.State != store.Claimed
 }
 
-// freePause ends the pause, and writes down who did. It is false if its state has changed.
+// freePause ends the pause, and records who did it. It returns false if the state of the pause has
+// changed.
 func (d *Desk) freePause(ctx context.Context, key store.Key, p *agui.Pause, state store.State, by *Caller) (bool, error) {
 	kind, how := event.Withdrawn, store.Withdrawn
 	if state == store.InDoubt {
@@ -126,7 +127,7 @@ func (d *Desk) freePause(ctx context.Context, key store.Key, p *agui.Pause, stat
 
 var errNotWritten = errors.New("desk: the audit cannot be written")
 
-// notFreed says why a pause is not there to be freed.
+// notFreed answers why the pause cannot be freed.
 func (d *Desk) notFreed(ctx context.Context, w http.ResponseWriter, key store.Key, rec *store.Record, pauseID string) {
 	a := d.visiblePause(ctx, key, rec, pauseID)
 	switch {
@@ -139,8 +140,8 @@ func (d *Desk) notFreed(ctx context.Context, w http.ResponseWriter, key store.Ke
 	}
 }
 
-// close ends the pause. It is false if somebody was quicker. A step whose reply was lost is done
-// again.
+// close ends the pause. It returns false if another request was faster. If the reply to its step
+// was lost, it repeats the step.
 func (d *Desk) close(ctx context.Context, key store.Key, end store.Close) (bool, error) {
 	var err error
 	for try := range 2 {
@@ -159,7 +160,7 @@ func (d *Desk) close(ctx context.Context, key store.Key, end store.Close) (bool,
 	return false, err
 }
 
-// closedBefore reports whether the pause was closed by the step whose reply was lost.
+// closedBefore reports whether the step whose reply was lost has closed the pause.
 func (d *Desk) closedBefore(ctx context.Context, key store.Key, pauseID string, by store.Result) (bool, error) {
 	rec, err := d.load(ctx, key)
 	if err != nil {
@@ -194,7 +195,7 @@ func (d *Desk) freeing(by *Caller, key store.Key, p *agui.Pause, kind event.Kind
 	return e
 }
 
-// announce writes down what is about to be done, where that is required.
+// announce publishes the event before the thread is freed, if EventsRequired is set.
 func (d *Desk) announce(e *event.Event) error {
 	if !d.opts.EventsRequired || d.opts.Events == nil {
 		return nil
@@ -204,7 +205,7 @@ func (d *Desk) announce(e *event.Event) error {
 	return d.opts.Events.Take(&about)
 }
 
-// notices returns what is to be sent of the event.
+// notices returns the webhook's notices of the event.
 func (d *Desk) notices(e *event.Event) []store.Notice {
 	if d.opts.Notices == nil {
 		return nil
@@ -216,7 +217,7 @@ func (d *Desk) notices(e *event.Event) []store.Notice {
 	return []store.Notice{n}
 }
 
-// recordFreed writes down who has freed a thread.
+// recordFreed publishes the event that somebody has freed a thread.
 func (d *Desk) recordFreed(key store.Key, e *event.Event) {
 	d.log.Info("thread freed by hand", "by", e.Principal, "agent", e.Agent, "thread", agui.Cut(e.Thread), "pause", e.Pause, "event", string(e.Kind))
 	if d.opts.Posted != nil {

@@ -7,10 +7,10 @@ import (
 	"strings"
 )
 
-// ownPage reports whether a request that a browser has signed comes from a page of the desk itself,
-// as far as the browser says. What changes something must have said so; http.CrossOriginProtection
-// lets pass what says nothing. What only reads may say nothing, and not come from another page: an
-// address bar says none.
+// ownPage reports whether a request with a browser's own credentials comes from a page of the desk,
+// as far as the browser tells. A request that changes something must say so, because
+// http.CrossOriginProtection passes requests that say nothing. A request that only reads may say
+// nothing, because an address typed by a person says nothing, but must not come from another page.
 func ownPage(req *http.Request, secure bool) bool {
 	site := req.Header.Values("Sec-Fetch-Site")
 	switch {
@@ -27,8 +27,8 @@ func ownPage(req *http.Request, secure bool) bool {
 	return len(origin) == 1 && err == nil && u.Host == req.Host && u.Host != "" && (u.Scheme == "https" || u.Scheme == "http" && !secure)
 }
 
-// local reports whether the browser has reached the desk by a name of its own machine. What a page
-// sends there passes no network before it.
+// local reports whether the browser has reached the desk under a name of its own machine. The
+// requests of such a page cross no network before they arrive.
 func local(host string) bool {
 	u := url.URL{Host: host}
 	name := strings.TrimSuffix(strings.ToLower(u.Hostname()), ".")

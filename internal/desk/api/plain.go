@@ -5,15 +5,15 @@ import (
 	"unicode/utf8"
 )
 
-// maxNested bounds how deep JSON of others may be nested inside an answer. .NET's reader takes 64
-// levels, Jackson's and Python's about 1,000, and the answer itself has ten.
+// maxNested limits the nesting of foreign JSON within a response. .NET's parser accepts 64 levels,
+// Jackson's and Python's about 1,000, and the response itself has ten.
 const maxNested = 50
 
-// plain reports whether every client can read JSON that stands in an answer as it is: valid UTF-8,
-// not nested too deep. One value that is not would make the whole list unreadable.
+// plain reports whether every client can read foreign JSON within a response: it is valid UTF-8,
+// and not nested too deep. A single unreadable value would make the whole list unreadable.
 func plain(text []byte) bool { return utf8.Valid(text) && !nestedDeeper(text, maxNested) }
 
-// nestedDeeper reports whether valid JSON has more than levels objects and arrays in each other.
+// nestedDeeper reports whether valid JSON has more than levels nested objects and arrays.
 func nestedDeeper(text []byte, levels int) bool {
 	open, inText := 0, false
 	for n := 0; n < len(text); n++ {
@@ -38,8 +38,8 @@ func nestedDeeper(text []byte, levels int) bool {
 	return false
 }
 
-// orRaw returns JSON of others as it stands in an answer. Where clients could not read that, it
-// returns its text and why.
+// orRaw returns foreign JSON as it is, or, if some clients could not read it, its raw text with a
+// note that explains why.
 func orRaw(text json.RawMessage) (value json.RawMessage, raw, note string) {
 	switch {
 	case !utf8.Valid(text):

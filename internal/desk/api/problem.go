@@ -51,9 +51,9 @@ type problem struct {
 	Status int    `json:"status"`
 	Detail string `json:"detail"`
 	Code   string `json:"code"`
-	// Auth is how a caller says who he is, where nobody knows it.
+	// Auth is how to authenticate, if the caller is unknown.
 	Auth string `json:"auth,omitempty"`
-	// Approval is what the problem is about, as it stands.
+	// Approval is the approval that the problem is about, in its current state.
 	Approval *approval `json:"approval,omitempty"`
 }
 
@@ -71,7 +71,7 @@ func refuseAs(w http.ResponseWriter, p problem) {
 	answer(w, p.Status, p)
 }
 
-// refuseStore says that the store could not tell.
+// refuseStore answers that the store did not reply.
 func (d *Desk) refuseStore(w http.ResponseWriter, err error) {
 	d.log.Error("desk: the store did not answer", "err", err)
 	if errors.Is(err, store.ErrUnread) {
@@ -82,20 +82,20 @@ func (d *Desk) refuseStore(w http.ResponseWriter, err error) {
 	refuse(w, http.StatusServiceUnavailable, codeStore, textStoreAway)
 }
 
-// timedWriter has the time in each answer: pages count ages and times that are left from it, for
-// their own clocks may be wrong.
+// A timedWriter adds the store's time to each response, because pages compute ages and remaining
+// times from it. Their own clocks may be wrong.
 type timedWriter struct {
 	http.ResponseWriter
 	now func() time.Time
 }
 
-// Unwrap is http.ResponseController's.
+// Unwrap is for http.ResponseController.
 func (t timedWriter) Unwrap() http.ResponseWriter { return t.ResponseWriter }
 
-// storeTime returns the time by the store's clock, as well as it is known without asking.
+// storeTime returns the store's time from the last known difference to this clock.
 func (d *Desk) storeTime() time.Time { return d.opts.Now().Add(time.Duration(d.ahead.Load())) }
 
-// answer writes v, an object, as JSON.
+// answer writes the object v as JSON.
 func answer(w http.ResponseWriter, status int, v any) {
 	if w.Header().Get("Content-Type") == "" {
 		w.Header().Set("Content-Type", "application/json")
@@ -111,8 +111,8 @@ func answer(w http.ResponseWriter, status int, v any) {
 		}
 		text = append(stamp, text[1:]...)
 	}
-	// With its length the answer is whole before its handler is: what is remembered behind it takes
-	// nobody's time.
+	// With a Content-Length the response is complete before the handler returns, so the client does
+	// not wait for the records that are written afterwards.
 	w.Header().Set("Content-Length", strconv.Itoa(len(text)+1))
 	w.WriteHeader(status)
 	_, _ = w.Write(append(text, '\n')) // whoever asked is gone

@@ -18,28 +18,28 @@ import (
 	"holdpoint/store"
 )
 
-// The names of the cookie. A browser takes the first by TLS only, from this host only, and lets no
-// other host of the domain set it. A browser that comes by plain HTTP, on its own machine, takes
+// The names of the session cookie. A browser accepts the first only over TLS, only from this host,
+// and lets no other host of the domain set it. A browser on its own machine, over plain HTTP, gets
 // the second.
 const (
 	secureCookie = "__Host-holdpoint"
 	plainCookie  = "holdpoint-desk"
 )
 
-// Cookies are the names of the cookies by which a browser is signed in. An agent must not get them:
-// browsers send a cookie to every port of a host.
+// Cookies are the names of the session cookies. An agent must not get them: browsers send a cookie
+// to every port of a host.
 var Cookies = []string{secureCookie, plainCookie}
 
-// sessionTime is how long a session lasts: somebody signs in once in a working day. A cookie that
-// was stolen counts as long.
+// sessionTime is how long a session lasts: about one sign-in for each working day. A stolen cookie
+// is valid as long.
 const sessionTime = 12 * time.Hour
 
-// Keys are what sessions are signed with, the newest first. Processes with the same keys and tokens
-// take each other's sessions.
+// Keys sign sessions, newest first. Processes with the same keys and tokens accept each other's
+// sessions.
 type Keys struct{ list atomic.Pointer[[][]byte] }
 
-// Set signs with the first key from now on, and takes what any of them has signed. Without a key it
-// makes one, and the sessions are those of this process.
+// Set replaces the keys. The first one signs, and the signature of any is accepted. Without keys it
+// makes one, and sessions are valid in this process only.
 func (k *Keys) Set(list [][]byte) {
 	if len(list) == 0 {
 		key := make([]byte, sha256.Size)
@@ -49,15 +49,15 @@ func (k *Keys) Set(list [][]byte) {
 	k.list.Store(&list)
 }
 
-// A session is what a cookie says. The cookie has when it ends, a nonce, and a signature of both
-// and of the hash of the token that it was got for: it holds nothing of the token, and ends with
+// A session is the content of a cookie: its end, a nonce, and a signature of both and of the hash
+// of the token that was used to sign in. It contains nothing of the token, and is invalid without
 // it.
 type session struct {
 	nonce [16]byte
 	ends  time.Time
 }
 
-// expiry returns when it ends, the zero time without a session.
+// expiry returns the end of the session, or the zero time for a nil session.
 func (s *session) expiry() time.Time {
 	if s == nil {
 		return time.Time{}
@@ -65,8 +65,8 @@ func (s *session) expiry() time.Time {
 	return s.ends
 }
 
-// sessions are signed, and not kept. What is kept are those that were signed out: in the store, for
-// all processes, and here until they would have ended.
+// sessions signs sessions and does not store them. Only those that were signed out are kept: in the
+// store for all processes, and here until they would have ended.
 type sessions struct {
 	keys *Keys
 	mu   sync.Mutex
@@ -75,7 +75,7 @@ type sessions struct {
 
 const plainSize = 8 + 16 // bytes of a cookie before its signature
 
-// begin makes a session for a token.
+// begin returns a new session for a token.
 func (s *sessions) begin(t *Token, now time.Time) (cookie string, until time.Time) {
 	until = now.Add(sessionTime).Truncate(time.Second)
 	plain := binary.BigEndian.AppendUint64(nil, uint64(until.Unix()))
@@ -94,8 +94,8 @@ func sign(key, plain []byte, t *Token) []byte {
 	return mac.Sum(nil)
 }
 
-// find returns the session of a cookie, and the token that it is for; nil: there is none, it is
-// over, or its token counts no more.
+// find returns the session of a cookie and its token, or nil if there is none, it is over, or its
+// token was removed.
 func (s *sessions) find(cookie string, tokens *Tokens, now time.Time) (*session, *Token) {
 	raw, err := base64.RawURLEncoding.Strict().DecodeString(cookie)
 	if err != nil || len(raw) != plainSize+sha256.Size {
@@ -122,7 +122,7 @@ func (s *sessions) find(cookie string, tokens *Tokens, now time.Time) (*session,
 	return found, token
 }
 
-// end signs a session out.
+// end signs a session out in this process.
 func (s *sessions) end(one *session, now time.Time) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -134,7 +134,7 @@ func (s *sessions) end(one *session, now time.Time) {
 	s.out[one.nonce] = one.ends
 }
 
-// outKey returns the key of the record that a session was signed out.
+// outKey returns the key of the record which says that a session was signed out.
 func outKey(s *session) store.Key { return noteKey("signed out", hex.EncodeToString(s.nonce[:])) }
 
 // signedOutAnywhere reports whether another process has signed the session out.
@@ -146,7 +146,7 @@ func (d *Desk) signedOutAnywhere(ctx context.Context, s *session) (bool, error) 
 	return len(rec.Notes) > 0, err
 }
 
-// signOutEverywhere has no process take the session any more.
+// signOutEverywhere signs the session out for all processes.
 func (d *Desk) signOutEverywhere(ctx context.Context, s *session) error {
 	d.sessions.end(s, d.opts.Now())
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), noteTimeout)
@@ -155,7 +155,7 @@ func (d *Desk) signOutEverywhere(ctx context.Context, s *session) error {
 	return err
 }
 
-// cookieOf returns the cookie by which a browser is signed in, "" if it shows none, or two.
+// cookieOf returns the session cookie of a request, or "" if it has none or two.
 func (d *Desk) cookieOf(req *http.Request) string {
 	name := plainCookie
 	if d.secure(req) {
@@ -167,7 +167,7 @@ func (d *Desk) cookieOf(req *http.Request) string {
 	return ""
 }
 
-// setCookie gives the browser a cookie. The zero time takes it back.
+// setCookie sets the session cookie in the browser. The zero time deletes it.
 func (d *Desk) setCookie(w http.ResponseWriter, req *http.Request, value string, age time.Duration) {
 	c := &http.Cookie{Name: plainCookie, Value: value, Path: "/", HttpOnly: true, SameSite: http.SameSiteStrictMode, MaxAge: int(age / time.Second)}
 	if d.secure(req) {
@@ -179,13 +179,13 @@ func (d *Desk) setCookie(w http.ResponseWriter, req *http.Request, value string,
 	http.SetCookie(w, c)
 }
 
-// signedOut answers a cookie that counts no more, and takes it back.
+// signedOut answers a request whose cookie is no longer valid, and deletes the cookie.
 func (d *Desk) signedOut(w http.ResponseWriter, req *http.Request) {
 	d.setCookie(w, req, "", 0)
 	d.refuseUnknown(w, "the session is over: sign in again")
 }
 
-// signIn is POST /v1/session.
+// signIn serves POST /v1/session.
 func (d *Desk) signIn(w http.ResponseWriter, req *http.Request) {
 	var said struct {
 		Token string `json:"token"`
@@ -216,7 +216,7 @@ func (d *Desk) signIn(w http.ResponseWriter, req *http.Request) {
 	w.WriteHeader(http.StatusNoContent)
 }
 
-// signOut is DELETE /v1/session.
+// signOut serves DELETE /v1/session.
 func (d *Desk) signOut(w http.ResponseWriter, req *http.Request) {
 	if c := callerIn(req.Context()); c.session != nil {
 		err := d.signOutEverywhere(req.Context(), c.session)

@@ -10,18 +10,18 @@ import (
 	"holdpoint/store"
 )
 
-// Places keep the agent and the tenant of records, which never change: both are a part of the
-// record's key. A list passes over what its caller may not list, and over more of an agent than it
-// is to have, without a step of the store for each.
+// Places remembers the agent and the tenant of records, which never change because both are part of
+// the key. With it a list skips records that its caller may not list, and further ones of an agent
+// that has its share, without a step of the store for each.
 type places struct {
 	mu    sync.Mutex
 	known map[store.Key]policy.Where
 }
 
-// maxPlaces bounds the records whose places are known, some 10 MB.
+// maxPlaces limits the remembered records, to about 10 MB.
 const maxPlaces = 1 << 16
 
-// note keeps the place of a record, if it is known.
+// note remembers the place of a record, if it is known.
 func (p *places) note(key store.Key, at policy.Where) {
 	if !at.Known {
 		return
@@ -38,7 +38,7 @@ func (p *places) note(key store.Key, at policy.Where) {
 	p.known[store.Key(strings.Clone(string(key)))] = at
 }
 
-// placeOf returns the place of a record, and whether it is known.
+// placeOf returns the place of a record, and whether it is remembered.
 func (p *places) placeOf(key store.Key) (policy.Where, bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -46,7 +46,7 @@ func (p *places) placeOf(key store.Key) (policy.Where, bool) {
 	return at, has
 }
 
-// Shares deal the room of one answer out to the agents.
+// Shares divide the space of one response among the agents.
 type shares struct {
 	places *places
 	caller *Caller
@@ -64,7 +64,7 @@ func (d *Desk) newShares(caller *Caller, f *filter) *shares {
 	}
 }
 
-// nextPart takes the next rows that are to be loaded at once, and returns the rest.
+// nextPart splits off the rows that are to be loaded next.
 func (s *shares) nextPart(rows []store.Row) (part, rest []store.Row) {
 	for n, row := range rows {
 		if len(part) == atOnce {
@@ -77,7 +77,7 @@ func (s *shares) nextPart(rows []store.Row) (part, rest []store.Row) {
 	return part, nil
 }
 
-// leavesOut reports whether a row is known not to be in the answer.
+// leavesOut reports whether a row is already known not to be in the response.
 func (s *shares) leavesOut(key store.Key) bool {
 	at, known := s.places.placeOf(key)
 	if !known {
@@ -91,7 +91,7 @@ func (s *shares) leavesOut(key store.Key) bool {
 	return hides || s.f.agent != "" && at.Agent != s.f.agent || s.passesOver(key)
 }
 
-// passesOver reports whether the agent of a record that the caller may list has its share already.
+// passesOver reports whether the record may be listed, and its agent already has its share.
 func (s *shares) passesOver(key store.Key) bool {
 	if s.f.perAgent == 0 {
 		return false
@@ -104,7 +104,7 @@ func (s *shares) passesOver(key store.Key) bool {
 	return true
 }
 
-// took counts an approval of the answer.
+// took counts an approval of the response.
 func (s *shares) took(key store.Key, size int) {
 	if at, known := s.places.placeOf(key); known {
 		s.count[at.Agent]++
@@ -112,5 +112,5 @@ func (s *shares) took(key store.Key, size int) {
 	}
 }
 
-// agentsLeft returns the agents with approvals that are left out.
+// agentsLeft returns the agents that have more approvals than the response.
 func (s *shares) agentsLeft() []string { return slices.Sorted(maps.Keys(s.passed)) }

@@ -13,14 +13,14 @@ import (
 	"holdpoint/internal/desk/statement"
 )
 
-// A sentItem is something that the agent sent with a question, beside its message. It is the
-// agent's word: also a name and arguments do not say what a yes lets run.
+// A sentItem is something that the agent sent with a question in addition to its message. It is
+// only the agent's claim: even a name and arguments in it do not determine what runs after a yes.
 type sentItem struct {
 	Path string `json:"path"` // its place in the interrupt's metadata
 	call
 }
 
-// laySent lays out what the agent sent with a question.
+// laySent fills in what the agent sent with a question.
 func laySent(q *question, i *agui.Interrupt, r *room) {
 	list, more := statement.Of(i)
 	for _, s := range list {
@@ -45,15 +45,14 @@ func laySent(q *question, i *agui.Interrupt, r *room) {
 	}
 }
 
-// plainArguments returns arguments that everybody reads alike: an object in which no key stands
-// twice.
+// plainArguments returns arguments that every parser reads alike: an object without repeated keys.
 func plainArguments(text string) (json.RawMessage, bool) {
 	c := callOf(&agui.AskedCall{Args: text})
 	return c.Arguments, c.Arguments != nil
 }
 
-// editable reports whether the answer to a question can have other arguments: the schema takes
-// them, and it is known with which ones an edit begins.
+// editable reports whether a question accepts other arguments: its schema allows them, and the
+// arguments to begin with are known.
 func editable(i *agui.Interrupt) bool {
 	_, yes := agui.FormOfEdits(i.Schema())
 	switch {
@@ -76,10 +75,10 @@ func editable(i *agui.Interrupt) bool {
 	return named == 1
 }
 
-// editedArguments returns the arguments that an edited approval of a tool brings, "" if they are
-// not found, if they are for another tool, or if more than one place has arguments: backends do not
-// agree which one counts. It knows the words of usual answers: editedArgs, and those of LangChain
-// and Agent Inbox. The tool may be "", if it is not known.
+// editedArguments returns the arguments in an edited approval of a tool. It returns "" if there are
+// none, if they are for another tool, or if they are in more than one place, because backends
+// differ in which one they use. It reads editedArgs, and the forms of LangChain and Agent Inbox.
+// The tool may be "" if it is unknown.
 func editedArguments(payload []byte, tool string) string {
 	answer := gjson.ParseBytes(payload)
 	parts := []gjson.Result{answer}
@@ -116,7 +115,8 @@ func editedArguments(payload []byte, tool string) string {
 	return found[0].Raw
 }
 
-// membersOf returns the members of an object by their name in any spelling, except null.
+// membersOf returns the members of an object whose name equals name in any letter case, except
+// nulls.
 func membersOf(object gjson.Result, name string) (list []gjson.Result) {
 	if !object.IsObject() {
 		return nil
@@ -130,13 +130,13 @@ func membersOf(object gjson.Result, name string) (list []gjson.Result) {
 	return list
 }
 
-// An edit is the arguments that were sent in place of those asked about.
+// An edit has the arguments that replaced those of the question.
 type edit struct {
 	Arguments json.RawMessage `json:"arguments,omitempty"`
 	Fields    []fields.Field  `json:"fields,omitempty"`
 }
 
-// editOf lays out the arguments of an edited approval of tools.
+// editOf returns the fields of an edited approval's arguments.
 func editOf(edited bool, payload json.RawMessage, tools []string, r *room) (e edit) {
 	if !edited || len(tools) > 1 {
 		return e
@@ -152,8 +152,8 @@ func editOf(edited bool, payload json.RawMessage, tools []string, r *room) (e ed
 	return e
 }
 
-// sentFile is GET /v1/approvals/{id}/sent/{question}: what the agent sent with a question, as it
-// was recorded, as a file.
+// sentFile serves GET /v1/approvals/{id}/sent/{question}: the recorded metadata that the agent sent
+// with a question, as a file.
 func (d *Desk) sentFile(w http.ResponseWriter, req *http.Request) {
 	if i, ok := d.readQuestion(w, req); ok {
 		serveFile(w, "sent.txt", statement.Text(i))

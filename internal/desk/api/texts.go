@@ -9,7 +9,7 @@ import "holdpoint/internal/agui"
 
 // The details of problem documents, by what is refused.
 const (
-	// Who asks.
+	// Authentication.
 	textWantToken      = "nobody is signed in: send Authorization: Bearer with a token of the desk"
 	textNotAToken      = "this is not a token of the desk"
 	textNotByProxy     = "the proxy in front says who asks, and this request did not come through it: %s"
@@ -67,7 +67,7 @@ const (
 	textWantDecision   = "decision: want approve, deny, cancel or answer"
 )
 
-// The notes of what is shown as it came, or not shown.
+// Notes about values that are shown as raw text, or not at all.
 const (
 	noteUnknown = "the call is not known in full: nobody can say what a yes lets run"
 	noteNoJSON  = "the arguments are not a JSON object"
@@ -77,12 +77,12 @@ const (
 	secretNote  = "a secret, not shown"
 )
 
-// noteCodes are the codes of the notes, for a page that words them itself.
+// noteCodes are the codes of the notes, for a page with its own wording.
 var noteCodes = map[string]string{
 	noteUnknown: "unknown", noteNoJSON: "noObject", noteTwice: "twice", noteBroken: "broken", noteDeep: "deep", secretNote: "secret",
 }
 
-// A codeText is what docs/errors.md says of a code of problem documents.
+// A codeText is the row of docs/errors.md for a code of problem documents.
 type codeText struct {
 	code     string
 	statuses string
@@ -91,7 +91,7 @@ type codeText struct {
 	remedy   string
 }
 
-// codeTexts are the codes of the desk's answers. The last ones are those of runs: the agent's own
+// codeTexts are the codes of the desk's responses. The last ones are codes of runs: the agent's own
 // Holdpoint refused the decision (proxy/internal/tell).
 var codeTexts = []codeText{
 	{codeUnauthenticated, "401", textWantToken, "the request does not show who sends it, or its token or cookie is not valid (any more)", "sign in, or send a token; `auth` says which way this desk takes"},

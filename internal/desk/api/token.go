@@ -14,32 +14,32 @@ import (
 	"unicode"
 )
 
-// Operator is the name of whoever shows a token that was given without a name.
+// Operator is the name of a caller whose token has no name.
 const Operator = "operator"
 
-// A Token is what a Desk keeps of one.
+// A Token is the desk's record of a token.
 type Token struct {
 	Name   string
 	Groups []string
 	hash   [sha256.Size]byte
 }
 
-// NewToken makes a token, for a caller of this name.
+// NewToken makes a token for a caller with this name.
 func NewToken(name string) (text string, _ Token) {
 	text = rand.Text() + rand.Text()
 	return text, Token{Name: name, hash: sha256.Sum256([]byte(text))}
 }
 
-// caller is who shows it.
+// caller returns the owner of the token.
 func (t *Token) caller() *Caller { return &Caller{Name: t.Name, Groups: t.Groups} }
 
-// Tokens are those that are taken at the moment. The zero Tokens has no token.
+// Tokens is the set of valid tokens. The zero Tokens is empty.
 type Tokens struct{ list atomic.Pointer[[]Token] }
 
-// Set takes these tokens from now on, and no others.
+// Set replaces the tokens.
 func (t *Tokens) Set(list []Token) { t.list.Store(&list) }
 
-// allTokens returns those that are taken.
+// allTokens returns the valid tokens.
 func (t *Tokens) allTokens() iter.Seq2[int, *Token] {
 	list := t.list.Load()
 	return func(yield func(int, *Token) bool) {
@@ -51,7 +51,7 @@ func (t *Tokens) allTokens() iter.Seq2[int, *Token] {
 	}
 }
 
-// bearer returns the token that the values of Authorization show, nil if it is not one of these.
+// bearer returns the token in the values of Authorization, or nil if it is not valid.
 func (t *Tokens) bearer(authorization []string) *Token {
 	scheme, token, ok := strings.Cut(authorization[0], " ")
 	if len(authorization) > 1 || !ok || !strings.EqualFold(scheme, "bearer") {
@@ -60,12 +60,12 @@ func (t *Tokens) bearer(authorization []string) *Token {
 	return t.find(strings.TrimLeft(token, " "))
 }
 
-// find returns the token with this text, nil if it is not one of these.
+// find returns the token with this text, or nil.
 func (t *Tokens) find(text string) *Token {
 	if text == "" {
 		return nil
 	}
-	// The hash is compared, so that the time tells nothing of a token. All are looked at.
+	// The hash is compared with all tokens, so that the time reveals nothing about a token.
 	hash := sha256.Sum256([]byte(text))
 	var found *Token
 	for _, one := range t.allTokens() {
@@ -76,18 +76,19 @@ func (t *Tokens) find(text string) *Token {
 	return found
 }
 
-// MinToken is how short a token may be, in characters. MaxName bounds a name, in bytes.
+// MinToken is the minimum length of a token in characters. MaxName is the maximum length of a name
+// in bytes.
 const (
 	MinToken = 32
 	MaxName  = 100
 )
 
-// bearer are the signs of a bearer token (RFC 6750, section 2.1).
+// bearer has the characters of a bearer token (RFC 6750, section 2.1).
 const bearer = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~+/="
 
-// ParseTokens reads tokens, one a line: a token by itself is the operator's, and a name with
-// sha256: and the hash of a token in hex is that caller's. His groups can stand between the two.
-// Lines that begin with # are skipped. An error never has a part of a token.
+// ParseTokens parses tokens, one in each line. A token alone is the operator's. A name with sha256:
+// and the hash of a token in hex is that caller's, and groups can stand between the two. Lines that
+// begin with # are skipped. An error never contains a part of a token.
 func ParseTokens(text string) ([]Token, error) {
 	var list []Token
 	var errs []error

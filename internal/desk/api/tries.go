@@ -7,27 +7,27 @@ import (
 	"time"
 )
 
-// An address may show so many wrong tokens at once, and one more every tryEvery. The answers to
-// more of them are slow.
+// How many wrong tokens an address may send at once, with one more every tryEvery. Responses to
+// further ones are slow.
 const (
 	maxTries = 10
 	tryEvery = 6 * time.Second
 )
 
-// A caller may decide, give up or sign in so many times at once, and again every changeEvery.
-// Nobody reads as fast as that.
+// How many changes (decisions, freed threads, sign-ins) a caller may make at once, with one more
+// every changeEvery. A person does not read faster than that.
 const (
 	maxChanges  = 100
 	changeEvery = time.Second
 )
 
-// newTries returns the wrong tokens of each client address.
+// newTries returns the counts of wrong tokens by client address.
 func newTries(now func() time.Time) *buckets[netip.Addr] {
 	return newBuckets[netip.Addr](maxTries, tryEvery, now)
 }
 
-// networkOf returns the client's address; for IPv6 its network of 64 bits. Clients of a unix socket
-// have one together.
+// networkOf returns the client's address, or for IPv6 its network of 64 bits. All clients of a unix
+// socket share one.
 func networkOf(remote string) netip.Addr {
 	at, err := netip.ParseAddrPort(remote)
 	if err != nil {
@@ -42,5 +42,5 @@ func networkOf(remote string) netip.Addr {
 	return addr
 }
 
-// seconds returns a time as Retry-After has it, rounded up.
+// seconds returns a time for Retry-After, rounded up.
 func seconds(d time.Duration) string { return strconv.Itoa(int(math.Ceil(d.Seconds()))) }

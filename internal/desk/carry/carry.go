@@ -32,28 +32,29 @@ type Options struct {
 	Now    func() time.Time // nil: time.Now. For the waits between tries
 }
 
-// DefaultWithin is how old a decision may be that is carried without the chat: an approval of the
-// morning is not carried out at night, nor one that a restored backup brings back.
+// DefaultWithin is the maximum age of a decision that is carried without the chat. An approval of
+// the morning is not carried out at night, nor one that a restored backup brings back.
 const DefaultWithin = time.Hour
 
 const (
 	every = 2 * time.Second
-	// atOnce bounds the runs of one agent that go on at once without a client. An agent that is slow
-	// or hangs takes no place of another one.
+	// atOnce limits the concurrent runs of one agent without a client. A slow agent does not take
+	// the places of another.
 	atOnce = 8
-	// remembered bounds the pauses whose tries are remembered.
+	// remembered limits the pauses whose tries are remembered.
 	remembered = 10_000
 	// clockEvery is how often the store is asked for its time.
 	clockEvery = time.Minute
 )
 
-// noThread is the key of no thread. A load of it tells the store's time.
+// noThread is a key that belongs to no thread. Loading it returns the store's time.
 const noThread store.Key = "0000000000000000000000000000000000000000000000000000000000000000"
 
-// waits are the times between the tries at one pause. After the last it waits for the chat.
+// waits are the times between the tries of one pause. After the last try the pause waits for the
+// chat.
 var waits = [...]time.Duration{5 * time.Second, 15 * time.Second, time.Minute, 5 * time.Minute, 15 * time.Minute}
 
-// A Carrier looks for what is decided.
+// A Carrier looks for decided pauses and carries them.
 type Carrier struct {
 	o    Options
 	kick chan store.Key
@@ -66,7 +67,7 @@ type Carrier struct {
 	seen map[store.Key]*tries
 }
 
-// tries are those at one pause.
+// tries counts the tries of one pause.
 type tries struct {
 	pause  string
 	opened time.Time
@@ -76,7 +77,7 @@ type tries struct {
 	over   bool // it waits for the chat
 }
 
-// New makes a Carrier that does nothing until Run.
+// New returns a Carrier, which does nothing until Run.
 func New(o Options) *Carrier {
 	if o.Within <= 0 {
 		o.Within = DefaultWithin
@@ -94,8 +95,8 @@ func New(o Options) *Carrier {
 	return c
 }
 
-// Kick says that a pause of the record was decided just now. It never waits: what it cannot pass on
-// is found at the next look.
+// Kick announces that a pause of the record was just decided. It never blocks. If the announcement
+// is lost, the next look finds the pause.
 func (c *Carrier) Kick(key store.Key) {
 	select {
 	case c.kick <- key:
@@ -103,7 +104,7 @@ func (c *Carrier) Kick(key store.Key) {
 	}
 }
 
-// Run carries until ctx is done, and returns when the runs that it has begun have ended or go on by
+// Run carries until ctx is done. It returns when the runs that it began have ended, or continue by
 // themselves.
 func (c *Carrier) Run(ctx context.Context) {
 	var runs sync.WaitGroup
@@ -122,7 +123,7 @@ func (c *Carrier) Run(ctx context.Context) {
 	}
 }
 
-// look tries all that is due.
+// look tries all pauses that are due.
 func (c *Carrier) look(ctx context.Context, runs *sync.WaitGroup) {
 	q := store.Query{Due: c.storeTime(ctx), Limit: store.MaxPage}
 	for {
@@ -143,8 +144,7 @@ func (c *Carrier) look(ctx context.Context, runs *sync.WaitGroup) {
 	}
 }
 
-// storeTime returns the time by the store's clock, as well as it is known. What is due is so by
-// that.
+// storeTime returns the store's time, or an estimate. It decides what is due.
 func (c *Carrier) storeTime(ctx context.Context) time.Time {
 	now := c.o.Now()
 	if c.asked.IsZero() || now.Sub(c.asked) >= clockEvery {
@@ -155,8 +155,8 @@ func (c *Carrier) storeTime(ctx context.Context) time.Time {
 	return now.Add(c.ahead)
 }
 
-// waits reports whether it is not time yet for the next try at the record, for all that is known
-// without asking the store.
+// waits reports whether the record's next try is not due yet, as far as is known without asking the
+// store.
 func (c *Carrier) waits(row store.Row) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -164,7 +164,7 @@ func (c *Carrier) waits(row store.Row) bool {
 	return t != nil && t.opened.Equal(row.Opened) && (t.under || t.over || c.o.Now().Before(t.next))
 }
 
-// try has the record's agent carry its pause, if that may be now.
+// try makes the record's agent carry its pause, if that is allowed now.
 func (c *Carrier) try(ctx context.Context, key store.Key, runs *sync.WaitGroup) {
 	rec, err := c.o.Store.Load(ctx, key, "")
 	if err != nil || rec.State != store.Open || !rec.Pause.Decided() || rec.Pause.Origin == nil {
@@ -175,8 +175,8 @@ func (c *Carrier) try(ctx context.Context, key store.Key, runs *sync.WaitGroup) 
 	if !ours {
 		return // another process serves it
 	}
-	// The oldest one counts: a yes of the morning is not carried out at night because the other
-	// question is decided then.
+	// The oldest decision counts: a yes of the morning is not carried out at night because the
+	// other question is decided then.
 	if oldest := p.Decisions[0].At; !rec.Now.Before(oldest.Add(c.o.Within)) {
 		if c.begins(key, p) {
 			c.o.Log.Warn("a decision is too old to be carried without the chat", "pause", p.ID, "decided", oldest)
@@ -200,7 +200,7 @@ func (c *Carrier) try(ctx context.Context, key store.Key, runs *sync.WaitGroup) 
 	})
 }
 
-// carry is one try.
+// carry makes one try.
 func (c *Carrier) carry(ctx context.Context, agent Agent, key store.Key, pauseID string) {
 	err := agent.Carry(ctx, key)
 	switch {
@@ -225,7 +225,7 @@ func (c *Carrier) carry(ctx context.Context, agent Agent, key store.Key, pauseID
 	c.ends(key, false)
 }
 
-// begins notes a try at a pause; false: it is not time for one.
+// begins counts a try of a pause. It returns false if none is due.
 func (c *Carrier) begins(key store.Key, p *agui.Pause) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -244,7 +244,7 @@ func (c *Carrier) begins(key store.Key, p *agui.Pause) bool {
 	return true
 }
 
-// ends notes that a try has left the pause open. over: it waits for the chat.
+// ends records that a try has left the pause open. over means that it now waits for the chat.
 func (c *Carrier) ends(key store.Key, over bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -18,11 +18,11 @@ import (
 	"holdpoint/internal/desk/marks"
 )
 
-// A Kind says what a value is, and how it is best read.
+// A Kind is the kind of a value, which decides how it is best shown.
 type Kind string
 
-// The kinds. Empty is a text, an object or an array without anything in it. Prose, Code and Diff
-// are texts. Code is also what is nested too deep to be laid out, and what is not JSON.
+// The kinds. Empty is a text, an object or an array without content. Prose, Code and Diff are
+// texts. Code is also a value that is nested too deep, or that is not JSON.
 const (
 	String  Kind = "string"
 	Prose   Kind = "prose"
@@ -37,49 +37,51 @@ const (
 )
 
 // A Field is one value of the arguments. The fields within an object or an array follow it, one
-// deeper.
+// level deeper.
 type Field struct {
-	// Path is as in items[0].price. Key is the last part of it: the key of a member, "" for an
-	// element of an array. Both are cut if they are long.
+	// Path is like items[0].price. Key is its last part: the key of a member, or "" for an element
+	// of an array. Long ones are cut.
 	Path  string `json:"path"`
 	Key   string `json:"key,omitempty"`
 	Depth int    `json:"depth"`
 	Kind  Kind   `json:"kind"`
-	// Text is what a text says, the JSON of anything else, and "" of an object or array that is laid
-	// out.
+	// Text is the content of a text, the JSON of another value, or "" for an object or array whose
+	// members are fields.
 	Text string `json:"text"`
-	// JSON says that Text is JSON as it was recorded, and not what a text says.
+	// JSON means that Text is JSON as it was recorded, not the content of a text.
 	JSON bool `json:"json,omitempty"`
-	// Twice: the object has the key more than once.
+	// Twice means that the object has the key more than once.
 	Twice bool `json:"twice,omitempty"`
-	// Salient: it is how much, or how many. Currency is what a currency beside it says.
+	// Salient means that the value is an amount or a count. Currency is the value of a currency
+	// field beside it.
 	Salient  bool   `json:"salient,omitempty"`
 	Currency string `json:"currency,omitempty"`
-	// Marks are what is hidden in the text, or looks like something else. KeyMarks is that of Key.
+	// Marks are parts of the text that are hidden or look like something else. KeyMarks are those
+	// of Key.
 	Marks    []marks.Mark `json:"marks,omitempty"`
 	KeyMarks []marks.Mark `json:"keyMarks,omitempty"`
-	// Truncated: Text is only the beginning. Size is how many bytes all of it has.
+	// Truncated means that Text is only the beginning. Size is the size of the whole in bytes.
 	Truncated bool `json:"truncated,omitempty"`
 	Size      int  `json:"size"`
 }
 
-// Bounds of a layout.
+// Bounds limit a layout.
 type Bounds struct {
 	Fields int // at most so many
 	Text   int // bytes of text in one field
 	All    int // bytes of text in all of them
 }
 
-// Whole is for who reads one question, Line for who reads a list.
+// Whole is for a reader of one question, Line for a reader of a list.
 var (
 	Whole = Bounds{Fields: 400, Text: 100 << 10, All: 100 << 10}
 	Line  = Bounds{Fields: 12, Text: 160, All: 1 << 10}
 )
 
-// A Layout is all that is shown of the arguments.
+// A Layout is everything that is shown of the arguments.
 type Layout struct {
 	Fields []Field
-	// Rest says that there is more: fields, or text of a field.
+	// Rest means that there are more fields, or more text of a field.
 	Rest bool
 	Text int // bytes of text in the fields
 }
@@ -88,10 +90,11 @@ type Layout struct {
 // over the bytes.
 const deepest = 3
 
-// maxKey is how much of a key is shown.
+// maxKey is how many bytes of a key are shown.
 const maxKey = 96
 
-// Of lays out arguments. What is not a JSON object is one field without a key.
+// Of returns the layout of arguments. Arguments that are not a JSON object are one field without a
+// key.
 func Of(args string, b Bounds) Layout {
 	l := layout{bounds: b}
 	switch {
@@ -111,14 +114,14 @@ type layout struct {
 	bounds Bounds
 }
 
-// full notes that nothing more goes in.
+// full reports whether the layout has no room left, and notes that there is more.
 func (l *layout) full() bool {
 	full := len(l.Fields) >= l.bounds.Fields
 	l.Rest = l.Rest || full
 	return full
 }
 
-// members lays out those of an object, which is valid JSON.
+// members adds the members of an object, which is valid JSON.
 func (l *layout) members(path string, depth int, object string) {
 	times, currency := map[string]int{}, ""
 	for m := agui.MembersIn(object); m.Next(); {
@@ -155,7 +158,7 @@ func (l *layout) elements(path string, depth int, array string) {
 	})
 }
 
-// value lays out one value, which is valid JSON.
+// value adds one value, which is valid JSON.
 func (l *layout) value(path, key string, depth int, raw string) {
 	switch raw[0] {
 	case '"':
@@ -191,7 +194,7 @@ func (l *layout) value(path, key string, depth int, raw string) {
 	}
 }
 
-// text adds a field that has a text, as much of it as there is room for.
+// text adds a field with as much of its text as there is room for.
 func (l *layout) text(path, key string, depth int, kind Kind, text string, isJSON bool) {
 	text = strings.ToValidUTF8(text, "\uFFFD")
 	f := Field{Path: path, Key: key, Depth: depth, Kind: kind, Text: text, JSON: isJSON, Size: len(text)}
@@ -204,8 +207,8 @@ func (l *layout) text(path, key string, depth int, kind Kind, text string, isJSO
 	l.Fields = append(l.Fields, f)
 }
 
-// howOf says how marks of a text are looked for. A name, such as an address or an id, is more than
-// letters of one script.
+// howOf returns how to look for marks in a text. In a name, such as an address or an id, characters
+// other than the letters of one script are suspicious too.
 func howOf(kind Kind, text string, isJSON bool) marks.How {
 	switch {
 	case isJSON:
@@ -218,8 +221,8 @@ func howOf(kind Kind, text string, isJSON bool) marks.How {
 
 func isASCIILetter(r rune) bool { return 'a' <= r|0x20 && r|0x20 <= 'z' }
 
-// indentJSON is JSON as it is read, with its tokens as they are. Where indenting would cost more
-// than it helps, it is left.
+// indentJSON indents JSON without changing its tokens. It returns raw if indenting would cost more
+// than it helps.
 func indentJSON(raw string) string {
 	if len(raw) <= short || len(raw) > judged {
 		return raw
@@ -241,8 +244,8 @@ func indentJSON(raw string) string {
 	return out.String()
 }
 
-// textOf returns the text of a JSON string, "" of anything else. Half of a pair of surrogates is
-// U+FFFD, and takes nothing else with it.
+// textOf returns the content of a JSON string, or "" for any other value. Half of a surrogate pair
+// becomes U+FFFD, without its neighbors.
 func textOf(raw string) (text string) {
 	if raw[0] != '"' {
 		return ""

@@ -13,7 +13,7 @@ const (
 	judged = 16 << 10 // bytes of a text by which its kind is judged
 )
 
-// kindOf judges how a text is best read. It may be wrong: the text is the same in each kind.
+// kindOf guesses how a text is best shown. If it is wrong, the text is still complete.
 func kindOf(key, text string) Kind {
 	begins := head(text, judged)
 	lines := strings.ContainsAny(begins, "\n\r")
@@ -30,7 +30,8 @@ func kindOf(key, text string) Kind {
 	return String
 }
 
-// isDiff reports whether a text is a unified diff: a line with the name of a file, or a hunk.
+// isDiff reports whether a text is a unified diff: it has a line with the name of a file, or a
+// hunk.
 func isDiff(text string) bool {
 	old, changed := false, false
 	for line := range strings.Lines(text) {
@@ -50,17 +51,17 @@ func isDiff(text string) bool {
 	return false
 }
 
-// codeKeys are words of keys whose text is a program.
+// codeKeys are words in keys whose text is a program.
 var codeKeys = words("code", "script", "sql", "query", "statement", "command", "cmd", "source", "program", "snippet")
 
-// statements are the words that a statement of SQL begins with, and one that stands in it.
+// statements are the first words of SQL statements, each with a word that must follow.
 var (
 	statements = words("select", "insert", "update", "delete", "drop", "alter", "create", "truncate", "grant", "revoke", "with", "merge")
 	clauses    = words("from", "into", "set", "table", "where", "values", "database", "index", "view", "as", "on", "using", "schema", "role", "user")
 )
 
-// isCode reports whether a text is a program, JSON, markup or a statement of SQL. whole says that
-// it is not only the beginning.
+// isCode reports whether a text is a program, JSON, markup or an SQL statement. whole means that it
+// is not cut.
 func isCode(key, text string, whole bool) bool {
 	for word := range Words(key) {
 		if codeKeys[word] {
@@ -90,7 +91,7 @@ func isSQL(text string) bool {
 	for word := range strings.FieldsFuncSeq(text, func(r rune) bool { return !unicode.IsLetter(r) && r != '_' }) {
 		lower := strings.ToLower(word)
 		if !begin {
-			// In a sentence such words are small, and the first is not all large.
+			// In a sentence such words are in lower case, or only the first letter is a capital.
 			if begin = statements[lower] && (word == strings.ToUpper(word) || strings.ContainsAny(text, ";=*(")); !begin {
 				return false
 			}
@@ -101,13 +102,13 @@ func isSQL(text string) bool {
 	return clause
 }
 
-// codeStarts begin a line of a program, and no sentence.
+// codeStarts are beginnings of lines in programs that no sentence has.
 var codeStarts = []string{
 	"def ", "class ", "import ", "from ", "func ", "package ", "const ", "let ", "var ", "function ", "return ", "if (", "for (",
 	"while (", "#include", "public ", "private ", "elif ", "else:", "try:", "export ", "$ ", "sudo ", "curl ", "async ", "await ", "//", "@",
 }
 
-// hasCodeLines reports whether at least half of the lines, and two of them, look like a program's.
+// hasCodeLines reports whether at least half of the lines, and at least two, look like a program's.
 func hasCodeLines(text string) bool {
 	code, all := 0, 0
 	for line := range strings.Lines(text) {

@@ -5,8 +5,8 @@ import (
 	"strconv"
 )
 
-// member returns the path of an object's member. A key that is not a plain name is quoted: a key
-// "a.b" is not the b of an a.
+// member returns the path of an object's member. A key that is not a plain name is quoted, because
+// a key "a.b" is not the member b of a.
 func member(path, key string) string {
 	switch {
 	case !isName(key):

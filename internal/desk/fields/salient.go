@@ -6,11 +6,11 @@ import (
 	"unicode"
 )
 
-// amounts are words of keys whose number says how much, or how many.
+// amounts are words in keys whose number is an amount or a count.
 var amounts = words("amount", "price", "total", "quantity", "qty", "rows", "limit")
 
-// isAmount reports whether a field has such a key, and a number: backends write amounts as text
-// too.
+// isAmount reports whether a field has such a key and a number. Backends also write amounts as
+// text.
 func isAmount(key string, f *Field) bool {
 	if f.Kind != Number && (f.Kind != String || !isNumber(f.Text)) {
 		return false
@@ -41,7 +41,7 @@ func isNumber(text string) bool {
 
 const maxCurrency = 24
 
-// isCurrency reports whether a key names the currency of what stands beside it.
+// isCurrency reports whether a key names the currency of an amount beside it.
 func isCurrency(key string) bool {
 	if len(key) > maxKey {
 		return false
@@ -52,7 +52,7 @@ func isCurrency(key string) bool {
 	return false
 }
 
-// Words returns the words of a key, small: those of row_limit and of rowLimit.
+// Words returns the words of a key in lower case: row and limit for both row_limit and rowLimit.
 func Words(key string) iter.Seq[string] {
 	return func(yield func(string) bool) {
 		key = cutText(key, maxKey)

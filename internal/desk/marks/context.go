@@ -5,7 +5,7 @@ import (
 	"unicode"
 )
 
-// flags are the tags behind a black flag that make one of the flags that Unicode recommends.
+// flags are the tags after a black flag that make one of the flags that Unicode recommends.
 var flags = []string{"gbeng", "gbsct", "gbwls"}
 
 const (
@@ -16,13 +16,13 @@ const (
 	cancelTag  = 0xE007F
 )
 
-// modifies reports whether a character belongs to a picture before it: a selector, or a colour of
-// skin.
+// modifies reports whether a character belongs to the emoji before it: a variation selector, or a
+// skin tone.
 func modifies(r rune) bool {
 	return r == vs15 || r == vs16 || r >= 0x1F3FB && r <= 0x1F3FF
 }
 
-// free reports whether a character that the table has belongs where it stands.
+// free reports whether a character of the table is harmless at its place.
 func (s *scanner) free(kind Kind, r rune, size int) bool {
 	next, _, _ := s.read(s.i + size)
 	switch kind {
@@ -60,7 +60,7 @@ func joins(prev, next rune) bool {
 		if !unicode.Is(script, prev) {
 			continue
 		}
-		// Behind a mark that kills a vowel it counts at the end of a word, too.
+		// After a mark that suppresses a vowel, a joiner also matters at the end of a word.
 		return isLetterOrMark(next) && unicode.Is(script, next) || unicode.IsMark(prev) && !unicode.Is(unicode.Join_Control, next)
 	}
 	return false
@@ -68,13 +68,13 @@ func joins(prev, next rune) bool {
 
 func isLetterOrMark(r rune) bool { return unicode.IsLetter(r) || unicode.IsMark(r) }
 
-// isCJK reports whether a character is of a text where spaces are as wide as ideographs.
+// isCJK reports whether a character belongs to a text whose spaces are as wide as ideographs.
 func isCJK(r rune) bool {
 	return unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Hangul, unicode.Bopomofo) ||
 		r > 0x3000 && r <= 0x303F || r >= 0xFF01 && r <= 0xFFEE
 }
 
-// inFlag reports whether the tag at the scanner's place is one of a flag.
+// inFlag reports whether the tag at the scanner's position is part of a flag.
 func (s *scanner) inFlag() bool {
 	if s.prev == blackFlag {
 		s.flagEnd = 0
@@ -85,8 +85,8 @@ func (s *scanner) inFlag() bool {
 	return s.i < s.flagEnd
 }
 
-// flagTagsEnd returns where the tags of a flag end that begin at the scanner's place, 0 if others
-// stand there.
+// flagTagsEnd returns the end of the flag tags that begin at the scanner's position, or 0 if they
+// are not a flag's.
 func (s *scanner) flagTagsEnd(flag string) int {
 	i := s.i
 	for _, c := range []byte(flag) {

@@ -15,33 +15,34 @@ import (
 	"unicode/utf8"
 )
 
-// A Class says how much a mark matters.
+// A Class is the severity of a mark.
 type Class string
 
-// A: nobody can see what it is. B: it is not what it seems, and mostly harmless.
+// A: a person cannot see what the text is. B: the text is not what it seems, which is mostly
+// harmless.
 const (
 	A Class = "A"
 	B Class = "B"
 )
 
-// A Mark is a run of such characters.
+// A Mark is a sequence of such characters.
 type Mark struct {
 	Class Class  `json:"class"`
 	Kind  Kind   `json:"kind"`
 	Name  string `json:"name,omitempty"` // of the first character, as U+202E RLO; More has none
-	// At and Length are in characters (code points) of the text.
+	// At and Length count characters (code points) of the text.
 	At     int `json:"at"`
 	Length int `json:"length"`
 	Count  int `json:"count"` // of the characters that are meant; an escape of JSON is one
-	// Decoded is what hidden characters say, or what lookalikes look like.
+	// Decoded is the text that hidden characters encode, or what lookalikes look like.
 	Decoded string `json:"decoded,omitempty"`
 }
 
-// How a text is read.
+// A How is how a text is read.
 type How int
 
-// Text is any text. Identifier is a name: a word of lookalikes alone is marked there, too. JSON has
-// escapes, which count as what they stand for.
+// Text is any text. Identifier is a name, in which a word of lookalikes alone is marked too. JSON
+// has escapes, which count as the characters that they encode.
 const (
 	Text How = iota
 	Identifier

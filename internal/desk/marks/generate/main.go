@@ -36,7 +36,8 @@ func main() {
 			looks[from[0]] = string(to)
 		}
 	}
-	// Letters and digits of ASCII by what they look like themselves: m as rn, and 1 and I as l.
+	// Letters and digits of ASCII, by what they themselves look like: m like rn, and 1 and I like
+	// l.
 	for c := rune('z'); c >= '0'; c-- {
 		if !unicode.IsLetter(c) && !unicode.IsDigit(c) {
 			continue
