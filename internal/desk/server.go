@@ -22,12 +22,12 @@ import (
 	"holdpoint/store"
 )
 
-// Options are what the desk's listener is given by the rest of the program.
+// Options are what the rest of the program gives the desk's listener.
 type Options struct {
 	Store  store.Store
 	Agents map[string]api.Agent
 	Others func(agent, dialect string) api.Agent // agents that other processes serve
-	// Decided is told of a record that is decided; nil if nobody is to hear of it.
+	// Decided, if set, is called for each record that is decided.
 	Decided func(store.Key)
 
 	Events         event.Sink
@@ -35,7 +35,7 @@ type Options struct {
 	Notices        func(*event.Event) (store.Notice, bool)
 	Posted         func(store.Key)
 
-	// Keys returns the keys that sessions are signed with, derived for a purpose.
+	// Keys returns the keys that sign sessions, derived for a purpose.
 	Keys func(purpose string) ([][]byte, error)
 	// Peers are HOLDPOINT_TRUSTED_PEERS.
 	Peers  principal.Peers
@@ -56,18 +56,18 @@ type Server struct {
 	end      context.CancelFunc
 }
 
-// The desk's answers are short, and its requests have no bodies.
+// The desk's responses are short, and its requests have small bodies or none.
 const (
 	readTimeout  = 20 * time.Second
 	writeTimeout = time.Minute
 	lastWords    = 2 * time.Second
 )
 
-// sessionPurpose is what keys of sessions are derived for.
+// sessionPurpose is the purpose for which the keys of sessions are derived.
 const sessionPurpose = "holdpoint desk sessions 1"
 
-// New makes the desk and listens, or returns nil if this process has none. A token that it makes is
-// told by Options.Screen.
+// New makes the desk and listens. It returns nil if this process has none. A token that it makes is
+// shown by Options.Screen.
 func (s *Settings) New(o Options) (*Server, error) {
 	if !s.IsHere() {
 		return nil, nil
@@ -98,7 +98,7 @@ func (s *Settings) New(o Options) (*Server, error) {
 	return d, nil
 }
 
-// Start takes callers from now on.
+// Start begins to serve.
 func (d *Server) Start() {
 	d.settings.LogStart(d.given.Peers, d.given.Logger)
 	attrs := []any{"desk_addr", d.settings.Listen.Address.Shown(d.listener), "auth", d.settings.Auth.String()}
@@ -117,7 +117,7 @@ func (d *Server) Start() {
 	}()
 }
 
-// Stop ends the desk. Answers that are on their way have a moment. It may be called twice.
+// Stop ends the desk. Responses under way have a short time to finish. It may be called twice.
 func (d *Server) Stop() {
 	d.end()
 	ctx, cancel := context.WithTimeout(context.Background(), lastWords)
@@ -126,7 +126,7 @@ func (d *Server) Stop() {
 	_ = d.http.Close()
 }
 
-// ReloadKeys derives the keys of sessions anew.
+// ReloadKeys derives the keys of sessions again.
 func (d *Server) ReloadKeys() error {
 	keys, err := d.given.Keys(sessionPurpose)
 	if err == nil {
@@ -135,7 +135,7 @@ func (d *Server) ReloadKeys() error {
 	return err
 }
 
-// ReloadTokens reads the file of tokens again. It is nil if no file is named.
+// ReloadTokens returns a function that reads the token file again, or nil if there is none.
 func (d *Server) ReloadTokens() func() error {
 	if d.settings.Token.File == "" {
 		return nil
@@ -149,7 +149,8 @@ func (d *Server) ReloadTokens() func() error {
 	}
 }
 
-// ReloadPolicy returns what reads the policy again, and its file's name; nil if there is none.
+// ReloadPolicy returns a function that reads the policy again, and the file's name. The function is
+// nil if there is no policy.
 func (d *Server) ReloadPolicy() (do func() error, file string) {
 	if d.settings.policy == nil {
 		return nil, ""
@@ -157,7 +158,7 @@ func (d *Server) ReloadPolicy() (do func() error, file string) {
 	return d.settings.policy.Reload, d.settings.policy.Name()
 }
 
-// access returns who has which rights at the moment; nil: everybody has all.
+// access returns a function for the rights in effect, or nil if everybody has all rights.
 func (s *Settings) access() func() policy.Access {
 	if s.policy == nil {
 		return nil
@@ -165,7 +166,7 @@ func (s *Settings) access() func() policy.Access {
 	return func() policy.Access { return s.policy.Now().Access }
 }
 
-// newGate returns what says who a caller of the desk is; nil: his token does.
+// newGate returns the gate that identifies callers of the desk, or nil if their tokens do.
 func (s *Settings) newGate(peers principal.Peers, logger *slog.Logger) *principal.Gate {
 	switch s.Auth {
 	case "header":
@@ -181,8 +182,8 @@ func (s *Settings) newGate(peers principal.Peers, logger *slog.Logger) *principa
 	return nil
 }
 
-// trusts reports whether the headers are believed by which a proxy says how the client has come to
-// the desk.
+// trusts reports whether the desk believes the headers in which a proxy describes the client's
+// connection.
 func (d *Server) trusts(req *http.Request) bool {
 	peer, err := netip.ParseAddrPort(req.RemoteAddr)
 	if err != nil {
@@ -191,7 +192,7 @@ func (d *Server) trusts(req *http.Request) bool {
 	return d.settings.Peers(d.given.Peers).Has(peer.Addr().Unmap().WithZone(""))
 }
 
-// makeToken makes the token of a desk that has none, and tells it.
+// makeToken makes and shows a token for a desk that has none.
 func (d *Server) makeToken() {
 	text, token := api.NewToken(api.Operator)
 	d.settings.tokens = []api.Token{token}
@@ -202,7 +203,8 @@ func (d *Server) makeToken() {
 	fmt.Fprintf(d.given.Screen, "\nThe desk is at %s://%s/\nThe token to sign in with, until Holdpoint ends: %s\n\n", scheme, d.listener.Addr(), text)
 }
 
-// LogStart warns of what follows from who may come to the desk. others are HOLDPOINT_TRUSTED_PEERS.
+// LogStart warns about the consequences of who can reach the desk. others are
+// HOLDPOINT_TRUSTED_PEERS.
 func (s *Settings) LogStart(others principal.Peers, logger *slog.Logger) {
 	if !s.IsHere() {
 		return
@@ -218,7 +220,7 @@ func (s *Settings) LogStart(others principal.Peers, logger *slog.Logger) {
 	}
 }
 
-// A Carrier goes on with what is decided, from Start to Stop. Without one nobody does but the chat.
+// A Carrier carries decisions from Start to Stop. Without one, only the chat carries them.
 type Carrier struct {
 	*carry.Carrier
 	first func()
@@ -226,8 +228,8 @@ type Carrier struct {
 	ended chan struct{}
 }
 
-// NewCarrier makes the carrier for agents by their names, or returns nil if there is no desk or
-// nothing is carried. first is called once it has started; it may wait for the store.
+// NewCarrier makes the carrier for agents by their names. It returns nil if there is no desk, or
+// nothing is carried. first is called after the start, and may wait for the store.
 func (s *Settings) NewCarrier(kept store.Store, agents map[string]carry.Agent, first func(), logger *slog.Logger) *Carrier {
 	if !s.IsOn() || s.CarryWithin == 0 {
 		return nil
@@ -235,7 +237,7 @@ func (s *Settings) NewCarrier(kept store.Store, agents map[string]carry.Agent, f
 	return &Carrier{Carrier: carry.New(carry.Options{Store: kept, Agents: agents, Within: s.CarryWithin, Log: logger}), first: first, ended: make(chan struct{})}
 }
 
-// Start carries from now on.
+// Start begins to carry.
 func (c *Carrier) Start() {
 	ctx, cancel := context.WithCancel(context.Background())
 	c.end = cancel
@@ -246,13 +248,13 @@ func (c *Carrier) Start() {
 	}()
 }
 
-// Stop begins no further run, and waits for those that are under way.
+// Stop begins no further run, and waits for those under way.
 func (c *Carrier) Stop() {
 	c.end()
 	<-c.ended
 }
 
-// Decided returns what the desk tells of a record that is decided; nil without a carrier.
+// Decided returns the function that announces a decided record, or nil without a carrier.
 func (c *Carrier) Decided() func(store.Key) {
 	if c == nil {
 		return nil

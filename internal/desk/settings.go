@@ -42,10 +42,10 @@ type Settings struct {
 	policy *policy.File
 }
 
-// elsewhere is the address of a desk that another process on the store has.
+// elsewhere is the address for a desk in another process on the same store.
 const elsewhere = "elsewhere"
 
-// IsOn reports whether there is a desk, in this process or in another one.
+// IsOn reports whether there is a desk, in this process or another.
 func (s *Settings) IsOn() bool { return !s.Listen.Off() }
 
 // IsElsewhere reports whether another process has the desk.
@@ -67,16 +67,16 @@ func (s *Settings) UsesPeers() bool {
 	return s.IsHere() && s.ByHeader() && len(s.TrustedPeers) == 0
 }
 
-// ByHeader reports whether a proxy says in a header who a caller is, who comes over a network.
+// ByHeader reports whether a proxy names callers in a header, over a network.
 func (s *Settings) ByHeader() bool { return s.Auth == "header" && !s.Listen.Address.Unix() }
 
-// ByToken reports whether an issuer's bearer tokens say who a caller is.
+// ByToken reports whether an issuer's bearer tokens identify callers.
 func (s *Settings) ByToken() bool { return s.Auth == "jwt" }
 
-// An auth is HOLDPOINT_DESK_AUTH: how a caller of the desk says who it is.
+// An auth is HOLDPOINT_DESK_AUTH: how callers of the desk authenticate.
 type auth string
 
-// UnmarshalText takes token, header and jwt.
+// UnmarshalText accepts token, header and jwt.
 func (a *auth) UnmarshalText(text []byte) error {
 	switch *a = auth(text); *a {
 	case "token", "header", "jwt":
@@ -87,7 +87,7 @@ func (a *auth) UnmarshalText(text []byte) error {
 	return errors.New("want token, header or jwt")
 }
 
-// String returns the form that is read.
+// String returns the value of the variable.
 func (a auth) String() string { return string(a) }
 
 // A pageURL is HOLDPOINT_DESK_URL. Its path ends in a slash.
@@ -119,10 +119,10 @@ func (d pageURL) String() string {
 	return d.URL.String()
 }
 
-// ErrOff is the error of what is set for a desk that is off.
+// ErrOff is the error for a variable of the desk while the desk is off.
 var ErrOff = errors.New("there is no desk, want HOLDPOINT_DESK_LISTEN set as well")
 
-// Check returns what is wrong with the settings, and reads their files.
+// Check reads the files of the settings, and returns what is wrong.
 func (s *Settings) Check() (errs []error) {
 	if !s.IsHere() {
 		return s.checkUnused()
@@ -151,7 +151,7 @@ func (s *Settings) checkUnused() (errs []error) {
 	return errs
 }
 
-// checkCallers judges what says who a caller of the desk is and what he may do, and reads the
+// checkCallers judges the settings that identify callers and give them rights, and reads their
 // files.
 func (s *Settings) checkCallers() (errs []error) {
 	wrong := func(name, format string, args ...any) { errs = append(errs, variables.Atf(name, format, args...)) }
@@ -231,7 +231,7 @@ func (s *Settings) checkIssuer() (errs []error) {
 	return errs
 }
 
-// checkTokens reads the tokens. Without any, on loopback, one is made at start.
+// checkTokens reads the tokens. On loopback a desk without tokens makes one at start.
 func (s *Settings) checkTokens() (errs []error) {
 	if !s.Token.IsSet() {
 		if s.Listen.Address.Loopback() {
@@ -245,7 +245,7 @@ func (s *Settings) checkTokens() (errs []error) {
 	return variables.Split(err)
 }
 
-// readTokens reads the tokens of the variable or of the file. No error has a part of one.
+// readTokens reads the tokens of the variable or the file. Its errors contain no part of a token.
 func (s *Settings) readTokens() ([]api.Token, error) {
 	text, err := s.Token.Read("DESK_TOKEN")
 	if err != nil {
@@ -262,9 +262,9 @@ func (s *Settings) readTokens() ([]api.Token, error) {
 	return list, errors.Join(errs...)
 }
 
-// CheckScreen says why no token can be made for the desk, nil if one can, or if there are some. A
-// token is told to a person's terminal and nowhere else: what a container writes to its terminal
-// goes into a log, which others read. isTerminal says that somebody's terminal gets what is told.
+// CheckScreen returns why no token can be made for the desk, or nil. A new token is shown on a
+// person's terminal and nowhere else, because a container's output goes into a log that others
+// read. isTerminal says that the output is such a terminal.
 func (s *Settings) CheckScreen(isTerminal bool, environ []string) error {
 	if !s.makes {
 		return nil

@@ -8,7 +8,7 @@ import (
 	"unicode/utf8"
 )
 
-// A scanner stands at a character of a text.
+// A scanner is at a character of a text.
 type scanner struct {
 	text string
 	how  How
@@ -24,10 +24,10 @@ type scanner struct {
 	fools   bool // its lookalikes are marked
 }
 
-// most accents that stand on one letter in a language that people write.
+// maxHeap is the largest number of accents on one letter in a written language.
 const maxHeap = 8
 
-// scan tells each character that is marked, until found returns false.
+// scan calls found for each marked character, until found returns false.
 func scan(text string, how How, found func(hit) bool) {
 	s := scanner{text: text, how: how, prev: -1, base: -1}
 	s.words = !isASCII(text) || how == JSON && strings.Contains(text, `\u`)
@@ -48,7 +48,7 @@ func scan(text string, how How, found func(hit) bool) {
 	}
 }
 
-// judge reports whether a character is marked where it stands.
+// judge reports whether a character is marked at its place.
 func (s *scanner) judge(h *hit, size int) bool {
 	if n := classify(h.r); n >= 0 {
 		h.kind, h.class = table[n].kind, table[n].class
@@ -75,9 +75,8 @@ func isASCII(text string) bool {
 	return true
 }
 
-// read returns the character at i, how many bytes it takes, and how many characters of the text. It
-// is
-// -1 at the end. Bytes that are not text are U+FFFD, and so is half of a pair of surrogates.
+// read returns the character at i, its length in bytes, and its length in characters of the text.
+// The character is -1 at the end. Invalid bytes, and half of a surrogate pair, are U+FFFD.
 func (s *scanner) read(i int) (r rune, size, length int) {
 	switch {
 	case i >= len(s.text):
@@ -90,7 +89,7 @@ func (s *scanner) read(i int) (r rune, size, length int) {
 	return r, size, 1
 }
 
-// escape returns what a text begins with that begins with a backslash.
+// escape parses the escape at the beginning of a text. It returns the character and the length.
 func escape(text string) (rune, int) {
 	switch text[1] {
 	case 'b':
@@ -123,7 +122,7 @@ func escape(text string) (rune, int) {
 	return '\\', 1
 }
 
-// unit returns the number of an escape such as \u202e.
+// unit parses an escape such as \u202e.
 func unit(text string) (rune, bool) {
 	if len(text) < 6 || text[0] != '\\' || text[1] != 'u' {
 		return 0, false

@@ -16,8 +16,8 @@ func isWord(r rune) bool {
 	return unicode.In(r, unicode.L, unicode.M, unicode.Nd)
 }
 
-// readWord reads the word at the scanner's place to its end, for a letter is judged by those behind
-// it, too.
+// readWord reads the word at the scanner's position to its end, because a letter is also judged by
+// those after it.
 func (s *scanner) readWord() {
 	w := word{}
 	i := s.i
@@ -32,7 +32,7 @@ func (s *scanner) readWord() {
 	s.wordEnd, s.fools = i, w.fools(s.how)
 }
 
-// A word is what is known of its letters.
+// A word counts the letters of a word by script.
 type word struct {
 	latin, others, like int
 	back                bool // Latin letters stand behind others
@@ -56,7 +56,7 @@ func (w *word) add(r rune) {
 }
 
 // fools reports whether the word's lookalikes are marked. A Latin word with an ending of another
-// script, as Russian has "SMSкой", is what it seems if the ending shows its script.
+// script, such as Russian "SMSкой", is not misleading if the ending shows its script.
 func (w *word) fools(how How) bool {
 	switch {
 	case w.like == 0:
@@ -67,7 +67,7 @@ func (w *word) fools(how How) bool {
 	return how == Identifier && w.like == w.others
 }
 
-// lookalikes are letters that are not Latin and look like one letter or digit of ASCII.
+// lookalikes maps letters that are not Latin to the letter or digit of ASCII that they look like.
 var lookalikes = sync.OnceValue(func() map[rune]byte {
 	m := make(map[rune]byte, len(pairs)/4)
 	from := rune(-1)

@@ -15,22 +15,22 @@ import (
 	"strings"
 )
 
-// English is the language of whoever asks for one that the page does not have.
+// English is used if the page does not have the requested language.
 const English = "en"
 
-// Catalogue is the texts of one language, by key. A text is a string, or an object with a string
+// A Catalogue is the texts of one language, by key. A text is a string, or an object with a string
 // for each plural category, as the page's language.js reads it. A new language is one file
 // files/<code>.json with every key of files/en.json.
 type Catalogue map[string]json.RawMessage
 
-// text returns the text of a key, "" if it is missing or has plural forms.
+// text returns the text of a key, or "" if it is missing or has plural forms.
 func (c Catalogue) text(key string) string {
 	var text string
 	_ = json.Unmarshal(c[key], &text) // the document has no plurals
 	return text
 }
 
-// embeddedLanguages returns the catalogues that are built in, by the code of their language.
+// embeddedLanguages returns the built-in catalogues by language code.
 func embeddedLanguages() map[string]Catalogue {
 	all := map[string]Catalogue{}
 	names, err := fs.Glob(embedded, "files/*.json")
@@ -48,10 +48,10 @@ func embeddedLanguages() map[string]Catalogue {
 	return all
 }
 
-// placeholder is the place of a text in index.html.
+// placeholder matches the place of a text in index.html.
 var placeholder = regexp.MustCompile(`\{([a-zA-Z.]+)\}`)
 
-// document returns index.html in one language. link has the languages that a reader can choose.
+// document returns index.html in one language. links lists the languages that a reader can choose.
 func document(c Catalogue, language, links string) []byte {
 	text, err := fs.ReadFile(embedded, "files/index.html")
 	if err != nil {
@@ -69,7 +69,7 @@ func document(c Catalogue, language, links string) []byte {
 	})
 }
 
-// links returns a link to the page in each language, by which language.js knows them.
+// links returns a link to the page in each language. language.js reads the languages from them.
 func links(all map[string]Catalogue) string {
 	var list []string
 	for _, language := range slices.Sorted(maps.Keys(all)) {
@@ -79,11 +79,11 @@ func links(all map[string]Catalogue) string {
 	return strings.Join(list, "\n")
 }
 
-// maxAccepted bounds how many languages of a request are looked at.
+// maxAccepted limits the languages of a request that are looked at.
 const maxAccepted = 50
 
-// languageFor returns the language for a request: that of ?lang, else the one of Accept-Language
-// that the browser likes best, else English.
+// languageFor returns the language for a request: that of ?lang, else the best one of
+// Accept-Language, else English.
 func (p *page) languageFor(req *http.Request) string {
 	if asked := p.known(req.URL.Query().Get("lang")); asked != "" {
 		return asked
@@ -108,8 +108,8 @@ func (p *page) languageFor(req *http.Request) string {
 	return best
 }
 
-// known returns the language of the page for a tag such as de-AT: the same one, else the one
-// without its region. It returns "" if there is none.
+// known returns the page's language for a tag such as de-AT: the same one, else the one without its
+// region, else "".
 func (p *page) known(tag string) string {
 	for ; tag != ""; tag = tag[:max(strings.LastIndex(tag, "-"), 0)] {
 		for language := range p.languages {

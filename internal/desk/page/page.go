@@ -25,8 +25,8 @@ var embedded embed.FS
 const Policy = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self'; " +
 	"form-action 'none'; base-uri 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'"
 
-// types are the media types of the files, by their ends. The names are the page's own, so no table
-// of the system is asked.
+// types are the media types of the files, by suffix. The page has few files, so it does not use the
+// system's table.
 var types = map[string]string{
 	".html": "text/html; charset=utf-8",
 	".css":  "text/css; charset=utf-8",
@@ -35,22 +35,22 @@ var types = map[string]string{
 	".json": "application/json",
 }
 
-// A page answers requests for its files, and has others answered by the API.
+// A page serves its files, and passes other requests to the API.
 type page struct {
 	languages map[string][]byte // the texts of each, as they are embedded or given
 	documents map[string][]byte // index.html in each language
 	api       http.Handler
 }
 
-// Over answers requests for the page, and has others answered by the API. The page is / and what is
-// below /page/.
+// Over returns a handler for the page (/ and the paths below /page/) that passes all other requests
+// to the API.
 func Over(api http.Handler) http.Handler { return OverIn(embeddedLanguages(), api) }
 
-// Languages returns the texts of each language that is built in.
+// Languages returns the texts of each built-in language.
 func Languages() map[string]Catalogue { return embeddedLanguages() }
 
-// OverIn is Over with the texts of other languages than those that are built in. English must be
-// among them.
+// OverIn is like Over, with these languages instead of the built-in ones. English must be among
+// them.
 func OverIn(languages map[string]Catalogue, api http.Handler) http.Handler {
 	p := &page{languages: map[string][]byte{}, documents: map[string][]byte{}, api: api}
 	all := links(languages)
@@ -80,7 +80,7 @@ func (p *page) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	p.api.ServeHTTP(w, req)
 }
 
-// file returns what the page has at a path below /page/.
+// file returns the page's file at a path below /page/.
 func (p *page) file(at string) (text []byte, kind string, ok bool) {
 	name, below := strings.CutPrefix(at, "/page/")
 	if !below || name == "index.html" {

@@ -5,11 +5,11 @@ import (
 	"strings"
 )
 
-// Rights are what somebody may do with questions.
+// Rights are what a caller may do with questions.
 type Rights uint8
 
-// The rights. Each but List has List in it, and Decide has Read: nobody decides what he may not
-// read.
+// The rights. Each of them includes List, and Decide includes Read: nobody decides a question that
+// he may not read.
 const (
 	List         Rights = 1 << iota // see that it is there: agent, tool, age, who asked
 	Read                            // and its arguments, its message and the answers
@@ -18,7 +18,7 @@ const (
 	Operate                         // give it up without an answer
 )
 
-// None has no right and All has every right.
+// None has no right, and All has every right.
 const (
 	None Rights = 0
 	All         = List | Read | Conversation | Decide | Operate
@@ -27,7 +27,8 @@ const (
 // rightNames are the names in the file, in the order of the rights.
 var rightNames = []string{"list", "read", "conversation", "decide", "operate"}
 
-// rightNamed returns the right of a name with those that it has in it, None for another name.
+// rightNamed returns the right with a name, including those that it implies, or None for an unknown
+// name.
 func rightNamed(name string) Rights {
 	switch name {
 	case "list":
@@ -44,7 +45,7 @@ func rightNamed(name string) Rights {
 	return None
 }
 
-// Has reports whether all of these rights are among r.
+// Has reports whether r includes all of these rights.
 func (r Rights) Has(these Rights) bool { return r&these == these }
 
 // Names returns the names of the rights.
@@ -58,32 +59,32 @@ func (r Rights) Names() []string {
 	return names
 }
 
-// Access is who has which rights. The zero Access gives nobody any.
+// Access lists which callers have which rights. The zero Access gives no rights.
 type Access []Entry
 
-// An Entry gives rights to some callers for questions of some agents and tenants.
+// An Entry gives rights to some callers, for questions of some agents and tenants.
 type Entry struct {
 	Names, Groups []string // whoever has one of them
 	Agents        []string // * stands for any characters; "*" alone also for an agent that is not known
-	// Tenants are names of tenants. "*" stands for all, and for one that is not known. Without
-	// any the entry is for questions that have no tenant.
+	// Tenants are names of tenants. "*" means all, including an unknown one. An empty list means
+	// questions without a tenant.
 	Tenants []string
 	Rights  Rights
 }
 
-// Where is the agent and the tenant of a question. Known says that the record has them: a question
-// of an earlier version could be anybody's.
+// Where is the agent and the tenant of a question. Known means that the record has them: a question
+// of an older version could be anybody's.
 type Where struct {
 	Agent, Tenant string
 	Known         bool
 }
 
-// For returns the rights that somebody has there.
+// For returns the rights of a caller at a place.
 func (a Access) For(name string, groups []string, at Where) Rights {
 	return a.union(name, groups, func(e *Entry) bool { return e.covers(at) })
 }
 
-// Anywhere returns the rights that somebody has for any question.
+// Anywhere returns the rights that a caller has for at least one question.
 func (a Access) Anywhere(name string, groups []string) Rights {
 	return a.union(name, groups, func(*Entry) bool { return true })
 }
@@ -111,8 +112,8 @@ func (e *Entry) covers(at Where) bool {
 	return tenant && slices.ContainsFunc(e.Agents, func(glob string) bool { return matches(glob, at.Agent) })
 }
 
-// matches reports whether the name is as the glob says. * stands for any characters, a slash too,
-// and nothing else stands for anything.
+// matches reports whether the name matches the glob. * matches any characters, including slashes,
+// and no other character is special.
 func matches(glob, name string) bool {
 	parts := strings.Split(glob, "*")
 	if len(parts) == 1 {

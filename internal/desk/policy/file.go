@@ -11,7 +11,7 @@ import (
 	"sync/atomic"
 )
 
-// A File is what a file said when it was last good. It is safe for concurrent use.
+// A File holds the last valid content of the file. It is safe for concurrent use.
 type File struct {
 	name string
 	now  atomic.Pointer[Policy]
@@ -26,7 +26,7 @@ func Open(name string) (*File, error) {
 	return f, nil
 }
 
-// Reload reads the file again. On an error everything stays as it was.
+// Reload reads the file again. After an error the earlier content stays in effect.
 func (f *File) Reload() error {
 	text, err := os.ReadFile(f.name)
 	if err != nil {
@@ -42,5 +42,5 @@ func (f *File) Reload() error {
 // Name returns the file's name.
 func (f *File) Name() string { return f.name }
 
-// Now returns what is in effect. It is not nil, and nobody may change it.
+// Now returns the policy in effect. It is never nil, and is read-only.
 func (f *File) Now() *Policy { return f.now.Load() }

@@ -13,23 +13,23 @@ import (
 	"go.yaml.in/yaml/v4"
 )
 
-// A Policy is what the file says.
+// A Policy is the content of the file.
 type Policy struct {
 	Access Access
 }
 
-// What a file may have.
+// Limits of a file.
 const (
 	maxFile    = 1 << 20
 	maxEntries = 1000
 	maxText    = 1 << 10 // bytes of a name, a group, an agent or a tenant
 )
 
-// later are keys that the file will have. A version that does not know them must not leave them
-// out: somebody relies on them.
+// later are keys that a future version will have. This version refuses them, because ignoring a key
+// would break what its author relies on.
 var later = []string{"rules"}
 
-// Parse reads a file. The error joins all that is wrong, with the line of each.
+// Parse parses a file. The error joins all faults, each with its line.
 func Parse(text []byte) (*Policy, error) {
 	if len(text) > maxFile {
 		return nil, fmt.Errorf("it has more than %d bytes", maxFile)
@@ -56,7 +56,7 @@ func Parse(text []byte) (*Policy, error) {
 	return p, nil
 }
 
-// unread returns an error of the parser without its own name.
+// unread returns an error of the parser without the parser's name.
 func unread(err error) error {
 	text := strings.ReplaceAll(err.Error(), "\n", " ")
 	for _, prefix := range []string{"go-yaml ", "yaml: "} {
@@ -65,14 +65,14 @@ func unread(err error) error {
 	return errors.New(text)
 }
 
-// A reader collects what is wrong.
+// A reader collects faults.
 type reader struct{ errs []error }
 
 func (r *reader) wrong(n *yaml.Node, format string, args ...any) {
 	r.errs = append(r.errs, fmt.Errorf("line %d: %w", n.Line, fmt.Errorf(format, args...)))
 }
 
-// policy reads the document.
+// policy parses the document.
 func (r *reader) policy(doc *yaml.Node) *Policy {
 	if doc.Kind == yaml.DocumentNode && len(doc.Content) == 1 {
 		doc = doc.Content[0]
@@ -156,8 +156,8 @@ func (r *reader) entry(n *yaml.Node) (e Entry) {
 	return e
 }
 
-// keys calls take with each key of a mapping and its value. A key that stands there twice could be
-// read in two ways.
+// keys calls take with each key of a mapping and its value. A repeated key is a fault, because it
+// could be read in two ways.
 func (r *reader) keys(n *yaml.Node, what string, take func(key, value *yaml.Node)) {
 	if n.Kind != yaml.MappingNode {
 		r.wrong(n, "%s is no mapping of keys to values", what)
@@ -178,7 +178,7 @@ func (r *reader) keys(n *yaml.Node, what string, take func(key, value *yaml.Node
 	}
 }
 
-// texts returns those of a list. Only the star may have one in it, if there is one.
+// texts returns the texts of a list. If star is not "", only that text may contain a star.
 func (r *reader) texts(key, list *yaml.Node, star string) []string {
 	if list.Kind != yaml.SequenceNode || len(list.Content) == 0 {
 		r.wrong(list, "%s: want a list, such as [%s]", key.Value, map[bool]string{true: `"*"`, false: "one, another"}[star != ""])

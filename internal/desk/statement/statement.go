@@ -17,30 +17,30 @@ import (
 
 // A Statement is one thing that the agent sent.
 type Statement struct {
-	// Path is its place in the metadata, as in langgraph.raw.
+	// Path is its place in the metadata, such as langgraph.raw.
 	Path string
-	// Name is the call or action that the agent names; Value are its arguments then. "" of anything
-	// else.
+	// Name is the call or action that the agent names, and Value its arguments. Otherwise Name is
+	// "".
 	Name string
-	// Value is JSON without what the question itself says already; "" of a name without arguments.
+	// Value is JSON without the parts that the question already has. It is "" for a name without
+	// arguments.
 	Value string
 }
 
-// most bounds the statements of one question.
+// most limits the statements of one question.
 const most = 20
 
-// An object says which members of an object of the metadata are a call, and which are notes of the
+// An object lists which members of an object in the metadata are calls, and which are notes of the
 // framework or of Holdpoint.
 type object struct {
 	name, arguments string // the members of a call
 	notes           []string
-	// echo is a member that repeats one of others.
+	// echo is a member that repeats one of the others.
 	echo   string
 	others []string
 }
 
-// objects are the objects of known metadata by their paths. A member that has an object here is
-// entered.
+// objects are the known objects of the metadata by path. Only these are searched for statements.
 var objects = map[string]object{
 	"": {
 		name: "tool_name", arguments: "tool_input", // ag_ui_strands
@@ -62,18 +62,18 @@ var objects = map[string]object{
 	"superagent":                    {notes: []string{"session_id", "agent_name", "timestamp", "checkpoint_id"}},
 }
 
-// own are the members in which an agent writes what the interrupt then says: they are left out of a
-// statement where they say the same.
+// own are the members from which adapters fill the interrupt's own members. They are left out of a
+// statement if they say the same.
 var own = map[string]string{
 	"reason": "reason", "responseSchema": "responseSchema", "response_schema": "responseSchema",
 	"toolCallId": "toolCallId", "tool_call_id": "toolCallId", "expiresAt": "expiresAt", "expires_at": "expiresAt",
 }
 
-// names are the members in which an agent usually names the action that it asks about.
+// names are the members in which an agent usually names the action in question.
 var names = []string{"action", "tool", "tool_name", "toolName", "name", "function"}
 
 // Of returns what the agent sent with a question, in the order of the metadata, and whether there
-// is more. What the question's message or one of its calls says already is left out.
+// is more. It leaves out what the question's message or one of its calls already says.
 func Of(i *agui.Interrupt) (list []Statement, more bool) {
 	whole := agui.View(i.Object)
 	metadata := whole.Get("metadata")
@@ -93,8 +93,8 @@ func Of(i *agui.Interrupt) (list []Statement, more bool) {
 	return f.found, f.more
 }
 
-// Text returns the metadata of a question as it was recorded, without the notes of frameworks. A
-// note may be what proves an answer, such as AG2's.
+// Text returns the recorded metadata of a question without the frameworks' notes. A note may be a
+// secret that proves an answer, such as AG2's.
 func Text(i *agui.Interrupt) string {
 	metadata := agui.View(i.Object).Get("metadata")
 	if !metadata.IsObject() {
@@ -123,7 +123,7 @@ func withoutNotes(path, raw string) string {
 	return string(append(rest, '}'))
 }
 
-// join returns the path of a member. That of an empty key is not the path of the whole.
+// join returns the path of a member. An empty key has a path of its own too.
 func join(path, key string) string {
 	if path == "" && key != "" {
 		return key
@@ -168,7 +168,7 @@ func (f *finder) enter(path, raw string) {
 	}
 }
 
-// add adds a statement, unless the question says it already.
+// add adds a statement, unless the question already says it.
 func (f *finder) add(s Statement) {
 	if s.Name == "" {
 		s.Value = f.withoutQuestion(s.Value)
@@ -183,7 +183,8 @@ func (f *finder) add(s Statement) {
 	}
 }
 
-// withoutQuestion returns a value without what the question says already, "" if nothing is left.
+// withoutQuestion returns a value without the parts that the question already says, or "" if
+// nothing is left.
 func (f *finder) withoutQuestion(value string) string {
 	switch value[0] {
 	case '"':
@@ -202,7 +203,7 @@ func (f *finder) withoutQuestion(value string) string {
 	return value
 }
 
-// membersLeft returns an object without the members that the question says already, "" if nothing
+// membersLeft returns an object without the members that the question already says, or "" if none
 // is left.
 func (f *finder) membersLeft(value string) string {
 	rest := withoutMembers(value, f.saysMember)
@@ -212,8 +213,7 @@ func (f *finder) membersLeft(value string) string {
 	return rest
 }
 
-// withoutMembers returns an object without some members, and the object itself if it has none of
-// them.
+// withoutMembers returns an object without the members for which out returns true.
 func withoutMembers(object string, out func(key, value string) bool) string {
 	rest := []byte{'{'}
 	left, all := 0, 0
@@ -247,7 +247,7 @@ func (f *finder) saysMember(key, value string) bool {
 	return of != "" && value == f.own[of] || f.saysValue(value)
 }
 
-// saysValue reports whether a value is the arguments of one of the calls.
+// saysValue reports whether a value equals the arguments of one of the calls.
 func (f *finder) saysValue(value string) bool {
 	if value[0] != '{' || len(f.calls) == 0 {
 		return false
@@ -267,7 +267,7 @@ func (f *finder) saysCall(s Statement) bool {
 	})
 }
 
-// memberOf returns the last value of a member, "" if there is none: backends read the last.
+// memberOf returns the last value of a member, or "". Backends use the last one too.
 func memberOf(object, key string) (value string) {
 	for m := agui.MembersIn(object); m.Next(); {
 		if textOf(m.Key) == key {
@@ -277,8 +277,8 @@ func memberOf(object, key string) (value string) {
 	return value
 }
 
-// unquoteJSON returns the JSON in a text of JSON, as some frameworks write arguments, and any other
-// value as it is.
+// unquoteJSON returns the JSON in a JSON string, which is how some frameworks write arguments. Any
+// other value is returned unchanged.
 func unquoteJSON(value string) string {
 	if value == "" || value[0] != '"' {
 		return value
