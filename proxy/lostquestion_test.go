@@ -14,10 +14,10 @@ import (
 	"holdpoint/translate"
 )
 
-// TestAnswerThatIsNotTakenIsTold: together with a new message, a client answers a question that
+// TestUnusedAnswerIsReported: together with a new message, a client answers a question that
 // ended in an error. The message is answered, and the end of its run says that the answer was not
 // used.
-func TestAnswerThatIsNotTakenIsTold(t *testing.T) {
+func TestUnusedAnswerIsReported(t *testing.T) {
 	g := newRig(t, func(w http.ResponseWriter, r *http.Request, n int) {
 		switch n {
 		case 1:

@@ -15,8 +15,8 @@ func decidedAs(a agui.Answer) agui.Decision {
 	return agui.Decision{Question: a.ID, Status: a.Status, Payload: a.Payload, Own: a.Own, Digest: DigestOf(a), Door: "desk"}
 }
 
-// TestWhatIsDecidedAtAnotherDoor uses a pause with the questions x and y.
-func TestWhatIsDecidedAtAnotherDoor(t *testing.T) {
+// TestDecisionsAtAnotherDoor uses a pause with the questions x and y.
+func TestDecisionsAtAnotherDoor(t *testing.T) {
 	past := `,"expiresAt":"` + testNow.Add(-time.Minute).Format(time.RFC3339) + `"`
 	yesX, noX, yesY, cancelY := resolved("x", `{"approved":true}`), resolved("x", `{"approved":false}`), resolved("y", "1"), cancelled("y")
 	open := func(more string, decided ...agui.Answer) store.Record {

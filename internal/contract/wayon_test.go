@@ -145,9 +145,9 @@ func TestCancelOfADoubt(t *testing.T) {
 	}
 }
 
-// TestAnswerThatIsNotTakenIsTold uses the same answer with a new message, for a question whose run
+// TestUnusedAnswerIsReported uses the same answer with a new message, for a question whose run
 // ended in an error. The message is sent, and the client is told that the answer was not.
-func TestAnswerThatIsNotTakenIsTold(t *testing.T) {
+func TestUnusedAnswerIsReported(t *testing.T) {
 	for name, c := range map[string]struct {
 		record  store.Record
 		answers []agui.Answer
@@ -168,9 +168,9 @@ func TestAnswerThatIsNotTakenIsTold(t *testing.T) {
 	}
 }
 
-// TestAnswerToADoubtBesideAnotherQuestion checks that the refusal is sent too, because the next
+// TestAnswerToADoubtWithAnotherQuestionOpen checks that the refusal is sent too, because the next
 // question alone would look as if the answer had been accepted.
-func TestAnswerToADoubtBesideAnotherQuestion(t *testing.T) {
+func TestAnswerToADoubtWithAnotherQuestionOpen(t *testing.T) {
 	for name, test := range map[string]struct {
 		how    store.How
 		finish string
@@ -263,9 +263,9 @@ func TestQuestionThatOnlyAClientKnows(t *testing.T) {
 	}
 }
 
-// TestCancelThatGoesToNobody checks that the person is told that nothing was sent, because the
+// TestCancelThatIsNotSent checks that the person is told that nothing was sent, because the
 // backend may still wait.
-func TestCancelThatGoesToNobody(t *testing.T) {
+func TestCancelThatIsNotSent(t *testing.T) {
 	tomb := endedRecord(store.Doubtful, "")
 	tomb.Results[0].Tombstone, tomb.Results[0].Pause = true, nil
 	for name, c := range map[string]struct {

@@ -308,7 +308,7 @@ func TestWorkflowOfWhichOneQuestionIsCancelled(t *testing.T) {
 	}
 }
 
-func TestMessagesBesideTheAnswers(t *testing.T) {
+func TestNewMessagesSentWithTheAnswers(t *testing.T) {
 	beside := agui.ParseMessage([]byte(`{"id":"u2","role":"user","content":"more"}`))
 	outcome := func(ids ...string) string { return withOutcome(schemaOld, ids...) }
 	for name, finish := range map[string]func(...string) string{"1.0.0rc7": withList, "1.0.0rc8": outcome} {

@@ -87,7 +87,7 @@ func TestSuccessThatMayBeNone(t *testing.T) {
 
 // Messages beside the answers go once the resume is over, behind what the client has been shown by
 // then.
-func TestMessagesBesideTheAnswers(t *testing.T) {
+func TestNewMessagesSentWithTheAnswers(t *testing.T) {
 	p := ask(t, tsHook)
 	in := parse(t, `"messages":[{"id":"u1","role":"user","content":"one"},{"id":"m1","role":"assistant","toolCalls":[`+toolCall("A")+`]},{"id":"u2","role":"user","content":"two"}],`+
 		dialecttest.ResumeArray(entryOf(p.Interrupts[0].ID, `true`)))

@@ -118,10 +118,10 @@ func asked(t *testing.T, list List) []string {
 	return names
 }
 
-// TestAnswersAreOfFields checks that Answers of every dialect reads only the fields of a request. A
+// TestAnswersReadFieldsOnly checks that Answers of every dialect reads only the fields of a request. A
 // decision in the messages is a reply, and a decision for another backend is a stray in each
 // dialect that speaks AG-UI.
-func TestAnswersAreOfFields(t *testing.T) {
+func TestAnswersReadFieldsOnly(t *testing.T) {
 	const call = `{"id":"a1","role":"assistant","toolCalls":[{"id":"c","type":"function","function":{"name":"%s","arguments":"{\"request\":{\"approval_id\":\"c\",\"function_name\":\"f\"},\"function_call_id\":\"c\"}"}}]}`
 	const tool = `{"id":"t1","role":"tool","toolCallId":"c","content":"{\"approval_id\":\"c\",\"approved\":true,\"accepted\":true,\"status\":\"resolved\"}"}`
 	const props = `"forwardedProps":{"command":{"resume":true}}`

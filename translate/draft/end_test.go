@@ -56,7 +56,7 @@ func TestEndsThatAskNothing(t *testing.T) {
 	}
 }
 
-func TestAnEndThatIsNone(t *testing.T) {
+func TestUnfinishedEnd(t *testing.T) {
 	_, run, err := newDialect(t, Options{}).Begin(&translate.Request{Input: input(t, "")})
 	if err != nil {
 		t.Fatal(err)

@@ -99,7 +99,7 @@ func TestOneInterrupt(t *testing.T) {
 	}
 }
 
-func TestResultBesideAnInterrupt(t *testing.T) {
+func TestResultWithAnInterrupt(t *testing.T) {
 	for given, c := range map[string]struct{ want, finish string }{
 		`{"n":1.0}`: {`{"reason":"input_required","metadata":{"draft":{"result":{"n":1.0}}}}`, ended(`"own":2`)},
 		`null`:      {`{"reason":"input_required"}`, ended(`"result":null,"own":2`)},

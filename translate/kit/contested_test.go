@@ -7,7 +7,7 @@ import (
 	"holdpoint/internal/agui"
 )
 
-func TestUnsure(t *testing.T) {
+func TestRefuseContested(t *testing.T) {
 	for name, c := range map[string]struct {
 		answer  agui.Answer
 		refused bool

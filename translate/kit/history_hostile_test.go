@@ -66,7 +66,7 @@ func TestHistoryOfManyCallsIsLinear(t *testing.T) {
 }
 
 // A message whose toolCallId is null answers no call.
-func TestANullCallIsNone(t *testing.T) {
+func TestNullCallIsNoCall(t *testing.T) {
 	m := parsedMessage(`{"id":"u","role":"user","content":"x","toolCallId":null}`)
 	if out := HistoryOf([]agui.Message{m}, map[string]bool{"": true}).WithoutCalls(); len(out) != 1 {
 		t.Error("a user's message is gone")

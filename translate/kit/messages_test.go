@@ -70,10 +70,10 @@ func parsedInput(t *testing.T, body string) agui.RunInput {
 	return in
 }
 
-// TestNewMessagesStandLast checks that the second exchange has the new messages at its end, even if
+// TestNewMessagesComeLast checks that the second exchange has the new messages at its end, even if
 // the transcript is incomplete and the client has them earlier. Otherwise the answer would be the
 // last message.
-func TestNewMessagesStandLast(t *testing.T) {
+func TestNewMessagesComeLast(t *testing.T) {
 	in := parsedInput(t, `{"threadId":"t","runId":"r","messages":[{"id":"u1","role":"user","content":"new"},{"id":"a1","role":"assistant","content":"asks"}]}`)
 	r := &translate.Request{Input: in, New: in.Messages[:1]}
 	got := agui.MessageList(WithNewMessages(r))

@@ -54,7 +54,7 @@ func TestAnswers(t *testing.T) {
 	}
 }
 
-func TestTheAnswerStandsBehindTheQuestion(t *testing.T) {
+func TestAnswerFollowsTheQuestion(t *testing.T) {
 	later := say("u2", "user", "And b.")
 	d, in := newDialect(t), input(t, asks+","+asked+","+later, resume("true"))
 	l := logOf(asks + "," + asked + "," + later)
@@ -156,10 +156,10 @@ func TestBackendWithSessions(t *testing.T) {
 	}
 }
 
-// TestWhatIsSaidBesideTheAnswer: a "yes" that was typed and refused while the question was open is
+// TestNewMessagesWithTheAnswer: a "yes" that was typed and refused while the question was open is
 // sent again with every answer. The backend must have replied to the answer before it reads that
 // message.
-func TestWhatIsSaidBesideTheAnswer(t *testing.T) {
+func TestNewMessagesWithTheAnswer(t *testing.T) {
 	typed, reply := say("u2", "user", "yes"), say("a2", "assistant", "I left it.")
 	instruction := say("s2", "system", "Be brief.")
 	for name, c := range map[string]struct {

@@ -121,8 +121,8 @@ func TestAnswersOneByOne(t *testing.T) {
 	}
 }
 
-// TestMessageBehindAnswersOneByOne checks that a new message is sent after the last answer.
-func TestMessageBehindAnswersOneByOne(t *testing.T) {
+// TestMessageAfterAnswersOneByOne checks that a new message is sent after the last answer.
+func TestMessageAfterAnswersOneByOne(t *testing.T) {
 	p := pausedBy(t, mastraCall("1"), mastraCall("2"))
 	in := parse(t, dialecttest.ResumeArray(dialecttest.Entry("run::c1~r1", `1`), dialecttest.Entry("run::c2~r2", `2`)))
 	in.Messages = append(in.Messages, agui.ParseMessage([]byte(`{"id":"u9","role":"user","content":"And hurry."}`)))

@@ -16,9 +16,9 @@ func adkAsks(n string) string {
 	return `{"id":"adk-` + n + `","reason":"confirmation","toolCallId":"adk-` + n + `","metadata":{"adk":{"originalFunctionCall":{"id":"call-` + n + `"}}}}`
 }
 
-// TestCallsOfOpenConfirmationsLieTogether: ADK reads only the answers to the calls of the last
+// TestCallsOfOpenConfirmationsAreInOneMessage: ADK reads only the answers to the calls of the last
 // message with calls.
-func TestCallsOfOpenConfirmationsLieTogether(t *testing.T) {
+func TestCallsOfOpenConfirmationsAreInOneMessage(t *testing.T) {
 	call := func(id string) string {
 		return `{"id":"` + id + `","type":"function","function":{"name":"f","arguments":"{\"of\":\"` + id + `\"}"}}`
 	}

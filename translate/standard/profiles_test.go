@@ -33,9 +33,9 @@ const (
 	crewOfATilde   = `{"id":"t~x1","reason":"crewai:human_feedback","metadata":{"crewai":{"flowId":"t~x1"}}}`
 )
 
-// TestAnswersAreSaidAsTheBackendTakesThem checks how an answer is sent to each backend. "cancelled"
+// TestAnswersHaveTheBackendsForm checks how an answer is sent to each backend. "cancelled"
 // and "absent" are not payloads.
-func TestAnswersAreSaidAsTheBackendTakesThem(t *testing.T) {
+func TestAnswersHaveTheBackendsForm(t *testing.T) {
 	const refused, none = "refused", "no payload"
 	for name, c := range map[string]struct {
 		interrupt string
@@ -211,8 +211,8 @@ func TestSchemaOfAProfile(t *testing.T) {
 	}
 }
 
-// TestMessagesBesideTheAnswers checks which other new messages are sent with the answers.
-func TestMessagesBesideTheAnswers(t *testing.T) {
+// TestNewMessagesSentWithTheAnswers checks which other new messages are sent with the answers.
+func TestNewMessagesSentWithTheAnswers(t *testing.T) {
 	const known, call = `{"id":"u1","role":"user","content":"Go."}`, `{"id":"m1","role":"assistant","toolCalls":[{"id":"c1","type":"function","function":{"name":"f","arguments":"{}"}}]}`
 	const said, result, thought = `{"id":"u2","role":"user","content":"And hurry."}`, `{"id":"x1","role":"tool","toolCallId":"c1","content":"ok"}`, `{"id":"g1","role":"reasoning","content":"Hm."}`
 	for name, c := range map[string]struct{ interrupt, with, after string }{

@@ -131,9 +131,9 @@ func TestLostQuestionIsCancelled(t *testing.T) {
 	}
 }
 
-// TestAnswerThatNobodyHeld: AG2 ignores the answer to a question that it does not hold, and the run
+// TestAnswerToAnUnknownQuestion: AG2 ignores the answer to a question that it does not hold, and the run
 // is an ordinary one.
-func TestAnswerThatNobodyHeld(t *testing.T) {
+func TestAnswerToAnUnknownQuestion(t *testing.T) {
 	const result = `{"type":"TOOL_CALL_RESULT","messageId":"m","toolCallId":"c1","content":"no"}`
 	const success, stopped = `{"type":"RUN_FINISHED","outcome":{"type":"success"}}`, `{"type":"RUN_FINISHED","outcome":{"type":"cancelled"}}`
 	hidden := strings.Replace(ag2Asks, `{"id"`, `{"subagentRunId":"s","id"`, 1)

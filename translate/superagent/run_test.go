@@ -164,7 +164,7 @@ func TestEndsOfAResume(t *testing.T) {
 	})
 }
 
-func TestMessagesBesideTheAnswers(t *testing.T) {
+func TestNewMessagesSentWithTheAnswers(t *testing.T) {
 	p := pausedBy(t, "\x00INTERRUPT:"+state)
 	image := said1(`[{"type":"text","text":"see"},{"type":"image","source":{}}]`)
 	for name, c := range map[string]struct {

@@ -173,9 +173,9 @@ func TestAnswersInTheAgentsValues(t *testing.T) {
 	}
 }
 
-// TestCancelOfWhatWasAnswered: a question with CancelOnly was answered before, and a denial would
+// TestCancelOfAnAnsweredQuestion: a question with CancelOnly was answered before, and a denial would
 // let that answer continue. So its cancel stays a cancel.
-func TestCancelOfWhatWasAnswered(t *testing.T) {
+func TestCancelOfAnAnsweredQuestion(t *testing.T) {
 	i := agui.Interrupt{ID: "i", Object: json.RawMessage(`{}`), CancelOnly: true}
 	newRules(t, payRule).Ask(&i, translate.Subject{})
 	if a, err := WriteAnswer(&i, agui.Answer{ID: "i", Status: agui.Cancelled}); err != nil || a.Status != agui.Cancelled {

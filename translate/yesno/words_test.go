@@ -130,9 +130,9 @@ func TestWhatIsSent(t *testing.T) {
 	}
 }
 
-// TestWhatAContentSays checks the meaning of contents. A content that a backend could read as the
+// TestMeaningOfAContent checks the meaning of contents. A content that a backend could read as the
 // yes although it is not the template is unclear, and is not an answer.
-func TestWhatAContentSays(t *testing.T) {
+func TestMeaningOfAContent(t *testing.T) {
 	object := newWords(t, `{"v":1,"answer":{"go":true}}`, `{"v":1,"answer":{"go":false}}`)
 	texts := newWords(t, `{"decision":"grant"}`, `{"decision":"refuse"}`)
 	words, value := newWords(t, `granted`, `refused`), newWords(t, `true`, `false`)

@@ -122,9 +122,9 @@ func TestWhichCallsAsk(t *testing.T) {
 	}
 }
 
-// TestWhatIsSaid checks the content that an answer becomes, and that it reads back as the same
+// TestContentOfAnAnswer checks the content that an answer becomes, and that it reads back as the same
 // answer.
-func TestWhatIsSaid(t *testing.T) {
+func TestContentOfAnAnswer(t *testing.T) {
 	for _, c := range []struct{ tool, payload, want string }{ // want "" means refused
 		{"rm", `true`, `{"ok":true}`},
 		{"rm", `{"approved": false}`, `{"ok":false}`},
@@ -179,8 +179,8 @@ func TestCallsOfOneID(t *testing.T) {
 	}
 }
 
-// TestWhatBecameOfThem checks the fate of the answers, and what is sent in a second exchange.
-func TestWhatBecameOfThem(t *testing.T) {
+// TestFateOfTheAnswers checks the fate of the answers, and what is sent in a second exchange.
+func TestFateOfTheAnswers(t *testing.T) {
 	const ran = `{"type":"TOOL_CALL_RESULT","messageId":"m2","toolCallId":"A","content":"gone"}`
 	failed := func(code, text string) string {
 		return fmt.Sprintf(`{"type":"RUN_ERROR","code":%q,"message":%q}`, code, text)
@@ -227,9 +227,9 @@ func TestWhatBecameOfThem(t *testing.T) {
 	}
 }
 
-// TestDenialIsTold checks that a client gets a denial as the result of its call, once, unless it is
+// TestDenialIsSentAsAResult checks that a client gets a denial as the result of its call, once, unless it is
 // shown the backend's own form.
-func TestDenialIsTold(t *testing.T) {
+func TestDenialIsSentAsAResult(t *testing.T) {
 	for show, want := range map[translate.Show]int{translate.ShowOutcome: 1, translate.ShowNative: 0} {
 		d := newDialect()
 		p := paused(t, d, user, joined(call("A", "rm", "m1"))...)

@@ -39,7 +39,7 @@ func input(t testing.TB, messages, more string) agui.RunInput {
 	return dialecttest.Input(t, `{"threadId":"t1","runId":"r1","messages":[`+messages+`]`+more+`}`)
 }
 
-func TestEarlierAnswersAtTheEndGo(t *testing.T) {
+func TestEarlierAnswersAtTheEndAreRemoved(t *testing.T) {
 	yes := func(call string) string { return toolMessage("t-"+call, call, `{"approved":true}`) }
 	no := func(call string) string { return toolMessage("t-"+call, call, `{"approved":false}`) }
 	done := func(call string) string { return toolMessage("t-"+call, call, "done") }
@@ -69,9 +69,9 @@ func TestEarlierAnswersAtTheEndGo(t *testing.T) {
 	}
 }
 
-// TestCallsStandLast checks that the answers directly follow the calls at the end, whatever else
+// TestCallsComeLast checks that the answers directly follow the calls at the end, whatever else
 // the run sent.
-func TestCallsStandLast(t *testing.T) {
+func TestCallsComeLast(t *testing.T) {
 	said := func(id string) string { return `{"id":"` + id + `","role":"assistant","content":"hm"}` }
 	for name, c := range map[string]struct{ messages, want string }{
 		"nothing to move":    {user("u") + "," + assistant("m1", "c1"), ""},

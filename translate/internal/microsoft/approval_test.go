@@ -145,9 +145,9 @@ func FuzzApprovals(f *testing.F) {
 	})
 }
 
-// TestApprovalsOfKeysThatStandTwice checks that both values of a repeated key are read (gjson uses
+// TestApprovalsOfRepeatedKeys checks that both values of a repeated key are read (gjson uses
 // the first, .NET the last).
-func TestApprovalsOfKeysThatStandTwice(t *testing.T) {
+func TestApprovalsOfRepeatedKeys(t *testing.T) {
 	const (
 		args   = `"arguments":"{\"request\":{\"approval_id\":\"a\",\"function_name\":\"f\"}}"`
 		answer = `{"role":"tool","toolCallId":"c","content":"{\"approval_id\":\"a\",\"approved\":true}"}`

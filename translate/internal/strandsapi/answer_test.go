@@ -148,8 +148,8 @@ func TestAnswerOfNoAsText(t *testing.T) {
 	}
 }
 
-// TestDenialBesideAPath checks that a value at the path is not an approval if the payload denies.
-func TestDenialBesideAPath(t *testing.T) {
+// TestDenialWithAPath checks that a value at the path is not an approval if the payload denies.
+func TestDenialWithAPath(t *testing.T) {
 	for profile, want := range map[Profile]string{Words: `"n"`, Bool: "false", Raw: `{"status":"cancelled"}`, Envelope: `{"cancelled":true}`} {
 		a := agui.Answer{ID: "i", Status: agui.Resolved, Payload: json.RawMessage(`{"approved":false,"answer":"y"}`)}
 		if got := said(t, Rule{Profile: profile, Path: "answer"}, a, true); got != want {
