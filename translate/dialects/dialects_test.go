@@ -118,9 +118,9 @@ func asked(t *testing.T, list List) []string {
 	return names
 }
 
-// TestAnswersReadFieldsOnly checks that Answers of every dialect reads only the fields of a request. A
-// decision in the messages is a reply, and a decision for another backend is a stray in each
-// dialect that speaks AG-UI.
+// TestAnswersReadFieldsOnly checks that Answers of every dialect reads only the fields of a
+// request. A decision in the messages is a reply, and a decision for another backend is a stray in
+// each dialect that speaks AG-UI.
 func TestAnswersReadFieldsOnly(t *testing.T) {
 	const call = `{"id":"a1","role":"assistant","toolCalls":[{"id":"c","type":"function","function":{"name":"%s","arguments":"{\"request\":{\"approval_id\":\"c\",\"function_name\":\"f\"},\"function_call_id\":\"c\"}"}}]}`
 	const tool = `{"id":"t1","role":"tool","toolCallId":"c","content":"{\"approval_id\":\"c\",\"approved\":true,\"accepted\":true,\"status\":\"resolved\"}"}`

@@ -44,8 +44,8 @@ func TestChainSendsNoAnswerToAnotherQuestion(t *testing.T) {
 	}
 }
 
-// TestNoChainForAnotherHoldpoint: another Holdpoint behind this one expects all answers of its pause at
-// once, and sends them one by one itself.
+// TestNoChainForAnotherHoldpoint: another Holdpoint behind this one expects all answers of its
+// pause at once, and sends them one by one itself.
 func TestNoChainForAnotherHoldpoint(t *testing.T) {
 	minted := func(n string) string { return strings.Replace(mastraCall(n), `::c`+n+`"`, `::c`+n+`~inner`+n+`"`, 1) }
 	p := pausedBy(t, minted("1"), minted("2"))

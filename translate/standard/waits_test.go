@@ -131,8 +131,8 @@ func TestLostQuestionIsCancelled(t *testing.T) {
 	}
 }
 
-// TestAnswerToAnUnknownQuestion: AG2 ignores the answer to a question that it does not hold, and the run
-// is an ordinary one.
+// TestAnswerToAnUnknownQuestion: AG2 ignores the answer to a question that it does not hold, and
+// the run is an ordinary one.
 func TestAnswerToAnUnknownQuestion(t *testing.T) {
 	const result = `{"type":"TOOL_CALL_RESULT","messageId":"m","toolCallId":"c1","content":"no"}`
 	const success, stopped = `{"type":"RUN_FINISHED","outcome":{"type":"success"}}`, `{"type":"RUN_FINISHED","outcome":{"type":"cancelled"}}`

@@ -268,9 +268,9 @@ func TestBackendWithSessions(t *testing.T) {
 	}
 }
 
-// TestAnswerIsSentAsAResult checks that the client gets the answer as the call's result, once and in its
-// place, unless the backend sends one. An answered call does not ask again, even if the backend
-// begins it again.
+// TestAnswerIsSentAsAResult checks that the client gets the answer as the call's result, once and
+// in its place, unless the backend sends one. An answered call does not ask again, even if the
+// backend begins it again.
 func TestAnswerIsSentAsAResult(t *testing.T) {
 	p := pausedBy(t, stream(call("A", "delete_file", `{}`), call("B", "ask_me", ``), finished)...)
 	const told = `TOOL_CALL_RESULT`

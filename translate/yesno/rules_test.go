@@ -173,8 +173,8 @@ func TestAnswersInTheAgentsValues(t *testing.T) {
 	}
 }
 
-// TestCancelOfAnAnsweredQuestion: a question with CancelOnly was answered before, and a denial would
-// let that answer continue. So its cancel stays a cancel.
+// TestCancelOfAnAnsweredQuestion: a question with CancelOnly was answered before, and a denial
+// would let that answer continue. So its cancel stays a cancel.
 func TestCancelOfAnAnsweredQuestion(t *testing.T) {
 	i := agui.Interrupt{ID: "i", Object: json.RawMessage(`{}`), CancelOnly: true}
 	newRules(t, payRule).Ask(&i, translate.Subject{})

@@ -122,8 +122,8 @@ func TestWhichCallsAsk(t *testing.T) {
 	}
 }
 
-// TestContentOfAnAnswer checks the content that an answer becomes, and that it reads back as the same
-// answer.
+// TestContentOfAnAnswer checks the content that an answer becomes, and that it reads back as the
+// same answer.
 func TestContentOfAnAnswer(t *testing.T) {
 	for _, c := range []struct{ tool, payload, want string }{ // want "" means refused
 		{"rm", `true`, `{"ok":true}`},
@@ -227,8 +227,8 @@ func TestFateOfTheAnswers(t *testing.T) {
 	}
 }
 
-// TestDenialIsSentAsAResult checks that a client gets a denial as the result of its call, once, unless it is
-// shown the backend's own form.
+// TestDenialIsSentAsAResult checks that a client gets a denial as the result of its call, once,
+// unless it is shown the backend's own form.
 func TestDenialIsSentAsAResult(t *testing.T) {
 	for show, want := range map[translate.Show]int{translate.ShowOutcome: 1, translate.ShowNative: 0} {
 		d := newDialect()
