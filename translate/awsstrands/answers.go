@@ -7,9 +7,10 @@ import (
 	"holdpoint/translate/kit"
 )
 
-// Answers implements translate.Dialect. It reads the entries of resume, and command.resume of
-// clients that know the CUSTOM form only. A schema of ours offers a yes and a no. A hook may take
-// other answers too, and Begin judges those.
+// Answers implements translate.Dialect. It reads the entries of resume, and the command.resume of
+// clients that support only the CUSTOM event. The dialect's own schema offers only a yes and a no.
+// A hook may accept other answers too, so Answers marks them as the dialect's own form, and Begin
+// checks them.
 func (d *Dialect) Answers(in agui.RunInput, p agui.Pause) ([]agui.Answer, error) {
 	list, err := kit.Answers(in, p)
 	for n, a := range list {
@@ -25,13 +26,13 @@ func (d *Dialect) Answers(in agui.RunInput, p agui.Pause) ([]agui.Answer, error)
 	return kit.CancelsLost(p, list), err
 }
 
-// inOwnForm reports whether an answer has another form than our schema asks for. It has if there is
-// a payload, and that is not an object that decides.
+// inOwnForm reports whether an answer does not fit the dialect's schema: it has a payload, and that
+// is not an object with approved.
 func inOwnForm(a agui.Answer) bool {
 	return a.Payload != nil && len(kit.Members(gjson.ParseBytes(a.Payload), "approved")) == 0
 }
 
-// Interpret implements translate.Interpreter, with the words of the rules.
+// Interpret implements translate.Interpreter. It reads the words of the rules as yes or no.
 func (d *Dialect) Interpret(p agui.Pause, answers []agui.Answer, read []agui.Reading) {
 	asked := p.Indexed()
 	for n, a := range answers {

@@ -1,63 +1,65 @@
 // Package awsstrands translates the AG-UI adapters of Strands Agents: @ag-ui/aws-strands 0.1.0 to
 // 0.2.3 for TypeScript, and ag_ui_strands from 0.3.0 on for Python.
 //
-// They tell a pause by the interrupt outcome and take the array `resume`. The call that a question
-// is about stands in its id only. TypeScript's reason is free text or "confirmation", and its
-// message may be JSON. They check little or nothing of what they are sent. 0.2.3 forgets its
-// question at new input, and its thread can never go on. It takes a part of the answers. It asks
-// for ever after a resolved entry without a payload. proxy lets none of these through.
+// They announce a pause by the interrupt outcome and accept the array `resume`. Only the id of a
+// question has the id of its call. The reason of TypeScript is free text or "confirmation", and its
+// message may be JSON. The adapters check little of their input. After new input 0.2.3 forgets its
+// question and the thread can never continue; it accepts an incomplete set of answers; and it
+// repeats its question forever after a resolved entry without a payload. proxy refuses such
+// requests.
 //
-// An answer goes through an adapter to a hook or a tool. Nothing in the stream says what that can
-// read:
+// An adapter passes an answer on to a hook or a tool. The stream does not show which answers that
+// can read:
 //
-//   - TypeScript gets the payload as it is. Cancelled is {"status":"cancelled"}. The documented
-//     hook compares a word with "y" after toLowerCase(), and throws at anything but text. If a hook
-//     throws, SDK 1.19.0 runs the call, and those beside it (RAN): a cancelled answer deletes the
-//     file. So a hook gets text and nothing else: "y" for a yes, "n" for a no and for a cancelled
-//     answer, text as it is. Anything else is refused. A tool that asks in the midst of its work
-//     may be answered with anything, because it fails closed. It is cancelled in the adapter's
-//     word.
-//   - Python gets {"response": payload} and {"cancelled": true}, made by the adapter. A hook that
-//     was not written for that fails whatever it is sent. The documented one stops the run (it
-//     fails closed), and its thread takes nothing any more.
-//   - The gate of the Python adapter, interrupt_on_call, asks with a schema of its own,
+//   - In TypeScript it gets the payload unchanged, or {"status":"cancelled"} for a cancel. The
+//     documented hook compares a word with "y" after toLowerCase(), and throws at everything
+//     but text. If a hook throws, SDK 1.19.0 runs the call and all other calls of the turn
+//     (RAN), so that a cancel deletes the file. So a hook gets only text: "y" for a yes, "n"
+//     for a no or a cancel, and a text unchanged. Other answers are refused. A tool that asks
+//     while it runs can get any answer, because it does nothing if it throws. A cancel of its
+//     question stays in the adapter's form.
+//   - In Python it gets {"response": payload} or {"cancelled": true}, which the adapter makes.
+//     A hook that was not written for these objects fails at every answer. The documented hook
+//     then stops the run and runs nothing, and its thread accepts no further input.
+//   - The gate of the Python adapter, interrupt_on_call, sends a schema of its own,
 //     {"approved": boolean}. Only {"approved": true} is a yes.
 //
-// HOLDPOINT_AWS_STRANDS_RULES_FILE says otherwise by the interrupt's name. A hook in TypeScript
-// that was written for objects needs raw there. One that looks for a no only, and not for a yes,
-// would not take "n" for a no, and one that throws at a word approves.
+// A rule of HOLDPOINT_AWS_STRANDS_RULES_FILE sets another form for the interrupts that it names. A
+// hook in TypeScript that was written for objects needs the form raw. A hook that checks for its
+// own no, and not for a yes, would not read "n" as a no, and a hook that throws at a word approves.
 //
-// What the adapters get wrong, and what the dialect does:
+// Defects of the adapters, and what the dialect does about them:
 //
-//   - They do not tell some results: of a call whose result is JSON only (Python), of a batch that
-//     was denied (TypeScript). The dialect makes none up, because nobody here knows it. If such a
-//     call stays in the history, Python carries it out anew, and models behind TypeScript refuse
-//     it. So it is taken out of the next request (history.go). The same holds for calls of a pause
-//     that was lost.
-//   - The result of a call that was not held comes only in the resumed run (Python). It stays
-//     there.
-//   - A hook that failed on an answer is a success to Python 0.3.0. A resume that brought nothing
-//     is told as in doubt.
-//   - No code of theirs applies edited arguments, although 0.2.3 shows the capability. No schema
-//     offers them, and an approval that brings them is refused.
-//   - They do not read a new message beside the answers, and it would stand between a call and its
-//     result. It goes as a second exchange. The results of the client's own calls go with the
-//     answers: Python runs nothing without them.
-//   - TypeScript shows its model a text of its own for a call of the client's. The model sees the
-//     client's result in the next turn only. If the call is the first of its turn, or the tools run
-//     at once, TypeScript asks nothing.
-//   - TypeScript's snapshot in a resumed run is what the request brought. The request brings the
-//     record's messages if they are more.
+//   - They do not send some results: in Python those of calls whose result is only JSON, in
+//     TypeScript those of a denied batch. The dialect does not make up a result, because it
+//     does not know it. If such a call stays in the history, Python runs it again, and models
+//     of TypeScript refuse the history. So the dialect removes the call from the next request
+//     (history.go). It also removes calls of a lost pause.
+//   - Python sends the result of a call that needs no approval only in the resumed run. The
+//     dialect leaves it there.
+//   - Python 0.3.0 reports success if a hook fails at an answer. So a resume without any event
+//     of the agent is in doubt.
+//   - They do not apply edited arguments, although 0.2.3 announces the capability. No schema
+//     offers edits, and an approval with edits is refused.
+//   - They ignore a new message in addition to the answers, and in their history it would stand
+//     between a call and its result. It is sent in a second exchange. The results of the
+//     client's own calls are sent with the answers, because Python runs nothing without them.
+//   - TypeScript gives its model a text of its own as the result of a client's call, and the
+//     model gets the client's result only in the next turn. If the client's call is the first
+//     of its turn, or the tools run at once, TypeScript does not ask.
+//   - In a resumed run the snapshot of TypeScript has only the messages of the request. So the
+//     request gets the messages of the record if they are more.
 //
-// What cannot be done: ag_ui_strands up to 0.2.5 ends a run that asks as if it was over, and can be
-// told nothing. That is logged once (strandsapi.Lost). Graphs and swarms behind either adapter do
-// the same, without a sign. Nobody can move a thread again if 0.2.3 got new input behind our back,
-// if it was started anew with a session, if the client left in the moment in which TypeScript's
-// agent paused, or if a hook in Python failed on an answer. An agent that is used as a tool asks by
-// the id of an inner call that no client has seen (Python before 1.62). Such a question has no
-// toolCallId.
+// What cannot be done: ag_ui_strands up to 0.2.5 ends a run that asks without an outcome, and
+// accepts no answer. This is logged once (strandsapi.LostDetector). Graphs and swarms behind either
+// adapter do the same, and their streams do not show it. A thread can never continue after one of
+// these events: 0.2.3 got new input without Holdpoint, or was restarted with a session; the client
+// left while TypeScript's agent paused; a hook in Python failed at an answer. An agent that is used
+// as a tool asks with the id of an inner call that no client has (Python before 1.62). Its question
+// has no toolCallId.
 //
-// Facts: the packages themselves. RAN in a comment says that it was seen on a running backend.
+// Facts: the packages themselves. RAN in a comment means that the behaviour was seen on a running
+// backend.
 package awsstrands
 
 import (
@@ -85,10 +87,10 @@ var (
 type Dialect struct {
 	rules strandsapi.Rules
 	warn  translate.Warn
-	lost  sync.Once // of warn
+	lost  sync.Once // has LostHint written once
 }
 
-// New makes the dialect. warn may be nil. It is told once if a pause was lost.
+// New returns the dialect. warn may be nil. It is called once if a pause was lost.
 func New(o Options, warn translate.Warn) (*Dialect, error) {
 	if err := errors.Join(o.Check()...); err != nil {
 		return nil, fmt.Errorf("awsstrands: %w", err)
@@ -102,8 +104,8 @@ func New(o Options, warn translate.Warn) (*Dialect, error) {
 // Name implements translate.Dialect.
 func (*Dialect) Name() string { return Name }
 
-// Replies implements translate.HistoryReader. No message answers a question of this dialect. But
-// another backend could take one for a decision.
+// Replies implements translate.HistoryReader. No message answers a question of this dialect. It
+// yields messages that another backend could read as a decision.
 func (*Dialect) Replies(in agui.RunInput, spoken string) iter.Seq[translate.Reply] {
 	return microsoft.Strays(in, spoken == Name)
 }
@@ -113,10 +115,10 @@ func (*Dialect) AnswerIn(agui.Message, translate.Reply, agui.Interrupt) (agui.An
 	return agui.Answer{}, false
 }
 
-// Sign implements translate.Signer. It signs an interrupt outcome if every interrupt in it is
-// Strands', by metadata.strandsName or by the form of its id. Other backends may have ids like
-// tool:<x>:<y>, so x has to be a call that was seen. It also signs the RUN_ERROR by which
-// ag_ui_strands says that the thread waits.
+// Sign implements translate.Signer. An interrupt outcome is the adapters' if each of its interrupts
+// is Strands', by metadata.strandsName or by the form of its id. Other backends may have ids like
+// tool:<x>:<y>, so x must be the id of a call in the stream. The RUN_ERROR with which ag_ui_strands
+// refuses a run of a waiting thread is the adapter's too.
 func (*Dialect) Sign(ev agui.Event, r *translate.Request) bool {
 	if ev.Type == agui.RunErrored {
 		return ev.Valid() && refusesWaiting(ev)
@@ -145,7 +147,7 @@ func (*Dialect) Sign(ev agui.Event, r *translate.Request) bool {
 	return mine
 }
 
-// calls returns the calls that the client has seen, by their ids.
+// calls returns the calls that the client has, by their ids.
 func calls(t agui.Transcript) map[string]agui.Call {
 	seen := map[string]agui.Call{}
 	if t == nil {
@@ -159,8 +161,8 @@ func calls(t agui.Transcript) map[string]agui.Call {
 	return seen
 }
 
-// Begin implements translate.Dialect. A plain run goes as it came, without two things: the calls
-// that an ended pause has left without a result, and the protocolVersion, which is younger than the
+// Begin implements translate.Dialect. A plain run is sent unchanged, except for two things: the
+// calls that an ended pause left without a result, and protocolVersion, which is newer than the
 // adapters.
 func (d *Dialect) Begin(r *translate.Request) (translate.Out, translate.Run, error) {
 	if r.Pause.ID == "" {
@@ -182,7 +184,7 @@ func (d *Dialect) Begin(r *translate.Request) (translate.Out, translate.Run, err
 
 // resumedRun returns the run of an exchange that carries answers.
 func (d *Dialect) resumedRun(r *translate.Request, out translate.Out) *run {
-	next := &run{d: d, r: r, cuts: out.Withheld}
+	next := &run{d: d, r: r, withheld: out.Withheld}
 	if kit.CancelsOnly(r.Pause) {
 		next.cancels = kit.NewCancels(r.Pause)
 	}
@@ -190,5 +192,5 @@ func (d *Dialect) resumedRun(r *translate.Request, out translate.Out) *run {
 }
 
 func (d *Dialect) plainRun(r *translate.Request, gone []translate.WithheldMessage) *run {
-	return &run{d: d, r: r.Plain(), cuts: gone}
+	return &run{d: d, r: r.Plain(), withheld: gone}
 }

@@ -11,30 +11,30 @@ import (
 	"holdpoint/translate/kit"
 )
 
-// gateName begins the names of the interrupts of the adapters' own gate. The tool's name follows.
+// gateName begins the names of interrupts of the adapters' own gate. The name of the tool follows.
 const gateName = "ag_ui:tool_call:"
 
-// reasonToolCall is a reason that needs a call which the client has seen.
+// reasonToolCall is a reason that is kept only if the client has the call.
 const reasonToolCall = "tool_call"
 
-// reasonJSON is the reason that @ag-ui/aws-strands up to 0.2.3 gives if the hook's reason is not
-// text. The message is the JSON of the hook's reason then.
+// reasonJSON is the reason of @ag-ui/aws-strands up to 0.2.3 if the hook's reason is not a string.
+// The message then has the JSON of the hook's reason.
 const reasonJSON = "confirmation"
 
-// private is what an interrupt keeps for its answer.
+// private is the JSON of Interrupt.Private.
 type private struct {
 	Name string `json:"name,omitempty"`
-	// Own says that the answer goes as it is, because the backend has a schema for it, or because
-	// the interrupt is not Strands'.
+	// Own reports that the answer is sent unchanged, because the backend sent a schema for it, or
+	// because the interrupt is not Strands'.
 	Own      bool `json:"own,omitempty"`
 	Python   bool `json:"python,omitempty"`
 	FromTool bool `json:"fromTool,omitempty"`
-	// Supplied says that the schema is ours. So it does not say what else the hook takes.
+	// Supplied reports that the schema is the dialect's, so the hook may accept other answers too.
 	Supplied bool `json:"supplied,omitempty"`
 }
 
-// privateOf returns what was kept. Another dialect may have made the pause, if the operator has
-// named this one since. Then it returns what the id tells.
+// privateOf returns the state of an interrupt. If another dialect made the pause before the
+// operator set this one, it returns what the id shows.
 func privateOf(i agui.Interrupt) private {
 	var kept private
 	if json.Unmarshal(i.Private, &kept) == nil {
@@ -44,25 +44,25 @@ func privateOf(i agui.Interrupt) private {
 	return private{Name: id.Name, Own: !known || i.Schema() != nil, Python: isPython(i.Native), FromTool: id.Kind == strandsapi.FromTool}
 }
 
-// isPython reports whether an id is the Python SDK's, also if its kind is younger than this code.
+// isPython reports whether an id is of the Python SDK, even if its kind is not known here.
 func isPython(id string) bool { return strings.HasPrefix(id, "v1:") }
 
 // A question is an adapter's interrupt that is being translated.
 type question struct {
-	native gjson.Result
-	id     strandsapi.ID
-	known  bool // it is Strands', by its id or its metadata
-	gated  bool // the backend itself says what an answer looks like
-	call   agui.Call
-	name   string
-	// reason is the reason that the hook or the tool gave. inMessage says that it stood in the
-	// message, as JSON if it was no text.
+	native    gjson.Result
+	id        strandsapi.ID
+	known     bool // it is Strands', by its id or its metadata
+	hasSchema bool // the backend sent a schema for the answer
+	call      agui.Call
+	name      string
+	// reason is the reason of the hook or tool. inMessage reports that the message has it, as JSON if
+	// it is not a string.
 	reason    gjson.Result
 	inMessage bool
 }
 
 func readQuestion(native gjson.Result, seen map[string]agui.Call) question {
-	q := question{native: native, gated: native.Get("responseSchema").IsObject()}
+	q := question{native: native, hasSchema: native.Get("responseSchema").IsObject()}
 	q.id, q.known = strandsapi.ParseID(text(native, "id"))
 	if given := text(native, "toolCallId"); given != "" {
 		q.call = seen[given]
@@ -76,13 +76,13 @@ func readQuestion(native gjson.Result, seen map[string]agui.Call) question {
 		q.name, q.known = strandsName, true
 	case q.id.Name != "":
 		q.name = q.id.Name
-	case q.gated && tool != "":
+	case q.hasSchema && tool != "":
 		q.name = gateName + tool
-	case !q.gated:
+	case !q.hasSchema:
 		q.name = text(native, "reason")
 	}
 	q.reason = metadata.Get("reason")
-	if message := text(native, "message"); !q.reason.Exists() && !q.gated && !isPython(text(native, "id")) && strandsName != "" && message != "" {
+	if message := text(native, "message"); !q.reason.Exists() && !q.hasSchema && !isPython(text(native, "id")) && strandsName != "" && message != "" {
 		q.reason, q.inMessage = native.Get("message"), true
 		if text(native, "reason") == reasonJSON && agui.ValidJSON([]byte(message)) {
 			q.reason = gjson.Parse(message)
@@ -91,7 +91,7 @@ func readQuestion(native gjson.Result, seen map[string]agui.Call) question {
 	return q
 }
 
-// text returns a member of an object that is a text, "" for any other member.
+// text returns a string member of an object, or "".
 func text(object gjson.Result, key string) string {
 	if v := object.Get(key); v.Type == gjson.String {
 		return v.Str
@@ -99,10 +99,11 @@ func text(object gjson.Result, key string) string {
 	return ""
 }
 
-// interrupt returns what the client gets. A key that the dialect does not supply keeps its bytes.
+// interrupt returns the interrupt for the client. Members that the dialect does not set keep their
+// bytes.
 func (q question) interrupt() agui.Interrupt {
 	native := text(q.native, "id")
-	kept := private{Name: q.name, Own: q.gated || !q.known, Python: isPython(native), FromTool: q.id.Kind == strandsapi.FromTool}
+	kept := private{Name: q.name, Own: q.hasSchema || !q.known, Python: isPython(native), FromTool: q.id.Kind == strandsapi.FromTool}
 	o := kit.Pruned(q.native, "id")
 	o = agui.SetString(o, "reason", q.tellReason())
 	if message := q.tellMessage(); message != "" {
@@ -113,7 +114,7 @@ func (q question) interrupt() agui.Interrupt {
 	} else {
 		o = agui.DeleteKey(o, "toolCallId")
 	}
-	if !q.gated && q.beforeCall() {
+	if !q.hasSchema && q.beforeCall() {
 		o = agui.SetKey(o, "responseSchema", []byte(kit.ApprovalSchema))
 		kept.Supplied = true
 	}
@@ -123,18 +124,18 @@ func (q question) interrupt() agui.Interrupt {
 	return agui.Interrupt{Native: native, Object: o, Private: agui.MustMarshal(kept)}
 }
 
-// beforeCall reports whether the question asks for leave to make a call that the client has seen.
+// beforeCall reports whether the question asks for the approval of a call that the client has.
 func (q question) beforeCall() bool { return q.id.AsksForCall() && q.call.ID != "" }
 
 func (q question) tellReason() string {
 	given := text(q.native, "reason")
-	if given != "" && (q.gated || !q.known) && (given != reasonToolCall || q.call.ID != "") {
+	if given != "" && (q.hasSchema || !q.known) && (given != reasonToolCall || q.call.ID != "") {
 		return given
 	}
 	return strandsapi.Reason(q.id, q.name, q.call.ID)
 }
 
-// tellMessage returns the message. "" says that the backend's own stays.
+// tellMessage returns the message of the interrupt, or "" if the backend's message stays.
 func (q question) tellMessage() string {
 	said := text(q.native, "message") != ""
 	if !q.known || said && (!q.inMessage || q.reason.Type == gjson.String) {
@@ -147,9 +148,9 @@ func (q question) tellMessage() string {
 	return strandsapi.Message(q.reason, tool, q.name)
 }
 
-// tellMetadata returns the backend's metadata with the interrupt's name, because the reason does
-// not tell that any more. It adds a reason that stood as JSON in the message. nil says that the
-// backend's metadata stay as they are.
+// tellMetadata returns the backend's metadata with the name of the interrupt, which the reason no
+// longer has, and with a reason that was JSON in the message. It returns nil if the backend's
+// metadata stay unchanged.
 func (q question) tellMetadata() []byte {
 	own := []byte{'{'}
 	if q.name != "" {

@@ -15,10 +15,10 @@ import (
 )
 
 // ag_ui_strands refuses every run of a thread while its question is open. If Holdpoint does not
-// know that question, the refusal becomes a lost question (kit.LostQuestion). Only ids of the
-// Python SDK are cancelled so: the adapter makes {"approved":false} or {"cancelled":true} of a
-// cancel, and runs nothing (RAN 0.3.0, 1.0.2). A cancel runs the call at a hook in TypeScript (RAN
-// 0.2.3), and that adapter cannot be asked about anything once a new message reached it.
+// know that question, it turns the refusal into a lost question (kit.LostQuestion). It cancels only
+// ids of the Python SDK: that adapter turns a cancel into {"approved":false} or {"cancelled":true},
+// and runs nothing (RAN 0.3.0, 1.0.2). A cancel at a hook of TypeScript would run the call (RAN
+// 0.2.3), and after a new message that adapter does not repeat its question.
 
 var (
 	_ translate.Freer  = (*Dialect)(nil)
@@ -27,32 +27,32 @@ var (
 	_ translate.Reviver = (*Dialect)(nil)
 )
 
-// An ordinary run that ag_ui_strands refuses because its thread waits, before anything else.
+// refusalWaiting is the message with which ag_ui_strands refuses an ordinary run of a waiting
+// thread. Nothing precedes it in the stream.
 const refusalWaiting = "Thread has pending interrupts. Include resume[] to address them."
 
-// saysClosed begins the refusal of a resume array. The first id follows that the adapter does not
-// wait for.
+// saysClosed begins the refusal of a resume array. The first id that is not open follows.
 const saysClosed = "Resume references an interrupt that is not open: "
 
-// refusesWaiting reports whether a RUN_ERROR says that a thread of ag_ui_strands waits. The code
-// alone is any server's that keeps AG-UI's rules.
+// refusesWaiting reports whether a RUN_ERROR means that a thread of ag_ui_strands waits. Its code
+// alone is not enough, because every server that follows AG-UI sends it.
 func refusesWaiting(ev agui.Event) bool {
 	return agui.Code(ev.Get("code").Str) == agui.PendingInterrupts && ev.Get("message").Str == refusalWaiting
 }
 
-// Frees implements translate.Freer. A cancel goes as that of an open question does: in the word
-// that its hook or tool takes for a no.
+// Frees implements translate.Freer. A cancel is sent as for an open question, in the word that its
+// hook or tool reads as no.
 func (*Dialect) Frees(*agui.Pause) bool { return true }
 
-// Locks implements translate.Locker. TypeScript's adapter forgets its question at a new message,
-// and its thread takes nothing any more (RAN 0.2.3).
+// Locks implements translate.Locker. After a new message TypeScript's adapter forgets its question,
+// and its thread accepts no further input (RAN 0.2.3).
 func (*Dialect) Locks(p *agui.Pause) bool {
 	return slices.ContainsFunc(p.Interrupts, func(i agui.Interrupt) bool { return !isPython(i.Native) })
 }
 
 // Revive implements translate.Reviver. An id of TypeScript's SDK has the name of the interrupt, so
-// its no is the hook's or tool's own word. An adapter does nothing for an id that it does not wait
-// for (RAN 0.2.3, 1.0.2).
+// the rule of that name gives the word for no. An adapter does nothing for an id that is not open
+// (RAN 0.2.3, 1.0.2).
 func (*Dialect) Revive(ids []string, _ string) agui.Pause {
 	p := agui.Pause{Dialect: Name}
 	var kept pausePrivate
@@ -74,10 +74,10 @@ func (*Dialect) Revive(ids []string, _ string) agui.Pause {
 }
 
 // waits returns the result of an ordinary run that was refused because its thread waits: a lost
-// question. It is false if nothing is known that could be cancelled.
+// question, or an exchange that guesses its id. It returns false if no id is known.
 func (run *run) waits(ev agui.Event) (translate.Result, bool) {
 	r := run.r
-	if run.further || run.worked || r.Show == translate.ShowNative || !ev.Valid() || !refusesWaiting(ev) {
+	if run.isFollowUp || run.hasEvents || r.Show == translate.ShowNative || !ev.Valid() || !refusesWaiting(ev) {
 		return translate.Result{}, false
 	}
 	var held, gates []string
@@ -96,7 +96,7 @@ func (run *run) waits(ev agui.Event) (translate.Result, bool) {
 	case len(natives) == 0:
 		return translate.Result{}, false
 	case len(python(kit.LostIDs(r, asked))) == 0:
-		g := guessExchange{run: run.d.plainRun(r, run.cuts), refusal: translate.Result{Finish: agui.NewEvent(slices.Clone(ev.JSON))}, ids: natives, held: held}
+		g := guessExchange{run: run.d.plainRun(r, run.withheld), refusal: translate.Result{Finish: agui.NewEvent(slices.Clone(ev.JSON))}, ids: natives, held: held}
 		return g.try(), true
 	}
 	return askLost(r, natives, held), true
@@ -108,11 +108,11 @@ func askLost(r *translate.Request, natives, held []string) translate.Result {
 	return res
 }
 
-// A guessExchange is an exchange that finds out whether the gate asked about the calls of the
-// history. A hook may have asked about them under an id that nobody knows, and a lost question in
-// its place would take the client's own away. The adapter refuses a resume array before it acts on
-// an entry, and names the first id that it does not wait for (RAN 0.3.0, 1.0.2). The last id of
-// this array is nobody's. If the adapter names it, all others are right.
+// A guessExchange is an exchange that finds out whether the gate asked about the calls in the
+// history. A hook may have asked about them under an unknown id, and a lost question in its place
+// would hide the question that the client has. The adapter refuses a resume array before it acts on
+// an entry, and names the first id that is not open (RAN 0.3.0, 1.0.2). The last id of this array
+// does not exist. If the adapter names it, all other ids are open.
 type guessExchange struct {
 	*run
 	refusal translate.Result // of the ordinary run before it
@@ -120,10 +120,10 @@ type guessExchange struct {
 	held    []string
 }
 
-// nobodys is the id of a question that no agent asks.
-const nobodys = "v1:before_tool_call:holdpoint:00000000-0000-5000-8000-000000000000"
+// unknownInterrupt is the id of a question that does not exist.
+const unknownInterrupt = "v1:before_tool_call:holdpoint:00000000-0000-5000-8000-000000000000"
 
-// try returns the result of the refused run: the next exchange, or its own end if no id is left.
+// try returns a result with the next exchange, or the refusal of the ordinary run if no id is left.
 func (g guessExchange) try() translate.Result {
 	if len(g.ids) == 0 {
 		return g.refusal
@@ -134,7 +134,7 @@ func (g guessExchange) try() translate.Result {
 		words--
 	}
 	body := agui.DeleteKey(kit.Unanswered(in, in.Messages[:words]), "protocolVersion")
-	out := translate.Out{Body: agui.SetKey(body, "resume", kit.CancelArray(append(slices.Clone(g.ids), nobodys), ""))}
+	out := translate.Out{Body: agui.SetKey(body, "resume", kit.CancelArray(append(slices.Clone(g.ids), unknownInterrupt), ""))}
 	return translate.Result{Next: &translate.Exchange{Out: out, Run: g}}
 }
 
@@ -145,25 +145,24 @@ func (g guessExchange) End(e translate.End) (translate.Result, error) {
 	}
 	unknown, named := strings.CutPrefix(e.Event.Get("message").Str, saysClosed)
 	switch {
-	case named && unknown == nobodys:
+	case named && unknown == unknownInterrupt:
 		return askLost(g.r, g.ids, g.held), nil
 	case named && slices.Contains(g.ids, unknown):
 		g.ids = slices.DeleteFunc(g.ids, func(id string) bool { return id == unknown })
-		g.run = g.d.plainRun(g.r, g.cuts)
+		g.run = g.d.plainRun(g.r, g.withheld)
 		return g.try(), nil
 	}
 	return g.refusal, nil
 }
 
-// ofPython reports whether an id is one that the Python SDK makes.
+// ofPython reports whether the Python SDK makes such an id.
 func ofPython(id string) bool {
 	read, known := strandsapi.ParseID(id)
 	return known && read.Python
 }
 
-// gateID returns the id under which the gate of ag_ui_strands asks about a call: a UUID by the name
-// of the gate stands in it. A call that no gate held has no such question, and the adapter refuses
-// its id.
+// gateID returns the id under which the gate of ag_ui_strands asks about a call. It contains a UUID
+// of the gate's name. If the gate did not ask about the call, the adapter refuses the id.
 func gateID(c kit.DanglingCall) string {
 	object := []byte{0x6b, 0xa7, 0xb8, 0x12, 0x9d, 0xad, 0x11, 0xd1, 0x80, 0xb4, 0x00, 0xc0, 0x4f, 0xd4, 0x30, 0xc8} // RFC 9562, OID
 	var sum [sha1.Size]byte
@@ -174,8 +173,8 @@ func gateID(c kit.DanglingCall) string {
 	return fmt.Sprintf("v1:before_tool_call:%s:%x-%x-%x-%x-%x", c.ID, sum[:4], sum[4:6], sum[6:8], sum[8:10], sum[10:16])
 }
 
-// endFreed returns the result of a cancel that the adapter refused, if the pause takes nothing
-// else. The adapter judges the whole array before it acts on an entry.
+// endFreed returns the result of a cancel that the adapter refused, if the pause accepts only a
+// cancel. The adapter checks the whole array before it acts on an entry.
 func (run *run) endFreed(ev agui.Event) (res translate.Result, ok bool) {
 	if !kit.CancelsOnly(run.r.Pause) {
 		return translate.Result{}, false
@@ -189,17 +188,17 @@ func (run *run) endFreed(ev agui.Event) (res translate.Result, ok bool) {
 	case code == unknownTS && run.dropNamed(message):
 		return run.cancelAgain(), true
 	case code == unknownTS, code == agui.UnknownInterruptID, code == "INTERRUPT_RESUME_ERROR" && message == none:
-		res = translate.Result{Finish: agui.FinishedEvent(run.r.Input.ThreadID, run.r.Input.RunID)} // nothing waits any more
+		res = translate.Result{Finish: agui.FinishedEvent(run.r.Input.ThreadID, run.r.Input.RunID)} // nothing is open any more
 		if len(run.r.New) > 0 {
 			res.Next = run.d.next(run.r)
 		}
 		return res, true
-	case run.cancels == nil, run.d.Locks(&run.r.Pause): // what follows are words of Python's adapter
+	case run.cancels == nil, run.d.Locks(&run.r.Pause): // the cases below are for Python's adapter
 	case code == "INTERRUPT_RESUME_ERROR" && strings.HasPrefix(message, saysClosed):
 		if run.cancels.Drop(strings.TrimPrefix(message, saysClosed)) {
 			return run.cancelAgain(), true
 		}
-		return translate.Result{Fate: translate.Lost}, true // it is called otherwise, and nobody knows how
+		return translate.Result{Fate: translate.Lost}, true // the question has an id that is not known here
 	case code == agui.PartialResume && strings.Contains(message, missing):
 		_, list, _ := strings.Cut(message, missing)
 		if run.cancels.Add(missingIDs(list)...) {
@@ -209,12 +208,12 @@ func (run *run) endFreed(ev agui.Event) (res translate.Result, ok bool) {
 	return translate.Result{}, false
 }
 
-// unknownTS is the code by which TypeScript's adapter refuses a resume array with ids that it does
-// not wait for. Its message has up to four of them.
+// unknownTS is the code with which TypeScript's adapter refuses a resume array with ids that are
+// not open. Its message has up to four of these ids.
 const unknownTS = "UNKNOWN_INTERRUPT"
 
-// dropNamed takes out the ids that a refusal of TypeScript's adapter has. It reports whether
-// another try makes sense.
+// dropNamed removes the ids in a refusal of TypeScript's adapter from the cancel. It reports
+// whether another attempt makes sense.
 func (run *run) dropNamed(message string) bool {
 	again := false
 	if run.cancels != nil {
@@ -227,7 +226,7 @@ func (run *run) dropNamed(message string) bool {
 	return again
 }
 
-// missingIDs reads the ids behind the words of a partial resume: "['a', 'b']. All" of 0.3.0, and
+// missingIDs reads the ids after the text "missing interrupt IDs": "['a', 'b']. All" of 0.3.0, and
 // ": a, b. All" of 1.0.2.
 func missingIDs(list string) []string {
 	list, _, _ = strings.Cut(list, ". All")
@@ -240,7 +239,8 @@ func missingIDs(list string) []string {
 	return ids
 }
 
-// cancelAgain returns the result of a cancel that has to name other ids.
+// cancelAgain returns the result of a cancel that named the wrong ids. Its next exchange names the
+// others.
 func (run *run) cancelAgain() translate.Result {
 	list, err := run.d.cancelsOf(run.r, run.cancels.Open())
 	if err != nil {
@@ -253,7 +253,7 @@ func (run *run) cancelAgain() translate.Result {
 }
 
 // cancelsOf returns the resume array that cancels these ids. A question of the record is cancelled
-// in the word that its hook or tool takes for a no.
+// in the word that its hook or tool reads as no.
 func (d *Dialect) cancelsOf(r *translate.Request, ids []string) (json.RawMessage, error) {
 	rest := slices.Clone(ids)
 	list := []json.RawMessage{}

@@ -10,15 +10,15 @@ import (
 
 // Options of the dialect, HOLDPOINT_AWS_STRANDS_*.
 type Options struct {
-	// Rules say what the hooks and tools can read. Without a rule, an answer through the TypeScript
-	// adapter becomes a word, as in Strands' documentation. An answer through Python's goes as it
-	// is into the envelope that the adapter makes.
+	// Rules define the form of answers for hooks and tools. Without a rule, an answer through the
+	// TypeScript adapter becomes a word, as in Strands' documentation, and an answer through Python's
+	// adapter is sent unchanged, which the adapter wraps in its envelope.
 	Rules strandsapi.Rules `env:"RULES_FILE" means:"answers" doc:"JSON file that says by an interrupt's name what hooks and tools get for an answer. Without a rule it is text (\"y\" and \"n\") through the TypeScript adapter, and the payload through Python's. It is read at start (docs/strands-reference.md#rules)"`
 }
 
-// Check says what is wrong with the options. A rule has no schema and no reason, because the
-// adapters tell their questions. It is not the profile envelope, because ag_ui_strands makes that
-// itself.
+// Check returns the errors in the options. A rule must not have a schema or a reason, because the
+// adapters send these. It must not have the profile envelope, because ag_ui_strands makes the
+// envelope itself.
 func (o Options) Check() []error {
 	err := o.Rules.Refuse(func(r strandsapi.Rule) error {
 		switch {

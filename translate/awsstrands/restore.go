@@ -9,10 +9,11 @@ import (
 	"holdpoint/translate"
 )
 
-// missingFrom returns what sent lacks of all. Both have the same order.
+// missingFrom returns the messages and calls that sent lacks of all. Both lists have the same
+// order.
 func missingFrom(all, sent []agui.Message) []translate.WithheldMessage {
 	if len(all) == 0 || len(all) == len(sent) && &all[0] == &sent[0] {
-		return nil // nearly always
+		return nil // the usual case
 	}
 	var list []translate.WithheldMessage
 	before := make([]string, 0, len(all))
@@ -42,10 +43,10 @@ func callIDs(m agui.Message) []string {
 	return ids
 }
 
-// cutCalls returns the calls that were not sent.
+// cutCalls returns the ids of the calls that were not sent to the backend.
 func (run *run) cutCalls() map[string]bool {
 	ids := map[string]bool{}
-	for _, c := range run.cuts {
+	for _, c := range run.withheld {
 		for _, id := range c.Calls {
 			ids[id] = true
 		}

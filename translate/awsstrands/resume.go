@@ -14,9 +14,9 @@ import (
 	"holdpoint/translate/kit"
 )
 
-// resume returns the request that carries the answers, and the same request with what stays behind.
-// Python refuses every answer without the results of the client's own calls (RAN ag_ui_strands
-// 0.3.0 and 1.0.2).
+// resume returns the request that carries the answers, and r with the messages that remain for the
+// next exchange. Without the results of the client's own calls Python refuses every answer, so they
+// are then required (RAN ag_ui_strands 0.3.0 and 1.0.2).
 func (d *Dialect) resume(r *translate.Request) (translate.Out, *translate.Request, error) {
 	list, err := d.entries(r)
 	if err != nil {
@@ -34,12 +34,12 @@ func cancelsAll(answers []agui.Answer) bool {
 	return !slices.ContainsFunc(answers, func(a agui.Answer) bool { return a.Status != agui.Cancelled })
 }
 
-// resumeRequest returns the request that carries a resume array, and r with the messages that stay
-// behind. The results of the client's own calls go with the answers. The other messages beside them
-// do not. Python puts the history of the request before the results of the calls that it holds, and
-// models refuse a message between a call and its result. If the client sends less history than the
-// record has, the record's goes. Python goes on with it, and TypeScript's snapshot would delete
-// what it leaves out.
+// resumeRequest returns the request with a resume array, and r with the messages that remain for
+// the next exchange. The results of the client's own calls are sent with the answers. Other new
+// messages are not: Python puts the messages of the request before the results of the waiting
+// calls, and models refuse a message between a call and its result. If the client sent fewer
+// messages than the record has, those of the record are sent, because Python continues with them
+// and a snapshot of TypeScript would delete the missing ones.
 func (d *Dialect) resumeRequest(r *translate.Request, list json.RawMessage, results []agui.Message) (translate.Out, *translate.Request) {
 	before, recorded := kit.MessagesBefore(r)
 	in := r.Input
@@ -56,19 +56,19 @@ func (d *Dialect) resumeRequest(r *translate.Request, list json.RawMessage, resu
 	}, left
 }
 
-// next returns an ordinary run for the messages beside the answers.
+// next returns an ordinary run with the messages that came in addition to the answers.
 func (d *Dialect) next(r *translate.Request) *translate.Exchange {
 	whole := kit.WithNewMessages(r)
 	in := r.Input.WithMessages(whole)
 	in = withoutHeld(in, append(slices.Clone(r.Ended), translate.EndedPause{Pause: r.Pause}), agui.Pause{})
 	out := translate.Out{Body: kit.Unanswered(in, in.Messages), TakesNew: true, Withheld: missingFrom(whole, in.Messages)}
 	next := d.plainRun(r, out.Withheld)
-	next.further = true
+	next.isFollowUp = true
 	return &translate.Exchange{Out: out, Run: next}
 }
 
-// entries returns the resume array. The adapters take two questions with one id for one question,
-// with one answer. A lost question is cancelled under every id that it may have.
+// entries returns the resume array. The adapters treat two questions with the same id as one, with
+// one answer. A lost question is cancelled under every id that it may have.
 func (d *Dialect) entries(r *translate.Request) (json.RawMessage, error) {
 	if question, isLost := kit.LostOf(&r.Pause.Interrupts[0]); isLost {
 		return kit.CancelArray(question.Natives, ""), nil
@@ -97,7 +97,7 @@ func (d *Dialect) entries(r *translate.Request) (json.RawMessage, error) {
 	return append(out, ']'), nil
 }
 
-// entriesOf returns the client's own entries, by the ids that the client knows.
+// entriesOf returns the client's own entries by the published ids.
 func entriesOf(in agui.RunInput) map[string]string {
 	list := map[string]string{}
 	for n, e := range gjson.GetBytes(in.Raw, "resume").Array() {
@@ -108,8 +108,8 @@ func entriesOf(in agui.RunInput) map[string]string {
 	return list
 }
 
-// entry returns the client's own entry with the backend's id and what the answer became. If the
-// client answered in another form, the entry is made anew.
+// entry returns the client's own entry with the backend's id, and the status and payload of said.
+// If the client answered in another form, came is "" and the entry is new.
 func entry(came, native string, said agui.Answer) []byte {
 	came = cmp.Or(came, "{}")
 	out := agui.SetString([]byte(came), "interruptId", native)
@@ -120,15 +120,15 @@ func entry(came, native string, said agui.Answer) []byte {
 	return agui.SetKey(out, "payload", said.Payload)
 }
 
-// answer returns what an adapter is told.
+// answer returns the answer in the form for the adapter.
 func (d *Dialect) answer(i agui.Interrupt, a agui.Answer) (agui.Answer, error) {
 	kept := privateOf(i)
 	rule, ruled := d.rules.Answer(kept.Name)
 	switch {
 	case kept.Own, kept.Python && !ruled:
-		return plainly(i, a, kept)
+		return unchangedAnswer(i, a, kept)
 	case a.Status == agui.Cancelled && (rule.Profile == strandsapi.Raw && rule.Cancel == nil || kept.FromTool && !ruled):
-		a.Payload = nil // the adapter's own word for it
+		a.Payload = nil // the adapter makes its own object of a cancel
 		return a, nil
 	}
 	payload, err := rule.Say(a, !kept.FromTool)
@@ -139,10 +139,10 @@ func (d *Dialect) answer(i agui.Interrupt, a agui.Answer) (agui.Answer, error) {
 	return a, nil
 }
 
-// plainly returns the answer as it came. A missing payload is an answer to Python's adapter only.
-// TypeScript's asks again for ever. Edited arguments are refused, because no adapter applies them,
-// and the call would run as nobody approved it.
-func plainly(i agui.Interrupt, a agui.Answer, kept private) (agui.Answer, error) {
+// unchangedAnswer returns the answer unchanged. Only Python's adapter accepts a missing payload;
+// TypeScript's adapter would repeat its question forever. Edited arguments are refused, because no
+// adapter applies them, and the call would run without the edits.
+func unchangedAnswer(i agui.Interrupt, a agui.Answer, kept private) (agui.Answer, error) {
 	switch {
 	case a.Status == agui.Cancelled:
 		a.Payload = nil

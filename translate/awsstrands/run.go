@@ -13,17 +13,18 @@ import (
 
 var _ translate.Passer = (*run)(nil)
 
-// A run translates one exchange. Everything of Strands' stands in the terminal event.
+// A run translates one exchange. Only its terminal event is changed.
 type run struct {
-	d    *Dialect
-	r    *translate.Request
-	lost strandsapi.LostDetector
-	cuts []translate.WithheldMessage // what the client has, and the backend was not sent
-	// worked says that the backend did more than begin. A run that is refused ends before that.
-	worked bool
-	// further says that the run is an exchange behind the answers.
-	further bool
-	cancels *kit.Cancels // of a resume that cancels what Holdpoint does not know; else nil
+	d        *Dialect
+	r        *translate.Request
+	lost     strandsapi.LostDetector
+	withheld []translate.WithheldMessage // what the client has and the backend was not sent
+	// hasEvents reports that the backend sent more than the first events. A refused run ends before
+	// that.
+	hasEvents bool
+	// isFollowUp reports that the run is an exchange after the answers.
+	isFollowUp bool
+	cancels    *kit.Cancels // the ids that a cancel of an unknown question has, else nil
 }
 
 // Event implements translate.Run.
@@ -32,7 +33,7 @@ func (run *run) Event(ev agui.Event, emit func(agui.Event)) error {
 	switch ev.Type {
 	case agui.RunStarted, agui.StateSnapshot, agui.MessagesSnapshot:
 	default:
-		run.worked = true
+		run.hasEvents = true
 	}
 	emit(ev)
 	return nil
@@ -47,7 +48,7 @@ func (run *run) Passes(t agui.Type) bool {
 	case agui.RunStarted, agui.StateSnapshot, agui.MessagesSnapshot:
 		return true
 	}
-	return run.worked
+	return run.hasEvents
 }
 
 // End implements translate.Run.
@@ -59,7 +60,7 @@ func (run *run) End(e translate.End) (translate.Result, error) {
 		if list := kit.Outcome(e.Event); len(list) > 0 {
 			return run.paused(list, e.Event), nil
 		}
-		if resumes && !run.worked && askedByPython(run.r.Pause) {
+		if resumes && !run.hasEvents && askedByPython(run.r.Pause) {
 			return translate.Result{Fate: translate.InDoubt}, nil
 		}
 		if len(run.r.New) > 0 {
@@ -79,14 +80,14 @@ func (run *run) End(e translate.End) (translate.Result, error) {
 	return res, nil
 }
 
-// paused returns the result of a run that asks.
+// paused returns the result of a run that asks a question.
 func (run *run) paused(list []gjson.Result, finish agui.Event) translate.Result {
 	p := translate.AskedPause{OwnFinish: slices.Clone(finish.JSON)}
 	seen := calls(run.r.Transcript)
 	old := run.cutCalls()
 	for _, native := range list {
 		i := readQuestion(native, seen).interrupt()
-		delete(old, i.ToolCallID()) // an id that came again
+		delete(old, i.ToolCallID()) // another call with this id was made
 		p.Interrupts = append(p.Interrupts, i)
 	}
 	var kept pausePrivate
@@ -100,27 +101,26 @@ func (run *run) paused(list []gjson.Result, finish agui.Event) translate.Result 
 	return translate.Result{Finish: kit.WithoutOutcome(finish), Asked: p}
 }
 
-// askedByPython reports whether a success that brought nothing may be a failure. If a hook failed
-// on the answer, ag_ui_strands 0.3.0 ends the resume like that (RAN), and calls that were approved
-// beside it have run. It is rare that a model says nothing about a result.
+// askedByPython reports whether Python's adapter asked. Its success without any event of the agent
+// may be a failure: if a hook fails at the answer, ag_ui_strands 0.3.0 ends the resume this way
+// (RAN), after it ran the other approved calls. Models rarely say nothing about a result.
 func askedByPython(p agui.Pause) bool {
 	return slices.ContainsFunc(p.Interrupts, func(i agui.Interrupt) bool { return privateOf(i).Python })
 }
 
-// endRefused returns the result of a resume that ended in RUN_ERROR. The adapters judge the answers
-// before they do anything. What they say then means that nothing was done. Later the same words may
-// mean something else.
+// endRefused returns the result of a resume that ended in RUN_ERROR. The adapters check the answers
+// first, so an error at that point means that nothing was done. Later the same message may mean
+// something else.
 //
-// An answer is lost if the adapter does not hold its question open any more, after a restart or
-// because of something that Holdpoint did not see. It is also lost if the adapter will never take
-// it. In all other cases the question stays as it is.
+// The answers are lost if the adapter no longer has the question open, for example after a restart,
+// or if the adapter will never accept the answers. In all other cases the question stays open.
 func (run *run) endRefused(ev agui.Event) translate.Result {
 	res := translate.Result{Finish: ev}
 	code := agui.Code(ev.Get("code").Str)
-	if code == agui.BackendLostInterrupt { // a Holdpoint behind this one says it of its own backend
+	if code == agui.BackendLostInterrupt { // sent by a Holdpoint behind this one, about its own backend
 		return translate.Result{Fate: translate.Lost}
 	}
-	if run.worked {
+	if run.hasEvents {
 		return res
 	}
 	if freed, ok := run.endFreed(ev); ok {

@@ -31,7 +31,7 @@ func objectOrEmpty(v gjson.Result) []byte {
 	return []byte("{}")
 }
 
-// withMessages replaces the messages. nil leaves them as they are.
+// withMessages returns the body with other messages. nil leaves them unchanged.
 func withMessages(in agui.RunInput, messages json.RawMessage) []byte {
 	if messages == nil {
 		return in.Raw
@@ -39,10 +39,11 @@ func withMessages(in agui.RunInput, messages json.RawMessage) []byte {
 	return agui.SetKey(in.Raw, "messages", messages)
 }
 
-// resumeMessages returns the messages of a resume, nil for those that the client sent. They are the
-// client's without the new ones, which go in a run of their own. If the client sends fewer than the
-// backend had, they are the record's. Adapters of before June 2026 compare the numbers first, and
-// begin anew in place of resuming (RAN TS 0.0.17, 0.0.31). Newer ones look at neither.
+// resumeMessages returns the messages of a resume, or nil if the client's can stay. The new
+// messages are left out, because they are sent in a run of their own. If the client sent fewer
+// messages than the backend had, those of the record are used: adapters before June 2026 compare
+// the numbers, and begin a new run if the client's is smaller (RAN TS 0.0.17, 0.0.31). Newer
+// adapters do not compare them.
 func resumeMessages(r *translate.Request) json.RawMessage {
 	list, recorded := kit.MessagesBefore(r)
 	switch {

@@ -9,10 +9,11 @@ import (
 	"holdpoint/translate/kit"
 )
 
-// takesArray reports whether the stream is from an adapter that takes the array `resume`: 0.0.43
-// and later, in both languages. Only these send the outcome. Only these send CUSTOM on_interrupt
-// behind the snapshots of the run's end (RAN Python 0.0.43 to 0.0.47 and TypeScript 0.0.43; earlier
-// ones send it before). A run that only asks again has neither, so it is as it was before.
+// takesArray reports whether the stream is from an adapter that accepts the array `resume`: 0.0.43
+// and later, in both languages. Only these send the outcome, and only these send CUSTOM
+// on_interrupt after the snapshots at the end of the run (RAN Python 0.0.43 to 0.0.47 and
+// TypeScript 0.0.43; earlier ones send it before them). A run that only repeats a question has
+// neither, so takesArray returns what the pause before it recorded.
 func (run *run) takesArray(finish agui.Event) bool {
 	switch {
 	case finish.Get("outcome").Exists():
@@ -23,37 +24,37 @@ func (run *run) takesArray(finish agui.Event) bool {
 	return run.before.Array
 }
 
-// entryOf returns the entry of resume that carries the answer to the one open question. It returns
-// nil where only command.resume can carry it:
+// entryOf returns the entry of resume that carries the answer to the only open question. It returns
+// nil where only command.resume can carry the answer:
 //
-//   - to an adapter that does not take the array, or is not known to;
-//   - for a false, empty or zero value, which LangGraph for JavaScript takes for no input, and
-//     null, which all take for no answer;
-//   - for an object that LangGraph would take for an id map;
-//   - if another call may get the answer. The id map at least keeps it in the task that asked.
+//   - The adapter does not accept the array, or is not known to.
+//   - The value is false, empty or zero, which LangGraph for JavaScript does not read as input,
+//     or null, which no version reads as an answer.
+//   - The value is an object that LangGraph would read as an id map.
+//   - Another call may get the answer. The id map at least keeps it within the task that asked.
 //
-// The adapters hand the payload of a single entry to the graph as it is, and look at no id (READ
+// The adapters pass the payload of a single entry to the graph unchanged and ignore its id (READ
 // interrupts.py, agent.py of 0.0.43 to 0.0.47, dist/index.mjs of 0.0.43). LangGraph gives it to
-// whatever waits then. So the payload is LangGraph's own id map, which gives the answer to the
-// question that was shown and to no other (e2e: TestDirectAnswerMeetsTheOtherRunsQuestion,
-// TestTwoRealRunsAtOnce). Without an id of LangGraph's it is the bare value; see
+// whichever question is open. So the payload is LangGraph's own id map, which gives the answer only
+// to the question that was shown (e2e: TestDirectAnswerMeetsTheOtherRunsQuestion,
+// TestTwoRealRunsAtOnce). Without an id of LangGraph the payload is the bare value; see
 // kit.RefuseContested.
 //
-// The status is always resolved. Of a cancelled entry the adapters make an object with
-// __agui_cancelled__, which is true to `if interrupt(...)`. What a cancel means is in the value.
-// Several entries become an object that LangGraph does not know (ag-ui issue 2178), so several
-// questions are answered by an id map.
+// The status is always resolved. From a cancelled entry the adapters make an object with
+// __agui_cancelled__, which `if interrupt(...)` reads as a yes. The value itself says no. From
+// several entries they make an object that LangGraph does not understand (ag-ui issue 2178), so
+// several questions are answered by an id map in command.resume.
 func entryOf(g langgraphapi.Group, r *translate.Request, value json.RawMessage) json.RawMessage {
 	if !keptOf(r.Pause).Array || g.Rivals != nil || langgraphapi.Falsy(value) || langgraphapi.IsIDMap(value) {
 		return nil
 	}
 	id := g.ID
-	if id == "" { // the backend gave none, and looks at none
+	if id == "" { // the backend sent no id, and reads none
 		id = r.Pause.Interrupts[g.At[0]].ID
 	}
 	entry := []byte{'{', '}'}
 	if given := kit.GivenEntries(r.Input)[g.Answers[0].ID]; given.IsObject() && len(g.Answers) == 1 {
-		entry = []byte(given.Raw) // with its metadata
+		entry = []byte(given.Raw) // keeps its metadata
 	}
 	entry = agui.SetString(entry, "interruptId", id)
 	entry = agui.SetString(entry, "status", string(agui.Resolved))

@@ -10,10 +10,10 @@ import (
 )
 
 // learn notes the response_schema of the questions in a RAW event. The adapter leaves it out of the
-// outcome, so without CUSTOM events it stands there only (RAN 0.0.47, outcomeonly). A chunk of the
-// graph's stream is {"__interrupt__":[..]}, or [namespace, {"__interrupt__":[..]}].
+// outcome, so without CUSTOM events only RAW events have it (RAN 0.0.47, outcomeonly). A chunk of
+// the graph's stream is {"__interrupt__":[..]}, or [namespace, {"__interrupt__":[..]}].
 func (run *run) learn(ev agui.Event) {
-	// A RAW event may have megabytes, and its name stands in front.
+	// A RAW event may have megabytes. Its name is near its beginning, so most are skipped cheaply.
 	if agui.View(ev.JSON).Get("event.event").Str != "on_chain_stream" || !bytes.Contains(ev.JSON, []byte(`"response_schema"`)) || !ev.Valid() {
 		return
 	}
@@ -34,5 +34,5 @@ func (run *run) learn(ev agui.Event) {
 	}
 }
 
-// maxSchema bounds what is kept of a schema from a RAW event.
+// maxSchema bounds the size of a schema that is kept.
 const maxSchema = 64 << 10

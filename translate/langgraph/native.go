@@ -40,11 +40,11 @@ func readCustom(event []byte) langgraphapi.Native {
 	return n
 }
 
-// customValue returns the interrupt's value with its type. The event's value is always a string. A
-// string value is verbatim there, and any other is JSON text. So "42" may be either, and only
-// rawEvent.value tells which. If both are there, the text has more. Python's make_json_safe takes
-// the keys config and runtime out of rawEvent at any depth, and with them what an Agent Inbox
-// request allows (RAN 0.0.42 and 0.0.43).
+// customValue returns the interrupt's value with its type. The event's value is always a string: a
+// string value unchanged, any other value as JSON text. So "42" may be either, and only
+// rawEvent.value shows which. If both are present, the text is more complete: Python's
+// make_json_safe removes the keys config and runtime from rawEvent at any depth, and with them the
+// permissions of an Agent Inbox request (RAN 0.0.42 and 0.0.43).
 func customValue(value, typed gjson.Result) json.RawMessage {
 	if value.Type != gjson.String {
 		return langgraphapi.RawOf(value)
@@ -96,17 +96,17 @@ func readOutcome(ev agui.Event) []langgraphapi.Native {
 	return list
 }
 
-// union makes one set of what the CUSTOM events and the outcome announced. The outcome decides
-// order and content. A CUSTOM adds what the outcome left out, and its value, which is more
-// complete. Equal interrupts stay apart if they were announced in the same form, because two tools
-// of one task share an id and may ask the same (langgraph #6626).
+// union merges the interrupts of the CUSTOM events and of the outcome. The order and content are
+// the outcome's. A CUSTOM event adds an interrupt that the outcome lacks, and its value replaces
+// the outcome's because it is more complete. Two equal interrupts in the same form stay separate,
+// because two tools of one task share an id and may ask the same question (langgraph #6626).
 func union(customs, outcome []langgraphapi.Native) []langgraphapi.Native {
 	if len(outcome) == 0 {
 		return customs
 	}
 	for i := range outcome {
 		if n := &outcome[i]; n.Way == langgraphapi.ByArray && langgraphapi.IsID(n.ID) && slices.ContainsFunc(customs, func(c langgraphapi.Native) bool { return c.ID == n.ID }) {
-			n.Way = langgraphapi.ByID // a CUSTOM event shows that it is LangGraph's own
+			n.Way = langgraphapi.ByID // a CUSTOM event shows that the id is LangGraph's own
 		}
 	}
 	if slices.ContainsFunc(outcome, func(n langgraphapi.Native) bool { return n.Way == langgraphapi.ByArray }) {
@@ -122,7 +122,7 @@ func union(customs, outcome []langgraphapi.Native) []langgraphapi.Native {
 			return c.ID == n.ID && (agui.EqualJSON(c.Value, n.Value) || agui.EqualJSON(langgraphapi.WithoutConfig(c.Value), n.Value))
 		},
 		func(n, c langgraphapi.Native) bool { return c.ID == n.ID },
-		func(n, c langgraphapi.Native) bool { return c.ID == "" }, // no rawEvent: both lists have one order
+		func(n, c langgraphapi.Native) bool { return c.ID == "" }, // without rawEvent: both lists have the same order
 	} {
 		for i := range outcome {
 			n := &outcome[i]
@@ -138,7 +138,7 @@ func union(customs, outcome []langgraphapi.Native) []langgraphapi.Native {
 			rest = slices.Delete(rest, at, at+1)
 		}
 	}
-	// An announcement without an id may be one that the outcome has.
+	// A CUSTOM event without an id may be about an interrupt of the outcome.
 	rest = slices.DeleteFunc(rest, func(n langgraphapi.Native) bool { return n.ID == "" })
 	return append(outcome, rest...)
 }

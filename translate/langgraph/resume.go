@@ -11,7 +11,7 @@ import (
 	"holdpoint/translate/kit"
 )
 
-// resume returns the request that carries the answers, and what it answers.
+// resume returns the request that carries the answers, and the questions that it answers.
 func (d *Dialect) resume(r *translate.Request) (translate.Out, []langgraphapi.Native, error) {
 	list := langgraphapi.Groups(r.Pause, r.Answers)
 	answered := make([]langgraphapi.Native, len(list))
@@ -66,9 +66,9 @@ func (d *Dialect) resume(r *translate.Request) (translate.Out, []langgraphapi.Na
 	return translate.Out{Body: body, Resumes: true}, answered, nil
 }
 
-// command returns the entry of resume that carries the answer, if one can. Else it returns what
-// command.resume becomes. That is an id map of everything that is open. It is the value itself if
-// the backend gave no id and nothing else is open.
+// command returns the entry of resume that carries the answer, if there can be one. Otherwise it
+// returns the value of command.resume: an id map of all open questions, or the answer itself if the
+// backend sent no id and only one question is open.
 func (d *Dialect) command(r *translate.Request, list []langgraphapi.Group) (value, entry json.RawMessage, err error) {
 	values := make([]json.RawMessage, len(list))
 	for i, g := range list {
@@ -94,9 +94,9 @@ func (d *Dialect) command(r *translate.Request, list []langgraphapi.Group) (valu
 	return value, nil, err
 }
 
-// scalar returns an answer without an id map. Adapters parse a string as JSON. (Before 2026-01 they
-// gave it to the graph as it is.) So a string that is JSON text is written as JSON text again,
-// to arrive as the string that it is.
+// scalar returns an answer without an id map. Adapters since 2026-01 parse a string as JSON;
+// earlier ones passed it to the graph unchanged. So a string that is JSON text is encoded once
+// more, to reach the graph as that string.
 func scalar(g langgraphapi.Group, v json.RawMessage) (json.RawMessage, error) {
 	switch s, isText := langgraphapi.Text(v); {
 	case langgraphapi.IsNull(v):
@@ -111,7 +111,7 @@ func scalar(g langgraphapi.Group, v json.RawMessage) (json.RawMessage, error) {
 	return v, nil
 }
 
-// pythonJSON reports whether json.loads or JSON.parse makes something else of the text.
+// pythonJSON reports whether json.loads or JSON.parse accepts the text.
 func pythonJSON(s string) bool {
 	switch strings.TrimSpace(s) {
 	case "NaN", "Infinity", "-Infinity":
@@ -120,11 +120,11 @@ func pythonJSON(s string) bool {
 	return json.Valid([]byte(s))
 }
 
-// canStayAsSent reports whether the client's own command.resume can stay as it is. It can if it is
-// the value. It also can if it is the value's JSON text and no id map can be sent, because adapters
-// of before 2026-01 give that text to the graph. If there is an id, the map goes. A scalar would
-// answer every open question, even those that the adapter did not report (RAN on the JavaScript
-// server).
+// canStayAsSent reports whether the client's own command.resume can stay unchanged. It can if it
+// equals the value. It also can if it is the value's JSON text and no id map can be sent, because
+// adapters before 2026-01 pass that text to the graph. If there is an id, the id map must be sent:
+// a scalar would answer every open question, even those that the adapter did not report (RAN on the
+// JavaScript server).
 func canStayAsSent(sent, value json.RawMessage, list []langgraphapi.Group) bool {
 	if agui.EqualJSON(sent, value) {
 		return true

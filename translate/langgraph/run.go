@@ -12,44 +12,44 @@ import (
 	"holdpoint/translate/kit"
 )
 
-// startNode is the step that shows, with Python's adapter, that a graph runs from its beginning.
+// startNode is the first step of a graph that runs from its beginning, with Python's adapter.
 const startNode = "__start__"
 
 var _ translate.Passer = (*run)(nil)
 
 // A run translates one exchange. It holds the CUSTOM on_interrupt events until the end, because no
-// client may learn of a question before it is saved. It counts all other events.
+// client may see a question before it is saved. It counts all other events.
 type run struct {
 	d *Dialect
 	r *translate.Request
 
 	customs []json.RawMessage
-	asked   kit.AskedQuestions // by them
-	// These count what was seen, in all and after the first CUSTOM.
+	asked   kit.AskedQuestions // the size of the customs
+	// The numbers of events by type, of all and of those after the first CUSTOM.
 	steps, states, messages, others int
 	statesAfter, messagesAfter      int
 
-	trail    langgraphapi.Trail
-	schemas  map[string]json.RawMessage // by the ids of questions, see learn
-	answered []langgraphapi.Native      // on a resume: what the answers were for
-	before   private                    // on a resume: what the pause kept
-	again    *translate.Result          // the pause that made us ask once more, see askAgain
-	stale    []langgraphapi.Native      // what was answered before we asked once more
-	beside   []agui.Message             // and what came beside the answers
+	trail         langgraphapi.Trail
+	schemas       map[string]json.RawMessage // by the ids of questions, see learn
+	answered      []langgraphapi.Native      // on a resume: the questions that the answers are for
+	before        private                    // on a resume: the state of the pause
+	againResult   *translate.Result          // the result to return if askAgain's run adds nothing
+	justAnswered  []langgraphapi.Native      // in the run of askAgain: the questions that were just answered
+	extraMessages []agui.Message             // in the run of askAgain: the messages that came in addition to the answers
 
-	// On a resume these say what became of the answers.
-	placed bool // a task of the paused run goes on
-	asking bool // the step that asked runs
-	empty  bool // the last snapshot had no message of the person's, though the paused run's had
-	lost   bool
-	told   map[string]bool // which of the messages beside the answers the backend's snapshot has
+	// On a resume these show whether the backend acted on the answers.
+	continues         bool // a task of the paused run continues
+	reachedAskingStep bool // the step that asked runs again
+	lacksPerson       bool // the last snapshot had no message of the person, though the paused run's had
+	lost              bool
+	shownMessages     map[string]bool // ids of the new messages that the backend's snapshot has
 
-	person        map[string]bool // ids of the person's messages, in an ordinary run that sent a snapshot
+	personIDs     map[string]bool // ids of the person's messages, in an ordinary run with a snapshot
 	spoke, silent bool            // a snapshot had one of them; there was a snapshot
 }
 
-// Event implements translate.Run. It looks into CUSTOM events, steps and RAW events, and on a
-// resume into snapshots of the messages.
+// Event implements translate.Run. It reads CUSTOM events, steps and RAW events, and on a resume
+// snapshots of the messages.
 func (run *run) Event(ev agui.Event, emit func(agui.Event)) error {
 	switch ev.Type {
 	case agui.Custom:
@@ -71,7 +71,7 @@ func (run *run) Event(ev agui.Event, emit func(agui.Event)) error {
 		if run.answered != nil && run.steps == 1 && run.others == 0 && step == startNode {
 			return run.endForgotten()
 		}
-		run.asking = run.asking || step == run.before.asked()
+		run.reachedAskingStep = run.reachedAskingStep || step == run.before.askingStep()
 	case agui.Raw:
 		run.learn(ev)
 		if task := run.trail.Raw(ev); task != "" && run.beganElsewhere(task) {
@@ -111,34 +111,35 @@ func (run *run) Passes(t agui.Type) bool {
 	return run.others > 0
 }
 
-// endForgotten ends a resume that the backend took for a new run. The rest of that run is dropped.
-// It runs without the conversation, and its snapshot would delete the client's.
+// endForgotten ends a resume that the backend treated as a new run. The other events of that run
+// are dropped, because it runs without the conversation, and its snapshot would delete the
+// client's.
 func (run *run) endForgotten() error {
 	run.lost = true
 	return agui.Errorf(agui.BackendLostInterrupt, textForgotten)
 }
 
 // beganElsewhere reports whether a resume began with a task that the paused run did not have. task
-// is the first one that the resume shows. A graph that goes on begins with unfinished tasks, so all
-// of them were there before. A graph that runs from its beginning, on a new thread or from an
-// earlier point of this one, has other tasks.
+// is the first task of the resume. A graph that continues begins with its unfinished tasks, which
+// were all in the paused run. A graph that runs from its beginning, on a new thread or from an
+// earlier checkpoint, has other tasks.
 func (run *run) beganElsewhere(task string) bool {
-	if run.answered == nil || run.placed || len(run.before.Tasks) == 0 {
+	if run.answered == nil || run.continues || len(run.before.Tasks) == 0 {
 		return false
 	}
-	run.placed = slices.Contains(run.before.Tasks, langgraphapi.Outermost(task))
-	return !run.placed
+	run.continues = slices.Contains(run.before.Tasks, langgraphapi.Outermost(task))
+	return !run.continues
 }
 
-// snapshot looks into a MESSAGES_SNAPSHOT. It returns true if the snapshot may be that of a graph
-// which runs from its beginning, and no RAW events tell. Such a run begins with the step that the
-// paused run began with. Its snapshot has no message of the person's, though the paused run's had
-// some (create_agent, RAN 0.0.42 and 0.0.43 after a restart). It would delete the client's
-// conversation, so it is held back. A graph that asked in its first step, took the answer and then
-// replaced the conversation looks the same. The end says what became of the answer.
+// snapshot reads a MESSAGES_SNAPSHOT. It returns true if the snapshot must be held back, because
+// the graph may run from its beginning and no RAW events show its tasks. Such a run begins with the
+// same step as the paused run, and its snapshot has no message of the person, though the paused
+// run's had some (create_agent, RAN 0.0.42 and 0.0.43 after a restart). The snapshot would delete
+// the client's conversation. A graph that asked in its first step, accepted the answer and then
+// replaced the conversation sends the same stream. End decides between the two.
 func (run *run) snapshot(ev agui.Event) bool {
 	if run.answered == nil {
-		run.hears(ev)
+		run.noteSnapshot(ev)
 		return false
 	}
 	held := map[string]bool{}
@@ -147,41 +148,41 @@ func (run *run) snapshot(ev agui.Event) bool {
 	}
 	for _, m := range run.r.New {
 		if m.ID != "" && held[m.ID] {
-			if run.told == nil {
-				run.told = map[string]bool{}
+			if run.shownMessages == nil {
+				run.shownMessages = map[string]bool{}
 			}
-			run.told[m.ID] = true
+			run.shownMessages[m.ID] = true
 		}
 	}
 	person := false
 	for _, s := range run.r.Pause.Seen {
-		if s.ID == "" || s.Digest == "" { // only what a person said has a digest
+		if s.ID == "" || s.Digest == "" { // only messages of the person have a digest
 			continue
 		}
 		if person = true; held[s.ID] {
-			run.spoke, run.empty = true, false
+			run.spoke, run.lacksPerson = true, false
 			return false
 		}
 	}
 	run.silent = run.silent || person
-	run.empty = person && !run.placed && !run.before.Silent && len(run.trail.First) > 0 && string(run.trail.First) == run.before.First
-	return run.empty
+	run.lacksPerson = person && !run.continues && !run.before.Silent && len(run.trail.First) > 0 && string(run.trail.First) == run.before.First
+	return run.lacksPerson
 }
 
-// hears notes whether a snapshot of an ordinary run has a message of the person's.
-func (run *run) hears(ev agui.Event) {
-	if run.person == nil {
-		run.person = map[string]bool{}
+// noteSnapshot notes whether a snapshot of an ordinary run has a message of the person.
+func (run *run) noteSnapshot(ev agui.Event) {
+	if run.personIDs == nil {
+		run.personIDs = map[string]bool{}
 		for _, m := range run.r.Input.Messages {
 			if m.Role == "user" && m.ID != "" {
-				run.person[m.ID] = true
+				run.personIDs[m.ID] = true
 			}
 		}
 	}
-	run.silent = len(run.person) > 0
+	run.silent = len(run.personIDs) > 0
 	if run.silent && !run.spoke {
 		agui.View(ev.JSON).Get("messages").ForEach(func(_, m gjson.Result) bool {
-			run.spoke = run.person[m.Get("id").Str]
+			run.spoke = run.personIDs[m.Get("id").Str]
 			return !run.spoke
 		})
 	}
@@ -193,18 +194,18 @@ func (run *run) End(e translate.End) (translate.Result, error) {
 	case run.lost:
 		return translate.Result{Fate: translate.Lost}, nil
 	case e.Event.Type == agui.RunFinished:
-	case run.again != nil:
-		return *run.again, nil // asking once more was our own idea; the question stands as it was
+	case run.againResult != nil:
+		return *run.againResult, nil // askAgain's run was Holdpoint's own idea, so the question stays unchanged
 	default:
-		// What was held is dropped. Nobody can answer what a failed run asked, and the backend asks
-		// again.
+		// The held events are dropped. The questions of a failed run cannot be answered, and the backend
+		// asks them again.
 		return translate.Result{Finish: e.Event}, nil
 	}
 	natives := run.natives(e.Event)
 	switch {
-	case run.empty && !run.asking:
-		return translate.Result{Fate: translate.Lost}, nil // the step that asked has not run since
-	case len(natives) == 0 && run.empty:
+	case run.lacksPerson && !run.reachedAskingStep:
+		return translate.Result{Fate: translate.Lost}, nil // the step that asked has not run again
+	case len(natives) == 0 && run.lacksPerson:
 		return translate.Result{Fate: translate.InDoubt}, nil
 	case len(natives) == 0:
 		return run.endFinished(e.Event), nil
@@ -214,19 +215,19 @@ func (run *run) End(e translate.End) (translate.Result, error) {
 	res := run.paused(natives, e.Event)
 	if out, ok := run.askAgain(natives, e.Event); ok {
 		next := run.d.plainRun(run.r)
-		next.again, next.stale, next.before, next.beside = &res, run.answered, keptOf(res.Asked.Pause(Name)), run.r.New
+		next.againResult, next.justAnswered, next.before, next.extraMessages = &res, run.answered, keptOf(res.Asked.Pause(Name)), run.r.New
 		return translate.Result{Next: &translate.Exchange{Out: out, Run: next}}, nil
 	}
 	return res, nil
 }
 
-// askAgain reports whether to ask the backend again what it waits for, and how. Python's adapter
-// up to 0.0.42 reports only the first task's interrupt at the end of a run. After its answer it
-// reports the same one again, for ever, while another one waits unseen. A run without an answer
-// reports all of them and executes nothing. (RAN 0.0.42: A; then A again; a run without an answer:
-// A and B.) The dialect asks only such an adapter. It knows it by the order of its events: only
-// there do snapshots follow the CUSTOM event. It asks only if every question is one that was just
-// answered. A graph that asks the same again on purpose loses nothing by it: it says the same.
+// askAgain returns a request that asks the backend again which questions are open, and reports
+// whether to send it. At the end of a run Python's adapter up to 0.0.42 reports only the interrupt
+// of the first task. After its answer it reports the same interrupt forever, while another one
+// stays hidden. A run without an answer reports all of them and runs nothing (RAN 0.0.42: A; then A
+// again; a run without an answer: A and B). askAgain recognizes this adapter by the order of its
+// events, because only there do snapshots follow the CUSTOM event. It asks only if every question
+// was just answered. A graph that repeats a question on purpose then simply repeats it.
 func (run *run) askAgain(natives []langgraphapi.Native, finish agui.Event) (translate.Out, bool) {
 	if run.answered == nil || run.statesAfter == 0 || run.messagesAfter == 0 || finish.Get("outcome").Exists() {
 		return translate.Out{}, false
@@ -239,7 +240,7 @@ func (run *run) askAgain(natives []langgraphapi.Native, finish agui.Event) (tran
 			return translate.Out{}, false
 		}
 	}
-	// If an adapter gets fewer messages than its checkpoint has, it begins anew.
+	// If an adapter gets fewer messages than its checkpoint has, it begins a new run.
 	messages, ok := kit.KnownMessages(run.r)
 	if !ok {
 		return translate.Out{}, false
@@ -247,16 +248,16 @@ func (run *run) askAgain(natives []langgraphapi.Native, finish agui.Event) (tran
 	return translate.Out{Body: kit.Unanswered(run.r.Input, messages)}, true
 }
 
-// withoutStale leaves out the questions that were answered just before the backend was asked again.
-// A finished task's interrupt stays in the state beside the open ones (langgraph.md, section
-// 1, fact 10). If the graph did ask one of them anew, the next run reports it.
+// withoutStale removes the questions that were just answered from the questions of askAgain's run.
+// The interrupt of a finished task stays in the state together with the open ones (langgraph.md,
+// section 1, fact 10). If the graph did repeat one of them, the next run reports it.
 func (run *run) withoutStale(natives []langgraphapi.Native) []langgraphapi.Native {
-	if run.again == nil {
+	if run.againResult == nil {
 		return natives
 	}
 	var open []langgraphapi.Native
 	for _, n := range natives {
-		if !slices.ContainsFunc(run.stale, func(a langgraphapi.Native) bool { return a.ID == n.ID && agui.EqualJSON(a.Value, n.Value) }) {
+		if !slices.ContainsFunc(run.justAnswered, func(a langgraphapi.Native) bool { return a.ID == n.ID && agui.EqualJSON(a.Value, n.Value) }) {
 			open = append(open, n)
 		}
 	}
@@ -283,13 +284,13 @@ func (run *run) natives(finish agui.Event) []langgraphapi.Native {
 	return list
 }
 
-// paused returns the result of a run that asks.
+// paused returns the result of a run that asks a question.
 func (run *run) paused(natives []langgraphapi.Native, finish agui.Event) translate.Result {
 	var calls []agui.Call
 	if run.r.Transcript != nil {
 		calls = run.r.Transcript.Calls()
 	}
-	// It is sticky, because LangGraph keeps the first value that a task was resumed with and
+	// The answers are sticky, because LangGraph keeps the first value that a task was resumed with and
 	// replays it (RAN 0.0.42 and 0.0.43, e2e TestDirectFirstAnswerSticks).
 	asked := translate.AskedPause{
 		Interrupts: langgraphapi.Publish(natives, calls, run.r.Ended), Own: run.announcements(natives), Sticky: true, FirstAsked: run.asksFirst(natives),
@@ -299,7 +300,7 @@ func (run *run) paused(natives []langgraphapi.Native, finish agui.Event) transla
 	asked.Private = agui.MustMarshal(kept)
 	asked.OwnFinish = slices.Clone(finish.JSON)
 	if !finish.Valid() {
-		// An opaque end cannot be told to the client. What was asked is known all the same.
+		// The client cannot be sent an end that is not valid JSON. The questions are known nevertheless.
 		finish = agui.NewEvent(agui.MustMarshal(map[string]string{
 			"type": string(agui.RunFinished), "threadId": run.r.Input.ThreadID, "runId": run.r.Input.RunID,
 		}))
@@ -308,27 +309,28 @@ func (run *run) paused(natives []langgraphapi.Native, finish agui.Event) transla
 	return translate.Result{Finish: kit.WithoutOutcome(finish), Asked: asked, Untaken: run.untaken()}
 }
 
-// onlyAsks reports whether an ordinary run showed nothing but questions. Then the adapter told what
-// is open and ran nothing.
+// onlyAsks reports whether an ordinary run has only questions. The adapter then repeated its open
+// questions and ran nothing.
 func (run *run) onlyAsks() bool {
 	return run.answered == nil && run.steps+run.states+run.messages+run.others == 0
 }
 
-// asksFirst reports whether the graph ran to questions that have no ids. An adapter runs no graph
-// while a question is open: it tells the question again, without a step (RAN, all versions). So
-// these are questions of new tasks, and LangGraph keeps no answer to them. Where there are ids,
-// they tell the tasks.
+// asksFirst reports whether the graph ran to questions that have no ids. While a question is open,
+// an adapter runs no graph and repeats the question without a step (RAN, all versions). So the
+// questions after a step are of new tasks, for which LangGraph has no earlier answer. Questions
+// with ids need no such check, because their ids identify their tasks.
 func (run *run) asksFirst(natives []langgraphapi.Native) bool {
 	withID := func(n langgraphapi.Native) bool { return n.ID != "" }
-	return run.answered == nil && run.again == nil && run.steps > 0 && !slices.ContainsFunc(natives, withID)
+	return run.answered == nil && run.againResult == nil && run.steps > 0 && !slices.ContainsFunc(natives, withID)
 }
 
-// untaken returns the messages that the backend did not take. A run that only asks again executes
-// nothing and sends no snapshot, and drops what came with it (RAN, all versions). Only the person's
-// last words may be new. The backend knows the words that began the thread, or it would not wait.
-// If it had some of the others too, its next snapshot tells.
+// untaken returns the messages that the backend did not read. A run that only repeats questions
+// runs nothing, sends no snapshot, and drops the messages of its request (RAN, all versions). Only
+// the user messages at the end may be new. If the whole conversation consists of user messages, the
+// backend has the first one, because it began the thread. If it has others too, its next snapshot
+// shows them.
 func (run *run) untaken() []agui.Message {
-	if run.again != nil || !run.onlyAsks() {
+	if run.againResult != nil || !run.onlyAsks() {
 		return nil
 	}
 	list := run.r.Input.Messages
@@ -342,26 +344,26 @@ func (run *run) untaken() []agui.Message {
 	return list[from:]
 }
 
-// endFinished returns the result of a run that ended without asking. It is the backend's own end,
-// and then an exchange for what came beside the answers.
+// endFinished returns the result of a run that ended without a question. Its next exchange has the
+// messages that came in addition to the answers.
 func (run *run) endFinished(finish agui.Event) translate.Result {
-	if len(run.beside) > 0 { // nothing was open any more when we asked once more
-		r := run.r.With(run.r.Input, run.beside)
+	if len(run.extraMessages) > 0 { // the run of askAgain had no open question
+		r := run.r.With(run.r.Input, run.extraMessages)
 		return translate.Result{Finish: finish, Next: &translate.Exchange{Out: kit.NewMessages(r), Run: run.d.plainRun(r)}}
 	}
 	if run.answered == nil {
 		return translate.Result{Finish: finish}
 	}
-	// A graph that took an answer has run at least the node that asked. The adapters show every
-	// node as a step (RAN, all versions), unless the client chose another streamMode. If nothing
-	// waited for an answer, they send snapshots alone (RAN Python 0.0.42 and 0.0.43). Then somebody
-	// resumed the thread, or went on with it, past Holdpoint.
+	// A graph that accepts an answer runs at least the node that asked. The adapters send every node
+	// as a step (RAN, all versions), unless the client chose another streamMode. If no question was
+	// open, they send only snapshots (RAN Python 0.0.42 and 0.0.43). Then somebody resumed or
+	// continued the thread without Holdpoint.
 	chosen := gjson.GetBytes(run.r.Input.ForwardedProps, "streamMode").Exists()
 	if run.steps == 0 && run.others == 0 && run.states > 0 && run.messages > 0 && !chosen {
 		return translate.Result{Fate: translate.Lost}
 	}
 	res := translate.Result{Finish: finish}
-	left := slices.DeleteFunc(slices.Clone(run.r.New), func(m agui.Message) bool { return run.told[m.ID] })
+	left := slices.DeleteFunc(slices.Clone(run.r.New), func(m agui.Message) bool { return run.shownMessages[m.ID] })
 	if len(left) > 0 {
 		r := run.r.With(run.r.Input, left)
 		res.Next = &translate.Exchange{Out: kit.NewMessages(r), Run: run.d.plainRun(r)}
@@ -369,10 +371,10 @@ func (run *run) endFinished(finish agui.Event) translate.Result {
 	return res
 }
 
-// announcements returns the backend's own events for what is told, without those for stale
+// announcements returns the backend's CUSTOM events for the questions, without those for stale
 // questions.
 func (run *run) announcements(natives []langgraphapi.Native) []json.RawMessage {
-	if run.again == nil {
+	if run.againResult == nil {
 		return run.customs
 	}
 	return slices.DeleteFunc(slices.Clone(run.customs), func(c json.RawMessage) bool {
@@ -381,8 +383,8 @@ func (run *run) announcements(natives []langgraphapi.Native) []json.RawMessage {
 	})
 }
 
-// pauseState returns what the pause keeps for its resume. If a run only asked again, the rest stays
-// as it was.
+// pauseState returns the state of the pause. If the run only repeated questions, it shows no steps
+// and tasks, and these stay as in the pause before it.
 func (run *run) pauseState(natives []langgraphapi.Native) private {
 	k := private{Natives: natives, First: run.before.First, Last: string(run.trail.Last), Tasks: run.trail.Outermosts(), Silent: run.silent && !run.spoke}
 	if k.First == "" {

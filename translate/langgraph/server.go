@@ -12,8 +12,8 @@ var (
 	_ translate.Hinter = (*Dialect)(nil)
 )
 
-// Hint implements translate.Hinter. A LangGraph Server has a protocol of its own beside its
-// adapter's, and the pauses in it are not AG-UI events.
+// Hint implements translate.Hinter. A LangGraph Server has a protocol of its own in addition to its
+// adapter's, and the pauses in that protocol are not AG-UI events.
 func (*Dialect) Hint(path string) string {
 	if !isServerCall(path) {
 		return ""

@@ -9,12 +9,13 @@ import (
 	"holdpoint/translate/internal/langgraphapi"
 )
 
-// tangle marks the questions that were asked in tangled tasks. The id of a question tells its task.
-// A tool that runs a graph asks under the namespace of that graph. So if no question has the id of
-// a tangled task, each question of an unseen task may be that task's.
+// tangle marks the questions whose answer another call may get, because several calls ran in one
+// task. The id of a question identifies its task. A tool that runs a graph asks under the namespace
+// of that graph. So if no question has the id of such a task, every question of a task that the
+// stream did not show may belong to it.
 func (run *run) tangle(natives []langgraphapi.Native) {
 	switch {
-	case run.onlyAsks() && run.again == nil && !slices.ContainsFunc(natives, func(n langgraphapi.Native) bool { return n.Way == langgraphapi.ByBareScalar }):
+	case run.onlyAsks() && run.againResult == nil && !slices.ContainsFunc(natives, func(n langgraphapi.Native) bool { return n.Way == langgraphapi.ByBareScalar }):
 		run.markReemitted(natives)
 	case run.blind(natives):
 		run.d.blind.Do(func() { run.d.warn(logBlind) })
@@ -29,14 +30,14 @@ func (run *run) tangle(natives []langgraphapi.Native) {
 	}
 	for n := range natives {
 		if run.trail.Full && natives[n].Rivals == nil {
-			natives[n].Rivals = langgraphapi.ParallelCalls(nil) // too much went on to tell
+			natives[n].Rivals = langgraphapi.ParallelCalls(nil) // the trail is full, so it may lack tasks
 		}
 	}
 }
 
-// markReemitted marks the questions of a run that only asks again, if nobody saw its tasks. It
-// marks them if more calls wait for their results than questions are open, and the questions are no
-// review of calls.
+// markReemitted marks the questions of a run that only repeats them, because its tasks are not
+// known. It does so if more calls wait for their results than questions are open, unless a question
+// is a review of calls.
 func (run *run) markReemitted(natives []langgraphapi.Native) {
 	if run.fewerThanCalls(natives) {
 		for n := range natives {
@@ -45,8 +46,8 @@ func (run *run) markReemitted(natives []langgraphapi.Native) {
 	}
 }
 
-// blind reports whether a run without RAW events asks what one of several calls may have asked. A
-// node that asks about all of them looks the same.
+// blind reports whether a run without RAW events asks a question that one of several calls may have
+// raised. A node that asks about all these calls sends the same stream.
 func (run *run) blind(natives []langgraphapi.Native) bool {
 	return len(run.trail.Tasks) == 0 && !run.trail.Full && run.steps > 0 && run.fewerThanCalls(natives)
 }
@@ -69,7 +70,8 @@ func (run *run) fewerThanCalls(natives []langgraphapi.Native) bool {
 	})
 }
 
-// markAsBefore marks what was marked before, if a run asks it again and shows no tasks.
+// markAsBefore marks repeated questions as in the pause before, because a repeating run shows no
+// tasks.
 func (run *run) markAsBefore(natives []langgraphapi.Native) {
 	before := map[string]json.RawMessage{}
 	for _, old := range run.before.Natives {

@@ -10,21 +10,22 @@ import (
 	"holdpoint/translate/kit"
 )
 
-// breakpoint is the way of a static breakpoint (interrupt_before, interrupt_after): input:null goes
-// on.
+// breakpoint is the way of a static breakpoint (interrupt_before, interrupt_after). input:null
+// continues after it.
 const breakpoint langgraphapi.Way = "breakpoint"
 
-// answers are those of a resume, ready to be sent.
+// answers are the answers of a resume in the form for the server.
 type answers struct {
-	resumes bool
-	groups  []langgraphapi.Group
-	kept    private
-	ends    bool            // the thread's task is ended: nothing is said to the graph
-	command json.RawMessage // of the run; nil for input:null
-	yes     bool            // something may run because of them
+	resumes  bool
+	groups   []langgraphapi.Group
+	kept     private
+	endsTask bool            // the thread's task is ended and the graph gets no answer
+	command  json.RawMessage // of the run; nil means input:null
+	mayRun   bool            // an answer may cause something to run
 }
 
-// prepareAnswers makes what a resume sends. Whatever is wrong shows here, before the claim.
+// prepareAnswers makes the command of a resume. It returns all errors that answers can have, so
+// that none appears after the claim.
 func (c *chat) prepareAnswers() error {
 	c.groups = langgraphapi.Groups(c.r.Pause, c.r.Answers)
 	_ = json.Unmarshal(c.r.Pause.Private, &c.kept)
@@ -36,8 +37,8 @@ func (c *chat) prepareAnswers() error {
 		return kit.Unreadable()
 	}
 	c.resumes = true
-	if c.r.EndOnly { // any answer would carry out the one that the graph keeps
-		c.ends = true
+	if c.r.EndOnly { // any answer would run the earlier answer that the graph keeps
+		c.endsTask = true
 		return nil
 	}
 	for _, g := range c.groups {
@@ -47,7 +48,7 @@ func (c *chat) prepareAnswers() error {
 			}
 		}
 		for _, a := range g.Answers {
-			c.yes = c.yes || a.Status == agui.Resolved && !kit.Denies(a)
+			c.mayRun = c.mayRun || a.Status == agui.Resolved && !kit.Denies(a)
 		}
 	}
 	if c.groups[0].Way == breakpoint {
@@ -55,22 +56,22 @@ func (c *chat) prepareAnswers() error {
 	}
 	command, err := c.perEntry()
 	if c.cancelsAll() {
-		c.ends, c.command = true, command
+		c.endsTask, c.command = true, command
 		return nil
 	}
 	c.command = command
 	return err
 }
 
-// cancelsAll reports whether nobody wants an answer to go to the graph. A review has a decision of
-// its own for a cancel, and its graph knows how to go on.
+// cancelsAll reports whether all answers are cancels and the graph gets none. A review has a
+// decision of its own for a cancel, with which its graph continues.
 func (c *chat) cancelsAll() bool {
 	return !slices.ContainsFunc(c.groups, func(g langgraphapi.Group) bool {
 		return g.IsReview() || slices.ContainsFunc(g.Answers, func(a agui.Answer) bool { return a.Status != agui.Cancelled })
 	})
 }
 
-// atBreakpoint reads the answer to a static breakpoint. Only a clear yes goes on.
+// atBreakpoint reads the answer to a static breakpoint. Only a clear yes continues the run.
 func (c *chat) atBreakpoint() error {
 	if len(c.groups) != 1 || len(c.groups[0].Answers) != 1 {
 		return kit.Unreadable()
@@ -78,16 +79,16 @@ func (c *chat) atBreakpoint() error {
 	a := c.groups[0].Answers[0]
 	switch says := kit.Says(c.r.Pause.Interrupts[c.groups[0].At[0]], a); {
 	case a.Status == agui.Cancelled, says == agui.Denies:
-		c.ends, c.yes = true, false
+		c.endsTask, c.mayRun = true, false
 	case says == agui.Approves:
-		c.yes = true
+		c.mayRun = true
 	default:
 		return agui.Errorf(agui.InvalidPayload, textNoApproved, a.ID)
 	}
 	return nil
 }
 
-// perEntry returns the command by which each question gets its own answer.
+// perEntry returns the command that gives each question its own answer.
 func (c *chat) perEntry() (json.RawMessage, error) {
 	values := make([]json.RawMessage, len(c.groups))
 	for n, g := range c.groups {
@@ -104,7 +105,7 @@ func (c *chat) perEntry() (json.RawMessage, error) {
 	if len(c.groups) > 1 || c.groups[0].Way == langgraphapi.ByID {
 		value, err = langgraphapi.MapOf(c.groups, values)
 	} else {
-		err = bare(value)
+		err = checkBare(value)
 	}
 	if err != nil {
 		return nil, err
@@ -112,8 +113,8 @@ func (c *chat) perEntry() (json.RawMessage, error) {
 	return append(kit.AppendMember([]byte{'{'}, `"resume"`, string(value)), '}'), nil
 }
 
-// bare says why a value cannot be sent without a map of ids.
-func bare(v json.RawMessage) error {
+// checkBare returns an error if the value cannot be sent without a map of ids.
+func checkBare(v json.RawMessage) error {
 	switch {
 	case langgraphapi.Falsy(v):
 		return agui.Errorf(agui.InvalidPayload, textFalsy)
@@ -123,9 +124,9 @@ func bare(v json.RawMessage) error {
 	return nil
 }
 
-// waits reports whether the thread asks what the answers are for. An id alone does not say so,
-// because two questions of one task may have the same.
-func (c *chat) waits(s state) bool {
+// stillAsks reports whether the thread still asks the answered questions. It compares their values
+// too, because two questions of one task may have the same id.
+func (c *chat) stillAsks(s state) bool {
 	if c.groups[0].Way == breakpoint {
 		return c.kept.Checkpoint != "" && s.checkpoint == c.kept.Checkpoint && len(s.next) > 0 && len(s.natives()) == 0
 	}
@@ -137,7 +138,7 @@ func (c *chat) waits(s state) bool {
 	})
 }
 
-// showsAnswered reports whether the thread shows one of the questions that the answers are for.
+// showsAnswered reports whether the thread shows one of the answered questions.
 func (c *chat) showsAnswered(s state) bool {
 	return slices.ContainsFunc(s.natives(), func(n langgraphapi.Native) bool {
 		return slices.ContainsFunc(c.groups, func(g langgraphapi.Group) bool {
@@ -146,12 +147,12 @@ func (c *chat) showsAnswered(s state) bool {
 	})
 }
 
-// answer returns the exchange that hands the answers on. s is the thread's state.
+// answer returns the exchange that sends the answers to the server. s is the thread's state.
 func (c *chat) answer(s state) *translate.Exchange {
-	if !c.ends {
+	if !c.endsTask {
 		return c.command1()
 	}
-	// A model refuses a conversation in which a call has no result.
+	// A model refuses a conversation in which a call has no result, so each call gets one first.
 	if calls, node := s.dangling(), c.askingNode(s); len(calls) > 0 && node != "" {
 		var results []json.RawMessage
 		for _, call := range calls {
@@ -187,7 +188,7 @@ func (c *chat) end() *translate.Exchange {
 	return &translate.Exchange{Out: c.update(json.RawMessage("null"), "__end__"), Run: &run{chat: c, step: ending}}
 }
 
-// command1 returns the exchange with the command, or with input:null.
+// command1 returns the exchange with the command, or with input:null if there is none.
 func (c *chat) command1() *translate.Exchange {
 	out := c.start("input", []byte("null"))
 	if c.command != nil {

@@ -10,36 +10,36 @@ import (
 	"holdpoint/translate/kit"
 )
 
-// A chat is one run of a client, through all its exchanges with the server.
+// A chat is one run of a client, with all its exchanges with the server.
 type chat struct {
 	d      *Dialect
 	r      *translate.Request
-	thread string // the server's
-	nonce  string // of the run, to find it again; "" if there is none
+	thread string // the server's thread id
+	nonce  string // marks the run in its metadata, so that it can be found again; may be ""
 	out    *writer
 
-	left    []agui.Message // of the client, which the server is not sent because it waits
-	before  state          // before the run
-	after   state          // and after it
-	settled bool           // after is known
+	unsent     []agui.Message // messages of the client that the server is not sent because it waits
+	before     state          // the state before the run
+	after      state          // the state after the run
+	afterKnown bool           // whether after is known
 
-	aegra bool // the server is Aegra, an open one with the same protocol
+	aegra bool // the server is Aegra, an open server with the same protocol
 
-	answers // on a resume
+	answers // of a resume
 
-	// What the run's stream showed.
-	run     string // its id, "" until the server told it
-	frames  int    // pieces that were read, for a join
-	joins   int
-	asked   []langgraphapi.Native
-	askedAt map[string]int // by id, or by the value where there is none
-	stops   bool           // at a static breakpoint
-	updated bool           // the stream had an updates frame, which has the questions
-	keys    map[string]bool
-	trail   langgraphapi.Trail
+	// These come from the run's stream.
+	run                string // the run's id, "" until it was received
+	frames             int    // number of pieces that were read, to skip them after a join
+	joins              int
+	asked              []langgraphapi.Native
+	askedAt            map[string]int // the index in asked, by id or by the value of a question without id
+	atStaticBreakpoint bool           // the run stopped at a static breakpoint
+	hasUpdates         bool           // the stream had an updates frame, so it has all questions
+	keys               map[string]bool
+	trail              langgraphapi.Trail
 }
 
-// private is what a pause keeps for its resume.
+// private is the JSON of Pause.Private.
 type private struct {
 	Natives    []langgraphapi.Native `json:"natives"`
 	Checkpoint string                `json:"checkpoint,omitempty"`
@@ -54,46 +54,47 @@ func (d *Dialect) newChat(r *translate.Request) *chat {
 	return c
 }
 
-// aegra names Aegra among the backends of the dialect. With the mode events it sends nothing else,
-// does not see that its own thread asks, and refuses every answer: "thread is not in interrupted
-// state" (RAN aegra-api 0.6.0). Its threads have a user_id, and those of LangGraph's own servers
-// have none.
+// aegra is the translate.Result.Backend of an Aegra server. If a run has the stream mode events,
+// Aegra sends no other mode, does not notice that its thread asks, and refuses every answer:
+// "thread is not in interrupted state" (RAN aegra-api 0.6.0). Its threads have a user_id, and those
+// of LangGraph's own servers do not.
 const aegra = "aegra"
 
 var asJSON = map[string][]string{"Accept": {"application/json"}}
 
-// ensure asks for the thread, and creates it if the server does not know it.
+// ensure returns the request for the thread, which creates it if the server does not know it.
 func (c *chat) ensure() translate.Out {
 	return translate.Out{Path: "/threads", Header: asJSON, Body: []byte(`{"thread_id":"` + c.thread +
 		`","if_exists":"do_nothing","metadata":{"agui_thread_id":` + aguiwriter.Quoted(agui.Cut(c.r.Input.ThreadID)) + `}}`)}
 }
 
-// look asks for the thread's state.
+// look returns the request for the thread's state.
 func (c *chat) look() translate.Out {
 	return translate.Out{Method: "GET", Path: "/threads/" + c.thread + "/state", Header: asJSON, Body: []byte{}}
 }
 
-// list asks for the thread's runs, the newest first.
+// list returns the request for the thread's runs, newest first.
 func (c *chat) list() translate.Out {
 	return translate.Out{Method: "GET", Path: "/threads/" + c.thread + "/runs", Header: asJSON, Body: []byte{}}
 }
 
-// join asks for the stream of the run again, from its beginning.
+// join returns the request for the run's stream from its beginning.
 func (c *chat) join() translate.Out {
 	return translate.Out{Method: "GET", Path: "/threads/" + c.thread + "/runs/" + c.run + "/stream", Header: map[string][]string{
 		"Last-Event-Id": {"-1"},
 	}, Body: []byte{}}
 }
 
-// start starts a run. what is its input or its command, as a member.
+// start returns the request that starts a run. key and what are the member with its input or
+// command.
 func (c *chat) start(key string, what []byte) translate.Out {
 	o := kit.AppendText([]byte{'{'}, "assistant_id", c.d.assistant)
 	o = kit.AppendMember(o, `"`+key+`"`, string(what))
 	if config := configOf(c.r.Input); config != nil {
 		o = kit.AppendMember(o, `"config"`, string(config))
 	}
-	// events for steps, tools and what a graph tells by hand; messages for texts and calls; updates
-	// and values for questions and state; custom for what a graph writes.
+	// events has steps, tools and what a graph sends by dispatch_custom_event; messages has texts and
+	// calls; updates and values have questions and state; custom has what a graph writes.
 	modes := `["events","values","updates","messages-tuple","custom"]`
 	if c.aegra {
 		modes = `["values","updates","messages-tuple","custom"]`
@@ -102,7 +103,7 @@ func (c *chat) start(key string, what []byte) translate.Out {
 	o = kit.AppendMember(o, `"stream_subgraphs"`, "true")
 	o = kit.AppendMember(o, `"stream_resumable"`, "true")
 	gone := "cancel"
-	if c.resumes { // what was approved is carried out, also if nobody listens
+	if c.resumes { // an approved call must run even if the connection closes
 		gone = "continue"
 	}
 	o = kit.AppendText(o, "on_disconnect", gone)
@@ -113,16 +114,16 @@ func (c *chat) start(key string, what []byte) translate.Out {
 	return translate.Out{Path: "/threads/" + c.thread + "/runs/stream", Body: append(o, '}'), Resumes: c.resumes}
 }
 
-// update writes into the thread's state. node is the one that the values are of.
+// update returns the request that writes into the thread's state, as the given node.
 func (c *chat) update(values json.RawMessage, node string) translate.Out {
 	return translate.Out{Path: "/threads/" + c.thread + "/state", Header: asJSON, Resumes: true,
 		Body: []byte(`{"values":` + string(values) + `,"as_node":` + aguiwriter.Quoted(node) + `}`)}
 }
 
-// begin returns the exchange of an ordinary run on a thread whose state is known. The error says
-// why there can be none.
+// begin returns the exchange of an ordinary run on a thread whose state is known. It returns an
+// error if the server would not accept its messages.
 func (c *chat) begin(takesNew bool) (*translate.Exchange, *agui.RunError) {
-	messages, _, err := fresh(c.r.Input.Messages, c.before)
+	messages, _, err := newMessages(c.r.Input.Messages, c.before)
 	if err != nil {
 		return nil, err
 	}

@@ -1,35 +1,34 @@
 // Package langgraphserver translates LangGraph's own server: `langgraph dev`, langgraph-api in
-// Python and JavaScript, the Platform. It stands in the place of an AG-UI adapter.
+// Python and JavaScript, and the Platform. No AG-UI adapter is needed in front of it.
 //
 // One run of a client is several requests to the server:
 //
-//	POST /threads                     an ordinary run: the thread, created if it is unknown
-//	GET  /threads/{t}/state           what the thread holds and waits for
+//	POST /threads                     in an ordinary run: the thread, created if it is unknown
+//	GET  /threads/{t}/state           the state and open questions before the run
 //	POST /threads/{t}/runs/stream     the run: input, or command.resume with the answers
-//	GET  /threads/{t}/state           what came of it
+//	GET  /threads/{t}/state           the state after the run
 //
-// Only the third carries answers, so only that one can be in doubt. A resume begins with the
-// second: if the thread does not ask the same any more, nothing is sent. If the connection breaks
-// in the third, GET /threads/{t}/runs/{run}/stream joins the run again. The server goes on
-// meanwhile.
+// Only the third request carries answers, so only its outcome can be in doubt. A resume begins with
+// the second request: if the thread does not ask the same questions any more, no answer is sent. If
+// the connection breaks during the third request, the run continues at the server, and GET
+// /threads/{t}/runs/{run}/stream joins it again.
 //
-// Questions come in `__interrupt__` frames of the run, and their ids and values are the graph's
-// own. The package langgraphapi says what they mean and what an answer is. They go back as
-// LangGraph's map of ids. A server without ids gets the bare value, and only where one question is
-// open.
+// Questions are in `__interrupt__` frames of the run, with ids and values of the graph. The package
+// langgraphapi reads them and makes the answers. Answers are sent as LangGraph's map of ids. A
+// server without ids gets the bare value, and only if a single question is open.
 //
-// A static breakpoint asks by an empty `__interrupt__`. Its yes is input:null. Its no ends the
-// thread's task, as a cancel of every question does (POST /threads/{t}/state, as_node "__end__").
+// A static breakpoint asks with an empty `__interrupt__`. Its yes is input:null. Its no ends the
+// thread's task, as does a cancel of all questions (POST /threads/{t}/state, as_node "__end__").
 //
 // What cannot be done:
 //
-//   - The server runs a new message while it asks something, and forgets the question. Holdpoint's
-//     record, and a look at the state before each run, hold it.
-//   - A message that the server has cannot be edited: the run is refused.
-//   - A server that has lost its threads begins them anew with all that the client has said.
+//   - While a question is open, the server runs a new message and forgets the question.
+//     Holdpoint prevents this with its record, and by reading the state before each run.
+//   - A message that the server has cannot be edited. Such a run is refused.
+//   - A server that has lost its threads begins a new one with all messages of the client.
 //
-// Facts: RAN on langgraph-api 1.5.1, 1.1.1 and 0.0.56 for JavaScript and 0.16.7 for Python.
-// e2e runs the first and the last of them (TestLangGraphServerApprovals).
+// Facts: RAN on langgraph-api 1.5.1, 1.1.1 and 0.0.56 for JavaScript and 0.16.7 for Python. e2e
+// runs the first and the last of these versions (TestLangGraphServerApprovals).
 package langgraphserver
 
 import (
@@ -55,15 +54,15 @@ var (
 // Options of the dialect, HOLDPOINT_LANGGRAPH_SERVER_*.
 type Options struct {
 	Assistant string `env:"ASSISTANT" means:"nothing" doc:"the graph or assistant that every run is for: a name in langgraph.json, or an assistant's uuid. langgraph-server does not start without it"`
-	// Cancel is what a graph gets for a cancelled answer beside one that is not. Where everything
-	// is cancelled, the graph gets nothing: its task ends.
+	// Cancel is the value that a graph gets for a cancelled answer if other answers are not cancelled.
+	// If all are cancelled, the graph gets no answer: its task is ended.
 	Cancel kit.JSON `shared:"cancel" means:"no or null"`
-	// Allow are requests of the server's own API that a client may make beside those that only read
-	// one thread, or what is the same for everybody.
+	// Allow lists requests of the server's own API that pass in addition to those that only read one
+	// thread or public data.
 	Allow kit.Requests `env:"ALLOW" means:"nothing" doc:"requests of the server's own API that pass beside those of docs/langgraph-server.md: a method and a path, by commas or lines, such as GET /store/items. * stands for one segment. Whoever reaches Holdpoint can make them"`
 }
 
-// Needs returns what must be set.
+// Needs returns the name of the option that is missing, or "".
 func (o Options) Needs() string {
 	if o.Assistant == "" {
 		return "ASSISTANT"
@@ -71,7 +70,7 @@ func (o Options) Needs() string {
 	return ""
 }
 
-// Check returns what is wrong with the options.
+// Check returns the errors in the options.
 func (o Options) Check() []error {
 	if err := o.Allow.Check(steers); err != nil {
 		return []error{kit.WrongOption("ALLOW", err)}
@@ -86,7 +85,7 @@ type Dialect struct {
 	allow     kit.Requests
 }
 
-// New makes the dialect. Without Cancel it is false. warn may be nil.
+// New returns the dialect. If o.Cancel is empty, a cancel is false. warn may be nil.
 func New(o Options, warn translate.Warn) (*Dialect, error) {
 	if len(o.Cancel) == 0 {
 		o.Cancel = kit.JSON("false")
@@ -121,9 +120,9 @@ func (*Dialect) Answers(in agui.RunInput, p agui.Pause) ([]agui.Answer, error) {
 	return langgraphapi.Answers(in, p)
 }
 
-// Route implements translate.Foreign. Runs are for the root. The server's own places for threads
-// and runs are the same place, and so are those of its other protocols: each could answer past the
-// record, or restart a thread that waits.
+// Route implements translate.Foreign. Runs are at the root. The server's own paths for threads and
+// runs have the same record, and so do those of its other protocols, because each could answer
+// without Holdpoint, or restart a thread that waits.
 func (*Dialect) Route(path string) (string, bool) {
 	path = strings.Trim(path, "/")
 	if path == "" {
@@ -138,7 +137,7 @@ func (*Dialect) Route(path string) (string, bool) {
 	return "/", false
 }
 
-// Frees implements translate.Freer. A cancel ends the thread's task if that still asks, and does
+// Frees implements translate.Freer. A cancel ends the thread's task if it still asks, and does
 // nothing else.
 func (*Dialect) Frees(*agui.Pause) bool { return true }
 

@@ -12,8 +12,8 @@ import (
 	"holdpoint/translate/kit"
 )
 
-// frame takes one frame of a run's stream. Its name is a mode, with the namespace of a subgraph
-// behind a bar.
+// frame handles a frame of a run's stream. Its name is a stream mode, followed by a bar and the
+// namespace in frames of a subgraph.
 func (c *chat) frame(p translate.Piece, emit func(agui.Event)) {
 	if !agui.ValidJSON(p.Data) {
 		return
@@ -30,7 +30,7 @@ func (c *chat) frame(p translate.Piece, emit func(agui.Event)) {
 			c.message(list[0], list[1], emit)
 		}
 	case "updates":
-		c.updated = true
+		c.hasUpdates = true
 		c.updates(data, emit)
 	case "values":
 		c.values(data, subgraph == "", emit)
@@ -49,7 +49,8 @@ func isUUID(id string) bool {
 	})
 }
 
-// updates takes what a node wrote, or what the graph asks. A node that has written says no more.
+// updates handles the output of a node, or questions of the graph. After its output a node sends no
+// more text.
 func (c *chat) updates(data gjson.Result, emit func(agui.Event)) {
 	data.ForEach(func(k, v gjson.Result) bool {
 		if k.Str == interruptKey {
@@ -63,18 +64,18 @@ func (c *chat) updates(data gjson.Result, emit func(agui.Event)) {
 
 const (
 	interruptKey = "__interrupt__"
-	// maxAsked bounds the questions of one run.
+	// maxAsked bounds the number of questions of a run.
 	maxAsked = kit.MaxQuestions
 )
 
-// ask takes the questions of a frame. They come in several frames, and more than once. One that
-// comes again under its id is the same.
+// ask notes the questions of a frame. A question may be in several frames, and is noted once by its
+// id.
 func (c *chat) ask(list gjson.Result) {
 	if !list.IsArray() {
 		return
 	}
 	all := list.Array()
-	c.stops = c.stops || len(all) == 0
+	c.atStaticBreakpoint = c.atStaticBreakpoint || len(all) == 0
 	for _, i := range all {
 		if !i.IsObject() {
 			continue
@@ -82,7 +83,7 @@ func (c *chat) ask(list gjson.Result) {
 		n := readInterrupt(i)
 		key := n.ID
 		if key == "" {
-			key = "=" + string(agui.Canonical(n.Value)) // no id begins so
+			key = "=" + string(agui.Canonical(n.Value)) // ids do not begin with =
 		}
 		at, known := c.askedAt[key]
 		switch {
@@ -101,8 +102,8 @@ func (c *chat) ask(list gjson.Result) {
 	}
 }
 
-// values takes the whole state of the graph itself. JavaScript's frame of a question has nothing
-// else in it.
+// values handles the state of a graph; root reports that it is not a subgraph's. In JavaScript the
+// frame of a question has no other members.
 func (c *chat) values(data gjson.Result, root bool, emit func(agui.Event)) {
 	if !data.IsObject() {
 		return
@@ -127,7 +128,7 @@ func (c *chat) values(data gjson.Result, root bool, emit func(agui.Event)) {
 	}
 }
 
-// message takes a piece of a message, or a whole one, with what is known of where it was said.
+// message handles a message or a piece of one. meta has the node that sent it.
 func (c *chat) message(m, meta gjson.Result, emit func(agui.Event)) {
 	node, id := meta.Get("langgraph_node").Str, m.Get("id").Str
 	switch m.Get("type").Str {
@@ -141,7 +142,7 @@ func (c *chat) message(m, meta gjson.Result, emit func(agui.Event)) {
 		return
 	}
 	if id == "" {
-		id = "node " + node // one message at a time
+		id = "node " + node // a node sends one message at a time
 	}
 	s := c.out.message(id, node)
 	if s == nil {
@@ -160,13 +161,13 @@ func (c *chat) message(m, meta gjson.Result, emit func(agui.Event)) {
 	}
 }
 
-// isSwitchedOff reports whether a graph has switched something off for a model (CopilotKit's
-// copilotkit_customize_config).
+// isSwitchedOff reports whether a graph switched off events for a model, with CopilotKit's
+// copilotkit_customize_config.
 func isSwitchedOff(meta gjson.Result, what string) bool {
 	return meta.Get(what).Type == gjson.False || meta.Get("copilotkit:"+what).Type == gjson.False
 }
 
-// content takes text and reasoning, in the shapes of the providers.
+// content handles text and reasoning in the forms of the providers.
 func (c *chat) content(s *openMessage, m, content gjson.Result, emit func(agui.Event)) {
 	extra := m.Get("additional_kwargs")
 	if text := extra.Get("reasoning_content"); text.Type == gjson.String {
@@ -193,23 +194,23 @@ func (c *chat) content(s *openMessage, m, content gjson.Result, emit func(agui.E
 	}
 }
 
-// calls takes pieces of calls, or whole ones. A piece has its whole calls too, as far as they can
-// be read, so those count only in a message that does not come in pieces.
+// calls handles calls or pieces of calls. Each piece repeats the calls as far as they can be
+// parsed, so tool_calls are read only in messages without pieces.
 func (c *chat) calls(s *openMessage, m, meta gjson.Result, emit func(agui.Event)) {
 	chunks := m.Get("tool_call_chunks").Array()
 	for _, p := range chunks {
-		s.chunked = true
+		s.hasChunks = true
 		id, index := p.Get("id").Str, p.Get("index").Raw
 		if id != "" && id != s.Call() || s.Call() == "" && p.Get("name").Str != "" {
 			c.predict(p.Get("name").Str, meta, emit)
 			c.out.begin(s, id, p.Get("name").Str, emit)
 			s.index = strings.Clone(index)
 		} else if index != s.index {
-			continue // of a call whose beginning did not come
+			continue // a piece of a call whose beginning was not received
 		}
 		s.Args(emit, aguiwriter.Quoted(p.Get("args").Str))
 	}
-	if len(chunks) > 0 || s.chunked {
+	if len(chunks) > 0 || s.hasChunks {
 		return
 	}
 	for _, call := range m.Get("tool_calls").Array() {
@@ -220,7 +221,7 @@ func (c *chat) calls(s *openMessage, m, meta gjson.Result, emit func(agui.Event)
 	}
 }
 
-// predict tells which part of the state a call's arguments are going to be.
+// predict sends a CUSTOM PredictState if the call's arguments become a part of the state.
 func (c *chat) predict(tool string, meta gjson.Result, emit func(agui.Event)) {
 	list := meta.Get("predict_state")
 	for _, p := range list.Array() {
@@ -231,8 +232,8 @@ func (c *chat) predict(tool string, meta gjson.Result, emit func(agui.Event)) {
 	}
 }
 
-// event takes an object of LangGraph's stream of events: nodes that begin and end, tools that run,
-// and what a graph tells by hand.
+// event handles an object of LangGraph's stream of events: the begin and end of nodes, tools, and
+// events that a graph dispatches itself.
 func (c *chat) event(data gjson.Result, emit func(agui.Event)) {
 	switch kind := data.Get("event").Str; kind {
 	case "on_chain_start", "on_chain_end":
@@ -261,8 +262,8 @@ func isNode(tags gjson.Result) bool {
 	return slices.ContainsFunc(tags.Array(), func(t gjson.Result) bool { return strings.HasPrefix(t.Str, "graph:step:") })
 }
 
-// byHand takes what a graph tells by dispatch_custom_event, in the words of the adapters and of
-// CopilotKit.
+// byHand handles an event that a graph sends by dispatch_custom_event, with the names of the
+// adapters and of CopilotKit.
 func (c *chat) byHand(name string, data gjson.Result, emit func(agui.Event)) {
 	switch strings.TrimPrefix(name, "copilotkit_") {
 	case "manually_emit_message":
@@ -288,7 +289,7 @@ func (c *chat) byHand(name string, data gjson.Result, emit func(agui.Event)) {
 	c.out.custom(name, data, emit)
 }
 
-// fail takes the error that ends a run's stream.
+// fail handles the error that ends a run's stream.
 func (c *chat) fail(data gjson.Result, emit func(agui.Event)) {
 	c.out.close(emit)
 	message, code := data.Get("message").Str, data.Get("error").Str

@@ -9,11 +9,12 @@ import (
 	"holdpoint/translate/kit"
 )
 
-// Refusal implements translate.Guard. The server serves everybody: whoever reaches it can change an
-// assistant that others run, wipe all threads, or list them, and a thread id is the key to its
-// questions. So only requests on a list pass: they read one thread, or what is the same for all.
+// Refusal implements translate.Guard. The server does not distinguish its clients: anybody can
+// change an assistant that others run, and list or delete all threads, and a thread id gives access
+// to its questions. So only requests on a list pass. They read a single thread or public data.
 //
-// The server must read the path as the list does. So a path passes only if it is spelled plainly.
+// The server must read the same path as this check, so a path passes only without escapes and
+// special segments.
 func (d *Dialect) Refusal(l translate.RequestLine) string {
 	if !harmlessQuery(l.Query) {
 		return textGuardedQuery
@@ -24,7 +25,7 @@ func (d *Dialect) Refusal(l translate.RequestLine) string {
 	return textGuarded
 }
 
-// harmless reports whether a request only reads what one thread holds, or what everybody may know.
+// harmless reports whether a request only reads a single thread or public data.
 func harmless(method, at string) bool {
 	first, rest, _ := strings.Cut(at[1:], "/")
 	second, _, _ := strings.Cut(rest, "/")
@@ -44,14 +45,14 @@ func harmless(method, at string) bool {
 	return false
 }
 
-// isThreadID tells an id from a word for all threads, such as search and count. An id has a digit:
-// the server's are uuids.
+// isThreadID reports whether a segment is an id and not a word for all threads, such as search or
+// count. The server's ids are uuids, so an id has a digit.
 func isThreadID(segment string) bool { return strings.ContainsAny(segment, "0123456789") }
 
-// harmlessQuery reports whether a query neither has the run stopped nor names another method. A
-// GET of a run's stream with cancel_on_disconnect cancels the run when its reader hangs up, also
-// one that carries an approved answer (RAN langgraph-api 0.16.7). Only the letters of a name count,
-// so that no spelling of it passes.
+// harmlessQuery reports whether a query neither stops a run nor names another method. A GET of a
+// run's stream with cancel_on_disconnect cancels the run when the reader disconnects, even a run
+// that carries an approval (RAN langgraph-api 0.16.7). Only the letters of a name are compared, so
+// that no other spelling passes.
 func harmlessQuery(query string) bool {
 	for pair := range strings.FieldsFuncSeq(query, func(c rune) bool { return c == '&' || c == ';' }) {
 		name, _, _ := strings.Cut(pair, "=")

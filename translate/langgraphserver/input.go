@@ -12,10 +12,11 @@ import (
 	"holdpoint/translate/kit"
 )
 
-// fresh returns the messages of the request that the server does not have, as LangChain's. The
-// server adds what has a new id and replaces what has a known one, so a known one is not sent. A
-// known one that says something else is an error: the server would have to go back for it.
-func fresh(messages []agui.Message, s state) (list []json.RawMessage, sent []agui.Message, err *agui.RunError) {
+// newMessages returns the messages of the request that the server does not have, in LangChain's
+// form. The server adds messages with new ids and replaces messages with known ids, so known
+// messages are left out. It returns an error if a known message was edited, because the server
+// would have to go back to it.
+func newMessages(messages []agui.Message, s state) (list []json.RawMessage, sent []agui.Message, err *agui.RunError) {
 	had, _ := s.messages()
 	known := make(map[string]gjson.Result, len(had))
 	answered := map[string]bool{}
@@ -58,13 +59,13 @@ func fresh(messages []agui.Message, s state) (list []json.RawMessage, sent []agu
 	return list, sent, nil
 }
 
-// isEdited reports whether a user's text is another one. Parts are not compared: the server keeps
-// them in another form.
+// isEdited reports whether a user's text has changed. Messages with several parts are not compared,
+// because the server keeps them in another form.
 func isEdited(now, then gjson.Result) bool {
 	return now.Type == gjson.String && then.Type == gjson.String && now.Str != then.Str
 }
 
-// toLangChain returns a message in LangChain's form, nil for one that a graph does not get.
+// toLangChain returns a message in LangChain's form, or nil if a graph does not get it.
 func toLangChain(m agui.Message, v gjson.Result, thoughts []json.RawMessage) json.RawMessage {
 	o := []byte{'{'}
 	if m.ID != "" {
@@ -128,7 +129,7 @@ func listOf(list []json.RawMessage) []byte {
 	return append(out, ']')
 }
 
-// thought returns the block of a reasoning message.
+// thought returns the LangChain block of a reasoning message.
 func thought(v gjson.Result) json.RawMessage {
 	o := []byte(`{"type":"reasoning"`)
 	if id := v.Get("id").Str; id != "" {
@@ -145,7 +146,8 @@ func thought(v gjson.Result) json.RawMessage {
 	return append(o, '}')
 }
 
-// blocksOf returns LangChain's content for one of several parts. It knows text and image_url alone.
+// blocksOf returns LangChain's content for a content with several parts. It supports only text and
+// image_url.
 func blocksOf(content gjson.Result) []byte {
 	var list []json.RawMessage
 	for _, p := range content.Array() {
@@ -181,9 +183,9 @@ func urlOf(p gjson.Result, binary bool) string {
 	return p.Get("id").Str
 }
 
-// inputOf returns the input of a run: the new messages, what the client changed in the state, and
-// its tools and context, where the adapters put them. A state that is not an object changes
-// nothing, because a graph's state has names.
+// inputOf returns the input of a run: the new messages, the members of the state that the client
+// changed, and the client's tools and context under the keys of the adapters. A state that is not
+// an object is ignored, because the state of a graph has named members.
 func inputOf(in agui.RunInput, s state, messages []json.RawMessage) []byte {
 	o := kit.AppendMember([]byte{'{'}, `"messages"`, string(listOf(messages)))
 	raw := gjson.ParseBytes(in.Raw)
@@ -212,8 +214,8 @@ func inputOf(in agui.RunInput, s state, messages []json.RawMessage) []byte {
 	return append(o, '}')
 }
 
-// members returns the members of an object, the first of equal keys. A client may name very many of
-// them, and to look for each anew would be the square of both.
+// members returns the members of an object by name, and the first of equal keys. A client may send
+// very many members, so a search for each would take quadratic time.
 func members(object gjson.Result) map[string]gjson.Result {
 	found := map[string]gjson.Result{}
 	if object.IsObject() {
@@ -247,11 +249,11 @@ func toolsOf(tools gjson.Result) []byte {
 	return listOf(list)
 }
 
-// configOf returns forwardedProps.config as the run's. What says which thread, checkpoint or run it
-// is for is Holdpoint's to say: another checkpoint asks what was answered already. LangGraph's own
-// keys begin with two underscores. __pregel_resuming goes on past a breakpoint, and
-// __pregel_resume_map answers what was not asked yet. The run_id of an earlier run in metadata goes
-// on with that run (_loop.py, _first).
+// configOf returns forwardedProps.config for the run, without the members that only Holdpoint may
+// set. Another thread, run or checkpoint could ask questions again that are answered. LangGraph's
+// own keys begin with two underscores: __pregel_resuming continues after a breakpoint, and
+// __pregel_resume_map answers open questions. The run_id of an earlier run in metadata continues
+// that run (_loop.py, _first).
 func configOf(in agui.RunInput) []byte {
 	config := gjson.GetBytes(in.ForwardedProps, "config")
 	if !config.IsObject() {
@@ -277,7 +279,7 @@ func configOf(in agui.RunInput) []byte {
 	return append(o, '}')
 }
 
-// isServers reports whether a key of a run's config is not the client's to set.
+// isServers reports whether a client must not set a key of a run's config.
 func isServers(key string) bool {
 	switch key {
 	case "thread_id", "run_id", "checkpoint_id", "checkpoint_ns", "checkpoint_map", "checkpoint", "holdpoint_run":

@@ -12,7 +12,7 @@ import (
 	"holdpoint/translate/kit"
 )
 
-// oneLine returns JSON text without line ends: servers of before 1.0 write it over many lines.
+// oneLine returns JSON text without line ends. Servers before 1.0 write it over many lines.
 func oneLine(raw string) string {
 	if !strings.ContainsAny(raw, "\n\r") {
 		return raw
@@ -24,9 +24,9 @@ func oneLine(raw string) string {
 	return b.String()
 }
 
-// fromLangChain returns the messages of a MESSAGES_SNAPSHOT for those of the server, by the rules
-// of the TypeScript adapter (utils.ts, langchainMessagesToAgui). prefix is for ids that are
-// missing.
+// fromLangChain returns the messages of a MESSAGES_SNAPSHOT for the messages of the server, by the
+// rules of the TypeScript adapter (utils.ts, langchainMessagesToAgui). Messages without an id get
+// one that begins with prefix.
 func fromLangChain(list []gjson.Result, prefix string) []byte {
 	out := []byte{'['}
 	add := func(m []byte) {
@@ -75,7 +75,7 @@ func fromLangChain(list []gjson.Result, prefix string) []byte {
 	return append(out, ']')
 }
 
-// contentOf returns the text of a content: itself, or its first block of text.
+// contentOf returns the text of a content: a string itself, or its first block of text.
 func contentOf(content gjson.Result) string {
 	if content.Type == gjson.String {
 		return content.Str
@@ -108,7 +108,7 @@ func callsOf(calls gjson.Result) []byte {
 	return append(out, ']')
 }
 
-// argsOf returns arguments as JSON text.
+// argsOf returns a call's arguments as JSON text.
 func argsOf(args gjson.Result) string {
 	switch {
 	case args.Type == gjson.String:
@@ -123,7 +123,7 @@ func argsOf(args gjson.Result) string {
 	return "{}"
 }
 
-// partsOf returns a user's content of several parts.
+// partsOf returns the AG-UI content for a user's content with several blocks.
 func partsOf(content gjson.Result) []byte {
 	out := []byte{'['}
 	for _, b := range content.Array() {
@@ -182,7 +182,7 @@ func reasoningOf(content gjson.Result, id string, add func([]byte)) {
 	}
 }
 
-// reasoningText returns what a block of reasoning says, in the shapes of the providers.
+// reasoningText returns the text of a block of reasoning, in the forms of the providers.
 func reasoningText(b gjson.Result) string {
 	var parts []string
 	for _, s := range b.Get("summary").Array() {

@@ -13,18 +13,18 @@ import (
 	"holdpoint/translate/kit"
 )
 
-// A step is which exchange of a chat it is.
+// A step is the purpose of an exchange of a chat.
 type step int
 
 const (
-	creating  step = iota // the thread, before an ordinary run
-	looking               // the state before the run
-	streaming             // the run
-	searching             // for the run whose stream broke off before it told its id
-	joining               // the run again, whose stream broke off
-	telling               // the results of calls, before the thread's task is ended
-	ending                // the thread's task
-	settling              // the state after the run
+	creating  step = iota // gets the thread, before an ordinary run
+	looking               // reads the state before the run
+	streaming             // runs
+	searching             // looks for the run's id, because its stream broke off without it
+	joining               // joins the run again, because its stream broke off
+	telling               // adds the results of calls, before the thread's task is ended
+	ending                // ends the thread's task
+	settling              // reads the state after the run
 )
 
 // maxJoins bounds how often a run is joined.
@@ -35,7 +35,7 @@ type run struct {
 	*chat
 	step step
 	body []byte // of an answer that is not a stream
-	skip int    // pieces of a joined stream that were read before
+	skip int    // number of pieces of a joined stream that were read before
 }
 
 // Framing implements translate.Decoder.
@@ -50,7 +50,7 @@ func (run *run) Framing(mediaType string) translate.Framing {
 	return translate.Unread
 }
 
-// Event implements translate.Run. The client sees the events that Decode makes as they are.
+// Event implements translate.Run. It sends the events that Decode makes unchanged.
 func (*run) Event(ev agui.Event, emit func(agui.Event)) error {
 	emit(ev)
 	return nil
@@ -68,7 +68,7 @@ func (run *run) Decode(p translate.Piece, emit func(agui.Event)) error {
 		run.frame(p, emit)
 	case settling:
 		if s, ok := readState(bytes.Clone(p.Data)); ok {
-			run.after, run.settled = s, true
+			run.after, run.afterKnown = s, true
 			run.tell(emit)
 		}
 	default:
@@ -109,10 +109,10 @@ func (run *run) next(out translate.Out, s step) translate.Result {
 	return translate.Result{Next: &translate.Exchange{Out: out, Run: next}}
 }
 
-// exchange is run, where a receiver hides its name.
+// exchange is another name of run, for methods whose receiver hides that name.
 type exchange = run
 
-// unavailable returns the result of a preparatory exchange that failed. Nothing was sent yet.
+// unavailable returns the result of a preparatory exchange that failed, before the run was sent.
 func (run *run) unavailable(e translate.End) translate.Result {
 	switch e.Status {
 	case 0:
@@ -127,7 +127,7 @@ func failure(code agui.Code, format string, args ...any) translate.Result {
 	return translate.Result{Finish: agui.Errorf(code, format, args...).Event()}
 }
 
-// continueFromState goes on with the state before the run.
+// continueFromState returns the result of reading the state before the run.
 func (run *run) continueFromState(e translate.End) translate.Result {
 	s, ok := readState(run.body)
 	switch {
@@ -138,30 +138,30 @@ func (run *run) continueFromState(e translate.End) translate.Result {
 	}
 	run.before = s
 	if run.resumes {
-		if !run.waits(s) && run.r.EndOnly { // there is nothing left to end
-			run.after, run.settled = s, true
+		if !run.stillAsks(s) && run.r.EndOnly { // nothing is left to end
+			run.after, run.afterKnown = s, true
 			var res translate.Result
 			run.tell(func(ev agui.Event) { res.Before = append(res.Before, ev) })
 			return run.noteConclusion(res)
 		}
-		if !run.waits(s) {
-			return translate.Result{Fate: translate.Lost} // somebody went on with the thread past Holdpoint
+		if !run.stillAsks(s) {
+			return translate.Result{Fate: translate.Lost} // somebody continued the thread without Holdpoint
 		}
 		return translate.Result{Next: run.answer(s)}
 	}
 	if open := s.natives(); len(open) > 0 { // a run would discard the question
-		run.after, run.settled = s, true
-		_, sent, err := fresh(run.r.Input.Messages, s)
+		run.after, run.afterKnown = s, true
+		_, sent, err := newMessages(run.r.Input.Messages, s)
 		if err != nil {
 			sent = nil
 		}
 		res := translate.Result{Untaken: sent}
-		run.left = sent
+		run.unsent = sent
 		run.tell(func(ev agui.Event) { res.Before = append(res.Before, ev) })
 		if run.aegra {
 			res.Backend = aegra
 		}
-		unseen(s, open)
+		markUnseen(s, open)
 		return run.paused(res, open)
 	}
 	next, err := run.begin(false)
@@ -171,9 +171,9 @@ func (run *run) continueFromState(e translate.End) translate.Result {
 	return translate.Result{Next: next}
 }
 
-// unseen marks the questions of a run whose tasks nobody saw, if more calls wait for results than
-// questions are open: the answer may reach another call than the one that asked.
-func unseen(s state, natives []langgraphapi.Native) {
+// markUnseen marks the questions of a run that showed no tasks, if more calls wait for results than
+// questions are open. The answer may then reach another call than the one that asked.
+func markUnseen(s state, natives []langgraphapi.Native) {
 	calls := len(s.dangling())
 	if calls < 2 || len(natives) >= calls {
 		return
@@ -188,14 +188,14 @@ func unseen(s state, natives []langgraphapi.Native) {
 	}
 }
 
-// continueAfterStream goes on behind the run's stream.
+// continueAfterStream returns the result of the run's stream.
 func (run *run) continueAfterStream(e translate.End) translate.Result {
 	switch {
 	case e.Status != 0:
 		return run.endRefused(e)
 	case e.Event.Type == agui.RunErrored:
 		return run.endErrored(e)
-	case !e.Cut: // the stream of a run just ends
+	case !e.Cut: // the stream of a run has no terminal event
 		return run.next(run.look(), settling)
 	case e.Refused:
 		return translate.Result{}
@@ -207,7 +207,7 @@ func (run *run) continueAfterStream(e translate.End) translate.Result {
 	return run.endLost()
 }
 
-// endLost returns the result of a run whose end nobody knows.
+// endLost returns the result of a run whose end is not known.
 func (run *run) endLost() translate.Result {
 	var res translate.Result
 	run.out.close(func(ev agui.Event) { res.Before = append(res.Before, ev) })
@@ -218,7 +218,7 @@ func (run *run) endLost() translate.Result {
 	return res
 }
 
-// findRun looks for the run in the list of the thread's runs.
+// findRun returns the result of the list of the thread's runs: the next exchange joins the run.
 func (run *run) findRun() translate.Result {
 	if agui.ValidJSON(run.body) {
 		for _, one := range gjson.ParseBytes(run.body).Array() {
@@ -231,11 +231,11 @@ func (run *run) findRun() translate.Result {
 	return run.endLost()
 }
 
-// continueAfterJoin goes on behind the stream of a joined run.
+// continueAfterJoin returns the result of the stream of a joined run.
 func (run *run) continueAfterJoin(e translate.End) translate.Result {
 	switch {
 	case e.Event.Type == agui.RunErrored:
-		if run.frames == 1 || run.skip > 0 { // "Run not found": the server has lost it
+		if run.frames == 1 || run.skip > 0 { // "Run not found": the server has lost the run
 			return run.endLost()
 		}
 		return run.endErrored(e)
@@ -247,28 +247,28 @@ func (run *run) continueAfterJoin(e translate.End) translate.Result {
 	return run.endLost()
 }
 
-// endErrored returns the result of a run that the graph's error ended. Whether what was approved
-// was carried out, only the call's result shows: proxy looks for it where the answers went.
+// endErrored returns the result of a run that ended with an error of the graph. Only a result of
+// the approved call shows whether the call ran, and proxy looks for it.
 func (run *run) endErrored(e translate.End) translate.Result {
 	res := translate.Result{Finish: e.Event}
-	if run.step == joining && run.yes {
+	if run.step == joining && run.mayRun {
 		res.Fate = translate.InDoubt
 	}
 	return res
 }
 
-// endRefused returns the result of a run that the server did not take.
+// endRefused returns the result of a run that the server refused.
 func (run *run) endRefused(e translate.End) translate.Result {
 	var res translate.Result
 	switch busy := bytes.Contains(e.Body, []byte("already running")); {
 	case e.Status == 409, e.Status == 422 && busy:
-		res = failure(agui.ThreadBusy, "a run is under way on the thread, and LangGraph's server takes one at a time: wait for its end")
+		res = failure(agui.ThreadBusy, textBusy)
 	case e.Status == 401, e.Status == 403:
 		return run.unavailable(e)
 	case e.Status == 400:
-		res = failure(agui.UpstreamStatus, "LangGraph's server does not take the run (400): look into its log")
+		res = failure(agui.UpstreamStatus, textRefused)
 	case e.Status == 404, e.Status == 422:
-		res = failure(agui.UpstreamStatus, "LangGraph's server does not take the run (%d): it may not know the assistant (HOLDPOINT_LANGGRAPH_SERVER_ASSISTANT)", e.Status)
+		res = failure(agui.UpstreamStatus, textNoAssistant, e.Status)
 	default:
 		return translate.Result{}
 	}
@@ -278,8 +278,8 @@ func (run *run) endRefused(e translate.End) translate.Result {
 	return res
 }
 
-// continueAfterUpdate goes on behind an update of the thread's state. A server that does not take
-// it gets the answers one by one.
+// continueAfterUpdate returns the result of an update of the thread's state. If the server refuses
+// the update, the next exchange sends the cancelled answers as a command.
 func (run *run) continueAfterUpdate(e translate.End) translate.Result {
 	switch {
 	case run.body != nil && run.step == telling:
@@ -289,19 +289,19 @@ func (run *run) continueAfterUpdate(e translate.End) translate.Result {
 	case e.Status >= 400 && run.command != nil:
 		return translate.Result{Next: run.command1()}
 	case e.Status >= 400 && run.r.EndOnly:
-		res := failure(agui.UpstreamStatus, "LangGraph's server does not end the thread's task (%d): what it asks stays open", e.Status)
+		res := failure(agui.UpstreamStatus, textNotEnded, e.Status)
 		res.Fate = translate.Untouched
 		return res
 	}
 	return translate.Result{}
 }
 
-// tell ends what is open and tells the state that the run came to.
+// tell ends what is open, and sends the state and messages after the run.
 func (run *run) tell(emit func(agui.Event)) {
 	run.out.close(emit)
 	o := []byte{'{'}
 	run.after.values.ForEach(func(k, v gjson.Result) bool {
-		if len(run.keys) == 0 || run.keys[k.Str] { // the graph's output, if its run showed it
+		if len(run.keys) == 0 || run.keys[k.Str] { // only the members that the run's stream showed, if it showed any
 			o = kit.AppendMember(o, oneLine(k.Raw), oneLine(v.Raw))
 		}
 		return true
@@ -310,12 +310,12 @@ func (run *run) tell(emit func(agui.Event)) {
 		run.out.snapshot(append(o, '}'), emit)
 	}
 	if list, ok := run.after.messages(); ok {
-		emit(agui.SnapshotEvent(withClientMessages(fromLangChain(list, run.thread), list, run.left)))
+		emit(agui.SnapshotEvent(withClientMessages(fromLangChain(list, run.thread), list, run.unsent)))
 	}
 }
 
-// withClientMessages adds messages of the client to a snapshot that lacks them: what it leaves out,
-// the client deletes.
+// withClientMessages adds messages of the client to a snapshot that lacks them, because the client
+// deletes what a snapshot lacks.
 func withClientMessages(snapshot []byte, list []gjson.Result, more []agui.Message) []byte {
 	has := make(map[string]bool, len(list))
 	for _, m := range list {
@@ -334,30 +334,30 @@ func withClientMessages(snapshot []byte, list []gjson.Result, more []agui.Messag
 	return snapshot
 }
 
-// conclude returns the result of a run whose stream has ended well.
+// conclude returns the result of a run whose stream ended without an error.
 func (run *run) conclude() translate.Result {
 	var res translate.Result
-	if !run.settled {
+	if !run.afterKnown {
 		run.out.close(func(ev agui.Event) { res.Before = append(res.Before, ev) })
 	}
 	return run.noteConclusion(res)
 }
 
-// noteConclusion adds to res how the run ended.
+// noteConclusion adds the outcome of the run to res.
 func (run *run) noteConclusion(res translate.Result) translate.Result {
 	natives := run.open()
 	if run.aegra {
 		res.Backend = aegra
 	}
 	switch {
-	case run.ends && run.command != nil && run.settled && run.waits(run.after):
-		run.ends, run.settled = false, false // a server that takes the end of a task and does not end it (RAN aegra-api 0.6.0)
+	case run.endsTask && run.command != nil && run.afterKnown && run.stillAsks(run.after):
+		run.endsTask, run.afterKnown = false, false // the server accepted the end of the task without ending it (RAN aegra-api 0.6.0)
 		return translate.Result{Next: run.command1()}
 	case len(natives) > 0:
 		return run.paused(res, natives)
 	case run.isUnderway() && run.run != "" && run.joins < maxJoins:
 		return run.next(run.join(), joining)
-	case run.isUnderway() && run.yes:
+	case run.isUnderway() && run.mayRun:
 		return run.endLost()
 	}
 	res.Finish = agui.FinishedEvent(run.r.Input.ThreadID, run.r.Input.RunID)
@@ -367,16 +367,16 @@ func (run *run) noteConclusion(res translate.Result) translate.Result {
 	return res
 }
 
-// isUnderway reports whether answers were sent and the thread has not come to rest: it has steps to
-// take, asks nothing, and stands at no breakpoint. Then something between has ended the stream as
-// if it was over, or the server has stopped in the middle.
+// isUnderway reports whether the run may still be running after its answers were sent: its thread
+// has further steps, asks nothing, and is not at a breakpoint. Then a proxy ended the stream
+// cleanly too early, or the server stopped.
 func (run *run) isUnderway() bool {
-	return run.resumes && run.settled && !run.ends && !run.stops && len(run.after.next) > 0
+	return run.resumes && run.afterKnown && !run.endsTask && !run.atStaticBreakpoint && len(run.after.next) > 0
 }
 
-// addExtraMessages adds the exchange for what was said beside the answers.
+// addExtraMessages adds an exchange for the messages that came in addition to the answers.
 func (run *run) addExtraMessages(res translate.Result) translate.Result {
-	if !run.settled {
+	if !run.afterKnown {
 		res.Finish.JSON = agui.SetString(res.Finish.JSON, "metadata.holdpoint.code", string(agui.MessagesNotTaken))
 		return res
 	}
@@ -391,25 +391,24 @@ func (run *run) addExtraMessages(res translate.Result) translate.Result {
 	return res
 }
 
-// open returns what the thread asks after the run. The run's own frames say it best: the state may
-// show questions that were answered. Where a server gives no ids, its frames are not complete. A
-// stream may have no updates frames, and so no questions at all (RAN aegra-api 0.6.0). Then the
-// state says it, unless it shows what was answered: the run may have stopped before the answer
-// counted.
+// open returns the open questions after the run. The frames of the run are the best source, because
+// the state may show questions that were answered. The frames are not complete if the server sends
+// no ids, or no updates frames (RAN aegra-api 0.6.0). Then the state is used, unless it shows an
+// answered question: the run may have stopped before the answer counted.
 func (run *run) open() []langgraphapi.Native {
 	natives := run.asked
-	if run.settled && len(natives) > 0 {
+	if run.afterKnown && len(natives) > 0 {
 		nodes := run.after.nodes()
 		for n := range natives {
 			natives[n].Meta = run.after.about(natives[n].Meta, nodes[natives[n].ID])
 		}
 	}
 	without := slices.ContainsFunc(natives, func(n langgraphapi.Native) bool { return n.ID == "" })
-	unsaid := len(natives) == 0 && (run.ends || !run.updated && !(run.resumes && run.showsAnswered(run.after)))
-	if run.settled && (without || unsaid) {
+	unsaid := len(natives) == 0 && (run.endsTask || !run.hasUpdates && !(run.resumes && run.showsAnswered(run.after)))
+	if run.afterKnown && (without || unsaid) {
 		natives = run.after.natives()
 	}
-	if len(natives) == 0 && run.stops && run.settled && len(run.after.next) > 0 {
+	if len(natives) == 0 && run.atStaticBreakpoint && run.afterKnown && len(run.after.next) > 0 {
 		natives = []langgraphapi.Native{breakpointQuestion(run.after)}
 	}
 	return natives
@@ -418,7 +417,7 @@ func (run *run) open() []langgraphapi.Native {
 // breakpointQuestion returns the question of a static breakpoint.
 func breakpointQuestion(s state) langgraphapi.Native {
 	o := kit.AppendText([]byte{'{'}, "reason", "langgraph:breakpoint")
-	message := "The agent has stopped at a breakpoint. Go on with " + s.next[0]
+	message := textBreakpoint + s.next[0]
 	for _, n := range s.next[1:] {
 		message += ", " + n
 	}
@@ -431,7 +430,7 @@ func breakpointQuestion(s state) langgraphapi.Native {
 func (run *run) paused(res translate.Result, natives []langgraphapi.Native) translate.Result {
 	run.tangle(natives)
 	if run.aegra { // its stream does not show which tools run
-		unseen(run.after, natives)
+		markUnseen(run.after, natives)
 	}
 	var calls []agui.Call
 	if run.r.Transcript != nil {
@@ -450,8 +449,8 @@ func (run *run) paused(res translate.Result, natives []langgraphapi.Native) tran
 	return res
 }
 
-// tangle marks the questions that were asked where several calls run at once in one task: LangGraph
-// may give the answer to another of them (langgraph issue 6533).
+// tangle marks the questions of tasks in which several calls ran at once. LangGraph may give the
+// answer to another of these calls (langgraph issue 6533).
 func (run *run) tangle(natives []langgraphapi.Native) {
 	askedIn := map[string]int(nil)
 	for _, calls := range run.trail.Rivals(func(task string) bool {
@@ -474,8 +473,8 @@ func (run *run) tangle(natives []langgraphapi.Native) {
 	}
 }
 
-// announcedQuestions returns the questions as the adapters announce them, for clients that know
-// only that.
+// announcedQuestions returns the questions as CUSTOM events of the adapters, for clients that
+// support only these.
 func announcedQuestions(natives []langgraphapi.Native) []json.RawMessage {
 	var list []json.RawMessage
 	for _, n := range natives {

@@ -61,7 +61,7 @@ func TestWhatAnInputHas(t *testing.T) {
 			}
 			s, _ := readState([]byte(state))
 			in := input(t, c.more)
-			list, _, err := fresh(in.Messages, s)
+			list, _, err := newMessages(in.Messages, s)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -72,7 +72,7 @@ func TestWhatAnInputHas(t *testing.T) {
 	}
 	t.Run("an edited message", func(t *testing.T) {
 		s, _ := readState([]byte(had))
-		_, _, err := fresh(input(t, `"messages":[{"id":"u1","role":"user","content":"other"}]`).Messages, s)
+		_, _, err := newMessages(input(t, `"messages":[{"id":"u1","role":"user","content":"other"}]`).Messages, s)
 		if err == nil || err.Code != agui.MessagesNotTaken {
 			t.Error(err)
 		}

@@ -10,7 +10,7 @@ import (
 	"holdpoint/translate/kit"
 )
 
-// A state is what GET /threads/{t}/state says.
+// A state is the answer to GET /threads/{t}/state.
 type state struct {
 	values     gjson.Result
 	checkpoint string
@@ -35,7 +35,7 @@ func readState(body []byte) (state, bool) {
 	return s, true
 }
 
-// messages returns the conversation that the server has. ok is false if its graph keeps none.
+// messages returns the conversation of the thread. ok is false if its graph keeps none.
 func (s state) messages() (list []gjson.Result, ok bool) {
 	m := s.values.Get("messages")
 	if !m.IsArray() {
@@ -44,8 +44,8 @@ func (s state) messages() (list []gjson.Result, ok bool) {
 	return m.Array(), true
 }
 
-// natives returns what the thread asks, with the nodes that ask. After an answer to one of several,
-// the state may still show the answered one.
+// natives returns the questions of the thread with their nodes. After one of several questions is
+// answered, the state may still show it.
 func (s state) natives() []langgraphapi.Native {
 	var list []langgraphapi.Native
 	for _, t := range s.tasks {
@@ -60,7 +60,7 @@ func (s state) natives() []langgraphapi.Native {
 	return list
 }
 
-// about adds to the metadata of a question where it was asked.
+// about adds the node and the checkpoint of a question to its metadata.
 func (s state) about(meta []byte, node string) []byte {
 	open := append([]byte(nil), meta[:len(meta)-1]...)
 	if node != "" {
@@ -110,7 +110,7 @@ func (s state) dangling() []gjson.Result {
 	return nil
 }
 
-// idOf returns the id of an interrupt. Servers with JS 0.3 call it interrupt_id.
+// idOf returns the id of an interrupt. Servers with JS 0.3 name it interrupt_id.
 func idOf(i gjson.Result) string {
 	for _, key := range []string{"id", "interrupt_id"} {
 		if id := i.Get(key); id.Type == gjson.String && id.Str != "" {
@@ -120,8 +120,8 @@ func idOf(i gjson.Result) string {
 	return ""
 }
 
-// readInterrupt reads an Interrupt as the server writes it: {id, value} today, {value, ns,
-// resumable, when} before langgraph 0.6 and JS 0.4.
+// readInterrupt reads an Interrupt of the server: {id, value}, or {value, ns, resumable, when}
+// before langgraph 0.6 and JS 0.4.
 func readInterrupt(i gjson.Result) langgraphapi.Native {
 	n := langgraphapi.Native{ID: idOf(i), Way: langgraphapi.ByScalar, Value: langgraphapi.RawOf(i.Get("value")), Meta: []byte{'{'}}
 	if langgraphapi.IsID(n.ID) {

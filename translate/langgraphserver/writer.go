@@ -12,33 +12,34 @@ import (
 	"holdpoint/translate/internal/aguiwriter"
 )
 
-// maxOpen bounds the messages, calls and steps that are open at once. More of them are left out:
-// the snapshots at the end have them.
+// maxOpen bounds the messages, calls and steps that are open at once. Further ones are left out of
+// the stream; the snapshots at the end have them.
 const maxOpen = 1024
 
-// A writer makes the events of a run. Several messages may be open at once, for nodes run beside
+// A writer makes the events of a run. Several messages may be open at once, because nodes run in
+// parallel.
 // each other.
 type writer struct {
-	prefix string // of ids that the server does not give
+	prefix string // begins ids that the server does not give
 	n      int
 
-	known   map[string]bool // messages that the client has already
+	known   map[string]bool // ids of messages that the client has
 	open    map[string]*openMessage
-	order   []string          // of the open ones
-	results map[string]bool   // calls whose result was told
-	steps   map[string]string // by run ids of nodes
-	active  []string          // names of steps, each as often as it is under way
-	state   []byte            // the last one told
+	order   []string          // ids of the open messages, oldest first
+	results map[string]bool   // calls whose result was sent
+	steps   map[string]string // names of steps by run ids of nodes
+	active  []string          // names of running steps, once for each node
+	state   []byte            // the last state that was sent
 }
 
-// openMessage is a message under way.
+// An openMessage is a message that has not ended.
 type openMessage struct {
 	aguiwriter.Lane
-	id, node string
-	told     bool   // text of it was told: it cannot begin again
-	index    string // of the call under way
-	chunked  bool   // its calls come in pieces
-	calls    int
+	id, node  string
+	hasText   bool   // its text has begun, so it must not begin again
+	index     string // index of the current call
+	hasChunks bool   // its calls are sent in pieces
+	calls     int
 }
 
 func newWriter(r *translate.Request) *writer {
@@ -60,8 +61,8 @@ func (w *writer) next() string {
 	return w.prefix + "-" + strconv.Itoa(w.n)
 }
 
-// message returns the open message with the id, a new one if there is none. It is nil if the client
-// has the message already.
+// message returns the open message with the id, or a new one. It returns nil if the client has the
+// message already, or too many are open.
 func (w *writer) message(id, node string) *openMessage {
 	if m := w.open[id]; m != nil {
 		return m
@@ -78,10 +79,10 @@ func (w *writer) message(id, node string) *openMessage {
 func (w *writer) text(m *openMessage, delta string, emit func(agui.Event)) {
 	switch {
 	case delta == "":
-	case m.told && m.Open() != agui.TextStart: // the same id again would begin a second message
+	case m.hasText && m.Open() != agui.TextStart: // a second start with the same id would begin another message
 		m.Close(emit)
 	default:
-		m.told = true
+		m.hasText = true
 		m.Text(emit, func() string { return m.id }, aguiwriter.Quoted(delta))
 	}
 }
@@ -114,7 +115,7 @@ func (w *writer) begin(m *openMessage, id, name string, emit func(agui.Event)) {
 	m.Begin(emit, id, name, m.id)
 }
 
-// end ends a message for good.
+// end ends a message and forgets it.
 func (w *writer) end(m *openMessage, emit func(agui.Event)) {
 	m.Close(emit)
 	delete(w.open, m.id)
@@ -122,7 +123,7 @@ func (w *writer) end(m *openMessage, emit func(agui.Event)) {
 	w.order = slices.DeleteFunc(w.order, func(id string) bool { return id == m.id })
 }
 
-// endOf ends the messages that gone says true of.
+// endOf ends the messages for which gone returns true.
 func (w *writer) endOf(gone func(*openMessage) bool, emit func(agui.Event)) {
 	for _, id := range slices.Clone(w.order) {
 		if m := w.open[id]; m != nil && gone(m) {
@@ -131,7 +132,7 @@ func (w *writer) endOf(gone func(*openMessage) bool, emit func(agui.Event)) {
 	}
 }
 
-// result tells a call's result once.
+// result sends the result of a call once.
 func (w *writer) result(id, call, content string, failed bool, emit func(agui.Event)) {
 	if w.results[call] || w.known[id] && id != "" || len(w.results) >= 64*maxOpen {
 		return
@@ -149,7 +150,7 @@ func (w *writer) result(id, call, content string, failed bool, emit func(agui.Ev
 	aguiwriter.Result(emit, id, call, content, metadata)
 }
 
-// step begins a step, once for however many nodes of the name run at once.
+// step sends the start of a step, once while several nodes of the name run.
 func (w *writer) step(run, name string, emit func(agui.Event)) {
 	if _, runs := w.steps[run]; runs || name == "" || len(w.steps) >= maxOpen {
 		return
@@ -174,7 +175,7 @@ func (w *writer) stepEnds(run string, emit func(agui.Event)) {
 	}
 }
 
-// close ends all that is open.
+// close ends all messages and steps.
 func (w *writer) close(emit func(agui.Event)) {
 	w.endOf(func(*openMessage) bool { return true }, emit)
 	for len(w.active) > 0 {
@@ -185,7 +186,7 @@ func (w *writer) close(emit func(agui.Event)) {
 	clear(w.steps)
 }
 
-// snapshot tells a state, unless it was told last.
+// snapshot sends a state, unless it is equal to the last one.
 func (w *writer) snapshot(state []byte, emit func(agui.Event)) {
 	if string(state) == string(w.state) {
 		return
@@ -194,7 +195,8 @@ func (w *writer) snapshot(state []byte, emit func(agui.Event)) {
 	aguiwriter.Send(emit, agui.StateSnapshot, "snapshot", string(state))
 }
 
-// custom tells something that AG-UI has no event for. A graph must not ask by one.
+// custom sends a CUSTOM event. It drops on_interrupt, because a graph must not ask with an event of
+// its own.
 func (w *writer) custom(name string, value gjson.Result, emit func(agui.Event)) {
 	if name == agui.OnInterrupt {
 		return
@@ -202,7 +204,7 @@ func (w *writer) custom(name string, value gjson.Result, emit func(agui.Event)) 
 	aguiwriter.Custom(emit, name, oneLine(cmp.Or(value.Raw, "null")))
 }
 
-// failedWith returns a RUN_ERROR in the server's own words.
+// failedWith returns a RUN_ERROR with the server's message and code.
 func failedWith(message, code string) agui.Event {
 	e := agui.RunError{Code: agui.Code(code), Message: cmp.Or(message, textNoReason)}
 	return e.Event()

@@ -236,7 +236,7 @@ func (run *run) askWhat() translate.Result {
 		ids = append(ids, i.Native)
 	}
 	if len(ids) == 0 {
-		return stuck("they are not known any more")
+		return stuck(textIDsUnknown)
 	}
 	return translate.Result{Next: run.askAnew(newRun(run.d, run.r, run.ids), ids)}
 }

@@ -87,7 +87,7 @@ func (d *Dialect) publish(q question, id strandsapi.ID, calls map[string]string,
 	o := kit.AppendText([]byte{'{'}, "reason", reason)
 	message := strandsapi.Message(gjson.ParseBytes(q.reason), tool, name)
 	if q.again {
-		message += " (It was answered before, in a run that failed, and may have been carried out then.)"
+		message += textAnsweredBefore
 	}
 	o = kit.AppendText(o, "message", message)
 	if callID != "" {

@@ -18,9 +18,10 @@ const (
 	textNotList    = "the backend did not get the answers as a list: its entrypoint must pass the prompt on unchanged (body in HOLDPOINT_STRANDS_FILE)"
 	textLost       = "the agent waits for the answer to a question that is not known here, and the TypeScript SDK does not repeat it: " +
 		"answer the question where it was asked, or continue in another thread"
-	textStuck     = "the agent still waits for the answers of a run that failed, and cannot be asked for its questions again (%s): continue in another thread, or reset the agent's session"
-	textMediaType = "the backend answered %d with a media type that is not supported; plain text is read with \"text\": true in HOLDPOINT_STRANDS_FILE, which is right only if the agent never asks"
-	textNoList    = "the backend answered %d to a list of answers: its prompt accepts only a string, so its questions cannot be answered; " +
+	textStuck      = "the agent still waits for the answers of a run that failed, and cannot be asked for its questions again (%s): continue in another thread, or reset the agent's session"
+	textIDsUnknown = "their ids are not known any more"
+	textMediaType  = "the backend answered %d with a media type that is not supported; plain text is read with \"text\": true in HOLDPOINT_STRANDS_FILE, which is right only if the agent never asks"
+	textNoList     = "the backend answered %d to a list of answers: its prompt accepts only a string, so its questions cannot be answered; " +
 		"let it accept what stream_async accepts"
 	textNoQuestion   = "the agent waits for an answer, and does not send its question"
 	textFailsIfAsked = "the agents wait for an answer, and fail when they are asked for their question. A graph with a denied node always fails so: " +
@@ -33,6 +34,9 @@ const (
 	textNoEnd              = "the backend sent texts and no end: if its agent never asks anything, set \"text\": true in HOLDPOINT_STRANDS_FILE to show them"
 	textNoAgentResult      = "the backend's stream ended without the agent's result"
 )
+
+// textAnsweredBefore is added to a question that a person reads.
+const textAnsweredBefore = " (It was answered before, in a run that failed, and that answer may have been carried out.)"
 
 // The texts of errors in HOLDPOINT_STRANDS_FILE, which an operator reads when Holdpoint starts, and
 // from holdpoint check.

@@ -10,8 +10,8 @@ import (
 	"holdpoint/translate/kit"
 )
 
-// Answers implements translate.Dialect. A bare boolean, or a boolean under the field's own name,
-// answers a lone confirm. A bare text answers any other lone field.
+// Answers implements translate.Dialect. If the question has a single field, a bare boolean, or a
+// boolean under the field's own name, answers a confirm, and a bare text answers any other field.
 func (d *Dialect) Answers(in agui.RunInput, p agui.Pause) ([]agui.Answer, error) {
 	list, err := kit.Answers(in, p)
 	if err != nil {
@@ -40,7 +40,8 @@ func (d *Dialect) Answers(in agui.RunInput, p agui.Pause) ([]agui.Answer, error)
 	return list, nil
 }
 
-// memberOf returns the members of an object with exactly that name, as the server matches it.
+// memberOf returns the members of an object with exactly that name. The server compares names
+// exactly too.
 func memberOf(object gjson.Result, name string) []gjson.Result {
 	var list []gjson.Result
 	if object.IsObject() {
@@ -54,8 +55,8 @@ func memberOf(object gjson.Result, name string) []gjson.Result {
 	return list
 }
 
-// inputOf returns the input of a resume. It is an object with at least one member that says
-// something, or nil if nothing may be sent. The server takes an empty input for a yes.
+// inputOf returns the input of a resume: an object with at least one value, or nil if nothing may
+// be sent. It is never empty, because the server reads an empty input as a yes.
 func inputOf(a agui.Answer, kept questionState) (json.RawMessage, error) {
 	if a.Status == agui.Cancelled {
 		return kept.denial(), nil
@@ -91,15 +92,15 @@ func inputOf(a agui.Answer, kept questionState) (json.RawMessage, error) {
 		return nil, agui.Errorf(agui.InvalidPayload, textNoField, a.ID)
 	}
 	for _, f := range kept.Fields {
-		if f.confirms() && !given[f.Name] { // silence is not a yes, and the model is told to proceed
+		if f.confirms() && !given[f.Name] { // a missing answer is not a yes, but the server would tell the model to proceed
 			input = kit.AppendMember(input, string(agui.MustMarshal(f.Name)), "false")
 		}
 	}
 	return append(input, '}'), nil
 }
 
-// confirmation returns the input for a lone confirm. It refuses a payload that could be read in two
-// ways.
+// confirmation returns the input for a question with a single confirm. It refuses a payload with
+// contradicting values.
 func confirmation(id string, payload gjson.Result, name string) (json.RawMessage, error) {
 	given := append(kit.Members(payload, "approved"), memberOf(payload, name)...)
 	word := ""

@@ -4,40 +4,41 @@
 //	POST /api/v1/chat/stream   {"agent_id","session_id","message"}      a run
 //	POST /api/v1/chat/resume   {"agent_id","session_id","input":{..}}   the answer to its question
 //
-// The documented stream and the real one differ. A stream comes in one of three framings, whatever
-// was asked for; a resume is always answered in the first. The dialect reads both streams, and
-// finds the framing in each frame:
+// The real stream differs from the documented one. It has one of three framings, whatever the
+// request asks for; a resume is always answered in the first. The dialect recognizes the framing in
+// each frame, and also reads the documented stream:
 //
-//   - plain tokens, a frame each, with [DONE] at the end. A token that begins with NUL and
-//     INTERRUPT: is the question;
-//   - A2UI: events {"type","timestamp","data"} under their types' names, with `done` at the end;
+//   - Plain tokens, one in each frame, with [DONE] at the end. A token that begins with NUL and
+//     INTERRUPT: is the question.
+//   - A2UI: events {"type","timestamp","data"} with their type as the name of the frame, and
+//     `done` at the end.
 //   - A2UI without names: text is the bare token, and `done` is [DONE].
 //
-// The most important fact: if the input of a resume is empty or missing, the server takes it for
+// The most important fact: if the input of a resume is empty or missing, the server reads it as
 // "User confirmed: yes, please proceed." So the dialect never sends an input without a key. If a
-// question that has no word for no is cancelled, the dialect sends no answer at all.
-// `{"confirm": false}` is all the "no" that the server has. Its model is told "Confirm action:
-// false. Please proceed."
+// cancelled question has no field for a no, the dialect sends no answer at all. The server's only
+// "no" is `{"confirm": false}`, and its model then reads "Confirm action: false. Please proceed."
 //
-// The server keeps the conversation by session_id. That is the thread id as it is, because the
-// server's other paths (interrupt_state, messages) take it too. A run takes one text: the
-// last message, which must be the user's. The server's request has no place for the rest of a
+// The server keeps the conversation by session_id. This is the thread id unchanged, because the
+// server's other paths (interrupt_state, messages) use it too. A run has a single text: the last
+// message, which must be the user's. The server's request has no place for the other members of a
 // RunAgentInput (older messages, state, tools, context).
 //
 // What cannot be done:
 //
-//   - superagent runs a new message while it asks something, and forgets the question. Only
-//     Holdpoint's record holds it.
-//   - A second question after a resume is plain text, because the server does not look for one
-//     there.
-//   - The server does not keep a question of its TurnLoop agents (no checkpoint_id). It answers the
-//     resume with 404 or 409.
-//   - Deadlines are not in the stream. HOLDPOINT_INTERRUPT_TTL can say the same for all questions.
-//   - Trailing newlines of a token are lost, unless the token is nothing else. A model that writes
-//     a token equal to [DONE] ends its stream.
+//   - While a question is open, superagent runs a new message and forgets the question. Only
+//     Holdpoint's record keeps it.
+//   - A second question after a resume is plain text, because the server does not check for a
+//     question there.
+//   - The server does not keep the question of its TurnLoop agents (they send no
+//     checkpoint_id). It answers the resume with 404 or 409.
+//   - Deadlines are not in the stream. HOLDPOINT_INTERRUPT_TTL can set one deadline for all
+//     questions.
+//   - Newlines at the end of a token are lost, unless the token has nothing else. A model that
+//     writes a token equal to [DONE] ends its stream.
 //
-// Facts: the server's source and documentation, read, and the bytes of the event-stream writer that
-// it uses (hertz 0.10.4).
+// Facts: the server's source and documentation, read, and the bytes of its event-stream writer
+// (hertz 0.10.4).
 package superagent
 
 import (
@@ -51,7 +52,8 @@ import (
 // Name of the dialect.
 const Name = "superagent"
 
-// The server's endpoints, below the upstream's path, are apiPath and one of the other two.
+// The paths of the server's endpoints are apiPath and one of the other two, below the upstream's
+// path.
 const (
 	apiPath    = "/api/v1"
 	streamPath = "/chat/stream"
@@ -66,7 +68,7 @@ type Dialect struct {
 	allow kit.Requests
 }
 
-// New makes the dialect. warn may be nil.
+// New returns the dialect. warn may be nil.
 func New(o Options, warn translate.Warn) (*Dialect, error) {
 	if err := o.Allow.Check(steers); err != nil {
 		return nil, err
@@ -82,9 +84,9 @@ func New(o Options, warn translate.Warn) (*Dialect, error) {
 // Name implements translate.Dialect.
 func (*Dialect) Name() string { return Name }
 
-// Route implements translate.Foreign: runs are for the root, and the server's own endpoints for
-// runs are the same place. A native resume would answer past the record, under whatever version of
-// the API: servers have several beside each other.
+// Route implements translate.Foreign. Runs are at the root. The server's own endpoints for runs
+// have the same record, because a native resume there would answer without Holdpoint. This holds
+// for every version of the API, because a server has several.
 func (*Dialect) Route(path string) (string, bool) {
 	path = strings.TrimRight(path, "/")
 	return "/", path == "" || strings.HasSuffix(path, streamPath) || strings.HasSuffix(path, resumePath)

@@ -18,15 +18,15 @@ const token = "token"
 
 // A frame is one frame of the answer.
 type frame struct {
-	kind string       // of kinds, token, or "" for what is passed over
+	kind string       // one of kinds, token, or "" for a frame that is ignored
 	text string       // of a token
 	data gjson.Result // of an event
-	at   int64        // its timestamp, Unix milliseconds
+	at   int64        // the event's timestamp in Unix milliseconds
 }
 
-// readFrame says what a frame is. An event has its type's name. If the server sends text as bare
-// tokens, the event has no name. A frame called message is always a token, because a model may
-// write what looks like an event there.
+// readFrame returns what a frame contains. The name of an event's frame is its type. The frames
+// have no names if the server sends text as bare tokens. A frame with the name message is always a
+// token, because a model may write the text of an event there.
 func readFrame(p translate.Piece) frame {
 	name := string(p.Name)
 	named, bare := slices.Contains(kinds, name), name == "" || name == "message"
@@ -43,8 +43,8 @@ func readFrame(p translate.Piece) frame {
 	}
 	text := p.Data
 	if name == "message" && (len(text) == 0 || text[len(text)-1] == '\n') {
-		// The server's writer drops one newline at the end of a token, and sends no data for an
-		// empty token. An empty last line is the trace of that newline.
+		// The server's writer drops one newline at the end of a token, and sends no data for an empty
+		// token. So an empty last line means that a newline was dropped.
 		text = append(slices.Clone(text), '\n')
 	}
 	return frame{kind: token, text: string(text)}
@@ -70,14 +70,15 @@ func readEvent(data []byte, name string) (frame, bool) {
 // done ends a stream of tokens.
 const done = "[DONE]"
 
-// marker begins a question, as the server writes it, with a NUL. written are the forms in its
-// documentation and of a hop that writes JSON.
+// marker begins a question in the form of the server, with a NUL. writtenMarkers are the forms in
+// the server's documentation, and after a proxy that writes JSON.
 const marker = "\x00INTERRUPT:"
 
-var written = []string{`\x00INTERRUPT:`, `\u0000INTERRUPT:`}
+var writtenMarkers = []string{`\x00INTERRUPT:`, `\u0000INTERRUPT:`}
 
-// readMarker reports whether a token is a question, and reads it. q is nil if it cannot be read. A
-// model can write the characters of the written forms, so they count only before a state.
+// readMarker reads a token that is a question, and reports whether it is one. q is nil if it cannot
+// be read. A model can write the characters of the written forms, so they count only before the
+// JSON of a state.
 func readMarker(text string) (q *question, asks bool) {
 	if rest, ok := cutPrefix(text, marker); ok {
 		state := gjson.Result{}
@@ -89,7 +90,7 @@ func readMarker(text string) (q *question, asks bool) {
 		}
 		return readQuestion(state), true
 	}
-	for _, form := range written {
+	for _, form := range writtenMarkers {
 		if rest, ok := cutPrefix(text, form); ok {
 			if state, ok := readState(rest); ok {
 				return readQuestion(state), true

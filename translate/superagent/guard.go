@@ -10,10 +10,10 @@ import (
 
 var _ translate.Guard = (*Dialect)(nil)
 
-// Refusal implements translate.Guard. The server asks most of its clients for no key (read,
-// superagent-base backend/main.go): whoever reaches it can stop anybody's run (chat/abort), start
-// and resume a workflow past the record, and write what agents remember. So requests that read
-// pass, and others if the operator says so.
+// Refusal implements translate.Guard. The server requires a key from few of its clients (read,
+// superagent-base backend/main.go): anybody can stop a run (chat/abort), start and resume a
+// workflow without Holdpoint, and write into the memory of agents. So only requests that read pass,
+// and those that the operator allows.
 func (d *Dialect) Refusal(l translate.RequestLine) string {
 	reads := l.Method == "GET" || l.Method == "HEAD"
 	if l.Run || reads || kit.IsPlainPath(l.Path) && d.allow.Match(l.Method, l.Path, steers) {

@@ -4,14 +4,13 @@ import "holdpoint/translate/kit"
 
 // Options of the dialect, HOLDPOINT_SUPERAGENT_*.
 type Options struct {
-	// AgentID is needed: without one the server takes an agent of its own choice, and refuses a
-	// resume.
+	// AgentID is required: without it the server chooses an agent itself, and refuses a resume.
 	AgentID string `env:"AGENT_ID" means:"nothing" doc:"the agent that every run is for, as GET /api/v1/agents of the backend lists it. superagent does not start without it"`
-	// Allow opens requests of the server's own API.
+	// Allow lists further requests of the server's own API that pass.
 	Allow kit.Requests `env:"ALLOW" means:"nothing" doc:"requests of the server's own API that pass beside those that read (docs/superagent.md): a method and a path, by commas or lines, such as POST /api/v2/files. * stands for one segment. Whoever reaches Holdpoint can make them"`
 }
 
-// Check returns what is wrong with the options.
+// Check returns the errors in the options.
 func (o Options) Check() []error {
 	if err := o.Allow.Check(steers); err != nil {
 		return []error{kit.WrongOption("ALLOW", err)}
@@ -19,7 +18,7 @@ func (o Options) Check() []error {
 	return nil
 }
 
-// Needs returns what must be set.
+// Needs returns the name of the option that is missing, or "".
 func (o Options) Needs() string {
 	if o.AgentID == "" {
 		return "AGENT_ID"

@@ -14,19 +14,19 @@ import (
 )
 
 const (
-	// maxMessage bounds the message of an interrupt, and maxReason bounds what its metadata repeat
-	// of it. The reason is the model's whole answer, and stands in the conversation too.
+	// maxMessage bounds the message of an interrupt, and maxReason bounds the reason in its metadata.
+	// The reason is the model's whole answer, and is in the conversation too.
 	maxMessage = 8 << 10
 	maxReason  = 64 << 10
 )
 
-// A question is what the server asks.
+// A question is a question of the server.
 type question struct {
-	raw        json.RawMessage // as it came
-	reason     string          // the text that asks
+	raw        json.RawMessage // the server's JSON
+	reason     string          // the text of the question
 	checkpoint string
 	fields     []field
-	asked      int64 // Unix seconds, 0 if nothing says it
+	askedAt    int64 // Unix seconds, 0 if unknown
 }
 
 // A field of the answer.
@@ -40,7 +40,7 @@ type field struct {
 
 func (f field) confirms() bool { return f.Kind == "confirm" }
 
-// questionState is what an interrupt keeps for its resume.
+// questionState is the JSON of Interrupt.Private.
 type questionState struct {
 	Fields []field `json:"fields"`
 }
@@ -51,10 +51,10 @@ func keptOf(p agui.Pause) (questionState, bool) {
 	return k, ok
 }
 
-// confirms reports whether the question wants a yes or a no and nothing else.
+// confirms reports whether the question has a single field, which is a yes or a no.
 func (k questionState) confirms() bool { return len(k.Fields) == 1 && k.Fields[0].confirms() }
 
-// denial returns the input that says no, nil if there is no word for it.
+// denial returns the input that means no, or nil if the question has no field for it.
 func (k questionState) denial() json.RawMessage {
 	input := []byte{'{'}
 	for _, f := range k.Fields {
@@ -76,7 +76,7 @@ func readQuestion(object gjson.Result) *question {
 		checkpoint: object.Get("checkpoint_id").Str,
 	}
 	if at := object.Get("timestamp"); at.Type == gjson.Number {
-		q.asked = at.Int()
+		q.askedAt = at.Int()
 	}
 	named := map[string]bool{}
 	if list := object.Get("fields"); list.IsArray() {
@@ -96,7 +96,7 @@ func readQuestion(object gjson.Result) *question {
 func readField(name string, v gjson.Result) field {
 	f := field{Name: name, Kind: strings.ToLower(v.Get("type").Str), label: v.Get("label").Str, required: v.Get("required").Type == gjson.True}
 	if options := v.Get("options"); options.IsArray() {
-		seen := map[string]bool{} // an enum holds each once
+		seen := map[string]bool{} // an enum has no equal values
 		options.ForEach(func(_, o gjson.Result) bool {
 			if o.Type == gjson.String && !seen[o.Str] {
 				seen[o.Str] = true
@@ -108,9 +108,9 @@ func readField(name string, v gjson.Result) field {
 	return f
 }
 
-// readInterrupt reads an interrupt event. It returns nil if the event cannot be read. The real
-// event has the whole state as JSON text in its reason, and fields that the server would not find
-// again in that state. The documented event is as it looks.
+// readInterrupt reads an interrupt event. It returns nil if the event cannot be read. The reason of
+// a real event is the JSON text of the whole state. Its fields are not used, because the server
+// does not find them again in that state. A documented event has its reason and fields itself.
 func readInterrupt(data gjson.Result, milliseconds int64) *question {
 	if !data.IsObject() {
 		return nil
@@ -119,8 +119,8 @@ func readInterrupt(data gjson.Result, milliseconds int64) *question {
 		return readQuestion(state)
 	}
 	q := readQuestion(data)
-	if q.asked == 0 {
-		q.asked = milliseconds / 1000
+	if q.askedAt == 0 {
+		q.askedAt = milliseconds / 1000
 	}
 	return q
 }
@@ -134,7 +134,7 @@ func readState(b []byte) (state gjson.Result, ok bool) {
 	return state, state.IsObject() && state.Get("session_id").Str != ""
 }
 
-// interrupt returns the question as the client gets it.
+// interrupt returns the question as the client's Interrupt.
 func (q *question) interrupt(d *Dialect, thread string) agui.Interrupt {
 	k := questionState{Fields: q.fields}
 	if k.Fields == nil {
@@ -160,15 +160,15 @@ func (q *question) interrupt(d *Dialect, thread string) agui.Interrupt {
 }
 
 // native returns the checkpoint_id. Questions of the documented A2UI event and of TurnLoop agents
-// have none, so they get a hash.
+// have none, so for these it returns a hash.
 func (q *question) native(agent, thread string) string {
 	if q.checkpoint != "" {
 		return agui.Cut(q.checkpoint)
 	}
-	return hash(agent, thread, strconv.FormatInt(q.asked, 10), q.reason)
+	return hash(agent, thread, strconv.FormatInt(q.askedAt, 10), q.reason)
 }
 
-// schema returns a schema with a property for each field. An empty text is not an answer to a
+// schema returns a schema with a property for each field. It does not allow an empty text for a
 // required field.
 func (q *question) schema() json.RawMessage {
 	properties, required := []byte{'{'}, []string{}
@@ -212,7 +212,7 @@ func (f field) schema() []byte {
 
 func quoted(s string) string { return string(agui.AppendString(nil, s)) }
 
-// cutLong returns the beginning of a text that is too long.
+// cutLong returns at most the first most bytes of a text.
 func cutLong(s string, most int) string {
 	if len(s) <= most {
 		return s
@@ -220,7 +220,7 @@ func cutLong(s string, most int) string {
 	return strings.ToValidUTF8(s[:most], "") + "…"
 }
 
-// hash returns a short name for some texts.
+// hash returns a short hash of some texts.
 func hash(texts ...string) string {
 	sum := sha256.Sum256(agui.MustMarshal(texts))
 	return hex.EncodeToString(sum[:8])

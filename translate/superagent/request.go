@@ -11,13 +11,13 @@ import (
 	"holdpoint/translate"
 )
 
-// chat returns the request for a run. It asks for A2UI, which says more than plain tokens. A server
-// that does not know the header ignores it.
+// chat returns the request for a run. It asks for A2UI, which has more events than plain tokens. A
+// server that does not support the header ignores it.
 func (d *Dialect) chat(r *translate.Request, message string) translate.Out {
 	return translate.Out{
 		Path:   apiPath + streamPath,
 		Header: map[string][]string{"X-A2ui": {"true"}},
-		ReadOn: true, // the server drains the agent without a reader, and keeps what it asks
+		ReadOn: true, // without a reader the server still runs the agent to its end, and keeps its question
 		Body: agui.MustMarshal(struct {
 			Agent   string `json:"agent_id"`
 			Session string `json:"session_id"`
@@ -26,7 +26,7 @@ func (d *Dialect) chat(r *translate.Request, message string) translate.Out {
 	}
 }
 
-// answer returns the request that answers. input is a JSON object with at least one member.
+// answer returns the request for a resume. input is a JSON object with at least one member.
 func (d *Dialect) answer(r *translate.Request, input json.RawMessage) translate.Out {
 	return translate.Out{
 		Path:    apiPath + resumePath,
@@ -39,13 +39,13 @@ func (d *Dialect) answer(r *translate.Request, input json.RawMessage) translate.
 	}
 }
 
-// lastSaid returns the text of a run, which is what the user said last. If a run ends in something
-// else, it has nothing that the server could take. What came before was said already, and saying it
-// again could do it again.
+// lastSaid returns the prompt of a run, which is the text of the last message. It returns an error
+// if that is not a user message. Older messages are not sent again, because the agent could act on
+// them again.
 func lastSaid(messages []agui.Message) (string, error) {
 	for _, m := range slices.Backward(messages) {
 		switch m.Role {
-		case "system", "developer", "activity", "reasoning": // said by nobody
+		case "system", "developer", "activity", "reasoning": // these are not part of the conversation
 			continue
 		case "user":
 			text, whole := textOf(m)
@@ -62,7 +62,7 @@ func lastSaid(messages []agui.Message) (string, error) {
 	return "", agui.Errorf(agui.MessagesNotTaken, textNotUser)
 }
 
-// textOf returns the text of a message. whole says that the message holds nothing else, such as an
+// textOf returns the text of a message. whole is false if the message has other parts, such as an
 // image.
 func textOf(m agui.Message) (text string, whole bool) {
 	content := gjson.GetBytes(m.JSON, "content")
@@ -87,8 +87,8 @@ func textOf(m agui.Message) (text string, whole bool) {
 	return strings.Join(parts, "\n"), whole
 }
 
-// extraText returns what the messages beside the answers say, as one text. left says that they hold
-// more than the server takes: something else than text, or results of tools.
+// extraText returns the texts of the messages that came in addition to the answers. left reports
+// that some messages or parts cannot be sent, such as results of tools.
 func extraText(list []agui.Message) (text string, left bool) {
 	var texts []string
 	for _, m := range list {

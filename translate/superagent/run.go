@@ -13,16 +13,16 @@ import (
 
 // A run translates one exchange.
 type run struct {
-	d         *Dialect
-	r         *translate.Request
-	out       *writer
-	resumes   bool // it answers
-	cancelled bool // with a cancel
-	left      bool // messages beside the answers stay behind
+	d             *Dialect
+	r             *translate.Request
+	out           *writer
+	resumes       bool // the exchange carries answers
+	cancelled     bool // the answer is a cancel
+	dropsMessages bool // some messages in addition to the answers cannot be sent
 
-	asked *question // the last one: the server keeps one of a thread
-	// failure is a token that may say that the server failed. It says so if nothing follows. Else a
-	// model wrote it.
+	asked *question // the last question, because the server keeps one for each thread
+	// failure is a token that may report a failure of the server. If another token follows, it was a
+	// model's text.
 	failure string
 }
 
@@ -36,7 +36,7 @@ func (*run) Framing(mediaType string) translate.Framing {
 	return translate.Unread
 }
 
-// Event implements translate.Run. The client sees the events that Decode makes as they are.
+// Event implements translate.Run. It sends the events that Decode makes unchanged.
 func (*run) Event(ev agui.Event, emit func(agui.Event)) error {
 	emit(ev)
 	return nil
@@ -57,14 +57,14 @@ func (run *run) Decode(p translate.Piece, emit func(agui.Event)) error {
 			return nil
 		}
 	}
-	if run.failure != "" { // it was not the last
+	if run.failure != "" { // it was not the last token
 		run.out.text(run.failure, emit)
 		run.failure = ""
 	}
 	switch f.kind {
 	case token:
 		run.text(f.text, emit)
-	case "text": // content is a second copy of it, or empty
+	case "text": // content repeats delta, or is empty
 		run.text(f.data.Get("delta").Str, emit)
 	case "interrupt":
 		run.ask(readInterrupt(f.data, f.at), emit)
@@ -76,7 +76,7 @@ func (run *run) Decode(p translate.Piece, emit func(agui.Event)) error {
 	return nil
 }
 
-// show emits the events of a frame that is neither text nor an end.
+// show sends the events of a frame that is neither text nor an end.
 func (run *run) show(f frame, emit func(agui.Event)) {
 	w, data := run.out, f.data
 	switch f.kind {
@@ -103,15 +103,16 @@ func (run *run) show(f frame, emit func(agui.Event)) {
 	}
 }
 
-// failed begins a token that says that the server failed. Its streams have no other way to say so.
-const failed = "[error] "
+// failurePrefix begins a token that reports a failure of the server. Streams of tokens have no
+// other form for it.
+const failurePrefix = "[error] "
 
 func (run *run) text(delta string, emit func(agui.Event)) {
 	q, asks := readMarker(delta)
 	switch {
 	case asks:
 		run.ask(q, emit)
-	case strings.HasPrefix(delta, failed):
+	case strings.HasPrefix(delta, failurePrefix):
 		run.failure = delta
 	default:
 		run.out.text(delta, emit)
@@ -127,7 +128,7 @@ func (run *run) ask(q *question, emit func(agui.Event)) {
 	run.asked = q
 }
 
-// finish ends a stream that ended well.
+// finish ends a stream that ended without an error.
 func (run *run) finish(emit func(agui.Event)) {
 	run.out.close(emit)
 	if run.failure != "" && run.asked == nil {
@@ -139,17 +140,17 @@ func (run *run) finish(emit func(agui.Event)) {
 
 func (run *run) fail(message, code string, emit func(agui.Event)) {
 	if run.asked != nil {
-		return // the question stands at the server, and the stream's end tells it
+		return // the server keeps the question, and End reports it
 	}
 	run.out.close(emit)
 	emit(failedWith(message, code))
 }
 
 func (run *run) failed() agui.Event {
-	return failedWith(strings.TrimPrefix(run.failure, failed), "")
+	return failedWith(strings.TrimPrefix(run.failure, failurePrefix), "")
 }
 
-// failedWith returns a RUN_ERROR in the server's own words.
+// failedWith returns a RUN_ERROR with the server's message and code.
 func failedWith(message, code string) agui.Event {
 	e := agui.RunError{Code: agui.Code(code), Message: cmp.Or(message, textNoReason)}
 	return e.Event()
@@ -157,13 +158,13 @@ func failedWith(message, code string) agui.Event {
 
 func (run *run) finished() agui.Event {
 	finish := agui.FinishedEvent(run.r.Input.ThreadID, run.r.Input.RunID)
-	if run.left {
+	if run.dropsMessages {
 		finish.JSON = agui.SetString(finish.JSON, "metadata.holdpoint.code", string(agui.MessagesNotTaken))
 	}
 	return finish
 }
 
-// End implements translate.Run. A question stands whatever came after it, because the server has
+// End implements translate.Run. A question stays open whatever follows it, because the server keeps
 // it.
 func (run *run) End(e translate.End) (translate.Result, error) {
 	switch {
@@ -183,14 +184,14 @@ func (run *run) End(e translate.End) (translate.Result, error) {
 	return translate.Result{}, nil
 }
 
-// paused returns the result of a run that asks. The server holds its model's answer back, so the
-// conversation would not have the question without the text that paused adds.
+// paused returns the result of a run that asks a question. It adds the question as text, because
+// the server does not stream it and the conversation would lack it.
 func (run *run) paused() translate.Result {
 	asked := translate.AskedPause{Interrupts: []agui.Interrupt{run.asked.interrupt(run.d, run.r.Input.ThreadID)}}
 	res := translate.Result{Asked: asked, Finish: run.finished()}
 	before := func(ev agui.Event) { res.Before = append(res.Before, ev) }
 	run.out.close(before)
-	if run.failure != "" { // what came before the question was a model's
+	if run.failure != "" { // the token before the question was a model's text
 		run.out.text(run.failure, before)
 	}
 	if reason := run.asked.reason; strings.TrimSpace(reason) != "" && !run.out.holds(reason) {
@@ -201,14 +202,14 @@ func (run *run) paused() translate.Result {
 	return res
 }
 
-// endRefused returns the result of an answer that is not a stream. A status that is not named here
-// passes as it came.
+// endRefused returns the result of an answer that is not a stream. The zero Result passes it to the
+// client unchanged.
 func (run *run) endRefused(status int) translate.Result {
 	switch {
 	case !run.resumes:
-	case status == 409 && run.cancelled: // nothing waits, which is what a cancel wants
+	case status == 409 && run.cancelled: // the server waits for nothing, so the cancel is done
 		return run.endWell(run.finished())
-	case status == 409, status == 404 && run.cancelled: // a cancel that nobody takes must not be asked for again and again
+	case status == 409, status == 404 && run.cancelled: // a cancel that the server refuses must not stay open forever
 		return translate.Result{Fate: translate.Lost}
 	case status == 404:
 		return translate.Result{Finish: agui.Errorf(agui.UpstreamStatus, textNoAnswers).Event()}
@@ -216,25 +217,24 @@ func (run *run) endRefused(status int) translate.Result {
 	return translate.Result{}
 }
 
-// endWell returns the result of a run that ended well. If there are messages beside the answers, it
-// adds an exchange for them.
+// endWell returns the result of a run that ended without an error. If messages came in addition to
+// the answers, the next exchange sends them.
 func (run *run) endWell(finish agui.Event) translate.Result {
 	if !run.resumes || len(run.r.New) == 0 {
 		return translate.Result{Finish: finish}
 	}
 	message, left := extraText(run.r.New)
-	run.left = left
+	run.dropsMessages = left
 	if message == "" {
 		return translate.Result{Finish: run.finished()}
 	}
 	out := run.d.chat(run.r, message)
 	out.TakesNew = true
-	run.out.said = nil
+	run.out.squeezedText = nil
 	return translate.Result{Next: &translate.Exchange{Out: out, Run: run.next(run.r.Plain())}}
 }
 
-// next returns the run of the second exchange in the client's run. It goes on with the ids of this
-// one.
+// next returns the run of the second exchange. It continues the ids of the first one.
 func (run *run) next(r *translate.Request) translate.Run {
 	behind := *run
 	behind.r, behind.resumes, behind.cancelled, behind.failure = r, false, false, ""

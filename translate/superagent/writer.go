@@ -15,46 +15,45 @@ import (
 )
 
 const (
-	// maxSaid bounds how much of a stream's text is kept. It is kept to see whether it holds the
-	// question.
+	// maxSaid bounds the text of a stream that is kept, to check whether it contains the question.
 	maxSaid = 256 << 10
-	// maxCalls bounds the calls that wait for their results. If there are more, a result gets a
-	// call of its own.
+	// maxCalls bounds the calls that wait for their results. If there are more, a result gets a call
+	// of its own.
 	maxCalls = 4096
 )
 
-// A writer makes the events of a run: texts, reasoning and calls. It begins and ends each, with ids
-// that the thread has not seen.
+// A writer makes the events of texts, reasoning and calls. It begins and ends each of them, with
+// ids that are new in the thread.
 type writer struct {
-	prefix string // of all ids
+	prefix string // begins all ids
 	n      int
 
 	lane  aguiwriter.Lane
-	ids   func() string // is next, made once
+	ids   func() string // is next; a field so that it is made once
 	fence bool          // a code block is open in the text
 
-	calls map[string]string // calls without a result: the server's id, ours
-	known map[string]bool   // ids that may not be used again
-	said  []byte            // the text of the stream, without white space
+	calls        map[string]string // calls without a result: our id by the server's
+	usedIDs      map[string]bool   // ids of calls that the thread has
+	squeezedText []byte            // the text of the stream, without white space
 }
 
-// newWriter makes a writer for a run. It does not use the runId alone for its ids, because
-// CopilotKit resumes with the interrupted run's.
+// newWriter returns the writer of a run. Its ids depend on more than the runId, because CopilotKit
+// resumes with the runId of the interrupted run.
 func newWriter(r *translate.Request) *writer {
 	from := []string{r.Input.ThreadID, r.Input.RunID}
 	for _, i := range r.Pause.Interrupts {
 		from = append(from, i.ID)
 	}
-	w := &writer{calls: map[string]string{}, known: map[string]bool{}}
+	w := &writer{calls: map[string]string{}, usedIDs: map[string]bool{}}
 	for _, m := range r.ClientMessages {
 		from = append(from, m.ID)
 		for _, c := range gjson.GetBytes(m.JSON, "toolCalls").Array() {
-			w.known[c.Get("id").Str] = true
+			w.usedIDs[c.Get("id").Str] = true
 		}
 	}
-	if r.Transcript != nil && r.Pause.ID != "" { // the record may know more than the client sends
+	if r.Transcript != nil && r.Pause.ID != "" { // the record may have calls that the client did not send
 		for _, c := range r.Transcript.Calls() {
-			w.known[c.ID] = true
+			w.usedIDs[c.ID] = true
 		}
 	}
 	w.prefix, w.ids = hash(from...), w.next
@@ -66,13 +65,13 @@ func (w *writer) next() string {
 	return w.prefix + "-" + strconv.Itoa(w.n)
 }
 
-// close ends what is open.
+// close ends the open text, reasoning and code block.
 func (w *writer) close(emit func(agui.Event)) {
 	w.endFence(emit)
 	w.lane.Close(emit)
 }
 
-// text writes a piece of what the assistant says.
+// text writes a piece of the assistant's text.
 func (w *writer) text(delta string, emit func(agui.Event)) {
 	if delta == "" {
 		return
@@ -83,14 +82,16 @@ func (w *writer) text(delta string, emit func(agui.Event)) {
 
 func (w *writer) write(delta string, emit func(agui.Event)) {
 	w.lane.Text(emit, w.ids, aguiwriter.Quoted(delta))
-	if len(w.said) < maxSaid {
-		w.said = append(w.said, squeezed(delta)...)
+	if len(w.squeezedText) < maxSaid {
+		w.squeezedText = append(w.squeezedText, squeezed(delta)...)
 	}
 }
 
-// holds reports whether the text was said already. Newlines get lost in tokens, so white space does
-// not count.
-func (w *writer) holds(text string) bool { return strings.Contains(string(w.said), squeezed(text)) }
+// holds reports whether the stream had the text. It ignores white space, because newlines get lost
+// in tokens.
+func (w *writer) holds(text string) bool {
+	return strings.Contains(string(w.squeezedText), squeezed(text))
+}
 
 func squeezed(text string) string {
 	return strings.Map(func(c rune) rune {
@@ -132,21 +133,21 @@ func (w *writer) endFence(emit func(agui.Event)) {
 	}
 }
 
-// call writes a call that began. If the call waits for its result already, it writes nothing.
+// call writes a call, unless it waits for its result already.
 func (w *writer) call(id, name string, args gjson.Result, emit func(agui.Event)) {
 	if _, waits := w.calls[id]; waits && id != "" {
 		return
 	}
 	w.close(emit)
 	ours := id
-	if ours == "" || w.known[ours] {
+	if ours == "" || w.usedIDs[ours] {
 		ours = w.next()
 	}
 	if len(w.calls) >= maxCalls {
 		clear(w.calls)
 	}
-	if len(w.known) < maxCalls {
-		w.known[ours] = true
+	if len(w.usedIDs) < maxCalls {
+		w.usedIDs[ours] = true
 	}
 	w.calls[id] = ours
 	w.lane.Begin(emit, ours, name, "")
@@ -154,7 +155,7 @@ func (w *writer) call(id, name string, args gjson.Result, emit func(agui.Event))
 	w.lane.Close(emit)
 }
 
-// result writes a call's result. If nobody has seen the call, it writes that first.
+// result writes the result of a call. If the call itself was not written, it writes the call first.
 func (w *writer) result(id, name string, result gjson.Result, failed bool, emit func(agui.Event)) {
 	if _, waits := w.calls[id]; !waits {
 		w.call(id, name, gjson.Result{}, emit)
