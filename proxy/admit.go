@@ -83,7 +83,7 @@ func (r *run) occupyOwnThread() (free bool, err error) {
 
 // reopen opens an ended pause again, so that it can be cancelled.
 func (r *run) reopen(ended *store.Result) contract.Ruling {
-	r.judge.readFor = pauseSelection{} // the answers now belong to the reopened pause
+	r.judge.selection = pauseSelection{} // the answers now belong to the reopened pause
 	switch err := r.judge.ledger.Reopen(ended); {
 	case err == nil, errors.Is(err, store.ErrExists):
 		return contract.Ruling{Do: contract.Wait}
@@ -126,12 +126,12 @@ func (r *run) preparePass(v contract.Ruling) (stands contract.Ruling, again bool
 		}
 	}
 	if len(r.judge.record.Busy) > 0 {
-		if r.judge.threadWasBusy && !r.h.lives.busyAlone(r.judge.ledger.Key) {
+		if r.judge.threadWasBusy && !r.h.runs.busyAlone(r.judge.ledger.Key) {
 			return contract.Ruling{Do: contract.Wait}, false // it was a run of this process, and has ended since
 		}
 		return threadBusy(), false
 	}
-	r.life.plain.Store(true)
+	r.life.mayAsk.Store(true)
 	r.client.preparedRun = r.judge.readyPass(v)
 	if refused := r.begin(nil, v); refused != nil {
 		return *refused, false
@@ -148,7 +148,7 @@ func (r *run) preparePass(v contract.Ruling) (stands contract.Ruling, again bool
 // leave the chat without a way to continue, the pause is given up instead. See prepare for the
 // results.
 func (r *run) prepareResume(v contract.Ruling) (stands contract.Ruling, again bool) {
-	if err := r.judge.fetchAsked(); err != nil {
+	if err := r.judge.fetchPauseMessages(); err != nil {
 		r.log.Error(logAskedUnread, "err", err)
 		return storeDown(), false
 	}
@@ -167,12 +167,12 @@ func (r *run) prepareResume(v contract.Ruling) (stands contract.Ruling, again bo
 	case unready == nil && contract.AllCancelled(v.Answers):
 		// Nothing is sent for the cancelled question, and the thread continues.
 		r.log.Warn(logCancelUnsaid, "code", refused.Refusal.Code)
-		return r.givesUpUnsaid(), true
-	case r.judge.record.Pause.Decided() && len(v.New) > 0 && !r.judge.readFor.carries:
+		return r.giveUpUnsent(), true
+	case r.judge.record.Pause.Decided() && len(v.New) > 0 && !r.judge.selection.carries:
 		// The chat cannot take back a decision that was made at another door. So the decision is
 		// dropped, the new message is sent without it, and the person is told so.
 		r.log.Warn(logDecisionGivenUp, "code", refused.Refusal.Code)
-		v = r.givesUpUnsaid()
+		v = r.giveUpUnsent()
 		v.NotTaken = refused.Refusal
 		return v, true
 	}
@@ -184,12 +184,12 @@ func (r *run) prepareResume(v contract.Ruling) (stands contract.Ruling, again bo
 func (r *run) readyToReadOn() *contract.Ruling {
 	var v contract.Ruling
 	switch {
-	case r.h.lives.busyAlone(r.judge.ledger.Key):
+	case r.h.runs.busyAlone(r.judge.ledger.Key):
 		v = threadBusy()
 	case r.judge.threadWasBusy:
 		v = contract.Ruling{Do: contract.Wait} // it has ended meanwhile
 	default:
-		r.life.occupies = r.judge.ledger.Occupancy()
+		r.life.occupancy = r.judge.ledger.Occupancy()
 		if r.life.outlive() {
 			return nil
 		}
@@ -204,9 +204,9 @@ func threadBusy() contract.Ruling {
 	return refuse(agui.ThreadBusy, textThreadBusy)
 }
 
-// givesUpUnsaid gives up the pause without sending its answers. The replies in the messages of the
+// giveUpUnsent gives up the pause without sending its answers. The replies in the messages of the
 // request no longer count as answers.
-func (r *run) givesUpUnsaid() contract.Ruling {
+func (r *run) giveUpUnsent() contract.Ruling {
 	replies := r.judge.replies.Unanswered()
 	r.judge.nextAttempt()
 	r.client.preparedRun, r.judge.replies = preparedRun{}, replies

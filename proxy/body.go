@@ -45,18 +45,18 @@ type body struct {
 	emits func(agui.Event)
 	outs  func(agui.Event) // out.Event
 
-	phase     phase
-	opened    bool        // the first exchange has its response, or needs none
-	untouched bool        // the response is passed to the client unchanged
-	started   bool        // the client got RUN_STARTED
-	mute      bool        // no event has followed RUN_STARTED yet, and a shorter time limit applies until one does
-	end       settle.End  // of the current exchange, if from.up is nil
-	concluded *conclusion // the conclusion of the exchange if it is known before the stream is read, else nil
-	refused   agui.Event  // the RUN_FINISHED of a refusal whose RUN_ERROR has not arrived yet, see isRefusal
-	terminal  agui.Type   // the last terminal event that the client got, in the phase ended
-	taken     int         // number of frames read from the backend
+	phase      phase
+	opened     bool        // the first exchange has its response, or needs none
+	untouched  bool        // the response is passed to the client unchanged
+	started    bool        // the client got RUN_STARTED
+	mute       bool        // no event has followed RUN_STARTED yet, and a shorter time limit applies until one does
+	end        settle.End  // of the current exchange, if from.up is nil
+	concluded  *conclusion // the conclusion of the exchange if it is known before the stream is read, else nil
+	refused    agui.Event  // the RUN_FINISHED of a refusal whose RUN_ERROR has not arrived yet, see isRefusal
+	terminal   agui.Type   // the last terminal event that the client got, in the phase ended
+	framesRead int         // number of frames read from the backend
 
-	apart claimedReader
+	reader claimedReader
 }
 
 // A source is the stream of an exchange, as it arrives from the backend.
@@ -80,7 +80,7 @@ func bodyOf(ctx context.Context) *body {
 func newBody(r *run) *body {
 	b := &body{
 		judge: &r.judge, client: &r.client, exchange: &r.exchange, claim: r.claim, life: &r.life, report: &r.report, concludes: r.conclude,
-		apart: claimedReader{silent: make(chan struct{}, 1)},
+		reader: claimedReader{silent: make(chan struct{}, 1)},
 	}
 	b.emits, b.outs = b.emit, b.out.Event
 	return b
@@ -94,7 +94,7 @@ func (b *body) read(up io.ReadCloser, framing translate.Framing) {
 		return
 	}
 	if b.from.watch == nil {
-		b.from.watch = &backend.Watch{Told: b.endIdle, Late: b.lateIdle, Grace: b.judge.opts.ResumeIdleGrace, Gate: &b.apart.gate}
+		b.from.watch = &backend.Watch{Told: b.endIdle, Late: b.lateIdle, Grace: b.judge.opts.ResumeIdleGrace, Gate: &b.reader.gate}
 	}
 	b.from.watch.Limit, b.mute = b.judge.opts.IdleTimeout, false
 	if s := b.exchange.Out.Silence; s > 0 && (b.from.watch.Limit == 0 || s < b.from.watch.Limit) {
@@ -119,7 +119,7 @@ func (b *body) read(up io.ReadCloser, framing translate.Framing) {
 func (b *body) endIdle() {
 	if b.claim.Held() && !b.refusedNow() {
 		select {
-		case b.apart.silent <- struct{}{}:
+		case b.reader.silent <- struct{}{}:
 		default:
 		}
 		return
@@ -142,7 +142,7 @@ func (b *body) start() {
 }
 
 // give sends an event to the client, in the form that the client reads.
-func (b *body) give(ev agui.Event) { b.client.told.Tell(ev, b.outs) }
+func (b *body) give(ev agui.Event) { b.client.stream.Tell(ev, b.outs) }
 
 func (b *body) tell(events []agui.Event) {
 	for _, ev := range events {
@@ -177,18 +177,18 @@ func (b *body) emit(ev agui.Event) {
 		b.started = true
 		ev = b.client.listener().WithIDs(ev)
 	case agui.SubagentStarted:
-		if b.client.told.BeginsAgain(ev) {
+		if b.client.stream.BeginsAgain(ev) {
 			b.tell(b.client.endSubagents(nil))
 		}
 	case agui.SubagentFinished:
-		if b.judge.show != translate.ShowNative && b.client.told.Hold(ev) {
+		if b.judge.show != translate.ShowNative && b.client.stream.Hold(ev) {
 			return
 		}
 	case agui.MessagesSnapshot:
-		ev = client.WithMessages(client.WithWithheld(ev, b.exchange.Out.Withheld), b.client.beside)
+		ev = client.WithMessages(client.WithWithheld(ev, b.exchange.Out.Withheld), b.client.extra)
 	case agui.CallResult:
 		if b.judge.show != translate.ShowNative {
-			ev = b.client.told.Distinct(b.client.knownCalls.Separate(ev), b.client.transcript)
+			ev = b.client.stream.Distinct(b.client.knownCalls.Separate(ev), b.client.transcript)
 		}
 		for _, own := range b.client.callOf(ev) {
 			b.give(own)
@@ -209,7 +209,7 @@ func (b *body) emit(ev agui.Event) {
 	}
 	b.client.noteCall(ev)
 	if ev.Type == agui.MessagesSnapshot {
-		for _, text := range b.client.told.SnapshotTexts(ev, b.client.transcript) {
+		for _, text := range b.client.stream.SnapshotTexts(ev, b.client.transcript) {
 			b.give(text)
 		}
 	}

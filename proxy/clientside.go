@@ -22,7 +22,7 @@ import (
 type clientSide struct {
 	judge *judge
 	preparedRun
-	told      client.Stream
+	stream    client.Stream
 	openCalls history.StreamCalls
 	ownPause  string      // id of the pause that this run raised
 	paused    *agui.Pause // the pause that the client was told of
@@ -52,19 +52,19 @@ func (c *clientSide) withdraw() {
 	c.paused = nil
 }
 
-// hearer returns the client of the run as a tell.Listener, with the facts that tell needs besides
-// the end of the run.
-func (c *clientSide) hearer() tell.Listener {
+// tellListener returns the client of the run as a tell.Listener, with the facts that tell needs
+// besides the end of the run.
+func (c *clientSide) tellListener() tell.Listener {
 	l := tell.Listener{
 		Listener: c.listener(), Calls: &c.knownCalls, Answers: c.answersSomething(),
-		Withheld: client.HiddenSnapshots{State: c.untold.state, Messages: c.untold.messages},
+		Withheld: client.HiddenSnapshots{State: c.hidden.state, Messages: c.hidden.messages},
 		Left:     errors.Is(context.Cause(c.judge.ctx), context.Canceled),
 	}
 	if c.transcript != nil {
 		l.Stream = c.transcript
 	}
 	if c.notTaken != nil {
-		l.NotTaken = c.why(c.notTaken, c.stands)
+		l.NotTaken = c.refusal(c.notTaken, c.standing)
 	}
 	return l
 }
@@ -81,9 +81,9 @@ func (c *clientSide) answersSomething() bool {
 	return in.HasResume || sent || c.judge.request.answers
 }
 
-// why returns the refusal of the request's answers for the client. stands is what counts in their
-// place, nil if nothing does.
-func (c *clientSide) why(refused *agui.RunError, stands *contract.Standing) *client.Refusal {
+// refusal returns the refusal of the request's answers for the client. stands is what counts in
+// their place, nil if nothing does.
+func (c *clientSide) refusal(refused *agui.RunError, stands *contract.Standing) *client.Refusal {
 	answers := make([]tell.Answer, len(c.judge.answers.list))
 	read := c.judge.readings(c.judge.answers.list)
 	for n := range c.judge.answers.list {
@@ -155,7 +155,7 @@ func (c *clientSide) withCalls(events []agui.Event) []agui.Event {
 // endSubagents returns the SUBAGENT_FINISHED events that were held back until it was known what the
 // run asks. p is the pause, nil if the run does not ask.
 func (c *clientSide) endSubagents(p *agui.Pause) []agui.Event {
-	list := c.told.Take(p)
+	list := c.stream.Take(p)
 	for _, ev := range list {
 		c.transcript.Add(ev)
 	}

@@ -80,7 +80,7 @@ func (w *watcher) Do(ctx context.Context, key store.Key, step store.Step) (store
 		b := w.lives()
 		b.mu.Lock()
 		for l := range b.live {
-			w.plain = append(w.plain, l.plain.Load())
+			w.plain = append(w.plain, l.mayAsk.Load())
 		}
 		b.mu.Unlock()
 	}
@@ -91,7 +91,7 @@ func (w *watcher) Do(ctx context.Context, key store.Key, step store.Step) (store
 // does not make an answer on its thread ambiguous meanwhile.
 func TestRunThatHasEndedComesToNoQuestion(t *testing.T) {
 	var g *rig
-	w := &watcher{lives: func() *runRegistry { return &g.h.lives }}
+	w := &watcher{lives: func() *runRegistry { return &g.h.runs }}
 	g = newRig(t, func(rw http.ResponseWriter, _ *http.Request, n int) {
 		switch n {
 		case 1:

@@ -35,13 +35,13 @@ func (r *run) conclude(e settle.End, panicked bool) conclusion {
 	o := settle.Settle(&f, &res, &e, failed)
 	if o.Next != nil {
 		r.exchange.Exchange = *o.Next
-		r.client.beside.withoutTaken(&o.Next.Out)
-		return conclusion{events: o.Before, next: true, said: true}
+		r.client.extra.withoutTaken(&o.Next.Out)
+		return conclusion{events: o.Before, next: true, handled: true}
 	}
 	kept := r.keep(&o)
-	l := r.client.hearer()
+	l := r.client.tellListener()
 	events := r.note(tell.Ended(&l, &o, &kept))
-	return conclusion{events: events, said: o.Said || kept.Doubtful || r.report.code == agui.StoreUnavailable}
+	return conclusion{events: events, handled: o.Handled || kept.Doubtful || r.report.code == agui.StoreUnavailable}
 }
 
 // endExchange has the dialect end the exchange, and adds the events that the dialect held back to
@@ -69,10 +69,10 @@ func (r *run) endExchange(e *settle.End) (res translate.Result, calls []agui.Cal
 func (r *run) facts(res *translate.Result, calls []agui.Call) settle.Facts {
 	o := &r.h.opts
 	f := settle.Facts{
-		Input: &r.judge.in, Came: r.judge.request.input.Messages, Record: &r.judge.record, Answers: r.judge.answers.list,
+		Input: &r.judge.in, ClientMessages: r.judge.request.input.Messages, Record: &r.judge.record, Answers: r.judge.answers.list,
 		Claimed: r.claim.Held(), Evidence: r.exchange.evidence(), Resumes: r.exchange.Out.Resumes, Calls: calls,
-		Dialect: r.exchange.speaks(), Listener: r.client.listener(), Transcript: r.client.transcript, Beside: r.client.beside,
-		ByArray: r.judge.in.HasResume && !r.judge.readFor.carries, Unseen: r.judge.request.ours,
+		Dialect: r.exchange.speaks(), Listener: r.client.listener(), Transcript: r.client.transcript, Extra: r.client.extra,
+		ByArray: r.judge.in.HasResume && !r.judge.selection.carries, Unseen: r.judge.request.ours,
 	}
 	if len(res.Asked.Interrupts) == 0 {
 		return f
@@ -81,8 +81,8 @@ func (r *run) facts(res *translate.Result, calls []agui.Call) settle.Facts {
 		f.Whole = r.client.wholeTranscript()
 	}
 	f.Describer, _ = o.Dialect.(translate.Describer)
-	f.YesNo, f.Stood = o.Answers, r.client.earlierReplies
-	f.PauseID, f.From, f.Origin, f.Going = ids.Random128(), r.h.intake.AddressHash(r.judge.request.http), r.judge.origin(r.judge.traceparent()), r.judge.continuation()
+	f.YesNo, f.EarlierReplies = o.Answers, r.client.earlierReplies
+	f.PauseID, f.From, f.Origin, f.Continuation = ids.Random128(), r.h.intake.AddressHash(r.judge.request.http), r.judge.origin(r.judge.traceparent()), r.judge.continuation()
 	f.NewOnly = showsNewOnly(r.client.deltas, f.Listener.Page)
 	f.NewID, f.Now, f.Limits = o.NewID, o.Now(), settle.Limits{FrameBytes: o.MaxFrameBytes, InterruptTTL: o.InterruptTTL}
 	return f
@@ -110,7 +110,7 @@ func translationError(log *slog.Logger, err error) *agui.RunError {
 // closeToldDoubt closes the pause of a run that ended in doubt, if a client is still there to be
 // told of the doubt.
 func (r *run) closeToldDoubt() {
-	gone := r.life.detached.Load() || r.life.client.Err() != nil || r.body != nil && r.body.apart.ended
+	gone := r.life.detached.Load() || r.life.client.Err() != nil || r.body != nil && r.body.reader.ended
 	if gone || r.judge.request.ours {
 		return
 	}
@@ -122,9 +122,9 @@ func (r *run) closeToldDoubt() {
 
 // A conclusion is the result of an exchange that has ended.
 type conclusion struct {
-	events []agui.Event // the events for the client
-	next   bool         // the next exchange of the run is ready to be sent
-	said   bool         // the dialect or the store had something to report, so an HTTP error of the backend is not passed unchanged
+	events  []agui.Event // the events for the client
+	next    bool         // the next exchange of the run is ready to be sent
+	handled bool         // the dialect or the store had something to report, so an HTTP error of the backend is not passed unchanged
 }
 
 // Holding a run open, so that it continues in the same stream when its question is answered at
@@ -142,10 +142,10 @@ type conclusion struct {
 // question can arrive before keep returns.
 func (r *run) keep(o *settle.Outcome) (k tell.SavedPause) {
 	ends := o.Ask == nil && o.Refused == nil
-	if r.client.beside = o.Beside; ends {
-		r.life.plain.Store(false) // its notes about calls are saved below, which may take time
+	if r.client.extra = o.Extra; ends {
+		r.life.mayAsk.Store(false) // its notes about calls are saved below, which may take time
 	}
-	defer r.life.plain.Store(false)
+	defer r.life.mayAsk.Store(false)
 	switch {
 	case o.Refused != nil:
 		r.log.Error(logPauseRefused, "err", o.Refused)
@@ -170,7 +170,7 @@ func (r *run) keep(o *settle.Outcome) (k tell.SavedPause) {
 	case o.Refused != nil:
 		k.Refused = o.Refused
 	case o.Ask != nil:
-		r.h.memory.asked.Add(k.Pause.ID, struct{}{})
+		r.h.memory.savedPauses.Add(k.Pause.ID, struct{}{})
 		r.client.forgetCalls(k.Pause)
 	case k.Back:
 		k.Open = tell.Open(&r.judge.record)
@@ -196,8 +196,8 @@ func (r *run) keep(o *settle.Outcome) (k tell.SavedPause) {
 // beforePause saves what a resume needs, before the question itself is saved, because a saved
 // question may be answered at once.
 func (r *run) beforePause(o *settle.Outcome) {
-	if o.StoodUnknown != nil {
-		_ = r.judge.dialectFailed("Replies", o.StoodUnknown) // dialectFailed logs it, and the question is asked nevertheless
+	if o.RepliesErr != nil {
+		_ = r.judge.dialectFailed("Replies", o.RepliesErr) // dialectFailed logs it, and the question is asked nevertheless
 	}
 	if o.Whole {
 		r.client.transcript = r.client.wholeTranscript()
@@ -226,7 +226,7 @@ func (r *run) giveUpClaim() []agui.Event {
 	case kept.Back:
 		open = tell.Open(&r.judge.record)
 	}
-	l := r.client.hearer()
+	l := r.client.tellListener()
 	return tell.Broken(&l, nil, told.Event(), open, after)
 }
 
@@ -245,11 +245,11 @@ func (r *run) tellRuling(v contract.Ruling) []agui.Event {
 	}
 	switch v.Do { // events are reported before the store is asked for snapshots
 	case contract.Replay:
-		r.judge.tellRuled(event.Replayed, v.Replay.Pause, "")
+		r.judge.reportRuling(event.Replayed, v.Replay.Pause, "")
 	case contract.Refuse:
-		r.judge.tellRefused(v.Refusal.Code)
+		r.judge.reportRefusal(v.Refusal.Code)
 	}
-	l := r.client.hearer()
+	l := r.client.tellListener()
 	kept := r.client.fetchSnapshots(tell.Wants(&l, &r.judge.record, &v))
 	switch v.Do {
 	case contract.TellAgain:
@@ -259,7 +259,7 @@ func (r *run) tellRuling(v contract.Ruling) []agui.Event {
 	case contract.Replay:
 		return r.note(tell.Replayed(&l, &r.judge.record, v.Replay, kept))
 	}
-	return r.note(tell.Refused(&l, &r.judge.record, v.Refusal, r.client.why(v.Refusal, v.Stands), v.Reask, kept))
+	return r.note(tell.Refused(&l, &r.judge.record, v.Refusal, r.client.refusal(v.Refusal, v.Stands), v.Reask, kept))
 }
 
 // note records for the log what the client is about to be told, and returns the events.
@@ -282,9 +282,9 @@ func (r *run) tell(out *stream.Writer, events []agui.Event) {
 	r.beginStream(out)
 	var b []byte
 	for _, ev := range events {
-		r.client.told.Tell(ev, func(ev agui.Event) {
+		r.client.stream.Tell(ev, func(ev agui.Event) {
 			b = stream.AppendEvent(b, ev)
-			r.report.told++
+			r.report.eventsMade++
 		})
 	}
 	if _, err := out.Write(b); err != nil {

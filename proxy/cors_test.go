@@ -162,7 +162,7 @@ func owns() []ownAnswer {
 		{name: "a run in a form", body: "threadId=t&runId=r&messages=x", header: []string{"Content-Type", "application/x-www-form-urlencoded"}, status: 415, want: "a form is not accepted"},
 		{name: "a run in the parts of a form", body: multipart("Content-Disposition: form-data; name=threadId", "Content-Disposition: form-data; name=runId"),
 			header: []string{"Content-Type", "multipart/form-data; boundary=x"}, status: 415, want: "a form is not accepted"},
-		{name: "a run while it drains", last: func(g *rig, _ *corsBackend) { g.h.lives.drain() },
+		{name: "a run while it drains", last: func(g *rig, _ *corsBackend) { g.h.runs.drain() },
 			body: input("t", "r", ""), want: "RUN_STARTED RUN_ERROR:PROXY_DRAINING"},
 		{name: "a store that is down", options: func(o *Options) { down.Store, down.load = o.Store, false; o.Store = down },
 			last: func(*rig, *corsBackend) { down.load = true }, body: input("t", "r", ""), want: "RUN_STARTED RUN_ERROR:STORE_UNAVAILABLE"},

@@ -194,7 +194,7 @@ func (j *judge) tryBegin(answers []agui.Answer) *agui.RunError {
 	j.request.input = &in
 	j.nextAttempt()
 	v := contract.Ruling{Do: contract.Resume, Answers: answers}
-	if err := j.fetchAsked(); err != nil {
+	if err := j.fetchPauseMessages(); err != nil {
 		return storeDown().Refusal
 	}
 	y, refused := j.readyResume(v)
@@ -213,7 +213,7 @@ func (j *judge) tryBegin(answers []agui.Answer) *agui.RunError {
 // error of the store.
 func (h *Handler) Carry(ctx context.Context, key store.Key) error {
 	thread := ledgerOf(ctx, h.opts.Store, key)
-	thread.Ending = h.lives.ending
+	thread.Ending = h.runs.ending
 	rec, err := thread.Load()
 	if err != nil {
 		return err
@@ -282,7 +282,7 @@ func (h *Handler) initOwnJudge(j *judge, own request, key store.Key, p *agui.Pau
 	}
 	h.initJudge(j, own, who)
 	j.ledger.Key = key
-	j.readFor.carry(p.ID)
+	j.selection.carry(p.ID)
 	if o := p.Origin; o != nil {
 		if o.Thread != j.request.input.ThreadID {
 			j.request.thread = o.Thread

@@ -192,9 +192,9 @@ func (c *lastRun) plays(t *testing.T, first int64, later time.Duration) (hangs b
 	}
 	waits := !isClosed(over)
 	began := time.Now()
-	b.h.lives.drain()
+	b.h.runs.drain()
 	all.Wait()
-	<-b.h.lives.streamsEnded()
+	<-b.h.runs.streamsEnded()
 	if took := time.Since(began); took > ledger.LastTime {
 		t.Errorf("the store hangs from step %d on: the run ended %v after its stream was to end", first, took)
 	}

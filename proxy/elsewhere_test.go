@@ -925,19 +925,19 @@ func TestRunsAloneMoveWithTheirKey(t *testing.T) {
 	r := loneRun(t.Context(), g.h, "/", &in)
 	own := r.judge.ledger.Key
 	r.life.key, r.life.log = own, g.h.log
-	r.life.enter(&g.h.lives, t.Context())
+	r.life.enter(&g.h.runs, t.Context())
 	r.life.goOnAlone()
 	for _, key := range []store.Key{"other", own, "other"} {
 		r.judge.setKey(key)
 		for _, one := range []store.Key{"other", own} {
-			if busy := g.h.lives.busyAlone(one); busy != (one == key) {
+			if busy := g.h.runs.busyAlone(one); busy != (one == key) {
 				t.Errorf("on %s: %s is busy: %v", key, one, busy)
 			}
 		}
 	}
 	r.life.leave(nil, nil)
-	if len(g.h.lives.alone) > 0 {
-		t.Errorf("kept busy by a run that has ended: %v", g.h.lives.alone)
+	if len(g.h.runs.alone) > 0 {
+		t.Errorf("kept busy by a run that has ended: %v", g.h.runs.alone)
 	}
 }
 

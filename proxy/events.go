@@ -78,9 +78,9 @@ func (t *thread) readings(answers []agui.Answer) []agui.Reading {
 // whether they exist or not.
 const maxNamedInEvent = 32
 
-// tellRuled reports the event of a request that was not sent to the backend. code is the code of
+// reportRuling reports the event of a request that was not sent to the backend. code is the code of
 // its refusal, "" for a replay.
-func (t *thread) tellRuled(kind event.Kind, pause *agui.Pause, code agui.Code) {
+func (t *thread) reportRuling(kind event.Kind, pause *agui.Pause, code agui.Code) {
 	if !t.ledger.Voice.Tells() {
 		return
 	}
@@ -123,11 +123,11 @@ func (t *thread) isSecret(pause *agui.Pause, id string) bool {
 	return i == nil || i.Secret
 }
 
-// tellRefused reports the event of a refusal.
-func (t *thread) tellRefused(code agui.Code) {
+// reportRefusal reports the event of a refusal.
+func (t *thread) reportRefusal(code agui.Code) {
 	kind := event.RunRefused
 	if _, command := t.request.input.CommandResume(); len(t.answers.list) > 0 || t.answers.unread != nil || t.request.input.HasResume || command {
 		kind = event.Refused
 	}
-	t.tellRuled(kind, t.record.Pause, code)
+	t.reportRuling(kind, t.record.Pause, code)
 }

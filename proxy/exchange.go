@@ -34,7 +34,7 @@ func (b *body) open(res *http.Response) (untouched bool) {
 	// An HTTP error locks a chat as a RUN_ERROR without questions does, see package tell. Clients
 	// follow a redirect.
 	locks := res.StatusCode >= http.StatusBadRequest && b.client.answersSomething()
-	if !c.said && !locks && !b.to.Began() { // otherwise the header was sent while the run waited
+	if !c.handled && !locks && !b.to.Began() { // otherwise the header was sent while the run waited
 		b.report.outcome, b.report.code = "http status", ""
 		res.Body = stream.Replay(head, res.Body)
 		return true

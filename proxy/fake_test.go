@@ -250,10 +250,10 @@ func recordKey(path, thread string) store.Key { return ids.ThreadKey("", "", pat
 func loneRun(ctx context.Context, h *Handler, path string, in *agui.RunInput) *run {
 	if h.memory == nil {
 		h.memory = &processMemory{routes: routes{finder: translate.FinderOf(h.opts.Dialect)}}
-		h.memory.asked, _ = lru.New[string, struct{}](1)
+		h.memory.savedPauses, _ = lru.New[string, struct{}](1)
 	}
 	r := &run{h: h, log: h.log}
-	r.judge = judge{thread: thread{opts: &h.opts, memory: h.memory, log: h.log, request: request{path: path, input: in}}, lives: &h.lives, life: &r.life}
+	r.judge = judge{thread: thread{opts: &h.opts, memory: h.memory, log: h.log, request: request{path: path, input: in}}, runs: &h.runs, life: &r.life}
 	r.judge.nextAttempt()
 	r.judge.ledger = ledger.New(h.opts.Store, recordKey(path, in.ThreadID), ledger.Voice{}, h.log)
 	r.judge.setContext(ctx)

@@ -32,5 +32,5 @@ func newMortal(o Options) (*mortal, error) {
 // kill ends the replica with all its runs. Its clients see a broken connection.
 func (m *mortal) kill() {
 	m.dead.Store(true)
-	m.lives.drain()
+	m.runs.drain()
 }

@@ -16,7 +16,7 @@ import (
 // of which either may be empty. Both are valid until the next call. last reports that the stream
 // ends with them. The only error is io.EOF.
 func (b *body) pull() (made, row []byte, last bool, err error) {
-	if b.apart.left {
+	if b.reader.left {
 		return nil, nil, false, io.EOF
 	}
 	b.out.Clear()
@@ -29,12 +29,12 @@ func (b *body) pull() (made, row []byte, last bool, err error) {
 			return nil, nil, false, io.EOF
 		case !b.claim.Held():
 			b.fillGuarded()
-		case !b.fillApart():
-			if words := b.idleWords(); words != nil {
+		case !b.fillConcurrently():
+			if words := b.idleEnd(); words != nil {
 				return words, nil, false, nil
 			}
-			<-b.apart.filled
-			b.apart.busy = false
+			<-b.reader.filled
+			b.reader.busy = false
 		}
 	}
 	made, row = b.out.Take()
@@ -165,8 +165,8 @@ func (b *body) next() {
 // fillGuarded calls fill, and recovers from a panic, which ends only this run. The goroutine of a
 // claimed run needs this, because net/http recovers only in its own goroutines.
 func (b *body) fillGuarded() {
-	b.apart.gate.Enter()
-	defer b.apart.gate.Leave()
+	b.reader.gate.Enter()
+	defer b.reader.gate.Leave()
 	defer func() {
 		if p := recover(); p != nil {
 			logPanic(b.judge.log, p)
@@ -198,39 +198,39 @@ func (b *body) endPanicked() {
 	b.tell(b.concludes(settle.End{}, true).events)
 }
 
-// fillApart calls fill in another goroutine, so that the client's stream can end while the backend
-// of a claimed run is silent. It returns false if the backend became silent; the fill then
+// fillConcurrently calls fill in another goroutine, so that the client's stream can end while the
+// backend of a claimed run is silent. It returns false if the backend became silent; the fill then
 // continues.
-func (b *body) fillApart() bool {
-	if b.apart.fills == nil {
-		b.apart.fills, b.apart.filled = make(chan struct{}), make(chan struct{}, 1)
+func (b *body) fillConcurrently() bool {
+	if b.reader.fills == nil {
+		b.reader.fills, b.reader.filled = make(chan struct{}), make(chan struct{}, 1)
 		go func(fills <-chan struct{}, filled chan<- struct{}) {
 			for range fills {
 				b.fillGuarded()
 				filled <- struct{}{}
 			}
-		}(b.apart.fills, b.apart.filled)
+		}(b.reader.fills, b.reader.filled)
 	}
 	select {
-	case <-b.apart.silent: // left over from an earlier fill
+	case <-b.reader.silent: // left over from an earlier fill
 	default:
 	}
-	b.apart.busy = true
-	b.apart.fills <- struct{}{}
+	b.reader.busy = true
+	b.reader.fills <- struct{}{}
 	select {
-	case <-b.apart.filled:
-		b.apart.busy = false
+	case <-b.reader.filled:
+		b.reader.busy = false
 		return true
-	case <-b.apart.silent:
+	case <-b.reader.silent:
 		return false
 	}
 }
 
 // readAlone reads a run to its end after its client has left, so that the outcome is recorded.
 func (b *body) readAlone() {
-	if b.apart.busy {
-		<-b.apart.filled
-		b.apart.busy = false
+	if b.reader.busy {
+		<-b.reader.filled
+		b.reader.busy = false
 	}
 	b.endFills()
 	for b.noteUnfinished() {
@@ -247,8 +247,8 @@ func (b *body) noteUnfinished() bool { return b.phase < ended && b.client.laterR
 // Close ends the body, at the end of the stream or when the client has left. It reports whether the
 // run continues without the client: the caller must then call readAlone.
 func (b *body) Close() (alone bool) {
-	if b.apart.busy {
-		b.apart.left = true
+	if b.reader.busy {
+		b.reader.left = true
 		return true
 	}
 	at := b.phase
@@ -258,7 +258,7 @@ func (b *body) Close() (alone bool) {
 		b.endFills()
 		return false
 	case b.life.lasting.Load() && b.noteUnfinished(), b.claim.Held():
-		b.apart.left = true
+		b.reader.left = true
 		return true
 	}
 	b.phase.advance(over)
@@ -272,11 +272,11 @@ func (b *body) Close() (alone bool) {
 	return false
 }
 
-// endFills ends the goroutine of fillApart. No fill may be running.
+// endFills ends the goroutine of fillConcurrently. No fill may be running.
 func (b *body) endFills() {
-	if b.apart.fills != nil {
-		close(b.apart.fills)
-		b.apart.fills = nil
+	if b.reader.fills != nil {
+		close(b.reader.fills)
+		b.reader.fills = nil
 	}
 }
 

@@ -324,8 +324,8 @@ func TestReadOn(t *testing.T) {
 		t.Fatal(err)
 	}
 	wantTypes(t, g.do(input("t", "r3", "")), "RUN_STARTED MESSAGES_SNAPSHOT RUN_FINISHED+interrupt")
-	if g.called() != 1 || len(g.h.lives.alone) != 0 {
-		t.Errorf("%d calls, %d runs without a client", g.called(), len(g.h.lives.alone))
+	if g.called() != 1 || len(g.h.runs.alone) != 0 {
+		t.Errorf("%d calls, %d runs without a client", g.called(), len(g.h.runs.alone))
 	}
 }
 
@@ -360,11 +360,11 @@ func TestReadOnAsksWhileAnotherIsJudged(t *testing.T) {
 	leave()
 	res.Body.Close()
 	key := recordKey("/agent", "t")
-	until("nobody noticed that the client has left", func() bool { return g.h.lives.busyAlone(key) })
+	until("nobody noticed that the client has left", func() bool { return g.h.runs.busyAlone(key) })
 	inner := g.h.opts.Store
 	once := sync.OnceFunc(func() {
 		close(goOn)
-		until("the first run does not end", func() bool { return !g.h.lives.busyAlone(key) })
+		until("the first run does not end", func() bool { return !g.h.runs.busyAlone(key) })
 	})
 	g.h.opts.Store = &loads{inner, once}
 	more := strings.Replace(input("t", "r2", ""), oldUser, oldUser+`,{"id":"u9","role":"user","content":"and?"}`, 1)

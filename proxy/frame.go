@@ -14,7 +14,7 @@ import (
 
 // frame processes one frame of the backend's stream.
 func (b *body) frame(f sse.Frame) {
-	b.taken++
+	b.framesRead++
 	lf := f.Raw
 	b.out.Current = lf
 	if f.HasCR() {
@@ -36,7 +36,7 @@ func (b *body) frame(f sse.Frame) {
 		switch ev.Type {
 		case agui.RunStarted, agui.RunFinished, agui.RunErrored, agui.Custom:
 			if !ev.Valid() {
-				if b.phase == reading && tooDeepToHold(ev) {
+				if b.phase == reading && tooDeepToRead(ev) {
 					b.giveUp(agui.Errorf(agui.FrameTooLarge, textTooDeep, agui.MaxDepth))
 					b.out.Current = nil
 					return
@@ -64,15 +64,15 @@ func (b *body) frame(f sse.Frame) {
 // frame.
 func (b *body) countComment(lf []byte) {
 	if len(bytes.Trim(lf, "\n")) == 0 {
-		b.taken--
+		b.framesRead--
 		return
 	}
 	b.out.Count.Passed++
 }
 
-// tooDeepToHold reports whether an event that is nested too deep to be read may contain a question:
+// tooDeepToRead reports whether an event that is nested too deep to be read may contain a question:
 // the client would read the question, and Holdpoint would keep no record of it.
-func tooDeepToHold(ev agui.Event) bool {
+func tooDeepToRead(ev agui.Event) bool {
 	return (ev.Type == agui.RunFinished || bytes.Contains(ev.JSON, []byte(agui.OnInterrupt))) && agui.TooDeep(ev.JSON)
 }
 
@@ -96,7 +96,7 @@ func (b *body) event(ev agui.Event) {
 	case b.phase != reading:
 		return // the run has ended, and later events are dropped
 	case b.refused.Type != agui.Unknown:
-		b.behindRefusal(ev)
+		b.afterRefusal(ev)
 		return
 	case b.claim.Held() && isRefusal(ev):
 		b.refused = ev.Clone()
@@ -181,7 +181,7 @@ func (b *body) beginLater() error {
 	c.withdraw()
 	c.laterRuns++
 	b.terminal = agui.Unknown
-	c.knownCalls, c.beside = client.KnownCalls{}, nil
+	c.knownCalls, c.extra = client.KnownCalls{}, nil
 	out, translation, err := j.opts.Dialect.Begin(&translate.Request{
 		Input: j.in, ClientMessages: j.request.input.Messages, Show: j.show, AsksFirst: j.request.client.AsksFirst(), Transcript: c.transcript, Pause: agui.Pause{Dialect: j.spoken()},
 		Backend: j.backend(), NewID: j.opts.NewID,
@@ -205,7 +205,7 @@ func (b *body) row() bool {
 	if n == 0 {
 		return false
 	}
-	b.taken += b.client.transcript.InRows - before
+	b.framesRead += b.client.transcript.InRows - before
 	b.out.Count.Passed += b.client.transcript.InRows - before
 	from := b.from.frames.Pos()
 	b.from.frames.Skip(n)
@@ -216,7 +216,7 @@ func (b *body) row() bool {
 // passes reports whether events of the type go to the client unchanged and only the transcript
 // needs them.
 func (b *body) passes(t agui.Type) bool {
-	if !b.client.told.Passes(t) {
+	if !b.client.stream.Passes(t) {
 		return false
 	}
 	if t == agui.CallArgs && b.client.knownCalls.Resumes() {

@@ -38,5 +38,5 @@ type Handler struct {
 	transports  *transports
 
 	memory *processMemory
-	lives  runRegistry
+	runs   runRegistry
 }

@@ -18,7 +18,7 @@ func (t *thread) view() history.View {
 	return history.View{
 		Input: &t.in, Record: &t.record, Linked: t.linked, Dialect: history.AbilitiesOf(t.opts.Dialect),
 		Spoken: t.spoken(), Backend: t.backend(), Show: t.show,
-		NeedsResult: t.request.client.NeedsResult(), Omits: t.request.client.OmitsQuestions(), Carries: t.readFor.carries, NotAsked: t.notAsked != nil, InMemory: t.opts.StoreInMemory,
+		NeedsResult: t.request.client.NeedsResult(), Omits: t.request.client.OmitsQuestions(), Carries: t.selection.carries, NotAsked: t.loadErr != nil, InMemory: t.opts.StoreInMemory,
 		Thread: t.callsKey(), Scope: history.Scope{Tenant: t.who.Tenant, Agent: t.opts.Agent, Path: t.request.path, Owner: t.ledger.Owner},
 		Memory: t,
 	}
@@ -27,7 +27,7 @@ func (t *thread) view() history.View {
 // Kept implements history.Memory.
 func (t *thread) Kept(pauseID string, at store.Moment, bytes int) store.Snapshots {
 	if p := t.record.Pause; at == store.Asked && p != nil && p.ID == pauseID {
-		if t.fetchAsked() != nil {
+		if t.fetchPauseMessages() != nil {
 			return store.Snapshots{}
 		}
 		return store.Snapshots{Messages: p.Messages, State: p.State}

@@ -76,7 +76,7 @@ func TestEndAtTheMomentOfSilence(t *testing.T) {
 		if !strings.Contains(answer, "UPSTREAM_IDLE") {
 			continue
 		}
-		<-b.h.lives.streamsEnded()
+		<-b.h.runs.streamsEnded()
 		if rec, err := b.store.Load(t.Context(), recordKey("/", "t"), ""); err != nil || rec.Pause == nil {
 			t.Fatalf("%d: told %s, and the doubt is closed: %v", n, answer, err)
 		}

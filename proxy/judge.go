@@ -26,14 +26,14 @@ type judge struct {
 	// is known.
 	pauseElsewhere string
 
-	lives *runRegistry // the runs under way
-	life  *runLife     // of the request's run, nil for a decision at another door
+	runs *runRegistry // the runs under way
+	life *runLife     // of the request's run, nil for a decision at another door
 }
 
 // ruling loads the record, reads the answers and asks the contract. An error means that the record
 // could not be loaded, or that the dialect failed.
 func (j *judge) ruling() (v contract.Ruling, err error) {
-	if !j.readFor.carries { // the pause that a run carries is in the record of the thread that asked
+	if !j.selection.carries { // the pause that a run carries is in the record of the thread that asked
 		j.judgeHere()
 	}
 	j.nextAttempt()
@@ -60,8 +60,8 @@ func (j *judge) ruling() (v contract.Ruling, err error) {
 	}
 	j.noteNamed()
 	v = j.rule()
-	if j.notAsked != nil && !j.passesNotAsked(v) {
-		return v, j.notAsked
+	if j.loadErr != nil && !j.passesWithoutRecord(v) {
+		return v, j.loadErr
 	}
 	answers := len(j.answers.list) > 0 && v.Do != contract.Pass // answers of a request that passes are old ones
 	j.request.answers = j.request.answers || answers || j.record.Pause != nil || j.answers.unread != nil
@@ -90,17 +90,17 @@ func (j *judge) rule() contract.Ruling {
 func (j *judge) newCase() *contract.Case {
 	settled, mixed := j.replies.Carriers()
 	return &contract.Case{
-		Input: j.in, Answers: j.answers.list, ReadFor: j.readFor.pauseID, Unread: j.answers.unread,
-		Settled: settled, Mixed: mixed, Record: j.record, Carry: j.readFor.toCarry(), Stranger: j.stranger, Frees: freesOf(j.opts.Dialect), Locks: locksOf(j.opts.Dialect), Named: j.namedByClients(), Valid: j.valid,
+		Input: j.in, Answers: j.answers.list, ReadFor: j.selection.pauseID, Unread: j.answers.unread,
+		Settled: settled, Mixed: mixed, Record: j.record, Carry: j.selection.toCarry(), Stranger: j.stranger, Frees: freesOf(j.opts.Dialect), Locks: locksOf(j.opts.Dialect), Named: j.namedByClients(), Valid: j.valid,
 		InMemory: j.opts.StoreInMemory, Elsewhere: j.ownThread != nil, NewThreads: j.request.client.TakesNewThreads(), GivesUp: j.givesUp(),
 	}
 }
 
 // load loads the record. If the store fails and OutagePass permits it, the record is empty and
-// notAsked is set.
+// loadErr is set.
 func (j *judge) load() (err error) {
 	// This must precede the load: that run may open a pause and end between the two.
-	j.threadWasBusy = j.lives.busyAlone(j.ledger.Key)
+	j.threadWasBusy = j.runs.busyAlone(j.ledger.Key)
 	j.record, err = j.ledger.Load()
 	if errors.Is(err, store.ErrUnread) {
 		j.log.Error(logRecordUnread, "err", err)
@@ -112,7 +112,7 @@ func (j *judge) load() (err error) {
 	case err != nil && (j.opts.StoreOutage != OutagePass || j.mayBeAnothers()):
 		return err
 	case err != nil:
-		j.record, j.notAsked = store.Record{Now: j.opts.Now()}, err
+		j.record, j.loadErr = store.Record{Now: j.opts.Now()}, err
 	default:
 		j.readOwner()
 	}
@@ -140,7 +140,7 @@ func (j *judge) readAnswers() (pauseID string, err error) {
 	kit.LeaveOutCalls(p, j.answers.list)
 	readYesNo(&p, j.answers.list)
 	kit.SpellOut(p, j.answers.list, j.valid)
-	j.readFor.fix(p.ID)
+	j.selection.fix(p.ID)
 	return p.ID, err
 }
 
@@ -169,7 +169,7 @@ func (j *judge) noteUnread(err error) error {
 
 // showFor returns the form in which the client is shown a pause.
 func (j *judge) showFor() translate.Show {
-	if j.readFor.carries {
+	if j.selection.carries {
 		return j.show // the client sent no request
 	}
 	switch j.opts.Client {
@@ -191,7 +191,7 @@ func (j *judge) showFor() translate.Show {
 // A request that has waited is read for the same pause in each attempt: a question that was opened
 // meanwhile was asked after the request arrived.
 func (j *judge) namedPause(named *agui.Pause) {
-	switch p, ended := j.readFor.find(&j.record, j.in.NamedIDs()); {
+	switch p, ended := j.selection.find(&j.record, j.in.NamedIDs()); {
 	case p == nil:
 	case ended:
 		*named = p.Indexed()
@@ -206,7 +206,7 @@ func (j *judge) namedPause(named *agui.Pause) {
 // initJudge makes j the judge of a request. The judge then owns the input, and may change it.
 func (h *Handler) initJudge(j *judge, req request, who principal.Identity) {
 	req.toBackendThread(who)
-	*j = judge{thread: thread{opts: &h.opts, memory: h.memory, who: who, request: req}, lives: &h.lives}
+	*j = judge{thread: thread{opts: &h.opts, memory: h.memory, who: who, request: req}, runs: &h.runs}
 	j.log = slog.New(runLog{h.log, &j.request})
 	j.nextAttempt()
 	voice := ledger.Voice{Sinks: &h.sinks, Who: who, Thread: j.request.clientThread(), Run: req.input.RunID}
@@ -217,5 +217,5 @@ func (h *Handler) initJudge(j *judge, req request, who principal.Identity) {
 // givesUp reports whether a new message of the person gives the open pause up, because the client
 // was shown the question as a text.
 func (j *judge) givesUp() bool {
-	return j.record.Pause != nil && !j.readFor.carries && j.listener().WasToldByText(j.record.Pause)
+	return j.record.Pause != nil && !j.selection.carries && j.listener().WasToldByText(j.record.Pause)
 }

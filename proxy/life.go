@@ -29,7 +29,7 @@ type runRegistry struct {
 	ended    chan struct{} // closed when no run is left; nil if nothing waits for that
 }
 
-func newLives() runRegistry {
+func newRunRegistry() runRegistry {
 	return runRegistry{ending: ledger.NewEnding(), live: map[*runLife]struct{}{}, alone: map[store.Key]int{}}
 }
 
@@ -40,23 +40,23 @@ func newLives() runRegistry {
 // outlive was called. In any other run, the request to the backend is cancelled when the client
 // leaves.
 type runLife struct {
-	books  *runRegistry
-	key    store.Key
-	log    *slog.Logger
-	client context.Context // context of the client's request
+	registry *runRegistry
+	key      store.Key
+	log      *slog.Logger
+	client   context.Context // context of the client's request
 
 	ctx    context.Context // context of the run
 	cancel context.CancelCauseFunc
 
-	plain    atomic.Bool       // the run has no answers, and may still raise a question
-	lasting  atomic.Bool       // the run continues if its client leaves
-	detached atomic.Bool       // the run continues without its client, and the handler has returned
-	left     bool              // the client has left and the run continues; guarded by books.mu
-	place    func()            // releases the run's place among the connections of its client; set with left
-	unfollow func() bool       // stops the cancellation of the run when its client leaves
-	unwatch  func() bool       // stops the call of goOnAlone when the client leaves
-	alone    ledger.Renewal    // bounds how long the run continues without its client
-	occupies *ledger.Occupancy // tells other replicas that the run continues
+	mayAsk    atomic.Bool       // the run has no answers, and may still raise a question
+	lasting   atomic.Bool       // the run continues if its client leaves
+	detached  atomic.Bool       // the run continues without its client, and the handler has returned
+	left      bool              // the client has left and the run continues; guarded by registry.mu
+	place     func()            // releases the run's place among the connections of its client; set with left
+	unfollow  func() bool       // stops the cancellation of the run when its client leaves
+	unwatch   func() bool       // stops the call of goOnAlone when the client leaves
+	alone     ledger.Renewal    // bounds how long the run continues without its client
+	occupancy *ledger.Occupancy // tells other replicas that the run continues
 	// ownThread reserves the thread that the request names, while the run continues a question of
 	// another thread; else nil.
 	ownThread *ledger.Occupancy
@@ -65,7 +65,7 @@ type runLife struct {
 // enter registers a run for a client's request. It returns false if the proxy is draining. The
 // caller must call leave in either case.
 func (l *runLife) enter(books *runRegistry, client context.Context) bool {
-	l.books, l.client = books, client
+	l.registry, l.client = books, client
 	l.ctx, l.cancel = context.WithCancelCause(context.WithoutCancel(client))
 	l.unfollow = context.AfterFunc(client, func() { l.cancel(context.Canceled) })
 	books.mu.Lock()
@@ -113,7 +113,7 @@ func (l *runLife) follow() {
 
 // goOnAlone records that the client has left and the run continues, in whatever phase the run is.
 func (l *runLife) goOnAlone() {
-	if !l.books.countAlone(l) {
+	if !l.registry.countAlone(l) {
 		return
 	}
 	l.log.Info("client left: the run goes on")
@@ -121,7 +121,7 @@ func (l *runLife) goOnAlone() {
 		l.cancel(errAlone)
 		return false
 	})
-	l.occupies.Begin()
+	l.occupancy.Begin()
 }
 
 // detach lets a run continue in goOn after its client has left and its handler has returned. goOn
@@ -141,16 +141,16 @@ func (l *runLife) leave(line []slog.Attr, out *stream.Writer) {
 	}
 	l.alone.Stop()
 	l.cancel(context.Canceled)
-	l.occupies.End()
+	l.occupancy.End()
 	l.ownThread.End()
-	if l.books.remove(l, line) {
+	if l.registry.remove(l, line) {
 		return
 	}
-	l.books.quiet()
+	l.registry.quiet()
 	if out != nil {
 		_ = out.Send(nil, nil, false)
 	}
-	l.books.reports.write(line) // only the end of the stream waits for the log; all output was sent before
+	l.registry.reports.write(line) // only the end of the stream waits for the log; all output was sent before
 }
 
 // remove deletes a run from the registry, and queues its last log line. It returns false if the
@@ -259,7 +259,7 @@ func (b *runRegistry) hasOtherRun(key store.Key, l *runLife) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	for other := range b.live {
-		if other != l && other.key == key && other.plain.Load() {
+		if other != l && other.key == key && other.mayAsk.Load() {
 			return true
 		}
 	}

@@ -130,12 +130,12 @@ func (r *run) count() {
 	}
 	c := &event.Run{
 		Agent: r.h.opts.Agent, Dialect: r.dialectOfLine(), Outcome: r.report.outcome, Client: r.judge.request.client.String(), Upstream: r.report.upstream,
-		Duration: r.h.opts.Now().Sub(r.report.started), First: r.report.first, Made: r.report.told,
+		Duration: r.h.opts.Now().Sub(r.report.started), First: r.report.first, Made: r.report.eventsMade,
 	}
 	if b := r.body; b != nil {
 		n := b.out.Count
 		c.Passed, c.Rewritten, c.Made = n.Passed, n.Rewritten, c.Made+n.Made
-		c.Dropped = max(0, b.taken-n.Passed-n.Rewritten)
+		c.Dropped = max(0, b.framesRead-n.Passed-n.Rewritten)
 	}
 	if r.h.opts.RunEnded != nil {
 		r.h.opts.RunEnded(c)

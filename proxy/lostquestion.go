@@ -43,14 +43,14 @@ func (t *thread) noteNamed() {
 		}
 	}
 	ids = ids[:min(len(ids), maxNamedIDs)]
-	t.memory.named.Add(t.ledger.Key, ids)
+	t.memory.namedQuestions.Add(t.ledger.Key, ids)
 	if isNew {
 		t.noteNamedInRecord(ids)
 	}
 	if calls := history.CallsOfLostQuestions(&view, ids); len(calls) > 0 {
-		t.memory.named.Add(t.lostKey(), ids)
+		t.memory.namedQuestions.Add(t.lostKey(), ids)
 		for _, call := range calls {
-			t.memory.named.Add(t.lostKey(call), ids)
+			t.memory.namedQuestions.Add(t.lostKey(call), ids)
 		}
 	}
 }
@@ -74,7 +74,7 @@ func (t *thread) noteNamedInRecord(ids []string) {
 // namedBefore returns the questions that clients of the thread named and the record does not have,
 // as remembered by this process or by the record.
 func (t *thread) namedBefore() []string {
-	named, _ := t.memory.named.Get(t.ledger.Key)
+	named, _ := t.memory.namedQuestions.Get(t.ledger.Key)
 	for _, note := range t.record.Notes {
 		var noted []string
 		if note.ID != namedNote || json.Unmarshal(note.Text, &noted) != nil {
@@ -108,7 +108,7 @@ func (t *thread) lostKey(call ...string) store.Key {
 // about a call of its messages.
 func (t *thread) hasLostQuestion() bool {
 	byText, before := t.namedByText(), t.namedBefore()
-	if len(byText) == 0 && len(before) == 0 && t.memory.named.Len() == 0 {
+	if len(byText) == 0 && len(before) == 0 && t.memory.namedQuestions.Len() == 0 {
 		return false
 	}
 	view := t.view()
@@ -116,7 +116,7 @@ func (t *thread) hasLostQuestion() bool {
 		return true
 	}
 	lost := func(key store.Key) bool {
-		named, _ := t.memory.named.Get(key)
+		named, _ := t.memory.namedQuestions.Get(key)
 		return len(history.CallsOfLostQuestions(&view, named)) > 0
 	}
 	return lost(t.lostKey()) && history.HoldsCall(&view, func(id string) bool { return lost(t.lostKey(id)) })
@@ -163,7 +163,7 @@ const (
 // with questions that another process has saved, it logs the likely cause: each replica has an
 // agent of its own, or the agent was restarted, and the agents do not share their threads.
 func (m *processMemory) noteLost(pauseID string, log *slog.Logger) {
-	if m.asked.Contains(pauseID) {
+	if m.savedPauses.Contains(pauseID) {
 		return
 	}
 	if m.lostOfOthers.Add(1) == manyLost {

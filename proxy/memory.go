@@ -16,14 +16,14 @@ import (
 // A processMemory is what a process remembers across the requests of one agent. Everything in it is
 // a cache, or concerns only the log.
 type processMemory struct {
-	routes   routes
-	agents   agentPaths
-	passed   *lru.Cache[passedCall, struct{}] // calls that the client may answer itself, see noteCall
-	leftOpen *lru.Cache[callKey, struct{}]    // calls that runs left open, see leftcalls.go
-	named    *lru.Cache[store.Key, []string]  // the questions that clients named, by thread, see noteNamed
-	asked    *lru.Cache[string, struct{}]     // ids of the pauses that this process has saved, see noteLost
-	senders  *lru.Cache[sender, sendingHabit] // what clients send, see newmessages.go
-	warned   sync.Map                         // keys of the lines that are logged once
+	routes         routes
+	agents         agentPaths
+	passed         *lru.Cache[passedCall, struct{}] // calls that the client may answer itself, see noteCall
+	leftOpen       *lru.Cache[callKey, struct{}]    // calls that runs left open, see leftcalls.go
+	namedQuestions *lru.Cache[store.Key, []string]  // the questions that clients named, by thread, see noteNamed
+	savedPauses    *lru.Cache[string, struct{}]     // ids of the pauses that this process has saved, see noteLost
+	senders        *lru.Cache[sender, sendingHabit] // what clients send, see newmessages.go
+	warned         sync.Map                         // keys of the lines that are logged once
 
 	dialectProved atomic.Bool // the backend has asked in the named dialect, see comparison
 
@@ -38,8 +38,8 @@ func newProcessMemory(o *Options, log *slog.Logger) *processMemory {
 	m := &processMemory{routes: newRoutes(o.Dialect), agents: newAgentPaths(o.Upstream)}
 	m.passed, _ = lru.New[passedCall, struct{}](maxPassed) // fails only for size 0
 	m.leftOpen, _ = lru.New[callKey, struct{}](maxPassed)
-	m.named, _ = lru.New[store.Key, []string](maxNamed)
-	m.asked, _ = lru.New[string, struct{}](maxAsked)
+	m.namedQuestions, _ = lru.New[store.Key, []string](maxNamed)
+	m.savedPauses, _ = lru.New[string, struct{}](maxAsked)
 	m.senders, _ = lru.New[sender, sendingHabit](maxSenders)
 	m.outage.log, m.outage.opts = log, o
 	return m
@@ -59,21 +59,21 @@ func (m *processMemory) noteRoute(path, dialect, backend string) {
 	m.routes.note(path, dialect, backend)
 }
 
-// A spokenAt is the dialect last seen on a path.
-type spokenAt struct {
+// A seenDialect is the dialect last seen on a path.
+type seenDialect struct {
 	dialect string
 	backend string // see translate.Result.Backend
 }
 
 // routes has the dialect last seen on each path.
 type routes struct {
-	*lru.Cache[string, spokenAt] // by path; bounded, because clients choose paths
-	finder                       translate.Finder
+	*lru.Cache[string, seenDialect] // by path; bounded, because clients choose paths
+	finder                          translate.Finder
 }
 
 func newRoutes(dialect translate.Dialect) routes {
 	r := routes{finder: translate.FinderOf(dialect)}
-	r.Cache, _ = lru.New[string, spokenAt](maxRoutes) // fails only for size 0
+	r.Cache, _ = lru.New[string, seenDialect](maxRoutes) // fails only for size 0
 	return r
 }
 
@@ -89,7 +89,7 @@ func (r routes) note(path, dialect, backend string) {
 	if before, _ := r.Get(path); backend == "" && before.dialect == dialect {
 		backend = before.backend
 	}
-	r.Add(strings.Clone(path), spokenAt{dialect, backend}) // a copy, because the path shares memory with the request line
+	r.Add(strings.Clone(path), seenDialect{dialect, backend}) // a copy, because the path shares memory with the request line
 }
 
 // agentPaths has the paths at which only runs are, and no other endpoint.

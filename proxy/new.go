@@ -24,7 +24,7 @@ func New(opts Options) (*Handler, error) {
 	if err := opts.validate(); err != nil {
 		return nil, err
 	}
-	h := &Handler{opts: opts, refuser: refuser{log: opts.Logger}, lives: newLives()}
+	h := &Handler{opts: opts, refuser: refuser{log: opts.Logger}, runs: newRunRegistry()}
 	o := &h.opts
 	h.log = cmp.Or(h.log, slog.New(slog.DiscardHandler))
 	if o.Agent != "" {
@@ -55,7 +55,7 @@ func New(opts Options) (*Handler, error) {
 		Events: o.Events, Required: o.EventsRequired, Notices: o.Notices, Posted: o.Posted,
 		Agent: o.Agent, Shown: o.ShowPrincipal, Now: o.Now,
 	}
-	h.lives.reports.log, h.lives.reports.quiet = h.log, h.lives.quiet
+	h.runs.reports.log, h.runs.reports.quiet = h.log, h.runs.quiet
 	h.transports = &transports{o.Transport, o.Transport}
 	if o.Transport == nil {
 		h.transports.shared, h.transports.single = backend.Transports(o.Upstream, backend.Options{TLS: o.UpstreamTLS, HTTP2: o.UpstreamHTTP2, KeepAlive: o.UpstreamKeepAlive})
@@ -132,18 +132,18 @@ func (h *Handler) recognise(w http.ResponseWriter, req *http.Request, who princi
 }
 
 // OpenRuns returns the number of runs under way, with or without their clients.
-func (h *Handler) OpenRuns() int { return h.lives.count() }
+func (h *Handler) OpenRuns() int { return h.runs.count() }
 
 // Drain waits until every stream has ended. When ctx is done, the remaining streams get RUN_ERROR
 // PROXY_DRAINING and a clean end, claimed runs are in doubt, and new runs are refused.
 func (h *Handler) Drain(ctx context.Context) error {
-	ended := h.lives.streamsEnded()
+	ended := h.runs.streamsEnded()
 	select {
 	case <-ended:
 		return nil
 	case <-ctx.Done():
 	}
-	h.lives.drain()
+	h.runs.drain()
 	select {
 	case <-ended:
 		return nil

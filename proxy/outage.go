@@ -24,10 +24,10 @@ const (
 	OutagePass   Outage = "pass"
 )
 
-// passesNotAsked reports whether a run goes to the backend although its record could not be loaded.
-// The run was judged with an empty record, as after a restart with a store in memory. It must be an
-// ordinary run, and must contain nothing that could answer a question.
-func (j *judge) passesNotAsked(v contract.Ruling) bool {
+// passesWithoutRecord reports whether a run goes to the backend although its record could not be
+// loaded. The run was judged with an empty record, as after a restart with a store in memory. It
+// must be an ordinary run, and must contain nothing that could answer a question.
+func (j *judge) passesWithoutRecord(v contract.Ruling) bool {
 	_, command := j.in.CommandResume()
 	return v.Do == contract.Pass && len(j.answers.list) == 0 && j.answers.unread == nil &&
 		j.in.ResumeObject == nil && len(j.in.Resume) == 0 && !command

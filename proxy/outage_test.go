@@ -150,12 +150,12 @@ func TestFinishKeepsAQuestionThatNobodyWaitedFor(t *testing.T) {
 			}
 			continue
 		}
-		until(t, "nobody noticed that the client has left", func() bool { return g.h.lives.busyAlone(recordKey("/", "t")) })
+		until(t, "nobody noticed that the client has left", func() bool { return g.h.runs.busyAlone(recordKey("/", "t")) })
 		wantTypes(t, g.do(input("t", "r2", "")), "RUN_STARTED RUN_ERROR:THREAD_BUSY")
 		wantTypes(t, g.do(input("other", "r3", "")), "RUN_STARTED RUN_FINISHED")
 		close(goOn)
 		<-cut
-		until(t, "the run does not end", func() bool { return !g.h.lives.busyAlone(recordKey("/", "t")) })
+		until(t, "the run does not end", func() bool { return !g.h.runs.busyAlone(recordKey("/", "t")) })
 		got := g.do(input("t", "r4", ""))
 		wantTypes(t, got, "RUN_STARTED MESSAGES_SNAPSHOT RUN_FINISHED+interrupt")
 		if !strings.Contains(got, "hello") {

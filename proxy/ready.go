@@ -16,7 +16,7 @@ import (
 
 // readyPass prepares a run without answers: it determines the input for the dialect.
 func (j *judge) readyPass(v contract.Ruling) preparedRun {
-	y := preparedRun{notTaken: v.NotTaken, stands: v.Stands, missed: j.catchUp(v.Missed, v.New), deltas: j.habit().deltas}
+	y := preparedRun{notTaken: v.NotTaken, standing: v.Stands, missed: j.catchUp(v.Missed, v.New), deltas: j.habit().deltas}
 	j.cleanPass(v.Leave)
 	j.disarm() // must precede the transcript, because the backend gets the transcript's messages with the next answer
 	whole := j.in.Messages
@@ -30,7 +30,7 @@ func (j *judge) readyPass(v contract.Ruling) preparedRun {
 // readyResume prepares a run with answers: it determines the input for the dialect. An error
 // refuses the run.
 func (j *judge) readyResume(v contract.Ruling) (preparedRun, *agui.RunError) {
-	y := preparedRun{notTaken: v.NotTaken, stands: v.Stands, deltas: j.habit().deltas}
+	y := preparedRun{notTaken: v.NotTaken, standing: v.Stands, deltas: j.habit().deltas}
 	p, answers := j.record.Pause, v.Answers
 	list, refused := j.restoreCalls(p, answers, j.cleanMessages(p))
 	if refused != nil {
@@ -47,13 +47,13 @@ func (j *judge) readyResume(v contract.Ruling) (preparedRun, *agui.RunError) {
 	list = j.in.Messages
 	edited := j.withholdOpenCalls(p)
 	j.logUnclear(p, answers)
-	y.transcript, y.untold = j.resumeTranscript(p), j.withholds(p)
+	y.transcript, y.hidden = j.resumeTranscript(p), j.withholds(p)
 	l := j.listener()
 	y.knownCalls = l.KnownCalls(p, answers, y.transcript)
-	y.beside = history.NewAmong(list, v.New)
-	for n, m := range y.beside {
+	y.extra = history.NewAmong(list, v.New)
+	for n, m := range y.extra {
 		if now, ok := edited[string(m.JSON)]; ok {
-			y.beside[n] = now
+			y.extra[n] = now
 		}
 	}
 	return y, nil
@@ -66,7 +66,7 @@ func (j *judge) askBegin(y *preparedRun, request *translate.Request) (t translat
 		return t, err
 	}
 	t.Out, t.Run, err = j.opts.Dialect.Begin(request)
-	y.beside.withoutTaken(&t.Out)
+	y.extra.withoutTaken(&t.Out)
 	if err == nil {
 		t.Run = j.compare(request, t.Run)
 	}
@@ -76,7 +76,7 @@ func (j *judge) askBegin(y *preparedRun, request *translate.Request) (t translat
 func (j *judge) forDialect(y *preparedRun, resumed *agui.Pause, v contract.Ruling) *translate.Request {
 	request := &translate.Request{
 		Input: j.in, ClientMessages: j.request.input.Messages, Show: j.show, AsksFirst: j.request.client.AsksFirst(), Transcript: y.transcript,
-		Answers: v.Answers, EndOnly: v.EndOnly, New: y.beside, Ended: j.endedPauses(resumed), Valid: j.valid,
+		Answers: v.Answers, EndOnly: v.EndOnly, New: y.extra, Ended: j.endedPauses(resumed), Valid: j.valid,
 	}
 	request.Backend, request.NewID = j.backend(), j.opts.NewID
 	if request.Backend == "" {
@@ -84,10 +84,10 @@ func (j *judge) forDialect(y *preparedRun, resumed *agui.Pause, v contract.Rulin
 	}
 	if resumed != nil {
 		if request.Sessions = j.opts.Sessions || j.sendsNewOnly(resumed); request.Sessions {
-			request.Input = j.in.WithMessages(y.beside) // the backend has the other messages
+			request.Input = j.in.WithMessages(y.extra) // the backend has the other messages
 		}
 		request.Pause = *resumed
-		request.Pause.Contested = resumed.Contested || len(j.record.Busy) > 0 || j.lives.hasOtherRun(j.ledger.Key, j.life)
+		request.Pause.Contested = resumed.Contested || len(j.record.Busy) > 0 || j.runs.hasOtherRun(j.ledger.Key, j.life)
 	} else {
 		request.Named = j.namedBefore()
 		request.Pause.Dialect = j.spoken()
@@ -152,13 +152,13 @@ func (b *extraMessages) withoutTaken(out *translate.Out) {
 
 // A preparedRun is what an attempt has prepared for its run besides the exchange.
 type preparedRun struct {
-	beside       extraMessages
+	extra        extraMessages
 	missed       *missedEnd         // what the chat is shown first, nil if it has missed nothing
 	notTaken     *agui.RunError     // why the answers sent with the message do not count, nil if they do
-	stands       *contract.Standing // the answer that counts in their place, nil if none does
+	standing     *contract.Standing // the answer that counts in their place, nil if none does
 	transcript   *transcript.Transcript
 	withheldFrom []agui.Message // the messages before calls were removed from them, nil if none were
 	knownCalls   client.KnownCalls
-	untold       hiddenSnapshots
+	hidden       hiddenSnapshots
 	deltas       int8 // of the client's habit, with this request
 }

@@ -658,7 +658,7 @@ func TestTwoPlainRunsOfOneThread(t *testing.T) {
 		f := r.facts(&res, nil)
 		o := settle.Settle(&f, &res, &settle.End{End: translate.End{Event: e}}, nil)
 		kept := r.keep(&o)
-		l := r.client.hearer()
+		l := r.client.tellListener()
 		for _, ev := range tell.Ended(&l, &o, &kept).Events {
 			b = stream.AppendEvent(b, ev)
 		}

@@ -273,7 +273,7 @@ func TestRoutesShare(t *testing.T) {
 	}
 	for _, h := range c.agents {
 		l := &runLife{}
-		if !l.enter(&h.lives, t.Context()) {
+		if !l.enter(&h.runs, t.Context()) {
 			t.Fatal("no run begins")
 		}
 		go func() {
@@ -290,7 +290,7 @@ func TestRoutesShare(t *testing.T) {
 		t.Error(err)
 	}
 	for _, h := range c.agents {
-		if (&runLife{}).enter(&h.lives, t.Context()) {
+		if (&runLife{}).enter(&h.runs, t.Context()) {
 			t.Error("a run begins after the drain")
 		}
 	}

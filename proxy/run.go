@@ -36,9 +36,9 @@ type report struct {
 	outcome string
 	code    agui.Code
 
-	upstream string        // how the backend failed, see noteUpstream
-	first    time.Duration // time until the first bytes of the backend's stream
-	told     int           // number of events in streams that Holdpoint made
+	upstream   string        // how the backend failed, see noteUpstream
+	first      time.Duration // time until the first bytes of the backend's stream
+	eventsMade int           // number of events in streams that Holdpoint made
 }
 
 // newRun returns the run of a request. It owns the input from then on.
@@ -52,14 +52,14 @@ func (h *Handler) newRun(req request, who principal.Identity) *run {
 // init completes a run whose judge is set.
 func (r *run) init() {
 	r.log, r.judge.life = r.judge.log, &r.life
-	r.judge.ledger.Ending = r.h.lives.ending
+	r.judge.ledger.Ending = r.h.runs.ending
 	r.client.judge = &r.judge
 	r.exchange.judge, r.exchange.life, r.exchange.reverse = &r.judge, &r.life, r.h.reverse
 	r.life.key, r.life.log = r.judge.ledger.Key, r.log
 	r.report.started = r.h.opts.Now()
-	r.client.told.NewID = r.h.opts.NewID
+	r.client.stream.NewID = r.h.opts.NewID
 	if r.h.opts.Client != ClientNative { // with HOLDPOINT_CLIENT=native nothing is adapted to the client
-		r.client.told.Line = r.judge.request.client
+		r.client.stream.Line = r.judge.request.client
 	}
 }
 
@@ -87,7 +87,7 @@ func (r *run) turnAway(out *stream.Writer) {
 
 // enter registers the run. It returns false if the proxy is draining.
 func (r *run) enter() bool {
-	enters := r.life.enter(&r.h.lives, r.judge.request.http.Context())
+	enters := r.life.enter(&r.h.runs, r.judge.request.http.Context())
 	r.judge.setContext(r.life.ctx)
 	return enters
 }

@@ -119,7 +119,7 @@ func (g *rig) sentRunID(n int) string { return g.sent(n).Get("runId").Str }
 func (g *rig) runIDsLeft() int {
 	g.t.Helper()
 	select {
-	case <-g.h.lives.streamsEnded():
+	case <-g.h.runs.streamsEnded():
 	case <-time.After(time.Minute):
 		g.t.Fatal("a run has not ended")
 	}

@@ -82,12 +82,12 @@ func TestQuestionDoesNotWaitForTheLog(t *testing.T) {
 	free := make(chan struct{})
 	g := newRig(t, func(w http.ResponseWriter, _ *http.Request, _ int) { sendStream(w, streamOf(started, hello, asks)) },
 		func(o *Options) { o.Logger = slog.New(enabled{stuckLog{slog.DiscardHandler, "run ended", free}}) })
-	g.h.lives.reports.lines, g.h.lives.reports.writing = make([][]slog.Attr, maxReports), true
+	g.h.runs.reports.lines, g.h.runs.reports.writing = make([][]slog.Attr, maxReports), true
 	found, rest := begun(t, g, input("t", "r", ""), func(line string) bool { return strings.Contains(line, `"interrupt"`) })
 	if !found {
 		t.Error("no question")
 	}
 	close(free)
 	rest()
-	go g.h.lives.reports.run()
+	go g.h.runs.reports.run()
 }

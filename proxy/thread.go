@@ -27,10 +27,10 @@ type thread struct {
 	log    *slog.Logger // its lines have the ids of the request
 	ctx    context.Context
 
-	who     principal.Identity
-	request request
-	readFor pauseSelection
-	show    translate.Show
+	who       principal.Identity
+	request   request
+	selection pauseSelection
+	show      translate.Show
 	attempt
 
 	span      Span // span of the run, nil if there is none
@@ -44,7 +44,7 @@ type thread struct {
 // with a new attempt.
 type attempt struct {
 	in            agui.RunInput       // the input for the dialect
-	notAsked      error               // why the record could not be loaded, if the run may pass nevertheless
+	loadErr       error               // why the record could not be loaded, if the run may pass nevertheless
 	stranger      bool                // the record belongs to another principal
 	threadWasBusy bool                // a run of the thread continued without its client when the record was loaded
 	answers       requestAnswers      // the answers of the request
@@ -149,7 +149,7 @@ func (t *thread) dialectFailed(method string, err error) *agui.RunError {
 // forge it. Node's fetch also sends Sec-Fetch-Mode, but no Origin.
 func (t *thread) listener() client.Listener {
 	return client.Listener{
-		Line: t.request.client, Show: t.show, Thread: t.request.clientThread(), In: &t.in, Came: t.request.input.Messages,
+		Line: t.request.client, Show: t.show, Thread: t.request.clientThread(), In: &t.in, ClientMessages: t.request.input.Messages,
 		Page: t.request.http != nil && t.request.http.Header.Get("Origin") != "",
 	}
 }
@@ -172,10 +172,10 @@ func (t *thread) fetch(ref settle.Ref) store.Snapshots {
 	return shown
 }
 
-// fetchAsked loads the messages and the state of the pause that a resume continues. A resume needs
-// the messages, because approvals are checked against them. If the pause has ended meanwhile, it
-// has none, and the claim will fail.
-func (t *thread) fetchAsked() error {
+// fetchPauseMessages loads the messages and the state of the pause that a resume continues. A
+// resume needs the messages, because approvals are checked against them. If the pause has ended
+// meanwhile, it has none, and the claim will fail.
+func (t *thread) fetchPauseMessages() error {
 	p := t.record.Pause
 	if p.Kept == 0 || p.Messages != nil || p.State != nil {
 		return nil

@@ -217,7 +217,7 @@ func TestThreadIsFreeAtTheTerminalEvent(t *testing.T) {
 					synctest.Wait()
 					wantTypes(t, w.text(), run.want)
 					leave()
-					if synctest.Wait(); len(b.h.lives.alone) != 0 {
+					if synctest.Wait(); len(b.h.runs.alone) != 0 {
 						t.Errorf("run %d goes on without its client", n+1)
 					}
 				}

@@ -156,16 +156,16 @@ func TestWaitEndsWithClientAndDrain(t *testing.T) {
 			t.Errorf("ended after %v", took)
 		}
 		synctest.Wait() // its line in the log
-		if !isClosed(second.lives.streamsEnded()) {
+		if !isClosed(second.runs.streamsEnded()) {
 			t.Error("the run of a client that has left is in the books")
 		}
 		told := make(chan string, 1)
 		go func() { told <- postTo(t.Context(), second, input("t", "r4", resumeWith(yes("n1~x")))) }()
 		time.Sleep(time.Second)
-		if isClosed(second.lives.streamsEnded()) {
+		if isClosed(second.runs.streamsEnded()) {
 			t.Error("a request that waits is not in the books")
 		}
-		second.lives.drain()
+		second.runs.drain()
 		wantTypes(t, <-told, "RUN_STARTED RUN_FINISHED RUN_ERROR:PROXY_DRAINING")
 		time.Sleep(5 * time.Minute)
 		rec, _ := b.store.Load(t.Context(), recordKey("/", "t"), "")

@@ -72,8 +72,8 @@ func (l Listener) namesPublished(p *agui.Pause) bool {
 func (l Listener) EndAgain(result *store.Result, messages json.RawMessage) []agui.Event {
 	p := result.Pause.Indexed()
 	results, calls, held := map[string]bool{}, map[string]bool{}, map[string]bool{}
-	for n := range l.Came {
-		m := &l.Came[n]
+	for n := range l.ClientMessages {
+		m := &l.ClientMessages[n]
 		held[m.ID] = m.ID != ""
 		results[m.ToolCallID] = results[m.ToolCallID] || m.Role == "tool"
 		if mayCall(m) {

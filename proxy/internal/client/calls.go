@@ -82,7 +82,7 @@ func (l Listener) lacks(p *agui.Pause) func(call string) bool {
 	if !l.BringsConversation(p) {
 		return func(string) bool { return false }
 	}
-	holds := callsIn(l.Came)
+	holds := callsIn(l.ClientMessages)
 	if !l.Line.OmitsQuestions() {
 		return func(call string) bool { return !holds[call] }
 	}

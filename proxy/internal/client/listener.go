@@ -32,8 +32,8 @@ type Listener struct {
 	Thread string
 	// In is the request as the dialect gets it, with the backend's id of the thread. ClientMessages
 	// has the messages as the client sent them.
-	In   *agui.RunInput
-	Came []agui.Message
+	In             *agui.RunInput
+	ClientMessages []agui.Message
 	// Page reports that a page in a browser reads the stream itself.
 	Page bool
 	// Later reports that the run follows another one in the same stream, so its ids are the
@@ -74,7 +74,7 @@ func (l Listener) showsNativeForm() bool { return l.Show == translate.ShowNative
 // BringsConversation reports whether the request has a message of the conversation that a pause
 // ended. A client that sends its new messages only brings none.
 func (l Listener) BringsConversation(p *agui.Pause) bool {
-	return slices.ContainsFunc(l.Came, func(m agui.Message) bool { return p.Knows(agui.See(m)) })
+	return slices.ContainsFunc(l.ClientMessages, func(m agui.Message) bool { return p.Knows(agui.See(m)) })
 }
 
 // TakesErrorAfterQuestions reports whether a late RUN_ERROR may follow a RUN_FINISHED that asks

@@ -34,7 +34,7 @@ func listen(t testing.TB, body string, messages ...string) Listener {
 		t.Fatalf("not a run: %v\n%s", err, body)
 	}
 	line := clients.Of(&in)
-	return Listener{Line: line, Show: ShowFor(line, &in, false), Thread: in.ThreadID, In: &in, Came: in.Messages}
+	return Listener{Line: line, Show: ShowFor(line, &in, false), Thread: in.ThreadID, In: &in, ClientMessages: in.Messages}
 }
 
 // as returns the client as the operator shows questions to it.

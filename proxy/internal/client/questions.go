@@ -127,7 +127,7 @@ func (l Listener) Announcement(p *agui.Pause) []agui.Event {
 		switch ev.Type {
 		case agui.CallStart, agui.CallArgs, agui.CallEnd, agui.CallChunk:
 			if known == nil {
-				known = callsIn(l.Came)
+				known = callsIn(l.ClientMessages)
 			}
 			if known[ev.Get("toolCallId").Str] {
 				continue

@@ -86,8 +86,8 @@ func (l Listener) WasToldByText(p *agui.Pause) bool {
 // QuestionsOfTexts returns the questions that texts among the messages of the request tell.
 func (l Listener) QuestionsOfTexts() []string {
 	var ids []string
-	for n := range l.Came {
-		if id, is := words.QuestionOf(l.Came[n].ID); is {
+	for n := range l.ClientMessages {
+		if id, is := words.QuestionOf(l.ClientMessages[n].ID); is {
 			ids = append(ids, id)
 		}
 	}

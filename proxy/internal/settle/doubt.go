@@ -41,7 +41,7 @@ func (f *Facts) hasResult(i *agui.Interrupt) bool {
 
 // broughtResult reports whether the client's messages hold a result of the call.
 func (f *Facts) broughtResult(call string) bool {
-	return slices.ContainsFunc(f.Came, func(m agui.Message) bool {
+	return slices.ContainsFunc(f.ClientMessages, func(m agui.Message) bool {
 		return m.Role == "tool" && gjson.GetBytes(m.JSON, "toolCallId").Str == call
 	})
 }

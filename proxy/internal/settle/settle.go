@@ -39,10 +39,10 @@ type Transcript interface {
 
 // Facts are what is known of a run when its exchange has ended. What they point to is only read.
 type Facts struct {
-	Input   *agui.RunInput // as it went to the dialect
-	Came    []agui.Message // all that the client sent
-	Record  *store.Record  // as it was judged
-	Answers []agui.Answer  // that the request brings
+	Input          *agui.RunInput // as it went to the dialect
+	ClientMessages []agui.Message // all that the client sent
+	Record         *store.Record  // as it was judged
+	Answers        []agui.Answer  // that the request brings
 
 	Claimed  bool // the run has taken the pause of the record for its answers
 	Evidence Evidence
@@ -56,23 +56,23 @@ type Facts struct {
 	// Whole is what would be known of the stream if the backend had got each call of the client's
 	// history; nil if it has. It counts if the backend has refused the run.
 	Whole   Transcript
-	Beside  []agui.Message // messages that the backend has not taken
+	Extra   []agui.Message // messages that the backend has not taken
 	ByArray bool           // the answers came in a resume array
 	Unseen  bool           // nobody reads what is told
 
 	Describer translate.Describer // nil: it has nothing to say of its questions
 	YesNo     yesno.Rules
-	// Stood returns the replies to a pause's questions that were there before it asked.
-	Stood func(*agui.Pause) ([]agui.EarlierReply, error)
+	// EarlierReplies returns the replies to a pause's questions that were there before it asked.
+	EarlierReplies func(*agui.Pause) ([]agui.EarlierReply, error)
 
-	PauseID string // 128 random bits
-	NewOnly bool   // the client was seen to send new messages only, see agui.Pause.NewOnly
-	From    uint64 // the client's address, as a hash; 0 if addresses have no shares
-	Origin  *agui.Origin
-	Going   *agui.Continuation // what the pause keeps to go on without the client; nil: nothing
-	NewID   func() string
-	Now     time.Time
-	Limits  Limits
+	PauseID      string // 128 random bits
+	NewOnly      bool   // the client was seen to send new messages only, see agui.Pause.NewOnly
+	From         uint64 // the client's address, as a hash; 0 if addresses have no shares
+	Origin       *agui.Origin
+	Continuation *agui.Continuation // what the pause keeps to go on without the client; nil: nothing
+	NewID        func() string
+	Now          time.Time
+	Limits       Limits
 }
 
 // Limits bound a pause.
@@ -95,10 +95,10 @@ type Outcome struct {
 	// that are open still.
 	Failure *Failure
 	Refused *agui.RunError // why what the run asks cannot be told
-	// Beside are the messages that the backend has not taken. Whole reports that Facts.Whole is what
+	// Extra are the messages that the backend has not taken. Whole reports that Facts.Whole is what
 	// is known of the stream.
-	Beside []agui.Message
-	Whole  bool
+	Extra []agui.Message
+	Whole bool
 
 	Finish agui.Event   // the end of a run that does not ask
 	End    store.Result // what the record keeps of it
@@ -108,11 +108,11 @@ type Outcome struct {
 	// that nobody is asked, so no pause says it in the record.
 	Speaks, Refuses bool
 	Backend         string
-	// Said reports that the dialect has something to say of this end. An answer that is an HTTP error
-	// goes to the client as it is otherwise.
-	Said bool
-	// StoodUnknown is why it is not known which replies were there before the question, nil if it is.
-	StoodUnknown error
+	// Handled reports that the dialect has something to say of this end. An answer that is an HTTP
+	// error goes to the client as it is otherwise.
+	Handled bool
+	// RepliesErr is why it is not known which replies were there before the question, nil if it is.
+	RepliesErr error
 }
 
 // A Failure is the RUN_ERROR of an exchange that has failed behind others, and what became of its
@@ -130,7 +130,7 @@ func Settle(f *Facts, res *translate.Result, e *End, failed *agui.RunError) Outc
 			res.Finish = e.Event
 		}
 	}
-	o, became, errored := Outcome{Beside: f.Beside}, fateOf(res, e), e.Errored
+	o, became, errored := Outcome{Extra: f.Extra}, fateOf(res, e), e.Errored
 	if f.leavesDoubt(res, e, became) {
 		if became, errored = translate.InDoubt, true; res.Finish.Type == agui.Unknown {
 			res.Finish = e.Event
@@ -155,7 +155,7 @@ func Settle(f *Facts, res *translate.Result, e *End, failed *agui.RunError) Outc
 		o.ask(f, res, e)
 	} else {
 		o.end(f, res, e, became)
-		o.Said = o.Said || failed != nil
+		o.Handled = o.Handled || failed != nil
 	}
 	o.keep(f, errored)
 	return o
@@ -163,7 +163,7 @@ func Settle(f *Facts, res *translate.Result, e *End, failed *agui.RunError) Outc
 
 // end makes the outcome the end of a run that does not ask.
 func (o *Outcome) end(f *Facts, res *translate.Result, e *End, became translate.Fate) {
-	o.Said = res.Fate == translate.Lost || res.Fate == translate.InDoubt || res.Finish.Type != agui.Unknown
+	o.Handled = res.Fate == translate.Lost || res.Fate == translate.InDoubt || res.Finish.Type != agui.Unknown
 	o.Speaks, o.Refuses, o.Backend = res.Spoke != "" || res.Backend != "", res.Spoke != "", res.Backend
 	o.Finish, o.End.How = f.terminal(res, e, became)
 	o.Finish = f.Listener.ForClient(f.Listener.WithIDs(o.Finish))
@@ -175,17 +175,17 @@ func (o *Outcome) end(f *Facts, res *translate.Result, e *End, became translate.
 
 // ask makes the outcome a question, if that can be told.
 func (o *Outcome) ask(f *Facts, res *translate.Result, e *End) {
-	o.Said, o.End.How = true, store.Finished
+	o.Handled, o.End.How = true, store.Finished
 	if len(res.Untaken) > 0 {
-		o.Beside = res.Untaken
+		o.Extra = res.Untaken
 	}
 	if o.Refused = f.tooMuch(res); o.Refused != nil {
 		o.End.Finish = o.Refused.Event().JSON
 		return
 	}
-	o.Ask, o.StoodUnknown = f.pause(res)
+	o.Ask, o.RepliesErr = f.pause(res)
 	o.Announced, o.Whole = res.Asked.Shown, f.Whole != nil && kit.CancelsOnly(*o.Ask)
-	o.Shown = snapshots(f.knownSnapshots(o), f.Input, o.Beside)
+	o.Shown = snapshots(f.knownSnapshots(o), f.Input, o.Extra)
 	f.fill(o.Ask, o)
 	o.End.Finish = o.Ask.Finish
 	if res.Failed {
@@ -209,16 +209,16 @@ func (o *Outcome) keep(f *Facts, errored bool) {
 	o.End.ByArray, o.End.Unseen = f.ByArray, f.Unseen
 	if o.End.How != store.Doubtful || errored {
 		if o.Ask == nil {
-			o.Shown = snapshots(f.Transcript, f.Input, o.Beside)
+			o.Shown = snapshots(f.Transcript, f.Input, o.Extra)
 		}
 		o.End.Messages, o.End.State = o.Shown.Messages, o.Shown.State
 	}
-	o.End.Seen = seen(f.knownSnapshots(o), f.Came, o.Beside)
+	o.End.Seen = seen(f.knownSnapshots(o), f.ClientMessages, o.Extra)
 }
 
 // Doubt returns what the record keeps of a claim whose run nobody knows the end of.
 func (f *Facts) Doubt() store.Result {
-	o := Outcome{Beside: f.Beside, End: store.Result{How: store.Doubtful}}
+	o := Outcome{Extra: f.Extra, End: store.Result{How: store.Doubtful}}
 	o.keep(f, false)
 	return o.End
 }

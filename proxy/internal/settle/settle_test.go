@@ -50,12 +50,12 @@ func facts() *Facts {
 	came := []agui.Message{agui.ParseMessage([]byte(user))}
 	asked := agui.Interrupt{ID: "n~x", Native: "n", Object: []byte(`{"id":"n~x","toolCallId":"c1"}`)}
 	return &Facts{
-		Input: &in, Came: came, Record: &store.Record{Pause: &agui.Pause{ID: "p", Interrupts: []agui.Interrupt{asked}}},
+		Input: &in, ClientMessages: came, Record: &store.Record{Pause: &agui.Pause{ID: "p", Interrupts: []agui.Interrupt{asked}}},
 		Answers: []agui.Answer{{ID: "n~x", Status: agui.Resolved, Payload: []byte(`{"approved":true}`)}},
 		Claimed: true, Resumes: true, Evidence: Evidence{Exchanges: 1, Resumes: true, Connected: true},
-		Dialect: "d", Listener: client.Listener{Thread: "t", In: &in, Came: came}, Transcript: known{messages: []json.RawMessage{json.RawMessage(user)}},
-		Stood:   func(*agui.Pause) ([]agui.EarlierReply, error) { return nil, nil },
-		PauseID: "p2", NewID: func() string { return "y" }, Now: time.Date(2026, 11, 28, 10, 0, 0, 0, time.UTC), Limits: Limits{FrameBytes: 1 << 10},
+		Dialect: "d", Listener: client.Listener{Thread: "t", In: &in, ClientMessages: came}, Transcript: known{messages: []json.RawMessage{json.RawMessage(user)}},
+		EarlierReplies: func(*agui.Pause) ([]agui.EarlierReply, error) { return nil, nil },
+		PauseID:        "p2", NewID: func() string { return "y" }, Now: time.Date(2026, 11, 28, 10, 0, 0, 0, time.UTC), Limits: Limits{FrameBytes: 1 << 10},
 	}
 }
 
@@ -88,7 +88,7 @@ func TestWhatBecomesOfAnEnd(t *testing.T) {
 		"an error behind the call's result": {result, translate.Result{}, End{End: translate.End{Event: kaput}}, nil, "RUN_ERROR:OWN", store.Finished, false, false},
 		"a result that the client brought": {func(f *Facts) {
 			result(f)
-			f.Came = append(f.Came, agui.ParseMessage([]byte(`{"id":"m","role":"tool","toolCallId":"c1","content":"x"}`)))
+			f.ClientMessages = append(f.ClientMessages, agui.ParseMessage([]byte(`{"id":"m","role":"tool","toolCallId":"c1","content":"x"}`)))
 		}, translate.Result{}, End{End: translate.End{Event: kaput}}, nil, "RUN_ERROR:OWN", store.Doubtful, false, true},
 		"an error behind the call alone":        {func(f *Facts) { f.Calls = []agui.Call{{ID: "c1"}} }, translate.Result{}, End{End: translate.End{Event: kaput}}, nil, "RUN_ERROR:OWN", store.Doubtful, false, true},
 		"an error behind a no":                  {no, translate.Result{}, End{End: translate.End{Event: kaput}}, nil, "RUN_ERROR:OWN", store.Finished, false, false},
@@ -118,8 +118,8 @@ func TestWhatBecomesOfAnEnd(t *testing.T) {
 			if code := o.Finish.Get("code").Str; code != "" {
 				got += ":" + code
 			}
-			if o.Next != nil || o.Ask != nil || got != c.want || o.End.How != c.how || o.Back != c.back || o.Said != c.said {
-				t.Errorf("%s, %q, back %v, said %v; want %s, %q, back %v, said %v", got, o.End.How, o.Back, o.Said, c.want, c.how, c.back, c.said)
+			if o.Next != nil || o.Ask != nil || got != c.want || o.End.How != c.how || o.Back != c.back || o.Handled != c.said {
+				t.Errorf("%s, %q, back %v, said %v; want %s, %q, back %v, said %v", got, o.End.How, o.Back, o.Handled, c.want, c.how, c.back, c.said)
 			}
 			if o.Finish.Type == agui.RunFinished && (o.Finish.Get("runId").Str != "r" || o.Finish.Get("threadId").Str != "t") {
 				t.Errorf("the ids of another run: %s", o.Finish.JSON)
@@ -135,8 +135,8 @@ func TestWhatBecomesOfAnEnd(t *testing.T) {
 // is not known.
 func TestDoubt(t *testing.T) {
 	f := facts()
-	f.Came = append(f.Came, agui.ParseMessage([]byte(`{"id":"u2","role":"user","content":"more"}`)))
-	f.Beside, f.ByArray = f.Came[1:], true
+	f.ClientMessages = append(f.ClientMessages, agui.ParseMessage([]byte(`{"id":"u2","role":"user","content":"more"}`)))
+	f.Extra, f.ByArray = f.ClientMessages[1:], true
 	end := f.Doubt()
 	if end.How != store.Doubtful || !end.ByArray || end.Messages != nil || len(end.Seen) != 1 || end.Seen[0].ID != "u1" {
 		t.Errorf("%+v", end)
@@ -178,12 +178,12 @@ func TestWhatARunAsks(t *testing.T) {
 		"the backend has given it an end": {func(f *Facts) { f.Limits.InterruptTTL = time.Hour }, asks(agui.Interrupt{Native: "n", Object: []byte(`{"expiresAt":"2026-12-01T00:00:00Z"}`)}), "n~y", "", func(o *Outcome) bool { at, _ := o.Ask.Interrupts[0].Expires(); return at.Month() == time.December }},
 		"about a call that was shown":     {func(f *Facts) { f.Transcript = known{calls: []agui.AskedCall{{ID: "c1", Name: "rm"}}} }, asks(one), "n~y", "", func(o *Outcome) bool { return o.Ask.Interrupts[0].Calls[0].Name == "rm" }},
 		"replies that stood are not known": {func(f *Facts) {
-			f.Stood = func(*agui.Pause) ([]agui.EarlierReply, error) { return nil, agui.Errorf(agui.InternalError, "bug") }
-		}, asks(one), "n~y", "", func(o *Outcome) bool { return o.StoodUnknown != nil && o.Ask.Interrupts[0].Keys == nil }},
-		"a message that was not taken":  {nil, translate.Result{Asked: translate.AskedPause{Interrupts: []agui.Interrupt{one}}, Untaken: []agui.Message{agui.ParseMessage([]byte(user))}}, "n~y", "", func(o *Outcome) bool { return len(o.Beside) == 1 && len(o.Ask.Seen) == 0 }},
-		"it goes on without its client": {func(f *Facts) { f.Going = &agui.Continuation{} }, asks(one), "n~y", "", func(o *Outcome) bool { return o.Ask.Going.Lacks == nil && o.Ask.Messages != nil }},
+			f.EarlierReplies = func(*agui.Pause) ([]agui.EarlierReply, error) { return nil, agui.Errorf(agui.InternalError, "bug") }
+		}, asks(one), "n~y", "", func(o *Outcome) bool { return o.RepliesErr != nil && o.Ask.Interrupts[0].Keys == nil }},
+		"a message that was not taken":  {nil, translate.Result{Asked: translate.AskedPause{Interrupts: []agui.Interrupt{one}}, Untaken: []agui.Message{agui.ParseMessage([]byte(user))}}, "n~y", "", func(o *Outcome) bool { return len(o.Extra) == 1 && len(o.Ask.Seen) == 0 }},
+		"it goes on without its client": {func(f *Facts) { f.Continuation = &agui.Continuation{} }, asks(one), "n~y", "", func(o *Outcome) bool { return o.Ask.Going.Lacks == nil && o.Ask.Messages != nil }},
 		"the messages are not known": {func(f *Facts) {
-			f.Going = &agui.Continuation{Lacks: []agui.Lack{agui.NoForm}}
+			f.Continuation = &agui.Continuation{Lacks: []agui.Lack{agui.NoForm}}
 			f.Listener.Show = translate.ShowNative
 			f.Transcript = known{unknown: true}
 		}, asks(one), "n", "", func(o *Outcome) bool {

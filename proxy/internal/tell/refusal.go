@@ -48,5 +48,5 @@ func aftermathOf(how store.How) Aftermath {
 	case store.Lost:
 		return NothingDone
 	}
-	return HandedOn
+	return Delivered
 }

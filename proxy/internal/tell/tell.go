@@ -78,18 +78,18 @@ func Ended(l *Listener, o *settle.Outcome, k *SavedPause) Telling {
 		return tellEnd(l, o, k)
 	case k.Refused != nil:
 		said := Telling{Outcome: "error", Code: k.Refused.Code}
-		said.Events = l.fail(append(k.Subagents, o.Before...), k.Refused.Event(), k.Open, HandedOn)
+		said.Events = l.fail(append(k.Subagents, o.Before...), k.Refused.Event(), k.Open, Delivered)
 		return said
 	}
-	return asked(l, o, k)
+	return tellQuestion(l, o, k)
 }
 
-// asked tells a question. If its exchange has failed, the questions are those that are open still,
-// because several answers go in an exchange each. They are told with the reason, and behind them
-// stands the late RUN_ERROR.
-func asked(l *Listener, o *settle.Outcome, k *SavedPause) Telling {
+// tellQuestion tells a question. If its exchange has failed, the questions are those that are open
+// still, because several answers go in an exchange each. They are told with the reason, and behind
+// them stands the late RUN_ERROR.
+func tellQuestion(l *Listener, o *settle.Outcome, k *SavedPause) Telling {
 	said := Telling{Outcome: "interrupt", Paused: k.Pause}
-	q := client.Question{Pause: k.Pause, More: o.Before, NotTaken: len(o.Beside) > 0}
+	q := client.Question{Pause: k.Pause, More: o.Before, NotTaken: len(o.Extra) > 0}
 	if !o.Announced {
 		q.Announced = l.Announcement(k.Pause)
 	}

@@ -42,7 +42,7 @@ func listener(t *testing.T, body string) *Listener {
 	}
 	line := clients.Of(&in)
 	return &Listener{
-		Listener: client.Listener{Line: line, Show: client.ShowFor(line, &in, false), Thread: in.ThreadID, In: &in, Came: in.Messages},
+		Listener: client.Listener{Line: line, Show: client.ShowFor(line, &in, false), Thread: in.ThreadID, In: &in, ClientMessages: in.Messages},
 		Calls:    &client.KnownCalls{}, Stream: stream{}, Answers: true,
 	}
 }

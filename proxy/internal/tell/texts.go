@@ -17,10 +17,10 @@ import (
 type Aftermath int
 
 const (
-	HandedOn    Aftermath = iota // the backend received them, and its run has ended
-	NothingDone                  // the backend did nothing, or no request was sent
-	MayHaveRun                   // it is not known whether the backend acted on them
-	GoesOn                       // the backend may still be working on them
+	Delivered    Aftermath = iota // the backend received them, and its run has ended
+	NothingDone                   // the backend did nothing, or no request was sent
+	MayHaveRun                    // it is not known whether the backend acted on them
+	StillRunning                  // the backend may still be working on them
 )
 
 // doubt is the sentence for answers that may or may not have been carried out.
@@ -28,9 +28,9 @@ const doubt = " What was approved may or may not have been done. Please check be
 
 // consequences has the sentence that ends an error text, by the outcome of the answers.
 var consequences = map[Aftermath]string{
-	NothingDone: " Nothing was done.",
-	MayHaveRun:  doubt,
-	GoesOn:      " It may still be at work. Please look again later.",
+	NothingDone:  " Nothing was done.",
+	MayHaveRun:   doubt,
+	StillRunning: " It may still be at work. Please look again later.",
 }
 
 // generalText is the text for an error that the backend itself reported.

@@ -67,9 +67,9 @@ func (t *thread) continuation() *agui.Continuation {
 	return g
 }
 
-// saysWho lists parts of the names of headers that may identify the sender of a request:
+// identityHeaders lists parts of the names of headers that may identify the sender of a request:
 // credentials, and headers in which a trusted proxy passes on the identity.
-var saysWho = [...]string{
+var identityHeaders = [...]string{
 	"auth", "cookie", "token", "api-key", "apikey", "secret", "credential", "session", "access-key", "subscription-key",
 	"user", "email", "group", "role", "identity", "principal", "subject", "account", "tenant", "-org",
 	"jwt", "oidc", "assertion", "signature", "cert",
@@ -84,7 +84,7 @@ func hasCredentials(header http.Header) bool {
 		if name == "user-agent" || strings.HasPrefix(name, "sec-") {
 			continue // set by browsers
 		}
-		for _, part := range saysWho {
+		for _, part := range identityHeaders {
 			if strings.Contains(name, part) {
 				return true
 			}

@@ -50,7 +50,7 @@ func (j *judge) judgeHere() {
 func (j *judge) judgeAt(at ledger.Place) error {
 	j.ownThread = &ownThread{key: j.ledger.Key, record: j.record, busy: j.threadWasBusy}
 	if j.pauseElsewhere == "" {
-		j.pauseElsewhere, j.readFor = at.Pause, pauseSelection{} // the pause of its own thread does not count any more
+		j.pauseElsewhere, j.selection = at.Pause, pauseSelection{} // the pause of its own thread does not count any more
 	}
 	j.setKey(at.Key)
 	j.log.Info("the request answers a question of another thread")
@@ -60,7 +60,7 @@ func (j *judge) judgeAt(at ledger.Place) error {
 func (j *judge) setKey(key store.Key) {
 	j.ledger.Key = key
 	if j.life != nil {
-		j.lives.move(j.life, key)
+		j.runs.move(j.life, key)
 	}
 }
 
@@ -68,7 +68,7 @@ func (j *judge) setKey(key store.Key) {
 // question of its own thread takes precedence, unless it was reopened only to be cancelled and the
 // request is known to answer another thread, see passHere.
 func (j *judge) mayAnswerElsewhere() bool {
-	if j.ownThread != nil || j.readFor.carries || j.request.ours || j.stranger || j.notAsked != nil {
+	if j.ownThread != nil || j.selection.carries || j.request.ours || j.stranger || j.loadErr != nil {
 		return false
 	}
 	return j.record.State == store.None || j.pauseElsewhere != "" && j.record.State == store.Open && kit.CancelsOnly(*j.record.Pause)

@@ -23,13 +23,13 @@ func isRefusal(ev agui.Event) bool {
 // refusedNow reports whether such an event is held back. It may be called by a goroutine that does
 // not read the stream.
 func (b *body) refusedNow() bool {
-	b.apart.gate.Lock()
-	defer b.apart.gate.Unlock()
+	b.reader.gate.Lock()
+	defer b.reader.gate.Unlock()
 	return b.refused.Type != agui.Unknown
 }
 
-// behindRefusal processes the event that follows such a RUN_FINISHED.
-func (b *body) behindRefusal(ev agui.Event) {
+// afterRefusal processes the event that follows such a RUN_FINISHED.
+func (b *body) afterRefusal(ev agui.Event) {
 	finish := b.refused
 	if ev.Type != agui.RunErrored {
 		b.concludeRefused()

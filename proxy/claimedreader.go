@@ -23,23 +23,23 @@ type claimedReader struct {
 	ended bool
 }
 
-// idleWords returns the frames that end the client's stream because the backend is silent, while
+// idleEnd returns the frames that end the client's stream because the backend is silent, while
 // the fill continues: the backend may still be working. It returns nil if the backend has just sent
 // something, because the fill then returns by itself.
-func (b *body) idleWords() []byte {
-	b.apart.gate.Lock()
-	defer b.apart.gate.Unlock()
+func (b *body) idleEnd() []byte {
+	b.reader.gate.Lock()
+	defer b.reader.gate.Unlock()
 	if b.phase != reading || !b.out.Empty() {
 		return nil
 	}
-	b.apart.ended, b.apart.left = true, true
+	b.reader.ended, b.reader.left = true, true
 	var events []agui.Event
 	if !b.started {
 		events = append(events, b.client.listener().Start())
 	}
 	var made []byte
-	l := b.client.hearer()
-	for _, ev := range tell.Broken(&l, events, fault(b.life.ctx, errIdle).Event(), nil, tell.GoesOn) {
+	l := b.client.tellListener()
+	for _, ev := range tell.Broken(&l, events, fault(b.life.ctx, errIdle).Event(), nil, tell.StillRunning) {
 		made = stream.AppendEvent(made, ev)
 	}
 	return made
