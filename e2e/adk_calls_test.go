@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// Google ADK over ag_ui_adk in its default mode, which asks by calls and ends the run as if it was
-// over. Holdpoint is told nothing of it.
+// Tests of Google ADK over ag_ui_adk in its default mode, which asks by calls and then ends the run
+// normally. Holdpoint has no settings for it.
 
 // adkCalls are the versions and modes that ask by calls. In a resumable application, 0.6.5 never
 // runs a confirmed call.
@@ -90,8 +90,8 @@ func TestADKsCallsKeepTheContract(t *testing.T) {
 	eachADKCall(t, nil, func(t *testing.T, w world) { f.keepsTheContract(t, w) })
 }
 
-// TestADKsPayload: a payload beside the decision is for the tool. It works in a resumable
-// application.
+// TestADKsPayload: the payload in an answer next to the decision reaches the tool. This works in a
+// resumable application only.
 func TestADKsPayload(t *testing.T) {
 	t.Parallel()
 	for _, version := range []string{"0.7.1", "0.11.0"} {
@@ -115,7 +115,7 @@ func TestADKsPayload(t *testing.T) {
 }
 
 // TestADKsLongRunningTools: only a long-running tool that the operator named waits for a person.
-// Its answer is any value.
+// Any value is an answer to it.
 func TestADKsLongRunningTools(t *testing.T) {
 	t.Parallel()
 	eachADKCall(t, map[string]string{"HOLDPOINT_TOOLS": "ask_*=external;start_*=external"}, func(t *testing.T, w world) {
@@ -155,7 +155,7 @@ func TestADKsCallsSurviveARestart(t *testing.T) {
 	} {
 		t.Run(test.version+" "+strings.Join(test.args, ""), func(t *testing.T) {
 			t.Parallel()
-			need(t, "adk", test.version) // it is installed then
+			need(t, "adk", test.version) // installs the version if needed
 			s := &server{stack: stack{"adk", test.version}, ledger: filepath.Join(t.TempDir(), "ledger"), args: test.args}
 			if err := s.start(); err != nil {
 				t.Fatal(err)

@@ -9,11 +9,11 @@ import (
 	"testing"
 )
 
-// ADK 2 asks for a value by a call of adk_request_input and for a credential by one of
-// adk_request_credential, also with emit_interrupt_outcome, where such a run ends plainly too.
+// ADK 2 asks for a value by a call of adk_request_input, and for a credential by a call of
+// adk_request_credential. Such a run ends normally, even with emit_interrupt_outcome.
 
-// eachADKInput serves the three kinds of application, behind a Holdpoint that recognizes the
-// dialect, and behind one with the dialect named.
+// eachADKInput runs test for the three kinds of application, each behind two Holdpoints: one that
+// recognizes the dialect, and one with the dialect configured.
 func eachADKInput(t *testing.T, test func(t *testing.T, w world)) {
 	t.Helper()
 	s := need(t, "adk", "0.11.0")
@@ -94,8 +94,8 @@ func TestADKAsksForInput(t *testing.T) {
 }
 
 // TestADKAsksForInputBesideAConfirmation: in one turn a model asks for a value and makes a call
-// that wants a confirmation. A resumable application sends the result of that call, without the
-// call, and a client sends the result back.
+// that requires a confirmation. A resumable application sends the result of that call without the
+// call, and the client includes the result in its next request.
 func TestADKAsksForInputBesideAConfirmation(t *testing.T) {
 	t.Parallel()
 	s := need(t, "adk", "0.11.0")
@@ -128,7 +128,7 @@ func TestADKAsksForInputBesideAConfirmation(t *testing.T) {
 	}
 }
 
-// TestADKsNodeWantsAConfirmation: the question is about the node, with its arguments. Its id is the
+// TestADKsNodeWantsAConfirmation: the question describes the node and its arguments. Its id is the
 // same in every run of the workflow.
 func TestADKsNodeWantsAConfirmation(t *testing.T) {
 	t.Parallel()
@@ -247,7 +247,7 @@ func TestADKAsksForACredential(t *testing.T) {
 				}
 				c.refused(t, step{resume: c.answers(gives("t-1"))}, "INVALID_PAYLOAD", true)
 				c.finish(t, step{resume: c.answers(gives(payload))})
-				if w.b.mode == "resumable" { // ADK does not call the tool again there, also without Holdpoint
+				if w.b.mode == "resumable" { // ADK does not call the tool again there, with or without Holdpoint
 					w.ran(t, c)
 				} else {
 					w.ran(t, c, `read_mail {"folder":"inbox","secret":"the-agents-own-secret","token":"t-1"}`)
@@ -266,9 +266,9 @@ func TestADKAsksForACredential(t *testing.T) {
 	})
 }
 
-// TestADKsCredentialIsKeptNowhere: with payloads in the audit and a store in a file, neither has
-// the credential that a person gave. No run shows it, nor the secrets of the agent's own OAuth
-// client, even where ADK sends all messages at the end of a run.
+// TestADKsCredentialIsKeptNowhere: neither an audit with payloads nor a store in a file contains
+// the credential that a person entered. No run shows it, nor the secrets of the agent's own OAuth
+// client, even if ADK sends all messages at the end of a run.
 func TestADKsCredentialIsKeptNowhere(t *testing.T) {
 	t.Parallel()
 	s := need(t, "adk", "0.11.0")
@@ -312,9 +312,9 @@ func TestADKsCredentialIsKeptNowhere(t *testing.T) {
 	}
 }
 
-// TestADKsOwnClientAnswersInput: a client answers ADK's own call itself, as it does without
-// Holdpoint. With another dialect, and with HOLDPOINT_CLIENT=native, its tool message arrives, and
-// the workflow continues.
+// TestADKsOwnClientAnswersInput: a client that answers ADK's call with a tool message can do so as
+// without Holdpoint, with another dialect and with HOLDPOINT_CLIENT=native. The message reaches
+// ADK, and the workflow continues.
 func TestADKsOwnClientAnswersInput(t *testing.T) {
 	t.Parallel()
 	s := need(t, "adk", "0.11.0")
@@ -337,7 +337,7 @@ func TestADKsOwnClientAnswersInput(t *testing.T) {
 	}
 }
 
-// answersItself sends a tool message on the last call in the client's messages.
+// answersItself sends a tool message for the last call in the client's messages.
 func (c *client) answersItself(t *testing.T, content string) {
 	t.Helper()
 	all := calls(c.messages)

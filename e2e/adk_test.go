@@ -7,9 +7,9 @@ import (
 	"testing"
 )
 
-// Google ADK over ag_ui_adk, behind a Holdpoint that is told nothing of it. With
-// emit_interrupt_outcome it sends the outcome and takes resume, but it takes nearly everything for
-// a yes, and a message beside the answer costs it the answer.
+// Google ADK over ag_ui_adk, behind a Holdpoint without settings for it. With
+// emit_interrupt_outcome ADK sends the outcome and accepts resume. But it treats nearly every
+// answer as a yes, and a message in the same request makes it ignore the answer.
 
 // eachADK runs test in a mode of ADK, behind a Holdpoint with these variables, with each client
 // that reads the outcome.
@@ -24,8 +24,8 @@ func eachADK(t *testing.T, mode string, env map[string]string, test func(t *test
 	}
 }
 
-// TestADKTakesADecisionOnly: depending on the answer, the call runs, is denied, or the answer is
-// refused and the call waits.
+// TestADKTakesADecisionOnly: depending on the answer, the call runs or is denied, or the answer is
+// refused and the call still waits.
 func TestADKTakesADecisionOnly(t *testing.T) {
 	t.Parallel()
 	const runs, denied, refused = "runs", "denied", "refused"
@@ -77,8 +77,9 @@ func TestADKTakesADecisionOnly(t *testing.T) {
 	}
 }
 
-// TestADKsConfirmationsAtOnce: of several waiting calls, those run that were approved. Without
-// Holdpoint only the last answer counts, because a client has each call in a message of its own.
+// TestADKsConfirmationsAtOnce: of several waiting calls, exactly the approved ones run. Without
+// Holdpoint only the last answer would count, because the client has each call in a message of its
+// own.
 func TestADKsConfirmationsAtOnce(t *testing.T) {
 	t.Parallel()
 	yes, no := gives(map[string]any{"confirmed": true}), gives(map[string]any{"confirmed": false})
@@ -253,7 +254,7 @@ func TestADKsPredictedState(t *testing.T) {
 				first := w.client(t, "predict")
 				first.asksAbout(t, step{say: "write hello"}, 1)
 				if mode == "outcome" {
-					return // there the backend lists a declared one as an interrupt too, as above
+					return // with the outcome the backend also reports a declared call as an interrupt, as tested above
 				}
 				first.goesOn(t, nil)
 				c := w.client(t, "predict")
@@ -278,8 +279,8 @@ func TestADKsPredictedState(t *testing.T) {
 }
 
 // TestADKWaitsForALostQuestion: Holdpoint is restarted, and its store was in memory. ADK refuses
-// every run and names the open call. The refusal becomes a question that can only be cancelled;
-// then the thread continues.
+// every run and names the waiting call. Holdpoint turns the refusal into a question that can only
+// be cancelled. Then the thread continues.
 func TestADKWaitsForALostQuestion(t *testing.T) {
 	t.Parallel()
 	s := need(t, "adk", "0.11.0")
@@ -293,7 +294,7 @@ func TestADKWaitsForALostQuestion(t *testing.T) {
 					c.run(t, step{say: say})
 					var want []string
 					if agent == "predict" {
-						want = []string{`write_document {"document":"hello"}`} // it asks when it has written
+						want = []string{`write_document {"document":"hello"}`} // it asks after it has written
 					}
 					c.moves(t, after, agent)
 					c.refused(t, step{resume: c.answers(gives(true))}, "UNKNOWN_INTERRUPT_ID", false)

@@ -20,7 +20,7 @@ func TestAegra(t *testing.T) {
 		t.Fatal(err)
 	}
 	database := servers.StartPostgres(t, servers.PostgresOptions{})
-	database.Exec("ALTER ROLE " + servers.PostgresUser + " PASSWORD 'aegra'") // Aegra cannot read an escaped one
+	database.Exec("ALTER ROLE " + servers.PostgresUser + " PASSWORD 'aegra'") // Aegra cannot read an escaped password
 	s := &server{stack: aegra, ledger: filepath.Join(t.TempDir(), "ledger"), env: []string{
 		fmt.Sprintf("DATABASE_URL=postgresql://%s:aegra@%s/%s", servers.PostgresUser, database.Addr(), servers.PostgresDatabase),
 	}}
@@ -32,13 +32,13 @@ func TestAegra(t *testing.T) {
 	together(t, map[string]oneAnswer{
 		"approved": {yesToServer, []string{deleteA}}, "denied": {noToServer, nil}, "cancelled": {cancelled, nil},
 	}, func(t *testing.T, c oneAnswer) {
-		cl := newClient(t, shared.through, w.version, w.h.address+"/", uuid(), nil) // the ledger has the server's own ids
+		cl := newClient(t, shared.through, w.version, w.h.address+"/", uuid(), nil) // the ledger has the ids of the server, which are UUIDs
 		cl.asksAbout(t, step{say: "delete a.txt"}, 1)
 		w.ran(t, cl)
 		answered := step{resume: cl.answers(c.answer)}
 		cl.finish(t, answered)
 		w.ran(t, cl, c.want...)
-		cl.finish(t, answered) // the same answer once more
+		cl.finish(t, answered) // repeat the same answer
 		w.ran(t, cl, c.want...)
 		cl.goesOn(t, nil)
 		w.ran(t, cl, c.want...)

@@ -8,9 +8,9 @@ import (
 	"testing"
 )
 
-// AG2 over its AG-UI stream, behind a Holdpoint that is told nothing of it. It holds the turn that
-// asked in its process. It refuses a wrong answer before the run begins, and the turn waits on; and
-// it refuses every run that does not answer the question.
+// AG2 over its AG-UI stream, behind a Holdpoint without settings for it. AG2 keeps the turn that
+// asked in its process. It refuses a wrong answer before the run begins, and the turn still waits.
+// It also refuses every run that does not answer the question.
 
 const answerA = `ask {"answer":"Ann"}`
 
@@ -33,7 +33,8 @@ func bareAG2(t *testing.T, mode string) (world, *client) {
 	return w, newClient(t, shared.direct, newest, w.b.url()+"/agent", fresh("bare"), nil)
 }
 
-// proof returns an answer with the proof that came with the question, or with another one.
+// proof returns an answer with the proof that the question contained if right is set, else with a
+// wrong proof.
 func (c *client) proof(t *testing.T, answer answer, right bool) step {
 	t.Helper()
 	metadata := c.pending[0]["metadata"]
@@ -50,7 +51,7 @@ func TestAG2Approvals(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
 		name, order string
-		answers     []answer // one question after the other
+		answers     []answer // to the questions, in order
 		want        []string
 	}{
 		{"approved", "delete a.txt", []answer{gives(true)}, []string{deleteA}},
@@ -93,8 +94,8 @@ func TestAG2Approvals(t *testing.T) {
 	}
 }
 
-// TestAG2AfterARefusal: an answer without the proof that came with its question is refused before
-// the run begins. The question stays open, and a correct answer is accepted.
+// TestAG2AfterARefusal: an answer without the proof from its question is refused before the run
+// begins. The question stays open, and a correct answer is accepted.
 func TestAG2AfterARefusal(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -186,7 +187,7 @@ func TestAG2ForgetsThePause(t *testing.T) {
 				s.crash()
 				s.back(t)
 				a := c.run(t, step{resume: c.answers(answer)}).answer(t)
-				w.ran(t, c) // the history says that the call was made; the model says something about it
+				w.ran(t, c) // the history says that the call was made, and the model comments on it
 				if code := a.code(); code != "BACKEND_LOST_INTERRUPT" && len(a.outcome()) != 1 {
 					t.Errorf("the client was not told: %v\n%s", a.kinds(), terminal(a))
 				}
@@ -198,13 +199,13 @@ func TestAG2ForgetsThePause(t *testing.T) {
 }
 
 // TestAG2WaitsForALostQuestion: Holdpoint is restarted, and its store was in memory. The backend
-// waits, and refuses every run. The refusal becomes a question that can only be cancelled; then the
-// thread continues.
+// still waits, and refuses every run. Holdpoint turns the refusal into a question that can only be
+// cancelled. Then the thread continues.
 func TestAG2WaitsForALostQuestion(t *testing.T) {
 	t.Parallel()
 	type way struct {
 		name  string
-		comes func(t *testing.T, c *client) // from the restart to the question
+		comes func(t *testing.T, c *client) // plays from the restart to the question
 		free  func(t *testing.T, c *client, said string)
 	}
 	approves := func(t *testing.T, c *client) {

@@ -13,7 +13,7 @@ func TestAgentsApprovals(t *testing.T) {
 	round := func(answers ...answer) []answer { return answers }
 	for _, test := range []struct {
 		name, agent string
-		rounds      [][]answer // the answers of each pause
+		rounds      [][]answer // the answers to each pause
 		want        []string
 	}{
 		{"approved", "approve", [][]answer{round(accept)}, []string{deleteA}},
@@ -48,16 +48,16 @@ func TestAgentsApprovals(t *testing.T) {
 		{"denied, then again", "again", [][]answer{round(reject), round(accept)}, []string{mail}},
 		{"denied twice", "again", [][]answer{round(reject), round(cancelled)}, nil},
 
-		// The backend uses another thread id than the client's, and has the pause under that id
-		// only.
+		// The backend uses another thread id than the client, and has the pause only under its own
+		// id.
 		{"another thread id", "drift", [][]answer{round(accept), round(accept)}, []string{deleteA, mail}},
 		{"another thread id, denied", "drift", [][]answer{round(reject), round(accept)}, []string{mail}},
 		{"another thread id each time", "drift-each", [][]answer{round(accept), round(accept)}, []string{deleteA, mail}},
 		{"another thread id each time, denied", "drift-each", [][]answer{round(accept), round(reject)}, []string{deleteA}},
 		{"another run id", "drift-run", [][]answer{round(accept)}, []string{deleteA}},
 
-		// The model is as strict as a provider's: it answers 400 to a history with a missing
-		// result, also in the middle of a run.
+		// The model is as strict as a provider's: it answers 400 if a result is missing in the
+		// history, even in the middle of a run.
 		{"strict", "strict", [][]answer{round(accept)}, []string{deleteA}},
 		{"strict, denied", "strict", [][]answer{round(reject)}, nil},
 		{"strict, cancelled", "strict", [][]answer{round(cancelled)}, nil},

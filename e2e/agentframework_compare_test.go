@@ -24,8 +24,8 @@ func TestAgentsOrdinaryRunIsUntouched(t *testing.T) {
 	t.Run(tooOld.version, func(t *testing.T) { untouched(t, agentWorld(shared.tooOld, newest)) })
 }
 
-// TestOneHoldpointFindsEachDialect: a Holdpoint with nothing but an address has two frameworks in
-// five versions behind it, in turn.
+// TestOneHoldpointFindsEachDialect: a Holdpoint whose only setting is the address recognizes two
+// frameworks in five versions, which get requests in turn.
 func TestOneHoldpointFindsEachDialect(t *testing.T) {
 	t.Parallel()
 	for _, version := range []string{newest, pinned} {
@@ -34,7 +34,7 @@ func TestOneHoldpointFindsEachDialect(t *testing.T) {
 			for range 2 {
 				for _, s := range stacks {
 					if strings.HasPrefix(s.framework, "strands") || s == tooOld {
-						continue // TestEveryBackendInTurn has the adapters of Strands
+						continue // TestEveryBackendInTurn tests the adapters of Strands
 					}
 					effect := "delete"
 					if s.framework == "agentframework" {

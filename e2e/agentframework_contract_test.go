@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// agentPauses are pauses of each kind that the adapter has: what causes one, what says yes, and
-// what a yes runs.
+// agentPauses are pauses of each kind that the adapter has: the agent that causes one, how many
+// questions it asks, the approving answer, and what the approval runs.
 var agentPauses = []struct {
 	agent string
 	open  int
@@ -23,7 +23,7 @@ var agentPauses = []struct {
 	{"workflow-both", 2, chooses("a"), []string{chosen("a"), chosen("a")}},
 }
 
-// eachPause runs test on each of them.
+// eachPause runs test for each of agentPauses.
 func eachPause(t *testing.T, test func(t *testing.T, w world, agent string, open int, yes answer, does []string)) {
 	t.Helper()
 	for _, p := range agentPauses {
@@ -33,7 +33,7 @@ func eachPause(t *testing.T, test func(t *testing.T, w world, agent string, open
 	}
 }
 
-// settled answers everything with yes. If the agent pauses a second time, that question is denied.
+// settled approves all questions. If the agent pauses again, it denies that question.
 func (c *client) settled(t *testing.T, yes answer) {
 	t.Helper()
 	a := c.run(t, step{resume: c.answers(yes)}).answer(t)
@@ -117,7 +117,7 @@ func TestAgentsAskAReloadedPageAgain(t *testing.T) {
 	})
 }
 
-// TestAgentsAreNotToldTheSameAnswersTwice: the same answers again, byte for byte or from a new
+// TestAgentsAreNotToldTheSameAnswersTwice: answers that are sent again, byte for byte or from a new
 // client, get the same end, and the backend is not called. Most of these backends would not
 // recognize the answer, and one would call its model again.
 func TestAgentsAreNotToldTheSameAnswersTwice(t *testing.T) {
@@ -184,7 +184,7 @@ func TestAgentsTakeAMessageBesideTheAnswers(t *testing.T) {
 		c := w.client(t, agent)
 		c.asks(t, step{say: "go"}, open)
 		if agent == "drift" {
-			return // asks again: the next test
+			return // it asks again, which the next test covers
 		}
 		c.finish(t, step{resume: c.answers(yes), say: "plain and well"})
 		if !c.echoed("plain and well") {

@@ -9,9 +9,8 @@ import (
 	"testing"
 )
 
-// The tests in this file have no Holdpoint in them. They pin what the versions of
-// agent-framework-ag-ui do that the dialect was built on; when a newer one behaves otherwise, they
-// say so first.
+// The tests in this file run without Holdpoint. They check the behavior of agent-framework-ag-ui
+// that the dialect depends on. If a newer version behaves otherwise, they fail first.
 
 // eachBareAgent runs test with a client of each version, without Holdpoint.
 func eachBareAgent(t *testing.T, agent string, test func(t *testing.T, w world, c *client)) {
@@ -29,7 +28,7 @@ func eachBareAgent(t *testing.T, agent string, test func(t *testing.T, w world, 
 }
 
 // array returns a resume array for the last questions of a version with an outcome. For a version
-// without one, the id is that of the last tool call that it asked about.
+// without an outcome, the id is that of the last call that needed an approval.
 func (c *client) array(answers ...answer) []entry {
 	var all []entry
 	for n, i := range c.pending {
@@ -50,8 +49,8 @@ func askedFor(w wire) []string {
 	return all
 }
 
-// natively returns a request without resume: the client's messages without confirm_changes, and
-// these.
+// natively returns a request without resume: the client's messages without confirm_changes,
+// followed by more.
 func (c *client) natively(more ...event) step {
 	var messages []any
 	for _, m := range c.messages {
@@ -134,9 +133,9 @@ func TestDirectAgentsResumeArray(t *testing.T) {
 	})
 }
 
-// TestDirectAgentsTwoAnswers: of two answers 1.0.0rc8 carries out the first, and its model gets a
-// call without a result. 1.7.0 carries out two equal answers. If one is a yes and one a no, it does
-// nothing and asks about the denied one forever.
+// TestDirectAgentsTwoAnswers: of two answers to a call 1.0.0rc8 carries out the first, and its
+// model gets a call without a result. 1.7.0 carries out two equal answers. If one approves and one
+// denies, it does nothing, and asks about the denied call in every later run.
 func TestDirectAgentsTwoAnswers(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
@@ -152,11 +151,11 @@ func TestDirectAgentsTwoAnswers(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			eachBareAgent(t, "parallel", func(t *testing.T, w world, c *client) {
 				if !w.since("1.0.0rc8") {
-					return // takes no array
+					return // does not accept an array
 				}
 				c.run(t, step{say: "go"})
-				// The test posts it by hand, because the client fails at 1.7.0's response: the end
-				// of a call that did not begin.
+				// The test sends the request itself, because the client fails at the response of
+				// 1.7.0, which ends a call that has not begun.
 				body, err := json.Marshal(map[string]any{"threadId": c.thread, "runId": fresh("run"), "state": map[string]any{}, "messages": c.messages,
 					"tools": []any{}, "context": []any{}, "forwardedProps": map[string]any{}, "resume": c.array(test.answers...)})
 				if err != nil {
@@ -177,7 +176,7 @@ func TestDirectAgentsCancelled(t *testing.T) {
 	t.Parallel()
 	eachBareAgent(t, "approve", func(t *testing.T, w world, c *client) {
 		if !w.since("1.0.0rc8") {
-			return // takes no array
+			return // does not accept an array
 		}
 		c.run(t, step{say: "go"})
 		a := c.run(t, step{resume: c.array(cancelled), empty: true}).answer(t)
@@ -188,8 +187,8 @@ func TestDirectAgentsCancelled(t *testing.T) {
 	})
 }
 
-// TestDirectAgentsToolMessage tests the form of the older versions and its trap: an answer without
-// a question is dropped, and the run looks like any other.
+// TestDirectAgentsToolMessage tests the answer of older versions, a tool message, and its problem:
+// an answer to an unknown question is ignored, and the run ends normally.
 func TestDirectAgentsToolMessage(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
@@ -220,7 +219,7 @@ func TestDirectAgentsToolMessage(t *testing.T) {
 }
 
 // TestDirectAgentsForget: these versions keep their pauses in memory only, and the older ones do
-// not report a lost pause.
+// not report that a pause is lost.
 func TestDirectAgentsForget(t *testing.T) {
 	t.Parallel()
 	mortalAgent(t, func(t *testing.T, w world) {
@@ -240,9 +239,9 @@ func TestDirectAgentsForget(t *testing.T) {
 	})
 }
 
-// TestDirectAgentsPrediction: in every version a prediction is confirmed by a tool message on a
-// call that is not in the history. Versions with an outcome report it there, and accept no resume
-// for it.
+// TestDirectAgentsPrediction: in every version a prediction is confirmed by a tool message for a
+// call that is not in the history. Versions with an outcome report the question there, but accept
+// no resume for it.
 func TestDirectAgentsPrediction(t *testing.T) {
 	t.Parallel()
 	eachBareAgent(t, "predictive", func(t *testing.T, w world, c *client) {
@@ -268,7 +267,8 @@ func TestDirectAgentsPrediction(t *testing.T) {
 	})
 }
 
-// TestDirectAgentsDrift: 1.0.0rc7 has its pause only under the thread id that it sent.
+// TestDirectAgentsDrift: 1.0.0rc7 stores its pause only under the thread id that it sent to the
+// client.
 func TestDirectAgentsDrift(t *testing.T) {
 	t.Parallel()
 	eachBareAgent(t, "drift", func(t *testing.T, w world, c *client) {
@@ -291,8 +291,8 @@ func TestDirectAgentsDrift(t *testing.T) {
 	})
 }
 
-// TestDirectAgentsAreForged: versions that are too old keep nothing of their questions. Anyone who
-// says yes to a call makes it run, each time.
+// TestDirectAgentsAreForged: versions that are too old store nothing about their questions. Anyone
+// who sends an approval of a call makes it run, each time.
 func TestDirectAgentsAreForged(t *testing.T) {
 	t.Parallel()
 	for _, b := range append(slices.Clone(shared.agents), shared.tooOld) {

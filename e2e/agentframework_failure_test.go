@@ -48,8 +48,7 @@ func TestAgentsModelFailsAfterTheTool(t *testing.T) {
 	})
 }
 
-// ---- a backend that dies
-// -------------------------------------------------------------------------------------------
+// Tests in which the backend dies.
 
 // mortalAgent runs test for each version with a backend of its own, which the test may kill, and a
 // Holdpoint in front of it.
@@ -72,8 +71,8 @@ func mortalAgent(t *testing.T, test func(t *testing.T, w world)) {
 	}
 }
 
-// threads returns clients on threads of their own that wait for n answers, two of each version: one
-// that sees what happens, and one that a new client will replace.
+// threads returns clients on threads of their own that wait for n answers, two for each version:
+// one that sees the whole run, and one that a new client will replace.
 func (w world) threads(t *testing.T, agent string, n int) []*client {
 	t.Helper()
 	var all []*client
@@ -86,9 +85,9 @@ func (w world) threads(t *testing.T, agent string, n int) []*client {
 	return all
 }
 
-// TestAgentsForgetThePause: the backend is restarted between pause and answer, and its waiting
-// approvals were in memory. The older versions answer such an approval with a run that looks like a
-// success. It must not be reported as one.
+// TestAgentsForgetThePause: the backend is restarted between pause and answer, and loses its
+// waiting approvals, which were in memory. Older versions end the run of such an approval normally.
+// Holdpoint must not report it as a success.
 func TestAgentsForgetThePause(t *testing.T) {
 	t.Parallel()
 	mortalAgent(t, func(t *testing.T, w world) {
@@ -118,9 +117,9 @@ func TestAgentsForgetThePause(t *testing.T) {
 					a := c.run(t, c.each(t, scene.answers...)).answer(t)
 					told := a.code() == "BACKEND_LOST_INTERRUPT"
 					if !w.since("1.0.0rc8") {
-						// With one call to approve, the stream looks like that of versions that run
-						// a call without a trace. If a provider answers 400 to 1.0.0rc7's history,
-						// that is all that the stream shows.
+						// With one call to approve, the stream looks the same as in versions that
+						// run a call without an event. And if a provider answers 400 to the history
+						// of 1.0.0rc7, this is all that the stream shows.
 						told = told || a.code() == "RESUME_IN_DOUBT" || scene.agent == "strict" && a.code() != ""
 					}
 					if !told {
@@ -169,8 +168,8 @@ func TestAgentsForgetWhatIsDenied(t *testing.T) {
 	})
 }
 
-// TestAgentsRememberAPrediction: the backend keeps nothing of a prediction, so it can be confirmed
-// after a restart as before.
+// TestAgentsRememberAPrediction: the backend stores nothing about a prediction, so it can still be
+// confirmed after a restart.
 func TestAgentsRememberAPrediction(t *testing.T) {
 	t.Parallel()
 	mortalAgent(t, func(t *testing.T, w world) {
@@ -184,8 +183,8 @@ func TestAgentsRememberAPrediction(t *testing.T) {
 	})
 }
 
-// TestAgentsDieInMidResume: the backend dies while an approved tool runs, so nobody knows how far
-// it came. The client is told once, the answer is not sent again, and the thread continues.
+// TestAgentsDieInMidResume: the backend dies while an approved tool runs, so the outcome is
+// unknown. The client is told this once, the answer is not sent again, and the thread continues.
 func TestAgentsDieInMidResume(t *testing.T) {
 	t.Parallel()
 	mortalAgent(t, func(t *testing.T, w world) {

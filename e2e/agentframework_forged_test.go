@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// A forgery is part of a request that says yes to a call without a question, in one of the forms
-// that some version of the backend accepts as an approval.
+// A forgery makes a part of a request that approves a call without a question, in one of the forms
+// that some version of the backend accepts.
 type forgery struct {
 	name string
 	make func(call string, arguments map[string]any) (messages []event, patch map[string]any)
@@ -64,7 +64,7 @@ var forgeries = []forgery{
 	}},
 }
 
-// post sends the forgery after this history, followed by more messages.
+// post sends the forgery after this history, followed by the messages in behind.
 func (f forgery) post(t *testing.T, c *client, history []event, call string, arguments map[string]any, behind ...event) wire {
 	t.Helper()
 	messages, patch := f.make(call, arguments)
@@ -80,14 +80,15 @@ func (f forgery) post(t *testing.T, c *client, history []event, call string, arg
 	return c.post(t, b)
 }
 
-// TestAgentsAreNotForged: an approval exists only in the request, for a call that no agent
-// proposed. Nothing runs, whichever request comes next. A bare client would use the native id.
+// TestAgentsAreNotForged: a request contains an approval of a call that no agent has proposed.
+// Nothing runs, whatever the next request is. Without Holdpoint a client would use the backend's
+// own id.
 func TestAgentsAreNotForged(t *testing.T) {
 	t.Parallel()
 	for _, f := range forgeries {
 		t.Run(f.name, func(t *testing.T) {
 			eachVersion(t, func(t *testing.T, w world) {
-				var approved []string // what a yes runs
+				var approved []string // what an approval runs
 				if w.b != shared.tooOld {
 					approved = []string{deleteA}
 				}
@@ -116,7 +117,7 @@ func TestAgentsAreNotForged(t *testing.T) {
 					c.asksOnce(t, w)
 					messages, patch := f.make(fresh("call"), evil)
 					if patch != nil || w.b == shared.tooOld {
-						return // takes the place of the answer, or there is none
+						return // the forgery replaces the answer, or there is no answer
 					}
 					c.run(t, step{resume: c.answers(accept), patch: map[string]any{"messages": append(slices.Clone(c.messages), messages...)}, loose: true})
 					for _, e := range w.b.ledger(t, c.thread).Effects {
@@ -129,8 +130,8 @@ func TestAgentsAreNotForged(t *testing.T) {
 					c := w.client(t, "approve")
 					call := c.asksOnce(t, w)
 					f.post(t, c, c.messages[:1], call, evil)
-					// A client that may answer can also say yes in a native form, to the call in
-					// question.
+					// A client that may answer can also approve the call in question in a form of
+					// the backend.
 					for _, e := range w.b.ledger(t, c.thread).Effects {
 						if got := e.Name + " " + text(e.Args); got != deleteA {
 							t.Errorf("%s ran, asked was %s", got, deleteA)

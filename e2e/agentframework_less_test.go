@@ -11,8 +11,8 @@ import (
 	"testing"
 )
 
-// agent-framework-ag-ui requires `messages` and nothing else. What it takes for a run or an answer
-// without being a RunAgentInput must not reach it.
+// agent-framework-ag-ui requires only `messages`. A body that it reads as a run or an answer must
+// not reach it unless it is a RunAgentInput.
 
 // send sends a body that no client would send, and returns the response.
 func send(t *testing.T, method, address, contentType string, body any) (status int, answer string) {
@@ -35,7 +35,7 @@ func send(t *testing.T, method, address, contentType string, body any) (status i
 	return res.StatusCode, string(got)
 }
 
-// executed reports whether a tool ran on the file, on any thread that the backend made for it.
+// executed reports whether a tool ran on the file, in any thread that the backend created.
 func (w world) executed(t *testing.T, path string) bool {
 	t.Helper()
 	var all map[string][]struct{ Args map[string]any }
@@ -52,7 +52,7 @@ func (w world) executed(t *testing.T, path string) bool {
 
 func TestAgentsTakeNoLessThanARun(t *testing.T) {
 	t.Parallel()
-	// shapes make a body from a history that lacks something which a run must have.
+	// shapes make a body from the messages of a run, without a member that a run must have.
 	shapes := map[string]func(c *client, messages []event) map[string]any{
 		"no runId":       func(c *client, m []event) map[string]any { return map[string]any{"threadId": c.thread, "messages": m} },
 		"Python's words": func(c *client, m []event) map[string]any { return map[string]any{"thread_id": c.thread, "messages": m} },
@@ -92,7 +92,7 @@ func TestAgentsTakeNoLessThanARun(t *testing.T) {
 	t.Run("words on a workflow that waits", func(t *testing.T) {
 		eachVersion(t, func(t *testing.T, w world) {
 			if w.b == shared.tooOld {
-				t.Skip("it serves no workflows") // see server.py
+				t.Skip("it serves no workflows") // it has no workflows, see server.py
 			}
 			for _, agent := range []string{"workflow-text", "workflow-bool"} {
 				c := w.client(t, agent)
@@ -107,8 +107,8 @@ func TestAgentsTakeNoLessThanARun(t *testing.T) {
 			}
 		})
 	})
-	// Up to 1.0.0b260311 a backend runs calls that the history shows as asked and approved, on any
-	// thread.
+	// Up to 1.0.0b260311 a backend runs a call if the history shows it with a question and an
+	// approval, on any thread.
 	t.Run("on a fresh thread, the dialect named", func(t *testing.T) {
 		eachVersion(t, func(t *testing.T, w world) {
 			own := ownHoldpoint(t, w.b.url(), map[string]string{"HOLDPOINT_DIALECT": "agent-framework"})
@@ -127,7 +127,7 @@ func TestAgentsTakeNoLessThanARun(t *testing.T) {
 						t.Errorf("%s, %s: %d %s", f.name, name, status, answer)
 					}
 				}
-				// A whole run, whose client declares the tools that it forges calls of.
+				// A complete run, whose client declares the tools of its forged calls.
 				f.post(t, c, []event{{"id": fresh("user"), "role": "user", "content": "plain hello", "tools": nil}}, fresh("call"), map[string]any{"path": path})
 				declaring := map[string]any{"threadId": c.thread, "runId": fresh("run"), "state": map[string]any{}, "context": []any{}, "forwardedProps": map[string]any{}, "messages": messages,
 					"tools": []any{map[string]any{"name": "confirm_changes", "description": "", "parameters": map[string]any{}}}}
@@ -142,7 +142,7 @@ func TestAgentsTakeNoLessThanARun(t *testing.T) {
 		})
 	})
 	// The dialect of the path is unknown. A message that could be a decision is refused, and others
-	// pass.
+	// are passed on.
 	t.Run("on a fresh Holdpoint", func(t *testing.T) {
 		eachVersion(t, func(t *testing.T, w world) {
 			w.h = ownHoldpoint(t, w.b.url(), nil)
@@ -198,9 +198,9 @@ func TestAgentsAreNotAnsweredAfterARestart(t *testing.T) {
 	})
 }
 
-// TestAgentsAreNotAnsweredByAMessageAfterARestart: a whole run has a message that says yes or no to
-// the waiting call. Holdpoint was killed, and the new process does not know the dialect of the
-// route. The client keeps the message after the refusal.
+// TestAgentsAreNotAnsweredByAMessageAfterARestart: a complete run has a message that approves or
+// denies the waiting call. Holdpoint was killed, and the new process does not know the dialect of
+// the route. The client keeps the message after the refusal.
 func TestAgentsAreNotAnsweredByAMessageAfterARestart(t *testing.T) {
 	t.Parallel()
 	answered := func(t *testing.T, w world) {
@@ -236,8 +236,8 @@ func TestAgentsAreNotAnsweredByAMessageAfterARestart(t *testing.T) {
 	eachVersion(t, answered)
 }
 
-// TestAnEchoOfMastraIsNoWayAroundARestart tries the same at LangGraph. The client adds an echo of
-// Mastra's announcement to its answer.
+// TestAnEchoOfMastraIsNoWayAroundARestart tries the same with LangGraph. The client adds to its
+// answer an announcement in the form of Mastra.
 func TestAnEchoOfMastraIsNoWayAroundARestart(t *testing.T) {
 	t.Parallel()
 	for _, b := range shared.backends {

@@ -15,9 +15,9 @@ import (
 	"testing"
 )
 
-// Microsoft Agent Framework: every version of agent-framework-ag-ui behind one Holdpoint, which is
-// told nothing of them. The versions pause and take answers in different ways; the tests are
-// written once, for all of them.
+// Tests of Microsoft Agent Framework: every version of agent-framework-ag-ui behind one Holdpoint
+// without settings for them. The versions pause and accept answers in different ways, and each test
+// runs for all of them.
 
 // setUpAgents starts a router in front of all servers, and one Holdpoint in front of the router.
 // The first segment of a path is the version.
@@ -60,7 +60,7 @@ func setUpAgents(servers []*server) error {
 	return err
 }
 
-// agentWorld returns a cell whose backend is one version in one mode.
+// agentWorld returns a world whose backend is one version in one mode.
 func agentWorld(b *backend, version string) world {
 	h := *shared.auto
 	h.address += "/" + b.server.version + "/" + b.mode
@@ -74,7 +74,7 @@ func eachAgent(t *testing.T, test func(t *testing.T, w world)) {
 	eachMode(t, []string{"default"}, test)
 }
 
-// eachMode is eachAgent with these modes, for versions that have them.
+// eachMode is like eachAgent with these modes, for versions that have them.
 func eachMode(t *testing.T, modes []string, test func(t *testing.T, w world)) {
 	t.Helper()
 	cells(t, func(w world) bool { return slices.Contains(modes, w.b.mode) }, test)
@@ -115,7 +115,7 @@ func (w world) since(version string) bool {
 	return place(w.b.server.version) >= place(version)
 }
 
-// What the agents do if they are allowed to: a tool and its exact arguments.
+// The calls that the agents make if they are allowed to: a tool and its exact arguments.
 const (
 	deleteA = `delete_file {"path":"a.txt"}`
 	deleteB = `delete_file {"path":"b.txt"}`
@@ -126,7 +126,7 @@ const (
 	write   = `write_document {"document":"Once upon a time"}`
 )
 
-// called asserts how often the backend ran.
+// called checks how often the backend ran.
 func (w world) called(t *testing.T, c *client, times int) {
 	t.Helper()
 	if runs := len(w.b.ledger(t, c.thread).Runs); runs != times {
@@ -134,8 +134,8 @@ func (w world) called(t *testing.T, c *client, times int) {
 	}
 }
 
-// ran asserts which tools ran on the thread, with their arguments, each once and in any order, and
-// that no others did.
+// ran checks that exactly these tools ran on the thread, with these arguments, each once and in any
+// order.
 func (w world) ran(t *testing.T, c *client, want ...string) {
 	t.Helper()
 	got := []string{}
@@ -150,7 +150,7 @@ func (w world) ran(t *testing.T, c *client, want ...string) {
 	}
 }
 
-// unblamed asserts that a provider would have accepted everything that the model got, except in the
+// unblamed checks that a provider would have accepted everything that the model got, except the
 // first requests.
 func (w world) unblamed(t *testing.T, c *client, first int) {
 	t.Helper()
@@ -161,15 +161,16 @@ func (w world) unblamed(t *testing.T, c *client, first int) {
 	}
 }
 
-// sane asserts that a real model would have accepted its input, and that any would accept the
-// client's own history.
+// sane checks that a real model would have accepted its input, and would also accept the client's
+// history.
 func (w world) sane(t *testing.T, c *client) {
 	t.Helper()
 	w.unblamed(t, c, 0)
 	complete(t, c.messages, nil)
 }
 
-// proven asserts that exactly these ran, also after the client continues with its own history.
+// proven checks that exactly these tools ran, before and after the client continues with its own
+// history.
 func (w world) proven(t *testing.T, c *client, want ...string) {
 	t.Helper()
 	w.ran(t, c, want...)
@@ -179,8 +180,9 @@ func (w world) proven(t *testing.T, c *client, want ...string) {
 	w.sane(t, c)
 }
 
-// complete asserts that every call has one result directly after its message, except the waiting
-// ones; that no id is repeated; and that no message shows how the backend asks or is answered.
+// complete checks that every call except the waiting ones has one result directly after its
+// message, that no id is repeated, and that no message shows the backend's own form of question or
+// answer.
 func complete(t *testing.T, messages []event, waiting []string) {
 	t.Helper()
 	problem := func(format string, args ...any) {
@@ -236,7 +238,7 @@ func complete(t *testing.T, messages []event, waiting []string) {
 	}
 }
 
-// asks runs s and expects questions about n calls that the client has.
+// asks runs s and expects n questions about calls that the client has.
 func (c *client) asks(t *testing.T, s step, n int) wire {
 	t.Helper()
 	a := c.run(t, s).answer(t)
@@ -261,7 +263,7 @@ func (c *client) asks(t *testing.T, s step, n int) wire {
 }
 
 // asksOnce makes the agent ask about one call, and returns that call. A version that is too old
-// asks nobody behind Holdpoint, and the client has the call with a result.
+// asks nothing behind Holdpoint, and the client gets the call with a result.
 func (c *client) asksOnce(t *testing.T, w world) (call string) {
 	t.Helper()
 	if w.b != shared.tooOld {
@@ -273,8 +275,7 @@ func (c *client) asksOnce(t *testing.T, w world) (call string) {
 	return calls(c.messages)[0]
 }
 
-// ends answers the agent's question. A version that is too old has asked nothing, and gets a
-// message.
+// ends answers the agent's question. A version that is too old has not asked, and gets a message.
 func (c *client) ends(t *testing.T, w world, answer answer) {
 	t.Helper()
 	if w.b != shared.tooOld {
@@ -284,7 +285,8 @@ func (c *client) ends(t *testing.T, w world, answer answer) {
 	}
 }
 
-// plain asserts that a client that reads the outcome does not see the backend's own way to ask.
+// plain checks that a client that reads the outcome does not see the backend's own form of the
+// question.
 func (c *client) plain(t *testing.T, a wire) {
 	t.Helper()
 	for _, e := range a.Events {
@@ -300,8 +302,7 @@ func (c *client) plain(t *testing.T, a wire) {
 	}
 }
 
-// each answers the open interrupts, and sends the answers in the opposite order, which a client may
-// do.
+// each answers the open interrupts, in reverse order, which clients may do.
 func (c *client) each(t *testing.T, answers ...func(id string) entry) step {
 	t.Helper()
 	if len(answers) != len(c.pending) {
@@ -314,7 +315,7 @@ func (c *client) each(t *testing.T, answers ...func(id string) entry) step {
 	return s
 }
 
-// accepted returns a yes in the older word.
+// accepted returns an approval in the form of older versions.
 func accepted(id string) entry { return resolved(id, map[string]any{"accepted": true}) }
 
 func contains(s string, parts ...string) bool {

@@ -45,8 +45,8 @@ func TestAgentsThatAreTooOld(t *testing.T) {
 	}
 }
 
-// TestFirstRequestOfAForger: the very first request to such a backend has a yes that nobody gave.
-// The backend alone would run the call.
+// TestFirstRequestOfAForger: the first request of all contains an approval that no person gave.
+// Without Holdpoint the backend would run the call.
 func TestFirstRequestOfAForger(t *testing.T) {
 	t.Parallel()
 	hello := event{"id": fresh("user"), "role": "user", "content": "plain hello"}

@@ -4,8 +4,8 @@ package e2e
 
 import "testing"
 
-// chooses returns an answer that chooses something, and chosen the note that the workflow then
-// makes.
+// chooses returns an answer that chooses something. chosen returns the note that the workflow then
+// writes.
 func chooses(what string) answer {
 	return func(id string) entry { return resolved(id, map[string]any{"choice": what}) }
 }
@@ -94,8 +94,8 @@ func TestAgentsWorkflowIsNotAnsweredWithAnotherType(t *testing.T) {
 	}
 }
 
-// TestAgentsWorkflowIsCancelled: a cancelled question gets no answer. These workflows have no way
-// to hear a no, so what the thread can do next depends on the workflow. But the client is never
+// TestAgentsWorkflowIsCancelled: a cancelled question gets no answer. These workflows have no form
+// of a denial, so what the thread can do next depends on the workflow. But the client is never
 // stuck, and its later answer is accepted.
 func TestAgentsWorkflowIsCancelled(t *testing.T) {
 	t.Parallel()
@@ -120,8 +120,8 @@ func TestAgentsWorkflowIsCancelled(t *testing.T) {
 	})
 }
 
-// TestAgentsPrediction: the user sees a predicted state before the tool that would cause it, and
-// confirms it or not. The backend answers with a sentence of its own, without its model.
+// TestAgentsPrediction: the user sees a predicted state before the tool that would cause it runs,
+// and confirms it or not. The backend replies with a fixed sentence, without its model.
 func TestAgentsPrediction(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
@@ -164,7 +164,7 @@ func TestAgentsPredictionThatRuns(t *testing.T) {
 		c.plain(t, c.finish(t, step{say: "go"}))
 		w.ran(t, c, write)
 		if !w.since("1.7.0") {
-			c.goesOn(t, nil) // it tells two turns of the model as one message, and passes untouched: nothing is asked here
+			c.goesOn(t, nil) // the backend sends two turns of the model as one message, unchanged because it asks nothing
 			w.ran(t, c, write)
 			return
 		}

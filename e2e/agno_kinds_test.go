@@ -47,8 +47,8 @@ func TestAgnosTeamsAsk(t *testing.T) {
 	})
 }
 
-// TestAgnosTeamInATeam: agno cannot continue with a team in a team, and reports that the run
-// remains paused. So nothing was done, and the question stays open. A no ends it.
+// TestAgnosTeamInATeam: agno cannot continue a team within a team, and reports that the run is
+// still paused. So nothing was done, and the question stays open. A denial ends it.
 func TestAgnosTeamInATeam(t *testing.T) {
 	t.Parallel()
 	s := need(t, "agno", "3.1.10")
@@ -71,8 +71,8 @@ func TestAgnosTeamInATeam(t *testing.T) {
 	}
 }
 
-// TestAgnosUserFeedback: ask_user lets the person choose. It has no no, so a cancel gives the
-// question up and sends nothing.
+// TestAgnosUserFeedback: with ask_user the person chooses. There is no denial, so a cancel closes
+// the question and sends nothing.
 func TestAgnosUserFeedback(t *testing.T) {
 	t.Parallel()
 	chosen := gives(map[string]any{"selections": map[string]any{"Which colour?": []any{"blue"}}})
@@ -107,7 +107,7 @@ func TestAgnosUserFeedback(t *testing.T) {
 }
 
 // TestAgnosExternalExecution: the answer to a call that is executed elsewhere is its result. A
-// cancel says that there is none.
+// cancel reports that there is no result.
 func TestAgnosExternalExecution(t *testing.T) {
 	t.Parallel()
 	eachAgno(t, map[string]string{"HOLDPOINT_TOOLS": "run_*=external"}, func(t *testing.T, w world) {

@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// agno's AGUI interface pauses by calls without a result and is answered by tool messages.
-// Holdpoint is told nothing of it.
+// Tests of agno's AGUI interface, which pauses by calls without a result and is answered by tool
+// messages. Holdpoint has no settings for it.
 
 var agnoSays = map[bool]answer{true: gives(map[string]any{"accepted": true}), false: gives(map[string]any{"accepted": false})}
 
@@ -75,8 +75,8 @@ func TestAgnosCallsKeepTheContract(t *testing.T) {
 	eachAgno(t, nil, func(t *testing.T, w world) { f.keepsTheContract(t, w) })
 }
 
-// TestAgnosUserInput: the user's input replaces arguments. It has no no: agno would send the mail
-// to the address that the model chose. So a cancel gives the question up, and nothing is sent.
+// TestAgnosUserInput: the user's input replaces arguments. There is no denial: agno would send the
+// mail to the address that the model chose. So a cancel closes the question, and nothing is sent.
 func TestAgnosUserInput(t *testing.T) {
 	t.Parallel()
 	eachAgno(t, map[string]string{"HOLDPOINT_TOOLS": "send_*=input"}, func(t *testing.T, w world) {
@@ -103,7 +103,7 @@ func TestAgnosCallsSurviveARestart(t *testing.T) {
 		for _, durable := range []bool{true, false} {
 			t.Run(version, func(t *testing.T) {
 				t.Parallel()
-				need(t, "agno", version) // it is installed then
+				need(t, "agno", version) // installs the version if needed
 				s := &server{stack: stack{"agno", version}, ledger: filepath.Join(t.TempDir(), "ledger")}
 				code, want := "BACKEND_LOST_INTERRUPT", []string(nil)
 				if durable {

@@ -41,7 +41,7 @@ func TestAnswersThatNameTheirCall(t *testing.T) {
 	asked := map[string]bool{}
 	for _, f := range lostFamilies(t) {
 		if _, object := f.yes.(map[string]any); !object {
-			continue // it takes words
+			continue // its questions are answered in words
 		}
 		t.Run(f.name, func(t *testing.T) {
 			w := f.at(ownHoldpoint(t, f.upstream, f.env))
@@ -49,7 +49,7 @@ func TestAnswersThatNameTheirCall(t *testing.T) {
 			c.asksAbout(t, f.says(c, f.one), 1)
 			question := c.pending[0]
 			if question.str("toolCallId") == "" {
-				return // the client cannot name a call
+				return // the client has no call to name
 			}
 			asked[f.name] = true
 			call := c.callOf(t, question)

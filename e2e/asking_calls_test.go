@@ -8,16 +8,16 @@ import (
 	"testing"
 )
 
-// A family is a kind of backend that asks by a call and is answered by a tool message. It deletes
-// files on demand: "delete a.txt, delete b.txt" asks about two calls.
+// A family is a kind of backend that asks by a call and is answered by a tool message. Its tool
+// deletes files: "delete a.txt, delete b.txt" asks about two calls.
 type family struct {
 	agent   string
 	yes, no answer
-	// forged are messages that claim an approval of a call without a question.
+	// forged are messages that claim an approval of a call that was not asked about.
 	forged []any
 }
 
-// keepsTheContract checks what must hold of each family: an approved call runs once, no other call
+// keepsTheContract checks what every family must do: an approved call runs once, no other call
 // runs, and the thread continues.
 func (f family) keepsTheContract(t *testing.T, w world) {
 	const slow = `delete_file {"path":"slow.txt"}`

@@ -13,9 +13,8 @@ import (
 	"holdpoint/internal/test/pages"
 )
 
-// typed are the pages with blocks of TypeScript. Each has the folder with the packages for its
-// blocks, the code that an application has around a block, and a block that these packages must
-// reject.
+// typed are the pages with blocks of TypeScript: the folder with the packages for the blocks, the
+// code of an application around a block, and a block that must not compile with these packages.
 var typed = []struct{ page, packages, around, wrong string }{
 	{"browser.md", "tanstack", "%s\nexport { connection };\n", `import { fetchServerSentEvents } from "@tanstack/ai-react";
 const connection = fetchServerSentEvents({ at: 1 });`},
@@ -29,8 +28,8 @@ export function Asking() {
 `, "render: ({ questions }) => questions\n"},
 }
 
-// TestBlocksOfPages: TypeScript accepts the blocks of the pages, with the packages in the versions
-// that the other tests use.
+// TestBlocksOfPages: the blocks of the pages compile with the packages in the versions of the other
+// tests.
 func TestBlocksOfPages(t *testing.T) {
 	t.Parallel()
 	compiler, err := filepath.Abs("langgraph-server/node_modules/typescript/bin/tsc")
@@ -66,7 +65,7 @@ func TestBlocksOfPages(t *testing.T) {
 				}
 				args = append(args, file)
 			}
-			// One more block must be rejected, which shows that TypeScript has read the packages.
+			// A wrong block must not compile, which shows that TypeScript has read the packages.
 			if err := os.WriteFile(filepath.Join(dir, "wrong.tsx"), []byte(strings.Replace(of.around, "%s", of.wrong, 1)), 0o644); err != nil {
 				t.Fatal(err)
 			}

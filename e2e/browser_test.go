@@ -15,23 +15,23 @@ import (
 	"testing"
 )
 
-// A page of another origin, in a real browser, with HttpAgent in it: browser/page.mjs. It is served
-// from localhost and from 127.0.0.1, two origins at one port; Holdpoint and backends are at other
-// ports, so they are of another origin to both.
+// Tests of a page of another origin, in a real browser, with HttpAgent in it: browser/page.mjs. The
+// page is served from localhost and from 127.0.0.1, which are two origins. Holdpoint and the
+// backends have other ports, so they are another origin for both.
 
-// inBrowser is shared by these tests. The first of them fills it.
+// inBrowser is shared by these tests. The first test starts it.
 var inBrowser struct {
 	sync.Once
 	err     error
 	driver  *driver
-	port    int     // of the pages
-	backend *server // of ag-ui-langgraph 0.0.43, which allows the pages of localhost
+	port    int     // of the server of the pages
+	backend *server // ag-ui-langgraph 0.0.43, which allows the pages of localhost
 }
 
-// browsers are the names of Chromium's binary. All are driven by the same protocol.
+// browsers are the names of Chromium's binary. All of them have the same remote protocol.
 var browsers = []string{"chromium", "chromium-browser", "google-chrome-stable", "google-chrome"}
 
-// findBrowser returns the browser's binary, and installs it where that is possible.
+// findBrowser returns the path of the browser, and installs it if that is possible.
 func findBrowser() (string, error) {
 	if own := os.Getenv("E2E_CHROMIUM"); own != "" {
 		return own, nil
@@ -63,14 +63,14 @@ func findBrowser() (string, error) {
 	return path, nil
 }
 
-// installBrowser installs the driver's packages, and returns the browser's binary.
+// installBrowser installs the packages of the driver, and returns the path of the browser.
 var installBrowser = sync.OnceValues(func() (binary string, err error) {
 	unlock, err := lockCache()
 	if err != nil {
 		return "", err
 	}
 	err = installPackages("browser")
-	unlock() // apt has a lock of its own
+	unlock() // apt has its own lock
 	if err != nil {
 		return "", err
 	}
@@ -115,11 +115,11 @@ func allowingBackend() (*server, error) {
 func listedPages() string   { return fmt.Sprintf("http://localhost:%d", inBrowser.port) }
 func unlistedPages() string { return fmt.Sprintf("http://127.0.0.1:%d", inBrowser.port) }
 
-// A screen is what a person sees of a page, and how its runs ended.
+// A screen is what a person sees on a page, and how its runs ended.
 type screen struct {
-	Question string // that is open
-	Approve  bool   // there is something to approve
-	Error    string // the code of a RUN_ERROR, or what the library threw
+	Question string // the open question
+	Approve  bool   // the page has a button to approve
+	Error    string // the code of a RUN_ERROR, or the exception of the library
 	Log      string
 	Runs     []struct {
 		Events []event
@@ -142,7 +142,7 @@ func (p tab) do(t *testing.T, op string, args map[string]any) screen {
 	return s
 }
 
-// openTab opens a page. beside is another page of the same person, whose history it shares.
+// openTab opens a page. beside is another page of the same person with the same history, or nil.
 func openTab(t *testing.T, origin, version, address, thread string, beside *tab) (tab, screen) {
 	t.Helper()
 	p := tab{fresh("page")}
@@ -168,7 +168,7 @@ func (p tab) run(t *testing.T, params map[string]any) screen {
 	return p.do(t, "run", map[string]any{"params": params})
 }
 
-// fetched is the part of an answer that a script of a page could read.
+// fetched is the part of a response that a script of a page can read.
 type fetched struct {
 	Status      int
 	Text, Error string
@@ -183,7 +183,7 @@ func (p tab) fetch(t *testing.T, address, contentType, credentials, body string)
 	return got
 }
 
-// runOf returns a run that brings one message.
+// runOf returns a run with one message.
 func runOf(thread, id, text string) string {
 	body, _ := json.Marshal(map[string]any{
 		"threadId": thread, "runId": fresh("run"), "state": map[string]any{}, "tools": []any{}, "context": []any{}, "forwardedProps": map[string]any{},
@@ -200,7 +200,7 @@ func (s screen) sees(t *testing.T, when, question, code string) {
 	}
 }
 
-// only returns the id of the only question that the page got last.
+// only returns the id of the question that the page got last, which must be the only one.
 func (s screen) only(t *testing.T) string {
 	t.Helper()
 	var found []event
@@ -217,13 +217,13 @@ func (s screen) only(t *testing.T) string {
 	return found[0].str("id")
 }
 
-// TestAPageOfAnotherOrigin plays pause, refusal, reload, another tab, approval and replay: where
-// the backend allows the page, and where it sends no CORS headers and HOLDPOINT_CORS_ORIGINS allows
-// it.
+// TestAPageOfAnotherOrigin plays pause, refusal, reload, another tab, approval and replay, first
+// with a backend that allows the page, then with one that sends no CORS headers and a
+// HOLDPOINT_CORS_ORIGINS that allows the page.
 func TestAPageOfAnotherOrigin(t *testing.T) {
 	t.Parallel()
 	needBrowser(t)
-	quiet := shared.backends[1].server // it has no CORS
+	quiet := shared.backends[1].server // sends no CORS headers
 	for _, setup := range []struct {
 		name    string
 		backend *server
@@ -254,12 +254,13 @@ func TestAPageOfAnotherOrigin(t *testing.T) {
 					}
 				}
 
-				// Another tab has the messages, but not the question. It asks for it when it opens.
+				// Another tab has the messages but not the question, and asks for it when it opens.
 				other, s := openTab(t, listedPages(), version, h.address+"/approve", thread, &p)
 				s.sees(t, "another tab", "Please confirm", "")
 				answer := resolved(s.only(t), map[string]any{"approved": true})
 
-				// A browser without the person's profile opens the thread and types at once.
+				// A browser without the person's profile opens the thread, and the person types at
+				// once.
 				late, s := openTab(t, listedPages(), version, h.address+"/approve", thread, nil)
 				s.sees(t, "a page that knows nothing", "", "")
 				late.say(t, "something else").sees(t, "a message while a question is open", "Please confirm", "PENDING_INTERRUPTS")
@@ -309,8 +310,8 @@ func TestAPageAndARestart(t *testing.T) {
 				before := preflightsOf(t, setup.backend, h)
 
 				h.kill()
-				// The page sees an error because Holdpoint is down. Its list of open questions
-				// stays.
+				// The page gets an error because Holdpoint is down, and keeps its list of open
+				// questions.
 				if s := p.click(t, "approve"); s.Error == "" || s.Question == "" {
 					t.Errorf("without Holdpoint: question %q, error %q", s.Question, s.Error)
 				}
@@ -320,7 +321,7 @@ func TestAPageAndARestart(t *testing.T) {
 					t.Errorf("after a restart the page gets %q\n%s", s.Error, strings.Join(s.Console, "\n"))
 				}
 				if setup.backend == inBrowser.backend {
-					// Preflights that list header names are the browser's own.
+					// A preflight that lists header names is from the browser.
 					after := preflightsOf(t, setup.backend, again)[len(before):]
 					if i := slices.IndexFunc(after, func(p preflight) bool { return p.Headers != "" }); i >= 0 {
 						t.Errorf("the browser has sent a preflight, so this shows nothing: %v", after[i])
@@ -329,7 +330,7 @@ func TestAPageAndARestart(t *testing.T) {
 						t.Errorf("the backend was asked: %v", after)
 					}
 				}
-				// Holdpoint has no record of a question. The backend asks again at the next
+				// Holdpoint has no record of the question. The backend asks again at the next
 				// message.
 				s.sees(t, "after a restart", "", "UNKNOWN_INTERRUPT_ID")
 				p.do(t, "reload", nil).sees(t, "a reloaded page", "", "")
@@ -353,10 +354,10 @@ func restart(t *testing.T, h *holdpoint, upstream string, env map[string]string)
 	return ownHoldpoint(t, upstream, with)
 }
 
-// A preflight is one as the backend got it.
+// A preflight is a preflight request that reached the backend.
 type preflight struct{ Origin, Host, Headers string }
 
-// preflightsOf returns the preflights that came through a Holdpoint at that address.
+// preflightsOf returns the preflights that the backend got through the Holdpoint.
 func preflightsOf(t *testing.T, s *server, h *holdpoint) []preflight {
 	t.Helper()
 	if s != inBrowser.backend {
@@ -393,8 +394,9 @@ func TestAPageWithoutItsBackend(t *testing.T) {
 	}
 }
 
-// TestAPageThatNobodyAllows: the page can read nothing, even if its requests need no preflight and
-// other pages may read: neither what passes, nor a refusal, nor a question that is asked again.
+// TestAPageThatNobodyAllows: the page can read no response, even if its request needs no preflight
+// and other pages may read: not what is passed on, not a refusal, and not a question that is asked
+// again.
 func TestAPageThatNobodyAllows(t *testing.T) {
 	t.Parallel()
 	needBrowser(t)
@@ -412,7 +414,7 @@ func TestAPageThatNobodyAllows(t *testing.T) {
 			b := &backend{name: "0.0.43", mode: "default", server: setup.backend}
 			h := ownHoldpoint(t, b.url(), setup.env)
 			address, thread := h.address+"/approve", fresh("page-thread")
-			res, err := http.Post(address, "application/json", strings.NewReader(runOf(thread, "u1", "go"))) // a server's, which opens the pause
+			res, err := http.Post(address, "application/json", strings.NewReader(runOf(thread, "u1", "go"))) // this request is from a server, and causes the pause
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -9,16 +9,16 @@ import (
 	"testing"
 )
 
-// TestCallsThatBeginAgain: some models repeat the ids of calls. A call has asked, and its question
-// has ended. Then the model makes a call of a client's tool with the same id. If the question was
-// answered, the client's message on it reaches the backend. It is never an answer to the earlier
-// call, which may still wait: in that case a client takes the two calls for one, and is asked about
-// the first again.
+// TestCallsThatBeginAgain: some models repeat the ids of calls. After a question about a call has
+// ended, the model calls a tool of the client with the same id. If the question was answered, the
+// client's result for this call reaches the backend. It is never an answer to the earlier call. If
+// the earlier call still waits, the client cannot tell the two calls apart, and is asked about the
+// first again.
 func TestCallsThatBeginAgain(t *testing.T) {
 	t.Parallel()
 	type again struct {
 		decider
-		order, tool string // by which the model makes the second call
+		order, tool string // the order and the tool of the second call
 	}
 	for name, a := range map[string]again{
 		"agno 2.9.0":       {deciders()["agno 2.9.0"], "show x as call_7", "show_dialog"},
@@ -27,7 +27,7 @@ func TestCallsThatBeginAgain(t *testing.T) {
 		"tool-call, auto":  {deciders()["tool-call, auto"], "pick x as call_7", "pick_colour"},
 	} {
 		for end, c := range map[string]struct {
-			payload func(d decider) any // nil: the desk gives the question up
+			payload func(d decider) any // nil: the question is freed at the desk
 			ran     []string
 			arrives bool
 		}{

@@ -9,12 +9,12 @@ import (
 	"testing"
 )
 
-// What every backend does with messages that say that another call was asked about. Those that keep
-// the conversation themselves run what they asked either way; pydantic-ai without a store does not
+// Tests of messages that claim that another call was asked about. Backends that keep the
+// conversation themselves run the call that they asked about. pydantic-ai without a store does not
 // (pydanticai_calls_test.go).
 
-// others returns a step with the client's messages and a state in which every call has another tool
-// and other arguments.
+// others returns a step with the client's messages and a state in which the tool and the arguments
+// of every call are changed.
 func (c *client) others(t *testing.T, s step) step {
 	t.Helper()
 	changed := strings.NewReplacer("a.txt", "c.txt", "bob@example.org", "eve@example.org", "b.txt", "c.txt", "notes.txt", "c.txt").Replace
@@ -107,9 +107,9 @@ func TestOtherCallsInTheHistoryOfStrands(t *testing.T) {
 	})
 }
 
-// TestMadeUpResultOfACallThatWaits: a client makes up a result for the waiting call. It is not an
-// answer. Together with a yes, the call runs as it was asked, or pydantic-ai without a store
-// refuses. Together with a no, nothing runs.
+// TestMadeUpResultOfACallThatWaits: a client sends an invented result for the waiting call. It is
+// not an answer. Together with an approval, the call runs as it was asked, or pydantic-ai without a
+// store refuses. Together with a denial, nothing runs.
 func TestMadeUpResultOfACallThatWaits(t *testing.T) {
 	t.Parallel()
 	eachPydanticAI(t, []string{"stateless", "store"}, func(t *testing.T, w world) {
@@ -126,7 +126,7 @@ func TestMadeUpResultOfACallThatWaits(t *testing.T) {
 					s.patch, s.loose = messages, true
 					a := c.run(t, s).answer(t)
 					var want []string
-					refused := w.b.mode == "stateless" && content == "deleted a.txt" // CopilotKit's message is taken out
+					refused := w.b.mode == "stateless" && content == "deleted a.txt" // Holdpoint removes such a message, which CopilotKit sends
 					if name == "approved" && !refused {
 						want = []string{deleteA}
 					}

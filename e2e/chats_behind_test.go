@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// behindScenes are chats whose question, with the reason tool_call, was answered elsewhere. Each
-// chat gets the result and a notice with the answer that counts.
+// behindScenes are chats in which the question, with the reason tool_call, was answered elsewhere
+// first. Each chat gets the result, and a notice with the answer that counts.
 var behindScenes = []chatScene{
 	{name: "behind another tab, and denies", graph: "percallone", counts: map[string]int{"delete_file": 1},
 		play: behindATab("deny", `^This was approved at \d\d:\d\d UTC in this chat\. Your denial was not used\.$`)},
@@ -26,20 +26,20 @@ var behindScenes = []chatScene{
 	{name: "behind the desk, and says something", kind: copilotKit, graph: "percallone", desk: true, counts: map[string]int{"delete_file": 1},
 		play: func(t *testing.T, s *set, c *chat) {
 			c.decidedAtTheDesk(t, s)
-			c.do(t, "reload", nil) // of CopilotKit's runtime: no request reaches Holdpoint
+			c.do(t, "reload", nil) // CopilotKit's runtime handles it, and no request reaches Holdpoint
 			c.asks(t, "a reloaded page", "Deleting needs an OK")
 			c.click(t, "cancel")
 			c.shows(t, "the first click", "deleted notes.txt")
 		}},
 }
 
-// behindATab: one tab approves, and the other one answers afterwards.
+// behindATab returns a scene in which one tab approves, and the other answers afterwards.
 func behindATab(button, notice string) func(t *testing.T, s *set, c *chat) {
 	return func(t *testing.T, s *set, c *chat) {
 		c.say(t, "go")
 		c.sees(t, "a pause", map[string]any{"runs": 1})
 		stale := c
-		if c.kind == assistantUI { // another tab of it knows nothing of the thread: this one is behind
+		if c.kind == assistantUI { // another tab of it does not have the thread, so this tab is the late one
 			approvesElsewhere(t, c)
 		} else {
 			stale = c.secondTab(t)
@@ -51,7 +51,7 @@ func behindATab(button, notice string) func(t *testing.T, s *set, c *chat) {
 	}
 }
 
-// approvesElsewhere approves all the page's open questions as another client.
+// approvesElsewhere approves all open questions of the page as another client.
 func approvesElsewhere(t *testing.T, c *chat) {
 	t.Helper()
 	other := newClient(t, shared.through, newest, c.address, c.thread, nil)
@@ -62,7 +62,8 @@ func approvesElsewhere(t *testing.T, c *chat) {
 	other.finish(t, step{resume: list})
 }
 
-// behindTheDesk: the desk approves while the page is open, and the page answers afterwards.
+// behindTheDesk returns a scene in which the desk approves while the page is open, and the page
+// answers afterwards.
 func behindTheDesk(button, notice string) func(t *testing.T, s *set, c *chat) {
 	return func(t *testing.T, s *set, c *chat) {
 		c.decidedAtTheDesk(t, s)
@@ -70,8 +71,8 @@ func behindTheDesk(button, notice string) func(t *testing.T, s *set, c *chat) {
 	}
 }
 
-// decidedAtTheDesk makes the page ask and the desk approve. It returns after the answer was
-// carried.
+// decidedAtTheDesk makes the page ask and the desk approve. It returns after the agent has got the
+// answer.
 func (c *chat) decidedAtTheDesk(t *testing.T, s *set) {
 	t.Helper()
 	c.say(t, "go")
@@ -96,7 +97,7 @@ func (c *chat) late(t *testing.T, button, notice string) {
 	if strings.Contains(v.Chat, `{"approved"`) {
 		t.Errorf("the chat shows an answer: %s", v.Chat)
 	}
-	if c.kind == copilotKit { // the other page keeps no history
+	if c.kind == copilotKit { // the other page has no history after a reload
 		c.do(t, "reload", nil)
 		c.shows(t, "a reloaded page", "deleted notes.txt")
 	}

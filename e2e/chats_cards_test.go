@@ -7,15 +7,15 @@ import (
 	"testing"
 )
 
-// native is the setting that keeps a card working which reads event.value.
+// native is the setting for cards that read event.value.
 var native = map[string]string{"HOLDPOINT_CLIENT": "native"}
 
-// byValue makes Holdpoint send the agent's own yes and no for those of a card.
+// byValue makes Holdpoint translate the yes and no of a card into the agent's own.
 var byValue = map[string]string{"HOLDPOINT_ANSWERS": valueRule}
 
-// cardScenes are cards that CopilotKit's pages already have: those that read event.value (direct,
-// without settings, and with HOLDPOINT_CLIENT=native), the one of its type documentation, and the
-// one of docs/copilotkit.md.
+// cardScenes are cards that pages of CopilotKit have: cards that read event.value (without
+// Holdpoint, without settings, and with HOLDPOINT_CLIENT=native), the card of its type
+// documentation, and the card of docs/copilotkit.md.
 var cardScenes = []chatScene{
 	{name: "the reference card, direct", kind: copilotKit, graph: "text", card: "reference", direct: true,
 		counts: map[string]int{"greet": 1}, play: answersItsName},
@@ -153,7 +153,7 @@ func answersItsName(t *testing.T, _ *set, c *chat) {
 	c.shows(t, "the answer", `The answer was "Bob"`)
 }
 
-// reviews presses a button of a card for LangChain's middleware.
+// reviews returns a scene that presses a button of a card for LangChain's middleware.
 func reviews(button, want string) func(t *testing.T, s *set, c *chat) {
 	return func(t *testing.T, s *set, c *chat) {
 		c.say(t, "go")

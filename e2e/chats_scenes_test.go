@@ -16,29 +16,29 @@ import (
 	"testing"
 )
 
-// A chatScene is a sequence of actions in one chat. Each ends with a message that the person types,
-// because the chat must not be locked.
+// A chatScene is a sequence of actions in one chat. After each, the person types a message, because
+// the chat must not be locked.
 type chatScene struct {
 	name   string
 	graph  string
 	own    bool              // it needs a backend of its own
-	front  spoil             // of the answer to a resume, nil: none
-	kind   string            // the only chat that plays it; "": both
-	card   string            // of CopilotKit, see chat
-	env    map[string]string // of Holdpoint
-	direct bool              // there is no Holdpoint
+	front  spoil             // spoils the first response to a resume; nil: nothing is spoiled
+	kind   string            // the only kind of chat that plays the scene; "": both
+	card   string            // the card of CopilotKit, see chat
+	env    map[string]string // Holdpoint's settings
+	direct bool              // without Holdpoint
 	desk   bool              // Holdpoint has a desk
-	dead   bool              // the page cannot go on, and shows what is wrong with its card
+	dead   bool              // the page cannot continue, and shows what is wrong with its card
 	play   func(t *testing.T, s *set, c *chat)
-	counts map[string]int // what ran in the end
+	counts map[string]int // how often each tool has run at the end
 }
 
 // A set is the backend, the Holdpoint and the pages of a scene.
 type set struct {
 	b   *backend
 	h   *holdpoint
-	d   *deskAPI // nil: it has none
-	up  string   // what Holdpoint stands before
+	d   *deskAPI // nil without a desk
+	up  string   // the address of Holdpoint's upstream
 	env map[string]string
 }
 
@@ -107,7 +107,7 @@ var chatScenes = []chatScene{
 			c.asks(t, "a pause", "Please confirm")
 			c.do(t, "reload", nil)
 			if c.kind == assistantUI {
-				c.say(t, "plain hello?") // its page keeps no history: a message brings the question back
+				c.say(t, "plain hello?") // its page has no history, and a message brings the question back
 			}
 			c.asks(t, "a reloaded page", "Please confirm")
 			c.click(t, "approve")
@@ -186,7 +186,7 @@ var chatScenes = []chatScene{
 			stale.click(t, "deny")
 			stale.ran(t, "the other tab", before)
 			stale.asks(t, "the other tab", "")
-			if c.kind == copilotKit { // the other page has no message of the thread, so it is not shown any
+			if c.kind == copilotKit { // the other page has no messages of the thread, so it shows none
 				stale.shows(t, "the other tab", `The answer was {"approved": true}`)
 			}
 			stale.sees(t, "the reason", map[string]any{"refusal": ""})
@@ -268,13 +268,13 @@ func (c *chat) goesOn(t *testing.T) {
 	t.Fatalf("an ordinary message was not answered: %s", c.look(t))
 }
 
-// A spoil answers a resume in place of the backend. pass sends the request to the backend and
+// A spoil responds to a resume in place of the backend. pass sends the request to the backend and
 // returns the whole response.
 type spoil func(w http.ResponseWriter, pass func() string)
 
 // breaksOffThen cuts the response after its first events. The backend completes the run.
 func breaksOffThen(w http.ResponseWriter, pass func() string) {
-	const begins = 3 // events that arrive
+	const begins = 3 // number of events that arrive
 	frames := strings.SplitAfterN(pass(), "\n\n", begins+1)
 	sendStream(w, strings.Join(frames[:min(begins, len(frames))], ""))
 	panic(http.ErrAbortHandler)
@@ -291,8 +291,7 @@ func failsThen(w http.ResponseWriter, pass func() string) {
 	http.Error(w, "not now", http.StatusBadGateway)
 }
 
-// spoils returns the address of a proxy in front of a backend that spoils the first response to a
-// resume.
+// spoils returns the address of a proxy for a backend that spoils the first response to a resume.
 func spoils(t *testing.T, b *backend, with spoil) string {
 	t.Helper()
 	target, err := url.Parse(b.url())
@@ -308,7 +307,7 @@ func spoils(t *testing.T, b *backend, with spoil) string {
 		}
 		r.Body = io.NopCloser(bytes.NewReader(body))
 		if !bytes.Contains(body, []byte(`"approved"`)) || !spoilt.CompareAndSwap(false, true) {
-			http.NewResponseController(w).EnableFullDuplex() // as in front
+			http.NewResponseController(w).EnableFullDuplex() // golang/go#40747
 			proxy.ServeHTTP(w, r)
 			return
 		}

@@ -13,10 +13,10 @@ import (
 	"testing"
 )
 
-// Chats that people use, in a real browser: copilotkit/copilotkit.jsx with CopilotKit's runtime,
-// and copilotkit/assistant.jsx with assistant-ui over an HttpAgent in the page.
+// Tests of chats that people use, in a real browser: copilotkit/copilotkit.jsx with CopilotKit's
+// runtime, and copilotkit/assistant.jsx with assistant-ui over an HttpAgent in the page.
 
-// chats is shared by these tests. The first of them fills it.
+// chats is shared by these tests. The first test starts it.
 var chats struct {
 	sync.Once
 	err     error
@@ -67,7 +67,7 @@ func startChats() error {
 // A chat is a page of CopilotKit or assistant-ui that uses one address.
 type chat struct {
 	name, kind, address, thread string
-	card                        string // another card than the usual one, see copilotkit/cards.jsx
+	card                        string // another card than the default, see copilotkit/cards.jsx
 }
 
 const (
@@ -75,16 +75,16 @@ const (
 	assistantUI = "assistant"
 )
 
-// A view is what a person sees of a chat, and the state behind it.
+// A view is what a person sees of a chat, and the state of its client.
 type view struct {
-	Card, Refusal string // what the card asks, and why it asks again
-	Notice        string // what became of the last request
+	Card, Refusal string // the question on the card, and the reason why it is asked again
+	Notice        string // the outcome of the last request
 	Chat, Draft   string
 	State         string
-	Pending       []string // that the page's client takes for open
-	Runs          int      // that have begun
+	Pending       []string // the ids that the page's client has as open
+	Runs          int      // number of runs that have begun
 	Events        []event
-	Errors        []string // that the page was told by its framework
+	Errors        []string // errors that the framework reported to the page
 	Console       []string
 	Came          bool
 }
@@ -152,7 +152,7 @@ func (c *chat) press(t *testing.T, button string, of int) {
 }
 func (c *chat) look(t *testing.T) view { t.Helper(); return c.do(t, "look", nil) }
 
-// sees waits until the page shows what is given, in the form of the driver's until.
+// sees waits until the page shows what is given, in the form of the driver's function until.
 func (c *chat) sees(t *testing.T, when string, what map[string]any) view {
 	t.Helper()
 	v := c.do(t, "until", map[string]any{"what": what})
@@ -172,7 +172,7 @@ func (c *chat) shows(t *testing.T, when, text string) view {
 	return c.sees(t, when, map[string]any{"chat": text})
 }
 
-// ran waits until the page has ended a further run, after this number of runs.
+// ran waits until the page has ended another run after the first before runs.
 func (c *chat) ran(t *testing.T, when string, before int) view {
 	t.Helper()
 	return c.sees(t, when, map[string]any{"runs": before + 1})

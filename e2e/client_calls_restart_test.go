@@ -9,9 +9,9 @@ import (
 
 // A turn calls a tool of the client and a tool that needs an approval, and Holdpoint is restarted
 // with its store in memory before the client sends the result of its own call. AGUI.Server, the
-// .NET host, treats that result alone as a yes to the other call, and an unknown path may lead to
-// it. So the call is removed from its message there, and every other backend must end the run as it
-// does without Holdpoint.
+// .NET host, treats that result alone as an approval of the other call, and an unknown path may
+// lead to it. So Holdpoint removes the call from its message there. With every other backend the run
+// must end as it does without Holdpoint.
 
 // upstream returns the address of the family's agents without Holdpoint.
 func (family mixedTurn) upstream(w world) string {
@@ -24,7 +24,8 @@ func (family mixedTurn) upstream(w world) string {
 	return w.b.url()
 }
 
-// A broughtEnd is how the request with the result alone ended, and whether the chat continued.
+// A broughtEnd describes how the request with the result alone ended, and whether the chat
+// continued.
 type broughtEnd struct {
 	brought bool // the client had a call of its own to answer
 	asked   bool
@@ -34,9 +35,8 @@ type broughtEnd struct {
 	goesOn  bool
 }
 
-// bringsAlone makes a client send the order, and then its own result without an answer. between
-// runs in the middle. The client has forgotten the question, so the test does not check that it is
-// open.
+// bringsAlone makes a client send the order, and then the result of its own call without an answer.
+// between runs before the second request. The client does not check whether the question is open.
 func (family mixedTurn) bringsAlone(t *testing.T, w world, at int, between func(c *client)) (c *client, end broughtEnd) {
 	t.Helper()
 	c = family.client(t, w, at)
@@ -44,7 +44,7 @@ func (family mixedTurn) bringsAlone(t *testing.T, w world, at int, between func(
 	c.run(t, step{say: family.order(c, at), patch: tools, loose: true})
 	brought := c.brought(family.tool, "red")
 	if len(brought) == 0 {
-		return c, end // the call was told by the question's answer only
+		return c, end // the client gets the call only after it has answered the question
 	}
 	between(c)
 	r := c.run(t, step{brings: brought, patch: tools, loose: true, empty: true})
@@ -72,18 +72,18 @@ func (family mixedTurn) bringsAlone(t *testing.T, w world, at int, between func(
 	return c, end
 }
 
-// finds reports whether the backend's refusal of a run becomes a lost question. The calls of the
-// history may name it, except a hook's question.
+// finds reports whether Holdpoint turns the backend's refusal of a run into a lost question. It can
+// do so if the calls of the history name the question, which they do not for a hook's question.
 func (family mixedTurn) finds(w world) bool {
 	return family.name == "Agent Framework" && w.since("1.0.0rc8") || family.name == "Strands, Python" && !family.locked(w)
 }
 
-// locked reports whether the chat stays locked. That is a hook's question of ag_ui_strands which no
-// client has named (docs/support.md).
+// locked reports whether the chat stays locked. This happens for a hook's question of ag_ui_strands
+// that no client has named (docs/support.md).
 func (family mixedTurn) locked(w world) bool { return strings.HasSuffix(w.b.mode, "kept-hook") }
 
-// TestClientsCallAfterARestart: the result alone is answered as without Holdpoint. Nothing runs
-// without an approval, and the chat continues wherever it does without Holdpoint.
+// TestClientsCallAfterARestart: a request with the result alone is answered as without Holdpoint.
+// Nothing runs without an approval, and the chat continues if it does so without Holdpoint.
 func TestClientsCallAfterARestart(t *testing.T) {
 	t.Parallel()
 	for _, family := range mixedTurns {
@@ -98,7 +98,7 @@ func TestClientsCallAfterARestart(t *testing.T) {
 					_, got := family.bringsAlone(t, through, at, func(c *client) { c.moved(t, before, after) })
 					t.Logf("direct %+v, through %+v", want, got)
 					if !got.brought || !want.brought {
-						return // the backend tells the client's call beside the question at times only
+						return // the backend does not always send the client's call next to the question
 					}
 					switch {
 					case got.lost != (want.code != "" && family.finds(w)):

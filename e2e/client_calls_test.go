@@ -16,29 +16,29 @@ import (
 type mixedTurn struct {
 	name  string
 	each  func(t *testing.T, test func(t *testing.T, w world)) // its backends
-	start func(t *testing.T, w world) *client                  // nil: say names the agent, which does the same whatever it is told
-	tool  string                                               // of the client
-	// say has the order for a turn whose last call is the client's, and for one whose first call
-	// is.
+	start func(t *testing.T, w world) *client                  // nil: say names the agent, whose turn is always the same
+	tool  string                                               // the client's tool
+	// say has the order for a turn whose last call is the client's, and for a turn whose first call
+	// is the client's.
 	say [2]string
 	// asks reports whether the backend asks in such a turn.
 	asks func(w world, clientFirst bool) bool
 	did  func(t *testing.T, w world, c *client, approved bool)
-	// late says that the model gets the client's result in the next turn only, and never that it
-	// does not get it at all. Both are the same without Holdpoint.
+	// late means that the model gets the client's result in the next turn only. never reports
+	// whether the model does not get it at all. Both are the same without Holdpoint.
 	late  bool
 	never func(w world, clientFirst bool) bool
-	// apart says that the call and the question need not wait at the same time: the backend may
+	// apart means that the call and the question need not be open at the same time: the backend may
 	// send one after it got the other.
 	apart bool
-	// hides says that the backend sends some results to no client, and hidesCancelled that it does
-	// not send that of a cancelled call.
+	// hides means that the backend sends some results to no client, and hidesCancelled that it does
+	// not send the result of a cancelled call.
 	hides, hidesCancelled bool
 	// yes and no replace accept and reject if they are set.
 	yes, no answer
 }
 
-// brought returns results for the client's own calls that have none.
+// brought returns results for the client's calls that have no result yet.
 func (c *client) brought(tool, content string) []event {
 	has, list := map[string]bool{}, []event{}
 	for _, m := range c.messages {
@@ -71,7 +71,7 @@ var mixedTurns = []mixedTurn{
 			cells(t, func(w world) bool { return w.b.mode == "default" }, test)
 		},
 		tool: "pick_color", say: [2]string{"client-last", "client-first"},
-		// Up to 1.0.0rc8 a client's call that comes first ends the turn.
+		// Up to 1.0.0rc8 the turn ends if the client's call is first.
 		asks: func(w world, clientFirst bool) bool { return !clientFirst || w.since("1.7.0") },
 		did:  didRun,
 	},
@@ -153,8 +153,8 @@ var mixedTurns = []mixedTurn{
 		each:  func(t *testing.T, test func(t *testing.T, w world)) { eachAG2(t, "held", test) },
 		start: agentOf, tool: "show_dialog", say: [2]string{"delete a.txt, show x", "show x, delete a.txt"}, asks: always, did: didRun,
 		// AG2 1.2.1 runs the calls of a turn concurrently, and sends the client's call before the
-		// question or after the answer. The model gets its result only if the call comes after the
-		// answer.
+		// question or after the answer. The model gets the result only if the call is sent after
+		// the answer.
 		apart: true, never: always, hides: true,
 		yes: gives(true), no: gives(false),
 	},
@@ -177,8 +177,8 @@ var mixedTurns = []mixedTurn{
 // agentOf returns a client of the backend's agent "agent".
 func agentOf(t *testing.T, w world) *client { return w.client(t, "agent") }
 
-// didRun asserts that the file was deleted by one call if approved is set, and otherwise that
-// nothing was deleted.
+// didRun checks that one call deleted the file if approved is set, and otherwise that nothing was
+// deleted.
 func didRun(t *testing.T, w world, c *client, approved bool) {
 	t.Helper()
 	if approved {
@@ -188,8 +188,8 @@ func didRun(t *testing.T, w world, c *client, approved bool) {
 	}
 }
 
-// didDelete asserts that a.txt was deleted by one call if approved is set, and otherwise that
-// nothing was deleted.
+// didDelete checks that one call deleted a.txt if approved is set, and otherwise that nothing was
+// deleted.
 func didDelete(t *testing.T, w world, c *client, approved bool) {
 	t.Helper()
 	if approved {
@@ -248,7 +248,8 @@ func (family mixedTurn) client(t *testing.T, w world, at int) *client {
 	return family.start(t, w)
 }
 
-// order returns the person's message. Strands' tools find their folder by the thread that it names.
+// order returns the person's message. For Strands it names the thread, by which the tools find
+// their folder.
 func (family mixedTurn) order(c *client, at int) string {
 	if strings.HasPrefix(family.name, "Strands") {
 		return c.wants(family.say[at]).say
@@ -288,8 +289,8 @@ func TestWorkflowAsAnAgentIsAnsweredWithoutMessages(t *testing.T) {
 	}
 }
 
-// TestAgentIsAnsweredWithoutMessages: the model of a plain agent then gets no call. A provider
-// refuses that, and Holdpoint sends the conversation afterwards.
+// TestAgentIsAnsweredWithoutMessages: if the client sends no messages, the model of a plain agent
+// gets no call, which a provider refuses. Holdpoint sends the conversation later.
 func TestAgentIsAnsweredWithoutMessages(t *testing.T) {
 	t.Parallel()
 	for said, answer := range map[string]answer{"approved": accept, "denied": reject, "cancelled": cancelled} {
@@ -309,8 +310,8 @@ func TestAgentIsAnsweredWithoutMessages(t *testing.T) {
 	}
 }
 
-// converse sends the order, and then answers until nothing is open: the results of the client's own
-// calls and an answer, in one run if both are open.
+// converse sends the order, and then answers until nothing is open. If a client's call and a
+// question are open at the same time, one run has the result and the answer.
 func (family mixedTurn) converse(t *testing.T, w world, c *client, at int, answer answer) {
 	t.Helper()
 	next, asked, together := step{say: family.order(c, at)}, 0, false
@@ -335,7 +336,7 @@ func (family mixedTurn) converse(t *testing.T, w world, c *client, at int, answe
 	}
 }
 
-// hasEachResult asserts that each call of the client's history has one result.
+// hasEachResult checks that each call in the client's history has one result.
 func (c *client) hasEachResult(t *testing.T) {
 	t.Helper()
 	results := map[string]int{}
@@ -351,12 +352,12 @@ func (c *client) hasEachResult(t *testing.T) {
 	}
 }
 
-// shown asserts that the model got both results at once.
+// shown checks that the model got both results in one request.
 func (family mixedTurn) shown(t *testing.T, w world, c *client) {
 	t.Helper()
 	for _, m := range c.messages {
 		if said := m.str("content"); m.str("role") == "assistant" && strings.HasPrefix(said, "results: ") && strings.Contains(said, "red") {
-			return // it says what it was shown
+			return // the agent repeats the results that it got
 		}
 	}
 	var all [][]string
@@ -368,7 +369,7 @@ func (family mixedTurn) shown(t *testing.T, w world, c *client) {
 	t.Errorf("the model was shown the results %q", all)
 }
 
-// unasked plays a turn in which the backend asks nothing, with Holdpoint or without: nothing runs,
+// unasked plays a turn in which the backend asks nothing, with or without Holdpoint: nothing runs,
 // and the chat continues.
 func (family mixedTurn) unasked(t *testing.T, w world, at int) {
 	t.Helper()

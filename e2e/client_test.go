@@ -15,16 +15,15 @@ import (
 	"testing"
 )
 
-// The versions of @ag-ui/client: the newest, the one that CopilotKit pins, and the last that reads
-// no interrupts.
+// The versions of @ag-ui/client: the newest, the one that CopilotKit pins, and the last one without
+// support for interrupts.
 const (
 	newest = "1.0.0"
 	pinned = "0.0.59"
 	oldest = "0.0.53"
 )
 
-// ---- the driver
-// ----------------------------------------------------------------------------------------------------
+// The driver.
 
 // A driver is one process of client/driver.mjs or browser/driver.mjs. It is safe for concurrent
 // use.
@@ -34,7 +33,7 @@ type driver struct {
 	mu    sync.Mutex
 	wait  map[int64]chan json.RawMessage
 	odd   []string
-	broke []string // see broken
+	broke []string // addresses, see broken
 }
 
 func startDriver(name string) (*driver, error) {
@@ -102,7 +101,7 @@ func (d *driver) read() {
 	}
 }
 
-// broken returns the addresses whose responses broke off at a client.
+// broken returns the addresses whose response was cut off at a client.
 func (d *driver) broken() []string {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -148,15 +147,14 @@ func (d *driver) call(t *testing.T, op string, args map[string]any, into any) {
 	}
 }
 
-// ---- what a run was
-// ------------------------------------------------------------------------------------------------
+// The result of a run.
 
 type thrown struct {
 	Name, Message string
 	Status        *int
 }
 
-// An event keeps every key, so that no key can be hidden by a struct.
+// An event keeps every member, so that none is lost by decoding into a struct.
 type event map[string]any
 
 func (e event) kind() string          { return e.str("type") }
@@ -179,7 +177,7 @@ func (e event) interrupts() []event {
 type wire struct {
 	Status      int
 	ContentType string
-	End         string // clean, or what broke it
+	End         string // "clean", or the error that broke it
 	Text        string
 	Events      []event
 }
@@ -205,7 +203,7 @@ func (r report) answer(t *testing.T) wire {
 	return r.Wire[0]
 }
 
-// outcome returns the interrupts that the run reported, whatever followed.
+// outcome returns the interrupts in the RUN_FINISHED of the run, even if more events follow it.
 func (w wire) outcome() []event {
 	for _, e := range w.Events {
 		if e.kind() == "RUN_FINISHED" {
@@ -230,7 +228,7 @@ func (w wire) code() string {
 	return ""
 }
 
-// mayHaveRun reports whether the stream tells a person that an approved action may have run.
+// mayHaveRun reports whether the stream has a message that an approved action may have run.
 func (w wire) mayHaveRun() bool {
 	for _, e := range w.of("RUN_FINISHED") {
 		metadata, _ := e["metadata"].(map[string]any)
@@ -267,15 +265,14 @@ func (w wire) customs() []event {
 	return slices.DeleteFunc(w.of("CUSTOM"), func(e event) bool { return e.str("name") != "on_interrupt" })
 }
 
-// ---- a client on a thread
-// ------------------------------------------------------------------------------------------
+// A client on a thread.
 
 var counter atomic.Int64
 
 func fresh(prefix string) string { return fmt.Sprintf("%s-%d-%d", prefix, os.Getpid(), counter.Add(1)) }
 
-// A client is one instance of @ag-ui/client on one thread. Each stream that it gets through
-// Holdpoint is checked against the protocol, see checkStream.
+// A client is an instance of @ag-ui/client on one thread. checkStream checks each stream that it
+// gets through Holdpoint.
 type client struct {
 	d       *driver
 	name    string
@@ -283,11 +280,11 @@ type client struct {
 	url     string
 	thread  string
 	proxied bool
-	nulls   bool // its backend writes null where nothing is, which passes as it came and the newest client complains of
+	nulls   bool // its backend writes null for missing values, which Holdpoint passes on and the newest client warns about
 	// The client's state after its last run.
-	pending  []event // the interrupts of the last RUN_FINISHED: what the library keeps, for versions without a list too
-	asked    bool    // the last run told interrupts
-	customs  []event // the CUSTOM on_interrupt of the last run
+	pending  []event // the interrupts of the last RUN_FINISHED, also for versions without a list of their own
+	asked    bool    // the last run ended with interrupts
+	customs  []event // the CUSTOM on_interrupt events of the last run
 	messages []event
 }
 
@@ -301,8 +298,8 @@ func newClient(t *testing.T, d *driver, version, url, thread string, messages []
 	return c
 }
 
-// another returns a new instance on the same thread with the same messages and without the open
-// questions, like a reloaded page or another tab.
+// another returns a new client on the same thread with the same messages but without the open
+// questions, as after a reload or in another tab.
 func (c *client) another(t *testing.T) *client {
 	t.Helper()
 	n := newClient(t, c.d, c.version, c.url, c.thread, c.messages)
@@ -312,15 +309,15 @@ func (c *client) another(t *testing.T) *client {
 
 // A step is one run of a client.
 type step struct {
-	say     string         // a user message is added first
-	brings  []event        // messages that are added before that
-	resume  []entry        // sent in the request, by the client itself from 0.0.54 on, else by the driver
+	say     string         // a user message, added before the run
+	brings  []event        // messages, added before say
+	resume  []entry        // the resume of the request, sent by the client itself from 0.0.54 on, else by the driver
 	command any            // forwardedProps.command.resume
-	empty   bool           // the client forgets its pending list first, so that it does not refuse the run itself
-	runID   string         // "": the client's choice
-	patch   map[string]any // keys set in the body
-	abortOn string         // leave when this event was delivered
-	loose   bool           // the stream is not checked: the backend's own errors are under test
+	empty   bool           // the client first clears its list of open questions, so that it does not refuse the run itself
+	runID   string         // "": the client chooses
+	patch   map[string]any // members to set in the body
+	abortOn string         // the client disconnects after this event
+	loose   bool           // the stream is not checked, because the test is about the backend's own errors
 }
 
 // An entry is an entry of resume.
@@ -426,7 +423,7 @@ func summary(r report) []string {
 	return append(all, fmt.Sprintf("error %+v, pending %d, warnings %v", r.Error, len(r.Pending), r.Warnings))
 }
 
-// post sends a body as it is, without a client.
+// post sends a body unchanged, without the library.
 func (c *client) post(t *testing.T, body []byte) wire {
 	t.Helper()
 	var w wire
@@ -444,10 +441,9 @@ func (c *client) answers(answer func(id string) entry) []entry {
 	return all
 }
 
-// ---- what every stream must keep
-// -----------------------------------------------------------------------------------
+// Rules for every stream.
 
-// deprecatedNull matches the newest client's message that it ignores a null.
+// deprecatedNull matches the newest client's warning about a null.
 var deprecatedNull = regexp.MustCompile(`Converting deprecated \w+\.(result|rawEvent|parentMessageId): null to an absent field`)
 
 var publishedID = regexp.MustCompile(`^(.*)~[A-Za-z0-9_-]{8,}$`)
@@ -534,15 +530,14 @@ func checkStream(t *testing.T, r report, nulls bool) {
 	if finished == 0 && len(asked.Resume) > 0 {
 		t.Errorf("a resume that ends in a lone RUN_ERROR: %v", w.kinds())
 	}
-	// A refusal reports nothing new to the client. Any other run that ends in a pause brings
-	// snapshots.
+	// A refusal brings nothing new to the client. Any other run that ends in a pause has snapshots.
 	if paused && failed == 0 {
 		if snapshot == nil || !stateSeen && len(asked.State) > 0 {
 			t.Errorf("a pause without snapshots: %v", w.kinds())
 		}
 		for _, sent := range asked.Messages {
 			if sent.str("role") == "reasoning" {
-				continue // a client keeps its reasoning whatever a snapshot says
+				continue // a client keeps its reasoning messages, whatever a snapshot contains
 			}
 			if !slices.ContainsFunc(snapshot, func(m any) bool { return m.(map[string]any)["id"] == sent["id"] }) {
 				t.Errorf("the snapshot beside the pause lost message %v", sent["id"])

@@ -95,8 +95,8 @@ var codeRuns = []codeRun{
 		if err != nil {
 			t.Fatal(err)
 		}
-		// An answer that does not fit is refused until the question has expired, and then for the
-		// expiry.
+		// An answer that does not fit is refused for its form until the question has expired, and
+		// then for the expiry.
 		if !eventually(func() bool { return toldCode(report{Wire: []wire{c.post(t, body)}}) == "INTERRUPT_EXPIRED" }) {
 			t.Fatal("the question did not expire")
 		}
@@ -195,7 +195,7 @@ var codeRuns = []codeRun{
 		same, answers := c.another(t), c.answers(accept)
 		r := c.run(t, step{resume: answers})
 		d.Open(c.thread)
-		same.finish(t, step{resume: answers}) // it waits for the end
+		same.finish(t, step{resume: answers}) // waits for the end of the run
 		return c, r
 	}},
 	{code: "FRAME_TOO_LARGE", play: spoiled(instead(sendsTooMuch))},

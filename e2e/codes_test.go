@@ -27,18 +27,19 @@ import (
 // A codeRun brings a client to a code of docs/contract.md. play returns the client's report.
 type codeRun struct {
 	code  string
-	name  string // what happens, if a code has several runs
+	name  string // describes the run, if a code has several
 	play  func(t *testing.T, version string) (*client, report)
-	right func(id string) entry // what is answered to whatever is asked; nil: an approval
+	right func(id string) entry // the answer to a question that is asked again; nil: an approval
 
-	// waits says that the backend still waits, which only it knows. It asks in place of an answer
-	// to the next message.
+	// waits means that the backend still waits, although Holdpoint has no record of it. Instead of
+	// answering the next message it asks again.
 	waits bool
-	// locked are client versions that lock the thread by themselves. A new client continues.
+	// locked are client versions that refuse further runs of the thread themselves. A new client
+	// continues.
 	locked string
 }
 
-// notRun are the codes that no run here causes, and why.
+// notRun are the codes that no run here causes, each with the reason.
 var notRun = map[string]string{
 	"CLIENT_LEFT":      "no client here reads on behind a connection that it has half closed: TestClientThatShutsItsSendingSide of proxy",
 	"THREAD_FORBIDDEN": "no run of a stranger gets through, which is the point: TestAnothersThread",
@@ -71,7 +72,7 @@ func TestEveryCode(t *testing.T) {
 	}
 }
 
-// getsThrough sends the next message after r, the run that got a code.
+// getsThrough sends the next message after r, the run with a code.
 func (c *client) getsThrough(t *testing.T, r report, run codeRun) {
 	t.Helper()
 	right := run.right
@@ -112,7 +113,7 @@ func (c *client) getsThrough(t *testing.T, r report, run codeRun) {
 	t.Fatalf("an ordinary message was not answered:\n%s", strings.Join(summary(r), "\n"))
 }
 
-// toldCode returns the code that a run got, in any of its places.
+// toldCode returns the code that a run ended with, wherever the run has it.
 func toldCode(r report) string {
 	if len(r.Wire) != 1 {
 		return ""
@@ -168,8 +169,7 @@ func TestEveryCodeHasARun(t *testing.T) {
 	}
 }
 
-// ---- what the runs are made of
-// ------------------------------------------------------------------------------------
+// Parts of the runs.
 
 // A desk is a scripted.Asker with a Holdpoint in front of it.
 type desk struct {
@@ -205,7 +205,7 @@ func (d *desk) asked(t *testing.T, version, scene string, n int) *client {
 	return c
 }
 
-// spoiled approves, and gets what the spoiler leaves of the stream.
+// spoiled approves a question, and with changes the stream that the client gets.
 func spoiled(with scripted.Spoiler) func(*testing.T, string) (*client, report) {
 	return func(t *testing.T, version string) (*client, report) {
 		t.Helper()
@@ -220,12 +220,12 @@ func spoiled(with scripted.Spoiler) func(*testing.T, string) (*client, report) {
 	}
 }
 
-// instead writes end in place of the stream.
+// instead returns a spoiler that writes end in place of the stream.
 func instead(end func(w http.ResponseWriter, r *http.Request)) scripted.Spoiler {
 	return func(w http.ResponseWriter, r *http.Request, _ []byte) { end(w, r) }
 }
 
-// tellsStrands returns a native Strands agent that answers an approval with frames.
+// tellsStrands starts a native Strands agent that responds to an approval with frames.
 func tellsStrands(contentType string, frames ...string) func(*testing.T, string) (*client, report) {
 	return func(t *testing.T, version string) (*client, report) {
 		t.Helper()
@@ -242,7 +242,7 @@ func tellsStrands(contentType string, frames ...string) func(*testing.T, string)
 
 var errFault = errors.New("a fault of the test's")
 
-// A faultyStore cannot be read while it fails.
+// A faultyStore returns an error from each read while fails is set.
 type faultyStore struct {
 	store.Store
 	fails *atomic.Bool
@@ -255,7 +255,7 @@ func (f faultyStore) Load(ctx context.Context, key store.Key, owner string) (sto
 	return f.Store.Load(ctx, key, owner)
 }
 
-// A faultySink cannot keep an event while it fails.
+// A faultySink returns an error for each event while fails is set.
 type faultySink struct{ fails *atomic.Bool }
 
 func (f faultySink) Take(*happens.Event) error {
@@ -265,7 +265,7 @@ func (f faultySink) Take(*happens.Event) error {
 	return nil
 }
 
-// A faultyDialect refuses every run while it fails.
+// A faultyDialect refuses every run while fails is set.
 type faultyDialect struct {
 	translate.Dialect
 	fails *atomic.Bool
@@ -311,8 +311,8 @@ func faulty(wrap func(o *proxy.Options, fails *atomic.Bool)) func(*testing.T, st
 	}
 }
 
-// away returns a backend that can be taken away, behind a Holdpoint. ends serves in its place then;
-// if it is nil, connections are refused.
+// away returns a backend that can be taken offline, and a Holdpoint for it. While it is offline,
+// ends serves its requests; if ends is nil, connections are refused.
 func away(t *testing.T, ends func(w http.ResponseWriter, r *http.Request)) (*front, *desk) {
 	t.Helper()
 	d := &desk{Asker: &scripted.Asker{}}

@@ -10,9 +10,9 @@ import (
 	"testing"
 )
 
-// TestAnOrdinaryRunIsUntouched: the client of a run without a pause gets the backend's stream
-// unchanged. Only ids differ, which change from run to run, and the protocol version that a client
-// gets if it declares one.
+// TestAnOrdinaryRunIsUntouched: in a run without a pause the client gets the backend's stream
+// unchanged. Only two things may differ: ids, which are new in each run, and the protocol version,
+// which a client gets if it declares one.
 func TestAnOrdinaryRunIsUntouched(t *testing.T) {
 	t.Parallel()
 	matrix(t, func(t *testing.T, w world) {
@@ -25,8 +25,8 @@ func TestAnOrdinaryRunIsUntouched(t *testing.T) {
 }
 
 // sameOrdinaryRuns compares the streams of two conversations. It returns false if they cannot be
-// compared: the adapter writes "<recursive>" for a value that happens to have the memory address of
-// an earlier one.
+// compared, because the adapter has written "<recursive>": it does so if a value happens to have
+// the memory address of an earlier one.
 func sameOrdinaryRuns(t *testing.T, w world) bool {
 	t.Helper()
 	const chance = "<recursive>"
@@ -93,7 +93,7 @@ func indented(v any) string {
 
 var changing = regexp.MustCompile(`[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}|\b(?:bare|thread|user|client)-\d+-\d+|[0-9a-f]{32}|,"protocolVersion":"1.0"`)
 
-// normal replaces each id by the number of its first appearance.
+// normal replaces each id by a number, in order of first appearance.
 func normal(s string) string {
 	seen := map[string]string{}
 	return changing.ReplaceAllStringFunc(s, func(id string) string {

@@ -15,7 +15,7 @@ import (
 // A composeImage is what the last stage of a Dockerfile would start, in a folder instead of a
 // container.
 type composeImage struct {
-	folder  string // of WORKDIR
+	folder  string // set by WORKDIR
 	env     []string
 	command []string
 }
@@ -31,9 +31,9 @@ func (s composeStage) at(path string) string {
 	return filepath.Join(s.root, filepath.FromSlash(path))
 }
 
-// composeBuild carries out the lines of a Dockerfile on this machine. It copies files and runs
-// commands; a command that instead has is replaced. It supports the instructions that
-// deploy/compose uses, and fails at any other.
+// composeBuild executes the lines of a Dockerfile on this machine. It copies files and runs
+// commands, and replaces the commands in instead. It supports the instructions that deploy/compose
+// uses, and fails for others.
 func composeBuild(t *testing.T, context, dockerfile string, instead map[string]func(dir string) error) *composeImage {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join(context, dockerfile))
@@ -91,7 +91,7 @@ func composeBuild(t *testing.T, context, dockerfile string, instead map[string]f
 	return image
 }
 
-// composeCopy carries out COPY of files into a folder, or from another stage's folder.
+// composeCopy executes a COPY into a stage, from the context or from another stage.
 func composeCopy(to composeStage, context string, stages map[string]composeStage, args []string) error {
 	from := func(path string) string { return filepath.Join(context, path) }
 	if name, ok := strings.CutPrefix(args[0], "--from="); ok {

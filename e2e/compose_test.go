@@ -19,8 +19,8 @@ import (
 // composeStacks are the files of deploy/compose, each with the stack that has its agent's packages.
 var composeStacks = map[string]stack{"langgraph": {"langgraph", "0.0.47"}, "pydanticai": {"pydanticai", "2.68.0"}}
 
-// A composeFile has the parts of a compose file that this test reads. deploy judges the whole file
-// with compose-go.
+// A composeFile has the parts of a compose file that this test reads. deploy validates the whole
+// file with compose-go.
 type composeFile struct {
 	Services struct {
 		Agent struct {
@@ -51,9 +51,9 @@ func readCompose(t *testing.T, name string) (f composeFile) {
 	return f
 }
 
-// TestComposeStacks runs the commands of each compose file without containers: it does what the
-// Dockerfiles do, with the file's environment, on loopback. In a browser a person denies once and
-// approves once, and Holdpoint dies while the second question is open.
+// TestComposeStacks runs the commands of each compose file without containers: it executes the
+// Dockerfiles, with the file's environment, on loopback. In a browser a person denies once and
+// approves once, and Holdpoint is killed while the second question is open.
 func TestComposeStacks(t *testing.T) {
 	t.Parallel()
 	files, err := filepath.Glob("../deploy/compose/*.yaml")
@@ -100,8 +100,8 @@ func TestComposeStacks(t *testing.T) {
 	}
 }
 
-// buildPage builds the page as its Dockerfile does. It uses the packages of copilotkit/, which has
-// all those of the page's lock file in the same versions.
+// buildPage builds the page as its Dockerfile does. It uses the packages of copilotkit/, which
+// include all packages of the page's lock file in the same versions.
 func buildPage(t *testing.T) *composeImage {
 	t.Helper()
 	const folder = "../deploy/compose/page"
@@ -123,10 +123,10 @@ func buildPage(t *testing.T) *composeImage {
 	})
 }
 
-// A composeService is a process of such a stack, in place of its container.
+// A composeService is a process that replaces a container.
 type composeService struct {
 	*process
-	port string // on loopback
+	port string // its port on loopback
 }
 
 func startComposeAgent(t *testing.T, f composeFile, s stack) *composeService {
@@ -139,7 +139,7 @@ func startComposeAgent(t *testing.T, f composeFile, s stack) *composeService {
 	build := f.Services.Agent.Build
 	context := filepath.Join("../deploy/compose", build.Context)
 	image := composeBuild(t, context, build.Dockerfile, map[string]func(string) error{
-		"pip install --no-cache-dir --no-deps -r requirements.txt": func(string) error { return nil }, // it is samePins
+		"pip install --no-cache-dir --no-deps -r requirements.txt": func(string) error { return nil }, // the packages are installed already, and samePins compares their versions
 	})
 	port, err := quietPort()
 	if err != nil {
@@ -193,11 +193,12 @@ func startComposePage(t *testing.T, f composeFile, image *composeImage, upstream
 	return one
 }
 
-// startComposed runs the command of an image in its folder, with program in place of the image's.
+// startComposed runs the command of an image in its folder, with program in place of the first word
+// of the command.
 func startComposed(t *testing.T, name string, image *composeImage, program string, here *strings.Replacer, env ...string) *process {
 	t.Helper()
 	// The background part of this shell kills the process when the test's end of the pipe is
-	// closed, however the tests ended. The command replaces the shell.
+	// closed, however the tests end. The command replaces the shell.
 	const watch = `exec 3<&0 1>&2; { read -r _ <&3; kill -KILL $$; } >/dev/null 2>&1 & exec "$0" "$@" 3<&- </dev/null`
 	args := []string{"-c", watch, program}
 	for _, a := range image.command[1:] {
@@ -205,8 +206,8 @@ func startComposed(t *testing.T, name string, image *composeImage, program strin
 	}
 	cmd := exec.Command("/bin/sh", args...)
 	cmd.Dir = image.folder
-	// An image has no compiled modules, because each container would write its own. The
-	// environments here are kept.
+	// An image has no compiled Python modules, so each container would compile them. The
+	// environments of the tests keep theirs.
 	cmd.Env = append([]string{"PATH=" + os.Getenv("PATH"), "HOME=" + image.folder}, append(image.env, env...)...)
 	cmd.Env = append(cmd.Env, "PYTHONDONTWRITEBYTECODE=")
 	p, err := startProcess("compose "+name, cmd)
@@ -253,7 +254,7 @@ func (p *process) isGone() bool {
 	}
 }
 
-// count returns how often a service has printed a line.
+// count returns how often a service has printed a line with the text.
 func (s *composeService) count(want string) int {
 	n := 0
 	s.log.find(func(line string) bool {
@@ -265,7 +266,7 @@ func (s *composeService) count(want string) int {
 	return n
 }
 
-// ends sends TERM, as a container gets it, and waits for the end.
+// ends sends SIGTERM, as a container runtime does, and waits for the end.
 func (s *composeService) ends(t *testing.T) {
 	t.Helper()
 	s.cmd.Process.Signal(syscall.SIGTERM)

@@ -10,13 +10,13 @@ import (
 	"testing"
 )
 
-// TestARefusalLeavesAWayOn tries every refusal that a client can cause. The backend is not called,
+// TestARefusalLeavesAWayOn plays every refusal that a client can cause. The backend is not called,
 // the open questions stay open and are asked again, and neither this client nor a new one on the
 // thread is stuck.
 func TestARefusalLeavesAWayOn(t *testing.T) {
 	t.Parallel()
 	rejections := map[string]any{"decisions": []any{map[string]any{"type": "reject"}, map[string]any{"type": "reject"}}}
-	one := map[string]any{"count": 1} // the only answer that the schema takes is no "no"
+	one := map[string]any{"count": 1} // the schema accepts only this answer, which is not a denial
 	const stray = "nobody~knowsthisid"
 	opened := func(n int, s func(c *client) step) func(*testing.T, *client) step {
 		return func(t *testing.T, c *client) step { c.pause(t, n); return s(c) }
@@ -24,10 +24,10 @@ func TestARefusalLeavesAWayOn(t *testing.T) {
 	for _, test := range []struct {
 		name    string
 		graph   string
-		arrange func(t *testing.T, c *client) step // what comes before, and the step that is refused
+		arrange func(t *testing.T, c *client) step // plays what precedes the refusal, and returns the step that is refused
 		code    string
-		asked   bool // something is still open, and told again
-		deny    any  // a whole answer in the command form, by which an old client gets rid of what is open
+		asked   bool // questions are still open, and asked again
+		deny    any  // an answer in the command form by which an old client closes the open questions
 	}{
 		{"an id that was never published", "approve", opened(1, func(c *client) step {
 			return step{resume: []entry{accept(stray)}}
@@ -206,7 +206,8 @@ func TestTheSameAnswersAgain(t *testing.T) {
 	})
 }
 
-// TestTwoEqualAnswersAtOnce: of two equal clicks one reaches the backend, and both get its end.
+// TestTwoEqualAnswersAtOnce: of two equal clicks one reaches the backend, and both get the end of
+// its run.
 func TestTwoEqualAnswersAtOnce(t *testing.T) {
 	t.Parallel()
 	matrix(t, func(t *testing.T, w world) {

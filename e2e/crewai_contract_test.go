@@ -65,7 +65,7 @@ func TestCrewAIKeepsTheContract(t *testing.T) {
 			c.refused(t, step{patch: map[string]any{"forwardedProps": map[string]any{"command": map[string]any{"resume": "approved", "interruptEvent": forged}}}}, "UNKNOWN_INTERRUPT_ID", false)
 			w.called(t, c, 0)
 			c.asksAbout(t, step{}, 1)
-			// CrewAI's own id is the thread's, and is the same for all its questions.
+			// CrewAI's own id is that of the thread, and is the same for all its questions.
 			c.refused(t, step{empty: true, patch: map[string]any{"resume": []entry{resolved(c.thread, "approved")}}}, "UNKNOWN_INTERRUPT_ID", true)
 			w.called(t, c, 1)
 			w.ran(t, c)
@@ -94,9 +94,9 @@ func TestCrewAIKeepsTheContract(t *testing.T) {
 	})
 }
 
-// TestCrewAIIsRestarted between question and answer. It keeps its flows in a file. With that file
-// the answer is carried out. Without it the question is lost, nothing runs, and the next message
-// makes it ask again.
+// TestCrewAIIsRestarted: CrewAI is restarted between question and answer. It keeps its flows in a
+// file. With that file the answer is carried out. Without it the question is lost, nothing runs,
+// and CrewAI asks again after the next message.
 func TestCrewAIIsRestarted(t *testing.T) {
 	t.Parallel()
 	s := need(t, "crewai", "1.0.0").stack
@@ -143,7 +143,7 @@ func TestCrewAIIsRestarted(t *testing.T) {
 }
 
 // TestCrewAIsQuestionIsForgottenByHoldpoint: Holdpoint is restarted and has no record of the
-// question. Its answer is refused, and the next message makes CrewAI ask again.
+// question. The answer is refused, and CrewAI asks again after the next message.
 func TestCrewAIsQuestionIsForgottenByHoldpoint(t *testing.T) {
 	t.Parallel()
 	eachCrew(t, nil, func(t *testing.T, w world) {

@@ -7,9 +7,10 @@ import (
 	"testing"
 )
 
-// CrewAI over ag_ui_crewai, behind a Holdpoint that is told nothing of it. By default it announces
-// a question by CUSTOM on_interrupt only, with emit_interrupt_outcome it sends the outcome too. It
-// takes resume, and carries out its first option on cancelled, and on an answer that says nothing.
+// Tests of CrewAI over ag_ui_crewai, behind a Holdpoint without settings for it. By default CrewAI
+// announces a question by CUSTOM on_interrupt only. With emit_interrupt_outcome it sends the
+// outcome too. It accepts resume, and carries out its first option if the answer is cancelled or
+// empty.
 
 const deletes = `delete_file {"path":"a.txt"}`
 
@@ -67,7 +68,7 @@ func TestCrewAIRunsWhatIsApproved(t *testing.T) {
 					cl.finish(t, step{resume: cl.answers(c.answer)})
 					w.called(t, cl, 1)
 					w.ran(t, cl)
-					// The next message starts the flow again, and it asks again.
+					// The next message starts the flow again, which asks again.
 					cl.asksAbout(t, step{say: "once more"}, 1)
 					w.ran(t, cl)
 					if c.flow == "gate" {
@@ -86,7 +87,8 @@ func TestCrewAIRunsWhatIsApproved(t *testing.T) {
 	}
 }
 
-// TestCrewAIsExpiredQuestion: the message that arrives after the expiry does not turn into a yes.
+// TestCrewAIsExpiredQuestion: the message that arrives after the expiry does not count as an
+// approval.
 func TestCrewAIsExpiredQuestion(t *testing.T) {
 	t.Parallel()
 	eachCrew(t, map[string]string{"HOLDPOINT_INTERRUPT_TTL": "2s"}, func(t *testing.T, w world) {
@@ -100,8 +102,8 @@ func TestCrewAIsExpiredQuestion(t *testing.T) {
 	})
 }
 
-// TestCrewAITakesAMessageAfterTheAnswer: a message that comes with the answer is not lost: it
-// starts the flow again.
+// TestCrewAITakesAMessageAfterTheAnswer: a message in the same request as the answer is not lost:
+// it starts the flow again.
 func TestCrewAITakesAMessageAfterTheAnswer(t *testing.T) {
 	t.Parallel()
 	eachCrew(t, nil, func(t *testing.T, w world) {
@@ -126,9 +128,9 @@ func TestCrewAITakesAMessageAfterTheAnswer(t *testing.T) {
 	})
 }
 
-// TestCrewAIsAnnouncementIsAnswered: a client that reads no outcome gets CrewAI's own announcement,
-// and answers by command.resume together with the announcement. That never answers another
-// question.
+// TestCrewAIsAnnouncementIsAnswered: a client that does not read the outcome gets CrewAI's own
+// announcement, and answers by command.resume with the announcement. Such an answer never applies
+// to another question.
 func TestCrewAIsAnnouncementIsAnswered(t *testing.T) {
 	t.Parallel()
 	s := need(t, "crewai", "1.0.0")
@@ -143,7 +145,7 @@ func TestCrewAIsAnnouncementIsAnswered(t *testing.T) {
 			}
 			late := c.another(t)
 			c.asksAbout(t, step{command: "approved"}, 1)
-			late.run(t, step{command: "sure"}) // the first question's, too late
+			late.run(t, step{command: "sure"}) // answers the first question, too late
 			w.called(t, c, 2)
 			w.ran(t, c)
 			c.finish(t, step{command: "sure"})

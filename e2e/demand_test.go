@@ -10,7 +10,8 @@ import (
 )
 
 // onDemand are stacks that few tests need. The first test that needs one installs and starts it, so
-// that other tests do not wait for it. A run of all tests installs them in the background.
+// that other tests do not wait for it. If all tests run, the stacks are installed in the
+// background.
 var onDemand = map[stack]*demand{
 	{"pydanticai", "1.107.10"}: {}, {"pydanticai", "2.0.0"}: {}, {"pydanticai", "2.68.0"}: {},
 	{"langgraph", "0.0.44"}: {}, {"langgraph", "0.0.45"}: {}, {"langgraph", "0.0.46"}: {}, {"langgraph", "0.0.47"}: {},
@@ -18,7 +19,7 @@ var onDemand = map[stack]*demand{
 	{"adk", "0.6.5"}: {}, {"adk", "0.7.1"}: {}, {"adk", "0.11.0"}: {}, {"crewai", "1.0.0"}: {}, {"agno", "2.9.0"}: {}, {"agno", "3.1.10"}: {}, {"mastra", "1.1.2"}: {}, {"langgraph-server", "1.5.1"}: {}, {"langgraph-server-py", "0.16.7"}: {}, {"ag2", "1.2.1"}: {}, {"aegra", "0.6.0"}: {}, {"tanstack", "0.58.0"}: {},
 }
 
-// A demand is one such stack: once a test needed it, its server, or why there is none.
+// A demand is the state of one such stack after a test needed it: its server, or the error.
 type demand struct {
 	installed, started sync.Once
 	server             *server
@@ -65,12 +66,12 @@ func (d *demand) install(s stack) {
 	})
 }
 
-// installAhead installs what later tests will need, if all tests run.
+// installAhead installs the stacks that later tests need, if all tests run.
 func installAhead() {
 	if f := flag.Lookup("test.run"); f != nil && f.Value.String() != "" {
 		return
 	}
-	go installBrowser() // who needs it is told if that failed
+	go installBrowser() // a test that needs the browser gets the error
 	go func() {
 		for s, d := range onDemand {
 			d.install(s)

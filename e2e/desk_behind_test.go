@@ -9,9 +9,9 @@ import (
 	"testing"
 )
 
-// behind returns a chat as it may come back after its question was decided elsewhere. It has its
-// old messages, one of them under another id, and the user's own answer, which came too late and
-// which CopilotKit leaves in the history.
+// behind returns a chat that comes back after its question was decided elsewhere. It has its old
+// messages, one of them under another id, and the user's own answer, which was too late and which
+// CopilotKit leaves in the history.
 func (c *client) behind(t *testing.T, says any) *client {
 	t.Helper()
 	said, err := json.Marshal(says)
@@ -42,9 +42,9 @@ func (c *client) behind(t *testing.T, says any) *client {
 	return again
 }
 
-// TestChatsThatAreBehind: a decision of the desk has run, and the chat comes back with an old
-// history, twice. The backend is not called. The chat's new message follows the messages of the
-// record, the action ran once, and the backend's history is in order.
+// TestChatsThatAreBehind: a decision of the desk was carried out, and the chat comes back twice
+// with its old history. The backend is not called. The chat's new message follows the messages of
+// the record, the action ran once, and the backend's history is in order.
 func TestChatsThatAreBehind(t *testing.T) {
 	t.Parallel()
 	for _, f := range deskFamilies(t) {
@@ -114,7 +114,7 @@ func TestChatsThatAreBehind(t *testing.T) {
 	}
 }
 
-// stays loads the page of a chat that is behind, and checks that the backend is not called.
+// stays opens the page of a chat that is behind, and checks that the backend is not called.
 func (f *deskFamily) stays(t *testing.T, w world, c *client) {
 	t.Helper()
 	before := w.b.ledger(t, c.thread)

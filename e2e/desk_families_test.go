@@ -19,33 +19,32 @@ import (
 	"time"
 )
 
-// A deskFamily is a backend whose questions are decided at the desk, with the differences between
-// frameworks: how its client begins, what it asks, and how to find out what ran.
+// A deskFamily is a backend whose questions are decided at the desk, with what differs between
+// frameworks: how its client starts, what it asks, and how a test finds out what ran.
 type deskFamily struct {
-	name, version string // of what is before it, and of the client
+	name, version string // name of the backend, and version of the client
 	env           map[string]string
 	upstream      string
 	b             *backend
-	// client returns a new client on a new thread, behind the world's Holdpoint.
+	// client returns a new client on a new thread of the world's Holdpoint.
 	client func(t *testing.T, w world) *client
 	// says returns a step that sends an order.
 	says func(c *client, order string) step
-	// The orders: one asks about a.txt, two about a.txt and b.txt at once, and again about b.txt
-	// after a.txt was answered. It is "" if the backend cannot do that.
+	// The orders: one asks about a.txt. two asks about a.txt and b.txt at the same time. again asks
+	// about b.txt after a.txt was answered. An order is "" if the backend cannot do this.
 	one, two, again string
 	// yes and no are the payloads that approve and deny its calls.
 	yes, no any
-	// because says that a denial can have a reason, which the model gets.
+	// because means that a denial can have a reason, which the model gets.
 	because bool
-	// ran asserts which of the files were deleted, each once.
+	// ran checks that exactly these files were deleted, each once.
 	ran  func(t *testing.T, w world, c *client, files ...string)
 	gate *turnstile // between the Holdpoint and the backend, set by the test
-	// anew says that an ordinary message starts the flow again, and that it asks.
+	// anew means that an ordinary message starts the flow again, which asks again.
 	anew bool
-	// brief says that its Holdpoint is not killed, because another mode or version of it has that
-	// test.
+	// brief means that its Holdpoint is not killed, because another mode or version has that test.
 	brief bool
-	// strays says that a user's late answer looks like an answer to an unknown question, and is
+	// strays means that the user's late answer looks like an answer to an unknown question, and is
 	// refused if it is the last message.
 	strays bool
 }
@@ -113,11 +112,11 @@ func deskFamilies(t *testing.T) (list []deskFamily) {
 	}
 	for n, mode := range []string{"saved/hook", "agui/hook"} {
 		if shared.strands == nil {
-			break // E2E_FRAMEWORKS
+			break // left out by E2E_FRAMEWORKS
 		}
 		env, two := map[string]string{}, "delete a.txt and delete b.txt"
 		if n == 0 {
-			env, two = asStrands(), "" // a raw stream tells one of them
+			env, two = asStrands(), "" // a raw stream has only one of several questions
 		}
 		list = append(list, deskFamily{
 			name: "strands-ts " + mode, version: []string{newest, pinned}[n], env: env, upstream: shared.strands.server.base(),
@@ -155,7 +154,7 @@ func deskFamilies(t *testing.T) (list []deskFamily) {
 	return append(list, askingByCalls(t)...)
 }
 
-// askingByCalls returns the backends that ask in a way of their own, without the outcome, and
+// askingByCalls returns the backends that ask in a form of their own, without the outcome, and
 // LangGraph's own servers.
 func askingByCalls(t *testing.T) []deskFamily {
 	t.Helper()
@@ -193,11 +192,11 @@ func askingByCalls(t *testing.T) []deskFamily {
 	return list
 }
 
-// at returns the family's cell behind the desk's Holdpoint.
+// at returns the world of the family with this Holdpoint.
 func (f *deskFamily) at(h *holdpoint) world { return world{b: f.b, h: h, version: f.version} }
 
-// decides answers the n-th question of an approval: by a decision if the question has a yes and a
-// no, else by the payload.
+// decides answers the n-th question of an approval: by approve or deny if the question has them,
+// else by the payload.
 func (f *deskFamily) decides(t *testing.T, d *deskAPI, approval map[string]any, n int, says any) {
 	t.Helper()
 	q := approval["questions"].([]any)[n].(map[string]any)
@@ -223,7 +222,7 @@ func (f *deskFamily) asked(t *testing.T, d *deskAPI, order string, n int) (*clie
 	return c, a
 }
 
-// finished waits for the end of an approval, which must be a good one.
+// finished waits for the end of an approval, which must be "finished" without an error.
 func (d *deskAPI) finished(t *testing.T, approval map[string]any) {
 	t.Helper()
 	if end := d.ended(t, approval); end["how"] != "finished" || end["error"] != nil {
@@ -231,7 +230,7 @@ func (d *deskAPI) finished(t *testing.T, approval map[string]any) {
 	}
 }
 
-// reloads loads a page without a new message. It must get the end, and the backend is not called.
+// reloads opens a page without a new message, which must get the end without a call of the backend.
 func (f *deskFamily) reloads(t *testing.T, w world, c *client) *client {
 	t.Helper()
 	before := w.b.ledger(t, c.thread)
@@ -244,7 +243,7 @@ func (f *deskFamily) reloads(t *testing.T, w world, c *client) *client {
 	return again
 }
 
-// lives checks that the chat continues with an ordinary message, and that nothing more is done.
+// lives checks that the chat continues with an ordinary message, and that no further action runs.
 func (f *deskFamily) lives(t *testing.T, w world, c *client, files ...string) {
 	t.Helper()
 	if f.anew {
@@ -258,9 +257,9 @@ func (f *deskFamily) lives(t *testing.T, w world, c *client, files ...string) {
 	f.ran(t, w, c, files...)
 }
 
-// inOrder asserts that no message is repeated, and that each result follows its call once, before
-// the user's next message. A call without a result is the backend's own: ADK has one for each
-// question.
+// inOrder checks that no message is repeated, and that each result follows its call once, before
+// the user's next message. A call without a result is the backend's own question, which ADK leaves
+// in the history.
 func inOrder(t *testing.T, messages []event) {
 	t.Helper()
 	seen, open := map[string]bool{}, map[string]string{}
@@ -290,8 +289,8 @@ func inOrder(t *testing.T, messages []event) {
 	}
 }
 
-// TestFamiliesDecidedAtTheDesk: in every framework, the chat's client is gone. A decision is
-// carried out once, and the chat later gets the result.
+// TestFamiliesDecidedAtTheDesk: in every framework, after the chat's client has left, a decision of
+// the desk is carried out once, and the chat later gets the result.
 func TestFamiliesDecidedAtTheDesk(t *testing.T) {
 	t.Parallel()
 	for _, f := range deskFamilies(t) {
@@ -357,7 +356,7 @@ func TestFamiliesDecidedAtTheDesk(t *testing.T) {
 			})
 			t.Run("asks again", func(t *testing.T) {
 				if f.again == "" {
-					return // it asks for all at once
+					return // it asks for all at the same time
 				}
 				c, a := f.asked(t, d, f.again, 1)
 				f.decides(t, d, a, 0, f.yes)
@@ -378,8 +377,8 @@ func TestFamiliesDecidedAtTheDesk(t *testing.T) {
 			})
 			for _, mix := range []struct {
 				name string
-				desk [2]any // of each question; nil: the chat's
-				chat any    // what the chat says to the rest
+				desk [2]any // the desk's answer to each question; nil: the chat answers it
+				chat any    // the chat's answer to the other questions
 				want []string
 			}{
 				{"both", [2]any{f.yes, f.yes}, nil, []string{"a.txt", "b.txt"}},
@@ -391,7 +390,7 @@ func TestFamiliesDecidedAtTheDesk(t *testing.T) {
 			} {
 				t.Run("two: "+mix.name, func(t *testing.T) {
 					if f.two == "" {
-						return // it asks one after the other
+						return // it asks one question after the other
 					}
 					c, a := f.asked(t, d, f.two, 2)
 					for n, says := range mix.desk {
@@ -418,7 +417,7 @@ func TestFamiliesDecidedAtTheDesk(t *testing.T) {
 	}
 }
 
-// A turnstile is a proxy in front of a backend that holds one request: before the backend has it,
+// A turnstile is a proxy in front of a backend that holds one request: before the backend gets it,
 // or after the backend has answered.
 type turnstile struct {
 	*httptest.Server
@@ -427,7 +426,7 @@ type turnstile struct {
 	mu     sync.Mutex
 	holds  string // "before", "behind" or ""
 	inside chan struct{}
-	last   map[string][]event // the messages of the last request of each thread, where it has some
+	last   map[string][]event // the messages of the last request of each thread that had messages
 }
 
 func newTurnstile(t *testing.T, target string) *turnstile {
@@ -438,7 +437,7 @@ func newTurnstile(t *testing.T, target string) *turnstile {
 	return g
 }
 
-// hold makes it hold the next request. The channel is closed when it does.
+// hold makes the turnstile hold the next request. The channel is closed when it holds one.
 func (g *turnstile) hold(where string) <-chan struct{} {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -446,7 +445,7 @@ func (g *turnstile) hold(where string) <-chan struct{} {
 	return g.inside
 }
 
-// comes notes a request, and returns where it is held.
+// comes records a request, and returns where it is held.
 func (g *turnstile) comes(method string, body []byte) (holds string, inside chan struct{}) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -464,7 +463,7 @@ func (g *turnstile) comes(method string, body []byte) (holds string, inside chan
 	return holds, inside
 }
 
-// history returns the messages that the backend last got on a thread.
+// history returns the messages in the last request of a thread that the backend got.
 func (g *turnstile) history(thread string) []event {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -517,15 +516,15 @@ func (g *turnstile) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	<-r.Context().Done()
 }
 
-// TestFamiliesKilledAtTheDesk: Holdpoint is killed at three moments: when the last decision is
-// recorded and nothing is claimed, when it has claimed the answer and the backend does not have it
-// yet, and when the backend has done it and no client was told. The next process carries the first.
-// The outcome of the others is unknown, so they are not sent again.
+// TestFamiliesKilledAtTheDesk: Holdpoint is killed at three moments: after the last decision is
+// recorded and before it is claimed, after the answer is claimed and before the backend has it, and
+// after the backend has carried it out and before a client is told. The next process carries out
+// the first. The outcome of the other two is unknown, so they are not sent again.
 func TestFamiliesKilledAtTheDesk(t *testing.T) {
 	t.Parallel()
 	var all sync.WaitGroup
 	defer all.Wait()
-	room := make(chan struct{}, 7) // each waits for a lease most of its time, so it needs no place of -parallel
+	room := make(chan struct{}, 7) // each test waits for a lease most of the time, so it does not count for -parallel
 	for _, f := range deskFamilies(t) {
 		if f.brief {
 			continue
@@ -548,7 +547,7 @@ func killedAtTheDesk(t *testing.T, f deskFamily) {
 	for key, value := range f.env {
 		env[key] = value
 	}
-	// The first process carries nothing by itself.
+	// The first process does not carry decisions.
 	quiet := map[string]string{"HOLDPOINT_DESK_CARRY_WITHIN": "0"}
 	d := newDeskOf(t, g.URL, env, quiet)
 	c, a := f.asked(t, d, f.one, 1)

@@ -77,14 +77,14 @@ func TestDeskShowsWhatInterruptAsks(t *testing.T) {
 	}
 }
 
-// TestDeskShowsWhatInterruptAsksOfAServer: the same for LangGraph's own servers, whose questions
-// have ids of Holdpoint's.
+// TestDeskShowsWhatInterruptAsksOfAServer: the same for LangGraph's own servers, for whose
+// questions Holdpoint makes the ids.
 func TestDeskShowsWhatInterruptAsksOfAServer(t *testing.T) {
 	t.Parallel()
 	type scene struct {
-		graph, answers string // HOLDPOINT_ANSWERS
-		message        any    // that the desk shows
-		calls, states  string // the call that it says a yes runs, or what the agent sent
+		graph, answers string // the value of HOLDPOINT_ANSWERS
+		message        any    // the message that the desk shows
+		calls, states  string // the call that the desk shows for an approval, or the fields that the agent sent
 		decision       string
 		payload        any
 		want           []string

@@ -21,7 +21,7 @@ import (
 // A deskAPI is a client of a Holdpoint's desk.
 type deskAPI struct {
 	h      *holdpoint
-	at     string // its socket
+	at     string // the path of its socket
 	client *http.Client
 }
 
@@ -30,7 +30,7 @@ const deskToken = "0123456789abcdef0123456789abcdef"
 // newDeskOf starts a Holdpoint with a desk in front of a backend.
 func newDeskOf(t *testing.T, upstream string, more ...map[string]string) *deskAPI {
 	t.Helper()
-	dir, err := os.MkdirTemp("", "desk") // a path of a socket is short
+	dir, err := os.MkdirTemp("", "desk") // not in the test's folder, because the path of a socket must be short
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -44,7 +44,7 @@ func newDeskOf(t *testing.T, upstream string, more ...map[string]string) *deskAP
 	return d
 }
 
-// env returns the variables of the desk, and more.
+// env returns the variables of the desk, with more added.
 func (d *deskAPI) env(more ...map[string]string) map[string]string {
 	env := map[string]string{"HOLDPOINT_DESK_LISTEN": "unix://" + d.at, "HOLDPOINT_DESK_TOKEN": deskToken}
 	for _, m := range more {
@@ -53,14 +53,14 @@ func (d *deskAPI) env(more ...map[string]string) map[string]string {
 	return env
 }
 
-// dies kills the Holdpoint with -9, and starts another one at its addresses, on the same store.
+// dies kills the Holdpoint with SIGKILL, and starts another at its addresses, on the same store.
 func (d *deskAPI) dies(t *testing.T, upstream string, more ...map[string]string) {
 	t.Helper()
 	d.h.kill()
 	d.h = restart(t, d.h, upstream, d.env(more...))
 }
 
-// call sends a request, and returns the response, which must have the status.
+// call sends a request, and returns the body of the response, which must have the status.
 func (d *deskAPI) call(t *testing.T, status int, method, path string, body any) map[string]any {
 	t.Helper()
 	text := ""
@@ -95,7 +95,7 @@ func (d *deskAPI) call(t *testing.T, status int, method, path string, body any) 
 	return object
 }
 
-// waiting returns the approval of the thread.
+// waiting returns the open approval of the thread.
 func (d *deskAPI) waiting(t *testing.T, thread string) map[string]any {
 	t.Helper()
 	list, _ := d.call(t, http.StatusOK, "GET", "/v1/approvals?thread="+url.QueryEscape(thread), nil)["approvals"].([]any)
@@ -128,13 +128,13 @@ func (d *deskAPI) ended(t *testing.T, approval map[string]any) map[string]any {
 	return nil
 }
 
-// TestDecidedAtTheDesk: the chat's client is gone. A decision runs once, and the chat gets the
-// result in three ways: by a reload, by a new message, and by an answer that it had not sent.
+// TestDecidedAtTheDesk: after the chat's client has left, a decision runs once, and the chat gets
+// the result in three ways: by a reload, by a new message, and by an answer that it had not sent.
 func TestDecidedAtTheDesk(t *testing.T) {
 	t.Parallel()
 	for _, b := range shared.backends {
 		if b.name == "0.0.43-quiet" {
-			continue // its questions have no ids, which makes no difference here
+			continue // its questions have no ids, which makes no difference at the desk
 		}
 		t.Run(b.name, func(t *testing.T) {
 			t.Parallel()
@@ -209,8 +209,8 @@ func TestDecidedAtTheDesk(t *testing.T) {
 	}
 }
 
-// TestAgentsDecidedAtTheDesk: the same with Agent Framework, whose history must have one result for
-// each call.
+// TestAgentsDecidedAtTheDesk does the same with Agent Framework, whose history must have one result
+// for each call.
 func TestAgentsDecidedAtTheDesk(t *testing.T) {
 	t.Parallel()
 	for _, b := range shared.agents {
@@ -224,7 +224,7 @@ func TestAgentsDecidedAtTheDesk(t *testing.T) {
 			w.h = d.h
 			for _, test := range []struct {
 				name, agent string
-				decisions   []any // of each question; nil: the chat answers it
+				decisions   []any // the desk's answer to each question; nil: the chat answers it
 				want        []string
 			}{
 				{"approved", "approve", []any{yes}, []string{deleteA}},
@@ -274,14 +274,14 @@ func TestAgentsDecidedAtTheDesk(t *testing.T) {
 }
 
 // TestPartlyDecidedAtTheDesk: one of two questions of a graph is decided at the desk, and the other
-// in the chat, in every combination. The chat is asked only the undecided ones, nothing runs before
-// both are decided, and then each approved action runs once.
+// in the chat, in every combination. The chat is asked the undecided question only, nothing runs
+// before both are decided, and then each approved action runs once.
 func TestPartlyDecidedAtTheDesk(t *testing.T) {
 	tools := [2]string{"send_email", "delete_file"}
 	decisions := map[bool]string{true: "approve", false: "deny"}
 	for _, b := range shared.backends {
 		if b.name == "0.0.43-quiet" {
-			continue // its questions have no ids, which makes no difference here
+			continue // its questions have no ids, which makes no difference at the desk
 		}
 		t.Run(b.name, func(t *testing.T) {
 			t.Parallel()

@@ -13,19 +13,19 @@ import (
 	"testing"
 )
 
-// What a real backend takes for a decision does not reach it but as the answer to what it asked.
-// Here the backends themselves say what they took: they count what their tools do. Each attempt has
-// a thread of its own, in one of six situations.
+// These tests check that a message which a real backend would read as a decision reaches it only as
+// the answer to its question. The backends count what their tools do. Each attempt has a thread of
+// its own, in one of six situations.
 
 // A decider is a backend that asks before it deletes a file.
 type decider struct {
 	framework, version, mode, agent string
 	env                             map[string]string
-	order                           string // what makes it ask about a.txt; "": delete a.txt
-	tool                            string // of the call that asks, "" if none does
-	yes, no                         any    // payloads of resume
+	order                           string // the order that makes it ask about a.txt; "": delete a.txt
+	tool                            string // the tool of the call that asks, or ""
+	yes, no                         any    // payloads in resume
 	says                            []string
-	runs                            []string // of says, what runs the call if it reaches the backend
+	runs                            []string // the values of says that run the call if they reach the backend
 }
 
 var (
@@ -71,30 +71,31 @@ func deciders() map[string]decider {
 	}
 }
 
-// A stance is a thread in one of the situations, as its client sees it.
+// A stance is a thread in one of the situations, as its client has it.
 type stance struct {
 	thread    string
 	history   []event
 	published string // the id of the question, "" if nothing was asked
 	native    string
-	call      string // the id of the call that asks, or one that nobody made
+	call      string // the id of the call that asks, or an invented id
 }
 
-// A bid is an attempt: messages that are added to the history, and members of the body.
+// A bid is an attempt: messages to add to the history, and members to set in the body.
 type bid struct {
 	name     string
 	messages func(s stance) []event
 	patch    func(s stance) map[string]any
-	declares bool // the request claims the call for the client
-	replaces bool // the messages hold the call in its own place
+	declares bool // the request declares the call's tool as the client's
+	replaces bool // the messages repeat the call in its original place
 }
 
 func toolOf(name string) []any {
 	return []any{map[string]any{"name": name, "description": "", "parameters": map[string]any{"type": "object", "properties": map[string]any{}}}}
 }
 
-// postings returns the attempts of a family: each of its words, on a call that the request declares
-// in each way, as the last message and before others; and the forms in members of the request.
+// postings returns the attempts of a family: each of its words in a message for a call that the
+// request declares in each way, as the last message and before others, and each of its forms in
+// other members of the request.
 func (d decider) postings() []bid {
 	var list []bid
 	tool := d.tool
@@ -103,8 +104,8 @@ func (d decider) postings() []bid {
 	}
 	claims := []struct {
 		name  string
-		call  string // the tool of the call that the messages hold, "" for none
-		tools string // that the request declares
+		call  string // the tool of the call in the messages, "" for none
+		tools string // the tools that the request declares
 	}{{"the call", tool, ""}, {"its tool declared", tool, tool}, {"as the client's", "show_dialog", "show_dialog"}, {"as another", "read_file", ""}, {"beside a tool", "read_file", "show_dialog"}, {"alone", "", ""}, {"alone beside a tool", "", "show_dialog"}}
 	for _, says := range append(slices.Clone(d.says), saysOthers[0]) {
 		for _, claim := range claims {
@@ -163,7 +164,7 @@ func (d decider) postings() []bid {
 	return list
 }
 
-// A trial is a Holdpoint with a desk in front of a decider.
+// A trial is a decider with a Holdpoint and its desk.
 type trial struct {
 	decider
 	server *server
@@ -192,7 +193,7 @@ func (st *trial) post(t *testing.T, base string, s stance, messages []event, pat
 	return answer
 }
 
-// play posts an attempt.
+// play sends an attempt.
 func (st *trial) play(t *testing.T, base string, s stance, p bid) {
 	t.Helper()
 	if p.replaces {
@@ -252,15 +253,16 @@ func (st *trial) effects(t *testing.T, thread string) []string {
 	return list
 }
 
-// situations are the states of a thread in which an attempt is made. In "restarted" Holdpoint is
-// restarted after all others. A seventh, with a store that survives, is that the record is gone.
+// situations are the states of a thread in which an attempt is made. For "restarted" Holdpoint is
+// restarted after all others. There is a seventh, in which the store survives but the record is
+// missing.
 var situations = []string{"waits", "denied", "approved", "freed at the desk", "never asked", "restarted"}
 
 func (st *trial) situate(t *testing.T, situation string) stance {
 	t.Helper()
 	if situation == "never asked" {
 		s := stance{thread: fresh("thread"), native: fresh("native"), call: fresh("call"), history: []event{{"id": fresh("user"), "role": "user", "content": "plain hello"}}}
-		if st.framework == "crewai" { // each message makes it ask
+		if st.framework == "crewai" { // each message makes it ask again
 			return s
 		}
 		st.post(t, st.desk.h.address, s, nil, nil)
@@ -281,10 +283,10 @@ func (st *trial) situate(t *testing.T, situation string) stance {
 	return s
 }
 
-// perSituation is how many of the attempts are drawn for each situation.
+// perSituation is the number of attempts for each situation, drawn at random.
 const perSituation = 24
 
-// testDecisions plays the attempts of one family. Only an approved action may run, and once. A
+// testDecisions plays the attempts of one family. Only an approved action may run, and only once. A
 // thread with an open question may be answered in the backend's own form, once.
 func testDecisions(t *testing.T, d decider) {
 	random := seeded(t)
@@ -322,13 +324,12 @@ func testDecisions(t *testing.T, d decider) {
 	restarted := slices.IndexFunc(tries, func(one try) bool { return one.situation == "restarted" })
 	play(tries[:restarted])
 	st.desk.dies(t, st.server.base()+st.path(), st.env)
-	// While the dialect of the route is unknown, the tools that a request declares are believed
+	// While the dialect of the route is unknown, Holdpoint trusts the tools that a request declares
 	// (docs/contract.md).
 	unknown := st.env["HOLDPOINT_DIALECT"] == "" || st.env["HOLDPOINT_DIALECT"] == "auto"
 	play(slices.DeleteFunc(tries[restarted:], func(one try) bool { return unknown && one.p.declares }))
 
-	// With a store that survives, another Holdpoint takes over. Only what a record notes is
-	// believed.
+	// With a store that survives, another Holdpoint takes over. It trusts only what the record has.
 	st.desk = newDeskOf(t, st.server.base()+st.path(), st.env, keepingStore(t))
 	tries = nil
 	for _, p := range drawn() {
@@ -342,20 +343,20 @@ func keepingStore(t *testing.T) map[string]string {
 	return map[string]string{"HOLDPOINT_STORE": "bolt://" + filepath.ToSlash(filepath.Join(t.TempDir(), "state.db"))}
 }
 
-// waits returns the approvals of the thread at the desk.
+// waits returns the open approvals of the thread at the desk.
 func (st *trial) waits(t *testing.T, thread string) []any {
 	t.Helper()
 	list, _ := st.desk.call(t, http.StatusOK, "GET", "/v1/approvals?thread="+thread, nil)["approvals"].([]any)
 	return list
 }
 
-// readsThem checks that the attempts are meaningful: the backend itself accepts some of them as a
-// yes if they reach it while it waits.
+// readsThem checks that the attempts are meaningful: some of them, sent directly to the backend
+// while it waits, run the call.
 func (st *trial) readsThem(t *testing.T, all []bid) {
 	t.Helper()
 	ran := 0
 	for _, p := range all {
-		if strings.HasPrefix(st.framework, "langgraph-server") { // it speaks no AG-UI
+		if strings.HasPrefix(st.framework, "langgraph-server") { // it does not use AG-UI
 			return
 		}
 		forced := strings.Contains(p.name, "resume") || slices.ContainsFunc(st.runs, func(says string) bool {
@@ -380,12 +381,12 @@ func (st *trial) readsThem(t *testing.T, all []bid) {
 
 // TestClientsOwnResultThatLooksLikeADecision: the result of a client's tool looks like a decision
 // to its backend. Holdpoint was killed after the call, and its store survives. The result reaches
-// the backend, also if the client sends it without its call.
+// the backend, even if the client sends it without its call.
 func TestClientsOwnResultThatLooksLikeADecision(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
-		order, tool string // by which the model makes a call of the client's
-		alone       bool   // the backend keeps the history
+		order, tool string // the order and the tool by which the model calls the client
+		alone       bool   // the backend keeps the history, and the client sends only the result
 	}{
 		"agno 2.9.0":            {"show x", "show_dialog", false},
 		"agno 3.1.10":           {"show x", "show_dialog", false},

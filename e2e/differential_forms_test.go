@@ -12,7 +12,7 @@ import (
 	"strings"
 )
 
-// Bodies in the formats and charsets that lenient servers read beside plain JSON.
+// Bodies in formats and charsets that tolerant servers accept besides plain JSON.
 
 // fields returns the names and values of a form with the content of an object, as qs and
 // append-field read them.
@@ -73,8 +73,8 @@ func everyByte(text string) []byte {
 	return []byte(strings.Join(pairs, "&"))
 }
 
-// inParts returns a function that writes the fields as a multipart body, with each part's header
-// from the pattern.
+// inParts returns a function that writes the fields as a multipart body. header is the pattern of
+// each part's header.
 func inParts(header string) func(string) []byte {
 	return func(text string) []byte {
 		var b strings.Builder
@@ -91,7 +91,7 @@ func behindUpload(text string) []byte {
 	return append([]byte(file), inParts(`Content-Disposition: form-data; name="%s"`)(text)...)
 }
 
-// utf7Keys returns a function that writes these keys in UTF-7, which is plain ASCII.
+// utf7Keys returns a function that writes these keys in UTF-7, which looks like ASCII.
 func utf7Keys(keys ...string) func(string) []byte {
 	return func(text string) []byte {
 		for _, key := range keys {
@@ -122,7 +122,7 @@ const (
 	partType = "Content-Type: multipart/form-data; boundary=x"
 )
 
-// formats are other forms of a body, each with the media types for which a server reads it.
+// formats are other encodings of a body, each with the media types for which a server reads it.
 var formats = []struct {
 	name   string
 	encode func(text string) []byte
@@ -142,7 +142,7 @@ var formats = []struct {
 	{"nothing special", func(text string) []byte { return []byte(text) }, charsets},
 }
 
-// charsets are ways to name a charset, or to appear to.
+// charsets are ways to name a charset, or to seem to name one.
 var charsets = []string{
 	jsonType + "; charset=utf-7", jsonType + "; charset=utf-8; charset=utf-7", jsonType + "; charset=utf-7; charset=utf-8", jsonType + "; charset=utf-7;a=1;a=2",
 	jsonType + "; charset*=utf-8''utf-8; charset=utf-7", jsonType + "; charset=utf-7; x", jsonType + `; charset="utf-7"`, jsonType + `; charset="utf\-7"`, jsonType + `; x="; charset=utf-7`,

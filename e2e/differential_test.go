@@ -23,16 +23,16 @@ import (
 	"unicode/utf16"
 )
 
-// What Holdpoint takes for no run must be none for the real adapter either, and what it takes for a
-// run of one thread must not be one of another: else a request could be steered around the
-// contract. Each request below is sent to Holdpoint by a client that may not get through with it;
-// whatever arrives behind Holdpoint is then shown to the real adapter, which must not begin a run
-// from it.
+// These tests compare Holdpoint with a real adapter. A request that Holdpoint does not treat as a
+// run must not be a run for the adapter, and a run of one thread must not be a run of another:
+// otherwise a request could get around the contract. Each request below is sent to Holdpoint by a
+// client that must not succeed with it. If it reaches the upstream, it is given to the real
+// adapter, which must not start a run from it.
 //
-// "paused": the thread waits for an answer that no request below can give, so nothing may run on
-// it. "unknown": nobody knows the thread, so nothing that holds an answer may run on it.
+// In "paused" the thread waits for an answer that no request below has, so nothing may run on it.
+// In "unknown" Holdpoint has no record of the thread, so no request with an answer may run on it.
 
-// A request is written to the socket exactly as it is.
+// A request is written to the socket exactly as given.
 type request struct {
 	method, target string
 	header         []string // lines, without Content-Length
@@ -43,7 +43,7 @@ func (r request) String() string {
 	return fmt.Sprintf("%s %s %q\n%q", r.method, r.target, r.header, r.body)
 }
 
-// send writes r and reads the response. The status is 0 if there was none.
+// send sends r and reads the response. The status is 0 without a response.
 func (r request) send(address string) (status int, body []byte) {
 	conn, err := net.Dial("tcp", address)
 	if err != nil {
@@ -83,7 +83,7 @@ func judge(address string, r request) verdict {
 		var e struct {
 			Name  string
 			Value struct {
-				Ran             *bool // of readers that tell it for every request
+				Ran             *bool // set by readers that report it for every request
 				Thread          string
 				Resume, Command bool
 			}
@@ -100,8 +100,8 @@ func judge(address string, r request) verdict {
 	return verdict{}
 }
 
-// A catcher is the upstream. It keeps each request, and answers like a LangGraph that pauses, or
-// that just ends.
+// A catcher is the upstream. It records each request, and responds like a LangGraph that pauses, or
+// that ends normally.
 type catcher struct {
 	*httptest.Server
 	mu     sync.Mutex
@@ -135,7 +135,7 @@ func (c *catcher) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		event(map[string]any{"type": "CUSTOM", "rawEvent": map[string]any{"value": value, "id": strings.Repeat("ab", 16)}, "name": "on_interrupt", "value": text(value)})
 	}
 	end := map[string]any{"type": "RUN_FINISHED", "threadId": in.ThreadID, "runId": in.RunID}
-	if bytes.Contains(body, []byte("please approve")) { // as 1.0.0rc7 does, twice: no answer below is one to both
+	if bytes.Contains(body, []byte("please approve")) { // as 1.0.0rc7 does, with two calls, because no request below answers both
 		end["interrupt"] = []any{map[string]any{"id": "c1", "value": map[string]any{}}, map[string]any{"id": "c2", "value": map[string]any{}}}
 		for _, call := range []string{"c1", "c2"} {
 			event(map[string]any{"type": "TOOL_CALL_START", "toolCallId": call, "toolCallName": "rm"})
@@ -145,7 +145,7 @@ func (c *catcher) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 				"function_call": map[string]any{"call_id": call, "name": "rm", "arguments": map[string]any{}}}})
 		}
 	}
-	if bytes.Contains(body, []byte("please call")) { // without an answer of its own, twice
+	if bytes.Contains(body, []byte("please call")) { // two calls without a result
 		for _, call := range []string{"c1", "c2"} {
 			event(map[string]any{"type": "TOOL_CALL_START", "toolCallId": call, "toolCallName": "rm"})
 			event(map[string]any{"type": "TOOL_CALL_ARGS", "toolCallId": call, "delta": "{}"})
@@ -155,7 +155,7 @@ func (c *catcher) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	event(end)
 }
 
-// take returns the requests since the last call.
+// take returns the requests since the last take.
 func (c *catcher) take() []request {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -164,10 +164,9 @@ func (c *catcher) take() []request {
 	return got
 }
 
-// ---- bodies
-// --------------------------------------------------------------------------------------------------------
+// Bodies.
 
-// A field is one member of an object, with key and value as JSON text.
+// A field is a member of an object, with key and value as JSON text.
 type field struct{ key, value string }
 
 type object []field
@@ -224,7 +223,7 @@ func newAttempt(thread string) *attempt {
 	}
 }
 
-// spellings returns the spellings of a camelCase name that some parser could accept for it.
+// spellings returns spellings of a camelCase name that some parser might accept.
 func spellings(name string) []string {
 	snake := ""
 	for _, r := range name {
@@ -356,10 +355,10 @@ var encodingNames = func() []string {
 
 // An answerForm is an answer that could reach a graph, with the spelling of each of its parts.
 type answerForm struct {
-	resume, interruptID, status, payload string // the keys of the array and of its entries
+	resume, interruptID, status, payload string // the keys of the resume array and of its entries
 	forwarded, command, inner            string // the keys down to command.resume
-	resolved, value                      string // values as they stand
-	array, props                         bool   // which of the two forms are there
+	resolved, value                      string // values as JSON text
+	array, props                         bool   // whether the answer has the resume array and the command
 }
 
 func canonical() answerForm {
@@ -493,10 +492,9 @@ var mutators = []struct {
 	}},
 }
 
-// ---- the test
-// ------------------------------------------------------------------------------------------------------
+// The test.
 
-// attempts returns each mutation by itself, and then combinations.
+// attempts returns each mutation alone, and then random combinations.
 func attempts(r *rand.Rand, random int) []*attempt {
 	var list []*attempt
 	add := func(do ...func(*attempt)) {
@@ -594,14 +592,14 @@ func (a *attempt) onAnother() request {
 	return b.finish()
 }
 
-// A course is one Holdpoint, with the parsers that read what arrives behind it.
+// A course is a Holdpoint, with the parsers that read what reaches its upstream.
 type course struct {
 	readers []runtime
 	env     map[string]string
-	asks    string // of the catcher: how it pauses
-	bare    bool   // a run of no thread is a run too many
-	word    string // of a decision in a message; "": accepted
-	every   int    // of the attempts with a whole answer in them, which all look alike to the reader, one in so many
+	asks    string // the message that makes the catcher pause
+	bare    bool   // a run without a thread counts as a run
+	word    string // the word of a decision in a message; "": accepted
+	every   int    // of the attempts that contain a whole answer, which the readers treat alike, only one in this many is given to them
 }
 
 func TestNothingIsSteeredAroundTheContract(t *testing.T) {
@@ -610,18 +608,18 @@ func TestNothingIsSteeredAroundTheContract(t *testing.T) {
 		t.Parallel()
 		course{readers: readers(t), asks: "please pause", every: 1}.run(t)
 	})
-	// These parsers need messages only, and read decisions in them.
+	// These parsers require messages only, and read decisions in them.
 	t.Run("agent-framework", func(t *testing.T) {
 		t.Parallel()
 		course{readers: agentReaders(t), env: map[string]string{"HOLDPOINT_DIALECT": "agent-framework"}, asks: "please approve", bare: true, every: 4}.run(t)
 	})
-	// These read decisions in tool messages, some of them in any JSON.
+	// These parsers read decisions in tool messages, some of them in any JSON.
 	t.Run("calls", func(t *testing.T) {
 		t.Parallel()
 		env := map[string]string{"HOLDPOINT_DIALECT": "tool-call", "HOLDPOINT_TOOLS": "rm=approval;confirm_changes=approval"}
 		course{readers: callReaders(t), env: env, asks: "please call", word: "approved", every: 4}.run(t)
 	})
-	// These report the answers that they accepted, by counting their actions.
+	// These backends show by their actions which answers they accepted.
 	for name, d := range deciders() {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -639,7 +637,7 @@ func (c course) run(t *testing.T) {
 	list := attempts(seeded(t), 1200)
 	for _, a := range list {
 		for n := range a.body {
-			if c.word != "" { // the first letter may be an escape
+			if c.word != "" { // its first letter may be an escape
 				a.body[n].value = strings.NewReplacer("accepted", c.word, `\\u0061ccepted`, `\\u0061`+c.word[1:]).Replace(a.body[n].value)
 			}
 		}
@@ -686,7 +684,7 @@ func (c course) run(t *testing.T) {
 
 		// unknown
 		if c.word != "" && slices.Contains(a.notes, "declares") {
-			continue // the call is the client's own then
+			continue // the call belongs to the client then
 		}
 		other := a.onAnother()
 		status, _ = other.send(proxy)
@@ -704,8 +702,8 @@ func (c course) run(t *testing.T) {
 	}
 }
 
-// TestHonestBodiesPass: every body that an honest client may send passes. Only spellings that no
-// client uses are refused.
+// TestHonestBodiesPass: every body that an honest client may send is accepted. Only spellings that
+// no client uses are refused.
 func TestHonestBodiesPass(t *testing.T) {
 	t.Parallel()
 	up := &catcher{}

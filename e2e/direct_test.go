@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// The tests in this file have no Holdpoint in them. They pin what the real backends do that the
-// LangGraph dialect was built on; when a newer adapter behaves otherwise, they say so first.
+// The tests in this file run without Holdpoint. They check the behavior of the real backends that
+// the LangGraph dialect depends on. If a newer adapter behaves otherwise, they fail first.
 
 // bare returns a client of the backend itself.
 func bare(t *testing.T, b *backend, version, graph string) *client {
@@ -79,7 +79,7 @@ func TestDirectTwoInterrupts(t *testing.T) {
 		first := c.run(t, step{say: "go"}).answer(t)
 		want := 2
 		if b.name == "0.0.42" {
-			want = 1 // only the first is told at the end of the run
+			want = 1 // only the first question is sent at the end of the run
 		}
 		if got := len(first.customs()); got != want {
 			t.Errorf("%d CUSTOM on_interrupt at the end of the run, were %d", got, want)
@@ -183,7 +183,7 @@ func TestDirectWhatCountsAsAnAnswer(t *testing.T) {
 	eachBackend(t, func(t *testing.T, b *backend) {
 		for _, test := range []struct {
 			value any
-			got   string // the graph's answer as JSON; "asked again"
+			got   string // the answer that the graph got, as JSON, or "asked again"
 		}{
 			{"42", "42"}, {"Bob", `"Bob"`}, {"", `""`}, {0, "0"}, {[]any{}, "[]"}, {map[string]any{}, "asked again"}, {none{}, "asked again"},
 			{map[string]any{strings.Repeat("f", 32): "x"}, "asked again"},

@@ -1,8 +1,8 @@
-// Package e2e holds the end-to-end tests. They put the built binary between real backends and real
-// clients. The backends are in Python and TypeScript, and scripted ones stand in for what cannot be
-// installed. The clients are the AG-UI clients of three versions. The tests carry the build tag
-// e2e; README.md says how to run them.
+// Package e2e contains the end-to-end tests. They run the built binary between real backends and
+// real clients. The backends are in Python and TypeScript, and scripted ones replace backends that
+// cannot be installed. The clients are three versions of the AG-UI client. The tests have the build
+// tag e2e; README.md describes how to run them.
 //
-// The package itself is empty. It does not test what needs no second process: golden scenarios and
-// unit tests do that.
+// The package has no code besides tests. Behavior that needs no second process is tested by golden
+// scenarios and unit tests.
 package e2e

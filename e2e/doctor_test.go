@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// TestDoctorAsksRealBackends: real servers accept the one request of `holdpoint doctor`, and its
+// TestDoctorAsksRealBackends: real servers accept the single request of `holdpoint doctor`, and its
 // report of their responses is correct.
 func TestDoctorAsksRealBackends(t *testing.T) {
 	t.Parallel()

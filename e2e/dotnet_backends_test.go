@@ -13,12 +13,12 @@ import (
 	"holdpoint/e2e/dotnetclient"
 )
 
-// The in-tree client of .NET before backends of other frameworks. These send events at which it
-// throws: CUSTOM, steps, RAW, snapshots.
+// Tests of the in-tree client of .NET with backends of other frameworks, which send events at which
+// this client throws: CUSTOM, steps, RAW, snapshots.
 
 // TestInTreeClientsBeforeOtherBackends: in a chat of the in-tree client the agent asks. The client
-// gets the question as a text, and its next message cancels it. Nothing runs, the client never
-// throws, and the chat is answered.
+// gets the question as a text, and its next message cancels the question. Nothing runs, the client
+// never throws, and the chat is answered.
 func TestInTreeClientsBeforeOtherBackends(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -67,7 +67,7 @@ func TestInTreeClientsBeforeOtherBackends(t *testing.T) {
 // TestQuestionsAsTextsOnNewThreads: the in-tree client uses a new thread for each run, unless its
 // program keeps one. A question that it gets as a text then belongs to a thread to which it does
 // not return. Its next message cancels the question and is answered, and nothing runs. A question
-// that no message has followed stays open, and a client that has its thread can answer it: an
+// without a following message stays open, and a client that has its thread can answer it: an
 // approved action runs once.
 func TestQuestionsAsTextsOnNewThreads(t *testing.T) {
 	t.Parallel()
@@ -103,8 +103,8 @@ func TestQuestionsAsTextsOnNewThreads(t *testing.T) {
 				said := "plain hello " + fresh("n")
 				says(said, said)
 			}
-			says(c.say, text)  // another question, of another thread
-			app.Messages = nil // another chat, which nobody goes on with
+			says(c.say, text)  // another question, on another thread
+			app.Messages = nil // a new chat; the old one is not continued
 			says(c.say, text)
 			if len(threads.list) != 5 || threads.list[0] == threads.list[1] || threads.list[0] == threads.list[3] {
 				t.Fatalf("the client does not take new threads: %v", threads.list)
@@ -127,7 +127,7 @@ func TestQuestionsAsTextsOnNewThreads(t *testing.T) {
 			}
 			last := &handChat{t: t, address: h.address + "/" + c.agent, thread: threads.list[4], messages: threads.messages[4]}
 			_, told := last.run(`"tools":[],"context":[],"state":{},"forwardedProps":{}`)
-			for _, line := range strings.Split(told, "\n") { // it takes the messages that it is shown
+			for _, line := range strings.Split(told, "\n") { // the client stores the messages that it gets
 				var ev struct {
 					Type     string
 					Messages []json.RawMessage
@@ -158,7 +158,7 @@ func TestQuestionsAsTextsOnNewThreads(t *testing.T) {
 	}
 }
 
-// A sentThreads is a transport that keeps the thread and the messages of each request.
+// A sentThreads is a transport that records the thread and the messages of each request.
 type sentThreads struct {
 	list     []string
 	messages [][]string
@@ -187,16 +187,16 @@ func (s *sentThreads) RoundTrip(r *http.Request) (*http.Response, error) {
 }
 
 // TestAGUIClientBeforePythonBackends: AGUI.Client writes no id into a user's message. Most Python
-// backends refuse such a request, direct and through Holdpoint, in the same words, and nothing
-// runs. If the application sets the ids, the first message works as it does direct. Agent Framework
-// requires no ids: behind Holdpoint its questions are asked, and an approved action runs once.
-// Direct, nothing runs.
+// backends refuse such a request, with and without Holdpoint, with the same text, and nothing runs.
+// If the application sets the ids, the first message works as without Holdpoint. Agent Framework
+// requires no ids: with Holdpoint its questions are asked, and an approved action runs once.
+// Without Holdpoint nothing runs.
 func TestAGUIClientBeforePythonBackends(t *testing.T) {
 	t.Parallel()
 	type place struct {
 		b          *backend
 		agent, say string
-		refuses    int // the HTTP status without ids, 0 if the backend wants none
+		refuses    int // the HTTP status for a request without ids, 0 if the backend requires none
 	}
 	at := func(framework, version, mode string) *backend {
 		return &backend{name: framework + " " + version, mode: mode, server: need(t, framework, version)}

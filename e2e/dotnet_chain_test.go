@@ -10,9 +10,10 @@ import (
 	"holdpoint/e2e/scripted"
 )
 
-// TestTwoHoldpointsBeforeDotNet: two Holdpoints without settings stand in a row in front of
-// AGUI.Server. The stream has the host's rawEvent and the inner Holdpoint's question. It is asked
-// once, an answer is carried once, and the chat continues, with and without declared tools.
+// TestTwoHoldpointsBeforeDotNet: two Holdpoints without settings are in series in front of
+// AGUI.Server. The stream has the host's rawEvent and the inner Holdpoint's question. The question
+// is asked once, an answer is carried out once, and the chat continues, with and without declared
+// tools.
 func TestTwoHoldpointsBeforeDotNet(t *testing.T) {
 	t.Parallel()
 	backends := newManyBackends(t)

@@ -19,19 +19,19 @@ import (
 	"holdpoint/e2e/scripted"
 )
 
-// .NET's own clients in front of .NET's own hosts, directly and through Holdpoint with no setting.
-// The hosts' model is as strict as a provider: after a history that it does not take, the chat is
-// dead. Each chat has a backend and a route of its own, so none depends on what another taught
-// Holdpoint.
+// Tests of .NET's own clients with .NET's own hosts, directly and through a Holdpoint without
+// settings. The hosts' model is as strict as a provider: after a history that it refuses, the chat
+// cannot continue. Each chat has a backend and a route of its own, so none depends on what
+// Holdpoint has learned in another.
 
-// A dotnetPair is a client line and a host line.
+// A dotnetPair is a version of a client with a version of a host.
 type dotnetPair struct {
 	name     string
 	client   func(dotnetclient.Connection) dotnetclient.Client
 	host     scripted.Line
 	wrapping scripted.Wrapping
-	program  func(*dotnetclient.Application) // what the program around the client does in its own way
-	sdk      bool                            // the host's model is the one of the SDK's recordings
+	program  func(*dotnetclient.Application) // changes what the program around the client does
+	sdk      bool                            // the host's model is that of the SDK's recordings
 }
 
 func dotnetPairs() []dotnetPair {
@@ -75,15 +75,15 @@ func dotnetPairs() []dotnetPair {
 type dotnetChat struct {
 	*dotnetclient.Application
 	sdk     bool
-	restart func() // Holdpoint is started anew: another one stands there, which knows nothing
+	restart func() // replaces Holdpoint by a new one without records
 	tools   bool
-	picks   func() // what happens while a tool of the client runs; nil: nothing
+	picks   func() // called while a tool of the client runs; may be nil
 	faults  []string
-	asked   bool // the application was shown a question
+	asked   bool // the application got a question
 	last    dotnetclient.Run
 }
 
-// say sends a message in the words that the host's model understands.
+// say sends a message in words that the host's model recognizes.
 func (c *dotnetChat) say(words string) { c.take(c.Say(words)) }
 
 // answer answers all questions until none is open.
@@ -125,13 +125,13 @@ func (c *dotnetChat) pick(json.RawMessage) any {
 
 func saying(answer bool) func(int) bool { return func(int) bool { return answer } }
 
-// A dotnetScene is what a person does, and which gated tools may have run in the end.
+// A dotnetScene is what a person does, and which approved tools may have run at the end.
 type dotnetScene struct {
 	name string
 	does func(c *dotnetChat)
 	ran  []string
-	lost bool // Holdpoint loses its record: it carries no yes then, and the chat must go on
-	only bool // for hosts of the SDK's model
+	lost bool // Holdpoint loses its record: it must not carry out an approval, and the chat must continue
+	only bool // for hosts with the SDK's model only
 }
 
 func dotnetScenes() []dotnetScene {
@@ -191,16 +191,16 @@ func dotnetScenes() []dotnetScene {
 
 // A dotnetEnd is how a chat ended.
 type dotnetEnd struct {
-	unsafe  bool // something ran that nobody approved, or twice
-	unasked bool // something ran, and the application was shown no question
-	dead    bool // the host refuses what the client sends from now on, or the client throws
-	missing bool // something that was approved did not run
-	told    bool // the application was told a fault while it asked and answered
+	unsafe  bool // an action ran without approval, or twice
+	unasked bool // an action ran, and the application got no question
+	dead    bool // the host refuses all further requests of the client, or the client throws
+	missing bool // an approved action did not run
+	told    bool // the application got an error while it asked and answered
 	says    string
 }
 
-// worse reports whether a chat ended worse than another. A reported fault is worse than an end
-// without one. A tool that does not run is not worse than one that runs without a question.
+// worse reports whether a chat ended worse than another. An end with a reported error is worse than
+// one without. A tool that does not run is not worse than one that runs without a question.
 func (e dotnetEnd) worse(than dotnetEnd) bool {
 	right := than == dotnetEnd{says: than.says}
 	return e.unsafe && !than.unsafe || e.dead && !than.dead || e.missing && !than.missing && !than.unasked || right && e.told
@@ -277,7 +277,7 @@ func (p dotnetPair) judged(s dotnetScene, c *dotnetChat, ran map[string]int, dea
 	return end
 }
 
-// rerouted sends each request to the current address.
+// A rerouted sends each request to the current address.
 type rerouted struct{ address *atomic.Pointer[string] }
 
 // RoundTrip implements http.RoundTripper.
@@ -291,8 +291,8 @@ func (r rerouted) RoundTrip(req *http.Request) (*http.Response, error) {
 }
 
 // TestDotNetClients plays every scene of every pair, with a thread that the application keeps and
-// without one. None may end worse through Holdpoint than direct. E2E_DOTNET_TABLE names a file for
-// the table.
+// without one. None may end worse through Holdpoint than without it. E2E_DOTNET_TABLE names a file
+// for a table of the results.
 func TestDotNetClients(t *testing.T) {
 	t.Parallel()
 	var mu sync.Mutex

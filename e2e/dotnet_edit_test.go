@@ -17,9 +17,9 @@ import (
 	"holdpoint/e2e/scripted"
 )
 
-// TestDotNetEdits: an approval with other arguments, in either form, runs the edited call once, at
-// each .NET host that runs the arguments of an answer. The hosts of request_approval cannot get
-// edits, so both forms are refused there, and the question stays open.
+// TestDotNetEdits: an approval with other arguments, in either form, runs the edited call once,
+// with each .NET host that uses the arguments of an answer. The hosts of request_approval cannot
+// get edits, so both forms are refused there, and the question stays open.
 func TestDotNetEdits(t *testing.T) {
 	t.Parallel()
 	backends := newManyBackends(t)
@@ -71,8 +71,9 @@ func TestDotNetEdits(t *testing.T) {
 }
 
 // TestDotNetEditsOnANewThread: the SDK's client of a program that keeps no thread edits the call
-// that it approves. The edit runs once, however often it is sent: in Holdpoint's form by the
-// question's id, and in the host's own by the call's id and tool and the id of the user's message.
+// that it approves. The edited call runs once, however often the answer is sent: in Holdpoint's
+// form by the question's id, and in the host's own form by the id and the tool of the call and the
+// id of the user's message.
 func TestDotNetEditsOnANewThread(t *testing.T) {
 	t.Parallel()
 	backends := newManyBackends(t)
@@ -80,7 +81,7 @@ func TestDotNetEditsOnANewThread(t *testing.T) {
 		h := ownHoldpoint(t, backends.URL, map[string]string{"HOLDPOINT_CLIENT": shown})
 		for _, host := range askingHosts() {
 			if host.wrapping != scripted.Plain {
-				continue // it offers no edits
+				continue // it supports no edits
 			}
 			t.Run(fmt.Sprint(shown, "/", host), func(t *testing.T) {
 				ledger := scripted.NewLedger()
@@ -103,7 +104,7 @@ func TestDotNetEditsOnANewThread(t *testing.T) {
 					call.Arguments = json.RawMessage(fmt.Sprintf(`{"path":%q}`, path))
 					return app.Send(dotnetclient.NewMessage("user", &dotnetclient.ApprovalAnswer{ID: q.ID, Approved: true, Call: &call}))
 				}
-				if shown == "native" { // nobody else's answer leads to it
+				if shown == "native" { // an answer with another message id does not find the question
 					other := *said
 					other.ID = randomID()
 					if answers(&other, "y.txt"); len(ledger.Total()) > 0 {
@@ -132,7 +133,7 @@ func TestDotNetEditsAtTheDesk(t *testing.T) {
 	d := newDeskOf(t, backends.URL, map[string]string{"HOLDPOINT_AUDIT": "file://" + audit})
 	for _, host := range askingHosts() {
 		if host.wrapping != scripted.Plain {
-			continue // it offers no edits
+			continue // it supports no edits
 		}
 		t.Run(fmt.Sprint(host), func(t *testing.T) {
 			ledger := scripted.NewLedger()
@@ -153,7 +154,7 @@ func TestDotNetEditsAtTheDesk(t *testing.T) {
 	}
 }
 
-// randomID returns a message id that nobody can guess.
+// randomID returns a random message id.
 func randomID() string {
 	id := make([]byte, 16)
 	_, _ = rand.Read(id) // never fails

@@ -15,10 +15,10 @@ import (
 )
 
 // TestDotNetHistories: a client has messages of reasoning and of activities, and has appended its
-// messages in the stream's order, so words that were written while a question was open stand
-// between the call and its result. The hosts of .NET and their provider refuse each of the three,
-// but for reasoning at 0603 and 0707. The chat goes on, also after a restart where the dialect, or
-// the id of a lost question, tells the host.
+// messages in the order of the stream, so that texts written while a question was open are between
+// the call and its result. The hosts of .NET and their provider refuse each of the three, except
+// reasoning at 0603 and 0707. With Holdpoint the chat continues, even after a restart, if the
+// dialect or the id of a lost question identifies the host.
 func TestDotNetHistories(t *testing.T) {
 	t.Parallel()
 	backends := newManyBackends(t)
@@ -33,7 +33,7 @@ func TestDotNetHistories(t *testing.T) {
 				}
 				for _, situation := range []string{"the record is there", "restarted"} {
 					if situation == "restarted" && dialect == "auto" {
-						continue // nobody knows what the path speaks
+						continue // Holdpoint does not know the dialect of the path
 					}
 					for _, between := range []string{"words", "reasoning", "an activity", "reasoning, an activity and words"} {
 						t.Run(fmt.Sprint(host, "/", situation, "/", between), func(t *testing.T) {
@@ -81,9 +81,10 @@ func TestDotNetHistories(t *testing.T) {
 	}
 }
 
-// TestOwnResultsAfterARestart: a chat has a result that Holdpoint made because the agent sent none,
-// and Holdpoint has since lost the question. The next message is answered by the strict providers
-// of .NET's hosts and by Python's agents, because they get neither the result nor its call.
+// TestOwnResultsAfterARestart: a chat has a result that Holdpoint wrote because the agent sent
+// none, and Holdpoint has since lost the question. The next message is answered by the strict
+// providers of .NET's hosts and by Python's agents, because Holdpoint removes the result and its
+// call from the request.
 func TestOwnResultsAfterARestart(t *testing.T) {
 	t.Parallel()
 	const own = "Holdpoint: this was not approved. The agent told no result of it."
@@ -131,10 +132,10 @@ func TestOwnResultsAfterARestart(t *testing.T) {
 	}
 }
 
-// TestOwnResultsOfAKnownQuestion: a chat has a result that Holdpoint made, and Holdpoint still has
-// the question. A backend that reads the conversation from the request gives each call to its
-// model, whose provider refuses a call without a result. It gets neither the result nor the call,
-// and the next messages are answered.
+// TestOwnResultsOfAKnownQuestion: a chat has a result that Holdpoint wrote, and Holdpoint still has
+// the record of the question. A backend that reads the conversation from the request gives each
+// call to its model, whose provider refuses a call without a result. Holdpoint removes the result
+// and the call, and the next messages are answered.
 func TestOwnResultsOfAKnownQuestion(t *testing.T) {
 	t.Parallel()
 	const own = `"content":"Holdpoint: this was not approved. The agent told no result of it."`
@@ -182,8 +183,8 @@ func TestOwnResultsOfAKnownQuestion(t *testing.T) {
 			if _, told = c.run(rest + "," + entries(c.asked, payload)); strings.Contains(told, `"RUN_ERROR"`) && !strings.Contains(told, `"UPSTREAM_EOF"`) {
 				t.Fatalf("the answer is not taken: %s", told)
 			}
-			// The backend sent the result, or its response broke off, as that of 1.0.0b251223 with
-			// a strict model does. The client has Holdpoint's result.
+			// The backend sent the result, or its response was cut off, as with 1.0.0b251223 and a
+			// strict model. The client has Holdpoint's result.
 			c.messages = append(conversation, fmt.Sprintf(`{"id":"result-%s","role":"tool","toolCallId":%q,%s}`, call, call, own))
 			for _, words := range []string{"plain and later", "plain and again"} {
 				status, told := c.says(words, rest)

@@ -15,22 +15,23 @@ import (
 	"holdpoint/e2e/scripted"
 )
 
-// The hosts of .NET keep nothing, and their provider refuses a history with a call that has no
-// result. So a question that Holdpoint lost leaves a call in the chat that nobody can answer.
+// Tests of questions of .NET's hosts that Holdpoint has lost. The hosts store nothing, and their
+// provider refuses a history with a call that has no result. So the chat has a call that nobody can
+// answer.
 
-// A handChat is a chat whose requests are written by hand. Its history has what the streams
-// brought.
+// A handChat is a chat whose requests the test writes itself. Its history has the messages of the
+// streams.
 type handChat struct {
 	t        *testing.T
 	address  string
 	thread   string
-	threads  bool   // each run takes a new thread
-	version  string // of the protocol, "" for an older client
+	threads  bool   // each run uses a new thread
+	version  string // the protocol version that it declares, "" for an older client
 	runs     int
 	messages []string
-	calls    []string // of the last answer, by their ids
-	asked    []string // the questions of the last answer, by their ids
-	text     string   // of the last answer
+	calls    []string // ids of the calls in the last response
+	asked    []string // ids of the questions in the last response
+	text     string   // the text of the last response
 }
 
 func (c *handChat) post(members string) (status int, told string) {
@@ -106,7 +107,7 @@ func (c *handChat) says(words, members string) (status int, told string) {
 	return c.run(members)
 }
 
-// entries returns answers to all open questions.
+// entries returns answers to these questions.
 func entries(asked []string, rest string) string {
 	var list []string
 	for _, id := range asked {
@@ -115,7 +116,7 @@ func entries(asked []string, rest string) string {
 	return `"resume":[` + strings.Join(list, ",") + `]`
 }
 
-// pairs returns the answers of a wrapper's native client, one message each.
+// pairs returns the answers of a wrapper's native client, one message for each call.
 func pairs(calls []string, approved bool) []string {
 	var list []string
 	for _, id := range calls {
@@ -132,7 +133,7 @@ const (
 	onlyTools   = `"tools":[]`
 )
 
-// A dotnetHost is a line of hosts behind one of its wrappers.
+// A dotnetHost is a version of a host with one of its wrappers.
 type dotnetHost struct {
 	line     scripted.Line
 	wrapping scripted.Wrapping
@@ -164,7 +165,7 @@ func askingHosts() []dotnetHost {
 	return list
 }
 
-// manyBackends serves one handler on each path.
+// A manyBackends is a server with a handler for each path.
 type manyBackends struct {
 	*httptest.Server
 	mu  sync.Mutex
@@ -242,7 +243,7 @@ func TestDotNetQuestionLost(t *testing.T) {
 						for name, way := range ways {
 							native := shown == "native" && host.wrapping != scripted.Plain
 							if native && name == "a cancel beside words" {
-								continue // nothing to cancel by
+								continue // no id to cancel
 							}
 							t.Run(fmt.Sprint(host, "/", order, "/", name), func(t *testing.T) {
 								ledger := scripted.NewLedger()
@@ -275,11 +276,11 @@ func TestDotNetQuestionLost(t *testing.T) {
 	}
 }
 
-// TestDotNetWordsAfterALostQuestion: Holdpoint is started anew while a host of .NET has asked, and
-// the person writes words in the place of an answer. Nothing names the question then. Where the
-// host is known, by its dialect or by a question on its path since, the chat goes on. Elsewhere it
-// is answered as without Holdpoint: the provider refuses the history, until an answer or a cancel
-// has come.
+// TestDotNetWordsAfterALostQuestion: Holdpoint is restarted after a host of .NET has asked, and the
+// person writes a text instead of an answer, so nothing in the request names the question. If
+// Holdpoint recognizes the host, by its dialect or by a later question on its path, the chat
+// continues. Otherwise the request is answered as without Holdpoint: the provider refuses the
+// history, until an answer or a cancel has been sent.
 func TestDotNetWordsAfterALostQuestion(t *testing.T) {
 	t.Parallel()
 	backends := newManyBackends(t)
@@ -353,11 +354,11 @@ func (c *handChat) freeTurn(sdk bool) (result, tools string) {
 	return fmt.Sprintf(`{"id":%q,"role":"tool","toolCallId":%q,"content":"Tuesday Street"}`, fresh("result"), c.calls[0]), tools
 }
 
-// TestHonestCallOfAContinuation: a call that needs no approval passed in a run that asked nothing,
-// and the client brings the result of its own call beside it. The call stays, and the host runs it
-// as it does without Holdpoint, also under another thread id and before words. After a restart it
-// does not reach the host. The chat goes on wherever it does without Holdpoint: a client that has
-// its words before the result is refused by the host itself.
+// TestHonestCallOfAContinuation: a run that asked nothing had a call that needs no approval, and
+// the client sends the result of its own call next to it. Holdpoint keeps the call, and the host
+// runs it as without Holdpoint, also on another thread and before a text. After a restart the call
+// does not reach the host. The chat continues if it does so without Holdpoint: the host refuses a
+// client that has its text before the result.
 func TestHonestCallOfAContinuation(t *testing.T) {
 	t.Parallel()
 	backends := newManyBackends(t)
@@ -368,7 +369,7 @@ func TestHonestCallOfAContinuation(t *testing.T) {
 			h, restarted := ownHoldpoint(t, backends.URL, env), ownHoldpoint(t, backends.URL, env)
 			for _, line := range []scripted.Line{scripted.LineHead, scripted.LineNew, scripted.LineSDK} {
 				for name, then := range map[string]struct {
-					at     *holdpoint // where the result is brought
+					at     *holdpoint // the Holdpoint that gets the result
 					fork   bool
 					behind string
 				}{
@@ -403,7 +404,7 @@ func TestHonestCallOfAContinuation(t *testing.T) {
 						}
 						got, gotStatus, told, goesOn := play(h, then.at)
 						if then.at == restarted {
-							want, on = 0, true // nobody knows the call
+							want, on = 0, true // Holdpoint has no record of the call
 						}
 						if on && !goesOn {
 							t.Error("the chat does not go on")

@@ -16,12 +16,12 @@ import (
 	"holdpoint/internal/test/servers"
 )
 
-// A durableStore is a store that outlives the processes which use it.
+// A durableStore is a store that survives the processes that use it.
 type durableStore struct {
 	name string
 	// begin starts the store's server, and returns the variables of a Holdpoint that uses it.
 	begin func(t *testing.T) map[string]string
-	// shared says that several processes may use it at once.
+	// shared means that several processes can use it at the same time.
 	shared bool
 }
 
@@ -55,7 +55,7 @@ func onDurableStores(t *testing.T, test func(t *testing.T, s durableStore, b *ba
 	}
 }
 
-// dies kills a Holdpoint with -9, and starts another one at its address, on the same store.
+// dies kills a Holdpoint with SIGKILL, and starts another at its address, on the same store.
 func dies(t *testing.T, h *holdpoint, b *backend, env map[string]string) *holdpoint {
 	t.Helper()
 	h.kill()
@@ -64,7 +64,7 @@ func dies(t *testing.T, h *holdpoint, b *backend, env map[string]string) *holdpo
 
 // TestKilledBetweenQuestionAndAnswer: Holdpoint is killed between the question and its answer, and
 // again after it. The answer finds its question, an approved action runs once, and the same answer
-// again gets the recorded end.
+// sent again gets the recorded end.
 func TestKilledBetweenQuestionAndAnswer(t *testing.T) {
 	t.Parallel()
 	onDurableStores(t, func(t *testing.T, _ durableStore, b *backend, env map[string]string) {
@@ -127,7 +127,7 @@ func inTurn(t *testing.T, all ...*holdpoint) *turn {
 }
 
 // TestTwoReplicas: two replicas are behind a balancer that ignores threads. One asks, the other
-// gets the answer, and the first then has the same end.
+// gets the answer, and the first then reports the same end.
 func TestTwoReplicas(t *testing.T) {
 	t.Parallel()
 	onDurableStores(t, func(t *testing.T, s durableStore, b *backend, env map[string]string) {
@@ -143,14 +143,14 @@ func TestTwoReplicas(t *testing.T) {
 		one, two := ownHoldpoint(t, b.url(), env), ownHoldpoint(t, b.url(), env)
 		w := world{b: b, h: &holdpoint{address: inTurn(t, one, two).URL}, version: newest}
 		approved, other := w.paused(t, "approve", 1), (*client)(nil)
-		other = approved.another(t) // the same page in another tab, whose answer comes to the first
+		other = approved.another(t) // the page in another tab, whose answer reaches the first replica
 		yes := step{resume: []entry{accept(approved.pending[0].str("id"))}}
 		approved.finish(t, yes)
 		other.finish(t, yes)
 		w.did(t, approved, 2, map[string]int{"delete": 1})
 
 		left := w.paused(t, "approve", 1)
-		one.kill() // whichever has asked: the other has the question
+		one.kill() // whichever replica has asked, the other has the question in the store
 		w.h = two
 		left.url = two.address + "/approve"
 		moved := newClient(t, shared.through, newest, two.address+"/approve", left.thread, left.messages)

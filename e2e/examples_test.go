@@ -19,7 +19,7 @@ import (
 	"testing"
 )
 
-// exampleStacks are the folders of examples/, each with the stack whose packages it pins.
+// exampleStacks are the folders of examples/, each with the stack whose packages it uses.
 var exampleStacks = []stack{
 	{"langgraph", "0.0.47"}, {"agentframework", "1.7.0"}, {"strands", "1.62.0"}, {"strands-ts", "1.19.0"},
 	{"pydanticai", "2.68.0"}, {"mastra", "1.1.2"}, {"ag2", "1.2.1"}, {"crewai", "1.0.0"}, {"adk", "0.11.0"},
@@ -27,8 +27,8 @@ var exampleStacks = []stack{
 }
 
 // TestExamples starts each example by its one command, denies once, and then follows its README: it
-// asks, approves, and sends the approval again. The agent prints a line for each file that it
-// deletes.
+// gets a question, approves, and sends the approval again. The agent prints a line for each file
+// that it deletes.
 func TestExamples(t *testing.T) {
 	t.Parallel()
 	folders, err := filepath.Glob("../examples/*/run.sh")
@@ -64,7 +64,7 @@ func TestExamples(t *testing.T) {
 	}
 }
 
-// An exampleReadme has the commands of an example's README, and what a no is there.
+// An exampleReadme has the commands of an example's README, and the payload of a denial.
 type exampleReadme struct{ ask, approve, no string }
 
 var (
@@ -146,7 +146,7 @@ func locked(t *testing.T, folder string) map[string]string {
 type example struct {
 	*process
 	stack
-	address   string // Holdpoint's
+	address   string // Holdpoint's address
 	agentPort string
 }
 
@@ -195,7 +195,7 @@ func startExample(t *testing.T, s stack) *example {
 			t.Cleanup(e.kill)
 			return e
 		}
-		if attempt == 2 { // another process can have taken the port
+		if attempt == 2 { // in the first attempt another process may have used the port
 			t.Fatal(err)
 		}
 	}
@@ -212,8 +212,8 @@ func tryExample(s stack, folder string, more []string) (*example, error) {
 		return nil, err
 	}
 	// The background part of this shell ends the example when the test's end of the pipe is closed,
-	// however the tests ended. The example replaces the shell, because in its background it would
-	// not get Ctrl-C.
+	// however the tests end. The example replaces the shell, because in the background of the shell
+	// it would not get Ctrl-C.
 	const watch = `exec 3<&0 1>&2; { read -r _ <&3; kill -TERM $$; } >/dev/null 2>&1 & exec "$0" 3<&- </dev/null`
 	cmd := exec.Command("/bin/sh", "-c", watch, filepath.Join(folder, "run.sh"))
 	cmd.Env = append([]string{
@@ -251,8 +251,8 @@ func tryExample(s stack, folder string, more []string) (*example, error) {
 }
 
 // quietPort returns a free port below those that the system uses for outgoing connections. With one
-// of those, start.sh could find itself when it checks whether the agent listens: a connection to a
-// free local port can get that port as its source, and then it succeeds.
+// of those, start.sh could connect to itself when it checks whether the agent listens: a connection
+// to a free local port can get that port as its source, and then it succeeds.
 func quietPort() (string, error) {
 	var err error
 	for range 100 {
@@ -266,8 +266,8 @@ func quietPort() (string, error) {
 	return "", err
 }
 
-// end sends Ctrl-C. Every process has to end, including the agent. A terminal would signal all of
-// them; here only run.sh gets the signal, so it has to end the others.
+// end sends Ctrl-C. Every process must end, including the agent. A terminal would signal all of
+// them. Here only run.sh gets the signal, so it must end the others.
 func (e *example) end(t *testing.T) {
 	t.Helper()
 	e.cmd.Process.Signal(os.Interrupt)

@@ -15,11 +15,11 @@ import (
 	"testing"
 )
 
-// A front is a proxy between Holdpoint and a backend that fails when the test says so.
+// A front is a proxy between Holdpoint and a backend, which can fail.
 type front struct {
 	address string
 	server  *http.Server
-	ends    func(w http.ResponseWriter, r *http.Request) // what POSTs meet instead of the backend
+	ends    func(w http.ResponseWriter, r *http.Request) // serves POSTs in place of the backend while it fails
 	fails   atomic.Bool
 	proxy   *httputil.ReverseProxy
 }
@@ -59,7 +59,7 @@ func (f *front) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	f.ends(w, r)
 }
 
-// off makes the front fail, or closes it if it has no way to fail.
+// off makes the front fail, or closes it if ends is nil.
 func (f *front) off(t *testing.T) {
 	if f.ends == nil {
 		f.server.Close()
@@ -76,8 +76,8 @@ func (f *front) on(t *testing.T) {
 	f.fails.Store(false)
 }
 
-// forgets makes Holdpoint notice that its kept connections to a stopped backend are dead. On such a
-// connection a run would be cut, not refused. It tries a GET on each, until one needs a new
+// forgets makes Holdpoint notice that its idle connections to a stopped backend are dead. On such a
+// connection a run would be cut off and not refused. It sends GETs until one needs a new
 // connection.
 func (h *holdpoint) forgets(t *testing.T) {
 	t.Helper()

@@ -27,36 +27,35 @@ import (
 	"time"
 )
 
-// patience limits every wait for something that must happen. It does not state how fast it should
-// be.
+// patience bounds every wait for something that must happen. It is not a statement about speed.
 const patience = 90 * time.Second
 
-// shared is common to all tests and filled by TestMain. Only the backends in it have state of
-// threads, and every test uses threads of its own.
+// shared is filled by TestMain and used by all tests. Only its backends keep state, by thread, and
+// every test uses threads of its own.
 var shared struct {
 	binary    string
-	dir       string   // for what the processes write; it goes at the end
-	python    sync.Map // stack to its interpreter, or its node
+	dir       string   // for files of the processes; removed at the end
+	python    sync.Map // stack to its Python interpreter, or its node
 	backends  []*backend
 	proxies   map[string]*holdpoint // by backend.name
-	agents    []*backend            // of agent-framework, every version in every mode
-	tooOld    *backend              // of agent-framework, the version before 1.0.0rc7
-	auto      *holdpoint            // the one before all of them
-	strandsPy []*server             // of Strands in Python, every version
+	agents    []*backend            // every version of Agent Framework in every mode
+	tooOld    *backend              // the version of Agent Framework before 1.0.0rc7
+	auto      *holdpoint            // the Holdpoint in front of all of them
+	strandsPy []*server             // every version of Strands in Python
 	strands   *strandsTS
-	through   *driver // clients behind Holdpoint: nothing may ever be thrown astray there
-	direct    *driver // clients in front of a bare backend
+	through   *driver // clients of Holdpoint, which must never get a broken stream
+	direct    *driver // clients of a backend without Holdpoint
 }
 
-// A stack is one version of one framework's adapter: the folder with its server, and the version
-// that its pins name.
+// A stack is one version of a framework's adapter: the folder with its server, and the version that
+// is pinned.
 type stack struct{ framework, version string }
 
 // tooOld is a version of agent-framework-ag-ui before 1.0.0rc7. Behind Holdpoint its questions are
 // refused.
 var tooOld = stack{"agentframework", "1.0.0b260116"}
 
-// stacks are all stacks that are installed and started.
+// stacks are the stacks that are installed and started for all tests.
 var stacks = []stack{
 	{"langgraph", "0.0.42"}, {"langgraph", "0.0.43"},
 	tooOld, {"agentframework", "1.0.0rc7"}, {"agentframework", "1.0.0rc8"}, {"agentframework", "1.7.0"},
@@ -64,8 +63,8 @@ var stacks = []stack{
 }
 
 // served returns the stacks that this run starts: all, or those of the frameworks in
-// E2E_FRAMEWORKS, for somebody who writes a test. The tests of the others are then left out, and
-// the output says so.
+// E2E_FRAMEWORKS, which is for writing a test. Tests of other frameworks are then skipped, which
+// the output reports.
 func served() []stack {
 	only, ok := os.LookupEnv("E2E_FRAMEWORKS")
 	if !ok {
@@ -152,7 +151,7 @@ func setUp() error {
 		install = append(install, func() (err error) { interpreters[i], err = environment(python, s); return })
 		ledger := ""
 		if strings.HasPrefix(s.framework, "strands") {
-			ledger = filepath.Join(dir, s.framework+"-"+s.version) // beside which their files and sessions are
+			ledger = filepath.Join(dir, s.framework+"-"+s.version) // the files and sessions are next to it
 		}
 		start = append(start, func() (err error) { servers[i], err = startServer(s, ledger); return })
 	}
@@ -192,8 +191,7 @@ func setUp() error {
 	return setUpStrandsTS(servers)
 }
 
-// ---- what has to be on the machine, and what is installed
-// ----------------------------------------------------------
+// Required programs and installation.
 
 // requireTools returns the Python for environments, or an error that lists the missing programs in
 // one line.
@@ -251,10 +249,10 @@ func buildBinary(to string) error {
 	return nil
 }
 
-// environment finds or makes the virtual environment of one stack, and returns its interpreter. The
-// name has a digest of the pins and of the Python, so that a change of either makes a new one. A
-// marker that is written last shows that it is complete. For a node stack the interpreter is the
-// node among its packages, because Strands needs a newer one than the clients.
+// environment finds or makes the virtual environment of a stack, and returns its interpreter. The
+// name contains a digest of the pins and of the Python, so that a change of either makes a new one.
+// A marker, written last, shows that it is complete. For a node stack the interpreter is the node
+// in its packages, because Strands needs a newer one than the clients.
 func environment(python string, s stack) (string, error) {
 	if s.node() {
 		node, err := filepath.Abs(filepath.Join(s.framework, "node_modules", ".bin", "node"))
@@ -313,9 +311,9 @@ var uv = sync.OnceValues(func() (string, error) {
 	return path, insist(interpreter, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "uv=="+uvVersion)
 })
 
-// install makes an environment from a file of requirements. The list is complete, so nothing is
-// resolved, and exactly the listed versions are installed. If uv fails it uses pip, because uv does
-// not read pip's configuration.
+// install makes an environment from a file of requirements. The file lists all packages, so nothing
+// is resolved, and exactly the listed versions are installed. If uv fails, pip is used, because uv
+// does not read pip's configuration.
 func install(python, dir, requirements string) error {
 	err := installByUV(python, dir, requirements)
 	if err == nil {
@@ -394,8 +392,7 @@ func inParallel(jobs ...func() error) error {
 	return errors.Join(errs...)
 }
 
-// ---- processes
-// -----------------------------------------------------------------------------------------------------
+// Processes.
 
 var ending struct {
 	sync.Mutex
@@ -437,7 +434,7 @@ func startProcess(name string, cmd *exec.Cmd) (*process, error) {
 	if p.stdin, err = cmd.StdinPipe(); err != nil {
 		return nil, err
 	}
-	// These pipes replace StdoutPipe, because Wait would close that while it is still being read.
+	// StdoutPipe is not used, because Wait would close it while it is still read.
 	r, w, err := os.Pipe()
 	if err != nil {
 		return nil, err
@@ -455,7 +452,7 @@ func startProcess(name string, cmd *exec.Cmd) (*process, error) {
 	return p, nil
 }
 
-// kill ends the whole group at once, as a crash would.
+// kill ends the process group at once, as a crash would.
 func (p *process) kill() {
 	p.once.Do(func() {
 		syscall.Kill(-p.cmd.Process.Pid, syscall.SIGKILL)
@@ -464,7 +461,7 @@ func (p *process) kill() {
 	})
 }
 
-// A lines keeps the last lines that a process writes to stderr, and waits for a line.
+// A lines keeps the last lines that a process writes to stderr, and can wait for a line.
 type lines struct {
 	mu   sync.Mutex
 	rest []byte
@@ -515,8 +512,7 @@ func eventually(ok func() bool) bool {
 	return false
 }
 
-// ---- backends
-// ------------------------------------------------------------------------------------------------------
+// Backends.
 
 // A server is one process of a stack's server.py or server.mjs. It serves every mode of its
 // adapter.
@@ -524,10 +520,10 @@ type server struct {
 	*process
 	stack
 	ledger string
-	args   []string // more of them
-	env    []string // more of it
+	args   []string // further arguments
+	env    []string // further environment
 	port   int
-	modes  []string // that it serves
+	modes  []string // the modes that it serves
 }
 
 // interpreter returns the program that runs the servers of an installed stack.
@@ -543,8 +539,7 @@ var everyServer struct {
 	all []*process
 }
 
-// saidByServers prints the last output of each server, because the cause of a failed test may be
-// there.
+// saidByServers prints the last output of each server, because it may show why a test failed.
 func saidByServers() {
 	everyServer.Lock()
 	defer everyServer.Unlock()
@@ -594,10 +589,10 @@ func (s *server) start() error {
 	return nil
 }
 
-// crash kills the backend, which loses its threads as every in-memory checkpointer does.
+// crash kills the backend, which loses its threads if its checkpointer is in memory.
 func (s *server) crash() { s.kill() }
 
-// back starts it again at the same address. Only its ledger is kept.
+// back starts the backend again at the same address. Only its ledger is kept.
 func (s *server) back(t *testing.T) {
 	t.Helper()
 	var err error
@@ -620,27 +615,27 @@ func (b *backend) url() string { return b.server.base() + "/" + b.mode }
 // has none.
 func (b *backend) showsIDs() bool { return b.mode != "quiet" }
 
-// A ledger is what really happened on one thread.
+// A ledger is the backend's record of what happened on a thread.
 type ledger struct {
 	Counts  map[string]int
 	Effects []struct {
 		Name, Type string
-		Answer     any            // of a graph: what it was answered
-		Args       map[string]any // of an agent's tool: what it was called with
+		Answer     any            // of a graph: the answer that it got
+		Args       map[string]any // of an agent's tool: the arguments
 	}
 	Nodes []string
 	Runs  []struct {
 		Mode, Graph string
-		Session     string // of a raw Strands server: the session header
-		Prompt      any    // and what it was sent
+		Session     string // of a native Strands server: the session header
+		Prompt      any    // of a native Strands server: the prompt
 		Resume      any    // of an adapter of Strands or LangGraph: the resume array
-		Command     any    // of LangGraph's: command.resume
+		Command     any    // of LangGraph's adapter: command.resume
 		Key, Auth   string // of LangGraph's own server: x-api-key and Authorization
 	}
-	Files []string // that the thread still has
+	Files []string // files that the thread still has
 	Seen  []struct {
-		Complaints []string // of an agent: what a provider would have refused in what its model was shown
-		Results    []string // and which results it was shown
+		Complaints []string // of an agent: the parts of its model's input that a provider would refuse
+		Results    []string // of an agent: the results in its model's input
 	}
 }
 
@@ -651,7 +646,7 @@ func (b *backend) ledger(t *testing.T, thread string) ledger {
 	return l
 }
 
-// reached waits until a node waits at the gate.
+// reached waits until a node of the graph waits at the gate.
 func (b *backend) reached(t *testing.T, gate string) {
 	t.Helper()
 	if !eventually(func() bool {
@@ -690,8 +685,7 @@ func getJSON(t *testing.T, address string, into any) {
 	}
 }
 
-// ---- the binary
-// ----------------------------------------------------------------------------------------------------
+// The binary.
 
 type holdpoint struct {
 	*process
@@ -700,8 +694,7 @@ type holdpoint struct {
 
 // startHoldpoint runs the built binary with only HOLDPOINT_* variables in its environment.
 func startHoldpoint(name, upstream string, env map[string]string) (*holdpoint, error) {
-	// The shell only kills the binary when the test's end of the pipe is closed, however the tests
-	// ended.
+	// The shell kills the binary when the test's end of the pipe is closed, however the tests end.
 	const watch = `exec 3<&0; "$0" 3<&- & p=$!; { read -r _ <&3; kill -KILL $p; } >/dev/null 2>&1 & wait $p`
 	cmd := exec.Command("/bin/sh", "-c", watch, shared.binary)
 	cmd.Env = []string{

@@ -15,15 +15,16 @@ import (
 type twiceBackend struct {
 	b        *backend
 	agent    string
-	order    string // has it ask about one call
+	order    string // makes it ask about one call
 	dialects []string
 	env      map[string]string
 	accept   answer
 	reject   answer
 	// bodies are runs with a repeated key, by name. Each approves a call if the last of the two
-	// keys counts: the waiting call, or a made-up one. history is the client's, as JSON members.
+	// keys is used: the waiting call, or an invented one. history has the client's messages, as
+	// JSON.
 	bodies map[string]func(history, call, native string) string
-	fooled string // of the bodies one that the backend itself takes for an approval of what waits
+	fooled string // the name of the body that the backend itself reads as an approval of the waiting call
 }
 
 // twiceRun returns a run with these messages and members.
@@ -31,21 +32,21 @@ func twiceRun(messages, more string) string {
 	return fmt.Sprintf(`{"threadId":"THREAD","runId":"%s","state":{},"tools":[],"context":[],"forwardedProps":{},"messages":[%s]%s}`, fresh("run"), messages, more)
 }
 
-// twiceMessage returns a function that adds a tool message to the history.
+// twiceMessage returns a function that makes a run with a tool message added to the history.
 func twiceMessage(members string) func(history, call, native string) string {
 	return func(history, call, native string) string {
 		return twiceRun(history+`,{"id":"`+fresh("twice")+`",`+strings.ReplaceAll(members, "CALL", call)+`}`, "")
 	}
 }
 
-// twiceProps returns a function that adds forwardedProps to the history.
+// twiceProps returns a function that makes a run with forwardedProps added.
 func twiceProps(props string) func(history, call, native string) string {
 	return func(history, call, native string) string {
 		return strings.Replace(twiceRun(history, ""), `"forwardedProps":{}`, `"forwardedProps":`+strings.ReplaceAll(props, "NATIVE", native), 1)
 	}
 }
 
-// twiceMade returns a function that adds a made-up call and a tool message on it.
+// twiceMade returns a function that makes a run with an invented call and a tool message for it.
 func twiceMade(members, more string) func(history, call, native string) string {
 	return func(history, call, native string) string {
 		id := fresh("made")
@@ -114,8 +115,8 @@ func twiceBackends(t *testing.T) (list []twiceBackend) {
 	return list
 }
 
-// TestAKeyTwiceRunsNothing: in every state of the question a repeated key has no effect, and the
-// chat continues. The backend itself would act on it.
+// TestAKeyTwiceRunsNothing: in every state of the question, a request with a repeated key has no
+// effect, and the chat continues. Without Holdpoint the backend would act on it.
 func TestAKeyTwiceRunsNothing(t *testing.T) {
 	t.Parallel()
 	for _, one := range twiceBackends(t) {
@@ -146,7 +147,7 @@ func TestAKeyTwiceRunsNothing(t *testing.T) {
 						t.Errorf("it is not fooled, so this test says nothing: %v", effects)
 					}
 				})
-				// sends sends all bodies, which must have no effect beyond what ran before.
+				// sends sends all bodies. Only what ran before may have run afterwards.
 				sends := func(t *testing.T, c *client, call, native string, ran ...string) {
 					t.Helper()
 					runs := len(one.b.ledger(t, c.thread).Runs)
@@ -211,7 +212,7 @@ func TestAKeyTwiceRunsNothing(t *testing.T) {
 	}
 }
 
-// body returns one of the bodies, after the messages that the client has of its thread.
+// body returns one of the bodies, with the messages that the client has of its thread.
 func (one twiceBackend) body(c *client, name, call, native string) string {
 	history := text(c.messages)
 	body := one.bodies[name](history[1:len(history)-1], call, native)

@@ -25,8 +25,8 @@ import (
 // at a failure.
 type keyReader func(texts [][]byte) <-chan map[string]int
 
-// keyProgram starts a program that answers each line of hex digits with a line of counts. It gets
-// all texts at once, so that neither side waits for each line.
+// keyProgram starts a program that writes a line of counts for each line of hex digits. It gets all
+// texts at the start, so that neither side waits for each line.
 func keyProgram(t *testing.T, name string, args ...string) keyReader {
 	t.Helper()
 	cmd := exec.Command(name, args...)
@@ -52,7 +52,7 @@ func keyProgram(t *testing.T, name string, args ...string) keyReader {
 			for _, text := range texts {
 				fmt.Fprintln(all, hex.EncodeToString(text))
 			}
-			_ = all.Flush() // who does not read it answers nothing
+			_ = all.Flush() // if the program does not read it, it writes no counts
 		}()
 		counts := make(chan map[string]int, len(texts))
 		go func() {
@@ -71,7 +71,7 @@ func keyProgram(t *testing.T, name string, args ...string) keyReader {
 	}
 }
 
-// jackson is Jackson in Java. Maven installs it into .cache.
+// jackson returns a reader that uses Jackson in Java. Maven installs it into .cache.
 func jackson(t *testing.T) keyReader {
 	t.Helper()
 	for _, tool := range []string{"java", "mvn"} {
@@ -136,15 +136,15 @@ func goKeys(texts [][]byte) <-chan map[string]int {
 	return counts
 }
 
-// keyParts are parts of keys: letters, the same letters as escapes, in another case and in too many
-// bytes, and characters that only some parsers distinguish.
+// keyParts are parts of keys: letters, the same letters as escapes, in another case and in overlong
+// encodings, and characters that only some parsers distinguish.
 var keyParts = []string{
 	"r", `\u0072`, `\u0052`, "R", "o", `\u006f`, `\u006F`, "_", `\u005f`, "l", "e", "\u017f", `\u017f`, "s", "S", `\u0073`, "K", "\u212a", "k",
 	"é", `\u00e9`, `\u00E9`, `e\u0301`, `É`, "😀", `\ud83d\ude00`, `\ud83d`, `\ude00`, `\uD83D`, "\ufffd", `\ufffd`, `\u0000`, `\/`, "/", `\u002f`,
 	"\xc1\xb2", "\xe0\x81\xb2", "\xed\xa0\xbd", "\xff", "İ", "ı", "i", "I", "ß", "ss", "ſs", "\ufeff", `\ufeff`, `\n`, `\u000a`, "\u200b", "Σ", "σ", "ς",
 }
 
-// madeUpKeys makes an object, and counts its keys.
+// madeUpKeys makes a random object, and counts its keys.
 func madeUpKeys(r *rand.Rand, depth int) (text string, n int) {
 	var list []string
 	before := []string{"role"}
@@ -171,8 +171,9 @@ func madeUpKeys(r *rand.Rand, depth int) (text string, n int) {
 }
 
 // caseBlind counts the keys that System.Text.Json distinguishes with PropertyNameCaseInsensitive,
-// as in ASP.NET: ordinal, ignoring the case of each letter. No .NET is installed here, so these are
-// its documented rules. A key with half a surrogate pair is an error.
+// as ASP.NET does: it compares the characters, ignoring the case of each letter. No .NET is
+// installed here, so the function follows the documentation. A key with half a surrogate pair is an
+// error.
 func caseBlind(text []byte) int {
 	d := json.NewDecoder(bytes.NewReader(text))
 	var count func() int
@@ -202,8 +203,9 @@ func caseBlind(text []byte) int {
 	return count()
 }
 
-// TestReadersOfKeysAgree: if some parser makes one key of two, the check finds a repeated key, or
-// the text is refused as invalid UTF-8. Each pair that the check finds is one key to some parser.
+// TestReadersOfKeysAgree: if some parser reads two keys as one, Holdpoint's check reports a
+// repeated key, or refuses the text as invalid UTF-8. And each pair that the check reports is one
+// key for some parser.
 func TestReadersOfKeysAgree(t *testing.T) {
 	t.Parallel()
 	python := stack{"langgraph", "0.0.43"}

@@ -6,9 +6,9 @@ import (
 	"testing"
 )
 
-// eachElicitation runs test where an MCP server asks before its tool does anything, which
-// langchain.mcp turns into an interrupt: behind the Python adapter with two versions of langchain,
-// behind LangGraph's own server, and behind the TypeScript adapter in front of that.
+// eachElicitation runs test where an MCP server asks before its tool acts, which langchain.mcp
+// turns into an interrupt: with the Python adapter and two versions of langchain, with LangGraph's
+// own server, and with the TypeScript adapter in front of that server.
 func eachElicitation(t *testing.T, test func(t *testing.T, w world)) {
 	t.Helper()
 	t.Parallel()
@@ -29,15 +29,15 @@ func eachElicitation(t *testing.T, test func(t *testing.T, w world)) {
 	})
 	t.Run("typescript adapter", func(t *testing.T) {
 		t.Parallel()
-		need(t, "langgraph-server", "1.5.1") // the adapter is among its packages
+		need(t, "langgraph-server", "1.5.1") // the adapter is in its packages
 		s := need(t, "langgraph-server-py", "0.16.7")
 		test(t, world{b: &backend{name: "langgraph-server-py", server: s}, h: ownHoldpoint(t, s.base()+"/adapter/pays", nil), version: newest})
 	})
 }
 
 // TestElicitation: each key is a question with its message and its schema. An accepted value
-// reaches the tool once, a denial is a decline and a cancel a cancel, and the chat continues after
-// each.
+// reaches the tool once, a denial reaches it as a decline and a cancel as a cancel, and the chat
+// continues after each.
 func TestElicitation(t *testing.T) {
 	type scene struct {
 		order    string
@@ -68,7 +68,7 @@ func TestElicitation(t *testing.T) {
 			"two rounds":                  {"pay sure then form", [][]answer{{yes}, {content}}, []string{`pay {"reference":"R-5","rounds":2}`}, "done: paid", nil},
 			"two rounds, the second a no": {"pay sure then form", [][]answer{{yes}, {no}}, nil, "done: not paid: form decline", nil},
 		}, func(t *testing.T, c scene) {
-			cl := newClient(t, shared.through, w.version, w.h.address+"/", uuid(), nil) // the TypeScript adapter takes uuids only
+			cl := newClient(t, shared.through, w.version, w.h.address+"/", uuid(), nil) // the TypeScript adapter accepts UUIDs only
 			s := step{say: c.order}
 			for n, answers := range c.rounds {
 				cl.asksAbout(t, s, len(answers))
@@ -91,11 +91,11 @@ func TestElicitation(t *testing.T) {
 }
 
 // TestElicitationRefusesWhatTheFormDoesNotTake: an answer that does not fit the form is refused
-// before it is sent, because it would reach the tool, or cause an error that LangGraph keeps. The
-// question stays open.
+// before it is sent, because the tool would get it, or it would cause an error that LangGraph
+// stores. The question stays open.
 func TestElicitationRefusesWhatTheFormDoesNotTake(t *testing.T) {
 	eachElicitation(t, func(t *testing.T, w world) {
-		cl := newClient(t, shared.through, w.version, w.h.address+"/", uuid(), nil) // the TypeScript adapter takes uuids only
+		cl := newClient(t, shared.through, w.version, w.h.address+"/", uuid(), nil) // the TypeScript adapter accepts UUIDs only
 		cl.asksAbout(t, step{say: "pay form"}, 1)
 		for _, payload := range []any{
 			map[string]any{"approved": true}, true, "yes", map[string]any{"reference": 5}, map[string]any{"copies": 2},

@@ -41,16 +41,16 @@ func everyLangGraph(t *testing.T, test func(t *testing.T, w world)) {
 	}
 }
 
-// alone marks a step of a graph whose snapshots have none of the person's messages, which is
+// alone marks a step of a graph whose snapshots contain none of the person's messages, which is
 // correct for these graphs.
 func alone(s step) step {
 	s.loose = true
 	return s
 }
 
-// TestAnApprovalInTheFirstNodeIsNotLost: the first node asks, and the thread then has none of the
-// person's messages: the state has no conversation, or the node replaced it, or it asks in a loop.
-// The approved action runs once, and no client is told that the question was lost.
+// TestAnApprovalInTheFirstNodeIsNotLost: the first node asks, and the thread then contains none of
+// the person's messages, because the state has no conversation, the node replaced it, or the node
+// asks in a loop. The approved action runs once, and no client is told that the question was lost.
 func TestAnApprovalInTheFirstNodeIsNotLost(t *testing.T) {
 	t.Parallel()
 	everyLangGraph(t, func(t *testing.T, w world) {
@@ -63,7 +63,7 @@ func TestAnApprovalInTheFirstNodeIsNotLost(t *testing.T) {
 		t.Run("a node that replaces the conversation", func(t *testing.T) {
 			c := w.paused(t, "replaces", 1)
 			s := c.answer(c.answers(accept), yes)
-			if w.b.mode == "quiet" { // without RAW events it looks like a graph that began anew
+			if w.b.mode == "quiet" { // without RAW events the stream is that of a graph that starts again
 				c.refused(t, s, "RESUME_IN_DOUBT", false)
 			} else {
 				c.finish(t, s)
@@ -87,7 +87,7 @@ func TestAnApprovalInTheFirstNodeIsNotLost(t *testing.T) {
 }
 
 // TestAGraphThatAsksFirstBeginsAnew: the backend loses the threads of the same graphs while they
-// wait. With RAW events the client is told so; without them the question is asked again. A later
+// wait. With RAW events the client is told so. Without them the question is asked again. A later
 // approval runs once.
 func TestAGraphThatAsksFirstBeginsAnew(t *testing.T) {
 	t.Parallel()
@@ -152,14 +152,14 @@ func TestAGraphThatAsksFirstBeginsAnew(t *testing.T) {
 	}
 }
 
-// TestToolsThatAskAtOnce: tools of one ToolNode run concurrently and ask. LangGraph gives the
-// answers to whichever asks first. The person approves one call and denies the other. In any order,
-// no call runs without an approval, and the thread continues.
+// TestToolsThatAskAtOnce: tools of one ToolNode run concurrently and ask. LangGraph gives the first
+// answer to the tool that asks first. The person approves one call and denies the other. In any
+// order, no call runs without an approval, and the thread continues.
 func TestToolsThatAskAtOnce(t *testing.T) {
 	t.Parallel()
 	everyLangGraph(t, func(t *testing.T, w world) {
 		if w.b.mode == "quiet" {
-			return // nothing in its stream tells
+			return // its stream does not show the order
 		}
 		threads := 24
 		if w.b.server.version == newestLangGraph && w.b.mode == "default" {
@@ -186,8 +186,8 @@ func TestToolsThatAskAtOnce(t *testing.T) {
 	})
 }
 
-// oneOfTwoCalls approves one of two calls and denies the other, by the question, and denies what
-// may not be approved. It returns how many approvals were refused.
+// oneOfTwoCalls approves one of two calls and denies the other, and denies the call if its approval
+// is refused. It returns how many approvals were refused.
 func (w world) oneOfTwoCalls(t *testing.T, approved string) (refusals int64) {
 	thread := fresh("at-once")
 	var messages, resume []any
@@ -272,8 +272,8 @@ func (w world) post(t *testing.T, graph, thread string, messages, resume []any) 
 	return finished, code
 }
 
-// TestAToolBesideOneThatAsks: a tool that asks nothing and has ended must not prevent an honest
-// approval of the other tool.
+// TestAToolBesideOneThatAsks: a tool that does not ask and has ended must not prevent the approval
+// of another tool.
 func TestAToolBesideOneThatAsks(t *testing.T) {
 	t.Parallel()
 	everyLangGraph(t, func(t *testing.T, w world) {
@@ -284,8 +284,8 @@ func TestAToolBesideOneThatAsks(t *testing.T) {
 	})
 }
 
-// TestToolsThatAskAtOnceAfterARestart: Holdpoint loses the question of one of two calls. The
-// adapter asks again without showing the calls.
+// TestToolsThatAskAtOnceAfterARestart: Holdpoint loses the question about one of two calls. The
+// adapter asks again without sending the calls.
 func TestToolsThatAskAtOnceAfterARestart(t *testing.T) {
 	t.Parallel()
 	everyLangGraph(t, func(t *testing.T, w world) {
@@ -307,8 +307,8 @@ func TestToolsThatAskAtOnceAfterARestart(t *testing.T) {
 	})
 }
 
-// TestWordsOnWhichTheBackendOnlyAskedAgain: a message to which the backend only asked again is not
-// lost. It is sent after the answer.
+// TestWordsOnWhichTheBackendOnlyAskedAgain: a message is not lost if the backend reacts to it only
+// by asking again. It is sent after the answer.
 func TestWordsOnWhichTheBackendOnlyAskedAgain(t *testing.T) {
 	t.Parallel()
 	everyLangGraph(t, func(t *testing.T, w world) {

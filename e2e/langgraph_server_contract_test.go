@@ -23,8 +23,8 @@ func TestLangGraphServerContract(t *testing.T) {
 	eachLangGraphServer(t, "agent", func(t *testing.T, w world) { f.keepsTheContract(t, w) })
 }
 
-// TestLangGraphServerPastTheRecord: the server's own requests offer no way to answer without the
-// record.
+// TestLangGraphServerPastTheRecord: the server's own endpoints cannot be used to answer a question
+// past its record.
 func TestLangGraphServerPastTheRecord(t *testing.T) {
 	eachLangGraphServer(t, "agent", func(t *testing.T, w world) {
 		cl := w.client(t, "")
@@ -64,8 +64,8 @@ func TestLangGraphServerIsJoined(t *testing.T) {
 	})
 }
 
-// TestLangGraphServerAsksAgainBesideAMessage: a message comes with an answer that leads to another
-// question. It stays in the chat, and is answered after the last answer.
+// TestLangGraphServerAsksAgainBesideAMessage: a message is in the same request as an answer that
+// leads to another question. It stays in the chat, and is answered after the last answer.
 func TestLangGraphServerAsksAgainBesideAMessage(t *testing.T) {
 	eachLangGraphServer(t, "agent", func(t *testing.T, w world) {
 		cl := w.client(t, "")
@@ -124,7 +124,7 @@ func TestLangGraphServerEditedHistory(t *testing.T) {
 }
 
 // TestLangGraphServerKeys: the client's key and token reach the server, unless the operator's file
-// has others.
+// sets others.
 func TestLangGraphServerKeys(t *testing.T) {
 	eachLangGraphServer(t, "agent", func(t *testing.T, w world) {
 		file := filepath.Join(t.TempDir(), "headers")
@@ -154,11 +154,11 @@ func TestLangGraphServerKeys(t *testing.T) {
 }
 
 // TestLangGraphServerRestarts: the server ends while a person decides. If it comes back with its
-// threads, the answer works. If not, the client is told so, nothing runs, and the chat continues.
+// threads, the answer works. Otherwise the client is told so, nothing runs, and the chat continues.
 func TestLangGraphServerRestarts(t *testing.T) {
 	t.Parallel()
 	together(t, langGraphServers, func(t *testing.T, s stack) {
-		need(t, s.framework, s.version) // it is installed then
+		need(t, s.framework, s.version) // installs the version if needed
 		one, err := startServer(s, filepath.Join(t.TempDir(), "ledger"))
 		if err != nil {
 			t.Fatal(err)
@@ -196,9 +196,9 @@ func TestLangGraphServerRestarts(t *testing.T) {
 }
 
 // TestLangGraphServerOutlivesHoldpoint: Holdpoint is killed between the question and its answer.
-// With a store in a file the answer finds its question, and the same answer again gets the recorded
-// end. With a store in memory Holdpoint asks the server what it waits for: nothing runs, the
-// question is asked again, and its answer works.
+// With a store in a file the answer finds its question, and the same answer sent again gets the
+// recorded end. With a store in memory Holdpoint gets the open question from the server: nothing
+// runs, the question is asked again, and its answer works.
 func TestLangGraphServerOutlivesHoldpoint(t *testing.T) {
 	eachLangGraphServer(t, "agent", func(t *testing.T, w world) {
 		env := map[string]string{
@@ -243,8 +243,8 @@ func TestLangGraphServerOutlivesHoldpoint(t *testing.T) {
 	})
 }
 
-// TestLangGraphServerIsExamined: doctor sends the run of several requests, and reports its
-// question.
+// TestLangGraphServerIsExamined: doctor sends a run, which takes several requests here, and reports
+// its question.
 func TestLangGraphServerIsExamined(t *testing.T) {
 	t.Parallel()
 	together(t, langGraphServers, func(t *testing.T, s stack) {

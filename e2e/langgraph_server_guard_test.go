@@ -13,9 +13,9 @@ import (
 	"testing"
 )
 
-// TestLangGraphServerOwnRequests: a request that is not a run reaches the server only if it is on
-// the list. A client can neither wipe the server nor change what others run, list their threads, or
-// stop a run that carries an answer.
+// TestLangGraphServerOwnRequests: a request that is not a run reaches the server only if its
+// endpoint is on the list. A client can neither delete data of the server nor change what others
+// run, list their threads, or stop a run that carries an answer.
 func TestLangGraphServerOwnRequests(t *testing.T) {
 	eachLangGraphServer(t, "agent", func(t *testing.T, w world) {
 		cl := w.client(t, "")
@@ -80,8 +80,8 @@ func TestLangGraphServerOwnRequests(t *testing.T) {
 			t.Errorf("the server has\n%s\nand had\n%s", after, before)
 		}
 
-		// An approved run is under way. A client that joins it and leaves stops nothing, in any
-		// form of the request.
+		// An approved run is in progress. A client that joins it and leaves does not stop it, in
+		// any form of the request.
 		running := cl.start(t, step{resume: cl.answers(yesToServer)})
 		if !eventually(func() bool { return len(w.b.ledger(t, cl.thread).Runs) == 2 }) {
 			t.Fatal("no second run")
@@ -107,7 +107,7 @@ func TestLangGraphServerOwnRequests(t *testing.T) {
 	})
 }
 
-// TestLangGraphServerOpened: the operator opens requests that the list lacks, and then only the
+// TestLangGraphServerOpened: the operator allows endpoints that are not on the list. Then only the
 // server's own limits apply.
 func TestLangGraphServerOpened(t *testing.T) {
 	t.Parallel()
@@ -156,7 +156,7 @@ func firstOf(t *testing.T, list []byte, key string) string {
 	return fmt.Sprint(all[0][key])
 }
 
-// kept returns what the server has of a thread and an assistant.
+// kept returns what the server stores about a thread and an assistant.
 func kept(t *testing.T, direct, thread, assistant string) string {
 	t.Helper()
 	_, state := sent(t, "GET", direct, thread+"/state", "", "")
@@ -172,7 +172,7 @@ func sent(t *testing.T, method, address, target, body, header string) (int, []by
 	if err != nil {
 		t.Fatal(err)
 	}
-	if strings.HasPrefix(at, "//") { // net/http would take the first segment for a host
+	if strings.HasPrefix(at, "//") { // net/http would read the first segment as a host
 		at = "//" + base.Host + at
 	}
 	req := &http.Request{Method: method, URL: &url.URL{Scheme: base.Scheme, Host: base.Host, Opaque: at, RawQuery: query}, Header: http.Header{}}

@@ -4,10 +4,10 @@ package e2e
 
 import "testing"
 
-// TestLangGraphServerFailedAnswerIsCancelled: a node fails with its answer, and LangGraph keeps
-// that answer and would carry it out in place of any other. A cancel ends the thread's task, so
-// that the chat continues and nothing runs because of it. A denial is refused, because it would be
-// an approval.
+// TestLangGraphServerFailedAnswerIsCancelled: a node fails with its answer, and LangGraph stores
+// that answer and would use it in place of any later one. A cancel ends the thread's task, so that
+// the chat continues and nothing runs because of it. A denial is refused, because the stored
+// approval would be used.
 func TestLangGraphServerFailedAnswerIsCancelled(t *testing.T) {
 	const broken = `delete_file {"path":"broken.txt"}`
 	t.Parallel()
@@ -24,7 +24,7 @@ func TestLangGraphServerFailedAnswerIsCancelled(t *testing.T) {
 					t.Fatalf("the run did not fail: %s", terminal(a))
 				}
 				w.ran(t, cl, broken)
-				cl.pending = before // as a page that keeps its card
+				cl.pending = before // as on a page that still shows its card
 				return cl
 			}
 			free := func(t *testing.T, cl *client) {
@@ -35,7 +35,8 @@ func TestLangGraphServerFailedAnswerIsCancelled(t *testing.T) {
 				cl.finish(t, cl.each(t, yesToServer))
 				w.ran(t, cl, broken, deleteA)
 			}
-			// asked is the chat after a reload: its message brings the question back.
+			// asked returns the chat after a reload, when its message has brought the question
+			// back.
 			asked := func(t *testing.T, cl *client, questions int) *client {
 				t.Helper()
 				cl = cl.another(t)

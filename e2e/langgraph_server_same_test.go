@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// Two tellers are two clients of LangGraph's server: one behind Holdpoint alone, and one behind
+// A tellers is a pair of clients of LangGraph's server: one through Holdpoint only, and one through
 // Holdpoint and the real TypeScript adapter. The adapter accepts only threads whose ids are UUIDs.
 type tellers struct {
 	w           world
@@ -20,7 +20,7 @@ type tellers struct {
 func eachTellers(t *testing.T, graph string, test func(t *testing.T, p tellers)) {
 	t.Helper()
 	t.Parallel()
-	need(t, "langgraph-server", "1.5.1") // the adapter is among its packages
+	need(t, "langgraph-server", "1.5.1") // the adapter is in its packages
 	s := need(t, "langgraph-server-py", "0.16.7")
 	ours, theirs := ofServer(t, s, graph, nil), ownHoldpoint(t, s.base()+"/adapter", nil)
 	together(t, map[string]string{"client-" + newest: newest, "client-" + pinned: pinned}, func(t *testing.T, version string) {
@@ -39,8 +39,8 @@ func uuid() string {
 	return fmt.Sprintf("%x-%x-%x-%x-%x", b[:4], b[4:6], b[6:8], b[8:10], b[10:])
 }
 
-// run runs s with both clients, and returns what each got that the other did not, as sorted words
-// for each event. States are not compared here.
+// run runs s with both clients. It returns what each got that the other did not, as sorted
+// descriptions of events. States are not compared here.
 func (p tellers) run(t *testing.T, s step, answers ...answer) (alone, with []string) {
 	t.Helper()
 	var words [2][]string
@@ -76,9 +76,9 @@ func (p tellers) run(t *testing.T, s step, answers ...answer) (alone, with []str
 }
 
 // firstPieceOnce removes the second of two equal pieces at the beginning of the first text. The
-// adapter reads pieces from the frames "messages" until it has seen one in the frames "events"
-// (@ag-ui/langgraph 0.0.43, handleSingleEvent). The server promises no order between the two, so
-// the adapter sends the first piece twice if its "messages" frame arrives first.
+// adapter uses pieces from the frames "messages" until it gets a piece in a frame "events"
+// (@ag-ui/langgraph 0.0.43, handleSingleEvent). The server does not order these frames, so the
+// adapter sends the first piece twice if its "messages" frame arrives first.
 func firstPieceOnce(words []string) []string {
 	at := slices.IndexFunc(words, func(word string) bool { return strings.HasPrefix(word, "TEXT_MESSAGE_CONTENT ") })
 	if at < 0 || at+1 == len(words) || words[at] != words[at+1] {
@@ -109,8 +109,8 @@ func without(list, other []string) []string {
 }
 
 // same checks that both clients have the same messages and the same state. Ids are replaced by
-// numbers. What LangChain adds to a message differs with its author, so it is not compared. A
-// result is compared at the place of its call, because the adapter gives results other ids than the
+// numbers. What LangChain adds to a message depends on who made it, so it is not compared. A result
+// is compared at the place of its call, because the adapter gives results other ids than the
 // server, and a client moves them to the end.
 func (p tellers) same(t *testing.T) {
 	t.Helper()
@@ -126,7 +126,7 @@ func (p tellers) same(t *testing.T) {
 		}
 		held[n].State["messages"] = numbered(list)
 		held[n].Messages = numbered(held[n].Messages)
-		for _, key := range []string{"done", "seen"} { // the tests look at these
+		for _, key := range []string{"done", "seen"} { // checked by the tests themselves
 			delete(held[n].State, key)
 		}
 	}
@@ -185,9 +185,9 @@ func numbered(messages []map[string]any) []map[string]any {
 	return list
 }
 
-// TestLangGraphServerBesideTheAdapter plays one conversation through Holdpoint alone and through
-// the adapter. Messages and state must be equal after each run. The differences between the streams
-// are listed here and in docs/langgraph-server.md.
+// TestLangGraphServerBesideTheAdapter plays one conversation through Holdpoint only and through the
+// adapter. Messages and state must be equal after each run. The differences between the streams are
+// listed here and in docs/langgraph-server.md.
 func TestLangGraphServerBesideTheAdapter(t *testing.T) {
 	page := map[string]any{
 		"tools":          []any{map[string]any{"name": "show", "description": "Shows it", "parameters": map[string]any{"type": "object"}}},
@@ -221,7 +221,7 @@ func TestLangGraphServerBesideTheAdapter(t *testing.T) {
 	})
 }
 
-// TestLangGraphServerApprovalsBesideTheAdapter: approvals through both ways run the same tools and
+// TestLangGraphServerApprovalsBesideTheAdapter: approvals through either way run the same tools and
 // leave the same state.
 func TestLangGraphServerApprovalsBesideTheAdapter(t *testing.T) {
 	edited := gives(map[string]any{"approved": true, "editedArgs": map[string]any{"path": "c.txt"}})
@@ -254,7 +254,7 @@ func TestLangGraphServerApprovalsBesideTheAdapter(t *testing.T) {
 }
 
 // TestLangGraphServerEmitsACallByHand: CopilotKit's graphs emit a call whose arguments are an
-// object. The client gets them as text.
+// object. The client gets the arguments as text.
 func TestLangGraphServerEmitsACallByHand(t *testing.T) {
 	t.Parallel()
 	s := need(t, "langgraph-server-py", "0.16.7")

@@ -7,9 +7,10 @@ import (
 	"testing"
 )
 
-// LangGraph's own server as an AG-UI agent: no adapter stands between it and Holdpoint. There are
-// two, langgraph-api 0.16.7 for Python with its in-memory runtime, which needs no licence, and
-// @langchain/langgraph-api 1.5.1 for JavaScript. Their graphs are the same and count what they do.
+// Tests of LangGraph's own server as an AG-UI agent, without an adapter between it and Holdpoint.
+// There are two: langgraph-api 0.16.7 for Python, with its in-memory runtime that needs no license,
+// and @langchain/langgraph-api 1.5.1 for JavaScript. Their graphs are the same and record what they
+// do.
 
 var langGraphServers = map[string]stack{
 	"python": {"langgraph-server-py", "0.16.7"}, "javascript": {"langgraph-server", "1.5.1"},
@@ -92,9 +93,9 @@ func TestLangGraphServerApprovals(t *testing.T) {
 	})
 }
 
-// TestLangGraphServerFreeQuestion: beside a call, the graph asks a question of unknown shape. A
-// cancel ends the task, and the model of the next run gets a result for the call. A false is sent
-// as the answer that it is.
+// TestLangGraphServerFreeQuestion: next to a call, the graph asks a question of unknown form. A
+// cancel ends the task, and the model of the next run gets a result for the call. The payload false
+// is sent as an answer.
 func TestLangGraphServerFreeQuestion(t *testing.T) {
 	eachLangGraphServer(t, "free", func(t *testing.T, w world) {
 		w.oneAnswer(t, map[string]oneAnswer{

@@ -12,9 +12,9 @@ import (
 // 1.4.7.
 var adaptersOfToday = []string{"0.0.44", "0.0.45", "0.0.46", newestLangGraph}
 
-// today calls test with the newest adapter in each mode, and with the others in the first and
-// second mode in turn, behind a Holdpoint with its defaults. All of them handle a pause and an
-// answer with the same code.
+// today calls test with the newest adapter in each mode, and with each other adapter in one of the
+// first two modes, behind a Holdpoint with its defaults. All adapters handle a pause and an answer
+// with the same code.
 func today(t *testing.T, modes []string, test func(t *testing.T, w world)) {
 	t.Helper()
 	for n, version := range adaptersOfToday {
@@ -88,8 +88,8 @@ func TestPerCallReview(t *testing.T) {
 	}
 }
 
-// TestPerCallReviewOfOneCall reviews the only call, also if the stream has neither ids nor schemas
-// (raw events off).
+// TestPerCallReviewOfOneCall reviews the only call of a turn, also if the stream has neither ids
+// nor schemas (without raw events).
 func TestPerCallReviewOfOneCall(t *testing.T) {
 	t.Parallel()
 	for name, scene := range map[string]struct {
@@ -134,9 +134,9 @@ func TestResponseSchemaOfLangGraph(t *testing.T) {
 	})
 }
 
-// TestTheAnswerGoesInTheFormThatTheAdapterTakes: an answer to one question goes in the array
-// `resume` to each adapter that reads it, and in command.resume to the others. A cancel never goes
-// as an entry, because the adapters turn an entry into a true value.
+// TestTheAnswerGoesInTheFormThatTheAdapterTakes: an answer to one question is sent in the array
+// `resume` to each adapter that reads it, and in command.resume to the others. A cancel is never
+// sent as an entry, because the adapters turn an entry into a true value.
 func TestTheAnswerGoesInTheFormThatTheAdapterTakes(t *testing.T) {
 	t.Parallel()
 	test := func(t *testing.T, w world) {

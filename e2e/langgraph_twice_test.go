@@ -6,10 +6,11 @@ import (
 	"testing"
 )
 
-// Two ordinary runs of one thread are at a real LangGraph at once, and both ask. LangGraph waits
-// for the question of the run that asked last. A client may be shown the other one.
+// Tests of two ordinary runs of one thread at a real LangGraph at the same time, which both ask.
+// LangGraph waits for the question of the run that asked last. A client may have got the other
+// question.
 
-// twoRuns makes the thread of c ask whether to do "shown". A run that began before then asks
+// twoRuns makes the thread of c ask whether to do "shown". A run that has started earlier then asks
 // whether to do "hidden". It returns the end of that run.
 func twoRuns(t *testing.T, b *backend, c *client) report {
 	t.Helper()
@@ -22,8 +23,8 @@ func twoRuns(t *testing.T, b *backend, c *client) report {
 	return <-done
 }
 
-// TestDirectAnswerMeetsTheOtherRunsQuestion shows why no answer may be sent without its id: the
-// adapter gives it to the other question.
+// TestDirectAnswerMeetsTheOtherRunsQuestion shows why an answer must be sent with its id: without
+// it the adapter uses the answer for the other question.
 func TestDirectAnswerMeetsTheOtherRunsQuestion(t *testing.T) {
 	t.Parallel()
 	eachBackend(t, func(t *testing.T, b *backend) {
@@ -36,10 +37,10 @@ func TestDirectAnswerMeetsTheOtherRunsQuestion(t *testing.T) {
 	})
 }
 
-// TestTwoRealRunsAtOnce: a yes to the shown question does nothing else. If the adapter shows ids,
-// the answer has the question's id. LangGraph does not find it, and the next message brings the
-// other question. If the adapter shows none, a yes is refused and a no is accepted. The thread
-// continues.
+// TestTwoRealRunsAtOnce: an approval of the shown question does nothing else. If the adapter sends
+// ids, the answer has the question's id. LangGraph does not find it, and the next message brings
+// the other question. If the adapter sends none, an approval is refused and a denial is accepted.
+// The thread continues.
 func TestTwoRealRunsAtOnce(t *testing.T) {
 	t.Parallel()
 	everyLangGraph(t, func(t *testing.T, w world) {

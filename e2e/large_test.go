@@ -14,7 +14,7 @@ import (
 // TestLongChatWithPictures: a chat with pictures of 9 MiB and more works with Holdpoint's defaults
 // as it does without Holdpoint. The adapter repeats the whole conversation in one frame, several
 // times. The next message is answered too, because the pictures stay in the history. Without
-// Holdpoint the larger chat alone is tried.
+// Holdpoint only the larger chat is tried.
 func TestLongChatWithPictures(t *testing.T) {
 	t.Parallel()
 	server := need(t, "langgraph", newestLangGraph)

@@ -9,15 +9,15 @@ import (
 )
 
 // TestAnExpiredQuestion: after its expiry a question accepts only "cancelled", and a new message
-// counts as that.
+// counts as a cancel.
 func TestAnExpiredQuestion(t *testing.T) {
 	t.Parallel()
 	optioned(t, map[string]string{"HOLDPOINT_INTERRUPT_TTL": "1s"}, func(t *testing.T, w world) {
 		t.Parallel()
 		c := w.paused(t, "approve", 1)
 		approval := c.answer(c.answers(accept), yes)
-		approval.empty = true       // a client from 0.0.54 on would not even send it
-		time.Sleep(7 * time.Second) // the expiry and the 5 seconds of grace: what is tested is that they pass
+		approval.empty = true       // otherwise a client from 0.0.54 on would not send it
+		time.Sleep(7 * time.Second) // the expiry and the 5 seconds of grace must pass
 		c.refused(t, approval, "INTERRUPT_EXPIRED", true)
 		w.did(t, c, 1, nil)
 		// A client up to 0.0.59 locks a thread whose interrupt has expired. A new client object
@@ -99,7 +99,7 @@ func TestAShutdownInMidResume(t *testing.T) {
 			after := ownHoldpoint(t, b.url(), nil)
 			c.d.call(t, "new", map[string]any{"client": c.name, "version": version, "url": after.address + "/approve", "threadId": c.thread, "messages": c.messages}, &struct{}{})
 			c.pending, c.asked = nil, false
-			c.recovers(t, yes) // the backend may ask again; it keeps the approval that it has
+			c.recovers(t, yes) // the backend may ask again; it still has the approval
 		})
 	}
 }

@@ -19,13 +19,13 @@ import (
 	"testing"
 )
 
-// A question that only the backend still knows, at every family: Holdpoint was started anew with
-// its store in memory, or the connection of an answer broke. Nothing runs that nobody approved,
-// nothing runs twice, and the chat finds a way on. Where it cannot, lockedFor says so, as
+// Tests of a question that only the backend still has, with every family: Holdpoint was restarted
+// with its store in memory, or the connection of an answer broke. Nothing runs without approval,
+// nothing runs twice, and the chat can continue, except in the cases that locked lists, as
 // docs/support.md does.
 
-// A lossy proxy in front of a backend breaks one connection when the test says so, and keeps the
-// requests that it gets.
+// A lossy is a proxy in front of a backend that can break one connection, and records the requests
+// that it gets.
 type lossy struct {
 	*httptest.Server
 	next atomic.Int32
@@ -52,8 +52,8 @@ func (l *lossy) ofThread(thread string) []wireInput {
 	return list
 }
 
-// keepsCalls asserts that each of the client's messages with calls that reached the backend had the
-// same calls there. It returns how many did.
+// keepsCalls checks that each of the client's messages with calls has reached the backend with the
+// same calls, if it has reached the backend. It returns the number of such messages.
 func (l *lossy) keepsCalls(t *testing.T, c *client) (reached int64) {
 	t.Helper()
 	has := map[string]string{}
@@ -79,8 +79,8 @@ func (l *lossy) keepsCalls(t *testing.T, c *client) (reached int64) {
 
 const (
 	passes      int32 = iota
-	breaksEarly       // not a byte of the request reaches the backend
-	breaksLate        // the backend has done its work, and not a byte of its answer comes back
+	breaksEarly       // the backend gets no byte of the request
+	breaksLate        // the backend has done its work, and no byte of its response is sent
 )
 
 func newLossy(t *testing.T, upstream string) *lossy {
@@ -100,7 +100,7 @@ func newLossy(t *testing.T, upstream string) *lossy {
 		}
 		body, err := io.ReadAll(req.Body)
 		if err != nil {
-			return // the sender is gone
+			return // the client has disconnected
 		}
 		req.Body = io.NopCloser(bytes.NewReader(body))
 		var in wireInput
@@ -135,7 +135,7 @@ func (c *client) moved(t *testing.T, from, to *holdpoint) {
 	c.pending = pending
 }
 
-// lostFamilies returns all families except AG2 with a proof, which the client has to send.
+// lostFamilies returns all families except AG2 with a proof, which the client must send.
 func lostFamilies(t *testing.T) []deskFamily {
 	t.Helper()
 	var list []deskFamily
@@ -145,7 +145,7 @@ func lostFamilies(t *testing.T) []deskFamily {
 		}
 	}
 	for _, f := range list {
-		if f.name == "strands-ts agui/hook" { // without the name nobody knows the path after a restart
+		if f.name == "strands-ts agui/hook" { // without the setting Holdpoint does not know the dialect of the path after a restart
 			f.name, f.env = "strands-ts agui/hook, named", map[string]string{"HOLDPOINT_DIALECT": "aws-strands"}
 			list = append(list, f)
 		}
@@ -180,8 +180,7 @@ func lostFamilies(t *testing.T) []deskFamily {
 	return list
 }
 
-// effectsOf asserts that a LangGraph agent deleted these files, once each, or nothing if there are
-// none.
+// effectsOf checks that a LangGraph agent deleted exactly these files, once each.
 func effectsOf(t *testing.T, w world, c *client, files ...string) {
 	t.Helper()
 	want := map[string]int{}
@@ -222,7 +221,7 @@ func lostAgent(b *backend, agent, version string) deskFamily {
 // A wayOn is what a client does after the loss.
 type wayOn struct {
 	name string
-	// begin sends the first request. The later ones bring a message, and cancel what was asked.
+	// begin sends the first request. Later requests have a message, and cancel open questions.
 	begin func(t *testing.T, c *client) *client
 }
 
@@ -243,7 +242,7 @@ var waysOn = []wayOn{
 	{"reloads", func(t *testing.T, c *client) *client { return c.another(t) }},
 }
 
-// getsOn reports whether an ordinary message is answered within three requests, or begins a new
+// getsOn reports whether an ordinary message is answered within three requests, or starts a new
 // flow.
 func (f *deskFamily) getsOn(t *testing.T, c *client) (on bool) {
 	t.Helper()
@@ -280,8 +279,8 @@ func (c *client) answered(said string) bool {
 // locked reports whether a chat of the family cannot continue. docs/support.md lists these cases.
 func (f *deskFamily) locked(situation, way string) bool {
 	if situation == "arrived, and asks again" {
-		// The next question was not seen, so its id is unknown. Only a Python agent whose server
-		// reports its errors can be asked for it.
+		// The next question was never received, so its id is unknown. Only a Python agent whose
+		// server reports its errors names it in a refusal.
 		return f.name == "ag2" || strings.Contains(f.name, "strands") && !strings.HasSuffix(f.name, " kept/docs")
 	}
 	if situation != "restarted" {
@@ -291,23 +290,23 @@ func (f *deskFamily) locked(situation, way string) bool {
 		return true
 	}
 	if f.name == "strands-ts agui/hook, named" && way == "writes" {
-		return true // the message goes before any client has named the question
+		return true // the message is sent before any client has named the question
 	}
-	// A client whose page was reloaded names no question, and these families need its name.
+	// A client whose page was reloaded does not name the question, which these families require.
 	named := f.name == "ag2" || strings.HasSuffix(f.name, " hook") || strings.HasSuffix(f.name, " workflow") || strings.HasSuffix(f.name, " fastapi/sse") || f.name == "strands-ts saved/hook" || f.name == "strands-ts agui/hook, named"
 	return named && way == "reloads"
 }
 
-// repeats reports whether the backend keeps an answer that it may have got. After a cut connection
-// that is unknown, so the question accepts that answer and no other.
+// repeats reports whether the backend stores an answer that it may have got. After a broken
+// connection this is unknown, so the question accepts only that answer.
 func (f *deskFamily) repeats(situation string) bool {
 	return strings.HasPrefix(f.name, "langgraph 0") && situation == "unsent"
 }
 
-// situations returns what happened to the question. In "unsent, the second" the chat had an earlier
-// question, which was answered. Only native Python agents of Strands get ids that fit both
-// questions, and refuse both if it is the wrong one. In "arrived, and asks again" the answer led to
-// the next question, which nobody saw.
+// situations returns what can have happened to the question. In "unsent, the second" the chat had
+// an earlier question, which was answered. Only native Python agents of Strands then get ids that
+// fit both questions, and they refuse both if one is wrong. In "arrived, and asks again" the answer
+// led to the next question, which no client received.
 func (f *deskFamily) situations() []string {
 	list := []string{"restarted", "unsent", "arrived"}
 	if strings.HasPrefix(f.name, "strands ") {
@@ -324,8 +323,8 @@ func (f *deskFamily) looksUp(situation string) bool {
 	return strings.HasPrefix(f.name, "langgraph-server") && strings.HasPrefix(situation, "arrived")
 }
 
-// denies reports whether the question is denied by its call, because no client names it first. The
-// other call of the turn, which needs no approval, then runs as after any denial.
+// denies reports whether Holdpoint denies the question's call, because no client names the question
+// first. The other call of the turn, which needs no approval, then runs as after any denial.
 func (f *deskFamily) denies(situation, way string) bool {
 	return f.name == "agent-framework 1.7.0 mixed" && situation == "restarted" && (way == "writes" || way == "reloads")
 }
@@ -334,7 +333,7 @@ func (f *deskFamily) denies(situation, way string) bool {
 // approved action does not run again, and the chat continues.
 func TestAQuestionThatOnlyTheBackendKnows(t *testing.T) {
 	t.Parallel()
-	var reached atomic.Int64 // messages with calls, at backends behind a restart
+	var reached atomic.Int64 // messages with calls that reached a backend after a restart
 	t.Cleanup(func() {
 		if reached.Load() == 0 && !t.Failed() && !t.Skipped() {
 			t.Error("no message with a call has reached a backend after a restart")
@@ -353,7 +352,7 @@ func TestAQuestionThatOnlyTheBackendKnows(t *testing.T) {
 			kept := ownHoldpoint(t, gate.URL, durable)
 			ways := waysOn
 			if strings.HasPrefix(f.name, "langgraph-server") {
-				ways = waysOn[2:3] // a run there takes seconds
+				ways = waysOn[2:3] // a run of this family takes seconds
 			}
 			for _, way := range ways {
 				for _, situation := range f.situations() {
@@ -398,7 +397,7 @@ func TestAQuestionThatOnlyTheBackendKnows(t *testing.T) {
 						}
 						f.ran(t, w, c, ran...)
 						if situation == "restarted" {
-							reached.Add(witness.keepsCalls(t, c)) // also where the client has named the lost question
+							reached.Add(witness.keepsCalls(t, c)) // also if the client has named the lost question
 						}
 						if on, locked := f.getsOn(t, c), f.locked(situation, way.name) || f.repeats(situation); on == locked {
 							t.Errorf("the chat goes on: %v", on)
