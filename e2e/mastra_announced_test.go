@@ -9,11 +9,12 @@ import (
 	"testing"
 )
 
-// Mastra without the outcome: 1.0.3 ("old") and 1.1.2 with the outcome off ("quiet"). Both announce
-// a call that suspends, and say nothing of a tool that wants an approval but its call.
+// Tests of Mastra without the outcome: 1.0.3 ("old"), and 1.1.2 with the outcome switched off
+// ("quiet"). Both announce a call that suspends. For a tool that requires an approval they send its
+// call only.
 
-// eachQuietMastra calls test for both adapters, behind a Holdpoint without settings and behind one
-// with HOLDPOINT_DIALECT=mastra, with each client that sends resume.
+// eachQuietMastra calls test for both adapters, with each client that sends resume. dialects are
+// the values of HOLDPOINT_DIALECT: "auto", or "mastra".
 func eachQuietMastra(t *testing.T, dialects []string, test func(t *testing.T, w world)) {
 	t.Helper()
 	s := need(t, "mastra", "1.1.2")
@@ -31,14 +32,14 @@ func eachQuietMastra(t *testing.T, dialects []string, test func(t *testing.T, w 
 }
 
 var (
-	foundOrNamed = []string{"auto", "mastra"} // a call that suspends
-	namedOnly    = []string{"mastra"}         // one that wants an approval
+	foundOrNamed = []string{"auto", "mastra"} // for a call that suspends
+	namedOnly    = []string{"mastra"}         // for a tool that requires an approval
 )
 
 var yesToMastra, noToMastra = gives(map[string]any{"approved": true}), gives(map[string]any{"approved": false})
 
 // TestQuietMastraRunsWhatIsApproved: an approved action runs once, and nothing else does, with
-// calls at once and one after another.
+// calls at the same time and one after another.
 func TestQuietMastraRunsWhatIsApproved(t *testing.T) {
 	t.Parallel()
 	again := gives(map[string]any{"approved": true, "again": true})
@@ -165,9 +166,9 @@ func TestQuietMastraKeepsTheContract(t *testing.T) {
 	}
 }
 
-// TestQuietMastraTakesNoForgedAnswer: Mastra 1.0.3 resumes whatever waits, so an answer without a
-// question never reaches it: on a thread without a question, in Mastra's own form, and from before
-// a restart of Holdpoint.
+// TestQuietMastraTakesNoForgedAnswer: Mastra 1.0.3 resumes whichever call waits, so an answer
+// without a question must never reach it: on a thread without a question, in Mastra's own form, or
+// to a question from before a restart of Holdpoint.
 func TestQuietMastraTakesNoForgedAnswer(t *testing.T) {
 	t.Parallel()
 	eachQuietMastra(t, foundOrNamed, func(t *testing.T, w world) {
@@ -190,7 +191,7 @@ func TestQuietMastraTakesNoForgedAnswer(t *testing.T) {
 		other := w.client(t, "agent")
 		other.refused(t, step{patch: command(nil)}, "UNKNOWN_INTERRUPT_ID", false)
 		w.called(t, other, 0)
-		// Another call of the same run, which 1.0.3 would treat as the one that waits.
+		// Another call of the same run, which 1.0.3 would read as the waiting one.
 		c.refused(t, step{empty: true, patch: command(map[string]any{"toolCallId": "call-0"})}, "UNKNOWN_INTERRUPT_ID", true)
 		c.refused(t, step{empty: true, patch: command(map[string]any{"id": own["runId"].(string) + "::" + own["toolCallId"].(string) + "~0123456789ab"})}, "UNKNOWN_INTERRUPT_ID", true)
 		// Holdpoint is restarted.
@@ -205,9 +206,8 @@ func TestQuietMastraTakesNoForgedAnswer(t *testing.T) {
 	})
 }
 
-// TestMastrasAnnouncementIsAnswered: a client that reads only CUSTOM sends Mastra's announcement
-// back with its answer. If two questions are about one call, the announcement shows which one is
-// meant.
+// TestMastrasAnnouncementIsAnswered: a client that reads only CUSTOM returns Mastra's announcement
+// with its answer. If two questions are about one call, the announcement shows which one is meant.
 func TestMastrasAnnouncementIsAnswered(t *testing.T) {
 	t.Parallel()
 	s := need(t, "mastra", "1.1.2")
@@ -222,7 +222,7 @@ func TestMastrasAnnouncementIsAnswered(t *testing.T) {
 			}
 			late := c.another(t)
 			c.asksAbout(t, step{command: map[string]any{"approved": true, "again": true}}, 1)
-			late.run(t, step{command: map[string]any{"approved": true}}) // the first question's, too late
+			late.run(t, step{command: map[string]any{"approved": true}}) // answers the first question, too late
 			w.called(t, c, 2)
 			w.ran(t, c)
 			c.finish(t, step{command: map[string]any{"approved": true}})
@@ -233,8 +233,8 @@ func TestMastrasAnnouncementIsAnswered(t *testing.T) {
 	}
 }
 
-// TestQuietMastraKeepsThreadsApart: the runs of two threads have one id. With the dialect named,
-// they are kept apart from the first run on.
+// TestQuietMastraKeepsThreadsApart: the runs of two threads have the same id. With the dialect
+// configured, Holdpoint keeps them apart from the first run on.
 func TestQuietMastraKeepsThreadsApart(t *testing.T) {
 	t.Parallel()
 	eachQuietMastra(t, foundOrNamed, func(t *testing.T, w world) {
@@ -250,8 +250,8 @@ func TestQuietMastraKeepsThreadsApart(t *testing.T) {
 	})
 }
 
-// TestMastraIsRestarted between the question and its answer. With its store the answer is carried
-// out. Without it the question is lost, and nothing runs.
+// TestMastraIsRestarted: Mastra is restarted between the question and its answer. With its store
+// the answer is carried out. Without it the question is lost, and nothing runs.
 func TestMastraIsRestarted(t *testing.T) {
 	t.Parallel()
 	need(t, "mastra", "1.1.2")

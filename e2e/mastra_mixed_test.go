@@ -4,10 +4,10 @@ package e2e
 
 import "testing"
 
-// TestMastraMixesApprovalsAndSuspensions: one step has a tool that wants an approval and one that
-// suspends. If the approval comes first, Mastra stops there, and both calls look the same; the
-// other tool asks its own question afterwards. If the suspension comes first, Mastra does not
-// report the approval, so nobody is asked and that tool does not run.
+// TestMastraMixesApprovalsAndSuspensions: one step calls a tool that requires an approval and a
+// tool that suspends. If the approval is first, Mastra stops there, and both calls look the same;
+// the other tool asks its question afterwards. If the suspension is first, Mastra does not report
+// the approval, so nobody is asked and that tool does not run.
 func TestMastraMixesApprovalsAndSuspensions(t *testing.T) {
 	t.Parallel()
 	const mailed = `send_mail {"to":"bob"}`

@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// Mastra behind @ag-ui/mastra 1.1.2, which sends the outcome and takes resume, before a Holdpoint
-// that is told nothing of it.
+// Tests of Mastra with @ag-ui/mastra 1.1.2, which sends the outcome and accepts resume, behind a
+// Holdpoint without settings for it.
 
 func eachMastra(t *testing.T, mode string, test func(t *testing.T, w world)) {
 	t.Helper()
@@ -21,8 +21,8 @@ func eachMastra(t *testing.T, mode string, test func(t *testing.T, w world)) {
 	}
 }
 
-// TestMastraWantsAPayload: an approved action runs once. An empty answer would open a second
-// question, so it is refused.
+// TestMastraWantsAPayload: an approved action runs once. An empty answer is refused, because it
+// would cause a second question.
 func TestMastraWantsAPayload(t *testing.T) {
 	t.Parallel()
 	const runs, denied, refused = "runs", "denied", "refused"
@@ -73,7 +73,8 @@ func TestMastraWantsAPayload(t *testing.T) {
 	}
 }
 
-// TestMastraTakesAMessageAfterTheAnswer: a message that comes with the answer is sent after it.
+// TestMastraTakesAMessageAfterTheAnswer: a message in the same request as the answer is sent after
+// it.
 func TestMastraTakesAMessageAfterTheAnswer(t *testing.T) {
 	t.Parallel()
 	eachMastra(t, "outcome", func(t *testing.T, w world) {
@@ -89,8 +90,8 @@ func TestMastraTakesAMessageAfterTheAnswer(t *testing.T) {
 	})
 }
 
-// TestMastraAnswersOneByOne: several tools wait at once, and Mastra reads one answer in each
-// request. So each answer is sent in its own request, once, and the last response brings all
+// TestMastraAnswersOneByOne: several tools wait at the same time, and Mastra reads one answer in
+// each request. So each answer is sent in a request of its own, once, and the last response has all
 // results.
 func TestMastraAnswersOneByOne(t *testing.T) {
 	t.Parallel()
@@ -101,7 +102,7 @@ func TestMastraAnswersOneByOne(t *testing.T) {
 		answers []answer
 		want    []string
 		results int
-		asks    int // questions afterwards
+		asks    int // number of questions after the answers
 	}{
 		"yes, yes":                {"delete a.txt, delete b.txt", []answer{yes, yes}, []string{deleteA, deleteB}, 2, 0},
 		"yes, no":                 {"delete a.txt, delete b.txt", []answer{yes, no}, []string{deleteA}, 2, 0},
@@ -154,8 +155,8 @@ func TestMastraAnswersOneByOne(t *testing.T) {
 	})
 }
 
-// TestMastraKeepsThreadsApart: the runs of two threads have one id, and Mastra keeps suspended runs
-// by that id alone. Without Holdpoint the second replaces the first.
+// TestMastraKeepsThreadsApart: the runs of two threads have the same id, and Mastra stores
+// suspended runs by that id only. Without Holdpoint the second replaces the first.
 func TestMastraKeepsThreadsApart(t *testing.T) {
 	t.Parallel()
 	yes := gives(map[string]any{"approved": true})

@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// A world is one cell of the matrix: a backend, a Holdpoint in front of it, and a version of the
+// A world is one case of the matrix: a backend, a Holdpoint in front of it, and a version of the
 // client.
 type world struct {
 	b       *backend
@@ -18,7 +18,7 @@ type world struct {
 	version string
 }
 
-// matrix runs test in every cell, cells in parallel.
+// matrix runs test for every case of the matrix, in parallel.
 func matrix(t *testing.T, test func(t *testing.T, w world)) {
 	t.Helper()
 	for _, b := range shared.backends {
@@ -31,8 +31,8 @@ func matrix(t *testing.T, test func(t *testing.T, w world)) {
 	}
 }
 
-// together runs all cases at once, at most eight. They mostly wait for their backend, so they do
-// not count for -parallel.
+// together runs the cases concurrently, at most eight at a time. They mostly wait for their
+// backend, so they do not count for -parallel.
 func together[T any](t *testing.T, cases map[string]T, run func(t *testing.T, c T)) {
 	t.Helper()
 	var all sync.WaitGroup
@@ -53,8 +53,8 @@ func (w world) client(t *testing.T, graph string) *client {
 	return newClient(t, shared.through, w.version, w.h.address+"/"+graph, fresh("thread"), nil)
 }
 
-// old reports that this client reads no interrupts: it gets CUSTOM on_interrupt, and answers in
-// forwardedProps.command.resume.
+// old reports whether this client does not read interrupts: it gets CUSTOM on_interrupt, and
+// answers in forwardedProps.command.resume.
 func (w world) old() bool { return w.version == oldest }
 
 // paused returns a client whose thread has n open interrupts.
@@ -75,8 +75,8 @@ func (c *client) pause(t *testing.T, n int) wire {
 	return a
 }
 
-// answer returns a step that answers as this version of the client does: by the resume array, or by
-// forwardedProps.command.resume.
+// answer returns a step that answers in the form of this version of the client: the resume array,
+// or forwardedProps.command.resume.
 func (c *client) answer(entries []entry, command any) step {
 	if c.version == oldest {
 		return step{command: command}
@@ -94,7 +94,7 @@ func (c *client) finish(t *testing.T, s step) wire {
 	return a
 }
 
-// refused runs s and expects RUN_ERROR with code. If asked is set, the same interrupts must be
+// refused runs s and expects RUN_ERROR with code. asked means that the same interrupts must be
 // reported before it.
 func (c *client) refused(t *testing.T, s step, code string, asked bool) wire {
 	t.Helper()
@@ -114,10 +114,10 @@ func (c *client) refused(t *testing.T, s step, code string, asked bool) wire {
 }
 
 // goesOn checks that the thread is not stuck. The client sends an ordinary message, with a cancel
-// for each question that its library considers open, and the backend answers it within two
-// requests. deny is the answer by which an older client says no. If no value that means no fits the
-// question's schema ({"count":..}), every client answers deny, because LangGraph has no cancel, and
-// a value that does not fit would break the thread.
+// for each question that its library has as open, and the backend must answer it within two
+// requests. deny is the answer by which an older client denies. If no denial fits the question's
+// schema ({"count":..}), every client answers deny, because LangGraph has no cancel, and a value
+// that does not fit would break the thread.
 func (c *client) goesOn(t *testing.T, deny any) {
 	t.Helper()
 	said := "plain and simple " + fresh("n")
@@ -131,7 +131,7 @@ func (c *client) goesOn(t *testing.T, deny any) {
 	}
 }
 
-// denying adds to s a no to each interrupt that this client considers open: those in its library's
+// denying adds to s a denial of each interrupt that this client has as open: those in its library's
 // list, or, without such a list, those of its last run.
 func (c *client) denying(s step, deny any) step {
 	switch {
@@ -156,7 +156,7 @@ func (c *client) echoed(said string) bool {
 	return false
 }
 
-// did asserts what happened on the thread: how often the backend ran, and the side effects.
+// did checks how often the backend ran on the thread, and the side effects.
 func (w world) did(t *testing.T, c *client, runs int, counts map[string]int) {
 	t.Helper()
 	l := w.b.ledger(t, c.thread)
@@ -166,7 +166,7 @@ func (w world) did(t *testing.T, c *client, runs int, counts map[string]int) {
 	w.effects(t, c, counts)
 }
 
-// effects asserts the side effects alone.
+// effects checks the side effects only.
 func (w world) effects(t *testing.T, c *client, counts map[string]int) {
 	t.Helper()
 	l := w.b.ledger(t, c.thread)

@@ -12,9 +12,9 @@ import (
 // A candidate is one row of the newest packages: the packages to look up, and a smoke test.
 type candidate struct {
 	tries.Row
-	stack          // whose server runs it, with the newest pins that the other tests have
-	also  []string // packages of Python that the server needs beside
-	mode  string   // path of the server
+	stack          // the server that runs it, and the newest pins of the other tests
+	also  []string // further packages of Python that the server needs
+	mode  string   // path on the server
 
 	// pauses makes the agent ask about something.
 	pauses func(t *testing.T, w world) paused
@@ -22,14 +22,14 @@ type candidate struct {
 
 // A paused is a chat of a smoke test that has an open question.
 type paused struct {
-	// answer sends a yes or a no.
+	// answer approves or denies.
 	answer func(t *testing.T, yes bool)
-	// ran asserts which actions ran.
+	// ran checks which actions ran after the answer.
 	ran func(t *testing.T, yes bool)
 }
 
-// smokeOf returns the pauses of a candidate: pause returns the waiting chat, answer sends a yes or
-// a no, and ran asserts which actions ran.
+// smokeOf returns the pauses of a candidate: pause returns the waiting chat, answer approves or
+// denies, and ran checks which actions ran.
 func smokeOf[C any](pause func(t *testing.T, w world) C, answer func(t *testing.T, c C, yes bool), ran func(t *testing.T, w world, c C, yes bool)) func(t *testing.T, w world) paused {
 	return func(t *testing.T, w world) paused {
 		c := pause(t, w)
@@ -40,7 +40,7 @@ func smokeOf[C any](pause func(t *testing.T, w world) C, answer func(t *testing.
 	}
 }
 
-// says returns a pause of a smoke test: it sends text to the agent and expects one question.
+// says returns a function that sends text to the agent and expects one question.
 func says(agent, text string) func(t *testing.T, w world) *client {
 	return func(t *testing.T, w world) *client {
 		c := w.client(t, agent)
@@ -60,7 +60,8 @@ func yesOrNo(yes, no answer) func(t *testing.T, c *client, said bool) {
 	}
 }
 
-// effect returns a ran function: after a yes the tool had its effect once, after a no not at all.
+// effect returns a ran function: after an approval the tool had its effect once, after a denial not
+// at all.
 func effect(what string) func(t *testing.T, w world, c *client, yes bool) {
 	return func(t *testing.T, w world, c *client, yes bool) {
 		if yes {
@@ -128,7 +129,7 @@ func candidates() []candidate {
 	}
 }
 
-// filesOf returns a pause of a smoke test for an agent that deletes real files.
+// filesOf returns a function that makes an agent ask before it deletes a real file.
 func filesOf(agent string) func(t *testing.T, w world) *client {
 	return func(t *testing.T, w world) *client {
 		c := w.adapted(t, agent)
@@ -137,7 +138,8 @@ func filesOf(agent string) func(t *testing.T, w world) *client {
 	}
 }
 
-// agnoPauses: agno asks by a call without a result, and is answered by a tool message.
+// agnoPauses makes agno ask, which it does by a call without a result. It is answered by a tool
+// message.
 func agnoPauses(t *testing.T, w world) *client {
 	c := w.client(t, "agui")
 	a := c.run(t, step{say: "delete a.txt"}).answer(t)

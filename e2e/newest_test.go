@@ -23,15 +23,15 @@ import (
 
 // TestNewest sets these variables for the process that it starts for each row.
 const (
-	newestRow = "E2E_NEWEST_ROW" // the row, in the process of a smoke
+	newestRow = "E2E_NEWEST_ROW" // the row, in the process of a smoke test
 	newestAt  = "E2E_NEWEST_AT"  // its interpreter, or the folder with its packages
-	newestBad = "E2E_NEWEST_BAD" // the smoke says no for yes, and yes for no
-	newestAll = "E2E_NEWEST"     // "all": make newest
+	newestBad = "E2E_NEWEST_BAD" // the smoke test denies instead of approving, and approves instead of denying
+	newestAll = "E2E_NEWEST"     // "all": set by make newest
 )
 
-// TestNewest tries the newest packages of the registries. It prints a line for each and fails for
-// none of them, because a release of tomorrow is not a fault of a change of today. The lines are
-// also written to .cache/newest.txt, because go test hides the output of a passing test.
+// TestNewest tries the newest packages of the registries. It prints a line for each and does not
+// fail, because a new release must not fail a change that did not cause it. The lines are also
+// written to .cache/newest.txt, because go test hides the output of a passing test.
 func TestNewest(t *testing.T) {
 	t.Parallel()
 	try := tries.Try{Lookup: lookUp, Install: installNewest, Smoke: smoke, Budget: 4 * time.Minute}
@@ -61,7 +61,7 @@ func TestNewest(t *testing.T) {
 	var rows []tries.Row
 	for _, c := range candidates() {
 		if c.Pinned, err = c.pins(); errors.Is(err, os.ErrNotExist) {
-			continue // its tests are not here
+			continue // its tests are left out by E2E_FRAMEWORKS
 		} else if err != nil {
 			t.Fatal(err)
 		}
@@ -70,8 +70,8 @@ func TestNewest(t *testing.T) {
 	try.Lines(t.Context(), rows, say)
 }
 
-// TestNewestCanBeRed: a smoke test that does the opposite of the answer must fail, and the one of
-// the pinned packages must not.
+// TestNewestCanBeRed: a smoke test that does the opposite of the answer must fail, and with the
+// pinned packages it must pass.
 func TestNewestCanBeRed(t *testing.T) {
 	need(t, "langgraph", newestLangGraph)
 	row := tries.Row{Name: "langgraph"}
@@ -90,7 +90,8 @@ func TestNewestCanBeRed(t *testing.T) {
 	}
 }
 
-// TestSmokeOfTheNewest runs the smoke test of one row, in its own process.
+// TestSmokeOfTheNewest runs the smoke test of one row. TestNewest starts it in a process of its
+// own.
 func TestSmokeOfTheNewest(t *testing.T) {
 	t.Parallel()
 	name := os.Getenv(newestRow)
@@ -162,7 +163,7 @@ func (c candidate) pins() (map[string]string, error) {
 	return list.Dependencies, err
 }
 
-// smoke runs TestSmokeOfTheNewest in a new process, so that its failure does not fail this test.
+// smoke runs TestSmokeOfTheNewest in a new process, so that a failure does not fail this test.
 func smoke(ctx context.Context, row tries.Row, at string) ([]tries.Verdict, error) {
 	self, err := os.Executable()
 	if err != nil {
@@ -178,7 +179,7 @@ func smoke(ctx context.Context, row tries.Row, at string) ([]tries.Verdict, erro
 	return tries.Verdicts(string(out), test)
 }
 
-// ended runs a command in its own process group. The whole group ends with the context.
+// ended runs a command in its own process group, and kills the group when the context ends.
 func ended(cmd *exec.Cmd) ([]byte, error) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
@@ -235,8 +236,8 @@ func lookUp(ctx context.Context, row tries.Row) (map[string]string, error) {
 	return askPip(ctx, longest, row.Packages)
 }
 
-// atOnce holds pip's reply about the packages of all rows, because one process for all is quick. If
-// pip does not know one of them, each row asks for its own packages.
+// atOnce has pip's answer for the packages of all rows, because one process for all is fast. If pip
+// does not find one of them, each row asks for its own packages.
 var atOnce struct {
 	sync.Once
 	found map[string]string

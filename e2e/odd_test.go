@@ -4,7 +4,7 @@ package e2e
 
 import "testing"
 
-// odd are answers that mean neither yes nor no to any backend, and a cancel.
+// odd are answers that no backend understands as an approval or a denial, and a cancel.
 var odd = map[string]answer{
 	"no":             gives("no"),
 	"not accepted":   gives(map[string]any{"accepted": false}),
@@ -15,9 +15,9 @@ var odd = map[string]answer{
 	"cancelled":      cancelled,
 }
 
-// TestOddAnswersRunNothing: none of the backends with the outcome runs anything for such an answer,
-// whatever else happens. The exceptions have tests of their own: TestADKTakesADecisionOnly,
-// TestCrewAIRunsWhatIsApproved and TestMastraWantsAPayload.
+// TestOddAnswersRunNothing: no backend with the outcome runs anything for such an answer. The
+// exceptions have tests of their own: TestADKTakesADecisionOnly, TestCrewAIRunsWhatIsApproved and
+// TestMastraWantsAPayload.
 func TestOddAnswersRunNothing(t *testing.T) {
 	t.Parallel()
 	for name, answer := range odd {

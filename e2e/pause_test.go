@@ -40,7 +40,7 @@ func TestAPauseIsTold(t *testing.T) {
 		if raw["question"] != "Delete 3 files?" {
 			t.Errorf("metadata.langgraph.raw is %v", raw)
 		}
-		// A client that declares a version reads the outcome. One that declares none may only read
+		// A client that declares a version reads the outcome. One that declares none may read only
 		// the CUSTOM form.
 		want := 1
 		if w.version == newest {
@@ -75,7 +75,8 @@ func TestADenialRunsNothing(t *testing.T) {
 	})
 }
 
-// TestACancelledAnswerIsNoApproval: the graph treats every true value as a yes, as most graphs do.
+// TestACancelledAnswerIsNoApproval: the graph reads every true value as an approval, as most graphs
+// do.
 func TestACancelledAnswerIsNoApproval(t *testing.T) {
 	t.Parallel()
 	matrix(t, func(t *testing.T, w world) {
@@ -92,10 +93,10 @@ func TestAnAnswerArrivesAsItWasGiven(t *testing.T) {
 	matrix(t, func(t *testing.T, w world) {
 		for _, value := range []any{"Bob", "42", `{"a":1}`, float64(42), true, map[string]any{"a": []any{"b"}}, []any{"x"}, float64(0), ""} {
 			if text, isText := value.(string); !w.b.showsIDs() && (value == float64(0) || isText && text != "Bob") {
-				continue // without a native id only a bare value can be sent, which the adapter parses
+				continue // without a native id only the value itself can be sent, which the adapter parses
 			}
 			if text, isText := value.(string); w.old() && isText && text != "Bob" && text != "" {
-				continue // in the command form the adapter parses a string, and the client means that
+				continue // in the command form the adapter parses a string, as the client expects
 			}
 			c := w.paused(t, "text", 1)
 			if got := c.pending[0].str("message"); got != "What is your name?" {
@@ -171,7 +172,7 @@ func TestAnAgentInboxRequest(t *testing.T) {
 	}
 }
 
-// TestToolCallsAreApprovedOneByOne: one native interrupt of the HITL middleware holds both tool
+// TestToolCallsAreApprovedOneByOne: one native interrupt of the HITL middleware contains both tool
 // calls. Each becomes a question of its own.
 func TestToolCallsAreApprovedOneByOne(t *testing.T) {
 	t.Parallel()
@@ -251,13 +252,13 @@ func calls(messages []event) []string {
 	return all
 }
 
-// TestTwoInterruptsAtOnce: adapter 0.0.42 reports only the first of two interrupts. The second is
-// asked after the first one's answer.
+// TestTwoInterruptsAtOnce: adapter 0.0.42 reports only the first of two interrupts. The second
+// question follows the answer to the first.
 func TestTwoInterruptsAtOnce(t *testing.T) {
 	t.Parallel()
 	matrix(t, func(t *testing.T, w world) {
 		if !w.b.showsIDs() {
-			return // no native ids on the wire: TestTwoInterruptsWithoutNativeIDs
+			return // the stream has no native ids: see TestTwoInterruptsWithoutNativeIDs
 		}
 		c := w.client(t, "parallel")
 		r := c.run(t, step{say: "go"})
@@ -295,13 +296,13 @@ func TestTwoInterruptsAtOnce(t *testing.T) {
 	})
 }
 
-// TestTwoInterruptsWithoutNativeIDs: with raw events off and no outcome, the stream has no native
-// ids. The backend could not tell two answers apart, so none is sent, and nothing runs.
+// TestTwoInterruptsWithoutNativeIDs: without raw events and without the outcome, the stream has no
+// native ids. The backend could not tell two answers apart, so none is sent, and nothing runs.
 func TestTwoInterruptsWithoutNativeIDs(t *testing.T) {
 	t.Parallel()
 	matrix(t, func(t *testing.T, w world) {
 		if w.b.showsIDs() {
-			return // TestTwoInterruptsAtOnce
+			return // see TestTwoInterruptsAtOnce
 		}
 		c := w.paused(t, "parallel", 2)
 		command := map[string]any{c.pending[0].str("id"): yes, c.pending[1].str("id"): yes}
@@ -393,9 +394,9 @@ func TestOnePauseAfterTheOther(t *testing.T) {
 }
 
 // TestTwoToolsOfOneNode: two tools of one node ask in turn, both under the node's id. For the
-// second answer LangGraph runs the node again from its start, so the first tool acts twice, without
-// Holdpoint too. The answers must not be mixed up. Which call gets an answer depends on which one
-// asks first, so where RAW events show that there are two, only denials are accepted.
+// second answer LangGraph runs the node again from its start, so the first tool acts twice, with or
+// without Holdpoint. The answers must not be mixed up. Which call gets an answer depends on which
+// one asks first, so if RAW events show that there are two, only denials are accepted.
 func TestTwoToolsOfOneNode(t *testing.T) {
 	t.Parallel()
 	matrix(t, func(t *testing.T, w world) {
@@ -428,7 +429,7 @@ func TestCopilotKitsResume(t *testing.T) {
 	t.Parallel()
 	matrix(t, func(t *testing.T, w world) {
 		if w.old() {
-			return // its versions with resume have a newer client
+			return // the versions of CopilotKit with resume use a newer client
 		}
 		c := w.client(t, "hitl")
 		r := c.run(t, step{say: "go", runID: "run-of-" + c.thread})
@@ -454,7 +455,7 @@ func TestCopilotKitsResume(t *testing.T) {
 	})
 }
 
-// TestAMessageBesideTheAnswers: a new message that comes with the answers is not lost.
+// TestAMessageBesideTheAnswers: a new message in the same request as the answers is not lost.
 func TestAMessageBesideTheAnswers(t *testing.T) {
 	t.Parallel()
 	matrix(t, func(t *testing.T, w world) {
@@ -472,9 +473,9 @@ func TestAMessageBesideTheAnswers(t *testing.T) {
 	})
 }
 
-// TestAMessageBesideAnAnswerThatLeadsToAnotherQuestion: the first of two answers brings a message.
-// The run asks again, so the message was not accepted. The client keeps it and sends it again with
-// the second answer, and it is answered.
+// TestAMessageBesideAnAnswerThatLeadsToAnotherQuestion: the request with the first of two answers
+// has a message. The run asks again, so the message was not accepted. The client keeps it and sends
+// it again with the second answer, and it is answered.
 func TestAMessageBesideAnAnswerThatLeadsToAnotherQuestion(t *testing.T) {
 	t.Parallel()
 	matrix(t, func(t *testing.T, w world) {

@@ -70,8 +70,8 @@ func TestAnothersThread(t *testing.T) {
 	}
 }
 
-// TestThreadsOfTwoPeople: with HOLDPOINT_THREAD_NAMESPACE two people have separate threads of one
-// id.
+// TestThreadsOfTwoPeople: with HOLDPOINT_THREAD_NAMESPACE the same thread id is a separate thread
+// for each person.
 func TestThreadsOfTwoPeople(t *testing.T) {
 	t.Parallel()
 	for _, b := range shared.backends {

@@ -8,9 +8,9 @@ import (
 	"testing"
 )
 
-// pydantic-ai over its AG-UI adapter, behind a Holdpoint that is told nothing of it. It sends the
-// interrupt outcome and takes resume. Without a conversation store it keeps nothing, and runs what
-// the client's history says.
+// Tests of pydantic-ai over its AG-UI adapter, behind a Holdpoint without settings for it.
+// pydantic-ai sends the interrupt outcome and accepts resume. Without a conversation store it
+// stores nothing, and runs the calls of the client's history.
 
 // eachPydanticAI runs test on every version in these modes, with each client that reads the
 // outcome.
@@ -51,7 +51,7 @@ func TestPydanticAIApprovals(t *testing.T) {
 	}
 	for _, test := range []struct {
 		name, order string
-		rounds      [][]answer // the answers of each pause
+		rounds      [][]answer // the answers to each pause
 		want        []string
 	}{
 		{"approved", "delete a.txt", [][]answer{round(accept)}, []string{deleteA}},
@@ -83,8 +83,8 @@ func TestPydanticAIApprovals(t *testing.T) {
 
 // TestPydanticAIsEarlyProtocolPasses: before pydantic-ai had interrupts, a call that needs an
 // approval was a call without a result, and could not be approved: a tool message becomes the
-// tool's result, and the tool never runs. That passes unchanged, and the log warns of nothing. A
-// resume is refused, because no question is open.
+// tool's result, and the tool never runs. Such a run passes unchanged and without a warning in the
+// log. A resume is refused, because no question is open.
 func TestPydanticAIsEarlyProtocolPasses(t *testing.T) {
 	t.Parallel()
 	for version, mode := range map[string]string{"1.107.10": "stateless", "2.68.0": "early"} {
@@ -142,7 +142,7 @@ func TestPydanticAIAfterARefusal(t *testing.T) {
 	}
 	for name, c := range map[string]struct {
 		mode, order, says string
-		wrong, right      func(c *client) []any // the messages; nil: the client's own
+		wrong, right      func(c *client) []any // the messages to send; nil: the client's own
 	}{
 		"no history": {
 			mode: "stateless", order: "delete a.txt", says: "the message history is empty",

@@ -8,13 +8,13 @@ import (
 	"testing"
 )
 
-// TestTwoRunsAskAtOnce: two plain runs of one thread both ask. The first question stays, and the
-// other run ends with THREAD_BUSY. The first question is the backend's own. The second is written
-// from the recorded shape (simple_interrupt of 0.0.43), because a test cannot choose where two real
-// runs of one LangGraph thread meet.
+// TestTwoRunsAskAtOnce: two ordinary runs of one thread both ask. The first question stays open,
+// and the other run ends with THREAD_BUSY. The first question is from the real backend. The second
+// is written in the recorded form (simple_interrupt of 0.0.43), because a test cannot control when
+// two real runs of one LangGraph thread overlap.
 func TestTwoRunsAskAtOnce(t *testing.T) {
 	t.Parallel()
-	var arrived, gate chan struct{} // of the run under test; the cells run one after the other
+	var arrived, gate chan struct{} // of the current run; the cases run one after the other
 	var threadID, runID string
 	asksSomethingElse := func(w http.ResponseWriter, r *http.Request) {
 		run := fmt.Sprintf(`"threadId":%q,"runId":%q`, threadID, runID)
@@ -62,7 +62,7 @@ func TestTwoRunsAskAtOnce(t *testing.T) {
 						late.messages = first.messages
 						next(late).goesOn(t, nil)
 
-						// The same without an answer: the second client gets the open question, and
+						// The same without an answer: the second client gets the open question and
 						// denies it.
 						late, _ = race(t, w)
 						next(late).goesOn(t, no)

@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// TestAuditOfLangChainsWords: an answer in the words of LangChain's middleware is recorded as an
+// TestAuditOfLangChainsWords: an answer in the form of LangChain's middleware is recorded as an
 // approval or a denial of each call, and edited arguments are marked.
 func TestAuditOfLangChainsWords(t *testing.T) {
 	t.Parallel()
@@ -22,7 +22,7 @@ func TestAuditOfLangChainsWords(t *testing.T) {
 			t.Parallel()
 			audit := filepath.Join(t.TempDir(), "audit.jsonl")
 			w := world{b: b, h: ownHoldpoint(t, b.url(), map[string]string{"HOLDPOINT_AUDIT": "file://" + audit}), version: newest}
-			old := world{b: b, h: w.h, version: oldest} // answers with command.resume
+			old := world{b: b, h: w.h, version: oldest} // this client answers with command.resume
 			for name, test := range map[string]struct {
 				old   bool
 				graph string

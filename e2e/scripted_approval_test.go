@@ -11,7 +11,7 @@ import (
 )
 
 // approvals returns the backends that ask by a call of request_approval, in every layout of ids,
-// and the host that sends the outcome.
+// and the host with the outcome.
 func approvals() []actor { return append(layouts(), dotnet()) }
 
 func processed(what string) string {
@@ -86,7 +86,7 @@ func TestRequestApprovalsAtOnce(t *testing.T) {
 				s.refused(t, step{resume: []entry{accept(s.pending[1].str("id"))}, empty: true}, "PARTIAL_RESUME", true)
 				s.executed(t)
 				answers := []entry{test.answers[0](s.pending[0].str("id")), test.answers[1](s.pending[1].str("id"))}
-				slices.Reverse(answers) // the order is the client's affair
+				slices.Reverse(answers) // the order of the answers does not matter
 				s.finish(t, step{resume: answers})
 				s.sound(t)
 				s.executed(t, test.executed...)
@@ -100,8 +100,8 @@ func TestRequestApprovalsAtOnce(t *testing.T) {
 	}
 }
 
-// denial returns the text that the backend's Microsoft.Extensions.AI gives the model for a denied
-// call.
+// denial returns the text that the model gets for a denied call from the backend's
+// Microsoft.Extensions.AI.
 func denial(s scene) string {
 	if s.p.name == "request-approval-"+string(scripted.LayoutA1) {
 		return "Error: Tool call invocation was rejected by user."
@@ -114,7 +114,7 @@ func TestRequestApprovalBesideAPlainCall(t *testing.T) {
 	scenes(t, approvals(), func(t *testing.T, s scene) {
 		ran := []string{"E-1.look", "E-1"}
 		if s.p.name == "request-approval-"+string(scripted.LayoutA2New) {
-			ran = ran[1:] // the other call waits in the agent's session, and without one it is lost
+			ran = ran[1:] // the other call is in the agent's session; without a session it is lost
 		}
 		s.asks(t, "mixed E-1", ran...)
 		s.finish(t, step{resume: s.answers(accept)})
@@ -133,7 +133,7 @@ func TestRequestApprovalOfACallWithoutArguments(t *testing.T) {
 		}
 		args := "{}"
 		if s.p.name == "dotnet" {
-			args = "null" // as the host has it
+			args = "null" // as the host writes it
 		}
 		s.says(t, "user: reset", "assistant: 1=ResetLedger("+args+")")
 		s.ends(t, step{resume: s.answers(accept)}, "Done: The ledger is empty.")
@@ -158,8 +158,8 @@ func TestRequestApprovalAgainAndAgain(t *testing.T) {
 	})
 }
 
-// TestRequestApprovalBackendsOwnCall: the server runs a plain call itself, in one run, without a
-// question.
+// TestRequestApprovalBackendsOwnCall: the server runs an ordinary call itself, in one run, without
+// a question.
 func TestRequestApprovalBackendsOwnCall(t *testing.T) {
 	t.Parallel()
 	scenes(t, approvals(), func(t *testing.T, s scene) {
@@ -203,7 +203,7 @@ func TestRequestApprovalBackendFails(t *testing.T) {
 }
 
 // TestRequestApprovalBackendRestarted: the program is restarted between question and answer. It
-// keeps nothing, so nothing is lost.
+// stores nothing, so nothing is lost.
 func TestRequestApprovalBackendRestarted(t *testing.T) {
 	t.Parallel()
 	scenes(t, approvals(), func(t *testing.T, s scene) {
@@ -231,7 +231,8 @@ func TestScriptedContract(t *testing.T) {
 			t.Fatalf("a reloaded page was told %s, open is %s", terminal(a), ids(s.pending))
 		}
 		page.soundHistory(t)
-		// It answers. The same answers again get the same end, and other answers are refused.
+		// The new page answers. The same answers sent again get the same end, and other answers are
+		// refused.
 		answers := page.answers(accept)
 		r := page.run(t, step{resume: answers})
 		if a := r.answer(t); a.code() != "" || a.outcome() != nil {

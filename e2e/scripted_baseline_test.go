@@ -4,8 +4,8 @@ package e2e
 
 // The baselines of ag-ui 821b8c227,
 // sdks/dotnet/tests/AGUI.Hosting.AspNetCore.IntegrationTests/Samples/GettingStarted/ baselines,
-// that the scripted backends are held against: a line for each event. Of the text tokens the first
-// one is kept.
+// with which the scripted backends are compared: a line for each event. Of the events with pieces
+// of text only the first is kept.
 
 // Step04_HumanInLoop/PostRun_WithApprovalRequired_RoundTripsThroughBothWrappers#Turn_01.07.Response.Client.AGUI.verified.json
 const step04Pause = `

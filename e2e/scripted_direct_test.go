@@ -17,13 +17,13 @@ import (
 	"holdpoint/e2e/scripted"
 )
 
-// The tests in this file have no Holdpoint in them. They pin that the scripted programs are as
-// strict as the real ones, for a dialect is proven by what they refuse; and that their frames are
-// the published ones.
+// The tests in this file run without Holdpoint. They check that the scripted programs are as strict
+// as the real ones, because a dialect is tested by what they refuse, and that their frames are the
+// published ones.
 
 type message = map[string]any
 
-// posted returns the response of a scripted backend to a body.
+// posted sends a body to a scripted backend, and returns the response.
 func posted(t *testing.T, s *scripted.Server, body any) wire {
 	t.Helper()
 	server := httptest.NewServer(s)
@@ -79,8 +79,8 @@ func functionCall(id, name, args string) any {
 	return map[string]any{"id": id, "type": "function", "function": map[string]any{"name": name, "arguments": args}}
 }
 
-// requestCall returns the request for an approval as it is in the history. In layout A both ids are
-// the approval's.
+// requestCall returns the request for an approval in the form of the history. In layout A both ids
+// are the approval's.
 func requestCall(l scripted.Layout, id, what string) any {
 	return functionCall(callOf(l, id), "request_approval", fmt.Sprintf(
 		`{"request":{"approval_id":%q,"function_name":"ApproveExpenseReport","function_arguments":{"expenseReportId":%q},"message":"?"}}`, approvalOf(l, id), what))
@@ -104,8 +104,8 @@ func answerMessage(l scripted.Layout, id string, yes bool) message {
 	return toolMessage(callOf(l, id), fmt.Sprintf(`{"approval_id":%q,"approved":%v}`, approvalOf(l, id), yes))
 }
 
-// TestScriptedServersAreStrict: what each kind of program does with a history. The rows were read
-// in the sources.
+// TestScriptedServersAreStrict checks how each kind of program reacts to a history. The expected
+// reactions are from the sources of the real programs.
 func TestScriptedServersAreStrict(t *testing.T) {
 	t.Parallel()
 	const unanswered = "have no matching"
@@ -120,9 +120,9 @@ func TestScriptedServersAreStrict(t *testing.T) {
 	for _, test := range []struct {
 		name     string
 		messages func(l scripted.Layout) []message
-		a, b     string // a part of the exception; fine
+		a, b     string // a part of the exception, or "fine", for layouts A and B
 		executed map[string]int
-		notInA   bool // executed holds for B alone
+		notInA   bool // executed applies to layout B only
 	}{
 		{"a pair", func(l scripted.Layout) []message {
 			return []message{first, assistantMessage(requestCall(l, "c1", "E-1")), answerMessage(l, "c1", true)}
@@ -218,8 +218,8 @@ func TestScriptedServersAreStrict(t *testing.T) {
 	}
 }
 
-// checkThrown checks how an exception appears in the response. AGUI.Server has sent nothing if it
-// throws before the first update.
+// checkThrown checks how an exception appears in the response. If AGUI.Server throws before the
+// first update, it has sent nothing.
 func checkThrown(t *testing.T, l scripted.Layout, w wire, begun bool) {
 	t.Helper()
 	switch {
@@ -236,8 +236,8 @@ func checkThrown(t *testing.T, l scripted.Layout, w wire, begun bool) {
 	}
 }
 
-// TestScriptedServersRunTwice: a call that was approved twice runs twice, except where
-// agent-framework binds answers to requests.
+// TestScriptedServersRunTwice: a call that was approved twice runs twice, except if agent-framework
+// binds answers to requests.
 func TestScriptedServersRunTwice(t *testing.T) {
 	t.Parallel()
 	for _, l := range scripted.Layouts {
@@ -269,8 +269,8 @@ func TestScriptedServersRefuseRoles(t *testing.T) {
 	}
 }
 
-// TestScriptedDotNetHost: what the .NET host with the outcome requires of a resume, and what it
-// believes.
+// TestScriptedDotNetHost checks what the .NET host with the outcome requires of a resume, and what
+// it accepts without proof.
 func TestScriptedDotNetHost(t *testing.T) {
 	t.Parallel()
 	entry := func(status string, payload any) []any {
@@ -316,8 +316,8 @@ func TestScriptedDotNetHost(t *testing.T) {
 	}
 }
 
-// TestScriptedDraftIsTyped: a draft's server is typed. A resume of the other generation is HTTP
-// 422, and so is an unknown key.
+// TestScriptedDraftIsTyped: a server of the draft has typed requests. It refuses a resume of the
+// other generation with HTTP 422, and an unknown key too.
 func TestScriptedDraftIsTyped(t *testing.T) {
 	t.Parallel()
 	object, list := map[string]any{"payload": yes}, []any{map[string]any{"interruptId": "x", "status": "resolved"}}
@@ -343,9 +343,9 @@ func TestScriptedDraftIsTyped(t *testing.T) {
 	}
 }
 
-// TestScriptedFramesAreThePublishedOnes compares the frames with the published baselines, scrubbed
-// as their harness does: ids become a name and a number, and the model's text and token counts are
-// made equal. The harness writes approval_id as approval_Id_1.
+// TestScriptedFramesAreThePublishedOnes compares the frames with the published baselines,
+// normalized as their test harness does: ids become a name and a number, and the model's text and
+// token counts are made equal. The harness writes approval_id as approval_Id_1.
 func TestScriptedFramesAreThePublishedOnes(t *testing.T) {
 	t.Parallel()
 	pause, resumed := scripted.RequestApproval(scripted.LayoutB, scripted.NewLedger()), scripted.RequestApproval(scripted.LayoutB, scripted.NewLedger())
@@ -369,7 +369,7 @@ func TestScriptedFramesAreThePublishedOnes(t *testing.T) {
 			for _, frame := range strings.Split(test.got.Text, "\n\n") {
 				data := strings.TrimPrefix(frame, "data: ")
 				if strings.Contains(data, `"TEXT_MESSAGE_CONTENT"`) && len(lines) > 0 && strings.Contains(lines[len(lines)-1], `"TEXT_MESSAGE_CONTENT"`) {
-					continue // one token stands for all
+					continue // one piece of text replaces all
 				}
 				if data != "" {
 					lines = append(lines, data)
@@ -386,8 +386,8 @@ var scrubs = []struct {
 	pattern *regexp.Regexp
 	by      string
 }{
-	// The baselines are of an older Microsoft.Extensions.AI, and ran the call before it was written
-	// to the stream.
+	// The baselines were made with an older Microsoft.Extensions.AI, which ran the call before it
+	// wrote it to the stream.
 	{regexp.MustCompile(`"createdAt":[^,]*,|"requiresConfirmation":true,`), ""},
 	{regexp.MustCompile(`"informationalOnly":(true|false)`), `"informationalOnly":B`},
 	{regexp.MustCompile(`\\u0022`), `\"`},

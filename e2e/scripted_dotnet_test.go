@@ -9,7 +9,7 @@ import (
 )
 
 // dotnet returns the .NET host whose approvals are interrupts of the outcome. Its common behavior
-// is tested with the backends of request_approval, and its own traps here.
+// is tested with the backends of request_approval, its special cases here.
 func dotnet() actor { return actor{name: "dotnet", make: scripted.DotNet, calls: true} }
 
 // TestDotNetBelievesTheRecord: the host runs the call that the answer names. An answer with another
@@ -37,8 +37,8 @@ func TestDotNetCancelledBesideAnApproval(t *testing.T) {
 	})
 }
 
-// TestDotNetBesideAClientsTool: if the client declares any tool, the host does not send its own
-// interrupt. The question is then in rawEvent alone.
+// TestDotNetBesideAClientsTool: if the client declares a tool, the host does not send its own
+// interrupt. The question is then in rawEvent only.
 func TestDotNetBesideAClientsTool(t *testing.T) {
 	t.Parallel()
 	tools := map[string]any{"tools": []any{locating}}
@@ -92,7 +92,7 @@ func TestDotNetAfterAClientsTool(t *testing.T) {
 	}
 }
 
-// TestDotNetAnswerLost: a gateway in front of the program fails while the answer is under way. In
+// TestDotNetAnswerLost: a gateway in front of the program fails while the answer is being sent. In
 // the next turn the host must not treat the open call as approved.
 func TestDotNetAnswerLost(t *testing.T) {
 	t.Parallel()
@@ -100,7 +100,7 @@ func TestDotNetAnswerLost(t *testing.T) {
 	for _, version := range []string{newest, pinned} {
 		t.Run("client-"+version, func(t *testing.T) {
 			a := dotnet()
-			a.name += "-answer-lost-" + version // taken away too, but not with the one of scripted_history_test.go
+			a.name += "-answer-lost-" + version // it is taken offline too, and must not be the one of scripted_history_test.go
 			s := newScene(t, theStage().play(a), version, must(before()))
 			call := s.run(t, step{say: "locate", patch: tools}).answer(t).of("TOOL_CALL_START")[0]
 			s.adds(t, message{"id": fresh("tool"), "role": "tool", "toolCallId": call.str("toolCallId"), "content": "Tuesday Street"})

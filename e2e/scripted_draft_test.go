@@ -19,7 +19,7 @@ func TestDraft(t *testing.T) {
 		reason := "human_approval"
 		switch name := s.p.name; {
 		case name == "draft-v1-function":
-			reason = "confirmation" // the call was never shown
+			reason = "confirmation" // the client did not get the call
 		case name == "draft-v1-function-calls":
 			reason = "tool_call"
 		case strings.HasSuffix(name, "no-id"):
@@ -39,8 +39,8 @@ func TestDraft(t *testing.T) {
 	})
 }
 
-// TestDraftPlainEnd: clients cannot read an outcome that is a string, so a run that never pauses is
-// repaired too.
+// TestDraftPlainEnd: clients cannot read an outcome that is a string, so Holdpoint also corrects
+// runs that never pause.
 func TestDraftPlainEnd(t *testing.T) {
 	t.Parallel()
 	scenes(t, drafts(), func(t *testing.T, s scene) {
@@ -110,8 +110,8 @@ func TestDraftsAtOnce(t *testing.T) {
 	}
 }
 
-// TestDraftsAtOnceWithoutIDs: answers to questions without ids cannot be told apart. One answer for
-// all of them is sent, two different ones are not.
+// TestDraftsAtOnceWithoutIDs: answers to questions without ids cannot be told apart. If all answers
+// are equal, one is sent for all. Different answers are refused.
 func TestDraftsAtOnceWithoutIDs(t *testing.T) {
 	t.Parallel()
 	list := slices.DeleteFunc(drafts(), func(a actor) bool { return a.name != "draft-v1.5-no-id" })
@@ -125,7 +125,7 @@ func TestDraftsAtOnceWithoutIDs(t *testing.T) {
 	})
 }
 
-// TestDraftAsksForWords: a free question accepts any text, and each answer counts.
+// TestDraftAsksForWords: a free question accepts any text, and each text is sent as the answer.
 func TestDraftAsksForWords(t *testing.T) {
 	t.Parallel()
 	prompts := []actor{{name: "draft-v1-prompt", make: scripted.Draft{Payload: scripted.Prompt, NoReason: true}.New}}
@@ -155,16 +155,16 @@ func TestDraftBackendFails(t *testing.T) {
 	})
 }
 
-// TestDraftBackendRestarted: a program that forgot its question says so. Nothing runs, and the
+// TestDraftBackendRestarted: a program that has lost its question reports it. Nothing runs, and the
 // thread continues.
 func TestDraftBackendRestarted(t *testing.T) {
 	t.Parallel()
 	for _, a := range drafts() {
 		if a.calls {
-			continue // the call stays without a result in the client's history, and a provider takes it no more
+			continue // the call stays without a result in the client's history, which a provider refuses
 		}
 		a.fails = "no interrupt is open"
-		a.name += "-restarted" // a program of its own: the others' questions are in its memory
+		a.name += "-restarted" // a program of its own, because the questions of other tests are in its memory
 		scenes(t, []actor{a}, func(t *testing.T, s scene) {
 			s.asks(t, "approve E-1", "E-1")
 			lost := s.p.make(s.p.Ledger)

@@ -8,19 +8,19 @@ import (
 	"testing"
 )
 
-// What else stands in a client's history than the conversation: its own tools, somebody else's
-// answers, nothing.
+// Tests of histories that have more than the conversation: the client's own tools, answers of
+// somebody else, or nothing.
 
-// TestRequestApprovalAnswerLost: a gateway in front of the program fails while the answer is under
-// way, so nobody knows whether the call ran. The client is told once, no answer is sent again, and
-// the call without a result does not lock the thread.
+// TestRequestApprovalAnswerLost: a gateway in front of the program fails while the answer is being
+// sent, so it is unknown whether the call ran. The client is told once, no answer is sent again,
+// and the call without a result does not lock the thread.
 func TestRequestApprovalAnswerLost(t *testing.T) {
 	t.Parallel()
 	for _, a := range approvals() {
 		for _, version := range []string{newest, pinned} {
 			t.Run(a.name+"/client-"+version, func(t *testing.T) {
 				a := a
-				a.name += "-lost-" + version // a program of its own, because it is taken away
+				a.name += "-lost-" + version // a program of its own, because it is taken offline
 				s := newScene(t, theStage().play(a), version, must(before()))
 				s.asks(t, "approve E-1", "E-1")
 				s.p.away.Store(true)
@@ -41,8 +41,8 @@ var (
 	asking   = map[string]any{"name": "request_approval", "description": "asks the person", "parameters": map[string]any{"type": "object", "properties": map[string]any{}}}
 )
 
-// TestRequestApprovalBesideAClientsTool: a call of a tool that the client declared passes, and so
-// does its result.
+// TestRequestApprovalBesideAClientsTool: a call of a tool that the client declared is passed on,
+// and so is its result.
 func TestRequestApprovalBesideAClientsTool(t *testing.T) {
 	t.Parallel()
 	tools := map[string]any{"tools": []any{locating}}
@@ -60,8 +60,8 @@ func TestRequestApprovalBesideAClientsTool(t *testing.T) {
 	})
 }
 
-// TestDeclaredRequestApprovalOnAKnownPath: if the path is known to ask by request_approval, its
-// calls are questions, even if the client declares that tool.
+// TestDeclaredRequestApprovalOnAKnownPath: if Holdpoint knows that the path asks by
+// request_approval, its calls are questions, even if the client declares that tool.
 func TestDeclaredRequestApprovalOnAKnownPath(t *testing.T) {
 	t.Parallel()
 	tools := map[string]any{"tools": []any{asking}}
@@ -75,14 +75,15 @@ func TestDeclaredRequestApprovalOnAKnownPath(t *testing.T) {
 	})
 }
 
-// TestRequestApprovalOfAClientsOwn: a client that declares request_approval is one like the
-// sample's. While the path is unknown, the stream passes unchanged, and so does its tool message.
+// TestRequestApprovalOfAClientsOwn: a client that declares request_approval is like that of the
+// sample. While the dialect of the path is unknown, the stream is passed on unchanged, and so is
+// the tool message.
 func TestRequestApprovalOfAClientsOwn(t *testing.T) {
 	t.Parallel()
 	tools := map[string]any{"tools": []any{asking}}
 	unknown := layouts()
 	for n := range unknown {
-		unknown[n].name += "-declared" // a path on which no other test asks
+		unknown[n].name += "-declared" // a path that no other test uses
 	}
 	scenes(t, unknown, func(t *testing.T, s scene) {
 		a := s.run(t, step{say: "approve E-1", patch: tools}).answer(t)
@@ -105,7 +106,7 @@ func TestRequestApprovalOfAClientsOwn(t *testing.T) {
 		if got := s.p.Executed(s.thread); got["E-1"] != 1 {
 			t.Errorf("executed %v", got)
 		}
-		s.messages = nil // what such a client holds is its own affair
+		s.messages = nil // the history of such a client is not checked
 	})
 }
 
@@ -122,7 +123,7 @@ func asked(w wire) (list [][2]string) {
 	return list
 }
 
-// adds puts a message into the client's history.
+// adds adds a message to the client's history.
 func (c *client) adds(t *testing.T, m message) {
 	t.Helper()
 	c.messages = append(c.messages, m)
@@ -136,14 +137,14 @@ func must(h *holdpoint, err error) *holdpoint {
 	return h
 }
 
-// TestScriptedWithAnOldClient: a client that reads no interrupts gets CUSTOM on_interrupt, which
-// Holdpoint makes, and answers in forwardedProps.command.resume.
+// TestScriptedWithAnOldClient: a client that does not read interrupts gets CUSTOM on_interrupt from
+// Holdpoint, and answers in forwardedProps.command.resume.
 func TestScriptedWithAnOldClient(t *testing.T) {
 	t.Parallel()
 	h := must(before())
 	for _, a := range slices.Concat(layouts(), drafts()) {
 		if a.name == "request-approval-A1" || a.name == "request-approval-A2-new" {
-			continue // this client takes no null as a parentMessageId
+			continue // this client accepts no null as parentMessageId
 		}
 		t.Run(a.name, func(t *testing.T) {
 			t.Parallel()
@@ -162,9 +163,9 @@ func TestScriptedWithAnOldClient(t *testing.T) {
 	}
 }
 
-// TestRequestApprovalWithCopilotKitsMessage: CopilotKit also puts its answer into the history, as a
-// result of the call, and leaves it there. The backend never gets it: neither as an answer, which
-// it could not read, nor as a second result.
+// TestRequestApprovalWithCopilotKitsMessage: CopilotKit also adds its answer to the history, as a
+// result of the call, and keeps it there. The backend never gets it: neither as an answer, which it
+// could not read, nor as a second result.
 func TestRequestApprovalWithCopilotKitsMessage(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
@@ -187,18 +188,18 @@ func TestRequestApprovalWithCopilotKitsMessage(t *testing.T) {
 				if !s.echoed("plain and later") {
 					t.Errorf("no answer: %s", s.told())
 				}
-				if a := s.run(t, step{say: "approve E-2", loose: true}).answer(t); len(a.outcome()) != 1 { // the snapshot leaves it out
+				if a := s.run(t, step{say: "approve E-2", loose: true}).answer(t); len(a.outcome()) != 1 { // the snapshot does not contain the added result
 					t.Error(terminal(a))
 				}
 				s.executed(t, test.executed...)
-				s.messages = nil // two results for one call are what this client keeps
+				s.messages = nil // this client's history has two results for one call
 			})
 		})
 	}
 }
 
-// TestRequestApprovalOfAnotherHistory: the recorded call runs, even if the client's history has it
-// changed or not at all.
+// TestRequestApprovalOfAnotherHistory: the recorded call runs, even if the client's history has
+// another call or none.
 func TestRequestApprovalOfAnotherHistory(t *testing.T) {
 	t.Parallel()
 	for name, history := range map[string]func(list []event) []event{
@@ -227,14 +228,14 @@ func TestRequestApprovalOfAnotherHistory(t *testing.T) {
 				s.d.call(t, "set", map[string]any{"client": s.name, "messages": history(s.messages)}, &struct{}{})
 				s.finish(t, step{resume: s.answers(accept)})
 				s.executed(t, "E-1")
-				s.messages = nil // what it holds now is its own affair
+				s.messages = nil // the client's changed history is not checked
 			})
 		})
 	}
 }
 
-// TestRequestApprovalBesideNewWords: a new message that comes with the answer is not lost, and is
-// not placed between a call and its result.
+// TestRequestApprovalBesideNewWords: a new message in the same request as the answer is not lost,
+// and is not placed between a call and its result.
 func TestRequestApprovalBesideNewWords(t *testing.T) {
 	t.Parallel()
 	scenes(t, approvals(), func(t *testing.T, s scene) {

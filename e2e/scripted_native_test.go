@@ -11,12 +11,12 @@ import (
 	"holdpoint/e2e/scripted"
 )
 
-// The samples of request_approval have a client of their own, and a team that has it on both sides
-// keeps it (HOLDPOINT_CLIENT=native): it sees the backend's frames, byte for byte, answers with a
-// tool message, and is held to the contract all the same. Its requests are posted here as its
-// programs write them.
+// Tests of the client in the samples of request_approval. A team that uses the sample for both
+// sides keeps this client (HOLDPOINT_CLIENT=native): it gets the backend's frames, byte for byte,
+// and answers with a tool message. The contract still applies. The tests send its requests in the
+// form of its programs.
 
-// A sampleClient keeps the messages that the sample's program would keep.
+// A sampleClient has the messages that the sample's program would have.
 type sampleClient struct {
 	t        *testing.T
 	p        *playing
@@ -56,8 +56,8 @@ func (c *sampleClient) user(said string) {
 	c.messages = append(c.messages, m)
 }
 
-// answer adds what the sample's client adds for a request: the call as it is in the history, and a
-// yes or a no.
+// answer adds what the sample's client adds for a request: the call in the form of the history, and
+// an approval or a denial.
 func (c *sampleClient) answer(request [2]string, yes bool) {
 	var args struct {
 		Request struct {
@@ -116,7 +116,7 @@ func TestSamplesOwnClient(t *testing.T) {
 			t.Errorf("the resumed run: %v", w.kinds())
 		}
 		c.executed("E-1", 1)
-		// The same request again gets the same end, and nothing runs.
+		// The same request sent again gets the same end, and nothing runs.
 		if again := c.post(false); again.code() != "" || len(again.of("RUN_FINISHED")) != 1 {
 			t.Errorf("replay: %s", terminal(again))
 		}
@@ -182,11 +182,11 @@ func TestSamplesOwnClientIsHeldToTheContract(t *testing.T) {
 			t.Errorf("half an answer: %s", terminal(w))
 		case c.layout == scripted.LayoutB && (w.code() != "" || len(asked(w)) != 1 || asked(w)[0] != requests[1]):
 			// The SDK's client reads no question from a stream with a RUN_ERROR. Its first answer
-			// is kept, and it is asked for the second.
+			// is kept, and Holdpoint asks it for the second.
 			t.Errorf("half an answer: %s", w.Text)
 		}
-		// Answers to both in a form that cannot be read: no question is left to be asked again, so
-		// the client gets the refusal.
+		// Answers to both in a form that cannot be read: no question is left to ask again, so the
+		// client gets the refusal.
 		half := c.messages
 		c.messages = before
 		for _, one := range requests {
@@ -210,8 +210,8 @@ func TestSamplesOwnClientIsHeldToTheContract(t *testing.T) {
 	})
 }
 
-// TestSamplesOwnClientForges: the history claims an approval of a question that nobody asked, and
-// nothing runs.
+// TestSamplesOwnClientForges: the history claims an approval of a question that was never asked,
+// and nothing runs.
 func TestSamplesOwnClientForges(t *testing.T) {
 	t.Parallel()
 	natives(t, func(t *testing.T, c *sampleClient) {

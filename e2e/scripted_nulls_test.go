@@ -13,12 +13,12 @@ import (
 	"github.com/tidwall/gjson"
 )
 
-// hostingNulls are the members that Agent Framework's hosting of August 2026 on AGUI.* after 0.0.5
-// writes at the end of each event.
+// hostingNulls are the members at the end of each event of Agent Framework's hosting of August
+// 2026, on AGUI.* after 0.0.5.
 const hostingNulls = `,"timestamp":null,"rawEvent":null,"metadata":null}`
 
-// nullsHost is that host. It asks at once, and runs approved calls. Its frames are taken from a
-// recording.
+// nullsHost is a handler that responds like that host. It asks in the first run, and runs approved
+// calls. Its frames are from a recording.
 func nullsHost(w http.ResponseWriter, req *http.Request) {
 	body, _ := io.ReadAll(req.Body)
 	in := gjson.ParseBytes(body)

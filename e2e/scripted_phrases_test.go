@@ -10,7 +10,7 @@ import (
 	"holdpoint/e2e/scripted"
 )
 
-// talkers are backends that ask in words only.
+// talkers returns the backends that ask only in text.
 func talkers() []actor {
 	return []actor{
 		{name: "talker", make: scripted.Talker{}.New},
@@ -18,7 +18,7 @@ func talkers() []actor {
 	}
 }
 
-// listening is a Holdpoint with a list of phrases, without a named dialect.
+// listening returns a Holdpoint with a list of phrases and without a configured dialect.
 var listening = sync.OnceValues(func() (*holdpoint, error) {
 	return startHoldpoint("phrases", theStage().url, map[string]string{"HOLDPOINT_PHRASES_ASK": "default"})
 })
@@ -79,8 +79,8 @@ func TestPhrasesDenied(t *testing.T) {
 	}
 }
 
-// TestPhrasesTyped: typed text is not an answer, and together with an answer it does not change
-// that answer.
+// TestPhrasesTyped: text that a person types is not an answer, and does not change an answer in the
+// same request.
 func TestPhrasesTyped(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
@@ -131,7 +131,7 @@ func TestPhrasesReplay(t *testing.T) {
 		s.finish(t, step{resume: answers})
 		s.finish(t, step{resume: answers, empty: true})
 		s.refused(t, step{resume: []entry{reject(answers[0].ID)}, empty: true}, "RESUME_CONFLICT", false)
-		// The client asks for the reply again: its history ends with the yes.
+		// The client requests the reply again: its history ends with the person's "yes".
 		cut := newClient(t, shared.through, s.version, s.url, s.thread, s.messages[:3])
 		cut.refused(t, step{}, "UNKNOWN_INTERRUPT_ID", false)
 		s.executed(t, "E-1")
@@ -141,7 +141,7 @@ func TestPhrasesReplay(t *testing.T) {
 }
 
 // TestPhrasesInOrdinaryChat: an ordinary message that contains a phrase becomes a question too, and
-// a cancel continues the chat.
+// after a cancel the chat continues.
 func TestPhrasesInOrdinaryChat(t *testing.T) {
 	t.Parallel()
 	talks(t, func(t *testing.T, s scene) {
@@ -157,8 +157,8 @@ func TestPhrasesInOrdinaryChat(t *testing.T) {
 	})
 }
 
-// TestPhrasesOldClient: a client that reads no interrupts gets CUSTOM on_interrupt, and answers in
-// command.resume.
+// TestPhrasesOldClient: a client that does not read interrupts gets CUSTOM on_interrupt, and
+// answers in command.resume.
 func TestPhrasesOldClient(t *testing.T) {
 	t.Parallel()
 	h := must(listening())
@@ -179,7 +179,7 @@ func TestPhrasesOldClient(t *testing.T) {
 	}
 }
 
-// TestPhrasesOff: without the option, a question in words is ordinary chat, and so is its answer.
+// TestPhrasesOff: without the setting, a question in text is ordinary chat, and so is its answer.
 func TestPhrasesOff(t *testing.T) {
 	t.Parallel()
 	h := must(before())

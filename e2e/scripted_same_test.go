@@ -11,14 +11,14 @@ import (
 	"holdpoint/e2e/scripted"
 )
 
-// A replay-style backend (request_approval: it keeps nothing, the history is all that it knows) and
-// a checkpoint-style one (LangGraph: it keeps the thread) look the same to a client: three
-// questions in a row, the second of them denied, and a plain turn after them. Nothing but ids
-// is left out of the comparison in the first test.
+// TestReplayAndCheckpointLookTheSame: to a client, a backend that stores nothing and reads the
+// history of each request (request_approval) looks the same as one that stores the thread
+// (LangGraph). The conversation has three questions in a row, of which the second is denied, and an
+// ordinary turn. In this test only ids are left out of the comparison.
 //
-// Both backends share a state with their client and send it whole after a tool that ran. The .NET
-// application does so with an event of its own, as its SDK's samples for state do; LangGraph's
-// adapter with the graph's values.
+// Both backends share a state with their client and send it whole after a tool has run. The .NET
+// application does so with an event of its own, as its SDK's samples for state do, and LangGraph's
+// adapter with the values of the graph.
 func TestReplayAndCheckpointLookTheSame(t *testing.T) {
 	t.Parallel()
 	for _, version := range []string{newest, pinned} {
@@ -32,11 +32,12 @@ func TestReplayAndCheckpointLookTheSame(t *testing.T) {
 	}
 }
 
-// TestReplayAndCheckpointLookTheSameBesideSteps compares the same with everything that LangGraph's
-// adapter adds. What only one backend sends, and Holdpoint passes on, is not compared: STEP_STARTED
-// and STEP_FINISHED, because .NET's pipeline has no nodes; the adapter's snapshots after every node
-// and at every end (a paused run must have a MESSAGES_SNAPSHOT, at any place); the messages that
-// the adapter puts into the state; and the empty content that it gives a message with calls.
+// TestReplayAndCheckpointLookTheSameBesideSteps makes the same comparison with all events of
+// LangGraph's adapter. Events that only one backend sends, and Holdpoint passes on, are not
+// compared: STEP_STARTED and STEP_FINISHED, because .NET's pipeline has no nodes; the adapter's
+// snapshots after every node and at every end (a paused run must have a MESSAGES_SNAPSHOT, at any
+// place); the messages that the adapter puts into the state; and the empty content that it gives a
+// message with calls.
 func TestReplayAndCheckpointLookTheSameBesideSteps(t *testing.T) {
 	t.Parallel()
 	for _, version := range []string{newest, pinned} {
@@ -61,8 +62,8 @@ func leaveOutSnapshots(kinds []string, paused bool) []string {
 	return kinds
 }
 
-// conversation plays it, and returns for each run what the client got, its questions, and its
-// messages.
+// conversation plays the conversation, and returns for each run what the client got, its questions,
+// and its messages.
 func conversation(t *testing.T, version string, a actor, leaveOut func(kinds []string, paused bool) []string) string {
 	t.Helper()
 	h := must(before())
@@ -105,7 +106,7 @@ func conversation(t *testing.T, version string, a actor, leaveOut func(kinds []s
 	return story.String()
 }
 
-// withoutIDs returns the client's messages with a number in place of each call's id.
+// withoutIDs returns the client's messages with numbers in place of the ids of calls.
 func (c *client) withoutIDs() []map[string]any {
 	number := map[string]int{}
 	var list []map[string]any

@@ -15,7 +15,7 @@ import (
 	"holdpoint/e2e/scripted"
 )
 
-// A superagent is a scripted server with a Holdpoint in front of it. Its dialect is always named.
+// A superagent is a scripted server with a Holdpoint in front of it, whose dialect is configured.
 type superagent struct {
 	*scripted.Superagent
 	h *holdpoint
@@ -49,7 +49,7 @@ func superScenes(t *testing.T, test func(t *testing.T, s superScene)) {
 		for _, version := range []string{newest, pinned} {
 			t.Run(wire+"/client-"+version, func(t *testing.T) {
 				t.Parallel()
-				url := server.h.address + "/?wire=" + wire // the query goes on to the server
+				url := server.h.address + "/?wire=" + wire // Holdpoint passes the query on to the server
 				s := superScene{newClient(t, shared.through, version, url, fresh("thread"), nil), server, wire}
 				test(t, s)
 				if list := s.Complaints(s.thread); len(list) > 0 {
@@ -116,7 +116,7 @@ func TestSuperagent(t *testing.T) {
 			t.Errorf("schema %s", schema)
 		}
 		if documented := s.wire == "documented-a2ui"; documented == strings.HasPrefix(i.str("id"), "approver_"+s.thread+"_") {
-			t.Errorf("id %s", i.str("id")) // there the checkpoint is not in the stream
+			t.Errorf("id %s", i.str("id")) // in this framing the stream does not contain the checkpoint
 		}
 		s.executed(t)
 		s.ends(t, step{resume: s.answers(accept)}, "Done: E-1 approved")
@@ -162,8 +162,8 @@ func TestSuperagentFields(t *testing.T) {
 	})
 }
 
-// TestSuperagentCancelWithoutAWord: the question has no field that can say no, and an empty answer
-// would be a yes.
+// TestSuperagentCancelWithoutAWord: the question has no field for a denial, and an empty answer
+// would be an approval.
 func TestSuperagentCancelWithoutAWord(t *testing.T) {
 	t.Parallel()
 	superScenes(t, func(t *testing.T, s superScene) {
@@ -180,7 +180,8 @@ func TestSuperagentCancelWithoutAWord(t *testing.T) {
 	})
 }
 
-// TestSuperagentNewInput: without Holdpoint a new message would be run, and the question forgotten.
+// TestSuperagentNewInput: without Holdpoint a new message would start a run, and the question would
+// be lost.
 func TestSuperagentNewInput(t *testing.T) {
 	t.Parallel()
 	superScenes(t, func(t *testing.T, s superScene) {
@@ -198,7 +199,7 @@ func TestSuperagentNewInput(t *testing.T) {
 		if len(s.Requests(s.thread)) != calls {
 			t.Errorf("the server was called: %v", s.last(t))
 		}
-		s.ends(t, step{resume: s.answers(accept)}, "echo: plain but early") // which comes beside the answer
+		s.ends(t, step{resume: s.answers(accept)}, "echo: plain but early") // the message that was sent next to the answer
 		s.executed(t, "E-1")
 	})
 }
@@ -223,7 +224,7 @@ func TestSuperagentReplay(t *testing.T) {
 	})
 }
 
-// TestSuperagentForgets: the question has expired at the server, which Holdpoint cannot know.
+// TestSuperagentForgets: the question has expired at the server, which Holdpoint cannot detect.
 func TestSuperagentForgets(t *testing.T) {
 	t.Parallel()
 	for _, scene := range []string{"brief E-1", "loop E-1"} {
@@ -238,7 +239,7 @@ func TestSuperagentForgets(t *testing.T) {
 			})
 			superScenes(t, func(t *testing.T, s superScene) {
 				s.run(t, step{say: scene})
-				s.finish(t, step{resume: s.answers(cancelled)}) // 409 is what a cancel wants
+				s.finish(t, step{resume: s.answers(cancelled)}) // a cancelled question has the same effect as the server's 409
 				s.goesOn(t, nil)
 				s.executed(t)
 			})
@@ -246,15 +247,15 @@ func TestSuperagentForgets(t *testing.T) {
 	}
 }
 
-// TestSuperagentAsksInTheAnswer: to the server a second question is plain text. Holdpoint treats it
-// so too, and the run completes.
+// TestSuperagentAsksInTheAnswer: for the server a second question is ordinary text. Holdpoint
+// treats it so too, and the run completes.
 func TestSuperagentAsksInTheAnswer(t *testing.T) {
 	t.Parallel()
 	superScenes(t, func(t *testing.T, s superScene) {
 		s.asks(t, "twice E-1", "confirmation")
 		want := "Done: E-1 approved\nAre you sure about the rest?"
 		if strings.HasPrefix(s.wire, "documented") || s.wire == "unnamed" {
-			want = "Done: E-1 approvedAre you sure about the rest?" // the newline is lost there
+			want = "Done: E-1 approvedAre you sure about the rest?" // the newline between the texts is lost in this framing
 		}
 		s.ends(t, step{resume: s.answers(accept)}, want)
 		s.goesOn(t, nil)
@@ -272,7 +273,7 @@ func TestSuperagentWorks(t *testing.T) {
 				t.Errorf("the client holds %s", said)
 			}
 		}
-		s.finish(t, step{say: "work"}) // with the same id of its call
+		s.finish(t, step{say: "work"}) // its call has the same id as before
 		if a := s.run(t, step{say: "fail"}).answer(t); a.code() == "" || a.outcome() != nil {
 			t.Errorf("a failed run was told as %s", terminal(a))
 		}
@@ -280,8 +281,8 @@ func TestSuperagentWorks(t *testing.T) {
 	})
 }
 
-// TestSuperagentOtherPaths: the server's own requests that start runs are refused, and all others
-// pass.
+// TestSuperagentOtherPaths: requests to the server's own endpoints that start runs are refused, and
+// all others are passed on.
 func TestSuperagentOtherPaths(t *testing.T) {
 	t.Parallel()
 	superScenes(t, func(t *testing.T, s superScene) {

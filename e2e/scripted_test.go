@@ -19,18 +19,18 @@ import (
 	"holdpoint/e2e/scripted"
 )
 
-// The tests in scripted_*_test.go have backends in this process, see package scripted; clients and
-// Holdpoint are the real ones. One Holdpoint stands before all of them, each on a path of its own,
-// and no dialect is named.
+// The tests in scripted_*_test.go use backends in this process, see package scripted, with the real
+// clients and a real Holdpoint. One Holdpoint without a configured dialect serves all of them, each
+// on a path of its own.
 
 // An actor is a scripted backend.
 type actor struct {
 	name   string
 	make   func(*scripted.Ledger) *scripted.Server // starts the program
-	two    bool                                    // it can ask for two things at once, and tells them apart
-	calls  bool                                    // the client sees the call that is asked for
-	strict bool                                    // it refuses a key that it does not know: protocolVersion
-	nulls  bool                                    // it writes null where nothing is
+	two    bool                                    // it can ask two questions at the same time, and tells the answers apart
+	calls  bool                                    // the client gets the call that is asked about
+	strict bool                                    // it refuses unknown keys, such as protocolVersion
+	nulls  bool                                    // it writes null for missing values
 	fails  string                                  // a complaint that is expected
 }
 
@@ -65,21 +65,21 @@ func drafts() []actor {
 	return list
 }
 
-// A playing is a running actor. Its program can be restarted, and its ledger is kept.
+// A playing is a running actor. Its program can be restarted; its ledger is kept.
 type playing struct {
 	actor
 	*scripted.Ledger
 	program atomic.Pointer[scripted.Server]
-	away    atomic.Bool // what stands before the program answers 502
+	away    atomic.Bool // a gateway in front of the program answers 502
 	mu      sync.Mutex
-	sent    map[string]string // the last answer on each thread, byte for byte
+	sent    map[string]string // the last response on each thread, byte for byte
 }
 
 func (p *playing) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	body, _ := io.ReadAll(req.Body)
 	req.Body = io.NopCloser(bytes.NewReader(body))
 	var input struct{ ThreadID string }
-	_ = json.Unmarshal(body, &input) // the program refuses what is none
+	_ = json.Unmarshal(body, &input) // the program itself refuses invalid JSON
 	tee := &recorder{ResponseWriter: w}
 	defer func() {
 		p.mu.Lock()
@@ -93,7 +93,7 @@ func (p *playing) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	p.program.Load().ServeHTTP(tee, req)
 }
 
-// last returns what the program last sent on a thread.
+// last returns the last response of the program on a thread.
 func (p *playing) last(thread string) string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -116,7 +116,7 @@ func (r *recorder) Flush() { r.ResponseWriter.(http.Flusher).Flush() }
 // restart restarts the program, which loses its memory.
 func (p *playing) restart() { p.program.Store(p.make(p.Ledger)) }
 
-// A stage is an address at which actors listen, each on its own path.
+// A stage is a server with actors, each on its own path.
 type stage struct {
 	mux  *http.ServeMux
 	url  string
@@ -132,7 +132,7 @@ func newStage() *stage {
 	return s
 }
 
-// play puts an actor on the stage, once.
+// play adds an actor to the stage, unless it is there already.
 func (s *stage) play(a actor) *playing {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -148,7 +148,7 @@ func (s *stage) play(a actor) *playing {
 
 var theStage = sync.OnceValue(newStage)
 
-// before is the only Holdpoint in front of the stage. No dialect is named.
+// before returns the only Holdpoint in front of the stage. No dialect is configured.
 var before = sync.OnceValues(func() (*holdpoint, error) { return startHoldpoint("scripted", theStage().url, nil) })
 
 // A scene is a client, a Holdpoint and an actor.
@@ -165,7 +165,7 @@ func scenes(t *testing.T, actors []actor, test func(t *testing.T, s scene)) {
 		p := theStage().play(a)
 		for _, version := range []string{newest, pinned} {
 			if a.strict && version == newest {
-				continue // it declares a version, and who the backend is cannot be known before it has answered once
+				continue // the client declares a version, and Holdpoint cannot recognize the backend before its first response
 			}
 			t.Run(a.name+"/client-"+version, func(t *testing.T) {
 				t.Parallel()
@@ -193,7 +193,7 @@ func (s scene) another(t *testing.T) scene {
 	return scene{c, s.p}
 }
 
-// asks sends a message and expects a question for each of these arguments.
+// asks sends a message and expects a question about each of these arguments.
 func (s scene) asks(t *testing.T, say string, what ...string) {
 	t.Helper()
 	s.asked(t, s.run(t, step{say: say}).answer(t), what...)
@@ -222,7 +222,7 @@ func (s scene) asked(t *testing.T, a wire, what ...string) {
 	s.sound(t)
 }
 
-// call returns the function of a call in the client's messages.
+// call returns the function of a call in the client's messages, by the id of the call.
 func (c *client) call(id string) map[string]any {
 	for _, m := range c.messages {
 		list, _ := m["toolCalls"].([]any)
@@ -235,7 +235,7 @@ func (c *client) call(id string) map[string]any {
 	return nil
 }
 
-// ends runs s, and expects an ordinary end and this last text.
+// ends runs s, and expects an ordinary end with this last text.
 func (s scene) ends(t *testing.T, run step, said string) wire {
 	t.Helper()
 	a := s.finish(t, run)
@@ -246,7 +246,7 @@ func (s scene) ends(t *testing.T, run step, said string) wire {
 	return a
 }
 
-// executed asserts what the backend did on the thread.
+// executed checks which actions the backend executed on the thread.
 func (s scene) executed(t *testing.T, what ...string) {
 	t.Helper()
 	want := map[string]int{}
@@ -258,7 +258,7 @@ func (s scene) executed(t *testing.T, what ...string) {
 	}
 }
 
-// runs asserts how often the backend was called.
+// runs checks how often the backend was called.
 func (s scene) runs(t *testing.T, n int) {
 	t.Helper()
 	if got := len(s.p.Requests(s.thread)); got != n {
@@ -266,12 +266,12 @@ func (s scene) runs(t *testing.T, n int) {
 	}
 }
 
-// sound asserts what must always hold: the backend and its provider accepted every request, and the
-// client's history is one that a provider accepts, except for open calls.
+// sound checks that the backend and its provider accepted every request, and that a provider would
+// accept the client's history, except for open calls.
 func (s scene) sound(t *testing.T) {
 	t.Helper()
 	for _, c := range s.p.Complaints(s.thread) {
-		if !strings.Contains(c, "ResponseEnded") && c != "kaput" && c != s.p.fails { // what is scripted to fail
+		if !strings.Contains(c, "ResponseEnded") && c != "kaput" && c != s.p.fails { // failures that the scene causes
 			t.Errorf("the backend complained: %s", c)
 		}
 	}
@@ -345,7 +345,7 @@ func (c *client) told() string {
 	return strings.Join(lines, "\n")
 }
 
-// says fails unless the client's messages are these lines.
+// says checks that the client's messages are these lines.
 func (c *client) says(t *testing.T, lines ...string) {
 	t.Helper()
 	if want := strings.Join(lines, "\n"); c.told() != want {

@@ -18,7 +18,7 @@ import (
 	"holdpoint/e2e/scripted"
 )
 
-// A turntable is an address with one path in front of a backend that the test can exchange.
+// A turntable is an address with one path, whose backend the test can exchange.
 type turntable struct {
 	url string
 	mu  sync.Mutex
@@ -37,7 +37,7 @@ func newTurntable(t *testing.T) *turntable {
 		},
 	}
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
-		body, err := io.ReadAll(req.Body) // golang/go#40747: else a fast answer to a POST is cut
+		body, err := io.ReadAll(req.Body) // golang/go#40747: without this a fast response to a POST is cut off
 		if err != nil {
 			return
 		}
@@ -60,16 +60,16 @@ func (table *turntable) turn(t *testing.T, to string) {
 	table.to = u
 }
 
-// A guest is a backend on the turntable: its address, what makes it ask, and what it must have done
-// on a thread in the end.
+// A guest is a backend on the turntable: its address, the message that makes it ask, and what it
+// must have done on a thread at the end.
 type guest struct {
 	name     string
 	url      string
-	say      string // @ in it is followed by the thread, whose files the Strands agents want to be named
+	say      string // the thread's id is added after @, because the Strands agents need it to find their files
 	reason   string
 	executed func(thread string) map[string]int
-	want     map[string]int                    // of a thread whose question was answered with yes
-	prepare  func(t *testing.T, thread string) // nil: nothing is to be done before it asks
+	want     map[string]int                    // on a thread whose question was approved
+	prepare  func(t *testing.T, thread string) // called before the guest asks; may be nil
 }
 
 // guests returns all backends that Holdpoint recognizes under auto.
@@ -122,7 +122,7 @@ func guests(t *testing.T) []guest {
 	return list
 }
 
-// ask expects the guest's question in the form of its own dialect.
+// ask expects the guest's question in the form of the guest's own dialect.
 func (g guest) ask(t *testing.T, table *turntable, c *client) {
 	t.Helper()
 	table.turn(t, g.url)
@@ -140,7 +140,7 @@ func (g guest) ask(t *testing.T, table *turntable, c *client) {
 }
 
 // resume checks that the answer reaches the guest in its own form, once, and that an ordinary turn
-// follows.
+// works afterwards.
 func (g guest) resume(t *testing.T, table *turntable, c *client) {
 	t.Helper()
 	table.turn(t, g.url)
@@ -154,9 +154,9 @@ func (g guest) resume(t *testing.T, table *turntable, c *client) {
 	}
 }
 
-// TestEveryBackendInTurn: behind one Holdpoint and one path, without a named dialect, each backend
-// takes its turn. Each is recognized by its own stream, whatever was there before, and a question
-// is answered in the form of the backend that asked, whatever is there since.
+// TestEveryBackendInTurn: one Holdpoint, one path, no configured dialect, and the backends are
+// exchanged. Holdpoint recognizes each backend by its own stream, whichever was there before, and
+// sends an answer in the form of the backend that asked, whichever is there now.
 func TestEveryBackendInTurn(t *testing.T) {
 	t.Parallel()
 	table := newTurntable(t)
@@ -164,9 +164,9 @@ func TestEveryBackendInTurn(t *testing.T) {
 	for _, version := range []string{newest, pinned} {
 		t.Run("client-"+version, func(t *testing.T) {
 			list := guests(t)
-			slices.SortFunc(list, func(a, b guest) int { return len(a.name) - len(b.name) }) // of every family one after the other
+			slices.SortFunc(list, func(a, b guest) int { return len(a.name) - len(b.name) }) // mixes the families
 			fresher := func() *client { return newClient(t, shared.through, version, h.address+"/agent", fresh("thread"), nil) }
-			for _, g := range list { // question and answer, one backend after the other
+			for _, g := range list { // question and answer, for one backend after the other
 				t.Run(g.name, func(t *testing.T) {
 					c := fresher()
 					g.ask(t, table, c)
@@ -175,7 +175,7 @@ func TestEveryBackendInTurn(t *testing.T) {
 			}
 			slices.Reverse(list)
 			waiting := map[string]*client{}
-			for _, g := range list { // all questions, then all answers, in another order
+			for _, g := range list { // all questions first, then all answers in another order
 				t.Run(g.name+" asks", func(t *testing.T) {
 					waiting[g.name] = fresher()
 					g.ask(t, table, waiting[g.name])

@@ -7,15 +7,14 @@ import (
 	"testing"
 )
 
-// ag_ui_strands, the AG-UI adapter of Strands in Python, behind the Holdpoint that is told nothing
-// of its backends: 0.3.0 with strands-agents 1.40.0, and 1.0.2 with 1.62.0.
+// Tests of ag_ui_strands, the AG-UI adapter of Strands in Python, behind the Holdpoint without
+// settings: 0.3.0 with strands-agents 1.40.0, and 1.0.2 with 1.62.0.
 
-// eachAdapter runs test on this agent of every version, with each client that reads the outcome in
-// turn.
+// eachAdapter runs test with this agent of every version. The client's version alternates.
 func eachAdapter(t *testing.T, agent string, test func(t *testing.T, w world)) {
 	t.Helper()
 	for n, s := range shared.strandsPy {
-		version := []string{newest, pinned}[(n+len(agent)/2)%2] // gate and docs with one of them, hook with the other
+		version := []string{newest, pinned}[(n+len(agent)/2)%2] // gate and docs use one of the clients, hook the other
 		t.Run(s.version+"/"+agent+"/client-"+version, func(t *testing.T) {
 			t.Parallel()
 			h := *shared.auto
@@ -33,8 +32,8 @@ func (w world) adapted(t *testing.T, agent string) *client {
 	return c
 }
 
-// TestStrandsPythonAdapterApprovals: the adapter's own gate, and a hook that is written for the
-// envelope in which the adapter passes answers.
+// TestStrandsPythonAdapterApprovals plays the adapter's own gate, and a hook that is written for
+// the envelope in which the adapter passes answers.
 func TestStrandsPythonAdapterApprovals(t *testing.T) {
 	t.Parallel()
 	round := func(answers ...answer) []answer { return answers }
@@ -72,7 +71,7 @@ func TestStrandsPythonAdapterApprovals(t *testing.T) {
 	}
 }
 
-// gated runs s and expects n questions, each in words about a call that the client has.
+// gated runs s and expects n questions, each with a text about a call that the client has.
 func (c *client) gated(t *testing.T, s step, n int) {
 	t.Helper()
 	a := c.run(t, s).answer(t)
@@ -86,7 +85,7 @@ func (c *client) gated(t *testing.T, s step, n int) {
 	}
 }
 
-// TestStrandsPythonAdapterAsks: a tool asks by itself, and gets the adapter's envelope unchanged.
+// TestStrandsPythonAdapterAsks: a tool asks itself, and gets the adapter's envelope unchanged.
 func TestStrandsPythonAdapterAsks(t *testing.T) {
 	t.Parallel()
 	eachAdapter(t, "hook", func(t *testing.T, w world) {
@@ -139,8 +138,8 @@ func TestStrandsPythonAdapterKeepsTheContract(t *testing.T) {
 	}
 }
 
-// TestStrandsPythonAdapterIsNotToldTheSameAnswersTwice: the same answers again get the same end,
-// and the adapter is not called.
+// TestStrandsPythonAdapterIsNotToldTheSameAnswersTwice: the same answers sent again get the same
+// end, and the adapter is not called.
 func TestStrandsPythonAdapterIsNotToldTheSameAnswersTwice(t *testing.T) {
 	t.Parallel()
 	for _, agent := range []string{"gate", "hook"} {
@@ -165,7 +164,7 @@ func TestStrandsPythonAdapterIsNotToldTheSameAnswersTwice(t *testing.T) {
 	}
 }
 
-// TestStrandsPythonAdapterBeforeTheDocumentedHook: behind the adapter, the documented hook gets an
+// TestStrandsPythonAdapterBeforeTheDocumentedHook: with the adapter, the documented hook gets an
 // object for every answer, and fails. Nothing runs, and no success is reported.
 func TestStrandsPythonAdapterBeforeTheDocumentedHook(t *testing.T) {
 	t.Parallel()

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// documented are the ways in which an agent with the documented hook is served: approval.lower() !=
+// documented are the servers of an agent with the documented hook, which tests approval.lower() !=
 // "y".
 var documented = []string{"agentcore/docs", "kept/docs", "entrypoint", "input", "fastapi/sse", "fastapi/ndjson"}
 
@@ -20,7 +20,7 @@ func TestStrandsPythonApprovals(t *testing.T) {
 		name    string
 		places  []string
 		command string
-		rounds  [][]answer // the answers of each pause
+		rounds  [][]answer // the answers to each pause
 		want    []string
 	}{
 		{"approved", documented, "delete a.txt", [][]answer{round(accept)}, []string{"a.txt"}},
@@ -46,14 +46,14 @@ func TestStrandsPythonApprovals(t *testing.T) {
 		{"a chain, denied at first", []string{"agentcore/chain"}, "delete a.txt", [][]answer{round(reject)}, nil},
 		{"a chain, denied at last", []string{"agentcore/chain"}, "delete a.txt", [][]answer{round(accept), round(cancelled)}, nil},
 
-		// The documentation's session example, in which t is a yes for all later calls.
+		// The session example of the documentation, in which "t" approves all later calls.
 		{"trusted", []string{"agentcore/trust", "kept/trust"}, "each a.txt b.txt", [][]answer{round(gives("t"))}, []string{"a.txt", "b.txt"}},
 		{"not trusted", trust, "each a.txt b.txt", [][]answer{round(gives("y")), round(gives("y"))}, []string{"a.txt", "b.txt"}},
 		{"approved, then not", trust, "each a.txt b.txt", [][]answer{round(accept), round(gives("n"))}, []string{"a.txt"}},
 		{"never", trust, "each a.txt b.txt", [][]answer{round(gives("n")), round(reject)}, nil},
 
-		// The vended handler, and the hook for a whole batch. Of its question the stream has only a
-		// repr.
+		// The vended handler, and the hook for a whole batch. The stream has only the repr of its
+		// question.
 		{"vended", []string{"agentcore/hitl"}, "each a.txt b.txt", [][]answer{round(accept), round(reject)}, []string{"a.txt"}},
 		{"vended, trusted", []string{"kept/hitl"}, "each a.txt b.txt", [][]answer{round(gives("t"))}, []string{"a.txt", "b.txt"}},
 	} {
@@ -101,7 +101,7 @@ func TestStrandsPythonAskInTheOutcome(t *testing.T) {
 }
 
 // TestStrandsPythonCallBesideOneThatNeedsNoApproval: a call that needs no approval runs at once,
-// and once, beside one that waits.
+// and only once, next to a call that waits.
 func TestStrandsPythonCallBesideOneThatNeedsNoApproval(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
@@ -165,8 +165,8 @@ func TestStrandsPythonToolsAsk(t *testing.T) {
 	}
 }
 
-// TestStrandsPythonAnAgentAsATool: an agent that is a tool of another asks through it, about the
-// call that the client sees.
+// TestStrandsPythonAnAgentAsATool: an agent that is used as a tool asks through the outer agent,
+// about the call that the client sees.
 func TestStrandsPythonAnAgentAsATool(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
@@ -216,7 +216,7 @@ func TestStrandsPythonABatch(t *testing.T) {
 	}
 }
 
-// TestStrandsPythonNodesAsk: graphs and swarms ask before a node, and in a node.
+// TestStrandsPythonNodesAsk: graphs and swarms ask before a node, or within a node.
 func TestStrandsPythonNodesAsk(t *testing.T) {
 	t.Parallel()
 	nodes := []string{"agentcore/graph", "kept/graph", "agentcore/swarm", "kept/swarm"}
@@ -247,7 +247,7 @@ func TestStrandsPythonNodesAsk(t *testing.T) {
 			complete(t, c.messages, nil)
 		})
 	})
-	// A denied node fails the run: Strands reports that itself.
+	// A denied node fails the run, as Strands itself reports.
 	t.Run("the node denied", func(t *testing.T) {
 		eachStrandsPython(t, nodes, func(t *testing.T, w world) {
 			c := w.clerk(t)

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// strandsPauses are pauses of each kind: what causes one, what says yes, and which files a yes
-// deletes.
+// strandsPauses are pauses of each kind: the place and the command that cause one, the number of
+// questions, the approving answer, and the files that an approval deletes.
 var strandsPauses = []struct {
 	place, command string
 	open           int
@@ -19,10 +19,10 @@ var strandsPauses = []struct {
 	{"fastapi/ndjson", "pair a.txt b.txt", 2, accept, []string{"a.txt", "b.txt"}},
 	{"agentcore/docs", "ask", 1, gives("production"), nil},
 	{"agentcore/batch", "pair a.txt b.txt", 1, gives("y"), []string{"a.txt", "b.txt"}},
-	{"agentcore/branches", "delete a.txt", 2, accept, nil}, // each of the two agents deletes it
+	{"agentcore/branches", "delete a.txt", 2, accept, nil}, // each of the two agents deletes the file
 }
 
-// eachStrandsPause runs test on each of them.
+// eachStrandsPause runs test for each of strandsPauses.
 func eachStrandsPause(t *testing.T, test func(t *testing.T, w world, c *client, yes answer, finish func())) {
 	t.Helper()
 	for _, p := range strandsPauses {
@@ -81,8 +81,8 @@ func TestStrandsPythonKeepTheContract(t *testing.T) {
 	})
 }
 
-// TestStrandsPythonNewInputWhileAQuestionIsOpen: new input is refused while a question is open.
-// With the answers, it is sent after them in a request of its own.
+// TestStrandsPythonNewInputWhileAQuestionIsOpen: a new message is refused while a question is open.
+// If it is in the same request as the answers, it is sent after them in a request of its own.
 func TestStrandsPythonNewInputWhileAQuestionIsOpen(t *testing.T) {
 	t.Parallel()
 	eachStrandsPause(t, func(t *testing.T, w world, c *client, yes answer, finish func()) {
@@ -106,7 +106,7 @@ func nulls(c *client) map[string]any {
 }
 
 // TestStrandsPythonRefuseWhatTheHookFailsAt: an answer at which the documented hook fails, or which
-// it silently reads as a no, is refused and never reaches it. A correct answer then works.
+// it silently reads as a denial, is refused and never reaches it. A correct answer then works.
 func TestStrandsPythonRefuseWhatTheHookFailsAt(t *testing.T) {
 	t.Parallel()
 	eachStrandsPython(t, []string{"agentcore/docs", "kept/docs", "entrypoint"}, func(t *testing.T, w world) {
@@ -144,8 +144,8 @@ func TestStrandsPythonAskAReloadedPageAgain(t *testing.T) {
 	})
 }
 
-// TestStrandsPythonAreNotToldTheSameAnswersTwice: the same answers again, byte for byte or from a
-// new client, get the same end, and the backend is not called.
+// TestStrandsPythonAreNotToldTheSameAnswersTwice: answers that are sent again, byte for byte or
+// from a new client, get the same end, and the backend is not called.
 func TestStrandsPythonAreNotToldTheSameAnswersTwice(t *testing.T) {
 	t.Parallel()
 	eachStrandsPause(t, func(t *testing.T, w world, c *client, yes answer, finish func()) {
@@ -160,7 +160,7 @@ func TestStrandsPythonAreNotToldTheSameAnswersTwice(t *testing.T) {
 			}
 		}
 		history.run(t, step{resume: answers})
-		// If two agents write at once, a client places each result after its own call.
+		// If two agents write at the same time, a client places each result after its own call.
 		if one, two := unordered(history), unordered(c); one != two {
 			t.Errorf("the client that replays has %s, the first has %s", one, two)
 		}
@@ -191,9 +191,9 @@ func TestStrandsPythonTakeTheFirstAnswer(t *testing.T) {
 	}
 }
 
-// TestStrandsPythonTakeAMessageBesideTheAnswers: a new message that comes with the answers is not
-// lost. The backend accepts no message with an answer, so it is sent in a second request, after the
-// approved action.
+// TestStrandsPythonTakeAMessageBesideTheAnswers: a new message in the same request as the answers
+// is not lost. The backend accepts no message with an answer, so Holdpoint sends it in a second
+// request, after the approved action.
 func TestStrandsPythonTakeAMessageBesideTheAnswers(t *testing.T) {
 	t.Parallel()
 	eachStrandsPython(t, documented, func(t *testing.T, w world) {
@@ -212,8 +212,8 @@ func TestStrandsPythonTakeAMessageBesideTheAnswers(t *testing.T) {
 	})
 }
 
-// TestStrandsPythonAskAgainBesideAMessage: an answer that comes with a message leads to another
-// question. The message waits for the next answer.
+// TestStrandsPythonAskAgainBesideAMessage: an answer with a message in the same request leads to
+// another question. The message is sent after the next answer.
 func TestStrandsPythonAskAgainBesideAMessage(t *testing.T) {
 	t.Parallel()
 	eachStrandsPython(t, []string{"agentcore/docs", "kept/docs"}, func(t *testing.T, w world) {
@@ -235,7 +235,7 @@ func TestStrandsPythonAskAgainBesideAMessage(t *testing.T) {
 }
 
 // TestStrandsPythonAnsweredByTwoAtOnce: one tab answers while the tool that another tab approved
-// still runs. The tool runs once, and the tab is told so.
+// still runs. The tool runs once, and the first tab is told so.
 func TestStrandsPythonAnsweredByTwoAtOnce(t *testing.T) {
 	t.Parallel()
 	eachStrandsPython(t, []string{"agentcore/docs", "kept/docs"}, func(t *testing.T, w world) {

@@ -53,14 +53,13 @@ func TestStrandsPythonModelFailsAfterTheTool(t *testing.T) {
 	})
 }
 
-// ---- a server that dies, and a Holdpoint that does
-// -------------------------------------------------------------------
+// Tests in which the server or Holdpoint dies.
 
 // mortalStrandsPython runs test for each version with a server of its own, which the test may kill,
-// and a Holdpoint in front of it. at returns a cell of it.
+// and a Holdpoint in front of it. at returns a world of this server.
 func mortalStrandsPython(t *testing.T, test func(t *testing.T, s *server, at func(place, version string) world)) {
 	t.Helper()
-	t.Parallel() // they wait for processes to start
+	t.Parallel() // they mostly wait for processes to start
 	for _, one := range shared.strandsPy {
 		t.Run(one.version, func(t *testing.T) {
 			t.Parallel()
@@ -84,7 +83,7 @@ type waiting struct {
 	place string
 }
 
-// waits brings two threads to a pause at each of these places, with one client of each version.
+// waits makes two threads pause at each of these places, one with each version of the client.
 func waits(t *testing.T, at func(place, version string) world, command string, open int, places ...string) []waiting {
 	t.Helper()
 	var all []waiting
@@ -99,8 +98,8 @@ func waits(t *testing.T, at func(place, version string) world, command string, o
 	return all
 }
 
-// TestStrandsPythonRestartBetweenPauseAndAnswer: with a session manager, the backend may be
-// restarted between pause and answer.
+// TestStrandsPythonRestartBetweenPauseAndAnswer: with a session manager, the answer works after a
+// restart of the backend.
 func TestStrandsPythonRestartBetweenPauseAndAnswer(t *testing.T) {
 	mortalStrandsPython(t, func(t *testing.T, s *server, at func(place, version string) world) {
 		one := waits(t, at, "delete a.txt", 1, "kept/docs", "entrypoint", "kept/trust")
@@ -154,7 +153,7 @@ func TestStrandsPythonForgetThePause(t *testing.T) {
 			one.w.gone(t, c)
 			complete(t, c.messages, calls(c.messages))
 		}
-		// A FastAPI server cannot report that: its stream breaks off.
+		// A FastAPI server cannot report a lost pause: its stream is cut off.
 		for n, one := range cut {
 			if a := one.c.run(t, one.c.each(t, answers[(n/2+n)%2])).answer(t); a.code() == "" || a.outcome() != nil {
 				t.Errorf("%s: the answer to a lost pause was met with %s", one.place, terminal(a))
@@ -163,7 +162,7 @@ func TestStrandsPythonForgetThePause(t *testing.T) {
 			c.goesOn(t, nil)
 			one.w.gone(t, c)
 		}
-		// A swarm begins again and asks again. A graph reports that it failed.
+		// A swarm starts again and asks again. A graph reports that it failed.
 		for n, one := range nodes {
 			before := one.c.pending
 			a := one.c.run(t, one.c.each(t, answers[(n/2+n)%2])).answer(t)
@@ -180,9 +179,9 @@ func TestStrandsPythonForgetThePause(t *testing.T) {
 	})
 }
 
-// TestStrandsPythonDieInMidResume: the backend dies while an approved tool runs, so nobody knows
-// how far it came. The client is told once, the answer is not sent again, and nothing runs again
-// without a new question.
+// TestStrandsPythonDieInMidResume: the backend dies while an approved tool runs, so the outcome is
+// unknown. The client is told once, the answer is not sent again, and nothing runs again without a
+// new question.
 func TestStrandsPythonDieInMidResume(t *testing.T) {
 	mortalStrandsPython(t, func(t *testing.T, s *server, at func(place, version string) world) {
 		var all []waiting
@@ -222,8 +221,8 @@ func TestStrandsPythonDieInMidResume(t *testing.T) {
 
 // TestHoldpointForgetsAStrandsPythonPause: Holdpoint is restarted with its store in memory while
 // the backend waits. An answer is refused, because its question is unknown. At the next message
-// Holdpoint asks the backend what it waits for, and the question is open again. The message waits
-// too.
+// Holdpoint gets the open question from the backend, and asks it again. The message is sent after
+// the answer.
 func TestHoldpointForgetsAStrandsPythonPause(t *testing.T) {
 	mortalStrandsPython(t, func(t *testing.T, s *server, at func(place, version string) world) {
 		var all []waiting
@@ -287,11 +286,11 @@ func TestHoldpointForgetsAStrandsPythonPause(t *testing.T) {
 	})
 }
 
-// ---- forms that show less
-// ------------------------------------------------------------------------------------------
+// Servers whose responses show less.
 
-// TestStrandsPythonQuickstart: the quick start returns only the last message. An ordinary answer
-// becomes a whole run. A pause cannot be seen, so it is reported as lost, with what to change.
+// TestStrandsPythonQuickstart: the server of the quick start returns only the last message. An
+// ordinary response becomes a whole run. A pause cannot be seen, so it is reported as lost, with
+// what to change.
 func TestStrandsPythonQuickstart(t *testing.T) {
 	t.Parallel()
 	eachStrandsPython(t, []string{"quickstart"}, func(t *testing.T, w world) {
@@ -312,7 +311,7 @@ func TestStrandsPythonQuickstart(t *testing.T) {
 }
 
 // TestStrandsPythonText: a server that sends only text shows no question. Its dialect must be
-// named, and agents that never ask then work.
+// configured, and agents that never ask then work.
 func TestStrandsPythonText(t *testing.T) {
 	t.Parallel()
 	eachStrandsPython(t, []string{"fastapi/text"}, func(t *testing.T, w world) {
@@ -326,8 +325,9 @@ func TestStrandsPythonText(t *testing.T) {
 	})
 }
 
-// TestStrandsPythonOwnRequests: only AG-UI reaches an agent through Holdpoint, because the
-// backend's own requests could answer a question that nobody saw. Requests to other paths pass.
+// TestStrandsPythonOwnRequests: only AG-UI requests reach an agent through Holdpoint, because a
+// request in the backend's own form could answer a question that nobody saw. Requests to other
+// paths are passed on.
 func TestStrandsPythonOwnRequests(t *testing.T) {
 	t.Parallel()
 	eachStrandsPython(t, []string{"agentcore/docs", "kept/docs"}, func(t *testing.T, w world) {

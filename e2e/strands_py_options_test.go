@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// ownStrands runs test at a place of every version that has it, behind a Holdpoint that is
-// configured for it.
+// ownStrands runs test at a place of every version that has it, behind a Holdpoint with these
+// settings.
 func ownStrands(t *testing.T, name string, env map[string]string, test func(t *testing.T, w world)) {
 	t.Helper()
 	env["HOLDPOINT_DIALECT"] = "strands"
@@ -36,8 +36,8 @@ func strandsFile(t *testing.T, text string) string {
 	return file
 }
 
-// TestStrandsPythonAnswersByName: the file sets what a hook gets by the interrupt's name, and the
-// hook reports that it got exactly that.
+// TestStrandsPythonAnswersByName: the file sets what a hook gets as the answer, by the interrupt's
+// name. The hook reports that it got exactly this.
 func TestStrandsPythonAnswersByName(t *testing.T) {
 	t.Parallel()
 	t.Run("words", func(t *testing.T) {

@@ -13,10 +13,12 @@ import (
 	"testing"
 )
 
-// Strands in Python. Its servers send frames of their own, so the dialect has to be named: a
-// Holdpoint for each version here. The files that their tools delete are real, and looked for.
+// Tests of Strands in Python. Its servers send frames of their own form, so the dialect must be
+// configured: there is a Holdpoint for each version. The tools delete real files, and the tests
+// check that they are gone.
 
-// placed returns the path of a place: one agent in one form. Most are BedrockAgentCoreApp.
+// placed returns the path of a place, which is an agent in one kind of server. Most are in a
+// BedrockAgentCoreApp.
 func placed(name string) string {
 	if strings.HasPrefix(name, "fastapi/") {
 		return "/" + name
@@ -30,7 +32,7 @@ var described = map[string]string{
 	"fastapi/text": `{"text": true}`,
 }
 
-// named returns the configuration of a Holdpoint in front of a place.
+// named returns the settings of a Holdpoint in front of a place.
 func named(t *testing.T, name string) map[string]string {
 	t.Helper()
 	env := map[string]string{"HOLDPOINT_DIALECT": "strands"}
@@ -45,8 +47,8 @@ var strandsProxies struct {
 	all map[string]*holdpoint
 }
 
-// strandsWorld returns a cell whose backend is a place of a server. Places without a configuration
-// of their own share a Holdpoint, which is started when it is first needed.
+// strandsWorld returns a world whose backend is a place of a server. Places without settings of
+// their own share a Holdpoint, which is started when it is first needed.
 func strandsWorld(t *testing.T, s *server, name, version string) world {
 	t.Helper()
 	key := s.version + described[name]
@@ -67,7 +69,7 @@ func strandsWorld(t *testing.T, s *server, name, version string) world {
 }
 
 // eachStrandsPython runs test at these places of every version that has them, with one client that
-// reads the outcome. The client's version changes from place to place and from version to version.
+// reads the outcome. The client's version alternates.
 func eachStrandsPython(t *testing.T, places []string, test func(t *testing.T, w world)) {
 	t.Helper()
 	for n, s := range shared.strandsPy {
@@ -121,7 +123,7 @@ func (w world) folder(t *testing.T, thread string) {
 
 var folder = []string{"a.txt", "b.txt", "c.txt"}
 
-// gone asserts that these files were deleted, each by one call, and no others.
+// gone checks that exactly these files were deleted, each by one call.
 func (w world) gone(t *testing.T, c *client, want ...string) {
 	t.Helper()
 	var left []string
@@ -131,7 +133,7 @@ func (w world) gone(t *testing.T, c *client, want ...string) {
 		t.Errorf("there are still %v, want %v", left, kept)
 	}
 	if w.b.mode == "entrypoint" {
-		return // its tool is its own, and counts nothing
+		return // it has its own tool, which does not record calls
 	}
 	tried := []string{}
 	for _, e := range w.b.ledger(t, c.thread).Effects {
@@ -148,8 +150,8 @@ func (w world) gone(t *testing.T, c *client, want ...string) {
 	}
 }
 
-// done asserts that these files were deleted, also after the client continues with its own history,
-// and that nothing is missing in that history and in what the model got.
+// done checks that exactly these files were deleted, before and after the client continues with its
+// own history, and that nothing is missing in that history and in the model's input.
 func (w world) done(t *testing.T, c *client, want ...string) {
 	t.Helper()
 	w.gone(t, c, want...)

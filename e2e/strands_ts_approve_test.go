@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// The ways in which a question about one call is raised: by Strands' documented hook in both
+// The modes in which a question about one call is asked: by Strands' documented hook in both
 // framings and with calls in sequence, by Strands' HumanInTheLoop, by middleware, and through the
 // adapter.
 var (
@@ -19,7 +19,8 @@ var (
 	strandsAll = append(slices.Clone(rawModes), aguiModes...)
 )
 
-// file returns the file that an interrupt's call would delete, or "" if it names no call.
+// file returns the file that the interrupt's call would delete, or "" if the interrupt names no
+// call.
 func (c *client) file(t *testing.T, i event) string {
 	t.Helper()
 	for _, m := range c.messages {
@@ -39,8 +40,8 @@ func (c *client) file(t *testing.T, i event) string {
 	return ""
 }
 
-// decides answers until no question is open: yes to the calls that delete one of files, no to the
-// others. Each file must be asked about once.
+// decides answers until no question is open: it approves the calls that delete one of files, and
+// denies the others. There must be one question about each file.
 func (c *client) decides(t *testing.T, no answer, files ...string) {
 	t.Helper()
 	asked := map[string]bool{}
@@ -64,7 +65,7 @@ func (c *client) decides(t *testing.T, no answer, files ...string) {
 	}
 }
 
-// kept asserts that only these files were deleted, also after the client continues.
+// kept checks that only these files were deleted, before and after the client continues.
 func (w world) kept(t *testing.T, c *client, files ...string) {
 	t.Helper()
 	complete(t, c.messages, nil)
@@ -106,8 +107,8 @@ func TestStrandsTakesAWord(t *testing.T) {
 	}
 }
 
-// TestStrandsRunsNothingThatIsDenied: a no in any form deletes nothing. The documented hook throws
-// at everything but a word, and the SDK then runs the call.
+// TestStrandsRunsNothingThatIsDenied: a denial in any form deletes nothing. The documented hook
+// throws if the answer is not text, and the SDK then runs the call.
 func TestStrandsRunsNothingThatIsDenied(t *testing.T) {
 	t.Parallel()
 	for name, no := range map[string]answer{
@@ -128,7 +129,7 @@ func TestStrandsRunsNothingThatIsDenied(t *testing.T) {
 }
 
 // TestStrandsRunsNothingForAnswersOfOtherForms: an answer that has no form for the hook is refused,
-// or sent as the no that it is. It deletes nothing, and the thread continues.
+// or is sent as a denial. It deletes nothing, and the thread continues.
 func TestStrandsRunsNothingForAnswersOfOtherForms(t *testing.T) {
 	t.Parallel()
 	for _, payload := range []any{
@@ -157,8 +158,9 @@ func TestStrandsRunsNothingForAnswersOfOtherForms(t *testing.T) {
 	}
 }
 
-// visible returns how many questions about two parallel calls are shown at once. The stream of a
-// raw agent shows one, and of middleware's questions the SDK keeps only one.
+// visible returns how many questions about two parallel calls the stream shows at the same time.
+// The stream of a native agent shows one, and of the questions of middleware the SDK keeps only
+// one.
 func (w world) visible() int {
 	if w.b.mode == "sse/graph" || w.b.mode == "agui/hook" {
 		return 2
@@ -166,8 +168,8 @@ func (w world) visible() int {
 	return 1
 }
 
-// waits runs s and expects n questions, on calls that the client has, or on none. All calls of the
-// turn wait, including those whose question the backend does not show yet.
+// waits runs s and expects n questions, each about a call that the client has, or about none. All
+// calls of the turn wait, including those whose question the backend has not sent yet.
 func (c *client) waits(t *testing.T, s step, n int) wire {
 	t.Helper()
 	a := c.run(t, s).answer(t)
@@ -193,8 +195,8 @@ func (c *client) waits(t *testing.T, s step, n int) wire {
 	return a
 }
 
-// TestStrandsAsksForEachOfTwoCalls: each of two parallel calls has a question, at once or in turn,
-// and runs only if its own answer was a yes.
+// TestStrandsAsksForEachOfTwoCalls: there is a question about each of two parallel calls, at the
+// same time or in turn, and each runs only if its own answer was an approval.
 func TestStrandsAsksForEachOfTwoCalls(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
@@ -216,8 +218,8 @@ func TestStrandsAsksForEachOfTwoCalls(t *testing.T) {
 	}
 }
 
-// TestStrandsAsksAgainInTheSameTurn: a call that needs no approval runs once beside one that waits.
-// A further call comes after the answer.
+// TestStrandsAsksAgainInTheSameTurn: a call that needs no approval runs once next to a call that
+// waits. A further call follows the answer.
 func TestStrandsAsksAgainInTheSameTurn(t *testing.T) {
 	t.Parallel()
 	eachStrands(t, strandsAll, func(t *testing.T, w world) {
@@ -277,7 +279,7 @@ func TestStrandsToolAsks(t *testing.T) {
 	})
 }
 
-// answered asserts that a tool ran once and what it was answered.
+// answered checks that a tool ran once and which answer it got.
 func (w world) answered(t *testing.T, c *client, tool string, want any) {
 	t.Helper()
 	l := w.b.ledger(t, c.thread)
@@ -317,7 +319,7 @@ func TestStrandsAnswersByName(t *testing.T) {
 }
 
 // TestStrandsBatch: one question is about all calls of a turn, and always has the same id. The
-// second answer belongs to the second question.
+// second answer applies to the second question.
 func TestStrandsBatch(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
@@ -350,7 +352,8 @@ func TestStrandsBatch(t *testing.T) {
 	}
 }
 
-// TestStrandsTwoHooksOnOneCall: two hooks ask about one call, which runs if both answers are yes.
+// TestStrandsTwoHooksOnOneCall: two hooks ask about one call, which runs if both are answered by an
+// approval.
 func TestStrandsTwoHooksOnOneCall(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
@@ -391,9 +394,9 @@ func TestStrandsGraphNode(t *testing.T) {
 	}
 }
 
-// TestStrandsAgentAsATool: the client sees the call of an agent that is used as a tool, and one
-// result, but nothing inside. Strands loses a question that is raised inside, and Holdpoint makes
-// none up.
+// TestStrandsAgentAsATool: the client gets the call of an agent that is used as a tool, and one
+// result, but no events from inside. Strands loses a question that is asked inside, and Holdpoint
+// does not invent one.
 func TestStrandsAgentAsATool(t *testing.T) {
 	t.Parallel()
 	for name, calls := range map[string]int{"child list": 1, "child ask Which env?": 0} {

@@ -9,8 +9,8 @@ import (
 )
 
 // TestStrandsKeepsTheContract: a request that the contract forbids never reaches Strands, which
-// would accept some of them and lock the thread at the others. The pause stays unchanged, is
-// reported again, and then accepts a correct answer.
+// would accept some of them and lock the thread for others. The pause stays unchanged, is reported
+// again, and then accepts a correct answer.
 func TestStrandsKeepsTheContract(t *testing.T) {
 	t.Parallel()
 	for _, refusal := range []struct {
@@ -74,7 +74,7 @@ func TestStrandsAsksAReloadedPageAgain(t *testing.T) {
 	})
 }
 
-// TestStrandsIsNotToldTheSameAnswersTwice: the same answers again, byte for byte or from a new
+// TestStrandsIsNotToldTheSameAnswersTwice: answers that are sent again, byte for byte or from a new
 // client, get the same end, and Strands is not called. It would call its model again.
 func TestStrandsIsNotToldTheSameAnswersTwice(t *testing.T) {
 	t.Parallel()
@@ -91,8 +91,8 @@ func TestStrandsIsNotToldTheSameAnswersTwice(t *testing.T) {
 			}
 		}
 		history.run(t, step{resume: answers})
-		// A new client places the results after both calls. The client that was there placed each
-		// after its own call.
+		// A new client places the results after both calls. The first client has placed each after
+		// its own call.
 		if one, two := unordered(history), unordered(c); one != two {
 			t.Errorf("the client that replays has %s, the first has %s", one, two)
 		}
@@ -132,8 +132,9 @@ func TestStrandsTakesTheFirstAnswer(t *testing.T) {
 	}
 }
 
-// TestStrandsTakesAMessageBesideTheAnswers: a new message that comes with the answers is answered
-// after the approved action. If the answers lead to another question, the message waits.
+// TestStrandsTakesAMessageBesideTheAnswers: a new message in the same request as the answers is
+// answered after the approved action. If the answers lead to another question, the message is sent
+// later.
 func TestStrandsTakesAMessageBesideTheAnswers(t *testing.T) {
 	t.Parallel()
 	eachStrands(t, strandsAll, func(t *testing.T, w world) {

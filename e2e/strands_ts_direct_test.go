@@ -12,16 +12,16 @@ import (
 	"testing"
 )
 
-// The tests in this file have no Holdpoint in them. They pin what SDK 1.19.0 and the adapter do
-// that the dialects were built on; when a newer one behaves otherwise, they say so first.
+// The tests in this file run without Holdpoint. They check the behavior of SDK 1.19.0 and the
+// adapter that the dialects depend on. If a newer version behaves otherwise, they fail first.
 
-// bareStrands returns the server itself in one mode, and a new thread.
+// bareStrands returns the server in one mode without Holdpoint, and a new thread.
 func bareStrands(mode string) (b *backend, thread string) {
 	return &backend{name: mode, mode: mode, server: shared.strands.server}, fresh("bare")
 }
 
-// prompt sends a prompt to a raw server, and returns its events. cut reports that the response
-// broke off, or that there was none.
+// prompt sends a prompt to a native server, and returns its events. cut reports whether the
+// response was cut off or missing.
 func (b *backend) prompt(t *testing.T, thread string, prompt any) (events []event, contentType string, cut bool) {
 	t.Helper()
 	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, b.url(), bytes.NewReader([]byte(text(map[string]any{"prompt": prompt}))))
@@ -45,7 +45,7 @@ func (b *backend) prompt(t *testing.T, thread string, prompt any) (events []even
 	return events, res.Header.Get("Content-Type"), err != nil
 }
 
-// askedIn returns the ids of the interrupts in a raw stream.
+// askedIn returns the ids of the interrupts in a native stream.
 func askedIn(events []event) []string {
 	var all []string
 	for _, e := range events {
@@ -74,8 +74,8 @@ func response(answer any, ids ...string) []any {
 }
 
 // TestDirectStrandsRunsACallWhoseHookThrew: an exception in a hook before a call does not stop the
-// call. SDK 1.19.0 continues its loop to clean up, and that runs the tool and all other tools of
-// the turn. Strands' own hook throws at every answer that is not text.
+// call. SDK 1.19.0 continues its loop to clean up, which runs the tool and all other tools of the
+// turn. Strands' own hook throws if the answer is not text.
 func TestDirectStrandsRunsACallWhoseHookThrew(t *testing.T) {
 	t.Parallel()
 	for _, mode := range []string{"sse/hook", "ndjson/hook", "sse/sequential"} {
@@ -85,8 +85,7 @@ func TestDirectStrandsRunsACallWhoseHookThrew(t *testing.T) {
 				b, thread := bareStrands(mode)
 				events, _, _ := b.prompt(t, thread, "delete a.txt and delete b.txt @"+thread)
 				b.prompt(t, thread, response(no, askedIn(events)...))
-				// The SDK cleans up after the answer, so the calls may run after the response has
-				// ended.
+				// The SDK cleans up after the response has ended, so the calls may run later.
 				if !eventually(func() bool { return b.ledger(t, thread).Counts["delete_files"] == 2 }) {
 					t.Errorf("%s ran %d calls, it ran both", text(no), b.ledger(t, thread).Counts["delete_files"])
 				}
@@ -122,8 +121,8 @@ func TestDirectAwsStrandsRunsWhatWasCancelled(t *testing.T) {
 	}
 }
 
-// TestDirectStrandsLines: the documented Express server sends no media type, and an exception of
-// the agent cuts the connection.
+// TestDirectStrandsLines: the documented Express server sends no media type, and an exception in
+// the agent cuts the connection off.
 func TestDirectStrandsLines(t *testing.T) {
 	t.Parallel()
 	b, thread := bareStrands("ndjson/hook")
@@ -137,8 +136,8 @@ func TestDirectStrandsLines(t *testing.T) {
 }
 
 // TestDirectStrandsShowsOneOfTwo: two parallel calls ask, and the stream shows only the last
-// question. It shows the other one after the answer. The result of a waiting call is made up; a
-// call that did not begin has none.
+// question. It shows the other one after the answer. Strands invents a result for a waiting call; a
+// call that has not begun has none.
 func TestDirectStrandsShowsOneOfTwo(t *testing.T) {
 	t.Parallel()
 	for mode, fakes := range map[string]int{"sse/hook": 2, "sse/vended": 2, "sse/middleware": 2, "sse/sequential": 0} {
@@ -159,8 +158,8 @@ func TestDirectStrandsShowsOneOfTwo(t *testing.T) {
 }
 
 // TestDirectStrandsTakesAnAnswerToNothing: an answer without a question is not an error. The model
-// is called with the history that there is. Only the stream shows it: it begins with a model call
-// and not with the tools.
+// is called with the existing history. Only the stream shows this: it begins with a model call and
+// not with the tools.
 func TestDirectStrandsTakesAnAnswerToNothing(t *testing.T) {
 	t.Parallel()
 	for _, mode := range []string{"sse/hook", "fresh/hook"} {
@@ -196,8 +195,8 @@ func TestDirectStrandsTakesNoWordsWhileItWaits(t *testing.T) {
 	}
 }
 
-// TestDirectStrandsResultNamesNoInterrupt: neither the final event nor a plain response says what a
-// run asks.
+// TestDirectStrandsResultNamesNoInterrupt: neither the final event nor an ordinary response
+// contains the question of a run.
 func TestDirectStrandsResultNamesNoInterrupt(t *testing.T) {
 	t.Parallel()
 	b, thread := bareStrands("json/hook")
@@ -207,8 +206,8 @@ func TestDirectStrandsResultNamesNoInterrupt(t *testing.T) {
 	}
 }
 
-// TestDirectStrandsLosesTheQuestionOfAnAgentAsATool: an agent that is a tool of another asks
-// nobody. Its question becomes the tool's result.
+// TestDirectStrandsLosesTheQuestionOfAnAgentAsATool: if an agent that is used as a tool asks,
+// nobody gets the question. It becomes the tool's result.
 func TestDirectStrandsLosesTheQuestionOfAnAgentAsATool(t *testing.T) {
 	t.Parallel()
 	b, thread := bareStrands("sse/hook")
@@ -218,7 +217,8 @@ func TestDirectStrandsLosesTheQuestionOfAnAgentAsATool(t *testing.T) {
 	}
 }
 
-// bareAwsStrands returns the adapter itself, and a client that has two open questions about files.
+// bareAwsStrands returns the adapter without Holdpoint, and a client with two open questions about
+// files.
 func bareAwsStrands(t *testing.T, mode string) (*backend, *client) {
 	t.Helper()
 	b, _ := bareStrands(mode)
@@ -236,8 +236,8 @@ func TestDirectAwsStrandsLeavesHumanInTheLoopBehind(t *testing.T) {
 	}
 }
 
-// TestDirectAwsStrandsIsWedgedByInput: a message while the adapter waits destroys its memory of the
-// question, and locks the thread.
+// TestDirectAwsStrandsIsWedgedByInput: if a message is sent while the adapter waits, it loses the
+// question and locks the thread.
 func TestDirectAwsStrandsIsWedgedByInput(t *testing.T) {
 	t.Parallel()
 	for name, wrong := range map[string]step{
@@ -263,8 +263,8 @@ func TestDirectAwsStrandsIsWedgedByInput(t *testing.T) {
 	}
 }
 
-// TestDirectAwsStrandsKeepsNoContract: the adapter accepts only some of the answers, asks again if
-// one has no payload, and forgets an answer that was given.
+// TestDirectAwsStrandsKeepsNoContract: the adapter accepts an incomplete set of answers, asks again
+// if an answer has no payload, and does not remember an answer.
 func TestDirectAwsStrandsKeepsNoContract(t *testing.T) {
 	t.Parallel()
 	b, c := bareAwsStrands(t, "agui/hook")
@@ -283,8 +283,8 @@ func TestDirectAwsStrandsKeepsNoContract(t *testing.T) {
 	}
 }
 
-// TestDirectAwsStrandsDropsAMessageBesideTheAnswers: the adapter reports a message that comes with
-// the answers as read. The model gets it in the next run, if the client sends it again.
+// TestDirectAwsStrandsDropsAMessageBesideTheAnswers: the adapter reports a message in the same
+// request as the answers as read. The model gets it in the next run, if the client sends it again.
 func TestDirectAwsStrandsDropsAMessageBesideTheAnswers(t *testing.T) {
 	t.Parallel()
 	_, c := bareAwsStrands(t, "agui/hook")

@@ -39,7 +39,7 @@ func TestStrandsToolFails(t *testing.T) {
 }
 
 // TestStrandsAnswersWithoutAStream: a server that does not stream loses the question. The client
-// gets an error that says so, and never a success.
+// gets an error that names this, and never a success.
 func TestStrandsAnswersWithoutAStream(t *testing.T) {
 	t.Parallel()
 	eachStrands(t, []string{"json/hook"}, func(t *testing.T, w world) {
@@ -52,8 +52,8 @@ func TestStrandsAnswersWithoutAStream(t *testing.T) {
 }
 
 // TestStrandsAgentForEachRequest: an agent that is made for each request, as in Strands' Express
-// example, does not recognize the answer. It calls its model again, and its apparent success is
-// reported as a loss.
+// example, does not recognize the answer. It calls its model again, and Holdpoint reports its
+// apparent success as a loss.
 func TestStrandsAgentForEachRequest(t *testing.T) {
 	t.Parallel()
 	for name, answer := range map[string]answer{"approved": accept, "denied": reject, "cancelled": cancelled} {
@@ -75,8 +75,7 @@ func TestStrandsAgentForEachRequest(t *testing.T) {
 	}
 }
 
-// ---- a backend that dies
-// -------------------------------------------------------------------------------------------
+// Tests in which the backend dies.
 
 // mortalStrands returns a server of its own, which the test may kill, and a Holdpoint in front of
 // one of its modes.
@@ -96,8 +95,9 @@ func mortalStrands(t *testing.T, mode string) world {
 	return w
 }
 
-// TestStrandsIsRestarted between pause and answer. With a session manager it accepts the answer.
-// Without one the question is lost: the client is told so, nothing runs, and the thread continues.
+// TestStrandsIsRestarted: the server is restarted between pause and answer. With a session manager
+// it accepts the answer. Without one the question is lost: the client is told so, nothing runs, and
+// the thread continues.
 func TestStrandsIsRestarted(t *testing.T) {
 	t.Parallel()
 	for _, mode := range []string{"saved/hook", "sse/hook", "agui/hook"} {
@@ -128,8 +128,8 @@ func TestStrandsIsRestarted(t *testing.T) {
 	}
 }
 
-// TestStrandsDiesInMidResume: the backend dies while an approved tool runs, so nobody knows how far
-// it came. The client is told so, the answer is not sent again, and the thread continues.
+// TestStrandsDiesInMidResume: the backend dies while an approved tool runs, so the outcome is
+// unknown. The client is told so, the answer is not sent again, and the thread continues.
 func TestStrandsDiesInMidResume(t *testing.T) {
 	t.Parallel()
 	for _, mode := range []string{"sse/hook", "ndjson/hook", "agui/hook"} {
@@ -157,8 +157,8 @@ func TestStrandsDiesInMidResume(t *testing.T) {
 
 // TestHoldpointForgetsWhatStrandsAsked: Holdpoint is restarted with its store in memory. The answer
 // is refused, and nothing runs. If the agent refuses the next message by an event, the question
-// that the client named is reported as lost, and its cancel frees the chat. If the agent only
-// breaks off, the chat stays locked.
+// that the client named is reported as lost, and its cancel frees the chat. If the agent only cuts
+// its stream off, the chat stays locked.
 func TestHoldpointForgetsWhatStrandsAsked(t *testing.T) {
 	t.Parallel()
 	eachStrands(t, []string{"sse/hook", "ndjson/hook", "agui/hook"}, func(t *testing.T, w world) {
@@ -181,11 +181,10 @@ func TestHoldpointForgetsWhatStrandsAsked(t *testing.T) {
 	})
 }
 
-// ---- a client that leaves
-// ------------------------------------------------------------------------------------------
+// Tests of a client that leaves.
 
-// leaves sends the run s of c, and closes the connection when a tool waits at the gate, which then
-// opens. It returns a new client on the thread, once Holdpoint has finished that run.
+// leaves sends the run s, and closes the connection when a tool waits at the gate, which then
+// opens. After Holdpoint has finished that run it returns a new client on the thread.
 func (c *client) leaves(t *testing.T, w world, s step, gate string) *client {
 	t.Helper()
 	messages := slices.Clone(c.messages)
@@ -226,8 +225,8 @@ func (c *client) leaves(t *testing.T, w world, s step, gate string) *client {
 	return newClient(t, c.d, c.version, c.url, c.thread, messages)
 }
 
-// TestStrandsAsksAClientThatLeft: the client leaves before the question arrives. A raw server
-// continues and asks, and offers no way to look the question up. Holdpoint keeps it, and the next
+// TestStrandsAsksAClientThatLeft: the client leaves before the question arrives. A native server
+// continues and asks, and has no endpoint for the open question. Holdpoint records it, and the next
 // client gets it.
 func TestStrandsAsksAClientThatLeft(t *testing.T) {
 	t.Parallel()
@@ -242,9 +241,9 @@ func TestStrandsAsksAClientThatLeft(t *testing.T) {
 	})
 }
 
-// TestAwsStrandsRunsNothingForAClientThatLeft: a client that leaves stops the run, and nothing runs
-// without a question. The adapter may be too late to stop its agent, which then waits for an answer
-// that the adapter cannot pass on. Such a thread accepts nothing any more.
+// TestAwsStrandsRunsNothingForAClientThatLeft: if the client leaves, the run stops, and nothing
+// runs without a question. The adapter may be too late to stop its agent, which then waits for an
+// answer that the adapter cannot pass on. Such a thread accepts nothing any more.
 func TestAwsStrandsRunsNothingForAClientThatLeft(t *testing.T) {
 	t.Parallel()
 	eachStrands(t, []string{"agui/hook", "agui/sequential"}, func(t *testing.T, w world) {

@@ -8,13 +8,13 @@ import (
 )
 
 // TestWordsBesideAnOldAnswerOnALockedThread: the TypeScript adapter waits on a thread whose
-// question Holdpoint has lost, and a message would lock it. Together with a new message, the client
-// repeats its answer to an older question of another thread. The waiting question is cancelled
-// first, the message is answered, and nothing runs.
+// question Holdpoint has lost, and a message would lock the thread. The client sends a new message
+// together with its answer to an older question of another thread. Holdpoint cancels the waiting
+// question first, the message is answered, and nothing runs.
 func TestWordsBesideAnOldAnswerOnALockedThread(t *testing.T) {
 	t.Parallel()
 	if shared.strands == nil {
-		return // E2E_FRAMEWORKS
+		return // left out by E2E_FRAMEWORKS
 	}
 	s := shared.strands.server
 	env := map[string]string{"HOLDPOINT_DIALECT": "aws-strands"}

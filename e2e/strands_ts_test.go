@@ -9,12 +9,12 @@ import (
 	"testing"
 )
 
-// Strands in TypeScript: raw servers in the forms of its documentation behind a Holdpoint that is
-// told so, and @ag-ui/aws-strands behind one that is told nothing. What is asked for names the
-// thread, "delete a.txt @thread", for a raw server is not told the thread's id; see
-// strands-ts/server.mjs.
+// Tests of Strands in TypeScript: native servers in the forms of its documentation, behind a
+// Holdpoint with HOLDPOINT_DIALECT=strands, and @ag-ui/aws-strands, behind one without settings. A
+// person's message names the thread, as in "delete a.txt @thread", because a native server does not
+// get the thread's id; see strands-ts/server.mjs.
 
-// strandsTS is the one process that serves all modes, and the Holdpoints in front of it.
+// strandsTS is the process that serves all modes, and the Holdpoints in front of it.
 type strandsTS struct {
 	server    *server
 	raw, auto *holdpoint
@@ -22,7 +22,7 @@ type strandsTS struct {
 
 func setUpStrandsTS(servers []*server) error {
 	at := slices.IndexFunc(servers, func(s *server) bool { return s.framework == "strands-ts" })
-	if at < 0 { // E2E_FRAMEWORKS
+	if at < 0 { // left out by E2E_FRAMEWORKS
 		return nil
 	}
 	one := &strandsTS{server: servers[at]}
@@ -35,10 +35,10 @@ func setUpStrandsTS(servers []*server) error {
 	return err
 }
 
-// asStrands returns the environment of a Holdpoint in front of a raw server.
+// asStrands returns the settings of a Holdpoint in front of a native server.
 func asStrands() map[string]string { return map[string]string{"HOLDPOINT_DIALECT": "strands"} }
 
-// world returns a cell whose backend is one mode of the server.
+// world returns a world whose backend is one mode of the server.
 func (s *strandsTS) world(mode, version string) world {
 	b := &backend{name: mode, mode: mode, server: s.server}
 	w := world{b: b, h: s.auto, version: version}
@@ -61,7 +61,7 @@ func eachStrands(t *testing.T, modes []string, test func(t *testing.T, w world))
 	}
 }
 
-// raw reports that the mode is Strands' own stream, whose dialect must be named.
+// raw reports whether the mode has Strands' native stream, whose dialect must be configured.
 func (w world) raw() bool { return !strings.HasPrefix(w.b.mode, "agui/") }
 
 // person returns a new client on a new thread.
@@ -70,11 +70,11 @@ func (w world) person(t *testing.T) *client {
 	return w.client(t, w.b.mode)
 }
 
-// wants returns a step with a message that names the thread.
+// wants returns a step whose message names the thread.
 func (c *client) wants(say string) step { return step{say: say + " @" + c.thread} }
 
-// deleted asserts which files the tool deleted on the thread, each by one call, and that the others
-// are still there.
+// deleted checks which files the tool deleted on the thread, each by one call, and that the others
+// still exist.
 func (w world) deleted(t *testing.T, c *client, files ...string) {
 	t.Helper()
 	l := w.b.ledger(t, c.thread)
@@ -95,7 +95,7 @@ func (w world) deleted(t *testing.T, c *client, files ...string) {
 	}
 }
 
-// shown asserts that a provider would have accepted everything that the model got.
+// shown checks that a provider would have accepted all input of the model.
 func (w world) shown(t *testing.T, c *client) {
 	t.Helper()
 	for n, seen := range w.b.ledger(t, c.thread).Seen {

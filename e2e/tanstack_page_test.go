@@ -13,7 +13,7 @@ import (
 // useChatPages serves tanstack/page.jsx, and returns its origin.
 func useChatPages(t *testing.T) string {
 	t.Helper()
-	tanstackServer(t) // has the packages
+	tanstackServer(t) // installs the packages
 	cmd := exec.Command("node", "page.mjs")
 	cmd.Dir = "tanstack"
 	p, err := startProcess("the page with useChat", cmd)
@@ -45,10 +45,10 @@ func TestUseChat(t *testing.T) {
 	for name, c := range map[string]struct {
 		b          *backend
 		agent, say string
-		tools      bool // the page has the tool
+		tools      bool // the page declares the tool
 		question   string
 		reload     bool
-		press      []string // a button for each question
+		press      []string // the button to press for each question
 		shows      string
 		want       []string
 	}{

@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-// TanStack AI: its own client, before its own server and before other backends.
+// Tests of TanStack AI: its own client, with its own server and with other backends.
 
 // tanstackDriver drives real chats of @tanstack/ai-client. The tests share it.
 var tanstackDriver struct {
@@ -116,7 +116,7 @@ func (c *tanstackChat) clicks(t *testing.T, clicks ...tanstackClick) tanstackPag
 	return c.do(t, "answer", map[string]any{"answers": list})
 }
 
-// goesOn sends a message that must be answered at once, without a card.
+// goesOn sends a message that must be answered without a card.
 func (c *tanstackChat) goesOn(t *testing.T, say, want string) {
 	t.Helper()
 	page := c.do(t, "say", map[string]any{"text": say})
@@ -125,7 +125,7 @@ func (c *tanstackChat) goesOn(t *testing.T, say, want string) {
 	}
 }
 
-// ran asserts which actions ran on the thread. Each is a name, with its arguments if the backend
+// ran checks which actions ran on the thread. Each is a name, with its arguments if the backend
 // records them.
 func (c *tanstackChat) ran(t *testing.T, b *backend, want ...string) {
 	t.Helper()
@@ -228,7 +228,7 @@ func TestTanStackApprovals(t *testing.T) {
 			chat.asked(t, "delete a.txt", generic)
 			page := chat.clicks(t, clickGives(map[string]any{"approved": "yes"}))
 			chat.ran(t, b)
-			page.shows(t, generic) // with the controls of a card of the run at hand
+			page.shows(t, generic) // with the controls of a card of the current run
 			if form != "native" && !contains(text(page.Cards[0].Metadata["holdpoint"]), "INVALID_PAYLOAD") {
 				t.Errorf("the card does not say why: %v", page.Cards[0].Metadata)
 			}
@@ -246,7 +246,7 @@ func TestTanStackApprovals(t *testing.T) {
 			chat.ran(t, b, deleteA)
 			chat.goesOn(t, "hello", "echo: hello")
 		})
-		// The server keeps nothing, and such a page has no history to send.
+		// The server stores nothing, and such a page has no history to send.
 		t.Run("a page that has forgotten", func(t *testing.T) {
 			chat := newTanStackChat(t, address, map[string]any{"tools": "zod"})
 			chat.asked(t, "delete a.txt", toolApproval)
@@ -262,8 +262,8 @@ func TestTanStackApprovals(t *testing.T) {
 	})
 }
 
-// TestTanStackBeforeOtherBackends: TanStack's client draws controls for other backends' questions,
-// because Holdpoint adds its binding. Without Holdpoint it draws none.
+// TestTanStackBeforeOtherBackends: TanStack's client shows controls for the questions of other
+// backends, because Holdpoint adds its binding. Without Holdpoint it shows none.
 func TestTanStackBeforeOtherBackends(t *testing.T) {
 	t.Parallel()
 	tanstackServer(t)
@@ -342,8 +342,8 @@ func TestTanStackBeforeOtherBackends(t *testing.T) {
 }
 
 // TestTanStackAtTheDesk: a question of TanStack's server is decided at the desk, which shows the
-// call and not the binding. Holdpoint carries the decision itself, or the chat does if it declares
-// tools.
+// call and not the binding. Holdpoint carries the decision itself. If the chat declares tools, the
+// chat does.
 func TestTanStackAtTheDesk(t *testing.T) {
 	t.Parallel()
 	s := tanstackServer(t)

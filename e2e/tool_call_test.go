@@ -9,10 +9,11 @@ import (
 	"testing"
 )
 
-// pydantic-ai in the protocol of before the interrupts asks by a call without a result. Its
-// documentation has the application read the tool messages at the end, and hand them on as
-// deferred_tool_results. In another mode the call is the question: what its result says is the
-// model's to read. Holdpoint is told the names of the tools, and what a yes and a no look like.
+// Tests of pydantic-ai in its protocol before the interrupts, which asks by a call without a
+// result. As documented, the application reads the tool messages at the end of a request and passes
+// them on as deferred_tool_results. In another mode the call itself is the question, and the model
+// reads its result. Holdpoint is configured with the names of the tools and the forms of an
+// approval and a denial.
 
 var callWords = map[string]string{
 	"HOLDPOINT_TOOLS":         "delete_*=approval;ask_permission=approval",
@@ -20,7 +21,8 @@ var callWords = map[string]string{
 	"HOLDPOINT_TOOL_CALL_NO":  `{"approved":false,"reason":"$reason"}`,
 }
 
-// eachToolCall runs test in a mode on both versions, with the dialect named and found.
+// eachToolCall runs test in a mode with both versions, one with the dialect configured and one with
+// it recognized.
 func eachToolCall(t *testing.T, mode string, test func(t *testing.T, w world)) {
 	t.Helper()
 	for version, dialect := range map[string]string{"1.107.10": "tool-call", "2.68.0": "auto"} {
@@ -49,7 +51,7 @@ func TestToolCallsAsk(t *testing.T) {
 			name, order string
 			rounds      [][]answer
 			want        []string
-			said        string // in the history
+			said        string // a text that must be in the history
 		}{
 			{"approved", "delete a.txt", [][]answer{{accept}}, []string{deleteA}, "deleted a.txt"},
 			{"denied", "delete a.txt", [][]answer{{because}}, nil, "keep it"},
@@ -103,7 +105,7 @@ func TestToolCallsKeepTheContract(t *testing.T) {
 }
 
 // TestToolCallsThatAreTheQuestion: the call itself is the question, and its result the answer. The
-// run with the answer may or may not carry it out.
+// action may run in the run with the answer, or not.
 func TestToolCallsThatAreTheQuestion(t *testing.T) {
 	t.Parallel()
 	const removeA, removeB = `remove_file {"path":"a.txt"}`, `remove_file {"path":"b.txt"}`
@@ -132,8 +134,8 @@ func TestToolCallsThatAreTheQuestion(t *testing.T) {
 }
 
 // TestToolMessagesOfTheClient: a client sends the tool message itself, which answers the open
-// question once. If the question was denied, a tool message is not an approval, at any place and in
-// any spelling.
+// question once. After a denial a tool message is not an approval, at any place and in any
+// spelling.
 func TestToolMessagesOfTheClient(t *testing.T) {
 	t.Parallel()
 	eachToolCall(t, "calls", func(t *testing.T, w world) {
@@ -160,7 +162,7 @@ func TestToolMessagesOfTheClient(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			for range 2 { // @ag-ui/client would not send it: it wants resume
+			for range 2 { // @ag-ui/client would not send it, because it requires resume
 				if a := c.post(t, body); a.code() != "" || a.outcome() != nil {
 					t.Errorf("%s", terminal(a))
 				}
@@ -195,8 +197,8 @@ func TestToolMessagesOfTheClient(t *testing.T) {
 	})
 }
 
-// TestToolCallsRunWhatWasShown: an honest answer comes with a changed history. The call runs as it
-// was shown, or not at all.
+// TestToolCallsRunWhatWasShown: an honest answer is sent with a changed history. The call runs as
+// it was shown, or not at all.
 func TestToolCallsRunWhatWasShown(t *testing.T) {
 	t.Parallel()
 	eachToolCall(t, "calls", func(t *testing.T, w world) {
@@ -210,7 +212,7 @@ func TestToolCallsRunWhatWasShown(t *testing.T) {
 				a := c.run(t, s).answer(t)
 				if how.twice {
 					w.noRun(t, c, a)
-					c.finish(t, c.each(t, accept)) // with its own history
+					c.finish(t, c.each(t, accept)) // with the unchanged history
 				}
 				c.pending = nil
 				if a.code() == "APPROVAL_UNCERTAIN" {
@@ -227,7 +229,7 @@ func TestToolCallsRunWhatWasShown(t *testing.T) {
 // has only the history.
 func TestToolCallsSurviveARestart(t *testing.T) {
 	t.Parallel()
-	need(t, "pydanticai", "2.68.0") // it is installed then
+	need(t, "pydanticai", "2.68.0") // installs the version if needed
 	s := &server{stack: stack{"pydanticai", "2.68.0"}, ledger: filepath.Join(t.TempDir(), "ledger")}
 	if err := s.start(); err != nil {
 		t.Fatal(err)

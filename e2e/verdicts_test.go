@@ -15,11 +15,11 @@ import (
 	"testing"
 )
 
-// The programs that say what real parsers make of a request.
+// The programs that report how real parsers read a request.
 
 var (
-	lenientPython = stack{"verdict", "3.1.3"}    // of Flask
-	lenientNode   = stack{"verdict-js", "5.3.0"} // of Express
+	lenientPython = stack{"verdict", "3.1.3"}    // for Flask
+	lenientNode   = stack{"verdict-js", "5.3.0"} // for Express
 )
 
 func init() { onDemand[lenientPython], onDemand[lenientNode] = &demand{}, &demand{} }
@@ -105,8 +105,8 @@ func callReaders(t *testing.T) []runtime {
 	return list
 }
 
-// lenientGo is a handler as most are written: it accepts any method, the first JSON value, and keys
-// in any case; or a form.
+// lenientGo is a handler like many in practice: it accepts any method, the first JSON value, and
+// keys in any case; or a form.
 func lenientGo(w http.ResponseWriter, r *http.Request) {
 	var in struct {
 		ThreadID       any `json:"threadId"`

@@ -12,8 +12,9 @@ import (
 )
 
 // TestAgentWithinAWorkflow: the host asks twice about one call, under the agent's id and under the
-// workflow's. Without Holdpoint only an answer to the second alone works, and nothing runs if both
-// are answered. Holdpoint shows one question, bound to its call, and each approval runs once.
+// workflow's. Without Holdpoint only an answer to the second question alone works, and nothing runs
+// if both are answered. Holdpoint shows one question, bound to its call, and each approval runs
+// once.
 func TestAgentWithinAWorkflow(t *testing.T) {
 	t.Parallel()
 	ledger := scripted.NewLedger()
@@ -75,7 +76,7 @@ func TestAgentWithinAWorkflow(t *testing.T) {
 						c.messages = nil
 					}
 					asked := c.asked
-					for range 2 { // the same answer again is told what came of the first
+					for range 2 { // the same answer sent again gets the result of the first
 						answered(t, c, asked, test.answer)
 						ran(t, c, test.want)
 					}

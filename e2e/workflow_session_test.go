@@ -13,14 +13,15 @@ import (
 	"holdpoint/e2e/scripted"
 )
 
-// workflowEnv is what an operator sets for the workflows here.
+// workflowEnv are the settings for the workflows in these tests.
 var workflowEnv = map[string]string{
 	"HOLDPOINT_TOOLS": "ConfirmDelete=approval", "HOLDPOINT_TOOL_CALL_YES": "yes", "HOLDPOINT_TOOL_CALL_NO": "no", "HOLDPOINT_SESSIONS": "true",
 }
 
-// TestBackendWithSessions: a workflow asks by a call named after its port, and its host keeps a
-// session for each thread. Its clients send new messages only. With an answer the session is sent
-// no message that it has, so the workflow does not ask again, and each approval runs once.
+// TestBackendWithSessions: a workflow asks by a call named after its port, and its host stores a
+// session for each thread. Its clients send new messages only. With an answer Holdpoint sends no
+// message that the session has already, so the workflow does not ask again, and each approval runs
+// once.
 func TestBackendWithSessions(t *testing.T) {
 	t.Parallel()
 	type turn struct{ say, answer string }
@@ -92,14 +93,14 @@ func TestBackendWithSessions(t *testing.T) {
 	}
 }
 
-// TestSessionsAreSeen: the same with no word of the operator's. A client that answers as it does
-// direct, by a result alone, shows that it sends new messages only. That answer goes as it came,
-// and so do later ones of the thread that bring nothing of the conversation, in either form.
-// Without Holdpoint the first of these answers works too.
+// TestSessionsAreSeen: the same without the setting HOLDPOINT_SESSIONS. A client that answers as it
+// does without Holdpoint, by a result only, shows that it sends new messages only. Holdpoint sends
+// that answer on unchanged, and also later ones of the thread that contain nothing of the
+// conversation, in either form. Without Holdpoint the first of these answers works too.
 func TestSessionsAreSeen(t *testing.T) {
 	t.Parallel()
 	for _, line := range []scripted.Line{scripted.Line0413, scripted.Line0707, scripted.LineHead} {
-		for _, dialect := range []string{"", "tool-call", "auto"} { // "": direct
+		for _, dialect := range []string{"", "tool-call", "auto"} { // "": without Holdpoint
 			for _, answer := range []string{"yes", "no"} {
 				t.Run(fmt.Sprintf("%s/%q/%s", line, dialect, answer), func(t *testing.T) {
 					ledger := scripted.NewLedger()
@@ -214,8 +215,8 @@ func TestPlainRunsShowSessions(t *testing.T) {
 	}
 }
 
-// TestBackendWithoutSessions: the same client with a backend that keeps nothing. Its model gets the
-// conversation with each answer, from the record.
+// TestBackendWithoutSessions: the same client with a backend that stores nothing. Its model gets
+// the conversation with each answer, from Holdpoint's record.
 func TestBackendWithoutSessions(t *testing.T) {
 	t.Parallel()
 	eachToolCall(t, "calls", func(t *testing.T, w world) {
@@ -245,8 +246,8 @@ func TestBackendWithoutSessions(t *testing.T) {
 	})
 }
 
-// TestTalkerWithSessions: the same for a backend that asks in words. It keeps the conversation by
-// thread, and gets no message twice.
+// TestTalkerWithSessions: the same for a backend that asks in text. It stores the conversation of
+// each thread, and gets no message twice.
 func TestTalkerWithSessions(t *testing.T) {
 	t.Parallel()
 	ledger := scripted.NewLedger()

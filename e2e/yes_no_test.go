@@ -7,11 +7,11 @@ import (
 	"testing"
 )
 
-// valueRule sets what a yes and a no are to the agents here, which ask by interrupt() with a value,
-// and act only on a value of their own.
+// valueRule is the form of an approval and of a denial for the agents in these tests, which ask by
+// interrupt() with a value, and act only on a value of their own.
 const valueRule = `delete_* {"go":true,"args":"$arguments"} {"go":false,"why":"$reason"}`
 
-// eachOfValues runs test with each way to a LangGraph graph that asks with values of its own.
+// eachOfValues runs test with each way to reach a LangGraph graph that asks with values of its own.
 func eachOfValues(t *testing.T, test func(t *testing.T, w world, audit string)) {
 	t.Helper()
 	t.Parallel()
@@ -36,7 +36,7 @@ func eachOfValues(t *testing.T, test func(t *testing.T, w world, audit string)) 
 	})
 	t.Run("typescript adapter", func(t *testing.T) {
 		t.Parallel()
-		need(t, "langgraph-server", "1.5.1") // the adapter is among its packages
+		need(t, "langgraph-server", "1.5.1") // the adapter is in its packages
 		s := need(t, "langgraph-server-py", "0.16.7")
 		settings, audit := env(t)
 		test(t, world{b: &backend{name: "langgraph-server-py", server: s}, h: ownHoldpoint(t, s.base()+"/adapter/values", settings), version: pinned}, audit)
@@ -49,7 +49,7 @@ func eachOfValues(t *testing.T, test func(t *testing.T, w world, audit string)) 
 func TestYesNoOfValues(t *testing.T) {
 	type scene struct {
 		order   string
-		unclear answer // refused before the answers
+		unclear answer // refused before the other answers
 		answers []answer
 		want    []string
 		says    string
@@ -76,7 +76,7 @@ func TestYesNoOfValues(t *testing.T) {
 			"both cancelled":     {both, nil, []answer{cancelled, cancelled}, nil, "cancelled cancelled"},
 			"edited beside a no": {both, nil, []answer{edited, no}, []string{deleteC}, "approved,edited denied"},
 		}, func(t *testing.T, c scene) {
-			cl := newClient(t, shared.through, w.version, w.h.address+"/", uuid(), nil) // the TypeScript adapter takes uuids only
+			cl := newClient(t, shared.through, w.version, w.h.address+"/", uuid(), nil) // the TypeScript adapter accepts UUIDs only
 			cl.asksAbout(t, step{say: c.order}, len(c.answers))
 			if message := cl.pending[0].str("message"); message != "The agent asks to call the tool delete_file." {
 				t.Errorf("it asks %q", message)
