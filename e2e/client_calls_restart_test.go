@@ -10,8 +10,8 @@ import (
 // A turn calls a tool of the client and a tool that needs an approval, and Holdpoint is restarted
 // with its store in memory before the client sends the result of its own call. AGUI.Server, the
 // .NET host, treats that result alone as an approval of the other call, and an unknown path may
-// lead to it. So Holdpoint removes the call from its message there. With every other backend the run
-// must end as it does without Holdpoint.
+// lead to it. So Holdpoint removes the call from its message there. With every other backend the
+// run must end as it does without Holdpoint.
 
 // upstream returns the address of the family's agents without Holdpoint.
 func (family mixedTurn) upstream(w world) string {
