@@ -49,13 +49,13 @@ const (
 	JSON
 )
 
-// Bounds of what is found in one text. Behind the last mark one of kind More counts the rest.
+// Limits of the marks of one text. After the last one, a mark of kind More counts the rest.
 const (
 	maxMarks   = 100
 	maxDecoded = 1000 // bytes
 )
 
-// Find the marks of a text, in their order.
+// Find returns the marks of a text in order.
 func Find(text string, how How) []Mark {
 	c := collector{}
 	scan(text, how, func(h hit) bool { c.add(h); return true })
@@ -69,8 +69,8 @@ func Grave(text string, how How) (grave bool) {
 	return grave
 }
 
-// Before returns the marks of a text's first characters. One of kind More stands for those behind
-// them.
+// Before returns the marks of a text's first characters. A mark of kind More stands for the marks
+// after them.
 func Before(list []Mark, characters int) []Mark {
 	for n, m := range list {
 		if m.At+m.Length <= characters && m.At < characters {
@@ -93,7 +93,7 @@ func AnyGrave(list []Mark) bool {
 	return slices.ContainsFunc(list, func(m Mark) bool { return m.Class == A })
 }
 
-// A hit is one character that is marked.
+// A hit is one marked character.
 type hit struct {
 	class  Class
 	kind   Kind
@@ -103,7 +103,7 @@ type hit struct {
 	like   byte // what a lookalike looks like
 }
 
-// A collector makes marks of hits.
+// A collector makes marks from hits.
 type collector struct {
 	marks   []Mark
 	first   rune
@@ -154,7 +154,7 @@ func (c *collector) decode(h hit) {
 	c.hidden = append(c.hidden, b)
 }
 
-// finish the last mark.
+// finish ends the last mark.
 func (c *collector) finish() {
 	n := len(c.marks) - 1
 	if n < 0 || c.marks[n].Kind == More {
@@ -170,8 +170,8 @@ func (c *collector) finish() {
 	}
 }
 
-// readable reports whether bytes are a text of three characters or more: bytes that are hidden as
-// something else are not text.
+// readable reports whether bytes are a text of at least three characters. Other hidden bytes are
+// not shown as text.
 func readable(b []byte) bool {
 	if !utf8.Valid(b) || utf8.RuneCount(b) < 3 {
 		return false
@@ -192,7 +192,7 @@ func variationNumber(r rune) byte {
 	return byte(r - 0xFE00)
 }
 
-// nameOf returns how a character is called.
+// nameOf returns the name of a character.
 func nameOf(r rune, kind Kind) string {
 	name := names[r]
 	switch {
