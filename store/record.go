@@ -8,14 +8,14 @@ import (
 )
 
 // Version is the format of records. There is one until v0.1.0. A record with a higher number is of
-// a newer release. Lower numbers are from before any release, and are read the same.
+// a newer release. Lower numbers are from before the first release, and are read the same.
 const Version = 4
 
-// State of a record's pause.
+// A State is the state of a record's pause.
 type State string
 
-// None: there is no pause. Open: it waits for answers. Claimed: somebody resumes it. InDoubt: it
-// was claimed, nobody knows whether the backend acted, and nobody was told so yet.
+// None: there is no pause. Open: it waits for answers. Claimed: a run resumes it. InDoubt: it was
+// claimed, it is unknown whether the backend acted, and no client was told so yet.
 const (
 	None    State = ""
 	Open    State = "open"
@@ -23,12 +23,12 @@ const (
 	InDoubt State = "in doubt"
 )
 
-// How a pause ended.
+// A How is how a pause ended.
 type How string
 
-// Finished: the resumed run ended, by whatever terminal event. Doubtful: the pause was in doubt,
-// and somebody was told so, or nobody came to be told. Lost: the backend did not know the pause any
-// more. Withdrawn: the backend went on without an answer. Retired: nobody answered within the
+// Finished: the resumed run ended, with any terminal event. Doubtful: the pause was in doubt, and a
+// client was told so, or none asked in time. Lost: the backend did not have the pause any more.
+// Withdrawn: the backend continued without an answer. Retired: it was not answered within the
 // retention.
 const (
 	Finished  How = "finished"
@@ -38,8 +38,7 @@ const (
 	Retired   How = "retired"
 )
 
-// A Result says how an earlier pause of the thread ended. It can be replayed until it is a
-// tombstone.
+// A Result is how an earlier pause of the thread ended. It can be replayed until it is a tombstone.
 type Result struct {
 	PauseID string   `json:"pauseId"`
 	IDs     []string `json:"ids"`              // its published interrupt ids
@@ -54,51 +53,50 @@ type Result struct {
 	State    json.RawMessage    `json:"state,omitempty"`
 	Kept     int                `json:"kept,omitempty"` // how many bytes of them the store keeps, see Snapshots
 	Seen     []agui.SeenMessage `json:"seen,omitempty"` // the messages known at the end
-	// Pause is the ended pause, by which its answers can still be read. Its snapshots are gone: a
-	// replay shows the thread at the end, and two snapshots for each result would double the store.
+	// Pause is the ended pause, which is needed to read its answers. It has no snapshots: a replay
+	// shows the thread at its end, and two snapshots for each result would double the store.
 	Pause *agui.Pause `json:"pause,omitempty"`
 	At    time.Time   `json:"at"`
-	// Given are the answers, for whoever is shown the record. Nobody decides anything by them. nil:
-	// it was not answered, or nobody knows the answers any more.
+	// Given are the answers, for readers of the record. No decision depends on them. It is nil if
+	// there was no answer, or if the answers are no longer known.
 	Given []GivenAnswer `json:"given,omitempty"`
-	// Door is where the end came from, if it was not the chat. By is who ended it there.
+	// Door is where the pause was ended, if not in the chat. By is who ended it there.
 	Door string `json:"door,omitempty"`
 	By   string `json:"by,omitempty"`
-	// Unseen: the run that ended so had no client, and the chat has not caught up with it; see
-	// See.
+	// Unseen means that the run which ended so had no client, and the chat has not got its end yet,
+	// see See.
 	Unseen bool `json:"unseen,omitempty"`
-	// Receipt is a digest of the arguments of Finish. By it the store recognises a repeated call.
-	// Nobody else reads it.
+	// Receipt is a digest of the arguments of Finish, by which the store recognizes a repeated
+	// call. It has no other use.
 	Receipt string `json:"receipt,omitempty"`
-	// Tombstone: the result cannot be replayed any more. It is older than the replay time and every
-	// expiresAt of the pause, or the store had no room. PauseID, IDs, How, ByArray, At, Door, By,
-	// Receipt and Failed are left. A Sticky pause also keeps Digest and its questions, because the
-	// backend does not forget the answer either.
+	// Tombstone means that the result cannot be replayed any more: it is older than the replay time
+	// and every expiresAt of the pause, or the store had no room. PauseID, IDs, How, ByArray, At,
+	// Door, By, Receipt and Failed are kept. A Sticky pause also keeps Digest and its questions,
+	// because the backend does not forget the answer either.
 	Tombstone bool `json:"tombstone,omitempty"`
 	Failed    bool `json:"failed,omitempty"` // of a tombstone: it ended in doubt or in RUN_ERROR
 }
 
-// GivenAnswer is an answer as a result keeps it.
+// A GivenAnswer is an answer in a result.
 type GivenAnswer struct {
 	ID     string      `json:"id"` // of the interrupt
 	Status agui.Status `json:"status"`
 	Says   string      `json:"says,omitempty"`   // approved or denied, where the dialect knew
 	Edited bool        `json:"edited,omitempty"` // the yes was to other arguments than those asked about
-	// Payload is the answer's value; nil if there was none, or if it was too large to keep. Digest
-	// is that of the answer all the same, see agui.Answer.AnsweredDigest.
+	// Payload is the answer's value, or nil if there was none or it was too large to keep. Digest
+	// covers it in either case, see agui.Answer.AnsweredDigest.
 	Payload json.RawMessage `json:"payload,omitempty"`
 	Digest  string          `json:"digest,omitempty"`
 }
 
-// A record keeps its newest results: MaxReplayable that can be replayed, and MaxTombstones beside
-// them. Older ones become tombstones. A client that holds a still older id is told that it is
-// unknown.
+// A record keeps its newest results: MaxReplayable that can be replayed, and in addition
+// MaxTombstones. Older ones become tombstones. An even older id is unknown.
 const (
 	MaxReplayable = 8
 	MaxTombstones = 64
 )
 
-// A Record is what the store holds for a thread.
+// A Record is the store's content for a thread.
 type Record struct {
 	Version int         `json:"version"`
 	Owner   string      `json:"owner,omitempty"` // "" until the first owner came; see Store.Load
@@ -116,61 +114,63 @@ type Record struct {
 	Results []*Result `json:"results,omitempty"` // newest first, bounded
 	Busy    []Busy    `json:"busy,omitempty"`    // runs that go on without their clients, see Occupy
 	Outbox  *Outbox   `json:"outbox,omitempty"`
-	// Notes are those of a key that is of no thread, newest first; see Remember. A thread has
-	// them for calls that its streams left to the client, and for calls whose ids began again.
+	// Notes are the notes of the key, newest first, see Remember. A thread has notes about calls
+	// that its streams left to the client, and about calls whose ids were used again. Other keys
+	// are of no thread, and have notes only.
 	Notes []Note `json:"notes,omitempty"`
-	// Now is the store's clock at the time of the Load; it is not stored.
+	// Now is the store's clock at the time of the Load. It is not stored.
 	Now time.Time `json:"-"`
 }
 
-// Busy is a run of the thread that goes on without its client, until it says that it has ended, or
-// its lease lapses.
+// A Busy is a run of the thread that continues without its client, until it reports its end or its
+// lease lapses.
 type Busy struct {
 	Token string    `json:"token"`
 	Lease time.Time `json:"lease"`
 }
 
-// A Note is something to be remembered beside the threads, by an id that its writer makes.
+// A Note is a fact that is remembered under an id which its writer chooses.
 type Note struct {
 	ID   string          `json:"id"`
 	Text json.RawMessage `json:"text"`
 	At   time.Time       `json:"at"` // by the store's clock
-	// Leads reports that the note leads to a pause. It is known for as long as a pause that was
-	// opened then can be, with what becomes of it.
+	// Leads means that the note refers to a pause. Such a note is kept for as long as a pause
+	// opened at its time, and its result, can be.
 	Leads bool `json:"leads,omitempty"`
 }
 
-// NoteAge is how long notes are known at least.
+// NoteAge is the minimum time for which notes are kept.
 const NoteAge = 24 * time.Hour
 
-// Bounds of the notes of a key.
+// Limits of the notes of a key.
 const (
 	MaxNotes     = 64
 	MaxNoteBytes = 8 << 10
 )
 
-// MaxBusy is how many runs of a thread can go on without their clients.
+// MaxBusy is how many runs of a thread may continue without their clients.
 const MaxBusy = 16
 
-// A Moment says when snapshots were taken.
+// A Moment is when snapshots were taken.
 type Moment string
 
-// Asked: when the thread paused, until the pause has ended. Ended: at the end of the run that
-// resumed it, until the result is a tombstone.
+// Asked: when the thread paused; kept until the pause has ended. Ended: at the end of the run that
+// resumed it; kept until the result is a tombstone.
 const (
 	Asked Moment = "asked"
 	Ended Moment = "ended"
 )
 
-// Snapshots are what a client is shown of a thread. nil: not known, or not kept.
+// Snapshots are the messages and the state of a thread as a client gets them. A nil one is unknown,
+// or was not kept.
 type Snapshots struct {
 	Messages json.RawMessage `json:"messages,omitempty"`
 	State    json.RawMessage `json:"state,omitempty"`
 }
 
-// ResultOf returns the result of the pause that one of the interrupt ids belongs to. It takes the
-// first id that is known. It returns nil if none is, and knows nothing of a pause that is open,
-// claimed or in doubt.
+// ResultOf returns the result of the pause that has one of the interrupt ids: the first id that is
+// known counts. It returns nil if none is known. It does not look at a pause that is open, claimed
+// or in doubt.
 func (r *Record) ResultOf(interruptIDs ...string) *Result {
 	if len(r.Results) == 0 {
 		return nil

@@ -27,18 +27,18 @@ import (
 // Options of a Store.
 type Options struct {
 	engine.Options
-	// Now is the store's clock; nil is time.Now.
+	// Now is the store's clock. If it is nil, time.Now is used.
 	Now func() time.Time
-	// LockTimeout is how long another process may take to let go of the file. 0: a second.
+	// LockTimeout is how long Open waits for another process to close the file. 0 means one second.
 	LockTimeout time.Duration
 }
 
-// ErrInUse is the error of Open for a file that another process has open.
+// ErrInUse is the error of Open if another process has the file open.
 var ErrInUse = errors.New("a bolt file is for one process")
 
-// OpenWhenFree is Open that waits while another process has the file open: a pod's successor starts
-// before the pod has ended. waits is called once, when it begins to wait. The error is the cause of
-// ctx if that ends first.
+// OpenWhenFree is like Open, and waits while another process has the file open, because the
+// successor of a pod starts before the pod has ended. It calls waits once, when it begins to wait.
+// If ctx ends first, it returns the cause.
 func OpenWhenFree(ctx context.Context, path string, o Options, waits func()) (*engine.Store, error) {
 	const look = 200 * time.Millisecond // how soon the end of ctx is seen; the lock is tried more often
 	o.LockTimeout = look
@@ -56,7 +56,8 @@ func OpenWhenFree(ctx context.Context, path string, o Options, waits func()) (*e
 	}
 }
 
-// Open opens the file, or makes it with its folder. It is ErrInUse if another process has it open.
+// Open opens the file, or creates it with its folder. It returns ErrInUse if another process has it
+// open.
 func Open(path string, o Options) (*engine.Store, error) {
 	t := &table{now: o.Now}
 	if t.now == nil {
@@ -83,16 +84,16 @@ func Open(path string, o Options) (*engine.Store, error) {
 	return engine.New(t, o.Options), nil
 }
 
-// options returns how the file is opened. Its list of free pages is not stored: each step would
-// write all of it, which is 8 bytes for each page that something forgotten has left. With 1,000,000
-// threads in the file a Claim took 2.2 ms in place of 0.7. The list is found anew at start, by
-// reading the file: 1.1 s for 3.7 GB (go run ./bench store-million-bolt).
+// options returns bbolt's options. The list of free pages is not stored, because each step would
+// write all of it: 8 bytes for each page that forgotten records have left. With 1,000,000 threads
+// in the file a Claim took 2.2 ms instead of 0.7. At start the list is rebuilt by reading the file:
+// 1.1 s for 3.7 GB (go run ./bench store-million-bolt).
 func options(lock time.Duration) *bbolt.Options {
 	return &bbolt.Options{Timeout: lock, FreelistType: bbolt.FreelistMapType, NoFreelistSync: true}
 }
 
-// The buckets. A row has a fixed part in front of its head: its revision and its three times, each
-// in eight bytes. The lists are sorted by time and key.
+// The buckets. A row begins with its revision and its three times, each in eight bytes; its head
+// follows. The lists are sorted by time and key.
 var (
 	metaBucket      = []byte("meta")
 	rowsBucket      = []byte("rows")
@@ -105,7 +106,7 @@ var (
 	formatKey = []byte("format")
 )
 
-// format is of the file; that of the records is the engine's.
+// format is the format of the file. The engine versions the records.
 const format = "1"
 
 type table struct {
@@ -117,7 +118,7 @@ type table struct {
 
 var _ engine.Table = (*table)(nil)
 
-// prepare makes the buckets of a new file.
+// prepare creates the buckets of a new file.
 func (t *table) prepare() error {
 	return t.db.Update(func(tx *bbolt.Tx) error {
 		for _, name := range [][]byte{metaBucket, rowsBucket, bodiesBucket, snapshotsBucket, openedBucket, dueBucket, goneBucket, unsentBucket, notifyBucket} {
@@ -140,7 +141,7 @@ func (t *table) prepare() error {
 	})
 }
 
-// places are a row's times, in microseconds since 1970; 0 means none.
+// places are a row's times, in microseconds since 1970. 0 means none.
 type places struct{ opened, due, gone int64 }
 
 const fixed = 4 * 8
@@ -154,7 +155,7 @@ func micros(at time.Time) int64 {
 
 func timeOf(micros int64) time.Time { return time.UnixMicro(micros).UTC() }
 
-// split takes a row apart.
+// split parses a row.
 func split(row []byte) (revision int64, p places, head []byte, err error) {
 	if len(row) < fixed {
 		return 0, p, nil, errors.New("store: the file is damaged: a row is too short")
@@ -171,7 +172,7 @@ func join(revision int64, p places, head []byte) []byte {
 	return append(row, head...)
 }
 
-// Read is engine.Table's.
+// Read implements engine.Table.
 func (t *table) Read(_ context.Context, key store.Key, body bool) (engine.Row, error) {
 	row := engine.Row{Now: t.now()}
 	err := t.db.View(func(tx *bbolt.Tx) error {
@@ -189,7 +190,7 @@ func (t *table) Read(_ context.Context, key store.Key, body bool) (engine.Row, e
 	return row, err
 }
 
-// clone copies what is valid only within a transaction.
+// clone copies bytes that are valid only within a transaction.
 func clone(b []byte) []byte {
 	if b == nil {
 		return nil
@@ -197,7 +198,7 @@ func clone(b []byte) []byte {
 	return append(make([]byte, 0, len(b)), b...)
 }
 
-// Write is engine.Table's.
+// Write implements engine.Table.
 func (t *table) Write(_ context.Context, key store.Key, c engine.Change) (done bool, err error) {
 	more := int64(0)
 	err = t.writes.update(func(tx *bbolt.Tx) (bool, error) {
@@ -236,7 +237,7 @@ func (t *table) Write(_ context.Context, key store.Key, c engine.Change) (done b
 	return true, nil
 }
 
-// list moves a row to its places in the lists.
+// list moves a row from its old places in the lists to its new ones.
 func list(tx *bbolt.Tx, key store.Key, was, is places) error {
 	if was == is {
 		return nil
@@ -286,7 +287,7 @@ func contents(tx *bbolt.Tx, key store.Key, c engine.Change) error {
 
 func snapshotKey(key store.Key, name string) []byte { return []byte(string(key) + "\x00" + name) }
 
-// Snapshot is engine.Table's.
+// Snapshot implements engine.Table.
 func (t *table) Snapshot(_ context.Context, key store.Key, name string) (found []byte, err error) {
 	err = t.db.View(func(tx *bbolt.Tx) error {
 		found = clone(tx.Bucket(snapshotsBucket).Get(snapshotKey(key, name)))
@@ -295,7 +296,7 @@ func (t *table) Snapshot(_ context.Context, key store.Key, name string) (found [
 	return found, err
 }
 
-// List is engine.Table's.
+// List implements engine.Table.
 func (t *table) List(_ context.Context, q store.Query, after cursor.Cursor) (rows []store.Row, err error) {
 	bucket, values := openedBucket, 8
 	if !q.Due.IsZero() {
@@ -332,13 +333,13 @@ func (t *table) List(_ context.Context, q store.Query, after cursor.Cursor) (row
 	return rows, err
 }
 
-// Open is engine.Table's.
+// Open implements engine.Table.
 func (t *table) Open(context.Context) (int, error) { return int(t.open.Load()), nil }
 
-// forgetBatch bounds what one transaction forgets: others wait for it.
+// forgetBatch limits how many rows one transaction forgets, because other changes wait for it.
 const forgetBatch = 100
 
-// Forget is engine.Table's.
+// Forget implements engine.Table.
 func (t *table) Forget(context.Context) (int, error) {
 	now, gone := t.now().UnixMicro(), [][]byte(nil)
 	err := t.db.View(func(tx *bbolt.Tx) error {
@@ -371,7 +372,7 @@ func (t *table) Forget(context.Context) (int, error) {
 	return forgotten, err
 }
 
-// drop takes a row out that stands in the list of what is gone.
+// drop removes a row that is in the list of forgettable rows.
 func drop(tx *bbolt.Tx, k []byte) error {
 	key := k[8:]
 	var names [][]byte
@@ -388,5 +389,5 @@ func drop(tx *bbolt.Tx, k []byte) error {
 		tx.Bucket(bodiesBucket).Delete(key), tx.Bucket(rowsBucket).Delete(key), tx.Bucket(goneBucket).Delete(k))
 }
 
-// Stop is engine.Table's.
+// Stop implements engine.Table.
 func (t *table) Stop() error { return t.db.Close() }

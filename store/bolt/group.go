@@ -8,9 +8,9 @@ import (
 	"go.etcd.io/bbolt"
 )
 
-// A group makes changes to a file. Changes that arrive while a transaction is on its way to the
-// disk share the next one, and so its fsync. Each is as safe as alone. A lone change waits for
-// nothing. (bbolt.DB.Batch makes a lone one wait for company.)
+// A group changes a file. Changes that arrive while a transaction is being written to the disk
+// share the next transaction, and so its fsync. Each is as safe as alone. A lone change does not
+// wait, as it would with bbolt.DB.Batch.
 type group struct {
 	db *bbolt.DB
 
@@ -19,16 +19,16 @@ type group struct {
 	waiting []*member
 }
 
-// A member is a change of a group.
+// A member is one change of a group.
 type member struct {
-	// change makes the change, and reports whether there was anything to change. It can run more
-	// than once. Each time its transaction has nothing of the time before.
+	// change makes the change, and reports whether there was anything to change. It may run more
+	// than once, each time in a new transaction.
 	change func(tx *bbolt.Tx) (bool, error)
 	err    error
 	leads  chan bool // true: it is to write what waits; false: it is done
 }
 
-// mostTogether bounds the changes of a transaction, as bbolt bounds those of a batch.
+// mostTogether limits the changes of one transaction to the size of bbolt's own batches.
 const mostTogether = 1000
 
 var (
@@ -36,7 +36,7 @@ var (
 	errBroken  = errors.New("store: the transaction did not come to its end")
 )
 
-// update makes a change. See member.change.
+// update makes a change, see member.change.
 func (g *group) update(change func(tx *bbolt.Tx) (bool, error)) error {
 	m := &member{change: change, err: errBroken, leads: make(chan bool, 1)}
 	g.mu.Lock()
@@ -50,8 +50,8 @@ func (g *group) update(change func(tx *bbolt.Tx) (bool, error)) error {
 	return m.err
 }
 
-// lead writes what waits. The caller's own change is the first of it. Then the first of what has
-// come meanwhile leads.
+// lead writes the waiting changes, beginning with the caller's own. Then the first change that has
+// arrived meanwhile leads.
 func (g *group) lead() {
 	g.mu.Lock()
 	list := g.waiting[:min(len(g.waiting), mostTogether)]
@@ -70,7 +70,7 @@ func (g *group) lead() {
 	g.write(list)
 }
 
-// write writes changes in one transaction, but for those that fail.
+// write writes changes in one transaction, without those that fail.
 func (g *group) write(list []*member) {
 	for len(list) > 0 {
 		failed, changed := -1, false

@@ -11,8 +11,8 @@ import (
 	"holdpoint/store"
 )
 
-// The list of what is to be sent: sorted by time and key, and the time of each key. They stand
-// apart from the rows, so that a file of before needs no other format.
+// The list of rows with notices to send, sorted by time and key, and the time of each key. They are
+// separate from the rows, so that older files need no other format.
 var (
 	unsentBucket = []byte("unsent")
 	notifyBucket = []byte("notify")
@@ -37,7 +37,7 @@ func notify(tx *bbolt.Tx, key store.Key, at *time.Time) error {
 		unsent.Put(place(micros(*at), key), nil))
 }
 
-// Unlist is engine.Table's.
+// Unlist implements engine.Table.
 func (t *table) Unlist(_ context.Context, key store.Key) error {
 	return t.db.Update(func(tx *bbolt.Tx) error {
 		if tx.Bucket(rowsBucket).Get([]byte(key)) != nil {

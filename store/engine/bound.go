@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// A bound keeps the number of threads that wait under a limit. It counts them now and then only, so
-// several replicas may go a little over it.
+// A bound limits the number of open threads. It counts them only now and then, so several replicas
+// may exceed it slightly.
 type bound struct {
 	most  int // 0: none
 	table Table
@@ -18,10 +18,10 @@ type bound struct {
 	at    time.Time
 }
 
-// recount is how old a count may get.
+// recount is the maximum age of a count.
 const recount = 5 * time.Second
 
-// full reports whether no more threads may wait.
+// full reports whether no more threads may be opened.
 func (b *bound) full(ctx context.Context) (bool, error) {
 	if b.most <= 0 {
 		return false, nil
@@ -38,7 +38,7 @@ func (b *bound) full(ctx context.Context) (bool, error) {
 	return b.count >= b.most, nil
 }
 
-// countOpened counts one that was opened here.
+// countOpened counts a thread that this process has opened.
 func (b *bound) countOpened() {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -29,17 +29,17 @@ import (
 	"holdpoint/store/internal/rules"
 )
 
-// A Row is what a Table has for a key. Revision 0: there is none.
+// A Row is the content of a Table for a key. Revision 0 means that there is none.
 type Row struct {
 	Revision   int64
 	Head, Body []byte    // nobody writes into them. Body nil: it was not asked for, or there is none
 	Now        time.Time // the table's clock at the time of the Read
-	// Guards says that the table waits for others before a guarded change counts. So what it shows
-	// may not be safe: whoever wrote it may still wait, or may have waited in vain.
+	// Guards says that a guarded change counts only after other servers have it. So this row may
+	// not be safe: its writer may still be waiting for them, or may have waited without success.
 	Guards bool
 }
 
-// A Change is what a step does to a row.
+// A Change is the effect of a step on a row.
 type Change struct {
 	From int64  // the revision that the row must have; 0: there must be none
 	To   int64  // the one that it gets
@@ -47,74 +47,78 @@ type Change struct {
 	Body []byte // nil: as it is
 	Put  map[string][]byte
 	Drop []string // snapshots by name; one that is not there is no error
-	// Opened and Due are the row's places in the two lists of what waits. Both are zero if it does
-	// not wait. The lists change with the row, or before it.
+	// Opened and Due are the row's places in the two lists of open threads. Both are zero if it is
+	// not open. The lists change together with the row, or before it.
 	Opened, Due time.Time
-	// Gone is when the row may be forgotten, zero if it waits. Until it has been forgotten it is
-	// read and written as any other.
+	// Gone is when the row may be forgotten, or zero if it is open. Until then it is read and
+	// written like any other.
 	Gone time.Time
-	// Notify moves the row's place in the list of what is to be sent; nil: as it is. The zero time
-	// is not a place. The list changes as the others do.
+	// Notify moves the row's place in the list of notices to send. Nil leaves it, and the zero time
+	// removes it. The list changes like the others.
 	Notify *time.Time
-	// Guard says that the change counts only when it is as safe as the table was told to make it.
+	// Guard says that the change counts only once it is as safe as the table was configured to make
+	// it.
 	Guard bool
 }
 
-// A Table keeps rows. Its methods are safe for concurrent use and for several processes, unless the
-// table says that it is for one. An error says that the table could not be asked, and that a Write
-// may have been done.
+// A Table keeps rows. Its methods are safe for concurrent use, and for several processes unless the
+// table says otherwise. After an error the state of the table is unknown: a Write may have been
+// done.
 type Table interface {
-	// Read returns the row with its head, and with its body if that is wanted.
+	// Read returns the row with its head, and with its body if requested.
 	Read(ctx context.Context, key store.Key, body bool) (Row, error)
-	// Write changes the row, all of it or nothing. It returns false if the row has another revision
-	// than c.From, and has changed nothing then. ErrNotGuarded: it is done, and not safe.
+	// Write applies the whole change or nothing. It returns false, without a change, if the row
+	// does not have the revision c.From. ErrNotGuarded means that the change was applied and is not
+	// safe.
 	Write(ctx context.Context, key store.Key, c Change) (bool, error)
-	// Snapshot returns what Change.Put had under the name, nil if nothing.
+	// Snapshot returns what Change.Put stored under the name, or nil.
 	Snapshot(ctx context.Context, key store.Key, name string) ([]byte, error)
-	// List returns the rows that wait, or with q.Unsent those with a place in the list of what is to
-	// be sent. They are sorted as cursor.Sort does it, and follow after: all there are, or one more
-	// than a page holds.
+	// List returns the open rows, or with q.Unsent the rows in the list of notices to send, sorted
+	// as by cursor.Sort and after the cursor. It returns all of them, or one more than fits on a
+	// page.
 	List(ctx context.Context, q store.Query, after cursor.Cursor) ([]store.Row, error)
-	// Unlist takes a key out of that list that has no row.
+	// Unlist removes a key without a row from the list of notices to send.
 	Unlist(ctx context.Context, key store.Key) error
-	// Open counts the rows that wait. It may be a little behind.
+	// Open returns the number of open rows, which may be slightly outdated.
 	Open(ctx context.Context) (int, error)
-	// Forget drops rows that are gone, some at a time. It returns how many. A table whose server
-	// does that by itself returns 0.
+	// Forget removes some of the rows whose time is over, and returns how many. It returns 0 if the
+	// table's server removes them by itself.
 	Forget(ctx context.Context) (int, error)
-	// Stop gives back what the table holds.
+	// Stop releases the table's resources.
 	Stop() error
 }
 
-// ErrNotGuarded says that a change was done, but is not as safe as it must be to count.
+// ErrNotGuarded means that a change was applied, but is not safe enough to count.
 var ErrNotGuarded = errors.New("not enough replicas have the change")
 
-// Options of a Store. Zero values: the defaults.
+// Options of a Store. Zero values mean the defaults.
 type Options struct {
 	ReplayTTL      time.Duration // a result, unless an interrupt of its pause expires later
 	PauseRetention time.Duration // a pause that nobody answers, and one in doubt that nobody asks about
 	RecordBytes    int           // how large a record may be with its snapshots; over it they go
 	Entries        int           // how many threads may wait; 0: no bound
-	// LongestLease is the longest that a caller gives. By it a lease is known that a clock gave
-	// which was ahead. 0: not known.
+	// LongestLease is the longest lease that a caller requests. A longer one must come from a clock
+	// that was ahead. 0 means unknown.
 	LongestLease time.Duration
 	Keys         Ring // what records are sealed with
 	Logger       *slog.Logger
-	// Ended is called with each pause that nobody ended but time, or a question that it gave way
-	// to: Retired, or Doubtful without anybody having said so. It is called behind the step, by
-	// whoever's step it was. If the reply to that step is lost, nobody is called. nil: nobody is.
+	// Ended, if set, is called with each pause that ended without an answer, by time or because
+	// another question replaced it: Retired, or Doubtful if no caller reported that. The process
+	// whose step ended it calls it after the step. If the reply to that step is lost, it is not
+	// called.
 	Ended func(store.Key, *store.Result)
-	// Notices are those of a pause that Ended is called with. The step writes them that ends it.
-	// nil: there are none, and no step brings any.
+	// Notices, if set, returns the notices of a pause for which Ended is called. The step that ends
+	// the pause writes them.
 	Notices func(store.Key, *store.Result) []store.Notice
-	// NoticesLost is called with how many were given up; see store.MaxNotices. nil: nobody is.
+	// NoticesLost, if set, is called with the number of notices that were given up, see
+	// store.MaxNotices.
 	NoticesLost func(int)
-	// Sweep is how often what time has done is written down, and what is gone forgotten. 0: every
-	// minute; below 0: never.
+	// Sweep is the interval at which expired pauses are written down and old rows are forgotten. 0
+	// means one minute, and a negative value never.
 	Sweep time.Duration
 }
 
-// Store is a store.Store on a Table.
+// A Store is a store.Store on a Table.
 type Store struct {
 	table  Table
 	policy rules.Policy
@@ -130,12 +134,13 @@ type Store struct {
 	lost    func(int) // never nil
 }
 
-// safePauses bounds what is remembered of them. One that is forgotten is written again.
+// safePauses limits the pauses that are remembered as safe. A pause that is not remembered is
+// written again.
 const safePauses = 1 << 14
 
 var _ store.Store = (*Store)(nil)
 
-// New returns a Store on the table, which is the Store's from then on. Stop ends it.
+// New returns a Store that owns the table. Stop ends it.
 func New(t Table, o Options) *Store {
 	p := rules.Policy{ReplayTTL: o.ReplayTTL, PauseRetention: o.PauseRetention, RecordBytes: o.RecordBytes, LongestLease: o.LongestLease}.WithDefaults()
 	o.Logger = cmp.Or(o.Logger, slog.New(slog.DiscardHandler))
@@ -149,27 +154,26 @@ func New(t Table, o Options) *Store {
 	return s
 }
 
-// A lossyTable table knows whether its server may lose a change that counted, and keep those before
-// it.
+// A lossyTable knows whether its server may lose a change that counted.
 type lossyTable interface {
 	Forgets(ctx context.Context) bool
 }
 
-// Forgets reports whether the store may lose a change that counted, and keep those before it, as a
-// server does whose standby is behind when it takes over.
+// Forgets reports whether the store may lose the latest changes although they counted, as a server
+// does if its standby takes over while it is behind.
 func (s *Store) Forgets(ctx context.Context) bool {
 	t, ok := s.table.(lossyTable)
 	return ok && t.Forgets(ctx)
 }
 
-// Stop ends the Store's own work and gives back what the table holds.
+// Stop ends the Store's background work and releases the table.
 func (s *Store) Stop() error {
 	s.sweep.end()
 	return s.table.Stop()
 }
 
-// Load is store.Store's. Whoever loads a pause may tell it, so it is made safe first if nobody here
-// knows that it is: see Row.Guards.
+// Load implements store.Store. The caller may show a loaded pause to a client, so Load first makes
+// it safe unless this process knows that it is, see Row.Guards.
 func (s *Store) Load(ctx context.Context, key store.Key, owner string) (store.Record, error) {
 	done, err := s.do(ctx, key, rules.Load(owner))
 	if err != nil {
@@ -178,9 +182,10 @@ func (s *Store) Load(ctx context.Context, key store.Key, owner string) (store.Re
 	return *done.Standing, nil
 }
 
-// Do is store.Store's. The pause of an Ask that is not safe stays: the agent waits with it, so the
-// thread's next run may tell it, once it is safe. The next pause of a Finish that is not safe yet
-// must not be told, and nothing can be undone: the caller may call again.
+// Do implements store.Store. If the pause of an Ask is not safe, it stays in the store: the agent
+// waits, and the thread's next run may show the pause once it is safe. If the next pause of a
+// Finish is not safe yet, it must not be shown, and nothing can be undone. The caller may call Do
+// again.
 func (s *Store) Do(ctx context.Context, key store.Key, step store.Step) (store.Done, error) {
 	st := rules.Of(step)
 	done, err := s.do(ctx, key, st)
@@ -190,7 +195,7 @@ func (s *Store) Do(ctx context.Context, key store.Key, step store.Step) (store.D
 	return done, err
 }
 
-// Snapshots is store.Store's.
+// Snapshots implements store.Store.
 func (s *Store) Snapshots(ctx context.Context, key store.Key, pauseID string, at store.Moment) (store.Snapshots, error) {
 	if err := ctx.Err(); err != nil {
 		return store.Snapshots{}, notAsked(err)
@@ -203,7 +208,7 @@ func (s *Store) Snapshots(ctx context.Context, key store.Key, pauseID string, at
 	return s.openSnapshots(key, name, sealed)
 }
 
-// List is store.Store's.
+// List implements store.Store.
 func (s *Store) List(ctx context.Context, q store.Query) (store.Page, error) {
 	if err := ctx.Err(); err != nil {
 		return store.Page{}, notAsked(err)
@@ -221,17 +226,17 @@ func (s *Store) List(ctx context.Context, q store.Query) (store.Page, error) {
 
 func notAsked(err error) error { return fmt.Errorf("store: not asked: %w", err) }
 
-// undo takes a change back that did not count, in its caller's time. If that fails, the caller may
-// do it, or time does it: the claim's lease lapses. It never goes on behind Do, because the same
-// claim may be made again then, and count.
+// undo takes back a change that did not count, within its caller's time. If that fails, the caller
+// may do it, or the claim's lease lapses. It never continues after Do has returned, because the
+// same claim may then be made again, and count.
 func (s *Store) undo(ctx context.Context, key store.Key, st rules.Step) {
 	if _, err := s.do(ctx, key, st); err != nil {
 		s.log.Warn("a change that did not count could not be taken back", "err", err)
 	}
 }
 
-// firstRevision returns where the revisions of a new row begin. It is random, so that a late write
-// for a row that was forgotten does not hit the one that took its place.
+// firstRevision returns the first revision of a new row. It is random, so that a late write to a
+// forgotten row does not change the row that replaced it.
 func firstRevision() int64 {
 	var b [8]byte
 	rand.Read(b[:])

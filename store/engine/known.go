@@ -26,13 +26,13 @@ type knownBody struct {
 	body  body
 }
 
-// Bounds in bytes as they are stored; decoded they are two to three times as many.
+// Limits in stored bytes. In memory, decoded bodies take two to three times as many.
 const (
 	knownBytes   = 2 << 20 // of now, and so of old
 	knownLargest = 128 << 10
 )
 
-// get returns the body that these bytes are, if they were decoded before.
+// get returns the body that these bytes were decoded to, if it is known.
 func (k *decodedBodies) get(key store.Key, at int64, stored []byte) (body, bool) {
 	k.mu.Lock()
 	b, ok := k.now[key]
@@ -48,7 +48,7 @@ func (k *decodedBodies) get(key store.Key, at int64, stored []byte) (body, bool)
 	return b.body, true
 }
 
-// put notes what bytes were decoded to. They must stay as they are.
+// put remembers the body that bytes were decoded to. The bytes must not change.
 func (k *decodedBodies) put(key store.Key, at int64, stored []byte, b body) {
 	if len(stored) > knownLargest {
 		return

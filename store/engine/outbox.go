@@ -7,9 +7,8 @@ import (
 	"holdpoint/store/internal/rules"
 )
 
-// post puts the notices of a step into the record: those that it brings, if it has
-// changed what time alone had not, and those of a pause that only time has ended. It returns how
-// many were given up.
+// post writes the notices of a step into the record: the caller's, if the step changed the record
+// beyond its expiry, and those of a pause that ended by time. It returns how many were given up.
 func (s *Store) post(key store.Key, was, settled, rec *store.Record, now time.Time, step rules.Step) (lost int) {
 	if s.notices != nil && step.Body && !step.Closes {
 		if r := rules.EndedByTime(was, rec); r != nil {

@@ -14,8 +14,8 @@ import (
 	"holdpoint/store/internal/rules"
 )
 
-// openedRow is a record with what the engine knows of its row. Without its body it has no pause, no
-// doubt and no results.
+// An openedRow is a record and the engine's knowledge of its row. Without the body it has no pause,
+// no doubt and no results.
 type openedRow struct {
 	store.Record
 	bodyAt      int64 // the revision with which the body was written, 0 if there is none
@@ -23,7 +23,7 @@ type openedRow struct {
 	gone        time.Time
 }
 
-// head is the form of the part that changes often.
+// head is the encoded form of the part that changes often.
 type head struct {
 	Version int          `json:"version"`
 	Owner   string       `json:"owner,omitempty"`
@@ -36,12 +36,12 @@ type head struct {
 	Opened  time.Time    `json:"opened,omitzero"`
 	Due     time.Time    `json:"due,omitzero"`
 	Gone    time.Time    `json:"gone,omitzero"`
-	// A claim is renewed often, and writes this each time. It is here all the same, so that what is
-	// sent is struck off without the body.
+	// The outbox is in the head, so that sent notices can be removed without the body, although
+	// each renewal of a claim writes it.
 	Outbox *store.Outbox `json:"outbox,omitempty"`
 }
 
-// body is the form of the rest, without snapshots.
+// body is the encoded form of the rest, without snapshots.
 type body struct {
 	Pause   *agui.Pause     `json:"pause,omitempty"`
 	Doubt   *store.Result   `json:"doubt,omitempty"`
@@ -49,11 +49,11 @@ type body struct {
 	Notes   []store.Note    `json:"notes,omitempty"`
 }
 
-// ErrNewer says that the record has something in it that this binary does not know. To write it
-// back would drop that.
+// ErrNewer means that the record has something that this binary does not know, which it would lose
+// by writing the record back.
 var ErrNewer = errors.New("store: the record was written by a newer version of Holdpoint")
 
-// open reads a row. An error is a store.ErrUnread.
+// open decodes a row. Its errors wrap store.ErrUnread.
 func (s *Store) open(key store.Key, row Row, withBody bool) (openedRow, error) {
 	o, err := s.read(key, row, withBody)
 	if err != nil {
@@ -104,7 +104,7 @@ func (s *Store) read(key store.Key, row Row, withBody bool) (openedRow, error) {
 	return o, nil
 }
 
-// decode reads a part. A key that this binary does not know is a newer version's.
+// decode decodes a part. An unknown key means a newer version.
 func decode(plain []byte, part any) error {
 	d := json.NewDecoder(bytes.NewReader(plain))
 	d.DisallowUnknownFields()
@@ -140,7 +140,7 @@ func (s *Store) sealBody(key store.Key, o *openedRow) ([]byte, error) {
 	return s.keys.Load().seal(seal(key, "body", strconv.FormatInt(o.bodyAt, 10)), plain)
 }
 
-// encode does not escape what json.Marshal would: a record keeps the bytes that it was given.
+// encode encodes a part without json.Marshal's escapes for HTML, so that a record keeps its bytes.
 func encode(part any) ([]byte, error) {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)

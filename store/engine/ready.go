@@ -10,9 +10,9 @@ import (
 	"time"
 )
 
-// A Ready brings up a table whose server may not be there yet: processes that belong together
-// start in any order. Until it is there, steps fail and no run is let through. It tries for as long
-// as it takes, also where waiting alone does not help, because a person may mend it meanwhile.
+// A Ready prepares a table whose server may not be there yet, because processes that belong
+// together start in any order. Until it is ready, steps fail and no run is let through. It tries
+// without end, even if waiting alone does not help, because a person may fix the cause.
 type Ready struct {
 	prepare func(context.Context) error
 	lasting func(error) bool
@@ -34,16 +34,17 @@ const (
 
 var errNotTried = errors.New("the server was not asked yet")
 
-// Await begins to try. prepare makes the table usable, and may be called again after it failed.
-// lasting says of its error that waiting alone does not help. The log has the first error, each
-// other one that lasts, and the end.
+// Await begins to try. prepare makes the table usable, and may be called again after an error.
+// lasting reports whether waiting alone will not remove the error. The log gets the first error,
+// each different lasting one, and the success.
 func Await(prepare func(context.Context) error, lasting func(error) bool, log *slog.Logger) *Ready {
 	return begin(prepare, lasting, nil, log)
 }
 
-// AwaitUnless is Await for a server that may answer that it is the wrong one. It waits for the end
-// of the first try until ctx is over. An error of that try that is refused ends the trying: it is
-// returned and not logged. A later one is as any other.
+// AwaitUnless is like Await, for a server that may turn out to be the wrong one. It waits for the
+// end of the first try, until ctx is over. If refused returns true for the error of that try,
+// AwaitUnless stops and returns the error without logging it. An error of a later try is like any
+// other.
 func AwaitUnless(ctx context.Context, refused func(error) bool, prepare func(context.Context) error, lasting func(error) bool, log *slog.Logger) (*Ready, error) {
 	r := begin(prepare, lasting, refused, log)
 	select {
@@ -88,8 +89,8 @@ func (r *Ready) run(ctx context.Context) {
 	}
 }
 
-// noteTry notes the outcome of a try. It reports whether that was the first one, and whether it
-// ends the trying.
+// noteTry records the outcome of a try. It reports whether that was the first one, and whether the
+// trying ends.
 func (r *Ready) noteTry(err error) (first, final bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -123,7 +124,7 @@ func (r *Ready) try(ctx context.Context) error {
 	return r.prepare(ctx)
 }
 
-// Err is nil if the table is there. It waits for the end of the first try, and for no other one.
+// Err returns nil if the table is ready. It waits for the end of the first try only.
 func (r *Ready) Err(ctx context.Context) error {
 	select {
 	case <-r.first:

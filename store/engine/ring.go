@@ -14,7 +14,7 @@ import (
 	"holdpoint/store"
 )
 
-// A Ring has the keys that records are sealed with, the newest first. The zero value seals nothing.
+// A Ring has the keys that encrypt records, newest first. The zero Ring does not encrypt.
 type Ring struct {
 	keys  []ringKey
 	plain bool // records that are not sealed are read too
@@ -26,8 +26,8 @@ type ringKey struct {
 	aead   cipher.AEAD
 }
 
-// Derive are keys for another purpose, one for each key of the ring, in its order. They tell
-// nothing of those. There are none without a key.
+// Derive returns keys for another purpose, one for each key of the ring in its order. They reveal
+// nothing about the ring's keys.
 func (r Ring) Derive(purpose string) [][]byte {
 	var list [][]byte
 	for _, k := range r.keys {
@@ -40,14 +40,14 @@ func (r Ring) Derive(purpose string) [][]byte {
 	return list
 }
 
-// sealedMark begins a sealed part. No JSON begins so.
+// sealedMark is the first byte of an encrypted part. JSON never begins with it.
 const sealedMark = 1
 
-// maxKeyID is the longest id of a key.
+// maxKeyID is the maximum length of a key's id.
 const maxKeyID = 32
 
-// ParseRing reads HOLDPOINT_STORE_KEYS: id:key,id:key with keys of 32 bytes in base64, the newest
-// first. The word plain in the place of a key stands for records that are not sealed.
+// ParseRing parses HOLDPOINT_STORE_KEYS: id:key,id:key with keys of 32 bytes in base64, newest
+// first. The word plain instead of a key stands for records that are not encrypted.
 func ParseRing(text string) (Ring, error) {
 	var ring Ring
 	seen := map[string]bool{}
@@ -84,15 +84,15 @@ func ParseRing(text string) (Ring, error) {
 	return ring, nil
 }
 
-// SetKeys gives the Store another ring, from its next step on. Records that are sealed with a key
-// that the ring lacks cannot be read from then on, and are not lost.
+// SetKeys replaces the ring, from the next step on. Records that are encrypted with a key that the
+// new ring lacks can then not be read, and are not lost.
 func (s *Store) SetKeys(r Ring) { s.keys.Store(&r) }
 
 // Seals reports whether the ring has a key.
 func (r Ring) Seals() bool { return len(r.keys) > 0 }
 
-// seal says what a part is bound to: nobody can put it in another place. The lengths keep two
-// sequences of parts from being the same bytes.
+// seal returns the data to which an encrypted part is bound, so that it cannot be moved to another
+// place. The lengths prevent two sequences of parts from having the same bytes.
 func seal(key store.Key, parts ...string) []byte {
 	bound := append([]byte("holdpoint record"), byte(len(parts)))
 	bound = binary.AppendUvarint(bound, uint64(len(key)))
@@ -104,7 +104,7 @@ func seal(key store.Key, parts ...string) []byte {
 	return bound
 }
 
-// seal seals a part with the newest key.
+// seal encrypts a part with the newest key.
 func (r Ring) seal(bound, plain []byte) ([]byte, error) {
 	if len(r.keys) == 0 {
 		return plain, nil
@@ -116,7 +116,7 @@ func (r Ring) seal(bound, plain []byte) ([]byte, error) {
 	return k.aead.Seal(sealed, nil, plain, bound), nil
 }
 
-// newest reports whether a part is sealed with the newest key. Without keys every part is.
+// newest reports whether a part is encrypted with the newest key. Without keys it is always true.
 func (r Ring) newest(sealed []byte) bool {
 	if len(r.keys) == 0 {
 		return true
@@ -127,7 +127,7 @@ func (r Ring) newest(sealed []byte) bool {
 
 var errDamaged = errors.New("store: the record is damaged: a part of it is missing")
 
-// open opens a part.
+// open decrypts a part.
 func (r Ring) open(bound, sealed []byte) ([]byte, error) {
 	if len(sealed) == 0 {
 		return nil, errDamaged

@@ -11,13 +11,13 @@ import (
 	"holdpoint/store/internal/rules"
 )
 
-// maxTries bounds how often a step is begun again because another one was quicker. A thread has few
-// callers at once, and each round of tries lets one of them through.
+// maxTries limits how often a step is repeated because another one was faster. A thread has few
+// concurrent callers, and each round of tries lets one of them through.
 const maxTries = 200
 
 var errBusy = errors.New("store: the record changed too often at once")
 
-// do does the step on the record of key. Without a record, it gets a zero one.
+// do applies the step to the record of key, or to a zero record.
 func (s *Store) do(ctx context.Context, key store.Key, step rules.Step) (done store.Done, err error) {
 	full := false
 	if step.Opens {
@@ -43,7 +43,7 @@ func (s *Store) do(ctx context.Context, key store.Key, step rules.Step) (done st
 	return done, errBusy
 }
 
-// pauseBetween waits a little, and longer the more often others were quicker.
+// pauseBetween waits a little, and longer with each try.
 func pauseBetween(ctx context.Context, try int) error {
 	if try < 2 {
 		return nil
@@ -58,7 +58,8 @@ func pauseBetween(ctx context.Context, try int) error {
 	}
 }
 
-// try does the step once. false: another one was quicker. full says that no more threads may wait.
+// try applies the step once. It returns false if another step was faster. full says that no more
+// threads may be opened.
 func (s *Store) try(ctx context.Context, key store.Key, step rules.Step, full bool, done *store.Done) (bool, error) {
 	row, err := s.table.Read(ctx, key, step.Body)
 	if err != nil {
@@ -88,7 +89,7 @@ func (s *Store) try(ctx context.Context, key store.Key, step rules.Step, full bo
 		}
 		return true, err
 	case err != nil:
-		// What time has done is seen again by whoever asks next.
+		// The next caller will see again what time alone has changed.
 		return true, err
 	case full && before.Pause == nil:
 		return true, fmt.Errorf("%w: %d threads wait (HOLDPOINT_STORE_ENTRIES)", store.ErrFull, s.bound.most)
@@ -99,7 +100,7 @@ func (s *Store) try(ctx context.Context, key store.Key, step rules.Step, full bo
 		rules.Fit(&rec, s.policy)
 	}
 	lost += s.post(key, &was.Record, &before, &rec, row.Now, step)
-	// Without the body nobody knows whether an open pause is decided, which makes it due at once.
+	// Only the body shows whether an open pause is decided, and a decided pause is due at once.
 	known := step.Body || rec.State != store.Open
 	overdue := known && was.State != store.None && !row.Now.Before(was.due) && row.Now.Before(rules.Due(&rec, was.opened, row.Now, s.policy))
 	same := rules.SameHead(&was.Record, &rec) && (!step.Body || rules.SameBody(&was.Record, &rec))
@@ -132,14 +133,14 @@ func (s *Store) try(ctx context.Context, key store.Key, step rules.Step, full bo
 	return ok, nil
 }
 
-// unsafe reports whether the record's open pause may be lost: the table guards, and nobody here
-// knows that it is safe.
+// unsafe reports whether the record's open pause may be lost: the table guards its changes, and
+// this process does not know that the pause is safe.
 func (s *Store) unsafe(row Row, rec *store.Record) bool {
 	return row.Guards && rec.State == store.Open && !s.safe.Contains(rec.Pause.ID)
 }
 
-// timely says of a record without its body that time may have ended its pause: only with the body
-// can that be done.
+// timely reports whether time may have ended the pause of a record that was read without its body.
+// Ending it needs the body.
 func (s *Store) timely(was *openedRow, now time.Time) bool {
 	switch {
 	case was.State == store.Open:
@@ -150,8 +151,8 @@ func (s *Store) timely(was *openedRow, now time.Time) bool {
 	return false
 }
 
-// stale reports whether a record that does not wait was kept for a while without being asked for,
-// and is asked for now: it is kept for as long again. Without the body its notes are not known.
+// stale reports whether a record without an open pause is to be kept for longer, because it was not
+// used for a while and is used now. Without the body its notes are unknown.
 func (s *Store) stale(was *openedRow, body bool, now time.Time) bool {
 	if was.Version == 0 || was.State != store.None {
 		return false
@@ -163,16 +164,16 @@ func (s *Store) stale(was *openedRow, body bool, now time.Time) bool {
 	return was.gone.Sub(now) < kept*9/10
 }
 
-// sealedBefore reports whether a part of the row is sealed with another key than the newest.
-// Whoever loads it seals it anew: a thread that is in use must not keep an old key from going.
-// While replicas differ in which key is the newest, they seal it by turns.
+// sealedBefore reports whether a part of the row is encrypted with a key other than the newest. A
+// load then encrypts it again, so that a thread in use does not keep an old key in use. While
+// replicas differ in which key is the newest, they encrypt it in turns.
 func (s *Store) sealedBefore(row Row, was *openedRow) bool {
 	keys := s.keys.Load()
 	return row.Revision != 0 && (!keys.newest(row.Head) || was.bodyAt != 0 && !keys.newest(row.Body))
 }
 
-// change returns what the step has made of the row. reseal says that the record is sealed with an
-// older key, so all of it is sealed anew.
+// change returns the row's change by the step. reseal says that the whole record is encrypted
+// again, because an older key was used.
 func (s *Store) change(key store.Key, row Row, was *openedRow, rec *store.Record, puts []rules.Put, step rules.Step, reseal bool) (Change, error) {
 	c := Change{From: row.Revision, To: row.Revision + 1, Guard: step.Guard}
 	if row.Revision == 0 {
@@ -194,8 +195,8 @@ func (s *Store) change(key store.Key, row Row, was *openedRow, rec *store.Record
 		}
 		c.Gone = next.gone
 	} else {
-		// The places in the lists move as little as they can, because a lease is renewed often: the
-		// list may say too early a time.
+		// The places in the lists change as rarely as possible, because a lease is renewed often. A
+		// list may have a time that is too early.
 		next.opened = was.opened
 		if rec.Pause != nil {
 			next.opened = rec.Pause.Opened
@@ -227,8 +228,8 @@ func (s *Store) change(key store.Key, row Row, was *openedRow, rec *store.Record
 	return c, err
 }
 
-// changeSnapshots has the change put the new snapshots of the record, and drop those that it leaves
-// behind.
+// changeSnapshots adds to the change the new snapshots of the record, and removes those that it no
+// longer refers to.
 func (s *Store) changeSnapshots(key store.Key, c *Change, was, rec *store.Record, puts []rules.Put) error {
 	for ref := range rules.Refs(was) {
 		if !rules.Keeps(rec, ref) {

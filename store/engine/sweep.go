@@ -12,9 +12,9 @@ import (
 	"holdpoint/store/internal/cursor"
 )
 
-// A sweep writes down what time has done to threads that nobody asks for, and forgets what is gone.
-// Every replica does it. Nothing depends on it but the room that the store takes: each step sees by
-// itself what time has done.
+// A sweep writes down expired pauses of threads that nobody uses, and forgets old rows. Every
+// replica does it. Only the size of the store depends on it, because each step applies the expiry
+// itself.
 type sweep struct {
 	cancel context.CancelFunc
 	done   sync.WaitGroup
@@ -25,7 +25,7 @@ type sweep struct {
 
 const (
 	sweepEvery = time.Minute
-	// sweepBatch bounds what one sweep does, so that it never is what the store is busy with.
+	// sweepBatch limits the work of one sweep, so that it never occupies the store.
 	sweepBatch = 1000
 	sweepTime  = 20 * time.Second
 )
@@ -39,7 +39,7 @@ func (w *sweep) begin(s *Store, every time.Duration) {
 	w.cancel = cancel
 	w.done.Go(func() {
 		for {
-			// Replicas that were started together do not come together.
+			// Replicas that were started together do not sweep at the same time.
 			t := time.NewTimer(every/2 + rand.N(every))
 			select {
 			case <-ctx.Done():
@@ -83,10 +83,10 @@ func (s *Store) Sweep(ctx context.Context) {
 	}
 }
 
-// settleDue loads what is due: to load a record is to settle it. A claim whose lease has lapsed
-// stays as it is. unread are those that cannot be read.
+// settleDue loads the records that are due, which settles them. A claim whose lease has lapsed
+// stays. unread counts the records that cannot be read.
 func (s *Store) settleDue(ctx context.Context) (unread int, err error) {
-	// The table's clock says what is due, and the rows say what its clock was.
+	// The table's clock decides what is due, and the rows have its time.
 	q := store.Query{Due: time.Now(), Limit: sweepBatch, After: s.sweep.reached()}
 	page, err := s.List(ctx, q)
 	if err != nil {

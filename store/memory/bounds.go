@@ -30,7 +30,7 @@ const (
 	notedFactor = 2 * bareFactor
 )
 
-// class is the list that a record belongs in.
+// A class is the list that a record belongs to.
 type class int
 
 const (
@@ -59,7 +59,8 @@ func classify(rec *store.Record) class {
 	return absent
 }
 
-// use finds the entry of key and marks it as used last. If there is none, it returns an absent one.
+// use returns the entry of key and marks it as used last. If there is none, it returns a new one
+// that is in no list.
 func (s *Store) use(key store.Key) *entry {
 	if e, ok := s.waiting[key]; ok {
 		return e
@@ -76,7 +77,7 @@ func (s *Store) use(key store.Key) *entry {
 	return &entry{key: key}
 }
 
-// peek is as use, but marks nothing.
+// peek is like use, without the mark.
 func (s *Store) peek(key store.Key) (*entry, bool) {
 	if e, ok := s.waiting[key]; ok {
 		return e, true
@@ -90,7 +91,7 @@ func (s *Store) peek(key store.Key) (*entry, bool) {
 	return s.noted.Peek(key)
 }
 
-// set makes rec the record of e. It puts e into its list and counts it. New results become the
+// set makes rec the record of e, moves e to its list and counts it. New results become the
 // youngest.
 func (s *Store) set(e *entry, rec store.Record, puts []rules.Put) {
 	old, pause, doubt := e.rec.Results, e.rec.Pause, e.rec.Doubt
@@ -110,7 +111,7 @@ func (s *Store) set(e *entry, rec store.Record, puts []rules.Put) {
 	}
 }
 
-// keep takes the new snapshots of a record, and drops those that it has left behind.
+// keep stores the new snapshots of a record, and drops those that it no longer refers to.
 func (e *entry) keep(puts []rules.Put) {
 	e.kept = slices.DeleteFunc(e.kept, func(k rules.Put) bool {
 		brought := slices.ContainsFunc(puts, func(p rules.Put) bool { return p.Ref == k.Ref })
@@ -123,8 +124,8 @@ func (e *entry) keep(puts []rules.Put) {
 	}
 }
 
-// countPause updates what the pauses take by the pause of e. The one before was another pause, or
-// the same without snapshots.
+// countPause updates the totals of pauses by the pause of e. The old one was another pause, or the
+// same without snapshots.
 func (s *Store) countPause(e *entry, old *agui.Pause) {
 	now := portionOf(e.rec.Pause, e.rec.Doubt)
 	s.waits = s.waits.less(e.waits).plus(now)
@@ -140,7 +141,7 @@ func (s *Store) countPause(e *entry, old *agui.Pause) {
 	}
 }
 
-// deal changes what the pauses from an address take.
+// deal changes the totals of the pauses from an address.
 func (s *Store) deal(p *agui.Pause, change portion) {
 	if p == nil || p.From == 0 {
 		return
@@ -152,8 +153,8 @@ func (s *Store) deal(p *agui.Pause, change portion) {
 	}
 }
 
-// admits reports whether there is room for one more pause, or for one in place of another. If there
-// is not, pauses that are older than the retention go first.
+// admits reports whether there is room for one more pause, or for one that replaces another. If
+// not, it first removes pauses that are older than the retention.
 func (s *Store) admits(p *agui.Pause, instead portion, now time.Time) error {
 	more := portionOf(p, nil).less(instead)
 	err := s.fits(p, more)
@@ -183,14 +184,14 @@ func (s *Store) fits(p *agui.Pause, more portion) error {
 	return nil
 }
 
-// sameSlice reports whether nothing has changed. It need not look into the slices, because rules
-// never writes into a slice of results.
+// sameSlice reports whether two slices are the same slice. It does not compare their elements,
+// because rules never writes into a slice of results.
 func sameSlice(a, b []*store.Result) bool {
 	return len(a) == len(b) && (len(a) == 0 || &a[0] == &b[0])
 }
 
-// count updates bytes and replayable by the results of e; old are those before. At most one result
-// is new, because a step ends one pause, and Settle is kept before the step.
+// count updates bytes and replayable by the results of e; old are the earlier ones. At most one
+// result is new, because a step ends one pause, and the effect of Settle is stored before the step.
 func (s *Store) count(e *entry, old []*store.Result) {
 	before := e.bytes
 	for at, r := range old {
@@ -212,8 +213,8 @@ func (s *Store) count(e *entry, old []*store.Result) {
 	s.bytes += e.bytes - before
 }
 
-// has reports whether the result is in the list, most likely near the place that it has in another
-// one.
+// has reports whether the list contains the result. It begins at the result's place in the other
+// list.
 func has(list []*store.Result, r *store.Result, at int) bool {
 	for i := max(at-1, 0); i < min(at+2, len(list)); i++ {
 		if list[i] == r {
@@ -249,14 +250,14 @@ func (s *Store) leave(e *entry) {
 	}
 }
 
-// retire closes the pauses that are older than the retention and that nobody has looked at since.
-// It returns false if there can be none.
+// retire closes the pauses that are older than the retention and were not used since. It returns
+// false if there can be none.
 func (s *Store) retire(now time.Time) bool {
 	if now.Before(s.retireFrom) {
 		return false
 	}
-	// The next time is counted from Opened for claimed ones too: Release gives them their old one
-	// back.
+	// The next time is counted from Opened for claimed pauses too, because Release restores their
+	// old one.
 	next := now.Add(s.policy.PauseRetention)
 	for _, e := range s.waiting {
 		rec := e.rec
@@ -280,8 +281,8 @@ func earlier(a, b time.Time) time.Time {
 	return a
 }
 
-// shrink brings the lists back under their bounds. Its parts are functions of their own, because
-// every step ends with it: what they need of the stack, every run would need.
+// shrink brings the lists back under their limits. Its parts are separate functions, because every
+// step ends with it, and every run would need the stack that they need.
 func (s *Store) shrink() {
 	for len(s.waiting)+s.ended.Len() > s.entries && s.buryEnded() {
 	}
@@ -297,8 +298,8 @@ func (s *Store) shrink() {
 	}
 }
 
-// buryEnded makes tombstones of the results of the thread that was used least recently. It returns
-// false if there are none.
+// buryEnded makes tombstones of the results of the least recently used thread. It returns false if
+// there are none.
 func (s *Store) buryEnded() bool {
 	_, e, ok := s.ended.GetOldest()
 	if ok {
@@ -325,7 +326,7 @@ func (s *Store) buryResult() bool {
 	return true
 }
 
-// strip takes the snapshots from the oldest pause that has some. It returns false if none has.
+// strip removes the snapshots of the oldest pause that has some. It returns false if none has.
 func (s *Store) strip() bool {
 	key, _, ok := s.snapshots.GetOldest()
 	if ok {
@@ -338,7 +339,7 @@ func (s *Store) strip() bool {
 	return ok
 }
 
-// forget drops the bare thread that was used least recently. It returns false if there is none.
+// forget drops the least recently used bare thread. It returns false if there is none.
 func (s *Store) forget() bool {
 	_, e, ok := s.bare.RemoveOldest()
 	if ok {
@@ -352,8 +353,7 @@ func (s *Store) forget() bool {
 	return ok
 }
 
-// portionOf returns what a pause takes, together with what is known of its doubt. Nil takes
-// nothing.
+// portionOf returns the space that a pause and its doubt take. Nil takes none.
 func portionOf(p *agui.Pause, doubt *store.Result) portion {
 	if p == nil {
 		return portion{}

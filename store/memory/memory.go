@@ -27,57 +27,57 @@ import (
 	"holdpoint/store/internal/rules"
 )
 
-// Defaults for what Options leaves zero.
+// Defaults for unset Options.
 const (
 	DefaultEntries = 10_000
 
-	// A result carries the thread's snapshots, and a long conversation has some hundred KiB of
-	// them. DefaultEntries records with store.MaxReplayable results each could hold gigabytes. 256
-	// MiB are the ends of a thousand long runs. They leave half of a sidecar's 512 MiB to the
-	// streams.
+	// A result has the thread's snapshots, and a long conversation has some hundred KiB of them.
+	// DefaultEntries records with store.MaxReplayable results each could take gigabytes. 256 MiB
+	// are the ends of a thousand long runs, and leave half of a sidecar's 512 MiB to the streams.
 	DefaultReplayBytes = 256 << 20
 
-	// An open pause carries snapshots too. The oldest ones go first. What is left of a pause is
-	// some KiB, so this is room for DefaultEntries of them.
+	// An open pause has snapshots too, and the oldest ones are dropped first. The rest of a pause
+	// is some KiB, so this is room for DefaultEntries of them.
 	DefaultBytes = 512 << 20
 )
 
-// Options of a Store. Zero, or less, is the default.
+// Options of a Store. Zero or a negative value means the default.
 type Options struct {
-	// Entries bounds the threads that wait (open, claimed, in doubt) and those that can be
-	// replayed, together. Threads with nothing left but an owner and tombstones stand beside them,
-	// up to bareFactor times as many. So do keys that hold notes only, up to notedFactor times.
+	// Entries limits the open threads (open, claimed, in doubt) and those that can be replayed,
+	// together. Threads that have only an owner and tombstones are kept in addition, up to
+	// bareFactor times as many, and keys that have only notes up to notedFactor times.
 	Entries int
-	// RecordBytes is how large a record may be with its snapshots, roughly counted; over it they
-	// go. Zero: store.DefaultRecordBytes.
+	// RecordBytes is the maximum size of a record with its snapshots, roughly counted. Above it the
+	// snapshots are dropped. Zero means store.DefaultRecordBytes.
 	RecordBytes int
 	// ReplayTTL is how long a result can be replayed, unless an interrupt of its pause expires
 	// later.
 	ReplayTTL time.Duration
-	// PauseRetention closes a pause that nobody answers, and one in doubt that nobody asks about.
+	// PauseRetention is when an unanswered pause is closed, and one in doubt that nobody asks
+	// about.
 	PauseRetention time.Duration
-	// Bytes bounds what all records hold together, roughly counted. Results go first for room, then
-	// the snapshots of pauses. The rest of a pause stays, so a store that is full of pauses takes
-	// no more.
+	// Bytes limits the size of all records, roughly counted. Results are dropped first, then the
+	// snapshots of pauses. The rest of a pause stays, so a store that is full of pauses accepts no
+	// more.
 	Bytes int
-	// ReplayBytes is the part of Bytes that results may have.
+	// ReplayBytes is the part of Bytes that results may take.
 	ReplayBytes int
-	// Share is how much of the places and of the bytes the open pauses from one address may have,
-	// in hundredths. Zero: all.
+	// Share is the percentage of Entries and of Bytes that the open pauses from one address may
+	// take. Zero means all.
 	Share int
-	// Ended is called as engine.Options has it.
+	// Ended is as in engine.Options.
 	Ended func(store.Key, *store.Result)
-	// Notices and NoticesLost are called as engine.Options has them. They must not ask the Store.
+	// Notices and NoticesLost are as in engine.Options. They must not call the Store.
 	Notices     func(store.Key, *store.Result) []store.Notice
 	NoticesLost func(int)
-	// Evicted is called when something goes for room: "results" of a thread, or the "snapshots" of
-	// a pause. It must not ask the Store. nil: nobody is told.
+	// Evicted, if set, is called when something is dropped to make room: "results" of a thread, or
+	// the "snapshots" of a pause. It must not call the Store.
 	Evicted func(what string)
-	// Now is the store's clock; nil is time.Now.
+	// Now is the store's clock. If it is nil, time.Now is used.
 	Now func() time.Time
 }
 
-// Store is a store.Store.
+// A Store is a store.Store in memory.
 type Store struct {
 	entries     int
 	replayBytes int
@@ -91,12 +91,11 @@ type Store struct {
 	tellLost    func(int)
 
 	mu sync.Mutex
-	// Each record is in one of four lists: it waits for an answer, it has ended with a result that
-	// can be replayed, it is bare, or it holds notes only.
+	// Each record is in one of four lists: it is open, it has a result that can be replayed, it is
+	// bare, or it has notes only.
 	waiting            map[store.Key]*entry
 	ended, bare, noted *simplelru.LRU[store.Key, *entry]
-	// replayable holds the results that are not tombstones, in the order in which their pauses
-	// ended.
+	// replayable has the results that are not tombstones, in the order in which their pauses ended.
 	replayable *simplelru.LRU[resultRef, struct{}]
 	bytes      int                                 // of all results
 	waits      portion                             // all that waits
@@ -109,13 +108,13 @@ type Store struct {
 	untold     []expiredPause // what Options.Ended is to be called with, once the lock is free
 }
 
-// An expiredPause is a pause that nobody ended but time.
+// An expiredPause is a pause that ended by time.
 type expiredPause struct {
 	key    store.Key
 	result *store.Result
 }
 
-// noteEnded notes what Options.Ended is to be told of a change of a record.
+// noteEnded notes a change of a record for Options.Ended.
 func (s *Store) noteEnded(key store.Key, was, is *store.Record) {
 	if s.tellEnded == nil {
 		return
@@ -125,8 +124,8 @@ func (s *Store) noteEnded(key store.Key, was, is *store.Record) {
 	}
 }
 
-// entry is a record in one of the lists. rec is a snapshot: rules replaces what it refers to, and
-// never writes into it.
+// An entry is a record in one of the lists. rec is a snapshot: rules replaces what it refers to,
+// and never writes into it.
 type entry struct {
 	key   store.Key
 	rec   store.Record
@@ -137,7 +136,8 @@ type entry struct {
 	sends int // bytes of its notices
 }
 
-// A portion is what pauses take: places, bytes, and the bytes among them that cannot go.
+// A portion is the space that pauses take: places, bytes, and the part of the bytes that cannot be
+// dropped.
 type portion struct{ places, bytes, questions int }
 
 func (p portion) plus(o portion) portion {
@@ -195,7 +195,8 @@ func New(o Options) *Store {
 	return s
 }
 
-// newLRU makes a list without a bound of its own. What goes depends on all lists together.
+// newLRU returns a list without a limit of its own, because what is dropped depends on all lists
+// together.
 func newLRU[K comparable, V any]() *simplelru.LRU[K, V] {
 	l, err := simplelru.NewLRU[K, V](math.MaxInt, nil)
 	if err != nil {
@@ -204,7 +205,7 @@ func newLRU[K comparable, V any]() *simplelru.LRU[K, V] {
 	return l
 }
 
-// Load is store.Store's.
+// Load implements store.Store.
 func (s *Store) Load(ctx context.Context, key store.Key, owner string) (store.Record, error) {
 	done, err := s.do(ctx, key, rules.Load(owner))
 	if err != nil {
@@ -213,12 +214,12 @@ func (s *Store) Load(ctx context.Context, key store.Key, owner string) (store.Re
 	return *done.Standing, nil
 }
 
-// Do is store.Store's.
+// Do implements store.Store.
 func (s *Store) Do(ctx context.Context, key store.Key, step store.Step) (store.Done, error) {
 	return s.do(ctx, key, rules.Of(step))
 }
 
-// Snapshots is store.Store's.
+// Snapshots implements store.Store.
 func (s *Store) Snapshots(ctx context.Context, key store.Key, pauseID string, at store.Moment) (store.Snapshots, error) {
 	if err := ctx.Err(); err != nil {
 		return store.Snapshots{}, notAsked(err)
@@ -237,7 +238,7 @@ func (s *Store) Snapshots(ctx context.Context, key store.Key, pauseID string, at
 
 func notAsked(err error) error { return fmt.Errorf("store: not asked: %w", err) }
 
-// do does the step on the settled record of key. Without a record, it gets a zero one.
+// do applies the step to the settled record of key, or to a zero record.
 func (s *Store) do(ctx context.Context, key store.Key, step rules.Step) (done store.Done, err error) {
 	if err := ctx.Err(); err != nil {
 		return done, notAsked(err)

@@ -7,19 +7,19 @@ import (
 	"holdpoint/store/internal/rules"
 )
 
-// maxSends bounds the bytes of all notices, and so does an eighth of what the records may have: a
-// receiver that is away must not take the room of questions. Above it new ones are given up.
+// maxSends limits the bytes of all notices, as does an eighth of what the records may take, because
+// an absent receiver must not take the room of questions. Above it new notices are given up.
 const maxSends = 64 << 20
 
-// post puts what a pause has to tell that only time has ended into the record, and gives up what
-// is too old.
+// post writes the notices of a pause that ended by time into the record, and gives up notices that
+// are too old.
 func (s *Store) post(key store.Key, was, rec *store.Record, now time.Time) {
 	s.lost += rules.Overdue(rec, now)
 	s.postEnded(key, was, rec, now)
 }
 
-// postEnded is the part of post that a step needs too: a pause in doubt gives way to that of an
-// Ask.
+// postEnded is the part of post that a step needs too, because a pause in doubt gives way to that
+// of an Ask.
 func (s *Store) postEnded(key store.Key, was, rec *store.Record, now time.Time) {
 	if s.notices != nil {
 		if r := rules.EndedByTime(was, rec); r != nil {
@@ -28,7 +28,7 @@ func (s *Store) postEnded(key store.Key, was, rec *store.Record, now time.Time) 
 	}
 }
 
-// postBrought puts the notices of a step into the record, if the step has changed it.
+// postBrought writes the notices of a step into the record, if the step has changed it.
 func (s *Store) postBrought(brought []store.Notice, was, rec *store.Record, now time.Time) {
 	switch {
 	case brought == nil || rules.SameHead(was, rec) && rules.SameBody(was, rec):

@@ -8,7 +8,8 @@ import (
 	"holdpoint/store/internal/rules"
 )
 
-// List is store.Store's. It looks at all that waits, or has notices to send, which is bounded.
+// List implements store.Store. It looks at all records that are open or have notices to send, whose
+// number is limited.
 func (s *Store) List(ctx context.Context, q store.Query) (store.Page, error) {
 	if err := ctx.Err(); err != nil {
 		return store.Page{}, notAsked(err)
@@ -17,7 +18,8 @@ func (s *Store) List(ctx context.Context, q store.Query) (store.Page, error) {
 	if err != nil {
 		return store.Page{}, err
 	}
-	// Only what can be on the page is kept and sorted: everybody else waits for the lock meanwhile.
+	// Only rows that can be on the page are kept and sorted, because all other callers wait for the
+	// lock meanwhile.
 	var rows []store.Row
 	var last cursor.Cursor // once there are enough rows: those behind it are of a later page
 	most := q.Size() + 1

@@ -17,13 +17,13 @@ import (
 	"holdpoint/store"
 )
 
-// A Cursor is a place in a list. The zero value is before its begin.
+// A Cursor is a position in a list. The zero Cursor is before the first row.
 type Cursor struct {
 	Time time.Time // of the last row, in whole microseconds: what every engine keeps
 	Key  store.Key
 }
 
-// Of returns the place of a row in the list that q asks for.
+// Of returns the position of a row in the list that q requests.
 func Of(q store.Query, row store.Row) Cursor {
 	if q.Due.IsZero() {
 		return Cursor{row.Opened.Truncate(time.Microsecond), row.Key}
@@ -31,7 +31,7 @@ func Of(q store.Query, row store.Row) Cursor {
 	return Cursor{row.Due.Truncate(time.Microsecond), row.Key}
 }
 
-// Before reports whether o is behind c.
+// Before reports whether c precedes o.
 func (c Cursor) Before(o Cursor) bool {
 	if !c.Time.Equal(o.Time) {
 		return c.Time.Before(o.Time)
@@ -39,7 +39,7 @@ func (c Cursor) Before(o Cursor) bool {
 	return c.Key < o.Key
 }
 
-// Sort sorts rows as the list that q asks for.
+// Sort sorts rows in the order of the list that q requests.
 func Sort(q store.Query, rows []store.Row) {
 	slices.SortFunc(rows, func(a, b store.Row) int {
 		x, y := Of(q, a), Of(q, b)
@@ -47,14 +47,14 @@ func Sort(q store.Query, rows []store.Row) {
 	})
 }
 
-// String returns what a Query carries.
+// String returns the cursor's text for a Query.
 func (c Cursor) String() string {
 	return base64.RawURLEncoding.EncodeToString(fmt.Appendf(nil, "%d %s", c.Time.UnixMicro(), c.Key))
 }
 
 var errCursor = errors.New("store: the list cannot go on there: After is no Next of a page")
 
-// Parse reads a cursor. "" is the zero value.
+// Parse parses a cursor. "" is the zero Cursor.
 func Parse(text string) (Cursor, error) {
 	if text == "" {
 		return Cursor{}, nil
@@ -68,8 +68,8 @@ func Parse(text string) (Cursor, error) {
 	return Cursor{time.UnixMicro(micros).UTC(), store.Key(key)}, nil
 }
 
-// Page makes a page of sorted rows behind the cursor: of all there are, or at least one more than
-// the page holds.
+// Page makes a page from sorted rows after the cursor. The rows are all of them, or at least one
+// more than fits on the page.
 func Page(q store.Query, rows []store.Row) store.Page {
 	n := q.Size()
 	if len(rows) <= n {

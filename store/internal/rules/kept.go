@@ -15,13 +15,13 @@ type Ref struct {
 	At      store.Moment
 }
 
-// Put are snapshots that a call brings, for an engine to keep beside the record.
+// A Put has snapshots of a step, which an engine stores beside the record.
 type Put struct {
 	Ref
 	store.Snapshots
 }
 
-// Asked returns the snapshots of a pause that is opened, nil if there is none.
+// Asked returns the snapshots of a pause that is opened, or nil.
 func Asked(p *agui.Pause) []Put {
 	if p == nil || len(p.Messages)+len(p.State) == 0 {
 		return nil
@@ -37,8 +37,8 @@ func Ended(pauseID string, r *store.Result) []Put {
 	return []Put{{Ref{pauseID, store.Ended}, store.Snapshots{Messages: r.Messages, State: r.State}}}
 }
 
-// Refs returns the snapshots that belong to the record. An engine drops all others with the step
-// that leaves them behind.
+// Refs returns the snapshots that the record refers to. If a step removes a reference, the engine
+// drops the snapshots in the same step.
 func Refs(rec *store.Record) iter.Seq[Ref] {
 	return func(yield func(Ref) bool) {
 		if rec.Pause != nil && rec.Pause.Kept > 0 && !yield(Ref{rec.Pause.ID, store.Asked}) {
@@ -55,7 +55,7 @@ func Refs(rec *store.Record) iter.Seq[Ref] {
 	}
 }
 
-// Keeps reports whether snapshots belong to the record.
+// Keeps reports whether the record refers to the snapshots.
 func Keeps(rec *store.Record, ref Ref) bool {
 	for r := range Refs(rec) {
 		if r == ref {
@@ -65,13 +65,13 @@ func Keeps(rec *store.Record, ref Ref) bool {
 	return false
 }
 
-// SameBody reports whether a step has changed neither the pause, nor the doubt, nor the results,
-// nor the notes. It need not look into them, because rules replaces what a record refers to.
+// SameBody reports whether a step has changed neither the pause, nor the doubt, the results or the
+// notes. It compares references, because rules replaces what a record refers to.
 func SameBody(a, b *store.Record) bool {
 	return a.Pause == b.Pause && a.Doubt == b.Doubt && same(a.Results, b.Results) && same(a.Notes, b.Notes)
 }
 
-// SameHead reports whether a step has changed nothing of what stands beside those.
+// SameHead reports whether a step has changed no other part of the record.
 func SameHead(a, b *store.Record) bool {
 	return a.Owner == b.Owner && a.State == b.State && a.Token == b.Token && a.Digest == b.Digest &&
 		a.Lease.Equal(b.Lease) && same(a.Busy, b.Busy) && a.Outbox == b.Outbox
@@ -81,8 +81,8 @@ func same[T any](a, b []T) bool {
 	return len(a) == len(b) && (len(a) == 0 || &a[0] == &b[0])
 }
 
-// Fit drops snapshots of a record that is larger than it may be: those of results, the oldest
-// first, then those of the pause. It never drops anything else.
+// Fit drops snapshots of a record that is too large: first those of results, oldest first, then
+// those of the pause. It drops nothing else.
 func Fit(rec *store.Record, p Policy) {
 	if p.RecordBytes <= 0 {
 		return
@@ -108,8 +108,8 @@ func Fit(rec *store.Record, p Policy) {
 	}
 }
 
-// Due returns when time does the next thing to a record that waits, or when somebody else may: a
-// decided pause is due from its last decision on. opened is when its pause was opened.
+// Due returns when an open record next changes by time, or may be used by a process without a
+// request: a decided pause is due from its last decision on. opened is when its pause was opened.
 func Due(rec *store.Record, opened, now time.Time, p Policy) time.Time {
 	switch {
 	case rec.State == store.Open && rec.Pause != nil && rec.Pause.Decided():
@@ -122,8 +122,8 @@ func Due(rec *store.Record, opened, now time.Time, p Policy) time.Time {
 	return rec.Lease
 }
 
-// Gone returns when a record that does not wait may be forgotten: nothing of it has been touched
-// since now. It is now if there is nothing to remember.
+// Gone returns when a record that is not open may be forgotten, if it is not used after now. It is
+// now if there is nothing to remember.
 func Gone(rec *store.Record, now time.Time, p Policy) time.Time {
 	gone := now
 	if rec.Owner != "" || len(rec.Results) > 0 || len(rec.Notes) > 0 {
@@ -141,7 +141,7 @@ func Gone(rec *store.Record, now time.Time, p Policy) time.Time {
 	return gone
 }
 
-// Kept returns for how long a record that does not wait is known at least after it was touched.
+// Kept returns the minimum time for which a record that is not open is kept after its last use.
 func Kept(rec *store.Record, p Policy) time.Duration {
 	kept := max(p.PauseRetention, p.ReplayTTL)
 	for n := range rec.Notes {
@@ -159,7 +159,7 @@ func later(a, b time.Time) time.Time {
 	return a
 }
 
-// Format returns store.Version, or 0 if there is no record.
+// Format returns store.Version, or 0 for an empty record.
 func Format(rec *store.Record) int {
 	if rec.Owner == "" && rec.State == store.None && len(rec.Results)+len(rec.Busy)+len(rec.Notes) == 0 && rec.Outbox == nil {
 		return 0

@@ -7,8 +7,8 @@ import (
 	"holdpoint/store"
 )
 
-// Post writes notices into the record. One that is there already stays as it is. It returns how
-// many were given up: too large ones, and the oldest of too many.
+// Post writes notices into the record. A notice that it already has stays unchanged. Post returns
+// how many were given up: those that are too large, and the oldest if there are too many.
 func Post(rec *store.Record, now time.Time, notices []store.Notice) (lost int) {
 	var o store.Outbox
 	if rec.Outbox != nil {
@@ -41,15 +41,15 @@ func Post(rec *store.Record, now time.Time, notices []store.Notice) (lost int) {
 	return lost
 }
 
-// unpost takes notices back of a step that does not count. One that was sent by then is not known
-// any more.
+// unpost removes the notices of a step that does not count. A notice that has been sent meanwhile
+// is not in the record any more.
 func unpost(rec *store.Record, now time.Time, notices []store.Notice) {
 	for _, n := range notices {
 		applySent(rec, now, store.Sent{IDs: []string{n.ID}})
 	}
 }
 
-// Overdue gives up the notices that have waited for store.NoticeAge, and returns how many.
+// Overdue gives up the notices that are older than store.NoticeAge, and returns how many.
 func Overdue(rec *store.Record, now time.Time) int {
 	if rec.Outbox == nil || !past(now, rec.Outbox.Notices[0].At, store.NoticeAge) {
 		return 0
@@ -62,7 +62,7 @@ func Overdue(rec *store.Record, now time.Time) int {
 	return before - len(rec.Outbox.Notices)
 }
 
-// take does a store.Take.
+// take applies a store.Take.
 func take(rec *store.Record, now time.Time, hold time.Duration) (notices []store.Notice, tries int) {
 	if rec.Outbox == nil || now.Before(rec.Outbox.Due) {
 		return nil, 0
@@ -73,7 +73,7 @@ func take(rec *store.Record, now time.Time, hold time.Duration) (notices []store
 	return slices.Clone(o.Notices), o.Tries
 }
 
-// applySent does a store.Sent.
+// applySent applies a store.Sent.
 func applySent(rec *store.Record, now time.Time, s store.Sent) {
 	if rec.Outbox == nil {
 		return
@@ -93,7 +93,7 @@ func applySent(rec *store.Record, now time.Time, s store.Sent) {
 	rec.Outbox = &o
 }
 
-// keep takes the notices out that wanted does not want. It returns whether there were any.
+// keep removes the notices for which wanted returns false. It reports whether there were any.
 func keep(rec *store.Record, wanted func(store.Notice) bool) bool {
 	var left []store.Notice
 	for _, n := range rec.Outbox.Notices {
@@ -114,7 +114,7 @@ func keep(rec *store.Record, wanted func(store.Notice) bool) bool {
 	return true
 }
 
-// Notify returns the record's place in the list of what is to be sent: the zero time if it has
+// Notify returns the record's place in the list of notices to send, or the zero time if it has
 // none.
 func Notify(rec *store.Record) *time.Time {
 	if rec.Outbox == nil {

@@ -12,8 +12,8 @@ import (
 	"holdpoint/store"
 )
 
-// begin makes p the open pause of a record that has none. Its snapshots are the engine's, see
-// Written.
+// begin makes p the open pause of a record that has none. The engine stores its snapshots, see
+// Asked.
 func begin(rec *store.Record, now time.Time, p agui.Pause) {
 	opened := clonePause(&p)
 	opened.Opened = now
@@ -22,7 +22,7 @@ func begin(rec *store.Record, now time.Time, p agui.Pause) {
 	rec.State, rec.Pause = store.Open, opened
 }
 
-// Strip takes the snapshots from the record's pause. It returns false if there are none.
+// Strip removes the snapshots from the record's pause. It returns false if there are none.
 func Strip(rec *store.Record) bool {
 	if rec.Pause == nil || rec.Pause.Kept == 0 {
 		return false
@@ -33,7 +33,7 @@ func Strip(rec *store.Record) bool {
 	return true
 }
 
-// end makes r the newest result and leaves the record without a pause.
+// end makes r the newest result, and leaves the record without a pause.
 func end(rec *store.Record, now time.Time, r store.Result) {
 	r = stamp(rec, now, r)
 	r.Pause = clonePause(rec.Pause)
@@ -44,8 +44,8 @@ func end(rec *store.Record, now time.Time, r store.Result) {
 	rec.Token, rec.Digest, rec.Lease, rec.Doubt = "", "", time.Time{}, nil
 }
 
-// forgetSecrets takes out of a pause that has ended what its dialect and the desk have kept of
-// questions for secrets. It belongs to the caller.
+// forgetSecrets removes from an ended pause what its dialect and the desk kept of questions for
+// secrets. It changes the pause in place.
 func forgetSecrets(p *agui.Pause) {
 	for n := range p.Interrupts {
 		i := &p.Interrupts[n]
@@ -61,7 +61,7 @@ func forgetSecrets(p *agui.Pause) {
 	}
 }
 
-// giveWay ends a pause in doubt, so that nobody will be told of the doubt any more.
+// giveWay ends a pause in doubt. Its doubt is then reported to no client.
 func giveWay(rec *store.Record, now time.Time) {
 	r := store.Result{How: store.Doubtful, Seen: rec.Pause.Seen}
 	if rec.Doubt != nil {
@@ -70,8 +70,8 @@ func giveWay(rec *store.Record, now time.Time) {
 	end(rec, now, r)
 }
 
-// stamp clones r and sets the fields that the store sets. What r brings of snapshots takes the
-// place of all that were kept.
+// stamp clones r and sets the fields that the store sets. If r has snapshots, they replace all that
+// were kept.
 func stamp(rec *store.Record, now time.Time, r store.Result) store.Result {
 	r = cloneResult(r)
 	if n := len(r.Messages) + len(r.State); n > 0 {
@@ -110,8 +110,8 @@ func cloneResult(r store.Result) store.Result {
 	return r
 }
 
-// makeReceipt returns a digest of a Finish. It recognises a repeated one even if the result has
-// become a tombstone. The next pause is known by its id, which is random.
+// makeReceipt returns a digest of a Finish. It identifies a repeated Finish even if the result has
+// become a tombstone. The next pause counts by its id, which is random.
 func makeReceipt(f store.Finish) string {
 	h, r := sha256.New(), &f.Result
 	put(h, []byte(f.Token))
@@ -137,7 +137,7 @@ func makeReceipt(f store.Finish) string {
 	return hex.EncodeToString(h.Sum(nil)[:16])
 }
 
-// put writes b with its length before it, so that no two sequences of parts give the same bytes.
+// put writes b after its length, so that no two sequences of parts have the same bytes.
 func put(h hash.Hash, b []byte) {
 	var n [8]byte
 	binary.BigEndian.PutUint64(n[:], uint64(len(b)))

@@ -20,7 +20,7 @@ import (
 	"holdpoint/store"
 )
 
-// Calls that no caller should make.
+// Errors for calls that no caller should make.
 var (
 	errNoPauseID = errors.New("store: a pause must have an id")
 	errNoToken   = errors.New("store: a claim must have a token and a digest")
@@ -28,7 +28,8 @@ var (
 	errDoubtNext = errors.New("store: a result in doubt cannot have a next pause")
 )
 
-// Own gives a record without an owner to owner. It returns false if there was nothing to give.
+// Own gives a record without an owner to owner. It returns false if the record has an owner, or is
+// empty.
 func Own(rec *store.Record, owner string) bool {
 	if owner == "" || rec.Owner != "" {
 		return false
@@ -37,7 +38,7 @@ func Own(rec *store.Record, owner string) bool {
 	return true
 }
 
-// ask does a store.Ask, except for ErrFull and ErrShare.
+// ask applies a store.Ask, except for ErrFull and ErrShare.
 func ask(rec *store.Record, now time.Time, owner string, p agui.Pause) error {
 	switch {
 	case p.ID == "":
@@ -59,7 +60,7 @@ func ask(rec *store.Record, now time.Time, owner string, p agui.Pause) error {
 	return nil
 }
 
-// claim does a store.Claim.
+// claim applies a store.Claim.
 func claim(rec *store.Record, now time.Time, c store.Claim) error {
 	if c.Token == "" || c.Digest == "" {
 		return errNoToken
@@ -93,7 +94,7 @@ func claim(rec *store.Record, now time.Time, c store.Claim) error {
 	return fmt.Errorf("%w: %q", store.ErrNotFound, c.PauseID)
 }
 
-// judge tells a replay from a conflict. had is "" if the pause ended without an answer.
+// judge distinguishes a replay from a conflict. had is "" if the pause ended without an answer.
 func judge(pauseID, digest, had string) error {
 	if store.SameAnswers(digest, had) {
 		return fmt.Errorf("%w: %q", store.ErrReplay, pauseID)
@@ -101,7 +102,7 @@ func judge(pauseID, digest, had string) error {
 	return fmt.Errorf("%w: %q", store.ErrConflict, pauseID)
 }
 
-// renew does a store.Renew.
+// renew applies a store.Renew.
 func renew(rec *store.Record, now time.Time, token string, lease time.Duration) error {
 	if !holds(rec, token) {
 		return store.ErrStale
@@ -110,7 +111,7 @@ func renew(rec *store.Record, now time.Time, token string, lease time.Duration) 
 	return nil
 }
 
-// finish does a store.Finish. receipt is makeReceipt of the same step.
+// finish applies a store.Finish. receipt is makeReceipt of the same step.
 func finish(rec *store.Record, now time.Time, f store.Finish, receipt string) error {
 	r, next := f.Result, f.Next
 	switch {
@@ -145,7 +146,7 @@ func finish(rec *store.Record, now time.Time, f store.Finish, receipt string) er
 	return nil
 }
 
-// release does a store.Release.
+// release applies a store.Release.
 func release(rec *store.Record, token string) error {
 	if rec.State == store.Open && token != "" && rec.Token == token {
 		return nil
@@ -153,12 +154,12 @@ func release(rec *store.Record, token string) error {
 	if !holds(rec, token) {
 		return store.ErrStale
 	}
-	// The token stays: by it a repeated Release is known.
+	// The token stays, because a repeated Release is recognized by it.
 	rec.State, rec.Digest, rec.Lease = store.Open, "", time.Time{}
 	return nil
 }
 
-// closePause does a store.Close.
+// closePause applies a store.Close.
 func closePause(rec *store.Record, now time.Time, c store.Close) error {
 	pauseID, r := c.PauseID, c.Result
 	switch {
@@ -181,7 +182,7 @@ func closePause(rec *store.Record, now time.Time, c store.Close) error {
 	return nil
 }
 
-// fill takes what r leaves empty from the result that waited in doubt.
+// fill sets the empty fields of r from the result that waited in doubt.
 func fill(r, d store.Result) store.Result {
 	r.Receipt, r.ByArray = d.Receipt, r.ByArray || d.ByArray
 	if r.Finish == nil {
@@ -202,7 +203,7 @@ func fill(r, d store.Result) store.Result {
 	return r
 }
 
-// occupy does a store.Occupy.
+// occupy applies a store.Occupy.
 func occupy(rec *store.Record, now time.Time, token string, lease time.Duration) error {
 	if token == "" {
 		return errNoToken
@@ -224,7 +225,7 @@ func occupy(rec *store.Record, now time.Time, token string, lease time.Duration)
 	return nil
 }
 
-// contest does a store.Contest.
+// contest applies a store.Contest.
 func contest(rec *store.Record, pauseID string) error {
 	switch {
 	case pauseID == "":
@@ -245,7 +246,7 @@ func holds(rec *store.Record, token string) bool {
 	return rec.State == store.Claimed && token != "" && rec.Token == token
 }
 
-// wasFinished reports whether the Finish with this receipt was done already.
+// wasFinished reports whether the Finish with this receipt was already applied.
 func wasFinished(rec *store.Record, receipt string) bool {
 	if rec.Doubt != nil && rec.Doubt.Receipt == receipt {
 		return true
@@ -253,7 +254,7 @@ func wasFinished(rec *store.Record, receipt string) bool {
 	return slices.ContainsFunc(rec.Results, func(r *store.Result) bool { return r.Receipt == receipt })
 }
 
-// knowsPause reports whether the record knows a pause of this id.
+// knowsPause reports whether the record has a pause with this id.
 func knowsPause(rec *store.Record, pauseID string) bool {
 	if rec.Pause != nil && rec.Pause.ID == pauseID {
 		return true

@@ -8,17 +8,18 @@ import (
 	"holdpoint/store"
 )
 
-// Policy is for how long things are kept.
+// A Policy says how long things are kept.
 type Policy struct {
 	ReplayTTL      time.Duration // a result, unless an interrupt of its pause expires later, see knownUntil
 	PauseRetention time.Duration // a pause that nobody answers, and one in doubt that nobody asks about
-	// RecordBytes is how large a record may be with its snapshots, roughly counted. 0: no bound.
+	// RecordBytes is the maximum size of a record with its snapshots, roughly counted. 0 means no
+	// limit.
 	RecordBytes int
-	// LongestLease is the longest lease that is ever given. 0: not known.
+	// LongestLease is the longest lease that is ever requested. 0 means unknown.
 	LongestLease time.Duration
 }
 
-// WithDefaults returns the policy with what is not set in it.
+// WithDefaults returns the policy with its unset fields filled in.
 func (p Policy) WithDefaults() Policy {
 	if p.RecordBytes <= 0 {
 		p.RecordBytes = store.DefaultRecordBytes
@@ -32,9 +33,9 @@ func (p Policy) WithDefaults() Policy {
 	return p
 }
 
-// longest returns for how long a pause can be known with what becomes of it. It waits for a
-// retention, is claimed for less than a day, may be in doubt for another retention, and then its
-// result is known.
+// longest returns the longest time for which a pause and its result can be known: one retention
+// open, less than a day claimed, another retention in doubt, and then the replay time of its
+// result.
 func (p Policy) longest() time.Duration { return 2*p.PauseRetention + p.ReplayTTL + store.NoteAge }
 
 // Lapsed reports whether the pause is claimed and its lease is over.
@@ -47,9 +48,9 @@ func Doubtful(rec *store.Record, now time.Time) bool {
 	return rec.State == store.InDoubt || Lapsed(rec, now)
 }
 
-// Settle applies what time alone has done to the record. It returns false if that is nothing. It
-// does not write a lapsed lease down: the claimer may still renew, finish or release, so View reads
-// it as a doubt.
+// Settle applies the changes that time alone makes to the record. It returns false if there are
+// none. It does not write a lapsed lease down, because the claimer may still renew, finish or
+// release; View shows it as a doubt.
 func Settle(rec *store.Record, now time.Time, p Policy) bool {
 	changed := shorten(rec, now.Add(p.LongestLease), p)
 	switch {
@@ -68,9 +69,9 @@ func Settle(rec *store.Record, now time.Time, p Policy) bool {
 	return changed
 }
 
-// EndedByTime returns the result of the pause that was there before a step, if that pause has ended
-// without anybody having said so: it was retired, or it was in doubt by its lease alone. It is nil
-// otherwise. A step that closes a pause says so itself.
+// EndedByTime returns the result of a pause that a step found and that ended without a caller's
+// step: it was retired, or in doubt only because its lease lapsed. Otherwise it returns nil. A step
+// that closes a pause reports that itself.
 func EndedByTime(was, is *store.Record) *store.Result {
 	if was.Pause == nil || is.Pause != nil && is.Pause.ID == was.Pause.ID {
 		return nil
@@ -86,9 +87,10 @@ func EndedByTime(was, is *store.Record) *store.Result {
 	return nil
 }
 
-// shorten ends leases that no clock as it is now can have given. They are of a server whose clock
-// was ahead, such as the one before a failover, and a process that died with it would hold its
-// thread for as long as the clocks are apart. Whoever lives renews: so the lease lasts from now.
+// shorten ends leases that are too long for the current clock. They come from a server whose clock
+// was ahead, such as the one before a failover. A process that died with such a lease would hold
+// its thread for as long as the clocks differ. A process that lives renews its lease, so the lease
+// is counted from now.
 func shorten(rec *store.Record, until time.Time, p Policy) bool {
 	if p.LongestLease <= 0 {
 		return false
@@ -108,12 +110,12 @@ func shorten(rec *store.Record, until time.Time, p Policy) bool {
 	return changed
 }
 
-// past reports whether d or more has gone by since t.
+// past reports whether d or more has passed since t.
 func past(now, t time.Time, d time.Duration) bool { return !now.Before(t.Add(d)) }
 
 // knownUntil returns until when a result is more than a tombstone. A client may answer until the
-// latest expiry of the pause. The backend chooses that, so it counts only as far as a pause can be
-// known at all.
+// latest expiry of the pause. The backend chooses that expiry, so it counts only up to the longest
+// time for which a pause can be known.
 func knownUntil(r *store.Result, p Policy) time.Time {
 	kept := p.ReplayTTL
 	if r.Unseen { // its chat is to be told of it when it comes back
@@ -127,7 +129,8 @@ func knownUntil(r *store.Result, p Policy) time.Time {
 	return later(until, expiry)
 }
 
-// latestExpiry of the pause's interrupts, the zero time if none expires.
+// latestExpiry returns the latest expiry of the pause's interrupts, or the zero time if none
+// expires.
 func latestExpiry(p *agui.Pause) time.Time {
 	var latest time.Time
 	if p == nil {
@@ -141,9 +144,9 @@ func latestExpiry(p *agui.Pause) time.Time {
 	return latest
 }
 
-// View returns the record as Load returns it: with Now, with a lapsed lease read as InDoubt, and
-// without the runs whose lease has lapsed. A record with nothing left in it reads as none, because
-// an engine may have forgotten it by itself.
+// View returns the record as Load returns it: with Now, with a lapsed lease as InDoubt, and without
+// runs whose lease has lapsed. A record without content is returned as none, because an engine may
+// have forgotten it.
 func View(rec store.Record, now time.Time) store.Record {
 	if Lapsed(&rec, now) {
 		rec.State = store.InDoubt
@@ -167,8 +170,8 @@ func Bury(rec *store.Record, pauseID string) {
 	}
 }
 
-// bury returns a bounded copy of results. Those that dead names are tombstones in it. It returns
-// nil if none became one.
+// bury returns a limited copy of results in which those that dead selects are tombstones. It
+// returns nil if none became one.
 func bury(results []*store.Result, dead func(*store.Result) bool) []*store.Result {
 	var kept []*store.Result
 	for i, r := range results {
@@ -202,8 +205,7 @@ func tombstone(r *store.Result) *store.Result {
 	return t
 }
 
-// bound keeps the newest results, so many of each kind. It writes into results, which must belong
-// to the caller.
+// bound keeps a limited number of the newest results of each kind. It writes into results.
 func bound(results []*store.Result) []*store.Result {
 	replayable, tombstones := 0, 0
 	kept := results[:0]

@@ -5,13 +5,14 @@ import (
 	"holdpoint/store"
 )
 
-// What is counted beside the bytes that backends and clients decide, and for each thing of a list.
+// Sizes that are added to the bytes of backends and clients: for each record, and for each element
+// of a list.
 const (
 	restBytes = 256
 	itemBytes = 32
 )
 
-// Bytes of a record, roughly, with its snapshots.
+// Bytes returns the size of a record with its snapshots, roughly.
 func Bytes(rec *store.Record) int {
 	n := restBytes + BytesOfOutbox(rec.Outbox)
 	if rec.Pause != nil {
@@ -26,7 +27,7 @@ func Bytes(rec *store.Record) int {
 	return n
 }
 
-// BytesOfOutbox returns the size of what is to be sent, roughly. Nil has none.
+// BytesOfOutbox returns the size of notices to send, roughly. It is 0 for nil.
 func BytesOfOutbox(o *store.Outbox) (n int) {
 	if o == nil {
 		return 0
@@ -37,7 +38,7 @@ func BytesOfOutbox(o *store.Outbox) (n int) {
 	return n
 }
 
-// BytesOfResult returns the size of a result, roughly, with its snapshots.
+// BytesOfResult returns the size of a result with its snapshots, roughly.
 func BytesOfResult(r *store.Result) int {
 	n := restBytes + len(r.Finish) + r.Kept + bytesOfSeen(r.Seen) + len(r.By)
 	for _, id := range r.IDs {
@@ -52,8 +53,8 @@ func BytesOfResult(r *store.Result) int {
 	return n
 }
 
-// BytesOfWaiting returns the size of a record for its pause, roughly, and of what is known of its
-// doubt. It is without the snapshots of the pause.
+// BytesOfWaiting returns the part of a record's size for its pause and its doubt, roughly, without
+// the pause's snapshots.
 func BytesOfWaiting(p *agui.Pause, doubt *store.Result) int {
 	n := 4*restBytes + bytesOfPause(p) // the record, and its places in the lists
 	if doubt != nil {

@@ -8,13 +8,13 @@ import (
 	"holdpoint/store"
 )
 
-// A Step is a store.Step with what an engine goes by before it reads the record.
+// A Step is a store.Step with what an engine must know before it reads the record.
 type Step struct {
 	Body  bool // it looks at the pause, the results or the notes
 	Guard bool // it counts only when it is safe; so it is written even if it changes nothing
 	Tells bool // it is a Load: the pause that it reads may be told
 	Opens bool // a record waits after it that did not wait before
-	// Closes reports that its caller ends a pause, and tells of it.
+	// Closes reports that the caller ends a pause and reports that itself.
 	Closes bool
 	Takes  bool // it takes notices
 
@@ -25,11 +25,11 @@ type Step struct {
 	receipt string // of a Finish
 }
 
-// An undo takes a claim back that does not count, with its notices.
+// An undo takes back a claim that does not count, with its notices.
 type undo struct{ store.Claim }
 
-// Of returns the step. It takes a while for a Finish with large snapshots, so the caller makes it
-// before it takes the engine's lock or begins its transaction.
+// Of returns the Step of a store.Step. It takes a while for a Finish with large snapshots, so a
+// caller calls it before it takes the engine's lock or begins its transaction.
 func Of(step store.Step) Step {
 	s := Step{do: step, Notices: store.NoticesOf(step)}
 	switch do := step.(type) {
@@ -58,8 +58,8 @@ func (s *Step) Undo() (undoing Step, is bool) {
 	return Step{Body: true, do: undo{c}}, is
 }
 
-// Apply does the step on a settled record. It returns the snapshots that the step brings, and the
-// Done of the step's caller, also with an error. It knows no bound over several records.
+// Apply applies the step to a settled record. It returns the step's snapshots, and the Done for the
+// caller, also with an error. It does not enforce limits over several records.
 func Apply(rec *store.Record, now time.Time, step *Step) (done store.Done, puts []Put, err error) {
 	done.Now = now
 	if step.Tells {
