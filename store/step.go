@@ -16,7 +16,7 @@ type Step interface {
 	step() (name string, notices []Notice)
 }
 
-// NameOf returns the name of a step, as metrics have it: "open" for an Ask, else its type's in
+// NameOf returns the name of a step in metrics: "open" for an Ask, otherwise its type's name in
 // lower case.
 func NameOf(s Step) string {
 	name, _ := s.step()
@@ -29,12 +29,14 @@ func NoticesOf(s Step) []Notice {
 	return notices
 }
 
-// A Done is what a step came to.
+// A Done is the result of a step.
 type Done struct {
 	Now time.Time // the store's clock at the time of the step; zero if the store was not asked
-	// Standing is the record, as Load returns it, if an Ask failed with ErrExists. nil otherwise.
+	// Standing is the current record, as Load returns it, if an Ask failed with ErrExists.
+	// Otherwise it is nil.
 	Standing *Record
-	// Notices are what a Take took. Tries is how often in a row the first of them was not taken.
+	// Notices are the notices that a Take got. Tries is how often in a row the first of them could
+	// not be delivered.
 	Notices []Notice
 	Tries   int
 }
@@ -102,9 +104,9 @@ type Claim struct {
 	Notices                []Notice
 }
 
-// A Renew prolongs the claim while the exchange with the backend lives. The lease runs from now. A
-// lapsed lease is renewed too if nobody has acted on it. ErrStale: the token is not the claim any
-// more.
+// A Renew prolongs the claim while the exchange with the backend continues. The lease is counted
+// from now. A lapsed lease can be renewed if no other step has used that. ErrStale: the token is
+// not the claim any more.
 type Renew struct {
 	Token string
 	Lease time.Duration
@@ -129,65 +131,63 @@ type Finish struct {
 }
 
 // A Release makes the claimed pause open again, with its old Opened. ErrStale is as for Finish. A
-// second call after a success returns nil, as long as nobody claimed the pause since.
+// second call after a success returns nil, unless the pause was claimed since.
 type Release struct {
 	Token   string
 	Notices []Notice
 }
 
 // A Close ends an open or in-doubt pause without an answer. The store sets PauseID, IDs, Digest (of
-// the answers in doubt), Pause and At. It takes what Result leaves empty from Record.Doubt.
-// ErrExists: the pause is claimed, or it is Withdrawn and was answered meanwhile: it is in doubt,
-// and nobody takes an answer back that the backend may have acted on. ErrNotFound: it is not the
-// record's pause any more. Of several callers that close it at once, one gets nil, and that one
-// tells the client.
+// the answers in doubt), Pause and At, and fills the empty fields of Result from Record.Doubt.
+// ErrExists: the pause is claimed; or Result says Withdrawn and the pause is in doubt, because an
+// answer that the backend may have acted on cannot be withdrawn. ErrNotFound: it is not the
+// record's pause any more. If several callers close it at once, one gets nil, and that one tells
+// the client.
 type Close struct {
 	PauseID string
 	Result  Result
 	Notices []Notice
 }
 
-// An Occupy notes that a run of the thread goes on without its client, so that no replica begins
-// another one beside it. The caller makes Token for this run. The same token again renews the
-// lease; a Lease of 0 or less says that the run has ended. Whatever has become of a token, that is
-// not an error. ErrFull: MaxBusy runs go on already. It changes nothing but Record.Busy, and gives
-// the thread to nobody.
+// An Occupy notes that a run of the thread continues without its client, so that no replica begins
+// another one. The caller makes Token for this run. The same token again renews the lease, and a
+// Lease of 0 or less says that the run has ended. An unknown token is not an error. ErrFull:
+// MaxBusy runs already continue. Occupy changes only Record.Busy, and sets no owner.
 type Occupy struct {
 	Token string
 	Lease time.Duration
 }
 
-// A Contest notes in the pause that another run of the thread came to another question meanwhile:
-// agui.Pause.Contested. It holds until the pause ends, and for the pause that Finish opens next:
-// the other run may have asked before or behind that. A call for a pause that has it already
-// returns nil. ErrNotFound: it is not the record's pause any more. It changes nothing else.
+// A Contest notes in the pause that another run of the thread raised another question meanwhile:
+// agui.Pause.Contested. It holds until the pause ends, and for the pause that Finish opens next,
+// because the other run may have asked before or after that. A repeated Contest returns nil.
+// ErrNotFound: it is not the record's pause any more. It changes nothing else.
 type Contest struct{ PauseID string }
 
-// A See notes that the chat has caught up with what it has missed: Result.Unseen is no more. A
-// second call, or one for a result that is not known, is not an error.
+// A See notes that the chat has got the end that it missed, and clears Result.Unseen. A repeated
+// See, or one for an unknown result, is not an error.
 type See struct{ PauseID string }
 
-// A Remember notes something under a key that is of no thread: what is worth to know of earlier
-// threads, or which thread holds a question. Load returns the notes. The store sets Note.At. A note
-// with the same id gives way, and of all the newest are kept: Most, which is 1 to MaxNotes. It is
-// not an error if the key is of a thread, and changes nothing else of that. The record is forgotten
-// when nothing has been noted in it, and nobody has loaded it, for as long as a thread that has
-// ended is known, and for NoteAge. If a note leads to a pause (Note.Leads), it is known for as long
-// as that pause and its result can be, and for at least nine tenths of that since it was loaded. A
-// store without room may forget it sooner. A Remember is done when the note is as safe as the pause
-// of an Ask that is done.
+// A Remember adds a note to a key that is of no thread: a fact about earlier threads, or the thread
+// that holds a question. Load returns the notes. The store sets Note.At. A note with the same id is
+// replaced, and the newest Most notes are kept (1 to MaxNotes). The key may also be a thread's, and
+// nothing else of that record changes. A record is forgotten once it got no note and was not loaded
+// for as long as an ended thread is kept, and for NoteAge. If a note refers to a pause
+// (Note.Leads), it is kept for as long as that pause and its result can be, and for at least nine
+// tenths of that time since it was last loaded. A store without room may drop records of notes
+// earlier.
 type Remember struct {
 	Note Note
 	Most int
 }
 
-// A Take gives the notices of a thread to its caller, to be sent within Hold; see Done.Notices. It
-// gives none if there are none, or if they are not due: somebody else has them, or they wait after
-// a failure.
+// A Take gives the notices of a thread to its caller, which must send them within Hold, see
+// Done.Notices. It gives none if there are none, or if they are not due: another sender has them,
+// or they wait after a failure.
 type Take struct{ Hold time.Duration }
 
-// A Sent strikes off the notices with these ids; one that is not there is no error. What is left is
-// due after Wait. Failed says that the first of it was not taken, and counts that.
+// A Sent removes the notices with these ids; an unknown id is not an error. The remaining notices
+// are due after Wait. Failed says that the first of them could not be delivered, and counts that.
 type Sent struct {
 	IDs    []string
 	Wait   time.Duration

@@ -17,10 +17,10 @@ import (
 	"time"
 )
 
-// Key names a record: a hash over tenant, route, path and thread, made by proxy.
+// A Key names a record. It is a hash of tenant, route, path and thread, made by proxy.
 type Key string
 
-// Errors that an engine returns, wrapped or bare; compare with errors.Is.
+// Errors of engines, wrapped or not; compare them with errors.Is.
 var (
 	ErrExists   = errors.New("store: a pause is open or claimed already")
 	ErrNotFound = errors.New("store: no such pause")
@@ -31,26 +31,26 @@ var (
 	ErrFull     = errors.New("store: full of open pauses")
 	ErrShare    = errors.New("store: the open pauses from one address have their share of the store")
 
-	// ErrUnread: there is a record, and it cannot be read. It is damaged, or sealed with a key that
-	// is not known, or a newer version has written it. The store itself is well.
+	// ErrUnread: the record exists and cannot be read. It is damaged, or encrypted with an unknown
+	// key, or written by a newer version. The store itself works.
 	ErrUnread = errors.New("store: the record cannot be read")
 )
 
-// Answered reports whether err is a step's answer: one of the errors above but ErrUnread. After any
-// other, nobody knows whether the step was done.
+// Answered reports whether err is an answer of the store to a step: one of the errors above except
+// ErrUnread. After any other error it is unknown whether the step was done.
 func Answered(err error) bool {
 	return slices.ContainsFunc([]error{ErrExists, ErrNotFound, ErrReplay, ErrConflict, ErrStale, ErrOwner, ErrFull, ErrShare},
 		func(answer error) bool { return errors.Is(err, answer) })
 }
 
-// What an engine goes by if it is not told otherwise.
+// Defaults of the engines.
 const (
 	DefaultReplayTTL      = 24 * time.Hour
 	DefaultPauseRetention = 30 * 24 * time.Hour
 )
 
-// DefaultRecordBytes is how large a record may be with its snapshots, roughly counted, unless an
-// engine is told otherwise. Over it the snapshots go, never the pause.
+// DefaultRecordBytes is the default maximum size of a record with its snapshots, roughly counted.
+// Above it the snapshots are dropped, never the pause.
 const DefaultRecordBytes = 1 << 20
 
 // A Store keeps one Record for each key: the open pause, if there is one, and a bounded number of
@@ -88,47 +88,46 @@ const DefaultRecordBytes = 1 << 20
 // it. The Record is the caller's, but nobody writes into what it refers to. The store does not
 // either: a loaded record stays as it was, whatever happens to the thread.
 type Store interface {
-	// Load returns the record, and never one from a client-side cache. Without a record it returns
-	// a zero Record with Now, and with the owner if one is given. If owner is not "", it becomes
-	// the owner of a thread that has none, in the same step, with or without a record. Of several
-	// callers that come at once, one becomes the owner. All are told who it is. An open pause that
-	// it returns is as safe as that of an Ask that is done, so it may be told.
+	// Load returns the record, never one from a client-side cache. If there is none, it returns a
+	// zero Record with Now, and with the owner if one is given. If owner is not "", it becomes the
+	// owner of a thread without one, in the same step, with or without a record. Of several
+	// concurrent callers one becomes the owner, and all get its name. An open pause that Load
+	// returns is as safe as after a completed Ask, so it may be shown to a client.
 	Load(ctx context.Context, key Key, owner string) (Record, error)
 
-	// Do does a step, and returns what it came to, also with an error. The comments of the steps
-	// say which errors there are.
+	// Do applies a step, and returns its result, also with an error. The comments of the steps list
+	// the errors.
 	Do(ctx context.Context, key Key, step Step) (Done, error)
 
-	// Snapshots returns what is kept of the thread at a moment of the pause with this id. It is
-	// empty if nothing is kept, or not any more: a record that was loaded just before may have
-	// moved on.
+	// Snapshots returns the snapshots of the thread at a moment of the pause with this id. It is
+	// empty if none are kept, or not any more: the record may have changed since it was loaded.
 	Snapshots(ctx context.Context, key Key, pauseID string, at Moment) (Snapshots, error)
 
-	// List returns a page of the threads that wait: with an open, claimed or in-doubt pause. With
-	// q.Unsent it returns those that have notices to send. The list may hold too much, never too
-	// little: it changes with the record or before it, and who acts on a row loads the record. A
-	// thread that is opened or ends while the pages are read may be missing or be there twice.
+	// List returns a page of the threads with an open, claimed or in-doubt pause, or with q.Unsent
+	// of those that have notices to send. It may contain a thread too many, and misses none: the
+	// list changes with the record or before it, and a caller that acts on a row loads the record.
+	// A thread that is opened or ends while the pages are read may be missing or repeated.
 	List(ctx context.Context, q Query) (Page, error)
 }
 
-// A Query asks for a page of what waits. The zero value asks for the first hundred, the longest
-// waiting first.
+// A Query selects a page of the list. The zero Query selects the first hundred open threads, the
+// longest waiting first.
 type Query struct {
-	// Unsent asks for the threads that have notices to send, by when they are due. Due is required
-	// then, and Row.Opened is not set.
+	// Unsent selects the threads that have notices to send, by when they are due. It requires Due,
+	// and Row.Opened is not set.
 	Unsent bool
-	// Due, if it is not zero, asks for what is due by then, what is due first coming first: the end
-	// of a lease, or of the retention, or a pause from its last decision on. It may be earlier than
+	// Due, if not zero, selects what is due by that time, the earliest first: the end of a lease,
+	// or of the retention, or a pause from its last decision on. A row may be listed earlier than
 	// the record says, never later.
 	Due   time.Time
 	After string // Page.Next of the page before
 	Limit int    // at most MaxPage; 0 is 100
 }
 
-// MaxPage is the longest page.
+// MaxPage is the maximum length of a page.
 const MaxPage = 1000
 
-// Size of the page that q asks for.
+// Size returns the length of the page that q selects.
 func (q Query) Size() int {
 	switch {
 	case q.Limit <= 0:
@@ -139,13 +138,13 @@ func (q Query) Size() int {
 	return q.Limit
 }
 
-// A Page is a part of the list. Next is "" on the last one.
+// A Page is a part of the list. Next is "" on the last page.
 type Page struct {
 	Rows []Row
 	Next string
 }
 
-// A Row is a thread that waits. It has nothing that a record seals.
+// A Row is a thread of the list. It has no part of a record that is encrypted.
 type Row struct {
 	Key    Key
 	Opened time.Time // when its pause was opened

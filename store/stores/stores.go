@@ -42,16 +42,16 @@ type Settings struct {
 // inMemory is the default address.
 const inMemory = "memory://"
 
-// An Address is HOLDPOINT_STORE. It may hold a password.
+// An Address is HOLDPOINT_STORE. It may contain a password.
 type Address struct{ text string }
 
-// UnmarshalText takes any text. Check says what is wrong with it, without the password.
+// UnmarshalText accepts any text. Check reports what is wrong with it, without the password.
 func (a *Address) UnmarshalText(text []byte) error {
 	a.text = string(text)
 	return nil
 }
 
-// String returns the address as a log may hold it.
+// String returns the address without the password, for logs.
 func (a Address) String() string {
 	u, err := url.Parse(a.text)
 	if err != nil {
@@ -86,7 +86,7 @@ func (a Address) Scheme() string {
 // InMemory reports whether the store is in the memory of this process.
 func (s *Settings) InMemory() bool { return s.Address.Scheme() == "memory" }
 
-// IsKnown reports whether there is a store of that kind.
+// IsKnown reports whether there is a store of this kind.
 func (s *Settings) IsKnown() bool {
 	_, _, err := s.kind()
 	return err == nil
@@ -98,22 +98,22 @@ func (s *Settings) IsRemote() bool {
 	return err == nil && k.remote
 }
 
-// MayLose reports whether the store is a Redis that may fail over to a replica that is behind.
+// MayLose reports whether the store is a Redis that may fail over to a replica which is behind.
 func (s *Settings) MayLose() bool {
 	return slices.Contains(redis.Schemes, s.Address.Scheme()) && s.Replicas == 0
 }
 
-// Ring returns the keys that records are sealed with.
+// Ring returns the keys that encrypt records.
 func (s *Settings) Ring() engine.Ring { return s.ring }
 
 // A kind is a kind of store, by the schemes of its addresses.
 type kind struct {
 	schemes []string
 	example string
-	// check judges the address without asking anybody.
+	// check judges the address without connecting.
 	check func(s *Settings, address *url.URL) error
 	open  func(ctx context.Context, s *Settings, address *url.URL, o Options) (*Store, error)
-	// remote says that several processes can share it.
+	// remote says that several processes can share the store.
 	remote bool
 }
 
@@ -127,7 +127,7 @@ func kinds() []kind {
 	}
 }
 
-// kind finds the kind of HOLDPOINT_STORE.
+// kind returns the kind of HOLDPOINT_STORE, and the parsed address.
 func (s *Settings) kind() (kind, *url.URL, error) {
 	var examples []string
 	for _, k := range kinds() {
@@ -146,7 +146,7 @@ func (s *Settings) kind() (kind, *url.URL, error) {
 	return kind{}, nil, fmt.Errorf("no such store, want one such as %s", strings.Join(examples, ", "))
 }
 
-// Check returns what is wrong with the settings, and reads the keys.
+// Check reads the keys, and returns what is wrong with the settings.
 func (s *Settings) Check() (errs []error) {
 	wrong := func(name string, err error) { errs = append(errs, variables.At(name, err)) }
 	if s.PauseRetention == 0 {
@@ -180,7 +180,7 @@ func (s *Settings) Check() (errs []error) {
 	return errs
 }
 
-// Options are what a store is given by the rest of the program.
+// Options are what the rest of the program gives a store.
 type Options struct {
 	Share        int           // of a store in memory, for one client address, in hundredths; 0: no bound
 	LongestLease time.Duration // the longest that a caller gives
@@ -197,17 +197,17 @@ type Store struct {
 	settings *Settings
 	logger   *slog.Logger
 	stop     func() error
-	// setKeys and renew are for Reload: records are sealed with other keys, and new connections log
-	// in with what the files say now. nil where there is nothing of the kind.
+	// setKeys and renew are used by Reload: to encrypt records with other keys, and to let new
+	// connections log in with the files' current content. They are nil if the store has neither.
 	setKeys func(engine.Ring)
 	renew   func() error
-	// forgets reports whether the store may lose what counted, and keep what was before it; nil:
-	// never.
+	// forgets reports whether the store may lose changes that counted, but not the earlier ones. If
+	// it is nil, it never does.
 	forgets func(context.Context) bool
 }
 
-// New opens the store of the settings, and logs which it is and what it loses. A file that another
-// process has open is waited for until ctx ends; the error is its cause then.
+// New opens the store of the settings, and logs its kind and what it can lose. If another process
+// has the file open, New waits until ctx ends, and then returns the cause.
 func (s *Settings) New(ctx context.Context, o Options) (*Store, error) {
 	k, address, err := s.kind()
 	if err != nil {
@@ -225,7 +225,7 @@ func (s *Settings) New(ctx context.Context, o Options) (*Store, error) {
 	return open, nil
 }
 
-// LogStart warns of what follows from the settings.
+// LogStart warns about the consequences of the settings.
 func (s *Settings) LogStart(logger *slog.Logger) {
 	if s.InMemory() {
 		logger.Warn("the store is in memory: a restart loses open pauses, and their threads go on only with a new message. No other replica knows them")
@@ -235,7 +235,7 @@ func (s *Settings) LogStart(logger *slog.Logger) {
 	}
 }
 
-// Forgets reports whether the store may lose that an answer was sent, and keep what was decided.
+// Forgets reports whether the store may lose that an answer was sent, while it keeps the decision.
 // It may ask the store.
 func (s *Store) Forgets() bool {
 	return s.settings.MayLose() || s.forgets != nil && s.forgets(context.Background())
@@ -248,7 +248,7 @@ func (s *Store) Stop() {
 	}
 }
 
-// ReloadKeys reads the keys of their file again. It is nil if no file is named.
+// ReloadKeys returns a function that reads the key file again, or nil if there is none.
 func (s *Store) ReloadKeys() func() error {
 	if s.settings.Keys.File == "" || s.setKeys == nil {
 		return nil
@@ -262,11 +262,11 @@ func (s *Store) ReloadKeys() func() error {
 	}
 }
 
-// ReloadLogin reads the password again, with which new connections log in. It is nil for a store
-// without connections.
+// ReloadLogin returns a function that reads the password again, for new connections. It is nil for
+// a store without connections.
 func (s *Store) ReloadLogin() func() error { return s.renew }
 
-// LoginFiles returns the files that new connections log in with: that of the password, and those
+// LoginFiles returns the files with which new connections log in: that of the password, and those
 // that the address names.
 func (s *Settings) LoginFiles() []string {
 	files := []string{s.Password.File}
@@ -278,7 +278,7 @@ func (s *Settings) LoginFiles() []string {
 	return slices.DeleteFunc(files, func(file string) bool { return file == "" || file == "system" }) // sslrootcert=system
 }
 
-// ReadRing reads the keys anew.
+// ReadRing reads the keys again.
 func (s *Settings) ReadRing() (engine.Ring, error) {
 	text, err := s.Keys.Read("STORE_KEYS")
 	if err != nil {
@@ -331,7 +331,8 @@ func openBolt(ctx context.Context, s *Settings, address *url.URL, o Options) (*S
 	return &Store{Store: b, stop: b.Stop, setKeys: b.SetKeys}, nil
 }
 
-// password returns that of HOLDPOINT_STORE_PASSWORD. inAddress says that HOLDPOINT_STORE has one.
+// password returns HOLDPOINT_STORE_PASSWORD, from the variable or its file. inAddress says that
+// HOLDPOINT_STORE has a password.
 func (s *Settings) password(inAddress bool) (string, error) {
 	password, err := s.Password.Read("STORE_PASSWORD")
 	switch {
@@ -343,7 +344,7 @@ func (s *Settings) password(inAddress bool) (string, error) {
 	return password, nil
 }
 
-// redisAddress reads the address with the password, wherever that is.
+// redisAddress returns the address with the password, wherever that is set.
 func (s *Settings) redisAddress(address *url.URL) (redis.Address, error) {
 	_, has := address.User.Password()
 	password, err := s.password(has)
@@ -380,7 +381,7 @@ func openRedis(_ context.Context, s *Settings, address *url.URL, o Options) (*St
 	}}, nil
 }
 
-// postgresConfig reads the address with the password, wherever that is.
+// postgresConfig returns the address with the password, wherever that is set.
 func (s *Settings) postgresConfig(address *url.URL) (*postgres.Config, error) {
 	password, err := s.password(postgres.HasPassword(address))
 	if err != nil {
@@ -412,8 +413,8 @@ func openPostgres(_ context.Context, s *Settings, address *url.URL, o Options) (
 	}}, nil
 }
 
-// Schema returns the SQL that makes the tables of a PostgreSQL store. Of the settings it takes the
-// schema with the tables. An empty address is that of no database.
+// Schema returns the SQL that makes the tables of a PostgreSQL store, in the schema of the
+// settings. An empty address stands for no database.
 func (s *Settings) Schema(given bool) (string, error) {
 	if !given {
 		return postgres.Schema(nil), nil
