@@ -24,7 +24,7 @@ var probes = map[string]string{"live": "/healthz", "ready": "/readyz", "started"
 func healthcheck(environ []string, what string, stdout, stderr io.Writer) int {
 	path, ok := probes[what]
 	if !ok {
-		return misuse(stderr, fmt.Sprintf("healthcheck takes live, ready or started, got %q", what))
+		return misuse(stderr, fmt.Sprintf(textHealthcheck, what))
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), probeTimeout)
 	defer cancel()

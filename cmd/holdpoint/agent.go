@@ -52,7 +52,7 @@ func (a *Agent) Check() []error {
 		errs = append(errs, a.group().Wrong(name, fmt.Errorf(format, args...)))
 	}
 	if !slices.Contains(a.dialects.Names(), a.Dialect) {
-		wrong("DIALECT", "want one of %s", strings.Join(a.dialects.Names(), ", "))
+		wrong("DIALECT", textOneOf, strings.Join(a.dialects.Names(), ", "))
 	}
 	errs = append(errs, variables.Group{Prefix: a.prefix, Options: &a.AgentSettings}.Check()...)
 	errs = append(errs, a.dialects.Check(a.Dialect)...)
@@ -84,7 +84,7 @@ func (a *Agent) checkTLS() []error {
 			{"UPSTREAM_KEY_FILE", a.UpstreamKeyFile}, {"UPSTREAM_SERVER_NAME", a.UpstreamServerName},
 		} {
 			if one[1] != "" {
-				errs = append(errs, a.group().Wrong(one[0], errors.New(a.prefix+"UPSTREAM begins with http://, and there is no TLS: want https://, or leave this out")))
+				errs = append(errs, a.group().Wrong(one[0], errors.New(a.prefix+textPlainUpstream)))
 			}
 		}
 		if errs != nil {

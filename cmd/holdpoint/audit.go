@@ -12,7 +12,7 @@ import (
 // if it could not be asked.
 func auditCommand(args []string, stdout, stderr io.Writer) int {
 	if len(args) == 0 || args[0] != "verify" {
-		return misuse(stderr, "audit takes verify and files")
+		return misuse(stderr, textAuditCommand)
 	}
 	flags := flag.NewFlagSet("holdpoint audit verify", flag.ContinueOnError)
 	flags.SetOutput(io.Discard)
@@ -21,7 +21,7 @@ func auditCommand(args []string, stdout, stderr io.Writer) int {
 		return misuse(stderr, err.Error())
 	}
 	if flags.NArg() == 0 {
-		return misuse(stderr, "audit verify takes the files of a chain, the oldest first")
+		return misuse(stderr, textAuditFiles)
 	}
 	var kept audit.KeptHeads
 	for name, into := range map[string]**audit.Head{"head": &kept.Head, "after": &kept.After} {

@@ -127,7 +127,7 @@ func TestCheckNamesEveryErrorAtOnce(t *testing.T) {
 		t.Errorf("exit %d, stdout %q, stderr\n%s", code, stdout, stderr)
 	}
 	for _, want := range []string{
-		`config: HOLDPOINT_UPSTREAM "localhost:8000": scheme missing, want http:// or https://`,
+		`config: HOLDPOINT_UPSTREAM "localhost:8000": scheme missing, want http:// or https://, such as http://localhost:8000/agent`,
 		`config: HOLDPOINT_HEARTBEAT "1ms": want at least 1s, or 0 for none`,
 		`config: HOLDPOINT_CANCEL "{": `,
 		`config: HOLDPOINT_MAX_FRAME is not a variable of Holdpoint, did you mean HOLDPOINT_MAX_FRAME_BYTES?`,

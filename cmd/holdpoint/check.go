@@ -41,9 +41,7 @@ func check(environ []string, list dialects.List, deskOnly, all bool, t terminal)
 	logWho(s, follows)
 	s.store.LogStart(follows)
 	s.desk.LogStart(s.who.TrustedPeers, follows)
-	for _, note := range s.notes() {
-		follows.Warn(note)
-	}
+	s.warnBounds(follows)
 	for _, name := range s.ignored {
 		fmt.Fprintf(t.out, "%s is ignored: Kubernetes sets such names for a Service called holdpoint\n", name)
 	}

@@ -155,8 +155,8 @@ func TestDeskAloneSettings(t *testing.T) {
 		environ []string
 		want    string
 	}{
-		"memory":        {[]string{"HOLDPOINT_DESK_LISTEN=:0", keys}, "no other process shares it"},
-		"a file":        {[]string{"HOLDPOINT_DESK_LISTEN=:0", keys, "HOLDPOINT_STORE=bolt:///tmp/x.db"}, "no other process shares it"},
+		"memory":        {[]string{"HOLDPOINT_DESK_LISTEN=:0", keys}, "no other process can share it"},
+		"a file":        {[]string{"HOLDPOINT_DESK_LISTEN=:0", keys, "HOLDPOINT_STORE=bolt:///tmp/x.db"}, "no other process can share it"},
 		"no address":    {[]string{"HOLDPOINT_STORE=redis://h:1"}, "HOLDPOINT_DESK_LISTEN is not set"},
 		"an agent":      {[]string{"HOLDPOINT_DESK_LISTEN=:0", keys, "HOLDPOINT_STORE=redis://h:1", "HOLDPOINT_UPSTREAM=http://h"}, "no agent of its own"},
 		"elsewhere":     {[]string{"HOLDPOINT_DESK_LISTEN=elsewhere", "HOLDPOINT_STORE=redis://h:1"}, "HOLDPOINT_DESK_LISTEN is not set"},
@@ -171,7 +171,7 @@ func TestDeskAloneSettings(t *testing.T) {
 		environ []string
 		want    string
 	}{
-		"memory":  {[]string{upstream, "HOLDPOINT_DESK_LISTEN=elsewhere"}, "no other process shares this store"},
+		"memory":  {[]string{upstream, "HOLDPOINT_DESK_LISTEN=elsewhere"}, "no other process can share this store"},
 		"a token": {[]string{upstream, "HOLDPOINT_DESK_LISTEN=elsewhere", "HOLDPOINT_STORE=redis://h:1", keys}, "HOLDPOINT_DESK_TOKEN"},
 		"fits":    {[]string{upstream, "HOLDPOINT_DESK_LISTEN=elsewhere", "HOLDPOINT_STORE=redis://h:1"}, ""},
 	} {

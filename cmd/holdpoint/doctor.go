@@ -56,9 +56,9 @@ func doctorCommand(args []string, t terminal) int {
 	case err != nil:
 		return doctorMisuse(t.err, err)
 	case flags.NArg() != 1:
-		return doctorMisuse(t.err, fmt.Errorf("doctor takes one address, file or -, got %d", flags.NArg()))
+		return doctorMisuse(t.err, fmt.Errorf(textDoctorArguments, flags.NArg()))
 	case f.timeout <= 0:
-		return doctorMisuse(t.err, fmt.Errorf("-timeout %v: want more than 0", f.timeout))
+		return doctorMisuse(t.err, fmt.Errorf(textDoctorTimeout, f.timeout))
 	}
 	flags.Visit(func(given *flag.Flag) { f.version = f.version || given.Name == "protocol-version" })
 	if err := errors.Join(append(f.errs, f.readTools())...); err != nil {
@@ -130,7 +130,7 @@ func (f *doctorFlags) readTools() error {
 	}
 	whole := json.Unmarshal(text, &request.Tools) != nil
 	if whole && (json.Unmarshal(text, &request) != nil || request.Tools == nil && !showsClient(text)) {
-		return fmt.Errorf("-tools: %s: want a JSON array of tools, or a request that has them", f.tools)
+		return fmt.Errorf(textDoctorTools, f.tools)
 	}
 	if whole && !f.version {
 		f.probe.ProtocolVersion = request.ProtocolVersion

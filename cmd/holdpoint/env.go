@@ -56,15 +56,15 @@ var removed = map[string]string{
 // unknownName returns the error for a name that is not among the known ones.
 func unknownName(name string, list []variables.Variable) error {
 	if remedy, ok := removed[strings.TrimPrefix(strings.TrimPrefix(name, routeName.FindString(name)), prefix)]; ok {
-		return fmt.Errorf("%s is not a variable of Holdpoint any more: %s", name, remedy)
+		return fmt.Errorf(textRemoved, name, remedy)
 	}
 	if slices.ContainsFunc(injectVariables(), func(v variables.Variable) bool { return v.Name == name }) {
-		return fmt.Errorf("%s is for holdpoint inject only", name)
+		return fmt.Errorf(textInjectOnly, name)
 	}
 	if err := ofAllRoutes(name, list); err != nil {
 		return err
 	}
-	return fmt.Errorf("%s is not a variable of Holdpoint, did you mean %s?", name, nearest(name, list))
+	return fmt.Errorf(textUnknown, name, nearest(name, list))
 }
 
 // nearest returns the known name with the smallest edit distance; of several, one that begins with

@@ -175,7 +175,7 @@ func (m *handlerMaker) judges() func(agent, dialect string) api.Agent {
 		a.Upstream.URL = &url.URL{Scheme: "http", Host: "no.agent.invalid"}
 		h, err := m.proxyFor(a)
 		if err != nil {
-			m.logger.Warn("the questions of an agent cannot be decided here", "agent", agent, "dialect", dialect, "err", err)
+			m.logger.Warn(logNotDecidedHere, "agent", agent, "dialect", dialect, "err", err)
 			return nil
 		}
 		if len(known) >= maxJudges {
@@ -206,11 +206,11 @@ func (m *handlerMaker) waitsForChat(agents []servedAgent) {
 		why = append(why, "HOLDPOINT_DESK_CARRY_WITHIN is 0")
 	}
 	if len(why) > 0 {
-		m.logger.Warn("what is decided at the desk waits for the chat's next request", "why", why)
+		m.logger.Warn(logWaitsForChat, "why", why)
 	}
 	for _, a := range agents {
 		if a.Client == proxy.ClientNative {
-			m.logger.Warn("what is decided at the desk waits for the chat's next request: HOLDPOINT_CLIENT is native, and nothing is made for such a client", "agent", a.Name)
+			m.logger.Warn(logNativeWaits, "agent", a.Name)
 		}
 	}
 }
@@ -299,6 +299,6 @@ func (e events) noticesLost(logger *slog.Logger) func(int) {
 		for range n {
 			e.metrics.Webhook(webhook.ResultLost, 0)
 		}
-		logger.Error("events for the webhook were given up: its receiver has not taken them", "events", n)
+		logger.Error(logNoticesLost, "events", n)
 	}
 }

@@ -419,7 +419,7 @@ func TestDeskByHeader(t *testing.T) {
 		"HOLDPOINT_UPSTREAM=http://127.0.0.1:1", "HOLDPOINT_DESK_LISTEN=127.0.0.1:0", "HOLDPOINT_POLICY=" + writeFile(t, dir, "policy.yaml", policyOfFinance),
 		"HOLDPOINT_DESK_AUTH=header", "HOLDPOINT_DESK_PRINCIPAL=x-forwarded-user", "HOLDPOINT_DESK_GROUPS=X-Forwarded-Groups",
 	}
-	const loopback = "this machine may say who decides"
+	const loopback = "programs of this machine may name the caller of the desk"
 	p := startAs(t, append(environ, "HOLDPOINT_TRUSTED_PEERS="+proxyAddr)...)
 	at := p.wait(t, "desk")["desk_addr"].(string)
 	for _, line := range p.seen {
@@ -607,7 +607,7 @@ func TestDeskMakesAToken(t *testing.T) {
 		t.Errorf("the token is told more than once: %s", shown)
 	}
 
-	const want = "takes nobody without a token, on loopback too"
+	const want = "admits nobody without a token, on loopback too"
 	_, narrow := pty(t, 0) // as a container's terminal is that nobody looks at
 	for name, run := range map[string]*exec.Cmd{
 		"into a log":              {Stderr: new(bytes.Buffer), Env: environ},

@@ -52,7 +52,7 @@ func loadInject(environ []string) (*injectSettings, error) {
 	}
 	unknown, _ := ownNames(environment, s.variables())
 	for _, name := range unknown {
-		errs = append(errs, fmt.Errorf("%s is not a variable of holdpoint inject, which takes those of holdpoint -h %s, and HOLDPOINT_LOG_LEVEL and HOLDPOINT_LOG_FORMAT", name, injectTopic))
+		errs = append(errs, fmt.Errorf(textUnknownInject, name, injectTopic))
 	}
 	for i := range errs {
 		errs[i] = fmt.Errorf("config: %w", errs[i])
@@ -105,12 +105,12 @@ func runInject(environ []string, stderr *os.File) int {
 	defer cancel()
 	secure, ready, err := certificateOf(ctx, s, began, logger)
 	if err != nil {
-		logger.Error("cannot start", "err", err)
+		logger.Error(logNoStart, "err", err)
 		return exitError
 	}
 	listener, err := s.injector.Listen.Address.Listen()
 	if err != nil {
-		logger.Error("cannot listen", withListenHint(err, "variable", "HOLDPOINT_INJECT_LISTEN", "err", err)...)
+		logger.Error(logNoListen, withListenHint(err, "variable", "HOLDPOINT_INJECT_LISTEN", "err", err)...)
 		return exitError
 	}
 	var server *server

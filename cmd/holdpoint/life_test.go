@@ -417,7 +417,7 @@ func TestAFileThatIsInUse(t *testing.T) {
 	probes := socket(t)
 	next := startAs(t, append(environ, "HOLDPOINT_ADMIN_LISTEN="+probes)...)
 	other := startAs(t, environ...)
-	const waits = "another process has the file of the store open: this one waits until that has ended"
+	const waits = "another process has the file of the store open: this one waits until the other has ended"
 	for _, p := range []*process{next, other} {
 		p.wait(t, waits)
 	}

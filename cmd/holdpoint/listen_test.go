@@ -13,13 +13,13 @@ func TestListenConfiguration(t *testing.T) {
 		"ADMIN_LISTEN=off":                        "",
 		"ADMIN_LISTEN=off LISTEN=:7081":           "",
 		"ADMIN_LISTEN=:7081 PPROF=true":           "",
-		"LISTEN=:7081":                            `HOLDPOINT_ADMIN_LISTEN "127.0.0.1:7081": it is taken by HOLDPOINT_LISTEN (:7081): runs and probes need an address each`,
-		"LISTEN=unix:///a ADMIN_LISTEN=unix:///a": `HOLDPOINT_ADMIN_LISTEN "unix:///a": it is taken by HOLDPOINT_LISTEN (unix:///a)`,
+		"LISTEN=:7081":                            `HOLDPOINT_ADMIN_LISTEN "127.0.0.1:7081": HOLDPOINT_LISTEN has the same address (:7081): give the probes one of their own`,
+		"LISTEN=unix:///a ADMIN_LISTEN=unix:///a": `HOLDPOINT_ADMIN_LISTEN "unix:///a": HOLDPOINT_LISTEN has the same address (unix:///a)`,
 		"LISTEN=unix://run/a.sock":                `HOLDPOINT_LISTEN "unix://run/a.sock": want the socket's whole path behind three slashes`,
 		"ADMIN_LISTEN=7081":                       `HOLDPOINT_ADMIN_LISTEN "7081": want host:port, such as :7081, or off`,
-		"UPSTREAM=http://localhost:7081":          `HOLDPOINT_UPSTREAM "http://localhost:7081": this is where Holdpoint's probes are (HOLDPOINT_ADMIN_LISTEN 127.0.0.1:7081): give those another address, or off`,
+		"UPSTREAM=http://localhost:7081":          `HOLDPOINT_UPSTREAM "http://localhost:7081": this is where Holdpoint's probes are (HOLDPOINT_ADMIN_LISTEN 127.0.0.1:7081): set another address there, or off`,
 		"ADMIN_LISTEN=off PPROF=true":             `HOLDPOINT_PPROF "true": profiles are on the admin listener, and HOLDPOINT_ADMIN_LISTEN is off`,
-		"LISTEN=unix:///run/a.sock TENANT_HEADER=X-Tenant TRUSTED_PEERS=127.0.0.1": `who comes by the unix socket of HOLDPOINT_LISTEN has no address`,
+		"LISTEN=unix:///run/a.sock TENANT_HEADER=X-Tenant TRUSTED_PEERS=127.0.0.1": `a client of the unix socket of HOLDPOINT_LISTEN has no address`,
 	} {
 		list := []string{upstream}
 		for variable := range strings.FieldsSeq(environ) {

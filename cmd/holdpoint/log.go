@@ -56,7 +56,7 @@ func logStart(s *settings, logger *slog.Logger) {
 func warnOrigins(s *settings, logger *slog.Logger) {
 	warn := func(list origins, name string) {
 		if list.everybody() {
-			logger.Warn("pages of every origin may read answers: any page can reach Holdpoint through the browser of a person who opens it", "variable", name)
+			logger.Warn(logEveryOrigin, "variable", name)
 		}
 	}
 	warn(s.agent.CORSOrigins, prefix+"CORS_ORIGINS")
@@ -85,23 +85,23 @@ func logWho(s *settings, logger *slog.Logger) {
 		}
 		logger.Info("each thread belongs to the principal of its first run", append(attrs, "principal", from, "keys", who.Keys().String(), "thread_namespace", who.ThreadNamespace)...)
 	case everywhere(listen):
-		logger.Warn("Holdpoint knows no users, and listens for everybody: the thread id is the key to a thread's open questions", append(attrs, "listen", listen)...)
+		logger.Warn(logNoUsersPublic, append(attrs, "listen", listen)...)
 	default:
-		logger.Warn("Holdpoint knows no users: whoever knows a thread id can see and answer its open questions", attrs...)
+		logger.Warn(logNoUsers, attrs...)
 	}
 	if who.TrustedPeers.Everybody() {
-		logger.Warn("every address may say who asks: anybody who reaches Holdpoint can be anybody", "variable", "HOLDPOINT_TRUSTED_PEERS")
+		logger.Warn(logEveryPeer, "variable", "HOLDPOINT_TRUSTED_PEERS")
 	} else if who.TrustedPeers.Loopback() {
-		logger.Warn("this machine may say who asks: in a pod, so can the agent and its tools", "variable", "HOLDPOINT_TRUSTED_PEERS")
+		logger.Warn(logLocalPeer, "variable", "HOLDPOINT_TRUSTED_PEERS")
 	}
 	if who.HasPrincipal() && !who.OwnThreads() && s.store.InMemory() {
-		logger.Warn("a restart forgets who a thread belongs to: whoever then comes first with its id has it, and all that the backend keeps of it", "variable", "HOLDPOINT_STORE")
+		logger.Warn(logOwnersLost, "variable", "HOLDPOINT_STORE")
 	}
 	if who.JWKSURL.InTheClear() {
-		logger.Warn("the issuer's keys come over plain HTTP: whoever stands on the way can sign tokens for anybody", "variable", "HOLDPOINT_JWT_JWKS_URL")
+		logger.Warn(logPlainKeys, "variable", "HOLDPOINT_JWT_JWKS_URL")
 	}
 	if s.agent.Name == "" && s.agent.isSet() && s.store.IsRemote() {
-		logger.Warn("HOLDPOINT_NAME is not set: another agent on this store, at the same path, would share threads with this one")
+		logger.Warn(logNoName)
 	}
 }
 

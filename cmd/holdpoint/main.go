@@ -136,26 +136,26 @@ func command(args, environ []string, list dialects.List, t terminal) int {
 			default:
 				return check(environ, list, true, *all, t)
 			}
-			return misuse(t.err, fmt.Sprintf("check takes one argument at most, desk or inject, got %q", arguments))
+			return misuse(t.err, fmt.Sprintf(textCheckArguments, arguments))
 		case name == "healthcheck" && flags.NArg() == 1:
 			return healthcheck(environ, flags.Arg(0), t.out, t.err)
 		case name == "store":
-			return misuse(t.err, fmt.Sprintf("store takes one argument, schema, got %q", flags.Args()))
+			return misuse(t.err, fmt.Sprintf(textStoreGot, flags.Args()))
 		case name == "check" && flags.NArg() > 0:
-			return misuse(t.err, fmt.Sprintf("check takes one argument at most, desk or inject, got %q", flags.Args()))
+			return misuse(t.err, fmt.Sprintf(textCheckArguments, flags.Args()))
 		case flags.NArg() > 0:
-			return misuse(t.err, fmt.Sprintf("%s takes no argument, got %q", name, flags.Arg(0)))
+			return misuse(t.err, fmt.Sprintf(textNoArgument, name, flags.Arg(0)))
 		}
 	}
 	switch {
 	case *serve && name != "demo":
-		return misuse(t.err, "-serve is an option of demo only")
+		return misuse(t.err, textServeOption)
 	case *atDesk && name != "demo":
-		return misuse(t.err, "-desk is an option of demo only")
+		return misuse(t.err, textDeskOption)
 	case *all && name != "check":
-		return misuse(t.err, "-all is an option of check only")
+		return misuse(t.err, textAllOption)
 	case *serve && *atDesk:
-		return misuse(t.err, "demo takes -serve or -desk, not both")
+		return misuse(t.err, textServeOrDesk)
 	}
 	switch name {
 	case "", "run":
@@ -187,9 +187,9 @@ func command(args, environ []string, list dialects.List, t terminal) int {
 		return help(nil, list, t)
 	}
 	if name == "store" {
-		return misuse(t.err, "store takes one argument, schema")
+		return misuse(t.err, textStoreArgument)
 	}
-	return misuse(t.err, fmt.Sprintf("no command %q", name))
+	return misuse(t.err, fmt.Sprintf(textNoCommand, name))
 }
 
 // help is `holdpoint -h`, or with a topic all variables of that.
@@ -199,7 +199,7 @@ func help(topics []string, list dialects.List, t terminal) int {
 	case len(topics) == 0:
 		printUsage(t.out, s)
 	case len(topics) > 1 || !printTopic(t.out, s, topics[0]):
-		return misuse(t.err, fmt.Sprintf("there is no topic %q, want one of %s", strings.Join(topics, " "), strings.Join(topicWords(s), ", ")))
+		return misuse(t.err, fmt.Sprintf(textNoTopic, strings.Join(topics, " "), strings.Join(topicWords(s), ", ")))
 	}
 	return exitOK
 }

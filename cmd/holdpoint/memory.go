@@ -42,7 +42,7 @@ func (m *memoryLimit) UnmarshalText(text []byte) error {
 	}
 	n, err := variables.ParseSize(string(text), math.MaxInt64)
 	if err == nil && n < leastMemory {
-		err = errors.New("want at least 32MiB, or off")
+		err = errors.New(textMemory)
 	}
 	*m = memoryLimit(n)
 	return err

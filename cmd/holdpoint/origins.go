@@ -34,9 +34,9 @@ func (o *origins) UnmarshalText(text []byte) error {
 	}
 	switch {
 	case *o == nil:
-		return errors.New("not an origin, want one such as https://app.example.com")
+		return errors.New(textNotOrigin)
 	case len(*o) > 1 && o.everybody():
-		return errors.New("want either * or a list: * admits all pages without credentials, a list admits its pages with them")
+		return errors.New(textStarAndList)
 	}
 	return nil
 }
@@ -64,30 +64,30 @@ func checkOrigin(v string) error {
 		return nil
 	}
 	if strings.EqualFold(v, "null") {
-		return errors.New("null is the origin of every sandboxed page and every file, want one such as https://app.example.com")
+		return errors.New(textNullOrigin)
 	}
 	scheme, rest, ok := strings.Cut(v, "://")
 	if !ok {
-		return errors.New("scheme missing, want something like https://app.example.com")
+		return errors.New(textOriginNoScheme)
 	}
 	if !schemePattern.MatchString(scheme) || pagesOwn[strings.ToLower(scheme)] {
-		return fmt.Errorf("scheme %q has no pages with an origin, want http or https, or an application's own such as capacitor", scheme)
+		return fmt.Errorf(textOriginScheme, scheme)
 	}
 	if at := strings.IndexAny(rest, "/?#@\\"); at >= 0 {
-		return fmt.Errorf("an origin has no path, query or user, leave out what begins at %q", rest[at:at+1])
+		return fmt.Errorf(textOriginTail, rest[at:at+1])
 	}
 	host, port := rest, ""
 	if u, err := url.Parse("http://" + strings.Replace(rest, "*", "x", 1)); err != nil || u.Hostname() == "" {
-		return errors.New("not an origin, want something like https://app.example.com or http://localhost:3000")
+		return errors.New(textOriginExample)
 	} else if u.Port() != "" || strings.HasSuffix(rest, ":") {
 		port = u.Port()
 		host = strings.TrimSuffix(rest, ":"+port)
 		if port == "" || !validPort(port) {
-			return fmt.Errorf("port %q is out of range, want 1 to 65535", port)
+			return fmt.Errorf(textPort, port)
 		}
 	}
 	if scheme = strings.ToLower(scheme); port != "" && port == map[string]string{"http": "80", "https": "443"}[scheme] {
-		return fmt.Errorf("a browser leaves out port %s of %s, and so must this", port, scheme)
+		return fmt.Errorf(textOwnPort, port, scheme)
 	}
 	return checkOriginHost(strings.ToLower(host))
 }
@@ -96,18 +96,18 @@ func checkOriginHost(host string) error {
 	if bare, ok := strings.CutPrefix(host, "["); ok {
 		address, err := netip.ParseAddr(strings.TrimSuffix(bare, "]"))
 		if err != nil || address.Zone() != "" || "["+address.String()+"]" != host {
-			return errors.New("not an IPv6 address as a browser writes it, such as [::1]")
+			return errors.New(textOriginIPv6)
 		}
 		return nil
 	}
 	name, wild := strings.CutPrefix(host, "*.")
 	switch {
 	case strings.Contains(name, "*"):
-		return errors.New("* may stand for the first part of a name only, such as https://*.example.com")
+		return errors.New(textStarPlace)
 	case wild && (!strings.Contains(name, ".") || net.ParseIP(name) != nil):
-		return errors.New("* would let every site in, want at least https://*.example.com")
+		return errors.New(textStarTooWide)
 	case !hostPattern.MatchString(name):
-		return errors.New("not a host name as a browser writes it (letters other than a to z become xn--...)")
+		return errors.New(textOriginHost)
 	}
 	return nil
 }

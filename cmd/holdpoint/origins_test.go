@@ -25,7 +25,7 @@ func TestOriginsThatAreNone(t *testing.T) {
 		{"https://*.com", `* would let every site in, want at least https://*.example.com`},
 		{"https://*.10.0.0.1", `* would let every site in, want at least https://*.example.com`},
 		{"http://localhost:*", `not an origin, want something like https://app.example.com or http://localhost:3000`},
-		{"https://app.example.com:443", `a browser leaves out port 443 of https, and so must this`},
+		{"https://app.example.com:443", `https has the port 443 by default, and a browser leaves it out of the origin: leave it out here too`},
 		{"https://app.example.com:70000", `port "70000" is out of range, want 1 to 65535`},
 		{"https://app.example.com:", `port "" is out of range, want 1 to 65535`},
 		{"https://", `not an origin, want something like https://app.example.com or http://localhost:3000`},

@@ -172,12 +172,12 @@ func TestPostgresConfiguration(t *testing.T) {
 		{"postgres://me:hush@db/x", "", ""},
 		{"postgresql://me@db/x?sslmode=require", file, ""},
 		{"postgres://me:hush@h1,h2/x?schema=a", "", ""},
-		{"postgres://me:hush@db/x", file, "there is a password in it, and one in HOLDPOINT_STORE_PASSWORD_FILE, want one of them"},
-		{"postgres://me@db/x?password=hush", file, "there is a password in it"},
+		{"postgres://me:hush@db/x", file, "it has a password, and HOLDPOINT_STORE_PASSWORD_FILE has one too"},
+		{"postgres://me@db/x?password=hush", file, "it has a password"},
 		{"postgres://me@db/x", "/nowhere/p", "HOLDPOINT_STORE_PASSWORD_FILE: open /nowhere/p: "},
 		{"postgres://me:hush@db/x?sslmode=hush", "", "sslmode"},
 		{"postgres://me:hu#sh@db/x", "", "not an address, want one such as postgres://user@host/database"},
-		{"memory://", file, "memory takes no password, want it unset, or another HOLDPOINT_STORE"},
+		{"memory://", file, "a store of memory:// has no password: leave this out"},
 	} {
 		environ := []string{upstream, "HOLDPOINT_STORE=" + tt.store}
 		if tt.file != "" {

@@ -86,7 +86,7 @@ type failure struct {
 func failed(what string, err error) *failure { return &failure{what, []any{"err", err}, exitError} }
 
 func cannotListen(variable string, err error) *failure {
-	return &failure{"cannot listen", []any{"variable", variable, "err", err}, exitError}
+	return &failure{logNoListen, []any{"variable", variable, "err", err}, exitError}
 }
 
 // build makes and starts the parts in their order. nil is not a failure. It waits until ctx ends at
@@ -95,7 +95,7 @@ func (p *program) build(ctx context.Context) *failure {
 	s, logger := p.settings, p.logger
 	log, err := s.audit.New(ctx, logger)
 	if err != nil {
-		return failed("cannot open the audit", err)
+		return failed(logNoAudit, err)
 	}
 	if log != nil {
 		p.start(log)
@@ -104,7 +104,7 @@ func (p *program) build(ctx context.Context) *failure {
 	var spans *trace.Part
 	if !s.deskOnly {
 		if spans, err = trace.NewPart(readBuild().Version, logger); err != nil {
-			return &failure{"cannot make spans", []any{"err", err}, exitMisuse}
+			return &failure{logNoSpans, []any{"err", err}, exitMisuse}
 		}
 	}
 	if spans != nil {
@@ -117,13 +117,13 @@ func (p *program) build(ctx context.Context) *failure {
 
 	kept, err := p.openStore(ctx, happens)
 	if err != nil {
-		return failed("cannot open the store", err)
+		return failed(logNoStore, err)
 	}
 	p.start(kept)
 	measured := happens.metrics.Store(kept)
 	hook, err := s.webhook.New(kept, happens.metrics.Webhook, logger)
 	if err != nil {
-		return failed("cannot start the webhook", err)
+		return failed(logNoWebhook, err)
 	}
 	made := &handlerMaker{settings: s, store: measured, gate: s.who.New(logger), events: happens, forgets: kept.Forgets, spans: spans, logger: logger}
 	if hook != nil {
@@ -132,10 +132,10 @@ func (p *program) build(ctx context.Context) *failure {
 	var agents []servedAgent
 	if !s.deskOnly {
 		if p.handler, agents, err = made.handlers(); err != nil {
-			return failed("cannot start", err)
+			return failed(logNoStart, err)
 		}
 		if p.listener, err = s.front.Listen.Address.Listen(); err != nil {
-			return &failure{"cannot listen", withListenHint(err, "variable", "HOLDPOINT_LISTEN", "err", err), exitError}
+			return &failure{logNoListen, withListenHint(err, "variable", "HOLDPOINT_LISTEN", "err", err), exitError}
 		}
 	}
 	p.probes.Agents(probedAgents(agents))
@@ -222,9 +222,7 @@ func (p *program) openStore(ctx context.Context, happens events) (*stores.Store,
 	if err != nil {
 		return nil, err
 	}
-	for _, note := range p.settings.notes() {
-		p.logger.Warn(note)
-	}
+	p.settings.warnBounds(p.logger)
 	return kept, nil
 }
 

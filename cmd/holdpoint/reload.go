@@ -103,7 +103,7 @@ func (r *reloader) look() {
 
 func (r *reloader) do(one *reload) bool {
 	if err := one.do(); err != nil {
-		r.logger.Error("not read again: what was read before stays in effect", "what", one.what, "err", err)
+		r.logger.Error(logNotReloaded, "what", one.what, "err", err)
 		return false
 	}
 	r.logger.Info("read again", "what", one.what)

@@ -49,7 +49,7 @@ func replayCommand(args []string, t terminal) int {
 	flags.Func("set", "", func(pair string) error {
 		name, value, ok := strings.Cut(pair, "=")
 		if f.set[name] = value; !ok {
-			return errors.New("want HOLDPOINT_NAME=value")
+			return errors.New(textSet)
 		}
 		return nil
 	})
@@ -59,9 +59,9 @@ func replayCommand(args []string, t terminal) int {
 		fmt.Fprintln(t.out, replayUsage)
 		return exitOK
 	case err == nil && flags.NArg() != 1:
-		err = fmt.Errorf("replay takes one file or -, got %d", flags.NArg())
+		err = fmt.Errorf(textReplayArguments, flags.NArg())
 	case err == nil && f.step && flags.Arg(0) == "-":
-		err = errors.New("-step reads the terminal: give replay a file")
+		err = errors.New(textReplayStep)
 	}
 	if err != nil {
 		fmt.Fprintf(t.err, "holdpoint: %v\n\n%s\n", err, replayUsage)
@@ -104,7 +104,7 @@ func (f *replayFlags) read(source string, in io.Reader) (o replay.Options, remov
 	case !strings.HasSuffix(source, scenario.Ext):
 		err = f.readAnswer(source, in, &o)
 	case f.request != "":
-		err = errors.New("a scenario has its requests: -request is for the answer of a backend")
+		err = errors.New(textReplayRequest)
 	default:
 		remove, err = readScenario(source, &o, env)
 	}
@@ -156,7 +156,7 @@ func (f *replayFlags) readAnswer(source string, in io.Reader, o *replay.Options)
 		return err
 	}
 	if len(a.Body) == 0 && a.Status == 0 {
-		return errors.New("it is empty")
+		return errors.New(textReplayEmpty)
 	}
 	answer := scenario.Response{Status: a.Status, Header: a.Header, Body: a.Body, Cut: a.Cut}
 	if answer.Status == 0 {

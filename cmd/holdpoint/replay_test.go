@@ -209,15 +209,15 @@ func TestReplayMisuse(t *testing.T) {
 	one := written(t, "one.txtar", asking)
 	for _, tt := range []struct{ args, want string }{
 		{"", "one file or -"},
-		{"-step -", "give replay a file"},
+		{"-step -", "give it a file"},
 		{"-set X " + one, "HOLDPOINT_NAME=value"},
 		{"-set HOLDPOINT_NONSENSE=1 " + one, "HOLDPOINT_NONSENSE is not a variable"},
 		{"-set HOLDPOINT_DIALECT=nonsense " + one, "HOLDPOINT_DIALECT"},
-		{"-request " + one + " " + one, "a scenario has its requests"},
+		{"-request " + one + " " + one, "a scenario has requests of its own"},
 		{"missing.txtar", "missing.txtar"},
 		{"missing.sse", "missing.sse"},
 		{written(t, "bad.txtar", "title: x\n"), "title and source"},
-		{written(t, "empty.sse", ""), "it is empty"},
+		{written(t, "empty.sse", ""), "the recording is empty"},
 	} {
 		stdout, stderr, code := holdpoint(t, nil, append([]string{"replay"}, strings.Fields(tt.args)...)...)
 		if code != exitMisuse || stdout != "" || !strings.Contains(stderr, tt.want) {

@@ -61,7 +61,7 @@ func readRoutes(environment map[string]string, list dialects.List) ([]*route, []
 	})
 	for n, r := range routes {
 		if want := fmt.Sprintf("%sROUTES_%d_", prefix, n); r.prefix != want {
-			errs = append(errs, fmt.Errorf("%sPATH: there is no %sPATH, and routes are counted from 0 without a gap", r.prefix, want))
+			errs = append(errs, fmt.Errorf(textRoutesGap, r.prefix, want))
 			break
 		}
 	}
@@ -112,12 +112,12 @@ func (r *route) checkRoute() []error {
 		name, example string
 		missing       bool
 	}{
-		{"PATH", "the path below which the agent is, such as /billing", r.Path == ""},
-		{"NAME", "the agent's name: the records of its threads are kept under it, and log, metrics and audit have it", r.Name == ""},
-		{"UPSTREAM", "the address of its backend, such as http://localhost:8000/agent", !r.own[r.prefix+"UPSTREAM"]},
+		{"PATH", textWantPath, r.Path == ""},
+		{"NAME", textWantName, r.Name == ""},
+		{"UPSTREAM", textWantUpstream, !r.own[r.prefix+"UPSTREAM"]},
 	} {
 		if one.missing {
-			errs = append(errs, fmt.Errorf("%s%s is not set, want %s", r.prefix, one.name, one.example))
+			errs = append(errs, fmt.Errorf(textRouteNotSet, r.prefix, one.name, one.example))
 		}
 	}
 	if r.Path != "" && r.Path != "/" {
@@ -135,7 +135,7 @@ func (s *settings) checkRoutes() []error {
 	if len(s.routes) > 0 && !s.agent.isSet() {
 		for _, v := range s.agent.group().Variables() {
 			if name := strings.TrimPrefix(v.Name, prefix); !v.IsDefault && !inherits(name) && name != "UPSTREAM" {
-				errs = append(errs, s.agent.group().Wrong(name, fmt.Errorf("it is for HOLDPOINT_UPSTREAM, which is not set, and routes have their own (%s%s)", s.routes[0].prefix, name)))
+				errs = append(errs, s.agent.group().Wrong(name, fmt.Errorf(textUpstreamOnly, s.routes[0].prefix, name)))
 			}
 		}
 	}
@@ -149,14 +149,14 @@ func (s *settings) checkRoutes() []error {
 		switch before := paths[path]; {
 		case path == "":
 		case before == prefix+"UPSTREAM":
-			errs = append(errs, r.routeGroup().Wrong("PATH", errors.New("HOLDPOINT_UPSTREAM is the agent of all paths that no route has, leave one of them out")))
+			errs = append(errs, r.routeGroup().Wrong("PATH", errors.New(textRouteOfAll)))
 		case before != "":
-			errs = append(errs, r.routeGroup().Wrong("PATH", fmt.Errorf("%s is the same, in whatever case: want a path for each agent", before)))
+			errs = append(errs, r.routeGroup().Wrong("PATH", fmt.Errorf(textSamePath, before)))
 		default:
 			paths[path] = r.prefix + "PATH"
 		}
 		if before := names[r.Name]; before != "" && r.Name != "" {
-			errs = append(errs, r.routeGroup().Wrong("NAME", fmt.Errorf("%s is the same: agents of one name would share their threads", before)))
+			errs = append(errs, r.routeGroup().Wrong("NAME", fmt.Errorf(textSameName, before)))
 		}
 		names[r.Name] = r.prefix + "NAME"
 	}
@@ -174,5 +174,5 @@ func ofAllRoutes(name string, known []variables.Variable) error {
 	if !slices.ContainsFunc(known, func(v variables.Variable) bool { return v.Name == whole }) {
 		return nil
 	}
-	return fmt.Errorf("%s: a route cannot have this for itself, set %s for all agents", name, whole)
+	return fmt.Errorf(textNotOfRoute, name, whole)
 }

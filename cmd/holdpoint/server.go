@@ -107,7 +107,7 @@ func (s *server) serve(listener net.Listener, signals <-chan os.Signal) int {
 		select {
 		case err := <-failed:
 			if !errors.Is(err, http.ErrServerClosed) { // that is a drain
-				s.logger.Error("cannot serve", "err", err)
+				s.logger.Error(logNoServe, "err", err)
 				return exitError
 			}
 		case sig = <-signals:
@@ -124,7 +124,7 @@ func (s *server) serve(listener net.Listener, signals <-chan os.Signal) int {
 		select {
 		case <-ended:
 		default:
-			s.logger.Warn("the drain was cut short by a signal, running streams are told and cut", "signal", sig.String())
+			s.logger.Warn(logDrainCut, "signal", sig.String())
 			close(s.hurry)
 		}
 	}
@@ -144,7 +144,7 @@ func (s *server) serve(listener net.Listener, signals <-chan os.Signal) int {
 			case cutShort:
 				return exitError
 			default:
-				s.logger.Warn("stopped by a second signal, running streams are cut", "signal", sig.String())
+				s.logger.Warn(logSecondSignal, "signal", sig.String())
 				hurried, first = true, time.Now()
 				close(s.hurry)
 			}
@@ -202,7 +202,7 @@ func (s *server) end(delay time.Duration) {
 		defer close(closed)
 		err := s.http.Shutdown(all) // closes the listener first and waits for connections then
 		if errors.Is(err, context.Canceled) {
-			s.logger.Warn("connections were cut at the deadline")
+			s.logger.Warn(logCutAtDeadline)
 		}
 	}()
 	drained := make(chan struct{})
@@ -234,7 +234,7 @@ func (s *server) wait(d time.Duration, done <-chan struct{}) {
 func (s *server) drainAll(ctx context.Context, closed <-chan struct{}) {
 	for last := false; ; {
 		if err := s.drain(ctx); err != nil {
-			s.logger.Warn("streams did not end in order", "err", err)
+			s.logger.Warn(logNotInOrder, "err", err)
 		}
 		if last {
 			return

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"log/slog"
 	"maps"
 	"slices"
 	"strings"
@@ -130,7 +131,7 @@ func loadFor(environ []string, list dialects.List, deskOnly bool, container fs.F
 	routes, routeErrs := readRoutes(environment, list)
 	s.routes = routes
 	if environment[prefix+"UPSTREAM"] == "" && len(routes) == 0 && !deskOnly {
-		errs = append(errs, errors.New("HOLDPOINT_UPSTREAM is not set, want the address of the backend, such as http://localhost:8000/agent"))
+		errs = append(errs, errors.New(textNoUpstream))
 	}
 	for _, g := range s.groups() {
 		if _, is := g.Options.(*Agent); !is || s.agent.isSet() || len(routes) == 0 {
@@ -205,16 +206,14 @@ func (s *settings) knownVariables() []variables.Variable {
 	return list
 }
 
-// notes returns what is allowed and hardly meant, in sentences.
-func (s *settings) notes() []string {
-	var notes []string
+// warnBounds logs bounds that are allowed but rarely intended.
+func (s *settings) warnBounds(logger *slog.Logger) {
 	if !s.store.InMemory() && s.runs.AddressShare.Share() != 0 {
-		notes = append(notes, "HOLDPOINT_ADDRESS_SHARE bounds the bodies that are being read, and not the questions: only the store in memory has shares")
+		logger.Warn(logAddressShare)
 	}
 	if s.runs.MaxFrameBytes < s.runs.MaxRequestBytes {
-		notes = append(notes, fmt.Sprintf("HOLDPOINT_MAX_FRAME_BYTES (%s) is less than HOLDPOINT_MAX_REQUEST_BYTES (%s): an agent that repeats the whole conversation in one frame fails with FRAME_TOO_LARGE in a long chat", s.runs.MaxFrameBytes, s.runs.MaxRequestBytes))
+		logger.Warn(logSmallFrames, "max_frame_bytes", s.runs.MaxFrameBytes.String(), "max_request_bytes", s.runs.MaxRequestBytes.String())
 	}
-	return notes
 }
 
 // A setting is one variable as it is in effect, with secrets cut out.

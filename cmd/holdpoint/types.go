@@ -27,25 +27,25 @@ func (a address) String() string { return variables.ShownURL(a.URL) }
 // included, so they are not passed on.
 func parseUpstream(v string) (*url.URL, error) {
 	if strings.Count(v, "://") > 1 && strings.Contains(v, ",") {
-		return nil, errors.New("want one address: each further agent is a route of its own (docs/routes.md)")
+		return nil, errors.New(textOneAddress)
 	}
 	if !strings.Contains(v, "://") {
-		return nil, errors.New("scheme missing, want http:// or https://")
+		return nil, errors.New(textNoScheme)
 	}
 	u, err := url.Parse(v)
 	switch {
 	case err != nil:
-		return nil, errors.New("not an address, want something like http://localhost:8000/agent")
+		return nil, errors.New(textNotAddress)
 	case u.Scheme != "http" && u.Scheme != "https":
-		return nil, fmt.Errorf("scheme %q is not supported, want http:// or https://", u.Scheme)
+		return nil, fmt.Errorf(textScheme, u.Scheme)
 	case u.User != nil:
-		return nil, errors.New("user and password do not belong here, put an Authorization line into HOLDPOINT_UPSTREAM_HEADERS_FILE")
+		return nil, errors.New(textUserInAddress)
 	case u.Hostname() == "":
-		return nil, errors.New("host missing, want something like http://localhost:8000/agent")
+		return nil, errors.New(textNoHost)
 	case !validPort(u.Port()):
-		return nil, fmt.Errorf("port %q is out of range, want 1 to 65535", u.Port())
+		return nil, fmt.Errorf(textPort, u.Port())
 	case u.Fragment != "" || strings.HasSuffix(v, "#"):
-		return nil, errors.New("a fragment (#) never reaches a server, leave it out")
+		return nil, errors.New(textFragment)
 	}
 	return u, nil
 }

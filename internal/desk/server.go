@@ -112,7 +112,7 @@ func (d *Server) Start() {
 	behind := d.given.Front.Before(d.http, d.listener, d.given.Peers.Has, d.given.Logger)
 	go func() {
 		if err := d.http.Serve(behind); !errors.Is(err, http.ErrServerClosed) {
-			d.given.Logger.Error("the desk's listener has ended", "err", err)
+			d.given.Logger.Error(logListenerEnded, "err", err)
 		}
 	}()
 }
@@ -210,13 +210,13 @@ func (s *Settings) LogStart(others principal.Peers, logger *slog.Logger) {
 		return
 	}
 	if s.policy == nil {
-		logger.Warn("each caller of the desk has all rights: there is no policy", "variable", "HOLDPOINT_POLICY")
+		logger.Warn(logNoPolicy, "variable", "HOLDPOINT_POLICY")
 	}
 	if s.ByHeader() && s.Peers(others).Loopback() {
-		logger.Warn("this machine may say who decides: in a pod so can the agent and its tools, and answer their own questions. A unix socket that they do not reach keeps them out, and so do tokens (HOLDPOINT_DESK_AUTH=jwt)", "variable", "HOLDPOINT_DESK_TRUSTED_PEERS")
+		logger.Warn(logLocalDecides, "variable", "HOLDPOINT_DESK_TRUSTED_PEERS")
 	}
 	if s.JWKSURL.InTheClear() {
-		logger.Warn("the keys of the desk's issuer come over plain HTTP: whoever stands on the way can decide as anybody", "variable", "HOLDPOINT_DESK_JWT_JWKS_URL")
+		logger.Warn(logPlainKeys, "variable", "HOLDPOINT_DESK_JWT_JWKS_URL")
 	}
 }
 

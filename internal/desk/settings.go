@@ -82,9 +82,9 @@ func (a *auth) UnmarshalText(text []byte) error {
 	case "token", "header", "jwt":
 		return nil
 	case "none":
-		return errors.New("there is no such thing: in a pod the agent, and each tool that it runs, reaches every address of the pod, want token, header or jwt")
+		return errors.New(textNoAuthNone)
 	}
-	return errors.New("want token, header or jwt")
+	return errors.New(textAuth)
 }
 
 // String returns the value of the variable.
@@ -98,11 +98,11 @@ func (d *pageURL) UnmarshalText(text []byte) error {
 	u, err := url.Parse(string(text))
 	switch {
 	case err != nil || u.Hostname() == "" || u.Scheme != "http" && u.Scheme != "https":
-		return errors.New("not an address, want something like https://desk.example.com")
+		return errors.New(textPageAddress)
 	case u.User != nil:
-		return errors.New("user and password do not belong here: everybody who is told of a question reads this address")
+		return errors.New(textPageUser)
 	case u.RawQuery != "" || u.ForceQuery || u.Fragment != "":
-		return errors.New("want an address without ? and #: what follows the page's address says which question is open")
+		return errors.New(textPageQuery)
 	}
 	if !strings.HasSuffix(u.Path, "/") {
 		u = u.JoinPath("/")
@@ -120,7 +120,7 @@ func (d pageURL) String() string {
 }
 
 // ErrOff is the error for a variable of the desk while the desk is off.
-var ErrOff = errors.New("there is no desk, want HOLDPOINT_DESK_LISTEN set as well")
+var ErrOff = errors.New(textNoDesk)
 
 // Check reads the files of the settings, and returns what is wrong.
 func (s *Settings) Check() (errs []error) {
@@ -128,7 +128,7 @@ func (s *Settings) Check() (errs []error) {
 		return s.checkUnused()
 	}
 	if err := s.Listen.Check(); err != nil {
-		errs = append(errs, variables.At("DESK_LISTEN", fmt.Errorf("%w, or off, or elsewhere", err)))
+		errs = append(errs, variables.At("DESK_LISTEN", fmt.Errorf(textListenForms, err)))
 	}
 	return append(errs, s.checkCallers()...)
 }
@@ -174,17 +174,17 @@ func (s *Settings) checkCallers() (errs []error) {
 		{"DESK_JWT_ISSUER", s.JWTIssuer != "", "jwt"}, {"DESK_JWT_AUDIENCE", s.JWTAudience != "", "jwt"}, {"DESK_JWT_JWKS_URL", s.JWKSURL.URL != nil, "jwt"},
 	} {
 		if of.is && !slices.Contains(strings.Fields(of.with), auth) {
-			wrong(of.name, "with HOLDPOINT_DESK_AUTH=%s nothing is taken from it, leave it out", auth)
+			wrong(of.name, textUnusedWithAuth, auth)
 		}
 	}
 	if auth != "token" && s.Policy == "" {
-		errs = append(errs, errors.New("HOLDPOINT_POLICY is not set, and with HOLDPOINT_DESK_AUTH="+auth+" everybody who can say who he is would have all rights: want a file that says who has which (docs/desk.md#rights)"))
+		errs = append(errs, fmt.Errorf(textNoPolicy, auth))
 	}
 	if s.TrustedPeers.Everybody() {
-		wrong("DESK_TRUSTED_PEERS", "a whole family of addresses is in it: anybody who reaches the desk could be anybody, want the network of the proxy")
+		wrong("DESK_TRUSTED_PEERS", textAllPeers)
 	}
 	if len(s.TrustedPeers) > 0 && s.Listen.Address.Unix() {
-		wrong("DESK_TRUSTED_PEERS", "who comes by the unix socket of HOLDPOINT_DESK_LISTEN has no address: the permissions of the socket say who can, leave it out")
+		wrong("DESK_TRUSTED_PEERS", textPeersOfSocket)
 	}
 	switch auth {
 	case "header":
@@ -199,7 +199,7 @@ func (s *Settings) checkCallers() (errs []error) {
 
 func (s *Settings) checkHeaders() (errs []error) {
 	if s.Principal == "" {
-		errs = append(errs, errors.New("HOLDPOINT_DESK_PRINCIPAL is not set, want the header by which the proxy in front says who the caller is, such as X-Forwarded-User"))
+		errs = append(errs, errors.New(textNoPrincipal))
 	}
 	for _, h := range [][2]string{{"DESK_PRINCIPAL", s.Principal}, {"DESK_GROUPS", s.Groups}} {
 		if h[1] == "" {
@@ -210,7 +210,7 @@ func (s *Settings) checkHeaders() (errs []error) {
 		}
 	}
 	if s.Groups != "" && strings.EqualFold(s.Groups, s.Principal) {
-		errs = append(errs, variables.Atf("DESK_GROUPS", "it is HOLDPOINT_DESK_PRINCIPAL too, want another one"))
+		errs = append(errs, variables.Atf("DESK_GROUPS", textSameHeader))
 	}
 	return errs
 }
@@ -220,12 +220,12 @@ func (s *Settings) checkIssuer() (errs []error) {
 		name, want string
 		is         bool
 	}{
-		{"DESK_JWT_ISSUER", "the issuer (iss) of the tokens", s.JWTIssuer != ""},
-		{"DESK_JWT_AUDIENCE", "the audience (aud) of tokens for the desk alone", s.JWTAudience != ""},
-		{"DESK_JWT_JWKS_URL", "the address of the issuer's keys", s.JWKSURL.URL != nil},
+		{"DESK_JWT_ISSUER", textWantIssuer, s.JWTIssuer != ""},
+		{"DESK_JWT_AUDIENCE", textWantAudience, s.JWTAudience != ""},
+		{"DESK_JWT_JWKS_URL", textWantKeys, s.JWKSURL.URL != nil},
 	} {
 		if !v.is {
-			errs = append(errs, fmt.Errorf("HOLDPOINT_%s is not set, and HOLDPOINT_DESK_AUTH=jwt needs it, want %s", v.name, v.want))
+			errs = append(errs, fmt.Errorf(textForJWT, v.name, v.want))
 		}
 	}
 	return errs
@@ -238,7 +238,7 @@ func (s *Settings) checkTokens() (errs []error) {
 			s.makes = true
 			return nil
 		}
-		return []error{errors.New("HOLDPOINT_DESK_TOKEN_FILE is not set, and the desk of HOLDPOINT_DESK_LISTEN takes nobody without a token: want a file with one, such as openssl rand -hex 32 makes")}
+		return []error{errors.New(textNoToken)}
 	}
 	list, err := s.readTokens()
 	s.tokens = list
@@ -273,5 +273,5 @@ func (s *Settings) CheckScreen(isTerminal bool, environ []string) error {
 	if isTerminal && !inPod && os.Getpid() != 1 {
 		return nil
 	}
-	return errors.New("config: HOLDPOINT_DESK_TOKEN_FILE is not set, and the desk of HOLDPOINT_DESK_LISTEN takes nobody without a token, on loopback too. One is made at start only where a terminal shows it to a person: want a file with one, such as openssl rand -hex 32 makes")
+	return errors.New(textNoTerminal)
 }

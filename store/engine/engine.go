@@ -231,7 +231,7 @@ func notAsked(err error) error { return fmt.Errorf("store: not asked: %w", err) 
 // same claim may then be made again, and count.
 func (s *Store) undo(ctx context.Context, key store.Key, st rules.Step) {
 	if _, err := s.do(ctx, key, st); err != nil {
-		s.log.Warn("a change that did not count could not be taken back", "err", err)
+		s.log.Warn(logNotTakenBack, "err", err)
 	}
 }
 

@@ -109,10 +109,10 @@ func (r *Ready) tell(err error, told string) string {
 		r.log.Info("the store is there")
 	case err == nil:
 	case r.lasting(err) && err.Error() != told:
-		r.log.Error("the store cannot be used, and waiting alone will not help: all runs are refused meanwhile", "err", err)
+		r.log.Error(logCannotUse, "err", err)
 		return err.Error()
 	case told == "":
-		r.log.Warn("the store is not there yet: all runs are refused meanwhile", "err", err)
+		r.log.Warn(logNotThereYet, "err", err)
 		return err.Error()
 	}
 	return told

@@ -58,28 +58,28 @@ func ParseRing(text string) (Ring, error) {
 		}
 		id, coded, ok := strings.Cut(part, ":")
 		if !ok || id == "" || len(id) > maxKeyID || strings.Trim(id, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-.") != "" {
-			return Ring{}, errors.New("want id:key, the id of letters, digits, _ - . and the key of 32 bytes in base64")
+			return Ring{}, errors.New(textKeyForm)
 		}
 		if seen[id] {
-			return Ring{}, fmt.Errorf("two keys have the id %q", id)
+			return Ring{}, fmt.Errorf(textKeyTwice, id)
 		}
 		seen[id] = true
 		key, err := base64.RawStdEncoding.DecodeString(strings.TrimRight(strings.NewReplacer("-", "+", "_", "/").Replace(coded), "="))
 		if err != nil || len(key) != 32 {
-			return Ring{}, fmt.Errorf("the key %q is not 32 bytes in base64, as `openssl rand -base64 32` makes them", id)
+			return Ring{}, fmt.Errorf(textKeyLength, id)
 		}
 		block, err := aes.NewCipher(key)
 		if err != nil {
-			return Ring{}, fmt.Errorf("the key %q: %w", id, err)
+			return Ring{}, fmt.Errorf(textKey, id, err)
 		}
 		aead, err := cipher.NewGCMWithRandomNonce(block)
 		if err != nil {
-			return Ring{}, fmt.Errorf("the key %q: %w", id, err)
+			return Ring{}, fmt.Errorf(textKey, id, err)
 		}
 		ring.keys = append(ring.keys, ringKey{id, key, aead})
 	}
 	if ring.plain && len(ring.keys) == 0 {
-		return Ring{}, errors.New("plain needs a key before it, with which new records are sealed")
+		return Ring{}, errors.New(textPlainAlone)
 	}
 	return ring, nil
 }

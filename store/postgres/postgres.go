@@ -60,19 +60,19 @@ type Config struct {
 func Parse(address, password string) (*Config, error) {
 	u, err := url.Parse(address)
 	if err != nil { // its text would hold the address
-		return nil, errors.New("not an address")
+		return nil, errors.New(textNotAddress)
 	}
 	values, err := url.ParseQuery(u.RawQuery)
 	schema := values.Get("schema")
 	switch {
 	case err != nil: // it would be left out without a word
-		return nil, errors.New("what stands behind the ? cannot be read")
+		return nil, errors.New(textParameters)
 	case u.Scheme != "postgres" && u.Scheme != "postgresql":
-		return nil, fmt.Errorf("not an address of PostgreSQL: the scheme is %q", u.Scheme)
+		return nil, fmt.Errorf(textScheme, u.Scheme)
 	case u.Fragment != "":
-		return nil, errors.New("there is a # in it, want %23 for one in a password")
+		return nil, errors.New(textFragment)
 	case values.Has("schema") && !plainName.MatchString(schema):
-		return nil, fmt.Errorf("schema %q: want a name of small letters, digits and _", schema)
+		return nil, fmt.Errorf(textSchema, schema)
 	}
 	maxConns := values.Has("pool_max_conns")
 	values.Del("schema")

@@ -47,7 +47,7 @@ func Schema(c *Config) string {
 	return namesIn(c.schema).sql()
 }
 
-var errTables = errors.New("the tables cannot be used")
+var errTables = errors.New(textTables)
 
 // prepare looks at the database and makes the tables if they are not there. It does so in one
 // transaction under a lock, because several processes start at once.
@@ -90,7 +90,7 @@ func (t *table) prepare(ctx context.Context) error {
 	case err != nil:
 		return fmt.Errorf("postgres: %w: %s has no version in it", errTables, t.names.version)
 	case version > schemaVersion:
-		return fmt.Errorf("postgres: %w: they have version %d, and this binary knows %d: they were made by a newer version of Holdpoint", errTables, version, schemaVersion)
+		return fmt.Errorf(textNewerTables, errTables, version, schemaVersion)
 	}
 	const may = "has_table_privilege('%[1]s', 'SELECT') AND has_table_privilege('%[1]s', 'INSERT') AND has_table_privilege('%[1]s', 'UPDATE') AND has_table_privilege('%[1]s', 'DELETE')"
 	all := "SELECT " + fmt.Sprintf(may, t.names.threads) + " AND " + fmt.Sprintf(may, t.names.snapshots)
@@ -118,14 +118,14 @@ func tellDurability(log *slog.Logger, fsync, fullPages, commit, standbys, versio
 	log.Info("the store is PostgreSQL", "version", version, "fsync", fsync, "full_page_writes", fullPages,
 		"synchronous_commit", commit, "synchronous_standby_names", standbys)
 	if fsync == "off" || fullPages == "off" {
-		log.Warn("a crash of the database's machine may lose or damage records: fsync and full_page_writes must be on", "fsync", fsync, "full_page_writes", fullPages)
+		log.Warn(logCrashDamages, "fsync", fsync, "full_page_writes", fullPages)
 	}
 	switch {
 	case commit == "off":
-		log.Warn("a crash of the database may lose the last changes: an approval that was given could be asked for again. synchronous_commit must not be off", "synchronous_commit", commit)
+		log.Warn(logCrashLoses, "synchronous_commit", commit)
 	case standbys == "":
 		log.Info("a failover of the database to another server may lose the last changes, because no standby is synchronous (docs/state.md)")
 	case commit == "local":
-		log.Warn("a failover of the database may lose the last changes: changes do not wait for the synchronous standby", "synchronous_commit", commit, "synchronous_standby_names", standbys)
+		log.Warn(logFailoverLoses, "synchronous_commit", commit, "synchronous_standby_names", standbys)
 	}
 }

@@ -23,18 +23,18 @@ const (
 // remedies are what an operator can do about an error, by its code. A code of two characters is a
 // whole class of them.
 var remedies = map[string]string{
-	codeReadOnly: "the server takes no changes: it is a standby, or set to be read only. The address must lead to the primary",
-	"28":         "the server refuses the role or its password",
-	"3D000":      "there is no such database",
-	"3F000":      "there is no such schema. A DBA can make it: holdpoint store schema",
-	"42501":      "the role may not do that. It needs SELECT, INSERT, UPDATE and DELETE on the tables, and CREATE only to make them: holdpoint store schema",
-	"42P01":      "a table is not there. A DBA can make it: holdpoint store schema",
-	"42703":      "a table has not the columns that it should have: holdpoint store schema",
-	"53100":      "the server's disk is full",
-	"53300":      "the server has no connection left. pool_max_conns in HOLDPOINT_STORE is how many Holdpoint takes",
-	"57014":      "the server ended the statement, as a timeout of its own or a person told it to",
-	"57P03":      "the server is starting or ending",
-	"58030":      "the server cannot read or write its disk",
+	codeReadOnly: textReadOnly,
+	"28":         textWrongLogin,
+	"3D000":      textNoDatabase,
+	"3F000":      textNoSchema,
+	"42501":      textNoRight,
+	"42P01":      textNoTable,
+	"42703":      textNoColumn,
+	"53100":      textDiskFull,
+	"53300":      textNoConnections,
+	"57014":      textEndedStatement,
+	"57P03":      textStarting,
+	"58030":      textDisk,
 }
 
 // operatorError returns an error as an operator should read it.
@@ -107,7 +107,7 @@ func lasting(err error) bool {
 // noConnection says why a step got none.
 func noConnection(ctx context.Context, err error) error {
 	if ctx.Err() != nil && codeOf(err) == "" {
-		return fmt.Errorf("no connection in time. Either the server does not answer, or all of pool_max_conns are in use: %w", err)
+		return fmt.Errorf(textNoConnectionInTime, err)
 	}
 	return err
 }

@@ -51,7 +51,7 @@ const DefaultPrefix = "holdpoint:"
 func Parse(u *url.URL) (Address, error) {
 	scheme, kind, _ := strings.Cut(u.Scheme, "+")
 	if !slices.Contains(Schemes, u.Scheme) {
-		return Address{}, fmt.Errorf("want one of %s", strings.Join(Schemes, ", "))
+		return Address{}, fmt.Errorf(textOneOf, strings.Join(Schemes, ", "))
 	}
 	a := Address{sentinel: kind == "sentinel", cluster: kind == "cluster", prefix: DefaultPrefix}
 	if u.User != nil {
@@ -63,24 +63,24 @@ func Parse(u *url.URL) (Address, error) {
 		port = "26379"
 	}
 	if u.Host == "" || u.Opaque != "" || u.Fragment != "" {
-		return Address{}, errors.New("want a host behind the two slashes, such as redis://redis.internal:6379")
+		return Address{}, errors.New(textHost)
 	}
 	a.servers = []string{withPort(u.Host, port)}
 	if path := strings.Trim(u.Path, "/"); path != "" {
 		n, err := strconv.Atoi(path)
 		if err != nil || n < 0 || a.cluster {
-			return Address{}, fmt.Errorf("%q is no database: want a number, and none for a cluster", path)
+			return Address{}, fmt.Errorf(textDatabase, path)
 		}
 		a.database = n
 	}
 	query, err := url.ParseQuery(u.RawQuery)
 	if err != nil {
-		return Address{}, errors.New("its parameters cannot be read")
+		return Address{}, errors.New(textParameters)
 	}
 	var ca string
 	for name, values := range query {
 		if len(values) > 1 && name != "addr" {
-			return Address{}, fmt.Errorf("the parameter %s is there twice", name)
+			return Address{}, fmt.Errorf(textParameterTwice, name)
 		}
 		value := values[0]
 		switch name {
@@ -98,13 +98,13 @@ func Parse(u *url.URL) (Address, error) {
 			a.sentinelPassword = value
 		case "sentinel_password_file":
 			if query.Has("sentinel_password") {
-				return Address{}, errors.New("there is a sentinel_password beside sentinel_password_file, want one of them")
+				return Address{}, errors.New(textSentinelPasswords)
 			}
 			a.sentinelPassword, err = readPassword(value)
 		case "ca_file":
 			ca = value
 		default:
-			return Address{}, fmt.Errorf("there is no parameter %s", name)
+			return Address{}, fmt.Errorf(textNoParameter, name)
 		}
 		if err != nil {
 			return Address{}, fmt.Errorf("%s: %w", name, err)
@@ -112,15 +112,15 @@ func Parse(u *url.URL) (Address, error) {
 	}
 	switch {
 	case a.sentinel != (a.primary != ""):
-		return Address{}, errors.New("the parameter primary belongs to redis+sentinel://, and has the name that the sentinels have for the primary")
+		return Address{}, errors.New(textPrimary)
 	case !a.sentinel && (a.sentinelUser != "" || a.sentinelPassword != ""):
-		return Address{}, errors.New("the parameters sentinel_… belong to redis+sentinel://")
+		return Address{}, errors.New(textSentinelOnly)
 	case !a.sentinel && !a.cluster && len(a.servers) > 1:
-		return Address{}, errors.New("the parameter addr belongs to redis+sentinel:// and redis+cluster://")
+		return Address{}, errors.New(textSeveralOnly)
 	case strings.ContainsAny(a.prefix, "{}"):
-		return Address{}, errors.New("a prefix with { or } would put all keys into one slot of a cluster")
+		return Address{}, errors.New(textPrefixBraces)
 	case scheme == "redis" && ca != "":
-		return Address{}, errors.New("the parameter ca_file belongs to rediss://")
+		return Address{}, errors.New(textTLSOnly)
 	}
 	if scheme == "rediss" {
 		a.tls = &tls.Config{MinVersion: tls.VersionTLS12}
@@ -131,7 +131,7 @@ func Parse(u *url.URL) (Address, error) {
 			}
 			a.tls.RootCAs = x509.NewCertPool()
 			if !a.tls.RootCAs.AppendCertsFromPEM(pem) {
-				return Address{}, fmt.Errorf("ca_file: %s has no certificate in PEM", ca)
+				return Address{}, fmt.Errorf(textNoCertificate, ca)
 			}
 		}
 	}
@@ -153,5 +153,5 @@ func readPassword(path string) (string, error) {
 	if text := strings.TrimSpace(string(b)); text != "" {
 		return text, nil
 	}
-	return "", errors.New("the file is empty")
+	return "", errors.New(textEmptyFile)
 }

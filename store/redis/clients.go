@@ -131,7 +131,7 @@ func (c *clients) tell(err error) {
 		c.log.Info("the server took no changes any more: connected anew")
 		c.told = ""
 	case err.Error() != c.told:
-		c.log.Error("the server takes no changes any more, and there is no other one yet: all runs are refused meanwhile", "err", err)
+		c.log.Error(logNoPrimary, "err", err)
 		c.told = err.Error()
 	}
 }

@@ -14,27 +14,26 @@ import (
 
 // explanations are of what Redis says, by the first word.
 var explanations = []struct{ begin, means string }{
-	{"OOM", "Redis has no memory left (maxmemory)"},
-	{"READONLY", "this Redis is a replica, which takes no changes: it may be a primary no more"},
-	{"LOADING", "Redis still loads its data"},
-	{"NOREPLICAS", "Redis has fewer replicas than its min-replicas-to-write"},
-	{"MISCONF", "Redis cannot write to its disk"},
-	{"MASTERDOWN", "this Redis is a replica without its primary"},
-	{"TRYAGAIN", "the Redis cluster moves the slot of the thread, and did not end in time"},
-	{"CLUSTERDOWN", "the Redis cluster has slots that no server has"},
-	{"NOAUTH", "Redis wants a password"},
-	{"WRONGPASS", "Redis does not take the user or the password"},
-	{noRight, noRightMeans},
-	{noRightInScript, noRightMeans},
+	{"OOM", textMemoryFull},
+	{"READONLY", textReadOnly},
+	{"LOADING", textLoading},
+	{"NOREPLICAS", textFewReplicas},
+	{"MISCONF", textDisk},
+	{"MASTERDOWN", textNoPrimary},
+	{"TRYAGAIN", textSlotMoves},
+	{"CLUSTERDOWN", textNoSlots},
+	{"NOAUTH", textWantsPassword},
+	{"WRONGPASS", textWrongLogin},
+	{noRight, textNoRight},
+	{noRightInScript, textNoRight},
 }
 
 const (
 	noRight         = "NOPERM"
 	noRightInScript = "The user executing the script can't"
-	noRightMeans    = "the Redis user may not do this (docs/state.md has what it must be allowed)"
 )
 
-var errNoRight = errors.New(noRightMeans)
+var errNoRight = errors.New(textNoRight)
 
 // reports whether an error is one of Redis with that first word. Before version 7, Redis puts words
 // of its own before an error in a script.
@@ -93,7 +92,7 @@ func examine(ctx context.Context, client rueidis.Client, a Address, o Options) e
 	for address, node := range client.Nodes() {
 		text, err := node.Do(ctx, node.B().Info().Build()).ToString()
 		if e, ok := rueidis.IsRedisErr(err); ok && (says(e, noRight) || says(e, "unknown command")) {
-			warn("Redis may not be asked for INFO: its maxmemory-policy must not be one of allkeys-*, which drop open questions", "server", address)
+			warn(logNoInfo, "server", address)
 			continue
 		}
 		if err != nil {
@@ -140,37 +139,37 @@ func info(text string) map[string]string {
 }
 
 var (
-	errReplica = errors.New("a replica takes no changes: want its primary, or redis+sentinel://")
-	errLoading = errors.New("it still loads its data")
+	errReplica = errors.New(textReplica)
+	errLoading = errors.New(textStillLoading)
 )
 
 func judge(address string, has map[string]string, cluster bool, o Options, warn func(string, ...any)) error {
 	major, _, _ := strings.Cut(has["redis_version"], ".")
 	if n, err := strconv.Atoi(major); err == nil && n < 6 {
-		return fmt.Errorf("%w: Redis %s at %s is too old, want 6.0 or later", errRefused, has["redis_version"], address)
+		return fmt.Errorf(textTooOld, errRefused, has["redis_version"], address)
 	}
 	switch policy, known := has["maxmemory_policy"]; {
 	case strings.HasPrefix(policy, "allkeys-"):
-		return fmt.Errorf("%w: Redis at %s has the maxmemory-policy %s, which drops open questions without a word: want noeviction, or one of volatile-*",
+		return fmt.Errorf(textPolicy,
 			errRefused, address, policy)
 	case !known:
-		warn("Redis does not say its maxmemory-policy: it must not be one of allkeys-*, which drop open questions", "server", address)
+		warn(logNoPolicy, "server", address)
 	}
 	switch {
 	case has["cluster_enabled"] == "1" && !cluster:
-		return fmt.Errorf("%w: Redis at %s is part of a cluster: want redis+cluster://", errRefused, address)
+		return fmt.Errorf(textIsCluster, errRefused, address)
 	case has["cluster_enabled"] == "0" && cluster:
-		return fmt.Errorf("%w: Redis at %s is no cluster: want redis://", errRefused, address)
+		return fmt.Errorf(textNoCluster, errRefused, address)
 	case has["role"] == "slave" && !cluster:
 		return fmt.Errorf("the server at %s: %w", address, errReplica)
 	case has["loading"] == "1" && !cluster:
 		return fmt.Errorf("the server at %s: %w", address, errLoading)
 	}
 	if has["aof_enabled"] == "0" {
-		warn("Redis writes no append-only file: if it restarts, it may lose open questions and answers (docs/state.md)", "server", address)
+		warn(logNoAppendFile, "server", address)
 	}
 	if n, err := strconv.Atoi(has["connected_slaves"]); err == nil && has["role"] == "master" && n < o.Replicas {
-		warn("Redis has fewer replicas than HOLDPOINT_STORE_REPLICAS: no question can be opened or answered", "server", address, "replicas", n, "want", o.Replicas)
+		warn(logFewReplicas, "server", address, "replicas", n, "want", o.Replicas)
 	}
 	return nil
 }

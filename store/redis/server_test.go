@@ -195,9 +195,9 @@ func TestServersThatAreAwaited(t *testing.T) {
 	plain := servers.StartRedis(t, servers.RedisOptions{User: "holdpoint", Password: "secret"})
 	secure := servers.StartRedis(t, servers.RedisOptions{TLS: true})
 	for address, want := range map[string]string{
-		servers.StartRedis(t, servers.RedisOptions{ReplicaOf: primary}).URL(): "level=ERROR, a replica takes no changes",
+		servers.StartRedis(t, servers.RedisOptions{ReplicaOf: primary}).URL(): "level=ERROR, a replica accepts no changes",
 		"redis://" + plain.Addr():                          "level=ERROR, Redis wants a password",
-		"redis://who:secret@" + plain.Addr():               "level=ERROR, Redis does not take the user or the password",
+		"redis://who:secret@" + plain.Addr():               "level=ERROR, Redis does not accept the user or the password",
 		"redis://holdpoint:secret@" + plain.Addr() + "/99": "level=ERROR, DB index",
 		"rediss://" + primary.Addr():                       "level=WARN, deadline exceeded",
 		secure.URL():                                       "level=ERROR, certificate",
@@ -283,7 +283,7 @@ func eventually(t *testing.T, what string, is func() bool) {
 func TestWarnings(t *testing.T) {
 	t.Parallel()
 	for want, o := range map[string]servers.RedisOptions{
-		"may not be asked for INFO":     {User: "holdpoint", Password: "secret", Rules: "~* &* +@all -info"},
+		"may not call INFO":     {User: "holdpoint", Password: "secret", Rules: "~* &* +@all -info"},
 		"no append-only file":           {Conf: []string{"appendonly no"}},
 		"fewer replicas than HOLDPOINT": {},
 	} {
@@ -320,7 +320,7 @@ func TestErrorsSayWhatToDo(t *testing.T) {
 	}{
 		{"OOM", full, empty, "Redis has no memory left"},
 		{"NOREPLICAS", alone, accompanied, "Redis has fewer replicas than"},
-		{"READONLY", orphan, primary, "this Redis is a replica, which takes no changes"},
+		{"READONLY", orphan, primary, "this Redis is a replica, which accepts no changes"},
 		{"MASTERDOWN", func() {
 			r.Do("CONFIG", "SET", "replica-serve-stale-data", "no")
 			orphan()
@@ -413,7 +413,7 @@ func TestRights(t *testing.T) {
 	must(t, storetest.Do(t.Context(), s, "k", store.Ask{Pause: pause("p")}))
 	slot, _ := c.Nodes[0].Do("CLUSTER", "KEYSLOT", "{07}").(int64)
 	c.Nodes[0].Do("CLUSTER", "DELSLOTS", fmt.Sprint(slot))
-	if _, err := s.Load(t.Context(), keyIn(7, 1), ""); err == nil || !strings.Contains(err.Error(), "the Redis cluster has slots that no server has") {
+	if _, err := s.Load(t.Context(), keyIn(7, 1), ""); err == nil || !strings.Contains(err.Error(), "the Redis cluster is incomplete: some of its slots are on no server") {
 		t.Errorf("without a slot: %v", err)
 	}
 }
@@ -551,17 +551,17 @@ func TestAddresses(t *testing.T) {
 	for bad, want := range map[string]string{
 		"redis://":                           "want a host",
 		"redis:localhost":                    "want a host",
-		"redis://h/x":                        "is no database",
-		"redis+cluster://h/1":                "is no database",
-		"redis://h?primary=x":                "belongs to redis+sentinel://",
+		"redis://h/x":                        "is not a database",
+		"redis+cluster://h/1":                "is not a database",
+		"redis://h?primary=x":                "redis+sentinel://, and it alone",
 		"redis+sentinel://h":                 "primary",
-		"redis://h?addr=x":                   "addr belongs to",
+		"redis://h?addr=x":                   "have the parameter addr",
 		"redis://h?prefix={x}":               "slot",
 		"redis://h?prefix=a&prefix=b":        "twice",
-		"redis://h?db=1":                     "no parameter db",
-		"redis://h?ca_file=x":                "belongs to rediss://",
+		"redis://h?db=1":                     "db is not a parameter",
+		"redis://h?ca_file=x":                "only rediss:// has",
 		"rediss://h?ca_file=" + file:         "no certificate",
-		"redis://h?password_file=/none/such": "there is no parameter password_file",
+		"redis://h?password_file=/none/such": "password_file is not a parameter",
 		"http://h":                           "want one of",
 	} {
 		u, err := url.Parse(bad)

@@ -137,23 +137,23 @@ func (s *Settings) kind() (kind, *url.URL, error) {
 			}
 			u, err := url.Parse(s.Address.text)
 			if err != nil { // its text would hold the password
-				return k, nil, fmt.Errorf("not an address, want one such as %s", k.example)
+				return k, nil, fmt.Errorf(textNotAddress, k.example)
 			}
 			return k, u, nil
 		}
 		examples = append(examples, k.example)
 	}
-	return kind{}, nil, fmt.Errorf("no such store, want one such as %s", strings.Join(examples, ", "))
+	return kind{}, nil, fmt.Errorf(textNoSuchStore, strings.Join(examples, ", "))
 }
 
 // Check reads the keys, and returns what is wrong with the settings.
 func (s *Settings) Check() (errs []error) {
 	wrong := func(name string, err error) { errs = append(errs, variables.At(name, err)) }
 	if s.PauseRetention == 0 {
-		wrong("PAUSE_RETENTION", errors.New("want more than 0, such as 720h"))
+		wrong("PAUSE_RETENTION", errors.New(textRetention))
 	}
 	if s.ReplayTTL == 0 {
-		wrong("REPLAY_TTL", errors.New("want more than 0, such as 24h"))
+		wrong("REPLAY_TTL", errors.New(textReplayTTL))
 	}
 	k, address, err := s.kind()
 	if err == nil {
@@ -163,19 +163,19 @@ func (s *Settings) Check() (errs []error) {
 		wrong("STORE", err)
 	}
 	if s.Password.IsSet() && err == nil && !k.remote {
-		wrong(s.Password.Blame("STORE_PASSWORD"), fmt.Errorf("%s takes no password, want it unset, or another HOLDPOINT_STORE", s.Address.Scheme()))
+		wrong(s.Password.Blame("STORE_PASSWORD"), fmt.Errorf(textNoPassword, s.Address.Scheme()))
 	}
 	text, err := s.Keys.Read("STORE_KEYS")
 	if err != nil {
 		return append(errs, err)
 	}
 	if s.Replicas > 0 && !slices.Contains(redis.Schemes, s.Address.Scheme()) {
-		wrong("STORE_REPLICAS", errors.New("it is for Redis. PostgreSQL waits for what its synchronous_standby_names says, and the other stores have no replicas"))
+		wrong("STORE_REPLICAS", errors.New(textReplicas))
 	}
 	if s.ring, err = engine.ParseRing(text); err != nil {
 		wrong("STORE_KEYS", err)
 	} else if text != "" && s.InMemory() {
-		wrong("STORE_KEYS", errors.New("the store in memory seals nothing, want it unset, or another HOLDPOINT_STORE"))
+		wrong("STORE_KEYS", errors.New(textNotSealed))
 	}
 	return errs
 }
@@ -228,10 +228,10 @@ func (s *Settings) New(ctx context.Context, o Options) (*Store, error) {
 // LogStart warns about the consequences of the settings.
 func (s *Settings) LogStart(logger *slog.Logger) {
 	if s.InMemory() {
-		logger.Warn("the store is in memory: a restart loses open pauses, and their threads go on only with a new message. No other replica knows them")
+		logger.Warn(logInMemory)
 	}
 	if s.IsRemote() && !s.ring.Seals() {
-		logger.Warn("records are not sealed: who can read the store can read questions, arguments and messages", "variable", "HOLDPOINT_STORE_KEYS")
+		logger.Warn(logUnsealed, "variable", "HOLDPOINT_STORE_KEYS")
 	}
 }
 
@@ -244,7 +244,7 @@ func (s *Store) Forgets() bool {
 // Stop closes the store.
 func (s *Store) Stop() {
 	if err := s.stop(); err != nil {
-		s.logger.Error("the store did not close well", "err", err)
+		s.logger.Error(logNotClosed, "err", err)
 	}
 }
 
@@ -296,7 +296,7 @@ func (s *Settings) engineOptions(o Options) engine.Options {
 
 func checkMemory(s *Settings, _ *url.URL) error {
 	if s.Address.text != inMemory {
-		return fmt.Errorf("the store in memory takes no more than %s", inMemory)
+		return fmt.Errorf(textMemoryAddress, inMemory)
 	}
 	return nil
 }
@@ -312,18 +312,18 @@ func openMemory(_ context.Context, s *Settings, _ *url.URL, o Options) (*Store, 
 func checkBolt(_ *Settings, address *url.URL) error {
 	switch {
 	case address.Host != "" || address.Opaque != "":
-		return errors.New("want the file's whole path behind three slashes, such as bolt:///var/lib/holdpoint/state.db")
+		return errors.New(textWholePath)
 	case address.RawQuery != "" || address.Fragment != "" || address.User != nil:
-		return errors.New("want a path and nothing else, such as bolt:///var/lib/holdpoint/state.db")
+		return errors.New(textPathOnly)
 	case address.Path == "" || strings.HasSuffix(address.Path, "/"):
-		return errors.New("want the path of a file, such as bolt:///var/lib/holdpoint/state.db")
+		return errors.New(textFilePath)
 	}
 	return nil
 }
 
 func openBolt(ctx context.Context, s *Settings, address *url.URL, o Options) (*Store, error) {
 	b, err := bolt.OpenWhenFree(ctx, filepath.FromSlash(address.Path), bolt.Options{Options: s.engineOptions(o)}, func() {
-		o.Logger.Warn("another process has the file of the store open: this one waits until that has ended", "store", s.Address.String())
+		o.Logger.Warn(logFileInUse, "store", s.Address.String())
 	})
 	if err != nil {
 		return nil, err
@@ -339,7 +339,7 @@ func (s *Settings) password(inAddress bool) (string, error) {
 	case err != nil:
 		return "", fmt.Errorf("HOLDPOINT_STORE_PASSWORD_FILE: %w", errors.Unwrap(err))
 	case password != "" && inAddress:
-		return "", fmt.Errorf("there is a password in it, and one in HOLDPOINT_%s, want one of them", s.Password.Blame("STORE_PASSWORD"))
+		return "", fmt.Errorf(textTwoPasswords, s.Password.Blame("STORE_PASSWORD"))
 	}
 	return password, nil
 }

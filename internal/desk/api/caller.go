@@ -163,7 +163,7 @@ func (d *Desk) callerFromGate(w http.ResponseWriter, req *http.Request) *Caller 
 	}
 	switch {
 	case refused.Forged:
-		d.log.Warn("desk: somebody says who he is who is not believed", "peer", req.RemoteAddr, "reason", refused.Reason)
+		d.log.Warn(logNotBelieved, "peer", req.RemoteAddr, "reason", refused.Reason)
 		refuse(w, http.StatusForbidden, codeForged, refused.Reason)
 	case refused.Status == http.StatusUnauthorized && d.opts.Auth == AuthJWT:
 		d.unknown(w, req, len(req.Header.Values("Authorization")) > 0)
@@ -200,7 +200,7 @@ func (d *Desk) unknown(w http.ResponseWriter, req *http.Request, shown bool) {
 func (d *Desk) mayTry(w http.ResponseWriter, req *http.Request) bool {
 	wait := d.tries.take(networkOf(req.RemoteAddr))
 	if wait == 0 {
-		d.log.Warn("desk: a wrong token", "peer", req.RemoteAddr)
+		d.log.Warn(logWrongToken, "peer", req.RemoteAddr)
 		return true
 	}
 	timer := time.NewTimer(slowness)

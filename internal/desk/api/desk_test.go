@@ -596,7 +596,7 @@ func TestAuditThatFails(t *testing.T) {
 	r.events.err = errDown
 	r.open(1, pause(1, "refund", `{}`))
 	r.ask(200, "DELETE", "/v1/approvals/"+id(1))
-	if !strings.Contains(logged.String(), "the audit did not take it") {
+	if !strings.Contains(logged.String(), "the audit log could not be written") {
 		t.Errorf("the log: %s", logged.String())
 	}
 }

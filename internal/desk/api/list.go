@@ -166,7 +166,7 @@ func (d *Desk) page(ctx context.Context, f *filter, c cursor, limit int) (*listi
 	var unread error
 	defer func() {
 		if l.Left = s.agentsLeft(); unread != nil {
-			d.log.Warn("desk: records of the list cannot be read", "records", l.Unread, "err", unread)
+			d.log.Warn(logListUnread, "records", l.Unread, "err", unread)
 		}
 	}()
 	if !callerIn(ctx).anywhere().Has(policy.List) {

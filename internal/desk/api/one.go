@@ -112,7 +112,7 @@ func (d *Desk) freePause(ctx context.Context, key store.Key, p *agui.Pause, stat
 	}
 	e := d.freeing(by, key, p, kind)
 	if err := d.announce(e); err != nil {
-		d.log.Error("desk: a thread is not freed, for the audit does not take it", "pause", p.ID, "by", by.Name, "err", err)
+		d.log.Error(logNotFreed, "pause", p.ID, "by", by.Name, "err", err)
 		return false, errNotWritten
 	}
 	closed, err := d.close(ctx, key, store.Close{
@@ -227,6 +227,6 @@ func (d *Desk) recordFreed(key store.Key, e *event.Event) {
 		return
 	}
 	if err := d.opts.Events.Take(e); err != nil {
-		d.log.Error("desk: a thread was freed, and the audit did not take it", "pause", e.Pause, "by", e.Principal, "err", err)
+		d.log.Error(logFreedUnaudited, "pause", e.Pause, "by", e.Principal, "err", err)
 	}
 }

@@ -73,7 +73,7 @@ func refuseAs(w http.ResponseWriter, p problem) {
 
 // refuseStore answers that the store did not reply.
 func (d *Desk) refuseStore(w http.ResponseWriter, err error) {
-	d.log.Error("desk: the store did not answer", "err", err)
+	d.log.Error(logStoreAway, "err", err)
 	if errors.Is(err, store.ErrUnread) {
 		refuse(w, http.StatusInternalServerError, codeUnread, textRecordUnread)
 		return

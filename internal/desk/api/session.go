@@ -223,7 +223,7 @@ func (d *Desk) signOut(w http.ResponseWriter, req *http.Request) {
 		d.setCookie(w, req, "", 0)
 		d.log.Info("signed out", "by", c.Name)
 		if err != nil {
-			d.log.Error("desk: other processes do not know who was signed out", "by", c.Name, "err", err)
+			d.log.Error(logNotSignedOut, "by", c.Name, "err", err)
 			w.Header().Set("Retry-After", "1")
 			refuse(w, http.StatusServiceUnavailable, codeStore, textSignedOutHere)
 			return

@@ -135,3 +135,51 @@ var codeTexts = []codeText{
 
 // ofRun stands in the table for the message of a RUN_ERROR.
 const ofRun = "the message that a RUN_ERROR would have"
+
+// What is wrong with a token of HOLDPOINT_DESK_TOKEN or of its file.
+const (
+	textTokenTwice    = "the same token is in an earlier line"
+	textNoTokenInFile = "it has no token: want one, such as openssl rand -hex 32 makes"
+	textNoHash        = "the last word is not a hash, want sha256: and 64 hex digits, such as printf %s TOKEN | sha256sum makes"
+	textBadWord       = "the %s has control characters, or more than %d bytes"
+	textTokenSigns    = "the token has characters other than letters, digits and - . _ ~ + / =, want one such as openssl rand -hex 32 makes"
+	textShortToken    = "the token has %d characters, want at least %d, such as openssl rand -hex 32 makes"
+)
+
+// Log lines. The comment of each says to the operator what it means and what to do;
+// docs/warnings.md is made from these comments.
+const (
+	// A request of the desk failed, because the store did not answer or because a record could not
+	// be read. The caller is told so, and no decision is lost. The line has the reason: look at the
+	// store's server, or give Holdpoint the key that the record is sealed with.
+	logStoreAway = "desk: the store did not answer"
+
+	// The desk leaves out records that it cannot read, and its page shows their number. They are
+	// damaged, sealed with a key that this process does not have, or written by a newer version.
+	// Give Holdpoint the key (HOLDPOINT_STORE_KEYS), or run the newer version.
+	logListUnread = "desk: records of the list cannot be read"
+
+	// A request for the desk set the header that names the caller, but came from an address that is
+	// not of HOLDPOINT_DESK_TRUSTED_PEERS. It was refused. If the address is your proxy's, add it
+	// to the variable; otherwise somebody tries to pass for another person.
+	logNotBelieved = "desk: a request names its caller in a header, and came from an address that may not"
+
+	// A request for the desk had a token that the desk does not know, and was refused. One such
+	// line is usually a mistyped or replaced token. Many from one address are somebody who guesses;
+	// the desk answers that address more slowly.
+	logWrongToken = "desk: a wrong token"
+
+	// A person signed out, but the store could not save it. This process and the browser know it,
+	// but other processes still accept a copy of the session's cookie until it ends. The person was
+	// told so; if the cookie may have been copied, change the token.
+	logNotSignedOut = "desk: other processes do not know who was signed out"
+
+	// A person wanted to free a thread at the desk. HOLDPOINT_AUDIT_REQUIRED is set and the audit
+	// log cannot be written, so nothing was done. Mend the audit log; the person can then try
+	// again.
+	logNotFreed = "desk: a thread is not freed, because the audit log cannot be written"
+
+	// A thread was freed at the desk, but the audit log has no line of it. This line has the pause
+	// and the person; add it to your own records, and mend the audit log.
+	logFreedUnaudited = "desk: a thread was freed, but the audit log could not be written"
+)

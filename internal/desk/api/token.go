@@ -100,7 +100,7 @@ func ParseTokens(text string) ([]Token, error) {
 		}
 		t, err := parseToken(line)
 		if err == nil && slices.ContainsFunc(list, func(o Token) bool { return o.hash == t.hash }) {
-			err = errors.New("the token stands there twice")
+			err = errors.New(textTokenTwice)
 		}
 		if err != nil {
 			errs = append(errs, fmt.Errorf("line %d: %w", n, err))
@@ -109,7 +109,7 @@ func ParseTokens(text string) ([]Token, error) {
 		list = append(list, t)
 	}
 	if len(list) == 0 && errs == nil {
-		errs = append(errs, errors.New("there is no token in it, such as openssl rand -hex 32 makes"))
+		errs = append(errs, errors.New(textNoTokenInFile))
 	}
 	return list, errors.Join(errs...)
 }
@@ -123,7 +123,7 @@ func parseToken(line string) (Token, error) {
 	digits, ok := strings.CutPrefix(fields[last], "sha256:")
 	hash, err := hex.DecodeString(digits)
 	if !ok || err != nil || len(hash) != sha256.Size {
-		return Token{}, errors.New("the last word is no hash, want sha256: and 64 hex digits, such as printf %s TOKEN | sha256sum makes")
+		return Token{}, errors.New(textNoHash)
 	}
 	t := Token{Name: fields[0], hash: [sha256.Size]byte(hash)}
 	for _, word := range fields[1:last] {
@@ -135,7 +135,7 @@ func parseToken(line string) (Token, error) {
 	}
 	for n, word := range append([]string{t.Name}, t.Groups...) {
 		if len(word) > MaxName || strings.ContainsFunc(word, unicode.IsControl) {
-			return Token{}, fmt.Errorf("the %s has control characters, or more than %d bytes", map[bool]string{true: "name", false: "group"}[n == 0], MaxName)
+			return Token{}, fmt.Errorf(textBadWord, map[bool]string{true: "name", false: "group"}[n == 0], MaxName)
 		}
 	}
 	return t, nil
@@ -144,9 +144,9 @@ func parseToken(line string) (Token, error) {
 func oneToken(token string) (Token, error) {
 	switch {
 	case strings.Trim(token, bearer) != "":
-		return Token{}, errors.New("the token has other signs than letters, digits and - . _ ~ + / =, want one such as openssl rand -hex 32 makes")
+		return Token{}, errors.New(textTokenSigns)
 	case len(token) < MinToken:
-		return Token{}, fmt.Errorf("the token has %d characters, want at least %d, such as openssl rand -hex 32 makes", len(token), MinToken)
+		return Token{}, fmt.Errorf(textShortToken, len(token), MinToken)
 	}
 	return Token{Name: Operator, hash: sha256.Sum256([]byte(token))}, nil
 }

@@ -179,7 +179,7 @@ func (c *Carrier) try(ctx context.Context, key store.Key, runs *sync.WaitGroup) 
 	// other question is decided then.
 	if oldest := p.Decisions[0].At; !rec.Now.Before(oldest.Add(c.o.Within)) {
 		if c.begins(key, p) {
-			c.o.Log.Warn("a decision is too old to be carried without the chat", "pause", p.ID, "decided", oldest)
+			c.o.Log.Warn(logTooOld, "pause", p.ID, "decided", oldest)
 			c.ends(key, true)
 		}
 		return
@@ -215,7 +215,7 @@ func (c *Carrier) carry(ctx context.Context, agent Agent, key store.Key, pauseID
 		c.forget(key)
 		return
 	case err != nil:
-		c.o.Log.Warn("what was decided is not carried", "pause", pauseID, "err", err)
+		c.o.Log.Warn(logNotCarried, "pause", pauseID, "err", err)
 	}
 	rec, err := c.o.Store.Load(context.WithoutCancel(ctx), key, "")
 	if err == nil && (rec.Pause == nil || rec.Pause.ID != pauseID) {
@@ -255,7 +255,7 @@ func (c *Carrier) ends(key store.Key, over bool) {
 	t.under = false
 	if t.over = over || t.n >= len(waits); t.over {
 		if !over {
-			c.o.Log.Warn("what was decided is not tried again without the chat", "pause", t.pause, "tries", t.n+1)
+			c.o.Log.Warn(logNoMoreTries, "pause", t.pause, "tries", t.n+1)
 		}
 		return
 	}

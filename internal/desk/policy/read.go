@@ -32,13 +32,13 @@ var later = []string{"rules"}
 // Parse parses a file. The error joins all faults, each with its line.
 func Parse(text []byte) (*Policy, error) {
 	if len(text) > maxFile {
-		return nil, fmt.Errorf("it has more than %d bytes", maxFile)
+		return nil, fmt.Errorf(textTooLarge, maxFile)
 	}
 	dec := yaml.NewDecoder(bytes.NewReader(text))
 	var doc, more yaml.Node
 	switch err := dec.Decode(&doc); {
 	case errors.Is(err, io.EOF):
-		return nil, errors.New("it is empty, want access: with an entry for each who has rights")
+		return nil, errors.New(textEmpty)
 	case err != nil:
 		return nil, unread(err)
 	}
@@ -46,7 +46,7 @@ func Parse(text []byte) (*Policy, error) {
 		if err != nil {
 			return nil, unread(err)
 		}
-		return nil, fmt.Errorf("line %d: a second document begins, want one", more.Line)
+		return nil, fmt.Errorf(textSecondDocument, more.Line)
 	}
 	r := &reader{}
 	p := r.policy(&doc)
@@ -85,24 +85,24 @@ func (r *reader) policy(doc *yaml.Node) *Policy {
 			has = true
 			p.Access = r.access(value)
 		case slices.Contains(later, name):
-			r.wrong(key, "%s come with a later version, and this one would not keep them: want access only", name)
+			r.wrong(key, textLaterKey, name)
 		default:
-			r.wrong(key, "%s is no key of the file, want access", strconv.Quote(cutText(name)))
+			r.wrong(key, textFileKey, strconv.Quote(cutText(name)))
 		}
 	})
 	if !has && r.errs == nil {
-		r.wrong(doc, "access is missing, want an entry for each who has rights")
+		r.wrong(doc, textNoAccess)
 	}
 	return p
 }
 
 func (r *reader) access(list *yaml.Node) Access {
 	if list.Kind != yaml.SequenceNode || len(list.Content) == 0 {
-		r.wrong(list, "access: want a list with an entry for each who has rights")
+		r.wrong(list, textAccessList)
 		return nil
 	}
 	if len(list.Content) > maxEntries {
-		r.wrong(list, "access: there are more than %d entries", maxEntries)
+		r.wrong(list, textManyEntries, maxEntries)
 		return nil
 	}
 	var a Access
@@ -126,7 +126,7 @@ func (r *reader) entry(n *yaml.Node) (e Entry) {
 			e.Tenants = r.texts(key, value, "*")
 			for _, t := range value.Content {
 				if t.Value != "*" && strings.Contains(t.Value, "*") {
-					r.wrong(t, "tenants: %s is no name of a tenant; * stands for all of them, and for no part of a name", strconv.Quote(cutText(t.Value)))
+					r.wrong(t, textTenantStar, strconv.Quote(cutText(t.Value)))
 				}
 			}
 		case "rights":
@@ -134,12 +134,12 @@ func (r *reader) entry(n *yaml.Node) (e Entry) {
 			for _, right := range value.Content {
 				has := rightNamed(right.Value)
 				if has == None && right.Kind == yaml.ScalarNode {
-					r.wrong(right, "rights: %s is no right, want %s", strconv.Quote(cutText(right.Value)), strings.Join(rightNames, ", "))
+					r.wrong(right, textRight, strconv.Quote(cutText(right.Value)), strings.Join(rightNames, ", "))
 				}
 				e.Rights |= has
 			}
 		default:
-			r.wrong(key, "%s is no key of an entry, want names, groups, agents, tenants or rights", strconv.Quote(cutText(key.Value)))
+			r.wrong(key, textEntryKey, strconv.Quote(cutText(key.Value)))
 		}
 	})
 	if len(r.errs) > before {
@@ -147,11 +147,11 @@ func (r *reader) entry(n *yaml.Node) (e Entry) {
 	}
 	switch {
 	case len(e.Names)+len(e.Groups) == 0:
-		r.wrong(n, "the entry is for nobody, want names or groups")
+		r.wrong(n, textForNobody)
 	case len(e.Agents) == 0:
-		r.wrong(n, "agents is missing, want the names of agents, such as billing*, or \"*\" for all")
+		r.wrong(n, textNoAgents)
 	case e.Rights == None:
-		r.wrong(n, "rights is missing, want some of %s", strings.Join(rightNames, ", "))
+		r.wrong(n, textNoRights, strings.Join(rightNames, ", "))
 	}
 	return e
 }
@@ -160,7 +160,7 @@ func (r *reader) entry(n *yaml.Node) (e Entry) {
 // could be read in two ways.
 func (r *reader) keys(n *yaml.Node, what string, take func(key, value *yaml.Node)) {
 	if n.Kind != yaml.MappingNode {
-		r.wrong(n, "%s is no mapping of keys to values", what)
+		r.wrong(n, textNoMapping, what)
 		return
 	}
 	seen := map[string]int{}
@@ -168,9 +168,9 @@ func (r *reader) keys(n *yaml.Node, what string, take func(key, value *yaml.Node
 		key, value := n.Content[i], n.Content[i+1]
 		switch {
 		case key.Kind != yaml.ScalarNode || key.ShortTag() != "!!str" || key.Anchor != "":
-			r.wrong(key, "a key is no plain text")
+			r.wrong(key, textKeyText)
 		case seen[key.Value] > 0:
-			r.wrong(key, "%s stands there twice, in line %d before", strconv.Quote(cutText(key.Value)), seen[key.Value])
+			r.wrong(key, textKeyTwice, strconv.Quote(cutText(key.Value)), seen[key.Value])
 		default:
 			seen[key.Value] = key.Line
 			take(key, value)
@@ -181,23 +181,23 @@ func (r *reader) keys(n *yaml.Node, what string, take func(key, value *yaml.Node
 // texts returns the texts of a list. If star is not "", only that text may contain a star.
 func (r *reader) texts(key, list *yaml.Node, star string) []string {
 	if list.Kind != yaml.SequenceNode || len(list.Content) == 0 {
-		r.wrong(list, "%s: want a list, such as [%s]", key.Value, map[bool]string{true: `"*"`, false: "one, another"}[star != ""])
+		r.wrong(list, textWantList, key.Value, map[bool]string{true: `"*"`, false: "one, another"}[star != ""])
 		return nil
 	}
 	var texts []string
 	for _, n := range list.Content {
 		switch {
 		case n.Kind != yaml.ScalarNode || n.ShortTag() != "!!str":
-			r.wrong(n, "%s: %s is no text; one that looks like a number or a truth stands in quotes", key.Value, strconv.Quote(cutText(n.Value)))
+			r.wrong(n, textNotText, key.Value, strconv.Quote(cutText(n.Value)))
 			continue
 		case n.Value == "" || len(n.Value) > maxText || strings.ContainsFunc(n.Value, unicode.IsControl) || strings.TrimSpace(n.Value) != n.Value:
-			r.wrong(n, "%s: want texts of 1 to %d bytes, without control characters and spaces around them", key.Value, maxText)
+			r.wrong(n, textWantTexts, key.Value, maxText)
 			continue
 		case star == "" && n.Value == "*":
-			r.wrong(n, "%s: * stands for nothing here", key.Value)
+			r.wrong(n, textStarHere, key.Value)
 			continue
 		case slices.Contains(texts, n.Value):
-			r.wrong(n, "%s: %s stands there twice", key.Value, strconv.Quote(cutText(n.Value)))
+			r.wrong(n, textTwice, key.Value, strconv.Quote(cutText(n.Value)))
 			continue
 		}
 		texts = append(texts, n.Value)
