@@ -82,7 +82,7 @@ func TestTold(t *testing.T) {
 		"53300": {"pool_max_conns", false},
 		"25006": {"a standby", true},
 		"42501": {"holdpoint store schema", true},
-		"42P01": {"a table is not there", true},
+		"42P01": {"a table is missing", true},
 		"28P01": {"its password", true},
 		"28000": {"its password", true},
 		"3D000": {"no such database", true},

@@ -162,7 +162,7 @@ func schemas(t *testing.T, server *servers.Postgres, bouncer *servers.Bouncer) {
 		sql("SET ROLE holdpoint; CREATE SCHEMA newer; CREATE TABLE newer.holdpoint_schema AS SELECT 2 AS version")
 		var log testLog
 		s := open(t, with(server.URL(), "schema=newer"), engine.Options{Logger: log.logger()})
-		refusedFor(t, s, &log, "they have version 2, and this binary knows 1: they were made by a newer version of Holdpoint")
+		refusedFor(t, s, &log, "they have version 2, and this Holdpoint can use 1 at most: run the newer version that made them")
 	})
 	t.Run("a role with another password", func(t *testing.T) {
 		sql("CREATE ROLE late LOGIN PASSWORD 'early'")
@@ -187,10 +187,10 @@ func schemas(t *testing.T, server *servers.Postgres, bouncer *servers.Bouncer) {
 			t.Error(err)
 		}
 	})
-	t.Run("a server that takes no changes", func(t *testing.T) {
+	t.Run("a server that accepts no changes", func(t *testing.T) {
 		sql("CREATE ROLE reader LOGIN PASSWORD 'reader' IN ROLE holdpoint")
 		sql("ALTER ROLE reader SET default_transaction_read_only = on")
-		refused(t, open(t, as(server, "reader", "&schema=agents"), engine.Options{}), "takes no changes")
+		refused(t, open(t, as(server, "reader", "&schema=agents"), engine.Options{}), "accepts no changes")
 	})
 	t.Run("no connection left", func(t *testing.T) {
 		sql("CREATE ROLE crowd LOGIN PASSWORD 'crowd' CONNECTION LIMIT 0")
