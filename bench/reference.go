@@ -26,6 +26,10 @@ func serveReference(name, upstream string) error {
 		return serve(reverse(to, &httputil.ReverseProxy{Transport: reading(32 << 10)}))
 	case "reverseproxy-128k":
 		return serve(reverse(to, &httputil.ReverseProxy{Transport: reading(bursts), BufferPool: pool{}}))
+	case "reverseproxy-least":
+		t := reading(4 << 10)
+		t.WriteBufferSize = 2 << 10
+		return serve(reverse(to, &httputil.ReverseProxy{Transport: t, BufferPool: sips{}}))
 	case "naive":
 		return serve(naive{to})
 	case "tcp":
@@ -51,6 +55,12 @@ var copies = sync.Pool{New: func() any { return new([bursts]byte) }}
 
 func (pool) Get() []byte  { return copies.Get().(*[bursts]byte)[:] }
 func (pool) Put(b []byte) { copies.Put((*[bursts]byte)(b)) }
+
+// sips has ReverseProxy copy in pieces that hardly count as memory of a stream.
+type sips struct{}
+
+func (sips) Get() []byte { return make([]byte, 256) }
+func (sips) Put([]byte)  {}
 
 // reverse returns what one writes with the standard library. With EnableFullDuplex, without which a
 // few in a hundred fast answers to a POST are cut (golang/go#40747), and a cut stream is void here.

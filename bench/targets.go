@@ -30,6 +30,7 @@ func kinds() []kind {
 		{name: "reverseproxy", share: 1, start: reference},
 		{name: "reverseproxy-32k", share: 1, start: reference},
 		{name: "reverseproxy-128k", share: 1, start: reference, full: true},
+		{name: "reverseproxy-least", share: 1, start: reference, full: true},
 		{name: "holdpoint", form: asTold, share: 1, start: holdpoint("")},
 		{name: "against", form: asTold, share: 1, start: holdpoint("")},
 		{name: "naive", form: asDecoded, share: 0.1, start: reference, full: true},

@@ -70,7 +70,7 @@ type Reader struct {
 	whole bool
 	ends  lineEnds
 
-	size    int  // for the next Read, as the last one suggests: minBuffer or maxBuffer; minBuffer always of a Source
+	size    int  // for the next Read, as the last one suggests: minBuffer or fastBuffer; minBuffer always of a Source
 	drained bool // the last Read got less than it asked for
 	begun   bool // a frame was returned
 	cutAtCR bool // and the last one ended in a CR
@@ -259,7 +259,7 @@ func (r *Reader) read() {
 	switch {
 	case r.more != nil: // it says itself when there is more
 	case n == len(space): // there is more; a larger Read saves a system call here and a Write behind us
-		r.size = maxBuffer
+		r.size = fastBuffer
 	case n < minBuffer:
 		r.size = minBuffer
 	}

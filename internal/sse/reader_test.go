@@ -333,7 +333,7 @@ func TestBufferGrowsUnderLoadAndIsGivenBack(t *testing.T) {
 		least, most int // of the largest buffer
 	}{
 		{"small frames one at a time", cuts{small, small, small}, minBuffer, minBuffer},
-		{"burst", cuts{burst, small, small}, maxBuffer, maxBuffer},
+		{"burst", cuts{burst, small, small}, fastBuffer, fastBuffer},
 		{"huge frame", cuts{huge, small, small}, len(huge), 2 * len(huge)},
 		{"huge frame with the next one's begin", cuts{slices.Concat(huge, small[:9]), small[9:], small}, len(huge), 2 * len(huge)},
 	}

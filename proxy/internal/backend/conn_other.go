@@ -5,7 +5,7 @@ package backend
 import "net"
 
 // plainBuffer is the buffer that net/http keeps for each connection to a backend.
-const plainBuffer = 32 << 10
+const plainBuffer = wholeBuffer
 
 // A Conn exists on Unix only. Elsewhere nothing makes one, and its methods are never called.
 type Conn struct{ net.Conn }

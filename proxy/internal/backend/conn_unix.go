@@ -30,9 +30,8 @@ var bursts sync.Pool // of *[burstBytes]byte
 // changes: a small one means a system call for every few frames, and a large one is memory that
 // each stream keeps after its first burst.
 //
-// Without it, with the buffer that a connection with TLS has: 3.5 kB more for a stream in
-// idle-1000, 117 kB in idle-said. With a buffer of 4 KiB in its place: 1.5 × the CPU time in
-// blast-1, 1.4 in blast-20.
+// Without it, with a wholeBuffer: 3.5 kB more for a stream in idle-1000, 117 kB in idle-said. With
+// a buffer of 4 KiB in its place: 1.5 × the CPU time in blast-1, 1.4 in blast-20.
 //
 // It is for one reader at a time, as net/http reads.
 type Conn struct {

@@ -14,9 +14,14 @@ import (
 	"holdpoint/internal/build/without"
 )
 
-// secureBuffer is the buffer that net/http keeps for a connection with TLS. Nobody knows how much
-// waits there.
-const secureBuffer = 32 << 10
+const (
+	// secureBuffer is the buffer that net/http keeps for each connection with TLS. crypto/tls reads
+	// each record into a buffer of its own, so a larger one here saves no system call. With 32 KiB a
+	// stream that waits would hold 28 kB more, at the same CPU time.
+	secureBuffer = 4 << 10
+	// wholeBuffer is the buffer of a connection that has neither TLS nor a Conn.
+	wholeBuffer = 32 << 10
+)
 
 // writeBuffer is the buffer that net/http keeps for each connection to write requests, also while a
 // stream waits. It takes a header and a short body in one write. A longer body goes out from where
@@ -54,7 +59,10 @@ const (
 // tell then whether it read the request, and the pause would be in doubt.
 func Transports(upstream *url.URL, o Options) (ordinary, single *http.Transport) {
 	dial := (&net.Dialer{Timeout: dialTimeout, KeepAlive: 30 * time.Second}).DialContext
-	buffer := secureBuffer
+	buffer := wholeBuffer
+	if upstream.Scheme == "https" {
+		buffer = secureBuffer
+	}
 	// A connection of HTTP/2 has many readers, and net/http reads it ahead of them: nobody can say
 	// what waits there for one of them.
 	if upstream.Scheme == "http" && !o.HTTP2 && !without.Bursts {

@@ -56,3 +56,16 @@ func TestNothingIsSentAgain(t *testing.T) {
 		t.Errorf("the backend got %d requests", len(got))
 	}
 }
+
+// TestBufferOfAConnection holds how much net/http keeps for each stream, also while it waits.
+func TestBufferOfAConnection(t *testing.T) {
+	for address, want := range map[string]int{"http://backend": plainBuffer, "https://backend": 4 << 10} {
+		upstream, _ := url.Parse(address)
+		ordinary, single := Transports(upstream, Options{})
+		for _, got := range []int{ordinary.ReadBufferSize, single.ReadBufferSize} {
+			if got != want {
+				t.Errorf("%s: a buffer of %d bytes, want %d", address, got, want)
+			}
+		}
+	}
+}
