@@ -20,7 +20,7 @@ import (
 	"holdpoint/translate/dialecttest"
 )
 
-// families returns the backends that dialect auto finds without configuration.
+// families returns the backends that Holdpoint recognizes without configuration.
 func families() []dialecttest.Backend {
 	var list []dialecttest.Backend
 	for _, name := range []string{"agui", "agent-framework", "aws-strands", "draft", "langgraph", "request-approval"} {
@@ -29,57 +29,58 @@ func families() []dialecttest.Backend {
 	return list
 }
 
-// intruder is the beginning of a message that no backend may get: its thread has an open question.
+// intruder begins a message that no backend may get, because its thread has an open question.
 const intruder = "intruder"
 
-// elsewhere follows the name of a thread in the name of another one on which its questions are
-// answered. A backend that keeps nothing sees that name.
+// elsewhere separates the name of a thread from a suffix. The result is the name of another thread,
+// on which questions of the first are answered. A backend that stores nothing gets that name.
 const elsewhere = "/elsewhere-"
 
-// A backend asks when it is told to. It carries out what it is told to carry out, each time that
-// it is told, and counts. The path of a request is the number of its family.
+// A backend asks when a message says so. It carries out every answer that it gets, as often as it
+// gets it, and counts. The path of a request is the number of its family.
 type backend struct {
 	*httptest.Server
 	families []dialecttest.Backend
-	calm     atomic.Bool // it makes no errors of its own any more
+	calm     atomic.Bool // it causes no errors of its own any more
 	report   *report
 
 	mu      sync.Mutex
 	threads map[string]*thread
 }
 
-// A thread is what the backend and the client know of one thread.
+// A thread is the state of one thread, of the backend and of the client.
 type thread struct {
 	family dialecttest.Backend
 	name   string
 
 	mu       sync.Mutex
 	dice     *rand.Rand
-	asked    int         // questions so far
-	waits    int         // the one that it waits for, or 0
-	told     map[int]int // how often it was told something of a question
-	did      map[int]int // how often it was told to carry it out
+	asked    int         // number of questions so far
+	waits    int         // the question that it waits for, or 0
+	told     map[int]int // how often an answer to each question arrived
+	did      map[int]int // how often each question was carried out
 	approved map[int]bool
 
-	cancelled map[int]bool // the person has cancelled it
-	ended     map[int]bool // the person has seen the end of a run that answered it
+	cancelled map[int]bool // questions that the person has cancelled
+	ended     map[int]bool // questions for which the person has seen the end of the run with the answer
 	last      map[int]telling
 }
 
-// A telling is how a run ended that the backend was told an answer with.
+// A telling describes the end of a run in which the backend got an answer.
 type telling struct {
-	bad    bool // the backend made no end of it
-	moment int  // of the report, when it began
+	bad    bool // the backend did not end the run properly
+	moment int  // the moment of the report at which it began
 }
 
-// freed are the families where a cancel goes on to the backend behind an answer whose end was not
-// seen: the backend may wait still, and a cancel frees it.
+// freed are the families for which Holdpoint sends a cancel to the backend even after an answer
+// whose end was not seen: the backend may still wait, and a cancel frees it.
 var freed = []string{"agent-framework", "aws-strands"}
 
-// mayFree reports whether a no to question n may be told although the backend was told an answer
-// before: it is a cancel at a family that a cancel frees, and nobody knows what became of the
-// answer. Either the backend made no end of that run, or something was broken since, and no client
-// saw its end. It goes out as often as it ends so itself. A yes is never told again.
+// mayFree reports whether a denial of question n may be sent although the backend has got an answer
+// before. It must be a cancel, of a family that a cancel frees, and the outcome of the answer must
+// be unknown: the backend did not end that run properly, or something has been broken since and no
+// client has seen the end. Such a cancel may be sent again if it ends in the same way. An approval
+// is never sent again.
 func (th *thread) mayFree(n int, r *report) bool {
 	last, told := th.last[n]
 	return told && th.cancelled[n] && slices.Contains(freed, th.family.Dialect) &&
@@ -93,7 +94,8 @@ func startBackend(t *testing.T, r *report) *backend {
 	return b
 }
 
-// add makes a thread. The dice are the seed's, so that it does the same in each run of the seed.
+// add makes a thread. dice come from the seed, so that the thread does the same whenever the seed
+// is used.
 func (b *backend) add(family int, name string, dice *rand.Rand) *thread {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -103,7 +105,7 @@ func (b *backend) add(family int, name string, dice *rand.Rand) *thread {
 	return th
 }
 
-// ServeHTTP is a run of the backend.
+// ServeHTTP serves a run of the backend.
 func (b *backend) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	body, err := io.ReadAll(r.Body)
 	if err != nil {
@@ -137,8 +139,7 @@ func (b *backend) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// run takes what a request says, and returns what the backend answers, and how long it takes over a
-// frame.
+// run handles a request. It returns the response, and the time to wait after each frame.
 func (th *thread) run(body []byte, calm bool, r *report) (answer string, status int, pace time.Duration) {
 	th.mu.Lock()
 	defer th.mu.Unlock()
@@ -180,11 +181,11 @@ func (th *thread) run(body []byte, calm bool, r *report) (answer string, status 
 	}
 	about := th.asked
 	if len(answered) > 0 {
-		about = answered[len(answered)-1] // a result is of the call that was answered: another question may have been asked since
+		about = answered[len(answered)-1] // a result belongs to the call that was answered, and another question may have been asked since
 	}
 	answer = dialecttest.Numbered(answer, about)
 	th.waits = 0
-	// The same dice are thrown in any case.
+	// The dice are thrown in any case, so that all runs of a seed throw the same ones.
 	end, slow, asks := th.dice.IntN(100), th.dice.IntN(100), strings.HasPrefix(last.Get("content").Str, "ask")
 	pace = time.Duration(th.dice.IntN(20)) * time.Millisecond
 	for _, n := range answered {
@@ -210,8 +211,8 @@ func (th *thread) run(body []byte, calm bool, r *report) (answer string, status 
 	return strings.ReplaceAll(answer, `"runId":"r"`, `"runId":"`+gjson.GetBytes(body, "runId").Str+`"`), http.StatusOK, pace
 }
 
-// question returns the number of the question whose native id stands in the id that a client was
-// told. It is 0 if there is none.
+// question returns the number of the question whose native id is part of an id that a client got.
+// It is 0 if there is none.
 func (th *thread) question(id string) int {
 	th.mu.Lock()
 	defer th.mu.Unlock()
@@ -230,10 +231,10 @@ func (th *thread) question(id string) int {
 	return 0
 }
 
-// meant returns the approved question that an entry of the array names. LangGraph's adapter looks
-// at no id there, and hands the payload of a single entry to whatever waits. So it could meet
-// another question, if two ordinary runs of a thread were at the backend at once. It is 0 if the
-// body has no such entry.
+// meant returns the approved question that an entry of the array names, or 0. LangGraph's adapter
+// ignores the id of a single entry, and uses its payload for whichever question waits. So the
+// payload could reach another question, if two ordinary runs of a thread are at the backend at the
+// same time.
 func (th *thread) meant(body []byte) int {
 	if th.family.Dialect != "langgraph" {
 		return 0
@@ -259,7 +260,7 @@ func (th *thread) cancel(n int) {
 	th.cancelled[n] = true
 }
 
-// end is called when the person has seen the end of a run that answered question n.
+// end records that the person has seen the end of a run that answered question n.
 func (th *thread) end(n int) {
 	th.mu.Lock()
 	defer th.mu.Unlock()

@@ -21,18 +21,18 @@ var (
 	people   = flag.Int("people", 16, "how many threads there are at a time")
 )
 
-// TestMain has all stores at once: they wait more than they work.
+// TestMain runs the tests of all stores at the same time, because they mostly wait.
 func TestMain(m *testing.M) {
 	flag.Parse()
 	if err := flag.Set("test.parallel", fmt.Sprint(len(stores()))); err != nil {
-		panic(err) // of a flag that package testing has
+		panic(err) // cannot happen: package testing has this flag
 	}
 	os.Exit(m.Run())
 }
 
-// TestChaos: whatever breaks, no approved action runs twice, none runs that nobody approved, and no
-// question that a person was told of is lost. Every stream has an end unless its process was
-// killed, and every thread comes to an ordinary run again.
+// TestChaos: whatever breaks, no approved action runs twice, no action runs without approval, and
+// no question that a person got is lost. Every stream has an end unless its process was killed, and
+// an ordinary run finally works in every thread.
 func TestChaos(t *testing.T) {
 	binary := buildWithClock(t, t.TempDir())
 	drawn := *seed
@@ -60,7 +60,8 @@ func TestChaos(t *testing.T) {
 	}
 }
 
-// A storeKind begins with its servers and its Holdpoints, and says what can break.
+// A storeKind is a kind of store. begin starts its servers and Holdpoints, and returns the faults
+// that can occur.
 type storeKind struct {
 	name  string
 	lossy bool
@@ -76,8 +77,8 @@ func stores() []storeKind {
 	}
 }
 
-// longest returns how long something stays broken at most: longer than a lease, if there is time
-// for it.
+// longest returns the maximal duration of a fault. It is longer than a lease if the test is long
+// enough.
 func longest() time.Duration {
 	if *duration >= 5*time.Minute {
 		return 45 * time.Second
@@ -90,9 +91,9 @@ func onBolt(w *world) []fault {
 	return w.faultsOfReplicas(longest())
 }
 
-// onRedis has a primary and a replica, whose clock is ahead, behind a proxy for each Holdpoint.
-// With safe, all is configured as docs/state.md says. Otherwise the servers are as Redis comes: no
-// append-only file, and nobody waits for the replica.
+// onRedis starts a primary and a replica, whose clock is ahead, with a proxy for each Holdpoint. If
+// safe is set, everything is configured as in docs/state.md. Otherwise the servers have Redis'
+// defaults: no append-only file, and no wait for the replica.
 func onRedis(w *world, safe bool) []fault {
 	var conf, more []string
 	if safe {
@@ -109,7 +110,7 @@ func onRedis(w *world, safe bool) []fault {
 		w.start(primary.URLAt(p.Addr()), more...)
 	}
 	failover := func(dice *rand.Rand) (func(), time.Duration) {
-		if !safe { // the replica is behind
+		if !safe { // makes the replica lag behind
 			replica.Freeze()
 			time.Sleep(some(dice, 2*time.Second))
 		}
@@ -143,8 +144,8 @@ func onRedis(w *world, safe bool) []fault {
 		fault{"store", "redis failed over", failover}, fault{"store", "redis failed over", failover})
 }
 
-// onPostgres has a primary and a synchronous standby, whose clock is ahead. A Holdpoint has an
-// address of each, as docs/state.md says.
+// onPostgres starts a primary and a synchronous standby, whose clock is ahead. A Holdpoint has the
+// addresses of both, as in docs/state.md.
 func onPostgres(w *world) []fault {
 	primary := servers.StartPostgres(w.t, servers.PostgresOptions{})
 	standby := servers.StartPostgres(w.t, servers.PostgresOptions{StandbyOf: primary, Synchronous: true, Ahead: 4 * time.Minute})
@@ -177,7 +178,7 @@ func onPostgres(w *world) []fault {
 			standby.Exec("ALTER SYSTEM RESET synchronous_standby_names")
 			standby.Promote()
 			primary, first, second = standby, second, first
-			return func() { // the old one is left behind, and a new one takes its place
+			return func() { // the old standby is left out of date, and a new one replaces it
 				standby = servers.StartPostgres(w.t, servers.PostgresOptions{StandbyOf: primary, Synchronous: true})
 				for _, p := range second {
 					p.Turn(standby.Addr())

@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// A person has one thread: asks for something, is asked, answers, and goes on until an ordinary run
-// has come to its end.
+// A person uses one thread: asks for something, gets a question, answers, and continues until an
+// ordinary run has ended.
 type person struct {
 	w     *world
 	th    *thread
@@ -21,14 +21,14 @@ type person struct {
 	shown history
 	runs  int
 	words int
-	on    string // the thread on which the open questions were told
+	on    string // the thread on which the open questions were received
 }
 
-// bound is how long a person tries one thing once nothing is broken any more. It is longer than a
-// lease, by far.
+// bound is how long a person tries one thing after the faults have ended. It is much longer than a
+// lease.
 const bound = 3 * time.Minute
 
-// lives is a person's whole time.
+// lives plays everything that a person does.
 func (p *person) lives() {
 	for range 1 + p.dice.IntN(2) {
 		p.answers(p.asks())
@@ -36,7 +36,7 @@ func (p *person) lives() {
 	p.goesOn()
 }
 
-// say adds a message.
+// say adds a message of the person.
 func (p *person) say(what string) {
 	p.words++
 	p.shown.add(fmt.Sprintf(`{"id":"u%d","role":"user","content":"%s %d"}`, p.words, what, p.words))
@@ -48,12 +48,13 @@ func (p *person) body(more string) string {
 		p.th.name, p.th.name, p.runs, p.shown.json(), more)
 }
 
-// sends posts a body to one of the replicas.
+// sends sends a body to one of the replicas.
 func (p *person) sends(body string) reply {
 	return post(p.w.any(p.dice), p.path, body, p.patience(), p.w.report)
 }
 
-// patience is short for somebody who leaves early, or whose connection breaks.
+// patience returns how long the person waits for a response. It is sometimes short, for a person
+// who leaves early or whose connection breaks.
 func (p *person) patience() time.Duration {
 	if !p.w.calm() && p.dice.IntN(5) == 0 {
 		return time.Duration(10+p.dice.IntN(600)) * time.Millisecond
@@ -61,7 +62,7 @@ func (p *person) patience() time.Duration {
 	return 70 * time.Second
 }
 
-// until calls try until it is true.
+// until repeats try until it returns true, and gives up after bound.
 func (p *person) until(what string, try func() bool) bool {
 	var since time.Time
 	for pause := 50 * time.Millisecond; ; pause = min(2*pause, 2*time.Second) {
@@ -81,7 +82,7 @@ func (p *person) until(what string, try func() bool) bool {
 	}
 }
 
-// asks says what the backend asks back about. It returns the ids of the open questions.
+// asks makes the backend ask, and returns the ids of the open questions.
 func (p *person) asks() (open []string) {
 	p.say("ask")
 	p.until("a run", func() bool {
@@ -99,8 +100,8 @@ func (p *person) asks() (open []string) {
 	return open
 }
 
-// takes returns what a person sees of a whole answer: the questions in it. Microsoft's agents go on
-// waiting for what a run before has asked, so there may be several.
+// takes returns the questions in a complete response. There may be several, because Microsoft's
+// agents still wait for the questions of an earlier run.
 func (p *person) takes(r reply) (open []string) {
 	p.shown.take(r.events)
 	p.on = r.thread
@@ -110,7 +111,7 @@ func (p *person) takes(r reply) (open []string) {
 	return r.asks
 }
 
-// reloads returns a page that is loaded anew: it has no messages, and is told what is open.
+// reloads plays a reload of the page: it has no messages, and gets the open questions again.
 func (p *person) reloads() (open []string) {
 	kept := p.shown
 	p.shown = history{}
@@ -124,7 +125,7 @@ func (p *person) reloads() (open []string) {
 	return open
 }
 
-// answers answers until nothing is asked any more.
+// answers answers until no question is open.
 func (p *person) answers(open []string) {
 	for len(open) > 0 {
 		p.looksAgain(open)
@@ -132,10 +133,12 @@ func (p *person) answers(open []string) {
 	}
 }
 
-// looksAgain is what some do before they answer: another tab, and a message past the question.
+// looksAgain plays what some people do before they answer: another tab, and a message without an
+// answer.
 //
-// A question that was told on another thread may be that thread's: a run went on there, because its
-// cancel was of a question to which no way led. Nobody looks on the person's own thread then.
+// A question that was received on another thread may belong to that thread, because a run continued
+// there whose cancel was for a question without a way to its thread. Then the person's own thread
+// is not looked at.
 func (p *person) looksAgain(open []string) {
 	own := p.on == p.th.name
 	if p.dice.IntN(4) == 0 && own {
@@ -156,7 +159,7 @@ func (p *person) looksAgain(open []string) {
 	}
 }
 
-// decides answers all questions, and returns the next ones.
+// decides answers all open questions, and returns the next ones.
 func (p *person) decides(open []string) (next []string) {
 	var questions []int
 	for _, id := range open {
@@ -197,12 +200,12 @@ func (p *person) decides(open []string) (next []string) {
 		}
 	}
 	p.w.report.count(how)
-	threads := []string{p.th.name} // one of them has the question, and is asked if no way leads there
+	threads := []string{p.th.name} // one of these threads has the question; the other is tried if the first does not find it
 	if p.on != p.th.name {
 		threads = append(threads, p.on)
 	}
 	if p.dice.IntN(4) == 0 {
-		threads = append([]string{""}, threads...) // on other threads first, as a client of .NET does
+		threads = append([]string{""}, threads...) // another thread first, as for a client of .NET
 	}
 	var end reply
 	if !p.until("an answer", func() bool {
@@ -244,8 +247,8 @@ func (p *person) decides(open []string) (next []string) {
 	return nil
 }
 
-// sendsAll sends answers on a thread, sometimes each of them several times at once. "" is another
-// thread for each body.
+// sendsAll sends answers on a thread, sometimes each of them several times at the same time. If
+// thread is "", each body is sent on another thread.
 func (p *person) sendsAll(bodies []string, thread string) []reply {
 	if p.dice.IntN(3) == 0 {
 		bodies = slices.Concat(bodies, bodies)
@@ -266,13 +269,13 @@ func (p *person) sendsAll(bodies []string, thread string) []reply {
 	return replies
 }
 
-// goesOn: an ordinary message comes through, whatever was before.
+// goesOn checks that an ordinary message is answered, whatever happened before.
 func (p *person) goesOn() {
 	p.say("hello")
 	if p.until("an ordinary run", func() bool {
 		r := p.sends(p.body(""))
 		switch {
-		case r.code == "PENDING_INTERRUPTS": // of a run whose end the person did not see
+		case r.code == "PENDING_INTERRUPTS": // the question of a run whose end the person did not see
 			p.answers(p.reloads())
 			return false
 		case len(r.asks) > 0 && !r.again():

@@ -13,28 +13,28 @@ import (
 	"github.com/tidwall/gjson"
 )
 
-// A reply is what a client makes of the answer to one request.
+// A reply is what a client reads from the response to one request.
 type reply struct {
-	thread   string // that the request named
-	refused  bool   // there was no connection, or the HTTP status says to come again
+	thread   string // the thread of the request
+	refused  bool   // there was no connection, or the HTTP status asks to try again
 	left     bool   // the client left before the end
 	cut      bool   // the stream has no end
 	code     string
-	message  string // of RUN_ERROR
+	message  string // the message of a RUN_ERROR
 	finished bool
 	asks     []string // ids of open questions
 	events   []gjson.Result
 }
 
-// transient are the codes after which a client sends the same thing again.
+// transient are the codes after which a client sends the request again.
 var transient = map[string]bool{
 	"STORE_UNAVAILABLE": true, "THREAD_BUSY": true, "RESUME_IN_PROGRESS": true, "PROXY_DRAINING": true, "UPSTREAM_UNREACHABLE": true,
 }
 
-// again says that the request had no effect that counts, or that nobody knows.
+// again reports whether the request had no effect, or an unknown one.
 func (r reply) again() bool { return r.refused || r.left || r.cut || transient[r.code] }
 
-// post sends a run to a replica and reads the answer to its end. It leaves after patience.
+// post sends a run to a replica and reads the response to its end, or until patience has passed.
 func post(p *replica, path, body string, patience time.Duration, report *report) (out reply) {
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
@@ -42,7 +42,7 @@ func post(p *replica, path, body string, patience time.Duration, report *report)
 	out.thread = gjson.Get(body, "threadId").Str
 	request, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://"+p.Addr()+path, strings.NewReader(body))
 	if err != nil {
-		panic(err) // of a URL of our own
+		panic(err) // cannot happen: the URL is our own
 	}
 	request.Header.Set("Content-Type", "application/json")
 	request.Header.Set("Accept", "text/event-stream")
@@ -100,17 +100,18 @@ func post(p *replica, path, body string, patience time.Duration, report *report)
 	return out
 }
 
-// client has a connection for each request, so that none meets one that a killed process left.
+// client uses a connection for each request, so that it never uses a connection to a killed
+// process.
 var client = &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
 
-// A history is the messages that a client shows, in their order.
+// A history is the list of messages that a client shows.
 type history struct{ list []string }
 
 func (h *history) add(message string) { h.list = append(h.list, message) }
 
 func (h *history) json() string { return "[" + strings.Join(h.list, ",") + "]" }
 
-// take does with the events of a stream what a client's reducer does, as far as these backends go.
+// take applies the events of a stream, as a client does, for the events that these backends send.
 func (h *history) take(events []gjson.Result) {
 	texts, calls, parents := map[string]string{}, map[string][2]string{}, map[string]string{}
 	for _, e := range events {
@@ -139,7 +140,7 @@ func (h *history) take(events []gjson.Result) {
 	}
 }
 
-// put adds a message, or replaces the one of its id.
+// put adds a message, or replaces the message with its id.
 func (h *history) put(message string) {
 	id := gjson.Get(message, "id").Str
 	for n, m := range h.list {
@@ -151,7 +152,7 @@ func (h *history) put(message string) {
 	h.add(message)
 }
 
-// call adds a call to the message that it belongs to.
+// call adds a call to its message.
 func (h *history) call(parent, call string) {
 	for n, m := range h.list {
 		if list := gjson.Get(m, "toolCalls"); gjson.Get(m, "id").Str == parent && list.IsArray() {

@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// A report counts what happened, and has what must not happen. Where a store may lose something by
-// its configuration, that counts as a loss.
+// A report counts what happened, and lists violations of the contract. If the configuration of a
+// store allows it to lose data, lost data is counted as a loss and is not a violation.
 type report struct {
 	mu         sync.Mutex
 	counts     map[string]int
@@ -20,8 +20,8 @@ type report struct {
 	lossy      bool
 	losses     map[string]int
 	began      time.Time
-	faults     []string // when each began and was mended
-	broken     int      // how many faults are not mended yet
+	faults     []string // when each fault began and ended
+	broken     int      // number of faults that have not ended
 }
 
 func newReport(lossy bool) *report {
@@ -34,14 +34,14 @@ func (r *report) count(what string) {
 	r.counts[what]++
 }
 
-// happened notes what was broken or mended, for a violation that tells of it.
+// happened records that a fault began or ended, for the texts of violations.
 func (r *report) happened(what string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.faults = append(r.faults, fmt.Sprintf("%s at %v", what, time.Since(r.began).Round(time.Millisecond)))
 }
 
-// breaks and mends say that a fault begins, and that it is mended.
+// breaks records that a fault begins, and mends that it ends.
 func (r *report) breaks(name string) {
 	r.happened(name)
 	r.mu.Lock()
@@ -56,21 +56,21 @@ func (r *report) mends() {
 	r.broken--
 }
 
-// moment is now, for brokenSince.
+// moment returns the present, for brokenSince.
 func (r *report) moment() int {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return len(r.faults)
 }
 
-// brokenSince reports whether anything was broken at the moment, or is since.
+// brokenSince reports whether a fault was present at the moment or has begun or ended since.
 func (r *report) brokenSince(moment int) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.broken > 0 || len(r.faults) > moment
 }
 
-// lately returns what was broken and mended last, and what time it is now.
+// lately returns the last faults, and the time since the start.
 func (r *report) lately() string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -85,8 +85,8 @@ func (r *report) violates(format string, args ...any) {
 	r.violations = append(r.violations, text)
 }
 
-// loses is violates for what a store that was told to keep it may have lost. what has no names in
-// it, so that losses can be counted.
+// loses records a violation, or a loss if the store may lose data. what contains no names, so that
+// losses can be counted by it.
 func (r *report) loses(what, format string, args ...any) {
 	if !r.lossy {
 		r.violates(what+": "+format, args...)

@@ -21,14 +21,14 @@ type world struct {
 	replicas []*replica
 	seed     uint64
 	binary   string
-	over     atomic.Bool // nothing is broken any more
+	over     atomic.Bool // the faults have ended
 }
 
 // A replica is a process of Holdpoint.
 type replica struct {
 	*servers.Program
-	// kills counts when somebody begins to end it without letting streams end, and again when it is
-	// gone: an odd number is a kill that is under way.
+	// kills is incremented when the replica begins to be ended without letting its streams end, and
+	// again when it has ended. So it is odd during a kill.
 	kills atomic.Int64
 }
 
@@ -40,16 +40,16 @@ func newWorld(t *testing.T, binary string, seed uint64, lossy bool) *world {
 
 func (w *world) calm() bool { return w.over.Load() }
 
-// dice returns the seed's for one purpose.
+// dice returns the random numbers of the seed for one purpose.
 func (w *world) dice(purpose uint64) *rand.Rand { return rand.New(rand.NewPCG(w.seed, purpose)) }
 
-// any returns a replica that a balancer could choose: it knows nothing of threads.
+// any returns a random replica, as a balancer without sticky sessions does.
 func (w *world) any(dice *rand.Rand) *replica { return w.replicas[dice.IntN(len(w.replicas))] }
 
-// clocks of the processes: right, ahead and behind, and one that jumps.
+// clocks are the clocks of the processes: a right one, one that jumps, and one that is behind.
 var clocks = []string{"0@0", "420@0,-180@20,300@45", "-240@0"}
 
-// start starts a Holdpoint on the store at an address.
+// start starts a Holdpoint with the store at this address.
 func (w *world) start(store string, more ...string) {
 	n := len(w.replicas)
 	w.replicas = append(w.replicas, &replica{Program: servers.StartProgram(w.t, fmt.Sprint("holdpoint ", n), w.binary, func(address string) []string {
@@ -61,26 +61,26 @@ func (w *world) start(store string, more ...string) {
 	})})
 }
 
-// kill ends a replica at any instruction.
+// kill kills a replica.
 func (r *replica) kill() {
 	r.kills.Add(1)
 	r.Kill()
 	r.kills.Add(1)
 }
 
-// A fault breaks something. do returns what mends it, after some time. Two faults of one kind do
-// not happen at once.
+// A fault breaks something. do returns a function that ends the fault, and when to call it. Two
+// faults of one kind do not overlap.
 type fault struct {
 	kind, name string
 	do         func(dice *rand.Rand) (mend func(), after time.Duration)
 }
 
-// some returns a time, often short.
+// some returns a random duration, which is short more often than long.
 func some(dice *rand.Rand, most time.Duration) time.Duration {
 	return time.Duration(float64(most) * dice.Float64() * dice.Float64())
 }
 
-// faultsOfReplicas returns those of any store.
+// faultsOfReplicas returns the faults of Holdpoint's processes.
 func (w *world) faultsOfReplicas(longest time.Duration) []fault {
 	return []fault{
 		{"holdpoint", "holdpoint killed", func(dice *rand.Rand) (func(), time.Duration) {
@@ -101,7 +101,7 @@ func (w *world) faultsOfReplicas(longest time.Duration) []fault {
 	}
 }
 
-// faultsOfConnections returns those between Holdpoints and servers.
+// faultsOfConnections returns the faults of connections between Holdpoint and servers.
 func faultsOfConnections(list []*servers.Proxy, longest time.Duration) []fault {
 	one := func(dice *rand.Rand) *servers.Proxy { return list[dice.IntN(len(list))] }
 	return []fault{
@@ -128,8 +128,8 @@ func faultsOfConnections(list []*servers.Proxy, longest time.Duration) []fault {
 	}
 }
 
-// breaks does faults one after the other, sometimes two at once, for so long. Then everything is
-// mended.
+// breaks causes faults one after the other, sometimes two at the same time, for this duration. Then
+// it ends all faults.
 func (w *world) breaks(duration time.Duration, faults []fault) {
 	dice := w.dice(1)
 	for end := time.Now().Add(duration); time.Now().Before(end); {
@@ -166,7 +166,8 @@ func (w *world) breaks(duration time.Duration, faults []fault) {
 	}
 }
 
-// lives has people come and go while faults happen, for so long, and then until all have gone on.
+// lives plays the people while faults happen, for this duration, and then until all people have
+// finished.
 func (w *world) lives(duration time.Duration, people int, faults []fault) {
 	var all sync.WaitGroup
 	for n := range people {

@@ -10,8 +10,8 @@ import (
 	"sync"
 )
 
-// A backend asks what the user's message tells it to ask, and keeps what it is answered. GET
-// /answers has the resume entries that came, by the id of the thread.
+// A backend asks what the user's message describes, and records the answers. GET /answers returns
+// the resume entries that it got, by the id of the thread.
 type backend struct {
 	mu      sync.Mutex
 	answers map[string][]json.RawMessage
@@ -22,16 +22,16 @@ func newBackend() *backend {
 	return &backend{answers: map[string][]json.RawMessage{}, runs: map[string]int{}}
 }
 
-// A script is what a message tells the backend to do.
+// A script describes in a message what the backend does.
 type script struct {
-	Text  string `json:"text"` // it says that first
+	Text  string `json:"text"` // the text that it sends first
 	Calls []struct {
 		ID   string `json:"id"`
 		Name string `json:"name"`
 		Args string `json:"args"`
 	} `json:"calls"`
 	Interrupts []json.RawMessage `json:"interrupts"`
-	Break      bool              `json:"break"` // when it is answered, the connection breaks
+	Break      bool              `json:"break"` // the connection breaks when the question is answered
 }
 
 func (b *backend) ServeHTTP(w http.ResponseWriter, req *http.Request) {
@@ -61,7 +61,7 @@ func (b *backend) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	var s script
 	for _, m := range in.Messages {
 		if m.Role == "user" {
-			// What is not a script is a message like any other.
+			// A message that is not a script is an ordinary one.
 			_ = json.Unmarshal([]byte(m.Content), &s)
 		}
 	}

@@ -27,7 +27,7 @@ import (
 // patience bounds every wait for something that must happen. It is not an expectation of speed.
 const patience = 90 * time.Second
 
-// patienceFor returns how long a scene may take. Those that look at every text of the page visit
+// patienceFor returns how long a scene may take. Scenes that look at every text of the page visit
 // more than a hundred states.
 func patienceFor(file string) time.Duration {
 	if file == "languages" {
@@ -38,26 +38,26 @@ func patienceFor(file string) time.Duration {
 
 var update = flag.Bool("update", false, "write the pictures of docs/desk anew")
 
-// pictures is the folder of those that docs/desk.md shows.
+// pictures is the folder with the pictures of docs/desk-page.md.
 const pictures = "../../docs/desk"
 
-// people have a token each.
+// people are the users of the desk, with their tokens.
 var people = map[string]string{
 	"maria.okafor": "maria-0123456789abcdef0123456789abcdef",
 	"jonas.lind":   "jonas-0123456789abcdef0123456789abcdef",
 }
 
-// A scene gets these.
+// A stage is what a scene gets from the test.
 type stage struct {
 	Desk   string            `json:"desk"`  // the address of the desk
-	Agent  string            `json:"agent"` // and of the proxy
-	Fake   string            `json:"fake"`  // and of what is behind it
+	Agent  string            `json:"agent"` // the address of the proxy
+	Fake   string            `json:"fake"`  // the address of the backend
 	Tokens map[string]string `json:"tokens"`
-	Shots  string            `json:"shots"` // a folder for pictures, if any are to be made
-	Keep   string            `json:"keep"`  // a folder for pictures that nobody keeps
+	Shots  string            `json:"shots"` // the folder for the pictures of the documentation, or ""
+	Keep   string            `json:"keep"`  // a folder for other pictures
 }
 
-// process is a child that ends with the test.
+// startChild starts a process that ends with the test.
 func startChild(t testing.TB, cmd *exec.Cmd) (in io.WriteCloser, out *bufio.Reader) {
 	t.Helper()
 	in, err := cmd.StdinPipe()
@@ -86,7 +86,7 @@ func startChild(t testing.TB, cmd *exec.Cmd) (in io.WriteCloser, out *bufio.Read
 	return in, bufio.NewReaderSize(read, 1<<20)
 }
 
-// newStage starts a Holdpoint with a desk before a backend.
+// newStage starts a Holdpoint with a desk, in front of a backend.
 func newStage(t *testing.T, binary string, more ...string) stage {
 	t.Helper()
 	s := newBackendStage(t)
@@ -99,8 +99,8 @@ func newStage(t *testing.T, binary string, more ...string) stage {
 	return s
 }
 
-// newStageApart starts a Holdpoint before a backend, and the desk as another process, which has no
-// agent. They share a Redis.
+// newStageApart starts a Holdpoint in front of a backend, and the desk as another process without
+// an agent. They share a Redis.
 func newStageApart(t *testing.T, binary string, more ...string) stage {
 	t.Helper()
 	s := newBackendStage(t)
@@ -115,7 +115,7 @@ func newStageApart(t *testing.T, binary string, more ...string) stage {
 	return s
 }
 
-// newBackendStage returns a stage with a backend, and nothing before it yet.
+// newBackendStage returns a stage with a backend, but without Holdpoint.
 func newBackendStage(t *testing.T) stage {
 	t.Helper()
 	fake := httptest.NewServer(newBackend())
@@ -127,7 +127,7 @@ func newBackendStage(t *testing.T) stage {
 	return s
 }
 
-// tokenFile has the hashes of everybody's tokens.
+// tokenFile writes a file with the hashes of all tokens.
 func tokenFile(t *testing.T) string {
 	t.Helper()
 	var lines strings.Builder
@@ -141,15 +141,15 @@ func tokenFile(t *testing.T) string {
 	return file
 }
 
-// A line of Holdpoint's log.
+// A line is a line of Holdpoint's log.
 type line struct {
 	Msg  string
 	Addr string
 	Desk string `json:"desk_addr"`
 }
 
-// startHoldpoint starts a process, and returns its lines with these messages, when it has said all
-// of them.
+// startHoldpoint starts a process, waits until its log has all of these messages, and returns their
+// lines.
 func startHoldpoint(t *testing.T, cmd *exec.Cmd, env []string, messages ...string) map[string]line {
 	t.Helper()
 	cmd.Env = append([]string{"HOLDPOINT_LISTEN=127.0.0.1:0", "HOLDPOINT_ADMIN_LISTEN=off", "HOLDPOINT_DRAIN_DELAY=0s"}, env...)
@@ -220,7 +220,7 @@ func startDriver(t *testing.T, chromium string) *driver {
 	return d
 }
 
-// play has a scene played, and says what was wrong in it.
+// play plays a scene. complaint is what was wrong, or "".
 func (d *driver) play(t *testing.T, file, name string, s stage) (complaint string) {
 	t.Helper()
 	c := make(chan answer, 1)

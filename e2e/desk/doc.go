@@ -1,9 +1,9 @@
 //go:build e2e
 
-// Package desk tests the desk's page as people use it: a real Chromium, before the built binary
-// with a desk, before a backend that asks what it is told to ask. The backend is a fake, written
-// from what the official integrations stream (docs/support.md); the page knows nothing of backends.
+// Package desk tests the desk's page as people use it: a real Chromium with the built binary and
+// its desk, in front of a scripted backend. The backend follows the streams of the official
+// integrations (docs/support.md); the page does not depend on the kind of backend.
 //
-// Each scene has a Holdpoint of its own, and a profile of the browser of its own. The scenes are in
-// scenes/, in JavaScript, for they are about a page; what they need of the machine is in Go.
+// Each scene has its own Holdpoint, and its own profile of the browser. The scenes are in scenes/,
+// in JavaScript, because they are about a page; what they need from the machine is in Go.
 package desk

@@ -13,13 +13,12 @@ import (
 	"holdpoint/internal/desk/page"
 )
 
-// pseudoLanguage is the code of the language that only these tests have. Its texts are the English
-// ones in letters that no other text of the page has, longer than they were, and from right to
-// left.
+// pseudoLanguage is the code of a language that only these tests have. Its texts are the English
+// ones in letters that no other text of the page has, longer, and from right to left.
 const pseudoLanguage = "qps"
 
-// newPseudoStage is a stage whose page has the pseudo-language besides: the page is served here,
-// and its API is that of the built binary.
+// newPseudoStage returns a stage whose page also has the pseudo-language. The test serves the page,
+// and the API is that of the built binary.
 func newPseudoStage(t *testing.T, binary string, more ...string) stage {
 	t.Helper()
 	s := newStage(t, binary, more...)
@@ -31,14 +30,14 @@ func newPseudoStage(t *testing.T, binary string, more ...string) stage {
 	languages[pseudoLanguage] = pseudo(t, languages[page.English])
 	server := httptest.NewServer(page.OverIn(languages, &httputil.ReverseProxy{Rewrite: func(r *httputil.ProxyRequest) {
 		r.SetURL(desk)
-		r.Out.Host = r.In.Host // the API asks which page sent the request
+		r.Out.Host = r.In.Host // the API checks which page sent the request
 	}}))
 	t.Cleanup(server.Close)
 	s.Desk = server.URL
 	return s
 }
 
-// pseudo makes the pseudo-language of English.
+// pseudo makes the pseudo-language from English.
 func pseudo(t *testing.T, english page.Catalogue) page.Catalogue {
 	t.Helper()
 	c := page.Catalogue{}
@@ -57,7 +56,7 @@ func pseudo(t *testing.T, english page.Catalogue) page.Catalogue {
 		}
 		c[key] = mustMarshal(t, value)
 	}
-	// Digits of its own show which numbers the page has written without asking for the language.
+	// It has its own digits, so that numbers show which the page has written without the language.
 	c["language.dir"], c["language.locale"] = mustMarshal(t, "rtl"), mustMarshal(t, "fa-IR-u-ca-gregory")
 	return c
 }
@@ -71,7 +70,7 @@ func mustMarshal(t *testing.T, v any) json.RawMessage {
 	return text
 }
 
-// pseudoText returns a text in other letters, between brackets. Placeholders stay.
+// pseudoText returns a text in other letters, in brackets. Placeholders stay.
 func pseudoText(text string) string {
 	const from, to = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ", "àƀçđéƒğĥîĵķļɱñöþɋŕšţûṽŵẋýžÀƁÇÐÉƑĜĤÎĴĶĻṀÑÖÞɊŔŠŢÛṼŴẊÝŽ"
 	letters := []rune(to)

@@ -11,10 +11,10 @@ import (
 	"testing"
 )
 
-// A scene, and the file of scenes/ that it is in.
+// A scene is a scene of the page, in a file of scenes/.
 type scene struct{ file, name string }
 
-// policies are who has which rights, where it is not everybody all of them.
+// policies are the rights in scenes in which not everybody has all rights.
 var policies = map[string]string{
 	"rights": `access:
   - names: [maria.okafor]
@@ -31,7 +31,7 @@ var policies = map[string]string{
 `,
 }
 
-// environ returns what a scene's Holdpoint is told beside what each is told.
+// environ returns the settings of a scene's Holdpoint, besides those that all have.
 func environ(t *testing.T, s scene) []string {
 	t.Helper()
 	env := []string{
@@ -51,7 +51,7 @@ func environ(t *testing.T, s scene) []string {
 	return env
 }
 
-// all are the scenes that are played.
+// all lists the scenes to play.
 var all = []scene{
 	{"decide", "approve"},
 	{"decide", "a desk of many agents"},
@@ -108,9 +108,10 @@ var all = []scene{
 	{"states", "rights"},
 }
 
-// TestDesk plays the scenes, each before a Holdpoint of its own. A page's clock runs on while a
-// slow machine is at something else, so what has a time may be over too early. A scene that fails
-// is played again from its beginning, and that is printed: it is one to mend.
+// TestDesk plays the scenes, each with its own Holdpoint. The page's clock does not stop while a
+// slow machine does something else, so a time-out on the page may come too early. A scene that
+// fails is played again from its beginning, which is printed, because such a scene should be
+// mended.
 func TestDesk(t *testing.T) {
 	tools, err := setUp()
 	if err != nil {
@@ -144,9 +145,8 @@ func TestDesk(t *testing.T) {
 	}
 }
 
-// TestPictures: docs/desk has the pictures that docs/desk-page.md shows, and no others. What is on
-// them is not compared, because each machine draws letters in its own way: -update writes them
-// anew.
+// TestPictures: docs/desk has exactly the pictures that docs/desk-page.md shows. Their content is
+// not compared, because each machine draws letters in its own way. With -update they are written.
 func TestPictures(t *testing.T) {
 	text, err := os.ReadFile("../../docs/desk-page.md")
 	if err != nil {

@@ -14,8 +14,8 @@ import (
 	"time"
 )
 
-// setUp builds the binary and installs what drives the browser, and the browser where it is
-// missing.
+// setUp builds the binary, and installs the packages that drive the browser, and the browser if it
+// is missing.
 var setUp = sync.OnceValues(func() (tools, error) {
 	var t tools
 	dir, err := os.MkdirTemp("", "holdpoint-desk-")
@@ -35,7 +35,7 @@ var setUp = sync.OnceValues(func() (tools, error) {
 
 type tools struct{ dir, binary, chromium string }
 
-// installPackages installs what package-lock.json says.
+// installPackages installs the packages of package-lock.json.
 func installPackages() error {
 	lock, err := os.ReadFile("package-lock.json")
 	if err != nil {
@@ -62,7 +62,7 @@ func installPackages() error {
 	return os.WriteFile(marker, nil, 0o644)
 }
 
-// findBrowser returns the browser's binary, as the tests of the folder above find it.
+// findBrowser returns the path of the browser, as package e2e finds it.
 func findBrowser() (string, error) {
 	if own := os.Getenv("E2E_CHROMIUM"); own != "" {
 		return own, nil

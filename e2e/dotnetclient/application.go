@@ -2,39 +2,40 @@ package dotnetclient
 
 import "encoding/json"
 
-// An Application is the program around a client: it keeps the conversation, and sends all of it
-// each time.
+// An Application is the program around a client: it keeps the conversation, and sends all of it in
+// each run.
 type Application struct {
 	Client
-	// Options returns what a run gets; nil gives none. A program that makes new ones for each run
-	// has a new thread for each run, unless it sets Thread.
+	// Options returns the options of a run. If it is nil, runs have none. A program that makes new
+	// options for each run gets a new thread for each run, unless it sets Thread.
 	Options func() *Options
-	// ToolAnswers: each answer is a message of its own with the role tool, as in the sample of
-	// Agent Framework. Else all answers are in one message of the user.
+	// ToolAnswers sends each answer in its own message with the role tool, as the sample of Agent
+	// Framework does. Otherwise all answers are in one message of the user.
 	ToolAnswers bool
-	// DropsThrown: nothing is kept of a run that threw, as in a program that adds a response when
-	// it has ended.
+	// DropsThrown keeps nothing of a run that threw, as a program that adds a response after it has
+	// ended.
 	DropsThrown bool
-	// NewID returns the MessageId of each message that the program adds; nil gives none.
+	// NewID returns the MessageId for each message that the program adds. If it is nil, messages
+	// have no id.
 	NewID func() string
 
 	Messages []*Message
 }
 
-// A Run is what came of one run.
+// A Run is the result of one run.
 type Run struct {
 	Questions []*ApprovalRequest
 	Inputs    []*InputRequest
-	Text      string   // all that was said
-	Results   []Result // those of tools
+	Text      string   // all text of the response
+	Results   []Result // results of tools
 	Failures  []Failure
 	Thrown    error
 }
 
-// Say sends what the person says.
+// Say sends a message of the person.
 func (a *Application) Say(words string) Run { return a.Send(NewMessage("user", Text{words})) }
 
-// Answer answers requests, each as approve says.
+// Answer answers the n-th request by approve(n), and sends the answers.
 func (a *Application) Answer(requests []*ApprovalRequest, approve func(n int) bool) Run {
 	var messages []*Message
 	var all []Content
@@ -54,7 +55,7 @@ func (a *Application) Fill(request *InputRequest, payload string) Run {
 	return a.Send(NewMessage("user", &InputAnswer{request.ID, json.RawMessage(payload)}))
 }
 
-// Send adds messages to the conversation, sends it, and adds what came.
+// Send adds messages to the conversation, sends it, and adds the response.
 func (a *Application) Send(messages ...*Message) Run {
 	for _, m := range messages {
 		if a.NewID != nil {
@@ -65,7 +66,7 @@ func (a *Application) Send(messages ...*Message) Run {
 	return a.Again()
 }
 
-// Again sends the conversation as it is, and adds what came.
+// Again sends the conversation again, and adds the response.
 func (a *Application) Again() Run {
 	var options *Options
 	if a.Options != nil {

@@ -11,24 +11,24 @@ import (
 	"holdpoint/e2e/netjson"
 )
 
-// A Client is an IChatClient: it sends a conversation, and yields what streams until it ends or
-// throws.
+// A Client is an IChatClient: it sends a conversation, and yields the updates of the response until
+// it ends or throws.
 type Client interface {
 	Stream(messages []*Message, options *Options, yield func(Update)) error
 }
 
-// Options are ChatOptions: what an application says for one run, or keeps for all of them.
+// Options are ChatOptions, which an application makes for one run or keeps for all.
 type Options struct {
 	Thread string // ConversationId
 	Tools  []Tool
-	noted  string // the thread that the SDK's client noted in these options
+	noted  string // the thread that the SDK's client has stored in these options
 }
 
-// A Tool is a tool of the client. One without Run is declared only.
+// A Tool is a tool of the client. A tool without Run is only declared.
 type Tool struct {
 	Name, Description string
 	Parameters        json.RawMessage
-	Run               func(arguments json.RawMessage) any // a string, or a json.RawMessage
+	Run               func(arguments json.RawMessage) any // returns a string or a json.RawMessage
 }
 
 func (o *Options) tool(name string) *Tool {
@@ -42,7 +42,7 @@ func (o *Options) tool(name string) *Tool {
 	return &o.Tools[at]
 }
 
-// declarations returns the tools as a request has them, nil if there are none.
+// declarations returns the tools in the form of a request, or nil if there are none.
 func (o *Options) declarations() []netjson.Object {
 	if o == nil {
 		return nil
@@ -54,14 +54,14 @@ func (o *Options) declarations() []netjson.Object {
 	return list
 }
 
-// A Connection is where a client posts.
+// A Connection is the address to which a client sends its requests.
 type Connection struct {
 	URL  string
 	HTTP *http.Client
 }
 
-// post sends a body as the clients do and calls each with the events of the answer, until each
-// returns an error or the answer ends.
+// post sends a body as the clients do, and calls each with the events of the response, until it
+// returns an error or the response ends.
 func (c Connection) post(body netjson.Object, each func(event) error) error {
 	req, err := http.NewRequestWithContext(context.Background(), http.MethodPost, c.URL, bytes.NewReader(netjson.Escaped(body)))
 	if err != nil {
@@ -69,7 +69,7 @@ func (c Connection) post(body netjson.Object, each func(event) error) error {
 	}
 	req.ContentLength = -1
 	req.Header.Set("Content-Type", "application/json; charset=utf-8")
-	req.Header.Set("User-Agent", "") // neither client sends one
+	req.Header.Set("User-Agent", "") // neither client sends a User-Agent
 	response, err := c.HTTP.Do(req)
 	if err != nil {
 		return throw("HttpRequestException", err.Error())
@@ -81,7 +81,7 @@ func (c Connection) post(body netjson.Object, each func(event) error) error {
 	return readEvents(response.Body, each)
 }
 
-// called returns a call as a message of a request has it.
+// called returns a call in the form of a request's message.
 func called(c *Call, null string) netjson.Object {
 	arguments := null
 	if c.Arguments != nil {

@@ -6,27 +6,27 @@ import (
 	"encoding/json"
 )
 
-// What Microsoft.Extensions.AI makes of a conversation: messages of contents, and updates while a
-// response streams.
+// The types of Microsoft.Extensions.AI for a conversation: messages with contents, and updates of a
+// streaming response.
 type (
 	// A Content is one of the types below.
 	Content any
 
-	// Text is what somebody wrote.
+	// Text is a text of the user or the model.
 	Text struct{ Text string }
 
-	// Reasoning is what a model thought.
+	// Reasoning is a text of the model's reasoning.
 	Reasoning struct{ Text string }
 
-	// A Call is a call of a tool. Nothing runs a call that is informational.
+	// A Call is a call of a tool. An informational call is never run.
 	Call struct {
 		ID, Name      string
-		Arguments     json.RawMessage // an object; nil stands for null
+		Arguments     json.RawMessage // an object; nil means null
 		Informational bool
-		thread        string // of the run that called a tool of the client, for the run with its result
+		thread        string // the thread of the run that called a tool of the client, which the run with its result uses too
 	}
 
-	// A Result is what a tool returned: a string, or JSON as a json.RawMessage.
+	// A Result is the result of a tool: a string, or JSON as a json.RawMessage.
 	Result struct {
 		CallID string
 		Value  any
@@ -39,15 +39,15 @@ type (
 		original *Call // the call of request_approval that the wrapper of layout A read
 	}
 
-	// An ApprovalAnswer answers an ApprovalRequest. An application may put another call into it.
+	// An ApprovalAnswer answers an ApprovalRequest. An application may change the call in it.
 	ApprovalAnswer struct {
 		ID       string
 		Approved bool
 		Call     *Call
-		Result   string // a result that the application has already, "" if none
+		Result   string // a result that the application has already, or ""
 	}
 
-	// An InputRequest is an interrupt that asks for something else than an approval.
+	// An InputRequest is an interrupt that asks for something other than an approval.
 	InputRequest struct {
 		ID, Reason, Message, ToolCallID string
 		ResponseSchema                  json.RawMessage
@@ -62,14 +62,14 @@ type (
 	// A Failure is a RUN_ERROR that the client does not throw.
 	Failure struct{ Message, Code string }
 
-	// A State is what a STATE_SNAPSHOT holds.
+	// A State is the content of a STATE_SNAPSHOT.
 	State struct{ JSON json.RawMessage }
 )
 
 // A Message is a ChatMessage.
 type Message struct {
 	Role     string
-	ID       string // "" if it has none
+	ID       string // "" without an id
 	Contents []Content
 }
 
@@ -83,12 +83,12 @@ type Update struct {
 	Role      string
 	MessageID string
 	Contents  []Content
-	event     string // the type of the event that it was made of
-	thread    string // of a RUN_STARTED
+	event     string // the type of the event that it was made from
+	thread    string // the thread of a RUN_STARTED
 }
 
-// Messages returns the messages that updates make, as ChatResponse does: an update joins the last
-// message unless both have ids that differ, or their roles differ. Neighbouring texts become one.
+// Messages combines updates into messages, as ChatResponse does: an update belongs to the last
+// message unless both have ids that differ, or their roles differ. Adjacent texts are joined.
 func Messages(updates []Update) []*Message {
 	var list []*Message
 	for _, u := range updates {
@@ -116,7 +116,7 @@ func Messages(updates []Update) []*Message {
 	return list
 }
 
-// An Exception is what a .NET program throws.
+// An Exception is an exception of a .NET program.
 type Exception struct{ Kind, Message string }
 
 func (e *Exception) Error() string { return e.Kind + ": " + e.Message }
@@ -126,15 +126,15 @@ func throw(kind, message string) error { return &Exception{kind, message} }
 // guid returns a Guid in the format N.
 func guid() string {
 	var b [16]byte
-	_, _ = rand.Read(b[:]) // never fails
+	_, _ = rand.Read(b[:]) // rand.Read never fails
 	return hex.EncodeToString(b[:])
 }
 
-// shortID returns 24 letters and digits, the SDK's form of an id.
+// shortID returns 24 random letters and digits, the SDK's form of an id.
 func shortID() string {
 	const alphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
 	var b [24]byte
-	_, _ = rand.Read(b[:]) // never fails
+	_, _ = rand.Read(b[:]) // rand.Read never fails
 	for n := range b {
 		b[n] = alphabet[int(b[n])%len(alphabet)]
 	}

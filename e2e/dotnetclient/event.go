@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// An event holds the members of all events that a client reads.
+// An event has the members of all events that a client reads.
 type event struct {
 	Type                      string
 	ThreadID, RunID           string
@@ -22,7 +22,7 @@ type event struct {
 	Message, Code             string
 }
 
-// content returns the content of a result, whose JSON is a string.
+// content returns the content of a result. If its JSON is a string, it is the text of the string.
 func (e event) content() string {
 	var s string
 	if json.Unmarshal(e.Content, &s) != nil {
@@ -69,12 +69,12 @@ func readEvents(body io.Reader, each func(event) error) error {
 	}
 }
 
-// unknown returns what both clients throw at an event of a type that they do not know.
+// unknown returns what both clients throw for an event of an unknown type.
 func unknown(kind string) error {
 	return throw("JsonException", "Unknown BaseEvent type discriminator: '"+kind+"'")
 }
 
-// arguments reads what a call's events said; nil stands for null.
+// arguments parses the arguments of a call's events; nil means null.
 func arguments(text string) (json.RawMessage, error) {
 	if text == "" {
 		return nil, nil

@@ -8,11 +8,11 @@ import (
 )
 
 // An InTreeClient is AGUIChatClient of Agent Framework before dotnet-1.14.0
-// (Microsoft.Agents.AI.AGUI). It knows no interrupts.
+// (Microsoft.Agents.AI.AGUI). It has no interrupts.
 type InTreeClient struct {
 	Connection
 	Invoking
-	Reasoning bool // from 1.5.0 on it knows REASONING_* and sends what a model thought
+	Reasoning bool // from 1.5.0 on it reads REASONING_* and sends the model's reasoning back
 }
 
 // Stream implements Client.
@@ -22,8 +22,8 @@ func (c InTreeClient) Stream(messages []*Message, options *Options, yield func(U
 	})
 }
 
-// run sends one request. Its thread is that of the options, or a new one: also behind a tool of the
-// client, because the real one forgets the thread that it noted before it reads it.
+// run sends one request. Its thread is that of the options, or a new one. This is so even after a
+// tool of the client has run, because the real client loses the thread that it stored.
 func (c InTreeClient) run(messages []*Message, options *Options, yield func(Update)) error {
 	thread := "thread_" + guid()
 	if options != nil && options.Thread != "" {
@@ -50,7 +50,7 @@ func (c InTreeClient) run(messages []*Message, options *Options, yield func(Upda
 	return c.post(body, reading.event)
 }
 
-// takeState takes the state out of the last message.
+// takeState removes the state from the last message, and returns it.
 func takeState(messages []*Message) ([]*Message, json.RawMessage) {
 	if len(messages) == 0 {
 		return messages, nil
@@ -67,7 +67,8 @@ func takeState(messages []*Message) ([]*Message, json.RawMessage) {
 	return messages, last.Contents[at].(State).JSON
 }
 
-// messages returns messages as a request has them. One without an id gets one, and keeps it.
+// messages returns messages in the form of a request. A message without an id gets one, and keeps
+// it.
 func (c InTreeClient) messages(messages []*Message) []netjson.Object {
 	list := []netjson.Object{}
 	for _, m := range messages {
@@ -92,8 +93,8 @@ func (c InTreeClient) messages(messages []*Message) []netjson.Object {
 	return list
 }
 
-// assistant returns what a request has of an assistant's message: what the model thought in a
-// message of its own, the last text, and the calls. A message without any is left out.
+// assistant returns an assistant's message in the form of a request: the reasoning as a message of
+// its own, the last text, and the calls. A message without any of these is left out.
 func (c InTreeClient) assistant(m *Message) []netjson.Object {
 	var list []netjson.Object
 	var calls []netjson.Object

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// An inTreeReading makes updates of one run's events as Agent Framework's client does: each event
-// at once. It knows few events, and reads one text and one call at a time.
+// An inTreeReading makes updates from the events of a run as Agent Framework's client does, one
+// event at a time. It supports few events, and one text and one call at a time.
 type inTreeReading struct {
 	reasoning bool
 	yield     func(Update)
@@ -18,8 +18,8 @@ type inTreeReading struct {
 	arguments   string
 }
 
-// inTreeEvents are the types that the client knows from its first versions on, and
-// inTreeReasoning those that 1.5.0 added.
+// inTreeEvents are the types of events that all versions of the client read. inTreeReasoning are
+// those that 1.5.0 added.
 var (
 	inTreeEvents = []string{
 		"RUN_STARTED", "RUN_FINISHED", "RUN_ERROR", "TEXT_MESSAGE_START", "TEXT_MESSAGE_CONTENT", "TEXT_MESSAGE_END",
@@ -78,7 +78,7 @@ func (r *inTreeReading) event(e event) error {
 	return nil
 }
 
-// toolCall reads a call. Its update has the call's id as message id, whatever the parent is.
+// toolCall reads a call. The message id of its update is the call's id, whatever the parent is.
 func (r *inTreeReading) toolCall(e event) error {
 	if e.Type == "TOOL_CALL_START" {
 		if r.call != nil {
@@ -104,7 +104,7 @@ func (r *inTreeReading) toolCall(e event) error {
 	return nil
 }
 
-// resultValue reads a result as JSON. Text that is not JSON throws: so does every denial.
+// resultValue parses a result as JSON. It throws for a text that is not JSON, such as every denial.
 func resultValue(text string) (any, error) {
 	if text == "" {
 		return nil, nil

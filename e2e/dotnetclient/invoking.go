@@ -5,23 +5,23 @@ import (
 	"strings"
 )
 
-// An Invoking is the FunctionInvokingChatClient inside a client, of one version of
+// An Invoking is the FunctionInvokingChatClient inside a client, in one version of
 // Microsoft.Extensions.AI.
 type Invoking struct {
-	Denial  string // what the model is told of a denied call
-	InPlace bool   // what it makes of an answer stands where the answer was, and not at the end
+	Denial  string // the result of a denied call that the model gets
+	InPlace bool   // the call and the result for an answer replace it in its place, and not at the end
 }
 
-// MEAI910, MEAI108 and MEAI1011 differ in the text of a denial, and in the place of what is made of
-// an answer. The steps between them were not seen.
+// MEAI910, MEAI108 and MEAI1011 differ in the text of a denial, and in the place of the call and
+// result for an answer. Versions between them were not observed.
 var (
 	MEAI910  = Invoking{Denial: "Error: Tool call invocation was rejected by user."}
 	MEAI108  = Invoking{Denial: "Tool call invocation rejected."}
 	MEAI1011 = Invoking{Denial: "Tool call invocation was rejected by the approver and must not be retried.", InPlace: true}
 )
 
-// stream answers the approvals that the conversation holds, sends it, and runs the local tools that
-// the response calls, until a response calls none.
+// stream carries out the approvals in the conversation, sends it, and runs the local tools that the
+// response calls, until a response calls none.
 func (f Invoking) stream(messages []*Message, options *Options, yield func(Update), send func([]*Message, func(Update)) error) error {
 	messages, err := f.decided(messages, options, yield)
 	if err != nil {
@@ -50,8 +50,8 @@ func (f Invoking) stream(messages []*Message, options *Options, yield func(Updat
 	}
 }
 
-// openCalls returns the calls of a response that wait for a result, and reports whether all of them
-// can run here.
+// openCalls returns the calls of a response that have no result, and reports whether all of them
+// can be run locally.
 func openCalls(updates []Update, options *Options) (calls []*Call, runnable bool) {
 	answered := map[string]bool{}
 	for _, u := range updates {
@@ -74,15 +74,15 @@ func openCalls(updates []Update, options *Options) (calls []*Call, runnable bool
 	return calls, runnable
 }
 
-// A decision is an answer, and the message with its request if the conversation has it.
+// A decision is an answer, with the message that has its request, if it is in the conversation.
 type decision struct {
 	answer  *ApprovalAnswer
 	request *Message
 }
 
-// decided takes the requests and answers out of a conversation, and puts a call and a result for
-// each answer whose call has no result. A call that it has carried out is marked: its request and
-// its answer are passed over from then on.
+// decided removes the requests and answers from a conversation, and adds a call and a result for
+// each answer whose call has no result. It marks a call that it has carried out, and later ignores
+// its request and its answer.
 func (f Invoking) decided(messages []*Message, options *Options, yield func(Update)) ([]*Message, error) {
 	if !slices.ContainsFunc(messages, func(m *Message) bool { return slices.ContainsFunc(m.Contents, undecided) }) {
 		return messages, nil
@@ -124,7 +124,7 @@ func (f Invoking) decided(messages []*Message, options *Options, yield func(Upda
 	return slices.Insert(kept, at, made...), nil
 }
 
-// undecided reports whether c is a request or an answer whose call nothing has carried out.
+// undecided reports whether c is a request or an answer whose call was not carried out.
 func undecided(c Content) bool {
 	switch c := c.(type) {
 	case *ApprovalRequest:
@@ -135,8 +135,8 @@ func undecided(c Content) bool {
 	return false
 }
 
-// extract returns the messages without requests and answers, and where the first answer was. A
-// message that has nothing else goes, and so does one that had nothing before.
+// extract returns the messages without requests and answers, and the index of the first answer. It
+// drops messages that have nothing else, and empty messages.
 func extract(messages []*Message) (kept []*Message, at int, approved, rejected []decision, err error) {
 	requests := map[string]*Message{}
 	executed := map[string]bool{}
@@ -191,7 +191,7 @@ func extract(messages []*Message) (kept []*Message, at int, approved, rejected [
 	return kept, at, approved, rejected, nil
 }
 
-// callMessages returns the messages that announce decided calls: one for each message that asked.
+// callMessages returns the messages with the decided calls: one for each message that asked.
 func callMessages(list []decision) []*Message {
 	var messages []*Message
 	byID := map[string]*Message{}

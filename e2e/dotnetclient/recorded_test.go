@@ -14,15 +14,16 @@ import (
 	"testing"
 )
 
-// The files of testdata are what real .NET programs sent and were sent, see testdata/README.md. The
-// ports are given the same answers, and must send the same bytes but for the ids of their own.
+// The files of testdata are the requests and responses of real .NET programs, see
+// testdata/README.md. The ports get the same responses, and must send the same bytes, except their
+// own ids.
 
-// A recording is one chat.
+// A recording is a recorded chat.
 type recording struct {
 	name    string
-	does    []string // what the person does, in turn
+	does    []string // the person's actions, in order
 	sent    []string // the requests
-	answers []string // what the client was sent, an event in each line
+	answers []string // the responses, with one event on each line
 }
 
 func recordings(t *testing.T) []recording {
@@ -54,7 +55,7 @@ func recordings(t *testing.T) []recording {
 	return list
 }
 
-// A player answers with what is recorded.
+// A player is a transport that responds with a recording.
 type player struct {
 	recording
 	got []string
@@ -75,7 +76,7 @@ func (p *player) RoundTrip(req *http.Request) (*http.Response, error) {
 	if err := errors.Join(json.Unmarshal(body, &own), json.Unmarshal([]byte(p.sent[len(p.got)-1]), &recorded)); err != nil {
 		return nil, err
 	}
-	answer = strings.ReplaceAll(answer, `"`+recorded.ThreadID+`"`, `"`+own.ThreadID+`"`) // a server gives back the thread that it got
+	answer = strings.ReplaceAll(answer, `"`+recorded.ThreadID+`"`, `"`+own.ThreadID+`"`) // a server returns the thread of the request
 	response := &http.Response{StatusCode: 200, Header: http.Header{"Content-Type": {"text/event-stream"}}, Body: http.NoBody, Request: req}
 	if strings.HasPrefix(answer, "HTTP 500") {
 		response.StatusCode = 500
@@ -101,7 +102,7 @@ type brokenReader struct{}
 
 func (brokenReader) Read([]byte) (int, error) { return 0, io.ErrUnexpectedEOF }
 
-// program returns the program that was recorded.
+// program returns the program of the recording.
 func (p *player) program() *Application {
 	line, scene, _ := strings.Cut(p.name, "-")
 	at := Connection{"http://recorded/", &http.Client{Transport: p}}
@@ -132,7 +133,7 @@ func (p *player) program() *Application {
 	return a
 }
 
-// options returns those of the recorded program: the thread where it kept one, and its tools.
+// options returns the options of the recorded program: its thread, if it kept one, and its tools.
 func (p *player) options() *Options {
 	var first struct {
 		ThreadID string
@@ -154,7 +155,7 @@ func (p *player) options() *Options {
 	return o
 }
 
-// play does what the person did.
+// play repeats the person's actions.
 func (p *player) play(a *Application) {
 	var last Run
 	for _, what := range p.does {
@@ -184,7 +185,7 @@ func (p *player) play(a *Application) {
 
 var ownIDs = regexp.MustCompile(`\b(thread_|run_)?[0-9a-f]{32}\b|\b(thread_|run_)[0-9A-Za-z]{24}\b`)
 
-// numbered returns requests with each id of the client's own as the number of its first place.
+// numbered replaces the client's own ids in requests by numbers, in order of first appearance.
 func numbered(requests []string) string {
 	numbers := map[string]string{}
 	return ownIDs.ReplaceAllStringFunc(strings.Join(requests, "\n"), func(id string) string {

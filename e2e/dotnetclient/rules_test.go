@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// The recordings hold whole chats of a few kinds. These tests have the other rules of the clients,
-// one by one, as they were seen on the running programs.
+// The recordings are whole chats of a few kinds. These tests check the other rules of the clients,
+// one by one, as they were observed in the running programs.
 
 const (
 	started  = `{"type":"RUN_STARTED","threadId":"T","runId":"R"}`
@@ -28,8 +28,8 @@ const (
 	yes    = `"resume":[{"interruptId":"ficc_call_4","status":"resolved","payload":{"approved":true,"toolCall":{"callId":"call_4","name":"delete_file","arguments":{"path":"a.txt"}}}}]`
 )
 
-// served returns a player of these answers, each a list of events, and an application of the SDK's
-// client before it.
+// served returns a player with these responses, each a list of events, and an application with the
+// SDK's client.
 func served(answers ...string) (*player, *Application) {
 	p := &player{recording: recording{name: "sdk-x", answers: answers}}
 	for range answers {
@@ -41,7 +41,7 @@ func served(answers ...string) (*player, *Application) {
 
 func stream(events ...string) string { return strings.Join(events, "\n") + "\n" }
 
-// messages returns what a request has from its messages on.
+// messages returns the part of a request that begins with its messages.
 func messages(request string) string {
 	_, rest, _ := strings.Cut(request, `"messages":`)
 	return strings.TrimSuffix(regexp.MustCompile(`[0-9a-f]{32}`).ReplaceAllString(rest, "GUID"), "}")
@@ -174,7 +174,7 @@ func TestInterruptsOfTheSDKClient(t *testing.T) {
 	}
 }
 
-// TestEvents holds each client against the events that it throws at.
+// TestEvents checks for each client at which events it throws.
 func TestEvents(t *testing.T) {
 	at := func(p *player) Connection { return Connection{"http://recorded/", &http.Client{Transport: p}} }
 	clients := map[string]func(p *player) Client{
@@ -199,7 +199,7 @@ func TestEvents(t *testing.T) {
 		{`{"type":"REASONING_START","messageId":"m"}`, "0413", unknownTo("REASONING_START")},
 		{`{"type":"STATE_SNAPSHOT","snapshot":{}}`, "", ""},
 		{`{"type":"MESSAGES_SNAPSHOT","messages":[{"role":"robot"}]}`, all, "'"},
-		{`{"type":"RUN_ERROR","message":"kaput","code":"c"}`, "0.0.3 sdk", "kaput|RUN_FINISHED"}, // an event follows it here
+		{`{"type":"RUN_ERROR","message":"kaput","code":"c"}`, "0.0.3 sdk", "kaput|RUN_FINISHED"}, // a RUN_FINISHED follows it in this test
 		{started, "sdk 0.0.3", "RUN_STARTED"},
 		{finished, "sdk 0.0.3", "RUN_FINISHED"},
 		{strings.Replace(finished, `"T"`, `"another"`, 1), "sdk 0.0.3 0413 0707", "RUN_FINISHED|another"},

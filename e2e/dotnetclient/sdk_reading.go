@@ -7,25 +7,25 @@ import (
 	"strings"
 )
 
-// An sdkReading makes updates of one run's events as AGUI.Client does. It verifies their order, and
-// holds calls back until their results or the end of the run come.
+// An sdkReading makes updates from the events of a run as AGUI.Client does. It checks their order,
+// and holds calls back until their results or the end of the run.
 type sdkReading struct {
 	throwsRunError bool
 	yield          func(Update)
 
 	began, running, failed bool
 	thread                 string
-	texts                  map[string]string // open text messages and their roles
+	texts                  map[string]string // roles of the open text messages
 	calls                  map[string]*sdkCall
 	steps                  map[string]bool
-	held                   []Update // calls without a result, and what came after them
-	waiting                []string // ids of the calls in held that have no result
-	finishedCalls          []string // ids of the calls in held that have one
+	held                   []Update // calls without a result, and the updates after them
+	waiting                []string // ids of the calls in held without a result
+	finishedCalls          []string // ids of the calls in held with a result
 }
 
 type sdkCall struct{ name, arguments string }
 
-// sdkEvents are the types that AGUI.Client knows.
+// sdkEvents are the types of events that AGUI.Client reads.
 var sdkEvents = []string{
 	"RUN_STARTED", "RUN_FINISHED", "RUN_ERROR", "STEP_STARTED", "STEP_FINISHED",
 	"TEXT_MESSAGE_START", "TEXT_MESSAGE_CONTENT", "TEXT_MESSAGE_END",
@@ -36,7 +36,7 @@ var sdkEvents = []string{
 	"ACTIVITY_SNAPSHOT", "ACTIVITY_DELTA", "CUSTOM", "RAW",
 }
 
-// sdkRoles are the roles that a snapshot may hold.
+// sdkRoles are the roles that a snapshot may have.
 var sdkRoles = []string{"developer", "system", "user", "assistant", "tool", "reasoning", "activity"}
 
 func (r *sdkReading) event(e event) error {
@@ -97,13 +97,13 @@ func (r *sdkReading) event(e event) error {
 			}
 		}
 		r.hold(Update{Role: "assistant"})
-	default: // given to the application as it is
+	default: // passed to the application unchanged
 		r.hold(Update{Role: "assistant"})
 	}
 	return nil
 }
 
-// verify holds an event against the run's lifecycle.
+// verify checks that an event is allowed at this point of the run.
 func (r *sdkReading) verify(e event) error {
 	starts := e.Type == "RUN_STARTED"
 	switch {
@@ -124,7 +124,7 @@ func outOfOrder(e event, what string) error {
 	return throw("InvalidOperationException", "Cannot send '"+e.Type+"' event: "+what+" is in the wrong state.")
 }
 
-// hold yields an update, or keeps it while a call waits for its result.
+// hold yields an update, or keeps it while a call has no result.
 func (r *sdkReading) hold(u Update) {
 	if len(r.waiting) > 0 {
 		r.held = append(r.held, u)
@@ -156,8 +156,8 @@ func (r *sdkReading) call(e event) error {
 	return nil
 }
 
-// result yields the result of a call that is not held at once, and everything that is held when the
-// last held call has its result.
+// result yields the result of a call. If the call is held, everything that is held is yielded when
+// the last held call has its result.
 func (r *sdkReading) result(e event) {
 	u := Update{Role: "tool", Contents: []Content{Result{e.ToolCallID, e.content()}}}
 	if len(r.waiting) == 0 || !slices.Contains(r.waiting, e.ToolCallID) {
@@ -228,7 +228,7 @@ type interrupt struct {
 	ResponseSchema      json.RawMessage
 }
 
-// outcome reads the outcome of a run that ended.
+// outcome parses the outcome of a RUN_FINISHED.
 func outcome(e event) (list []interrupt, interrupted bool, err error) {
 	if isNull(e.Outcome) {
 		return nil, false, nil

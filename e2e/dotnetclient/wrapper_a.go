@@ -11,7 +11,7 @@ const requestApproval = "request_approval"
 
 // A WrapperA is ServerFunctionApprovalClientAgent, the client of Agent Framework's sample
 // Step04_HumanInLoop, around another client. It shows a call of request_approval as an approval
-// request, and sends the answer as the call's result. It is the same code in all versions.
+// request, and sends the answer as the call's result. Its code is the same in all versions.
 type WrapperA struct{ Client }
 
 // Stream implements Client.
@@ -20,7 +20,7 @@ func (w WrapperA) Stream(messages []*Message, options *Options, yield func(Updat
 }
 
 // streamRequests runs the client, and yields its calls of request_approval as approval requests.
-// made completes one.
+// made completes a request.
 func streamRequests(c Client, messages []*Message, options *Options, yield func(Update), made func(*ApprovalRequest, *Call)) error {
 	var failed error
 	err := c.Stream(messages, options, func(u Update) {
@@ -48,8 +48,8 @@ func streamRequests(c Client, messages []*Message, options *Options, yield func(
 	return err
 }
 
-// outgoing returns the conversation as the server's wrapper reads it. A request that it answers
-// loses its original call, so a later run leaves the request to the client inside.
+// outgoing returns the conversation in the form that the server's wrapper reads. A request that it
+// answers loses its original call, so a later run leaves the request to the inner client.
 func (w WrapperA) outgoing(messages []*Message) []*Message {
 	var list []*Message
 	open := map[string]*ApprovalRequest{}
@@ -89,7 +89,7 @@ func (w WrapperA) outgoing(messages []*Message) []*Message {
 	return list
 }
 
-// requested reads a call of request_approval as the request that it stands for.
+// requested parses a call of request_approval into a request.
 func requested(call *Call) (*ApprovalRequest, error) {
 	var arguments struct {
 		Request *struct {

@@ -7,8 +7,8 @@ import (
 )
 
 // A WrapperB is ApprovalAGUIChatClient, the client of the SDK's sample Step04_HumanInLoop, around
-// another client. It keeps nothing: each request gets the calls of request_approval and their
-// results anew, made of the requests and answers of the conversation.
+// another client. It stores nothing: for each request it makes the calls of request_approval and
+// their results from the requests and answers in the conversation.
 type WrapperB struct{ Client }
 
 // Stream implements Client.
@@ -16,8 +16,8 @@ func (w WrapperB) Stream(messages []*Message, options *Options, yield func(Updat
 	return streamRequests(w.Client, w.outgoing(messages), options, yield, func(r *ApprovalRequest, call *Call) { r.Call.ID = call.ID })
 }
 
-// outgoing returns the conversation as the server's wrapper reads it. What a message has beside an
-// answer stays a message, and the result follows it.
+// outgoing returns the conversation in the form that the server's wrapper reads. Other contents of
+// a message with an answer stay a message, and the result follows it.
 func (w WrapperB) outgoing(messages []*Message) []*Message {
 	var list []*Message
 	for _, m := range messages {

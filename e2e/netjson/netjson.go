@@ -1,6 +1,5 @@
-// Package netjson writes JSON as .NET's System.Text.Json does: the members in their order, and the
-// strings by one of its two encoders. The ports of .NET's hosts and clients share it. It reads no
-// JSON and knows no protocol.
+// Package netjson writes JSON as .NET's System.Text.Json does: members in order, and strings by one
+// of its two encoders. The ports of .NET's hosts and clients share it. It does not parse JSON.
 package netjson
 
 import (
@@ -11,8 +10,8 @@ import (
 	"unicode/utf8"
 )
 
-// An Object is a JSON object whose members keep their order: the originals write them in one, and a
-// reader may depend on it without knowing.
+// An Object is a JSON object that keeps the order of its members, because the original programs
+// have an order, on which a reader may depend.
 type Object []Member
 
 // A Member is a member of an Object.
@@ -21,7 +20,7 @@ type Member struct {
 	Value any
 }
 
-// New returns an object of keys and values in turn.
+// New returns an object from alternating keys and values.
 func New(list ...any) Object {
 	var o Object
 	for n := 0; n < len(list); n += 2 {
@@ -30,7 +29,7 @@ func New(list ...any) Object {
 	return o
 }
 
-// With returns o and these members.
+// With returns o with these members added.
 func (o Object) With(list ...any) Object { return append(o[:len(o):len(o)], New(list...)...) }
 
 // MarshalJSON implements json.Marshaler.
@@ -60,8 +59,7 @@ func marshal(v any) ([]byte, error) {
 	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
 }
 
-// Text returns v as compact JSON text. It panics if v has no JSON: callers made it themselves or
-// parsed it before.
+// Text returns v as compact JSON text. It panics if v cannot be marshalled.
 func Text(v any) []byte {
 	b, err := marshal(v)
 	if err != nil {
@@ -70,14 +68,14 @@ func Text(v any) []byte {
 	return b
 }
 
-// Relaxed returns v as JavaScriptEncoder.UnsafeRelaxedJsonEscaping has it, which ASP.NET uses.
+// Relaxed returns v in the form of JavaScriptEncoder.UnsafeRelaxedJsonEscaping, which ASP.NET uses.
 func Relaxed(v any) []byte { return spelled(Text(v), relaxed) }
 
-// Escaped returns v as JavaScriptEncoder.Default has it: everything that could matter to HTML or to
-// a terminal is written as \uXXXX, the quotation mark too.
+// Escaped returns v in the form of JavaScriptEncoder.Default: all characters that could have a
+// meaning in HTML or for a terminal are written as \uXXXX, the quotation mark too.
 func Escaped(v any) []byte { return spelled(Text(v), escaped) }
 
-// spelled writes each string of a compact JSON text anew.
+// spelled replaces each string of a compact JSON text by its spelling from write.
 func spelled(text []byte, write func([]byte, string) []byte) []byte {
 	var out []byte
 	for n := 0; n < len(text); n++ {

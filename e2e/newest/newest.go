@@ -1,10 +1,11 @@
-// Package newest tries the newest packages that a registry has, beside those that the tests pin.
+// Package newest tries the newest packages of the registries, besides the pinned ones of the other
+// tests.
 //
-// Each row is one backend or client. Its newest versions are looked up first. What is equal to the
-// pins is not installed again, because the other tests run it. What is not is installed and put
-// through a short smoke: a pause, an approval, a denial. Each row becomes one line. Nothing here
-// fails a test: a registry may be down, and a new release may be broken. The time for all rows is
-// bounded, and a row that found no time says so.
+// Each row is one backend or client. Its newest versions are looked up first. If they are the
+// pinned ones, nothing is installed, because the other tests run them. Otherwise they are installed
+// and tested by a short smoke test: a pause, an approval, a denial. The result of each row is one
+// line. Nothing here fails a test, because a registry may be down and a new release may be broken.
+// The time for all rows is bounded, and the line of a row without time reports this.
 package newest
 
 import (
@@ -21,32 +22,33 @@ import (
 // A Row is one backend or client.
 type Row struct {
 	Name string
-	// Packages are what is compared, and Pinned the versions of them that the other tests run.
+	// Packages are the packages to compare, and Pinned the versions of them that the other tests
+	// run.
 	Packages []string
 	Pinned   map[string]string
 }
 
-// A Verdict is what the smoke found at one step. An empty Failed is a success.
+// A Verdict is the result of one step of the smoke test. An empty Failed is a success.
 type Verdict struct{ Step, Failed string }
 
-// Steps of a smoke, in their order.
+// Steps are the steps of a smoke test, in order.
 var Steps = []string{"pause", "approve", "deny"}
 
-// A Try has what is needed to try rows.
+// A Try has the functions and bounds for trying rows.
 type Try struct {
 	// Lookup returns the newest version of each of the row's packages.
 	Lookup func(context.Context, Row) (map[string]string, error)
-	// Install makes what the smoke runs. It returns where that is.
+	// Install installs the versions that were found. It returns the place for Smoke.
 	Install func(ctx context.Context, row Row, found map[string]string) (string, error)
-	// Smoke runs the steps. An error means that they did not run.
+	// Smoke runs the steps. It returns an error if they could not run.
 	Smoke func(ctx context.Context, row Row, at string) ([]Verdict, error)
-	// All tries rows too whose newest is the pinned one.
+	// All also tries rows whose newest versions are the pinned ones.
 	All bool
 	// Budget is the time for all rows.
 	Budget time.Duration
 }
 
-// Lines tries the rows in their order, and hands each line to say as it is known.
+// Lines tries the rows in order, and calls say with each line.
 func (t Try) Lines(ctx context.Context, rows []Row, say func(string)) {
 	ctx, cancel := context.WithTimeout(ctx, t.Budget)
 	defer cancel()
@@ -85,7 +87,7 @@ func (t Try) line(ctx context.Context, row Row) string {
 	return said + ": " + told(verdicts)
 }
 
-// told names the packages that are newer, with their pins. If none is, it names the first.
+// told names the packages that are newer, with their pins, or the first package if none is newer.
 func (r Row) told(found map[string]string, other []string) string {
 	if len(other) == 0 {
 		return fmt.Sprintf("%s: %s %s", r.Name, r.Packages[0], found[r.Packages[0]])
@@ -97,7 +99,7 @@ func (r Row) told(found map[string]string, other []string) string {
 	return r.Name + ": " + strings.Join(list, ", ")
 }
 
-// told is red unless every step is there and none failed.
+// told returns the results of the steps. It is red unless every step has succeeded.
 func told(verdicts []Verdict) string {
 	list, red := make([]string, 0, len(Steps)), ""
 	by := map[string]string{}
@@ -119,10 +121,10 @@ func told(verdicts []Verdict) string {
 	return red + strings.Join(list, ", ")
 }
 
-// longest bounds what a line repeats of an error.
+// longest bounds the text of an error in a line.
 const longest = 200
 
-// first returns the first line of an error, cut where it is long.
+// first returns the first line of an error, cut to longest.
 func first(err error) string {
 	line, _, _ := strings.Cut(strings.TrimSpace(err.Error()), "\n")
 	if len(line) > longest {
@@ -131,7 +133,7 @@ func first(err error) string {
 	return line
 }
 
-// Requirements reads the pins of a requirements file. Names are as registries compare them.
+// Requirements parses the pins of a requirements file. Names are in the form of Normal.
 func Requirements(text string) map[string]string {
 	pins := map[string]string{}
 	for line := range strings.Lines(text) {
@@ -142,13 +144,13 @@ func Requirements(text string) map[string]string {
 	return pins
 }
 
-// Normal returns a Python package's name in the form by which registries compare names.
+// Normal returns the name of a Python package in the form in which registries compare names.
 func Normal(name string) string {
 	name, _, _ = strings.Cut(name, "[")
 	return strings.ToLower(strings.NewReplacer("_", "-", ".", "-").Replace(strings.TrimSpace(name)))
 }
 
-// Report reads what pip install --dry-run --report prints.
+// Report parses the output of pip install --dry-run --report.
 func Report(text []byte, packages []string) (map[string]string, error) {
 	var report struct {
 		Install []struct {
@@ -171,7 +173,7 @@ func Report(text []byte, packages []string) (map[string]string, error) {
 	return found, nil
 }
 
-// Verdicts reads the output of go test -v: one subtest of the test for each step.
+// Verdicts parses the output of go test -v, where test has a subtest for each step.
 func Verdicts(output, test string) ([]Verdict, error) {
 	var list []Verdict
 	said := map[string]string{}
@@ -194,7 +196,7 @@ func Verdicts(output, test string) ([]Verdict, error) {
 			list = append(list, v)
 			continue
 		}
-		// The line of t.Error: file.go:12: text.
+		// A line of t.Error is file.go:12: text.
 		if file, text, ok := strings.Cut(line, ".go:"); ok && step != "" && said[step] == "" && !strings.Contains(file, " ") {
 			if _, text, ok = strings.Cut(text, ": "); ok {
 				said[step] = first(errors.New(text))
@@ -207,8 +209,8 @@ func Verdicts(output, test string) ([]Verdict, error) {
 	return list, nil
 }
 
-// Why returns the line of an output that says most about why a command failed: what pip could not
-// bring together, or the last line with something in it.
+// Why returns the line of a command's output that best describes its failure: the conflict that pip
+// reports, or the last line that is not empty.
 func Why(output string) string {
 	why := "it said nothing"
 	for line := range strings.Lines(output) {

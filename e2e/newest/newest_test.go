@@ -27,7 +27,7 @@ func finds(verdicts ...Verdict) func(context.Context, Row, string) ([]Verdict, e
 
 var good = finds(Verdict{Step: "pause"}, Verdict{Step: "approve"}, Verdict{Step: "deny"})
 
-// Each row is one line, and a line is red if anything of the new release is not as it should be.
+// TestLines: each row is one line, and a line is red if anything about the new release is wrong.
 func TestLines(t *testing.T) {
 	broken := errors.New("the first line\nthe second")
 	for name, c := range map[string]struct {
@@ -63,7 +63,8 @@ func TestLines(t *testing.T) {
 	}
 }
 
-// What takes too long is stopped, and says so; the rows behind it are not begun.
+// TestBudget: a row that takes too long is stopped, which its line reports, and the rows after it
+// are not started.
 func TestBudget(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		slow := func(ctx context.Context) error {
@@ -116,7 +117,7 @@ func TestReport(t *testing.T) {
 	}
 }
 
-// A step passes only if go test says that it did.
+// TestVerdicts: a step passes only if go test reports that it passed.
 func TestVerdicts(t *testing.T) {
 	const output = `=== RUN   TestSmoke
 === RUN   TestSmoke/pause

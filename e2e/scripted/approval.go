@@ -2,19 +2,19 @@ package scripted
 
 import "encoding/json"
 
-// A Layout says which of the programs with request_approval it is: they differ in the ids of the
-// synthetic call.
+// A Layout selects a program with request_approval. They differ in the ids of the synthetic call.
 type Layout string
 
 const (
-	// LayoutA1 is the sample of agent-framework with MEAI up to 10.3, in its own host: the call's
-	// id and the approval's are the original call's. (eb06faea2, 2025-12-08, to 2026-03-20) Its
-	// model gives the update with the calls no id, so parentMessageId is null.
+	// LayoutA1 is the sample of agent-framework with MEAI up to 10.3, in its own host (eb06faea2,
+	// 2025-12-08, to 2026-03-20): the ids of the call and of the approval are the id of the
+	// original call. Its model gives no id to the update with the calls, so parentMessageId is
+	// null.
 	LayoutA1 Layout = "A1"
-	// LayoutA2Old is the same with MEAI 10.4 to 10.8, up to dotnet-1.13.0: both ids are ficc_ and
-	// the original call's.
+	// LayoutA2Old is the same sample with MEAI 10.4 to 10.8, up to dotnet-1.13.0: both ids are
+	// "ficc_" and the id of the original call.
 	LayoutA2Old Layout = "A2-old"
-	// LayoutA2New is the same on AGUI.Server 0.0.3 (dotnet-1.14.0, 2026-07-21, and later).
+	// LayoutA2New is the same sample on AGUI.Server 0.0.3 (dotnet-1.14.0, 2026-07-21, and later).
 	LayoutA2New Layout = "A2-new"
 	// LayoutB is the sample of the AG-UI SDK for .NET: the call has the original's id, the approval
 	// ficc_ before it. Its frames are those of ag-ui
@@ -24,7 +24,7 @@ const (
 	LayoutB Layout = "B"
 )
 
-// Layouts are all of them.
+// Layouts are all layouts.
 var Layouts = []Layout{LayoutA1, LayoutA2Old, LayoutA2New, LayoutB}
 
 // RequestApproval returns a backend that asks with a call of request_approval.
@@ -44,10 +44,10 @@ func RequestApproval(layout Layout, l *Ledger) *Server {
 	}
 }
 
-// An agent is what a host asks: messages in, updates out.
+// An agent handles the messages that a host gives it, and yields updates.
 type agent func(in input, messages []*chatMessage, yield func(*update)) error
 
-// agent returns the pipeline below a wrapper. What an application shares as its state goes out
+// agent returns the pipeline with a wrapper. If the application shares a state, the state is sent
 // after each tool that ran.
 func (p *pipeline) agent(in func([]*chatMessage) ([]*chatMessage, error), out func(*update)) agent {
 	return func(run input, messages []*chatMessage, yield func(*update)) error {
@@ -69,12 +69,13 @@ func (p *pipeline) agent(in func([]*chatMessage) ([]*chatMessage, error), out fu
 	}
 }
 
-// A sharedState is what the applications here share with their clients: the results so far.
+// A sharedState is the state that the applications of this package share with their clients: the
+// results so far.
 type sharedState struct {
 	Results []string `json:"results"`
 }
 
-// stateOf returns the state of a request; nil if it shares none.
+// stateOf parses the state of a request; nil if the client shares none.
 func stateOf(raw json.RawMessage) *sharedState {
 	var s sharedState
 	if json.Unmarshal(raw, &s) != nil || s.Results == nil {
@@ -83,7 +84,8 @@ func stateOf(raw json.RawMessage) *sharedState {
 	return &s
 }
 
-// add takes what tools returned. What was rejected, and what failed, is not a result.
+// add adds the results of tools, except of rejected and failed calls. It reports whether it has
+// added any.
 func (s *sharedState) add(contents []content) bool {
 	if s == nil {
 		return false

@@ -10,28 +10,28 @@ import (
 	"sync"
 )
 
-// An Asker is a small backend that speaks the interrupt outcome, for ends that a real one cannot be
-// made to give. What the person says last chooses what it does:
+// An Asker is a small backend with the interrupt outcome. It can end its runs in ways that a real
+// backend cannot be made to. The person's last message selects what it does:
 //
 //	plain ..    an echo
 //	go          one question; an approval is counted
-//	go call     the same, about a tool call that stands in the stream
+//	go call     the same, about a tool call that is in the stream
 //	go slow     the same, when the gate of its thread is open
-//	go both     two questions at once
+//	go both     two questions at the same time
 //	go again    one, and after its answer another one
-//	go mad      more questions than anybody can be asked
+//	go mad      more questions than a run may ask
 type Asker struct {
 	mu      sync.Mutex
 	threads map[string]*asked
-	said    int // messages, so that each has an id of its own
+	said    int // number of messages so far, for their ids
 	spoil   Spoiler
 }
 
-// A Spoiler is what becomes of the answer to a resume, in place of the whole stream. It is called
-// when everything that was approved has been done.
+// A Spoiler writes the response to a resume in place of stream, which is the complete stream. It is
+// called after all approved actions have run.
 type Spoiler func(w http.ResponseWriter, r *http.Request, stream []byte)
 
-// Spoil has every later answer to a resume spoiled, or none if with is nil.
+// Spoil sets the Spoiler for all later responses to a resume; nil removes it.
 func (a *Asker) Spoil(with Spoiler) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -40,8 +40,8 @@ func (a *Asker) Spoil(with Spoiler) {
 
 type asked struct {
 	scene     string
-	questions int // that were ever asked
-	done      int // how often something ran
+	questions int // number of questions so far
+	done      int // how often an action ran
 	arrived   chan struct{}
 	gate      chan struct{}
 }
@@ -60,7 +60,7 @@ func (a *Asker) of(thread string) *asked {
 	return one
 }
 
-// Did returns how often something ran on a thread.
+// Did returns how often an action ran on a thread.
 func (a *Asker) Did(thread string) int {
 	one := a.of(thread)
 	a.mu.Lock()
@@ -68,7 +68,7 @@ func (a *Asker) Did(thread string) int {
 	return one.done
 }
 
-// Arrived is closed when a run waits at the gate of its thread. Open lets it go on.
+// Arrived returns a channel that is closed when a run waits at the gate of its thread, until Open.
 func (a *Asker) Arrived(thread string) <-chan struct{} { return a.of(thread).arrived }
 
 // Open opens the gate of a thread, once.
@@ -185,8 +185,8 @@ func (a *Asker) say(s *stream, words string) {
 	s.send(obj("type", "TEXT_MESSAGE_END", "messageId", id))
 }
 
-// StrandsAsker returns a Strands agent on a plain server that asks before it acts. Its answer to
-// what was approved is frames, which can be those of a failure.
+// StrandsAsker returns a Strands agent on a plain server that asks before it acts. frames are its
+// response to an approval, which may be those of a failure.
 func StrandsAsker(contentType string, frames ...string) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		var in struct{ Prompt any }

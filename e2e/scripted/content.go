@@ -5,8 +5,8 @@ import (
 	"slices"
 )
 
-// What Microsoft.Extensions.AI makes of a conversation: messages of contents, and updates while it
-// streams.
+// The types of Microsoft.Extensions.AI for a conversation: messages with contents, and updates of a
+// streaming response.
 type (
 	content any
 
@@ -14,20 +14,20 @@ type (
 
 	functionCall struct {
 		id, name      string
-		args          json.RawMessage // nil: null
+		args          json.RawMessage // nil means null
 		informational bool            // executed or rejected already
 	}
 
 	functionResult struct {
 		callID string
-		value  any // a string, or a json.RawMessage (JsonElement: what a tool returned)
+		value  any // a string, or a json.RawMessage (JsonElement) from a tool
 	}
 
-	// toolApprovalRequest is FunctionApprovalRequestContent before MEAI 10.4.
+	// toolApprovalRequest was called FunctionApprovalRequestContent before MEAI 10.4.
 	toolApprovalRequest struct {
 		id    string
 		call  *functionCall
-		gated bool // the tool needs an approval: it is not asked about for its batch alone
+		gated bool // the tool itself needs an approval, and not only another one of its batch
 	}
 
 	toolApprovalResponse struct {
@@ -36,20 +36,21 @@ type (
 		call     *functionCall
 	}
 
-	// interruptRequest is AGUI.Server's: it asks for input, not for an approval.
+	// interruptRequest is a type of AGUI.Server: it asks for input, not for an approval.
 	interruptRequest struct {
 		id, reason, message string
 		schema              json.RawMessage
 	}
 
-	// interruptResponse is AGUI.Server's: a resume that is not an approval.
+	// interruptResponse is a type of AGUI.Server: a resume that is not an approval.
 	interruptResponse struct {
 		id      string
 		payload json.RawMessage
 	}
 )
 
-// A chatMessage may share its contents with another: the samples' wrapper of layout A makes such.
+// A chatMessage may share its contents with another, because the samples' wrapper of layout A makes
+// such messages.
 type chatMessage struct {
 	role     string
 	id       *string
@@ -80,18 +81,18 @@ func (m *chatMessage) text() string {
 	return all
 }
 
-// An update is one ChatResponseUpdate.
+// An update is a ChatResponseUpdate.
 type update struct {
 	role                string
 	author, created     *string
 	contents            []content
 	responseID, message *string
 	finish, modelID     *string
-	usage               object // of the run so far, where the model says it
-	event               object // an AG-UI event of the application's own, which AGUI.Server passes on; nothing else then
+	usage               object // the usage of the run so far, if the model reports it
+	event               object // an AG-UI event of the application, which AGUI.Server passes on; the update has nothing else then
 }
 
-// raw returns the update as AGUI.Server puts it into rawEvent.
+// raw returns the update in the form in which AGUI.Server puts it into rawEvent.
 func (u *update) raw() object {
 	contents := make([]object, len(u.contents))
 	for n, c := range u.contents {
@@ -115,7 +116,8 @@ func rawContent(c content) object {
 	return obj("$type", "unknown")
 }
 
-// serialized returns a result as the hosts write it: a string as it is, anything else as JSON text.
+// serialized returns a result in the form in which the hosts write it: a string unchanged, anything
+// else as JSON text.
 func (r functionResult) serialized() string {
 	if s, ok := r.value.(string); ok {
 		return s
@@ -123,7 +125,8 @@ func (r functionResult) serialized() string {
 	return string(text(r.value))
 }
 
-// said returns a result as the recorded models say it: a JSON string as its text.
+// said returns a result in the form in which the recorded models repeat it: the text of a JSON
+// string.
 func (r functionResult) said() string {
 	var s string
 	if raw, ok := r.value.(json.RawMessage); ok && json.Unmarshal(raw, &s) == nil {
@@ -132,7 +135,7 @@ func (r functionResult) said() string {
 	return r.serialized()
 }
 
-// plain returns a result as a reader would have it, however often it was made a JSON string.
+// plain returns a result as text for a person, after removing all levels of JSON strings.
 func (r functionResult) plain() string {
 	s := r.serialized()
 	var inner string

@@ -7,10 +7,10 @@ import (
 	"strings"
 )
 
-// custom returns a backend that may announce a pause by CUSTOM on_interrupt and is not LangGraph:
-// value is what it announces, nil if it announces nothing. outcome is its interrupt, which stands
-// in the outcome if that is told. It keeps nothing: "approve X" asks, and what answers it is
-// resume, or command.resume.
+// custom returns a backend that is not LangGraph and may announce a pause by CUSTOM on_interrupt:
+// value is the announced value, or nil. outcome returns its interrupt, which is in the outcome if
+// told is set. The backend stores nothing: "approve X" asks, and resume or command.resume is the
+// answer.
 func custom(value any, outcome func(call string) object, told bool, l *Ledger) *Server {
 	return newServer(l, func(w http.ResponseWriter, body []byte) {
 		var in struct {
@@ -73,8 +73,8 @@ func custom(value any, outcome func(call string) object, told bool, l *Ledger) *
 	})
 }
 
-// Mastra announces a suspension as JSON text, and puts it into the outcome beside that if told to
-// (@ag-ui/mastra).
+// Mastra returns a backend that announces a suspension as JSON text, as @ag-ui/mastra does. If
+// outcome is set, the suspension is also in the outcome.
 func Mastra(outcome bool, l *Ledger) *Server {
 	value := string(text(obj("type", "mastra_suspend", "toolCallId", "call-1", "toolName", gatedTool, "suspendPayload", obj("reason", "sure?"), "runId", "run-7")))
 	return custom(value, func(call string) object {
@@ -82,13 +82,14 @@ func Mastra(outcome bool, l *Ledger) *Server {
 	}, outcome, l)
 }
 
-// CrewAI announces an Interrupt object, and has the same in the outcome if told to (ag-ui-crewai).
+// CrewAI returns a backend that announces an Interrupt object, as ag-ui-crewai does. If outcome is
+// set, the same object is also in the outcome.
 func CrewAI(outcome bool, l *Ledger) *Server {
 	asks := obj("id", "crew-1", "reason", "crewai:human_feedback", "message", "Good?")
 	return custom(asks, func(string) object { return asks }, outcome, l)
 }
 
-// Outcome speaks AG-UI 1.0 and announces nothing.
+// Outcome returns a backend of AG-UI 1.0, which announces nothing.
 func Outcome(l *Ledger) *Server {
 	return custom(nil, func(call string) object {
 		return obj("id", "int-"+call, "reason", "tool_call", "message", "Approve?", "toolCallId", call,

@@ -10,33 +10,33 @@ import (
 	"sync"
 )
 
-// A Draft is a backend of AG-UI's draft of interrupts, v1 (2025-09-23 to 2026-04-22) or, with a
-// List, v1.5 (to 2026-04-30); ag-ui docs/drafts/interrupts.mdx. It keeps what it asked, per thread,
-// and reads its input as strictly as a typed server does: a resume of the other generation, and a
-// key that it does not know, is HTTP 422.
+// A Draft is a backend of AG-UI's draft of interrupts, v1 (2025-09-23 to 2026-04-22), or v1.5 (to
+// 2026-04-30) if List is set; ag-ui docs/drafts/interrupts.mdx. It stores its questions by thread,
+// and parses its input as strictly as a typed server: it refuses a resume of the other generation
+// and an unknown key with HTTP 422.
 type Draft struct {
-	List      bool // interrupts at the root and resume as an array of entries; else one interrupt and one object
+	List      bool // interrupts are a list and resume an array of entries; otherwise there is one interrupt and one object
 	NoID      bool
 	NoReason  bool
-	NoOutcome bool   // outcome is left out beside the interrupt
-	NoSuccess bool   // outcome is left out at an ordinary end
+	NoOutcome bool   // the outcome is missing next to the interrupt
+	NoSuccess bool   // the outcome is missing at an ordinary end
 	Payload   string // v1: Proposal, Function or Prompt
-	Calls     bool   // the tool's call is streamed before it is asked for
+	Calls     bool   // the tool's call is streamed before the question
 	Strict    bool   // a key that the generation does not have is refused
 }
 
-// What the payload of a v1 interrupt is.
+// The forms of the payload of a v1 interrupt.
 const (
-	Proposal = "proposal" // as on the draft's page
-	Function = "function" // as .NET's plan has it for an approval
-	Prompt   = "prompt"   // the same, for any other input
+	Proposal = "proposal" // as in the draft
+	Function = "function" // as in .NET's plan, for an approval
+	Prompt   = "prompt"   // as in .NET's plan, for any other input
 )
 
-// A question that a backend with a memory keeps.
+// A question is an open question of a backend with a memory.
 type question struct {
 	id, call string
-	what     string   // the argument, if it is an approval
-	scene    []string // the words that led here
+	what     string   // the argument of the call, if it asks for an approval
+	scene    []string // the words of the message that selected the scene
 	turn     int
 }
 
@@ -87,7 +87,7 @@ type draftRun struct {
 
 var draftKeys = []string{"threadId", "runId", "parentRunId", "state", "messages", "tools", "context", "forwardedProps", "resume"}
 
-// parse says what is wrong with the body.
+// parse parses the body. It returns what is wrong with it, or "".
 func (r *draftRun) parse(body []byte) string {
 	if err := json.Unmarshal(body, &r.in); err != nil {
 		return err.Error()
@@ -182,7 +182,8 @@ func (r *draftRun) answer() {
 	}
 }
 
-// historyTaken: a provider would look at it again on a run that begins with the person's words.
+// historyTaken checks the history as a provider would in a run that begins with a message of the
+// person.
 func (r *draftRun) historyTaken() error {
 	messages, err := input{Messages: r.in.Messages}.chatMessages(reading{coalesce: true, reasoning: true})
 	if err == nil {
@@ -217,7 +218,7 @@ func (r *draftRun) success() {
 	}
 }
 
-// pause asks; in v1 once, however much there is to ask.
+// pause asks. In v1 there is one question, for all that needs an approval.
 func (r *draftRun) pause(words []string, turn int) {
 	things := words[1:]
 	if words[0] == "chain" {
@@ -276,7 +277,7 @@ func (r *draftRun) interrupt(q question) object {
 
 func arguments(what string) []byte { return text(obj("expenseReportId", what)) }
 
-// resume takes the answers for what is open: all of them and nothing else.
+// resume applies the answers, which must be to all open questions and no others.
 func (r *draftRun) resume(open []question) (results []string, err error) {
 	if len(open) == 0 {
 		return nil, fmt.Errorf("no interrupt is open")
@@ -286,7 +287,7 @@ func (r *draftRun) resume(open []question) (results []string, err error) {
 	}
 	for n, q := range open {
 		if !r.List && n > 0 {
-			break // one answer for what was asked together
+			break // one answer for all that was asked
 		}
 		at := n
 		if !r.NoID {
@@ -311,7 +312,7 @@ func (r *draftRun) decide(q question, a draftAnswer) (string, error) {
 	var payload struct {
 		Approved, Cancelled *bool
 	}
-	_ = json.Unmarshal(a.Payload, &payload) // a free answer may be anything
+	_ = json.Unmarshal(a.Payload, &payload) // a free answer may be any JSON
 	switch {
 	case a.Status == "cancelled":
 		return "cancelled", nil

@@ -6,43 +6,41 @@ import (
 	"time"
 )
 
-// A tool that the server runs. One that is gated is an ApprovalRequiredAIFunction.
+// A tool is a tool that the server runs. If gated is set, it is an ApprovalRequiredAIFunction.
 type tool struct {
 	gated bool
 	run   func(thread string, call *functionCall) (any, error)
 }
 
-// A pipeline is FunctionInvokingChatClient before a model: it runs the tools that the model calls,
-// and makes requests for an approval of all calls of a batch if one of them needs it. It keeps
-// nothing: what was asked and what was answered is read out of the history, every time
-// (dotnet/extensions
+// A pipeline is FunctionInvokingChatClient in front of a model: it runs the tools that the model
+// calls. If a call of a batch needs an approval, it asks for an approval of all its calls. It
+// stores nothing, and reads questions and answers from the history each time (dotnet/extensions
 // src/Libraries/Microsoft.Extensions.AI/ChatCompletion/FunctionInvokingChatClient.cs).
 type pipeline struct {
 	meai
 	tools  map[string]tool
 	model  *model
-	author *string // the agent's name, under Agent Framework on AGUI.Server
-	bound  bool    // only the gated and the declared calls of a batch are asked about
+	author *string // the agent's name, for Agent Framework on AGUI.Server
+	bound  bool    // asks only about the gated and the declared calls of a batch
 }
 
 // A meai is a version of Microsoft.Extensions.AI.
 type meai struct {
-	prefix   string // of a request's id before the call's: "" up to 10.3, "ficc_" from 10.4
-	asked    string // what exceptions call a request, and an answer
+	prefix   string // the prefix of a request's id before the call's id: "" up to 10.3, "ficc_" from 10.4
+	asked    string // the names of a request and of an answer in exceptions
 	answered string
-	denial   string // what the model is told of a denied call
-	inPlace  bool   // what is made of an answer stands where the answer was, and not at the end
+	denial   string // the result of a denied call that the model gets
+	inPlace  bool   // the call and the result for an answer replace it in its place, and not at the end
 }
 
-// The versions that were seen. The step from the end to the answer's place lies between the last
-// two.
+// The versions that were observed. inPlace has changed between the last two.
 var (
 	meai910  = meai{"", "FunctionApprovalRequestContent", "FunctionApprovalResponseContent", "Error: Tool call invocation was rejected by user.", false}
 	meai105  = meai{"ficc_", "ToolApprovalRequestContent", "ToolApprovalResponseContent", "Tool call invocation rejected.", false}
 	meai1011 = meai{"ficc_", "ToolApprovalRequestContent", "ToolApprovalResponseContent", "Tool call invocation was rejected by the approver and must not be retried.", true}
 )
 
-// run is GetStreamingResponseAsync. declared are the client's tools, which nobody here can run.
+// run is GetStreamingResponseAsync. declared are the client's tools, which the server cannot run.
 func (p *pipeline) run(thread string, messages []*chatMessage, declared []string, yield func(*update)) error {
 	messages = clone(messages)
 	send := yield
@@ -80,9 +78,9 @@ func (p *pipeline) run(thread string, messages []*chatMessage, declared []string
 	}
 }
 
-// gate makes requests of all calls of an update if one of them needs an approval. (A batch is one
-// update here.) Under Agent Framework from dotnet-1.14.0 on, the calls that need none are taken out
-// of the batch: they wait in the agent's session, and without one they are lost.
+// gate turns all calls of an update into requests if one of them needs an approval. (A batch is one
+// update here.) With Agent Framework from dotnet-1.14.0 on, the calls that need none are removed
+// from the batch: they are kept in the agent's session, and without a session they are lost.
 func (p *pipeline) gate(u *update, declared []string) {
 	needs := func(c content) bool {
 		call, ok := c.(*functionCall)
@@ -104,8 +102,8 @@ func (p *pipeline) gate(u *update, declared []string) {
 	u.contents = kept
 }
 
-// open returns the calls to be run now; stop says that the client has the next word: it was asked
-// for an approval, or is to run a tool of its own.
+// open returns the calls to run now. stop reports that the client must act first: it was asked for
+// an approval, or must run a tool of its own.
 func (p *pipeline) open(reply []*update) (calls []*functionCall, stop bool) {
 	for _, u := range reply {
 		for _, c := range u.contents {
@@ -137,11 +135,11 @@ func (p *pipeline) invoke(thread string, c *functionCall) functionResult {
 // A decision is an ApprovalResultWithRequestMessage.
 type decision struct {
 	answer  *toolApprovalResponse
-	request *chatMessage // nil if the history does not have it
+	request *chatMessage // nil if it is not in the history
 }
 
-// decided does what the history's approvals and rejections say: ProcessFunctionApprovalResponses,
-// and InvokeApprovedFunctionApprovalResponsesAsync after it.
+// decided carries out the approvals and rejections in the history:
+// ProcessFunctionApprovalResponses, followed by InvokeApprovedFunctionApprovalResponsesAsync.
 func (p *pipeline) decided(thread string, messages *[]*chatMessage, toolMessage string, yield func(*update)) error {
 	if !slices.ContainsFunc(*messages, func(m *chatMessage) bool { return slices.ContainsFunc(*m.contents, isApproval) }) {
 		return nil
@@ -189,7 +187,7 @@ func isApproval(c content) bool {
 	return false
 }
 
-// extract is ExtractAndRemoveApprovalRequestsAndResponses. at is where the first answer was.
+// extract is ExtractAndRemoveApprovalRequestsAndResponses. at is the index of the first answer.
 func (p *pipeline) extract(messages *[]*chatMessage) (approved, rejected []decision, at int, err error) {
 	requests := map[string]*chatMessage{}
 	var unanswered []string
@@ -245,7 +243,8 @@ func (p *pipeline) extract(messages *[]*chatMessage) (approved, rejected []decis
 	return approved, rejected, at, nil
 }
 
-// callMessages is ConvertToFunctionCallContentMessages: one message for each message that asked.
+// callMessages is ConvertToFunctionCallContentMessages: it returns one message for each message
+// that asked.
 func callMessages(list []decision, fallback string) []*chatMessage {
 	var messages []*chatMessage
 	byKey := map[string]*chatMessage{}
@@ -265,7 +264,7 @@ func callMessages(list []decision, fallback string) []*chatMessage {
 	return messages
 }
 
-// asUpdate returns a message of the pipeline's own as an update, which has the time.
+// asUpdate returns a message of the pipeline as an update with the current time.
 func asUpdate(m *chatMessage) *update {
 	now := time.Now().UTC().Format("2006-01-02T15:04:05.9999999+00:00")
 	return &update{role: m.role, created: &now, contents: *m.contents, responseID: m.id, message: m.id}

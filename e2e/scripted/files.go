@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// The scenes of the recordings, by the first word that the person said last. Agent Framework's
+// The scenes of the recordings, by the first word of the person's last message. Agent Framework's
 // hosts were recorded with one model, the SDK's with another.
 //
 //	plain ...     an echo
@@ -26,17 +26,17 @@ import (
 //	frontthen P   one after the other
 //	beside P      as mixed P; frontfree P as mixfree
 //	throw         the provider fails after a word; throwfirst before one
-//	delthrow P    it fails behind a call that needs an approval
-//	input         asks for a name; usage: says what it cost; empty: says nothing
+//	delthrow P    it fails after a call that needs an approval
+//	input         asks for a name; usage: reports its usage; empty: sends no text
 //	approve E     a call of the SDK's sample, for each E
 //
-// Behind results the models say what came, whatever the person said last.
+// After results of calls the models repeat the results, whatever the last message was.
 
 // fileTools returns the tools of the recordings.
 func (l *Ledger) fileTools() map[string]tool {
 	path := func(c *functionCall) string {
 		var args struct{ Path, To string }
-		_ = json.Unmarshal(c.args, &args) // null: neither
+		_ = json.Unmarshal(c.args, &args) // null has neither
 		return args.Path + args.To
 	}
 	run := func(said string) func(string, *functionCall) (any, error) {
@@ -55,15 +55,15 @@ func (l *Ledger) fileTools() map[string]tool {
 		"list_files": {false, run("a.txt b.txt")}, "get_time": {false, run("12:00")}, "read_file": {false, run("contents of ")},
 		gatedTool: {true, func(thread string, c *functionCall) (any, error) {
 			var args struct{ ExpenseReportID string }
-			_ = json.Unmarshal(c.args, &args) // the model always has one
+			_ = json.Unmarshal(c.args, &args) // the model always sends an object
 			l.execute(thread, args.ExpenseReportID)
 			return json.RawMessage(text("Expense report " + args.ExpenseReportID + " has been approved and processed.")), nil
 		}},
 	}
 }
 
-// filesReply returns what the recorded models say. turns are the batches of calls since the person
-// spoke, and answer is the input that it gave.
+// filesReply returns the response of the recorded models. turns is the number of batches of calls
+// since the person's message, and answer is an input from the person.
 func (m *model) filesReply(words []string, turns int, results []string, answer json.RawMessage) ([]*update, error) {
 	rest := append(words[1:], "", "")
 	done := "Done: " + strings.Join(results, "; ")
@@ -160,7 +160,7 @@ func (m *model) filesReply(words []string, turns int, results []string, answer j
 	return m.filesSay("I do not know that scene."), nil
 }
 
-// filesSay returns a text: one of Agent Framework's in two halves.
+// filesSay returns a text. Agent Framework's models send it in two halves.
 func (m *model) filesSay(parts ...string) []*update {
 	if !m.sdk {
 		half := len(parts[0]) / 2

@@ -9,14 +9,13 @@ import (
 	"holdpoint/e2e/netjson"
 )
 
-// aguiServer is AGUI.Server, as agent-framework has it from dotnet-1.14.0 on and the samples of the
-// SDK: updates become events with the update as rawEvent, an approval that is left in one becomes
-// an interrupt of the outcome, and nothing catches an exception (ag-ui
-// sdks/dotnet/src/AGUI.Server).
+// aguiServer is AGUI.Server, which agent-framework uses from dotnet-1.14.0 on, and the samples of
+// the SDK too. Updates become events with the update as rawEvent, an approval in an update becomes
+// an interrupt of the outcome, and exceptions are not caught (ag-ui sdks/dotnet/src/AGUI.Server).
 type aguiServer struct {
-	agent  *string // under Agent Framework: the agent's name. Such a host makes threads, and writes plain quotation marks
-	nulls  bool    // what is not set is written as null: Agent Framework's hosting of August 2026 on AGUI.* after 0.0.5
-	newest bool    // after 0.0.5: usage is told, and a continuation hides the calls of the last message only
+	agent  *string // the agent's name, for Agent Framework. Such a host makes threads, and does not escape quotation marks
+	nulls  bool    // unset members are written as null: Agent Framework's hosting of August 2026 on AGUI.* after 0.0.5
+	newest bool    // after 0.0.5: usage is sent, and a continuation hides only the calls of the last message
 }
 
 var aguiRoles = []string{"developer", "system", "user", "assistant", "tool", "reasoning", "activity"}
@@ -45,7 +44,7 @@ func (h aguiServer) serve(w http.ResponseWriter, body []byte, ask agent) {
 	case err != nil && !r.s.began:
 		w.WriteHeader(http.StatusInternalServerError)
 	case err != nil:
-		panic(http.ErrAbortHandler) // the connection breaks: no RUN_ERROR, no last chunk
+		panic(http.ErrAbortHandler) // cuts the connection off: no RUN_ERROR, no last chunk
 	default:
 		r.finish()
 	}
@@ -58,13 +57,13 @@ type aguiRun struct {
 	s            *stream
 	open         string
 	continuation bool
-	last         []*functionCall   // the calls of the last message that has any, with the resume's
-	names        map[string]string // of the calls of this run
+	last         []*functionCall   // the calls of the last message with calls, and those of resume
+	names        map[string]string // names of the calls of this run
 	interrupts   []object
 	spent        []object
 }
 
-// send sends an event, and the update that it was made of.
+// send sends an event with the update that it was made from.
 func (r *aguiRun) send(event object, raw any) {
 	switch {
 	case r.host.nulls:
@@ -75,7 +74,7 @@ func (r *aguiRun) send(event object, raw any) {
 	r.s.send(event)
 }
 
-// unset returns an object with members that are not set, if the host writes those.
+// unset returns an object with these members added as null, if the host writes unset members.
 func (r *aguiRun) unset(o object, keys ...string) object {
 	for _, key := range keys {
 		if r.host.nulls {
@@ -126,12 +125,12 @@ func (r *aguiRun) update(u *update) {
 		case *functionCall:
 			r.names[c.id] = c.name
 			if r.continuation && (!r.host.newest || slices.ContainsFunc(r.last, func(l *functionCall) bool { return l.id == c.id })) {
-				continue // the client is taken to have it
+				continue // the host assumes that the client has the call
 			}
 			r.call(c, u, raw)
 		case functionResult:
 			if r.continuation && slices.Contains(r.in.names(), r.calledAs(c.callID)) {
-				continue // it came from the client
+				continue // the client sent this result
 			}
 			r.send(r.unset(obj("type", "TOOL_CALL_RESULT", "messageId", c.callID, "toolCallId", c.callID, "content", c.serialized()), "role"), raw)
 		case interruptRequest:
@@ -141,7 +140,7 @@ func (r *aguiRun) update(u *update) {
 			r.call(c.call, u, raw)
 			names := r.in.names()
 			if slices.Contains(names, c.call.name) || len(names) > 0 && !r.continuation {
-				continue // a declared tool switches the interrupt off, for the others too (ag-ui issues 2393 and 2820)
+				continue // a declared tool suppresses the interrupt, also for other tools (ag-ui issues 2393 and 2820)
 			}
 			r.interrupts = append(r.interrupts, r.unset(obj("id", c.id, "reason", "tool_call", "message", "Approval required for tool call: "+c.call.name,
 				"toolCallId", c.call.id, "responseSchema", json.RawMessage(`{"type":"object","properties":{"approved":{"type":"boolean"}},"required":["approved"]}`)), "expiresAt", "metadata"))
@@ -177,8 +176,8 @@ func (r *aguiRun) finish() {
 	r.send(end, nil)
 }
 
-// lastCalls returns the calls of the last message of the assistant that has any, asked ones
-// included.
+// lastCalls returns the calls of the last assistant's message with calls, including calls in
+// requests.
 func lastCalls(messages []*chatMessage) []*functionCall {
 	for _, m := range slices.Backward(messages) {
 		list := m.calls()
@@ -194,7 +193,7 @@ func lastCalls(messages []*chatMessage) []*functionCall {
 	return nil
 }
 
-// calledAs returns the name of a call: of this run, or of the message before it.
+// calledAs returns the name of a call in this run or in the message before it.
 func (r *aguiRun) calledAs(id string) string {
 	if name := r.names[id]; name != "" || !r.host.newest {
 		return name
@@ -207,10 +206,10 @@ func (r *aguiRun) calledAs(id string) string {
 	return ""
 }
 
-// resumed returns the part of RunAgentInputExtensions.ToChatRequestContext that reads resume: with
-// a toolCall in the payload it is an approval of what that says, whatever was asked; without one it
-// is left to the application. The key toolCall is looked up by hand, so its case counts. The status
-// is not looked at.
+// resumed is the part of RunAgentInputExtensions.ToChatRequestContext that reads resume. With a
+// toolCall in the payload an entry is an approval of that call, whatever was asked. Without one the
+// application gets it. The original looks up the key toolCall itself, so its case matters. It
+// ignores the status.
 func (in input) resumed(messages []*chatMessage) ([]*chatMessage, error) {
 	var generic []content
 	for _, e := range in.Resume {
@@ -224,7 +223,7 @@ func (in input) resumed(messages []*chatMessage) ([]*chatMessage, error) {
 			Name      string
 			Arguments orderedArguments
 		}
-		_ = json.Unmarshal(e.Payload, &members) // not an object: generic
+		_ = json.Unmarshal(e.Payload, &members) // a payload that is not an object has no toolCall
 		if json.Unmarshal(members["toolCall"], &toolCall) != nil || toolCall == nil || json.Unmarshal(e.Payload, &payload) != nil {
 			generic = append(generic, interruptResponse{e.InterruptID, e.Payload})
 			continue
@@ -243,7 +242,8 @@ func (in input) resumed(messages []*chatMessage) ([]*chatMessage, error) {
 	return messages, nil
 }
 
-// orderedArguments are a call's arguments: an object, which keeps the order of its members, or nil.
+// orderedArguments are the arguments of a call: an object that keeps the order of its members, or
+// nil.
 type orderedArguments json.RawMessage
 
 // UnmarshalJSON implements json.Unmarshaler.
@@ -256,8 +256,8 @@ func (a *orderedArguments) UnmarshalJSON(b []byte) error {
 	return nil
 }
 
-// continued is ConfigureForMixedInvocation: once the history holds the result of a declared tool,
-// the open calls of the last batch that has any count as approved.
+// continued is ConfigureForMixedInvocation: if the history contains the result of a declared tool,
+// the open calls of the last batch with open calls count as approved.
 func (in input) continued(messages []*chatMessage) ([]*chatMessage, bool) {
 	names := in.names()
 	asked, answered := map[string]bool{}, map[string]bool{}

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// An input is RunAgentInput as the .NET hosts read it.
+// An input is RunAgentInput as the .NET hosts parse it.
 type input struct {
 	ThreadID *string
 	RunID    *string
@@ -34,10 +34,10 @@ type resumeEntry struct {
 	Payload     json.RawMessage
 }
 
-// parse reads a body. ok is false if the host answers 400. roles are those that the host has a type
-// for; parts reports whether a user's content may be a list. Members are read in any letter case,
-// and the last of equal ones counts, as everywhere in System.Text.Json. A message's role is looked
-// up by hand, so its case counts.
+// parse parses a body. ok is false if the host responds with 400. roles are the roles for which the
+// host has a type. parts allows a list as a user's content. As everywhere in System.Text.Json,
+// member names match in any letter case, and the last of equal members counts. The original looks
+// up a message's role itself, so its case matters.
 func parse(body []byte, roles []string, parts bool) (in input, ok bool) {
 	var members map[string]json.RawMessage
 	var exact struct{ Messages []map[string]json.RawMessage }
@@ -50,7 +50,7 @@ func parse(body []byte, roles []string, parts bool) (in input, ok bool) {
 	}
 	for n := range in.Messages {
 		in.Messages[n].Role = ""
-		_ = json.Unmarshal(exact.Messages[n]["role"], &in.Messages[n].Role) // absent: no role that the host knows
+		_ = json.Unmarshal(exact.Messages[n]["role"], &in.Messages[n].Role) // if it is absent, no host has the role
 	}
 	for _, m := range in.Messages {
 		if !slices.Contains(roles, m.Role) {
@@ -63,7 +63,7 @@ func parse(body []byte, roles []string, parts bool) (in input, ok bool) {
 	return in, true
 }
 
-// names returns those of the declared tools.
+// names returns the names of the declared tools.
 func (in input) names() []string {
 	var list []string
 	for _, t := range in.Tools {
@@ -72,22 +72,22 @@ func (in input) names() []string {
 	return list
 }
 
-// text returns a message's content; of a list, its texts.
+// text returns a message's content. If it is a list, text joins its texts.
 func (m inputMessage) text() string {
 	var s string
 	if json.Unmarshal(m.Content, &s) == nil {
 		return s
 	}
 	var parts []struct{ Text string }
-	_ = json.Unmarshal(m.Content, &parts) // null has none
+	_ = json.Unmarshal(m.Content, &parts) // null has no parts
 	for _, p := range parts {
 		s += p.Text
 	}
 	return s
 }
 
-// identified returns the input with the ids that a host makes: a missing runId is empty, and null
-// stays null. A host that makes threads has a new one for a missing or blank one.
+// identified returns the input with the ids that a host sets: a missing runId becomes empty, and
+// null stays null. A host that makes threads sets a new one if it is missing or blank.
 func (in input) identified(makesThreads bool) input {
 	if in.RunID == nil && in.noRun {
 		in.RunID = of("")
@@ -101,11 +101,11 @@ func (in input) identified(makesThreads bool) input {
 	return in
 }
 
-// A reading says how a host reads messages.
+// A reading configures how a host reads messages.
 type reading struct {
 	coalesce  bool
-	reasoning bool // else it throws at reasoning and activities
-	json      bool // a result that is JSON is read as such
+	reasoning bool // otherwise it throws for reasoning and activities
+	json      bool // a result that is JSON is parsed
 }
 
 func (h reading) result(text string) any {
@@ -116,8 +116,8 @@ func (h reading) result(text string) any {
 }
 
 // chatMessages is AGUIChatMessageExtensions.AsChatMessages. Hosts that coalesce (agent-framework
-// from de6d0267f, which is dotnet-1.7.0, and AGUI.Server) make one message of assistant messages
-// with calls that follow one another.
+// from de6d0267f, which is dotnet-1.7.0, and AGUI.Server) join consecutive assistant messages with
+// calls.
 func (in input) chatMessages(h reading) ([]*chatMessage, error) {
 	var list []*chatMessage
 	var pending *chatMessage

@@ -9,15 +9,15 @@ import (
 )
 
 // inTree is the host of agent-framework up to dotnet-1.13.0,
-// Microsoft.Agents.AI.Hosting.AGUI.AspNetCore: a run begins before the agent is asked, nulls are
-// written, type comes last, an exception becomes RUN_ERROR.
+// Microsoft.Agents.AI.Hosting.AGUI.AspNetCore: it starts the run before the agent is called, writes
+// nulls, writes type last, and turns an exception into RUN_ERROR.
 type inTree struct {
 	coalesce  bool
 	reasoning bool                                 // it has a type for reasoning (from 44381c051, 2026-05-07)
-	resultID  func(*update, functionResult) string // the messageId of a result, which three versions make three ways
+	resultID  func(*update, functionResult) string // the messageId of a result, which differs between three versions
 }
 
-// inTreeRoles are the roles that this host has a type for. A version that reads reasoning has one
+// inTreeRoles are the roles for which this host has a type. A version that reads reasoning has one
 // more.
 var inTreeRoles = []string{"developer", "system", "user", "assistant", "tool"}
 
@@ -59,14 +59,14 @@ func (h inTree) serve(w http.ResponseWriter, body []byte, ask agent) {
 					if c.text != "" {
 						s.send(obj("messageId", open, "delta", c.text, "type", "TEXT_MESSAGE_CONTENT"))
 					}
-				case *functionCall: // a text that is open stays open
+				case *functionCall: // an open text stays open
 					s.send(obj("toolCallId", c.id, "toolCallName", c.name, "parentMessageId", u.message, "type", "TOOL_CALL_START"))
 					s.send(obj("toolCallId", c.id, "delta", string(text(c.args)), "type", "TOOL_CALL_ARGS"))
 					s.send(obj("toolCallId", c.id, "type", "TOOL_CALL_END"))
 				case functionResult:
 					s.send(obj("messageId", h.resultID(u, c), "toolCallId", c.callID, "content", c.serialized(), "role", "tool", "type", "TOOL_CALL_RESULT"))
 				}
-				// An approval that no wrapper made a call of is dropped without a word.
+				// An approval that no wrapper has turned into a call is dropped silently.
 			}
 		})
 	}
@@ -79,8 +79,8 @@ func (h inTree) serve(w http.ResponseWriter, body []byte, ask agent) {
 	s.send(obj("threadId", thread, "runId", run, "result", nil, "type", "RUN_FINISHED"))
 }
 
-// withoutServers returns the contents of an update. In a turn that calls tools of both sides the
-// server's calls are dropped, if the update has the finish reason tool_calls.
+// withoutServers returns the contents of an update. In a turn with calls of both sides the server's
+// calls are dropped, if the update has the finish reason tool_calls.
 func withoutServers(u *update, declared []string) []content {
 	is := func(clients bool) func(content) bool {
 		return func(c content) bool {

@@ -10,24 +10,24 @@ import (
 	"github.com/tidwall/gjson"
 )
 
-// A LangGraph speaks as ag-ui's TypeScript adapter for LangGraph does (@ag-ui/langgraph 0.0.43) for
-// a graph of a model and a tool node that asks: checkpoint-style. What was asked is kept, CUSTOM
-// on_interrupt announces it, resume or forwardedProps.command.resume answers it, and the run goes
-// on in the tool node. Its model says what the model of the others says. There are no RAW events.
+// A LangGraph is a port of ag-ui's TypeScript adapter for LangGraph (@ag-ui/langgraph 0.0.43), with
+// a graph of a model and a tool node that asks. The question is stored, CUSTOM on_interrupt
+// announces it, resume or forwardedProps.command.resume answers it, and the run continues in the
+// tool node. Its model is that of the other backends. It sends no RAW events.
 type LangGraph struct {
-	// Whole adds what the adapter tells beside the messages: steps, and snapshots of state and
-	// messages. Without it a stream differs from a replay-style backend's by the way to pause
-	// alone.
+	// Whole adds what the adapter sends besides messages: steps, and snapshots of state and
+	// messages. Without it the stream differs from that of a backend without storage only in the
+	// form of the pause.
 	Whole bool
 }
 
-// A checkpoint is what the graph keeps of a thread.
+// A checkpoint is what the graph stores of a thread.
 type checkpoint struct {
 	messages []object
 	state    sharedState
 	history  []*chatMessage
 	open     *functionCall
-	asked    string // the interrupt's id
+	asked    string // the id of the interrupt
 }
 
 // New returns a server of the graph.
@@ -65,7 +65,7 @@ func (g LangGraph) New(l *Ledger) *Server {
 		r.s.send(obj("type", "RUN_STARTED", "threadId", in.ThreadID, "runId", in.RunID))
 		var err error
 		answer := in.ForwardedProps.Command.Resume
-		if len(in.Resume) > 0 { // it comes first; of a cancel and of several the adapter makes what no graph knows
+		if len(in.Resume) > 0 { // resume has precedence; for a cancel or several entries the adapter makes a value that no graph understands
 			answer = json.RawMessage(`{"__agui_cancelled__":true}`)
 			if len(in.Resume) == 1 && in.Resume[0].Status == "resolved" && c.open != nil {
 				answer = text(obj(c.asked, in.Resume[0].Payload))
@@ -77,7 +77,7 @@ func (g LangGraph) New(l *Ledger) *Server {
 		switch {
 		case len(answer) > 0 && !isNull(answer):
 			err = r.resume(in.ThreadID, tools, m, answer)
-		case c.open != nil: // it asks again
+		case c.open != nil: // asks again
 			r.ask()
 		default:
 			r.take(in.Messages)
@@ -110,7 +110,7 @@ func (r *graphRun) take(messages []inputMessage) {
 	}
 }
 
-// step runs one node.
+// step runs a node.
 func (r *graphRun) step(name string, node func() error) error {
 	if r.Whole {
 		r.s.send(obj("type", "STEP_STARTED", "stepName", name))
@@ -135,7 +135,7 @@ func (r *graphRun) values() object {
 	return o
 }
 
-// model runs the model's node, and what comes after it.
+// model runs the model's node and the nodes after it.
 func (r *graphRun) model(thread string, m *model) error {
 	err := r.step("model", func() error {
 		reply, err := m.respond(thread, r.c.history, nil)
@@ -204,7 +204,7 @@ func (r *graphRun) snapshots() {
 	}
 }
 
-// ask announces the interrupt: a request of HumanInTheLoopMiddleware for the one call.
+// ask announces the interrupt: a request of HumanInTheLoopMiddleware for one call.
 func (r *graphRun) ask() {
 	c := r.c.open
 	value := obj("actionRequests", []object{obj("name", c.name, "args", c.args, "description", "Approve execution of '"+c.name+"'?")},
@@ -212,8 +212,8 @@ func (r *graphRun) ask() {
 	r.s.send(obj("type", "CUSTOM", "name", "on_interrupt", "value", string(text(value)), "rawEvent", obj("id", r.c.asked, "value", value)))
 }
 
-// resume takes an answer in the id map, {"<id>":{"decisions":[{"type":"approve"}]}}. The tool node
-// runs from its beginning, and tells the call again.
+// resume handles an answer in the form of the id map, {"<id>":{"decisions":[{"type":"approve"}]}}.
+// The tool node runs from its beginning, and sends the call again.
 func (r *graphRun) resume(thread string, tools map[string]tool, m *model, answer json.RawMessage) error {
 	type decided struct {
 		Decisions []struct{ Type string }

@@ -10,7 +10,7 @@ import (
 	"sync"
 )
 
-// A Ledger is what really happened, per thread. It outlives a server that is started anew.
+// A Ledger records what happened on each thread. It survives a restart of its server.
 type Ledger struct {
 	mu       sync.Mutex
 	executed map[string]map[string]int
@@ -18,7 +18,7 @@ type Ledger struct {
 	refused  map[string][]string
 }
 
-// NewLedger returns an empty one.
+// NewLedger returns an empty Ledger.
 func NewLedger() *Ledger {
 	return &Ledger{executed: map[string]map[string]int{}, requests: map[string][]json.RawMessage{}, refused: map[string][]string{}}
 }
@@ -64,27 +64,27 @@ func (l *Ledger) Total() map[string]int {
 	return total
 }
 
-// Requests returns the bodies of the runs that a thread was asked for.
+// Requests returns the bodies of the runs on a thread.
 func (l *Ledger) Requests(thread string) []json.RawMessage {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return slices.Clone(l.requests[thread])
 }
 
-// Complaints returns what the backend, or the provider of its model, did not take.
+// Complaints returns what the backend, or the provider of its model, has refused.
 func (l *Ledger) Complaints(thread string) []string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return slices.Clone(l.refused[thread])
 }
 
-// A Server is a backend: POST / is a run, GET /executed/{thread} what it did.
+// A Server is a backend: POST / is a run, and GET /executed/{thread} returns what it did.
 type Server struct {
 	*Ledger
 	mux http.ServeMux
 }
 
-// newServer makes a server whose runs are answered by run, which is given the body as it came.
+// newServer returns a server whose runs are handled by run, which gets the body unchanged.
 func newServer(l *Ledger, run func(w http.ResponseWriter, body []byte)) *Server {
 	s := &Server{Ledger: l}
 	s.mux.HandleFunc("GET /executed/{thread}", func(w http.ResponseWriter, req *http.Request) {
@@ -111,7 +111,7 @@ func newServer(l *Ledger, run func(w http.ResponseWriter, body []byte)) *Server 
 // ServeHTTP implements http.Handler.
 func (s *Server) ServeHTTP(w http.ResponseWriter, req *http.Request) { s.mux.ServeHTTP(w, req) }
 
-// An exception is what a .NET program throws.
+// An exception is an exception of a .NET program.
 type exception struct{ kind, message string }
 
 func (e *exception) Error() string { return e.kind + ": " + e.message }

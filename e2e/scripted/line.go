@@ -2,33 +2,33 @@ package scripted
 
 import "net/http"
 
-// A Line is a version of .NET's hosts, by the date or the name under which it was recorded (see
+// A Line is a version of .NET's hosts, named by the date or the name of its recording (see
 // testdata/README.md).
 type Line string
 
 const (
 	Line1208 Line = "1208" // Agent Framework's own host, the first with approvals
-	Line0413 Line = "0413" // with ids of ficc_
-	Line0603 Line = "0603" // with reasoning; neighbouring messages with calls are one
-	Line0707 Line = "0707" // the last before AGUI.Server
+	Line0413 Line = "0413" // with ids that begin with ficc_
+	Line0603 Line = "0603" // with reasoning; joins consecutive messages with calls
+	Line0707 Line = "0707" // the last version before AGUI.Server
 	LineHead Line = "head" // on AGUI.Server 0.0.3
 	LineNew  Line = "new"  // on AGUI.Server after 0.0.5
-	LineSDK  Line = "sdk"  // AGUI.Server after 0.0.5 alone
+	LineSDK  Line = "sdk"  // only AGUI.Server, after 0.0.5
 )
 
-// Lines are all of them.
+// Lines are all lines.
 var Lines = []Line{Line1208, Line0413, Line0603, Line0707, LineHead, LineNew, LineSDK}
 
-// InTree reports whether the line is Agent Framework's own host, which knows no interrupts.
+// InTree reports whether the line is Agent Framework's own host, which has no interrupts.
 func (l Line) InTree() bool {
 	return l == Line1208 || l == Line0413 || l == Line0603 || l == Line0707
 }
 
-// A Wrapping says what stands between the host and the pipeline.
+// A Wrapping selects the wrapper between the host and the pipeline.
 type Wrapping string
 
 const (
-	Plain    Wrapping = "plain"    // nothing
+	Plain    Wrapping = "plain"    // no wrapper
 	Wrapped  Wrapping = "step04"   // ServerFunctionApprovalAgent of Agent Framework's sample
 	WrappedB Wrapping = "step04-b" // ApprovalChatClient of the SDK's sample
 )
@@ -53,8 +53,8 @@ func (l Line) meai() meai {
 	return meai105
 }
 
-// serving returns a server of the line's host before an agent. Agent Framework's newer hosts tell
-// the agent's name.
+// serving returns a server with the line's host in front of an agent. Agent Framework's newer hosts
+// send the agent's name.
 func (l Line) serving(ledger *Ledger, name *string, ask agent) *Server {
 	var host interface {
 		serve(w http.ResponseWriter, body []byte, ask agent)
@@ -76,7 +76,7 @@ func (l Line) serving(ledger *Ledger, name *string, ask agent) *Server {
 	return newServer(ledger, func(w http.ResponseWriter, body []byte) { host.serve(w, body, ask) })
 }
 
-// wrapped returns the pipeline below a wrapper.
+// wrapped returns the pipeline with a wrapper.
 func (p *pipeline) wrapped(wrapping Wrapping) agent {
 	in := func(messages []*chatMessage) ([]*chatMessage, error) { return messages, nil }
 	out := func(*update) {}
@@ -85,7 +85,7 @@ func (p *pipeline) wrapped(wrapping Wrapping) agent {
 		in = wrapA
 		out = func(u *update) {
 			if wrapOut(u, func(r *toolApprovalRequest) string { return r.id }) {
-				u.finish, u.modelID = nil, nil // the wrapper's copy has neither
+				u.finish, u.modelID = nil, nil // not in the wrapper's copy
 			}
 		}
 	case WrappedB:

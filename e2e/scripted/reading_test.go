@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// TestReading has what the hosts make of requests that no honest client sends, as it was seen on
-// the running hosts.
+// TestReading checks how the hosts react to requests that no honest client sends, as observed in
+// running hosts.
 func TestReading(t *testing.T) {
 	const user = `{"role":"user","content":"delete a.txt"}`
 	resume := func(payload string) string {
@@ -33,7 +33,7 @@ func TestReading(t *testing.T) {
 		lines    string
 		wrapping Wrapping
 		body     string
-		answer   string // a pattern of what is answered
+		answer   string // a pattern of the response
 		ran      string
 	}{
 		{"no thread, no run", inTree + " head new", Plain, `{"messages":[]}`, `"threadId":"[0-9a-f]{32}","runId":""`, ""},

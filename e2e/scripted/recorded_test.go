@@ -11,10 +11,11 @@ import (
 	"testing"
 )
 
-// The files of testdata are what real .NET hosts were sent and sent, see testdata/README.md. Each
-// request is played to the port, whose answer must be the same bytes but for ids and times.
+// The files of testdata are requests to real .NET hosts and their responses, see
+// testdata/README.md. The port gets each request, and its response must be the same bytes, except
+// ids and times.
 
-// answerTo returns what a server sends to a body: an event in each line.
+// answerTo returns the response of a server to a body, with one event on each line.
 func answerTo(s *Server, body string) (answer string) {
 	w := httptest.NewRecorder()
 	defer func() {
@@ -41,7 +42,8 @@ var (
 	hostTimes = regexp.MustCompile(`"createdAt":"[^"]*"`)
 )
 
-// numbered returns an answer with each id that its request lacks as the number of its first place.
+// numbered replaces the ids in a response that its request does not have by numbers, in order of
+// first appearance.
 func numbered(request, answer string) string {
 	numbers := map[string]string{}
 	answer = hostTimes.ReplaceAllString(answer, `"createdAt":"T"`)

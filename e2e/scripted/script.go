@@ -10,17 +10,17 @@ import (
 	"strings"
 )
 
-// The scenes, by the first word that the person said last:
+// The scenes, by the first word of the person's last message:
 //
 //	plain ...          an echo
 //	approve A [B ...]  asks for an approval of each, in one turn
 //	explain A          the same for one, after a sentence
 //	chain N A          asks N times, one after the other, for A.1, A.2, ...
-//	mixed A            a call that needs an approval beside one that needs none
+//	mixed A            a call that needs an approval next to one that needs none
 //	look A             a call that needs none
 //	delete F           as approve, of another tool
 //	reset              a call without arguments, which needs an approval
-//	locate [A]         calls get_location, which the client must have declared; beside a call that needs an approval
+//	locate [A]         calls get_location, which the client must have declared; next to a call that needs an approval
 //	fail               the provider fails after a few words
 //
 // A tool whose argument begins with boom throws; after one whose argument begins with late the
@@ -33,11 +33,11 @@ const (
 	clientTool = "get_location"
 )
 
-// tools returns what the model may call.
+// tools returns the tools that the model may call.
 func (l *Ledger) tools() map[string]tool {
 	argument := func(c *functionCall) string {
 		var args struct{ ExpenseReportID, Filename string }
-		_ = json.Unmarshal(c.args, &args) // absent: the tool has a required parameter and fails below
+		_ = json.Unmarshal(c.args, &args) // the tool fails below if its required parameter is absent
 		return args.ExpenseReportID + args.Filename
 	}
 	run := func(said string) func(string, *functionCall) (any, error) {
@@ -61,28 +61,28 @@ func (l *Ledger) tools() map[string]tool {
 	}
 }
 
-// Which ids a provider's updates have.
+// A provider selects which ids its updates have.
 type provider int
 
 const (
-	// openAI gives all updates of a completion its id.
+	// openAI: all updates of a completion have its id.
 	openAI provider = iota
-	// azure gives the update with the calls an empty one.
+	// azure: the update with the calls has an empty id.
 	azure
-	// nameless gives the update with the calls none.
+	// nameless: the update with the calls has no id.
 	nameless
 )
 
-// A model says what the script says, if the history is one that a provider takes.
+// A model responds as the script says, if a provider would accept the history.
 type model struct {
 	*Ledger
 	provider provider
-	files    bool // the script is that of the recordings, see files.go
-	sdk      bool // its model is the one before the SDK's hosts
-	sample   bool // the one of the SDK's sample
+	files    bool // use the script of the recordings, see files.go
+	sdk      bool // the model of the SDK's hosts
+	sample   bool // the model of the SDK's sample
 }
 
-// respond streams one completion. What was streamed before an error is in the list.
+// respond streams one completion. If there is an error, the list has the updates before it.
 func (m *model) respond(thread string, history []*chatMessage, declared []string) ([]*update, error) {
 	if err := providerTakes(history); err != nil {
 		m.complain(thread, err.Error())
@@ -176,8 +176,8 @@ func (m *model) respond(thread string, history []*chatMessage, declared []string
 	return say("I do not know that scene."), nil
 }
 
-// scene returns what the person said last, how many batches of calls there were since, and their
-// results as value reads them.
+// scene returns the words of the person's last message, the number of batches of calls since then,
+// and their results, as value reads them.
 func scene(history []*chatMessage, value func(functionResult) string) (words []string, turns int, results []string) {
 	words = []string{"nothing"}
 	for _, m := range history {
@@ -201,9 +201,9 @@ func scene(history []*chatMessage, value func(functionResult) string) (words []s
 	return words, turns, results
 }
 
-// providerTakes reports whether a strict provider takes a history: the calls of an assistant's
-// message are answered in the messages right behind it, each once, and nothing else is an answer.
-// No call has another's id.
+// providerTakes returns an error if a strict provider would refuse the history: the calls of an
+// assistant's message must be answered in the messages directly after it, each once, and no other
+// message may be a result. Ids of calls must be unique.
 func providerTakes(history []*chatMessage) error {
 	open, ever := map[string]bool{}, map[string]bool{}
 	for n, m := range history {
@@ -238,6 +238,6 @@ func newCall(name string, args json.RawMessage) *functionCall {
 // guid returns a Guid in the format N.
 func guid() string {
 	var b [16]byte
-	_, _ = rand.Read(b[:]) // never fails
+	_, _ = rand.Read(b[:]) // rand.Read never fails
 	return hex.EncodeToString(b[:])
 }

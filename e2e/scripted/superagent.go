@@ -11,22 +11,21 @@ import (
 	"time"
 )
 
-// A Superagent is a superagent server (superagent-base, 0.4.0 and later), after its source and its
-// documentation: it asks when its model's answer holds a confirmation phrase, keeps one question of
-// a session, and takes an answer once. A request's `wire` in the query says how it writes its
-// streams.
+// A Superagent is a superagent server (superagent-base, 0.4.0 and later), written from its source
+// and its documentation: it asks when its model's response contains a confirmation phrase, stores
+// one question for each session, and accepts an answer once. The query parameter `wire` of a
+// request selects the form of its stream, see Wires.
 //
-// The model is a trap: it does what it was asked about unless it is told "false". It is told by a
-// sentence made of the answer's fields, which for no input at all is "User confirmed: yes, please
-// proceed."
+// The model carries out the action unless the answer contains "false". It gets a sentence made of
+// the answer's fields, which is "User confirmed: yes, please proceed." for an answer without input.
 //
 //	plain ...      an echo
 //	approve A      asks with a confirm
 //	brief A        the same, and the question has expired at once
 //	city           asks for a text
 //	trip A         asks for a text, a select and a confirm
-//	twice A        as approve; the answer after it holds a phrase again
-//	loop A         asks as a TurnLoop agent does: no fields, and nothing is kept
+//	twice A        as approve; the response after the answer contains a phrase again
+//	loop A         asks as a TurnLoop agent does: no fields, and the question is not stored
 //	work           thinks and calls a tool
 //	fail           fails after a few words
 type Superagent struct {
@@ -36,12 +35,11 @@ type Superagent struct {
 	asked map[string]*pending // by session
 }
 
-// Wires are the ways to write a stream: as found, of which the first is asked for by X-A2UI and the
-// second is what everybody else gets; both as documented; and A2UI for streams that have no event
-// names.
+// Wires are the forms of a stream: the two that were observed, of which X-A2UI requests the first
+// and the second is the default; both as documented; and A2UI for streams without event names.
 var Wires = []string{"a2ui", "tokens", "documented-a2ui", "documented-tokens", "unnamed"}
 
-// A pending question.
+// A pending is an open question.
 type pending struct {
 	State   superState
 	what    string
@@ -72,10 +70,10 @@ var (
 	sizeField    = superField{Name: "size", Type: "select", Label: "Size", Options: []string{"S", "M"}}
 )
 
-// superagentName is the one agent that the server has.
+// superagentName is the only agent of the server.
 const superagentName = "approver"
 
-// NewSuperagent returns a server.
+// NewSuperagent returns a Superagent.
 func NewSuperagent(l *Ledger) *Superagent {
 	s := &Superagent{Ledger: l, asked: map[string]*pending{}}
 	s.mux.HandleFunc("POST /api/v1/chat/stream", s.stream)
@@ -99,7 +97,7 @@ func refuse(w http.ResponseWriter, status int, why string) {
 	w.Write(text(obj("error", why)))
 }
 
-// stream is /chat/stream.
+// stream handles /chat/stream.
 func (s *Superagent) stream(w http.ResponseWriter, req *http.Request) {
 	var in struct {
 		AgentID   string `json:"agent_id"`
@@ -163,7 +161,7 @@ func (s *Superagent) stream(w http.ResponseWriter, req *http.Request) {
 	out.interrupt(p.State)
 }
 
-// resume is /chat/resume.
+// resume handles /chat/resume.
 func (s *Superagent) resume(w http.ResponseWriter, req *http.Request) {
 	var in struct {
 		AgentID   string         `json:"agent_id"`
@@ -188,7 +186,7 @@ func (s *Superagent) resume(w http.ResponseWriter, req *http.Request) {
 		refuse(w, http.StatusConflict, "no pending interrupt for session: "+in.SessionID)
 		return
 	}
-	out := &superStream{w: w, wire: req.URL.Query().Get("wire")} // X-A2UI is not looked at
+	out := &superStream{w: w, wire: req.URL.Query().Get("wire")} // it ignores X-A2UI
 	told := p.told(in.Input)
 	if len(in.Input) == 0 {
 		s.complain(in.SessionID, "an answer without input: "+string(body))
@@ -205,7 +203,7 @@ func (s *Superagent) resume(w http.ResponseWriter, req *http.Request) {
 	out.done()
 }
 
-// told returns the one sentence that the model gets.
+// told returns the sentence that the model gets.
 func (p *pending) told(input map[string]any) string {
 	if len(input) == 0 {
 		return "User confirmed: yes, please proceed."
@@ -225,7 +223,7 @@ func (p *pending) told(input map[string]any) string {
 	return "User response: " + strings.Join(parts, "; ") + ". Please proceed."
 }
 
-// state is /chat/interrupt_state.
+// state handles /chat/interrupt_state.
 func (s *Superagent) state(w http.ResponseWriter, req *http.Request) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -237,7 +235,7 @@ func (s *Superagent) state(w http.ResponseWriter, req *http.Request) {
 	w.Write(text(obj("interrupted", false)))
 }
 
-// A superStream is an answer in one of the wires.
+// A superStream is a response in one of the wires.
 type superStream struct {
 	w    http.ResponseWriter
 	wire string
@@ -246,8 +244,8 @@ type superStream struct {
 
 func (s *superStream) documented() bool { return strings.HasPrefix(s.wire, "documented") }
 
-// frame is a frame as the server's writer makes it: a line of data for each line, none for no data,
-// and a newline at the end is gone.
+// frame writes a frame as the server's writer does: a line of data for each line, none without
+// data, and without a newline at the end.
 func (s *superStream) frame(name, data string) {
 	s.w.Header().Set("Content-Type", "text/event-stream")
 	s.w.Header().Set("Cache-Control", "no-cache")
@@ -273,7 +271,7 @@ func (s *superStream) token(t string) {
 	}
 }
 
-// send is an A2UI event, which a stream of tokens does not have.
+// send writes an A2UI event, which a stream of tokens does not have.
 func (s *superStream) send(kind string, data any) {
 	if !s.a2ui {
 		return
@@ -303,7 +301,7 @@ func (s *superStream) done() {
 	}
 }
 
-// interrupt asks, and ends the stream.
+// interrupt sends the question, and ends the stream.
 func (s *superStream) interrupt(state superState) {
 	encoded := string(text(state))
 	switch {
@@ -314,14 +312,14 @@ func (s *superStream) interrupt(state superState) {
 		}
 		s.send("interrupt", obj("reason", state.Reason, "fields", fields))
 	case s.a2ui:
-		// The converter has the state as text, and does not parse it.
+		// The converter gets the state as text, and does not parse it.
 		s.send("interrupt", obj("reason", encoded, "fields", []superField{{Name: "response", Type: "text", Label: "Your response", Required: true}}))
 	case s.documented():
 		for _, word := range strings.SplitAfter(strings.ReplaceAll(state.Reason, "\n", " "), " ") {
 			s.token(word)
 		}
 		s.token(`\x00INTERRUPT:` + encoded)
-		return // and nothing behind it
+		return // nothing follows
 	default:
 		s.token("\x00INTERRUPT:" + encoded)
 	}

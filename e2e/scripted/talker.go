@@ -10,26 +10,26 @@ import (
 	"sync"
 )
 
-// A Talker is an AG-UI backend that knows no pause: it asks in words, and takes words for the
-// answer. What begins with yes behind its question is a yes.
+// A Talker is an AG-UI backend without pauses: it asks in a text, and reads the next text as the
+// answer. A text that begins with yes after its question is an approval.
 //
 //	plain ...     an echo
 //	approve A     asks
 //	chain N A     asks N times, for A.1, A.2, ...
 //	offer A       ends in "do you want me to", as any chat may
-//	fail          fails behind a question
+//	fail          fails after a question
 type Talker struct {
-	// Keeps says that it has a memory, by thread, and reads the last message alone. Else it goes by
-	// the history it is sent.
+	// Keeps means that it stores the conversation by thread, and reads only the last message.
+	// Otherwise it reads the history of the request.
 	Keeps bool
 }
 
 var asksFor = regexp.MustCompile(`I am about to approve (\S+)( \((\d+) of (\d+)\))?\. Shall I proceed\?$`)
 
-// New returns a server of it.
+// New returns a server with this Talker.
 func (t Talker) New(l *Ledger) *Server {
 	var mu sync.Mutex
-	said := map[string]string{} // what it said last, by thread
+	said := map[string]string{} // its last message, by thread
 	return newServer(l, func(w http.ResponseWriter, body []byte) {
 		mu.Lock()
 		defer mu.Unlock()
@@ -69,7 +69,7 @@ func (t Talker) New(l *Ledger) *Server {
 	})
 }
 
-// reply returns what it says to somebody's words after its own.
+// reply returns the response to words that follow the message before.
 func reply(l *Ledger, thread, before, words string) (says string, fails bool) {
 	asked := asksFor.FindStringSubmatch(before)
 	first, rest, _ := strings.Cut(words, " ")

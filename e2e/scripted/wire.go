@@ -9,13 +9,13 @@ import (
 // An object is a JSON object whose members keep their order.
 type object = netjson.Object
 
-// obj returns an object of keys and values in turn.
+// obj returns an object from alternating keys and values.
 func obj(list ...any) object { return netjson.New(list...) }
 
 // text returns v as compact JSON text.
 func text(v any) []byte { return netjson.Text(v) }
 
-// A stream is the answer to one run. Its header goes out with the first event.
+// A stream is the response of one run. Its header is sent with the first event.
 type stream struct {
 	w      http.ResponseWriter
 	encode func(any) []byte

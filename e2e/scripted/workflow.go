@@ -6,33 +6,33 @@ import (
 	"sync"
 )
 
-// confirmPort is the RequestPort of the workflow here. A question is a call of that name.
+// confirmPort is the RequestPort of the workflow. A question is a call with this name.
 const confirmPort = "ConfirmDelete"
 
 // Workflow returns a server of the line whose agent is a workflow with a RequestPort, and which
-// keeps a session for each thread. Its clients send new messages only. A tool message on an open
-// question answers it, and only a text does. Any other message goes to the workflow's first
-// executor, which takes its turn then (agent-framework
-// dotnet/src/Microsoft.Agents.AI.Workflows/WorkflowSession.cs). This executor asks for each message
-// "delete P", and answers any other message of a person with an echo.
+// stores a session for each thread. Its clients send only new messages. A tool message for an open
+// question answers it, if it is a text. Any other message starts a turn of the workflow's first
+// executor (agent-framework dotnet/src/Microsoft.Agents.AI.Workflows/WorkflowSession.cs). This
+// executor asks for each message "delete P", and echoes any other message of a person.
 //
-// It complains of each message that a session is sent twice.
+// It complains about each message that a session gets twice.
 func (l Line) Workflow(ledger *Ledger) *Server {
 	return l.serving(ledger, of("workflow"), newWorkflow(ledger, false).run)
 }
 
-// AgentInWorkflow returns the same with an agent as the first executor, whose tool delete_file
-// needs an approval. The host tells each question twice: under the agent's id, and under one of the
-// workflow's that ends with it. An answer to the second alone runs the call, or denies it. If both
-// are answered nothing runs, and the run ends as if all was well. Both were seen on line head. What
-// an answer to the first alone does was not, and the host here complains of it.
+// AgentInWorkflow returns the same server with an agent as the first executor, whose tool
+// delete_file needs an approval. The host sends each question twice: under the agent's id, and
+// under an id of the workflow that ends with it. An answer to the second alone runs or denies the
+// call. If both are answered nothing runs, and the run ends normally. Both were observed with line
+// head. The effect of an answer to the first alone was not observed, and this host complains about
+// it.
 func (l Line) AgentInWorkflow(ledger *Ledger) *Server {
 	return l.serving(ledger, of("workflow"), newWorkflow(ledger, true).run)
 }
 
 type workflow struct {
 	*Ledger
-	agent    bool // asks as AgentInWorkflow, else by the port
+	agent    bool // asks as AgentInWorkflow, otherwise by the port
 	mu       sync.Mutex
 	sessions map[string]*workflowSession
 }
@@ -41,17 +41,17 @@ func newWorkflow(l *Ledger, agent bool) *workflow {
 	return &workflow{Ledger: l, agent: agent, sessions: map[string]*workflowSession{}}
 }
 
-// A workflowSession is what is kept of a thread.
+// A workflowSession is the stored state of a thread.
 type workflowSession struct {
-	seen    map[string]bool          // the ids of the messages that came
-	pending map[string]*functionCall // what waits to be deleted, by the question
+	seen    map[string]bool          // the ids of the messages so far
+	pending map[string]*functionCall // the calls that wait, by question
 }
 
-// An input of one run, sorted as WorkflowSession does it.
+// A workflowInput is the input of one run, sorted as WorkflowSession does it.
 type workflowInput struct {
 	said     []string
-	answered []string          // questions that wait
-	answers  map[string]string // by them: yes, or something else
+	answered []string          // the open questions that were answered
+	answers  map[string]string // by question: "yes", or another text
 	first    map[string]bool   // the calls that were answered under the agent's id
 }
 
@@ -104,7 +104,7 @@ func (w *workflow) sorted(thread string, session *workflowSession, messages []*c
 			switch c := c.(type) {
 			case functionResult:
 				if session.pending[c.callID] == nil {
-					continue // a message like any other, and this executor makes nothing of it
+					continue // an ordinary message, which this executor ignores
 				}
 				says, isText := c.value.(string)
 				if !isText {
@@ -133,11 +133,11 @@ func (w *workflow) sorted(thread string, session *workflowSession, messages []*c
 	return came, nil
 }
 
-// answered does what an answer says, and tells it: an agent by the call and its result, a port by
-// what the workflow says then.
+// answered carries out an answer, and yields the result: for an agent the call and its result, for
+// a port a message of the workflow.
 func (w *workflow) answered(thread string, call *functionCall, approved bool, yield func(*update)) {
 	var args struct{ Path string }
-	_ = json.Unmarshal(call.args, &args) // the workflow has made them
+	_ = json.Unmarshal(call.args, &args) // the workflow itself has made them
 	outcome := "kept " + args.Path
 	if approved {
 		w.execute(thread, "delete "+args.Path)

@@ -10,8 +10,8 @@ import (
 
 const requestApproval = "request_approval"
 
-// wrapA is ServerFunctionApprovalAgent.ProcessIncomingFunctionApprovals, with all that it does to
-// messages that hold more than one content (agent-framework
+// wrapA is ServerFunctionApprovalAgent.ProcessIncomingFunctionApprovals, including its effects on
+// messages with more than one content (agent-framework
 // dotnet/samples/02-agents/AGUI/Step04_HumanInLoop/Server/ ServerFunctionApprovalServerAgent.cs;
 // the same in all its versions).
 func wrapA(messages []*chatMessage) ([]*chatMessage, error) {
@@ -19,7 +19,7 @@ func wrapA(messages []*chatMessage) ([]*chatMessage, error) {
 	changed := false
 	tracked := map[string]*toolApprovalRequest{}
 	for at, m := range messages {
-		var contents *[]content // one list for all messages that are made of this one
+		var contents *[]content // one list, shared by all messages that are made from this one
 		begin := func(upTo int) {
 			if !changed {
 				changed = true
@@ -82,9 +82,10 @@ func requestOfCall(call *functionCall) (*toolApprovalRequest, error) {
 	return &toolApprovalRequest{id: *payload.ID, call: &functionCall{id: *payload.ID, name: *payload.Name, args: payload.Arguments}}, nil
 }
 
-// bound returns what ApprovalResponseBindingChatClient (agent-framework from dotnet-1.14.0 on, to
-// Agents.AI 1.21) leaves: the first answer to each request of the history. From 1.22.0 on only the
-// requests of the agent's session count, so under this hosting no approval works at all.
+// bound returns the messages that ApprovalResponseBindingChatClient (agent-framework from
+// dotnet-1.14.0 on, to Agents.AI 1.21) passes on: of the answers only the first to each request of
+// the history. From 1.22.0 on only the requests of the agent's session count, so no approval works
+// with this hosting.
 func bound(messages []*chatMessage) []*chatMessage {
 	known, used := map[string]bool{}, map[string]bool{}
 	var list []*chatMessage
@@ -163,9 +164,9 @@ func wrapB(messages []*chatMessage) ([]*chatMessage, error) {
 	return result, nil
 }
 
-// wrapOut returns what both samples make of an approval on its way out. callID says which id the
-// synthetic call has: A gives it the request's, B the original call's. It reports whether there was
-// one.
+// wrapOut replaces the approvals in an outgoing update as both samples do. callID returns the id of
+// the synthetic call: A uses the request's id, B the original call's. It reports whether there was
+// an approval.
 func wrapOut(u *update, callID func(*toolApprovalRequest) string) bool {
 	found := false
 	for n, c := range u.contents {
@@ -181,8 +182,8 @@ func wrapOut(u *update, callID func(*toolApprovalRequest) string) bool {
 	return found
 }
 
-// A requestPayload is ApprovalRequest: approval_id and function_name are required, an explicit null
-// is not absent.
+// A requestPayload is ApprovalRequest. approval_id and function_name are required; an explicit null
+// counts as present.
 type requestPayload struct {
 	ID        *string         `json:"approval_id"`
 	Name      *string         `json:"function_name"`
@@ -190,9 +191,9 @@ type requestPayload struct {
 	Message   *string         `json:"message"`
 }
 
-// payloadOf reads the arguments of a request_approval; nil if they have no request.
+// payloadOf parses the arguments of a request_approval; nil if they have no request.
 func payloadOf(call *functionCall) (*requestPayload, error) {
-	var args map[string]json.RawMessage // the key is a dictionary's, so its case counts
+	var args map[string]json.RawMessage // the original uses a dictionary, so the case of the key matters
 	if json.Unmarshal(call.args, &args) != nil || args["request"] == nil || isNull(args["request"]) {
 		return nil, nil
 	}
@@ -215,13 +216,13 @@ func payloadOf(call *functionCall) (*requestPayload, error) {
 	return &payload, nil
 }
 
-// An answerPayload is ApprovalResponse: both members are required.
+// An answerPayload is ApprovalResponse. Both members are required.
 type answerPayload struct {
 	ID       *string `json:"approval_id"`
 	Approved *bool   `json:"approved"`
 }
 
-// answerOf reads an answer out of a tool message; nil if it is null.
+// answerOf parses the answer in a tool message; nil if it is null.
 func answerOf(r functionResult) (*answerPayload, error) {
 	content := []byte(r.serialized())
 	if isNull(content) {
