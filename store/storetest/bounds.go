@@ -11,7 +11,7 @@ import (
 )
 
 func boundCases() []testCase {
-	// fill opens pauses in as many threads as the store may hold, in every state that waits.
+	// fill opens pauses in as many threads as the store may hold, in every state that is open.
 	fill := func(x *fixture) []store.Key {
 		x.Helper()
 		var keys []store.Key
@@ -26,7 +26,7 @@ func boundCases() []testCase {
 		x.finish(keys[3], "t", store.Result{How: store.Doubtful}, nil)
 		return keys
 	}
-	// intact checks that all of them still wait.
+	// intact checks that all of them are still open.
 	intact := func(x *fixture, keys []store.Key) {
 		x.Helper()
 		for i, k := range keys {
@@ -348,7 +348,7 @@ func boundCases() []testCase {
 	}
 }
 
-// heavy returns a pause with so many bytes that cannot go.
+// heavy returns a pause of this size without snapshots that could be dropped.
 func heavy(id string, bytes int) agui.Pause {
 	p := pause(id)
 	p.Private = json.RawMessage(`"` + strings.Repeat("x", bytes) + `"`)

@@ -11,7 +11,7 @@ import (
 	"holdpoint/store"
 )
 
-// decision with something in every field that is the caller's.
+// decision returns a decision with a value in every field that the caller sets.
 func decision(question, digest string) agui.Decision {
 	return agui.Decision{
 		Question: question, Status: agui.Resolved, Payload: json.RawMessage(`{ "ok":true,"n":1.0}`), Own: true,
@@ -19,7 +19,7 @@ func decision(question, digest string) agui.Decision {
 	}
 }
 
-// saying returns the digest of answers. Each is `<question> <digest>`.
+// saying returns the digest of answers, each written as `<question> <digest>`.
 func saying(answers ...string) string {
 	list := make([]store.AnswerDigest, len(answers))
 	for n, answer := range answers {
@@ -37,7 +37,7 @@ func (x *fixture) decide(k store.Key, pauseID string, list ...agui.Decision) {
 func decideCases() []testCase {
 	yes, no := decision("p~1", "yes"), decision("p~1", "no")
 	other := decision("p~2", "other")
-	// stand ends the test unless these decisions stand in the thread's pause, or how it ended.
+	// stand ends the test unless the thread's pause, open or ended, has these decisions.
 	stand := func(x *fixture, k store.Key, want ...agui.Decision) {
 		x.Helper()
 		rec := x.load(k)

@@ -7,8 +7,8 @@ import (
 	"holdpoint/store"
 )
 
-// Faults is a store. A test decides what becomes of each step: it may do it or not, and give
-// another error back than the step's. A step that was done and gives an error is one whose reply
+// A Faults is a store in which a test controls each step: whether it is done, and whether it
+// returns another error than its own. A step that was done and returns an error is one whose reply
 // was lost.
 type Faults struct {
 	store.Store
@@ -22,7 +22,7 @@ func (f *Faults) step(name string, do func() error) error {
 	return f.At(name, do)
 }
 
-// Load returns the step Load.
+// Load calls Load under the test's control.
 func (f *Faults) Load(ctx context.Context, key store.Key, owner string) (rec store.Record, err error) {
 	err = f.step("Load", func() (err error) { rec, err = f.Store.Load(ctx, key, owner); return err })
 	if err != nil {
@@ -31,7 +31,7 @@ func (f *Faults) Load(ctx context.Context, key store.Key, owner string) (rec sto
 	return rec, nil
 }
 
-// Do returns the step of its name, such as Ask.
+// Do applies a step under the test's control, by its name, such as Ask.
 func (f *Faults) Do(ctx context.Context, key store.Key, step store.Step) (store.Done, error) {
 	var done store.Done
 	name := store.NameOf(step)
@@ -39,7 +39,7 @@ func (f *Faults) Do(ctx context.Context, key store.Key, step store.Step) (store.
 	return done, err
 }
 
-// Snapshots returns the step Snapshots.
+// Snapshots calls Snapshots under the test's control.
 func (f *Faults) Snapshots(ctx context.Context, key store.Key, pauseID string, at store.Moment) (kept store.Snapshots, err error) {
 	err = f.step("Snapshots", func() (err error) { kept, err = f.Store.Snapshots(ctx, key, pauseID, at); return err })
 	return kept, err

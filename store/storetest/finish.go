@@ -17,7 +17,7 @@ func finishCases() []testCase {
 			x.clock.advance(x.unit)
 			x.claim(k, "p", "t", "d")
 			r := result("r")
-			// Not the caller's to say.
+			// The store sets these fields, not the caller.
 			r.PauseID, r.IDs, r.Digest, r.Next, r.Tombstone = "x", []string{"x"}, "x", "x", true
 			r.At, r.Pause, r.Receipt = time.Unix(0, 0), &agui.Pause{ID: "x"}, "x"
 			x.finish(k, "t", r, nil)
@@ -165,7 +165,7 @@ func finishCases() []testCase {
 }
 
 func doubtCases() []testCase {
-	// doubt leaves "p" in doubt, by Finish with content.
+	// doubt leaves "p" in doubt by a Finish.
 	doubt := func(x *fixture, k store.Key) store.Result {
 		x.Helper()
 		x.open(k, pause("p"))

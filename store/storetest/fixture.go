@@ -13,8 +13,8 @@ import (
 	"holdpoint/store"
 )
 
-// fixture is a store under test with the words that the tests use. Its methods end the test if the
-// store fails where it must not.
+// A fixture is a store under test with short names for what the tests do. Its methods end the test
+// if the store fails where it must not.
 type fixture struct {
 	*testing.T
 	store.Store
@@ -23,12 +23,12 @@ type fixture struct {
 	opts     Options
 	prefix   string
 	unit     time.Duration
-	// lease lapses within a test, long does not.
+	// lease lapses within a test, and long does not.
 	lease, long       time.Duration
 	replay, retention time.Duration
 }
 
-// key of a thread of this test.
+// key returns the key of one of the test's threads.
 func (x *fixture) key(name string) store.Key { return store.Key(x.prefix + name) }
 
 // must ends the test unless err is nil.
@@ -47,8 +47,8 @@ func (x *fixture) want(target, err error) {
 	}
 }
 
-// is is errors.Is with nil for success. Whatever wraps one of the store's errors must not wrap
-// another.
+// is reports whether err is target, or nil if target is nil. An error that wraps one of the store's
+// errors must not wrap another.
 func is(err, target error) bool {
 	if target == nil {
 		return err == nil
@@ -68,10 +68,10 @@ func knownErrors() []error {
 	}
 }
 
-// do does a step and returns its error alone.
+// do applies a step and returns only its error.
 func (x *fixture) do(key store.Key, step store.Step) error { return Do(x.Context(), x, key, step) }
 
-// load returns the whole record without giving the thread to anybody.
+// load returns the whole record, without an owner.
 func (x *fixture) load(key store.Key) store.Record {
 	x.Helper()
 	rec, err := Whole(x.Context(), x.Store, key)
@@ -89,7 +89,7 @@ func (x *fixture) claim(key store.Key, pauseID, token, digest string) {
 	x.must(x.do(key, store.Claim{PauseID: pauseID, Token: token, Digest: digest, Lease: x.long}))
 }
 
-// sweep has an engine that forgets by the time forget what is due.
+// sweep makes an engine forget what is due, if the engine forgets by time.
 func (x *fixture) sweep() bool {
 	x.Helper()
 	engine, ok := x.Store.(*sealed).Store.(interface{ Sweep(ctx context.Context) })
@@ -141,7 +141,7 @@ func (x *fixture) state(key store.Key, s store.State, pauseID string) store.Reco
 	return rec
 }
 
-// same ends the test unless both are the same as JSON, byte for byte.
+// same ends the test unless both are equal as JSON, byte for byte.
 func (x *fixture) same(what string, got, want any) {
 	x.Helper()
 	if g, w := asJSON(got), asJSON(want); g != w {
@@ -149,7 +149,7 @@ func (x *fixture) same(what string, got, want any) {
 	}
 }
 
-// near ends the test unless t is want, or with the engine's own clock close to it.
+// near ends the test unless t is want, or close to it if the engine has its own clock.
 func (x *fixture) near(what string, t, want time.Time) {
 	x.Helper()
 	d := t.Sub(want).Abs()
@@ -161,7 +161,7 @@ func (x *fixture) near(what string, t, want time.Time) {
 	}
 }
 
-// asJSON does not escape what json.Marshal would: raw bytes are compared as they are.
+// asJSON encodes v without json.Marshal's escapes for HTML, because raw bytes are compared.
 func asJSON(v any) string {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
@@ -172,7 +172,7 @@ func asJSON(v any) string {
 	return b.String()
 }
 
-// pause with two interrupts and something in every field.
+// pause returns a pause with two interrupts and a value in every field.
 func pause(id string) agui.Pause {
 	return agui.Pause{
 		ID:      id,
@@ -214,7 +214,8 @@ func expiring(id string, at ...time.Time) agui.Pause {
 	return p
 }
 
-// result of a run that finished well, with something in every field that is the caller's.
+// result returns the result of a run that finished well, with a value in every field that the
+// caller sets.
 func result(mark string) store.Result {
 	return store.Result{
 		How:      store.Finished,
@@ -229,7 +230,7 @@ func result(mark string) store.Result {
 	}
 }
 
-// tombstone returns what is left of a result.
+// tombstone returns the tombstone of a result.
 func tombstone(r *store.Result) *store.Result {
 	return &store.Result{
 		PauseID: r.PauseID, IDs: r.IDs, How: r.How, ByArray: r.ByArray, At: r.At, Door: r.Door, By: r.By, Receipt: r.Receipt, Tombstone: true,

@@ -18,12 +18,12 @@ import (
 	"holdpoint/store/internal/rules"
 )
 
-// A history is what several callers did to one thread, and what they were told. It is judged as
-// linearizable: there must be one order of the steps, in which none goes before one that had ended
-// when it began, in which the rules of a record give each caller the answer that it got. Each step
-// tells by which time of the store's clock it was done, so the model is the rules themselves.
+// A history has the calls of several callers on one thread, and their replies. It must be
+// linearizable: there must be an order of the steps in which no step precedes one that had ended
+// before it began, and in which the rules of a record give each caller the reply that it got. Each
+// reply has the store's time of its step, so the rules themselves are the model.
 
-// asked is a call of a history with what came of it.
+// An asked is a call of a history with its reply.
 type asked struct {
 	call
 	used   time.Time // by the store's clock; zero: the store was never asked
@@ -32,7 +32,7 @@ type asked struct {
 	loaded string    // the record that Load returned
 }
 
-// T is what History needs of a test.
+// T is the part of *testing.T that History needs.
 type T interface {
 	Helper()
 	Context() context.Context
@@ -40,9 +40,9 @@ type T interface {
 	Logf(format string, args ...any)
 }
 
-// History makes calls on the threads of a store from several callers at once, and judges what they
-// were told. during, if it is not nil, is called meanwhile: it may break what it likes. seed makes
-// the calls; what they meet is chance.
+// History makes calls on the threads of a store from several callers at once, and judges their
+// replies. during, if set, runs meanwhile, and may break things. seed determines the calls; how
+// they interleave is chance.
 func History(t T, s store.Store, keys []store.Key, seed uint64, callers, calls int, during func()) {
 	t.Helper()
 	for n, key := range keys {
@@ -97,7 +97,7 @@ func known(err error) bool {
 	return slices.ContainsFunc(knownErrors(), func(k error) bool { return is(err, k) })
 }
 
-// alike reports whether two errors are the same one of the store's, or both nil.
+// alike reports whether two errors are the same error of the store, or both nil.
 func alike(a, b error) bool {
 	if a == nil || b == nil {
 		return a == nil && b == nil
@@ -105,7 +105,7 @@ func alike(a, b error) bool {
 	return !slices.ContainsFunc(knownErrors(), func(k error) bool { return errors.Is(a, k) != errors.Is(b, k) })
 }
 
-// drawn makes up a call. The callers meet at few pauses and tokens.
+// drawn makes up a call. The callers share few pauses and tokens.
 func drawn(random *rand.Rand, caller, n int) call {
 	pick := func(list ...string) string { return list[random.IntN(len(list))] }
 	pauseID := pick("p1", "p2", "p3", fmt.Sprint("p", caller, ".", n/4))
@@ -122,7 +122,7 @@ func drawn(random *rand.Rand, caller, n int) call {
 	}
 }
 
-// judge fails the test unless there is an order in which all of it is right.
+// judge fails the test unless there is an order in which all replies are right.
 func (h *history) judge(t T, what string) {
 	t.Helper()
 	model := porcupine.NondeterministicModel{
@@ -157,7 +157,7 @@ func (h *history) judge(t T, what string) {
 	}
 }
 
-// applied returns what the rules make of a record.
+// applied returns the record and the reply that the rules give.
 func applied(state string, a asked) (next, loaded string, err error) {
 	var rec store.Record
 	if err := json.Unmarshal([]byte(state), &rec); err != nil {
@@ -178,7 +178,7 @@ func applied(state string, a asked) (next, loaded string, err error) {
 	return asJSON(rec), asJSON(view), nil
 }
 
-// runHistory tries it on the engine as it is.
+// runHistory runs History on the engine without faults.
 func (s suite) runHistory(t *testing.T) {
 	t.Parallel()
 	x := s.fixture(t, Options{}, false)

@@ -159,7 +159,7 @@ func misuseCases() []testCase {
 	)
 }
 
-// unlisted checks that a call failed with none of the errors that mean something for the pause.
+// unlisted checks that a call failed with none of the errors that say something about the pause.
 func unlisted(x *fixture, what string, err error) {
 	x.Helper()
 	if err == nil {
@@ -197,8 +197,8 @@ func copyCases() []testCase {
 				x.Errorf("the store sees what the caller did later: %s", s)
 			}
 		}},
-		// Sealed compares all that was loaded, at the end of each test; this one has a record go
-		// through all that can happen. It takes longer than a short retention of real time.
+		// At the end of each test Sealed compares everything that was loaded. This test takes a
+		// record through all changes. In real time it takes longer than a short retention.
 		{name: "a loaded record stays as it was", exact: true, elapses: true, run: func(x *fixture) {
 			k := x.key("a")
 			x.end(k, pause("p"))
@@ -270,8 +270,7 @@ func scribble(p *agui.Pause) {
 	p.Seen[0].ID = "scribbled"
 }
 
-// awkward is size bytes or more of JSON without white space that a decoder with a mind of its own
-// would change.
+// awkward returns at least size bytes of JSON without white space that many decoders would change.
 func awkward(size int) json.RawMessage {
 	const odd = `"z":12345678901234567890,"a":1.0,"b":1e2,"c":-0,"d":0.1000,"html":"<&>","sep":"` + "\u2028" +
 		`","esc":"\u00e9\/","null":null,"empty":{},"a":"again","":[],"nul":"\u0000"`

@@ -12,7 +12,7 @@ import (
 	"holdpoint/store"
 )
 
-// machine makes the same calls on a store and on a model of each thread.
+// A machine makes the same calls on a store and on a model of each thread.
 type machine struct {
 	x       *fixture
 	prefix  string
@@ -27,7 +27,7 @@ type thread struct {
 	laws laws
 }
 
-// runModel tries sequences of calls that rapid makes up.
+// runModel tries random sequences of calls.
 func (s suite) runModel(t *testing.T) {
 	t.Parallel()
 	x := s.fixture(t, Options{}, false)
@@ -49,7 +49,8 @@ func (s suite) runModel(t *testing.T) {
 				if len(m.calls) == 0 {
 					rt.Skip("nothing was called yet")
 				}
-				// The last ones most likely: a reply is lost and the call made again at once.
+				// Most likely one of the last ones: its reply is lost, and the caller repeats it at
+				// once.
 				back := rapid.IntRange(0, len(m.calls)-1).Draw(rt, "calls back")
 				m.do(rt, m.calls[len(m.calls)-1-back])
 			},
@@ -64,7 +65,7 @@ func (s suite) runModel(t *testing.T) {
 	})
 }
 
-// draw makes up a call, mostly one that fits what the thread is at.
+// draw makes up a call, mostly one that fits the state of the thread.
 func (m *machine) draw(rt *rapid.T) call {
 	ops := []string{"Load", "Open", "Open", "Claim", "Claim", "Claim", "Renew", "Finish", "Finish", "Release", "Close", "Decide", "Decide"}
 	c := call{
@@ -121,7 +122,7 @@ func (m *machine) fresh() string {
 
 func (m *machine) key(thread string) store.Key { return m.x.key(m.prefix + thread) }
 
-// do makes the call on both.
+// do makes the call on the store and on the model.
 func (m *machine) do(rt *rapid.T, c call) {
 	th := m.threads[c.thread]
 	_, _, got := c.do(m.x.Context(), m.x.Store, m.key(c.thread), m.start)
@@ -135,7 +136,7 @@ func (m *machine) do(rt *rapid.T, c call) {
 	}
 }
 
-// check compares what can be seen of both.
+// check compares the visible state of both.
 func (m *machine) check(rt *rapid.T) {
 	for name, th := range m.threads {
 		rec, err := m.x.Load(m.x.Context(), m.key(name), "")
@@ -151,14 +152,14 @@ func (m *machine) check(rt *rapid.T) {
 	}
 }
 
-// laws are what must hold of the replies alone, whatever the model says.
+// laws are rules that must hold for the replies alone, without the model.
 type laws struct {
 	holder map[string]string // the claim of a pause, from its nil to that of its Release
 	over   map[string]bool   // the pause was finished or closed, by a nil
 	open   string            // the pause that was seen open last, and that nobody claimed or closed since
 }
 
-// called hears of every call that returned nil.
+// called gets every call that returned nil.
 func (w *laws) called(rt *rapid.T, c call) {
 	switch c.op {
 	case "Claim":
@@ -192,7 +193,7 @@ func (w *laws) called(rt *rapid.T, c call) {
 	}
 }
 
-// seen hears of every record.
+// seen gets every record.
 func (w *laws) seen(rt *rapid.T, rec store.Record, retention time.Duration) {
 	id := ""
 	if rec.Pause != nil {
@@ -237,7 +238,7 @@ func resultOfPause(rec store.Record, pauseID string) *store.Result {
 	return nil
 }
 
-// runFull tries calls on a store that is full most of the time.
+// runFull tries calls on a store that is mostly full.
 func (s suite) runFull(t *testing.T) {
 	if s.unbounded {
 		t.Skip("the engine has no bounds")

@@ -12,7 +12,7 @@ import (
 	"holdpoint/store"
 )
 
-// A call is one call of a store, as a value, so that it can be made twice.
+// A call is one call of a store as a value, so that it can be repeated.
 type call struct {
 	op                   string
 	thread               string
@@ -26,8 +26,8 @@ type call struct {
 	expires              time.Duration // of the opened pause, from the start of the test; 0 if it does not
 }
 
-// do makes the call on a store. It returns what a Load loaded, and the time of the call by the
-// store's clock, if the store was asked.
+// do makes the call on a store. It returns the record of a Load, and the store's time of the call
+// if the store was asked.
 func (c call) do(ctx context.Context, s store.Store, key store.Key, start time.Time) (loaded store.Record, at time.Time, err error) {
 	if c.op == "Load" {
 		loaded, err = s.Load(ctx, key, c.owner)
@@ -37,7 +37,7 @@ func (c call) do(ctx context.Context, s store.Store, key store.Key, start time.T
 	return loaded, done.Now, err
 }
 
-// step returns what the call does, unless it is a Load.
+// step returns the call's step, unless it is a Load.
 func (c call) step(start time.Time) store.Step {
 	open := pause(c.pause)
 	if c.expires != 0 {
@@ -70,7 +70,7 @@ func (c call) step(start time.Time) store.Step {
 	panic("no such call: " + c.op)
 }
 
-// life is what the model knows of one pause, from its opening on.
+// A life is the model's knowledge of one pause, from its opening on.
 type life struct {
 	id            string
 	ended         bool
@@ -87,9 +87,9 @@ type life struct {
 	decided       []string // "question digest", in order
 }
 
-// model is the store of one thread as a list of lives. The last one may still go on. It is slow,
-// and plain enough to be right. It keeps everything that it ever knew; view says what a record
-// shows of that.
+// A model is the store of one thread as a list of lives, of which the last may still be open. It is
+// slow, and simple enough to be obviously right. It keeps everything; view says what a record would
+// still show.
 type model struct {
 	start             time.Time
 	replay, retention time.Duration
@@ -97,7 +97,7 @@ type model struct {
 	lives             []*life
 }
 
-// current returns the life that goes on, nil if none does.
+// current returns the open life, or nil.
 func (m *model) current() *life {
 	if n := len(m.lives); n > 0 && !m.lives[n-1].ended {
 		return m.lives[n-1]
@@ -126,7 +126,7 @@ func (l *life) state(now time.Time) store.State {
 	return store.Open
 }
 
-// saidBy reports whether a digest has every decision.
+// saidBy reports whether a digest contains every decision.
 func (l *life) saidBy(digest string) bool {
 	answers := store.UnmarshalAnswers(digest)
 	return !slices.ContainsFunc(l.decided, func(d string) bool {
@@ -139,7 +139,7 @@ func (l *life) end(how store.How, now time.Time) {
 	l.ended, l.how, l.at = true, how, now
 }
 
-// pass lets time do its work.
+// pass applies the effects of time.
 func (m *model) pass(now time.Time) {
 	if l := m.current(); l != nil {
 		switch l.state(now) {
@@ -174,7 +174,7 @@ func (m *model) do(c call, now time.Time) error {
 	if cur != nil {
 		state = cur.state(now)
 	}
-	// The call's token is the claim, lapsed or not, and nothing else began.
+	// The call's token is the claim, lapsed or not, and no other step began since.
 	holder := cur != nil && cur.token == c.token && !cur.doubted
 	receipt := fmt.Sprint(c.token, "/", c.how, "/", c.mark, "/", c.next)
 	switch c.op {
@@ -268,7 +268,7 @@ func (m *model) do(c call, now time.Time) error {
 	return nil
 }
 
-// view returns what can be seen of the model, one line each.
+// view returns the visible state of the model, one line for each fact.
 func (m *model) view(now time.Time) string {
 	m.pass(now)
 	var b strings.Builder
@@ -296,7 +296,7 @@ func (m *model) view(now time.Time) string {
 	return b.String()
 }
 
-// view returns the same of a record.
+// view returns the same facts of a record.
 func view(rec store.Record) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "owner %q\n", rec.Owner)

@@ -14,7 +14,7 @@ func note(id string) store.Note {
 	return store.Note{ID: id, Text: json.RawMessage(fmt.Sprintf(`{"id":%q,"n":1.10,"text":"<ä&>"}`, id))}
 }
 
-// leading returns a note that leads to a pause.
+// leading returns a note that refers to a pause.
 func leading(pauseID string) store.Note {
 	return store.Note{ID: pauseID, Text: json.RawMessage(`{"key":"a"}`), Leads: true}
 }
@@ -147,7 +147,8 @@ func rememberCases() []testCase {
 				remember(x, lead, leading("p"), 8)
 				return lead, thread
 			}
-			// known ends the test unless thread keeps the result of p for that long, and lead its note.
+			// known ends the test unless thread keeps the result of p for that time, and lead its
+			// note.
 			known := func(lead, thread store.Key, kept time.Duration) {
 				x.Helper()
 				x.clock.advance(kept - time.Second)

@@ -8,8 +8,9 @@ import (
 	"holdpoint/store"
 )
 
-// Sealed returns a store that fails the test if a value that it gave out changes: what Load returns
-// may be the store's own, so nobody writes into what it refers to, the store neither.
+// Sealed returns a store that fails the test if a value that it returned changes later. What Load
+// returns may be shared with the store, so neither the store nor a caller may write into what it
+// refers to.
 func Sealed(t TB, s store.Store) store.Store {
 	sealed := &sealed{Store: s}
 	t.Cleanup(func() {
@@ -26,7 +27,7 @@ func Sealed(t TB, s store.Store) store.Store {
 	return sealed
 }
 
-// TB is what Sealed needs of a test.
+// TB is the part of testing.TB that Sealed needs.
 type TB interface {
 	Helper()
 	Cleanup(func())
@@ -45,7 +46,7 @@ type loaded struct {
 	sum [sha256.Size]byte
 }
 
-// Load is store.Store's.
+// Load implements store.Store.
 func (s *sealed) Load(ctx context.Context, key store.Key, owner string) (store.Record, error) {
 	rec, err := s.Store.Load(ctx, key, owner)
 	sum := sha256.Sum256([]byte(asJSON(rec)))

@@ -13,15 +13,16 @@ import (
 	"holdpoint/store"
 )
 
-// What a thread of Measure has. The texts cannot be compressed, as those of a sealed record.
+// The sizes of a thread of Measure. The texts cannot be compressed, like those of an encrypted
+// record.
 const (
 	objectBytes   = 400  // an interrupt
 	messagesBytes = 4000 // of the paused run; its end has as many
 	stateBytes    = 500
 )
 
-// Measure has n threads ask, each one question, and then answers them all. It returns how many
-// bytes a thread takes while it waits, and after its end. size says how many the store takes.
+// Measure makes n threads ask one question each, and then answers them all. It returns how many
+// bytes a thread takes while it is open, and after its end. size returns the store's size in bytes.
 func Measure(t *testing.T, s store.Store, n int, size func() int64) (waiting, ended int64) {
 	t.Helper()
 	all := func(do func(key store.Key, id string) error) int64 {

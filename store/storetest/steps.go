@@ -5,8 +5,8 @@ import (
 	"holdpoint/store"
 )
 
-// stepCases try every step in every state that a pause "p" can be in, of which "t" with the answers
-// "d" is or was the claim. They are the store's state machine, read row by row.
+// stepCases try every step in every state of a pause "p". Where it is or was claimed, the claim has
+// the token "t" and the digest "d". The cases are the store's state machine, to be read row by row.
 func stepCases() []testCase {
 	var (
 		exists, notFound = store.ErrExists, store.ErrNotFound
@@ -18,8 +18,8 @@ func stepCases() []testCase {
 		state   string
 		elapses bool // for long
 		make    func(x *fixture, k store.Key)
-		// What each step comes to. claim: "t" again, another token with the same answers, another
-		// with others.
+		// The results of each step. claim: "t" again, another token with the same answers, and
+		// another token with other answers.
 		claim                  [3]error
 		renew, finish, release error // by "t"
 		close                  error // of "p"

@@ -16,7 +16,7 @@ import (
 	"holdpoint/store"
 )
 
-// Options that a test wants of the engine.
+// Options are the engine's options for a test.
 type Options struct {
 	Entries        int // threads that wait or can be replayed; 0 is more than a test makes
 	ReplayBytes    int // of all results together; 0 is more than a test makes
@@ -27,21 +27,21 @@ type Options struct {
 	PauseRetention time.Duration
 }
 
-// A Limit is what an engine cannot offer to the tests.
+// A Limit is something that an engine does not offer to the tests.
 type Limit int
 
 const (
-	// OwnClock: the engine's clock cannot be set, as with a server's. The tests then wait in small
-	// units. Tests that would wait long, or need the exact moment, are left out.
+	// OwnClock: the engine's clock cannot be set, as with a server's. The tests then use short
+	// times, and those that would wait long, or need the exact moment, are left out.
 	OwnClock Limit = iota
-	// Unbounded: the engine has no bounds of its own. Options.Entries, ReplayBytes, Bytes and Share
-	// mean nothing to it.
+	// Unbounded: the engine has no limits of its own, and ignores Options.Entries, ReplayBytes,
+	// Bytes and Share.
 	Unbounded
 )
 
-// Run runs the contract against an engine. open returns a store that is empty or has keys of other
-// tests in it. It gets the clock that the store must use, unless the store has its own. It cleans
-// up with t.Cleanup. Many tests call it at once.
+// Run runs the contract against an engine. open returns a store that is empty, or that has only
+// keys of other tests. It gets the clock that the store must use, unless the store has its own, and
+// cleans up with t.Cleanup. Many tests call it at once.
 func Run(t *testing.T, open func(t *testing.T, clock *Clock, opts Options) store.Store, limits ...Limit) {
 	s := suite{open: open}
 	for _, l := range limits {
@@ -95,7 +95,7 @@ type suite struct {
 	unit                time.Duration
 }
 
-// A testCase is one behaviour, tried on a store of its own.
+// A testCase is one behaviour, tried on its own store.
 type testCase struct {
 	name    string
 	entries int           // needs this bound
@@ -147,7 +147,7 @@ func (s suite) fixture(t *testing.T, o Options, elapses bool) *fixture {
 	return x
 }
 
-// Clock is the clock of a store under test.
+// A Clock is the clock of a store under test.
 type Clock struct {
 	own bool // the engine's; then this one is the machine's
 	mu  sync.Mutex
@@ -158,7 +158,7 @@ func newClock(own bool) *Clock {
 	return &Clock{own: own, now: time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)}
 }
 
-// Now returns the time that the store must take for now.
+// Now returns the store's current time.
 func (c *Clock) Now() time.Time {
 	if c.own {
 		return time.Now()
@@ -168,7 +168,7 @@ func (c *Clock) Now() time.Time {
 	return c.now
 }
 
-// advance lets d go by.
+// advance lets d pass.
 func (c *Clock) advance(d time.Duration) {
 	if c.own {
 		time.Sleep(d)

@@ -10,7 +10,7 @@ import (
 )
 
 func waitingCases() []testCase {
-	// list reads all pages and returns the names of this test's threads.
+	// list reads all pages, and returns the names of this test's threads.
 	list := func(x *fixture, q store.Query) (names []string, rows []store.Row) {
 		x.Helper()
 		for range 10_000 {

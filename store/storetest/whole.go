@@ -6,13 +6,13 @@ import (
 	"holdpoint/store"
 )
 
-// Do does a step and returns its error alone.
+// Do applies a step and returns only its error.
 func Do(ctx context.Context, s store.Store, key store.Key, step store.Step) error {
 	_, err := s.Do(ctx, key, step)
 	return err
 }
 
-// Whole returns the record with the snapshots in their places, as they went in.
+// Whole returns the record with its snapshots in their places.
 func Whole(ctx context.Context, s store.Store, key store.Key) (store.Record, error) {
 	rec, err := s.Load(ctx, key, "")
 	if err != nil {
