@@ -283,7 +283,7 @@ func eventually(t *testing.T, what string, is func() bool) {
 func TestWarnings(t *testing.T) {
 	t.Parallel()
 	for want, o := range map[string]servers.RedisOptions{
-		"may not call INFO":     {User: "holdpoint", Password: "secret", Rules: "~* &* +@all -info"},
+		"may not call INFO":             {User: "holdpoint", Password: "secret", Rules: "~* &* +@all -info"},
 		"no append-only file":           {Conf: []string{"appendonly no"}},
 		"fewer replicas than HOLDPOINT": {},
 	} {

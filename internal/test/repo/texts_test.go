@@ -6,7 +6,9 @@ import (
 	"go/parser"
 	"go/token"
 	"maps"
+	"os"
 	"path"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -167,4 +169,58 @@ func logConstants(t *testing.T, s source) (list []*logLine) {
 		}
 	}
 	return list
+}
+
+const warningPage = "docs/warnings.md"
+
+// operatorRooms are the headings of docs/warnings.md, in order, with the folders whose log lines
+// follow each. A folder that no pattern matches belongs to the first heading.
+var operatorRooms = []struct {
+	heading  string
+	patterns []string
+}{
+	{"Runs", []string{"proxy", "proxy/internal/*", "translate", "translate/*", "translate/internal/*"}},
+	{"The store", []string{"store", "store/*"}},
+	{"The desk", []string{"internal/desk", "internal/desk/*"}},
+	{"The audit, the webhook and traces", []string{"internal/observe/*"}},
+	{"Who asks", []string{"internal/principal"}},
+	{"Listeners", []string{"internal/edge/*"}},
+	{"Start, reload and stop", []string{"cmd/holdpoint"}},
+	{"The injector", []string{"internal/inject", "cmd/holdpoint/internal/injector"}},
+}
+
+// TestWarningsPage compares the tables of docs/warnings.md with the log lines of all texts.go. With
+// -update it writes them.
+func TestWarningsPage(t *testing.T) {
+	const marker = "<!-- log lines -->"
+	sections := make([]strings.Builder, len(operatorRooms))
+	all := logLines(t)
+	for _, dir := range slices.Sorted(maps.Keys(all)) {
+		at := max(0, slices.IndexFunc(operatorRooms, func(r struct {
+			heading  string
+			patterns []string
+		}) bool {
+			return matches(r.patterns, dir)
+		}))
+		for _, l := range all[dir] {
+			fmt.Fprintf(&sections[at], "| `%s` | %s | %s |\n", strings.ReplaceAll(l.text, "|", `\|`), strings.Join(l.levels, ", "), strings.ReplaceAll(l.meaning, "|", `\|`))
+		}
+	}
+	var want strings.Builder
+	for i := range sections {
+		if sections[i].Len() > 0 {
+			fmt.Fprintf(&want, "\n## %s\n\n| log line | level | what it means, and what to do |\n|---|---|---|\n%s", operatorRooms[i].heading, sections[i].String())
+		}
+	}
+	want.WriteString("\n")
+	before, section, after := between(t, warningPage, marker)
+	if section == want.String() {
+		return
+	}
+	if !*update {
+		t.Fatalf("%s differs from the log lines of the program: run with -update", warningPage)
+	}
+	if err := os.WriteFile(filepath.Join(root, warningPage), []byte(before+marker+"\n"+want.String()+marker+"\n"+after), 0o644); err != nil {
+		t.Fatal(err)
+	}
 }
