@@ -33,7 +33,7 @@ func JudgeDecisions(c *Case) *agui.RunError {
 	}
 	answers, covered := c.WithDecisions()
 	if i, stuck := c.stuck(answers); stuck && !(covered && AllCancelled(answers)) {
-		return refuseOtherThanKept(i).Refusal
+		return refuseOtherAnswer(i).Refusal
 	}
 	return nil
 }
@@ -58,9 +58,9 @@ func (c *Case) WithDecisions() (answers []agui.Answer, covered bool) {
 	return answers, covered
 }
 
-// decidedElseCancelled returns the answers to an open pause that gets no more answers: the stored
+// decisionsAndCancels returns the answers to an open pause that gets no more answers: the stored
 // decisions, and a cancel for each other question.
-func (c *Case) decidedElseCancelled() []agui.Answer {
+func (c *Case) decisionsAndCancels() []agui.Answer {
 	p := c.Record.Pause
 	answers := CancelAll(p)
 	for n := range answers {

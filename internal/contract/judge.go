@@ -185,7 +185,7 @@ func (c *Case) withoutAnswers() Ruling {
 		return Ruling{Do: TellAgain} // it repeats an answer that is older than the question
 	}
 	if c.Elsewhere && c.givesUp() {
-		return c.resume(c.decidedElseCancelled())
+		return c.resume(c.decisionsAndCancels())
 	}
 	if c.Elsewhere && c.Carry == "" {
 		r := Ruling{Do: Pass} // PassesHere judges it by the record of its own thread
@@ -210,7 +210,7 @@ func (c *Case) withoutAnswers() Ruling {
 	case p.Decided():
 		// All questions are decided, so any request becomes the resume: it brings the history and the
 		// tools of the chat, and its client sees the run.
-		return c.resume(c.decidedElseCancelled())
+		return c.resume(c.decisionsAndCancels())
 	case c.Input.HasResume:
 		return reask(agui.PartialResume, textPartial, c.firstOpen(), len(p.Decisions), len(p.Interrupts))
 	case c.Carry != "":
@@ -218,11 +218,11 @@ func (c *Case) withoutAnswers() Ruling {
 	case c.onlyCancels() && (len(c.newInput(p.Seen, p)) > 0 || !c.asksForCancel()):
 		// No question can be approved any more, so new input counts as cancelling them. Silence does not
 		// become an approval: every answer is "cancelled".
-		return c.resume(c.decidedElseCancelled())
+		return c.resume(c.decisionsAndCancels())
 	case len(c.newInput(p.Seen, p)) == 0:
 		return Ruling{Do: TellAgain}
 	case c.givesUp():
-		return c.resume(c.decidedElseCancelled())
+		return c.resume(c.decisionsAndCancels())
 	}
 	return reask(agui.PendingInterrupts, textOpen, c.firstOpen(), len(p.Interrupts)-len(p.Decisions))
 }
@@ -437,12 +437,12 @@ func (c *Case) resume(answers []agui.Answer) Ruling {
 		case AllCancelled(answers):
 			return GiveUp(c)
 		}
-		return refuseOtherThanKept(i)
+		return refuseOtherAnswer(i)
 	}
 	return Ruling{Do: Resume, Answers: answers, New: c.newInput(p.Seen, p)}
 }
 
-func refuseOtherThanKept(i agui.Interrupt) Ruling {
+func refuseOtherAnswer(i agui.Interrupt) Ruling {
 	r := reask(agui.ResumeConflict, textKeptByBackend, i.ID)
 	r.Stands = &Standing{State: KeptByBackend}
 	return r

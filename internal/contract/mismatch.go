@@ -57,9 +57,9 @@ func mismatchOf(e *jsonschema.ValidationError) string {
 	switch k := e.ErrorKind.(type) {
 	case *kind.Type:
 		if k.Got == "null" && len(at) == 0 {
-			return is("is missing or null, want %s", typesOf(k.Want))
+			return is(textMissingOrNull, typesOf(k.Want))
 		}
-		return is("is %s, want %s", typeName(k.Got), typesOf(k.Want))
+		return is(textWrongType, typeName(k.Got), typesOf(k.Want))
 	case *kind.Required:
 		return missing(at, k.Missing)
 	case *kind.DependentRequired:
@@ -67,45 +67,45 @@ func mismatchOf(e *jsonschema.ValidationError) string {
 	case *kind.Dependency:
 		return missing(at, k.Missing)
 	case *kind.AdditionalProperties:
-		return placeOf(append(slices.Clone(at), k.Properties[0])) + " is not allowed"
+		return placeOf(append(slices.Clone(at), k.Properties[0])) + " " + textMemberNotAllowed
 	case *kind.FalseSchema:
-		return is("is not allowed")
+		return is(textMemberNotAllowed)
 	case *kind.Enum:
-		return is("must be %s", valuesOf(k.Want))
+		return is(textMustBe, valuesOf(k.Want))
 	case *kind.Const:
-		return is("must be %s", valuesOf([]any{k.Want}))
+		return is(textMustBe, valuesOf([]any{k.Want}))
 	case *kind.Minimum:
-		return is("is too small, want %s or more", number(k.Want))
+		return is(textTooSmall, number(k.Want))
 	case *kind.Maximum:
-		return is("is too large, want %s or less", number(k.Want))
+		return is(textTooLarge, number(k.Want))
 	case *kind.ExclusiveMinimum:
-		return is("is too small, want more than %s", number(k.Want))
+		return is(textNotMoreThan, number(k.Want))
 	case *kind.ExclusiveMaximum:
-		return is("is too large, want less than %s", number(k.Want))
+		return is(textNotLessThan, number(k.Want))
 	case *kind.MultipleOf:
-		return is("is not a multiple of %s", number(k.Want))
+		return is(textNotMultiple, number(k.Want))
 	case *kind.MinLength:
-		return is("is too short, want %s or more", count(k.Want, "character", "characters"))
+		return is(textTooShort, count(k.Want, "character", "characters"))
 	case *kind.MaxLength:
-		return is("is too long, want %s or less", count(k.Want, "character", "characters"))
+		return is(textTooLong, count(k.Want, "character", "characters"))
 	case *kind.MinItems:
-		return is("has too few entries, want %d or more", k.Want)
+		return is(textTooFewEntries, k.Want)
 	case *kind.MaxItems:
-		return is("has too many entries, want %d or less", k.Want)
+		return is(textTooManyEntries, k.Want)
 	case *kind.MinProperties:
-		return is("has too few keys, want %d or more", k.Want)
+		return is(textTooFewKeys, k.Want)
 	case *kind.MaxProperties:
-		return is("has too many keys, want %d or less", k.Want)
+		return is(textTooManyKeys, k.Want)
 	case *kind.Pattern:
-		return is("does not match the pattern %q", agui.Cut(k.Want))
+		return is(textNoPatternMatch, agui.Cut(k.Want))
 	case *kind.Format:
-		return is("does not have the format %q", agui.Cut(k.Want))
+		return is(textWrongFormat, agui.Cut(k.Want))
 	case *kind.OneOf:
-		return is("fits more than one of the alternatives")
+		return is(textSeveralAlternatives)
 	case *kind.Not:
-		return is("fails %q", "not") // the kind has no keyword
+		return is(textFailsKeyword, "not") // the kind has no keyword
 	}
-	return is("fails %q", strings.Join(e.ErrorKind.KeywordPath(), "/"))
+	return is(textFailsKeyword, strings.Join(e.ErrorKind.KeywordPath(), "/"))
 }
 
 // placeOf returns the name of a place in a payload. The keys come from the payload, so the name is

@@ -45,3 +45,26 @@ const (
 	textPayloadUnexplained = "the payload does not fit, and is too large to say where"
 	textPartial            = "resume leaves interrupt %q open (answered %d of %d)"
 )
+
+// The texts that describe why a payload does not fit its schema. Each follows the name of a key.
+const (
+	textMissingOrNull       = "is missing or null, want %s"
+	textWrongType           = "is %s, want %s"
+	textMemberNotAllowed    = "is not allowed"
+	textMustBe              = "must be %s"
+	textTooSmall            = "is too small, want %s or more"
+	textTooLarge            = "is too large, want %s or less"
+	textNotMoreThan         = "is too small, want more than %s"
+	textNotLessThan         = "is too large, want less than %s"
+	textNotMultiple         = "is not a multiple of %s"
+	textTooShort            = "is too short, want %s or more"
+	textTooLong             = "is too long, want %s or less"
+	textTooFewEntries       = "has too few entries, want %d or more"
+	textTooManyEntries      = "has too many entries, want %d or less"
+	textTooFewKeys          = "has too few keys, want %d or more"
+	textTooManyKeys         = "has too many keys, want %d or less"
+	textNoPatternMatch      = "does not match the pattern %q"
+	textWrongFormat         = "does not have the format %q"
+	textSeveralAlternatives = "fits more than one of the alternatives"
+	textFailsKeyword        = "fails %q"
+)

@@ -50,7 +50,7 @@ func (run *run) waits(ev agui.Event) (translate.Result, bool) {
 	approves := ev.Get("code").Str == approvalRequired
 	var calls []string
 	if approves {
-		calls = danglingCalls(kit.AsSent(run.r)) // up to 1.0.1 an approval has the id of its call
+		calls = danglingCalls(kit.SentInput(run.r)) // up to 1.0.1 an approval has the id of its call
 	}
 	natives := kit.LostIDs(run.r, func(p *agui.Pause, _ *agui.Interrupt) bool { return new(Dialect).Frees(p) }, calls...)
 	if len(natives) == 0 {

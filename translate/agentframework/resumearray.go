@@ -28,7 +28,7 @@ func byArray(res *resumption, replies []reply) ([]byte, error) {
 		// With messages a workflow of 1.2.0 and later begins anew and asks again (RAN).
 		messages = nil
 	}
-	given := kit.GivenEntries(res.r.Input)
+	given := kit.EntriesByID(res.r.Input)
 	list := []byte{'['}
 	for n, r := range entries {
 		if n > 0 {

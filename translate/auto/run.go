@@ -43,14 +43,14 @@ type run struct {
 	snapshot agui.Event // the result of the last Early for a snapshot, see shownSnapshot
 	keep     func(agui.Event)
 
-	open  []uint64 // hashes of the ids of calls that passed; an END of another call is held
-	held  []*heldCall
-	chunk *heldCall // the held call that a chunk without an id belongs to
-	lone  *heldCall // an END without START; the next event shows what it belongs to
-	// last is a call that cannot be judged before the end of the run. All following events are held
-	// with it, to keep their order.
-	last *heldCall
-	// events are the events of the held calls, and those that follow last.
+	open      []uint64 // hashes of the ids of calls that passed; an END of another call is held
+	held      []*heldCall
+	chunk     *heldCall // the held call that a chunk without an id belongs to
+	orphanEnd *heldCall // an END without START; the next event shows what it belongs to
+	// undecided is a call that cannot be judged before the end of the run. All following events are
+	// held with it, to keep their order.
+	undecided *heldCall
+	// events are the events of the held calls, and those that follow undecided.
 	events kit.HeldEvents[*heldCall]
 }
 
@@ -99,12 +99,12 @@ func (run *run) Event(ev agui.Event, emit func(agui.Event)) error {
 	if run.claimed != nil {
 		return run.claimed.Event(ev, emit)
 	}
-	if run.lone != nil && ev.Type != agui.Custom {
-		run.release(run.lone, emit)
+	if run.orphanEnd != nil && ev.Type != agui.Custom {
+		run.release(run.orphanEnd, emit)
 	}
 	run.lost.See(ev)
-	if run.last != nil {
-		return run.readBehindCall(ev, emit)
+	if run.undecided != nil {
+		return run.readAfterCall(ev, emit)
 	}
 	switch ev.Type {
 	case agui.RunStarted:
@@ -115,8 +115,8 @@ func (run *run) Event(ev agui.Event, emit func(agui.Event)) error {
 		if one := run.ask(ev); one != nil {
 			return run.take(one, ev, emit)
 		}
-		if run.lone != nil {
-			run.release(run.lone, emit)
+		if run.orphanEnd != nil {
+			run.release(run.orphanEnd, emit)
 		}
 	case agui.MessagesSnapshot:
 		if one := run.ask(ev); one != nil {
@@ -148,7 +148,7 @@ func (run *run) Passes(t agui.Type) bool {
 		found, ok := run.claimed.(translate.Passer)
 		return ok && found.Passes(t)
 	}
-	if run.lone != nil || run.last != nil || !run.lost.Passes(t) {
+	if run.orphanEnd != nil || run.undecided != nil || !run.lost.Passes(t) {
 		return false
 	}
 	switch t {
@@ -196,7 +196,7 @@ func (run *run) call(ev agui.Event, emit func(agui.Event)) error {
 		case agui.CallChunk:
 			run.chunk = h
 		case agui.CallEnd:
-			run.lone = h
+			run.orphanEnd = h
 		}
 		if run.events.Full() {
 			run.release(h, emit)
@@ -336,14 +336,14 @@ func (run *run) hold(h *heldCall, ev agui.Event, emit func(agui.Event)) error {
 	case v == translate.No || run.events.Full() || ev.Type == agui.CallEnd && v != translate.HoldToEnd:
 		run.release(h, emit)
 	case ev.Type == agui.CallEnd:
-		run.last = h
+		run.undecided = h
 	}
 	return nil
 }
 
-// readBehindCall handles an event that follows the END of the call last.
-func (run *run) readBehindCall(ev agui.Event, emit func(agui.Event)) error {
-	h := run.last
+// readAfterCall handles an event that follows the END of the undecided call.
+func (run *run) readAfterCall(ev agui.Event, emit func(agui.Event)) error {
+	h := run.undecided
 	_, one := run.askOf(ev, h.call)
 	if one == nil && ev.Type == agui.Custom {
 		one = run.signer(ev)
@@ -360,7 +360,7 @@ func (run *run) readBehindCall(ev agui.Event, emit func(agui.Event)) error {
 
 // waiting returns and removes all held events, in the order in which they arrived.
 func (run *run) waiting() []agui.Event {
-	run.held, run.lone, run.last, run.chunk = nil, nil, nil, nil
+	run.held, run.orphanEnd, run.undecided, run.chunk = nil, nil, nil, nil
 	return run.events.ReleaseAll()
 }
 
@@ -376,11 +376,11 @@ func (run *run) release(h *heldCall, emit func(agui.Event)) {
 	if run.chunk == h {
 		run.chunk = nil
 	}
-	if run.lone == h {
-		run.lone = nil
+	if run.orphanEnd == h {
+		run.orphanEnd = nil
 	}
-	if run.last == h {
-		run.last = nil
+	if run.undecided == h {
+		run.undecided = nil
 	}
 }
 

@@ -81,7 +81,7 @@ func (run *run) waits(ev agui.Event) (translate.Result, bool) {
 		return translate.Result{}, false
 	}
 	var held, gates []string
-	kit.WithoutDangling(kit.AsSent(r), func(c kit.DanglingCall) bool {
+	kit.WithoutDangling(kit.SentInput(r), func(c kit.DanglingCall) bool {
 		if c.ID != "" && !r.Input.Declares(c.Name) {
 			held, gates = append(held, c.ID), append(gates, gateID(c))
 		}

@@ -97,9 +97,9 @@ func (e end) asked() ([]gjson.Result, form) {
 	return nil, ""
 }
 
-// asksElsewhere reports whether the question may be in an earlier event: the end has no interrupt,
+// mayAskEarlier reports whether the question may be in an earlier event: the end has no interrupt,
 // but it has outcome:"interrupt" or a list of interrupts.
-func (e end) asksElsewhere() bool {
+func (e end) mayAskEarlier() bool {
 	return e.word() == paused || e.outcome.Type != gjson.String && !e.outcome.IsObject() && e.interrupts.IsArray()
 }
 

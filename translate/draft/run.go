@@ -50,9 +50,9 @@ func (run *run) ended(e translate.End) translate.Result {
 	if natives, how := end.asked(); len(natives) > 0 {
 		return run.paused(end, natives, how)
 	}
-	if end.asksElsewhere() {
-		if asked := run.askedBy(); len(asked) > 0 {
-			return run.pausedBy(end, asked)
+	if end.mayAskEarlier() {
+		if asked := run.askingCalls(); len(asked) > 0 {
+			return run.pauseByCalls(end, asked)
 		}
 		run.d.once.Do(func() {
 			run.d.warn(logNothingAsked, "variable", "HOLDPOINT_TOOLS")

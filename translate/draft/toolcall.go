@@ -31,10 +31,10 @@ func askedByCalls(tools kit.Names) *calls.Plain {
 	}, func(tool, said string) string { return cmp.Or(said, calls.AsksToCall(tool)) })
 }
 
-// askedBy returns the calls that ask. The client's history may lack the results of calls that were
-// answered, so the calls of this run are preferred. If this run made none, the backend still waits
-// for the last calls of the history.
-func (run *run) askedBy() []agui.Call {
+// askingCalls returns the calls that ask. The client's history may lack the results of calls that
+// were answered, so the calls of this run are preferred. If this run made none, the backend still
+// waits for the last calls of the history.
+func (run *run) askingCalls() []agui.Call {
 	var open []agui.Call
 	for _, c := range run.calls() {
 		if !c.Answered && !run.Answered.Repeats(c) && run.d.Tools.Match(c.Name) && !run.Request.Input.Declares(c.Name) {
@@ -51,8 +51,8 @@ func (run *run) askedBy() []agui.Call {
 	return slices.DeleteFunc(open, func(c agui.Call) bool { return c.Parent != last })
 }
 
-// pausedBy returns the result of a run that asks by tool calls.
-func (run *run) pausedBy(end end, asked []agui.Call) translate.Result {
+// pauseByCalls returns the result of a run that asks by tool calls.
+func (run *run) pauseByCalls(end end, asked []agui.Call) translate.Result {
 	p := translate.AskedPause{Private: agui.MustMarshal(pausePrivate{byMessage, run.Kept()})}
 	run.AskAbout(&p, nil, asked)
 	return run.result(end, p)

@@ -50,8 +50,8 @@ func Entries(in agui.RunInput) []agui.Answer {
 	return list
 }
 
-// GivenEntries returns the client's resume entries by interrupt id.
-func GivenEntries(in agui.RunInput) map[string]gjson.Result {
+// EntriesByID returns the client's resume entries by interrupt id.
+func EntriesByID(in agui.RunInput) map[string]gjson.Result {
 	given := make(map[string]gjson.Result, len(in.Resume))
 	for n, e := range gjson.GetBytes(in.Raw, "resume").Array() {
 		if n < len(in.Resume) {

@@ -126,9 +126,9 @@ func ShownMessages(r *translate.Request) []agui.Message {
 	return WithoutMessages(r.Input.Messages, r.New)
 }
 
-// AsSent returns the input with all messages that the client sent, including calls without a result
-// that proxy may have removed from the backend's input (translate.Continuer).
-func AsSent(r *translate.Request) agui.RunInput {
+// SentInput returns the input with all messages that the client sent, including calls without a
+// result that proxy may have removed from the backend's input (translate.Continuer).
+func SentInput(r *translate.Request) agui.RunInput {
 	if len(r.ClientMessages) == 0 {
 		return r.Input
 	}

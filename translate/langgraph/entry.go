@@ -53,7 +53,7 @@ func entryOf(g langgraphapi.Group, r *translate.Request, value json.RawMessage) 
 		id = r.Pause.Interrupts[g.At[0]].ID
 	}
 	entry := []byte{'{', '}'}
-	if given := kit.GivenEntries(r.Input)[g.Answers[0].ID]; given.IsObject() && len(g.Answers) == 1 {
+	if given := kit.EntriesByID(r.Input)[g.Answers[0].ID]; given.IsObject() && len(g.Answers) == 1 {
 		entry = []byte(given.Raw) // keeps its metadata
 	}
 	entry = agui.SetString(entry, "interruptId", id)

@@ -15,27 +15,27 @@ var _ translate.Passer = (*run)(nil)
 
 // A run translates one exchange. It reads the stream only at its end.
 type run struct {
-	d      *Dialect
-	r      *translate.Request
-	answer *agui.Message // on a resume: the message with the answer
-	told   bool          // the client has the answer
+	d            *Dialect
+	r            *translate.Request
+	answer       *agui.Message // on a resume: the message with the answer
+	snapshotSent bool          // the client has the answer
 }
 
 // Event implements translate.Run.
 func (run *run) Event(ev agui.Event, emit func(agui.Event)) error {
 	emit(ev)
-	if ev.Type == agui.RunStarted && run.answer != nil && !run.told {
+	if ev.Type == agui.RunStarted && run.answer != nil && !run.snapshotSent {
 		if snapshot, ok := run.snapshot(); ok {
 			emit(snapshot)
 		}
-		run.told = true
+		run.snapshotSent = true
 	}
 	return nil
 }
 
 // Passes implements translate.Passer.
 func (run *run) Passes(t agui.Type) bool {
-	return t != agui.RunStarted || run.answer == nil || run.told
+	return t != agui.RunStarted || run.answer == nil || run.snapshotSent
 }
 
 // snapshot returns the client's history with the answer, if all of it is known. A client deletes
@@ -70,7 +70,7 @@ func (run *run) End(e translate.End) (translate.Result, error) {
 		return res, nil
 	}
 	if !plainEnd(e.Event) || run.waits() {
-		return run.tellLeftWords(res), nil
+		return run.reportUnsentMessages(res), nil
 	}
 	asked := run.d.lastText(run.r.Transcript)
 	if asked == nil || run.earlierIDs()[asked.id] || run.r.Show == translate.ShowNative {
@@ -89,8 +89,8 @@ func (run *run) waits() bool {
 	return run.r.Transcript != nil && slices.ContainsFunc(run.r.Transcript.Calls(), func(c agui.Call) bool { return c.Fresh && !c.Answered })
 }
 
-// extraWordsWait reports whether the request has other new messages that still have to be sent.
-func (run *run) extraWordsWait() bool {
+// hasUnsentMessages reports whether the request has other new messages that still have to be sent.
+func (run *run) hasUnsentMessages() bool {
 	return run.answer != nil && slices.ContainsFunc(run.r.New, isSpoken)
 }
 
@@ -98,14 +98,14 @@ func (run *run) extraWordsWait() bool {
 // result has another exchange for them.
 func (run *run) endWell(res translate.Result) translate.Result {
 	r := run.r
-	if !run.extraWordsWait() {
+	if !run.hasUnsentMessages() {
 		return res
 	}
 	var known []agui.Message // nil if the backend stores the conversation
 	if !r.Sessions {
 		var ok bool
 		if known, ok = kit.KnownMessages(r); !ok {
-			return run.tellLeftWords(res) // the backend's reply is unknown, so these messages would directly follow the answer
+			return run.reportUnsentMessages(res) // the backend's reply is unknown, so these messages would directly follow the answer
 		}
 		if !slices.ContainsFunc(known, func(m agui.Message) bool { return m.ID == run.answer.ID }) {
 			known = append(known, *run.answer)
@@ -117,10 +117,10 @@ func (run *run) endWell(res translate.Result) translate.Result {
 	return res
 }
 
-// tellLeftWords reports to the client that the other new messages were not sent. They are in the
-// history of the next run.
-func (run *run) tellLeftWords(res translate.Result) translate.Result {
-	if run.extraWordsWait() {
+// reportUnsentMessages reports to the client that the other new messages were not sent. They are in
+// the history of the next run.
+func (run *run) reportUnsentMessages(res translate.Result) translate.Result {
+	if run.hasUnsentMessages() {
 		finish := res.Finish.Clone()
 		res.Finish = finish.With(agui.SetString(finish.JSON, "metadata.holdpoint.code", string(agui.MessagesNotTaken)))
 	}

@@ -151,7 +151,7 @@ func (*Dialect) Begin(r *translate.Request) (translate.Out, translate.Run, error
 	list := kit.WithResults(r, messagesBefore(r), results)
 	// In any spelling, a tool message for an open call is a second answer to this backend, which would
 	// run the call again.
-	r = r.With(r.Input, kit.HistoryOf(kit.NewWithoutResults(r, results), callsAsked(asked)).WithoutCalls())
+	r = r.With(r.Input, kit.HistoryOf(kit.NewWithoutResults(r, results), askedCallIDs(asked)).WithoutCalls())
 	body, err := resumeBody(r, asked, list)
 	if err != nil {
 		return translate.Out{}, nil, err
@@ -169,7 +169,7 @@ func (*Dialect) Begin(r *translate.Request) (translate.Out, translate.Run, error
 func plainOut(r *translate.Request) translate.Out {
 	in := r.Input
 	body := in.Raw
-	if list, changed := cleanHistory(in.Messages, isLeftOver(r)); changed {
+	if list, changed := cleanHistory(in.Messages, leftOverCalls(r)); changed {
 		body = agui.SetKey(body, "messages", agui.MessageList(list))
 	}
 	body = agui.DeleteKey(agui.DeleteKey(body, "protocolVersion"), "resume")

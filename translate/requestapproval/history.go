@@ -106,10 +106,10 @@ func cleanHistory(list []agui.Message, goes func(kit.DanglingCall) bool) (out []
 	return read, changed || moved || len(left.Raw) > len("{}")
 }
 
-// isLeftOver returns a function that reports whether a call without a result never gets one. A call
-// of a declared tool can still be answered by the client. Other calls never get a result if an
+// leftOverCalls returns a function that reports whether a call without a result never gets one. A
+// call of a declared tool can still be answered by the client. Other calls never get a result if an
 // ended pause asked about them or a user's message follows them.
-func isLeftOver(r *translate.Request) func(kit.DanglingCall) bool {
+func leftOverCalls(r *translate.Request) func(kit.DanglingCall) bool {
 	asked := map[string]bool{}
 	for _, p := range r.Ended {
 		for _, i := range p.Interrupts {

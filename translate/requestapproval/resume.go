@@ -17,7 +17,7 @@ import (
 // that client rebuilds one message of calls for each id, and model providers require all calls of a
 // turn in one message, before their results.
 func resumeBody(r *translate.Request, asked []questionState, before []agui.Message) ([]byte, error) {
-	open := callsAsked(asked)
+	open := askedCallIDs(asked)
 	// A call without a result that precedes these messages can never get a result.
 	goes := func(c kit.DanglingCall) bool { return !r.Input.Declares(c.Name) }
 	list, _ := cleanHistory(kit.HistoryOf(before, open).WithoutCalls(), goes)
@@ -35,7 +35,7 @@ func resumeBody(r *translate.Request, asked []questionState, before []agui.Messa
 	return kit.BodyWithoutAnswers(r.Input, body), nil
 }
 
-func callsAsked(asked []questionState) map[string]bool {
+func askedCallIDs(asked []questionState) map[string]bool {
 	open := make(map[string]bool, len(asked))
 	for _, k := range asked {
 		open[k.Call] = true
@@ -87,6 +87,6 @@ func messagesBefore(r *translate.Request) []agui.Message {
 // has sent the results of the approved calls itself.
 func newMessages(r *translate.Request) translate.Out {
 	asked, _ := keptOf(r.Pause)
-	list, _ := cleanHistory(kit.After(r, callsAsked(asked)).AfterCalls(nil), isLeftOver(r))
+	list, _ := cleanHistory(kit.After(r, askedCallIDs(asked)).AfterCalls(nil), leftOverCalls(r))
 	return translate.Out{Body: kit.Unanswered(r.Input, list), TakesNew: true}
 }

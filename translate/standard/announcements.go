@@ -10,14 +10,14 @@ import (
 	"holdpoint/translate/kit"
 )
 
-// announcedAlone returns the end of a run that asks without an outcome: by CUSTOM on_interrupt, or
+// announcedPause returns the end of a run that asks without an outcome: by CUSTOM on_interrupt, or
 // by calls (calls.go). The result has no questions if the run asks nothing.
 //
 // CrewAI announces in this way by default (ag-ui-crewai 0.3.0 to 1.0.0, _hitl.py
 // build_interrupt_tail). The value is the interrupt that its outcome would have. It keeps one
 // question of a flow, so the last announcement counts. Mastra announces each call that suspends
 // (suspended.go).
-func (run *run) announcedAlone(finish agui.Event, held []agui.Event) translate.Result {
+func (run *run) announcedPause(finish agui.Event, held []agui.Event) translate.Result {
 	var list []agui.Interrupt
 	backend := ""
 	for _, h := range held {

@@ -77,8 +77,8 @@ func (c *chain) afterExchange(d *Dialect, res translate.Result, e translate.End,
 	switch {
 	case e.Event.Type != agui.RunFinished:
 		return c.broken(res, e, asked)
-	case len(c.stillMeant(asked)) > 0:
-		c.unsent = c.stillMeant(asked)
+	case len(c.sendable(asked)) > 0:
+		c.unsent = c.sendable(asked)
 		next := c.next()
 		next.sent, next.asked = c.sent+1, asked
 		out, goesOn := next.out(), newRun()
@@ -94,10 +94,10 @@ func (c *chain) afterExchange(d *Dialect, res translate.Result, e translate.End,
 	return res
 }
 
-// stillMeant returns the unsent answers that may be sent. An earlier exchange may have asked a
+// sendable returns the unsent answers that may be sent. An earlier exchange may have asked a
 // question with the same id but other content. Nobody has answered that question, so the answer is
 // not sent, and the question is reported at the end.
-func (c *chain) stillMeant(asked []agui.Interrupt) []chainLink {
+func (c *chain) sendable(asked []agui.Interrupt) []chainLink {
 	asks := func(i agui.Interrupt) []byte {
 		return agui.Canonical(agui.DeleteKey(agui.DeleteKey(i.Object, "id"), "expiresAt"))
 	}

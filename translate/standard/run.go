@@ -100,7 +100,7 @@ func (run *run) End(e translate.End) (translate.Result, error) {
 	case agui.RunFinished:
 		if asks(e.Event) {
 			res = paused(e.Event)
-		} else if announced := run.announcedAlone(e.Event, held); len(announced.Asked.Interrupts) > 0 {
+		} else if announced := run.announcedPause(e.Event, held); len(announced.Asked.Interrupts) > 0 {
 			res = announced
 		}
 		switch {

@@ -31,9 +31,9 @@ var (
 	// ErrNotWritten: the audit is required and cannot be written, so nothing was done.
 	ErrNotWritten = errors.New("the audit cannot be written")
 	// ErrChat: only a request of the chat can continue the pause.
-	ErrChat = errors.New("only the chat can go on with it")
+	ErrChat = errors.New("only the chat can continue the pause")
 	// ErrHome: the backend that has the question belongs to another process, which carries the pause.
-	ErrHome = errors.New("another process carries it, whose backend holds the question")
+	ErrHome = errors.New("another process carries the pause, because its backend has the question")
 	// ErrUndecided: some questions of the pause are not decided, or there is no such pause.
-	ErrUndecided = errors.New("it is not decided")
+	ErrUndecided = errors.New("the pause is not decided")
 )

@@ -138,7 +138,7 @@ func fromCommand(in agui.RunInput, p agui.Pause, sent json.RawMessage) ([]agui.A
 	}
 	echoed := echo(in, p, list)
 	if in.InterruptEvent() != nil && echoed < 0 {
-		return nowhere(value), nil // the answer is for another question
+		return unassigned(value), nil // the answer is for another question
 	}
 	if m, ok := idMap(value, p, list); ok {
 		return fromMap(m, p, list)
@@ -164,13 +164,13 @@ func unknown(value json.RawMessage) []agui.Answer {
 		list = append(list, agui.Answer{ID: k, Status: agui.Resolved, Payload: nonNull(v), Native: true})
 	}
 	if !ok || len(list) == 0 {
-		return nowhere(value)
+		return unassigned(value)
 	}
 	slices.SortFunc(list, func(a, b agui.Answer) int { return strings.Compare(a.ID, b.ID) })
 	return list
 }
 
-func nowhere(value json.RawMessage) []agui.Answer {
+func unassigned(value json.RawMessage) []agui.Answer {
 	return []agui.Answer{{Status: agui.Resolved, Payload: nonNull(value), Native: true}}
 }
 

@@ -172,7 +172,7 @@ func (r Rule) Say(a agui.Answer, words bool) (json.RawMessage, error) {
 		}
 		return nil, agui.Errorf(agui.InvalidPayload, textNoPayload, a.ID)
 	}
-	said, err := r.said(a.ID, payload, words)
+	said, err := r.writeAnswer(a.ID, payload, words)
 	if err == nil && r.profile() == Envelope {
 		said = agui.MustMarshal(map[string]json.RawMessage{"response": said})
 	}
@@ -190,7 +190,7 @@ func valueAt(payload json.RawMessage, path string) json.RawMessage {
 	return value
 }
 
-func (r Rule) said(id string, payload json.RawMessage, words bool) (json.RawMessage, error) {
+func (r Rule) writeAnswer(id string, payload json.RawMessage, words bool) (json.RawMessage, error) {
 	yes, no := r.yes(), r.no()
 	approved, more, decides := decisionOf(payload)
 	text := gjson.ParseBytes(payload).Type == gjson.String

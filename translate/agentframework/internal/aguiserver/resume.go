@@ -83,7 +83,7 @@ type entry struct {
 // asked; the call that it runs is the one in the answer. So all of an approval's payload is ours
 // but the yes or no and edited arguments, and no other payload may look like one.
 func entries(r *translate.Request) ([]entry, error) {
-	given := kit.GivenEntries(r.Input)
+	given := kit.EntriesByID(r.Input)
 	var list []entry
 	for n, i := range r.Pause.Interrupts {
 		a := r.Answers[n]
