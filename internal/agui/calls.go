@@ -1,6 +1,7 @@
 package agui
 
 import (
+	"encoding/json"
 	"slices"
 	"strings"
 )
@@ -111,6 +112,20 @@ func idIn(raw string) (id string, text bool) {
 		return Text(raw), true
 	}
 	return raw, false
+}
+
+// CallJSON returns a tool call as an assistant's message lists it. arguments is the text of its
+// arguments.
+func CallJSON(id, name, arguments string) json.RawMessage {
+	type function struct {
+		Name      string `json:"name"`
+		Arguments string `json:"arguments"`
+	}
+	return MustMarshal(struct {
+		ID       string   `json:"id"`
+		Type     string   `json:"type"`
+		Function function `json:"function"`
+	}{id, "function", function{name, arguments}})
 }
 
 // isFunction reports whether raw, the JSON text of a call's function, says exactly this: in these

@@ -29,19 +29,6 @@ func lastCalls(list []agui.Message) map[string]int {
 	return at
 }
 
-// callObject returns the question's tool call in the form of a message's toolCalls.
-func callObject(a ask) json.RawMessage {
-	type function struct {
-		Name string `json:"name"`
-		Args string `json:"arguments"`
-	}
-	return agui.MustMarshal(struct {
-		ID       string   `json:"id"`
-		Type     string   `json:"type"`
-		Function function `json:"function"`
-	}{a.Call, "function", function{a.Name, a.arguments()}})
-}
-
 // arguments returns the JSON text of the call's arguments.
 func (a ask) arguments() string {
 	if v := gjson.ParseBytes(a.Args); v.Type == gjson.String {

@@ -267,7 +267,7 @@ func (res *resumption) withCalls(list []agui.Message, seen map[string]int) []agu
 			continue
 		}
 		seen[a.Call] = len(list)
-		missing = append(missing, callObject(a))
+		missing = append(missing, agui.CallJSON(a.Call, a.Name, a.arguments()))
 	}
 	if len(missing) == 0 {
 		return list

@@ -139,7 +139,7 @@ func asShown(list []agui.Message, hides func(function string) bool) []agui.Messa
 			case hides(a.function) && !h.results[ids[0]]:
 				return nil // the stream does not show the call either
 			}
-			return toolCall(ids[0], a.function, a.arguments)
+			return agui.CallJSON(ids[0], a.function, a.arguments)
 		})
 		if ok {
 			out = append(out, m)
@@ -155,18 +155,5 @@ func (h *history) exchange(ids []string, a ask, renamed map[string]bool) json.Ra
 		return nil
 	}
 	renamed[ids[0]] = true
-	return toolCall(ids[0], a.function, a.arguments)
-}
-
-// toolCall returns a call as it is in a message of the assistant.
-func toolCall(id, name, arguments string) json.RawMessage {
-	type function struct {
-		Name      string `json:"name"`
-		Arguments string `json:"arguments"`
-	}
-	return agui.MustMarshal(struct {
-		ID       string   `json:"id"`
-		Type     string   `json:"type"`
-		Function function `json:"function"`
-	}{id, "function", function{name, arguments}})
+	return agui.CallJSON(ids[0], a.function, a.arguments)
 }

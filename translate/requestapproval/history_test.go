@@ -20,8 +20,8 @@ func TestPlainRun(t *testing.T) {
 	for name, c := range map[string]struct{ more, want string }{
 		"a finished exchange":             {messages(hello, assistant("x", "x", "Delete", "{}"), tool("x", "x", "gone"), next), ""},
 		"a call left over":                {messages(hello, assistant("x", "x", "Delete", "{}"), next), "user hi\nuser next"},
-		"a call left over, with words":    {messages(hello, `{"role":"assistant","content":"I delete.","name":"x","toolCalls":[`+string(toolCall("x", "Delete", "{}"))+`]}`, next), "user hi\nassistant I delete.\nuser next"},
-		"one of two is left over":         {messages(hello, `{"role":"assistant","content":[],"toolCalls":[`+string(toolCall("x", "Delete", "{}"))+`,`+string(toolCall("z", "Look", "{}"))+`]}`, tool("t", "z", ""), next), "user hi\nassistant (z Look {})\ntool @z\nuser next"},
+		"a call left over, with words":    {messages(hello, `{"role":"assistant","content":"I delete.","name":"x","toolCalls":[`+string(agui.CallJSON("x", "Delete", "{}"))+`]}`, next), "user hi\nassistant I delete.\nuser next"},
+		"one of two is left over":         {messages(hello, `{"role":"assistant","content":[],"toolCalls":[`+string(agui.CallJSON("x", "Delete", "{}"))+`,`+string(agui.CallJSON("z", "Look", "{}"))+`]}`, tool("t", "z", ""), next), "user hi\nassistant (z Look {})\ntool @z\nuser next"},
 		"a call of the client's tool":     {messages(hello, assistant("x", "x", "Delete", "{}"), next) + `,"tools":[{"name":"Delete"}]`, ""},
 		"a call that nobody came behind":  {messages(hello, assistant("x", "x", "Delete", "{}")), ""},
 		"a call of an ended pause":        {messages(hello, assistant("e", "ended", "Delete", "{}")), "user hi"},
@@ -70,10 +70,10 @@ func TestPlainRun(t *testing.T) {
 
 // TestMessageKeepsItsBytes checks that the rest of a message keeps its bytes when its calls change.
 func TestMessageKeepsItsBytes(t *testing.T) {
-	m := `{ "id":"m", "toolCalls" : [` + string(toolCall("a", "A", "{}")) + `, ` + string(toolCall("b", "B", "{}")) + `],"content":"x\u00e9","n":1.0,"tool_calls":[]}`
+	m := `{ "id":"m", "toolCalls" : [` + string(agui.CallJSON("a", "A", "{}")) + `, ` + string(agui.CallJSON("b", "B", "{}")) + `],"content":"x\u00e9","n":1.0,"tool_calls":[]}`
 	list, changed := cleanHistory([]agui.Message{agui.ParseMessage([]byte(m)), agui.ParseMessage([]byte(tool("t", "b", ""))), agui.ParseMessage([]byte(hello))},
 		func(c kit.DanglingCall) bool { return c.Abandoned })
-	want := `{"id":"m","toolCalls":[` + string(toolCall("b", "B", "{}")) + `],"content":"x\u00e9","n":1.0}`
+	want := `{"id":"m","toolCalls":[` + string(agui.CallJSON("b", "B", "{}")) + `],"content":"x\u00e9","n":1.0}`
 	if !changed || string(list[0].JSON) != want {
 		t.Errorf("%s", list[0].JSON)
 	}

@@ -63,7 +63,7 @@ func pair(parent, id string, k questionState, approved bool) []agui.Message {
 		Role    string `json:"role"`
 		Content string `json:"content"` // the old host requires a content
 		Calls   []any  `json:"toolCalls"`
-	}{parent, "assistant", "", []any{toolCall(k.Call, microsoft.RequestApproval, k.Args)}})
+	}{parent, "assistant", "", []any{agui.CallJSON(k.Call, microsoft.RequestApproval, k.Args)}})
 	answer := agui.MustMarshal(struct {
 		ID      string `json:"id"`
 		Role    string `json:"role"`

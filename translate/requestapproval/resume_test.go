@@ -25,7 +25,7 @@ func bothAsked(t *testing.T) agui.Pause {
 // TestResumeOfTwo checks that two requests are sent in a message each, directly followed by their
 // answers, all with one id.
 func TestResumeOfTwo(t *testing.T) {
-	in := input(t, messages(hello, `{"id":"a","role":"assistant","content":"I'll do both.","toolCalls":[`+string(toolCall("a", "Approve", `{}`))+","+string(toolCall("o", "Look", `{}`))+`]}`,
+	in := input(t, messages(hello, `{"id":"a","role":"assistant","content":"I'll do both.","toolCalls":[`+string(agui.CallJSON("a", "Approve", `{}`))+","+string(agui.CallJSON("o", "Look", `{}`))+`]}`,
 		tool("t", "o", "seen"), assistant("b", "b", "Delete", "{}"))+`,"tools":[],"protocolVersion":"1.0","forwardedProps":{"x":1,"command":{"resume":{"ficc_a~r1":{"approved":true},"ficc_b~r2":{"approved":false}}}},`+
 		dialecttest.ResumeArray(dialecttest.Entry("ficc_b~r2", `{"approved":false}`), dialecttest.Entry("ficc_a~r1", `{"approved":true}`)))
 	out, _, err := resumeWith(t, bothAsked(t), in)
@@ -61,7 +61,7 @@ func TestResumeOfTwo(t *testing.T) {
 func TestClientsResultGoesWithTheAnswers(t *testing.T) {
 	p := pausedBy(t, stream(trio("a", argsA), finished)...)
 	later := `{"id":"u2","role":"user","content":"and"}`
-	turn := `{"id":"a","role":"assistant","toolCalls":[` + string(toolCall("a", "Approve", `{}`)) + "," + string(toolCall("p", "pick", `{}`)) + `]}`
+	turn := `{"id":"a","role":"assistant","toolCalls":[` + string(agui.CallJSON("a", "Approve", `{}`)) + "," + string(agui.CallJSON("p", "pick", `{}`)) + `]}`
 	for name, c := range map[string]struct {
 		beside     []string
 		want       string

@@ -155,7 +155,7 @@ func stream(parts ...any) []string {
 
 // assistant returns a message with a call, and tool a tool message.
 func assistant(id, call, name, arguments string) string {
-	return `{"id":` + dialecttest.Quoted(id) + `,"role":"assistant","toolCalls":[` + string(toolCall(call, name, arguments)) + `]}`
+	return `{"id":` + dialecttest.Quoted(id) + `,"role":"assistant","toolCalls":[` + string(agui.CallJSON(call, name, arguments)) + `]}`
 }
 
 func tool(id, call, content string) string {

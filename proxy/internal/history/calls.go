@@ -118,7 +118,7 @@ func (v *View) recordedCalls(wanted map[string]bool) map[string]recordedCall {
 		for _, i := range p.Interrupts {
 			for _, c := range i.Calls {
 				if _, is := known[c.ID]; wanted[c.ID] && !is && c.ID == i.ToolCallID() && !i.CallUnseen && !c.Unknown && c.Name != "" {
-					known[c.ID] = recordedCall{c.ID, "", callJSON(c)}
+					known[c.ID] = recordedCall{c.ID, "", agui.CallJSON(c.ID, c.Name, c.Args)}
 				}
 			}
 		}
@@ -133,19 +133,6 @@ func asksAboutOne(p *agui.Pause, wanted map[string]bool, known map[string]record
 		_, is := known[id]
 		return wanted[id] && !is
 	})
-}
-
-// callJSON returns a call as a message has it.
-func callJSON(c agui.AskedCall) json.RawMessage {
-	type function struct {
-		Name      string `json:"name"`
-		Arguments string `json:"arguments"`
-	}
-	return agui.MustMarshal(struct {
-		ID       string   `json:"id"`
-		Type     string   `json:"type"`
-		Function function `json:"function"`
-	}{c.ID, "function", function{c.Name, c.Args}})
 }
 
 // appendCalls appends calls to a list of messages: to the message that ends it if that has calls,

@@ -1,6 +1,7 @@
 package calls
 
 import (
+	"encoding/json"
 	"slices"
 
 	"holdpoint/internal/agui"
@@ -91,25 +92,16 @@ func (t *Table) Messages(r *translate.Request, a *AnsweredCalls) []agui.Message 
 // callsMessage returns the message with the calls that ask, because the backend reads the name of
 // the tool from it.
 func callsMessage(id string, a *AnsweredCalls) agui.Message {
-	type function struct {
-		Name string `json:"name"`
-		Args string `json:"arguments"`
-	}
-	type call struct {
-		ID       string   `json:"id"`
-		Type     string   `json:"type"`
-		Function function `json:"function"`
-	}
 	m := struct {
-		ID    string `json:"id"`
-		Role  string `json:"role"`
-		Calls []call `json:"toolCalls"`
+		ID    string            `json:"id"`
+		Role  string            `json:"role"`
+		Calls []json.RawMessage `json:"toolCalls"`
 	}{"asked-" + id, "assistant", nil}
 	for n, kept := range a.Questions {
 		if a.Kinds[n].Secret { // the backend has its secrets itself
 			kept.Args = "{}"
 		}
-		m.Calls = append(m.Calls, call{kept.Call, "function", function{kept.Name, kept.Args}})
+		m.Calls = append(m.Calls, agui.CallJSON(kept.Call, kept.Name, kept.Args))
 	}
 	return agui.ParseMessage(agui.MustMarshal(m))
 }
