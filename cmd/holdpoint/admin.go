@@ -13,14 +13,14 @@ import (
 	"holdpoint/internal/variables"
 )
 
-// probeTimeout bounds holdpoint healthcheck. A probe of Kubernetes has a second, unless it is given
-// more.
+// probeTimeout bounds how long holdpoint healthcheck waits. Kubernetes gives a probe one second by
+// default, so it is the shorter limit there.
 const probeTimeout = 5 * time.Second
 
-// probes are what holdpoint healthcheck takes, and what it asks for.
+// probes maps the argument of holdpoint healthcheck to the path that it requests.
 var probes = map[string]string{"live": "/healthz", "ready": "/readyz", "started": "/startupz"}
 
-// healthcheck is `holdpoint healthcheck`: a probe for an image without a shell and curl.
+// healthcheck runs `holdpoint healthcheck`, a probe for images that have neither a shell nor curl.
 func healthcheck(environ []string, what string, stdout, stderr io.Writer) int {
 	path, ok := probes[what]
 	if !ok {
@@ -31,20 +31,21 @@ func healthcheck(environ []string, what string, stdout, stderr io.Writer) int {
 	return askAdmin(ctx, environ, http.MethodGet, path, stdout, stderr)
 }
 
-// drain is `holdpoint drain`: what a preStop hook runs in an image without a shell. It returns when
-// the process has nothing left to drain, which is within the drain's own times.
+// drain runs `holdpoint drain`, for the preStop hook of an image without a shell. It returns when
+// the process has ended its streams, at the latest after HOLDPOINT_DRAIN_DELAY and
+// HOLDPOINT_DRAIN_TIMEOUT.
 func drain(environ []string, stdout, stderr io.Writer) int {
 	return askAdmin(context.Background(), environ, http.MethodPost, "/drain", stdout, stderr)
 }
 
-// readAgain is `holdpoint reload`: HUP for whoever can run a command beside the process and send it
-// no signal.
+// readAgain runs `holdpoint reload`. It does what HUP does, for callers that can run a command in
+// the container but cannot send its process a signal.
 func readAgain(environ []string, stdout, stderr io.Writer) int {
 	return askAdmin(context.Background(), environ, http.MethodPost, "/reload", stdout, stderr)
 }
 
-// askAdmin asks the admin listener of the process with the same environment. Of that it reads
-// HOLDPOINT_ADMIN_LISTEN only.
+// askAdmin sends a request to the admin listener of a process that has the same environment, prints
+// the answer, and returns the exit code. It reads HOLDPOINT_ADMIN_LISTEN only.
 func askAdmin(ctx context.Context, environ []string, method, path string, stdout, stderr io.Writer) int {
 	var s admin.Settings
 	group := variables.Group{Prefix: prefix, Options: &s}

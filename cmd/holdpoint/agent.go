@@ -16,8 +16,8 @@ import (
 	"holdpoint/translate/dialects"
 )
 
-// An Agent is what is configured for one agent: for that of HOLDPOINT_UPSTREAM, and for that of
-// each route. It is exported so that it can be embedded (package variables).
+// An Agent has the settings of one agent: the agent of HOLDPOINT_UPSTREAM or that of a route. The
+// type is exported because package variables reads embedded structs only if they are exported.
 type Agent struct {
 	Upstream            address `env:"UPSTREAM" short:"address of the backend, such as http://localhost:8000/agent" doc:"address of the backend, http or https. The path of a request is appended to its path"`
 	UpstreamHeadersFile string  `env:"UPSTREAM_HEADERS_FILE" doc:"file with headers to add to every request to the backend, one line Name: value for each. It is read again when it changes"`
@@ -31,21 +31,21 @@ type Agent struct {
 
 	DeskHeadersFile string `env:"DESK_HEADERS_FILE" doc:"file with headers, one line Name: value for each, that a request of Holdpoint's own has in place of the credentials of the run that asked. They are Holdpoint's rights, not that user's. It is read again when it changes"`
 
-	others      bool                         // another process serves it, and decisions on it are only judged here
-	prefix      string                       // of its variables
-	path        string                       // below which it is, "" for all
-	dialects    dialects.List                // with the options that were read
-	headers     http.Header                  // of UpstreamHeadersFile
-	upstreamTLS *certificates.Set            // nil if no file is named
-	deskHeaders *atomic.Pointer[http.Header] // of DeskHeadersFile, nil without it
+	others      bool                         // another process serves the agent; this one only judges decisions on its questions
+	prefix      string                       // of the names of its variables
+	path        string                       // of its route, "" for all paths
+	dialects    dialects.List                // with the options that are set
+	headers     http.Header                  // content of UpstreamHeadersFile
+	upstreamTLS *certificates.Set            // nil if no certificate file is set
+	deskHeaders *atomic.Pointer[http.Header] // content of DeskHeadersFile, nil if it is not set
 }
 
 func (a *Agent) group() variables.Group { return variables.Group{Prefix: a.prefix, Options: a} }
 
-// isSet reports whether there is such an agent.
+// isSet reports whether HOLDPOINT_UPSTREAM, or the route's UPSTREAM, is set.
 func (a *Agent) isSet() bool { return a.Upstream.URL != nil }
 
-// Check returns what is wrong with what is said of one agent, and reads its files.
+// Check reads the files of the agent, and returns the errors in its settings.
 func (a *Agent) Check() []error {
 	var errs []error
 	wrong := func(name, format string, args ...any) {
@@ -75,7 +75,7 @@ func (a *Agent) Check() []error {
 	return errs
 }
 
-// checkTLS judges what is said of TLS to the backend, and reads its files.
+// checkTLS reads the TLS files of the agent, and returns the errors in its TLS settings.
 func (a *Agent) checkTLS() []error {
 	if a.isSet() && a.Upstream.Scheme == "http" {
 		var errs []error
@@ -96,7 +96,7 @@ func (a *Agent) checkTLS() []error {
 	return variables.Split(err)
 }
 
-// clientTLS is proxy.Options.UpstreamTLS, nil if nothing is said.
+// clientTLS returns the value of proxy.Options.UpstreamTLS, or nil if no TLS setting is set.
 func (a *Agent) clientTLS() func(protocols ...string) *tls.Config {
 	name := a.UpstreamServerName
 	if a.upstreamTLS == nil && name == "" {
@@ -113,7 +113,7 @@ func (a *Agent) clientTLS() func(protocols ...string) *tls.Config {
 	}
 }
 
-// orPath returns the agent's name, or its path for one without a name.
+// orPath returns the agent's name, or its path if it has no name.
 func (a *Agent) orPath() string {
 	if a.Name == "" {
 		return a.path + "/"

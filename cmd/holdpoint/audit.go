@@ -8,8 +8,8 @@ import (
 	"holdpoint/internal/observe/audit"
 )
 
-// auditCommand is `holdpoint audit`. It exits with 0 if the chain is whole, 1 if it is not, and 2
-// if it could not be asked.
+// auditCommand runs `holdpoint audit`. It returns 0 if no line of the audit was changed or removed,
+// 1 if one was, and 2 if the audit could not be checked.
 func auditCommand(args []string, stdout, stderr io.Writer) int {
 	if len(args) == 0 || args[0] != "verify" {
 		return misuse(stderr, textAuditCommand)

@@ -8,9 +8,9 @@ import (
 	"runtime/debug"
 )
 
-// A build says which binary this is, for `holdpoint version` and /buildinfo.
+// A build identifies the binary, for `holdpoint version` and /buildinfo.
 type build struct {
-	Version  string `json:"version"` // "(devel)" without a release
+	Version  string `json:"version"` // "(devel)" if it is not a release
 	VCS      string `json:"vcs,omitempty"`
 	Revision string `json:"revision,omitempty"`
 	Time     string `json:"time,omitempty"` // of the revision, RFC 3339
@@ -20,9 +20,9 @@ type build struct {
 	Arch     string `json:"arch"`
 }
 
-// version is what a release is called, such as v0.1.0. The linker sets it (-X main.version), for
-// what Go reads from git is not there in every build: a source archive has no git, a clone may have
-// no tags.
+// version is the name of the release, such as v0.1.0. The linker sets it (-X main.version), because
+// Go cannot always derive it from git: a source archive has no repository, and a clone may have no
+// tags.
 var version string
 
 func readBuild() build {
@@ -47,7 +47,7 @@ func readBuild() build {
 	return b
 }
 
-// printVersion is `holdpoint version`.
+// printVersion prints the output of `holdpoint version`.
 func printVersion(w io.Writer) {
 	b := readBuild()
 	stamp := "no VCS stamp"

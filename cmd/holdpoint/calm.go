@@ -8,33 +8,34 @@ import (
 
 const (
 	calmLook  = 10 * time.Second
-	calmWorth = 8 << 20 // bytes that must have been allocated since memory was given back last
+	calmWorth = 8 << 20 // bytes allocated since the last release that make another one worth it
 )
 
-// A memoryReleaser gives memory back to the system when a burst is over. Go's collector runs when
-// as much was allocated again as is in use. In a process with little to do that is never. (It is
-// forced every two minutes, and gives back slowly even then.) A thousand streams that ended, or a
-// thousand megabytes that went through, would stay in a sidecar's memory for long.
+// A memoryReleaser returns memory to the operating system after a burst of runs. Go's collector
+// starts when the heap has grown by as much as is in use, which never happens in an idle process.
+// (Go forces a collection every two minutes, but returns the memory slowly even then.) Without the
+// releaser, a sidecar would hold the memory of a thousand ended streams for a long time.
 type memoryReleaser struct {
 	look    func() activity
 	release func()
 
 	last, released activity
-	again          bool // buffers for further use outlive one collection
+	again          bool // release a second time, because pooled buffers outlive one collection
 }
 
-// An activity is what the process has done since it was started.
+// An activity is a reading of the process's memory counters. All but live count from the start of
+// the process.
 type activity struct {
-	collections uint64 // that the collector began by itself
+	collections uint64 // collections that the collector started by itself
 	allocated   uint64 // bytes
-	live        uint64 // bytes that the last collection left
+	live        uint64 // bytes in use after the last collection
 }
 
 func newCalm() *memoryReleaser {
 	return &memoryReleaser{look: activityNow, release: debug.FreeOSMemory}
 }
 
-// run looks every now and then, until stop is closed.
+// run calls tick every calmLook, until stop is closed.
 func (c *memoryReleaser) run(stop <-chan struct{}) {
 	c.released = c.look()
 	c.last = c.released
@@ -50,8 +51,8 @@ func (c *memoryReleaser) run(stop <-chan struct{}) {
 	}
 }
 
-// tick gives memory back if nothing was collected since the last look and there may be something to
-// collect.
+// tick releases memory if no collection has run since the previous tick, and if enough was
+// allocated since the last release.
 func (c *memoryReleaser) tick() {
 	now := c.look()
 	busy := now.collections != c.last.collections

@@ -11,8 +11,9 @@ import (
 	"holdpoint/translate/dialects"
 )
 
-// check is `holdpoint check`, and `holdpoint check desk` for the desk alone. It prints every error
-// at once, or what is set and what follows from it. all: it prints every variable in effect.
+// check runs `holdpoint check`, or `holdpoint check desk` if deskOnly is set. It prints all errors
+// in the settings, or else the settings and the warnings that a start would log. If all is set, it
+// prints every variable, including those at their defaults.
 func check(environ []string, list dialects.List, deskOnly, all bool, t terminal) int {
 	s, err := loadFor(environ, list, deskOnly, os.DirFS("/"))
 	if err != nil {
@@ -48,8 +49,8 @@ func check(environ []string, list dialects.List, deskOnly, all bool, t terminal)
 	return exitOK
 }
 
-// sentences is a handler that writes what the log says at start, for a person: the messages of
-// warnings, and of what is so.
+// sentences is a slog.Handler that prints the messages of a log to a person. It drops the
+// attributes, and marks warnings.
 type sentences struct{ out io.Writer }
 
 // Enabled implements slog.Handler.

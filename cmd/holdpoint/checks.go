@@ -11,7 +11,7 @@ import (
 	"holdpoint/internal/edge/listen"
 )
 
-// checkAcross judges what follows from the settings of several parts, by topic.
+// checkAcross returns the errors in settings that are wrong only together with another setting.
 func (s *settings) checkAcross() []error {
 	errs := s.checkAddresses()
 	errs = append(errs, s.checkIdentity()...)
@@ -22,7 +22,8 @@ func (s *settings) checkAcross() []error {
 	return errs
 }
 
-// checkAddresses: each listener has an address of its own, and none is the backend's.
+// checkAddresses returns an error for each two listeners with the same address, and for each
+// backend address at which this process itself listens.
 func (s *settings) checkAddresses() (errs []error) {
 	run, probes, d := &s.front.Listen, &s.admin.Listen, &s.desk.Listen
 	overlap := func(a, b *listen.Variable) bool {
@@ -54,8 +55,9 @@ func (s *settings) checkAddresses() (errs []error) {
 	return errs
 }
 
-// isOwn reports whether the address is one that this process listens on. Each run would then go
-// round until the files run out. It does not know other names of this machine.
+// isOwn reports whether upstream is an address at which this process listens. Holdpoint would then
+// forward each run to itself until no file descriptor is left. It recognizes loopback addresses and
+// the host in listen, but no other names of this machine.
 func isOwn(upstream *url.URL, listen string) bool {
 	host, port, err := net.SplitHostPort(listen)
 	if upstream == nil || err != nil || port == "0" || upstream.Port() != port {
@@ -66,7 +68,8 @@ func isOwn(upstream *url.URL, listen string) bool {
 	return up == host || local && (host == "" || host == "localhost" || net.ParseIP(host).IsLoopback() || net.ParseIP(host).IsUnspecified())
 }
 
-// checkIdentity: somebody believes the peers, and they have addresses.
+// checkIdentity returns an error if no setting uses the trusted peers, or if clients have no
+// addresses to compare with them.
 func (s *settings) checkIdentity() []error {
 	switch peers := len(s.who.TrustedPeers) > 0; {
 	case s.who.Headers() == 0 && peers && !s.desk.UsesPeers():
@@ -77,7 +80,8 @@ func (s *settings) checkIdentity() []error {
 	return nil
 }
 
-// checkDesk: the desk has a store that fits, headers that are believed, and an audience of its own.
+// checkDesk returns an error if the desk has a store that no other process can share, believes
+// headers from any address, or accepts the tokens that agents get.
 func (s *settings) checkDesk() (errs []error) {
 	d := &s.desk
 	if !d.IsOn() {
@@ -104,7 +108,8 @@ func (s *settings) checkDesk() (errs []error) {
 	return errs
 }
 
-// checkDeskOnly: `holdpoint desk` has a desk, no agent, and a store that others share.
+// checkDeskOnly returns the errors in the settings of `holdpoint desk`: it needs a listener for the
+// desk and a store that others share, and may not have an agent.
 func (s *settings) checkDeskOnly() (errs []error) {
 	if !s.desk.IsHere() {
 		errs = append(errs, errors.New(textNoDeskListen))

@@ -19,8 +19,8 @@ import (
 	"holdpoint/translate/dialects"
 )
 
-// showDemo is `holdpoint demo`. Its Holdpoint has one variable and nothing of the caller's
-// environment, so it shows the same everywhere.
+// showDemo runs `holdpoint demo`. It ignores the environment, so that the demonstration is the same
+// everywhere.
 func showDemo(environ []string, t terminal) int {
 	o := demo.Options{Out: t.out, Holdpoint: demoHandler}
 	if _, is := terminalWidth(t.in); is {
@@ -36,8 +36,8 @@ func showDemo(environ []string, t terminal) int {
 	return exitOK
 }
 
-// serveDemo is `holdpoint demo -serve`. It reads HOLDPOINT_LISTEN only, so that the port can be
-// another one.
+// serveDemo runs `holdpoint demo -serve`. It reads HOLDPOINT_LISTEN only, so that another port can
+// be chosen.
 func serveDemo(environ []string, t terminal) int {
 	listen := env.ToMap(environ)[prefix+"LISTEN"]
 	listen = cmp.Or(listen, "127.0.0.1:7080") // a demonstration is nobody else's affair
@@ -55,7 +55,7 @@ func serveDemo(environ []string, t terminal) int {
 	return exitOK
 }
 
-// deskDemo is `holdpoint demo -desk`. Of the environment it reads HOLDPOINT_DESK_LISTEN only.
+// deskDemo runs `holdpoint demo -desk`. It reads HOLDPOINT_DESK_LISTEN only.
 func deskDemo(environ []string, t terminal) int {
 	failed := func(err error) int {
 		fmt.Fprintln(t.err, "holdpoint: demo -desk:", err)
@@ -109,7 +109,7 @@ func deskDemo(environ []string, t terminal) int {
 	return exitOK
 }
 
-// demoHandler is Holdpoint with nothing configured but the backend.
+// demoHandler returns a Holdpoint in front of upstream, with every other setting at its default.
 func demoHandler(upstream string) (http.Handler, error) {
 	c, err := load([]string{prefix + "UPSTREAM=" + upstream}, dialects.All())
 	if err != nil {
@@ -118,7 +118,7 @@ func demoHandler(upstream string) (http.Handler, error) {
 	return newMaker(c, memory.New(memory.Options{}), slog.New(slog.DiscardHandler)).proxyFor(&c.agent)
 }
 
-// takesColor reports whether a terminal may be sent colours (https://no-color.org).
+// takesColor reports whether the environment allows colored output (https://no-color.org).
 func takesColor(environ []string) bool {
 	set := env.ToMap(environ)
 	return set["NO_COLOR"] == "" && set["TERM"] != "dumb"

@@ -24,7 +24,7 @@ import (
 const doctorUsage = "usage: holdpoint doctor [-json] [-message text] [-header 'Name: value'] [-header-file file] " +
 	"[-timeout 60s] [-protocol-version 1.0] [-dialect name] [-assistant name] [-tools file] URL|FILE|-"
 
-// doctorFlags are the options of doctor.
+// doctorFlags has the options of holdpoint doctor.
 type doctorFlags struct {
 	json    bool
 	probe   doctor.Probe
@@ -34,8 +34,9 @@ type doctorFlags struct {
 	errs    []error
 }
 
-// doctorCommand is `holdpoint doctor`. The exit code is 0 if Holdpoint keeps the contract or has
-// nothing to do, 1 if there is something that it cannot do, and 2 if there was nothing to judge.
+// doctorCommand runs `holdpoint doctor`. It returns 0 if Holdpoint can translate the answer or has
+// nothing to translate, 1 if there is something that it cannot do, and 2 if there was no answer to
+// examine.
 func doctorCommand(args []string, t terminal) int {
 	f := doctorFlags{probe: doctor.Probe{Header: http.Header{}}}
 	flags := flag.NewFlagSet("doctor", flag.ContinueOnError)
@@ -114,8 +115,9 @@ func (f *doctorFlags) headerFile(file string) {
 	}
 }
 
-// readTools reads the tools that a client declares: their array, or a request that has it. A
-// request tells the client's version too, unless -protocol-version does.
+// readTools reads the file of -tools: a JSON array with the tools that the client declares, or a
+// request of that client. A request also sets the client's protocol version, unless
+// -protocol-version is given.
 func (f *doctorFlags) readTools() error {
 	if f.tools == "" {
 		return nil
@@ -143,14 +145,15 @@ func (f *doctorFlags) readTools() error {
 	return err
 }
 
-// showsClient reports whether a text is a request that shows which client sent it. Clients of .NET
-// leave out tools if they have none.
+// showsClient reports whether text is a request by which the client can be recognized. Such a
+// request may lack tools, because .NET clients leave the field out if they have none.
 func showsClient(text []byte) bool {
 	in, is, err := agui.ParseInput(text)
 	return err == nil && is && clients.Of(&in) != nil
 }
 
-// examine looks at what the argument names.
+// examine reads the answer that source names (an address, a file, or - for in), and returns the
+// report on it.
 func (f *doctorFlags) examine(source string, in io.Reader) (*doctor.Report, error) {
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, os.Interrupt)
 	defer stop()
@@ -158,7 +161,7 @@ func (f *doctorFlags) examine(source string, in io.Reader) (*doctor.Report, erro
 	var err error
 	switch {
 	case source == "-":
-		stop() // a pipe that says nothing ends as any command does
+		stop() // so that an interrupt ends the process while it waits for the pipe
 		a, err = doctor.Read(in)
 	case strings.Contains(source, "://"):
 		if f.probe.URL, err = doctor.Address(source); err != nil {
@@ -166,7 +169,7 @@ func (f *doctorFlags) examine(source string, in io.Reader) (*doctor.Report, erro
 		}
 		shown := *f.probe.URL
 		if shown.RawQuery != "" {
-			shown.RawQuery = "..." // it may hold a key
+			shown.RawQuery = "..." // the query may contain a key
 		}
 		source = shown.Redacted()
 		sent, cancel := context.WithTimeout(ctx, f.timeout)

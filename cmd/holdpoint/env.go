@@ -10,11 +10,11 @@ import (
 	"holdpoint/internal/variables"
 )
 
-// prefix of every variable of ours.
+// prefix begins the name of every variable of Holdpoint.
 const prefix = "HOLDPOINT_"
 
-// ownNames returns the variables of the environment that begin with our prefix, sorted: those that
-// are not among the known ones, and those that Kubernetes injects.
+// ownNames returns the names in the environment that begin with prefix and are not in list, sorted.
+// Those that Kubernetes sets by itself are in injected, all others in unknown.
 func ownNames(environment map[string]string, list []variables.Variable) (unknown, injected []string) {
 	known := map[string]bool{}
 	for _, v := range list {
@@ -34,14 +34,14 @@ func ownNames(environment map[string]string, list []variables.Variable) (unknown
 	return unknown, injected
 }
 
-// fromKubernetes matches what Kubernetes sets in every pod of a namespace for a Service whose name
-// begins with holdpoint: HOLDPOINT_SERVICE_HOST, HOLDPOINT_SERVICE_PORT,
-// HOLDPOINT_SERVICE_PORT_HTTP, HOLDPOINT_PORT, HOLDPOINT_PORT_7080_TCP and so on
-// (enableServiceLinks, which is on unless a pod says otherwise).
+// fromKubernetes matches the variables that Kubernetes sets in every pod of a namespace with a
+// Service called holdpoint: HOLDPOINT_SERVICE_HOST, HOLDPOINT_SERVICE_PORT,
+// HOLDPOINT_SERVICE_PORT_HTTP, HOLDPOINT_PORT, HOLDPOINT_PORT_7080_TCP and so on. Kubernetes does
+// so unless the pod's enableServiceLinks is false.
 var fromKubernetes = regexp.MustCompile(`_SERVICE_HOST$|_SERVICE_PORT(_.*)?$|_PORT$|_PORT_[0-9]+_`)
 
-// removed are variables of earlier versions, without the prefix, and what to do instead: each is an
-// error at start. A route had them too. The list begins anew with v0.1.0.
+// removed has the variables of earlier versions, without prefix, and what to set instead. Setting
+// one is an error at start, also for a route. The first release, v0.1.0, starts with an empty list.
 var removed = map[string]string{
 	"ADK_ASK":                 "it is HOLDPOINT_TOOLS=name=external;name=external now",
 	"AGNO_INPUT":              "it is HOLDPOINT_TOOLS=name=input;name=input now",
@@ -53,7 +53,7 @@ var removed = map[string]string{
 	"DRAFT_CANCEL":            "it is HOLDPOINT_CANCEL now",
 }
 
-// unknownName returns the error for a name that is not among the known ones.
+// unknownName returns the error for a variable that is not in list.
 func unknownName(name string, list []variables.Variable) error {
 	if remedy, ok := removed[strings.TrimPrefix(strings.TrimPrefix(name, routeName.FindString(name)), prefix)]; ok {
 		return fmt.Errorf(textRemoved, name, remedy)
@@ -67,15 +67,15 @@ func unknownName(name string, list []variables.Variable) error {
 	return fmt.Errorf(textUnknown, name, nearest(name, list))
 }
 
-// nearest returns the known name with the smallest edit distance; of several, one that begins with
-// name.
+// nearest returns the name in list with the smallest edit distance to name. If there are several,
+// it prefers one that begins with name.
 func nearest(name string, list []variables.Variable) string {
 	return slices.MinFunc(list, func(a, b variables.Variable) int {
 		return cmp.Or(cmp.Compare(distance(name, a.Name), distance(name, b.Name)), cmp.Compare(rest(name, a), rest(name, b)))
 	}).Name
 }
 
-// rest is 0 if the variable begins with name, else 1.
+// rest returns 0 if the name of v begins with name, and 1 otherwise.
 func rest(name string, v variables.Variable) int {
 	if strings.HasPrefix(v.Name, name) {
 		return 0
@@ -83,8 +83,8 @@ func rest(name string, v variables.Variable) int {
 	return 1
 }
 
-// distance returns the number of letters to insert, drop, replace or swap with their neighbour
-// (optimal string alignment).
+// distance returns the number of edits that turn a into b. An edit inserts, drops or replaces a
+// letter, or swaps two neighbors (optimal string alignment).
 func distance(a, b string) int {
 	rows := make([][]int, len(a)+1)
 	for i := range rows {

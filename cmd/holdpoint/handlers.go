@@ -24,25 +24,27 @@ import (
 	"holdpoint/store"
 )
 
-// A handlerMaker makes the handlers of agents of settings, on the other parts of the program.
+// A handlerMaker makes the handlers of the agents, from the settings and the other parts of the
+// program.
 type handlerMaker struct {
 	settings *settings
-	store    store.Store // measured
+	store    store.Store // counts its calls in the metrics
 	gate     *principal.Gate
 	events   events
 	posted   func(store.Key)
-	forgets  func() bool // whether the store may lose that an answer was sent
+	forgets  func() bool // reports whether the store may lose the note that an answer was sent
 	spans    *trace.Part
 	logger   *slog.Logger
 }
 
-// newMaker makes one for settings without an audit, on a store that forgets nothing.
+// newMaker returns a handlerMaker without an audit log, on a store that loses nothing.
 func newMaker(s *settings, kept store.Store, logger *slog.Logger) *handlerMaker {
 	happens := newEvents(s, nil)
 	return &handlerMaker{settings: s, store: happens.metrics.Store(kept), gate: s.who.New(logger), events: happens, forgets: func() bool { return false }, logger: logger}
 }
 
-// proxyFor makes the proxy for one agent. What is not the agent's own is the same for all.
+// proxyFor returns the proxy for one agent. The proxies of all agents share the store and the other
+// parts of m.
 func (m *handlerMaker) proxyFor(a *Agent) (*proxy.Handler, error) {
 	o, err := m.options(a)
 	if err != nil {
@@ -51,7 +53,7 @@ func (m *handlerMaker) proxyFor(a *Agent) (*proxy.Handler, error) {
 	return proxy.New(o)
 }
 
-// options returns what the proxy for one agent is made of.
+// options returns the options of the proxy for one agent.
 func (m *handlerMaker) options(a *Agent) (proxy.Options, error) {
 	dialect, err := a.dialects.New(a.Dialect, m.logger.Warn)
 	if err != nil {
@@ -89,19 +91,19 @@ func (m *handlerMaker) options(a *Agent) (proxy.Options, error) {
 	return o, nil
 }
 
-// A servedAgent agent is one with its handler.
+// A servedAgent is an agent with its handler.
 type servedAgent struct {
 	*Agent
 	handler *proxy.Handler
 }
 
-// A service takes requests for all agents.
+// A service handles the requests of all agents.
 type service interface {
 	http.Handler
 	Drain(context.Context) error
 }
 
-// handlers makes the handlers of all agents, and what takes their requests.
+// handlers returns the handlers of all agents, and the service that passes requests to them.
 func (m *handlerMaker) handlers() (service, []servedAgent, error) {
 	var all []servedAgent
 	var handlers []*proxy.Handler
@@ -120,7 +122,8 @@ func (m *handlerMaker) handlers() (service, []servedAgent, error) {
 	return rt, all, err
 }
 
-// elsewhere says what an agent is to do for decisions of the desk; nil: there is none.
+// elsewhere returns what the proxy of an agent does for decisions of the desk, or nil if there is
+// no desk.
 func (m *handlerMaker) elsewhere(a *Agent) *proxy.OtherDoors {
 	d := &m.settings.desk
 	if !d.IsOn() {
@@ -140,8 +143,9 @@ func (m *handlerMaker) elsewhere(a *Agent) *proxy.OtherDoors {
 	return e
 }
 
-// homeOf names this machine, or container, and the backend. It is the same after a restart: the
-// backend may have lived on.
+// homeOf returns a name for the pair of this machine, or container, and the backend of a. It is the
+// same after a restart of Holdpoint, because the backend may have kept running and may still hold
+// its questions.
 func homeOf(a *Agent) string {
 	host, err := os.Hostname()
 	if err != nil {
@@ -151,12 +155,13 @@ func homeOf(a *Agent) string {
 	return hex.EncodeToString(sum[:8])
 }
 
-// maxJudges is how many agents of other processes are remembered.
+// maxJudges is the number of agents of other processes whose handlers are cached.
 const maxJudges = 256
 
-// judges returns those who judge decisions on questions of agents that other processes serve: by
-// the record alone, with the dialect of the record and the options of this process. They send
-// nothing.
+// judges returns the function that finds a handler for agents which other processes serve. Such a
+// handler judges a decision by the record of its question, with the dialect of the record and the
+// options of this process, and sends nothing to a backend. The function returns nil for a dialect
+// that this version does not have.
 func (m *handlerMaker) judges() func(agent, dialect string) api.Agent {
 	type of struct{ agent, dialect string }
 	var mu sync.Mutex
@@ -169,7 +174,7 @@ func (m *handlerMaker) judges() func(agent, dialect string) api.Agent {
 			return h
 		}
 		if !slices.Contains(first.dialects.Names(), dialect) {
-			return nil // of a newer version
+			return nil // a newer version asked the question
 		}
 		a := &Agent{others: true, AgentSettings: proxy.AgentSettings{Name: agent, Client: proxy.ClientAuto}, Dialect: dialect, dialects: first.dialects, deskHeaders: first.deskHeaders}
 		a.Upstream.URL = &url.URL{Scheme: "http", Host: "no.agent.invalid"}
@@ -186,11 +191,12 @@ func (m *handlerMaker) judges() func(agent, dialect string) api.Agent {
 	}
 }
 
-// waitsForChat logs why no decision is carried without the chat, whatever the run was.
+// waitsForChat logs the settings that keep Holdpoint from sending decisions of the desk to the
+// agent before the chat's next request.
 func (m *handlerMaker) waitsForChat(agents []servedAgent) {
 	s := m.settings
 	if len(agents) == 0 || !s.desk.IsOn() {
-		return // nothing is carried
+		return // no agent, or no decisions
 	}
 	var why []string
 	if !m.elsewhere(agents[0].Agent).KeepsInput {
@@ -215,7 +221,7 @@ func (m *handlerMaker) waitsForChat(agents []servedAgent) {
 	}
 }
 
-// tracer returns what makes spans of runs, nil if nothing does.
+// tracer returns the maker of the runs' spans, or nil if tracing is off.
 func (m *handlerMaker) tracer() proxy.Tracer {
 	if m.spans == nil {
 		return nil
@@ -223,7 +229,7 @@ func (m *handlerMaker) tracer() proxy.Tracer {
 	return runTracer{m.spans.Tracer}
 }
 
-// A runTracer is the tracer as proxy knows it.
+// A runTracer adapts trace.Tracer to proxy.Tracer.
 type runTracer struct{ *trace.Tracer }
 
 // Begin implements proxy.Tracer.
@@ -231,14 +237,15 @@ func (t runTracer) Begin(header http.Header, agent, thread, run string) proxy.Sp
 	return t.Tracer.Begin(header, agent, thread, run)
 }
 
-// events are those who hear of what happens to questions and answers.
+// events has the receivers of events about questions and answers.
 type events struct {
 	metrics *metrics.Metrics
-	audit   *audit.Part          // nil: there is none
-	webhook *webhook.NoticeMaker // nil: there is none
+	audit   *audit.Part          // nil without an audit log
+	webhook *webhook.NoticeMaker // nil without a webhook
 }
 
-// newEvents makes them of settings.
+// newEvents returns the receivers of events that the settings name. log is nil without an audit
+// log.
 func newEvents(s *settings, log *audit.Part) events {
 	var codes []string
 	for _, code := range agui.Codes() {
@@ -251,7 +258,7 @@ func newEvents(s *settings, log *audit.Part) events {
 	}
 }
 
-// sink returns all that hear of events.
+// sink returns a sink that passes events to the metrics and to the audit log.
 func (e events) sink() event.Sink {
 	all := event.Sinks{e.metrics}
 	if e.audit != nil {
@@ -260,7 +267,7 @@ func (e events) sink() event.Sink {
 	return all
 }
 
-// notices is proxy.Options.Notices; nil without a webhook.
+// notices returns the value of proxy.Options.Notices, or nil without a webhook.
 func (e events) notices() func(*event.Event) (store.Notice, bool) {
 	if e.webhook == nil {
 		return nil
@@ -268,14 +275,15 @@ func (e events) notices() func(*event.Event) (store.Notice, bool) {
 	return e.webhook.Notice
 }
 
-// byTime tells the event of a pause that only time has ended.
+// byTime passes on the event of a pause that ended because its time was over.
 func (e events) byTime(key store.Key, result *store.Result) {
 	if happened := proxy.EndedByTime(key, result); happened != nil {
-		_ = e.sink().Take(happened) // who cannot take it says so
+		_ = e.sink().Take(happened) // a sink logs its own failures
 	}
 }
 
-// noticesByTime returns the notices of such a pause; nil without a webhook.
+// noticesByTime returns the function that makes the webhook's notices of a pause that ended because
+// its time was over, or nil without a webhook.
 func (e events) noticesByTime() func(store.Key, *store.Result) []store.Notice {
 	if e.webhook == nil {
 		return nil
@@ -293,7 +301,8 @@ func (e events) noticesByTime() func(store.Key, *store.Result) []store.Notice {
 	}
 }
 
-// noticesLost counts and logs notices that the store has given up.
+// noticesLost returns the function that counts and logs notices which the store has dropped because
+// the webhook's receiver did not accept them.
 func (e events) noticesLost(logger *slog.Logger) func(int) {
 	return func(n int) {
 		for range n {

@@ -21,11 +21,11 @@ import (
 	"holdpoint/translate/dialects"
 )
 
-// injectTopic is the word of the topic with the variables of `holdpoint inject`.
+// injectTopic is the name of the help topic with the variables of `holdpoint inject`.
 const injectTopic = "inject"
 
-// injectSettings are what the environment says of `holdpoint inject`. It has no agent, no store and
-// no desk, so it takes no other variables.
+// injectSettings has the settings of `holdpoint inject`. It reads no other variables, because it
+// has no agent, store or desk.
 type injectSettings struct {
 	injector injector.Settings
 	log      logSettings
@@ -42,7 +42,8 @@ func (s *injectSettings) variables() (list []variables.Variable) {
 	return list
 }
 
-// loadInject reads the settings. The error joins everything that is wrong, a line each.
+// loadInject reads the settings from environ. Its error joins everything that is wrong, one line
+// each.
 func loadInject(environ []string) (*injectSettings, error) {
 	s, environment := &injectSettings{}, env.ToMap(environ)
 	var errs []error
@@ -60,7 +61,7 @@ func loadInject(environ []string) (*injectSettings, error) {
 	return s, errors.Join(errs...)
 }
 
-// checkInject is `holdpoint check inject`.
+// checkInject runs `holdpoint check inject`.
 func checkInject(environ []string, all bool, t terminal) int {
 	s, err := loadInject(environ)
 	if err != nil {
@@ -82,13 +83,15 @@ func checkInject(environ []string, all bool, t terminal) int {
 	return exitOK
 }
 
-// The end of the webhook: API servers go on to ask for injectDelay, while they learn that it ends.
+// API servers may send requests for a while after a signal, until they learn that this replica
+// ends. The webhook answers them for injectDelay, and then waits up to injectTimeout for open
+// requests.
 const (
 	injectDelay   = 5 * time.Second
 	injectTimeout = 10 * time.Second
 )
 
-// runInject is `holdpoint inject`: the webhook until a signal ends it.
+// runInject runs `holdpoint inject`: it serves the webhook until a signal ends it.
 func runInject(environ []string, stderr *os.File) int {
 	began := time.Now()
 	s, err := loadInject(environ)
@@ -123,8 +126,9 @@ func runInject(environ []string, stderr *os.File) int {
 	return server.serve(tls.NewListener(listener, secure), signals)
 }
 
-// certificateOf starts what keeps the certificate of the webhook: files that are read again, or a
-// Keeper.
+// certificateOf starts the goroutine that keeps the webhook's certificate current: it reads the
+// certificate's files again when they change, or, if none are set, makes and renews a certificate
+// with a Keeper. ready reports whether the API server trusts the certificate.
 func certificateOf(ctx context.Context, s *injectSettings, began time.Time, logger *slog.Logger) (secure *tls.Config, ready func() bool, err error) {
 	if files := s.injector.Files(); files != nil {
 		reloads := &reloader{logger: logger, began: began}
@@ -143,8 +147,8 @@ func certificateOf(ctx context.Context, s *injectSettings, began time.Time, logg
 	return keeper.TLS(), keeper.Ready, nil
 }
 
-// checkSidecar judges the variables of a sidecar as it would itself at its start. Its files are not
-// here: a store in memory stands for one on a volume.
+// checkSidecar returns the errors that a sidecar with this environment would report at its start.
+// The sidecar's files are not on this machine, so HOLDPOINT_STORE is left out if it names a file.
 func checkSidecar(environ []string) []error {
 	var judged []string
 	for _, v := range environ {

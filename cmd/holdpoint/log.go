@@ -9,17 +9,17 @@ import (
 	"syscall"
 )
 
-// logSettings are the variables of the log.
+// logSettings has the variables of the log.
 type logSettings struct {
 	Level  string `env:"LOG_LEVEL" envDefault:"info" values:"debug|info|warn|error" short:"lowest level that is logged: debug, info, warn or error" doc:"lowest level that is logged, to standard error"`
 	Format string `env:"LOG_FORMAT" envDefault:"auto" values:"auto|json|text" doc:"form of the log. auto is text on a terminal, else json"`
 }
 
-// New makes the logger, which writes to w.
+// New returns a logger that writes to w.
 func (l *logSettings) New(w *os.File) *slog.Logger {
 	var level slog.Level
 	if err := level.UnmarshalText([]byte(l.Level)); err != nil {
-		level = slog.LevelInfo // the tag values has judged it
+		level = slog.LevelInfo // not reached: the tag values admits level names only
 	}
 	options := &slog.HandlerOptions{Level: level}
 	_, onTerminal := terminalWidth(w)
@@ -29,8 +29,8 @@ func (l *logSettings) New(w *os.File) *slog.Logger {
 	return slog.New(slog.NewJSONHandler(w, options))
 }
 
-// logStart logs once what is started, all that is in effect at debug, and what follows from it that
-// a user may not expect.
+// logStart logs what is started, all settings at level DEBUG, and warnings about settings that a
+// user may not expect.
 func logStart(s *settings, logger *slog.Logger) {
 	var attrs []any
 	for _, one := range s.settings() {
@@ -52,7 +52,7 @@ func logStart(s *settings, logger *slog.Logger) {
 	logWho(s, logger)
 }
 
-// warnOrigins warns of agents whose answers every page may read.
+// warnOrigins logs a warning for each agent whose answers every web page may read.
 func warnOrigins(s *settings, logger *slog.Logger) {
 	warn := func(list origins, name string) {
 		if list.everybody() {
@@ -67,7 +67,7 @@ func warnOrigins(s *settings, logger *slog.Logger) {
 	}
 }
 
-// logWho says in one line who may answer what is asked.
+// logWho logs how users are identified, and warnings about ways to pass for another user.
 func logWho(s *settings, logger *slog.Logger) {
 	who := &s.who
 	var attrs []any
@@ -105,13 +105,13 @@ func logWho(s *settings, logger *slog.Logger) {
 	}
 }
 
-// everywhere reports whether an address to listen on is all of the machine's.
+// everywhere reports whether a listen address means all addresses of the machine.
 func everywhere(listen string) bool {
 	host, _, err := net.SplitHostPort(listen)
 	return err == nil && (host == "" || net.ParseIP(host).IsUnspecified())
 }
 
-// withListenHint returns the arguments of a log line, with a hint if an address is in use.
+// withListenHint returns args, with a hint added if err means that the address is in use.
 func withListenHint(err error, args ...any) []any {
 	if errors.Is(err, syscall.EADDRINUSE) {
 		return append(args, "hint", "another process listens there. A Holdpoint that was told to stop keeps the address for HOLDPOINT_DRAIN_DELAY, and ends within HOLDPOINT_DRAIN_TIMEOUT after that")

@@ -1,59 +1,60 @@
-// Holdpoint is a reverse proxy for AI agents that speak AG-UI. It sits in front of an agent's
-// backend. It turns the backend's way of pausing into AG-UI interrupts, and hands the answers of
-// the next run to the backend in the backend's own form.
+// Holdpoint is a reverse proxy for AI agents that speak AG-UI. It runs in front of an agent's
+// backend. It translates the backend's own form of a pause into AG-UI interrupts, and sends the
+// answers in the next run to the backend in the backend's own form.
 //
-// This package is the binary: configuration, subcommands, signals. Package proxy has what happens
-// to a run. Package translate has what a backend means by its events. The environment configures
-// the binary, because that is how a container is configured. There is no configuration file. An
-// empty variable counts as unset. Sizes are bytes or have a unit (16MiB, 8MB). Durations are as Go
-// writes them (15s, 1h30m).
+// This package has the command line, the configuration and the signals. Package proxy handles runs.
+// Package translate reads the events of each kind of backend. Environment variables configure the
+// binary, as is usual for a container; there is no configuration file. An empty variable counts as
+// unset. Sizes are bytes or have a unit (16MiB, 8MB). Durations are as Go writes them (15s, 1h30m).
 //
 //	holdpoint [run]     start the proxy
 //	holdpoint desk      start the desk alone, for all agents that share a store
 //	                    (docs/desk-many.md#one-desk-for-many-agents)
 //	holdpoint check [-all]
 //	                    validate the configuration, print what is set and what follows from it,
-//	                    secrets cut; exit 2 with every error at once; -all: print every variable;
-//	                    check desk: that of holdpoint desk; check inject: that of holdpoint inject
+//	                    without secrets; exit 2 with every error at once; -all: print every
+//	                    variable; check desk and check inject: validate the configuration of
+//	                    holdpoint desk, and of holdpoint inject
 //	holdpoint inject    start the webhook that adds Holdpoint as a sidecar to pods of Kubernetes
 //	                    (docs/injector.md)
 //	holdpoint demo      show a pause and its answer in a terminal, with a scripted backend; with -serve
 //	                    keep that backend and Holdpoint running, for curl or another client; with
-//	                    -desk answer a question on the desk's page, and see the run go on
+//	                    -desk answer a question on the desk's page, and see the run continue
 //	holdpoint store schema
 //	                    print the SQL that makes the tables of a PostgreSQL store, for a DBA
 //	holdpoint healthcheck [live|ready|started]
-//	                    ask the admin listener of the running process, for probes in an image without
-//	                    a shell; exit 0 if it is. Without a word: live
+//	                    ask the admin listener whether the process is live, ready or started, for
+//	                    probes in an image without a shell; exit 0 if it is. The default is live
 //	holdpoint drain     make the running process not ready, and wait until its streams have ended,
 //	                    for preStop hooks
 //	holdpoint reload    have the running process read its files again, as HUP does; exit 1 if one is
 //	                    wrong
 //	holdpoint audit verify [-after seq:hash] [-head seq:hash] FILE...
-//	                    read the files of an audit, the oldest first, and say which line was taken out
-//	                    or changed; exit 1 if one was. -head: a head that the log has
+//	                    read the files of an audit, the oldest first, and report the lines that were
+//	                    removed or changed; exit 1 if one was. -head: a head that the audit must have
 //	holdpoint doctor [-json] URL|FILE|-
 //	                    send one harmless run to a backend, or read the recorded answer of one, and
-//	                    tell how it pauses and what Holdpoint makes of it (docs/doctor.md)
+//	                    report how it pauses and how Holdpoint translates it (docs/doctor.md)
 //	holdpoint replay [-step] FILE|-
 //	                    play a scenario, or the recorded answer of a backend, and print each frame
-//	                    that came, each that went, and why, payloads included (docs/debugging.md)
+//	                    received, each frame sent, and why, with payloads (docs/debugging.md)
 //	holdpoint version   print the version
 //
 // # Environment
 //
-// docs/configuration.md has the table of all variables, which is made from the tags of the parts'
-// settings. holdpoint -h tells the most important ones, and holdpoint -h TOPIC those of a topic.
+// docs/configuration.md has the table of all variables, which is made from the struct tags of the
+// settings. holdpoint -h prints the most important ones, and holdpoint -h TOPIC those of a topic.
 //
 // # Signals
 //
-// On TERM or INT the process is not ready at once. On TERM it takes new connections for
-// HOLDPOINT_DRAIN_DELAY. Then the listener closes. Running streams go on for
-// HOLDPOINT_DRAIN_TIMEOUT at most. What is left then ends with RUN_ERROR PROXY_DRAINING. The exit
-// code is 0. A second signal ends the streams at once, in the same way, and the exit code is 1.
+// At TERM or INT the process stops being ready. After TERM it still accepts new connections for
+// HOLDPOINT_DRAIN_DELAY. Then the listener closes. Running streams continue for at most
+// HOLDPOINT_DRAIN_TIMEOUT, and those that are still open then end with RUN_ERROR PROXY_DRAINING.
+// The exit code is 0. A second signal ends the streams at once, in the same way, and the exit code
+// is 1.
 //
-// On HUP it reads its files of secrets and headers again, and reopens what it logs to
-// (docs/operations.md#files-that-are-read-again). HUP never ends it.
+// At HUP it reads its files with secrets and headers again, and reopens the file of the audit log
+// (docs/operations.md#files-that-are-read-again). HUP never ends the process.
 //
 // The interrupts are those of https://docs.ag-ui.com (AG-UI 1.0). The names that Kubernetes injects
 // for a Service called holdpoint (HOLDPOINT_SERVICE_HOST, HOLDPOINT_PORT and so on) are ignored.
@@ -75,8 +76,8 @@ import (
 	"holdpoint/translate/dialects"
 )
 
-// The exit codes of the process. A second signal while streams run down is an error. A wrong
-// configuration or command line is a misuse.
+// The exit codes of the process. It is exitError if a second signal cuts streams off during the
+// drain, and exitMisuse for a wrong configuration or command line.
 const (
 	exitOK     = 0
 	exitError  = 1
@@ -87,12 +88,12 @@ func main() {
 	os.Exit(command(os.Args[1:], os.Environ(), dialects.All(), terminal{os.Stdin, os.Stdout, os.Stderr}))
 }
 
-// A terminal is the three streams of the process. They are files, because a terminal is written to
-// in another form.
+// A terminal has the three standard streams of the process. They are files, so that the program can
+// find out whether each is a terminal and print in another form there.
 type terminal struct{ in, out, err *os.File }
 
-// command runs the subcommand that args name. The list are the dialects that there are, with their
-// options at the defaults.
+// command runs the subcommand that args name, and returns the exit code. list has all dialects,
+// with their options at the defaults.
 func command(args, environ []string, list dialects.List, t terminal) int {
 	if len(args) > 0 && args[0] == "audit" {
 		return auditCommand(args[1:], t.out, t.err)
@@ -192,7 +193,7 @@ func command(args, environ []string, list dialects.List, t terminal) int {
 	return misuse(t.err, fmt.Sprintf(textNoCommand, name))
 }
 
-// help is `holdpoint -h`, or with a topic all variables of that.
+// help prints the usage, or all variables of a topic if topics has one.
 func help(topics []string, list dialects.List, t terminal) int {
 	s := newSettings(list)
 	switch {
@@ -204,8 +205,8 @@ func help(topics []string, list dialects.List, t terminal) int {
 	return exitOK
 }
 
-// printSchema is `holdpoint store schema`. It needs no configuration: of HOLDPOINT_STORE it takes
-// the schema with the tables.
+// printSchema runs `holdpoint store schema`. Of the environment it reads only HOLDPOINT_STORE, for
+// the name of the schema that the tables are in. The variable may be unset.
 func printSchema(environ []string, out, complaints io.Writer) int {
 	var s stores.Settings
 	group := variables.Group{Prefix: prefix, Options: &s}

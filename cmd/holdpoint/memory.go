@@ -16,25 +16,25 @@ import (
 	"holdpoint/internal/variables"
 )
 
-// memorySettings are the variable of all memory.
+// memorySettings has HOLDPOINT_MEMORY, and the bounds that follow from it.
 type memorySettings struct {
 	Memory memoryLimit `env:"MEMORY" doc:"how much memory the process may take: a size, or off. Without it the value of GOMEMLIMIT, else nine tenths of the container's limit. From it follow HOLDPOINT_MAX_CONNECTIONS, STORE_BYTES, BODY_BYTES, MAX_REQUEST_BYTES, MAX_FRAME_BYTES and TRANSCRIPT_BYTES where they are not set, each at most its default (docs/operations.md#bounds-of-memory)"`
 
-	from     string          // what says it, if the variable does not
-	followed map[string]bool // the variables that follow from it
-	setGo    bool            // GOMEMLIMIT does not say when Go is to collect
+	from     string          // where the limit is from, if the variable is not set
+	followed map[string]bool // variables whose value is derived from the limit
+	setGo    bool            // GOMEMLIMIT is not set, so start sets Go's limit
 }
 
-// A memoryLimit is a number of bytes, 0 without a limit. It may be more than a variables.Size.
+// A memoryLimit is a number of bytes, or 0 for no limit. It can be larger than a variables.Size.
 type memoryLimit int64
 
-// memoryOff is the value for no limit.
+// memoryOff is the value of the variable that means no limit.
 const memoryOff = "off"
 
-// leastMemory is what a process needs to serve anybody.
+// leastMemory is the smallest limit, in bytes, with which a process can serve runs.
 const leastMemory = 32 << 20
 
-// UnmarshalText reads a size or off.
+// UnmarshalText reads a size, or off.
 func (m *memoryLimit) UnmarshalText(text []byte) error {
 	*m = 0
 	if string(text) == memoryOff {
@@ -48,7 +48,7 @@ func (m *memoryLimit) UnmarshalText(text []byte) error {
 	return err
 }
 
-// String returns the form that is read.
+// String returns the limit as the variable would have it, or "" for no limit.
 func (m memoryLimit) String() string {
 	if m == 0 {
 		return ""
@@ -56,10 +56,11 @@ func (m memoryLimit) String() string {
 	return variables.Size(m).String()
 }
 
-// read reads the variable, and where it says nothing what GOMEMLIMIT or the container says. The
-// container is the root of the file system, nil if it is not to be asked.
+// read sets the limit from the variable, or else from GOMEMLIMIT, or else to nine tenths of the
+// container's limit. container is the root of the file system in which the container's cgroups are
+// read; if it is nil, they are not.
 func (s *memorySettings) read(environment map[string]string, container fs.FS) {
-	variables.Group{Prefix: prefix, Options: s}.Read(environment) // load reads it once more, for the errors
+	variables.Group{Prefix: prefix, Options: s}.Read(environment) // loadFor reads the group again and reports its errors
 	s.setGo = environment["GOMEMLIMIT"] == ""
 	if environment[prefix+"MEMORY"] != "" {
 		return
@@ -71,7 +72,8 @@ func (s *memorySettings) read(environment map[string]string, container fs.FS) {
 	}
 }
 
-// start has Go collect more often near the limit, and says what follows from it.
+// start logs the limit, and sets it in Go's runtime, which then collects garbage more often near
+// it.
 func (s *memorySettings) start(logger *slog.Logger) {
 	s.logStart(logger)
 	if s.Memory > 0 && s.setGo {
@@ -79,14 +81,15 @@ func (s *memorySettings) start(logger *slog.Logger) {
 	}
 }
 
-// logStart says that bounds follow from a limit.
+// logStart logs that bounds which are not set are derived from the limit.
 func (s *memorySettings) logStart(logger *slog.Logger) {
 	if s.Memory > 0 {
 		logger.Info(fmt.Sprintf("bounds of memory that are not set follow from %s (%s)", s.Memory, cmp.Or(s.from, prefix+"MEMORY")))
 	}
 }
 
-// origin says what the value of a variable follows from, "" if it is set or has its default.
+// origin returns what the value of a variable is derived from, or "" if it is set or has its
+// default.
 func (s *memorySettings) origin(name string) string {
 	switch {
 	case name == prefix+"MEMORY":
@@ -98,17 +101,18 @@ func (s *memorySettings) origin(name string) string {
 }
 
 const (
-	// processBytes is what a process takes without any stream.
+	// processBytes is the memory of a process without streams.
 	processBytes = 16 << 20
-	// streamBytes is what a stream takes that waits, rounded up.
+	// streamBytes is the memory of a waiting stream, rounded up.
 	streamBytes = 64 << 10
 )
 
-// bounds returns the bounds that follow from the limit, by the names of their variables without the
-// prefix. What the process itself needs is taken off. Of the rest, half is for streams that wait,
-// and an eighth each for bodies, for one frame (it takes twice its size), for the store in memory,
-// and for what 32 runs keep for snapshots. request is MAX_REQUEST_BYTES if that is set: bodies and
-// frames are at least twice that.
+// bounds returns the bounds that are derived from the limit, by the names of their variables
+// without prefix. From the limit it subtracts what the process itself needs. Half of the remainder
+// is for waiting streams. An eighth each is for request bodies, for one frame (which takes twice
+// its size), for the store in memory, and for what 32 runs keep for snapshots. request is
+// MAX_REQUEST_BYTES, or 0 if it is not set; the bounds of bodies and frames are at least twice
+// that.
 func (m memoryLimit) bounds(request int64) map[string]int64 {
 	rest := max(int64(m)-processBytes, processBytes)
 	return map[string]int64{
@@ -121,13 +125,13 @@ func (m memoryLimit) bounds(request int64) map[string]int64 {
 	}
 }
 
-// fill returns the environment with the bounds that follow from the limit. A bound that is set
-// stays, and none is more than its default.
+// fill returns the environment with the bounds that are derived from the limit. It does not change
+// bounds that are set, and no bound exceeds its default. defaults has all variables.
 func (s *memorySettings) fill(environment map[string]string, defaults []variables.Variable) map[string]string {
 	if s.Memory == 0 {
 		return environment
 	}
-	request, _ := variables.ParseSize(environment[prefix+"MAX_REQUEST_BYTES"], math.MaxInt32) // 0 if it is not set, or wrong
+	request, _ := variables.ParseSize(environment[prefix+"MAX_REQUEST_BYTES"], math.MaxInt32) // 0 if it is not set or not a size
 	bounds := s.Memory.bounds(request)
 	environment, s.followed = maps.Clone(environment), map[string]bool{}
 	for _, v := range defaults {
@@ -137,19 +141,21 @@ func (s *memorySettings) fill(environment map[string]string, defaults []variable
 			continue
 		}
 		if strings.HasSuffix(v.Name, "_BYTES") {
-			n &^= 1<<10 - 1 // whole KiB are easier to read
+			n &^= 1<<10 - 1 // round down to whole KiB, which are easier to read
 		}
 		environment[v.Name], s.followed[v.Name] = strconv.FormatInt(n, 10), true
 	}
 	return environment
 }
 
-// unlimited is a limit that means none: version 1 of cgroups writes the largest number of pages.
+// unlimited is the size from which a cgroup's limit means no limit: version 1 of cgroups writes the
+// largest number of pages there.
 const unlimited = 1 << 60
 
-// containerLimit returns the least limit that cgroups set to the memory of this process, 0 if there
-// is none. A limit holds for all groups below its own. Within a container the group's path may be
-// that of the host, which is not there: the container's own group is at the root then.
+// containerLimit returns the smallest memory limit among the cgroups of this process and their
+// parents, in bytes, or 0 if there is none. In a container, the path in /proc/self/cgroup may be
+// that of the host, which the container does not see; the container's own cgroup is then at the
+// root.
 func containerLimit(root fs.FS) (least int64) {
 	if root == nil {
 		return 0

@@ -13,11 +13,11 @@ import (
 	"holdpoint/internal/variables"
 )
 
-// origins are those of HOLDPOINT_CORS_ORIGINS. Semicolons separate them, as in other variables, or
-// commas, as in other lists of origins. No origin has either in it.
+// origins is the list of HOLDPOINT_CORS_ORIGINS. Its separators are semicolons, as in other
+// variables, or commas, as in other programs' lists of origins. An origin contains neither.
 type origins []string
 
-// everybody is the list that admits all pages.
+// everybody is the value that admits the pages of all origins.
 const everybody = "*"
 
 // UnmarshalText reads the value of the variable.
@@ -41,13 +41,12 @@ func (o *origins) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// String returns the list as the variable has it.
+// String returns the origins with semicolons between them.
 func (o origins) String() string { return strings.Join(o, ";") }
 
 func (o origins) everybody() bool { return slices.Contains(o, everybody) }
 
-// pagesOwn are the schemes of addresses whose pages have no origin of their own, or that no page
-// comes from.
+// pagesOwn has the schemes of addresses that no page is loaded from, or whose pages have no origin.
 var pagesOwn = map[string]bool{"file": true, "data": true, "blob": true, "javascript": true, "about": true, "ws": true, "wss": true}
 
 var (
@@ -55,10 +54,10 @@ var (
 	hostPattern   = regexp.MustCompile(`^[a-z0-9_]([a-z0-9_-]*[a-z0-9_])?(\.[a-z0-9_]([a-z0-9_-]*[a-z0-9_])?)*$`)
 )
 
-// checkOrigin says what is wrong with an origin. A browser sends it as scheme://host[:port], in
-// lower case and without the scheme's own port. Any other spelling would never match. rs/cors takes
-// a * anywhere, so https://app* would let https://app.evil.example in. Here * stands for the first
-// labels of a name, and for nothing else.
+// checkOrigin returns the error in an origin, or nil. A browser sends an origin as
+// scheme://host[:port], in lower case and without the scheme's default port, so any other spelling
+// would never match. rs/cors accepts a * at any place, so https://app* would admit
+// https://app.evil.example. Holdpoint accepts a * only for the first labels of a host name.
 func checkOrigin(v string) error {
 	if v == everybody {
 		return nil

@@ -21,45 +21,45 @@ import (
 	"holdpoint/store/stores"
 )
 
-// A part has those of these methods that it needs. What it needs to work is given to whoever makes
-// it.
+// A part of the program may implement starter, stopper, both or neither. Its constructor takes what
+// it depends on.
 type (
 	starter interface{ Start() }
 	stopper interface{ Stop() }
 )
 
-// A background is a part that does something until it is stopped.
+// A background is a part that runs a function in a goroutine until it is stopped.
 type background struct {
 	do  func(ctx context.Context)
 	end context.CancelFunc
 }
 
-// Start begins it.
+// Start starts the goroutine.
 func (b *background) Start() {
 	ctx, cancel := context.WithCancel(context.Background())
 	b.end = cancel
 	go b.do(ctx)
 }
 
-// Stop ends it, and does not wait.
+// Stop cancels the function's context. It does not wait for the function to return.
 func (b *background) Stop() { b.end() }
 
-// A program is the parts of `holdpoint run` and of `holdpoint desk`, built and started in the same
-// order.
+// A program has the parts of `holdpoint run` or `holdpoint desk`. Both build and start them in the
+// same order.
 type program struct {
 	settings *settings
 	logger   *slog.Logger
-	screen   *os.File // for a token that the desk makes
+	screen   *os.File // where a token that the desk makes is shown
 	stops    []stopper
 	reloads  *reloader
 
-	probes   *admin.Server // nil: there are none
-	handler  service       // nil in `holdpoint desk`, as is the next
+	probes   *admin.Server // nil if HOLDPOINT_ADMIN_LISTEN is off
+	handler  service       // nil in `holdpoint desk`, like listener
 	listener net.Listener
-	desk     *desk.Server // nil: this process has none
+	desk     *desk.Server // nil without a desk in this process
 }
 
-// start starts a part. It is stopped with the others.
+// start starts a part, and registers it for stop.
 func (p *program) start(part any) {
 	if s, is := part.(starter); is {
 		s.Start()
@@ -69,14 +69,14 @@ func (p *program) start(part any) {
 	}
 }
 
-// stop stops what was started, in reverse.
+// stop stops the started parts, in reverse order.
 func (p *program) stop() {
 	for _, s := range slices.Backward(p.stops) {
 		s.Stop()
 	}
 }
 
-// A failure is why the program did not start.
+// A failure is the reason why the program did not start.
 type failure struct {
 	what string
 	args []any
@@ -89,8 +89,8 @@ func cannotListen(variable string, err error) *failure {
 	return &failure{logNoListen, []any{"variable", variable, "err", err}, exitError}
 }
 
-// build makes and starts the parts in their order. nil is not a failure. It waits until ctx ends at
-// the longest.
+// build makes and starts the parts, in their order. It returns nil if all of them were started. It
+// waits for a store's file that is in use until ctx ends.
 func (p *program) build(ctx context.Context) *failure {
 	s, logger := p.settings, p.logger
 	log, err := s.audit.New(ctx, logger)
@@ -159,7 +159,8 @@ func (p *program) build(ctx context.Context) *failure {
 	return nil
 }
 
-// addReloads adds what is read again, in the order in which it is told.
+// addReloads adds what is read again at HUP. Reloads run, and are logged, in the order of the
+// calls.
 func (p *program) addReloads(made *handlerMaker, kept *stores.Store, hook *webhook.Part, log *audit.Part, agents []servedAgent) {
 	s, add := p.settings, p.reloads.add
 	p.reloadAgents(agents)
@@ -184,12 +185,14 @@ func (p *program) addReloads(made *handlerMaker, kept *stores.Store, hook *webho
 	}
 	p.reloadCertificates(prefix+"TLS_*_FILE", s.front.TLS(), func() {})
 	for _, a := range agents {
-		// A kept connection would have the old certificate, or an authority that has gone.
+		// An idle connection would keep the old certificate, or an authority that is no longer
+		// trusted.
 		p.reloadCertificates(a.prefix+"UPSTREAM_*_FILE", a.upstreamTLS, a.handler.CloseIdleConnections)
 	}
 }
 
-// reloadCertificates adds the files of a set; nil: there is none. changed is called after a change.
+// reloadCertificates adds the files of set, which may be nil. It calls changed after the
+// certificates have changed.
 func (p *program) reloadCertificates(what string, set *certificates.Set, changed func()) {
 	if set == nil {
 		return
@@ -204,7 +207,7 @@ func (p *program) reloadCertificates(what string, set *certificates.Set, changed
 	}, set.Names()...)
 }
 
-// probedAgents returns the agents that /agentz connects to.
+// probedAgents returns the agents whose backends /agentz connects to.
 func probedAgents(agents []servedAgent) []admin.Agent {
 	var list []admin.Agent
 	for _, a := range agents {
@@ -213,7 +216,7 @@ func probedAgents(agents []servedAgent) []admin.Agent {
 	return list
 }
 
-// openStore opens the store, and tells what hears of it.
+// openStore opens the store, and passes on what it reports to events and the metrics.
 func (p *program) openStore(ctx context.Context, happens events) (*stores.Store, error) {
 	kept, err := p.settings.store.New(ctx, stores.Options{
 		Share: p.settings.runs.AddressShare.Share(), LongestLease: proxy.LeaseTime, Ended: happens.byTime,
@@ -226,7 +229,8 @@ func (p *program) openStore(ctx context.Context, happens events) (*stores.Store,
 	return kept, nil
 }
 
-// startCarrier starts what goes on with decisions of the desk; nil: only the chat does.
+// startCarrier starts the carrier, which sends decisions of the desk to the agents. It returns nil
+// if this process has none, so that only the chat's next request sends them.
 func (p *program) startCarrier(made *handlerMaker, kept store.Store, agents []servedAgent) *desk.Carrier {
 	carriers := map[string]carry.Agent{}
 	for _, a := range agents {
@@ -245,7 +249,7 @@ func (p *program) startCarrier(made *handlerMaker, kept store.Store, agents []se
 	return c
 }
 
-// startDesk starts the desk, if this process is to have one.
+// startDesk starts the desk, if the settings have one in this process.
 func (p *program) startDesk(made *handlerMaker, agents []servedAgent, carrier *desk.Carrier) (err error) {
 	s := p.settings
 	deciders := map[string]api.Agent{}
@@ -267,8 +271,9 @@ func (p *program) startDesk(made *handlerMaker, agents []servedAgent, carrier *d
 	return err
 }
 
-// reloadAgents adds the headers of agents. What a dialect was told by a file is not
-// read again: a question that was asked under one description is answered under the same.
+// reloadAgents adds the header files of the agents. Files with options of dialects are not read
+// again, because a question that was asked under one description must be answered under the same
+// one.
 func (p *program) reloadAgents(agents []servedAgent) {
 	for _, a := range agents {
 		if a.UpstreamHeadersFile == "" {
@@ -296,8 +301,8 @@ func (p *program) reloadAgents(agents []servedAgent) {
 	}
 }
 
-// A runningPart is a part that runs already, and is to be closed.
+// A runningPart is a part that is running already and needs only to be closed.
 type runningPart struct{ close func() }
 
-// Stop closes it.
+// Stop closes the part.
 func (e *runningPart) Stop() { e.close() }

@@ -10,10 +10,10 @@ import (
 	"holdpoint/internal/variables"
 )
 
-// The reference of the environment in its two forms. They say the same, because all are made from
-// the tags of the parts; a test compares docs/configuration.md with them.
+// This file prints the reference of the variables. docs/configuration.md has the same reference:
+// both are made from the tags of the settings, and a test compares them.
 
-// fallbackText returns the default as the reference shows it.
+// fallbackText returns the default of v as the reference prints it.
 func fallbackText(v variables.Variable) string {
 	switch {
 	case v.Name == prefix+"UPSTREAM":
@@ -24,7 +24,7 @@ func fallbackText(v variables.Variable) string {
 	return v.Default
 }
 
-// text returns what the variable does, with the values that it takes.
+// text returns the description of v, with its possible values.
 func text(v variables.Variable) string {
 	if v.Values == nil {
 		return v.Doc
@@ -33,7 +33,7 @@ func text(v variables.Variable) string {
 }
 
 const usageHead = `Holdpoint is a reverse proxy for AI agents that speak AG-UI. It turns the pauses of an agent backend
-into AG-UI interrupts, and hands the client's answers back in the backend's own form.
+into AG-UI interrupts, and sends the client's answers to the backend in the backend's own form.
 
 usage: holdpoint [command]
 
@@ -46,51 +46,52 @@ usage: holdpoint [command]
            that of the injector
   demo     show a pause and its answer in this terminal; needs no configuration
            with -serve: keep a scripted agent and Holdpoint running, for curl or another client
-           with -desk: answer a question on the desk's page, and see the run go on
+           with -desk: answer a question on the desk's page, and see the run continue
   store schema
            print the SQL that makes the tables of a PostgreSQL store, for a DBA
   healthcheck [live|ready|started]
-           ask the running process, as a probe does; exit 0 if it is. Without a word: live
+           ask the running process, as a probe does; exit 0 if it is. The default is live
   drain    make the running process not ready, and wait until its streams have ended
   reload   have the running process read its files again
   audit verify [-head seq:hash] FILE...
-           read the files of an audit, the oldest first, and say which line was taken out or changed
+           read the files of an audit, the oldest first, and report lines that were removed or changed
   doctor [-json] URL|FILE|-
-           send one harmless run to a backend, or read the recorded answer of one, and tell how it
-           pauses and what Holdpoint makes of it (docs/doctor.md). doctor -h has its options
+           send one harmless run to a backend, or read the recorded answer of one, and report how it
+           pauses and how Holdpoint translates it (docs/doctor.md). doctor -h has its options
   replay [-step] FILE|-
-           play a scenario, or the recorded answer of a backend, and print each frame that came, each
-           that went, and why, with all payloads (docs/debugging.md). replay -h has its options
+           play a scenario, or the recorded answer of a backend, and print each frame received, each
+           frame sent, and why, with all payloads (docs/debugging.md). replay -h has its options
   version  print the version
   help     print this text (also -h); help TOPIC: all variables of a topic
 
 Environment variables configure it. Only HOLDPOINT_UPSTREAM must be set, or a route. An empty variable
 counts as unset. A size is bytes or has a unit (16MiB, 8MB). A duration is as Go writes it (15s, 1h30m).
-Each variable with a secret has a second one with _FILE behind its name, for a file with the value.
+Each variable with a secret has a second one, its name with _FILE at the end, for a file with the value.
 
 To begin with:
 
 `
 
-// optionsTopic is the word of the last topic: the options of dialects.
+// optionsTopic is the name of the last topic, the options of dialects.
 const optionsTopic = "dialects"
 
-// reference returns all topics that are told: those of the proxy and the desk, and the injector's.
+// reference returns all topics of the reference: those of the proxy and the desk, and that of the
+// injector.
 func (s *settings) reference() []topic {
 	return append(s.topics(), topic{injectTopic, "The injector (holdpoint inject)", []any{&injector.Settings{}}})
 }
 
-// referenceVariables returns all variables that are told.
+// referenceVariables returns the variables of all topics.
 func (s *settings) referenceVariables() []variables.Variable {
 	return slices.Concat(s.variables(), injectVariables())
 }
 
-// injectVariables returns those that holdpoint inject has for itself.
+// injectVariables returns the variables that only `holdpoint inject` reads.
 func injectVariables() []variables.Variable {
 	return variables.Group{Prefix: prefix, Options: &injector.Settings{}}.Variables()
 }
 
-// topicWords returns all that `holdpoint -h` takes.
+// topicWords returns the names of all topics that `holdpoint -h` accepts.
 func topicWords(s *settings) []string {
 	var words []string
 	for _, t := range s.reference() {
@@ -99,9 +100,10 @@ func topicWords(s *settings) []string {
 	return append(words, optionsTopic)
 }
 
-// printUsage is `holdpoint -h`: what a beginner needs, and which topics there are.
+// printUsage prints the output of `holdpoint -h`: the commands, the variables that a beginner
+// needs, and the topics.
 func printUsage(w io.Writer, s *settings) {
-	io.WriteString(w, usageHead) //nolint:errcheck // a terminal that is gone
+	io.WriteString(w, usageHead) //nolint:errcheck // the terminal may be closed
 	width := 0
 	for _, v := range s.variables() {
 		if v.Short != "" {
@@ -127,7 +129,8 @@ func shortOf(list []variables.Variable) []variables.Variable {
 	return slices.DeleteFunc(slices.Clone(list), func(v variables.Variable) bool { return v.Short == "" })
 }
 
-// printTopic is `holdpoint -h TOPIC`. It reports whether there is such a topic.
+// printTopic prints the output of `holdpoint -h TOPIC`. It reports whether word is the name of a
+// topic.
 func printTopic(w io.Writer, s *settings, word string) bool {
 	print := func(heading string, list []variables.Variable) {
 		fmt.Fprintln(w, heading)
@@ -148,7 +151,8 @@ func printTopic(w io.Writer, s *settings, word string) bool {
 	return false
 }
 
-// wrap breaks text into lines of at most width bytes, the first and the others with their indents.
+// wrap breaks text into lines of at most width bytes. first is the indent of the first line, others
+// that of the other lines.
 func wrap(text, first, others string, width int) string {
 	var b strings.Builder
 	line := first

@@ -11,35 +11,36 @@ import (
 	"time"
 )
 
-// lookEvery is how often files are looked at. A secret of Kubernetes takes up to a minute to arrive
-// anyway.
+// lookEvery is the time between two checks of the files for changes. Kubernetes takes up to a
+// minute to update the file of a Secret, so a shorter time gains little.
 const lookEvery = 5 * time.Second
 
-// A reload is one thing that is read again, or opened again.
+// A reload is one setting that is read again, or one file that is opened again.
 type reload struct {
-	what string // for the log: a variable, or what it is
-	// files are those that are read. Where there are none, nobody sees a change, and it is done at HUP
-	// and holdpoint reload only.
+	what string // for the log: the name of a variable, or a description
+	// files are the files to watch. If there are none, changes are not noticed, and do runs at HUP
+	// and at holdpoint reload only.
 	files []string
-	// do does it, from what is in effect to what the files have now. After an error the old is still
-	// in effect.
+	// do puts the current content of the files into effect. If it returns an error, the previous
+	// content stays in effect.
 	do func() error
 
-	seen [sha256.Size]byte // of the files when they were read last
+	seen [sha256.Size]byte // hash of the files when they were last read
 }
 
-// A reloader does all reloads at HUP and at holdpoint reload, and each one when its files change.
+// A reloader runs all reloads at HUP and at holdpoint reload, and a single one when its files
+// change.
 type reloader struct {
 	logger *slog.Logger
-	// began is when the process began to read its files. One that is younger may have been read
-	// before it changed.
+	// began is the time when the process started to read its files. A file that was modified after
+	// it may have changed after it was read, and counts as changed.
 	began time.Time
 
 	mu  sync.Mutex
 	all []*reload
 }
 
-// add adds a reload; do is nil where there is nothing to do. It is for the time before the others.
+// add adds a reload. It does nothing if do is nil. It may not be called once run or watch may run.
 func (r *reloader) add(what string, do func() error, files ...string) {
 	if do == nil {
 		return
@@ -56,7 +57,7 @@ func (r *reloader) add(what string, do func() error, files ...string) {
 	r.all = append(r.all, one)
 }
 
-// sum tells what the files have apart, and what keeps them from being read.
+// sum returns a hash of the files' contents, and of the errors for files that cannot be read.
 func (r *reload) sum() [sha256.Size]byte {
 	whole := sha256.New()
 	for _, file := range r.files {
@@ -70,7 +71,8 @@ func (r *reload) sum() [sha256.Size]byte {
 	return [sha256.Size]byte(whole.Sum(nil))
 }
 
-// run does them all, one after the other. One that fails keeps none of the others from it.
+// run runs all reloads, in the order in which they were added. It returns the numbers of those that
+// succeeded and failed.
 func (r *reloader) run() (read, failed int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -86,7 +88,7 @@ func (r *reloader) run() (read, failed int) {
 	return read, failed
 }
 
-// look does those whose files have changed. What is wrong with a file is logged once.
+// look runs the reloads whose files have changed. An error is logged once for each change.
 func (r *reloader) look() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -110,7 +112,7 @@ func (r *reloader) do(one *reload) bool {
 	return true
 }
 
-// watch looks at the files until ctx is done.
+// watch calls look every lookEvery until ctx is done.
 func (r *reloader) watch(ctx context.Context) {
 	ticker := time.NewTicker(lookEvery)
 	defer ticker.Stop()
@@ -124,8 +126,8 @@ func (r *reloader) watch(ctx context.Context) {
 	}
 }
 
-// onHangup calls run at each HUP until stop is closed. It is there before anything else of a run:
-// without it HUP ends the process.
+// onHangup runs the reloads at each HUP until stop is closed. The channel must be registered with
+// notifyHangup before anything else is started, because HUP ends a process that does not handle it.
 func onHangup(hangups <-chan os.Signal, r *reloader, stop <-chan struct{}) {
 	for {
 		select {
@@ -137,9 +139,9 @@ func onHangup(hangups <-chan os.Signal, r *reloader, stop <-chan struct{}) {
 	}
 }
 
-// notifyHangup makes the channel for onHangup.
+// notifyHangup returns a channel that receives the HUP signals, for onHangup.
 func notifyHangup() (hangups chan os.Signal, stop func()) {
-	hangups = make(chan os.Signal, 1) // a HUP during a reload is one more
+	hangups = make(chan os.Signal, 1) // so that a HUP during a reload causes one more
 	signal.Notify(hangups, syscall.SIGHUP)
 	return hangups, func() { signal.Stop(hangups) }
 }

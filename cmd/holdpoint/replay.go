@@ -30,16 +30,16 @@ const replayUsage = "usage: holdpoint replay [-step] [-request file] [-set HOLDP
 	"FILE is a scenario (NAME.txtar), or the answer of a backend as curl -N or curl -iN writes it.\n" +
 	"What is printed has all payloads."
 
-// replayFlags are the options of replay.
+// replayFlags has the options of holdpoint replay.
 type replayFlags struct {
 	step    bool
 	request string
 	set     map[string]string
 }
 
-// replayCommand is `holdpoint replay`. It reads no variable of the process, so that it shows the
-// same everywhere. The exit code is 0 if everything was played, whatever came of it, and 2 if there
-// was nothing to play.
+// replayCommand runs `holdpoint replay`. It reads no variables of the process, so that its output
+// is the same everywhere. It returns 0 if everything was played, whatever the results of the runs,
+// and 2 if there was nothing to play.
 func replayCommand(args []string, t terminal) int {
 	f := replayFlags{set: map[string]string{}}
 	flags := flag.NewFlagSet("replay", flag.ContinueOnError)
@@ -74,7 +74,7 @@ func replayCommand(args []string, t terminal) int {
 	return exitOK
 }
 
-// play plays what a file has.
+// play plays a scenario or a recorded answer.
 func (f *replayFlags) play(source string, t terminal) error {
 	o, remove, err := f.read(source, t.in)
 	defer remove()
@@ -90,13 +90,13 @@ func (f *replayFlags) play(source string, t terminal) error {
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, os.Interrupt)
 	defer stop()
 	if err = replay.Run(ctx, o); f.step && errors.Is(err, io.EOF) {
-		return nil // who steps has seen enough
+		return nil // the user closed the input to stop
 	}
 	return err
 }
 
-// read reads what is to be played. The function that it returns removes the files that it has made,
-// also after an error.
+// read reads what source has to be played. The caller must call remove, also after an error: it
+// deletes the files that read made.
 func (f *replayFlags) read(source string, in io.Reader) (o replay.Options, remove func(), err error) {
 	remove = func() {}
 	env := map[string]string{prefix + "UPSTREAM": "http://backend"}
@@ -114,8 +114,8 @@ func (f *replayFlags) read(source string, in io.Reader) (o replay.Options, remov
 	return o, remove, err
 }
 
-// readScenario reads what a scenario plays, and its variables. The function that it returns removes
-// the files that these name.
+// readScenario reads the turns and the variables of a scenario into o and env. remove deletes the
+// files that the variables name.
 func readScenario(path string, o *replay.Options, env map[string]string) (remove func(), err error) {
 	remove = func() {}
 	s, err := scenario.Read(path)
@@ -143,7 +143,8 @@ func readScenario(path string, o *replay.Options, env map[string]string) (remove
 	return remove, err
 }
 
-// readAnswer reads the answer of a backend, and the request that it answers.
+// readAnswer reads the recorded answer of a backend, and the request of -request or a request that
+// fits the answer.
 func (f *replayFlags) readAnswer(source string, in io.Reader, o *replay.Options) error {
 	var a doctor.Answer
 	var err error
@@ -172,8 +173,8 @@ func (f *replayFlags) readAnswer(source string, in io.Reader, o *replay.Options)
 	return nil
 }
 
-// holdpoint makes a Holdpoint of variables and of what stands in for the world. Times of a stream
-// that somebody steps through are off.
+// holdpoint returns a Holdpoint with the variables in env and with parts in place of the backend,
+// the store, the clock and the ids. If the user steps through a stream, its idle timeout is off.
 func (f *replayFlags) holdpoint(env map[string]string, parts replay.Parts) (http.Handler, error) {
 	var environ []string
 	for name, value := range env {

@@ -15,32 +15,34 @@ import (
 )
 
 // A route is one more agent, below a path of its own. Its variables are those of an Agent and of
-// the dialects, with HOLDPOINT_ROUTES_0_, HOLDPOINT_ROUTES_1_ and so on in the place of HOLDPOINT_.
+// the dialects, with the prefix HOLDPOINT_ROUTES_0_, HOLDPOINT_ROUTES_1_ and so on in place of
+// HOLDPOINT_.
 //
-// What is not said of a route is as it is without the prefix. That does not hold for its name, nor
-// for UPSTREAM and what begins so: a credential for one backend is not one for another.
+// A route inherits each variable that is not set for it from the variable without the route's
+// prefix. It does not inherit the name, nor variables that begin with UPSTREAM, because a
+// credential for one backend must not be sent to another.
 type route struct {
 	Path string `env:"PATH" doc:"path below which the agent is"`
 	Agent
-	own map[string]bool // the variables that are set for the route itself
+	own map[string]bool // names of the variables that are set for the route itself
 }
 
-// routeName matches a variable of a route.
+// routeName matches the prefix of a route's variable.
 var routeName = regexp.MustCompile(`^HOLDPOINT_ROUTES_(0|[1-9][0-9]{0,5})_`)
 
-// routeVariable stands for all variables of routes in the reference.
+// routeVariable represents the variables of all routes in the reference.
 var routeVariable = variables.Variable{
 	Name: prefix + "ROUTES_0_PATH",
 	Doc:  "path below which another agent is, such as /billing. HOLDPOINT_ROUTES_0_NAME and HOLDPOINT_ROUTES_0_UPSTREAM go with it, and what else is said of this agent alone; the next agent's are HOLDPOINT_ROUTES_1_PATH and so on (docs/routes.md)",
 }
 
-// inherits reports whether a variable, without prefixes, is that of the process where a route has
-// none of its own.
+// inherits reports whether a route inherits the variable. name is without prefixes.
 func inherits(name string) bool {
 	return name != "PATH" && name != "NAME" && name != "DESK_HEADERS_FILE" && !strings.HasPrefix(name, "UPSTREAM")
 }
 
-// readRoutes reads the routes of an environment, and judges them but for what other agents have.
+// readRoutes reads the routes of an environment. It returns the errors of each route by itself;
+// checkRoutes compares the routes.
 func readRoutes(environment map[string]string, list dialects.List) ([]*route, []error) {
 	numbers := map[int]bool{}
 	for name, value := range environment {
@@ -71,7 +73,7 @@ func readRoutes(environment map[string]string, list dialects.List) ([]*route, []
 	return routes, errs
 }
 
-// variables returns all those of the route.
+// variables returns the variables of the route, including the options of its dialects.
 func (r *route) variables() []variables.Variable {
 	list := append(r.routeGroup().Variables(), r.dialects.Variables()...)
 	for i := range list {
@@ -84,7 +86,7 @@ func (r *route) variables() []variables.Variable {
 
 func (r *route) routeGroup() variables.Group { return variables.Group{Prefix: r.prefix, Options: r} }
 
-// read fills the route from an environment.
+// read fills the route from an environment, and returns its errors.
 func (r *route) read(environment map[string]string) []error {
 	mine := map[string]string{}
 	inherited := map[string]bool{}
@@ -99,13 +101,13 @@ func (r *route) read(environment map[string]string) []error {
 	}
 	errs := append(r.routeGroup().Read(mine), r.dialects.Read(mine)...)
 	errs = append(errs, r.checkRoute()...)
-	return slices.DeleteFunc(errs, func(err error) bool { // what is inherited is wrong at its own place
+	return slices.DeleteFunc(errs, func(err error) bool { // the error in an inherited value is reported for the variable without the route's prefix
 		name, _, _ := strings.Cut(err.Error(), " ")
 		return inherited[strings.TrimSuffix(name, ":")]
 	})
 }
 
-// checkRoute judges what is said of the route by itself.
+// checkRoute returns the errors of the route by itself.
 func (r *route) checkRoute() []error {
 	var errs []error
 	for _, one := range []struct {
@@ -129,7 +131,8 @@ func (r *route) checkRoute() []error {
 	return append(errs, r.Check()...)
 }
 
-// checkRoutes judges the routes beside each other and the first agent.
+// checkRoutes returns the errors in paths and names that two agents share, and in variables that no
+// agent uses.
 func (s *settings) checkRoutes() []error {
 	var errs []error
 	if len(s.routes) > 0 && !s.agent.isSet() {
@@ -163,8 +166,8 @@ func (s *settings) checkRoutes() []error {
 	return errs
 }
 
-// ofAllRoutes returns the error for a variable that a route cannot have for itself, nil if it is
-// not one.
+// ofAllRoutes returns the error for a route's variable that can be set for all agents only, or nil
+// if name is not such a variable.
 func ofAllRoutes(name string, known []variables.Variable) error {
 	m := routeName.FindString(name)
 	if m == "" {

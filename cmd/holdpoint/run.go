@@ -14,9 +14,9 @@ import (
 	"holdpoint/translate/dialects"
 )
 
-// run is `holdpoint run`, the proxy until a signal ends it, and `holdpoint desk` with deskOnly: the
-// desk without an agent, for all agents whose records are in the store. What is decided there is
-// carried by the process that serves the agent.
+// run runs `holdpoint run`: it serves the proxy until a signal ends it. With deskOnly it runs
+// `holdpoint desk`: it serves the desk for all agents whose records are in the store, and the
+// processes of these agents carry out the decisions.
 func run(environ []string, list dialects.List, deskOnly bool, stderr *os.File) int {
 	began := time.Now()
 	s, err := loadFor(environ, list, deskOnly, os.DirFS("/"))
@@ -63,8 +63,8 @@ func run(environ []string, list dialects.List, deskOnly bool, stderr *os.File) i
 	return server.serve(s.front.Before(server.http, p.listener, s.who.TrustedPeers.Has, logger), signals)
 }
 
-// untilSignal returns a context that ends with the first signal, which stays in the channel. It
-// watches the channel until done returns.
+// untilSignal returns a context that is canceled by the first signal. The signal stays in the
+// channel. The function returned as done stops watching the channel.
 func untilSignal(signals chan os.Signal) (starting context.Context, done func()) {
 	starting, cancel := context.WithCancel(context.Background())
 	over, ended := make(chan struct{}), make(chan struct{})
@@ -75,7 +75,7 @@ func untilSignal(signals chan os.Signal) (starting context.Context, done func())
 			cancel()
 			select {
 			case signals <- sig:
-			default: // it is full of others
+			default: // the channel is full of newer signals
 			}
 		case <-over:
 		}
@@ -83,7 +83,7 @@ func untilSignal(signals chan os.Signal) (starting context.Context, done func())
 	return starting, func() { close(over); <-ended }
 }
 
-// waitAtDesk waits for the signal that ends a desk without agents.
+// waitAtDesk waits until a signal or a drain ends a desk without agents.
 func (p *program) waitAtDesk(signals <-chan os.Signal) int {
 	ended := make(chan struct{})
 	var once sync.Once
@@ -98,8 +98,8 @@ func (p *program) waitAtDesk(signals <-chan os.Signal) int {
 	return exitOK
 }
 
-// reaches asks the store as a run does, for a thread that is not there. m is told whether it
-// answered.
+// reaches returns a function that reports whether the store answers, by loading the record of a
+// thread that does not exist. It also reports the result to m.
 func reaches(kept store.Store, m *metrics.Metrics) func(context.Context) error {
 	return func(ctx context.Context) error {
 		_, err := kept.Load(ctx, "readiness", "")

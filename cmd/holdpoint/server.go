@@ -14,46 +14,49 @@ import (
 	"holdpoint/internal/edge/admin"
 )
 
-// shutdownSettings are the variables of the end of the process.
+// shutdownSettings has the variables about the end of the process.
 type shutdownSettings struct {
 	Delay   time.Duration `env:"DRAIN_DELAY" envDefault:"5s" doc:"how long connections are still taken after TERM or a drain, while load balancers learn that it is not ready"`
 	Timeout time.Duration `env:"DRAIN_TIMEOUT" envDefault:"20s" doc:"how long open streams run on after that, any length. What is left then gets PROXY_DRAINING. With 5s more the two must fit the grace period of whoever kills (docs/operations.md#the-grace-period)"`
 }
 
-// A server is the HTTP server around the proxy. It knows how to end.
+// A server is the HTTP server around the proxy, with its orderly end.
 //
-// The end begins with a signal or with POST /drain of the admin listener, and is the same: not
-// ready at once, connections are taken for delay, streams run on for timeout, and what is left then
-// is told and cut. After a drain the process waits for its signal. TERM during a drain means that
-// whoever drains was cut short: a kubelet sends it when the grace period is over, and kills two
-// seconds later. What is left is told at once then.
+// A signal, or POST /drain of the admin listener, starts the end. The process stops being ready at
+// once. It accepts new connections for delay, and lets streams run for timeout. Streams that are
+// still open then get RUN_ERROR PROXY_DRAINING and are cut. After POST /drain the process then
+// waits for a signal. TERM during a drain means that the drain took too long: a kubelet sends it
+// when the grace period is over, and kills the process two seconds later. So open streams are then
+// ended at once.
 type server struct {
 	http   *http.Server
-	drain  func(context.Context) error // proxy.Handler.Drain
-	probes *admin.Server               // nil: there are none
+	drain  func(context.Context) error // see proxy.Handler.Drain
+	probes *admin.Server               // nil if HOLDPOINT_ADMIN_LISTEN is off
 	logger *slog.Logger
 
-	// delay is how long new connections are still taken. Kubernetes takes a pod out of its Services
-	// at the same time as it sends TERM, so connections keep coming until every node has heard of it.
+	// delay is the time during which new connections are still accepted. Kubernetes removes a pod
+	// from its Services at the same time as it sends TERM, so new connections arrive until every
+	// node has been told.
 	delay time.Duration
-	// timeout is how long running streams may go on after that.
+	// timeout is the time that running streams have after delay.
 	timeout time.Duration
-	// last is for the clean ends that Drain wrote, and for requests that are not runs. With the
-	// defaults, all three stay under the 30 s that Kubernetes waits by default before it kills.
+	// last is the time, after timeout, for sending the ends that Drain wrote to the streams, and
+	// for requests that are not runs. With the defaults, delay, timeout and last together stay
+	// below the 30 s after which Kubernetes kills by default.
 	last time.Duration
-	// moment is last after a second signal, and after TERM during a drain.
+	// moment is used instead of last after a second signal, and after TERM during a drain.
 	moment time.Duration
-	// together is how close two signals must be to count as one. timeout(1) and some supervisors
-	// signal the process and its group.
+	// together is the time within which two signals count as one. timeout(1) and some supervisors
+	// send a signal to the process and to its group.
 	together time.Duration
 
 	once   sync.Once
 	ending atomic.Bool
-	hurry  chan struct{} // closed by the second signal, or by TERM during a drain
-	ended  chan struct{} // closed when nothing is left to wait for
+	hurry  chan struct{} // closed by a second signal, or by TERM during a drain
+	ended  chan struct{} // closed when all streams have ended
 }
 
-// lastWords is how long the clean ends may take.
+// lastWords is the default of server.last.
 const lastWords = 4 * time.Second
 
 func newServer(handler http.Handler, drain func(context.Context) error, logger *slog.Logger) *server {
@@ -80,8 +83,8 @@ func newServer(handler http.Handler, drain func(context.Context) error, logger *
 	return s
 }
 
-// leaving asks clients of a server that is about to end for a new connection with their next
-// request. One that was kept would be closed by the end, perhaps while a run is on its way.
+// leaving wraps next so that, once the end has begun, a client opens a new connection for its next
+// request. The end could otherwise close a kept connection while the client is sending a run on it.
 func (s *server) leaving(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
 		if s.ending.Load() {
@@ -91,8 +94,9 @@ func (s *server) leaving(next http.Handler) http.Handler {
 	})
 }
 
-// serve takes connections until a signal comes, and then ends in order. A second signal cuts that
-// short, and a third one is not waited for. It closes the listener in any case.
+// serve accepts connections until a signal arrives, ends in order, and returns the exit code. A
+// second signal ends the streams at once, and a third one ends the process without waiting. It
+// closes the listener in any case.
 func (s *server) serve(listener net.Listener, signals <-chan os.Signal) int {
 	failed := make(chan error, 1)
 	go func() { failed <- s.http.Serve(listener) }()
@@ -106,7 +110,7 @@ func (s *server) serve(listener net.Listener, signals <-chan os.Signal) int {
 	for sig == nil {
 		select {
 		case err := <-failed:
-			if !errors.Is(err, http.ErrServerClosed) { // that is a drain
+			if !errors.Is(err, http.ErrServerClosed) { // ErrServerClosed is returned during a drain
 				s.logger.Error(logNoServe, "err", err)
 				return exitError
 			}
@@ -115,7 +119,7 @@ func (s *server) serve(listener net.Listener, signals <-chan os.Signal) int {
 	}
 	delay := s.delay
 	if sig == os.Interrupt {
-		delay = 0 // a person at a terminal waits, and no load balancer
+		delay = 0 // a person at a terminal is waiting, and no load balancer needs the time
 	}
 	first := time.Now()
 	ended, begun := s.begin(delay, sig.String())
@@ -152,11 +156,12 @@ func (s *server) serve(listener net.Listener, signals <-chan os.Signal) int {
 	}
 }
 
-// byDrain is the cause of an end that the admin listener was asked for.
+// byDrain is the cause that begin logs for a drain of the admin listener.
 const byDrain = "POST /drain"
 
-// begin begins the end, unless it has begun. ended is closed at the end of that; begun says that it
-// was this call. The log has by as the cause: a signal's name, or byDrain.
+// begin begins the end of the server, unless it has begun. ended is closed when it is complete;
+// begun reports whether this call began it. by is the cause for the log: the name of a signal, or
+// byDrain.
 func (s *server) begin(delay time.Duration, by string) (ended <-chan struct{}, begun bool) {
 	s.once.Do(func() {
 		begun = true
@@ -178,11 +183,11 @@ func (s *server) begin(delay time.Duration, by string) (ended <-chan struct{}, b
 	return s.ended, begun
 }
 
-// end is the orderly end.
+// end ends the server in order, and returns when all streams have ended or been cut.
 func (s *server) end(delay time.Duration) {
-	streams, cut := context.WithCancel(context.Background()) // done: streams are told and cut
+	streams, cut := context.WithCancel(context.Background()) // once done, Drain ends the open streams
 	defer cut()
-	all, cutAll := context.WithCancel(context.Background()) // done: nothing is waited for
+	all, cutAll := context.WithCancel(context.Background()) // once done, nothing is waited for
 	defer cutAll()
 	go func() {
 		s.wait(delay+s.timeout, all.Done())
@@ -200,7 +205,7 @@ func (s *server) end(delay time.Duration) {
 	closed := make(chan struct{})
 	go func() {
 		defer close(closed)
-		err := s.http.Shutdown(all) // closes the listener first and waits for connections then
+		err := s.http.Shutdown(all) // closes the listener, then waits for the connections
 		if errors.Is(err, context.Canceled) {
 			s.logger.Warn(logCutAtDeadline)
 		}
@@ -213,11 +218,11 @@ func (s *server) end(delay time.Duration) {
 	<-closed
 	select {
 	case <-drained:
-	case <-all.Done(): // a client that takes not even the end
+	case <-all.Done(): // a client does not even read the end of its stream
 	}
 }
 
-// wait waits for that long, or until somebody is in a hurry, or until done.
+// wait waits for d, or until hurry or done is closed.
 func (s *server) wait(d time.Duration, done <-chan struct{}) {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
@@ -228,9 +233,10 @@ func (s *server) wait(d time.Duration, done <-chan struct{}) {
 	}
 }
 
-// drainAll drains until the connections are closed, and again after that. A connection that was
-// accepted just before may bring its run after a Drain that had nothing to wait for. And a run may
-// outlive its connection, if a client left while a claim is held.
+// drainAll calls drain until all connections are closed, and once more after that. A connection
+// that was accepted just before the listener closed may start its run after a drain that found
+// nothing to wait for. And a run may outlive its connection, if its client left while the run holds
+// a claim.
 func (s *server) drainAll(ctx context.Context, closed <-chan struct{}) {
 	for last := false; ; {
 		if err := s.drain(ctx); err != nil {

@@ -23,13 +23,14 @@ import (
 	"holdpoint/translate/dialects"
 )
 
-// settings are what the environment says of each part of the program. A part's variables, and what
-// is wrong with them alone, are beside its code. What follows from two of them is in checks.go.
+// settings has the settings of all parts of the program. The variables of a part, and the checks of
+// each variable by itself, are in the part's package. Checks of variables of several parts are in
+// checks.go.
 //
-// They are also the reference: `holdpoint -h` and the table in docs/configuration.md are made from
-// their tags.
+// The reference (`holdpoint -h` and the table in docs/configuration.md) is made from the tags of
+// these structs.
 type settings struct {
-	agent    Agent // of HOLDPOINT_UPSTREAM
+	agent    Agent // the agent of HOLDPOINT_UPSTREAM
 	routes   []*route
 	dialects dialects.List
 	front    front.Settings
@@ -44,19 +45,19 @@ type settings struct {
 	audit    audit.Settings
 	webhook  webhook.Settings
 
-	deskOnly bool     // they are for `holdpoint desk`
-	ignored  []string // variables that Kubernetes injects
+	deskOnly bool     // the settings are for `holdpoint desk`
+	ignored  []string // names of variables that Kubernetes sets by itself
 }
 
-// A topic is some parts of the program whose variables are told together.
+// A topic is a section of the reference.
 type topic struct {
-	word    string // `holdpoint -h` takes it
+	word    string // the argument of `holdpoint -h`
 	heading string
-	parts   []any // structs of variables (package variables)
+	parts   []any // pointers to structs of variables (package variables)
 }
 
-// topics returns the topics, each with its parts, in the order in which they are printed and
-// checked. The options of dialects follow them.
+// topics returns the topics of the proxy and the desk, in the order of the reference. The settings
+// are checked in the same order.
 func (s *settings) topics() []topic {
 	return []topic{
 		{"agent", "The agent", []any{&s.agent}},
@@ -69,7 +70,7 @@ func (s *settings) topics() []topic {
 	}
 }
 
-// groups returns the variables of all parts.
+// groups returns the variables of all topics.
 func (s *settings) groups() (groups []variables.Group) {
 	for _, t := range s.topics() {
 		groups = append(groups, groupsOf(t)...)
@@ -84,7 +85,7 @@ func groupsOf(t topic) (groups []variables.Group) {
 	return groups
 }
 
-// wrong returns the error for a value of a variable, whose name is without the prefix.
+// wrong returns the error for the value of a variable. name is without the prefix.
 func (s *settings) wrong(name string, err error) error {
 	for _, g := range s.groups() {
 		if g.Has(name) {
@@ -94,12 +95,13 @@ func (s *settings) wrong(name string, err error) error {
 	return fmt.Errorf("%s%s: %w", prefix, name, err)
 }
 
-// wrongf is wrong with a text.
+// wrongf is like wrong, with the text of the error as a format.
 func (s *settings) wrongf(name, format string, args ...any) error {
 	return s.wrong(name, fmt.Errorf(format, args...))
 }
 
-// newSettings returns those of an empty environment. They lack what is required.
+// newSettings returns the settings for an empty environment, with all defaults. Required variables
+// are missing, so they are not valid.
 func newSettings(list dialects.List) *settings {
 	s := &settings{dialects: list, agent: Agent{prefix: prefix, dialects: list}}
 	for _, g := range s.groups() {
@@ -108,14 +110,15 @@ func newSettings(list dialects.List) *settings {
 	return s
 }
 
-// load reads the settings from an environment as os.Environ gives it, and the options of the
-// dialects into the list. The error joins everything that is wrong, a line each.
+// load reads the settings from an environment in the form of os.Environ, and the options of the
+// dialects into list. Its error joins everything that is wrong, one line each.
 func load(environ []string, list dialects.List) (*settings, error) {
 	return loadFor(environ, list, false, nil)
 }
 
-// loadFor is load. deskOnly: they are for the desk alone, which has no agent. container is the root
-// of the file system, whose cgroups may limit memory; nil: they are not asked.
+// loadFor is like load. With deskOnly it reads the settings of `holdpoint desk`, which has no
+// agent. container is the root of the file system in which the memory limit of the container is
+// read, or nil to ignore that limit.
 func loadFor(environ []string, list dialects.List, deskOnly bool, container fs.FS) (*settings, error) {
 	environment := env.ToMap(environ)
 	s := newSettings(list)
@@ -151,7 +154,8 @@ func loadFor(environ []string, list dialects.List, deskOnly bool, container fs.F
 	return s, errors.Join(errs...)
 }
 
-// variables returns all that exist: those of the parts, of routes, and of the dialects.
+// variables returns all variables of the process: those of the topics, routeVariable for the
+// routes, and the options of the dialects.
 func (s *settings) variables() (list []variables.Variable) {
 	for _, t := range s.topics() {
 		list = append(list, s.variablesOf(t)...)
@@ -159,7 +163,7 @@ func (s *settings) variables() (list []variables.Variable) {
 	return append(list, s.dialects.Variables()...)
 }
 
-// variablesOf returns those of a topic.
+// variablesOf returns the variables of a topic.
 func (s *settings) variablesOf(t topic) (list []variables.Variable) {
 	for _, g := range groupsOf(t) {
 		list = append(list, g.Variables()...)
@@ -175,7 +179,7 @@ func (s *settings) variablesOf(t topic) (list []variables.Variable) {
 	return list
 }
 
-// agents returns all that the process serves.
+// agents returns the agents that the process serves.
 func (s *settings) agents() []*Agent {
 	var list []*Agent
 	if s.agent.isSet() || len(s.routes) == 0 {
@@ -196,8 +200,8 @@ func (s *settings) agentNames() []string {
 	return names
 }
 
-// knownVariables returns all variables that may be set: those of the reference, and those of the
-// routes.
+// knownVariables returns all variables that may be set: those of the process, and those of each
+// route.
 func (s *settings) knownVariables() []variables.Variable {
 	list := s.variables()
 	for _, r := range s.routes {
@@ -216,12 +220,12 @@ func (s *settings) warnBounds(logger *slog.Logger) {
 	}
 }
 
-// A setting is one variable as it is in effect, with secrets cut out.
+// A setting is the value of a variable that is in effect, without secrets.
 type setting struct {
 	name, value string
 	isDefault   bool
-	inherited   bool   // of a route: it is as without the route's prefix
-	from        string // what it follows from, if it is not set itself
+	inherited   bool   // a route has the value of the variable without the route's prefix
+	from        string // what the value is derived from, if the variable is not set
 }
 
 func (s setting) String() string {
@@ -238,8 +242,9 @@ func (s setting) String() string {
 	return s.value
 }
 
-// settings returns all variables in effect. Of the headers it has the names only. Of a route it has
-// what an agent has, and the options of dialects that the route has for itself.
+// settings returns the variables that are in effect. Of header files it has only the names of the
+// headers. For a route it has the variables of an agent, and the options of dialects that are set
+// for the route itself.
 func (s *settings) settings() []setting {
 	var list []setting
 	for _, v := range s.variables() {

@@ -8,8 +8,9 @@ import (
 	"unsafe"
 )
 
-// terminalWidth reports whether f is a terminal, and how many columns it has (0: it does not say).
-// Only a terminal knows a window size. The mode bits alone would take /dev/null for one.
+// terminalWidth reports whether f is a terminal, and its number of columns, or 0 if the terminal
+// does not report one. It asks for the window size, because the mode bits of /dev/null are those of
+// a terminal.
 func terminalWidth(f *os.File) (columns int, is bool) {
 	var size struct{ rows, columns, x, y uint16 }
 	_, _, errno := syscall.Syscall(syscall.SYS_IOCTL, f.Fd(), syscall.TIOCGWINSZ, uintptr(unsafe.Pointer(&size)))

@@ -10,21 +10,21 @@ import (
 	"holdpoint/internal/variables"
 )
 
-// An address is the backend's.
+// An address is the URL of a backend.
 type address struct{ *url.URL }
 
-// UnmarshalText reads an address.
+// UnmarshalText parses the URL of a backend.
 func (a *address) UnmarshalText(text []byte) error {
 	u, err := parseUpstream(string(text))
 	*a = address{u}
 	return err
 }
 
-// String returns the address as logs may hold it.
+// String returns the URL without user, password and the values of the query, for logs.
 func (a address) String() string { return variables.ShownURL(a.URL) }
 
-// parseUpstream reads the backend's address. net/url's own errors hold the whole text, a password
-// included, so they are not passed on.
+// parseUpstream parses the URL of a backend. It does not return the errors of net/url, because they
+// quote the whole text, including a password.
 func parseUpstream(v string) (*url.URL, error) {
 	if strings.Count(v, "://") > 1 && strings.Contains(v, ",") {
 		return nil, errors.New(textOneAddress)
