@@ -9,13 +9,13 @@ import (
 	"holdpoint/internal/agui"
 )
 
-// A Change is what became of the events of one kind.
+// A Change counts what happened to the events of one kind.
 type Change struct {
 	Type string `json:"type"`
 	Name string `json:"name,omitempty"` // of a CUSTOM event or a tool, if its type has one
 	Came int    `json:"came"`
-	// Passed went out as they came. Rewritten went out changed. Dropped did not go out. Made are
-	// Holdpoint's own.
+	// Passed events reached the client unchanged, and Rewritten ones with changes. Dropped events
+	// did not reach it. Made events were added by Holdpoint.
 	Passed    int `json:"passed"`
 	Rewritten int `json:"rewritten"`
 	Dropped   int `json:"dropped"`
@@ -37,10 +37,10 @@ func kindOf(ev agui.Event) kind {
 	return k
 }
 
-// compare says for each kind of event what became of it. The order of the list is that of the first
-// of each kind.
+// compare counts, for each kind of event, what happened between the backend's answer and the
+// client. The kinds are in the order of their first events.
 func compare(in, out *stream) []Change {
-	left := map[string]int{} // events that came and were not seen to go out, by their bytes
+	left := map[string]int{} // events of the backend that were not yet found in out, by their JSON
 	for _, ev := range in.events {
 		left[string(ev.JSON)]++
 	}
@@ -76,7 +76,7 @@ func compare(in, out *stream) []Change {
 	return list
 }
 
-// calls returns the tools that were called and gave no result.
+// calls returns the names of the tools that have a call without a result.
 func (s *stream) calls() []string {
 	open := map[string]string{}
 	for _, ev := range s.events {
@@ -93,11 +93,11 @@ func (s *stream) calls() []string {
 	return slices.Compact(slices.Sorted(maps.Values(open)))
 }
 
-// maxName is how many characters of a backend's name are shown.
+// maxName is the number of characters of a name from the backend that doctor prints.
 const maxName = 60
 
-// clean makes a name of a backend fit for a terminal: no control characters, nothing that turns the
-// direction of the text, and not too long.
+// clean returns a name from the backend in a form that a terminal can show: without control
+// characters and characters that change the direction of text, and cut to maxName.
 func clean(s string) string {
 	var b strings.Builder
 	n := 0
@@ -115,8 +115,8 @@ func clean(s string) string {
 	return b.String()
 }
 
-// word returns a name that a program chose. Anything else may be a person's text, which is not
-// shown.
+// word returns s if it looks like a name that a program chose. It returns "(free text)" for
+// anything else, because that may be a person's text, which doctor must not print.
 func word(s string) string {
 	ok := s != "" && len(s) <= maxName
 	for _, c := range s {

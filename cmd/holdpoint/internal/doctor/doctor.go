@@ -1,9 +1,10 @@
-// Package doctor is `holdpoint doctor`. It looks at one answer of a backend, recorded or fetched,
-// and tells which dialect it is, what Holdpoint would change of it, and what it cannot do.
+// Package doctor implements `holdpoint doctor`. It examines one answer of a backend, recorded or
+// fetched, and reports its dialect, what Holdpoint would change in it, and what Holdpoint cannot do
+// with it.
 //
-// It recognises and rewrites nothing by itself. It plays the answer to a real proxy.Handler, and
-// compares what came with what went out. What it tells of an answer are the names of events, tools,
-// reasons and codes. It tells no text, arguments, state or ids.
+// It recognizes and rewrites nothing by itself: it plays the answer to a real proxy.Handler, and
+// compares the events that went in with those that came out. Its report has the names of events,
+// tools, reasons and codes. It has no texts, arguments, state or ids from the answer.
 package doctor
 
 import (
@@ -26,45 +27,46 @@ import (
 	"holdpoint/translate/toolcall"
 )
 
-// MaxBytes is how much of an answer is looked at.
+// MaxBytes is the number of bytes of an answer that doctor reads.
 const MaxBytes = 64 << 20
 
 // maxFrame is the default of HOLDPOINT_MAX_FRAME_BYTES.
 const maxFrame = 32 << 20
 
-// An Answer is what a backend said to one run.
+// An Answer is a backend's answer to one run.
 type Answer struct {
-	Status int         // of the HTTP answer, 0 for a recording without its headers
-	Header http.Header // nil if nobody knows
+	Status int         // status of the HTTP response, 0 for a recording without headers
+	Header http.Header // nil for a recording without headers
 	Body   []byte
-	Cut    bool // the body broke off, or is longer than MaxBytes
-	Late   bool // it broke off because time was up
-	// Run are the answers of a run that is several requests, this one among them. Nil for one that
-	// is a single request.
+	Cut    bool // the body is incomplete, or longer than MaxBytes
+	Late   bool // the body is incomplete because the timeout was reached
+	// Run has the answers to all requests of the run, including this one, if the run takes several
+	// requests. It is nil if the run is a single request.
 	Run []Answer
 }
 
-// Options say how an Answer is to be read. The zero value is the default of everything.
+// Options control how an Answer is read. The zero value has all defaults.
 type Options struct {
-	// Dialect is that of HOLDPOINT_DIALECT. "": auto, and the dialects that are not AG-UI if nothing
-	// of AG-UI is there.
+	// Dialect is a value of HOLDPOINT_DIALECT. "" means auto, and the dialects of backends without
+	// AG-UI if the answer has no AG-UI event.
 	Dialect string
-	// Tools is the JSON array of the tools that the client declared, nil for none. A call of one is
-	// the client's and no pause.
+	// Tools is the JSON array of tools that the client declared, or nil. A call of such a tool is
+	// for the client to execute, and is not a pause.
 	Tools []byte
-	// ProtocolVersion is what the client declares. "": nothing. Such a client is told in both forms.
+	// ProtocolVersion is the protocol version that the client declares, or "" for none. A client
+	// without one gets each question both as an AG-UI interrupt and in the backend's own form.
 	ProtocolVersion string
-	// TanStack reports that the client is TanStack AI's.
+	// TanStack reports whether the client is TanStack AI.
 	TanStack bool
-	// Request is a request of the client, nil if nobody has one. The answer is played to a run with
-	// the signs of that client.
+	// Request is a request of the client, or nil. If it is set, the answer is played to a run that
+	// has the same marks of the client.
 	Request []byte
-	// Assistant is that of HOLDPOINT_LANGGRAPH_SERVER_ASSISTANT.
+	// Assistant is the value of HOLDPOINT_LANGGRAPH_SERVER_ASSISTANT.
 	Assistant string
 }
 
-// several reports whether a run is several requests. What they are for, an answer does not say, so
-// such a run is not examined from a recording.
+// several reports whether a run of the dialect takes several requests. A recorded answer does not
+// show which of the requests it belongs to, so such a run cannot be examined from a recording.
 func (o Options) several() bool { return o.Dialect == langgraphserver.Name }
 
 func (o Options) err() error {
@@ -74,7 +76,8 @@ func (o Options) err() error {
 	return nil
 }
 
-// Examine plays the answer to Holdpoint and tells what came of it. The error is a wrong option.
+// Examine plays the answer to Holdpoint and reports the result. It returns an error for a wrong
+// option.
 func Examine(ctx context.Context, a Answer, o Options) (*Report, error) {
 	o.Dialect = cmp.Or(o.Dialect, auto.Name)
 	list, err := options(o)
@@ -134,9 +137,9 @@ func Examine(ctx context.Context, a Answer, o Options) (*Report, error) {
 	return r, nil
 }
 
-// options returns the dialects. What superagent needs is set to something, for its server looks at
-// it in none of the runs here. auto would take every call without a result for a question, so the
-// tools are set only if their dialect is named.
+// options returns the dialects with options that suit doctor. superagent requires an agent id,
+// whose value does not matter here. HOLDPOINT_TOOLS is set only if its dialect is named, because
+// auto would otherwise treat every call without a result as a question.
 func options(o Options) (dialects.List, error) {
 	list, set := dialects.All(), map[string]string{"HOLDPOINT_SUPERAGENT_AGENT_ID": "doctor"}
 	if o.Assistant != "" {
@@ -148,15 +151,15 @@ func options(o Options) (dialects.List, error) {
 	return list, errors.Join(append(list.Read(set), o.err())...)
 }
 
-// playForeignDialects plays the answer to each dialect whose backend does not speak AG-UI. It is
-// nil if none of them makes anything of it.
+// playForeignDialects plays the answer to each dialect whose backend does not speak AG-UI, and
+// returns the result with the most recognized events, or nil if no dialect recognizes any.
 func playForeignDialects(ctx context.Context, list dialects.List, a Answer, came *stream, o Options) (*playedStream, error) {
 	var best *playedStream
 	most := 0
 	for _, name := range list.Names() {
 		d, err := list.New(name, nil)
 		if err != nil {
-			continue // it needs something that is not set, and speaks AG-UI
+			continue // the dialect has a required option, and its backend speaks AG-UI
 		}
 		if _, is := d.(translate.Foreign); !is {
 			continue
@@ -173,7 +176,7 @@ func playForeignDialects(ctx context.Context, list dialects.List, a Answer, came
 	return best, nil
 }
 
-// noStream says why an answer has nothing that could be judged, and "" if it has.
+// noStream returns why the answer cannot be examined, or "" if it can.
 func noStream(a Answer, came *stream) string {
 	switch {
 	case a.Status == http.StatusUnauthorized || a.Status == http.StatusForbidden:
@@ -194,8 +197,8 @@ func noStream(a Answer, came *stream) string {
 	return ""
 }
 
-// withType returns the header of the answer. A recording without a header gets the media type that
-// its beginning looks like.
+// withType returns the header of the answer. For a recording without headers it adds the media type
+// that the body looks like.
 func withType(a Answer) http.Header {
 	h := a.Header.Clone()
 	if h == nil {
@@ -233,11 +236,11 @@ func mediaType(h http.Header) string {
 	return strings.ToLower(strings.TrimSpace(t))
 }
 
-// A stream is what the frames of an answer hold.
+// A stream has the events of an answer.
 type stream struct {
 	events   []agui.Event
 	known    int  // events whose type AG-UI has
-	tooLarge bool // a frame is longer than Holdpoint takes
+	tooLarge bool // a frame is larger than maxFrame
 }
 
 func readStream(a Answer) *stream {
@@ -268,7 +271,7 @@ func (s *stream) read(body []byte) {
 	}
 }
 
-// first returns the first event of the type.
+// first returns the first event of type t, and whether there is one.
 func (s *stream) first(t agui.Type) (agui.Event, bool) {
 	i := slices.IndexFunc(s.events, func(ev agui.Event) bool { return ev.Type == t })
 	if i < 0 {
@@ -277,7 +280,7 @@ func (s *stream) first(t agui.Type) (agui.Event, bool) {
 	return s.events[i], true
 }
 
-// end returns the type of the terminal event, "" without one.
+// end returns the type of the terminal event, or "" if there is none.
 func (s *stream) end() agui.Type {
 	for _, ev := range s.events {
 		if ev.Type.Terminal() {
@@ -287,7 +290,7 @@ func (s *stream) end() agui.Type {
 	return ""
 }
 
-// has reports whether the event came as it is.
+// has reports whether the stream has an event with the same JSON.
 func (s *stream) has(ev agui.Event) bool {
 	return slices.ContainsFunc(s.events, func(one agui.Event) bool { return bytes.Equal(one.JSON, ev.JSON) })
 }

@@ -20,17 +20,17 @@ import (
 	"holdpoint/store/memory"
 )
 
-// A Probe is one harmless run: a message to an agent, without tools, on a thread of its own.
+// A Probe is one harmless run: a message to an agent, without tools, on a new thread.
 type Probe struct {
 	URL     *url.URL
 	Message string      // "": DefaultMessage
-	Header  http.Header // more headers of the request, such as a token
-	Options             // the dialect's request is sent, for a backend that does not speak AG-UI
-	// Transport carries the request. Nil: one for the purpose, which follows no redirect.
+	Header  http.Header // additional headers of the request, such as a token
+	Options             // with a Dialect, the request has the form of its backend
+	// Transport sends the request. If it is nil, Fetch uses one that follows no redirects.
 	Transport http.RoundTripper
 }
 
-// Address reads the address of a backend.
+// Address parses the URL of a backend.
 func Address(text string) (*url.URL, error) {
 	u, err := url.Parse(text)
 	switch {
@@ -44,9 +44,9 @@ func Address(text string) (*url.URL, error) {
 	return u, nil
 }
 
-// Fetch sends the run through a Holdpoint, so that the backend gets what it would get from it, and
-// returns the backend's answer. When ctx is done the answer is what came until then. The error says
-// that there was no answer.
+// Fetch sends the run through a Holdpoint, so that the backend gets the same request as from a real
+// one, and returns the backend's answer. If ctx ends first, the answer has what was received until
+// then. Fetch returns an error if there was no answer.
 func Fetch(ctx context.Context, p Probe) (Answer, error) {
 	p.Dialect = cmp.Or(p.Dialect, "auto")
 	list, err := options(p.Options)
@@ -91,19 +91,19 @@ func Fetch(ctx context.Context, p Probe) (Answer, error) {
 	return seen.answer(ctx, w)
 }
 
-// maxExchanges bounds the requests of a run that is several.
+// maxExchanges bounds the requests of a run that takes several.
 const maxExchanges = 8
 
-// capture carries the requests of one run, and keeps what comes back.
+// capture is a transport that sends the requests of one run and keeps the answers.
 type capture struct {
 	to   http.RoundTripper
-	most int // requests that it carries
+	most int // number of requests that it sends
 
-	mu   sync.Mutex // a body may be read on while the run has ended
+	mu   sync.Mutex // a body may still be read after the run has ended
 	list []*exchange
 }
 
-// An exchange is one request, and what came back.
+// An exchange is one request and its answer.
 type exchange struct {
 	c     *capture
 	res   *http.Response
@@ -112,7 +112,7 @@ type exchange struct {
 	whole bool
 }
 
-// errEnough refuses requests behind the last of a run.
+// errEnough is the error for requests after the last one that capture sends.
 var errEnough = errors.New("doctor sends one run")
 
 // RoundTrip implements http.RoundTripper.
@@ -162,7 +162,7 @@ func (b *capturedBody) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// answer returns what came: of several answers the event stream, or else the last one.
+// answer returns the event stream among the answers, or the last answer if none is an event stream.
 func (c *capture) answer(ctx context.Context, w *clientView) (Answer, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -207,7 +207,8 @@ func (e *exchange) answer(late bool) Answer {
 	return a.withoutGzip()
 }
 
-// withoutGzip returns the answer without gzip. What Holdpoint cannot unpack stays, and is told.
+// withoutGzip returns the answer with its body unpacked if that is gzip. If it cannot be unpacked,
+// the answer is unchanged, and the report names its encoding.
 func (a Answer) withoutGzip() Answer {
 	if !strings.EqualFold(a.Header.Get("Content-Encoding"), "gzip") {
 		return a

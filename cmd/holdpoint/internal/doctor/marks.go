@@ -20,18 +20,19 @@ import (
 	"holdpoint/translate/toolcall"
 )
 
-// A Framework is what made the answer, as far as it shows.
+// A Framework is the framework that made the answer, if the answer shows it.
 type Framework struct {
-	Name string   `json:"name,omitempty"` // a heading of docs/support.md; "" if nothing shows it
-	Seen []string `json:"seen"`           // by what
-	// Versions is what the answer says of the version, "" if it says nothing. There is often none in
-	// a run that does not pause.
+	Name string   `json:"name,omitempty"` // a heading of docs/support.md, "" if unknown
+	Seen []string `json:"seen"`           // the marks by which it was recognized
+	// Versions is the version, or the range of versions, that the answer shows, or "". A run that
+	// does not pause often shows none.
 	Versions string `json:"versions,omitempty"`
-	// Passes says why its questions cannot be answered through Holdpoint, "" if they can.
+	// Passes is the reason why its questions cannot be answered through Holdpoint, or "" if they
+	// can.
 	Passes string `json:"-"`
 }
 
-// sections are the headings of docs/support.md, by dialect.
+// sections has the headings of docs/support.md, by dialect.
 var sections = map[string]string{
 	adk.Name:             "Google ADK",
 	agentframework.Name:  "Microsoft Agent Framework",
@@ -49,7 +50,7 @@ var sections = map[string]string{
 	toolcall.Name:        "Any other backend that asks by a call",
 }
 
-// A mark is what only one framework writes into a stream.
+// A mark is something in a stream that only one framework writes.
 type mark struct {
 	framework string
 	what      string
@@ -57,7 +58,7 @@ type mark struct {
 	passes    string // see Framework
 }
 
-// marks are those that the recordings of testdata show. TestMarks counts them there.
+// marks lists the marks that the recordings in testdata show. TestMarks counts them there.
 var marks = []mark{
 	{"LangGraph", "events of LangChain's stream (rawEvent or RAW)", isLangChain, ""},
 	{"LangGraph", "frames of a LangGraph Server (rawEvent)", isServerFrame, ""},
@@ -81,7 +82,8 @@ func isCustom(name string) func(agui.Event) bool {
 	return func(ev agui.Event) bool { return ev.Type == agui.Custom && ev.Get("name").Str == name }
 }
 
-// announces reports whether a question is announced in the form of one integration.
+// announces returns a function that reports whether an event announces a question in the form of
+// one integration.
 func announces(who kit.Announcer) func(agui.Event) bool {
 	return func(ev agui.Event) bool { return kit.Announced(ev) == who }
 }
@@ -112,7 +114,8 @@ func hasMetadata(key string) func(agui.Event) bool {
 	}
 }
 
-// langChain returns the event of LangChain that an adapter shows beside its own, "" for none.
+// langChain returns the name of the LangChain event that an adapter includes in its own event, or
+// "". python reports whether the adapter is the Python one.
 func langChain(ev agui.Event) (name string, python bool) {
 	for _, raw := range []string{"rawEvent", "event"} {
 		if v := ev.Get(raw); v.IsObject() && (raw == "rawEvent" || ev.Type == agui.Raw) {
@@ -129,15 +132,14 @@ func isLangChain(ev agui.Event) bool {
 	return name != ""
 }
 
-// isServerFrame reports whether the event shows the frame of a LangGraph Server that it was made
-// of. The TypeScript adapter shows it.
+// isServerFrame reports whether the event includes the frame of a LangGraph Server that it was made
+// from, as those of the TypeScript adapter do.
 func isServerFrame(ev agui.Event) bool {
 	name := ev.Get("rawEvent.event").Str
 	return (name == "events" || name == "messages" || name == "values") && ev.Get("rawEvent.id").Exists() && ev.Get("rawEvent.data").Exists()
 }
 
-// frameworkOf returns what the marks of the answer say. A dialect that is one framework's says it
-// too.
+// frameworkOf returns the framework that the dialect or the marks in the answer show.
 func frameworkOf(dialect string, came *stream) Framework {
 	f := Framework{Seen: []string{}}
 	if dialect != "" {
@@ -169,8 +171,8 @@ func frameworkOf(dialect string, came *stream) Framework {
 	return f
 }
 
-// asTested are the versions whose outcome a framework's mark was recorded with. Without that
-// outcome nothing tells a version.
+// asTested has, for each framework, the versions whose outcome was recorded for its mark. An answer
+// without that outcome does not show a version.
 var asTested = map[string]string{
 	"Google ADK": "ag-ui-adk with the interrupt outcome, as 0.11.0 has it",
 	"CrewAI":     "ag-ui-crewai with emit_interrupt_outcome, as 1.0.0 has it",
@@ -178,14 +180,15 @@ var asTested = map[string]string{
 	"AG2":        "ag2 with the interrupt outcome, as 1.2.1 has it",
 }
 
-// asAnnounced are those whose announcement without an outcome was recorded.
+// asAnnounced has, for each framework, the versions that were recorded with an announcement and no
+// outcome.
 var asAnnounced = map[string]string{
 	"CrewAI": "ag-ui-crewai without emit_interrupt_outcome, as 1.0.0 is by default",
 	"Mastra": "@ag-ui/mastra without the interrupt outcome, as 1.0.3 has none and 1.1.2 has it off",
 }
 
-// outcomeVersions is told by an outcome with interrupts, or by an announcement in its place, where
-// that is all that tells versions.
+// outcomeVersions returns the versions of a framework that show only in an outcome with interrupts,
+// or in an announcement without one.
 func outcomeVersions(framework string, came *stream) string {
 	said := ""
 	for _, ev := range came.events {
@@ -199,8 +202,9 @@ func outcomeVersions(framework string, came *stream) string {
 	return said
 }
 
-// langGraphVersions is told by where the question stands. The adapters up to 0.0.42 announce it
-// before the last snapshot, those from 0.0.43 on behind it. Only 0.0.43 and later have the outcome.
+// langGraphVersions derives the version of the adapter from the place of the question. Adapters up
+// to 0.0.42 announce it before the last snapshot, and those from 0.0.43 on after it. Only the
+// latter have the outcome.
 func langGraphVersions(came *stream) string {
 	python, typescript, asked, snapshot, outcome := false, false, -1, -1, false
 	for i, ev := range came.events {
@@ -237,7 +241,8 @@ func langGraphVersions(came *stream) string {
 	return ""
 }
 
-// agentFrameworkVersions is told by the forms of a question, which came one after the other.
+// agentFrameworkVersions derives the version from the form of the question, which has changed
+// several times.
 func agentFrameworkVersions(dialect string, came *stream) string {
 	custom, confirm, list, outcome := false, false, false, false
 	for _, ev := range came.events {

@@ -32,7 +32,7 @@ type playedStream struct {
 	again    int // further requests that Holdpoint would send
 }
 
-// play sends a run through a new Holdpoint whose backend gives the answer.
+// play sends a run through a new Holdpoint whose backend replies with the answer.
 func play(ctx context.Context, list dialects.List, a Answer, came *stream, o Options) (*playedStream, error) {
 	p := &playedStream{setting: o.Dialect, out: &stream{}}
 	warn := func(msg string, _ ...any) { p.warnings = append(p.warnings, msg) }
@@ -68,12 +68,12 @@ func play(ctx context.Context, list dialects.List, a Answer, came *stream, o Opt
 	return p, nil
 }
 
-// understood returns how much of the answer a dialect understood: the events of texts and calls
-// that it made, and questions count more. It is 0 for a stream that does not end as the dialect's
-// do.
+// understood returns a measure of how much of the answer the dialect recognized: the number of
+// texts and calls that it made, and 1000 for each question. It is 0 if the stream does not end in
+// the way of the dialect.
 //
-// superagent's dialect takes any text, also that of others. It is known by a question, or by frames
-// that are like its own.
+// superagent's dialect accepts any text, so it counts only if it made a question, or if the frames
+// look like superagent's.
 func (p *playedStream) understood(came *stream) int {
 	n, asked := 0, 0
 	for _, ev := range p.out.events {
@@ -94,15 +94,16 @@ func (p *playedStream) understood(came *stream) int {
 	return n + asked
 }
 
-// likeSuperagent reports whether a frame has what each frame of superagent's A2UI framing has.
+// likeSuperagent reports whether a frame has the fields that every frame of superagent's A2UI
+// framing has.
 func (s *stream) likeSuperagent() bool {
 	return slices.ContainsFunc(s.events, func(ev agui.Event) bool {
 		return ev.Get("type").Str != "" && ev.Get("data").Exists() && ev.Get("timestamp").Exists()
 	})
 }
 
-// input returns the run that the answer is played to. Its ids are those of the stream, for a
-// backend that answers another run is another case.
+// input returns the run that the answer is played to. It has the thread and run ids of the stream,
+// because an answer to another run is a different case.
 func input(came *stream, o Options) []byte {
 	if in := clientsRun(o.Request); in != nil {
 		return in
@@ -131,8 +132,8 @@ func input(came *stream, o Options) []byte {
 	return agui.MustMarshal(run)
 }
 
-// clientsRun returns the request with its words only, if it shows which of .NET's clients sent it,
-// else nil. Its answers are left out, because no question is open for them.
+// clientsRun returns the request with only its user messages, if it shows which .NET client sent
+// it, and nil otherwise. Answers in it are removed, because no question is open for them.
 func clientsRun(request []byte) []byte {
 	in, is, err := agui.ParseInput(request)
 	if err != nil || !is || clients.Of(&in).ReadsAll() {
@@ -144,7 +145,7 @@ func clientsRun(request []byte) []byte {
 	return in.Raw
 }
 
-// A replay is a backend that gives one answer, or those of a run.
+// A replay is a backend that replies with one answer, or with those of a run.
 type replay struct {
 	a     Answer
 	asked int
@@ -161,7 +162,7 @@ func (b *replay) RoundTrip(r *http.Request) (*http.Response, error) {
 		return nil, &net.OpError{Op: "dial", Err: errors.New("a recording has one answer")}
 	}
 	if trace := httptrace.ContextClientTrace(r.Context()); trace != nil && trace.GotConn != nil {
-		trace.GotConn(httptrace.GotConnInfo{}) // as a real transport does: bytes go out from here on
+		trace.GotConn(httptrace.GotConnInfo{}) // a real transport calls it before it sends the request
 	}
 	body := io.Reader(bytes.NewReader(a.Body))
 	if a.Cut {
@@ -181,7 +182,7 @@ type brokenStream struct{}
 
 func (brokenStream) Read([]byte) (int, error) { return 0, io.ErrUnexpectedEOF }
 
-// clientView is what a client gets.
+// clientView is a ResponseWriter that keeps what a client gets.
 type clientView struct {
 	header http.Header
 	status int
@@ -202,8 +203,8 @@ func (w *clientView) Write(b []byte) (int, error) {
 // Flush implements http.Flusher.
 func (w *clientView) Flush() { w.WriteHeader(http.StatusOK) }
 
-// warnings is a slog.Handler that keeps what an operator would be warned of. Attributes may hold
-// parts of a request, so only the messages are kept.
+// warnings is a slog.Handler that keeps the messages of warnings. It drops attributes, because they
+// may hold parts of a request.
 type warnings struct{ keep func(string, ...any) }
 
 func (warnings) Enabled(_ context.Context, level slog.Level) bool { return level >= slog.LevelWarn }

@@ -8,11 +8,11 @@ import (
 	"net/http"
 )
 
-// DefaultMessage is what the harmless run says.
+// DefaultMessage is the user's message in the harmless run.
 const DefaultMessage = "Hello. Please only say hello."
 
-// Read reads a recording: the body of an answer, or the whole answer with its headers, as curl -i
-// writes it. The error is that of r before anything came.
+// Read reads a recording: the body of an answer, or the answer with its headers as curl -i writes
+// it. It returns the error of r only if nothing was read.
 func Read(r io.Reader) (Answer, error) {
 	body, cut, err := readBody(r)
 	if err != nil && len(body) == 0 {
@@ -26,19 +26,19 @@ func Read(r io.Reader) (Answer, error) {
 	if !ok {
 		return a, nil
 	}
-	// curl writes HTTP/2 where net/http wants a version with a dot. The body is as it is behind the
-	// header: curl has decoded its chunks.
+	// curl writes HTTP/2, and net/http requires a version with a dot. The body follows the header
+	// as it is, because curl has already decoded its chunks.
 	_, afterVersion, _ := bytes.Cut(head, []byte(" "))
 	res, err := http.ReadResponse(bufio.NewReader(bytes.NewReader(append(append([]byte("HTTP/1.1 "), afterVersion...), "\r\n\r\n"...))), nil)
 	if err != nil {
 		return a, nil
 	}
-	defer res.Body.Close() // it is empty: the body stands in rest
+	defer res.Body.Close() // it is empty, because the body is in rest
 	a.Status, a.Header, a.Body = res.StatusCode, res.Header, rest
 	return a.withoutGzip(), nil
 }
 
-// readBody reads at most MaxBytes. What came before an error is kept.
+// readBody reads at most MaxBytes. After an error it returns what was read before.
 func readBody(r io.Reader) (body []byte, cut bool, err error) {
 	body, err = io.ReadAll(io.LimitReader(r, MaxBytes+1))
 	if len(body) > MaxBytes {

@@ -10,12 +10,12 @@ import (
 	"holdpoint/translate/langgraphserver"
 )
 
-// A Verdict is the end of what doctor tells, and the exit code of the command.
+// A Verdict is the overall result of doctor. The exit code of the command depends on it.
 type Verdict string
 
-// Keeps: the backend asks, and Holdpoint keeps the contract for it. Plain: nothing asks in this
-// run, so there was nothing to do. Cannot: something that Holdpoint cannot do is in it. NoStream:
-// there is nothing that could be judged.
+// Keeps means that the backend asks a question that Holdpoint can translate. Plain means that the
+// run asks no question. Cannot means that the answer has something that Holdpoint cannot do.
+// NoStream means that there is no answer to examine.
 const (
 	Keeps    Verdict = "keeps"
 	Plain    Verdict = "plain"
@@ -23,23 +23,23 @@ const (
 	NoStream Verdict = "no-stream"
 )
 
-// A Report is what doctor tells. Its JSON is what -json prints.
+// A Report is the result of doctor. Its JSON is the output of -json.
 type Report struct {
 	Source    string         `json:"source"` // the file, the address without its query, or -
 	Verdict   Verdict        `json:"verdict"`
 	Answer    Described      `json:"answer"`
-	Dialect   string         `json:"dialect"`          // "" if the answer does not tell
-	Client    string         `json:"client,omitempty"` // the line of the client, where its request shows one
-	Setting   string         `json:"setting"`          // the HOLDPOINT_DIALECT that this backend needs, "" if nobody knows
+	Dialect   string         `json:"dialect"`          // "" if the answer does not show it
+	Client    string         `json:"client,omitempty"` // the kind of client, if a request of it was given
+	Setting   string         `json:"setting"`          // the HOLDPOINT_DIALECT that this backend needs, "" if unknown
 	Framework Framework      `json:"framework"`
 	Questions []Question     `json:"questions"`
 	Events    []Change       `json:"events"`
 	Cannot    []string       `json:"cannot"`
-	Notes     []string       `json:"notes"` // what the answer does not tell, and what to do about it
+	Notes     []string       `json:"notes"` // what the answer does not show, and what to do about it
 	Support   *SupportedPart `json:"support,omitempty"`
 }
 
-// Described is the answer as it came.
+// Described is a summary of the backend's answer.
 type Described struct {
 	Status    int    `json:"status,omitempty"` // 0: a recording without its headers
 	MediaType string `json:"mediaType,omitempty"`
@@ -47,15 +47,15 @@ type Described struct {
 	Location  string `json:"location,omitempty"` // of a redirect, without its query
 	Bytes     int    `json:"bytes"`
 	Events    int    `json:"events"`
-	End       string `json:"end"` // RUN_FINISHED, RUN_ERROR, none; "" where no AG-UI is
+	End       string `json:"end"` // RUN_FINISHED, RUN_ERROR or none; "" if the answer has no AG-UI event
 	Cut       bool   `json:"cut,omitempty"`
 }
 
-// A Question is one interrupt as a client gets it.
+// A Question is an interrupt that a client gets.
 type Question struct {
 	Reason string `json:"reason"`
 	Tool   string `json:"tool,omitempty"`
-	Schema bool   `json:"schema"` // a responseSchema is there, so a payload can be judged
+	Schema bool   `json:"schema"` // whether the question has a responseSchema, by which answers are checked
 }
 
 func describe(a Answer, came *stream) Described {
@@ -78,7 +78,7 @@ func describe(a Answer, came *stream) Described {
 func (r *Report) cannot(what string) { r.Cannot = append(r.Cannot, what) }
 func (r *Report) note(what string)   { r.Notes = append(r.Notes, what) }
 
-// tell fills the report of what was played.
+// tell fills the report from the answer and from what Holdpoint made of it.
 func (r *Report) tell(came *stream, p *playedStream, o Options) {
 	r.Dialect = p.run.Dialect
 	r.Setting = p.setting
@@ -90,7 +90,7 @@ func (r *Report) tell(came *stream, p *playedStream, o Options) {
 	r.Framework = frameworkOf(r.Dialect, came)
 	r.Support = supportOf(r.Framework, r.Dialect)
 
-	if p.again == 0 { // else the end is that of a request that was not sent
+	if p.again == 0 { // otherwise the run ended because a further request was not sent
 		r.broken(came, p)
 	}
 	for _, w := range p.warnings {
@@ -126,9 +126,9 @@ func (r *Report) tell(came *stream, p *playedStream, o Options) {
 	}
 }
 
-// noteClient notes what a client's cards get. TanStack AI's get a binding. Cards that read the
-// backend's own announcement get the interrupt in its place, behind CopilotKit. A client without a
-// version may be CopilotKit's runtime, which declares none.
+// noteClient adds notes about the cards of some clients. Those of TanStack AI get a binding with
+// each question. Those of CopilotKit may read the backend's own announcement, which the interrupt
+// replaces. A client that declares no protocol version may be CopilotKit's runtime.
 func (r *Report) noteClient(came *stream, o Options) {
 	if o.TanStack && len(r.Questions) > 0 {
 		r.note(noteTanStack)
@@ -142,14 +142,14 @@ func (r *Report) noteClient(came *stream, o Options) {
 	}
 }
 
-// brokenOff and unanswered are what proxy logs of a stream that breaks off, and of a request that
-// gets no answer. The code says the same.
+// brokenOff and unanswered are messages that proxy logs if a stream breaks off, and if a request
+// gets no answer. doctor drops them, because it reports the code of the run's error.
 const (
 	brokenOff  = "the backend's stream broke off"
-	unanswered = "the backend did not answer"
+	unanswered = "the backend did not answer a run"
 )
 
-// broken says how the run ends for a client although the backend did not end it so.
+// broken adds why the run ends with an error for the client that the backend did not send.
 func (r *Report) broken(came *stream, p *playedStream) {
 	if came.tooLarge {
 		r.cannot(cannotFrame)
@@ -161,7 +161,7 @@ func (r *Report) broken(came *stream, p *playedStream) {
 		switch code := agui.Code(ev.Get("code").Str); code {
 		case agui.UpstreamEOF, agui.FrameTooLarge:
 			r.cannot(fmt.Sprintf(cannotNoEnd, code))
-		case agentframework.CodeTooOld: // a warning says it
+		case agentframework.CodeTooOld: // a warning in the log has the reason
 		case agui.UpstreamStatus:
 			r.cannot(fmt.Sprintf(cannotNoStream, r.Answer.MediaType, code))
 		default:

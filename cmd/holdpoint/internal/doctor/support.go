@@ -8,12 +8,12 @@ import (
 	"holdpoint/translate/standard"
 )
 
-// A SupportedPart is what docs/support.md says of a framework.
+// A SupportedPart is the section of docs/support.md about a framework.
 type SupportedPart struct {
 	Page     string    `json:"page"` // with the heading's anchor
 	About    string    `json:"about,omitempty"`
 	Packages []Package `json:"packages,omitempty"`
-	Limits   []string  `json:"limits,omitempty"` // what does not work, the first words of each point
+	Limits   []string  `json:"limits,omitempty"` // what does not work: the first words of each list item
 }
 
 // A Package is a row of a table of docs/support.md.
@@ -23,7 +23,7 @@ type Package struct {
 	Tested   string `json:"tested"`
 }
 
-// supportOf returns the part of the page for a framework, nil for none.
+// supportOf returns the section about a framework, or nil if the page has none.
 func supportOf(f Framework, dialect string) *SupportedPart {
 	name := f.Name
 	if name == "" && dialect == standard.Name {
@@ -42,7 +42,8 @@ var (
 	notAnchor = regexp.MustCompile(`[^a-z0-9 -]`)
 )
 
-// readSupportedVersions reads the part of docs/support.md between its two marks, by headings.
+// readSupportedVersions reads the sections of docs/support.md between its two markers, by their
+// headings.
 func readSupportedVersions() map[string]SupportedPart {
 	parts := strings.Split(docs.Support, "<!-- supported -->")
 	list := map[string]SupportedPart{}
@@ -81,8 +82,7 @@ func readPart(heading, text string) SupportedPart {
 	return p
 }
 
-// plain returns a text of the page up to the first test that it names, without its marks and on one
-// line.
+// plain returns a text of the page on one line, without markup, up to the first test that it names.
 func plain(s string) string {
 	if at := testName.FindStringIndex(s); at != nil {
 		s = strings.TrimRight(s[:at[0]], " \n(:;,")

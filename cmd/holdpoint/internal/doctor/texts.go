@@ -5,7 +5,7 @@ package doctor
 // marks.go the signs of a framework.
 const (
 	// The verdict.
-	verdictKeeps   = "the backend asks, and Holdpoint keeps the contract for it"
+	verdictKeeps   = "the backend asks a question, and Holdpoint brings it to the client and the answer back"
 	verdictPlain   = "nothing to do in this run"
 	verdictCannot  = "there is something that Holdpoint cannot do, see \"cannot\" below"
 	verdictNothing = "nothing to judge"
@@ -14,42 +14,42 @@ const (
 	cannotEncoding    = "it has the Content-Encoding %s although none was asked for, and Holdpoint does not read that: let the backend send it plain"
 	cannotAISDK       = "it is the AI SDK's stream, which Holdpoint does not read: approvals in it pass unguarded, and a yes that is sent twice runs twice"
 	cannotProtobuf    = "it is in AG-UI's protobuf form, which Holdpoint neither asks for nor reads"
-	cannotUnknown     = "nothing in it is an event of AG-UI, or of a native Strands or superagent server that Holdpoint knows by sight. If it is one of those, name it (-dialect)"
+	cannotUnknown     = "nothing in it is an event of AG-UI, or of a native Strands or superagent server that Holdpoint recognizes. If it is one of these, name it (-dialect)"
 	cannotFrame       = "a frame is larger than 32 MiB (HOLDPOINT_MAX_FRAME_BYTES)"
-	cannotNoEnd       = "the stream has no terminal event, so a client is told %s: it is cut, or the backend does not end its runs"
-	cannotNoStream    = "the answer is not an event stream (Content-Type: %s): a client is told %s"
-	cannotOtherError  = "a client is told RUN_ERROR %s (docs/errors.md)"
-	notSchemaQuestion = ", without a schema: nobody can judge the answer before the backend gets it"
+	cannotNoEnd       = "the stream has no terminal event, so a client gets RUN_ERROR %s: the answer was cut off, or the backend does not end its runs"
+	cannotNoStream    = "the answer is not an event stream (Content-Type: %s): a client gets RUN_ERROR %s"
+	cannotOtherError  = "a client gets RUN_ERROR %s (docs/errors.md)"
+	notSchemaQuestion = ", without a schema: Holdpoint cannot check an answer before the backend gets it"
 
 	// Notes.
 	noteOpenCalls = "these calls have no result in the answer: %s. If the client declares the tool, the call is the client's to answer (-tools). " +
-		"If the backend waits for a person there, name the tools: HOLDPOINT_TOOLS=%s (docs/tool-call.md). Else Holdpoint lets it pass and keeps no contract there"
-	noteOneMore    = "Holdpoint would send the backend one more request here, to learn what it asks. doctor sends one only"
-	noteNobody     = "nobody is asked in this run, as in most. %s"
-	noteRecord     = "Record one that pauses to be sure: curl -N with a request that makes the agent ask, its output to a file, then holdpoint doctor FILE"
-	noteMessage    = "Give a message that makes the agent ask to be sure (-message)"
-	noteNoDialect  = "Holdpoint knows a dialect by how it asks. It cannot tell one from a run in which nobody is asked"
-	noteTanStack   = "the client is TanStack AI's: Holdpoint binds each question to the run that tells it, so that the client draws its controls (docs/browser.md)"
+		"If the backend waits for a person there, name the tools: HOLDPOINT_TOOLS=%s (docs/tool-call.md). Otherwise Holdpoint lets the call pass, and does not protect it"
+	noteOneMore    = "Holdpoint would send the backend one more request here, to learn what the question is. doctor sends only one"
+	noteNobody     = "no question is asked in this run, as in most runs. %s"
+	noteRecord     = "To be sure, record one that pauses: run curl -N with a request that makes the agent ask, write its output to a file, then run holdpoint doctor FILE"
+	noteMessage    = "To be sure, give a message that makes the agent ask (-message)"
+	noteNoDialect  = "Holdpoint recognizes a dialect by the form of a question, so it cannot recognize one in a run without a question"
+	noteTanStack   = "the client is TanStack AI's: Holdpoint adds TanStack's binding to each question, so that the client shows its buttons (docs/browser.md)"
 	noteCopilotKit = "the client declares no protocolVersion, as CopilotKit's runtime does. A card of CopilotKit that reads event.value " +
 		"gets an AG-UI interrupt there, and no longer the agent's own value: set HOLDPOINT_CLIENT=native, or change the card (docs/copilotkit.md)"
-	noteOwnError = "the backend's own error is told as RUN_ERROR"
+	noteOwnError = "the backend's own error reaches the client as RUN_ERROR"
 
 	// Why there is nothing to judge.
-	whyAssistant = "LangGraph's server does not take the run: it may not know the assistant (-assistant)"
-	whyWho       = "the backend wants to know who asks: give its token by -header or -header-file"
+	whyAssistant = "LangGraph's server refuses the run: it may not have the assistant (-assistant)"
+	whyWho       = "the backend requires a login: give its token with -header or -header-file"
 	whyNoAgent   = "the backend has no agent at this address (docs/troubleshooting.md#i-see-404)"
-	whyRedirect  = "the backend redirects: ask the address that it names"
-	whyNotARun   = "the backend does not take a RunAgentInput here: a server that does not speak AG-UI needs -dialect"
-	whyError     = "the backend answered with an error: its log may say which"
-	whyTime      = "nothing came before the time was up: give it more (-timeout)"
+	whyRedirect  = "the backend redirects: run doctor with the address that it names"
+	whyNotARun   = "the backend does not accept a RunAgentInput here: a server that does not speak AG-UI needs -dialect"
+	whyError     = "the backend answered with an error: its log may have the reason"
+	whyTime      = "the backend sent nothing before the time was over: give it more (-timeout)"
 	whyEmpty     = "it is empty"
 
 	// What doctor does not do.
 	refusedAddress    = "the address cannot be read"
 	refusedScheme     = "want an address http://host/path or https://host/path"
-	refusedUser       = "user and password do not belong into the address: give them by -header"
+	refusedUser       = "an address has no user and password here: give them with -header"
 	refusedRecording  = "a run of %s is several requests: give doctor the address of the server"
-	refusedOwnRun     = "the run is refused by Holdpoint: %s"
+	refusedOwnRun     = "Holdpoint refused doctor's own run: %s"
 	failedUnreachable = "the backend cannot be reached"
 	failedReason      = failedUnreachable + ": %s"
 )

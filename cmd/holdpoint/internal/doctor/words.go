@@ -24,12 +24,12 @@ func (r *Report) print(w io.Writer) {
 	case r.Dialect != "":
 		fmt.Fprintf(w, "dialect     %s (HOLDPOINT_DIALECT=%s)\n", r.Dialect, r.Setting)
 	case r.Verdict != NoStream:
-		fmt.Fprintln(w, "dialect     not told by this answer")
+		fmt.Fprintln(w, "dialect     not shown by this answer")
 	}
 	if r.Framework.Name != "" {
 		fmt.Fprintf(w, "framework   %s: %s\n", r.Framework.Name, strings.Join(r.Framework.Seen, "; "))
 		version := r.Framework.Versions
-		version = cmp.Or(version, "not told by this answer")
+		version = cmp.Or(version, "not shown by this answer")
 		fmt.Fprintf(w, "version     %s\n", version)
 	}
 	if r.Client != "" {
@@ -100,7 +100,7 @@ func (r *Report) printEvents(w io.Writer) {
 	if len(r.Events) == 0 {
 		return
 	}
-	fmt.Fprintln(w, "events      what came, and what a client gets of it")
+	fmt.Fprintln(w, "events      what the backend sent, and what a client gets")
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(t, "  type\tname\tcame\tpassed\trewritten\tdropped\tmade")
 	for _, c := range r.Events {
