@@ -11,29 +11,30 @@ import (
 // second time then has to know.
 
 const (
-	// askAgain is how long an answer of the server is good for.
+	// askAgain is how long an answer of the server stays valid.
 	askAgain = 2 * time.Second
-	// rememberStandby is how long a standby counts that is not there any more: it may come back as
+	// rememberStandby is how long a standby that has gone still counts, because it may come back as
 	// the primary.
 	rememberStandby = time.Hour
 	askForgets      = 5 * time.Second
 )
 
-// forgetsSQL reports whether the server may lose what it has answered. Without rights a role sees
-// how many standbys and backups read the log, and the places that are kept for standbys.
+// forgetsSQL reports whether the server may lose changes that it has confirmed. A role without
+// rights can see how many standbys and backups read the log, and how many slots are reserved for
+// standbys.
 const forgetsSQL = "SELECT current_setting('fsync') = 'off' OR current_setting('synchronous_commit') = 'off'" +
 	" OR CASE WHEN " + guards + " THEN current_setting('synchronous_commit') = 'local'" +
 	" ELSE EXISTS (SELECT FROM pg_stat_replication) OR EXISTS (SELECT FROM pg_replication_slots WHERE slot_type = 'physical') END"
 
-// A durability is what the server said of that.
+// A durability is the server's reply to forgetsSQL.
 type durability struct {
 	mu    sync.Mutex
 	asked time.Time // when it was asked last
 	seen  time.Time // when it said yes last
 }
 
-// Forgets reports whether the server may lose a change that counted, and keep those before it. A
-// server that could never be asked may.
+// Forgets reports whether the server may lose changes that counted, while it keeps the earlier
+// ones. It returns true for a server that could never be asked.
 func (t *table) Forgets(ctx context.Context) bool {
 	f := &t.forgetting
 	f.mu.Lock()

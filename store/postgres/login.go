@@ -6,12 +6,12 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// Login has new connections of a store on c log in as fresh says: with its password, and its
-// certificates. fresh is the same address, parsed again. Connections that are there stay: the
-// server has let them in.
+// Login makes new connections of a store on c log in with the password and the certificates of
+// fresh, which is the same address parsed again. Existing connections stay, because the server has
+// accepted them.
 func (c *Config) Login(fresh *Config) { c.fresh.Store(fresh.pool.ConnConfig) }
 
-// loggingIn is called before each connection, with a copy of its own.
+// loggingIn is called before each connection, with its own copy of the configuration.
 func (c *Config) loggingIn(_ context.Context, conn *pgx.ConnConfig) error {
 	if fresh := c.fresh.Load(); fresh != nil {
 		fresh = fresh.Copy()

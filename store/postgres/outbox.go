@@ -8,9 +8,8 @@ import (
 	"holdpoint/store/engine"
 )
 
-// withNotify makes the row's place in the list of what is to be sent a part of the statement. It
-// has a table of its own, so that the tables of before need not change, and who sends nothing does
-// not need it.
+// withNotify adds the row's place in the list of notices to the statement. The list has its own
+// table, so that older tables need no change, and a deployment without a webhook does not need it.
 func (t *table) withNotify(q *statement, c engine.Change) string {
 	if c.Notify == nil {
 		return ""
@@ -22,7 +21,7 @@ func (t *table) withNotify(q *statement, c engine.Change) string {
 		" ON CONFLICT (key) DO UPDATE SET due = EXCLUDED.due)", t.names.unsent, q.time(*c.Notify))
 }
 
-// Unlist is engine.Table's.
+// Unlist implements engine.Table.
 func (t *table) Unlist(ctx context.Context, key store.Key) error {
 	var q statement
 	k := q.text(string(key))

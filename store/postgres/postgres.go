@@ -37,26 +37,26 @@ import (
 	"holdpoint/store/engine"
 )
 
-// What an address leaves open.
+// Defaults for an address.
 const (
-	// defaultConns is how many connections a process has at most. A step needs one for two round
-	// trips, and a server has a hundred for all.
+	// defaultConns is the maximum number of connections of a process. A step needs one for two
+	// round trips, and a server has about a hundred for all its clients.
 	defaultConns          = 10
 	defaultConnectTimeout = 5 * time.Second
 	keepAlive             = 15 * time.Second
 )
 
-// A Config is an address that was understood.
+// A Config is a parsed address.
 type Config struct {
 	pool   *pgxpool.Config
 	schema string // "": the first one of the role's search path
 	fresh  atomic.Pointer[pgx.ConnConfig]
 }
 
-// Parse reads an address in the form postgres://user:password@host:port/database?sslmode=require.
-// Its parameters are those of libpq that pgx knows, such as sslrootcert and connect_timeout,
-// pool_max_conns, and schema: the schema of the tables. password, if it is not "", is used instead
-// of one in the address. Parse asks nobody. No error holds a password.
+// Parse parses an address of the form postgres://user:password@host:port/database?sslmode=require.
+// Its parameters are those of libpq that pgx supports, such as sslrootcert and connect_timeout, and
+// also pool_max_conns and schema, the schema of the tables. password, if it is not "", replaces the
+// one in the address. Parse does not connect. Its errors contain no password.
 func Parse(address, password string) (*Config, error) {
 	u, err := url.Parse(address)
 	if err != nil { // its text would hold the address
@@ -98,10 +98,10 @@ func Parse(address, password string) (*Config, error) {
 		c.ConnConfig.ValidateConnect = pgconn.ValidateConnectTargetSessionAttrsReadWrite
 	}
 	c.ConnConfig.OnNotice = noteWarning
-	// Statements go by pgconn, which prepares none. This is for whatever does not.
+	// Statements use pgconn, which prepares none. This setting is for everything else.
 	c.ConnConfig.DefaultQueryExecMode = pgx.QueryExecModeExec
 	c.ConnConfig.StatementCacheCapacity, c.ConnConfig.DescriptionCacheCapacity = 0, 0
-	// A connection that died while it was idle shows when it is asked: a read is asked again.
+	// A dead idle connection fails at its next use, and a read is then repeated.
 	c.ShouldPing = func(context.Context, pgxpool.ShouldPingParams) bool { return false }
 	c.MaxConnLifetimeJitter = c.MaxConnLifetime / 10
 	parsed := &Config{pool: c, schema: schema}
@@ -109,27 +109,28 @@ func Parse(address, password string) (*Config, error) {
 	return parsed, nil
 }
 
-// warned is where a connection notes that the server has warned of what it did.
+// warned is the key under which a connection notes a warning of the server.
 const warned = "holdpoint: warned"
 
-// noteWarning notes warnings without a code of their own. Of a change the server has one: a wait
-// for standbys was canceled, so the change is done and they may not have it. Its text is in the
-// server's language. https://www.postgresql.org/docs/current/protocol-flow.html#PROTOCOL-ASYNC
+// noteWarning notes warnings without a code of their own. For a change the server sends one such
+// warning: the wait for standbys was canceled, so the change is applied, and the standbys may not
+// have it. The text of the warning is in the server's language.
+// https://www.postgresql.org/docs/current/protocol-flow.html#PROTOCOL-ASYNC
 func noteWarning(c *pgconn.PgConn, n *pgconn.Notice) {
 	if n.Code == codeWarning {
 		c.CustomData()[warned] = true
 	}
 }
 
-// plainName is a name that means the same with quotes and without.
+// plainName matches a name that means the same with and without quotes.
 var plainName = regexp.MustCompile(`^[a-z_][a-z0-9_]{0,62}$`)
 
-// severalHosts says that the address names more than one server: one of them is the primary.
+// severalHosts reports whether the address names several servers, one of which is the primary.
 func severalHosts(c *pgx.ConnConfig) bool {
 	return slices.ContainsFunc(c.Fallbacks, func(f *pgconn.FallbackConfig) bool { return f.Host != c.Host || f.Port != c.Port })
 }
 
-// withoutSecrets returns what pgx says of an address, without the address.
+// withoutSecrets returns pgx's error about an address, without the address.
 func withoutSecrets(err error, u *url.URL) string {
 	text := err.Error()
 	if at := strings.LastIndex(text, "`: "); at >= 0 {
@@ -155,15 +156,15 @@ func withoutSecrets(err error, u *url.URL) string {
 	return text
 }
 
-// HasPassword reports whether an address has a password in it.
+// HasPassword reports whether an address contains a password.
 func HasPassword(address *url.URL) bool {
 	_, ok := address.User.Password()
 	return ok || address.Query().Has("password")
 }
 
-// Open returns a store on the database. The server need not be there yet: until it is, and has the
-// tables, each step fails. The log says once why, and when that is over. Without tables Open makes
-// them, if the role may.
+// Open returns a store on the database. The server need not be there yet: each step fails until it
+// is reachable and has the tables. The log has the reason once, and the end of that state. If there
+// are no tables, Open makes them, if the role may.
 func Open(c *Config, o engine.Options) (*engine.Store, error) {
 	o.Logger = cmp.Or(o.Logger, slog.New(slog.DiscardHandler))
 	pool, err := pgxpool.NewWithConfig(context.Background(), c.pool)

@@ -10,16 +10,16 @@ import (
 	"strings"
 )
 
-// schemaVersion is of the tables; that of the records is the engine's.
+// schemaVersion is the version of the tables. The engine versions the records.
 const schemaVersion = 1
 
 //go:embed schema.sql
 var schemaSQL string
 
-// names are the tables, as a statement writes them.
+// names are the quoted names of the tables in statements.
 type names struct{ schema, threads, snapshots, unsent, version string }
 
-// namesIn returns the tables in a schema. "" is the first schema of the role's search path.
+// namesIn returns the tables in a schema. "" means the first schema of the role's search path.
 func namesIn(schema string) names {
 	prefix := ""
 	if schema != "" {
@@ -28,18 +28,18 @@ func namesIn(schema string) names {
 	return names{schema, prefix + "holdpoint_threads", prefix + "holdpoint_snapshots", prefix + "holdpoint_unsent", prefix + "holdpoint_schema"}
 }
 
-// sql makes the tables.
+// sql returns the statements that make the tables.
 func (n names) sql() string {
 	schema := ""
 	if n.schema != "" {
-		// With IF NOT EXISTS alone the role would need the right to make one.
+		// Even with IF NOT EXISTS, the role would need the right to create a schema.
 		schema = "DO $$ BEGIN IF NOT EXISTS (SELECT FROM pg_namespace WHERE nspname = '" + n.schema + "') THEN CREATE SCHEMA \"" + n.schema + "\"; END IF; END $$;\n"
 	}
 	return strings.NewReplacer("{{schema}}\n", schema, "{{threads}}", n.threads, "{{snapshots}}", n.snapshots, "{{unsent}}", n.unsent, "{{version}}", n.version).Replace(schemaSQL)
 }
 
 // Schema returns the SQL that makes the tables in the schema of the address, for a DBA to run. A
-// nil Config is one that names no schema.
+// nil Config stands for an address without a schema.
 func Schema(c *Config) string {
 	if c == nil {
 		return namesIn("").sql()
@@ -49,7 +49,7 @@ func Schema(c *Config) string {
 
 var errTables = errors.New(textTables)
 
-// prepare looks at the database and makes the tables if they are not there. It does so in one
+// prepare checks the database, and makes the tables if they are missing. It does so in one
 // transaction under a lock, because several processes start at once.
 func (t *table) prepare(ctx context.Context) error {
 	c, err := t.pool.Acquire(ctx)
@@ -113,7 +113,7 @@ func (t *table) prepare(ctx context.Context) error {
 	return nil
 }
 
-// tellDurability logs what the server says of what it may lose.
+// tellDurability logs which changes the server may lose.
 func tellDurability(log *slog.Logger, fsync, fullPages, commit, standbys, version string) {
 	log.Info("the store is PostgreSQL", "version", version, "fsync", fsync, "full_page_writes", fullPages,
 		"synchronous_commit", commit, "synchronous_standby_names", standbys)

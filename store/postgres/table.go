@@ -26,7 +26,7 @@ type table struct {
 
 var _ engine.Table = (*table)(nil)
 
-// Read is engine.Table's. Without a row the server still tells its time.
+// Read implements engine.Table. If there is no row, the server still returns its time.
 func (t *table) Read(ctx context.Context, key store.Key, body bool) (engine.Row, error) {
 	columns := "t.revision, t.head"
 	if body {
@@ -54,17 +54,17 @@ func (t *table) Read(ctx context.Context, key store.Key, body bool) (engine.Row,
 	return r, f.err
 }
 
-// guards says that changes wait for standbys. One whose wait was cut off, by a crash or a cancel,
-// can be read although no standby has it.
+// guards reports that changes wait for standbys. A change whose wait was interrupted, by a crash or
+// a cancel, can be read although no standby has it.
 // https://www.postgresql.org/docs/current/warm-standby.html#SYNCHRONOUS-REPLICATION
 const guards = "current_setting('synchronous_standby_names') <> ''"
 
-// Write is engine.Table's. It is one statement, so it happens as a whole or not at all.
+// Write implements engine.Table. It is one statement, so it is applied as a whole or not at all.
 func (t *table) Write(ctx context.Context, key store.Key, c engine.Change) (bool, error) {
 	var q statement
 	k := q.text(string(key))
-	// The head and the body are the last columns, and what does not change is at the ends of a row:
-	// the server's log holds only what is between.
+	// The head and the body are the last columns, so that unchanged bytes are at the ends of a row:
+	// the server's log has only the part between them.
 	set := []struct{ column, value string }{
 		{"revision", q.int(c.To)}, {"opened", q.time(c.Opened)}, {"due", q.time(c.Due)}, {"gone", q.time(c.Gone)}, {"head", q.bytes(c.Head)},
 	}
@@ -100,8 +100,8 @@ func (t *table) Write(ctx context.Context, key store.Key, c engine.Change) (bool
 	return len(rows) == 1, err
 }
 
-// withOthers makes the change of the snapshots, and of the list of what is to be sent, a part of
-// the statement: they change if the row does.
+// withOthers adds the changes of the snapshots and of the list of notices to the statement, so that
+// they are applied only if the row changes.
 func (t *table) withOthers(q *statement, row string, c engine.Change) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "WITH changed AS (%s)", row)
@@ -126,7 +126,7 @@ func (t *table) withOthers(q *statement, row string, c engine.Change) string {
 	return b.String()
 }
 
-// Snapshot is engine.Table's.
+// Snapshot implements engine.Table.
 func (t *table) Snapshot(ctx context.Context, key store.Key, name string) ([]byte, error) {
 	var q statement
 	q.sql = fmt.Sprintf("SELECT bytes FROM %s WHERE key = %s AND name = %s", t.names.snapshots, q.text(string(key)), q.text(name))
@@ -138,7 +138,7 @@ func (t *table) Snapshot(ctx context.Context, key store.Key, name string) ([]byt
 	return f.bytes(), f.err
 }
 
-// List is engine.Table's.
+// List implements engine.Table.
 func (t *table) List(ctx context.Context, query store.Query, after cursor.Cursor) ([]store.Row, error) {
 	var q statement
 	table, columns, by, until, from := t.names.threads, "key, opened, due", "opened", "", ""
@@ -172,7 +172,7 @@ func (t *table) List(ctx context.Context, query store.Query, after cursor.Cursor
 	return rows, nil
 }
 
-// Open is engine.Table's. It reads the index of what waits, and no row.
+// Open implements engine.Table. It reads the index of the open rows, and no row.
 func (t *table) Open(ctx context.Context) (int, error) {
 	var q statement
 	q.sql = fmt.Sprintf("SELECT count(*) FROM %s WHERE opened IS NOT NULL", t.names.threads)
@@ -184,11 +184,11 @@ func (t *table) Open(ctx context.Context) (int, error) {
 	return int(f.int()), f.err
 }
 
-// forgetBatch bounds what one statement forgets, so that it holds no lock for long.
+// forgetBatch limits how many rows one statement forgets, so that it does not hold locks for long.
 const forgetBatch = 200
 
-// Forget is engine.Table's. Several processes forget at once: each takes rows that no other one
-// has. A row that is being written is not forgotten.
+// Forget implements engine.Table. Several processes may forget at once, because each takes rows
+// that no other has locked. A row that is being written is not forgotten.
 func (t *table) Forget(ctx context.Context) (int, error) {
 	var q statement
 	q.sql = fmt.Sprintf("WITH gone AS (SELECT key FROM %[1]s WHERE gone <= statement_timestamp() ORDER BY gone LIMIT %[3]s FOR UPDATE SKIP LOCKED),"+
@@ -201,19 +201,19 @@ func (t *table) Forget(ctx context.Context) (int, error) {
 	return len(rows), err
 }
 
-// Stop is engine.Table's.
+// Stop implements engine.Table.
 func (t *table) Stop() error {
 	t.ready.Stop()
 	t.pool.Close()
 	return nil
 }
 
-// maxReads bounds how often a read is asked again because another transaction was first. With the
-// default isolation that does not happen.
+// maxReads limits how often a read is repeated because another transaction was first. With the
+// default isolation level that does not happen.
 const maxReads = 20
 
-// read asks a statement that changes nothing. It asks again if the connection broke, which an idle
-// one may have done long ago.
+// read runs a statement that changes nothing. It repeats it if the connection broke, which may have
+// happened long ago to an idle one.
 func (t *table) read(ctx context.Context, q *statement) (rows [][][]byte, err error) {
 	for range maxReads {
 		if rows, err = t.ask(ctx, q, func(error) bool { return true }); !overtaken(err) {
@@ -223,7 +223,7 @@ func (t *table) read(ctx context.Context, q *statement) (rows [][][]byte, err er
 	return rows, err
 }
 
-// write asks a statement that changes something. It asks again only if nothing was sent.
+// write runs a statement that changes something. It repeats it only if nothing was sent.
 func (t *table) write(ctx context.Context, q *statement) ([][][]byte, error) {
 	return t.ask(ctx, q, unsent)
 }
@@ -242,8 +242,8 @@ func (t *table) ask(ctx context.Context, q *statement, again func(error) bool) (
 	return rows, nil
 }
 
-// askOnce asks a statement on one connection. broke: it is of no use any more, and neither are
-// those that were opened before, if it was the server that ended.
+// askOnce runs a statement on one connection. broke reports that the connection is unusable. If the
+// server ended it, the connections that were opened earlier are unusable too.
 func (t *table) askOnce(ctx context.Context, q *statement) (rows [][][]byte, broke bool, err error) {
 	c, err := t.pool.Acquire(ctx)
 	if err != nil {
@@ -258,8 +258,8 @@ func (t *table) askOnce(ctx context.Context, q *statement) (rows [][][]byte, bro
 		return r.Rows, false, nil
 	}
 	closed := c.Conn().IsClosed()
-	// A server that does not answer in time may be gone without a word. A standby may have been the
-	// primary before.
+	// A server that does not answer in time may have disappeared silently, and a server that is now
+	// a standby may have been the primary.
 	if closed && !errors.Is(ctx.Err(), context.Canceled) || readOnly(r.Err) {
 		t.pool.Reset()
 	}

@@ -10,7 +10,7 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 )
 
-// The codes of errors that are looked at.
+// The SQLSTATE codes that are examined.
 // https://www.postgresql.org/docs/current/errcodes-appendix.html
 const (
 	codeWarning       = "01000"
@@ -20,8 +20,8 @@ const (
 	codeProtocol      = "08P01" // PgBouncer says so of much
 )
 
-// remedies are what an operator can do about an error, by its code. A code of two characters is a
-// whole class of them.
+// remedies are what an operator can do about an error, by code. A code of two characters stands for
+// a whole class.
 var remedies = map[string]string{
 	codeReadOnly: textReadOnly,
 	"28":         textWrongLogin,
@@ -37,7 +37,7 @@ var remedies = map[string]string{
 	"58030":      textDisk,
 }
 
-// operatorError returns an error as an operator should read it.
+// operatorError returns an error in the form that an operator should read.
 func operatorError(err error) error {
 	if err == nil {
 		return nil
@@ -74,8 +74,8 @@ func codeOf(err error) string {
 	return ""
 }
 
-// overtaken says that nothing was done, because another one did something at the same time. With
-// the default isolation the server does not say so; a role may have another one.
+// overtaken reports that nothing was done because of a concurrent transaction. That does not happen
+// with the default isolation level, but a role may have another one.
 func overtaken(err error) bool {
 	code := codeOf(err)
 	return code == codeSerialization || code == codeDeadlock
@@ -83,15 +83,15 @@ func overtaken(err error) bool {
 
 func readOnly(err error) bool { return codeOf(err) == codeReadOnly }
 
-// unsent says that nothing of the statement reached the server.
+// unsent reports that no part of the statement reached the server.
 func unsent(err error) bool { return pgconn.SafeToRetry(err) }
 
-// refusedByBouncer knows what PgBouncer says of a wrong password, because it has no code for it.
+// refusedByBouncer reports whether PgBouncer rejected the password, which it says only in words.
 func refusedByBouncer(err error) bool {
 	return codeOf(err) == codeProtocol && strings.Contains(err.Error(), "authentication failed")
 }
 
-// lasting says that waiting alone will not help.
+// lasting reports that waiting alone will not help.
 func lasting(err error) bool {
 	code := codeOf(err)
 	var untrusted *tls.CertificateVerificationError
@@ -104,7 +104,7 @@ func lasting(err error) bool {
 	return code[:2] == "28" || code[:2] == "42" || code == "3D000" || code == "3F000" || code == codeReadOnly
 }
 
-// noConnection says why a step got none.
+// noConnection returns why a step got no connection.
 func noConnection(ctx context.Context, err error) error {
 	if ctx.Err() != nil && codeOf(err) == "" {
 		return fmt.Errorf(textNoConnectionInTime, err)

@@ -9,8 +9,8 @@ import (
 	"github.com/jackc/pgx/v5/pgtype"
 )
 
-// A statement with its parameters. They go in the binary form: in the other one bytes are twice as
-// many. https://www.postgresql.org/docs/current/protocol-overview.html#PROTOCOL-FORMAT-CODES
+// A statement is SQL with its parameters, which are sent in binary form: as text, bytes take twice
+// the space. https://www.postgresql.org/docs/current/protocol-overview.html#PROTOCOL-FORMAT-CODES
 type statement struct {
 	sql    string
 	values [][]byte
@@ -18,10 +18,10 @@ type statement struct {
 	warned bool // set by once: the server did it, and warned
 }
 
-// inBinary is the form of all parameters and results.
+// inBinary requests the binary form for all parameters and results.
 var inBinary = []int16{1}
 
-// add adds a parameter and returns its name. nil is NULL.
+// add adds a parameter and returns its placeholder. nil means NULL.
 func (q *statement) add(kind uint32, value []byte) string {
 	q.values, q.types = append(q.values, value), append(q.types, kind)
 	return "$" + strconv.Itoa(len(q.values))
@@ -35,10 +35,10 @@ func (q *statement) int(n int64) string {
 	return q.add(pgtype.Int8OID, binary.BigEndian.AppendUint64(nil, uint64(n)))
 }
 
-// epoch is where the server's times begin. They are in microseconds.
+// epoch is the zero point of the server's times, which are in microseconds.
 var epoch = time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC).UnixMicro()
 
-// time adds a time, or NULL for none.
+// time adds a time as a parameter. The zero time means NULL.
 func (q *statement) time(at time.Time) string {
 	if at.IsZero() {
 		return q.add(pgtype.TimestamptzOID, nil)
@@ -46,8 +46,7 @@ func (q *statement) time(at time.Time) string {
 	return q.add(pgtype.TimestamptzOID, binary.BigEndian.AppendUint64(nil, uint64(at.UnixMicro()-epoch)))
 }
 
-// fields reads the fields of a row one after the other. Once there is an error, there are zero
-// values only.
+// fields reads the fields of a row in order. After an error it returns zero values only.
 type fields struct {
 	row [][]byte
 	err error
@@ -65,7 +64,7 @@ func (f *fields) bytes() []byte {
 	return b
 }
 
-// bool is false for NULL.
+// bool returns false for NULL.
 func (f *fields) bool() bool {
 	b := f.bytes()
 	if b != nil && len(b) != 1 {
@@ -75,7 +74,7 @@ func (f *fields) bool() bool {
 	return len(b) == 1 && b[0] != 0
 }
 
-// int is 0 for NULL.
+// int returns 0 for NULL.
 func (f *fields) int() int64 {
 	b := f.bytes()
 	if len(b) != 8 {

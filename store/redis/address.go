@@ -13,10 +13,10 @@ import (
 	"strings"
 )
 
-// Schemes are those of the addresses that Parse takes.
+// Schemes are the schemes of addresses that Parse accepts.
 var Schemes = []string{"redis", "rediss", "redis+sentinel", "rediss+sentinel", "redis+cluster", "rediss+cluster"}
 
-// An Address says where Redis is, and how to log in. It may hold passwords.
+// An Address has the servers of a Redis, and how to log in. It may contain passwords.
 type Address struct {
 	servers           []string
 	sentinel, cluster bool
@@ -29,7 +29,7 @@ type Address struct {
 	tls               *tls.Config
 }
 
-// DefaultPrefix is what keys begin with.
+// DefaultPrefix is the default beginning of keys.
 const DefaultPrefix = "holdpoint:"
 
 // Parse reads an address:

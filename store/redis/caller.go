@@ -5,10 +5,10 @@ import (
 	"fmt"
 )
 
-// doUntil does something, and returns when it is done or when ctx is over. rueidis does not look at
-// ctx everywhere: it reads a connection until the deadline that ctx had when the request was sent,
-// and waits for a new connection without ctx. What is left behind sends nothing more, and ends
-// after Options.Timeout. So do may keep nothing of its caller's but values.
+// doUntil calls do, and returns when do returns or ctx is done. rueidis does not watch ctx
+// everywhere: it reads a connection until the deadline that ctx had when the request was sent, and
+// waits for a new connection without ctx. A call that is left behind sends nothing more, and ends
+// after Options.Timeout. So do may refer only to copies of its caller's values.
 func doUntil[T any](ctx context.Context, do func() (T, error)) (T, error) {
 	type outcome struct {
 		value T

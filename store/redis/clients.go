@@ -10,12 +10,12 @@ import (
 	"github.com/redis/rueidis"
 )
 
-// replaceEvery bounds how often a client is replaced. A name that still leads to the old primary
-// gets a new connection that often, and no storm of them.
+// replaceEvery limits how often a client is replaced. If a name still leads to the old primary, it
+// gets a new connection at this rate.
 const replaceEvery = time.Second
 
-// Clients hold the client at hand and replace it when it is at the wrong server. Requests that go
-// on keep the one that they have, which is closed after the last of them.
+// clients keeps the current client, and replaces it when it is connected to the wrong server.
+// Requests under way keep the old one, which is closed after the last of them.
 type clients struct {
 	connect func(context.Context) (rueidis.Client, error)
 	log     *slog.Logger
@@ -28,7 +28,7 @@ type clients struct {
 	closing sync.WaitGroup
 }
 
-// A client is one of rueidis, with all its connections. clients.mu guards the rest.
+// A client is a client of rueidis with all its connections. clients.mu guards the other fields.
 type client struct {
 	rueidis.Client
 	users   int
@@ -55,7 +55,7 @@ func (c *clients) begin(ctx context.Context) error {
 	return nil
 }
 
-// use returns the client at hand. Who has it calls done once.
+// use returns the current client. The caller must call done once.
 func (c *clients) use() (at *client, done func(), err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -72,15 +72,15 @@ func (c *clients) use() (at *client, done func(), err error) {
 	}, nil
 }
 
-// drop closes a client that nobody uses or will use. The caller holds the lock.
+// drop closes a client that has no users and gets no new ones. The caller holds the lock.
 func (c *clients) drop(at *client) {
 	if at.retired && at.users == 0 {
 		c.closing.Go(at.Close)
 	}
 }
 
-// replace takes old out of use, unless that was done already. It returns whether there is another
-// client now. Of several callers one replaces it, and the others wait for that.
+// replace takes old out of use, unless that has already happened. It reports whether there is
+// another client now. Of several callers one replaces it, and the others wait.
 func (c *clients) replace(ctx context.Context, old *client) bool {
 	c.mu.Lock()
 	if c.now != old {
@@ -124,7 +124,7 @@ func (c *clients) replace(ctx context.Context, old *client) bool {
 	return true
 }
 
-// tell logs how a replacement ended, an error once.
+// tell logs how a replacement ended. It logs each error once.
 func (c *clients) tell(err error) {
 	switch {
 	case err == nil:
@@ -136,7 +136,7 @@ func (c *clients) tell(err error) {
 	}
 }
 
-// end closes the client at hand and waits for all that were closed.
+// end closes the current client, and waits until all replaced ones are closed.
 func (c *clients) end() {
 	c.mu.Lock()
 	if at := c.now; at != nil {

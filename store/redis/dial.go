@@ -9,10 +9,10 @@ import (
 	"syscall"
 )
 
-// errUnsent says that the server had ended the connection before anything of a request was sent.
+// errUnsent means that the server had closed the connection before any part of a request was sent.
 var errUnsent = errors.New("the connection had ended before the request was sent")
 
-// dial is rueidis' own, with a look at each connection before a request goes over it.
+// dial is rueidis' own dial function, with a check of each connection before a request.
 func dial(ctx context.Context, address string, dialer *net.Dialer, encrypted *tls.Config) (net.Conn, error) {
 	if dialer.Timeout > 0 { // of the handshake, too
 		var cancel context.CancelFunc
@@ -46,16 +46,16 @@ func dial(ctx context.Context, address string, dialer *net.Dialer, encrypted *tl
 	return secure, nil
 }
 
-// A watchedConn connection does not begin a request when the server has ended it. rueidis keeps
-// idle connections, and learns of their end only from the next request, when nobody can tell any
-// more whether that was done.
+// A watchedConn does not send a request if the server has closed the connection. rueidis keeps idle
+// connections, and notices their end only at the next request, when it is too late to know whether
+// that request was done.
 type watchedConn struct {
 	net.Conn
 	fd     syscall.RawConn
 	asking atomic.Bool // something was written since the last read
 }
 
-// Write fails with errUnsent if it would begin a request on a connection that has ended.
+// Write returns errUnsent if it would begin a request on a closed connection.
 func (w *watchedConn) Write(b []byte) (int, error) {
 	if !w.asking.Swap(true) && peerHasClosed(w.fd) {
 		return 0, errUnsent

@@ -4,5 +4,5 @@ package redis
 
 import "syscall"
 
-// peerHasClosed does not know.
+// peerHasClosed cannot find out on this system, and returns false.
 func peerHasClosed(syscall.RawConn) bool { return false }

@@ -7,8 +7,8 @@ import (
 	"syscall"
 )
 
-// peerHasClosed reports whether the other side has ended the connection. It reads nothing away, and
-// does not wait: sockets of Go do not block.
+// peerHasClosed reports whether the other side has closed the connection. It consumes no bytes and
+// does not block, because Go's sockets are nonblocking.
 func peerHasClosed(c syscall.RawConn) bool {
 	var n int
 	var err error

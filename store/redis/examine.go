@@ -12,7 +12,7 @@ import (
 	"github.com/redis/rueidis"
 )
 
-// explanations are of what Redis says, by the first word.
+// explanations are the meanings of Redis errors, by their first word.
 var explanations = []struct{ begin, means string }{
 	{"OOM", textMemoryFull},
 	{"READONLY", textReadOnly},
@@ -43,7 +43,7 @@ func says(err error, word string) bool {
 	return strings.HasPrefix(text, word+" ") || inScript && strings.Contains(text, "-"+word+" ")
 }
 
-// explain says what an error of Redis means to who runs Holdpoint.
+// explain returns what an error of Redis means to an operator.
 func explain(err error) error {
 	if err == nil {
 		return nil
@@ -56,14 +56,14 @@ func explain(err error) error {
 	return err
 }
 
-// misplaced says that the server did nothing, because it is not, or not yet, a primary with its
-// data. The address may lead to another one by now. In a cluster the client knows itself.
+// misplaced reports that the server did nothing because it is not, or not yet, a primary with its
+// data. The address may lead to another server by now. In a cluster the client follows by itself.
 func (t *table) misplaced(err error) bool {
 	e, ok := rueidis.IsRedisErr(err)
 	return ok && !t.cluster && (says(e, "READONLY") || says(e, "LOADING") || says(e, "MASTERDOWN"))
 }
 
-// errRefused is a server that answers, and that Holdpoint may not use.
+// errRefused means that the server answers, and that Holdpoint may not use it.
 var errRefused = errors.New("the server is refused")
 
 func refused(err error) bool {
@@ -71,7 +71,7 @@ func refused(err error) bool {
 	return errors.Is(err, errRefused) || errors.As(err, &e) && strings.Contains(e.Error(), "cluster support disabled")
 }
 
-// lasting says that waiting alone will not help.
+// lasting reports that waiting alone will not help.
 func lasting(err error) bool {
 	var untrusted *tls.CertificateVerificationError
 	var plain tls.RecordHeaderError
@@ -85,7 +85,8 @@ func lasting(err error) bool {
 	return slices.ContainsFunc([]string{"NOAUTH", "WRONGPASS", noRight, noRightInScript, "AUTH", "invalid password", "DB index", "invalid DB index"}, func(word string) bool { return says(e, word) })
 }
 
-// examine refuses servers that would lose what waits, and warns of what cannot be asked.
+// examine refuses servers that would drop open questions, and warns about settings that cannot be
+// read.
 func examine(ctx context.Context, client rueidis.Client, a Address, o Options) error {
 	var told []func()
 	warn := func(text string, attrs ...any) { told = append(told, func() { o.Logger.Warn(text, attrs...) }) }
@@ -114,7 +115,7 @@ func examine(ctx context.Context, client rueidis.Client, a Address, o Options) e
 	return nil
 }
 
-// mayDo returns the error if the user lacks a right. Whatever else is wrong, a step will say.
+// mayDo returns an error if the user lacks a right. Other faults show in later steps.
 func mayDo(ctx context.Context, client rueidis.Client, a Address, o Options) error {
 	t := &table{prefix: a.prefix}
 	err := run(ctx, client, call{rightsScript, []string{t.part(0) + "r:", t.opened(0)}, nil})[0].Error()
@@ -127,7 +128,7 @@ func mayDo(ctx context.Context, client rueidis.Client, a Address, o Options) err
 	return nil
 }
 
-// info reads what INFO says.
+// info parses the reply to INFO.
 func info(text string) map[string]string {
 	all := map[string]string{}
 	for line := range strings.SplitSeq(text, "\n") {

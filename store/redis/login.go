@@ -9,15 +9,15 @@ import (
 	"holdpoint/store/engine"
 )
 
-// A Store is the engine's store on Redis.
+// A Store is an engine.Store on Redis.
 type Store struct {
 	*engine.Store
 	table *table
 }
 
-// Login connects anew as a says: with its passwords, and its certificates. a is the same address,
-// parsed again. Requests that go on keep the connections that they have. If a server refuses it,
-// the Store goes on as before. If none can be reached, a is for when one can.
+// Login connects again with the passwords and certificates of a, which is the same address parsed
+// again. Requests under way keep their connections. If a server refuses the login, the Store
+// continues as before. If none can be reached, a is used once one can.
 func (s *Store) Login(ctx context.Context, a Address) error {
 	ctx, cancel := s.table.withTimeout(ctx)
 	defer cancel()

@@ -9,8 +9,8 @@ import (
 
 func (t *table) unsent(part int) string { return t.part(part) + "unsent" }
 
-// notify returns the argument of writeScript: nothing, 0 to take the row out of the list, or its
-// place.
+// notify returns the argument of writeScript for the list of notices: "" leaves it, 0 removes the
+// row, and any other value is its place.
 func notify(c engine.Change) string {
 	if c.Notify == nil {
 		return ""
@@ -18,7 +18,7 @@ func notify(c engine.Change) string {
 	return micros(*c.Notify)
 }
 
-// Unlist is engine.Table's. Redis drops rows by itself, and not their places in this list.
+// Unlist implements engine.Table. Redis drops rows by itself, but not their places in this list.
 func (t *table) Unlist(ctx context.Context, key store.Key) error {
 	ctx, cancel := t.withTimeout(ctx)
 	defer cancel()

@@ -32,17 +32,17 @@ import (
 // Options of a Store.
 type Options struct {
 	engine.Options
-	// Replicas is how many replicas must have a guarded change before it counts. 0: none.
+	// Replicas is how many replicas must have a guarded change before it counts. 0 means none.
 	Replicas int
-	// ReplicaTimeout is how long they may take. 0: a second.
+	// ReplicaTimeout is how long they may take. 0 means one second.
 	ReplicaTimeout time.Duration
-	// Timeout of one request to the server. 0: five seconds.
+	// Timeout limits one request to the server. 0 means five seconds.
 	Timeout time.Duration
 }
 
-// Open returns a store on Redis. The server need not be there yet: until it is, each step fails.
-// The log says once why, and when that is over. A server that answers at once, and cannot keep what
-// waits, is an error; if it answers so later, each step fails, and the log says so.
+// Open returns a store on Redis. The server need not be there yet: each step fails until it is. The
+// log has the reason once, and the end of that state. If a server answers at once and cannot keep
+// records, Open returns an error. If it answers so later, each step fails, and the log says why.
 func Open(ctx context.Context, a Address, o Options) (*Store, error) {
 	if o.ReplicaTimeout <= 0 {
 		o.ReplicaTimeout = time.Second
@@ -64,11 +64,12 @@ func Open(ctx context.Context, a Address, o Options) (*Store, error) {
 	return &Store{engine.New(t, o.Options), t}, nil
 }
 
-// connect makes a client and looks at the servers that it leads to.
+// connect makes a client, and examines the servers that it leads to.
 func connect(ctx context.Context, a Address, o Options) (rueidis.Client, error) {
 	client, err := rueidis.NewClient(rueidis.ClientOption{
 		InitAddress: a.servers, Username: a.user, Password: a.password, SelectDB: a.database, TLSConfig: a.tls, ClientName: "holdpoint",
-		// A read must see what was written last, and a write must not be sent again unseen.
+		// A read must see the last write, and a write must not be sent twice without Holdpoint's
+		// knowledge.
 		DisableCache: true, DisableRetry: true,
 		ForceSingleClient: !a.cluster && !a.sentinel,
 		Sentinel: rueidis.SentinelOption{
@@ -82,8 +83,8 @@ func connect(ctx context.Context, a Address, o Options) (rueidis.Client, error) 
 		ConnWriteTimeout: o.Timeout,
 		// The default is half a megabyte each, for every connection.
 		ReadBufferEachConn: bufferSize, WriteBufferEachConn: bufferSize,
-		// One connection for all that need not wait: after a break, a read finds out and the write
-		// behind it has a new one. The pool is for guarded writes.
+		// One connection serves all requests that need not wait. If it breaks, a read notices that,
+		// and the following write uses a new one. The pool is for guarded writes.
 		PipelineMultiplex: -1, BlockingPoolSize: guardedConnections, BlockingPoolCleanup: time.Minute,
 	})
 	if err == nil {
@@ -100,11 +101,11 @@ func connect(ctx context.Context, a Address, o Options) (rueidis.Client, error) 
 
 const (
 	bufferSize = 64 << 10
-	// guardedConnections bounds those at which a guarded change waits for replicas.
+	// guardedConnections limits the connections on which guarded changes wait for replicas.
 	guardedConnections = 64
-	// refresh is how often the client asks who is the primary, beside when something fails.
+	// refresh is how often the client asks for the primary, in addition to each failure.
 	refresh = 5 * time.Second
-	// parts is how many there are. It is a part of the format: with another number no key would be
+	// parts is the number of parts. It belongs to the format: with another number no key would be
 	// found.
 	parts = 64
 )
@@ -120,7 +121,7 @@ type table struct {
 
 var _ engine.Table = (*table)(nil)
 
-// part returns the beginning of all keys of a part. What is in braces decides the slot in a
+// part returns the prefix of all keys of a part. The text in braces determines the slot in a
 // cluster.
 func (t *table) part(n int) string { return fmt.Sprintf("%s{%02d}:", t.prefix, n) }
 
@@ -134,12 +135,12 @@ func (t *table) row(key store.Key) string { return t.part(partOf(key)) + "r:" + 
 func (t *table) opened(part int) string   { return t.part(part) + "opened" }
 func (t *table) due(part int) string      { return t.part(part) + "due" }
 
-// withTimeout gives a request its time.
+// withTimeout limits the time of a request.
 func (t *table) withTimeout(ctx context.Context) (context.Context, context.CancelFunc) {
 	return context.WithTimeout(ctx, t.options.Timeout)
 }
 
-// Read is engine.Table's.
+// Read implements engine.Table.
 func (t *table) Read(ctx context.Context, key store.Key, body bool) (engine.Row, error) {
 	ctx, cancel := t.withTimeout(ctx)
 	defer cancel()
@@ -183,7 +184,7 @@ func (t *table) Read(ctx context.Context, key store.Key, body bool) (engine.Row,
 
 var errDamaged = errors.New("store: Redis holds something else at the record's key")
 
-// arguments returns those of writeScript.
+// arguments returns the arguments of writeScript.
 func arguments(key store.Key, c engine.Change) []string {
 	gone := "0"
 	if !c.Gone.IsZero() {
@@ -205,8 +206,8 @@ func arguments(key store.Key, c engine.Change) []string {
 	return args
 }
 
-// micros returns a score in the lists: exact, for a float64 has more bits than this century's
-// microseconds.
+// micros returns a score for the lists. It is exact, because a float64 has more bits than this
+// century's microseconds.
 func micros(at time.Time) string {
 	if at.IsZero() {
 		return "0"
@@ -214,7 +215,7 @@ func micros(at time.Time) string {
 	return strconv.FormatInt(at.UnixMicro(), 10)
 }
 
-// Snapshot is engine.Table's.
+// Snapshot implements engine.Table.
 func (t *table) Snapshot(ctx context.Context, key store.Key, name string) ([]byte, error) {
 	ctx, cancel := t.withTimeout(ctx)
 	defer cancel()
@@ -232,10 +233,10 @@ func (t *table) Snapshot(ctx context.Context, key store.Key, name string) ([]byt
 	return b, nil
 }
 
-// Forget is engine.Table's. Redis forgets rows by itself.
+// Forget implements engine.Table. Redis forgets rows by itself.
 func (t *table) Forget(context.Context) (int, error) { return 0, nil }
 
-// Stop is engine.Table's.
+// Stop implements engine.Table.
 func (t *table) Stop() error {
 	t.ready.Stop()
 	t.clients.end()

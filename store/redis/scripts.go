@@ -14,14 +14,15 @@ type script struct{ text, sha string }
 
 func newScript(text string) script {
 	var sum [sha1.Size]byte
-	// Redis names scripts by it, and nothing depends on its strength. GODEBUG=fips140=only would
+	// Redis names scripts by this hash, and no security depends on it. GODEBUG=fips140=only would
 	// forbid it.
 	fips140.WithoutEnforcement(func() { sum = sha1.Sum([]byte(text)) })
 	return script{text, hex.EncodeToString(sum[:])}
 }
 
-// What a hash has: rev, head, body, and a field for each pair of snapshots. A revision is a string
-// to the scripts: numbers of Lua are not exact above 2^53.
+// The fields of a row's hash: rev, head, body, and one for each pair of snapshots, whose name
+// begins with snapshotField. A revision is a string to the scripts, because Lua's numbers are not
+// exact above 2^53.
 const snapshotField = "s:"
 
 var (
@@ -126,17 +127,16 @@ func (c call) byText(b rueidis.Builder) rueidis.Completed {
 	return b.Eval().Script(c.text).Numkeys(int64(len(c.keys))).Key(c.keys...).Arg(c.args...).Build()
 }
 
-// unknown says that the server does not have the script, and did nothing.
+// unknown reports that the server does not have the script, and did nothing.
 func unknown(err error) bool {
 	e, ok := rueidis.IsRedisErr(err)
 	return ok && e.IsNoScript()
 }
 
-// readTries is how often something is read when the connection breaks. To read again changes
-// nothing.
+// readTries is how often a read is tried if the connection breaks. A repeated read changes nothing.
 const readTries = 3
 
-// read runs calls that change nothing. The error says that none was sent.
+// read runs calls that change nothing. After an error none was sent.
 func (t *table) read(ctx context.Context, calls ...call) ([]rueidis.RedisResult, error) {
 	if err := t.ready.Err(ctx); err != nil {
 		return nil, err
@@ -151,7 +151,7 @@ func (t *table) read(ctx context.Context, calls ...call) ([]rueidis.RedisResult,
 	})
 }
 
-// readOnce returns a try of read. again: it is worth another one.
+// readOnce makes one try of read. again reports that another try may succeed.
 func (t *table) readOnce(ctx context.Context, calls ...call) (results []rueidis.RedisResult, again bool, err error) {
 	at, done, err := t.clients.use()
 	if err != nil {
@@ -170,7 +170,7 @@ func (t *table) readOnce(ctx context.Context, calls ...call) (results []rueidis.
 	return results, false, nil
 }
 
-// run runs calls at once, each once, and returns their results in order.
+// run runs calls together, each once, and returns their results in order.
 func run(ctx context.Context, c rueidis.Client, calls ...call) []rueidis.RedisResult {
 	send := make([]rueidis.Completed, len(calls))
 	for i, call := range calls {

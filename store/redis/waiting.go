@@ -13,7 +13,7 @@ import (
 	"holdpoint/store/internal/cursor"
 )
 
-// A reader is the rows of one part's list, a few at a time.
+// A reader reads the list of one part, a few rows at a time.
 type reader struct {
 	part  int
 	at    cursor.Cursor // the last row that was read
@@ -22,13 +22,13 @@ type reader struct {
 	ended bool
 }
 
-// List is engine.Table's. It merges the lists of all parts.
+// List implements engine.Table. It merges the lists of all parts.
 func (t *table) List(ctx context.Context, q store.Query, after cursor.Cursor) ([]store.Row, error) {
 	ctx, cancel := t.withTimeout(ctx)
 	defer cancel()
 	readers := make([]*reader, parts)
 	for n := range readers {
-		// The first rows are spread over all parts; some have more of them than others.
+		// The first rows are spread over all parts, and some parts have more of them than others.
 		readers[n] = &reader{part: n, at: after, count: q.Size()/16 + 8}
 	}
 	var rows []store.Row
@@ -51,7 +51,7 @@ func (t *table) List(ctx context.Context, q store.Query, after cursor.Cursor) ([
 	return rows, nil
 }
 
-// fill asks for more rows where there are none left.
+// fill requests more rows for readers that have none left.
 func (t *table) fill(ctx context.Context, q store.Query, readers []*reader) error {
 	for {
 		var empty []*reader
@@ -77,7 +77,7 @@ func (t *table) fill(ctx context.Context, q store.Query, readers []*reader) erro
 	}
 }
 
-// page asks for the rows from the last one on.
+// page returns the call for the rows from the last one on.
 func (t *table) page(q store.Query, r *reader) call {
 	keys, last := []string{t.opened(r.part), t.due(r.part)}, "+inf"
 	if !q.Due.IsZero() {
@@ -94,7 +94,8 @@ func (t *table) page(q store.Query, r *reader) call {
 	return call{pageScript, keys, []string{first, last, strconv.Itoa(r.count)}}
 }
 
-// take reads what page asked for. Rows of the same time come sorted by key, from the first on.
+// take parses the reply to page. Rows of the same time are sorted by key, beginning with the first
+// of that time.
 func (r *reader) take(q store.Query, result rueidis.RedisResult) error {
 	fields, err := result.AsStrSlice()
 	if err != nil {
@@ -133,7 +134,7 @@ func scoreOf(text string) (time.Time, error) {
 	return time.UnixMicro(int64(f)).UTC(), err
 }
 
-// Open is engine.Table's.
+// Open implements engine.Table.
 func (t *table) Open(ctx context.Context) (int, error) {
 	ctx, cancel := t.withTimeout(ctx)
 	defer cancel()

@@ -12,7 +12,7 @@ import (
 	"holdpoint/store/engine"
 )
 
-// Write is engine.Table's. It sends a change again only if it surely was not done.
+// Write implements engine.Table. It repeats a change only if it certainly was not done.
 func (t *table) Write(ctx context.Context, key store.Key, c engine.Change) (bool, error) {
 	if err := t.ready.Err(ctx); err != nil {
 		return false, err
@@ -51,13 +51,14 @@ func (t *table) write(ctx context.Context, w call, guard bool) (bool, error) {
 // The pauses between two tries while a slot moves.
 const firstPause, longestPause = 5 * time.Millisecond, 100 * time.Millisecond
 
-// moving says that a cluster did nothing, because it moves the slot and has some of the keys only.
+// moving reports that a cluster did nothing, because it is moving the slot and has only some of the
+// keys.
 func moving(err error) bool {
 	e, ok := rueidis.IsRedisErr(err)
 	return ok && e.IsTryAgain()
 }
 
-// rest waits. It returns false if ctx is over before.
+// rest waits. It returns false if ctx ends first.
 func rest(ctx context.Context, pause time.Duration) bool {
 	t := time.NewTimer(pause)
 	defer t.Stop()
@@ -69,7 +70,7 @@ func rest(ctx context.Context, pause time.Duration) bool {
 	}
 }
 
-// maxRedirects bounds how often one write follows a cluster's servers.
+// maxRedirects limits how often one write follows redirects within a cluster.
 const maxRedirects = 8
 
 // runGuarded runs a script, and asks over the same connection how many replicas have what it wrote:
@@ -100,7 +101,8 @@ func (t *table) runGuarded(ctx context.Context, at *client, w call) (done int64,
 	}
 }
 
-// redirect reads the address of the server that has the slot. asking: it takes the slot over.
+// redirect parses the address of the server that has the slot. asking reports that the server is
+// taking the slot over.
 func redirect(err error) (address string, asking, ok bool) {
 	e, is := rueidis.IsRedisErr(err)
 	if !is {
@@ -113,12 +115,12 @@ func redirect(err error) (address string, asking, ok bool) {
 	return address, true, ok
 }
 
-// node returns the client of one server of a cluster, nil if there is none.
+// node returns the client of one server of a cluster, or nil.
 func (t *table) node(ctx context.Context, at *client, address string, w call) rueidis.Client {
 	if n := at.Nodes()[address]; n != nil {
 		return n
 	}
-	// rueidis learns of a server that it does not know when it follows a read there.
+	// rueidis learns about an unknown server when it follows a redirect of a read.
 	run(ctx, at, call{readScript, w.keys[:1], []string{"0"}})
 	if n := at.Nodes()[address]; n != nil {
 		return n
@@ -126,7 +128,7 @@ func (t *table) node(ctx context.Context, at *client, address string, w call) ru
 	return nil
 }
 
-// runWithWait sends the script and WAIT over one connection, and returns their two results.
+// runWithWait sends the script and WAIT over one connection, and returns both results.
 func (t *table) runWithWait(ctx context.Context, to rueidis.Client, asking bool, w call) []rueidis.RedisResult {
 	c, release := to.Dedicate()
 	defer release()
@@ -148,7 +150,7 @@ func (t *table) runWithWait(ctx context.Context, to rueidis.Client, asking bool,
 	return results
 }
 
-// judgeReplicas judges what WAIT says of a change.
+// judgeReplicas judges the result of WAIT for a change.
 func (t *table) judgeReplicas(done int64, replicas rueidis.RedisResult) (int64, error) {
 	if done == 0 {
 		return 0, nil
