@@ -19,16 +19,16 @@ const switches = "internal/build/without/without.go"
 const (
 	ablationRounds = 15
 	memoryRounds   = 3
-	ablationCycles = 200 // pauses and resumes in a round
+	ablationCycles = 200 // pauses and resumes in each round
 )
 
 var switchLine = regexp.MustCompile(`(?m)^\t(\w+) += false\b`)
 
-// A costing is what a scenario costs a target: CPU time for what the scenario is made of, or memory
-// of a stream.
+// A costing is what a scenario costs a target: CPU time for a unit of its work, or memory for a
+// stream.
 type costing struct {
 	scenario string
-	fresh    bool // the target is started for it, and its memory is what counts
+	fresh    bool // start the target anew for each measurement, of its memory
 	measure  func(b *bench, t *target) (float64, error)
 }
 
@@ -82,7 +82,7 @@ func (b *bench) cycling(t *target) (float64, error) {
 	return b.each(t, ablationCycles, func() error { return c.pauseAndResume(b, t, thread, "ask") })
 }
 
-// each returns the CPU time of one of n things done one after the other, in µs.
+// each returns the CPU time of one of n actions that run one after the other, in µs.
 func (b *bench) each(t *target, n int, do func() error) (float64, error) {
 	n = b.scaled(n, 1)
 	cpu, err := b.spent(t, func() error {
@@ -96,7 +96,7 @@ func (b *bench) each(t *target, n int, do func() error) (float64, error) {
 	return float64(cpu) / float64(time.Microsecond) / float64(n), err
 }
 
-// waitingAfter returns the memory of each of 1,000 streams that wait, in bytes.
+// waitingAfter returns the memory of each of 1,000 waiting streams, in bytes.
 func (b *bench) waitingAfter(t *target, u burst) (float64, error) {
 	before, err := b.warm(t)
 	if err != nil {
@@ -124,15 +124,15 @@ func (b *bench) waitingAfter(t *target, u burst) (float64, error) {
 	return float64(now-before) / float64(n), g.leave()
 }
 
-// built is Holdpoint from a binary.
+// built returns the kind of a Holdpoint with this binary.
 func built(name, binary string) kind {
 	return kind{name: name, form: asTold, share: 1, start: func(b *bench, ctx context.Context, name string) (*process, error) {
 		return startHoldpoint(b, ctx, name, binary)
 	}}
 }
 
-// leavingOut returns the binaries that are compared: the ordinary one, the same again, for what is
-// noise, one for each mechanism, and that of -against.
+// leavingOut returns the builds to compare: the ordinary one, the same again to show the noise, one
+// for each mechanism, and the binary of -against.
 func (b *bench) leavingOut() ([]kind, error) {
 	source, err := os.ReadFile(switches)
 	if err != nil {
@@ -158,7 +158,7 @@ func (b *bench) leavingOut() ([]kind, error) {
 	return list, nil
 }
 
-// buildWith builds Holdpoint with something else in the place of the switches.
+// buildWith builds Holdpoint with other contents of the file switches.
 func (b *bench) buildWith(changed []byte, to string) error {
 	file, overlay := to+".go", to+".json"
 	original, err := filepath.Abs(switches)
@@ -178,7 +178,7 @@ func (b *bench) buildWith(changed []byte, to string) error {
 	return build(b.ctx, to, "-overlay", overlay)
 }
 
-// ablation compares builds that leave a mechanism out with the ordinary one, in the same rounds.
+// ablation compares builds without one mechanism with the ordinary build, in the same rounds.
 func (b *bench) ablation() error {
 	list, err := b.leavingOut()
 	if err != nil {
@@ -208,8 +208,8 @@ func (b *bench) ablation() error {
 	return nil
 }
 
-// cell returns what a build costs beside the ordinary one: the median, and where the middle half
-// lies.
+// cell returns the costs of a build relative to the ordinary one: the median, and the range of the
+// middle half.
 func (c costing) cell(of, to []float64) string {
 	if c.fresh {
 		return fmt.Sprintf("%+.0f", median(of)-median(to))

@@ -16,15 +16,15 @@ import (
 	"time"
 )
 
-// A scenario is one thing that is measured.
+// A scenario is one measurement that can be selected.
 type scenario struct {
 	name    string
 	what    string
 	measure func(b *bench) error
 }
 
-// scenarios are all, in the order in which they are measured. A group has one word in front of its
-// names, by which it is asked for as a whole.
+// scenarios returns all scenarios in the order in which they are measured. Names of a group begin
+// with the same word, which selects the whole group.
 func scenarios() []scenario {
 	list := []scenario{
 		{"blast-1", "small frames as fast as they go, one in an HTTP chunk", func(b *bench) error { return b.blast("one in a chunk", b.chunked(1, true)) }},
@@ -66,22 +66,22 @@ func scenarios() []scenario {
 	return list
 }
 
-// A bench is one measurement with all its processes.
+// A bench is a run of the benchmark with all its processes.
 type bench struct {
 	ctx      context.Context
 	settings settings
 	report   report
 	out      io.Writer
-	diag     io.Writer // what is not part of the tables
+	diag     io.Writer // for output that is not part of the tables
 
-	self    string // this program
-	dir     string // for what is made
+	self    string // the path of this program
+	dir     string // the folder for built files
 	origin  *process
 	started []*process
 	up      map[string]*target
 	missing map[string]bool
-	headed  bool         // the table of the worst inputs has its head
-	runs    atomic.Int64 // how many were ordered: each has ids of its own
+	headed  bool         // the table of the worst inputs has its head already
+	runs    atomic.Int64 // number of runs so far, for their ids
 }
 
 func newBench(ctx context.Context, s settings, out, diag io.Writer) (b *bench, err error) {
@@ -113,7 +113,7 @@ func newBench(ctx context.Context, s settings, out, diag io.Writer) (b *bench, e
 	return b, nil
 }
 
-// close ends everything that was started.
+// close ends all processes that were started.
 func (b *bench) close() {
 	for _, p := range append(b.started, b.origin) {
 		if p != nil {
@@ -142,7 +142,7 @@ func (b *bench) version() string {
 }
 
 func processor() string {
-	info, _ := os.ReadFile("/proc/cpuinfo") // a name for the reader only
+	info, _ := os.ReadFile("/proc/cpuinfo") // the reader needs only a name
 	_, name, _ := strings.Cut(string(info), "model name\t: ")
 	name, _, _ = strings.Cut(name, "\n")
 	return name
@@ -153,7 +153,7 @@ func kernel() string {
 	return "Linux " + strings.TrimSpace(string(release))
 }
 
-// wanted reports whether the flags let a target in.
+// wanted reports whether the flags select a target.
 func (b *bench) wanted(k kind) bool {
 	base, _, _ := strings.Cut(k.name, " ")
 	if base == "against" && b.settings.against == "" {
@@ -162,8 +162,8 @@ func (b *bench) wanted(k kind) bool {
 	return len(b.settings.only) == 0 || slices.Contains(b.settings.only, base)
 }
 
-// targets starts those of the kinds that are wanted, once. One that this machine cannot have is
-// left out and said so.
+// targets starts the selected kinds that do not run yet. A kind that this machine cannot have is
+// left out, and the report says so.
 func (b *bench) targets(list []kind) ([]*target, error) {
 	var up []*target
 	for _, k := range list {
@@ -187,12 +187,13 @@ func (b *bench) targets(list []kind) ([]*target, error) {
 	return up, nil
 }
 
-// proxies returns the kinds without the direct way, and only those of every scenario unless all.
+// proxies returns the kinds except the direct one. Without all, it returns only those that every
+// scenario measures.
 func proxies(all bool) []kind {
 	return slices.DeleteFunc(kinds(), func(k kind) bool { return k.start == nil || k.full && !all })
 }
 
-// rounds returns how many there are of a measurement.
+// rounds returns the number of rounds of a measurement.
 func (b *bench) rounds(usual int) int {
 	if b.settings.rounds > 0 {
 		return b.settings.rounds
@@ -200,18 +201,18 @@ func (b *bench) rounds(usual int) int {
 	return usual
 }
 
-// scaled returns how much of a load there is, at least one.
+// scaled returns a part of n, as the flags scale it, but at least 1.
 func (b *bench) scaled(n int, share float64) int {
 	return max(int(float64(n)*b.settings.scale*share), 1)
 }
 
-// shuffled measures each target once in each round, in another order each time, after a round that
-// does not count.
+// shuffled measures each target once in each round, in random order. The first round does not
+// count.
 func (b *bench) shuffled(rounds int, list []*target, measure func(t *target, counts bool) error) error {
 	return inRounds(rounds, len(list), func(i int, counts bool) error { return measure(list[i], counts) })
 }
 
-// inRounds does each of n things once in each round, as shuffled does.
+// inRounds calls do for each of n things once in each round, as shuffled does.
 func inRounds(rounds, n int, do func(i int, counts bool) error) error {
 	for round := range rounds + 1 {
 		for _, i := range rand.Perm(n) {
@@ -223,11 +224,11 @@ func inRounds(rounds, n int, do func(i int, counts bool) error) error {
 	return nil
 }
 
-// settled is how long a target gets for what it does after the last byte, before its CPU time is
-// read.
+// settled is the time between the last byte and the reading of the CPU time, for work that the
+// target still does.
 const settled = 10 * time.Millisecond
 
-// spent returns the CPU time that a target uses for something; zero for the direct way.
+// spent returns the CPU time that a target uses while do runs. It is zero without a proxy.
 func (b *bench) spent(t *target, do func() error) (time.Duration, error) {
 	if t.process == nil {
 		return 0, do()

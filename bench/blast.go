@@ -6,33 +6,33 @@ import (
 )
 
 const (
-	streams     = 4       // at once
-	blastFrames = 200_000 // of each
-	// usualFrames is a run of a size that people have: some 2 MB, of which all is kept for
+	streams     = 4       // concurrent streams
+	blastFrames = 200_000 // frames of each stream
+	// usualFrames is a run of a realistic size: some 2 MB, which Holdpoint keeps completely for
 	// snapshots by default.
 	usualFrames = 10_000
 	readBuffer  = 64 << 10
 )
 
-// A load is a script at full speed, and what it costs who stands in between.
+// A load is a script at full speed, with the targets to measure.
 type load struct {
 	title  string
 	order  order
-	runs   int // one after the other in each stream
+	runs   int // runs of each stream, one after the other
 	rounds int
 	kinds  []kind
 }
 
-// A rate is what a load came to, round by round.
+// A rate is the result of a load, for each round.
 type rate struct {
-	frames []float64 // millions for a CPU second
-	bytes  []float64 // MB for a second of the clock
+	frames []float64 // millions of frames for each CPU second
+	bytes  []float64 // MB for each second of real time
 }
 
-// rates are those of the targets by their names.
+// rates are the results by the name of the target.
 type rates map[string]*rate
 
-// of returns the frames for a CPU second; nil of a target that was not measured.
+// of returns the frames for each CPU second, or nil if the target was not measured.
 func (r rates) of(name string) []float64 {
 	if r[name] == nil {
 		return nil
@@ -40,7 +40,7 @@ func (r rates) of(name string) []float64 {
 	return r[name].frames
 }
 
-// full measures a load through every target, and puts it into a table.
+// full measures a load through every target, and adds a table to the report.
 func (b *bench) full(l load) (rates, error) {
 	list, err := b.targets(l.kinds)
 	if err != nil {
@@ -91,7 +91,7 @@ func (b *bench) once(t *target, ord order, runs int) (rate, error) {
 	}, nil
 }
 
-// size returns how many bytes the stream of an order has.
+// size returns the number of bytes in the stream of an order.
 func (o order) size() float64 {
 	s, err := o.make()
 	if err != nil {
@@ -104,8 +104,8 @@ func (o order) size() float64 {
 	return float64(total)
 }
 
-// tabulate puts a load into a table, with ratios to the two ReverseProxies where they were
-// measured.
+// tabulate adds the table of a load to the report, with ratios to the two ReverseProxies if they
+// were measured.
 func (b *bench) tabulate(l load, got rates, list []*target) {
 	b.report.title("%s", l.title)
 	var rows [][]string
@@ -119,14 +119,14 @@ func (b *bench) tabulate(l load, got rates, list []*target) {
 	b.report.table([]string{"target", "M frames / CPU s", "µs / frame", "× reverseproxy", "× reverseproxy-32k", "MB/s"}, rows)
 }
 
-// atLeast notes a goal for the ratio of two targets, if both were measured.
+// atLeast adds a goal for the ratio of two targets, if both were measured.
 func (b *bench) atLeast(number int, got rates, of, to string, limit float64, where string) {
 	if list := ratios(got.of(of), got.of(to)); len(list) > 0 {
 		b.report.atLeast(number, median(list), limit, "%s: %s × %s", where, of, to)
 	}
 }
 
-// chunked returns the load of the blast, with so many frames in an HTTP chunk.
+// chunked returns the load of the blast with per frames in each HTTP chunk.
 func (b *bench) chunked(per int, all bool) load {
 	return load{
 		title:  fmt.Sprintf("Blast: %d streams of %d small frames (%d bytes), %d in an HTTP chunk", streams, blastFrames, frameBytes, per),
@@ -136,7 +136,7 @@ func (b *bench) chunked(per int, all bool) load {
 	}
 }
 
-// usual measures the same in runs of the usual length.
+// usual returns the same load in runs of the usual length.
 func (b *bench) usual(all bool) load {
 	l := b.chunked(1, all)
 	l.title = fmt.Sprintf("Blast: %d streams, each %d runs of %d frames, 1 in an HTTP chunk", streams, blastFrames/usualFrames, usualFrames)
@@ -144,7 +144,7 @@ func (b *bench) usual(all bool) load {
 	return l
 }
 
-// The goals of issue 5, by what they compare with.
+// The goals of issue 5, as ratios to the two ReverseProxies.
 const (
 	goalDefault = 1.2
 	goalBuffers = 0.95
@@ -178,14 +178,14 @@ func (b *bench) mixedRaw() error {
 	return b.mixed("raw", "langgraph", "LangGraph's stream with its RAW events (1 KB to 1.5 MB)", 30)
 }
 
-// mixedCRLF has no goal: each byte is copied, which the others need not do.
+// mixedCRLF has no goal, because each byte must be copied, which other streams do not need.
 func (b *bench) mixedCRLF() error {
 	_, err := b.full(load{title: "Mixed: frames with CRLF", order: order{script: "crlf", cycles: blastFrames / 500, per: 1}, rounds: 5, kinds: proxies(false)})
 	return err
 }
 
-// mixed measures what is not text alone, by auto and with the dialect named. The ratios of the
-// blast must hold within a tenth.
+// mixed measures streams that are not only text, with the dialect recognized and configured. The
+// ratios of the blast must be reached within a tenth.
 func (b *bench) mixed(script, dialect, what string, cycles int) error {
 	list := proxies(false)
 	for _, k := range list {

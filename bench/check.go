@@ -5,18 +5,18 @@ import (
 	"fmt"
 )
 
-// restBytes is how much may follow what is known byte by byte.
+// restBytes is how much may follow the part of the stream that is known byte by byte.
 const restBytes = 1 << 20
 
-// A checker compares a stream with what must arrive, as it arrives.
+// A checker compares a stream with the expected one while it arrives.
 type checker struct {
-	parts  []part // with bytes of its own
+	parts  []part // its own copies
 	paused func(rest []byte) error
-	beats  bool // comments may stand between frames
+	beats  bool // comments are allowed between frames
 
-	at, cycle, pos int // the next byte is parts[at].bytes[pos], the cycle-th time
-	frames         int // of the cycles before
-	matched        int // bytes
+	at, cycle, pos int // the next byte is parts[at].bytes[pos], in repetition number cycle
+	frames         int // frames of the earlier repetitions
+	matched        int // bytes that matched
 	comment        []byte
 	rest           []byte
 }
@@ -30,7 +30,7 @@ func newChecker(s script, f form) *checker {
 	return c
 }
 
-// begin makes the next cycle ready.
+// begin moves to the next repetition.
 func (c *checker) begin() {
 	for c.at < len(c.parts) && (c.cycle == c.parts[c.at].times || len(c.parts[c.at].bytes) == 0) {
 		c.at, c.cycle = c.at+1, 0
@@ -41,7 +41,7 @@ func (c *checker) begin() {
 	}
 }
 
-// Write takes the next bytes of the stream.
+// Write compares the next bytes of the stream.
 func (c *checker) Write(p []byte) (int, error) {
 	for rest := p; len(rest) > 0; {
 		if c.beats && (len(c.comment) > 0 || rest[0] == ':' && c.between(c.pos)) {
@@ -75,8 +75,7 @@ func (c *checker) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// common returns how many bytes two slices begin with that are the same; not all of the shorter
-// one.
+// common returns the length of the common beginning of two slices. It must be shorter than both.
 func common(a, b []byte) int {
 	n := 0
 	for a[n] == b[n] {
@@ -85,7 +84,7 @@ func common(a, b []byte) int {
 	return n
 }
 
-// between reports whether a position of the part at hand stands between two frames.
+// between reports whether a position in the current part is between two frames.
 func (c *checker) between(pos int) bool {
 	if c.at == len(c.parts) {
 		return len(c.rest) == 0 || bytes.HasSuffix(c.rest, []byte("\n\n"))
@@ -93,7 +92,7 @@ func (c *checker) between(pos int) bool {
 	return pos == 0 || bytes.HasSuffix(c.parts[c.at].bytes[:pos], []byte("\n\n"))
 }
 
-// skip takes a comment, which Holdpoint sends to a client that hears nothing else.
+// skip reads a comment, which Holdpoint sends to a client that would otherwise get nothing.
 func (c *checker) skip(p []byte) (rest []byte) {
 	for n, b := range p {
 		c.comment = append(c.comment, b)
@@ -105,14 +104,15 @@ func (c *checker) skip(p []byte) (rest []byte) {
 	return nil
 }
 
-// differs says what came in place of what is wanted, which is the same for n bytes.
+// differs returns an error with the bytes that arrived and the expected bytes. The first n bytes
+// are equal.
 func (c *checker) differs(got, want []byte, n int) error {
 	frame := c.frames + bytes.Count(c.parts[c.at].bytes[:c.pos+n], []byte("\n\n"))
 	from := max(n-40, 0)
 	return fmt.Errorf("frame %d: %.100q, want %.100q", frame, got[from:], want[from:])
 }
 
-// done judges the end of the stream.
+// done checks that the stream is complete.
 func (c *checker) done() error {
 	if c.at < len(c.parts) {
 		return fmt.Errorf("the stream ended within frame %d", c.frames+bytes.Count(c.parts[c.at].bytes[:c.pos], []byte("\n\n")))

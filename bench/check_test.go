@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// sample returns a script with all that a script may have.
+// sample returns a script with every feature of scripts.
 func sample() script {
 	o := order{thread: "t", run: "r"}
 	return script{
@@ -28,7 +28,7 @@ func whole(s script, f form) string {
 	return b.String()
 }
 
-// feed gives a stream to a checker in pieces of so many bytes.
+// feed writes a stream to a checker in pieces of this size.
 func feed(c *checker, stream string, piece int) error {
 	for len(stream) > 0 {
 		n := min(piece, len(stream))
@@ -95,8 +95,7 @@ func TestCheckerSeesWhatIsWrong(t *testing.T) {
 	}
 }
 
-// Holdpoint sends a comment to a client that hears nothing else. It stands between frames, and it
-// is not a frame.
+// TestHeartbeatsOfHoldpoint: a comment that Holdpoint sends between frames is not a frame.
 func TestHeartbeatsOfHoldpoint(t *testing.T) {
 	frames := strings.SplitAfter(whole(sample(), asTold), "\n\n")
 	stream := strings.Join(frames, ": holdpoint\n\n")
@@ -131,7 +130,7 @@ func TestPauseIsJudgedByItsEnd(t *testing.T) {
 			t.Errorf("%q passed for a pause", rest)
 		}
 	}
-	// For everybody else the run ends as the origin ends it.
+	// For other proxies the run ends as the origin ends it.
 	if err := feed(newChecker(s, asSent), whole(sample(), asSent), 9); err != nil {
 		t.Error(err)
 	}

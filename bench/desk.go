@@ -16,21 +16,21 @@ import (
 	"time"
 )
 
-// What a desk costs the runs that it is not part of, and those that it is.
+// The cost of a desk, for runs that do not use it and for runs that do.
 const (
-	deskRuns   = 300 // plain runs, and cycles, of a round
-	deskCycles = 20  // whose steps are counted
+	deskRuns   = 300 // ordinary runs, and pauses with answers, in each round
+	deskCycles = 20  // pauses for which the steps of the store are counted
 	deskToken  = "0123456789abcdef0123456789abcdef"
-	// deskLimit is of the check: a run beside a desk takes no longer than this many times as long.
+	// deskLimit is for the check: with a desk a run takes at most this many times as long.
 	deskLimit = 1.25
-	deskShare = 0.3 // of the runs, in the check
+	deskShare = 0.3 // the share of the runs in the check
 )
 
-// stepsOnTheWay are the steps of the store that a run waits for, or somebody who decides.
+// stepsOnTheWay are the steps of the store for which a run, or a person who decides, waits.
 var stepsOnTheWay = []string{"load", "snapshots", "open", "decide", "claim", "finish"}
 
-// besideDesks returns a Holdpoint without a desk, another one, which shows the noise, and one with
-// it.
+// besideDesks returns a Holdpoint without a desk, the same again to show the noise, and one with a
+// desk.
 func (b *bench) besideDesks() (list []*target, err error) {
 	for _, name := range []string{"holdpoint", "holdpoint again", "holdpoint desk"} {
 		more := []string{"HOLDPOINT_NAME=bench", "HOLDPOINT_ADMIN_LISTEN=unix://" + b.socketOf(name, "admin")}
@@ -50,7 +50,7 @@ func (b *bench) socketOf(name, what string) string {
 	return filepath.Join(b.dir, strings.ReplaceAll(name, " ", "-")+"."+what)
 }
 
-// desk measures plain runs, and pauses that the chat answers, beside a desk and without one, and
+// desk measures ordinary runs, and pauses that the chat answers, with and without a desk, and
 // counts the steps of the store.
 func (b *bench) desk() error {
 	list, err := b.besideDesks()
@@ -107,8 +107,8 @@ func (b *bench) desk() error {
 	return b.stepsOfDesk(off, on)
 }
 
-// stepsOfDesk counts the steps of the store of a pause that the chat answers, without and with a
-// desk, and of one that is decided there.
+// stepsOfDesk counts the steps of the store for a pause that the chat answers, without and with a
+// desk, and for a pause that is decided at the desk.
 func (b *bench) stepsOfDesk(off, on *target) error {
 	c := b.client(readBuffer)
 	defer c.close()
@@ -161,7 +161,8 @@ func (b *bench) stepsOfDesk(off, on *target) error {
 	return nil
 }
 
-// decideAtDesk has a run pause, decides it at the desk, and waits until that was carried.
+// decideAtDesk makes a run pause, decides it at the desk, and waits until the decision was carried
+// out.
 func (b *bench) decideAtDesk(c *client, t *target, thread string) error {
 	if _, err := c.stream(b.ctx, t, order{script: "ask", route: "cycle", thread: thread}, "", nil); err != nil {
 		return err
@@ -240,7 +241,7 @@ func (b *bench) overSocket(socket, method, path string, body io.Reader) ([]byte,
 	return text, err
 }
 
-// metrics returns what a target counts, by name and labels.
+// metrics returns the metrics of a target, by name and labels.
 func (b *bench) metrics(t *target) (map[string]float64, error) {
 	text, err := b.overSocket(b.socketOf(t.name, "admin"), http.MethodGet, "/metrics", nil)
 	if err != nil {
@@ -260,8 +261,8 @@ func (b *bench) metrics(t *target) (map[string]float64, error) {
 	return all, nil
 }
 
-// checkDesk fails if a desk costs a run more than it may. The steps are counted, and no attempt
-// makes them fewer.
+// checkDesk fails if a desk costs a run more than the limit. The number of steps does not depend on
+// chance, so it is checked once.
 func (b *bench) checkDesk() error {
 	was := b.settings
 	defer func() { b.settings = was }()

@@ -2,7 +2,7 @@ package main
 
 import "fmt"
 
-// shortRuns is how many runs a round of first-byte has.
+// shortRuns is the number of runs in each round of first-byte.
 const shortRuns = 400
 
 func (b *bench) firstByte(history int) error {

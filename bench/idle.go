@@ -9,14 +9,15 @@ import (
 	"time"
 )
 
-// room returns how many streams the file limit lets one process carry, two descriptors for each.
+// room returns how many streams one process can have under the limit of open files, with two files
+// for each, but at most want.
 func room(want int) (int, error) {
 	limits, err := os.ReadFile("/proc/self/limits")
 	if err != nil {
 		return 0, err
 	}
 	_, line, _ := strings.Cut(string(limits), "Max open files")
-	fields := strings.Fields(line) // the soft limit, which Go raises by itself, and the hard one
+	fields := strings.Fields(line) // the soft limit, which Go raises itself, and the hard limit
 	if len(fields) < 2 || fields[1] == "unlimited" {
 		return want, nil
 	}
@@ -27,13 +28,13 @@ func room(want int) (int, error) {
 	return min(want, (hard-200)/2), nil
 }
 
-// A burst is what each of the waiting streams gets at once before it waits again.
+// A burst is what each waiting stream gets before it waits again.
 type burst struct {
 	script string
 	cycles int
 	title  string
 	what   string
-	counts bool // nothing of it has to be kept: the memory must come back
+	counts bool // nothing of the burst is kept, so the memory must return to the value before
 }
 
 var (
@@ -43,20 +44,20 @@ var (
 )
 
 func (u burst) bytes(f form) int {
-	s, _ := order{script: u.script}.make() // it is one of the three above
+	s, _ := order{script: u.script}.make() // cannot fail: the script is one of the three above
 	return u.cycles * len(s.parts(f)[1].bytes)
 }
 
-// A wait is what streams that wait cost.
+// A wait is the cost of waiting streams.
 type wait struct {
-	each  float64 // bytes of one
-	total int     // bytes of the process with all of them
-	left  float64 // after a burst, times total
+	each  float64 // bytes for each stream
+	total int     // bytes of the process with all streams
+	left  float64 // memory after a burst, as a multiple of total
 	row   []string
 }
 
-// waiting measures n streams that wait: for each its memory, what is left of a burst, and what when
-// all have ended.
+// waiting measures n waiting streams: the memory of each, the memory after a burst, and the memory
+// after all have ended.
 func (b *bench) waiting(k kind, n int, u burst) (w wait, err error) {
 	err = b.fresh(k, func(t *target) error {
 		before, err := b.warm(t)
@@ -88,7 +89,7 @@ func (b *bench) waiting(k kind, n int, u burst) (w wait, err error) {
 	return w, err
 }
 
-// burst lets every stream have its burst and waits until the memory is back.
+// burst sends each stream its burst and waits until the memory has returned.
 func (b *bench) burst(t *target, g *crowd, w *wait, u burst) error {
 	came, _ := g.state()
 	if err := b.gate("burst", g.size); err != nil {
@@ -119,7 +120,7 @@ func (b *bench) idle(want int, u burst) error {
 	var rows [][]string
 	each := map[string]float64{}
 	for _, k := range proxies(u == noBurst) {
-		if !b.wanted(k) || k.name == "reverseproxy-32k" || k.name == "reverseproxy-128k" { // the same as the other one, and it takes its minute too
+		if !b.wanted(k) || k.name == "reverseproxy-32k" || k.name == "reverseproxy-128k" { // the same as reverseproxy here, and each takes a minute
 			continue
 		}
 		w, err := b.waiting(k, n, u)
@@ -153,10 +154,10 @@ func (b *bench) idle(want int, u burst) error {
 	return nil
 }
 
-// returnTime is in which memory must be back after a burst.
+// returnTime is how long the memory may take to return after a burst.
 const returnTime = time.Minute
 
-// A rest is what memory there is some time later.
+// A rest is the memory at the end of such a wait.
 type rest struct {
 	rss   int
 	after time.Duration
@@ -166,8 +167,8 @@ func (r rest) String() string {
 	return fmt.Sprintf("%s after %s", short3(float64(r.rss)/mb), r.after.Round(time.Second))
 }
 
-// back waits until the memory is at a limit again, or until the time is over. Where it need not
-// come back it is read once.
+// back waits until the memory is below a limit again, or until returnTime has passed. If it must
+// not be, it is read once.
 func (b *bench) back(t *target, limit int, must bool) (r rest, err error) {
 	begin := time.Now()
 	b.sleep(calm)

@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// cache is where what is not installed on the machine is put; git ignores it.
+// cache is the folder for programs that are not installed on the machine. Git ignores it.
 const cache = ".cache/bench"
 
 // build makes Holdpoint as a user would.
@@ -26,7 +26,8 @@ func build(ctx context.Context, to string, flags ...string) error {
 	return nil
 }
 
-// nginxConf is a careful user's: no buffering, connections to the upstream kept, one worker.
+// nginxConf is the configuration of a careful user: no buffering, persistent connections to the
+// upstream, one worker.
 const nginxConf = `
 worker_processes 1;
 worker_rlimit_nofile 40000;
@@ -63,11 +64,11 @@ func startNginx(b *bench, ctx context.Context, name string) (*process, error) {
 	if err != nil {
 		return nil, err
 	}
-	// The worker is another user where this one is root.
+	// If this process is root, the worker runs as another user.
 	if err := errors.Join(os.Chmod(b.dir, 0o755), os.Chmod(dir, 0o755)); err != nil {
 		return nil, err
 	}
-	address, err := freeAddress() // nginx cannot tell which port it took
+	address, err := freeAddress() // nginx does not report its port
 	if err != nil {
 		return nil, err
 	}
@@ -78,8 +79,8 @@ func startNginx(b *bench, ctx context.Context, name string) (*process, error) {
 	return start(ctx, name, address, append(os.Environ(), libraries), nil, binary, "-p", dir, "-c", conf, "-e", "stderr")
 }
 
-// haproxyConf is a careful user's too: no buffering of what the backend writes, connections to it
-// kept, one thread.
+// haproxyConf is also the configuration of a careful user: no buffering of responses, persistent
+// connections to the upstream, one thread.
 const haproxyConf = `
 global
 	nbthread 1
@@ -105,7 +106,7 @@ func startHAProxy(b *bench, ctx context.Context, name string) (*process, error) 
 	if err != nil {
 		return nil, err
 	}
-	address, err := freeAddress() // HAProxy cannot tell which port it took
+	address, err := freeAddress() // HAProxy does not report its port
 	if err != nil {
 		return nil, err
 	}
@@ -116,8 +117,8 @@ func startHAProxy(b *bench, ctx context.Context, name string) (*process, error) 
 	return start(ctx, name, address, append(os.Environ(), libraries), nil, binary, "-db", "-f", conf)
 }
 
-// freeAddress returns an address of the loopback where nobody listens. Another process may take it
-// before the caller does.
+// freeAddress returns an address on loopback on which no process listens. Another process may use
+// it before the caller does.
 func freeAddress() (string, error) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -127,10 +128,10 @@ func freeAddress() (string, error) {
 	return l.Addr().String(), nil
 }
 
-// findProgram returns a server of the machine, or unpacks it from Debian's packages: installed, it
-// would start. libraries is the variable of the environment with which an unpacked one runs.
-// Packages that Debian does not have are left out: which ones a program wants depends on its
-// version.
+// findProgram returns the path of an installed server, or unpacks it from Debian's packages, which
+// would start it if they were installed. libraries is the environment variable that an unpacked
+// server needs. Packages that Debian does not have are left out, because the packages that a
+// program needs depend on its version.
 func findProgram(ctx context.Context, name string, packages ...string) (program, libraries string, err error) {
 	for _, path := range []string{name, "/usr/sbin/" + name} {
 		if found, err := exec.LookPath(path); err == nil {
@@ -164,7 +165,7 @@ func findProgram(ctx context.Context, name string, packages ...string) (program,
 	return program, libraries, nil
 }
 
-// unpack puts the contents of Debian's packages into dir/name. The first package is needed.
+// unpack extracts Debian's packages into dir/name. The first package is required.
 func unpack(ctx context.Context, dir, name string, packages []string) error {
 	to := filepath.Join(dir, name)
 	if err := os.MkdirAll(to, 0o755); err != nil {
@@ -188,7 +189,7 @@ func unpack(ctx context.Context, dir, name string, packages []string) error {
 	return nil
 }
 
-// nodeDir holds the proxy of AG-UI's own packages, with its lock file.
+// nodeDir has the proxy of AG-UI's own packages, with its lock file.
 const nodeDir = "bench/node"
 
 func startNode(b *bench, ctx context.Context, name string) (*process, error) {
@@ -217,8 +218,8 @@ func installNode(ctx context.Context) error {
 	return os.WriteFile(marker, lock, 0o644)
 }
 
-// unavailable says that a target cannot be had on this machine. The table is then made without it,
-// and says so.
+// An unavailable is the error for a target that this machine cannot have. The table is made without
+// it, and says so.
 type unavailable struct{ error }
 
 // insist runs a command that uses the network up to three times.

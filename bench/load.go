@@ -14,11 +14,11 @@ import (
 	"time"
 )
 
-// A client is what loads the targets. It is the part that sees whether a stream is whole.
+// A client is a load generator. It checks that each stream is complete.
 type client struct {
 	http   *http.Client
 	buffer int
-	runs   *atomic.Int64 // of all clients
+	runs   *atomic.Int64 // number of runs of all clients
 }
 
 // client makes a client that reads up to buffer bytes at a time.
@@ -35,10 +35,10 @@ func (b *bench) client(buffer int) *client {
 	}
 }
 
-// close gives the kept connections back.
+// close closes idle connections.
 func (c *client) close() { c.http.CloseIdleConnections() }
 
-// order fills in ids that no other run has.
+// order returns o with ids that no other run has.
 func (c *client) order(o order) order {
 	n := c.runs.Add(1)
 	if o.thread == "" {
@@ -48,7 +48,7 @@ func (c *client) order(o order) order {
 	return o
 }
 
-// input returns the body of a run with one new message of the user's.
+// input returns the body of a run with one new user message.
 func (o order) input(more string) []byte {
 	message := o.message
 	if message == "" {
@@ -61,11 +61,11 @@ func (o order) input(more string) []byte {
 	return fmt.Appendf(body, `{"id":"u-%s","role":"user","content":"Clean up the reports"}],"tools":[],"context":[],"forwardedProps":{}%s}`, message, more)
 }
 
-// paragraph is what a message of the history says, as JSON has it: a paragraph of a person's, or of
-// a model's.
+// paragraph is the text of a message in the history, as JSON: a paragraph such as a person or a
+// model writes.
 var paragraph = strings.Repeat(`The reports of \"Q3\" lie in two folders; the drafts among them are older than a month.\n\n`, 11)
 
-// post sends a run and returns the body of its answer, which must be an event stream.
+// post sends a run and returns the body of the response, which must be an event stream.
 func (c *client) post(ctx context.Context, address, path string, body []byte) (io.ReadCloser, error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://"+address+path, bytes.NewReader(body))
 	if err != nil {
@@ -85,16 +85,16 @@ func (c *client) post(ctx context.Context, address, path string, body []byte) (i
 	return res.Body, nil
 }
 
-// A result is what there is to say of one stream.
+// A result describes one stream.
 type result struct {
 	run    string
 	frames int
-	first  time.Duration // until its first byte
-	rest   []byte        // the end of a run that paused, where Holdpoint told it
+	first  time.Duration // time until the first byte
+	rest   []byte        // the end of a run that paused, from Holdpoint
 }
 
-// stream runs an order through a target and compares what comes. progress, which may be nil, hears
-// of the frames so far.
+// stream sends an order through a target and checks the stream. progress is called with the number
+// of frames so far; it may be nil.
 func (c *client) stream(ctx context.Context, t *target, ord order, more string, progress func(frames int)) (result, error) {
 	ord = c.order(ord)
 	s, err := ord.make()
@@ -135,12 +135,13 @@ func (c *client) stream(ctx context.Context, t *target, ord order, more string, 
 	return r, nil
 }
 
-// voided is why a measurement counts for nothing: one stream of it was not what it must be.
+// voided returns the error that makes a measurement void, because one of its streams was not as
+// expected.
 func voided(t *target, ord order, err error) error {
 	return fmt.Errorf("void: %s, %s of %s: %w", t.name, ord.run, ord.script, err)
 }
 
-// together runs n streams at once, each so many times, and returns how many frames came.
+// together runs n concurrent streams, each this many times, and returns the number of frames.
 func (c *client) together(ctx context.Context, t *target, ord order, n, times int) (frames int, err error) {
 	var total atomic.Int64
 	err = atOnce(n, func(int) error {
@@ -156,7 +157,7 @@ func (c *client) together(ctx context.Context, t *target, ord order, n, times in
 	return int(total.Load()), err
 }
 
-// atOnce does something n times at the same time and returns the first error.
+// atOnce calls do n times concurrently and returns the first error.
 func atOnce(n int, do func(n int) error) error {
 	var wait sync.WaitGroup
 	errs := make([]error, n)
@@ -172,7 +173,7 @@ func atOnce(n int, do func(n int) error) error {
 	return nil
 }
 
-// interruptIDs returns the ids that an answer must name.
+// interruptIDs returns the ids of the interrupts at the end of a run.
 func interruptIDs(rest []byte) ([]string, error) {
 	rest = bytes.TrimSuffix(rest, []byte("\n\n"))
 	_, last, _ := bytes.Cut(rest[bytes.LastIndex(rest, []byte("\n\n"))+1:], []byte("data: "))

@@ -18,7 +18,7 @@ func stampedAt(t *testing.T, ns int64) string {
 	return string(stamped(at(ns)))
 }
 
-// front returns a target in this process.
+// front starts a target in this process.
 func front(t *testing.T, h http.Handler, f form) *target {
 	t.Helper()
 	s := httptest.NewServer(h)
@@ -33,7 +33,7 @@ func testClient(t *testing.T, buffer int) *client {
 	return c
 }
 
-// Every script arrives as it is expected, directly and through the reference proxies.
+// TestScriptsArrive: every script arrives as expected, directly and through the reference proxies.
 func TestScriptsArrive(t *testing.T) {
 	direct := front(t, newOrigin(), asSent)
 	to, err := url.Parse("http://" + direct.address)
@@ -50,11 +50,11 @@ func TestScriptsArrive(t *testing.T) {
 			switch {
 			case script == "short" || strings.HasPrefix(script, "ask"):
 				cycles = 0
-			case script == "raw" || strings.HasPrefix(script, "huge"): // megabytes, which the race detector makes slow
+			case script == "raw" || strings.HasPrefix(script, "huge"): // megabytes, which are slow with the race detector
 				cycles, times = 1, 1
 			}
 			if name == "naive" && strings.HasPrefix(script, "huge") {
-				continue // it is not measured with these
+				continue // it is not measured with these scripts
 			}
 			t.Run(name+"/"+script, func(t *testing.T) {
 				c := testClient(t, 64<<10)
@@ -72,7 +72,7 @@ func TestScriptsArrive(t *testing.T) {
 
 func TestFailedStreamIsVoid(t *testing.T) {
 	good := order{script: "text", cycles: 2, per: 1}
-	// answer is what a proxy makes of the stream.
+	// answer returns a proxy that changes the stream.
 	answer := func(change func(w http.ResponseWriter, whole []byte)) http.Handler {
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			_, s, err := asked(r)
@@ -113,7 +113,8 @@ func TestFailedStreamIsVoid(t *testing.T) {
 	}
 }
 
-// The origin's chunks hold so many frames, and all of them together are the script.
+// TestChunksHoldSoManyFrames: the origin's chunks have the ordered number of frames, and together
+// are the script.
 func TestChunksHoldSoManyFrames(t *testing.T) {
 	for _, per := range []int{1, 3, 1000} {
 		var wire strings.Builder
@@ -159,7 +160,7 @@ func TestHeldStreamComesInBursts(t *testing.T) {
 		if err := b.gate("none", 1); err == nil {
 			t.Fatal("a command that is none was taken")
 		}
-		for before := last; last == before; { // the origin has written it; the client reads it when it can
+		for before := last; last == before; { // the origin has written the frame, and the client reads it later
 			select {
 			case last = <-came:
 			case <-time.After(time.Minute):

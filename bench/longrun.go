@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// long compares the CPU time of the last quarter of a stream with that of the first: what a stream
-// was must not make the next frame dearer, whatever is kept of it to make snapshots.
+// long compares the CPU time of the first and the last quarter of a long stream. What Holdpoint
+// keeps of a stream for snapshots must not make later frames more expensive.
 func (b *bench) long(script string, cycles int) error {
 	var list []kind
 	for _, k := range proxies(false) {
@@ -51,13 +51,13 @@ func (b *bench) long(script string, cycles int) error {
 	return nil
 }
 
-// quarters returns the CPU time that each quarter of one stream takes. The origin waits between
-// them, so that none is in a buffer somewhere when the time is read.
+// quarters returns the CPU time of each quarter of a stream. The origin waits between them, so that
+// all bytes have been processed when the time is read.
 func (b *bench) quarters(t *target, ord order) (spent [4]time.Duration, frames int, err error) {
 	ord.bursts = len(spent)
 	c := b.client(readBuffer)
 	defer c.close()
-	came := make(chan int, 1) // frames of the last look
+	came := make(chan int, 1) // the latest number of frames
 	var r result
 	ended := make(chan error, 1)
 	go func() {

@@ -1,16 +1,16 @@
-// Holdpoint is measured by this program, side by side with other proxies on the same machine. It
-// says what Holdpoint costs between a client and a backend in CPU time, memory and delay.
+// Bench measures Holdpoint together with other proxies on the same machine: what Holdpoint costs
+// between a client and a backend in CPU time, memory and delay.
 //
 //	go run ./bench [flags] [scenario ...]
 //
 // The program starts an origin, the reference proxies and the built Holdpoint as processes of their
 // own. It loads one of them at a time in shuffled rounds, and prints tables. It compares every byte
-// of every stream with what it must be. A stream that fails or is short makes the measurement void.
-// README.md says what each figure means.
+// of every stream with the expected one. A stream that fails or is incomplete makes the measurement
+// void. README.md explains each figure.
 //
-// It knows Holdpoint by its binary only. It asserts nothing about absolute times, because a shared
-// machine has none. The proxies here are for comparison, not for use. It needs Linux, because it
-// reads /proc.
+// It uses Holdpoint only as a binary. It has no goals for absolute times, because they depend on
+// the machine. The proxies in this package are for comparison, not for use. It needs Linux, because
+// it reads /proc.
 package main
 
 import (
@@ -30,8 +30,8 @@ func main() {
 	os.Exit(command(os.Args[1:], os.Stdout, os.Stderr))
 }
 
-// command returns the driver, or with the name of a part as first argument that part, as a process
-// of its own.
+// command runs the driver, or a part if args begin with its name. Each part is a process of its
+// own.
 func command(args []string, out, diag io.Writer) int {
 	var err error
 	switch {
@@ -52,7 +52,7 @@ func command(args []string, out, diag io.Writer) int {
 	return 0
 }
 
-// Settings are what the flags say.
+// settings are the values of the flags.
 type settings struct {
 	rounds   int
 	scale    float64
@@ -60,12 +60,12 @@ type settings struct {
 	against  string
 	check    bool
 	ablation bool
-	only     []string // targets
-	made     string   // the command that a reader repeats it with
+	only     []string // targets to measure
+	made     string   // the command line with which a reader can repeat the measurement
 	selected []scenario
 }
 
-// drive measures what args ask for.
+// drive runs the measurements that args select.
 func drive(args []string, out, diag io.Writer) error {
 	s, err := parse(args, diag)
 	if err != nil {

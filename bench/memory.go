@@ -6,11 +6,12 @@ import (
 
 const (
 	mb       = 1 << 20
-	calm     = 2 * time.Second // until memory has settled after something
+	calm     = 2 * time.Second // the time until memory has settled
 	sampling = 20 * time.Millisecond
 )
 
-// warm runs a few streams, so that what a process needs once is not counted for a stream.
+// warm runs a few streams, so that memory which a process needs only once is not counted for a
+// stream.
 func (b *bench) warm(t *target) (rss int, err error) {
 	c := b.client(readBuffer)
 	defer c.close()
@@ -86,7 +87,7 @@ func (b *bench) stalled() error {
 			}
 			c := b.client(readBuffer)
 			defer c.close()
-			var marks []float64 // memory at each stall, in MiB
+			var marks []float64 // the memory at each stall, in MiB
 			next := 0
 			cycles := b.scaled(stalledBytes, 1) / (500 * frameBytes)
 			_, err = c.stream(b.ctx, t, order{script: "text", cycles: cycles, per: 1}, "", func(frames int) {

@@ -11,16 +11,16 @@ import (
 	"time"
 )
 
-// An origin is the backend: it answers a run with the script that the query asks for. What it sends
-// is made before it is sent, and goes straight to the connection, so that it is never what limits a
+// An origin is the backend: it responds to a run with the script that the query names. It makes its
+// frames before it sends them, and writes directly to the connection, so that it does not limit a
 // measurement.
 type origin struct {
 	mux *http.ServeMux
 
 	mu      sync.Mutex
-	held    int           // streams that wait at the gate
-	gate    chan struct{} // closed to let them go on
-	command string        // what they do then
+	held    int           // number of streams that wait at the gate
+	gate    chan struct{} // closed to release them
+	command string        // what they do next
 }
 
 func newOrigin() *origin {
@@ -43,11 +43,11 @@ func (o *origin) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	o.mux.ServeHTTP(w, r)
 }
 
-// asked returns the order of a request.
+// asked parses the order of a request.
 func asked(r *http.Request) (order, script, error) {
 	q := r.URL.Query()
 	number := func(name string) int {
-		n, _ := strconv.Atoi(q.Get(name)) // 0 is an answer too: no cycles
+		n, _ := strconv.Atoi(q.Get(name)) // 0 is a valid number of cycles
 		return n
 	}
 	ord := order{script: q.Get("script"), cycles: number("cycles"), per: max(number("per"), 1), bursts: max(number("bursts"), 1), thread: q.Get("thread"), run: q.Get("run")}
@@ -55,14 +55,14 @@ func asked(r *http.Request) (order, script, error) {
 	return ord, s, err
 }
 
-// run sends a script as fast as it is taken.
+// run sends a script as fast as possible.
 func (o *origin) run(w http.ResponseWriter, r *http.Request) {
 	ord, s, err := asked(r)
 	if err != nil {
 		http.Error(w, err.Error(), http.StatusBadRequest)
 		return
 	}
-	if ord.cycles == 0 { // short: the connection is kept
+	if ord.cycles == 0 { // a short script: the connection stays open
 		stream(w)
 		w.Write(joined(s))
 		return
@@ -74,7 +74,7 @@ func (o *origin) run(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	defer conn.Close()
-	// A reader that has left is not the origin's business: the load generator counts.
+	// A write fails if the reader has left, which the load generator notices.
 	if _, err := buffered.WriteString(chunkedHead); err != nil || buffered.Flush() != nil {
 		return
 	}
@@ -116,7 +116,7 @@ func stream(w http.ResponseWriter) {
 	w.WriteHeader(http.StatusOK)
 }
 
-// paced sends frames one at a time, so many a second, each with the time at which it is sent.
+// paced sends frames at a fixed rate, each with the time at which it is sent.
 func (o *origin) paced(w http.ResponseWriter, r *http.Request) {
 	ord, s, err := asked(r)
 	rate, _ := strconv.Atoi(r.URL.Query().Get("rate"))
@@ -151,7 +151,7 @@ func (o *origin) hold(w http.ResponseWriter, r *http.Request) {
 	w.Write(s.parts(asSent)[0].bytes)
 	control.Flush()
 	for n := 0; o.wait(r) == "burst"; n++ {
-		// The block is made here and not before: thousands of streams wait.
+		// The block is made only now, because thousands of streams wait.
 		if !send(w, s.parts(asSent)[1], n*ord.cycles/ord.bursts, (n+1)*ord.cycles/ord.bursts) || control.Flush() != nil {
 			return
 		}
@@ -174,7 +174,7 @@ func (o *origin) wait(r *http.Request) string {
 	return o.command
 }
 
-// open lets all streams go on that wait at the gate.
+// open releases all streams that wait at the gate.
 func (o *origin) open(w http.ResponseWriter, r *http.Request) {
 	command := r.PathValue("command")
 	if command != "burst" && command != "end" {
@@ -194,7 +194,7 @@ func (o *origin) count(w http.ResponseWriter, _ *http.Request) {
 	fmt.Fprintln(w, o.held)
 }
 
-// serve answers until standard input ends, so that no process outlives the driver.
+// serve serves until standard input ends, so that no process outlives the driver.
 func serve(h http.Handler) error {
 	return serveOn(func(l net.Listener) error {
 		return (&http.Server{Handler: h, ReadHeaderTimeout: time.Minute}).Serve(l)
@@ -211,7 +211,7 @@ func serveOn(accept func(net.Listener) error) error {
 	go func() { failed <- accept(l) }()
 	ended := make(chan struct{})
 	go func() {
-		_, _ = io.Copy(io.Discard, os.Stdin) // its end is all that it can say
+		_, _ = io.Copy(io.Discard, os.Stdin) // only its end matters
 		close(ended)
 	}()
 	select {
@@ -222,5 +222,5 @@ func serveOn(accept func(net.Listener) error) error {
 	}
 }
 
-// listening begins the line by which a part tells its address.
+// listening is the prefix of the line with which a part reports its address.
 const listening = "listening "

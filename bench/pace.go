@@ -12,14 +12,13 @@ import (
 
 const (
 	paceRate   = 1000 // frames a second
-	paceFrames = 800  // of a round
+	paceFrames = 800  // in each round
 )
 
-// stampDigits is how many the time of a frame has, in nanoseconds.
+// stampDigits is the number of digits of a frame's time, in nanoseconds.
 const stampDigits = 19
 
-// stampFrame returns what a paced frame is made of; the mark stands for the time at which it is
-// sent.
+// stampFrame returns a paced frame. stamp is replaced by the time at which it is sent.
 func stampFrame(stamp string) string {
 	begin := `{"type":"TEXT_MESSAGE_CONTENT","messageId":"m1","delta":"` + stamp + " "
 	return begin + filler(frameBytes-len(begin)-len(`data: "}`)-2) + `"}`

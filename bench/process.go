@@ -20,19 +20,19 @@ type process struct {
 	name    string
 	address string
 	cmd     *exec.Cmd
-	output  *os.File // a file, so that nobody has work with a line of the log while something is measured
+	output  *os.File // a file, so that no process has to read the log during a measurement
 	ended   chan struct{}
 }
 
 // startTime is how long a process may take until it listens.
 const startTime = 30 * time.Second
 
-// start runs a command. told finds the address in a line of its output; nil: it listens on the
-// address given.
+// start starts a command and waits until it listens. told finds the address in a line of its
+// output. If told is nil, the process listens on the given address.
 func start(ctx context.Context, name, address string, env []string, told func(line string) string, command ...string) (*process, error) {
 	p := &process{name: name, address: address, cmd: exec.Command(command[0], command[1:]...), ended: make(chan struct{})}
 	p.cmd.Env = env
-	// It ends when its standard input does, so that it does not outlive this program.
+	// The process ends when its standard input is closed, so that it does not outlive this program.
 	if _, err := p.cmd.StdinPipe(); err != nil {
 		return nil, err
 	}
@@ -40,7 +40,7 @@ func start(ctx context.Context, name, address string, env []string, told func(li
 	if p.output, err = os.CreateTemp("", "holdpoint-bench-"); err != nil {
 		return nil, err
 	}
-	if err := os.Remove(p.output.Name()); err != nil { // it is there for as long as it is open
+	if err := os.Remove(p.output.Name()); err != nil { // the open file is kept by the kernel
 		return nil, err
 	}
 	p.cmd.Stdout, p.cmd.Stderr = p.output, p.output
@@ -48,7 +48,7 @@ func start(ctx context.Context, name, address string, env []string, told func(li
 		return nil, err
 	}
 	go func() {
-		_ = p.cmd.Wait() // how it ended shows in what it said
+		_ = p.cmd.Wait() // its output shows how it ended
 		close(p.ended)
 	}()
 	ctx, cancel := context.WithTimeout(ctx, startTime)
@@ -60,8 +60,8 @@ func start(ctx context.Context, name, address string, env []string, told func(li
 	return p, nil
 }
 
-// await waits until the process listens: told finds the address in what it says, or it is that of
-// p.
+// await waits until the process listens. The address is p.address, or is found by told in the
+// output.
 func (p *process) await(ctx context.Context, told func(line string) string) error {
 	for {
 		var err error
@@ -69,7 +69,7 @@ func (p *process) await(ctx context.Context, told func(line string) string) erro
 			for line := range strings.Lines(p.said()) {
 				whole, ok := strings.CutSuffix(line, "\n")
 				if !ok {
-					break // more of it comes
+					break // the line is not complete yet
 				}
 				if p.address = told(whole); p.address != "" {
 					return nil
@@ -90,12 +90,12 @@ func (p *process) await(ctx context.Context, told func(line string) string) erro
 	}
 }
 
-// saidBytes is how much of a process's output is looked at.
+// saidBytes is how much of a process's output is kept for errors.
 const saidBytes = 16 << 10
 
-// said returns the end of what the process said.
+// said returns the end of the process's output.
 func (p *process) said() string {
-	size, err := p.output.Seek(0, io.SeekCurrent) // the process writes by the same offset
+	size, err := p.output.Seek(0, io.SeekCurrent) // the process writes at the same offset
 	if err != nil {
 		return err.Error()
 	}
@@ -104,8 +104,8 @@ func (p *process) said() string {
 	return string(said[:n])
 }
 
-// stop ends the process and what it started. The children first known, for they are nobody's once
-// it has ended.
+// stop ends the process and its children. It lists the children first, because they get another
+// parent when the process has ended.
 func (p *process) stop() {
 	tree, err := p.tree()
 	if err != nil {
@@ -113,19 +113,19 @@ func (p *process) stop() {
 	}
 	select {
 	case <-p.ended:
-		tree = nil // its number may be somebody else's by now
+		tree = nil // the process has ended, and another may have its id
 	default:
 	}
 	for _, pid := range tree {
 		if one, err := os.FindProcess(pid); err == nil {
-			_ = one.Kill() // it may have ended just now
+			_ = one.Kill() // it may have ended
 		}
 	}
 	<-p.ended
 	p.output.Close()
 }
 
-// tree returns the process and those it started: nginx's work is done by its children.
+// tree returns the process and its children, because nginx works in children.
 func (p *process) tree() ([]int, error) {
 	parents, err := filepath.Glob("/proc/[0-9]*/stat")
 	if err != nil {
@@ -135,11 +135,11 @@ func (p *process) tree() ([]int, error) {
 	for _, path := range parents {
 		stat, err := os.ReadFile(path)
 		if err != nil {
-			continue // it ended just now
+			continue // it has ended
 		}
-		// pid (name) state ppid; the name may hold anything, parentheses too.
+		// The line is pid (name) state ppid, and the name may contain anything, even parentheses.
 		fields := bytes.Fields(stat[bytes.LastIndexByte(stat, ')')+1:])
-		pid, _ := strconv.Atoi(strings.Split(path, "/")[2]) // the pattern asks for a digit; anything else is not a process
+		pid, _ := strconv.Atoi(strings.Split(path, "/")[2]) // the pattern requires a digit first; an error means that it is not a process
 		parent, err := strconv.Atoi(string(fields[1]))
 		if err != nil {
 			return nil, fmt.Errorf("%s: %q", path, stat)
@@ -153,9 +153,8 @@ func (p *process) tree() ([]int, error) {
 	return list, nil
 }
 
-// cpu returns how long the processors worked for the process and its children, user and system, to
-// the nanosecond. A thread that has ended is not counted; neither Go nor nginx nor Node ends
-// threads under load.
+// cpu returns the CPU time of the process and its children, user and system, to the nanosecond.
+// Threads that have ended are not counted; Go, nginx and Node end no threads under load.
 func (p *process) cpu() (time.Duration, error) {
 	tree, err := p.tree()
 	if err != nil {
@@ -182,7 +181,7 @@ func (p *process) cpu() (time.Duration, error) {
 	return total, nil
 }
 
-// memory returns the resident memory in bytes, now and the most that it ever was.
+// memory returns the resident memory in bytes, now and at its maximum.
 func (p *process) memory() (now, most int, err error) {
 	tree, err := p.tree()
 	if err != nil {
@@ -206,7 +205,7 @@ func (p *process) memory() (now, most int, err error) {
 	return now, most, nil
 }
 
-// kilobytes reads a line of /proc/PID/status, in bytes.
+// kilobytes returns the value of a line of /proc/PID/status, in bytes.
 func kilobytes(status []byte, name string) (int, error) {
 	fields := bytes.Fields(status)
 	at := slices.IndexFunc(fields, func(f []byte) bool { return string(f) == name })

@@ -8,14 +8,15 @@ import (
 const (
 	quickRounds = 7
 	attempts    = 3
-	// Of a goal: what is below it is neither noise nor another machine. Holdpoint saves calls of the
-	// system and spends time of its own, so a machine whose calls are cheap has a worse ratio for the
-	// same code (1.36 and 0.95, bench/README.md).
+	// margin is the part of a goal that the check requires. A lower ratio can be explained neither
+	// by noise nor by another machine. Holdpoint saves system calls and uses time of its own, so
+	// the same code has a worse ratio on a machine with fast system calls (1.36 and 0.95,
+	// bench/README.md).
 	margin = 0.7
 )
 
-// storeShare and storeLimit are of the check of the stores: a step beside twenty times as many
-// threads takes no longer than this many times as long.
+// storeShare and storeLimit are for the check of the stores: with twenty times as many threads in
+// the store, a step takes at most storeLimit times as long.
 const (
 	storeShare = 0.02
 	storeLimit = 4
@@ -23,14 +24,14 @@ const (
 
 var errTooSlow = errors.New("slower than it may be, in each attempt")
 
-// A bar is a ratio that must not be missed.
+// A bar is a ratio that must be reached.
 type bar struct {
 	to    string
 	limit float64
 }
 
 // check measures the blast and fails if Holdpoint is far from its goal. The best of three attempts
-// counts: noise makes a ratio worse or better by chance, but a slow proxy is slow each time.
+// counts, because noise changes a ratio by chance, but a slow proxy is slow each time.
 func (b *bench) check() error {
 	bars := []bar{{"reverseproxy", margin * goalDefault}, {"reverseproxy-32k", margin * goalBuffers}}
 	for _, per := range []int{1, 20} {
@@ -56,11 +57,11 @@ func (b *bench) check() error {
 	return nil
 }
 
-// below says which bars were missed.
+// below returns a text for each bar that was missed.
 func below(got rates, bars []bar) []string {
 	var list []string
 	for _, one := range bars {
-		// Written so that a ratio of nothing, which is not a number, misses too.
+		// With this form of the condition, NaN misses the bar too.
 		if ratio := median(ratios(got.of("holdpoint"), got.of(one.to))); !(ratio >= one.limit) {
 			list = append(list, fmt.Sprintf("%.2f × %s, want at least %.2f", ratio, one.to, one.limit))
 		}
@@ -68,7 +69,7 @@ func below(got rates, bars []bar) []string {
 	return list
 }
 
-// checkStores fails if a step of a store becomes much slower with more threads in it.
+// checkStores fails if a step of a store becomes much slower with more threads.
 func (b *bench) checkStores() error {
 	was := b.settings
 	defer func() { b.settings = was }()
@@ -85,7 +86,7 @@ func (b *bench) checkStores() error {
 			}
 			b.report.flush(b.out)
 			passed = true
-			for _, g := range b.report.judge { // none without the server
+			for _, g := range b.report.judge { // empty if the server is missing
 				if !(g.got <= storeLimit) {
 					passed = false
 					fmt.Fprintf(b.diag, "bench: attempt %d: %s: %.2f, want at most %d\n", n+1, g.what, g.got, storeLimit)

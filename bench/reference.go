@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// serveReference serves one of the proxies to compare with. What each is stands in README.md.
+// serveReference serves one of the proxies to compare with, which README.md describes.
 func serveReference(name, upstream string) error {
 	to, err := url.Parse("http://" + upstream)
 	if err != nil {
@@ -38,17 +38,17 @@ func serveReference(name, upstream string) error {
 	return fmt.Errorf("no reference proxy %q", name)
 }
 
-// bursts is how much Holdpoint reads and writes at once where there is as much.
+// bursts is how much Holdpoint reads and writes at a time, if that much is available.
 const bursts = 128 << 10
 
-// reading returns a transport with a buffer of so many bytes for each connection.
+// reading returns a transport whose connections have a read buffer of this size.
 func reading(buffer int) *http.Transport {
 	t := http.DefaultTransport.(*http.Transport).Clone()
 	t.ReadBufferSize = buffer
 	return t
 }
 
-// A pool has ReverseProxy copy in pieces of bursts.
+// A pool makes ReverseProxy copy in pieces of size bursts.
 type pool struct{}
 
 var copies = sync.Pool{New: func() any { return new([bursts]byte) }}
@@ -62,8 +62,9 @@ type sips struct{}
 func (sips) Get() []byte { return make([]byte, 256) }
 func (sips) Put([]byte)  {}
 
-// reverse returns what one writes with the standard library. With EnableFullDuplex, without which a
-// few in a hundred fast answers to a POST are cut (golang/go#40747), and a cut stream is void here.
+// reverse returns a handler as one writes it with the standard library. It uses EnableFullDuplex,
+// because without it a few in a hundred fast responses to a POST are cut off (golang/go#40747),
+// which makes a measurement void.
 func reverse(to *url.URL, p *httputil.ReverseProxy) http.Handler {
 	p.Rewrite, p.FlushInterval = func(r *httputil.ProxyRequest) { r.SetURL(to) }, -1
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -75,7 +76,7 @@ func reverse(to *url.URL, p *httputil.ReverseProxy) http.Handler {
 	})
 }
 
-// naive decodes every event, encodes it and flushes: what a proxy costs that is not careful.
+// A naive decodes every event, encodes it again and flushes, as a simple proxy does.
 type naive struct{ to *url.URL }
 
 // ServeHTTP implements http.Handler.
@@ -118,11 +119,11 @@ func (p naive) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		}
 	}
 	if lines.Err() != nil {
-		panic(http.ErrAbortHandler) // a clean end would be a short stream that looks whole
+		panic(http.ErrAbortHandler) // otherwise a short stream would look complete
 	}
 }
 
-// copyTCP copies bytes and knows nothing of HTTP: the least that a proxy in user space can cost.
+// copyTCP copies bytes without parsing HTTP. It is the least that a proxy in user space can cost.
 func copyTCP(l net.Listener, upstream string) error {
 	for {
 		in, err := l.Accept()
@@ -142,8 +143,8 @@ func copyTCP(l net.Listener, upstream string) error {
 	}
 }
 
-// pump copies through a buffer. io.Copy would let the kernel do it, which no proxy that looks at
-// the bytes can.
+// pump copies through a buffer. io.Copy would let the kernel copy, which is impossible for a proxy
+// that reads the bytes.
 func pump(dst, src net.Conn) {
 	p := make([]byte, 32<<10)
 	for {

@@ -7,19 +7,20 @@ import (
 	"strings"
 )
 
-// A report is what a reader gets: tables in Markdown as they are made, and at the end the goals.
+// A report is the output for the reader: tables in Markdown in the order of the measurements,
+// followed by the goals.
 type report struct {
 	text  strings.Builder
 	judge []goal
 }
 
-// A goal is what Holdpoint is to reach, and what was measured.
+// A goal is a goal with the measured value.
 type goal struct {
-	number int // in the README's list
+	number int // its number in the list of README.md
 	what   string
 	got    float64
 	limit  float64
-	least  bool // got must not be below the limit; else not above
+	least  bool // got must be at least limit; otherwise at most
 }
 
 func (g goal) met() bool { return g.least && g.got >= g.limit || !g.least && g.got <= g.limit }
@@ -52,10 +53,10 @@ func (r *report) table(head []string, rows [][]string) {
 	}
 }
 
-// leftOut says that a target is not in the tables, and why.
+// leftOut reports that a target is not in the tables, and why.
 func (r *report) leftOut(k kind, why error) { r.line("\n**%s is left out: %v.**", k.name, why) }
 
-// atLeast and atMost note a goal.
+// atLeast and atMost add a goal.
 func (r *report) atLeast(number int, got, limit float64, what string, args ...any) {
 	r.judge = append(r.judge, goal{number, fmt.Sprintf(what, args...), got, limit, true})
 }
@@ -64,7 +65,7 @@ func (r *report) atMost(number int, got, limit float64, what string, args ...any
 	r.judge = append(r.judge, goal{number, fmt.Sprintf(what, args...), got, limit, false})
 }
 
-// flush prints what there is by now: a measurement takes minutes.
+// flush prints the finished tables, because measurements take minutes.
 func (r *report) flush(w io.Writer) {
 	fmt.Fprint(w, r.text.String())
 	r.text.Reset()

@@ -7,8 +7,7 @@ import (
 	"strings"
 )
 
-// mark is where the number of a cycle stands in a block, so that no two frames of a stream are
-// equal.
+// mark is replaced by the number of the cycle in a block, so that all frames of a stream differ.
 const mark = "########"
 
 // A script is a stream that the origin sends and the load generator expects.
@@ -17,30 +16,30 @@ type script struct {
 	block  []frame // sent cycles times, with the number of the cycle in place of each mark
 	cycles int
 	tail   []frame
-	crlf   bool // the origin ends lines so; Holdpoint ends them with LF
-	// paused judges what Holdpoint sends in place of tail, where the run ends in a pause.
+	crlf   bool // the origin ends lines with CRLF; Holdpoint ends them with LF
+	// paused checks what Holdpoint sends in place of tail, if the run ends in a pause.
 	paused func(rest []byte) error
 }
 
 // A frame is one event of a script.
 type frame struct {
 	event string // its JSON
-	told  string // what Holdpoint makes of it under the dialect of the script; "" where that is the same
+	told  string // the event that Holdpoint sends with the dialect of the script; "" if it is the same
 }
 
 // frames returns how many frames the origin sends.
 func (s script) frames() int { return len(s.head) + s.cycles*len(s.block) + len(s.tail) }
 
-// A form is one of the ways in which a script may arrive.
+// A form is one of the ways in which proxies may change a script.
 type form int
 
 const (
 	asSent    form = iota
-	asTold         // by Holdpoint, which has a part of it rewritten
-	asDecoded      // by who decodes and encodes every event
+	asTold         // changed by Holdpoint
+	asDecoded      // decoded and encoded again
 )
 
-// A part is a piece of a stream that comes several times.
+// A part is a piece of a stream that is repeated.
 type part struct {
 	bytes  []byte
 	marks  []int
@@ -48,7 +47,7 @@ type part struct {
 	times  int
 }
 
-// parts returns the script as it must arrive.
+// parts returns the script as it must arrive in this form.
 func (s script) parts(f form) []part {
 	encode := func(list []frame, times int) part {
 		var b []byte
@@ -75,7 +74,7 @@ func (s script) parts(f form) []part {
 	return list
 }
 
-// chunks returns the script as the origin writes it, in HTTP chunks of so many frames.
+// chunks returns the script as the origin writes it, in HTTP chunks with this number of frames.
 func (s script) chunks(per int) []part {
 	encode := func(list []frame, times int) part {
 		var b, chunk []byte
@@ -115,7 +114,7 @@ func (p part) number(n int) {
 	}
 }
 
-// lineEnd returns what ends a line of the stream in a form of it.
+// lineEnd returns the end of a line of the stream in this form.
 func (s script) lineEnd(f form) string {
 	if s.crlf && f == asSent {
 		return "\r\n"
@@ -132,7 +131,7 @@ func appendEnding(dst []byte, event, lineEnd string) []byte {
 	return append(dst, lineEnd...)
 }
 
-// reencode decodes an event and encodes it: what a proxy does that does not keep bytes.
+// reencode decodes an event and encodes it again, as a proxy does that does not keep the bytes.
 func reencode(event []byte) ([]byte, error) {
 	var v map[string]any
 	if err := json.Unmarshal(event, &v); err != nil {
@@ -141,16 +140,16 @@ func reencode(event []byte) ([]byte, error) {
 	return json.Marshal(v)
 }
 
-// An order is what the load generator asks the origin for: a script and its size.
+// An order is a request of the load generator to the origin: a script and its size.
 type order struct {
 	script      string
-	route       string // part of the path; the script's name if it is empty
+	route       string // a part of the path; "": the name of the script
 	cycles      int
-	per         int // frames in a chunk
-	bursts      int // in which the cycles come, where the origin holds the stream at its gate
+	per         int // frames in each chunk
+	bursts      int // number of parts in which the cycles are sent, if the origin holds the stream at its gate
 	thread, run string
-	message     string // id of the user's message; the run's if it is empty
-	history     int    // messages before it
+	message     string // id of the user's message; "": the id of the run
+	history     int    // number of messages before it
 }
 
 func (o order) path() string {
@@ -168,7 +167,7 @@ func (o order) query() string {
 	return fmt.Sprintf("script=%s&cycles=%d&per=%d&bursts=%d&thread=%s&run=%s", o.script, o.cycles, o.per, o.bursts, o.thread, o.run)
 }
 
-// make returns the script that is ordered.
+// make returns the ordered script.
 func (o order) make() (script, error) {
 	one, ok := scripts[o.script]
 	if !ok {
@@ -187,17 +186,17 @@ func (o order) bound(kind string) frame {
 	return frame{event: fmt.Sprintf(`{"type":"%s","threadId":"%s","runId":"%s"}`, kind, o.thread, o.run)}
 }
 
-// frameBytes is the size of a small frame: a token or two with its ids.
+// frameBytes is the size of a small frame: one or two tokens with the ids.
 const frameBytes = 200
 
-// text returns a frame of so many bytes with a piece of a message.
+// text returns a frame of this size with a piece of a message.
 func text(message string, n, size int) frame {
 	begin := fmt.Sprintf(`{"type":"TEXT_MESSAGE_CONTENT","messageId":"%s","delta":"%s.%04d `, message, mark, n)
 	return frame{event: begin + filler(size-len(begin)-len(`data: "}`)-2) + `"}`}
 }
 
-// filler returns text of so many bytes. It is words and no single letter, for escapes and searches
-// to have what they have in life.
+// filler returns a text of n bytes. It consists of words, so that it is as hard to escape and to
+// search as real text.
 func filler(n int) string {
 	const words = "the agent reads what it was told and answers in small pieces, "
 	return strings.Repeat(words, n/len(words)+1)[:max(n, 0)]

@@ -6,8 +6,7 @@ import (
 	"strings"
 )
 
-// scripts by their names. What a script is made of follows streams that were recorded; only the ids
-// and texts are made up.
+// scripts are the scripts by name. They follow recorded streams; only ids and texts are invented.
 var scripts = map[string]func(o order) script{
 	"text":      plainText,
 	"short":     short,
@@ -30,33 +29,33 @@ var (
 	textEnd   = frame{event: `{"type":"TEXT_MESSAGE_END","messageId":"m1"}`}
 )
 
-// around puts a block into one message of a run.
+// around returns a run with the block in one message.
 func around(o order, block []frame) script {
 	return script{head: []frame{o.started(), textStart}, block: block, tail: []frame{textEnd, o.finished()}}
 }
 
-// plainText returns one message in small pieces.
+// plainText returns a run with one message in small pieces.
 func plainText(o order) script {
 	return around(o, repeat(500, func(n int) frame { return text("m1", n, frameBytes) }))
 }
 
-// crlf returns the same with other line ends, as sse-starlette sends them.
+// crlf returns the same run with CRLF, as sse-starlette sends it.
 func crlf(o order) script {
 	s := plainText(o)
 	s.crlf = true
 	return s
 }
 
-// short returns a whole run of a few frames.
+// short returns a complete run of a few frames.
 func short(o order) script {
 	s := around(o, nil)
 	s.head = append(s.head, frame{event: `{"type":"TEXT_MESSAGE_CONTENT","messageId":"m1","delta":"done"}`})
 	return s
 }
 
-// approvals returns text with tool calls of .NET's request_approval in it, which Holdpoint shows as
-// calls of the function. Each has its result, so that the run does not end in a pause. Of 200
-// frames 8 are of calls, 4 are rewritten.
+// approvals returns text with calls of .NET's request_approval, which Holdpoint shows as calls of
+// the function. Each has its result, so the run does not end in a pause. Of 200 frames 8 belong to
+// calls, and 4 are changed.
 func approvals(o order) script {
 	var block []frame
 	for n := range 2 {
@@ -76,8 +75,8 @@ func approvals(o order) script {
 	return around(o, block)
 }
 
-// customs returns text of which 2 % are CUSTOM events, each of which Holdpoint must read to know
-// whether it is a question; the last one is, and the run ends in a pause.
+// customs returns text with 2 % CUSTOM events, each of which Holdpoint must parse to see whether it
+// is a question. The last one is, and the run ends in a pause.
 func customs(o order) script {
 	var block []frame
 	for n := range 4 {
@@ -91,7 +90,7 @@ func customs(o order) script {
 	return s
 }
 
-// graphQuestion returns the event by which LangGraph's adapter announces a pause. Its id is 32
+// graphQuestion returns the event with which LangGraph's adapter announces a pause. Its id has 32
 // hexadecimal digits.
 func graphQuestion(o order) frame {
 	id := fmt.Sprintf("%032x", []byte(o.run))
@@ -109,11 +108,11 @@ func endsInPause(rest []byte) error {
 	return nil
 }
 
-// events are RAW events of 1 KB, of which nothing has to be kept.
+// events returns RAW events of 1 KB, of which nothing is kept.
 func events(o order) script { return around(o, repeat(100, raw(1<<10))) }
 
-// raw makes a RAW event of so many bytes, as LangGraph's adapter sends one for everything that
-// happens inside.
+// raw returns RAW events of this size, as LangGraph's adapter sends them for everything that
+// happens inside the graph.
 func raw(size int) func(n int) frame {
 	return func(n int) frame {
 		begin := fmt.Sprintf(`{"type":"RAW","event":{"event":"on_chain_stream","run_id":"%s.%d","data":{"chunk":{"messages":[{"type":"ai","content":"`, mark, n)
@@ -123,7 +122,8 @@ func raw(size int) func(n int) frame {
 }
 
 // rawHeavy returns a stream of LangGraph's adapter with its defaults: RAW events, and the same
-// again as rawEvent of each piece of text. States grow with the conversation, so few are large.
+// content again as rawEvent of each piece of text. A few events have a large state, because the
+// state grows with the conversation.
 func rawHeavy(o order) script {
 	var block []frame
 	for n := range 20 {
@@ -142,7 +142,7 @@ func rawHeavy(o order) script {
 	return around(o, append(block, raw(1500<<10)(0)))
 }
 
-// turns returns an agent at work for long: a message, a call, its result, and again.
+// turns returns a long run of an agent: a message, a call, its result, and again.
 func turns(o order) script {
 	id := "m-" + mark
 	block := []frame{{event: `{"type":"TEXT_MESSAGE_START","messageId":"` + id + `","role":"assistant"}`}}
@@ -159,7 +159,7 @@ func turns(o order) script {
 	return script{head: []frame{o.started()}, block: block, tail: []frame{o.finished()}}
 }
 
-// hugeBytes is the size of a frame that repeats the largest request which Holdpoint takes by
+// hugeBytes is the size of a frame that repeats the largest request that Holdpoint accepts by
 // default.
 const hugeBytes = 16 << 20
 
@@ -167,7 +167,7 @@ func huge(o order, begin, end string) script {
 	return around(o, []frame{{event: begin + filler(hugeBytes-len(begin)-len(end)-8) + end}})
 }
 
-// ask ends in an interrupt outcome.
+// ask returns a run that ends with an interrupt outcome.
 func ask(o order) script {
 	s := short(o)
 	end := strings.TrimSuffix(o.finished().event, "}") + `,"outcome":{"type":"interrupt","interrupts":[{"id":"question","reason":"confirmation","message":"Delete 3 files?"}]}}`
@@ -176,7 +176,7 @@ func ask(o order) script {
 	return s
 }
 
-// askGraph pauses as LangGraph's adapter does.
+// askGraph returns a run that pauses as LangGraph's adapter does.
 func askGraph(o order) script {
 	s := short(o)
 	s.tail = []frame{textEnd, graphQuestion(o), o.finished()}

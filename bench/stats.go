@@ -6,11 +6,10 @@ import (
 	"slices"
 )
 
-// median returns the middle of a list, between the two in the middle where there is none; NaN of
-// nothing.
+// median returns the median of a list, or NaN if the list is empty.
 func median(list []float64) float64 { return quantile(list, 0.5) }
 
-// quantile returns the value below which a share of the list lies.
+// quantile returns the value below which this share of the list is.
 func quantile(list []float64, share float64) float64 {
 	if len(list) == 0 {
 		return math.NaN()
@@ -22,8 +21,8 @@ func quantile(list []float64, share float64) float64 {
 	return sorted[low] + (at-float64(low))*(sorted[high]-sorted[low])
 }
 
-// ratios returns the quotients of two measurements round by round: what the machine does in a
-// round, it does to both.
+// ratios returns the quotients of two measurements for each round, because the state of the machine
+// in a round affects both.
 func ratios(of, to []float64) []float64 {
 	var list []float64
 	for n := range min(len(of), len(to)) {
@@ -32,7 +31,7 @@ func ratios(of, to []float64) []float64 {
 	return list
 }
 
-// spread returns a list for a table: the median and between what it lies.
+// spread returns a list for a table: its median and its range.
 func spread(list []float64) string {
 	if len(list) == 0 {
 		return "–"
@@ -40,7 +39,7 @@ func spread(list []float64) string {
 	return fmt.Sprintf("%s [%s–%s]", short3(median(list)), short3(slices.Min(list)), short3(slices.Max(list)))
 }
 
-// short3 returns a number with three digits that count.
+// short3 returns a number with three significant digits.
 func short3(v float64) string {
 	if math.IsNaN(v) {
 		return "–"

@@ -8,17 +8,17 @@ import (
 	"holdpoint/bench/steps"
 )
 
-// What a step may cost beside a bare request to the same server.
+// Goals for a step, as multiples of a bare request to the same server.
 const (
 	goalLoad  = 1.3
 	goalClaim = 2.5
-	goalFsync = 1.5 // a Claim in a file, beside a bare fsync
-	// goalTogether is what pauses in a file may take that come at once, beside as many that come
+	goalFsync = 1.5 // for a Claim in a file, as a multiple of a bare fsync
+	// goalTogether is for concurrent pauses in a file, as a multiple of the time of as many pauses
 	// one after the other.
 	goalTogether = 0.25
 )
 
-// How often each step is done in a round, and how many rounds there are.
+// Repetitions of a step in a round, and rounds.
 const (
 	stepTimes  = 60
 	stepRounds = 40
@@ -28,18 +28,18 @@ const (
 	togetherRounds = 10
 )
 
-// breath is between two steps. In a loop without it client and server keep each other awake as long
-// as neither does anything: the wake-up, which a service pays each time, is then in some of the
-// figures and not in others.
+// breath is the time between two steps. In a loop without it, client and server stay awake as long
+// as neither is idle. Then some figures would have the time of a wake-up, which a service has each
+// time, and others would not.
 const breath = 300 * time.Microsecond
 
-// eightResults are of 128 KiB each.
+// The large records have eight results of 128 KiB each.
 const (
 	eight       = 8
 	resultBytes = 128 << 10
 )
 
-// A lap is a step with what it came to: the p50 of each round, in µs.
+// A lap is a step with its results: the p50 of each round, in µs.
 type lap struct {
 	name string
 	step steps.Step
@@ -47,9 +47,9 @@ type lap struct {
 	tail []float64
 }
 
-// A serverKind reports whether a server answers a write when its disk has it, and whether there is
-// a network between: where the server is on the same machine, a round trip costs next to nothing,
-// and a ratio to it shows what the server works.
+// A serverKind has the properties of a server: durable means that it confirms a write after its
+// disk has it, and far that it is reached through a network. If it is on the same machine, a round
+// trip costs almost nothing, so the ratio shows the server's work.
 type serverKind struct{ durable, far bool }
 
 var serverKinds = []serverKind{{false, false}, {true, false}, {false, true}}
@@ -61,8 +61,8 @@ func (k serverKind) where() string {
 	return ""
 }
 
-// storeRedis measures a server that has its data in memory only, where the step itself shows, and
-// one that answers a write when its disk has it.
+// storeRedis measures a server that keeps its data in memory only, which shows the step itself, and
+// one that confirms a write after its disk has it.
 func (b *bench) storeRedis() error {
 	return b.onMachine("redis", func(m *steps.Machine) error {
 		for _, of := range serverKinds {
@@ -105,7 +105,7 @@ func (b *bench) storeBolt() error {
 	})
 }
 
-// storeBoltTogether measures pauses in a file that come at once: they share the fsyncs.
+// storeBoltTogether measures concurrent pauses in a file, which share fsyncs.
 func (b *bench) storeBoltTogether() error {
 	return b.onMachine("bolt", func(m *steps.Machine) error {
 		s, err := m.Bolt(b.ctx)
@@ -135,7 +135,7 @@ func inMillis(micros []float64) []float64 {
 	return list
 }
 
-// onMachine runs do with servers that end after it. Without a server the table says so.
+// onMachine runs do with a Machine. If a server is missing, the table says so.
 func (b *bench) onMachine(name string, do func(m *steps.Machine) error) error {
 	err := steps.On(do)
 	if errors.Is(err, steps.ErrMissing) {
@@ -145,8 +145,8 @@ func (b *bench) onMachine(name string, do func(m *steps.Machine) error) error {
 	return err
 }
 
-// stepsOf measures Load and Claim of a thread without results and of one with eight large ones,
-// beside the bare requests. durable: a write has to reach the disk, so a Claim is compared with a
+// stepsOf measures Load and Claim of a thread without results and of one with eight large ones, and
+// the bare requests. durable means that a write must reach the disk, so a Claim is compared with a
 // bare write.
 func (b *bench) stepsOf(s *steps.Side, durable bool, title string) error {
 	load, claim, err := s.Asking(b.ctx, "plain", 0, 1<<10)
@@ -205,7 +205,7 @@ func (b *bench) stepsOf(s *steps.Side, durable bool, title string) error {
 	return nil
 }
 
-// laps measures steps in shuffled rounds, each so many times in a round.
+// laps measures steps in shuffled rounds, with this many repetitions in each round.
 func (b *bench) laps(list []*lap, times, rounds int) error {
 	times = b.scaled(times, 1)
 	return inRounds(b.rounds(rounds), len(list), func(i int, counts bool) error {

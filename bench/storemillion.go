@@ -7,20 +7,21 @@ import (
 	"holdpoint/bench/steps"
 )
 
-// How much there is in a large store and in a small one. A page of what waits must be full in both.
+// The number of threads in the large store and in the small ones. A page of waiting threads must be
+// full in both.
 const (
 	largeEnded, largeOpen = 1_000_000, 10_000
 	smallThreads          = 1000
 )
 
-// How often each step is done in a round, and how many rounds there are.
+// Repetitions of each step in a round, and rounds.
 const (
 	tourTimes  = 25
 	tourRounds = 30
 )
 
-// goalMillion is what a step in the large store may cost beside the small one: beyond it there is
-// more than noise. The second small store shows how much that is.
+// goalMillion bounds a step in the large store, as a multiple of the small one. A higher ratio
+// cannot be noise. The second small store shows the noise.
 const goalMillion = 1.25
 
 func (b *bench) millionInRedis() error {
@@ -62,12 +63,12 @@ func (b *bench) million(name string, open func(n int) (*steps.Side, error)) erro
 		tours[n] = s.Tour(size[0])
 	}
 	names := steps.TourSteps()
-	var half [3][][]float64 // by store and step, of each round
+	var half [3][][]float64 // by store and step, for each round
 	for n := range half {
 		half[n] = make([][]float64, len(names))
 	}
-	// Each tour goes through one store, and all stores take turns: a round is a tenth of a second
-	// in each of them.
+	// Each tour uses one store, and the stores take turns: in each round every store is used for a
+	// tenth of a second.
 	for round := range b.rounds(tourRounds) + 1 {
 		took := [3][][]float64{}
 		for n := range took {

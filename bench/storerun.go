@@ -2,11 +2,11 @@ package main
 
 import "holdpoint/bench/steps"
 
-// storeRuns is how many plain runs a round has.
+// storeRuns is the number of ordinary runs in each round.
 const storeRuns = 300
 
-// storeRun measures plain runs through a Holdpoint with each store. Threads come again, as in a
-// chat: what a thread is told of is there.
+// storeRun measures ordinary runs through a Holdpoint with each store. Threads are used again, as
+// in a chat, so that their records exist.
 func (b *bench) storeRun() error {
 	return b.onMachine("store-run", func(m *steps.Machine) error {
 		inRedis, err := m.Redis(b.ctx, true, false)

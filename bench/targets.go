@@ -11,16 +11,16 @@ import (
 
 var dialer net.Dialer
 
-// A kind is a way to stand between a client and the origin.
+// A kind is a way from the client to the origin: a proxy, or direct.
 type kind struct {
 	name  string
 	form  form
-	share float64 // of the load: the slow ones need less of it to be measured
+	share float64 // of the load: slow kinds are measured with less
 	start func(b *bench, ctx context.Context, name string) (*process, error)
-	full  bool // part of the whole table only, not of every scenario
+	full  bool // only part of the complete table, not of every scenario
 }
 
-// kinds are all, in the order of the tables.
+// kinds returns all kinds, in the order of the tables.
 func kinds() []kind {
 	return []kind{
 		{name: "direct", share: 1, start: nil, full: true},
@@ -46,15 +46,15 @@ func kindNames() []string {
 	return names
 }
 
-// A target is a kind that runs.
+// A target is a running kind.
 type target struct {
 	kind    kind
 	name    string
 	address string
-	process *process // nil for the origin itself, which is not a target but the way without one
+	process *process // nil for the direct way to the origin
 }
 
-// reference starts a proxy of this program's.
+// reference starts a proxy of this program.
 func reference(b *bench, ctx context.Context, name string) (*process, error) {
 	return start(ctx, name, "", os.Environ(), afterListening, b.self, "proxy", name, b.origin.address)
 }
@@ -67,8 +67,8 @@ func afterListening(line string) string {
 	return address
 }
 
-// holdpoint starts the binary with nothing configured but the upstream, and the dialect where a
-// scenario is about one.
+// holdpoint starts the binary with no settings except the upstream, and the dialect if it is not
+// "".
 func holdpoint(dialect string) func(b *bench, ctx context.Context, name string) (*process, error) {
 	if dialect == "" {
 		return holdpointWith()
@@ -87,7 +87,7 @@ func holdpointWith(more ...string) func(b *bench, ctx context.Context, name stri
 	}
 }
 
-// startHoldpoint starts a binary of Holdpoint's.
+// startHoldpoint starts a binary of Holdpoint with these variables.
 func startHoldpoint(b *bench, ctx context.Context, name, binary string, more ...string) (*process, error) {
 	var env []string
 	for _, v := range os.Environ() {
@@ -111,7 +111,7 @@ func listeningInLog(line string) string {
 	return entry.Addr
 }
 
-// speaking returns the kind with the dialect named.
+// speaking returns the kind with the dialect configured.
 func (k kind) speaking(dialect string) kind {
 	k.name += " " + dialect
 	k.start = holdpoint(dialect)
@@ -132,7 +132,7 @@ func (b *bench) begin(k kind) (*target, error) {
 	return &target{kind: k, name: k.name, address: p.address, process: p}, nil
 }
 
-// fresh starts a target for one measurement: memory has a history.
+// fresh starts a target for one measurement, because memory depends on earlier load.
 func (b *bench) fresh(k kind, measure func(t *target) error) error {
 	t, err := b.begin(k)
 	if err != nil {

@@ -14,39 +14,40 @@ import (
 	"time"
 )
 
-// A worst is an input that cost far more than its bytes when somebody found it. worsts has them
+// A worst is an input that cost far more than its size when it was found. The function worsts lists
 // all.
 type worst struct {
 	name string
 	what string
-	env  []string // variables, NAME=value
-	// asks is the stream of a first run on the thread, which is not counted and must end in a
-	// pause; nil: there is none.
+	env  []string // settings of Holdpoint, as NAME=value
+	// asks returns the stream of a first run on the thread, which is not measured and must end in a
+	// pause. If it is nil, there is no first run.
 	asks func(size int) []byte
-	// body is the run that is counted, of about size bytes; interrupts are those that the first one
-	// was told. nil: a short one.
+	// body returns the run that is measured, of about size bytes. interrupts are the ids from the
+	// first run. If it is nil, the run is short.
 	body func(size int, thread string, interrupts []string) []byte
-	// says is the stream that the backend answers it with, of about size bytes; nil: a short one.
+	// says returns the stream with which the backend responds, of about size bytes. If it is nil,
+	// the stream is short.
 	says func(size int) []byte
 }
 
-// What no input may cost, and for which sizes it is measured: one that is the goal's, and the
-// largest that a request may have by default, less what stands around it.
+// The bounds of every input, and the sizes for which it is measured: that of the goal, and the
+// largest that fits into a request by default.
 const (
 	worstBytes, worstLarge = 1 << 20, 15 << 20
 	worstTime              = 100 // ms of CPU for a MiB
-	worstMemory            = 128 // MiB more at once, for the large one
-	worstSlack             = 5   // of the time, by which the check lets it pass: machines are slow, and loaded
+	worstMemory            = 128 // MiB above the memory before, for the large one
+	worstSlack             = 5   // factor that the check allows for slow and loaded machines
 	worstMemorySlack       = 2
 )
 
-// A cost is what one of them came to.
+// A cost is the result for one input.
 type cost struct {
 	small, large float64 // ms of CPU for a MiB
-	memory       float64 // MiB more at the most
+	memory       float64 // MiB above the memory before, at the maximum
 }
 
-// worst is the origin's part: the stream of the row that the path names.
+// worst sends the stream of the input that the path names.
 func (o *origin) worst(w http.ResponseWriter, r *http.Request) {
 	one := worstOf(r.PathValue("name"))
 	size, err := strconv.Atoi(r.URL.Query().Get("bytes"))
@@ -66,7 +67,7 @@ func (o *origin) worst(w http.ResponseWriter, r *http.Request) {
 	for len(whole) > 0 {
 		n := min(len(whole), readBuffer)
 		if _, err := w.Write(whole[:n]); err != nil {
-			return // Holdpoint has had enough of it
+			return // Holdpoint has closed the connection
 		}
 		whole = whole[n:]
 	}
@@ -81,7 +82,7 @@ func worstOf(name string) *worst {
 	return nil
 }
 
-// worst measures a row, in a process of its own each time.
+// worst measures an input, in a new process each time.
 func (b *bench) worst(one worst) error {
 	var small, large, memory []float64
 	for range b.rounds(3) {
@@ -106,7 +107,7 @@ func (b *bench) worst(one worst) error {
 
 var errTooDear = errors.New("dearer than it may be, in each attempt")
 
-// checkWorst fails if an input costs far more than it may. It looks at no clock.
+// checkWorst fails if an input costs far more than its bounds. It does not use real time.
 func (b *bench) checkWorst() error {
 	for _, one := range worsts() {
 		passed := false
@@ -128,11 +129,11 @@ func (b *bench) checkWorst() error {
 	return nil
 }
 
-// costOf measures a row once.
+// costOf measures an input once.
 func (b *bench) costOf(one worst) (got cost, err error) {
 	k := kind{name: "holdpoint worst-" + one.name, form: asTold, start: holdpointWith(one.env...)}
 	err = b.fresh(k, func(t *target) error {
-		for range 3 { // what a process needs once is not the input's
+		for range 3 { // so that what a process needs only once is not counted
 			if _, err := b.input(t, one, 1<<10); err != nil {
 				return err
 			}
@@ -155,7 +156,7 @@ func (b *bench) costOf(one worst) (got cost, err error) {
 	return got, err
 }
 
-// input sends a row of about size bytes, and gives the CPU time that it takes, in ms for a MiB.
+// input sends an input of about size bytes, and returns its CPU time in ms for each MiB.
 func (b *bench) input(t *target, one worst, size int) (float64, error) {
 	c := b.client(readBuffer)
 	defer c.close()
@@ -189,16 +190,15 @@ func (b *bench) input(t *target, one worst, size int) (float64, error) {
 	return spent.Seconds() * 1e3 * mb / float64(came), nil
 }
 
-// worstWait is when a row is given up.
+// worstWait is the longest time for one input.
 const worstWait = 2 * time.Minute
 
 var errEndless = errors.New("it did not end within two minutes")
 
-// keptEnd is how much of an answer is kept: enough for a last event of many interrupts.
+// keptEnd is how much of a response is kept: enough for a last event with many interrupts.
 const keptEnd = 2 * worstLarge
 
-// whole sends a run and reads its answer, of which it keeps the end. A refusal is an answer like
-// any other.
+// whole sends a run and reads the whole response. It returns the end of it, also for a refusal.
 func (c *client) whole(ctx context.Context, t *target, path string, body []byte) (end []byte, err error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, worstWait, errEndless)
 	defer cancel()
@@ -227,13 +227,13 @@ func (c *client) whole(ctx context.Context, t *target, path string, body []byte)
 	}
 }
 
-// Bodies that do not end: how many, and what there may be of memory for all of them.
+// Request bodies that do not end: their number, and the bound of the memory for all of them.
 const (
 	heldBodies = 40
-	heldGoal   = 512 // MiB: twice HOLDPOINT_BODY_BYTES, for what a body has grown out of is collected later
+	heldGoal   = 512 // MiB: twice HOLDPOINT_BODY_BYTES, because buffers that a body has outgrown are collected later
 )
 
-// bodies measures what bodies take that lack their last byte.
+// bodies measures the memory of bodies that lack their last byte.
 func (b *bench) bodies() error {
 	var more []float64
 	for range b.rounds(3) {
@@ -249,7 +249,8 @@ func (b *bench) bodies() error {
 				if conns[n], err = dialer.DialContext(b.ctx, "tcp", t.address); err != nil {
 					return err
 				}
-				// One that is refused is answered and closed before all of it was sent.
+				// A refused request is answered and closed before all of it was sent, so a write
+				// may fail.
 				_, _ = fmt.Fprintf(conns[n], "POST /run/ HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s", len(body), body[:len(body)-1])
 				return nil
 			})

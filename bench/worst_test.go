@@ -11,7 +11,8 @@ import (
 	"net/http/httptest"
 )
 
-// Every row is what it says: streams of valid events, and bodies of about the size asked for.
+// TestWorstInputsAreWhole: every row has streams of valid events, and bodies of about the right
+// size.
 func TestWorstInputsAreWhole(t *testing.T) {
 	var names []string
 	for _, one := range worsts() {

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// worsts returns the inputs that were found to cost far more than their bytes: by clients'
-// requests, and by backends' streams. Who finds another adds a row before the mend.
+// worsts returns the inputs that cost far more than their size when they were found, in clients'
+// requests and backends' streams. Whoever finds another adds it before the correction.
 func worsts() []worst {
 	return []worst{
 		{name: "deltas", what: "STATE_DELTAs onto a state of 100 kB, and a pause", says: func(size int) []byte {
@@ -142,20 +142,21 @@ func withState(thread, state string) []byte {
 	return bytes.Replace(shortInput(thread, "second"), []byte(`"state":{}`), []byte(`"state":`+state), 1)
 }
 
-// asksWith returns a run that ends in a question with more in it.
+// asksWith returns a run that ends with a question that has these members too.
 func asksWith(more string) func(int) []byte {
 	return func(int) []byte {
 		return bytes.Replace(paused(nil), []byte(`"reason":"confirm"`), []byte(`"reason":"confirm"`+more), 1)
 	}
 }
 
-// hostAsks returns a pause of .NET's AGUI.Server, which is known by the id of its question.
+// hostAsks returns a pause of .NET's AGUI.Server, which Holdpoint recognizes by the id of its
+// question.
 func hostAsks(int) []byte {
 	call := repeated(`{"type":"TOOL_CALL_START","toolCallId":"c","toolCallName":"f"}`, 1, func(int) string { return `{"type":"TOOL_CALL_END","toolCallId":"c"}` })
 	return bytes.Replace(paused(call), []byte(`"id":"i","reason":"confirm"`), []byte(`"id":"ficc_c","reason":"tool_call","toolCallId":"c"`), 1)
 }
 
-// filled are elements of about size bytes, with commas between them.
+// filled returns elements of about size bytes in total, separated by commas.
 func filled(size int, element func(n int) string) string {
 	b := make([]byte, 0, size+100)
 	for n := 0; n == 0 || len(b) < size-100; n++ {
@@ -167,17 +168,17 @@ func filled(size int, element func(n int) string) string {
 	return string(b)
 }
 
-// resume returns a run with entries.
+// resume returns a run with these entries of resume.
 func resume(thread, entries string) []byte {
 	return input(thread, 0, `{"id":"u-second","role":"user","content":"Go on"}`, `,"resume":[`+entries+`]`)
 }
 
-// answer returns a run with a payload for the first question.
+// answer returns a run that answers the first question with this payload.
 func answer(thread string, ids []string, payload string) []byte {
 	return resume(thread, fmt.Sprintf(`{"interruptId":%q,"status":"resolved","payload":%s}`, ids[0], payload))
 }
 
-// doubling returns a schema that takes 2 to the power of levels steps.
+// doubling returns a schema whose check takes 2 to the power of levels steps.
 func doubling(levels int) string {
 	var b bytes.Buffer
 	b.WriteString(`{"$ref":"#/$defs/0","$defs":{`)
@@ -190,7 +191,7 @@ func doubling(levels int) string {
 
 const oneText = `{"type":"TEXT_MESSAGE_START","messageId":"m","role":"assistant"}`
 
-// repeated returns the event first, or none, and events of about size bytes.
+// repeated returns the event first, if it is not "", followed by events of about size bytes.
 func repeated(first string, size int, event func(n int) string) []byte {
 	var b []byte
 	if len(first) > 0 {
@@ -205,12 +206,12 @@ func repeated(first string, size int, event func(n int) string) []byte {
 const runStarted = `{"type":"RUN_STARTED","threadId":"t","runId":"r"}`
 const runFinished = `{"type":"RUN_FINISHED","threadId":"t","runId":"r"}`
 
-// finished returns a run of such frames.
+// finished returns a run with these frames.
 func finished(frames []byte) []byte {
 	return appendFrame(append(appendFrame(nil, runStarted), frames...), runFinished)
 }
 
-// paused returns a run that ends in AG-UI's outcome.
+// paused returns a run that ends with AG-UI's interrupt outcome.
 func paused(frames []byte) []byte {
 	return appendFrame(append(appendFrame(nil, runStarted), frames...),
 		strings.TrimSuffix(runFinished, "}")+`,"outcome":{"type":"interrupt","interrupts":[{"id":"i","reason":"confirm"}]}}`)
@@ -231,8 +232,8 @@ func shortInput(thread, run string) []byte {
 	return input(thread, 0, `{"id":"u-`+run+`","role":"user","content":"Go on"}`, "")
 }
 
-// input returns a run with so many messages, at least one, that it has about size bytes. %d in a
-// message stands for its number.
+// input returns a run with as many messages as make about size bytes, but at least one. %d in
+// message is replaced by its number.
 func input(thread string, size int, message, more string) []byte {
 	b := fmt.Appendf(nil, `{"threadId":"%s","runId":"run","state":{},"tools":[],"context":[],"forwardedProps":{}%s,"messages":[`, thread, more)
 	for n, begin := 0, len(b); n == 0 || len(b)-begin+len(message)+1 < size; n++ {

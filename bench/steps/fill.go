@@ -15,11 +15,11 @@ import (
 	"holdpoint/store"
 )
 
-// filledBytes is how large the snapshots of a thread are that is there to be many.
+// filledBytes is the size of the snapshots of each thread that Fill makes.
 const filledBytes = 320
 
-// Fill makes so many threads whose question was answered, and so many that wait. One of each is
-// made by steps. The others are copies of it, made as the server does it quickest: by steps it
+// Fill makes this many threads with an answered question, and this many that wait. It makes one of
+// each by steps, and copies it in the way that is fastest for the server, because steps for all
 // would take an hour.
 func (s *Side) Fill(ctx context.Context, finished, open int) error {
 	ended, waits := KeyOf("ended", 0), KeyOf("waits", 0)
@@ -38,7 +38,7 @@ func (s *Side) Fill(ctx context.Context, finished, open int) error {
 	return s.filled(ctx, finished, open)
 }
 
-// keys returns those of the threads of a kind behind the first one, sorted.
+// keys returns the sorted keys of the threads of a kind, except the first.
 func keys(kind string, n int) []store.Key {
 	var list []store.Key
 	for i := 1; i < n; i++ {
@@ -48,7 +48,7 @@ func keys(kind string, n int) []store.Key {
 	return list
 }
 
-// filled says by the store's own steps whether the copies are records.
+// filled checks by the store's own steps that the copies are valid records.
 func (s *Side) filled(ctx context.Context, finished, open int) error {
 	for n := 0; n < finished; n += max(finished/50, 1) {
 		rec, err := s.Store.Load(ctx, KeyOf("ended", n), "")
@@ -86,8 +86,8 @@ func (s *Side) filled(ctx context.Context, finished, open int) error {
 	return nil
 }
 
-// cloneRedis copies within the server. A key lies in the part that its hash says; a copy that lay
-// in another one would not be found by filled.
+// cloneRedis copies within the server. A key must be in the part that its hash selects; filled
+// would not find a copy in another part.
 func cloneRedis(client rueidis.Client) func(ctx context.Context, thread store.Key, as []store.Key) error {
 	part := func(key store.Key) string {
 		h := fnv.New32a()
@@ -127,7 +127,7 @@ func clonePostgres(schema string, ask func(ctx context.Context, sql string, valu
 			for _, key := range some {
 				list = append(list, string(key))
 			}
-			// Keys are hexadecimal: nothing in them has a meaning in an array.
+			// Keys are hexadecimal, so they need no escaping in an array.
 			array := []byte("{" + strings.Join(list, ",") + "}")
 			for _, copied := range []string{
 				"holdpoint_threads SELECT k, t.revision, t.opened, t.due, t.gone, t.head, t.body FROM " + schema + ".holdpoint_threads t",
@@ -138,13 +138,13 @@ func clonePostgres(schema string, ask func(ctx context.Context, sql string, valu
 				}
 			}
 		}
-		// What the server would do soon by itself, in the middle of the measurement.
+		// Otherwise the server would do this itself soon, during the measurement.
 		return errors.Join(ask(ctx, "VACUUM ANALYZE "+schema+".holdpoint_threads"), ask(ctx, "VACUUM ANALYZE "+schema+".holdpoint_snapshots"))
 	}
 }
 
-// cloneBolt copies what has the thread's key in its own, in each bucket. The file has one writer,
-// so the store is stopped for that.
+// cloneBolt copies the entries whose keys contain the thread's key, in each bucket. It stops the
+// store meanwhile, because the file has only one writer.
 func cloneBolt(path string, side *Side, open func() error) func(ctx context.Context, thread store.Key, as []store.Key) error {
 	return func(_ context.Context, thread store.Key, as []store.Key) error {
 		if err := side.Store.Stop(); err != nil {
@@ -161,7 +161,7 @@ func cloneBolt(path string, side *Side, open func() error) func(ctx context.Cont
 	}
 }
 
-// copyKeys copies what has the thread's key in its own.
+// copyKeys copies the entries of a bucket whose keys contain the thread's key.
 func copyKeys(db *bbolt.DB, bucket, thread []byte, as []store.Key) error {
 	var names, values [][]byte
 	err := db.View(func(tx *bbolt.Tx) error {

@@ -22,28 +22,28 @@ import (
 	"holdpoint/store/redis"
 )
 
-// ErrMissing says that a server is not on this machine.
+// ErrMissing is the error if a server is not installed.
 var ErrMissing = servers.ErrMissing
 
-// A Machine starts servers. They and the stores on them end with it.
+// A Machine starts servers. They and their stores end with it.
 type Machine struct{ t testing.TB }
 
-// On runs do with a machine.
+// On runs do with a Machine.
 func On(do func(m *Machine) error) error {
 	return servers.Outside(func(t testing.TB) error { return do(&Machine{t}) })
 }
 
-// options are as the binary has them, but for the sweep, which would come at any moment, and for
-// the size of a record, so that eight results of 128 KiB stay.
+// options returns the options of the binary, except two: there is no sweep, which could run at any
+// moment, and records may be large enough for eight results of 128 KiB.
 func options() engine.Options {
 	return engine.Options{Entries: 100_000, RecordBytes: 4 << 20, Sweep: -1, Logger: slog.New(slog.DiscardHandler)}
 }
 
-// hop is the least that a request takes in each direction over a network. Timers of a machine with
-// little to do are late: with them it is about a millisecond.
+// hop is the shortest delay of a request in each direction of the simulated network. On an idle
+// machine timers are late, so the real delay is about a millisecond.
 const hop = 250 * time.Microsecond
 
-// at returns where a server is reached: far means over such a network.
+// at returns the address of a server. far means that it is reached through the simulated network.
 func (m *Machine) at(address string, far bool) string {
 	if !far {
 		return address
@@ -53,11 +53,11 @@ func (m *Machine) at(address string, far bool) string {
 	return p.Addr()
 }
 
-// payload is about the size of a head, the part that a Claim writes.
+// payload has about the size of a head, which is the part that a Claim writes.
 var payload = []byte(messages(320))
 
-// Redis starts a server and opens a store on it. durable: it answers a write when its disk has it.
-// far: there is a network between.
+// Redis starts a server and opens a store on it. durable means that it confirms a write after its
+// disk has it, and far that it is reached through the simulated network.
 func (m *Machine) Redis(ctx context.Context, durable, far bool) (*Side, error) {
 	conf := []string{"appendonly no"}
 	if durable {
@@ -78,7 +78,7 @@ func (m *Machine) Redis(ctx context.Context, durable, far bool) (*Side, error) {
 		return nil, err
 	}
 	m.ends(s.Store)
-	// As the store has its own.
+	// the same options as the store's client
 	client, err := rueidis.NewClient(rueidis.ClientOption{
 		InitAddress: []string{at}, DisableCache: true, DisableRetry: true, ForceSingleClient: true, PipelineMultiplex: -1,
 		ReadBufferEachConn: 64 << 10, WriteBufferEachConn: 64 << 10, ConnWriteTimeout: 5 * time.Second,
@@ -99,23 +99,22 @@ func (m *Machine) Redis(ctx context.Context, durable, far bool) (*Side, error) {
 		}},
 		clone: cloneRedis(client),
 	}
-	_, err = side.Keep.Do(ctx) // there is something to get
+	_, err = side.Keep.Do(ctx) // so that there is a value to get
 	return side, err
 }
 
-// A Database is a PostgreSQL server for several sides.
+// A Database is a PostgreSQL server, which several Sides use.
 type Database struct {
 	m      *Machine
 	server *servers.Postgres
 }
 
-// Postgres starts a server with the defaults of PostgreSQL.
+// Postgres starts a PostgreSQL server, nearly with its defaults.
 func (m *Machine) Postgres() *Database {
 	return &Database{m, servers.StartPostgres(m.t, servers.PostgresOptions{Conf: []string{"shared_buffers = 128MB", "max_wal_size = 4GB"}})}
 }
 
-// Side opens a store in a schema of its own. durable: the server answers a write when its disk has
-// it. far: there is a network between.
+// Side opens a store in a schema of its own. durable and far are as in Redis.
 func (d *Database) Side(ctx context.Context, schema string, durable, far bool) (*Side, error) {
 	commit := "off"
 	if durable {
@@ -168,8 +167,7 @@ func (d *Database) Side(ctx context.Context, schema string, durable, far bool) (
 	}, nil
 }
 
-// Bolt opens a file in a folder of its own. The least that its disk can be told to keep are as many
-// bytes as a step writes, over those of before.
+// Bolt opens a store in a file in a new folder. Its Keep overwrites as many bytes as a step writes.
 func (m *Machine) Bolt(ctx context.Context) (*Side, error) {
 	dir, err := m.Folder()
 	if err != nil {
@@ -184,7 +182,7 @@ func (m *Machine) Bolt(ctx context.Context) (*Side, error) {
 	if err := open(); err != nil {
 		return nil, err
 	}
-	m.t.Cleanup(func() { _ = side.Store.Stop() }) // the file goes with it
+	m.t.Cleanup(func() { _ = side.Store.Stop() }) // the file is removed with the folder
 	side.clone = cloneBolt(path, side, open)
 	f, err := os.Create(filepath.Join(dir, "bare"))
 	if err != nil {
@@ -206,7 +204,7 @@ func (m *Machine) Bolt(ctx context.Context) (*Side, error) {
 	if err != nil {
 		return nil, err
 	}
-	bytes := make([]byte, written/100) // a Claim and its Release write the same
+	bytes := make([]byte, written/100) // a Claim and its Release write the same number of bytes
 	if len(bytes) < 1<<10 {
 		return nil, fmt.Errorf("a step writes %d bytes: they are not counted", len(bytes))
 	}
@@ -221,7 +219,7 @@ func (m *Machine) Bolt(ctx context.Context) (*Side, error) {
 	return side, nil
 }
 
-// Folder makes a folder that goes with the machine.
+// Folder makes a folder that is removed with the Machine.
 func (m *Machine) Folder() (string, error) {
 	dir, err := os.MkdirTemp("", "holdpoint-steps-")
 	if err == nil {
@@ -230,7 +228,7 @@ func (m *Machine) Folder() (string, error) {
 	return dir, err
 }
 
-// bytesWritten returns how many bytes this process hands to the kernel while do runs.
+// bytesWritten returns how many bytes this process passes to the kernel while do runs.
 func bytesWritten(do func() error) (int, error) {
 	count := func() (n int, err error) {
 		b, err := os.ReadFile("/proc/self/io")
@@ -251,7 +249,7 @@ func bytesWritten(do func() error) (int, error) {
 	return after - before, err
 }
 
-// ends ends a store with the machine.
+// ends stops a store with the Machine.
 func (m *Machine) ends(s *engine.Store) {
-	m.t.Cleanup(func() { _ = s.Stop() }) // its server is next
+	m.t.Cleanup(func() { _ = s.Stop() }) // its server ends next
 }

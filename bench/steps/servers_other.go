@@ -7,11 +7,10 @@ import (
 	"errors"
 )
 
-// ErrMissing says that a server is not on this machine. Here none is: the tests' servers are
-// started on Unix only.
+// ErrMissing is always the error here, because the servers can be started on Unix only.
 var ErrMissing = errors.New("servers are started on Unix only")
 
-// A Machine starts nothing here.
+// A Machine cannot start servers on this system.
 type Machine struct{}
 
 // On fails with ErrMissing.
@@ -20,10 +19,10 @@ func On(func(m *Machine) error) error { return ErrMissing }
 // Redis fails with ErrMissing.
 func (*Machine) Redis(context.Context, bool, bool) (*Side, error) { return nil, ErrMissing }
 
-// A Database has nothing here.
+// A Database does nothing on this system.
 type Database struct{}
 
-// Postgres starts nothing.
+// Postgres returns a Database whose Side fails.
 func (*Machine) Postgres() *Database { return &Database{} }
 
 // Side fails with ErrMissing.

@@ -1,9 +1,9 @@
-// Package steps is what the benchmark measures of the stores: each step of an engine on a real
-// server, beside the least that the same server can be asked.
+// Package steps measures the stores for the benchmark: each step of an engine on a real server, and
+// the smallest requests to the same server for comparison.
 //
-// It starts the servers, makes records and fills a store. It times one step at a time and judges
-// nothing: rounds, medians and goals are the benchmark's. It is a package of its own because the
-// rest of the benchmark knows Holdpoint by its binary only.
+// It starts the servers, makes records and fills a store. It times single steps; rounds, medians
+// and goals are in the benchmark. It is a separate package because the rest of the benchmark uses
+// Holdpoint only as a binary.
 package steps
 
 import (
@@ -23,23 +23,22 @@ import (
 	"holdpoint/store/engine"
 )
 
-// A Step is something that can be done again and again. Do returns how long it took, without what
-// had to be done before and after it.
+// A Step is an action that can be repeated. Do returns how long it took, without the preparation
+// before and the cleanup after it.
 type Step struct {
 	Name string
 	Do   func(ctx context.Context) (time.Duration, error)
 }
 
-// A Side is a store with what its steps are compared with.
+// A Side is a store, with the actions to compare its steps with.
 type Side struct {
 	Name    string
-	Address string // as HOLDPOINT_STORE has it
+	Address string // in the form of HOLDPOINT_STORE
 	Store   *engine.Store
-	// Ask is the least that the server can be asked, Find the least that it can be asked for by a
-	// key, and Keep the least that it can be told to keep. Do is nil where there is no such thing,
-	// or it is Ask.
+	// Ask is the smallest request to the server, Find the smallest read of a key, and Keep the
+	// smallest write. Do is nil if there is no such request, or if it is the same as Ask.
 	Ask, Find, Keep Step
-	// clone makes what is kept for a thread stand for each of the other threads too.
+	// clone copies what the store has of a thread for each of the other threads.
 	clone func(ctx context.Context, thread store.Key, as []store.Key) error
 }
 
@@ -53,7 +52,7 @@ func timed(do func() error) (time.Duration, error) {
 	return time.Since(begin), err
 }
 
-// KeyOf returns the key of the n-th thread of a kind: a hash, as proxy makes it.
+// KeyOf returns the key of the n-th thread of a kind, a hash as in proxy.
 func KeyOf(kind string, n int) store.Key {
 	sum := sha256.Sum256(fmt.Appendf(nil, "%s %d", kind, n))
 	return store.Key(hex.EncodeToString(sum[:]))
@@ -67,7 +66,7 @@ func token() string {
 
 const digest = "6b86b273ff34fce19d6b804eff5a3f5747ada4eaa22f1d49c01e52ddb7875b4b"
 
-// pause returns one tool's question with so many bytes of snapshots.
+// pause returns a pause with one question and snapshots of this size.
 func pause(bytes int) agui.Pause {
 	id := token()
 	return agui.Pause{
@@ -98,7 +97,7 @@ func seen() []agui.SeenMessage {
 	return []agui.SeenMessage{{ID: "message-1", Digest: digest[:32]}, {ID: "message-2"}, {ID: "message-3", Digest: digest[:32]}}
 }
 
-// answered has a thread ask, and the answer carried out.
+// answered makes a thread ask, and carries out the answer.
 func (s *Side) answered(ctx context.Context, key store.Key, bytes int) error {
 	p, t := pause(bytes), token()
 	if _, err := s.Store.Do(ctx, key, store.Ask{Pause: p}); err != nil {
@@ -110,8 +109,8 @@ func (s *Side) answered(ctx context.Context, key store.Key, bytes int) error {
 	return do(ctx, s.Store, key, store.Finish{Token: t, Result: result(bytes)})
 }
 
-// Asking makes a thread with so many results, each with so many bytes of snapshots, that waits for
-// an answer. It returns the steps Load and Claim on it.
+// Asking makes a thread that waits for an answer, with this many results, each with snapshots of
+// this size. It returns the steps Load and Claim on it.
 func (s *Side) Asking(ctx context.Context, kind string, results, bytes int) (load, claim Step, err error) {
 	key := KeyOf(kind, 0)
 	for range results {
@@ -151,11 +150,11 @@ func (s *Side) Asking(ctx context.Context, kind string, results, bytes int) (loa
 	return load, claim, nil
 }
 
-// strangers are more threads than the engine knows the bodies of.
+// strangers is larger than the number of threads whose bodies the engine caches.
 const strangers = 1000
 
-// Strange makes many threads with so many results. It returns a Load that comes to another one each
-// time, so that nothing is known of it: the others of Asking are loaded again and again.
+// Strange makes many threads with this many results. It returns a Load of another thread each time,
+// so that the engine's cache does not help. The steps of Asking always use the same thread.
 func (s *Side) Strange(ctx context.Context, results int) (Step, error) {
 	first := KeyOf("strange", 0)
 	for range results {
@@ -179,8 +178,8 @@ func (s *Side) Strange(ctx context.Context, results int) (Step, error) {
 	}}, nil
 }
 
-// Pauses returns two steps, each of which opens so many pauses on threads of their own: all at
-// once, and one after the other.
+// Pauses returns two steps, which open n pauses on threads of their own: concurrently, and one
+// after the other.
 func (s *Side) Pauses(n int) (together, apart Step) {
 	ask := func(ctx context.Context) error {
 		return do(ctx, s.Store, KeyOf("pauses", mathrand.Int()), store.Ask{Pause: pause(1 << 10)})
@@ -211,7 +210,7 @@ func (s *Side) Pauses(n int) (together, apart Step) {
 	return together, apart
 }
 
-// do does a step and returns its error alone.
+// do executes a step and returns only its error.
 func do(ctx context.Context, s store.Store, key store.Key, step store.Step) error {
 	_, err := s.Do(ctx, key, step)
 	return err

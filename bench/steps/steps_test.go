@@ -9,8 +9,8 @@ import (
 	"holdpoint/internal/test/servers"
 )
 
-// TestSides: what is measured is what it is said to be, on each kind of store. Fill asks for its
-// copies by the store's steps, and a tour's steps must all be done.
+// TestSides checks the copies of Fill by the store's steps on each kind of store, and that all
+// steps of a tour succeed.
 func TestSides(t *testing.T) {
 	const ended, waits = 700, 300
 	for name, tools := range map[string][]servers.Tool{"redis": {servers.RedisServer}, "postgres": {servers.PostgreSQL}, "bolt": nil} {

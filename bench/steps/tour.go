@@ -10,21 +10,21 @@ import (
 	"holdpoint/store"
 )
 
-// A Tour does every step of a store on threads of a filled one.
+// A Tour executes every step of a store on threads of a filled store.
 type Tour struct {
 	side  *Side
-	ended int // how many threads there are without a question
+	ended int // number of threads without an open question
 	begun int
 }
 
-// toured is how many threads change. There are as many in a large store as in a small one: what a
-// tour leaves of itself in a thread must not tell them apart.
+// toured is the number of threads that change. It is the same in a large and in a small store, so
+// that what a tour leaves in a thread makes no difference.
 const toured = 500
 
-// Tour begins one in a store with so many threads that have ended.
+// Tour returns a Tour of a store with this many ended threads.
 func (s *Side) Tour(ended int) *Tour { return &Tour{s, ended, 0} }
 
-// A visit is one tour as it goes on: the thread, its question, its claim.
+// A visit is the state of one round of a tour.
 type visit struct {
 	key   store.Key
 	any   store.Key // a thread that is only read
@@ -32,7 +32,7 @@ type visit struct {
 	token string
 }
 
-// stages are the steps in order. An unnamed one is not measured.
+// stages are the steps in order. Those without a name are not measured.
 var stages = []struct {
 	name string
 	do   func(ctx context.Context, s *Side, v *visit) error
@@ -98,7 +98,7 @@ func full(page store.Page, err error) error {
 	return err
 }
 
-// TourSteps returns the names of what is measured.
+// TourSteps returns the names of the measured steps.
 func TourSteps() []string {
 	var list []string
 	for _, s := range stages {
@@ -109,12 +109,13 @@ func TourSteps() []string {
 	return list
 }
 
-// Once goes round once and returns how long each of TourSteps took.
+// Once executes each step once and returns the times of TourSteps.
 func (t *Tour) Once(ctx context.Context) ([]time.Duration, error) {
 	n := t.begun % toured
 	t.begun++
 	v := &visit{
-		// Spread over all, and by another way than that in which they were made.
+		// The threads are spread over the store, in another order than that in which they were
+		// made.
 		key: KeyOf("ended", n*(t.ended/toured)), any: KeyOf("ended", rand.IntN(t.ended)), pause: pause(filledBytes),
 	}
 	var list []time.Duration
