@@ -1,4 +1,4 @@
-// Bench measures Holdpoint together with other proxies on the same machine: what Holdpoint costs
+// Holdpoint bench measures Holdpoint and other proxies on the same machine: what Holdpoint costs
 // between a client and a backend in CPU time, memory and delay.
 //
 //	go run ./bench [flags] [scenario ...]
