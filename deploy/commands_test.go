@@ -12,11 +12,11 @@ import (
 	"holdpoint/internal/test/pages"
 )
 
-// stands is what a program of docs/operations.md does here, where there is no cluster and no
-// Docker. What would be sent to a cluster goes through kubeconform, and the names of its
-// Deployments are kept for the commands that name one.
+// stands are scripts that replace the programs of docs/operations.md in this test, which has no
+// cluster and no Docker. They give kubeconform what would be sent to a cluster, and keep the names
+// of its Deployments for the commands that name one.
 var stands = map[string]string{
-	// A build goes on at the root. What it made is started to its first listener, and ended.
+	// A build is made from the root. The binary is started until its first listener, and ended.
 	"go": `test "$1 $2" = "build -o"
 		"$GO" -C "$ROOT" build -o "$PWD/real" "$4"
 		mkdir -p "$(dirname "$3")"
@@ -68,7 +68,7 @@ var stands = map[string]string{
 			"$WORK/real" "$7" 2>&1 | grep -q "HOLDPOINT_ADMIN_LISTEN is off" ;; # it is, here: it knows the command
 		*) exit 1 ;;
 		esac`,
-	// An upgrade knows the values of the installation before.
+	// An upgrade uses the values of the installation before.
 	"helm": `verb=$1 name=$2 chart=$3; shift 3
 		case "$verb" in
 		install) printf '%s\n' "$@" > "$WORK/values-$name"
@@ -82,9 +82,8 @@ var stands = map[string]string{
 		sent $tag < "$WORK/built"`,
 }
 
-// TestCommandsOfPages: the programs take what docs/operations.md tells to type for an installation
-// and an upgrade, and what other pages do. Their files are there, and a cluster would take what
-// they make.
+// TestCommandsOfPages: the commands of docs/operations.md for an installation and an upgrade work,
+// and so do those of other pages. Their files exist, and the objects that they make are valid.
 func TestCommandsOfPages(t *testing.T) {
 	root, err := filepath.Abs("..")
 	if err != nil {
@@ -112,7 +111,7 @@ func TestCommandsOfPages(t *testing.T) {
 		}
 		environ = append(environ, strings.ToUpper(name)+"="+path)
 	}
-	for _, tool := range []string{"GOCACHE", "GOPATH"} { // HOME is another one
+	for _, tool := range []string{"GOCACHE", "GOPATH"} { // because HOME is another folder
 		out, err := exec.Command("go", "env", tool).Output()
 		if err != nil {
 			t.Fatal(err)
@@ -153,7 +152,7 @@ func TestCommandsOfPages(t *testing.T) {
 	}
 }
 
-// indented returns a text with more white space before each of its lines.
+// indented returns a text with by added at the start of each line.
 func indented(text, by string) string {
 	return by + strings.ReplaceAll(strings.TrimSuffix(text, "\n"), "\n", "\n"+by) + "\n"
 }

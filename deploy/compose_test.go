@@ -16,8 +16,8 @@ import (
 	"time"
 )
 
-// What is read of a compose file, as compose-go resolves it: paths are absolute, and short forms
-// are written out.
+// The parts of a compose file that the tests read, as compose-go resolves them: paths are absolute,
+// and short forms are expanded.
 type (
 	composition struct {
 		Services map[string]service
@@ -47,7 +47,7 @@ type (
 	}
 )
 
-// composeFiles returns the stacks of compose/, each by its file.
+// composeFiles returns the files of compose/, one for each stack.
 func composeFiles(t *testing.T) []string {
 	t.Helper()
 	paths, err := filepath.Glob("compose/*.yaml")
@@ -57,14 +57,14 @@ func composeFiles(t *testing.T) []string {
 	return paths
 }
 
-// resolve has compose-go read a file as Docker Compose does.
+// resolve parses a file with compose-go, as Docker Compose does.
 func resolve(t *testing.T, path string) composition {
 	t.Helper()
 	path, err := filepath.Abs(path)
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Chdir(filepath.Dir(path)) // what the program takes paths from; Docker Compose takes the file's folder
+	t.Chdir(filepath.Dir(path)) // the program resolves paths in its working folder; Docker Compose resolves them in the folder of the file
 	var c composition
 	if err := json.Unmarshal([]byte(must(t, "COMPOSE", "-format", "json", path)), &c); err != nil {
 		t.Fatal(err)
@@ -72,8 +72,8 @@ func resolve(t *testing.T, path string) composition {
 	return c
 }
 
-// TestComposeFiles: each stack is one that Docker Compose would take, closes its agent, restricts
-// Holdpoint, waits for what is needed, and gives Holdpoint the time that it takes to end.
+// TestComposeFiles: Docker Compose would accept each stack. Its agent is not reachable, Holdpoint
+// is restricted, each service waits for what it needs, and Holdpoint has enough time to end.
 func TestComposeFiles(t *testing.T) {
 	for _, path := range composeFiles(t) {
 		t.Run(filepath.Base(path), func(t *testing.T) {
@@ -94,8 +94,8 @@ func TestComposeFiles(t *testing.T) {
 	}
 }
 
-// checkReach: the agent publishes nothing and shares a network with Holdpoint only; the page is
-// published to this machine only.
+// checkReach checks that the agent publishes no port and shares a network with Holdpoint only, and
+// that the page is published to this machine only.
 func checkReach(t *testing.T, c composition) {
 	t.Helper()
 	agent := c.Services["agent"]
@@ -130,8 +130,8 @@ func checkReach(t *testing.T, c composition) {
 	}
 }
 
-// checkOrder: each service waits until what it needs is healthy. Compose stops services the other
-// way round, so the agent outlives the streams of Holdpoint.
+// checkOrder checks that each service waits until what it needs is healthy. Compose stops services
+// in reverse order, so the agent outlives the streams of Holdpoint.
 func checkOrder(t *testing.T, c composition) {
 	t.Helper()
 	for name, needs := range map[string]string{"page": "holdpoint", "holdpoint": "agent"} {
@@ -146,8 +146,8 @@ func checkOrder(t *testing.T, c composition) {
 	}
 }
 
-// checkAddresses: who speaks to whom finds a service of that name, which listens on that port, in
-// a network of both.
+// checkAddresses checks that each address names a service that listens on the port, in a network
+// that both share.
 func checkAddresses(t *testing.T, c composition) {
 	t.Helper()
 	for _, tt := range []struct{ from, variable, to, port string }{
@@ -174,7 +174,8 @@ func checkAddresses(t *testing.T, c composition) {
 	}
 }
 
-// checkHoldpoint: it writes to its volume only, ends in time, and takes its variables.
+// checkHoldpoint checks that Holdpoint writes to its volume only, ends in time, and accepts its
+// settings.
 func checkHoldpoint(t *testing.T, c composition) {
 	t.Helper()
 	h := c.Services["holdpoint"]
@@ -201,7 +202,8 @@ func checkHoldpoint(t *testing.T, c composition) {
 	} else if _, ok := c.Volumes[h.Volumes[0].Source]; !ok {
 		t.Errorf("there is no volume %s", h.Volumes[0].Source)
 	}
-	// A new volume gets the owner of the folder of the image below it; without one, root has it.
+	// A new volume gets the owner of the image's folder at its path. Without such a folder root
+	// owns it.
 	if !slices.ContainsFunc(dockerfile(t, h).values("COPY"), func(args string) bool {
 		return strings.Contains(args, "--chown=65532:65532 ") && strings.HasSuffix(args, " "+h.Volumes[0].Target)
 	}) {
@@ -210,8 +212,8 @@ func checkHoldpoint(t *testing.T, c composition) {
 	checkConfiguration(t, h.Environment)
 }
 
-// TestComposeRefuses: the program that TestComposeFiles relies on finds what a compose file cannot
-// say. Whether names lead to something it does not ask; the checks above do.
+// TestComposeRefuses: the program of TestComposeFiles finds errors in a compose file. It does not
+// check that names refer to something; the checks above do.
 func TestComposeRefuses(t *testing.T) {
 	text, err := os.ReadFile("compose/langgraph.yaml")
 	if err != nil {
@@ -242,7 +244,7 @@ type instruction struct{ word, args string }
 
 type instructions []instruction
 
-// values returns the arguments of one instruction wherever it stands.
+// values returns the arguments of all instructions with this word.
 func (list instructions) values(word string) []string {
 	var values []string
 	for _, i := range list {
@@ -253,12 +255,12 @@ func (list instructions) values(word string) []string {
 	return values
 }
 
-// ports returns what the image says that it listens on.
+// ports returns the ports that the image exposes.
 func (list instructions) ports() []string {
 	return strings.Fields(strings.Join(list.values("EXPOSE"), " "))
 }
 
-// dockerfile reads the one that a service is built by.
+// dockerfile parses the Dockerfile that builds a service.
 func dockerfile(t *testing.T, s service) instructions {
 	t.Helper()
 	path := s.Build.Dockerfile
@@ -278,8 +280,8 @@ func dockerfile(t *testing.T, s service) instructions {
 	return list
 }
 
-// TestImagesOfCompose: the images of agent and page name their bases in full, copy files that are
-// there, and run as a user without rights.
+// TestImagesOfCompose: the images of agent and page name their bases in full, copy files that
+// exist, and run as an unprivileged user.
 func TestImagesOfCompose(t *testing.T) {
 	full := regexp.MustCompile(`^[\w-]+(\.[\w-]+)+/\S+:\S+$`)
 	for _, path := range composeFiles(t) {

@@ -8,8 +8,9 @@ import (
 	"testing"
 )
 
-// TestDeskOfTheChart: the token is in Holdpoint's container alone, the Service for clients does not
-// lead to the desk, and without a token there is none. The desk of many agents has no such Service.
+// TestDeskOfTheChart: only Holdpoint's container has the token, the Service for clients does not
+// lead to the desk, and without a token there is no desk. The desk of many agents has no such
+// Service.
 func TestDeskOfTheChart(t *testing.T) {
 	for name, values := range charts {
 		text := must(t, "HELM", template(values)...)

@@ -18,7 +18,7 @@ import (
 	"testing"
 )
 
-// startDesk starts Holdpoint with these variables, and is the address of its desk.
+// startDesk starts Holdpoint with these variables, and returns the address of its desk.
 func startDesk(t *testing.T, env ...string) string {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), holdpoint)
@@ -47,9 +47,9 @@ func startDesk(t *testing.T, env ...string) string {
 	return ""
 }
 
-// TestDeskBehindOAuth2Proxy: behind oauth2-proxy a caller of the desk is who is logged in there,
-// and nobody else, neither through the proxy nor past it. Its page can change something, and
-// another page cannot.
+// TestDeskBehindOAuth2Proxy: behind oauth2-proxy a caller of the desk has the name of the login
+// there, and no other name, neither through the proxy nor directly. The desk's page can make
+// changes, and another page cannot.
 func TestDeskBehindOAuth2Proxy(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("only Linux has more addresses of loopback than one: a peer that is not trusted needs one")
@@ -74,11 +74,11 @@ func TestDeskBehindOAuth2Proxy(t *testing.T) {
 	none := "/v1/approvals/" + strings.Repeat("0", 64) + "." + strings.Repeat("0", 32)
 	for _, tt := range []struct {
 		name, method, path, user string
-		headers                  []string // pairs
+		headers                  []string // alternating names and values
 		client                   *http.Client
-		past                     bool // the proxy
+		past                     bool // the request goes past the proxy
 		status                   int
-		want                     string // in the answer
+		want                     string // a part of the response
 	}{
 		{"alice", "GET", "/v1/me", "alice", nil, http.DefaultClient, false, 200, `"name":"alice","groups":[],"auth":"header","session":false,"rights":["list","read","decide"]`},
 		{"mallory", "GET", "/v1/me", "mallory", nil, http.DefaultClient, false, 200, `"name":"mallory","groups":[],"auth":"header","session":false,"rights":[]`},
@@ -104,7 +104,7 @@ func TestDeskBehindOAuth2Proxy(t *testing.T) {
 				req.SetBasicAuth(tt.user, "password")
 			}
 			for n := 0; n < len(tt.headers); n += 2 {
-				req.Header[tt.headers[n]] = []string{tt.headers[n+1]} // in the spelling that is given
+				req.Header[tt.headers[n]] = []string{tt.headers[n+1]} // in this spelling
 			}
 			res, err := tt.client.Do(req)
 			if err != nil {

@@ -20,8 +20,8 @@ import (
 	"testing"
 )
 
-// checkout copies what git tracks, as it is in the work tree, into a folder of its own. It has no
-// .git: what Go stamps of a commit is not in these builds.
+// checkout copies the files that git tracks, with their present contents, into a new folder. It has
+// no .git, so Go does not write a commit into binaries that are built there.
 func checkout(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -34,7 +34,7 @@ func checkout(t *testing.T) string {
 	for path := range strings.SplitSeq(strings.Trim(string(files), "\x00"), "\x00") {
 		b, err := os.ReadFile(filepath.Join("..", path))
 		if os.IsNotExist(err) {
-			continue // taken away, and not committed yet
+			continue // deleted, but not committed
 		}
 		if err == nil {
 			err = os.MkdirAll(filepath.Dir(filepath.Join(dir, path)), 0o755)
@@ -49,7 +49,8 @@ func checkout(t *testing.T) string {
 	return dir
 }
 
-// buildAsImage runs the line of the Dockerfile that builds, in a folder, and is the binary.
+// buildAsImage runs the Dockerfile's line that builds the binary, in a folder, and returns the path
+// of the binary.
 func buildAsImage(t *testing.T, list instructions, dir, arch string) string {
 	t.Helper()
 	out := filepath.Join(t.TempDir(), "holdpoint")
@@ -72,9 +73,9 @@ func buildAsImage(t *testing.T, list instructions, dir, arch string) string {
 	return out
 }
 
-// TestImage does by hand what the Dockerfile says, for no registry and no engine is needed then:
-// its binary is the same bytes in any folder, is static, and works as the image's user in a root
-// with nothing else, which that user cannot write to.
+// TestImage executes the Dockerfile without an engine and without a registry. The binary has the
+// same bytes in any folder, is static, and works as the image's user in a root without other files,
+// which that user cannot write to.
 func TestImage(t *testing.T) {
 	list := dockerfile(t, service{Build: struct{ Context, Dockerfile string }{"..", "Dockerfile"}})
 	for word, want := range map[string][]string{
@@ -114,7 +115,7 @@ func TestImage(t *testing.T) {
 	checkInEmptyRoot(t, own)
 }
 
-// checkStatic: the kernel needs no loader for the binary, and nothing else is linked to it.
+// checkStatic checks that the binary needs no loader and no libraries.
 func checkStatic(t *testing.T, path string, machine elf.Machine) {
 	t.Helper()
 	f, err := elf.Open(path)
@@ -132,7 +133,7 @@ func checkStatic(t *testing.T, path string, machine elf.Machine) {
 	}
 }
 
-// checkInEmptyRoot runs the binary where there is nothing but it and the image's one folder.
+// checkInEmptyRoot runs the binary in a root that has only the binary and the image's one folder.
 func checkInEmptyRoot(t *testing.T, binary string) {
 	t.Helper()
 	if os.Getuid() != 0 {

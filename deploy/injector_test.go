@@ -13,7 +13,7 @@ import (
 	"holdpoint/internal/test/authority"
 )
 
-// injectors are the forms of the injector, by the name of their folder.
+// injectors returns the manifests of the injector in each form, by the name of the folder.
 func injectors(t *testing.T) map[string]string {
 	t.Helper()
 	all := map[string]string{}
@@ -23,14 +23,14 @@ func injectors(t *testing.T) map[string]string {
 	return all
 }
 
-// rights are what a Role or a ClusterRole allows.
+// rights are the rules of a Role or a ClusterRole.
 type rights struct {
 	Rules []struct{ APIGroups, Resources, ResourceNames, Verbs []string }
 }
 
-// TestInjectorManifests: the injector is restricted and survives a node that is drained. Only pods
-// of namespaces with the label come to it, and its own never do. It has the rights that it needs to
-// make a certificate, and none where cert-manager makes one.
+// TestInjectorManifests: the injector is restricted, and works while a node is drained. It gets
+// only pods of namespaces with the label, and never its own. It has the rights that it needs to
+// make a certificate, and none if cert-manager makes one.
 func TestInjectorManifests(t *testing.T) {
 	for name, text := range injectors(t) {
 		t.Run(name, func(t *testing.T) {
@@ -81,8 +81,8 @@ func TestInjectorManifests(t *testing.T) {
 	}
 }
 
-// withNumbers are the objects with the number of the webhook's port in the place of its name. The
-// port of a plain container is found by its name everywhere.
+// withNumbers returns the objects with the number of the webhook's port in place of its name. The
+// port of a plain container can always be found by its name.
 func withNumbers(objects []object) []object {
 	var list []object
 	for _, o := range objects {

@@ -18,7 +18,8 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// released returns the version of the chart, of the images, and the newest one of the changelog.
+// released returns the version of the chart, of the images and of the newest section of the
+// changelog.
 func released(t *testing.T) string {
 	t.Helper()
 	text, err := os.ReadFile("../CHANGELOG.md")
@@ -32,7 +33,7 @@ func released(t *testing.T) string {
 	return string(m[1])
 }
 
-// charts are values with which the chart is rendered, as --set has them.
+// charts are the values with which the chart is rendered, in the form of --set.
 var charts = func() map[string][]string {
 	text, err := os.ReadFile("testdata/charts.yaml")
 	if err != nil {
@@ -45,7 +46,7 @@ var charts = func() map[string][]string {
 	return forms
 }()
 
-// template returns the arguments by which helm renders the chart.
+// template returns the arguments with which helm renders the chart.
 func template(values []string) []string {
 	args := []string{"template", "try", "helm/holdpoint", "--namespace", "agents"}
 	for _, v := range values {
@@ -57,7 +58,7 @@ func template(values []string) []string {
 	return args
 }
 
-// manifests is everything that somebody would send to a cluster, by its name.
+// manifests returns all manifests that a user may apply, by name.
 func manifests(t *testing.T) map[string]string {
 	t.Helper()
 	all := map[string]string{}
@@ -83,9 +84,9 @@ func manifests(t *testing.T) map[string]string {
 	return all
 }
 
-// TestManifestsAreValid: kubeconform finds each object as the schemas of Kubernetes have it, in the
-// oldest version that has native sidecars and in the newest of the package. The injector needs a
-// newer one than the oldest.
+// TestManifestsAreValid: with kubeconform each object matches the schemas of Kubernetes, in the
+// oldest version with native sidecars and in the newest one of the package. The injector needs a
+// newer version than the oldest.
 func TestManifestsAreValid(t *testing.T) {
 	dir, newer := t.TempDir(), t.TempDir()
 	for name, text := range injectors(t) {
@@ -119,7 +120,7 @@ func TestManifestsAreValid(t *testing.T) {
 	}
 }
 
-// TestChartLint: helm lint has nothing to say.
+// TestChartLint: helm lint reports nothing.
 func TestChartLint(t *testing.T) {
 	for name, values := range charts {
 		args := []string{"lint", "--strict", "helm/holdpoint"}
@@ -132,7 +133,7 @@ func TestChartLint(t *testing.T) {
 	}
 }
 
-// TestChartRefuses: what cannot work is said before anything is installed.
+// TestChartRefuses: helm refuses values that cannot work before anything is installed.
 func TestChartRefuses(t *testing.T) {
 	for _, tt := range []struct {
 		name, values, want string
@@ -190,8 +191,8 @@ func TestChartRefuses(t *testing.T) {
 	}
 }
 
-// TestSidecarOfTheChart: it needs no more of Kubernetes than native sidecars, which 1.29 has. What
-// the values say of the agent's container stays.
+// TestSidecarOfTheChart: it needs no feature of Kubernetes newer than native sidecars, which 1.29
+// has. Values for the agent's container are kept.
 func TestSidecarOfTheChart(t *testing.T) {
 	const sidecar = "mode=sidecar agent.image=x"
 	own := sidecar + " agent.lifecycle.preStop.exec.command={sleep,25} agent.readinessProbe.exec.command={ready}"
@@ -218,7 +219,8 @@ func TestSidecarOfTheChart(t *testing.T) {
 	}
 }
 
-// TestIDsOfTheChart: those that OpenShift gives a namespace can be set, or left to it.
+// TestIDsOfTheChart: user and group ids can be set, or left to OpenShift, which sets them for a
+// namespace.
 func TestIDsOfTheChart(t *testing.T) {
 	for values, want := range map[string][3]int{
 		"": {65532, 65532, 65532},
@@ -244,8 +246,8 @@ func TestIDsOfTheChart(t *testing.T) {
 	}
 }
 
-// TestDrainTimesOfTheChart: both come of the grace period, and use all of it but 5 seconds. A delay
-// that is given stays.
+// TestDrainTimesOfTheChart: delay and timeout follow from the grace period, and use all of it
+// except 5 seconds. A configured delay is kept.
 func TestDrainTimesOfTheChart(t *testing.T) {
 	for _, tt := range []struct{ values, delay, timeout string }{
 		{"", "5s", "20s"},
@@ -264,7 +266,7 @@ func TestDrainTimesOfTheChart(t *testing.T) {
 	}
 }
 
-// What is read of a pod.
+// The parts of a pod that the tests read.
 type (
 	pod struct {
 		AutomountServiceAccountToken, EnableServiceLinks *bool
@@ -324,7 +326,7 @@ type (
 	}
 )
 
-// is reports whether something optional has a value.
+// is reports whether an optional value is set to want.
 func is[T comparable](p *T, want T) bool { return p != nil && *p == want }
 
 // environment returns the variables of a container.
@@ -336,7 +338,7 @@ func (c container) environment() map[string]string {
 	return env
 }
 
-// within reports whether the labels of a selector are among those of a pod.
+// within reports whether a pod has all labels of a selector.
 func within(selector, labels map[string]string) bool {
 	for k, v := range selector {
 		if labels[k] != v {
@@ -346,8 +348,8 @@ func within(selector, labels map[string]string) bool {
 	return len(selector) > 0
 }
 
-// TestPods: each pod with Holdpoint in it is restricted, has the probes, ends in its grace period,
-// and is what the objects around it speak of.
+// TestPods: each pod with Holdpoint is restricted, has the probes, ends in its grace period, and
+// matches the objects that refer to it.
 func TestPods(t *testing.T) {
 	for name, text := range manifests(t) {
 		t.Run(name, func(t *testing.T) {
@@ -368,7 +370,7 @@ func TestPods(t *testing.T) {
 	}
 }
 
-// checkPod says how many Holdpoints a pod has.
+// checkPod checks a pod, and returns how many Holdpoints it has.
 func checkPod(t *testing.T, d deployment) int {
 	t.Helper()
 	p := d.Spec.Template.Spec
@@ -407,7 +409,7 @@ func checkPod(t *testing.T, d deployment) int {
 	}{{h.StartupProbe, "/startupz"}, {h.ReadinessProbe, "/readyz"}, {h.LivenessProbe, "/healthz"}} {
 		want(one.is != nil && one.is.HTTPGet.Path == one.path && one.is.HTTPGet.Port == "admin", "no probe "+one.path)
 	}
-	// A processor that is busy answers late.
+	// A busy processor answers late.
 	want(h.ReadinessProbe.TimeoutSeconds == 5 && h.ReadinessProbe.FailureThreshold == 3, "a slow answer makes it unready")
 	want(h.LivenessProbe.TimeoutSeconds == 5 && h.LivenessProbe.FailureThreshold == 6, "a slow answer ends it")
 
@@ -462,10 +464,11 @@ func checkPod(t *testing.T, d deployment) int {
 	return 1
 }
 
-// secret are variables that hold one. None may stand in a manifest.
+// secret matches variables with a secret. A manifest must not contain their values.
 var secret = regexp.MustCompile(`HOLDPOINT_(PRINCIPAL_KEY|STORE_KEYS|WEBHOOK_SECRET|DESK_TOKEN)$`)
 
-// checkConfiguration has the binary judge the variables. Files that a cluster would mount are made.
+// checkConfiguration checks the variables with the binary. It makes the files that a cluster would
+// mount.
 func checkConfiguration(t *testing.T, env map[string]string, command ...string) {
 	t.Helper()
 	dir := t.TempDir()
@@ -505,9 +508,9 @@ func checkConfiguration(t *testing.T, env map[string]string, command ...string) 
 			if value != "" {
 				t.Error("the webhook's address stands in the manifest")
 			}
-			value = "https://hooks.example.com/" // as the Secret would have it
+			value = "https://hooks.example.com/" // as in the Secret
 		}
-		if value != "" { // another one with valueFrom has none here
+		if value != "" { // other variables with valueFrom have no value here
 			cmd.Env = append(cmd.Env, name+"="+value)
 		}
 	}
@@ -516,9 +519,9 @@ func checkConfiguration(t *testing.T, env map[string]string, command ...string) 
 	}
 }
 
-// checkAround: what selects pods selects these, and what names a port names one of them, by number:
-// a native sidecar's port is not found by its name everywhere (kubernetes/kubernetes#127958,
-// projectcalico/calico#8881).
+// checkAround checks that selectors match these pods, and that port names and numbers refer to
+// their ports. A native sidecar's port must be named by number, because it cannot always be found
+// by its name (kubernetes/kubernetes#127958, projectcalico/calico#8881).
 func checkAround(t *testing.T, d deployment, objects []object) {
 	t.Helper()
 	labels, ports := d.Spec.Template.Metadata.Labels, map[any]bool{}
@@ -579,7 +582,7 @@ func checkAround(t *testing.T, d deployment, objects []object) {
 	}
 }
 
-// TestVersions: the chart and the files speak of the newest version.
+// TestVersions: the chart and the files name the newest version.
 func TestVersions(t *testing.T) {
 	version := released(t)
 	for path, want := range map[string]string{

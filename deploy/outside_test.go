@@ -22,7 +22,7 @@ import (
 	"holdpoint/internal/test/servers"
 )
 
-// additions returns the manifests that go with a Holdpoint and have none in them, by their paths.
+// additions returns the manifests that refer to a Holdpoint but contain none, by path.
 func additions(t *testing.T) map[string]string {
 	t.Helper()
 	all := map[string]string{}
@@ -73,8 +73,8 @@ func TestAlertsAreTheSame(t *testing.T) {
 	}
 }
 
-// TestOutsideLeadsToHoldpoint: what brings clients in names Holdpoint's Service and its port, what
-// scales names its Deployment, and both of the chart are as the files beside it.
+// TestOutsideLeadsToHoldpoint: routes refer to Holdpoint's Service and its port, scalers to its
+// Deployment, and those of the chart equal the files next to it.
 func TestOutsideLeadsToHoldpoint(t *testing.T) {
 	files := parse(t, must(t, "KUSTOMIZE", "build", "kubernetes/gateway"))
 	for _, text := range additions(t) {
@@ -160,8 +160,8 @@ func TestOutsideLeadsToHoldpoint(t *testing.T) {
 	}
 }
 
-// TestReplicasByLoad: a Deployment that is scaled by its load says no number itself, or each
-// upgrade would set it back.
+// TestReplicasByLoad: a Deployment that an autoscaler scales has no number of replicas, because
+// each upgrade would reset it.
 func TestReplicasByLoad(t *testing.T) {
 	text := must(t, "HELM", template(charts["gateway from outside"])...)
 	for _, o := range parse(t, text) {
@@ -177,7 +177,7 @@ func TestReplicasByLoad(t *testing.T) {
 }
 
 // TestLoadAsScalersAskForIt: the queries of prometheus-adapter's rule and of KEDA, expanded as
-// these two do, give each pod the sum of its agents. promtool plays them.
+// these programs do, return for each pod the sum of its agents. promtool runs them.
 func TestLoadAsScalersAskForIt(t *testing.T) {
 	rule := as[struct {
 		Rules struct {
@@ -220,8 +220,8 @@ tests:
 	}
 }
 
-// directives are what ingress-nginx makes of its annotations in the location of an Ingress, and its
-// values where an Ingress has none.
+// directives are the directives of nginx that ingress-nginx writes for its annotations in the
+// location of an Ingress, with the value for a missing annotation.
 var directives = map[string][2]string{
 	"proxy-body-size":    {"client_max_body_size %s;", "1m"},
 	"proxy-buffering":    {"proxy_buffering %s;", "off"},
@@ -229,8 +229,8 @@ var directives = map[string][2]string{
 	"proxy-send-timeout": {"proxy_send_timeout %ss;", "60"},
 }
 
-// ingressNginx starts nginx before a Holdpoint, with the directives of ingress-nginx for the
-// annotations, and returns a client that it serves.
+// ingressNginx starts nginx in front of a Holdpoint, with the directives of ingress-nginx for the
+// annotations, and returns a client for it.
 func ingressNginx(t *testing.T, annotations map[string]string, holdpoint string) *http.Client {
 	t.Helper()
 	path := servers.NginxPath(t)
@@ -293,15 +293,15 @@ http {
 			c.Close()
 			return &http.Client{Transport: &http.Transport{DialContext: dial}}
 		}
-		time.Sleep(50 * time.Millisecond) // another program's start
+		time.Sleep(50 * time.Millisecond) // waits for another program
 	}
 	t.Fatal("nginx does not listen")
 	return nil
 }
 
-// TestIngressNginx: through nginx with what ingress-nginx makes of the chart's annotations each
-// frame of a stream comes at once, and a conversation of 2 MB gets through. Without the annotations
-// the stream still does, because Holdpoint asks for it, and the conversation does not.
+// TestIngressNginx: through nginx with the directives for the chart's annotations each frame of a
+// stream arrives at once, and a conversation of 2 MB is accepted. Without the annotations the
+// stream still works, because Holdpoint requests it by a header, and the conversation is refused.
 func TestIngressNginx(t *testing.T) {
 	var annotations map[string]string
 	for _, o := range parse(t, must(t, "HELM", template(charts["gateway from outside"])...)) {
@@ -324,7 +324,7 @@ func TestIngressNginx(t *testing.T) {
 			if i == 2 {
 				return
 			}
-			select { // the next frame comes when the client has this one
+			select { // the next frame is sent after the client has this one
 			case <-heard:
 			case <-r.Context().Done():
 				return
@@ -380,8 +380,8 @@ func TestIngressNginx(t *testing.T) {
 	}
 }
 
-// TestNotesOfTheChart: what helm prints after an install says how to look for what it does not
-// look up itself, a StorageClass and the metric of an autoscaler.
+// TestNotesOfTheChart: the text that helm prints after an install says how to check what helm does
+// not check, a StorageClass and the metric of an autoscaler.
 func TestNotesOfTheChart(t *testing.T) {
 	for name, want := range map[string][]string{
 		"gateway":              {"Questions are kept on the claim try-holdpoint. If it stays Pending", "kubectl -n agents get pvc try-holdpoint", "store.persistence.storageClassName must name one"},

@@ -24,11 +24,11 @@ import (
 	"time"
 )
 
-const users = "alice:{SHA}W6ph5Mm5Pz8GgiULbPgzG37mj9g=\nmallory:{SHA}W6ph5Mm5Pz8GgiULbPgzG37mj9g=\n" // whose password is "password"
+const users = "alice:{SHA}W6ph5Mm5Pz8GgiULbPgzG37mj9g=\nmallory:{SHA}W6ph5Mm5Pz8GgiULbPgzG37mj9g=\n" // with the password "password"
 
-// oauth2Proxy returns the address of a proxy before the upstream, to which people log in by name
-// and password: the real oauth2-proxy if OAUTH2_PROXY is its path, with the manifest's arguments
-// that have to do with headers and times, or one that treats headers as its documentation says.
+// oauth2Proxy returns the address of a proxy in front of the upstream, to which users log in by
+// name and password. It is the real oauth2-proxy if OAUTH2_PROXY is its path, with the manifest's
+// arguments for headers and times, or a proxy that handles headers as documented.
 func oauth2Proxy(t *testing.T, upstream string, args []string) string {
 	t.Helper()
 	path := os.Getenv("OAUTH2_PROXY")
@@ -51,14 +51,14 @@ func oauth2Proxy(t *testing.T, upstream string, args []string) string {
 			r.Out.Header.Del("Authorization")
 		}}
 		s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			http.NewResponseController(w).EnableFullDuplex() // golang/go#40747: else a fast answer to a POST is cut
+			http.NewResponseController(w).EnableFullDuplex() // golang/go#40747: without this a fast response to a POST is cut off
 			proxy.ServeHTTP(w, r)
 		}))
 		t.Cleanup(s.Close)
 		return s.URL
 	}
 	t.Logf("with %s", path)
-	free, err := net.Listen("tcp", "127.0.0.1:0") // it tells nobody which port it took, so it is given one
+	free, err := net.Listen("tcp", "127.0.0.1:0") // it does not report its port, so the test chooses one
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -86,13 +86,13 @@ func oauth2Proxy(t *testing.T, upstream string, args []string) string {
 			c.Close()
 			return "http://" + address
 		}
-		time.Sleep(50 * time.Millisecond) // another program's start
+		time.Sleep(50 * time.Millisecond) // waits for another program
 	}
 	t.Fatal("oauth2-proxy does not listen")
 	return ""
 }
 
-// start starts Holdpoint and is its address.
+// start starts Holdpoint and returns its address.
 func start(t *testing.T, env map[string]string) string {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), holdpoint)
@@ -120,7 +120,7 @@ func start(t *testing.T, env map[string]string) string {
 	return ""
 }
 
-// asking returns an agent that asks one question, and counts what it is sent.
+// asking starts an agent that asks one question, and counts its requests.
 func asking(t *testing.T, runs, resumes *atomic.Int32) string {
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		var in struct {
@@ -143,8 +143,8 @@ func asking(t *testing.T, runs, resumes *atomic.Int32) string {
 	return s.URL
 }
 
-// TestForgedPrincipal: with the variables of the manifests behind oauth2-proxy nobody is somebody
-// else, neither through the proxy nor past it.
+// TestForgedPrincipal: with the variables of the manifests behind oauth2-proxy no client can use
+// another name, neither through the proxy nor directly.
 func TestForgedPrincipal(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("only Linux has more addresses of loopback than one: a peer that is not trusted needs one")
@@ -170,7 +170,7 @@ func TestForgedPrincipal(t *testing.T) {
 	if err := os.WriteFile(key, []byte(strings.Repeat("k", 64)), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	for name, value := range map[string]string{ // what a cluster gives
+	for name, value := range map[string]string{ // values that a cluster sets
 		"HOLDPOINT_UPSTREAM": asking(t, &runs, &resumes), "HOLDPOINT_LISTEN": "127.0.0.1:0", "HOLDPOINT_ADMIN_LISTEN": "off",
 		"HOLDPOINT_STORE": "memory://", "HOLDPOINT_STORE_PASSWORD_FILE": "", "HOLDPOINT_PRINCIPAL_KEY_FILE": key, "HOLDPOINT_TRUSTED_PEERS": "127.0.0.1/32",
 	} {
@@ -179,7 +179,8 @@ func TestForgedPrincipal(t *testing.T) {
 	direct := start(t, env)
 	through := oauth2Proxy(t, direct, args)
 
-	// post sends a run, logged in as a user, and is the answer. A forged header is of a client.
+	// post sends a run with a user's login, and returns the response. forged is a header that the
+	// client adds.
 	post := func(client *http.Client, address, user, forged, resume string) (int, string) {
 		t.Helper()
 		body := `{"protocolVersion":"1.0","threadId":"t1","runId":"r` + fmt.Sprint(time.Now().UnixNano()) + `","messages":[{"id":"m1","role":"user","content":"go"}]` + resume + `}`
@@ -192,7 +193,7 @@ func TestForgedPrincipal(t *testing.T) {
 			req.SetBasicAuth(user, "password")
 		}
 		if name, value, ok := strings.Cut(forged, ": "); ok {
-			req.Header[name] = []string{value} // in the spelling that is given
+			req.Header[name] = []string{value} // in this spelling
 		}
 		res, err := client.Do(req)
 		if err != nil {

@@ -56,8 +56,9 @@ type ociManifest struct {
 	Layers []struct{ Digest string }
 }
 
-// releaseImage: the image has what the Dockerfile gives it, for both architectures: the release's
-// binary, the user, the folder for a file. It also has the authorities of the Dockerfile's base.
+// releaseImage checks that the image has everything of the Dockerfile, for both architectures: the
+// release's binary, the user, the folder for a store in a file. It also has the authorities of the
+// Dockerfile's base.
 func releaseImage(t *testing.T, dist string) {
 	dir := unpacked(t, filepath.Join(dist, "holdpoint_0.1.0_image.tar"))
 	text, err := os.ReadFile(filepath.Join(dir, "index.json"))
@@ -155,8 +156,8 @@ func registry(t *testing.T) string {
 	return ""
 }
 
-// releasePublished pushes the layouts to a registry with crane, as docs/releases.md says. They are
-// read there by others: helm pulls the chart, and crane the image of one architecture.
+// releasePublished pushes the layouts to a registry with crane, as documented in docs/releases.md.
+// Other programs read them there: helm pulls the chart, and crane the image of one architecture.
 func releasePublished(t *testing.T, dist string) {
 	host := registry(t)
 	digests := map[string]string{}
@@ -199,7 +200,7 @@ func readFile(t *testing.T, path string) []byte {
 	return text
 }
 
-// plays runs a command that holds the binary: it tells its version, and plays the demo.
+// plays runs an installed binary: it prints its version, and plays the demo.
 func plays(t *testing.T, dir, command string, args ...string) {
 	t.Helper()
 	for what, want := range map[string]string{"version": "holdpoint v0.1.0 ", "demo": "Everything was as promised."} {
@@ -211,7 +212,7 @@ func plays(t *testing.T, dir, command string, args ...string) {
 	}
 }
 
-// releaseByPip installs the wheel of this machine with pip, from the file.
+// releaseByPip installs the wheel for this machine with pip, from the file.
 func releaseByPip(t *testing.T, dist string) {
 	machine := map[string]string{"amd64": "x86_64", "arm64": "aarch64"}[runtime.GOARCH]
 	wheels, err := filepath.Glob(filepath.Join(dist, "holdpoint_proxy-0.1.0-py3-none-manylinux*_"+machine+".whl"))
@@ -234,8 +235,8 @@ func releaseByPip(t *testing.T, dist string) {
 	}
 }
 
-// releaseByNPM installs the two packages of this machine with npm, from the files, and runs them by
-// npx. Nothing is asked of a registry, and no install script runs.
+// releaseByNPM installs the two packages for this machine with npm, from the files, and runs them
+// with npx. It uses no registry, and no install script runs.
 func releaseByNPM(t *testing.T, dist string) {
 	platform := "linux-" + map[string]string{"amd64": "x64", "arm64": "arm64"}[runtime.GOARCH]
 	dir := t.TempDir()
@@ -256,7 +257,8 @@ func releaseByNPM(t *testing.T, dist string) {
 	if len(manifest.Scripts) != 0 || len(manifest.OptionalDependencies) != 6 || manifest.OptionalDependencies["@holdpoint/"+platform] != "0.1.0" {
 		t.Errorf("package.json is %+v", manifest)
 	}
-	// The exit code is the binary's, and a platform without its package gets told which one it is.
+	// The launcher returns the exit code of the binary. If the package of a platform is missing,
+	// the error names it.
 	launcher := filepath.Join(dir, "node_modules", "holdpoint", "bin", "holdpoint.js")
 	if out, err := exec.CommandContext(t.Context(), "node", launcher, "nothing").CombinedOutput(); err == nil || err.(*exec.ExitError).ExitCode() != 2 {
 		t.Errorf("an unknown command: %v\n%s", err, out)
@@ -269,9 +271,9 @@ func releaseByNPM(t *testing.T, dist string) {
 	}
 }
 
-// releaseVerified: verify.sh takes the release, and refuses it with one byte of any file changed,
-// with a file more or less, and with another key. What the sums cover is also covered where they
-// were made and signed anew: signatures of images, and the provenance.
+// releaseVerified checks that verify.sh accepts the release, and refuses it if one byte of any file
+// is changed, if a file is added or missing, and with another key. If the sums are made and signed
+// again after a change, the signatures of images and the provenance still show it.
 func releaseVerified(t *testing.T, dist, key, public string) {
 	verify := func() (string, error) {
 		out, err := exec.CommandContext(t.Context(), "./verify.sh", dist, public).CombinedOutput()
@@ -304,7 +306,7 @@ func releaseVerified(t *testing.T, dist, key, public string) {
 		writeFile(t, path, body)
 	}
 
-	// Signed anew: what is inside still has to hold.
+	// With new signed sums the contents must still be verified.
 	marks := map[string]string{
 		"holdpoint_0.1.0_image_signature.tar": "cosign/signature", "holdpoint_0.1.0_chart_signature.tar": "docker-manifest-digest", "holdpoint_0.1.0_chart_attestation.tar": `"payload"`,
 	}
@@ -319,7 +321,7 @@ func releaseVerified(t *testing.T, dist, key, public string) {
 		path := filepath.Join(dist, name)
 		body := readFile(t, path)
 		at := len(body) / 2
-		if why == "is another" { // in what is signed, or in the signature
+		if why == "is another" { // in the signed text, or in the signature
 			at = bytes.Index(body, []byte(marks[name])) + 40
 		}
 		changeByte(t, path, at)
@@ -366,7 +368,7 @@ func changeByte(t *testing.T, path string, at int) {
 	writeFile(t, path, body)
 }
 
-// signSums writes the sums anew, and signs them. What it returns puts the former ones back.
+// signSums writes new sums, and signs them. It returns a function that restores the old ones.
 func signSums(t *testing.T, dist, key string) func() {
 	t.Helper()
 	sumsPath, signaturePath := filepath.Join(dist, "SHA256SUMS"), filepath.Join(dist, "SHA256SUMS.sig")

@@ -18,7 +18,7 @@ import (
 	"holdpoint/internal/test/pages"
 )
 
-// sources are two folders with what git would have of this tree if all were committed, each in a
+// sources returns two folders with the files of this tree as if all were committed, each in a git
 // repository of its own.
 func sources(t *testing.T) (first, second string) {
 	t.Helper()
@@ -55,12 +55,13 @@ func git(t *testing.T, dir string, args ...string) {
 
 func release(dir, version, key string) (string, error) {
 	cmd := exec.Command(filepath.Join(dir, "deploy", "release.sh"), version)
-	cmd.Env = append(os.Environ(), "TARGETS=linux/amd64 linux/arm64", "VET=no", "KEY="+key) // make lint vets
+	cmd.Env = append(os.Environ(), "TARGETS=linux/amd64 linux/arm64", "VET=no", "KEY="+key) // make lint runs vet
 	out, err := cmd.CombinedOutput()
 	return string(out), err
 }
 
-// pageBlock returns the block of docs/releases.md that TestRelease runs and that begins so.
+// pageBlock returns the block of docs/releases.md that TestRelease runs and that begins with this
+// text.
 func pageBlock(t *testing.T, begins string) string {
 	t.Helper()
 	for _, b := range pages.Blocks(string(readFile(t, "../docs/releases.md"))) {
@@ -84,7 +85,8 @@ func inFolder(t *testing.T, dir, block string) string {
 	return string(out)
 }
 
-// makeKey makes a key that signs, and its public half, as docs/releases.md says.
+// makeKey makes a key for signatures, and returns its public half too, as documented in
+// docs/releases.md.
 func makeKey(t *testing.T) (key, public string) {
 	t.Helper()
 	dir := t.TempDir()
@@ -110,8 +112,8 @@ func releaseByHand(t *testing.T, root, public string) {
 	}
 }
 
-// TestRelease: a release is made of a commit, wherever that is checked out, and is what its key has
-// signed. The Dockerfile's image is TestImage.
+// TestRelease: a release is made from a commit, in any folder, and consists of exactly the files
+// that its key has signed. TestImage checks the Dockerfile's image.
 func TestRelease(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("the release is made of Linux' binaries here, and they are run")
@@ -128,12 +130,12 @@ func TestRelease(t *testing.T) {
 	t.Run("published", func(t *testing.T) { releasePublished(t, dist) })
 	t.Run("pip", func(t *testing.T) { releaseByPip(t, dist) })
 	t.Run("npm", func(t *testing.T) { releaseByNPM(t, dist) })
-	t.Run("verified", func(t *testing.T) { releaseVerified(t, dist, key, public) }) // it changes files, and so is last
+	t.Run("verified", func(t *testing.T) { releaseVerified(t, dist, key, public) }) // it changes files, so it is last
 	releaseRefused(t, first, second, key)
 }
 
-// releaseFiles: a release has its binaries, packages, images, signatures and notes. The same commit
-// gives the same bytes in another folder.
+// releaseFiles checks that a release has its binaries, packages, images, signatures and notes. The
+// same commit gives the same bytes in another folder.
 func releaseFiles(t *testing.T, first, second, key string) {
 	const version = "v0.1.0"
 	files := map[string]string{}
@@ -163,7 +165,7 @@ func releaseFiles(t *testing.T, first, second, key string) {
 	if out, err := exec.Command(filepath.Join(dist, name), "version").CombinedOutput(); err != nil || !strings.Contains(string(out), version) {
 		t.Errorf("%v: %s", err, out)
 	}
-	// docs/dependencies.md tells what it is made of.
+	// docs/dependencies.md lists what its size consists of.
 	if info, err := os.Stat(filepath.Join(dist, name)); err != nil || info.Size() > 30e6 {
 		t.Errorf("the binary has %d bytes: %v", info.Size(), err)
 	}
@@ -186,7 +188,8 @@ func releaseFiles(t *testing.T, first, second, key string) {
 	}
 }
 
-// releaseRefused: a release of another version, of another tree or without a key is refused.
+// releaseRefused checks that a release of another version, of another tree or without a key is
+// refused.
 func releaseRefused(t *testing.T, first, second, key string) {
 	const version = "v0.1.0"
 	if out, err := release(first, "v9.9.9", key); err == nil || !strings.Contains(out, "no section for 9.9.9") {

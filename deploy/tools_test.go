@@ -16,7 +16,7 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// holdpoint is the binary as TestMain built it.
+// holdpoint is the path of the binary that TestMain built.
 var holdpoint string
 
 func TestMain(m *testing.M) {
@@ -38,8 +38,7 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// run runs one of the tools that the Makefile names in the environment, such as HELM, and is what
-// it printed.
+// run runs a tool that the Makefile names in the environment, such as HELM, and returns its output.
 func run(t *testing.T, tool string, args ...string) (stdout, stderr string, err error) {
 	t.Helper()
 	path := os.Getenv(tool)
@@ -47,7 +46,7 @@ func run(t *testing.T, tool string, args ...string) (stdout, stderr string, err 
 		t.Fatalf("%s is not set: start the tests by make deploy", tool)
 	}
 	cmd := exec.CommandContext(t.Context(), path, args...)
-	// No kubeconfig, no settings and no repositories of whoever runs the tests.
+	// The tools must not use the user's kubeconfig, settings and repositories.
 	home := t.TempDir()
 	cmd.Env = append(os.Environ(), "HOME="+home, "XDG_CONFIG_HOME="+home, "XDG_CACHE_HOME="+home, "XDG_DATA_HOME="+home, "KUBECONFIG="+filepath.Join(home, "none"))
 	var out, errs bytes.Buffer
@@ -56,7 +55,7 @@ func run(t *testing.T, tool string, args ...string) (stdout, stderr string, err 
 	return out.String(), errs.String(), err
 }
 
-// must returns what a tool printed, if it succeeded.
+// must returns the output of a tool, which must succeed.
 func must(t *testing.T, tool string, args ...string) string {
 	t.Helper()
 	stdout, stderr, err := run(t, tool, args...)
@@ -66,10 +65,10 @@ func must(t *testing.T, tool string, args ...string) string {
 	return stdout
 }
 
-// An object is a document of a manifest, as JSON has it.
+// An object is a document of a manifest as JSON.
 type object map[string]any
 
-// parse reads a YAML stream.
+// parse parses a YAML stream.
 func parse(t *testing.T, text string) []object {
 	t.Helper()
 	var list []object
@@ -90,7 +89,7 @@ func parse(t *testing.T, text string) []object {
 	}
 }
 
-// as decodes an object, or a part of one, into a struct with JSON's names.
+// as decodes an object, or a part of one, into a struct by JSON names.
 func as[T any](t *testing.T, part any) T {
 	t.Helper()
 	text, err := json.Marshal(part)

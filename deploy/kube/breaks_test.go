@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// killed kills both containers of a pod, one after the other, with a question open.
+// killed kills both containers of a pod, one after the other, while a question is open.
 func killed(t *testing.T, path string) {
 	s := scene(t)
 	url := s.install(path)
@@ -53,20 +53,20 @@ func killed(t *testing.T, path string) {
 	s.note("after kill -9 of Holdpoint the pod is ready again in %.1f s; each question is answered once", took.Seconds())
 }
 
-// TestSidecarIsKilled: kill -9 of each container of sidecar.yaml.
+// TestSidecarIsKilled kills each container of sidecar.yaml with SIGKILL.
 func TestSidecarIsKilled(t *testing.T) { killed(t, "kubernetes/sidecar.yaml") }
 
-// TestContainerIsKilled is the same with a plain container.
+// TestContainerIsKilled does the same with a plain container.
 func TestContainerIsKilled(t *testing.T) { killed(t, "kubernetes/container.yaml") }
 
-// TestOutOfMemory: the kernel kills Holdpoint at its limit. It comes back, and the question is
-// answered once.
+// TestOutOfMemory: the kernel kills Holdpoint at its memory limit. It starts again, and the
+// question is answered once.
 func TestOutOfMemory(t *testing.T) {
 	s := scene(t)
 	url := s.install("kubernetes/sidecar.yaml", func(_ []object, d object) {
 		c := container(t, d, "holdpoint")
 		c["resources"] = object{"requests": object{"cpu": "100m", "memory": "48Mi"}, "limits": object{"memory": "48Mi"}}
-		setEnv(c, "HOLDPOINT_MEMORY=off", "GOMEMLIMIT=off") // with them it would bound itself
+		setEnv(c, "HOLDPOINT_MEMORY=off", "GOMEMLIMIT=off") // otherwise Holdpoint would bound its memory itself
 	})
 	id := question(t, url, "memory", "ask cake")
 	p := s.pods(agentLabel)[0]
@@ -89,7 +89,7 @@ func TestOutOfMemory(t *testing.T) {
 	}
 }
 
-// TestMemoryBoundsHold: the same load at a limit of 128 MiB, which Holdpoint knows. It is not
+// TestMemoryBoundsHold: with the same load and a limit of 128 MiB that Holdpoint knows, it is not
 // killed.
 func TestMemoryBoundsHold(t *testing.T) {
 	s := scene(t)
@@ -114,8 +114,8 @@ func TestMemoryBoundsHold(t *testing.T) {
 	s.note("40 streams of 4 MiB at 128 MiB: %d whole, no restart", whole)
 }
 
-// TestSidecarIsEvicted: an eviction is the end of a pod as any other. The next one waits for the
-// file and answers the question.
+// TestSidecarIsEvicted: an evicted pod ends like any other. The next pod waits for the file and
+// answers the question.
 func TestSidecarIsEvicted(t *testing.T) {
 	s := scene(t)
 	url := s.install("kubernetes/sidecar.yaml")

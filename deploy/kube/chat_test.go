@@ -19,14 +19,14 @@ import (
 	"time"
 )
 
-// A run is one of AG-UI: what a client sent, and what it got.
+// A run is a run of AG-UI, with the client's request and the events that it got.
 type run struct {
 	thread     string
 	events     []event
-	cut        string // how the stream ended if it did not end in order
+	cut        string // why the stream was cut off, or ""
 	began, end time.Time
 	done       chan struct{}
-	mu         sync.Mutex // of the events while they come
+	mu         sync.Mutex // protects events while they arrive
 }
 
 type event struct {
@@ -34,16 +34,16 @@ type event struct {
 	Outcome                    struct{ Interrupts []struct{ ID string } }
 }
 
-// clients are as many as there are runs: no connection is used twice.
+// clients uses a new connection for each run.
 var clients = &http.Client{Transport: &http.Transport{DisableKeepAlives: true, DialContext: (&net.Dialer{Timeout: 10 * time.Second}).DialContext, DisableCompression: true,
-	TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}} // a scene has a certificate of its own
+	TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}} // some scenes have a certificate of their own
 
-// say starts a run with a message of the user.
+// say starts a run with a user message.
 func say(url, thread, text string) *run {
 	return send(url, thread, map[string]any{"messages": []any{map[string]any{"id": "m1", "role": "user", "content": text}}}, 3*time.Minute)
 }
 
-// reply starts a run with the answer to a question: a yes.
+// reply starts a run that approves a question.
 func reply(url, thread, id string) *run {
 	return send(url, thread, map[string]any{"messages": []any{}, "resume": []any{
 		map[string]any{"interruptId": id, "status": "resolved", "payload": map[string]any{"approved": true}},
@@ -67,7 +67,7 @@ func send(url, thread string, body map[string]any, limit time.Duration) *run {
 	return r
 }
 
-// talk sends the run, keeps the events, and returns how the stream broke, or "".
+// talk sends the run and keeps the events. It returns why the stream was cut off, or "".
 func (r *run) talk(url string, body []byte, limit time.Duration) string {
 	ctx, cancel := context.WithTimeout(context.Background(), limit)
 	defer cancel()
@@ -126,7 +126,7 @@ func (r *run) last() event {
 	return r.events[len(r.events)-1]
 }
 
-// result is "" for a run that finished, else the code of its error, or how its stream broke.
+// result returns "" if the run finished, else the code of its error, or why its stream was cut off.
 func (r *run) result() string {
 	<-r.done
 	switch {
@@ -138,7 +138,7 @@ func (r *run) result() string {
 	return ""
 }
 
-// text is what the agent said.
+// text returns the text of the agent.
 func (r *run) text() string {
 	var b strings.Builder
 	for _, e := range r.events {
@@ -149,7 +149,7 @@ func (r *run) text() string {
 	return b.String()
 }
 
-// question asks the agent for something that needs a yes, and returns the question's id.
+// question makes the agent ask, and returns the question's id.
 func question(t *testing.T, url, thread, text string) string {
 	t.Helper()
 	r := say(url, thread, text).wait()
@@ -159,7 +159,7 @@ func question(t *testing.T, url, thread, text string) string {
 	return r.last().Outcome.Interrupts[0].ID
 }
 
-// yes answers a question, and the agent must have done it.
+// yes approves a question, and checks that the agent has done it.
 func yes(t *testing.T, url, thread, id string) {
 	t.Helper()
 	r := reply(url, thread, id).wait()

@@ -21,13 +21,13 @@ import (
 // checkout is the root of the repository, and dir the node's folder.
 var checkout, dir string
 
-// api is a client of the API server: asking by it costs less than a kubectl each time.
+// api is a client of the API server. A request with it costs less than a kubectl process.
 var api *http.Client
 
-// connect prepares what the tests share: images on the node, volumes, a client of the API.
+// connect prepares what all tests use: images on the node, volumes, a client of the API.
 func connect() error {
 	dir = os.Getenv("KUBE_DIR")
-	if err := os.Chdir(os.Getenv("KUBE_HERE")); err != nil { // other namespaces begin at the root
+	if err := os.Chdir(os.Getenv("KUBE_HERE")); err != nil { // processes in other namespaces start in the root folder
 		return err
 	}
 	var err error
@@ -57,7 +57,7 @@ func connect() error {
 	return volumes(60)
 }
 
-// volumes makes volumes without a class: a claim that names none gets one of them.
+// volumes makes volumes without a class. A claim without a class gets one of them.
 func volumes(count int) error {
 	var list []any
 	for i := range count {
@@ -86,7 +86,7 @@ func volumes(count int) error {
 	return nil
 }
 
-// ask sends a request to the API server, and decodes its answer into v unless v is nil. An answer
+// ask sends a request to the API server, and decodes the response into v unless v is nil. A status
 // other than 2xx is an error.
 func ask(method, path string, body, v any) error {
 	var send io.Reader
@@ -123,7 +123,7 @@ func ask(method, path string, body, v any) error {
 	return json.Unmarshal(text, v)
 }
 
-// A pod is what scenes look at.
+// A pod has the parts of a pod that scenes read.
 type pod struct {
 	Metadata struct {
 		Name, UID         string
@@ -155,7 +155,7 @@ type containerStatus struct {
 	}
 }
 
-// ready reports whether the pod gets requests.
+// ready reports whether Services send requests to the pod.
 func (p pod) ready() bool {
 	for _, c := range p.Status.Conditions {
 		if c.Type == "Ready" {
@@ -169,7 +169,7 @@ func (p pod) statuses() []containerStatus {
 	return append(append([]containerStatus(nil), p.Status.InitContainerStatuses...), p.Status.ContainerStatuses...)
 }
 
-// container returns the state of one of its containers.
+// container returns the state of a container.
 func (p pod) container(name string) containerStatus {
 	for _, c := range p.statuses() {
 		if c.Name == name {
@@ -179,7 +179,7 @@ func (p pod) container(name string) containerStatus {
 	return containerStatus{}
 }
 
-// restarts counts those of all its containers.
+// restarts returns the number of restarts of all containers.
 func (p pod) restarts() int {
 	n := 0
 	for _, c := range p.statuses() {
@@ -188,7 +188,7 @@ func (p pod) restarts() int {
 	return n
 }
 
-// describe tells in a line what the containers do.
+// describe returns the states of the containers in one line.
 func (p pod) describe() string {
 	text := p.Metadata.Name + " " + p.Status.Phase
 	if p.Metadata.DeletionTimestamp != "" {

@@ -18,17 +18,17 @@ import (
 	"holdpoint/internal/test/pages"
 )
 
-// A documented command is a block of the documentation that names kubectl or helm, by a part of it.
-// Its pods come up in a restricted namespace, and a question is asked and answered there. Then runs
-// the blocks that the reader types later.
+// A documented is a block of the documentation with kubectl or helm, identified by a part of its
+// text. Its pods must start in a restricted namespace, and a question is asked and answered there.
+// then has the blocks that the reader runs later.
 type documented struct {
 	name, block         string
-	before              func(s *space) // what the page wants to be there
+	before              func(s *space) // prepares what the page requires
 	deployment, service string
 	then                []later
 }
 
-// A later block goes on where another one has led to.
+// A later is a block that follows another one.
 type later struct {
 	block string
 	check func(s *space, url string)
@@ -60,7 +60,7 @@ var commands = []documented{
 	{name: "Kustomize", block: "kubectl apply -k deploy/kustomize/example", deployment: "agent", service: "agent", before: func(s *space) { s.redis("redis", "") }},
 }
 
-// image checks which image a Deployment has now.
+// image checks which image a Deployment has.
 func (s *space) image(deployment, name string) {
 	s.t.Helper()
 	if d := encode(s.t, get[object](s, "apis/apps/v1:"+deployment)["spec"]); !strings.Contains(d, name+`"`) {
@@ -68,11 +68,11 @@ func (s *space) image(deployment, name string) {
 	}
 }
 
-// kubectlOrHelm finds a command that a cluster is asked by.
+// kubectlOrHelm matches a command that needs a cluster.
 var kubectlOrHelm = regexp.MustCompile(`(?m)(^|\| *)(kubectl|helm) `)
 
-// blocks returns the blocks of the documentation that name kubectl or helm, with their page. Left
-// out are those for which the page names another scene, or a reason why none runs them.
+// blocks returns the blocks of the documentation with kubectl or helm, with their page. Blocks are
+// left out if the page names another scene for them, or a reason why none runs them.
 func blocks(t *testing.T) map[string]string {
 	t.Helper()
 	found := map[string]string{}
@@ -88,7 +88,7 @@ func blocks(t *testing.T) map[string]string {
 			for _, b := range pages.Blocks(string(text)) {
 				page := strings.TrimPrefix(path, checkout+"/")
 				elsewhere := b.Reason != "" || strings.HasPrefix(b.Runs, "deploy/kube: ") && !strings.HasSuffix(b.Runs, "TestDocumentedCommands")
-				if page != "docs/kubernetes.md" && page != "docs/operations.md" { // a test without a cluster is enough there
+				if page != "docs/kubernetes.md" && page != "docs/operations.md" { // for other pages a test without a cluster is enough
 					elsewhere = elsewhere || b.Runs != ""
 				}
 				if (b.Language == "" || b.Language == "sh") && !elsewhere && kubectlOrHelm.MatchString(b.Text) {
@@ -104,8 +104,8 @@ func blocks(t *testing.T) map[string]string {
 	return found
 }
 
-// TestDocumentedCommands: the commands of the documentation for a cluster, as they are written
-// there.
+// TestDocumentedCommands runs the documentation's commands for a cluster exactly as they are
+// written.
 func TestDocumentedCommands(t *testing.T) {
 	t.Parallel()
 	all := blocks(t)
@@ -172,7 +172,7 @@ func TestDocumentedCommands(t *testing.T) {
 	}
 }
 
-// TestReplicasOfTheChart: what docs/operations.md says to add for replicas.
+// TestReplicasOfTheChart: the additions of docs/operations.md for several replicas work.
 func TestReplicasOfTheChart(t *testing.T) {
 	s := scene(t)
 	page, err := os.ReadFile(filepath.Join(checkout, "docs", "operations.md"))
@@ -194,8 +194,8 @@ func TestReplicasOfTheChart(t *testing.T) {
 	yes(t, url, "replicas", question(t, url, "replicas", "ask cake"))
 }
 
-// TestChartOutlivesUninstall: the volume stays after helm uninstall, and has the question for the
-// next installation.
+// TestChartOutlivesUninstall: the volume stays after helm uninstall, and the next installation has
+// the question.
 func TestChartOutlivesUninstall(t *testing.T) {
 	s := scene(t)
 	s.agent()
@@ -210,8 +210,8 @@ func TestChartOutlivesUninstall(t *testing.T) {
 	yes(t, s.service("chat-holdpoint"), "outlives", id)
 }
 
-// TestDeskOfTheManifests: the commands at the head of deploy/kubernetes/desk. The desk shows a
-// question through kubectl port-forward.
+// TestDeskOfTheManifests runs the commands at the beginning of deploy/kubernetes/desk. The desk
+// shows a question through kubectl port-forward.
 func TestDeskOfTheManifests(t *testing.T) {
 	s := scene(t)
 	s.agent()
@@ -247,15 +247,15 @@ func TestDeskOfTheManifests(t *testing.T) {
 	})
 }
 
-// TestAPIServerTakesAll: a server-side dry run of each file, each kustomization and each form of
-// the chart in a restricted namespace, without a warning.
+// TestAPIServerTakesAll: the API server accepts a server-side dry run of each file, each
+// kustomization and each form of the chart in a restricted namespace, without a warning.
 func TestAPIServerTakesAll(t *testing.T) {
 	s := scene(t)
 	s.crds()
 	taken, left := 0, 0
 	try := func(name string, list []object) {
 		var own []object
-		made := map[any]bool{} // a dry run makes no namespace for what comes after it
+		made := map[any]bool{} // a dry run makes no namespace for the objects after it
 		for _, o := range list {
 			if o["kind"] == "Namespace" {
 				made[o["metadata"].(object)["name"]] = true
@@ -266,10 +266,10 @@ func TestAPIServerTakesAll(t *testing.T) {
 				m["namespace"] = s.name
 			}
 			if group, _, _ := strings.Cut(o["apiVersion"].(string), "/"); slices.Contains([]string{"security.istio.io", "cert-manager.io"}, group) {
-				left++ // of meshes and operators, which are not on the node
+				left++ // kinds of meshes and operators, which are not on the node
 				continue
 			}
-			// Another scene may have these in their own namespace just now.
+			// Another scene may use these namespaces now.
 			if meta := o["metadata"].(object); o["kind"] == "Namespace" {
 				meta["name"] = s.name + "-other"
 			} else if meta["namespace"] != nil {
@@ -293,7 +293,7 @@ func TestAPIServerTakesAll(t *testing.T) {
 		case d.Name() == "kustomization.yaml":
 			text, _ := os.ReadFile(path)
 			if strings.Contains(string(text), "kind: Component") {
-				return nil // a part of others
+				return nil // a part of other kustomizations
 			}
 			try(filepath.Dir(path), parse(t, s.kubectl("kustomize", filepath.Join("deploy", strings.TrimPrefix(filepath.Dir(path), "../")))))
 		case filepath.Dir(path) == "../kubernetes" && filepath.Ext(path) == ".yaml":
@@ -321,8 +321,8 @@ func TestAPIServerTakesAll(t *testing.T) {
 	s.note("%d objects; left out: %d of Istio and of cert-manager", taken, left)
 }
 
-// TestProbesAndPorts: what is open to whom. The admin port takes a drain from the pod itself only,
-// and the agent's port is not reached from outside the pod.
+// TestProbesAndPorts checks which ports can be reached. The admin port accepts a drain from the pod
+// itself only, and the agent's port cannot be reached from outside the pod.
 func TestProbesAndPorts(t *testing.T) {
 	s := scene(t)
 	s.install("kubernetes/sidecar.yaml")

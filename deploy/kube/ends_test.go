@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// A crowd is what is open when a pod ends: streams and answers that are short and long, and a
+// A crowd is everything that is open when a pod ends: short and long streams and answers, and a
 // question.
 type crowd struct {
 	s                         *space
@@ -21,8 +21,7 @@ type crowd struct {
 	threadShort, threadLonger string
 }
 
-// gather opens them at a Service. The short ones fit into the time of a drain, the long ones do
-// not.
+// gather opens them at a Service. The short ones end within a drain, the long ones do not.
 func (s *space) gather(url string) *crowd {
 	s.t.Helper()
 	c := &crowd{s: s, url: url, threadShort: s.name + "-short", threadLonger: s.name + "-long"}
@@ -37,7 +36,7 @@ func (s *space) gather(url string) *crowd {
 	return c
 }
 
-// heard reports whether the agent has begun to speak in a run.
+// heard reports whether the agent has begun to send text in a run.
 func heard(r *run) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -49,7 +48,7 @@ func heard(r *run) bool {
 	return false
 }
 
-// drained: the short ones came to their end, and the long ones got a clean one.
+// drained checks that the short ones have finished, and that the long ones have a proper end.
 func (c *crowd) drained() {
 	c.s.t.Helper()
 	for name, r := range map[string]*run{"stream": c.shortStream, "answer": c.shortAnswer} {
@@ -64,8 +63,8 @@ func (c *crowd) drained() {
 	}
 }
 
-// settled: with the next pod the question is answered, and nothing is done twice. An answer that
-// was cut off stays in doubt.
+// settled checks with the next pod that the question is answered, and that nothing is done twice.
+// An answer that was cut off stays in doubt.
 func (c *crowd) settled() {
 	c.s.t.Helper()
 	yes(c.s.t, c.url, c.s.name+"-cake", c.question)
@@ -82,7 +81,7 @@ func (c *crowd) settled() {
 	}
 }
 
-// end deletes a pod and waits until it is gone and another one is ready.
+// end deletes a pod and waits until it has gone and another one is ready.
 func (s *space) end(w *watch, name, selector string, args ...string) {
 	s.t.Helper()
 	s.kubectl(append([]string{"delete", "pod", name, "--wait=false"}, args...)...)
@@ -90,7 +89,7 @@ func (s *space) end(w *watch, name, selector string, args ...string) {
 	s.until("another pod is ready", func() bool { return len(s.readyPods(selector)) > 0 })
 }
 
-// gone waits until a pod is gone, and the watch has seen it.
+// gone waits until a pod has gone, and the watch has noticed it.
 func (s *space) gone(w *watch, name string) {
 	s.t.Helper()
 	s.until("the pod "+name+" is gone", func() bool {
@@ -106,7 +105,7 @@ func (s *space) gone(w *watch, name string) {
 	}
 }
 
-// noCrash: no container of the pods that came after was restarted, or waits for it.
+// noCrash checks that no container of the new pods was restarted, or waits for a restart.
 func (s *space) noCrash(w *watch, before ...string) {
 	s.t.Helper()
 	for _, p := range w.others(before...) {
@@ -119,7 +118,8 @@ func (s *space) noCrash(w *watch, before ...string) {
 	}
 }
 
-// inOrder: the containers of a pod that is gone ended by themselves, the agent not after Holdpoint.
+// inOrder checks that the containers of a pod that has gone ended themselves, and the agent not
+// before Holdpoint.
 func (s *space) inOrder(w *watch, name string) {
 	s.t.Helper()
 	p, _ := w.last(name)
@@ -133,7 +133,7 @@ func (s *space) inOrder(w *watch, name string) {
 	}
 }
 
-// deleted ends a pod of a manifest with all that can be open.
+// deleted ends a pod of a manifest while everything that can be open is open.
 func deleted(t *testing.T, path string, sidecar bool) {
 	s := scene(t)
 	url := s.install(path)
@@ -152,19 +152,19 @@ func deleted(t *testing.T, path string, sidecar bool) {
 	s.note("streams of 8 s and answers end whole, longer ones with PROXY_DRAINING; the next pod is ready %.1f s after kubectl delete pod", time.Since(began).Seconds())
 }
 
-// TestSidecarIsDeleted: kubectl delete pod, with a file as the store.
+// TestSidecarIsDeleted runs kubectl delete pod, with a file as the store.
 func TestSidecarIsDeleted(t *testing.T) { deleted(t, "kubernetes/sidecar.yaml", true) }
 
-// TestContainerIsDeleted is the same with a plain container.
+// TestContainerIsDeleted does the same with a plain container.
 func TestContainerIsDeleted(t *testing.T) { deleted(t, "kubernetes/container.yaml", false) }
 
-// TestGatewayIsDeleted: one of two pods before a Service, with Redis. What the pod had open ends as
-// in the others, and the question is answered at the pod that stays.
+// TestGatewayIsDeleted: one of two pods of a Service is deleted, with Redis. Its open runs end as
+// in the other tests, and the question is answered at the other pod.
 func TestGatewayIsDeleted(t *testing.T) {
 	s := scene(t)
 	s.gateway()
 	old := s.readyPods(gatewayLabel)[0]
-	c := s.gather(fmt.Sprintf("http://%s:7080/", old.Status.PodIP)) // all of it at one pod
+	c := s.gather(fmt.Sprintf("http://%s:7080/", old.Status.PodIP)) // all at one pod
 	w := s.watch(gatewayLabel)
 	s.end(w, old.Metadata.Name, gatewayLabel)
 	c.drained()
@@ -173,7 +173,7 @@ func TestGatewayIsDeleted(t *testing.T) {
 	s.noCrash(w, old.Metadata.Name)
 }
 
-// TestIdlePodsAreDeleted: nothing is open, so the pod goes at once, whatever its grace period is.
+// TestIdlePodsAreDeleted: if nothing is open, the pod ends at once, whatever its grace period is.
 func TestIdlePodsAreDeleted(t *testing.T) {
 	s := scene(t)
 	url := s.install("kubernetes/sidecar.yaml", func(_ []object, d object) {
@@ -190,7 +190,7 @@ func TestIdlePodsAreDeleted(t *testing.T) {
 	took := w.gone[old].Sub(began)
 	s.until("runs are answered again", f.flows)
 	dark, lost, sent, results := f.sum(began)
-	if !gone || took > 300*time.Second { // far below the grace period
+	if !gone || took > 300*time.Second { // much less than the grace period
 		t.Errorf("the pod was gone after %v", took)
 	}
 	s.noCrash(w, old)
@@ -198,8 +198,8 @@ func TestIdlePodsAreDeleted(t *testing.T) {
 	s.note("grace period 610 s: gone after %.1f s, dark for %.1f s, %d of %d runs lost %q", took.Seconds(), dark.Seconds(), lost, sent, results)
 }
 
-// TestGracePeriodIsCutShort: the hook is cut short at ten seconds, and the streams still end in
-// order before the kill.
+// TestGracePeriodIsCutShort: the hook is ended after ten seconds, and the streams still end
+// properly before the kill.
 func TestGracePeriodIsCutShort(t *testing.T) {
 	s := scene(t)
 	url := s.install("kubernetes/sidecar.yaml")

@@ -19,9 +19,8 @@ import (
 	"time"
 )
 
-// TestFilesThatChange: Secrets and a ConfigMap change under a pod that runs. It has the new desk
-// token, headers, certificate and policy without a restart, and refuses the token that was
-// withdrawn.
+// TestFilesThatChange: Secrets and a ConfigMap change while a pod runs. It uses the new desk token,
+// headers, certificate and policy without a restart, and refuses the old token.
 func TestFilesThatChange(t *testing.T) {
 	s := scene(t)
 	secret := func(name, key, value string) {
@@ -103,7 +102,7 @@ func TestFilesThatChange(t *testing.T) {
 	}
 }
 
-// selfSigned returns a certificate and its key, as files have them.
+// selfSigned returns a certificate and its key in PEM.
 func selfSigned(t *testing.T, name string) (crt, key string) {
 	t.Helper()
 	own, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)

@@ -14,7 +14,7 @@ import (
 
 const gatewayLabel = "app.kubernetes.io/name=holdpoint"
 
-// agent applies the scripted agent in a pod of its own, with its Service.
+// agent applies the scripted agent as a pod, with its Service.
 func (s *space) agent() {
 	s.t.Helper()
 	labels := object{"app.kubernetes.io/name": "agent"}
@@ -35,14 +35,14 @@ func (s *space) agent() {
 			}},
 		}})
 	s.rollout("deployment/agent")
-	// The node's DNS asks the API server once a second, and less often while that has much to do.
+	// The node's DNS reads the API server once a second, or less often if that is busy.
 	s.until("the DNS knows the agent's Service", func() bool {
 		_, err := nodeDNS.LookupHost(s.t.Context(), "agent."+s.name+".svc.cluster.local")
 		return err == nil
 	})
 }
 
-// nodeDNS asks the DNS server of the node.
+// nodeDNS uses the DNS server of the node.
 var nodeDNS = &net.Resolver{PreferGo: true, Dial: func(ctx context.Context, network, _ string) (net.Conn, error) {
 	return new(net.Dialer).DialContext(ctx, network, "198.18.0.1:53")
 }}
@@ -61,8 +61,8 @@ func (s *space) gateway() string {
 	return s.service("holdpoint")
 }
 
-// TestGatewayReplicas: asked at one replica, answered at the other. The first one is killed between
-// the two, and then in the middle of an answer.
+// TestGatewayReplicas: a question of one replica is answered at the other. The first one is killed
+// between question and answer, and then in the middle of an answer.
 func TestGatewayReplicas(t *testing.T) {
 	s := scene(t)
 	s.gateway()
@@ -99,7 +99,7 @@ func TestGatewayReplicas(t *testing.T) {
 	}
 }
 
-// named returns the pod as it is now.
+// named returns the current state of a pod.
 func (s *space) named(selector, name string) pod {
 	s.t.Helper()
 	for _, p := range s.pods(selector) {
@@ -111,15 +111,15 @@ func (s *space) named(selector, name string) pod {
 	return pod{}
 }
 
-// evict asks for a pod's eviction, as kubectl drain does, and returns what the API says against it.
+// evict requests a pod's eviction, as kubectl drain does, and returns the API's error.
 func (s *space) evict(name string) error {
 	return ask(http.MethodPost, "/api/v1/namespaces/"+s.name+"/pods/"+name+"/eviction", object{
 		"apiVersion": "policy/v1", "kind": "Eviction", "metadata": object{"name": name, "namespace": s.name},
 	}, nil)
 }
 
-// TestGatewayIsEvicted: the PodDisruptionBudget lets one replica go and refuses the second. No run
-// is lost, and the question is answered.
+// TestGatewayIsEvicted: the PodDisruptionBudget allows the eviction of one replica and refuses the
+// second. No run is lost, and the question is answered.
 func TestGatewayIsEvicted(t *testing.T) {
 	s := scene(t)
 	url := s.gateway()
@@ -144,7 +144,7 @@ func TestGatewayIsEvicted(t *testing.T) {
 	s.note("%d of %d runs lost", lost, sent)
 }
 
-// rolled restarts a Deployment, and no run may be lost.
+// rolled restarts a Deployment, and checks that no run is lost.
 func (s *space) rolled(deployment, selector, url string, replicas int) {
 	s.t.Helper()
 	id := question(s.t, url, "rolled-"+s.name, "ask cake")
@@ -177,19 +177,19 @@ func (s *space) rolled(deployment, selector, url string, replicas int) {
 	}
 	s.noCrash(w, names...)
 	s.note("rollout restart: %d of %d runs lost", lost, sent)
-	if strings.Contains(selector, "holdpoint") { // a sidecar's agent forgets its question with its pod
+	if strings.Contains(selector, "holdpoint") { // the agent next to a sidecar loses its question with its pod
 		yes(s.t, url, "rolled-"+s.name, id)
 	}
 }
 
-// TestGatewayIsRolled: two replicas with Redis.
+// TestGatewayIsRolled restarts two replicas with Redis.
 func TestGatewayIsRolled(t *testing.T) {
 	s := scene(t)
 	s.rolled("deployment/holdpoint", gatewayLabel, s.gateway(), 2)
 }
 
-// TestSidecarsAreRolled: the two replicas of the Kustomize example. A pod gets runs when its agent
-// accepts them (/agentz), so none is lost.
+// TestSidecarsAreRolled restarts the two replicas of the Kustomize example. A pod gets runs when
+// its agent accepts them (/agentz), so none is lost.
 func TestSidecarsAreRolled(t *testing.T) {
 	s := scene(t)
 	s.redis("redis", "")

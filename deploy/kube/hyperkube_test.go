@@ -19,17 +19,19 @@ import (
 	"syscall"
 )
 
-// kubernetes is the version that the node has.
+// kubernetes is the version of the node.
 const kubernetes = "v1.37.2"
 
-// few is how many of its 2,800 packages may be missing in Go's cache: they are built in a minute.
+// few is how many of its 2,800 packages may be missing in Go's cache. They can be built in a
+// minute.
 const few = 60
 
-// A module is the folder in which Kubernetes is built: main.go and a go.mod that is made of
+// A module is the folder in which Kubernetes is built: main.go, and a go.mod that is derived from
 // Kubernetes' own.
 type module struct{ dir string }
 
-// environ is that of every build, so that the next one finds in Go's cache what it needs.
+// environ returns the environment of every build, which must not change, so that a build uses Go's
+// cache.
 func (m module) environ(more ...string) []string {
 	return append(append(os.Environ(), "GOFLAGS=-mod=mod -buildvcs=false", "CGO_ENABLED=0", "GOOS=linux", "GOARCH="+runtime.GOARCH, "GOWORK=off"), more...)
 }
@@ -45,8 +47,8 @@ func (m module) run(ctx context.Context, environ []string, args ...string) (stri
 	return out.String(), nil
 }
 
-// newModule makes the folder. The modules that Kubernetes keeps in its own repository have version
-// v0.0.0 in its go.mod; on the proxy they are v0.37.2 for v1.37.2.
+// newModule makes the folder. Modules in Kubernetes' own repository have version v0.0.0 in its
+// go.mod; on the proxy they are v0.37.2 for v1.37.2.
 func newModule(ctx context.Context, more ...string) (module, error) {
 	dir, err := os.MkdirTemp("", "hyperkube-")
 	if err != nil {
@@ -80,7 +82,8 @@ var (
 	staging  = regexp.MustCompile(`(?m)^(\s+(?:require )?(k8s\.io/[\w-]+)) v0\.0\.0(\s|$)`)
 )
 
-// goMod returns the go.mod of hyperkube: Kubernetes' own, with itself as a requirement.
+// goMod returns the go.mod of hyperkube: that of Kubernetes, with Kubernetes itself as a
+// requirement.
 func goMod(own string) []byte {
 	version := "v0." + strings.TrimPrefix(kubernetes, "v1.")
 	own = strings.Replace(own, "module k8s.io/kubernetes", "module hyperkube", 1)
@@ -98,8 +101,8 @@ func goMod(own string) []byte {
 	return []byte(own + "\n")
 }
 
-// built returns where the binary is kept: beside Go's cache, so that it outlives the checkout. Its
-// name has all that it is made of.
+// built returns the path of the binary. It is next to Go's cache, so that it survives the checkout,
+// and its name depends on all inputs.
 func built() (string, error) {
 	out, err := exec.Command("go", "env", "GOCACHE", "GOVERSION").Output()
 	if err != nil {
@@ -121,7 +124,7 @@ func built() (string, error) {
 	return filepath.Join(filepath.Dir(cache), "holdpoint", "hyperkube-"+kubernetes+"-"+hex.EncodeToString(sum.Sum(nil))[:12]), nil
 }
 
-// isWarm returns nil if the binary is there, or can be built of Go's cache in a minute.
+// isWarm returns nil if the binary exists, or can be built from Go's cache in a minute.
 func isWarm(ctx context.Context) error {
 	path, err := built()
 	if err != nil {
@@ -157,7 +160,7 @@ func hyperkube(ctx context.Context) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	defer lock.Close() // which unlocks it
+	defer lock.Close() // also unlocks it
 	if err := syscall.Flock(int(lock.Fd()), syscall.LOCK_EX); err != nil {
 		return "", err
 	}

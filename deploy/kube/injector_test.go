@@ -20,8 +20,8 @@ import (
 	"time"
 )
 
-// annotatedPod returns a restricted pod with the scripted agent, which asks for a sidecar. It
-// listens everywhere until the injector has it listen on 127.0.0.1.
+// annotatedPod returns a restricted pod with the scripted agent, which asks for a sidecar. The
+// agent listens on all addresses until the injector makes it listen on 127.0.0.1.
 func annotatedPod(annotations object) object {
 	restricted := object{"allowPrivilegeEscalation": false, "runAsNonRoot": true, "runAsUser": 65532, "capabilities": object{"drop": []any{"ALL"}}, "seccompProfile": object{"type": "RuntimeDefault"}}
 	all := object{"holdpoint/agent": "agent/agui", "holdpoint/address": "LISTEN"}
@@ -41,13 +41,13 @@ func annotatedPod(annotations object) object {
 // agentOf returns the agent's container of a pod.
 func agentOf(pod object) object { return pod["spec"].(object)["containers"].([]any)[0].(object) }
 
-// service is one that leads to the pods of the scene.
+// serviceTo returns a Service for the pods of the scene.
 func serviceTo(name string, target any) object {
 	return object{"apiVersion": "v1", "kind": "Service", "metadata": object{"name": name},
 		"spec": object{"selector": object{"app": "agent"}, "ports": []any{object{"port": 80, "targetPort": target}}}}
 }
 
-// try asks the API server for a pod without making it, and returns the pod's init containers.
+// tryPod asks the API server for a pod in a dry run, and returns the names of its init containers.
 func (s *space) tryPod(pod object) (sidecars []string, err error) {
 	var made struct {
 		Spec struct{ InitContainers []struct{ Name string } }
@@ -59,7 +59,7 @@ func (s *space) tryPod(pod object) (sidecars []string, err error) {
 	return sidecars, err
 }
 
-// asking asks for pods until the returned function is called, which returns how many there were and
+// asking requests pods until the returned function is called, which returns how many there were and
 // the first that did not get its sidecar.
 func (s *space) asking() func() (int64, string) {
 	var sent atomic.Int64
@@ -88,14 +88,14 @@ func (s *space) asking() func() (int64, string) {
 
 // TestInjector: the commands of docs/injector.md install the injector. A Deployment with the
 // annotations and a Service with a named targetPort get the sidecar, and a question is answered
-// through it. What cannot work is refused in words. The certificate that the injector makes is
-// renewed, and its pods are replaced, while pods are created. While it is away, no annotated pod
-// comes up without its sidecar. With a certificate of files it needs no rights.
+// through it. A pod that cannot work is refused with the reason. The certificate that the injector
+// makes is renewed, and its pods are replaced, while pods are created. While it is down, no
+// annotated pod starts without its sidecar. With a certificate from files it needs no rights.
 func TestInjector(t *testing.T) {
 	s := scene(t)
 	s.shell(`kubectl kustomize deploy/kubernetes/injector |
 		sed 's|[^ "]*/holdpoint:0.1.0|registry.example.com/holdpoint:1|' | kubectl apply -f -`)
-	t.Cleanup(func() { // it would keep others from creating pods
+	t.Cleanup(func() { // otherwise no scene could create pods any more
 		for _, kind := range []string{"mutatingwebhookconfiguration", "validatingadmissionpolicybinding"} {
 			if out, err := s.try("delete", kind, "holdpoint-injector", "--ignore-not-found"); err != nil {
 				t.Error(out)
@@ -105,7 +105,7 @@ func TestInjector(t *testing.T) {
 			t.Error(out)
 		}
 	})
-	// A minute is the shortest time, so that a renewal is seen.
+	// A minute is the shortest lifetime, so that the test sees a renewal.
 	s.kubectl("-n", "holdpoint", "set", "env", "deployment/holdpoint-injector", "HOLDPOINT_INJECT_CERT_LIFETIME=1m")
 	s.injectorIsUp()
 	s.kubectl("-n", "holdpoint", "patch", "secret", "holdpoint-injector", "--type=json", "-p", `[{"op":"replace","path":"/data","value":{}}]`)
@@ -128,14 +128,14 @@ func TestInjector(t *testing.T) {
 	s.ofFiles()
 }
 
-// injectorIsUp waits for both replicas, and for API servers that reach them.
+// injectorIsUp waits for both replicas, and until API servers reach them.
 func (s *space) injectorIsUp() {
 	s.t.Helper()
 	s.kubectl("-n", "holdpoint", "rollout", "status", "deployment/holdpoint-injector", fmt.Sprintf("--timeout=%v", patience))
 }
 
-// answered: a Deployment and its Service, as in the page. Past Holdpoint nobody reaches the agent.
-// A question outlives its Holdpoint on a volume of the pod.
+// answered checks a Deployment and its Service, as in the page. The agent cannot be reached without
+// Holdpoint. A question survives its Holdpoint on a volume of the pod.
 func (s *space) answered() {
 	t := s.t
 	t.Helper()
@@ -175,7 +175,7 @@ func (s *space) answered() {
 	s.kubectl("delete", "deployment/agent", "--wait=false")
 }
 
-// refusals: each in the words that kubectl shows, and as an event of the ReplicaSet.
+// refusals checks that each refusal is shown by kubectl, and as an event of the ReplicaSet.
 func (s *space) refusals() {
 	t := s.t
 	t.Helper()
@@ -202,7 +202,7 @@ func (s *space) refusals() {
 		{"a dialect that is none", object{"env.holdpoint/DIALECT": "klingon"}, nil, `the sidecar would not start: HOLDPOINT_DIALECT "klingon"`},
 		{"a password", object{"env.holdpoint/STORE": "redis://u:p@redis"}, nil, "a password does not belong into an annotation"},
 		{"a misspelled annotation", object{"holdpoint/adress": "LISTEN"}, nil, "the injector has no such annotation"},
-		// Pod Security refuses it too, but is asked later.
+		// Pod Security refuses it too, but later.
 		{"the network of the node", nil, func(pod, _ object) { pod["spec"].(object)["hostNetwork"] = true }, "the pod has hostNetwork"},
 	} {
 		pod := annotatedPod(tt.annotations)
@@ -232,7 +232,7 @@ func (s *space) refusals() {
 	s.kubectl("delete", "deployment/refused", "--wait=false")
 }
 
-// ofJobs: the sidecar does not keep a Job from its end.
+// ofJobs checks that the sidecar does not prevent a Job from ending.
 func (s *space) ofJobs() {
 	s.t.Helper()
 	template := annotatedPod(nil)
@@ -244,8 +244,8 @@ func (s *space) ofJobs() {
 	s.kubectl("wait", "--for=condition=complete", "job/once", fmt.Sprintf("--timeout=%v", patience))
 }
 
-// renewed: the certificate is another one after two thirds of a minute, and the replicas are
-// replaced, and no pod is refused for it.
+// renewed checks that the certificate changes after two thirds of a minute, while the replicas are
+// replaced, and that no pod is refused because of it.
 func (s *space) renewed() {
 	t := s.t
 	t.Helper()
@@ -263,7 +263,7 @@ func (s *space) renewed() {
 	}
 }
 
-// certificate is the one in the Secret, or nil.
+// certificate returns the certificate in the Secret, or nil.
 func (s *space) certificate() *x509.Certificate {
 	s.t.Helper()
 	var secret struct{ Data map[string]string }
@@ -279,7 +279,7 @@ func (s *space) certificate() *x509.Certificate {
 	return pair.Leaf
 }
 
-// shows reports whether the Service of the webhook shows the certificate.
+// shows reports whether the webhook's Service serves the certificate.
 func (s *space) shows(want *x509.Certificate) bool {
 	var service struct{ Spec struct{ ClusterIP string } }
 	if err := ask("GET", "/api/v1/namespaces/holdpoint/services/holdpoint-injector", nil, &service); err != nil {
@@ -293,8 +293,9 @@ func (s *space) shows(want *x509.Certificate) bool {
 	return c.ConnectionState().PeerCertificates[0].Equal(want)
 }
 
-// away: with failurePolicy Fail no annotated pod is created while the injector is away, and others
-// are. With Ignore the API server's own policy refuses it. Without that it comes up bare.
+// away checks that with failurePolicy Fail no annotated pod is created while the injector is down,
+// and that others are. With Ignore the API server's own policy refuses annotated pods. Without the
+// policy they start without a sidecar.
 func (s *space) away() {
 	t := s.t
 	t.Helper()
@@ -327,9 +328,8 @@ func (s *space) away() {
 	s.until("the sidecar is added again", func() bool { got, _ := s.tryPod(annotatedPod(nil)); return len(got) == 1 })
 }
 
-// ofFiles: the form for cert-manager, with what cert-manager would write written here: a Secret
-// with a certificate, and the authority in the configuration. A certificate that is renewed is
-// shown.
+// ofFiles checks the form for cert-manager. The test writes what cert-manager would write: a Secret
+// with a certificate, and the authority in the configuration. A renewed certificate is served.
 func (s *space) ofFiles() {
 	t := s.t
 	t.Helper()

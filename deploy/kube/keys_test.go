@@ -30,7 +30,7 @@ func keys(dir string) error {
 	if err := pair(dir, "ca", ca, ca, key, key); err != nil {
 		return err
 	}
-	if err := private(filepath.Join(dir, "sa.key"), key); err != nil { // what signs the tokens of service accounts
+	if err := private(filepath.Join(dir, "sa.key"), key); err != nil { // signs the tokens of service accounts
 		return err
 	}
 	for i, c := range []struct {

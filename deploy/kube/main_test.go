@@ -20,12 +20,12 @@ import (
 	"holdpoint/internal/test/servers"
 )
 
-// packages are those of Debian that the node needs besides Kubernetes.
+// packages are the Debian packages that the node needs besides Kubernetes.
 var packages = []servers.Tool{
 	servers.Containerd, servers.Runc, servers.CNIPlugins, servers.Etcd, servers.NFTables, servers.IPTables, servers.Conntrack, servers.IPRoute, servers.RedisServer,
 }
 
-// TestMain runs twice: outside it makes the node, and starts itself inside.
+// TestMain runs twice: outside it makes the node, and runs itself inside the node.
 func TestMain(m *testing.M) {
 	flag.Parse()
 	if flag.Lookup("test.list").Value.String() != "" {
@@ -34,15 +34,15 @@ func TestMain(m *testing.M) {
 	if os.Getenv("KUBE_DIR") != "" {
 		os.Exit(inside(m))
 	}
-	// What ends with this process ends with the thread that started it (Pdeathsig).
+	// Processes with Pdeathsig end with the thread that started them.
 	runtime.LockOSThread()
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
 	defer stop()
 	os.Exit(outside(ctx))
 }
 
-// outside makes the node, runs the tests in it, and ends it. With KUBE=warm a machine that cannot
-// have a node in a minute passes.
+// outside makes the node, runs the tests in it, and ends it. With KUBE=warm it succeeds without
+// tests if the machine cannot have a node within a minute.
 func outside(ctx context.Context) int {
 	warm := os.Getenv("KUBE") == "warm"
 	if err := cannot(ctx, warm); err != nil {
@@ -73,7 +73,7 @@ func outside(ctx context.Context) int {
 	return code
 }
 
-// cannot returns why no node can be made here.
+// cannot returns why no node can be made here, or nil.
 func cannot(ctx context.Context, warm bool) error {
 	if os.Geteuid() != 0 {
 		return errors.New("only root may make the namespaces of a node")
@@ -92,13 +92,13 @@ func cannot(ctx context.Context, warm bool) error {
 	return servers.Outside(func(t testing.TB) error { servers.Need(t, packages...); return nil })
 }
 
-// A node is one that runs. Its folder has its logs and its keys.
+// A node is a running node. Its folder has its logs and its keys.
 type node struct {
 	dir, bin, cgroup string
 	process          *exec.Cmd
 }
 
-// start builds what is missing and starts the node. It returns when pods can be started.
+// start builds what is missing and starts the node. It returns when the node can start pods.
 func start(ctx context.Context, dir string) (*node, error) {
 	n := &node{dir: dir, bin: filepath.Join(dir, "bin"), cgroup: fmt.Sprintf("holdpoint-kube-%d", os.Getpid())}
 	for _, folder := range []string{"bin", "pki", "log", "images"} {
@@ -147,7 +147,7 @@ func start(ctx context.Context, dir string) (*node, error) {
 	return n, nil
 }
 
-// logs returns the ends of the logs of the node's programs.
+// logs returns the last lines of the logs of the node's programs.
 func (n *node) logs() string {
 	var text strings.Builder
 	paths, _ := filepath.Glob(filepath.Join(n.dir, "log", "*.log"))
@@ -166,7 +166,7 @@ func (n *node) run(ctx context.Context) int {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
 	}
-	program, err := os.Executable() // os.Args[0] may be relative to a folder that the node does not begin in
+	program, err := os.Executable() // os.Args[0] may be relative to a folder that is not the node's working folder
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
@@ -191,7 +191,7 @@ func (n *node) run(ctx context.Context) int {
 	return 1
 }
 
-// end kills the first process of the node's namespaces, and so everything in them.
+// end kills the first process of the node's namespaces, which kills all processes in them.
 func (n *node) end() {
 	n.process.Process.Kill()
 	n.process.Wait()
@@ -199,11 +199,11 @@ func (n *node) end() {
 		if remove(n.cgroup) {
 			return
 		}
-		time.Sleep(100 * time.Millisecond) // the kernel has not buried all of them
+		time.Sleep(100 * time.Millisecond) // some processes have not ended yet
 	}
 }
 
-// remove removes the node's cgroups, and reports whether none is left.
+// remove removes the node's cgroups, and reports whether all are gone.
 func remove(cgroup string) bool {
 	text, err := os.ReadFile("/proc/self/cgroup")
 	if err != nil {
@@ -223,7 +223,7 @@ func remove(cgroup string) bool {
 			}
 			return nil
 		})
-		for i := len(folders) - 1; i >= 0; i-- { // a folder's own come before it
+		for i := len(folders) - 1; i >= 0; i-- { // subfolders first
 			syscall.Rmdir(folders[i])
 		}
 		if _, err := os.Stat(top); err == nil {
@@ -233,7 +233,7 @@ func remove(cgroup string) bool {
 	return done
 }
 
-// sweep removes what nodes have left whose test process was killed.
+// sweep removes what nodes have left behind whose test process was killed.
 func sweep() {
 	left, _ := filepath.Glob("/sys/fs/cgroup/*/holdpoint-kube-*")
 	below, _ := filepath.Glob("/sys/fs/cgroup/memory/*/*/holdpoint-kube-*")

@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// A form is one of those in which Holdpoint is installed, with short runs going through it.
+// A form is a form of installation, with traffic of short runs.
 type form struct {
 	name, deployment, label, service string
 	replicas                         int
@@ -43,8 +43,8 @@ func forms() []*form {
 	}
 }
 
-// measure counts the short runs that are lost while do ends a pod or all of them, and until the
-// form has all its replicas again. do returns the pods that have to go.
+// measure counts the short runs that are lost while do ends one pod or all, until the form has all
+// its replicas again. do returns the pods that must go.
 func (f *form) measure(way string, do func(pods []pod) []string) {
 	f.s.t.Helper()
 	all := func() bool { return len(f.s.readyPods(f.label)) == f.replicas && len(f.s.pods(f.label)) == f.replicas }
@@ -75,7 +75,7 @@ func (f *form) measure(way string, do func(pods []pod) []string) {
 	measures.list = append(measures.list, m)
 }
 
-// serving returns the pods, those first that the short runs come to: with sessionAffinity it is
+// serving returns the pods. Those that get the short runs are first; with sessionAffinity it is
 // one.
 func (f *form) serving() []pod {
 	f.s.t.Helper()
@@ -98,16 +98,16 @@ func names(list []pod) []string {
 	return all
 }
 
-// TestMeasure is the table of docs/operations.md: how long a Service does not answer, and how many
-// short runs are lost, when pods end in five ways. It judges no time: machines differ. With two
-// replicas no run may be lost but by a kill.
+// TestMeasure makes the table of docs/operations.md: how long a Service does not answer, and how
+// many short runs are lost, when pods end in five ways. Times are not checked, because machines
+// differ. With two replicas only a kill may lose runs.
 func TestMeasure(t *testing.T) {
 	summary := &space{t: t, began: time.Now()}
 	t.Cleanup(func() { took(t, summary) })
 	list := forms()
 	t.Run("ways", func(t *testing.T) {
 		for i, f := range list {
-			f.s = namespace(summary.t, fmt.Sprintf("measure-%d", i)) // it stays for the drain
+			f.s = namespace(summary.t, fmt.Sprintf("measure-%d", i)) // it must exist until the drain
 			t.Run(f.name, func(t *testing.T) {
 				t.Parallel()
 				f.s.t = t
@@ -156,8 +156,8 @@ func TestMeasure(t *testing.T) {
 	})
 }
 
-// drain drains the node, and gives it back as soon as each form has lost a pod: the next pods have
-// no other node here.
+// drain drains the node, and ends the drain as soon as each form has lost a pod, because the next
+// pods have no other node.
 func drain(t *testing.T, list []*form) {
 	t.Helper()
 	var arrived, ending atomic.Int32

@@ -10,9 +10,9 @@ import (
 	"testing"
 )
 
-// TestInstallSaysWhatIsMissing: helm install names the kind that the cluster does not know, and the
-// Secret, the key, the ConfigMap or the claim that is not there, and installs nothing. It runs
-// before any scene brings these kinds. helm template asks no cluster and refuses nothing.
+// TestInstallSaysWhatIsMissing: helm install names the kind that the cluster does not have, or the
+// missing Secret, key, ConfigMap or claim, and installs nothing. It runs before any scene applies
+// these kinds. helm template uses no cluster and refuses nothing.
 func TestInstallSaysWhatIsMissing(t *testing.T) {
 	s := alone(t)
 	s.kubectl("create", "secret", "generic", "there", "--from-literal=password=x", "--from-literal=other=y")
@@ -47,7 +47,7 @@ func TestInstallSaysWhatIsMissing(t *testing.T) {
 	s.helm(later...)
 }
 
-// crds applies the definitions of other projects' kinds that the manifests use.
+// crds applies the definitions of the kinds of other projects that the manifests use.
 func (s *space) crds() {
 	s.t.Helper()
 	s.kubectl("apply", "--server-side", "-f", filepath.Join(dir, "crds"))
@@ -56,9 +56,9 @@ func (s *space) crds() {
 	}
 }
 
-// TestKindsOfOthers: the API server takes what brings clients in, scales and watches, by the real
-// definitions of Gateway API, the Prometheus operator and KEDA, with their rules (CEL). No
-// controller acts on it here.
+// TestKindsOfOthers: the API server accepts the objects for routes, scaling and monitoring, with
+// the real definitions of Gateway API, the Prometheus operator and KEDA, and their rules (CEL).
+// There is no controller for them on the node.
 func TestKindsOfOthers(t *testing.T) {
 	s := scene(t)
 	s.crds()
@@ -95,7 +95,7 @@ func TestKindsOfOthers(t *testing.T) {
 }
 
 // TestAgentAsRoot: with the Kustomize component an agent whose image runs as root does not start,
-// and the pod says why. Its container can opt out, where the namespace lets it.
+// and the pod has the reason. Its container can opt out, if the namespace allows it.
 func TestAgentAsRoot(t *testing.T) {
 	s := scene(t)
 	s.bring("registry.example.com/root:1", filepath.Join(dir, "bin", "agent"), "", nil)

@@ -18,8 +18,8 @@ import (
 	"strings"
 )
 
-// programs makes what the node runs: links to Kubernetes' programs, those of this folder, helm, and
-// the images.
+// programs makes the programs of the node: links to Kubernetes' programs, the programs of this
+// folder, helm, and the images.
 func programs(ctx context.Context, n *node) error {
 	if err := os.WriteFile(filepath.Join(n.dir, fmt.Sprintf("owner-%d", os.Getpid())), nil, 0o600); err != nil {
 		return err
@@ -74,7 +74,7 @@ func programs(ctx context.Context, n *node) error {
 	return nil
 }
 
-// released returns the name that the manifests have for Holdpoint's image.
+// released returns the name of Holdpoint's image in the manifests.
 func released() (string, error) {
 	b, err := os.ReadFile("../kubernetes/sidecar.yaml")
 	if err != nil {
@@ -87,8 +87,8 @@ func released() (string, error) {
 	return string(found[1]), nil
 }
 
-// image writes an image with one program and some folders, in the form that docker save has. A file
-// among the folders has the content that this machine has under the same name.
+// image writes an image with one program and some folders, in the form of docker save. A file among
+// the folders has the content of the file with the same path on this machine.
 func image(path string, names []string, program, user string, folders []*tar.Header, environ []string) error {
 	binary, err := os.ReadFile(program)
 	if err != nil {

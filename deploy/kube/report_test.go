@@ -17,13 +17,13 @@ import (
 	"time"
 )
 
-// report has the scenes that came to their end.
+// report has the scenes that have ended.
 var report struct {
 	sync.Mutex
 	ended []string
 }
 
-// took prints the line of a scene that ends.
+// took prints the line of a scene at its end.
 func took(t *testing.T, s *space) {
 	report.Lock()
 	defer report.Unlock()
@@ -43,14 +43,14 @@ func took(t *testing.T, s *space) {
 	}
 }
 
-// inside runs the tests in the node. All scenes of the package must have come to their end, unless
-// some were asked for by name.
+// inside runs the tests in the node. All scenes of the package must end, unless some were selected
+// by name.
 func inside(m *testing.M) int {
 	if err := connect(); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
 	}
-	// Scenes mostly wait. More of them at once would ask for more CPU than the node has.
+	// Scenes mostly wait. More of them at the same time would request more CPU than the node has.
 	if err := flag.Set("test.parallel", "9"); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
@@ -75,7 +75,7 @@ func inside(m *testing.M) int {
 	return code
 }
 
-// scenes returns the names of all tests of the package, by its source.
+// scenes returns the names of all tests of the package, from its source.
 func scenes() ([]string, error) {
 	paths, err := filepath.Glob("*_test.go")
 	if err != nil {
@@ -96,14 +96,14 @@ func scenes() ([]string, error) {
 	return names, nil
 }
 
-// A measure is how long a Service did not answer, and how many of the short runs were lost,
-// while a pod ended in one of the ways.
+// A measure is how long a Service did not answer, and how many of the short runs were lost, while a
+// pod ended in one way.
 type measure struct {
 	form, way  string
 	dark       time.Duration
 	lost, sent int
 	restarts   int
-	results    []string // what the lost ones got
+	results    []string // the results of the lost runs
 }
 
 var measures struct {
@@ -111,7 +111,7 @@ var measures struct {
 	list []measure
 }
 
-// table prints what was measured, as docs/operations.md has it, and what the lost runs got.
+// table prints the measures in the form of docs/operations.md, and the results of the lost runs.
 func table() {
 	if len(measures.list) == 0 {
 		return

@@ -8,8 +8,8 @@ import (
 
 const agentLabel = "app.kubernetes.io/name=agent"
 
-// install applies a manifest of a pod with the scripted agent, which keeps its questions and what
-// it has done on a volume, and returns the URL of its Service. edit changes the objects before.
+// install applies a manifest of a pod with the scripted agent, which keeps its questions and
+// actions on a volume, and returns the URL of its Service. edit changes the objects first.
 func (s *space) install(path string, edit ...func(list []object, deployment object)) string {
 	s.t.Helper()
 	list := manifest(s.t, path)
@@ -26,8 +26,8 @@ func (s *space) install(path string, edit ...func(list []object, deployment obje
 	return s.service("agent")
 }
 
-// TestSidecarAnswers: sidecar.yaml as it is comes up in a restricted namespace. A question is asked
-// and answered, and done once.
+// TestSidecarAnswers: the unchanged sidecar.yaml starts in a restricted namespace. A question is
+// asked and answered, and the action is done once.
 func TestSidecarAnswers(t *testing.T) {
 	s := scene(t)
 	url := s.install("kubernetes/sidecar.yaml")

@@ -21,33 +21,33 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// An object is one of Kubernetes', as JSON has it.
+// An object is an object of Kubernetes as JSON.
 type object = map[string]any
 
-// A space is a namespace of a scene. Pod Security takes only restricted pods in it.
+// A space is the namespace of a scene. Pod Security admits only restricted pods to it.
 type space struct {
 	t      *testing.T
-	owner  *testing.T // the test at whose end the namespace and its servers go
+	owner  *testing.T // at the end of this test the namespace and its servers are removed
 	name   string
 	began  time.Time
-	config string // its kubeconfig: commands of the documentation name no namespace
+	config string // its kubeconfig, because commands of the documentation name no namespace
 	notes  []string
 }
 
-// patience is how long a scene waits for something that must come. It measures nothing: machines of
-// CI are slow.
+// patience is how long a scene waits for something that must happen. It is long because machines of
+// CI may be slow.
 const patience = 4 * time.Minute
 
 var capital = regexp.MustCompile(`[A-Z]+`)
 
-// scene begins a scene that runs beside the others, in a namespace of its own.
+// scene begins a scene that runs in parallel with others, in its own namespace.
 func scene(t *testing.T) *space {
 	t.Helper()
 	t.Parallel()
 	return alone(t)
 }
 
-// alone begins a scene that runs before those that run beside each other.
+// alone begins a scene that runs before the parallel ones.
 func alone(t *testing.T) *space {
 	t.Helper()
 	s := namespace(t, strings.Trim(capital.ReplaceAllStringFunc(strings.TrimPrefix(t.Name(), "Test"), func(c string) string { return "-" + strings.ToLower(c) }), "-"))
@@ -56,7 +56,7 @@ func alone(t *testing.T) *space {
 }
 
 // namespace makes a namespace, and deletes it at the end of the test. If the test has failed, it
-// first prints what happened in it.
+// first prints the state of the namespace.
 func namespace(t *testing.T, name string) *space {
 	t.Helper()
 	s := &space{t: t, owner: t, name: strings.ToLower(strings.ReplaceAll(name, "/", "-")), began: time.Now()}
@@ -88,12 +88,13 @@ func namespace(t *testing.T, name string) *space {
 	return s
 }
 
-// note keeps a line for the report of the scene.
+// note adds a line to the report of the scene.
 func (s *space) note(format string, a ...any) {
 	s.notes = append(s.notes, fmt.Sprintf(format, a...))
 }
 
-// until waits for something that must come, and fails with what happened if it does not.
+// until waits until ok returns true. If it does not in time, the test fails and prints the state of
+// the namespace.
 func (s *space) until(what string, ok func() bool) {
 	s.t.Helper()
 	for end := time.Now().Add(patience); !ok(); time.Sleep(200 * time.Millisecond) {
@@ -125,11 +126,11 @@ func (s *space) dump() {
 
 // command runs a program in the checkout, in the context of the namespace.
 func (s *space) command(stdin, program string, args ...string) (string, error) {
-	// Not the test's context: it has ended when a cleanup prints what happened.
+	// The test's context is not used, because it has ended when a cleanup prints the state.
 	ctx, cancel := context.WithTimeout(context.Background(), patience+time.Minute)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, program, args...)
-	cmd.WaitDelay = time.Minute // a busy machine is slow to hand over what was printed
+	cmd.WaitDelay = time.Minute // on a busy machine the output may be late
 	home := filepath.Dir(s.config)
 	cmd.Dir, cmd.Env = checkout, append(os.Environ(), "KUBECONFIG="+s.config, "HOME="+home, "XDG_CONFIG_HOME="+home, "XDG_CACHE_HOME="+home, "XDG_DATA_HOME="+home)
 	cmd.Stdin = strings.NewReader(stdin)
@@ -140,10 +141,10 @@ func (s *space) command(stdin, program string, args ...string) (string, error) {
 	return strings.TrimSpace(string(out)), err
 }
 
-// try is kubectl.
+// try runs kubectl.
 func (s *space) try(args ...string) (string, error) { return s.command("", "kubectl", args...) }
 
-// kubectl is kubectl, and must succeed.
+// kubectl runs kubectl, which must succeed.
 func (s *space) kubectl(args ...string) string {
 	s.t.Helper()
 	out, err := s.try(args...)
@@ -153,7 +154,7 @@ func (s *space) kubectl(args ...string) string {
 	return out
 }
 
-// shell runs a command of the documentation, as it is written there.
+// shell runs a command of the documentation exactly as written.
 func (s *space) shell(command string) string {
 	s.t.Helper()
 	out, err := s.command("", "bash", "-euo", "pipefail", "-c", command)
@@ -163,7 +164,7 @@ func (s *space) shell(command string) string {
 	return out
 }
 
-// helm is helm, and must succeed.
+// helm runs helm, which must succeed.
 func (s *space) helm(args ...string) string {
 	s.t.Helper()
 	out, err := s.command("", "helm", args...)
@@ -185,8 +186,8 @@ func (s *space) apply(objects ...object) {
 	}
 }
 
-// get reads an object of the namespace, such as "services/agent" or, with the group's path before
-// it, "apis/apps/v1:deployments/agent".
+// get reads an object of the namespace. path is such as "services/agent", or, with the path of the
+// group, "apis/apps/v1:deployments/agent".
 func get[T any](s *space, path string) T {
 	s.t.Helper()
 	var v T
@@ -200,7 +201,7 @@ func get[T any](s *space, path string) T {
 	return v
 }
 
-// pods returns those with the label, such as "app=agent"; all if it is "".
+// pods returns the pods with a label, such as "app=agent", or all if selector is "".
 func (s *space) pods(selector string) []pod {
 	var list struct{ Items []pod }
 	if err := ask("GET", "/api/v1/namespaces/"+s.name+"/pods?labelSelector="+strings.ReplaceAll(selector, "=", "%3D"), nil, &list); err != nil {
@@ -209,19 +210,19 @@ func (s *space) pods(selector string) []pod {
 	return list.Items
 }
 
-// readyPods returns those with the label that get requests.
+// readyPods returns the pods with a label that are ready.
 func (s *space) readyPods(selector string) []pod {
 	return slices.DeleteFunc(s.pods(selector), func(p pod) bool { return !p.ready() })
 }
 
-// rollout waits until a Deployment, such as "deployment/agent", has what it wants.
+// rollout waits until the rollout of a Deployment, such as "deployment/agent", is complete.
 func (s *space) rollout(name string) {
 	s.t.Helper()
 	s.kubectl("rollout", "status", name, fmt.Sprintf("--timeout=%v", patience))
 }
 
-// service returns the URL of a Service, as soon as somebody answers there: a rollout ends a moment
-// before the node's rules lead to the new pod.
+// service returns the URL of a Service after it answers, because a rollout ends shortly before the
+// node's rules lead to the new pod.
 func (s *space) service(name string) string {
 	s.t.Helper()
 	service := get[struct {
@@ -242,7 +243,7 @@ func (s *space) service(name string) string {
 	return "http://" + address + "/"
 }
 
-// kill sends KILL to the first process of a container.
+// kill sends SIGKILL to the first process of a container.
 func (s *space) kill(p pod, container string) {
 	s.t.Helper()
 	id := strings.TrimPrefix(p.container(container).ContainerID, "containerd://")
@@ -251,7 +252,7 @@ func (s *space) kill(p pod, container string) {
 	}
 }
 
-// done returns what the scripted agent has done for a thread, by the file on its volume.
+// done returns the actions of the scripted agent for a thread, from the file on its volume.
 func (s *space) done(thread string) []string {
 	s.t.Helper()
 	claim := get[struct{ Spec struct{ VolumeName string } }](s, "persistentvolumeclaims/agent-own")
@@ -268,11 +269,11 @@ func (s *space) done(thread string) []string {
 	return list
 }
 
-// redisPort is the last port that a Redis got. The ports are the node's own.
+// redisPort is the last port of a Redis. The ports are in the node's network namespace.
 var redisPort atomic.Int32
 
-// redis starts a Redis outside the cluster, and a Service that leads there. Its password, if there
-// is one, is secret.
+// redis starts a Redis outside the cluster, and a Service for it. If it has a password, that is in
+// a Secret.
 func (s *space) redis(name, password string) {
 	s.t.Helper()
 	port := 7000 + redisPort.Add(1)
@@ -333,7 +334,7 @@ func parse(t *testing.T, text string) []object {
 	}
 }
 
-// one returns the object of a kind.
+// one returns the only object of a kind.
 func one(t *testing.T, list []object, kind string) object {
 	t.Helper()
 	for _, o := range list {
@@ -376,7 +377,7 @@ func setEnv(c object, variables ...string) {
 	c["env"] = list
 }
 
-// mount gives a container a volume.
+// mount mounts a volume in a container.
 func mount(deployment, c object, name, path string, source object) {
 	s := podSpec(deployment)
 	volumes, _ := s["volumes"].([]any)
@@ -389,7 +390,7 @@ func mount(deployment, c object, name, path string, source object) {
 	c["volumeMounts"] = append(mounts, object{"name": name, "mountPath": path})
 }
 
-// claim is one for a volume.
+// claim returns a claim of a volume.
 func claim(name string) object {
 	return object{"apiVersion": "v1", "kind": "PersistentVolumeClaim", "metadata": object{"name": name},
 		"spec": object{"accessModes": []any{"ReadWriteOnce"}, "resources": object{"requests": object{"storage": "1Gi"}}}}

@@ -45,16 +45,16 @@ func libraries(t *testing.T, program string) []string {
 	return list
 }
 
-// TestTenMinutes: the blocks of docs/kubernetes-start.md, as they stand there and in their order,
-// in one shell. They end with an answered question, and nothing is left. Images with the names of
-// the page are on the node before: Debian's Redis, and the agent of the scenes.
+// TestTenMinutes runs the blocks of docs/kubernetes-start.md exactly as written and in order, in
+// one shell. At their end a question is answered, and nothing is left. Images with the names of the
+// page are on the node already: Debian's Redis, and the agent of the scenes.
 func TestTenMinutes(t *testing.T) {
 	s := scene(t)
 	redis, err := exec.LookPath("redis-server")
 	if err != nil {
 		t.Fatal(err)
 	}
-	if redis, err = filepath.EvalSymlinks(redis); err != nil { // redis-check-rdb in Debian
+	if redis, err = filepath.EvalSymlinks(redis); err != nil { // it is a link to redis-check-rdb in Debian
 		t.Fatal(err)
 	}
 	own := filepath.Join(t.TempDir(), "redis-server")
@@ -75,14 +75,14 @@ func TestTenMinutes(t *testing.T) {
 	for _, b := range blocks {
 		script.WriteString(b.Text)
 	}
-	bin := t.TempDir() // the node has no docker and no registry
+	bin := t.TempDir() // replaces docker and make, because the node has no docker and no registry
 	for _, name := range []string{"docker", "make"} {
 		if err := os.WriteFile(filepath.Join(bin, name), []byte("#!/bin/sh\n"), 0o755); err != nil {
 			t.Fatal(err)
 		}
 	}
 	t.Cleanup(func() { s.try("delete", "namespace", "chat", "--ignore-not-found", "--wait=false") })
-	folder := t.TempDir() // where the page's reader has his clone
+	folder := t.TempDir() // the folder of the reader's clone
 	if err := os.Symlink(filepath.Join(checkout, "deploy"), filepath.Join(folder, "deploy")); err != nil {
 		t.Fatal(err)
 	}

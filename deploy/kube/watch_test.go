@@ -13,16 +13,16 @@ import (
 	"time"
 )
 
-// A watch keeps what became of the pods of a namespace, also of those that are gone.
+// A watch records the pods of a namespace, also those that have gone.
 type watch struct {
 	mu    sync.Mutex
-	pods  map[string]pod // the last state of each, by its name
+	pods  map[string]pod // the last state of each, by name
 	gone  map[string]time.Time
 	lines []string
 	began time.Time
 }
 
-// watch begins to look at the pods with a label.
+// watch starts to watch the pods with a label.
 func (s *space) watch(selector string) *watch {
 	s.t.Helper()
 	w := &watch{pods: map[string]pod{}, gone: map[string]time.Time{}, began: time.Now()}
@@ -35,7 +35,7 @@ func (s *space) watch(selector string) *watch {
 	}
 	go func() {
 		for ctx.Err() == nil {
-			w.follow(ctx, path+"&watch=1&resourceVersion="+version) // until the API server ends it, which it may
+			w.follow(ctx, path+"&watch=1&resourceVersion="+version) // the API server may end a watch at any time
 			if next, err := w.list(path); err == nil {
 				version = next
 			}
@@ -44,8 +44,8 @@ func (s *space) watch(selector string) *watch {
 	return w
 }
 
-// list notes the pods that there are, and those that are not there any more. It returns the version
-// from which a watch goes on.
+// list records the existing pods, and those that have gone. It returns the version from which a
+// watch continues.
 func (w *watch) list(path string) (string, error) {
 	var now struct {
 		Metadata struct{ ResourceVersion string }
@@ -65,7 +65,7 @@ func (w *watch) list(path string) (string, error) {
 	return now.Metadata.ResourceVersion, nil
 }
 
-// follow notes each change of the pods.
+// follow records each change of the pods.
 func (w *watch) follow(ctx context.Context, path string) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "https://127.0.0.1:6443"+path, nil)
 	if err != nil {
@@ -110,7 +110,7 @@ func (w *watch) last(name string) (pod, bool) {
 	return w.pods[name], gone
 }
 
-// others returns the last states of the pods with other names than these.
+// others returns the last states of the pods except these.
 func (w *watch) others(names ...string) []pod {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -123,14 +123,14 @@ func (w *watch) others(names ...string) []pod {
 	return list
 }
 
-// String tells all that was seen.
+// String returns everything that was recorded.
 func (w *watch) String() string {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return strings.Join(w.lines, "\n")
 }
 
-// A traffic is short runs through a Service, one after the other without waiting for any.
+// A traffic is short runs through a Service, sent at intervals without waiting for their ends.
 type traffic struct {
 	mu   sync.Mutex
 	list []*run
@@ -138,7 +138,7 @@ type traffic struct {
 	done chan struct{}
 }
 
-// traffic begins to send them.
+// traffic starts to send short runs.
 func (s *space) traffic(url string) *traffic {
 	f := &traffic{stop: make(chan struct{}), done: make(chan struct{})}
 	go func() {
@@ -172,7 +172,7 @@ func (f *traffic) end() {
 	}
 }
 
-// flows reports whether the last ten runs that ended were fine.
+// flows reports whether the last ten runs that have ended succeeded.
 func (f *traffic) flows() bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -193,7 +193,8 @@ func (f *traffic) flows() bool {
 	return false
 }
 
-// sum returns how long runs failed, how many did, how many there were, and what they got.
+// sum returns how long runs failed, how many failed, how many there were, and the results of those
+// that failed.
 func (f *traffic) sum(since time.Time) (dark time.Duration, lost, sent int, results []string) {
 	f.end()
 	var from time.Time

@@ -1,6 +1,6 @@
-// Holdpoint pack makes what a release has beside its binaries, of files alone: images, the chart
-// and their signatures as OCI layouts, wheels for Python, packages for npm, the provenance, and the
-// sums of all files with their signature. deploy/release.sh calls it.
+// Holdpoint pack makes the parts of a release besides its binaries, from files only: images, the
+// chart and their signatures as OCI layouts, wheels for Python, packages for npm, the provenance,
+// and the sums of all files with their signature. deploy/release.sh calls it.
 //
 // It needs no engine, no registry and no network. The same files, the same commit and the same key
 // give the same bytes.
@@ -48,21 +48,21 @@ func main() {
 	}
 }
 
-// A release is made in a folder.
+// A release is a release in the making, in a folder.
 type release struct {
 	dir, version, commit, goVersion, license string
 	rootsVersion                             string
-	roots                                    []byte // certificates of authorities, as PEM
+	roots                                    []byte // certificates of authorities, in PEM
 	time                                     time.Time
 	key                                      *signer
 
-	images []image // what the registry gets, for the provenance and the signatures
+	images []image // the images for the registry, which provenance and signatures name
 }
 
-// An image is what is pushed under a name, and signed.
+// An image is pushed under a name, and signed.
 type image struct{ repository, digest, file string }
 
-// A binary is one of the binaries in the folder.
+// A binary is a binary of the release.
 type binary struct {
 	os, arch string
 	body     []byte
@@ -132,7 +132,7 @@ func (r *release) files() ([]string, error) {
 	return names, nil
 }
 
-// sums writes the sums of all files, and signs them.
+// sums writes the checksums of all files, and signs them.
 func (r *release) sums() error {
 	names, err := r.files()
 	if err != nil {

@@ -12,8 +12,8 @@ import (
 	"time"
 )
 
-// The repositories that images and charts are pushed to. Whoever publishes elsewhere pushes the
-// same layouts there: digests do not hang on the name.
+// The repositories of images and charts. The same layouts can be pushed elsewhere, because digests
+// do not depend on the name.
 const (
 	imageRepository = "ghcr.io/holdpoint/holdpoint"
 	chartRepository = "ghcr.io/holdpoint/charts/holdpoint"
@@ -34,7 +34,7 @@ type layer struct {
 	annotations map[string]string
 }
 
-// A layout is an OCI image layout in the making, as one tar archive.
+// A layout collects the blobs of an OCI image layout, which is written as a tar archive.
 type layout struct {
 	time  time.Time
 	blobs map[string][]byte
@@ -106,14 +106,14 @@ func (l *layout) write(r *release, name string) error {
 	return r.write(name, body)
 }
 
-// A file is one of an archive; a folder if its name ends in a slash.
+// A file is a file of an archive, or a folder if its name ends with a slash.
 type file struct {
 	name string
 	mode int64
 	body []byte
 }
 
-// archive returns files as a tar archive. They are root's, and as old as t.
+// archive returns files as a tar archive. They belong to root, and have time t.
 func archive(files []file, t time.Time) ([]byte, error) {
 	var b bytes.Buffer
 	w := tar.NewWriter(&b)
@@ -151,8 +151,8 @@ const (
 	stateFolder = "var/lib/holdpoint/"
 )
 
-// imageLayout writes the images of both architectures and their index, as the Dockerfile has them.
-// In the place of its base are the authorities' certificates, and the user.
+// imageLayout writes the images of both architectures and their index, like those of the
+// Dockerfile. Instead of the base they have the authorities' certificates and the user.
 func (r *release) imageLayout(binaries []binary, license []byte) error {
 	base, err := archive([]file{
 		{"etc/", 0o755, nil},
@@ -219,7 +219,7 @@ func (r *release) imageLayout(binaries []binary, license []byte) error {
 	return l.write(r, name+".tar")
 }
 
-// chartLayout writes the chart that helm has packaged as the artifact that helm pushes.
+// chartLayout writes the chart that helm has packaged, in the form that helm pushes.
 func (r *release) chartLayout() error {
 	chart, err := os.ReadFile(filepath.Join(r.dir, "holdpoint-"+r.version+".tgz"))
 	if err != nil {

@@ -10,17 +10,18 @@ import (
 	"strings"
 )
 
-// The names of the packages. Another project has holdpoint at PyPI.
+// The names of the packages. The name holdpoint belongs to another project at PyPI.
 const (
 	pythonName = "holdpoint-proxy"
 	npmName    = "holdpoint"
 	npmScope   = "@holdpoint/"
 )
 
-// A platform is what Python's and npm's installers call a system.
+// A platform has the names of a system for the installers of Python and npm.
 type platform struct{ wheel, npmOS, npmCPU string }
 
-// Go's binaries need Linux 3.2, macOS 12 or Windows 10, and no C library.
+// platforms are the systems of the binaries. Go's binaries need Linux 3.2, macOS 12 or Windows 10,
+// and no C library.
 var platforms = map[string]platform{
 	"linux/amd64":   {"manylinux_2_17_x86_64.manylinux2014_x86_64.musllinux_1_1_x86_64", "linux", "x64"},
 	"linux/arm64":   {"manylinux_2_17_aarch64.manylinux2014_aarch64.musllinux_1_1_aarch64", "linux", "arm64"},
@@ -47,8 +48,8 @@ func (b *binary) name() string {
 	return "holdpoint"
 }
 
-// wheels writes a wheel for each platform. The binary is a script of the wheel, so an installer
-// puts it where it puts commands.
+// wheels writes a wheel for each platform. The binary is a script of the wheel, so installers put
+// it into the folder for commands.
 func (r *release) wheels(binaries []binary, license []byte) error {
 	for _, b := range binaries {
 		tag := platforms[b.os+"/"+b.arch].wheel
@@ -79,7 +80,7 @@ func (r *release) wheels(binaries []binary, license []byte) error {
 		w := zip.NewWriter(&out)
 		for _, f := range files {
 			h := &zip.FileHeader{Name: f.name, Method: zip.Deflate, Modified: r.time}
-			h.CreatorVersion, h.ExternalAttrs = 3<<8, uint32(0o100000|f.mode)<<16 // made on Unix: installers read the mode
+			h.CreatorVersion, h.ExternalAttrs = 3<<8, uint32(0o100000|f.mode)<<16 // marked as made on Unix, so that installers use the mode
 			part, err := w.CreateHeader(h)
 			if err != nil {
 				return err
@@ -124,8 +125,8 @@ child.on("exit", (code, signal) => {
 });
 `
 
-// npmPackages writes the package that people install, and one with the binary for each platform,
-// which npm chooses by os and cpu. None has an install script.
+// npmPackages writes the package that users install, and one with the binary for each platform,
+// which npm selects by os and cpu. None has an install script.
 func (r *release) npmPackages(binaries []binary, license []byte) error {
 	needs := map[string]string{}
 	common := func(name, description string) map[string]any {

@@ -19,7 +19,7 @@ import (
 	"strings"
 )
 
-// A signer signs as cosign does with a key of its own: ECDSA on P-256 over SHA-256, in base64.
+// A signer signs as cosign does with a key: ECDSA on P-256 with SHA-256, in base64.
 type signer struct{ key *ecdsa.PrivateKey }
 
 func readKey(path string) (*signer, error) {
@@ -49,8 +49,8 @@ func readKey(path string) (*signer, error) {
 	return &signer{key}, nil
 }
 
-// sign returns the signature of a text. Without random bytes it is that of RFC 6979, the same each
-// time.
+// sign returns the signature of a text. It uses no random bytes (RFC 6979), so it is always the
+// same.
 func (s *signer) sign(text []byte) (string, error) {
 	sum := sha256.Sum256(text)
 	signature, err := s.key.Sign(nil, sum[:], crypto.SHA256)
@@ -68,7 +68,7 @@ func encode(v any) []byte {
 	enc := json.NewEncoder(&b)
 	enc.SetEscapeHTML(false)
 	if err := enc.Encode(v); err != nil {
-		panic(err) // it has strings, lists and maps
+		panic(err) // cannot fail for strings, lists and maps
 	}
 	return bytes.TrimRight(b.Bytes(), "\n")
 }
@@ -78,14 +78,14 @@ const (
 	predicateType = "https://slsa.dev/provenance/v1"
 )
 
-// A subject is what a statement is about. verify.sh reads these two members in this order.
+// A subject is a file that a statement describes. verify.sh needs these two members in this order.
 type subject struct {
 	Name   string            `json:"name"`
 	Digest map[string]string `json:"digest"`
 }
 
-// provenance writes an in-toto statement about all files, with SLSA's predicate, in a signed DSSE
-// envelope.
+// provenance writes an in-toto statement about all files, with the predicate of SLSA, in a signed
+// DSSE envelope.
 func (r *release) provenance() error {
 	names, err := r.files()
 	if err != nil {
@@ -136,7 +136,7 @@ func (r *release) provenance() error {
 	return r.write("holdpoint_"+r.version+".intoto.jsonl", append(envelope, '\n'))
 }
 
-// signatures writes what cosign keeps beside an image in its registry: its signature, and the
+// signatures writes what cosign keeps next to an image in a registry: its signature, and the
 // provenance as its attestation.
 func (r *release) signatures() error {
 	envelope, err := os.ReadFile(filepath.Join(r.dir, "holdpoint_"+r.version+".intoto.jsonl"))
@@ -181,8 +181,8 @@ var (
 	anyRoot     = regexp.MustCompile(`sha256Hash:\s+"([0-9a-f]{64})"`)
 )
 
-// certificates returns the authorities of the bundle as PEM. Those that count only for certificates
-// before some day are left out: a file of certificates cannot say that.
+// certificates returns the authorities of the bundle in PEM. Authorities that are trusted only for
+// certificates before some date are left out, because PEM cannot express this.
 func certificates(bundle string) ([]byte, error) {
 	der, err := os.ReadFile(filepath.Join(bundle, "bundle.der"))
 	if err != nil {

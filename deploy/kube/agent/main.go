@@ -1,15 +1,15 @@
-// Holdpoint has this agent in the scenes of deploy/kube. The agent pauses as ag-ui-langgraph does,
-// and does what the user says:
+// Holdpoint is tested with this agent in the scenes of deploy/kube. The agent pauses as
+// ag-ui-langgraph does, and does what the user's message says:
 //
-//	ask NAME        asks whether to do NAME, and does it after a yes
-//	Delete NAME     the same: it is what the agents of examples understand
-//	slow NAME N     the same, but speaks for N seconds after the yes before it does NAME
-//	stream N        speaks once a second, N times
+//	ask NAME        asks whether to do NAME, and does it after an approval
+//	Delete NAME     the same, for the agents of examples
+//	slow NAME N     the same, but sends text for N seconds between the approval and NAME
+//	stream N        sends text once a second, N times
 //	big MIB KIB     sends MIB of text in frames of KIB
-//	headers         says what headers its request had
+//	headers         sends the headers of its request
 //
-// With STATE it keeps its open questions in that folder, and a line for each thing it has done in
-// the file done there. So both outlive its process.
+// If STATE is set, the agent keeps its open questions in that folder, and a line for each action in
+// the file done there. So both survive its process.
 package main
 
 import (
@@ -63,7 +63,7 @@ func (m *memory) ask(thread, what string) {
 	}
 }
 
-// find returns the words of the thread's open question, or nil.
+// find returns the words of the message that caused the thread's open question, or nil.
 func (m *memory) find(thread string) []string {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -76,7 +76,7 @@ func (m *memory) find(thread string) []string {
 	return strings.Fields(what)
 }
 
-// end forgets the question, and notes what was done if anything was.
+// end removes the question, and records the action if done is not "".
 func (m *memory) end(thread, done string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -133,7 +133,7 @@ func main() {
 type stream struct {
 	w  http.ResponseWriter
 	r  *http.Request
-	id string // of its message
+	id string // of the message in the stream
 }
 
 func (s *stream) send(event map[string]any) {
@@ -146,7 +146,7 @@ func (s *stream) say(text string) {
 	s.send(map[string]any{"type": "TEXT_MESSAGE_CONTENT", "messageId": s.id, "delta": text})
 }
 
-// speak says something once a second, and reports whether anybody still hears it.
+// speak sends text once a second, and reports whether the client is still connected.
 func (s *stream) speak(word string, seconds int) bool {
 	for i := range seconds {
 		s.say(fmt.Sprintf("%s %d. ", word, i))
@@ -188,7 +188,7 @@ func (m *memory) run(w http.ResponseWriter, r *http.Request) {
 	s.send(map[string]any{"type": "RUN_FINISHED", "threadId": in.ThreadID, "runId": in.RunID})
 }
 
-// resume goes on with what was asked, and reports whether anybody heard it.
+// resume carries out the open question or not, and reports whether the client is still connected.
 func (m *memory) resume(s *stream, thread string, yes bool) bool {
 	asked := m.find(thread)
 	if len(asked) == 0 {
@@ -213,7 +213,8 @@ func (m *memory) resume(s *stream, thread string, yes bool) bool {
 	return true
 }
 
-// talk does what the last message of the user says, and reports whether anybody heard it.
+// talk does what the last message of the user says, and reports whether the client is still
+// connected.
 func (m *memory) talk(s *stream, in *input) bool {
 	text := ""
 	for _, message := range in.Messages {
@@ -252,7 +253,7 @@ func (m *memory) talk(s *stream, in *input) bool {
 	return heard
 }
 
-// number returns a word as a number, or 0.
+// number returns the i-th word as a number, or 0.
 func number(words []string, i int) int {
 	if !slices.Contains([]string{"slow", "stream", "big"}, words[0]) || i >= len(words) {
 		return 0

@@ -1,10 +1,10 @@
-// Holdpoint finds its agent and its Redis by this server in the scenes of deploy/kube:
+// Holdpoint finds its agent and its Redis with this DNS server in the scenes of deploy/kube:
 //
 //	dns LISTEN API CA CERT KEY
 //
-// It answers the names of one cluster's Services. Every second it asks the API server for Services
-// and EndpointSlices. A Service has its own addresses, a headless one those of its ready endpoints.
-// It knows no other names and forwards nothing.
+// It answers for the names of the Services of one cluster. Every second it reads Services and
+// EndpointSlices from the API server. A Service has its own addresses, a headless one the addresses
+// of its ready endpoints. It has no other names and forwards nothing.
 package main
 
 import (
@@ -23,7 +23,7 @@ import (
 	"time"
 )
 
-// A list is what both kinds of objects have that matters here.
+// A list has the members that matter here of a list of Services or EndpointSlices.
 type list struct {
 	Items []struct {
 		Metadata struct {
@@ -163,10 +163,10 @@ func answer(query []byte, names map[string][]netip.Addr) []byte {
 	at += 4
 	out := append([]byte(nil), query[:at]...)
 	addresses, known := names[strings.Join(labels, ".")]
-	out[2] |= 0x84 // a response, with authority
-	out[3] = 0x80  // recursion would be available
+	out[2] |= 0x84 // an authoritative response
+	out[3] = 0x80  // recursion available
 	if !known {
-		out[3] |= 3 // no such name
+		out[3] |= 3 // NXDOMAIN
 	}
 	count := uint16(0)
 	for _, a := range addresses {
@@ -174,9 +174,9 @@ func answer(query []byte, names map[string][]netip.Addr) []byte {
 			continue
 		}
 		count++
-		out = append(out, 0xc0, header) // the name of the question
+		out = append(out, 0xc0, header) // a pointer to the name of the question
 		out = binary.BigEndian.AppendUint16(out, kind)
-		out = append(out, 0, 1, 0, 0, 0, 5) // of the internet, for five seconds
+		out = append(out, 0, 1, 0, 0, 0, 5) // class IN, TTL of five seconds
 		bytes := a.AsSlice()
 		out = binary.BigEndian.AppendUint16(out, uint16(len(bytes)))
 		out = append(out, bytes...)

@@ -1,5 +1,5 @@
-// Holdpoint has its namespaces of this process, as every pod in the scenes of deploy/kube. The
-// process does nothing until it is ended.
+// Holdpoint runs in namespaces that this process holds, as every pod in the scenes of deploy/kube.
+// The process does nothing until it is ended.
 package main
 
 import (

@@ -1,5 +1,5 @@
-// Hyperkube is one binary with the programs of a cluster of one node. The name that it is called by
-// says which one it is.
+// Hyperkube is one binary with all programs of a cluster of one node. Its name in the command line
+// selects the program.
 package main
 
 import (
@@ -36,7 +36,7 @@ func main() {
 		command = kubelet.NewKubeletCommand(context.Background())
 	case "kubectl":
 		if err := cli.RunNoErrOutput(kubectl.NewDefaultKubectlCommand()); err != nil {
-			os.Exit(1) // it has said why
+			os.Exit(1) // the program has printed the error
 		}
 		return
 	default:
