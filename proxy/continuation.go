@@ -99,19 +99,19 @@ func (h *Handler) Lacks(p *agui.Pause) []agui.Lack { return h.opts.lacks(p) }
 
 func (o *Options) lacks(p *agui.Pause) []agui.Lack {
 	by := o.Elsewhere
-	if by == nil || p.Going == nil || p.Origin == nil {
+	if by == nil || p.Continuation == nil || p.Origin == nil {
 		return []agui.Lack{agui.NoOrigin}
 	}
-	list := slices.DeleteFunc(slices.Clone(p.Going.Lacks), func(l agui.Lack) bool {
+	list := slices.DeleteFunc(slices.Clone(p.Continuation.Lacks), func(l agui.Lack) bool {
 		return l == agui.NoCredentials && by.Headers != nil || l == agui.NoTools && by.Tools
 	})
-	if p.Going.Input == nil && !slices.Contains(list, agui.NoInput) {
+	if p.Continuation.Input == nil && !slices.Contains(list, agui.NoInput) {
 		list = append(list, agui.NoInput)
 	}
 	if p.Origin.Wire != "" && !slices.Contains(list, agui.NoForm) {
 		list = append(list, agui.NoForm) // a later version of Holdpoint has shown it in a form that this version does not know
 	}
-	if by.Home != "" && p.Going.Home == "" {
+	if by.Home != "" && p.Continuation.Home == "" {
 		list = append(list, agui.NoHome)
 	}
 	if by.Forgets != nil && by.Forgets() {
@@ -128,8 +128,8 @@ func (o *Options) lacks(p *agui.Pause) []agui.Lack {
 func (h *Handler) ownRequest(req *http.Request, p *agui.Pause, shown store.Snapshots) (request, error) {
 	body := json.RawMessage(`{}`)
 	thread := agui.View(p.Finish).Get("threadId").Str
-	if p.Going != nil && p.Going.Input != nil {
-		body = p.Going.Input
+	if p.Continuation != nil && p.Continuation.Input != nil {
+		body = p.Continuation.Input
 	} else {
 		body = agui.SetString(body, "threadId", thread)
 	}
@@ -148,8 +148,8 @@ func (h *Handler) ownRequest(req *http.Request, p *agui.Pause, shown store.Snaps
 	if p.Origin != nil {
 		path = p.Origin.Path
 	}
-	if p.Going != nil {
-		query = p.Going.Query
+	if p.Continuation != nil {
+		query = p.Continuation.Query
 	}
 	if req.URL, err = url.ParseRequestURI(path); err != nil {
 		return request{}, agui.Errorf(agui.UpstreamStatus, textPathUnread)

@@ -225,7 +225,7 @@ func (h *Handler) Carry(ctx context.Context, key store.Key) error {
 	if lacks := h.Lacks(p); len(lacks) > 0 {
 		return fmt.Errorf("%w: %v", door.ErrChat, lacks)
 	}
-	if home := h.opts.Elsewhere.Home; home != "" && home != p.Going.Home {
+	if home := h.opts.Elsewhere.Home; home != "" && home != p.Continuation.Home {
 		return door.ErrHome
 	}
 	shown, err := thread.Snapshots(settle.AskedRef(p))
@@ -236,7 +236,7 @@ func (h *Handler) Carry(ctx context.Context, key store.Key) error {
 		return fmt.Errorf("%w: %v", door.ErrChat, agui.NoMessages)
 	}
 	req := ownHTTP(ctx)
-	if o := h.opts.Elsewhere; o.Headers != nil && slices.Contains(p.Going.Lacks, agui.NoCredentials) {
+	if o := h.opts.Elsewhere; o.Headers != nil && slices.Contains(p.Continuation.Lacks, agui.NoCredentials) {
 		maps.Copy(req.Header, o.Headers())
 	}
 	r, err := h.ownRun(req, key, p, shown)

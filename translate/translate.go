@@ -343,9 +343,9 @@ type Early interface {
 //
 // proxy compares these replies with the record. A reply that names an open question
 // (Interrupt.Keys) is its answer, unless the message existed before the question was asked
-// (Pause.Stood). A reply that names an ended question is not used again. Any other reply is refused
-// if it ends the request, and is removed if it does not. So the backend gets no decision that is
-// not on record.
+// (Pause.EarlierReplies). A reply that names an ended question is not used again. Any other reply
+// is refused if it ends the request, and is removed if it does not. So the backend gets no decision
+// that is not on record.
 type HistoryReader interface {
 	// Replies returns the decisions that a backend of this family could find in the messages, whoever
 	// wrote them. spoken is the dialect of the thread's open question; if no question is open, the

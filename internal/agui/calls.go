@@ -6,23 +6,23 @@ import (
 	"strings"
 )
 
-// A CallCopy is a place in JSON text where an object stands that some parser may take for a tool
-// call of a given id.
+// A CallCopy is the position of an object in JSON text that some parser may read as a tool call
+// with a given id.
 type CallCopy struct {
 	ID            string
 	Begin, End    int // of the object
-	FunctionBegin int // of the value that has name and arguments
+	FunctionBegin int // of the value of the key function
 	FunctionEnd   int
-	// Sure says that every parser that takes it for a call takes it for this one. It has one id and
-	// one function, and holds no other copy.
+	// Sure reports that every parser that reads the object as a call reads this call: it has one id
+	// and one function, and contains no other copy.
 	Sure bool
 }
 
-// CallCopies finds the copies of some calls in text, which is valid JSON. A copy is an object with
-// an id and a function, wherever it stands and however its keys are spelled: pydantic-ai also reads
-// messages within an activity, .NET reads keys in any case, and Python reads tool_calls. The copies
-// come in the order in which they begin. The cost is linear in the text. If one call has more than
-// maxCopies, some are left out and none is sure.
+// CallCopies returns the copies of some calls in text, which must be valid JSON, ordered by their
+// beginnings. A copy is an object with an id and a function, at any depth and with keys in any
+// spelling: pydantic-ai also reads messages in an activity, .NET reads keys in any case, and Python
+// reads tool_calls. The cost is linear in the size of the text. If a call has more than maxCopies
+// copies, some are left out and none is sure.
 func CallCopies(text string, wanted func(id string) bool) []CallCopy {
 	w := callCopies{text: text, wanted: wanted, times: map[string]int{}}
 	w.value(skipSpace(text, 0))
@@ -42,13 +42,13 @@ func CallCopies(text string, wanted func(id string) bool) []CallCopy {
 	return w.found
 }
 
-// maxCopies bounds what a hostile text of many small copies costs.
+// maxCopies bounds the copies of a call, because a hostile text may have very many.
 const maxCopies = 64
 
 type callCopies struct {
 	text   string
 	wanted func(id string) bool
-	times  map[string]int // that each call was found
+	times  map[string]int // how often each call was found
 	found  []CallCopy
 }
 
@@ -106,7 +106,8 @@ func (w *callCopies) object(begin int) int {
 	return c.End
 }
 
-// idIn returns the id that a value holds. JavaScript takes a number for a key too.
+// idIn returns the id that a value holds. text reports whether the value is a string; JavaScript
+// also uses numbers as ids.
 func idIn(raw string) (id string, text bool) {
 	if raw[0] == '"' {
 		return Text(raw), true
@@ -128,8 +129,8 @@ func CallJSON(id, name, arguments string) json.RawMessage {
 	}{id, "function", function{name, arguments}})
 }
 
-// isFunction reports whether raw, the JSON text of a call's function, says exactly this: in these
-// keys, each once, and in these words.
+// isFunction reports whether raw, the JSON text of a call's function, has exactly the name and
+// arguments of c, each once and under these keys.
 func (c AskedCall) isFunction(raw []byte) bool {
 	var name, args string
 	names, arguments := 0, 0
@@ -151,12 +152,12 @@ func (c AskedCall) isFunction(raw []byte) bool {
 	return m.Whole() && names == 1 && arguments == 1 && isText(name, c.Name) && isText(args, c.Args)
 }
 
-// isText reports whether raw is a JSON string of that text.
+// isText reports whether raw is a JSON string with the given text.
 func isText(raw, text string) bool { return raw != "" && raw[0] == '"' && Text(raw) == text }
 
-// WithCalls is JSON text in which the copies have the functions of calls. The copies must be sure.
-// It also returns the ids of the calls whose copies differed. Text without a copy is returned as it
-// is.
+// WithCalls returns text with the functions of the copies replaced by those of calls, and the ids
+// of the calls that differed. The copies must be sure. Text without a difference is returned
+// unchanged.
 func WithCalls(text []byte, list []CallCopy, calls map[string]AskedCall) (out []byte, changed []string) {
 	done := 0
 	for _, c := range list {

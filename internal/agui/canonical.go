@@ -10,18 +10,18 @@ import (
 	"github.com/tidwall/gjson"
 )
 
-// Bounds of what Canonical sorts. It reads and copies each level again, and each member of an
-// object takes some hundred bytes meanwhile.
+// Bounds of the work of Canonical. It reads and copies each level of nesting again, and each member
+// of an object needs some hundred bytes for that time.
 const (
 	sortedDepth   = 64
 	sortedMembers = 50_000
-	oddBytes      = 64 << 10 // of what ValidJSON does not take
+	oddBytes      = 64 << 10 // of text that ValidJSON refuses
 )
 
-// Canonical is JSON with the keys of objects sorted and without white space. Numbers stay as they
-// were written. A value that is nested very deep, or an object with very many members, only loses
-// its white space: two of these are equal only if they are written alike. Text that is not JSON is
-// returned as it is. Nobody writes into what it returns, because that may be raw.
+// Canonical returns JSON with sorted keys and without white space. Numbers stay as they are
+// written. A value that is nested too deep, and an object with too many members, only lose their
+// white space, so two of these are equal only if they are written alike. Text that is not JSON is
+// returned unchanged. The result is read-only, because it may be raw.
 func Canonical(raw []byte) []byte {
 	if isCanonicalString(raw) {
 		return raw
@@ -29,7 +29,7 @@ func Canonical(raw []byte) []byte {
 	if ValidJSON(raw) {
 		return appendCanonical(make([]byte, 0, len(raw)), View(raw), 0)
 	}
-	// It is nested too deep, is not JSON, or has something behind the JSON.
+	// raw is nested too deep, is not JSON, or has text after the JSON.
 	if len(raw) > oddBytes {
 		return raw
 	}
@@ -42,9 +42,9 @@ func Canonical(raw []byte) []byte {
 	return MustMarshal(v)
 }
 
-// isCanonicalString reports whether raw is one string exactly as Marshal writes it. Most texts of a
-// history are. All of them are compared when a thread waits for something, and these need not be
-// read and written again.
+// isCanonicalString reports whether raw is one string exactly as Marshal writes it, so that
+// Canonical can return it. Most texts of a history are. Canonical is called for all of them while a
+// thread waits.
 func isCanonicalString(raw []byte) bool {
 	if len(raw) < 2 || raw[0] != '"' {
 		return false
@@ -59,7 +59,7 @@ func isCanonicalString(raw []byte) bool {
 		case c == '\\':
 			i++
 			if i == len(raw) || bytes.IndexByte([]byte(`"\nrt`), raw[i]) < 0 {
-				return false // encoding/json may write it otherwise
+				return false // encoding/json may write it in another way
 			}
 		case c >= utf8.RuneSelf:
 			ascii = false
@@ -68,8 +68,8 @@ func isCanonicalString(raw []byte) bool {
 	return false
 }
 
-// isCanonicalUTF8 reports whether encoding/json would keep the text. It replaces what is not UTF-8,
-// and escapes the two line separators that JavaScript has.
+// isCanonicalUTF8 reports whether encoding/json would keep the text. It replaces invalid UTF-8, and
+// escapes the line separators U+2028 and U+2029.
 func isCanonicalUTF8(text []byte) bool {
 	return utf8.Valid(text) && !bytes.Contains(text, []byte("\u2028")) && !bytes.Contains(text, []byte("\u2029"))
 }
@@ -97,9 +97,9 @@ func appendCanonical(dst []byte, v gjson.Result, depth int) []byte {
 	return append(dst, ']')
 }
 
-// appendMembers appends an object with its keys in order. Of equal keys the last one counts.
+// appendMembers appends an object with sorted keys. The last one of equal keys counts.
 func appendMembers(dst []byte, v gjson.Result, depth int) []byte {
-	type member struct{ key, value string } // a gjson.Result for each would be thrice as much
+	type member struct{ key, value string } // a gjson.Result would need three times the memory
 	var few [8]member
 	list := few[:0]
 	v.ForEach(func(k, value gjson.Result) bool {
@@ -128,8 +128,8 @@ func appendMembers(dst []byte, v gjson.Result, depth int) []byte {
 	return append(dst, '}')
 }
 
-// text returns a string as encoding/json reads it. It reads half of a surrogate pair, and bytes
-// that are not UTF-8, in another way than gjson does.
+// text returns the text of a string as encoding/json decodes it. gjson decodes half of a surrogate
+// pair and invalid UTF-8 in another way.
 func text(v gjson.Result) string {
 	if !strings.Contains(v.Raw, `\u`) && utf8.ValidString(v.Str) {
 		return v.Str

@@ -5,28 +5,28 @@ import (
 	"time"
 )
 
-// A Decision is somebody's word on one question of a pause, given at another door than a resume of
-// the chat. It stands in the record until the pause ends, and the answers of whoever claims the
-// pause repeat it.
+// A Decision is a person's answer to one question of a pause that was not given in the chat, but at
+// the desk, for example. It stays in the record until the pause ends. Whoever claims the pause must
+// give the same answer.
 type Decision struct {
 	// Question is the published id of the interrupt.
 	Question string `json:"question"`
-	// Status and Payload are the answer, as in Answer. Own says so, too.
+	// Status, Payload and Own are those of the answer, see Answer.
 	Status  Status          `json:"status"`
 	Payload json.RawMessage `json:"payload,omitempty"`
 	Own     bool            `json:"own,omitempty"`
-	// Says is approved or denied, "" where nobody knows which of them it is.
+	// Says is SaysApproved or SaysDenied, or "" if the answer is not clear.
 	Says string `json:"says,omitempty"`
-	// Edited says that the yes is to other arguments than those that were asked about.
+	// Edited reports an approval with other arguments than the question's.
 	Edited bool `json:"edited,omitempty"`
-	// Digest is contract.DigestOf of the answer. Two decisions are the same if it is.
+	// Digest is contract.DigestOf of the answer. Two decisions with the same digest are the same.
 	Digest string `json:"digest"`
-	// Asked is the digest of what was asked, as whoever decided has seen it.
+	// Asked is the digest of the question as the decider saw it.
 	Asked string `json:"asked,omitempty"`
-	// Door is where it came in, and By who it was.
+	// Door is the way the decision was made (package event/door), and By the person who made it.
 	Door string `json:"door,omitempty"`
 	By   string `json:"by,omitempty"`
-	// Comment is for those who read the record. No backend gets it.
+	// Comment is for readers of the record. No backend gets it.
 	Comment string    `json:"comment,omitempty"`
 	At      time.Time `json:"at,omitzero"` // by the store's clock
 }
@@ -36,7 +36,7 @@ func (d *Decision) Answer() Answer {
 	return Answer{ID: d.Question, Status: d.Status, Payload: d.Payload, Own: d.Own, Decided: true}
 }
 
-// Decision on the question with the published id, nil if there is none.
+// Decision returns the decision on the question with the published id, or nil if there is none.
 func (p *Pause) Decision(question string) *Decision {
 	for n := range p.Decisions {
 		if p.Decisions[n].Question == question {
@@ -46,13 +46,13 @@ func (p *Pause) Decision(question string) *Decision {
 	return nil
 }
 
-// Decided reports whether every question has its decision.
+// Decided reports whether every question has a decision.
 func (p *Pause) Decided() bool {
 	return len(p.Interrupts) > 0 && len(p.Decisions) >= len(p.Interrupts)
 }
 
-// Undecided returns the pause as it is asked still: without the questions that are decided. It is p
-// itself if none is.
+// Undecided returns the pause with only the questions that have no decision. If there is no
+// decision at all, it returns p itself.
 func (p *Pause) Undecided() *Pause {
 	if len(p.Decisions) == 0 {
 		return p

@@ -7,25 +7,25 @@ import (
 	"github.com/tidwall/gjson"
 )
 
-// approvals are the members by which a schema asks for a yes or a no.
+// approvals are the members with which a schema asks for a yes or a no.
 var approvals = [...]string{"approved", "accepted", "confirmed"}
 
-// The members of an answer that name other arguments, or the call with its arguments. The client of
-// the AG-UI .NET SDK writes the whole call into each answer:
+// The members of an answer that edit arguments, or contain the call with its arguments. The client
+// of the AG-UI .NET SDK sends the whole call with each answer:
 //
 //	{"approved":true,"toolCall":{"callId":"c1","name":"delete_file","arguments":{"path":"a.txt"}},"result":null}
 //
-// Its application edits a call by other arguments there. AGUI.Server runs the call that it reads
-// there. No other backend reads it.
+// An application of that SDK edits a call by changing the arguments there, and AGUI.Server runs the
+// call that it reads there. No other backend reads it.
 const (
 	editsKey  = "editedArgs"
 	callKey   = "toolCall"
 	resultKey = "result"
 )
 
-// EditsUnasked reports whether a payload edits the arguments of a call, and its schema asks for a
-// yes or a no alone. Most schemas take further members, and most backends leave out what they do
-// not know. They would run the call with the arguments that somebody has just changed.
+// EditsUnasked reports whether a payload edits the arguments of a call although its schema asks
+// only for a yes or a no. Most schemas allow further members, and most backends ignore unknown
+// ones. Such a backend would run the call with the arguments that the person has just changed.
 func EditsUnasked(schema, payload json.RawMessage) bool {
 	edits := false
 	View(payload).ForEach(func(k, v gjson.Result) bool {
@@ -39,7 +39,7 @@ func EditsUnasked(schema, payload json.RawMessage) bool {
 	return asks && !offers
 }
 
-// deniesPlainly reports whether an object says no under one of the names of an approval, and yes
+// deniesPlainly reports whether an object has a no under one of the names in approvals, and a yes
 // under none.
 func deniesPlainly(payload json.RawMessage) bool {
 	yes, no := false, false
@@ -68,9 +68,9 @@ func offersEdits(schema json.RawMessage) (asks, offers bool) {
 	return asks, offers
 }
 
-// FormOfEdits returns the part of a schema that takes a yes with other arguments, and the member
-// that says the yes. A schema has it as a whole, or in one of its forms. key is "" if no part takes
-// that.
+// FormOfEdits returns the part of a schema that allows a yes with other arguments, and the member
+// for the yes. The part is the schema itself or one of its forms. key is "" if there is no such
+// part.
 func FormOfEdits(schema json.RawMessage) (form gjson.Result, key string) {
 	for _, form := range formsOf(View(schema)) {
 		members := form.Get("properties")
@@ -90,7 +90,7 @@ func FormOfEdits(schema json.RawMessage) (form gjson.Result, key string) {
 	return gjson.Result{}, ""
 }
 
-// formsOf returns a schema and the members of its oneOf, anyOf and allOf. A schema may have one
+// formsOf returns a schema and the elements of its oneOf, anyOf and allOf. A schema may have one
 // form for the yes and another for the no, as TanStack AI's has.
 func formsOf(schema gjson.Result) []gjson.Result {
 	forms := []gjson.Result{schema}
@@ -100,12 +100,13 @@ func formsOf(schema gjson.Result) []gjson.Result {
 	return forms
 }
 
-// ReadCall returns an answer's payload without the call that it repeats. Other arguments of the
-// call become editedArgs if the question offers edits. wrong says why the payload must not be taken
-// and is "" otherwise: the call is not the one that was asked about, or it has other arguments and
-// the question offers no edits, or the payload has two edits that differ.
+// ReadCall returns an answer's payload without the call that it repeats. If the question offers
+// edits, changed arguments of that call become editedArgs. wrong is "", or the reason why the
+// payload must be refused: it has another call than the question, or changed arguments that the
+// question does not offer, or two edits that differ.
 //
-// A question that is about no call is the application's own, and so is its payload.
+// The payload is returned unchanged if the question is not about a call, because its members are
+// then the application's own.
 func (i *Interrupt) ReadCall(payload json.RawMessage) (rest json.RawMessage, wrong string) {
 	var calls, edits []gjson.Result
 	View(payload).ForEach(func(k, v gjson.Result) bool {
@@ -150,13 +151,13 @@ func (i *Interrupt) ReadCall(payload json.RawMessage) (rest json.RawMessage, wro
 	return withoutCall(payload, edited), ""
 }
 
-// changesIn compares the calls in an answer with the one that was asked about, whichever of their
-// keys a reader takes. It returns the arguments that are others than those that were asked about,
-// or that may be, and what is wrong with any other difference. size is that of the answer:
-// arguments that are far longer are not read.
+// changesIn compares the calls in an answer with the call of the question. It reads keys in any
+// spelling, because a backend may read any of them. It returns the arguments that differ or may
+// differ from the question's, and the reason to refuse any other difference. size is the size of
+// the answer; arguments of the question that are far longer are not compared.
 func changesIn(asked AskedCall, calls []gjson.Result, size int) (changes []gjson.Result, wrong string) {
 	longer := len(asked.Args) > longerJSON*size+1024
-	var arguments json.RawMessage // nil: there are none
+	var arguments json.RawMessage // nil if there are none
 	if !longer && ValidJSON([]byte(asked.Args)) {
 		arguments = argumentsOf(gjson.Parse(asked.Args))
 	}
@@ -171,7 +172,7 @@ func changesIn(asked AskedCall, calls []gjson.Result, size int) (changes []gjson
 			case SameKey(k.Str, "arguments"):
 				given = true
 				switch {
-				case !longer && same(argumentsOf(v)): // of an unknown call: none
+				case !longer && same(argumentsOf(v)): // for an unknown call, only if it has none
 				case v.IsObject():
 					changes = append(changes, v)
 				default:
@@ -190,8 +191,8 @@ func changesIn(asked AskedCall, calls []gjson.Result, size int) (changes []gjson
 	return changes, ""
 }
 
-// argumentsOf returns the arguments of a call, nil if they are null or an empty object. Some
-// clients write null for a call without arguments, and others an empty object.
+// argumentsOf returns the arguments of a call, or nil if they are null or an empty object. Clients
+// write either for a call without arguments.
 func argumentsOf(v gjson.Result) json.RawMessage {
 	if !v.Exists() || v.Type == gjson.Null || v.IsObject() && !HasMembers(bytesOf(v)) {
 		return nil
@@ -199,8 +200,8 @@ func argumentsOf(v gjson.Result) json.RawMessage {
 	return bytesOf(v)
 }
 
-// withoutCall returns a payload without its calls and without a result that is null. Edited
-// arguments take the place of all others, unless they are nil.
+// withoutCall returns a payload without its calls and without a result that is null. If edited is
+// not nil, it replaces the payload's own edits.
 func withoutCall(payload, edited json.RawMessage) json.RawMessage {
 	out := append(make([]byte, 0, len(payload)), '{')
 	add := func(key string, value []byte) {

@@ -2,20 +2,20 @@ package agui
 
 import "bytes"
 
-// Beginning says how a body begins.
+// A Beginning is what the beginning of a body shows about its encoding.
 type Beginning int
 
-// Plain: it is not a JSON object in another encoding. Elsewhere: it is one. Undecided: more of the
-// body is needed.
+// Plain means that the body is not a JSON object in another encoding, and OtherEncoding that it is
+// one. Undecided means that more of the body is needed.
 const (
 	Plain Beginning = iota
-	Elsewhere
+	OtherEncoding
 	Undecided
 )
 
-// ObjectElsewhere reports whether body begins a JSON object in another encoding than plain UTF-8
-// that Python's json.loads detects (json.detect_encoding: UTF-8 with a mark, UTF-16, UTF-32). A
-// Python backend would read it as a run.
+// ObjectElsewhere reports whether body begins a JSON object in an encoding other than plain UTF-8
+// that Python's json.loads detects (json.detect_encoding: UTF-8 with a byte order mark, UTF-16,
+// UTF-32). A Python backend would read it as a run.
 func ObjectElsewhere(body []byte) Beginning {
 	switch {
 	case bytes.HasPrefix(body, []byte{0, 0, 0xfe, 0xff}), bytes.HasPrefix(body, []byte{0xff, 0xfe, 0, 0}):
@@ -32,8 +32,8 @@ func ObjectElsewhere(body []byte) Beginning {
 	return Plain
 }
 
-// firstIsBrace judges by the first character that is not JSON white space. A character has width
-// bytes, in either order.
+// firstIsBrace checks the first character that is not JSON white space. A character has width
+// bytes, in either byte order.
 func firstIsBrace(b []byte, width int) Beginning {
 	for ; len(b) >= width; b = b[width:] {
 		var c byte
@@ -48,7 +48,7 @@ func firstIsBrace(b []byte, width int) Beginning {
 		case others != 1:
 			return Plain
 		case c == '{':
-			return Elsewhere
+			return OtherEncoding
 		case c != ' ' && c != '\t' && c != '\n' && c != '\r':
 			return Plain
 		}

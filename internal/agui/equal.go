@@ -7,10 +7,10 @@ import (
 	"strings"
 )
 
-// EqualJSON compares by value. Absent and null are the same. Numbers are equal if they are written
-// the same or mean the same float. Python and JavaScript write numbers like 1.0 and 1e3 in
-// different ways, and one value may come once from each. Whole numbers are compared digit by digit,
-// because a float has too few digits for them.
+// EqualJSON reports whether two values are equal. An absent value equals null. Two numbers are
+// equal if they are written the same or have the same float value, because Python and JavaScript
+// write numbers like 1.0 and 1e3 differently. Whole numbers are compared by their digits, because a
+// float has too few for them.
 func EqualJSON(a, b json.RawMessage) bool {
 	if isNull(a) || isNull(b) {
 		return isNull(a) && isNull(b)
@@ -23,12 +23,12 @@ func EqualJSON(a, b json.RawMessage) bool {
 	return oka && okb && equalValues(va, vb)
 }
 
-// longerJSON bounds how many times as long one text of a value is as another.
+// longerJSON is the most times that one text of a value can be as long as another.
 const longerJSON = 8
 
-// EqualTo returns EqualJSON with a, for a caller that compares many values. It reads a once. It
-// reads nothing if a is far longer than the other value. Escapes and white space make a value some
-// times longer, no more.
+// EqualTo returns EqualJSON with a, for a caller that compares many values. It parses a once, and
+// not at all if a is far longer than the other value: escapes and white space make a text longer
+// only a few times.
 func EqualTo(a json.RawMessage) func(b json.RawMessage) bool {
 	var va any
 	oka, read := false, false

@@ -5,12 +5,12 @@ import (
 	"strings"
 )
 
-// Code is the `code` of a RUN_ERROR that Holdpoint writes. AG-UI defines no codes. The names are
-// those of ag-ui's integrations/aws-strands where they fit.
+// Code is the `code` of a RUN_ERROR that Holdpoint writes. AG-UI defines no codes. Where they fit,
+// the names are those of ag-ui's integrations/aws-strands.
 type Code string
 
-// The codes of every dialect, each with the rule or event behind it. A dialect may have codes of
-// its own. docs/contract.md tells what a client can do about each.
+// The codes of all dialects. A dialect may have codes of its own. docs/errors.md lists what
+// happened and what a client can do for each.
 const (
 	PendingInterrupts    Code = "PENDING_INTERRUPTS"
 	PartialResume        Code = "PARTIAL_RESUME"
@@ -41,7 +41,7 @@ const (
 	InternalError        Code = "INTERNAL_ERROR"
 )
 
-// Codes returns all of them.
+// Codes returns the codes of all dialects.
 func Codes() []Code {
 	return []Code{
 		PendingInterrupts, PartialResume, UnknownInterruptID, ResumeConflict,
@@ -54,8 +54,8 @@ func Codes() []Code {
 	}
 }
 
-// A RunError is a RUN_ERROR before it is sent. Message is for the developer of the client. It holds
-// no backend text, no payload and no internal address.
+// A RunError is a RUN_ERROR before it is sent. Message is for the developer of the client. It
+// contains no text of the backend, no payload and no internal address.
 type RunError struct {
 	Code    Code
 	Message string
@@ -68,8 +68,8 @@ func Errorf(code Code, format string, args ...any) *RunError {
 	return &RunError{Code: code, Message: fmt.Sprintf(format, args...)}
 }
 
-// Cut returns a client's text, such as an id, as it may stand in an error message or in a log line.
-// Of a long text it is the beginning.
+// Cut returns a client's text, such as an id, for an error message or a log line. It shortens a
+// long text.
 func Cut(s string) string {
 	const most = 200
 	if len(s) <= most {
@@ -78,7 +78,7 @@ func Cut(s string) string {
 	return strings.ToValidUTF8(s[:most], "") + "..."
 }
 
-// Event returns the RUN_ERROR event. A backend's error may have no code.
+// Event returns the RUN_ERROR event. Code may be empty in an error of the backend.
 func (e *RunError) Event() Event {
 	return NewEvent(MustMarshal(struct {
 		Type    Type   `json:"type"`

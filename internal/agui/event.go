@@ -9,10 +9,11 @@ import (
 	"github.com/tidwall/gjson"
 )
 
-// Type is the `type` of an event. A type that this package does not list is Unknown.
+// Type is the `type` of an event. It is Unknown for types that this package does not list.
 type Type string
 
-// The events that Holdpoint looks at. AG-UI 1.0 has 31; the others pass unseen as Unknown.
+// The types of events that Holdpoint reads. The other types of AG-UI 1.0, which has 31, pass as
+// Unknown.
 const (
 	Unknown            Type = ""
 	RunStarted         Type = "RUN_STARTED"
@@ -59,7 +60,7 @@ const (
 // announce a pause.
 const OnInterrupt = "on_interrupt"
 
-// typeOf returns the constant for a type, so that nothing of s is kept.
+// typeOf returns the constant for a type, so that the memory of s can be freed.
 func typeOf(s string) Type {
 	switch Type(s) {
 	case RunStarted:
@@ -136,9 +137,9 @@ func typeOf(s string) Type {
 	return Unknown
 }
 
-// PeekType reads the type of an event without parsing it. It takes the first key, if that is `type`
-// without escapes, as all known producers write it. Else it takes the first `type` at the root. It
-// decides routing only. Valid decides whether Holdpoint acts on a frame.
+// PeekType reads the type of an event without parsing it. All known producers write `type` without
+// escapes as the first key; otherwise it returns the first `type` at the root. Use it only to route
+// an event: Valid decides whether Holdpoint may act on it.
 func PeekType(data []byte) Type {
 	rest, ok := bytes.CutPrefix(data, []byte(typePrefix))
 	if !ok {
@@ -161,34 +162,34 @@ func PeekType(data []byte) Type {
 // An Event is one event of a stream as the bytes of its JSON object.
 type Event struct {
 	Type Type
-	// JSON is the event's object, on one or several lines. In Run.Event and Run.End it is valid
-	// during the call.
+	// JSON is the event's object, on one or several lines. During Run.Event and Run.End it is valid
+	// only for the call.
 	JSON []byte
-	// Frame is the frame that brought the event, byte for byte as it is to go out. It is nil for an
-	// event that Holdpoint made. An event that is emitted with its Frame passes unchanged.
+	// Frame is the frame of the stream that contained the event, or nil for an event that Holdpoint
+	// made. An event that is emitted with its Frame and is not Edited passes byte for byte.
 	Frame []byte
-	// Edited says that JSON is no longer what Frame holds. Only the parts of Frame that are not
-	// data (comments, ids) are then kept.
+	// Edited reports that JSON differs from the data of Frame. Then only the other parts of Frame
+	// (comments, ids) are used.
 	Edited bool
 }
 
-// NewEvent returns an event that Holdpoint made of json.
+// NewEvent returns an event that Holdpoint made, with the given JSON.
 func NewEvent(json []byte) Event { return Event{Type: PeekType(json), JSON: json} }
 
-// With is ev with another object in the same frame.
+// With returns ev with another object in the same frame.
 func (ev Event) With(json []byte) Event {
 	ev.JSON, ev.Edited, ev.Type = json, true, PeekType(json)
 	return ev
 }
 
-// Clone is ev with bytes of its own, for use after the call that brought it.
+// Clone returns a copy of ev, for use after the call that passed it.
 func (ev Event) Clone() Event {
 	ev.JSON, ev.Frame = slices.Clone(ev.JSON), slices.Clone(ev.Frame)
 	return ev
 }
 
-// CloneTo is Clone into buf. It also returns the part of buf that is used. An object that lies in
-// its frame is stored once.
+// CloneTo is Clone into buf. It returns the extended buf too. An object that is a part of its frame
+// is stored once.
 func (ev Event) CloneTo(buf []byte) (Event, []byte) {
 	const prefix = len("data: ")
 	json := ev.JSON
@@ -208,18 +209,18 @@ func (ev Event) CloneTo(buf []byte) (Event, []byte) {
 	return ev, buf
 }
 
-// Get reads a value at a constant gjson path of the event's object. Never pass a path that holds
-// data of a client or a backend: it could use gjson's modifiers and wildcards.
+// Get reads a value at a constant gjson path of the event's object. Never pass a path with data of
+// a client or a backend, because it could use gjson's modifiers and wildcards.
 func (ev Event) Get(path string) gjson.Result { return gjson.GetBytes(ev.JSON, path) }
 
-// Valid reports whether Holdpoint may act on the object. It must be JSON, an object, and have one
-// `type` only. JSON.parse takes the last of two equal keys and gjson the first, so an event with
-// two types is opaque: it passes and does nothing.
+// Valid reports whether Holdpoint may act on the event. It must be a valid JSON object with exactly
+// one `type`. JSON.parse uses the last of two equal keys and gjson the first, so an event with two
+// types passes without any effect.
 func (ev Event) Valid() bool { return ev.Read(nil) }
 
-// Read is as Valid, and also reads values of the object's own keys. A value is JSON text that lies
-// in the event. It is "" for a key that the object does not have, and the first one of equal keys.
-// If the event is not valid, the values must not be used.
+// Read is Valid, and also reads values of the object's own keys. A value is JSON text and shares
+// the event's memory. It is "" for a missing key, and the first one of equal keys. If Read returns
+// false, the values must not be used.
 func (ev Event) Read(values []string, keys ...string) bool {
 	types := 0
 	m := MembersOf(ev.JSON)
@@ -237,12 +238,12 @@ func (ev Event) Read(values []string, keys ...string) bool {
 	return types == 1 && m.Whole()
 }
 
-// View parses b without a copy. The result, and all that is read from it, lies in b. Whoever keeps
-// a string clones it.
+// View parses b without a copy. The result and all values read from it share the memory of b, so a
+// string that is kept must be cloned.
 func View(b []byte) gjson.Result { return gjson.Parse(unsafe.String(unsafe.SliceData(b), len(b))) }
 
-// bytesOf returns the JSON text of what View returned, also without a copy. An append to it makes a
-// new slice.
+// bytesOf returns the JSON text of a result of View, also without a copy. Appending to it allocates
+// a new slice.
 func bytesOf(v gjson.Result) json.RawMessage {
 	return unsafe.Slice(unsafe.StringData(v.Raw), len(v.Raw))
 }

@@ -2,28 +2,30 @@ package agui
 
 import "encoding/json"
 
-// Continuation is what it takes to go on with a pause without the client that asked.
+// A Continuation has what is needed to continue a paused run without its client.
 type Continuation struct {
-	// Input is the run input of the run that paused, without messages and answers. nil: it is not
-	// kept, and Lacks says why.
+	// Input is the run input of the paused run, without messages and answers. If it is nil, Lacks has
+	// the reason.
 	Input json.RawMessage `json:"input,omitempty"`
-	// Query of the client's request.
+	// Query is the query of the client's request.
 	Query string `json:"query,omitempty"`
-	// Home is the process that saw the question, where its agent alone holds it (proxy.OtherDoors).
+	// Home is the process that received the question, if only the agent connected to it knows the
+	// question (proxy.OtherDoors).
 	Home string `json:"home,omitempty"`
-	// Lacks says why only the chat can go on.
+	// Lacks has the reasons why only the chat can continue.
 	Lacks []Lack `json:"lacks,omitempty"`
 }
 
-// A Lack is a reason for which an answer waits for the chat.
+// A Lack is a reason why an answer can be sent only from the chat.
 type Lack string
 
-// NoCredentials: the run came with credentials, which are not kept. NoTools: it declared tools,
-// whose calls only the chat can answer. NoMessages: its messages are not known whole, or not any
-// more. NoInput: its input is too large to be kept, or the store is not sealed. NoForm: nothing is
-// made for the client, so it would never learn of it. NoStore: the store may forget a claim and
-// keep the decision before it. NoHome: the agent that asked holds the question in its process, and
-// nobody knows which that is. NoOrigin: it was asked before such things were kept.
+// The reasons. NoCredentials: the run had credentials, which are not stored. NoTools: it declared
+// tools, whose calls only the chat can answer. NoMessages: some of its messages are not known.
+// NoInput: its input is too large to be stored, or the store is not encrypted. NoForm: the client
+// is shown the backend's own form, so it would not learn of the answer. NoStore: the store may lose
+// a claim and keep an earlier decision. NoHome: the question exists only in one process of the
+// agent, and it is not known in which. NoOrigin: the record is from a version that did not store
+// continuations.
 const (
 	NoCredentials Lack = "credentials"
 	NoTools       Lack = "tools"

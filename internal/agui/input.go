@@ -13,42 +13,42 @@ import (
 	"github.com/tidwall/gjson"
 )
 
-// MaxListed is how many tools, or entries of resume, a request may have. Each takes some hundred
-// bytes, even if it came as two.
+// MaxListed bounds the tools, and the entries of resume, of a request. Each needs some hundred
+// bytes, even if its JSON has two.
 const MaxListed = 100_000
 
 func tooMany(what string) error { return badInput("%s has more than %d elements", what, MaxListed) }
 
-// MaxThreadID is the longest threadId that is taken, in bytes. It goes into keys and log lines.
+// MaxThreadID is the maximum length of a threadId in bytes. It is used in keys and log lines.
 const MaxThreadID = 512
 
-// MaxMessages is how many messages a run may bring. Holdpoint keeps a multiple of what the smallest
-// message takes, and no conversation has as many.
+// MaxMessages bounds the messages of a run. Holdpoint needs several times the memory of the
+// smallest message for each, and no real conversation has as many.
 const MaxMessages = 1 << 17
 
-// A RunInput is a RunAgentInput: the fields that Holdpoint acts on, and the whole as it came.
+// A RunInput is a parsed RunAgentInput: the body, and the fields that Holdpoint acts on.
 type RunInput struct {
-	Raw             []byte // the body; edits make a new one
+	Raw             []byte // the body; an edit makes a new one
 	ThreadID, RunID string
 	ProtocolVersion string // "" if the client declared none (0.0.59 and older)
 	Messages        []Message
-	HasResume       bool // a resume array was there, possibly empty
+	HasResume       bool // the key resume has an array, which may be empty
 	Resume          []ResumeEntry
-	ResumeObject    json.RawMessage // a resume that is an object, as AG-UI's draft and agent-framework before 1.0.0rc8 have it; else nil
+	ResumeObject    json.RawMessage // the value of resume if it is an object, as in AG-UI's draft and agent-framework before 1.0.0rc8; else nil
 	ForwardedProps  json.RawMessage // nil if absent
 	Command         json.RawMessage // forwardedProps.command, nil if absent or null
 	State           json.RawMessage // nil if absent or null
-	Tools           []string        // names of the tools that the request declares, sorted: the client's to answer
+	Tools           []string        // sorted names of the tools that the client runs itself
 }
 
-// A Message of the input.
+// A Message is a message of the input.
 type Message struct {
 	ID, Role, ToolCallID string
 	JSON                 json.RawMessage
-	Plain                bool // it is known to have nothing but id, role, content, name and toolCallId
+	Plain                bool // it has no other keys than id, role, content, name and toolCallId
 }
 
-// CallIDs returns the ids of the calls of an assistant's message, nil if it has none.
+// CallIDs returns the ids of the calls of an assistant message.
 func (m Message) CallIDs() []string {
 	if m.Plain || m.Role != "assistant" {
 		return nil
@@ -64,11 +64,11 @@ func (m Message) CallIDs() []string {
 type ResumeEntry struct {
 	InterruptID string
 	Status      Status
-	Payload     json.RawMessage // nil for absent and null
+	Payload     json.RawMessage // nil if absent or null
 }
 
-// An InputError is a run input that is refused with HTTP 400. It says what is wrong, for the
-// developer of the client.
+// An InputError is the reason why a run input is refused with HTTP 400. It is for the developer of
+// the client.
 type InputError struct{ Reason string }
 
 func (e *InputError) Error() string { return "run input: " + e.Reason }
@@ -77,17 +77,15 @@ func badInput(format string, args ...any) error {
 	return &InputError{fmt.Sprintf(format, args...)}
 }
 
-// ErrNoJSON says that a body is not JSON, or is nested deeper than MaxDepth.
+// ErrNoJSON is the error for a body that is not JSON, or is nested deeper than MaxDepth.
 var ErrNoJSON = errors.New("no JSON, or nested too deep")
 
-// ParseInput reads body, which then belongs to what it returns: nobody writes into it any more. ok
-// is false if the body is not a run. It then does not concern Holdpoint. The error is one of two:
+// ParseInput parses body, which must not be changed afterwards, because the input's strings and raw
+// values share its memory. A value that outlives the run must be cloned, or the whole input kept.
+// ok is false if the body is not a run, so that Holdpoint ignores it. The error is one of two:
 //
-//   - ErrNoJSON, which does not report whether the body is a run;
-//   - an *InputError: the body is a run, but Holdpoint would have to guess what it means.
-//
-// The input's strings and raw values lie in body. Whoever keeps one for longer than the run clones
-// it, or keeps the whole.
+//   - ErrNoJSON. It is then unknown whether the body is a run.
+//   - An *InputError. The body is a run, but its meaning is ambiguous or it exceeds a bound.
 func ParseInput(body []byte) (in RunInput, ok bool, err error) {
 	var root rootValues
 	is, valid := root.read(unsafe.String(unsafe.SliceData(body), len(body)))
@@ -116,7 +114,7 @@ func ParseInput(body []byte) (in RunInput, ok bool, err error) {
 	if err := in.readProps(root.keys[propsKey]); err != nil {
 		return RunInput{}, true, err
 	}
-	if state := gjson.Parse(root.state); present(state) {
+	if state := gjson.Parse(root.state); isPresent(state) {
 		in.State = bytesOf(state)
 	}
 	if err := in.readTools(gjson.Parse(root.tools)); err != nil {
@@ -125,16 +123,16 @@ func ParseInput(body []byte) (in RunInput, ok bool, err error) {
 	return in, true, nil
 }
 
-// rootValues are the values at the root of a body. One pass reads them all, because histories are
-// long.
+// rootValues are the values at the root of a body. They are read in a single pass, because
+// histories are long.
 type rootValues struct {
 	keys         [len(rootKeys)]gjson.Result
-	err          error // what is wrong with the keys, if it is a run
+	err          error // an error in the keys, which counts if the body is a run
 	state, tools string
 }
 
-// read reports whether the body is a run input in any spelling that a backend could read as one,
-// and whether it is JSON.
+// read reports whether a backend could read the body as a run input in any spelling, and whether it
+// is valid JSON.
 func (v *rootValues) read(body string) (isRun, valid bool) {
 	if at := skipSpace(body, 0); at == len(body) || body[at] != '{' {
 		return false, ValidText(body)
@@ -145,22 +143,22 @@ func (v *rootValues) read(body string) (isRun, valid bool) {
 		name := root.Name()
 		switch name {
 		case "state":
-			first(&v.state, root.Value)
+			keepFirst(&v.state, root.Value)
 		case "tools":
-			first(&v.tools, root.Value)
+			keepFirst(&v.tools, root.Value)
 		}
 		if n := has.See(name); n >= 0 {
 			isRun = isRun || answers(n, root.Value)
 			if v.err == nil {
 				key := gjson.Result{Type: gjson.String, Str: name, Raw: root.Key}
-				v.err = take(v.keys[:], rootKeys[:], n, key, gjson.Parse(root.Value), place{})
+				v.err = takeKey(v.keys[:], rootKeys[:], n, key, gjson.Parse(root.Value), place{})
 			}
 		}
 	}
 	return isRun || has.Run(), root.Whole()
 }
 
-func present(v gjson.Result) bool { return v.Exists() && v.Type != gjson.Null }
+func isPresent(v gjson.Result) bool { return v.Exists() && v.Type != gjson.Null }
 
 func (in *RunInput) readIDs(root *rootValues) error {
 	thread, run, version := &root.keys[threadKey], &root.keys[runKey], &root.keys[versionKey]
@@ -173,41 +171,40 @@ func (in *RunInput) readIDs(root *rootValues) error {
 		return badInput("threadId is not valid UTF-8")
 	case run.Type != gjson.String:
 		return badInput("runId must be a string")
-	case present(*version) && version.Type != gjson.String:
+	case isPresent(*version) && version.Type != gjson.String:
 		return badInput("protocolVersion must be a string")
 	}
 	in.ThreadID, in.RunID, in.ProtocolVersion = thread.Str, run.Str, version.Str
 	return nil
 }
 
-// hasSurrogate reports whether a string holds half of a surrogate pair, or a replacement character,
-// which such a half becomes in Go. Two threads that the backend tells apart would then be one
-// thread here.
+// hasSurrogate reports whether a string has a replacement character, which half of a surrogate pair
+// becomes in Go. Two threads with different ids at the backend could then have the same id here.
 func hasSurrogate(s string) bool { return strings.ContainsRune(s, utf8.RuneError) }
 
 func (in *RunInput) readMessages(list gjson.Result) error {
-	if !present(list) {
+	if !isPresent(list) {
 		return nil
 	}
 	if !list.IsArray() {
 		return badInput("messages must be an array")
 	}
 	raw := bytesOf(list)
-	at := skipSpace(list.Raw, 1) // behind the bracket
+	at := skipSpace(list.Raw, 1) // after the bracket
 	for list.Raw[at] != ']' {
 		if list.Raw[at] != '{' {
 			return badInput("messages[%d] must be an object", len(in.Messages))
 		}
 		m, n := readMessage(raw[at:])
 		if n == 0 {
-			return badInput("messages[%d] is no JSON", len(in.Messages)) // it was read as JSON before
+			return badInput("messages[%d] is no JSON", len(in.Messages)) // the whole text was checked before
 		}
 		if len(in.Messages) == MaxMessages {
 			return badInput("there are more than %d messages", MaxMessages)
 		}
 		if len(in.Messages) == cap(in.Messages) {
-			// Moving a long list costs more than reading it. What is left of the text has no more
-			// than one in three bytes.
+			// Moving a long list costs more than reading it. A message takes at least three bytes of the
+			// remaining text.
 			left := min((len(raw)-at)/len("{},")+1, MaxMessages-len(in.Messages))
 			in.Messages = slices.Grow(in.Messages, min(max(3*len(in.Messages), 4), left))
 		}
@@ -220,16 +217,16 @@ func (in *RunInput) readMessages(list gjson.Result) error {
 	return nil
 }
 
-// ParseMessage reads one message, which must be a JSON object. The strings of the message lie in
-// raw.
+// ParseMessage parses one message, which must be a JSON object. The strings of the message share
+// the memory of raw.
 func ParseMessage(raw []byte) Message {
 	m, _ := readMessage(raw)
 	m.JSON = raw
 	return m
 }
 
-// readMessage reads the message at the beginning of text, which must be a JSON object, and returns
-// its length.
+// readMessage parses the message at the beginning of text, which must be a JSON object. It returns
+// its length, or 0 on an error.
 func readMessage(text []byte) (m Message, length int) {
 	var id, role, call string
 	m.Plain = true
@@ -237,11 +234,11 @@ func readMessage(text []byte) (m Message, length int) {
 	for one.Next() {
 		switch one.Name() {
 		case "id":
-			first(&id, one.Value)
+			keepFirst(&id, one.Value)
 		case "role":
-			first(&role, one.Value)
+			keepFirst(&role, one.Value)
 		case "toolCallId":
-			first(&call, one.Value)
+			keepFirst(&call, one.Value)
 		case "content", "name":
 		default:
 			m.Plain = false
@@ -252,13 +249,13 @@ func readMessage(text []byte) (m Message, length int) {
 	return m, n
 }
 
-// first keeps the value of the first of equal keys, as a search does.
-func first(kept *string, value string) {
+// keepFirst sets kept to the first of several equal keys, as a search does.
+func keepFirst(kept *string, value string) {
 	*kept = cmp.Or(*kept, value)
 }
 
 func (in *RunInput) readResume(list gjson.Result) error {
-	if !present(list) {
+	if !isPresent(list) {
 		return nil
 	}
 	if list.IsObject() {
@@ -279,7 +276,7 @@ func (in *RunInput) readResume(list gjson.Result) error {
 	return err
 }
 
-// readEntry reads the next entry of resume. ids holds the ids of the entries before.
+// readEntry parses the next entry of resume. ids has the ids of the entries before it.
 func (in *RunInput) readEntry(e gjson.Result, ids map[string]bool) error {
 	i := len(in.Resume)
 	switch {
@@ -303,7 +300,7 @@ func (in *RunInput) readEntry(e gjson.Result, ids map[string]bool) error {
 	}
 	ids[id.Str] = true
 	entry := ResumeEntry{InterruptID: id.Str, Status: status}
-	if p := keys[payloadKey]; present(p) {
+	if p := keys[payloadKey]; isPresent(p) {
 		entry.Payload = bytesOf(p)
 	}
 	in.Resume = append(in.Resume, entry)
@@ -311,7 +308,7 @@ func (in *RunInput) readEntry(e gjson.Result, ids map[string]bool) error {
 }
 
 func (in *RunInput) readProps(props gjson.Result) error {
-	if !present(props) {
+	if !isPresent(props) {
 		return nil
 	}
 	in.ForwardedProps = bytesOf(props)
@@ -323,7 +320,7 @@ func (in *RunInput) readProps(props gjson.Result) error {
 		return err
 	}
 	command := keys[commandKey]
-	if !present(command) {
+	if !isPresent(command) {
 		return nil
 	}
 	in.Command = bytesOf(command)
@@ -341,27 +338,27 @@ func (in *RunInput) CommandResume() (json.RawMessage, bool) {
 		return nil, false
 	}
 	v := gjson.GetBytes(in.Command, "resume")
-	if !present(v) {
+	if !isPresent(v) {
 		return nil, false
 	}
 	return json.RawMessage(v.Raw), true
 }
 
-// InterruptEvent is forwardedProps.command.interruptEvent, the value of the CUSTOM event that a
-// CopilotKit client answers. It is nil if absent.
+// InterruptEvent returns forwardedProps.command.interruptEvent, or nil if absent. It is the value
+// of the CUSTOM event that a CopilotKit client answers.
 func (in *RunInput) InterruptEvent() json.RawMessage {
 	if in.Command == nil {
 		return nil
 	}
-	if v := gjson.GetBytes(in.Command, "interruptEvent"); present(v) {
+	if v := gjson.GetBytes(in.Command, "interruptEvent"); isPresent(v) {
 		return json.RawMessage(v.Raw)
 	}
 	return nil
 }
 
-// NamedIDs returns the interrupt ids that the request may name in any form: in its resume entries
-// or its resume object, as keys of an id map in command.resume, and inside an echoed interruptEvent
-// that Holdpoint made.
+// NamedIDs returns the interrupt ids that the request names in any form: in the entries of resume
+// or in a resume object, as keys of an id map in command.resume, or in an echoed interruptEvent of
+// Holdpoint.
 func (in *RunInput) NamedIDs() []string {
 	var ids []string
 	for _, e := range in.Resume {
@@ -377,8 +374,8 @@ func (in *RunInput) NamedIDs() []string {
 	return append(ids, in.EchoedIDs()...)
 }
 
-// objectIDs returns the ids in a resume object: {interruptId} of the draft, {interrupts:[{id}]} of
-// agent-framework.
+// objectIDs returns the ids in a resume object: {interruptId} of the draft, or {interrupts:[{id}]}
+// of agent-framework.
 func (in *RunInput) objectIDs() []string {
 	if in.ResumeObject == nil {
 		return nil
@@ -396,9 +393,8 @@ func (in *RunInput) objectIDs() []string {
 	return ids
 }
 
-// EchoedIDs returns the interrupt ids inside an echoed interruptEvent. The CUSTOM event that
-// Holdpoint makes for clients without another form holds the Interrupt, or {"interrupts":[..]}, as
-// JSON text.
+// EchoedIDs returns the interrupt ids in an echoed interruptEvent. Holdpoint's own CUSTOM event has
+// the Interrupt, or {"interrupts":[..]}, as JSON text.
 func (in *RunInput) EchoedIDs() []string {
 	echoed := in.InterruptEvent()
 	if echoed == nil {
@@ -427,7 +423,7 @@ func (in *RunInput) readTools(list gjson.Result) error {
 	}
 	if list.IsArray() {
 		list.ForEach(add)
-	} else if present(list) {
+	} else if isPresent(list) {
 		add(gjson.Result{}, list)
 	}
 	if len(in.Tools) > MaxListed {
@@ -437,40 +433,38 @@ func (in *RunInput) readTools(list gjson.Result) error {
 	return nil
 }
 
-// Declares reports whether the request declares the tool. A call of such a tool is the client's to
-// answer.
+// Declares reports whether the request declares the tool, so that the client runs its calls.
 func (in *RunInput) Declares(tool string) bool {
 	_, found := slices.BinarySearch(in.Tools, tool)
 	return found
 }
 
-// WithMessages returns the input with another list of messages. Every other key stays byte for
-// byte.
+// WithMessages returns the input with another list of messages. Every other byte stays.
 func (in RunInput) WithMessages(list []Message) RunInput {
 	return in.Rewritten(Rewrite{Messages: list, Replaced: true})
 }
 
-// A Rewrite says what of an input is another.
+// A Rewrite describes changes of an input.
 type Rewrite struct {
-	Messages  []Message // in place of its messages, if Replaced
+	Messages  []Message // replace the input's messages, if Replaced
 	Replaced  bool
-	NoResume  bool // without the key resume
-	NoCommand bool // without an answer in forwardedProps.command; other keys of command stay
+	NoResume  bool // removes the key resume
+	NoCommand bool // removes the answer in forwardedProps.command; other keys of command stay
 }
 
-// Rewritten returns the input with those changes, every other byte as it was. The body is copied
-// once, if anything changes.
+// Rewritten returns the input with the changes. Every other byte stays. The body is copied once,
+// and only if it changes.
 func (in RunInput) Rewritten(w Rewrite) RunInput {
 	var few [3]Edit
 	edits := few[:0]
 	if w.Replaced {
 		in.Messages = w.Messages
-		edits = append(edits, Edit{Key: "messages", messages: w.Messages, listed: true})
+		edits = append(edits, Edit{Key: "messages", messages: w.Messages, isList: true})
 	}
 	if w.NoResume {
 		in.HasResume, in.Resume, in.ResumeObject = false, nil, nil
 		if View(in.Raw).Get("resume").Exists() {
-			edits = append(edits, Edit{Key: "resume", Gone: true})
+			edits = append(edits, Edit{Key: "resume", Remove: true})
 		}
 	}
 	if props := in.ForwardedProps; w.NoCommand && in.takeCommand() {
@@ -499,7 +493,7 @@ func (in RunInput) WithResume(entries []ResumeEntry) RunInput {
 	return in
 }
 
-// takeCommand takes the answer out of forwardedProps.command, if there is one.
+// takeCommand removes the answer from forwardedProps.command, and reports whether there was one.
 func (in *RunInput) takeCommand() bool {
 	if !gjson.GetBytes(in.Command, "resume").Exists() && !gjson.GetBytes(in.Command, "interruptEvent").Exists() {
 		return false
@@ -538,7 +532,7 @@ func appendList(dst []byte, list []Message) []byte {
 	return append(dst, ']')
 }
 
-// WithThread returns the input of another thread. Every other key stays byte for byte.
+// WithThread returns the input with another threadId. Every other byte stays.
 func (in RunInput) WithThread(id string) RunInput {
 	in.ThreadID, in.Raw = id, SetKeys(in.Raw, Edit{Key: "threadId", Text: id})
 	return in

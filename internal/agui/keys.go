@@ -9,9 +9,9 @@ import (
 	"github.com/tidwall/gjson"
 )
 
-// The keys that Holdpoint acts on. It refuses them in another spelling, or twice. Python backends
-// read thread_id as well as threadId (pydantic's populate_by_name). Of two equal keys they read the
-// last, and gjson reads the first. So a client could steer a guess around the contract.
+// The keys that Holdpoint acts on. A key in another spelling, or a repeated key, is refused. Python
+// backends read thread_id as well as threadId (pydantic's populate_by_name), and use the last of
+// two equal keys where gjson uses the first. So a client could hide an answer from Holdpoint.
 var (
 	rootKeys    = [...]string{"threadId", "runId", "resume", "messages", "forwardedProps", "protocolVersion"}
 	entryKeys   = [...]string{"interruptId", "status", "payload"}
@@ -21,17 +21,17 @@ var (
 	commandKeys = [...]string{"resume", "interruptEvent"}
 )
 
-// Places in rootKeys, entryKeys and propKeys.
+// Indexes in rootKeys, entryKeys and propKeys.
 const (
 	threadKey, runKey, resumeKey, messagesKey, propsKey, versionKey = 0, 1, 2, 3, 4, 5
 	idKey, statusKey, payloadKey                                    = 0, 1, 2
 	commandKey                                                      = 0
 )
 
-// place says where keys stand, for an error. The zero value is the root.
+// A place is the position of keys, for an error message. The zero value is the root.
 type place struct {
 	what  string
-	at    int // with entry: which one
+	at    int // the index of the entry, if entry
 	entry bool
 }
 
@@ -42,22 +42,22 @@ func (p place) String() string {
 	return p.what
 }
 
-// readKeys reads the named keys of an object into values. It returns an error for another spelling
-// of one, and for one that stands there twice.
+// readKeys reads the named keys of an object into values. It returns an error for a key in another
+// spelling, and for a repeated key.
 func readKeys(values []gjson.Result, object gjson.Result, names []string, where place) error {
 	var err error
 	object.ForEach(func(key, value gjson.Result) bool {
 		if n := spellingOf(names, key.Str); n >= 0 {
-			err = take(values, names, n, key, value, where)
+			err = takeKey(values, names, n, key, value, where)
 		}
 		return err == nil
 	})
 	return err
 }
 
-// take reads the value of the n-th name. A key that is written with escapes is another spelling:
-// sjson would not find it, and the backend would.
-func take(values []gjson.Result, names []string, n int, key, value gjson.Result, where place) error {
+// takeKey reads the value of the n-th name. A key with escapes counts as another spelling, because
+// sjson would not find it but the backend would.
+func takeKey(values []gjson.Result, names []string, n int, key, value gjson.Result, where place) error {
 	switch name := names[n]; {
 	case len(key.Raw) != len(name)+2 || key.Raw[1:len(name)+1] != name:
 		return badInput("key %q%s must be spelled %q", Cut(key.Str), where, name)
@@ -68,13 +68,14 @@ func take(values []gjson.Result, names []string, n int, key, value gjson.Result,
 	return nil
 }
 
-// spellingOf returns the place of the name that key is a spelling of, and -1 if there is none.
+// spellingOf returns the index of the name that key is a spelling of, or -1.
 func spellingOf(names []string, key string) int {
 	return slices.IndexFunc(names, func(name string) bool { return SameKey(key, name) })
 }
 
-// SameKey reports whether two keys are spellings of one. Case and underscores do not count. Case is
-// Unicode's simple folding, by which Go's encoding/json matches keys: U+017F is an s to it.
+// SameKey reports whether two keys are spellings of the same key. Case and underscores do not
+// count. Case is compared by Unicode's simple folding, as Go's encoding/json does, so that U+017F
+// equals s.
 func SameKey(a, b string) bool {
 	for a != b {
 		var x, y rune
@@ -87,8 +88,8 @@ func SameKey(a, b string) bool {
 	return true
 }
 
-// nextFolded returns the first rune of a key that counts, as the least rune that it folds to, and
-// the rest of the key. It is -1 at the end.
+// nextFolded returns the first significant rune of a key, as the least rune that it folds to, and
+// the rest of the key. The rune is -1 at the end.
 func nextFolded(key string) (rune, string) {
 	for len(key) > 0 {
 		c, n := rune(key[0]), 1
@@ -103,8 +104,7 @@ func nextFolded(key string) (rune, string) {
 	return -1, ""
 }
 
-// foldedRune returns the least rune that a rune of a key folds to, and -1 for one that does not
-// count.
+// foldedRune returns the least rune that a rune of a key folds to, or -1 for an underscore.
 func foldedRune(c rune) rune {
 	switch {
 	case c == '_':

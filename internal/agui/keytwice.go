@@ -11,24 +11,23 @@ import (
 	"unsafe"
 )
 
-// A KeyPlace says what a JSON text is, and so which of its objects are acted on.
+// A KeyPlace is the kind of a JSON text or of an object in it. It decides how keys are compared.
 type KeyPlace uint8
 
-// The places of whole texts. In every object of a text two keys must differ letter by letter, after
-// their escapes are decoded. In an object that is acted on they must differ for SameKey too,
-// because backends match keys in any case or without their underscores.
+// The places of whole texts. In every object the decoded keys must differ. In an object that
+// Holdpoint or a backend acts on, they must also differ for SameKey, because backends match keys in
+// any case or without underscores.
 const (
-	// KeysOfData: no object in it is acted on. State, schemas and arguments are data, and may have id
-	// and ID.
+	// KeysOfData: the text is data, such as state, schemas and arguments. It may have both id and ID.
 	KeysOfData KeyPlace = iota
-	// KeysOfRun: it is a run. Acted on are the root, messages, their calls and approvals, tools, and
-	// answers.
+	// KeysOfRun: the text is a run. Its root, messages, their calls and approvals, tools and answers
+	// are acted on.
 	KeysOfRun
-	// KeysOfAnswer: it is an answer, or holds some. All is acted on but the data that an answer
-	// carries.
+	// KeysOfAnswer: the text is an answer, or contains some. All of it is acted on, except for the
+	// data in an answer.
 	KeysOfAnswer
 
-	// The places within a run.
+	// The places inside a run.
 	keysOfMessage
 	keysOfCall
 	keysOfFunction
@@ -41,13 +40,14 @@ const (
 // actedOn reports whether the keys of an object at the place must differ for SameKey.
 func (p KeyPlace) actedOn() bool { return p != KeysOfData && p != keysOfProps }
 
-// A placedKey is a key whose value has another place than the values beside it.
+// A placedKey is a key whose value has another place than the other values of its object.
 type placedKey struct {
 	name  string
 	place KeyPlace
 }
 
-// The keys of each place. A key that is missing in the list has the place's default.
+// The keys with places of their own, by the place of their object. Other keys have the default of
+// placeIn.
 var (
 	placesInRun     = []placedKey{{"messages", keysOfMessage}, {"tools", keysOfTool}, {"resume", KeysOfAnswer}, {"forwardedProps", keysOfProps}}
 	placesInMessage = []placedKey{{"toolCalls", keysOfCall}, {"function_approvals", KeysOfAnswer}}
@@ -55,14 +55,14 @@ var (
 	placesInProps   = []placedKey{{"resume", KeysOfAnswer}, {"command", keysOfCommand}}
 	placesInCommand = []placedKey{{"resume", KeysOfAnswer}, {"interruptEvent", keysOfEcho}}
 	placesInEcho    = []placedKey{{"interrupts", keysOfEcho}}
-	// The data that an answer carries: arguments, and what a person filled in.
+	// The data in an answer: arguments, and the input of a person.
 	placesInAnswer = []placedKey{
 		{"args", KeysOfData}, {"arguments", KeysOfData}, {"editedArgs", KeysOfData}, {"values", KeysOfData}, {"content", KeysOfData},
 		{"state", KeysOfData}, {"schema", KeysOfData}, {"responseSchema", KeysOfData}, {"parameters", KeysOfData}, {"metadata", KeysOfData},
 	}
 )
 
-// placeIn returns the place of the value that the key has in an object at p.
+// placeIn returns the place of the key's value in an object at p.
 func (p KeyPlace) placeIn(key string) KeyPlace {
 	var list []placedKey
 	other := KeysOfData
@@ -90,13 +90,13 @@ func (p KeyPlace) placeIn(key string) KeyPlace {
 	return other
 }
 
-// A KeyTwiceError reports a key that an object has twice, or two keys that are one to some backend.
+// A KeyTwiceError reports a repeated key, or two keys that some backend reads as the same.
 type KeyTwiceError struct {
-	Key, Other string // as they stand, without escapes; equal if it is one key
+	Key, Other string // decoded; equal for a repeated key
 	Place      string // the path of the object, "" for the root
 }
 
-// Error says which key stands twice, and where.
+// Error returns a message with the key and the path of its object.
 func (e *KeyTwiceError) Error() string {
 	where := ""
 	if e.Place != "" {
@@ -108,15 +108,15 @@ func (e *KeyTwiceError) Error() string {
 	return fmt.Sprintf("keys %q and %q%s are one key to some backends", e.Key, e.Other, where)
 }
 
-// CheckKeys returns a KeyTwiceError for the first key that an object in the text has twice. The
-// text is valid JSON of at most MaxDepth. Of two equal keys one reader takes the first, another the
-// last. The cost is linear in the text. Memory is needed for the keys of those objects only that
-// are open at the same time.
+// CheckKeys returns a KeyTwiceError for the first repeated key of an object in the text, because
+// one reader uses the first of two equal keys and another the last. The text must be valid JSON of
+// at most MaxDepth. The cost is linear in the size of the text. Memory is needed only for the keys
+// of the objects that are open at the same time.
 func CheckKeys(json []byte, place KeyPlace) error {
 	return CheckKeysIn(unsafe.String(unsafe.SliceData(json), len(json)), place)
 }
 
-// CheckKeysIn is CheckKeys for a text.
+// CheckKeysIn is CheckKeys for a string.
 func CheckKeysIn(text string, place KeyPlace) error {
 	if uint64(len(text)) > math.MaxUint32 {
 		return fmt.Errorf("the text has %d bytes, and its keys are not compared above 4 GiB", len(text))
@@ -129,27 +129,27 @@ func CheckKeysIn(text string, place KeyPlace) error {
 	return nil
 }
 
-// fewKeys is how many keys of an object are compared with one another. More are looked up in the
-// table.
+// fewKeys is the number of keys up to which an object's keys are compared with each other. Larger
+// objects use the table.
 const fewKeys = 16
 
-// keySeed keeps senders from choosing keys of one hash.
+// keySeed prevents senders from choosing keys with equal hashes.
 var keySeed = maphash.MakeSeed()
 
-// A keyScan walks through a text.
+// A keyScan compares the keys of a text in one pass.
 type keyScan struct {
 	text    string
 	broken  bool        // the text is not valid UTF-8
-	open    []keyObject // the objects and arrays around the present place
+	open    []keyObject // the objects and arrays around the current position
 	entries []keyEntry  // the keys of the open objects, the innermost object's last
-	// slots is a hash table of entries, with linear probing: the place of an entry in entries, plus
-	// one. It holds the objects with more than fewKeys. What was put in last is taken out first, so
-	// a free slot needs no mark.
+	// slots is a hash table with linear probing. A slot has the index of an entry plus one, or 0. The
+	// table has the keys of objects with more than fewKeys keys. The last insertions are removed
+	// first, so a removed slot needs no mark.
 	slots []uint32
 	used  int
-	word  []byte // a key as it is compared
+	word  []byte // the current key in the form that is compared
 	other []byte
-	first struct { // what an ordinary text needs
+	first struct { // initial memory, enough for an ordinary text
 		entries [48]keyEntry
 		open    [12]keyObject
 		word    [64]byte
@@ -158,19 +158,19 @@ type keyScan struct {
 
 // A keyObject is an open object or array.
 type keyObject struct {
-	keys       uint32 // where its keys begin in entries
+	keys       uint32 // index of its first key in entries
 	begin, end uint32 // of its latest key
-	index      uint32 // of its present member or element
+	index      uint32 // of its current member or element
 	place      KeyPlace
 	object     bool
-	large      bool // its keys are in the table
+	large      bool // its keys are in slots
 	wantsKey   bool
 }
 
 // A keyEntry is a key of an open object.
 type keyEntry struct {
-	begin uint32 // of its first quote
-	hash  uint32 // mixed with the object's place in entries
+	begin uint32 // position of its first quote
+	hash  uint32 // also depends on the object
 }
 
 func (s *keyScan) run(place KeyPlace) *KeyTwiceError {
@@ -207,7 +207,7 @@ func (s *keyScan) run(place KeyPlace) *KeyTwiceError {
 	return nil
 }
 
-// enter opens an object or an array. root is the place of the outermost one.
+// enter opens an object or an array. root is the place of the outermost object.
 func (s *keyScan) enter(object bool, root KeyPlace) {
 	place := root
 	if n := len(s.open) - 1; n >= 0 {
@@ -238,7 +238,7 @@ func (s *keyScan) leave() {
 	s.open = s.open[:n]
 }
 
-// key takes in a key of the innermost object.
+// key checks and adds a key of the innermost object.
 func (s *keyScan) key(o *keyObject, begin, end int, escaped bool) *KeyTwiceError {
 	o.wantsKey, o.begin, o.end = false, uint32(begin), uint32(end)
 	var sum uint64
@@ -259,7 +259,7 @@ func (s *keyScan) key(o *keyObject, begin, end int, escaped bool) *KeyTwiceError
 	}
 	s.add(e)
 	if len(s.entries)-int(o.keys) > fewKeys {
-		s.room(len(s.entries) - int(o.keys)) // which places the keys of large objects anew
+		s.room(len(s.entries) - int(o.keys)) // also inserts the keys of other large objects again
 		for at := int(o.keys); at < len(s.entries); at++ {
 			s.place(at)
 		}
@@ -268,7 +268,7 @@ func (s *keyScan) key(o *keyObject, begin, end int, escaped bool) *KeyTwiceError
 	return nil
 }
 
-// put takes in a key of a large object.
+// put checks and adds a key of a large object.
 func (s *keyScan) put(o *keyObject, e keyEntry) *KeyTwiceError {
 	s.room(1)
 	mask := uint32(len(s.slots) - 1)
@@ -283,7 +283,7 @@ func (s *keyScan) put(o *keyObject, e keyEntry) *KeyTwiceError {
 	return nil
 }
 
-// add adds an entry. No more room is made than the rest of the text can have keys.
+// add appends an entry. It never allocates more entries than the rest of the text can have keys.
 func (s *keyScan) add(e keyEntry) {
 	if len(s.entries) == cap(s.entries) {
 		const least = len(`"a":0,`)
@@ -293,13 +293,13 @@ func (s *keyScan) add(e keyEntry) {
 	s.entries = append(s.entries, e)
 }
 
-// raw returns the key of an entry, with its quotes.
+// raw returns the key of an entry with its quotes.
 func (s *keyScan) raw(e *keyEntry) string {
 	end, _ := stringEnd(s.text, int(e.begin)+1)
 	return s.text[e.begin:end]
 }
 
-// place puts an entry into the table, which has room.
+// place inserts an entry into slots, which must have room.
 func (s *keyScan) place(at int) {
 	mask := uint32(len(s.slots) - 1)
 	slot := s.entries[at].hash & mask
@@ -310,7 +310,7 @@ func (s *keyScan) place(at int) {
 	s.used++
 }
 
-// room makes room in the table for n more entries.
+// room makes room in slots for n more entries.
 func (s *keyScan) room(n int) {
 	if 4*(s.used+n) <= 3*len(s.slots) {
 		return
@@ -331,14 +331,14 @@ func (s *keyScan) room(n int) {
 	}
 }
 
-// sameKey reports whether two keys of an object are one.
+// sameKey reports whether two keys of an object are equal at its place.
 func (s *keyScan) sameKey(o *keyObject, a, b *keyEntry) bool {
 	s.word = appendKey(s.word[:0], s.raw(a), o.place.actedOn())
 	s.other = appendKey(s.other[:0], s.raw(b), o.place.actedOn())
 	return string(s.word) == string(s.other)
 }
 
-// twice returns the error for two keys of the innermost object.
+// twice returns the error for two equal keys of the innermost object.
 func (s *keyScan) twice(a, b *keyEntry) *KeyTwiceError {
 	one, other := decodeKey(s.raw(a)), decodeKey(s.raw(b))
 	e := &KeyTwiceError{Key: strings.Clone(Cut(one)), Other: strings.Clone(Cut(other)), Place: s.path()}
@@ -352,7 +352,7 @@ func (s *keyScan) twice(a, b *keyEntry) *KeyTwiceError {
 
 // path returns the path of the innermost object, such as messages[2].toolCalls[0].function.
 func (s *keyScan) path() string {
-	const most = 400 // more is cut anyway
+	const most = 400 // Cut shortens it to less anyway
 	var path []byte
 	for _, o := range s.open[:len(s.open)-1] {
 		key := ""
@@ -385,7 +385,7 @@ func isPlainKey(key string) bool {
 
 // decodeKey returns the text of a key.
 func decodeKey(raw string) string {
-	if raw == "" { // a value without a key, which is not JSON
+	if raw == "" { // a value without a key, which is not valid JSON
 		return ""
 	}
 	if name := raw[1 : len(raw)-1]; strings.IndexByte(name, '\\') < 0 && utf8.ValidString(name) {
@@ -394,9 +394,8 @@ func decodeKey(raw string) string {
 	return string(appendKey(nil, raw, false))
 }
 
-// appendKey appends the text of a key: without escapes, with U+FFFD for half a surrogate pair and
-// for a byte that is not UTF-8, as Go reads them. If it folds, texts are equal that are one to
-// SameKey.
+// appendKey appends the decoded text of a key. Half of a surrogate pair and invalid UTF-8 become
+// U+FFFD, as in Go. If folds is true, keys that are equal for SameKey give equal texts.
 func appendKey(dst []byte, raw string, folds bool) []byte {
 	for rest := raw[1 : len(raw)-1]; rest != ""; {
 		var c rune
@@ -409,7 +408,7 @@ func appendKey(dst []byte, raw string, folds bool) []byte {
 	return dst
 }
 
-// nextInKey returns the first rune of a JSON string's text, and what follows it.
+// nextInKey returns the first rune of a JSON string's text, and the rest of the text.
 func nextInKey(s string) (rune, string) {
 	switch c := s[0]; {
 	case c >= utf8.RuneSelf:

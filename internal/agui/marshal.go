@@ -8,11 +8,10 @@ import (
 )
 
 func init() {
-	gjson.SetEscapeHTML(false) // in what AppendString appends: no <, > or & is another byte than it was
+	gjson.SetEscapeHTML(false) // AppendString must not escape <, > and &
 }
 
-// Marshal is as json.Marshal but does not escape <, > and &, so that the bytes of a raw message
-// stay.
+// Marshal is json.Marshal without escapes for <, > and &, so that raw messages keep their bytes.
 func Marshal(v any) ([]byte, error) {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
@@ -23,7 +22,7 @@ func Marshal(v any) ([]byte, error) {
 	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
 }
 
-// MustMarshal is Marshal for values that cannot fail: maps and structs of strings and of valid raw
+// MustMarshal is Marshal for values that cannot fail: maps and structs of strings and valid raw
 // JSON.
 func MustMarshal(v any) []byte {
 	b, err := Marshal(v)
@@ -33,7 +32,7 @@ func MustMarshal(v any) []byte {
 	return b
 }
 
-// List returns the JSON array of values that are JSON, without white space between their tokens.
+// List returns a JSON array of JSON values, without white space between tokens.
 func List(values []json.RawMessage) json.RawMessage {
 	size := len("[]")
 	for _, v := range values {
@@ -49,7 +48,7 @@ func List(values []json.RawMessage) json.RawMessage {
 	return append(list, ']')
 }
 
-// AppendCompact appends a value that is JSON without white space between its tokens.
+// AppendCompact appends a JSON value without white space between its tokens.
 func AppendCompact(dst, value []byte) []byte {
 	done := 0
 	for i := 0; i < len(value); i++ {
@@ -64,7 +63,7 @@ func AppendCompact(dst, value []byte) []byte {
 	return append(dst, value[done:]...)
 }
 
-// HasMembers reports whether raw is an object that is not empty.
+// HasMembers reports whether raw is an object with at least one member.
 func HasMembers(raw []byte) (has bool) {
 	if v := View(raw); v.IsObject() {
 		v.ForEach(func(_, _ gjson.Result) bool {
@@ -75,6 +74,5 @@ func HasMembers(raw []byte) (has bool) {
 	return has
 }
 
-// AppendString appends s as JSON text. The text is what Marshal makes of s, but without the
-// allocations.
+// AppendString appends s as a JSON string, as Marshal writes it but without allocations.
 func AppendString(dst []byte, s string) []byte { return gjson.AppendJSONString(dst, s) }

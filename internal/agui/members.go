@@ -9,32 +9,31 @@ import (
 	"github.com/tidwall/gjson"
 )
 
-// Members are the members of a JSON object, read one after another and without a copy. The same
-// pass finds out whether the text is JSON of at most MaxDepth. A look at it for that, and for each
-// of its keys, would be a pass each.
+// Members iterates over the members of a JSON object without copies. In the same pass it checks
+// that the text is JSON of at most MaxDepth, which would otherwise need a pass of its own.
 //
 //	m := MembersOf(json)
 //	for m.Next() { .. m.Name(), m.Value .. }
-//	if !m.Whole() { .. what was read must not be acted on .. }
+//	if !m.Whole() { .. the members must not be used .. }
 type Members struct {
-	// Key and Value are JSON text and lie in the object. A key has its quotes.
+	// Key and Value are JSON text and share the object's memory. A key has its quotes.
 	Key, Value string
 
 	text    string
-	at      int  // behind the last value
-	escaped bool // something is, in the key
+	at      int  // position after the last value
+	escaped bool // the key has escapes
 	whole   bool
 }
 
-// MembersOf reads an object.
+// MembersOf returns the iterator of an object.
 func MembersOf(json []byte) Members {
 	return MembersIn(unsafe.String(unsafe.SliceData(json), len(json)))
 }
 
-// MembersIn is MembersOf for a text.
+// MembersIn is MembersOf for a string.
 func MembersIn(json string) Members { return Members{text: json} }
 
-// Next goes to the next member. It returns false behind the last one, and at text that is not JSON.
+// Next moves to the next member. It returns false after the last one, and at invalid JSON.
 func (m *Members) Next() bool {
 	s := m.text
 	i := skipSpace(s, m.at)
@@ -63,21 +62,21 @@ func (m *Members) Next() bool {
 	return true
 }
 
-// end ends the reading behind the object's last brace, or at a mistake.
+// end ends the iteration after the object's last brace, or at invalid JSON if i is -1.
 func (m *Members) end(i int) bool {
 	m.whole = i >= 0 && skipSpace(m.text, i) == len(m.text)
 	m.Key, m.Value, m.text, m.at = "", "", "", max(i, 0)
 	return false
 }
 
-// End returns where the object ends, behind its last brace. It is 0 after a mistake. Something else
+// End returns the position after the object's last brace, or 0 if the JSON is invalid. More text
 // may follow.
 func (m *Members) End() int { return m.at }
 
-// Whole reports whether the object was read to its end and nothing stands behind it.
+// Whole reports whether the object was read to its end and no other text follows.
 func (m *Members) Whole() bool { return m.whole }
 
-// Name returns the text of the key.
+// Name returns the decoded text of the key.
 func (m *Members) Name() string {
 	if m.escaped {
 		return Text(m.Key)
@@ -85,11 +84,11 @@ func (m *Members) Name() string {
 	return m.Key[1 : len(m.Key)-1]
 }
 
-// Index returns where Value begins.
+// Index returns the position of Value.
 func (m *Members) Index() int { return m.at - len(m.Value) }
 
-// Text returns the text of a JSON string, and "" for any other value. It lies in raw if nothing in
-// it is escaped.
+// Text returns the text of a JSON string, and "" for any other value. Without escapes it shares the
+// memory of raw.
 func Text(raw string) string {
 	switch {
 	case raw == "" || raw[0] != '"':
@@ -129,7 +128,7 @@ func AppendText(dst []byte, raw string) []byte {
 			r := codeUnit(rest)
 			rest = rest[4:]
 			if utf16.IsSurrogate(r) && strings.HasPrefix(rest, `\u`) {
-				r = utf16.DecodeRune(r, codeUnit(rest[2:])) // as gjson does it: of two that are not a pair nothing is left
+				r = utf16.DecodeRune(r, codeUnit(rest[2:])) // like gjson, nothing for two that are not a pair
 				rest = rest[6:]
 			}
 			dst = utf8.AppendRune(dst, r)
@@ -139,12 +138,12 @@ func AppendText(dst []byte, raw string) []byte {
 	}
 }
 
-// codeUnit returns the number that the first four hex digits stand for.
+// codeUnit returns the number of the first four hex digits.
 func codeUnit(digits string) (r rune) {
 	for n := range 4 {
 		c := digits[n]
 		if c > '9' {
-			c += 9 // of A and a the lower four bits are 1
+			c += 9 // the lower four bits of A and a are 1
 		}
 		r = r<<4 | rune(c&0xf)
 	}

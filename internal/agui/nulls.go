@@ -9,12 +9,12 @@ import (
 	"github.com/tidwall/gjson"
 )
 
-// Some backends write null for each member that they do not set (Agent Framework's .NET hosting of
-// August 2026, on AGUI.* after 0.0.5). The protocol's members are left out then, and every version
-// of @ag-ui/client fails at a null in most of them.
+// Some backends write null for members without a value (Agent Framework's .NET hosting of August
+// 2026, on AGUI.* after 0.0.5). In AG-UI such members are left out, and every version of
+// @ag-ui/client fails at a null in most of them.
 
-// The optional members of an event that have a type, by AG-UI 1.0's schemas. rawEvent and result
-// may hold any value, and so null. The outcome of a RUN_FINISHED is the dialects' to judge.
+// The optional members of events that have a type in AG-UI 1.0's schemas. rawEvent and result may
+// have any value, even null. The dialects handle the outcome of a RUN_FINISHED.
 var (
 	typedMembers   = []string{"timestamp", "metadata"}
 	typedMembersOf = map[Type][]string{
@@ -53,9 +53,9 @@ func (t Type) hasTypedMember(name string) bool {
 
 var nullText = []byte("null")
 
-// WithoutNulls returns the event without the members whose null the protocol does not know, at its
-// root and in its interrupts. It returns ev if there are none, and if ev is not valid JSON, and
-// needs no memory then.
+// WithoutNulls returns the event without members that must not be null, at its root and in its
+// interrupts. Without such members, or if ev is not valid JSON, it returns ev and allocates
+// nothing.
 func (ev Event) WithoutNulls() Event {
 	if !bytes.Contains(ev.JSON, nullText) || ev.Type == Unknown {
 		return ev
@@ -70,8 +70,8 @@ func (ev Event) WithoutNulls() Event {
 	return ev.With(object)
 }
 
-// withoutNulls returns an object without the members that are null and that typed reports.
-// It is nil if the object is not valid JSON.
+// withoutNulls returns an object without the members that are null and for which typed returns
+// true. It returns nil if the object is not valid JSON.
 func withoutNulls(object []byte, typed func(string) bool) []byte {
 	found := false
 	m := MembersOf(object)

@@ -6,32 +6,31 @@ import (
 	"encoding/json"
 )
 
-// An Origin says where a pause comes from, for whoever is shown it outside of its chat. Nobody
-// decides a run by it. Empty fields are not known.
+// An Origin describes where a pause comes from, for people outside of its chat. It never influences
+// a run. Empty fields are unknown.
 type Origin struct {
 	Agent  string `json:"agent,omitempty"` // the name that the operator gave the agent
 	Tenant string `json:"tenant,omitempty"`
-	// Path is the one of the client's request, as it was written, without the prefix of a route. The
-	// query is not kept: it may hold credentials, and a question may wait for weeks.
+	// Path is the path of the client's request as it was written, without the prefix of a route. The
+	// query is not stored, because it may have credentials and a question may wait for weeks.
 	Path   string `json:"path,omitempty"`
-	Thread string `json:"thread,omitempty"` // the client's id of it
-	Run    string `json:"run,omitempty"`    // the client's id of the run that paused
-	// Requester is the name of the run's principal, or RequesterHash its keyed hash, as the operator
-	// has principals shown. Both are "" without a principal, or if it is to be shown nowhere.
+	Thread string `json:"thread,omitempty"` // the client's thread id
+	Run    string `json:"run,omitempty"`    // the client's id of the paused run
+	// Requester is the name of the run's principal, or RequesterHash its keyed hash, depending on the
+	// operator's setting. Both are "" without a principal, or if principals are not shown.
 	Requester     string `json:"requester,omitempty"`
 	RequesterHash string `json:"requesterHash,omitempty"`
-	// Trace is the context of the span of the run that paused, in the form of W3C Trace Context: the
-	// run that goes on with it links to that. "" if no spans were made.
+	// Trace is the context of the paused run's span in the form of W3C Trace Context, to which the
+	// continuing run links. It is "" if there are no spans.
 	Trace string `json:"trace,omitempty"`
-	// Shown is the form in which the client was told of the pause: outcome, both or native.
+	// Shown is the form in which the client was shown the pause: outcome, both or native.
 	Shown string `json:"shown,omitempty"`
-	// Wire is the protocol that the client speaks. "" is AG-UI, the only one so far.
+	// Wire is the protocol of the client. "" is AG-UI, the only protocol so far.
 	Wire string `json:"wire,omitempty"`
 }
 
-// AskedDigest returns a digest of exactly what was asked, and of whom: "sha256:" and 64 hex digits.
-// The zero Origin belongs to a pause whose origin is unknown. docs/audit.md has
-// the recipe.
+// AskedDigest returns a digest of the exact question and its origin: "sha256:" and 64 hex digits. A
+// pause without an Origin has the digest of the zero Origin. docs/audit.md has the recipe.
 func (o *Origin) AskedDigest(i *Interrupt) string {
 	if o == nil {
 		o = &Origin{}
@@ -49,8 +48,8 @@ func (o *Origin) AskedDigest(i *Interrupt) string {
 	}{o.Agent, o.Tenant, o.Thread, i.Object, calls}))
 }
 
-// AskedCalls returns the calls that a yes lets run, as a JSON array of name and arguments. nil:
-// they are not known. Arguments that are not JSON, or not known in full, are a string.
+// AskedCalls returns the calls that an approval lets run, as a JSON array of name and arguments, or
+// nil if they are unknown. Arguments that are not JSON, or not completely known, become a string.
 func (i *Interrupt) AskedCalls() json.RawMessage {
 	if len(i.Calls) == 0 {
 		return nil
@@ -69,7 +68,7 @@ func (i *Interrupt) AskedCalls() json.RawMessage {
 	return MustMarshal(list)
 }
 
-// AnsweredDigest returns a digest of exactly what was answered, in the form of AskedDigest.
+// AnsweredDigest returns a digest of the exact answer, in the form of AskedDigest.
 func (a *Answer) AnsweredDigest() string {
 	payload := a.Payload
 	if payload == nil {

@@ -10,54 +10,53 @@ import (
 
 // An Interrupt is one open question of a pause.
 type Interrupt struct {
-	// ID is the id that the client sees. A dialect leaves it empty: proxy mints it from Native.
+	// ID is the published id, which the client sees. A dialect leaves it empty, and proxy makes it
+	// from Native.
 	ID string `json:"id,omitempty"`
-	// Native is the backend's own id, which goes back to it; "" where it gave none. It need not be
-	// unique.
+	// Native is the backend's own id of the question, which it gets back with the answer. It is "" if
+	// the backend gave none, and may occur twice.
 	Native string `json:"native,omitempty"`
-	// Object is the AG-UI Interrupt as the client sees it. A dialect may leave its `id` out; proxy
-	// sets it.
+	// Object is the AG-UI Interrupt for the client. proxy sets its `id`.
 	Object json.RawMessage `json:"object"`
-	// Private is what the dialect wants back at the resume; nobody else reads it.
+	// Private is state of the dialect for the resume. Only the dialect reads it.
 	Private json.RawMessage `json:"private,omitempty"`
-	// Question is equal for the same question asked again. A dialect may set it; else proxy makes
-	// it of Native and Object.
+	// Question identifies the question: it is equal if the same question is asked again. If a dialect
+	// does not set it, proxy makes it from Native and Object.
 	Question string `json:"question,omitempty"`
-	// Keys are what a reply in a message may name to answer this question, beside ID. nil: no
-	// message answers it. Only a dialect that reads answers in messages sets them.
+	// Keys are the ids, in addition to ID, by which a reply in a message may name the question.
+	// Without keys no message answers it. Only a dialect that reads answers in messages sets them.
 	Keys []string `json:"keys,omitempty"`
-	// Yes and No are the payloads of a plain approval and of a plain denial. They are nil for a free
-	// question, and where the backend has no such word. A dialect sets them where the published
-	// schema does not tell; else proxy reads them from that.
+	// Yes and No are the payloads of a plain approval and denial. They are nil for an open question,
+	// and if the backend has no such payload. If a dialect does not set them, proxy derives them from
+	// the published schema.
 	Yes json.RawMessage `json:"yes,omitempty"`
 	No  json.RawMessage `json:"no,omitempty"`
-	// Because is the member of No in which a denial says why, for the agent; "" if there is no place
-	// for that. A dialect sets it where the published schema does not tell; else proxy reads it from
-	// that.
+	// Because is the name of the member of No that has the reason of a denial for the agent, or "" if
+	// there is none. If a dialect does not set it, proxy derives it from the published schema.
 	Because string `json:"because,omitempty"`
-	// Calls are the tool calls that a yes lets run, as the person was shown them. A dialect sets
-	// them where they are not the one that Object names: a question about several calls, or a call
-	// that is not in the stream. Else proxy takes that one from the transcript. Empty: not known,
-	// as in a record of before.
+	// Calls are the tool calls that an approval lets run, as the person was shown them. A dialect sets
+	// them if they are not simply the call that Object names: for several calls, or a call that is not
+	// in the stream. Otherwise proxy takes the call from the transcript. They are empty if unknown, as
+	// in records of earlier versions.
 	Calls []AskedCall `json:"calls,omitempty"`
-	// CallUnseen says that the call that Object names is not in the stream of such a question, as a
-	// subagent's is not. proxy clears it if the client has seen the call all the same. Told leaves
-	// the call out.
+	// CallUnseen reports that the stream lacks the call that Object names, as with a call of a
+	// subagent. ForClient then leaves the call's id out. proxy clears it if the client has the call
+	// anyway.
 	CallUnseen bool `json:"callUnseen,omitempty"`
-	// YesNo are the backend's own values for a yes and a no, if the backend takes any value and the
-	// operator has said them. nil: there are none.
+	// YesNo has the values for yes and no that the operator set for a backend that accepts any value.
+	// It is nil if there are none.
 	YesNo *YesNo `json:"yesNo,omitempty"`
-	// CancelOnly says that the question takes no answer but a cancel: nobody knows any more what it
-	// asked, or it was answered and nobody knows what became of that. New input counts as the
-	// cancel, as it does for an expired question.
+	// CancelOnly reports that the question can only be cancelled, because its content was lost, or the
+	// outcome of its answer is unknown. A new message counts as the cancel, as for an expired
+	// question.
 	CancelOnly bool `json:"cancelOnly,omitempty"`
-	// Secret reports that what answers the question is a secret, such as a credential. The payload
-	// goes to the backend only: no event, no list and no result has it or its digest. A dialect sets
-	// it where the published schema does not tell; else proxy reads it from that.
+	// Secret reports that the answer is a secret, such as a credential. Only the backend gets its
+	// payload: no event, list or result has it or its digest. If a dialect does not set it, proxy
+	// derives it from the published schema.
 	Secret bool `json:"secret,omitempty"`
 }
 
-// Shown returns what may be shown of an answer's payload: nothing if it is a secret.
+// Shown returns the payload of an answer if it may be shown, or nil if it is a secret.
 func (i *Interrupt) Shown(payload json.RawMessage) json.RawMessage {
 	if i.Secret {
 		return nil
@@ -65,8 +64,8 @@ func (i *Interrupt) Shown(payload json.RawMessage) json.RawMessage {
 	return payload
 }
 
-// ShownDigest returns the digest that may be shown of an answer: "" if it is a secret, because a
-// short secret can be guessed by its digest.
+// ShownDigest returns the digest of an answer if it may be shown. It returns "" for a secret,
+// because a short secret can be guessed from its digest.
 func (i *Interrupt) ShownDigest(a *Answer) string {
 	if i.Secret {
 		return ""
@@ -74,18 +73,18 @@ func (i *Interrupt) ShownDigest(a *Answer) string {
 	return a.AnsweredDigest()
 }
 
-// A YesNo is what the operator has said of a question whose backend takes any value. Yes and No are
-// templates (package yesno). They are kept with the question, because the setting may change before
-// the answer comes.
+// A YesNo is the operator's setting for a question whose backend accepts any value. Yes and No are
+// templates (package yesno). They are stored with the question, because the setting may change
+// before the answer.
 type YesNo struct {
 	Yes       json.RawMessage `json:"yes"`
 	No        json.RawMessage `json:"no"`
-	Arguments json.RawMessage `json:"arguments,omitempty"` // that were asked about
+	Arguments json.RawMessage `json:"arguments,omitempty"` // the arguments of the question
 }
 
-// Told returns the interrupt as a client is told it. Its reason is not tool_call if it names no
-// call: AG-UI's page asks for the toolCallId then.
-func (i Interrupt) Told() json.RawMessage {
+// ForClient returns the interrupt as a client gets it. If it names no call, its reason is not
+// tool_call, because AG-UI requires a toolCallId with that reason.
+func (i Interrupt) ForClient() json.RawMessage {
 	if !i.CallUnseen {
 		return i.Object
 	}
@@ -96,23 +95,23 @@ func (i Interrupt) Told() json.RawMessage {
 	return told
 }
 
-// An AskedCall is a tool call as a person was asked about it.
-type AskedCall struct {
+// An AskedCall is a tool call in a question, as the person was shown it.
+type AskedCall struct { // "" if the backend sends none
 	ID   string `json:"id,omitempty"` // "" where the backend tells none
 	Name string `json:"name,omitempty"`
-	Args string `json:"args,omitempty"` // the arguments' JSON text as it came
-	// Unknown says that its arguments, and maybe its name, are not known in full: nobody can say
-	// what a yes would run.
+	Args string `json:"args,omitempty"` // the JSON text of the arguments, unchanged
+	// Unknown reports that the arguments, and maybe the name, are not completely known, so it is
+	// unclear what an approval would run.
 	Unknown bool `json:"unknown,omitempty"`
 }
 
-// Reason of the interrupt.
+// Reason returns the reason of the interrupt.
 func (i Interrupt) Reason() string { return gjson.GetBytes(i.Object, "reason").Str }
 
-// ToolCallID returns the call that the interrupt is about, "" if none.
+// ToolCallID returns the id of the call that the interrupt is about, or "".
 func (i Interrupt) ToolCallID() string { return gjson.GetBytes(i.Object, "toolCallId").Str }
 
-// Schema returns the interrupt's responseSchema, nil if it has none.
+// Schema returns the interrupt's responseSchema, or nil if it has none.
 func (i Interrupt) Schema() json.RawMessage {
 	if s := gjson.GetBytes(i.Object, "responseSchema"); s.IsObject() {
 		return json.RawMessage(s.Raw)
@@ -120,98 +119,98 @@ func (i Interrupt) Schema() json.RawMessage {
 	return nil
 }
 
-// Expires returns the interrupt's expiresAt. A value that is not an RFC 3339 time never expires, as
-// in the official client.
+// Expires returns the interrupt's expiresAt. It returns false if that is not an RFC 3339 time: as
+// in the official client, such an interrupt never expires.
 func (i Interrupt) Expires() (time.Time, bool) {
 	text := View(i.Object).Get("expiresAt").Str
-	if text == "" { // of which the error would be made for nothing
+	if text == "" { // avoids the allocation of an error
 		return time.Time{}, false
 	}
 	t, err := time.Parse(time.RFC3339, text)
 	return t, err == nil
 }
 
-// A Pause is the open interrupts of one thread and what is needed to go on with them.
+// A Pause is the open interrupts of a thread, with all that is needed to resume them.
 type Pause struct {
-	// ID is 128 random bits in hex, made by proxy. "" is not a pause; Dialect may be set all the same:
-	// the dialect that the route was seen to speak.
+	// ID is 128 random bits in hex, made by proxy. If it is "", there is no pause, but Dialect may
+	// still be the known dialect of the route.
 	ID         string          `json:"id,omitempty"`
 	Dialect    string          `json:"dialect,omitempty"`
 	Interrupts []Interrupt     `json:"interrupts,omitempty"`
-	Private    json.RawMessage `json:"private,omitempty"` // what the dialect wants back for the pause as a whole
-	// Native are the events by which the backend itself announced the pause beside its terminal
-	// event (CUSTOM on_interrupt), in order; nil where the outcome was all. NativeFinish is its own
-	// terminal event.
+	Private    json.RawMessage `json:"private,omitempty"` // state of the dialect for the whole pause
+	// Native are the backend's own events that announced the pause (CUSTOM on_interrupt), in order. It
+	// is nil if only the outcome did. NativeFinish is the backend's terminal event.
 	Native       []json.RawMessage `json:"nativeEvents,omitempty"`
 	NativeFinish json.RawMessage   `json:"nativeFinish,omitempty"`
 
-	// Backend is which backend of its dialect asked, "" if that does not matter.
+	// Backend is the kind of backend within the dialect that asked, or "" if it does not matter.
 	Backend string `json:"backend,omitempty"`
 
-	// Sticky says that the backend keeps the first answer to a question and replays it whenever the
-	// question comes back after a resume that failed: another answer, a denial too, would carry out
-	// the first one again. The contract lets only the same answer through then.
+	// Sticky reports that the backend keeps the first answer to a question. If the question is
+	// repeated after a failed resume, the backend replays that answer for any other one, even a
+	// denial. So only the same answer is accepted then.
 	Sticky bool `json:"sticky,omitempty"`
-	// FirstAsked says that the backend keeps no answer to these questions yet, although it was asked
-	// the same in the same words before.
+	// FirstAsked reports that the backend has no kept answer to these questions, although equal
+	// questions were asked before.
 	FirstAsked bool `json:"firstAsked,omitempty"`
-	// CancelEnds says that a cancel of every question ends what waits at the backend. The questions
-	// get no answer, so an answer that the backend keeps is not replayed.
+	// CancelEnds reports that a cancel of all questions ends what waits at the backend without
+	// answering it, so that no kept answer is replayed.
 	CancelEnds bool `json:"cancelEnds,omitempty"`
-	// Stripped: the store had no room for Messages and State, or not any more.
+	// Stripped reports that the store has no room for Messages and State.
 	Stripped bool `json:"stripped,omitempty"`
-	// Kept is how many bytes of Messages and State the store keeps. A loaded pause has neither:
-	// store.Snapshots fetches them.
+	// Kept is the size of Messages and State in the store in bytes. A loaded pause has neither;
+	// store.Snapshots loads them.
 	Kept int `json:"kept,omitempty"`
 
-	// What follows is proxy's to fill.
+	// The fields below are set by proxy.
 
-	Origin   *Origin         `json:"origin,omitempty"`   // nil in a record of before; nobody writes into it
-	Digest   string          `json:"digest,omitempty"`   // of the interrupts as the dialect gave them
-	Finish   json.RawMessage `json:"finish,omitempty"`   // RUN_FINISHED without outcome and with the ids of the run that paused
-	Messages json.RawMessage `json:"messages,omitempty"` // what a MESSAGES_SNAPSHOT holds; nil if not known
-	State    json.RawMessage `json:"state,omitempty"`    // what a STATE_SNAPSHOT holds; nil if not known
-	Seen     []SeenMessage   `json:"seen,omitempty"`     // every message of the paused run, also where Messages was too large
+	Origin   *Origin         `json:"origin,omitempty"`   // nil in records of earlier versions; read-only
+	Digest   string          `json:"digest,omitempty"`   // of the interrupts as the dialect made them
+	Finish   json.RawMessage `json:"finish,omitempty"`   // RUN_FINISHED without outcome, with the ids of the paused run
+	Messages json.RawMessage `json:"messages,omitempty"` // content of a MESSAGES_SNAPSHOT; nil if unknown
+	State    json.RawMessage `json:"state,omitempty"`    // content of a STATE_SNAPSHOT; nil if unknown
+	Seen     []SeenMessage   `json:"seen,omitempty"`     // every message of the paused run, even if Messages was too large
 	Opened   time.Time       `json:"opened,omitzero"`    // by the store's clock
-	// Stood are the replies that were there before the run asked: they answer nothing of this
-	// pause.
-	Stood []EarlierReply `json:"stood,omitempty"`
-	// Contested: another run of the thread came to another question while this one was open. The
-	// backend may wait for that one now, so an answer without an id may meet it.
+	// EarlierReplies are the replies in messages from before the pause. They answer none of its
+	// questions.
+	EarlierReplies []EarlierReply `json:"stood,omitempty"`
+	// Contested reports that another run of the thread raised another question while this pause was
+	// open. The backend may wait for that one, so an answer without an id could reach it.
 	Contested bool `json:"contested,omitempty"`
-	// Decisions are those that stand, in the order in which they were given, at most one for each
+	// Decisions are the valid decisions in the order in which they were made, at most one for each
 	// question. The store sets them, see store.Decide.
 	Decisions []Decision `json:"decisions,omitempty"`
-	// Going is what it takes to go on without the client, nil where nobody decides elsewhere.
-	Going *Continuation `json:"going,omitempty"`
-	// ByText reports that the client that was asked can answer in no form, and was told the questions
-	// as a text. Its person's next message cancels them.
+	// Continuation has what is needed to continue without the client. It is nil if decisions are made
+	// only in the chat.
+	Continuation *Continuation `json:"going,omitempty"`
+	// ByText reports that the client supports no form of answers and was shown the questions as a
+	// text. Its person's next message cancels them.
 	ByText bool `json:"byText,omitempty"`
-	// NewOnly reports that the client was seen to send new messages only, before it was asked. So its
-	// backend keeps the conversation, and gets an answer without the messages of the record.
+	// NewOnly reports that the client sent only new messages before it was asked. So its backend keeps
+	// the conversation, and gets the answer without the messages of the record.
 	NewOnly bool `json:"newOnly,omitempty"`
-	// From is a hash of the client's address, where the store deals out shares by that; else 0.
+	// From is a hash of the client's address if the store limits the share of each address, else 0.
 	From uint64 `json:"from,omitempty"`
 
-	index *index // nil: there is none, see Indexed
+	index *index // nil unless Indexed
 }
 
-// An EarlierReply is a reply in a message by what it names and what it says, and how often it was
-// there. Ids of messages do not tell: a tool message and the assistant's message of its call may
-// have one id, and clients rename messages.
+// An EarlierReply is the content of a reply in a message, and how often it occurs. It has no id of
+// a message, because a tool message and the assistant message of its call may have the same id, and
+// clients change ids.
 type EarlierReply struct {
 	Key   string `json:"key"`
 	Says  string `json:"says"` // a digest of the answer
 	Times int    `json:"times"`
 }
 
-// A SeenMessage is what is kept of a message to tell a new one from an old one.
+// A SeenMessage identifies a message, to recognize it in a later request.
 type SeenMessage struct {
 	ID     string `json:"id"`
 	Digest string `json:"digest,omitempty"` // of the content, for a user message
 }
 
-// Interrupt with the published id, nil if the pause has none.
+// Interrupt returns the interrupt with the published id, or nil if the pause has none.
 func (p *Pause) Interrupt(id string) *Interrupt {
 	if x := p.index; x != nil {
 		return p.at(x.ids(p), id)
@@ -224,8 +223,8 @@ func (p *Pause) Interrupt(id string) *Interrupt {
 	return nil
 }
 
-// Named returns the interrupt with a published id, or with a native one that no two interrupts
-// share; nil if there is none.
+// Named returns the interrupt with the published id, or with a native id that is unique in the
+// pause. It returns nil if there is none.
 func (p *Pause) Named(id string) *Interrupt {
 	if i := p.Interrupt(id); i != nil || id == "" {
 		return i
@@ -236,7 +235,7 @@ func (p *Pause) Named(id string) *Interrupt {
 	return p.at(natives(p.Interrupts), id)
 }
 
-// About returns the interrupts about a call, by their places.
+// About returns the indexes of the interrupts about a call.
 func (p *Pause) About(call string) []int {
 	if x := p.index; x != nil {
 		return x.calls(p)[call]
@@ -244,7 +243,7 @@ func (p *Pause) About(call string) []int {
 	return about(p.Interrupts)[call]
 }
 
-// Knows reports whether the message was there already when the pause was opened.
+// Knows reports whether the message was part of the paused run.
 func (p *Pause) Knows(m SeenMessage) bool {
 	if x := p.index; x != nil {
 		return x.messages(p)[m]
@@ -252,14 +251,15 @@ func (p *Pause) Knows(m SeenMessage) bool {
 	return slices.Contains(p.Seen, m)
 }
 
-// Indexed returns the pause as it is asked often: Interrupt and what follows it do not go through
-// all of it then. Nothing of it is changed from then on, and it is for one goroutine.
+// Indexed returns the pause with an index, for many calls of Interrupt, Named, About and Knows. The
+// pause must not be changed afterwards, and is for use by one goroutine.
 func (p Pause) Indexed() Pause {
 	p.index = &index{}
 	return p
 }
 
-// An index of a pause; what nobody asked for is nil. Equal ids lead to the first.
+// An index has the indexes of interrupts by their ids. Its maps are made when first needed. Of
+// equal ids the first counts.
 type index struct {
 	byID, byNative map[string]int
 	byCall         map[string][]int
@@ -290,7 +290,8 @@ func (x *index) natives(p *Pause) map[string]int {
 	return x.byNative
 }
 
-// natives returns the places of native ids, -1 of those that several interrupts have.
+// natives returns the indexes of interrupts by native id, or -1 for an id that several interrupts
+// have.
 func natives(list []Interrupt) map[string]int {
 	places := make(map[string]int, len(list))
 	for n, i := range list {
@@ -325,28 +326,29 @@ func (x *index) messages(p *Pause) map[SeenMessage]bool {
 	return x.seen
 }
 
-// Status of an answer.
+// Status is the status of an answer.
 type Status string
 
-// The two that AG-UI has.
+// The two statuses of AG-UI.
 const (
 	Resolved  Status = "resolved"
 	Cancelled Status = "cancelled"
 )
 
-// A Reading is what those who hear of an answer are told that it says. Nothing is decided by it.
+// A Reading is the meaning of an answer, for events, records and the log. It never influences a
+// run.
 type Reading struct {
 	Says   Meaning
-	Edited bool // a yes to other arguments than those that were asked about
+	Edited bool // an approval with other arguments than the question's
 }
 
-// What an answer says, in events, records and the log.
+// The meanings of an answer in events, records and the log.
 const (
 	SaysApproved = "approved"
 	SaysDenied   = "denied"
 )
 
-// SaysOf returns SaysApproved or SaysDenied, and "" if the dialect does not know.
+// SaysOf returns SaysApproved or SaysDenied, or "" if the meaning is unclear.
 func SaysOf(a *Answer, read Reading) string {
 	switch {
 	case a.Status != Resolved:
@@ -358,37 +360,36 @@ func SaysOf(a *Answer, read Reading) string {
 	return ""
 }
 
-// An Answer is one resume entry, in whatever form it came.
+// An Answer is an answer to one question, in any form.
 type Answer struct {
-	// ID is the published id of the interrupt; what no interrupt of the pause has, is refused as
-	// unknown.
+	// ID is the published id of the interrupt. An unknown id is refused.
 	ID     string `json:"id"`
 	Status Status `json:"status"`
-	// Payload is the answer's value with the dialect's aliases applied; nil for absent and for
-	// null, which AG-UI does not tell apart.
+	// Payload is the answer's value with the dialect's aliases applied. It is nil if absent or null,
+	// which are the same in AG-UI.
 	Payload json.RawMessage `json:"payload,omitempty"`
-	// Own marks a form of the dialect's own that the interrupt's schema cannot say: Begin judges
-	// it, not the schema.
+	// Own marks an answer in a form of the dialect's own that does not fit the interrupt's schema.
+	// Begin checks it, and not the schema.
 	Own bool `json:"own,omitempty"`
-	// Native says that it came in the backend's own form (command.resume, a tool message), not in
-	// resume.
+	// Native reports that the answer was not in resume but in the backend's own form (command.resume,
+	// a tool message).
 	Native bool `json:"native,omitempty"`
-	// Message is the message of the request that carries the answer, the zero value if none does.
-	// It is not new input, and Request.Input comes without it.
+	// Message identifies the message of the request that is the answer; the zero value if none is. It
+	// is not new input, and Request.Input lacks it.
 	Message SeenMessage `json:"-"`
-	// Decided says that it was given at another door, by somebody who saw the question as the record
-	// has it.
+	// Decided reports that the answer was not given in the chat, by somebody who saw the question in
+	// the record.
 	Decided bool `json:"-"`
-	// Says is what the answer means. It is not stored, for the question tells it anew.
+	// Says is the meaning of the answer. It is not stored, because it can be derived from the
+	// question.
 	Says Meaning `json:"-"`
 }
 
-// A Meaning is what an answer says to a question.
+// A Meaning is the meaning of an answer to a question.
 type Meaning int
 
-// Unclear counts as a yes wherever something is refused to a yes: only a clear no is free. Approves
-// is a plain yes of the question's own. Denies is a clear no: no backend carries anything out for
-// it.
+// Approves is a plain yes to the question. Denies is a clear no, after which no backend runs
+// anything. All other answers are Unclear, and count as a yes wherever a yes is refused.
 const (
 	Unclear Meaning = iota
 	Approves

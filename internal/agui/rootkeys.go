@@ -2,12 +2,12 @@ package agui
 
 import "math/bits"
 
-// RunKeys are the keys at the root of a body that Holdpoint acts on, in any spelling. They tell
-// whether some backend could take the body for a run or an answer. The zero value has none.
+// RunKeys is the set of root keys of a body that Holdpoint acts on, in any spelling. It shows
+// whether some backend could read the body as a run or an answer. The zero value is empty.
 type RunKeys uint8
 
-// See takes a key into account. It returns the place of the key that it is a spelling of, and -1
-// for any other.
+// See adds a key. It returns the index of the root key that name is a spelling of, or -1 for any
+// other key.
 func (k *RunKeys) See(name string) int {
 	n := spellingOf(rootKeys[:], name)
 	if n >= 0 {
@@ -18,17 +18,17 @@ func (k *RunKeys) See(name string) int {
 
 func (k RunKeys) has(n int) bool { return k&(1<<n) != 0 }
 
-// Run reports whether a body with these keys is a run: it has two that only runs have together.
-// Backends insist on different keys. agent-framework-ag-ui requires messages only. A server that
-// validates nothing finds its thread by one key and reads an answer from another. protocolVersion
-// is a word of other protocols too.
+// Run reports whether a body with these keys is a run. It needs two keys that only runs have in
+// combination, because backends require different keys: agent-framework-ag-ui requires only
+// messages, and a server without validation finds its thread by one key and an answer by another.
+// protocolVersion alone does not count, because other protocols have it too.
 func (k RunKeys) Run() bool {
 	const version = 1 << versionKey
 	return bits.OnesCount8(uint8(k&^version)) >= 2 || k.has(messagesKey) && k.has(versionKey)
 }
 
-// answeringKeys returns the keys that make the value of the n-th root key an answer by itself,
-// whatever stands beside it.
+// answeringKeys returns the keys that make the value of the n-th root key an answer, whatever the
+// other root keys are.
 func answeringKeys(n int) []string {
 	switch n {
 	case resumeKey:
@@ -39,11 +39,12 @@ func answeringKeys(n int) []string {
 	return nil
 }
 
-// Answering reports whether a key inside the value of a root key makes that value an answer by
-// itself. n is the place that See returned for the root key.
+// Answering reports whether a key in the value of a root key makes that value an answer. n is the
+// index that See returned for the root key.
 func Answering(n int, key string) bool { return spellingOf(answeringKeys(n), key) >= 0 }
 
-// answers reports whether the value of the n-th root key is an answer by itself. The value is JSON.
+// answers reports whether the value of the n-th root key is an answer by itself. The value must be
+// valid JSON.
 func answers(n int, value string) bool {
 	names := answeringKeys(n)
 	if names == nil || value[0] != '[' {

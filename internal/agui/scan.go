@@ -7,22 +7,21 @@ import (
 	"unsafe"
 )
 
-// MaxDepth is how deep JSON may be nested that Holdpoint looks into. gjson recurses, and a stack
-// overflow ends the process. encoding/json fails above 10,000. Python's json.loads gives up at
-// about 1,000.
+// MaxDepth bounds the nesting of JSON that Holdpoint reads. gjson recurses, and a stack overflow
+// ends the process. encoding/json fails above 10,000, and Python's json.loads at about 1,000.
 const MaxDepth = 1000
 
-// ValidJSON reports whether b is JSON of at most MaxDepth. Ask it before you use bytes from
-// outside.
+// ValidJSON reports whether b is JSON of at most MaxDepth. Call it before using bytes of a client
+// or a backend.
 func ValidJSON(b []byte) bool { return ValidText(unsafe.String(unsafe.SliceData(b), len(b))) }
 
-// ValidText is ValidJSON for a text.
+// ValidText is ValidJSON for a string.
 func ValidText(s string) bool {
 	end := valueEnd(s, skipSpace(s, 0), 0)
 	return end >= 0 && skipSpace(s, end) == len(s)
 }
 
-// TooDeep reports whether b nests deeper than MaxDepth.
+// TooDeep reports whether b is nested deeper than MaxDepth.
 func TooDeep(b []byte) bool {
 	depth := 0
 	for i := 0; i < len(b); i++ {
@@ -40,8 +39,8 @@ func TooDeep(b []byte) bool {
 	return false
 }
 
-// endOfString returns where the quote stands that ends a string, and len(b) if there is none. The
-// text of the string begins at from.
+// endOfString returns the position of the quote that ends a string, or len(b) if there is none.
+// from is the position after the first quote.
 func endOfString(b []byte, from int) int {
 	for i := from; ; i++ {
 		next := bytes.IndexByte(b[i:], '"')
@@ -59,10 +58,10 @@ func endOfString(b []byte, from int) int {
 	}
 }
 
-// The functions that follow find where something ends that begins at i. They return -1 if it is not
-// JSON (RFC 8259). Like gjson.Valid and encoding/json they take any bytes for text.
+// The functions below return the end of the value that begins at i, or -1 if it is not JSON (RFC
+// 8259). Like gjson.Valid and encoding/json they accept invalid UTF-8.
 
-// valueEnd is for any value. depth is how many objects and arrays are around it.
+// valueEnd returns the end of any value. depth is the number of objects and arrays around it.
 func valueEnd(s string, i, depth int) int {
 	if i >= len(s) {
 		return -1
@@ -88,8 +87,8 @@ func valueEnd(s string, i, depth int) int {
 	return -1
 }
 
-// nestEnd returns the end of an object or an array. Its bracket was read, and the white space
-// behind that.
+// nestEnd returns the end of an object or an array. i is the position after its bracket and white
+// space.
 func nestEnd(s string, i, depth int, opening byte) int {
 	closing := opening + '}' - '{' // as from [ to ]
 	if i < len(s) && s[i] == closing {
@@ -117,8 +116,8 @@ func nestEnd(s string, i, depth int, opening byte) int {
 	}
 }
 
-// member returns where a key ends, whether anything in it is escaped, and where its value begins
-// and ends.
+// member returns the end of a key, whether the key has escapes, and the beginning and end of its
+// value.
 func member(s string, i, depth int) (behind int, escaped bool, value, end int) {
 	if i >= len(s) || s[i] != '"' {
 		return -1, false, -1, -1
@@ -138,14 +137,14 @@ func member(s string, i, depth int) (behind int, escaped bool, value, end int) {
 	return behind, escaped, value, valueEnd(s, value, depth)
 }
 
-// stringEnd returns where a string ends, and whether anything in it is escaped. Its first quote was
-// read. It looks at eight bytes at once for a byte that matters. A mark above another mark may be
-// wrong, the lowest one never is.
+// stringEnd returns the end of a string, and whether it has escapes. i is the position after its
+// first quote. It checks eight bytes at once for special ones. Of the marked bytes only the lowest
+// is certain.
 func stringEnd(s string, i int) (end int, escaped bool) {
 	const (
 		ones = 0x0101010101010101
 		high = 0x80 * ones
-		turn = ('"' ^ ' ') * ones // makes a quote a space, and leaves nothing else below '!' but what was below a space
+		turn = ('"' ^ ' ') * ones // turns a quote into a space, so that one comparison finds quotes and control characters
 	)
 	for i < len(s) {
 		if rest := s[i:]; len(rest) >= 8 {
@@ -164,7 +163,7 @@ func stringEnd(s string, i int) (end int, escaped bool) {
 		case c == '\\':
 			escaped = true
 			if i++; i < len(s) && s[i] == '"' {
-				i++ // as nearly always
+				i++ // the most frequent escape
 			} else if i = escapeEnd(s, i); i < 0 {
 				return -1, true
 			}
@@ -177,7 +176,7 @@ func stringEnd(s string, i int) (end int, escaped bool) {
 	return -1, escaped
 }
 
-// escapeEnd returns where an escape ends. Its backslash was read.
+// escapeEnd returns the end of an escape. i is the position after its backslash.
 func escapeEnd(s string, i int) int {
 	if i >= len(s) {
 		return -1
@@ -201,7 +200,7 @@ func numberEnd(s string, i int) int {
 	case whole == i:
 		return -1
 	case s[i] == '0':
-		i++ // another digit behind it is another value, for which there is no place
+		i++ // a digit after a leading 0 is invalid
 	default:
 		i = whole
 	}

@@ -5,7 +5,7 @@ import (
 	"encoding/hex"
 )
 
-// See returns what is kept of a message. Its ID is the message's, see ParseMessage.
+// See returns the SeenMessage of a message.
 func See(m Message) SeenMessage {
 	s := SeenMessage{ID: m.ID}
 	if m.Role == "user" || m.ID == "" {
@@ -17,7 +17,8 @@ func See(m Message) SeenMessage {
 	return s
 }
 
-// Identity returns what a client tells messages apart by: the id, or the content if there is no id.
+// Identity returns the id of a message, or a digest of its content if it has no id. Clients
+// distinguish messages in the same way.
 func Identity(m Message) SeenMessage {
 	if m.ID != "" {
 		return SeenMessage{ID: m.ID}
@@ -25,7 +26,8 @@ func Identity(m Message) SeenMessage {
 	return See(m)
 }
 
-// NewMessages returns the messages that seen lacks: by id, for a user message also by content.
+// NewMessages returns the messages that are not in seen. User messages are compared by id and
+// content, others by id.
 func NewMessages(list []Message, seen []SeenMessage) []Message {
 	known := seenSet(seen)
 	var fresh []Message

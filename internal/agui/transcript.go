@@ -5,27 +5,27 @@ import (
 	"strings"
 )
 
-// A Transcript is what the client of a run has been shown so far: the messages of its request, and
-// all that was streamed since. proxy keeps it, and dialects read it. A read may fold what was kept
-// raw, so it is for pauses and not for every event.
+// A Transcript is what the client of a run has so far: the messages of its request and everything
+// streamed since. proxy maintains it, and dialects read it. Reading may be expensive, so read it at
+// a pause and not for every event.
 type Transcript interface {
-	// Calls are the tool calls that the client has seen, in order.
+	// Calls returns the tool calls that the client has, in order.
 	Calls() []Call
-	// Messages are what a MESSAGES_SNAPSHOT would hold now. It is false if they are not all known
-	// (over the bound).
+	// Messages returns the content that a MESSAGES_SNAPSHOT would have now. It returns false if some
+	// messages are unknown (over the bound).
 	Messages() ([]json.RawMessage, bool)
-	// State is what a STATE_SNAPSHOT would hold now, and nil if none was seen or sent. It is false
-	// if the state is not known.
+	// State returns the content that a STATE_SNAPSHOT would have now, or nil if there is no state. It
+	// returns false if the state is unknown.
 	State() (json.RawMessage, bool)
 }
 
-// A CallFinder is a Transcript that finds one call without making a list of all.
+// A CallFinder is a Transcript that finds one call without making a list of all calls.
 type CallFinder interface {
 	Call(id string) (Call, bool)
 }
 
-// A FreshCaller is a Transcript that knows cheaply whether a call may be Fresh. At the end of a run
-// that had no calls nobody has to read what was said.
+// A FreshCaller is a Transcript that can cheaply report whether any call is Fresh, so that a run
+// without calls need not be read at its end.
 type FreshCaller interface {
 	MayHaveFreshCalls() bool
 }
@@ -36,7 +36,7 @@ func MayHaveFreshCalls(t Transcript) bool {
 	return !ok || fresh.MayHaveFreshCalls()
 }
 
-// CallOf returns a call as the transcript has it. It is false if there is none of that id.
+// CallOf returns the call with the id, and false if there is none.
 func CallOf(t Transcript, id string) (Call, bool) {
 	if finder, ok := t.(CallFinder); ok {
 		return finder.Call(id)
@@ -49,25 +49,25 @@ func CallOf(t Transcript, id string) (Call, bool) {
 	return Call{}, false
 }
 
-// A Call is a tool call as the client has seen it.
+// A Call is a tool call as the client has it.
 type Call struct {
 	ID, Name string
 	Args     string // the arguments' JSON text, joined from the deltas
 	Parent   string // parentMessageId
 	Ended    bool
-	Answered bool // a result was seen
-	// Fresh says that it came in this run's stream: the messages that the run began with lack it,
-	// or the stream has begun it again.
+	Answered bool // its result was streamed
+	// Fresh reports that the call was streamed in this run: the messages at the beginning of the run
+	// lack it, or the stream began it again.
 	Fresh bool
 }
 
-// Parts returns what tells a call from others: its id, its tool, and its arguments in canonical
+// Parts returns the texts that distinguish a call: its id, its tool, and its arguments in canonical
 // form.
 func (c Call) Parts() []string {
 	text := []byte(c.Args)
 	switch {
 	case strings.TrimSpace(c.Args) == "" || c.Args == "null":
-		text = []byte("{}") // clients write each of the three for a call without arguments
+		text = []byte("{}") // clients write any of the three for a call without arguments
 	case ValidJSON(text):
 		text = Canonical(text)
 	}

@@ -7,25 +7,24 @@ import (
 	"unsafe"
 )
 
-// Bounds of a number that is computed with, as digits and as a power of ten. Both are more than a
-// float64 has. JSON Schema wants exact arithmetic, which writes all zeros of 1e999999 out. Nobody
-// needs to send a longer number.
+// Bounds of the numbers that Holdpoint calculates with: decimal digits, and the power of ten. Both
+// exceed those of a float64. JSON Schema requires exact arithmetic, which would write all zeros of
+// 1e999999.
 const (
 	MaxDigits   = 400
 	MaxExponent = 400
 )
 
-// A Value is JSON as Go values, with what was counted on the way.
+// A Value is JSON as Go values, with its measures.
 type Value struct {
-	Any    any // what encoding/json makes of it with UseNumber; its texts lie in the JSON
-	Count  int // of all values in it and of their keys
-	Depth  int // 1: no other value is in it
-	Digits int // that the longest number has when it is written out
+	Any    any // as encoding/json decodes it with UseNumber; texts share the memory of the JSON
+	Count  int // number of values and keys
+	Depth  int // 1 for a value without other values in it
+	Digits int // number of digits of the longest number, written out
 }
 
-// ParseValue reads JSON into Go values, in one pass. The error says that it is not JSON, or which
-// bound it exceeds: more than most values and keys, deeper than MaxDepth, or a number that is out
-// of bounds.
+// ParseValue parses JSON into Go values. The error reports that it is not JSON, or which bound it
+// exceeds: more than most values and keys, deeper than MaxDepth, or a number out of bounds.
 func ParseValue(raw []byte, most int) (Value, error) {
 	p := valueParser{s: unsafe.String(unsafe.SliceData(raw), len(raw)), most: most}
 	p.Any = p.value(1)
@@ -35,7 +34,7 @@ func ParseValue(raw []byte, most int) (Value, error) {
 	return p.Value, p.err
 }
 
-// A valueParser stands at i, and does not move on behind its first error.
+// A valueParser parses at position i. It stops at its first error.
 type valueParser struct {
 	Value
 	s    string
@@ -52,7 +51,7 @@ func (p *valueParser) fail(err error) any {
 	return nil
 }
 
-// peek returns the next byte that is not white space, and 0 if there is none.
+// peek returns the next byte that is not white space, or 0 at the end.
 func (p *valueParser) peek() byte {
 	if p.i = skipSpace(p.s, p.i); p.i < len(p.s) {
 		return p.s[p.i]
@@ -88,7 +87,7 @@ func (p *valueParser) value(depth int) any {
 	return Text(raw)
 }
 
-// token returns the text up to end. end is -1 if there is no token.
+// token returns the text up to end, or fails if end is -1.
 func (p *valueParser) token(end int) string {
 	if end < 0 {
 		p.fail(ErrNoJSON)
@@ -99,7 +98,7 @@ func (p *valueParser) token(end int) string {
 	return raw
 }
 
-// object reads an object. Of equal keys the last one counts.
+// object parses an object. The last one of equal keys counts.
 func (p *valueParser) object(depth int) any {
 	object := map[string]any{}
 	for more := p.open('}'); more; more = p.more('}') {
@@ -126,7 +125,7 @@ func (p *valueParser) array(depth int) any {
 	return list
 }
 
-// open reads the bracket and reports whether anything is inside.
+// open reads the bracket and reports whether the object or array has elements.
 func (p *valueParser) open(closing byte) bool {
 	p.i++
 	if p.peek() == closing {
@@ -160,8 +159,8 @@ func (p *valueParser) number() any {
 	return json.Number(raw)
 }
 
-// numberSize returns how many digits stand before a number's exponent, and the exponent. The
-// exponent is MaxExponent+1 for any that is out of bounds.
+// numberSize returns the number of digits before a number's exponent, and the exponent. An exponent
+// out of bounds becomes MaxExponent+1.
 func numberSize(raw string) (digits, exponent int) {
 	for i := range len(raw) {
 		switch c := raw[i]; {

@@ -155,7 +155,7 @@ func (l Listener) outcome(p *agui.Pause, notTaken bool) agui.Event {
 		if n > 0 {
 			outcome = append(outcome, ',')
 		}
-		told, bound := tanstack.OfRun(i.Told(), l.In.RunID)
+		told, bound := tanstack.OfRun(i.ForClient(), l.In.RunID)
 		if !bound {
 			told = binder.Bound(told, i)
 		}
@@ -180,11 +180,11 @@ func (l Listener) outcome(p *agui.Pause, notTaken bool) agui.Event {
 // that echoes it (command.interruptEvent) says what it answers. One event tells all questions,
 // because such clients keep the last event only.
 func customInterrupt(p *agui.Pause) agui.Event {
-	value := []byte(p.Interrupts[0].Told())
+	value := []byte(p.Interrupts[0].ForClient())
 	if len(p.Interrupts) > 1 {
 		objects := make([]json.RawMessage, len(p.Interrupts))
 		for n, i := range p.Interrupts {
-			objects[n] = i.Told()
+			objects[n] = i.ForClient()
 		}
 		value = agui.MustMarshal(map[string]any{"interrupts": objects})
 	}

@@ -39,9 +39,9 @@ func newAsked(p *agui.Pause, result *store.Result) askedPause {
 			a.byKey[i.ID] = append(a.byKey[i.ID], n)
 		}
 	}
-	if len(p.Stood) > 0 {
-		a.earlier = make(map[earlierReply]int, len(p.Stood))
-		for _, s := range p.Stood {
+	if len(p.EarlierReplies) > 0 {
+		a.earlier = make(map[earlierReply]int, len(p.EarlierReplies))
+		for _, s := range p.EarlierReplies {
 			a.earlier[earlierReply{s.Key, s.Says}] = s.Times
 		}
 	}

@@ -140,7 +140,7 @@ func TestRepliesBeforeTheQuestion(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			p.Stood = prior
+			p.EarlierReplies = prior
 			for _, m := range came.Messages {
 				p.Seen = append(p.Seen, agui.See(m))
 			}

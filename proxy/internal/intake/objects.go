@@ -16,7 +16,7 @@ import (
 // readObject reads a body that begins as a JSON object.
 func (t *Intake) readObject(req *http.Request, body []byte, as bodyType) (in agui.RunInput, isRun bool, err error) {
 	switch {
-	case agui.ObjectElsewhere(body) == agui.Elsewhere:
+	case agui.ObjectElsewhere(body) == agui.OtherEncoding:
 		return in, false, refuse(http.StatusBadRequest, textByteOrderMark)
 	case !as.charset.takes(body):
 		return in, false, unsupportedBody(textNotUTF8)

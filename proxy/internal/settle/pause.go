@@ -69,7 +69,7 @@ func (f *Facts) pause(res *translate.Result) (_ *agui.Pause, stoodUnknown error)
 		i.Secret = i.Secret || kit.WantsSecret(i.Schema())
 	}
 	p.Digest = digestInterrupts(p.Interrupts...)
-	if p.Stood, stoodUnknown = f.EarlierReplies(&p); stoodUnknown != nil {
+	if p.EarlierReplies, stoodUnknown = f.EarlierReplies(&p); stoodUnknown != nil {
 		for n := range p.Interrupts {
 			p.Interrupts[n].Keys = nil // no message answers it
 		}
@@ -120,10 +120,10 @@ func (f *Facts) publish(p *agui.Pause, i *agui.Interrupt, natives map[string]int
 // fill adds to the pause what is kept with it of the conversation.
 func (f *Facts) fill(p *agui.Pause, o *Outcome) {
 	p.Messages, p.State, p.Seen = o.Shown.Messages, o.Shown.State, seen(f.knownSnapshots(o), f.ClientMessages, o.Extra)
-	if p.Going = f.Continuation; p.Going == nil {
+	if p.Continuation = f.Continuation; p.Continuation == nil {
 		return
 	}
-	switch lacks := &p.Going.Lacks; {
+	switch lacks := &p.Continuation.Lacks; {
 	case o.Shown.Whole && p.Messages == nil:
 		p.Messages = json.RawMessage(`[]`) // of a thread whose agent keeps no messages: it is known
 	case o.Shown.Whole:

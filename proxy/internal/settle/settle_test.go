@@ -181,13 +181,13 @@ func TestWhatARunAsks(t *testing.T) {
 			f.EarlierReplies = func(*agui.Pause) ([]agui.EarlierReply, error) { return nil, agui.Errorf(agui.InternalError, "bug") }
 		}, asks(one), "n~y", "", func(o *Outcome) bool { return o.RepliesErr != nil && o.Ask.Interrupts[0].Keys == nil }},
 		"a message that was not taken":  {nil, translate.Result{Asked: translate.AskedPause{Interrupts: []agui.Interrupt{one}}, Untaken: []agui.Message{agui.ParseMessage([]byte(user))}}, "n~y", "", func(o *Outcome) bool { return len(o.Extra) == 1 && len(o.Ask.Seen) == 0 }},
-		"it goes on without its client": {func(f *Facts) { f.Continuation = &agui.Continuation{} }, asks(one), "n~y", "", func(o *Outcome) bool { return o.Ask.Going.Lacks == nil && o.Ask.Messages != nil }},
+		"it goes on without its client": {func(f *Facts) { f.Continuation = &agui.Continuation{} }, asks(one), "n~y", "", func(o *Outcome) bool { return o.Ask.Continuation.Lacks == nil && o.Ask.Messages != nil }},
 		"the messages are not known": {func(f *Facts) {
 			f.Continuation = &agui.Continuation{Lacks: []agui.Lack{agui.NoForm}}
 			f.Listener.Show = translate.ShowNative
 			f.Transcript = known{unknown: true}
 		}, asks(one), "n", "", func(o *Outcome) bool {
-			return slices.Equal(o.Ask.Going.Lacks, []agui.Lack{agui.NoMessages, agui.NoForm})
+			return slices.Equal(o.Ask.Continuation.Lacks, []agui.Lack{agui.NoMessages, agui.NoForm})
 		}},
 		"an exchange failed behind others": {nil, func() translate.Result { r := asks(one); r.Failed = true; return r }(), "n~y", "", func(o *Outcome) bool { return o.Failure != nil && o.Failure.How == store.Finished }},
 		"more than anybody answers":        {nil, asks(many...), "", agui.PauseTooLarge, nil},

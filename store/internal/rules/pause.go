@@ -37,7 +37,7 @@ func Strip(rec *store.Record) bool {
 func end(rec *store.Record, now time.Time, r store.Result) {
 	r = stamp(rec, now, r)
 	r.Pause = clonePause(rec.Pause)
-	r.Pause.Kept, r.Pause.Contested, r.Pause.Going = 0, false, nil
+	r.Pause.Kept, r.Pause.Contested, r.Pause.Continuation = 0, false, nil
 	forgetSecrets(r.Pause)
 	rec.Results = bound(append([]*store.Result{&r}, rec.Results...))
 	rec.State, rec.Pause = store.None, nil

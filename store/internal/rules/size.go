@@ -74,7 +74,7 @@ func bytesOfPause(p *agui.Pause) int {
 	if o := p.Origin; o != nil {
 		n += restBytes/2 + len(o.Path) + len(o.Thread) + len(o.Run) + len(o.Requester) + len(o.Agent) + len(o.Tenant) + len(o.RequesterHash) + len(o.Trace)
 	}
-	if g := p.Going; g != nil {
+	if g := p.Continuation; g != nil {
 		n += restBytes/2 + len(g.Input) + len(g.Query)
 	}
 	for _, d := range p.Decisions {
