@@ -7,7 +7,7 @@ import "net"
 // plainBuffer is the buffer that net/http keeps for each connection to a backend.
 const plainBuffer = wholeBuffer
 
-// A Conn exists on Unix only. Elsewhere nothing makes one, and its methods are never called.
+// A Conn exists on Unix only. On other systems none is made, and its methods are never called.
 type Conn struct{ net.Conn }
 
 func burst(conn net.Conn) net.Conn { return conn }

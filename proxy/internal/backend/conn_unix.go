@@ -15,43 +15,45 @@ import (
 )
 
 const (
-	// burstBytes is what is read at once of a connection that has much to read.
+	// burstBytes is the size of the buffer for one read from a connection that has much to read.
 	burstBytes = 128 << 10
-	// plainBuffer is the buffer that net/http keeps for each connection to a backend, whether it
-	// waits or not.
+	// plainBuffer is the size of the buffer that net/http keeps for each connection to a backend,
+	// whether the connection waits or not.
 	plainBuffer = 4 << 10
 )
 
-// Without the pool: 1.8 × the CPU time in blast-1 and blast-20.
-var bursts sync.Pool // of *[burstBytes]byte
+// bursts is a pool of read buffers. Measured without the pool: 1.8 × the CPU time in the benchmarks
+// blast-1 and blast-20.
+var bursts sync.Pool // holds *[burstBytes]byte
 
-// A Conn is a connection to a backend. It is read in large pieces while there is much to read, and
-// holds no memory while it waits. net/http reads a connection into one buffer, whose size never
-// changes: a small one means a system call for every few frames, and a large one is memory that
+// A Conn is a connection to a backend that is read in large pieces while there is much to read, and
+// uses no buffer while it waits. net/http itself reads each connection into one buffer of fixed
+// size: a small buffer means a system call for every few frames, and a large one is memory that
 // each stream keeps after its first burst.
 //
-// Without it, with a wholeBuffer: 3.5 kB more for a stream in idle-1000, 117 kB in idle-said. With
-// a buffer of 4 KiB in its place: 1.5 × the CPU time in blast-1, 1.4 in blast-20.
+// Measured without Conn: with a wholeBuffer, 3.5 kB more for each stream in
+// the benchmark idle-1000 and 117 kB more in idle-said; with a buffer of 4 KiB, 1.5 × the CPU time
+// in blast-1 and 1.4 × in blast-20.
 //
-// It is for one reader at a time, as net/http reads.
+// Only one goroutine at a time may read, as net/http does.
 type Conn struct {
 	net.Conn
 	raw syscall.RawConn
-	try func(fd uintptr) bool // tryRead, made once
+	try func(fd uintptr) bool // the method value c.tryRead, made once
 
-	buf     []byte // borrowed, nil when all of it was handed on
-	at, end int    // buf[at:end] waits
-	much    bool   // the last read got more than net/http asks for
-	ended   bool   // tryRead met the end, or err, which is to be told
+	buf     []byte // borrowed from bursts; nil if everything in it was read
+	at, end int    // buf[at:end] is not read yet
+	much    bool   // the last read returned more than net/http asks for
+	ended   bool   // tryRead has met the end or an error that Read has not returned yet
 
-	idle func() // called once, when it is waited for; for whoever has something to do before
+	idle func() // if set, called once before the next blocking read
 
-	n      int // of tryRead
+	n      int // result of the last tryRead
 	err    error
-	closed error // why it was not called, or waits no more
+	closed error // why raw.Read did not call tryRead, or stopped waiting
 }
 
-// burst makes conn one that is read in large pieces, where the system allows it.
+// burst returns conn as a Conn if the system supports it, else conn itself.
 func burst(conn net.Conn) net.Conn {
 	tcp, ok := conn.(syscall.Conn)
 	if !ok {
@@ -90,7 +92,7 @@ func (c *Conn) Read(p []byte) (int, error) {
 	return 0, io.EOF
 }
 
-// Wait returns when a Read will not wait. It holds no memory until there is something to read.
+// Wait blocks until a Read will not block. It uses no buffer while it waits.
 func (c *Conn) Wait() {
 	if c.buf == nil && !c.ended {
 		c.closed = c.raw.Read(c.try)
@@ -99,8 +101,8 @@ func (c *Conn) Wait() {
 	}
 }
 
-// tryRead reads once into a borrowed buffer. It returns false if it would have to wait, and gives
-// the buffer back: it is called, and borrows, again when there is something to read.
+// tryRead reads once into a borrowed buffer. If the read would block, it returns the buffer to the
+// pool and returns false; it is then called again when there is something to read.
 func (c *Conn) tryRead(fd uintptr) bool {
 	array, ok := bursts.Get().(*[burstBytes]byte)
 	if !ok || without.BurstPool {
@@ -127,7 +129,7 @@ func (c *Conn) tryRead(fd uintptr) bool {
 	return false
 }
 
-// hand gives p what it can take of the buffer.
+// hand copies from the buffer into p, and returns the number of bytes copied.
 func (c *Conn) hand(p []byte) int {
 	n := copy(p, c.buf[c.at:c.end])
 	if c.at += n; c.at == c.end {
@@ -138,18 +140,19 @@ func (c *Conn) hand(p []byte) int {
 	return n
 }
 
-// BeforeWait has do called once, just before this connection is waited for the next time. It is not
-// called if there is no need to wait.
+// BeforeWait sets the function that is called once before the next read that blocks. If no read
+// blocks, it is not called.
 func (c *Conn) BeforeWait(do func()) { c.idle = do }
 
-// framingShare is how many bytes of a connection one byte of a body takes at the most, where the
-// body comes in chunks of at least the seven bytes that frame one. Smaller chunks do no harm:
-// net/http returns between two chunks if the next one has not come.
+// framingShare is the largest number of bytes on the connection for one byte of a body, if the body
+// is sent in chunks that have at least as many bytes as their framing (seven). Smaller chunks do no
+// harm, because net/http returns between two chunks if the next one has not arrived.
 const framingShare = 2
 
-// More returns how many bytes of a body wait here for sure, 0 if they are not worth a Read. It says
-// less than what waits. Within a chunk net/http does not return before a Read is full: a Read that
-// asks for too much would wait for the rest of a chunk with whole frames in hand.
+// More returns a number of bytes of the body that can certainly be read without blocking, 0 if
+// there are too few to be worth a Read. It is a lower bound: within a chunk net/http does not
+// return before a Read is full, so a Read that asks for too much would wait for the rest of a chunk
+// although whole frames are there.
 func (c *Conn) More() int {
 	if n := c.end - c.at; c.buf != nil && n >= plainBuffer {
 		return n / framingShare
@@ -157,7 +160,8 @@ func (c *Conn) More() int {
 	return 0
 }
 
-// CloseWrite ends our half of a tunnel: net/http asks for it where the protocol was switched.
+// CloseWrite closes the writing half of the connection. net/http calls it after the protocol was
+// switched.
 func (c *Conn) CloseWrite() error {
 	if half, ok := c.Conn.(interface{ CloseWrite() error }); ok {
 		return half.CloseWrite()

@@ -2,23 +2,24 @@ package backend
 
 import "sync"
 
-// A Gate is a lock that one goroutine holds while it works, and opens while it waits for a backend.
-// So others can look at what it works on, although nobody knows how long it waits. The zero Gate is
-// open.
+// A Gate is a lock that one worker goroutine holds while it works, and releases while it waits for
+// a backend. So other goroutines can inspect the worker's state, however long the wait is. The zero
+// Gate is unlocked.
 //
-// One goroutine at a time enters and leaves. Others lock and unlock.
+// Only the worker calls Enter and Leave. Other goroutines call Lock and Unlock.
 type Gate struct {
 	sync.Mutex
-	inside bool // of the one goroutine
+	inside bool // the worker holds the lock
 }
 
-// Enter waits until nobody else has the lock.
+// Enter acquires the lock for the worker.
 func (g *Gate) Enter() {
 	g.Lock()
 	g.inside = true
 }
 
-// Leave gives the lock back. It returns false to who has not entered, and does nothing then.
+// Leave releases the lock of the worker. It does nothing and returns false if the worker does not
+// hold it.
 func (g *Gate) Leave() bool {
 	if g == nil || !g.inside {
 		return false

@@ -1,5 +1,5 @@
-// Package backend is the connection to a backend: how it is dialled, read in large pieces, and
-// watched for silence. It knows nothing of runs and events.
+// Package backend makes the connections to a backend: it dials them, reads them in large pieces,
+// and watches them for silence. It has no knowledge of runs and events.
 package backend
 
 import (
@@ -23,48 +23,49 @@ const (
 	wholeBuffer = 32 << 10
 )
 
-// writeBuffer is the buffer that net/http keeps for each connection to write requests, also while a
-// stream waits. It takes a header and a short body in one write. A longer body goes out from where
-// it is, behind the first part.
+// writeBuffer is the size of the buffer that net/http keeps for writing requests to each
+// connection, even while a stream waits. A header and a short body fit into one write; the rest of
+// a longer body is written directly from memory.
 const writeBuffer = 2 << 10
 
-// Options say how a backend is connected to. The zero Options are HTTP/1.1 and the system's
+// Options configure the connections to a backend. The zero Options mean HTTP/1.1 and the system's
 // authorities.
 type Options struct {
-	// TLS makes the configuration of a new connection, which is to offer protocols (ALPN). Nil: the
-	// default.
+	// TLS returns the configuration of a new connection, which offers the protocols (ALPN). nil:
+	// the default.
 	TLS func(protocols ...string) *tls.Config
-	// HTTP2 speaks HTTP/2: if the backend offers it where there is TLS, else from the first byte.
+	// HTTP2 enables HTTP/2: over TLS if the backend offers it, and without TLS from the first byte.
 	HTTP2 bool
-	// KeepAlive is how long a connection may be idle before it is closed. It must be less than the
-	// backend's own limit: a run that is written to a connection which the backend is just closing
-	// fails. 0: DefaultKeepAlive.
+	// KeepAlive is the time after which an idle connection is closed. It must be less than the
+	// backend's own limit, because a run fails if its request is written to a connection that the
+	// backend is just closing. 0: DefaultKeepAlive.
 	KeepAlive time.Duration
 }
 
-// DefaultKeepAlive is less than the shortest limit that is known of a server's defaults: gunicorn
-// closes an idle connection after 2 s, uvicorn and Node after 5 s.
+// DefaultKeepAlive is less than the default limits of common servers: gunicorn closes an idle
+// connection after 2 s, uvicorn and Node after 5 s.
 const DefaultKeepAlive = 900 * time.Millisecond
 
 const (
 	dialTimeout      = 10 * time.Second
 	handshakeTimeout = 10 * time.Second
-	// pingAfter and pingTimeout end a connection of HTTP/2 whose other end has gone without a word.
-	// Its streams may be silent for an hour each.
+	// pingAfter and pingTimeout detect an HTTP/2 connection whose other end has disappeared
+	// silently. Its streams may be silent for an hour each.
 	pingAfter, pingTimeout = 30 * time.Second, 15 * time.Second
 )
 
-// Transports makes the two transports to an upstream. Answers go through single, over a connection
-// of their own each: a backend may close a kept connection just as a request is written. Nobody can
-// tell then whether it read the request, and the pause would be in doubt.
+// Transports returns the two transports to an upstream. Requests that carry answers use single,
+// which opens a new connection for each: a backend may close a reused connection just when a
+// request is written, and it would not be known whether it read the request, so the pause would be
+// in doubt.
 func Transports(upstream *url.URL, o Options) (ordinary, single *http.Transport) {
 	dial := (&net.Dialer{Timeout: dialTimeout, KeepAlive: 30 * time.Second}).DialContext
 	buffer := wholeBuffer
 	if upstream.Scheme == "https" {
 		buffer = secureBuffer
 	}
-	// A connection of HTTP/2 has many readers, and net/http reads it ahead of them: nobody can say
-	// what waits there for one of them.
+	// An HTTP/2 connection has many readers, and net/http reads it ahead of them, so the number of
+	// bytes for one of them is not known.
 	if upstream.Scheme == "http" && !o.HTTP2 && !without.Bursts {
 		buffer = plainBuffer
 		plain := dial
@@ -92,7 +93,7 @@ func Transports(upstream *url.URL, o Options) (ordinary, single *http.Transport)
 	}
 	make := func() *http.Transport {
 		t := &http.Transport{
-			// No Proxy: HTTP_PROXY of the environment must not carry runs elsewhere.
+			// Proxy is not set: HTTP_PROXY in the environment must not divert runs.
 			DialContext:           dial,
 			DialTLSContext:        secure,
 			TLSHandshakeTimeout:   handshakeTimeout,
@@ -102,7 +103,7 @@ func Transports(upstream *url.URL, o Options) (ordinary, single *http.Transport)
 			ExpectContinueTimeout: time.Second,
 			ReadBufferSize:        buffer,
 			WriteBufferSize:       writeBuffer,
-			DisableCompression:    true, // a compressed stream would have to be decoded to be read
+			DisableCompression:    true, // Holdpoint would have to decompress a stream to read it
 		}
 		t.Protocols = new(http.Protocols)
 		t.Protocols.SetHTTP1(upstream.Scheme == "https" || !o.HTTP2)
@@ -118,8 +119,8 @@ func Transports(upstream *url.URL, o Options) (ordinary, single *http.Transport)
 	return ordinary, single
 }
 
-// shake ends a handshake that takes too long. Like a connection that is not made, one that fails
-// has carried nothing.
+// shake does the TLS handshake, with a time limit. If it fails, nothing was sent to the backend, as
+// when no connection is made.
 func shake(ctx context.Context, conn *tls.Conn) (net.Conn, error) {
 	ctx, cancel := context.WithTimeout(ctx, handshakeTimeout)
 	defer cancel()

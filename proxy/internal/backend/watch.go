@@ -22,7 +22,7 @@ type Watch struct {
 	timer   *time.Timer
 	waiting bool // the timer runs for the current read
 	told    bool // Told was called during the current read
-	left    bool // the gate was left for the current read
+	left    bool // the gate was left for the current wait
 }
 
 // Over returns a reader that reads src under the watch. conn is the connection that src reads, or

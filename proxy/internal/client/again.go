@@ -13,13 +13,14 @@ import (
 	"holdpoint/translate/kit"
 )
 
-// A client may make a question only of a call that streams in the same run, and find nothing in a
-// snapshot. So what is told again is streamed, as far as the request shows that the client lacks
-// it.
+// Some clients show a question only for a call that streams in the same run, and ignore snapshots.
+// When something is sent to such a client again, the events that its request shows it lacks are
+// streamed.
 
 // CallsAgain returns the events of the calls that open questions are about and that the request
-// lacks, for a stream that tells the questions again to such a client. known are the calls of the
-// stream. A request without a message of the conversation shows nothing.
+// lacks, for a stream that sends the questions again to such a client. known are the calls of the
+// stream. If the request has no message of the conversation, it does not show what the client
+// lacks, and the result is empty.
 func (l Listener) CallsAgain(p *agui.Pause, known *KnownCalls) []agui.Event {
 	if l.showsNativeForm() || l.Line.TakesSnapshots() || !l.BringsConversation(p) {
 		return nil
@@ -49,15 +50,15 @@ func (l Listener) CallsAgain(p *agui.Pause, known *KnownCalls) []agui.Event {
 	return events
 }
 
-// LacksEnd reports whether the client is streamed what its request lacks of an end that is told
-// again: it takes no messages from a snapshot, and the request names the question by an id that
-// cannot be guessed.
+// LacksEnd reports whether a recorded end must be streamed to the client message by message: the
+// client ignores the messages in snapshots, and its request names the question by an id that cannot
+// be guessed.
 func (l Listener) LacksEnd(result *store.Result) bool {
 	return !l.showsNativeForm() && !l.Line.TakesSnapshots() && result.Pause != nil && l.namesPublished(result.Pause)
 }
 
-// namesPublished reports whether the request names a question of a pause by an id with Holdpoint's
-// random part.
+// namesPublished reports whether the request names a question of the pause by an id with a random
+// part made by Holdpoint.
 func (l Listener) namesPublished(p *agui.Pause) bool {
 	indexed := p.Indexed()
 	return slices.ContainsFunc(l.In.Resume, func(e agui.ResumeEntry) bool {
@@ -66,7 +67,7 @@ func (l Listener) namesPublished(p *agui.Pause) bool {
 	})
 }
 
-// EndAgain returns what the request lacks of an end that is told again, see LacksEnd: the messages
+// EndAgain returns the events of a recorded end that the request lacks, see LacksEnd: the messages
 // since the question, each call before its result. messages is the JSON list that the store keeps
 // of that end.
 func (l Listener) EndAgain(result *store.Result, messages json.RawMessage) []agui.Event {

@@ -7,40 +7,42 @@ import (
 	"holdpoint/internal/agui"
 )
 
-// KnownCalls are the calls that the record knows at the beginning of a resume. A client appends the
-// arguments of an event to the call that it has, so events of a call that it holds do not go to it
-// again. A call that it lacks is told before its result: providers refuse a history with a result
-// and no call. The zero value is that of a run that is not a resume, and knows no call.
+// KnownCalls tracks the calls that the record has at the beginning of a resume. Clients append the
+// arguments of an event to the call that they have, so the events of a call that the client has are
+// not sent again. A call that the client lacks is sent before its result, because model providers
+// refuse a history that has a result without its call. The zero value belongs to a run that is not
+// a resume, and has no calls.
 type KnownCalls struct {
-	held    map[string]bool       // those that the client holds; nil if the run is not a resume
-	lacking map[string]*KnownCall // those that it lacks
+	held    map[string]bool       // calls that the client has; nil if the run is not a resume
+	lacking map[string]*KnownCall // calls that the client lacks
 	chunk   string                // the call that chunks without an id belong to
-	again   map[string]bool       // those with a result since: one that begins under such an id is another
+	again   map[string]bool       // calls that got a result in this run: a later call with such an id is another call
 
-	// A dialect may tell an answer as a result before the backend says anything. So the backend may
-	// begin a call again after that result. It is another one if it is in another message.
-	answers map[string]bool   // ids of such results
-	early   map[string]bool   // those with no other result
-	parents map[string]string // the messages that have the calls
+	// A dialect may emit an answer as a result before the backend has sent anything. The backend
+	// may then begin the same call again after that result. It is a different call if it belongs to
+	// a different message.
+	answers map[string]bool   // message ids of such results
+	early   map[string]bool   // calls that have no other result
+	parents map[string]string // the id of the message that has the call, by call
 
-	says map[string]string // what Holdpoint says as a call's result if the backend tells none
+	says map[string]string // the result that Holdpoint sends for a call if the backend sends none, by call
 }
 
 // A KnownCall is a call that the client lacks.
 type KnownCall struct {
 	agui.AskedCall
-	Recorded bool   // the transcript has it
-	parent   string // the message that has it, "" if unknown
-	begun    bool   // the stream has begun it since
-	alone    bool   // then without a parent: clients make a message of the call's id
+	Recorded bool   // the transcript has the call
+	parent   string // id of the message that has the call, "" if unknown
+	begun    bool   // the stream of this run has begun the call
+	alone    bool   // the stream began it without a parent, so that clients made a message with the id of the call
 }
 
-// KnownCalls returns the calls of a resume of p. answers are those to its questions, in their
-// order. The request's messages show what the client holds. If they have no message of the
-// conversation, the client sends its new messages only, and holds what it was told.
+// KnownCalls returns the KnownCalls of a resume of p. answers are the answers to its questions, in
+// their order. The messages of the request show what the client has. If they include no message of
+// the conversation, the client sends only new messages, and has everything that it was sent.
 func (l Listener) KnownCalls(p *agui.Pause, answers []agui.Answer, t Transcript) KnownCalls {
 	k := KnownCalls{held: map[string]bool{}}
-	if l.showsNativeForm() && !p.ByText { // such a client knows what to make of its backend's stream
+	if l.showsNativeForm() && !p.ByText { // such a client handles its backend's own stream
 		return k
 	}
 	k.answers, k.parents = map[string]bool{}, map[string]string{}
@@ -59,7 +61,7 @@ func (l Listener) KnownCalls(p *agui.Pause, answers []agui.Answer, t Transcript)
 			k.lack(&KnownCall{AskedCall: call, parent: c.Parent, Recorded: true})
 		}
 	}
-	_, whole := t.Messages() // the request may bring fewer than the client has
+	_, whole := t.Messages() // if not, the request may have fewer calls than the client
 	for n := range p.Interrupts {
 		i := &p.Interrupts[n]
 		id := i.ToolCallID()
@@ -77,7 +79,7 @@ func (l Listener) KnownCalls(p *agui.Pause, answers []agui.Answer, t Transcript)
 	return k
 }
 
-// lacks returns a function that reports whether the client lacks a call of a resume of p.
+// lacks returns a function that reports whether the client lacks a call in a resume of p.
 func (l Listener) lacks(p *agui.Pause) func(call string) bool {
 	if !l.BringsConversation(p) {
 		return func(string) bool { return false }
@@ -86,8 +88,9 @@ func (l Listener) lacks(p *agui.Pause) func(call string) bool {
 	if !l.Line.OmitsQuestions() {
 		return func(call string) bool { return !holds[call] }
 	}
-	// It leaves each message that asks out of its request, with all that the message has. Of the
-	// calls there it lacks those only that it made a question of.
+	// Such a client omits each message with a question from its request, including all else that
+	// the message has. Of the calls in it, the client lacks only those that it turned into a
+	// question.
 	asked := map[string]bool{}
 	for _, i := range p.Interrupts {
 		asked[i.ToolCallID()] = asked[i.ToolCallID()] || strings.EqualFold(i.Reason(), "tool_call") || i.CallUnseen
@@ -102,14 +105,14 @@ func (k *KnownCalls) lack(c *KnownCall) {
 	k.lacking[c.ID] = c
 }
 
-// Resumes reports whether the run is a resume, so that the events of its calls have to be looked
-// at.
+// Resumes reports whether the run is a resume, so that the events of its calls must be checked.
 func (k *KnownCalls) Resumes() bool { return k.held != nil }
 
 // Lacks reports whether the client lacks a call.
 func (k *KnownCalls) Lacks() bool { return len(k.lacking) > 0 }
 
-// Holds reports whether an event of a call is of one that the client holds.
+// Holds reports whether an event belongs to a call that the client has, so that it must not be
+// sent.
 func (k *KnownCalls) Holds(ev agui.Event) bool {
 	if !k.Resumes() {
 		return false
@@ -130,8 +133,8 @@ func (k *KnownCalls) Holds(ev agui.Event) bool {
 	return k.held[id]
 }
 
-// Lacked returns the call that the client lacks and that an event belongs to, nil if it holds the
-// call or nothing is known of it. Holds must have been asked before.
+// Lacked returns the call that an event belongs to if the client lacks that call, else nil. Holds
+// must be called before with the same event.
 func (k *KnownCalls) Lacked(ev agui.Event) *KnownCall {
 	if len(k.lacking) == 0 {
 		return nil
@@ -143,14 +146,14 @@ func (k *KnownCalls) Lacked(ev agui.Event) *KnownCall {
 	return k.lacking[id]
 }
 
-// Begin notes that an event of the stream is one of the call.
+// Begin records that the stream has sent an event of the call.
 func (c *KnownCall) Begin(ev agui.Event) {
 	c.begun = true
 	c.alone = c.alone || ev.Type != agui.CallArgs && ev.Type != agui.CallEnd && ev.Get("parentMessageId").Str == ""
 }
 
-// Answered notes the result of a call. The client holds the call from then on. Ids of some models
-// repeat: what begins under that id after it is another call.
+// Answered records the result of a call. From then on the client has the call. Some models repeat
+// ids, so a call that begins later with the same id is a different one.
 func (k *KnownCalls) Answered(result agui.Event) {
 	id := result.Get("toolCallId").Str
 	if c := k.lacking[id]; c != nil {
@@ -165,13 +168,13 @@ func (k *KnownCalls) Answered(result agui.Event) {
 	}
 }
 
-// events returns the events that tell the call.
+// events returns the events of the call.
 func (c *KnownCall) events() []agui.Event {
 	return callEvents(agui.Call{ID: c.ID, Name: c.Name, Args: c.Args, Parent: c.parent})
 }
 
-// Separate gives a result a message of its own if clients have made one of its id for the call, see
-// ResultIDs.
+// Separate returns the result with another message id, if clients have made a message with that id
+// for the call; see ResultIDs.
 func (k *KnownCalls) Separate(result agui.Event) agui.Event {
 	c := k.Lacked(result)
 	if c == nil || !c.alone || result.Get("messageId").Str != c.ID {
@@ -180,8 +183,8 @@ func (k *KnownCalls) Separate(result agui.Event) agui.Event {
 	return result.With(agui.SetString(result.JSON, "messageId", "result-"+c.ID))
 }
 
-// CallOf returns the events that tell the call of a result, if the client lacks it and the stream
-// has not begun it. isNew reports that the transcript lacks them too.
+// CallOf returns the events of the call that a result belongs to, if the client lacks the call and
+// the stream has not begun it. isNew reports that the transcript lacks the call too.
 func (k *KnownCalls) CallOf(result agui.Event) (events []agui.Event, isNew bool) {
 	c := k.Lacked(result)
 	if c == nil || c.begun {
@@ -190,20 +193,21 @@ func (k *KnownCalls) CallOf(result agui.Event) (events []agui.Event, isNew bool)
 	return c.events(), !c.Recorded
 }
 
-// ResultIDs are the ids of the messages in which a client was told results, as hashes: an id would
-// have to be copied. The zero value has none.
+// ResultIDs has hashes of the ids of the messages in which the client got results. Hashes need no
+// copy of the id. The zero value is empty.
 type ResultIDs map[uint64]struct{}
 
-// maxResults bounds them.
+// maxResults bounds the number of ids in a ResultIDs.
 const maxResults = 4096
 
-// resultSeed is the hashes' seed.
+// resultSeed is the seed of the hashes.
 var resultSeed = maphash.MakeSeed()
 
-// Distinct gives a result a message of its own if another message has its id. A .NET host names a
-// result after its call. Clients name the assistant's message of a call so, too, if the call names
-// no parent. An older host gives all results of a run one id. If two messages have one id, a
-// MESSAGES_SNAPSHOT leaves the last one, twice (@ag-ui/client 1.0.0, src/apply/default.ts).
+// Distinct returns the result with another message id, if another message has its id. A .NET host
+// gives a result the id of its call; clients give the assistant's message of the call that id too,
+// if the call names no parent. An older host gives all results of a run one id. If two messages
+// have the same id, a MESSAGES_SNAPSHOT leaves the last one twice (@ag-ui/client 1.0.0,
+// src/apply/default.ts).
 func (told *ResultIDs) Distinct(result agui.Event, t Transcript) agui.Event {
 	var v [2]string
 	if !result.Read(v[:], "messageId", "toolCallId") {
@@ -226,7 +230,7 @@ func (told *ResultIDs) Distinct(result agui.Event, t Transcript) agui.Event {
 	}
 	if repeats || id == call && t.HasCalls(id) {
 		id = "result-" + call
-		for t.Holds(id) { // calls of some models all have one id
+		for t.Holds(id) { // some models give all calls the same id
 			id = "result-" + id
 		}
 		return result.With(agui.SetString(result.JSON, "messageId", id))

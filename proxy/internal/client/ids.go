@@ -5,7 +5,7 @@ import (
 	"holdpoint/translate"
 )
 
-// protocolVersion is what Holdpoint declares where the backend declares nothing.
+// protocolVersion is the version that Holdpoint declares if the backend declares none.
 const protocolVersion = "1.0"
 
 // Start returns a RUN_STARTED with the request's ids.
@@ -20,9 +20,9 @@ func (l Listener) Start() agui.Event {
 // Finish returns a RUN_FINISHED with the request's ids and without an outcome.
 func (l Listener) Finish() agui.Event { return agui.FinishedEvent(l.Thread, l.In.RunID) }
 
-// WithIDs returns a run's first or last event with the request's ids, and any other event as it is.
-// Backends invent runIds: LangGraph's TypeScript adapter ends every run with the server's own. In a
-// RUN_ERROR the thread is the client's, if the event names one.
+// WithIDs returns the first or last event of a run with the ids of the request, and any other event
+// unchanged. Backends invent runIds: LangGraph's TypeScript adapter ends every run with the
+// server's own. In a RUN_ERROR that names a thread, only the thread id is replaced.
 func (l Listener) WithIDs(ev agui.Event) agui.Event {
 	var few [3]agui.Edit
 	if edits := l.appendIDs(few[:0], ev); len(edits) > 0 {
@@ -31,7 +31,7 @@ func (l Listener) WithIDs(ev agui.Event) agui.Event {
 	return ev
 }
 
-// InThread returns an event of a dialect with the client's id of the thread.
+// InThread returns an event of a dialect with the thread id that the client sent.
 func (l Listener) InThread(ev agui.Event) agui.Event {
 	if !l.hasOtherThread() || ev.Type != agui.RunStarted && ev.Type != agui.RunFinished || !ev.Valid() {
 		return ev
@@ -43,10 +43,10 @@ func (l Listener) InThread(ev agui.Event) agui.Event {
 	return ev
 }
 
-// ForClient returns an end of a run as the client can read it. The outcome cancelled and the
-// member pendingToolCallIds came with AG-UI 1.0. Older clients, which declare no version, fail at
-// either and keep their list of open questions (@ag-ui/client 0.0.59). Without them the run has
-// finished for such a client.
+// ForClient returns the end of a run in a form that the client can read. AG-UI 1.0 added the
+// outcome cancelled and the member pendingToolCallIds. Older clients, which declare no version,
+// fail at either and keep their list of open questions (@ag-ui/client 0.0.59). For them both are
+// removed, so that the run has simply finished.
 func (l Listener) ForClient(finish agui.Event) agui.Event {
 	if finish.Type != agui.RunFinished || l.In.ProtocolVersion != "" || l.Show == translate.ShowNative || !finish.Valid() {
 		return finish
@@ -60,10 +60,10 @@ func (l Listener) ForClient(finish agui.Event) agui.Event {
 	return finish
 }
 
-// appendIDs appends what WithIDs has to change in an event.
+// appendIDs appends the edits that WithIDs makes to an event.
 func (l Listener) appendIDs(edits []agui.Edit, ev agui.Event) []agui.Edit {
 	if ev.Type == agui.RunErrored && ev.Valid() {
-		return l.appendThread(edits, ev) // some backends name it there too (CrewAI)
+		return l.appendThread(edits, ev) // some backends include the thread id there (CrewAI)
 	}
 	if ev.Type != agui.RunStarted && ev.Type != agui.RunFinished || !ev.Valid() {
 		return edits
@@ -84,11 +84,11 @@ func (l Listener) appendIDs(edits []agui.Edit, ev agui.Event) []agui.Edit {
 	return edits
 }
 
-// hasOtherThread reports whether the backend knows the thread by another id.
+// hasOtherThread reports whether the backend uses another id for the thread than the client.
 func (l Listener) hasOtherThread() bool { return l.Thread != l.In.ThreadID }
 
-// appendThread appends what has to change in an event that names the backend's thread where the
-// client's belongs.
+// appendThread appends the edit for an event that has the backend's thread id instead of the
+// client's.
 func (l Listener) appendThread(edits []agui.Edit, ev agui.Event) []agui.Edit {
 	if l.hasOtherThread() && agui.View(ev.JSON).Get("threadId").Str == l.In.ThreadID {
 		edits = append(edits, agui.Edit{Key: "threadId", Text: l.Thread})
@@ -96,7 +96,7 @@ func (l Listener) appendThread(edits []agui.Edit, ev agui.Event) []agui.Edit {
 	return edits
 }
 
-// appendEcho appends what has to change in a RUN_STARTED that repeats the input.
+// appendEcho appends the edit for a RUN_STARTED that repeats the input.
 func (l Listener) appendEcho(edits []agui.Edit, ev agui.Event) []agui.Edit {
 	if !l.hasOtherThread() || ev.Type != agui.RunStarted {
 		return edits

@@ -17,22 +17,22 @@ import (
 	"holdpoint/translate/kit"
 )
 
-// A form is how a client is told of a pause.
+// A form is the way in which a pause is shown to a client.
 type form int
 
-// byOutcome is the interrupt outcome, perhaps with a CUSTOM event beside it. byOwnForm is the form
-// of the backend. byText is a text, because the client can answer neither of the others: LangGraph
-// asks by a CUSTOM event, at which the in-tree client of .NET throws, and AGUI.Server tells no
-// question in a run with declared tools.
+// byOutcome is the interrupt outcome, possibly with a CUSTOM event. byOwnForm is the backend's own
+// form. byText is a text message, for clients that can answer neither of these: LangGraph asks by a
+// CUSTOM event, at which the in-tree client of .NET throws, and AGUI.Server sends no question in a
+// run with declared tools.
 const (
 	byOutcome form = iota
 	byOwnForm
 	byText
 )
 
-// formOf returns how the client is told the pause.
+// formOf returns the form in which the client gets the pause.
 func (l Listener) formOf(p *agui.Pause) form {
-	own := l.showsNativeForm() && p.NativeFinish != nil // nil: it was opened in another form
+	own := l.showsNativeForm() && p.NativeFinish != nil // nil if the pause was raised in another form
 	reads := l.Line == nil && !own || l.Line.ReadsOutcome()
 	switch {
 	case own && (asksByOutcome(p) && (l.Line == nil || reads) || asksByEvent(p) && l.Line.Reads(agui.Custom) || asksByCalls(p, l.Line)):
@@ -43,7 +43,7 @@ func (l Listener) formOf(p *agui.Pause) form {
 	return byText
 }
 
-// AsksByText reports whether the client is told the pause as a text.
+// AsksByText reports whether the client gets the pause as a text.
 func (l Listener) AsksByText(p *agui.Pause) bool { return l.formOf(p) == byText }
 
 // asksByOutcome reports whether the backend's own terminal event has the questions.
@@ -63,7 +63,7 @@ func asksByEvent(p *agui.Pause) bool {
 func asksByCalls(p *agui.Pause, line *clients.Line) bool {
 	calls := false
 	for _, own := range p.Native {
-		tool := "" // of the call that begins here
+		tool := "" // the tool of the call that begins here
 		switch agui.PeekType(own) {
 		case agui.CallStart, agui.CallChunk:
 			tool = agui.View(own).Get("toolCallName").Str
@@ -79,23 +79,24 @@ func asksByCalls(p *agui.Pause, line *clients.Line) bool {
 	return calls && !slices.ContainsFunc(p.Interrupts, func(i agui.Interrupt) bool { return len(i.Keys) == 0 })
 }
 
-// A Question is an open pause as a stream tells it.
+// A Question is an open pause, with the other events that its stream needs.
 type Question struct {
 	Pause *agui.Pause
-	// Announced are the events by which the backend itself announced it, nil if the stream has
-	// them.
+	// Announced are the events by which the backend itself announced the pause, nil if the stream
+	// has them already.
 	Announced []agui.Event
-	// More are other events that go before the end: ends of what is open, snapshots.
+	// More are other events before the end of the run: ends of what is open, snapshots.
 	More []agui.Event
-	// Unclosed are the ends of what is open in the stream, for a question that is told as a text.
+	// Unclosed are the events that close open messages and calls of the stream, for a question
+	// shown as a text.
 	Unclosed []agui.Event
-	// NotTaken reports that messages of the request did not go to the backend. The outcome says so
-	// by its code.
+	// NotTaken reports that messages of the request were not sent to the backend. The outcome then
+	// has the code MESSAGES_NOT_TAKEN.
 	NotTaken bool
 }
 
-// Question returns the events that tell an open pause in the form that the client is shown. The
-// last one ends the run. Forms that are made here leave out the questions that are decided.
+// Question returns the events that show an open pause to the client, in its form. The last event
+// ends the run. In the forms that Holdpoint makes, questions that are already decided are left out.
 func (l Listener) Question(q Question) []agui.Event {
 	p := q.Pause.Undecided()
 	events := make([]agui.Event, 0, len(q.Announced)+len(q.More)+2)
@@ -116,9 +117,8 @@ func (l Listener) Question(q Question) []agui.Event {
 	return append(events, l.outcome(p, q.NotTaken))
 }
 
-// Announcement returns the events by which the backend itself announced the pause. It leaves out
-// calls that the client has in its history, because the client would append their arguments to
-// those that it has.
+// Announcement returns the events by which the backend itself announced the pause. It omits calls
+// that are in the client's history, because the client would append the arguments to those it has.
 func (l Listener) Announcement(p *agui.Pause) []agui.Event {
 	var events []agui.Event
 	var known map[string]bool
@@ -140,7 +140,7 @@ func (l Listener) Announcement(p *agui.Pause) []agui.Event {
 
 const outcomeStart = `{"type":"interrupt","interrupts":[`
 
-// outcome returns the RUN_FINISHED with the interrupt outcome. notTaken: see Question.
+// outcome returns the RUN_FINISHED with the interrupt outcome. For notTaken see Question.
 func (l Listener) outcome(p *agui.Pause, notTaken bool) agui.Event {
 	size := len(outcomeStart)
 	for _, i := range p.Interrupts {
@@ -164,7 +164,7 @@ func (l Listener) outcome(p *agui.Pause, notTaken bool) agui.Event {
 	outcome = append(outcome, "]}"...)
 	finish := p.Finish
 	if agui.View(p.NativeFinish).Get("outcome").IsObject() {
-		finish = p.NativeFinish // the outcome keeps its place among the keys
+		finish = p.NativeFinish // so that the outcome keeps its position among the keys
 	}
 	var few [3]agui.Edit
 	edits := append(l.appendIDs(few[:0], agui.NewEvent(finish)), agui.Edit{Key: "outcome", JSON: outcome})
@@ -175,10 +175,10 @@ func (l Listener) outcome(p *agui.Pause, notTaken bool) agui.Event {
 	return agui.NewEvent(finish)
 }
 
-// customInterrupt returns the CUSTOM on_interrupt for clients that know only that. It is for pauses
-// whose backend sends none. The value is JSON text, as LangGraph's is. It has the ids, so a client
-// that echoes it (command.interruptEvent) says what it answers. One event tells all questions,
-// because such clients keep the last event only.
+// customInterrupt returns the CUSTOM on_interrupt for clients that read only that event, if the
+// backend sends none. Its value is JSON text, as LangGraph's is. It has the ids of the questions,
+// so that a client that returns it (command.interruptEvent) names the question it answers. One
+// event has all questions, because such clients keep only the last event.
 func customInterrupt(p *agui.Pause) agui.Event {
 	value := []byte(p.Interrupts[0].ForClient())
 	if len(p.Interrupts) > 1 {
@@ -195,14 +195,15 @@ func customInterrupt(p *agui.Pause) agui.Event {
 	}{agui.Custom, agui.OnInterrupt, string(value)}))
 }
 
-// A program around .NET's client keeps each question that it was told, and the client throws if two
-// of them have one id. So it gets another id each time: the published one, with a mark of the run.
+// Applications of .NET's client keep each question that they got, and the client throws if two have
+// the same id. So a question that is sent again gets another id each time: the published one with a
+// suffix for the run.
 
-// retoldID is the form of such an id.
+// retoldID matches such an id.
 var retoldID = regexp.MustCompile(`^(.+~[A-Za-z0-9_-]+)\+[0-9a-f]{8}$`)
 
-// WithRetoldIDs returns a pause as it is told again: to such a client with other ids, to any other
-// client as it is.
+// WithRetoldIDs returns a pause that is sent again: with other ids for such a client, and unchanged
+// for any other client.
 func (l Listener) WithRetoldIDs(p *agui.Pause) *agui.Pause {
 	if !l.Line.OmitsQuestions() || l.Show == translate.ShowNative {
 		return p
@@ -219,7 +220,8 @@ func (l Listener) WithRetoldIDs(p *agui.Pause) *agui.Pause {
 	return &retold
 }
 
-// WithPublishedIDs returns the input of a request with the published ids in its resume.
+// WithPublishedIDs returns the input of a request in which the ids in resume are the published
+// ones.
 func WithPublishedIDs(in *agui.RunInput) *agui.RunInput {
 	if !slices.ContainsFunc(in.Resume, func(e agui.ResumeEntry) bool { return retoldID.MatchString(e.InterruptID) }) {
 		return in
@@ -239,8 +241,8 @@ func WithPublishedIDs(in *agui.RunInput) *agui.RunInput {
 	return &out
 }
 
-// Publish writes into the object of a question the id by which clients answer it, and when it
-// expires if the backend does not say so. A zero time means no expiry.
+// Publish writes into the object of a question the id by which clients answer it, and its expiry if
+// the backend sets none. A zero time means no expiry.
 func Publish(i *agui.Interrupt, expires time.Time) {
 	i.Object = tanstack.Renamed(agui.WithID(i.Object, i.ID), i.Native, i.ID)
 	if _, says := i.Expires(); !says && !expires.IsZero() && !gjson.GetBytes(i.Object, "expiresAt").Exists() {
@@ -249,8 +251,8 @@ func Publish(i *agui.Interrupt, expires time.Time) {
 }
 
 // WithPublishedID returns an event of the backend's own announcement with the published id. Some
-// announcements have the id of their interrupt in them (CrewAI, Mastra). A client answers the id
-// that it reads there, so the published one must stand there too.
+// announcements contain the id of their interrupt (CrewAI, Mastra), and clients answer with the id
+// that they read there.
 func WithPublishedID(own json.RawMessage, p *agui.Pause) json.RawMessage {
 	ev := agui.View(own)
 	value := ev.Get("value")

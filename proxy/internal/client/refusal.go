@@ -9,21 +9,21 @@ import (
 	"holdpoint/internal/contract"
 )
 
-// A Refusal is why a stream ends in an error, for the person at the screen. It is the member
-// metadata.holdpoint.refusal of the RUN_FINISHED, and of every interrupt that is told again.
+// A Refusal is the reason why a stream ends in an error, for the person at the screen. It is the
+// member metadata.holdpoint.refusal of the RUN_FINISHED, and of each interrupt that is sent again.
 type Refusal struct {
 	Code   agui.Code `json:"code,omitempty"`
 	Text   string    `json:"text"`             // for people: no ids, no paths
 	Detail string    `json:"detail,omitempty"` // for developers: the message of the RUN_ERROR
-	// MayHaveRun reports that it is not known whether what was approved was carried out.
+	// MayHaveRun reports that it is not known whether the approved action was carried out.
 	MayHaveRun bool `json:"mayHaveRun,omitempty"`
-	// Stands are the answers that count in place of the refused ones, for a page that words it
-	// itself.
+	// Stands are the answers that count in place of the refused ones, for a page that words the
+	// reason itself.
 	Stands []contract.StandingAnswer `json:"stands,omitempty"`
 }
 
-// Explained returns a RUN_FINISHED with a refusal. It returns the event as it is if why is nil, or
-// for a client that is shown the backend's own form.
+// Explained returns a RUN_FINISHED with a refusal. It returns the event unchanged if why is nil, or
+// if the client gets the backend's own form.
 func (l Listener) Explained(finish agui.Event, why *Refusal) agui.Event {
 	if why == nil || l.showsNativeForm() {
 		return finish
@@ -31,7 +31,8 @@ func (l Listener) Explained(finish agui.Event, why *Refusal) agui.Event {
 	return finish.With(withRefusal(finish.JSON, why))
 }
 
-// ExplainedQuestions returns a RUN_FINISHED whose interrupts say why they are told again.
+// ExplainedQuestions returns a RUN_FINISHED whose interrupts have the reason why they are sent
+// again.
 func ExplainedQuestions(finish agui.Event, why *Refusal) agui.Event {
 	var list []json.RawMessage
 	for _, i := range gjson.GetBytes(finish.JSON, "outcome.interrupts").Array() {
@@ -40,7 +41,7 @@ func ExplainedQuestions(finish agui.Event, why *Refusal) agui.Event {
 	return finish.With(agui.SetKey(finish.JSON, "outcome.interrupts", agui.List(list)))
 }
 
-// WithRefusal returns a pause whose interrupts say why they are told again.
+// WithRefusal returns a pause whose interrupts have the reason why they are sent again.
 func WithRefusal(p *agui.Pause, why *Refusal) *agui.Pause {
 	told := *p
 	told.Interrupts = append([]agui.Interrupt(nil), p.Interrupts...)
@@ -51,8 +52,8 @@ func WithRefusal(p *agui.Pause, why *Refusal) *agui.Pause {
 	return &told
 }
 
-// withRefusal returns an object with the refusal in its metadata. Metadata that is not an object
-// stays.
+// withRefusal returns an object with the refusal in its metadata. If metadata is not an object, the
+// object is returned unchanged.
 func withRefusal(object []byte, why *Refusal) []byte {
 	if m := agui.View(object).Get("metadata"); m.Exists() && !m.IsObject() {
 		return object

@@ -7,15 +7,15 @@ import (
 	"holdpoint/translate/kit"
 )
 
-// A client of .NET's carries out an answered call that got no result: a tool of its own of that
-// name, or it makes an error text the result (Microsoft.Extensions.AI, FunctionInvokingChatClient).
-// Many backends tell no result of such a call. So Holdpoint tells one in its own words. The backend
-// never gets it, because a backend that keeps its thread has the call's outcome already.
+// If an answered call gets no result, a .NET client runs its own tool of that name, or makes an
+// error text the result (Microsoft.Extensions.AI, FunctionInvokingChatClient). Many backends send
+// no result for such a call, so Holdpoint sends one in its own words. The backend never gets this
+// result, because a backend that keeps its thread has the outcome of the call already.
 
-// OwnResults returns the results of answered calls that the run has told none of, for a client that
-// needs them, each after its call. asked is the pause that the run resumed, nil if there is none.
-// next is the pause that the run ends with, nil if there is none: a question that is asked again
-// has no result yet. doubtful reports that it is not known what the answers have led to.
+// OwnResults returns results for answered calls that got none in the run, each after its call, if
+// the client needs them. asked is the pause that the run resumed, nil if there is none. next is the
+// pause that the run ends with, nil if there is none: a question that is asked again has no result
+// yet. doubtful reports that the outcome of the answers is not known.
 func (l Listener) OwnResults(k *KnownCalls, asked, next *agui.Pause, doubtful bool) []agui.Event {
 	if !k.Resumes() || l.showsNativeForm() || !l.Line.NeedsResult() || asked == nil {
 		return nil
@@ -35,7 +35,7 @@ func (l Listener) OwnResults(k *KnownCalls, asked, next *agui.Pause, doubtful bo
 			content = words.InDoubt
 		}
 		if l.Line.ParsesResults() {
-			content = string(agui.MustMarshal(content)) // it throws at text that is not JSON
+			content = string(agui.MustMarshal(content)) // the client throws at text that is not JSON
 		}
 		result := resultOf(id, content)
 		k.Answered(result)
@@ -49,8 +49,8 @@ func resultOf(call, content string) agui.Event {
 	return kit.ToolReply{ID: "result-" + call, Call: call, Content: content}.Event()
 }
 
-// ownContents returns what Holdpoint would say as the results of calls that the answers to a pause
-// decide on, by call.
+// ownContents returns the texts that Holdpoint would send as results of the calls that the answers
+// decide, by call.
 func ownContents(p *agui.Pause, answers []agui.Answer) map[string]string {
 	contents := map[string]string{}
 	for n, i := range p.Interrupts {
@@ -71,7 +71,8 @@ func ownContents(p *agui.Pause, answers []agui.Answer) map[string]string {
 	return contents
 }
 
-// recordedContent returns what Holdpoint says as the result of a call whose question has ended.
+// recordedContent returns the text that Holdpoint sends as the result of a call whose question has
+// ended.
 func recordedContent(result *store.Result, questionID string) string {
 	content := words.Answered
 	for _, g := range result.Given {
@@ -88,8 +89,9 @@ func recordedContent(result *store.Result, questionID string) string {
 	return content
 }
 
-// resultsAgain returns Holdpoint's own results of calls that a pause asked about, each after its
-// call, if its run told none. results are those that the client holds.
+// resultsAgain returns Holdpoint's own results of calls that a pause asked about and that the
+// client lacks, each after its call, if its run sent none. results are the calls whose results the
+// client has.
 func resultsAgain(result *store.Result, lacks func(call string) bool, results map[string]bool) []agui.Event {
 	var events []agui.Event
 	for n := range result.Pause.Interrupts {

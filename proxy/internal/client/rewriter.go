@@ -11,29 +11,30 @@ import (
 	"holdpoint/internal/clients"
 )
 
-// A Rewriter tells a stream to a client that throws at events that it does not know. With a nil
-// Line it changes nothing: the client reads everything, or is unknown.
+// A Rewriter adapts a stream to a client that throws at unknown events. With a nil Line it changes
+// nothing, because the client is unknown or reads everything.
 //
-//   - Chunks are told as the events that they stand for.
-//   - Other events that the client does not know are left out. The texts of a snapshot are told as
+//   - Chunks are replaced by the events that they abbreviate.
+//   - Other events that the client does not know are dropped. The texts in a snapshot are sent as
 //     messages, see SnapshotTexts.
-//   - To a client that parses results, a result that is plain text is told as a JSON string.
+//   - For a client that parses results, a result in plain text becomes a JSON string.
 //
-// What is recorded and judged is what the backend sent, not this.
+// The transcript and the record get the events as the backend sent them.
 type Rewriter struct {
 	Line  *clients.Line
-	NewID func() string // returns the id of a text that has none
-	text  string        // the message that chunks have begun last
-	open  bool          // it has no end yet
-	call  string        // the call that chunks have begun last
-	calls []string      // those without an end
+	NewID func() string // returns an id for a text that has none
+	text  string        // the message that the last text chunk belongs to
+	open  bool          // that message has not ended
+	call  string        // the call that the last call chunk belongs to
+	calls []string      // calls begun by chunks that have not ended
 }
 
-// Passes reports whether pieces of a text or of arguments reach the client as they are.
+// Passes reports whether events of the type reach the client unchanged, for pieces of a text or of
+// arguments.
 func (s *Rewriter) Passes(t agui.Type) bool { return s.Line.Reads(t) }
 
-// typeFor returns the type that a client finds in an event. One that cannot be acted on counts as
-// Unknown everywhere else, but the client says what is wrong with it.
+// typeFor returns the type that the client sees in an event. An invalid event counts as Unknown
+// elsewhere, but the client itself reports what is wrong with it.
 func typeFor(ev agui.Event) agui.Type {
 	if ev.Type == agui.Unknown {
 		return agui.PeekType(ev.JSON)
@@ -41,7 +42,8 @@ func typeFor(ev agui.Event) agui.Type {
 	return ev.Type
 }
 
-// Tell gives the client an event in the form that it reads. An event that passes costs nothing.
+// Tell passes an event to give in the form that the client reads. An event that needs no change
+// costs nothing.
 func (s *Rewriter) Tell(ev agui.Event, give func(agui.Event)) {
 	if s.Line.ReadsAll() {
 		give(ev)
@@ -80,15 +82,15 @@ func (s *Rewriter) Tell(ev agui.Event, give func(agui.Event)) {
 	}
 }
 
-// SnapshotTexts returns texts of a MESSAGES_SNAPSHOT as events, for a client that takes no messages
-// from there: what the assistant has said since the last message of the user, and what the stream
-// has not told. Some backends tell the text of a step in no other way.
+// SnapshotTexts returns texts in a MESSAGES_SNAPSHOT as events, for a client that ignores the
+// messages in snapshots: the assistant's texts since the last user message that the stream has not
+// sent. Some backends send the text of a step only in a snapshot.
 func (s *Rewriter) SnapshotTexts(ev agui.Event, t Transcript) []agui.Event {
 	if s.Line.TakesSnapshots() {
 		return nil
 	}
 	if _, whole := t.Messages(); !whole {
-		return nil // it is unknown what was told
+		return nil // it is not known what the stream has sent
 	}
 	var events []agui.Event
 	ev.Get("messages").ForEach(func(_, m gjson.Result) bool {
@@ -104,7 +106,7 @@ func (s *Rewriter) SnapshotTexts(ev agui.Event, t Transcript) []agui.Event {
 	return events
 }
 
-// result returns the result as its client can parse it.
+// result returns the result in a form that the client can parse.
 func (s *Rewriter) result(ev agui.Event) agui.Event {
 	if !s.Line.ParsesResults() {
 		return ev
@@ -135,7 +137,7 @@ func (s *Rewriter) closeCalls(give func(agui.Event)) {
 	s.calls = nil
 }
 
-// textChunk tells a piece of a text. One without an id belongs to the text before it.
+// textChunk sends a chunk of a text. A chunk without an id belongs to the previous text.
 func (s *Rewriter) textChunk(ev agui.Event, give func(agui.Event)) {
 	id := cmp.Or(strings.Clone(ev.Get("messageId").Str), s.text)
 	if id == "" {
@@ -151,9 +153,9 @@ func (s *Rewriter) textChunk(ev agui.Event, give func(agui.Event)) {
 	}
 }
 
-// callChunk tells a piece of a call. One without an id belongs to the call before it, and one that
-// begins a call has a name. A client that takes one call at a time is not told a piece of a call
-// that another one has followed.
+// callChunk sends a chunk of a call. A chunk without an id belongs to the previous call, and a
+// chunk that begins a call has a name. A client that accepts one call at a time does not get chunks
+// of a call after another call has begun.
 func (s *Rewriter) callChunk(ev agui.Event, give func(agui.Event)) {
 	id := cmp.Or(strings.Clone(ev.Get("toolCallId").Str), s.call)
 	if !slices.Contains(s.calls, id) {

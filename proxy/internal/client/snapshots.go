@@ -11,30 +11,30 @@ import (
 	"holdpoint/translate"
 )
 
-// Snapshots are what is known of messages and state at the end of a stream.
+// Snapshots are the messages and the state at the end of a stream, as far as they are known.
 type Snapshots struct {
 	List  []json.RawMessage // all messages
-	Whole bool              // they are all known
-	// Messages is the JSON list of the messages that the record keeps: those that did not go to the
-	// backend are missing. nil: they are not known.
+	Whole bool              // List is complete
+	// Messages is the JSON list of the messages for the record, without those that were not sent to
+	// the backend. nil: they are not known.
 	Messages json.RawMessage
 	State    json.RawMessage // nil if it is not known
-	Stateful bool            // it is known
+	Stateful bool            // State is known
 
 	// StateSent and MessagesSent report that the backend has sent a snapshot since the last change.
-	// AnyState reports that it has sent anything of the state.
+	// AnyState reports that it has sent any event about the state.
 	StateSent, AnyState, MessagesSent bool
 }
 
-// HiddenSnapshots names the snapshots of a thread that its client must not be told.
+// HiddenSnapshots names the snapshots of a thread that its client must not get.
 type HiddenSnapshots struct{ State, Messages bool }
 
-// An Omission is a snapshot that a client does not get, and why.
+// An Omission says which snapshot a client does not get, and why.
 type Omission int
 
-// StateWithheld and MessagesWithheld: see Withheld. StateUnknown and MessagesUnknown: there were
-// too many bytes to keep them. MessagesShareID: two messages have one id, and a client would keep
-// the last one only.
+// - StateWithheld, MessagesWithheld: see HiddenSnapshots.
+// - StateUnknown, MessagesUnknown: they were too large to be kept.
+// - MessagesShareID: two messages have the same id, and a client would keep only the last one.
 const (
 	StateWithheld Omission = iota
 	StateUnknown
@@ -43,10 +43,10 @@ const (
 	MessagesShareID
 )
 
-// AppendSnapshots appends the snapshots that a client needs before an outcome. The backend's own
-// are enough where it sent them whole after its last change. A snapshot that is not known whole is
-// left out. untaken reports that messages did not go to the backend: the client keeps them, the
-// record does not.
+// AppendSnapshots appends the snapshots that a client needs before an outcome. None is needed if
+// the backend has sent a complete one after its last change. A snapshot that is not known
+// completely is omitted. untaken reports that some messages were not sent to the backend: the
+// client's snapshot includes them, the record does not.
 func AppendSnapshots(events []agui.Event, s *Snapshots, w HiddenSnapshots, untaken bool) ([]agui.Event, []Omission) {
 	var left []Omission
 	switch {
@@ -84,7 +84,7 @@ func StateEvent(state json.RawMessage) agui.Event {
 	}{agui.StateSnapshot, state}))
 }
 
-// sharesID reports whether two messages have one id, see ResultIDs.
+// sharesID reports whether two messages have the same id, see ResultIDs.
 func sharesID(list []json.RawMessage) bool {
 	known := make(map[string]bool, len(list))
 	for _, m := range list {
@@ -98,8 +98,8 @@ func sharesID(list []json.RawMessage) bool {
 }
 
 // BringsOneOf reports whether the request has one of the messages. Without principals a request
-// shows no more than the thread's id, so stored snapshots go only to a request that has a message
-// of that run.
+// proves only that its sender knows the thread id, so stored snapshots are sent only to a request
+// that has a message of that run.
 func (l Listener) BringsOneOf(seen []agui.SeenMessage) bool {
 	known := map[string]bool{}
 	for _, s := range seen {
@@ -108,8 +108,9 @@ func (l Listener) BringsOneOf(seen []agui.SeenMessage) bool {
 	return slices.ContainsFunc(l.In.Messages, func(m agui.Message) bool { return known[m.ID] })
 }
 
-// StoredSnapshots returns snapshots out of the record. messages are nil if they lack a message of
-// the request, because a MESSAGES_SNAPSHOT deletes what it leaves out.
+// StoredSnapshots returns the snapshot events for messages and state from the record. messages must
+// be nil if they lack a message of the request, because a MESSAGES_SNAPSHOT deletes the messages
+// that it omits.
 func StoredSnapshots(messages []json.RawMessage, state json.RawMessage) []agui.Event {
 	var events []agui.Event
 	if agui.HasMembers(state) {
@@ -121,8 +122,9 @@ func StoredSnapshots(messages []json.RawMessage, state json.RawMessage) []agui.E
 	return events
 }
 
-// WithMessages returns a MESSAGES_SNAPSHOT of the backend with messages that did not go there. A
-// client deletes what a snapshot leaves out, and they would never come again.
+// WithMessages returns a MESSAGES_SNAPSHOT of the backend with the messages in list added, which
+// the backend has not received. A client deletes messages that a snapshot omits, and would never
+// send them again.
 func WithMessages(ev agui.Event, list []agui.Message) agui.Event {
 	if len(list) == 0 || !ev.Valid() {
 		return ev
@@ -132,7 +134,7 @@ func WithMessages(ev agui.Event, list []agui.Message) agui.Event {
 	for _, m := range messages.Array() {
 		held[agui.Identity(agui.ParseMessage([]byte(m.Raw)))] = true
 	}
-	// All at once: a client may bring very many small ones.
+	// They are added in one edit, because a client may send very many small messages.
 	var lacking []agui.Message
 	for _, m := range list {
 		if !held[agui.Identity(m)] {
@@ -150,9 +152,9 @@ func WithMessages(ev agui.Event, list []agui.Message) agui.Event {
 	return ev.With(agui.SetKey(ev.JSON, "messages", whole))
 }
 
-// WithWithheld returns a MESSAGES_SNAPSHOT with what the dialect kept from the backend
-// (translate.Out.Withheld). A client loses nothing that Holdpoint keeps from a model. A message
-// follows the nearest one before it that the snapshot has.
+// WithWithheld returns a MESSAGES_SNAPSHOT with the messages added that the dialect kept from the
+// backend (translate.Out.Withheld), so that the client does not lose them. Each is inserted after
+// the nearest earlier message that the snapshot has.
 func WithWithheld(ev agui.Event, withheld []translate.WithheldMessage) agui.Event {
 	if len(withheld) == 0 || !ev.Valid() {
 		return ev
@@ -165,7 +167,7 @@ func WithWithheld(ev agui.Event, withheld []translate.WithheldMessage) agui.Even
 		}
 		list = append(list, json.RawMessage(m.Raw))
 	}
-	after := map[int][]json.RawMessage{} // what is put in, by the place in the list that it follows
+	after := map[int][]json.RawMessage{} // the messages to insert, by the index that they follow
 	nearest, seen := -1, 0
 	for _, w := range withheld {
 		for _, id := range w.Before[seen:] {
@@ -183,7 +185,7 @@ func WithWithheld(ev agui.Event, withheld []translate.WithheldMessage) agui.Even
 			at[w.Message.ID] = nearest
 		}
 	}
-	whole := append([]json.RawMessage{}, after[-1]...) // of none an empty list, not null
+	whole := append([]json.RawMessage{}, after[-1]...) // an empty list, not null, if there are no messages
 	for n, m := range list {
 		whole = append(append(whole, m), after[n]...)
 	}

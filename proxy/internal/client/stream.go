@@ -1,8 +1,8 @@
 package client
 
-// A Stream is the stream that a client gets, with what decides about its next event: the line of
-// the client, the results that it was told, and the ends that wait. It changes with each event and
-// is for one goroutine.
+// A Stream has the state that decides how the next event is sent to a client: the client's entry in
+// the table, the ids of the results that it got, and the subagent ends that are held back. It
+// changes with each event and is used by one goroutine.
 type Stream struct {
 	Rewriter
 	ResultIDs

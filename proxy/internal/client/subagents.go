@@ -9,21 +9,21 @@ import (
 	"holdpoint/internal/agui"
 )
 
-// Subagents are the ends of subagents that wait for the end of the run. A subagent that waits for
-// an answer ends with SUBAGENT_FINISHED. Its outcome names interrupts of the run's end by their ids
-// (AG-UI 1.0), and clients relate the two. The published ids are made at that end, so such an event
-// waits for it. The ends of other subagents after it wait too, because their order is the
-// backend's. The zero value has none.
+// Subagents holds back the ends of subagents until the end of the run. A subagent that waits for an
+// answer ends with SUBAGENT_FINISHED, whose outcome names interrupts of the run's end by their ids
+// (AG-UI 1.0), and clients match the two. The published ids are made only at the end of the run, so
+// such an event is held back until then. Later ends of other subagents are held back too, to keep
+// the backend's order. The zero value is empty.
 type Subagents struct {
 	ends []agui.Event
 	size int // in bytes
 }
 
-// maxWaitingSubagents bounds the ends that wait, in bytes. Above it events pass with the backend's
-// ids.
+// maxWaitingSubagents bounds the events that are held back, in bytes. Above it events are sent with
+// the backend's ids.
 const maxWaitingSubagents = 1 << 20
 
-// Hold keeps an event that has to wait, and reports whether it does.
+// Hold holds an event back if necessary, and reports whether it did.
 func (s *Subagents) Hold(ev agui.Event) bool {
 	if ev.Type != agui.SubagentFinished || s.size > maxWaitingSubagents {
 		return false
@@ -36,8 +36,8 @@ func (s *Subagents) Hold(ev agui.Event) bool {
 	return true
 }
 
-// BeginsAgain reports whether the event begins a subagent whose end waits. The subagent continues
-// in the same run, so its end must go out first.
+// BeginsAgain reports whether the event begins a subagent whose end is held back. The subagent
+// continues in the same run, so its end must be sent first.
 func (s *Subagents) BeginsAgain(ev agui.Event) bool {
 	if len(s.ends) == 0 || !ev.Valid() {
 		return false
@@ -46,8 +46,8 @@ func (s *Subagents) BeginsAgain(ev agui.Event) bool {
 	return slices.ContainsFunc(s.ends, func(end agui.Event) bool { return end.Get("subagentRunId").Str == id })
 }
 
-// Take returns the events that wait, with the published ids of p, and forgets them. p is nil if the
-// run asks nothing.
+// Take removes and returns the events that are held back, with the published ids of p. p is nil if
+// the run asks nothing.
 func (s *Subagents) Take(p *agui.Pause) []agui.Event {
 	ends := s.ends
 	s.ends = nil
@@ -64,9 +64,9 @@ func (s *Subagents) Take(p *agui.Pause) []agui.Event {
 	return ends
 }
 
-// withInterruptIDs returns the end of a subagent with other ids, by the ids that it has. An id
-// without another stays. Native ids may repeat: each use takes the next of the others, and the last
-// one stays.
+// withInterruptIDs returns the end of a subagent with its ids replaced according to others. An id
+// that is not in others is kept. Native ids may repeat: each occurrence gets the next replacement,
+// and the last one is reused.
 func withInterruptIDs(ev agui.Event, others map[string][]string) agui.Event {
 	outcome := agui.View(ev.JSON).Get("outcome")
 	ids := outcome.Get("interruptIds")

@@ -1,6 +1,6 @@
-// Package dialect makes a Bug of what a dialect does against its contract: of a panic, and of an
-// error that is not an *agui.RunError. It neither logs nor answers. Every room of proxy that calls
-// a dialect may import it.
+// Package dialect turns violations of a dialect's contract into a Bug: a panic, or an error that is
+// not an *agui.RunError. It neither logs nor answers. Every package below proxy that calls a
+// dialect may import it.
 package dialect
 
 import (
@@ -11,14 +11,14 @@ import (
 
 // A Bug is an error or a panic that the contract of a dialect does not allow.
 type Bug struct {
-	Method string // of the dialect
+	Method string // the dialect's method
 	Err    error
-	Stack  []byte // of a panic, else nil
+	Stack  []byte // set for a panic, else nil
 }
 
 func (b *Bug) Error() string { return "dialect: " + b.Method + ": " + b.Err.Error() }
 
-// AsBug returns the Bug in an error of a dialect's method, or makes one of the error.
+// AsBug returns the Bug in the error of a dialect's method, or a new one with that error.
 func AsBug(method string, err error) *Bug {
 	bug := &Bug{Method: method, Err: err}
 	errors.As(err, &bug)

@@ -11,15 +11,15 @@ import (
 	"holdpoint/translate/yesno"
 )
 
-// Answers are what a request answers.
+// Answers are the answers of a request.
 type Answers struct {
-	List   []agui.Answer  // nil if it answers nothing
-	Unread *agui.RunError // why they could not be read, nil if they were
+	List   []agui.Answer  // nil if the request answers nothing
+	Unread *agui.RunError // why the answers could not be read, nil if they could
 }
 
-// Read reads the decisions in the messages of the request, and adds those that answer the pause to
-// the answers of its fields. pauseID is the pause that the fields were read for, "" if none is
-// known.
+// Read reads the replies in the messages of the request, and adds those that answer the pause to
+// the answers in fields, which the dialect has read from the other parts of the request. pauseID is
+// the pause that fields were read for, "" if it is not known.
 func Read(v *View, fields Answers, pauseID string) (Replies, Answers) {
 	list := ReadReplies(v)
 	answers := fields.mergeReplies(list, pauseID, v.Record.Pause)
@@ -27,13 +27,14 @@ func Read(v *View, fields Answers, pauseID string) (Replies, Answers) {
 	return list, answers
 }
 
-// mergeReplies returns the answers in the fields of a request with the replies in its messages, and
-// marks those replies. They are to one pause; open is the pause that is open, which may be another.
+// mergeReplies returns the answers of a together with the replies that answer the pause pauseID,
+// and marks those replies. open is the pause that is open now, which may be another one.
 //
-// An entry and a reply, or two replies, that contradict each other are refused: one of them is not
-// what the person said, and nobody knows which. Of replies that agree the last counts, for the
-// person may have said more since. It counts, too, where replies replace each other. If the pause
-// has ended, nothing is refused: the history keeps what was said, and none of it is carried out.
+// An entry and a reply that contradict each other, or two such replies, are refused: one of them is
+// not what the person meant, and it is not known which. If replies agree, the last one counts,
+// because it may contain more than the earlier ones. The last one also counts if its format
+// replaces earlier replies. If the pause has ended, nothing is refused, because the history is only
+// a record of the past and nothing in it is carried out.
 func (a Answers) mergeReplies(replies Replies, pauseID string, open *agui.Pause) Answers {
 	if len(replies) == 0 || pauseID == "" || a.Unread != nil {
 		return a
@@ -45,7 +46,7 @@ func (a Answers) mergeReplies(replies Replies, pauseID string, open *agui.Pause)
 	}
 	fields := len(list)
 	isOpen := open != nil && open.ID == pauseID
-	meanings := map[int]meaning{} // of the list, by places: very many replies may name one entry
+	meanings := map[int]meaning{} // by index in list; cached because very many replies may name one entry
 	for n := range replies {
 		d := &replies[n]
 		if d.Pause == nil || d.Pause.ID != pauseID || d.TooLate {
@@ -80,16 +81,17 @@ func (a Answers) mergeReplies(replies Replies, pauseID string, open *agui.Pause)
 	return a
 }
 
-// contradiction returns no answers: it is not known what the person said to an interrupt.
+// contradiction returns the refusal of answers that contradict each other. why is a format with the
+// interrupt's id.
 func contradiction(why, interrupt string) Answers {
 	return Answers{Unread: agui.Errorf(agui.ResumeConflict, why, agui.Cut(interrupt))}
 }
 
-// A meaning is what an answer decides, as far as two can be compared.
+// A meaning is what an answer decides, in a form in which two answers can be compared.
 type meaning struct {
 	digest string
 	denies bool
-	words  map[string]gjson.Type // what it has of true and false; nil if it is not an object
+	words  map[string]gjson.Type // the types of its boolean members; nil if it is not an object
 }
 
 func meaningOf(a agui.Answer) meaning {
@@ -106,8 +108,8 @@ func meaningOf(a agui.Answer) meaning {
 	return m
 }
 
-// agrees reports whether two answers to one question decide the same: they are equal, both are a
-// clear no, or neither is and what they both have of true and false is equal.
+// agrees reports whether two answers to a question decide the same: they are equal, or both are a
+// clear no, or neither is and their common boolean members have equal values.
 func (m meaning) agrees(with meaning) bool {
 	if m.digest == with.digest {
 		return true
@@ -124,7 +126,8 @@ func (m meaning) agrees(with meaning) bool {
 	return shared > 0 && equal
 }
 
-// ReadYesNo returns answers in the agent's own values as the yes or the no that they are.
+// ReadYesNo returns the answers with the agent's own values replaced by the yes or the no that they
+// mean.
 func ReadYesNo(p *agui.Pause, answers []agui.Answer) []agui.Answer {
 	list := slices.Clone(answers)
 	for n, a := range list {
@@ -135,8 +138,8 @@ func ReadYesNo(p *agui.Pause, answers []agui.Answer) []agui.Answer {
 	return list
 }
 
-// WriteYesNo returns the answers with the agent's own values. If the agent is only to end what
-// waits (endOnly), it gets none.
+// WriteYesNo returns the answers with each yes and no replaced by the agent's own value. With
+// endOnly the agent is only told to stop waiting, and gets no value.
 func WriteYesNo(p *agui.Pause, answers []agui.Answer, endOnly bool) ([]agui.Answer, error) {
 	if p == nil || endOnly || !slices.ContainsFunc(p.Interrupts, func(i agui.Interrupt) bool { return i.YesNo != nil }) {
 		return answers, nil

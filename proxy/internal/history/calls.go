@@ -10,9 +10,9 @@ import (
 	"holdpoint/translate/kit"
 )
 
-// withKnownCalls returns the messages with the calls that they have results of and lack, as far as
-// the record knows them, and whether there are such calls. A client that sends its new messages
-// only lacks nothing.
+// withKnownCalls returns the messages with the missing calls of their results added from the
+// record, and whether any was added. The messages of a client that sends only new messages are
+// returned unchanged.
 func (v *View) withKnownCalls(list []agui.Message) (with []agui.Message, putBack bool) {
 	lacking := v.resultsWithoutCall(list)
 	if len(lacking) == 0 || !v.bringsConversation(list) {
@@ -28,7 +28,7 @@ func (v *View) withKnownCalls(list []agui.Message) (with []agui.Message, putBack
 	}
 	for at, m := range list {
 		if m.Role == "tool" && (at == 0 || list[at-1].Role != "tool") {
-			var calls []recordedCall // one turn has one message
+			var calls []recordedCall // the calls of one turn are in one message
 			for next := at; next < len(list) && list[next].Role == "tool"; next++ {
 				if c, is := known[list[next].ToolCallID]; is {
 					calls = append(calls, c)
@@ -42,8 +42,9 @@ func (v *View) withKnownCalls(list []agui.Message) (with []agui.Message, putBack
 	return with, true
 }
 
-// resultsWithoutCall returns the calls of the tool messages before which the list has no such call.
-// What an open question is about is left out: the message may be its answer.
+// resultsWithoutCall returns the ids of calls that have a tool message in the list without an
+// earlier message that makes the call. Calls of the open question are omitted, because the tool
+// message may be its answer.
 func (v *View) resultsWithoutCall(list []agui.Message) map[string]bool {
 	known := map[string]bool{}
 	if p := v.Record.Pause; p != nil {
@@ -62,7 +63,8 @@ func (v *View) resultsWithoutCall(list []agui.Message) map[string]bool {
 	return lacking
 }
 
-// bringsConversation reports whether a list has a message that the record knows.
+// bringsConversation reports whether the list has a message of the conversation that the record
+// has, other than a tool message.
 func (v *View) bringsConversation(list []agui.Message) bool {
 	seen := map[agui.SeenMessage]bool{}
 	if p := v.Record.Pause; p != nil {
@@ -78,14 +80,14 @@ func (v *View) bringsConversation(list []agui.Message) bool {
 	return slices.ContainsFunc(list, func(m agui.Message) bool { return m.Role != "tool" && seen[agui.See(m)] })
 }
 
-// A recordedCall is a call as the record has it.
+// A recordedCall is a call in the form that the record has.
 type recordedCall struct {
 	id      string
-	message string // the id of the message that has it, "" if unknown
+	message string // id of the message that makes the call, "" if unknown
 	json    json.RawMessage
 }
 
-// recordedCalls returns what the record has of some calls, the newest of each.
+// recordedCalls returns the wanted calls that the record has, the newest for each id.
 func (v *View) recordedCalls(wanted map[string]bool) map[string]recordedCall {
 	known := map[string]recordedCall{}
 	read := func(messages []byte) {
@@ -108,13 +110,14 @@ func (v *View) recordedCalls(wanted map[string]bool) map[string]recordedCall {
 		if result.Tombstone {
 			continue
 		}
-		// Each costs a step of the store. The newest has the calls of the runs before it too.
+		// Each load costs a step of the store. The newest result also has the calls of earlier
+		// runs.
 		if isNewest || asksAboutOne(result.Pause, wanted, known) {
 			read(v.endedMessages(result))
 		}
 		isNewest = false
 	}
-	for _, p := range v.pauses() { // the messages may have been too large to be kept
+	for _, p := range v.pauses() { // if the messages were too large to be kept
 		for _, i := range p.Interrupts {
 			for _, c := range i.Calls {
 				if _, is := known[c.ID]; wanted[c.ID] && !is && c.ID == i.ToolCallID() && !i.CallUnseen && !c.Unknown && c.Name != "" {
@@ -126,7 +129,7 @@ func (v *View) recordedCalls(wanted map[string]bool) map[string]recordedCall {
 	return known
 }
 
-// asksAboutOne reports whether a pause asks about a call that is wanted and not known yet.
+// asksAboutOne reports whether the pause asks about a call that is wanted and not in known.
 func asksAboutOne(p *agui.Pause, wanted map[string]bool, known map[string]recordedCall) bool {
 	return p != nil && slices.ContainsFunc(p.Interrupts, func(i agui.Interrupt) bool {
 		id := i.ToolCallID()
@@ -135,8 +138,8 @@ func asksAboutOne(p *agui.Pause, wanted map[string]bool, known map[string]record
 	})
 }
 
-// appendCalls appends calls to a list of messages: to the message that ends it if that has calls,
-// else as a message of their own. ids are those that messages have.
+// appendCalls adds calls to a list of messages: to the last message if that has calls, else as a
+// new message. ids are the ids of all messages.
 func appendCalls(list []agui.Message, calls []recordedCall, ids map[string]bool) []agui.Message {
 	if len(calls) == 0 {
 		return list
@@ -165,8 +168,7 @@ func appendCalls(list []agui.Message, calls []recordedCall, ids map[string]bool)
 	}{id, "assistant", agui.List(added)})))
 }
 
-// Meanings returns the answers to a pause with what each of them says, where a dialect has not read
-// it.
+// Meanings returns the answers to a pause with Says set, also where the dialect has not set it.
 func Meanings(p *agui.Pause, answers []agui.Answer) []agui.Answer {
 	list := slices.Clone(answers)
 	for n, i := range p.Interrupts {
@@ -177,24 +179,25 @@ func Meanings(p *agui.Pause, answers []agui.Answer) []agui.Answer {
 	return list
 }
 
-// RestoredMessages are the messages of a resume with the calls that its pause asks about as the
-// record has them.
+// RestoredMessages are the messages of a resume in which the calls that the pause asks about are as
+// in the record.
 type RestoredMessages struct {
 	Messages []agui.Message // the same list if no call differs
 	Calls    []string       // the ids of the calls that differed
 }
 
-// RestoreCalls returns the messages of a resume with the calls that the pause asks about as the
-// record has them. The answers have their Meanings.
+// RestoreCalls returns the messages of a resume in which the calls that the pause asks about are as
+// in the record. The answers must have their Meanings.
 //
-// A yes is for the call that a person was shown. A backend that keeps nothing takes that call out
-// of the messages of the request, so whoever writes those would decide what runs. A yes is refused
-// if the record does not know the call in full, if the messages hold it more often than they did,
-// or if parsers find more than one call in a copy. A copy whose function has a name or arguments
-// twice, or others, gets the record's. A clear no is never refused.
+// A person approves the call that was shown. A backend that keeps no state reads the call from the
+// messages of the request, so whoever writes those messages could decide what runs. An approval is
+// refused if the record does not have the complete call, if the messages have the call more often
+// than when it was shown, or if parsers could find different calls in a copy. In every other copy,
+// the name and the arguments are replaced by the record's if they differ or occur twice. A clear no
+// is never refused.
 func RestoreCalls(p *agui.Pause, answers []agui.Answer, list []agui.Message) (RestoredMessages, *agui.RunError) {
-	calls := map[string]agui.AskedCall{} // by their ids
-	approved := map[string]string{}      // the interrupt that a yes is for
+	calls := map[string]agui.AskedCall{} // by id
+	approved := map[string]string{}      // the id of the approved interrupt, by call
 	for n, i := range p.Interrupts {
 		yes := answers[n].Says != agui.Denies
 		for _, c := range i.Calls {
@@ -248,9 +251,9 @@ func RestoreCalls(p *agui.Pause, answers []agui.Answer, list []agui.Message) (Re
 	return RestoredMessages{list, differ}, nil
 }
 
-// moreThanOnce returns the interrupt of an approved call that the messages hold more often than the
-// client was shown it. A backend that runs what it finds would run it twice. It is "" if no call
-// stands so. Two calls may have one id, and then the client was shown two.
+// moreThanOnce returns the interrupt of an approved call that the messages have more often than the
+// client was shown it, "" if there is none. A backend that runs what it finds would run the call
+// twice. If two calls share an id, the client was shown two.
 func moreThanOnce(p *agui.Pause, found map[string]int, approved map[string]string) string {
 	var known map[string]int
 	for id, interrupt := range approved {

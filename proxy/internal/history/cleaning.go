@@ -10,7 +10,7 @@ import (
 	"holdpoint/translate/kit"
 )
 
-// A cleaning is what is taken out of the messages of a request before a backend gets them.
+// A cleaning collects what is removed from the messages of a request before the backend gets them.
 type cleaning struct {
 	out       map[int]bool // places of messages that go, but for their Rest
 	rest      map[int]*agui.Message
@@ -22,13 +22,14 @@ type cleaning struct {
 	decides   map[int]bool   // places of decisions, where there are leftovers
 }
 
-// Clean returns the messages of the request that go to the dialect, the same list if all do.
-// resumed is the pause that the request goes on with, nil for an ordinary run. strays is how many
-// messages with a decision go although no question of the thread is open for it.
+// Clean returns the messages that the dialect gets, the same list if nothing is removed. resumed is
+// the pause that the request resumes, nil for a run without answers. strays is the number of
+// removed messages that have a decision for which no question of the thread is open.
 //
-// A decision goes: the dialect puts the answers there itself, and what the record does not know as
-// an answer must not reach the backend. What is settled stays if its dialect says so. With a stray
-// one the calls go that ask for it: they would be left without a result.
+// Decisions are removed, because the dialect adds the answers itself, and a decision that the
+// record does not know as an answer must not reach the backend. Answers already on record stay if
+// their dialect says so. Together with a stray decision, the calls that it is about are removed,
+// because they would be left without a result.
 func Clean(v *View, replies Replies, resumed *agui.Pause) (list []agui.Message, strays int) {
 	c := &cleaning{resuming: resumed != nil}
 	places := kit.PlacesIn(v.Input.Messages)
@@ -40,7 +41,7 @@ func Clean(v *View, replies Replies, resumed *agui.Pause) (list []agui.Message, 
 	switch {
 	case resumed != nil:
 		c.repeats = contract.RepeatsOf(resumed, v.Input.Resume)
-	case v.Show != translate.ShowNative: // such a client's history is the backend's own
+	case v.Show != translate.ShowNative: // such a client's history has the backend's own form
 		if c.countLeftovers(v.Input.Messages); c.leftovers != nil {
 			c.repeats = contract.RepeatsIn(v.pauses()...)
 			c.decides = map[int]bool{}
@@ -52,7 +53,8 @@ func Clean(v *View, replies Replies, resumed *agui.Pause) (list []agui.Message, 
 	return c.remaining(v.Input.Messages), strays
 }
 
-// takeReplies finds what goes of a message with replies, and reports whether it is a stray one.
+// takeReplies records what is removed from a message with replies, and reports whether its decision
+// is a stray one.
 func (c *cleaning) takeReplies(here Replies, places *kit.Places, resumed *agui.Pause) (stray bool) {
 	known := func(is func(Reply) bool) bool { return slices.ContainsFunc(here, is) }
 	taken := resumed != nil && known(func(d Reply) bool { return d.IsAnswer || d.RepeatsEntry })
@@ -64,19 +66,19 @@ func (c *cleaning) takeReplies(here Replies, places *kit.Places, resumed *agui.P
 			return false
 		}
 		if c.take(here[0]); places.Repeated {
-			return false // its call has the answer that stays
+			return false // another answer of the call stays
 		}
 	case !asked && !known(func(d Reply) bool { return d.Pause != nil }):
-		return false // the result of an ordinary tool
+		return false // the result of a tool that needed no approval
 	}
 	c.take(here[0])
 	if repeats := resumed != nil && known(func(d Reply) bool { return d.Pause == resumed }); taken || repeats {
 		return false
 	}
 	if known(func(d Reply) bool { return d.RepeatsEntry && d.Pause == nil }) {
-		return false // its call is another than the one that asks
+		return false // its call is not the one that asked
 	}
-	var calls []string // all replies in a message may name the same ones, and both may be very many
+	var calls []string // several replies of a message may share one list, and both may be very long
 	for _, d := range here {
 		if d.Decides && !sameList(d.Calls, calls) {
 			calls = d.Calls
@@ -102,13 +104,13 @@ func (c *cleaning) takeCalls(ids []string) {
 	}
 }
 
-// sameList reports whether two lists are one.
+// sameList reports whether two slices are the same, not only equal.
 func sameList(a, b []string) bool {
 	return len(a) == len(b) && (len(a) == 0 || &a[0] == &b[0])
 }
 
-// countLeftovers finds the calls that have several tool messages, beside those that go anyway. Of
-// those the ones go that only repeat an answer, until one is left.
+// countLeftovers finds the calls that have several tool messages besides those that are removed
+// anyway. Of these, the ones that only repeat an answer are removed, until one is left.
 func (c *cleaning) countLeftovers(list []agui.Message) {
 	count := map[string]int{}
 	several := false
@@ -123,11 +125,11 @@ func (c *cleaning) countLeftovers(list []agui.Message) {
 	}
 }
 
-// isEmptied reports whether nothing remains of the message at a place, whatever others say.
+// isEmptied reports whether the message at a place is removed completely.
 func (c *cleaning) isEmptied(at int) bool { return c.out[at] && c.rest[at] == nil }
 
-// A callAt is a call by the place of its message and its id. Ids of some models repeat, and each of
-// their calls needs a result. The place is -1 if there is no such call before.
+// A callAt identifies a call by the index of its message and its id, because some models repeat ids
+// and each of their calls needs a result. The index is -1 if no earlier message makes the call.
 type callAt struct {
 	place int
 	id    string
@@ -156,7 +158,8 @@ func (c *cleaning) countByCall(list []agui.Message) {
 	}
 }
 
-// isRepeat reports whether a message only repeats an answer. It is asked once of each.
+// isRepeat reports whether a message only repeats an answer and is removed. It must be called once
+// for each message.
 func (c *cleaning) isRepeat(at int, m *agui.Message) bool {
 	if c.resuming {
 		return c.repeats.Has(*m)
@@ -171,7 +174,7 @@ func (c *cleaning) isRepeat(at int, m *agui.Message) bool {
 	return true
 }
 
-// remaining returns the remaining messages; list itself if all remain.
+// remaining returns the messages that remain, list itself if all do.
 func (c *cleaning) remaining(list []agui.Message) []agui.Message {
 	var kept []agui.Message
 	changed := false
@@ -191,25 +194,24 @@ func (c *cleaning) remaining(list []agui.Message) []agui.Message {
 	return kept
 }
 
-// remainder returns what remains of a message; false: nothing.
+// remainder returns what remains of a message, and false if nothing does.
 func (c *cleaning) remainder(at int, m agui.Message) (agui.Message, bool) {
 	switch {
 	case isQuestionText(&m):
-		return m, false // Holdpoint's own
+		return m, false // written by Holdpoint
 	case c.isRepeat(at, &m):
 		return m, false
 	case c.out[at] && c.rest[at] != nil:
 		return *c.rest[at], true
 	case c.out[at], m.Role == "tool" && c.calls[m.ToolCallID]:
 		return m, false
-	case len(c.calls) == 0, m.Plain: // it has none
+	case len(c.calls) == 0, m.Plain: // it has no calls
 		return m, true
 	}
 	return kit.MessageWithoutCalls(m, c.calls)
 }
 
-// isQuestionText reports whether a message is the text by which Holdpoint told a pause, as the
-// client holds it.
+// isQuestionText reports whether a message is a text by which Holdpoint showed a pause.
 func isQuestionText(m *agui.Message) bool {
 	_, is := words.QuestionOf(m.ID)
 	return is && m.Role == "assistant" && len(kit.Calls(agui.View(m.JSON))) == 0

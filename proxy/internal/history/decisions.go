@@ -10,21 +10,21 @@ import (
 	"holdpoint/translate/kit"
 )
 
-// A backend may take a tool message for a decision on a call that the record does not know to have
-// asked: Holdpoint was started anew, or somebody made the call up (translate.DecisionReader). The
-// same message may be the answer that a backend of another kind waits for. So Holdpoint notes which
+// A backend may read a tool message as a decision on a call that has no question on record, because
+// Holdpoint was restarted or somebody made the call up (translate.DecisionReader). For a backend of
+// another kind, the same message may be the result that it waits for. So Holdpoint remembers which
 // calls the streams of a thread have left to the client (leftcalls.go).
 
-// An unjudgedMessage is a tool message that a backend could take for a decision, on a call that
-// nobody knows to have asked.
+// An unjudgedMessage is a tool message that a backend could read as a decision, on a call that has
+// no question on record.
 type unjudgedMessage struct {
 	at    int
-	call  string // "" if the message names none
-	shown bool   // the messages hold the call
+	call  string // "" if the message names no call
+	shown bool   // the messages have the call
 }
 
-// unjudgedMessages returns the unjudged messages before the words that end the request, or after
-// them (last).
+// unjudgedMessages returns the unjudged messages after the last message of the user or the
+// assistant (last), or before it.
 func (v *View) unjudgedMessages(last bool) []unjudgedMessage {
 	reader := v.Dialect.Decisions
 	if reader == nil || v.Carries {
@@ -44,8 +44,7 @@ func (v *View) unjudgedMessages(last bool) []unjudgedMessage {
 			continue
 		}
 		if claims == nil {
-			// What a message says on a call that a question is about is related to that question
-			// (ReadReplies).
+			// ReadReplies handles messages about a call that a question is about.
 			claims, known, left = kit.ClaimsOf(*v.Input), askedCalls(v.pauses()...), leftCalls(v.Record)
 		}
 		for _, call := range kit.AnsweredCalls(gjson.ParseBytes(m.JSON)) {
@@ -59,26 +58,26 @@ func (v *View) unjudgedMessages(last bool) []unjudgedMessage {
 	return list
 }
 
-// mayAnswer reports whether the client may answer a call that the record does not know. own reports
-// that the request claims the call for one of the client's tools, and shown that its messages hold
-// the call. left are the calls that the record has noted.
+// mayAnswer reports whether the client may send a result for a call that has no question on record.
+// own reports that the request declares the tool of the call, and shown that its messages have the
+// call. left are the calls that the record notes as left to the client.
 //
-// A call that a stream of the thread left to the client is the client's. The claim alone is
-// believed only while nobody knows what the route speaks, because the backend may be of any kind,
-// and only if a restart may have lost the note of the call. While the store cannot be asked it is
-// never believed, because the call may have asked.
+// A call that a stream of the thread left to the client may be answered. Otherwise the declaration
+// alone counts only while the dialect of the route is unknown, because the backend may be of any
+// kind, and only if a restart may have lost the note of the call. While the store cannot be reached
+// it never counts, because the call may have a question.
 func (v *View) mayAnswer(call string, own, shown bool, left map[string]bool) bool {
 	if own && v.Spoken == "" && v.InMemory && !v.NotAsked {
 		return true
 	}
 	if !shown {
-		own = len(v.Input.Tools) > 0 // a client need not send the call with its result
+		own = len(v.Input.Tools) > 0 // a client may send the result without the call
 	}
 	return v.Memory.Passed(call, false) || own && v.isLeft(call, left)
 }
 
-// Unasked returns a call that the request's last messages decide on, although nobody knows that it
-// asked. It is "" if there is no such call.
+// Unasked returns a call that the last messages of the request decide on although no question about
+// it is on record, "" if there is none.
 func Unasked(v *View) string {
 	for _, one := range v.unjudgedMessages(true) {
 		return cmp.Or(one.call, "without an id")
@@ -86,9 +85,10 @@ func Unasked(v *View) string {
 	return ""
 }
 
-// Disarm returns the messages of the request with those made harmless that could be read as
-// decisions and that words follow: they are of another day. A message on a call that the history
-// does not hold goes. count is how many there are; list is the request's own if there are none.
+// Disarm returns the messages of the request in which messages that could be read as decisions, and
+// that later text follows, are rewritten so that they cannot be: they are old. Such a message is
+// removed if the history does not have its call. count is the number of these messages; if it is 0,
+// list is the request's own.
 func Disarm(v *View) (list []agui.Message, count int) {
 	found := v.unjudgedMessages(false)
 	if count = len(found); count == 0 {
@@ -108,7 +108,7 @@ func Disarm(v *View) (list []agui.Message, count int) {
 	return list, count
 }
 
-// endOfWords returns the place after the last message of a user or of the assistant.
+// endOfWords returns the index after the last message of a user or of the assistant.
 func endOfWords(list []agui.Message) int {
 	at := len(list)
 	for at > 0 && list[at-1].Role != "user" && list[at-1].Role != "assistant" {

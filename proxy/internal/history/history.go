@@ -1,8 +1,8 @@
-// Package history reads the messages of a request against the record of its thread: which decisions
-// in them answer which question, what of them goes to the backend, and which calls and results are
-// put back or taken out. It gets a View: the request, the record, what the dialect can read, and
-// a Memory of what the store and this process know besides. It changes nothing that it gets, and it
-// neither logs nor claims; its caller does what is to be done.
+// Package history compares the messages of a request with the record of its thread. It decides
+// which replies in them answer which question, which messages the backend gets, and which calls and
+// results are added or removed. Its input is a View: the request, the record, what the dialect can
+// read, and a Memory for facts from the store and this process. It changes none of its inputs, and
+// neither logs nor claims; the caller acts on the results.
 package history
 
 import (
@@ -13,45 +13,45 @@ import (
 	"holdpoint/translate"
 )
 
-// A View is what the messages of a request are read against. It and all that it points to are
-// read-only.
+// A View is the input of this package. It and everything that it points to are read-only.
 type View struct {
-	Input   *agui.RunInput // the request, as it goes to the backend so far
-	Record  *store.Record  // of the thread
+	Input   *agui.RunInput // the request, with the changes made for the backend so far
+	Record  *store.Record  // the record of the thread
 	Linked  []Linked       // pauses of other threads that the messages are about
 	Dialect Dialect
-	Spoken  string // the dialect that the backend of the thread speaks, "" if unknown
-	Backend string // which backend of its dialect it is, "" if unknown
+	Spoken  string // the dialect of the thread's backend, "" if unknown
+	Backend string // which backend of the dialect it is, "" if unknown
 	Show    translate.Show
 
 	NeedsResult bool // the client carries out an answered call that has no result
-	Omits       bool // the client leaves out the calls that it was asked about
-	Carries     bool // the request is Holdpoint's own and carries a pause
-	NotAsked    bool // the store could not be asked for the record
+	Omits       bool // the client omits the calls that it was asked about
+	Carries     bool // Holdpoint itself sent the request, to carry decisions
+	NotAsked    bool // the record could not be loaded
 	InMemory    bool // the store loses its records with the process
 
-	Thread store.Key // of the record whose thread the calls of the run's stream are left to
+	Thread store.Key // key of the thread that the calls of the run's stream belong to
 	Scope  Scope
 
 	Memory Memory
 }
 
-// A Memory says what neither the request nor its record says.
+// A Memory has facts that are neither in the request nor in its record.
 type Memory interface {
-	// Kept fetches snapshots that the store keeps beside the record. bytes is their size, 0 if there
-	// are none. It returns no snapshots if the store cannot be asked.
+	// Kept loads snapshots that the store keeps with the record. bytes is their size, 0 if there
+	// are none. It returns none if the store fails.
 	Kept(pauseID string, at store.Moment, bytes int) store.Snapshots
 	// Passed reports whether this process saw a stream of the thread leave the call to the client.
-	// own asks for a call of a tool that the request of that run declared.
+	// own selects calls of tools that the request of that run declared.
 	Passed(call string, own bool) bool
 	// LeftOpen reports whether this process saw a run leave the call open.
 	LeftOpen(key CallKey) bool
-	// WasAsked reports whether the index of the store knows a question about the call. here reports
-	// that the question is of the request's conversation, somewhere that it may be of any.
+	// WasAsked reports whether the index of the store has a question about the call. here reports
+	// that the question belongs to the request's conversation, somewhere that it may belong to any.
 	WasAsked(c agui.Call) (here, somewhere bool, err error)
 }
 
-// A Dialect is what a dialect can do with a history. A field is nil if the dialect cannot.
+// A Dialect has the optional interfaces of a dialect that concern the history. A field is nil if
+// the dialect does not implement it.
 type Dialect struct {
 	Reader    translate.HistoryReader
 	Decisions translate.DecisionReader
@@ -60,7 +60,7 @@ type Dialect struct {
 	Reviver   translate.Reviver
 }
 
-// AbilitiesOf returns what the dialect can do with a history.
+// AbilitiesOf returns the Dialect of d.
 func AbilitiesOf(d translate.Dialect) Dialect {
 	var can Dialect
 	can.Reader, _ = d.(translate.HistoryReader)
@@ -71,14 +71,14 @@ func AbilitiesOf(d translate.Dialect) Dialect {
 	return can
 }
 
-// A Linked is a pause of another thread.
+// A Linked is a pause of another thread that the request's messages are about.
 type Linked struct {
 	Pause  *agui.Pause
-	Result *store.Result // how it ended, nil if it waits
+	Result *store.Result // how it ended, nil if it is open
 }
 
-// Pauses returns the pauses that messages may be about: those of the record, open or ended, the
-// newest first, and the linked ones.
+// Pauses returns the pauses that messages may be about: those of the record, open or ended, newest
+// first, followed by the linked ones.
 func Pauses(rec *store.Record, linked []Linked) []*agui.Pause {
 	list := []*agui.Pause{}
 	if p := rec.Pause; p != nil {
@@ -97,7 +97,8 @@ func Pauses(rec *store.Record, linked []Linked) []*agui.Pause {
 
 func (v *View) pauses() []*agui.Pause { return Pauses(v.Record, v.Linked) }
 
-// askedMessages returns the messages that the store keeps with the open pause.
+// askedMessages returns the messages that the store keeps with the open pause, nil if there are
+// none.
 func (v *View) askedMessages() []byte {
 	p := v.Record.Pause
 	if p == nil {
@@ -114,13 +115,13 @@ func (v *View) endedMessages(result *store.Result) []byte {
 	return v.Memory.Kept(result.PauseID, store.Ended, result.Kept).Messages
 }
 
-// keepsNothing reports whether the backend that made the pause keeps nothing between two runs.
+// keepsNothing reports whether the backend that raised the pause keeps no state between two runs.
 func (v *View) keepsNothing(p *agui.Pause) bool {
 	return v.Dialect.Stateless != nil && v.Dialect.Stateless.KeepsNothing(p)
 }
 
-// readsCalls reports whether the backend that made the pause hands its model the calls of each
-// request's messages.
+// readsCalls reports whether the backend that raised the pause gives its model the calls in the
+// messages of each request.
 func (v *View) readsCalls(p *agui.Pause) bool {
 	return v.Dialect.Stateless != nil && v.Dialect.Stateless.ReadsCalls(p)
 }
@@ -144,7 +145,7 @@ func askedCalls(pauses ...*agui.Pause) map[string]bool {
 	return calls
 }
 
-// Changed reports whether a list differs from the one that it was made of.
+// Changed reports whether list is another slice than of, which it was made from.
 func Changed(list, of []agui.Message) bool {
 	return len(list) != len(of) || len(list) > 0 && &list[0] != &of[0]
 }

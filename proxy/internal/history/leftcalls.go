@@ -14,15 +14,15 @@ import (
 	"holdpoint/translate/kit"
 )
 
-// A stream may leave a call to the client to answer. The process notes each such call of a thread.
-// The record notes those of the client's own tools too, if it outlives the process: then another
-// replica knows them, and a restart does not lose them.
+// A run may end with calls that the client is to answer. The process remembers each such call of a
+// thread. If the record outlives the process, it notes the calls of the client's own tools too, so
+// that another replica, or this one after a restart, recognizes their results.
 
-// LeftPrefix begins the ids of the notes of a record that hold the LeftHashes of such calls.
+// LeftPrefix begins the ids of notes that have the LeftHashes of such calls.
 const LeftPrefix = "left "
 
-// A ThreadCall is a hash of a thread's key and the id of a call: clients choose both. It also tells
-// whether the call is of one of the client's tools.
+// A ThreadCall is a hash of a thread's key, the id of a call, and whether the call is of one of the
+// client's tools. It is a hash because clients choose thread and id.
 type ThreadCall [16]byte
 
 // NewThreadCall returns the hash of a call. own reports that the call is of one of the client's
@@ -32,17 +32,17 @@ func NewThreadCall(thread store.Key, call string, own bool) ThreadCall {
 	if own {
 		kind = 'o'
 	}
-	sum := sha256.Sum256(append(append([]byte(thread), kind), call...)) // keys have one length
+	sum := sha256.Sum256(append(append([]byte(thread), kind), call...)) // all keys have the same length
 	return ThreadCall(sum[:16])
 }
 
-// LeftHash returns what a note holds of a call of the client's own tools.
+// LeftHash returns the hash that a note has for a call of the client's own tools.
 func LeftHash(thread store.Key, call string) string {
 	hash := NewThreadCall(thread, call, true)
 	return hex.EncodeToString(hash[:])
 }
 
-// leftCalls returns the LeftHashes of the calls that the record has noted.
+// leftCalls returns the LeftHashes in the notes of the record.
 func leftCalls(rec *store.Record) map[string]bool {
 	list := map[string]bool{}
 	for _, n := range rec.Notes {
@@ -57,28 +57,28 @@ func leftCalls(rec *store.Record) map[string]bool {
 	return list
 }
 
-// isLeft reports whether a stream of the thread left a call of the client's own tools to it. noted
-// are the leftCalls of the record.
+// isLeft reports whether a stream of the thread left a call of the client's own tools to the
+// client. noted are the leftCalls of the record.
 func (v *View) isLeft(call string, noted map[string]bool) bool {
 	return v.Memory.Passed(call, true) || noted[LeftHash(v.Thread, call)]
 }
 
-// A call that the record knows to have asked is held, whoever claims it. But ids of some models
-// repeat: the thread's stream may begin a call of that id again, of a tool of the client's. The
-// record notes that, so that each replica knows it, and what the client says on the later call is
-// its own.
+// A call that has a question on record needs an approval, whoever claims it. But some models repeat
+// ids: the thread's stream may begin another call with that id, of a tool of the client. The record
+// notes this, so that each replica accepts the client's result for the later call.
 //
-// The earlier question must have been answered. A backend that still waits for it may take the
-// message for its answer (RAN agno 2.9.0 and 3.1.10: of two paused runs it goes on with the older).
+// This requires that the earlier question was answered. A backend that still waits for it could
+// take the message for its answer (RAN agno 2.9.0 and 3.1.10: of two paused runs it continues the
+// older one).
 
-// ReusedNote returns the id of the note that a call of a pause's questions began again.
+// ReusedNote returns the id of the note that the id of a call with a question was used again.
 func ReusedNote(pauseID, call string) string {
 	sum := sha256.Sum256([]byte(pauseID + "\n" + call))
 	return "reused " + ids.Hex(sum[:16])
 }
 
-// AskedBy returns the newest pause of the record whose questions a message answers that names the
-// call, and how it ended. It is nil if there is none.
+// AskedBy returns the newest pause of the record in which a message about the call would answer a
+// question, and how the pause ended. It is nil if there is none.
 func AskedBy(rec *store.Record, call string) (*agui.Pause, *store.Result) {
 	asks := func(p *agui.Pause) bool {
 		return p != nil && slices.ContainsFunc(p.Interrupts, func(i agui.Interrupt) bool { return slices.Contains(i.Keys, call) })
@@ -94,9 +94,9 @@ func AskedBy(rec *store.Record, call string) (*agui.Pause, *store.Result) {
 	return nil, nil
 }
 
-// isReused reports whether a tool message at a place is on a later call than the one that asked
-// under the same id: the request claims the nearest call before it for the client, and the thread's
-// stream has begun that call.
+// isReused reports whether the tool message at a place is about a later call than the one with the
+// question under the same id: the nearest earlier call belongs to a tool that the request declares,
+// and the thread's stream has begun that call.
 func isReused(rec *store.Record, claims *kit.ClaimedCalls, at int, call string) bool {
 	p, result := AskedBy(rec, call)
 	if result == nil || result.How != store.Finished || contract.EndedBadly(result) {

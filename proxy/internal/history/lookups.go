@@ -13,11 +13,11 @@ import (
 	"holdpoint/translate/kit"
 )
 
-// A request may answer a question of another thread than the one that it names. What of it leads to
-// that thread is read here: ids of Holdpoint's own, and calls.
+// A request may answer a question of a thread other than the one that it names. This file finds
+// what in the request leads to that thread: ids made by Holdpoint, and calls.
 
-// PublishedIDs returns the ids of Holdpoint's own that decisions name, if their question is unknown
-// and nobody's words follow them.
+// PublishedIDs returns the ids made by Holdpoint that replies name, if their question is not on
+// record and no later text follows them.
 func (list Replies) PublishedIDs(messages []agui.Message) []string {
 	said := list.LastSaid(messages)
 	var ids []string
@@ -35,20 +35,21 @@ func (list Replies) PublishedIDs(messages []agui.Message) []string {
 	return ids
 }
 
-// A WantedCall is a call whose question is looked for.
+// A WantedCall is a call whose question is to be found.
 type WantedCall struct {
 	agui.Call
-	// Follows is the place of the user's message that the paused run must have been for. It is -1 if
-	// an entry answers the question: the person may have said more beside that.
+	// Follows is the index of the user message that started the paused run. It is -1 if an entry of
+	// resume answers the question, because the person may have written more together with the
+	// entry.
 	Follows int
 	// InEntry reports that the call is in the payload of an entry.
 	InEntry bool
 }
 
-// WantedCalls returns the calls that the request decides on and that the record of its thread does
-// not know, at most as many as most. They are in the order of the messages, and the calls of one
-// message are in reverse. answers are those of its fields. Words of a person that follow a decision
-// make it one of another day.
+// WantedCalls returns the calls that the request decides on and that have no question in the record
+// of its thread, at most most of them. They are in the order of the messages, but those of one
+// message are in reverse. answers are the answers in the request's fields. A decision that later
+// text follows is old and does not count.
 func WantedCalls(in *agui.RunInput, rec *store.Record, replies Replies, answers []agui.Answer, most int) []WantedCall {
 	wanted := replies.wantedCalls(in.Messages)
 	var list []WantedCall
@@ -89,7 +90,7 @@ func WantedCalls(in *agui.RunInput, rec *store.Record, replies Replies, answers 
 			if !decided {
 				follows = -1
 			}
-			delete(wanted, id) // an earlier call of that id is another one
+			delete(wanted, id) // an earlier call with that id is another call
 			results[id] = true
 			list = append(list, WantedCall{call, follows, false})
 		}
@@ -98,8 +99,8 @@ func WantedCalls(in *agui.RunInput, rec *store.Record, replies Replies, answers 
 	return list
 }
 
-// wantedCalls returns the calls that decisions on unknown questions name, with the place of the
-// user's message that each follows.
+// wantedCalls returns the calls that replies without a known question name, with the index of the
+// user message before each.
 func (list Replies) wantedCalls(messages []agui.Message) map[string]int {
 	said := list.LastSaid(messages)
 	wanted := map[string]int{}
@@ -118,8 +119,8 @@ func (list Replies) wantedCalls(messages []agui.Message) map[string]int {
 	return wanted
 }
 
-// TextTalkedPast returns the question that the newest text of Holdpoint's among the messages tells,
-// if a message of a user follows that text. It is "" if there is none.
+// TextTalkedPast returns the question that Holdpoint's newest question text among the messages
+// shows, if a user message follows the text; else "".
 func TextTalkedPast(messages []agui.Message) string {
 	said := false
 	for _, m := range slices.Backward(messages) {
@@ -134,8 +135,8 @@ func TextTalkedPast(messages []agui.Message) string {
 	return ""
 }
 
-// PlaceOf returns the place of the last message in a list that is the given one of a user. It is -1
-// if there is none.
+// PlaceOf returns the index of the last message in the list that is the wanted user message, -1 if
+// there is none.
 func PlaceOf(list []agui.Message, wanted agui.SeenMessage) int {
 	if wanted == (agui.SeenMessage{}) {
 		return -1
@@ -151,8 +152,7 @@ func PlaceOf(list []agui.Message, wanted agui.SeenMessage) int {
 	return -1
 }
 
-// Beginning returns a digest of a list's first message of a user, with its id. It is "" if there is
-// none.
+// Beginning returns a digest of the first user message of the list and its id, "" if there is none.
 func Beginning(list []agui.Message) string {
 	for n := range list {
 		if list[n].Role == "user" {
@@ -163,8 +163,7 @@ func Beginning(list []agui.Message) string {
 	return ""
 }
 
-// LastUserMessage returns the last message of a user in a list, and its place. The place is -1 if
-// there is none.
+// LastUserMessage returns the last user message of the list and its index, -1 if there is none.
 func LastUserMessage(list []agui.Message) (agui.SeenMessage, int) {
 	for at, m := range slices.Backward(list) {
 		if m.Role == "user" {

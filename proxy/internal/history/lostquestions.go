@@ -8,13 +8,13 @@ import (
 	"holdpoint/translate/kit"
 )
 
-// A backend may wait on for the answer to a question that Holdpoint has lost: the record is gone
-// after a restart, or nobody knows what became of the answer.
+// A backend may still wait for the answer to a question that Holdpoint has lost: the record is gone
+// after a restart, or the outcome of the answer is not known.
 
-// maxNamedBytes is more than any id has that Holdpoint has published.
+// maxNamedBytes is larger than any id that Holdpoint has published.
 const maxNamedBytes = 1 << 10
 
-// UnknownQuestions returns the questions that answers name and that the record does not know.
+// UnknownQuestions returns the ids of questions that answers name and the record does not have.
 func UnknownQuestions(v *View, answers []agui.Answer) []string {
 	var ids []string
 	for _, a := range answers {
@@ -25,8 +25,8 @@ func UnknownQuestions(v *View, answers []agui.Answer) []string {
 	return ids
 }
 
-// CallsOfLostQuestions returns the calls that questions are about, as far as their ids show that a
-// backend has asked that keeps nothing between two runs.
+// CallsOfLostQuestions returns the calls that the questions are about, if their ids show that a
+// backend asked that keeps no state between two runs.
 func CallsOfLostQuestions(v *View, questions []string) []string {
 	if v.Dialect.Stateless == nil {
 		return nil
@@ -35,19 +35,19 @@ func CallsOfLostQuestions(v *View, questions []string) []string {
 	for _, id := range questions {
 		native, _ := kit.NativeID(id)
 		if call, asks := v.Dialect.Stateless.AsksUnder(native, v.Spoken); asks {
-			calls = append(calls, call, native) // by request_approval the id of the question is its call's
+			calls = append(calls, call, native) // with request_approval the id of the question is that of its call
 		}
 	}
 	return calls
 }
 
-// HoldsCall reports whether the messages of the request hold a call for which is reports true.
+// HoldsCall reports whether the messages of the request have a call for which is returns true.
 func HoldsCall(v *View, is func(call string) bool) bool {
 	return slices.ContainsFunc(v.Input.Messages, func(m agui.Message) bool { return slices.ContainsFunc(m.CallIDs(), is) })
 }
 
-// Revive returns a pause of the questions that clients of the thread named and that the record does
-// not know. It is nil if there are none, or if nobody knows how their backend is told no.
+// Revive returns a pause made of the questions that clients of the thread named and the record does
+// not have. It is nil if there are none, or if it is not known how to deny them to their backend.
 func Revive(v *View, named []string) *agui.Pause {
 	if v.Dialect.Reviver == nil {
 		return nil
@@ -72,7 +72,7 @@ func Revive(v *View, named []string) *agui.Pause {
 	}
 	for _, m := range v.Input.Messages[:words] {
 		seen := agui.See(m)
-		seen.ID = strings.Clone(seen.ID) // its bytes are the request's
+		seen.ID = strings.Clone(seen.ID) // a copy, because the id shares memory with the request
 		p.Seen = append(p.Seen, seen)
 	}
 	return &p

@@ -14,27 +14,29 @@ import (
 	"holdpoint/translate/kit"
 )
 
-// A backend may run each call of the history that has no result, as soon as the request brings the
-// result of a call of a declared tool (translate.Continuer). Nobody need have approved the call.
-// So such a call reaches the backend only if a stream of the agent has left it open, in a run that
-// ended well and asked nothing, and if no question was about it. The process notes both kinds of
-// calls, and the record notes the first kind for its thread.
+// Some backends run every call of the history that has no result as soon as a request has the
+// result of a call of a declared tool (translate.Continuer), even if nobody approved the call. So
+// such a call reaches the backend only if two conditions hold: a run that ended without an error
+// and without a question has left it open, and no question was about it. The process remembers such
+// open calls, and the record notes them for its thread.
 
-// OpenPrefix begins the ids of a record's notes that hold calls which a run left open, by the Text
-// of their CallKeys.
+// OpenPrefix begins the ids of notes that have the Text of the CallKeys of calls that a run left
+// open.
 const OpenPrefix = "open "
 
-// MaxOpenCalls bounds the open calls of one run, and those of one request that are looked up.
+// MaxOpenCalls bounds the open calls of one run, and the calls of one request that are looked up in
+// the index.
 const MaxOpenCalls = 64
 
-// A Scope is whose threads may hold a call.
+// A Scope says which threads may have a call.
 type Scope struct {
 	Tenant, Agent, Path string
 	Owner               string // the digest of the principal, "" if unknown
 }
 
-// A CallKey is a hash of a call (its id, its tool and its arguments) and of its Scope. The thread
-// does not count, because some clients of .NET take another one between a call and its result.
+// A CallKey is a hash of a call (its id, its tool and its arguments) and of its Scope. It does not
+// depend on the thread, because some clients of .NET use another thread between a call and its
+// result.
 type CallKey [16]byte
 
 // NewCallKey returns the key of a call.
@@ -48,7 +50,7 @@ func NewCallKey(s Scope, c agui.Call) CallKey {
 	return CallKey(sum[:16])
 }
 
-// Text returns the key as a note of a record holds it.
+// Text returns the key in the form that a note has.
 func (k CallKey) Text() string { return hex.EncodeToString(k[:]) }
 
 func (v *View) callKey(c agui.AskedCall) CallKey {
@@ -60,7 +62,7 @@ func (v *View) RunsOpenCalls() bool {
 	return v.Dialect.Continuer != nil && v.Dialect.Continuer.Continues(v.Spoken, v.Backend)
 }
 
-// CallKeys returns the keys of the calls that are known in full.
+// CallKeys returns the keys of those calls that are known completely.
 func CallKeys(s Scope, calls []agui.AskedCall) []CallKey {
 	var keys []CallKey
 	for _, c := range calls {
@@ -74,16 +76,16 @@ func CallKeys(s Scope, calls []agui.AskedCall) []CallKey {
 // ForwardedInput is the input of a request without the calls that must not reach the backend.
 type ForwardedInput struct {
 	Input     agui.RunInput
-	Edited    map[string]agui.Message // the changed messages by their bytes before; nil: none changed
-	Unknown   int                     // calls that the backend may run, and that no known run left to the client
-	Abandoned int                     // calls of a lost question that a user has talked past
-	Failed    error                   // why the index could not be asked, nil if it could
+	Edited    map[string]agui.Message // the changed messages, by their original bytes; nil if none changed
+	Unknown   int                     // number of removed calls that the backend could run and no known run left to the client
+	Abandoned int                     // number of removed calls of a lost question that a user message follows
+	Failed    error                   // error of the index, nil if there was none
 }
 
-// WithholdOpenCalls takes calls out of the messages that the backend may run although nobody
-// approved them. After a lost question (lost) it also takes out those that a user has talked past,
-// because a backend that keeps nothing refuses the history otherwise. p is the pause that the
-// request answers, nil if there is none. Its calls are the dialect's to send.
+// WithholdOpenCalls removes calls from the messages that the backend could run although nobody
+// approved them. After a lost question (lost) it also removes calls that a user message follows,
+// because a backend that keeps no state would refuse the history with them. p is the pause that the
+// request answers, nil if there is none; its calls are not removed, because the dialect sends them.
 func WithholdOpenCalls(v *View, p *agui.Pause, lost bool) ForwardedInput {
 	out := ForwardedInput{Input: *v.Input}
 	runs := v.RunsOpenCalls() && kit.Continues(*v.Input)
@@ -125,16 +127,16 @@ func WithholdOpenCalls(v *View, p *agui.Pause, lost bool) ForwardedInput {
 	return out
 }
 
-// openCalls judges the calls without a result of one request.
+// openCalls decides about the calls without a result of one request.
 type openCalls struct {
 	*View
 	keys   map[CallKey]bool // calls that the record's questions are about
-	ids    map[string]bool  // such calls whose tool or arguments the record does not know
-	stays  map[CallKey]bool // those that were looked up in the index, and whether they may stay
-	failed error            // of the index
+	ids    map[string]bool  // ids of such calls whose tool or arguments are not on record
+	stays  map[CallKey]bool // results of looking calls up in the index: whether they may stay
+	failed error            // error of the index
 }
 
-// readAsked reads the calls that the record's questions are about, open or ended.
+// readAsked collects the calls that the record's questions are about, open or ended.
 func (o *openCalls) readAsked() {
 	for _, p := range o.pauses() {
 		for n := range p.Interrupts {
@@ -156,8 +158,8 @@ func (o *openCalls) readAsked() {
 }
 
 // mayStay reports whether a call without a result may reach the backend. No question may have been
-// about it, of this thread or of another one of the conversation. If a question somewhere was about
-// an equal call, a run must have left this one open since.
+// about it, in this thread or in another one of the conversation. If there was a question about an
+// equal call in any thread, a run must have left this call open since.
 func (o *openCalls) mayStay(c agui.Call) bool {
 	key := NewCallKey(o.Scope, c)
 	left := o.Memory.LeftOpen(key) || IsNotedOpen(o.Record, key)
@@ -168,18 +170,18 @@ func (o *openCalls) mayStay(c agui.Call) bool {
 		return stays
 	}
 	if o.failed != nil || len(o.stays) == MaxOpenCalls {
-		return false // a run leaves no more of them open
+		return false // a run leaves at most that many open
 	}
 	here, somewhere, err := o.Memory.WasAsked(c)
 	if err != nil {
-		o.failed = err // the next call would wait as long
+		o.failed = err // the next lookup would fail too
 		return false
 	}
 	o.stays[key] = !here && (left || !somewhere)
 	return o.stays[key]
 }
 
-// IsNotedOpen reports whether the record has noted that a run of the thread left the call open.
+// IsNotedOpen reports whether the record notes that a run of the thread left the call open.
 func IsNotedOpen(rec *store.Record, key CallKey) bool {
 	wanted := key.Text()
 	for _, n := range rec.Notes {

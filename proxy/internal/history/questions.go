@@ -13,17 +13,17 @@ import (
 	"holdpoint/translate/kit"
 )
 
-// An askedPause is a pause in which replies are looked up.
+// An askedPause is a pause, indexed to find the questions that replies answer.
 type askedPause struct {
 	pause   *agui.Pause
-	result  *store.Result        // how it ended; nil: it is open
-	byKey   map[string][]int     // the places of its interrupts
-	about   map[string]bool      // the calls that a yes lets run
-	earlier map[earlierReply]int // how many of those replies are still to be met
-	digests map[string]string    // of its answers, nil until it is needed
+	result  *store.Result        // how it ended; nil if it is open
+	byKey   map[string][]int     // indexes of its interrupts by the keys that replies use
+	about   map[string]bool      // the calls that an approval runs
+	earlier map[earlierReply]int // number of such replies that have not been met yet
+	digests map[string]string    // digests of its answers; nil until needed
 }
 
-// An earlierReply is a reply that was there before the question was.
+// An earlierReply identifies a reply that the messages had before the question was asked.
 type earlierReply struct{ key, says string }
 
 func newAsked(p *agui.Pause, result *store.Result) askedPause {
@@ -48,8 +48,8 @@ func newAsked(p *agui.Pause, result *store.Result) askedPause {
 	return a
 }
 
-// answer finds the question that a reply answers, and what it says to it. past reports that it
-// cannot be an answer any more.
+// answer returns the answer that a reply gives to a question of the pause. past reports that the
+// reply is too late to count as an answer. ok is false if it answers no question.
 func (a *askedPause) answer(reader translate.HistoryReader, m agui.Message, one translate.Reply) (answer agui.Answer, past, ok bool) {
 	if a.pause.Dialect != one.Dialect || one.Unclear {
 		return answer, false, false
@@ -71,9 +71,9 @@ func (a *askedPause) answer(reader translate.HistoryReader, m agui.Message, one 
 	return answer, false, false
 }
 
-// readsTwice reports whether the text of a tool message that answers a question has a key twice. Of
-// two values one reader takes the first, another the last. A text that is not a decision is data:
-// its keys may look alike, and it is not looked at where it is a part of the history.
+// readsTwice reports whether the text of a tool message that answers a question is JSON with a key
+// twice, so that readers differ in which value counts. In a text that is not a decision, keys that
+// only look alike are allowed, and if it is part of the history (past) it is not checked.
 func (a *askedPause) readsTwice(m agui.Message, question string, past bool) bool {
 	i := a.pause.Interrupt(question)
 	decision := i != nil && (i.Yes != nil || i.No != nil)
@@ -84,7 +84,8 @@ func (a *askedPause) readsTwice(m agui.Message, question string, past bool) bool
 	return (decision || !past) && kit.CheckText(agui.View(m.JSON).Get("content"), place) != nil
 }
 
-// precedes reports whether a reply to the pause was there before it asked, and counts it.
+// precedes reports whether the messages had the reply before the pause asked. Each such reply is
+// counted once.
 func (a *askedPause) precedes(one translate.Reply, answer agui.Answer) bool {
 	if a.earlier[earlierReply{key: one.Key}] > 0 && a.pause.Knows(answer.Message) {
 		return true
@@ -97,7 +98,7 @@ func (a *askedPause) precedes(one translate.Reply, answer agui.Answer) bool {
 	return true
 }
 
-// endedWith reports whether the pause ended with that answer.
+// endedWith reports whether the pause ended with this answer.
 func (a *askedPause) endedWith(answer agui.Answer) bool {
 	if a.digests == nil {
 		a.digests = store.UnmarshalAnswers(a.result.Digest)
@@ -105,7 +106,8 @@ func (a *askedPause) endedWith(answer agui.Answer) bool {
 	return a.digests[answer.ID] == contract.DigestOf(answer)
 }
 
-// asked returns the pauses that replies may be to, the newest of the thread first.
+// asked returns the pauses that replies may answer: those of the thread, newest first, then the
+// linked ones.
 func (v *View) asked() []askedPause {
 	var list []askedPause
 	if p := v.Record.Pause; p != nil {
@@ -122,10 +124,10 @@ func (v *View) asked() []askedPause {
 	return list
 }
 
-// PriorReplies returns the replies to the questions of p that are there before p asks. They are in
-// the messages of came, which is the request as the client sent it, and in shown, which are the
-// messages that the stream told. whole reports that shown is known; if it is not, the ids of the
-// messages have to do.
+// PriorReplies returns the replies to the questions of p that exist before p asks. They are in the
+// messages of came, the request as the client sent it, and in shown, the messages of the stream.
+// whole reports that shown is complete; if it is not, each question counts as having one earlier
+// reply.
 func PriorReplies(reader translate.HistoryReader, p *agui.Pause, came *agui.RunInput, shown []agui.Message, whole bool) (_ []agui.EarlierReply, err error) {
 	defer dialect.Caught("Replies", &err)
 	if reader == nil || !HasKeys(p) {
@@ -163,7 +165,7 @@ func PriorReplies(reader translate.HistoryReader, p *agui.Pause, came *agui.RunI
 	return list, nil
 }
 
-// HasKeys reports whether a message may answer a question of the pause.
+// HasKeys reports whether a message can answer a question of the pause.
 func HasKeys(p *agui.Pause) bool {
 	return slices.ContainsFunc(p.Interrupts, func(i agui.Interrupt) bool { return len(i.Keys) > 0 })
 }

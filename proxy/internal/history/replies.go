@@ -14,33 +14,34 @@ import (
 	"holdpoint/translate/kit"
 )
 
-// A Reply is a decision in a message, and what the record knows of it.
+// A Reply is a decision in a message, related to the record.
 type Reply struct {
 	translate.Reply
-	Pause        *agui.Pause // whose question it answers, nil if none is known
-	Answer       agui.Answer // to that
-	Call         string      // that the message is on, "" if it names none
-	WasAnswer    bool        // that pause ended well, with this answer
-	IsAnswer     bool        // it is an answer of this request
-	RepeatsEntry bool        // it says what an entry of the request's resume array says
+	Pause        *agui.Pause // the pause whose question it answers, nil if none is known
+	Answer       agui.Answer // its answer to that question
+	Call         string      // id of the call that the message is about, "" if it names none
+	WasAnswer    bool        // the pause ended without an error with this answer
+	IsAnswer     bool        // it counts as an answer of this request
+	RepeatsEntry bool        // it repeats an entry of the request's resume array
 }
 
-// isRecorded reports whether it is in the record, now or before.
+// isRecorded reports whether the reply is an answer of this request or of an earlier one.
 func (d *Reply) isRecorded() bool { return d.IsAnswer || d.RepeatsEntry || d.WasAnswer }
 
-// counts reports whether it may stand at the end of a request: it answers, or it is a part of the
-// history. An answer to an earlier question is neither if a backend would take it for an answer
-// there.
+// counts reports whether the reply may be the last message of a request: it is an answer, or a part
+// of the history. An answer to an earlier question counts only if no backend would take it for a
+// new answer there.
 func (d *Reply) counts() bool {
 	return d.IsAnswer || d.RepeatsEntry || d.WasAnswer && (d.Keep || d.TooLate)
 }
 
-// Replies are the decisions in the messages of a request, in the order of those.
+// Replies are the replies in the messages of a request, in the order of the messages.
 type Replies []Reply
 
-// ReadReplies relates the decisions in the messages of the request to the pauses of the view. Some
-// backends take decisions out of the messages, and believe what those say was asked. So each
-// decision that is asked for, or that the record knows the question of, is in the list.
+// ReadReplies finds the replies in the messages of the request and relates them to the pauses of
+// the view. The list has each reply that decides on a call that needs an approval, and each reply
+// whose question is on record. Replies that no question was asked for matter because some backends
+// believe the messages that something was approved.
 func ReadReplies(v *View) Replies {
 	reader := v.Dialect.Reader
 	if reader == nil || len(v.Input.Messages) == 0 {
@@ -60,7 +61,7 @@ func ReadReplies(v *View) Replies {
 				claims = kit.ClaimsOf(*v.Input)
 			}
 			if isReused(v.Record, claims, one.At, one.Key) {
-				continue // what the client says on its own call
+				continue // the result of the client's own call
 			}
 		}
 		if one.DecidesUnlessLeft && left == nil {
@@ -78,8 +79,8 @@ func ReadReplies(v *View) Replies {
 	return list
 }
 
-// relate finds for each of some replies the question that it answers, and whether that pause ended
-// well with this answer.
+// relate sets for each reply the question that it answers, and whether that pause ended without an
+// error with this answer.
 func (v *View) relate(list Replies, pauses []askedPause) {
 	var told map[string]bool // nil until it is needed
 	at, seen, isTold, looked := -1, agui.SeenMessage{}, false, false
@@ -87,7 +88,7 @@ func (v *View) relate(list Replies, pauses []askedPause) {
 		d := &list[n]
 		m := v.Input.Messages[d.At]
 		d.Call = m.ToolCallID
-		if d.At != at { // a message may hold very many
+		if d.At != at { // computed once for each message, because a message may have very many replies
 			at, seen, looked = d.At, agui.See(m), false
 		}
 		a := d.relate(v.Dialect.Reader, m, seen, pauses)
@@ -106,11 +107,12 @@ func (v *View) relate(list Replies, pauses []askedPause) {
 	}
 }
 
-// relate finds the newest pause whose question the reply answers, and how that ended.
+// relate sets the newest pause whose question the reply answers, and returns it, nil if there is
+// none.
 func (d *Reply) relate(reader translate.HistoryReader, m agui.Message, seen agui.SeenMessage, pauses []askedPause) *askedPause {
 	for n := range pauses {
 		a := &pauses[n]
-		if d.Unclear && a.byKey[d.Key] != nil { // some backend takes it for one, also where the question has ended
+		if d.Unclear && a.byKey[d.Key] != nil { // some backend could take it for a decision, even after the question has ended
 			d.Decides = true
 			return nil
 		}
@@ -129,8 +131,8 @@ func (d *Reply) relate(reader translate.HistoryReader, m agui.Message, seen agui
 	return nil
 }
 
-// toldAnswerMessages returns the tool messages, canonical, by which the client was told of answers
-// to calls that asked. They need not say all that the answers said.
+// toldAnswerMessages returns the tool messages, in canonical form, by which the client was sent the
+// answers to calls. They may differ from the answers themselves.
 func (v *View) toldAnswerMessages() map[string]bool {
 	set := map[string]bool{}
 	for _, result := range v.Record.Results {
@@ -151,15 +153,16 @@ func (v *View) toldAnswerMessages() map[string]bool {
 	return set
 }
 
-// isResult reports whether a question of the reply's dialect was about the call that it names.
+// isResult reports whether a question of the reply's dialect was about the call that the reply
+// names.
 func isResult(pauses []askedPause, one translate.Reply) bool {
 	return slices.ContainsFunc(pauses, func(a askedPause) bool { return a.pause.Dialect == one.Dialect && a.about[one.Key] })
 }
 
-// EndInStray reports whether the request ends in a decision on a question that nobody knows. If a
-// person's words or an answer to a known question follow the decision, it is of another day and is
-// taken out. Words in the same message do not follow it. names is the call that it names, if that
-// can be told.
+// EndInStray reports whether the request ends in a decision on a question that is not on record. A
+// decision that later text of a person, or an answer to a known question, follows is old and is
+// removed instead. Text in the same message does not count as later. names is the call that the
+// decision is about, "" if that is not known.
 func (list Replies) EndInStray(in *agui.RunInput, open *agui.Pause) (is bool, names string) {
 	last := -1
 	for here := range list.places() {
@@ -168,8 +171,8 @@ func (list Replies) EndInStray(in *agui.RunInput, open *agui.Pause) (is bool, na
 		}
 		for n := range here {
 			d := &here[n]
-			// Beside entries one that comes too late, or is the answer to an earlier question, only
-			// repeats: what counts is what those say. It is taken out.
+			// If the request has entries, a reply that is too late or answers an earlier question
+			// only repeats something. The entries count, and the reply is removed.
 			late := d.WasAnswer || d.TooLate && d.Pause != nil && d.Pause == open
 			if !d.Decides || late && len(in.Resume) > 0 {
 				continue
@@ -183,10 +186,10 @@ func (list Replies) EndInStray(in *agui.RunInput, open *agui.Pause) (is bool, na
 	return last >= 0 && last >= list.LastSaid(in.Messages), names
 }
 
-// markRepeatedEntries marks the replies that nothing is known of and that stand in a message which
-// repeats an entry of the request's resume array, as CopilotKit's does. A dialect may read such a
-// message as a decision on another call than the one by which its backend asks: ADK asks by a call
-// of its own about the call that the client was told. What counts is what the entry says.
+// markRepeatedEntries marks replies without a known question whose message repeats an entry of the
+// request's resume array, as CopilotKit's does. A dialect may read such a message as a decision on
+// another call than the one of its question: ADK asks with a call of its own about the call that
+// the client was shown. The entry counts.
 func (v *View) markRepeatedEntries(list Replies) {
 	if len(list) == 0 || len(v.Input.Resume) == 0 {
 		return
@@ -210,7 +213,7 @@ func (v *View) markRepeatedEntries(list Replies) {
 	}
 }
 
-// Unanswered returns the replies as if none of them was an answer of this request.
+// Unanswered returns the replies, with none of them marked as an answer of this request.
 func (list Replies) Unanswered() Replies {
 	out := slices.Clone(list)
 	for n := range out {
@@ -219,7 +222,7 @@ func (list Replies) Unanswered() Replies {
 	return out
 }
 
-// places returns the replies by the messages that they stand in, in order.
+// places iterates over the replies of each message, in order.
 func (list Replies) places() iter.Seq[Replies] {
 	return func(yield func(Replies) bool) {
 		for from := 0; from < len(list); {
@@ -235,7 +238,7 @@ func (list Replies) places() iter.Seq[Replies] {
 	}
 }
 
-// repliesAt returns the replies in the message at a place.
+// repliesAt returns the replies in the message with the given index.
 func (list Replies) repliesAt(place int) Replies {
 	by := func(d Reply, place int) int { return d.At - place }
 	from, _ := slices.BinarySearchFunc(list, place, by)
@@ -243,8 +246,8 @@ func (list Replies) repliesAt(place int) Replies {
 	return list[from:to]
 }
 
-// LastSaid returns the place of the last message that says something or answers what was asked. It
-// is -1 if there is no such message.
+// LastSaid returns the index of the last message with text of a person or an answer to a question,
+// -1 if there is none.
 func (list Replies) LastSaid(messages []agui.Message) int {
 	for at := len(messages) - 1; at >= 0; at-- {
 		switch here := list.repliesAt(at); {
@@ -258,8 +261,8 @@ func (list Replies) LastSaid(messages []agui.Message) int {
 	return -1
 }
 
-// Carriers returns the messages with an answer to the pause at hand or to an earlier one. others
-// are not answers of this request. mixed say something else, too.
+// Carriers returns the messages that have answers. others have no answer of this request, but one
+// to an earlier question. mixed also contain something else.
 func (list Replies) Carriers() (others, mixed []agui.SeenMessage) {
 	for here := range list.places() {
 		at := slices.IndexFunc(here, func(d Reply) bool { return d.isRecorded() })

@@ -15,20 +15,20 @@ import (
 	"holdpoint/translate/kit"
 )
 
-// The history of a client may lack a call whose result it has: the client left out a message, or
-// was told the result only. And it may have results that no backend told. The backend gets what the
-// record knows.
+// A client's history may lack a call whose result it has, because the client left out a message or
+// got only the result. It may also have results that no backend sent. The backend gets the calls
+// and results that are on record.
 
-// CompletedMessages are the messages of a request with the results that a backend told, and their
+// CompletedMessages are the messages of a request with the results that a backend sent, and their
 // calls.
 type CompletedMessages struct {
-	Messages []agui.Message // the same list if there is nothing to mend
-	MadeUp   int            // how many messages go because the client made up the results in them
-	PutBack  bool           // calls that the client lacks are put back
+	Messages []agui.Message // the same list if nothing had to be changed
+	MadeUp   int            // number of messages removed because the client made up the results in them
+	PutBack  bool           // missing calls were added
 }
 
-// Mend takes results out of the request's messages that no backend told, and puts calls back that
-// they lack.
+// Mend removes results from the request's messages that no backend sent, and adds the calls that
+// the messages lack.
 func Mend(v *View) CompletedMessages {
 	done := CompletedMessages{Messages: v.Input.Messages}
 	if !slices.ContainsFunc(v.Input.Messages, func(m agui.Message) bool { return m.Role == "tool" }) {
@@ -47,12 +47,12 @@ func Mend(v *View) CompletedMessages {
 	return done
 }
 
-// OwnPrefix begins the ids of a record's notes that hold the hashes of results which Holdpoint told
-// in its own words.
+// OwnPrefix begins the ids of notes that have the hashes of results that Holdpoint sent in its own
+// words.
 const OwnPrefix = "own "
 
-// OwnNote returns the note of the results among events that Holdpoint told in its own words after
-// an answer to a pause. ok is false if there are none.
+// OwnNote returns the note about the results among events that Holdpoint sends in its own words
+// after an answer to a pause. ok is false if there are none.
 func OwnNote(pauseID string, told []agui.Event) (n store.Note, ok bool) {
 	var hashes []string
 	for _, ev := range told {
@@ -66,15 +66,15 @@ func OwnNote(pauseID string, told []agui.Event) (n store.Note, ok bool) {
 	return store.Note{ID: OwnPrefix + pauseID, Text: agui.MustMarshal(hashes)}, true
 }
 
-// maxOwnNoted is how many results of one pause are noted.
+// maxOwnNoted bounds the results of one pause that are noted.
 const maxOwnNoted = 64
 
-// ownHash returns what a note holds of a result.
+// ownHash returns the hash that a note has for a result.
 func ownHash(call, content string) string { return ids.Digest("own result", call, content)[:32] }
 
-// ownResults returns a function that reports whether a message is a result that Holdpoint told. The
-// record has noted it, or it has the words that Holdpoint uses now (package words): a record can be
-// lost, and a chat can go on under another thread.
+// ownResults returns a function that reports whether a message is a result that Holdpoint wrote.
+// Either the record notes it, or it has one of the current texts (package words). The texts are
+// needed because a record can be lost, and a chat can continue under another thread.
 func (v *View) ownResults() func(agui.Message) bool {
 	noted := map[string]bool{}
 	for _, n := range v.Record.Notes {
@@ -94,12 +94,13 @@ func (v *View) ownResults() func(agui.Message) bool {
 	}
 }
 
-// withoutOwnResults returns the messages without Holdpoint's own results. A backend that keeps its
-// thread has what came of the call. Of one whose model gets the calls of the request, and where no
-// question about the call is known any more, the nearest call before the result goes too: a
-// provider refuses a call without a result. The call of a question that is open stays, unless the
-// backend keeps nothing: the answer goes with it. A result that the record has as the backend's
-// own, or as one that the backend got, is another's with the same text.
+// withoutOwnResults returns the messages without the results that Holdpoint wrote. A backend that
+// keeps its thread has the outcome of the call already. If the backend's model gets the calls of
+// the request and no question about the call is on record any more, the nearest earlier call is
+// removed too, because model providers refuse a call without a result. The call of an open question
+// stays, because its answer is sent with it, unless the backend keeps no state. A result with the
+// same text that the record has as the backend's own, or as one that the backend got, was written
+// by somebody else and stays.
 func (v *View) withoutOwnResults(list []agui.Message, pauses []*agui.Pause) []agui.Message {
 	isOwn := v.ownResults()
 	if !slices.ContainsFunc(list, isOwn) {
@@ -112,7 +113,7 @@ func (v *View) withoutOwnResults(list []agui.Message, pauses []*agui.Pause) []ag
 	in := *v.Input
 	in.Messages = nil
 	gone := map[callAt]int{}
-	holders := map[string]int{} // the last message with a call so far: ids of some models repeat
+	holders := map[string]int{} // index of the latest message with the call, because some models repeat ids
 	for _, m := range list {
 		if isOwn(m) && !others[m.ToolCallID] {
 			if at, held := holders[m.ToolCallID]; held && !stays[m.ToolCallID] {
@@ -121,7 +122,7 @@ func (v *View) withoutOwnResults(list []agui.Message, pauses []*agui.Pause) []ag
 			continue
 		}
 		if !m.Plain {
-			for _, c := range kit.Calls(agui.View(m.JSON)) { // in any spelling, as below
+			for _, c := range kit.Calls(agui.View(m.JSON)) { // with keys in any spelling, as in WithoutOpenCalls
 				for _, id := range kit.Texts(c, "id") {
 					holders[id] = len(in.Messages)
 				}
@@ -137,8 +138,9 @@ func (v *View) withoutOwnResults(list []agui.Message, pauses []*agui.Pause) []ag
 	return in.Messages
 }
 
-// othersResults returns the calls whose results have Holdpoint's words and are in the messages that
-// the record keeps: what Holdpoint says is never there. A call that was asked about has none.
+// othersResults returns the calls whose results have one of Holdpoint's texts but are in the
+// messages that the record keeps. Those never include results that Holdpoint wrote. Calls with a
+// question are not included.
 func (v *View) othersResults(list []agui.Message, pauses []*agui.Pause, isOwn func(agui.Message) bool) map[string]bool {
 	wanted, asked := map[string]bool{}, askedCalls(pauses...)
 	for _, m := range list {
@@ -159,7 +161,7 @@ func (v *View) othersResults(list []agui.Message, pauses []*agui.Pause, isOwn fu
 		})
 	}
 	read(v.askedMessages())
-	for _, result := range v.Record.Results { // the newest has the messages of those before it
+	for _, result := range v.Record.Results { // the newest result has the messages of earlier ones
 		if !result.Tombstone {
 			read(v.endedMessages(result))
 			break
@@ -168,10 +170,10 @@ func (v *View) othersResults(list []agui.Message, pauses []*agui.Pause, isOwn fu
 	return others
 }
 
-// contentOf returns the content of a tool message. The in-tree client makes JSON of each.
+// contentOf returns the content of a tool message. The in-tree client encodes each as JSON.
 func contentOf(m agui.Message) string { return textOf(agui.View(m.JSON).Get("content").Str) }
 
-// textOf returns the text that a content is, or that it is the JSON of.
+// textOf returns the text of a content, which may be encoded as a JSON string.
 func textOf(content string) string {
 	if len(content) > 1 && content[0] == '"' {
 		var text string
@@ -182,7 +184,7 @@ func textOf(content string) string {
 	return content
 }
 
-// What a client of .NET's makes the result of a call (Microsoft.Extensions.AI 9.10 to 10.11).
+// The results that .NET clients make up for calls (Microsoft.Extensions.AI 9.10 to 10.11).
 var (
 	madeUpError   = regexp.MustCompile(`^Error: Requested function ".*" not found\.$`)
 	madeUpDenials = []string{
@@ -192,8 +194,8 @@ var (
 	}
 )
 
-// isMadeUp reports whether a message is a result that a client of .NET's made up of an answer that
-// it could not send, or of one that came to nothing.
+// isMadeUp reports whether a message is a result that a .NET client made up, for an answer that it
+// could not send or that had no effect.
 func isMadeUp(m agui.Message) bool {
 	if m.Role != "tool" {
 		return false
@@ -202,17 +204,17 @@ func isMadeUp(m agui.Message) bool {
 	return madeUpError.MatchString(content) || slices.Contains(madeUpDenials, content)
 }
 
-// withoutMadeUp returns the messages without results that the client made up of calls that were
-// asked about, and how many messages are gone. Where the question is open, the result answers
-// nothing. Where it has ended, the client was told another. Its call goes too if it was made up. A
-// client that leaves out the calls of its questions has it for no other reason, also where the
-// message has the id of the one that asked.
+// withoutMadeUp returns the messages without results that the client made up for calls with a
+// question, and the number of removed messages. If the question is open, such a result answers
+// nothing; if it has ended, the client got another result. The message with the call is removed too
+// if the client made it up. A client that omits the calls of its questions has such a message for
+// no other reason, even if it has the id of the message that asked.
 func (v *View) withoutMadeUp(list []agui.Message, pauses []*agui.Pause) (kept []agui.Message, gone int) {
 	if !slices.ContainsFunc(list, isMadeUp) {
 		return list, 0
 	}
 	asked := map[string]*agui.Pause{}
-	for _, p := range slices.Backward(pauses) { // the newest counts
+	for _, p := range slices.Backward(pauses) { // the newest pause of a call counts
 		for n := range p.Interrupts {
 			for _, call := range CallsOf(&p.Interrupts[n]) {
 				asked[call] = p
@@ -228,8 +230,8 @@ func (v *View) withoutMadeUp(list []agui.Message, pauses []*agui.Pause) (kept []
 			calls[id]++
 		}
 	}
-	out := map[int]map[string]bool{} // calls by the places of their messages; a tool message with none goes whole
-	holders := map[string]int{}      // the nearest message with a call so far
+	out := map[int]map[string]bool{} // calls to remove, by the index of their message; an empty entry removes a whole tool message
+	holders := map[string]int{}      // index of the latest message with the call
 	waiting := v.Record.Pause
 	last := lastKnown(list, waiting)
 	for at, m := range list {
@@ -274,7 +276,7 @@ func (v *View) withoutMadeUp(list []agui.Message, pauses []*agui.Pause) (kept []
 	return kept, len(list) - len(kept)
 }
 
-// lastKnown returns the place of the last message that was there when the pause was opened, -1 if
+// lastKnown returns the index of the last message that existed when the pause was opened, -1 if
 // none is known.
 func lastKnown(list []agui.Message, p *agui.Pause) int {
 	if p == nil {

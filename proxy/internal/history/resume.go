@@ -11,11 +11,11 @@ import (
 	"holdpoint/store"
 )
 
-// ResumeMessages returns the messages that a resume of p goes on with: those that the record keeps,
-// and those of the request that it does not have. A resume may come with fewer (messages: [] is
-// legal) or with new ones. An answer to an earlier question is not new: the record has left it out.
-// whole reports that no message is missing that the record knows of. ours reports that the request
-// is Holdpoint's own.
+// ResumeMessages returns the messages for a resume of p: those that the record keeps, followed by
+// those of the request that the record does not have. The request may have fewer messages
+// (messages: [] is legal) or new ones. An answer to an earlier question is not new; the record has
+// omitted it. whole reports that no message of the conversation is missing. ours reports that
+// Holdpoint itself sent the request.
 func ResumeMessages(in *agui.RunInput, p *agui.Pause, replies Replies, ours bool) (list []agui.Message, whole bool) {
 	known := MessagesIn(p.Messages)
 	ids := map[string]bool{}
@@ -38,7 +38,7 @@ func ResumeMessages(in *agui.RunInput, p *agui.Pause, replies Replies, ours bool
 			switch seen := agui.See(m); {
 			case m.ID == "" && p.Knows(seen):
 				continue
-			case settled[answered{seen, m.ToolCallID}] && (m.ID == "" || !ids[m.ID]): // it would follow the question
+			case settled[answered{seen, m.ToolCallID}] && (m.ID == "" || !ids[m.ID]): // it would be added after the question
 				ids[m.ID] = true
 				continue
 			}
@@ -49,7 +49,7 @@ func ResumeMessages(in *agui.RunInput, p *agui.Pause, replies Replies, ours bool
 		}
 	}
 	if len(known) > 0 || ours {
-		return list, true // what is kept is whole, but for answers that were taken out
+		return list, true // the record's messages are complete, except for answers that were removed
 	}
 	return list, !slices.ContainsFunc(p.Seen, func(s agui.SeenMessage) bool { return s.ID != "" && !ids[s.ID] })
 }
@@ -64,7 +64,8 @@ func MessagesIn(array json.RawMessage) []agui.Message {
 	return list
 }
 
-// ResumeState returns the state that a resume of p goes on with: the request's, if it has members.
+// ResumeState returns the state for a resume of p: that of the request if it has members, else that
+// of the record.
 func ResumeState(in *agui.RunInput, p *agui.Pause) json.RawMessage {
 	if len(gjson.ParseBytes(in.State).Map()) == 0 && len(p.State) > 0 {
 		return p.State
@@ -72,9 +73,10 @@ func ResumeState(in *agui.RunInput, p *agui.Pause) json.RawMessage {
 	return in.State
 }
 
-// WithAnswers reports whether a list of stored messages holds all that the request has, and returns
-// it. A message of the request that only answers may be missing: it came too late, or is on record.
-// But it is put in if its call would be left without a result: some backends refuse such a history.
+// WithAnswers reports whether the stored messages include all messages of the request (whole), and
+// returns them. A message of the request that only contains an answer may be missing, because it
+// was too late or is on record. It is added to the list if its call would be left without a result,
+// which some backends refuse.
 func WithAnswers(list []json.RawMessage, request []agui.Message, onlyAnswers func(agui.Message) bool) (with []json.RawMessage, whole bool) {
 	held, answered, places := map[agui.SeenMessage]bool{}, map[string]bool{}, map[string]int{}
 	for n, raw := range list {
@@ -88,7 +90,7 @@ func WithAnswers(list []json.RawMessage, request []agui.Message, onlyAnswers fun
 			places[call.Get("id").Str] = n
 		}
 	}
-	after := map[int][]json.RawMessage{} // what is put in, by the place that it follows
+	after := map[int][]json.RawMessage{} // messages to insert, by the index that they follow
 	for _, m := range request {
 		if held[agui.Identity(m)] {
 			continue
@@ -111,8 +113,8 @@ func WithAnswers(list []json.RawMessage, request []agui.Message, onlyAnswers fun
 }
 
 // OnlyAnswers returns a function that reports whether a message of the request answers a question
-// of the view and says nothing else. declared are the calls whose tools the request declares: the
-// result of one is not an answer where the record does not know the question.
+// of the view and contains nothing else. declared returns the calls whose tools the request
+// declares: their results are not answers if their question is not on record.
 func OnlyAnswers(v *View, c *contract.Case, declared func() map[string]bool) func(agui.Message) bool {
 	pauses := v.pauses()
 	known := c.OnlyAnswers(pauses...)
@@ -129,17 +131,17 @@ func OnlyAnswers(v *View, c *contract.Case, declared func() map[string]bool) fun
 	return func(m agui.Message) bool { return known(m) || forgotten(m) && !own[m.ToolCallID] }
 }
 
-// CatchUp returns the messages of a chat that has missed the end of its question: before are those
-// that the record knows of that end, and all are the same with the new messages after them. The
-// backend would take the chat's own history for what is. known is false if the record does not keep
-// what was said.
+// CatchUp returns the messages for a chat that has missed the end of its question: before are those
+// of the record at that end, and all also includes the new messages. They replace the chat's own
+// history, which the backend would believe. known is false if the record does not have those
+// messages.
 func CatchUp(shown store.Snapshots, newMessages []agui.Message) (before, all []agui.Message, known bool) {
 	before = MessagesIn(shown.Messages)
 	return before, slices.Concat(before, newMessages), len(before) > 0
 }
 
-// NewAmong returns those of list that are among the new messages of a request, in the form that
-// they have in list.
+// NewAmong returns the messages of list that are also in newMessages, in the form that they have in
+// list.
 func NewAmong(list, newMessages []agui.Message) []agui.Message {
 	if len(newMessages) == 0 {
 		return nil

@@ -13,8 +13,8 @@ import (
 	"holdpoint/translate/kit"
 )
 
-// StreamCalls are the calls of the stream of a run that have no result so far, the last
-// MaxOpenCalls of them. The zero value has none.
+// StreamCalls has the calls of a run's stream that have no result yet, at most the last
+// MaxOpenCalls. The zero value is empty.
 type StreamCalls []StreamCall
 
 // A StreamCall is a call of a stream.
@@ -23,8 +23,8 @@ type StreamCall struct {
 	Own bool // the request declares its tool
 }
 
-// Note notes a call that the event begins, or takes out the one that it brings the result of. in is
-// the request.
+// Note adds the call that the event begins, or removes the call whose result it is. in is the
+// request.
 func (s *StreamCalls) Note(ev agui.Event, in *agui.RunInput) {
 	switch ev.Type {
 	case agui.CallStart, agui.CallChunk:
@@ -38,8 +38,8 @@ func (s *StreamCalls) Note(ev agui.Event, in *agui.RunInput) {
 	}
 }
 
-// NoteSnapshot notes the calls of the client's tools in the message that ends a MESSAGES_SNAPSHOT:
-// some backends tell a call there only. A call that the request has brought is not noted, because
+// NoteSnapshot adds the calls of the client's tools in the last message of a MESSAGES_SNAPSHOT,
+// because some backends send a call only there. A call that the request already had is not added:
 // the backend may only repeat what the client made up. came is the request as the client sent it.
 func (s *StreamCalls) NoteSnapshot(ev agui.Event, came *agui.RunInput) {
 	var last gjson.Result
@@ -69,35 +69,37 @@ func (s *StreamCalls) add(c StreamCall) {
 	*s = append(*s, c)
 }
 
-// Forget takes a call out, in each place that it has.
+// Forget removes all calls with the id.
 func (s *StreamCalls) Forget(call string) {
 	*s = slices.DeleteFunc(*s, func(c StreamCall) bool { return c.ID == call })
 }
 
-// OpenCallNotes is what is to be remembered of the calls that a run has left to its client.
+// OpenCallNotes has what must be remembered about the calls that a run has left to its client.
 type OpenCallNotes struct {
 	Passed []ThreadCall // calls that the client may answer
-	Open   []CallKey    // calls that a later request may bring without a result
-	// OpenNote is the note of Open, and OwnNote that of the calls of the client's own tools. They are
-	// for the record of View.Thread. Own counts the calls in OwnNote. A note is nil if none is needed.
+	Open   []CallKey    // calls that a later request may contain without a result
+	// OpenNote is the note for Open, and OwnNote the note for the calls of the client's own tools.
+	// They belong into the record of View.Thread. Own is the number of calls in OwnNote. A note is
+	// nil if none is needed.
 	OpenNote, OwnNote *store.Note
 	Own               int
-	Reused            []ReusedCall // for the record of the view
+	Reused            []ReusedCall // notes for the record of the view
 }
 
-// A ReusedCall is a call that has the id of one that asked, with the note of that.
+// A ReusedCall is a call with the id of an earlier call that had a question, and the note about it.
 type ReusedCall struct {
 	Call string
 	Note store.Note
 }
 
-// Left returns what is to be remembered of the calls. plainly reports that the run ended well and
-// asked nothing: then a call that the request does not declare is the client's to answer, too, and
-// may come again without a result. asked returns a call as the client was shown it.
+// Left returns what must be remembered about the calls. plainly reports that the run ended without
+// an error and asked nothing: then a call whose tool the request does not declare is also the
+// client's to answer, and may occur in a later request without a result. asked returns a call as
+// the client was shown it.
 //
-// The record notes the open calls if the run also left one of a declared tool open, because the
-// result of that may come after a restart, or to another replica. It notes the calls of the
-// client's own tools where a backend could take the answer for a decision.
+// The record notes the open calls if the run also left a call of a declared tool open, because the
+// result of that call may arrive after a restart or at another replica. It notes the calls of the
+// client's own tools if a backend could read their results as decisions.
 func (s StreamCalls) Left(v *View, asked func(call string) (agui.AskedCall, bool), plainly bool) OpenCallNotes {
 	var left OpenCallNotes
 	runs := plainly && v.RunsOpenCalls()
@@ -134,7 +136,7 @@ func (s StreamCalls) Left(v *View, asked func(call string) (agui.AskedCall, bool
 	return left
 }
 
-// noteOf returns the note of a record that holds calls, by their hashes. Equal ones are one note.
+// noteOf returns the note that has the hashes of some calls. Equal lists give the same note.
 func noteOf(prefix string, hashes []string) *store.Note {
 	text := agui.MustMarshal(hashes)
 	sum := sha256.Sum256(text)

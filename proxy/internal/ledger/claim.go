@@ -16,34 +16,35 @@ import (
 	"holdpoint/store"
 )
 
-// A Claim is the right to carry one set of answers to the backend. It renews itself until it ends
-// by Ledger.Keep or Release: the pause has ended then, or is given back. A run without answers has
-// none. Its claim is nil, is not held, stands, and can be stopped.
+// A Claim is the right to send one set of answers to the backend. It renews itself until it ends by
+// Ledger.Keep, which ends the pause, or by Release, which gives the pause back. A run without
+// answers has a nil Claim. A nil Claim is not held, Stands returns nil, and Stop does nothing.
 type Claim struct {
 	ledger  *Ledger
 	token   string
-	given   []store.GivenAnswer // the answers, as the result is to keep them
-	answers *answers            // the same, as they are told; nil if nobody is told
+	given   []store.GivenAnswer // the answers in the form that the result keeps
+	answers *answers            // the answers in the form of events; nil if events are not reported
 
-	held  atomic.Bool // it has not ended; for other goroutines' eyes
+	held  atomic.Bool // the claim has not ended; read by other goroutines
 	lease Renewal
-	until atomic.Pointer[time.Time] // the lease holds, for all that is known here
+	until atomic.Pointer[time.Time] // the end of the lease, as far as this process knows
 }
 
-// Take takes the pause for the answers. read is what they say, in their order. now tells which
-// questions have expired. Claim before send: of two equal clicks one reaches the backend. A lost
-// reply is made good by the same claim again: the token shows that it is the same. If the store
-// never tells whether the pause was taken, the pause is given back: nothing was sent. The errors:
+// Take claims the pause for the answers. read is the meaning of each answer, and now decides which
+// questions have expired. The claim precedes the request to the backend, so only one of two equal
+// clicks reaches it. If a reply of the store is lost, the same claim is made again; its token shows
+// that it is the same. If the store never confirms the claim, the pause is given back, because
+// nothing was sent. The errors are:
 //
-//   - those of Quicker;
-//   - door.ErrNotWritten: the audit is required and cannot be written, and nothing is claimed;
-//   - others of the store.
+//   - those for which Quicker is true;
+//   - door.ErrNotWritten: the audit log is required and cannot be written, and nothing is claimed;
+//   - other errors of the store.
 func (l *Ledger) Take(p *agui.Pause, list []agui.Answer, read []agui.Reading, now time.Time) (*Claim, error) {
 	c := &Claim{ledger: l, token: ids.Random128()}
 	asked := time.Now()
 	err := c.take(p, list, read, now)
 	if err != nil && !Quicker(err) {
-		_ = c.release() // if it was taken after all: nothing was sent
+		_ = c.release() // in case it was claimed after all: nothing was sent
 	}
 	if l.refused = err; err != nil {
 		return nil, err
@@ -55,10 +56,10 @@ func (l *Ledger) Take(p *agui.Pause, list []agui.Answer, read []agui.Reading, no
 	return c, nil
 }
 
-// Refused returns why the store did not give the last claim that the run wanted.
+// Refused returns the error of the last failed claim of this ledger, nil if it succeeded.
 func (l *Ledger) Refused() error { return l.refused }
 
-// take does the step of Take.
+// take does the store's step of Take, and reports its events.
 func (c *Claim) take(p *agui.Pause, list []agui.Answer, read []agui.Reading, now time.Time) error {
 	l, digest := c.ledger, contract.Digest(list)
 	var told *answers
@@ -81,11 +82,12 @@ func (c *Claim) take(p *agui.Pause, list []agui.Answer, read []agui.Reading, now
 	return err
 }
 
-// Held reports whether there is a claim that has not ended. Any goroutine may ask.
+// Held reports whether there is a claim that has not ended. Any goroutine may call it.
 func (c *Claim) Held() bool { return c != nil && c.held.Load() }
 
-// renew prolongs the claim while the run lives; false ends the renewals. A try that fails is made
-// again soon, because the lease outlasts few of them. When it lapses, that reads as in doubt.
+// renew prolongs the claim. It returns false if the claim is lost, which ends the renewals. A
+// failed attempt is repeated soon, because the lease survives only a few. If the lease lapses, the
+// pause is in doubt.
 func (c *Claim) renew(ctx context.Context) bool {
 	for tries := 0; ; tries++ {
 		err := c.prolong(ctx)
@@ -108,7 +110,7 @@ func (c *Claim) renew(ctx context.Context) bool {
 	}
 }
 
-// prolong does the step of renew and of Stands. ctx ends it before its time.
+// prolong does the store's step of renew and Stands. Cancelling ctx ends the step early.
 func (c *Claim) prolong(ctx context.Context) error {
 	asked := time.Now()
 	ctx, cancel := c.ledger.Ending.bound(ctx, renewTimeout)
@@ -118,27 +120,27 @@ func (c *Claim) prolong(ctx context.Context) error {
 	case err == nil:
 		c.lasts(asked)
 	case errors.Is(err, store.ErrStale):
-		c.until.Store(&time.Time{}) // by the store's clock, which may be ahead, or was set
+		c.until.Store(&time.Time{}) // according to the store's clock, which may be ahead or was changed
 	}
 	return err
 }
 
-// lasts notes that the store was asked for a lease, and has given it.
+// lasts records that the store granted a lease that was requested at asked.
 func (c *Claim) lasts(asked time.Time) {
 	until := asked.Add(LeaseTime)
 	c.until.Store(&until)
 }
 
-// Stands returns an error if an exchange of the run may not be sent any more: ErrLapsed or
-// ErrNotKnown. If the lease may have lapsed (this process stood still, or the store was away),
-// somebody may have been told that the answers are in doubt, and may have begun the thread anew.
-// What is approved could then run beside that, or run although it was denied in the meantime. So
-// the store is asked first.
+// Stands returns ErrLapsed or ErrNotKnown if no exchange of the run may be sent any more. If the
+// lease may have lapsed (this process was suspended, or the store was away), a client may have been
+// told that the answers are in doubt, and may have begun another run. The approved action could
+// then be carried out concurrently with that run, or although it was denied meanwhile. So in that
+// case the store is asked first.
 func (c *Claim) Stands(ctx context.Context) error {
 	if !c.Held() {
 		return nil
 	}
-	// The wall clock is looked at too, because the other one stands still while a machine sleeps.
+	// The wall clock is compared too, because the monotonic clock stops while a machine sleeps.
 	now, until := time.Now(), c.until.Load()
 	if now.Before(*until) && now.Round(0).Before(until.Round(0)) {
 		return nil
@@ -155,7 +157,7 @@ func (c *Claim) Stands(ctx context.Context) error {
 }
 
 // finish ends the claim with a result. next is the pause that the run ended in, nil if it did not
-// ask. store.ErrStale: the store has given the claim up for lost.
+// ask. It returns store.ErrStale if the store has given the claim up.
 func (c *Claim) finish(result store.Result, next *agui.Pause) error {
 	if next != nil {
 		result.Next = next.ID
@@ -170,7 +172,7 @@ func (c *Claim) finish(result store.Result, next *agui.Pause) error {
 	return err
 }
 
-// finishStep does the step of finish.
+// finishStep does the store's step of finish, and reports its events.
 func (c *Claim) finishStep(result store.Result, next *agui.Pause) error {
 	l := c.ledger
 	var ends, raises []Occurrence
@@ -186,14 +188,14 @@ func (c *Claim) finishStep(result store.Result, next *agui.Pause) error {
 	case err == nil:
 		l.tellAll(ends)
 		l.tellAll(raises)
-	case c.answers != nil && !errors.Is(err, store.ErrStale): // it may have been done, and nobody may ever say so again
+	case c.answers != nil && !errors.Is(err, store.ErrStale): // the step may have been done, and no other process may report its events
 		_ = l.Tell(Occurrence{event.InDoubt, c.answers.pause, string(agui.StoreUnavailable), c.answers.list})
 	}
 	return err
 }
 
-// Release gives the pause back: nothing was sent, or the backend did nothing. It returns false if
-// something else began meanwhile, because then there is nothing to give back.
+// Release gives the pause back, because nothing was sent or the backend did nothing. It returns
+// false if something else began meanwhile, so that there is nothing to give back.
 func (c *Claim) Release() (givenBack bool, err error) {
 	c.Stop()
 	err = c.release()
@@ -208,7 +210,8 @@ func (c *Claim) Release() (givenBack bool, err error) {
 	return false, err
 }
 
-// release does the step of Release. store.ErrStale: there is nothing to give back.
+// release does the store's step of Release. It returns store.ErrStale if there is nothing to give
+// back.
 func (c *Claim) release() error {
 	l := c.ledger
 	var releases []Occurrence
@@ -222,17 +225,17 @@ func (c *Claim) release() error {
 	return err
 }
 
-// Stop ends the renewals. They come to nothing once the store is told of the end.
+// Stop ends the renewals. They would fail once the store has recorded the end of the claim.
 func (c *Claim) Stop() {
 	if c != nil {
 		c.lease.Stop()
 	}
 }
 
-// maxGivenBytes is how much of the answers a result keeps. Nothing is decided by it; it is shown.
+// maxGivenBytes bounds the payloads that a result keeps. They are only shown, and decide nothing.
 const maxGivenBytes = 64 << 10
 
-// givenAnswers returns answers to a pause as a result keeps them.
+// givenAnswers returns the answers in the form that a result keeps.
 func givenAnswers(p *agui.Pause, answers []agui.Answer, read []agui.Reading) []store.GivenAnswer {
 	list, room := make([]store.GivenAnswer, len(answers)), maxGivenBytes
 	for n := range answers {
@@ -245,7 +248,7 @@ func givenAnswers(p *agui.Pause, answers []agui.Answer, read []agui.Reading) []s
 			g.Digest = a.AnsweredDigest()
 		}
 		if len(a.Payload) <= room && !secret {
-			g.Payload = bytes.Clone(a.Payload) // it lies in the request
+			g.Payload = bytes.Clone(a.Payload) // a copy, because it shares memory with the request
 			room -= len(a.Payload)
 		}
 		list[n] = g

@@ -7,26 +7,27 @@ import (
 )
 
 const (
-	// LastTime bounds all steps of a run together from the moment on in which streams are ended,
-	// however many they are and whatever the store does. A client that is told the end of its run
-	// has it within that time, and cmd/holdpoint waits longer.
+	// LastTime bounds all steps of a run together after Begin, however many they are and whatever
+	// the store does. A client gets the end of its run within that time, and cmd/holdpoint waits
+	// longer.
 	LastTime = 2 * time.Second
-	// lastStepTimeout bounds each of these steps, so that one without a reply leaves time for
+	// lastStepTimeout bounds each of these steps, so that a step without a reply leaves time for
 	// others.
 	lastStepTimeout = 500 * time.Millisecond
 )
 
-// ErrDraining is the cause of a context that ends because its process is about to end.
+// ErrDraining is the cause of contexts that are cancelled because the process is about to end.
 var ErrDraining = errors.New("proxy: draining")
 
-// An Ending is the end of a process, as far as ledgers have to know it: it shortens their steps. A
-// nil Ending never begins. Its methods are safe for concurrent use.
+// An Ending shortens the steps of all ledgers when the process is about to end. A nil Ending never
+// begins. Its methods are safe for concurrent use.
 type Ending struct {
 	begun context.Context
 	begin context.CancelCauseFunc
 }
 
-// An endsAt is the cause of Ending.begun. It says until when steps may be made.
+// An endsAt is the cause with which Ending.begun is cancelled. It is the time by which all steps
+// must be over.
 type endsAt struct{ time.Time }
 
 func (endsAt) Error() string { return ErrDraining.Error() }
@@ -38,11 +39,12 @@ func NewEnding() *Ending {
 	return e
 }
 
-// Begin begins the end. All steps are over LastTime later, also those under way. Only the first
-// call counts.
+// Begin begins the end of the process. All steps, including those under way, are over LastTime
+// later. Only the first call has an effect.
 func (e *Ending) Begin() { e.begin(endsAt{time.Now().Add(LastTime)}) }
 
-// bound gives a step its time: the limit, or less if the end has begun or begins meanwhile.
+// bound returns the context of a step, with the time limit, or a shorter one if the end has begun
+// or begins meanwhile.
 func (e *Ending) bound(ctx context.Context, limit time.Duration) (context.Context, context.CancelFunc) {
 	switch {
 	case e == nil:
@@ -58,7 +60,7 @@ func (e *Ending) bound(ctx context.Context, limit time.Duration) (context.Contex
 	}
 }
 
-// lastStep returns how long a step may take that is made, or is under way, when the end has begun.
+// lastStep returns the time limit of a step that is under way or made when the end has begun.
 func (e *Ending) lastStep() time.Duration {
 	var until endsAt
 	errors.As(context.Cause(e.begun), &until)

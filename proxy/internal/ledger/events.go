@@ -11,11 +11,11 @@ import (
 	"holdpoint/store"
 )
 
-// Each step of the store that begins or ends a question is an event for whoever is to hear of it.
-// The ledger tells them after the step. It is the only caller of the store, so there is no other
-// way to a step. A refusal and a replay take no step, so who rules them tells them.
+// Each step of the store that begins or ends a question is reported as an event, after the step.
+// Because the ledger is the only caller of the store, no step is missed. A refusal and a replay
+// make no step, so the code that decides on them reports them.
 
-// raisedOccurrence returns that a pause is opened.
+// raisedOccurrence returns the occurrence that a pause was opened, nil if events are not reported.
 func (l *Ledger) raisedOccurrence(p *agui.Pause) []Occurrence {
 	if !l.Voice.Tells() {
 		return nil
@@ -23,23 +23,23 @@ func (l *Ledger) raisedOccurrence(p *agui.Pause) []Occurrence {
 	return []Occurrence{{event.Raised, p, "", askedIn(p)}}
 }
 
-// Withdrawn returns that the backend went on without an answer to the pause.
+// Withdrawn returns the occurrence that the backend continued without an answer to the pause.
 func Withdrawn(p *agui.Pause) Occurrence {
 	return Occurrence{event.Withdrawn, p, "", questions(p)}
 }
 
-// InDoubt returns that nobody knows what became of the answers to the pause.
+// InDoubt returns the occurrence that the outcome of the answers to the pause is not known.
 func InDoubt(p *agui.Pause) Occurrence {
 	return Occurrence{event.InDoubt, p, "", questions(p)}
 }
 
-// GivenUp returns that the questions of a pause are given up, each by its cancel. read is what the
-// cancels say, and now tells which questions have expired.
+// GivenUp returns the occurrences that the questions of a pause were given up, each with its
+// cancel. read is the meaning of the cancels, and now decides which questions have expired.
 func GivenUp(p *agui.Pause, cancels []agui.Answer, read []agui.Reading, now time.Time) []Occurrence {
 	return answeredIn(p, cancels, read, now).questionsByEnd("")
 }
 
-// Question returns a question as events have it, without what it asks.
+// Question returns a question in the form of events, without its object.
 func Question(i *agui.Interrupt) event.Interrupt {
 	q := event.Interrupt{ID: i.ID, Reason: i.Reason()}
 	for _, c := range i.Calls {
@@ -50,7 +50,7 @@ func Question(i *agui.Interrupt) event.Interrupt {
 	return q
 }
 
-// questions returns those of a pause, without what they ask.
+// questions returns the questions of a pause in the form of events, without their objects.
 func questions(p *agui.Pause) []event.Interrupt {
 	list := make([]event.Interrupt, len(p.Interrupts))
 	for n := range p.Interrupts {
@@ -59,7 +59,7 @@ func questions(p *agui.Pause) []event.Interrupt {
 	return list
 }
 
-// askedIn returns the questions of a pause, with what they ask.
+// askedIn returns the questions of a pause in the form of events, with their objects.
 func askedIn(p *agui.Pause) []event.Interrupt {
 	list := questions(p)
 	for n := range p.Interrupts {
@@ -70,7 +70,7 @@ func askedIn(p *agui.Pause) []event.Interrupt {
 	return list
 }
 
-// decidedIn returns the questions that were decided, with what was said to each.
+// decidedIn returns the questions that were decided, each with its decision.
 func decidedIn(p *agui.Pause, list []agui.Decision) []event.Interrupt {
 	asked := p.Indexed()
 	of := make([]event.Interrupt, 0, len(list))
@@ -89,15 +89,15 @@ func decidedIn(p *agui.Pause, list []agui.Decision) []event.Interrupt {
 	return of
 }
 
-// answers are the questions of a pause with what was answered to them.
+// answers has the questions of a pause, each with its answer.
 type answers struct {
 	pause   *agui.Pause
 	list    []event.Interrupt // in the order of the questions
-	expired map[string]bool   // ids of questions that had expired by then
+	expired map[string]bool   // ids of questions that had expired when they were answered
 }
 
-// answeredIn returns the questions of a pause with what was answered, and what that says. now tells
-// which of them have expired.
+// answeredIn returns the questions of a pause, each with its answer. read is the meaning of the
+// answers, and now decides which questions have expired.
 func answeredIn(p *agui.Pause, list []agui.Answer, read []agui.Reading, now time.Time) *answers {
 	told := &answers{pause: p, expired: map[string]bool{}}
 	given := make(map[string]int, len(list))
@@ -109,7 +109,7 @@ func answeredIn(p *agui.Pause, list []agui.Answer, read []agui.Reading, now time
 		q := Question(i)
 		if at, is := given[i.ID]; is {
 			a := &list[at]
-			q.Status, q.Answered, q.Payload = string(a.Status), i.ShownDigest(a), bytes.Clone(i.Shown(a.Payload)) // it lies in the request
+			q.Status, q.Answered, q.Payload = string(a.Status), i.ShownDigest(a), bytes.Clone(i.Shown(a.Payload)) // a copy, because it shares memory with the request
 			q.Says, q.Edited = agui.SaysOf(a, read[at]), read[at].Edited
 		}
 		if d := p.Decision(i.ID); d != nil {
@@ -123,8 +123,8 @@ func answeredIn(p *agui.Pause, list []agui.Answer, read []agui.Reading, now time
 	return told
 }
 
-// endOccurrences returns what becomes of the questions of a claimed pause: an occurrence for each
-// way to end.
+// endOccurrences returns the occurrences of the end of a claimed pause: one for each way in which
+// its questions ended.
 func (a *answers) endOccurrences(result *store.Result) []Occurrence {
 	code := ""
 	if agui.PeekType(result.Finish) == agui.RunErrored {
@@ -139,7 +139,8 @@ func (a *answers) endOccurrences(result *store.Result) []Occurrence {
 	return a.questionsByEnd(code)
 }
 
-// questionsByEnd returns the questions as resolved, cancelled or expired.
+// questionsByEnd returns an occurrence each for the questions that were resolved, cancelled or had
+// expired.
 func (a *answers) questionsByEnd(code string) []Occurrence {
 	ways := map[event.Kind][]event.Interrupt{}
 	for _, q := range a.list {
@@ -161,10 +162,10 @@ func (a *answers) questionsByEnd(code string) []Occurrence {
 	return list
 }
 
-// EndedByTime returns the event of a pause that nobody ended but time, as the store tells it; see
-// engine.Options.Ended. It is nil if there is nothing to tell. Whose process tells it does not
-// matter: agent, tenant, thread and run are those of the record. A record of before has thread and
-// run in the terminal event only.
+// EndedByTime returns the event of a pause that ended because its time was over, for
+// engine.Options.Ended. It is nil if there is no event to report. Any process may report it: agent,
+// tenant, thread and run are taken from the record, or, in records of older versions, thread and
+// run from the terminal event.
 func EndedByTime(key store.Key, result *store.Result) *event.Event {
 	p := result.Pause
 	if p == nil {

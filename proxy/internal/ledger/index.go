@@ -12,29 +12,32 @@ import (
 	"holdpoint/store"
 )
 
-// Some clients take another thread for each of their runs, as .NET's do. So the store has an index
-// that leads to the thread with a question: by the question's id, and by the call that it is about.
-// An entry is a note under a key of its own, and is written before the question is told. An entry
-// without its pause, and a pause without its entry, read as an unknown question.
+// Some clients, such as those of .NET, use a new thread for each of their runs. So the store has an
+// index that leads to the thread with a question: from the question's id, and from the call that it
+// is about. An entry is a note under a key of its own, written before the client is told of the
+// question. If the entry or the pause is missing, the question counts as unknown.
 //
-// An id of Holdpoint's own has 72 random bits, so it leads to its question by itself. Ids and
+// An id made by Holdpoint has 72 random bits, so the id alone leads to its question. Ids and
 // arguments of calls repeat, so a call leads to a question only together with a witness: the
-// principal, or the id of a user's message that the paused run had.
+// principal, or the id of a user message of the paused run.
 
 const (
-	// maxIndexed is how many questions, and how many calls, of a pause the index leads to.
+	// maxIndexed bounds the questions of a pause in the index, and the calls.
 	maxIndexed = 64
-	// maxPlaces is how many pauses one entry leads to. The newest count.
+	// maxPlaces bounds the pauses that one entry leads to. The newest are kept.
 	maxPlaces = 8
 )
 
-// A Kind says what an entry of the index leads from.
+// A Kind says what an entry of the index is found by.
 type Kind string
 
-// ByQuestion: the published id. ByCall: a call and a witness. ByCallAlone: a call, without
-// principals; some thread has asked about it. ByEditedCall: a call and a witness, whatever the
-// call's arguments are; only questions have it that offer edits to a backend which reads the whole
-// call out of an answer.
+//   - ByQuestion: the published id of a question.
+//   - ByCall: a call and a witness.
+//   - ByCallAlone: a call without a witness, if there are no principals; it only shows that some
+//     thread has asked about the call.
+//   - ByEditedCall: the id and the tool of a call and a witness, whatever the arguments are. It
+//     exists only for questions that offer edits to a backend which reads the whole call from an
+//     answer.
 const (
 	ByQuestion   Kind = "question"
 	ByCall       Kind = "call"
@@ -42,7 +45,7 @@ const (
 	ByEditedCall Kind = "edited"
 )
 
-// An Index names the entries of one agent's threads on one path.
+// An Index makes the keys for the threads of one agent on one path.
 type Index struct{ Tenant, Agent, Path string }
 
 // Key returns the key of an entry.
@@ -51,15 +54,14 @@ func (x Index) Key(kind Kind, from ...string) store.Key {
 	return store.Key(ids.Digest(parts...))
 }
 
-// A Trail says by what a pause can be found, beside the ids of its questions.
+// A Trail says by what a pause can be found, in addition to the ids of its questions.
 type Trail struct {
-	Witnesses []string // with each of them a call leads to the pause
-	Alone     bool     // a call leads to it without a witness, too
-	Edits     bool     // the backend reads a whole call out of an answer
+	Witnesses []string // a call leads to the pause together with one of them
+	Alone     bool     // a call leads to it without a witness too
+	Edits     bool     // the backend reads the whole call from an answer
 }
 
-// Keys returns the keys of a pause's entries. They lead from its first questions and calls, 64 of
-// each.
+// Keys returns the keys of a pause's entries, for at most maxIndexed questions and as many calls.
 func (x Index) Keys(p *agui.Pause, trail Trail) []store.Key {
 	var keys []store.Key
 	add := func(key store.Key) {
@@ -93,25 +95,26 @@ func (x Index) Keys(p *agui.Pause, trail Trail) []store.Key {
 	return keys
 }
 
-// offersEdits reports whether an answer to a question may edit the arguments of its call, in the
-// form in which it names the call.
+// offersEdits reports whether an answer to the question may edit the arguments of its call, in a
+// form that contains the call.
 func offersEdits(i *agui.Interrupt) bool {
 	_, yes := agui.FormOfEdits(i.Schema())
 	return yes != ""
 }
 
-// A Place is what an entry leads to: the record of a thread, and the pause in it.
+// A Place is the target of an entry: the record of a thread, and the pause in it.
 type Place struct {
 	Key   store.Key `json:"key"`
 	Pause string    `json:"pause"`
-	// Behind is the last user's message of the paused run. It is zero if the run had none, and then
-	// no call leads to the pause.
+	// Behind is the last user message of the paused run. It is zero if the run had none; then no
+	// call leads to the pause.
 	Behind agui.SeenMessage `json:"behind,omitzero"`
 }
 
-// Enter enters a pause of the thread under keys of the index, before it is told. behind is the last
-// user's message of its run. atOnce is how many steps are made at once, all of them in the time of
-// one. The first failure ends it, because the question waits to be told.
+// Enter adds a pause of the thread to the index under the keys, before the client is told of it.
+// behind is the last user message of its run. atOnce is the number of concurrent steps; all steps
+// together have the time of one. It stops at the first error, because the question must not wait
+// longer.
 func (l *Ledger) Enter(keys []store.Key, p *agui.Pause, behind agui.SeenMessage, atOnce int) error {
 	if len(keys) == 0 {
 		return nil
@@ -120,7 +123,7 @@ func (l *Ledger) Enter(keys []store.Key, p *agui.Pause, behind agui.SeenMessage,
 	return l.rememberUnder(keys, note, maxPlaces, atOnce)
 }
 
-// rememberUnder notes something under keys of the index; see Enter.
+// rememberUnder saves a note under keys of the index; see Enter.
 func (l *Ledger) rememberUnder(keys []store.Key, n store.Note, most, atOnce int) error {
 	ctx, cancel := l.step()
 	defer cancel()
@@ -157,7 +160,7 @@ func (l *Ledger) rememberUnder(keys []store.Key, n store.Note, most, atOnce int)
 	return failure
 }
 
-// Find returns the places that entries lead to, those of each entry newest first. Each is there
+// Find returns the places that the entries lead to, those of each entry newest first, each place
 // once.
 func (l *Ledger) Find(keys ...store.Key) ([]Place, error) {
 	var list []Place
@@ -176,8 +179,8 @@ func (l *Ledger) Find(keys ...store.Key) ([]Place, error) {
 	return list, nil
 }
 
-// CallKeys returns the keys under which a pause can stand that was about a call, one for each
-// witness. kind is ByCall or ByEditedCall.
+// CallKeys returns the keys of the entries for a call, one for each witness. kind is ByCall or
+// ByEditedCall.
 func (x Index) CallKeys(kind Kind, c agui.Call, witnesses []string) []store.Key {
 	if c.ID == "" || c.Name == "" {
 		return nil
@@ -193,8 +196,8 @@ func (x Index) CallKeys(kind Kind, c agui.Call, witnesses []string) []store.Key 
 	return keys
 }
 
-// RecordAt returns the record of a place. It is nil if the record does not hold the pause, or is
-// another principal's.
+// RecordAt returns the record at a place. It is nil if the record does not have the pause, or
+// belongs to another principal.
 func (l *Ledger) RecordAt(at Place, who principal.Owner) (*store.Record, error) {
 	rec, err := l.loadAt(at.Key)
 	if err != nil {
@@ -206,7 +209,7 @@ func (l *Ledger) RecordAt(at Place, who principal.Owner) (*store.Record, error) 
 	return &rec, nil
 }
 
-// holds reports whether the record knows the pause, open or ended.
+// holds reports whether the record has the pause, open or ended.
 func holds(rec *store.Record, pauseID string) bool {
 	return rec.Pause != nil && rec.Pause.ID == pauseID ||
 		slices.ContainsFunc(rec.Results, func(result *store.Result) bool { return result.PauseID == pauseID })

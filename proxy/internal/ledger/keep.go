@@ -8,9 +8,9 @@ import (
 	"holdpoint/store"
 )
 
-// Keep saves what a run came to, before anybody is told of it: its question, and the end of its
-// claim, in one step. claim is nil if the run has none. A claim has ended after that. If a question
-// with the same interrupts is open already, that one counts.
+// Keep saves the outcome of a run, before the client is told of it: its question, and the end of
+// its claim, in one step. claim is nil if the run has none; otherwise it has ended afterwards. If a
+// question with the same interrupts is open already, that question counts.
 func (l *Ledger) Keep(claim *Claim, o *settle.Outcome) settle.SavedOutcome {
 	if o.Ask != nil {
 		return l.keepQuestion(claim, o)
@@ -23,25 +23,25 @@ func (l *Ledger) Keep(claim *Claim, o *settle.Outcome) settle.SavedOutcome {
 	if o.Back {
 		back, err = claim.Release()
 	} else if err = claim.finish(o.End, nil); errors.Is(err, store.ErrStale) {
-		// The store has given the claim up for lost. The run asks nothing, so it is told its end
-		// then, too: only the record has gone on.
+		// The store has given the claim up. The run asks nothing, so its client is told the end
+		// nevertheless; only the record has moved on.
 		err = nil
 	}
 	return settle.SavedOutcome{Back: back, Doubtful: !back && err == nil && o.End.How == store.Doubtful, Err: err}
 }
 
-// keepQuestion is Keep for a run that asks.
+// keepQuestion does Keep for a run that asks.
 func (l *Ledger) keepQuestion(claim *Claim, o *settle.Outcome) settle.SavedOutcome {
 	if claim.Held() {
 		if err := claim.finish(o.End, o.Ask); err == nil || !errors.Is(err, store.ErrStale) {
 			return keptIf(o.Ask, err)
 		}
-		// The claim was given up for lost, and something else began. The question is new.
+		// The claim was given up, and something else began. The question is saved as a new one.
 	}
 	standing, err := l.ask(o.Ask)
 	if !errors.Is(err, store.ErrExists) {
-		// It may have been opened despite an error. The agent waits with it, so it is left to the
-		// thread's next run: somebody may have been told of it already.
+		// It may have been opened despite an error. It is left to the thread's next run, because
+		// the agent waits for its answer and another client may have been told of it.
 		return keptIf(o.Ask, err)
 	}
 	if standing.State == store.Open && standing.Pause.Digest == o.Ask.Digest {

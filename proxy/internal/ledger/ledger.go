@@ -1,6 +1,6 @@
 // Package ledger keeps the record of a thread in the store, and is the only caller of the store. It
-// gets values, makes each step again if its reply was lost, and tells the events of the step to
-// a Voice. It judges nothing, and it knows no run, no request and no dialect.
+// repeats a step whose reply was lost, and reports the events of each step to a Voice. It judges
+// nothing, and has no knowledge of runs, requests and dialects.
 package ledger
 
 import (
@@ -17,42 +17,42 @@ import (
 	"holdpoint/store"
 )
 
-// LeaseTime is how long a claim holds without being renewed: after our crash the pause is in doubt
-// that soon. No lease is longer.
+// LeaseTime is how long a claim lasts without being renewed. If this process crashes, its pauses
+// are in doubt after that time. No lease is longer.
 const LeaseTime = 30 * time.Second
 
 const (
-	// StepTimeout bounds one step of the store; see LastTime for those of a process that ends.
+	// StepTimeout bounds one step of the store. While the process ends, LastTime applies.
 	StepTimeout = 10 * time.Second
 
 	leaseRenew = LeaseTime / 3
-	// renewTimeout bounds one renewal, and renewAgain is how soon one that failed is made again. A
-	// claim outlasts two renewals without a reply.
+	// renewTimeout bounds one renewal, and renewAgain is the pause before a failed one is repeated.
+	// A claim survives two renewals without a reply.
 	renewTimeout = leaseRenew / 2
 	renewAgain   = leaseRenew / 5
 )
 
-// A Ledger is the record of one thread. Each step has its time, and does not end with the run. A
-// step whose reply was lost is done again: the store's steps are made for that. Errors are the
-// store's own.
+// A Ledger is the record of one thread. Each step has its own time limit, and is not cancelled with
+// the run. A step whose reply was lost is repeated, which the store's steps permit. Errors are
+// those of the store.
 type Ledger struct {
 	Key    store.Key
-	Owner  string  // who the thread is of, as its record has it; "" without principals
-	Voice  Voice   // is told of the steps
-	Ending *Ending // of the process, nil if it shortens no step
+	Owner  string  // owner of the thread, as in its record; "" without principals
+	Voice  Voice   // receives the events of the steps
+	Ending *Ending // end of the process, which shortens steps; nil if there is none
 
 	store   store.Store
 	log     *slog.Logger
-	ctx     context.Context // its values go to the store
+	ctx     context.Context // its values are passed to the store
 	client  Client          // nil if no client waits for the steps
-	refused error           // why the store did not give the last claim
+	refused error           // error of the last failed claim
 }
 
 // A Client waits while the store is asked. Alive sends it a heartbeat if one is due.
 type Client interface{ Alive() }
 
-// New returns the ledger of the thread with that key. Its steps are told to the voice. log is nil
-// if nothing is to be logged.
+// New returns the ledger of the thread with the key. voice receives the events of its steps. If log
+// is nil, nothing is logged.
 func New(s store.Store, key store.Key, voice Voice, log *slog.Logger) *Ledger {
 	if log == nil {
 		log = slog.New(slog.DiscardHandler)
@@ -60,10 +60,11 @@ func New(s store.Store, key store.Key, voice Voice, log *slog.Logger) *Ledger {
 	return &Ledger{Key: key, Voice: voice, store: s, log: log, ctx: context.Background()}
 }
 
-// SetContext has the steps pass the values of ctx to the store. They do not end with ctx.
+// SetContext passes the values of ctx to the store in all later steps. The steps are not cancelled
+// with ctx.
 func (l *Ledger) SetContext(ctx context.Context) { l.ctx = ctx }
 
-// SetClient has a client wait for the steps.
+// SetClient sets the client that waits for the steps.
 func (l *Ledger) SetClient(c Client) { l.client = c }
 
 // forThread returns the ledger of another thread, for the same run.
@@ -73,7 +74,7 @@ func (l *Ledger) forThread(key store.Key) *Ledger {
 	return &other
 }
 
-// step gives the time of one step.
+// step returns the context of one step, with its time limit.
 func (l *Ledger) step() (context.Context, context.CancelFunc) {
 	if l.client != nil {
 		l.client.Alive()
@@ -81,8 +82,8 @@ func (l *Ledger) step() (context.Context, context.CancelFunc) {
 	return l.Ending.bound(context.WithoutCancel(l.ctx), StepTimeout)
 }
 
-// twice does a step again if its reply was lost: if the store has not answered, and has not
-// said either that it cannot read the record.
+// twice repeats a step once if its reply was lost, which means that the error is neither an answer
+// of the store nor about an unreadable record.
 func (l *Ledger) twice(do func(ctx context.Context) error) error {
 	var err error
 	for range 2 {
@@ -96,14 +97,14 @@ func (l *Ledger) twice(do func(ctx context.Context) error) error {
 	return err
 }
 
-// do does a step, and does it again if its reply was lost. The step is a value, so it writes its
-// notices once.
+// do does a step, and repeats it if its reply was lost. Because the step is a value, its notices
+// are written only once.
 func (l *Ledger) do(step store.Step) error {
 	_, _, err := l.done(step)
 	return err
 }
 
-// done is do. It returns what the step came to, and reports whether it was done again.
+// done is do, but also returns the result of the step and whether the step was repeated.
 func (l *Ledger) done(step store.Step) (done store.Done, again bool, err error) {
 	tries := 0
 	err = l.twice(func(ctx context.Context) (err error) {
@@ -117,33 +118,33 @@ func (l *Ledger) done(step store.Step) (done store.Done, again bool, err error) 
 	return done, tries > 1, err
 }
 
-// notices returns what a step is to write of what it makes true.
+// notices returns the notices that a step writes about the occurrences that it causes.
 func (l *Ledger) notices(list []Occurrence) []store.Notice { return l.Voice.notices(list, l.Key) }
 
-// Tell tells the voice what happened. It returns an error only if events are required.
+// Tell reports an occurrence to the voice. It returns an error only if events are required.
 func (l *Ledger) Tell(o Occurrence) error { return l.Voice.tell(o, l.Key) }
 
-// tellAll tells what a step has made true.
+// tellAll reports the occurrences that a step has caused.
 func (l *Ledger) tellAll(list []Occurrence) {
 	for _, o := range list {
 		_ = l.Tell(o)
 	}
 }
 
-// Load returns the record as it stands.
+// Load returns the current record.
 func (l *Ledger) Load() (rec store.Record, err error) {
 	err = l.twice(func(ctx context.Context) (err error) { rec, err = l.store.Load(ctx, l.Key, l.Owner); return err })
 	return rec, err
 }
 
-// loadAt returns the record of a key of the index, or of another thread. It gives no thread to
-// anybody.
+// loadAt returns the record of another thread or of a key of the index. It does not set an owner.
 func (l *Ledger) loadAt(key store.Key) (rec store.Record, err error) {
 	err = l.twice(func(ctx context.Context) (err error) { rec, err = l.store.Load(ctx, key, ""); return err })
 	return rec, err
 }
 
-// Snapshots returns the snapshots that a ref names. It does not ask the store if none are kept.
+// Snapshots returns the snapshots that a ref identifies. It does not ask the store if there are
+// none.
 func (l *Ledger) Snapshots(ref settle.Ref) (kept store.Snapshots, err error) {
 	if ref.Bytes == 0 {
 		return store.Snapshots{}, nil
@@ -155,13 +156,14 @@ func (l *Ledger) Snapshots(ref settle.Ref) (kept store.Snapshots, err error) {
 	return kept, err
 }
 
-// Open keeps a pause of a run without a claim. store.ErrExists: another question is open.
+// Open saves the pause of a run without a claim. It returns store.ErrExists if another question is
+// open.
 func (l *Ledger) Open(p *agui.Pause) error {
 	_, err := l.ask(p)
 	return err
 }
 
-// ask is Open. standing is the record if another question is open.
+// ask is Open, but also returns the record if another question is open.
 func (l *Ledger) ask(p *agui.Pause) (standing *store.Record, err error) {
 	raises := l.raisedOccurrence(p)
 	done, _, err := l.done(store.Ask{Owner: l.Owner, Pause: *p, Notices: l.notices(raises)})
@@ -171,9 +173,9 @@ func (l *Ledger) ask(p *agui.Pause) (standing *store.Record, err error) {
 	return done.Standing, err
 }
 
-// Reopen opens an ended pause again, under the same ids of its questions, for a cancel and
-// nothing else. So the cancel has a claim like any other answer, and goes out once.
-// store.ErrExists: another question is open.
+// Reopen opens an ended pause again, with the same ids of its questions, so that it can only be
+// cancelled. The cancel then has a claim like any other answer, and is sent once. It returns
+// store.ErrExists if another question is open.
 func (l *Ledger) Reopen(ended *store.Result) error {
 	p := *ended.Pause
 	p.ID = ids.Random128()
@@ -185,14 +187,15 @@ func (l *Ledger) Reopen(ended *store.Result) error {
 	return l.Open(&p)
 }
 
-// contest notes that a run of the thread came to another question than the open pause's, whoever
-// has claimed the pause meanwhile: it may be given back. p is nil if no pause is open.
+// contest records that a run of the thread raised another question than that of the open pause,
+// even if the pause is claimed meanwhile, because it may be given back. p is nil if no pause is
+// open.
 //
-// Two ordinary runs of a thread may be at the backend at once: the client of one broke off, and
-// sent again before anybody knew. One question of the two is kept and told. The backend may wait
-// for the other one. Where it takes an answer without an id, a yes to the one could then carry out
-// the other. So a dialect sends for a contested pause (agui.Pause.Contested) what the backend can
-// give to no other question, or refuses the answer.
+// Two ordinary runs of a thread may be at the backend at once, if the client of the first broke off
+// and sent again before this was noticed. One of their two questions is saved and shown. The
+// backend may wait for the other one. If it accepts an answer without an id, a yes to the first
+// could carry out the other. So for a contested pause (agui.Pause.Contested) a dialect sends only
+// what the backend cannot take for another question's answer, or refuses the answer.
 func (l *Ledger) contest(p *agui.Pause) {
 	if p == nil {
 		return
@@ -203,23 +206,24 @@ func (l *Ledger) contest(p *agui.Pause) {
 	}
 }
 
-// See notes that the chat has caught up with the end of a pause.
+// See records that the chat was shown the end of a pause.
 func (l *Ledger) See(pauseID string) error {
 	return l.do(store.See{PauseID: pauseID})
 }
 
-// Remember notes something of the thread's calls. most is how many notes are kept.
+// Remember saves a note about the thread's calls in its record, which keeps at most most notes.
 func (l *Ledger) Remember(n store.Note, most int) error { return l.RememberAt(l.Key, n, most) }
 
-// RememberAt notes something of the calls of another thread. It gives the thread to nobody.
+// RememberAt saves a note in the record of another thread. It does not set an owner.
 func (l *Ledger) RememberAt(key store.Key, n store.Note, most int) error {
 	return l.forThread(key).do(store.Remember{Note: n, Most: most})
 }
 
-// Decide writes down what was decided at another door than the chat, or of a part of the questions.
+// Decide records decisions that were made at a door other than the chat, or for a part of the
+// questions. The errors are:
 //
-//   - store.ErrConflict, store.ErrNotFound: somebody was quicker;
-//   - door.ErrNotWritten: the audit is required and cannot be written, and nothing is decided.
+//   - store.ErrConflict, store.ErrNotFound: another request was first;
+//   - door.ErrNotWritten: the audit log is required and cannot be written, and nothing is recorded.
 func (l *Ledger) Decide(p *agui.Pause, list []agui.Decision) error {
 	var decides []Occurrence
 	if l.Voice.Tells() {
@@ -237,8 +241,8 @@ func (l *Ledger) Decide(p *agui.Pause, list []agui.Decision) error {
 	return err
 }
 
-// Close ends a pause that nobody has claimed, or that is in doubt; see Closed and EndedAlready. It
-// tells what happened if the pause may have been closed by it.
+// Close ends a pause that is not claimed, or is in doubt; for its errors see Closed and
+// EndedAlready. It reports happened if it may have closed the pause.
 func (l *Ledger) Close(pauseID string, result store.Result, happened ...Occurrence) error {
 	_, again, err := l.done(store.Close{PauseID: pauseID, Result: result, Notices: l.notices(happened)})
 	if again && errors.Is(err, store.ErrNotFound) {

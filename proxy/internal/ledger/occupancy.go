@@ -9,26 +9,26 @@ import (
 	"holdpoint/store"
 )
 
-// An Occupancy tells all replicas that a run without a claim goes on without its client. It stands
-// in the record, under a lease as a claim does: a replica that dies frees the thread when the lease
-// lapses. A run whose client stays has none, so it costs a store nothing. A nil Occupancy does
-// nothing: the run's claim says enough.
+// An Occupancy tells all replicas that a run without a claim continues without its client. It is
+// kept in the record under a lease, as a claim is: if a replica dies, the thread is free when the
+// lease lapses. A run whose client stays has no Occupancy, so it costs the store nothing. The
+// methods of a nil Occupancy do nothing: a run with a claim has none, because the claim is enough.
 type Occupancy struct {
 	ledger *Ledger
 
-	turn  chan struct{} // full during a step: the last one says that the run is over
+	turn  chan struct{} // full during a step, so that the last step is the one that ends the occupancy
 	token string        // "" before the first step
 	over  bool
 	lease Renewal
 }
 
-// Occupancy returns one that has not begun.
+// Occupancy returns an Occupancy that has not begun.
 func (l *Ledger) Occupancy() *Occupancy {
 	return &Occupancy{ledger: l, turn: make(chan struct{}, 1)}
 }
 
-// Occupy keeps other runs from another thread, until the Occupancy ends. It returns nil if another
-// run is there already.
+// Occupy reserves another thread until the Occupancy ends. It returns nil if that thread has a run
+// or a question.
 func (l *Ledger) Occupy(key store.Key) (*Occupancy, error) {
 	o := l.forThread(key).Occupancy()
 	o.token = ids.Random128()
@@ -49,7 +49,7 @@ func (l *Ledger) Occupy(key store.Key) (*Occupancy, error) {
 	return o, nil
 }
 
-// Begin occupies the thread until End, unless that was before.
+// Begin occupies the thread until End. It does nothing if End was called before.
 func (o *Occupancy) Begin() {
 	if o == nil {
 		return
@@ -58,8 +58,9 @@ func (o *Occupancy) Begin() {
 	o.lease.Start(leaseRenew, o.step)
 }
 
-// step notes that the run goes on. A failure needs no act: the next step makes it good, also behind
-// one without a reply. Else the thread takes another run too early.
+// step renews the occupancy in the record. A failure needs no action, because the next step repairs
+// it, even if the step was done and only its reply was lost. At worst the thread accepts another
+// run too early.
 func (o *Occupancy) step(ctx context.Context) bool {
 	o.turn <- struct{}{}
 	defer func() { <-o.turn }()
@@ -75,7 +76,7 @@ func (o *Occupancy) step(ctx context.Context) bool {
 	return true
 }
 
-// End gives the thread free.
+// End releases the thread.
 func (o *Occupancy) End() {
 	if o == nil {
 		return
@@ -88,14 +89,15 @@ func (o *Occupancy) End() {
 	}
 	err := o.lasts(context.Background(), 0)
 	if err != nil {
-		err = o.lasts(context.Background(), 0) // its reply was lost, perhaps
+		err = o.lasts(context.Background(), 0) // its reply may have been lost
 	}
 	if err != nil {
 		o.ledger.log.Warn(logOccupancyNotEnded, "err", err, "lease", LeaseTime.String())
 	}
 }
 
-// lasts has the occupancy last for so long; 0 ends it. ctx ends the step before its time.
+// lasts does the store's step that makes the occupancy last for the given time; 0 ends it.
+// Cancelling ctx ends the step early.
 func (o *Occupancy) lasts(ctx context.Context, lease time.Duration) error {
 	ctx, cancel := o.ledger.Ending.bound(ctx, renewTimeout)
 	defer cancel()

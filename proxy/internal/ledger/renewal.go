@@ -6,18 +6,18 @@ import (
 	"time"
 )
 
-// A Renewal does something again and again until it is stopped. After Stop has returned, nothing
-// begins any more, and what was under way is told to give up: a claim must not be renewed after its
-// run. The zero value has not started.
+// A Renewal calls a function periodically until it is stopped. After Stop has returned, no call
+// begins, and the context of a running call is cancelled, because a claim must not be renewed after
+// its run. The zero value is not started.
 type Renewal struct {
 	mu     sync.Mutex
 	timer  *time.Timer
-	cancel context.CancelFunc // nil unless it runs
+	cancel context.CancelFunc // nil unless the Renewal is running
 	over   bool               // stopped, for good
 }
 
-// Start begins, once: step is called every so often until it returns false. It does nothing after
-// Stop.
+// Start starts the Renewal: step is called at the interval until it returns false. Start does
+// nothing if it was called before, or after Stop.
 func (r *Renewal) Start(every time.Duration, step func(ctx context.Context) bool) {
 	ctx, cancel := context.WithCancel(context.Background())
 	r.mu.Lock()
@@ -37,7 +37,7 @@ func (r *Renewal) Start(every time.Duration, step func(ctx context.Context) bool
 	})
 }
 
-// Stop ends it for good, and the context of a step that is under way.
+// Stop ends the Renewal for good, and cancels the context of a running step.
 func (r *Renewal) Stop() {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -11,15 +11,15 @@ import (
 	"holdpoint/store"
 )
 
-// Sinks are who hears of the steps of an agent's threads, and how the agent and its principals are
-// named there. They are made once and read-only.
+// Sinks are the receivers of the events of an agent's threads, and how events name the agent and
+// its principals. They are made once and are read-only.
 type Sinks struct {
-	Events   event.Sink // nil: nobody hears of events
-	Required bool       // no answer is handed on unless its event was taken before
+	Events   event.Sink // nil: events are not reported
+	Required bool       // an answer is sent to the backend only after its event was accepted
 
-	// Notices makes of an event what is to be sent of it, if anything is. It then stands in the
-	// record until it is sent. Posted is told of each record that has something to send. nil:
-	// nothing is sent.
+	// Notices returns the notice to send about an event, and whether there is one. The record keeps
+	// the notice until it is sent. Posted is called with the key of each record that has a notice
+	// to send. nil: no notices are sent.
 	Notices func(*event.Event) (store.Notice, bool)
 	Posted  func(store.Key)
 
@@ -28,41 +28,41 @@ type Sinks struct {
 	Now   func() time.Time
 }
 
-// A Span notes the events of a run.
+// A Span receives the events of a run.
 type Span interface {
 	Happened(kind event.Kind, pause, code string)
 }
 
-// A Voice tells of the steps of a thread: what each event has in common, and who hears of it. The
-// zero Voice tells nobody.
+// A Voice reports the events of a thread. It has the values that are common to its events, and the
+// receivers. The zero Voice reports nothing.
 type Voice struct {
-	Sinks       *Sinks // nil: nobody
-	Span        Span   // of the run; nil: none is made
+	Sinks       *Sinks // nil: none
+	Span        Span   // span of the run; nil: none
 	Who         principal.Identity
-	Thread, Run string // as the client has them
-	Desk        bool   // a request of Holdpoint's own, in place of the chat's
-	Decider     string // who decides at the desk, "" where what was decided is carried
+	Thread, Run string // the ids that the client sent
+	Desk        bool   // Holdpoint itself sent the request, instead of the chat
+	Decider     string // the person who decides at the desk; "" if the decision is only being carried out
 }
 
-// An Occurrence is what happened to the questions of a pause, or is about to: an event without what
-// all events of its thread have in common. A step writes it into the record for who is to be sent
-// it; everybody else is told after the step.
+// An Occurrence is what happened, or is about to happen, to the questions of a pause: an event
+// without the values that all events of its thread have in common. A step writes it into the record
+// as a notice; all other receivers get it after the step.
 type Occurrence struct {
 	Kind       event.Kind
-	Pause      *agui.Pause // nil if it is about no pause
-	Code       string      // of a refusal, or of the RUN_ERROR in which the answered run ended
+	Pause      *agui.Pause // nil if no pause is concerned
+	Code       string      // code of a refusal, or of the RUN_ERROR that ended the answered run
 	Interrupts []event.Interrupt
 }
 
-// Tells reports whether anybody hears of events. Digests are made only for those who do.
+// Tells reports whether events are reported at all. If not, no digests need be computed.
 func (v *Voice) Tells() bool {
 	return v.Sinks != nil && (v.Sinks.Events != nil || v.Sinks.Notices != nil) || v.Span != nil
 }
 
-// isRequired reports whether a step must not be made if it cannot be told.
+// isRequired reports whether a step must not be made if its event cannot be reported.
 func (v *Voice) isRequired() bool { return v.Sinks != nil && v.Sinks.Required }
 
-// notices returns what is to be sent of some occurrences, of the thread with that key.
+// notices returns the notices about occurrences in the thread with the key.
 func (v *Voice) notices(list []Occurrence, thread store.Key) []store.Notice {
 	if v.Sinks == nil || v.Sinks.Notices == nil {
 		return nil
@@ -91,7 +91,7 @@ func (v *Voice) event(o Occurrence, thread store.Key) *event.Event {
 	return &e
 }
 
-// tell tells an occurrence. It returns an error only if events are required.
+// tell reports an occurrence. It returns an error only if events are required.
 func (v *Voice) tell(o Occurrence, thread store.Key) error {
 	if v.Span != nil {
 		pause := ""

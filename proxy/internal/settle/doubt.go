@@ -11,15 +11,15 @@ import (
 	"holdpoint/translate/kit"
 )
 
-// leavesDoubt reports whether an exchange leaves open what became of an approval, although its
-// dialect says that it is over: a RUN_ERROR behind an approval does not report whether the approved
-// was carried out. Only a result of the call shows that it was.
+// leavesDoubt reports whether the outcome of an approval is not known although the dialect
+// considers the exchange finished: a RUN_ERROR after an approval does not show whether the approved
+// action was carried out. Only a result of the call shows that it was.
 func (f *Facts) leavesDoubt(res *translate.Result, e *End, became translate.Fate) bool {
 	return became == translate.Finished && !e.Known && e.Event.Type == agui.RunErrored && res.Next == nil && len(res.Asked.Interrupts) == 0 && f.unproven()
 }
 
-// unproven reports whether the exchange carried an answer that lets something run, and no result
-// shows that it ran.
+// unproven reports whether the exchange carried an approval and no result shows that the action was
+// carried out.
 func (f *Facts) unproven() bool {
 	p := f.Record.Pause
 	if p == nil || !f.Claimed || !f.Resumes || !f.Evidence.Sent() {
@@ -31,15 +31,15 @@ func (f *Facts) unproven() bool {
 	})
 }
 
-// hasResult reports whether the stream brought the result of a call that the question names. A
-// result in the request may be made up.
+// hasResult reports whether the stream had a result of a call that the question names. Results in
+// the request do not count, because the client may have made them up.
 func (f *Facts) hasResult(i *agui.Interrupt) bool {
 	return slices.ContainsFunc(f.Calls, func(c agui.Call) bool {
 		return c.Answered && c.ID != "" && bytes.Contains(i.Object, agui.AppendString(nil, c.ID)) && !f.broughtResult(c.ID)
 	})
 }
 
-// broughtResult reports whether the client's messages hold a result of the call.
+// broughtResult reports whether the client's messages have a result of the call.
 func (f *Facts) broughtResult(call string) bool {
 	return slices.ContainsFunc(f.ClientMessages, func(m agui.Message) bool {
 		return m.Role == "tool" && gjson.GetBytes(m.JSON, "toolCallId").Str == call

@@ -5,11 +5,11 @@ import (
 	"holdpoint/store"
 )
 
-// SavedOutcome is what the record holds of an Outcome, after it was saved.
+// A SavedOutcome is what the record has after an Outcome was saved.
 type SavedOutcome struct {
-	Pause    *agui.Pause   // the question that is open now, to be told; nil if none is
-	Standing *store.Record // in its place: the record with another question; nil if there is none
+	Pause    *agui.Pause   // the pause that is open now, for the client; nil if there is none
+	Standing *store.Record // the record with another open question, which counts in its place; nil if there is none
 	Back     bool          // the claimed pause is open again
 	Doubtful bool          // the claimed pause is in doubt
-	Err      error         // why the store has not taken the outcome; nil if it has
+	Err      error         // why the outcome was not saved; nil if it was
 }

@@ -17,18 +17,20 @@ import (
 )
 
 const (
-	// PauseFrames is how many of the largest frames all that is kept of a pause may have. A question
-	// stands there as the backend asked it, as the client is told it, and in what the dialect keeps.
+	// PauseFrames is the number of largest frames that all saved data of a pause may use. A
+	// question is saved as the backend sent it, as the client gets it, and in the dialect's own
+	// data.
 	PauseFrames = 4
-	// maxPauseBytes bounds a pause where frames may be larger than any question: they repeat whole
-	// conversations, and a pause is kept for weeks.
+	// maxPauseBytes bounds the data of a pause in any case, because frames may be much larger than
+	// any question (they repeat whole conversations), and a pause is kept for weeks.
 	maxPauseBytes = 32 << 20
 )
 
-// native reports whether the client is shown the backend's own form, and nothing that is made.
+// native reports whether the client gets questions in the backend's own form.
 func (f *Facts) native() bool { return f.Listener.Show == translate.ShowNative }
 
-// tooMuch says why a pause cannot be told, so that nobody could answer it. It is nil if it can.
+// tooMuch returns the error if the questions cannot be sent to the client, so that they could not
+// be answered; else nil.
 func (f *Facts) tooMuch(res *translate.Result) *agui.RunError {
 	p := &res.Asked
 	if len(p.Interrupts) > kit.MaxQuestions {
@@ -50,8 +52,8 @@ func (f *Facts) tooMuch(res *translate.Result) *agui.RunError {
 	return nil
 }
 
-// pause makes the pause of what the run asks: it gives the questions the ids that the client sees,
-// and notes with them what they are about.
+// pause returns the pause of the run's questions, with the ids that the client sees and the calls
+// that they are about.
 func (f *Facts) pause(res *translate.Result) (_ *agui.Pause, stoodUnknown error) {
 	p := res.Asked.Pause(f.Dialect)
 	p.Backend, p.ID, p.From, p.Origin = res.Backend, f.PauseID, f.From, f.Origin
@@ -71,7 +73,7 @@ func (f *Facts) pause(res *translate.Result) (_ *agui.Pause, stoodUnknown error)
 	p.Digest = digestInterrupts(p.Interrupts...)
 	if p.EarlierReplies, stoodUnknown = f.EarlierReplies(&p); stoodUnknown != nil {
 		for n := range p.Interrupts {
-			p.Interrupts[n].Keys = nil // no message answers it
+			p.Interrupts[n].Keys = nil // no message can answer it
 		}
 	}
 	p.Finish = slices.Clone(f.Listener.WithIDs(res.Finish).JSON)
@@ -89,11 +91,11 @@ func (f *Facts) pause(res *translate.Result) (_ *agui.Pause, stoodUnknown error)
 	return &p, stoodUnknown
 }
 
-// publish gives a question the id that the client sees. natives counts the backend's ids.
+// publish sets the id of a question that the client sees. natives counts each id of the backend.
 func (f *Facts) publish(p *agui.Pause, i *agui.Interrupt, natives map[string]int) {
 	if i.Question == "" {
 		asks := *i
-		asks.Object = agui.DeleteKey(asks.Object, "expiresAt") // asked again, it has another
+		asks.Object = agui.DeleteKey(asks.Object, "expiresAt") // a repeated question has another expiry
 		if i.Question = p.Digest; len(p.Interrupts) > 1 || len(asks.Object) != len(i.Object) {
 			i.Question = digestInterrupts(asks)
 		}
@@ -101,11 +103,11 @@ func (f *Facts) publish(p *agui.Pause, i *agui.Interrupt, natives map[string]int
 	for k := range i.Keys {
 		i.Keys[k] = strings.Clone(i.Keys[k])
 	}
-	i.Native = strings.Clone(i.Native) // it may lie in the request's body or in an event
+	i.Native = strings.Clone(i.Native) // a copy, because it may share memory with the request or an event
 	i.ID = printableID(i.Native)
-	// A client that is shown the backend's own form answers with the backend's own ids. One of .NET's
-	// that is told a text answers nothing, and the id of that text leads to the question from another
-	// thread.
+	// A client that gets the backend's own form answers with the backend's own ids, which are then
+	// kept. A .NET client that gets a text answers nothing, but the random id of that text finds
+	// the question from another thread.
 	keep := f.native() && i.ID == i.Native && !(p.ByText && f.Listener.Line.TakesNewThreads())
 	if !keep || i.Native == "" || natives[i.Native] > 1 {
 		i.ID += "~" + f.NewID()
@@ -117,7 +119,7 @@ func (f *Facts) publish(p *agui.Pause, i *agui.Interrupt, natives map[string]int
 	client.Publish(i, expires)
 }
 
-// fill adds to the pause what is kept with it of the conversation.
+// fill adds the conversation to the pause.
 func (f *Facts) fill(p *agui.Pause, o *Outcome) {
 	p.Messages, p.State, p.Seen = o.Shown.Messages, o.Shown.State, seen(f.knownSnapshots(o), f.ClientMessages, o.Extra)
 	if p.Continuation = f.Continuation; p.Continuation == nil {
@@ -125,7 +127,7 @@ func (f *Facts) fill(p *agui.Pause, o *Outcome) {
 	}
 	switch lacks := &p.Continuation.Lacks; {
 	case o.Shown.Whole && p.Messages == nil:
-		p.Messages = json.RawMessage(`[]`) // of a thread whose agent keeps no messages: it is known
+		p.Messages = json.RawMessage(`[]`) // the thread is known to have no messages
 	case o.Shown.Whole:
 	case slices.Contains(*lacks, agui.NoForm):
 		*lacks = slices.Insert(*lacks, slices.Index(*lacks, agui.NoForm), agui.NoMessages)
@@ -134,8 +136,8 @@ func (f *Facts) fill(p *agui.Pause, o *Outcome) {
 	}
 }
 
-// noteCalls notes with each question the call that it names. What the client has of a call holds
-// before what the dialect knows of it; that stands where the transcript was too large.
+// noteCalls adds to each question the call that it names. The client's version of a call takes
+// precedence over the dialect's, which is used if the transcript was too large.
 func (f *Facts) noteCalls(list []agui.Interrupt) {
 	for n := range list {
 		i := &list[n]
@@ -155,8 +157,8 @@ func (f *Facts) noteCalls(list []agui.Interrupt) {
 	}
 }
 
-// askYesNo makes questions for any value ones for a yes or a no, where the operator has said what
-// those are.
+// askYesNo turns questions that accept any value into questions for a yes or a no, if the operator
+// has configured these values.
 func (f *Facts) askYesNo(p *agui.Pause) {
 	if f.Describer == nil || len(f.YesNo) == 0 {
 		return
@@ -172,9 +174,9 @@ func (f *Facts) askYesNo(p *agui.Pause) {
 	}
 }
 
-// printableID returns a backend's id without what an address, a log line or a message of a chat
-// cannot carry: each control character, line separator and byte of broken UTF-8 becomes U+FFFD.
-// Some backends make the id of what the client sent, such as its thread id.
+// printableID returns a backend's id without characters that an address, a log line or a chat
+// message cannot contain: each control character, line separator and invalid UTF-8 byte becomes
+// U+FFFD. Some backends build the id from what the client sent, such as its thread id.
 func printableID(native string) string {
 	return strings.Map(func(c rune) rune {
 		if unicode.In(c, unicode.Cc, unicode.Zl, unicode.Zp) {

@@ -5,11 +5,11 @@ import (
 	"holdpoint/store"
 )
 
-// A Ref names snapshots that the store keeps beside a record. Few runs need them.
+// A Ref identifies snapshots that the store keeps next to a record. Few runs need to load them.
 type Ref struct {
 	PauseID string
 	At      store.Moment
-	Bytes   int // of them; 0: the store keeps none
+	Bytes   int // their size; 0 if the store keeps none
 }
 
 // AskedRef names the snapshots of a pause.

@@ -1,6 +1,6 @@
-// Package settle says what becomes of a run whose exchange with the backend has ended: another
-// exchange, a question, or an end. It gets what is known of the run as values and returns an
-// Outcome. It saves nothing, tells nobody, and asks neither a clock nor the store.
+// Package settle decides the outcome of a run whose exchange with the backend has ended: another
+// exchange, a question, or the end of the run. Its input is the Facts about the run, and its result
+// an Outcome. It saves nothing, sends nothing, and uses neither a clock nor the store.
 package settle
 
 import (
@@ -16,18 +16,19 @@ import (
 	"holdpoint/translate/yesno"
 )
 
-// An End is how an exchange came to its end, by whatever way.
+// An End says how an exchange ended.
 type End struct {
 	translate.End
-	Broken *agui.RunError // what to tell if the backend gave no end of its own; nil: UPSTREAM_EOF
-	// Inner is what another Holdpoint before the backend has said of the answers, and Known reports
-	// that it has said so. Errored reports that its RUN_ERROR does not say what became of them.
+	Broken *agui.RunError // the error for the client if the backend sent no terminal event; nil: UPSTREAM_EOF
+	// Inner is the outcome of the answers as reported by another Holdpoint in front of the backend;
+	// Known reports that there is such a report. Errored reports that the RUN_ERROR of that
+	// Holdpoint does not state the outcome.
 	Inner          translate.Fate
 	Known, Errored bool
-	TurnedDown     bool // its HTTP status means that the backend did not take the answers at all
+	TurnedDown     bool // the HTTP status means that the backend did not accept the answers at all
 }
 
-// A Transcript is what is known of the stream of a run, as Facts need it.
+// A Transcript has the messages, the state and the calls of a run's stream.
 type Transcript interface {
 	Messages() ([]json.RawMessage, bool)
 	State() (json.RawMessage, bool)
@@ -37,93 +38,96 @@ type Transcript interface {
 	KnowsOpen() bool
 }
 
-// Facts are what is known of a run when its exchange has ended. What they point to is only read.
+// Facts are the facts about a run when its exchange has ended. Everything that they point to is
+// read-only.
 type Facts struct {
-	Input          *agui.RunInput // as it went to the dialect
-	ClientMessages []agui.Message // all that the client sent
-	Record         *store.Record  // as it was judged
-	Answers        []agui.Answer  // that the request brings
+	Input          *agui.RunInput // as the dialect got it
+	ClientMessages []agui.Message // the messages that the client sent
+	Record         *store.Record  // the record that the run was judged against
+	Answers        []agui.Answer  // the answers of the request
 
-	Claimed  bool // the run has taken the pause of the record for its answers
+	Claimed  bool // the run has claimed the pause of the record
 	Evidence Evidence
-	Resumes  bool // the exchange carries answers; a later run of the same stream has none
-	// Calls are the calls of the stream, without what the dialect has held back until the end.
+	Resumes  bool // the exchange carries answers; false for a later run of the same stream
+	// Calls are the calls of the stream, without those that the dialect held back until the end.
 	Calls []agui.Call
 
-	Dialect    string // what the exchange's backend speaks
+	Dialect    string // the dialect of the backend
 	Listener   client.Listener
 	Transcript Transcript
-	// Whole is what would be known of the stream if the backend had got each call of the client's
-	// history; nil if it has. It counts if the backend has refused the run.
+	// Whole is the transcript as it would be if no call had been removed from the client's history;
+	// nil if none was. It is used if the backend refused the run.
 	Whole   Transcript
-	Extra   []agui.Message // messages that the backend has not taken
-	ByArray bool           // the answers came in a resume array
-	Unseen  bool           // nobody reads what is told
+	Extra   []agui.Message // messages that the backend has not received
+	ByArray bool           // the answers were in a resume array
+	Unseen  bool           // no client reads the stream
 
-	Describer translate.Describer // nil: it has nothing to say of its questions
+	Describer translate.Describer // nil if the dialect does not implement it
 	YesNo     yesno.Rules
-	// EarlierReplies returns the replies to a pause's questions that were there before it asked.
+	// EarlierReplies returns the replies to a pause's questions that the messages have before it
+	// asks.
 	EarlierReplies func(*agui.Pause) ([]agui.EarlierReply, error)
 
 	PauseID      string // 128 random bits
 	NewOnly      bool   // the client was seen to send new messages only, see agui.Pause.NewOnly
-	From         uint64 // the client's address, as a hash; 0 if addresses have no shares
+	From         uint64 // hash of the client's address; 0 if addresses have no shares
 	Origin       *agui.Origin
-	Continuation *agui.Continuation // what the pause keeps to go on without the client; nil: nothing
+	Continuation *agui.Continuation // what the pause keeps for continuing without the client; nil if nothing
 	NewID        func() string
 	Now          time.Time
 	Limits       Limits
 }
 
-// Limits bound a pause.
+// Limits are the limits that apply to a pause.
 type Limits struct {
-	FrameBytes   int           // of one frame of the backend's stream
-	InterruptTTL time.Duration // given to questions without an end; 0: none
+	FrameBytes   int           // largest frame of the backend's stream
+	InterruptTTL time.Duration // time until questions expire that have no expiry; 0: never
 }
 
-// An Outcome is what became of a run. Next excludes the rest. Ask excludes Finish and Refusal.
+// An Outcome is the result of Settle. If Next is set, only Before is set too. If Ask is set, Finish
+// and Refused are not.
 type Outcome struct {
-	Next   *translate.Exchange // to be sent
-	Before []agui.Event        // what the dialect has held back
+	Next   *translate.Exchange // the next exchange to send
+	Before []agui.Event        // events that the dialect held back
 
-	// Ask is the question that the run ends with, and Shown what is known of the conversation then.
-	// Announced reports that the stream has shown the backend's own announcement already.
+	// Ask is the pause that the run ends with, and Shown the conversation at that point. Announced
+	// reports that the stream already has the backend's own announcement.
 	Ask       *agui.Pause
 	Shown     client.Snapshots
 	Announced bool
-	// Failure is why an exchange has failed behind others, nil if none has: the questions are those
-	// that are open still.
+	// Failure is set if an exchange failed after earlier ones of the run: the questions are those
+	// that are still open.
 	Failure *Failure
-	Refused *agui.RunError // why what the run asks cannot be told
-	// Extra are the messages that the backend has not taken. Whole reports that Facts.Whole is what
-	// is known of the stream.
+	Refused *agui.RunError // why the questions of the run cannot be sent to the client
+	// Extra are the messages that the backend has not received. Whole reports that Facts.Whole is
+	// the transcript to use.
 	Extra []agui.Message
 	Whole bool
 
-	Finish agui.Event   // the end of a run that does not ask
-	End    store.Result // what the record keeps of it
-	Back   bool         // a claimed pause is to be open again, in place of that end
-	// Speaks reports that the stream has shown what its path speaks, and Backend which backend it is,
-	// in a word of the dialect's; "" if it has not. Refuses reports that it has shown so by a question
-	// that nobody is asked, so no pause says it in the record.
+	Finish agui.Event   // the terminal event of a run that does not ask
+	End    store.Result // what the record keeps of that end
+	Back   bool         // the claimed pause becomes open again, and End is not used
+	// Speaks reports that the stream has shown the dialect of its path, and Backend which backend
+	// of the dialect it is, "" if it has not. Refuses reports that this was shown by a question
+	// that was refused, so that no pause in the record has the dialect.
 	Speaks, Refuses bool
 	Backend         string
-	// Handled reports that the dialect has something to say of this end. An answer that is an HTTP
-	// error goes to the client as it is otherwise.
+	// Handled reports that the dialect handled this end. Otherwise a response with an HTTP error is
+	// passed to the client unchanged.
 	Handled bool
-	// RepliesErr is why it is not known which replies were there before the question, nil if it is.
+	// RepliesErr is why the earlier replies are not known, nil if they are.
 	RepliesErr error
 }
 
-// A Failure is the RUN_ERROR of an exchange that has failed behind others, and what became of its
-// answer: "" if it was handed on.
+// A Failure is the RUN_ERROR of an exchange that failed after earlier ones of the run, and the
+// outcome of its answer: "" if it was sent.
 type Failure struct {
 	Event agui.Event
 	How   store.How
 }
 
-// Settle returns what becomes of the run. res is what its dialect has made of the end. failed is
-// what the client is told if the dialect has failed at it, nil if it has not.
+// Settle returns the outcome of the run. res is the dialect's result for the end e. failed is the
+// error for the client if the dialect failed, else nil. Settle may change res and e.
 func Settle(f *Facts, res *translate.Result, e *End, failed *agui.RunError) Outcome {
 	if e.Inner != translate.Finished && failed == nil && res.Fate == translate.Finished {
 		if res.Fate = e.Inner; len(res.Asked.Interrupts) == 0 {
@@ -161,7 +165,7 @@ func Settle(f *Facts, res *translate.Result, e *End, failed *agui.RunError) Outc
 	return o
 }
 
-// end makes the outcome the end of a run that does not ask.
+// end sets the outcome of a run that does not ask.
 func (o *Outcome) end(f *Facts, res *translate.Result, e *End, became translate.Fate) {
 	o.Handled = res.Fate == translate.Lost || res.Fate == translate.InDoubt || res.Finish.Type != agui.Unknown
 	o.Speaks, o.Refuses, o.Backend = res.Spoke != "" || res.Backend != "", res.Spoke != "", res.Backend
@@ -173,7 +177,8 @@ func (o *Outcome) end(f *Facts, res *translate.Result, e *End, became translate.
 	}
 }
 
-// ask makes the outcome a question, if that can be told.
+// ask sets the outcome of a run that asks. If its questions cannot be sent to the client, Refused
+// is set.
 func (o *Outcome) ask(f *Facts, res *translate.Result, e *End) {
 	o.Handled, o.End.How = true, store.Finished
 	if len(res.Untaken) > 0 {
@@ -193,7 +198,7 @@ func (o *Outcome) ask(f *Facts, res *translate.Result, e *End) {
 	}
 }
 
-// knownSnapshots returns what is known of the stream by now.
+// knownSnapshots returns the transcript that applies to the outcome.
 func (f *Facts) knownSnapshots(o *Outcome) Transcript {
 	if o.Whole {
 		return f.Whole
@@ -201,7 +206,7 @@ func (f *Facts) knownSnapshots(o *Outcome) Transcript {
 	return f.Transcript
 }
 
-// keep adds to the end of a claim what the client knows by now.
+// keep adds the messages and the state that the client has to the end of a claim.
 func (o *Outcome) keep(f *Facts, errored bool) {
 	if !f.Claimed || o.Back {
 		return
@@ -216,14 +221,14 @@ func (o *Outcome) keep(f *Facts, errored bool) {
 	o.End.Seen = seen(f.knownSnapshots(o), f.ClientMessages, o.Extra)
 }
 
-// Doubt returns what the record keeps of a claim whose run nobody knows the end of.
+// Doubt returns the result of a claim whose outcome is not known.
 func (f *Facts) Doubt() store.Result {
 	o := Outcome{Extra: f.Extra, End: store.Result{How: store.Doubtful}}
 	o.keep(f, false)
 	return o.End
 }
 
-// fateOf returns what the end of an exchange says of the answers.
+// fateOf returns the outcome of the answers according to the end of the exchange.
 func fateOf(res *translate.Result, end *End) translate.Fate {
 	if res.Fate == translate.Finished && end.TurnedDown {
 		return translate.Untouched
@@ -231,7 +236,8 @@ func fateOf(res *translate.Result, end *End) translate.Fate {
 	return res.Fate
 }
 
-// terminal returns the terminal event of a run that does not ask, and how the record is to hold it.
+// terminal returns the terminal event of a run that does not ask, and how the record describes the
+// end.
 func (f *Facts) terminal(res *translate.Result, e *End, became translate.Fate) (agui.Event, store.How) {
 	finish := res.Finish
 	if finish.Type == agui.Unknown {
@@ -262,10 +268,10 @@ func (f *Facts) terminal(res *translate.Result, e *End, became translate.Fate) (
 	return broken.Event(), store.Doubtful
 }
 
-// failure is why an exchange has failed behind others.
+// failure returns the Failure of an exchange that failed after earlier ones of the run.
 func (f *Facts) failure(res *translate.Result, e *End) *Failure {
 	if e.Refused && e.Broken != nil {
-		return &Failure{Event: e.Broken.Event()} // the answers before this one were handed on
+		return &Failure{Event: e.Broken.Event()} // the answers of earlier exchanges were sent
 	}
 	finish, how := f.terminal(&translate.Result{Fate: res.Fate}, e, res.Fate)
 	return &Failure{f.Listener.WithIDs(finish), how}

@@ -9,8 +9,8 @@ import (
 	"holdpoint/proxy/internal/client"
 )
 
-// snapshots returns those of a stream. beside are messages that the backend has not taken: the
-// client holds them, and the record does not.
+// snapshots returns the messages and the state of a stream. beside are messages that the backend
+// has not received: the client's list includes them, the record's does not.
 func snapshots(t Transcript, in *agui.RunInput, beside []agui.Message) client.Snapshots {
 	var s client.Snapshots
 	s.StateSent, s.AnyState, s.MessagesSent = t.Sent()
@@ -25,17 +25,17 @@ func snapshots(t Transcript, in *agui.RunInput, beside []agui.Message) client.Sn
 	if s.State, s.Stateful = t.State(); !s.Stateful {
 		s.State = nil
 	} else if sameBytes(s.State, in.State) {
-		s.State = slices.Clone(s.State) // it lies in the request's body, and that is given back
+		s.State = slices.Clone(s.State) // a copy, because it shares memory with the request's body, which is reused
 	}
 	return s
 }
 
-// sameBytes reports whether two slices are one and the same.
+// sameBytes reports whether two slices are the same, not only equal.
 func sameBytes(a, b []byte) bool { return len(a) == len(b) && len(a) > 0 && &a[0] == &b[0] }
 
-// seen returns the messages that count as known from now on. Messages that were taken out of the
-// request count too, for they come again with the next. A message that the backend did not take
-// does not: it comes again as a new one.
+// seen returns the messages that count as known for the next request. Messages that were removed
+// from the request count, because the client sends them again. Messages that the backend has not
+// received do not, because they are then new input.
 func seen(t Transcript, came, beside []agui.Message) []agui.SeenMessage {
 	list := t.Seen()
 	known := make(map[agui.SeenMessage]bool, len(list))
@@ -52,7 +52,7 @@ func seen(t Transcript, came, beside []agui.Message) []agui.SeenMessage {
 		list = slices.DeleteFunc(list, func(s agui.SeenMessage) bool { return beside[s] })
 	}
 	for n := range list {
-		list[n].ID = strings.Clone(list[n].ID) // it lies in the request's body, or in a message
+		list[n].ID = strings.Clone(list[n].ID) // a copy, because it shares memory with the request or a message
 	}
 	return list
 }

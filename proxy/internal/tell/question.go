@@ -9,14 +9,13 @@ import (
 	"holdpoint/store"
 )
 
-// A client keeps its list of open questions at a RUN_ERROR, and sends nothing but a resume from
-// then on. CopilotKit and assistant-ui show no card for that list any more, so nobody can send one:
-// the chat is locked. A RUN_FINISHED makes the list anew. So a stream that answers something ends
-// in two events: RUN_FINISHED says what is open now, and a late RUN_ERROR gives the reason. AG-UI
-// 1.0 allows that one event behind the end of a run.
+// At a RUN_ERROR a client keeps its list of open questions, and from then on sends only resumes.
+// CopilotKit and assistant-ui show no card for that list any more, so the person cannot send a
+// resume: the chat is locked. A RUN_FINISHED replaces the list. So a stream whose request answers
+// something ends with two events: RUN_FINISHED has the questions that are open now, and a late
+// RUN_ERROR has the reason. AG-UI 1.0 permits this one event after the end of a run.
 
-// questionAgain tells the pause of the record as it stands, whatever this request has brought, and
-// why it is told again.
+// questionAgain returns the events that show the open pause of the record again, with the reason.
 func (l *Listener) questionAgain(p *agui.Pause, why *client.Refusal) []agui.Event {
 	if l.showsNativeForm() {
 		return l.Question(client.Question{Pause: p, Announced: l.Announcement(p)})
@@ -28,14 +27,14 @@ func (l *Listener) questionAgain(p *agui.Pause, why *client.Refusal) []agui.Even
 	return events
 }
 
-// fail appends the end of a stream that fails with a RUN_ERROR. open is the pause that still waits,
-// nil if nothing does. In a stream with more open than is known RUN_ERROR stands alone, because a
-// client fails at a RUN_FINISHED there.
+// fail appends the end of a stream that fails with a RUN_ERROR. open is the pause that is still
+// open, nil if there is none. If it is not known what is open in the stream, only the RUN_ERROR is
+// appended, because a client fails at a RUN_FINISHED then.
 func (l *Listener) fail(events []agui.Event, failed agui.Event, open *agui.Pause, became Aftermath) []agui.Event {
 	return l.failWith(events, failed, open, RefusalOf(failed, became))
 }
 
-// failWith is fail with the reason for the person.
+// failWith is fail, with the reason for the person given by why.
 func (l *Listener) failWith(events []agui.Event, failed agui.Event, open *agui.Pause, why *client.Refusal) []agui.Event {
 	if !l.Answers {
 		return append(events, failed)
@@ -51,16 +50,16 @@ func (l *Listener) failWith(events []agui.Event, failed agui.Event, open *agui.P
 	}
 	again := l.questionAgain(open, why)
 	events = append(events, again...)
-	// The backend's own form has no place for the reason, so there the RUN_ERROR goes if nothing is
-	// asked again.
+	// The backend's own form has no place for the reason, so there the RUN_ERROR is sent unless a
+	// question is asked again.
 	if !l.TakesErrorAfterQuestions(!l.showsNativeForm() || len(again) > 1) {
 		return events
 	}
 	return append(events, failed)
 }
 
-// withNotTaken returns the end of a run. It says that the answers beside the message were not
-// taken, if there were any.
+// withNotTaken returns the end of a run. If the answers sent with its message did not count, it has
+// the reason.
 func (l *Listener) withNotTaken(finish agui.Event) agui.Event {
 	if l.NotTaken == nil || finish.Type != agui.RunFinished || !finish.Valid() || l.Later {
 		return finish

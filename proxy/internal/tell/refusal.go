@@ -11,7 +11,7 @@ import (
 	"holdpoint/store"
 )
 
-// RefusalOf returns the refusal of a RUN_ERROR, with what became of the answers.
+// RefusalOf returns the Refusal for a RUN_ERROR, with the outcome of the answers.
 func RefusalOf(failed agui.Event, became Aftermath) *client.Refusal {
 	code := agui.Code(failed.Get("code").Str)
 	return &client.Refusal{
@@ -20,8 +20,8 @@ func RefusalOf(failed agui.Event, became Aftermath) *client.Refusal {
 	}
 }
 
-// Why returns the refusal of a request that was refused before anything was sent. stands is what
-// stands in place of its answers, nil if nothing does. answers are those of the request, now is the
+// Why returns the Refusal of a request that was refused before anything was sent. stands is what
+// counts in place of its answers, nil if nothing does. answers are the refused answers, now is the
 // time of the record, and shown says which names may be shown.
 func Why(refused *agui.RunError, stands *contract.Standing, answers []Answer, now time.Time, shown principal.NameStyle) *client.Refusal {
 	why := RefusalOf(refused.Event(), NothingDone)
@@ -40,7 +40,7 @@ func Why(refused *agui.RunError, stands *contract.Standing, answers []Answer, no
 	return why
 }
 
-// aftermathOf returns what became of the answers of a pause that ended so.
+// aftermathOf returns the outcome of the answers of a pause that ended in this way.
 func aftermathOf(how store.How) Aftermath {
 	switch how {
 	case store.Doubtful:

@@ -11,9 +11,9 @@ import (
 	"holdpoint/internal/principal"
 )
 
-// standingText returns what a person is told of an answer that was refused because something else
-// stands: what stands, since when and by whom, and that the answer was not used. said are the
-// answers that were refused. A name is shown only where HOLDPOINT_SHOW_PRINCIPAL says so.
+// standingText returns the text about an answer that was refused because something else counts:
+// what counts, since when and by whom, and that the answer was not used. said are the refused
+// answers. A name is shown only if HOLDPOINT_SHOW_PRINCIPAL permits it.
 func standingText(s *contract.Standing, said []Answer, now time.Time, shown principal.NameStyle) string {
 	notUsed := noteUnused(said)
 	by := func(name string) string {
@@ -68,13 +68,13 @@ func standingText(s *contract.Standing, said []Answer, now time.Time, shown prin
 	return text + ". " + notUsed
 }
 
-// An Answer is what a text for people says of one answer of the request.
+// An Answer is an answer of the request, in the form that a text for people mentions it.
 type Answer struct {
 	Status agui.Status
-	Says   string // approved, denied, or "" where that is not known
+	Says   string // approved, denied, or "" if that is not known
 }
 
-// noteUnused says that the answers of the request were not used.
+// noteUnused returns the sentence that the answers of the request were not used.
 func noteUnused(said []Answer) string {
 	noun := ""
 	for _, one := range said {
@@ -106,8 +106,7 @@ func pastOf(status agui.Status, says string) string {
 	return cmp.Or(says, "answered")
 }
 
-// placeOf returns where an answer was given. The chat is the place where it is read, and is not
-// named unless nothing else would be.
+// placeOf returns the phrase for the place where an answer was given.
 func placeOf(door string) string {
 	switch door {
 	case "desk":
@@ -118,8 +117,8 @@ func placeOf(door string) string {
 	return " elsewhere"
 }
 
-// when tells a time by the clock of UTC: nobody knows where the person is. The day is left out if
-// it is today's.
+// when returns a time in UTC, because it is not known where the person is. The day is omitted if it
+// is today.
 func when(at, now time.Time) string {
 	at, now = at.UTC(), now.UTC()
 	switch {

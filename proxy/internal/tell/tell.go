@@ -1,7 +1,7 @@
-// Package tell says what the client of a run is told: of a question, of an end, of a refusal, and
-// of an end that is told again. It gets values and returns the events, and what the log is to have
-// of them. It asks neither the store nor a clock, and sends nothing. What it needs out of the
-// store, Wants names.
+// Package tell makes the events by which the client of a run is told of a question, an end, a
+// refusal, or an end that is sent again. It returns the events, and the values for the log. It uses
+// neither the store nor a clock, and sends nothing. Wants names the snapshots that it needs from
+// the store.
 package tell
 
 import (
@@ -16,51 +16,53 @@ import (
 	"holdpoint/translate"
 )
 
-// A Stream is the stream of the client so far.
+// A Stream is the part of the client's stream that was sent so far.
 type Stream interface {
-	// KnowsOpen reports whether all that is open in it is known.
+	// KnowsOpen reports whether it is known which messages, calls and steps are open in it.
 	KnowsOpen() bool
-	// Unclosed returns the ends of what is open. failed: the run has failed.
+	// Unclosed returns the events that close them. failed reports that the run has failed.
 	Unclosed(failed bool) []agui.Event
 }
 
-// A Listener is the client of a run, and what this run has for it beside the end.
+// A Listener is the client of a run, with the facts about this run that tell needs.
 type Listener struct {
 	client.Listener
-	Calls  *client.KnownCalls // what the client knows of calls
-	Stream Stream             // nil if there was none
-	// Answers reports that the request answers something, or that its thread waits for answers.
+	Calls  *client.KnownCalls // the calls that the client has
+	Stream Stream             // nil if no stream was begun
+	// Answers reports that the request answers a question, or that its thread waits for answers.
 	Answers bool
-	// NotTaken is why the answers beside its message do not count, nil if they do.
+	// NotTaken is why the answers sent with the message do not count, nil if they do.
 	NotTaken *client.Refusal
-	// Withheld are the snapshots that it must not see.
+	// Withheld says which snapshots the client must not get.
 	Withheld client.HiddenSnapshots
-	// Left reports that it has closed its side.
+	// Left reports that the client has closed its side of the connection.
 	Left bool
 }
 
-// Telling is what the client is told, and what the log has of it.
+// A Telling has the events for the client, and the values for the log.
 type Telling struct {
 	Events  []agui.Event
-	Outcome string            // of the run, in a word; "" if nothing is known of it yet
-	Code    agui.Code         // of its RUN_ERROR, "" if it has none
-	Paused  *agui.Pause       // the question that is told, nil if none is
-	Omitted []client.Omission // snapshots that the client does not get
+	Outcome string            // outcome of the run for the log; "" if it is not known yet
+	Code    agui.Code         // code of its RUN_ERROR, "" if there is none
+	Paused  *agui.Pause       // the pause that the client is told of, nil if there is none
+	Omitted []client.Omission // snapshots that are not sent
 }
 
-// SavedPause is what the record holds of an outcome, and what the run has to say with it.
+// A SavedPause is what the record has after an outcome was saved, with the other events of that
+// end.
 type SavedPause struct {
 	settle.SavedOutcome
-	// Refused is why the question, or the end, is not kept.
+	// Refused is why the question, or the end, was not saved; nil if it was.
 	Refused *agui.RunError
-	// Open is the question that waits for its answer: another one, or that of the claim, which was
-	// given back.
+	// Open is the question that is open now: another one, or that of the claim, which was given
+	// back.
 	Open *agui.Pause
-	// Subagents are the ends of subagents that waited, and Own the results in Holdpoint's own words.
+	// Subagents are the ends of subagents that were held back, and Own the results in Holdpoint's
+	// own words.
 	Subagents, Own []agui.Event
 }
 
-// Aftermath returns what became of the answers of a run that does not ask.
+// Aftermath returns the outcome of the answers of a run that does not ask.
 func (k *SavedPause) Aftermath(o *settle.Outcome) Aftermath {
 	switch {
 	case k.Refused != nil:
@@ -71,7 +73,7 @@ func (k *SavedPause) Aftermath(o *settle.Outcome) Aftermath {
 	return aftermathOf(o.End.How)
 }
 
-// Ended tells what has become of a run, once it is saved.
+// Ended returns the events about the outcome of a run, after it was saved.
 func Ended(l *Listener, o *settle.Outcome, k *SavedPause) Telling {
 	switch {
 	case o.Ask == nil && o.Refused == nil:
@@ -84,9 +86,9 @@ func Ended(l *Listener, o *settle.Outcome, k *SavedPause) Telling {
 	return tellQuestion(l, o, k)
 }
 
-// tellQuestion tells a question. If its exchange has failed, the questions are those that are open
-// still, because several answers go in an exchange each. They are told with the reason, and behind
-// them stands the late RUN_ERROR.
+// tellQuestion returns the events about a question. If its exchange failed, the questions are those
+// that are still open, because several answers need an exchange each. They are then sent with the
+// reason, followed by a late RUN_ERROR.
 func tellQuestion(l *Listener, o *settle.Outcome, k *SavedPause) Telling {
 	said := Telling{Outcome: "interrupt", Paused: k.Pause}
 	q := client.Question{Pause: k.Pause, More: o.Before, NotTaken: len(o.Extra) > 0}
@@ -94,7 +96,7 @@ func tellQuestion(l *Listener, o *settle.Outcome, k *SavedPause) Telling {
 		q.Announced = l.Announcement(k.Pause)
 	}
 	if unclosed := l.Stream.Unclosed(false); l.showsNativeForm() {
-		q.Unclosed = unclosed // nothing is made for such a client, but for a question told as a text
+		q.Unclosed = unclosed // for such a client nothing is added, except for a question shown as a text
 	} else {
 		q.More = append(q.More, unclosed...)
 	}
@@ -120,7 +122,7 @@ func tellQuestion(l *Listener, o *settle.Outcome, k *SavedPause) Telling {
 	return said
 }
 
-// tellEnd tells the end of a run that does not ask.
+// tellEnd returns the events about the end of a run that does not ask.
 func tellEnd(l *Listener, o *settle.Outcome, k *SavedPause) Telling {
 	finish, said := o.Finish, Telling{Outcome: "finished"}
 	if k.Refused != nil {
@@ -144,23 +146,24 @@ func tellEnd(l *Listener, o *settle.Outcome, k *SavedPause) Telling {
 	return said
 }
 
-// Broken tells that a run has come to an end that nobody has settled: Holdpoint has failed, or the
-// backend says nothing. open is the question that waits, nil if none does.
+// Broken returns the events about a run that ended without an outcome: Holdpoint has failed, or the
+// backend is silent. open is the open question, nil if there is none.
 func Broken(l *Listener, events []agui.Event, failed agui.Event, open *agui.Pause, became Aftermath) []agui.Event {
 	return l.fail(events, failed, open, became)
 }
 
-// Snapshots are what the store keeps of a moment, as the client may see it. List are the messages,
-// completed by those of the request; nil if they lack one of it. Kept are those of the store.
+// Snapshots are the snapshots of a pause that the store keeps, as far as the client may get them.
+// List are the messages, completed by those of the request; nil if a message of the request is
+// missing. Kept are the messages as stored.
 type Snapshots struct {
 	List        []json.RawMessage
 	Kept, State json.RawMessage
 }
 
-// NamedSnapshots are snapshots by what names them.
+// NamedSnapshots are snapshots by their Ref.
 type NamedSnapshots map[settle.Ref]*Snapshots
 
-// Wants returns what Again, Replayed and Refused need out of the store to tell a ruling.
+// Wants returns the Refs of the snapshots that Again, Replayed and Refused need for a ruling.
 func Wants(l *Listener, rec *store.Record, v *contract.Ruling) []settle.Ref {
 	var list []settle.Ref
 	want := func(ref settle.Ref) {
@@ -191,17 +194,17 @@ func Wants(l *Listener, rec *store.Record, v *contract.Ruling) []settle.Ref {
 	return list
 }
 
-// tellsOpen reports whether the open question is told in place of an end that is told again.
+// tellsOpen reports whether the open question is sent instead of a recorded end.
 func tellsOpen(open *agui.Pause, result *store.Result) bool {
 	return open != nil && agui.PeekType(result.Finish) != agui.RunErrored
 }
 
-// Again tells the open question to a request that brings nothing new: a reloaded page, the same
-// POST again.
+// Again returns the events that show the open question to a request without new input, such as that
+// of a reloaded page or a repeated POST.
 func Again(l *Listener, rec *store.Record, kept NamedSnapshots) Telling {
 	p := rec.Pause
 	var shown []agui.Event
-	if !l.showsNativeForm() { // to such a client its backend's own stream is told again, and nothing else
+	if !l.showsNativeForm() { // such a client gets only its backend's own events again
 		shown = l.storedSnapshots(kept, settle.AskedRef(p), p.Seen)
 	}
 	events := append([]agui.Event{l.Start()}, l.CallsAgain(p, l.Calls)...)
@@ -209,13 +212,14 @@ func Again(l *Listener, rec *store.Record, kept NamedSnapshots) Telling {
 	return Telling{Events: events, Outcome: "interrupt again", Paused: p}
 }
 
-// Quiet tells that there is nothing to answer.
+// Quiet returns the events that say that there is nothing to answer.
 func Quiet(l *Listener) Telling {
 	return Telling{Events: []agui.Event{l.Start(), l.withNotTaken(l.Finish())}, Outcome: "nothing to answer"}
 }
 
-// Replayed tells the recorded end of the pause that the same answers ended. If the thread has gone
-// on to another question, that one is told: a client that was told nothing would lose it.
+// Replayed returns the events of the recorded end of the pause that the same answers ended. If the
+// thread now has another open question, that question is sent instead, because the client would
+// otherwise not learn of it.
 func Replayed(l *Listener, rec *store.Record, result *store.Result, kept NamedSnapshots) Telling {
 	open := Open(rec)
 	if tellsOpen(open, result) {
@@ -226,7 +230,7 @@ func Replayed(l *Listener, rec *store.Record, result *store.Result, kept NamedSn
 		said.Events = append(append(said.Events, l.showLatest(kept, rec)...), l.Finish())
 		return said
 	}
-	finish := l.ForClient(l.WithIDs(agui.NewEvent(slices.Clone(result.Finish)))) // another client may have been told it
+	finish := l.ForClient(l.WithIDs(agui.NewEvent(slices.Clone(result.Finish)))) // another client may have got it before
 	if l.showsEnd(result.Pause) {
 		said.Events = append(said.Events, l.storedSnapshots(kept, settle.EndedRef(result), result.Seen)...)
 	}
@@ -238,9 +242,9 @@ func Replayed(l *Listener, rec *store.Record, result *store.Result, kept NamedSn
 	return said
 }
 
-// Refused tells a request that it is refused, and why. What can still be asked is asked again, if
-// reask says so. Where the question has ended, a page that does not know it yet is shown what came
-// of it.
+// Refused returns the events that refuse a request, with the reason. If reask is set, the open
+// question is sent again. If the question has ended and the page does not know it yet, the page is
+// shown the messages since then.
 func Refused(l *Listener, rec *store.Record, refused *agui.RunError, why *client.Refusal, reask bool, kept NamedSnapshots) Telling {
 	said := Telling{Outcome: "refused", Code: refused.Code, Events: []agui.Event{l.Start()}}
 	var open *agui.Pause
@@ -254,7 +258,7 @@ func Refused(l *Listener, rec *store.Record, refused *agui.RunError, why *client
 	return said
 }
 
-// Open returns the pause of the record if it has a question that waits for its answer, else nil.
+// Open returns the pause of the record if one of its questions waits for an answer, else nil.
 func Open(rec *store.Record) *agui.Pause {
 	if p := rec.Pause; rec.State == store.Open && !p.Decided() {
 		return p
@@ -262,6 +266,5 @@ func Open(rec *store.Record) *agui.Pause {
 	return nil
 }
 
-// showsNativeForm reports whether the client is shown the backend's own form, and nothing that is
-// made.
+// showsNativeForm reports whether the client gets questions in the backend's own form.
 func (l *Listener) showsNativeForm() bool { return l.Show == translate.ShowNative }

@@ -1,13 +1,13 @@
-// Package words holds what Holdpoint writes itself into a chat and finds again in its history: the
-// results that it tells of calls, and the ids of the messages that tell a question as a text. They
-// are known again by the text alone, so a restart forgets none. Whoever tells them and whoever
-// takes them out of a request decides that elsewhere.
+// Package words has the texts and ids that Holdpoint writes into a chat and later recognizes in its
+// history: the results that it sends for calls, and the ids of messages that show a question as a
+// text. They are recognized by the text alone, so this works after a restart too. Other packages
+// decide when they are sent and removed.
 package words
 
 import "strings"
 
-// The results that Holdpoint tells of calls. A client of .NET's carries out an answered call that
-// got no result, and many backends tell none.
+// The results that Holdpoint sends for calls. A .NET client carries out an answered call that got
+// no result, and many backends send none.
 const (
 	Approved = "Holdpoint: this was approved and handed on. The agent told no result of it."
 	Denied   = "Holdpoint: this was not approved. The agent told no result of it."
@@ -15,7 +15,7 @@ const (
 	InDoubt  = "Holdpoint: the answer was handed on, and it is not known whether this was done."
 )
 
-// IsOwn reports whether a text is what Holdpoint says as the result of a call.
+// IsOwn reports whether a text is one of the results that Holdpoint sends for calls.
 func IsOwn(text string) bool {
 	switch text {
 	case Approved, Denied, Answered, InDoubt:
@@ -24,10 +24,10 @@ func IsOwn(text string) bool {
 	return false
 }
 
-// questionPrefix begins the id of a message that tells a question as a text.
+// questionPrefix begins the id of a message that shows a question as a text.
 const questionPrefix = "holdpoint-question-"
 
-// QuestionID returns the id of the message that tells a question as a text.
+// QuestionID returns the id of the message that shows a question as a text.
 func QuestionID(interruptID string) string { return questionPrefix + interruptID }
 
 // QuestionOf returns the question that the id of such a message names. ok is false for the id of
