@@ -7,10 +7,10 @@ import (
 	"github.com/tidwall/gjson"
 )
 
-// An answer is what the human says to the question.
+// An answer is the person's answer to the question.
 type answer struct {
 	kind answerKind
-	to   string // of an edit: the address to send to instead
+	to   string // the new address of an edit
 }
 
 type answerKind string
@@ -22,14 +22,15 @@ const (
 	cancel  answerKind = "cancel"
 )
 
-// allAnswers returns all four answers. A demonstration without a terminal gives them in this order.
+// allAnswers returns one answer of each kind. A demonstration without a terminal gives them in this
+// order.
 func allAnswers() []answer {
 	return []answer{{kind: approve}, {kind: edit, to: otherAddress}, {kind: deny}, {kind: cancel}}
 }
 
 const otherAddress = "alice@example.org"
 
-// parseAnswer takes a word or its first letter.
+// parseAnswer parses a kind of answer, or its first letters.
 func parseAnswer(s string) (answerKind, bool) {
 	s = strings.ToLower(strings.TrimSpace(s))
 	for _, a := range allAnswers() {
@@ -40,7 +41,7 @@ func parseAnswer(s string) (answerKind, bool) {
 	return "", false
 }
 
-// entry returns the answer to an interrupt as an entry of the resume array.
+// entry returns the answer as an entry of the resume array.
 func (a answer) entry(interrupt gjson.Result) json.RawMessage {
 	id := interrupt.Get("id").Str
 	switch a.kind {
@@ -54,13 +55,13 @@ func (a answer) entry(interrupt gjson.Result) json.RawMessage {
 	return object("interruptId", id, "status", "cancelled")
 }
 
-// editedArguments returns the arguments that an edit asks for.
+// editedArguments returns the arguments of the call after an edit.
 func (a answer) editedArguments() json.RawMessage {
 	return object("to", a.to, "subject", "Report", "body", "All is well.")
 }
 
-// decision returns what LangGraph's middleware must be told, and sent whether an email must follow,
-// to whom.
+// decision returns the type of the decision that LangGraph's middleware must get for the answer,
+// and the address that an email must then be sent to, or "".
 func (a answer) decision() (kind, sentTo string) {
 	switch a.kind {
 	case approve:

@@ -15,22 +15,23 @@ import (
 	"holdpoint/internal/agui"
 )
 
-// A backend is a scripted LangGraph agent behind @ag-ui/langgraph 0.0.43, with its default options
-// and LangChain's middleware for human approval. Its model wants to send an email, and a step waits
-// for approval before it is sent. Its frames are those of a recorded run of that adapter, with most
-// RAW events left out. It keeps the state of its threads. What it is told, it really does.
+// A backend is a scripted LangGraph agent served by @ag-ui/langgraph 0.0.43, with the adapter's
+// default options and LangChain's middleware for human approval. Its model wants to send an email,
+// and a step waits for approval first. Its frames are those of a recorded run of that adapter, with
+// most RAW events left out. It keeps the state of its threads, and acts on the decisions that it
+// gets.
 type backend struct {
 	mu        sync.Mutex
 	threads   map[string]*thread
 	exchanges []*exchange
-	ran       func(args json.RawMessage) // is told of every email that is sent; nil: nobody is
+	ran       func(args json.RawMessage) // called for every email that is sent; may be nil
 }
 
-// A thread is what LangGraph's checkpointer would hold.
+// A thread is the state that LangGraph's checkpointer would keep.
 type thread struct {
 	messages []message
-	pending  *call // the call that waits, nil if none does
-	asked    int   // interrupts so far
+	pending  *call // the call that waits for approval, or nil
+	asked    int   // number of interrupts so far
 	sent     []json.RawMessage
 }
 
@@ -40,7 +41,7 @@ type call struct {
 	args          json.RawMessage
 }
 
-// An exchange is one request as it reached the backend, and what went back.
+// An exchange is one request as it reached the backend, with the frames of the answer.
 type exchange struct {
 	body   []byte
 	frames []string
@@ -50,7 +51,7 @@ const tool = "send_email"
 
 func newBackend() *backend { return &backend{threads: map[string]*thread{}} }
 
-// exchangesSince returns what reached the backend after the first n exchanges.
+// exchangesSince returns the exchanges after the first n.
 func (b *backend) exchangesSince(n int) []*exchange {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -67,7 +68,7 @@ func (b *backend) sentEmails(threadID string) []json.RawMessage {
 	return nil
 }
 
-// ServeHTTP answers one run. Runs are served one after another, so the script needs no other lock.
+// ServeHTTP answers one run. A lock serves runs one after another, so script needs no lock.
 func (b *backend) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if r.Method != http.MethodPost {
 		w.Header().Set("Allow", http.MethodPost)
@@ -106,9 +107,10 @@ type script struct {
 	emit func(frame string)
 }
 
-// run is LangGraph's choice: go on with an answer, ask again, or begin at the start. An answer is
-// the payload of the one entry of resume, or else command.resume. An id map answers the interrupt
-// of that id only. With another interrupt's id the question comes again, as with LangGraph.
+// run does what LangGraph does with a run: it continues with an answer, asks the open question
+// again, or begins at the start. The answer is the payload of the only entry of resume, or else
+// command.resume. If the answer is a map of interrupt ids, it must have the id of the open
+// interrupt; otherwise the question is asked again.
 func (s *script) run() {
 	s.event("RUN_STARTED", "threadId", s.in.Get("threadId").Str, "runId", s.in.Get("runId").Str)
 	answer, given := s.in.Get("forwardedProps.command.resume"), false
@@ -129,9 +131,9 @@ func (s *script) run() {
 		default:
 			s.interrupt()
 		}
-	case s.pending != nil: // open, no answer: the same question, without snapshots, whatever was said
+	case s.pending != nil: // no answer: LangGraph asks the same question again, without snapshots, whatever the new message
 		s.interrupt()
-	case given || answer.Exists(): // nothing to answer: a run without effect
+	case given || answer.Exists(): // an answer without a question: LangGraph does nothing
 	default:
 		runID = s.serverRunID()
 		s.ask()
@@ -140,8 +142,8 @@ func (s *script) run() {
 	s.event("RUN_FINISHED", "threadId", s.in.Get("threadId").Str, "runId", runID)
 }
 
-// payloadOf returns what the adapter makes of the array. Of a cancelled entry, and of several, it
-// makes an object that no graph knows.
+// payloadOf returns the value that the adapter makes of the resume array. For a cancelled entry,
+// and for several entries, that is an object which no graph understands.
 func payloadOf(entries []gjson.Result) gjson.Result {
 	if len(entries) != 1 || entries[0].Get("status").Str != "resolved" {
 		return gjson.Parse(`{"__agui_cancelled__":true}`)
@@ -151,8 +153,8 @@ func payloadOf(entries []gjson.Result) gjson.Result {
 
 var nativeID = regexp.MustCompile(`^[0-9a-f]{32}$`)
 
-// inIDMap finds the value for an interrupt in an id map, which is an object with nothing but
-// interrupt ids as keys.
+// inIDMap returns the value for an interrupt in a map of ids. Such a map is an object whose keys
+// are all interrupt ids.
 func inIDMap(answer gjson.Result, id string) (value gjson.Result, ok bool) {
 	if !isIDMap(answer) {
 		return value, false
@@ -175,7 +177,7 @@ func isIDMap(answer gjson.Result) bool {
 	return isMap
 }
 
-// ask is the graph from its start to the pause: the model calls the tool, the step "approve"
+// ask runs the graph from its start to the pause: the model calls the tool, and the step "approve"
 // interrupts.
 func (s *script) ask() {
 	s.takeMessages()
@@ -206,7 +208,7 @@ func (s *script) ask() {
 	s.interrupt()
 }
 
-// interrupt announces the open question, one CUSTOM for each; here there is one.
+// interrupt announces the open question in a CUSTOM event.
 func (s *script) interrupt() {
 	value := object(
 		"actionRequests", []json.RawMessage{object("name", tool, "args", s.pending.args, "description", "Tool execution requires approval")},
@@ -215,12 +217,12 @@ func (s *script) interrupt() {
 	s.event("CUSTOM", "name", "on_interrupt", "value", string(value), "rawEvent", object("id", s.pending.interrupt, "value", value))
 }
 
-// goOn is the graph from the pause to its end, with the decision of the middleware.
+// goOn runs the graph from the pause to its end, with the decision for the middleware.
 func (s *script) goOn(value gjson.Result) {
 	decisions := value.Get("decisions").Array()
 	if len(decisions) != 1 {
-		// The middleware throws; from then on the thread replays the bad answer. Holdpoint never
-		// lets one through.
+		// LangGraph's middleware throws here, and then throws again in every later run of the
+		// thread. Holdpoint must never send such an answer.
 		s.event("RUN_ERROR", "message", fmt.Sprintf("Number of human decisions (%d) does not match number of hanging tool calls (1).", len(decisions)))
 		return
 	}
@@ -247,7 +249,8 @@ func (s *script) goOn(value gjson.Result) {
 	s.snapshots()
 }
 
-// send returns the side effect. It must happen once, and only if a human said so.
+// send does the side effect, and returns the result of the tool. It must run only once, and only if
+// a person approved it.
 func (s *script) send(args json.RawMessage) string {
 	s.sent = append(s.sent, args)
 	if s.ran != nil {
@@ -274,7 +277,7 @@ func (s *script) event(kind string, members ...any) {
 	s.emit(string(object(append([]any{"type", kind}, members...)...)))
 }
 
-// chunks cuts text as a model's stream does.
+// chunks cuts text into the pieces of a model's stream.
 func chunks(text string, size int) []string {
 	var list []string
 	for text != "" {

@@ -13,24 +13,24 @@ import (
 	"github.com/tidwall/gjson"
 )
 
-// A client is what an AG-UI client of today does on one thread: it sends its messages with every
-// run, takes over the snapshots, and keeps what the outcome asks.
+// A client behaves as an AG-UI client does on one thread: it sends its messages with every run,
+// replaces them by those of a snapshot, and keeps the interrupts of the last outcome.
 type client struct {
 	url      string
 	http     *http.Client
 	threadID string
-	messages json.RawMessage // of the last MESSAGES_SNAPSHOT, with the user's since
+	messages json.RawMessage // messages of the last MESSAGES_SNAPSHOT, and the user's messages after it
 	runs     int
 	open     []gjson.Result // interrupts of the last outcome
 }
 
-// A reply is how a run ended for the client.
+// A reply is the client's request with the frames of the answer.
 type reply struct {
 	sent   []byte
 	frames []string
 }
 
-// patience is for a run of the script, which takes milliseconds.
+// patience is the timeout of a run. A run of the script takes milliseconds.
 const patience = 30 * time.Second
 
 func newClient(url, threadID string) *client {
@@ -48,13 +48,13 @@ func (c *client) say(ctx context.Context, text string) (reply, error) {
 	c.messages = object("m", list)[len(`{"m":`):]
 	c.messages = c.messages[:len(c.messages)-1]
 	r, err := c.post(ctx, c.input(nil))
-	if r.errorCode() != "" { // the user may take it back
+	if r.errorCode() != "" { // a refused message is not kept
 		c.messages = before
 	}
 	return r, err
 }
 
-// resume answers every open interrupt in the same way.
+// resume gives the same answer to every open interrupt.
 func (c *client) resume(ctx context.Context, a answer) (reply, error) {
 	var entries []json.RawMessage
 	for _, i := range c.open {
@@ -63,7 +63,7 @@ func (c *client) resume(ctx context.Context, a answer) (reply, error) {
 	return c.post(ctx, c.input(entries))
 }
 
-// input returns a RunAgentInput as @ag-ui/client 1.0.0 writes it.
+// input returns a RunAgentInput in the form of @ag-ui/client 1.0.0.
 func (c *client) input(resume []json.RawMessage) []byte {
 	c.runs++
 	members := []any{
@@ -76,8 +76,8 @@ func (c *client) input(resume []json.RawMessage) []byte {
 	return object(members...)
 }
 
-// post sends a body and reads the stream to its end. The frames split at an empty line and nowhere
-// else, as the official client does it.
+// post sends a body and reads the stream to its end. It splits frames only at an empty line, as the
+// official client does.
 func (c *client) post(ctx context.Context, body []byte) (reply, error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, c.url, bytes.NewReader(body))
 	if err != nil {
@@ -107,7 +107,7 @@ func (c *client) post(ctx context.Context, body []byte) (reply, error) {
 	return r, nil
 }
 
-// take keeps what the client needs for its next run.
+// take keeps the parts of a reply that the client needs for its next run.
 func (c *client) take(r reply) {
 	if m := r.last("MESSAGES_SNAPSHOT").Get("messages"); m.IsArray() {
 		c.messages = json.RawMessage(m.Raw)
@@ -115,7 +115,7 @@ func (c *client) take(r reply) {
 	c.open = r.interrupts()
 }
 
-// last returns the last event of a type, a zero Result if there is none.
+// last returns the last event of a type, or a zero Result.
 func (r reply) last(kind string) gjson.Result {
 	for i := len(r.frames) - 1; i >= 0; i-- {
 		if ev := gjson.Parse(r.frames[i]); ev.Get("type").Str == kind {
@@ -125,7 +125,7 @@ func (r reply) last(kind string) gjson.Result {
 	return gjson.Result{}
 }
 
-// interrupts returns what the run's outcome asks.
+// interrupts returns the interrupts in the run's outcome.
 func (r reply) interrupts() []gjson.Result {
 	outcome := r.last("RUN_FINISHED").Get("outcome")
 	if outcome.Get("type").Str != "interrupt" {
@@ -134,10 +134,10 @@ func (r reply) interrupts() []gjson.Result {
 	return outcome.Get("interrupts").Array()
 }
 
-// errorCode returns the code of the run's RUN_ERROR, "" if it had none.
+// errorCode returns the code of the run's RUN_ERROR, or "" if there is none.
 func (r reply) errorCode() string { return r.last("RUN_ERROR").Get("code").Str }
 
-// endedWell reports whether the run ended well and asks nothing.
+// endedWell reports whether the run finished without an error and without a question.
 func (r reply) endedWell() bool {
 	return r.last("RUN_FINISHED").Exists() && !r.last("RUN_ERROR").Exists() && r.interrupts() == nil
 }

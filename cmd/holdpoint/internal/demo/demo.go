@@ -1,9 +1,10 @@
-// Package demo shows in a terminal what Holdpoint does. One process has a scripted backend that
-// pauses as LangGraph does, the real Holdpoint in front of it, and a client that reads the outcome,
+// Package demo shows in a terminal what Holdpoint does. One process runs a scripted backend that
+// pauses as LangGraph does, a real Holdpoint in front of it, and a client that reads the outcome,
 // all on loopback ports.
 //
-// It is a demonstration and a smoke test, not the proof: it knows one backend and one question. It
-// checks everything that it says Holdpoint does, and fails if one thing is not so.
+// It is a demonstration and a smoke test, and no substitute for the tests, because it has one
+// backend and one question. It checks each thing that it claims Holdpoint does, and fails if one of
+// them is not true.
 package demo
 
 import (
@@ -22,30 +23,30 @@ import (
 
 // Options of a demonstration.
 type Options struct {
-	// Holdpoint makes the proxy in front of a backend at the address upstream.
+	// Holdpoint returns the proxy in front of a backend at the address upstream.
 	Holdpoint func(upstream string) (http.Handler, error)
-	// In is where the human answers. If it is nil, nobody is there, and all four answers are given
-	// in turn.
+	// In is read for the person's answers. If it is nil, the demonstration gives all four answers,
+	// one after the other.
 	In    io.Reader
 	Out   io.Writer
-	Width int  // columns of Out; 0: 120
-	Color bool // Out takes escape sequences
+	Width int  // number of columns of Out, 0 for 120
+	Color bool // whether Out shows colors
 }
 
 // A demo is a running demonstration.
 type demo struct {
 	*screen
-	in      *bufio.Scanner // nil: nobody is there
+	in      *bufio.Scanner // nil without a person to ask
 	backend *backend
-	url     string // Holdpoint's
+	url     string // URL of Holdpoint
 	threads int
-	broken  []error // what was not as promised
+	broken  []error // the claims that were not true
 }
 
-// question is what the client asks for on every thread.
+// question is the user's message on every thread.
 const question = "Mail the report to bob@example.org."
 
-// Run runs it. The error says what was not as promised.
+// Run runs the demonstration. Its error lists the claims about Holdpoint that were not true.
 func Run(ctx context.Context, o Options) error {
 	d := &demo{screen: &screen{out: o.Out, width: o.Width, color: o.Color}, backend: newBackend()}
 	d.width = cmp.Or(d.width, 120)
@@ -70,8 +71,8 @@ func Run(ctx context.Context, o Options) error {
 	return d.play(ctx)
 }
 
-// serve serves the backend on a free port, and Holdpoint in front of it to listener, which it
-// closes.
+// serve serves the backend on a free port, and on listener a Holdpoint in front of it. It closes
+// listener, also after an error.
 func (o Options) serve(b *backend, listener net.Listener) (backendURL, url string, stop func(), err error) {
 	free, err := loopback()
 	if err != nil {
@@ -89,20 +90,21 @@ func (o Options) serve(b *backend, listener net.Listener) (backendURL, url strin
 	return backendURL, url, func() { stopProxy(); stopBackend() }, nil
 }
 
-// loopback listens on a free port of this machine.
+// loopback listens on a free port of the loopback address.
 func loopback() (net.Listener, error) { return net.Listen("tcp", "127.0.0.1:0") }
 
 func serve(listener net.Listener, h http.Handler) (url string, stop func()) {
-	server := &http.Server{Handler: h} //nolint:gosec // loopback, and its own client
-	go server.Serve(listener)          //nolint:errcheck // ends by Close
+	server := &http.Server{Handler: h} //nolint:gosec // only the demonstration's own client connects
+	go server.Serve(listener)          //nolint:errcheck // Close ends it
 	return "http://" + listener.Addr().String(), func() { server.Close() }
 }
 
-// play plays the script: the answers, each on a thread of its own, then a replay and a refusal.
+// play plays the whole demonstration: each answer on a thread of its own, with a repetition of its
+// request, and then a refused message.
 func (d *demo) play(ctx context.Context) error {
 	answers := allAnswers()
 	if d.in != nil {
-		answers = []answer{{}} // the human says which
+		answers = []answer{{}} // the person chooses
 	}
 	for _, a := range answers {
 		if err := d.scene(ctx, a); err != nil {
@@ -123,7 +125,7 @@ func (d *demo) play(ctx context.Context) error {
 	return nil
 }
 
-// scene plays one thread: the question, the answer, the end, and the same answer again.
+// scene plays one thread: the question, the answer, the end of the run, and the same answer again.
 func (d *demo) scene(ctx context.Context, a answer) error {
 	c := d.newClient()
 	defer c.http.CloseIdleConnections()
@@ -177,7 +179,8 @@ func (d *demo) pause(ctx context.Context, c *client) (reply, error) {
 	return r, nil
 }
 
-// callIn returns the tool call with an id as the client knows it from its messages.
+// callIn returns the name and the arguments of a tool call, as the messages of the client have
+// them.
 func callIn(r reply, id string) string {
 	text := ""
 	r.last("MESSAGES_SNAPSHOT").Get("messages").ForEach(func(_, m gjson.Result) bool {
@@ -192,7 +195,7 @@ func callIn(r reply, id string) string {
 	return text
 }
 
-// ask reads the human's answer.
+// ask reads the person's answer.
 func (d *demo) ask() (answer, error) {
 	for {
 		fmt.Fprint(d.out, "\n"+d.paint(yellow, "   approve / edit / deny / cancel? "))
@@ -250,8 +253,7 @@ func (d *demo) ending(c *client, a answer) {
 	d.line("\n   %s: %s was executed %s", a.kind, tool, d.paint(bold, times))
 }
 
-// replay sends the answered resume again, byte for byte, as a double click or an impatient
-// proxy does.
+// replay sends the same resume request again, as a double click or an impatient proxy does.
 func (d *demo) replay(ctx context.Context, c *client, first reply, a answer) error {
 	before, sent := len(d.backend.exchangesSince(0)), len(d.backend.sentEmails(c.threadID))
 	r, err := c.post(ctx, first.sent)
@@ -268,7 +270,7 @@ func (d *demo) replay(ctx context.Context, c *client, first reply, a answer) err
 	return nil
 }
 
-// refusal says something else while the question is open.
+// refusal sends a new message while the question is open, and shows that it is refused.
 func (d *demo) refusal(ctx context.Context) error {
 	c := d.newClient()
 	defer c.http.CloseIdleConnections()
@@ -291,7 +293,7 @@ func (d *demo) refusal(ctx context.Context) error {
 	return nil
 }
 
-// promise notes what is not as it should be.
+// promise notes an error if a claim is not true.
 func (d *demo) promise(kept bool, format string, args ...any) {
 	if !kept {
 		d.broken = append(d.broken, fmt.Errorf(format, args...))
@@ -306,12 +308,12 @@ func framesOf(list []*exchange) []string {
 	return frames
 }
 
-// decisionIn returns the type of the one decision in a request to the backend.
+// decisionIn returns the type of the only decision in a request to the backend.
 func decisionIn(body []byte) string {
 	return gjson.GetBytes(body, "resume.0.payload.*.decisions.0.type").Str
 }
 
-// sentTo says to whom the emails of a thread went.
+// sentTo returns the addresses to which the emails of a thread were sent.
 func sentTo(b *backend, threadID string) string {
 	var to []string
 	for _, args := range b.sentEmails(threadID) {

@@ -9,12 +9,12 @@ import (
 	"time"
 )
 
-// again is how often the chat of the demonstration of the desk asks how it went on.
+// again is the time between two requests of the chat, which asks whether the run has continued.
 const again = 500 * time.Millisecond
 
-// Desk shows a pause that is answered at a desk. The client asks, and waits as a chat does that
-// somebody opens again and again, until the run has gone on. page is called when the question
-// waits, and says where somebody answers it.
+// Desk shows a pause that is answered at a desk. The client sends a message that makes the agent
+// ask, and then opens the chat again and again until the run has continued. Desk calls page when
+// the question is open; page must tell the person where to answer it.
 func Desk(ctx context.Context, o Options, page func()) error {
 	d := &demo{screen: &screen{out: o.Out, width: o.Width, color: o.Color}, backend: newBackend()}
 	d.width = cmp.Or(d.width, 120)

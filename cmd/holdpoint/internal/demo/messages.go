@@ -10,12 +10,12 @@ import (
 	"github.com/tidwall/gjson"
 )
 
-// A message of the graph's state, which goes out in two forms: LangChain's in STATE_SNAPSHOT,
-// AG-UI's in MESSAGES_SNAPSHOT.
+// A message of the graph's state. It is sent in LangChain's form in STATE_SNAPSHOT, and in AG-UI's
+// form in MESSAGES_SNAPSHOT.
 type message struct {
 	id, kind, content string // kind: human, ai, tool
-	call              *call  // of an ai message that calls the tool
-	callID            string // of a tool message
+	call              *call  // the call of an ai message, or nil
+	callID            string // the call that a tool message belongs to
 }
 
 func (m message) langChain() json.RawMessage {
@@ -44,7 +44,7 @@ func (m message) agui() json.RawMessage {
 	return object("id", m.id, "role", "assistant", "content", m.content, "toolCalls", calls)
 }
 
-// takeMessages adds the user messages of the request that the state lacks.
+// takeMessages adds the user messages of the request that are not yet in the state.
 func (s *script) takeMessages() {
 	s.in.Get("messages").ForEach(func(_, m gjson.Result) bool {
 		known := slices.ContainsFunc(s.messages, func(have message) bool { return have.id == m.Get("id").Str })
@@ -55,7 +55,7 @@ func (s *script) takeMessages() {
 	})
 }
 
-// snapshots are the two that the adapter sends at the end of a run, whole.
+// snapshots sends the two snapshots at the end of a run.
 func (s *script) snapshots() {
 	langChain, agui := []json.RawMessage{}, []json.RawMessage{}
 	for _, m := range s.messages {
@@ -65,13 +65,14 @@ func (s *script) snapshots() {
 	s.event("MESSAGES_SNAPSHOT", "messages", agui)
 }
 
-// raw returns the LangChain event that an AG-UI event came from, shortened to what tells it apart.
+// raw returns the LangChain event that an AG-UI event was made from, shortened to the fields that
+// identify it.
 func (s *script) raw(event, name string) json.RawMessage {
 	return object("event", event, "name", name, "tags", []string{}, "metadata",
 		object("ls_integration", "langgraph", "langgraph_version", "1.4.18", "thread_id", s.in.Get("threadId").Str))
 }
 
-// serverRunID returns an id as the LangGraph server gives to a run.
+// serverRunID returns a run id of the form that the LangGraph server uses.
 func (s *script) serverRunID() string { return newID() }
 
 // newID returns a random UUID.
@@ -82,7 +83,7 @@ func newID() string {
 	return fmt.Sprintf("%x-%x-%x-%x-%x", b[:4], b[4:6], b[6:8], b[8:10], b[10:])
 }
 
-// object returns a JSON object with its members in the given order: names and values in turn.
+// object returns a JSON object. members has its names and values in turn, in order.
 func object(members ...any) json.RawMessage {
 	var b bytes.Buffer
 	b.WriteByte('{')
@@ -98,7 +99,8 @@ func object(members ...any) json.RawMessage {
 	return b.Bytes()
 }
 
-// text returns a value as JSON.stringify writes it. The script holds nothing that has none.
+// text returns a value as JSON.stringify writes it. It panics for a value that JSON does not have,
+// which the script does not use.
 func text(v any) []byte {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)

@@ -9,17 +9,17 @@ import (
 	"github.com/tidwall/gjson"
 )
 
-// A screen writes what the demonstration shows.
+// A screen writes the output of the demonstration.
 type screen struct {
 	out   io.Writer
 	width int
 	color bool
 }
 
-// twoColumns is the width from which the frames of both sides stand beside each other.
+// twoColumns is the screen width from which the frames of both sides are shown in two columns.
 const twoColumns = 100
 
-// Colours, as escape sequences.
+// Colors, as escape sequences.
 const (
 	bold   = "\x1b[1m"
 	dim    = "\x1b[2m"
@@ -43,7 +43,7 @@ func (s *screen) title(text string) {
 	s.line("\n%s", s.paint(bold, "== "+text+" "+strings.Repeat("=", rule)))
 }
 
-// fact shows one value under its name, on as many lines as it needs.
+// fact shows a name with its value, on as many lines as the value needs.
 func (s *screen) fact(name, value string) {
 	const indent = 24
 	room, rest := max(20, s.width-indent), []rune(value)
@@ -54,9 +54,10 @@ func (s *screen) fact(name, value string) {
 	}
 }
 
-// frames shows what the backend sent beside what the client received. A sign between the columns
-// says what Holdpoint did: nothing where a frame passed untouched, | where one stands for another,
-// < where it was taken out, > where it was put in. short leaves out what passed untouched.
+// frames shows the frames of the backend in a column on the left, and those of the client on the
+// right. A sign between the columns shows what Holdpoint did: nothing for an unchanged frame, | for
+// a rewritten one, < for one that was left out, and > for one that was added. If short is set,
+// unchanged frames are summarized.
 func (s *screen) frames(backend, client []string, short bool) {
 	left := "the backend sends"
 	if backend == nil {
@@ -84,7 +85,7 @@ func (s *screen) frames(backend, client []string, short bool) {
 	}
 }
 
-// column shows one side, for a screen that has no room for two.
+// column shows the frames of one side, for a screen that is too narrow for two columns.
 func (s *screen) column(name string, rows []row, short bool, side func(row) string) {
 	s.line("   %s", s.paint(dim, name))
 	for _, r := range shorten(rows, short) {
@@ -94,8 +95,7 @@ func (s *screen) column(name string, rows []row, short bool, side func(row) stri
 	}
 }
 
-// shorten puts one line in the place of frames that passed untouched, if it is short that is
-// wanted.
+// shorten replaces consecutive unchanged frames by one line, if short is set.
 func shorten(rows []row, short bool) []row {
 	if !short {
 		return rows
@@ -116,11 +116,11 @@ func shorten(rows []row, short bool) []row {
 	return list
 }
 
-// A row is a frame on either side, or on one.
+// A row is a frame of the backend, a frame of the client, or a pair of both.
 type row struct{ left, sign, right string }
 
-// align puts equal frames beside each other (the longest common subsequence), and what stands
-// between them too.
+// align pairs equal frames (the longest common subsequence), and also the different frames between
+// them.
 func align(a, b []string) []row {
 	length := make([][]int, len(a)+1)
 	for i := range length {
@@ -136,10 +136,10 @@ func align(a, b []string) []row {
 		}
 	}
 	var rows []row
-	var left, right []string // what differs here
+	var left, right []string // frames since the last equal pair
 	flush := func() {
-		// The last of each belong together: a rewritten RUN_FINISHED stands beside the backend's
-		// own.
+		// The frames are paired from the end, so that a rewritten RUN_FINISHED is next to the
+		// backend's own.
 		for n := max(len(left), len(right)); n > 0; n-- {
 			rows = append(rows, pair(fromEnd(left, n), fromEnd(right, n)))
 		}
@@ -161,7 +161,7 @@ func align(a, b []string) []row {
 	return rows
 }
 
-// fromEnd returns the n-th from the end, "" if there are fewer.
+// fromEnd returns the n-th element from the end, or "" if there are fewer.
 func fromEnd(list []string, n int) string {
 	if n > len(list) {
 		return ""
@@ -179,9 +179,9 @@ func pair(left, right string) row {
 	return row{left, "|", right}
 }
 
-// brief returns a frame on one line: its type, what tells the most first, then the rest as
-// name=value. threadId is the same everywhere and rawEvent repeats what LangChain said; both are
-// left out.
+// brief returns a frame on one line: its type, its outcome or code, and its other members as
+// name=value. It leaves out threadId, which is the same everywhere, and rawEvent, which repeats
+// LangChain's event.
 func brief(frame string) string {
 	ev := gjson.Parse(frame)
 	if !ev.IsObject() {
@@ -213,7 +213,7 @@ func fit(text string, columns int) string {
 	return string(r[:max(0, columns-1)]) + "…"
 }
 
-// pad fills text up to a number of columns.
+// pad extends text with spaces to a number of columns.
 func pad(text string, columns int) string {
 	return text + strings.Repeat(" ", max(0, columns-utf8.RuneCountInString(text)))
 }

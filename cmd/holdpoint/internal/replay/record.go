@@ -11,7 +11,8 @@ import (
 	"holdpoint/store"
 )
 
-// record prints what the thread waits for after a turn, and what a client would send to answer it.
+// record prints the record of the thread after a turn, and the requests by which a client could
+// answer it.
 func (p *player) record(ctx context.Context) error {
 	if p.store.key == "" {
 		p.print("  record       none: nothing was asked of the store")
@@ -47,8 +48,9 @@ func (p *player) record(ctx context.Context) error {
 	return p.err
 }
 
-// resume returns the member of a request that answers the questions, with a yes or with a no. A
-// question that has no such word is cancelled for a no, and has a place to fill in for a yes.
+// resume returns the resume member of a request that answers all questions, with a yes or with a
+// no. If a question has no known no, its entry is cancelled; if it has no known yes, the entry has
+// a placeholder for the value.
 func resume(questions []agui.Interrupt, yes bool) string {
 	type entry struct {
 		InterruptID string          `json:"interruptId"`

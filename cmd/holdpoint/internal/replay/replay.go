@@ -1,10 +1,9 @@
-// Package replay is `holdpoint replay`. It plays what a client and a backend sent to a Holdpoint in
-// its own process, and prints each frame that came, each frame that went, and why.
+// Package replay implements `holdpoint replay`. It plays the messages of a client and a backend to
+// a Holdpoint in its own process, and prints each frame received, each frame sent, and why.
 //
-// It translates nothing by itself. The Holdpoint is a real one, made by its caller. The backend is
-// a transport that hands over one frame for each read, so what is written before the next read is
-// what Holdpoint made of that frame. It prints payloads on purpose: a stream cannot be debugged
-// without them.
+// It translates nothing by itself: its caller makes a real Holdpoint. Its backend is a transport
+// that returns one frame for each read, so whatever Holdpoint writes before the next read is what
+// it made of that frame. It prints payloads, because a stream cannot be debugged without them.
 package replay
 
 import (
@@ -24,33 +23,34 @@ import (
 	"holdpoint/store"
 )
 
-// A Turn is one request of the client, and what the backend answers to it.
+// A Turn is one request of the client, with the backend's answers to it.
 type Turn struct {
 	Request []byte
-	Answers []scenario.Response // one for each exchange
-	Wait    time.Duration       // that passes before it
-	Restart bool                // Holdpoint is started anew before it, with the same store
+	Answers []scenario.Response // one for each request to the backend
+	Wait    time.Duration       // time that passes before the turn
+	Restart bool                // whether Holdpoint is restarted before the turn, with the same store
 }
 
-// Options say what is played.
+// Options control what is played.
 type Options struct {
 	Out   io.Writer
 	Turns []Turn
-	// Clock is the time of the first turn. Zero: the time is the real one.
+	// Clock is the time of the first turn. If it is zero, the real time is used.
 	Clock time.Time
-	// IDs are the random parts of ids. After them follow id1, id2 and so on, by their number, so
-	// that two replays print the same.
+	// IDs has the random parts of ids, in the order of their use. After them, id1, id2 and so on
+	// are used, each with the number of the id, so that two replays print the same.
 	IDs []string
-	// Step waits before each frame of the backend. nil: nothing waits. An error ends the replay.
+	// Step is called before each frame of the backend, and may wait. An error of Step ends the
+	// replay. It may be nil.
 	Step func() error
-	// Store makes the store, which goes by the clock.
+	// Store returns a store that uses the clock now.
 	Store func(now func() time.Time) store.Store
-	// Holdpoint makes the Handler that is tested.
+	// Holdpoint returns the Handler that is played to.
 	Holdpoint func(Parts) (http.Handler, error)
 }
 
-// RequestFor returns a run that an answer may belong to: one message, with the ids that the answer
-// names.
+// RequestFor returns a run that the answer may belong to. It has one message, and the thread and
+// run ids in the answer.
 func RequestFor(answer []byte) []byte {
 	run := map[string]any{
 		"threadId": "replay", "runId": "replay", "state": map[string]any{}, "context": []any{}, "tools": []any{},
@@ -72,7 +72,7 @@ func RequestFor(answer []byte) []byte {
 	return agui.MustMarshal(run)
 }
 
-// Parts are what a replayed Holdpoint gets in place of the world.
+// Parts has what a replayed Holdpoint uses in place of a real backend, store, clock and log.
 type Parts struct {
 	Backend  http.RoundTripper
 	Store    store.Store
@@ -80,11 +80,11 @@ type Parts struct {
 	NewID    func() string
 	Logger   *slog.Logger
 	RunEnded func(*event.Run)
-	// Claimed is told of the dialect to which a stream belongs from here on.
+	// Claimed is called with the dialect that a stream was recognized as.
 	Claimed func(dialect string)
 }
 
-// Run plays the turns. The error is one of Out, of Step, or of making Holdpoint.
+// Run plays the turns. It returns an error of Out, of Step, or of making Holdpoint.
 func Run(ctx context.Context, o Options) error {
 	p := &player{o: o, now: o.Clock}
 	p.store = &watched{Store: o.Store(p.time)}
@@ -101,16 +101,16 @@ func Run(ctx context.Context, o Options) error {
 	return p.err
 }
 
-// A player has what outlives a turn.
+// A player has the state that is kept between turns.
 type player struct {
 	o       Options
 	handler http.Handler
 	store   *watched
-	now     time.Time // of Options.Clock; zero if time is real
+	now     time.Time // the time of the replay, starting at Options.Clock; zero to use the real time
 	ids     int
 	trace   *trace
-	asked   string // the dialect of the question that was open before the turn, "" for none
-	err     error  // the first error of Out
+	asked   string // dialect of the question that was open before the turn, or ""
+	err     error  // the first error in writing to Out
 }
 
 func (p *player) start() (err error) {
@@ -137,7 +137,8 @@ func (p *player) newID() string {
 	return fmt.Sprintf("id%d", p.ids)
 }
 
-// maker says who makes the requests to the backend.
+// maker returns the subject for the line that explains a request to the backend: Holdpoint, or the
+// dialect that asked the open question.
 func (p *player) maker() string {
 	if p.asked == "" {
 		return "Holdpoint"
@@ -182,7 +183,7 @@ func (p *player) turn(ctx context.Context, n int, turn Turn) error {
 	return p.record(ctx)
 }
 
-// watched remembers the keys of the threads that were asked for.
+// watched is a store that remembers the last key and owner that were loaded.
 type watched struct {
 	store.Store
 	key   store.Key
@@ -195,14 +196,14 @@ func (w *watched) Load(ctx context.Context, key store.Key, owner string) (store.
 	return w.Store.Load(ctx, key, owner)
 }
 
-// logged is a slog.Handler that prints the lines of the log where they are written.
+// logged is a slog.Handler that prints log lines between the frames.
 type logged struct {
 	p     *player
 	attrs string
 }
 
-// Enabled implements slog.Handler. The line of each run, at level info, is left out: it is written
-// some time after the run, and says what the trace says.
+// Enabled implements slog.Handler. It leaves out level INFO: the line of each run is written some
+// time after the run, and has only what the trace has.
 func (logged) Enabled(_ context.Context, level slog.Level) bool { return level != slog.LevelInfo }
 
 // Handle implements slog.Handler.
@@ -223,5 +224,5 @@ func (l logged) WithAttrs(attrs []slog.Attr) slog.Handler {
 	return l
 }
 
-// WithGroup implements slog.Handler. Nobody here groups.
+// WithGroup implements slog.Handler. Holdpoint uses no groups.
 func (l logged) WithGroup(string) slog.Handler { return l }

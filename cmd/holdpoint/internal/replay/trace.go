@@ -15,42 +15,42 @@ import (
 	"holdpoint/internal/event"
 )
 
-// A trace is what happens in one turn. A run is read in one goroutine at a time, but that may be
-// another than the client's, so it locks.
+// A trace prints what happens in one turn. It has a lock because the goroutine that reads the
+// backend's stream may be another than the one that serves the client.
 type trace struct {
 	p    *player
 	turn Turn
 
 	mu      sync.Mutex
-	asked   int      // requests to the backend
-	frames  []*frame // of the backend, in all exchanges
-	current *frame   // what came last, nil before the first frame
-	went    [][]byte // frames for the client since then
-	rest    []byte   // the beginning of the next one
+	asked   int      // number of requests to the backend
+	frames  []*frame // frames of the backend, from all answers
+	current *frame   // the last frame of the backend, nil before the first
+	output  [][]byte // frames for the client since current
+	rest    []byte   // incomplete frame for the client
 	notes   []string
 	run     *event.Run
-	stopped error // by Options.Step
+	stopped error // error of Options.Step
 }
 
-// A frame came from the backend.
+// A frame is a frame of the backend's answer.
 type frame struct {
-	number int
-	raw    []byte
-	data   []byte // nil if it has none
-	passed bool   // the client got it, as it came or changed
-	told   bool   // what was made of it at first is printed
+	number  int
+	raw     []byte
+	data    []byte // JSON of the frame, nil if it has none
+	passed  bool   // the client got it, changed or not
+	flushed bool   // flush has run for it
 }
 
-// note keeps a reason for what is printed next.
+// note adds a line of explanation, which the next flush prints.
 func (t *trace) note(format string, args ...any) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.notes = append(t.notes, fmt.Sprintf(format, args...))
 }
 
-// came is called before a frame of the backend is handed over. All that was made of the frame
-// before it has been written.
-func (t *trace) came(raw []byte) error {
+// nextFrame is called before a frame of the backend is returned to Holdpoint. By then, everything that
+// Holdpoint made of the previous frame has been written.
+func (t *trace) nextFrame(raw []byte) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.flush()
@@ -66,8 +66,8 @@ func (t *trace) came(raw []byte) error {
 	return nil
 }
 
-// sent is called with a request to the backend.
-func (t *trace) sent(r *http.Request, body []byte) {
+// request is called with a request to the backend.
+func (t *trace) request(r *http.Request, body []byte) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.flush()
@@ -85,8 +85,8 @@ func (t *trace) sent(r *http.Request, body []byte) {
 	}
 }
 
-// wrote is called with what the client gets.
-func (t *trace) wrote(b []byte) {
+// write is called with bytes that Holdpoint writes to the client.
+func (t *trace) write(b []byte) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.rest = append(t.rest, b...)
@@ -95,7 +95,7 @@ func (t *trace) wrote(b []byte) {
 		if at < 0 {
 			return
 		}
-		t.went = append(t.went, bytes.Clone(t.rest[:at+2]))
+		t.output = append(t.output, bytes.Clone(t.rest[:at+2]))
 		t.rest = t.rest[at+2:]
 	}
 }
@@ -106,9 +106,9 @@ func (t *trace) ended(r *event.Run) {
 	t.run = r
 }
 
-// flush prints what was made of the current frame, and why.
+// flush prints the frames that the client got since the current frame of the backend, and why.
 func (t *trace) flush() {
-	for _, went := range t.went {
+	for _, went := range t.output {
 		if t.current != nil && t.current.data == nil && bytes.Equal(t.current.raw, went) {
 			t.p.print("  client       as it came")
 			continue
@@ -121,20 +121,20 @@ func (t *trace) flush() {
 		t.p.print("  client       %s", shown(went))
 		t.p.print("               why: %s", why)
 	}
-	if t.current != nil && !t.current.told {
-		t.current.told = true
-		if len(t.went) == 0 && t.current.data != nil {
+	if t.current != nil && !t.current.flushed {
+		t.current.flushed = true
+		if len(t.output) == 0 && t.current.data != nil {
 			t.p.print("  client       nothing yet: Holdpoint waits with it, or leaves it out")
 		}
 	}
 	for _, note := range t.notes {
 		t.p.print("               %s", note)
 	}
-	t.went, t.notes = nil, nil
+	t.output, t.notes = nil, nil
 }
 
-// why says where a frame of the client comes from, as far as the frames show it. It returns the
-// frame that it was, if it was one.
+// why explains a frame of the client from the frames of the backend. It returns the backend's frame
+// that it came from, or nil.
 func (t *trace) why(went []byte) (*frame, string) {
 	data := dataOf(went)
 	if data == nil {
@@ -154,8 +154,8 @@ func (t *trace) why(went []byte) (*frame, string) {
 	return nil, "is made by Holdpoint"
 }
 
-// source returns the frame of the backend that a changed event was: of the same type and the same
-// message or call, the last one first. It returns nil if there is none.
+// source returns the last frame of the backend that has the same type and the same message, call,
+// run and name as data, and has not reached the client yet, or nil.
 func (t *trace) source(data []byte) *frame {
 	for _, f := range slices.Backward(t.frames) {
 		same := !f.passed && f.data != nil && agui.ValidJSON(f.data)
@@ -169,18 +169,18 @@ func (t *trace) source(data []byte) *frame {
 	return nil
 }
 
-// end prints what is left, and how the run ended.
+// end prints what remains at the end of the turn, and the outcome of the run.
 func (t *trace) end(w *client) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.stopped != nil {
-		return // what Holdpoint makes of a stream that ends here is nobody's question
+		return // the user stopped in the middle of the stream
 	}
 	if len(t.rest) > 0 && !w.refused() {
-		t.went = append(t.went, t.rest)
+		t.output = append(t.output, t.rest)
 	}
 	if w.refused() {
-		t.went = nil
+		t.output = nil
 		t.flush()
 		t.p.block(fmt.Sprintf("client gets HTTP %d", w.status), w.body)
 	} else {
@@ -210,7 +210,7 @@ func or(text string) string {
 	return text
 }
 
-// dataOf returns the JSON of a frame, and nil if it has none.
+// dataOf returns the JSON of a frame, or nil if it has none.
 func dataOf(raw []byte) []byte {
 	var data []byte
 	for line := range bytes.Lines(raw) {
@@ -222,17 +222,17 @@ func dataOf(raw []byte) []byte {
 		}
 	}
 	if data == nil && agui.ValidJSON(bytes.TrimSpace(raw)) {
-		return bytes.TrimSpace(raw) // a line of NDJSON
+		return bytes.TrimSpace(raw) // it is a line of NDJSON
 	}
 	return data
 }
 
-// shown returns a frame in one line.
+// shown returns a frame on one line.
 func shown(raw []byte) string {
 	return strings.NewReplacer("\r\n", " ⏎ ", "\n", " ⏎ ", "\r", " ⏎ ").Replace(strings.TrimRight(string(raw), "\r\n"))
 }
 
-// changed says which members an object has in place of those of another.
+// changed describes the members that were added, changed and removed between two JSON objects.
 func changed(was, is []byte) string {
 	before, after := members(was), members(is)
 	if before == nil || after == nil {

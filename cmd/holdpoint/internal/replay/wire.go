@@ -15,7 +15,7 @@ import (
 
 const eventStream = "text/event-stream"
 
-// backend gives the recorded answers of a turn.
+// backend is a transport that returns the recorded answers of a turn.
 type backend struct{ p *player }
 
 // RoundTrip implements http.RoundTripper.
@@ -28,13 +28,13 @@ func (b backend) RoundTrip(r *http.Request) (*http.Response, error) {
 		}
 	}
 	t := b.p.trace
-	t.sent(r, body)
+	t.request(r, body)
 	if t.asked > len(t.turn.Answers) {
 		t.note("no answer to this request is recorded, so the backend is not there")
 		return nil, &net.OpError{Op: "dial", Err: errors.New("no answer is recorded")}
 	}
 	if trace := httptrace.ContextClientTrace(r.Context()); trace != nil && trace.GotConn != nil {
-		trace.GotConn(httptrace.GotConnInfo{}) // as a real transport does: bytes go out from here on
+		trace.GotConn(httptrace.GotConnInfo{}) // a real transport calls it before it sends the request
 	}
 	a := t.turn.Answers[t.asked-1]
 	header := http.Header(a.Header).Clone()
@@ -51,8 +51,8 @@ func (b backend) RoundTrip(r *http.Request) (*http.Response, error) {
 	}, nil
 }
 
-// pieces cuts an answer as its backend would have sent it: frames of an event stream, lines of
-// NDJSON, or the whole.
+// pieces cuts an answer into the pieces that its backend sent: the frames of an event stream, the
+// lines of NDJSON, or the whole body.
 func pieces(mediaType string, a scenario.Response) (list [][]byte) {
 	ends := []string{"\n\n", "\r\n\r\n", "\r\r"}
 	switch {
@@ -73,11 +73,11 @@ func pieces(mediaType string, a scenario.Response) (list [][]byte) {
 	return list
 }
 
-// frames is the body of an answer. It gives one frame a read.
+// frames is the body of an answer. Each Read returns one frame, or a part of one.
 type frames struct {
 	t    *trace
 	left [][]byte
-	part []byte // the rest of a frame that did not fit
+	part []byte // the part of a frame that did not fit the last Read
 	cut  bool
 }
 
@@ -92,7 +92,7 @@ func (f *frames) Read(b []byte) (int, error) {
 		default:
 			return 0, io.EOF
 		}
-		if err := f.t.came(f.left[0]); err != nil {
+		if err := f.t.nextFrame(f.left[0]); err != nil {
 			return 0, err
 		}
 		f.part, f.left = f.left[0], f.left[1:]
@@ -105,7 +105,7 @@ func (f *frames) Read(b []byte) (int, error) {
 // Close implements io.Closer.
 func (f *frames) Close() error { return nil }
 
-// client is what a client gets.
+// client is a ResponseWriter that passes what Holdpoint writes to the trace.
 type client struct {
 	t      *trace
 	header http.Header
@@ -129,7 +129,7 @@ func (c *client) Write(b []byte) (int, error) {
 	if c.refused() {
 		c.body = append(c.body, b...)
 	} else {
-		c.t.wrote(b)
+		c.t.write(b)
 	}
 	return len(b), nil
 }
@@ -137,12 +137,12 @@ func (c *client) Write(b []byte) (int, error) {
 // Flush implements http.Flusher.
 func (c *client) Flush() { c.WriteHeader(http.StatusOK) }
 
-// refused reports whether the client gets an answer that is not a stream.
+// refused reports whether the response is not an event stream.
 func (c *client) refused() bool {
 	return !strings.HasPrefix(c.header.Get("Content-Type"), eventStream)
 }
 
-// block prints JSON, or what else it is, below a heading.
+// block prints text below a heading. JSON is printed compactly.
 func (p *player) block(heading string, text []byte) {
 	p.print("  %s", heading)
 	for line := range strings.Lines(string(bytes.TrimSpace(compact(text)))) {
@@ -150,7 +150,7 @@ func (p *player) block(heading string, text []byte) {
 	}
 }
 
-// compact returns JSON without white space, and anything else as it is.
+// compact returns JSON without white space, and any other text unchanged.
 func compact(text []byte) []byte {
 	var b bytes.Buffer
 	if json.Compact(&b, text) != nil {
