@@ -399,7 +399,7 @@ func TestDeskSettings(t *testing.T) {
 		{[]string{"DESK_LISTEN=:8000", "DESK_TOKEN=" + deskToken}, `UPSTREAM "http://localhost:8000": this is where Holdpoint's desk is`},
 		{[]string{"DESK_LISTEN=:7082", "DESK_TOKEN=" + deskToken[1:]}, `DESK_TOKEN "(set)": line 1: the token has 31 characters, want at least 32`},
 		{[]string{"DESK_LISTEN=:7082", "DESK_TOKEN=" + deskToken + "," + deskToken}, "line 2: the same token is in an earlier line"},
-		{[]string{"DESK_LISTEN=:7082", "DESK_TOKEN=" + deskToken, "DESK_TOKEN_FILE=/x"}, "it is set beside the variable of the same name without _FILE"},
+		{[]string{"DESK_LISTEN=:7082", "DESK_TOKEN=" + deskToken, "DESK_TOKEN_FILE=/x"}, "the variable of the same name without _FILE is set too"},
 		{[]string{"DESK_LISTEN=:7082", "DESK_TOKEN_FILE=" + dir + "/none"}, "no such file"},
 		{[]string{"DESK_LISTEN=:7082", "DESK_TOKEN_FILE=" + file(" \n")}, "the file is empty"},
 		{[]string{"DESK_LISTEN=:7082", "DESK_TOKEN_FILE=" + file("# nobody\n")}, "it has no token"},

@@ -59,7 +59,7 @@ func TestWhoIsConfigured(t *testing.T) {
 		{"no keys for tokens", []string{byToken}, "HOLDPOINT_PRINCIPAL_KEY is not set"},
 		{"a short key", []string{byHeader, byPeers, "PRINCIPAL_KEY=hush"}, `HOLDPOINT_PRINCIPAL_KEY "(set)": key 1 has 4 characters, want at least 32`},
 		{"keys for nothing", []string{secretKey}, `HOLDPOINT_PRINCIPAL_KEY "(set)": there is no principal`},
-		{"keys twice", []string{byHeader, byPeers, secretKey, "PRINCIPAL_KEY_FILE=" + file}, `keys": it is set beside the variable of the same name without _FILE, want one of them`},
+		{"keys twice", []string{byHeader, byPeers, secretKey, "PRINCIPAL_KEY_FILE=" + file}, `keys": the variable of the same name without _FILE is set too: leave out one of the two`},
 		{"no such file", []string{byHeader, byPeers, "PRINCIPAL_KEY_FILE=" + file + "x"}, `keysx": open `},
 		{"both", []string{byHeader, byPeers, byToken, secretKey}, `HOLDPOINT_PRINCIPAL_HEADER "X-User": HOLDPOINT_JWT_ISSUER is set too`},
 		{"half a token", []string{"JWT_ISSUER=https://id.example", secretKey}, "HOLDPOINT_JWT_AUDIENCE, HOLDPOINT_JWT_JWKS_URL: not set, and HOLDPOINT_JWT_AUDIENCE, HOLDPOINT_JWT_ISSUER, HOLDPOINT_JWT_JWKS_URL must be set together"},

@@ -7,22 +7,22 @@ import (
 	"strings"
 )
 
-// A Secret is a value that no log may hold. It is in its variable, or in the file that the variable
-// of the same name with _FILE names.
+// A Secret is a value that must not appear in a log. It is the value of its variable, or the
+// content of the file that is named by a second variable, whose name has _FILE at the end.
 type Secret struct {
 	text string
-	File string // "" if no file is named
+	File string // "" if the variable with _FILE is not set
 }
 
 var secretType = reflect.TypeFor[Secret]()
 
-// UnmarshalText takes any text, so that no error holds it.
+// UnmarshalText accepts any text, so that no error has a part of it.
 func (s *Secret) UnmarshalText(text []byte) error {
 	s.text = string(text)
 	return nil
 }
 
-// String reports only that the variable has a value.
+// String returns "(set)" if the variable itself has a value, and "" otherwise.
 func (s Secret) String() string {
 	if s.text == "" {
 		return ""
@@ -30,21 +30,21 @@ func (s Secret) String() string {
 	return "(set)"
 }
 
-// IsSet reports whether there is a value, or a file that is to have one.
+// IsSet reports whether the variable, or the one with _FILE, is set.
 func (s Secret) IsSet() bool { return s.text != "" || s.File != "" }
 
 // InVariable reports whether the variable itself has a value.
 func (s Secret) InVariable() bool { return s.text != "" }
 
-// Read returns the secret, "" if there is none. It reads the file each time. name is that of the
-// variable, for the error.
+// Read returns the secret, or "" if it is not set. It reads the file each time. name is the name of
+// the variable, for the error.
 func (s Secret) Read(name string) (string, error) {
 	if s.File == "" {
 		return s.text, nil
 	}
 	name += fileSuffix
 	if s.text != "" {
-		return "", At(name, errors.New("it is set beside the variable of the same name without _FILE, want one of them"))
+		return "", At(name, errors.New(textOneForm))
 	}
 	text, err := os.ReadFile(s.File)
 	if err != nil {
@@ -53,10 +53,10 @@ func (s Secret) Read(name string) (string, error) {
 	if text := strings.TrimSpace(string(text)); text != "" {
 		return text, nil
 	}
-	return "", At(name, errors.New("the file is empty"))
+	return "", At(name, errors.New(textEmptyFile))
 }
 
-// Blame returns the name of the variable that has the value: name, or that of the file.
+// Blame returns the name of the variable that is set: name, or name with _FILE.
 func (s Secret) Blame(name string) string {
 	if s.File != "" {
 		return name + fileSuffix
@@ -66,7 +66,7 @@ func (s Secret) Blame(name string) string {
 
 const fileSuffix = "_FILE"
 
-// twin returns the variable of the file for the secret v.
+// twin returns the variable for the file of the secret v.
 func twin(v Variable, key, doc, file string) Variable {
 	if doc == "" {
 		doc = "file with the value of " + key
@@ -74,7 +74,7 @@ func twin(v Variable, key, doc, file string) Variable {
 	return Variable{Name: v.Name + fileSuffix, Doc: doc, Value: file, IsDefault: file == ""}
 }
 
-// setFiles sets the files of the secrets.
+// setFiles sets the field File of all secrets.
 func (g Group) setFiles(options reflect.Value, environment map[string]string) {
 	for f, value := range options.Fields() {
 		key, tagged := f.Tag.Lookup("env")

@@ -9,11 +9,12 @@ import (
 	"strings"
 )
 
-// A Size is a number of bytes, written as such or with a unit: 16777216, 16MiB, 8MB, 4Mi.
+// A Size is a number of bytes. In a variable it is a plain number or has a unit: 16777216, 16MiB,
+// 8MB, 4Mi.
 type Size int64
 
-// units of a size. If a unit ends in another one, it stands before that. Kubernetes writes Ki, Mi
-// and Gi.
+// units has the units of sizes. A unit that ends in another unit comes before it. Kubernetes writes
+// Ki, Mi and Gi.
 var units = []struct {
 	name  string
 	bytes int64
@@ -24,18 +25,18 @@ var units = []struct {
 	{"B", 1},
 }
 
-// largestSize bounds a size so that it fits an int everywhere.
+// largestSize bounds a size so that it fits an int on all platforms.
 const largestSize = math.MaxInt32
 
-// UnmarshalText reads a size.
+// UnmarshalText parses a size.
 func (s *Size) UnmarshalText(text []byte) error {
 	n, err := ParseSize(string(text), largestSize)
 	*s = Size(n)
 	return err
 }
 
-// ParseSize reads a size of at most so many bytes. It takes no zero, because somebody would switch
-// a bound off and forget it.
+// ParseSize parses a size of at most most bytes. It does not accept 0, so that nobody switches a
+// bound off by mistake.
 func ParseSize(text string, most int64) (int64, error) {
 	number, factor := text, int64(1)
 	for _, u := range units {
@@ -47,11 +48,11 @@ func ParseSize(text string, most int64) (int64, error) {
 	n, err := strconv.ParseInt(number, 10, 64)
 	switch {
 	case err != nil && !errors.Is(err, strconv.ErrRange):
-		return 0, errors.New("not a size, want whole bytes or a unit such as 16MiB or 8MB")
+		return 0, errors.New(textSize)
 	case err == nil && n < 1:
-		return 0, errors.New("must be at least 1 byte")
+		return 0, errors.New(textTooSmall)
 	case err != nil || n > most/factor:
-		return 0, fmt.Errorf("must be at most %d bytes", most)
+		return 0, fmt.Errorf(textTooLarge, most)
 	}
 	return n * factor, nil
 }
@@ -66,27 +67,28 @@ func (s Size) String() string {
 	return strconv.FormatInt(int64(s), 10)
 }
 
-// A Percent is a share of something in hundredths, 1% to 100%.
+// A Percent is a share from 1% to 100%.
 type Percent int
 
-// UnmarshalText reads a percent.
+// UnmarshalText parses a share.
 func (p *Percent) UnmarshalText(text []byte) error {
 	number, ok := strings.CutSuffix(string(text), "%")
 	n, err := strconv.Atoi(strings.TrimRight(number, " "))
 	if !ok || err != nil || n < 1 || n > 100 {
-		return errors.New("not a share, want 1% to 100%")
+		return errors.New(textShare)
 	}
 	*p = Percent(n)
 	return nil
 }
 
-// String returns the form that is read.
+// String returns the share as the variable would have it.
 func (p Percent) String() string { return strconv.Itoa(int(p)) + "%" }
 
-// Share returns the number. All of it is 0, which means no bound.
+// Share returns the share in hundredths, or 0 for 100%, which means no bound.
 func (p Percent) Share() int { return int(p) % 100 }
 
-// ShownURL returns an address as logs may hold it: user info and the values of the query are cut.
+// ShownURL returns a URL for a log, with the user, the password and the values of the query cut
+// out.
 func ShownURL(u *url.URL) string {
 	if u == nil {
 		return ""

@@ -12,8 +12,9 @@ import (
 	"github.com/caarlos0/env/v11"
 )
 
-// parsers read the types that have no text form of their own. Their errors say what was wanted and
-// leave the value to the caller, who knows what of it may be shown.
+// parsers returns the parsers for types that do not implement encoding.TextUnmarshaler. Their
+// errors say what is wanted. They do not quote the value, because only the caller knows which part
+// of it may be shown.
 func parsers() map[reflect.Type]env.ParserFunc {
 	return map[reflect.Type]env.ParserFunc{
 		reflect.TypeFor[bool]():          parseBool,
@@ -25,7 +26,7 @@ func parsers() map[reflect.Type]env.ParserFunc {
 func parseBool(v string) (any, error) {
 	b, err := strconv.ParseBool(v)
 	if err != nil {
-		return nil, errors.New("want true or false")
+		return nil, errors.New(textBool)
 	}
 	return b, nil
 }
@@ -33,7 +34,7 @@ func parseBool(v string) (any, error) {
 func parseCount(v string) (any, error) {
 	n, err := strconv.ParseInt(v, 10, 32)
 	if err != nil || n < 1 {
-		return nil, fmt.Errorf("want a whole number from 1 to %d", math.MaxInt32)
+		return nil, fmt.Errorf(textCount, math.MaxInt32)
 	}
 	return int(n), nil
 }
@@ -42,14 +43,14 @@ func parseDuration(v string) (any, error) {
 	d, err := time.ParseDuration(v)
 	switch {
 	case err != nil:
-		return nil, errors.New("not a duration, want a number with a unit, such as 15s, 1h30m or 0")
+		return nil, errors.New(textDuration)
 	case d < 0:
-		return nil, errors.New("must not be negative")
+		return nil, errors.New(textNegative)
 	}
 	return d, nil
 }
 
-// shownDuration returns a duration without the zero units at its end: 720h, not 720h0m0s.
+// shownDuration returns a duration without zero units at its end: 720h instead of 720h0m0s.
 func shownDuration(d time.Duration) string {
 	if d == 0 {
 		return "0"
@@ -64,8 +65,8 @@ func shownDuration(d time.Duration) string {
 	return s
 }
 
-// Quote returns a value as an error may quote it. Where an address has its user info or its query
-// it is cut, also if the whole is not an address. So is what is too long to read.
+// Quote returns a value in quotes for an error. From a URL, or a text that looks like one, it cuts
+// the user, the password and the query. It also cuts long values.
 func Quote(v string) string {
 	const longest = 120
 	if scheme, rest, ok := strings.Cut(v, "://"); ok {

@@ -1,22 +1,25 @@
-// Package variables reads structs from environment variables, and tells what those are: for the
-// configuration of the binary and for the options of each dialect. The rules are the same for both.
+// Package variables reads structs from environment variables, and describes these variables. The
+// configuration of the binary and the options of dialects both use it.
 //
-// A field with a tag env is a variable. Its tags:
+// A field with the tag env is a variable. The tags of such a field:
 //
-//	env         the name behind the group's prefix
-//	envDefault  the default, as it would be written; without it the zero value
-//	values      what is taken, a|b, where that is a list
-//	doc         what it does: a sentence without a full stop
+//	env         the name of the variable, without the group's prefix
+//	envDefault  the default, as a variable would have it; without this tag it is the zero value
+//	values      the allowed values, a|b, if the variable has a list of them
+//	doc         what the variable does: a sentence without a full stop
 //	short       the same in a few words, if a beginner needs the variable
 //
-// A field of type Secret is two variables: the second has _FILE behind its name, and names a file
-// with the value. Its tag file is the doc of the second, if there is more to say.
+// A field of type Secret is two variables. The name of the second has _FILE at the end, and its
+// value names a file with the secret. The tag file describes the second variable.
 //
-// The fields of an embedded struct are those of the struct that it is in. Its type is exported.
+// The fields of an embedded struct count as fields of the outer struct. The type of the embedded
+// struct must be exported.
 //
-// An empty variable counts as unset: templates of charts and compose files write them so.
+// An empty variable counts as unset, because templates of charts and compose files write unset
+// variables as empty.
 //
-// It reads no file but that of a Secret, and it does not know which variables there should be.
+// The package reads no files except those of secrets. Its callers look for variables that do not
+// exist.
 package variables
 
 import (
@@ -30,34 +33,35 @@ import (
 	"github.com/caarlos0/env/v11"
 )
 
-// A Group is some variables with one prefix. Options points to the struct that they are read into.
+// A Group has variables with one prefix. Options points to the struct that they are read into.
 type Group struct {
 	Prefix  string
 	Options any
 }
 
-// A Variable is one field of a group.
+// A Variable describes one field of a group.
 type Variable struct {
-	Name    string   // with the prefix
-	Default string   // as it is written, "" if there is none
-	Values  []string // what is taken, nil for anything
+	Name    string   // name with the prefix
+	Default string   // default as a variable would have it, "" for none
+	Values  []string // allowed values, nil if any value is allowed
 	Doc     string
-	Short   string // Doc in a few words, "" if no beginner needs the variable
-	// Value is what is in effect, as a log may hold it, and IsDefault whether that is the default.
+	Short   string // a short form of Doc, "" if a beginner does not need the variable
+	// Value is the current value as a log may show it. IsDefault reports whether it is the default.
 	Value     string
 	IsDefault bool
 }
 
-// Variables returns those of the group, in the order of its fields.
+// Variables returns the variables of the group, in the order of the fields.
 func (g Group) Variables() []Variable {
 	unset := g.fresh()
 	if err := unset.parse(nil); err != nil {
-		panic("variables: a default cannot be read: " + err.Error()) // a mistake in a tag
+		panic("variables: a default cannot be read: " + err.Error()) // the tag of the field is wrong
 	}
 	return g.variables(reflect.ValueOf(g.Options).Elem(), reflect.ValueOf(unset.Options).Elem())
 }
 
-// variables returns those of the struct now. byDefault is the same with nothing set.
+// variables returns the variables for the fields of the struct now. byDefault is a struct of the
+// same type with all defaults.
 func (g Group) variables(now, byDefault reflect.Value) []Variable {
 	var list []Variable
 	for f, value := range now.Fields() {
@@ -84,7 +88,7 @@ func (g Group) variables(now, byDefault reflect.Value) []Variable {
 }
 
 // Read fills the group from an environment. It returns an error for each variable that cannot be
-// read. Those keep their default, so that the rest can be judged in the same go.
+// read. Such a variable keeps its default, so that the others can still be checked.
 func (g Group) Read(environment map[string]string) []error {
 	var errs []error
 	good := map[string]string{}
@@ -93,10 +97,11 @@ func (g Group) Read(environment map[string]string) []error {
 		if value == "" {
 			continue
 		}
-		// One by one, because env's errors name the field and not the variable.
+		// Each variable is parsed by itself, because env's errors name the field and not the
+		// variable.
 		err := cause(g.fresh().parse(map[string]string{v.Name: value}))
 		if err == nil && v.Values != nil && !slices.Contains(v.Values, value) {
-			err = fmt.Errorf("want one of %s", strings.Join(v.Values, ", "))
+			err = fmt.Errorf(textOneOf, strings.Join(v.Values, ", "))
 		}
 		if err != nil {
 			errs = append(errs, fmt.Errorf("%s %s: %w", v.Name, Quote(value), err))
@@ -104,15 +109,15 @@ func (g Group) Read(environment map[string]string) []error {
 		}
 		good[v.Name] = value
 	}
-	if err := g.parse(good); err != nil { // what could be read alone can be read together
+	if err := g.parse(good); err != nil { // not reached: each value was parsed by itself before
 		errs = append(errs, err)
 	}
 	g.setFiles(reflect.ValueOf(g.Options).Elem(), good)
 	return errs
 }
 
-// Check returns what the options' own Check says is wrong with them. Each error of At gets the name
-// and the value of its variable.
+// Check calls the Check method of the options, if there is one, and returns its errors. It adds the
+// name and the value of the variable to each error of At.
 func (g Group) Check() []error {
 	checker, ok := g.Options.(interface{ Check() []error })
 	if !ok {
@@ -127,10 +132,10 @@ func (g Group) Check() []error {
 	return errs
 }
 
-// At returns the error of a Check for the variable of that name, without the prefix.
+// At returns an error for Check to return about the variable name, which is without the prefix.
 func At(name string, err error) error { return &atError{name, err} }
 
-// Atf is At with a text.
+// Atf is like At, with a format.
 func Atf(name, format string, args ...any) error { return At(name, fmt.Errorf(format, args...)) }
 
 type atError struct {
@@ -142,7 +147,7 @@ func (e *atError) Error() string { return e.name + ": " + e.err.Error() }
 
 func (e *atError) Unwrap() error { return e.err }
 
-// Split returns the errors that errors.Join joined.
+// Split returns the errors that were joined by errors.Join.
 func Split(err error) []error {
 	if err == nil {
 		return nil
@@ -153,12 +158,12 @@ func Split(err error) []error {
 	return []error{err}
 }
 
-// Has reports whether the group has a variable of that name, without the prefix.
+// Has reports whether the group has the variable name, which is without the prefix.
 func (g Group) Has(name string) bool {
 	return slices.ContainsFunc(g.Variables(), func(v Variable) bool { return v.Name == g.Prefix+name })
 }
 
-// Doc returns what the variable of that name does, without the prefix.
+// Doc returns the description of the variable name, which is without the prefix.
 func (g Group) Doc(name string) string {
 	for _, v := range g.Variables() {
 		if v.Name == g.Prefix+name {
@@ -168,7 +173,7 @@ func (g Group) Doc(name string) string {
 	return ""
 }
 
-// Wrong returns the error for a value that could be read. name is without the prefix.
+// Wrong returns the error for a value that was read but is wrong. name is without the prefix.
 func (g Group) Wrong(name string, err error) error {
 	for _, v := range g.Variables() {
 		if v.Name == g.Prefix+name {
@@ -178,19 +183,19 @@ func (g Group) Wrong(name string, err error) error {
 	return fmt.Errorf("%s%s: %w", g.Prefix, name, err)
 }
 
-// fresh returns the same group with nothing set.
+// fresh returns a group of the same type with zero values.
 func (g Group) fresh() Group {
 	return Group{g.Prefix, reflect.New(reflect.TypeOf(g.Options).Elem()).Interface()}
 }
 
 func (g Group) parse(environment map[string]string) error {
 	if environment == nil {
-		environment = map[string]string{} // to env nil is the process's own
+		environment = map[string]string{} // env would read the process's environment for nil
 	}
 	return env.ParseWithOptions(g.Options, env.Options{Prefix: g.Prefix, Environment: environment, FuncMap: parsers()})
 }
 
-// cause returns what a parser said, without what env puts around it.
+// cause returns the error of a parser, without the text that env adds.
 func cause(err error) error {
 	if all, ok := err.(env.AggregateError); ok && len(all.Errors) > 0 { //nolint:errorlint // env returns it bare
 		err = all.Errors[0]
@@ -201,8 +206,7 @@ func cause(err error) error {
 	return err
 }
 
-// shownValue returns a value as a log may hold it. A type that holds secrets cuts them in its
-// String.
+// shownValue returns a value for a log. Types with secrets cut them in their String methods.
 func shownValue(value reflect.Value) string {
 	if d, ok := value.Interface().(time.Duration); ok {
 		return shownDuration(d)

@@ -27,7 +27,7 @@ func TestRead(t *testing.T) {
 		"everything":         {map[string]string{"X_NAME": "a", "X_LEVEL": "high", "X_WAIT": "90s", "X_ON": "1"}, options{"a", "high", 90 * time.Second, true, 0}, nil},
 		"empty is unset":     {map[string]string{"X_LEVEL": "", "X_WAIT": ""}, options{Level: "low", Wait: time.Hour}, nil},
 		"another's":          {map[string]string{"NAME": "a", "Y_NAME": "a"}, options{Level: "low", Wait: time.Hour}, nil},
-		"a wrong one":        {map[string]string{"X_NAME": "a", "X_WAIT": "-1s"}, options{Name: "a", Level: "low", Wait: time.Hour}, []string{`X_WAIT "-1s": must not be negative`}},
+		"a wrong one":        {map[string]string{"X_NAME": "a", "X_WAIT": "-1s"}, options{Name: "a", Level: "low", Wait: time.Hour}, []string{`X_WAIT "-1s": must not be negative, want a duration such as 15s, or 0`}},
 		"several wrong ones": {map[string]string{"X_LEVEL": "huge", "X_ON": "maybe"}, options{Level: "low", Wait: time.Hour}, []string{`X_LEVEL "huge": want one of low, high`, `X_ON "maybe": want true or false`}},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -48,8 +48,8 @@ func (t *trace) note(format string, args ...any) {
 	t.notes = append(t.notes, fmt.Sprintf(format, args...))
 }
 
-// nextFrame is called before a frame of the backend is returned to Holdpoint. By then, everything that
-// Holdpoint made of the previous frame has been written.
+// nextFrame is called before a frame of the backend is returned to Holdpoint. By then, everything
+// that Holdpoint made of the previous frame has been written.
 func (t *trace) nextFrame(raw []byte) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
