@@ -28,10 +28,10 @@ func stamped(at time.Time) []byte {
 	return appendFrame(nil, stampFrame(fmt.Sprintf("%0*d", stampDigits, at.UnixNano())))
 }
 
-// A clocked reads a paced stream and notes how old each frame is when it arrives.
+// A clocked reads a paced stream and records the delay of each frame.
 type clocked struct {
-	before, after []byte // of a frame, around its time
-	waiting       []byte // what is not a whole frame yet
+	before, after []byte // the bytes of a frame before and after its time
+	waiting       []byte // an incomplete frame
 	delays        []float64
 }
 
@@ -42,7 +42,7 @@ func newClocked(f form) *clocked {
 	return &clocked{before: before, after: after}
 }
 
-// take notes the frames that have arrived at a time, in microseconds.
+// take reads bytes that have arrived at this time. Delays are in microseconds.
 func (c *clocked) take(p []byte, at time.Time) error {
 	c.waiting = append(c.waiting, p...)
 	size := len(c.before) + stampDigits + len(c.after)
@@ -99,23 +99,23 @@ func (c *client) pace(ctx context.Context, t *target, frames int) ([]float64, er
 	return clock.delays, nil
 }
 
-// bytes returns how many of the paced frames have come.
+// bytes returns the number of bytes of the complete paced frames so far.
 func (c *clocked) bytes() int {
 	return len(c.delays)*(len(c.before)+stampDigits+len(c.after)) + len(c.waiting)
 }
 
-// A pacing is what the rounds of one target came to.
+// A pacing is the results of the rounds of one target.
 type pacing struct {
 	half, tail []float64 // µs
-	added      []float64 // half, less that of the direct way in the same round
-	cpu        []float64 // µs for a frame
+	added      []float64 // half, less the value of the direct way in the same round
+	cpu        []float64 // µs for each frame
 }
 
 // pace measures one target once.
 func (b *bench) pace(t *target, frames int, p *pacing) error {
 	c := b.client(readBuffer)
 	defer c.close()
-	if _, err := c.pace(b.ctx, t, 200); err != nil { // the first ones wait for much that is made once
+	if _, err := c.pace(b.ctx, t, 200); err != nil { // the first frames wait for connections and buffers
 		return err
 	}
 	var delays []float64
@@ -147,8 +147,8 @@ func (b *bench) pacing() error {
 		if !counts {
 			return nil
 		}
-		// In a process of its own each time: which processor its threads come to lie on decides
-		// more than what they do.
+		// Each measurement uses a new process, because the processors on which its threads run
+		// matter more than what they do.
 		return b.fresh(t.kind, func(t *target) error { return b.pace(t, frames, got[t.name]) })
 	})
 	if err != nil {

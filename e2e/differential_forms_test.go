@@ -204,11 +204,11 @@ func again(text string, n int, behind bool, spell func(key string) string, value
 	if !behind {
 		return text[:begin] + `"` + spell(key) + `":` + value + "," + text[begin:]
 	}
-	// the original key gets the new value, and the repeated key the original one
+	// the first key gets the new value, and the repetition the original one
 	return text[:begin] + `"` + key + `":` + value + `,"` + spell(key) + text[all[n][3]:]
 }
 
-// spelledAgain are ways to spell the second of two keys.
+// spelledAgain are spellings of the second of two keys.
 var spelledAgain = []func(key string) string{
 	func(key string) string { return key },
 	func(key string) string { return fmt.Sprintf(`\u%04x`, key[0]) + key[1:] },

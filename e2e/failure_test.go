@@ -114,8 +114,8 @@ var (
 	sendsTooMuch = func(w http.ResponseWriter, r *http.Request) {
 		sendStream(w, started+`data: {"type":"CUSTOM","name":"x","value":"`+strings.Repeat("x", 2<<20)+"\"}\n\n")
 	}
-	// smallFrames is for backends that send a frame over the limit: one over the default would take
-	// a second.
+	// smallFrames is for backends that send a frame over the limit, because a frame over the
+	// default limit would take a second.
 	smallFrames = map[string]string{"HOLDPOINT_MAX_FRAME_BYTES": "1MiB"}
 	compresses  = func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Encoding", "zstd")
@@ -126,8 +126,8 @@ var (
 	notFound    = func(w http.ResponseWriter, r *http.Request) { http.NotFound(w, r) }
 )
 
-// failing runs test for the two adapter versions and every client, each with a front and a
-// Holdpoint of its own.
+// failing runs test for two adapter versions and every client, each with its own front and
+// Holdpoint.
 func failing(t *testing.T, ends func(w http.ResponseWriter, r *http.Request), test func(t *testing.T, w world, f *front)) {
 	t.Helper()
 	for _, b := range shared.backends[:2] {
@@ -144,21 +144,22 @@ func failing(t *testing.T, ends func(w http.ResponseWriter, r *http.Request), te
 	}
 }
 
-// both runs test for the client that saw the failure, and for a new client on its thread.
+// both runs test twice: next returns the client that saw the failure, or a new client on its
+// thread.
 func both(t *testing.T, test func(t *testing.T, next func(*client) *client)) {
 	t.Helper()
 	t.Run("the same client", func(t *testing.T) { test(t, func(c *client) *client { return c }) })
 	t.Run("a fresh client", func(t *testing.T) { test(t, func(c *client) *client { return c.another(t) }) })
 }
 
-// TestTheBackendFailsAnOrdinaryRun: the backend does not end an ordinary run. The client gets one
-// RUN_ERROR, and the thread works again when the backend does.
+// TestTheBackendFailsAnOrdinaryRun: the backend does not end an ordinary run properly. The client
+// gets one RUN_ERROR, and the thread works again when the backend does.
 func TestTheBackendFailsAnOrdinaryRun(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
 		name string
 		ends func(w http.ResponseWriter, r *http.Request)
-		code string // "": the status passes as it is
+		code string // "": the status is passed on
 	}{
 		{"unreachable", nil, "UPSTREAM_UNREACHABLE"},
 		{"answers JSON", answersJSON, "UPSTREAM_STATUS"},
@@ -190,8 +191,8 @@ func TestTheBackendFailsAnOrdinaryRun(t *testing.T) {
 	}
 }
 
-// TestTheBackendTurnsAResumeAway: a resume certainly did not reach the backend, or was refused. The
-// pause is open as before, and the same answers are accepted when the backend is back.
+// TestTheBackendTurnsAResumeAway: a resume did not reach the backend, or was refused. The pause
+// stays open, and the same answers are accepted when the backend is back.
 func TestTheBackendTurnsAResumeAway(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
@@ -225,8 +226,8 @@ func TestTheBackendTurnsAResumeAway(t *testing.T) {
 }
 
 // TestAResumeInDoubtIsNotSentAgain: after a resume it is unknown whether the backend acted. The
-// client is told once, and the answer is never sent again. In fact the backend did not act: it asks
-// again, and a new answer is accepted.
+// client is told once, and the answer is never sent again. In this test the backend did not act: it
+// asks again, and a new answer is accepted.
 func TestAResumeInDoubtIsNotSentAgain(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
@@ -255,9 +256,9 @@ func TestAResumeInDoubtIsNotSentAgain(t *testing.T) {
 					s.empty = true
 					c.refused(t, s, "RESUME_IN_DOUBT", false)
 					w.did(t, c, 1, nil)
-					// The backend still waits, and asks again. Holdpoint cannot know that it never
-					// got the first answer. If it had, it would carry that one out whatever the
-					// next answer is. So only the same answer is accepted.
+					// The backend still waits, and asks again. Holdpoint cannot know that the first
+					// answer never reached it. If it had, the backend would carry it out whatever
+					// the next answer is. So only the same answer is accepted.
 					a = c.run(t, c.denying(step{say: "plain and patient"}, nil)).answer(t)
 					if len(c.pending) != 1 {
 						t.Fatalf("not asked again: %s", terminal(a))
@@ -273,8 +274,8 @@ func TestAResumeInDoubtIsNotSentAgain(t *testing.T) {
 	}
 }
 
-// recovers is like goesOn, but the backend may itself have an open question, which it asks at the
-// client's ordinary message. That is a new pause, and is denied.
+// recovers is like goesOn, but the backend may have an open question, which it asks again after the
+// client's ordinary message. That question is denied.
 func (c *client) recovers(t *testing.T, deny any) {
 	t.Helper()
 	const most = 4
@@ -288,8 +289,8 @@ func (c *client) recovers(t *testing.T, deny any) {
 	t.Fatalf("an ordinary message was not answered within %d requests", most)
 }
 
-// TestAnErrorInTheGraph: an exception in the graph cuts the adapter's stream. The client gets one
-// RUN_ERROR and a proper end.
+// TestAnErrorInTheGraph: an exception in the graph cuts the adapter's stream off. The client gets
+// one RUN_ERROR and a proper end.
 func TestAnErrorInTheGraph(t *testing.T) {
 	t.Parallel()
 	matrix(t, func(t *testing.T, w world) {
@@ -305,8 +306,8 @@ func TestAnErrorInTheGraph(t *testing.T) {
 }
 
 // TestADenialAfterAFailedApproval: an approved node acts and then fails. LangGraph keeps the first
-// answer and asks again. Whatever the next answer is, it runs the node with the first one, so a
-// denial must not reach it.
+// answer and asks again. Whatever the next answer is, it runs the node with the first one, so
+// Holdpoint must not send a denial.
 func TestADenialAfterAFailedApproval(t *testing.T) {
 	t.Parallel()
 	matrix(t, func(t *testing.T, w world) {
@@ -321,7 +322,7 @@ func TestADenialAfterAFailedApproval(t *testing.T) {
 			c = next(c)
 			for range 4 {
 				s := c.denying(step{say: "plain and worried"}, no)
-				for n := range s.resume { // a plain no in place of "cancelled"
+				for n := range s.resume { // an ordinary denial in place of "cancelled"
 					s.resume[n] = reject(s.resume[n].ID)
 				}
 				c.run(t, s)
@@ -334,11 +335,10 @@ func TestADenialAfterAFailedApproval(t *testing.T) {
 	})
 }
 
-// ---- a backend that dies
-// -------------------------------------------------------------------------------------------
+// Tests in which the backend dies.
 
-// mortal returns a backend of its own that the test may kill, with a Holdpoint in front of it. Its
-// ledger survives.
+// mortal returns a world with its own backend, which the test may kill, and its own Holdpoint. The
+// backend's ledger survives.
 func mortal(t *testing.T, version string) world {
 	t.Helper()
 	s, err := startServer(stack{"langgraph", version}, filepath.Join(t.TempDir(), "ledger"))
@@ -350,7 +350,7 @@ func mortal(t *testing.T, version string) world {
 	return world{b: b, h: ownHoldpoint(t, b.url(), nil)}
 }
 
-// dying calls test for both adapter versions.
+// dying calls test for two adapter versions.
 func dying(t *testing.T, test func(t *testing.T, w world)) {
 	t.Helper()
 	for _, version := range []string{"0.0.42", "0.0.43"} {
@@ -361,8 +361,8 @@ func dying(t *testing.T, test func(t *testing.T, w world)) {
 	}
 }
 
-// crew returns two clients of each version on threads of their own: one that sees what happens, and
-// one that a new client will replace.
+// crew returns two clients of each version on threads of their own: one that sees the whole run,
+// and one that a new client will replace.
 func crew(t *testing.T, w world, arrange func(w world) *client) []*client {
 	t.Helper()
 	var all []*client
@@ -375,7 +375,8 @@ func crew(t *testing.T, w world, arrange func(w world) *client) []*client {
 
 // TestTheBackendForgetsThePause: the backend is restarted between pause and answer, and its
 // checkpoints were in memory. It does not have the thread of the answer, and starts the graph
-// without input. Whatever that run does, it is not a success of the approved action.
+// without input. Whatever that run does, Holdpoint must not report it as a success of the approved
+// action.
 func TestTheBackendForgetsThePause(t *testing.T) {
 	t.Parallel()
 	dying(t, func(t *testing.T, w world) {
@@ -385,8 +386,7 @@ func TestTheBackendForgetsThePause(t *testing.T) {
 			answer any
 			deny   any
 		}{
-			// Without input this graph ends in an ordinary way. Only the lost history shows what
-			// happened.
+			// Without input this graph ends normally. Only the missing history shows what happened.
 			{"hitl", 2, map[string]any{"decisions": []any{map[string]any{"type": "approve"}, map[string]any{"type": "approve"}}},
 				map[string]any{"decisions": []any{map[string]any{"type": "reject"}, map[string]any{"type": "reject"}}}},
 			// This graph asks the same question again.
@@ -417,9 +417,8 @@ func TestTheBackendForgetsThePause(t *testing.T) {
 	})
 }
 
-// TestTheBackendDiesInMidResume: the backend dies while an approved action runs, so nobody knows
-// how far it came. The client is told once, the answer is not sent a second time, and the thread
-// continues.
+// TestTheBackendDiesInMidResume: the backend dies while an approved action runs, so the outcome is
+// unknown. The client is told once, the answer is not sent again, and the thread continues.
 func TestTheBackendDiesInMidResume(t *testing.T) {
 	t.Parallel()
 	dying(t, func(t *testing.T, w world) {
@@ -459,8 +458,8 @@ func TestTheBackendDiesInMidResume(t *testing.T) {
 }
 
 // TestHoldpointForgetsThePause: Holdpoint is restarted with its store in memory, while the backend
-// still waits. An answer is refused, because its question is unknown. An ordinary run brings the
-// question back.
+// still waits. An answer is refused, because its question is unknown. After an ordinary message the
+// backend asks again.
 func TestHoldpointForgetsThePause(t *testing.T) {
 	t.Parallel()
 	for _, b := range shared.backends {

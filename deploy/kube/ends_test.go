@@ -118,8 +118,8 @@ func (s *space) noCrash(w *watch, before ...string) {
 	}
 }
 
-// inOrder checks that the containers of a pod that has gone ended themselves, and the agent not
-// before Holdpoint.
+// inOrder checks that the containers of a pod that has gone ended without an error, and the agent
+// not after Holdpoint.
 func (s *space) inOrder(w *watch, name string) {
 	s.t.Helper()
 	p, _ := w.last(name)

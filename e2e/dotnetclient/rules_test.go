@@ -241,8 +241,8 @@ func TestCallsOfABrokenRun(t *testing.T) {
 	}
 }
 
-// TestThreads: a client without a thread has a new one for each run, and the SDK's client keeps the
-// thread behind a tool of its own.
+// TestThreads: a client without a thread uses a new one for each run, and the SDK's client keeps
+// the thread after a tool of its own.
 func TestThreads(t *testing.T) {
 	tool := []Tool{{Name: "delete_file", Parameters: json.RawMessage("{}"), Run: func(json.RawMessage) any { return "done" }}}
 	for name, same := range map[string]bool{"sdk": true, "in-tree": false} {
