@@ -99,7 +99,7 @@ func (c *client) pace(ctx context.Context, t *target, frames int) ([]float64, er
 	return clock.delays, nil
 }
 
-// bytes returns the number of bytes of the complete paced frames so far.
+// bytes returns the number of bytes of the frames so far, including an incomplete one.
 func (c *clocked) bytes() int {
 	return len(c.delays)*(len(c.before)+stampDigits+len(c.after)) + len(c.waiting)
 }
