@@ -170,7 +170,7 @@ func TestRequestsBehindTheFront(t *testing.T) {
 		status          int
 		retry           string
 	}{
-		{dial(), "POST / HTTP/1.1\r\n" + origin + "Content-Length: 4\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n", "stand together", 400, ""},
+		{dial(), "POST / HTTP/1.1\r\n" + origin + "Content-Length: 4\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n", "two servers could disagree", 400, ""},
 		{dial(), "GET / HTTP/1.1\r\n" + origin + "\r\n", "HOLDPOINT_MAX_CONNECTIONS", 503, "1"},
 	} {
 		res := ask(tt.conn, tt.request)
