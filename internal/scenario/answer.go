@@ -6,18 +6,18 @@ import (
 	"strings"
 )
 
-// A Response is what a backend answers.
+// A Response is the answer of a backend.
 type Response struct {
-	Status int                 // 200 for a stream, 0 for an answer that never came
+	Status int                 // 200 for a stream, 0 if there is no answer
 	Header map[string][]string // by canonical names; nil for a stream, whose media type is text/event-stream
 	Body   []byte
 	Cut    bool // the connection breaks after the body
 }
 
-// Cut at the very end of an answer stands for a connection that breaks there.
+// Cut at the very end of an answer means that the connection breaks there.
 const Cut = "<cut>"
 
-// ReadAnswer reads an answer part: an event stream, or "HTTP 429", header lines, an empty line and
+// ReadAnswer parses an answer part: an event stream, or "HTTP 429", header lines, an empty line and
 // a body.
 func ReadAnswer(part []byte) Response {
 	text, r := string(part), Response{Status: 200}

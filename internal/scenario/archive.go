@@ -6,14 +6,14 @@ import (
 	"strings"
 )
 
-// An Archive is a text with parts: a comment, then named parts in order. Comment and Data are any
+// An Archive is a text with a comment and named parts in order. Comment and Data may have any
 // bytes.
 type Archive struct {
 	Comment string
 	Parts   []Part
 }
 
-// A Part is what one file would hold. Its name is one line, without spaces around it.
+// A Part is one named part. Its name is one line without spaces around it.
 type Part struct {
 	Name string
 	Data string
@@ -23,16 +23,16 @@ const (
 	headBegins = "-- "
 	headEnds   = " --\n"
 	escape     = `\`
-	// unended is the last line of a part whose last line has no end.
+	// unended is the last line of a part whose data do not end with a line end.
 	unended = escape + " no newline at the end\n"
 )
 
-// ParseArchive reads an archive. It refuses each text that String would write in another way, so
-// that a part that is not changed keeps its bytes in the file.
+// ParseArchive parses an archive. It refuses a text that String would write in another way, so that
+// an unchanged part keeps its bytes in the file.
 //
 // A line "-- NAME --" begins a part. A line of a part that begins with "-- " or with a backslash
-// has one more backslash before it. A part without a last line's end has the line
-// "\ no newline at the end". Without these lines the format is that of golang.org/x/tools/txtar.
+// has one more backslash before it. A part whose data do not end with a line end has the additional
+// line "\ no newline at the end". Otherwise the format is that of golang.org/x/tools/txtar.
 func ParseArchive(text string) (*Archive, error) {
 	a := &Archive{}
 	name, line := "", 1
@@ -67,7 +67,7 @@ func ParseArchive(text string) (*Archive, error) {
 	return a, nil
 }
 
-// nextHead returns where the next line begins that begins a part, or -1.
+// nextHead returns the position of the next line that begins a part, or -1.
 func nextHead(text string) int {
 	if strings.HasPrefix(text, headBegins) {
 		return 0
@@ -78,8 +78,8 @@ func nextHead(text string) int {
 	return -1
 }
 
-// unescaped returns what a block of lines holds. Most blocks hold just themselves, so nothing is
-// copied.
+// unescaped returns the data of a block of lines. Most blocks have no escapes, and are returned
+// without a copy.
 func unescaped(block string) (string, error) {
 	if block != "" && !strings.HasSuffix(block, "\n") {
 		return "", fmt.Errorf("the last line does not end: say so with the line %q", strings.TrimSpace(unended))
@@ -108,7 +108,7 @@ func mustEscape(line string) bool {
 	return strings.HasPrefix(line, headBegins) || strings.HasPrefix(line, escape)
 }
 
-// String returns the archive as a file has it.
+// String returns the archive as the text of a file.
 func (a *Archive) String() string {
 	var b strings.Builder
 	writeBlock(&b, a.Comment)

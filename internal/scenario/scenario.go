@@ -1,10 +1,10 @@
-// Package scenario reads and writes golden scenarios: what a client sends, what goes to the
-// backend, what it answers, what the client gets, and what is kept, turn by turn. Each scenario is
-// one file, read from top to bottom in the order in which things happen. testdata/README.md says
-// what its parts are.
+// Package scenario reads and writes golden scenarios. A scenario has, for each turn, the client's
+// request, the requests to the backend, its answers, what the client gets, and what the record
+// keeps. Each scenario is one file with these parts in the order in which they happen.
+// testdata/README.md describes the parts.
 //
-// It deliberately knows no HTTP, no dialect and no event: who plays a scenario does. It keeps
-// nothing of what it has read.
+// The package deliberately has no HTTP, no dialects and no events, which are for the tests that
+// play a scenario. It keeps no state.
 package scenario
 
 import (
@@ -21,29 +21,29 @@ import (
 // Ext is the end of the name of a scenario's file.
 const Ext = ".txtar"
 
-// A Scenario is one thread: settings, and the wires of its turns. It is read-only except for Save.
+// A Scenario is one thread: its settings and the parts of its turns. Only Save changes it.
 type Scenario struct {
-	Name string // folder and name, langgraph/approve-0.0.43
+	Name string // folder and name, such as langgraph/approve-0.0.43
 	Path string // of its file
 
-	Title       string            // what it shows
-	Source      string            // where the backend's bytes come from
-	Environment map[string]string // variables as they are written, see WithFiles
-	Covers      []string          // the cases of every dialect that it is, see Coverable
-	Clock       time.Time         // of the first turn
+	Title       string            // what the scenario shows
+	Source      string            // where the backend's bytes are from
+	Environment map[string]string // variables as written, see WithFiles
+	Covers      []string          // the cases of Coverable that it covers
+	Clock       time.Time         // the time of the first turn
 	Wait        map[int]time.Duration
-	Restart     int      // the turn before which Holdpoint is started anew with its store, 0 for none
-	IDs         []string // the random parts of minted ids
-	Turns       int      // they count from 1
+	Restart     int      // the turn before which Holdpoint restarts with its store, 0 for none
+	IDs         []string // the random parts of the ids that Holdpoint makes
+	Turns       int      // number of turns; they count from 1
 
 	archive *Archive
 }
 
-// Coverable are the cases that every dialect must have.
+// Coverable lists the cases that every dialect must have.
 var Coverable = []string{"approve", "deny", "cancel", "two", "again", "plain", "error"}
 
-// List reads the scenarios of testdata whose folder matches a pattern of filepath.Match, ordered
-// by folder and name. None at all is an error.
+// List returns the scenarios of testdata whose folder matches a pattern of filepath.Match, ordered
+// by folder and name. It returns an error if there are none.
 func List(testdata, pattern string) ([]*Scenario, error) {
 	entries, err := filepath.Glob(filepath.Join(testdata, pattern, "*"))
 	if err != nil {
@@ -72,8 +72,8 @@ func List(testdata, pattern string) ([]*Scenario, error) {
 	return list, nil
 }
 
-// Read reads a scenario's file. A line, a part or an order that the format does not know is an
-// error: what is misspelt would show nothing.
+// Read reads a scenario's file. An unknown setting or part, and a wrong order of parts, are errors,
+// because a misspelt part would check nothing.
 func Read(path string) (*Scenario, error) {
 	text, err := os.ReadFile(path)
 	if err != nil {
@@ -89,7 +89,7 @@ func Read(path string) (*Scenario, error) {
 	return s, nil
 }
 
-// Parse reads the text of a scenario's file. The scenario has no name and no path.
+// Parse parses the text of a scenario's file. The returned scenario has no name and no path.
 func Parse(text string) (*Scenario, error) {
 	archive, err := ParseArchive(text)
 	if err != nil {
@@ -102,7 +102,7 @@ func Parse(text string) (*Scenario, error) {
 	return s, s.readParts()
 }
 
-// Folder is the folder of testdata that it is in: a dialect, contract or auto.
+// Folder returns the folder in testdata: a dialect, contract or auto.
 func (s *Scenario) Folder() string {
 	folder, _, _ := strings.Cut(s.Name, "/")
 	return folder
@@ -173,7 +173,8 @@ func (s *Scenario) readWait(value string) error {
 	return nil
 }
 
-// readParts counts the turns, and finds parts that no turn has and parts that are out of order.
+// readParts counts the turns. It returns an error for a part that belongs to no turn or is out of
+// order.
 func (s *Scenario) readParts() error {
 	for s.has(Request(s.Turns + 1)) {
 		s.Turns++
@@ -196,7 +197,7 @@ func (s *Scenario) readParts() error {
 	return nil
 }
 
-// order returns which parts there may be, and where each stands among them.
+// order returns the position of each part that the scenario may have.
 func (s *Scenario) order() map[string]int {
 	var names []string
 	for _, variable := range slices.Sorted(maps.Keys(s.Environment)) {
@@ -223,24 +224,24 @@ func (s *Scenario) has(part string) bool {
 	return ok
 }
 
-// Request is the name of the part with what a client sends in a turn.
+// Request returns the name of the part with the client's request in a turn.
 func Request(turn int) string { return fmt.Sprintf("%d.request.json", turn) }
 
-// Head is the name of the part with the first line and the headers of the n-th request to the
-// backend in a turn. It is there if the backend does not speak AG-UI. n counts from 1.
+// Head returns the name of the part with the first line and headers of the n-th request to the
+// backend in a turn. Only scenarios of backends that do not speak AG-UI have it. n counts from 1.
 func Head(turn, n int) string { return exchange(turn, n, "head") }
 
-// Sent is the name of the part with the body of the n-th request to the backend in a turn.
+// Sent returns the name of the part with the body of the n-th request to the backend in a turn.
 func Sent(turn, n int) string { return exchange(turn, n, "json") }
 
-// Answer is the name of the part with what the backend answers to the n-th request in a turn, in
-// the form that ReadAnswer takes.
+// Answer returns the name of the part with the backend's answer to the n-th request in a turn, in
+// the form for ReadAnswer.
 func Answer(turn, n int) string { return exchange(turn, n, "sse") }
 
-// Want is the name of the part with what the client gets in a turn.
+// Want returns the name of the part with what the client gets in a turn.
 func Want(turn int) string { return fmt.Sprintf("%d.want.sse", turn) }
 
-// Store is the name of the part with what the thread waits for after a turn.
+// Store returns the name of the part with the open pause of the thread after a turn.
 func Store(turn int) string { return fmt.Sprintf("%d.store.json", turn) }
 
 func exchange(turn, n int, ext string) string {
@@ -250,7 +251,7 @@ func exchange(turn, n int, ext string) string {
 	return fmt.Sprintf("%d.upstream-%d.%s", turn, n, ext)
 }
 
-// Part returns the bytes of a part, the caller's own, and nil if there is none.
+// Part returns a copy of the data of a part, or nil if there is none.
 func (s *Scenario) Part(name string) []byte {
 	data, ok := s.archive.Part(name)
 	if !ok {
@@ -259,8 +260,8 @@ func (s *Scenario) Part(name string) []byte {
 	return []byte(data)
 }
 
-// Answers returns what the backend answers in a turn, one for each exchange. None means that it
-// must not be called.
+// Answers returns the answers of the backend in a turn, one for each exchange. If there are none,
+// the backend must not be called in the turn.
 func (s *Scenario) Answers(turn int) (list [][]byte) {
 	for n := 1; s.has(Answer(turn, n)); n++ {
 		list = append(list, s.Part(Answer(turn, n)))
@@ -268,9 +269,9 @@ func (s *Scenario) Answers(turn int) (list [][]byte) {
 	return list
 }
 
-// WithFiles returns the environment with the paths of files in place of the names of parts, in the
-// variables that end in _FILE. folder is called once if there is such a variable, and returns where
-// the files are written.
+// WithFiles returns the environment with paths of files in place of the names of parts, in the
+// variables that end in _FILE. It writes the files into the directory that folder returns. It calls
+// folder once, and only if there is such a variable.
 func (s *Scenario) WithFiles(folder func() string) (map[string]string, error) {
 	env, dir := maps.Clone(s.Environment), ""
 	for variable, part := range s.Environment {
@@ -291,8 +292,8 @@ func (s *Scenario) WithFiles(folder func() string) (map[string]string, error) {
 	return env, nil
 }
 
-// Save writes want parts into the scenario's file, and nothing if they are there already. An empty
-// part is left out. All else in the file keeps its bytes.
+// Save writes the parts in wants into the scenario's file, if they changed. An empty part is
+// removed. All other bytes of the file stay.
 func (s *Scenario) Save(wants map[string][]byte) error {
 	order := s.order()
 	var parts []Part

@@ -9,16 +9,16 @@ import (
 
 const (
 	minBuffer = 4 << 10 // of a stream that waits
-	// fastBuffer is for a fast stream whose reader is not a Source. The stream keeps it until its
-	// next small Read. TLS and HTTP/2 give 16 KiB at once.
+	// fastBuffer is for a fast stream whose reader is not a Source. The stream keeps it until its next
+	// small Read. TLS and HTTP/2 return at most 16 KiB at once.
 	fastBuffer = 32 << 10
-	maxBuffer  = 128 << 10 // of a fast Source; only a frame that needs more gets more
-	hugeBuffer = 2 << 20   // the largest that is used again
+	maxBuffer  = 128 << 10 // of a fast Source; only larger frames get more
+	hugeBuffer = 2 << 20   // the largest size that is reused
 	growth     = 4
 )
 
-// larger returns the next size of a buffer. It grows fast, for all of it is copied each time, but
-// no huge frame costs more than twice its size.
+// larger returns the next size of a buffer. It grows fast, because all bytes are copied each time,
+// but a huge frame never costs more than twice its size.
 func larger(size int) int {
 	if size >= hugeBuffer {
 		return 2 * size
@@ -26,22 +26,22 @@ func larger(size int) int {
 	return max(growth*size, maxBuffer)
 }
 
-// pools are the buffers that nobody has, by their sizes: a short run needs the first, a fast stream
-// the second or third from one Read to the next, and large frames the others for a moment. The
-// collector empties them. Without the pools: 1.8 × the CPU time in blast-1, 1.5 in blast-usual;
-// without those above maxBuffer 1.6 × in mixed-raw.
+// pools has the free buffers by their sizes: the first is for short runs, the second and third for
+// fast streams between two Reads, and the others for large frames for a short time. The garbage
+// collector empties the pools. Without them the benchmark blast-1 needs 1.8 times the CPU time, and
+// blast-usual 1.5 times; without those above maxBuffer, mixed-raw needs 1.6 times.
 var (
 	sizes = [...]int{minBuffer, fastBuffer, maxBuffer, maxBuffer * growth, hugeBuffer}
 	pools [len(sizes)]sync.Pool
 )
 
-// A buffer is as the pools hold it.
+// A buffer is an element of pools.
 type buffer struct {
 	b    []byte
-	pool *sync.Pool // nil if it is used once
+	pool *sync.Pool // nil if the buffer is not reused
 }
 
-// borrow returns a buffer of n bytes, with whatever was in it.
+// borrow returns a buffer of n bytes with undefined content.
 func borrow(n int) *buffer {
 	for i, size := range sizes {
 		if n != size || without.FramePool || without.HugePool && size > maxBuffer {
@@ -55,7 +55,7 @@ func borrow(n int) *buffer {
 	return &buffer{b: make([]byte, n)}
 }
 
-// giveBack takes a buffer that nobody looks into any more. It may be nil.
+// giveBack frees a buffer that is not used any more. b may be nil.
 func giveBack(b *buffer) {
 	if b == nil {
 		return

@@ -2,24 +2,24 @@ package sse
 
 import "bytes"
 
-// A Frame is one block of a stream with its blank line, or the unfinished rest at the stream's end.
-// It may hold an event, only comments and other fields, or nothing but a line end. Frame{Raw: b} is
-// a frame for a block from elsewhere.
+// A Frame is one block of a stream with its blank line, or the unfinished block at the stream's
+// end. It may have an event, only comments and other fields, or only a line end. Use Frame{Raw: b}
+// for a block from another source.
 type Frame struct {
-	// Raw is every byte of the frame as it came. It belongs to the Reader and is valid until the
-	// next call of Next. Its capacity ends with it, so an append copies.
+	// Raw is every byte of the frame, unchanged. It belongs to the Reader and is valid until the next
+	// call of Next. Its capacity ends with it, so an append copies.
 	Raw []byte
 
-	first bool // of its stream: only here a byte order mark is one, elsewhere it spoils a field's name
-	half  bool // the LF of a CRLF whose CR ended the frame before
+	first bool // the first frame of its stream, which may begin with a byte order mark
+	half  bool // the frame is only the LF of a CRLF whose CR ended the previous frame
 
-	single bool // one line and the blank one, both ended by LF: what nearly all frames are, and nothing has to be searched
+	single bool // one line and the blank one, both ended by LF, as in nearly all frames; methods then skip their search
 }
 
 // Data returns the frame's data: the values of its data lines, joined by LF. ok is false if it has
-// no data line. The value of a single data line is a part of Raw. Several are joined in buf[:0],
-// which grows if it must. Do not keep data as the buf of a later call, because that call could
-// write into the Reader's memory.
+// no data line. The value of a single data line is a part of Raw. Several values are joined in
+// buf[:0], which grows if necessary. Do not pass the result as buf to a later call, because that
+// call could then write into the Reader's memory.
 func (f Frame) Data(buf []byte) (data []byte, ok bool) {
 	if f.single {
 		return dataValue(f.Raw[: len(f.Raw)-2 : len(f.Raw)-2])
@@ -53,10 +53,9 @@ func (f Frame) HasCR() bool {
 	return !f.single && (f.half || bytes.IndexByte(f.Raw, '\r') >= 0 || len(f.text()) < len(f.Raw))
 }
 
-// AppendLF appends the frame with each line end turned to LF and nothing else changed. Over all
-// frames of a Reader, one after another, it gives the stream with LF line ends. It drops the byte
-// order mark: after anything that a proxy writes, even a comment, the mark would be part of the
-// first line.
+// AppendLF appends the frame with each line end replaced by LF. Applied to all frames of a Reader
+// in order, it gives the stream with LF line ends. It drops the byte order mark: after other output
+// of a proxy, even a comment, the mark would be a part of the first line.
 func (f Frame) AppendLF(dst []byte) []byte {
 	if f.half {
 		return dst
@@ -74,12 +73,12 @@ func (f Frame) AppendLF(dst []byte) []byte {
 }
 
 // AppendOther appends the frame's comments and its fields other than data, without the blank line.
-// Each line ends in LF. This is what stays in front when the frame's event is replaced.
+// Each line ends in LF. Use it to keep these lines if the event of the frame is replaced.
 func (f Frame) AppendOther(dst []byte) []byte {
 	text := f.text()
 	if end := len(text) - len("\n\n"); end >= 0 && string(text[end:]) == "\n\n" && bytes.IndexByte(text, '\n') == end {
 		if _, ok := dataValue(text[:end]); ok && bytes.IndexByte(text, '\r') < 0 {
-			return dst // there is one line
+			return dst // there is only one line
 		}
 	}
 	for line := range lines(text) {
@@ -92,8 +91,8 @@ func (f Frame) AppendOther(dst []byte) []byte {
 	return dst
 }
 
-// AppendComments appends the frame's comments, each ended by LF, and a blank line behind them. It
-// appends nothing if there are none.
+// AppendComments appends the frame's comments, each ended by LF, and a blank line after them. It
+// appends nothing if there are no comments.
 func (f Frame) AppendComments(dst []byte) []byte {
 	n := len(dst)
 	for line := range lines(f.text()) {
@@ -108,8 +107,7 @@ func (f Frame) AppendComments(dst []byte) []byte {
 	return dst
 }
 
-// Name returns the frame's event field, a part of Raw. It is the last one if there are several, and
-// nil if there is none.
+// Name returns the value of the frame's last event field, which is a part of Raw, or nil.
 func (f Frame) Name() (name []byte) {
 	for line := range lines(f.text()) {
 		if value, ok := fieldValue(line, "event"); ok {
@@ -120,7 +118,7 @@ func (f Frame) Name() (name []byte) {
 }
 
 // AppendEvent appends a frame with json as its data. A line end in json begins a further data line,
-// so no input can break the framing. To a JSON parser it is white space between tokens, as before.
+// so no input can break the framing. For a JSON parser it remains white space between tokens.
 func AppendEvent(dst, json []byte) []byte {
 	if bytes.IndexByte(json, '\n') < 0 && bytes.IndexByte(json, '\r') < 0 {
 		dst = append(dst, "data: "...)
@@ -135,7 +133,7 @@ func AppendEvent(dst, json []byte) []byte {
 	return append(dst, '\n')
 }
 
-// text is Raw without the byte order mark that may begin a stream.
+// text returns Raw without the byte order mark that may begin a stream.
 func (f Frame) text() []byte {
 	if f.first {
 		return bytes.TrimPrefix(f.Raw, []byte("\ufeff"))
@@ -145,8 +143,8 @@ func (f Frame) text() []byte {
 
 func dataValue(line []byte) (value []byte, ok bool) { return fieldValue(line, "data") }
 
-// fieldValue returns the value of a line that sets the named field. Names of fields are
-// case-sensitive. One space after the colon does not belong to the value.
+// fieldValue returns the value of a line that sets the named field. Field names are case-sensitive.
+// One space after the colon is not part of the value.
 func fieldValue(line []byte, name string) (value []byte, ok bool) {
 	if len(line) < len(name) || string(line[:len(name)]) != name {
 		return nil, false

@@ -5,12 +5,12 @@ import (
 	"iter"
 )
 
-// lineEnds finds one line end after another in a slice. It searches for LF and CR separately,
-// because bytes.IndexByte is many times faster than a search for either. It remembers both: else it
-// would search a stream without CR to its end at each LF. The zero value is ready. Use another one
-// for another slice.
+// lineEnds finds the line ends of a slice in order. It searches for LF and CR separately, because
+// bytes.IndexByte is many times faster than a search for either. It remembers the next position of
+// both, because otherwise it would search a stream without CR to its end at each LF. The zero value
+// is ready. It must not be used for another slice.
 type lineEnds struct {
-	lf, cr int // one behind the next of its kind; 0 at the start
+	lf, cr int // index of the next LF and CR plus one; 0 at the start
 }
 
 // next returns the index of the first CR or LF at or after from, or len(b).
@@ -34,7 +34,7 @@ func index(b []byte, c byte) int {
 	return len(b)
 }
 
-// lines yields the lines of b without their ends, also an unfinished last one.
+// lines yields the lines of b without their ends, including an unfinished last line.
 func lines(b []byte) iter.Seq[[]byte] {
 	return func(yield func([]byte) bool) {
 		var ends lineEnds

@@ -1,9 +1,9 @@
 // Package sse splits a server-sent event stream into frames without changing a byte. The frames of
-// a [Reader], one after another, are its input.
+// a [Reader], joined in order, are its input.
 //
-// It does not know what the events mean. It keeps no last event id, never reconnects and repairs
-// nothing. [Frame] has what a proxy needs to touch single events: the data of an event, its bytes
-// with LF line ends, and what is left of a frame when its event is replaced.
+// It does not interpret events. It keeps no last event id, never reconnects and repairs nothing.
+// [Frame] has the methods that a proxy needs for a single event: its data, its bytes with LF line
+// ends, and the other lines of the frame if the event is replaced.
 //
 // Lines and blank lines follow
 // https://html.spec.whatwg.org/multipage/server-sent-events.html#parsing-an-event-stream with LF,
@@ -19,24 +19,23 @@ import (
 )
 
 const (
-	minSpace      = 1 << 10 // the least that is asked of the source in one Read
+	minSpace      = 1 << 10 // the minimum size of one Read
 	maxEmptyReads = 100     // as in bufio
 )
 
-// A Source is an io.Reader that knows whether it has more. Any other reader is asked for as much as
-// its last Reads suggest, and the Reader holds a buffer while it waits.
+// A Source is an io.Reader that knows whether it has more bytes. For any other reader the Reader
+// estimates the size of the next Read from its last Reads, and holds a buffer while it waits.
 type Source interface {
 	io.Reader
-	// More is how much a Read can ask for that returns without waiting: 0 if that is not known. A
-	// longer one may hold back what has come, for net/http fills a Read from a chunk before it
-	// returns.
+	// More returns the size of a Read that would not wait, or 0 if that is unknown. A longer Read may
+	// delay bytes that have arrived, because net/http fills a Read from a chunk before it returns.
 	More() int
-	// Wait waits as a Read would. It is called only behind a Read that got less than it asked for:
-	// all that had come was read.
+	// Wait waits until a Read would not wait. It is called only after a Read returned less than
+	// requested, so that all bytes that had arrived are read.
 	Wait()
 }
 
-// A TooLargeError says that a frame is longer than the limit of its Reader.
+// A TooLargeError reports that a frame is longer than the limit of its Reader.
 type TooLargeError struct {
 	Max int // the limit in bytes
 }
@@ -45,39 +44,41 @@ func (e *TooLargeError) Error() string {
 	return fmt.Sprintf("sse: frame exceeds %d bytes (HOLDPOINT_MAX_FRAME_BYTES)", e.Max)
 }
 
-// A Reader reads frames from a stream. It is for one goroutine, and does not close its source.
+// A Reader reads frames from a stream. It is for use by one goroutine, and does not close its
+// source.
 //
-// Where a frame ends depends on the bytes alone, never on how the source cuts them. A frame ends at
-// the first byte that makes its last line blank. If that byte is a CR, an LF may still belong to
-// it. To wait for the LF would hold an event back until the next one comes. To take it only if it
-// is there already would make frames depend on timing. So an LF after such a CR is always a frame
-// of its own. A CRLF stream reads as "data: x\r\n\r", "\n", "data: y\r\n\r", "\n". The Reader marks
-// that frame. It has no data, and [Frame.AppendLF] adds nothing for it.
+// The end of a frame depends only on the bytes, never on how the source splits them. A frame ends
+// at the first byte that makes its last line blank. If that byte is a CR, an LF may follow that
+// belongs to it. The Reader cannot wait for it, because that would delay the event until the next
+// one arrives; and if it took the LF only if it is already there, frames would depend on timing. So
+// an LF after such a CR is always a frame of its own. A CRLF stream is read as "data: x\r\n\r",
+// "\n", "data: y\r\n\r", "\n". The frame with only the LF has no data, and [Frame.AppendLF] adds
+// nothing for it.
 type Reader struct {
 	src  io.Reader
-	more Source // src, if it is one
+	more Source // src if it is a Source, else nil
 	max  int
-	err  error // what ended the source, or TooLargeError; told when all whole frames are
+	err  error // the error of the source or a TooLargeError; returned after all whole frames
 
-	mem   *buffer // buf's; nil before the first Read
-	buf   []byte  // buf[start:end] is not returned yet
-	start int     // where the next frame begins
-	line  int     // where the line begins in which scan stands
-	scan  int     // buf[start:scan] is searched; the end of the next frame if whole
+	mem   *buffer // the memory of buf; nil before the first Read
+	buf   []byte  // buf[start:end] was read and not returned yet
+	start int     // beginning of the next frame
+	line  int     // beginning of the line that contains scan
+	scan  int     // buf[start:scan] has been searched; if whole, it is the next frame
 	end   int
-	ended int  // lines of the next frame that were seen to end
-	cr    bool // one of them in a CR
+	ended int  // number of ended lines of the next frame
+	cr    bool // one of them ended in a CR
 	whole bool
 	ends  lineEnds
 
-	size    int  // for the next Read, as the last one suggests: minBuffer or fastBuffer; minBuffer always of a Source
-	drained bool // the last Read got less than it asked for
+	size    int  // size of the next Read: minBuffer or fastBuffer; always minBuffer for a Source
+	drained bool // the last Read returned less than requested
 	begun   bool // a frame was returned
 	cutAtCR bool // and the last one ended in a CR
 }
 
-// NewReader returns a Reader of src. A frame of more than max bytes is a *TooLargeError. With max
-// <= 0 there is no limit.
+// NewReader returns a Reader of src. A frame of more than max bytes is an error, a *TooLargeError.
+// If max <= 0, there is no limit.
 func NewReader(src io.Reader, max int) *Reader {
 	if max <= 0 {
 		max = math.MaxInt
@@ -86,12 +87,12 @@ func NewReader(src io.Reader, max int) *Reader {
 	return &Reader{src: src, more: more, max: max, size: minBuffer}
 }
 
-// Next returns the next frame, valid until the next call that Ready said false to. It never waits
-// for bytes behind it.
+// Next returns the next frame. The frame is valid until the next call of Next for which Ready is
+// false. Next never waits for bytes after the frame.
 //
-// The error is io.EOF after a clean end, else that of the source, a *TooLargeError or
-// io.ErrNoProgress. All whole frames come before it. An unfinished rest of the stream, if any,
-// comes together with the error, which then stays; of a frame that is too large nothing is
+// The error is io.EOF after a clean end, or the error of the source, a *TooLargeError or
+// io.ErrNoProgress. All whole frames are returned before it. An unfinished frame at the end of the
+// stream is returned together with the error, which then stays. A frame that is too large is not
 // returned.
 func (r *Reader) Next() (Frame, error) {
 	for !r.find() && !r.tooLarge() && r.err == nil {
@@ -105,31 +106,31 @@ func (r *Reader) Next() (Frame, error) {
 	case r.start < r.end:
 		return r.take(), r.err
 	}
-	// The end: keep nothing but what to say.
+	// At the end, keep only the error.
 	r.release()
 	r.whole = false
 	return Frame{}, r.err
 }
 
-// Ready reports whether Next returns a whole frame without a Read from the source: a caller that
-// writes frames onwards does so when Ready turns false, since the next call may wait for long. What
-// Next returned is valid until then.
+// Ready reports whether Next can return a whole frame without a Read from the source. A caller that
+// writes frames should flush when Ready is false, because the next call may wait for a long time.
+// The frames that Next returned are valid until then.
 func (r *Reader) Ready() bool {
 	return r.find() && !r.tooLarge()
 }
 
-// Ended says that the source has ended, in whatever way. Next then waits for nothing any more.
+// Ended reports whether the source has ended or failed, so that Next never waits again.
 func (r *Reader) Ended() bool { return r.err != nil }
 
-// Pos returns where the next frame begins, for Slice. It changes with each frame, and counts anew
-// after a Read.
+// Pos returns the position of the next frame, for Slice. It changes with each frame, and is valid
+// until the next Read.
 func (r *Reader) Pos() int { return r.start }
 
-// Slice returns what stands between two places that Pos gave: frames that were returned, in one
-// piece. It is valid as long as they are, and may be written over by who needs them no more.
+// Slice returns the bytes between two positions of Pos: frames that were returned, in one slice. It
+// is valid as long as they are, and may be overwritten when they are not used any more.
 func (r *Reader) Slice(from, to int) []byte { return r.buf[from:to:to] }
 
-// Ahead returns what was read and not returned yet, as far as there is no CR in it.
+// Ahead returns the bytes that were read and not returned yet, up to the first CR.
 func (r *Reader) Ahead() []byte {
 	b := r.buf[:r.end]
 	if r.ends.cr <= r.start {
@@ -138,8 +139,7 @@ func (r *Reader) Ahead() []byte {
 	return b[r.start : r.ends.cr-1]
 }
 
-// Skip passes over the first n bytes of Ahead, which must be whole frames, as if they had been
-// returned.
+// Skip skips the first n bytes of Ahead, which must be whole frames, as if Next had returned them.
 func (r *Reader) Skip(n int) {
 	r.start += n
 	r.begun, r.cutAtCR = true, false
@@ -148,7 +148,7 @@ func (r *Reader) Skip(n int) {
 	}
 }
 
-// find searches what it has not searched yet for the end of the next frame.
+// find searches the new bytes for the end of the next frame, and reports whether there is one.
 func (r *Reader) find() bool {
 	for b := r.buf[:r.end]; !r.whole; {
 		at := r.ends.next(b, r.scan)
@@ -160,7 +160,7 @@ func (r *Reader) find() bool {
 		if b[at] == '\r' {
 			r.cr = true
 		}
-		// The LF of a CRLF ends no line of its own, unless the CR is in the frame before.
+		// The LF of a CRLF is not a line end of its own, unless the CR is in the previous frame.
 		inCRLF := b[at] == '\n' && at > r.start && b[at-1] == '\r'
 		r.whole = at == r.line && !inCRLF
 		if !r.whole {
@@ -171,11 +171,11 @@ func (r *Reader) find() bool {
 	return true
 }
 
-// tooLarge is asked after find, so that a frame that is too large is the same error however it
-// arrives.
+// tooLarge reports whether the next frame exceeds max. It is called after find, so that the error
+// does not depend on how the frame arrives.
 func (r *Reader) tooLarge() bool { return r.scan-r.start > r.max }
 
-// take returns all that is searched: the whole frame, or the rest of the stream.
+// take returns the searched bytes: a whole frame, or the rest of the stream.
 func (r *Reader) take() Frame {
 	raw := r.buf[r.start:r.scan:r.scan]
 	f := Frame{Raw: raw, first: !r.begun, half: r.cutAtCR && raw[0] == '\n', single: r.whole && r.ended == 1 && !r.cr && r.begun}
@@ -184,12 +184,12 @@ func (r *Reader) take() Frame {
 	return f
 }
 
-// fill reads once, and what is there already with it. Called when all of the buffer is searched and
-// holds no whole frame.
+// fill reads once, and then all bytes that are already available. It is called if the buffer has no
+// whole frame.
 func (r *Reader) fill() {
 	poison.Bytes(r.buf[:r.start])
 	if r.more != nil && r.drained && r.more.More() == 0 {
-		if r.start == r.end {
+		if r.start == r.end { // the wait may last an hour
 			r.release() // it may last an hour
 		}
 		r.more.Wait()
@@ -207,14 +207,14 @@ func (r *Reader) fill() {
 	}
 }
 
-// release gives the empty buffer back.
+// release frees the buffer, which must be empty.
 func (r *Reader) release() {
 	giveBack(r.mem)
 	r.mem, r.buf, r.start, r.line, r.scan, r.end, r.ends = nil, nil, 0, 0, 0, 0, lineEnds{}
 }
 
-// makeRoom puts what is pending into a buffer of at least size and with room behind it. This is the
-// place to give memory back, for the Read may last an hour.
+// makeRoom moves the pending bytes into a buffer of at least the given size with room after them.
+// It also replaces a buffer that is much too large, because the next Read may wait for an hour.
 func (r *Reader) makeRoom(size int) {
 	pending := r.buf[r.start:r.end]
 	for size-len(pending) < minSpace {
@@ -238,7 +238,7 @@ func (r *Reader) makeRoom(size int) {
 	r.ends = lineEnds{}
 }
 
-// read reads once into the room that there is.
+// read reads once into the free part of the buffer.
 func (r *Reader) read() {
 	space := r.buf[r.end:]
 	if r.more != nil {
@@ -257,8 +257,8 @@ func (r *Reader) read() {
 	r.end += n
 	r.drained = n < len(space)
 	switch {
-	case r.more != nil: // it says itself when there is more
-	case n == len(space): // there is more; a larger Read saves a system call here and a Write behind us
+	case r.more != nil: // it knows itself when it has more
+	case n == len(space): // there is more; a larger Read saves a system call here and a Write at the caller
 		r.size = fastBuffer
 	case n < minBuffer:
 		r.size = minBuffer

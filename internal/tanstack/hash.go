@@ -14,11 +14,11 @@ import (
 	"holdpoint/internal/agui"
 )
 
-// maxValues bounds the values and keys of a schema that is hashed, because each takes memory.
+// maxValues bounds the values and keys of a schema that is hashed, because each needs memory.
 const maxValues = 64 << 10
 
-// hash returns the client's digest of a JSON value. ok is false for a value that the client cannot
-// hash, that Go cannot hold (half of a surrogate pair), or that has too many values.
+// hash returns the client's digest of a JSON value. ok is false if the client cannot hash the
+// value, if Go cannot represent it (half of a surrogate pair), or if it has too many values.
 func hash(raw []byte) (sum string, ok bool) {
 	value, err := agui.ParseValue(raw, maxValues)
 	if err != nil {
@@ -33,8 +33,8 @@ func digest(text string) string {
 	return "sha256:" + hex.EncodeToString(sum[:])
 }
 
-// appendCanonical appends JSON as canonicalInterruptJson writes it: what JSON.stringify makes of
-// each value, with the keys in the order of JavaScript's sort.
+// appendCanonical appends JSON in the form of canonicalInterruptJson: each value as JSON.stringify
+// writes it, with the keys in the order of JavaScript's sort.
 func appendCanonical(dst []byte, value any) (text []byte, ok bool) {
 	switch value := value.(type) {
 	case string:
@@ -123,7 +123,7 @@ func appendNumber(dst []byte, raw string) (text []byte, ok bool) {
 	f, err := strconv.ParseFloat(raw, 64)
 	size := math.Abs(f)
 	switch {
-	case err != nil: // it is infinite there
+	case err != nil: // the number is infinite in JavaScript
 		return dst, false
 	case f == 0:
 		return append(dst, '0'), true

@@ -1,10 +1,10 @@
-// Package tanstack knows what the client of TanStack AI wants to read in a question. It draws
-// controls for a question only if a binding in the question's metadata names the question and the
-// run that asked it.
+// Package tanstack makes the binding that the client of TanStack AI requires in a question. The
+// client shows controls for a question only if the question's metadata have a binding with the ids
+// of the question and of the run that asked it.
 //
 // It follows the source of @tanstack/ai 0.58.0 (interrupt-resume.ts, interrupt-serialization.ts,
 // approval-schema.ts) and @tanstack/ai-client 0.33.2 (interrupt-manager.ts,
-// connection-adapters.ts). It does not read answers, and it does not know what a run is.
+// connection-adapters.ts). It deliberately does not read answers, and does not know runs.
 package tanstack
 
 import (
@@ -19,15 +19,15 @@ import (
 // bindingKey is the member of metadata that has the binding.
 const bindingKey = "tanstack:interruptBinding"
 
-// Sent reports whether the body of a run is of TanStack AI's client. That client sends
+// Sent reports whether TanStack AI's client sent the body of a run. That client sends
 // forwardedProps a second time as data, which AG-UI does not have.
 func Sent(body []byte) bool {
 	data, props := agui.View(body).Get("data"), agui.View(body).Get("forwardedProps")
 	return data.IsObject() && props.IsObject() && data.Raw == props.Raw
 }
 
-// Renamed returns an interrupt whose binding names the published id in the place of the native one.
-// Any other interrupt is returned as it is.
+// Renamed returns an interrupt with the published id in its binding in place of the native one.
+// Other interrupts are returned unchanged.
 func Renamed(object json.RawMessage, native, published string) json.RawMessage {
 	binding, ok := bindingOf(object)
 	if !ok || binding.Get("interruptId").Str != native {
@@ -36,14 +36,14 @@ func Renamed(object json.RawMessage, native, published string) json.RawMessage {
 	return withBinding(object, agui.SetString([]byte(binding.Raw), "interruptId", published))
 }
 
-// InterruptedRun returns the run that the backend's own binding names, "" if there is none.
+// InterruptedRun returns the run in the backend's own binding, or "" if there is none.
 func InterruptedRun(object json.RawMessage) string {
 	binding, _ := bindingOf(object)
 	return binding.Get("interruptedRunId").Str
 }
 
-// OfRun returns an interrupt that has a binding as a run tells it. A question may be told again, in
-// a run that its backend never saw, and the client takes a binding of the run at hand only. ok is
+// OfRun returns an interrupt with the given run in its binding. A question may be sent again in a
+// run that its backend never saw, and the client accepts only a binding of the current run. ok is
 // false if the interrupt has no binding.
 func OfRun(object json.RawMessage, runID string) (told json.RawMessage, ok bool) {
 	binding, ok := bindingOf(object)
@@ -56,8 +56,8 @@ func OfRun(object json.RawMessage, runID string) (told json.RawMessage, ok bool)
 	return withBinding(object, agui.SetString([]byte(binding.Raw), "interruptedRunId", runID)), true
 }
 
-// FinishOfRun returns a RUN_FINISHED with the bindings of its interrupts as the run tells them. One
-// without a binding of another run is returned as it is.
+// FinishOfRun returns a RUN_FINISHED with the given run in the bindings of its interrupts. It is
+// returned unchanged if no binding has another run.
 func FinishOfRun(finish json.RawMessage, runID string) json.RawMessage {
 	outcome := agui.View(finish).Get("outcome")
 	interrupts := outcome.Get("interrupts")
@@ -74,19 +74,19 @@ func FinishOfRun(finish json.RawMessage, runID string) json.RawMessage {
 	return agui.SetKey(finish, "outcome", agui.SetKey([]byte(outcome.Raw), "interrupts", agui.List(list)))
 }
 
-// A Binder binds the questions of one outcome to the run that tells them.
+// A Binder adds bindings of one run to the questions of an outcome.
 type Binder struct {
 	runID string
-	tools map[string]gjson.Result // their arguments' schemas, by name
-	room  int                     // for schemas that it writes, in bytes
+	tools map[string]gjson.Result // the schemas of the tools' arguments by name
+	room  int                     // bytes left for the schemas that it writes
 }
 
 // maxSchemas bounds the schemas that are written into one outcome, because very many questions may
-// be about one tool with a large schema. Later questions get a generic card.
+// be about the same tool with a large schema. Further questions get a generic card.
 const maxSchemas = 64 << 10
 
-// NewBinder returns a Binder for the client's request, nil if the request is not of TanStack AI's
-// client.
+// NewBinder returns a Binder for the client's request, or nil if TanStack AI's client did not send
+// it.
 func NewBinder(body []byte, runID string) *Binder {
 	if runID == "" || !Sent(body) {
 		return nil
@@ -102,9 +102,9 @@ func NewBinder(body []byte, runID string) *Binder {
 	return b
 }
 
-// Bound returns the told form of an interrupt without a binding with one for the run. If the client
-// has the tool whose call is asked about, the card is that of a tool approval. An interrupt that
-// cannot be bound is returned as it is. A nil Binder binds nothing.
+// Bound returns an interrupt with a binding of the run; told is its client form without one. If the
+// request declares the tool of the question's call, the client shows the card of a tool approval.
+// An interrupt that cannot be bound is returned unchanged. A nil Binder returns told.
 func (b *Binder) Bound(told json.RawMessage, i agui.Interrupt) json.RawMessage {
 	if b == nil {
 		return told
@@ -126,7 +126,7 @@ func (b *Binder) Bound(told json.RawMessage, i agui.Interrupt) json.RawMessage {
 	return withBinding(told, agui.MustMarshal(bound))
 }
 
-// A binding in the order in which the client's own server writes it.
+// A binding has its members in the order of the client's own server.
 type binding struct {
 	V            int             `json:"v"`
 	Kind         string          `json:"kind"`
@@ -154,9 +154,9 @@ func withBinding(object json.RawMessage, binding []byte) json.RawMessage {
 	return agui.SetKey(object, "metadata", agui.SetKey(metadata, bindingKey, binding))
 }
 
-// approval returns the binding of a tool approval and the schema of its answer, if the question
-// asks for a yes or a no to a call, and the request declares the call's tool. The card shows the
-// call's arguments, so they must be known and must mean the same to every reader.
+// approval returns the binding of a tool approval and the schema of its answer. ok is false unless
+// the question asks for a yes or a no to one call whose tool the request declares. The card shows
+// the call's arguments, so they must be known and mean the same to every reader.
 func (b *Binder) approval(told json.RawMessage, i agui.Interrupt, bound binding) (card binding, schema []byte, ok bool) {
 	if string(i.Yes) != `{"approved":true}` || len(i.Calls) != 1 {
 		return bound, nil, false

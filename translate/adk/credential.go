@@ -12,18 +12,18 @@ import (
 	"holdpoint/translate/kit"
 )
 
-// ADK asks for a credential by a call of adk_request_credential with its AuthConfig, which holds
-// the secrets of the agent's own client too. It wants that AuthConfig back with the credential in
-// exchangedAuthCredential. So Holdpoint keeps the AuthConfig, publishes what a person needs to
-// obtain the credential, and puts the person's credential into it.
+// ADK asks for a credential with a call of adk_request_credential. The call has its AuthConfig,
+// which also contains the secrets of the agent's own client. ADK expects the AuthConfig back with
+// the credential in exchangedAuthCredential. So Holdpoint keeps the AuthConfig, publishes only what
+// a person needs to obtain the credential, and adds the person's credential to the kept AuthConfig.
 
-// credentialSchema is what a credential must have. textSchema lets an API key be a text too.
+// credentialSchema is the schema of a credential. textSchema also allows a string, for an API key.
 const (
 	credentialSchema = `{"type":"object","anyOf":[{"required":["oauth2"]},{"required":["apiKey"]},{"required":["http"]},{"required":["serviceAccount"]},{"required":["exchangedAuthCredential"]}]}`
 	textSchema       = `{"anyOf":[{"type":"string","minLength":1},` + credentialSchema + `]}`
 )
 
-// credentialQuestion returns what adk_request_credential asks.
+// credentialQuestion returns the question of an adk_request_credential call.
 func credentialQuestion(args gjson.Result) calls.Question {
 	config := args.Get("authConfig")
 	q := calls.Question{
@@ -46,7 +46,7 @@ func takesText(config gjson.Result) bool {
 	return config.Get("authScheme.type").Str == "apiKey"
 }
 
-// withoutSecrets returns what a person needs of an AuthConfig: the scheme, and where to log in.
+// withoutSecrets returns the public part of an AuthConfig: the scheme, and where to log in.
 func withoutSecrets(config gjson.Result) []byte {
 	o := []byte{'{'}
 	if scheme := config.Get("authScheme"); scheme.Exists() {
@@ -71,8 +71,8 @@ func withoutSecrets(config gjson.Result) []byte {
 	return append(o, '}')
 }
 
-// credentialValue returns the content that hands a credential to ADK. The payload is an API key, an
-// AuthCredential or an AuthConfig.
+// credentialValue returns the content of the message that gives a credential to ADK. The payload is
+// an API key, an AuthCredential or an AuthConfig.
 func credentialValue(asked calls.PrivateState, a agui.Answer) (string, error) {
 	config := gjson.Get(asked.Args, "authConfig")
 	given := gjson.ParseBytes(a.Payload)
@@ -99,7 +99,7 @@ func credentialValue(asked calls.PrivateState, a agui.Answer) (string, error) {
 	return string(agui.AppendCompact(nil, agui.SetKey([]byte(config.Raw), "exchangedAuthCredential", credential))), nil
 }
 
-// overlaid returns an object with the members of another one in place of its own.
+// overlaid returns an object with the members of over, and those of under that over lacks.
 func overlaid(under, over gjson.Result) []byte {
 	object, replaced := []byte{'{'}, map[string]bool{}
 	over.ForEach(func(key, value gjson.Result) bool {
@@ -118,13 +118,13 @@ func overlaid(under, over gjson.Result) []byte {
 	return append(object, '}')
 }
 
-// hides reports whether a call of the name holds secrets that the client is not shown.
+// hides reports whether a call with the name may have secrets that the client must not see.
 func (run *run) hides(name string) bool {
 	return name == requestCredential && !run.Native && !run.Request.Input.Declares(name)
 }
 
-// dropCredentials drops the held events of calls for credentials, and returns how many calls that
-// are. Their questions are taken out before.
+// dropCredentials drops the held events of calls for credentials, and returns the number of these
+// calls. Calls that became a question are no longer held.
 func (run *run) dropCredentials() (dropped int) {
 	for _, a := range run.asking {
 		if run.hides(a.name) && a.mayHoldSecrets() && run.held.Release(a.id) != nil {
@@ -134,7 +134,7 @@ func (run *run) dropCredentials() (dropped int) {
 	return dropped
 }
 
-// mayHoldSecrets reports whether the arguments have an AuthConfig, or are not known whole.
+// mayHoldSecrets reports whether the arguments have an AuthConfig or are incomplete.
 func (a *heldCall) mayHoldSecrets() bool {
 	return !agui.ValidJSON(a.args) || gjson.GetBytes(a.args, "authConfig").IsObject()
 }
@@ -148,21 +148,21 @@ func (run *run) isCredential(id string) bool {
 	return run.Answered != nil && slices.ContainsFunc(run.Answered.Questions, func(k calls.PrivateState) bool { return k.Kind == credential.Name && k.Call == id })
 }
 
-// tooLarge returns the error of a run whose call for a credential is more than can be held.
+// tooLarge returns the error of a run with a call for a credential that is too large to be held.
 func tooLarge() error {
 	return agui.Errorf(agui.PauseTooLarge, textTooLarge, maxHeld)
 }
 
-// unreadable returns the error of a run whose call for a credential has another form.
+// unreadable returns the error of a run with a call for a credential in an unknown form.
 func unreadable() error {
 	return agui.Errorf(agui.UpstreamStatus, textUnreadable)
 }
 
-// hiddenCredential stands in a snapshot in the place of what a person has given.
+// hiddenCredential replaces the person's credential in a snapshot.
 const hiddenCredential = "a credential, not shown"
 
 // withoutCredentials returns a MESSAGES_SNAPSHOT without the arguments of calls for credentials and
-// without their answers. ADK's session holds both, with the secrets of the agent's own client.
+// without the answers to them. ADK's session has both, with the secrets of the agent's own client.
 func withoutCredentials(ev agui.Event) agui.Event {
 	if !bytes.Contains(ev.JSON, []byte(requestCredential)) && bytes.IndexByte(ev.JSON, '\\') < 0 {
 		return ev
@@ -187,7 +187,7 @@ func withoutCredentials(ev agui.Event) agui.Event {
 }
 
 // withoutCredential returns a message without the arguments of its calls for credentials, and
-// without its content if it answers one of them.
+// without its content if it answers such a call.
 func withoutCredential(m gjson.Result, credentials map[string]bool) []byte {
 	message := []byte(m.Raw)
 	made, hides := m.Get("toolCalls").Array(), false

@@ -1,8 +1,8 @@
-// Package adk translates Google ADK behind ag-ui-adk in its default mode, where a run that asks
-// ends as if it was over. With emit_interrupt_outcome the package speaks the outcome, and the
-// dialect agui has it.
+// Package adk translates Google ADK behind ag-ui-adk in its default mode, in which a run that asks
+// ends like any other run. With emit_interrupt_outcome the package sends the interrupt outcome, and
+// the dialect agui translates it.
 //
-// A run asks by a call without a result. The answer is a tool message on that call:
+// A run asks with a call that has no result. The answer is a tool message for that call:
 //
 //	adk_request_confirmation {"originalFunctionCall":{"id":A,"name":N,"args":{..}},
 //	                          "toolConfirmation":{"hint":"..","confirmed":false[,"payload":..]}}
@@ -11,36 +11,38 @@
 //	                         the value
 //	adk_request_credential {"functionCallId":F,"authConfig":{..}}
 //	                         the authConfig with an exchangedAuthCredential
-//	confirm_changes {}       {"accepted":b}, of a predicted state, which is written already
+//	confirm_changes {}       {"accepted":b}, about a predicted state that is already written
 //	a long-running tool      its result
 //
-// What the package makes of it (RAN on 0.6.5, 0.7.1 and 0.11.0 unless READ is said):
+// How the package handles answers (RAN on 0.6.5, 0.7.1 and 0.11.0, except where it says READ):
 //
-//   - It takes whatever it cannot read for a yes. So a decision is sent in one form only.
-//   - All answers of a turn have to come in one request. They must stand behind each other, and
-//     nothing may stand behind them. Of answers that come one by one the last one is carried out
-//     only. The results of the client's own tools in that turn count too.
-//   - 0.6.5 wants the call in the history. The others drop an answer if an assistant's message has
-//     the id of the call, as clients name it, and an earlier run had that message. So a resume
-//     carries the calls in one message under an id of its own, and a client is not shown the calls
+//   - It reads everything that it cannot parse as a yes. So a decision is sent in one form
+//     only.
+//   - All answers of a turn must be the last messages of one request. If they are sent one by
+//     one, only the last one takes effect. The results of the client's own tools in that turn
+//     count too.
+//   - 0.6.5 requires the call in the history. The others drop an answer if an assistant message
+//     has the call's id as its own, as clients name it, and an earlier run had that message. So
+//     a resume has the calls in one message with a new id, and a client is not shown the calls
 //     of ADK's own protocol. (The ids of a workflow's nodes are the same in every run.)
-//   - An adk_request_input has no word for a cancel: ADK would hand it to the node as the value. A
-//     run without an answer begins the workflow anew, and lets a model talk on. So a cancel sends
-//     nothing. A value that breaks the response_schema ends in an error, and the question is gone.
-//     With the outcome such a run ends plainly too (2.13.0).
-//   - In a resumable application the call A has a result already, which says that it wants a
-//     confirmation. It has another when it ran.
-//   - An empty run says that nothing was taken. 0.6.5 ends so at every answer to confirm_changes,
-//     or sends nothing at all.
+//   - An adk_request_input cannot be cancelled: ADK would pass the cancel to the node as the
+//     value. A run without an answer starts the workflow again, and lets a model continue. So
+//     for a cancel nothing is sent. A value that does not fit the response_schema ends in an
+//     error, and the question is gone. With the outcome such a run also ends like any other
+//     (2.13.0).
+//   - In a resumable application the call A already has a result, which says that it needs a
+//     confirmation. It gets another one after it ran.
+//   - An empty run means that the answer was not accepted. But 0.6.5 ends every run that
+//     answers confirm_changes this way, or sends nothing at all.
 //
-// A call of a long-running tool looks the same if it waits for a job. So only those ask that
-// HOLDPOINT_TOOLS names (external), and only if nothing is said behind the call. Calls that the
-// request declares are the client's own.
+// A call of a long-running tool looks the same whether it waits for a person or for a job. So only
+// the tools in HOLDPOINT_TOOLS (external) ask, and only if no text follows the call. Calls of tools
+// that the request declares are the client's own.
 //
-// What cannot be done: the arguments of a call cannot be edited. A payload beside confirmed is the
-// tool's own matter, and works in a resumable application only. In the plain mode ADK shows one of
-// a confirmation and a long-running call of the same turn. 0.6.5 never runs a confirmed call in a
-// resumable application.
+// What cannot be done: the arguments of a call cannot be edited. A payload in addition to confirmed
+// is for the tool itself, and works only in a resumable application. In the default mode ADK shows
+// only one of a confirmation and a long-running call of the same turn. 0.6.5 never runs a confirmed
+// call in a resumable application.
 package adk
 
 import (
@@ -71,7 +73,7 @@ type Dialect struct {
 	ask kit.Names
 }
 
-// New makes the dialect. It warns of nothing.
+// New returns the dialect. It never warns.
 func New(o Options, _ translate.Warn) (*Dialect, error) {
 	if err := errors.Join(o.Check()...); err != nil {
 		return nil, fmt.Errorf("adk: %w", err)
@@ -82,7 +84,7 @@ func New(o Options, _ translate.Warn) (*Dialect, error) {
 		Ask:    d.question,
 		Kinds:  []*kind{confirm, changes, job, input, confirmNode, credential},
 		Resume: calls.WithCalls,
-		// ADK refuses runs until its confirmations are answered. It does not wait for a value.
+		// ADK refuses runs until its confirmations are answered. It does not wait for values.
 		Skip: func(p agui.Pause, k *kind, a agui.Answer) bool {
 			return calls.KeptIn(p).Outcome && a.Status == agui.Cancelled && k.Cancel == ""
 		},
@@ -109,9 +111,10 @@ func New(o Options, _ translate.Warn) (*Dialect, error) {
 // Name implements translate.Dialect.
 func (*Dialect) Name() string { return Name }
 
-// SignCall implements translate.CallSigner. It waits for the end of a run with one of ADK's own
-// calls. If the run ends with an interrupt outcome, it belongs to the dialect agui. A call for a
-// credential is claimed at once: however the run ends, its secrets are not to pass.
+// SignCall implements translate.CallSigner. A run with one of ADK's own calls is ADK's, but it is
+// decided only at its end: if it ends with an interrupt outcome, it belongs to the dialect agui. A
+// call for a credential is recognized at once, because its secrets must not pass however the run
+// ends.
 func (d *Dialect) SignCall(ev agui.Event, c agui.Call, r *translate.Request) translate.Verdict {
 	switch {
 	case c.Name == requestCredential && ev.Type == agui.CallStart:
@@ -127,18 +130,18 @@ func (d *Dialect) SignCall(ev agui.Event, c agui.Call, r *translate.Request) tra
 	return translate.HoldToEnd
 }
 
-// Sign implements translate.Signer. It signs the plain end of a run that left a call of a
-// configured tool without a result, or the confirm_changes of ADK.
+// Sign implements translate.Signer. A run is ADK's if it ended without an outcome, and left a call
+// of a configured tool, or ADK's confirm_changes, without a result.
 func (d *Dialect) Sign(ev agui.Event, r *translate.Request) bool {
 	return calls.PlainEnd(ev) && d.Asks(r)
 }
 
-// Early implements translate.Early. What is said behind a call of a long-running tool tells whether
-// the run waits for it.
+// Early implements translate.Early. Text that follows the call of a long-running tool shows that
+// the run does not wait for it.
 func (d *Dialect) Early(r *translate.Request) translate.Run { return d.newRun(d.New(r)) }
 
-// Begin implements translate.Dialect. ADK looks at the messages that it has not seen. With the
-// outcome it wants the answers in the resume array, and the calls in the messages.
+// Begin implements translate.Dialect. ADK reads the messages that it has not seen yet. With the
+// outcome it expects the answers in the resume array, and the calls in the messages.
 func (d *Dialect) Begin(r *translate.Request) (translate.Out, translate.Run, error) {
 	out, begun, err := d.Start(r)
 	if err != nil {

@@ -12,8 +12,8 @@ import (
 	"holdpoint/translate/kit"
 )
 
-// owner returns how a call of the tool asks. If the backend is not known to be ADK, confirm_changes
-// and a configured tool may be another backend's.
+// owner returns how a call of the tool asks. As long as the backend is not known to be ADK,
+// confirm_changes and a configured tool may be another backend's.
 func (d *Dialect) owner(tool string, known bool) calls.Owner {
 	switch {
 	case isProtocolCall(tool):
@@ -24,9 +24,9 @@ func (d *Dialect) owner(tool string, known bool) calls.Owner {
 	return calls.Others
 }
 
-// judge completes what a message on a call is. ADK takes any tool message on a call that asks for
-// its answer, whatever it says, and whether the history has the call or not. It knows by its id
-// what the client was told as the answer, so that may stay.
+// judge completes what is known of a message on a call. ADK reads every tool message on a call that
+// asks as its answer, whatever its content is and whether or not the history has the call. A
+// message with which the client was shown the answer may stay, because ADK recognizes its id.
 func judge(one *translate.Reply, m *calls.ToolMessage) {
 	one.Keep = m.Owner == calls.Asks
 	one.Decides = one.Decides || m.Strange && one.Unclear
@@ -34,8 +34,8 @@ func judge(one *translate.Reply, m *calls.ToolMessage) {
 	one.DecidesIfKnown = m.Owner == calls.Clients
 }
 
-// AnswerIn implements translate.HistoryReader. ADK takes every message on the call for an answer.
-// So one that is not a decision is one too, and no schema fits it.
+// AnswerIn implements translate.HistoryReader. ADK reads every message on the call as an answer. So
+// a message that is not a decision is an answer too, with a payload that fits no schema.
 func (d *Dialect) AnswerIn(m agui.Message, _ translate.Reply, i agui.Interrupt) (agui.Answer, bool) {
 	a, asked, ok := d.Answer(m, i)
 	if asked && !ok {
@@ -44,8 +44,8 @@ func (d *Dialect) AnswerIn(m agui.Message, _ translate.Reply, i agui.Interrupt) 
 	return a, asked
 }
 
-// Decides implements translate.DecisionReader. ADK also looks at messages that words follow, if it
-// has not seen them yet (RAN 0.11.0).
+// Decides implements translate.DecisionReader. ADK also reads messages that are followed by others,
+// if it has not seen them yet (RAN 0.11.0).
 func (*Dialect) Decides(m agui.Message, _ bool, _ string) bool {
 	if !kit.MayContain(m.JSON, "confirmed", 'f') {
 		return false
@@ -53,8 +53,8 @@ func (*Dialect) Decides(m agui.Message, _ bool, _ string) bool {
 	return slices.ContainsFunc(kit.Members(gjson.ParseBytes(m.JSON), "content"), mayConfirm)
 }
 
-// mayConfirm reports whether a content is an object with a member confirmed to Python, or one with
-// the text of such an object in a member response. The package joins a content's parts.
+// mayConfirm reports whether Python reads a content as an object with a member confirmed, or with a
+// member response that has the text of such an object. The package joins the parts of a content.
 func mayConfirm(content gjson.Result) bool {
 	text := content.Str
 	for _, part := range content.Array() {
@@ -64,7 +64,7 @@ func mayConfirm(content gjson.Result) bool {
 	switch {
 	case !strings.HasPrefix(text, "{"):
 		return false
-	case !agui.ValidJSON([]byte(text)): // Python takes NaN, and greater depths
+	case !agui.ValidJSON([]byte(text)): // Python also reads NaN and deeper nesting
 		return kit.MayContain([]byte(text), "confirmed", 'f')
 	}
 	object := gjson.Parse(text)

@@ -4,12 +4,12 @@ import "holdpoint/translate/kit"
 
 // Options of the dialect.
 type Options struct {
-	// Ask are the long-running tools whose call waits for a person. A call of such a tool looks the
-	// same if it waits for a job.
+	// Ask lists the long-running tools whose calls wait for a person. Without it they look like calls
+	// that wait for a job.
 	Ask kit.Names `shared:"external" means:"nothing"`
 }
 
-// Check says what is wrong with the options.
+// Check returns the errors in the options.
 func (o Options) Check() []error {
 	if err := o.Ask.Check(); err != nil {
 		return []error{kit.WrongOption("ASK", err)}

@@ -13,30 +13,30 @@ import (
 	"holdpoint/translate/kit"
 )
 
-// The names of the calls by which ADK and the package themselves ask.
+// The names of the calls with which ADK and its AG-UI package ask.
 const (
 	requestConfirmation = "adk_request_confirmation"
 	requestInput        = "adk_request_input"
 	requestCredential   = "adk_request_credential"
 	confirmChanges      = "confirm_changes"
 
-	protocolPrefix = "adk_request_" // of those by which ADK itself asks
+	protocolPrefix = "adk_request_" // of the calls with which ADK itself asks
 )
 
-// isProtocolCall reports whether ADK itself asks by a call of that name. The dialect does not show
-// such calls to a client.
+// isProtocolCall reports whether ADK itself asks with calls of that name. The dialect does not show
+// these calls to the client.
 func isProtocolCall(name string) bool {
 	return name == requestConfirmation || name == requestInput || name == requestCredential
 }
 
-// confirmSchema and changesSchema are what ADK reads. It takes anything else for a yes.
+// confirmSchema and changesSchema are the forms that ADK reads. It reads anything else as a yes.
 const (
 	confirmSchema = `{"type":"object","properties":{"confirmed":{"type":"boolean"},"payload":{}},"required":["confirmed"],"additionalProperties":false}`
 	changesSchema = `{"type":"object","properties":{"accepted":{"type":"boolean"}},"required":["accepted"],"additionalProperties":false}`
 )
 
-// cancelled is what a long-running tool is told of a cancelled question. The words are ADK's own
-// (ag_ui_adk adk_agent.py _CANCELLED_TOOL_RESULT).
+// cancelled is the result that a long-running tool gets for a cancelled question. It is ADK's own
+// text (ag_ui_adk adk_agent.py _CANCELLED_TOOL_RESULT).
 const cancelled = `{"status":"cancelled","cancelled":true}`
 
 type kind = calls.Kind
@@ -46,9 +46,9 @@ var (
 	changesWords = &calls.Words{Key: "accepted", Aliases: []string{"confirmed", "approved"}}
 )
 
-// confirm: may that call run. changes: may the predicted state stay. job: a long-running tool wants
-// its result from a person. input: a node or a model wants a value. confirmNode: may that node of a
-// workflow run. credential: a tool or a node wants a credential.
+// The kinds of questions. confirm: may a call run. changes: may a predicted state stay. job: a
+// person gives the result of a long-running tool. input: a node or a model needs a value.
+// confirmNode: may a node of a workflow run. credential: a tool or a node needs a credential.
 var (
 	confirm     = &kind{Name: "confirm", Words: confirmWords, Wrong: wrong("confirmed"), Cancel: `{"confirmed":false}`, Hidden: true}
 	changes     = &kind{Name: "changes", Words: changesWords, Wrong: wrong("accepted"), Cancel: `{"accepted":false,"cancelled":true}`, Results: calls.Always}
@@ -62,7 +62,7 @@ func wrong(word string) string {
 	return fmt.Sprintf(textWrongWord, word)
 }
 
-// question returns what a call asks, and false if it asks nothing.
+// question returns the question of a call. It returns false if the call does not ask.
 func (d *Dialect) question(c agui.Call, r *translate.Request) (calls.Question, bool) {
 	if isProtocolCall(c.Name) {
 		args := gjson.Parse(c.Args)
@@ -86,8 +86,8 @@ func (d *Dialect) question(c agui.Call, r *translate.Request) (calls.Question, b
 	return calls.Question{}, false
 }
 
-// isADKs reports whether the state is one that the package keeps. confirm_changes is a call of
-// other backends too.
+// isADKs reports whether the state is one of the package. Other backends have calls of
+// confirm_changes too.
 func isADKs(t agui.Transcript) bool {
 	state, known := t.State()
 	if !known || state == nil {
@@ -96,8 +96,8 @@ func isADKs(t agui.Transcript) bool {
 	return gjson.GetBytes(state, "_ag_ui_thread_id").Type == gjson.String && gjson.GetBytes(state, "_ag_ui_app_name").Type == gjson.String
 }
 
-// confirmation returns what adk_request_confirmation asks. ADK tells a result of each call that
-// ran, or failed, or was denied.
+// confirmation returns the question of an adk_request_confirmation call. ADK sends a result of each
+// call, whether it ran, failed or was denied.
 func confirmation(args gjson.Result) (calls.Question, bool) {
 	original, details := args.Get("originalFunctionCall"), args.Get("toolConfirmation")
 	name := original.Get("name")
@@ -128,9 +128,9 @@ func textOr(said gjson.Result, text string) string {
 	return said.Str
 }
 
-// inputQuestion returns what adk_request_input asks. ADK 2 asks for a value so (RAN google-adk
-// 2.13.0): a node of a workflow that yields a RequestInput, and a model with the tool of that name.
-// A node with require_confirmation asks so too, with the schema of a ToolConfirmation.
+// inputQuestion returns the question of an adk_request_input call. In ADK 2 it is made by a node of
+// a workflow that yields a RequestInput, and by a model with the tool of that name (RAN google-adk
+// 2.13.0). A node with require_confirmation makes one with the schema of a ToolConfirmation.
 func inputQuestion(args gjson.Result) calls.Question {
 	q := calls.Question{Kind: input, Reason: "input_required", Message: textOr(args.Get("message"), "The agent asks for input.")}
 	schema := args.Get("response_schema")
@@ -149,8 +149,9 @@ func inputQuestion(args gjson.Result) calls.Question {
 	return q
 }
 
-// result returns a payload as ADK takes the result of a tool, which must be an object. A lone
-// member result is what another value is put into, so it is put in too.
+// result returns a payload in the form of a tool's result, which must be an object. Other values
+// become the only member "result" of an object. An object whose only member is "result" is wrapped
+// too, because ADK would unwrap it.
 func result(payload json.RawMessage) string {
 	value := gjson.ParseBytes(payload)
 	if value.IsObject() && (len(value.Map()) != 1 || !value.Get("result").Exists()) {
@@ -164,7 +165,7 @@ func result(payload json.RawMessage) string {
 
 func jobResult(_ calls.PrivateState, a agui.Answer) (string, error) { return result(a.Payload), nil }
 
-// unwrapPayload returns the payload that result was made of.
+// unwrapPayload returns the payload from which result made the text.
 func unwrapPayload(text string) json.RawMessage {
 	value := gjson.Parse(text)
 	if inner := value.Get("result"); value.IsObject() && len(value.Map()) == 1 && inner.Exists() {
@@ -173,8 +174,8 @@ func unwrapPayload(text string) json.RawMessage {
 	return json.RawMessage(value.Raw)
 }
 
-// inputValue returns the content that hands a payload to ADK. If the only member of an object is
-// "result", ADK takes that member for the value. It parses a text there as JSON where it can.
+// inputValue returns the content of the message that gives a payload to ADK. If "result" is the
+// only member of the object, ADK uses its value, and parses a string there as JSON if it can.
 func inputValue(_ calls.PrivateState, a agui.Answer) (string, error) {
 	payload, value := a.Payload, gjson.ParseBytes(a.Payload)
 	if value.Type == gjson.String && readsAsJSON(value.Str) {
@@ -183,7 +184,7 @@ func inputValue(_ calls.PrivateState, a agui.Answer) (string, error) {
 	return result(payload), nil
 }
 
-// unwrappedInput returns the payload that inputValue was made of, as ADK reads it.
+// unwrappedInput returns the payload from which inputValue made the text, as ADK reads it.
 func unwrappedInput(text string) json.RawMessage {
 	payload := unwrapPayload(text)
 	if inner := gjson.ParseBytes(payload); len(payload) < len(strings.TrimSpace(text)) && inner.Type == gjson.String && readsAsJSON(inner.Str) {
@@ -192,7 +193,7 @@ func unwrappedInput(text string) json.RawMessage {
 	return payload
 }
 
-// readsAsJSON reports whether Python reads a text as JSON.
+// readsAsJSON reports whether Python can parse a text as JSON.
 func readsAsJSON(text string) bool {
 	switch text {
 	case "NaN", "Infinity", "-Infinity":
@@ -201,7 +202,7 @@ func readsAsJSON(text string) bool {
 	return agui.ValidJSON([]byte(text))
 }
 
-// resumeArray returns the answers for an agent with emit_interrupt_outcome.
+// resumeArray returns the answers in the form for an agent with emit_interrupt_outcome.
 func resumeArray(replies []kit.ToolReply) json.RawMessage {
 	type entry struct {
 		ID      string          `json:"interruptId"`

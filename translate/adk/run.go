@@ -9,32 +9,32 @@ import (
 	"holdpoint/translate/kit"
 )
 
-// maxHeld bounds the events of the calls that ask. What is more goes out as it came, unless it
-// holds secrets: then the run ends in an error.
+// maxHeld bounds the bytes of held events. If there are more, all held events are sent unchanged.
+// But if one of them has secrets, the run ends in an error.
 const maxHeld = 8 << 20
 
 var _ translate.Passer = (*run)(nil)
 
-// A run translates one exchange. It holds the calls of ADK's own protocol. A client that is
-// shown the backend's own form gets everything as it comes.
+// A run translates one exchange. It holds the calls of ADK's own protocol. A client that is shown
+// the backend's own form gets all events unchanged.
 type run struct {
 	calls.Run
 	d *Dialect
 
-	held    kit.HeldEvents[string] // by the id of the call
-	asking  []*heldCall            // the protocol calls that are held, in their order
-	latest  map[string]*heldCall   // the last of each id
-	full    bool                   // too much was held: nothing is held any more
-	talked  []string               // calls of configured tools behind which something was said
-	opened  []string               // those behind which nothing was said yet
-	started bool                   // RUN_STARTED was seen
+	held    kit.HeldEvents[string] // by the call's id
+	asking  []*heldCall            // the held protocol calls in order
+	latest  map[string]*heldCall   // the last call with each id
+	full    bool                   // too much was held, so nothing is held any more
+	talked  []string               // calls of configured tools that text followed
+	opened  []string               // calls of configured tools that no text has followed yet
+	started bool                   // RUN_STARTED was received
 }
 
-// heldCall is a protocol call that is held.
+// A heldCall is a protocol call whose events are held.
 type heldCall struct {
 	id, name string
 	args     []byte
-	twice    bool // another one has its id
+	twice    bool // another call has the same id
 }
 
 func (d *Dialect) newRun(begun calls.Run) *run {
@@ -56,7 +56,7 @@ func (run *run) Event(ev agui.Event, emit func(agui.Event)) error {
 			return tooLarge()
 		case isProtocolCall(name) && !run.full && ev.Valid() && !run.Request.Input.Declares(name):
 			a := &heldCall{id: ev.Get("toolCallId").Str, name: ev.Get("toolCallName").Str}
-			if a.id == "" { // no answer could name it
+			if a.id == "" { // an answer could not name the call
 				if run.hides(name) {
 					return unreadable()
 				}
@@ -119,7 +119,7 @@ func (run *run) Passes(t agui.Type) bool {
 	return true
 }
 
-// askingOf returns the held call that the event belongs to, nil if it belongs to none.
+// askingOf returns the held call that the event belongs to, or nil.
 func (run *run) askingOf(ev agui.Event) *heldCall {
 	if len(run.asking) == 0 || run.full {
 		return nil
@@ -130,8 +130,8 @@ func (run *run) askingOf(ev agui.Event) *heldCall {
 	return nil
 }
 
-// hold keeps an event of a call that asks. It returns an error if that is too much, and holds
-// secrets.
+// hold keeps an event of a call that asks. If that is too much, it sends the held events, or
+// returns an error if they have secrets.
 func (run *run) hold(id string, ev agui.Event, emit func(agui.Event)) error {
 	run.held.Add(id, ev)
 	if run.Native {
@@ -169,8 +169,9 @@ func (run *run) End(e translate.End) (translate.Result, error) {
 	return res, nil
 }
 
-// become adds what became of the answers. An empty run says that nothing was taken. 0.6.5 ends so
-// at every answer to confirm_changes, or sends nothing at all.
+// become adds the fate of the answers to the result. An empty run means that the answer was not
+// accepted. But 0.6.5 ends every run that answers confirm_changes this way, or sends nothing at
+// all.
 func (run *run) become(res *translate.Result, e translate.End) {
 	if run.Answered == nil || run.Worked || len(res.Asked.Interrupts) > 0 {
 		run.Become(res, e)
@@ -192,9 +193,9 @@ func (run *run) become(res *translate.Result, e translate.End) {
 	}
 }
 
-// announces reports whether a RUN_FINISHED has an interrupt outcome about calls that are held. An
-// agent with emit_interrupt_outcome comes to one behind a question for a value, or where the
-// dialect is named.
+// announces reports whether a RUN_FINISHED has an interrupt outcome that is only about held calls.
+// An agent with emit_interrupt_outcome reaches this dialect if the operator named it, or after a
+// question for a value.
 func (run *run) announces(finish agui.Event) bool {
 	if !finish.Valid() || len(run.asking) == 0 {
 		return false
@@ -208,7 +209,7 @@ func (run *run) announces(finish agui.Event) bool {
 	return about
 }
 
-// asked returns the result of a run that ended, with what it asks.
+// asked returns the result of a run that ended, with its questions.
 func (run *run) asked(finish agui.Event) translate.Result {
 	var hidden []calls.HiddenCall
 	for _, a := range run.asking {

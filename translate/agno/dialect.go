@@ -1,30 +1,32 @@
-// Package agno translates agno's AGUI interface. A run that pauses ends as if it was over, behind
-// the calls that it did not run, all under one message. The answers are tool messages on those
-// calls, the last messages of the request:
+// Package agno translates agno's AGUI interface. A run that pauses ends like any other run, after
+// the calls that it did not run, which have the same parent message. The answers are tool messages
+// for these calls, at the end of the request:
 //
 //	a confirmation           {"accepted":true}, or {"accepted":false,"note":".."}
 //	user input               {"values":{"field":..}}, which replaces arguments
 //	user feedback (ask_user) {"selections":{"question":["label"]}}
-//	external execution       the result as it is
+//	external execution       the result unchanged
 //
-// What agno makes of it (RAN on 3.1.10 and 2.9.0):
+// How agno behaves (RAN on 3.1.10 and 2.9.0):
 //
-//   - Its RAW events have the source agno. They come before anything else of a run.
-//   - The kind of a call is not on the wire. get_user_input and ask_user are known by their names,
-//     other kinds by HOLDPOINT_TOOLS (input, external). The rest are confirmations.
-//   - It looks at the last tool messages only. A user's message behind them loses them. So a resume
-//     brings the answers alone, and what is new goes in a second exchange.
-//   - A call that is left without an answer is silently rejected. So the results of the client's
-//     own tools in that turn have to come with the answers.
-//   - There is no no to user input or feedback: the tool would run with the model's arguments. Such
-//     a question cannot be cancelled alone. If everything is cancelled, nothing is sent.
-//   - A denied call has no result. So the answer is told to the client as one.
-//   - Of two paused runs that have a call of the same id it resumes the older one. An approval of
-//     such a call is refused if its arguments differ.
-//   - It needs a database to be resumed at all. Its error says so.
+//   - Its RAW events have the source agno. They precede all other events of a run.
+//   - The stream does not show the kind of a call. get_user_input and ask_user are recognized
+//     by their names, other kinds by HOLDPOINT_TOOLS (input, external). All other calls are
+//     confirmations.
+//   - It reads only the tool messages at the end. A user message after them hides them. So a
+//     resume sends only the answers, and new messages follow in a second exchange.
+//   - It silently rejects a call without an answer. So the results of the client's own tools in
+//     that turn must be sent with the answers.
+//   - User input and feedback cannot be denied: the tool would run with the model's arguments.
+//     Such a question cannot be cancelled alone. If all questions are cancelled, nothing is
+//     sent.
+//   - A denied call has no result. So the client is sent the denial as its result.
+//   - If two paused runs have a call with the same id, it resumes the older one. An approval of
+//     such a call is refused if the arguments differ.
+//   - It needs a database to resume a run. Its error says so.
 //
-// What cannot be done: the arguments of a confirmation cannot be edited. 2.7.2 and earlier show
-// nothing of a pause.
+// What cannot be done: the arguments of a confirmation cannot be edited. 2.7.2 and earlier do not
+// show a pause at all.
 package agno
 
 import (
@@ -52,10 +54,10 @@ type Dialect struct {
 	calls.Table
 	o    Options
 	warn translate.Warn
-	once sync.Once // of warn
+	once sync.Once // has logNoDatabase written once
 }
 
-// New makes the dialect. warn may be nil. It is told once if an agent has no database.
+// New returns the dialect. warn may be nil. It is called once if an agent has no database.
 func New(o Options, warn translate.Warn) (*Dialect, error) {
 	if err := o.err(); err != nil {
 		return nil, fmt.Errorf("agno: %w", err)
@@ -74,8 +76,8 @@ func New(o Options, warn translate.Warn) (*Dialect, error) {
 		Errors: []calls.Error{
 			{Prefix: "No paused run matching", Fate: translate.Lost},
 			{Prefix: "Session ", Suffix: "not found", Fate: translate.Lost},
-			// It could not bind the answers to a run, and looks for the runs of all answers before
-			// it goes on with one (RAN 3.1.10 with a team in a team; team/_run.py).
+			// agno could not assign the answers to a run. It looks for the runs of all answers before it
+			// continues any (RAN 3.1.10 with a team in a team; team/_run.py).
 			{Prefix: "Cannot continue run ", Suffix: "The run remains paused.", Fate: translate.Untouched},
 			// The errors that agno's resume.py raises before anything runs.
 			{Prefix: "user_input expects ", Fate: translate.Untouched},
@@ -93,13 +95,13 @@ func New(o Options, warn translate.Warn) (*Dialect, error) {
 // Name implements translate.Dialect.
 func (*Dialect) Name() string { return Name }
 
-// Sign implements translate.Signer: the first RAW event of a run.
+// Sign implements translate.Signer. The first RAW event of a run shows agno.
 func (*Dialect) Sign(ev agui.Event, _ *translate.Request) bool {
 	return ev.Type == agui.Raw && agui.View(ev.JSON).Get("source").Str == "agno" && ev.Valid()
 }
 
-// refuseRepeated refuses a yes to a call of the id of an earlier question with other arguments. The
-// run of that one may wait at agno still.
+// refuseRepeated refuses a yes to a call with the id of an earlier question that had other
+// arguments. The run of the earlier question may still wait at agno.
 func refuseRepeated(r *translate.Request, i agui.Interrupt) error {
 	for _, p := range r.Ended {
 		for _, before := range p.Interrupts {
@@ -113,8 +115,8 @@ func refuseRepeated(r *translate.Request, i agui.Interrupt) error {
 
 var _ translate.Passer = (*run)(nil)
 
-// A run translates one exchange. All that it asks stands in the transcript. The calls that ask
-// stand at the end of the stream, behind the last words of the model.
+// A run translates one exchange. Its questions are the calls without results at the end of the
+// stream, which the transcript has.
 type run struct {
 	calls.Run
 	d *Dialect
@@ -150,7 +152,7 @@ func (run *run) End(e translate.End) (translate.Result, error) {
 	}
 	run.Become(&res, e)
 	if e.Event.Type == agui.RunErrored && run.Answered != nil && run.Answered.Denies() {
-		res.Fate = translate.Finished // a no ends the pause: nobody could answer it otherwise
+		res.Fate = translate.Finished // a no ends the pause, because nobody could answer it otherwise
 	}
 	if res.Fate == translate.Untouched && strings.Contains(e.Event.Get("message").Str, "requires a database") {
 		run.d.once.Do(func() {
@@ -160,9 +162,9 @@ func (run *run) End(e translate.End) (translate.Result, error) {
 	return res, nil
 }
 
-// isUnderway reports whether a call without a result is one that this resume answered, and does not
-// ask again. agno begins the calls again that it carries out, and not those that were denied. Ids
-// of some models repeat, and then a call of the same id asks at the end.
+// isUnderway reports whether a call without a result is one that this resume answered, and not a
+// new question. agno starts the calls that it runs again, and not the denied ones. Some models
+// repeat ids; a call that asks again is the last one with its id.
 func (run *run) isUnderway(c agui.Call, _ *kind) bool {
 	return run.Answered != nil && slices.ContainsFunc(run.Answered.Questions, func(k calls.PrivateState) bool { return k.Call == c.ID }) && !run.Starts.Last(c.ID)
 }

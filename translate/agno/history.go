@@ -13,8 +13,9 @@ import (
 	"holdpoint/translate/kit"
 )
 
-// decides reports whether agno could read a decision in a tool message. It takes the last messages
-// for answers. Further up only an answer that the dialect itself would read is one.
+// decides reports whether agno could read a decision in a tool message. It reads any of the last
+// messages as an answer. An earlier message counts only if the dialect itself would read it as an
+// answer.
 func decides(m *calls.ToolMessage) bool {
 	if m.Last {
 		return mayDecide(m.Contents)
@@ -25,17 +26,17 @@ func decides(m *calls.ToolMessage) bool {
 	})
 }
 
-// judge completes what a message on a call is. agno reads the last messages only.
+// judge completes what is known of a message on a call. agno reads only the last messages.
 func judge(one *translate.Reply, m *calls.ToolMessage) {
 	one.TooLate, one.Keep = !m.Last, !m.Last
 	one.Decides = one.Decides || m.Strange
 	one.DecidesIfKnown = m.Last && m.Decides
 }
 
-// mayDecide reports whether agno could read a decision in one of some contents. It looks for
-// objects in prose, in fences of code and behind thoughts, and takes signs out before
-// (utils/string.py, parse_response_dict_str). It takes a list of parts, too. Where the whole is
-// JSON it reads that.
+// mayDecide reports whether agno could read a decision in one of the contents. It searches for
+// objects in prose, in fenced code and after thoughts, and removes control characters first
+// (utils/string.py, parse_response_dict_str). It also reads a list of parts. If the whole content
+// is JSON, it reads that.
 func mayDecide(contents []gjson.Result) bool {
 	return slices.ContainsFunc(contents, func(content gjson.Result) bool {
 		if content.Type == gjson.String && agui.ValidJSON([]byte(content.Str)) && !strings.Contains(content.Str, "</think>") {
@@ -57,10 +58,11 @@ func mayDecide(contents []gjson.Result) bool {
 	})
 }
 
-// Decides implements translate.DecisionReader. agno looks at the last messages only.
+// Decides implements translate.DecisionReader. agno reads only the last messages.
 func (*Dialect) Decides(m agui.Message, last bool, _ string) bool {
 	return last && mayDecide(kit.Members(gjson.ParseBytes(m.JSON), "content"))
 }
 
-// Harmless implements translate.DecisionReader. A message that is not the last is harmless.
+// Harmless implements translate.DecisionReader. Decides accepts only the last messages, and these
+// are refused, so nothing needs to be changed.
 func (*Dialect) Harmless(m agui.Message) agui.Message { return m }

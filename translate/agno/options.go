@@ -6,15 +6,16 @@ import (
 	"holdpoint/translate/kit"
 )
 
-// Options of the dialect. Nothing in agno's stream says which kind a call is.
+// Options of the dialect. agno's stream does not show the kind of a call, so the operator lists the
+// tools.
 type Options struct {
-	// Input are tools that want input: a person may replace their arguments.
+	// Input lists tools that need input: a person may replace their arguments.
 	Input kit.Names `shared:"input" means:"nothing"`
-	// External are tools that agno does not run itself: the answer is their result.
+	// External lists tools that agno does not run itself: the answer is their result.
 	External kit.Names `shared:"external" means:"nothing"`
 }
 
-// Check says what is wrong with the options.
+// Check returns the errors in the options.
 func (o Options) Check() []error {
 	var errs []error
 	if err := o.Input.Check(); err != nil {

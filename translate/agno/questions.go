@@ -14,19 +14,18 @@ const (
 	askUser      = "ask_user"
 )
 
-// confirmSchema is that of a confirmation. It may have a note, which the model reads.
+// confirmSchema is the schema of a confirmation. The model reads the note.
 const confirmSchema = `{"type":"object","properties":{"accepted":{"type":"boolean"},"note":{"type":"string"}},"required":["accepted"],"additionalProperties":false}`
 
-// denied is what the model reads of a no without a note, and what a tool that was no confirmation
-// is told in the message's error: an external execution fails then, and user input is refused.
+// denied is the text that the model reads for a no without a note. It is also the error in the
+// message for other kinds of calls: an external execution then fails, and user input is refused.
 const denied = "rejected by the user"
 
 type kind = calls.Kind
 
 var inputWords = &calls.Words{Key: "values", Is: gjson.Result.IsObject}
 
-// What agno wants for a call. fields is an input by agno's own tool, which has no result of its
-// own.
+// The kinds of questions. fields is an input with agno's own tool, which has no result of its own.
 var (
 	confirm = &kind{
 		Name: "confirm", Words: &calls.Words{Key: "accepted", Aliases: []string{"approved", "confirmed"}, Extra: "note", ExtraIs: isText},
@@ -54,7 +53,8 @@ func isSelection(v gjson.Result) bool {
 	return ok
 }
 
-// result returns the result of an external execution: a text as it is, any other value as JSON.
+// result returns the result of an external execution: a string unchanged, any other value as JSON.
+// A string that is itself JSON stays quoted.
 func result(_ calls.PrivateState, a agui.Answer) (string, error) {
 	value := gjson.ParseBytes(a.Payload)
 	switch {
@@ -66,7 +66,7 @@ func result(_ calls.PrivateState, a agui.Answer) (string, error) {
 	return string(agui.AppendCompact(nil, a.Payload)), nil
 }
 
-// question returns what a call asks.
+// question returns the question of a call.
 func (d *Dialect) question(c agui.Call) calls.Question {
 	args := gjson.Result{}
 	if agui.ValidJSON([]byte(c.Args)) {
@@ -89,8 +89,8 @@ func (d *Dialect) question(c agui.Call) calls.Question {
 	return q
 }
 
-// inputSchema is that of {"values":{..}}. get_user_input says its fields; another tool has those of
-// its arguments, and agno takes others too.
+// inputSchema returns the schema of {"values":{..}}. The fields of get_user_input are in its
+// arguments. For another tool they are its arguments; agno accepts further ones.
 func inputSchema(tool string, args gjson.Result) string {
 	list := []byte{'{'}
 	field := func(name, description string) {
@@ -120,8 +120,8 @@ func inputSchema(tool string, args gjson.Result) string {
 	return `{"type":"object","properties":{"values":{"type":"object","properties":` + string(append(list, '}')) + `}},"required":["values"],"additionalProperties":false}`
 }
 
-// feedbackSchema returns the schema of {"selections":{..}}: the labels that each question of
-// ask_user offers. agno takes other labels too, but its own interfaces do not offer any.
+// feedbackSchema returns the schema of {"selections":{..}}, with the labels of each question of
+// ask_user. agno accepts other labels too, but its own interfaces do not offer any.
 func feedbackSchema(args gjson.Result) string {
 	fields, required := []byte{'{'}, []byte{'['}
 	seen := map[string]bool{}
@@ -145,7 +145,7 @@ func feedbackSchema(args gjson.Result) string {
 	return `{"type":"object","properties":{"selections":` + selections + `},"required":["selections"],"additionalProperties":false}`
 }
 
-// selectionSchema returns the schema of the labels that a person chooses for one question.
+// selectionSchema returns the schema of the labels that a person selects for one question.
 func selectionSchema(question gjson.Result) string {
 	labels, seen := []byte{'['}, map[string]bool{}
 	for _, option := range question.Get("options").Array() {
@@ -174,7 +174,7 @@ func selectionSchema(question gjson.Result) string {
 	return string(append(o, '}'))
 }
 
-// questions returns the texts of ask_user.
+// questions returns the texts of ask_user, one on each line.
 func questions(args gjson.Result) string {
 	text := ""
 	for _, q := range args.Get("questions").Array() {

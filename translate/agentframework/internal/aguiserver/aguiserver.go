@@ -1,7 +1,7 @@
-// Package aguiserver is the .NET host of Microsoft Agent Framework: AGUI.Server of the AG-UI SDK
-// (0.0.2 of 2026-07 and later), alone or under Microsoft's Hosting.AGUI.AspNetCore from
-// dotnet-1.14.0 on. The host keeps nothing between two runs, speaks the outcome, and believes what
-// it is told:
+// Package aguiserver translates the .NET host of Microsoft Agent Framework: AGUI.Server of the
+// AG-UI SDK (0.0.2 of 2026-07 and later), alone or under Microsoft's Hosting.AGUI.AspNetCore from
+// dotnet-1.14.0 on. The host keeps no state between two runs, sends the interrupt outcome, and
+// trusts what a client sends:
 //
 //	TOOL_CALL_START  {"toolCallId":"call_1","toolCallName":"delete_file","rawEvent":{"contents":[{"$type":"toolApprovalRequest",
 //	                  "toolCall":{"$type":"functionCall","name":"delete_file","arguments":{..},"callId":"call_1"},
@@ -10,16 +10,17 @@
 //	                  "message":"Approval required for tool call: delete_file","responseSchema":{approved}}]}}
 //	resume           [{"interruptId":"ficc_call_1","status":"resolved","payload":{"approved":true,"toolCall":{"callId","name","arguments"}}}]
 //
-// requiresConfirmation is there since Microsoft.Extensions.AI 10.8. If the request declares tools,
-// a run that asks can still end with the outcome success: one that is not a continuation of a call
-// of such a tool does. Only rawEvent tells the question then.
+// requiresConfirmation exists since Microsoft.Extensions.AI 10.8. If the request declares tools and
+// the run does not continue a call of one of them, a run that asks ends with the outcome success.
+// Then only rawEvent has the question.
 //
 // Source: ag-ui sdks/dotnet/src/AGUI.Server (RunAgentInputExtensions,
 // ChatResponseUpdateAGUIExtensions) of 2026-08-22, and its verified baselines Step09, Step10 and
 // MixedToolInvocation; ag-ui issues 2393, 2815 and 2820.
 //
-// It has no dialect name of its own, although its stream differs. Records and HOLDPOINT_DIALECT
-// call it agent-framework, and a plain stream tells the two hosts apart only at its end.
+// The host has no dialect name of its own, although its stream differs from Python's. Records and
+// HOLDPOINT_DIALECT name it agent-framework, because a stream shows only at its end which of the
+// two hosts sent it.
 package aguiserver
 
 import (
@@ -36,25 +37,25 @@ import (
 const (
 	requestType  = "toolApprovalRequest"
 	messageStart = "Approval required for tool call: "
-	idPrefix     = "ficc_" // before the call's id, by Microsoft.Extensions.AI's FunctionInvokingChatClient
+	idPrefix     = "ficc_" // precedes the call's id; made by Microsoft.Extensions.AI's FunctionInvokingChatClient
 )
 
-// An askedCall is a tool call as the host wants it back.
+// An askedCall is a tool call in the form that the host expects in an answer.
 type askedCall struct {
 	ID   string          `json:"callId"`
 	Name string          `json:"name"`
-	Args json.RawMessage `json:"arguments,omitempty"` // an object, nil for none
+	Args json.RawMessage `json:"arguments,omitempty"` // an object, or nil if there are none
 }
 
 // An approvalRequest is the host's request to approve a call.
 type approvalRequest struct {
 	ID   string    `json:"requestId"`
 	Call askedCall `json:"toolCall"`
-	free bool      // requiresConfirmation is false: it is asked for only because another call of its batch is
+	free bool      // requiresConfirmation is false: the host asks only because another call of its batch needs an approval
 }
 
-// requestIn returns the request to approve the call that the event is of. It is asked for every
-// call that the client does not declare, so it is quick where there is none.
+// requestIn returns the approval request of an event's call, and false if the event has none. It
+// must be fast for events without one, because it is called for every event of a call.
 func requestIn(ev agui.Event) (approvalRequest, bool) {
 	if !bytes.Contains(ev.JSON, []byte(requestType)) || !ev.Valid() {
 		return approvalRequest{}, false
@@ -75,9 +76,8 @@ func requestIn(ev agui.Event) (approvalRequest, bool) {
 	return approvalRequest{}, false
 }
 
-// Signs reports whether the event is the host's: it is of a call that is to be approved, or it ends
-// a run with such an interrupt. Other interrupts of its (InterruptRequestContent) look like
-// anybody's.
+// Signs reports whether the event is the host's: it has an approval request, or it ends a run with
+// such an interrupt. The host's other interrupts (InterruptRequestContent) have nothing of its own.
 func Signs(ev agui.Event) bool {
 	switch ev.Type {
 	case agui.CallStart, agui.CallArgs, agui.CallEnd:
@@ -93,26 +93,26 @@ func Signs(ev agui.Event) bool {
 	return false
 }
 
-// Tells reports whether the event that begins a text is the host's: its rawEvent is a
-// ChatResponseUpdate, whose contents have a $type.
+// Tells reports whether a TEXT_MESSAGE_START is the host's: its rawEvent is a ChatResponseUpdate,
+// whose contents have a $type.
 func Tells(ev agui.Event) bool {
 	return agui.View(ev.JSON).Get("rawEvent.contents.0.$type").Type == gjson.String
 }
 
-// isAround reports whether the id of a question is the one under which a workflow asks what an
-// agent within it has asked under inner. The host tells both, about one call (RAN head):
-// ficc_call_1, and 48:inner_UserInput:ficc_call_1. It runs the call if the second alone is
-// answered, and nothing if both are. So the second is the question.
+// isAround reports whether id is the id of a workflow's question about the question inner of an
+// agent in it. The host sends both questions, about the same call (RAN head): ficc_call_1, and
+// 48:inner_UserInput:ficc_call_1. It runs the call if only the second is answered, and nothing if
+// both are. So only the second is asked.
 func isAround(id, inner string) bool { return inner != "" && strings.HasSuffix(id, ":"+inner) }
 
-// ofWorkflow reports whether the id of a question is one of a workflow's.
+// ofWorkflow reports whether the id of a question is a workflow's.
 func ofWorkflow(id string) bool {
 	at := strings.LastIndexByte(id, ':')
 	return at >= 0 && strings.HasPrefix(id[at+1:], idPrefix)
 }
 
-// looksLikeOurs reports whether an interrupt is an approval of the host's by all that is the same
-// in each. rawEvent may have been stripped on the way.
+// looksLikeOurs reports whether an interrupt is an approval of the host, by the members that are
+// the same in all of them. rawEvent is not used, because a proxy may have removed it.
 func looksLikeOurs(i gjson.Result) bool {
 	call := i.Get("toolCallId").Str
 	id := i.Get("id").Str

@@ -9,16 +9,16 @@ import (
 	"holdpoint/translate/kit"
 )
 
-// readable returns the messages as the host and a strict provider behind it take them.
+// readable returns the messages in a form that the host and a strict provider behind it accept:
 //
-//   - A message of reasoning or of an activity goes. The host answers 500 to a history with one
-//     (RAN 0.0.3 to after 0.0.5). A client gets them by a snapshot that Holdpoint makes.
-//   - A result moves behind its call.
-//   - A tool message on a call of unanswered goes. The host takes the call for answered, whatever
-//     the message says, and runs nothing. Clients make such messages up: AGUI.Client does after an
-//     answer that was refused. The host goes by the id alone, so the result of an earlier call of
-//     that id goes too.
-//   - A message goes that had calls, all of which were taken out (translate.Continuer).
+//   - Messages of reasoning and activities are left out. The host answers 500 to a history with
+//     one (RAN 0.0.3 to after 0.0.5). A client may have them from a snapshot of Holdpoint.
+//   - A result directly follows its call.
+//   - Tool messages on a call in unanswered are left out. The host would treat the call as
+//     answered, whatever the message says, and run nothing. Clients make such messages up:
+//     AGUI.Client does so after a refused answer. The host compares only ids, so the result of
+//     an earlier call with the id is left out too.
+//   - A message is left out if all its calls were removed (translate.Continuer).
 //
 // came are the messages as the client sent them.
 func readable(in agui.RunInput, came []agui.Message, unanswered map[string]bool) agui.RunInput {
@@ -30,7 +30,7 @@ func readable(in agui.RunInput, came []agui.Message, unanswered map[string]bool)
 	return in.WithMessages(list)
 }
 
-// withoutEmptied returns the messages without those that say nothing and had calls when they came.
+// withoutEmptied returns the messages without those that are empty and had calls in came.
 func withoutEmptied(list, came []agui.Message) []agui.Message {
 	isEmpty := func(m agui.Message) bool {
 		content := agui.View(m.JSON).Get("content")

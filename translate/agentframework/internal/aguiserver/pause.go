@@ -12,10 +12,10 @@ import (
 	"holdpoint/translate/kit"
 )
 
-// A Stream remembers what the host has asked for in one exchange.
+// A Stream has the approval requests of one exchange.
 type Stream struct{ asked []approvalRequest }
 
-// Note takes an event of a tool call before it is emitted.
+// Note reads an event of a tool call before it is emitted.
 func (s *Stream) Note(ev agui.Event) {
 	switch ev.Type {
 	case agui.CallStart, agui.CallArgs, agui.CallEnd:
@@ -23,16 +23,16 @@ func (s *Stream) Note(ev agui.Event) {
 			s.asked = append(s.asked, a)
 		}
 	case agui.CallResult:
-		if len(s.asked) > 0 && ev.Valid() { // the application has approved it itself
+		if len(s.asked) > 0 && ev.Valid() { // the application has approved the call itself
 			id := ev.Get("toolCallId").Str
 			s.asked = slices.DeleteFunc(s.asked, func(a approvalRequest) bool { return a.Call.ID == id })
 		}
 	}
 }
 
-// Repeats reports whether an event of a tool call is told again because a workflow around the
-// agent asks the same about it. Of two calls with one id clients make one, with the arguments of
-// both.
+// Repeats reports whether an event of a tool call repeats an earlier one, because a workflow around
+// the agent asks about the same call. Clients would merge the two calls with the same id and join
+// their arguments.
 func (s *Stream) Repeats(ev agui.Event) bool {
 	if len(s.asked) == 0 {
 		return false
@@ -43,7 +43,7 @@ func (s *Stream) Repeats(ev agui.Event) bool {
 	})
 }
 
-// Passes reports whether Note learns nothing from any event of the type.
+// Passes reports whether Note ignores all events of the type.
 func (s *Stream) Passes(t agui.Type) bool {
 	switch t {
 	case agui.CallStart, agui.CallArgs, agui.CallEnd:
@@ -56,11 +56,10 @@ func (s *Stream) Passes(t agui.Type) bool {
 
 func (a approvalRequest) is(b approvalRequest) bool { return a.ID == b.ID && a.Call.ID == b.Call.ID }
 
-// A keptPause is what a pause keeps of the host beside its interrupts, each of which keeps its
-// askedCall.
+// keptPause is the host's part of a pause's private state. Each interrupt keeps its askedCall.
 type keptPause struct {
-	// Siblings are the calls of the same batch that need no approval: the host runs them only if
-	// they are approved too.
+	// Siblings are the calls of the same batch that need no approval. The host runs them only if they
+	// are approved too.
 	Siblings []approvalRequest `json:"siblings,omitempty"`
 }
 
@@ -69,8 +68,8 @@ type privateForm struct {
 }
 
 // Paused returns the pause with which the host ended a run, and its terminal event without the
-// outcome; false if it asked for no approval. To the interrupts of the outcome come the approvals
-// that it kept back because tools were declared.
+// outcome. It returns false if no approval was requested. The pause has the interrupts of the
+// outcome, and the requests that are missing there because tools were declared.
 func (s *Stream) Paused(r *translate.Request, finish agui.Event) (translate.AskedPause, agui.Event, bool) {
 	list := withoutInner(kit.Outcome(finish))
 	if len(list) == 0 && !succeeded(finish) {
@@ -93,7 +92,7 @@ func (s *Stream) Paused(r *translate.Request, finish agui.Event) (translate.Aske
 		switch {
 		case slices.ContainsFunc(told, func(b approvalRequest) bool { return b.Call.ID == a.Call.ID && isOf(b.ID, a.ID) }):
 		case slices.ContainsFunc(slices.Concat(told, s.asked), func(b approvalRequest) bool { return isAround(b.ID, a.ID) }):
-		case r.Input.Declares(a.Call.Name): // the client's own to run
+		case r.Input.Declares(a.Call.Name): // a tool that the client runs itself
 		case a.free:
 			kept.Siblings = append(kept.Siblings, a)
 		default:
@@ -108,21 +107,21 @@ func (s *Stream) Paused(r *translate.Request, finish agui.Event) (translate.Aske
 	return asked, clean, true
 }
 
-// withoutInner returns the interrupts without those that a workflow asks, too.
+// withoutInner returns the interrupts without those that a workflow also asks about.
 func withoutInner(list []gjson.Result) []gjson.Result {
 	return slices.DeleteFunc(list, func(i gjson.Result) bool {
 		return slices.ContainsFunc(list, func(o gjson.Result) bool { return isAround(o.Get("id").Str, i.Get("id").Str) })
 	})
 }
 
-// succeeded reports whether the run ended without a word of a question.
+// succeeded reports whether the run ended without an outcome, or with success.
 func succeeded(finish agui.Event) bool {
 	outcome := finish.Get("outcome")
 	return finish.Valid() && (!outcome.Exists() || outcome.Type == gjson.Null || outcome.Get("type").Str == "success")
 }
 
-// Inputs returns the pause of any other interrupt outcome: the host's generic interrupts have no
-// sign of their own.
+// Inputs returns the pause of any other interrupt outcome. The host's generic interrupts have
+// nothing of its own.
 func Inputs(r *translate.Request, finish agui.Event) (translate.AskedPause, agui.Event, bool) {
 	var open []agui.Interrupt
 	calls := shownCalls(r)
@@ -148,8 +147,8 @@ func shownCalls(r *translate.Request) []agui.Call {
 	return r.Transcript.Calls()
 }
 
-// approval returns the request behind an interrupt of the outcome: as the stream showed it, else by
-// the looks of the interrupt and the call that the client has seen.
+// approval returns the request of an interrupt in the outcome: from the stream, or else from the
+// interrupt and the call that the client has.
 func (s *Stream) approval(i gjson.Result, calls []agui.Call) (approvalRequest, bool) {
 	id, call := i.Get("id").Str, i.Get("toolCallId").Str
 	for _, a := range s.asked {
@@ -170,14 +169,14 @@ func (s *Stream) approval(i gjson.Result, calls []agui.Call) (approvalRequest, b
 	return a, a.Call.Args == nil || gjson.ParseBytes(a.Call.Args).IsObject()
 }
 
-// isOf reports whether an interrupt's id tells the host's request: it is the request's, or that of
-// a Holdpoint before the host.
+// isOf reports whether an interrupt's id belongs to the host's request: it is the request's id, or
+// the published id of a Holdpoint in front of the host.
 func isOf(id, request string) bool {
 	native, published := kit.NativeID(id)
 	return id == request || published && native == request
 }
 
-// object returns the interrupt as the host writes it where it tells one.
+// object returns the interrupt in the form of the host.
 func (a approvalRequest) object() []byte {
 	return agui.MustMarshal(struct {
 		Reason  string          `json:"reason"`
@@ -187,17 +186,17 @@ func (a approvalRequest) object() []byte {
 	}{"tool_call", messageStart + a.Call.Name, a.Call.ID, json.RawMessage(kit.ApprovalSchema)})
 }
 
-// interrupt makes an interrupt of the object. It is bound to the call only if that is what the
-// client has seen under the id: ids may repeat, and nobody shall approve what he was not shown.
-// Else the interrupt says what it is about.
+// interrupt returns an interrupt with the object. It has the toolCallId only if the client has
+// exactly that call under the id, because ids may repeat and nobody must approve a call that was
+// not shown. Otherwise its metadata have the call.
 func (a approvalRequest) interrupt(object []byte, calls []agui.Call) agui.Interrupt {
 	if !gjson.GetBytes(object, "responseSchema").IsObject() {
 		object = agui.SetKey(object, "responseSchema", []byte(kit.ApprovalSchema))
 	}
-	if !ofWorkflow(a.ID) { // nobody has seen what a workflow makes of an edit
+	if !ofWorkflow(a.ID) { // what a workflow does with an edit was not tested
 		object = offerEdits(object)
 	}
-	var about []agui.AskedCall // nil: the one that the client has seen
+	var about []agui.AskedCall // nil: proxy takes the call from the transcript
 	if a.Call.seen(calls) {
 		object = agui.SetString(object, "toolCallId", a.Call.ID)
 		if gjson.GetBytes(object, "reason").Type != gjson.String {
@@ -209,13 +208,13 @@ func (a approvalRequest) interrupt(object []byte, calls []agui.Call) agui.Interr
 			object = agui.DeleteKey(object, "metadata")
 		}
 		object = agui.SetKey(object, "metadata.agent_framework.toolCall", agui.MustMarshal(a.Call))
-		about = []agui.AskedCall{{Name: a.Call.Name, Args: string(a.Call.Args)}} // the id is another call's
+		about = []agui.AskedCall{{Name: a.Call.Name, Args: string(a.Call.Args)}} // without the id, which is another call's
 	}
 	return agui.Interrupt{Native: a.ID, Object: object, Private: agui.MustMarshal(a.Call), Calls: about}
 }
 
-// offerEdits returns an interrupt whose schema offers edited arguments, unless the schema has the
-// member already or has no members. The host does not offer them, and runs what an answer says.
+// offerEdits returns an interrupt whose schema offers edited arguments, unless it has them already
+// or has no properties. The host does not offer edits, but runs the arguments in the answer.
 func offerEdits(object []byte) []byte {
 	properties := gjson.GetBytes(object, "responseSchema.properties")
 	if !properties.IsObject() || properties.Get("editedArgs").Exists() {
@@ -224,7 +223,7 @@ func offerEdits(object []byte) []byte {
 	return agui.SetKey(object, "responseSchema.properties.editedArgs", []byte(`{"type":"object"}`))
 }
 
-// seen reports whether the client has seen just that call.
+// seen reports whether the client has exactly that call.
 func (c askedCall) seen(calls []agui.Call) bool {
 	return slices.ContainsFunc(calls, func(shown agui.Call) bool {
 		args := []byte(shown.Args)
@@ -239,8 +238,8 @@ func (c askedCall) seen(calls []agui.Call) bool {
 	})
 }
 
-// inputInterrupt returns an interrupt that asks for something else than an approval: as it came,
-// but for what a client fails on, and for a call that the client does not know.
+// inputInterrupt returns an interrupt that does not ask for an approval. It keeps the host's
+// members, except for those at which a client fails and the id of a call that the client lacks.
 func inputInterrupt(i gjson.Result, calls []agui.Call) agui.Interrupt {
 	object := kit.Pruned(i, "id")
 	call := gjson.GetBytes(object, "toolCallId")

@@ -13,14 +13,14 @@ import (
 	"holdpoint/translate/kit"
 )
 
-// Backend is what translate.Result.Backend calls the host.
+// Backend is the translate.Result.Backend of the host.
 const Backend = "dotnet"
 
 // Made reports whether the host made the pause.
 func Made(p agui.Pause) bool { return keptOf(p) != nil }
 
-// KeepsSession reports whether the host that made the pause keeps the conversation of each thread.
-// A workflow knows its questions by that.
+// KeepsSession reports whether the host that made the pause stores the conversation of each thread.
+// It needs it for the questions of a workflow.
 func KeepsSession(p agui.Pause) bool {
 	return Made(p) && slices.ContainsFunc(p.Interrupts, func(i agui.Interrupt) bool { return ofWorkflow(i.Native) })
 }
@@ -33,15 +33,15 @@ func keptOf(p agui.Pause) *keptPause {
 	return private.Dotnet
 }
 
-// callOf returns the call that an interrupt asks to approve; false if it asks for something else.
+// callOf returns the call that an interrupt asks to approve, and false for other interrupts.
 func callOf(i agui.Interrupt) (c askedCall, ok bool) {
 	ok = len(i.Private) > 0 && json.Unmarshal(i.Private, &c) == nil && c.ID != ""
 	return c, ok
 }
 
-// Resume begins the resume of a pause of the host's. New messages go in the same request, before
-// the calls that were asked about: the host puts those behind all that it is sent, and what a front
-// end's own tools brought has to be there.
+// Resume begins the resume of a pause of the host. New messages are sent in the same request,
+// because the host adds the calls of the questions after all messages of the request. Results of
+// the client's own tools must be among the messages.
 func Resume(r *translate.Request) (translate.Out, translate.Run, error) {
 	list, err := entries(r)
 	if err != nil {
@@ -52,8 +52,8 @@ func Resume(r *translate.Request) (translate.Out, translate.Run, error) {
 		in = in.WithoutCommand()
 	}
 	if KeepsSession(r.Pause) {
-		in = in.WithMessages(r.New) // it would answer the others once more
-	} else if len(in.Messages) == 0 && !r.Sessions { // legal for a client, but the host has nothing of its own
+		in = in.WithMessages(r.New) // the host would answer the other messages again
+	} else if len(in.Messages) == 0 && !r.Sessions { // valid for a client, but the host has stored no messages
 		if known, ok := kit.KnownMessages(r); ok && len(known) > 0 {
 			in = in.WithMessages(known)
 		}
@@ -61,9 +61,9 @@ func Resume(r *translate.Request) (translate.Out, translate.Run, error) {
 	asked := askedIDs(r)
 	in = readable(in, r.ClientMessages, openIDs(r.Pause))
 	in = kit.WithoutDangling(in, func(c kit.DanglingCall) bool {
-		// A call of the front end's own that has no result yet goes too, for this once: the host
-		// runs what was approved, and then its provider refuses the history. The result comes with
-		// a later run.
+		// A call of the client's own without a result is also left out of this request. Otherwise the
+		// host would run the approved call, and then its provider would refuse the history. Its result
+		// follows in a later run.
 		return asked[c.ID] || c.Abandoned || in.Declares(c.Name)
 	})
 	body := agui.SetKey(in.Raw, "resume", agui.MustMarshal(list))
@@ -78,10 +78,10 @@ type entry struct {
 	Metadata json.RawMessage `json:"metadata,omitempty"`
 }
 
-// entries returns the answers as the host wants them. It never looks at the status, takes an answer
-// without toolCall for one that nobody asked for, and one with it for an approval, whatever was
-// asked; the call that it runs is the one in the answer. So all of an approval's payload is ours
-// but the yes or no and edited arguments, and no other payload may look like one.
+// entries returns the answers in the form for the host. The host ignores the status. It ignores an
+// answer without toolCall, and reads every answer with one as an approval, whatever the question
+// was, and runs the call in the answer. So Holdpoint makes the whole payload of an approval, except
+// for the decision and edited arguments, and refuses a toolCall in any other payload.
 func entries(r *translate.Request) ([]entry, error) {
 	given := kit.EntriesByID(r.Input)
 	var list []entry
@@ -119,7 +119,7 @@ func entries(r *translate.Request) ([]entry, error) {
 	}
 	ids := map[string]bool{"": true}
 	for _, e := range list {
-		if ids[e.ID] { // the host dies of both
+		if ids[e.ID] { // the host fails at both
 			return nil, agui.Errorf(agui.InvalidPayload, textNoIDs)
 		}
 		ids[e.ID] = true
@@ -134,8 +134,8 @@ func approvalPayload(approved bool, call askedCall) json.RawMessage {
 	}{approved, call})
 }
 
-// decisionIn reads the decision of a payload. What says a thing twice, or yes under one name and no
-// under the other, is not an answer.
+// decisionIn reads the decision of a payload. It returns false if the payload contradicts itself or
+// has no boolean decision.
 func decisionIn(payload json.RawMessage) (yes, ok bool) {
 	said, good := 0, true
 	gjson.ParseBytes(payload).ForEach(func(k, v gjson.Result) bool {
@@ -149,9 +149,8 @@ func decisionIn(payload json.RawMessage) (yes, ok bool) {
 	return yes, good && said > 0
 }
 
-// editedIn returns the arguments that an approval lets the call run with: asked, unless the payload
-// edits them. It returns false if the payload edits them twice, or to something that is not an
-// object.
+// editedIn returns the arguments with which an approved call runs: asked, or the edits in the
+// payload. It returns false if the payload has two edits, or one that is not an object.
 func editedIn(payload, asked json.RawMessage) (args json.RawMessage, ok bool) {
 	edits := slices.DeleteFunc(kit.Members(gjson.ParseBytes(payload), "editedArgs"), func(v gjson.Result) bool { return v.Type == gjson.Null })
 	switch {
@@ -163,7 +162,7 @@ func editedIn(payload, asked json.RawMessage) (args json.RawMessage, ok bool) {
 	return json.RawMessage(edits[0].Raw), true
 }
 
-// hasToolCall reports whether a payload would be taken for an approval.
+// hasToolCall reports whether the host would read a payload as an approval.
 func hasToolCall(payload json.RawMessage) (forges bool) {
 	v := gjson.ParseBytes(payload)
 	if v.IsObject() {
@@ -175,7 +174,7 @@ func hasToolCall(payload json.RawMessage) (forges bool) {
 	return forges
 }
 
-// metadataOf returns what the client's entry has for the application.
+// metadataOf returns the metadata in the client's entry, which are for the application.
 func metadataOf(given gjson.Result) json.RawMessage {
 	if m := given.Get("metadata"); m.IsObject() {
 		return json.RawMessage(m.Raw)
@@ -183,14 +182,14 @@ func metadataOf(given gjson.Result) json.RawMessage {
 	return nil
 }
 
-// Plain returns the request of a run that answers nothing. A call that was asked about and has no
-// result, because its resume failed or nobody knows, is taken out: where a front end's tools are
-// declared and one of them has brought a result, the host approves and runs what is left without
-// one (ProcessContinuation); else its provider refuses the history. So it does if a user has talked
-// past a call of the backend's. Where the host runs such a call, proxy has judged it
+// Plain returns the request of a run without answers. It leaves out calls that were asked about and
+// have no result, because their resume failed or is in doubt. If the history has a result of one of
+// the client's own tools, the host would approve and run such a call (ProcessContinuation).
+// Otherwise its provider would refuse the history. For the same reason it leaves out calls of the
+// backend that the user ignored, unless the host would run them: proxy has then decided about them
 // (translate.Continuer).
 //
-// named reports that a client has named a question under an id of the host's.
+// named reports that a client has named a question with an id of the host.
 func Plain(r *translate.Request, named bool) translate.Out {
 	if !named && !isSeen(r) {
 		return translate.Out{}
@@ -205,13 +204,13 @@ func Plain(r *translate.Request, named bool) translate.Out {
 	return translate.Out{Body: in.Raw}
 }
 
-// isSeen reports whether the host was seen on the thread or its path.
+// isSeen reports whether the host is known to serve the thread or its path.
 func isSeen(r *translate.Request) bool {
 	return r.Backend == Backend || slices.ContainsFunc(r.Ended, func(p translate.EndedPause) bool { return Made(p.Pause) })
 }
 
-// askedIDs returns the ids of the calls that pauses of the host's asked about on the thread: the
-// pause that the request answers, and those before it.
+// askedIDs returns the ids of the calls in the host's pauses of the thread: the pause that the
+// request answers, and the earlier ones.
 func askedIDs(r *translate.Request) map[string]bool {
 	ids := openIDs(r.Pause)
 	for _, p := range r.Ended {
@@ -220,8 +219,7 @@ func askedIDs(r *translate.Request) map[string]bool {
 	return ids
 }
 
-// openIDs returns the ids of the calls that a pause of the host's asked about, and of those beside
-// them.
+// openIDs returns the ids of the calls that a pause of the host is about, with their siblings.
 func openIDs(p agui.Pause) map[string]bool {
 	ids := map[string]bool{}
 	kept := keptOf(p)
@@ -239,9 +237,8 @@ func openIDs(p agui.Pause) map[string]bool {
 	return ids
 }
 
-// continues reports whether the host takes the request for the continuation of a call of a tool
-// that it declares: the history holds such a call and, behind it, a result for it
-// (HasClientToolResults).
+// continues reports whether the host reads the request as the continuation of a declared tool's
+// call: the history has such a call and a result after it (HasClientToolResults).
 func continues(in agui.RunInput) bool {
 	if len(in.Tools) == 0 {
 		return false
@@ -262,15 +259,15 @@ func continues(in agui.RunInput) bool {
 
 var _ translate.Passer = (*run)(nil)
 
-// A run translates the host's answer to a resume. It knows no lost pause, because it keeps none; an
-// error may have come before or behind the tool.
+// A run translates the host's answer to a resume. The host keeps no pause, so no answer can be
+// lost. An error may occur before or after the tool ran.
 type run struct {
 	r        *translate.Request
 	s        Stream
-	approved map[string]bool // calls that were approved and have no result so far
+	approved map[string]bool // ids of approved calls without a result
 }
 
-// approvedCalls returns the calls that the entries approve.
+// approvedCalls returns the ids of the calls that the entries approve.
 func approvedCalls(list []entry) map[string]bool {
 	calls := map[string]bool{}
 	for _, e := range list {
@@ -314,8 +311,8 @@ func (run *run) End(e translate.End) (translate.Result, error) {
 	case ok:
 		return translate.Result{Finish: clean, Asked: asked, Backend: Backend}, nil
 	case len(run.approved) > 0:
-		// The host runs an approved call and tells its result, also the error of one that failed.
-		// It runs nothing if the request declares the tool.
+		// The host runs an approved call and sends its result, also the error of a failed one. But it
+		// runs nothing if the request declares the tool.
 		return translate.Result{Fate: translate.InDoubt}, nil
 	}
 	return translate.Result{Finish: e.Event}, nil
