@@ -96,7 +96,7 @@ type codeText struct {
 var codeTexts = []codeText{
 	{codeUnauthenticated, "401", textWantToken, "the request does not show who sends it, or its token or cookie is not valid (any more)", "sign in, or send a token; `auth` says which way this desk takes"},
 	{codeTries, "429", textManyTokens, "an address sent more than ten wrong tokens", "wait for `Retry-After`. A right token counts at any time"},
-	{codeForged, "403", "the header … is not taken from this address", "the header that names the caller came from an address that is not a trusted peer", "come through the proxy, or set `HOLDPOINT_DESK_TRUSTED_PEERS`"},
+	{codeForged, "403", "the header … is not accepted from this address", "the header that names the caller came from an address that is not a trusted peer", "come through the proxy, or set `HOLDPOINT_DESK_TRUSTED_PEERS`"},
 	{codeKeys, "503", "the issuer's keys are not there", "the keys of the issuer could not be fetched, so no token can be verified", "try again; the log has the reason"},
 	{codeConnection, "400, 503", "the reason", "the listener refused the connection: too many, or a request that two servers could read differently", "close idle connections, or mend the proxy in front ([limits.md](limits.md))"},
 	{codeCrossOrigin, "403", textOtherOrigin, "a browser sent this from a page of another origin, or did not say from which", "use the desk's own page; a program sends `Origin` or `Sec-Fetch-Site`"},
