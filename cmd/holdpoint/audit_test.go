@@ -15,7 +15,7 @@ import (
 	"github.com/tidwall/gjson"
 )
 
-// eventsIn returns the events of a file of the audit.
+// eventsIn returns the kinds of the events in an audit file.
 func eventsIn(t *testing.T, path string) (list []string) {
 	t.Helper()
 	text, err := os.ReadFile(path)
@@ -28,8 +28,9 @@ func eventsIn(t *testing.T, path string) (list []string) {
 	return list
 }
 
-// TestAuditOfTheBinary: a question and its answer are in the file, over a rotation with HUP, a
-// second process and a kill. verify says that the chain is whole, and where it is not.
+// TestAuditOfTheBinary: the audit file has the events of a question and its answer, also across a
+// rotation with HUP, a second process and a kill. holdpoint audit verify accepts the chain, and
+// finds where it was changed.
 func TestAuditOfTheBinary(t *testing.T) {
 	upstream := httptest.NewServer(&asker{})
 	defer upstream.Close()
@@ -104,7 +105,7 @@ func TestAuditOfTheBinary(t *testing.T) {
 	}
 }
 
-// TestAuditConfiguration: what does not go together is said at the start.
+// TestAuditConfiguration: wrong settings of the audit are errors at start.
 func TestAuditConfiguration(t *testing.T) {
 	for set, want := range map[string]string{
 		"AUDIT=/var/log/audit":      `HOLDPOINT_AUDIT "/var/log/audit": want off, stdout or a file such as file:///var/log/holdpoint/audit.jsonl`,

@@ -20,7 +20,7 @@ import (
 	"time"
 )
 
-// binary is holdpoint as TestMain built it.
+// binary is the path of the holdpoint that TestMain has built.
 var binary string
 
 func TestMain(m *testing.M) {
@@ -42,7 +42,7 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// holdpoint runs the binary with an environment of its own.
+// holdpoint runs the binary with the given environment only.
 func holdpoint(t *testing.T, environ []string, args ...string) (stdout, stderr string, code int) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
@@ -62,7 +62,7 @@ func TestCommandLine(t *testing.T) {
 	for _, tt := range []struct {
 		args           string
 		code           int
-		stdout, stderr string // what must be in them
+		stdout, stderr string // what they must contain
 	}{
 		{"-h", 0, "HOLDPOINT_UPSTREAM          address of the backend", ""},
 		{"-h runs", 0, "HOLDPOINT_STREAM_IDLE_TIMEOUT (1h)", ""},
@@ -138,28 +138,28 @@ func TestCheckNamesEveryErrorAtOnce(t *testing.T) {
 	}
 }
 
-// A process is a running holdpoint, and its log.
+// A process is a running holdpoint, with its log.
 type process struct {
 	*exec.Cmd
 	log  *json.Decoder
-	seen []string         // messages of the log so far
-	said []map[string]any // its lines
+	seen []string         // messages that were read from the log
+	said []map[string]any // lines that were read from the log
 }
 
-// start runs the proxy on a free port, which it returns.
+// start runs the proxy on a free port, waits until it listens, and returns its address.
 func start(t *testing.T, environ ...string) (p *process, addr string) {
 	t.Helper()
 	p = startAs(t, environ...)
 	return p, p.wait(t, "listening")["addr"].(string)
 }
 
-// startAs is start without a look at the log.
+// startAs is like start, but does not wait until the proxy listens.
 func startAs(t *testing.T, environ ...string) *process {
 	t.Helper()
 	return startCommand(t, "run", environ...)
 }
 
-// startCommand is startAs for a subcommand.
+// startCommand is like startAs, for any subcommand.
 func startCommand(t *testing.T, name string, environ ...string) *process {
 	t.Helper()
 	p := &process{Cmd: exec.Command(binary, name)}
@@ -176,7 +176,7 @@ func startCommand(t *testing.T, name string, environ ...string) *process {
 	return p
 }
 
-// wait reads the log up to a message.
+// wait reads the log until a line with the message, and returns that line.
 func (p *process) wait(t *testing.T, msg string) map[string]any {
 	t.Helper()
 	for {
@@ -191,7 +191,7 @@ func (p *process) wait(t *testing.T, msg string) map[string]any {
 	}
 }
 
-// exit waits for the end and returns the code.
+// exit waits until the process ends, and returns its exit code.
 func (p *process) exit() int {
 	for line := map[string]any(nil); p.log.Decode(&line) == nil; line = nil {
 		p.said = append(p.said, line)
@@ -249,7 +249,7 @@ func TestASecondSignalEndsAtOnce(t *testing.T) {
 	p.Process.Signal(os.Interrupt)
 	p.wait(t, "draining")
 	p.Process.Signal(os.Interrupt)
-	time.Sleep(300 * time.Millisecond) // a human's second thought
+	time.Sleep(300 * time.Millisecond) // later than signals that count as one
 	begun := time.Now()
 	p.Process.Signal(os.Interrupt)
 	if code := p.exit(); code != 1 {

@@ -244,7 +244,8 @@ func TestHeadersFile(t *testing.T) {
 	}
 }
 
-// A variable of an earlier release says what to do instead, and none of them exists again.
+// TestRemovedVariables: a variable of an earlier release is an error that says what to set instead,
+// and is not a variable of this release.
 func TestRemovedVariables(t *testing.T) {
 	known := map[string]bool{}
 	for _, v := range all() {
@@ -265,7 +266,8 @@ func TestRemovedVariables(t *testing.T) {
 	}
 }
 
-// Only the store in memory has shares. With another one, the check and the log say so.
+// TestShareOfAStoreThatHasNone: with a store that has no shares, check and the log warn that
+// HOLDPOINT_ADDRESS_SHARE does not limit questions.
 func TestShareOfAStoreThatHasNone(t *testing.T) {
 	const note = "HOLDPOINT_ADDRESS_SHARE bounds the bodies that are being read, and not the questions"
 	for _, tt := range []struct {
@@ -298,7 +300,8 @@ func TestShareOfAStoreThatHasNone(t *testing.T) {
 	}
 }
 
-// What a LangGraph Server takes from any client stands in the check and in the log.
+// TestCheckTellsWhatIsOpen: check and the log warn of each request that
+// HOLDPOINT_LANGGRAPH_SERVER_ALLOW allows.
 func TestCheckTellsWhatIsOpen(t *testing.T) {
 	environ := []string{
 		upstream, "HOLDPOINT_DIALECT=langgraph-server", "HOLDPOINT_LANGGRAPH_SERVER_ASSISTANT=agent",
@@ -323,9 +326,9 @@ const (
 	otherToken = "00ffeeddccbbaa6758492b1c0f3a7e5d"
 )
 
-// TestEachSecretMayBeInAFile: the variable of a secret has a second one with _FILE, for a file with
-// the value. Both together, no file, and an empty file are errors that name the variable, and
-// nothing of a secret is told.
+// TestEachSecretMayBeInAFile: each variable with a secret has a second one with _FILE, for a file
+// with the value. It is an error to set both, and to name a missing or an empty file. The error
+// names the variable, and no output has a part of the secret.
 func TestEachSecretMayBeInAFile(t *testing.T) {
 	dir := t.TempDir()
 	file := func(name, text string) string {
@@ -354,7 +357,7 @@ func TestEachSecretMayBeInAFile(t *testing.T) {
 		good := prefix + name + "_FILE=" + file(name, "\n"+secret.value+" \n")
 		for _, tt := range []struct {
 			set  []string
-			want string // in the error, "" for none
+			want string // part of the error, "" for no error
 		}{
 			{[]string{prefix + name + "=" + secret.value}, ""},
 			{[]string{good}, ""},

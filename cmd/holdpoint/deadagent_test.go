@@ -17,8 +17,8 @@ import (
 	"time"
 )
 
-// agentAt makes this test's binary an agent at that address, in a process of its own that can be
-// stopped and killed. It prints where it listens, and a line for each thing that it does.
+// agentAt is a variable that makes this test binary run as an agent at its address, in a process
+// that can be stopped and killed. The agent prints its address, and a line for each action.
 const agentAt = "TEST_AGENT_AT"
 
 func init() {
@@ -32,7 +32,7 @@ func init() {
 		os.Exit(1)
 	}
 	fmt.Println("listens", l.Addr())
-	go func() { // the test has ended, however it did
+	go func() { // standard input ends with the process of the test
 		_, _ = io.Copy(io.Discard, os.Stdin)
 		os.Exit(0)
 	}()
@@ -40,8 +40,9 @@ func init() {
 	os.Exit(1)
 }
 
-// serveAgent is a run of the agent. The thread says what becomes of it: "ask…" asks, "hang…" says
-// nothing more after its beginning, and "…500" is answered so, as a resume if it asks.
+// serveAgent serves a run of the agent. The name of the thread decides what it does: "ask…" asks a
+// question, "hang…" sends only the start of the run, and "…500" answers with status 500, or does so
+// for the resume of an "ask…".
 func serveAgent(w http.ResponseWriter, r *http.Request) {
 	body, _ := io.ReadAll(r.Body)
 	thread, outcome := field(body, "threadId"), ""
@@ -68,7 +69,7 @@ func serveAgent(w http.ResponseWriter, r *http.Request) {
 	fmt.Fprintf(w, "data: {\"type\":\"RUN_FINISHED\",\"threadId\":%q,\"runId\":\"r\"%s}\n\n", thread, outcome)
 }
 
-// An agentProcess is an agent that can be stopped and killed, and what it prints.
+// An agentProcess is the process of an agent, with its output.
 type agentProcess struct {
 	*exec.Cmd
 	at    string
@@ -81,7 +82,7 @@ func startAgent(t *testing.T, at string) *agentProcess {
 	a.Env = append(os.Environ(), agentAt+"="+at)
 	out, err := a.StdoutPipe()
 	if err == nil {
-		_, err = a.StdinPipe() // its end is ours
+		_, err = a.StdinPipe() // it ends with this process
 	}
 	if err == nil {
 		err = a.Start()
@@ -95,7 +96,7 @@ func startAgent(t *testing.T, at string) *agentProcess {
 	return a
 }
 
-// next returns the rest of the next line, which must begin with a word.
+// next returns the rest of the next line, which must begin with word.
 func (a *agentProcess) next(t *testing.T, word string) string {
 	t.Helper()
 	if !a.lines.Scan() {
@@ -113,16 +114,16 @@ func (a *agentProcess) kill() {
 	_ = a.Wait()
 }
 
-// TestAgentThatFails: an agent in a process of its own says nothing, stands still, answers 500, is
-// killed and comes back. Each stream has its end. A question of before is answered behind all of
-// it, and what was approved ran once.
+// TestAgentThatFails: an agent in its own process is silent, is stopped, answers 500, is killed and
+// is started again. Each stream gets a terminal event. A question from before all this is answered
+// after it, and its action runs once.
 func TestAgentThatFails(t *testing.T) {
-	t.Parallel() // it waits for silence
+	t.Parallel() // it waits for the idle timeout
 	agent := startAgent(t, "127.0.0.1:0")
 	_, addr := start(t, "HOLDPOINT_UPSTREAM=http://"+agent.at, "HOLDPOINT_DIALECT=agui", "HOLDPOINT_STREAM_IDLE_TIMEOUT=1s",
 		"HOLDPOINT_STORE=bolt://"+filepath.Join(t.TempDir(), "state.db"), "HOLDPOINT_LOG_LEVEL=info")
 	client := clientOf(addr)
-	client.Timeout = time.Minute // a test that hangs ends
+	client.Timeout = time.Minute // so that a hanging test fails
 	run := func(what, thread, more, want string) string {
 		t.Helper()
 		text, err := play(client, thread, more)
@@ -156,7 +157,7 @@ func TestAgentThatFails(t *testing.T) {
 	if text := <-died; !strings.Contains(text, "UPSTREAM_EOF") {
 		t.Errorf("it dies in a run:\n%s", text)
 	}
-	for { // until Holdpoint knows that its kept connections are dead
+	for { // until Holdpoint has noticed that its idle connections are closed
 		res, err := client.Get("http://holdpoint/")
 		if err != nil {
 			t.Fatal(err)
@@ -171,7 +172,7 @@ func TestAgentThatFails(t *testing.T) {
 
 	agent = startAgent(t, agent.at)
 	run("it is back", "plain", "", "RUN_FINISHED")
-	for range 2 { // the second one is told the recorded end
+	for range 2 { // the second request gets the recorded end
 		run("the answer", "ask", approves(asked), "RUN_FINISHED")
 	}
 	if did := agent.next(t, "did"); did != "ask" {

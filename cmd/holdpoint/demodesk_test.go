@@ -14,8 +14,8 @@ import (
 	"testing"
 )
 
-// TestDemoAtTheDesk: the terminal says where the page is, and shows that the run goes on when
-// somebody decides there. The page stays and shows what was decided, until Ctrl-C.
+// TestDemoAtTheDesk: the terminal shows the address of the page, and that the run continues after a
+// decision there. The page remains, with the decision, until Ctrl-C.
 func TestDemoAtTheDesk(t *testing.T) {
 	t.Parallel()
 	for decision, want := range map[string]string{"approve": "send_email was executed once", "deny": "send_email was executed not at all"} {

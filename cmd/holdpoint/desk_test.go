@@ -26,16 +26,17 @@ import (
 	"holdpoint/translate/dialects"
 )
 
-// A caller asks the desk of a process at a unix socket or a TCP address.
+// A caller sends requests to the desk of a process, at a unix socket or a TCP address.
 type caller struct {
 	*testing.T
 	at, token string
 }
 
-// call returns the status and the body. An answer that is not JSON ends the test.
+// call sends a request, and returns the status and the body. It ends the test if the answer is not
+// JSON.
 func (c caller) call(method, path string) (int, gjson.Result) { return c.send(method, path, "") }
 
-// send is call with a body.
+// send is like call, with a body to send.
 func (c caller) send(method, path, sent string) (int, gjson.Result) {
 	c.Helper()
 	req, err := http.NewRequest(method, "http://desk"+path, strings.NewReader(sent))
@@ -63,7 +64,7 @@ func (c caller) send(method, path, sent string) (int, gjson.Result) {
 	return res.StatusCode, gjson.ParseBytes(text)
 }
 
-// ok returns the body of an answer 200.
+// ok sends a request, and returns the body of an answer with status 200.
 func (c caller) ok(method, path string) gjson.Result {
 	c.Helper()
 	status, body := c.call(method, path)
@@ -73,7 +74,7 @@ func (c caller) ok(method, path string) gjson.Result {
 	return body
 }
 
-// post makes a run below a path and returns its stream.
+// post sends a run to a path and returns its stream.
 func post(t *testing.T, addr, path, thread, more string) string {
 	t.Helper()
 	body := fmt.Sprintf(`{"threadId":%q,"runId":"r","messages":[{"id":"m","role":"user","content":"go"}],"tools":[],"context":[],"state":{},"forwardedProps":{}%s}`, thread, more)
@@ -94,9 +95,9 @@ func yesTo(id string) string {
 	return fmt.Sprintf(`,"resume":[{"interruptId":%q,"status":"resolved","payload":true}]`, id)
 }
 
-// TestDesk: whoever has a token sees what waits for any agent of the process, over a kill, and
-// frees a thread. That is in the audit, in the metrics and sent by the webhook, and nothing is sent
-// to the agent. No log has a token.
+// TestDesk: a caller with a token sees the open questions of all agents of the process, also after
+// a kill, and frees a thread. Freeing is in the audit, in the metrics and in the webhook, and sends
+// nothing to the agent. No log line has a token.
 func TestDesk(t *testing.T) {
 	t.Parallel()
 	backend := &asker{}
@@ -234,8 +235,8 @@ func TestDesk(t *testing.T) {
 	}
 }
 
-// TestDeskBesideAnAnswer: of an answer and of who frees the thread at the same moment one wins, and
-// the other is told. The audit has one end for each question.
+// TestDeskBesideAnAnswer: if the chat answers a question while the desk frees its thread, one of
+// the two succeeds and the other gets an error. The audit has one end for each question.
 func TestDeskBesideAnAnswer(t *testing.T) {
 	backend := &asker{}
 	upstream := httptest.NewServer(backend)
@@ -297,8 +298,8 @@ func TestDeskBesideAnAnswer(t *testing.T) {
 	}
 }
 
-// TestDeskByTLS: with a certificate of the listener the desk speaks TLS, and nothing else. A
-// browser gets the cookie that is bound to TLS and to the host.
+// TestDeskByTLS: if the listener has a certificate, the desk accepts only TLS. A browser gets a
+// cookie that is bound to TLS and to the host.
 func TestDeskByTLS(t *testing.T) {
 	a, files := authority.New(t), authority.NewFolder(t)
 	files.Issue(a, "localhost")
@@ -333,12 +334,12 @@ func TestDeskByTLS(t *testing.T) {
 	}
 }
 
-// jwtDesk returns the variables of a desk by tokens of an issuer.
+// jwtDesk returns the variables of a desk whose callers have tokens of an issuer.
 func jwtDesk(policy string) []string {
 	return []string{"DESK_LISTEN=:7082", "DESK_AUTH=jwt", policy, "DESK_JWT_ISSUER=https://id.example", "DESK_JWT_AUDIENCE=desk", "DESK_JWT_JWKS_URL=https://id.example/keys"}
 }
 
-// TestDeskSettings: what is wrong is said at start, and never a token.
+// TestDeskSettings: wrong settings of the desk are errors at start, and no error has a token in it.
 func TestDeskSettings(t *testing.T) {
 	dir := t.TempDir()
 	file := func(text string) string {
@@ -356,13 +357,13 @@ func TestDeskSettings(t *testing.T) {
 	policyFile := "POLICY=" + file(policyOfAnn)
 	for _, tt := range []struct {
 		set  []string
-		want string // "": it is fine
+		want string // part of the error, "" for no error
 	}{
 		{nil, ""},
 		{[]string{"DESK_LISTEN=:7082", "DESK_TOKEN=" + deskToken}, ""},
 		{[]string{"DESK_LISTEN=unix:///run/desk.sock", "DESK_TOKEN=" + deskToken + "," + otherToken, "DESK_AUTH=token"}, ""},
 		{[]string{"DESK_LISTEN=127.0.0.1:7082", "DESK_TOKEN_FILE=" + file("# a\n"+deskToken+"\nann sha256:"+sum[1:]+"0\n")}, ""},
-		{[]string{"DESK_LISTEN=127.0.0.1:7082"}, ""}, // run looks for a terminal
+		{[]string{"DESK_LISTEN=127.0.0.1:7082"}, ""}, // only run requires a terminal
 		{[]string{"DESK_LISTEN=[::1]:7082"}, ""},
 		{[]string{"DESK_LISTEN=:7082"}, "HOLDPOINT_DESK_TOKEN_FILE is not set, and the desk of HOLDPOINT_DESK_LISTEN admits nobody without a token"},
 		{[]string{"DESK_LISTEN=unix:///run/desk.sock"}, "HOLDPOINT_DESK_TOKEN_FILE is not set"},
@@ -386,7 +387,7 @@ func TestDeskSettings(t *testing.T) {
 		{[]string{"DESK_LISTEN=unix:///run/desk.sock", "DESK_AUTH=header", policyFile, "DESK_PRINCIPAL=X-User"}, ""},
 		{[]string{"DESK_LISTEN=unix:///run/desk.sock", "DESK_AUTH=header", policyFile, "DESK_PRINCIPAL=X-User", "DESK_TRUSTED_PEERS=10.0.0.1"}, `DESK_TRUSTED_PEERS "10.0.0.1/32": a caller of the unix socket`},
 		{[]string{"DESK_LISTEN=:7082", "DESK_TOKEN=" + deskToken, "TRUSTED_PEERS=10.0.0.0/8"}, `TRUSTED_PEERS "10.0.0.0/8": no header of these peers is read`},
-		{[]string{"DESK_LISTEN=:7082", "DESK_TOKEN=" + deskToken, "DESK_TRUSTED_PEERS=10.0.0.0/8"}, ""}, // they say https
+		{[]string{"DESK_LISTEN=:7082", "DESK_TOKEN=" + deskToken, "DESK_TRUSTED_PEERS=10.0.0.0/8"}, ""}, // the desk uses them to trust X-Forwarded-Proto
 		{[]string{"DESK_LISTEN=:7082", "DESK_TOKEN=" + deskToken, "DESK_PRINCIPAL=X-User"}, `DESK_PRINCIPAL "X-User": HOLDPOINT_DESK_AUTH=token does not use it`},
 		{[]string{"DESK_LISTEN=:7082", "DESK_TOKEN=" + deskToken, policyFile}, ""},
 		{[]string{"DESK_LISTEN=:7082", "DESK_TOKEN=" + deskToken, "POLICY=" + file("access: []\n")}, "line 1: access: want a list"},
@@ -424,8 +425,8 @@ func TestDeskSettings(t *testing.T) {
 	}
 }
 
-// TestDeskDecides: what is decided at the desk reaches the agent once, without the chat. A decision
-// that the agent was not there for outlives the process, and the next one carries it.
+// TestDeskDecides: a decision of the desk reaches the agent once, without the chat. If the agent is
+// away, the decision outlives the process, and the next process sends it.
 func TestDeskDecides(t *testing.T) {
 	t.Parallel()
 	backend := &asker{}
@@ -483,7 +484,7 @@ func TestDeskDecides(t *testing.T) {
 	if a := ended(decide("t1", "answer")); a.Get("end.how").Str != "finished" || backend.answers.Load() != 1 {
 		t.Errorf("carried: %s, %d answers", a, backend.answers.Load())
 	}
-	// The chat comes back with what it had, and the agent has nothing to do.
+	// The chat sends its next request with the old history, and the agent is not called.
 	before := backend.asked.Load()
 	if got := post(t, addr, "/", "t1", ""); !strings.Contains(got, "RUN_FINISHED") || backend.asked.Load() != before {
 		t.Errorf("a reload: %s", got)
@@ -493,7 +494,7 @@ func TestDeskDecides(t *testing.T) {
 	away.Store(true)
 	id := decide("t2", "answer")
 	for refused.Load() == 0 || c.ok("GET", "/v1/approvals/"+id).Get("state").Str != "decided" {
-		time.Sleep(20 * time.Millisecond) // until it is given back: killed before that, it is in doubt
+		time.Sleep(20 * time.Millisecond) // until the claim is released: a kill before that leaves the answer in doubt
 	}
 	p.Process.Kill()
 	p.exit()

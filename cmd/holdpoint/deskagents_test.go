@@ -13,8 +13,9 @@ import (
 	"holdpoint/translate/dialects"
 )
 
-// TestDeskOfTwoAgents: two agents on one store ask the same in threads of one id, each at its
-// backend's path /. What is decided of the one goes to that one, and the other waits.
+// TestDeskOfTwoAgents: two agents on one store ask the same question in threads of the same id,
+// each at the path / of its backend. A decision for one agent reaches only that agent, and the
+// question of the other stays open.
 func TestDeskOfTwoAgents(t *testing.T) {
 	t.Parallel()
 	at := socket(t)
@@ -42,7 +43,7 @@ func TestDeskOfTwoAgents(t *testing.T) {
 	for n, agent := range agents {
 		a := c.ok("GET", "/v1/approvals?thread=t1&agent="+agent).Get("approvals.0")
 		c.becomes(c.answers(a, "true"), "ended")
-		time.Sleep(3 * time.Second) // longer than between two looks
+		time.Sleep(3 * time.Second) // longer than the carrier's interval
 		for k, other := range agents {
 			want := int64(0)
 			if k <= n {
@@ -60,13 +61,13 @@ func TestDeskOfTwoAgents(t *testing.T) {
 	}
 }
 
-// TestDeskSaysWhatWaits: at start the log says what is decided at the desk and is not carried
-// without the chat, whatever the run was, and why.
+// TestDeskSaysWhatWaits: at start the log warns of settings that make decisions of the desk wait
+// for the chat, and says why.
 func TestDeskSaysWhatWaits(t *testing.T) {
 	dir := t.TempDir()
 	for name, test := range map[string]struct {
 		set  []string
-		want []string // of the lines; none: nothing waits
+		want []string // parts of the warnings, none if decisions do not wait
 	}{
 		"memory":                 {nil, nil},
 		"a file with keys":       {[]string{"HOLDPOINT_STORE=bolt://" + dir + "/a.db", deskStoreKeys}, nil},

@@ -19,13 +19,13 @@ import (
 	"github.com/tidwall/gjson"
 )
 
-// refunder is an AG-UI backend that asks before it refunds. What it does with an answer is in the
-// thread's name.
+// refunder is an AG-UI backend that asks before it refunds. The name of the thread decides what it
+// does with an answer.
 func refunder(w http.ResponseWriter, r *http.Request) {
 	body, _ := io.ReadAll(r.Body)
 	thread, answered := field(body, "threadId"), strings.Contains(string(body), `"interruptId"`)
 	if answered && thread == "given back" && r.Header.Get("X-Chat") == "" {
-		w.WriteHeader(http.StatusUnauthorized) // to what Holdpoint sends by itself
+		w.WriteHeader(http.StatusUnauthorized) // refuses requests that Holdpoint sends without the chat
 		return
 	}
 	w.Header().Set("Content-Type", "text/event-stream")
@@ -55,7 +55,7 @@ func refunder(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// Answers, and the digests of them by the recipe of docs/audit.md.
+// Answers to questions. auditLines replaces their digests, as docs/audit.md defines them.
 const (
 	auditYes    = `{"approved":true}`
 	auditNo     = `{"approved":false}`
@@ -63,8 +63,7 @@ const (
 	auditEdited = `{"approved":true,"editedArgs":{"amount":5}}`
 )
 
-// auditLines returns the lines of an audit by thread, each with what does not differ from run to
-// run.
+// auditLines returns the lines of an audit by thread, without the parts that differ between runs.
 func auditLines(t *testing.T, path string) map[string][]string {
 	t.Helper()
 	text, err := os.ReadFile(path)
@@ -122,9 +121,9 @@ func auditLines(t *testing.T, path string) map[string][]string {
 	return lines
 }
 
-// TestAuditOfTheDesk: each way of a question through the desk has exactly its lines in the audit,
-// in their order, with door, approver and digests, and the chain is whole. A setting leaves the
-// comments out.
+// TestAuditOfTheDesk: for each way in which a question can be decided at the desk, the audit has
+// exactly the expected lines, in order, with door, approver and digests, and the chain is valid.
+// HOLDPOINT_AUDIT_PAYLOAD can leave out the comments.
 func TestAuditOfTheDesk(t *testing.T) {
 	t.Parallel()
 	for _, payload := range []string{"false", "none"} {
@@ -164,21 +163,21 @@ func TestAuditOfTheDesk(t *testing.T) {
 	}
 }
 
-// An auditDesk plays ways of questions through the desk.
+// An auditDesk decides questions at the desk in each way.
 type auditDesk struct {
 	caller
 	addr string
 }
 
-// asks has the thread ask, with credentials if only the chat is to carry the answer, and returns
-// the approval.
+// asks makes the thread ask, and returns the approval. With credentials, the backend accepts the
+// answer from the chat only.
 func (d auditDesk) asks(thread string, credentials bool) gjson.Result {
 	d.Helper()
 	d.run(thread, "", credentials)
 	return d.waits(strings.ReplaceAll(thread, " ", "+"))
 }
 
-// run returns a request of the chat.
+// run sends a request of the chat, and returns its stream.
 func (d auditDesk) run(thread, more string, credentials bool) string {
 	d.Helper()
 	body := fmt.Sprintf(`{"threadId":%q,"runId":"r","messages":[{"id":"m","role":"user","content":"go"}],"tools":[],"context":[],"state":{},"forwardedProps":{}%s}`, thread, more)
@@ -203,8 +202,7 @@ func (d auditDesk) run(thread, more string, credentials bool) string {
 	return string(text)
 }
 
-// says sends a decision on the n-th question, which must get the status. with is the rest of its
-// body.
+// says sends a decision on the n-th question, and checks the status. with is the rest of the body.
 func (d auditDesk) says(a gjson.Result, n int, with string, status int) (path string) {
 	d.Helper()
 	q := a.Get(fmt.Sprintf("questions.%d", n))
@@ -225,7 +223,7 @@ func (d auditDesk) frees(a gjson.Result) {
 	}
 }
 
-// playAll plays each way once, in a thread of its name.
+// playAll decides a question in each way, each in a thread with the name of the way.
 func (d auditDesk) playAll(audit string) {
 	const approve = `"decision":"approve","comment":"by hand"`
 	d.becomes(d.says(d.asks("carried", false), 0, approve, 200), "ended")
@@ -249,7 +247,7 @@ func (d auditDesk) playAll(audit string) {
 
 	a = d.asks("given up", true)
 	d.says(a, 0, approve, 200)
-	d.says(a, 0, approve, 200) // the same again
+	d.says(a, 0, approve, 200) // the same decision again
 	d.says(a, 0, `"decision":"deny"`, http.StatusConflict)
 	d.run("given up", fmt.Sprintf(`,"resume":[{"interruptId":%q,"status":"resolved","payload":%s}]`, a.Get("questions.0.id").Str, auditNo), true)
 	d.frees(a)
@@ -261,7 +259,8 @@ func (d auditDesk) playAll(audit string) {
 	d.becomes(d.says(d.asks("in doubt", false), 0, approve, 200), "doubt")
 	d.run("in doubt", "", false)
 
-	// The backend refuses Holdpoint, which would try again in five seconds. The chat is quicker.
+	// The backend refuses the request of Holdpoint, which would try again after five seconds. The
+	// chat answers before that.
 	d.says(d.asks("given back", false), 0, approve, 200)
 	for !slices.Contains(eventsIn(d.T, audit), "resume.released") {
 		time.Sleep(10 * time.Millisecond)
@@ -269,7 +268,7 @@ func (d auditDesk) playAll(audit string) {
 	d.run("given back", "", false)
 }
 
-// auditWant returns the lines of each way.
+// auditWant returns the expected lines of each way.
 func auditWant() map[string][]string {
 	const (
 		raised   = "interrupt.raised at chat | c1"
@@ -278,7 +277,7 @@ func auditWant() map[string][]string {
 		chat     = " at chat | c1 approved (yes) at desk by operator"
 		freed    = " at desk by operator | c1"
 	)
-	// An answer is announced and then done, for the audit is required.
+	// Because the audit is required, a decision is announced before it is made.
 	decided := func(what string) []string {
 		return []string{raised, "interrupt.deciding" + what, "interrupt.decided" + what}
 	}
@@ -308,7 +307,7 @@ func auditWant() map[string][]string {
 			decided(" at desk by operator | c1 (cancel)"), sent(" at desk | c1 (cancel) at desk by operator", "interrupt.expired"),
 		),
 		"refused": {raised, "interrupt.freeing" + freed, "interrupt.withdrawn" + freed},
-		// Somebody who decides otherwise was too late: it was announced, and not done.
+		// The other decision was too late, so it is announced and then refused.
 		"given up": slices.Concat(decided(approved), []string{
 			"interrupt.deciding at desk by operator | c1 denied (no)", "resume.refused RESUME_CONFLICT at chat | c1 denied (no)",
 			"interrupt.freeing" + freed, "interrupt.withdrawn" + freed,

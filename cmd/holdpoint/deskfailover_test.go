@@ -22,12 +22,12 @@ import (
 
 const deskStoreKeys = "HOLDPOINT_STORE_KEYS=a:AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA="
 
-// A keeper is an asker that keeps answers waiting while it is to.
+// A keeper is an asker that can hold back its reaction to answers.
 type keeper struct {
 	asker
 	keeps   atomic.Bool
-	inside  chan struct{} // an answer waits
-	release chan struct{} // those that wait go on
+	inside  chan struct{} // receives when an answer has arrived
+	release chan struct{} // closed to let waiting answers continue
 	once    sync.Once
 }
 
@@ -53,7 +53,7 @@ func (k *keeper) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	k.asker.ServeHTTP(w, r)
 }
 
-// told returns a line of the log with the message, whenever it comes.
+// told returns the log line with the message, and waits for it if it is not there yet.
 func (p *process) told(t *testing.T, msg string) map[string]any {
 	t.Helper()
 	if at := slices.IndexFunc(p.said, func(line map[string]any) bool { return line["msg"] == msg }); at >= 0 {
@@ -62,7 +62,7 @@ func (p *process) told(t *testing.T, msg string) map[string]any {
 	return p.wait(t, msg)
 }
 
-// waits returns the one approval of the thread.
+// waits returns the only approval of the thread.
 func (c caller) waits(thread string) gjson.Result {
 	c.Helper()
 	list := c.ok("GET", "/v1/approvals?thread="+thread).Get("approvals").Array()
@@ -72,7 +72,7 @@ func (c caller) waits(thread string) gjson.Result {
 	return list[0]
 }
 
-// answers decides the one question of an approval, and returns the approval's path.
+// answers answers the only question of an approval, and returns the path of the approval.
 func (c caller) answers(a gjson.Result, payload string) (path string) {
 	c.Helper()
 	path = "/v1/approvals/" + a.Get("id").Str
@@ -84,7 +84,7 @@ func (c caller) answers(a gjson.Result, payload string) (path string) {
 	return path
 }
 
-// becomes waits until an approval is in a state.
+// becomes waits until the approval is in a state.
 func (c caller) becomes(path, state string) gjson.Result {
 	c.Helper()
 	deadline := time.Now().Add(time.Minute)
@@ -100,13 +100,13 @@ func (c caller) becomes(path, state string) gjson.Result {
 	}
 }
 
-// A deskStore is a pair of servers behind one address, and what has the other one take over.
+// A deskStore is a pair of servers behind one address. failover makes the second one take over.
 type deskStore struct {
 	environ  []string
 	failover func()
 }
 
-// deskStores returns the stores that keep a claim over a failover.
+// deskStores returns the stores that keep a claim across a failover.
 func deskStores() map[string]func(t *testing.T) deskStore {
 	return map[string]func(t *testing.T) deskStore{
 		"redis": func(t *testing.T) deskStore {
@@ -135,9 +135,10 @@ func deskStores() map[string]func(t *testing.T) deskStore {
 	}
 }
 
-// TestStandbyThatMayForget: a server whose standby may be behind when it takes over could lose that
-// an answer was sent, and keep what was decided. So Holdpoint does not send it by itself: the chat
-// does. That is said before anybody decides, and at start.
+// TestStandbyThatMayForget: if a standby may be behind at a failover, the store could lose that an
+// answer was sent and keep the decision. Holdpoint then does not send decisions by itself; the
+// chat's next request does. The approval shows this before anybody decides, and the log at start
+// has a warning.
 func TestStandbyThatMayForget(t *testing.T) {
 	for name, begin := range map[string]func(t *testing.T) (store, remedy string){
 		"redis that does not wait": func(t *testing.T) (string, string) {
@@ -186,9 +187,9 @@ func TestStandbyThatMayForget(t *testing.T) {
 	}
 }
 
-// TestDeskOverAFailover: the store fails over while the agent has the answer that was decided at
-// the desk. It is not sent again: the run's end is kept by the server that has taken over. If
-// Holdpoint was killed then, too, nobody knows what became of it, and that is said once.
+// TestDeskOverAFailover: the store fails over while the agent has an answer of the desk. The answer
+// is not sent again, and the new server saves the end of the run. If Holdpoint was killed too, the
+// result is unknown, and the next request of the chat reports that once.
 func TestDeskOverAFailover(t *testing.T) {
 	for name, begin := range deskStores() {
 		for _, killed := range []bool{false, true} {
@@ -219,7 +220,8 @@ func TestDeskOverAFailover(t *testing.T) {
 				} else if end := c.becomes(path, "ended").Get("end"); end.Get("how").Str != "finished" {
 					t.Errorf("it ended so: %s", end)
 				}
-				// A reload waits for the end, or until the dead process has lost its claim.
+				// The next request waits for the end of the run, or until the lease of the dead
+				// process is over.
 				got := post(t, addr, "/", "t1", "")
 				if doubt := strings.Contains(got, `"RESUME_IN_DOUBT"`); doubt != killed || !killed && !strings.Contains(got, "RUN_FINISHED") {
 					t.Errorf("a reload: %s", got)

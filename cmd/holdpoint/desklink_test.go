@@ -14,9 +14,9 @@ import (
 	"github.com/tidwall/gjson"
 )
 
-// TestEventsLeadToTheDesk: an event has the id of the approval, and with HOLDPOINT_DESK_URL a link
-// that opens its question on the page. The event of an answer says who has decided, if names are to
-// be shown.
+// TestEventsLeadToTheDesk: an event of the webhook has the id of the approval, and with
+// HOLDPOINT_DESK_URL a link that opens the question on the page. The event of an answer has the
+// name of the person who decided, if HOLDPOINT_SHOW_PRINCIPAL is name.
 func TestEventsLeadToTheDesk(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ show, set, base string }{

@@ -21,9 +21,10 @@ import (
 	"holdpoint/translate/dialects"
 )
 
-// TestDeskForManyAgents: a process without an agent lists what the agents of other processes ask,
-// and takes decisions. Each is carried once, by the process that serves the agent: also if that was
-// killed, and comes back. If it was killed when the agent had the answer, nobody carries it again.
+// TestDeskForManyAgents: holdpoint desk lists the questions of agents that other processes serve,
+// and accepts decisions. The process that serves the agent sends each decision once, also if it was
+// killed and started again. If it was killed while the agent had the answer, the answer is not sent
+// again.
 func TestDeskForManyAgents(t *testing.T) {
 	servers.Need(t, servers.FakeTime)
 	for name, begin := range map[string]func(t *testing.T) (store []string, later func(time.Duration)){
@@ -52,7 +53,7 @@ func TestDeskForManyAgents(t *testing.T) {
 				}
 				again[agent]()
 			}
-			// HOLDPOINT_DESK_CARRY is about a process's own agents, and it has none.
+			// HOLDPOINT_DESK_CARRY applies to the agents of a process, and this process has none.
 			desk := startCommand(t, "desk", append(shared, "HOLDPOINT_DESK_LISTEN=127.0.0.1:0", "HOLDPOINT_DESK_TOKEN="+deskToken, "HOLDPOINT_DESK_CARRY=home")...)
 			c := caller{T: t, token: deskToken, at: desk.wait(t, "desk")["desk_addr"].(string)}
 
@@ -77,7 +78,7 @@ func TestDeskForManyAgents(t *testing.T) {
 			if a := waits("hr"); a.Get("carrier").Str != "other" || a.Get("waitsForChat").Exists() || !a.Get("questions.0.may.answer").Bool() {
 				t.Errorf("before it is decided: %s", a)
 			}
-			// What could not be carried is not taken here either.
+			// An answer that the agent could not get is refused here as well.
 			if status, got := decide("hr", `{"no":"boolean"}`); status != http.StatusUnprocessableEntity {
 				t.Errorf("a payload that does not fit: %d %s", status, got)
 			}
@@ -89,7 +90,7 @@ func TestDeskForManyAgents(t *testing.T) {
 				t.Errorf("carried: %s", a)
 			}
 
-			// The process of the other agent is killed, and comes back.
+			// The process of the other agent is killed, and started again.
 			processes["hr"].Process.Kill()
 			processes["hr"].exit()
 			if status, got = decide("hr", "true"); status != http.StatusOK {
@@ -102,12 +103,14 @@ func TestDeskForManyAgents(t *testing.T) {
 			if a := ended(got.Get("id").Str); a.Get("end.how").Str != "finished" || backends["hr"].answers.Load() != 1 {
 				t.Errorf("carried by the next one: %s, %d answers", a, backends["hr"].answers.Load())
 			}
-			// The chat that comes back finds the end, and the agent is not asked again.
+			// The next request of the chat gets the end of the run, and the agent is not called
+			// again.
 			if got := post(t, addrs["hr"], "/", "t1", ""); !strings.Contains(got, "RUN_FINISHED") || backends["hr"].answers.Load() != 1 {
 				t.Errorf("the chat: %s", got)
 			}
 
-			// Killed when the agent has the answer: in doubt, when the lease is over.
+			// If a process is killed while the agent has the answer, the result is in doubt once
+			// the lease is over.
 			backend := backends["billing"]
 			backend.hangs.Store(true)
 			post(t, addrs["billing"], "/", "t2", "")
@@ -182,8 +185,8 @@ func TestDeskAloneSettings(t *testing.T) {
 	}
 }
 
-// TestWithoutADeskThereIsNothing: without its variables nothing of the desk is made: no listener,
-// no carrier, nothing that a run keeps for it, and nothing before the handler of runs.
+// TestWithoutADeskThereIsNothing: without variables of the desk, the program has no listener and no
+// carrier for it, a run saves nothing for it, and its handler is not wrapped.
 func TestWithoutADeskThereIsNothing(t *testing.T) {
 	c, err := load([]string{upstream}, dialects.All())
 	if err != nil {

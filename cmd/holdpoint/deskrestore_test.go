@@ -15,15 +15,15 @@ import (
 	"holdpoint/internal/test/servers"
 )
 
-// A deskBackup is a store, with what makes a backup of it and puts that in its place. Holdpoint
-// does not run meanwhile.
+// A deskBackup is a store with functions that back it up and restore it. Holdpoint is stopped while
+// they run.
 type deskBackup struct {
 	address         string
 	backup, restore func()
 }
 
-// deskBackups returns the stores that have backups. The clock of what is restored may be
-// ahead; a file has the machine's.
+// deskBackups returns the stores that can be backed up. The clock of a restored server is ahead by
+// the argument; a file has the clock of the machine.
 func deskBackups() map[string]func(t *testing.T, ahead time.Duration) deskBackup {
 	return map[string]func(t *testing.T, ahead time.Duration) deskBackup{
 		"bolt": func(t *testing.T, _ time.Duration) deskBackup {
@@ -65,11 +65,11 @@ func deskBackups() map[string]func(t *testing.T, ahead time.Duration) deskBackup
 	}
 }
 
-// TestDeskOverARestore: a backup has decisions that were carried since. Started as
-// docs/operations.md says, Holdpoint carries none of them, and what is given up never reaches the
-// agent. A chat that comes back before that carries its own a second time, and without the setting
-// Holdpoint does: the page warns of both. Of a backup that is an hour old Holdpoint carries nothing
-// with the default either.
+// TestDeskOverARestore: a backup has decisions that were sent to the agent after it was made. If
+// Holdpoint is started as docs/operations.md says, it sends none of them, and a decision that is
+// given up at the desk never reaches the agent. If the chat sends a request before that, its
+// decision is sent a second time; and without the setting, Holdpoint sends it a second time. The
+// page warns of both. From a backup that is an hour old, Holdpoint sends nothing by default either.
 func TestDeskOverARestore(t *testing.T) {
 	for name, begin := range deskBackups() {
 		for _, ahead := range []time.Duration{0, time.Hour + time.Minute} {
@@ -125,7 +125,7 @@ func TestDeskOverARestore(t *testing.T) {
 				b.restore()
 				if ahead > 0 {
 					_, end = run("1h")
-					time.Sleep(3 * time.Second) // longer than between two looks
+					time.Sleep(3 * time.Second) // longer than the carrier's interval
 					ran(3, "restored an hour later")
 					end()
 				}

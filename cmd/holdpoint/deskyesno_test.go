@@ -12,9 +12,9 @@ import (
 	"github.com/tidwall/gjson"
 )
 
-// TestDeskOfFreeQuestions: a plain interrupt() of LangGraph asks with a value and takes any value.
-// With HOLDPOINT_ANSWERS the desk shows its action and arguments and takes a yes and a no, and the
-// agent gets its own value for each. Without it the question takes words.
+// TestDeskOfFreeQuestions: a plain interrupt() of LangGraph asks with any value and accepts any
+// value. With HOLDPOINT_ANSWERS the desk shows its action and arguments and offers a yes and a no,
+// and the agent gets the configured value for each. Without it the desk asks for a text.
 func TestDeskOfFreeQuestions(t *testing.T) {
 	t.Parallel()
 	const id = "95b93ade5d71718992515f7daf83c1ce"

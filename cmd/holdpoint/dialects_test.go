@@ -22,7 +22,7 @@ import (
 
 var _ translate.Signer = (*martian)(nil)
 
-// A martian is a dialect as somebody may write one: the type of a folder of its own.
+// A martian is a dialect as a user may write it: a type in a folder of its own.
 type martian struct {
 	*standard.Dialect
 	options martianOptions
@@ -32,7 +32,7 @@ type martianOptions struct {
 	Word  string       `env:"WORD" means:"nothing" doc:"word by which Martians ask"`
 	Moons int          `env:"MOONS" envDefault:"2" doc:"moons in sight"`
 	No    kit.JSON     `env:"NO" envDefault:"false" means:"no" doc:"JSON for a no"`
-	asked *atomic.Bool // by auto
+	asked *atomic.Bool // whether auto has called it
 }
 
 func (o martianOptions) Needs() string {
@@ -63,8 +63,8 @@ func (m *martian) Sign(agui.Event, *translate.Request) bool {
 	return false
 }
 
-// TestOneLineIsADialect: a dialect is a folder and a line of the list. Configuration, check, -h,
-// the tables of the documents and auto know it by that line.
+// TestOneLineIsADialect: to add a dialect takes a folder and a line in the list. The configuration,
+// check, -h, the tables of the documents and auto then include it.
 func TestOneLineIsADialect(t *testing.T) {
 	list := func() dialects.List { return dialects.With(dialects.All(), "martian", newMartian) }
 	t.Run("configuration", func(t *testing.T) {

@@ -14,7 +14,7 @@ import (
 	"holdpoint/internal/scenario"
 )
 
-// question returns a recorded stream that asks, of LangGraph's adapter.
+// question returns a recorded stream of LangGraph's adapter that asks a question.
 func question(t *testing.T) []byte {
 	t.Helper()
 	s, err := scenario.Read("../../testdata/langgraph/approve-py-0.0.43" + scenario.Ext)
@@ -24,8 +24,8 @@ func question(t *testing.T) []byte {
 	return s.Part(scenario.Answer(1, 1))
 }
 
-// TestDoctor: what is judged goes to standard output, what is wrong to standard error, and the exit
-// code says which.
+// TestDoctor: reports are written to standard output and errors to standard error, and the exit
+// code depends on the verdict.
 func TestDoctor(t *testing.T) {
 	dir := t.TempDir()
 	file := func(name, text string) string {
@@ -51,7 +51,7 @@ func TestDoctor(t *testing.T) {
 	for _, tt := range []struct {
 		args           []string
 		code           int
-		stdout, stderr string // what must be in them
+		stdout, stderr string // what they must contain
 	}{
 		{[]string{asking}, 0, "dialect     langgraph (HOLDPOINT_DIALECT=auto)", ""},
 		{[]string{plain}, 0, "nothing to do in this run", ""},
@@ -88,7 +88,7 @@ func TestDoctor(t *testing.T) {
 	}
 }
 
-// TestDoctorReadsAPipe, and writes JSON.
+// TestDoctorReadsAPipe: doctor reads a recording from standard input, and -json writes JSON.
 func TestDoctorReadsAPipe(t *testing.T) {
 	cmd := exec.Command(binary, "doctor", "-json", "-")
 	cmd.Stdin = bytes.NewReader(question(t))

@@ -21,7 +21,7 @@ import (
 	"holdpoint/internal/test/authority"
 )
 
-// endless returns a backend whose streams never end. It tells when one is over.
+// endless returns a backend whose streams never end. over receives a value when a stream is closed.
 func endless(t *testing.T, piece string) (s *httptest.Server, over chan struct{}) {
 	over = make(chan struct{}, 10)
 	s = httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -42,11 +42,11 @@ func endless(t *testing.T, piece string) (s *httptest.Server, over chan struct{}
 
 const aRun = `{"threadId":"t","runId":"r","messages":[],"forwardedProps":{}}`
 
-// TestCertificatesAreReplaced: both sides' certificates change while a stream is open, by a folder
-// as a kubelet makes it and by HUP. New connections have the new ones, the stream goes on, and a
-// bad file changes nothing.
+// TestCertificatesAreReplaced: the certificates of both sides change while a stream is open,
+// through a folder in the form of a kubelet and through HUP. New connections use the new
+// certificates, the open stream continues, and a bad file changes nothing.
 func TestCertificatesAreReplaced(t *testing.T) {
-	t.Parallel() // files are looked at every five seconds
+	t.Parallel() // Holdpoint checks the files every five seconds
 	clients, backends := authority.New(t), authority.New(t)
 	front, up := authority.NewFolder(t), authority.NewFolder(t)
 	front.Issue(clients, "old.example")
@@ -72,7 +72,8 @@ func TestCertificatesAreReplaced(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// run opens a stream over a new connection to the name, and returns what follows its beginning.
+	// run opens a stream over a new connection to the name, and returns the stream after its first
+	// event.
 	run := func(name string, config *tls.Config) (io.ReadCloser, error) {
 		config = config.Clone()
 		config.RootCAs, config.ServerName = clients.Pool(), name
@@ -102,7 +103,7 @@ func TestCertificatesAreReplaced(t *testing.T) {
 	}
 
 	front.Issue(clients, "new.example")
-	p.wait(t, "read again") // it looks by itself
+	p.wait(t, "read again") // without HUP
 	if _, err := run("new.example", with); err != nil {
 		t.Errorf("the new certificate: %v", err)
 	}
@@ -134,10 +135,10 @@ func TestCertificatesAreReplaced(t *testing.T) {
 	default:
 	}
 	stream.Close()
-	<-over // it is the one that was opened first, and it was open until now
+	<-over // the first stream was open until now
 }
 
-// hangup sends HUP, and waits until everything was read again.
+// hangup sends HUP, and waits until all files were read again.
 func hangup(t *testing.T, p *process) {
 	t.Helper()
 	if err := p.Process.Signal(syscall.SIGHUP); err != nil {
@@ -169,8 +170,7 @@ func TestTLSConfiguration(t *testing.T) {
 	}
 }
 
-// TestHostileClients: what takes time or room for nothing is ended by the limits of the
-// configuration.
+// TestHostileClients: clients that waste time or memory are cut off by the configured limits.
 func TestHostileClients(t *testing.T) {
 	backend, over := endless(t, `data: {"type":"CUSTOM","name":"x","value":"`+strings.Repeat("x", 64<<10)+`"}`+"\n\n")
 	backend.Start()
@@ -182,7 +182,7 @@ func TestHostileClients(t *testing.T) {
 			t.Fatal(err)
 		}
 		t.Cleanup(func() { conn.Close() })
-		conn.SetDeadline(time.Now().Add(time.Minute)) // a test that hangs ends
+		conn.SetDeadline(time.Now().Add(time.Minute)) // so that a hanging test fails
 		io.WriteString(conn, sent)
 		return conn
 	}
@@ -258,8 +258,9 @@ func TestHostileClients(t *testing.T) {
 	})
 }
 
-// TestRunsWithoutTheirClientsAreBounded: with HOLDPOINT_ON_DISCONNECT=finish a run that goes on
-// takes the place of its client's connection. By HTTP/2 too, where the connection stays open.
+// TestRunsWithoutTheirClientsAreBounded: with HOLDPOINT_ON_DISCONNECT=finish, a run that continues
+// without its client counts as a connection of that client. The same holds for HTTP/2, where the
+// connection may stay open.
 func TestRunsWithoutTheirClientsAreBounded(t *testing.T) {
 	for _, proto := range []int{1, 2} {
 		t.Run(fmt.Sprint("HTTP/", proto), func(t *testing.T) {
@@ -285,7 +286,8 @@ func TestRunsWithoutTheirClientsAreBounded(t *testing.T) {
 				req.Header.Set("Content-Type", "application/json")
 				return client.Do(req)
 			}
-			// taken tries until there is room: the server sees the ends of connections in its own time.
+			// taken tries until a run is accepted, because the server notices closed connections
+			// with a delay.
 			taken := func(ctx context.Context, thread string) *http.Response {
 				t.Helper()
 				for range 500 {

@@ -20,9 +20,9 @@ import (
 	"holdpoint/internal/test/servers"
 )
 
-// TestFIPS: with algorithms of FIPS 140-3 only, a question is asked, sealed, answered and told
-// again, by TLS on both sides, on every store. The webhook is signed, the audit holds, and so does
-// the demo. With GOFIPS140 set, as make fips does, the binary has the module of that version.
+// TestFIPS: with only the algorithms of FIPS 140-3, a question is asked, sealed, answered and
+// replayed on every store, with TLS on both sides. The webhook is signed, the audit is valid, and
+// the demo runs. If GOFIPS140 is set, as by make fips, the binary has the module of that version.
 func TestFIPS(t *testing.T) {
 	const only = "GODEBUG=fips140=only"
 	if want := os.Getenv("GOFIPS140"); want != "" && want != "off" {
