@@ -101,7 +101,7 @@ func TestBadValues(t *testing.T) {
 		{"DIALECT=langraph", `HOLDPOINT_DIALECT "langraph": want one of `},
 		{"CLIENT=all", `HOLDPOINT_CLIENT "all": want one of auto, outcome, both, native`},
 		{"STORE=etcd://:hush@cache:6379", `HOLDPOINT_STORE "etcd://xxxxx@cache:6379": no such store, want one such as memory://, bolt:///var/lib/holdpoint/state.db, redis://redis.internal:6379`},
-		{"STORE=redis://:hush@cache:6379?db=1", `HOLDPOINT_STORE "redis://xxxxx@cache:6379?xxxxx": there is no parameter db`},
+		{"STORE=redis://:hush@cache:6379?db=1", `HOLDPOINT_STORE "redis://xxxxx@cache:6379?xxxxx": db is not a parameter`},
 		{"STORE_PASSWORD_FILE=/none", `HOLDPOINT_STORE_PASSWORD_FILE "/none": a store of memory:// has no password: leave this out`},
 		{"STORE_REPLICAS=1", `HOLDPOINT_STORE_REPLICAS "1": only Redis has it: leave it out. PostgreSQL waits for the standbys of its own synchronous_standby_names, and the other stores have no replicas`},
 		{"STORE_REPLICAS=-1", `HOLDPOINT_STORE_REPLICAS "-1": want a whole number from 1 to 2147483647`},

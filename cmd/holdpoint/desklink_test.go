@@ -97,7 +97,7 @@ func TestDeskURL(t *testing.T) {
 	for set, want := range map[string]string{
 		"HOLDPOINT_DESK_URL=desk.example.com":             "not an address",
 		"HOLDPOINT_DESK_URL=ftp://desk.example.com":       "not an address",
-		"HOLDPOINT_DESK_URL=https://u:p@desk.example.com": "user and password do not belong here",
+		"HOLDPOINT_DESK_URL=https://u:p@desk.example.com": "an address has no user and password here",
 		"HOLDPOINT_DESK_URL=https://desk.example.com/?a":  "without ? and #",
 		"HOLDPOINT_DESK_URL=https://desk.example.com/#/":  "without ? and #",
 	} {

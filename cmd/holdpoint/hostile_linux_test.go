@@ -28,11 +28,11 @@ import (
 	"github.com/tidwall/gjson"
 )
 
-// The proxy of the tests has an address of its own, and the agent that of everything else in the
-// pod.
+// proxyAddr is the address of the proxy in front of the desk. The agent, and everything else in its
+// pod, has another address.
 const proxyAddr = "127.0.0.2"
 
-// from returns a client that comes from an address.
+// from returns a client whose connections have the source address addr.
 func from(addr, at string) *http.Client {
 	network := "tcp"
 	d := &net.Dialer{LocalAddr: &net.TCPAddr{IP: net.ParseIP(addr)}}
@@ -45,7 +45,8 @@ func from(addr, at string) *http.Client {
 	}
 }
 
-// A sender sends requests from an address with these headers, pairs. Host is one of them.
+// A sender sends requests with its headers, which are pairs of names and values. Host can be one of
+// them.
 type sender struct {
 	*testing.T
 	client  *http.Client
@@ -57,14 +58,14 @@ func (s sender) with(headers ...string) sender {
 	return s
 }
 
-// send returns the status and the body.
+// send sends a request, and returns the status and the body.
 func (s sender) send(method, path, body string) (int, gjson.Result) {
 	s.Helper()
 	status, text := s.text(method, path, body)
 	return status, gjson.Parse(text)
 }
 
-// text is send, with the body as it came.
+// text is like send, and returns the body as text.
 func (s sender) text(method, path, body string) (int, string) {
 	s.Helper()
 	req, err := http.NewRequest(method, "http://localhost"+path, strings.NewReader(body))
@@ -115,7 +116,7 @@ func newIssuer(t *testing.T) *issuer {
 	return i
 }
 
-// token signs claims by a key with an id.
+// token returns a token with the claims, signed by a key.
 func (i *issuer) token(alg jose.SignatureAlgorithm, key any, id string, claims map[string]any) string {
 	i.Helper()
 	s, err := jose.NewSigner(jose.SigningKey{Algorithm: alg, Key: key}, (&jose.SignerOptions{}).WithHeader("kid", id))
@@ -131,14 +132,14 @@ func (i *issuer) token(alg jose.SignatureAlgorithm, key any, id string, claims m
 
 const policyOfFinance = "access:\n- {groups: [finance], agents: [billing], rights: [decide]}\n"
 
-// A door is a way to say at the desk who one is.
+// A deskDoor is a way in which the desk identifies its callers.
 type deskDoor struct {
 	environ []string
 	unix    bool
-	own     func(sender) sender // what an approver of finance sends, from the proxy's address
+	own     func(sender) sender // adds what an approver of finance sends through the proxy
 }
 
-// doors returns all of them. dir is for files.
+// doors returns all ways in which the desk identifies its callers.
 func doors(t *testing.T) map[string]deskDoor {
 	t.Helper()
 	const tokenOfAnn = "ann's token, which is long enough"
@@ -169,9 +170,9 @@ func doors(t *testing.T) map[string]deskDoor {
 	}
 }
 
-// TestAgentAnswersItself: the agent, in the same pod and network namespace, tries every way to
-// answer its own question. It gets nowhere, and nobody is told anything. An approver then decides,
-// and stands in the audit with the door, his name and the digests.
+// TestAgentAnswersItself: the agent, in the same pod and network namespace, tries in every way to
+// answer its own question. Each try fails and reveals nothing. Then an approver decides, and the
+// audit has the door, the name and the digests.
 func TestAgentAnswersItself(t *testing.T) {
 	t.Parallel()
 	for name, door := range doors(t) {
@@ -199,7 +200,7 @@ func TestAgentAnswersItself(t *testing.T) {
 			}
 			approver := door.own(sender{t, from(proxyAddr, at), nil})
 			var a gjson.Result
-			for { // the keys of the issuer come after the start
+			for { // the keys of the issuer are fetched after the start
 				status, list := approver.send("GET", "/v1/approvals", "")
 				if a = list.Get("approvals.0"); a.Exists() {
 					break
@@ -236,7 +237,7 @@ func TestAgentAnswersItself(t *testing.T) {
 					agent := sender{t, from("127.0.0.1", at), headers}
 					tries := calls
 					if strings.Contains(what, "token") || what == "a password" {
-						tries = calls[5:6] // many wrong ones are slow
+						tries = calls[5:6] // after many wrong tokens the desk answers slowly
 					}
 					for _, call := range tries {
 						if status, got := agent.send(call[0], call[1], call[2]); status != 400 && status != 401 && status != 403 && status != 429 || strings.Contains(got.Raw, "Go on?") {
@@ -277,9 +278,9 @@ func TestAgentAnswersItself(t *testing.T) {
 	}
 }
 
-// TestAnotherTenant: an approver of one tenant lists, reads, decides, frees and guesses what is
-// another one's, and finds nothing there. A reader decides nothing. Nor does a page of another
-// origin with the cookie of an approver.
+// TestAnotherTenant: an approver of one tenant cannot list, read, decide or free the approvals of
+// another tenant, even with their ids. A reader cannot decide, nor can a page of another origin
+// with the cookie of an approver.
 func TestAnotherTenant(t *testing.T) {
 	t.Parallel()
 	backend := &asker{}
@@ -366,7 +367,7 @@ func TestAnotherTenant(t *testing.T) {
 	}
 }
 
-// decided looks for the one decision in an audit.
+// decided checks that the audit has exactly one decision, with the digest.
 func decided(t *testing.T, audit, digest string) {
 	t.Helper()
 	text, err := os.ReadFile(audit)
@@ -388,7 +389,8 @@ func decided(t *testing.T, audit, digest string) {
 	}
 }
 
-// reachesNot tries the desk's socket as another user, whom its permissions keep out.
+// reachesNot checks that another user cannot connect to the socket of the desk, because of its
+// permissions.
 func reachesNot(t *testing.T, at string) {
 	t.Helper()
 	path := strings.TrimPrefix(at, "unix://")
@@ -397,9 +399,9 @@ func reachesNot(t *testing.T, at string) {
 		t.Fatalf("the socket: %v %v", info, err)
 	}
 	if os.Geteuid() != 0 {
-		return // nobody can be another user
+		return // only root can become another user
 	}
-	if err := os.Chmod(filepath.Dir(path), 0o755); err != nil { // the folder must not be what keeps it out
+	if err := os.Chmod(filepath.Dir(path), 0o755); err != nil { // so that only the socket's permissions refuse the user
 		t.Fatal(err)
 	}
 	curl := exec.Command("curl", "-sS", "--unix-socket", path, "-H", "X-Forwarded-User: ann@example.com", "-H", "X-Forwarded-Groups: finance", "http://desk/v1/approvals")
@@ -410,8 +412,8 @@ func reachesNot(t *testing.T, at string) {
 	}
 }
 
-// TestDeskByHeader: the proxy says who somebody is and which groups he has, and nobody else does.
-// What changes something must come from the desk's own page.
+// TestDeskByHeader: only the proxy can name the caller and his groups. Requests that change
+// something must come from the desk's own page.
 func TestDeskByHeader(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -473,8 +475,8 @@ func TestDeskByHeader(t *testing.T) {
 	}
 }
 
-// TestDeskByTokenOfAnIssuer: a token of the issuer for the desk says who somebody is, and no other
-// one does.
+// TestDeskByTokenOfAnIssuer: a token of the issuer for the desk identifies the caller. Any other
+// token is refused.
 func TestDeskByTokenOfAnIssuer(t *testing.T) {
 	t.Parallel()
 	who, dir := newIssuer(t), t.TempDir()
@@ -543,7 +545,7 @@ func TestDeskByTokenOfAnIssuer(t *testing.T) {
 	}
 }
 
-// pty returns a terminal: what is written to the second end can be read at the first one.
+// pty returns the two ends of a terminal: what is written to end can be read from screen.
 func pty(t *testing.T, columns uint16) (screen, end *os.File) {
 	t.Helper()
 	screen, err := os.OpenFile("/dev/ptmx", os.O_RDWR, 0)
@@ -570,9 +572,9 @@ func pty(t *testing.T, columns uint16) (screen, end *os.File) {
 
 var madeToken = regexp.MustCompile(`The desk is at (http://\S+/)\r?\nThe token to sign in with, until Holdpoint ends: (\S+)\r?\n`)
 
-// TestDeskMakesAToken: on loopback, with a person at a terminal, a token is made at start and told
-// there, with the page's address. Where what is written becomes a log, none is made, and the desk
-// does not start.
+// TestDeskMakesAToken: on loopback, with a person at a terminal, Holdpoint makes a token at start
+// and prints it there, with the address of the page. If the output may be kept in a log, it makes
+// none, and does not start.
 func TestDeskMakesAToken(t *testing.T) {
 	t.Parallel()
 	environ := []string{"HOLDPOINT_UPSTREAM=http://127.0.0.1:1", "HOLDPOINT_DESK_LISTEN=127.0.0.1:0", "HOLDPOINT_LISTEN=127.0.0.1:0", "HOLDPOINT_ADMIN_LISTEN=off"}
@@ -608,7 +610,7 @@ func TestDeskMakesAToken(t *testing.T) {
 	}
 
 	const want = "admits nobody without a token, on loopback too"
-	_, narrow := pty(t, 0) // as a container's terminal is that nobody looks at
+	_, narrow := pty(t, 0) // as the terminal of a container without a viewer
 	for name, run := range map[string]*exec.Cmd{
 		"into a log":              {Stderr: new(bytes.Buffer), Env: environ},
 		"at a container's screen": {Stderr: narrow, Env: environ},

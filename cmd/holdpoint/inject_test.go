@@ -18,7 +18,8 @@ import (
 	"holdpoint/internal/variables"
 )
 
-// TestCheckInject: holdpoint check inject, and what starts nothing.
+// TestCheckInject: holdpoint check inject prints the settings or their errors, and the commands
+// that need other settings fail.
 func TestCheckInject(t *testing.T) {
 	for _, tt := range []struct {
 		name, args string
@@ -49,8 +50,8 @@ func TestCheckInject(t *testing.T) {
 	}
 }
 
-// TestVariablesOfAnnotations: each variable that an annotation may set is one of Holdpoint. None of
-// them names a file or holds a secret.
+// TestVariablesOfAnnotations: each variable that an annotation may set is a variable of Holdpoint,
+// and none of them names a file or is a secret.
 func TestVariablesOfAnnotations(t *testing.T) {
 	list := all()
 	find := func(name string) int {
@@ -71,8 +72,8 @@ func TestVariablesOfAnnotations(t *testing.T) {
 	}
 }
 
-// TestCheckSidecar: a pod with a value that its sidecar would refuse is refused, and examples of
-// secrets are good ones.
+// TestCheckSidecar: a pod is refused if its sidecar would refuse one of the values. The example
+// values of secrets are valid.
 func TestCheckSidecar(t *testing.T) {
 	const upstream = "HOLDPOINT_UPSTREAM=http://127.0.0.1:8000/"
 	for _, tt := range []struct{ more, want string }{
@@ -91,9 +92,9 @@ func TestCheckSidecar(t *testing.T) {
 	}
 }
 
-// TestInjectServes: the webhook speaks TLS with the certificate of its files, and with the next one
-// when they change. A pod whose sidecar would not start is refused. After TERM it is not ready, and
-// goes on to answer.
+// TestInjectServes: the webhook serves TLS with the certificate in its files, and with a new one
+// when they change. It refuses a pod whose sidecar would not start. After TERM it is not ready, but
+// still answers.
 func TestInjectServes(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("no TERM")
@@ -149,7 +150,7 @@ func TestInjectServes(t *testing.T) {
 	}
 	first := shown
 	folder.Issue(ca, name)
-	for range 2 { // a file that is younger than the process is read again in any case
+	for range 2 { // a file that is newer than the process is read twice
 		if shown == first {
 			p.wait(t, "read again")
 			send("GET", "/healthz", "")

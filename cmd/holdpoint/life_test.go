@@ -28,12 +28,12 @@ import (
 	"holdpoint/translate/dialects"
 )
 
-// A holder is a backend whose streams stay open after their first events until they are released. A
-// run's thread says how it ends then: "ask…" by a question, any other by itself.
+// A holder is a backend whose streams stay open after their first events until they are released.
+// The thread of a run decides how the run then ends: "ask…" with a question, any other without.
 type holder struct {
-	begun   chan string // threads whose streams are open
+	begun   chan string // receives the thread of each stream that was opened
 	release chan struct{}
-	after   string // the prefix of the threads that end at the release; the others never do
+	after   string // only threads with this prefix end at the release
 	header  atomic.Pointer[http.Header]
 }
 
@@ -69,8 +69,8 @@ func (b *holder) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	fmt.Fprintf(w, "data: {\"type\":\"RUN_FINISHED\",\"threadId\":%q,\"runId\":\"r\"%s}\n\n", thread, outcome)
 }
 
-// opens opens as many streams as the backend takes, and is what becomes of each: what its client
-// got, and how its body ended.
+// opens opens as many streams as the backend accepts. For each, ends receives what its client got
+// and the error of its body.
 func (b *holder) opens(client *http.Client) (ends chan string) {
 	ends = make(chan string, cap(b.begun))
 	for n := range cap(b.begun) {
@@ -83,14 +83,15 @@ func (b *holder) opens(client *http.Client) (ends chan string) {
 	return ends
 }
 
-// field returns the text of a member of a JSON object that a test wrote.
+// field returns the text of a member of a JSON object. It works only for the simple objects of
+// these tests.
 func field(body []byte, name string) string {
 	_, rest, _ := strings.Cut(string(body), `"`+name+`":"`)
 	text, _, _ := strings.Cut(rest, `"`)
 	return text
 }
 
-// clientOf returns a client for a process that listens at a unix socket or a TCP address.
+// clientOf returns a client for a process that listens on a unix socket or a TCP address.
 func clientOf(addr string) *http.Client {
 	network := "tcp"
 	if path, ok := strings.CutPrefix(addr, "unix://"); ok {
@@ -101,7 +102,7 @@ func clientOf(addr string) *http.Client {
 	}}}
 }
 
-// play returns a run to its end: what the client got.
+// play sends a run, and returns its whole stream.
 func play(c *http.Client, thread, more string) (string, error) {
 	body := fmt.Sprintf(`{"threadId":%q,"runId":"r","messages":[{"id":"m","role":"user","content":"go"}],"tools":[],"context":[],"state":{},"forwardedProps":{}%s}`, thread, more)
 	res, err := c.Post("http://holdpoint/", "application/json", strings.NewReader(body))
@@ -113,7 +114,7 @@ func play(c *http.Client, thread, more string) (string, error) {
 	return string(text), err
 }
 
-// socket returns a path for a unix socket, which must be short.
+// socket returns the address of a unix socket with a short path.
 func socket(t *testing.T) string {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "hp")
@@ -124,14 +125,14 @@ func socket(t *testing.T) string {
 	return "unix://" + filepath.Join(dir, "s")
 }
 
-// probe is `holdpoint healthcheck what` beside a process with that admin address.
+// probe runs `holdpoint healthcheck what` for a process with the admin address at.
 func probe(t *testing.T, at, what string) (said string, code int) {
 	t.Helper()
 	out, errs, code := holdpoint(t, []string{"HOLDPOINT_ADMIN_LISTEN=" + at, "HOLDPOINT_UPSTREAM=is not read"}, "healthcheck", what)
 	return out + errs, code
 }
 
-// until looks until a probe says it.
+// until repeats probe until it returns the code and a text with says.
 func until(t *testing.T, at, what string, code int, says string) {
 	t.Helper()
 	deadline := time.Now().Add(30 * time.Second)
@@ -147,7 +148,7 @@ func until(t *testing.T, at, what string, code int, says string) {
 	}
 }
 
-// metric fails unless /metrics of a process with that admin socket has the line.
+// metric checks that /metrics of a process with the admin socket at has the line.
 func metric(t *testing.T, at, line string) {
 	t.Helper()
 	client := http.Client{Transport: &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
@@ -169,7 +170,7 @@ func metric(t *testing.T, at, line string) {
 }
 
 // TestProbesAndDrain: both listeners are unix sockets. A drain makes the process not ready, closes
-// the listener, lets the stream that is open run on, and leaves the process to its signal.
+// the listener and waits for the open stream; the process then waits for a signal.
 func TestProbesAndDrain(t *testing.T) {
 	b, backend := newHolder(t, 2)
 	runs, probes := socket(t), socket(t)
@@ -205,7 +206,7 @@ func TestProbesAndDrain(t *testing.T) {
 		t.Errorf("a draining process is not alive: it would be killed: %s", said)
 	}
 	for _, err := os.Stat(strings.TrimPrefix(runs, "unix://")); err == nil; _, err = os.Stat(strings.TrimPrefix(runs, "unix://")) {
-		time.Sleep(10 * time.Millisecond) // the socket goes with the listener
+		time.Sleep(10 * time.Millisecond) // closing the listener removes the socket
 	}
 	select {
 	case got := <-drained:
@@ -237,7 +238,7 @@ func TestProbesAndDrain(t *testing.T) {
 	}
 }
 
-// TestProbesWithoutAnybody: what the subcommands say where they cannot ask.
+// TestProbesWithoutAnybody: the subcommands report why they cannot reach a process.
 func TestProbesWithoutAnybody(t *testing.T) {
 	for _, tt := range []struct {
 		at, args string
@@ -259,8 +260,8 @@ func TestProbesWithoutAnybody(t *testing.T) {
 	}
 }
 
-// TestAdminAddressInUse: one that was given ends the start. The default does not, so that two
-// Holdpoints on one machine need no setting for it.
+// TestAdminAddressInUse: if HOLDPOINT_ADMIN_LISTEN is set to an address in use, the start fails. If
+// its default is in use, it does not, so that two Holdpoints on one machine need no setting.
 func TestAdminAddressInUse(t *testing.T) {
 	taken, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -273,7 +274,7 @@ func TestAdminAddressInUse(t *testing.T) {
 	}
 	var s admin.Settings
 	g := variables.Group{Prefix: prefix, Options: &s}
-	g.Read(map[string]string{"HOLDPOINT_ADMIN_LISTEN": taken.Addr().String()}) // as if it were the default
+	g.Read(map[string]string{"HOLDPOINT_ADMIN_LISTEN": taken.Addr().String()}) // the test sets no Given, so it counts as the default
 	g.Check()
 	var log strings.Builder
 	probes, err := s.New(nil, nil, slog.New(slog.NewTextHandler(&log, nil)))
@@ -282,11 +283,11 @@ func TestAdminAddressInUse(t *testing.T) {
 	}
 }
 
-// TestAThousandStreams: TERM while a thousand streams are open. Some end by themselves in the time
-// that they have, some by a question, and the rest is told and cut. Each client gets a terminal
-// event, and the next process knows each question.
+// TestAThousandStreams: TERM arrives while a thousand streams are open. Some end by themselves in
+// time, some with a question, and the others are ended by the drain. Each client gets a terminal
+// event, and the next process has each question.
 func TestAThousandStreams(t *testing.T) {
-	t.Parallel() // it waits for its deadline
+	t.Parallel() // it waits for the drain timeout
 	const streams, asking = 1000, 100
 	b, backend := newHolder(t, streams)
 	b.after = "ask"
@@ -315,7 +316,7 @@ func TestAThousandStreams(t *testing.T) {
 		<-b.begun
 	}
 	open, err := os.ReadDir(fmt.Sprintf("/proc/%d/fd", p.Process.Pid))
-	if err == nil && (len(open) < 2*streams || len(open) > 2*streams+50) { // Linux only
+	if err == nil && (len(open) < 2*streams || len(open) > 2*streams+50) { // open files can be counted on Linux only
 		t.Errorf("%d open files for %d streams, want two for each", len(open), streams)
 	}
 	p.Process.Signal(syscall.SIGTERM)
@@ -354,7 +355,8 @@ func TestAThousandStreams(t *testing.T) {
 	}
 }
 
-// TestASecondSignalEndsStreamsInOrder: it is in a hurry, and each stream still ends in its event.
+// TestASecondSignalEndsStreamsInOrder: a second signal ends the streams at once, and each still
+// gets a terminal event.
 func TestASecondSignalEndsStreamsInOrder(t *testing.T) {
 	b, backend := newHolder(t, 50)
 	p, addr := start(t, "HOLDPOINT_UPSTREAM="+backend.URL, "HOLDPOINT_DRAIN_DELAY=1h", "HOLDPOINT_DRAIN_TIMEOUT=1h")
@@ -362,7 +364,7 @@ func TestASecondSignalEndsStreamsInOrder(t *testing.T) {
 	ends := b.opens(client)
 	p.Process.Signal(syscall.SIGTERM)
 	p.wait(t, "draining")
-	time.Sleep(150 * time.Millisecond) // two signals closer than that count as one
+	time.Sleep(150 * time.Millisecond) // two signals within 100ms count as one
 	p.Process.Signal(syscall.SIGTERM)
 	for range cap(b.begun) {
 		if got := <-ends; !strings.Contains(got, `"PROXY_DRAINING"`) || !strings.HasSuffix(got, "<nil>") {
@@ -374,8 +376,8 @@ func TestASecondSignalEndsStreamsInOrder(t *testing.T) {
 	}
 }
 
-// TestADrainThatIsCutShort: TERM during a drain that the hook began. Each stream still ends in its
-// event, and the process well.
+// TestADrainThatIsCutShort: after TERM during a drain of the preStop hook, each stream still gets a
+// terminal event, and the process exits with 0.
 func TestADrainThatIsCutShort(t *testing.T) {
 	b, backend := newHolder(t, 50)
 	probes := socket(t)
@@ -402,8 +404,8 @@ func TestADrainThatIsCutShort(t *testing.T) {
 	}
 }
 
-// TestAFileThatIsInUse: a pod's successor waits until the pod has ended, and goes on with its
-// questions. A signal ends it before that.
+// TestAFileThatIsInUse: a second process waits for the store's file until the first has ended, and
+// then continues with its questions. A signal ends the wait.
 func TestAFileThatIsInUse(t *testing.T) {
 	b, backend := newHolder(t, 2)
 	close(b.release)
@@ -443,8 +445,8 @@ func TestAFileThatIsInUse(t *testing.T) {
 	}
 }
 
-// TestHangup: HUP under load reads the files again, keeps what was read where a file has become
-// bad, and harms no stream.
+// TestHangup: HUP under load reads the files again, keeps the previous content of a file that has
+// become invalid, and disturbs no stream.
 func TestHangup(t *testing.T) {
 	const streams = 100
 	b, backend := newHolder(t, streams+10)
@@ -527,7 +529,7 @@ type roundTripper func(*http.Request) (*http.Response, error)
 
 func (f roundTripper) RoundTrip(req *http.Request) (*http.Response, error) { return f(req) }
 
-// A quietListener never has a connection.
+// A quietListener accepts no connections.
 type quietListener struct {
 	closed chan struct{}
 	once   sync.Once
@@ -537,20 +539,20 @@ func (l *quietListener) Accept() (net.Conn, error) { <-l.closed; return nil, net
 func (l *quietListener) Close() error              { l.once.Do(func() { close(l.closed) }); return nil }
 func (l *quietListener) Addr() net.Addr            { return &net.TCPAddr{} }
 
-// TestTheTimesOfTheEnd is with fake time: when it is not ready, when the listener closes, when
-// streams are told, and when the process ends.
+// TestTheTimesOfTheEnd checks, with fake time, when the process stops being ready, when the
+// listener closes, when streams are ended, and when the process exits.
 func TestTheTimesOfTheEnd(t *testing.T) {
 	const never = 1000 * time.Hour
 	for _, tt := range []struct {
 		what           string
 		delay, timeout time.Duration
-		streams        time.Duration // until they end by themselves
-		deaf           bool          // they do not end when they are told
-		drained        time.Duration // before the signal there was a drain for so long; 0: none
-		second         time.Duration // when the second signal comes; 0: none
-		interrupt      bool          // the signal is INT
+		streams        time.Duration // time until the streams end by themselves
+		deaf           bool          // whether the streams do not end when they are told to
+		drained        time.Duration // time of a drain before the signal, 0 for none
+		second         time.Duration // time of the second signal, 0 for none
+		interrupt      bool          // whether the signal is INT
 
-		closes, told, ends time.Duration // after the signal; told never: they were not
+		closes, told, ends time.Duration // times after the signal; told is never if the streams end by themselves
 		code               int
 	}{
 		{what: "nothing is open", delay: 5 * time.Second, timeout: 20 * time.Second, closes: 5 * time.Second, told: never, ends: 5 * time.Second},
@@ -625,16 +627,16 @@ func TestTheTimesOfTheEnd(t *testing.T) {
 					t.Errorf("exit %d, closed %v, told %v, ended %v; want %d, %v, %v, %v",
 						got, closes, time.Duration(told.Load()), ends, tt.code, tt.closes, tt.told, tt.ends)
 				}
-				time.Sleep(time.Minute) // what was not waited for ends too
+				time.Sleep(time.Minute) // so that goroutines that were not waited for end too
 			})
 		})
 	}
 }
 
-// storeTimeoutOfProxy is how long proxy.Handler.Drain waits for ends that do not come.
+// storeTimeoutOfProxy is the longest time that proxy.Handler.Drain waits for the ends of streams.
 const storeTimeoutOfProxy = 5 * time.Second
 
-// TestRequestsWhileItEnds: whoever asks while it drains is answered, and told to connect anew.
+// TestRequestsWhileItEnds: during a drain, requests are answered with Connection: close.
 func TestRequestsWhileItEnds(t *testing.T) {
 	s := newServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, "ok") }), nil, slog.New(slog.DiscardHandler))
 	for _, ending := range []bool{false, true} {
@@ -647,7 +649,7 @@ func TestRequestsWhileItEnds(t *testing.T) {
 	}
 }
 
-// TestDrainedAtTheDesk: a desk without agents has ended after a signal too.
+// TestDrainedAtTheDesk: a desk without agents also reports that it has drained after a signal.
 func TestDrainedAtTheDesk(t *testing.T) {
 	c, err := load([]string{upstream, "HOLDPOINT_DESK_LISTEN=127.0.0.1:0", "HOLDPOINT_DESK_TOKEN=" + deskToken}, dialects.All())
 	if err != nil {

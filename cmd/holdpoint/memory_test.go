@@ -14,7 +14,7 @@ import (
 	"holdpoint/translate/dialects"
 )
 
-// cgroups returns a file system with files of cgroups.
+// cgroups returns a file system with the files of cgroups.
 func cgroups(files map[string]string) fstest.MapFS {
 	root := fstest.MapFS{}
 	for name, text := range files {
@@ -23,7 +23,7 @@ func cgroups(files map[string]string) fstest.MapFS {
 	return root
 }
 
-// container returns one with a limit, as version 2 of cgroups shows it.
+// container returns the cgroups of a container with a memory limit, in version 2.
 func container(bytes int64) fstest.MapFS {
 	return cgroups(map[string]string{"proc/self/cgroup": "0::/", "sys/fs/cgroup/memory.max": fmt.Sprint(bytes)})
 }
@@ -54,7 +54,7 @@ func TestContainerLimit(t *testing.T) {
 	}
 }
 
-// settingsShown returns the variables as check -all shows them, by name without the prefix.
+// settingsShown returns the values that check -all prints, by variable without prefix.
 func settingsShown(t *testing.T, root fstest.MapFS, set ...string) (map[string]string, *settings) {
 	t.Helper()
 	s, err := loadFor(append([]string{upstream}, set...), dialects.All(), false, root)
@@ -68,7 +68,8 @@ func settingsShown(t *testing.T, root fstest.MapFS, set ...string) (map[string]s
 	return shown, s
 }
 
-// TestBoundsFollowFromMemory: where the limit comes from, what follows, and that what is set stays.
+// TestBoundsFollowFromMemory: the limit is read from the variable, from GOMEMLIMIT or from the
+// container, bounds are derived from it, and bounds that are set do not change.
 func TestBoundsFollowFromMemory(t *testing.T) {
 	const follows = " (of the limit of memory)"
 	type values = map[string]string
@@ -115,12 +116,12 @@ func TestBoundsFollowFromMemory(t *testing.T) {
 	}
 }
 
-// TestBoundsFitMemory: the process, its streams, bodies, one frame, the store with what waits for a
-// webhook, and 32 transcripts have room together.
+// TestBoundsFitMemory: within the derived bounds, the process, its streams, bodies, one frame, the
+// store with the webhook's notices, and 32 transcripts fit the limit together.
 func TestBoundsFitMemory(t *testing.T) {
 	for _, mib := range []int64{32, 64, 100, 128, 256, 500, 920, 1 << 10, 4 << 10, 64 << 10} {
 		_, s := settingsShown(t, nil, fmt.Sprintf("HOLDPOINT_MEMORY=%dMiB", mib))
-		const stream = 60_800 // measured: docs/operations.md
+		const stream = 60_800 // bytes, measured: see docs/operations.md
 		sum := int64(processBytes) + int64(s.front.Connections)*stream + int64(s.runs.BodyBytes) + 2*int64(s.runs.MaxFrameBytes) +
 			int64(s.store.Bytes)*9/8 + 32*int64(s.runs.TranscriptBytes)
 		if sum > mib<<20 {
@@ -145,7 +146,8 @@ func TestBadMemory(t *testing.T) {
 	}
 }
 
-// TestCheckShowsMemory: check says what bounds follow from, and check -all which.
+// TestCheckShowsMemory: check prints where the limit is from, and check -all prints which bounds
+// are derived from it.
 func TestCheckShowsMemory(t *testing.T) {
 	environ := []string{upstream, "GOMEMLIMIT=128MiB"}
 	stdout, stderr, code := holdpoint(t, environ, "check")
@@ -197,7 +199,7 @@ func TestMemoryTable(t *testing.T) {
 	}
 }
 
-// TestGoIsToldTheLimit: Go's own limit is the process's, unless GOMEMLIMIT says another.
+// TestGoIsToldTheLimit: start sets the limit of Go's runtime, unless GOMEMLIMIT is set.
 func TestGoIsToldTheLimit(t *testing.T) {
 	before := debug.SetMemoryLimit(-1)
 	defer debug.SetMemoryLimit(before)
@@ -206,7 +208,7 @@ func TestGoIsToldTheLimit(t *testing.T) {
 		want int64
 	}{
 		{nil, before},
-		{[]string{"HOLDPOINT_MEMORY=3GiB", "GOMEMLIMIT=2GiB"}, before}, // Go has read it at start
+		{[]string{"HOLDPOINT_MEMORY=3GiB", "GOMEMLIMIT=2GiB"}, before}, // Go's runtime reads GOMEMLIMIT itself
 		{[]string{"HOLDPOINT_MEMORY=3GiB"}, 3 << 30},
 	} {
 		_, s := settingsShown(t, nil, c.set...)

@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// TestMetricsOfTheBinary: what happened to a question stands in /metrics of the admin listener.
+// TestMetricsOfTheBinary: /metrics of the admin listener counts the events of a question.
 func TestMetricsOfTheBinary(t *testing.T) {
 	upstream := httptest.NewServer(&asker{})
 	defer upstream.Close()
@@ -23,7 +23,7 @@ func TestMetricsOfTheBinary(t *testing.T) {
 	ask(t, addr, "r2", fmt.Sprintf(`,"resume":[{"interruptId":%q,"status":"resolved","payload":true}]`, id[1]))
 	ask(t, addr, "r3", `,"resume":[{"interruptId":"nobody","status":"resolved"}]`)
 	var text string
-	for deadline := time.Now().Add(30 * time.Second); ; time.Sleep(10 * time.Millisecond) { // a run counts when it has ended, behind its stream
+	for deadline := time.Now().Add(30 * time.Second); ; time.Sleep(10 * time.Millisecond) { // a run is counted when it has ended, after its stream
 		res, err := http.Get("http://" + at + "/metrics")
 		if err != nil {
 			t.Fatal(err)

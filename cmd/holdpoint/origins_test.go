@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// TestOriginsThatAreNone: what would match no browser's header, or more than one thinks, is
-// refused.
+// TestOriginsThatAreNone: an origin is refused if no browser would send it, or if it would match
+// more than its author expects.
 func TestOriginsThatAreNone(t *testing.T) {
 	for _, tt := range []struct{ set, want string }{
 		{";", `not an origin, want one such as https://app.example.com`},

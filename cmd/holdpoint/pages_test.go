@@ -23,13 +23,13 @@ import (
 	"holdpoint/internal/test/pages"
 )
 
-// A pageBlock is a block of a document.
+// A pageBlock is a code block of a document.
 type pageBlock struct {
 	pages.Block
-	page string // docs/desk.md
+	page string // path of the document, such as docs/desk.md
 }
 
-// blocksOf returns the blocks of README.md and docs that keep reports true for.
+// blocksOf returns the blocks of README.md and docs for which keep returns true.
 func blocksOf(t *testing.T, keep func(pages.Block) bool) []pageBlock {
 	t.Helper()
 	list := []string{"README.md"}
@@ -59,8 +59,8 @@ func blocksOf(t *testing.T, keep func(pages.Block) bool) []pageBlock {
 
 const pagePolicy = "access:\n  - names: [ann]\n    agents: [\"*\"]\n    rights: [decide]\n"
 
-// TestSettingsOfPages: holdpoint check takes each block of variables that a document shows. The
-// test names a backend where the block does not, and has the files that the block names.
+// TestSettingsOfPages: holdpoint check accepts each block of variables in a document. The test adds
+// a backend where the block has none, and makes the files that the block names.
 func TestSettingsOfPages(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -92,16 +92,16 @@ func TestSettingsOfPages(t *testing.T) {
 	}
 }
 
-// A typist types the commands of pages in a folder of its own, where holdpoint is the binary.
+// A typist runs the commands of pages in its own folder, where holdpoint is the binary under test.
 type typist struct {
 	*testing.T
 	dir     string
 	environ []string
-	replace []string // in commands: what, by what
+	replace []string // pairs of old and new texts, to change commands before they run
 	typed   map[string]bool
 }
 
-// types runs the block of a page that begins so, and returns what it prints.
+// types runs the block of a page that begins with the text begins, and returns its output.
 func (y *typist) types(page, begins string) string {
 	y.Helper()
 	for _, b := range blocksOf(y.T, runByTypist) {
@@ -126,8 +126,8 @@ func (y *typist) types(page, begins string) string {
 
 func runByTypist(b pages.Block) bool { return b.Runs == "cmd/holdpoint: TestCommandsOfPages" }
 
-// goRun is go where holdpoint is built already: it starts the binary in its place, up to its first
-// listener.
+// goRun is a script in place of go: it starts the binary that is already built, and returns when it
+// listens.
 const goRun = `#!/bin/bash
 set -eu
 test "$1 $2" = "run ./cmd/holdpoint"
@@ -140,8 +140,8 @@ kill $pid
 wait $pid
 `
 
-// TestCommandsOfPages types the commands of the pages, each as it stands there but for addresses
-// and for values that are another one each time.
+// TestCommandsOfPages runs the commands of the pages as they are written, except for addresses and
+// values that differ each time.
 func TestCommandsOfPages(t *testing.T) {
 	t.Parallel()
 	for _, tool := range []string{"bash", "curl", "openssl"} {
@@ -234,7 +234,7 @@ func TestCommandsOfPages(t *testing.T) {
 			t.Errorf("audit verify says %s", said)
 		}
 	}
-	// These two check one file, which here is the last of three.
+	// These two commands check one file, which here is the last of three.
 	y.replace = append(y.replace, "audit.jsonl\n", "-after "+after[1]+" audit.jsonl.1 audit.jsonl\n")
 	for _, begins := range []string{"holdpoint audit verify -head 1042", "holdpoint audit verify -head \"$(printf"} {
 		if said := y.types("docs/audit.md", begins); !strings.Contains(said, "whole") {

@@ -19,11 +19,11 @@ import (
 	"holdpoint/translate/dialects"
 )
 
-// An asker is an AG-UI backend that asks on a run without answers, and counts the answers.
+// An asker is an AG-UI backend that asks in a run without answers, and counts the answers.
 type asker struct {
 	asked, answers atomic.Int64
-	more           string      // in its question
-	hangs          atomic.Bool // it has the answer, and says nothing more
+	more           string      // additional members of its question
+	hangs          atomic.Bool // whether it hangs after it has received an answer
 }
 
 func (a *asker) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -43,7 +43,7 @@ func (a *asker) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	io.WriteString(w, "data: "+end+"\n\n")
 }
 
-// ask makes a run and returns its stream.
+// ask sends a run, and returns its stream.
 func ask(t *testing.T, addr, run, rest string) string {
 	t.Helper()
 	body := fmt.Sprintf(`{"threadId":"t","runId":%q,"messages":[{"id":"m1","role":"user","content":"hi"}],"tools":[],"context":[],"state":{},"forwardedProps":{}%s}`, run, rest)
@@ -69,9 +69,10 @@ func TestAPauseInPostgresSurvives(t *testing.T) {
 	}, servers.PostgresPassword, fmt.Sprintf("postgres://%s@%s/%s?sslmode=disable&schema=agents", servers.PostgresUser, server.Addr(), servers.PostgresDatabase))
 }
 
-// survives has a process ask, and kills it. The next one takes the answer, and one after it knows
-// how that ended: the backend gets the answer once. The store's server is not there when the first
-// one starts, and changes its password later: change does that, and ends the connections.
+// survives checks that a question in the store at address store survives two kills. One process
+// asks and is killed, the next one accepts the answer, and a third one replays its result: the
+// backend gets the answer once. The server of the store is stopped when the first process starts.
+// Later, change changes its password and ends the connections.
 func survives(t *testing.T, server interface {
 	Addr() string
 	Stop()
@@ -102,7 +103,7 @@ func survives(t *testing.T, server interface {
 	server.Restart()
 	p.wait(t, "the store is there")
 	until(t, probes, "ready", 0, "store: ok")
-	if secret == redisSecret { // for one engine: it takes seconds until a loss is noticed
+	if secret == redisSecret { // for one engine only, because it takes seconds until a lost server is noticed
 		metric(t, probes, "holdpoint_store_up 1")
 		server.Stop()
 		until(t, probes, "ready", 0, "store: lost since")

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// A noting part writes down what is done with it. One that only stops has no Start.
+// A noting part records its Stop. It has no Start.
 type noting struct {
 	name string
 	to   *[]string
@@ -17,8 +17,8 @@ type starting struct{ noting }
 
 func (s starting) Start() { *s.to = append(*s.to, "start "+s.name) }
 
-// TestPartsAreStoppedInReverse: each part is started once, if it has a Start, and stopped before
-// those that were started before it.
+// TestPartsAreStoppedInReverse: each part with a Start is started once, and the parts are stopped
+// in reverse order.
 func TestPartsAreStoppedInReverse(t *testing.T) {
 	var did []string
 	p := &program{}

@@ -20,14 +20,14 @@ import (
 	"github.com/tidwall/gjson"
 )
 
-// A talker is a backend that asks in the threads "ask…", does what is answered, and says many words
-// in the others.
+// A talker is a backend that asks in the threads "ask…", acts on the answers, and streams many
+// words in other threads.
 type talker struct {
 	mu  sync.Mutex
-	did map[string]int // how many answers it got, by thread
+	did map[string]int // number of answers received, by thread
 }
 
-// said is how many words a run of a talker has.
+// said is the number of words in a run of a talker.
 const said = 300
 
 func newTalker(t *testing.T) (*talker, *httptest.Server) {
@@ -63,7 +63,7 @@ func (b *talker) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	fmt.Fprintf(w, "data: {\"type\":\"RUN_FINISHED\",\"threadId\":%q,\"runId\":\"r\"%s}\n\n", thread, outcome)
 }
 
-// approves returns what a run has that answers the question of a stream, "" if the stream has none.
+// approves returns the resume member that approves the question in a stream, or "" if it has none.
 func approves(stream string) string {
 	id := askedID.FindStringSubmatch(stream)
 	if id == nil {
@@ -72,7 +72,7 @@ func approves(stream string) string {
 	return fmt.Sprintf(`,"resume":[{"interruptId":%q,"status":"resolved","payload":{"approved":true}}]`, id[1])
 }
 
-// audited returns the events of an audit by thread.
+// audited returns the kinds of the events in audit files, by thread.
 func audited(t *testing.T, files ...string) map[string][]string {
 	t.Helper()
 	events := map[string][]string{}
@@ -89,8 +89,8 @@ func audited(t *testing.T, files ...string) map[string][]string {
 	return events
 }
 
-// TestHangupUnderLoad: runs come and go while HUP comes many times, with a headers file that is
-// good and bad in turn, and with the audit's file moved away each time. Every stream is whole, and
+// TestHangupUnderLoad: while runs begin and end, HUP arrives many times, the headers file is valid
+// and invalid in turn, and the audit file is moved away each time. Every stream is complete, and
 // every event is one line of one chain.
 func TestHangupUnderLoad(t *testing.T) {
 	t.Parallel()
@@ -147,7 +147,7 @@ func TestHangupUnderLoad(t *testing.T) {
 	}
 	over.Store(true)
 	logged := make(chan int, 1)
-	go func() { logged <- p.exit() }() // it reads the log on, which the runs fill
+	go func() { logged <- p.exit() }() // it reads the log, so that the process can continue to write it
 	all.Wait()
 	p.Process.Signal(syscall.SIGTERM)
 	if code := <-logged; code != 0 {
@@ -168,7 +168,7 @@ func TestHangupUnderLoad(t *testing.T) {
 		}
 		total += count
 	}
-	if delete(events, ""); len(events) > 0 { // chain.begun has no thread
+	if delete(events, ""); len(events) > 0 { // the event chain.begun has no thread
 		t.Errorf("lines of nobody: %v", events)
 	}
 	if total < hangups*each {
@@ -176,12 +176,12 @@ func TestHangupUnderLoad(t *testing.T) {
 	}
 }
 
-// TestKillsLoseNothing: people ask and answer while Holdpoint is killed, and while the webhook's
-// receiver is away and then fails now and then. Each question that somebody was told of has its
-// line in the audit and its event at the receiver, and so has each answer that was told its end. No
-// answer got to the backend twice, nor without its line. The chain is whole.
+// TestKillsLoseNothing: people ask and answer while Holdpoint is killed several times, and while
+// the webhook's receiver is away and later fails at times. Each question that reached a client has
+// its line in the audit and its event at the receiver, and so has each answer whose end reached the
+// client. No answer reached the backend twice, or without its line. The chain is valid.
 func TestKillsLoseNothing(t *testing.T) {
-	t.Parallel() // a thread whose sender was killed is left alone for some seconds
+	t.Parallel() // notices of a thread are not sent for some seconds after their sender was killed
 	const clients = 6
 	kills, each := 4, 20
 	if testing.Short() {
@@ -211,7 +211,7 @@ func TestKillsLoseNothing(t *testing.T) {
 				thread := fmt.Sprintf("ask%d-%d", n, k)
 				text, err := play(client, thread, "")
 				yes := approves(text)
-				if err != nil || yes == "" { // it was killed, or is just being started
+				if err != nil || yes == "" { // the process was killed, or has not started yet
 					time.Sleep(5 * time.Millisecond)
 					continue
 				}
@@ -254,7 +254,7 @@ func TestKillsLoseNothing(t *testing.T) {
 		r.mu.Unlock()
 		for kind, threads := range map[string]map[string]bool{"interrupt.raised": told, "interrupt.resolved": ended} {
 			for thread := range threads {
-				if n := got[kind+" "+thread]; n != 1 { // by different ids
+				if n := got[kind+" "+thread]; n != 1 { // counted by different ids
 					list = append(list, fmt.Sprint(kind, " ", thread, ": ", n))
 				}
 			}

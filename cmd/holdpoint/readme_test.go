@@ -10,8 +10,8 @@ import (
 	"testing"
 )
 
-// TestReadmeCommands runs the commands under "Start it" in the README as they stand there: the one
-// that starts the demo, the question and its answer. Only the port is another one.
+// TestReadmeCommands runs the commands under "Start it" in the README as they are written: the
+// start of the demo, the question and its answer. It changes only the port.
 func TestReadmeCommands(t *testing.T) {
 	if _, err := exec.LookPath("curl"); err != nil {
 		t.Skip("no curl on this machine; make test asks for it") // make unit must need Go only

@@ -20,7 +20,7 @@ func TestAPauseInRedisSurvives(t *testing.T) {
 	}, redisSecret, "redis://holdpoint@"+server.Addr())
 }
 
-// A server that answers, and would lose questions, ends the start.
+// TestRefusedRedisEndsTheStart: the start fails if the Redis server would drop questions.
 func TestRefusedRedisEndsTheStart(t *testing.T) {
 	server := servers.StartRedis(t, servers.RedisOptions{User: "holdpoint", Password: "secret", Conf: []string{"maxmemory-policy allkeys-random"}})
 	_, stderr, code := holdpoint(t, []string{upstream, "HOLDPOINT_LISTEN=127.0.0.1:0", "HOLDPOINT_STORE=" + server.URL()}, "run")

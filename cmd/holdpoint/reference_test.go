@@ -15,7 +15,7 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the tables in docs/configuration.md and docs/routes.md")
 
-// all returns the variables that there are.
+// all returns all variables of the reference.
 func all() []variables.Variable { return newSettings(dialects.All()).referenceVariables() }
 
 // markdownTable returns the section of docs/configuration.md between its markers, without them.
@@ -32,8 +32,8 @@ func markdownTable(list []variables.Variable) string {
 	return b.String()
 }
 
-// TestConfigurationTable compares the table in docs/configuration.md with the struct. The table
-// stands between two lines `<!-- variables -->`. With -update the test writes it.
+// TestConfigurationTable compares the table in docs/configuration.md with the tags. The table is
+// between two lines `<!-- variables -->`. With -update the test writes it.
 func TestConfigurationTable(t *testing.T) {
 	const file, marker = "../../docs/configuration.md", "<!-- variables -->"
 	text, err := os.ReadFile(file)
@@ -56,8 +56,8 @@ func TestConfigurationTable(t *testing.T) {
 	}
 }
 
-// TestRouteVariables compares docs/routes.md with what a route can have for itself. With -update it
-// writes the list between the two lines `<!-- route variables -->`.
+// TestRouteVariables compares the list in docs/routes.md with the variables that can be set for a
+// route. With -update it writes the list between the two lines `<!-- route variables -->`.
 func TestRouteVariables(t *testing.T) {
 	const file, marker = "../../docs/routes.md", "<!-- route variables -->\n"
 	text, err := os.ReadFile(file)
@@ -102,7 +102,7 @@ func TestReferenceIsComplete(t *testing.T) {
 			t.Errorf("%s is a name that Kubernetes injects for some Service, so it would be ignored in a pod", v.Name)
 		}
 	}
-	// The names of the issue, so that none is renamed by accident: they are the stable surface.
+	// These names are a stable interface, so none of them may be renamed by accident.
 	for name := range strings.FieldsSeq(`UPSTREAM LISTEN DIALECT CLIENT STORE STORE_ENTRIES INTERRUPT_TTL PAUSE_RETENTION
 		REPLAY_TTL MAX_REQUEST_BYTES MAX_FRAME_BYTES TRANSCRIPT_BYTES STREAM_IDLE_TIMEOUT HEARTBEAT UPSTREAM_HEADERS_FILE
 		PRESERVE_HOST LOG_LEVEL LOG_FORMAT AWS_STRANDS_RULES_FILE TOOLS CANCEL
@@ -115,13 +115,14 @@ func TestReferenceIsComplete(t *testing.T) {
 	}
 }
 
-// shortMost is how many variables plain `holdpoint -h` shows.
+// shortMost is the largest number of variables that `holdpoint -h` may show.
 const shortMost = 15
 
-// usedVariable is a line of `holdpoint -h` about a variable.
+// usedVariable matches a line of `holdpoint -h` about a variable.
 var usedVariable = regexp.MustCompile(`(?m)^  (HOLDPOINT_[A-Z0-9_]+)\b(.*)$`)
 
-// TestUsageIsShort: `holdpoint -h` shows what a beginner needs, a line each, and the topics.
+// TestUsageIsShort: `holdpoint -h` shows the variables that a beginner needs, one line each, and
+// the topics.
 func TestUsageIsShort(t *testing.T) {
 	t.Logf("%d variables in all", len(all()))
 	for _, args := range [][]string{{"-h"}, {"help"}, {"run", "-h"}} {
@@ -146,7 +147,7 @@ func TestUsageIsShort(t *testing.T) {
 	}
 }
 
-// TestTopicsOfUsage: each variable is told under one topic.
+// TestTopicsOfUsage: each variable is in exactly one topic.
 func TestTopicsOfUsage(t *testing.T) {
 	told := map[string]string{}
 	for _, word := range topicWords(newSettings(dialects.All())) {
@@ -177,7 +178,8 @@ func TestTopicsOfUsage(t *testing.T) {
 	}
 }
 
-// TestCheckShowsWhatIsSet: check shows what is set and what follows, check -all everything.
+// TestCheckShowsWhatIsSet: check prints the variables that are set, and warnings; check -all prints
+// all variables.
 func TestCheckShowsWhatIsSet(t *testing.T) {
 	environ := []string{upstream, "HOLDPOINT_HEARTBEAT=20s", "HOLDPOINT_PRINCIPAL_HEADER=", "HOLDPOINT_KEEP_ALIVE=2m"}
 	stdout, _, code := holdpoint(t, environ, "check")
@@ -196,7 +198,7 @@ func TestCheckShowsWhatIsSet(t *testing.T) {
 		}
 	}
 	everything, _, code := holdpoint(t, environ, "check", "-all")
-	for _, v := range newSettings(dialects.All()).variables() { // the injector's are for check inject
+	for _, v := range newSettings(dialects.All()).variables() { // the variables of the injector are in check inject
 		if shown := strings.Contains(everything, v.Name+" "); code != exitOK || shown != (v.Name != routeVariable.Name) {
 			t.Errorf("exit %d, %s is shown: %v", code, v.Name, shown)
 		}

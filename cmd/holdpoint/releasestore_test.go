@@ -28,15 +28,15 @@ import (
 	"holdpoint/internal/test/servers"
 )
 
-// keep is what makes the stores of a release: go test ./cmd/holdpoint -run TestKeepStores -keep
-// v0.1.0. testdata/stores/README.md says when.
+// keep makes TestKeepStores write the stores of a release: go test ./cmd/holdpoint -run
+// TestKeepStores -keep v0.1.0. testdata/stores/README.md says when to do that.
 var keep = flag.String("keep", "", "write the stores of this release into testdata/stores")
 
-// sceneKey seals the store that is sealed.
+// sceneKey is the key of the store with sealed records.
 const sceneKey = "a:AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8="
 
-// A sceneAgent asks each thread once, and the thread again twice. It counts what it is asked. It
-// refuses answers of the threads away, and says nothing to those of the threads that hang.
+// A sceneAgent asks each thread once, and the thread "again" twice. It counts its requests. It
+// refuses answers of the threads in away, and never answers those of the threads in hang.
 type sceneAgent struct {
 	mu      sync.Mutex
 	answers map[string]int
@@ -87,8 +87,8 @@ func (a *sceneAgent) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	fmt.Fprintf(w, "data: {\"type\":\"RUN_FINISHED\",\"threadId\":%q,\"runId\":\"r\",\"outcome\":{\"type\":\"interrupt\",\"interrupts\":[{\"id\":\"i%d\",\"reason\":\"input_required\",\"message\":\"Go on with %s?\"}]}}\n\n", thread, n, thread)
 }
 
-// sceneEnviron is the environment of who writes the stores, and of who reads them. What is kept is
-// kept for 30 years, and what the desk has decided is carried for as long.
+// sceneEnviron returns the environment of the processes that write and read the stores. Records are
+// kept for 30 years, and decisions of the desk are sent for as long.
 func sceneEnviron(store, upstream, audit string, more ...string) []string {
 	environ := []string{
 		"HOLDPOINT_UPSTREAM=" + upstream, "HOLDPOINT_NAME=scene", "HOLDPOINT_DIALECT=agui", "HOLDPOINT_STORE=" + store, "HOLDPOINT_DRAIN_DELAY=0s",
@@ -98,13 +98,15 @@ func sceneEnviron(store, upstream, audit string, more ...string) []string {
 	return append(environ, more...)
 }
 
-// A keptStore is a store of a release: the file that is kept, and how it is read and written.
+// A keptStore is a kind of store in a release: the name of its file in testdata, and functions that
+// read and write it.
 type keptStore struct {
 	file string
-	more []string // of the environment
-	// load makes a store of what is kept, of an empty one if that is nil, and returns its address.
+	more []string // additional variables
+	// load starts a store with the content kept, or an empty one if that is nil, and returns its
+	// address.
 	load func(t *testing.T, kept []byte) (address string)
-	// save returns what is to be kept of the store that load made last.
+	// save returns the content of the store that was loaded last, for testdata.
 	save func(t *testing.T) []byte
 }
 
@@ -179,8 +181,8 @@ func keptStores() map[string]*keptStore {
 	}
 }
 
-// redisCommands returns the commands that make all keys of a server: one a line, as a list of
-// arguments in base64.
+// redisCommands returns commands that restore all keys of a server: one command a line, a list of
+// its arguments in base64.
 func redisCommands(t *testing.T, server *servers.Redis) []byte {
 	t.Helper()
 	var out bytes.Buffer
@@ -233,8 +235,7 @@ func beginScene(t *testing.T, environ []string) (p *process, addr string, c call
 	return p, p.wait(t, "listening")["addr"].(string), c
 }
 
-// TestKeepStores writes the stores of a release, if it is asked to. Each has a thread in each
-// state.
+// TestKeepStores writes the stores of a release if -keep is set. Each has a thread in each state.
 func TestKeepStores(t *testing.T) {
 	if *keep == "" {
 		t.Skip("it writes the stores of a release: -keep v0.1.0")
@@ -269,7 +270,7 @@ func TestKeepStores(t *testing.T) {
 				fmt.Sprintf(`{"decision":"answer","payload":true,"digest":%q}`, q.Get("digest").Str)); status != http.StatusOK {
 				t.Fatalf("decided: %d %s", status, got)
 			}
-			if name == "sealed" { // only there Holdpoint carries by itself: until it is given back
+			if name == "sealed" { // only with keys Holdpoint sends decisions by itself: wait until the agent's refusal has released the claim
 				<-agent.refused
 				for c.ok("GET", "/v1/approvals/"+approval.Get("id").Str).Get("state").Str != "decided" {
 					time.Sleep(20 * time.Millisecond)
@@ -318,9 +319,10 @@ func packed(t *testing.T, body []byte) []byte {
 	return out.Bytes()
 }
 
-// TestStoreOfARelease: this build reads the store of each release, in each state that a thread can
-// be in. An open question is answered, also on another thread; an answer that came again gets its
-// end from the record; what the desk has decided is carried; what was in doubt stays in doubt.
+// TestStoreOfARelease: this build reads the store of each release, with a thread in each state. An
+// open question is answered, also in another thread. An answer that is repeated gets its recorded
+// end. A decision of the desk is sent to the agent. An answer whose result is in doubt stays in
+// doubt.
 func TestStoreOfARelease(t *testing.T) {
 	releases, err := filepath.Glob(filepath.Join("testdata", "stores", "v*"))
 	if err != nil || len(releases) == 0 {
@@ -358,7 +360,7 @@ func readsScene(t *testing.T, dir, name string, engine *keptStore) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// The audit goes on where it was.
+	// The audit continues the file of the release.
 	events, err := os.ReadFile(filepath.Join(dir, name+".audit.jsonl"))
 	if err != nil {
 		t.Fatal(err)
@@ -368,7 +370,7 @@ func readsScene(t *testing.T, dir, name string, engine *keptStore) {
 		t.Fatal(err)
 	}
 	agent := newSceneAgent()
-	agent.answers["again"] = 1 // the first one, which the release's own agent got
+	agent.answers["again"] = 1 // the first answer, which the agent got when the store was written
 	upstream := httptest.NewServer(agent)
 	defer upstream.Close()
 	environ := sceneEnviron(engine.load(t, kept), upstream.URL, audit, engine.more...)
@@ -382,11 +384,11 @@ func readsScene(t *testing.T, dir, name string, engine *keptStore) {
 			}
 		}
 	}
-	if name != "sealed" { // the chat's next request carries it there
+	if name != "sealed" { // without keys, only the chat's next request sends the decision
 		post(t, addr, "/", "decided", "")
 	}
 	for n := 0; agent.count("decided") == 0; n++ {
-		if n == 3000 { // a minute: nothing else ends the wait
+		if n == 3000 { // a minute
 			t.Fatal("what the desk has decided was not carried")
 		}
 		time.Sleep(20 * time.Millisecond)

@@ -19,8 +19,8 @@ import (
 	"holdpoint/internal/test/authority"
 )
 
-// TestReloader is with fake time: a change is seen within five seconds, what is wrong with a file
-// is logged once, and HUP does all.
+// TestReloader checks, with fake time, that a change is noticed within five seconds, that an error
+// in a file is logged once, and that HUP runs all reloads.
 func TestReloader(t *testing.T) {
 	dir := t.TempDir()
 	path := func(name string) string { return filepath.Join(dir, name) }
@@ -92,10 +92,10 @@ func TestReloader(t *testing.T) {
 	})
 }
 
-// TestFilesAreReadAgain: each file that Holdpoint is given, as Kubernetes changes it: seen by
-// itself, and at holdpoint reload.
+// TestFilesAreReadAgain: each file of the settings is changed in the way of Kubernetes, and is read
+// again without a signal, and at holdpoint reload.
 func TestFilesAreReadAgain(t *testing.T) {
-	t.Parallel() // it waits for the looks
+	t.Parallel() // it waits until the files are checked
 	key := func(id string) string { return id + ":AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=" }
 	good := func(word string) map[string][]byte {
 		return map[string][]byte{

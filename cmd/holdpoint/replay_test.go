@@ -14,8 +14,8 @@ import (
 	"holdpoint/internal/scenario"
 )
 
-// TestReplayIsHoldpoint: what a client gets in a replay is what it gets of Holdpoint, in each
-// scenario, and each frame of the backend is printed once. The short form plays every fourth one.
+// TestReplayIsHoldpoint: in each scenario, a client gets the same from a replay as from Holdpoint,
+// and each frame of the backend is printed once. With -short it plays every fourth scenario.
 func TestReplayIsHoldpoint(t *testing.T) {
 	list, err := scenario.List("../../testdata", "*")
 	if err != nil {
@@ -41,7 +41,7 @@ func TestReplayIsHoldpoint(t *testing.T) {
 				h.ServeHTTP(both, r)
 				body := both.copy.Body.Bytes()
 				if both.copy.Code != http.StatusOK {
-					body = nil // the form of the want part is not this test's
+					body = nil // this test does not compare with the want part
 				}
 				got = append(got, body)
 			}), err
@@ -77,7 +77,7 @@ func (t *tee) Write(b []byte) (int, error) {
 	return t.ResponseWriter.Write(b)
 }
 
-// Unwrap is for http.ResponseController.
+// Unwrap supports http.ResponseController.
 func (t *tee) Unwrap() http.ResponseWriter { return t.ResponseWriter }
 
 // asking is a scenario of two turns: a question of LangGraph's adapter, and its answer.
@@ -103,8 +103,8 @@ data: {"type":"RUN_FINISHED","threadId":"t1","runId":"r2"}
 
 `
 
-// TestReplay: each line tells what came, what went and why, and in the end what is kept and how it
-// is answered. What is long is cut here.
+// TestReplay: the output has each frame received, each frame sent and why, and at the end the
+// record and the requests that answer it. The test cuts long lines.
 func TestReplay(t *testing.T) {
 	stdout, stderr, code := holdpoint(t, nil, "replay", written(t, "one.txtar", asking))
 	if code != exitOK || stderr != "" {
@@ -162,8 +162,8 @@ func TestReplay(t *testing.T) {
 	}
 }
 
-// TestReplaySteps: each line of the input lets one frame of the backend through. Its end ends the
-// replay.
+// TestReplaySteps: each line of standard input lets one frame of the backend through. The end of
+// the input ends the replay.
 func TestReplaySteps(t *testing.T) {
 	cmd := exec.Command(binary, "replay", "-step", written(t, "one.txtar", asking))
 	cmd.Stdin = strings.NewReader("\n\n")
@@ -176,7 +176,7 @@ func TestReplaySteps(t *testing.T) {
 	}
 }
 
-// TestReplayOfARecording: the answer of a backend is played alone, from a file or a pipe, with its
+// TestReplayOfARecording: a recorded answer of a backend is played from a file or a pipe, with its
 // header or without.
 func TestReplayOfARecording(t *testing.T) {
 	stream := string(question(t))
@@ -229,7 +229,7 @@ func TestReplayMisuse(t *testing.T) {
 	}
 }
 
-// written writes a file of a folder of the test, and returns its path.
+// written writes a file into a new folder, and returns its path.
 func written(t *testing.T, name, text string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), name)

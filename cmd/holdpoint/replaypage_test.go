@@ -15,8 +15,8 @@ import (
 	"holdpoint/internal/test/pages"
 )
 
-// TestDebuggingPage types the commands of docs/debugging.md before a backend that asks, and
-// compares what they print with what stands there.
+// TestDebuggingPage runs the commands of docs/debugging.md with a backend that asks, and compares
+// their output with the page.
 func TestDebuggingPage(t *testing.T) {
 	for _, tool := range []string{"bash", "curl"} {
 		if _, err := exec.LookPath(tool); err != nil {
@@ -67,7 +67,7 @@ data: {"type":"RUN_FINISHED","threadId":"t1","runId":"r1"}
 	}
 }
 
-// likePage compares what is printed with a block in which long lines are cut.
+// likePage compares the output with a block of the page, in which long lines are cut.
 func likePage(t *testing.T, printed, block string) {
 	t.Helper()
 	got, want := strings.Split(printed, "\n"), strings.Split(block, "\n")

@@ -14,9 +14,9 @@ import (
 	"testing"
 )
 
-// TestRestoredFile: a copy of the store that was made before an answer, put back after it, has the
-// question wait again, and a second approval runs the action a second time. docs/operations.md
-// warns of that. A store that begins anew runs nothing twice.
+// TestRestoredFile: the store's file is restored from a copy that was made before an answer. The
+// question is open again, and a second approval runs the action a second time, as
+// docs/operations.md warns. With an empty store instead, nothing runs twice.
 func TestRestoredFile(t *testing.T) {
 	var did atomic.Int64
 	backend := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -72,7 +72,7 @@ func TestRestoredFile(t *testing.T) {
 	end()
 	put(state, backup)
 	p, addr = start(t, environ...)
-	for range 2 { // the second one is told the recorded end
+	for range 2 { // the second request gets the recorded end
 		if text := run(yes); !strings.Contains(text, "RUN_FINISHED") || did.Load() != 1 {
 			t.Fatalf("the answer ran %d times:\n%s", did.Load(), text)
 		}

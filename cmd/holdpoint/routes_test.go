@@ -14,7 +14,7 @@ import (
 	"holdpoint/translate/dialects"
 )
 
-// routesConfig loads an environment of variables without their prefix.
+// routesConfig loads an environment with these variables, which are without the prefix.
 func routesConfig(set ...string) (*settings, error) {
 	for n := range set {
 		set[n] = prefix + set[n]
@@ -22,7 +22,7 @@ func routesConfig(set ...string) (*settings, error) {
 	return load(set, dialects.All())
 }
 
-// billing and support are two routes.
+// billing and support return the variables of two routes.
 func billing() []string {
 	return []string{"ROUTES_0_PATH=/billing", "ROUTES_0_NAME=billing", "ROUTES_0_UPSTREAM=http://localhost:8000/agent"}
 }
@@ -31,8 +31,8 @@ func support() []string {
 	return []string{"ROUTES_1_PATH=/support", "ROUTES_1_NAME=support", "ROUTES_1_UPSTREAM=http://localhost:9000"}
 }
 
-// TestRouteInherits: what is not said of a route is as it is for all, but for its name and what is
-// said of the backend.
+// TestRouteInherits: a route has the process's value for each variable that is not set for it,
+// except its name and the variables about its backend.
 func TestRouteInherits(t *testing.T) {
 	headers := filepath.Join(t.TempDir(), "headers")
 	if err := os.WriteFile(headers, []byte("Authorization: Bearer hush\n"), 0o600); err != nil {
@@ -81,7 +81,7 @@ func TestRouteInherits(t *testing.T) {
 	}
 }
 
-// TestRoutesWithoutAnUpstream: the variable without a prefix may be missing.
+// TestRoutesWithoutAnUpstream: HOLDPOINT_UPSTREAM may be missing if there is a route.
 func TestRoutesWithoutAnUpstream(t *testing.T) {
 	c, err := routesConfig(append(billing(), "DIALECT=superagent", "ROUTES_0_SUPERAGENT_AGENT_ID=a1")...)
 	if err != nil {
@@ -98,7 +98,7 @@ func TestRoutesWithoutAnUpstream(t *testing.T) {
 func TestBadRoutes(t *testing.T) {
 	for _, tt := range []struct {
 		set  []string
-		want []string // errors, without "config: HOLDPOINT_"; each begins so
+		want []string // beginnings of the errors, after "config: HOLDPOINT_"
 	}{
 		{[]string{"ROUTES_0_PATH=/billing"}, []string{"ROUTES_0_NAME is not set, want a name for the agent", "ROUTES_0_UPSTREAM is not set, want the address of its backend"}},
 		{[]string{"ROUTES_0_NAME=b", "ROUTES_0_UPSTREAM=http://x"}, []string{"ROUTES_0_PATH is not set, want the path below which the agent is, such as /billing"}},
@@ -127,7 +127,7 @@ func TestBadRoutes(t *testing.T) {
 		{append(billing(), "UPSTREAM=http://y", "DIALECT=langraph", "CORS_ORIGINS=x", "CANCEL=true"), []string{`CORS_ORIGINS "x": scheme missing`, `DIALECT "langraph": want one of `, `CANCEL "true": it could be taken`}},
 		{append(billing(), "ROUTES_0_CANCEL=true"), []string{`ROUTES_0_CANCEL "true": it could be taken for an approval`}},
 	} {
-		last := map[string]string{} // as in an environment
+		last := map[string]string{} // of several values, an environment has the last
 		for _, s := range tt.set {
 			name, value, _ := strings.Cut(s, "=")
 			last[name] = value
@@ -152,7 +152,7 @@ func TestBadRoutes(t *testing.T) {
 	}
 }
 
-// TestService: one agent needs no Router, and several are reached by their paths.
+// TestService: a single agent has no Router, and several agents are reached by their paths.
 func TestService(t *testing.T) {
 	backend := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("X-Path", r.URL.Path)

@@ -38,7 +38,7 @@ func (s *stream) ServeHTTP(w http.ResponseWriter, _ *http.Request) {
 	close(s.ended)
 }
 
-// drain does what proxy.Handler.Drain promises.
+// drain behaves as proxy.Handler.Drain.
 func (s *stream) drain(ctx context.Context) error {
 	<-ctx.Done()
 	s.once.Do(func() { close(s.drained) })
@@ -129,7 +129,7 @@ func TestADrainThatHangsIsCut(t *testing.T) {
 	}
 }
 
-// TestARunIsDrained is the same with the real proxy: the client gets a terminal event.
+// TestARunIsDrained: with the real proxy, a drained client gets a terminal event.
 func TestARunIsDrained(t *testing.T) {
 	reached := make(chan struct{})
 	backend := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -187,7 +187,7 @@ func TestColors(t *testing.T) {
 		{[]string{"TERM=xterm"}, true},
 		{[]string{"TERM=dumb"}, false},
 		{[]string{"NO_COLOR=1"}, false},
-		{[]string{"NO_COLOR="}, true}, // no-color.org: present and not empty
+		{[]string{"NO_COLOR="}, true}, // no-color.org: an empty NO_COLOR does not count
 	} {
 		if got := takesColor(tt.environ); got != tt.want {
 			t.Errorf("%q: %v, want %v", tt.environ, got, tt.want)

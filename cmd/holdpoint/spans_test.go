@@ -21,12 +21,12 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// A spanRecorder takes spans as a collector does.
+// A spanRecorder receives spans in place of a collector.
 type spanRecorder struct {
 	*httptest.Server
 	mu    sync.Mutex
 	list  []*spans.Span
-	bytes []byte // of all requests
+	bytes []byte // bodies of all requests
 	names []string
 }
 
@@ -60,7 +60,7 @@ func newSpanRecorder(t *testing.T) *spanRecorder {
 	return r
 }
 
-// wait returns the span of that name which has the attribute.
+// wait returns the span that has the name and the attribute.
 func (r *spanRecorder) wait(t *testing.T, name, key, value string) *spans.Span {
 	t.Helper()
 	for until := time.Now().Add(30 * time.Second); time.Now().Before(until); {
@@ -87,7 +87,7 @@ func attributeOf(s *spans.Span, key string) string {
 	return ""
 }
 
-// traced posts a run with a traceparent.
+// traced sends a run with a traceparent, and returns its stream.
 func traced(t *testing.T, addr, run, parent, more string) string {
 	t.Helper()
 	body := fmt.Sprintf(`{"threadId":"t","runId":%q,"messages":[{"id":"m","role":"user","content":"canary"}],"tools":[],"context":[],"state":{},"forwardedProps":{}%s}`, run, more)
@@ -116,9 +116,9 @@ const (
 	aboveIt     = "b7ad6b7169203331"
 )
 
-// TestSpans: the run's span is below the client's, the backend's would be below the exchange's, and
-// the run with the answer links to the run that asked, in a process before. No span has what
-// anybody wrote.
+// TestSpans: the span of a run is a child of the client's span, and the backend's span would be a
+// child of the exchange's. The run with the answer has a link to the run that asked, also from an
+// earlier process. No span has texts of users or agents.
 func TestSpans(t *testing.T) {
 	t.Parallel()
 	recorder, backend := newSpanRecorder(t), &asker{}
@@ -190,11 +190,11 @@ func TestSpans(t *testing.T) {
 	}
 }
 
-// TestNoSpans: without an address, or switched off, a traceparent passes as it came. A collector
-// that is away, or takes for ever, is in nobody's way.
+// TestNoSpans: without a collector's address, or if spans are switched off, the traceparent is
+// passed on unchanged. A collector that is away or hangs delays nothing.
 func TestNoSpans(t *testing.T) {
 	t.Parallel()
-	hangs, err := net.Listen("tcp", "127.0.0.1:0") // it takes connections and says nothing
+	hangs, err := net.Listen("tcp", "127.0.0.1:0") // it accepts connections and never answers
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -242,7 +242,7 @@ func TestNoSpans(t *testing.T) {
 	}
 }
 
-// TestSpansByAnotherProtocol: what is not spoken is said at start.
+// TestSpansByAnotherProtocol: an unsupported protocol is an error at start.
 func TestSpansByAnotherProtocol(t *testing.T) {
 	_, stderr, code := holdpoint(t, []string{
 		"HOLDPOINT_UPSTREAM=http://127.0.0.1:1", "HOLDPOINT_LISTEN=127.0.0.1:0", "HOLDPOINT_ADMIN_LISTEN=off",

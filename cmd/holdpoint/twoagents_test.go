@@ -12,11 +12,11 @@ import (
 	"testing"
 )
 
-// A doubled is a backend whose question is the same at each agent but for the dialect. It keeps the
-// bodies that it gets.
+// A doubled is a backend that asks the same question at each of two agents, each in its own
+// dialect. It keeps the bodies that it receives.
 type doubled struct {
-	question string // the events of a run without an answer, behind RUN_STARTED
-	answer   string // what a body has that brings an answer
+	question string // the events of a run without an answer, after RUN_STARTED
+	answer   string // a part of each body that has an answer
 
 	mu     sync.Mutex
 	bodies []string
@@ -44,9 +44,10 @@ func (d *doubled) got() []string {
 	return list
 }
 
-// TestTwoAgentsWithOneThread: two agents of two dialects ask the same question under one id, in a
-// thread of one id, each at its backend's path /. Neither gets an answer of the other. That holds
-// in a store that outlives the process, and a route may have another place and path then.
+// TestTwoAgentsWithOneThread: two agents with different dialects ask a question of the same id, in
+// threads of the same id, each at the path / of its backend. Neither agent gets an answer to the
+// other's question. This also holds after a restart with the same store, in which the routes may
+// have other numbers and paths.
 func TestTwoAgentsWithOneThread(t *testing.T) {
 	billing := &doubled{
 		question: `data: {"type":"RUN_FINISHED","threadId":"t1","runId":"r","outcome":{"type":"interrupt","interrupts":[{"id":"i1","reason":"input_required","message":"Go on?"}]}}` + "\n\n",

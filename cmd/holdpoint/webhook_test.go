@@ -23,7 +23,7 @@ import (
 
 const hookSecret = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"
 
-// A receiver of the webhook takes nothing while it is down.
+// A receiver is a receiver of the webhook. It accepts nothing while down is set.
 type receiver struct {
 	*httptest.Server
 	down  atomic.Bool
@@ -31,9 +31,9 @@ type receiver struct {
 	took  chan struct{}
 
 	mu     sync.Mutex
-	kinds  map[string]string // by webhook-id
-	events map[string]string // with the thread, by webhook-id
-	wrong  error             // of a signature
+	kinds  map[string]string // kinds of events, by webhook-id
+	events map[string]string // kinds and threads of events, by webhook-id
+	wrong  error             // the first error of a signature
 }
 
 func newReceiver(t *testing.T) *receiver {
@@ -45,7 +45,7 @@ func newReceiver(t *testing.T) *receiver {
 	r.Server = httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, req *http.Request) {
 		if r.down.Load() {
 			r.tries <- struct{}{}
-			panic(http.ErrAbortHandler) // the connection breaks
+			panic(http.ErrAbortHandler) // breaks the connection
 		}
 		body, _ := io.ReadAll(req.Body)
 		r.mu.Lock()
@@ -62,7 +62,7 @@ func newReceiver(t *testing.T) *receiver {
 	return r
 }
 
-// wait waits for one thing of what comes.
+// waitFor waits for a value from the channel.
 func waitFor(t *testing.T, what <-chan struct{}) {
 	t.Helper()
 	select {
@@ -72,11 +72,11 @@ func waitFor(t *testing.T, what <-chan struct{}) {
 	}
 }
 
-// TestWebhookOverAKill: while the receiver is away a question is asked and answered, and Holdpoint
-// is killed, and runs without its webhook for a while. When it has it again every event arrives,
-// signed.
+// TestWebhookOverAKill: while the receiver is down, a question is asked and answered, and Holdpoint
+// is killed and runs without its webhook for a while. When the webhook is set again, every event
+// arrives, signed.
 func TestWebhookOverAKill(t *testing.T) {
-	t.Parallel() // what was being sent at the kill is left alone for some seconds
+	t.Parallel() // a notice that was being sent at the kill is not sent for some seconds
 	upstream := httptest.NewServer(&asker{})
 	defer upstream.Close()
 	r := newReceiver(t)
@@ -102,7 +102,7 @@ func TestWebhookOverAKill(t *testing.T) {
 	p.exit()
 	off := slices.DeleteFunc(slices.Clone(environ), func(v string) bool { return strings.HasPrefix(v, "HOLDPOINT_WEBHOOK_") })
 	p, addr = start(t, off...)
-	ask(t, addr, "r3", "") // another step of the thread, whose question nobody is told of
+	ask(t, addr, "r3", "") // another question of the thread, without the webhook
 	p.Process.Signal(syscall.SIGTERM)
 	if code := p.exit(); code != 0 {
 		t.Errorf("exit %d", code)
@@ -132,7 +132,8 @@ func TestWebhookOverAKill(t *testing.T) {
 	}
 }
 
-// TestWebhookIsInNobodysWay: a receiver that answers nothing holds up neither a run nor the end.
+// TestWebhookIsInNobodysWay: a receiver that never answers delays neither a run nor the end of the
+// process.
 func TestWebhookIsInNobodysWay(t *testing.T) {
 	upstream := httptest.NewServer(&asker{})
 	defer upstream.Close()
@@ -154,13 +155,13 @@ func TestWebhookIsInNobodysWay(t *testing.T) {
 		t.Errorf("the run came to %s", got)
 	}
 	p.Process.Signal(syscall.SIGTERM)
-	if code := p.exit(); code != 0 { // while the receiver still thinks
+	if code := p.exit(); code != 0 { // the receiver has not answered yet
 		t.Errorf("exit %d", code)
 	}
 }
 
-// TestWebhookSettings: what is wrong is said at start, without the address, which is a secret with
-// some receivers.
+// TestWebhookSettings: wrong settings of the webhook are errors at start. The error does not have
+// the address, which may contain a secret.
 func TestWebhookSettings(t *testing.T) {
 	broken := filepath.Join(t.TempDir(), "broken.tmpl")
 	if err := os.WriteFile(broken, []byte(`{"a":"{{.Thread}}"}`), 0o600); err != nil {

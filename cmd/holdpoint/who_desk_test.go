@@ -20,7 +20,7 @@ import (
 	"github.com/tidwall/gjson"
 )
 
-// writeFile writes a file into a test's folder and returns its name.
+// writeFile writes a file into a folder, and returns its path.
 func writeFile(t *testing.T, dir, name, text string) string {
 	t.Helper()
 	name = filepath.Join(dir, name)
@@ -36,12 +36,12 @@ func (c caller) as(token string) caller {
 	return c
 }
 
-// tokenLine returns a line of a file of tokens.
+// tokenLine returns a line of a token file.
 func tokenLine(who, token string) string {
 	return fmt.Sprintf("%s sha256:%x\n", who, sha256.Sum256([]byte(token)))
 }
 
-// signIn returns the cookie that the desk gives for a token.
+// signIn signs in with a token, and returns the desk's cookie.
 func (c caller) signIn(token string) *http.Cookie {
 	c.Helper()
 	req, _ := http.NewRequest("POST", "http://localhost/v1/session", strings.NewReader(fmt.Sprintf(`{"token":%q}`, token)))
@@ -57,8 +57,8 @@ func (c caller) signIn(token string) *http.Cookie {
 	return res.Cookies()[0]
 }
 
-// withCookie returns the answer to a request that has a cookie, and what a browser says of its own
-// page.
+// withCookie sends a request with the cookie and the headers of the desk's own page, and returns
+// the status and the body.
 func (c caller) withCookie(cookie *http.Cookie, path string) (int, gjson.Result) {
 	c.Helper()
 	req, _ := http.NewRequest("GET", "http://localhost"+path, nil)
@@ -75,8 +75,9 @@ func (c caller) withCookie(cookie *http.Cookie, path string) (int, gjson.Result)
 
 const policyOfAnn = "access:\n- {names: [ann], agents: [billing], rights: [decide]}\n"
 
-// TestPolicy: a policy says who has which rights. It is read again on HUP and when the file
-// changes, and a bad one changes nothing. At start, and for check, it is an error.
+// TestPolicy: the policy decides who has which rights. It is read again at HUP and when the file
+// changes, and an invalid file changes nothing. At start, and for check, an invalid file is an
+// error.
 func TestPolicy(t *testing.T) {
 	t.Parallel()
 	upstream := httptest.NewServer(&asker{})
@@ -128,7 +129,7 @@ func TestPolicy(t *testing.T) {
 	if sees(tokenOfAnn) != 0 || sees(otherToken) != 1 {
 		t.Errorf("after HUP: ann sees %d, bob %d", sees(tokenOfAnn), sees(otherToken))
 	}
-	// Kubernetes changes what a link names, and tells nobody.
+	// Kubernetes replaces the file behind a link, and sends no signal.
 	if err := os.Rename(writeFile(t, dir, "next.yaml", policyOfAnn), policy); err != nil {
 		t.Fatal(err)
 	}
@@ -142,8 +143,8 @@ func TestPolicy(t *testing.T) {
 	}
 }
 
-// TestSessionsOverProcesses: with HOLDPOINT_STORE_KEYS a browser stays signed in over a restart,
-// and without them it does not. It is signed out when its token is taken out of the file.
+// TestSessionsOverProcesses: with HOLDPOINT_STORE_KEYS a browser stays signed in across a restart,
+// and without them it does not. It is signed out when its token is removed from the file.
 func TestSessionsOverProcesses(t *testing.T) {
 	t.Parallel()
 	for name, keys := range map[string]string{"with keys": "a:" + base64.StdEncoding.EncodeToString(make([]byte, 32)), "without": ""} {
@@ -187,8 +188,8 @@ func TestSessionsOverProcesses(t *testing.T) {
 	}
 }
 
-// TestNoCookieForTheAgent: a chat on the same host as the desk sends the cookie of the desk, and
-// the agent does not get it. The chat's own cookies are as they came.
+// TestNoCookieForTheAgent: if a chat on the same host as the desk sends the desk's cookie, the
+// agent does not get it. The agent gets the chat's own cookies unchanged.
 func TestNoCookieForTheAgent(t *testing.T) {
 	t.Parallel()
 	var got atomic.Pointer[[]string]

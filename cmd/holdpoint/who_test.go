@@ -18,7 +18,7 @@ const (
 	byToken   = "JWT_ISSUER=https://id.example;JWT_AUDIENCE=chat;JWT_JWKS_URL=https://id.example/keys"
 )
 
-// whoConfig loads a configuration of these variables.
+// whoConfig loads a configuration with these variables.
 func whoConfig(variables ...string) (*settings, error) {
 	environ := []string{upstream}
 	for _, v := range variables {
@@ -41,7 +41,7 @@ func TestWhoIsConfigured(t *testing.T) {
 	for _, tt := range []struct {
 		name string
 		set  []string
-		want string // "" for none
+		want string // part of the error, "" for none
 	}{
 		{"nothing", nil, ""},
 		{"a header", []string{byHeader, byPeers, secretKey}, ""},
@@ -91,13 +91,14 @@ func TestWhoIsConfigured(t *testing.T) {
 	}
 }
 
-// TestWhoMayAnswerIsSaidAtStart: one line says it, and a line each what is dangerous.
+// TestWhoMayAnswerIsSaidAtStart: the log at start has one line about who may answer questions, and
+// a warning for each dangerous setting.
 func TestWhoMayAnswerIsSaidAtStart(t *testing.T) {
 	for _, tt := range []struct {
 		name  string
 		set   []string
 		store string
-		want  []string // beginnings of the lines, all of them
+		want  []string // the beginnings of all lines
 	}{
 		{"for everybody", nil, "", []string{"WARN Holdpoint knows no users, and listens for everybody: the thread id is the key"}},
 		{"for everybody by IPv6", []string{"LISTEN=[::]:7080"}, "", []string{"WARN Holdpoint knows no users, and listens for everybody"}},
