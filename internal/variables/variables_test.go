@@ -74,7 +74,7 @@ type Embedded struct {
 	Name string `env:"NAME" envDefault:"e" doc:"a name"`
 }
 
-// TestEmbedded: variables of an embedded struct are read and shown as the others.
+// TestEmbedded: the fields of an embedded struct are read and shown like other fields.
 func TestEmbedded(t *testing.T) {
 	type outer struct {
 		Embedded

@@ -16,7 +16,7 @@ import (
 	"holdpoint/translate/dialects"
 )
 
-// holdpoint returns the real proxy.
+// holdpoint returns a real proxy in front of upstream.
 func holdpoint(upstream string) (http.Handler, error) {
 	dialect, err := dialects.All().New("auto", nil)
 	if err != nil {
@@ -57,8 +57,8 @@ func TestNobodyAnswers(t *testing.T) {
 	}
 }
 
-// TestWithoutHoldpoint shows that the demonstration checks what it says: a proxy that translates
-// nothing must fail it.
+// TestWithoutHoldpoint: the demonstration checks its claims, so it fails with a proxy that
+// translates nothing.
 func TestWithoutHoldpoint(t *testing.T) {
 	var out strings.Builder
 	err := Run(t.Context(), Options{Out: &out, Holdpoint: func(upstream string) (http.Handler, error) {
@@ -79,7 +79,8 @@ func TestWithoutHoldpoint(t *testing.T) {
 	}
 }
 
-// TestAPersonOpensTheAddress: who opens the demonstration in a browser is told what it is.
+// TestAPersonOpensTheAddress: a person who opens the demonstration's address in a browser gets a
+// page that explains it.
 func TestAPersonOpensTheAddress(t *testing.T) {
 	agent := httptest.NewServer(newBackend())
 	defer agent.Close()
@@ -96,7 +97,8 @@ func TestAPersonOpensTheAddress(t *testing.T) {
 	}
 }
 
-// TestTheBackendAloneIsAsLangGraphIs holds the script to what the recordings show.
+// TestTheBackendAloneIsAsLangGraphIs: the scripted backend behaves as the recordings of LangGraph
+// show.
 func TestTheBackendAloneIsAsLangGraphIs(t *testing.T) {
 	b := newBackend()
 	server := httptest.NewServer(b)

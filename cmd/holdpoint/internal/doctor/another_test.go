@@ -11,23 +11,24 @@ import (
 	"holdpoint/translate/dialects"
 )
 
-// A pair is a recording in the dialect found, behind a Holdpoint that is told named.
+// A pair is the dialect of a recording, and the dialect that HOLDPOINT_DIALECT names instead.
 type pair struct{ found, named string }
 
-// alike are the pairs that the recordings do not always tell apart, with how many of them pass
-// without a hint. Most are questions by the outcome alone, which these dialects read too. In the
-// others the named dialect asks the very same questions by other events.
+// alike has the pairs of dialects that doctor cannot always distinguish, with the number of
+// recordings without a hint that another dialect fits better. Most of these recordings ask with the
+// interrupt outcome only, which both dialects read. In the others, the named dialect makes the same
+// questions from other events.
 var alike = map[pair]int{
-	{"agui", "mastra"}:          128, // it is agui, and more
+	{"agui", "mastra"}:          128, // the dialect mastra reads everything that agui reads
 	{"agui", "agent-framework"}: 92, {"agui", "aws-strands"}: 92, {"agui", "draft"}: 92, {"agui", "langgraph"}: 92,
-	// agui is for any backend with the outcome, and asks the same of some.
+	// agui reads any backend with the outcome, and makes the same questions for some.
 	{"agent-framework", "agui"}: 76, {"langgraph", "agui"}: 2, {"draft", "agui"}: 1,
 	{"agui", "adk"}: 1, {"agui", "agno"}: 1, {"agui", "request-approval"}: 1, {"agui", "tool-call"}: 1,
 }
 
-// TestAnotherFrameworksDialect: each recording that asks is played under every named dialect that
-// speaks AG-UI. Under its own there is no hint, nor under the one that its scenario names. Under
-// another there is, but for those in alike.
+// TestAnotherFrameworksDialect: each recording with a question is played under every dialect for
+// AG-UI backends. There is no hint under its own dialect and under the one that its scenario names.
+// There is a hint under any other dialect, except for the recordings counted in alike.
 func TestAnotherFrameworksDialect(t *testing.T) {
 	var names []string
 	for _, name := range dialects.All().Names() {
@@ -65,7 +66,7 @@ func TestAnotherFrameworksDialect(t *testing.T) {
 			}
 		}
 	}
-	if testing.Short() { // with fewer recordings, no pair may have more
+	if testing.Short() { // fewer recordings are played, so only larger numbers are errors
 		maps.DeleteFunc(passed, func(p pair, n int) bool { return n <= alike[p] })
 		if len(passed) > 0 {
 			t.Errorf("without a hint, and more than %v: %v", alike, passed)

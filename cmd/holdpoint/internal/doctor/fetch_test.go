@@ -42,8 +42,8 @@ func fetch(t *testing.T, h http.HandlerFunc, p Probe) *Report {
 	return r
 }
 
-// TestTheHarmlessRun: it is one run with a message and no tools, on a thread that nobody has, with
-// the headers that were given, at the address as it was given.
+// TestTheHarmlessRun: doctor sends one run with a message and no tools, on a new thread, with the
+// given headers, to exactly the given address.
 func TestTheHarmlessRun(t *testing.T) {
 	stream := stored(t, "langgraph/approve-py-0.0.43/1.upstream.sse")
 	threads := map[string]bool{}
@@ -73,7 +73,8 @@ func TestTheHarmlessRun(t *testing.T) {
 	}
 }
 
-// TestOneRequestOnly: Holdpoint would ask this server again, and doctor says so and does not.
+// TestOneRequestOnly: if Holdpoint would send this server another request, doctor notes that and
+// does not send it.
 func TestOneRequestOnly(t *testing.T) {
 	asked := 0
 	r := fetch(t, func(w http.ResponseWriter, _ *http.Request) {
@@ -137,7 +138,8 @@ func TestAnswersThatAreNone(t *testing.T) {
 	}
 }
 
-// TestNative: a server that does not speak AG-UI gets its own request if it is named.
+// TestNative: a server that does not speak AG-UI gets a request of its own form if -dialect names
+// it.
 func TestNative(t *testing.T) {
 	r := fetch(t, func(w http.ResponseWriter, req *http.Request) {
 		if body, _ := io.ReadAll(req.Body); !strings.Contains(string(body), `"prompt":"`+DefaultMessage) {
@@ -151,7 +153,7 @@ func TestNative(t *testing.T) {
 	}
 }
 
-// TestABackendThatHangs: when the time is up, what came until then is looked at.
+// TestABackendThatHangs: when the timeout is reached, doctor examines what was received until then.
 func TestABackendThatHangs(t *testing.T) {
 	for name, stream := range map[string]string{"silent": "", "in the middle": started} {
 		ctx, cancel := context.WithCancelCause(t.Context())
@@ -182,7 +184,8 @@ func TestABackendThatHangs(t *testing.T) {
 	}
 }
 
-// A deadline is a context that says, when it is done, that its time was up. So no test has to wait.
+// A deadline is a context whose error is DeadlineExceeded as soon as it is canceled, so that no
+// test has to wait.
 type deadline struct{ context.Context }
 
 func (d deadline) Err() error {
@@ -249,8 +252,8 @@ func TestAddress(t *testing.T) {
 	}
 }
 
-// TestARunOfSeveralRequests: a run of LangGraph's own server is sent whole. The recordings of its
-// first turns are told as what they are.
+// TestARunOfSeveralRequests: for LangGraph Server, doctor sends all requests of a run. The
+// recordings of the first turns are recognized.
 func TestARunOfSeveralRequests(t *testing.T) {
 	list, err := scenario.List(recordings, "langgraph-server")
 	if err != nil || len(list) < 30 {
@@ -292,7 +295,7 @@ func TestARunOfSeveralRequests(t *testing.T) {
 		})
 	}
 	for name, c := range map[string]struct {
-		status map[string]int // by the end of the path
+		status map[string]int // statuses, by the end of the path
 		says   string
 	}{
 		"no key":                      {map[string]int{"/threads": 401}, "-header"},

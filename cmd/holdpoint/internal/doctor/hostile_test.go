@@ -27,7 +27,7 @@ func examine(t *testing.T, body string) *Report {
 	return r
 }
 
-// TestWhatIsNoStream: anything else is named with the reason.
+// TestWhatIsNoStream: for anything else than a stream of a backend, the report has the reason.
 func TestWhatIsNoStream(t *testing.T) {
 	for name, c := range map[string]struct {
 		body string
@@ -61,7 +61,8 @@ func TestWhatIsNoStream(t *testing.T) {
 	}
 }
 
-// TestNothingOfThePayloadIsTold: not in words and not as JSON, and nothing that a terminal obeys.
+// TestNothingOfThePayloadIsTold: the report has no text of the stream and no control characters, as
+// text and as JSON.
 func TestNothingOfThePayloadIsTold(t *testing.T) {
 	const secret = "hunter2"
 	evil := "\\u001b[2J\\u202eevil\\u0007" + strings.Repeat("x", 500)
@@ -119,7 +120,7 @@ type endless struct{}
 
 func (endless) Read(b []byte) (int, error) { return len(b), nil }
 
-// TestTools: a call of a tool that the client declares is the client's, and asks nobody.
+// TestTools: a call of a tool that the client declares is not a question.
 func TestTools(t *testing.T) {
 	a := Answer{Body: stored(t, "request-approval/approve-b/1.upstream.sse")}
 	for tools, want := range map[string]Verdict{"": Keeps, `[{"name":"request_approval","description":"","parameters":{}}]`: Plain} {
@@ -137,8 +138,9 @@ func TestTools(t *testing.T) {
 	}
 }
 
-// TestOldCards: a client that declares no version may be CopilotKit's, whose cards of before read
-// what the backend announces. Where the backend does, the report says what keeps them.
+// TestOldCards: a client without a protocol version may be CopilotKit, whose older cards read the
+// backend's own announcement. If the backend sends one, the report names the setting that keeps
+// these cards working.
 func TestOldCards(t *testing.T) {
 	for name, c := range map[string]struct {
 		recording, version string

@@ -14,11 +14,11 @@ const recordings = "../../../../testdata"
 
 // A recording is one answer of a backend in the scenarios of testdata.
 type recording struct {
-	name   string // langgraph/approve-py-0.0.42/1.upstream.sse
+	name   string // such as langgraph/approve-py-0.0.42/1.upstream.sse
 	family string
 	answer Answer
-	tools  []byte // that the turn's request declares
-	asked  string // the dialect of the question that the turn ends with, "" for none
+	tools  []byte // tools that the turn's request declares
+	asked  string // dialect of the question at the end of the turn, or ""
 	env    map[string]string
 }
 
@@ -31,7 +31,7 @@ func allRecordings(t *testing.T) []recording {
 	var list []recording
 	for _, s := range scenarios {
 		if s.Folder() == "langgraph-server" {
-			continue // a run there is several answers, and whoever examines one gives a part of it
+			continue // a run there has several answers, and each alone is incomplete
 		}
 		for turn := 1; turn <= s.Turns; turn++ {
 			var request struct {
@@ -41,7 +41,7 @@ func allRecordings(t *testing.T) []recording {
 				Pause   string `json:"pause"`
 				Dialect string `json:"dialect"`
 			}
-			_ = json.Unmarshal(s.Part(scenario.Request(turn)), &request) // one may be broken on purpose
+			_ = json.Unmarshal(s.Part(scenario.Request(turn)), &request) // some requests are invalid on purpose
 			_ = json.Unmarshal(s.Part(scenario.Store(turn)), &kept)
 			for n, part := range s.Answers(turn) {
 				r := recording{
@@ -58,7 +58,7 @@ func allRecordings(t *testing.T) []recording {
 	return list
 }
 
-// stored returns a part of a scenario: FOLDER/SCENARIO/PART.
+// stored returns a part of a scenario. name is FOLDER/SCENARIO/PART.
 func stored(t *testing.T, name string) []byte {
 	t.Helper()
 	at := strings.LastIndex(name, "/")
@@ -82,12 +82,12 @@ func answerOf(part []byte) Answer {
 	return a
 }
 
-// A tally is what is told of the recordings of a family: how many are told rightly, of how many the
-// answer does not tell, and how many are not an answer of an agent.
+// A tally counts the recordings of a family: those whose dialect doctor reports correctly (told),
+// those that do not show it (untold), and those that are not an answer of an agent (none).
 type tally struct{ told, untold, none int }
 
-// tallies is the golden table. A run in which nobody is asked does not tell its dialect. Most of
-// what is untold are such runs: the ends of runs that were answered.
+// tallies has the expected numbers. A run without a question does not show its dialect. Most untold
+// recordings are such runs: the last runs of threads whose questions were answered.
 var tallies = map[string]tally{
 	"adk":              {told: 38, untold: 73, none: 1},
 	"agent-framework":  {told: 142, untold: 244, none: 5},
@@ -106,9 +106,9 @@ var tallies = map[string]tally{
 	"tool-call":        {untold: 61},
 }
 
-// otherwise are recordings whose first turn asks, and that are told another dialect or none without
-// the variables of their scenario. A refusal because the thread waits is a question only beside the
-// history of its request.
+// otherwise has the recordings whose first turn asks, but for which doctor reports another dialect,
+// or none, without the variables of their scenario. The refusal of a run because its thread waits
+// counts as a question only together with the history in its request.
 var otherwise = map[string]string{
 	"agent-framework/dotnet-input/1.upstream.sse":                "agui",
 	"agent-framework/dotnet-input-auto/1.upstream.sse":           "agui",
@@ -128,8 +128,8 @@ var otherwise = map[string]string{
 	"strands/asked-what-py/1.upstream.sse":                       "",
 }
 
-// TestRecordings: every recording is told as the dialect that asks in it, or as none. None is told
-// wrongly but those in otherwise, and each first question is told.
+// TestRecordings: for each recording, doctor reports the dialect that asks in it, or none. It
+// reports no wrong dialect except for those in otherwise, and recognizes every first question.
 func TestRecordings(t *testing.T) {
 	got := map[string]tally{}
 	for _, r := range allRecordings(t) {
@@ -184,7 +184,7 @@ func TestRecordings(t *testing.T) {
 	}
 }
 
-// dialect returns the only one that may be told of the recording, "" if several may.
+// dialect returns the only dialect that may be reported for the recording, or "" if several may.
 func (r recording) dialect() string {
 	switch {
 	case r.asked != "":
@@ -195,10 +195,11 @@ func (r recording) dialect() string {
 	return r.family
 }
 
-// version is the package's version in a scenario's name: py-0.0.47, 1.7.0, rc7, b260219.
+// version matches the version of the package in the name of a scenario: py-0.0.47, 1.7.0, rc7,
+// b260219.
 var version = regexp.MustCompile(`-(?:(py|ts)-)?(\d+\.\d+\.\d+|rc\d|b\d{6})(?:-|/)`)
 
-// frameworkIsRight holds what is told of framework and version against the scenario.
+// frameworkIsRight checks the reported framework and version against the name of the scenario.
 func frameworkIsRight(t *testing.T, r recording, report *Report) {
 	t.Helper()
 	if made := r.framework(); made != "" && report.Framework.Name != "" &&
@@ -229,8 +230,8 @@ func frameworkIsRight(t *testing.T, r recording, report *Report) {
 	}
 }
 
-// framework returns what made the recording, by the name of its scenario; "" if that does not say
-// it.
+// framework returns the framework that made the recording, from the name of its scenario, or "" if
+// the name does not show it.
 func (r recording) framework() string {
 	scenario := strings.TrimPrefix(r.name, r.family+"/")
 	for _, one := range []struct{ begins, name string }{
@@ -242,14 +243,14 @@ func (r recording) framework() string {
 		}
 	}
 	switch r.family {
-	case "agui", "draft", "auto", "contract", "phrases", "tool-call": // of several
+	case "agui", "draft", "auto", "contract", "phrases", "tool-call": // made by several frameworks
 		return ""
 	}
 	return sections[r.family]
 }
 
-// TestVersionsByTheOutcome: each is told of some recording of its framework, and of none that asks
-// nothing.
+// TestVersionsByTheOutcome: each text in asTested is reported for some recording of its framework,
+// and for none without a question.
 func TestVersionsByTheOutcome(t *testing.T) {
 	told := map[string]int{}
 	for _, r := range allRecordings(t) {
@@ -283,8 +284,7 @@ func TestVersionsByTheOutcome(t *testing.T) {
 	}
 }
 
-// TestMarks: each mark is in some recording, and in none that another framework is known to have
-// made.
+// TestMarks: each mark is in some recording, and in no recording of another framework.
 func TestMarks(t *testing.T) {
 	list := allRecordings(t)
 	known := map[string]int{}
@@ -313,8 +313,8 @@ func TestMarks(t *testing.T) {
 	}
 }
 
-// TestTooOld: a question that Holdpoint refuses because its backend is too old is told with the
-// version that is needed, and no setting is named that would let the tool through.
+// TestTooOld: if Holdpoint refuses a question because its backend is too old, the report names the
+// version that is needed, and no setting that would let the tool run.
 func TestTooOld(t *testing.T) {
 	n := 0
 	for _, r := range allRecordings(t) {

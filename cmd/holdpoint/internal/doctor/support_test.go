@@ -8,8 +8,8 @@ import (
 	"holdpoint/translate/dialects"
 )
 
-// TestSupport: what is quoted is what docs/support.md says. Every dialect and every mark has its
-// section there, and every package of a table is read.
+// TestSupport: the report quotes docs/support.md correctly. Every dialect and every mark has a
+// section there, and every package in its tables is read.
 func TestSupport(t *testing.T) {
 	list := readSupportedVersions()
 	for _, name := range dialects.All().Names()[1:] {
