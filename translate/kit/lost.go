@@ -19,7 +19,8 @@ import (
 // ReasonLost is the reason of a lost question.
 const ReasonLost = "holdpoint:lost_question"
 
-// schemaLost allows a client that has no cancel to send a denial.
+// textLost is the text of a lost question. schemaLost accepts only a denial, from a client that has
+// no cancel.
 const (
 	textLost   = "This chat still waits for the answer to a question that is not known any more. The question can only be cancelled. Then the chat goes on."
 	schemaLost = `{"type":"object","properties":{"approved":{"type":"boolean","const":false}},"required":["approved"],"additionalProperties":false}`

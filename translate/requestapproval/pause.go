@@ -87,7 +87,7 @@ func (run *run) pause(res *translate.Result) {
 		one, _ := readAsk(a.args)
 		callID := string(a.id)
 		k := questionState{Call: callID, Args: string(a.args), Approval: one.approvalID}
-		k.Parent = cmp.Or(parents[callID], string(a.parent), callID) // the last one is the id that clients give the message that they make for such a call
+		k.Parent = cmp.Or(parents[callID], string(a.parent), callID) // clients make a message with the id of the call if the call has no parent
 		native := one.approvalID
 		if ids[native] > 1 {
 			native = callID

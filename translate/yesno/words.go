@@ -79,7 +79,7 @@ type WordError struct {
 	Err error
 }
 
-// Error says what is wrong.
+// Error returns "yes" or "no" and the text of the cause.
 func (e *WordError) Error() string {
 	return map[bool]string{true: "no", false: "yes"}[e.No] + ": " + e.Err.Error()
 }

@@ -25,8 +25,8 @@ type Decider struct {
 	Name string
 }
 
-// These are the errors of a decision that is not accepted, and of a decided pause that is not
-// carried to the backend. The store has errors of its own.
+// These are the errors of a decision that is not accepted, and of a decided pause that cannot be
+// sent to the backend. The store has errors of its own.
 var (
 	// ErrNotWritten: the audit is required and cannot be written, so nothing was done.
 	ErrNotWritten = errors.New("the audit cannot be written")

@@ -113,7 +113,7 @@ func (t *Trail) begin(task int, event gjson.Result) {
 	if input.IsObject() && len(input.Raw) <= maxArgs {
 		c.args = strings.Clone(input.Raw)
 	}
-	var within []gjson.Result // runs that contain this call: a tool that another tool calls does not run beside it; JavaScript does not send them
+	var within []gjson.Result // the runs that contain this call, which are not its rivals; JavaScript does not send them
 	if len(t.calls) > 0 {
 		within = event.Get("parent_ids").Array()
 	}
