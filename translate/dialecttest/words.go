@@ -92,8 +92,8 @@ func (th *thread) checkReadings(r *translate.Request, n int) {
 	}
 }
 
-// nearly are payloads that are not a plain yes, although a reader might take them for one. An
-// object with a no followed by a yes under the same key is not included, because JSON.parse and
+// unclearPayloads are payloads that are not a plain yes, although a reader might take them for one.
+// An object with a no followed by a yes under the same key is not included, because JSON.parse and
 // json.loads use the last value.
 var unclearPayloads = []string{
 	`{"approved":"true"}`, `{"approved":1}`, `{"approved":null}`, `{"approved":true,"approved":false}`,

@@ -35,7 +35,7 @@ type profile struct {
 	needsPayload bool      // a payload that is absent, null or blank is refused
 	// falseIs is the status that a payload of false stands for, or "" if it is an ordinary payload.
 	falseIs agui.Status
-	// unsaid reports that the backend reads every value for a cancel as an approval. So no cancel is
+	// noCancel reports that the backend reads every value for a cancel as an approval. So no cancel is
 	// sent.
 	noCancel bool
 	// ownID is the path in the metadata where the interrupt's id is repeated. It is set for a backend

@@ -60,7 +60,8 @@ func (t Template) read() template {
 // Words are the yes and the no of a backend. NewWords returns them.
 type Words struct {
 	yes, no template
-	// telling are the paths of the members in which the two differ. It is nil if they are not objects.
+	// differences are the paths of the members in which the two differ. It is nil if they are not
+	// objects.
 	differences       [][]string
 	arguments, reason []string // paths of the placeholders; nil if a template has none
 }
