@@ -12,46 +12,47 @@ import (
 )
 
 const (
-	maxOrigins     = 1024 // at their addresses
-	maxCredentials = 64   // of one of them
-	// MaxOrigin bounds an Origin in bytes: a host has 253 letters at most.
+	maxOrigins     = 1024 // number of keys of Allowances that are kept
+	maxCredentials = 64   // number of senders that are kept for one key
+	// MaxOrigin bounds the length of an Origin in bytes. A host name has at most 253 letters.
 	MaxOrigin = 512
-	// AllowanceAge is how long the backend's word counts without being said again. A client that
-	// sends requests without preflights would otherwise never see that it was taken back.
+	// AllowanceAge is the time for which a permission of the backend is used without being renewed.
+	// A client that sends requests without preflights would otherwise never notice that the
+	// permission was withdrawn.
 	AllowanceAge = 10 * time.Minute
-	// AskTimeout is how long the backend may take to answer a preflight of Holdpoint's own.
+	// AskTimeout bounds the time for a preflight that Holdpoint itself sends to the backend.
 	AskTimeout = 2 * time.Second
 )
 
 var (
-	browserOrigin = regexp.MustCompile(fmt.Sprintf(`^[!-)+\--~]{1,%d}$`, MaxOrigin)) // without blanks, "," and "*"
-	headerNames   = regexp.MustCompile(`^[ -~]{1,1000}$`)                            // a longer list is left out
+	browserOrigin = regexp.MustCompile(fmt.Sprintf(`^[!-)+\--~]{1,%d}$`, MaxOrigin)) // without spaces, commas and asterisks
+	headerNames   = regexp.MustCompile(`^[ -~]{1,1000}$`)                            // a longer list is ignored
 
-	// harmlessInVary are the names of headers that are part of the keys, or do not decide who may
-	// read.
+	// harmlessInVary matches the names of headers that are part of the keys, or that do not decide
+	// who may read a response.
 	harmlessInVary = regexp.MustCompile(`^(Origin|Host|Forwarded|X-Forwarded-Host|X-Forwarded-Proto|Authorization|Cookie|Content-Type|User-Agent|Accept|Accept-.*|Access-Control-Request-.*)$`)
 )
 
-// An allowance is what the backend said to one origin: the headers that allow it to read, nil if
-// nothing does.
+// An allowance is a response of the backend to one origin: the headers that permit the origin to
+// read, nil if it may not.
 type allowance struct {
 	header http.Header
 	at     time.Time
 }
 
-// Allowances are what the backend said to one origin at one address: to preflights, and in answers
-// since then, by the credentials of their requests.
+// allowances are the backend's responses to one origin at one address: to a preflight, and since
+// then to requests, by their credentials.
 type allowances map[hash]allowance
 
-// A hash stands for texts that clients choose. So they cost nothing.
+// A hash replaces texts that clients choose, so that long texts use no memory.
 type hash [sha256.Size]byte
 
-var preflights hash // their key in allowances
+var preflights hash // the key of preflights in allowances
 
 func hashOf(texts ...[]string) hash { return sha256.Sum256(fmt.Appendf(nil, "%q", texts)) }
 
 // Origin returns the origin of the page that sent a request. It is "" if there is none, or if no
-// browser would write it so.
+// browser would send such a value.
 func Origin(req *http.Request) string {
 	if list := req.Header["Origin"]; len(list) == 1 && browserOrigin.MatchString(list[0]) {
 		return list[0]
@@ -59,8 +60,9 @@ func Origin(req *http.Request) string {
 	return ""
 }
 
-// keysOf returns the hash of everything that a backend may go by in its answer to a preflight, and
-// the hash of who asks: somebody's credentials, or a preflight, which has none.
+// keysOf returns two hashes: address, of everything that a backend may use to decide about a
+// preflight, and who, of the sender's credentials. A preflight has no credentials, and the zero
+// who.
 func keysOf(req *http.Request) (address, who hash) {
 	h, method := req.Header, req.Method
 	if IsPreflight(req) {
@@ -71,14 +73,14 @@ func keysOf(req *http.Request) (address, who hash) {
 	return hashOf(h["Origin"], []string{method, req.Host, req.URL.EscapedPath(), req.URL.RawQuery}, h["X-Forwarded-Host"], h["X-Forwarded-Proto"], h["Forwarded"]), who
 }
 
-// hear notes what an answer of the backend says to the origin of the request. A preflight's answer,
-// and one that allows nothing, end what was said at the address before. An answer that may have
-// been another for another request with these keys is not kept. Where nothing is kept, the backend
-// is asked.
+// hear records what a response of the backend permits to the origin of the request. The response to
+// a preflight, and one that permits nothing, replace everything recorded for the address. A
+// response that could differ for another request with the same keys is not recorded. If nothing is
+// recorded, Holdpoint asks the backend.
 func (p *Policy) hear(req *http.Request, res *http.Response) {
 	word := allowance{read(req, res), p.now()}
 	if Origin(req) == "" || word.header == nil && res.StatusCode >= http.StatusInternalServerError {
-		return // who failed there may stand before, or around, who allows: Starlette's 500, an ingress's 502
+		return // the error may come from a part in front of the one that sets CORS headers, such as Starlette's error handler or an ingress
 	}
 	address, who := keysOf(req)
 	p.mu.Lock()
@@ -93,7 +95,8 @@ func (p *Policy) hear(req *http.Request, res *http.Response) {
 	}
 }
 
-// read returns the headers by which an answer allows its page to read, as a browser takes them.
+// read returns the headers by which a response permits its page to read it, as a browser would
+// interpret them; nil if it does not.
 func read(req *http.Request, res *http.Response) http.Header {
 	allow := res.Header["Access-Control-Allow-Origin"]
 	preflight := IsPreflight(req)
@@ -110,10 +113,10 @@ func read(req *http.Request, res *http.Response) http.Header {
 	return permission
 }
 
-// dependsOn reports whether another request with the same keys may get another answer. It may if
-// Vary names something that is not part of the keys; a preflight of a browser has nothing of that
-// kind, and no credentials. It also may if the answer allows nothing because of something else: the
-// headers that a preflight names, or an error that may be a gateway's.
+// dependsOn reports whether another request with the same keys could get another response. That is
+// so if Vary names a header that is not part of the keys; a browser's preflight has no such header,
+// and no credentials. It is also so if the response permits nothing for another reason: the headers
+// that a preflight names, or an error that may be a gateway's.
 func dependsOn(req *http.Request, res *http.Response, allows bool) bool {
 	h, preflight := req.Header, IsPreflight(req)
 	switch {
@@ -128,19 +131,20 @@ func dependsOn(req *http.Request, res *http.Response, allows bool) bool {
 	})
 }
 
-// permission returns what the backend says to the origin of a request that Holdpoint answers
-// itself. It asks the backend if that is not known. A page of Holdpoint's own origin needs no
-// permission.
+// permission returns the headers that the backend sends to the origin of a request that Holdpoint
+// answers itself. If they are not known, it asks the backend. A page of Holdpoint's own origin
+// needs no permission.
 func (p *Policy) permission(req *http.Request) http.Header {
 	last := p.recall(req)
 	if p.now().Sub(last.at) >= AllowanceAge && Origin(req) != "" && req.Method != http.MethodOptions && req.Header.Get("Sec-Fetch-Site") != "same-origin" {
 		p.ask(req)
-		last = p.recall(req) // if the backend did not answer: what it said last, however long ago
+		last = p.recall(req) // if the backend did not answer, this is its last response, however old
 	}
 	return last.header
 }
 
-// recall returns what the backend said last.
+// recall returns the last recorded response of the backend for the request, the zero allowance if
+// there is none.
 func (p *Policy) recall(req *http.Request) allowance {
 	address, who := keysOf(req)
 	p.mu.Lock()
@@ -152,11 +156,12 @@ func (p *Policy) recall(req *http.Request) allowance {
 	return known[preflights]
 }
 
-// ask passes the preflight to the backend that the browser did not send to this process: it knows
-// the answer to an earlier one, or has sent that to another replica, or the request needs none. The
-// preflight has nothing of the client's but what a browser's would have, and names no headers.
+// ask sends the backend the preflight that the browser has not sent to this process: the browser
+// has the response to an earlier one, or has asked another replica, or needs no preflight for its
+// request. The preflight has only those values of the client's request that a browser would send,
+// and names no headers.
 func (p *Policy) ask(req *http.Request) {
-	ctx, cancel := context.WithTimeout(context.Background(), AskTimeout) // req's own context would make it a run
+	ctx, cancel := context.WithTimeout(context.Background(), AskTimeout) // with req's own context it would count as a run
 	defer cancel()
 	preflight := &http.Request{
 		Method: http.MethodOptions, URL: req.URL, Host: req.Host, RemoteAddr: req.RemoteAddr, TLS: req.TLS,

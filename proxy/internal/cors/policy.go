@@ -1,11 +1,12 @@
-// Package cors says in the header of an answer which pages of other origins may read it: what the
-// operator said, or else what the backend last said to that origin. It gets the requests of clients
-// and the headers of the backend's answers to them, preflights included. Where it has none, it has
-// the backend answer a preflight. It does not write answers, and knows nothing of what they hold.
+// Package cors sets the headers of responses that say which pages of other origins may read them:
+// according to the operator's list, or else as the backend last did for that origin. Its input is
+// the requests of clients and the headers of the backend's responses, including those to
+// preflights. If it has none for an origin, it sends a preflight to the backend. It writes no
+// responses, and does not depend on their content.
 //
-// What passes has the backend's Access-Control-* headers. The room is for Holdpoint's own answers:
-// refusals, replays, pauses that are told again, errors. The specification is the Fetch standard,
-// section "CORS protocol".
+// Responses that are passed on have the backend's own Access-Control-* headers. This package is for
+// responses that Holdpoint makes: refusals, replays, repeated questions, errors. The specification
+// is the Fetch standard, section "CORS protocol".
 package cors
 
 import (
@@ -20,85 +21,87 @@ import (
 	rscors "github.com/rs/cors"
 )
 
-// fixedMaxAge is for how many seconds a browser keeps a preflight's answer if the operator names
-// the origins.
+// fixedMaxAge is the time in seconds for which a browser may reuse the response to a preflight, if
+// the operator names the origins.
 const fixedMaxAge = 600
 
-// A Policy decides which pages may read an answer. It may be used by several goroutines at once.
+// A Policy decides which pages may read a response. It may be used by several goroutines at once.
 //
-// It keeps what the backend last said to the origins of pages by the address (path, query, host),
-// the method and the origin. Nothing that was said to one origin or at one address is said to
-// another. What an answer said is also kept by the request's credentials, because a backend may go
-// by those. A preflight has no credentials, and its answer counts for the requests that follow it.
-// What is not known, or was said long ago, Holdpoint asks the backend.
+// It records what the backend last permitted, by origin, address (path, query, host) and method. A
+// permission for one origin or address is not used for another. A permission in the response to a
+// request is also recorded by the credentials of the request, because a backend may depend on them.
+// A preflight has no credentials, and its response counts for the requests that follow it. If
+// nothing is recorded, or only old responses, Holdpoint asks the backend.
 type Policy struct {
-	fixed   *rscors.Cors // if the operator names the origins, else nil
-	backend http.Handler // passes preflights, nil if there is none
+	fixed   *rscors.Cors // set if the operator names the origins, else nil
+	backend http.Handler // passes preflights to the backend, nil if there is none
 	now     func() time.Time
 
 	mu    sync.Mutex
 	known *simplelru.LRU[hash, allowances] // by keysOf
 }
 
-// New makes a Policy. origins are the origins that the operator names; pages of listed origins may
-// send credentials, and "*" admits everybody's page without them. Without origins the word of the
-// backend counts, by the clock now. backend passes a preflight to the backend, and calls Hear with
-// the answer. If it is nil too, no page may read an answer.
+// New returns a Policy. origins are the origins that the operator names: pages of listed origins
+// may send credentials, and "*" permits every page, without credentials. Without origins the
+// backend's responses decide, by the clock now. backend passes a preflight to the backend, and must
+// call Hear with the response. If it is nil too, no page may read a response.
 func New(origins []string, now func() time.Time, backend http.Handler) *Policy {
 	if len(origins) == 0 {
-		known, _ := simplelru.NewLRU[hash, allowances](maxOrigins, nil) // it fails for a size of 0 only
+		known, _ := simplelru.NewLRU[hash, allowances](maxOrigins, nil) // fails only for size 0
 		return &Policy{backend: backend, now: now, known: known}
 	}
 	listed := !slices.Equal(origins, []string{"*"})
 	return &Policy{fixed: rscors.New(rscors.Options{
 		AllowedOrigins:      origins,
 		AllowedMethods:      []string{http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete},
-		AllowedHeaders:      []string{"*"}, // those that are asked for, by name: the backend judges what stands in them
+		AllowedHeaders:      []string{"*"}, // every requested header, by name: the backend checks their values
 		AllowCredentials:    listed,
 		AllowPrivateNetwork: listed,
 		MaxAge:              fixedMaxAge,
 	})}
 }
 
-// IsPreflight reports whether a browser asks by a request what a page may send.
+// IsPreflight reports whether a request is a preflight, by which a browser asks what a page may
+// send.
 func IsPreflight(req *http.Request) bool {
 	return req.Method == http.MethodOptions && req.Header.Get("Access-Control-Request-Method") != ""
 }
 
-// Answers reports whether a request is a preflight that the operator's word answers, by Allow. It
-// does not reach the backend.
+// Answers reports whether a request is a preflight that Allow answers by the operator's list. It is
+// not sent to the backend.
 func (p *Policy) Answers(req *http.Request) bool { return p.fixed != nil && IsPreflight(req) }
 
-// Allow writes into the header of Holdpoint's own answer whether the page that sent the request may
-// read it. req is nil if no page did. Allow may ask the backend, for at most AskTimeout.
+// Allow sets the headers of a response that Holdpoint makes, which say whether the page that sent
+// the request may read it. req is nil if no page did. Allow may ask the backend, for at most
+// AskTimeout.
 func (p *Policy) Allow(header http.Header, req *http.Request) {
 	if p.fixed != nil && req != nil {
 		p.allowFixed(header, req)
 		return
 	}
-	AddVary(header, "Origin") // what a cache keeps for one origin must not go to another
+	AddVary(header, "Origin") // a cache must not use a response to one origin for another
 	if req == nil || p.backend == nil || header.Get("Access-Control-Allow-Origin") != "" {
-		return // the backend's answer, which this one replaces, has said it
+		return // the header is that of the backend's response, which has the permission
 	}
 	maps.Copy(header, p.permission(req))
 }
 
-// allowFixed replaces the backend's word by the operator's.
+// allowFixed replaces the backend's headers by those of the operator's list.
 func (p *Policy) allowFixed(header http.Header, req *http.Request) {
 	maps.DeleteFunc(header, func(name string, _ []string) bool {
-		// What is exposed stays the backend's: it admits nobody, and only the backend knows what its
-		// headers are for.
+		// The backend's list of exposed headers is kept: it admits nobody, and only the backend
+		// knows the purpose of its headers.
 		return strings.HasPrefix(name, "Access-Control-") && name != "Access-Control-Expose-Headers"
 	})
 	if len(req.Header["Origin"]) > 1 {
 		AddVary(header, "Origin")
-		return // no browser sends two, and rs/cors would write both back
+		return // no browser sends two, and rs/cors would repeat both
 	}
 	p.fixed.HandlerFunc(headerWriter(header), req)
 }
 
-// Hear reads the header of a backend's answer to a client's request, before the answer passes. If
-// the operator names the origins, it writes his word into that header.
+// Hear reads the header of a backend's response to a client's request, before the response is
+// passed on. If the operator names the origins, it writes their headers into it.
 func (p *Policy) Hear(client *http.Request, res *http.Response) {
 	switch {
 	case res.StatusCode < http.StatusOK:
@@ -109,7 +112,7 @@ func (p *Policy) Hear(client *http.Request, res *http.Response) {
 	}
 }
 
-// AddVary adds a name to the Vary of a header, unless it stands there.
+// AddVary adds a name to the Vary header, unless it is there already.
 func AddVary(header http.Header, name string) {
 	if !slices.ContainsFunc(listOf(header["Vary"]), func(one string) bool { return one == "*" || strings.EqualFold(one, name) }) {
 		header.Add("Vary", name)
@@ -121,8 +124,8 @@ func listOf(lines []string) []string {
 	return strings.FieldsFunc(strings.Join(lines, ","), func(c rune) bool { return c == ',' || c == ' ' || c == '\t' })
 }
 
-// A headerWriter is a ResponseWriter that takes the header alone: rs/cors writes into one that is
-// not sent yet.
+// A headerWriter is a ResponseWriter that keeps only the header: rs/cors writes into a header that
+// is not sent yet.
 type headerWriter http.Header
 
 func (h headerWriter) Header() http.Header         { return http.Header(h) }

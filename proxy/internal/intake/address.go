@@ -8,10 +8,10 @@ import (
 	"holdpoint/internal/edge/front"
 )
 
-// AddressHash tells clients apart that have shares of what there is. It is a hash of the
-// connection's address, and for IPv6 of the network, because one customer is given a network. It
-// does not read X-Forwarded-For, because its sender can write anything there. It is 0 if there are
-// no shares, or if the request has no address.
+// AddressHash identifies the client address for its share of the memory. It is a hash of the
+// connection's address, or for IPv6 of the network, because one customer gets a whole network.
+// X-Forwarded-For is not used, because its sender can write anything there. It is 0 if shares are
+// off, or if the request has no address.
 func (t *Intake) AddressHash(req *http.Request) uint64 {
 	if !t.shares {
 		return 0

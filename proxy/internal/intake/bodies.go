@@ -12,18 +12,20 @@ import (
 )
 
 const (
-	// peekBytes is how much of a body is looked at to see how it begins, up to maxPeekBytes of one
-	// that declares its length.
+	// peekBytes is the number of bytes that are read to see how a body begins, and maxPeekBytes
+	// that number for a body that declares its length.
 	peekBytes, maxPeekBytes = 512, 4 << 10
-	// eagerBytes is for how much of a declared length there is memory before it has come.
+	// eagerBytes is the part of a declared length for which memory is reserved before it has
+	// arrived.
 	eagerBytes = 128 << 10
-	// BodyTimeout bounds how long a body that may be a run's is read: a slow one holds memory.
+	// BodyTimeout bounds the time for reading a body that may be a run's, because a slow one
+	// occupies memory.
 	BodyTimeout = 5 * time.Minute
 )
 
-// readRun reads a request as far as it takes to know whether it is a run. Only the body counts:
-// many backends look neither at the method nor at the declared type. A body that is not a run stays
-// whole in req.Body. err is a Refusal, or what became of reading.
+// readRun reads as much of a request as is needed to know whether it is a run. Only the body
+// decides, because many backends check neither the method nor the declared type. A body that is not
+// a run remains complete in req.Body. err is a *Refusal, or an error of reading.
 func (t *Intake) readRun(control *http.ResponseController, req *http.Request) (in agui.RunInput, isRun bool, err error) {
 	if !HasBody(req) {
 		return in, false, nil
@@ -62,24 +64,25 @@ func HasBody(req *http.Request) bool {
 	return req.Body != nil && req.Body != http.NoBody && req.ContentLength != 0
 }
 
-// slow gives the body of a request BodyTimeout. done is called when it was read.
+// slow limits the time for reading a request's body to BodyTimeout. The caller must call done after
+// reading.
 func slow(control *http.ResponseController) (done func()) {
 	cut := make(chan struct{})
 	timer := time.AfterFunc(BodyTimeout, func() {
 		defer close(cut)
-		_ = control.SetReadDeadline(time.Now()) // it fails where there is no connection, as in tests
+		_ = control.SetReadDeadline(time.Now()) // it fails if there is no connection, as in tests
 	})
 	return func() {
 		if !timer.Stop() {
 			<-cut
-			_ = control.SetReadDeadline(time.Time{}) // or it would end the next request on the same connection
+			_ = control.SetReadDeadline(time.Time{}) // otherwise it would end the next request on the same connection
 		}
 	}
 }
 
-// readBody reads all of a body that may be a run's, or a form's that could be a run. Else it
-// returns nil and leaves the body as it was. object reports that the body begins as a JSON object,
-// or may.
+// readBody reads all of a body that may be a run, or a form that may be one. For any other body it
+// returns nil, and req.Body remains complete. object reports that the body begins as a JSON object,
+// or may do so.
 func (t *Intake) readBody(control *http.ResponseController, req *http.Request, as bodyType) (body []byte, object bool, err error) {
 	defer slow(control)()
 	hold := &bodyHold{room: t.Room, from: t.AddressHash(req)}
@@ -103,8 +106,8 @@ func (t *Intake) readBody(control *http.ResponseController, req *http.Request, a
 	return nil, false, nil
 }
 
-// readHead reads until a byte is there that is not white space. It returns that byte, or 0 at the
-// body's end. length is the declared length of the body, -1 if none was declared.
+// readHead reads until the first byte that is not white space. It returns that byte, or 0 at the
+// end of the body. length is the declared length of the body, -1 if none was declared.
 func readHead(r io.Reader, limit, length int64) (head []byte, first byte, err error) {
 	peek := peekBytes
 	if length >= 0 {
@@ -128,9 +131,9 @@ func readHead(r io.Reader, limit, length int64) (head []byte, first byte, err er
 	return nil, 0, tooLarge()
 }
 
-// readRest reads what follows the head, which becomes a part of it. take is asked for memory,
-// and gives most bytes to one body. A body that needs more than smallBody asks once, for all that
-// it may need: of several large bodies that each had a part, none could go on.
+// readRest reads the rest of a body into body, which already has the head. take reserves memory,
+// and grants at most most bytes to one body. A body that needs more than smallBody reserves all
+// that it may need at once: if several large bodies each had a part, none of them could continue.
 func readRest(body []byte, r io.Reader, limit, length, most int64, take func(n int) error) ([]byte, error) {
 	taken := len(body)
 	for int64(len(body)) <= limit {
@@ -159,8 +162,8 @@ func readRest(body []byte, r io.Reader, limit, length, most int64, take func(n i
 	return nil, tooLarge()
 }
 
-// mayNeed returns the most bytes that a body needs: what it declares, or the limit if it declares
-// nothing. It is one byte more, where the body's end shows.
+// mayNeed returns the largest number of bytes that a body may need: its declared length, or the
+// limit if it declares none, and one byte more, at which its end shows.
 func mayNeed(limit, length, most int64) int64 {
 	switch {
 	case length < 0:
@@ -171,10 +174,10 @@ func mayNeed(limit, length, most int64) int64 {
 	return length + 1
 }
 
-// room returns how many more bytes than size there should be memory for. Memory is taken as the
-// body comes: a client that declares much and sends nothing gets little.
+// room returns by how many bytes the buffer of a body is enlarged. Memory grows as the body
+// arrives, so a client that declares much and sends nothing gets little.
 func room(size int, length int64) int {
-	left := length + 1 - int64(size) // one byte more, where the body's end shows
+	left := length + 1 - int64(size) // one byte more, at which the end of the body shows
 	if left <= 0 {
 		return max(size, peekBytes)
 	}

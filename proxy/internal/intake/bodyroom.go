@@ -8,39 +8,39 @@ import (
 )
 
 const (
-	// smallBody is what every body may have while there is any room. A quarter of all room is for
-	// bodies that need no more, so that a client that sends large bodies slowly does not keep
-	// others from sending small ones.
+	// smallBody is the size up to which a body may use all of the memory. A quarter of the memory
+	// is reserved for such bodies, so that clients which send large bodies slowly do not block
+	// small ones.
 	smallBody = 64 << 10
-	// roomWait is how long a body waits for room. A burst is over sooner.
+	// roomWait is the time that a body waits for memory. Bursts are shorter.
 	roomWait = time.Second
 )
 
 // A BodyRoom is the memory for all request bodies that are being read. It may be used by several
 // goroutines at once.
 type BodyRoom struct {
-	limit, share int64 // share is what one address may have of it
+	limit, share int64 // share is the limit for one client address
 
 	mu    sync.Mutex
 	taken int64
 	from  map[uint64]int64 // by Intake.AddressHash
-	freed chan struct{}    // closed when some is given back; nil while nobody waits
+	freed chan struct{}    // closed when memory is returned; nil if no body waits
 }
 
-// NewBodyRoom makes a BodyRoom of limit bytes, where one address may have share.
+// NewBodyRoom returns a BodyRoom of limit bytes, of which one address may use share.
 func NewBodyRoom(limit, share int64) *BodyRoom { return &BodyRoom{limit: limit, share: share} }
 
-// A bodyHold is the part of a BodyRoom that one body has.
+// A bodyHold is the part of a BodyRoom that one body has reserved.
 type bodyHold struct {
 	room  *BodyRoom
-	from  uint64 // 0: it counts for no address
+	from  uint64 // hash of the client address; 0 if shares do not apply
 	bytes int64
 }
 
-// roomForLarge returns how much of the room bodies may have that are not small.
+// roomForLarge returns the part of the memory that large bodies may use.
 func (r *BodyRoom) roomForLarge() int64 { return r.limit - r.limit/4 }
 
-// most returns how much this body could have if it were the only one.
+// most returns how much this body could reserve if it were the only one.
 func (h *bodyHold) most() int64 {
 	if h.from != 0 {
 		return min(h.room.roomForLarge(), h.room.share)
@@ -48,7 +48,7 @@ func (h *bodyHold) most() int64 {
 	return h.room.roomForLarge()
 }
 
-// take waits for n more bytes. It fails after a while, or when ctx is done.
+// take reserves n more bytes, and waits if necessary. It fails after roomWait, or when ctx is done.
 func (h *bodyHold) take(ctx context.Context, n int64) error {
 	var late <-chan time.Time
 	for {
@@ -73,8 +73,8 @@ func (h *bodyHold) take(ctx context.Context, n int64) error {
 	}
 }
 
-// try takes n bytes if there are as many. If not, it returns a channel that is closed when another
-// try is worth it.
+// try reserves n bytes if they are available, and returns nil. Otherwise it returns a channel that
+// is closed when another attempt makes sense.
 func (h *bodyHold) try(n int64) (freed <-chan struct{}) {
 	r := h.room
 	r.mu.Lock()
@@ -99,7 +99,7 @@ func (h *bodyHold) try(n int64) (freed <-chan struct{}) {
 	return nil
 }
 
-// giveBack gives all of it back.
+// giveBack returns all memory that the body has reserved.
 func (h *bodyHold) giveBack() {
 	if h.bytes == 0 {
 		return

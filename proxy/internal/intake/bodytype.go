@@ -6,26 +6,26 @@ import (
 	"strings"
 )
 
-// A bodyType is what a request says of its body, as far as that decides who reads it, and how.
+// A bodyType has the properties of a body's declared type that decide how backends read it.
 type bodyType struct {
 	json, form, parts bool // JSON; an urlencoded form; a body of several parts
 	charset           charset
 }
 
-// A charset says how far Holdpoint can read a body that is declared to be in it.
+// A charset is a class of declared charsets, by how far Holdpoint can read a body in it.
 type charset int
 
 const (
-	utf8Text  charset = iota // as it is. A body without a charset is read so, too
-	asciiText                // if it is ASCII: a backend would read other threads' names in it
-	otherText                // JSON in it must not pass, because it would be read as something else; what does not begin like JSON may
-	hidden                   // nothing can be seen in it: { is not {
+	utf8Text  charset = iota // readable; also used for a body without a charset
+	asciiText                // readable if the body is ASCII: in other bodies a backend would read other names than Holdpoint
+	otherText                // JSON in it must not pass, because a backend would read it differently; a body that does not begin like JSON may pass
+	hidden                   // unreadable: even { may be encoded differently
 )
 
-// readBodyType reads Content-Type. It refuses what servers read in different ways. Of two charsets,
-// npm's content-type takes the last one up to 1.x and the first one from 2.0 on, and Go's mime
-// package takes neither. Each of them stops at other mistakes. Of two Content-Type lines, Node
-// hands on the first, and others hand on the last or both.
+// readBodyType reads Content-Type. It refuses headers that servers read in different ways. Of two
+// charsets, npm's content-type uses the last one up to version 1.x and the first one since 2.0, and
+// Go's mime package uses neither; each also fails at different mistakes. Of two Content-Type lines,
+// Node uses the first, and other servers the last or both.
 func readBodyType(h http.Header) (t bodyType, err error) {
 	lines := h["Content-Type"]
 	if len(lines) > 1 {
@@ -55,26 +55,26 @@ func readBodyType(h http.Header) (t bodyType, err error) {
 	return t, unsupportedBody(textTwoCharsets)
 }
 
-// charsetOf knows a charset by its name in lower case. It knows few, because one that is not here
-// may be anything: express.json() decodes everything of iconv-lite that begins with "utf-", UTF-7
-// too, and express.text() all that it knows. Spring decodes what Java knows, EBCDIC too. ASP.NET
-// decodes UTF-16 and UTF-32.
+// charsetOf returns the class of a charset by its name in lower case. Only few are known, because
+// an unknown one may be anything: express.json() decodes every charset of iconv-lite that begins
+// with "utf-", including UTF-7, and express.text() all that it supports. Spring decodes what Java
+// supports, including EBCDIC. ASP.NET decodes UTF-16 and UTF-32.
 func charsetOf(name string) charset {
 	switch name {
 	case "", "utf-8", "utf8":
 		return utf8Text
 	case "us-ascii", "ascii", "iso-8859-1", "latin1":
 		return asciiText
-	case "utf-16", "utf-16le", "utf-16be": // an object in these is seen, see agui.ObjectElsewhere
+	case "utf-16", "utf-16le", "utf-16be": // agui.ObjectElsewhere detects an object in these
 		return otherText
 	}
-	if strings.HasPrefix(name, "iso-8859-") || strings.HasPrefix(name, "windows-125") { // { is { in these
+	if strings.HasPrefix(name, "iso-8859-") || strings.HasPrefix(name, "windows-125") { // in these { has its ASCII code
 		return otherText
 	}
 	return hidden
 }
 
-// takes reports whether a JSON object may pass, or be judged, in the charset.
+// takes reports whether a JSON object in the charset may pass, or be read.
 func (c charset) takes(object []byte) bool {
 	switch c {
 	case utf8Text:

@@ -12,23 +12,24 @@ import (
 	"holdpoint/proxy/internal/cors"
 )
 
-// Underscores names what becomes of a request with a header whose name has an underscore.
+// Underscores says what happens to a request with a header whose name has an underscore.
 type Underscores string
 
-// UnderscoresRefuse: 400. UnderscoresDrop: the header does not reach the backend. UnderscoresPass:
-// it does.
+// UnderscoresRefuse answers 400. UnderscoresDrop removes the header. UnderscoresPass sends it to
+// the backend.
 //
-// CGI, and WSGI with it, has one variable for X-User and X_User. A header that a proxy sets can be
-// forged by its other spelling there (CVE-2025-64484). nginx drops such headers by default, and the
-// client then looks in vain for what its backend does not get. Envoy's advice for an edge is to
-// refuse the request, which says why.
+// CGI, and so WSGI, has a single variable for X-User and X_User, so there a header that a proxy
+// sets can be forged by its other spelling (CVE-2025-64484). nginx drops such headers by default,
+// and it is then hard to find out why the backend does not get them. Envoy recommends that an edge
+// refuses the request, which names the reason.
 const (
 	UnderscoresRefuse Underscores = "refuse"
 	UnderscoresDrop   Underscores = "drop"
 	UnderscoresPass   Underscores = "pass"
 )
 
-// Connection refuses a request that the listener does not take, see front.Refused.
+// Connection refuses a request that the listener does not accept, see front.Refused. It returns nil
+// for any other.
 func Connection(req *http.Request) *Refusal {
 	status, reason := front.Refused(req.Context())
 	if status == 0 {
@@ -37,14 +38,14 @@ func Connection(req *http.Request) *Refusal {
 	refused := TurnAway(req, slog.LevelInfo, status, reason)
 	refused.Close = true
 	if status != http.StatusBadRequest {
-		refused.Line.Level = slog.LevelDebug // the listener has said it once
+		refused.Line.Level = slog.LevelDebug // the listener has logged it once
 		refused.RetryAfter = 1
 	}
 	return refused
 }
 
-// Form judges a request by its form, before anybody asks who sends it. It takes headers out of the
-// request whose names have an underscore if UnderscoresDrop says so; dropped reports that it did.
+// Form refuses a request because of its form, before its sender is identified. With UnderscoresDrop
+// it removes headers whose names have an underscore; dropped reports that it did.
 func (t *Intake) Form(req *http.Request) (dropped bool, refused *Refusal) {
 	if refused = Connection(req); refused != nil {
 		return false, refused
@@ -58,7 +59,7 @@ func (t *Intake) Form(req *http.Request) (dropped bool, refused *Refusal) {
 	return dropped, nil
 }
 
-// names judges the names of headers.
+// names checks the names of headers for underscores. See Form for the results.
 func (t *Intake) names(req *http.Request) (dropped bool, refused *Refusal) {
 	if t.underscores == UnderscoresPass {
 		return false, nil
@@ -90,14 +91,14 @@ func underscoredHeaders(req *http.Request) (names []string) {
 	return names
 }
 
-// isWebSocket reports whether a request is to become a WebSocket. Other upgrades are not passed on,
-// see proxy's rewrite.
+// isWebSocket reports whether a request asks to become a WebSocket. Other upgrades are not passed
+// on, see rewrite in package proxy.
 func isWebSocket(req *http.Request) bool {
 	return req.Method == http.MethodGet && strings.EqualFold(req.Header.Get("Upgrade"), "websocket")
 }
 
-// isAgents reports whether the path is an agent's: the dialect says so, or runs were seen there, or
-// they can be nowhere else.
+// isAgents reports whether only an agent is at the path: the dialect says so, or runs were seen
+// there, or runs can be nowhere else.
 func (t *Intake) isAgents(path string) bool {
 	route, ok := t.Route(path)
 	if t.foreign != nil {
@@ -106,10 +107,10 @@ func (t *Intake) isAgents(path string) bool {
 	return t.agents(route)
 }
 
-// Ask asks the gate who sends a request. Every request is asked, also one that is not a run,
-// because the backend would believe its headers.
+// Ask returns who sends a request, according to the gate. It is called even for requests that are
+// not runs, because the backend would believe their headers.
 func Ask(gate *principal.Gate, req *http.Request) (principal.Identity, *Refusal) {
-	who, refused := gate.Ask(req, cors.IsPreflight(req) && !HasBody(req)) // a browser puts no identity into those
+	who, refused := gate.Ask(req, cors.IsPreflight(req) && !HasBody(req)) // browsers send no credentials with a preflight
 	if refused == nil {
 		return who, nil
 	}

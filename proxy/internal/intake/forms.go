@@ -7,16 +7,16 @@ import (
 	"holdpoint/internal/agui"
 )
 
-// Express (urlencoded({extended: true}), multer), Flask, Rack and others make an object of a form:
-// resume[0][interruptId]=.. A form needs no preflight, so any page could send one. A run is JSON,
-// and a form that could be a run is refused.
+// Express (urlencoded({extended: true}), multer), Flask, Rack and others turn a form into an
+// object: resume[0][interruptId]=.. A form needs no preflight, so any web page could send one. Runs
+// are JSON, so a form that could be a run is refused.
 var errForm = unsupportedBody(textForm)
 
-// A form is what the names of a form's fields tell.
+// A form collects the names of a form's fields.
 type form struct{ keys agui.RunKeys }
 
-// field takes a field's name into account, such as a[b][c] or a.b.c. It reports whether the form is
-// a run or an answer by now.
+// field adds the name of a field, such as a[b][c] or a.b.c. It reports whether the fields so far
+// make a run or an answer.
 func (f *form) field(name []byte) bool {
 	root, rest := segment(name)
 	n := f.keys.See(string(root))
@@ -35,7 +35,7 @@ func (f *form) field(name []byte) bool {
 	return false
 }
 
-// segment returns the first part of a field's name, and the rest.
+// segment returns the first part of a field's name, and the rest of the name.
 func segment(name []byte) (first, rest []byte) {
 	const marks = "[]."
 	name = bytes.TrimLeft(name, marks)
@@ -46,13 +46,13 @@ func segment(name []byte) (first, rest []byte) {
 	return name[:end], name[end:]
 }
 
-// runInForm reports whether an urlencoded form is a run or an answer for a server that makes an
-// object of it.
+// runInForm reports whether an urlencoded form is a run or an answer to a server that turns it into
+// an object.
 func runInForm(body []byte) bool {
 	var f form
 	var plain []byte
 	for len(body) > 0 {
-		end := bytes.IndexAny(body, "&;") // some servers end a field at either
+		end := bytes.IndexAny(body, "&;") // some servers accept either as separator
 		pair := body
 		if end < 0 {
 			body = nil
@@ -67,8 +67,8 @@ func runInForm(body []byte) bool {
 	return false
 }
 
-// appendPlain appends the text without its percent-encoding. A wrong encoding stays, as with most
-// servers.
+// appendPlain appends the text with its percent-encoding decoded. An invalid encoding is kept, as
+// most servers do.
 func appendPlain(dst, text []byte) []byte {
 	for i := 0; i < len(text); i++ {
 		if text[i] == '%' && i+2 < len(text) {
@@ -84,7 +84,7 @@ func appendPlain(dst, text []byte) []byte {
 	return dst
 }
 
-// hexDigit returns the value of a digit, 16 or more of any other byte.
+// hexDigit returns the value of a hexadecimal digit, and 16 or more for any other byte.
 func hexDigit(c byte) byte {
 	switch {
 	case '0' <= c && c <= '9':
@@ -95,20 +95,20 @@ func hexDigit(c byte) byte {
 	return 16
 }
 
-// MaxPartHeader is how long a part's Content-Disposition may be. Servers allow some kilobytes for a
-// part's whole header.
+// MaxPartHeader bounds the length of a part's Content-Disposition. Servers allow some kilobytes for
+// a part's whole header.
 const MaxPartHeader = 8 << 10
 
 var disposition = []byte("content-disposition")
 
-// formParts is a body of several parts on its way to the backend. It looks at the names while they
-// pass, because files are large and nothing should be held back for them. It does not ask where the
-// parts end, because servers differ in that. Read fails with errForm at the name that makes the
-// body a run. No server takes a body that breaks off.
+// formParts is a multipart body on its way to the backend. It checks the names of parts while they
+// pass, because files are large and should not be delayed. It does not check where parts end,
+// because servers differ in that. Read fails with errForm at the name that makes the body a run;
+// the backend then gets an incomplete body, which no server accepts.
 type formParts struct {
 	io.ReadCloser
 	form  form
-	kept  []byte // the end of what was read, where a header may have begun
+	kept  []byte // the last bytes that were read, in which a header may have begun
 	found bool
 }
 
@@ -128,19 +128,19 @@ func (p *formParts) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// look reads on, and reports whether a run was found.
+// look checks more bytes, and reports whether a run was found.
 func (p *formParts) look(more []byte) bool {
 	left := append(p.kept, more...)
 	for {
 		at := dispositionIn(left)
 		if at < 0 {
-			left = left[max(0, len(left)-len(disposition)):] // with the byte before it
+			left = left[max(0, len(left)-len(disposition)):] // including the byte before it
 			break
 		}
 		header, whole := headerFrom(left[at:])
 		switch begins := beginsLine(left[:at]); {
 		case len(header) > MaxPartHeader && !begins:
-			left = left[at+len(header)-1:] // a file: scripts in one line speak of it, and no line begins in this one
+			left = left[at+len(header)-1:] // the content of a file, such as a script in one line: no line begins here
 			continue
 		case len(header) > MaxPartHeader || whole && p.header(header):
 			return true
@@ -149,27 +149,27 @@ func (p *formParts) look(more []byte) bool {
 			left = left[max(0, at-1):]
 			break
 		}
-		left = left[at+len(header):] // whatever else is called so in it was looked at
+		left = left[at+len(header):] // header has checked the rest of this header
 	}
 	p.kept = append(p.kept[:0], left...)
 	return false
 }
 
-// beginsLine reports whether the text behind before may begin a line. werkzeug takes blanks before
-// a part's first header.
+// beginsLine reports whether a line may begin after before. werkzeug accepts blanks before a part's
+// first header.
 func beginsLine(before []byte) bool {
 	before = bytes.TrimRight(before, " \t")
 	return len(before) == 0 || before[len(before)-1] == '\r' || before[len(before)-1] == '\n'
 }
 
-// rest looks at a header at which the body ended.
+// rest checks a header that the end of the body cut off.
 func (p *formParts) rest() bool {
 	at := dispositionIn(p.kept)
 	return at >= 0 && p.header(p.kept[at:])
 }
 
-// headerFrom returns the header at the beginning of b, with continued lines, and whether it is
-// complete.
+// headerFrom returns the header at the beginning of b, including continuation lines, and whether it
+// is complete.
 func headerFrom(b []byte) (header []byte, whole bool) {
 	for at := 0; ; {
 		end := bytes.IndexAny(b[at:], "\r\n")
@@ -183,7 +183,7 @@ func headerFrom(b []byte) (header []byte, whole bool) {
 		}
 		switch {
 		case next >= len(b):
-			return b[:at], false // the next line may go on with it
+			return b[:at], false // the next line may continue the header
 		case b[next] != ' ' && b[next] != '\t':
 			return b[:at], true
 		}
@@ -191,14 +191,14 @@ func headerFrom(b []byte) (header []byte, whole bool) {
 	}
 }
 
-// header reads the names in a Content-Disposition. Browsers write name="..." and nothing else.
-// Holdpoint does not guess at other spellings that some server decodes.
+// header checks the names in a Content-Disposition, and reports whether a run was found. Browsers
+// write name="..." only. Any other spelling that some server decodes counts as a run.
 func (p *formParts) header(h []byte) bool {
 	const word = "name"
-	const most = 4 // an honest header has one
+	const most = 4 // a valid header has one
 	names := 0
 	for at := len(disposition); at+len(word) <= len(h); at++ {
-		if !bytes.EqualFold(h[at:at+len(word)], []byte(word)) || isToken(h[at-1]) { // as in filename
+		if !bytes.EqualFold(h[at:at+len(word)], []byte(word)) || isToken(h[at-1]) { // part of a longer word, as in filename
 			continue
 		}
 		rest := bytes.TrimLeft(h[at+len(word):], blanks)
@@ -246,8 +246,8 @@ func isToken(c byte) bool {
 	return c == '-' || c == '_' || '0' <= c && c <= '9' || 'a' <= c|0x20 && c|0x20 <= 'z'
 }
 
-// dispositionIn returns where the name of that header stands, in any case, and -1 if it is not
-// there. It looks for the one character in the name that is not a letter.
+// dispositionIn returns the index of the header name content-disposition, in any case, -1 if it is
+// missing. It searches for the hyphen, the only character in the name that has no second case.
 func dispositionIn(b []byte) int {
 	before := bytes.IndexByte(disposition, '-')
 	for from := before; from < len(b); from++ {
@@ -263,8 +263,7 @@ func dispositionIn(b []byte) int {
 	return -1
 }
 
-// runInParts reports whether a body of several parts, or the beginning of one, is a run or an
-// answer.
+// runInParts reports whether a multipart body, or the beginning of one, is a run or an answer.
 func runInParts(body []byte) bool {
 	var p formParts
 	return p.look(body) || p.rest()

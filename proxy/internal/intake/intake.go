@@ -1,8 +1,8 @@
-// Package intake says of each request of a client what it is: a run, a request that passes
-// untouched, or one that is refused, because a backend could read it in another way than Holdpoint
-// does. It gets the request, the bounds of its body, and from the dialect what else its backends
-// take for a run or an answer. It does not write answers, does not log, and does not know records:
-// a Refusal says how its request is answered.
+// Package intake classifies each request of a client: it is a run, or it is passed to the backend
+// unchanged, or it is refused because a backend could read it differently than Holdpoint does. Its
+// input is the request, the limits of its body, and what the dialect knows about requests that its
+// backends accept as a run or an answer. It neither writes responses nor logs, and has no knowledge
+// of records: a Refusal says how its request is answered.
 package intake
 
 import (
@@ -18,21 +18,21 @@ import (
 
 // Options configure an Intake.
 type Options struct {
-	Dialect translate.Dialect // what else it can do (Foreign, Guard, Taker, HistoryReader) counts
-	// Spoken returns the dialect that a path of records was seen to speak, "" if nobody knows. Agent
-	// reports whether runs are at a path of records and nothing else, unless the dialect is Foreign.
+	Dialect translate.Dialect // its optional interfaces Foreign, Guard, Taker and HistoryReader are used
+	// Spoken returns the dialect last seen on a path of records, "" if none was seen. Agent reports
+	// whether only runs are at a path of records; it is not used if the dialect is Foreign.
 	Spoken func(route string) string
 	Agent  func(route string) bool
 
-	Room            *BodyRoom // for the bodies that are being read
-	MaxRequestBytes int64     // of one body
-	Shares          bool      // one address may have a share of the room
+	Room            *BodyRoom // memory for the bodies that are being read
+	MaxRequestBytes int64     // largest body
+	Shares          bool      // the memory of each client address is limited to its share
 	Underscores     Underscores
 }
 
 // An Intake reads requests. It may be used by several goroutines at once.
 type Intake struct {
-	Room *BodyRoom // several agents may have one
+	Room *BodyRoom // may be shared by several agents
 
 	name    string // of the dialect
 	foreign translate.Foreign
@@ -60,14 +60,14 @@ func New(o Options) *Intake {
 	return t
 }
 
-// A Run is what a request brings that is a run.
+// A Run is the content of a request that is a run.
 type Run struct {
-	Route string         // the path of its records, see Intake.Route
+	Route string         // the path in the keys of its records, see Intake.Route
 	Input *agui.RunInput // its body
 }
 
-// Route returns the path by which the records of an address's path are kept. ok is false where no
-// run can be: at a backend that does not speak AG-UI, where its agent is not.
+// Route returns the path that is used in the keys of records. ok is false for a path where no run
+// can be, because the backend does not speak AG-UI and its agent is elsewhere.
 func (t *Intake) Route(path string) (route string, ok bool) {
 	route = RecordPath(path)
 	if t.foreign == nil {
@@ -76,9 +76,9 @@ func (t *Intake) Route(path string) (route string, ok bool) {
 	return t.foreign.Route(route)
 }
 
-// Read reads a request, whose Path is not refused, as far as it takes to know what it is. It
-// returns the run that it is, or nil if it passes untouched, or why it is refused. A body that
-// passes is whole in req.Body. control is for the deadline of reading.
+// Read classifies a request that Path has not refused. It returns the run, or nil if the request is
+// to be passed on unchanged, or the refusal. A body that is passed on is complete in req.Body.
+// control sets the deadline for reading.
 func (t *Intake) Read(control *http.ResponseController, req *http.Request) (*Run, *Refusal) {
 	route, ok := t.Route(req.URL.Path)
 	if !ok {
@@ -89,7 +89,7 @@ func (t *Intake) Read(control *http.ResponseController, req *http.Request) (*Run
 		return nil, nil
 	}
 	refused := (*Refusal)(nil)
-	posted := strings.EqualFold(req.Method, http.MethodPost) // post is a POST to some backends (werkzeug's)
+	posted := strings.EqualFold(req.Method, http.MethodPost) // some backends (werkzeug) accept "post" as POST
 	switch {
 	case isRun && err == nil && !posted, err == nil && t.foreign != nil && !posted && !asksOnly(req):
 		refused = refuse(http.StatusMethodNotAllowed, textPostOnly)
@@ -114,7 +114,7 @@ func (t *Intake) Read(control *http.ResponseController, req *http.Request) (*Run
 	return nil, refused
 }
 
-// asksOnly reports whether a request cannot bring anything to a backend: it has no body, and its
+// asksOnly reports whether a request cannot send anything to a backend: it has no body, and its
 // method changes nothing.
 func asksOnly(req *http.Request) bool {
 	switch req.Method {

@@ -49,9 +49,10 @@ func (t *Intake) readObject(req *http.Request, body []byte, as bodyType) (in agu
 	return in, isRun, err
 }
 
-// checkKeys refuses an object that has a key twice. The object is a run, or has messages, which is
-// enough of one to some backends. What is read of it here would not be what the backend reads. in
-// is what was read of a run. Adapters parse an answer in command.resume that is JSON text.
+// checkKeys returns an error if an object has a key twice, because a backend may then read another
+// value than Holdpoint. The object is a run, or has messages, which some backends accept as a run.
+// in is the run that was read from it. An answer in command.resume is checked too if it is JSON
+// text, because adapters parse it.
 func checkKeys(object []byte, in *agui.RunInput) error {
 	if err := agui.CheckKeys(object, agui.KeysOfRun); err != nil {
 		return &agui.InputError{Reason: err.Error()}
@@ -64,9 +65,9 @@ func checkKeys(object []byte, in *agui.RunInput) error {
 	return nil
 }
 
-// isObject reports whether a body that is not valid UTF-8 is an object to some reader: to one that
-// takes any bytes for text, or to one that leaves out what is not valid. Jackson reads letters of
-// two bytes (0xC1 0xB4 is a t), so its keys are not known here.
+// isObject reports whether some reader would find an object in a body that is not valid UTF-8: one
+// that accepts any bytes as text, or one that skips invalid bytes. Jackson reads letters of two
+// bytes (0xC1 0xB4 is a t), so the keys of such an object are not known.
 func isObject(body []byte) bool {
 	for _, one := range [][]byte{body, bytes.ToValidUTF8(body, nil)} {
 		if agui.ValidJSON(one) || objectForSomebody(one) != nil {
@@ -76,9 +77,9 @@ func isObject(body []byte) bool {
 	return false
 }
 
-// refuseOutsideRun returns why an object that is not a run must not pass, "" if it may. It holds an
-// approval in a backend's own form, and some endpoint behind Holdpoint may take that. Or it is less
-// than a run to Holdpoint, and enough of one to the backend.
+// refuseOutsideRun returns why an object that is not a run must not pass, "" if it may. Either it
+// has an approval in a backend's own form, which some endpoint of the backend may accept, or it is
+// incomplete as a run but complete enough for the backend.
 func (t *Intake) refuseOutsideRun(object []byte, path string) string {
 	spoken := t.spoken(RecordPath(path))
 	if t.history != nil {
@@ -94,9 +95,10 @@ func (t *Intake) refuseOutsideRun(object []byte, path string) string {
 	return t.taker.Takes(object, spoken)
 }
 
-// objectForSomebody returns the object that some backend finds in a body that is not valid JSON,
-// nil if no backend does. Python's json.loads takes NaN, Infinity and -Infinity for numbers, and
-// Go's json.Decoder reads the first value and leaves the rest. A run in such a body is refused.
+// objectForSomebody returns the object that some backend would find in a body that is not valid
+// JSON, nil if no backend would. Python's json.loads accepts NaN, Infinity and -Infinity as
+// numbers, and Go's json.Decoder reads the first value and ignores the rest. A run in such a body
+// is refused.
 func objectForSomebody(body []byte) []byte {
 	var first json.RawMessage
 	if json.NewDecoder(bytes.NewReader(withoutNaN(body))).Decode(&first) != nil {
@@ -105,7 +107,7 @@ func objectForSomebody(body []byte) []byte {
 	return first
 }
 
-// withoutNaN returns the body with a 0 for each of Python's words for numbers.
+// withoutNaN returns the body with each of Python's words for numbers replaced by 0.
 func withoutNaN(body []byte) []byte {
 	var out []byte
 	inString := false

@@ -8,8 +8,9 @@ import (
 	"unicode"
 )
 
-// RecordPath returns the path as it goes into a record's key. Spellings that a backend may take for
-// the same path have one record: doubled and closing slashes, percent-encoding, case.
+// RecordPath returns the form of a path that is used in keys of records. Spellings that a backend
+// may treat as the same path give the same result: repeated and trailing slashes, percent-encoding,
+// case.
 func RecordPath(p string) string {
 	if strings.HasPrefix(p, "/") && isPlain(p) {
 		return strings.ToLower(path.Clean(p))
@@ -21,7 +22,7 @@ func RecordPath(p string) string {
 	return strings.ToLower(path.Clean("/" + strings.Join(segments, "/")))
 }
 
-// isPlain reports whether a path holds letters, digits, slashes and - _ only, as most do.
+// isPlain reports whether a path has only letters, digits, slashes, - and _, as most have.
 func isPlain(path string) bool {
 	for i := range len(path) {
 		switch c := path[i]; {
@@ -33,8 +34,8 @@ func isPlain(path string) bool {
 	return true
 }
 
-// Misleading reports whether an escaped path holds what some backends read as another path: a
-// segment . or .., escaped or not, or a control character (Starlette's ^/agent$ matches
+// Misleading reports whether an escaped path contains something that some backends read as another
+// path: a segment . or .., escaped or not, or a control character (Starlette's ^/agent$ matches
 // "/agent\n").
 func Misleading(escaped string) bool {
 	if isPlain(escaped) {
@@ -58,14 +59,14 @@ func Misleading(escaped string) bool {
 	return false
 }
 
-// Path refuses a request whose address some backends take for another one, and CONNECT, which has
-// none. Neither is logged.
+// Path refuses a request whose path some backends read as another one, and CONNECT, which has no
+// path. Neither is logged.
 func Path(req *http.Request) *Refusal {
 	switch {
 	case req.Method == http.MethodConnect:
 		return &Refusal{Status: http.StatusNotImplemented, Reason: textConnect}
 	case Misleading(req.URL.EscapedPath()):
-		// The backend would take it for another path. The record of that path was not asked.
+		// The backend would read it as another path, whose record Holdpoint has not checked.
 		return &Refusal{Status: http.StatusBadRequest, Reason: textPath}
 	}
 	return nil

@@ -7,19 +7,19 @@ import (
 	"holdpoint/proxy/internal/ids"
 )
 
-// A run has an id of its request, by which the lines of a proxy in front, of Holdpoint and of the
-// backend are found together. It is the X-Request-Id that the request brings. If that is missing,
-// or a log should not hold it, Holdpoint makes one, and the backend gets it in its place.
-// Other requests pass as they came.
+// A run has a request id, by which the log lines of a proxy in front, of Holdpoint and of the
+// backend can be matched. It is the X-Request-Id of the request. If that is missing, or not
+// suitable for a log, Holdpoint makes one, and sends it to the backend instead. Requests that are
+// not runs are passed on unchanged.
 
 // RequestIDHeader is the header with the id of a request.
 const RequestIDHeader = "X-Request-Id"
 
-// MaxRequestID bounds an id that is taken. A UUID has 36 characters, and the ids of tracing systems
-// have some more.
+// MaxRequestID bounds an id that is accepted. A UUID has 36 characters, and the ids of tracing
+// systems some more.
 const MaxRequestID = 128
 
-// RequestID returns the id that a request brings, or a new one.
+// RequestID returns the id of a request, or a new one.
 func RequestID(req *http.Request) string {
 	if list := req.Header[RequestIDHeader]; len(list) == 1 && saneID(list[0]) {
 		return strings.Clone(list[0])
@@ -41,8 +41,8 @@ func saneID(id string) bool {
 	return true
 }
 
-// TraceID returns the trace that a request belongs to, by the traceparent of W3C Trace Context; ""
-// if there is none. The header itself passes untouched.
+// TraceID returns the trace id in the traceparent of a request (W3C Trace Context), "" if there is
+// none. The header itself is passed on unchanged.
 func TraceID(header http.Header) string {
 	const none = "00000000000000000000000000000000"
 	values := header["Traceparent"]

@@ -5,23 +5,23 @@ import (
 	"time"
 )
 
-// Limits bound how slowly a client may read its answer.
+// Limits bound how slowly a client may read its response.
 type Limits struct {
-	// Write is how long one write may take. A client that reads nothing for that long is gone. 0 is
-	// a minute.
+	// Write is the time limit of one write. A client that reads nothing for that long counts as
+	// gone. 0 means a minute.
 	Write time.Duration
-	// Multiplexed reports that the request came by HTTP/2. net/http resets a stream there whose write
-	// deadline passes, also while nobody writes.
+	// Multiplexed reports that the request uses HTTP/2. There, net/http resets a stream when its
+	// write deadline passes, even if nothing is being written.
 	Multiplexed bool
 }
 
-// LimitsOf returns the Limits for the answer to req. write is Limits.Write.
+// LimitsOf returns the Limits for the response to req. write is Limits.Write.
 func LimitsOf(req *http.Request, write time.Duration) Limits {
 	return Limits{Write: write, Multiplexed: req.ProtoMajor >= 2}
 }
 
-// deadlines give each write its time. A deadline for the whole answer would end a healthy stream,
-// and no deadline would keep a dead client.
+// deadlines set a deadline for each write. One deadline for the whole response would end a healthy
+// stream, and without any a dead client would never be noticed.
 type deadlines struct {
 	Limits
 	control *http.ResponseController
@@ -35,8 +35,8 @@ func newDeadlines(w http.ResponseWriter, l Limits) deadlines {
 	return deadlines{Limits: l, control: http.NewResponseController(w)}
 }
 
-// set gives a write at least its time, and most writes the deadline of one before. It fails if the
-// connection knows no deadlines, as in tests. The write then has none.
+// set makes sure that a write has at least its time limit. Most writes keep the deadline of an
+// earlier one. It fails on connections without deadlines, as in tests; the write then has none.
 func (d *deadlines) set(now time.Time) {
 	if d.at.Sub(now) >= d.Write {
 		return
@@ -45,7 +45,7 @@ func (d *deadlines) set(now time.Time) {
 	_ = d.control.SetWriteDeadline(d.at)
 }
 
-// flush sends what there is.
+// flush sends the buffered bytes.
 func (d *deadlines) flush() error {
 	err := d.control.Flush()
 	if d.Multiplexed && !d.at.IsZero() {
@@ -59,8 +59,8 @@ func (d *deadlines) clear() {
 	_ = d.control.SetWriteDeadline(d.at)
 }
 
-// A Passing is the ResponseWriter of an answer that passes untouched. Each write and each flush
-// sets a deadline, so that a client that stops reading is noticed.
+// A Passing is the ResponseWriter of a response that is passed on unchanged. Each write and each
+// flush sets a deadline, so that a client that stops reading is noticed.
 type Passing struct {
 	http.ResponseWriter
 	deadlines deadlines
@@ -80,7 +80,7 @@ func (p *Passing) Write(b []byte) (int, error) {
 	return p.ResponseWriter.Write(b)
 }
 
-// FlushError flushes what was written. http.ResponseController prefers it to Flush.
+// FlushError flushes the bytes written so far. http.ResponseController prefers it to Flush.
 func (p *Passing) FlushError() error {
 	p.deadlines.set(time.Now())
 	return p.deadlines.flush()

@@ -12,10 +12,10 @@ import (
 	"strings"
 )
 
-// Decoded returns the body of an answer without its Content-Encoding: gzip, or deflate in both of
-// its forms. Holdpoint asks for no compression, and some backends compress all the same. It returns
-// an error for any other encoding. Nothing is read yet: a header that is wrong is an error of the
-// first Read. Readers bound the decoded bytes by the limit of a frame, whatever the ratio.
+// Decoded returns the body of a response without its Content-Encoding: gzip, or deflate in both of
+// its forms. Holdpoint requests no compression, but some backends compress nevertheless. For any
+// other encoding it returns an error. It reads nothing, so an invalid header is an error of the
+// first Read. Readers limit the decoded bytes by the size of a frame, whatever the ratio.
 func Decoded(res *http.Response) (io.ReadCloser, error) {
 	switch strings.ToLower(strings.TrimSpace(res.Header.Get("Content-Encoding"))) {
 	case "", "identity":
@@ -28,8 +28,8 @@ func Decoded(res *http.Response) (io.ReadCloser, error) {
 	return nil, errors.New("proxy: unsupported content encoding")
 }
 
-// inflate reads "deflate" in both of its forms: with zlib's header, as the standard says, and
-// without.
+// inflate returns a reader for "deflate" in either form: with zlib's header, as the standard says,
+// or without.
 func inflate(r io.Reader) (io.Reader, error) {
 	br := bufio.NewReader(r)
 	if head, err := br.Peek(2); err == nil && head[0]&0x0f == 8 && (uint(head[0])<<8|uint(head[1]))%31 == 0 {
@@ -38,8 +38,8 @@ func inflate(r io.Reader) (io.Reader, error) {
 	return flate.NewReader(br), nil
 }
 
-// lazyDecoder opens a decoder at the first read, because the decoder's header comes with the first
-// frame and not with the response's header.
+// lazyDecoder opens its decoder at the first read, because the decoder's own header arrives with
+// the first frame, not with the response header.
 type lazyDecoder struct {
 	src  io.ReadCloser
 	open func(io.Reader) (io.Reader, error)
@@ -59,7 +59,7 @@ func (l *lazyDecoder) Read(p []byte) (int, error) {
 
 func (l *lazyDecoder) Close() error { return l.src.Close() }
 
-// Replay returns a body that gives head, and then rest. Close closes rest. Head is not copied.
+// Replay returns a body that has head followed by rest. Close closes rest. head is not copied.
 func Replay(head []byte, rest io.ReadCloser) io.ReadCloser {
 	return struct {
 		io.Reader
@@ -67,8 +67,8 @@ func Replay(head []byte, rest io.ReadCloser) io.ReadCloser {
 	}{io.MultiReader(bytes.NewReader(head), rest), rest}
 }
 
-// IsEventStream reports whether the media type is text/event-stream. Its parameters do not count,
-// because clients read a stream whose parameters are broken.
+// IsEventStream reports whether the media type is text/event-stream. Its parameters are ignored,
+// because clients accept a stream with invalid parameters.
 func IsEventStream(header http.Header) bool { return MediaType(header) == "text/event-stream" }
 
 // MediaType returns the Content-Type in lower case and without parameters, "" if it is missing.

@@ -5,9 +5,9 @@ import (
 	"strings"
 )
 
-// MakeHeader changes the header of a backend's answer for an event stream that Holdpoint writes. It
-// removes what describes the backend's bytes, such as Content-Length and Etag. It sets the media
-// type, and keeps caches and nginx from holding frames back.
+// MakeHeader turns the header of a backend's response into that of an event stream that Holdpoint
+// writes. It removes the fields that describe the backend's bytes, such as Content-Length and Etag,
+// sets the media type, and keeps caches and nginx from delaying frames.
 func MakeHeader(header http.Header) {
 	for _, name := range []string{"Content-Length", "Content-Encoding", "Etag", "Digest", "Content-Md5", "Last-Modified", "Accept-Ranges", "Trailer"} {
 		delete(header, name)
@@ -16,11 +16,11 @@ func MakeHeader(header http.Header) {
 		header.Set("Content-Type", "text/event-stream")
 	}
 	header.Set("Cache-Control", uncached(header["Cache-Control"]))
-	header.Set("X-Accel-Buffering", "no") // nginx in front would hold frames back
+	header.Set("X-Accel-Buffering", "no") // keeps nginx from buffering frames
 }
 
-// uncached returns what a backend said of caches, and that nobody may store a stream or change it:
-// a proxy that compresses one holds frames back.
+// uncached returns the Cache-Control of a backend with no-cache and no-transform added, because a
+// cache must not store a stream, and a proxy that compresses one delays its frames.
 func uncached(said []string) string {
 	var list []string
 	stores, changes := true, true

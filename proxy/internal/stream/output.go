@@ -1,8 +1,8 @@
-// Package stream has what goes to a client and what comes from a backend, as bytes: the frames of
-// one write, the ResponseWriter that they go through with its heartbeats and deadlines, the pieces
-// of a stream that is not AG-UI, and the compression of a stream.
+// Package stream handles the bytes to a client and from a backend: the frames of one write, the
+// ResponseWriter with heartbeats and deadlines, the pieces of a stream that is not AG-UI, and the
+// compression of a stream.
 //
-// It does not know what events mean. It knows no runs and no records.
+// It has no knowledge of what events mean, nor of runs and records.
 package stream
 
 import (
@@ -14,30 +14,30 @@ import (
 	"holdpoint/internal/sse"
 )
 
-// An Output collects what goes to the client in one write: bytes that Holdpoint made, then a row of
-// adjacent frames that passed untouched. The row is not copied: its bytes stay in the buffer of
-// Frames. Most writes are a row and nothing else. Copying the rows costs 1.6 × the CPU time in
-// mixed-raw.
+// An Output collects the bytes for one write to the client: first bytes that Holdpoint made, then a
+// row of adjacent frames that are passed on unchanged. The row is not copied; its bytes stay in the
+// buffer of Frames. Most writes are a row only. Measured with rows copied: 1.6 × the CPU time in
+// the benchmark mixed-raw.
 //
-// An event that is made after a row is written into the row, over a frame that did not pass, if it
-// fits there. Most made events replace such a frame and are shorter. The frames that pass after it
-// are moved up later, when the next frame is read, because a caller may still read them. Without
-// this, mixed-calls takes 1.06 × the CPU time.
+// An event that Holdpoint makes after a row is written into the buffer directly after the row, over
+// a frame that was dropped, if it fits there. Most made events replace such a frame and are
+// shorter. The passed frames after the gap are moved up later, when the next frame is read, because
+// a caller may still read them. Measured without this: 1.06 × the CPU time in mixed-calls.
 //
-// The zero Output is empty. One goroutine uses it.
+// The zero Output is empty. Only one goroutine may use it.
 type Output struct {
 	Frames  *sse.Reader // the backend's stream; set before Pass or Passed is called
-	Current []byte      // the frame that Frames returned last, in its buffer; nil if it must not pass as it is
-	Count   Counts      // of events, since the beginning; callers add frames without an event
+	Current []byte      // the frame that Frames returned last, in its buffer; nil if it must not be passed on unchanged
+	Count   Counts      // counts of events since the beginning of the stream; callers add frames without an event
 
 	made      []byte
-	borrowed  *[]byte // made's memory
+	borrowed  *[]byte // the pooled buffer of made
 	from, to  int     // the row, as offsets in Frames
-	late, end int     // frames to be moved to the end of the row, as offsets in Frames
+	late, end int     // frames that are still to be moved up to the end of the row, as offsets in Frames
 }
 
-// Counts are numbers of events for a client: passed as they came, rewritten from an event of the
-// backend, and made by Holdpoint.
+// Counts are the numbers of events sent to a client: passed on unchanged, rewritten from an event
+// of the backend, and made by Holdpoint.
 type Counts struct{ Passed, Rewritten, Made int }
 
 func (c *Counts) note(ev *agui.Event) {
@@ -51,11 +51,11 @@ func (c *Counts) note(ev *agui.Event) {
 	}
 }
 
-// mades are the buffers for what is made. Each is needed for a moment. Without the pool: 1.8 × the
-// CPU time in mixed-crlf.
+// mades is a pool of buffers for made events. Each is needed for a short time. Measured without the
+// pool: 1.8 × the CPU time in the benchmark mixed-crlf.
 var mades = sync.Pool{New: func() any { return new([]byte) }}
 
-// keptMade is the largest of them that is used again.
+// keptMade is the size of the largest buffer that is returned to the pool.
 const keptMade = 256 << 10
 
 // Empty reports whether there is nothing to write.
@@ -64,8 +64,8 @@ func (o *Output) Empty() bool { return o.from == o.to && len(o.made) == 0 }
 // Pass adds the current frame to the row. Current must be set.
 func (o *Output) Pass() { o.Passed(o.Frames.Pos() - len(o.Current)) }
 
-// Passed adds to the row all bytes that Frames returned since the offset from, which is one that
-// Frames.Pos returned.
+// Passed adds to the row all bytes that Frames returned since the offset from, an earlier result of
+// Frames.Pos.
 func (o *Output) Passed(from int) {
 	end := o.Frames.Pos()
 	if without.RowInPlace {
@@ -85,10 +85,11 @@ func (o *Output) Passed(from int) {
 	}
 }
 
-// Made returns the number of bytes that Holdpoint made, without those that are in the row.
+// Made returns the number of bytes that Holdpoint made, except those that were written into the
+// row.
 func (o *Output) Made() int { return len(o.made) }
 
-// close moves up what passed behind a gap.
+// close moves the frames after a gap up to the end of the row.
 func (o *Output) close() {
 	if o.late < o.end {
 		o.to += copy(o.Frames.Slice(o.to, o.end), o.Frames.Slice(o.late, o.end))
@@ -96,21 +97,22 @@ func (o *Output) close() {
 	}
 }
 
-// gap returns the room behind the row, up to the frame at hand.
+// gap returns the free bytes after the row, up to the current frame. They held frames that were
+// dropped.
 func (o *Output) gap() []byte {
 	if o.from == o.to || len(o.Current) == 0 || without.Gaps {
 		return nil
 	}
 	hand := o.Frames.Pos() - len(o.Current)
 	if o.end > hand {
-		return nil // it passed
+		return nil // the current frame is part of the output
 	}
 	o.close()
 	return o.Frames.Slice(o.to, max(o.to, hand))
 }
 
-// Settle copies the row into the made bytes. After it, Frames may overwrite its buffer, and what is
-// added next follows the row.
+// Settle copies the row into the made bytes, because Frames may overwrite its buffer. Bytes that
+// are added later follow the row.
 func (o *Output) Settle() {
 	if o.from < o.to {
 		o.append(o.Frames.Slice(o.from, o.to))
@@ -121,8 +123,8 @@ func (o *Output) Settle() {
 	o.from, o.to, o.late, o.end = 0, 0, 0, 0
 }
 
-// Event adds an event and counts it. An event that is not edited goes out as the frame that it came
-// in. ev is not kept.
+// Event adds an event and counts it. An event that is not edited is passed on as its original
+// frame. ev is not kept.
 func (o *Output) Event(ev agui.Event) {
 	o.Count.note(&ev)
 	if len(o.Current) > 0 && len(ev.Frame) == len(o.Current) && &ev.Frame[0] == &o.Current[0] && !ev.Edited {
@@ -143,7 +145,7 @@ func (o *Output) Event(ev agui.Event) {
 	o.made = AppendEvent(o.made, ev)
 }
 
-// Bytes adds a copy of b at the end. It counts nothing.
+// Bytes adds a copy of b at the end, without counting it.
 func (o *Output) Bytes(b []byte) {
 	if len(b) > 0 {
 		o.Settle()
@@ -163,8 +165,8 @@ func (o *Output) borrow() {
 	}
 }
 
-// Take returns what is to be written, in two parts and in this order. Either may be empty. The
-// parts are valid until Clear, or until Frames is read.
+// Take returns the bytes to write, in two parts and in this order. Either may be empty. Both are
+// valid until Clear is called or Frames is read.
 func (o *Output) Take() (made, row []byte) {
 	o.close()
 	if o.from < o.to {
@@ -173,8 +175,8 @@ func (o *Output) Take() (made, row []byte) {
 	return o.made, row
 }
 
-// Clear empties the Output after a write, and returns its buffer to a pool: streams live for hours,
-// and most of the time nothing is made. Count stays.
+// Clear empties the Output after a write, and returns its buffer to the pool, because streams last
+// for hours and need no buffer most of the time. Count is kept.
 func (o *Output) Clear() {
 	poison.Bytes(o.made)
 	if poison.On && o.from < o.to {
@@ -188,9 +190,9 @@ func (o *Output) Clear() {
 	o.made, o.borrowed = nil, nil
 }
 
-// AppendEvent appends an event to dst as a frame, and returns the longer dst. An event that is not
-// edited has the bytes of the frame that it came in. An edited one keeps that frame's other fields
-// (id, event, retry).
+// AppendEvent appends an event to dst as a frame, and returns the extended slice. An event that is
+// not edited has the bytes of its original frame. An edited one keeps the other fields of that
+// frame (id, event, retry).
 func AppendEvent(dst []byte, ev agui.Event) []byte {
 	if ev.Frame != nil && !ev.Edited {
 		return append(dst, ev.Frame...)

@@ -15,22 +15,22 @@ import (
 // pieceBuffer is the size of the buffer for a stream of lines or of text, in bytes.
 const pieceBuffer = 16 << 10
 
-// maxKeptLine is the size of the largest buffer for a long line that is kept for the next one.
+// maxKeptLine is the size of the largest buffer for a long line that is reused for the next one.
 const maxKeptLine = 128 << 10
 
-// Pieces cut the answer of a backend that does not speak AG-UI into what its dialect decodes
-// (translate.Framing). One goroutine uses them.
+// Pieces cut the response of a backend that does not speak AG-UI into the pieces that its dialect
+// decodes (translate.Framing). Only one goroutine may use them.
 type Pieces interface {
-	// Next returns the next piece, and the comments before it, which go to the client as they are.
-	// A piece without Data is not for the decoder. Both are valid until the next call. The error
-	// is io.EOF, an *sse.TooLargeError, or the source's error, and ends the stream.
+	// Next returns the next piece, and the comments before it, which are passed to the client
+	// unchanged. A piece without Data is not for the decoder. Both are valid until the next call.
+	// The error is io.EOF, an *sse.TooLargeError, or the source's error, and ends the stream.
 	Next() (p translate.Piece, comments []byte, err error)
 	// Ready reports whether the next call of Next returns without reading from the source.
 	Ready() bool
 }
 
-// NewPieces returns the Pieces of src. max is the size of the largest piece in bytes. Any framing
-// other than Frames, Lines and Text makes one piece of everything.
+// NewPieces returns the Pieces of src. max is the size of the largest piece in bytes. With a
+// framing other than Frames, Lines and Text the whole body is one piece.
 func NewPieces(src io.Reader, framing translate.Framing, max int) Pieces {
 	switch framing {
 	case translate.Frames:
@@ -43,7 +43,7 @@ func NewPieces(src io.Reader, framing translate.Framing, max int) Pieces {
 	return &wholePiece{src: src, max: max}
 }
 
-// framePieces are the frames of an event stream.
+// framePieces cuts an event stream into its frames.
 type framePieces struct {
 	r        *sse.Reader
 	comments []byte
@@ -59,17 +59,17 @@ func (f *framePieces) Next() (p translate.Piece, comments []byte, err error) {
 	if data, ok := frame.Data(nil); ok {
 		p = translate.Piece{Name: frame.Name(), Data: data}
 	}
-	return p, f.comments, nil // the end comes again at the next call
+	return p, f.comments, nil // the next call returns the end of the stream
 }
 
 func (f *framePieces) Ready() bool { return f.r.Ready() }
 
-// linePieces are lines, as of NDJSON.
+// linePieces cuts a stream into lines, such as those of NDJSON.
 type linePieces struct {
 	r    *bufio.Reader
 	max  int
-	long []byte // of a line that the buffer does not hold
-	last []byte // the piece that was given
+	long []byte // buffer for a line that does not fit into r
+	last []byte // the piece that was returned last
 	err  error
 }
 
@@ -98,10 +98,11 @@ func (l *linePieces) Next() (p translate.Piece, comments []byte, err error) {
 	return p, nil, nil
 }
 
-// readLong gathers a line that begins with begin, as far as it may be long.
+// readLong reads the rest of a long line that begins with begin, up to the largest permitted
+// length.
 func (l *linePieces) readLong(begin []byte) (line []byte, err error) {
 	if cap(l.long) > maxKeptLine {
-		l.long = nil // streams live for hours
+		l.long = nil // do not keep a huge buffer: streams last for hours
 	}
 	l.long = append(l.long[:0], begin...)
 	for err = bufio.ErrBufferFull; errors.Is(err, bufio.ErrBufferFull) && len(l.long) <= l.max+1; {
@@ -117,12 +118,12 @@ func (l *linePieces) Ready() bool {
 	return l.err != nil || bytes.IndexByte(held, '\n') >= 0
 }
 
-// textPieces are text as it comes.
+// textPieces returns text as it arrives, cut only between characters.
 type textPieces struct {
 	src  io.Reader
 	buf  []byte
-	held int // bytes of buf that begin a character
-	over int // where they stand
+	held int // number of bytes of buf that begin an incomplete character
+	over int // their index
 	err  error
 }
 
@@ -145,7 +146,7 @@ func (t *textPieces) Next() (p translate.Piece, comments []byte, err error) {
 	return p, nil, nil
 }
 
-// beginning returns how many bytes at the end of text begin a character that is not whole.
+// beginning returns the number of bytes at the end of text that begin an incomplete character.
 func beginning(text []byte) int {
 	for n := 1; n < utf8.UTFMax && n <= len(text); n++ {
 		if c := text[len(text)-n]; utf8.RuneStart(c) {
@@ -160,7 +161,7 @@ func beginning(text []byte) int {
 
 func (t *textPieces) Ready() bool { return t.err != nil }
 
-// wholePiece is the body.
+// wholePiece returns the whole body as one piece.
 type wholePiece struct {
 	src  io.Reader
 	max  int

@@ -9,25 +9,26 @@ import (
 // writeTimeout is the default of Limits.Write.
 const writeTimeout = time.Minute
 
-// heartbeat is a comment. Every client ignores it, and it keeps idle connections open on the way.
+// heartbeat is an event-stream comment, which every client ignores. It keeps idle connections open.
 var heartbeat = []byte(": holdpoint\n\n")
 
-// A Writer is the ResponseWriter of a run. It sends a heartbeat, a comment between two frames, when
-// nothing was written for a while. Each write gets its own deadline: one for the whole answer would
-// end a healthy stream, and without one a dead client would be kept.
+// A Writer is the ResponseWriter of a run. If nothing was written for some time, it sends a
+// heartbeat, which is a comment between two frames. Each write has its own deadline: one deadline
+// for the whole response would end a healthy stream, and without any a dead client would never be
+// noticed.
 type Writer struct {
 	http.ResponseWriter
 	every time.Duration // 0: no heartbeats
 
-	mu       sync.Mutex // held while bytes go out: a heartbeat must not stand within a frame
+	mu       sync.Mutex // held during writes, because a heartbeat must not be written within a frame
 	timer    *time.Timer
-	began    bool      // an event stream's header was sent
-	other    bool      // that of an answer which is none was
-	held     bool      // it waits for the first frame
-	unsent   bool      // something was written and not flushed
-	last     time.Time // of the last write
+	began    bool      // the header of an event stream was written
+	other    bool      // the header of a response that is not an event stream was written
+	held     bool      // the header is held back until the first frame
+	unsent   bool      // bytes were written and not flushed
+	last     time.Time // time of the last write
 	deadline deadlines
-	inside   bool    // what was written last is not the end of a frame
+	inside   bool    // the last written byte is within a frame
 	tail     [2]byte // the last two bytes written
 	closed   bool
 }
@@ -44,17 +45,17 @@ func (w *Writer) Began() bool { return w.began }
 // Unwrap lets http.ResponseController find the connection.
 func (w *Writer) Unwrap() http.ResponseWriter { return w.ResponseWriter }
 
-// Hold lets the header wait for the first frame, if it is not out yet. The caller then sends a
-// frame or calls Release.
+// Hold holds the header back until the first frame, if it is not sent yet. The caller must then
+// send a frame or call Release.
 func (w *Writer) Hold() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.held = !w.began
 }
 
-// Release sends a header that is held, because there is no frame yet. It does not wait for a client
-// that reads nothing, because its caller may have a claim to end. A write that is under way takes
-// the header along.
+// Release sends a header that is held back, because there is no frame yet. It does not wait for a
+// client that reads nothing, because its caller may have a claim to end. If a write is under way,
+// that write sends the header.
 func (w *Writer) Release() {
 	if !w.mu.TryLock() {
 		return
@@ -62,7 +63,7 @@ func (w *Writer) Release() {
 	defer w.mu.Unlock()
 	if w.held && !w.closed {
 		w.deadline.set(time.Now())
-		_ = w.flush() // a client that is gone is seen at the next write
+		_ = w.flush() // if the client is gone, the next write fails
 	}
 }
 
@@ -71,7 +72,7 @@ func (w *Writer) WriteHeader(status int) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.began {
-		return // it went out while the run waited
+		return // it was sent while the run waited
 	}
 	w.ResponseWriter.WriteHeader(status)
 	if IsEventStream(w.Header()) && status >= 200 {
@@ -82,7 +83,7 @@ func (w *Writer) WriteHeader(status int) {
 	}
 }
 
-// Passing reports whether the header of an answer was written that is not an event stream.
+// Passing reports whether the header of a response that is not an event stream was written.
 func (w *Writer) Passing() bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -96,9 +97,9 @@ func (w *Writer) Write(p []byte) (int, error) {
 	return w.write(p)
 }
 
-// Send writes whole frames, made before row, and flushes. Either may be empty. With last it does
-// not flush: net/http then sends the end of the stream together with these frames. An error is that
-// of the connection: the client is gone.
+// Send writes whole frames, first made and then row, and flushes. Either may be empty. If last is
+// set, it does not flush: net/http then sends the end of the stream together with these frames. An
+// error means that the client is gone.
 func (w *Writer) Send(made, row []byte, last bool) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -140,22 +141,22 @@ func (w *Writer) FlushError() error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.held {
-		return nil // ReverseProxy's, of the header alone
+		return nil // called by ReverseProxy for the header only
 	}
 	return w.flush()
 }
 
-// flush sends what there is. It starts the heartbeats, as Alive does. A stream that goes out in one
-// piece needs none.
+// flush sends the buffered bytes. It starts the heartbeats, as Alive does. A stream that is sent in
+// one piece needs none.
 func (w *Writer) flush() error {
 	w.held, w.unsent = false, false
 	w.beats()
 	return w.deadline.flush()
 }
 
-// Alive starts the heartbeats of a stream that has begun, because what follows may take its time.
-// The first heartbeat takes a held header along. Like Release it waits for nobody: a writer that is
-// at work has the heartbeats started.
+// Alive starts the heartbeats of a stream that has begun, because the next frame may take long. The
+// first heartbeat also sends a held header. Like Release it does not wait: if a write is under way,
+// that write starts the heartbeats.
 func (w *Writer) Alive() {
 	if !w.mu.TryLock() {
 		return
@@ -170,8 +171,7 @@ func (w *Writer) beats() {
 	}
 }
 
-// beat writes one heartbeat if nothing was written for long and the stream stands between two
-// frames.
+// beat writes a heartbeat if nothing was written for the interval and the last write ended a frame.
 func (w *Writer) beat() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -191,9 +191,9 @@ func (w *Writer) beat() {
 	w.timer.Reset(left)
 }
 
-// Close ends the heartbeats. Nothing may be written after it. It takes the deadline away, which
-// would end the next request on the same connection. If net/http still has something to send, that
-// happens at the next request, see ClearDeadline.
+// Close ends the heartbeats. Nothing may be written after it. It removes the write deadline, which
+// would otherwise end the next request on the same connection. If net/http still has bytes to send,
+// ClearDeadline removes the deadline at the next request.
 func (w *Writer) Close() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -206,8 +206,8 @@ func (w *Writer) Close() {
 	}
 }
 
-// ClearDeadline takes away the deadline that an earlier run on the same connection may have left. A
-// run has deadlines of its own.
+// ClearDeadline removes the write deadline that an earlier run on the same connection may have
+// left. A run sets its own deadlines.
 func ClearDeadline(w http.ResponseWriter) {
 	_ = http.NewResponseController(w).SetWriteDeadline(time.Time{})
 }

@@ -30,14 +30,14 @@ func (t *Transcript) apply(ev agui.Event) {
 		}
 	}
 	if !valid {
-		// Opaque: it was passed on, and what a client makes of it is not known.
+		// The invalid event was passed on, and it is not known what a client makes of it.
 		t.ForgetMessages()
 		t.loseCalls()
 		t.ForgetState()
 	}
 }
 
-// applyOther folds an event that belongs to no text and no call.
+// applyOther folds an event that belongs to neither a text nor a call.
 func (t *Transcript) applyOther(ev agui.Event) {
 	switch ev.Type {
 	case agui.StepStarted:
@@ -66,7 +66,7 @@ func (t *Transcript) applyOther(ev agui.Event) {
 	case agui.StateSnapshot:
 		t.stateSent, t.stateSeen = true, true
 		if state := agui.View(ev.JSON).Get("snapshot").Raw; t.holdsState(len(state)) {
-			t.state = json.RawMessage(state) // a copy: the event's bytes go
+			t.state = json.RawMessage(state) // a copy, because the bytes of the event are reused
 		}
 	case agui.StateDelta:
 		t.stateSent, t.stateSeen = false, true
@@ -74,7 +74,7 @@ func (t *Transcript) applyOther(ev agui.Event) {
 	}
 }
 
-// addMessage takes a whole message, of the request or of a snapshot.
+// addMessage adds a complete message of the request or of a snapshot.
 func (t *Transcript) addMessage(m agui.Message) {
 	msg := &message{id: m.ID, role: m.Role, json: m.JSON, callID: m.ToolCallID}
 	t.keep(msg)
@@ -85,7 +85,7 @@ func (t *Transcript) addMessage(m agui.Message) {
 		id := c.Get("id").Str
 		if known := t.callByID[id]; known != nil {
 			msg.calls = append(msg.calls, known)
-			if known.in == nil { // of a snapshot: what the client has of it from here on
+			if known.in == nil { // the snapshot replaces what the client has of the call
 				known.in, known.lost, known.from, known.latest = msg, false, 0, ""
 				known.Name, known.args = c.Get("function.name").Str, []byte(c.Get("function.arguments").Str)
 			}
@@ -113,7 +113,7 @@ func (t *Transcript) addCall(m *message, c *call) {
 	t.grow(len(c.args))
 }
 
-// What is kept of a message or a call beside its texts, and of what is open.
+// The estimated memory of a message, a call and an open item, apart from their texts.
 const (
 	messageCost = 320
 	callCost    = 280
@@ -132,23 +132,24 @@ func (t *Transcript) answered(callID string) {
 	}
 }
 
-// maxAnswers bounds the results that are kept of calls that are not known.
+// maxAnswers bounds the results of unknown calls that are remembered.
 const maxAnswers = 4096
 
-// callShare is the part of the bound that calls without a result keep when the messages are too
-// large. A person may be asked about these calls, and a long conversation must not take them away.
+// callShare is the divisor of the limit that gives the memory for calls without a result when the
+// messages are too large. A person may be asked about these calls, so a long conversation must not
+// displace them.
 const callShare = 4
 
-// describe adds what an event says of a message or a call to what is known of it.
+// describe merges the metadata in an event into the known metadata of a message or a call.
 func (t *Transcript) describe(known *metadata, said gjson.Result) {
 	if !t.tooLarge {
 		t.grow(known.merge(said))
 	}
 }
 
-// applyDelta appends to a message or a call. Nearly all events of a stream come here, so each is
-// read once, and only the text itself needs memory. An event that is not JSON is not found out
-// here. Every client fails at it.
+// applyDelta appends a piece of text to a message or a call. Nearly all events of a stream are
+// handled here, so each is parsed once, and only the text itself needs memory. An event that is not
+// valid JSON is not detected, because every client fails at it.
 func (t *Transcript) applyDelta(ev agui.Event) {
 	t.messageSent = false
 	key := "messageId"
@@ -172,7 +173,7 @@ func (t *Transcript) applyDelta(ev agui.Event) {
 		return true
 	})
 	if types != 1 {
-		t.ForgetMessages() // opaque
+		t.ForgetMessages() // it is not known what a client makes of it
 		t.loseCalls()
 	} else if ev.Type == agui.CallArgs {
 		if c := t.callByID[id]; c != nil {
@@ -192,8 +193,8 @@ func (t *Transcript) appendText(m *message, delta string) {
 	t.grow(len(delta))
 }
 
-// applyText folds an event of a text, or of reasoning, that is not a piece of it. It returns
-// whether the event is valid.
+// applyText folds an event of a text or of reasoning that is not a piece of it. It reports whether
+// the event is valid.
 func (t *Transcript) applyText(ev agui.Event) bool {
 	const messageID, role, name, subagent, meta, delta, keys = 0, 1, 2, 3, 4, 5, 6
 	var v [keys]string
@@ -220,7 +221,7 @@ func (t *Transcript) applyText(ev agui.Event) bool {
 		t.lastThought = id
 	}
 	if ev.Type == agui.ReasoningMsgStart || ev.Type == agui.ReasoningMsgChunk {
-		is = "reasoning" // whatever the event says
+		is = "reasoning" // whatever role the event has
 	}
 	t.messageSent = false
 	m := t.byID[id]
@@ -237,7 +238,7 @@ func (t *Transcript) applyText(ev agui.Event) bool {
 // textOf returns the text of a JSON string, copied out of an event.
 func textOf(raw string) string { return strings.Clone(agui.Text(raw)) }
 
-// Values of a call's event.
+// The indexes of the values that applyCall reads from an event.
 const (
 	callID = iota
 	callName
@@ -250,7 +251,7 @@ const (
 	callKeys
 )
 
-// applyCall folds an event of a call that is not a piece of its arguments. It returns whether the
+// applyCall folds an event of a call that is not a piece of its arguments. It reports whether the
 // event is valid.
 func (t *Transcript) applyCall(ev agui.Event) bool {
 	var v [callKeys]string
@@ -279,11 +280,11 @@ func (t *Transcript) applyCall(ev agui.Event) bool {
 		}
 		if c := t.callByID[id]; c != nil {
 			t.appendArgs(c, agui.Text(v[callDelta]))
-			c.Ended = true // a chunk needs no end
+			c.Ended = true // a call in chunks needs no end
 		}
 	case agui.CallResult:
 		content := []byte(v[resultContent])
-		if len(content) == 0 { // without one the event is not valid, and the message would not be JSON
+		if len(content) == 0 { // the event is invalid without a content, and the message would not be JSON
 			content = []byte(`""`)
 		}
 		m := &message{id: textOf(v[resultID]), role: "tool", callID: id, result: content, subagent: textOf(v[callSubagent]), streamed: true}
@@ -307,12 +308,12 @@ func (t *Transcript) applyCall(ev agui.Event) bool {
 	return true
 }
 
-// insertResult puts a tool message where clients from 0.0.59 on have it: behind the call's message
-// and its other results.
+// insertResult inserts a tool message where clients from 0.0.59 on insert it: after the message of
+// the call and its other results.
 func (t *Transcript) insertResult(m *message) {
 	t.byID[m.id] = m
 	if t.tooLarge {
-		t.keep(m) // the order of messages that are not known is nobody's concern
+		t.keep(m) // the order of dropped messages does not matter
 		return
 	}
 	at := len(t.messages) - 1
@@ -323,7 +324,7 @@ func (t *Transcript) insertResult(m *message) {
 		if behind.lastResult != nil {
 			behind = behind.lastResult
 		}
-		for t.messages[at] != behind { // from the end: most results follow their calls, or the results of the same message, closely
+		for t.messages[at] != behind { // search from the end, because most results follow closely after their calls or the results of the same message
 			at--
 		}
 	}
@@ -336,12 +337,12 @@ func (t *Transcript) insertResult(m *message) {
 	t.count(m.cost())
 }
 
-// startCall puts the call where the client puts it: onto the message that is named as its parent,
-// or onto a new one.
+// startCall adds the call where the client adds it: to the message that is named as its parent, or
+// to a new one.
 func (t *Transcript) startCall(id string, v *[callKeys]string) {
 	meta := gjson.Parse(v[callMeta])
 	name := textOf(v[callName])
-	if c := t.callByID[id]; c != nil && !c.done { // else one more of a model whose ids repeat
+	if c := t.callByID[id]; c != nil && !c.done { // otherwise another call of a model that repeats ids
 		t.describe(&c.meta, meta)
 		c.from, c.latest, c.Fresh = len(c.args), name, true
 		return
@@ -349,8 +350,8 @@ func (t *Transcript) startCall(id string, v *[callKeys]string) {
 	parent := textOf(v[callParent])
 	m := t.byID[parent]
 	if parent == "" || m != nil && m.role != "assistant" {
-		// A message that is not the assistant's cannot have calls: the client makes one under the
-		// call's own id.
+		// A message of another role cannot have calls, so the client makes a message with the id of
+		// the call.
 		parent = id
 		m = t.byID[parent]
 	}

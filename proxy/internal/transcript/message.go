@@ -11,17 +11,17 @@ import (
 	"holdpoint/internal/agui"
 )
 
-// A message of a transcript is one of the request's or of a snapshot (json is set), or is made from
-// the stream, or both.
+// A message of a transcript comes from the request or a snapshot (json is set), or from the stream,
+// or from both.
 type message struct {
 	id, role, name string
 	json           json.RawMessage
-	content        []byte // streamed text, appended to what json has
+	content        []byte // streamed text, which follows the content in json
 	streamed       bool
 	calls          []*call
-	asked          bool            // it had calls, which are not kept
-	lastResult     *message        // the last tool message that was put behind it
-	result         json.RawMessage // TOOL_CALL_RESULT's content, of a tool message
+	asked          bool            // it had calls, which were dropped
+	lastResult     *message        // the last tool message that was inserted after it
+	result         json.RawMessage // content of a TOOL_CALL_RESULT, for a tool message
 	callID         string
 	subagent       string // subagentRunId
 	encrypted      string
@@ -30,29 +30,29 @@ type message struct {
 
 type call struct {
 	agui.Call
-	in        *message // the first message that has it; nil if none of those that are known does
+	in        *message // the first known message that has the call; nil if there is none
 	args      []byte
-	lost      bool   // they are not known in full
-	done      bool   // its result is there: who begins it again begins another
-	from      int    // where those of its last announcement begin: ids of some models repeat
-	latest    string // its name there, if it was announced again
+	lost      bool   // the arguments are not known completely
+	done      bool   // it has its result: a later start with the same id is another call
+	from      int    // index in args at which the arguments of its last start begin, because some models repeat ids
+	latest    string // its name in the last start, if it was started again
 	encrypted string
 	meta      metadata
 }
 
-// metadata is what a stream's events said of a message or a call, merged by key. Of equal keys the
-// last one counts.
+// metadata is the merged metadata of a message's or a call's events. Of equal keys the last one
+// counts.
 type metadata struct {
 	list   []metadatum
-	places map[string]int // by key, of a list that is long
+	places map[string]int // indexes by key, if the list is long
 }
 
-type metadatum struct{ key, value string } // JSON text, keys with their quotes
+type metadatum struct{ key, value string } // both are JSON text, keys with their quotes
 
-// fewKeys are found faster by looking at one after another.
+// fewKeys is the number of keys below which a linear search is faster.
 const fewKeys = 16
 
-// merge returns roughly how many more bytes are kept.
+// merge adds the members of an object, and returns the approximate growth in bytes.
 func (m *metadata) merge(object gjson.Result) (more int) {
 	if !object.IsObject() {
 		return 0
@@ -64,7 +64,8 @@ func (m *metadata) merge(object gjson.Result) (more int) {
 	return more
 }
 
-// set keeps copies, because key and value may lie in a buffer that is used again.
+// set sets one member, and returns the growth in bytes. It copies key and value, which may be in a
+// buffer that is reused.
 func (m *metadata) set(key, value string) (more int) {
 	if at := m.find(key); at >= 0 {
 		more = len(value) - len(m.list[at].value)
@@ -78,7 +79,7 @@ func (m *metadata) set(key, value string) (more int) {
 	return len(key) + len(value) + 64
 }
 
-// find returns where a key stands, and -1 if it is not there.
+// find returns the index of a key, -1 if it is missing.
 func (m *metadata) find(key string) int {
 	if len(m.list) < fewKeys {
 		return slices.IndexFunc(m.list, func(one metadatum) bool { return one.key == key })
@@ -95,7 +96,7 @@ func (m *metadata) find(key string) int {
 	return -1
 }
 
-// onto writes the metadata into an object, over what the object has.
+// onto returns the object with the metadata merged into its own; equal keys are overwritten.
 func (m *metadata) onto(object []byte) []byte {
 	if len(m.list) == 0 {
 		return object
@@ -115,7 +116,7 @@ func (m *metadata) onto(object []byte) []byte {
 	return agui.SetKey(object, "metadata", append(out, '}'))
 }
 
-// render returns the message as a MESSAGES_SNAPSHOT holds it.
+// render returns the message in the form of a MESSAGES_SNAPSHOT.
 func (m *message) render() json.RawMessage {
 	out := []byte(m.json)
 	if m.json == nil {
@@ -144,7 +145,8 @@ func (m *message) render() json.RawMessage {
 	return m.meta.onto(out)
 }
 
-// renderCalls adds the calls that were streamed to those that the message came with.
+// renderCalls adds the streamed calls to the calls that the message had from the beginning (known
+// of them).
 func (m *message) renderCalls(out []byte, known int) []byte {
 	list := []byte{'['}
 	if came := gjson.GetBytes(out, "toolCalls"); known > 0 && came.IsArray() {

@@ -6,14 +6,15 @@ import (
 	"holdpoint/internal/agui"
 )
 
-// openItem is something that must be closed before RUN_FINISHED. Clients fail a run that ends with
-// it open.
+// An openItem is something that must be closed before RUN_FINISHED, because clients fail at a run
+// that ends while it is open.
 type openItem struct {
 	end agui.Type // the event that closes it
 	key string    // messageId, toolCallId or stepName
 }
 
-// close returns the event that closes it, in a run that goes on later or that has failed.
+// close returns the event that closes the item. failed reports that the run has failed; otherwise
+// it continues later.
 func (o openItem) close(failed bool) []byte {
 	switch o.end {
 	case agui.StepFinished:
@@ -34,8 +35,8 @@ func (o openItem) close(failed bool) []byte {
 				Message string    `json:"message"`
 			}{agui.SubagentErrored, o.key, "the run has ended before it"})
 		}
-		// The one outcome beside success that AG-UI has for it, and the true one: it goes on with
-		// the answers.
+		// AG-UI's only outcome other than success, which is also correct: the subagent continues
+		// with the answers.
 		return agui.MustMarshal(struct {
 			Type    agui.Type         `json:"type"`
 			ID      string            `json:"subagentRunId"`
@@ -50,7 +51,8 @@ func (o openItem) close(failed bool) []byte {
 	}{o.end, o.key})
 }
 
-// begin notes what was begun under the key.
+// begin records that something was opened under the key; end is the type of the event that closes
+// it.
 func (t *Transcript) begin(end agui.Type, key string) {
 	if t.openLost {
 		return
@@ -71,7 +73,7 @@ func (t *Transcript) begin(end agui.Type, key string) {
 	t.living++
 }
 
-// closeUp takes the empty places out of the list of what is open.
+// closeUp removes the empty entries from the list of what is open.
 func (t *Transcript) closeUp() {
 	t.open = slices.DeleteFunc(t.open, func(o openItem) bool { return o == openItem{} })
 	clear(t.openAt)
@@ -80,9 +82,8 @@ func (t *Transcript) closeUp() {
 	}
 }
 
-// end closes what was begun last under the key. Its place stays empty until nothing behind it is
-// open. So a stream of many that end in the order in which they began costs no more than one of
-// few.
+// end closes what was opened last under the key. Its entry stays empty until everything after it is
+// closed, so that closing many items in the order in which they began is not slow.
 func (t *Transcript) end(end agui.Type, key string) {
 	o := openItem{end, key}
 	places := t.openAt[o]

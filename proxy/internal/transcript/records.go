@@ -10,27 +10,27 @@ import (
 	"holdpoint/internal/build/without"
 )
 
-// records are events that are kept as they came until somebody asks what they come to. Each is its
-// length, in four bytes, and its JSON. They lie in slabs, which are borrowed and given back. So
-// nothing is copied when there are more records, and a stream that keeps little holds little
+// records keeps events unparsed until they are folded. Each record is the length of the event in
+// four bytes, followed by its JSON. Records are in slabs, which are borrowed from pools and
+// returned. So nothing is copied when records are added, and a stream that keeps little uses little
 // memory.
 //
-// With one slice that grows in place of the slabs: 1.7 × the CPU time in blast-1, 2.6 in
-// blast-usual, 87 kB more for a stream in idle-said.
+// Measured with one growing slice in place of the slabs: 1.7 × the CPU time in the benchmark
+// blast-1, 2.6 × in blast-usual, and 87 kB more for a stream in idle-said.
 type records struct {
 	slabs []*slab
-	size  int  // bytes of all
-	last  int  // where the last record begins in its slab
-	open  bool // it lacks its length and deltaTail yet, and more of its text may come
+	size  int  // total size in bytes
+	last  int  // index at which the last record begins in its slab
+	open  bool // the last record has no length and no deltaTail yet, and its text may grow
 }
 
 type slab struct {
 	b    []byte
-	size int // an index of slabSizes; -1: made for one record
+	size int // an index in slabSizes; -1 if made for one record
 }
 
-// slabSizes are those of a stream's first slab, its second and all others. Without the pools: 1.3 ×
-// the CPU time in blast-usual.
+// slabSizes has the sizes of a stream's first slab, its second one, and all later ones. Measured
+// without the pools: 1.3 × the CPU time in the benchmark blast-usual.
 var (
 	slabSizes = [...]int{512, 8 << 10, 64 << 10}
 	slabs     [len(slabSizes)]sync.Pool
@@ -47,7 +47,8 @@ func (r *records) add(json []byte) {
 	r.size += lengthBytes + len(json)
 }
 
-// begin appends a record of an event up to its text, and the text, which may grow.
+// begin appends a record of an event up to its text (head), and the text, which extend may
+// continue.
 func (r *records) begin(head, text []byte) {
 	r.close()
 	s := r.room(lengthBytes + len(head) + len(text) + len(deltaTail))
@@ -81,7 +82,7 @@ func (r *records) close() {
 	}
 }
 
-// room returns a slab that takes n bytes more.
+// room returns a slab with at least n free bytes.
 func (r *records) room(n int) *slab {
 	if k := len(r.slabs); k > 0 && cap(r.slabs[k-1].b)-len(r.slabs[k-1].b) >= n {
 		return r.slabs[k-1]
@@ -95,7 +96,7 @@ func (r *records) room(n int) *slab {
 	return s
 }
 
-// newSlab returns one of the size, or of the next that takes n bytes.
+// newSlab returns a slab of the size with that index, or of a larger one if n bytes need it.
 func newSlab(n, size int) *slab {
 	if without.Slabs {
 		return &slab{b: make([]byte, 0, max(n, slabSizes[0])), size: -1}
@@ -112,7 +113,7 @@ func newSlab(n, size int) *slab {
 	return &slab{b: make([]byte, 0, slabSizes[size]), size: size}
 }
 
-// each shows every record, in order. What it shows is valid during the call.
+// each calls show with the JSON of every record, in order. The JSON is valid during the call.
 func (r *records) each(show func(json []byte)) {
 	r.close()
 	for _, s := range r.slabs {
@@ -124,7 +125,7 @@ func (r *records) each(show func(json []byte)) {
 	}
 }
 
-// count returns how often c stands in them.
+// count returns the number of bytes c in all records.
 func (r *records) count(c byte) (n int) {
 	for _, s := range r.slabs {
 		n += bytes.Count(s.b, []byte{c})
@@ -132,7 +133,7 @@ func (r *records) count(c byte) (n int) {
 	return n
 }
 
-// drop forgets them all.
+// drop removes all records, and returns their slabs.
 func (r *records) drop() {
 	for _, s := range r.slabs {
 		poison.Bytes(s.b)

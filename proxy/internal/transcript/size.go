@@ -6,7 +6,7 @@ import (
 	"holdpoint/internal/agui"
 )
 
-// keep puts a message behind all others.
+// keep appends a message.
 func (t *Transcript) keep(m *message) {
 	t.messages = append(t.messages, m)
 	t.count(m.cost())
@@ -18,12 +18,12 @@ func (m *message) cost() int {
 
 func (c *call) cost() int { return callCost + len(c.ID) + len(c.Name) + len(c.Parent) }
 
-// names returns how many bytes of ids may be kept. Some may, however small the bound of the
-// contents is. Without them no pause can be told.
+// names returns the limit for ids in bytes. It is at least 1 MiB, however small the limit for
+// contents is, because no pause can be shown without ids.
 func (t *Transcript) names() int { return max(t.limit, 1<<20) }
 
-// count counts what is kept of a message or a call beside its contents. If that is too much, the
-// older ones go.
+// count adds n bytes to the size of the data of messages and calls other than their contents. If
+// that is too large, the oldest messages and calls are dropped.
 func (t *Transcript) count(n int) {
 	if t.ids += n; t.ids <= 2*t.names() {
 		return
@@ -42,7 +42,8 @@ func (t *Transcript) count(n int) {
 	t.ForgetMessages()
 }
 
-// newest counts and returns the last messages and calls: of each, as many as half the bound holds.
+// newest returns the last messages and calls that fit into half the limit for ids each, and adds
+// their size to t.ids.
 func (t *Transcript) newest(messages []*message, calls []*call) ([]*message, []*call) {
 	from := len(messages)
 	for size := 0; from > 0 && size+messages[from-1].cost() <= t.names()/2; from-- {
@@ -57,7 +58,8 @@ func (t *Transcript) newest(messages []*message, calls []*call) ([]*message, []*
 	return slices.Clone(messages[from:]), slices.Clone(calls[first:])
 }
 
-// grow counts what is kept. Over the bound the contents go and only the ids stay.
+// grow adds n bytes to the size of the contents. If they exceed the limit, they are dropped and
+// only ids are kept.
 func (t *Transcript) grow(n int) {
 	t.size += n
 	if t.size > t.limit && !t.tooLarge {
@@ -65,13 +67,13 @@ func (t *Transcript) grow(n int) {
 	}
 }
 
-// ForgetMessages drops the contents of the messages. They are then not known whole any more.
+// ForgetMessages drops the contents of the messages, which are then not known any more.
 func (t *Transcript) ForgetMessages() {
 	t.seed()
 	t.tooLarge = true
 	for _, m := range t.messages {
 		if m.json != nil && m.role == "user" {
-			continue // its content tells an edited message from the old one; See is asked for it
+			continue // its content is needed to recognize an edited message, see agui.See
 		}
 		m.json = nil
 	}
@@ -89,10 +91,10 @@ func (t *Transcript) ForgetMessages() {
 	}
 }
 
-// keeps reports whether pieces of such a text are kept.
+// keeps reports whether text pieces of the type are kept.
 func (t *Transcript) keeps(typ agui.Type) bool { return !t.tooLarge || typ == agui.CallArgs && !t.full }
 
-// lose forgets the arguments. Nobody can then say what a yes would run.
+// lose drops the arguments. It is then not known what an approval would run.
 func (c *call) lose() { c.args, c.from, c.lost = nil, 0, true }
 
 func (t *Transcript) loseCalls() {
@@ -102,8 +104,8 @@ func (t *Transcript) loseCalls() {
 	t.held, t.full = 0, true
 }
 
-// hold counts arguments that are kept although the messages are too large. If they are too much, it
-// gives up those that still grow.
+// hold adds n bytes to the size of the arguments that are kept although the messages are too large.
+// If they are too large too, the arguments of calls that have not ended are dropped.
 func (t *Transcript) hold(n int) {
 	if t.held += n; t.held <= t.limit/callShare {
 		return

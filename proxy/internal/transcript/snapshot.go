@@ -6,19 +6,21 @@ import (
 	"holdpoint/internal/agui"
 )
 
-// A MESSAGES_SNAPSHOT deletes what it leaves out, with one exception: a client keeps its reasoning
-// messages while a snapshot holds none of that role, and its activities likewise (@ag-ui/client
-// 0.0.59 and 1.0.0, MESSAGES_SNAPSHOT in src/apply/default.ts). So a list that holds one of a role
-// must hold all of that role, and one that lacks some must hold none.
+// A MESSAGES_SNAPSHOT deletes the messages that it omits, with one exception: a client keeps its
+// reasoning messages if the snapshot has no message of that role, and its activities likewise
+// (@ag-ui/client 0.0.59 and 1.0.0, MESSAGES_SNAPSHOT in src/apply/default.ts). So a list with one
+// message of such a role must have all messages of that role, and a list that lacks some must have
+// none.
 
-// maxStayed bounds how many messages stay through all snapshots of a stream together: short
-// snapshots may be many, and so may the messages that stay through each of them.
+// maxStayed bounds the messages that are kept through all snapshots of a stream together, because
+// there may be many short snapshots and many messages kept through each.
 const maxStayed = 1 << 19
 
-// stays reports whether a client keeps messages of the role through a snapshot that holds none.
+// stays reports whether a client keeps messages of the role through a snapshot that has none of
+// that role.
 func stays(role string) bool { return role == "reasoning" || role == "activity" }
 
-// miss notes that the client has messages of the role that are not known.
+// miss records that the client has messages of the role that are not known.
 func (t *Transcript) miss(role string) {
 	if t.missing == nil {
 		t.missing = map[string]bool{}
@@ -27,7 +29,7 @@ func (t *Transcript) miss(role string) {
 }
 
 // staying returns the messages that the client keeps through a snapshot with this list, by the id
-// of the message of the list that they stand behind; "" is its beginning.
+// of the list's message that they follow; "" is the beginning of the list.
 func (t *Transcript) staying(list gjson.Result) map[string][]*message {
 	ids, roles := map[string]bool{}, map[string]bool{}
 	list.ForEach(func(_, m gjson.Result) bool {
@@ -41,19 +43,19 @@ func (t *Transcript) staying(list gjson.Result) map[string][]*message {
 			behind = m.id
 		case !stays(m.role) || roles[m.role]:
 		case t.tooLarge, t.stayed >= maxStayed:
-			t.miss(m.role) // its contents are gone
+			t.miss(m.role) // its contents were dropped
 		default:
 			t.stayed++
 			found[behind] = append(found[behind], m)
 		}
 	}
 	for role := range roles {
-		delete(t.missing, role) // the client has those of the list from here on
+		delete(t.missing, role) // the client has those in the list from now on
 	}
 	return found
 }
 
-// stay puts messages behind those that are known by now.
+// stay appends messages that are kept through a snapshot.
 func (t *Transcript) stay(list []*message) {
 	for _, m := range list {
 		t.byID[m.id] = m
@@ -62,7 +64,8 @@ func (t *Transcript) stay(list []*message) {
 	}
 }
 
-// applyMessages replaces the messages, as the client does. The calls stay known.
+// applyMessages replaces the messages by those of a MESSAGES_SNAPSHOT, as the client does. The
+// calls remain known.
 func (t *Transcript) applyMessages(ev agui.Event) {
 	list := agui.View(ev.JSON).Get("messages")
 	stay := t.staying(list)
@@ -79,12 +82,12 @@ func (t *Transcript) applyMessages(ev agui.Event) {
 			t.addMessage(m)
 			if m.ID != "" {
 				t.stay(stay[m.ID])
-				delete(stay, m.ID) // a list may have an id twice
+				delete(stay, m.ID) // the list may have an id twice
 			}
 		}
 		return true
 	})
 	if t.tooLarge {
-		t.ForgetMessages() // what came behind the one that was too much
+		t.ForgetMessages() // also drops the messages after the one that exceeded the limit
 	}
 }

@@ -2,7 +2,8 @@ package transcript
 
 import "holdpoint/internal/agui"
 
-// holdsState reports whether a state of n bytes is kept. It replaces the state before.
+// holdsState prepares for a new state of n bytes, and reports whether it fits into the limit. It
+// drops the patches, and the old state if the new one does not fit.
 func (t *Transcript) holdsState(n int) bool {
 	t.patches.drop()
 	if t.stateLost = n > t.limit; t.stateLost {
@@ -11,8 +12,8 @@ func (t *Transcript) holdsState(n int) bool {
 	return !t.stateLost
 }
 
-// patchState keeps an RFC 6902 patch until somebody asks for the state, or until the patches have
-// more bytes than the state.
+// patchState keeps an RFC 6902 patch until the state is needed, or until the patches are larger
+// than the state.
 func (t *Transcript) patchState(patch string) {
 	if t.stateLost {
 		return
@@ -23,8 +24,8 @@ func (t *Transcript) patchState(patch string) {
 	}
 }
 
-// applyPatches makes one state of the state and its patches. If a patch does not apply, or there
-// was no state, the state is not known.
+// applyPatches applies the patches to the state. If a patch does not apply, or there was no state,
+// the state is not known.
 func (t *Transcript) applyPatches() {
 	if len(t.patches.slabs) == 0 {
 		return
@@ -38,7 +39,7 @@ func (t *Transcript) applyPatches() {
 	}
 }
 
-// ForgetState forgets the state, because it is not known what the client makes of it.
+// ForgetState drops the state, because it is not known what the client makes of it.
 func (t *Transcript) ForgetState() {
 	t.patches.drop()
 	t.state, t.stateLost = nil, true

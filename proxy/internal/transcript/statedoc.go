@@ -10,14 +10,14 @@ import (
 	"holdpoint/internal/agui"
 )
 
-// A value is a part of a state that is patched: its text as it came, without white space around it,
-// or taken apart.
+// A value is a part of a state that is being patched. It is either JSON text without surrounding
+// white space, or taken apart.
 type value struct {
 	raw   string
-	parts *parts // nil: raw is all
+	parts *parts // nil if raw is the value
 }
 
-// Parts are one level of an object or a list that was taken apart.
+// parts is one level of an object or a list that was taken apart.
 type parts struct {
 	isList bool
 	list   list
@@ -31,7 +31,7 @@ var (
 	errDifferent = errors.New("a test of a patch failed")
 )
 
-// A work is how many more bytes may be looked at.
+// A work is the number of bytes that may still be processed.
 type work int
 
 func (w *work) take(n int) error {
@@ -41,7 +41,8 @@ func (w *work) take(n int) error {
 	return nil
 }
 
-// takeApart takes the value apart. It is an error if the value has no parts.
+// takeApart returns the parts of the value. It is an error if the value is neither an object nor a
+// list.
 func (v *value) takeApart(w *work) (*parts, error) {
 	if v.parts != nil {
 		return v.parts, nil
@@ -56,12 +57,12 @@ func (v *value) takeApart(w *work) (*parts, error) {
 		for m.Next() {
 			name := m.Name()
 			if strings.ContainsRune(name, '\uFFFD') {
-				return nil, errNoPlace // half of a surrogate pair, perhaps: it is not known which
+				return nil, errNoPlace // may be half of a surrogate pair, and it is not known which
 			}
 			p.object.set(name, m.Key, value{raw: m.Value})
 		}
 		if !m.Whole() {
-			return nil, errTooMuch // nested too deep, by copies into themselves
+			return nil, errTooMuch // nested too deep by copies of a value into itself
 		}
 	case strings.HasPrefix(text, "["):
 		p.isList = true
@@ -76,7 +77,7 @@ func (v *value) takeApart(w *work) (*parts, error) {
 	return p, nil
 }
 
-// appendTo appends the text of the value. dst may get at most max bytes.
+// appendTo appends the JSON text of the value to dst, which may become at most max bytes long.
 func (v *value) appendTo(dst []byte, max int) ([]byte, error) {
 	if v.parts == nil {
 		if len(dst)+len(v.raw) > max {
@@ -103,7 +104,7 @@ func (v *value) appendTo(dst []byte, max int) ([]byte, error) {
 	return append(dst, closing), err
 }
 
-// each shows every part in order, with the text of its key in an object.
+// each calls show with every part in order, and with the JSON text of its key in an object.
 func (p *parts) each(show func(key string, one *value) error) error {
 	for c := range p.list.chunks {
 		for n := range p.list.chunks[c] {
@@ -122,7 +123,7 @@ func (p *parts) each(show func(key string, one *value) error) error {
 	return nil
 }
 
-// part returns the part of that name, and nil if there is none.
+// part returns the part with the name or index token, nil if there is none.
 func (p *parts) part(token string) *value {
 	if !p.isList {
 		return p.object.get(token)
@@ -133,8 +134,8 @@ func (p *parts) part(token string) *value {
 	return nil
 }
 
-// index returns the place in a list that a token means. The official client takes some other
-// spellings too, and reads each in a way of its own.
+// index returns the index in a list that a token means. The official client accepts some other
+// spellings too, each in its own way; they are rejected here.
 func index(token string) (int, bool) {
 	if token == "" || len(token) > 9 || token[0] == '0' && len(token) > 1 || strings.Trim(token, "0123456789") != "" {
 		return 0, false
@@ -143,16 +144,16 @@ func index(token string) (int, bool) {
 	return n, err == nil
 }
 
-// An object keeps the order of its members. Of two with one name the last counts, in the place of
-// the first, as JSON.parse has it.
+// An object keeps the order of its members. If a name occurs twice, the last value counts, at the
+// position of the first, as with JSON.parse.
 type object struct {
 	members []objectMember
 	places  map[string]int
-	left    int // members that are gone
+	left    int // number of removed members
 }
 
 type objectMember struct {
-	name, key string // key is the name as JSON has it
+	name, key string // key is the name in JSON
 	value     value
 	gone      bool
 }
@@ -194,7 +195,7 @@ func (o *object) remove(name string) {
 	o.members, o.left = kept, 0
 }
 
-// A list is in chunks, so that an insertion at the front moves few of the values behind it.
+// A list is stored in chunks, so that an insertion at the front moves few values.
 type list struct {
 	chunks [][]value
 	length int
@@ -202,8 +203,8 @@ type list struct {
 
 const chunkLength = 1024
 
-// find returns the chunk in which a place is, and where in it. Behind the last value is a place
-// too.
+// find returns the chunk that has index n, and the index in that chunk. n may also be the length of
+// the list.
 func (l *list) find(n int) (chunk, at int) {
 	for c := range l.chunks {
 		if n < len(l.chunks[c]) || c == len(l.chunks)-1 {

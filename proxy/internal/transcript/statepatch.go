@@ -12,21 +12,22 @@ import (
 )
 
 const (
-	// patchEffort is how many bytes may be looked at for each byte of the state and its patches. A
-	// patch of a few bytes can be about a place deep in the state, or copy a large part of it.
+	// patchEffort is the number of bytes that may be processed for each byte of the state and its
+	// patches. A patch of a few bytes can concern a place deep in the state, or copy a large part
+	// of it.
 	patchEffort = 32
 	patchLeast  = 1 << 20
 )
 
 // applyPatches returns the state with the patches (RFC 6902) applied one after another. patches
-// shows them. The result has at most max bytes. It is an error if a patch does not apply, or if the
-// work is more than the bytes of both can explain.
+// calls show with each. The result has at most max bytes. It is an error if a patch does not apply,
+// or if the work is out of proportion to the sizes.
 //
-// It does what the official client's fast-json-patch does when it validates (3.1.1, src/core.ts).
-// Where that is odd, as with the index "01", it does nothing: the error says that the state is not
-// known. All patches of a stream are applied to one document. evanphx/json-patch, with which a test
-// compares this, reads and writes the state for each call. It copies a list for each value that is
-// put into it, and looks through an object for each one that is taken out.
+// It behaves like the official client's fast-json-patch with validation (3.1.1, src/core.ts). Where
+// that is odd, as with the index "01", it returns an error, so that the state counts as unknown.
+// All patches of a stream are applied to one document. evanphx/json-patch, with which a test
+// compares this, reads and writes the whole state for each call, copies a list for each inserted
+// value, and searches an object for each removed value.
 func applyPatches(state json.RawMessage, bytes, max int, patches func(show func(patch string))) (json.RawMessage, error) {
 	d := document{effort: work(patchEffort*(len(state)+bytes) + patchLeast), max: max}
 	d.root.raw = strings.TrimSpace(agui.View(state).Raw)
@@ -57,7 +58,7 @@ type document struct {
 	max    int
 }
 
-// An operation of a patch. Values are JSON text, and "" if there is none.
+// An operation is one operation of a patch. Its values are JSON text, "" if missing.
 type operation struct{ op, path, from, value string }
 
 func (d *document) apply(patch string) error {
@@ -76,8 +77,8 @@ func (d *document) apply(patch string) error {
 	return err
 }
 
-// readOperation reads one operation. Of two members of one name the last counts, as JSON.parse has
-// it.
+// readOperation reads one operation. If a member occurs twice, the last one counts, as with
+// JSON.parse.
 func readOperation(text string) (op operation, err error) {
 	m := agui.MembersIn(text)
 	for m.Next() {
@@ -145,7 +146,7 @@ func (d *document) do(op operation) error {
 	return d.move(op.from, op.path)
 }
 
-// move takes a value from one place to another, which must be one before and after it.
+// move moves a value to another place, which must exist before and after the removal.
 func (d *document) move(from, path string) error {
 	switch {
 	case path == "":
@@ -167,7 +168,7 @@ func (d *document) move(from, path string) error {
 	return d.add(path, v)
 }
 
-// join makes one text of a value again, so that copying it is cheap.
+// join turns a value that was taken apart back into text, so that copying it is cheap.
 func (d *document) join(v *value) error {
 	if v.parts == nil {
 		return nil
@@ -180,8 +181,8 @@ func (d *document) join(v *value) error {
 	return d.effort.take(len(text))
 }
 
-// parent returns the value that holds the place that a path names, and the name of the place in it.
-// The path must not be the root's.
+// parent returns the object or list that contains the place of a path, and the last token of the
+// path. The path must not be that of the root.
 func (d *document) parent(path string) (*parts, string, error) {
 	rest, ok := strings.CutPrefix(path, "/")
 	if !ok {
@@ -191,7 +192,7 @@ func (d *document) parent(path string) (*parts, string, error) {
 	for at := &d.root; ; {
 		token, more, further := strings.Cut(rest, "/")
 		if token == "__proto__" || token == "prototype" && last == "constructor" {
-			return nil, "", errNoPlace // the client takes none of these
+			return nil, "", errNoPlace // the client rejects these
 		}
 		last = token
 		token = unescapeToken(token)
@@ -209,7 +210,7 @@ func (d *document) parent(path string) (*parts, string, error) {
 	}
 }
 
-// unescapeToken replaces the escapes in the client's order.
+// unescapeToken replaces the escapes, in the same order as the client.
 func unescapeToken(token string) string {
 	if strings.IndexByte(token, '~') < 0 {
 		return token
@@ -279,7 +280,7 @@ func (d *document) remove(path string) (value, error) {
 	return taken, nil
 }
 
-// requireSame returns an error if two values are not the same to JavaScript.
+// requireSame returns an error if two values are not equal to JavaScript.
 func (d *document) requireSame(a, b *value) error {
 	x, y := kindOf(a), kindOf(b)
 	if x != y {
@@ -297,7 +298,7 @@ func (d *document) requireSame(a, b *value) error {
 	case x == '"':
 		equal = agui.Text(a.raw) == agui.Text(b.raw)
 	case x == '0':
-		m, _ := strconv.ParseFloat(a.raw, 64) // one that is too large is infinite, as there
+		m, _ := strconv.ParseFloat(a.raw, 64) // too large a number is infinite, as in JavaScript
 		n, _ := strconv.ParseFloat(b.raw, 64)
 		equal = m == n
 	}
@@ -338,7 +339,7 @@ func (d *document) sameParts(a, b *value) error {
 	return nil
 }
 
-// kindOf returns the first character of a value, and 0 for every number.
+// kindOf returns the first character of a value, and '0' for every number.
 func kindOf(v *value) byte {
 	switch {
 	case v.parts != nil && v.parts.isList:

@@ -1,8 +1,9 @@
-// Package transcript keeps what the client of a run has been shown: messages, calls, state, and
-// what is open. It is bounded. It never tells a list or a state that it does not know whole.
+// Package transcript keeps the messages, the calls and the state that the client of a run has been
+// shown, and what is open in its stream. Its memory is bounded. It never returns an incomplete list
+// or state.
 //
-// It decides nothing, and does not know of pauses, records or HTTP. It follows the reducer of the
-// official client (@ag-ui/client, src/apply/default.ts).
+// It decides nothing, and has no knowledge of pauses, records or HTTP. It follows the reducer of
+// the official client (@ag-ui/client, src/apply/default.ts).
 package transcript
 
 import (
@@ -13,65 +14,67 @@ import (
 	"holdpoint/internal/agui"
 )
 
-// foldBytes is the least that is worth folding into messages and state. Raw events may go an eighth
-// over the bound before they are folded; if nearly all of them are text, the text alone is then
-// over the bound. A run without a pause that stays below is not parsed.
+// foldBytes is the smallest number of raw bytes that is worth folding into messages and state. Raw
+// events may exceed the limit by an eighth before they are folded; if nearly all of them are text,
+// the text alone then exceeds the limit. The events of a run without a pause that stays below are
+// never parsed.
 const foldBytes = 64 << 10
 
-// A Transcript is what the client of a run has been shown: the messages and the state of its
-// request, and what the stream made of them, as in the official client's reducer (@ag-ui/client
-// src/apply/default.ts).
+// A Transcript has what the client of a run has been shown: the messages and the state of its
+// request, with the changes that the stream made to them, as in the official client's reducer
+// (@ag-ui/client src/apply/default.ts).
 //
-// It keeps the events that matter raw, with the pieces of a text joined, and folds them when
-// somebody asks. RAW and CUSTOM events never matter.
+// It keeps the relevant events unparsed, with the pieces of a text joined, and folds them into
+// messages and state only when a method needs these. RAW and CUSTOM events are never relevant.
 //
-// It is bounded. Over the bound the messages or the state are not known any more, and never known
-// in part. The ids are left then. If even those are too many, the oldest go. The raw events, the
-// contents, the state, its patches, and what is open have the bound each. The ids have it twice.
+// Its memory is bounded. If the messages or the state exceed the limit, they are dropped as a
+// whole, and only ids are kept. If even the ids are too many, the oldest are dropped. The raw
+// events, the contents, the state, its patches, and what is open may each have limit bytes, and the
+// ids twice as many.
 type Transcript struct {
 	limit    int
-	raw      records // events not folded yet
-	InRows   int     // frames that TakeRow has taken so far
-	texts    delta   // of the last piece of a text or of reasoning
-	args     delta   // and of a call's arguments: many a text goes on behind a call
-	joined   *delta  // whose record may get more text
-	text     int     // bytes of the pieces among the records, escaped as they are, since the last snapshot
-	replaced bool    // there is a snapshot of the messages among the records
-	calling  bool    // the stream had an event by which a call may begin
+	raw      records // events that are not folded yet
+	InRows   int     // number of frames that TakeRow has read so far
+	texts    delta   // the event of the last piece of a text or of reasoning
+	args     delta   // the event of the last piece of a call's arguments, kept separately because texts often continue after a call
+	joined   *delta  // the delta whose record may get more text
+	text     int     // bytes of text pieces in raw since the last snapshot, with their JSON escapes
+	replaced bool    // raw has a MESSAGES_SNAPSHOT
+	calling  bool    // the stream had an event that may begin a call
 
-	first     []agui.Message // of the request, nil once they are among the messages; size is that of their JSON until then
+	first     []agui.Message // the messages of the request, nil once they are in messages; until then, size is the length of their JSON
 	messages  []*message
 	byID      map[string]*message
 	calls     []*call
 	callByID  map[string]*call
-	answers   map[string]bool // calls that are not known and got a result in the stream
-	size      int             // of the contents that are folded, by estimate
-	ids       int             // of what else is kept of messages and calls, by estimate
+	answers   map[string]bool // ids of unknown calls that got a result in the stream
+	size      int             // estimated size of the folded contents
+	ids       int             // estimated size of the other data of messages and calls
 	tooLarge  bool
-	thinned   bool // the oldest messages and calls are not known at all
-	held      int  // bytes of arguments that are kept though it is too large
-	full      bool // that was too much, too
+	thinned   bool // the oldest messages and calls were dropped completely
+	held      int  // bytes of arguments that are kept although tooLarge is set
+	full      bool // even these were too large
 	state     json.RawMessage
-	patches   records // of the state, not applied yet
+	patches   records // patches of the state that are not applied yet
 	stateLost bool
 
-	open        []openItem // text, reasoning, calls and steps that were begun and not ended, in order; zero where one has ended
+	open        []openItem // texts, reasoning, calls and steps that have begun and not ended, in order; zero where one has ended
 	openAt      map[openItem][]int
-	living      int             // places of open that are not zero
-	openSize    int             // of what is open, by estimate
-	openLost    bool            // it was too much: what is open is not known
-	lastText    string          // for chunks without an id
-	lastThought string          // for chunks of reasoning without one
-	missing     map[string]bool // roles of messages that the client keeps through snapshots, and that are not all known
-	stayed      int             // how often a message stayed through a snapshot
+	living      int             // number of entries of open that are not zero
+	openSize    int             // estimated size of open
+	openLost    bool            // open was too large, and is not known any more
+	lastText    string          // the text that chunks without an id belong to
+	lastThought string          // the same for chunks of reasoning
+	missing     map[string]bool // roles whose messages the client keeps through snapshots, and of which some are not known
+	stayed      int             // number of messages kept through snapshots
 	lastCall    string
-	stateSent   bool // the last event about the state was a whole snapshot
+	stateSent   bool // the last event about the state was a snapshot
 	stateSeen   bool
-	messageSent bool // the last event about messages was a whole snapshot
+	messageSent bool // the last event about messages was a snapshot
 }
 
-// New makes the transcript of a run whose request has these messages and this state. limit bounds
-// what is kept, see Transcript. The slices belong to the caller and stay as they are.
+// New returns the transcript of a run whose request has these messages and this state. limit bounds
+// its memory, see Transcript. The slices are not changed.
 func New(limit int, messages []agui.Message, state json.RawMessage) *Transcript {
 	t := &Transcript{limit: limit, first: messages}
 	for _, m := range messages {
@@ -84,8 +87,8 @@ func New(limit int, messages []agui.Message, state json.RawMessage) *Transcript 
 	return t
 }
 
-// seed folds the messages of the request. In most runs nobody asks for them, and a backend does not
-// wait for it.
+// seed folds the messages of the request. It is done late, because most runs never need it and the
+// backend should not wait for it.
 func (t *Transcript) seed() {
 	if t.byID != nil {
 		return
@@ -107,7 +110,7 @@ func (t *Transcript) seed() {
 	}
 }
 
-// relevant reports whether an event of the type changes what the transcript tells.
+// relevant reports whether events of the type change the transcript.
 func relevant(t agui.Type) bool {
 	switch t {
 	case agui.Unknown, agui.Raw, agui.Custom, agui.RunStarted, agui.RunFinished, agui.RunErrored:
@@ -116,7 +119,7 @@ func relevant(t agui.Type) bool {
 	return true
 }
 
-// Add takes an event that the client was shown. It costs a copy.
+// Add adds an event that the client was shown. It copies the event.
 func (t *Transcript) Add(ev agui.Event) {
 	switch {
 	case !relevant(ev.Type):
@@ -135,7 +138,7 @@ func (t *Transcript) Add(ev agui.Event) {
 			t.raw.add(ev.JSON)
 		}
 	case len(ev.JSON) > t.limit, t.tooLarge && ev.Type == agui.MessagesSnapshot:
-		// Nothing of it is kept, most likely; or the messages are known again from here on.
+		// Most likely nothing of the event is kept, or it makes the messages known again.
 		t.fold()
 		t.apply(ev)
 		return
@@ -148,8 +151,8 @@ func (t *Transcript) Add(ev agui.Event) {
 	t.bound()
 }
 
-// Repeat takes an event of a call that the transcript has, told again to a client that lacks it. By
-// it only what is open changes.
+// Repeat adds an event of a call that the transcript has and that is sent again to a client that
+// lacks it. It changes only what is open.
 func (t *Transcript) Repeat(ev agui.Event) {
 	t.fold()
 	switch id := ev.Get("toolCallId").Str; ev.Type {
@@ -167,8 +170,8 @@ func (t *Transcript) deltaOf(typ agui.Type) *delta {
 	return &t.texts
 }
 
-// join adds a piece of a text to the delta that it belongs to. Whoever joins many calls bound
-// behind them.
+// join adds a piece of text to the record of its delta. A caller that joins many pieces must call
+// bound afterwards.
 func (t *Transcript) join(d *delta, text []byte) {
 	switch {
 	case !t.keeps(d.typ):
@@ -179,21 +182,21 @@ func (t *Transcript) join(d *delta, text []byte) {
 	}
 }
 
-// begins keeps a piece of a text that others of the delta may follow.
+// begins adds a record for a piece of text, which later pieces of the delta may extend.
 func (t *Transcript) begins(d *delta, text []byte) {
 	t.raw.begin(d.head(), text)
 	t.joined = d
 	t.text += len(text)
 }
 
-// bound folds the raw events if they are too much.
+// bound folds the raw events if they are too large.
 func (t *Transcript) bound() {
 	if n := t.raw.size; n < foldBytes || n+t.size < t.limit+t.limit/8 {
 		return
 	}
 	t.seed()
-	// An escape makes at least one byte of at most six. What is too much even so need not be read
-	// to be dropped.
+	// An escape of at most six bytes stands for at least one byte. If the text exceeds the limit
+	// even so, it can be dropped without being parsed.
 	least := t.text
 	if !t.replaced {
 		least += t.size
@@ -204,7 +207,7 @@ func (t *Transcript) bound() {
 	t.fold()
 }
 
-// fold makes messages, calls and state of the raw events.
+// fold turns the raw events into messages, calls and state.
 func (t *Transcript) fold() {
 	t.seed()
 	t.raw.each(func(json []byte) { t.apply(agui.NewEvent(json)) })
@@ -212,7 +215,7 @@ func (t *Transcript) fold() {
 	t.text, t.replaced = 0, false
 }
 
-// Drop gives the raw events back. At the end of a run nobody asks for them any more.
+// Drop releases the memory of the raw events, at the end of a run.
 func (t *Transcript) Drop() {
 	t.raw.drop()
 	t.patches.drop()
@@ -224,7 +227,7 @@ func (t *Transcript) Calls() []agui.Call {
 	list := make([]agui.Call, len(t.calls))
 	for i, c := range t.calls {
 		list[i] = c.Call
-		if !t.tooLarge { // what is known then depends on when it was folded
+		if !t.tooLarge { // otherwise the known arguments would depend on when the events were folded
 			list[i].Args = string(c.args)
 		}
 	}
@@ -268,13 +271,13 @@ func (t *Transcript) State() (json.RawMessage, bool) {
 	return t.state, !t.stateLost
 }
 
-// AskedCall returns the call with that id as the client has it. It is what a person is asked about.
-// It is false if there is none.
+// AskedCall returns the call with the id in the form that the client has, about which a person is
+// asked. ok is false if there is no such call.
 func (t *Transcript) AskedCall(id string) (agui.AskedCall, bool) {
 	t.fold()
 	c := t.callByID[id]
 	if c == nil {
-		return agui.AskedCall{ID: strings.Clone(id), Unknown: true}, t.thinned && id != "" // it may be one of those that are not kept
+		return agui.AskedCall{ID: strings.Clone(id), Unknown: true}, t.thinned && id != "" // it may be one of the dropped calls
 	}
 	asked := agui.AskedCall{ID: strings.Clone(id), Name: cmp.Or(c.latest, c.Name), Unknown: c.lost}
 	if !c.lost {
@@ -283,7 +286,7 @@ func (t *Transcript) AskedCall(id string) (agui.AskedCall, bool) {
 	return asked, true
 }
 
-// HasCalls reports whether a message of that id has calls.
+// HasCalls reports whether the message with the id has calls.
 func (t *Transcript) HasCalls(id string) bool {
 	t.fold()
 	m := t.byID[id]
@@ -319,8 +322,8 @@ func (t *Transcript) KnowsOpen() bool {
 	return !t.openLost
 }
 
-// Unclosed returns the events that close what is open, the innermost first. The run goes on later,
-// or it has failed.
+// Unclosed returns the events that close what is open, the innermost first. failed reports that the
+// run has failed; otherwise it continues later.
 func (t *Transcript) Unclosed(failed bool) []agui.Event {
 	t.fold()
 	var list []agui.Event
@@ -332,8 +335,8 @@ func (t *Transcript) Unclosed(failed bool) []agui.Event {
 	return list
 }
 
-// Sent reports whether the last event about the state was a whole snapshot, whether there was any
-// such event, and whether the last event about the messages was a whole snapshot.
+// Sent reports whether the last event about the state was a snapshot, whether there was any event
+// about the state, and whether the last event about the messages was a snapshot.
 func (t *Transcript) Sent() (state, anyState, messages bool) {
 	return t.stateSent, t.stateSeen, t.messageSent
 }
