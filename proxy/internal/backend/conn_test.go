@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-// connected returns a connection as a backend's is read, and its other end.
+// connected returns a Conn and the other end of its connection.
 func connected(t *testing.T) (ours *Conn, theirs net.Conn) {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -34,8 +34,8 @@ func connected(t *testing.T) (ours *Conn, theirs net.Conn) {
 	return ours, theirs
 }
 
-// TestBurstIsReadWhole: whatever the reads ask for and however often they wait first, what was sent
-// arrives, then the end.
+// TestBurstIsReadWhole checks that all bytes and then the end arrive, whatever the reads ask for
+// and however often they wait first.
 func TestBurstIsReadWhole(t *testing.T) {
 	sent := []byte(strings.Repeat("0123456789abcdef", 1<<16)) // 1 MiB
 	for _, size := range []int{1, 100, plainBuffer, 20_000, burstBytes / 2, 300_000} {
@@ -75,7 +75,8 @@ func TestBurstIsReadWhole(t *testing.T) {
 	}
 }
 
-// TestBurstHoldsNothingWhileItWaits: the buffer is there for as long as there is something in it.
+// TestBurstHoldsNothingWhileItWaits checks that a Conn has a buffer only while there is something
+// in it.
 func TestBurstHoldsNothingWhileItWaits(t *testing.T) {
 	ours, theirs := connected(t)
 	p := make([]byte, 100)
@@ -96,8 +97,8 @@ func TestBurstHoldsNothingWhileItWaits(t *testing.T) {
 	}
 }
 
-// TestBurstEndsByAnError: a reset, and a connection that is closed here while it is waited for, are
-// errors of the next Read, and the one after.
+// TestBurstEndsByAnError checks that a reset, and closing the connection during a wait, are errors
+// of the next Read and the one after.
 func TestBurstEndsByAnError(t *testing.T) {
 	ours, theirs := connected(t)
 	waited := make(chan struct{})

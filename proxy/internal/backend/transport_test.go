@@ -10,7 +10,8 @@ import (
 	"time"
 )
 
-// TestIdleConnectionsAreGivenUp before common servers close them: gunicorn does after 2 s.
+// TestIdleConnectionsAreGivenUp checks that idle connections are closed before common servers close
+// them: gunicorn does after 2 s.
 func TestIdleConnectionsAreGivenUp(t *testing.T) {
 	if DefaultKeepAlive >= 2*time.Second {
 		t.Errorf("an idle connection is kept for %v", DefaultKeepAlive)
@@ -24,8 +25,8 @@ func TestIdleConnectionsAreGivenUp(t *testing.T) {
 	}
 }
 
-// TestNothingIsSentAgain of which a byte was written: a backend that closes a connection on which
-// it has read a request gets that request once. net/http repeats only what it has not written.
+// TestNothingIsSentAgain checks that a request is not repeated once a byte of it was written: a
+// backend that closes a connection on which it has read a request gets that request once.
 func TestNothingIsSentAgain(t *testing.T) {
 	got := make(chan string, 10)
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -57,7 +58,8 @@ func TestNothingIsSentAgain(t *testing.T) {
 	}
 }
 
-// TestBufferOfAConnection holds how much net/http keeps for each stream, also while it waits.
+// TestBufferOfAConnection checks the size of the buffer that net/http keeps for each stream, even
+// while it waits.
 func TestBufferOfAConnection(t *testing.T) {
 	for address, want := range map[string]int{"http://backend": plainBuffer, "https://backend": 4 << 10} {
 		upstream, _ := url.Parse(address)

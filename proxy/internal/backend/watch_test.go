@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// TestWatch: what counts is how long one wait lasts.
+// TestWatch checks that the limit applies to each wait separately.
 func TestWatch(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var told atomic.Int32
@@ -49,10 +49,11 @@ type readerFunc func(p []byte) (int, error)
 
 func (f readerFunc) Read(p []byte) (int, error) { return f(p) }
 
-// TestWatchIsLate: Late follows Told in the same wait, and a wait that ends takes both back.
+// TestWatchIsLate checks that Late is called after Told in the same wait, and that the end of a
+// wait resets both.
 func TestWatchIsLate(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var mu sync.Mutex // the timer has a goroutine of its own
+		var mu sync.Mutex // the timer calls in another goroutine
 		var heard []string
 		note := func(what string) func() {
 			return func() {

@@ -11,8 +11,8 @@ import (
 
 const inTreeUser = `{"name":null,"id":"u1","role":"user","content":"go"}`
 
-// TestCallsAgain: which calls are streamed before questions that are told again. A client that
-// finds nothing in a snapshot makes a question only of a call that streams in the same run.
+// TestCallsAgain checks which calls are streamed before questions that are sent again. A client
+// that ignores snapshots shows a question only for a call that streams in the same run.
 func TestCallsAgain(t *testing.T) {
 	t.Parallel()
 	const whole = "TOOL_CALL_START(rm) TOOL_CALL_ARGS TOOL_CALL_END"
@@ -56,7 +56,8 @@ func TestCallsAgain(t *testing.T) {
 	}
 }
 
-// TestEndAgain: what a client that takes no snapshots is streamed of an end that is told again.
+// TestEndAgain checks which events of a recorded end are streamed to a client that ignores
+// snapshots.
 func TestEndAgain(t *testing.T) {
 	t.Parallel()
 	const (
@@ -83,7 +84,7 @@ func TestEndAgain(t *testing.T) {
 	for name, c := range map[string]struct {
 		listener Listener
 		result   *store.Result
-		messages string // that the store keeps
+		messages string // the messages that the store keeps
 		want     string // "-": nothing is streamed
 	}{
 		"the call and its result":                {repeat(dotnet, user), ended(nil), "[" + user + "," + caller + "," + reply + "]", asking + "TOOL_CALL_RESULT(done)"},

@@ -10,7 +10,8 @@ import (
 	"holdpoint/translate"
 )
 
-// The call that the tables ask about, as a message of the client's history, and its events.
+// The call that the questions of the tables are about, as a message of the client's history, and
+// its events.
 const (
 	caller  = `{"id":"a1","role":"assistant","toolCalls":[{"id":"c1","type":"function","function":{"name":"rm","arguments":"{\"path\":\"a\"}"}}]}`
 	started = `{"type":"TOOL_CALL_START","toolCallId":"c1","toolCallName":"rm","parentMessageId":"a1"}`
@@ -19,7 +20,7 @@ const (
 	result  = `{"type":"TOOL_CALL_RESULT","messageId":"m9","toolCallId":"c1","content":"done"}`
 )
 
-// recorded returns what the record knows of the conversation when the call was asked about.
+// recorded returns the transcript at the time when the question about the call was raised.
 func recorded(messages ...string) *transcript.Transcript {
 	list := make([]agui.Message, len(messages))
 	for n, m := range messages {
@@ -28,7 +29,8 @@ func recorded(messages ...string) *transcript.Transcript {
 	return transcript.New(1<<20, list, nil)
 }
 
-// replay has the client get events of its backend, as the exchange does, and returns what it gets.
+// replay sends events of the backend to the client as an exchange does, and returns those that the
+// client gets.
 func replay(k *KnownCalls, events ...string) string {
 	var list []agui.Event
 	for _, text := range events {
@@ -52,7 +54,8 @@ func replay(k *KnownCalls, events ...string) string {
 	return brief(list)
 }
 
-// TestKnownCalls: which events of a call reach a client that answers a question about it.
+// TestKnownCalls checks which events of a call reach a client that answers a question about the
+// call.
 func TestKnownCalls(t *testing.T) {
 	t.Parallel()
 	const (
@@ -75,7 +78,7 @@ func TestKnownCalls(t *testing.T) {
 	lost.ForgetMessages()
 	holds, lacks := listen(t, older, user, caller), listen(t, older, user)
 	news := listen(t, older, `{"id":"u2","role":"user","content":"yes"}`)
-	omits := listen(t, dotnet, user) // it leaves out what asked, and has made a question of it
+	omits := listen(t, dotnet, user) // it omits the message that asked, and has turned it into a question
 	for name, c := range map[string]struct {
 		listener Listener
 		pause    *agui.Pause
@@ -123,7 +126,7 @@ func TestKnownCalls(t *testing.T) {
 	}
 }
 
-// TestResultIDs: a result has a message of its own.
+// TestResultIDs checks that each result is in a message of its own.
 func TestResultIDs(t *testing.T) {
 	t.Parallel()
 	of := func(message, call string) agui.Event {
@@ -145,7 +148,8 @@ func TestResultIDs(t *testing.T) {
 	}
 }
 
-// What passes takes nothing: the results of calls: each is asked whether it needs an id of its own.
+// TestPassedResultsDoNotAllocate checks that results that are passed on unchanged allocate no
+// memory, although each is checked for the id of another.
 func TestPassedResultsDoNotAllocate(t *testing.T) {
 	const runs = 200
 	var told ResultIDs

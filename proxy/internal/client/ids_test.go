@@ -7,10 +7,10 @@ import (
 	"holdpoint/translate"
 )
 
-// TestIDs: which ids an event has when the client gets it.
+// TestIDs checks which ids an event has when the client gets it.
 func TestIDs(t *testing.T) {
 	t.Parallel()
-	mapped := func(l Listener) Listener { // the backend knows the thread as b
+	mapped := func(l Listener) Listener { // the backend's id of the thread is b
 		in := l.In.WithThread("b")
 		l.In = &in
 		return l
@@ -21,7 +21,7 @@ func TestIDs(t *testing.T) {
 	}
 	for name, c := range map[string]struct {
 		listener   Listener
-		came, want string // want "": as it came
+		came, want string // want "": unchanged
 	}{
 		"its own": {listen(t, older), `{"type":"RUN_FINISHED","threadId":"t","runId":"r"}`, ""},
 		"an invented run": {listen(t, older),
@@ -53,12 +53,12 @@ func TestIDs(t *testing.T) {
 	same(t, []agui.Event{l.Start(), l.Finish(), listen(t, older).Start()},
 		`{"type":"RUN_STARTED","threadId":"t","runId":"r","protocolVersion":"1.0"}`, `{"type":"RUN_FINISHED","threadId":"t","runId":"r"}`,
 		`{"type":"RUN_STARTED","threadId":"t","runId":"r"}`)
-	// A dialect names its own runs, and the backend's thread.
+	// A dialect uses its own run ids, and the backend's thread id.
 	same(t, []agui.Event{l.InThread(agui.NewEvent([]byte(`{"type":"RUN_FINISHED","threadId":"b","runId":"x"}`)))}, `{"type":"RUN_FINISHED","threadId":"t","runId":"x"}`)
 }
 
-// TestEndsThatAClientCanRead: what came with AG-UI 1.0 is not told to a client that declares no
-// version.
+// TestEndsThatAClientCanRead checks that a client that declares no version does not get what AG-UI
+// 1.0 added.
 func TestEndsThatAClientCanRead(t *testing.T) {
 	t.Parallel()
 	const (

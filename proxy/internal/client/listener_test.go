@@ -22,8 +22,8 @@ const (
 	tool = `{"name":"rm","description":"","parameters":{"type":"object"}}`
 )
 
-// listen returns the client that sent a request, as it is shown questions if the operator names no
-// form. messages are those that are not in the body.
+// listen returns the client that sent a request, with questions in the form that is chosen if the
+// operator names none. messages are added to those of the body.
 func listen(t testing.TB, body string, messages ...string) Listener {
 	t.Helper()
 	if len(messages) > 0 {
@@ -37,7 +37,7 @@ func listen(t testing.TB, body string, messages ...string) Listener {
 	return Listener{Line: line, Show: ShowFor(line, &in, false), Thread: in.ThreadID, In: &in, ClientMessages: in.Messages}
 }
 
-// as returns the client as the operator shows questions to it.
+// as returns the client with questions in the form that the operator has chosen.
 func as(l Listener, show translate.Show) Listener {
 	l.Show = show
 	return l
@@ -52,8 +52,8 @@ func texts(events []agui.Event) []string {
 	return list
 }
 
-// brief returns events as a line: their types, with the kind of an outcome, a tool's name and a
-// result's content.
+// brief returns events as a line: their types, with the kind of an outcome, the name of a tool and
+// the content of a result.
 func brief(events []agui.Event) string {
 	list := make([]string, len(events))
 	for n, ev := range events {
@@ -75,7 +75,7 @@ func same(t *testing.T, got []agui.Event, want ...string) {
 	}
 }
 
-// TestShowFor: which form a client is shown if the operator names none.
+// TestShowFor checks in which form a client gets questions if the operator names none.
 func TestShowFor(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -98,7 +98,7 @@ func TestShowFor(t *testing.T) {
 	}
 }
 
-// TestErrorAfterQuestions: which client may be told a late RUN_ERROR after questions.
+// TestErrorAfterQuestions checks which clients may get a late RUN_ERROR after questions.
 func TestErrorAfterQuestions(t *testing.T) {
 	t.Parallel()
 	page := listen(t, official)

@@ -10,7 +10,7 @@ import (
 	"holdpoint/translate"
 )
 
-// Pauses as four kinds of backends ask them.
+// Pauses in the forms of four kinds of backends.
 const (
 	question  = `{"id":"n~x","reason":"approval","message":"Delete it?"}`
 	aboutCall = `{"id":"n~x","reason":"tool_call","message":"Delete it?","toolCallId":"c1"}`
@@ -38,7 +38,8 @@ func asks(object, finish string, native ...string) *agui.Pause {
 	return p
 }
 
-// TestWhoIsToldWhat: which client is told which pause in which form, as docs/support.md promises.
+// TestWhoIsToldWhat checks which client gets which pause in which form, as docs/support.md
+// promises.
 func TestWhoIsToldWhat(t *testing.T) {
 	t.Parallel()
 	const (
@@ -47,12 +48,12 @@ func TestWhoIsToldWhat(t *testing.T) {
 		text    = "TEXT_MESSAGE_START TEXT_MESSAGE_CONTENT TEXT_MESSAGE_END "
 	)
 	pauses := []*agui.Pause{asks(question, asked), asks(question, ended, custom), asks(question, ended, approval), asks(question, ended, otherTool), asks(question, ended, otherTool)}
-	pauses[4].Interrupts[0].Keys = nil // no message answers it
+	pauses[4].Interrupts[0].Keys = nil // no message can answer it
 	for _, c := range []struct {
 		who      string
 		listener Listener
-		// A backend that asks by the outcome, by CUSTOM, by request_approval, by another tool, and
-		// by a call that no message answers.
+		// The forms for backends that ask by the outcome, by CUSTOM, by request_approval, by
+		// another tool, and by a call that no message can answer.
 		want [5]string
 	}{
 		{"AG-UI 1.0", listen(t, official), [5]string{outcome, outcome, outcome, outcome, outcome}},
@@ -60,8 +61,8 @@ func TestWhoIsToldWhat(t *testing.T) {
 		{"it has answered by resume", listen(t, resuming), [5]string{outcome, outcome, outcome, outcome, outcome}},
 		{"TanStack AI", listen(t, tanStack), [5]string{byEvent, byEvent, "TOOL_CALL_START(request_approval) " + outcome, "TOOL_CALL_START(confirm) " + outcome, "TOOL_CALL_START(confirm) " + outcome}},
 		{"AGUI.Client 0.0.3", listen(t, dotnet), [5]string{byEvent, byEvent, "TOOL_CALL_START(request_approval) " + outcome, "TOOL_CALL_START(confirm) " + outcome, "TOOL_CALL_START(confirm) " + outcome}},
-		// It throws at CUSTOM and finds nothing in an outcome: it answers calls of one tool, and is
-		// told the rest as a text.
+		// It throws at CUSTOM and ignores the outcome. It answers calls of one tool, and gets
+		// everything else as a text.
 		{"Microsoft.Agents.AI.AGUI", listen(t, inTree), [5]string{
 			text + outcome, "CUSTOM " + text + "RUN_FINISHED", "TOOL_CALL_START(request_approval) RUN_FINISHED", "TOOL_CALL_START(confirm) " + text + "RUN_FINISHED", "TOOL_CALL_START(confirm) " + text + "RUN_FINISHED",
 		}},
@@ -87,8 +88,8 @@ func TestWhoIsToldWhat(t *testing.T) {
 	}
 }
 
-// TestOrderOfAQuestion: the announcement, then what else goes before the end, then the end. A text
-// is told after the ends of what is open.
+// TestOrderOfAQuestion checks the order of a question's events: the announcement, the other events,
+// the end. A text follows the events that close what is open.
 func TestOrderOfAQuestion(t *testing.T) {
 	t.Parallel()
 	const (
@@ -117,8 +118,8 @@ func TestOrderOfAQuestion(t *testing.T) {
 	}
 }
 
-// TestCustomInterrupt: the CUSTOM event has all questions, in the form that LangGraph's clients
-// read.
+// TestCustomInterrupt checks that the CUSTOM event has all questions, in the form that LangGraph's
+// clients read.
 func TestCustomInterrupt(t *testing.T) {
 	t.Parallel()
 	p := asks(question, asked)
@@ -133,7 +134,7 @@ func TestCustomInterrupt(t *testing.T) {
 	}
 }
 
-// TestAnnouncement: a call that the client has in its history is not announced again, because the
+// TestAnnouncement checks that a call in the client's history is not announced again, because the
 // client would append the arguments to those that it has.
 func TestAnnouncement(t *testing.T) {
 	t.Parallel()
@@ -147,8 +148,8 @@ func TestAnnouncement(t *testing.T) {
 	}
 }
 
-// TestQuestionText: a text names what is asked and where it can be answered, and its id names the
-// question, so that the person's next message can give it up.
+// TestQuestionText checks that a text says what is asked and where it can be answered, and that its
+// id names the question, so that the person's next message can give it up.
 func TestQuestionText(t *testing.T) {
 	t.Parallel()
 	const where = "This program cannot answer that. It can be answered at the desk, or in another client of this conversation. If it is not answered before your next message, that message cancels it."
@@ -172,7 +173,8 @@ func TestQuestionText(t *testing.T) {
 	}
 }
 
-// TestGivingUp: whose next message gives a question up that was told as a text.
+// TestGivingUp checks for which clients the next message gives up a question that was shown as a
+// text.
 func TestGivingUp(t *testing.T) {
 	t.Parallel()
 	text := `{"id":"holdpoint-question-n~x","role":"assistant","content":"..."}`
@@ -201,8 +203,8 @@ func TestGivingUp(t *testing.T) {
 	}
 }
 
-// TestTanStackBindings: TanStack AI's client draws a card for a question only with a binding that
-// names the run that tells it.
+// TestTanStackBindings checks the bindings of questions: TanStack AI's client shows a question only
+// if it has a binding that names the run that sends it.
 func TestTanStackBindings(t *testing.T) {
 	t.Parallel()
 	p := asks(aboutCall, ended)
@@ -224,8 +226,8 @@ func TestTanStackBindings(t *testing.T) {
 	}
 }
 
-// TestRetoldIDs: .NET's client gets another id each time that a question is told again, and what it
-// answers with that id counts for the published one.
+// TestRetoldIDs checks that .NET's client gets another id each time that a question is sent again,
+// and that an answer with that id counts for the published one.
 func TestRetoldIDs(t *testing.T) {
 	t.Parallel()
 	p := asks(question, ended, custom)
@@ -253,8 +255,8 @@ func TestRetoldIDs(t *testing.T) {
 	}
 }
 
-// TestRefusals: the reason is in the metadata of the end and of each question, and nowhere where it
-// has no place.
+// TestRefusals checks that the reason of a refusal is in the metadata of the end and of each
+// question, and nowhere else.
 func TestRefusals(t *testing.T) {
 	t.Parallel()
 	why := &Refusal{Code: "RESUME_CONFLICT", Text: "no"}
@@ -278,8 +280,8 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
-// TestPublish: a question has the published id, and expires when the backend says so, else when the
-// operator does.
+// TestPublish checks that a question has the published id, and expires as the backend says, or else
+// as the operator has configured.
 func TestPublish(t *testing.T) {
 	at := time.Date(2026, 11, 28, 12, 0, 0, 0, time.UTC)
 	for name, c := range map[string]struct {
@@ -300,8 +302,8 @@ func TestPublish(t *testing.T) {
 	}
 }
 
-// TestWithPublishedID: where the backend's own announcement has the question's id in it, the
-// published one stands there.
+// TestWithPublishedID checks that the id in the backend's own announcement is replaced by the
+// published one.
 func TestWithPublishedID(t *testing.T) {
 	p := &agui.Pause{Interrupts: []agui.Interrupt{{Native: "n", ID: "n~x"}, {Native: "same", ID: "same"}, {ID: "~y"}}}
 	for name, c := range map[string][2]string{

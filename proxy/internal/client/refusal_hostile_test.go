@@ -10,7 +10,8 @@ import (
 	"holdpoint/internal/agui"
 )
 
-// TestManyQuestionsAreExplainedInOneGo: the work grows with what is told, not with its square.
+// TestManyQuestionsAreExplainedInOneGo checks that the work grows linearly with the number of
+// questions.
 func TestManyQuestionsAreExplainedInOneGo(t *testing.T) {
 	var list []string
 	for n := range 400 {

@@ -9,7 +9,8 @@ import (
 	"holdpoint/translate"
 )
 
-// TestOwnResults: which result Holdpoint tells of an answered call if the backend has told none.
+// TestOwnResults checks which result Holdpoint sends for an answered call if the backend has sent
+// none.
 func TestOwnResults(t *testing.T) {
 	t.Parallel()
 	const whole = "TOOL_CALL_START(rm) TOOL_CALL_ARGS TOOL_CALL_END "
@@ -21,16 +22,16 @@ func TestOwnResults(t *testing.T) {
 	hidden := asks(aboutCall, ended)
 	hidden.Interrupts[0].CallUnseen = true
 	net := listen(t, dotnet, user)
-	// The in-tree client holds the call: the history of its next request has it.
+	// The in-tree client has the call: its next request includes it.
 	tree := listen(t, inTree, `{"name":null,"id":"u1","role":"user","content":"go"}`, caller)
-	tree.Show = translate.ShowOutcome // the operator's
+	tree.Show = translate.ShowOutcome // the form that the operator has chosen
 	for name, c := range map[string]struct {
 		listener Listener
 		asked    *agui.Pause
 		answer   agui.Answer
 		next     *agui.Pause
 		doubtful bool
-		told     []string // by the backend
+		told     []string // results sent by the backend
 		want     string
 	}{
 		"a yes":                              {net, p, yes, nil, false, nil, whole + "TOOL_CALL_RESULT(" + words.Approved + ")"},
@@ -67,7 +68,8 @@ func TestOwnResults(t *testing.T) {
 	}
 }
 
-// TestRecordedResults: the words for a question that has ended, by what the record knows.
+// TestRecordedResults checks the text of the result for a question that has ended, according to the
+// record.
 func TestRecordedResults(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {

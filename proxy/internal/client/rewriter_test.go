@@ -8,7 +8,7 @@ import (
 	"holdpoint/internal/clients"
 )
 
-// readAs returns what a client of the line gets of some events.
+// readAs returns the events that a client of the line gets for some events.
 func readAs(line *clients.Line, events ...string) []string {
 	s := Rewriter{Line: line, NewID: func() string { return "new" }}
 	var got []string
@@ -18,7 +18,7 @@ func readAs(line *clients.Line, events ...string) []string {
 	return got
 }
 
-// TestReadable tells streams to clients that throw at some of their events.
+// TestReadable checks the streams of clients that throw at some events.
 func TestReadable(t *testing.T) {
 	t.Parallel()
 	const (
@@ -57,7 +57,7 @@ func TestReadable(t *testing.T) {
 	list := func(events ...string) []string { return events }
 	for _, test := range []struct {
 		name              string
-		came, inTree, sdk []string // nil: as it came
+		came, inTree, sdk []string // nil: unchanged
 	}{
 		{"chunks of a text", list(chunk, nameless, finish), list(begun, a, b, ended, finish), list(begun, a, b, ended, finish)},
 		{"chunks of a text that fails", list(chunk, failed), list(begun, a, ended, failed), list(begun, a, ended, failed)},
@@ -112,7 +112,8 @@ func TestReadableAllocatesNothing(t *testing.T) {
 	}
 }
 
-// FuzzReadable: whatever comes, a client gets no event that it does not know, and all of the text.
+// FuzzReadable checks that, for any stream, a client gets no event that it does not know, and all
+// of the text.
 func FuzzReadable(f *testing.F) {
 	f.Add(`{"type":"TEXT_MESSAGE_CHUNK","messageId":"m1","delta":"a"}` + "\n" + `{"type":"TEXT_MESSAGE_CHUNK","delta":"b"}` + "\n" + `{"type":"RUN_FINISHED"}`)
 	f.Add(`{"type":"TOOL_CALL_CHUNK","toolCallId":"c","toolCallName":"f","delta":"a"}` + "\n" + `{"type":"TOOL_CALL_RESULT","toolCallId":"c","content":"x"}`)

@@ -8,8 +8,8 @@ import (
 	"holdpoint/internal/agui"
 )
 
-// Messages that did not travel are put into a snapshot at once: of very many small ones each would
-// copy it.
+// TestManyUntakenMessages checks that messages that the backend has not received are added to a
+// snapshot all at once: added one by one, very many small messages would each copy the snapshot.
 func TestManyUntakenMessages(t *testing.T) {
 	const many = 2000
 	var fresh []agui.Message

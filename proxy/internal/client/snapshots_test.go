@@ -18,7 +18,7 @@ func rawList(list ...string) []json.RawMessage {
 	return raw
 }
 
-// TestSnapshots: which snapshots a client gets before an outcome, and why one is left out.
+// TestSnapshots checks which snapshots a client gets before an outcome, and why one is omitted.
 func TestSnapshots(t *testing.T) {
 	t.Parallel()
 	const (
@@ -69,7 +69,7 @@ func TestSnapshots(t *testing.T) {
 	}
 }
 
-// TestStoredSnapshots: what the record shows, and to which requests.
+// TestStoredSnapshots checks which snapshots of the record are sent, and for which requests.
 func TestStoredSnapshots(t *testing.T) {
 	t.Parallel()
 	list := rawList(user)
@@ -95,8 +95,8 @@ func TestStoredSnapshots(t *testing.T) {
 	}
 }
 
-// TestMessagesThatDidNotGo: a snapshot of the backend has the messages that the client would lose
-// by it.
+// TestMessagesThatDidNotGo checks that a snapshot of the backend gets the messages that the client
+// would otherwise lose.
 func TestMessagesThatDidNotGo(t *testing.T) {
 	t.Parallel()
 	message := func(text string) agui.Message { return agui.ParseMessage([]byte(text)) }
@@ -119,8 +119,8 @@ func TestMessagesThatDidNotGo(t *testing.T) {
 	}
 }
 
-// TestSnapshotTexts: a client that takes no messages from a snapshot is streamed what the assistant
-// has said since the user's last message.
+// TestSnapshotTexts checks that a client that ignores the messages in snapshots is streamed the
+// assistant's texts since the last user message.
 func TestSnapshotTexts(t *testing.T) {
 	t.Parallel()
 	snapshot := agui.NewEvent([]byte(`{"type":"MESSAGES_SNAPSHOT","messages":[{"id":"old","role":"assistant","content":"before"},` + user +

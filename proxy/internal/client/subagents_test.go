@@ -7,7 +7,8 @@ import (
 	"holdpoint/internal/agui"
 )
 
-// A backend may give two questions one id: the ends of subagents name each published one once.
+// TestSubagentsOfOneNativeID checks that, if a backend gives two questions one id, the ends of
+// subagents name each published id once.
 func TestSubagentsOfOneNativeID(t *testing.T) {
 	var s Subagents
 	for _, ev := range []string{
@@ -34,7 +35,8 @@ func TestSubagentsOfOneNativeID(t *testing.T) {
 	}
 }
 
-// What waits is bounded: later ends pass with the backend's ids.
+// TestWaitingSubagentsAreBounded checks that the events held back are bounded: later ends are sent
+// with the backend's ids.
 func TestWaitingSubagentsAreBounded(t *testing.T) {
 	var s Subagents
 	large := agui.NewEvent([]byte(`{"type":"SUBAGENT_FINISHED","subagentRunId":"s1","result":"` + strings.Repeat("x", maxWaitingSubagents) + `","outcome":{"interruptIds":[]}}`))

@@ -9,7 +9,8 @@ import (
 	"holdpoint/translate"
 )
 
-// messagesWith makes messages of `id` for a user's, `id:call,call` for an assistant's with calls.
+// messagesWith returns messages: `id` is a user message, `id:call,call` an assistant message with
+// calls.
 func messagesWith(list ...string) []agui.Message {
 	var messages []agui.Message
 	for _, one := range list {
@@ -27,7 +28,7 @@ func messagesWith(list ...string) []agui.Message {
 	return messages
 }
 
-// withheldOf returns what sent lacks of all.
+// withheldOf returns the messages of all that are not in sent.
 func withheldOf(all, sent []agui.Message) []translate.WithheldMessage {
 	var list []translate.WithheldMessage
 	var before []string
@@ -41,8 +42,8 @@ func withheldOf(all, sent []agui.Message) []translate.WithheldMessage {
 	return list
 }
 
-// What a dialect kept from the backend comes back behind the nearest message before it, in the
-// client's order.
+// TestWithheldMessagesComeBack checks that messages that a dialect kept from the backend are
+// inserted after the nearest earlier message, in the client's order.
 func TestWithheldMessagesComeBack(t *testing.T) {
 	for name, c := range map[string]struct{ all, sent, snapshot, want string }{
 		"nothing was cut":               {"u1 a1:A u2", "u1 a1:A u2", "u1 a1:A u2", "u1 a1:A u2"},

@@ -8,7 +8,8 @@ import (
 	"time"
 )
 
-// TestAllowancesAreBounded in number and in bytes, whatever clients and backends write.
+// TestAllowancesAreBounded checks that allowances are bounded in number and in bytes, whatever
+// clients and backends send.
 func TestAllowancesAreBounded(t *testing.T) {
 	p := withBackend(nil, time.Now, &fakeBackend{})
 	hear := func(n int, credentials string, status, expose int) *http.Request {
@@ -50,8 +51,8 @@ func TestAllowancesAreBounded(t *testing.T) {
 	}
 }
 
-// TestCredentialsOverTheBound: what was said to more of them than are kept is not kept, and takes
-// nothing from those that are.
+// TestCredentialsOverTheBound checks that permissions for more credentials than are kept are not
+// recorded, and displace none that are.
 func TestCredentialsOverTheBound(t *testing.T) {
 	backend := &fakeBackend{}
 	p := withBackend(nil, time.Now, backend)
@@ -70,8 +71,8 @@ func TestCredentialsOverTheBound(t *testing.T) {
 	}
 }
 
-// TestABackendCannotSmuggleAHeader into answers of our own: what it says is compared, or is names
-// only.
+// TestABackendCannotSmuggleAHeader checks that a backend cannot add a header to responses that
+// Holdpoint makes: its values are only compared, or are names.
 func TestABackendCannotSmuggleAHeader(t *testing.T) {
 	for name, header := range map[string]http.Header{
 		"in the origin":      {"Access-Control-Allow-Origin": {page + "\r\nX-Evil: 1"}},

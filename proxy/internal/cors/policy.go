@@ -71,9 +71,9 @@ func IsPreflight(req *http.Request) bool {
 // not sent to the backend.
 func (p *Policy) Answers(req *http.Request) bool { return p.fixed != nil && IsPreflight(req) }
 
-// Allow sets the headers of a response that Holdpoint makes, which say whether the page that sent
-// the request may read it. req is nil if no page did. Allow may ask the backend, for at most
-// AskTimeout.
+// Allow sets the CORS headers of a response that Holdpoint makes, so that the page that sent the
+// request may read it if it is permitted to. req is nil if no page did. Allow may ask the backend,
+// for at most AskTimeout.
 func (p *Policy) Allow(header http.Header, req *http.Request) {
 	if p.fixed != nil && req != nil {
 		p.allowFixed(header, req)

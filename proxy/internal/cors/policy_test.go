@@ -30,7 +30,7 @@ func withBackend(origins []string, now func() time.Time, backend *fakeBackend) *
 	return backend.policy
 }
 
-// leave returns what a backend says to the origins that it allows.
+// leave returns the permission that a backend gives to some origins.
 func leave(origins ...string) func(origin string) http.Header {
 	return func(origin string) http.Header {
 		for _, one := range origins {
@@ -42,7 +42,7 @@ func leave(origins ...string) func(origin string) http.Header {
 	}
 }
 
-// asked makes the request of a page, without an Origin for "".
+// asked returns the request of a page, without an Origin for "".
 func asked(method, path, origin string, more ...string) *http.Request {
 	req := httptest.NewRequest(method, path, nil)
 	if origin != "" {
@@ -54,7 +54,8 @@ func asked(method, path, origin string, more ...string) *http.Request {
 	return req
 }
 
-// TestAllow holds which page may read an answer of Holdpoint's own, by who has said what before.
+// TestAllow checks which page may read a response that Holdpoint makes, according to the earlier
+// responses of the backend.
 func TestAllow(t *testing.T) {
 	said := func(status int, header http.Header) *http.Response {
 		return &http.Response{StatusCode: status, Header: header}
@@ -68,11 +69,11 @@ func TestAllow(t *testing.T) {
 	exposing := leave(page)(page)
 	exposing.Set("Access-Control-Expose-Headers", "X-A")
 	for what, c := range map[string]struct {
-		origins []string      // the operator's
+		origins []string      // the operator's origins
 		backend *fakeBackend  // nil: there is none, as for a Router
-		heard   []heard       // before
+		heard   []heard       // responses of the backend before
 		req     *http.Request // that Holdpoint answers itself; nil: no page asked
-		header  http.Header   // of the answer, before
+		header  http.Header   // the header of the response, before
 		want    string        // Access-Control-Allow-Origin, "" for none
 		secret  bool          // Access-Control-Allow-Credentials
 		expose  string        // Access-Control-Expose-Headers
@@ -204,8 +205,8 @@ func TestAllow(t *testing.T) {
 	}
 }
 
-// TestAge holds when the backend is asked again: after AllowanceAge. Where it does not answer, its
-// last word counts.
+// TestAge checks that the backend is asked again after AllowanceAge, and that its last response
+// counts if it does not answer.
 func TestAge(t *testing.T) {
 	now := time.Now()
 	backend := &fakeBackend{answer: leave(page)}
@@ -232,7 +233,7 @@ func TestAge(t *testing.T) {
 	}
 }
 
-// TestAnswers holds which preflights the operator's word answers.
+// TestAnswers checks which preflights are answered by the operator's list.
 func TestAnswers(t *testing.T) {
 	browsers := asked("OPTIONS", "/", page, "Access-Control-Request-Method", "POST")
 	for what, c := range map[string]struct {

@@ -11,13 +11,13 @@ import (
 	"holdpoint/store"
 )
 
-// TestWhichCallsArePutBack: a history that has the result of a call and lacks the call gets it from
-// the record, if the client brings the conversation.
+// TestWhichCallsArePutBack checks that a history with a result but without its call gets the call
+// from the record, if the request has messages of the conversation.
 func TestWhichCallsArePutBack(t *testing.T) {
 	kept := map[store.Moment]string{store.Asked: "u a:1", store.Ended: "u a:5 t:5"}
 	for name, c := range map[string]struct {
 		chat, open, ended string
-		unseen            bool   // the record knows no message of the chat
+		unseen            bool   // the record has no message of the chat
 		want              string // the messages, "" if all stay
 	}{
 		"nothing is lacking":                 {chat: "u a:5 t:5 u", ended: "1=yes"},
@@ -62,8 +62,8 @@ func TestWhichCallsArePutBack(t *testing.T) {
 	}
 }
 
-// TestWhatAYesRuns: a yes is for the call as it was shown. Other arguments in the messages are not
-// believed, and a yes is refused if nobody can say what it would run.
+// TestWhatAYesRuns checks that an approval runs the call that was shown: other arguments in the
+// messages are replaced, and an approval is refused if it is not certain what it would run.
 func TestWhatAYesRuns(t *testing.T) {
 	const shown, edited = `{"path":"/tmp/a"}`, `{"path":"/"}`
 	call := func(args string) string {
@@ -76,7 +76,7 @@ func TestWhatAYesRuns(t *testing.T) {
 	twoTools := strings.Replace(call(shown), `"name":"rm"`, `"name":"rm","name":"ls"`, 1)
 	for name, c := range map[string]struct {
 		says     string
-		unknown  bool     // the record does not know the call in full
+		unknown  bool     // the record does not have the complete call
 		kept     []string // the messages of the record
 		messages []string
 		restored bool
@@ -127,22 +127,22 @@ type continuer struct{}
 
 func (continuer) Continues(spoken, _ string) bool { return spoken == "fake" }
 
-// TestWhichOpenCallsReachTheBackend: a backend that runs the open calls of a history gets those
-// only that a run left open and that nobody was asked about.
+// TestWhichOpenCallsReachTheBackend checks that a backend that runs the open calls of a history
+// gets only those that a run left open and that had no question.
 func TestWhichOpenCallsReachTheBackend(t *testing.T) {
 	const declared = `,"tools":[{"name":"rm","description":"","parameters":{}},{"name":"mine","description":"","parameters":{}}]`
 	const other = `,"tools":[{"name":"mine","description":"","parameters":{}}]`
 	down := errors.New("down")
 	for name, c := range map[string]struct {
-		chat        string // mine:1 stands for the result of a declared tool in it
+		chat        string // mine:1 is the result of a declared tool
 		more        string
 		open, ended string
 		answers     bool   // the request answers the open question
 		left        string // a call that a run of this process left open
-		noted       string // one that the record noted as left open
-		here        string // a call that the conversation was asked about
-		elsewhere   string // one that somebody was asked about
-		down        bool   // the index cannot be asked
+		noted       string // a call that the record notes as left open
+		here        string // a call with a question in this conversation
+		elsewhere   string // a call with a question in any conversation
+		down        bool   // the index fails
 		lost        bool   // a question of the chat is lost
 		spoken      string
 		want        string // the messages, "" if all stay
@@ -212,7 +212,7 @@ func TestWhichOpenCallsReachTheBackend(t *testing.T) {
 	}
 }
 
-// TestCallKeys: a key is of one call and of one scope, however its arguments are written.
+// TestCallKeys checks that a key identifies a call and a scope, however the arguments are written.
 func TestCallKeys(t *testing.T) {
 	scope := history.Scope{Tenant: "t", Agent: "a", Path: "/p", Owner: "o"}
 	call := agui.Call{ID: "1", Name: "rm", Args: `{"a":1,"b":2}`}

@@ -10,15 +10,15 @@ import (
 	"holdpoint/translate"
 )
 
-// TestWhatGoesToTheBackend: what remains of the messages of a request, in an ordinary run and where
-// it answers the open question.
+// TestWhatGoesToTheBackend checks which messages of a request the backend gets, in a run without
+// answers and in one that answers the open question.
 func TestWhatGoesToTheBackend(t *testing.T) {
 	const native, resolved = true, `{"status":"resolved"}`
 	for name, c := range map[string]struct {
 		chat, open, ended string
-		entry             string // of resume: 1=yes
-		resumes           bool   // the request goes on with the open question
-		native            bool   // the client is shown the backend's own form
+		entry             string // the answers in resume, such as 1=yes
+		resumes           bool   // the request resumes the open question
+		native            bool   // the client gets the backend's own form
 		want              string // the messages, "" if all stay
 		strays            int
 	}{

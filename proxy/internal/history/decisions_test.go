@@ -11,8 +11,7 @@ import (
 	"holdpoint/store"
 )
 
-// decider is a dialect whose backends take a tool message that says yes for a decision, on any
-// call.
+// decider is a dialect whose backends read a tool message that says yes as a decision on any call.
 type decider struct{}
 
 func (decider) ReadsDecisions(string) bool { return true }
@@ -25,8 +24,9 @@ func (decider) Harmless(m agui.Message) agui.Message {
 	return agui.ParseMessage(agui.SetString(m.JSON, "content", "harmless"))
 }
 
-// TestDecisionsOnUnknownCalls: a message that a backend could take for a decision on a call that
-// nobody knows to have asked is refused if it ends the request, and made harmless before words.
+// TestDecisionsOnUnknownCalls checks messages that a backend could read as a decision on a call
+// without a question on record: such a message is refused at the end of a request, and rewritten if
+// later text follows it.
 func TestDecisionsOnUnknownCalls(t *testing.T) {
 	const declared = `,"tools":[{"name":"rm","description":"","parameters":{}}]`
 	for name, c := range map[string]struct {
@@ -34,8 +34,8 @@ func TestDecisionsOnUnknownCalls(t *testing.T) {
 		open, ended string
 		spoken      string
 		passed      string // a call that a stream left to the client, of an undeclared tool
-		left        string // one of a declared tool
-		noted       string // one of a declared tool, which the record noted
+		left        string // a call of a declared tool that a stream left to the client
+		noted       string // the same, as noted by the record
 		inMemory    bool   // the store loses its records with the process
 		down        bool   // the store could not be asked
 		carries     bool

@@ -22,12 +22,12 @@ const (
 	userTwo = `{"id":"u9","role":"user","content":"And then?"}`
 )
 
-// viewOf returns the view of a request unknown to the record.
+// viewOf returns the view of a request with an empty record.
 func viewOf(in *agui.RunInput) *history.View {
 	return &history.View{Input: in, Record: &store.Record{}, Memory: memory{}}
 }
 
-// A memory answers by functions. It knows nothing where it has none.
+// A memory implements history.Memory by functions. A nil function returns nothing.
 type memory struct {
 	kept     func(at store.Moment) json.RawMessage
 	passed   func(call string, own bool) bool
@@ -105,7 +105,7 @@ func inputOf(t *testing.T, chat, more string) *agui.RunInput {
 	return &in
 }
 
-// chatOf writes messages as inputOf reads them.
+// chatOf returns messages in the notation of inputOf.
 func chatOf(list []agui.Message) string {
 	var words []string
 	for _, m := range list {
@@ -194,7 +194,7 @@ func pauseOn(id string, calls ...string) *agui.Pause {
 	return &indexed
 }
 
-// endedWith returns how a pause ended that was answered, as in 1=yes.
+// endedWith returns the result of a pause that was answered, such as 1=yes.
 func endedWith(answers ...string) *store.Result {
 	var calls, ids []string
 	var digests []store.AnswerDigest
@@ -206,8 +206,8 @@ func endedWith(answers ...string) *store.Result {
 	return &store.Result{PauseID: "ended", IDs: ids, Pause: pauseOn("ended", calls...), How: store.Finished, Digest: store.MarshalAnswers(digests)}
 }
 
-// recordOf returns the record of a thread. open are the calls that its open question is about,
-// ended how its ended one was answered; "" if there is none.
+// recordOf returns the record of a thread. open are the calls of its open question, and ended the
+// answers of its ended question; "" if there is none.
 func recordOf(open, ended string) *store.Record {
 	rec := &store.Record{}
 	if open != "" {

@@ -9,17 +9,16 @@ import (
 	"holdpoint/proxy/internal/history"
 )
 
-// TestWhichCallsAreLookedUp: a call leads to the thread that asked about it. The calls are looked
-// up that the last decisions of the request or its entries are on, and that its own record does not
-// know.
+// TestWhichCallsAreLookedUp checks which calls are looked up in the index: those that the last
+// decisions of the request, or its entries, are about and that have no question in its own record.
 func TestWhichCallsAreLookedUp(t *testing.T) {
 	const inEntry = `{"toolCall":{"callId":"9","name":"rm","arguments":{"path":"/tmp"}}}`
 	for name, c := range map[string]struct {
 		chat, open string
 		entry      string // the id that an entry names
-		payload    string // of it
+		payload    string // the payload of the entry
 		most       int
-		want       string // id and tool, the place of the user's message, "entry" if it is in an entry
+		want       string // id and tool, and the index of the user message, or "entry" if the call is in an entry
 	}{
 		"a decision on an unknown question":       {chat: "u a:1 t:1=yes", want: "1 rm 0"},
 		"on one that the record knows":            {chat: "u a:1 t:1=yes", open: "1"},
@@ -68,8 +67,8 @@ func TestWhichCallsAreLookedUp(t *testing.T) {
 	}
 }
 
-// TestPlacesOfWords: the words that a paused run was for are found again by what they say, and by
-// their id if both have one.
+// TestPlacesOfWords checks that the user message of a paused run is found again by its content, and
+// by its id if both messages have one.
 func TestPlacesOfWords(t *testing.T) {
 	in := inputOf(t, "u w u w", "")
 	last, at := history.LastUserMessage(in.Messages)
@@ -108,8 +107,8 @@ func TestPlacesOfWords(t *testing.T) {
 	}
 }
 
-// TestTextTalkedPast: which question the newest text of Holdpoint's tells, if the person has
-// written since.
+// TestTextTalkedPast checks which question is returned if the person has written after Holdpoint's
+// newest question text.
 func TestTextTalkedPast(t *testing.T) {
 	text := func(id string) agui.Message {
 		return agui.ParseMessage([]byte(`{"id":"holdpoint-question-` + id + `","role":"assistant","content":"told"}`))

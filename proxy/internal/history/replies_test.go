@@ -13,13 +13,13 @@ import (
 	"holdpoint/store"
 )
 
-// stateOf tells in a word what a reply is.
+// stateOf returns the state of a reply in a word.
 func stateOf(d history.Reply) string {
 	switch {
 	case d.IsAnswer:
 		return "answer"
 	case d.RepeatsEntry:
-		return "repeat" // of an entry of resume
+		return "repeat" // repeats an entry of resume
 	case d.WasAnswer:
 		return "settled"
 	case d.Pause == nil:
@@ -27,18 +27,18 @@ func stateOf(d history.Reply) string {
 	case d.TooLate:
 		return "past"
 	}
-	return "known" // its question is, and it is not an answer to it
+	return "known" // its question is known, and it is not an answer to it
 }
 
-// TestWhichMessagesAnswer: which messages answer which question, and what a request answers by
-// them.
+// TestWhichMessagesAnswer checks which messages answer which question, and the answers of the
+// request that result.
 func TestWhichMessagesAnswer(t *testing.T) {
 	for name, c := range map[string]struct {
 		chat, open, ended string
-		entry             string // of resume: 1=yes
-		is                string // what each reply is
-		answers           string // of the request; "contradiction": it cannot be read
-		stray             bool   // the request ends in a decision on a question that nobody knows
+		entry             string // the answers in resume, such as 1=yes
+		is                string // the state of each reply
+		answers           string // the answers of the request; "contradiction" if they cannot be read
+		stray             bool   // the request ends in a decision on an unknown question
 	}{
 		"a yes":                              {chat: "u a:1 t:1=yes", open: "1", is: "answer", answers: "1=yes"},
 		"a no":                               {chat: "u a:1 t:1=no", open: "1", is: "answer", answers: "1=no"},

@@ -18,8 +18,8 @@ import (
 	"holdpoint/store"
 )
 
-// TestHistoryWithManyResults: putting calls in front of their results is linear in the results.
-// What else the machine does is not measured.
+// TestHistoryWithManyResults checks that the time for inserting calls before their results is
+// linear in the results. It measures nothing else that the machine does.
 func TestHistoryWithManyResults(t *testing.T) {
 	took := func(results int) time.Duration {
 		var messages, calls strings.Builder
@@ -58,16 +58,17 @@ func TestHistoryWithManyResults(t *testing.T) {
 	}
 }
 
-// TestResultsThatAClientMadeUp: a client of .NET's makes up the result of a call whose answer came
-// to nothing. Of a question that waits such a result is not an answer. Of one that has ended it
-// goes if the call has another result. A call that the client appended for it goes with it.
+// TestResultsThatAClientMadeUp checks results that a .NET client made up because its answer had no
+// effect. For an open question, such a result is not an answer. For an ended one, it is removed if
+// the call has another result. A message with the call that the client appended for it is removed
+// too.
 func TestResultsThatAClientMadeUp(t *testing.T) {
 	const notFound, denied = `"Error: Requested function \"rm\" not found."`, `"Tool call invocation rejected."`
 	for name, c := range map[string]struct {
 		content string // of a made-up result
-		list    string // u words, a:1 a message with the call 1, t:1 its result, x:1 a made-up one; | the question
-		waits   string // what stays while the question of the call 1 waits, "" for all
-		ended   string // what stays when it has ended, "" for all
+		list    string // u is a user message, a:1 a message with call 1, t:1 its result, x:1 a made-up result, and | the question
+		waits   string // what remains while the question about call 1 is open, "" for everything
+		ended   string // what remains after it has ended, "" for everything
 	}{
 		"a result":                        {notFound, "u a:1 | x:1 u", "u a:1 u", ""},
 		"a denial":                        {denied, "u a:1 | x:1 u", "u a:1 u", ""},
@@ -107,8 +108,8 @@ func TestResultsThatAClientMadeUp(t *testing.T) {
 	}
 }
 
-// wordsOf returns the messages that words stand for, and a function that tells such messages as
-// words.
+// wordsOf returns the messages of a text in that notation, and a function that returns messages in
+// the notation.
 func wordsOf(t *testing.T, text, madeUp string) ([]agui.Message, func([]agui.Message) string) {
 	t.Helper()
 	var list []agui.Message
@@ -151,8 +152,9 @@ func wordsOf(t *testing.T, text, madeUp string) ([]agui.Message, func([]agui.Mes
 	}
 }
 
-// TestResultsInHoldpointsWords: what has Holdpoint's words and stands in the record as a tool's own
-// result stays. What Holdpoint told goes, and the call of a backend that keeps its thread stays.
+// TestResultsInHoldpointsWords checks that a result with one of Holdpoint's texts stays if the
+// record has it as a tool's own result. A result that Holdpoint wrote is removed, but its call
+// stays for a backend that keeps its thread.
 func TestResultsInHoldpointsWords(t *testing.T) {
 	result := func(call string) string {
 		return fmt.Sprintf(`{"id":"of-%s","role":"tool","toolCallId":%q,"content":%q}`, call, call, words.Approved)
@@ -177,8 +179,8 @@ func TestResultsInHoldpointsWords(t *testing.T) {
 	}
 }
 
-// TestCallOfAnOwnResult: a call goes with Holdpoint's own result of it if the backend hands each
-// call of the request to its model, and the question has ended.
+// TestCallOfAnOwnResult checks that a call is removed with Holdpoint's own result for it if the
+// backend gives its model the calls of each request and the question has ended.
 func TestCallOfAnOwnResult(t *testing.T) {
 	body := `{"threadId":"t","runId":"r","messages":[` + userOne + `,
 		{"id":"a","role":"assistant","content":"","toolCalls":[{"id":"k","type":"function","function":{"name":"f","arguments":"{}"}}]},
@@ -220,8 +222,8 @@ func TestCallOfAnOwnResult(t *testing.T) {
 	}
 }
 
-// TestOwnResultTakesTheNearestCall: ids of some models repeat. A result of Holdpoint's own takes
-// the nearest call before it along, and no other call of that id.
+// TestOwnResultTakesTheNearestCall checks that removing Holdpoint's own result removes the nearest
+// earlier call with its id, and no other, because some models repeat ids.
 func TestOwnResultTakesTheNearestCall(t *testing.T) {
 	calls := func(message string, ids ...string) string {
 		list := make([]string, len(ids))
@@ -268,9 +270,9 @@ func TestOwnResultTakesTheNearestCall(t *testing.T) {
 	}
 }
 
-// TestOwnResultsByTheirNote: a result that the record has noted as Holdpoint's own goes, whatever
-// its words are. Another result of the call stays, and so does one of another call with those
-// words.
+// TestOwnResultsByTheirNote checks that a result that the record notes as Holdpoint's own is
+// removed, whatever its text is. Another result of the call stays, and so does a result of another
+// call with that text.
 func TestOwnResultsByTheirNote(t *testing.T) {
 	const told = "Words of an older version."
 	note, ok := history.OwnNote("p1", []agui.Event{
@@ -284,7 +286,7 @@ func TestOwnResultsByTheirNote(t *testing.T) {
 		t.Error("nothing is noted")
 	}
 	quoted, _ := json.Marshal(told)
-	inner, _ := json.Marshal(string(quoted)) // the in-tree client makes JSON of each
+	inner, _ := json.Marshal(string(quoted)) // the in-tree client encodes each result as JSON
 	for name, c := range map[string]struct {
 		call, content string
 		noted, goes   bool
@@ -317,9 +319,9 @@ func TestOwnResultsByTheirNote(t *testing.T) {
 	}
 }
 
-// TestMadeUpCallUnderAKnownID: MEAI gives the call that it makes up the id of the message that
-// asked, which has a text that the record knows. Of a client that leaves out the calls of its
-// questions the call goes with its result. Another client may hold the call itself.
+// TestMadeUpCallUnderAKnownID: MEAI gives the message with a call that it makes up the id of the
+// message that asked, whose text the record has. For a client that omits the calls of its
+// questions, the call is removed with its result. Another client may have the call itself.
 func TestMadeUpCallUnderAKnownID(t *testing.T) {
 	body := `{"threadId":"t","runId":"r","messages":[` + userOne + `,{"id":"said","role":"assistant","content":"Yes?"},
 		{"id":"said","role":"assistant","toolCalls":[{"id":"k","type":"function","function":{"name":"rm","arguments":"{}"}}]},

@@ -14,14 +14,14 @@ import (
 	"holdpoint/translate"
 )
 
-// part returns some messages of a chat, by their places.
+// part returns the messages of a chat from one index to another.
 func part(in *agui.RunInput, from, to int) []agui.Message { return in.Messages[from:to:to] }
 
-// TestWhatAResumeGoesOnWith: a resume has the messages of the record, and the new ones of the
-// request.
+// TestWhatAResumeGoesOnWith checks that a resume has the messages of the record, followed by the
+// new ones of the request.
 func TestWhatAResumeGoesOnWith(t *testing.T) {
 	for name, c := range map[string]struct {
-		chat    string // of which the record keeps the first kept, and the request brings those from from on
+		chat    string // the record keeps the first kept messages, and the request has those beginning with from
 		kept    int
 		from    int
 		unseen  bool // the paused run had a message that the record does not keep
@@ -69,8 +69,9 @@ func TestWhatAResumeGoesOnWith(t *testing.T) {
 	}
 }
 
-// TestStoredMessagesAreWhole: stored messages are shown if they hold all that the request has. What
-// only answers may be missing, and stands after its call if that has no result.
+// TestStoredMessagesAreWhole checks that stored messages are shown if they include all messages of
+// the request. A message that only contains an answer may be missing; it is inserted after its call
+// if that has no result.
 func TestStoredMessagesAreWhole(t *testing.T) {
 	for name, c := range map[string]struct {
 		stored, request string
@@ -97,8 +98,8 @@ func TestStoredMessagesAreWhole(t *testing.T) {
 	}
 }
 
-// TestCatchUp: a chat that has missed the end of its question gets what was said then, and its new
-// messages after that.
+// TestCatchUp checks that a chat that has missed the end of its question gets the messages since
+// then, followed by its new ones.
 func TestCatchUp(t *testing.T) {
 	shown := inputOf(t, "u a:1 t:1 w", "").Messages
 	news := inputOf(t, "w w w w u", "").Messages[4:]
@@ -114,15 +115,15 @@ func TestCatchUp(t *testing.T) {
 	}
 }
 
-// TestRepliesBeforeTheQuestion: a reply that was there before the question was asked does not
-// answer it, and one that comes after does.
+// TestRepliesBeforeTheQuestion checks that a reply that existed before the question was asked does
+// not answer it, and a later one does.
 func TestRepliesBeforeTheQuestion(t *testing.T) {
 	for name, c := range map[string]struct {
-		came  string // the messages of the request that came to the question
-		shown string // those that the stream told
-		lost  bool   // those are not known
+		came  string // the messages of the request whose run asked the question
+		shown string // the messages of its stream
+		lost  bool   // the stream's messages are not known
 		later string // the messages of the next request
-		is    string // what each reply is then
+		is    string // the state of each reply then
 	}{
 		"a reply after it":                 {came: "u", shown: "u a:1", later: "u a:1 t:1=yes", is: "answer"},
 		"a reply before it":                {came: "u a:1 t:1=yes", shown: "u a:1 t:1=yes a:1", later: "u a:1 t:1=yes a:1", is: "stray"},
@@ -169,8 +170,8 @@ type panics struct{ reader }
 
 func (panics) Replies(agui.RunInput, string) iter.Seq[translate.Reply] { panic("oh") }
 
-// TestYesAndNoInTheAgentsValues: where the operator says what a yes and a no are, the dialect gets
-// the agent's own values, and the person says yes or no.
+// TestYesAndNoInTheAgentsValues checks that the dialect gets the agent's own values, and the person
+// answers yes or no, if the operator has configured the values.
 func TestYesAndNoInTheAgentsValues(t *testing.T) {
 	p := pauseOn("open", "1", "2")
 	p.Interrupts[0].YesNo = &agui.YesNo{Yes: json.RawMessage(`"go"`), No: json.RawMessage(`"stop"`)}
@@ -188,8 +189,8 @@ func TestYesAndNoInTheAgentsValues(t *testing.T) {
 	}
 }
 
-// stateless is a dialect of backends that keep nothing: the id of a question is that of its call,
-// with keeps- before it.
+// stateless is a dialect whose backends keep no state: the id of a question is that of its call,
+// with the prefix keeps-.
 type stateless struct{}
 
 func (stateless) AsksUnder(id, _ string) (string, bool) { return strings.CutPrefix(id, "keeps-") }
@@ -200,7 +201,7 @@ func (stateless) ReadsCalls(p *agui.Pause) bool {
 	return p.Dialect == "stateless" || p.Dialect == "reads"
 }
 
-// reviver is a dialect that tells a backend no by the ids of its questions.
+// reviver is a dialect that denies questions to a backend by their ids.
 type reviver struct{}
 
 func (reviver) Revive(ids []string, spoken string) agui.Pause {
@@ -210,7 +211,7 @@ func (reviver) Revive(ids []string, spoken string) agui.Pause {
 	return *pauseOn("revived", ids...)
 }
 
-// TestLostQuestions: a client may name a question that the record does not know any more.
+// TestLostQuestions checks questions that a client names and the record does not have any more.
 func TestLostQuestions(t *testing.T) {
 	v := viewOf(inputOf(t, "u a:1 u", ""))
 	v.Record, v.Spoken = recordOf("", "1=yes"), "fake"
@@ -244,9 +245,9 @@ func TestLostQuestions(t *testing.T) {
 	}
 }
 
-// TestWhatOnlyAnswers: a message that repeats an answer to a known question says nothing else.
-// Where the record does not know the question of an entry, any such message does, but for the
-// result of a tool that the request declares.
+// TestWhatOnlyAnswers checks that a message that repeats an answer to a known question counts as
+// one that contains nothing else. If an entry's question is not on record, any such message counts,
+// except for the result of a tool that the request declares.
 func TestWhatOnlyAnswers(t *testing.T) {
 	const resolved = `{"status":"resolved"}`
 	for name, c := range map[string]struct {

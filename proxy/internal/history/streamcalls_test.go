@@ -9,8 +9,8 @@ import (
 	"holdpoint/proxy/internal/history"
 )
 
-// TestCallsThatAStreamLeaves: a call without a result is left to the client. It is the client's own
-// if the request declares its tool.
+// TestCallsThatAStreamLeaves checks that a call without a result is left to the client, and is the
+// client's own if the request declares its tool.
 func TestCallsThatAStreamLeaves(t *testing.T) {
 	const (
 		start    = `{"type":"TOOL_CALL_START","toolCallId":"1","toolCallName":"rm"}`
@@ -23,7 +23,7 @@ func TestCallsThatAStreamLeaves(t *testing.T) {
 	)
 	for name, c := range map[string]struct {
 		events []string
-		brings bool // the request has the message with calls itself
+		brings bool // the request itself has the message with the calls
 		want   string
 	}{
 		"a call":                             {events: []string{start}, want: "1"},
@@ -76,18 +76,18 @@ func TestCallsThatAStreamLeaves(t *testing.T) {
 	}
 }
 
-// TestWhatIsRememberedOfLeftCalls: what the process and the record remember of the calls that a run
-// has left to its client.
+// TestWhatIsRememberedOfLeftCalls checks what the process and the record remember about the calls
+// that a run has left to its client.
 func TestWhatIsRememberedOfLeftCalls(t *testing.T) {
 	for name, c := range map[string]struct {
-		calls    string // own:1 one of the client's tools, 1 another
-		plainly  bool   // the run ended well and asked nothing
+		calls    string // own:1 is a call of one of the client's tools, 1 any other
+		plainly  bool   // the run ended without an error and asked nothing
 		open     string // a call that the record's question is about
 		inMemory bool   // the store loses its records with the process
 		another  bool   // the backend runs no open calls, and reads no decisions
 		passed   string
-		kept     string // calls that may come again without a result
-		notes    string // of the record
+		kept     string // calls that a later request may have without a result
+		notes    string // the notes for the record
 	}{
 		"nothing":                             {plainly: true},
 		"a call":                              {calls: "1", plainly: true, passed: "1", kept: "1"},

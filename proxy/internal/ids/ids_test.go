@@ -6,7 +6,7 @@ import (
 	"holdpoint/proxy/internal/ids"
 )
 
-// TestKeys holds that the keys of records stay what they were: they stand in the stores.
+// TestKeys checks that the keys of records never change, because stores have them.
 func TestKeys(t *testing.T) {
 	for want, got := range map[string]string{
 		"96c2c9ce17c586ac7cf68f63ac51da03f2e04f22734a89a88b095a0e6d2816e8": string(ids.ThreadKey("", "billing", "/agent", "t")),
@@ -20,8 +20,8 @@ func TestKeys(t *testing.T) {
 	}
 }
 
-// TestDigestKeepsPartsApart holds that no two lists of parts have one digest because they join to
-// one text.
+// TestDigestKeepsPartsApart checks that two lists of parts that join to the same text have
+// different digests.
 func TestDigestKeepsPartsApart(t *testing.T) {
 	seen := map[string][]string{}
 	for _, parts := range [][]string{{"abc"}, {"a", "bc"}, {"ab", "c"}, {"a", "b", "c"}, {"", "abc"}, {"abc", ""}, {"\x01a", "bc"}, {}} {
@@ -33,7 +33,7 @@ func TestDigestKeepsPartsApart(t *testing.T) {
 	}
 }
 
-// TestRandom holds how long random ids are, and that no two are the same.
+// TestRandom checks the length of random ids, and that no two are equal.
 func TestRandom(t *testing.T) {
 	for want, random := range map[int]func() string{12: ids.Random72, 32: ids.Random128} {
 		a, b := random(), random()

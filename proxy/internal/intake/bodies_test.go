@@ -13,8 +13,8 @@ import (
 	"time"
 )
 
-// TestReadingABody: however it comes and whatever it declares, it is whole, or refused where it is
-// too long.
+// TestReadingABody checks that a body is read completely, however it arrives and whatever length it
+// declares, or is refused if it is too long.
 func TestReadingABody(t *testing.T) {
 	const limit = 300 << 10
 	in := &Intake{limit: limit, Room: NewBodyRoom(2*limit, 0)}
@@ -45,14 +45,15 @@ func TestReadingABody(t *testing.T) {
 	}
 }
 
-// TestLargeBodiesDoNotStarveEachOther: bodies that come at once wait for each other. Each takes all
-// its room or none, so one of them can always go on, and all are read in the end.
+// TestLargeBodiesDoNotStarveEachOther checks that bodies that arrive at the same time wait for each
+// other. Each reserves all of its memory or none, so one of them can always continue, and all are
+// read in the end.
 func TestLargeBodiesDoNotStarveEachOther(t *testing.T) {
 	for name, declared := range map[string]bool{"with a length": true, "in chunks": false} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				const limit, clients = 1 << 20, 6
-				// Room for two large bodies and not for three.
+				// Memory for two large bodies, but not for three.
 				in := &Intake{limit: limit, Room: NewBodyRoom(3<<20, 0)}
 				whole := `{"x":"` + strings.Repeat("x", 900<<10) + `"}`
 				var done sync.WaitGroup

@@ -7,7 +7,8 @@ import (
 	"time"
 )
 
-// TestBodyRoom: who waits gets what is given back, and one address no more than its share.
+// TestBodyRoom checks that a waiting body gets memory that is returned, and that one address gets
+// no more than its share.
 func TestBodyRoom(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		room := NewBodyRoom(1000, 300)

@@ -11,8 +11,9 @@ import (
 	"pgregory.net/rapid"
 )
 
-// formerCharsetOf returns what charsetOf once was. It knew more names: utf-32, utf-32le, utf-32be,
-// and what begins with koi8-, gb2312, gbk, gb18030, big5, euc-, shift_jis or macintosh.
+// formerCharsetOf is an earlier version of charsetOf. It knew more names: utf-32, utf-32le,
+// utf-32be, and all that begin with koi8-, gb2312, gbk, gb18030, big5, euc-, shift_jis or
+// macintosh.
 func formerCharsetOf(name string) charset {
 	switch name {
 	case "", "utf-8", "utf8":
@@ -30,7 +31,7 @@ func formerCharsetOf(name string) charset {
 	return hidden
 }
 
-// charsetNames are names that Java, iconv-lite, Python and .NET know.
+// charsetNames are names of charsets that Java, iconv-lite, Python and .NET support.
 var charsetNames = []string{
 	"", "utf-8", "utf8", "utf_8", "cp65001", "cesu-8", "utf-8-sig", "us-ascii", "ascii", "iso-8859-1", "latin1", "l1", "iso-8859-2", "iso-8859-8-i", "iso-8859-15",
 	"windows-1250", "windows-1252", "windows-31j", "cp1252", "utf-16", "utf-16le", "utf-16be", "x-utf-16le-bom", "utf16", "utf_16", "unicode", "ucs-2", "iso-10646-ucs-2",
@@ -38,7 +39,8 @@ var charsetNames = []string{
 	"koi8-r", "koi8-u", "gb2312", "gbk", "gb18030", "big5", "big5-hkscs", "euc-jp", "euc-kr", "shift_jis", "macintosh", "hz-gb-2312", "iso-2022-jp", "iso-2022-kr", "base64", "hex", "binary", "scsu",
 }
 
-// TestNoCharsetIsTakenMoreEasily than it once was, whatever its name. A later charset takes less.
+// TestNoCharsetIsTakenMoreEasily checks that no charset is accepted in more cases than by
+// formerCharsetOf. Classes with higher numbers accept less.
 func TestNoCharsetIsTakenMoreEasily(t *testing.T) {
 	names := rapid.OneOf(rapid.SampledFrom(charsetNames), rapid.String(), rapid.StringMatching(`(utf|ucs|iso|windows|cp|ibm|koi8|gb|big5|euc)[-_]?[0-9a-z]{0,6}(-[0-9a-z]{0,3})?`))
 	check := func(t rapid.TB, name string) {
@@ -65,7 +67,7 @@ func TestNoCharsetIsTakenMoreEasily(t *testing.T) {
 	}
 }
 
-// inUnits writes text in units of width bytes.
+// inUnits returns text encoded in units of width bytes.
 func inUnits(text string, width int, order binary.AppendByteOrder) string {
 	var b []byte
 	if width == 2 {
@@ -80,15 +82,15 @@ func inUnits(text string, width int, order binary.AppendByteOrder) string {
 	return string(b)
 }
 
-// TestRunsInOtherEncodings: none passes or is taken, whatever charset it is declared to be in,
-// whatever type it has, and with whatever byte it begins.
+// TestRunsInOtherEncodings checks that a run in another encoding is neither passed on nor accepted,
+// whatever charset and type it declares, and with whatever byte it begins.
 func TestRunsInOtherEncodings(t *testing.T) {
 	inEBCDIC := strings.NewReplacer("{", "\xc0", "}", "\xd0", `"`, "\x7f", ":", "\x7a", ",", "\x6b", "[", "\xba", "]", "\xbb", "threadId", "\xa3\x88\x99\x85\x81\x84\xc9\x84",
 		"runId", "\x99\xa4\x95\xc9\x84", "messages", "\x94\x85\xa2\xa2\x81\x87\x85\xa2", "t", "\xa3", "r", "\x99", " ", "\x40", "\n", "\x25", "\r", "\x0d", "\t", "\x05")
 	type encoding struct {
 		encode func(text string) string
-		names  []string // of the charsets that are it
-		seen   bool     // without a charset, too
+		names  []string // names of the charsets with this encoding
+		seen   bool     // detected even without a charset
 	}
 	wide := func(width int, order binary.AppendByteOrder, mark string, names ...string) encoding {
 		return encoding{func(text string) string { return inUnits(mark+text, width, order) }, names, true}
@@ -132,7 +134,8 @@ func TestRunsInOtherEncodings(t *testing.T) {
 	}
 }
 
-// TestUnknownCharsetsAreRefused, with whatever byte the body begins.
+// TestUnknownCharsetsAreRefused checks that a body in an unknown charset is refused, with whatever
+// byte it begins.
 func TestUnknownCharsetsAreRefused(t *testing.T) {
 	seen := 0
 	for _, name := range charsetNames {
@@ -153,7 +156,7 @@ func TestUnknownCharsetsAreRefused(t *testing.T) {
 	}
 }
 
-// TestHonestTextsPass in the charsets that are known, if they are not JSON.
+// TestHonestTextsPass checks that texts in known charsets pass if they are not JSON.
 func TestHonestTextsPass(t *testing.T) {
 	for line, body := range map[string]string{
 		"text/plain; charset=windows-1251":     "\xcf\xf0\xe8",

@@ -14,18 +14,18 @@ import (
 	"holdpoint/translate"
 )
 
-// TestForm holds which requests are refused for their form, before anybody asks who sends them.
+// TestForm checks which requests are refused for their form, before their sender is identified.
 func TestForm(t *testing.T) {
 	socket := []string{"Connection", "Upgrade", "Upgrade", "WebSocket"}
 	for what, c := range map[string]struct {
-		dialect     translate.Dialect // bareDialect
+		dialect     translate.Dialect // nil: bareDialect
 		underscores Underscores
-		method      string // GET
+		method      string // "": GET
 		target      string // /
 		header      []string
 		want        int // 0: it is not refused
 		reason      string
-		drops       []string // names that are taken out
+		drops       []string // names of headers that are removed
 	}{
 		"ordinary headers":                 {header: []string{"X-User", "a"}},
 		"an underscore":                    {header: []string{"X_User", "a"}, want: 400, reason: "X_User"},
@@ -80,7 +80,7 @@ func TestForm(t *testing.T) {
 	}
 }
 
-// TestAsk holds how a request is refused whose sender the gate does not take.
+// TestAsk checks how a request is refused whose sender the gate rejects.
 func TestAsk(t *testing.T) {
 	ring, err := principal.ParseRing(strings.Repeat("k", 32))
 	if err != nil {
@@ -128,7 +128,7 @@ func TestAsk(t *testing.T) {
 	}
 }
 
-// TestRequestID holds which ids of requests are taken.
+// TestRequestID checks which request ids are accepted.
 func TestRequestID(t *testing.T) {
 	for what, c := range map[string]struct {
 		brings []string

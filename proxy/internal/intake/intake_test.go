@@ -14,13 +14,13 @@ import (
 	"holdpoint/translate"
 )
 
-// A bareDialect is a dialect whose backends take a RunAgentInput and nothing else.
+// A bareDialect is a dialect whose backends accept only a RunAgentInput.
 type bareDialect struct{ translate.Dialect }
 
 func (bareDialect) Name() string { return "bare" }
 
-// A takingDialect finds approvals in messages of the role approval, and takes any object with a
-// prompt for a run.
+// A takingDialect finds approvals in messages with the role approval, and its backends accept any
+// object with a prompt as a run.
 type takingDialect struct{ bareDialect }
 
 func (takingDialect) Takes(object []byte, spoken string) string {
@@ -49,7 +49,7 @@ type foreignDialect struct{ bareDialect }
 
 func (foreignDialect) Route(path string) (string, bool) { return "/agent", path == "/run" }
 
-// A guardedDialect lets readers of /open pass, and stops runs with the query stops.
+// A guardedDialect permits GET and HEAD of /open, and refuses runs with the query stops.
 type guardedDialect struct{ foreignDialect }
 
 func (guardedDialect) Refusal(l translate.RequestLine) string {
@@ -76,8 +76,8 @@ const (
 	formType = "application/x-www-form-urlencoded"
 )
 
-// TestRead holds what each request is: a run, one that passes, or one that is refused, with the
-// status.
+// TestRead checks the class of each request: a run, one that is passed on, or one that is refused,
+// with the status.
 func TestRead(t *testing.T) {
 	const passes, isRun = 0, 1
 	for what, c := range map[string]struct {
@@ -205,8 +205,8 @@ func TestRead(t *testing.T) {
 	}
 }
 
-// TestPartsThatPass holds that a body of several parts is cut off where it becomes a run, however
-// much of it has passed.
+// TestPartsThatPass checks that a multipart body is cut off where it becomes a run, however much of
+// it has passed.
 func TestPartsThatPass(t *testing.T) {
 	file := "--x\r\nContent-Disposition: form-data; name=\"file\"; filename=\"a\"\r\n\r\n" + strings.Repeat("content-", 2<<10) + "\r\n"
 	for what, c := range map[string]struct {
@@ -229,7 +229,7 @@ func TestPartsThatPass(t *testing.T) {
 	}
 }
 
-// TestReadOfARun holds what is read of a run.
+// TestReadOfARun checks what is read from a run.
 func TestReadOfARun(t *testing.T) {
 	for what, c := range map[string]struct {
 		dialect translate.Dialect
@@ -251,7 +251,7 @@ func TestReadOfARun(t *testing.T) {
 	}
 }
 
-// TestLines holds what the log says of a refusal.
+// TestLines checks the log lines of refusals.
 func TestLines(t *testing.T) {
 	for what, c := range map[string]struct {
 		dialect translate.Dialect
@@ -282,7 +282,8 @@ func TestLines(t *testing.T) {
 	}
 }
 
-// requestOf makes a POST of JSON to / where nothing else is said.
+// requestOf returns a request. An empty method means POST, an empty target /, and without headers
+// the body is JSON.
 func requestOf(method, target string, header []string, body string) *http.Request {
 	if method == "" {
 		method = http.MethodPost
@@ -305,7 +306,7 @@ func requestOf(method, target string, header []string, body string) *http.Reques
 	return req
 }
 
-// parts makes a body of several parts with these names.
+// parts returns a multipart body with parts of these names.
 func parts(names ...string) string {
 	var b strings.Builder
 	for _, name := range names {

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// TestRecordPath holds which spellings of a path have one record.
+// TestRecordPath checks which spellings of a path have the same record.
 func TestRecordPath(t *testing.T) {
 	for path, want := range map[string]string{
 		"":                  "/",
@@ -28,7 +28,7 @@ func TestRecordPath(t *testing.T) {
 	}
 }
 
-// TestMisleading holds which paths some backends read as another path.
+// TestMisleading checks which paths some backends read as another path.
 func TestMisleading(t *testing.T) {
 	for path, want := range map[string]bool{
 		"/chat":         false,
@@ -58,7 +58,7 @@ func TestMisleading(t *testing.T) {
 	}
 }
 
-// TestPath holds which addresses are refused before anything of a request is read.
+// TestPath checks which addresses are refused before anything of a request is read.
 func TestPath(t *testing.T) {
 	for what, c := range map[string]struct {
 		method, path string

@@ -34,7 +34,7 @@ func open(t *testing.T, l *Ledger, id string) *agui.Pause {
 	return p
 }
 
-// Answers to the question of a pause.
+// Two answers to the question of a pause.
 func yes(p *agui.Pause) []agui.Answer { return answered(p, `{"approved":true}`) }
 
 func no(p *agui.Pause) []agui.Answer { return answered(p, `{"approved":false}`) }
@@ -43,12 +43,12 @@ func answered(p *agui.Pause, payload string) []agui.Answer {
 	return []agui.Answer{{ID: p.Interrupts[0].ID, Status: agui.Resolved, Payload: []byte(payload)}}
 }
 
-// take takes a pause for answers.
+// take claims a pause for answers.
 func take(l *Ledger, p *agui.Pause, list []agui.Answer) (*Claim, error) {
 	return l.Take(p, list, make([]agui.Reading, len(list)), time.Now())
 }
 
-// decided returns a decision on the question of a pause, as another door has it.
+// decided returns a decision about the question of a pause, as made at another door.
 func decided(p *agui.Pause, a agui.Answer) []agui.Decision {
 	return []agui.Decision{{Question: a.ID, Status: a.Status, Payload: a.Payload, Digest: contract.DigestOf(a), Door: string(event.Desk)}}
 }
@@ -62,7 +62,8 @@ const (
 	inDoubt  = "resume.in_doubt"
 )
 
-// The way of a claim to the store: who gets it, what is told, and what stands afterwards.
+// TestTake checks which claim succeeds, which events are reported, and what the record has
+// afterwards.
 func TestTake(t *testing.T) {
 	// end ends the pause by another claim.
 	end := func(list func(*agui.Pause) []agui.Answer) func(*testing.T, *Ledger, *faults, *agui.Pause) {
@@ -88,12 +89,12 @@ func TestTake(t *testing.T) {
 	nothing := func(*testing.T, *Ledger, *faults, *agui.Pause) {}
 	for situation, c := range map[string]struct {
 		before  func(t *testing.T, l *Ledger, f *faults, p *agui.Pause)
-		fails   []event.Kind // events that are not taken; the audit is required
-		err     error        // nil: the claim is taken
+		fails   []event.Kind // events that the sink rejects; the audit log is required
+		err     error        // nil: the claim succeeds
 		quicker bool
 		state   store.State
 		heard   string
-		steps   string // of the store, after before
+		steps   string // the steps of the store after before
 	}{
 		"the question is open": {
 			before: nothing, state: store.Claimed, heard: claiming + " " + claimed, steps: "Claim",
@@ -177,7 +178,7 @@ func TestTake(t *testing.T) {
 	}
 }
 
-// A run without answers has no claim, and asks it like any other.
+// TestNoClaim checks the methods of a nil claim, which a run without answers has.
 func TestNoClaim(t *testing.T) {
 	var c *Claim
 	c.Stop()
@@ -186,14 +187,13 @@ func TestNoClaim(t *testing.T) {
 	}
 }
 
-// lapse lets the lease of a claim lapse that was taken just now. It is between two tries of the
-// renewals then.
+// lapse lets the lease of a new claim lapse. The renewal is then between two attempts.
 func lapse(f *faults) {
 	f.refuses("Renew")
 	time.Sleep(LeaseTime + renewAgain/2)
 }
 
-// A claim stands before each send, or nothing is sent.
+// TestStands checks that an exchange is sent only if the claim has not lapsed.
 func TestStands(t *testing.T) {
 	for situation, c := range map[string]struct {
 		before func(t *testing.T, l *Ledger, f *faults, p *agui.Pause)
@@ -257,8 +257,8 @@ func TestStands(t *testing.T) {
 	}
 }
 
-// TestLargeAnswerIsNotKept: of a large answer the result keeps the digest only, and of several that
-// are large together.
+// TestLargeAnswerIsNotKept checks that the result keeps only the digest of a large answer, and of
+// several answers that are large together.
 func TestLargeAnswerIsNotKept(t *testing.T) {
 	for size, kept := range map[int]bool{maxGivenBytes: true, maxGivenBytes + 1: false} {
 		payload := []byte(`"` + strings.Repeat("x", size-2) + `"`)

@@ -8,8 +8,8 @@ import (
 	"holdpoint/store"
 )
 
-// TestEnding: however many steps a run still makes of a store that answers nothing, they are over
-// LastTime after the end has begun. A step that is under way then is one of them.
+// TestEnding checks that all steps with a store that does not answer, including one under way, are
+// over LastTime after the end has begun, however many they are.
 func TestEnding(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := New(&silentIndex{}, "t", Voice{}, nil)
@@ -33,7 +33,8 @@ func TestEnding(t *testing.T) {
 	})
 }
 
-// TestEndingCutsNoAnswer: steps of a store that answers are made while the process ends.
+// TestEndingCutsNoAnswer checks that steps still succeed while the process ends, if the store
+// answers.
 func TestEndingCutsNoAnswer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFaults()

@@ -12,7 +12,8 @@ import (
 	"holdpoint/store"
 )
 
-// asks returns a pause with questions of these ids. One that begins with "old" has expired at now.
+// asks returns a pause with questions with these ids. A question whose id begins with "old" has
+// expired at now.
 func asks(ids ...string) *agui.Pause {
 	p := &agui.Pause{ID: "p", Dialect: "agui"}
 	for _, id := range ids {
@@ -38,7 +39,7 @@ func inWords(list []Occurrence) string {
 	return strings.Join(words, ", ")
 }
 
-// What becomes of the questions of a claimed pause, as it is told.
+// TestEndsInWords checks the events of the end of a claimed pause.
 func TestEndsInWords(t *testing.T) {
 	now := time.Date(2026, 2, 1, 0, 0, 0, 0, time.UTC)
 	resolve := func(id string) agui.Answer {
@@ -74,8 +75,8 @@ func TestEndsInWords(t *testing.T) {
 	}
 }
 
-// What is told of an answer: what it says if the dialect knows, who gave it elsewhere, and nothing
-// of a secret.
+// TestAnswersInEvents checks what events have of an answer: its meaning if the dialect knows it,
+// who gave it elsewhere, and nothing of a secret.
 func TestAnswersInEvents(t *testing.T) {
 	p := asks("x", "secret", "open")
 	p.Interrupts[1].Secret = true
@@ -95,13 +96,13 @@ func TestAnswersInEvents(t *testing.T) {
 	if q := got[2]; q.ID != "open" || q.Status != "" || q.Payload != nil {
 		t.Errorf("a question without an answer: %+v", q)
 	}
-	list[1].Payload[2] = 'X' // the request is given back
+	list[1].Payload[2] = 'X' // the memory of the request is reused
 	if !slices.Equal(got[0].Payload, []byte(`{"approved":true}`)) {
 		t.Errorf("the event has the bytes of the request: %s", got[0].Payload)
 	}
 }
 
-// Who is named in an event, by the door that the request came in by.
+// TestVoice checks who is named in an event, by the door of the request.
 func TestVoice(t *testing.T) {
 	for situation, c := range map[string]struct {
 		voice Voice

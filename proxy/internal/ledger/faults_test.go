@@ -13,13 +13,13 @@ import (
 
 var errDown = errors.New("the store is down")
 
-// A faults is a memory store where a test decides what becomes of each step.
+// A faults is a memory store in which a test decides the result of each step.
 type faults struct {
 	storetest.Faults
 
 	mu    sync.Mutex
 	at    func(step string, do func() error) error // nil: every step is done
-	steps []string                                 // that were asked for
+	steps []string                                 // the steps that were asked for
 }
 
 func newFaults() *faults {
@@ -39,14 +39,14 @@ func (f *faults) step(name string, do func() error) error {
 	return at(name, do)
 }
 
-// decide has at decide from now on what becomes of each step.
+// decide sets the function that decides the result of each step.
 func (f *faults) decide(at func(step string, do func() error) error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.at = at
 }
 
-// heals has every step be done.
+// heals makes every step succeed.
 func (f *faults) heals() { f.decide(nil) }
 
 // asked returns the steps that were asked for since the last call.
@@ -58,7 +58,7 @@ func (f *faults) asked() []string {
 	return list
 }
 
-// loses has the replies of the first steps of that name be lost; n of them.
+// loses makes the replies of the first n steps with that name be lost.
 func (f *faults) loses(step string, n int) {
 	f.decide(func(name string, do func() error) error {
 		err := do()
@@ -70,7 +70,7 @@ func (f *faults) loses(step string, n int) {
 	})
 }
 
-// refuses has the steps of that name not be done.
+// refuses makes the steps with that name fail.
 func (f *faults) refuses(step string) {
 	f.decide(func(name string, do func() error) error {
 		if name == step {
@@ -90,7 +90,8 @@ func (f *faults) record(t *testing.T, key store.Key) store.Record {
 	return rec
 }
 
-// loses and refuses are the befores of tables: one reply of a step is lost, or no step is done.
+// loses and refuses return functions for the field before of tables: one reply of a step is lost,
+// or no step is done.
 func loses(step string) func(*testing.T, *Ledger, *faults, *agui.Pause) {
 	return func(_ *testing.T, _ *Ledger, f *faults, _ *agui.Pause) { f.loses(step, 1) }
 }

@@ -19,7 +19,7 @@ import (
 	"holdpoint/store/storetest"
 )
 
-// minted is an id that Holdpoint has published.
+// minted is an id with the form of Holdpoint's published ids.
 const minted = "native~AAAAAAAAAAAA"
 
 // asking returns a pause with one question about calls.
@@ -29,14 +29,14 @@ func asking(id string, calls ...agui.AskedCall) *agui.Pause {
 	return p
 }
 
-// editable is asking for a question that offers edits.
+// editable is asking, for a question that offers edits.
 func editable(id string, calls ...agui.AskedCall) *agui.Pause {
 	p := asking(id, calls...)
 	p.Interrupts[0].Object = []byte(`{"id":"x","responseSchema":{"properties":{"approved":{"type":"boolean"},"editedArgs":{"type":"object"}}}}`)
 	return p
 }
 
-// What the index leads from, for each form of a question.
+// TestIndexKeys checks the keys of a question in the index, for each form of a question.
 func TestIndexKeys(t *testing.T) {
 	x := Index{"tenant", "agent", "/path"}
 	call := agui.AskedCall{ID: "c", Name: "mail", Args: `{"b":1,"a":2}`}
@@ -75,7 +75,8 @@ func TestIndexKeys(t *testing.T) {
 	}
 }
 
-// A pause with very many questions and calls has a bounded number of entries.
+// TestIndexIsBounded checks that a pause with very many questions and calls has a bounded number of
+// entries.
 func TestIndexIsBounded(t *testing.T) {
 	p := &agui.Pause{ID: "p"}
 	for n := range 10 * maxIndexed {
@@ -87,10 +88,10 @@ func TestIndexIsBounded(t *testing.T) {
 	}
 }
 
-// owner is ann as the owner of records.
+// owner returns ann as the owner of records.
 func owner(t *testing.T, key string) principal.Owner {
 	t.Helper()
-	peers, err := principal.ParsePeers("192.0.2.0/24") // httptest's
+	peers, err := principal.ParsePeers("192.0.2.0/24") // the address range of httptest
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -107,7 +108,7 @@ func owner(t *testing.T, key string) principal.Owner {
 	return who.Owner()
 }
 
-// Where an entry leads to: which places, and whether the record of one may be looked at.
+// TestFind checks the places that an entry leads to, and which of their records may be read.
 func TestFind(t *testing.T) {
 	ann, nobody := owner(t, "k"), principal.Owner{}
 	enter := func(t *testing.T, f *faults, thread store.Key, p *agui.Pause, who string) {
@@ -121,7 +122,7 @@ func TestFind(t *testing.T) {
 		before func(t *testing.T, f *faults)
 		who    principal.Owner
 		places []Place
-		seen   []string // the pauses whose records may be looked at
+		seen   []string // the pauses whose records may be read
 		err    error
 	}{
 		"nothing was entered": {before: func(*testing.T, *faults) {}},
@@ -200,7 +201,7 @@ func TestFind(t *testing.T) {
 	}
 }
 
-// A silentIndex is a store that never ends a Remember by itself.
+// A silentIndex is a store that answers a Remember only when its context ends.
 type silentIndex struct {
 	store.Store
 	asked atomic.Int32
@@ -212,8 +213,8 @@ func (h *silentIndex) Do(ctx context.Context, key store.Key, step store.Step) (s
 	return store.Done{}, ctx.Err()
 }
 
-// TestIndexThatFails: however many keys a question has in the index, it waits for them as long as
-// one step of the store may take. The first failure ends the rest.
+// TestIndexThatFails checks that a question waits for the index no longer than for one step of the
+// store, however many keys it has, and that the first failure ends the rest.
 func TestIndexThatFails(t *testing.T) {
 	var keys []store.Key
 	for n := range 256 {
@@ -245,7 +246,7 @@ func TestIndexThatFails(t *testing.T) {
 	steps.Store(0)
 	lost := &storetest.Faults{At: func(string, func() error) error {
 		if steps.Add(1) == 1 {
-			return errDown // its reply alone is lost
+			return errDown // only its reply is lost
 		}
 		return nil
 	}}

@@ -17,17 +17,17 @@ var (
 	errored  = store.Result{How: store.Finished, Finish: []byte(`{"type":"RUN_ERROR","code":"X"}`)}
 )
 
-// same returns a pause that asks the same as another one.
+// same returns a pause with the same question as another one.
 func same(id string, as *agui.Pause) *agui.Pause {
 	p := pause(id)
 	p.Digest = as.Digest
 	return p
 }
 
-// What a run with a claim came to: what stands in the record, what is told, and what the run hears
-// of it.
+// TestKeepWithAClaim checks the record, the events, and the result of Keep for a run with a claim.
 func TestKeepWithAClaim(t *testing.T) {
-	// doubted lets the lease lapse, and has somebody be told of the doubt.
+	// doubted lets the lease lapse, and closes the pause as another request does that is told of
+	// the doubt.
 	doubted := func(t *testing.T, l *Ledger, f *faults, p *agui.Pause) {
 		lapse(f)
 		if err := New(f, "t", Voice{}, nil).Close(p.ID, store.Result{How: store.Doubtful}); err != nil {
@@ -35,7 +35,7 @@ func TestKeepWithAClaim(t *testing.T) {
 		}
 		f.heals()
 	}
-	// begun is doubted, and another run has asked since.
+	// begun is doubted, followed by another run that asks.
 	begun := func(id string) func(t *testing.T, l *Ledger, f *faults, p *agui.Pause) {
 		return func(t *testing.T, l *Ledger, f *faults, p *agui.Pause) {
 			doubted(t, l, f, p)
@@ -46,10 +46,10 @@ func TestKeepWithAClaim(t *testing.T) {
 	for situation, c := range map[string]struct {
 		before func(t *testing.T, l *Ledger, f *faults, p *agui.Pause)
 		end    store.Result
-		back   bool   // it is to be given back
+		back   bool   // the pause is to be given back
 		asks   string // the pause that the run ends in, "" if it asks nothing
-		// kept is in short what the run hears: the pause to tell, another one that stands, "back",
-		// "in doubt", or an error.
+		// kept is a short form of the result of Keep: the pause for the client, another one that is
+		// open, "back", "in doubt", or an error.
 		kept  string
 		state store.State
 		heard string
@@ -122,10 +122,10 @@ func TestKeepWithAClaim(t *testing.T) {
 	}
 }
 
-// What a run without a claim came to.
+// TestKeepWithoutAClaim checks Keep for a run without a claim.
 func TestKeepWithoutAClaim(t *testing.T) {
 	for situation, c := range map[string]struct {
-		open      *agui.Pause // that is open already, nil if none is
+		open      *agui.Pause // the pause that is open already, nil if there is none
 		before    func(t *testing.T, l *Ledger, f *faults, p *agui.Pause)
 		asks      *agui.Pause
 		kept      string
@@ -181,7 +181,7 @@ func TestKeepWithoutAClaim(t *testing.T) {
 	}
 }
 
-// inShort says what was kept.
+// inShort returns a short form of a SavedOutcome.
 func inShort(k settle.SavedOutcome) string {
 	var list []string
 	if k.Pause != nil {

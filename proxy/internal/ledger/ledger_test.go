@@ -13,12 +13,12 @@ import (
 	"holdpoint/store"
 )
 
-// A pause is opened once, and its question told after that.
+// TestOpen checks that a pause is opened once, and that its event is reported afterwards.
 func TestOpen(t *testing.T) {
 	for situation, c := range map[string]struct {
 		before func(t *testing.T, f *faults)
 		err    error
-		open   string // the pause that is open then, "" if none is
+		open   string // the pause that is open afterwards, "" if there is none
 		heard  string
 	}{
 		"nothing is open":        {func(*testing.T, *faults) {}, nil, "p", raised},
@@ -51,7 +51,7 @@ func TestOpen(t *testing.T) {
 	}
 }
 
-// A pause that has ended is opened again, for a cancel alone.
+// TestReopen checks that an ended pause is reopened so that it can only be cancelled.
 func TestReopen(t *testing.T) {
 	ended := func(t *testing.T, f *faults) (*Ledger, *store.Result) {
 		l := New(f, "t", Voice{}, nil)
@@ -85,7 +85,8 @@ func TestReopen(t *testing.T) {
 	})
 }
 
-// A pause is closed by one of those who come at once. Who may have been that one tells it.
+// TestClose checks that only one of several concurrent requests closes a pause, and that a request
+// which may have closed it reports the event.
 func TestClose(t *testing.T) {
 	for situation, c := range map[string]struct {
 		before         func(t *testing.T, l *Ledger, f *faults, p *agui.Pause)
@@ -141,12 +142,12 @@ func TestClose(t *testing.T) {
 	}
 }
 
-// A decision counts before anybody is told of it.
+// TestDecide checks that a decision is recorded before its event is reported.
 func TestDecide(t *testing.T) {
 	const decides, says = "interrupt.deciding", "interrupt.decided"
 	for situation, c := range map[string]struct {
 		before func(t *testing.T, l *Ledger, f *faults, p *agui.Pause)
-		fails  []event.Kind // events that are not taken; the audit is required
+		fails  []event.Kind // events that the sink rejects; the audit log is required
 		err    error
 		stands bool
 		heard  string
@@ -194,7 +195,7 @@ func TestDecide(t *testing.T) {
 	}
 }
 
-// Steps that nobody is told of: what they return, and how often the store is asked.
+// TestQuietSteps checks the steps without events: their results, and how often the store is asked.
 func TestQuietSteps(t *testing.T) {
 	load := func(l *Ledger, _ *agui.Pause) error { _, err := l.Load(); return err }
 	kept := func(bytes int) func(l *Ledger, p *agui.Pause) error {
@@ -246,7 +247,8 @@ type beating struct{ n int }
 
 func (b *beating) Alive() { b.n++ }
 
-// A step does not end with its run, and a client that waits gets a heartbeat with each.
+// TestStepOfARunThatHasEnded checks that a step is not cancelled with its run, and that a waiting
+// client gets a heartbeat with each step.
 func TestStepOfARunThatHasEnded(t *testing.T) {
 	f, b := newFaults(), &beating{}
 	l := New(f, "t", Voice{}, nil)

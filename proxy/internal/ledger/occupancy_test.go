@@ -9,7 +9,7 @@ import (
 	"holdpoint/store"
 )
 
-// TestOccupancyEndsOnce: a client may leave at the very end of its run.
+// TestOccupancyEndsOnce checks the case that a client leaves at the very end of its run.
 func TestOccupancyEndsOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFaults()
@@ -23,8 +23,8 @@ func TestOccupancyEndsOnce(t *testing.T) {
 	})
 }
 
-// TestOccupancyOutlastsStepsWithoutAReply: a store that fails over leaves some, and the thread must
-// not look free meanwhile.
+// TestOccupancyOutlastsStepsWithoutAReply checks that the thread does not look free while a store
+// that fails over leaves some steps without a reply.
 func TestOccupancyOutlastsStepsWithoutAReply(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f, first := newFaults(), true
@@ -58,7 +58,7 @@ func TestOccupancyOutlastsStepsWithoutAReply(t *testing.T) {
 	})
 }
 
-// TestOccupy: a run keeps others from another thread, if none is there.
+// TestOccupy checks that a run can reserve another thread if that thread has no run.
 func TestOccupy(t *testing.T) {
 	for situation, c := range map[string]struct {
 		there func(t *testing.T, f *faults)

@@ -7,7 +7,8 @@ import (
 	"time"
 )
 
-// TestRenewalEndsWithItsRun: a step that was under way when it was stopped is the last one.
+// TestRenewalEndsWithItsRun checks that no step begins after Stop, and that a running step is
+// cancelled.
 func TestRenewalEndsWithItsRun(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var r Renewal
@@ -15,7 +16,7 @@ func TestRenewalEndsWithItsRun(t *testing.T) {
 		r.Start(time.Second, func(ctx context.Context) bool {
 			steps++
 			if steps == 3 {
-				<-ctx.Done() // stopped in the middle
+				<-ctx.Done() // stopped during the step
 			}
 			return true
 		})

@@ -14,7 +14,7 @@ import (
 
 var errFull = errors.New("the disk is full")
 
-// A hearer hears events. It fails at those of some kinds.
+// A hearer is an event sink that fails at events of some kinds.
 type hearer struct {
 	kinds []event.Kind
 	fails []event.Kind
@@ -28,7 +28,7 @@ func (h *hearer) Take(e *event.Event) error {
 	return nil
 }
 
-// heard returns what was heard since the last call, as one text.
+// heard returns the events since the last call, as one text.
 func (h *hearer) heard() string {
 	list := make([]string, len(h.kinds))
 	for n, k := range h.kinds {
@@ -38,13 +38,13 @@ func (h *hearer) heard() string {
 	return strings.Join(list, " ")
 }
 
-// heardBy returns a Voice whose events somebody hears.
+// heardBy returns a Voice that reports to a hearer.
 func heardBy(h *hearer, required bool) Voice {
 	return Voice{Sinks: &Sinks{Events: h, Required: required, Now: time.Now}, Thread: "t", Run: "r"}
 }
 
-// TestEachStepBringsItsNotices: what a step makes true, and who hears of events is told, is to be
-// sent too.
+// TestEachStepBringsItsNotices checks that each step writes a notice for each event that it
+// reports.
 func TestEachStepBringsItsNotices(t *testing.T) {
 	f, h := newFaults(), &hearer{}
 	l := New(f, "t", heardBy(h, false), nil)
@@ -91,8 +91,8 @@ func TestEachStepBringsItsNotices(t *testing.T) {
 	}
 }
 
-// TestNotices: what is to be sent of a step stands in the record with the step, and once, however
-// often the step was made.
+// TestNotices checks that the notices of a step are in the record together with the step, and once,
+// however often the step was repeated.
 func TestNotices(t *testing.T) {
 	for situation, c := range map[string]struct {
 		at     func(f *faults)

@@ -15,13 +15,13 @@ var (
 	nothing  = translate.Out{None: true}
 )
 
-// An exchange of a table is one that was begun, and whether there was a connection for it.
+// An exchange is an exchange of the tables, and whether it got a connection.
 type exchange struct {
 	out       translate.Out
 	connected bool
 }
 
-// evidenceOf counts exchanges.
+// evidenceOf returns the evidence after some exchanges.
 func evidenceOf(list ...exchange) (e settle.Evidence) {
 	for _, one := range list {
 		e = e.Next(&one.out)

@@ -6,8 +6,9 @@ import (
 	"holdpoint/internal/agui"
 )
 
-// Two runs ask the same in the same words about calls that differ: the client has seen the second
-// one's, and a yes to the first one's question would run what he was not shown.
+// TestQuestionsAboutOtherCallsAreOthers checks that two questions with equal text about different
+// calls have different digests. The client has seen the call of the second, and a yes to the first
+// question would run a call that the person was not shown.
 func TestQuestionsAboutOtherCallsAreOthers(t *testing.T) {
 	ask := func(arguments string) agui.Interrupt {
 		return agui.Interrupt{Native: "n1", Object: []byte(`{"reason":"r"}`), Calls: []agui.AskedCall{{ID: "c1", Name: "rm", Args: arguments}}}

@@ -14,10 +14,10 @@ import (
 	"holdpoint/translate/kit"
 )
 
-// A known transcript is one whose messages and state are known.
+// A known is a Transcript with given messages and state.
 type known struct {
 	messages []json.RawMessage
-	unknown  bool // there is too much
+	unknown  bool // the messages were too large
 	calls    []agui.AskedCall
 }
 
@@ -44,7 +44,7 @@ const (
 	user = `{"id":"u1","role":"user","content":"go"}`
 )
 
-// facts returns those of a run that has claimed a pause for a yes, and has sent it.
+// facts returns the Facts of a run that has claimed a pause for a yes, and has sent it.
 func facts() *Facts {
 	in := agui.RunInput{ThreadID: "t", RunID: "r", ProtocolVersion: "1.0"}
 	came := []agui.Message{agui.ParseMessage([]byte(user))}
@@ -61,8 +61,8 @@ func facts() *Facts {
 
 func event(text string) agui.Event { return agui.NewEvent([]byte(text)) }
 
-// TestWhatBecomesOfAnEnd: what an end means for the answers that were sent. Silence is not a yes,
-// and what may have run is said to be in doubt.
+// TestWhatBecomesOfAnEnd checks what an end means for the answers that were sent: silence is not a
+// yes, and an action that may have run is reported as in doubt.
 func TestWhatBecomesOfAnEnd(t *testing.T) {
 	finished, kaput := event(`{"type":"RUN_FINISHED","threadId":"x","runId":"x"}`), event(`{"type":"RUN_ERROR","message":"kaput","code":"OWN"}`)
 	broken := agui.Errorf(agui.UpstreamEOF, "broke off")
@@ -131,8 +131,8 @@ func TestWhatBecomesOfAnEnd(t *testing.T) {
 	}
 }
 
-// TestDoubt: what is kept of a run that nobody knows the end of. A message that has not gone out
-// is not known.
+// TestDoubt checks what is kept of a run whose end is not known. A message that was not sent does
+// not count as known.
 func TestDoubt(t *testing.T) {
 	f := facts()
 	f.ClientMessages = append(f.ClientMessages, agui.ParseMessage([]byte(`{"id":"u2","role":"user","content":"more"}`)))
@@ -143,7 +143,7 @@ func TestDoubt(t *testing.T) {
 	}
 }
 
-// TestNextExchange: as long as the dialect wants another exchange, nothing ends.
+// TestNextExchange checks that a run does not end while the dialect begins another exchange.
 func TestNextExchange(t *testing.T) {
 	held, next := event(`{"type":"STEP_FINISHED","stepName":"s"}`), &translate.Exchange{}
 	o := Settle(facts(), &translate.Result{Next: next, Before: []agui.Event{held}}, &End{}, nil)
@@ -152,8 +152,8 @@ func TestNextExchange(t *testing.T) {
 	}
 }
 
-// TestWhatARunAsks: a question gets an id that an old answer cannot hit, and the record gets what
-// it takes to answer it.
+// TestWhatARunAsks checks that a question gets an id that no old answer matches, and that the
+// record gets everything that is needed to answer it.
 func TestWhatARunAsks(t *testing.T) {
 	asks := func(list ...agui.Interrupt) translate.Result {
 		return translate.Result{Finish: event(`{"type":"RUN_FINISHED","threadId":"x","runId":"x"}`), Asked: translate.AskedPause{Interrupts: list}}

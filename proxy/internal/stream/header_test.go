@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// TestHeadersOfAStream: whatever a backend says, nobody on the way back may store, change or hold
-// back a stream. What else it says of caches stays.
+// TestHeadersOfAStream checks that caches and proxies are told not to store, change or delay a
+// stream, and that the other directives of the backend are kept.
 func TestHeadersOfAStream(t *testing.T) {
 	for _, tt := range []struct {
 		name, want string

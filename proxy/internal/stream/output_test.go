@@ -12,8 +12,8 @@ import (
 	"holdpoint/internal/sse"
 )
 
-// TestOutputIsInOrder: whatever passes, goes, or is made in between, the client gets it in that
-// order, and the frame at hand stays as it is for who looks at it.
+// TestOutputIsInOrder checks that the client gets passed, dropped and made frames in order, and
+// that the current frame does not change while it is being read.
 func TestOutputIsInOrder(t *testing.T) {
 	inRow := 0
 	for seed := range uint64(2000) {

@@ -9,7 +9,8 @@ import (
 	"holdpoint/translate"
 )
 
-// A character in two reads is told whole, and bytes that are none are not held back for ever.
+// TestTextPiecesAreWholeCharacters checks that a character that is split between two reads is
+// returned whole, and that invalid bytes are not held back for ever.
 func TestTextPiecesAreWholeCharacters(t *testing.T) {
 	src := io.MultiReader(strings.NewReader("a\xe2"), strings.NewReader("\x82"), strings.NewReader("\xac\xff"), strings.NewReader("b\xf0"))
 	p := NewPieces(src, translate.Text, 1)
@@ -28,7 +29,7 @@ func TestTextPiecesAreWholeCharacters(t *testing.T) {
 	}
 }
 
-// A stream that broke off gives no piece of what is not whole.
+// TestCutPiecesAreDropped checks that a stream that broke off returns no incomplete piece.
 func TestCutPiecesAreDropped(t *testing.T) {
 	cut := errors.New("cut")
 	for framing, head := range map[translate.Framing]string{translate.Frames: "data: x\n\ndata: y", translate.Lines: "x\ny"} {

@@ -11,7 +11,8 @@ import (
 	"holdpoint/translate"
 )
 
-// TestOutputIsOverwritten: the net under which a missing copy is seen (make poison) is there.
+// TestOutputIsOverwritten checks that the poison build overwrites an Output's bytes after Clear,
+// which makes a missing copy visible (make poison).
 func TestOutputIsOverwritten(t *testing.T) {
 	frames := sse.NewReader(strings.NewReader("data: {\"row\":1}\n\n"), 0)
 	frame, err := frames.Next()
@@ -30,7 +31,7 @@ func TestOutputIsOverwritten(t *testing.T) {
 	}
 }
 
-// TestPiecesAreOverwritten: a piece is valid until the next one.
+// TestPiecesAreOverwritten checks that a piece is overwritten when the next one is read.
 func TestPiecesAreOverwritten(t *testing.T) {
 	for framing, src := range map[translate.Framing]string{
 		translate.Frames: "data: aaaa\n\n", translate.Lines: "aaaa\nb\n", translate.Text: "aaaa",

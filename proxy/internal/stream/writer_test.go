@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// A calls notes what a ResponseWriter is asked for, in order.
+// A calls is a ResponseWriter that records the calls of its methods, in order.
 type calls struct {
 	header http.Header
 	mu     sync.Mutex
@@ -30,8 +30,9 @@ func (c *calls) Write(p []byte) (int, error)        { c.note("write %q", p); ret
 func (c *calls) FlushError() error                  { c.note("flush"); return nil }
 func (c *calls) SetWriteDeadline(t time.Time) error { c.note("deadline %v", !t.IsZero()); return nil }
 
-// TestHeaderGoesOutWithTheFirstFrame, in one write, or by itself if there is none yet;
-// ReverseProxy's own flushes do not send it before; and the last frames go with the stream's end.
+// TestHeaderGoesOutWithTheFirstFrame checks that the header is sent with the first frame in one
+// write, or by itself if there is no frame yet; that ReverseProxy's flushes do not send it before;
+// and that the last frames are sent with the end of the stream.
 func TestHeaderGoesOutWithTheFirstFrame(t *testing.T) {
 	for name, c := range map[string]struct {
 		wait, last bool
@@ -63,8 +64,8 @@ func TestHeaderGoesOutWithTheFirstFrame(t *testing.T) {
 	}
 }
 
-// TestEachWriteHasItsTime: a deadline serves the writes of some seconds, and none of them has less
-// than writeTimeout; at the end it goes.
+// TestEachWriteHasItsTime checks that a deadline is used for the writes of some seconds, that no
+// write has less than writeTimeout, and that the deadline is removed at the end.
 func TestEachWriteHasItsTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		under := &noted{ResponseRecorder: httptest.NewRecorder()}
@@ -116,8 +117,9 @@ func TestSlowClientGetsNoHeartbeatInsideAFrame(t *testing.T) {
 	})
 }
 
-// TestDeadlinesOfHTTP2: net/http resets a stream of HTTP/2 whose write deadline passes, so there is
-// none while nobody writes. That holds for a run and for what passes.
+// TestDeadlinesOfHTTP2 checks that there is no write deadline while nothing is written, because
+// net/http resets an HTTP/2 stream whose deadline passes. This concerns runs and responses that are
+// passed on.
 func TestDeadlinesOfHTTP2(t *testing.T) {
 	for _, multiplexed := range []bool{true, false} {
 		l := LimitsOf(&http.Request{ProtoMajor: map[bool]int{true: 2, false: 1}[multiplexed]}, time.Second)

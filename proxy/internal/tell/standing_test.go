@@ -9,9 +9,9 @@ import (
 	"holdpoint/internal/principal"
 )
 
-// TestStandingText: who answers too late is told what stands, when and where it was said, by whom
-// if names are shown, and that the own answer was not used. No day is left out that is not today,
-// and every time has its zone.
+// TestStandingText checks the text for a person who answers too late: what counts, when and where
+// it was decided, by whom if names are shown, and that the own answer was not used. The day is
+// omitted only if it is today, and every time has its zone.
 func TestStandingText(t *testing.T) {
 	now := time.Date(2026, 11, 27, 12, 0, 0, 0, time.UTC)
 	at := time.Date(2026, 11, 27, 12, 4, 30, 0, time.FixedZone("", 3600))

@@ -24,7 +24,7 @@ const (
 	tool = `{"name":"rm","description":"","parameters":{"type":"object"}}`
 )
 
-// A stream is one with a text that is open, or one of which not all that is open is known.
+// A stream is a Stream with an open text, or one in which it is not known what is open.
 type stream struct{ unknown bool }
 
 func (s stream) KnowsOpen() bool { return !s.unknown }
@@ -49,7 +49,7 @@ func listener(t *testing.T, body string) *Listener {
 
 func event(text string) agui.Event { return agui.NewEvent([]byte(text)) }
 
-// question returns a pause with one question, that a person has seen behind the message u1.
+// question returns a pause with one question, which a person has seen after the message u1.
 func question() *agui.Pause {
 	return &agui.Pause{
 		ID: "p", Finish: []byte(`{"type":"RUN_FINISHED","threadId":"t","runId":"r"}`), Kept: 1,
@@ -58,8 +58,8 @@ func question() *agui.Pause {
 	}
 }
 
-// brief returns events as a line: their types, with what is asked, the code, and the code of the
-// reason that a person is given.
+// brief returns events as a line: their types, with the questions, the code, and the code of the
+// reason for the person.
 func brief(events []agui.Event) string {
 	list := make([]string, len(events))
 	for n, ev := range events {
@@ -77,8 +77,8 @@ func brief(events []agui.Event) string {
 	return strings.Join(list, " ")
 }
 
-// TestWhatAnEndIsToldAs: an end is told as what stands in the record. Whoever answers is told by
-// RUN_FINISHED what is open, and then why.
+// TestWhatAnEndIsToldAs checks that the client gets an end as the record has it. If the request
+// answers something, RUN_FINISHED has the open questions, and the reason follows.
 func TestWhatAnEndIsToldAs(t *testing.T) {
 	finished, kaput := event(`{"type":"RUN_FINISHED","threadId":"t","runId":"r"}`), event(`{"type":"RUN_ERROR","message":"kaput","code":"OWN"}`)
 	down := agui.Errorf(agui.StoreUnavailable, "down")
@@ -131,8 +131,8 @@ func TestWhatAnEndIsToldAs(t *testing.T) {
 	}
 }
 
-// TestWhatARulingIsToldAs: a request that is not handed on is told what stands. The store is asked
-// for no more than what is told.
+// TestWhatARulingIsToldAs checks the events for a request that is not sent to the backend, and that
+// only the snapshots that are needed are loaded from the store.
 func TestWhatARulingIsToldAs(t *testing.T) {
 	p := question()
 	finish, kaput := []byte(`{"type":"RUN_FINISHED","threadId":"old","runId":"old"}`), []byte(`{"type":"RUN_ERROR","message":"kaput","code":"OWN"}`)
@@ -154,7 +154,7 @@ func TestWhatARulingIsToldAs(t *testing.T) {
 		ruling contract.Ruling
 		change func(l *Listener)
 		want   string
-		wants  int // snapshots out of the store
+		wants  int // number of snapshots loaded from the store
 	}{
 		"the open question again":             {open, of(contract.TellAgain, nil), nil, "RUN_STARTED MESSAGES_SNAPSHOT RUN_FINISHED?", 1},
 		"again, in the backend's own form":    {open, of(contract.TellAgain, nil), func(l *Listener) { l.Show = translate.ShowNative }, "RUN_STARTED RUN_FINISHED?", 0},

@@ -7,7 +7,8 @@ import (
 	"testing"
 )
 
-// TestRecordsAreOverwritten: the net under which a missing copy is seen (make poison) is there.
+// TestRecordsAreOverwritten checks that the poison build overwrites dropped records, which makes a
+// missing copy visible (make poison).
 func TestRecordsAreOverwritten(t *testing.T) {
 	var r records
 	r.add([]byte(`{"a":1}`))

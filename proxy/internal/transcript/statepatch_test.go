@@ -14,7 +14,7 @@ import (
 	"holdpoint/internal/agui"
 )
 
-// patchedBy applies patches, each the text of a list of operations.
+// patchedBy returns the state after some patches, each the text of a list of operations.
 func patchedBy(state string, max int, patches ...string) (string, error) {
 	got, err := applyPatches(json.RawMessage(state), len(strings.Join(patches, "")), max, func(show func(string)) {
 		for _, p := range patches {
@@ -25,7 +25,7 @@ func patchedBy(state string, max int, patches ...string) (string, error) {
 }
 
 func TestPatch(t *testing.T) {
-	for name, c := range map[string]struct{ state, patch, want string }{ // want "": it does not apply
+	for name, c := range map[string]struct{ state, patch, want string }{ // want "": the patch does not apply
 		"add":                            {`{"a":1}`, `[{"op":"add","path":"/b","value":2}]`, `{"a":1,"b":2}`},
 		"add to nothing":                 {``, `[{"op":"add","path":"/b","value":2}]`, `{"b":2}`},
 		"add takes the place":            {`{"a":1,"b":2}`, `[{"op":"add","path":"/a","value":[]}]`, `{"a":[],"b":2}`},
@@ -94,8 +94,8 @@ func TestPatch(t *testing.T) {
 	}
 }
 
-// Whatever applies comes to the same as with evanphx/json-patch, patch by patch. (The whole state
-// as a place it does not know.)
+// TestPatchesAsAnotherAppliesThem checks that each patch that applies has the same result as with
+// evanphx/json-patch, which does not support replacing the whole state.
 func TestPatchesAsAnotherAppliesThem(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		name := rapid.SampledFrom([]string{"a", "b", "c", "d~e", "f/g", "ü", "0", "1"})
@@ -144,7 +144,7 @@ func TestPatchesAsAnotherAppliesThem(t *testing.T) {
 				op := rapid.SampledFrom([]string{"add", "add", "remove", "replace", "move", "copy", "test"}).Draw(rt, "op")
 				given := text(2).Draw(rt, "value")
 				if op == "test" && given == "null" {
-					given = "1" // to the other one, what is not there is null
+					given = "1" // the other library reads a missing value as null
 				}
 				ops = append(ops, fmt.Sprintf(`{"op":%q,"path":%q,"from":%q,"value":%s}`, op, pointer.Draw(rt, "to"), pointer.Draw(rt, "from"), given))
 			}
@@ -162,7 +162,7 @@ func TestPatchesAsAnotherAppliesThem(t *testing.T) {
 		got, err := patchedBy(state, 1<<20, patches...)
 		if err != nil {
 			if strings.Contains(strings.Join(patches, ""), `"move"`) {
-				return // the client wants the place to be there before what moves is gone, too
+				return // the client requires that the target exists before the value is removed
 			}
 			rt.Fatalf("%v\nstate %s\npatches %s\nwant %s", err, state, patches, want)
 		}
@@ -172,7 +172,8 @@ func TestPatchesAsAnotherAppliesThem(t *testing.T) {
 	})
 }
 
-// TestListOfChunks: a list is one, wherever values go in and out.
+// TestListOfChunks checks that a list in chunks has the right values after insertions and removals
+// anywhere.
 func TestListOfChunks(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		var l list
@@ -211,8 +212,8 @@ func TestListOfChunks(t *testing.T) {
 	})
 }
 
-// TestPatchesCostTheirBytes: what some bytes of patches can make of a state, or make Holdpoint look
-// at, is bounded.
+// TestPatchesCostTheirBytes checks that patches of few bytes cannot make a huge state or cause much
+// work.
 func TestPatchesCostTheirBytes(t *testing.T) {
 	deep := strings.Repeat(`{"a":`, 900) + `"` + strings.Repeat("x", 1<<20) + `"` + strings.Repeat("}", 900)
 	far := strings.Repeat("/a", 900)

@@ -9,8 +9,8 @@ import (
 	"holdpoint/internal/test/hostile"
 )
 
-// Reasoning that stays costs each snapshot what there is of it, and not the square of that. Four
-// times as much may take ten times as long at most.
+// TestStayingReasoningIsNotQuadratic checks that the work for reasoning that is kept through
+// snapshots is linear. Four times as much may take ten times as long at most.
 func TestStayingReasoningIsNotQuadratic(t *testing.T) {
 	costs := func(messages int) time.Duration {
 		tr := New(4<<20, nil, nil)
@@ -30,7 +30,8 @@ func TestStayingReasoningIsNotQuadratic(t *testing.T) {
 	}
 }
 
-// A snapshot may hold an id twice. The reasoning behind it stands there once all the same.
+// TestReasoningStaysOnce checks that reasoning after a message is kept once, even if the snapshot
+// has the id of that message twice.
 func TestReasoningStaysOnce(t *testing.T) {
 	tr := New(1<<20, []agui.Message{agui.ParseMessage([]byte(oldUser))}, nil)
 	tr.Add(agui.NewEvent([]byte(`{"type":"REASONING_MESSAGE_CHUNK","messageId":"r","delta":"Hm."}`)))

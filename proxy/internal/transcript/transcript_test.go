@@ -15,8 +15,8 @@ import (
 
 const oldUser = `{"id":"u1","role":"user","content":"hi"}`
 
-// TestMayHaveFreshCalls: at the end of a run without calls, the question for fresh calls does not
-// make the transcript read what was said. Every event that makes a call fresh is noticed.
+// TestMayHaveFreshCalls checks that MayHaveFreshCalls does not parse the events of a run without
+// calls, and notices every event that can begin a call.
 func TestMayHaveFreshCalls(t *testing.T) {
 	const one = `{"id":"c1","type":"function","function":{"name":"f","arguments":"{}"}}`
 	const old = `{"id":"a1","role":"assistant","toolCalls":[` + one + `]}`
@@ -107,8 +107,8 @@ func TestTranscriptOverTheBoundIsNeverPartial(t *testing.T) {
 	}
 }
 
-// TestPatchThatCopiesIsBounded: a few hundred bytes of copy operations double the state again and
-// again.
+// TestPatchThatCopiesIsBounded checks the bound with a few hundred bytes of copy operations that
+// double the state again and again.
 func TestPatchThatCopiesIsBounded(t *testing.T) {
 	var ops []string
 	for n := range 20 {
@@ -125,8 +125,8 @@ func TestPatchThatCopiesIsBounded(t *testing.T) {
 	}
 }
 
-// What is open is closed from the last to the first, whatever ended before, and what has ended
-// takes no room.
+// TestOpenItemsOfALongStream checks that open items are closed from the last to the first, whatever
+// has ended before, and that ended items use no memory.
 func TestOpenItemsOfALongStream(t *testing.T) {
 	tr := New(1<<20, nil, nil)
 	add := func(kind string, n int) {
@@ -151,8 +151,8 @@ func TestOpenItemsOfALongStream(t *testing.T) {
 	}
 }
 
-// Turns of message, call and result cost the same however many there were before; and so do the
-// calls of one message.
+// TestManyTurnsTakeLinearTime checks that a turn of message, call and result takes the same time
+// however many came before, and so does each call of one message.
 func TestManyTurnsTakeLinearTime(t *testing.T) {
 	for name, c := range map[string]struct {
 		parent                 string
@@ -177,7 +177,7 @@ func TestManyTurnsTakeLinearTime(t *testing.T) {
 		if took := hostile.ProcessorTime(t) - before; took > hostile.Limit {
 			t.Errorf("%s: %v", name, took)
 		}
-		if c.messages == 0 { // of those only the newest are kept
+		if c.messages == 0 { // only the newest of these are kept
 			if n := len(tr.messages); n > 2*c.limit/messageCost || len(tr.calls) > 2*c.limit/callCost || tr.callByID[fmt.Sprintf("c%d", c.turns-1)] == nil {
 				t.Errorf("%s: %d messages and %d calls", name, n, len(tr.calls))
 			}
@@ -189,8 +189,9 @@ func TestManyTurnsTakeLinearTime(t *testing.T) {
 	}
 }
 
-// TestFoldedLateAsAtOnce: it makes no difference to what is told whether events are read as they
-// come or much later, joined; and over the bound a message is not known at all, or whole.
+// TestFoldedLateAsAtOnce checks that the results are the same whether events are folded at once or
+// much later with their texts joined, and that over the limit a message is known either completely
+// or not at all.
 func TestFoldedLateAsAtOnce(t *testing.T) {
 	for seed := range uint64(300) {
 		random := rand.New(rand.NewPCG(seed, 5))
@@ -207,8 +208,8 @@ func TestFoldedLateAsAtOnce(t *testing.T) {
 	}
 }
 
-// someEvents returns those of a stream in which everything happens in order, of about as much text
-// as the limit, or far more.
+// someEvents returns the events of a random valid stream with about as much text as the limit, or
+// far more.
 func someEvents(random *rand.Rand, limit int) (events []string) {
 	add := func(format string, args ...any) { events = append(events, fmt.Sprintf(format, args...)) }
 	texts := []string{"word ", `\"quoted\" `, `\\`, `\n`, `\u00e9\u4e2d`, "日本", strings.Repeat("long ", 1+random.IntN(1+limit/20))}
@@ -246,8 +247,8 @@ func someEvents(random *rand.Rand, limit int) (events []string) {
 	return events
 }
 
-// TestTextBehindASnapshotIsWhole: what was over the bound is known again from a MESSAGES_SNAPSHOT
-// on, and so is what streams behind it.
+// TestTextBehindASnapshotIsWhole checks that messages that exceeded the limit are known again after
+// a MESSAGES_SNAPSHOT, and so is the text that streams after it.
 func TestTextBehindASnapshotIsWhole(t *testing.T) {
 	tr := New(1<<10, nil, nil)
 	piece := func(m, s string) {
@@ -273,8 +274,8 @@ func TestTextBehindASnapshotIsWhole(t *testing.T) {
 	}
 }
 
-// TestEscapesAreCountedAsWhatTheyMean: the bound is one of what is told, not of how the backend
-// writes it.
+// TestEscapesAreCountedAsWhatTheyMean checks that the limit applies to the decoded text, not to its
+// JSON escapes.
 func TestEscapesAreCountedAsWhatTheyMean(t *testing.T) {
 	const limit = 100_000
 	tr := New(limit, nil, nil)
@@ -288,7 +289,7 @@ func TestEscapesAreCountedAsWhatTheyMean(t *testing.T) {
 	}
 }
 
-// told returns all that a transcript tells.
+// told returns the results of all methods of a transcript, as text.
 func told(tr *Transcript) string {
 	var b strings.Builder
 	messages, whole := tr.Messages()
@@ -303,8 +304,8 @@ func told(tr *Transcript) string {
 	return b.String()
 }
 
-// TestFreshCalls: a call is of this run if its stream began it, also under an id of the history's,
-// or if a snapshot was the first to have it.
+// TestFreshCalls checks that a call belongs to this run if its stream began it, even with the id of
+// an earlier call, or if a snapshot was the first to have it.
 func TestFreshCalls(t *testing.T) {
 	history := agui.ParseMessage([]byte(`{"id":"m","role":"assistant","toolCalls":[` +
 		`{"id":"old","type":"function","function":{"name":"f","arguments":"{}"}},{"id":"again","type":"function","function":{"name":"f","arguments":"{}"}}]}`))
@@ -323,8 +324,9 @@ func TestFreshCalls(t *testing.T) {
 	}
 }
 
-// A client deletes its reasoning messages at a snapshot that holds some of them and not all. Their
-// signatures are what a provider asks for.
+// TestReasoningStandsInItsPlace checks reasoning messages in snapshots: a client deletes its
+// reasoning if a snapshot has some of it and not all, and model providers require the signatures in
+// it.
 func TestReasoningStandsInItsPlace(t *testing.T) {
 	thought := `{"id":"r0","role":"reasoning","content":"before"}`
 	tr := New(1<<20, []agui.Message{agui.ParseMessage([]byte(oldUser)), agui.ParseMessage([]byte(thought))}, nil)
@@ -351,16 +353,17 @@ func TestReasoningStandsInItsPlace(t *testing.T) {
 	last := `{"id":"r2","role":"reasoning","content":"once"}`
 	holds(t, tr, oldUser, thought, said, call, last)
 
-	// A snapshot of a backend that does not know reasoning leaves what the client has.
+	// A snapshot without reasoning leaves the client's reasoning unchanged.
 	add(`{"type":"MESSAGES_SNAPSHOT","messages":[` + oldUser + `,` + call + `,{"id":"a2","role":"assistant","content":"x"}]}`)
 	holds(t, tr, oldUser, thought, said, call, last, `{"id":"a2","role":"assistant","content":"x"}`)
 
-	// One that holds some deletes the others.
+	// A snapshot with some reasoning deletes the other reasoning messages.
 	add(`{"type":"MESSAGES_SNAPSHOT","messages":[` + oldUser + `,` + said + `]}`)
 	holds(t, tr, oldUser, said)
 }
 
-// Activities of a stream are not kept, and a client keeps its own while a snapshot holds none.
+// TestSnapshotHoldsNoActivityWhereTheStreamHadSome checks that a snapshot has no activities if the
+// stream had some: they are not kept, and a client keeps its own if the snapshot has none.
 func TestSnapshotHoldsNoActivityWhereTheStreamHadSome(t *testing.T) {
 	shown := `{"id":"v0","role":"activity","activityType":"plan","content":{}}`
 	tr := New(1<<20, []agui.Message{agui.ParseMessage([]byte(oldUser)), agui.ParseMessage([]byte(shown))}, nil)
@@ -374,7 +377,8 @@ func TestSnapshotHoldsNoActivityWhereTheStreamHadSome(t *testing.T) {
 	holds(t, tr, oldUser, shown)
 }
 
-// Where reasoning was too much to keep, a later snapshot holds none of it.
+// TestReasoningThatIsLostIsLeftOut checks that a snapshot has no reasoning if some of it was too
+// large to be kept.
 func TestReasoningThatIsLostIsLeftOut(t *testing.T) {
 	tr := New(1000, []agui.Message{agui.ParseMessage([]byte(oldUser))}, nil)
 	tr.Add(agui.NewEvent([]byte(`{"type":"REASONING_MESSAGE_CHUNK","messageId":"r1","delta":"` + strings.Repeat("x", 2000) + `"}`)))
@@ -392,8 +396,8 @@ func holds(t *testing.T, tr *Transcript, want ...string) {
 	}
 }
 
-// A call whose result came before it was known is not an open one when a snapshot brings it: a
-// dialect would ask about it again.
+// TestAnsweredCallOfASnapshot checks that a call whose result arrived before the call is not open
+// when a snapshot brings it: a dialect would ask about it again.
 func TestAnsweredCallOfASnapshot(t *testing.T) {
 	tr := New(1<<20, []agui.Message{agui.ParseMessage([]byte(oldUser))}, nil)
 	for _, ev := range []string{
@@ -407,8 +411,8 @@ func TestAnsweredCallOfASnapshot(t *testing.T) {
 	}
 }
 
-// TestResultWithoutContent: the event is not valid AG-UI. The message is JSON all the same, and one
-// that every backend can read.
+// TestResultWithoutContent checks that a result without content, which is not valid AG-UI, becomes
+// a message that is valid JSON and that every backend can read.
 func TestResultWithoutContent(t *testing.T) {
 	tr := New(1<<20, nil, nil)
 	tr.Add(agui.NewEvent([]byte(`{"type":"TOOL_CALL_RESULT","messageId":"t1","toolCallId":"c1"}`)))
