@@ -9,39 +9,40 @@ import (
 	"holdpoint/translate"
 )
 
-// A backend that keeps the conversation of each thread must not be sent the recorded conversation
-// with an answer, because it would have it twice. Nothing on the wire says that it keeps it. But
-// its clients send new messages only, and their requests show that.
+// A backend that keeps the conversation of each thread must get an answer without the recorded
+// conversation. Otherwise it would have the conversation twice. The stream does not show that the
+// backend keeps it. But the clients of such a backend send only new messages, and their requests
+// show that.
 
 // maxSenders bounds the senders that a process remembers.
 const maxSenders = 16 << 10
 
-// A sender is a thread as its client names it, together with the principal that sends its runs.
+// A sender identifies a client: the thread that the client names, and the principal of its runs.
 type sender struct {
 	thread store.Key
 	owner  string // see ledger.Ledger.Owner
 }
 
-// A sendingHabit is what the runs of a sender that ended well show of how it sends the
-// conversation. A client that sends all of it brings the earlier messages of the user, or those of
-// the assistant.
+// A sendingHabit describes how a client sends the conversation, as seen in its runs that ended
+// well. A client that sends the whole conversation repeats earlier messages of the user, or brings
+// messages of the assistant.
 type sendingHabit struct {
-	// first and last are the user's messages at both ends of the newest request that had such a
-	// message and none of the assistant.
+	// first and last are the user's first and last message in the newest request that had a message
+	// of the user and no message of the assistant.
 	first, last messageHash
-	// deltas counts the requests in a row that brought none of the messages of the request before.
-	// It is 0 after the first request, and -1 after one that brought the conversation: a chat that
-	// begins anew on its old thread looks like one delta.
+	// deltas counts consecutive requests without a message of the previous request. It is 0 after the
+	// first request. It is -1 after a request with the conversation, because a chat that begins anew
+	// on its old thread looks like one delta.
 	deltas int8
-	// seen reports that there was a request. The zero habit belongs to an unknown sender.
+	// seen reports that there was a request. It is false for an unknown client.
 	seen bool
 }
 
 const (
-	// newOnlyDeltas is the number of deltas after which a client sends new messages only.
+	// newOnlyDeltas is the number of deltas that show that a client sends only new messages.
 	newOnlyDeltas = 1
-	// newOnlyPageDeltas is that number for a page in a browser. A page that is loaded again has often
-	// lost its messages, and its next request looks like a delta.
+	// newOnlyPageDeltas is the same number for a page in a browser. A page that is loaded again may
+	// have lost its messages, so that its next request looks like a delta.
 	newOnlyPageDeltas = 2
 )
 
@@ -65,8 +66,8 @@ func (h messageHash) equals(other messageHash) bool {
 	return h != messageHash{} && (h.content == other.content || h.id != 0 && h.id == other.id)
 }
 
-// after returns the habit after a request with these messages. A request without a user's and an
-// assistant's message shows nothing.
+// after returns the habit after a request with the messages of list. A request without messages of
+// the user and the assistant does not change the habit.
 func (h sendingHabit) after(list []agui.Message) sendingHabit {
 	var next sendingHabit
 	brings := false
@@ -93,7 +94,7 @@ func (h sendingHabit) after(list []agui.Message) sendingHabit {
 	return next
 }
 
-// showsNewOnly reports whether so many deltas show that a client sends new messages only.
+// showsNewOnly reports whether this number of deltas shows that a client sends only new messages.
 func showsNewOnly(deltas int8, page bool) bool {
 	if page {
 		return deltas >= newOnlyPageDeltas
@@ -101,12 +102,12 @@ func showsNewOnly(deltas int8, page bool) bool {
 	return deltas >= newOnlyDeltas
 }
 
-// sender returns the key of the thread's habit.
+// sender returns the key of the client's habit in the memory of the process.
 func (t *thread) sender() sender { return sender{t.callsKey(), t.ledger.Owner} }
 
-// habit returns how the thread's client sends the conversation, with this request. A process that
-// has not seen the client's runs takes it from the record's newest question. A request of
-// Holdpoint's own, which carries a decision of the desk, shows nothing of the client.
+// habit returns the client's habit after the current request. If the process has not seen earlier
+// runs of the client, it uses the record's newest question. A request that Holdpoint itself sends
+// for a decision of the desk does not change the habit.
 func (t *thread) habit() sendingHabit {
 	before, known := t.memory.senders.Get(t.sender())
 	if !known {
@@ -118,8 +119,9 @@ func (t *thread) habit() sendingHabit {
 	return before.after(t.request.input.Messages)
 }
 
-// recordedHabit returns what the newest question of the record notes of its client's habit. The
-// habit is unknown if the record notes nothing, and if the request brings a message of that time.
+// recordedHabit returns the habit that is noted in the record's newest question. It returns the
+// zero habit if the question has no note, or if the current request repeats a message of the paused
+// run.
 func (t *thread) recordedHabit() sendingHabit {
 	p, seen := t.record.Pause, []agui.SeenMessage(nil)
 	if p != nil {
@@ -137,14 +139,14 @@ func (t *thread) recordedHabit() sendingHabit {
 	return sendingHabit{deltas: newOnlyPageDeltas, seen: true}
 }
 
-// noteHabit remembers the habit for the next run. It is called for a run that ended well, because a
-// client may drop a message that got no answer.
+// noteHabit remembers the habit for the next run. It is called only for a run that ended well,
+// because a client may drop a message that got no answer.
 func (c *clientSide) noteHabit() {
 	if c.judge.request.ours {
 		return
 	}
 	if h := c.judge.habit(); h.seen {
-		h.deltas = c.deltas // as they were when the run began: another run may have ended since
+		h.deltas = c.deltas // of the run's start, because another run may have ended since
 		c.judge.memory.senders.Add(c.judge.sender(), h)
 	}
 }
@@ -152,15 +154,15 @@ func (c *clientSide) noteHabit() {
 // newOnlyNote is the id of the note of a record whose client has answered by results alone.
 const newOnlyNote = "new messages only"
 
-// sendsNewOnly reports whether the client sends new messages only, so that its answer to the pause
-// goes to the backend without the recorded conversation. There are two signs. The record keeps
-// both, for other replicas and for this one after a restart.
+// sendsNewOnly reports whether the client sends only new messages, so that its answer to the pause
+// is sent to the backend without the recorded conversation. There are two signs. The record keeps
+// both, for other replicas and for a restart.
 //
-// An answer by results alone is one: a client that sends its conversation has the calls of its
-// results, and a chat that begins anew has no results. A note keeps it for all later answers of the
-// thread. The other is the habit that the client showed before the question (agui.Pause.NewOnly).
-// Neither counts for an answer that brings the conversation. A decision of the desk is not the
-// client's, so it goes with the conversation.
+// The first sign is an answer that consists only of results of calls. A client that sends its
+// conversation would also send the calls, and a chat that begins anew has no results. A note keeps
+// this sign for all later answers of the thread. The second sign is the client's habit before the
+// question (agui.Pause.NewOnly). No sign counts for an answer with a part of the conversation. A
+// decision of the desk does not come from the client, so it is sent with the conversation.
 func (t *thread) sendsNewOnly(p *agui.Pause) bool {
 	if stateless, ok := t.opts.Dialect.(translate.Stateless); t.request.ours || ok && (stateless.KeepsNothing(p) || stateless.ReadsCalls(p)) {
 		return false
@@ -179,7 +181,7 @@ func (t *thread) sendsNewOnly(p *agui.Pause) bool {
 	return true
 }
 
-// onlyResults reports whether a list has messages, and each is a result of a call.
+// onlyResults reports whether a list is not empty and each of its messages is a result of a call.
 func onlyResults(list []agui.Message) bool {
 	return len(list) > 0 && !slices.ContainsFunc(list, func(m agui.Message) bool { return m.Role != "tool" })
 }
