@@ -13,7 +13,7 @@ const oneCall = `{"id":"c","type":"function","function":{"name":"rm","arguments"
 func TestCallCopies(t *testing.T) {
 	for name, c := range map[string]struct {
 		text string
-		want string // of each copy the id, "?" behind one that is not sure
+		want string // the id of each copy, followed by "?" if the copy is not sure
 	}{
 		"none":                        {`{"id":"c","role":"user","content":"c"}`, ``},
 		"one":                         {`{"id":"m","toolCalls":[` + oneCall + `]}`, `c`},
@@ -85,8 +85,8 @@ func TestWithCalls(t *testing.T) {
 	}
 }
 
-// Nesting costs nothing but its bytes: each is read once. Of very many copies not all are kept, and
-// no call of theirs is sure.
+// TestCallCopiesAreFoundInOnePass: the cost is linear in the text, however deep copies are nested.
+// Of very many copies some are left out, and none is sure.
 func TestCallCopiesAreFoundInOnePass(t *testing.T) {
 	for name, text := range map[string]string{
 		"within each other": strings.Repeat(`{"id":"c","function":`, MaxDepth-1) + `0` + strings.Repeat("}", MaxDepth-1),
@@ -107,8 +107,8 @@ func TestCallCopiesAreFoundInOnePass(t *testing.T) {
 	}
 }
 
-// FuzzCallCopies: whatever a client writes, every parser that finds a call with the id finds the
-// one that was asked about.
+// FuzzCallCopies: a client writes any text. Every parser that finds a call with the id finds the
+// call of the question.
 func FuzzCallCopies(f *testing.F) {
 	for _, text := range []string{oneCall, `[` + oneCall + `,{"id":"c","function":{"NAME":"x","name":"y"}}]`, `{"a":{"b":[` + oneCall + `]},"id":"c"}`,
 		`{"id":"c","function":{"name":"rm","arguments":"{}"}}`, `{"ID":"c","function":7,"x":[[]]}`, `{"id":"\u0063","f\u0075nction":{"name":"n"}}`} {
@@ -122,7 +122,7 @@ func FuzzCallCopies(f *testing.F) {
 		list := CallCopies(text, func(id string) bool { return id == "c" })
 		for _, c := range list {
 			if !c.Sure {
-				return // such an approval is refused
+				return // an approval of such a call is refused
 			}
 		}
 		out, _ := WithCalls([]byte(text), list, map[string]AskedCall{"c": asked})
@@ -136,8 +136,8 @@ func FuzzCallCopies(f *testing.F) {
 	})
 }
 
-// exactCopies counts the calls that a parser with exact keys finds, each of which must be the one
-// that was asked about.
+// exactCopies returns the number of calls that a parser with exact keys finds. Each must be the
+// call of the question.
 func exactCopies(t *testing.T, v any, asked AskedCall) int {
 	n := 0
 	switch v := v.(type) {

@@ -23,7 +23,7 @@ func TestReadCall(t *testing.T) {
 	for name, c := range map[string]struct {
 		schema, payload string
 		calls           []AskedCall
-		want            string // "!" and a part of what is wrong, or the payload
+		want            string // the payload, or "!" and a part of the reason to refuse it
 	}{
 		"just the call":                         {yesNo, `{"approved":true,` + call + `,"result":null}`, about, `{"approved":true}`},
 		"without a schema":                      {"", `{"approved":true,` + call + `}`, about, `{"approved":true}`},
@@ -92,7 +92,7 @@ func TestReadCall(t *testing.T) {
 }
 
 // TestReadCallCost: very many calls and edits in an answer, or very many answers about a call with
-// long arguments, are read in one pass each.
+// long arguments, are each read in one pass.
 func TestReadCallCost(t *testing.T) {
 	const n = 20_000
 	long := `{"path":"` + strings.Repeat("a", 1<<20) + `"}`

@@ -32,7 +32,7 @@ func TestPeekType(t *testing.T) {
 
 func TestPeekTypeCostsNoAllocation(t *testing.T) {
 	event := []byte(`{"type":"TEXT_MESSAGE_CONTENT","messageId":"m","delta":"x"}`)
-	// AGUI.Server of .NET writes the type last.
+	// AGUI.Server of .NET writes type last.
 	for _, event := range [][]byte{event, []byte(`{"messageId":"m","delta":"x","type":"TEXT_MESSAGE_CONTENT"}`)} {
 		if n := testing.AllocsPerRun(100, func() { PeekType(event) }); n > 0 {
 			t.Errorf("%v allocations: %s", n, event)

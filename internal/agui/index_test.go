@@ -9,7 +9,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// An indexed pause says the same as one that is gone through.
+// TestIndexedPause: an indexed pause returns the same results as one without an index.
 func TestIndexedPause(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		id := func(what string) string {

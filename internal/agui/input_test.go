@@ -36,12 +36,12 @@ func TestParseInput(t *testing.T) {
 	}
 }
 
-// TestInputLiesInItsBody: a history is not copied for being read.
+// TestInputLiesInItsBody: parsing an input does not copy its messages.
 func TestInputLiesInItsBody(t *testing.T) {
 	body := []byte(`{"threadId":"t","runId":"r","state":{"n":1},"messages":[` + strings.Repeat(`{"id":"m","role":"user","content":"`+strings.Repeat("text ", 200)+`"},`, 99) + `{"id":"m"}]}`)
 	var in RunInput
 	n := testing.AllocsPerRun(100, func() { in, _, _ = ParseInput(body) })
-	if len(in.Messages) != 100 || n > 10 { // the list of messages grows
+	if len(in.Messages) != 100 || n > 10 { // the list of messages itself grows
 		t.Errorf("%d messages, %v allocations", len(in.Messages), n)
 	}
 	whole := string(body)
@@ -65,8 +65,8 @@ func TestNullIsAbsent(t *testing.T) {
 	}
 }
 
-// A resume that is an object is for the dialects to read: AG-UI's draft and agent-framework before
-// 1.0.0rc8 have it.
+// TestResumeObject: a resume that is an object is left to the dialects, because AG-UI's draft and
+// agent-framework before 1.0.0rc8 have it.
 func TestResumeObject(t *testing.T) {
 	for object, ids := range map[string][]string{
 		`{"interruptId":"x~1","payload":{"approved":true}}`: {"x~1"},
@@ -129,7 +129,7 @@ func TestWhatIsARun(t *testing.T) {
 	}
 }
 
-// TestEditsKeepEveryOtherByte: what is set or taken out leaves the rest as it was.
+// TestEditsKeepEveryOtherByte: an edit changes only its own member.
 func TestEditsKeepEveryOtherByte(t *testing.T) {
 	body := `{ "threadId":"t", "big":12345678901234567890, "runId":"r", "resume":[{"interruptId":"x","status":"cancelled"}], "messages":[], "odd":1.0, "forwardedProps":{"a":1.50,"command":{"resume":1,"keep":2}} }`
 	in, _, err := ParseInput([]byte(body))
@@ -190,8 +190,8 @@ func TestObjectElsewhere(t *testing.T) {
 	}
 }
 
-// FuzzParseInput: never a panic; what is taken has the keys that are acted on once, in the one
-// spelling, and says the same to encoding/json, which takes the last of two equal keys and folds
+// FuzzParseInput: nothing panics. An accepted input has each key that is acted on once and in one
+// spelling, and means the same to encoding/json, which uses the last of two equal keys and folds
 // case.
 func FuzzParseInput(f *testing.F) {
 	for _, s := range []string{whole, `{"threadId":"t","thread_id":"u","runId":"r"}`, `{"threadId":"t","runId":"r","resume":[{}]}`, `{"messages":[],"Resume":1}`, "{\"threadId\":\"\\ud800\",\"runId\":\"r\"}",
@@ -255,7 +255,7 @@ func FuzzParseInput(f *testing.F) {
 	})
 }
 
-// FuzzWhatIsARun: the answer does not hang on the order of the keys, and what is not JSON has none.
+// FuzzWhatIsARun: the result does not depend on the order of the keys. Invalid JSON is never a run.
 func FuzzWhatIsARun(f *testing.F) {
 	for _, s := range []string{`"threadId":"t","messages":[]`, `"resume":[{"interruptId":1}]`, `"forwardedProps":{"command":1}`, `"resume":[[[]],{`, `"a":1`} {
 		f.Add(s, `"b":2`)
@@ -272,8 +272,8 @@ func FuzzWhatIsARun(f *testing.F) {
 	})
 }
 
-// TestMoreMessagesThanAConversationHas: what is kept of a message is many times the least that one
-// can be.
+// TestMoreMessagesThanAConversationHas: the number of messages is bounded, because each needs many
+// times the memory of its smallest JSON.
 func TestMoreMessagesThanAConversationHas(t *testing.T) {
 	for n, want := range map[int]bool{MaxMessages: true, MaxMessages + 1: false} {
 		body := `{"threadId":"t","runId":"r","messages":[` + strings.Repeat("{},", n-1) + `{}]}`
@@ -284,7 +284,7 @@ func TestMoreMessagesThanAConversationHas(t *testing.T) {
 	}
 }
 
-// A list of very small elements takes far more memory than bytes.
+// TestListsAreBounded: a list of very small elements needs far more memory than its JSON.
 func TestListsAreBounded(t *testing.T) {
 	list := func(n int, one string) string { return "[" + strings.TrimSuffix(strings.Repeat(one+",", n), ",") + "]" }
 	entries := func(n int) string {

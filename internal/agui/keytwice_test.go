@@ -12,7 +12,7 @@ import (
 	"holdpoint/internal/test/hostile"
 )
 
-// keysCases are texts, and the error of each; "" if every key stands once.
+// keysCases are texts with the expected error; "" if no key is repeated.
 var keysCases = []struct {
 	name  string
 	place KeyPlace
@@ -91,7 +91,7 @@ func TestCheckKeys(t *testing.T) {
 	}
 }
 
-// keysOf writes an object with n keys, the last of which is the first again.
+// keysOf returns an object with n keys. If twice is true, the last key repeats the first.
 func keysOf(n int, twice bool) string {
 	list := hostile.Many(n, func(i int) string { return fmt.Sprintf(`"key_%d":%d`, i, i) })
 	if twice {
@@ -100,14 +100,14 @@ func keysOf(n int, twice bool) string {
 	return "{" + list + "}"
 }
 
-// Objects of any size are compared, also while others are open around them.
+// TestCheckKeysOfManySizes: objects of any size are checked, also inside other open objects.
 func TestCheckKeysOfManySizes(t *testing.T) {
 	for _, place := range []KeyPlace{KeysOfData, KeysOfAnswer} {
 		for n := 1; n < 200; n += 1 + n/20*7 {
 			for depth := range 4 {
 				for _, twice := range []bool{false, true} {
 					text := keysOf(n, twice)
-					for range depth { // large ones around it, with the same keys
+					for range depth { // large objects around it with the same keys
 						text = `{"a":[` + keysOf(n, false) + `],"b":` + text + "," + keysOf(n, false)[1:]
 					}
 					if err := CheckKeysIn(text, place); (err != nil) != twice {
@@ -119,7 +119,7 @@ func TestCheckKeysOfManySizes(t *testing.T) {
 	}
 }
 
-// An ordinary run costs one allocation, however long it is.
+// TestCheckKeysTakesOneAllocation: an ordinary run costs one allocation, however long it is.
 func TestCheckKeysTakesOneAllocation(t *testing.T) {
 	text := `{"threadId":"t","runId":"r","state":{"a":{"b":[{"id":1,"ID":2}]}},"messages":[` + strings.Repeat(`{"id":"m","role":"assistant","content":"x\n","toolCalls":[{"id":"c","type":"function","function":{"name":"f","arguments":"{}"}}]},`, 50) +
 		`{"id":"m","role":"user","content":"` + strings.Repeat("text ", 1000) + `"}],"tools":[{"name":"f","description":"","parameters":{"type":"object","properties":{}}}],"context":[],"resume":[{"interruptId":"x","status":"resolved","payload":{"approved":true}}],"forwardedProps":{}}`
@@ -132,7 +132,7 @@ func TestCheckKeysTakesOneAllocation(t *testing.T) {
 	}
 }
 
-// hostileKeys are texts of about size bytes that a comparison of keys could cost much for.
+// hostileKeys are texts of about size bytes for which comparing keys could be expensive.
 var hostileKeys = map[string]func(size int) string{
 	"very many keys": func(size int) string { return keysOf(size/14, false) },
 	"many keys with escapes": func(size int) string {
@@ -157,8 +157,8 @@ var hostileKeys = map[string]func(size int) string{
 	},
 }
 
-// TestCheckKeysIsLinear: 4 MiB of each take parts of a second, and no more memory than a few times
-// the text.
+// TestCheckKeysIsLinear: 4 MiB of each text take a fraction of a second, and at most a few times
+// the memory of the text.
 func TestCheckKeysIsLinear(t *testing.T) {
 	const size = 4 << 20
 	for name, made := range hostileKeys {
@@ -176,7 +176,7 @@ func TestCheckKeysIsLinear(t *testing.T) {
 				if took > hostile.Limit {
 					t.Errorf("%v for %d MiB", took, len(text)>>20)
 				}
-				// All that was taken on the way, of which the last half was needed at once.
+				// This counts all allocations, of which about half are needed at the same time.
 				if times := float64(after.TotalAlloc-before.TotalAlloc) / float64(len(text)); times > 8 {
 					t.Errorf("%.1f times the text's memory", times)
 				} else {
@@ -187,7 +187,7 @@ func TestCheckKeysIsLinear(t *testing.T) {
 	}
 }
 
-// FuzzCheckKeys: encoding/json, written anew, finds the same. It never panics, whatever the bytes.
+// FuzzCheckKeys: a check with encoding/json gives the same result. Nothing panics.
 func FuzzCheckKeys(f *testing.F) {
 	for _, c := range keysCases {
 		f.Add([]byte(c.text), uint8(c.place))
@@ -215,7 +215,7 @@ func FuzzCheckKeys(f *testing.F) {
 	})
 }
 
-// twiceByEncodingJSON reports whether an object in the text has a key twice.
+// twiceByEncodingJSON reports whether an object in the text has a repeated key.
 func twiceByEncodingJSON(t *testing.T, text []byte) bool {
 	d := json.NewDecoder(strings.NewReader(string(text)))
 	d.UseNumber()
@@ -251,7 +251,8 @@ func twiceByEncodingJSON(t *testing.T, text []byte) bool {
 	return value()
 }
 
-// Made-up texts of large objects in one another: encoding/json finds the same.
+// TestCheckKeysOfMadeUpTexts: a check with encoding/json gives the same result for random texts of
+// large nested objects.
 func TestCheckKeysOfMadeUpTexts(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	var object func(depth int, twice bool) string

@@ -8,8 +8,8 @@ import (
 	"github.com/tidwall/gjson"
 )
 
-// FuzzMembers: JSON is what gjson and encoding/json take for it, and the members of an object are
-// what gjson finds.
+// FuzzMembers: Members accepts the same texts as gjson and encoding/json, and finds the same
+// members as gjson.
 func FuzzMembers(f *testing.F) {
 	for _, seed := range []string{
 		`{}`, ` { } `, `{"a":1}`, "\t{ \"a\" : -1.5e+3 , \"b\"\n:\r[ 1,{},[ ],\"x\" ] }\n", `{"type":"CUSTOM","value":null,"t\u0079pe":true,"":false}`,

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// TestWithoutNulls: the events are those of Agent Framework's .NET hosting of August 2026.
+// TestWithoutNulls uses events of Agent Framework's .NET hosting of August 2026.
 func TestWithoutNulls(t *testing.T) {
 	const raw = `"rawEvent":{"authorName":null,"contents":[{"annotations":null}],"createdAt":null}`
 	for name, c := range map[string]struct{ event, want string }{

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// The digest is of agent, tenant, thread, the whole interrupt and the calls with their arguments.
-// How these are written does not count.
+// TestAskedDigest: the digest depends on agent, tenant, thread, the whole interrupt and the calls
+// with their arguments, and not on how these are written.
 func TestAskedDigest(t *testing.T) {
 	interrupt := func(object, name, args string) *Interrupt {
 		return &Interrupt{ID: "i", Object: json.RawMessage(object), Calls: []AskedCall{{ID: "c", Name: name, Args: args}}}
@@ -44,14 +44,14 @@ func TestAskedDigest(t *testing.T) {
 			t.Errorf("%s: the digest is the same: %t", name, got == same)
 		}
 	}
-	// Of two values for one key it counts which one stands first.
+	// Of two values for one key the order counts.
 	twice := from.AskedDigest(interrupt(object, "refund", `{"amount":1,"amount":10000}`))
 	if twice == from.AskedDigest(interrupt(object, "refund", `{"amount":10000,"amount":1}`)) {
 		t.Error("a key twice: the order does not count")
 	}
 }
 
-// Arguments that are not known in full are text, and so is what is not JSON.
+// TestAskedCalls: arguments that are not completely known, or not JSON, become a string.
 func TestAskedCalls(t *testing.T) {
 	i := &Interrupt{Calls: []AskedCall{{Name: "a", Args: `{"x":1}`}, {Name: "b", Args: `{"x":`, Unknown: true}, {Name: "c", Args: `{"x"`}}}
 	const want = `[{"name":"a","arguments":{"x":1}},{"name":"b","arguments":"{\"x\":"},{"name":"c","arguments":"{\"x\""}]`

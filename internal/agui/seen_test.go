@@ -42,7 +42,7 @@ func TestCanonical(t *testing.T) {
 		`"a\/b \u00e9\b"`:   "\"a/b é\\b\"",
 		"\"a\u2028b\"":      `"a\u2028b"`,
 		"\"no \xff UTF-8\"": "\"no \ufffd UTF-8\"",
-		"\"a\nb\"":          "\"a\nb\"", // no JSON either
+		"\"a\nb\"":          "\"a\nb\"", // not valid JSON either
 	} {
 		if got := string(Canonical([]byte(in))); got != want {
 			t.Errorf("%q: %q, want %q", in, got, want)
@@ -50,7 +50,8 @@ func TestCanonical(t *testing.T) {
 	}
 }
 
-// It is what encoding/json makes of it, which decodes all and sorts the keys of maps.
+// FuzzCanonical: the result is the same as that of encoding/json, which decodes everything and
+// sorts the keys of maps.
 func FuzzCanonical(f *testing.F) {
 	for _, s := range []string{
 		`"text"`, `"a\nb\"c\\"`, "\"é\u2028\"", `"\/"`, "\"\xff\"", `"\ud800"`, `"a" "b"`, "\"\x7f\ufffd\"",
@@ -68,7 +69,7 @@ func FuzzCanonical(f *testing.F) {
 			want = MustMarshal(v)
 		}
 		if one, err := ParseValue(raw, 1<<20); err == nil && one.Depth > sortedDepth || len(raw) > oddBytes {
-			return // it stays nearly as it is
+			return // it stays almost unchanged
 		}
 		if got := Canonical(raw); !bytes.Equal(got, want) {
 			t.Fatalf("%q, want %q", got, want)
@@ -76,8 +77,8 @@ func FuzzCanonical(f *testing.F) {
 	})
 }
 
-// What is nested deep, and objects of very many members, cost what their bytes cost, in time and in
-// memory.
+// TestCanonicalOfOddValues: deep values and objects with very many members cost time and memory
+// linear in their size.
 func TestCanonicalOfOddValues(t *testing.T) {
 	const size = 4 << 20
 	text := `"` + strings.Repeat("x", size) + `"`
@@ -110,7 +111,8 @@ func TestCanonicalOfOddValues(t *testing.T) {
 	}
 }
 
-// It is made for each question of a pause and each answer, and takes what it makes.
+// TestCanonicalTakesOneAllocation: Canonical is called for each question and answer, and allocates
+// only its result.
 func TestCanonicalTakesOneAllocation(t *testing.T) {
 	question := []byte(`{"reason":"tool_call","message":"Delete?","toolCallId":"c","responseSchema":{"type":"object","properties":{"approved":{"type":"boolean"}}}}`)
 	if n := testing.AllocsPerRun(100, func() { Canonical(question) }); n != 1 {

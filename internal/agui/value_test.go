@@ -55,7 +55,8 @@ func TestParseValue(t *testing.T) {
 	}
 }
 
-// FuzzParseValue: what is JSON to ValidJSON is read as encoding/json reads it, and nothing else is.
+// FuzzParseValue: ParseValue accepts the same texts as ValidJSON, and returns the values of
+// encoding/json.
 func FuzzParseValue(f *testing.F) {
 	for _, s := range []string{`{"a":[1,2.5e3,true,false,null,"\u00e9\n"],"a":{}}`, `[[[]]]`, ` "x" `, `{"a":1,"b":2,"a":3}`, `[1e401]`, `{"`, `[1 2]`, `{"a" 1}`} {
 		f.Add(s)
@@ -71,7 +72,7 @@ func FuzzParseValue(f *testing.F) {
 		if errors.Is(err, ErrNoJSON) {
 			t.Fatalf("%q is JSON", text)
 		}
-		if err != nil || !utf8.ValidString(text) || strings.Contains(text, `\u`) { // half a surrogate pair is read otherwise
+		if err != nil || !utf8.ValidString(text) || strings.Contains(text, `\u`) { // half of a surrogate pair is decoded differently
 			return
 		}
 		d := json.NewDecoder(bytes.NewReader([]byte(text)))

@@ -11,8 +11,8 @@ import (
 
 const testdata = "../../testdata"
 
-// Any bytes come back: line ends of every kind, none, NUL, what is not UTF-8, and lines that look
-// like the format's own.
+// TestArchiveKeepsEveryByte: any bytes are read back: line ends of every kind, none, NUL, invalid
+// UTF-8, and lines that look like the format's own.
 func TestArchiveKeepsEveryByte(t *testing.T) {
 	data := rapid.OneOf(
 		rapid.Map(rapid.SliceOf(rapid.Byte()), func(b []byte) string { return string(b) }),
@@ -68,7 +68,7 @@ func TestArchiveRefuses(t *testing.T) {
 	}
 }
 
-// FuzzArchive: no text panics, and one that is taken is written back as it was.
+// FuzzArchive: no text panics, and an accepted text is written back unchanged.
 func FuzzArchive(f *testing.F) {
 	f.Add("title: x\n-- 1.request.json --\n{}\n-- 1.upstream.sse --\ndata: {}\n\n<cut>\n" + unended)
 	f.Add("-- a --\n\\-- b --\n\\\\\n")
@@ -79,8 +79,8 @@ func FuzzArchive(f *testing.F) {
 	})
 }
 
-// TestScenariosAreOneFileEach: each file of testdata is written as this package writes it, and
-// nothing stands beside the scenarios.
+// TestScenariosAreOneFileEach: each file of testdata is in the form that this package writes, and
+// the folders have no other files.
 func TestScenariosAreOneFileEach(t *testing.T) {
 	list, err := List(testdata, "*")
 	if err != nil || len(list) < 700 {

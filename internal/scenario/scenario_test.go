@@ -89,7 +89,7 @@ func TestAnswers(t *testing.T) {
 	}
 }
 
-// TestParseRefuses: what is misspelt would show nothing.
+// TestParseRefuses: a misspelt part or setting is an error, because it would check nothing.
 func TestParseRefuses(t *testing.T) {
 	for name, change := range map[string]struct{ from, to, complaint string }{
 		"an unknown key":              {"title:", "titel:", "unknown key"},
@@ -113,8 +113,8 @@ func TestParseRefuses(t *testing.T) {
 	}
 }
 
-// TestSave: want parts are rewritten, made and left out, each in its place. All else keeps its
-// bytes. What is there already is not written again.
+// TestSave: want parts are changed, added and removed at their positions. All other bytes stay, and
+// an unchanged file is not written.
 func TestSave(t *testing.T) {
 	s := kept(t, whole)
 	err := s.Save(map[string][]byte{
@@ -170,7 +170,7 @@ func TestWithFiles(t *testing.T) {
 	}
 }
 
-// TestListRefusesFolders: a scenario of many files would be skipped in silence.
+// TestListRefusesFolders: a scenario in a folder of its own would be skipped silently.
 func TestListRefusesFolders(t *testing.T) {
 	root := t.TempDir()
 	if _, err := List(root, "*"); err == nil {

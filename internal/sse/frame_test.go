@@ -49,7 +49,8 @@ func TestDataOfOneLineIsAPartOfTheFrame(t *testing.T) {
 	}
 }
 
-// A mark within the stream is a part of the field's name, for every client as for us.
+// TestByteOrderMarkCountsOnlyAtTheBeginOfTheStream: a mark inside the stream is a part of the
+// field's name, for clients too.
 func TestByteOrderMarkCountsOnlyAtTheBeginOfTheStream(t *testing.T) {
 	r := NewReader(strings.NewReader("\ufeffdata: 1\n\n\ufeffdata: 2\n\n"), 0)
 	f, _ := r.Next()

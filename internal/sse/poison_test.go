@@ -10,7 +10,8 @@ import (
 	"testing/iotest"
 )
 
-// TestFramesAreOverwritten: the net under which a missing copy is seen (make poison) is there.
+// TestFramesAreOverwritten: in the build of make poison frames are overwritten after use, so that a
+// missing copy is found.
 func TestFramesAreOverwritten(t *testing.T) {
 	for name, src := range map[string]io.Reader{
 		"by the next Read": iotest.OneByteReader(bytes.NewReader([]byte("data: aaaa\n\n:\n\n"))),

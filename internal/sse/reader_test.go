@@ -16,7 +16,7 @@ import (
 	"holdpoint/internal/test/hostile"
 )
 
-// A taken frame is a copy of one that a Reader returned, and what its methods made of it.
+// A taken frame is a copy of a Reader's frame with the results of its methods.
 type taken struct {
 	raw  string
 	lf   string
@@ -57,7 +57,7 @@ func raws(frames []taken) []string {
 	return s
 }
 
-// cuts is a source that returns one of its parts in each Read, whole.
+// cuts is a source that returns one of its parts in each Read.
 type cuts [][]byte
 
 func (c *cuts) Read(p []byte) (int, error) {
@@ -71,7 +71,7 @@ func (c *cuts) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// partition cuts s behind each byte whose bit is set.
+// partition splits s after each byte whose bit is set.
 func partition(s string, bits int) *cuts {
 	var c cuts
 	from := 0
@@ -87,7 +87,7 @@ func partition(s string, bits int) *cuts {
 	return &c
 }
 
-// shapes are ways in which the same bytes arrive.
+// shapes are the ways in which the same bytes can arrive.
 var shapes = map[string]func(io.Reader) io.Reader{
 	"whole":           func(r io.Reader) io.Reader { return r },
 	"one byte":        iotest.OneByteReader,
@@ -99,7 +99,7 @@ func TestNext(t *testing.T) {
 	tests := []struct {
 		name string
 		in   string
-		want []string // the last is the rest if it has no blank line
+		want []string // the last one is unfinished if it has no blank line
 	}{
 		{"nothing", "", nil},
 		{"LF", "data: x\n\ndata: y\n\n", []string{"data: x\n\n", "data: y\n\n"}},
@@ -137,7 +137,8 @@ func TestNext(t *testing.T) {
 	}
 }
 
-// Each string of up to six letters of those that matter, cut in each way.
+// TestEveryPartitionGivesTheSameFrames: every string of up to six significant letters gives the
+// same frames, however it is split.
 func TestEveryPartitionGivesTheSameFrames(t *testing.T) {
 	const letters = "\r\n:d"
 	inputs := []string{""}
@@ -199,7 +200,7 @@ func TestReadySaysWhatIsInMemory(t *testing.T) {
 	}
 	for _, want := range []struct {
 		raw   string
-		ready bool // after it
+		ready bool // the result of Ready after the frame
 	}{{"data: 1\n\n", true}, {"data: 2\r\n\r", true}, {"\n", false}, {"data: 3\n\n", false}} {
 		f, err := r.Next()
 		if err != nil || string(f.Raw) != want.raw || r.Ready() != want.ready {
@@ -294,7 +295,7 @@ func (endless) Read(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// A watched source tells what the Reader holds at each Read.
+// A watched source records what the Reader holds at each Read.
 type watched struct {
 	src   io.Reader
 	watch func(n int)
@@ -330,7 +331,7 @@ func TestBufferGrowsUnderLoadAndIsGivenBack(t *testing.T) {
 	tests := []struct {
 		name        string
 		src         cuts
-		least, most int // of the largest buffer
+		least, most int // bounds of the largest buffer
 	}{
 		{"small frames one at a time", cuts{small, small, small}, minBuffer, minBuffer},
 		{"burst", cuts{burst, small, small}, fastBuffer, fastBuffer},
@@ -357,7 +358,8 @@ func TestBufferGrowsUnderLoadAndIsGivenBack(t *testing.T) {
 	}
 }
 
-// Were a byte searched or copied again at each Read or for each line, this would take minutes.
+// TestHugeFrameTakesLinearTime: if a byte was searched or copied again at each Read or line, this
+// would take minutes.
 func TestHugeFrameTakesLinearTime(t *testing.T) {
 	for name, line := range map[string]string{"one line": "xxxx", "LF": "xxx\n", "CR": "xxx\r", "short CR": "x\r", "CRLF": "xx\r\n"} {
 		for shape, size := range map[string]int{"whole": 4 << 20, "one byte": 1 << 20} {
@@ -368,7 +370,7 @@ func TestHugeFrameTakesLinearTime(t *testing.T) {
 				if err != io.EOF || len(got) != 1 || got[0].raw != in {
 					t.Fatalf("%d frames, %v", len(got), err)
 				}
-				// It takes parts of a second, and minutes if a frame's beginning is read again for
+				// It takes a fraction of a second, or minutes if the beginning of a frame is read again for
 				// each line.
 				if took := hostile.ProcessorTime(t) - began; took > 20*time.Second {
 					t.Errorf("took %v of the processor", took)
@@ -387,7 +389,7 @@ func TestAnAppendToAFrameLeavesTheNextOne(t *testing.T) {
 	}
 }
 
-// A loop is a source without end that repeats its bytes; each Read returns at most step.
+// A loop is an endless source that repeats its bytes. Each Read returns at most step bytes.
 type loop struct {
 	in   []byte
 	step int
@@ -479,7 +481,7 @@ func normalised(s string) string {
 	return strings.ReplaceAll(strings.ReplaceAll(s, "\r\n", "\n"), "\r", "\n")
 }
 
-// parsed returns the data of the stream's events, by the letter of the specification.
+// parsed returns the data of the stream's events, by the specification's algorithm.
 func parsed(s string) []string {
 	var events []string
 	data := ""

@@ -8,13 +8,13 @@ import (
 	"testing"
 )
 
-// A packets is a Source as a connection is one: what has come by now is read at once, and then it
+// packets is a Source like a connection: the bytes that have arrived are read at once, and then it
 // waits for the next packet.
 type packets struct {
 	t    *testing.T
 	come [][]byte
 	full bool      // the last Read filled its buffer
-	held func(int) // hears what the Reader holds while it waits
+	held func(int) // gets the size of the Reader's buffer while it waits
 	r    *Reader
 }
 
@@ -30,7 +30,7 @@ func (p *packets) Read(b []byte) (int, error) {
 	return n, nil
 }
 
-// More is true in the midst of a packet of which much is left.
+// More returns a size only in the middle of a long packet.
 func (p *packets) More() int {
 	if len(p.come) > 0 && len(p.come[0]) >= 1000 {
 		return len(p.come[0]) / 2
@@ -47,7 +47,7 @@ func (p *packets) Wait() {
 	}
 }
 
-// packetsOf cuts s by chance.
+// packetsOf splits s at random.
 func packetsOf(s string, random *rand.Rand) (list [][]byte) {
 	for len(s) > 0 {
 		n := min(len(s), 1+random.IntN(1<<random.IntN(19)))
@@ -56,8 +56,8 @@ func packetsOf(s string, random *rand.Rand) (list [][]byte) {
 	return list
 }
 
-// TestSource: what is read of a Source is what is read of the same bytes in one piece, and while it
-// waits behind a whole frame the Reader holds nothing.
+// TestSource: the frames of a Source are those of the same bytes in one piece. While it waits after
+// a whole frame, the Reader holds no buffer.
 func TestSource(t *testing.T) {
 	for seed := range uint64(50) {
 		random := rand.New(rand.NewPCG(seed, 1))
@@ -91,9 +91,8 @@ func TestSource(t *testing.T) {
 	}
 }
 
-// TestAheadAndSkip: frames that the caller finds himself and passes over leave the others what they
-// are, whatever lies between the calls; and what was returned or passed over stands in one piece
-// where it is.
+// TestAheadAndSkip: if the caller finds frames itself and skips them, the other frames stay the
+// same, whatever calls are made in between. Returned and skipped frames stay in one slice.
 func TestAheadAndSkip(t *testing.T) {
 	for seed := range uint64(200) {
 		random := rand.New(rand.NewPCG(seed, 2))
@@ -103,7 +102,7 @@ func TestAheadAndSkip(t *testing.T) {
 		}
 		r := NewReader(&packets{t: t, come: packetsOf(in.String(), random)}, 0)
 		var got []byte
-		row, to := -1, 0 // where what was taken since the last Read begins and ends
+		row, to := -1, 0 // beginning and end of the frames since the last Read
 		for {
 			if random.IntN(2) == 0 {
 				r.Ready()

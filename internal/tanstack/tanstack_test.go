@@ -10,15 +10,16 @@ import (
 	"holdpoint/internal/agui"
 )
 
-// The digests are those of @tanstack/ai 0.58.0: digestInterruptJson(canonicalInterruptJson(v)).
+// TestHash: the digests are those of @tanstack/ai 0.58.0:
+// digestInterruptJson(canonicalInterruptJson(v)).
 func TestHash(t *testing.T) {
 	for text, want := range map[string]string{
 		`{"b":1,"a":[true,null,{"é":"x"}]}`: "sha256:302b3a98a5330222f21d12b990dfd8702f39715bf7010445f20e152aa0f6a93a",
 		`{"ﬀ":1,"😀":2,"a":3}`:               "sha256:2924042c1acbb12144da1035b58136d5670287c74bd75b42327eb1689ee08bb8",
 		`{"a":1,"a":2}`:                     "sha256:7e8059f495589fcd981232cc11d00b00da3802c01d688fa1cf1f6bed6e5bb33c",
 		`{}`:                                "sha256:44136fa355b3678a1146ad16f7e8649e94fb4fc21fe77e8310c060f61caaff8a",
-		` { "a" : [1e400] } `:               "", // infinite there, and an error
-		`"\ud800"`:                          "", // half of a pair, which Go cannot hold
+		` { "a" : [1e400] } `:               "", // infinite in JavaScript, and an error
+		`"\ud800"`:                          "", // half of a surrogate pair, which Go cannot represent
 		`[1.0,1e21,1e-7,1.5e-10,0.1,-0.0,-1e300,9007199254740993]`:                                "sha256:852638548429b0d3be5f5ab9165c509742f8f130a43d644545c3e6e44657c231",
 		`"\u2028\u0001\b\t\n\f\r\"\\/\u007f<&>"`:                                                  "sha256:3cf90d4d6c88efa41d23ca5b3b1d4909898ca6bf0f5caf193d83fb169d1d0ddc",
 		`{"type":"object", "properties":{"approved":{"type":"boolean"}},"required":["approved"]}`: "sha256:2669b42546471c1da2dfb50cca7a7dbae638203124bf1b1cdaf58a7ddf0de291",
@@ -53,7 +54,7 @@ func TestRenamed(t *testing.T) {
 		t.Errorf("%s", got)
 	}
 	for _, other := range []string{
-		strings.Replace(bound, `"interruptId":"a"`, `"interruptId":"b"`, 1), // it names something else
+		strings.Replace(bound, `"interruptId":"a"`, `"interruptId":"b"`, 1), // it names another interrupt
 		`{"id":"a~1","metadata":{"tanstack:interruptBinding":"a"}}`, `{"id":"a~1","metadata":"a"}`, `{"id":"a~1"}`,
 	} {
 		if got := Renamed([]byte(other), "a", "a~1"); string(got) != other {
@@ -87,7 +88,8 @@ func TestOfRun(t *testing.T) {
 	}
 }
 
-// The hashes are those of @tanstack/ai 0.58.0 for a tool with z.object({ path: z.string() }).
+// TestBound: the hashes are those of @tanstack/ai 0.58.0 for a tool with z.object({ path:
+// z.string() }).
 func TestBound(t *testing.T) {
 	const (
 		asks  = `{"id":"a~1","reason":"tool_call","toolCallId":"c1","responseSchema":{"type":"object","properties":{"approved":{"type":"boolean"}},"required":["approved"]},"metadata":{"x":{"y":1}}}`
@@ -149,8 +151,8 @@ func TestBound(t *testing.T) {
 	}
 }
 
-// The cost is linear in what the client and the backend send, however many questions are about one
-// tool.
+// TestManyQuestionsAboutOneTool: the cost is linear in what the client and the backend send,
+// however many questions are about one tool.
 func TestManyQuestionsAboutOneTool(t *testing.T) {
 	large := `{"type":"object","title":"` + strings.Repeat("x", 18<<10) + `"}`
 	body := `{"forwardedProps":{},"data":{},"tools":[{"name":"f","parameters":` + large + `},{"name":"f","parameters":{"type":"object"}}]}`
@@ -169,13 +171,13 @@ func TestManyQuestionsAboutOneTool(t *testing.T) {
 	}
 }
 
-// nested returns a schema of so many objects in one another.
+// nested returns a schema with the given number of nested objects.
 func nested(deep int) string {
 	return strings.Repeat(`{"items":`, deep) + `{}` + strings.Repeat(`}`, deep)
 }
 
-// A schema is hashed however deep it is nested, and only if it has few enough values. The row
-// schema-deep of bench measures what that costs.
+// TestHashOfALargeSchema: a schema is hashed however deep it is nested, but only up to a number of
+// values. The row schema-deep of bench measures the cost.
 func TestHashOfALargeSchema(t *testing.T) {
 	if _, ok := hash([]byte(nested(900))); !ok {
 		t.Error("a deep schema was not hashed")

@@ -35,20 +35,20 @@ func confirms(id, about string) []string {
 	return call(id, requestConfirmation, `{"originalFunctionCall":{"id":"`+about+`","name":"delete_file","args":{"path":"x"}},"toolConfirmation":{"hint":"Sure?","confirmed":false}}`)
 }
 
-// inputs returns the call by which a node of a workflow asks for a value.
+// inputs returns the call with which a node of a workflow asks for a value.
 func inputs(id, schema string) []string {
 	return call(id, requestInput, `{"interruptId":"`+id+`","payload":{"draft":"hello"},"message":"Publish?","response_schema":`+schema+`}`)
 }
 
-// nodeSchema is google-adk 2.13.0's ToolConfirmation.
+// nodeSchema is the schema of ToolConfirmation in google-adk 2.13.0.
 const nodeSchema = `{"additionalProperties":false,"properties":{"hint":{"type":"string"},"confirmed":{"default":false,"type":"boolean"},"payload":{}},"title":"ToolConfirmation","type":"object"}`
 
-// confirmsNode returns the call by which a node asks whether it may run.
+// confirmsNode returns the call with which a node asks whether it may run.
 func confirmsNode(id string) []string {
 	return call(id, requestInput, `{"interruptId":"`+id+`","payload":{"tool_name":"pay","args":{"amount":5}},"message":"May pay() run?","response_schema":`+nodeSchema+`}`)
 }
 
-// credentials returns the call by which a tool asks for a credential.
+// credentials returns the call with which a tool asks for a credential.
 func credentials(id, config string) []string {
 	return call(id, requestCredential, `{"functionCallId":"A","authConfig":`+config+`}`)
 }
@@ -102,7 +102,7 @@ func pausedBy(t testing.TB, d *Dialect, stream ...string) agui.Pause {
 	return dialecttest.WithIDs(p.Result.Asked.Pause(Name))
 }
 
-// What a run asks, and that the client is not shown the call by which it asks.
+// TestPause: the questions of a run. The client is not shown the call with which ADK asks.
 func TestPause(t *testing.T) {
 	for name, c := range map[string]struct {
 		tools, asked string
@@ -157,7 +157,7 @@ func TestPause(t *testing.T) {
 	}
 }
 
-// Of the words of an answer only a clear yes or no is sent.
+// TestWhatIsSent: only a clear yes or no is sent.
 func TestWhatIsSent(t *testing.T) {
 	d := newDialect(t, "ask_*")
 	pauses := map[*kind]agui.Pause{
@@ -172,7 +172,7 @@ func TestWhatIsSent(t *testing.T) {
 	const given = `{"authScheme":{"type":"apiKey","in":"header","name":"X-Key"},"rawAuthCredential":{"authType":"apiKey","apiKey":"own-secret"},"exchangedAuthCredential":`
 	for _, c := range []struct {
 		kind          *kind
-		payload, want string // "": refused
+		payload, want string // "" if it is refused
 	}{
 		{confirm, `true`, `{"confirmed":true}`},
 		{confirm, `{"approved":false}`, `{"confirmed":false}`},
@@ -229,20 +229,20 @@ func TestWhatIsSent(t *testing.T) {
 			continue
 		}
 		if c.kind == credential {
-			continue // nobody is told it, and what is sent has more than the answer
+			continue // the client gets no result of it, and the content has more than the answer
 		}
-		// What is told reads back as what was sent.
+		// The content that is sent reads back as the answer.
 		back, ok := c.kind.Read(c.want)
 		answers, _ := d.Answers(in, p)
 		if !ok || back.Status != answers[0].Status || string(agui.Canonical(back.Payload)) != string(agui.Canonical(answers[0].Payload)) {
-			if c.kind != confirm || c.payload != "" { // nobody is told a confirmation
+			if c.kind != confirm || c.payload != "" { // the client gets no result of a confirmation
 				t.Errorf("%s %s reads back as %s %s", c.kind.Name, c.payload, back.Status, back.Payload)
 			}
 		}
 	}
 }
 
-// The question has ADK's own words and schema, and no secret.
+// TestWhatIsAsked: the question has ADK's own text and schema, and no secret.
 func TestWhatIsAsked(t *testing.T) {
 	d := newDialect(t)
 	for name, c := range map[string]struct{ stream, want []string }{
@@ -274,8 +274,8 @@ func TestWhatIsAsked(t *testing.T) {
 	}
 }
 
-// A cancel is not said to ADK where it would take it for the value. Beside another answer it is
-// refused; alone the contract gives the pause up.
+// TestCancelThatCannotBeSaid: a cancel is not sent if ADK would read it as the value. Together with
+// other answers it is refused; alone the contract gives the pause up.
 func TestCancelThatCannotBeSaid(t *testing.T) {
 	d := newDialect(t)
 	p := pausedBy(t, d, stream(inputs("I", `null`), confirms("B", "A"), finished)...)
@@ -288,8 +288,9 @@ func TestCancelThatCannotBeSaid(t *testing.T) {
 	}
 }
 
-// An agent with emit_interrupt_outcome wants the resume array. It refuses runs while a confirmation
-// is open, so a cancel of everything says no to that, and nothing to the question for a value.
+// TestResumeOfAnOutcome: an agent with emit_interrupt_outcome expects the resume array. It refuses
+// runs while a confirmation is open, so a cancel of everything denies the confirmation, and sends
+// nothing to a question for a value.
 func TestResumeOfAnOutcome(t *testing.T) {
 	d := newDialect(t)
 	const outcome = `{"type":"RUN_FINISHED","threadId":"t1","runId":"r1","outcome":{"type":"interrupt","interrupts":[{"id":"B","reason":"confirmation"}]}}`
@@ -311,8 +312,8 @@ func TestResumeOfAnOutcome(t *testing.T) {
 	}
 }
 
-// TestOutcomeWithoutAWordForNo: each question of an outcome wants a value, and all are cancelled.
-// ADK has no word for that, so nothing can be sent.
+// TestOutcomeWithoutAWordForNo: all questions of an outcome need a value and are cancelled. ADK has
+// no value for that, so nothing is sent.
 func TestOutcomeWithoutAWordForNo(t *testing.T) {
 	d := newDialect(t)
 	const outcome = `{"type":"RUN_FINISHED","threadId":"t1","runId":"r1","outcome":{"type":"interrupt","interrupts":[{"id":"I","reason":"input_required"}]}}`
@@ -324,8 +325,8 @@ func TestOutcomeWithoutAWordForNo(t *testing.T) {
 	}
 }
 
-// The answers stand behind each other and nothing stands behind them: new words go in a second
-// exchange, the results of the client's own tools with the answers.
+// TestResume: the answers are the last messages of the request, together with the results of the
+// client's own tools. New messages are sent in a second exchange.
 func TestResume(t *testing.T) {
 	d := newDialect(t)
 	p := pausedBy(t, d, stream(call("A", "delete_file", `{}`), call("F", "show", `{}`), confirms("B", "A"), finished)...)
@@ -370,7 +371,7 @@ func TestResume(t *testing.T) {
 	}
 }
 
-// What became of the answers.
+// TestFate: whether the answers took effect.
 func TestFate(t *testing.T) {
 	d := newDialect(t, "ask_*")
 	const ran = `{"type":"TOOL_CALL_RESULT","messageId":"m2","toolCallId":"A","content":"gone"}`
@@ -411,7 +412,7 @@ func TestFate(t *testing.T) {
 	}
 }
 
-// Which messages of a history could decide.
+// TestReplies: the messages of a history that ADK could read as a decision.
 func TestReplies(t *testing.T) {
 	tool := func(call, content string) string {
 		return `{"id":"t1","role":"tool","toolCallId":"` + call + `","content":` + dialecttest.Quoted(content) + `}`
@@ -451,7 +452,7 @@ func TestReplies(t *testing.T) {
 			var got []string
 			for one := range newDialect(t, "ask_*").Replies(in, c.spoken) {
 				if one.Dialect != Name {
-					continue // a stray of another backend's
+					continue // of another backend
 				}
 				line := one.Key
 				if one.Decides {
@@ -475,8 +476,9 @@ func TestReplies(t *testing.T) {
 	}
 }
 
-// What the client was told as the answer may stay, because ADK knows it by its id. A call of a tool
-// that the request declares late is still the question that the record knows.
+// TestWhatStaysOfAHistory: the message with which the client was shown the answer may stay, because
+// ADK recognizes its id. If the request newly declares the tool of a call, the recorded question
+// about the call stays.
 func TestWhatStaysOfAHistory(t *testing.T) {
 	for name, c := range map[string]struct {
 		tool, more    string
@@ -499,8 +501,8 @@ func TestWhatStaysOfAHistory(t *testing.T) {
 	}
 }
 
-// ADK takes every message on a call that asks for its answer. So one that is not a decision is not
-// a result of an ordinary tool either: it fits no schema.
+// TestWordsThatAreNoDecision: ADK reads every message on a call that asks as its answer. So a
+// message that is not a decision is not an ordinary result either, and fits no schema.
 func TestWordsThatAreNoDecision(t *testing.T) {
 	d := newDialect(t)
 	for name, p := range map[string]agui.Pause{
@@ -517,7 +519,8 @@ func TestWordsThatAreNoDecision(t *testing.T) {
 	}
 }
 
-// Two confirmations of one id get one answer from ADK: only a no goes.
+// TestTwoConfirmationsOfOneID: ADK gives two confirmations with the same id the same answer, so
+// only a no is sent.
 func TestTwoConfirmationsOfOneID(t *testing.T) {
 	d := newDialect(t)
 	p := pausedBy(t, d, stream(call("A", "delete_file", `{}`), call("A2", "delete_file", `{}`), confirms("B", "A"), confirms("B", "A2"), finished)...)
@@ -539,8 +542,8 @@ func TestOptions(t *testing.T) {
 }
 
 // TestSecretsOfTheAgentsClientAreNotShown: ADK asks for a credential with the secrets of the
-// agent's own client. However the run ends, and wherever else ADK tells them, no client is shown
-// them. A client that is shown ADK's own form is, as without Holdpoint.
+// agent's own client. They are not sent to the client, however the run ends and in whatever event
+// ADK repeats them. Only a client that is shown ADK's own form gets them, as without Holdpoint.
 func TestSecretsOfTheAgentsClientAreNotShown(t *testing.T) {
 	const secret = "the-agents-own-secret"
 	const config = `{"authConfig":{"authScheme":{"type":"oauth2"},"rawAuthCredential":{"authType":"oauth2","oauth2":{"clientSecret":"` + secret + `"}}}}`
@@ -587,7 +590,7 @@ func TestSecretsOfTheAgentsClientAreNotShown(t *testing.T) {
 	}
 }
 
-// TestSnapshotWithoutCredentials: a snapshot loses the credentials only, wherever they are in it.
+// TestSnapshotWithoutCredentials: a snapshot loses only the credentials, wherever they are in it.
 func TestSnapshotWithoutCredentials(t *testing.T) {
 	const (
 		user   = `{"id":"u1","role":"user","content":"hi"}`
@@ -614,7 +617,8 @@ func TestSnapshotWithoutCredentials(t *testing.T) {
 	}
 }
 
-// playAll plays events to a run of the dialect, and returns all that it shows, with what it asks.
+// playAll plays events to a run of the dialect, and returns all events for the client, with the
+// questions.
 func playAll(d *Dialect, r *translate.Request, events []string) (told string, err error) {
 	_, run, err := d.Begin(r)
 	if err != nil {

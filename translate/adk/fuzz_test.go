@@ -11,8 +11,8 @@ import (
 	"holdpoint/translate/dialecttest"
 )
 
-// FuzzEvents: whatever a backend streams, one event on a line, nothing panics, no event of another
-// call is lost, and what is asked can be answered.
+// FuzzEvents: the backend streams any events, one on each line. Nothing panics, no event of another
+// call is lost, and each question can be answered.
 func FuzzEvents(f *testing.F) {
 	for _, s := range [][]string{
 		stream(call("A", "delete_file", `{}`), confirms("B", "A"), finished),
@@ -63,7 +63,7 @@ func FuzzEvents(f *testing.F) {
 		}
 		in, ok, err := agui.ParseInput([]byte(`{"threadId":"t","runId":"r","messages":[],` + dialecttest.ResumeArray(entries...) + `}`))
 		if !ok || err != nil {
-			return // ids of which two are equal, or of no UTF-8
+			return // two ids are equal, or not valid UTF-8
 		}
 		out, run, err := dialecttest.Resume(d, pause, in, &dialecttest.Log{})
 		if err != nil {
@@ -80,8 +80,8 @@ func FuzzEvents(f *testing.F) {
 	})
 }
 
-// FuzzAnswers: whatever a client sends while a confirmation is open, nothing panics, the answer is
-// one clear word, and it is a no if there is no yes in what the client sent.
+// FuzzAnswers: a client sends any request while a confirmation is open. Nothing panics, the answer
+// is one clear word, and it is a no if the request has no yes.
 func FuzzAnswers(f *testing.F) {
 	for _, more := range []string{
 		`"resume":[]`, dialecttest.ResumeArray(dialecttest.Entry("B~r1", "")), dialecttest.ResumeArray(dialecttest.Entry("B~r1", `{"confirmed":false,"confirmed":true}`)),

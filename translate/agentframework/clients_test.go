@@ -13,8 +13,7 @@ const declaresPick = `"tools":[{"name":"pick","description":"","parameters":{}}]
 
 func picks(id string) []string { return toolCall(id, "pick", `{"label":"x"}`) }
 
-// mixedTurn returns the pause of a turn with the call a of the backend's and the call p of the
-// client's.
+// mixedTurn returns the pause of a turn with the backend's call a and the client's call p.
 func mixedTurn(t *testing.T, more []string, finish string) (agui.Pause, *dialecttest.Log, dialecttest.Played) {
 	t.Helper()
 	stream := events([]string{started, textOpen}, toolCall("a", "rm", `{"path":"a"}`), picks("p"), []string{asks("af-a", "a")}, confirms("confirm-a", "a"), more, []string{textEnds, finish})
@@ -22,7 +21,7 @@ func mixedTurn(t *testing.T, more []string, finish string) (agui.Pause, *dialect
 	return dialecttest.WithIDs(played.Result.Asked.Pause(Name)), l, played
 }
 
-// answersBeside returns the resume of such a turn that brings messages beside the answers.
+// answersBeside returns a resume of mixedTurn that has messages in addition to the answers.
 func answersBeside(t *testing.T, p agui.Pause, l *dialecttest.Log, payload string, beside ...string) (translate.Out, translate.Run, error) {
 	t.Helper()
 	list, _ := l.Messages()
@@ -34,8 +33,9 @@ func answersBeside(t *testing.T, p agui.Pause, l *dialecttest.Log, payload strin
 	return dialecttest.Resume(newDialect(t), p, in, dialecttest.NewLog(in.Messages), func(r *translate.Request) { r.New = in.Messages[len(all):] })
 }
 
-// The client's result goes with the answers, behind its call. 1.7.0 runs nothing without it, and is
-// mute for good after a denial, unless it was made to forget first.
+// TestClientsResultGoesWithTheAnswers: the client's result is sent with the answers, after its
+// call. Without it 1.7.0 runs nothing, and after a denial it never answers again, unless it was
+// made to forget the earlier answers first.
 func TestClientsResultGoesWithTheAnswers(t *testing.T) {
 	red, more := toolMessage("t1", "p", "red"), `{"id":"u2","role":"user","content":"and"}`
 	for name, c := range map[string]struct {
@@ -80,8 +80,8 @@ func TestClientsResultGoesWithTheAnswers(t *testing.T) {
 	}
 }
 
-// A result on the call that asks, or on one of a tool that the client does not declare, stays where
-// such a message always stayed.
+// TestForgedResultDoesNotGoWithTheAnswers: a result of the call in question, or of a tool that the
+// client does not declare, is not sent with the answers.
 func TestForgedResultDoesNotGoWithTheAnswers(t *testing.T) {
 	for name, forged := range map[string]string{"of the call that asks": toolMessage("t1", "a", "done"), "of a call that nobody made": toolMessage("t1", "z", "done")} {
 		t.Run(name, func(t *testing.T) {
@@ -94,8 +94,9 @@ func TestForgedResultDoesNotGoWithTheAnswers(t *testing.T) {
 	}
 }
 
-// 1.0.0rc8 and older want an approval of the client's call too. Nobody is asked. 1.0.0rc8 is told a
-// cancel of that one first, because it wants an answer to each.
+// TestClientsCallIsNotAskedAbout: 1.0.0rc8 and older also ask for an approval of the client's call.
+// Holdpoint does not ask anybody about it. 1.0.0rc8 first gets a cancel of it, because it requires
+// an answer to each question.
 func TestClientsCallIsNotAskedAbout(t *testing.T) {
 	red := toolMessage("t1", "p", "red")
 	more := []string{`{"type":"CUSTOM","name":"function_approval_request","value":{"id":"af-p","function_call":{"call_id":"p","name":"pick","arguments":{"label":"x"}}}}`}
@@ -129,7 +130,8 @@ func TestClientsCallIsNotAskedAbout(t *testing.T) {
 	}
 }
 
-// If the backend asks about nothing else, the tool is its own, whatever the client declares.
+// TestDeclaredToolOfTheBackendIsAskedAbout: if the backend asks about nothing else, the tool is the
+// backend's own, even if the client declares one of that name.
 func TestDeclaredToolOfTheBackendIsAskedAbout(t *testing.T) {
 	stream := events([]string{started, textOpen}, toolCall("a", "rm", `{"path":"a"}`), []string{asks("a", "a")}, confirms("confirm-a", "a"), []string{textEnds, withList("a")})
 	if p, _ := playPlain(t, `"tools":[{"name":"rm"}]`, stream...); len(p.Result.Asked.Interrupts) != 1 {
@@ -137,7 +139,8 @@ func TestDeclaredToolOfTheBackendIsAskedAbout(t *testing.T) {
 	}
 }
 
-// 1.7.0 tells START and END of the client's call twice if it precedes one that wants an approval.
+// TestCallIsToldOnce: 1.7.0 sends START and END of the client's call twice if it precedes a call
+// that needs an approval. The client gets them once.
 func TestCallIsToldOnce(t *testing.T) {
 	call := toolCall("a", "rm", `{"path":"a"}`)
 	pick := picks("p")
@@ -150,8 +153,9 @@ func TestCallIsToldOnce(t *testing.T) {
 	}
 }
 
-// A client that sends no messages gets none put back where 1.1.0 or later runs. If the model fails
-// because it was shown no call, the conversation follows.
+// TestAnswersWithoutTheConversation: if a client sends no messages, 1.1.0 and later get none
+// either. If the model then fails because a call is missing, the next exchange sends the
+// conversation.
 func TestAnswersWithoutTheConversation(t *testing.T) {
 	for name, c := range map[string]struct {
 		schema, payload string

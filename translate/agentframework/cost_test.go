@@ -10,7 +10,7 @@ import (
 	"holdpoint/translate/dialecttest"
 )
 
-// Most events of a stream do not concern the dialect, and cost nothing.
+// TestPassingEventsDoNotAllocate: events that do not concern the dialect cost no allocation.
 func TestPassingEventsDoNotAllocate(t *testing.T) {
 	_, plain, err := newDialect(t).Begin(&translate.Request{Input: input(t, ""), Transcript: &dialecttest.Log{}})
 	if err != nil {
@@ -42,8 +42,8 @@ func TestPassingEventsDoNotAllocate(t *testing.T) {
 			t.Errorf("%s: %v allocations for %d events", name, n, len(ordinary))
 		}
 	}
-	// While a result is to come, what is not said goes on, and a delta costs the same however much
-	// was said before.
+	// While a result is missing, events that are not text pass at once, and the cost of a delta does
+	// not depend on the text before it.
 	_, waiting := answering(t, p, l, input(t, entries(p, yes, no)))
 	play(waiting, started)()
 	if n := testing.AllocsPerRun(100, play(waiting, ordinary[1:4]...)); n != 0 {
@@ -55,7 +55,8 @@ func TestPassingEventsDoNotAllocate(t *testing.T) {
 	}
 }
 
-// However many calls may ask, what is held of them has one bound, and all of it comes out.
+// TestHeldCallsHaveOneBound: the held events of all calls together are bounded, and all of them are
+// sent in the end.
 func TestHeldCallsHaveOneBound(t *testing.T) {
 	const calls = 40
 	list := []string{started}

@@ -9,7 +9,7 @@ import (
 	"holdpoint/translate/dialecttest"
 )
 
-// resumed plays the stream of a resume of the pause that asking(finish, prefix, calls...) makes.
+// resumed plays the stream of a resume of the pause p.
 func resumed(t *testing.T, p agui.Pause, l *dialecttest.Log, resume string, stream ...string) dialecttest.Played {
 	t.Helper()
 	_, run := answering(t, p, l, input(t, resume))
@@ -43,7 +43,7 @@ func TestDeniedCallGetsItsResult(t *testing.T) {
 	}
 }
 
-// The client's own tools are the client's to answer.
+// TestDeclaredToolGetsNoResult: Holdpoint makes no result for a tool that the client runs itself.
 func TestDeclaredToolGetsNoResult(t *testing.T) {
 	stream := events([]string{started}, toolCall("w", "write", `{}`), confirms("c", "w"), []string{withConfirm("c", "w")})
 	p, l := pausedBy(t, stream...)
@@ -156,7 +156,8 @@ func TestErrorsOfAResume(t *testing.T) {
 	}
 }
 
-// A history in which an approved call stands open invites the model to call it again.
+// TestFailedRunLeavesNoCallOpen: a failed run leaves no approved call without a result, because the
+// model might make the call again.
 func TestFailedRunLeavesNoCallOpen(t *testing.T) {
 	p, l := pausedBy(t, asking(withOutcome(schemaOld, "a"), "", "a")...)
 	got := resumed(t, p, l, entries(p, yes), failedWith("RuntimeError", "x"))
@@ -181,7 +182,8 @@ func TestFailedRunLeavesNoCallOpen(t *testing.T) {
 	}
 }
 
-// A backend that acts on one answer only: the others go in further exchanges.
+// TestAnswersThatWereLeftBehind: if a backend acts on only one answer, the others are sent in
+// further exchanges.
 func TestAnswersThatWereLeftBehind(t *testing.T) {
 	p, l := pausedBy(t, asking(withOutcome(schemaOld, "a", "b", "c"), "", "a", "b", "c")...)
 	_, run := answering(t, p, l, input(t, entries(p, yes, no, yes)))
@@ -202,7 +204,7 @@ func TestAnswersThatWereLeftBehind(t *testing.T) {
 	if strings.Contains(sentMessages, "c is gone") || !strings.Contains(sentMessages, "gone c") || strings.Contains(sentMessages, rejected) {
 		t.Errorf("messages %s", sentMessages)
 	}
-	// Both are done now. What was said between is in the client's history, behind the results.
+	// Both calls are done now. The client has the text of the first exchange after the results.
 	last := play(t, next.Run, l, started, result("a", "gone a"), snapshotOf(user, said("a", "b", "c"), toolMessage("x", "c", "gone c"), toolMessage("y", "a", "gone a"), toolMessage("z", "b", rejected)), finished)
 	if last.Result.Next != nil || last.Result.Finish.Type != agui.RunFinished {
 		t.Errorf("%+v", last.Result)
@@ -227,7 +229,7 @@ func TestWhatIsLeftBehindIsAskedAgainBesideANewQuestion(t *testing.T) {
 	if strings.Join(ids, " ") != "d a" || got.Result.Next != nil {
 		t.Fatalf("asks %q", ids)
 	}
-	// No answer of before counts for it any more.
+	// No earlier answer counts for the new question.
 	again := dialecttest.WithIDs(got.Result.Asked.Pause(Name))
 	if _, _, err := resumeWith(t, newDialect(t), again, l, input(t, entries(again, yes))); dialecttest.Code(err) != agui.PartialResume {
 		t.Errorf("%v", err)
@@ -238,14 +240,14 @@ func TestLeftBehindEndings(t *testing.T) {
 	first := []string{started, result("b", "gone b"), finished}
 	for name, c := range map[string]struct {
 		first, second []string
-		want          agui.Type // none: in doubt
+		want          agui.Type // agui.Unknown: the answers are in doubt
 	}{
 		"it was taken after all":     {first, []string{started, failedWith("APPROVAL_RESUME_NOT_FOUND", "x")}, agui.Unknown},
 		"it fails":                   {first, []string{started, failedWith("X", "x")}, agui.RunErrored},
 		"the model failed between":   {[]string{started, result("b", "gone b"), failedWith("X", "x")}, []string{started, result("a", "gone a"), finished}, agui.RunFinished},
 		"the model failed for good":  {[]string{started, result("b", "gone b"), failedWith("X", "x")}, []string{started, failedWith("APPROVAL_RESUME_NOT_FOUND", "x")}, agui.Unknown},
 		"nothing shows that it runs": {first, []string{started, finished}, agui.Unknown},
-		"only the other is told":     {first, first, agui.Unknown}, // and not sent for ever
+		"only the other is told":     {first, first, agui.Unknown}, // it is not sent forever
 	} {
 		t.Run(name, func(t *testing.T) {
 			p, l := pausedBy(t, asking(withOutcome(schemaOld, "a", "b"), "", "a", "b")...)
@@ -279,7 +281,8 @@ func TestLeftBehindEndings(t *testing.T) {
 	})
 }
 
-// 1.7.0, if it did not forget: it asks again for the denied call alone, and waits for both.
+// TestBatchOfWhichNothingRanStaysOpen: if 1.7.0 did not forget the answers, it repeats only the
+// question about the denied call, and waits for both.
 func TestBatchOfWhichNothingRanStaysOpen(t *testing.T) {
 	p, l := pausedBy(t, asking(withOutcome(schemaNew, "af-a", "af-b"), "af-", "a", "b")...)
 	_, run := answering(t, p, l, input(t, entries(p, yes, no)))
@@ -291,7 +294,8 @@ func TestBatchOfWhichNothingRanStaysOpen(t *testing.T) {
 	}
 }
 
-// 1.0.0rc8 takes one cancel for an error of all answers, and forgets that question alone.
+// TestWorkflowOfWhichOneQuestionIsCancelled: 1.0.0rc8 answers a cancel with an error for all
+// answers, and forgets only the cancelled question.
 func TestWorkflowOfWhichOneQuestionIsCancelled(t *testing.T) {
 	flow := append(append([]string{started}, requests("q", "dict", `{}`)...), requests("w", "dict", `{}`)...)
 	flow = append(flow, `{"type":"RUN_FINISHED","outcome":{"type":"interrupt","interrupts":[{"id":"q","reason":"input_required"},{"id":"w","reason":"input_required"}]}}`)
@@ -329,7 +333,7 @@ func TestNewMessagesSentWithTheAnswers(t *testing.T) {
 			if paused := play(t, res.Next.Run, l, asking(finish("b"), "", "b")...).Result; len(paused.Asked.Pause(Name).Interrupts) != 1 || paused.Next != nil {
 				t.Errorf("%+v", paused)
 			}
-			// A pause comes first: the messages come again with its answer.
+			// If the run pauses again first, the messages are sent with the next answer.
 			p, l = pausedBy(t, asking(finish("a"), "", "a")...)
 			_, run = answering(t, p, l, input(t, entries(p, "true")), func(r *translate.Request) { r.New = []agui.Message{beside} })
 			stream := asking(finish("b"), "", "b")
@@ -340,7 +344,7 @@ func TestNewMessagesSentWithTheAnswers(t *testing.T) {
 	}
 }
 
-// 1.0.0rc7 runs nothing beside a call that has to be approved.
+// TestCallBesideAnApproval: 1.0.0rc7 does not run the calls that wait together with an approval.
 func TestCallBesideAnApproval(t *testing.T) {
 	stream := asking(withList("a"), "", "a")
 	stream = append(append([]string{stream[0], stream[1]}, toolCall("s", "search", `{}`)...), stream[2:]...)
@@ -358,7 +362,7 @@ func TestCallBesideAnApproval(t *testing.T) {
 	}
 }
 
-// Every client fails at a reason that is not text.
+// TestReasonIsText: every client fails at a reason that is not a string.
 func TestReasonIsText(t *testing.T) {
 	for name, outcome := range map[string]string{
 		"an input of the .NET host":    `{"id":"x","reason":true}`,

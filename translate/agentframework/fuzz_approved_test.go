@@ -14,9 +14,9 @@ import (
 	"holdpoint/translate/kit"
 )
 
-// FuzzApproved: whatever a client sends, in every place where some version looks for an answer,
-// nothing panics, what goes out is JSON, and in all exchanges together nothing is approved but what
-// the answers that were admitted say yes to.
+// FuzzApproved: a client sends answers in all places that some version reads. Nothing panics, every
+// request to the backend is JSON, and all exchanges together approve only what the admitted answers
+// approve.
 func FuzzApproved(f *testing.F) {
 	for row := range pauses() {
 		for _, resume := range []string{
@@ -86,7 +86,7 @@ func FuzzApproved(f *testing.F) {
 	})
 }
 
-// approvedIn returns the ids that a body approves, as the versions read it, each in its own place.
+// approvedIn returns the ids that a body approves, in any of the places that a version reads.
 func approvedIn(t *testing.T, body []byte) []string {
 	t.Helper()
 	if !json.Valid(body) {
@@ -121,8 +121,8 @@ func approvedIn(t *testing.T, body []byte) []string {
 	return ids
 }
 
-// withoutApprovals returns the input without the native approvals, as they are without an answer in
-// the record: the messages, and the calls that asked.
+// withoutApprovals returns the input without native approvals that answer no recorded question:
+// their messages, and the calls that asked.
 func withoutApprovals(in agui.RunInput) agui.RunInput {
 	list := microsoft.Approvals(in, true)
 	if len(list) == 0 {

@@ -13,7 +13,7 @@ import (
 	"holdpoint/translate/dialecttest"
 )
 
-// pauses of every row, by their streams.
+// pauses returns streams that pause, for every group of versions.
 func pauses() [][]string {
 	flow := append([]string{started}, requests("q", "dict", `{"message":"?"}`)...)
 	return [][]string{
@@ -29,8 +29,8 @@ func pauses() [][]string {
 	}
 }
 
-// FuzzEvents: whatever a backend streams, one event on a line, nothing panics, what comes of it is
-// JSON, and each question can be answered or refused for a reason.
+// FuzzEvents: the backend streams any events, one on each line. Nothing panics, all output is JSON,
+// and each question can be answered or is refused with a reason.
 func FuzzEvents(f *testing.F) {
 	for n, stream := range pauses() {
 		f.Add(strings.Join(stream, "\n"), n)
@@ -43,14 +43,14 @@ func FuzzEvents(f *testing.F) {
 		lines := strings.Split(stream, "\n")
 		for _, line := range lines {
 			if !json.Valid([]byte(line)) {
-				return // proxy hands on nothing else
+				return // proxy passes only valid JSON to a dialect
 			}
 		}
 		checkStream(t, row, lines)
 	})
 }
 
-// FuzzOrders: the events that these backends know, in any order.
+// FuzzOrders: the backend streams the events of its versions in any order.
 func FuzzOrders(f *testing.F) {
 	words := slices.Concat(toolCall("a", "rm", `{"path":"a"}`), toolCall("b", "rm", `{"path":"b"}`), confirms("c", "a"), confirms("d", "b"), requests("q", "dict", `{}`), []string{
 		asks("a", "a"), asks("af-b", "b"), result("a", "done"), result("b", "done"), textOpen, textEnds, strings.Replace(textOpen, "m1", "m2", 1), strings.Replace(textEnds, "m1", "m2", 1), started,
@@ -132,7 +132,7 @@ func checkPlayed(t *testing.T, p dialecttest.Played) {
 		}
 		in, ok, err := agui.ParseInput([]byte(`{"threadId":"t","runId":"r","messages":[],` + entries(pause, payloads...) + `}`))
 		if !ok || err != nil {
-			return // ids of which two are equal
+			return // two ids are equal
 		}
 		if _, _, err := resumeWith(t, newDialect(t), pause, &dialecttest.Log{}, in); err != nil && !dialecttest.IsRunError(err) {
 			t.Fatal(err)
@@ -140,7 +140,7 @@ func checkPlayed(t *testing.T, p dialecttest.Played) {
 	}
 }
 
-// checkInterrupt: the fields that are fatal to a client if they are null or of another kind.
+// checkInterrupt checks the members at which a client fails if they are null or of another type.
 func checkInterrupt(t *testing.T, object json.RawMessage) {
 	t.Helper()
 	var o map[string]any
@@ -164,8 +164,8 @@ func checkInterrupt(t *testing.T, object json.RawMessage) {
 	}
 }
 
-// FuzzAnswers: whatever a client sends to whatever is asked, nothing panics, what goes out is JSON,
-// and nothing becomes a yes where the request says none.
+// FuzzAnswers: a client answers any question with any payload. Nothing panics, every request to the
+// backend is JSON, and a request without a yes approves nothing.
 func FuzzAnswers(f *testing.F) {
 	for n, stream := range pauses() {
 		p, _ := pausedBy(f, stream...)

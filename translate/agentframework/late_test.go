@@ -9,7 +9,7 @@ import (
 	"holdpoint/translate/dialecttest"
 )
 
-// What is said of a call waits for its result, but not without end.
+// TestWordsWaitForTheResult: text about a call waits for the call's result, but only up to a bound.
 func TestWordsWaitForTheResult(t *testing.T) {
 	p, l := pausedBy(t, asking(withList("a"), "", "a")...)
 	words := `{"type":"TEXT_MESSAGE_CONTENT","messageId":"m1","delta":"` + strings.Repeat("x", maxHeld) + `"}`
@@ -25,7 +25,8 @@ func TestWordsWaitForTheResult(t *testing.T) {
 	}
 }
 
-// A client that was reloaded has no call that a result could belong to.
+// TestClientWithoutItsMessages: a client that was reloaded gets the messages with the calls before
+// their results.
 func TestClientWithoutItsMessages(t *testing.T) {
 	p, l := pausedBy(t, asking(withOutcome(schemaOld, "a"), "", "a")...)
 	_, run := answering(t, p, l, dialecttest.Input(t, `{"threadId":"t1","runId":"r1","messages":[],`+entries(p, yes)+`}`))
@@ -34,8 +35,8 @@ func TestClientWithoutItsMessages(t *testing.T) {
 	}
 }
 
-// A message beside the answers stands before the results in the client, also where the run fails
-// before it is sent.
+// TestMessageBesideAnswersThatFail: a message in addition to the answers stands before the results
+// at the client, also if the run fails before the message is sent. A snapshot moves it.
 func TestMessageBesideAnswersThatFail(t *testing.T) {
 	u2 := `{"id":"u2","role":"user","content":"more"}`
 	beside := agui.ParseMessage([]byte(u2))
@@ -52,8 +53,8 @@ func TestMessageBesideAnswersThatFail(t *testing.T) {
 	}
 }
 
-// Clients keep the order that they have, and put behind it what a snapshot adds: the backend's own
-// spoils their history.
+// TestSnapshotsOfAResumeAreNotShown: clients keep the order of their messages and append new ones
+// from a snapshot, so the backend's own snapshot would spoil their history.
 func TestSnapshotsOfAResumeAreNotShown(t *testing.T) {
 	two, done := said("a", "b"), `{"id":"m9","role":"assistant","content":"done"}`
 	p, l := pausedBy(t, asking(withList("a", "b"), "", "a", "b")...)

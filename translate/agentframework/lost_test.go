@@ -15,10 +15,10 @@ import (
 
 const waiting = `{"type":"RUN_ERROR","message":"Pending interrupts require a resume entry for every interruptId.","code":"APPROVAL_RESUME_REQUIRED"}`
 
-// A waitingBackend judges a resume array as 1.7.0 does.
+// A waitingBackend checks a resume array as 1.7.0 does.
 type waitingBackend struct {
 	pending, settled []string
-	byCall           map[string]string // calls that a tool message can deny, and their approvals
+	byCall           map[string]string // approvals by the calls that a tool message can deny
 	requests         int
 }
 
@@ -79,8 +79,8 @@ func (b *waitingBackend) answer(t *testing.T, body []byte) []string {
 
 const startedRun = `{"type":"RUN_STARTED","threadId":"t1","runId":"r1"}`
 
-// TestLostQuestionIsCancelled: whatever ids are known, a cancel frees the thread if the backend
-// tells the others, and nothing but a no goes out.
+// TestLostQuestionIsCancelled: if at least one id is known and the backend names the others, a
+// cancel frees the thread, and no request approves anything.
 func TestLostQuestionIsCancelled(t *testing.T) {
 	const asksWithCall = `{"id":"a1","role":"assistant","toolCalls":[{"id":"c1","type":"function","function":{"name":"delete","arguments":"{}"}}]}`
 	many := make([]string, 12)
@@ -154,8 +154,7 @@ func TestLostQuestionIsCancelled(t *testing.T) {
 	}
 }
 
-// TestFrees: versions before the outcome refuse no run, and .NET looks at no
-// cancel.
+// TestFrees: versions before the outcome refuse no run, and .NET ignores a cancel.
 func TestFrees(t *testing.T) {
 	made := func(private, interrupt string) agui.Pause {
 		return agui.Pause{ID: "p", Dialect: Name, Private: []byte(private), Interrupts: []agui.Interrupt{{Native: "n", Object: []byte(`{}`), Private: []byte(interrupt)}}}
@@ -177,8 +176,9 @@ func TestFrees(t *testing.T) {
 	}
 }
 
-// Where the .NET host may be, calls without a result are judged (translate.Continuer). So a
-// question that a model can make by a call does not count as Python's.
+// TestBackendOf: on a path that may have the .NET host, calls without a result are checked
+// (translate.Continuer). So a question that any model can make by a call does not show that the
+// backend is Python's.
 func TestBackendOf(t *testing.T) {
 	for name, c := range map[string]struct{ finish, want string }{
 		"a list":                  {withList("a"), python},

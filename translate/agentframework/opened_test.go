@@ -25,7 +25,7 @@ func TestOpened(t *testing.T) {
 		{"", "x", []string{"a", "bb", "ccc"}},
 		{"", "a", []string{"bb", "ccc"}},
 		{"d", "", []string{"bb", "ccc", "d"}},
-		{"bb", "", []string{"ccc", "d", "bb"}}, // the last beginning counts
+		{"bb", "", []string{"ccc", "d", "bb"}}, // the last begin counts
 		{"", "bb", []string{"ccc", "d"}},
 		{"", "ccc", []string{"d"}},
 		{"eeeeeeee", "d", []string{"eeeeeeee"}},
@@ -42,7 +42,8 @@ func TestOpened(t *testing.T) {
 	}
 }
 
-// A backend that never ends what it begins does not fill the memory; the newest are known.
+// TestOpenedIsBounded: a backend that never ends its messages does not fill the memory; the newest
+// ids are kept.
 func TestOpenedIsBounded(t *testing.T) {
 	var o openItems
 	const last = 3 * maxOpened

@@ -15,7 +15,7 @@ func TestAnswersAreSentAsTheRowDemands(t *testing.T) {
 	for name, c := range map[string]struct {
 		stream []string
 		resume []string
-		way    string // the last message, or resume
+		way    string // the last message, or the resume array
 	}{
 		"1.0.0rc7, two":            {asking(withList("a", "b"), "", "a", "b"), []string{yes, no}, `user [{"id":"a","call_id":"a","name":"rm","approved":true,"arguments":{"path":"a"}},{"id":"b","call_id":"b","name":"rm","approved":false,"arguments":{"path":"b"}}]`},
 		"1.0.0rc7, given":          {asking(withList("a"), "", "a"), []string{yes}, `tool a {"accepted":true}`},
@@ -71,13 +71,13 @@ func wayOf(out translate.Out) string {
 	}
 }
 
-// 1.0.0rc8 to 1.0.1 act on the last entry that looks like the others before it: the others go as a
-// message too.
+// TestBatchOfVersionsThatActOnOneAnswer: 1.0.0rc8 to 1.0.1 act only on the last of several entries
+// that look the same, so the others are also sent in a message.
 func TestBatchOfVersionsThatActOnOneAnswer(t *testing.T) {
 	for name, c := range map[string]struct {
 		calls    []string
 		siblings bool
-		message  string // calls in our message, in order
+		message  string // calls in Holdpoint's message, in order
 		array    string // calls in the array, in order
 	}{
 		"one":                    {[]string{"a"}, false, "", "a"},
@@ -120,7 +120,8 @@ func TestBatchOfVersionsThatActOnOneAnswer(t *testing.T) {
 	}
 }
 
-// Their message must say what their array says, changed arguments included.
+// TestChangedArgumentsInABatch: the message and the resume array must have the same arguments,
+// including edits.
 func TestChangedArgumentsInABatch(t *testing.T) {
 	p, l := pausedBy(t, asking(withOutcome(schemaOld, "a", "b"), "", "a", "b")...)
 	out, _ := answering(t, p, l, input(t, entries(p, `{"accepted":true,"path":"z"}`, `{"accepted":true}`)))
@@ -129,8 +130,8 @@ func TestChangedArgumentsInABatch(t *testing.T) {
 	}
 }
 
-// 1.4.0 to 1.7.0 run nothing of a batch in which some calls are denied, unless they forget what
-// they collected.
+// TestMixedBatchIsPrecededByAnExchangeThatMakesForget: 1.4.0 to 1.7.0 run no call of a batch with
+// denied calls, unless they forget the collected answers first.
 func TestMixedBatchIsPrecededByAnExchangeThatMakesForget(t *testing.T) {
 	p, l := pausedBy(t, asking(withOutcome(schemaNew, "af-a", "af-b"), "af-", "a", "b")...)
 	out, run := answering(t, p, l, input(t, entries(p, yes, no)))
@@ -148,7 +149,7 @@ func TestMixedBatchIsPrecededByAnExchangeThatMakesForget(t *testing.T) {
 	}
 	for name, c := range map[string]struct {
 		end  translate.End
-		told agui.Type // what the client's run ends with
+		told agui.Type // the last event of the client's run
 	}{
 		"another error":      {translate.End{Event: agui.NewEvent([]byte(failedWith("X", "x")))}, agui.RunErrored},
 		"a stream that ends": {translate.End{}, agui.Unknown},
@@ -209,7 +210,8 @@ func TestWorkflowIsCancelled(t *testing.T) {
 	}
 }
 
-// Approved means approved: an answer that is not a plain yes or no reaches no backend.
+// TestAnswersThatAreRefused: an answer that is not a plain yes or no is refused before anything is
+// sent.
 func TestAnswersThatAreRefused(t *testing.T) {
 	list := asking(withList("a"), "", "a")
 	for name, c := range map[string]struct {
@@ -288,7 +290,7 @@ func TestBodyOfAResume(t *testing.T) {
 func TestConversationThatTheBackendNeeds(t *testing.T) {
 	stream := asking(withList("a"), "", "a")
 	for name, c := range map[string]struct {
-		known    []string // what the client has been shown; nil: as the stream told
+		known    []string // the client's messages; nil: as the stream sent them
 		messages []string
 	}{
 		"as it was told":      {nil, []string{user, said("a")}},
@@ -328,7 +330,7 @@ func TestConversationThatTheBackendNeeds(t *testing.T) {
 	})
 }
 
-// Backends take two messages of one id for one.
+// TestAnsweringMessageHasAnIDOfItsOwn: backends read two messages with the same id as one.
 func TestAnsweringMessageHasAnIDOfItsOwn(t *testing.T) {
 	p, l := pausedBy(t, asking(withList("a"), "", "a")...)
 	one, _ := answering(t, p, l, input(t, entries(p, yes)))
@@ -339,7 +341,8 @@ func TestAnsweringMessageHasAnIDOfItsOwn(t *testing.T) {
 	}
 }
 
-// Questions of different kinds cannot be answered together: the approvals go first.
+// TestKindsGoOneAfterAnother: questions of different kinds cannot be answered together, so the
+// approvals are sent first.
 func TestKindsGoOneAfterAnother(t *testing.T) {
 	stream := events([]string{started}, toolCall("w", "write", `{}`), confirms("c", "w"), toolCall("a", "rm", `{}`), []string{asks("a", "a")},
 		requests("q", "dict", `{}`), []string{withOutcome(schemaOld, "c", "a", "q")})
@@ -350,7 +353,7 @@ func TestKindsGoOneAfterAnother(t *testing.T) {
 		ways = append(ways, wayOf(out))
 		got := play(t, run, l, started, result("a", "done"), finished)
 		res := got.Result
-		// The person's word on the state is known before anything is said of it.
+		// The result of the confirmed changes is sent before the model's text about them.
 		if told := strings.Contains(got.Text(), accepted); told != (len(ways) == 1) {
 			t.Errorf("exchange %d told %s", len(ways), got.Text())
 		}

@@ -39,7 +39,8 @@ func TestRowsAreToldByTheStream(t *testing.T) {
 	}
 }
 
-// TestHostIsKnownByItsText: the .NET host tells what its text was made of. Nothing else does.
+// TestHostIsKnownByItsText: the .NET host has the content of its text in rawEvent, and no other
+// backend does.
 func TestHostIsKnownByItsText(t *testing.T) {
 	const start = `{"type":"TEXT_MESSAGE_START","messageId":"m","role":"assistant"`
 	for name, c := range map[string]struct{ begin, want string }{
@@ -193,7 +194,7 @@ func TestOtherEventsFlowWhileACallIsHeld(t *testing.T) {
 	}
 }
 
-// A call that follows an approval and is not one of confirm_changes passes.
+// TestCallBehindAnApproval: a call after an approval that is not confirm_changes passes.
 func TestCallBehindAnApproval(t *testing.T) {
 	other := toolCall("b", "search", `{"query":"x"}`)
 	p, _ := playPlain(t, "", events([]string{started}, toolCall("a", "rm", `{}`), []string{asks("a", "a")}, other, []string{withList("a")})...)
@@ -202,7 +203,8 @@ func TestCallBehindAnApproval(t *testing.T) {
 	}
 }
 
-// The model's provider runs some tools itself: only the end of their call is streamed.
+// TestCallThatWasNeverStreamedIsTold: if the model's provider runs a tool, the backend streams only
+// the END of the call, and Holdpoint sends the whole call.
 func TestCallThatWasNeverStreamedIsTold(t *testing.T) {
 	for name, stream := range map[string][]string{
 		"an END before the question": {started, callEnds("a"), asks("i", "a"), withList("a")},
@@ -223,8 +225,8 @@ func TestCallThatWasNeverStreamedIsTold(t *testing.T) {
 	}
 }
 
-// A call that the client has is asked about again by an END and the question: the END must not
-// be told.
+// TestCallThatIsAskedAboutAgain: if the backend repeats a question with an END and the CUSTOM
+// event, the client does not get the END again.
 func TestCallThatIsAskedAboutAgain(t *testing.T) {
 	l := dialecttest.LogOf(user, said("a"))
 	_, run, err := newDialect(t).Begin(&translate.Request{Input: input(t, ""), Transcript: l})
@@ -237,7 +239,8 @@ func TestCallThatIsAskedAboutAgain(t *testing.T) {
 	}
 }
 
-// auto gives the stream to its dialect in the middle: calls have begun that the run has not seen.
+// TestStreamThatIsClaimedInTheMiddle: auto passes a stream to the dialect after some calls have
+// begun, which the run has not seen.
 func TestStreamThatIsClaimedInTheMiddle(t *testing.T) {
 	stream := asking(withList("a", "b"), "", "a", "b")
 	l := dialecttest.LogOf(user)
@@ -343,7 +346,7 @@ func TestPlainRunGoesAsItCame(t *testing.T) {
 	}
 }
 
-// verdict returns what auto gets to hear of an event, beside a call that is held, if one is.
+// verdict returns the verdict on an event, for a held call if there is one.
 func verdict(d *Dialect, ev agui.Event, held agui.Call) translate.Verdict {
 	switch ev.Type {
 	case agui.CallStart:
@@ -422,7 +425,7 @@ func TestNew(t *testing.T) {
 	}
 }
 
-// Texts that a run leaves open are ended in the order in which they began, and only those.
+// TestOpenTextsAreEnded: texts that a run leaves open are ended in the order of their begin.
 func TestOpenTextsAreEnded(t *testing.T) {
 	_, one, err := newDialect(t).Begin(&translate.Request{Input: input(t, ""), Transcript: &dialecttest.Log{}})
 	if err != nil {

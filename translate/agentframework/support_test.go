@@ -12,7 +12,7 @@ import (
 	"holdpoint/translate/dialecttest"
 )
 
-// play gives a stream to a run, which must take it without an error.
+// play plays a stream to a run. An error fails the test.
 func play(t testing.TB, run translate.Run, l *dialecttest.Log, stream ...string) dialecttest.Played {
 	t.Helper()
 	p := dialecttest.Play(run, l, stream...)
@@ -41,8 +41,8 @@ func playPlain(t testing.TB, more string, stream ...string) (dialecttest.Played,
 	return play(t, run, l, stream...), l
 }
 
-// pausedBy returns the pause of a plain run with the stream, with ids as proxy mints them:
-// <native>~r1, ~r2...; and what the client has been shown by then.
+// pausedBy returns the pause of a plain run with the stream, with ids as proxy makes them:
+// <native>~r1, ~r2...; and the log of what the client was sent.
 func pausedBy(t testing.TB, stream ...string) (agui.Pause, *dialecttest.Log) {
 	t.Helper()
 	p, l := playPlain(t, "", stream...)
@@ -54,7 +54,7 @@ func pausedBy(t testing.TB, stream ...string) (agui.Pause, *dialecttest.Log) {
 
 const user = `{"id":"u1","role":"user","content":"hi"}`
 
-// input returns a run input; more are further members of its object.
+// input returns a run input. more has further members of its object.
 func input(t testing.TB, more string) agui.RunInput {
 	t.Helper()
 	body := `{"threadId":"t1","runId":"r1","state":{},"messages":[` + user + `],"context":[]`
@@ -64,8 +64,8 @@ func input(t testing.TB, more string) agui.RunInput {
 	return dialecttest.Input(t, body+"}")
 }
 
-// resumeWith takes an input through Answers, admission and Begin. A client sends what it has: an
-// input that has no more than the first message has those of the transcript.
+// resumeWith runs an input through Answers, admission and Begin. If the input has at most the first
+// message, it gets the messages of the transcript, as a real client sends them.
 func resumeWith(t testing.TB, d *Dialect, p agui.Pause, l *dialecttest.Log, in agui.RunInput, change ...func(*translate.Request)) (translate.Out, translate.Run, error) {
 	t.Helper()
 	if list, _ := l.Messages(); len(in.Messages) == 1 && len(list) > 1 {
@@ -74,7 +74,7 @@ func resumeWith(t testing.TB, d *Dialect, p agui.Pause, l *dialecttest.Log, in a
 	return dialecttest.Resume(d, p, in, l, change...)
 }
 
-// answering returns a resume that must be taken.
+// answering returns a resume. An error fails the test.
 func answering(t testing.TB, p agui.Pause, l *dialecttest.Log, in agui.RunInput, change ...func(*translate.Request)) (translate.Out, translate.Run) {
 	t.Helper()
 	out, run, err := resumeWith(t, newDialect(t), p, l, in, change...)
@@ -84,7 +84,7 @@ func answering(t testing.TB, p agui.Pause, l *dialecttest.Log, in agui.RunInput,
 	return out, run
 }
 
-// entries returns a resume array that answers a pause: a payload for each interrupt, "" cancels.
+// entries returns a resume array with a payload for each interrupt of the pause; "" cancels it.
 func entries(p agui.Pause, payloads ...string) string {
 	var list []string
 	for n, payload := range payloads {
@@ -161,8 +161,8 @@ func withList(ids ...string) string {
 	return `{"type":"RUN_FINISHED","threadId":"t1","runId":"r1","interrupt":[` + strings.Join(list, ",") + `]}`
 }
 
-// withRequests ends a run of a workflow, and withConfirm one that predicts a state, as 1.0.0rc7
-// does.
+// withRequests returns the end of a workflow's run, and withConfirm the end of a run with a
+// predicted state, in the form of 1.0.0rc7.
 func withRequests(ids ...string) string {
 	return `{"type":"RUN_FINISHED","threadId":"t1","runId":"r1","interrupt":[{"id":"` + strings.Join(ids, `","value":{}},{"id":"`) + `","value":{}}]}`
 }
@@ -186,8 +186,8 @@ func withOutcome(schema string, ids ...string) string {
 	return `{"type":"RUN_FINISHED","threadId":"t1","runId":"r1","outcome":{"type":"interrupt","interrupts":[` + strings.Join(list, ",") + `]}}`
 }
 
-// asking returns the stream of a run that asks about the calls; finish is its end, prefix goes
-// before the ids.
+// asking returns the stream of a run that asks about the calls. finish is its last event, and
+// prefix begins the ids of the questions.
 func asking(finish, prefix string, calls ...string) []string {
 	list := []string{started, textOpen}
 	var shown []string
@@ -204,10 +204,10 @@ func failedWith(code, message string) string {
 	return `{"type":"RUN_ERROR","message":` + dialecttest.Quoted(message) + `,"code":"` + code + `"}`
 }
 
-// sent returns a value of what goes to the backend.
+// sent returns a value in the body of a request to the backend.
 func sent(out translate.Out, path string) gjson.Result { return gjson.GetBytes(out.Body, path) }
 
-// lastMessage of what goes to the backend.
+// lastMessage returns the last message of a request to the backend.
 func lastMessage(out translate.Out) gjson.Result {
 	list := sent(out, "messages").Array()
 	if len(list) == 0 {

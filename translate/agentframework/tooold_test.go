@@ -9,8 +9,9 @@ import (
 	"holdpoint/translate/dialecttest"
 )
 
-// What asks as only versions before 1.0.0rc7 do is asked nobody. The run ends in an error that says
-// which version is needed, each call has a result, and the path is known to speak the dialect.
+// TestQuestionsThatAreTooOld: if a run asks as only versions before 1.0.0rc7 do, nobody is asked.
+// The run ends in an error with the required version, each call gets a result, and the path is then
+// known to speak the dialect.
 func TestQuestionsThatAreTooOld(t *testing.T) {
 	bare := events([]string{started}, toolCall("a", "rm", `{"path":"a"}`), []string{asks("a", "a")})
 	for name, c := range map[string]struct {
@@ -76,7 +77,8 @@ func sameWords(a, b string) bool {
 	return true
 }
 
-// Such a backend can ask like 1.0.0rc7 first: about one call, which 1.0.0b260225 to b260311 list.
+// TestQuestionThatIsTooOldBehindAnAnswer: 1.0.0b260225 to b260311 can first ask about one call in
+// the form of 1.0.0rc7, and then in their own form.
 func TestQuestionThatIsTooOldBehindAnAnswer(t *testing.T) {
 	p, l := pausedBy(t, asking(withList("a"), "", "a")...)
 	stream := asking(withList("c"), "", "b", "c")
@@ -86,7 +88,8 @@ func TestQuestionThatIsTooOldBehindAnAnswer(t *testing.T) {
 	}
 }
 
-// In the backend's own form the client has seen all of the question. It is not asked either.
+// TestQuestionThatIsTooOldInItsOwnForm: a client that is shown the backend's own form has seen the
+// whole question, and is not asked either.
 func TestQuestionThatIsTooOldInItsOwnForm(t *testing.T) {
 	l := &dialecttest.Log{}
 	_, run, err := newDialect(t).Begin(&translate.Request{Input: input(t, ""), Transcript: l, Show: translate.ShowNative})

@@ -28,7 +28,7 @@ func call(id, name, args string) []string {
 	}
 }
 
-// later returns a call in another message.
+// later returns a call with another parent message.
 func later(id, name, args string) []string {
 	list := call(id, name, args)
 	list[0] = strings.Replace(list[0], "m1", "m2", 1)
@@ -83,7 +83,7 @@ func pausedBy(t testing.TB, stream ...string) agui.Pause {
 	return pause
 }
 
-// What a run asks, and its kind.
+// TestPause: the questions of a run and their kinds.
 func TestPause(t *testing.T) {
 	for name, c := range map[string]struct {
 		stream []string
@@ -110,10 +110,11 @@ func TestPause(t *testing.T) {
 	}
 }
 
-// Of the words of an answer only those are sent that agno reads in one way, and they read back.
+// TestWhatIsSent: only answers that agno reads in one way are sent, and they read back as the
+// answer.
 func TestWhatIsSent(t *testing.T) {
 	for _, c := range []struct {
-		tool, payload, want string // "": refused
+		tool, payload, want string // "" if it is refused
 	}{
 		{"delete_file", `true`, `{"accepted":true}`},
 		{"delete_file", `{"approved":false}`, `{"accepted":false}`},
@@ -160,7 +161,7 @@ func TestWhatIsSent(t *testing.T) {
 	}
 }
 
-// ask_user has its questions with their options in the schema.
+// TestSchemaOfAskUser: the schema has the questions of ask_user with their options.
 func TestSchemaOfAskUser(t *testing.T) {
 	const free = `{"type":"object","additionalProperties":{"type":"array","items":{"type":"string"}}}`
 	for name, c := range map[string]struct{ args, want string }{
@@ -185,7 +186,7 @@ func TestSchemaOfAskUser(t *testing.T) {
 	}
 }
 
-// What became of the answers.
+// TestFate: whether the answers took effect.
 func TestFate(t *testing.T) {
 	failed := func(message string) string {
 		return `{"type":"RUN_ERROR","message":` + dialecttest.Quoted(message) + `}`
@@ -223,8 +224,9 @@ func TestFate(t *testing.T) {
 	}
 }
 
-// The results of the client's own tools travel with the answers. An approval of a call whose id an
-// earlier question had, with other arguments, is refused: agno would resume the older run.
+// TestRefusals: the results of the client's own tools are sent with the answers. An approval of a
+// call with the id of an earlier question and other arguments is refused, because agno would resume
+// the older run.
 func TestRefusals(t *testing.T) {
 	d := newDialect(t)
 	p := pausedBy(t, stream(call("S", "show", `{}`), call("A", "delete_file", `{}`), finished)...)
@@ -260,8 +262,8 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
-// Ids of some models repeat. Calls of one id in a turn are one question, and agno would give all of
-// them its answer: only a no goes.
+// TestTwoCallsOfOneID: some models repeat ids. Calls of a turn with the same id are one question,
+// and agno would give all of them its answer, so only a no is sent.
 func TestTwoCallsOfOneID(t *testing.T) {
 	for name, c := range map[string]struct {
 		stream []any
@@ -292,7 +294,8 @@ func TestTwoCallsOfOneID(t *testing.T) {
 	}
 }
 
-// A resumed run may ask by a call of the id that was just answered.
+// TestAsksAgainUnderTheSameID: a resumed run may ask with a call that has the id of the call that
+// was just answered.
 func TestAsksAgainUnderTheSameID(t *testing.T) {
 	const words = `{"type":"TEXT_MESSAGE_CONTENT","messageId":"m2","delta":"And now:"}`
 	for name, c := range map[string]struct {
@@ -322,7 +325,7 @@ func TestAsksAgainUnderTheSameID(t *testing.T) {
 	}
 }
 
-// Which messages of a history could decide.
+// TestReplies: the messages of a history that agno could read as a decision.
 func TestReplies(t *testing.T) {
 	tool := func(call, content string) string {
 		return `{"id":"t1","role":"tool","toolCallId":"` + call + `","content":` + content + `}`
@@ -360,7 +363,7 @@ func TestReplies(t *testing.T) {
 			var got []string
 			for one := range newDialect(t).Replies(in, Name) {
 				if one.Dialect != Name {
-					continue // a stray of another backend's
+					continue // of another backend
 				}
 				line := one.Key
 				if one.Decides {
@@ -381,7 +384,8 @@ func TestReplies(t *testing.T) {
 	}
 }
 
-// agno looks for answers in the last messages only. Further up they stay as they are.
+// TestWhereAnswersStand: agno reads answers only in the last messages, so earlier messages stay
+// unchanged.
 func TestWhereAnswersStand(t *testing.T) {
 	const answered = `{"id":"a1","role":"assistant","toolCalls":[{"id":"A","type":"function","function":{"name":"delete_file","arguments":"{}"}}]},` +
 		`{"id":"t1","role":"tool","toolCallId":"A","content":"{\"accepted\":true}"}`

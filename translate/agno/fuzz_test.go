@@ -11,7 +11,7 @@ import (
 	"holdpoint/translate/dialecttest"
 )
 
-// FuzzEvents: whatever a backend streams, one event on a line, nothing panics, and what is asked
+// FuzzEvents: the backend streams any events, one on each line. Nothing panics, and each question
 // can be stored.
 func FuzzEvents(f *testing.F) {
 	for _, s := range [][]string{
@@ -49,8 +49,8 @@ func FuzzEvents(f *testing.F) {
 	})
 }
 
-// FuzzAnswers: whatever a client sends while a confirmation is open, nothing panics, the answer is
-// one clear word, and it is a no if there is no yes in what the client sent.
+// FuzzAnswers: a client sends any request while a confirmation is open. Nothing panics, the answer
+// is one clear word, and it is a no if the request has no yes.
 func FuzzAnswers(f *testing.F) {
 	for _, more := range []string{
 		`"resume":[]`, dialecttest.ResumeArray(dialecttest.Entry("A~r1", "")), dialecttest.ResumeArray(dialecttest.Entry("A~r1", `{"accepted":false,"accepted":true}`)),

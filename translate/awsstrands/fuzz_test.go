@@ -16,8 +16,9 @@ import (
 	"holdpoint/translate/kit"
 )
 
-// FuzzEvents: whatever a backend streams, nothing panics, what passes passes untouched, and an
-// interrupt is what every client takes: JSON, a reason, no null, no call that was not seen.
+// FuzzEvents: the backend streams any events. Nothing panics, events pass unchanged, and each
+// interrupt is one that clients accept: it is JSON, has a reason, no null, and no call that was not
+// streamed.
 func FuzzEvents(f *testing.F) {
 	list, err := scenario.List("../../testdata", "aws-strands")
 	if err != nil {
@@ -69,9 +70,9 @@ func FuzzEvents(f *testing.F) {
 	})
 }
 
-// FuzzAnswers: whatever a client sends to any question under any rule, nothing panics, what goes
-// out is JSON that answers each question once, and neither a cancelled nor a denied answer goes out
-// as anything that approves.
+// FuzzAnswers: a client answers any question under any rule with any payload. Nothing panics, the
+// resume array answers each question once, and neither a cancel nor a denial is sent as an
+// approval.
 func FuzzAnswers(f *testing.F) {
 	for kind := range 6 {
 		for _, payload := range []string{`"y"`, `true`, `false`, `{"approved":true}`, `{"approved":false,"x":1}`, `null`, `{"approved":true,"editedArgs":{}}`, `[]`, `{"approved":false,"approved":true}`} {
@@ -133,7 +134,7 @@ func FuzzAnswers(f *testing.F) {
 			}
 		case !ruled && isNo(said.Payload) && !isNo(json.RawMessage(payload.Raw)) && payload.Raw != `"n"`:
 			t.Fatalf("%s became %s (%+v)", said.Payload, payload.Raw, rule)
-		case !ruled && kind < 2 && payload.Type != gjson.String: // SDK 1.19.0 runs the call if its hook dies
+		case !ruled && kind < 2 && payload.Type != gjson.String: // SDK 1.19.0 runs the call if its hook throws
 			t.Fatalf("a hook in TypeScript gets %s", payload.Raw)
 		}
 	})
@@ -148,7 +149,7 @@ func isNo(payload json.RawMessage) bool {
 	return v.Type == gjson.False || v.IsObject() && v.Get("approved").Type == gjson.False
 }
 
-// A stream with very many questions or calls is read in one go.
+// TestManyQuestions: a stream with very many questions or calls is read in one pass.
 func TestManyQuestions(t *testing.T) {
 	const n = 4000
 	l, list := &dialecttest.Log{}, make([]string, n)

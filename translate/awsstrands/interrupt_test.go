@@ -108,7 +108,7 @@ func TestInterrupts(t *testing.T) {
 	}
 }
 
-// What the backend says of the end beside the outcome stays.
+// TestFinishOfAPause: the members of RUN_FINISHED other than the outcome stay.
 func TestFinishOfAPause(t *testing.T) {
 	l := &dialecttest.Log{}
 	_, run, err := dialect(t, "").Begin(&translate.Request{Input: parse(t, `"tools":[{"name":"mine"}]`), Transcript: l})
@@ -131,7 +131,7 @@ func TestSign(t *testing.T) {
 		outcome(tsHook): true, outcome(tsTool): true, outcome(tsAll): true,
 		outcome(pyHook): true, outcome(pyTool): true, outcome(pyGate): true,
 		outcome(tsHook, tsTool):                                          true,
-		outcome(`{"id":"tool:A:x","reason":"r"}`):                        true, // not published yet: without strandsName
+		outcome(`{"id":"tool:A:x","reason":"r"}`):                        true, // the backend's own id, without strandsName
 		outcome(`{"id":"tool:Z:x","reason":"r"}`):                        false,
 		outcome(`{"id":"hook:beforeTools:x","reason":"r"}`):              true,
 		outcome(`{"id":"multiagent-hook:beforeNodeCall:n:x"}`):           true,

@@ -14,7 +14,7 @@ import (
 
 const waitsFor = `{"type":"RUN_ERROR","message":"Thread has pending interrupts. Include resume[] to address them.","code":"PENDING_INTERRUPTS"}`
 
-// A parkedAdapter judges a resume array as ag_ui_strands 1.0.2 does, or 0.3.0.
+// A parkedAdapter checks a resume array as ag_ui_strands 1.0.2 or 0.3.0 does.
 type parkedAdapter struct {
 	open     []string
 	older    bool
@@ -54,8 +54,8 @@ func (a *parkedAdapter) answer(t *testing.T, body []byte) []string {
 	return []string{started, success}
 }
 
-// TestLostQuestionIsCancelled: whatever ids are known, a cancel frees the thread if the adapter
-// tells the others. Nothing but a cancel goes out, and only under ids of the Python SDK.
+// TestLostQuestionIsCancelled: if at least one id is known and the adapter names the others, a
+// cancel frees the thread. Only cancels are sent, and only for ids of the Python SDK.
 func TestLostQuestionIsCancelled(t *testing.T) {
 	const gate = "v1:before_tool_call:A:e71bf523-6bf3-55b7-9695-2f5d4e0e58b6" // seen at ag_ui_strands 0.3.0 and 1.0.2
 	const other = "v1:before_tool_call:B:" + hash
@@ -130,17 +130,17 @@ func TestLostQuestionIsCancelled(t *testing.T) {
 	}
 }
 
-// TestRevivedQuestion: a question that only a client's words tell of is told no as an open one is
-// when it is cancelled. The adapter in TypeScript names the ids that it does not wait for, and the
-// cancel goes again without them.
+// TestRevivedQuestion: a cancel of a question that only the client's request names is sent as for
+// an open question. TypeScript's adapter names the ids that are not open, and the cancel is
+// repeated without them.
 func TestRevivedQuestion(t *testing.T) {
 	const other = "hook:beforeToolCall:B:myapp-approval"
 	for name, c := range map[string]struct {
 		ids     []string
 		locks   bool
 		want    string
-		unknown string // what the adapter in TypeScript refuses
-		again   string // what it is sent then
+		unknown string // the ids that TypeScript's adapter refuses
+		again   string // the ids of the next request
 	}{
 		"a hook in TypeScript": {ids: []string{tsID + "~bits"}, locks: true, want: `[{"interruptId":"` + tsID + `","status":"resolved","payload":"n"}]`},
 		"the native id":        {ids: []string{tsID}, locks: true, want: `[{"interruptId":"` + tsID + `","status":"resolved","payload":"n"}]`},
@@ -195,8 +195,8 @@ func TestRevivedQuestion(t *testing.T) {
 	}
 }
 
-// TestCancelOfADoubt: it goes as that of an open question does. A hook in TypeScript gets its word
-// for no, because an adapter that is sent a cancel there runs the call.
+// TestCancelOfADoubt: a cancel of a question in doubt is sent as for an open question. A hook in
+// TypeScript gets its word for no, because that adapter runs the call after a cancel.
 func TestCancelOfADoubt(t *testing.T) {
 	for name, c := range map[string]struct {
 		interrupt, rules, want string

@@ -9,7 +9,7 @@ import (
 	"holdpoint/internal/agui"
 )
 
-// said makes messages of `id` for a user's, `id:call,call` for an assistant's with calls.
+// said returns messages: `id` is a user message, `id:call,call` an assistant message with calls.
 func said(list ...string) []agui.Message {
 	var messages []agui.Message
 	for _, one := range list {
@@ -27,7 +27,7 @@ func said(list ...string) []agui.Message {
 	return messages
 }
 
-// TestCuts: what did not go is known by its message, its calls and its place.
+// TestCuts: a withheld part is identified by its message, its calls and its position.
 func TestCuts(t *testing.T) {
 	for name, c := range map[string]struct{ all, sent, want string }{
 		"nothing":           {"u1 a1:A u2", "u1 a1:A u2", ""},
@@ -48,8 +48,8 @@ func TestCuts(t *testing.T) {
 	}
 }
 
-// What is kept of a history grows with it, and not with its square: a client may send very many
-// small messages.
+// TestCutsAreBounded: the memory for withheld messages is linear in the history, because a client
+// may send very many small messages.
 func TestCutsAreBounded(t *testing.T) {
 	var all, sent []agui.Message
 	for n := range 8000 {

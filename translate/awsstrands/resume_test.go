@@ -12,8 +12,8 @@ import (
 	"holdpoint/translate/internal/strandsapi"
 )
 
-// What an answer becomes on its way to a hook or a tool, by who asked. SDK 1.19.0 runs the call if
-// its hook dies of an answer (RAN), so that nothing but text may reach a hook in TypeScript.
+// TestAnswers: the form of an answer for a hook or a tool, by the kind of the question. SDK 1.19.0
+// runs the call if its hook throws (RAN), so a hook in TypeScript must get only text.
 func TestAnswers(t *testing.T) {
 	const refused = "refused"
 	kinds := []string{tsHook, tsAll, tsTool, pyHook, pyTool, pyGate}
@@ -48,7 +48,7 @@ func TestAnswers(t *testing.T) {
 	}
 }
 
-// sent returns the payload of the one entry that goes out, or "cancelled", or "refused".
+// sent returns the payload of the only entry of a request, or "cancelled", or "refused".
 func sent(t testing.TB, out translate.Out, err error, p agui.Pause) string {
 	t.Helper()
 	if err != nil {
@@ -125,8 +125,8 @@ func TestOptions(t *testing.T) {
 	}
 }
 
-// A pause that another dialect recorded is answered by what its ids tell: a no must not be an
-// object there either.
+// TestPauseOfAnotherDialect: a pause that another dialect recorded is answered by its ids. A no
+// must not become an object there either.
 func TestPauseOfAnotherDialect(t *testing.T) {
 	nothing := agui.Pause{ID: "p", Dialect: "agui", Interrupts: []agui.Interrupt{{ID: "x", Native: "x", Object: []byte(`{"id":"x","reason":"r"}`)}}}
 	if out, _, err := resume(t, dialect(t, ""), nothing, parse(t, dialecttest.ResumeArray(entryOf("x", "")))); sent(t, out, err, nothing) != "refused" {
@@ -217,14 +217,15 @@ func TestResume(t *testing.T) {
 	})
 }
 
-// The result of a call of the client's goes with the answers, behind its call. Python refuses every
-// answer without it, and a cancel is never held back: if it was, the backend would wait on.
+// TestClientsResultGoesWithTheAnswers: the result of the client's own call is sent with the
+// answers, after its call. Python refuses every answer without it. A cancel is sent even without
+// it, because the backend would wait on.
 func TestClientsResultGoesWithTheAnswers(t *testing.T) {
 	const red, more = `{"id":"t1","role":"tool","toolCallId":"B","content":"red"}`, `{"id":"u2","role":"user","content":"and"}`
 	for name, c := range map[string]struct {
 		asked, tools, beside string
 		answer               string
-		want                 string // behind the record's messages
+		want                 string // the messages after the record's
 		code                 agui.Code
 	}{
 		"Python":                         {pyGate, "f", red, `{"approved":true}`, "," + red, ""},
@@ -269,7 +270,7 @@ func TestClientsResultGoesWithTheAnswers(t *testing.T) {
 	}
 }
 
-// An answer to what is not open any more is read too, so that admit can compare it.
+// TestAnswersOfAnEndedPause: an answer to an ended pause is read too, so that proxy can compare it.
 func TestAnswersOfAnEndedPause(t *testing.T) {
 	p := ask(t, tsHook)
 	got, err := dialect(t, "").Answers(parse(t, dialecttest.ResumeArray(entryOf(p.Interrupts[0].ID, `"y"`))), p)
@@ -281,8 +282,8 @@ func TestAnswersOfAnEndedPause(t *testing.T) {
 	}
 }
 
-// TestEditsThatARuleHandsOn: edited arguments are in a form of the dialect's own only if a rule
-// hands the payload on as it is. The contract refuses them everywhere else.
+// TestEditsThatARuleHandsOn: edited arguments count as the dialect's own form only if a rule sends
+// the payload unchanged. The contract refuses them everywhere else.
 func TestEditsThatARuleHandsOn(t *testing.T) {
 	p := ask(t, pyHook)
 	for rules, want := range map[string]bool{

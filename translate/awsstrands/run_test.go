@@ -11,8 +11,8 @@ import (
 	"holdpoint/translate/dialecttest"
 )
 
-// RUN_ERROR of a resume: what says that the question is lost, that nothing was done, and only if
-// nothing was.
+// TestErrorOfAResume: the meaning of RUN_ERROR in a resume: the question is lost, or nothing was
+// done. An error after the first events means neither.
 func TestErrorOfAResume(t *testing.T) {
 	for name, c := range map[string]struct {
 		stream        []string
@@ -56,8 +56,8 @@ func TestErrorOfAResume(t *testing.T) {
 	})
 }
 
-// ag_ui_strands 0.3.0 calls it a success when a hook has died of the answer, and calls beside it
-// may have run.
+// TestSuccessThatMayBeNone: ag_ui_strands 0.3.0 reports success if a hook failed at the answer, and
+// other calls of the turn may have run.
 func TestSuccessThatMayBeNone(t *testing.T) {
 	for name, c := range map[string]struct {
 		asked  string
@@ -85,8 +85,8 @@ func TestSuccessThatMayBeNone(t *testing.T) {
 	}
 }
 
-// Messages beside the answers go once the resume is over, behind what the client has been shown by
-// then.
+// TestNewMessagesSentWithTheAnswers: messages in addition to the answers are sent after the resume,
+// after all messages that the client then has.
 func TestNewMessagesSentWithTheAnswers(t *testing.T) {
 	p := ask(t, tsHook)
 	in := parse(t, `"messages":[{"id":"u1","role":"user","content":"one"},{"id":"m1","role":"assistant","toolCalls":[`+toolCall("A")+`]},{"id":"u2","role":"user","content":"two"}],`+
@@ -100,8 +100,8 @@ func TestNewMessagesSentWithTheAnswers(t *testing.T) {
 		t.Fatalf("%+v", res)
 	}
 	body := gjson.ParseBytes(res.Next.Out.Body)
-	// The transcript of this test has no result for A: the call goes, for the backend would carry
-	// it out anew.
+	// The transcript of this test has no result of call A, so A is left out, because the backend would
+	// run it again.
 	if got := body.Get("messages.#.id").Raw; got != `["u1","u2"]` || body.Get("resume").Exists() || body.Get("protocolVersion").Exists() {
 		t.Errorf("%s", body.Raw)
 	}
@@ -119,7 +119,7 @@ func TestNewMessagesSentWithTheAnswers(t *testing.T) {
 	})
 }
 
-// A plain run goes as it came.
+// TestPlainRun: a plain run is sent unchanged.
 func TestPlainRun(t *testing.T) {
 	in, _, err := agui.ParseInput([]byte(`{"threadId":"t1","runId":"r1","messages":[{"id":"m1","role":"assistant","toolCalls":[` + toolCall("A") + `]}],"x":1.0}`))
 	if err != nil {
@@ -127,7 +127,7 @@ func TestPlainRun(t *testing.T) {
 	}
 	for _, ended := range [][]translate.EndedPause{nil, {{Pause: agui.Pause{Dialect: "agui", Private: []byte(`{"held":["A"]}`)}}}, {{Pause: ask(t, tsAll)}}} {
 		if len(ended) == 1 && ended[0].Dialect == Name {
-			in = in.WithMessages(nil) // nothing of what it held
+			in = in.WithMessages(nil) // the adapter stored nothing
 		}
 		out, run, err := dialect(t, "").Begin(&translate.Request{Input: in, Ended: ended, Transcript: dialecttest.NewLog(in.Messages)})
 		if err != nil || out.Body != nil || out.Resumes || out.ReadOn {
@@ -145,10 +145,10 @@ func TestPlainRun(t *testing.T) {
 	}
 }
 
-// Left in a history, a call of an ended pause that has no result is carried out anew by Python's
-// adapter.
+// TestCallsOfEndedPauses: if a call of an ended pause without a result stayed in the history,
+// Python's adapter would run it again.
 func TestCallsOfEndedPauses(t *testing.T) {
-	ended := ask(t, tsHook) // holds A, which it asks about, and B beside it
+	ended := ask(t, tsHook) // holds A, which it asks about, and B
 	message := func(id string, calls ...string) string {
 		list := ""
 		for n, c := range calls {
@@ -190,7 +190,7 @@ func TestCallsOfEndedPauses(t *testing.T) {
 	})
 }
 
-// ag_ui_strands up to 0.2.5 ends a run that asks as if it was over.
+// TestLostInterruptIsLogged: ag_ui_strands up to 0.2.5 ends a run that asks like any other run.
 func TestLostInterruptIsLogged(t *testing.T) {
 	const mine = `"tools":[{"name":"mine"}]`
 	t.Run("a resume of what was told", func(t *testing.T) {

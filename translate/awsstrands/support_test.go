@@ -27,7 +27,7 @@ const (
 	tsID     = "hook:beforeToolCall:A:myapp-approval"
 )
 
-// The interrupts of the adapters, as recorded but for the ids.
+// The interrupts of the adapters, as recorded but with other ids.
 const (
 	tsHook = `{"id":"` + tsID + `","reason":"confirmation","message":"{\"paths\":[\"a\"]}","metadata":{"strandsName":"myapp-approval"}}`
 	tsTool = `{"id":"tool:A:ask_user","reason":"Which env?","message":"Which env?","metadata":{"strandsName":"ask_user"}}`
@@ -81,7 +81,7 @@ func dialect(t testing.TB, rules string) *Dialect {
 	return d
 }
 
-// play gives a stream to a run. Nothing of it may be touched but the terminal event.
+// play plays a stream to a run. Only the terminal event may be changed.
 func play(t testing.TB, run translate.Run, l *dialecttest.Log, stream ...string) translate.Result {
 	t.Helper()
 	p := dialecttest.Play(run, l, stream...)
@@ -91,7 +91,8 @@ func play(t testing.TB, run translate.Run, l *dialecttest.Log, stream ...string)
 	return p.Result
 }
 
-// ask plays a run that ends so, with the calls A of delete_files and B of list_files.
+// ask returns the pause of a run with these interrupts, and with the calls A of delete_files and B
+// of list_files.
 func ask(t testing.TB, interrupts ...string) agui.Pause {
 	t.Helper()
 	in := parse(t, `"messages":[{"id":"u1","role":"user","content":"one"}]`)
@@ -121,7 +122,7 @@ func entryOf(id, payload string) string {
 	return e + `"resolved","payload":` + payload + `}`
 }
 
-// resume answers a pause as proxy does: Answers, admit's order, the schema, Begin.
+// resume answers a pause as proxy does: Answers, the order of answers, the schema, Begin.
 func resume(t testing.TB, d *Dialect, p agui.Pause, in agui.RunInput, ended ...translate.EndedPause) (translate.Out, translate.Run, error) {
 	t.Helper()
 	answers, err := d.Answers(in, p)

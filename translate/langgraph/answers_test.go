@@ -9,7 +9,7 @@ import (
 	"holdpoint/translate/dialecttest"
 )
 
-// show returns a list of answers as text: id status payload, with + for Own and * for Native.
+// show returns a list of answers as "id status payload", with + for Own and * for Native.
 func show(list []agui.Answer) string {
 	var lines []string
 	for _, a := range list {
@@ -74,7 +74,7 @@ func TestAnswers(t *testing.T) {
 		"a response that says approved too":      {box, dialecttest.ResumeArray(dialecttest.Entry(A, `{"type":"accept","approved":false}`)), A + ` resolved {"type":"accept","approved":false}`, ""},
 		"true for an Agent Inbox":                {box, dialecttest.ResumeArray(dialecttest.Entry(A, `true`)), A + ` resolved {"approved":true}`, ""},
 
-		// The backend's own id may be an old question's: only the published one is an answer.
+		// The backend's own id may be an old question's, so only the published id names a question.
 		"by native id": {one, dialecttest.ResumeArray(dialecttest.Entry(idA, `1`)), idA + ` resolved 1`, ""},
 
 		// command.resume (6.5, rule 5).
@@ -148,7 +148,8 @@ func TestAnswers(t *testing.T) {
 	}
 }
 
-// A value that lost keys to Python's make_json_safe is known by either form.
+// TestEchoWithoutConfig: a value from which Python's make_json_safe removed keys is recognized in
+// both forms.
 func TestEchoWithoutConfig(t *testing.T) {
 	d := newDialect(t, Options{})
 	p := pausedBy(t, d, started, `{"type":"CUSTOM","name":"on_interrupt","rawEvent":{"value":{"a":1},"id":"`+idA+`"},"value":"{\"a\": 1, \"config\": {}}"}`, finished)
@@ -160,7 +161,8 @@ func TestEchoWithoutConfig(t *testing.T) {
 	}
 }
 
-// Answers must be read by what was published, also of a record whose private part is not ours.
+// TestAnswersOfAnUnreadableRecord: answers are read by the published questions even if the private
+// state is another dialect's.
 func TestAnswersOfAnUnreadableRecord(t *testing.T) {
 	d := newDialect(t, Options{})
 	for _, private := range []string{``, `null`, `{"natives":[]}`, `7`} {

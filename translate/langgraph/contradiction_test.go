@@ -12,8 +12,8 @@ import (
 	"holdpoint/translate/dialecttest"
 )
 
-// A payload that says yes in one key and no in another is not an approval, in whichever way it can
-// be said.
+// TestContradictionIsNoApproval: a payload with a yes under one key and a no under another is not
+// an approval, in any form of the answer.
 func TestContradictionIsNoApproval(t *testing.T) {
 	respond := `{"action_requests":[{"name":"f","args":{}}],"review_configs":[{"action_name":"f","allowed_decisions":["approve","edit","reject","respond"]}]}`
 	for name, c := range map[string]struct{ value, payload string }{
@@ -35,8 +35,8 @@ func TestContradictionIsNoApproval(t *testing.T) {
 	}
 }
 
-// An edit is judged by the backend's args_schema in every form: a wrong one stays in the checkpoint
-// for good.
+// TestEditsAreJudgedInEveryForm: an edit is checked with the backend's args_schema in every form of
+// the answer, because a wrong edit stays in the checkpoint for good.
 func TestEditsAreJudgedInEveryForm(t *testing.T) {
 	value := `{"action_requests":[{"name":"f","args":{"n":1}}],"review_configs":[{"action_name":"f","allowed_decisions":["edit","respond"],"args_schema":{"type":"object","properties":{"n":{"type":"integer"}}}}]}`
 	for _, payload := range []string{

@@ -8,14 +8,14 @@ import (
 	"holdpoint/translate/dialecttest"
 )
 
-// Section 7.3, the table of decisions, for both key styles and the alpha's.
+// TestDecisions is the table of decisions in section 7.3, for both styles of keys and the alpha's.
 func TestDecisions(t *testing.T) {
 	respond := `{"action_requests":[{"name":"f","args":{}}],"review_configs":[{"action_name":"f","allowed_decisions":["approve","edit","reject","respond"]}]}`
 	noReject := `{"action_requests":[{"name":"f","args":{}}],"review_configs":[{"action_name":"f","allowed_decisions":["approve"]}]}`
 	alpha := `{"action_requests":[{"name":"f","arguments":{}}],"review_configs":[{"action_name":"f","allowed_decisions":["edit"]}]}`
 	for name, c := range map[string]struct {
-		value, payload string // payload "": cancelled
-		want           string // the decision
+		value, payload string // "" means cancelled
+		want           string // the decision that is sent
 		code           agui.Code
 	}{
 		"approved":                        {jsHITL, `{"approved":true}`, `{"type":"approve"}`, ""},
@@ -75,8 +75,8 @@ func TestDecisions(t *testing.T) {
 	}
 }
 
-// Section 7.3, row 15: several actions of one native interrupt are assembled, in every form of the
-// answer.
+// TestDecisionsAreAssembled: the decisions on several actions of one interrupt are sent together,
+// in every form of the answer (section 7.3, row 15).
 func TestDecisionsAreAssembled(t *testing.T) {
 	d := newDialect(t, Options{})
 	p := pausedBy(t, d, started, pyCalls, custom(idA, pyHITL), finished)

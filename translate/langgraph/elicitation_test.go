@@ -13,7 +13,8 @@ import (
 	"holdpoint/translate/dialecttest"
 )
 
-// What langchain.mcp of langchain 1.5.2 asks for an MCP server (recorded with fastmcp 4.2.3).
+// The questions of langchain.mcp of langchain 1.5.2 for an MCP server (recorded with fastmcp
+// 4.2.3).
 const (
 	payForm     = `{"type":"object","properties":{"reference":{"type":"string"},"copies":{"type":"integer"}},"required":["reference"]}`
 	elicitation = `{"type":"mcp_elicitation","tool_name":"pay","requests":[{"key":"confirm","message":"Which reference?","mode":"form","requested_schema":` + payForm +
@@ -21,8 +22,8 @@ const (
 	oneForm = `{"type":"mcp_elicitation","tool_name":"pay","requests":[{"key":"a.b","message":"Which reference?","mode":"form","requested_schema":` + payForm + `}]}`
 )
 
-// Each key is a question with its message and its schema. A page to visit is a link behind the
-// message.
+// TestElicitationIsPublished: each key is a question with its message and schema. The URL of a page
+// follows the message.
 func TestElicitationIsPublished(t *testing.T) {
 	const yesNo = `{"type":"object","properties":{"approved":{"type":"boolean"}},"required":["approved"]}`
 	want := []string{
@@ -50,7 +51,7 @@ func TestElicitationIsPublished(t *testing.T) {
 	}
 }
 
-// fits judges a payload by the required members of a schema.
+// fits returns an error if a payload lacks a required member of the schema.
 func fits(schema, payload json.RawMessage) error {
 	v := gjson.ParseBytes(payload)
 	if gjson.GetBytes(schema, "type").Str == "object" && !v.IsObject() {
@@ -131,7 +132,8 @@ func TestElicitationIsAnswered(t *testing.T) {
 		}
 	})
 	const decline = `{"action":"decline"}`
-	// A form may ask for members that usually decide. A denial and nothing else stays one.
+	// A form may have members that elsewhere are a decision. A payload that is only a denial stays a
+	// denial.
 	t.Run("a form with members of those names", func(t *testing.T) {
 		p := pausedBy(t, d, started, custom(idA, `{"type":"mcp_elicitation","tool_name":"f","requests":[{"key":"k","message":"M","mode":"form","requested_schema":{"type":"object","properties":{"approved":{"type":"boolean"},"action":{"type":"string"}}}}]}`), finished)
 		if no := string(p.Interrupts[0].No); no != decline {
@@ -151,7 +153,7 @@ func TestElicitationIsAnswered(t *testing.T) {
 			}
 		}
 	})
-	// A schema that takes any member does not make content of a denial.
+	// A schema without required members does not turn a denial into the content of the form.
 	t.Run("a form whose members may be left out", func(t *testing.T) {
 		p := pausedBy(t, d, started, custom(idA, `{"type":"mcp_elicitation","tool_name":"f","requests":[{"key":"k","message":"M","mode":"form","requested_schema":{"type":"object","properties":{"note":{"type":"string"}}}}]}`), finished)
 		for content, action := range map[string]string{
@@ -173,7 +175,7 @@ func TestElicitationIsAnswered(t *testing.T) {
 			out, _, err := resumeWith(t, d, p, input(t, entries(content)))
 			got := gjson.Get(sent(out), idA).Raw
 			if want := `{"responses":{"k":` + action + `}}`; action == "" && dialecttest.Code(err) != agui.InvalidPayload || action != "" && got != want {
-				// A denial may go as one, too.
+				// A denial may go as one, too. // a denial may also be sent as decline
 				if action != "" || got != `{"responses":{"k":`+decline+`}}` {
 					t.Errorf("%s: %s %v, want %s", content, got, err, want)
 				}
@@ -182,7 +184,8 @@ func TestElicitationIsAnswered(t *testing.T) {
 	})
 }
 
-// Of several calls that run at once another may get the answer: only a no goes then.
+// TestElicitationBesideOtherCalls: if several calls run at once, another call may get the answer,
+// so only a no is sent.
 func TestElicitationBesideOtherCalls(t *testing.T) {
 	d := newDialect(t, Options{})
 	p := pausedBy(t, d, started, custom(idA, oneForm), finished)

@@ -12,18 +12,19 @@ import (
 	"holdpoint/translate/dialecttest"
 )
 
-// of0043 returns a pause as adapters from 0.0.43 on announce it: CUSTOM behind the snapshots.
+// of0043 returns the stream of a pause in adapters from 0.0.43 on: CUSTOM after the snapshots.
 func of0043(customs ...string) []string {
 	return append(append([]string{started, stepAsk, state, messages, stepEnd}, customs...), finished)
 }
 
-// of0042 returns one of an earlier adapter.
+// of0042 returns the stream of a pause in earlier adapters.
 func of0042(customs ...string) []string {
 	return append(append([]string{started, stepAsk, state}, customs...), stepEnd, state, messages, finished)
 }
 
-// The answer to one question goes in the array where the stream shows an adapter that takes it.
-// Everything that the array cannot carry goes as an id map, a cancel first of all.
+// TestTheArrayWhereItIsTaken: the answer to a single question is sent in the array if the stream
+// shows an adapter that accepts it. Answers that the array cannot carry, such as a cancel, are sent
+// as an id map.
 func TestTheArrayWhereItIsTaken(t *testing.T) {
 	entry := func(payload string) string {
 		return `[{"interruptId":"` + idA + `","status":"resolved","payload":{"` + idA + `":` + payload + `}}]`
@@ -83,7 +84,8 @@ func TestTheArrayWhereItIsTaken(t *testing.T) {
 	}
 }
 
-// A question that another call may hear the answer to keeps its id.
+// TestTheArrayIsNotForTangledCalls: if another call may get the answer, it is sent with the
+// question's id.
 func TestTheArrayIsNotForTangledCalls(t *testing.T) {
 	d := newDialect(t, Options{})
 	p := pausedBy(t, d, of0043(custom(idA, approval))...)
@@ -94,7 +96,8 @@ func TestTheArrayIsNotForTangledCalls(t *testing.T) {
 	}
 }
 
-// A run that only asks again shows nothing of the adapter. What was known of it before counts.
+// TestTheArrayIsRemembered: a run that only repeats a question does not show the adapter, so what
+// the pause before it showed counts.
 func TestTheArrayIsRemembered(t *testing.T) {
 	d := newDialect(t, Options{})
 	for name, stream := range map[string][]string{"0.0.43": of0043(custom(idA, approval)), "0.0.42": of0042(custom(idA, approval))} {
@@ -110,7 +113,7 @@ func TestTheArrayIsRemembered(t *testing.T) {
 	}
 }
 
-// approvedOnly judges by a schema that wants a boolean approved, and takes everything else.
+// approvedOnly checks a payload by a schema with a boolean approved, and accepts everything else.
 func approvedOnly(schema, payload json.RawMessage) error {
 	if gjson.GetBytes(schema, "properties.approved").Exists() && !gjson.GetBytes(payload, "approved").IsBool() {
 		return agui.Errorf(agui.InvalidPayload, "approved")

@@ -20,8 +20,8 @@ var values = []string{
 	`{"action_requests":[{"name":"f","args":null}],"review_configs":[{"action_name":"f","allowed_decisions":["approve","respond"],"args_schema":{"$defs":{}}}]}`,
 }
 
-// FuzzEvents: whatever a backend streams, one event on a line, nothing panics, and what comes of it
-// is in order.
+// FuzzEvents: the backend streams any events, one on each line. Nothing panics, and the output is
+// valid.
 func FuzzEvents(f *testing.F) {
 	for _, v := range values {
 		f.Add(strings.Join([]string{started, stepAsk, pyCalls, custom(idA, v), custom("", v), state, finished}, "\n"), false)
@@ -70,7 +70,7 @@ func checkPlayed(t *testing.T, d *Dialect, p dialecttest.Played) {
 	for _, i := range pause.Interrupts {
 		checkInterrupt(t, i.Object)
 	}
-	// What was published can be answered, or is refused for a reason.
+	// Each published question can be answered, or is refused with a reason.
 	pause = dialecttest.WithIDs(pause)
 	for _, payload := range []string{"", "true"} {
 		var entries []string
@@ -79,7 +79,7 @@ func checkPlayed(t *testing.T, d *Dialect, p dialecttest.Played) {
 		}
 		in, ok, err := agui.ParseInput([]byte(`{"threadId":"t","runId":"r","messages":[],` + dialecttest.ResumeArray(entries...) + `}`))
 		if !ok || err != nil {
-			return // ids of which two are equal
+			return // two ids are equal
 		}
 		if _, _, err := resumeWith(t, d, pause, in); err != nil && !dialecttest.IsRunError(err) {
 			t.Fatal(err)
@@ -87,7 +87,7 @@ func checkPlayed(t *testing.T, d *Dialect, p dialecttest.Played) {
 	}
 }
 
-// checkInterrupt: the fields that are fatal to a client if they are null or of another kind.
+// checkInterrupt checks the members at which a client fails if they are null or of another type.
 func checkInterrupt(t *testing.T, object json.RawMessage) {
 	t.Helper()
 	if !json.Valid(object) {
@@ -116,10 +116,9 @@ func checkInterrupt(t *testing.T, object json.RawMessage) {
 	}
 }
 
-// FuzzAnswers: whatever a client sends to whatever is asked, nothing panics, what goes out is JSON
-// without a resume array and with messages, and approved means approved: a review gets no approving
-// decision, and no other question anything but a falsy value, if nowhere in the request there is a
-// word or value that could mean yes.
+// FuzzAnswers: a client answers any question with any payload. Nothing panics, every request to the
+// backend is JSON, and without any word or value for yes in the client's request a review gets no
+// approval, and another question only a falsy value.
 func FuzzAnswers(f *testing.F) {
 	A, B := idA+"~r1", idA+"~r2"
 	bodies := []string{
@@ -149,7 +148,7 @@ func FuzzAnswers(f *testing.F) {
 		}
 		p := playPlain(t, d, started, pyCalls, custom(id, strings.TrimSpace(value)), finished)
 		if len(p.Result.Asked.Interrupts) == 0 {
-			return // an announcement of Mastra's
+			return // an event of Mastra
 		}
 		pause := dialecttest.WithIDs(p.Result.Asked.Pause(Name))
 		body := `{"threadId":"t","runId":"r","messages":[]`
@@ -201,8 +200,8 @@ func cancels(in agui.RunInput) bool {
 	return len(in.Resume) == 1 && in.Resume[0].Status == agui.Cancelled
 }
 
-// saysYes finds any true, and any word for an approval, in the strings and keys of a JSON text, and
-// in JSON text inside those.
+// saysYes reports whether a JSON text has a true, or a word for an approval in its strings and
+// keys, also in JSON text inside strings.
 func saysYes(text string) bool {
 	var v any
 	if json.Unmarshal([]byte(text), &v) != nil {

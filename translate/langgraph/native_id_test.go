@@ -12,8 +12,8 @@ import (
 	"holdpoint/translate/kit"
 )
 
-// TestIsID: LangGraph takes a key for an id by ^[0-9a-f]{32}$; one key that is not an id makes the
-// map itself the answer, which is true to every node that waits.
+// TestIsID: LangGraph reads a key as an id if it matches ^[0-9a-f]{32}$. If one key does not, the
+// whole map is the answer, which every waiting node reads as true.
 func TestIsID(t *testing.T) {
 	for id, want := range map[string]bool{
 		idA:                          true,
@@ -30,7 +30,7 @@ func TestIsID(t *testing.T) {
 	}
 }
 
-// TestReviewConfigsAreFoundByName: they need not stand in the order of the actions.
+// TestReviewConfigsAreFoundByName: the configs need not be in the order of the actions.
 func TestReviewConfigsAreFoundByName(t *testing.T) {
 	value := `{"action_requests":[{"name":"a","args":{}},{"name":"b","args":{}}],"review_configs":[{"action_name":"b","allowed_decisions":["approve","edit","reject"]},{"action_name":"a","allowed_decisions":["approve"]}]}`
 	d := newDialect(t, Options{})
@@ -52,9 +52,9 @@ func TestCancelThatAGraphCouldTakeForAYesIsWarnedOf(t *testing.T) {
 	}
 }
 
-// TestHexIDsOfOthers: an id of 32 hex digits in an outcome is LangGraph's if the adapter's metadata
-// or a CUSTOM event says so. Another one goes back in the array: LangGraph ignores a map of ids
-// that it does not know, and whoever made the id would never see the answer.
+// TestHexIDsOfOthers: an id of 32 hex digits in an outcome is LangGraph's only if the adapter's
+// metadata or a CUSTOM event shows it. Other ids are sent in the array, because LangGraph ignores a
+// map with unknown ids, and the maker of the id would not get the answer.
 func TestHexIDsOfOthers(t *testing.T) {
 	for name, c := range map[string]struct {
 		stream []string

@@ -12,7 +12,7 @@ import (
 	"holdpoint/translate/internal/langgraphapi"
 )
 
-// objects of a pause, without the ids.
+// objects returns the interrupts of a pause without their ids.
 func objects(p agui.Pause) []string {
 	var list []string
 	for _, i := range p.Interrupts {
@@ -21,8 +21,8 @@ func objects(p agui.Pause) []string {
 	return list
 }
 
-// A plain pause: the CUSTOM event is held until the end, the rest passes with its frame (section
-// 11, row 2; section 3.1).
+// TestPauseIsHeldUntilTheEnd: the CUSTOM event is held until the end of the run, and all other
+// frames pass unchanged (section 11, row 2; section 3.1).
 func TestPauseIsHeldUntilTheEnd(t *testing.T) {
 	for name, stream := range map[string][]string{
 		"custom before the snapshots (up to 0.0.42)": {started, stepAsk, custom(idA, approval), stepEnd, state, messages, finished},
@@ -57,8 +57,8 @@ func TestPauseIsHeldUntilTheEnd(t *testing.T) {
 	}
 }
 
-// Row 12: RUN_STARTED and RUN_FINISHED go on with the ids that they came with; proxy writes the
-// client's.
+// TestEndsThatAreNoPause: RUN_STARTED and RUN_FINISHED keep the backend's ids; proxy writes the
+// client's (row 12).
 func TestEndsThatAreNoPause(t *testing.T) {
 	d := newDialect(t, Options{})
 	for name, c := range map[string]struct {
@@ -94,8 +94,8 @@ func TestEndsThatAreNoPause(t *testing.T) {
 	}
 }
 
-// Section 3.2, section 11 rows 1 and 2: CUSTOM events and the outcome are one set, the outcome
-// decides.
+// TestCustomsAndOutcomeAreOneSet: the CUSTOM events and the outcome are one set of questions, with
+// the content of the outcome (section 3.2; section 11, rows 1 and 2).
 func TestCustomsAndOutcomeAreOneSet(t *testing.T) {
 	a, b := adapters(idA, `{"action":"A"}`, ""), adapters(idB, `{"action":"B"}`, "")
 	two := []string{idA + " A", idB + " B"}
@@ -133,8 +133,8 @@ func TestCustomsAndOutcomeAreOneSet(t *testing.T) {
 	}
 }
 
-// Section 4: where the native id is, and what is done without one. ns and ids of xxhash 4.1.0 for
-// Python.
+// TestNativeID: where the native id is, and what happens without one (section 4). The ns and ids
+// are of xxhash 4.1.0 for Python.
 func TestNativeID(t *testing.T) {
 	const value = `,"value":"What?","name":"on_interrupt","type":"CUSTOM"}`
 	ns := `"ns":["ask:6c1e2d3f-0000-4000-8000-000000000000"],"resumable":true,"when":"during"`
@@ -178,7 +178,7 @@ func TestNativeID(t *testing.T) {
 	})
 }
 
-// Section 3.1: the type of a value is in rawEvent, the whole of it in the text.
+// TestValue: rawEvent has the type of a value, and the text the complete value (section 3.1).
 func TestValue(t *testing.T) {
 	event := func(value, typed string) string {
 		if typed != "" {
@@ -270,7 +270,8 @@ func TestShapes(t *testing.T) {
 	}
 }
 
-// Section 3.2: what the backend itself says of an interrupt decides, its nulls go.
+// TestOutcomeDecidesContent: the members of the backend's interrupt stay, except for nulls (section
+// 3.2).
 func TestOutcomeDecidesContent(t *testing.T) {
 	for name, c := range map[string]struct{ given, value, want string }{
 		"the adapter's own mapping": {
@@ -310,8 +311,8 @@ func TestOutcomeDecidesContent(t *testing.T) {
 	}
 }
 
-// An outcome whose ids are not LangGraph's is a subclass's own (row 15, "subclass fan-out"): one
-// set, as it has it.
+// TestOutcomeOfASubclass: an outcome with ids that are not LangGraph's is of a subclass of the
+// adapter, and is used as it is (row 15, "subclass fan-out").
 func TestOutcomeOfASubclass(t *testing.T) {
 	given := func(n string) string {
 		return `{"id":"` + idA + `:` + n + `","reason":"tool_call","message":"m` + n + `","metadata":{"langgraph":{"raw":` + pyHITL + `}}}`
@@ -326,7 +327,8 @@ func TestOutcomeOfASubclass(t *testing.T) {
 	}
 }
 
-// An opaque terminal event cannot be told, but the question is.
+// TestPauseWithAnOpaqueFinish: an invalid terminal event is not sent to the client, but its
+// question is.
 func TestPauseWithAnOpaqueFinish(t *testing.T) {
 	l := &dialecttest.Log{}
 	_, run, err := newDialect(t, Options{}).Begin(&translate.Request{Input: input(t, ""), Transcript: l})

@@ -32,13 +32,13 @@ func rawQuestion(chunk string) string {
 	return `{"type":"RAW","event":{"event":"on_chain_stream","name":"LangGraph","data":{"chunk":` + chunk + `}}}`
 }
 
-// perCallEvent returns a CUSTOM event with a response_schema beside the value.
+// perCallEvent returns a CUSTOM event with a value and a response_schema.
 func perCallEvent(value, schema string) string {
 	return strings.TrimSuffix(custom(idA, value), "}}") + `,"response_schema":` + schema + `}}`
 }
 
-// A review of one call is published with the schema that reviews have, by what its response_schema
-// allows.
+// TestPerCallIsPublished: a review of one call is published with the schema of reviews, limited to
+// what its response_schema allows.
 func TestPerCallIsPublished(t *testing.T) {
 	for name, c := range map[string]struct{ event, want string }{
 		"every decision": {perCallEvent(toolApproval, fourDecisions), `{"type":"object","properties":{"approved":{"type":"boolean"},"editedArgs":` + payArgs +
@@ -60,8 +60,8 @@ func TestPerCallIsPublished(t *testing.T) {
 	}
 }
 
-// Each answer becomes one decision, under the id of the interrupt; what the tool does not take is
-// refused before anything is sent.
+// TestPerCallIsAnswered: each answer becomes one decision under the id of its interrupt. A decision
+// that the tool does not allow is refused before anything is sent.
 func TestPerCallIsAnswered(t *testing.T) {
 	d := newDialect(t, Options{})
 	four := pausedBy(t, d, started, perCallEvent(toolApproval, fourDecisions), finished)
@@ -108,7 +108,8 @@ func TestPerCallIsAnswered(t *testing.T) {
 	}
 }
 
-// The arguments of an edit may refer to other definitions of the schema.
+// TestPerCallEditsKeepTheirDefinitions: the schema of edited arguments may refer to other
+// definitions of the schema.
 func TestPerCallEditsKeepTheirDefinitions(t *testing.T) {
 	schema := strings.Replace(fourDecisions, payArgs, `{"properties":{"to":{"$ref":"#/$defs/Person"}},"type":"object"},"Person":{"type":"string"}`, 1)
 	p := pausedBy(t, newDialect(t, Options{}), started, perCallEvent(toolApproval, schema), finished)
@@ -119,8 +120,8 @@ func TestPerCallEditsKeepTheirDefinitions(t *testing.T) {
 	}
 }
 
-// interrupt(value, response_schema=...) stands in rawEvent, beside the value, with the outcome or
-// without.
+// TestResponseSchemaBesideTheValue: the schema of interrupt(value, response_schema=...) is in
+// rawEvent, with and without the outcome.
 func TestResponseSchemaBesideTheValue(t *testing.T) {
 	const schema = `{"type":"object","properties":{"n":{"type":"integer"}},"required":["n"]}`
 	for name, c := range map[string]struct {

@@ -7,8 +7,8 @@ import (
 	"holdpoint/translate/dialecttest"
 )
 
-// TestInterpret: whoever hears of an answer is told what it says, in LangChain's own words too, and
-// of each action of a review its own decision.
+// TestInterpret: the meaning of an answer is recognized in LangChain's own words too, and for each
+// action of a review separately.
 func TestInterpret(t *testing.T) {
 	d := newDialect(t, Options{})
 	js := pausedBy(t, d, started, custom(idA, jsHITL), finished)
@@ -21,7 +21,7 @@ func TestInterpret(t *testing.T) {
 	for name, c := range map[string]struct {
 		pause agui.Pause
 		more  string
-		want  string // +: approved, -: denied, ?: nobody knows, and e for edited
+		want  string // +: approved, -: denied, ?: unclear, and e for edited
 	}{
 		"approved":                     {js, one(`{"approved":true}`), "+"},
 		"true":                         {js, one(`true`), "+"},

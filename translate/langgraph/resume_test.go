@@ -14,7 +14,7 @@ import (
 	"holdpoint/translate/kit"
 )
 
-// Sections 6.2 and 6.5: what command.resume becomes.
+// TestResumeCommand: the value of command.resume (sections 6.2 and 6.5).
 func TestResumeCommand(t *testing.T) {
 	d := newDialect(t, Options{})
 	one := pausedBy(t, d, started, custom(idA, approval), finished)
@@ -52,7 +52,7 @@ func TestResumeCommand(t *testing.T) {
 		"CopilotKit: a string (7.5)":              {kit, dialecttest.ResumeArray(dialecttest.Entry(A, `"Ann"`)), wrapped(`"Ann"`), ""},
 		"CopilotKit: an object (7.5)":             {kit, dialecttest.ResumeArray(dialecttest.Entry(A, `{"x":1}`)), wrapped(`{"x":1}`), ""},
 
-		// No native id (section 4, row 3): a scalar, if it is the only one.
+		// Without a native id the answer is a scalar, if there is only one question (section 4, row 3).
 		"no id: object": {bare, dialecttest.ResumeArray(dialecttest.Entry("~r1", `{"approved":true}`)), `{"approved":true}`, ""},
 		"no id: string": {bare, dialecttest.ResumeArray(dialecttest.Entry("~r1", `"yes"`)), `"yes"`, ""},
 		"no id: string that is JSON is encoded once more": {bare, dialecttest.ResumeArray(dialecttest.Entry("~r1", `"42"`)), `"\"42\""`, ""},
@@ -104,7 +104,7 @@ func TestResumeCommand(t *testing.T) {
 	}
 }
 
-// Section 6.5, rule 2: other keys keep their bytes.
+// TestResumeKeepsTheRestOfTheBody: other keys keep their bytes (section 6.5, rule 2).
 func TestResumeKeepsTheRestOfTheBody(t *testing.T) {
 	d := newDialect(t, Options{})
 	p := pausedBy(t, d, started, custom(idA, approval), finished)
@@ -138,7 +138,7 @@ func TestResumeKeepsTheRestOfTheBody(t *testing.T) {
 	}
 }
 
-// Section 7.6: what a cancelled answer becomes where there is no decision for it.
+// TestCancelled: the value for a cancelled answer if there is no decision for it (section 7.6).
 func TestCancelled(t *testing.T) {
 	withSchema := `{"message":"How many?","responseSchema":{"type":"object"}}`
 	expiring := `{"message":"How many?","responseSchema":{"type":"object"},"expiresAt":"2020-01-01T00:00:00Z"}`
@@ -201,8 +201,8 @@ func TestCancelled(t *testing.T) {
 	})
 }
 
-// A subclass's own ids go back in the array that it reads, and never as keys of a map: that would
-// be the answer itself.
+// TestResumeOfASubclass: ids of a subclass are sent back in the array, and never as keys of a map,
+// because LangGraph would read the map itself as the answer.
 func TestResumeOfASubclass(t *testing.T) {
 	d := newDialect(t, Options{})
 	given := func(n string) string {
@@ -229,7 +229,7 @@ func TestResumeOfASubclass(t *testing.T) {
 	}
 }
 
-// Section 6.3 (rows 10 and 16): the messages beside an answer.
+// TestMessagesOfAResume: the messages of a request with answers (section 6.3, rows 10 and 16).
 func TestMessagesOfAResume(t *testing.T) {
 	u1, a1, u2 := `{"id":"u1","role":"user","content":"hi"}`, `{"id":"a1","role":"assistant","content":"x"}`, `{"id":"u2","role":"user","content":"and"}`
 	system := `{"id":"s","role":"system","content":"be kind"}`
@@ -272,7 +272,7 @@ func TestMessagesOfAResume(t *testing.T) {
 	}
 }
 
-// A plain run goes as it came, but for what an old adapter may choke on.
+// TestPlainRun: a plain run is sent unchanged, except for members at which an old adapter may fail.
 func TestPlainRun(t *testing.T) {
 	d := newDialect(t, Options{})
 	for body, want := range map[string]string{

@@ -77,8 +77,8 @@ func TestReviewFansOut(t *testing.T) {
 	}
 }
 
-// A run that only asks again does not show the calls, and the client may have sent its last message
-// only. The same questions name the same calls.
+// TestReviewThatIsAskedAgain: a run that only repeats its questions does not show their calls, and
+// the client may send only its last message. The repeated questions name the same calls.
 func TestReviewThatIsAskedAgain(t *testing.T) {
 	d := newDialect(t, Options{})
 	before := pausedBy(t, d, started, pyCalls, custom(idA, pyHITL), finished)

@@ -12,8 +12,8 @@ import (
 	"holdpoint/translate/kit"
 )
 
-// resumed returns a run that answers everything that p asks with the payload, and the transcript
-// beside it.
+// resumed returns a run that answers all questions of p with the payload, and the log of the
+// client.
 func resumed(t *testing.T, d *Dialect, p agui.Pause, payload string, change ...func(*translate.Request)) (translate.Run, *dialecttest.Log) {
 	t.Helper()
 	var entries []string
@@ -28,7 +28,8 @@ func resumed(t *testing.T, d *Dialect, p agui.Pause, payload string, change ...f
 	return run, l
 }
 
-// Section 6.3: "a lost or wrong threadId looks like a restart". What shows it in the stream.
+// TestLostInterrupt: how the stream shows that the backend lost the thread (section 6.3: "a lost or
+// wrong threadId looks like a restart").
 func TestLostInterrupt(t *testing.T) {
 	d := newDialect(t, Options{})
 	p := pausedBy(t, d, started, custom(idA, approval), finished)
@@ -42,7 +43,7 @@ func TestLostInterrupt(t *testing.T) {
 	}{
 		// RAN Python 0.0.42 and 0.0.43: an unknown thread, a graph with a conditional entry.
 		"Python begins anew: ended before it does anything": {[]string{started, startStep, text, custom(idB, approval), finished}, "RUN_STARTED", true, true},
-		// RAN Python 0.0.42 and 0.0.43: the thread waits for nothing.
+		// RAN Python 0.0.42 and 0.0.43: no question of the thread is open.
 		"snapshots alone: nothing took the answer": {[]string{started, state, state, messages, finished}, "RUN_STARTED STATE_SNAPSHOT STATE_SNAPSHOT MESSAGES_SNAPSHOT", true, false},
 		"an ordinary resume":                       {[]string{started, stepAsk, state, stepEnd, state, messages, finished}, "", false, false},
 		"a step of a subgraph's start later on":    {[]string{started, stepAsk, startStep, stepEnd, state, messages, finished}, "", false, false},
@@ -116,13 +117,14 @@ func TestLostInterrupt(t *testing.T) {
 	})
 }
 
-// Sections 3.4 and 4: the same native id again, with another or the same value, is a new pause.
+// TestPauseAfterAResume: the same native id again, with the same or another value, is a new pause
+// (sections 3.4 and 4).
 func TestPauseAfterAResume(t *testing.T) {
 	d := newDialect(t, Options{})
 	p := pausedBy(t, d, started, custom(idA, `{"step":1}`), finished)
 	for name, c := range map[string]struct {
 		stream []string
-		again  bool // the backend is asked once more
+		again  bool // askAgain sends another request
 	}{
 		"same id, another value":                  {[]string{started, stepAsk, custom(idA, `{"step":2}`), stepEnd, state, messages, finished}, false},
 		"same id, same value, 0.0.43":             {[]string{started, stepAsk, stepEnd, state, messages, custom(idA, `{"step":1}`), finished}, false},
@@ -144,7 +146,8 @@ func TestPauseAfterAResume(t *testing.T) {
 	}
 }
 
-// Without ids, only the steps tell a question of a new task from one that was asked before.
+// TestQuestionThatTheGraphRanTo: without ids only the steps distinguish a question of a new task
+// from a repeated one.
 func TestQuestionThatTheGraphRanTo(t *testing.T) {
 	d := newDialect(t, Options{})
 	bare := custom("", `"Delete everything?"`)
@@ -172,8 +175,8 @@ func TestQuestionThatTheGraphRanTo(t *testing.T) {
 	})
 }
 
-// Section 3.4 and fact 9: Python's adapter up to 0.0.42 shows the second of two parallel questions
-// only when it is asked without an answer (RAN 0.0.42).
+// TestAskedOnceMore: Python's adapter up to 0.0.42 sends the second of two parallel questions only
+// in a run without an answer (RAN 0.0.42; section 3.4 and fact 9).
 func TestAskedOnceMore(t *testing.T) {
 	d := newDialect(t, Options{})
 	a := custom(idA, `{"action":"A"}`)
@@ -225,8 +228,8 @@ func TestAskedOnceMore(t *testing.T) {
 	})
 }
 
-// Design, section 5: new messages beside the answers go in a run of their own, once the first ended
-// without a pause.
+// TestNewMessages: messages in addition to the answers are sent in a run of their own, after the
+// resume ended without a pause (design, section 5).
 func TestNewMessages(t *testing.T) {
 	d := newDialect(t, Options{})
 	p := pausedBy(t, d, started, custom(idA, approval), finished)
@@ -285,7 +288,8 @@ func TestNewMessages(t *testing.T) {
 	})
 }
 
-// A non-2xx is proxy's to pass on (section 8.4: a 422 in text/plain).
+// TestStatus: proxy passes an answer with another status than 2xx on (section 8.4: a 422 in
+// text/plain).
 func TestStatus(t *testing.T) {
 	d := newDialect(t, Options{})
 	p := pausedBy(t, d, started, custom(idA, approval), finished)

@@ -20,7 +20,7 @@ func newDialect(t testing.TB, o Options) *Dialect {
 	return d
 }
 
-// pausedBy returns the pause of a plain run with the stream, with ids as proxy mints them:
+// pausedBy returns the pause of a plain run with the stream, with ids as proxy makes them:
 // <native>~r1, ~r2...
 func pausedBy(t testing.TB, d *Dialect, stream ...string) agui.Pause {
 	t.Helper()
@@ -41,7 +41,7 @@ func playPlain(t testing.TB, d *Dialect, stream ...string) dialecttest.Played {
 	return dialecttest.Play(run, l, stream...)
 }
 
-// input returns a run input; more are further members of its object.
+// input returns a run input. more has further members of its object.
 func input(t testing.TB, more string) agui.RunInput {
 	t.Helper()
 	body := `{"threadId":"t1","runId":"r1","state":{},"messages":[{"id":"u1","role":"user","content":"hi"}],"tools":[],"context":[]`
@@ -51,19 +51,19 @@ func input(t testing.TB, more string) agui.RunInput {
 	return dialecttest.Input(t, body+"}")
 }
 
-// resumeWith takes an input through Answers, admission and Begin.
+// resumeWith runs an input through Answers, admission and Begin.
 func resumeWith(t testing.TB, d *Dialect, p agui.Pause, in agui.RunInput, change ...func(*translate.Request)) (translate.Out, translate.Run, error) {
 	t.Helper()
 	return dialecttest.Resume(d, p, in, &dialecttest.Log{}, change...)
 }
 
-// sent is command.resume of a request.
+// sent returns command.resume of a request.
 func sent(out translate.Out) string {
 	return gjson.GetBytes(out.Body, "forwardedProps.command.resume").Raw
 }
 
-// custom returns a CUSTOM on_interrupt as the adapters send it: value is JSON, a string goes
-// verbatim.
+// custom returns a CUSTOM on_interrupt in the form of the adapters. value is JSON; a string is sent
+// unchanged.
 func custom(id, value string) string {
 	text := dialecttest.Quoted(value)
 	if value[0] == '"' {
@@ -98,12 +98,12 @@ const (
 	pyCalls = `{"type":"MESSAGES_SNAPSHOT","messages":[{"id":"u1","role":"user","content":"hi"},{"id":"ai-1","role":"assistant","content":"","toolCalls":[{"id":"call-1-1","type":"function","function":{"name":"send_email","arguments":"{\"to\": \"bob@example.org\", \"body\": \"hi\"}"}},{"id":"call-1-2","type":"function","function":{"name":"delete_file","arguments":"{\"path\": \"/tmp/x\"}"}}]}]}`
 )
 
-// withOutcome is RUN_FINISHED with an interrupt outcome.
+// withOutcome returns a RUN_FINISHED with an interrupt outcome.
 func withOutcome(interrupts ...string) string {
 	return `{"type":"RUN_FINISHED","threadId":"t1","runId":"r1","outcome":{"type":"interrupt","interrupts":[` + strings.Join(interrupts, ",") + `]}}`
 }
 
-// adapters returns an interrupt of the outcome as Python's adapter writes it, nulls included (RAN
+// adapters returns an interrupt of the outcome in the form of Python's adapter, with its nulls (RAN
 // 0.0.43).
 func adapters(id, raw, more string) string {
 	return `{"id":"` + id + `","reason":"langgraph:interrupt"` + more + `,"metadata":{"langgraph":{"raw":` + raw + `,"ns":null,"resumable":null,"when":null}}}`

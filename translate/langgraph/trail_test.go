@@ -11,7 +11,7 @@ import (
 	"holdpoint/translate/internal/langgraphapi"
 )
 
-// rawOfTask returns a RAW event of the adapters, as Python's writes it; run is "" for a node.
+// rawOfTask returns a RAW event in the form of Python's adapter. run is "" for a node.
 func rawOfTask(kind, task, run, name string, parents ...string) string {
 	return fmt.Sprintf(`{"type":"RAW","event":{"event":%q,"data":{"input":{"x":1}},"run_id":%q,"name":%q,"metadata":{"thread_id":"t1","langgraph_checkpoint_ns":%q},"parent_ids":["root"%s]}}`,
 		kind, run, name, task, strings.Join(append([]string{""}, quotedAll(parents)...), ","))
@@ -30,7 +30,7 @@ const (
 	taskN = "ask:1492de92-a9fc-3c0c-d17c-8d6ec29aa3f0"
 )
 
-// Which calls of a task may get the answer to its question.
+// TestCallsBesideTheOneThatAsks: which calls of a task may get the answer to its question.
 func TestCallsBesideTheOneThatAsks(t *testing.T) {
 	start := func(run string, parents ...string) string {
 		return rawOfTask("on_tool_start", taskT, run, "tool_"+run, parents...)
@@ -128,7 +128,8 @@ func TestCallsBesideTheOneThatAsks(t *testing.T) {
 	})
 }
 
-// A run that only asks again shows no tasks: what waits in the history is all there is to tell by.
+// TestAskedAgainBesideCalls: a run that only repeats its questions shows no tasks, so only the open
+// calls in the history count.
 func TestAskedAgainBesideCalls(t *testing.T) {
 	for name, c := range map[string]struct {
 		value string
@@ -153,8 +154,8 @@ func TestAskedAgainBesideCalls(t *testing.T) {
 	}
 }
 
-// Without RAW events nobody can tell two tools of one ToolNode from a node that asks about one of
-// two calls.
+// TestBlindIsWarnedOf: without RAW events two tools of one ToolNode look the same as a node that
+// asks about one of two calls.
 func TestBlindIsWarnedOf(t *testing.T) {
 	for name, c := range map[string]struct {
 		stream []string
@@ -181,8 +182,8 @@ func TestBlindIsWarnedOf(t *testing.T) {
 	}
 }
 
-// What a resumed run shows of the answer: that the task which asked goes on, that the graph began
-// anew, or neither.
+// TestWhatBecameOfTheAnswer: what a resumed run shows about the answer: the task that asked
+// continues, the graph began again, or neither.
 func TestWhatBecameOfTheAnswer(t *testing.T) {
 	task := func(ns string) string { return rawOfTask("on_chain_start", ns, "n", "ask") }
 	mine, fresh := task(taskN), task("ask:31a299d7-e36e-66b6-b95b-2dc1e87e9783")
@@ -237,8 +238,8 @@ func TestWhatBecameOfTheAnswer(t *testing.T) {
 
 func textStart(id string) string { return `{"type":"TEXT_MESSAGE_START","messageId":"` + id + `"}` }
 
-// A person's words on which the backend only asked again count as new with the answer, unless its
-// snapshot has them.
+// TestWordsThatWereNotTaken: messages on which the backend only repeated its question count as new
+// in the request with the answer, unless the backend's snapshot has them.
 func TestWordsThatWereNotTaken(t *testing.T) {
 	d := newDialect(t, Options{})
 	plain := func(messages string, stream ...string) translate.Result {

@@ -11,8 +11,8 @@ import (
 	"holdpoint/translate/dialecttest"
 )
 
-// A stream without updates frames has no questions (RAN aegra-api 0.6.0, which sends nothing but
-// events beside that mode). The state says what is asked.
+// TestAStreamWithoutUpdates: a stream without updates frames has no questions (RAN aegra-api 0.6.0,
+// which sends no other modes together with events). They are read from the state.
 func TestAStreamWithoutUpdates(t *testing.T) {
 	open := stateWith(task(asks(idA, question)))
 	chunk := `events|{"event":"on_chain_stream","data":{"chunk":[[],"updates",{"__interrupt__":[` + asks(idA, question) + `]}]}}`
@@ -54,8 +54,8 @@ func TestAStreamWithoutUpdates(t *testing.T) {
 	})
 }
 
-// Aegra is known by its threads. It gets no mode events, on later requests of the thread neither,
-// and a no where it does not end a task.
+// TestAegra: Aegra is recognized by its threads. It does not get the mode events, also in later
+// requests of the thread, and gets a no where it does not end a task.
 func TestAegra(t *testing.T) {
 	open := stateWith(task(asks(idA, question)))
 	const thread = `{"thread_id":"x","status":"idle","metadata":{"owner":"anonymous"},"user_id":"anonymous"}`
@@ -81,7 +81,7 @@ func TestAegra(t *testing.T) {
 		t.Fatal(err)
 	}
 	end := next(t, run, false, whole(open))
-	look := next(t, end.Run, false, whole(open)) // it answers an update with the state as it is
+	look := next(t, end.Run, false, whole(open)) // it answers an update with the unchanged state
 	no := next(t, look.Run, false, whole(open))
 	if gjson.GetBytes(no.Out.Body, "command.resume").Raw != `{"`+idA+`":false}` || gjson.GetBytes(no.Out.Body, "stream_mode").Raw != modes {
 		t.Errorf("%s", no.Out.Body)
@@ -91,8 +91,8 @@ func TestAegra(t *testing.T) {
 	}
 }
 
-// Without the mode events nobody sees which tools run. If more calls wait than questions are open,
-// another call may get an approval.
+// TestAegraWithSeveralCalls: without the mode events the stream does not show which tools run. If
+// more calls wait than questions are open, another call may get an approval.
 func TestAegraWithSeveralCalls(t *testing.T) {
 	two := `{"values":{"messages":[{"id":"a1","type":"ai","content":"","tool_calls":[{"id":"c1","name":"f","args":{}},{"id":"c2","name":"f","args":{}}]}]},"next":["ask"],"tasks":[` + task(asks(idA, question)) + `]}`
 	in := input(t, "")

@@ -78,7 +78,7 @@ func TestACancelEndsTheTask(t *testing.T) {
 				if string(e.Out.Body) != want || !e.Out.Resumes || !strings.HasSuffix(e.Out.Path, "/state") {
 					t.Fatalf("%s %s, want %s", e.Out.Path, e.Out.Body, want)
 				}
-				if n == len(c.want)-1 { // an old server does not take it: the graph gets a no
+				if n == len(c.want)-1 { // an old server refuses it: the graph gets a no
 					res, _ := e.Run.End(translate.End{Status: 500})
 					if res.Next == nil || gjson.GetBytes(res.Next.Out.Body, "command.resume").Raw != `{"`+idA+`":false}` {
 						t.Errorf("%+v", res)
@@ -94,8 +94,9 @@ func TestACancelEndsTheTask(t *testing.T) {
 	}
 }
 
-// The graph keeps an answer at which a node failed, and would carry it out in place of any other. A
-// cancel then ends the task, of a review too, and no answer is sent whatever the server says.
+// TestACancelBesideAKeptAnswer: the graph keeps an answer at which a node failed, and would carry
+// it out instead of any other. Then a cancel ends the task, even of a review, and no answer is
+// sent.
 func TestACancelBesideAKeptAnswer(t *testing.T) {
 	const review = `{"action_requests":[{"name":"f","args":{}}],"review_configs":[{"action_name":"f","allowed_decisions":["approve","reject"]}]}`
 	calls := func(value string) string {
@@ -151,7 +152,8 @@ func TestACancelBesideAKeptAnswer(t *testing.T) {
 	}
 }
 
-// No answer but a clear yes goes on at a breakpoint, whatever the server says to an update.
+// TestABreakpoint: only a clear yes continues a run at a breakpoint, whatever the server answers to
+// an update.
 func TestABreakpoint(t *testing.T) {
 	state := stateWith()
 	p := pausedBy(t, state, `updates|{"__interrupt__":[]}`)
@@ -183,7 +185,7 @@ func TestABreakpoint(t *testing.T) {
 	}
 }
 
-// A server without ids gets the bare value, and only where one question is open.
+// TestWithoutIDs: a server without ids gets the bare value, and only if a single question is open.
 func TestWithoutIDs(t *testing.T) {
 	one := `{"value":"Go?","when":"during","resumable":true,"ns":["ask:1"]}`
 	p := pausedBy(t, stateWith(task(one)), `updates|{"__interrupt__":[`+one+`]}`)
@@ -215,8 +217,8 @@ func TestWithoutIDs(t *testing.T) {
 	}
 }
 
-// A message beside the answer goes behind it. Where that cannot be, the client is told that the
-// message did not go.
+// TestAMessageBesideTheAnswer: a message in addition to the answer is sent after it. If that is not
+// possible, the client is told that the message was not sent.
 func TestAMessageBesideTheAnswer(t *testing.T) {
 	open := stateWith(task(asks(idA, question)))
 	asked := `updates|{"__interrupt__":[` + asks(idA, question) + `]}`

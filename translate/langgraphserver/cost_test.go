@@ -8,7 +8,8 @@ import (
 	"holdpoint/translate/dialecttest"
 )
 
-// A client names very many members of a state that has as many. To look for each anew took minutes.
+// TestStateOfVeryManyMembers: the client and the server have very many members in the state. A
+// search for each took minutes.
 func TestStateOfVeryManyMembers(t *testing.T) {
 	const n = 40_000
 	member := func(value int) string {
@@ -26,7 +27,7 @@ func TestStateOfVeryManyMembers(t *testing.T) {
 	}
 }
 
-// Very many questions come in frames of their own and all at once, with ids and without.
+// TestVeryManyQuestions: very many questions, in one frame or in many, with and without ids.
 func TestVeryManyQuestions(t *testing.T) {
 	const n = 4_000
 	for _, one := range []string{`{"id":"%032[1]x","value":{"q":%[1]d}}`, `{"value":{"q":%d}}`} {

@@ -77,7 +77,7 @@ func TestGuardOpensWhatTheOperatorSays(t *testing.T) {
 			t.Errorf("%s: %q", line, why)
 		}
 	}
-	// A pattern never reaches what steers a run.
+	// A pattern of the operator never matches a request that steers a run.
 	wide := &Dialect{allow: kit.Requests{{Method: "POST", Path: "/*/*/*"}, {Method: "POST", Path: "/*/*/*/*"}, {Method: "POST", Path: "/*"}, {Method: "POST", Path: "/*/*"}}}
 	for _, line := range []string{"POST /threads/t1/runs", "POST /threads/t1/runs/stream", "POST /threads/t1/state", "POST /threads/t1/commands", "POST /runs", "POST /runs/wait", "POST /mcp", "POST /a2a/agent"} {
 		if why := wide.Refusal(lineOf(line)); why == "" {
@@ -107,7 +107,7 @@ func TestGuardOptionsThatAreWrong(t *testing.T) {
 	}
 }
 
-// lineOf reads "METHOD /path?query".
+// lineOf parses "METHOD /path?query".
 func lineOf(s string) translate.RequestLine {
 	method, target, _ := strings.Cut(s, " ")
 	at, query, _ := strings.Cut(target, "?")

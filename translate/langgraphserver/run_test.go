@@ -147,7 +147,7 @@ func TestAThreadThatWaits(t *testing.T) {
 	if len(res.Asked.Interrupts) != 1 || res.Asked.Interrupts[0].Native != idA || len(res.Untaken) != 1 || res.Untaken[0].ID != "u2" || res.Next != nil {
 		t.Errorf("%+v", res)
 	}
-	// The message that was not taken stays in the chat.
+	// The message that was not sent stays in the chat.
 	var ids []string
 	for _, ev := range res.Before {
 		for _, m := range ev.Get("messages").Array() {
@@ -202,9 +202,9 @@ func TestJoin(t *testing.T) {
 	}
 }
 
-// A stream that something between has ended as if it was over: the thread has steps to take. The
-// run is joined, and if the thread does not come to rest either, nobody knows whether what was
-// approved was carried out.
+// TestStreamThatEndsTooSoon: a proxy ended the stream cleanly too early, and the thread has further
+// steps. The run is joined. If the thread does not finish then either, the approved call is in
+// doubt.
 func TestStreamThatEndsTooSoon(t *testing.T) {
 	const asked = `"Go?"`
 	waits := stateWith(task(asks(idA, asked)))
@@ -213,7 +213,7 @@ func TestStreamThatEndsTooSoon(t *testing.T) {
 	rest := append(slices.Clone(stream), `messages|[{"type":"ai","id":"a2","content":"lo"},{}]`)
 	for name, c := range map[string]struct {
 		answer string
-		last   string // the state that all joins but the first find
+		last   string // the state after all joins but the first
 		fate   translate.Fate
 		joins  int
 	}{

@@ -38,7 +38,7 @@ func input(t testing.TB, more string) agui.RunInput {
 	return dialecttest.Input(t, body+"}")
 }
 
-// frames returns a stream of frames, each "name|data".
+// frames returns the frames of a stream, each given as "name|data".
 func frames(list ...string) []translate.Piece {
 	var pieces []translate.Piece
 	for _, s := range list {
@@ -62,7 +62,7 @@ func task(interrupts ...string) string {
 
 func asks(id, value string) string { return `{"id":"` + id + `","value":` + value + `}` }
 
-// next plays an exchange and returns the following one.
+// next plays an exchange and returns the next one.
 func next(t testing.TB, run translate.Run, cut bool, pieces []translate.Piece) *translate.Exchange {
 	t.Helper()
 	p := dialecttest.Decode(run, &dialecttest.Log{}, cut, pieces...)
@@ -72,7 +72,7 @@ func next(t testing.TB, run translate.Run, cut bool, pieces []translate.Piece) *
 	return p.Result.Next
 }
 
-// plain begins an ordinary run on a thread with the state, up to its stream.
+// plain returns the stream exchange of an ordinary run on a thread with the state.
 func plain(t testing.TB, more, state string) *translate.Exchange {
 	t.Helper()
 	in := input(t, more)
@@ -89,7 +89,7 @@ func plain(t testing.TB, more, state string) *translate.Exchange {
 
 const empty = `{"values":{},"next":[],"tasks":[],"checkpoint":null}`
 
-// pausedBy returns the pause of a run whose thread asks.
+// pausedBy returns the pause of a run whose thread then has the state.
 func pausedBy(t testing.TB, state string, stream ...string) agui.Pause {
 	t.Helper()
 	e := plain(t, "", empty)
@@ -102,7 +102,7 @@ func pausedBy(t testing.TB, state string, stream ...string) agui.Pause {
 	return pause
 }
 
-// resume begins a resume with one answer for each question.
+// resume begins a resume with a payload for each question.
 func resume(t testing.TB, p agui.Pause, payloads ...string) (translate.Out, translate.Run, error) {
 	t.Helper()
 	var entries []string

@@ -7,7 +7,8 @@ import (
 	"holdpoint/internal/agui"
 )
 
-// However a server's author writes down that the agent asks: it is never told as a success.
+// TestAQuestionIsNoSuccess: a run with a question is never reported as a success, in any form that
+// a server may use.
 func TestAQuestionIsNoSuccess(t *testing.T) {
 	const list = `"interrupts": [{"id": "` + payID + `", "name": "approval", "reason": null}]`
 	d := newDialect(t, Server{})
@@ -36,7 +37,8 @@ func TestAQuestionIsNoSuccess(t *testing.T) {
 	}
 }
 
-// A text that only begins like the repr of a result is the agent's answer.
+// TestTextsThatLookLikeResults: a text that only begins like the repr of a result is the agent's
+// text.
 func TestTextsThatLookLikeResults(t *testing.T) {
 	d := newDialect(t, Server{})
 	for _, text := range []string{"Result(s): 5 files", "TestResult(ok)", "[{'id': 1}]", `[{\"id\":\"x\"}]`, "AgentResult is what I returned."} {

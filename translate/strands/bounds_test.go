@@ -11,7 +11,7 @@ import (
 	"holdpoint/translate/dialecttest"
 )
 
-// heldBy returns what a run keeps after frames, in bytes.
+// heldBy returns the number of bytes that a run keeps after some frames.
 func heldBy(t *testing.T, frames int, frame func(n int) string) uint64 {
 	t.Helper()
 	in := input(t, "")
@@ -35,9 +35,8 @@ func heldBy(t *testing.T, frames int, frame func(n int) string) uint64 {
 	return max(after.HeapAlloc, before.HeapAlloc) - before.HeapAlloc
 }
 
-// What a run keeps of a stream is bounded, by no size of a frame: neither do a short id keep the
-// frame that it stands in, nor what comes later to a question that is known, nor the name of a
-// node.
+// TestWhatIsKeptIsBounded: a run's memory is bounded independent of the size of frames. A short id,
+// a repeated question or the name of a node does not keep its whole frame.
 func TestWhatIsKeptIsBounded(t *testing.T) {
 	pad := strings.Repeat("x", 1<<20)
 	for name, frame := range map[string]func(n int) string{

@@ -174,7 +174,8 @@ func TestTypeScriptStreams(t *testing.T) {
 	}
 }
 
-// Of the calls that wait at once the SDK tells one, and the others as the answers come.
+// TestMorePending: if several calls wait, the TypeScript SDK sends one question, and the next one
+// after each answer.
 func TestMorePending(t *testing.T) {
 	second := strings.ReplaceAll(tsAsk, "c1", "c2")
 	for name, c := range map[string]struct {
@@ -226,7 +227,7 @@ func TestJSONAnswers(t *testing.T) {
 		`[]`:                               "RUN_ERROR(UPSTREAM_STATUS)",
 		`{}`:                               "RUN_ERROR(UPSTREAM_STATUS)",
 		``:                                 "RUN_ERROR(UPSTREAM_EOF)",
-		tsHi + "\n" + tsClosed + "\n" + tsEnded + "\n": said + " RUN_FINISHED", // lines that were declared as JSON
+		tsHi + "\n" + tsClosed + "\n" + tsEnded + "\n": said + " RUN_FINISHED", // lines with the media type of JSON
 	} {
 		p := plain(t, newDialect(t, Server{}), "application/json", body)
 		if p.types() != want {
@@ -241,7 +242,7 @@ func TestJSONAnswers(t *testing.T) {
 	}
 }
 
-// Where the operator says that the agent never asks, plain text and bare strings are what it says.
+// TestText: with the option text, plain text and bare strings are the agent's text.
 func TestText(t *testing.T) {
 	d := newDialect(t, Server{Text: true})
 	for mediaType, answer := range map[string]string{"text/plain": "Hi.", stream: frames(`"Hi."`), "application/x-ndjson": "\"Hi.\"\n", "text/html": ""} {
@@ -284,7 +285,7 @@ func TestReasoning(t *testing.T) {
 	}
 }
 
-// What was left open by one kind of block ends before another begins.
+// TestReasoningBesideTheRest: a block that is open ends before a block of another kind begins.
 func TestReasoningBesideTheRest(t *testing.T) {
 	const think = `{"event": {"contentBlockDelta": {"delta": {"reasoningContent": {"text": "Hm."}}}}}`
 	const thought = "REASONING_START REASONING_MESSAGE_START REASONING_MESSAGE_CONTENT(Hm.) REASONING_MESSAGE_END REASONING_END"
@@ -302,7 +303,7 @@ func TestReasoningBesideTheRest(t *testing.T) {
 	}
 }
 
-// A server with frames of its own for questions.
+// TestLocatedQuestions: the server has frames of its own for questions.
 func TestLocatedQuestions(t *testing.T) {
 	d := newDialect(t, Server{Rules: strandsapi.Rules{Questions: "[@this].#(type==interrupt)"}})
 	p := plain(t, d, stream, frames(hi, closed, `{"type":"interrupt","interrupt_id":"q1","approval_id":"q3","name":"gate","reason":null,"message":"Go?","force_stop":true}`,
@@ -320,7 +321,7 @@ func TestLocatedQuestions(t *testing.T) {
 	}
 }
 
-// What one frame does not say of a question another may.
+// TestAQuestionIsToldInParts: several frames may each have a part of a question.
 func TestAQuestionIsToldInParts(t *testing.T) {
 	const id = `"id": "` + payID + `", "name": "approval"`
 	p := plain(t, newDialect(t, Server{}), stream, frames(
@@ -335,7 +336,7 @@ func TestAQuestionIsToldInParts(t *testing.T) {
 	}
 }
 
-// Nodes may speak at once; each has its own messages.
+// TestNodesAtOnce: nodes that run in parallel have messages of their own.
 func TestNodesAtOnce(t *testing.T) {
 	of := func(node, frame string) string {
 		return `{"type": "multiagent_node_stream", "node_id": "` + node + `", "event": ` + frame + `}`

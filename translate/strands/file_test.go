@@ -52,7 +52,8 @@ func TestFile(t *testing.T) {
 	}
 }
 
-// What an operator's file says of a denied or a cancelled answer is judged with the other options.
+// TestDenialsOfTheFile: the file's values for a denial and a cancel are checked with the other
+// options.
 func TestDenialsOfTheFile(t *testing.T) {
 	s := Server{Rules: rules(t, `{"name":"*","answers":"docs-string","no":"nein","cancel":"stop"}`)}
 	var got []string
@@ -64,8 +65,8 @@ func TestDenialsOfTheFile(t *testing.T) {
 	}
 }
 
-// TestDocumentedFile: the example in docs/strands-reference.md is taken, and means what it says
-// there.
+// TestDocumentedFile: the example in docs/strands-reference.md is valid and has the documented
+// meaning.
 func TestDocumentedFile(t *testing.T) {
 	text, err := os.ReadFile("../../docs/strands-reference.md")
 	if err != nil {

@@ -14,8 +14,8 @@ import (
 	"holdpoint/translate/kit"
 )
 
-// FuzzStream: whatever a backend sends, in whatever framing, to a plain run, a resume or one that
-// asks what the agent waits for: nothing panics, and what comes of it is in order.
+// FuzzStream: a backend answers a plain run, a resume, or a request for its questions with any
+// bytes in any framing. Nothing panics, and the events are in a valid order.
 func FuzzStream(f *testing.F) {
 	all := []string{began, opened, hi, closed, calls, argument, toolStop, endTurn, whole, paid, asksPay, endsWell, endsAsk, boom, waits}
 	ts := []string{tsBegan, tsModel, tsOpened, tsHi, tsClosed, tsCall, tsArgs, tsStop, tsWhole, tsTools, tsResult, fakes("c1", "c2"), tsAsk, tsPaused, tsEnded}
@@ -110,7 +110,8 @@ func checkPlayed(t *testing.T, d *Dialect, p played) {
 	if len(res.Asked.Interrupts) == 0 {
 		return
 	}
-	// What was published can be answered, or is refused for a reason; a no to all of it is one.
+	// Each published question can be answered, or is refused with a reason. A no to all of them is
+	// always possible.
 	pause := dialecttest.WithIDs(res.Asked.Pause(Name))
 	var entries []string
 	for _, i := range pause.Interrupts {
@@ -118,7 +119,7 @@ func checkPlayed(t *testing.T, d *Dialect, p played) {
 	}
 	in, ok, err := agui.ParseInput([]byte(`{"threadId":"t","runId":"r","messages":[],"resume":[` + strings.Join(entries, ",") + `]}`))
 	if !ok || err != nil {
-		return // an id that is not UTF-8
+		return // an id is not valid UTF-8
 	}
 	answers, _ := d.Answers(in, pause)
 	out, _, err := d.Begin(&translate.Request{Input: in, Pause: pause, Answers: answers})
@@ -135,7 +136,7 @@ func checkPlayed(t *testing.T, d *Dialect, p played) {
 	}
 }
 
-// checkInterrupt: the fields that are fatal to a client if they are null or of another kind.
+// checkInterrupt checks the members at which a client fails if they are null or of another type.
 func checkInterrupt(t *testing.T, i agui.Interrupt) {
 	t.Helper()
 	var o map[string]any
@@ -161,9 +162,9 @@ func checkInterrupt(t *testing.T, i agui.Interrupt) {
 	}
 }
 
-// FuzzAnswers: whatever a client answers, under whatever rule: nothing panics, what goes out is
-// JSON with the backend's own id, a no is the rule's no, and a hook that is written for a string
-// gets one.
+// FuzzAnswers: a client answers with any payload under any rule. Nothing panics, the prompt is JSON
+// with the backend's own id, a denial becomes the rule's word for no, and a hook that expects a
+// string gets one.
 func FuzzAnswers(f *testing.F) {
 	for _, payload := range []string{
 		`{"approved":true}`, `{"approved":false}`, `true`, `false`, `"y"`, `"n"`, `""`, `null`, `{"approved":false,"answer":"y"}`, `{"approved":false,"approved":true}`, `7`, `[true]`,

@@ -8,9 +8,9 @@ import (
 	"holdpoint/translate/dialecttest"
 )
 
-// What refuses a prompt does so before it does anything. The same words in the midst of a run are a
-// failure of what went on: a pause that was given back, or a prompt that was said again, would
-// be carried out twice.
+// TestWordsOfARefusalInTheMidstOfARun: an agent refuses a prompt before it does anything. The same
+// text later in a run is an ordinary failure. If it counted as a refusal, the answers or the prompt
+// would be sent and carried out twice.
 func TestWordsOfARefusalInTheMidstOfARun(t *testing.T) {
 	const node = `{"type": "multiagent_node_stream", "node_id": "a", "event": `
 	d := newDialect(t, Server{})
@@ -38,7 +38,8 @@ func TestWordsOfARefusalInTheMidstOfARun(t *testing.T) {
 	}
 }
 
-// FastAPI repeats in a 422 what it was sent: a text, or answers, with such words in them.
+// TestRefusalsThatRepeatWhatWasSent: in a 422 FastAPI repeats its input, which may contain the text
+// of a refusal.
 func TestRefusalsThatRepeatWhatWasSent(t *testing.T) {
 	d := newDialect(t, Server{})
 	p := pyPause(t, d)

@@ -10,7 +10,7 @@ import (
 	"holdpoint/translate/dialecttest"
 )
 
-// What a backend asks is all told, or none of it.
+// TestTooManyQuestions: if the backend asks too many questions, none is shown.
 func TestTooManyQuestions(t *testing.T) {
 	ask := func(n int, reason string) string {
 		return fmt.Sprintf(`{"tool_interrupt_event": {"interrupts": [{"id": "v1:batch:%d", "name": "n", "reason": %s}]}}`, n, reason)
@@ -41,8 +41,8 @@ func TestTooManyQuestions(t *testing.T) {
 	}
 }
 
-// Names and ids without end cost no memory without end, and nothing takes more than one look at
-// what came.
+// TestHostileStreams: an endless number of names and ids does not need endless memory, and every
+// byte is read once.
 func TestHostileStreams(t *testing.T) {
 	const n = 100_000
 	many := func(s string) string {

@@ -30,7 +30,7 @@ func failedPause(ids ...string) []translate.EndedPause {
 	return []translate.EndedPause{{Pause: p, Failed: true}}
 }
 
-// A waitingTS judges a prompt as an agent of @strands-agents/sdk 1.19.0 that waits.
+// A waitingTS answers prompts like a waiting agent of @strands-agents/sdk 1.19.0.
 type waitingTS struct {
 	open     []string
 	requests int
@@ -59,8 +59,8 @@ func (b *waitingTS) answer(t *testing.T, body []byte) string {
 	return frames(tsBegan, tsTools, `{"type":"agentResultEvent","result":{"stopReason":"endTurn"}}`)
 }
 
-// TestLostQuestion: the refusal of an agent in TypeScript becomes a lost question if an id is
-// known, and its cancel goes out as the word for no.
+// TestLostQuestion: the refusal of a TypeScript agent becomes a lost question if an id is known. A
+// cancel of it is sent as the word for no.
 func TestLostQuestion(t *testing.T) {
 	for name, c := range map[string]struct {
 		named  []string
@@ -121,16 +121,16 @@ func TestLostQuestion(t *testing.T) {
 	}
 }
 
-// TestAnswerThatBreaksOff: an agent in Python is asked by null for each question that it may have.
-// What is not a question of Python is asked nothing, because null could be a yes there.
+// TestAnswerThatBreaksOff: a Python agent is asked with null for each question that may be open.
+// Questions of other backends are left out, because null could be a yes there.
 func TestAnswerThatBreaksOff(t *testing.T) {
 	const null = `[{"interruptResponse":{"interruptId":"` + payID + `","response":null}}]`
 	for name, c := range map[string]struct {
 		named []string
 		ended []translate.EndedPause
-		first string // the answer to the prompt
-		next  string // the answer to the nulls
-		want  string // how the run ends, or what it asks
+		first string // the answer to the first prompt
+		next  string // the answer to the exchange with nulls
+		want  string // how the run ends, or its question
 	}{
 		"an answer is in doubt":     {ended: failedPause(payID), next: frames(asksPay, endsAsk), want: "tool_call"},
 		"a client names it":         {named: []string{payID + "~bits"}, next: frames(asksPay, endsAsk), want: "tool_call"},
@@ -180,11 +180,11 @@ const (
 	oldID  = "v1:before_tool_call:c0:75a96266-45d2-581c-8a6f-043e472e1763"
 )
 
-// A waitingPython judges a prompt as an agent of strands-agents 1.40.0 and 1.62.0 that waits, whose
-// server catches nothing: at the first id that the agent does not wait for, the answer breaks off.
+// A waitingPython answers prompts like a waiting agent of strands-agents 1.40.0 and 1.62.0 whose
+// server catches no errors: at the first id that is not open, the answer breaks off.
 type waitingPython struct {
 	open []string
-	says string // what the server sends in place of a cut, if it catches errors
+	says string // the error that the server sends instead, if it catches errors
 	sent []string
 }
 
@@ -215,9 +215,9 @@ func (b *waitingPython) answer(t *testing.T, body []byte) string {
 	return frames(began, `{"result": {"stop_reason": "interrupt", "interrupts": [`+strings.Join(list, ",")+`]}}`)
 }
 
-// TestAnswerThatBreaksOffAmongQuestions: an agent in Python takes no list with an id that it does
-// not wait for. So it gets the questions of one pause at a time, the newest pause first, and all
-// questions of the pause, because it may keep an older answer to one that is left out.
+// TestAnswerThatBreaksOffAmongQuestions: a Python agent refuses a list with an id that is not open.
+// So the questions of one pause are tried at a time, the newest pause first. A list has all
+// questions of its pause, because the agent may keep an older answer to a missing one.
 func TestAnswerThatBreaksOffAmongQuestions(t *testing.T) {
 	answered := func(ids ...string) []translate.EndedPause {
 		list := failedPause(ids...)
@@ -234,7 +234,7 @@ func TestAnswerThatBreaksOffAmongQuestions(t *testing.T) {
 		ended []translate.EndedPause
 		open  []string
 		says  string
-		sent  string // "" if only the number of requests counts
+		sent  string // "" if only the number of requests is checked
 		asks  int
 	}{
 		"an older question was answered": {ended: slices.Concat(failedPause(payID), answered(oldID)), open: []string{payID}, sent: "c1", asks: 1},

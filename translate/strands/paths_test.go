@@ -5,7 +5,8 @@ import (
 	"testing"
 )
 
-// A glob that no path can match would let every request pass, past the record.
+// TestPathsThatMatchNothing: a pattern that no path can match is refused, because all requests
+// would pass untranslated.
 func TestPathsThatMatchNothing(t *testing.T) {
 	for _, text := range []string{`["//invocations"]`, `["/a/../b"]`, `["/./a"]`, `["/ok","invocations"]`} {
 		var p Paths

@@ -51,7 +51,7 @@ func TestInterrupt(t *testing.T) {
 	if i.Reason() != "confirmation" || string(i.Schema()) != `{"type":"string"}` {
 		t.Errorf("configured: %s", i.Object)
 	}
-	// Where an answer goes as it is, Holdpoint does not know its shape.
+	// If an answer is sent unchanged, Holdpoint does not know its form.
 	p = plain(t, newDialect(t, Server{Rules: rules(t, `{"name":"*","answers":"raw"}`)}), stream, frames(calls, argument, closed, asksPay, endsAsk))
 	if s := p.Result.Asked.Interrupts[0].Schema(); s != nil {
 		t.Errorf("a schema for raw answers: %s", s)
@@ -79,8 +79,8 @@ func TestResumeRequest(t *testing.T) {
 	}
 }
 
-// A form that the schema cannot say is marked, so that the schema does not refuse it; unless the
-// operator wrote the schema.
+// TestOwnForms: an answer in a form that does not fit the dialect's schema is marked, so that the
+// schema does not refuse it. It is not marked if the operator wrote the schema.
 func TestOwnForms(t *testing.T) {
 	var server Server
 	d := newDialect(t, server)
@@ -100,7 +100,7 @@ func TestOwnForms(t *testing.T) {
 	}
 }
 
-// One id for two questions: whatever is said to the one is said to the other.
+// TestOneIDForTwoQuestions: two questions with the same id accept only the same answer.
 func TestOneIDForTwoQuestions(t *testing.T) {
 	d := newDialect(t, Server{})
 	p := pausedBy(t, d, asksPay, strings.Replace(asksPay, `{"n": 1}, "response"`, `{"n": 2}, "response"`, 1), endsAsk)
@@ -114,7 +114,7 @@ func TestOneIDForTwoQuestions(t *testing.T) {
 	}
 }
 
-// How a resumed run ends.
+// TestResumedRuns: the ends of resumed runs.
 func TestResumedRuns(t *testing.T) {
 	for name, c := range map[string]struct {
 		ts      bool
@@ -160,7 +160,8 @@ func TestResumedRuns(t *testing.T) {
 	}
 }
 
-// The middleware of an agent is asked before anything else, so that a resume begins with the model.
+// TestAResumeThatBeginsWithTheModel: if only middleware asked, before any call, a resume begins
+// with the model.
 func TestAResumeThatBeginsWithTheModel(t *testing.T) {
 	d := newDialect(t, Server{})
 	p := pausedBy(t, d, tsBegan, `{"type":"interruptEvent","interrupt":{"id":"middleware:agentStream:gate","name":"gate","source":"middleware"}}`, tsPaused)
@@ -223,8 +224,8 @@ func TestStatuses(t *testing.T) {
 
 const waits = `{"error": "prompt_type=<class 'str'> | must resume from interrupt with list of interruptResponse's", "error_type": "TypeError"}`
 
-// An agent that waits though no pause is known is asked what for; what was said meanwhile it has
-// not heard.
+// TestAskedWhatItWaitsFor: an agent that waits for an unknown question is asked for it, and has not
+// read the new prompt.
 func TestAskedWhatItWaitsFor(t *testing.T) {
 	d := newDialect(t, Server{})
 	p := plain(t, d, stream, frames(waits))
@@ -236,7 +237,7 @@ func TestAskedWhatItWaitsFor(t *testing.T) {
 	if got.asks() != asked || got.types() != called+" RUN_FINISHED" || len(got.Result.Untaken) != 1 || got.Result.Untaken[0].ID != "u1" {
 		t.Errorf("asks %s, untaken %v", got.asks(), got.Result.Untaken)
 	}
-	// It waits no more: then what was refused is said again, and that is all.
+	// If the agent waits no more, only the refused prompt is sent again.
 	got = play(t, ask(), &dialecttest.Log{}, stream, frames(began, hi, closed, endTurn, endsWell))
 	if got.Result.Next == nil || string(got.Result.Next.Out.Body) != `{"prompt":"Clean up."}` || got.Result.Finish.Type != agui.Unknown {
 		t.Fatalf("%s %+v", got.types(), got.Result)
@@ -251,8 +252,8 @@ func TestAskedWhatItWaitsFor(t *testing.T) {
 	}
 }
 
-// An agent may hold the answers of a resume that failed, and act on them when it is asked (RAN 1.40
-// and 1.62).
+// TestAnswersOfAResumeThatFailedAreTakenBack: an agent may keep the answers of a failed resume, and
+// act on them when it is asked for its questions (RAN 1.40 and 1.62).
 func TestAnswersOfAResumeThatFailedAreTakenBack(t *testing.T) {
 	d := newDialect(t, Server{})
 	in := input(t, "")
@@ -296,7 +297,8 @@ func TestAnswersOfAResumeThatFailedAreTakenBack(t *testing.T) {
 			t.Errorf("%s: %s", answer, got.types())
 		}
 	}
-	// The agent has gone on to a question that nobody heard. It keeps none of the old answers then.
+	// The agent acted on the old answers and raised a question that was never received. It keeps no
+	// old answers then.
 	unknown := func(id string) string {
 		return frames(`{"error": "'interrupt_id=<` + id + `> | no interrupt found'", "error_type": "KeyError"}`)
 	}
@@ -315,7 +317,7 @@ func TestAnswersOfAResumeThatFailedAreTakenBack(t *testing.T) {
 	if res, err := ask().End(translate.End{Status: 500, Body: []byte(`{"error":"'interrupt_id=<` + payID + `> | no interrupt found'"}`)}); err != nil || res.Next == nil {
 		t.Errorf("%+v %v", res, err)
 	}
-	// It leaves out only so many.
+	// The dialect leaves out at most kit.MaxLost questions.
 	many := translate.EndedPause{Pause: agui.Pause{ID: "p"}, Failed: true}
 	for n := range kit.MaxLost + 2 {
 		many.Interrupts = append(many.Interrupts, agui.Interrupt{Native: "v1:" + strings.Repeat("m", n+1)})
@@ -339,7 +341,8 @@ func TestAnswersOfAResumeThatFailedAreTakenBack(t *testing.T) {
 	}
 }
 
-// What an agent repeats that is asked what it waits for, the client has.
+// TestCallsThatTheClientHasAreNotShownAgain: an agent that is asked for its questions repeats calls
+// that the client has.
 func TestCallsThatTheClientHasAreNotShownAgain(t *testing.T) {
 	d := newDialect(t, Server{})
 	in := input(t, "")
@@ -367,7 +370,7 @@ func TestCallsThatTheClientHasAreNotShownAgain(t *testing.T) {
 	}
 }
 
-// What came beside the answers goes once they are through.
+// TestNewMessages: messages in addition to the answers are sent after the resume.
 func TestNewMessages(t *testing.T) {
 	d := newDialect(t, Server{})
 	p := pyPause(t, d)
@@ -397,7 +400,7 @@ func TestNewMessages(t *testing.T) {
 	}
 }
 
-// Two runs that a client gives one id show different messages.
+// TestIDs: two runs with the same run id have different message ids.
 func TestIDs(t *testing.T) {
 	d := newDialect(t, Server{})
 	p := pyPause(t, d)

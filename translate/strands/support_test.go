@@ -13,14 +13,14 @@ import (
 	"holdpoint/translate/internal/strandsapi"
 )
 
-// A played is what an answer came to.
+// A played is the result of an answer.
 type played struct {
 	dialecttest.Played
 	t testing.TB
 }
 
-// play gives an answer of a media type to a run, which must take it without an error. A stream that
-// ends in <cut> breaks off there.
+// play plays an answer with a media type to a run. An error fails the test. A stream that ends in
+// <cut> breaks off there.
 func play(t testing.TB, run translate.Run, l *dialecttest.Log, mediaType, answer string) played {
 	t.Helper()
 	answer, cut := strings.CutSuffix(answer, "<cut>")
@@ -32,7 +32,7 @@ func play(t testing.TB, run translate.Run, l *dialecttest.Log, mediaType, answer
 	return played{p, t}
 }
 
-// types returns the events in short: types, with the text, the name or the reason that they carry.
+// types returns the events in short: their types, with the text, name or reason in them.
 func (p played) types() string {
 	var list []string
 	for _, ev := range p.All() {
@@ -93,7 +93,7 @@ func plain(t testing.TB, d *Dialect, mediaType, answer string) played {
 
 const stream = "text/event-stream"
 
-// resume begins a resume. entries are those of the resume array.
+// resume begins a resume with these entries of the resume array.
 func resume(t testing.TB, d *Dialect, p agui.Pause, l *dialecttest.Log, change func(*translate.Request), entries ...string) (translate.Out, translate.Run, error) {
 	t.Helper()
 	return dialecttest.Resume(d, p, input(t, ","+dialecttest.ResumeArray(entries...)), l, func(r *translate.Request) {
@@ -111,7 +111,7 @@ func input(t testing.TB, more string) agui.RunInput {
 // frames returns an event stream of the given data.
 func frames(data ...string) string { return dialecttest.Stream(data...).Body }
 
-// rules returns those of a file that has the list.
+// rules returns the rules of a file with the list.
 func rules(t testing.TB, list string) strandsapi.Rules {
 	t.Helper()
 	if list == "" {

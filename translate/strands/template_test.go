@@ -97,7 +97,7 @@ func TestRoute(t *testing.T) {
 	}
 }
 
-// Only the new text goes: the agent keeps the rest.
+// TestPrompt: only the new text is sent, because the agent keeps the conversation.
 func TestPrompt(t *testing.T) {
 	user := func(id, content string) string { return `{"id":"` + id + `","role":"user","content":` + content + `}` }
 	const said = `{"id":"a1","role":"assistant","content":"Hi."}`

@@ -82,7 +82,7 @@ func TestWhatIsSentForAnAnswer(t *testing.T) {
 	}
 }
 
-// Clients that know the CUSTOM event only answer in command.resume.
+// TestAnswersInCommandResume: clients that support only the CUSTOM event answer in command.resume.
 func TestAnswersInCommandResume(t *testing.T) {
 	p := pausedBy(t, "\x00INTERRUPT:"+state)
 	for value, want := range map[string]string{`true`: `{"approved":true}`, `{"approved":false}`: `{"approved":false}`, `"no"`: `"no"`} {
@@ -93,8 +93,8 @@ func TestAnswersInCommandResume(t *testing.T) {
 	}
 }
 
-// An answer to a question that another dialect asked, or that cannot be read, is not an answer
-// here.
+// TestAnotherDialectsQuestion: an answer to a question of another dialect, or with unreadable
+// state, is not read.
 func TestAnotherDialectsQuestion(t *testing.T) {
 	for _, change := range []func(*agui.Pause){
 		func(p *agui.Pause) { p.Dialect = "strands" },

@@ -13,9 +13,8 @@ import (
 	"holdpoint/translate/dialecttest"
 )
 
-// FuzzStream: whatever the server streams, a frame on a line, nothing panics, what comes of it are
-// events in an order that no client dies of, and a question can be stored, and answered with a yes
-// and a no and nothing else.
+// FuzzStream: the server streams any frames, one on each line. Nothing panics, the events are in an
+// order that clients accept, and a question can be stored and answered only with a yes or a no.
 func FuzzStream(f *testing.F) {
 	for _, s := range [][]string{
 		{"message|Hel", "message|", "message|\x00INTERRUPT:" + state, "message|[DONE]"}, {`\u0000INTERRUPT:` + stateWith(""), "[DONE]"},
@@ -69,7 +68,7 @@ func FuzzStream(f *testing.F) {
 	})
 }
 
-// checkSent: what answers is never without a word.
+// checkSent checks that an answer is never empty.
 func checkSent(t *testing.T, out translate.Out) gjson.Result {
 	t.Helper()
 	body := gjson.ParseBytes(out.Body)
@@ -80,7 +79,8 @@ func checkSent(t *testing.T, out translate.Out) gjson.Result {
 	return input
 }
 
-// checkOrder: what was begun is ended before the end, and nothing is told of what was not begun.
+// checkOrder checks that everything that begins also ends, and that no event is about something
+// that has not begun.
 func checkOrder(t *testing.T, p played) {
 	t.Helper()
 	open := map[string]agui.Type{}
@@ -115,7 +115,7 @@ func checkOrder(t *testing.T, p played) {
 	}
 }
 
-// checkInterrupt: the members that are fatal to a client if they are of another kind.
+// checkInterrupt checks the members at which a client fails if they are of another type.
 func checkInterrupt(t *testing.T, object json.RawMessage) {
 	t.Helper()
 	var o struct {
@@ -130,8 +130,8 @@ func checkInterrupt(t *testing.T, object json.RawMessage) {
 	}
 }
 
-// FuzzAnswers: whatever a client sends to whatever is asked, nothing panics, nothing empty goes
-// out, and no yes goes out that the request does not hold.
+// FuzzAnswers: a client answers any question with any payload. Nothing panics, no empty input is
+// sent, and no yes is sent that the client's request does not have.
 func FuzzAnswers(f *testing.F) {
 	for _, fields := range []string{"", confirmField, confirmField + `,{"name":"city","type":"text"}`, `{"name":"approved","type":"text"}`} {
 		for _, more := range []string{

@@ -62,7 +62,8 @@ func TestInterrupt(t *testing.T) {
 	}
 }
 
-// Two questions without a checkpoint_id are told apart by what they say.
+// TestNativeIDWithoutACheckpoint: two questions without a checkpoint_id have different ids if their
+// texts differ.
 func TestNativeIDWithoutACheckpoint(t *testing.T) {
 	ask := func(reason string) string {
 		return pausedBy(t, a2ui("interrupt", `{"reason":"`+reason+`"}`)).Interrupts[0].Native

@@ -74,8 +74,8 @@ func TestStreams(t *testing.T) {
 	}
 }
 
-// Ids of calls that the thread has seen are not used again: a client would add to the call that it
-// has.
+// TestCallIDsThatRepeat: ids of the thread's calls are not used again, because a client would
+// append to the call that it has.
 func TestCallIDsThatRepeat(t *testing.T) {
 	in := input(t, `"messages":[{"id":"a1","role":"assistant","toolCalls":[{"id":"c1","function":{"name":"f","arguments":"{}"}}]},{"id":"m1","role":"tool","toolCallId":"c1","content":"x"},`+hello+`]`)
 	_, run, err := newDialect(t).Begin(&translate.Request{Input: in, ClientMessages: in.Messages, Transcript: &dialecttest.Log{}})

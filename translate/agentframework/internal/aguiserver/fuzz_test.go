@@ -14,8 +14,8 @@ import (
 	"holdpoint/translate/kit"
 )
 
-// FuzzEvents: whatever a backend streams, one event on a line, nothing panics, no event is touched,
-// and what is asked is an interrupt that a client takes.
+// FuzzEvents: the backend streams any events, one on each line. Nothing panics, events pass
+// unchanged, and each question is an interrupt that clients accept.
 func FuzzEvents(f *testing.F) {
 	two := []string{asking("call_1", "rm", filesArgs, ""), asking("call_2", "ls", "null", `,"requiresConfirmation":false`)}
 	batch := append(shows("call_1", "rm", filesArgs, two...), shows("call_2", "ls", "null", two...)...)
@@ -83,8 +83,8 @@ func FuzzEvents(f *testing.F) {
 	})
 }
 
-// checkAnswers: a pause that is cancelled runs nothing but the calls that need no approval, or is
-// refused.
+// checkAnswers checks that a cancel of the pause is refused, or runs only calls that need no
+// approval.
 func checkAnswers(t *testing.T, p agui.Pause, in agui.RunInput) {
 	t.Helper()
 	var answers []agui.Answer
@@ -107,9 +107,9 @@ func checkAnswers(t *testing.T, p agui.Pause, in agui.RunInput) {
 	}
 }
 
-// FuzzAnswers: whatever a client sends to an approval and to a free question, nothing panics, what
-// goes out is JSON, the call that it approves is the one that was asked about, a yes was said, and
-// only one of the two can be taken for an approval.
+// FuzzAnswers: a client answers an approval and a free question with any payload. Nothing panics,
+// every request to the backend is JSON, an approved call is the one in the question and was
+// answered with a yes, and the host can read only one of the two answers as an approval.
 func FuzzAnswers(f *testing.F) {
 	for _, payload := range []string{
 		`{"approved":true}`, `{"approved":false,"approved":true}`, `{"accepted":true}`, `{"approved":true,"toolCall":{"callId":"x"}}`, `{"tool_call":1}`, `true`, `"x"`, `null`, `[]`, ``,
@@ -163,6 +163,6 @@ func FuzzAnswers(f *testing.F) {
 	})
 }
 
-// isTool reports whether a message may answer a call, as the dialect judges it: in any spelling of
-// the role.
+// isTool reports whether the dialect treats a message as an answer to a call, in any spelling of
+// its role.
 func isTool(m agui.Message) bool { return kit.IsTool(gjson.ParseBytes(m.JSON)) }

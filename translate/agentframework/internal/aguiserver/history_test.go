@@ -13,8 +13,8 @@ import (
 	"holdpoint/translate"
 )
 
-// TestWhatTheHostCanRead: beside an answer and after it the host gets no role that it fails at, no
-// made-up result of a call that is asked about, and each result behind its call.
+// TestWhatTheHostCanRead: in a resume and after it, the host gets no message role at which it fails
+// and no made-up result of an open question's call, and each result follows its call.
 func TestWhatTheHostCanRead(t *testing.T) {
 	const (
 		thought  = `{"id":"r1","role":"reasoning","content":"Hm."}`
@@ -32,8 +32,8 @@ func TestWhatTheHostCanRead(t *testing.T) {
 	)
 	for name, c := range map[string]struct {
 		messages []string
-		want     string // ids, of a resume
-		plain    string // ids, of a later run; "" if they are the same
+		want     string // ids of the messages in a resume
+		plain    string // ids in a later run; "" if they are the same
 	}{
 		"reasoning and an activity":       {[]string{userMessage, thought, activity, words}, "u1 u2", ""},
 		"a made-up result":                {[]string{userMessage, gatedCall, made}, "u1", "u1 call_1 x1"},
@@ -71,8 +71,8 @@ func TestWhatTheHostCanRead(t *testing.T) {
 	}
 }
 
-// TestHistoryInLinearTime: a history costs what its bytes cost, however many messages with calls
-// follow one another in it.
+// TestHistoryInLinearTime: the cost of a history is linear in its size, even with many consecutive
+// messages with calls.
 func TestHistoryInLinearTime(t *testing.T) {
 	const many = 10_000
 	var calls, results []string
@@ -88,7 +88,7 @@ func TestHistoryInLinearTime(t *testing.T) {
 		in := inputOf(t, `"messages":[`+strings.Join(messages, ",")+`]`)
 		before := hostile.ProcessorTime(t)
 		out := readable(in, in.Messages, nil)
-		if took := hostile.ProcessorTime(t) - before; took > 10*time.Second { // some 50 ms; a minute where it is quadratic
+		if took := hostile.ProcessorTime(t) - before; took > 10*time.Second { // some 50 ms; a minute if it is quadratic
 			t.Errorf("%s: %v", name, took)
 		}
 		if got := out.Messages[many+1].ID; got != "t0" {
@@ -105,8 +105,8 @@ func idsIn(body []byte) string {
 	return strings.Join(ids, " ")
 }
 
-// TestApprovedCallWithoutAResult: the host tells a result of each call that it runs. A run that
-// ends without one has not said what became of the approval.
+// TestApprovedCallWithoutAResult: the host sends a result of each call that it runs. If a run ends
+// without one, the approval is in doubt.
 func TestApprovedCallWithoutAResult(t *testing.T) {
 	const result = `{"type":"TOOL_CALL_RESULT","messageId":"call_1","toolCallId":"call_1","content":"ok"}`
 	for name, c := range map[string]struct {

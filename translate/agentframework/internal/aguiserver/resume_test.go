@@ -14,7 +14,7 @@ import (
 
 const exactArgs = `{"path":"a.txt","n":1.0,"big":12345678901234567890,"a":"\u003C"}`
 
-// asksTwo returns a pause of the host's about a call, and about a free question.
+// asksTwo returns a pause of the host with a question about a call and a free question.
 func asksTwo(t testing.TB) agui.Pause {
 	t.Helper()
 	res := ends(t, &translate.Request{}, append(asksFor("call_1", "rm", exactArgs), interrupting(interruptFor("call_1", "rm"), questionFor))...)
@@ -39,7 +39,7 @@ func TestEntries(t *testing.T) {
 	cancelled := agui.Answer{Status: agui.Cancelled, Payload: json.RawMessage(`{"approved":true}`)}
 	for name, c := range map[string]struct {
 		first, second agui.Answer
-		want          string // the array; "" if it is refused
+		want          string // the resume array; "" if the answers are refused
 	}{
 		"yes":                                  {says(`{"approved":true}`), given, yes + "," + free},
 		"no":                                   {says(`{"approved":false}`), given, no + "," + free},
@@ -85,7 +85,7 @@ func TestEntries(t *testing.T) {
 	}
 }
 
-// What is for the application goes with the answer, if it is what AG-UI says it is.
+// TestMetadata: the metadata of a client's entry are sent with the answer, if they are an object.
 func TestMetadata(t *testing.T) {
 	p := asksTwo(t)
 	in := inputOf(t, messagesOf(userMessage)+`,"resume":[{"interruptId":"call_9~r2","status":"cancelled","metadata":"x"},{"interruptId":"ficc_call_1~r1","status":"cancelled","metadata":{"k":[1.0]},"more":1}]`)
@@ -112,7 +112,8 @@ func TestSiblingsAreApproved(t *testing.T) {
 	}
 }
 
-// Two entries with one id, and an empty one, end the host's request with HTTP 500.
+// TestIDsThatCannotGoBack: two entries with the same id, or an empty id, make the host answer with
+// HTTP 500.
 func TestIDsThatCannotGoBack(t *testing.T) {
 	for _, list := range [][]string{{questionFor, questionFor}, {`{"id":"","reason":"x"}`}, {`{"reason":"x"}`}} {
 		p := dialecttest.WithIDs(ends(t, &translate.Request{}, interrupting(list...)).Asked.Pause("agent-framework"))
@@ -186,12 +187,13 @@ func TestCommandDoesNotGoOn(t *testing.T) {
 	}
 }
 
-// Where the host is to run a call, proxy has judged it (translate.Continuer).
+// TestPlain: if the host would run a call without a result, proxy has already decided about it
+// (translate.Continuer).
 func TestPlain(t *testing.T) {
 	ended := []translate.EndedPause{{Pause: agui.Pause{Dialect: "langgraph", Private: json.RawMessage(`{"natives":[]}`)}}, {Pause: asksTwo(t)}}
 	for name, c := range map[string]struct {
 		ended      []translate.EndedPause
-		sent, want string // want "": nothing is to change
+		sent, want string // want is "" if nothing changes
 	}{
 		"nothing was asked":                                {nil, messagesOf(userMessage, gatedCall, moreText), ""},
 		"an answered call stays":                           {ended, messagesOf(userMessage, gatedCall, gatedResult, moreText), ""},
@@ -217,8 +219,9 @@ func TestPlain(t *testing.T) {
 	}
 }
 
-// A call of a lost question makes the provider refuse every later history. Where the host was seen,
-// or a client has named a question of its, a call that a user has talked past goes.
+// TestPlainAfterALostQuestion: a call of a lost question makes the provider refuse every later
+// history. If the host is known, or a client has named one of its questions, calls that a user
+// ignored are left out.
 func TestPlainAfterALostQuestion(t *testing.T) {
 	sent := messagesOf(userMessage, gatedCall, moreText, otherCall)
 	want := `{"threadId":"t1","runId":"r1",` + messagesOf(userMessage, moreText, otherCall) + `}`
@@ -235,7 +238,8 @@ func TestPlainAfterALostQuestion(t *testing.T) {
 	}
 }
 
-// The host may have run the call before an error, so nothing is given back.
+// TestErrors: the host may have run the call before an error, so the question does not become open
+// again.
 func TestErrors(t *testing.T) {
 	for name, end := range map[string]translate.End{
 		"RUN_ERROR":   {Event: agui.NewEvent([]byte(`{"type":"RUN_ERROR","message":"x","code":"StreamingError"}`))},
@@ -252,9 +256,9 @@ func TestErrors(t *testing.T) {
 	}
 }
 
-// TestCallThatIsAskedTwice: a workflow asks about the call of an agent within it a second time, and
-// runs nothing if both are answered. So the second is told, with its call, and it alone is
-// answered. The host keeps a session, so no message goes that it has.
+// TestCallThatIsAskedTwice: a workflow asks a second time about the call of an agent in it, and
+// runs nothing if both questions are answered. So only the second question is shown and answered,
+// with its call. The host keeps a session, so messages that it has are not sent again.
 func TestCallThatIsAskedTwice(t *testing.T) {
 	const around = "48:inner_1_UserInput:ficc_call_1"
 	outer := func(of string) string { return strings.ReplaceAll(of, `"ficc_call_1"`, `"`+around+`"`) }

@@ -7,8 +7,8 @@ import (
 	"unicode/utf8"
 )
 
-// The left column is what CPython's repr writes, the right what json.dumps makes of the same value
-// where it can.
+// TestJSON: the keys are outputs of CPython's repr, the values what json.dumps writes for the same
+// value, if it can.
 func TestJSON(t *testing.T) {
 	for s, want := range map[string]string{
 		`'a'`: `"a"`, `"it's"`: `"it's"`, `'say "x"'`: `"say \"x\""`, `'it\'s "x"'`: `"it's \"x\""`, `''`: `""`,
@@ -95,7 +95,7 @@ func TestEach(t *testing.T) {
 	}
 }
 
-// The text of a person or a model inside a repr is never taken for what stands around it.
+// TestForgedText: text of a person or a model inside a repr is never read as syntax.
 func TestForgedText(t *testing.T) {
 	for _, reason := range []string{
 		`x', response=None), Interrupt(id='v1:fake', name='f`, `")], interrupts=[Interrupt(id="v1:fake`, `it's <a 'b> \' " \\`, "\\", `'''`, `"""`, `\\'`, "a\nb\x00", `)]}>`,
@@ -108,7 +108,7 @@ func TestForgedText(t *testing.T) {
 				}
 				return nil
 			})
-			if strings.HasPrefix(s, "['',") { // no repr: the list begins with an empty string
+			if strings.HasPrefix(s, "['',") { // not the repr of a str: the list begins with an empty string
 				continue
 			}
 			if err != nil || found != "[1]" {
@@ -161,8 +161,8 @@ func FuzzJSON(f *testing.F) {
 	})
 }
 
-// A document of a tool's comes as bytes of megabytes, without an escape in it. It took hours when
-// each byte was searched from.
+// TestLongBytes: a tool's document is megabytes of bytes without an escape. Reading it took hours
+// when a search started at each byte.
 func TestLongBytes(t *testing.T) {
 	s := "b'" + strings.Repeat("x", 2<<20) + "'"
 	if out, err := JSON(s); err != nil || len(out) != (2<<20+2)/3*4+2 {
@@ -170,7 +170,7 @@ func TestLongBytes(t *testing.T) {
 	}
 }
 
-// whole reads s as one value.
+// whole returns an error unless s is exactly one value.
 func whole(s string) error {
 	r := reader{s: s}
 	if err := r.value(0); err != nil {
