@@ -96,8 +96,8 @@ func (i Interrupt) ForClient() json.RawMessage {
 }
 
 // An AskedCall is a tool call in a question, as the person was shown it.
-type AskedCall struct { // "" if the backend sends none
-	ID   string `json:"id,omitempty"` // "" where the backend tells none
+type AskedCall struct {
+	ID   string `json:"id,omitempty"` // "" if the backend sends none
 	Name string `json:"name,omitempty"`
 	Args string `json:"args,omitempty"` // the JSON text of the arguments, unchanged
 	// Unknown reports that the arguments, and maybe the name, are not completely known, so it is

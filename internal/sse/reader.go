@@ -189,8 +189,8 @@ func (r *Reader) take() Frame {
 func (r *Reader) fill() {
 	poison.Bytes(r.buf[:r.start])
 	if r.more != nil && r.drained && r.more.More() == 0 {
-		if r.start == r.end { // the wait may last an hour
-			r.release() // it may last an hour
+		if r.start == r.end {
+			r.release() // the wait may last an hour
 		}
 		r.more.Wait()
 	}

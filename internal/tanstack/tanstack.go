@@ -183,8 +183,8 @@ func (b *Binder) approval(told json.RawMessage, i agui.Interrupt, bound binding)
 	return bound, schema, true
 }
 
-// arguments returns the arguments of a call as the card shows them. ok is false for a text that is
-// not an object, or that has a key twice. No text is an empty object.
+// arguments returns the arguments of a call for the card. ok is false if the text is not an object,
+// or has a repeated key. An empty text is an empty object.
 func arguments(text string) (args json.RawMessage, ok bool) {
 	text = strings.TrimSpace(text)
 	if text == "" {
@@ -196,14 +196,14 @@ func arguments(text string) (args json.RawMessage, ok bool) {
 
 const (
 	draft2020 = `"https://json-schema.org/draft/2020-12/schema"`
-	// noInput is what the client declares for a tool without a schema of its own.
+	// noInput is the schema that the client declares for a tool without one.
 	noInput = `{"type":"object"}`
-	// noApprovalSchema is what the client hashes for a tool without a schema of its approval.
+	// noApprovalSchema is the JSON that the client hashes for a tool without a schema for approvals.
 	noApprovalSchema = `{"approve":null,"reject":null}`
 )
 
-// inputSchema returns a tool's schema as the client hashes it, nil for a tool without one. The
-// request declares it without $schema. The client hashes a Standard Schema, such as Zod's, with it.
+// inputSchema returns a tool's schema in the form that the client hashes, or nil for a tool without
+// one. The client hashes a Standard Schema, such as Zod's, with $schema, but declares it without.
 func inputSchema(parameters gjson.Result) []byte {
 	if parameters.Raw == noInput {
 		return nil
@@ -219,7 +219,7 @@ func inputHash(parameters gjson.Result) (sum string, ok bool) {
 	return hash(schema)
 }
 
-// responseSchema returns the schema that the client itself has for the approval of a tool.
+// responseSchema returns the client's own schema for the approval of a tool.
 func responseSchema(parameters gjson.Result) []byte {
 	edits := ""
 	if schema := inputSchema(parameters); schema != nil {

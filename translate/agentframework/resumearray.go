@@ -25,7 +25,7 @@ func byArray(res *resumption, replies []reply) ([]byte, error) {
 		messages = append(messages, approvalsMessage(res.answerID(), own, reply.editedArgs))
 	}
 	if slices.ContainsFunc(entries, func(r reply) bool { return r.Kind == request && r.answer.Status == agui.Cancelled }) {
-		// With messages a workflow of 1.2.0 and later begins anew and asks again (RAN).
+		// With messages a workflow of 1.2.0 and later starts again and repeats its question (RAN).
 		messages = nil
 	}
 	given := kit.EntriesByID(res.r.Input)

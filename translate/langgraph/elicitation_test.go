@@ -175,7 +175,7 @@ func TestElicitationIsAnswered(t *testing.T) {
 			out, _, err := resumeWith(t, d, p, input(t, entries(content)))
 			got := gjson.Get(sent(out), idA).Raw
 			if want := `{"responses":{"k":` + action + `}}`; action == "" && dialecttest.Code(err) != agui.InvalidPayload || action != "" && got != want {
-				// A denial may go as one, too. // a denial may also be sent as decline
+				// A denial may also be sent as decline.
 				if action != "" || got != `{"responses":{"k":`+decline+`}}` {
 					t.Errorf("%s: %s %v, want %s", content, got, err, want)
 				}

@@ -102,8 +102,8 @@ func TestCallIDsThatRepeat(t *testing.T) {
 	}
 }
 
-// Of two runs of a thread with one runId (CopilotKit's resume), no message has an id of the
-// other's.
+// TestMessageIDs: two runs of a thread with the same runId (CopilotKit's resume) have messages with
+// different ids.
 func TestMessageIDs(t *testing.T) {
 	id := func(r *translate.Request) string {
 		_, run, err := newDialect(t).Begin(r)
@@ -169,7 +169,7 @@ func TestNewMessagesSentWithTheAnswers(t *testing.T) {
 	image := said1(`[{"type":"text","text":"see"},{"type":"image","source":{}}]`)
 	for name, c := range map[string]struct {
 		fresh []agui.Message
-		said  string // in the second exchange, "" for none
+		said  string // the text of the second exchange, "" if there is none
 		left  bool
 	}{
 		"none":               {nil, "", false},

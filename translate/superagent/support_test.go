@@ -20,7 +20,7 @@ func newDialect(t testing.TB) *Dialect {
 
 const hello = `{"id":"u1","role":"user","content":"delete it"}`
 
-// input returns a run input; more are further members of its object.
+// input returns a run input. more has further members of its object.
 func input(t testing.TB, more string) agui.RunInput {
 	t.Helper()
 	body := `{"threadId":"t1","runId":"r1"`
@@ -35,7 +35,7 @@ func input(t testing.TB, more string) agui.RunInput {
 
 func entry(payload string) string { return dialecttest.Entry("n~1", payload) }
 
-// frames returns a stream of frames, each "name|data" or "data" alone.
+// frames returns the frames of a stream, each given as "name|data" or "data".
 func frames(list ...string) []translate.Piece {
 	var pieces []translate.Piece
 	for _, s := range list {
@@ -48,10 +48,10 @@ func frames(list ...string) []translate.Piece {
 	return pieces
 }
 
-// played is what a stream came to.
+// played is the result of a stream.
 type played struct{ dialecttest.Played }
 
-// play gives pieces to a run, which must take them without an error.
+// play plays pieces to a run. An error fails the test.
 func play(t testing.TB, run translate.Run, pieces []translate.Piece) played {
 	t.Helper()
 	p := dialecttest.Decode(run, &dialecttest.Log{}, false, pieces...)
@@ -72,8 +72,8 @@ func playPlain(t testing.TB, list ...string) played {
 	return play(t, run, frames(list...))
 }
 
-// story returns what a stream tells, in short: texts in quotes, reasoning in parentheses, calls,
-// results, the end.
+// story returns the events in short: texts in quotes, reasoning in parentheses, calls, results and
+// the end.
 func (p played) story() string {
 	var b strings.Builder
 	open := ""
@@ -132,7 +132,8 @@ func pausedBy(t testing.TB, list ...string) agui.Pause {
 	return minted(p)
 }
 
-// minted returns a pause as proxy keeps it, with the id n~1, which does not depend on what it asks.
+// minted returns a pause as proxy stores it. Its interrupt has the id n~1, whatever the question
+// is.
 func minted(p agui.Pause) agui.Pause {
 	p = dialecttest.WithIDs(p)
 	i := &p.Interrupts[0]
@@ -140,13 +141,14 @@ func minted(p agui.Pause) agui.Pause {
 	return p
 }
 
-// resumeWith takes an input through Answers and Begin. fresh is what is said beside the answers.
+// resumeWith runs an input through Answers and Begin. fresh are messages in addition to the
+// answers.
 func resumeWith(t testing.TB, p agui.Pause, in agui.RunInput, fresh ...agui.Message) (translate.Out, translate.Run, error) {
 	t.Helper()
 	return dialecttest.Resume(newDialect(t), p, in, &dialecttest.Log{}, func(r *translate.Request) { r.New = fresh })
 }
 
-// What the server sends.
+// Frames of the server.
 const (
 	reason       = `Please confirm: delete \"a\"?\nIt is final.`
 	reasonPlain  = "Please confirm: delete \"a\"?\nIt is final."
@@ -159,7 +161,7 @@ func stateWith(fields string) string {
 	return `{"session_id":"t1","agent_name":"approver","reason":"` + reason + `","fields":[` + fields + `],"timestamp":1788256800,"checkpoint_id":"c"}`
 }
 
-// a2ui returns an event, under its name.
+// a2ui returns an event in a frame with its type as name.
 func a2ui(kind, data string) string { return kind + "|" + bare(kind, data) }
 
 func bare(kind, data string) string {
