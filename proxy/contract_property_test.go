@@ -12,31 +12,32 @@ import (
 	"holdpoint/store"
 )
 
-// TestContract drives two replicas on one store through any order of runs, resumes, replays,
-// reloads, expiries, errors, lost ends and restarts, as one client that keeps its list of open
-// interrupts on RUN_ERROR (as @ag-ui/client does), one that has lost it, one that answers out of an
-// old list, and one that answers on another thread. Any request may go to either replica. Either
-// may die in the middle of a request, at any step of the store or at the backend, so that nothing
-// more of it is written; and the store may lose the reply to a step, or not do it. The client may
-// leave a request at the backend, and a replica may be cut off until its claim has lapsed. It holds
-// at every step that
+// TestContract drives two replicas with one store through random orders of runs, resumes, replays,
+// reloads, expiries, errors, lost ends and restarts. The clients are one that keeps its list of
+// open interrupts on RUN_ERROR (as @ag-ui/client does), one that has lost its list, one that
+// answers from an old list, and one that answers on another thread. Each request goes to either
+// replica. A replica may die during a request, at any step of the store or at the backend. The
+// store may lose the reply to a step, or not do the step. The client may leave during a request,
+// and a replica may be cut off until its claim has lapsed. The test checks at every step that
 //
-//   - the backend is never called while a question is open, but by answers that cover it exactly;
-//   - what reaches the backend as approved was approved by the client, for that very question;
-//   - a decision that stands is what reaches the backend;
-//   - no question's answers reach the backend twice;
+//   - the backend is never called while a question is open, except with answers to all of its open
+//     questions;
+//   - an approval that reaches the backend was given by the client for that very question;
+//   - a recorded decision is what reaches the backend;
+//   - the answers to a question reach the backend at most once;
 //   - an approval that somebody wrote into the history never reaches it;
-//   - a backend that keeps its first answer to a question, as LangGraph does, never carries it out
-//     against a later one;
-//   - whoever answers something is told by RUN_FINISHED what is open by then;
-//   - whoever is told that an approval went well has had it reach the backend;
-//   - a question that was told ends by an answer, a doubt or its expiry only;
-//   - every stream of a replica that lives has one RUN_STARTED, and ends in a terminal event;
+//   - a backend that keeps its first answer to a question, as LangGraph does, never uses it for a
+//     later question;
+//   - a client that answers something gets the open questions with RUN_FINISHED;
+//   - if a client is told that an approval succeeded, the approval has reached the backend;
+//   - a question that was shown ends only by an answer, a doubt or its expiry;
+//   - every stream of a replica that stays alive has one RUN_STARTED and ends in a terminal event;
 //
-// and at the end of every sequence that the thread can go on: a client that keeps its list reaches
-// an ordinary run in at most two requests. Some questions are decided at the desk, in part or as a
-// whole, in time and too late, and given up there. What is decided goes on by a replica, by its
-// look for what is due, or by the chat, and each of these must have happened (atTheDesk).
+// and at the end of every sequence that the thread can continue: a client that keeps its list gets
+// an ordinary run with at most two requests. Some questions are decided at the desk, partly or
+// completely, in time and too late, and given up there. Decisions are carried out by a replica, by
+// its search for decided questions, or by the chat, and each of these must have happened
+// (atTheDesk).
 func TestContract(t *testing.T) {
 	happened := happenings{}
 	sequence := func(t *rapid.T) {

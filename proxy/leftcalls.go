@@ -104,9 +104,9 @@ func (t *thread) Passed(call string, own bool) bool {
 // LeftOpen implements history.Memory.
 func (t *thread) LeftOpen(key callKey) bool { return t.memory.leftOpen.Contains(key) }
 
-// forgetCalls deletes the notes that the calls of a pause's questions were left to the client or
-// left open. It is needed because some models repeat ids, and the record has the calls of a
-// question for a limited time only.
+// forgetCalls deletes the notes about the calls of a pause's questions, which say that such a call
+// was left to the client or left open. It is needed because some models repeat ids, and the record
+// has the calls of a question for a limited time only.
 func (c *clientSide) forgetCalls(p *agui.Pause) {
 	v := c.judge.view()
 	if len(c.openCalls) > 0 || len(c.judge.record.Notes) > 0 || c.judge.memory.passed.Len() > 0 {

@@ -43,7 +43,7 @@ func textMessage(id, text string) []agui.Event {
 // so that a chat shows what was asked after the record is gone.
 func textID(p *agui.Pause) string { return words.QuestionID(p.Interrupts[0].ID) }
 
-// maxShownArguments is how many bytes of a call's arguments a text shows.
+// maxShownArguments bounds the arguments of a call that a text shows, in bytes.
 const maxShownArguments = 2000
 
 // questionText returns the events that tell a pause as a text. The text says what is asked, and

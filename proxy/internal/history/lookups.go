@@ -47,9 +47,9 @@ type WantedCall struct {
 }
 
 // WantedCalls returns the calls that the request decides on and that have no question in the record
-// of its thread, at most most of them. They are in the order of the messages, but those of one
-// message are in reverse. answers are the answers in the request's fields. A decision that later
-// text follows is old and does not count.
+// of its thread. It returns no more calls than most. They are in the order of the messages, but
+// those of one message are in reverse. answers are the answers in the request's fields. A decision
+// that later text follows is old and does not count.
 func WantedCalls(in *agui.RunInput, rec *store.Record, replies Replies, answers []agui.Answer, most int) []WantedCall {
 	wanted := replies.wantedCalls(in.Messages)
 	var list []WantedCall

@@ -25,8 +25,8 @@ func UnknownQuestions(v *View, answers []agui.Answer) []string {
 	return ids
 }
 
-// CallsOfLostQuestions returns the calls that the questions are about, if their ids show that a
-// backend asked that keeps no state between two runs.
+// CallsOfLostQuestions returns the calls of those questions whose ids show that they come from a
+// backend that keeps no state between two runs.
 func CallsOfLostQuestions(v *View, questions []string) []string {
 	if v.Dialect.Stateless == nil {
 		return nil

@@ -28,9 +28,9 @@ type Reply struct {
 // isRecorded reports whether the reply is an answer of this request or of an earlier one.
 func (d *Reply) isRecorded() bool { return d.IsAnswer || d.RepeatsEntry || d.WasAnswer }
 
-// counts reports whether the reply may be the last message of a request: it is an answer, or a part
-// of the history. An answer to an earlier question counts only if no backend would take it for a
-// new answer there.
+// counts reports whether a request may end with the reply: it is an answer, or a part of the
+// history. An answer to an earlier question counts only if no backend would take it for a new
+// answer at that place.
 func (d *Reply) counts() bool {
 	return d.IsAnswer || d.RepeatsEntry || d.WasAnswer && (d.Keep || d.TooLate)
 }
