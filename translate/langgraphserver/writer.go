@@ -18,7 +18,6 @@ const maxOpen = 1024
 
 // A writer makes the events of a run. Several messages may be open at once, because nodes run in
 // parallel.
-// each other.
 type writer struct {
 	prefix string // begins ids that the server does not give
 	n      int

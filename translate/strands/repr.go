@@ -33,8 +33,8 @@ var readPrefixes = []string{
 // nodePrefixes are the beginnings of a node's events that are read.
 var nodePrefixes = []string{`'event': {'tool_interrupt_event': `, `'event': {'message': {'role': 'user'`, `'event': {'type': 'multiagent_node_`}
 
-// nodeHead bounds how far into the frame of a node they are searched. Only the node_id precedes
-// them.
+// nodeHead is the number of bytes of a node's frame in which nodePrefixes are searched. Only the
+// node_id precedes them.
 const nodeHead = 512
 
 // text handles a frame that is a JSON string.
