@@ -5,16 +5,17 @@ import (
 	"time"
 )
 
-// Notices tell others what happened to a pause. They stand in the record, written by the step that
-// makes them, until they are sent: so a crash loses none, and it takes no second transaction.
+// A notice is a message about what happened to a pause, for receivers outside of Holdpoint. The
+// step that makes notices writes them into the record, and they stay there until they are sent. So
+// a crash loses none of them, and they need no second transaction.
 //
-// A step that brings notices writes them into the record if it changes the record, and with that
-// change or not at all. They never decide what a step does.
+// A step writes its notices only if it changes the record, and in the same transaction as that
+// change. Notices never affect the result of a step.
 
 // A Notice is a message to be sent. The store does not interpret Body.
 type Notice struct {
-	ID   string          `json:"id"` // the same each time that it is sent
-	At   time.Time       `json:"at"` // when the step was done, by the store's clock
+	ID   string          `json:"id"` // the same in each attempt to send it
+	At   time.Time       `json:"at"` // time of the step, by the store's clock
 	Body json.RawMessage `json:"body"`
 }
 
@@ -30,8 +31,8 @@ const (
 // An Outbox has a record's notices, oldest first.
 type Outbox struct {
 	Notices []Notice `json:"notices"`
-	// Due is when the notices are to be sent. The sender moves it first, so that no other sends
-	// them too.
+	// Due is when the notices have to be sent. A sender first moves Due forward, so that no other
+	// sender sends the notices too.
 	Due   time.Time `json:"due"`
-	Tries int       `json:"tries,omitempty"` // how often in a row the first one was not taken
+	Tries int       `json:"tries,omitempty"` // number of failed attempts to send the first notice
 }

@@ -7,8 +7,9 @@ import (
 	"holdpoint/internal/agui"
 )
 
-// Version is the format of records. There is one until v0.1.0. A record with a higher number is of
-// a newer release. Lower numbers are from before the first release, and are read the same.
+// Version is the format of records. It stays the same until v0.1.0. A record with a higher number
+// was written by a newer release. Records with lower numbers were written before the first release,
+// and are read in the same way.
 const Version = 4
 
 // A State is the state of a record's pause.
@@ -41,7 +42,7 @@ const (
 // A Result is how an earlier pause of the thread ended. It can be replayed until it is a tombstone.
 type Result struct {
 	PauseID string   `json:"pauseId"`
-	IDs     []string `json:"ids"`              // its published interrupt ids
+	IDs     []string `json:"ids"`              // the interrupt ids that clients got
 	Digest  string   `json:"digest,omitempty"` // of the answers, "" if it was not answered
 	How     How      `json:"how"`
 	ByArray bool     `json:"byArray,omitempty"` // answered by a resume array, so the client reads the outcome
@@ -51,7 +52,7 @@ type Result struct {
 	Next     string             `json:"next,omitempty"`
 	Messages json.RawMessage    `json:"messages,omitempty"` // snapshots at the end, nil if not known
 	State    json.RawMessage    `json:"state,omitempty"`
-	Kept     int                `json:"kept,omitempty"` // how many bytes of them the store keeps, see Snapshots
+	Kept     int                `json:"kept,omitempty"` // size of the stored snapshots in bytes, see Snapshots
 	Seen     []agui.SeenMessage `json:"seen,omitempty"` // the messages known at the end
 	// Pause is the ended pause, which is needed to read its answers. It has no snapshots: a replay
 	// shows the thread at its end, and two snapshots for each result would double the store.
@@ -60,11 +61,11 @@ type Result struct {
 	// Given are the answers, for readers of the record. No decision depends on them. It is nil if
 	// there was no answer, or if the answers are no longer known.
 	Given []GivenAnswer `json:"given,omitempty"`
-	// Door is where the pause was ended, if not in the chat. By is who ended it there.
+	// Door is where the pause was ended, or "" for the chat. By is who ended it there.
 	Door string `json:"door,omitempty"`
 	By   string `json:"by,omitempty"`
-	// Unseen means that the run which ended so had no client, and the chat has not got its end yet,
-	// see See.
+	// Unseen means that the run with this result had no client, and that the chat has not got its
+	// end yet, see See.
 	Unseen bool `json:"unseen,omitempty"`
 	// Receipt is a digest of the arguments of Finish, by which the store recognizes a repeated
 	// call. It has no other use.
@@ -74,15 +75,15 @@ type Result struct {
 	// Door, By, Receipt and Failed are kept. A Sticky pause also keeps Digest and its questions,
 	// because the backend does not forget the answer either.
 	Tombstone bool `json:"tombstone,omitempty"`
-	Failed    bool `json:"failed,omitempty"` // of a tombstone: it ended in doubt or in RUN_ERROR
+	Failed    bool `json:"failed,omitempty"` // of a tombstone: whether it ended in doubt or with RUN_ERROR
 }
 
 // A GivenAnswer is an answer in a result.
 type GivenAnswer struct {
 	ID     string      `json:"id"` // of the interrupt
 	Status agui.Status `json:"status"`
-	Says   string      `json:"says,omitempty"`   // approved or denied, where the dialect knew
-	Edited bool        `json:"edited,omitempty"` // the yes was to other arguments than those asked about
+	Says   string      `json:"says,omitempty"`   // approved or denied, if the dialect could tell
+	Edited bool        `json:"edited,omitempty"` // the answer approved other arguments than those of the question
 	// Payload is the answer's value, or nil if there was none or it was too large to keep. Digest
 	// covers it in either case, see agui.Answer.AnsweredDigest.
 	Payload json.RawMessage `json:"payload,omitempty"`
@@ -99,7 +100,7 @@ const (
 // A Record is the store's content for a thread.
 type Record struct {
 	Version int         `json:"version"`
-	Owner   string      `json:"owner,omitempty"` // "" until the first owner came; see Store.Load
+	Owner   string      `json:"owner,omitempty"` // "" until the first owner has asked, see Store.Load
 	State   State       `json:"state,omitempty"`
 	Pause   *agui.Pause `json:"pause,omitempty"` // set unless State is None
 	// Token, Digest and Lease belong to the claim. A lapsed Lease reads as InDoubt. If Finish said
@@ -112,11 +113,11 @@ type Record struct {
 	// the lease has lapsed.
 	Doubt   *Result   `json:"doubt,omitempty"`
 	Results []*Result `json:"results,omitempty"` // newest first, bounded
-	Busy    []Busy    `json:"busy,omitempty"`    // runs that go on without their clients, see Occupy
+	Busy    []Busy    `json:"busy,omitempty"`    // runs that continue without their clients, see Occupy
 	Outbox  *Outbox   `json:"outbox,omitempty"`
-	// Notes are the notes of the key, newest first, see Remember. A thread has notes about calls
-	// that its streams left to the client, and about calls whose ids were used again. Other keys
-	// are of no thread, and have notes only.
+	// Notes are the notes of the key, newest first, see Remember. The notes of a thread are about
+	// calls that its streams left to the client, and about calls whose ids were used again. A key
+	// that is not the key of a thread has nothing but notes.
 	Notes []Note `json:"notes,omitempty"`
 	// Now is the store's clock at the time of the Load. It is not stored.
 	Now time.Time `json:"-"`

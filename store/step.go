@@ -104,25 +104,26 @@ type Claim struct {
 	Notices                []Notice
 }
 
-// A Renew prolongs the claim while the exchange with the backend continues. The lease is counted
-// from now. A lapsed lease can be renewed if no other step has used that. ErrStale: the token is
-// not the claim any more.
+// A Renew extends the claim while the exchange with the backend continues. The new lease is counted
+// from the time of the step. A lapsed lease can be renewed if no other step has ended the claim
+// since. ErrStale means that the token is not that of the current claim.
 type Renew struct {
 	Token string
 	Lease time.Duration
 }
 
 // A Finish ends the claimed pause in one step. In the result the store sets PauseID, IDs, Digest,
-// Next, Pause, At and Receipt. If the run paused again, Next is that pause, with a fresh id, and is
-// opened in the same step. It is nil otherwise.
+// Next, Pause, At and Receipt. If the run paused again, Next is the new pause, with a fresh id, and
+// the step opens it. Otherwise Next is nil.
 //
-// Finish also works after the lease has lapsed, unless something else began. ErrStale says that it
-// did: the doubt was told and closed, or gave way, or another Finish or a Release was first. A
-// second call with the same token, the same result and the same Next.ID returns nil, however much
-// has happened since. With another result it is ErrStale.
+// Finish also works after the lease has lapsed, unless another step has ended the claim since. Then
+// it returns ErrStale: the doubt was reported to a client and closed, a new pause has replaced it,
+// or another Finish or a Release was first. A second call with the same token, the same result and
+// the same Next.ID returns nil, whatever has happened since. A second call with another result
+// returns ErrStale.
 //
-// A result whose How is Doubtful has no next pause. It leaves the pause InDoubt, to be told once,
-// and waits in Record.Doubt. The claim is over then.
+// A result whose How is Doubtful has no next pause. It leaves the pause InDoubt until a client is
+// told of the doubt once, and is kept in Record.Doubt. The claim has ended.
 type Finish struct {
 	Token   string
 	Result  Result
@@ -138,56 +139,59 @@ type Release struct {
 }
 
 // A Close ends an open or in-doubt pause without an answer. The store sets PauseID, IDs, Digest (of
-// the answers in doubt), Pause and At, and fills the empty fields of Result from Record.Doubt.
-// ErrExists: the pause is claimed; or Result says Withdrawn and the pause is in doubt, because an
-// answer that the backend may have acted on cannot be withdrawn. ErrNotFound: it is not the
-// record's pause any more. If several callers close it at once, one gets nil, and that one tells
-// the client.
+// the answers in doubt), Pause and At, and fills the empty fields of Result from Record.Doubt. It
+// returns ErrExists if the pause is claimed, and also if the pause is in doubt and the result is
+// Withdrawn, because an answer that the backend may have acted on cannot be withdrawn. It returns
+// ErrNotFound if the record has no such pause any more. If several callers close the pause at once,
+// one of them gets nil, and has to tell the client.
 type Close struct {
 	PauseID string
 	Result  Result
 	Notices []Notice
 }
 
-// An Occupy notes that a run of the thread continues without its client, so that no replica begins
-// another one. The caller makes Token for this run. The same token again renews the lease, and a
-// Lease of 0 or less says that the run has ended. An unknown token is not an error. ErrFull:
-// MaxBusy runs already continue. Occupy changes only Record.Busy, and sets no owner.
+// An Occupy records that a run of the thread continues without its client, so that no replica
+// starts another run. The caller makes Token for this run. A call with the same token renews the
+// lease, and a Lease of 0 or less means that the run has ended. An unknown token is not an error.
+// It returns ErrFull if MaxBusy runs continue already. Occupy changes only Record.Busy, and sets no
+// owner.
 type Occupy struct {
 	Token string
 	Lease time.Duration
 }
 
-// A Contest notes in the pause that another run of the thread raised another question meanwhile:
-// agui.Pause.Contested. It holds until the pause ends, and for the pause that Finish opens next,
-// because the other run may have asked before or after that. A repeated Contest returns nil.
-// ErrNotFound: it is not the record's pause any more. It changes nothing else.
+// A Contest records in the pause (agui.Pause.Contested) that another run of the thread has raised
+// another question meanwhile. The mark stays until the pause ends, and is copied to the pause that
+// Finish opens next, because the other run may have asked before or after that. A repeated Contest
+// returns nil. It returns ErrNotFound if the record has no such pause any more. It changes nothing
+// else.
 type Contest struct{ PauseID string }
 
-// A See notes that the chat has got the end that it missed, and clears Result.Unseen. A repeated
-// See, or one for an unknown result, is not an error.
+// A See records that the chat has received the end that it missed, and clears Result.Unseen. A
+// repeated See, or one for an unknown result, is not an error.
 type See struct{ PauseID string }
 
-// A Remember adds a note to a key that is of no thread: a fact about earlier threads, or the thread
-// that holds a question. Load returns the notes. The store sets Note.At. A note with the same id is
-// replaced, and the newest Most notes are kept (1 to MaxNotes). The key may also be a thread's, and
-// nothing else of that record changes. A record is forgotten once it got no note and was not loaded
-// for as long as an ended thread is kept, and for NoteAge. If a note refers to a pause
-// (Note.Leads), it is kept for as long as that pause and its result can be, and for at least nine
-// tenths of that time since it was last loaded. A store without room may drop records of notes
-// earlier.
+// A Remember adds a note to a key, usually one that is not the key of a thread. A note is a fact
+// about earlier threads, or names the thread that has a question. Load returns the notes. The store
+// sets Note.At. A new note replaces the one with the same id, and the newest Most notes are kept (1
+// to MaxNotes). If the key is that of a thread, nothing else in its record changes. A record of
+// notes is forgotten when it has not been written or loaded for as long as an ended thread is kept,
+// and for NoteAge. A note that refers to a pause (Note.Leads) is kept for as long as the pause and
+// its result can be, and for at least nine tenths of that time after its last load. A store without
+// room may drop records of notes earlier.
 type Remember struct {
 	Note Note
 	Most int
 }
 
-// A Take gives the notices of a thread to its caller, which must send them within Hold, see
-// Done.Notices. It gives none if there are none, or if they are not due: another sender has them,
-// or they wait after a failure.
+// A Take returns the notices of a thread in Done.Notices. The caller must send them within Hold. It
+// returns none if there are none, or if they are not due, because another sender has them or
+// because they wait after a failure.
 type Take struct{ Hold time.Duration }
 
-// A Sent removes the notices with these ids; an unknown id is not an error. The remaining notices
-// are due after Wait. Failed says that the first of them could not be delivered, and counts that.
+// A Sent removes the notices with these ids. An unknown id is not an error. The remaining notices
+// are due after Wait. Failed means that the first of them could not be delivered, and increments
+// Tries.
 type Sent struct {
 	IDs    []string
 	Wait   time.Duration

@@ -120,7 +120,7 @@ type Query struct {
 	// or of the retention, or a pause from its last decision on. A row may be listed earlier than
 	// the record says, never later.
 	Due   time.Time
-	After string // Page.Next of the page before
+	After string // Page.Next of the previous page
 	Limit int    // at most MaxPage; 0 is 100
 }
 

@@ -1,9 +1,10 @@
-// Package bolt keeps records in one file, for one process: what a client was told survives a crash
-// at any instruction. It is a Table of package engine on go.etcd.io/bbolt.
+// Package bolt keeps records in one file, for one process. What a client has been told is in the
+// file, even after a crash at any instruction. The package is a Table of package engine on
+// go.etcd.io/bbolt.
 //
-// Every change is on the disk before it counts. Changes that come at once share an fsync. The file
-// has one writer, which a lock on it sees to. It does not shrink: what is forgotten makes room for
-// what comes.
+// Every change is on the disk before it counts. Changes that arrive together share an fsync. A lock
+// on the file ensures that only one process writes it. The file does not shrink: new records use
+// the space of forgotten ones.
 package bolt
 
 import (
@@ -99,7 +100,7 @@ var (
 	rowsBucket      = []byte("rows")
 	bodiesBucket    = []byte("bodies")
 	snapshotsBucket = []byte("snapshots") // by key, a zero byte and the name
-	openedBucket    = []byte("opened")    // has the time at which something is due
+	openedBucket    = []byte("opened")    // key and time of each open row, with the time at which it is due
 	dueBucket       = []byte("due")       // has the time at which it was opened
 	goneBucket      = []byte("gone")
 
@@ -113,7 +114,7 @@ type table struct {
 	db     *bbolt.DB
 	writes group
 	now    func() time.Time
-	open   atomic.Int64 // rows that wait
+	open   atomic.Int64 // number of open rows
 }
 
 var _ engine.Table = (*table)(nil)

@@ -25,14 +25,14 @@ type member struct {
 	// than once, each time in a new transaction.
 	change func(tx *bbolt.Tx) (bool, error)
 	err    error
-	leads  chan bool // true: it is to write what waits; false: it is done
+	leads  chan bool // receives true if this member has to write the waiting changes, false if its change is done
 }
 
 // mostTogether limits the changes of one transaction to the size of bbolt's own batches.
 const mostTogether = 1000
 
 var (
-	errNothing = errors.New("there is nothing to change") // so nothing is written
+	errNothing = errors.New("there is nothing to change") // so the transaction is not written
 	errBroken  = errors.New("store: the transaction did not come to its end")
 )
 

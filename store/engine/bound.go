@@ -10,7 +10,7 @@ import (
 // A bound limits the number of open threads. It counts them only now and then, so several replicas
 // may exceed it slightly.
 type bound struct {
-	most  int // 0: none
+	most  int // 0 for no limit
 	table Table
 
 	mu    sync.Mutex

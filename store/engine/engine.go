@@ -1,14 +1,15 @@
-// Package engine is a store.Store on a table of rows. An engine that keeps its records elsewhere
-// than in this process is a Table, and the rest is here: each step reads a row, settles it, does
-// what store/internal/rules says, and writes the row back if nobody else has written it since.
+// Package engine implements store.Store on a table of rows, for engines that keep records outside
+// of the process. Such an engine implements Table, and this package does the rest: each step reads
+// a row, settles it, applies the step with store/internal/rules, and writes the row back if nobody
+// else has written it since.
 //
-// A record lies in three parts, so that no step moves more than it must. The head is small and
-// changes often: who has the thread, the claim, its lease. The body has the pause and the results
-// without snapshots. Each pair of snapshots stands by itself, is written once, and is read only by
-// Snapshots.
+// A record is stored in three parts, so that no step reads or writes more than it needs. The head
+// is small and changes often: it has the owner, the claim and its lease. The body has the pause and
+// the results, without snapshots. Each pair of snapshots is stored separately, is written once, and
+// is read only by Snapshots.
 //
-// It deliberately knows nothing of a server. Each step asks the table: between two steps it keeps
-// nothing of a record but what bytes were decoded to.
+// The package knows no server. Each step reads the table: between two steps nothing of a record is
+// kept except for decoded bodies (decodedBodies).
 package engine
 
 import (
@@ -32,17 +33,18 @@ import (
 // A Row is the content of a Table for a key. Revision 0 means that there is none.
 type Row struct {
 	Revision   int64
-	Head, Body []byte    // nobody writes into them. Body nil: it was not asked for, or there is none
+	Head, Body []byte    // read-only; Body is nil if it was not requested, or if there is none
 	Now        time.Time // the table's clock at the time of the Read
-	// Guards says that a guarded change counts only after other servers have it. So this row may
-	// not be safe: its writer may still be waiting for them, or may have waited without success.
+	// Guards means that a guarded change counts only after other servers have it. So the row that
+	// was read may not be safe: its writer may still be waiting for the other servers, or may have
+	// waited in vain.
 	Guards bool
 }
 
 // A Change is the effect of a step on a row.
 type Change struct {
-	From int64  // the revision that the row must have; 0: there must be none
-	To   int64  // the one that it gets
+	From int64  // the revision that the row must have, 0 if there must be no row
+	To   int64  // the revision that the row gets
 	Head []byte // never nil
 	Body []byte // nil: as it is
 	Put  map[string][]byte
@@ -56,8 +58,8 @@ type Change struct {
 	// Notify moves the row's place in the list of notices to send. Nil leaves it, and the zero time
 	// removes it. The list changes like the others.
 	Notify *time.Time
-	// Guard says that the change counts only once it is as safe as the table was configured to make
-	// it.
+	// Guard means that the change counts only if the server has made it as safe as the table was
+	// configured to require, for example by a copy on its replicas.
 	Guard bool
 }
 
@@ -154,7 +156,7 @@ func New(t Table, o Options) *Store {
 	return s
 }
 
-// A lossyTable knows whether its server may lose a change that counted.
+// A lossyTable is a Table that can report whether its server may lose a change that counted.
 type lossyTable interface {
 	Forgets(ctx context.Context) bool
 }

@@ -7,17 +7,16 @@ import (
 	"holdpoint/store"
 )
 
-// decodedBodies are bodies that were decoded before, by their bytes. It is not a cache of records:
-// the table is asked each time, and what it returns counts. But between a question and its end a
-// body is read four times and more, and to decode one with eight results takes 100 µs, where to ask
-// Redis for it takes 60 (go run ./bench store-redis; without the server:
-// go test ./store/engine -run '^$' -bench Read).
+// decodedBodies remembers decoded bodies by their bytes. It is not a cache of records: the table is
+// read each time, and its bytes decide. Between a question and its end a body is read four times or
+// more. To decode a body with eight results takes 100 µs, while to read it from Redis takes 60 µs
+// (go run ./bench store-redis; without the server: go test ./store/engine -run '^$' -bench Read).
 //
-// What was decoded is shared by all who load the record. Nobody writes into it (store.Store).
+// A decoded body is shared by all callers that load the record, and is read-only (see store.Store).
 type decodedBodies struct {
 	mu       sync.Mutex
-	now, old map[store.Key]knownBody // old are those that were not asked for since now began
-	size     int                     // of those in now
+	now, old map[store.Key]knownBody // old has the bodies that were not read since now was started
+	size     int                     // of the bodies in now
 }
 
 type knownBody struct {
@@ -28,7 +27,7 @@ type knownBody struct {
 
 // Limits in stored bytes. In memory, decoded bodies take two to three times as many.
 const (
-	knownBytes   = 2 << 20 // of now, and so of old
+	knownBytes   = 2 << 20 // of now, and at most of old
 	knownLargest = 128 << 10
 )
 

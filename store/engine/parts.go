@@ -41,7 +41,7 @@ type head struct {
 	Outbox *store.Outbox `json:"outbox,omitempty"`
 }
 
-// body is the encoded form of the rest, without snapshots.
+// body is the encoded form of the parts that change rarely, without snapshots.
 type body struct {
 	Pause   *agui.Pause     `json:"pause,omitempty"`
 	Doubt   *store.Result   `json:"doubt,omitempty"`

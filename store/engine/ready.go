@@ -22,9 +22,9 @@ type Ready struct {
 	done    sync.WaitGroup
 
 	mu      sync.Mutex
-	err     error            // nil: it is there
-	refused func(error) bool // nil: the first try ends nothing
-	final   error            // what ended the trying
+	err     error            // nil if the table is ready
+	refused func(error) bool // nil if no error of the first try ends the tries
+	final   error            // the error that ended the tries
 }
 
 const (

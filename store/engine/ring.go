@@ -17,7 +17,7 @@ import (
 // A Ring has the keys that encrypt records, newest first. The zero Ring does not encrypt.
 type Ring struct {
 	keys  []ringKey
-	plain bool // records that are not sealed are read too
+	plain bool // records that are not encrypted can be read too
 }
 
 type ringKey struct {
@@ -33,7 +33,7 @@ func (r Ring) Derive(purpose string) [][]byte {
 	for _, k := range r.keys {
 		key, err := hkdf.Key(sha256.New, k.secret, nil, purpose, sha256.Size)
 		if err != nil {
-			panic("engine: " + err.Error()) // the length is one that there is
+			panic("engine: " + err.Error()) // not reached: the length is valid
 		}
 		list = append(list, key)
 	}

@@ -83,13 +83,13 @@ func (s *Store) try(ctx context.Context, key store.Key, step rules.Step, full bo
 	*done, puts, err = rules.Apply(&rec, row.Now, &step)
 	switch {
 	case err != nil && done.Standing != nil && s.unsafe(row, done.Standing):
-		standing, failed := s.Load(ctx, key, "") // the caller may tell its question
+		standing, failed := s.Load(ctx, key, "") // the caller may send its question to a client
 		if done.Standing = &standing; failed != nil {
 			done.Standing, err = nil, failed
 		}
 		return true, err
 	case err != nil:
-		// The next caller will see again what time alone has changed.
+		// The next caller finds again what only the passing of time has changed.
 		return true, err
 	case full && before.Pause == nil:
 		return true, fmt.Errorf("%w: %d threads wait (HOLDPOINT_STORE_ENTRIES)", store.ErrFull, s.bound.most)
@@ -113,7 +113,7 @@ func (s *Store) try(ctx context.Context, key store.Key, step rules.Step, full bo
 		return false, err
 	}
 	if change.Gone.Equal(row.Now) && row.Revision == 0 {
-		return true, nil // there was nothing, and there is nothing
+		return true, nil // the record was empty, and still is
 	}
 	ok, err := s.table.Write(ctx, key, change)
 	if err != nil {
@@ -184,7 +184,7 @@ func (s *Store) change(key store.Key, row Row, was *openedRow, rec *store.Record
 	if rec.Outbox != was.Outbox {
 		c.Notify = rules.Notify(rec)
 	}
-	unseen := !step.Body && was.bodyAt != 0 // there is more of the record than the step has looked at
+	unseen := !step.Body && was.bodyAt != 0 // the row has a body that the step did not read
 	if unseen {
 		next.Version = store.Version
 	}

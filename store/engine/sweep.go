@@ -20,7 +20,7 @@ type sweep struct {
 	done   sync.WaitGroup
 
 	mu    sync.Mutex
-	after string // where the next one goes on in the list of what is due; "" is its begin
+	after string // position in the list of due rows from which the next sweep continues; "" is its beginning
 }
 
 const (
@@ -59,11 +59,11 @@ func (w *sweep) end() {
 	w.done.Wait()
 }
 
-// Sweep does what is due, a bounded part of it. The next one goes on behind it. Two at once are one
-// too many.
+// Sweep settles a limited number of due records and forgets old rows. The next Sweep continues in
+// the list of due records after the last one. Two sweeps must not run at the same time.
 //
-// A record that cannot be read is left alone. It stays due for ever, so a sweep that ended there,
-// or began with it each time, would come to nothing else.
+// A record that cannot be read is skipped. It stays due for ever, so a sweep that stopped there, or
+// began with it each time, would never get further.
 func (s *Store) Sweep(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, sweepTime)
 	defer cancel()

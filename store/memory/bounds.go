@@ -12,19 +12,20 @@ import (
 
 // The store makes room in this order:
 //
-//   - what can be replayed becomes tombstones, in the record that was used least recently;
-//   - the snapshots of pauses go, those of the oldest pause first;
-//   - tombstones go, and the owner with them.
+//   - results become tombstones, in the record that was used least recently;
+//   - the snapshots of pauses are dropped, those of the oldest pause first;
+//   - records with tombstones only are dropped, and with them the owners of their threads.
 //
-// A record that waits never goes.
+// An open record is never dropped.
 //
-// A bare record has nothing to replay. It is small, and forgetting it has a price: the thread then
-// belongs to whoever asks next, and its ids are unknown. So bare records do not count as Entries. A
-// flood of new threads leaves an owner each. It must not push out what can be replayed, and must
-// push out an owner only after a while.
+// A bare record has no result that can be replayed. It is small, and dropping it has a cost: its
+// thread then belongs to whichever user asks next, and its ids are unknown. So bare records do not
+// count as Entries. A flood of new threads leaves one owner each. It must not push out results that
+// can be replayed, and may push out owners only after a while.
 //
-// A record that holds nothing but notes belongs to no thread. Such records have a list of their
-// own, so that neither kind pushes out the other. A pause is found by a few of them, see proxy.
+// A record with nothing but notes belongs to no thread. Such records have a list of their own, so
+// that they and bare records do not push out each other. Some of these notes lead to a pause, see
+// package proxy.
 const (
 	bareFactor  = 4
 	notedFactor = 2 * bareFactor
@@ -34,7 +35,7 @@ const (
 type class int
 
 const (
-	absent class = iota // of an entry that is in no list: it was not kept yet, or there is nothing to keep
+	absent class = iota // of an entry in no list: it is new, or it is empty
 	waiting
 	ended
 	bare
@@ -166,7 +167,7 @@ func (s *Store) admits(p *agui.Pause, instead portion, now time.Time) error {
 
 func (s *Store) fits(p *agui.Pause, more portion) error {
 	if more.places == 0 {
-		return nil // it takes the place of another
+		return nil // it replaces another pause
 	}
 	if s.share > 0 && p.From != 0 {
 		has := s.from[p.From].plus(more)
@@ -288,7 +289,7 @@ func (s *Store) shrink() {
 	}
 	for s.bytes > s.replayBytes || s.bytes+s.waits.bytes > s.all {
 		if !s.buryResult() && !(s.bytes+s.waits.bytes > s.all && s.strip()) && !s.forget() {
-			break // tombstones of threads that wait, and their questions
+			break // only tombstones of open threads, and their questions, are left
 		}
 	}
 	for s.bare.Len() > bareFactor*s.entries && s.forget() {

@@ -98,14 +98,14 @@ type Store struct {
 	// replayable has the results that are not tombstones, in the order in which their pauses ended.
 	replayable *simplelru.LRU[resultRef, struct{}]
 	bytes      int                                 // of all results
-	waits      portion                             // all that waits
-	snapshots  *simplelru.LRU[store.Key, struct{}] // the pauses that have some, in the order in which they were opened
+	waits      portion                             // space of all open pauses
+	snapshots  *simplelru.LRU[store.Key, struct{}] // pauses with snapshots, in the order in which they were opened
 	from       map[uint64]portion
-	retireFrom time.Time // before it no waiting pause can have reached the retention
+	retireFrom time.Time // no open pause can reach the retention before this time
 	unsent     map[store.Key]*entry
 	sends      int            // bytes of all notices
-	lost       int            // notices that were given up, and Options.NoticesLost is to be told
-	untold     []expiredPause // what Options.Ended is to be called with, once the lock is free
+	lost       int            // number of dropped notices to report to Options.NoticesLost
+	untold     []expiredPause // pauses for which Options.Ended is called once the lock is released
 }
 
 // An expiredPause is a pause that ended by time.

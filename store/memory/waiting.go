@@ -21,7 +21,7 @@ func (s *Store) List(ctx context.Context, q store.Query) (store.Page, error) {
 	// Only rows that can be on the page are kept and sorted, because all other callers wait for the
 	// lock meanwhile.
 	var rows []store.Row
-	var last cursor.Cursor // once there are enough rows: those behind it are of a later page
+	var last cursor.Cursor // last row of the page, once there are enough rows
 	most := q.Size() + 1
 	s.mu.Lock()
 	now, listed := s.now(), s.waiting

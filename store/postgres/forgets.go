@@ -6,9 +6,9 @@ import (
 	"time"
 )
 
-// A server may lose a change that counted, and keep one from before it: a standby that is behind
-// takes over, or the server crashes before the change is on its disk. Who would send something a
-// second time then has to know.
+// A server may lose a change that counted, and keep an earlier one: a standby that is behind
+// becomes the primary, or the server crashes before the change is on its disk. A caller that must
+// not send something twice has to know whether that is possible.
 
 const (
 	// askAgain is how long an answer of the server stays valid.
@@ -29,8 +29,8 @@ const forgetsSQL = "SELECT current_setting('fsync') = 'off' OR current_setting('
 // A durability is the server's reply to forgetsSQL.
 type durability struct {
 	mu    sync.Mutex
-	asked time.Time // when it was asked last
-	seen  time.Time // when it said yes last
+	asked time.Time // when the server was asked last
+	seen  time.Time // when it last replied that it may lose changes
 }
 
 // Forgets reports whether the server may lose changes that counted, while it keeps the earlier

@@ -1,19 +1,18 @@
 // Package postgres keeps records in a PostgreSQL database, for many processes at once. It is a
 // Table of package engine on github.com/jackc/pgx/v5.
 //
-// A thread is one row of holdpoint_threads. Its snapshots are rows of holdpoint_snapshots: a row of
-// a table is written anew as a whole as far as it is not stored out of line, and a value that is
-// stored out of line cannot be changed in part. So an array of snapshots in the thread's row would
-// be written again with each pause, and read as a whole for one of them. With a table of their own
-// a step is still one statement.
+// A thread is one row of holdpoint_threads, and its snapshots are rows of holdpoint_snapshots.
+// PostgreSQL writes a changed row again as a whole, except for values that are stored out of line,
+// and cannot change a part of such a value. So snapshots in the thread's row would be written again
+// with each pause, and all of them read to get one. With two tables a step is still one statement.
 //
-// Each step reads with one statement and writes with another one, and each is one round trip. A
-// write happens if the row has the revision that was read. There is no prepared statement, no
-// setting of a session, no LISTEN and no lock of a session, so every statement may go to another
-// connection: PgBouncer in transaction mode does that. The clock is the server's.
+// Each step reads with one statement and writes with another one, and each of them is one round
+// trip. A write is applied only if the row has the revision that was read. The package uses no
+// prepared statements, session settings, LISTEN or session locks, so statements may use different
+// connections, as with PgBouncer in transaction mode. All times are those of the server's clock.
 //
-// The package deliberately repeats no write. A reply that was lost is the caller's to ask about,
-// and the steps recognise a repeated call.
+// The package never repeats a write. If a reply is lost, the caller repeats the step, and the steps
+// recognize a repeated call.
 package postgres
 
 import (
@@ -49,7 +48,7 @@ const (
 // A Config is a parsed address.
 type Config struct {
 	pool   *pgxpool.Config
-	schema string // "": the first one of the role's search path
+	schema string // "" for the first schema of the role's search path
 	fresh  atomic.Pointer[pgx.ConnConfig]
 }
 
@@ -59,13 +58,13 @@ type Config struct {
 // one in the address. Parse does not connect. Its errors contain no password.
 func Parse(address, password string) (*Config, error) {
 	u, err := url.Parse(address)
-	if err != nil { // its text would hold the address
+	if err != nil { // the text of err has the address
 		return nil, errors.New(textNotAddress)
 	}
 	values, err := url.ParseQuery(u.RawQuery)
 	schema := values.Get("schema")
 	switch {
-	case err != nil: // it would be left out without a word
+	case err != nil: // url.Values would leave it out silently
 		return nil, errors.New(textParameters)
 	case u.Scheme != "postgres" && u.Scheme != "postgresql":
 		return nil, fmt.Errorf(textScheme, u.Scheme)

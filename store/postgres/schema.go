@@ -23,7 +23,7 @@ type names struct{ schema, threads, snapshots, unsent, version string }
 func namesIn(schema string) names {
 	prefix := ""
 	if schema != "" {
-		prefix = `"` + schema + `".` // it may be a word of SQL
+		prefix = `"` + schema + `".` // quoted, because it may be a keyword of SQL
 	}
 	return names{schema, prefix + "holdpoint_threads", prefix + "holdpoint_snapshots", prefix + "holdpoint_unsent", prefix + "holdpoint_schema"}
 }
@@ -56,7 +56,7 @@ func (t *table) prepare(ctx context.Context) error {
 	if err != nil {
 		return operatorError(err)
 	}
-	defer c.Release() // in a transaction that failed, it is closed
+	defer c.Release() // closes the connection if the transaction has failed
 	conn := c.Conn().PgConn()
 	ask := func(sql string) ([]string, error) {
 		r := conn.ExecParams(ctx, sql, nil, nil, nil, nil).Read()
@@ -76,7 +76,7 @@ func (t *table) prepare(ctx context.Context) error {
 		return err
 	case row[1] == "t":
 		return fmt.Errorf("postgres: %w: %s", errTables, remedies[codeReadOnly])
-	case row[0] == "f", row[2] == "f" && t.sends: // the tables of before have no list of what is to be sent
+	case row[0] == "f", row[2] == "f" && t.sends: // older tables have no list of notices to send
 		if _, err := conn.Exec(ctx, t.names.sql()).ReadAll(); err != nil {
 			return fmt.Errorf("the tables cannot be made: %w", operatorError(err))
 		}

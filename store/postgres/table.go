@@ -19,7 +19,7 @@ type table struct {
 	names names
 	ready *engine.Ready
 	log   *slog.Logger
-	sends bool // steps may bring notices
+	sends bool // steps may have notices
 
 	forgetting durability
 }

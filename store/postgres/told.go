@@ -17,7 +17,7 @@ const (
 	codeSerialization = "40001"
 	codeDeadlock      = "40P01"
 	codeReadOnly      = "25006"
-	codeProtocol      = "08P01" // PgBouncer says so of much
+	codeProtocol      = "08P01" // PgBouncer uses it for many errors
 )
 
 // remedies are what an operator can do about an error, by code. A code of two characters stands for

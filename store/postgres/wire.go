@@ -15,7 +15,7 @@ type statement struct {
 	sql    string
 	values [][]byte
 	types  []uint32
-	warned bool // set by once: the server did it, and warned
+	warned bool // set by askOnce if the server applied it with a warning
 }
 
 // inBinary requests the binary form for all parameters and results.

@@ -1,14 +1,14 @@
-// Package redis keeps records in Redis, for several replicas of Holdpoint: one server, a server
-// with sentinels, or a cluster. It is a Table of package engine on github.com/redis/rueidis.
+// Package redis keeps records in Redis, for many processes at once: in one server, a server with
+// sentinels, or a cluster. It is a Table of package engine on github.com/redis/rueidis.
 //
-// A row is a hash. A change of a row is one script, which compares the row's revision and moves the
-// row in the two lists of what waits. Keys are spread over a fixed number of parts, and each part
-// has its own lists: so the script has the keys of one slot only, also in a cluster. The clock is
-// the server's. Nothing is read from a cache, and nothing is written twice: a lost reply is an
-// error, and who called knows what to do.
+// A row is a hash. A row is changed by one script, which compares the row's revision and moves the
+// row in its two lists. Keys are spread over a fixed number of parts, and each part has its own
+// lists, so that the keys of a script are in one slot of a cluster. All times are those of the
+// server's clock. Nothing is read from a cache, and nothing is written twice: a lost reply is an
+// error, and the caller repeats the step.
 //
-// Redis answers before its replicas have a change. What is lost by that, and what Options.Replicas
-// does against it, is in docs/state.md.
+// Redis replies before its replicas have a change. docs/state.md says what can be lost by that, and
+// how Options.Replicas prevents it.
 package redis
 
 import (
@@ -188,7 +188,7 @@ var errDamaged = errors.New("store: Redis holds something else at the record's k
 func arguments(key store.Key, c engine.Change) []string {
 	gone := "0"
 	if !c.Gone.IsZero() {
-		gone = strconv.FormatInt(c.Gone.UnixMilli()+1, 10) // not before
+		gone = strconv.FormatInt(c.Gone.UnixMilli()+1, 10) // rounded up, so that it is not too early
 	}
 	args := []string{
 		strconv.FormatInt(c.From, 10), strconv.FormatInt(c.To, 10), string(c.Head), micros(c.Opened), micros(c.Due), gone, string(key),

@@ -26,11 +26,11 @@ func newScript(text string) script {
 const snapshotField = "s:"
 
 var (
-	// KEYS: the row. ARGV: 1 with the body.
+	// KEYS: the row. ARGV: 1 to return the body too.
 	//
-	// A primary that became a replica would answer what it had. It says what it is when it is to
-	// write, so it is asked to delete a field that no row has, and that is all that the command is
-	// for: nothing changes, and what else Redis says to it does not matter.
+	// A primary that has become a replica would return an old row. It refuses only writes, so the
+	// script deletes a field that no row has. This changes nothing, and any other error of that
+	// command is ignored.
 	readScript = newScript(`
 local w = redis.pcall('HDEL', KEYS[1], '')
 if type(w) == 'table' and w.err and string.find(w.err, 'READONLY') then return w end
@@ -43,14 +43,14 @@ else
 end
 return {t[1], t[2], r[1], r[2], r[3]}`)
 
-	// KEYS: the row, the list by opened, the list by due, the list of what is to be sent. ARGV: the
-	// revision it must have, the next one, head, opened and due in microseconds (or 0), when it is
-	// gone in milliseconds (or 0), the row's name in the lists, how many fields there are to drop,
-	// when it is to be sent in microseconds (or 0, or nothing), the fields to drop, and pairs of
-	// fields to set.
+	// KEYS: the row, the list by opened, the list by due, the list of notices to send. ARGV: the
+	// revision that the row must have, the next revision, the head, opened and due in microseconds
+	// (or 0), the time at which the row is forgotten in milliseconds (or 0), the row's name in the
+	// lists, the number of fields to drop, the time to send notices in microseconds (or 0, or
+	// nothing), the fields to drop, and pairs of fields to set.
 	//
-	// The first command that writes is the one that is refused when there is no memory. After it,
-	// Redis refuses no more of the script's.
+	// If the server has no memory left, it refuses the first command that writes. After that
+	// command, Redis refuses none of the script's commands for lack of memory.
 	writeScript = newScript(`
 if (redis.call('HGET', KEYS[1], 'rev') or '0') ~= ARGV[1] then return 0 end
 redis.call('HSET', KEYS[1], 'rev', ARGV[2], 'head', ARGV[3])
@@ -76,9 +76,9 @@ else
 end
 return 1`)
 
-	// KEYS: the row, a list. ARGV: none. It does what the other scripts do, on what is not there, so
-	// that nothing changes: a right that is missing shows here, and not in the middle of a change.
-	// HSET lacks a value, which Redis looks at after the right.
+	// KEYS: the row, a list. ARGV: none. The script runs the commands of the other scripts on keys
+	// that do not exist, so that a missing right is found here and not in the middle of a change.
+	// It changes nothing: HSET lacks a value, which Redis checks after the right.
 	rightsScript = newScript(`
 local w = redis.pcall('HSET', KEYS[1], '', '', '')
 if not string.find(w.err, 'wrong number') then return w end

@@ -16,8 +16,8 @@ import (
 // A reader reads the list of one part, a few rows at a time.
 type reader struct {
 	part  int
-	at    cursor.Cursor // the last row that was read
-	count int           // how many rows to ask for
+	at    cursor.Cursor // position of the last row that was read
+	count int           // number of rows to request
 	rows  []store.Row
 	ended bool
 }
@@ -124,7 +124,7 @@ func (r *reader) take(q store.Query, result rueidis.RedisResult) error {
 	}
 	r.ended = len(fields)/3 < r.count
 	if len(r.rows) == 0 {
-		r.count *= 2 // many of one time: the next ones are behind those that were read
+		r.count *= 2 // many rows have the same time: read more to get past them
 	}
 	return nil
 }

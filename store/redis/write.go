@@ -43,7 +43,7 @@ func (t *table) write(ctx context.Context, w call, guard bool) (bool, error) {
 	case err == nil || errors.Is(err, engine.ErrNotGuarded):
 		return done == 1, err
 	case t.misplaced(err) && t.clients.replace(ctx, at):
-		return false, nil // nothing was changed; the step begins again, with what the other one has
+		return false, nil // nothing was changed; the step starts again with the other one's row
 	}
 	return false, explain(err)
 }
@@ -73,11 +73,11 @@ func rest(ctx context.Context, pause time.Duration) bool {
 // maxRedirects limits how often one write follows redirects within a cluster.
 const maxRedirects = 8
 
-// runGuarded runs a script, and asks over the same connection how many replicas have what it wrote:
-// over another one, Redis would answer for what that one wrote.
+// runGuarded runs a script, and asks over the same connection how many replicas have its changes.
+// Over another connection, Redis would count the replicas for the changes of that connection.
 //
-// It goes to another server of a cluster when the one that it asked says so, which did nothing
-// then. rueidis does that for what needs no connection of its own only.
+// In a cluster it follows a redirect to another server; the server that redirects has done nothing.
+// rueidis follows redirects only for commands that do not need a connection of their own.
 func (t *table) runGuarded(ctx context.Context, at *client, w call) (done int64, err error) {
 	to, asking := rueidis.Client(at), false
 	for unsent, redirects := 0, 0; ; {
@@ -88,7 +88,7 @@ func (t *table) runGuarded(ctx context.Context, at *client, w call) (done int64,
 		next, asks, ok := redirect(err)
 		switch {
 		case errors.Is(err, errUnsent) && unsent < guardedConnections:
-			unsent++ // the connection is gone; the pool may have more that ended with it
+			unsent++ // the connection has ended; the pool may have more that ended at the same time
 		case ok && redirects < maxRedirects:
 			redirects++
 			if to = t.node(ctx, at, next, w); to == nil {

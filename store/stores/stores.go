@@ -1,7 +1,7 @@
-// Package stores lists the stores that Holdpoint can keep its questions in, and opens the one that
-// the settings name.
+// Package stores has the kinds of store for Holdpoint's records, and opens the one that the
+// settings name.
 //
-// It does not know what a record means, nor who asks. An engine does not know this package.
+// It does not interpret records, and knows no users. Engines do not import this package.
 package stores
 
 import (
@@ -36,7 +36,7 @@ type Settings struct {
 	PauseRetention time.Duration    `env:"PAUSE_RETENTION" envDefault:"720h" doc:"how long a pause is kept that nobody answers"`
 	ReplayTTL      time.Duration    `env:"REPLAY_TTL" envDefault:"24h" doc:"how long the same answers get the same result again"`
 
-	ring engine.Ring // of Keys; Check reads it
+	ring engine.Ring // the parsed Keys, set by Check
 }
 
 // inMemory is the default address.
@@ -136,7 +136,7 @@ func (s *Settings) kind() (kind, *url.URL, error) {
 				continue
 			}
 			u, err := url.Parse(s.Address.text)
-			if err != nil { // its text would hold the password
+			if err != nil { // the text of err has the password
 				return k, nil, fmt.Errorf(textNotAddress, k.example)
 			}
 			return k, u, nil
@@ -182,8 +182,8 @@ func (s *Settings) Check() (errs []error) {
 
 // Options are what the rest of the program gives a store.
 type Options struct {
-	Share        int           // of a store in memory, for one client address, in hundredths; 0: no bound
-	LongestLease time.Duration // the longest that a caller gives
+	Share        int           // percentage of a store in memory for one client address, 0 for no bound
+	LongestLease time.Duration // longest lease of any caller
 	Ended        func(store.Key, *store.Result)
 	Notices      func(store.Key, *store.Result) []store.Notice
 	NoticesLost  func(int)

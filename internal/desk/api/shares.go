@@ -10,9 +10,9 @@ import (
 	"holdpoint/store"
 )
 
-// Places remembers the agent and the tenant of records, which never change because both are part of
-// the key. With it a list skips records that its caller may not list, and further ones of an agent
-// that has its share, without a step of the store for each.
+// places remembers the agent and the tenant of records, which never change because both are part of
+// the key. With it, a list can skip records without loading them: those that its caller may not
+// list, and those of an agent that already has its share of the page.
 type places struct {
 	mu    sync.Mutex
 	known map[store.Key]policy.Where

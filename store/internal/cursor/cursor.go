@@ -1,7 +1,7 @@
-// Package cursor says where a page of what waits ends: at a time and a key. It is the same for
-// every engine, so that a list can go on at another replica.
+// Package cursor has the position at which a page of a list of rows ends: a time and a key. It is
+// the same for every engine, so that any replica can return the next page.
 //
-// It deliberately keeps nothing: a cursor is all there is to know of the pages before.
+// It keeps no state: a cursor has everything that is needed for the next page.
 package cursor
 
 import (

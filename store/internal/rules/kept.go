@@ -113,7 +113,7 @@ func Fit(rec *store.Record, p Policy) {
 func Due(rec *store.Record, opened, now time.Time, p Policy) time.Time {
 	switch {
 	case rec.State == store.Open && rec.Pause != nil && rec.Pause.Decided():
-		return rec.Pause.Decisions[len(rec.Pause.Decisions)-1].At // somebody is to carry it
+		return rec.Pause.Decisions[len(rec.Pause.Decisions)-1].At // a process has to send the decisions
 	case rec.State == store.Open:
 		return opened.Add(p.PauseRetention)
 	case Doubtful(rec, now):

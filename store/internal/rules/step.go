@@ -10,15 +10,15 @@ import (
 
 // A Step is a store.Step with what an engine must know before it reads the record.
 type Step struct {
-	Body  bool // it looks at the pause, the results or the notes
-	Guard bool // it counts only when it is safe; so it is written even if it changes nothing
-	Tells bool // it is a Load: the pause that it reads may be told
-	Opens bool // a record waits after it that did not wait before
+	Body  bool // it reads the pause, the results or the notes
+	Guard bool // it counts only when it is safe, so it is written even if it changes nothing
+	Tells bool // it is a Load, whose pause may be sent to a client
+	Opens bool // it can open a record
 	// Closes reports that the caller ends a pause and reports that itself.
 	Closes bool
-	Takes  bool // it takes notices
+	Takes  bool // it is a Take
 
-	Notices []store.Notice // that it brings
+	Notices []store.Notice // the caller's notices
 
 	do      store.Step
 	owner   string // of a Load
