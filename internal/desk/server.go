@@ -40,7 +40,7 @@ type Options struct {
 	// Peers are HOLDPOINT_TRUSTED_PEERS.
 	Peers  principal.Peers
 	Front  *front.Settings
-	Screen io.Writer // a terminal, to tell a token that was made
+	Screen io.Writer // a terminal on which a new token is shown
 	Logger *slog.Logger
 }
 
@@ -50,9 +50,9 @@ type Server struct {
 	given    Options
 	http     *http.Server
 	listener net.Listener
-	gate     *principal.Gate // nil: tokens say who somebody is
+	gate     *principal.Gate // nil if callers are identified by their tokens
 	tokens   *api.Tokens
-	keys     *api.Keys // that sessions are signed with
+	keys     *api.Keys // keys that sign sessions
 	end      context.CancelFunc
 }
 
@@ -187,7 +187,7 @@ func (s *Settings) newGate(peers principal.Peers, logger *slog.Logger) *principa
 func (d *Server) trusts(req *http.Request) bool {
 	peer, err := netip.ParseAddrPort(req.RemoteAddr)
 	if err != nil {
-		return d.settings.Listen.Address.Unix() // the permissions of the socket say who can come by it
+		return d.settings.Listen.Address.Unix() // the permissions of the socket decide who can connect
 	}
 	return d.settings.Peers(d.given.Peers).Has(peer.Addr().Unmap().WithZone(""))
 }

@@ -1,7 +1,8 @@
-// Package desk is the desk as a part of the program: its variables, its listener with the API and
-// the page, and what carries the decisions.
+// Package desk is the part of the program for the desk: its variables, its listener with the API
+// and the page, and the carrier of decisions.
 //
-// It does not know what a run is, and shows nothing itself: api answers, and page has the files.
+// It does not handle runs, and serves nothing by itself: package api has the API, and package page
+// has the page's files.
 package desk
 
 import (
@@ -37,8 +38,8 @@ type Settings struct {
 	JWKSURL      principal.KeysURL `env:"DESK_JWT_JWKS_URL" doc:"address of that issuer's keys, a JWK set"`
 	Policy       string            `env:"POLICY" doc:"YAML file that says who has which rights at the desk (docs/desk.md#rights). It is read again when it changes. Without it each caller of the desk has all rights"`
 
-	tokens []api.Token // Check reads these
-	makes  bool        // a token, because there is none
+	tokens []api.Token // set by Check
+	makes  bool        // whether to make a token, because none is set
 	policy *policy.File
 }
 
@@ -166,7 +167,7 @@ func (s *Settings) checkCallers() (errs []error) {
 	for _, of := range []struct {
 		name string
 		is   bool
-		with string // the forms that it goes with
+		with string // values of DESK_AUTH that use the variable
 	}{
 		{"DESK_TOKEN", s.Token.InVariable(), "token"}, {"DESK_TOKEN_FILE", s.Token.File != "", "token"},
 		{"DESK_PRINCIPAL", s.Principal != "", "header jwt"}, {"DESK_GROUPS", s.Groups != "", "header jwt"},

@@ -50,8 +50,8 @@ type approval struct {
 	// Opened is a time of the store's clock. Age is in whole seconds, by the same clock.
 	Opened        time.Time `json:"opened,omitzero"`
 	Age           int64     `json:"age"`
-	Expires       time.Time `json:"expires,omitzero"`      // the first of the questions
-	CarriedUntil  time.Time `json:"carriedUntil,omitzero"` // the lease of who carries it; it is renewed
+	Expires       time.Time `json:"expires,omitzero"`      // the earliest expiry of the questions
+	CarriedUntil  time.Time `json:"carriedUntil,omitzero"` // end of the current lease of the process that sends the answer; it is renewed
 	Agent         string    `json:"agent,omitempty"`
 	Tenant        string    `json:"tenant,omitempty"`
 	Path          string    `json:"path,omitempty"`
@@ -66,7 +66,7 @@ type approval struct {
 	Questions []question `json:"questions"`
 	// QuestionsLeft is the number of further questions that a list leaves out.
 	QuestionsLeft int `json:"questionsLeft,omitempty"`
-	size          int // of the questions that are not cut
+	size          int // size of the questions that are not cut, in bytes
 	pause         *agui.Pause
 
 	// Carrier sends the answer to the agent once all is decided, unless the chat does so earlier.

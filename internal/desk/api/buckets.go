@@ -15,7 +15,7 @@ type buckets[K comparable] struct {
 	now   func() time.Time
 
 	mu sync.Mutex
-	of map[K]time.Time // when all will be forgiven
+	of map[K]time.Time // the time at which the key has its full burst again
 }
 
 func newBuckets[K comparable](size int, every time.Duration, now func() time.Time) *buckets[K] {

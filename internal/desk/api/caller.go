@@ -20,11 +20,11 @@ type Caller struct {
 	Name   string
 	Groups []string
 
-	access *policy.Access // nil: he has all rights
+	access *policy.Access // nil if the caller has all rights
 	// ambient means that the browser adds the identity by itself: by a cookie, or through a proxy
 	// that recognizes it. A page of another origin could cause such a request.
 	ambient bool
-	session *session // nil: he has not signed in
+	session *session // nil if the caller has not signed in
 }
 
 // rights returns the caller's rights at a place. A nil Caller has none.

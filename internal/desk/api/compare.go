@@ -21,7 +21,7 @@ type comparedField struct {
 	Least string  `json:"least,omitempty"`
 	Most  string  `json:"most,omitempty"`
 	Times float64 `json:"times,omitempty"`
-	Of    int     `json:"of"` // how many were approved, in the currency
+	Of    int     `json:"of"` // number of approvals compared with, in the currency
 	// Currency is the currency of an amount, which is compared only with amounts of the same
 	// currency. If there were none, Others has the currencies that were approved.
 	Currency string   `json:"currency,omitempty"`

@@ -24,7 +24,7 @@ type turn struct {
 	Role  string       `json:"role"`
 	Text  string       `json:"text"`
 	Marks []marks.Mark `json:"marks,omitempty"`
-	Cut   bool         `json:"cut,omitempty"` // the text goes on
+	Cut   bool         `json:"cut,omitempty"` // the text is longer
 }
 
 // addConversation adds the last messages to an open approval, if the caller may read them. If they
@@ -50,7 +50,7 @@ func turns(messages []byte) (list []turn) {
 	if !all.IsArray() {
 		return nil
 	}
-	var last []gjson.Result // with a text, at most maxTurns of them
+	var last []gjson.Result // messages with text, at most maxTurns
 	all.ForEach(func(_, m gjson.Result) bool {
 		if textOf(m) == "" {
 			return true

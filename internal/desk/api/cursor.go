@@ -25,7 +25,7 @@ type cursor struct {
 // may not list, so with a policy the cursor is encrypted. The same cursor always has the same text,
 // because the list's ETag contains it.
 func (d *Desk) cursorFor(who *Caller, c cursor) string {
-	text, _ := json.Marshal(c) // it can be
+	text, _ := json.Marshal(c) // it cannot fail
 	if who.access != nil {
 		key := (*d.sessions.keys.list.Load())[0]
 		mark := cursorMark(key, text)

@@ -98,7 +98,7 @@ func (d *Desk) read(w http.ResponseWriter, req *http.Request, into any) bool {
 	} else if err != nil {
 		return false // the caller is gone
 	}
-	if !utf8.Valid(text) { // no backend could read it
+	if !utf8.Valid(text) { // backends could not read it
 		refuse(w, http.StatusBadRequest, codeParameter, textBodyNotUTF8)
 		return false
 	}

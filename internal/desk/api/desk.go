@@ -1,14 +1,14 @@
-// Package api is the API for those who are not in the chat: what waits for an answer, deciding it,
-// how a question has ended, and freeing a thread by hand. It is a door on the records of a store,
-// and holds nothing itself.
+// Package api is the API for people and programs outside of the chat. It lists the questions that
+// wait, accepts decisions on them, shows how questions have ended, and frees threads by hand. It
+// works on the records of a store, and stores nothing elsewhere.
 //
-// It deliberately judges no answer, knows no run and no backend, and says nothing to anybody who
-// shows no token: in a pod the agent and each of its tools share the loopback address. Arguments
-// and messages are what others wrote. They go out as data, in JSON only. Pages of other origins get
-// no CORS headers.
+// It judges no answers, and has no code for runs and backends. It reveals nothing to a caller
+// without a token, because in a pod the agent and each of its tools share the loopback address.
+// Arguments and messages come from others, so they are sent as data, in JSON only. Pages of other
+// origins get no CORS headers.
 //
 // Errors are problem documents (RFC 9457) with a code. The token is a bearer token (RFC 6750).
-// docs/desk-api.yaml describes all of it.
+// docs/desk-api.yaml describes the whole API.
 package api
 
 import (
@@ -61,7 +61,7 @@ type Options struct {
 	// Refused, if set, returns the status and the reason with which the connection of a request is
 	// refused, or 0.
 	Refused func(context.Context) (status int, reason string)
-	Logger  *slog.Logger     // nil: discarded
+	Logger  *slog.Logger     // nil discards the log
 	Now     func() time.Time // nil: time.Now. Only for the times of events and of refused tries
 }
 
@@ -71,7 +71,7 @@ type Desk struct {
 	log     *slog.Logger
 	tries   *buckets[netip.Addr]
 	changes *buckets[string]
-	ahead   atomic.Int64 // how far the store's clock is ahead, in ns, when it last answered
+	ahead   atomic.Int64 // nanoseconds by which the store's clock was ahead at its last reply
 	handler http.Handler
 	places  places
 

@@ -49,7 +49,7 @@ const (
 type room struct {
 	call         fields.Bounds
 	fields, text int
-	whole        bool // arguments are given in full besides
+	whole        bool // the arguments are also returned in full
 }
 
 // roomOf returns the space for an approval. In a list that is about one line for each question.
@@ -138,7 +138,7 @@ func grave(q *question, i *agui.Interrupt) bool {
 // isText reports whether a schema accepts any text, and nothing else.
 func isText(schema gjson.Result) bool {
 	if !schema.IsObject() {
-		return true // nothing is known of the answer
+		return true // without a schema, any answer fits
 	}
 	free := schema.Get("type").Str == "string"
 	schema.ForEach(func(key, _ gjson.Result) bool {

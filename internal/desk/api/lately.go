@@ -19,20 +19,22 @@ import (
 	"holdpoint/store"
 )
 
-// What was decided at the desk lately stands in small records of their own, beside the threads: one
-// for each tool of an agent and a tenant, and some that say what has ended. They are written behind
-// the answer to a decision, and may lag, or be lost: nothing is decided by them.
+// The recent decisions of the desk are kept in small records of their own, which are not records of
+// threads: one for each tool of an agent and a tenant, and some that list what has ended. They are
+// written after the response to a decision. They may be late, or be lost, because no decision
+// depends on them.
 //
-// What a chat answers by itself is not among them. A question is compared with what approvers have
-// decided: whoever chats with an agent could make the unusual usual by his own answers. And to note
-// each answer of a chat would cost every run beside a desk steps of the store.
+// They have no answers of a chat. A question is compared with the decisions of approvers only,
+// because otherwise a person who chats with an agent could make an unusual call look usual by his
+// own answers. And to record each answer of a chat would cost every run with a desk further steps
+// of the store.
 
 const (
-	maxEarlier   = 5  // decisions that are remembered of a tool
-	endShards    = 16 // records that say what has ended, each with the newest
+	maxEarlier   = 5  // decisions that are kept for each tool
+	endShards    = 16 // number of records that list what has ended, each with the newest ends
 	maxShardEnds = store.MaxNotes
 	noteTimeout  = 5 * time.Second
-	maxNoted     = 400 // bytes of a comment that is remembered
+	maxNoted     = 400 // bytes of a comment that are kept
 )
 
 // noted limits how much of the arguments is remembered.
@@ -46,7 +48,7 @@ type earlierDecision struct {
 	Outcome string         `json:"outcome"`
 	Changed []string       `json:"changed,omitempty"` // paths of what was edited
 	Comment string         `json:"comment,omitempty"`
-	Fields  []earlierField `json:"fields,omitempty"` // of the arguments, as they were decided
+	Fields  []earlierField `json:"fields,omitempty"` // fields of the arguments as they were decided
 }
 
 type earlierField struct {

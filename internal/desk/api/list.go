@@ -24,9 +24,9 @@ import (
 const (
 	defaultLimit = 50
 	maxLimit     = 200
-	maxLooked    = 2000 // records that are looked at for one answer
+	maxLooked    = 2000 // records that are examined for one response
 	maxLooking   = 20 * time.Second
-	maxPageBytes = 2 << 20 // of questions in one answer, but for those of one approval
+	maxPageBytes = 2 << 20 // bytes of questions in one response, except for those of a single approval
 	maxAgentPart = 16      // with perAgent: the questions of one agent have this part of the bytes
 	atOnce       = 8       // loads at a time
 	loadTimeout  = 10 * time.Second
@@ -48,7 +48,7 @@ type listing struct {
 // A filter selects the approvals of a list. Empty fields select all.
 type filter struct {
 	state, agent, tool, requester, thread string
-	perAgent                              int // how many approvals of one agent; 0: as many as there are
+	perAgent                              int // maximum number of approvals of one agent, 0 for no limit
 }
 
 // takes reports whether the filter selects a pause. It is called before the approval is made.
@@ -305,7 +305,7 @@ func tagOf(l *listing) string {
 		same.Age, same.CarriedUntil = 0, time.Time{}
 		still.Approvals = append(still.Approvals, &same)
 	}
-	text, _ := json.Marshal(still) // the answer itself can be
+	text, _ := json.Marshal(still) // it cannot fail, because the response was marshalled too
 	sum := sha256.Sum256(text)
 	return `W/"` + hex.EncodeToString(sum[:16]) + `"`
 }

@@ -16,7 +16,7 @@ type permissions struct {
 	Answer  bool `json:"answer"`
 	Edit    bool `json:"edit"` // answer with other arguments of the call
 	Cancel  bool `json:"cancel"`
-	Operate bool `json:"operate"` // give the whole approval up
+	Operate bool `json:"operate"` // end the whole approval without an answer
 	// Why has, for each action that is not allowed, the code of the problem that the caller would
 	// get.
 	Why map[string]string `json:"why,omitempty"`

@@ -101,7 +101,7 @@ func answer(w http.ResponseWriter, status int, v any) {
 		w.Header().Set("Content-Type", "application/json")
 	}
 	text, err := json.Marshal(v)
-	if err != nil { // what is made here can be marshalled
+	if err != nil { // not reached: every response can be marshalled
 		status, text = http.StatusInternalServerError, []byte(`{"type":"about:blank","title":"Internal Server Error","status":500,"detail":"","code":"`+codeUnread+`"}`)
 	}
 	if t, ok := w.(timedWriter); ok {

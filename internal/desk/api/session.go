@@ -141,7 +141,7 @@ func outKey(s *session) store.Key { return noteKey("signed out", hex.EncodeToStr
 func (d *Desk) signedOutAnywhere(ctx context.Context, s *session) (bool, error) {
 	rec, err := d.note(ctx, outKey(s))
 	if errors.Is(err, store.ErrUnread) {
-		return true, nil // somebody has noted something about it
+		return true, nil // only a sign-out writes a note for the session
 	}
 	return len(rec.Notes) > 0, err
 }

@@ -1,8 +1,8 @@
-// Package carry goes on with decided pauses without their clients: it finds them in the store, and
-// has their agents carry them, each once.
+// Package carry sends the answers of decided pauses to their agents without the clients: it finds
+// the pauses in the store, and calls their agents, each once.
 //
-// It deliberately does not decide what may be carried, nor how often that may happen: proxy and the
-// store's claim do. Two processes that find the same pause are no harm.
+// It does not decide which pauses may be carried, nor how often: package proxy and the store's
+// claim do. If two processes find the same pause, only one of them can claim it.
 package carry
 
 import (
@@ -25,11 +25,11 @@ type Agent interface {
 // Options of a Carrier. Store, Agents and Log are required.
 type Options struct {
 	Store  store.Store
-	Agents map[string]Agent // by the names that records have of them
-	Within time.Duration    // older decisions wait for the chat; 0: DefaultWithin
-	Every  time.Duration    // between two looks at what is due; 0: 2 s
+	Agents map[string]Agent // by the names in records
+	Within time.Duration    // older decisions wait for the chat; 0 means DefaultWithin
+	Every  time.Duration    // time between two looks at the list of due records; 0 means 2 s
 	Log    *slog.Logger
-	Now    func() time.Time // nil: time.Now. For the waits between tries
+	Now    func() time.Time // clock for the waits between tries; nil means time.Now
 }
 
 // DefaultWithin is the maximum age of a decision that is carried without the chat. An approval of
@@ -60,8 +60,8 @@ type Carrier struct {
 	kick chan store.Key
 	room map[string]chan struct{} // by agent
 
-	asked time.Time     // when the store was asked for its time
-	ahead time.Duration // how far its clock is ahead
+	asked time.Time     // when the store was last asked for its time
+	ahead time.Duration // how far the store's clock is ahead
 
 	mu   sync.Mutex
 	seen map[store.Key]*tries
@@ -73,8 +73,8 @@ type tries struct {
 	opened time.Time
 	n      int
 	next   time.Time
-	under  bool // one is under way
-	over   bool // it waits for the chat
+	under  bool // a try is under way
+	over   bool // the pause waits for the chat
 }
 
 // New returns a Carrier, which does nothing until Run.

@@ -1,9 +1,9 @@
-// Package fields lays the arguments of a call out for somebody who reads them: one field for each
-// value, from the bytes as they were recorded. A number keeps its digits, and a key that stands
-// there twice is there twice. What reads JSON into values loses both.
+// Package fields lays out the arguments of a call for a person: one field for each value, from the
+// recorded bytes. A number keeps its digits, and a repeated key appears as often as it was sent.
+// Parsing JSON into Go values would lose both.
 //
-// It deliberately decides nothing by what it reads, and draws nothing: where a line breaks is for
-// the page. The cost is linear in the bytes, and the result is bounded.
+// The package makes no decisions, and does not format: the page breaks the lines. Its cost is
+// linear in the bytes, and its result is limited.
 package fields
 
 import (
@@ -67,7 +67,7 @@ type Field struct {
 
 // Bounds limit a layout.
 type Bounds struct {
-	Fields int // at most so many
+	Fields int // maximum number of fields
 	Text   int // bytes of text in one field
 	All    int // bytes of text in all of them
 }
@@ -229,7 +229,7 @@ func indentJSON(raw string) string {
 	}
 	depth, deepest := 0, 0
 	for _, c := range []byte(raw) {
-		switch c { // also in texts: it is only to be bounded
+		switch c { // brackets in texts count too, because this only bounds the size
 		case '{', '[':
 			depth++
 			deepest = max(deepest, depth)
@@ -253,7 +253,7 @@ func textOf(raw string) (text string) {
 	if strings.IndexByte(raw, '\\') < 0 {
 		return strings.ToValidUTF8(raw[1:len(raw)-1], "\uFFFD")
 	}
-	_ = json.Unmarshal([]byte(raw), &text) // it is valid
+	_ = json.Unmarshal([]byte(raw), &text) // raw is valid JSON
 	return text
 }
 

@@ -9,8 +9,8 @@ import (
 )
 
 const (
-	short  = 80       // a text of so many characters is read in one line
-	judged = 16 << 10 // bytes of a text by which its kind is judged
+	short  = 80       // longest text, in characters, that is shown on one line
+	judged = 16 << 10 // number of bytes of a text that decide its kind
 )
 
 // kindOf guesses how a text is best shown. If it is wrong, the text is still complete.

@@ -10,7 +10,7 @@ import (
 func member(path, key string) string {
 	switch {
 	case !isName(key):
-		quoted, _ := json.Marshal(key) // a string can be
+		quoted, _ := json.Marshal(key) // a string can always be marshalled
 		return path + "[" + string(quoted) + "]"
 	case path == "":
 		return key

@@ -1,10 +1,10 @@
-// Package marks finds what is in a text and cannot be seen, or looks like something else:
-// characters without a shape, controls that turn the order around, letters of one script in a word
-// of another. Whoever shows a text to somebody who is to decide by it shows the marks as well.
+// Package marks finds characters in a text that cannot be seen, or that look like something else:
+// characters without a shape, controls that change the direction of text, and letters of one script
+// in a word of another. A page that shows a text to a person who decides shows its marks as well.
 //
-// It deliberately changes no text, and judges none by its language: what is of one script is free.
-// It follows UTR #36 and UTS #39 (Unicode security) and CVE-2021-42574; table.go says what is
-// marked. The cost is linear in the text.
+// The package changes no text. It does not mark a text for its language: a word in one script is
+// free. It follows UTR #36 and UTS #39 (Unicode security) and CVE-2021-42574; table.go has the
+// marked characters. Its cost is linear in the text.
 package marks
 
 import (
@@ -29,11 +29,11 @@ const (
 type Mark struct {
 	Class Class  `json:"class"`
 	Kind  Kind   `json:"kind"`
-	Name  string `json:"name,omitempty"` // of the first character, as U+202E RLO; More has none
+	Name  string `json:"name,omitempty"` // name of the first character, such as U+202E RLO; "" for More
 	// At and Length count characters (code points) of the text.
 	At     int `json:"at"`
 	Length int `json:"length"`
-	Count  int `json:"count"` // of the characters that are meant; an escape of JSON is one
+	Count  int `json:"count"` // number of characters; an escape of JSON counts as one
 	// Decoded is the text that hidden characters encode, or what lookalikes look like.
 	Decoded string `json:"decoded,omitempty"`
 }

@@ -11,11 +11,11 @@ type Rights uint8
 // The rights. Each of them includes List, and Decide includes Read: nobody decides a question that
 // he may not read.
 const (
-	List         Rights = 1 << iota // see that it is there: agent, tool, age, who asked
-	Read                            // and its arguments, its message and the answers
-	Conversation                    // and the end of the conversation
+	List         Rights = 1 << iota // see that a question exists: its agent, tool, age and user
+	Read                            // see its arguments, its message and the answers too
+	Conversation                    // see the end of the conversation too
 	Decide                          // answer it
-	Operate                         // give it up without an answer
+	Operate                         // end it without an answer
 )
 
 // None has no right, and All has every right.
@@ -64,8 +64,8 @@ type Access []Entry
 
 // An Entry gives rights to some callers, for questions of some agents and tenants.
 type Entry struct {
-	Names, Groups []string // whoever has one of them
-	Agents        []string // * stands for any characters; "*" alone also for an agent that is not known
+	Names, Groups []string // callers with one of these names or groups
+	Agents        []string // * matches any characters; "*" alone also matches an unknown agent
 	// Tenants are names of tenants. "*" means all, including an unknown one. An empty list means
 	// questions without a tenant.
 	Tenants []string

@@ -1,9 +1,8 @@
-// Package policy reads the file that says who has which rights at the desk: list, read,
-// conversation, decide and operate, for agents and tenants. Whoever stands in no entry has none.
+// Package policy reads the file with the rights of callers at the desk: list, read, conversation,
+// decide and operate, for agents and tenants. A caller without an entry has no rights.
 //
-// It does not know who somebody is, and what is asked about. It logs nothing. The file is YAML 1.2
-// without anchors and aliases. It is read strictly: a key that is not known, or stands there twice,
-// is an error with its line.
+// The package does not identify callers, and logs nothing. The file is YAML 1.2 without anchors and
+// aliases. It is read strictly: an unknown or repeated key is an error with its line.
 package policy
 
 import (

@@ -1,9 +1,10 @@
-// Package statement finds what an agent sent with a question beside its message. It stands in the
-// interrupt's metadata, among what frameworks and adapters note there for themselves.
+// Package statement finds what an agent sent with a question in addition to its message. It is in
+// the interrupt's metadata, together with the notes that frameworks and adapters write there for
+// themselves.
 //
-// It deliberately does not judge: a statement is the agent's word, also where it names a call. The
-// member names are those of the adapters' own releases (docs/support.md). A member that is not
-// known here is a statement, so that a newer adapter's words are not lost.
+// The package does not judge a statement: it is only the agent's claim, also if it names a call.
+// The names of members are those of the adapters' releases (docs/support.md). An unknown member
+// counts as a statement, so that nothing from a newer adapter is lost.
 package statement
 
 import (
@@ -138,7 +139,7 @@ type call struct {
 
 type finder struct {
 	message string
-	own     map[string]string // members of the interrupt, by their keys
+	own     map[string]string // the interrupt's own members
 	calls   []call
 	found   []Statement
 	more    bool

@@ -1,4 +1,4 @@
-// Holdpoint has a table of lookalikes, which this writes from the data of UTS #39:
+// This program writes the table of lookalike characters from the data of UTS #39:
 //
 //	go run ./internal/desk/marks/generate/main.go < confusables.txt > internal/desk/marks/lookalikes.go
 //
