@@ -41,7 +41,7 @@ var ErrInUse = errors.New("a bolt file is for one process")
 // successor of a pod starts before the pod has ended. It calls waits once, when it begins to wait.
 // If ctx ends first, it returns the cause.
 func OpenWhenFree(ctx context.Context, path string, o Options, waits func()) (*engine.Store, error) {
-	const look = 200 * time.Millisecond // how soon the end of ctx is seen; the lock is tried more often
+	const look = 200 * time.Millisecond // time until the end of ctx is noticed; the lock is tried more often
 	o.LockTimeout = look
 	for first := true; ; first = false {
 		s, err := Open(path, o)

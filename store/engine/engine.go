@@ -95,14 +95,14 @@ var ErrNotGuarded = errors.New("not enough replicas have the change")
 
 // Options of a Store. Zero values mean the defaults.
 type Options struct {
-	ReplayTTL      time.Duration // a result, unless an interrupt of its pause expires later
-	PauseRetention time.Duration // a pause that nobody answers, and one in doubt that nobody asks about
-	RecordBytes    int           // how large a record may be with its snapshots; over it they go
-	Entries        int           // how many threads may wait; 0: no bound
+	ReplayTTL      time.Duration // how long a result can be replayed, unless an interrupt of its pause expires later
+	PauseRetention time.Duration // how long a pause without an answer, or in doubt, is kept
+	RecordBytes    int           // maximum size of a record with its snapshots; above it the snapshots are dropped
+	Entries        int           // maximum number of open threads, 0 for no limit
 	// LongestLease is the longest lease that a caller requests. A longer one must come from a clock
 	// that was ahead. 0 means unknown.
 	LongestLease time.Duration
-	Keys         Ring // what records are sealed with
+	Keys         Ring // keys that encrypt records
 	Logger       *slog.Logger
 	// Ended, if set, is called with each pause that ended without an answer, by time or because
 	// another question replaced it: Retired, or Doubtful if no caller reported that. The process
@@ -129,7 +129,7 @@ type Store struct {
 	bound  bound
 	sweep  sweep
 	known  decodedBodies
-	safe   *lru.Cache[string, struct{}] // pauses by their ids, of which a guarded change is safe
+	safe   *lru.Cache[string, struct{}] // ids of pauses whose change is known to be safe
 	ended  func(store.Key, *store.Result)
 
 	notices func(store.Key, *store.Result) []store.Notice
@@ -146,7 +146,7 @@ var _ store.Store = (*Store)(nil)
 func New(t Table, o Options) *Store {
 	p := rules.Policy{ReplayTTL: o.ReplayTTL, PauseRetention: o.PauseRetention, RecordBytes: o.RecordBytes, LongestLease: o.LongestLease}.WithDefaults()
 	o.Logger = cmp.Or(o.Logger, slog.New(slog.DiscardHandler))
-	safe, _ := lru.New[string, struct{}](safePauses) // an error only of a size below 1
+	safe, _ := lru.New[string, struct{}](safePauses) // it fails only for a size below 1
 	s := &Store{table: t, policy: p, log: o.Logger, bound: bound{most: o.Entries, table: t}, safe: safe, ended: o.Ended, notices: o.Notices, lost: o.NoticesLost}
 	if s.lost == nil {
 		s.lost = func(int) {}
@@ -242,5 +242,5 @@ func (s *Store) undo(ctx context.Context, key store.Key, st rules.Step) {
 func firstRevision() int64 {
 	var b [8]byte
 	rand.Read(b[:])
-	return int64(binary.BigEndian.Uint64(b[:])>>2) + 1 // a quarter of all revisions are left to go up
+	return int64(binary.BigEndian.Uint64(b[:])>>2) + 1 // at most three quarters of the range, so that revisions can increase
 }

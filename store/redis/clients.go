@@ -22,9 +22,9 @@ type clients struct {
 
 	mu      sync.Mutex
 	now     *client
-	flight  chan struct{} // closed when the replacement at hand is over
-	last    time.Time     // when the last one began
-	told    string        // the last error of one that was logged
+	flight  chan struct{} // closed when the current replacement has ended
+	last    time.Time     // start of the last replacement
+	told    string        // the last error of a replacement that was logged
 	closing sync.WaitGroup
 }
 
@@ -114,7 +114,7 @@ func (c *clients) replace(ctx context.Context, old *client) bool {
 	switch {
 	case err != nil:
 		return false
-	case c.now != old: // it has ended meanwhile
+	case c.now != old: // the store has been stopped meanwhile
 		c.closing.Go(made.Close)
 		return false
 	}

@@ -14,7 +14,7 @@ var errUnsent = errors.New("the connection had ended before the request was sent
 
 // dial is rueidis' own dial function, with a check of each connection before a request.
 func dial(ctx context.Context, address string, dialer *net.Dialer, encrypted *tls.Config) (net.Conn, error) {
-	if dialer.Timeout > 0 { // of the handshake, too
+	if dialer.Timeout > 0 { // the timeout includes the handshake
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeout(ctx, dialer.Timeout)
 		defer cancel()
@@ -52,7 +52,7 @@ func dial(ctx context.Context, address string, dialer *net.Dialer, encrypted *tl
 type watchedConn struct {
 	net.Conn
 	fd     syscall.RawConn
-	asking atomic.Bool // something was written since the last read
+	asking atomic.Bool // whether anything was written since the last read
 }
 
 // Write returns errUnsent if it would begin a request on a closed connection.

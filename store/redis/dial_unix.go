@@ -14,7 +14,7 @@ func peerHasClosed(c syscall.RawConn) bool {
 	var err error
 	var b [1]byte
 	if c.Control(func(fd uintptr) { n, _, err = syscall.Recvfrom(int(fd), b[:], syscall.MSG_PEEK) }) != nil {
-		return true // it was closed on this side
+		return true // this side has closed it
 	}
 	quiet := errors.Is(err, syscall.EAGAIN) || errors.Is(err, syscall.EINTR)
 	return err != nil && !quiet || err == nil && n == 0

@@ -35,10 +35,10 @@ const (
 
 var errNoRight = errors.New(textNoRight)
 
-// reports whether an error is one of Redis with that first word. Before version 7, Redis puts words
-// of its own before an error in a script.
+// says reports whether an error is one of Redis that begins with word. Before version 7, Redis adds
+// a text before the error of a script.
 func says(err error, word string) bool {
-	text := strings.TrimPrefix(err.Error(), "ERR ") // rueidis cuts it off most of the time
+	text := strings.TrimPrefix(err.Error(), "ERR ") // rueidis usually removes it
 	inScript := strings.HasPrefix(text, "Error running script") || strings.HasPrefix(text, "@user_script")
 	return strings.HasPrefix(text, word+" ") || inScript && strings.Contains(text, "-"+word+" ")
 }
@@ -106,10 +106,10 @@ func examine(ctx context.Context, client rueidis.Client, a Address, o Options) e
 	if err := mayDo(ctx, client, a, o); err != nil {
 		return err
 	}
-	if a.cluster && client.Mode() != rueidis.ClientModeCluster { // rueidis takes one node for a lone server then
+	if a.cluster && client.Mode() != rueidis.ClientModeCluster { // without +cluster, rueidis treats a node as a single server
 		return fmt.Errorf("%w: it needs +cluster", errNoRight)
 	}
-	for _, tell := range told { // not of a server that is not used
+	for _, tell := range told { // warn only of a server that is used
 		tell()
 	}
 	return nil

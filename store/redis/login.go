@@ -25,7 +25,7 @@ func (s *Store) Login(ctx context.Context, a Address) error {
 	c.mu.Lock()
 	old := c.now
 	c.mu.Unlock()
-	if old == nil { // no server has been reached yet: the next try is with a
+	if old == nil { // no server has been reached yet; the next try uses a
 		s.table.address.Store(&a)
 		return nil
 	}
@@ -40,7 +40,7 @@ func (s *Store) Login(ctx context.Context, a Address) error {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.now == nil { // it has ended meanwhile
+	if c.now == nil { // the store has been stopped meanwhile
 		c.closing.Go(made.Close)
 		return nil
 	}

@@ -95,8 +95,8 @@ func New(o Options) *Carrier {
 	return c
 }
 
-// Kick announces that a pause of the record was just decided. It never blocks. If the announcement
-// is lost, the next look finds the pause.
+// Kick tells the Carrier that a pause of the record was just decided. It never blocks. If the
+// channel is full, the next look finds the pause.
 func (c *Carrier) Kick(key store.Key) {
 	select {
 	case c.kick <- key:

@@ -2,9 +2,9 @@
 // characters without a shape, controls that change the direction of text, and letters of one script
 // in a word of another. A page that shows a text to a person who decides shows its marks as well.
 //
-// The package changes no text. It does not mark a text for its language: a word in one script is
-// free. It follows UTR #36 and UTS #39 (Unicode security) and CVE-2021-42574; table.go has the
-// marked characters. Its cost is linear in the text.
+// The package changes no text. It marks no text because of its language: a word in a single script
+// is not marked. It follows UTR #36 and UTS #39 (Unicode security) and CVE-2021-42574; table.go has
+// the marked characters. Its cost is linear in the text.
 package marks
 
 import (
@@ -41,8 +41,8 @@ type Mark struct {
 // A How is how a text is read.
 type How int
 
-// Text is any text. Identifier is a name, in which a word of lookalikes alone is marked too. JSON
-// has escapes, which count as the characters that they encode.
+// Text reads any text. Identifier reads a name: lookalikes in it are marked even if the whole word
+// consists of them. JSON reads JSON text: an escape counts as the character that it encodes.
 const (
 	Text How = iota
 	Identifier
@@ -100,14 +100,14 @@ type hit struct {
 	r      rune
 	at     int
 	length int
-	like   byte // what a lookalike looks like
+	like   byte // the ASCII character that a lookalike looks like
 }
 
 // A collector makes marks from hits.
 type collector struct {
 	marks   []Mark
 	first   rune
-	several bool // the run has more than its first character
+	several bool // the current mark has more than one character
 	hidden  []byte
 }
 
@@ -146,7 +146,7 @@ func (c *collector) decode(h hit) {
 		return
 	case h.kind == Tag && h.r >= 0xE0020 && h.r < 0xE007F:
 		b = byte(h.r - 0xE0000)
-	case h.kind == Variation: // in them people have hidden bytes, one in each
+	case h.kind == Variation: // each variation selector can hide one byte
 		b = variationNumber(h.r)
 	case h.kind != Lookalike:
 		return

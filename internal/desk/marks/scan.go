@@ -13,15 +13,15 @@ type scanner struct {
 	text string
 	how  How
 
-	i, at int  // of the next character, in bytes and in characters
-	prev  rune // the one before, -1 at the beginning
-	base  rune // the last one that is not a modifier of what stands before it
-	heap  int  // accents that stand on one letter so far
+	i, at int  // position of the next character, in bytes and in characters
+	prev  rune // the previous character, -1 at the beginning
+	base  rune // the last character that does not modify the one before it
+	heap  int  // number of accents on the current letter so far
 	words bool // the text has letters beyond ASCII
 
-	flagEnd int  // where the tags of a flag end that was read last
-	wordEnd int  // where the word ends that was read last
-	fools   bool // its lookalikes are marked
+	flagEnd int  // end of the tags of the last flag
+	wordEnd int  // end of the last word
+	fools   bool // whether the lookalikes of the last word are marked
 }
 
 // maxHeap is the largest number of accents on one letter in a written language.

@@ -35,8 +35,8 @@ func (s *scanner) readWord() {
 // A word counts the letters of a word by script.
 type word struct {
 	latin, others, like int
-	back                bool // Latin letters stand behind others
-	plain               bool // the last letters that are not Latin have one that looks like none
+	back                bool // whether Latin letters follow others
+	plain               bool // whether the last letters that are not Latin include one that looks like no Latin letter
 }
 
 func (w *word) add(r rune) {

@@ -26,7 +26,7 @@ type Catalogue map[string]json.RawMessage
 // text returns the text of a key, or "" if it is missing or has plural forms.
 func (c Catalogue) text(key string) string {
 	var text string
-	_ = json.Unmarshal(c[key], &text) // the document has no plurals
+	_ = json.Unmarshal(c[key], &text) // the document uses no texts with plural forms
 	return text
 }
 
@@ -42,7 +42,7 @@ func embeddedLanguages() map[string]Catalogue {
 		}
 		all[strings.TrimSuffix(path.Base(name), ".json")] = c
 	}
-	if err != nil { // what is embedded is tested
+	if err != nil { // not reached: a test reads the embedded files
 		panic(fmt.Sprintf("page: the texts cannot be read: %v", err))
 	}
 	return all

@@ -1,10 +1,9 @@
-// Package page is the desk's page: the files that a browser shows, and the rules that it holds them
-// to. It deliberately knows no approval, no token and no store. The files hold no secret, so
-// whoever reaches the listener may read them; what they show comes from the API, which asks who
-// reads it.
+// Package page serves the desk's page: its files, with the security policy for them. It has no code
+// for approvals, tokens or the store. The files contain no secret, so everybody who reaches the
+// listener may read them. What they show comes from the API, which checks the caller.
 //
-// The rules are Content Security Policy Level 3 and Trusted Types: no script, style or request but
-// the page's own, no frame around it, and no way from a string to markup.
+// The policy is Content Security Policy Level 3 and Trusted Types: only the page's own scripts,
+// styles and requests, no frame around the page, and no way to turn a string into markup.
 package page
 
 import (
@@ -37,7 +36,7 @@ var types = map[string]string{
 
 // A page serves its files, and passes other requests to the API.
 type page struct {
-	languages map[string][]byte // the texts of each, as they are embedded or given
+	languages map[string][]byte // texts of each language, as embedded or given
 	documents map[string][]byte // index.html in each language
 	api       http.Handler
 }
@@ -56,7 +55,7 @@ func OverIn(languages map[string]Catalogue, api http.Handler) http.Handler {
 	all := links(languages)
 	for language, c := range languages {
 		text, err := json.Marshal(c)
-		if err != nil { // what was read as JSON can be written
+		if err != nil { // not reached: values that were read as JSON can be written
 			panic(fmt.Sprintf("page: the texts of %s: %v", language, err))
 		}
 		p.languages[language], p.documents[language] = text, document(c, language, all)
@@ -111,6 +110,6 @@ func serve(w http.ResponseWriter, req *http.Request, text []byte, kind string) {
 	h.Set("Content-Type", kind)
 	h.Set("Content-Length", strconv.Itoa(len(text)))
 	if req.Method == http.MethodGet {
-		_, _ = w.Write(text) // whoever asked is gone
+		_, _ = w.Write(text) // the client may have left
 	}
 }

@@ -10,8 +10,8 @@ import (
 
 // A Policy says how long things are kept.
 type Policy struct {
-	ReplayTTL      time.Duration // a result, unless an interrupt of its pause expires later, see knownUntil
-	PauseRetention time.Duration // a pause that nobody answers, and one in doubt that nobody asks about
+	ReplayTTL      time.Duration // how long a result can be replayed, unless an interrupt of its pause expires later, see knownUntil
+	PauseRetention time.Duration // how long a pause without an answer, or in doubt, is kept
 	// RecordBytes is the maximum size of a record with its snapshots, roughly counted. 0 means no
 	// limit.
 	RecordBytes int
@@ -118,7 +118,7 @@ func past(now, t time.Time, d time.Duration) bool { return !now.Before(t.Add(d))
 // time for which a pause can be known.
 func knownUntil(r *store.Result, p Policy) time.Time {
 	kept := p.ReplayTTL
-	if r.Unseen { // its chat is to be told of it when it comes back
+	if r.Unseen { // the chat has not received this end yet
 		kept = max(kept, p.PauseRetention)
 	}
 	until := r.At.Add(kept)
