@@ -1,4 +1,4 @@
-// This program writes the table of lookalike characters from the data of UTS #39:
+// Holdpoint has a table of lookalike characters. This program writes it from the data of UTS #39:
 //
 //	go run ./internal/desk/marks/generate/main.go < confusables.txt > internal/desk/marks/lookalikes.go
 //
