@@ -7,7 +7,7 @@ import (
 	"holdpoint/store"
 )
 
-// TestAnswers: a digest has each answer by its question, whatever is in the ids.
+// TestAnswers: a digest has each answer by its question, whatever characters the ids have.
 func TestAnswers(t *testing.T) {
 	ids := []string{"a", "a b", "a\nb", "a\nb c", "", "\n", " ", `a","b`, `["a","b"]`, "a\r\nb d1", "\x00", "é\u2028"}
 	var list []store.AnswerDigest
@@ -30,7 +30,7 @@ func TestAnswers(t *testing.T) {
 	}
 }
 
-// TestSameAnswers compares the digests of earlier records too.
+// TestSameAnswers also compares the digests of older records.
 func TestSameAnswers(t *testing.T) {
 	of := func(pairs ...string) string {
 		var list []store.AnswerDigest

@@ -40,8 +40,8 @@ func TestContract(t *testing.T) {
 	}, storetest.Unbounded)
 }
 
-// A row that is forgotten with something to send leaves a place in the list, which whoever comes to
-// take it takes out. A file keeps the list.
+// TestUnlistedRow: if a row is forgotten while it has notices to send, its place in the list
+// remains, because a file keeps the list. The next sender removes it.
 func TestUnsentOutlivesItsRow(t *testing.T) {
 	now := time.Date(2026, 11, 24, 9, 0, 0, 0, time.UTC)
 	o := bolt.Options{Now: func() time.Time { return now }}
@@ -76,7 +76,7 @@ func TestUnsentOutlivesItsRow(t *testing.T) {
 	}
 }
 
-// A second process on the file must not begin: both would think that they are the only one.
+// A second process must not open the file, because each would assume that it is alone.
 func TestFileIsForOneProcess(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "state.db")
 	open(t, path, bolt.Options{})
@@ -86,7 +86,8 @@ func TestFileIsForOneProcess(t *testing.T) {
 	}
 }
 
-// TestOpenWhenFree: whoever waits has the file as soon as the other lets go, or hears of its end.
+// TestOpenWhenFree: a waiting process gets the file as soon as the other one closes it, or stops
+// waiting when its context ends.
 func TestOpenWhenFree(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "state.db")
 	first, err := bolt.Open(path, bolt.Options{})

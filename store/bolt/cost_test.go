@@ -12,8 +12,8 @@ import (
 	"holdpoint/store/engine"
 )
 
-// TestAStepWritesItsPagesOnly: however much room the file has for what comes, a step writes no list
-// of it.
+// TestAStepWritesItsPagesOnly: a step does not write the list of the file's free pages, however
+// long it is.
 func TestAStepWritesItsPagesOnly(t *testing.T) {
 	t.Parallel()
 	db, err := bbolt.Open(filepath.Join(t.TempDir(), "state.db"), 0o600, options(time.Second))

@@ -41,8 +41,8 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// child pauses, claims and finishes on several threads at once, without end: their steps share
-// transactions. It says each step before it begins and after it has returned.
+// child pauses, claims and finishes on several threads concurrently, without end, so that steps
+// share transactions. It prints each step before it begins and after it has returned.
 func child(path string) int {
 	s, err := bolt.Open(path, bolt.Options{Options: engine.Options{Sweep: -1}, LockTimeout: 10 * time.Second})
 	if err != nil {
@@ -63,7 +63,7 @@ func child(path string) int {
 	return 1
 }
 
-// pass has a thread pause, and its answer carried out.
+// pass makes a thread pause, and carries its answer out.
 func pass(s store.Store, key store.Key, id string) error {
 	rec, err := s.Load(context.Background(), key, "")
 	switch { // of the round before
@@ -97,8 +97,8 @@ func bigPause(id string) agui.Pause {
 	}
 }
 
-// Whatever was said to be done is there after a kill -9 at any instruction, whole. What was under
-// way is done or not done.
+// TestKilled: after a kill -9 at any instruction, every step that had returned is in the file,
+// complete. A step that was under way is done or not done.
 func TestKilled(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "state.db")
 	rounds := 12
@@ -166,7 +166,7 @@ func killedRound(t *testing.T, path, round string) int {
 	return n
 }
 
-// stepOf says which step the record shows, by what only that has left.
+// stepOf returns the step that the record shows, which only that step can have left.
 func stepOf(rec store.Record) string {
 	switch {
 	case rec.State == store.Open && len(rec.Pause.Messages) > 2000:

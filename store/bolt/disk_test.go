@@ -23,9 +23,10 @@ import (
 // diskFile is set in the process of TestDiskWithoutRoom.
 const diskFile = "HOLDPOINT_TEST_BOLT_DISK"
 
-// On a disk without room a pause is not saved, which is an error; what was saved stays, and is
-// answered; and with room everything goes on. A limit on the size of files stands for the disk: the
-// kernel refuses the same writes. It holds for a whole process, so the test has one of its own.
+// TestDiskWithoutRoom: on a full disk a pause is not saved, which is an error. Saved pauses stay
+// and can be answered, and with room everything works again. A limit on the size of files stands
+// for the full disk, because the kernel refuses the same writes. The limit holds for a whole
+// process, so the test uses a process of its own.
 func TestDiskWithoutRoom(t *testing.T) {
 	cmd := exec.Command(os.Args[0])
 	cmd.Env = append(os.Environ(), diskFile+"="+filepath.Join(t.TempDir(), "state.db"))

@@ -17,7 +17,7 @@ import (
 	"holdpoint/store/engine"
 )
 
-// A file is a table whose transactions a test can hold up.
+// A file is a table whose transactions a test can delay.
 type file struct {
 	testing.TB
 	*table
@@ -37,7 +37,7 @@ func newFile(t testing.TB) *file {
 	return f
 }
 
-// transactions returns how many there were that wrote.
+// transactions returns the number of writing transactions.
 func (f *file) transactions() (n int) {
 	f.Helper()
 	if err := f.db.View(func(tx *bbolt.Tx) error { n = tx.ID(); return nil }); err != nil {
@@ -46,8 +46,8 @@ func (f *file) transactions() (n int) {
 	return n
 }
 
-// together makes changes at once: all that come after the first of them wait for it. It returns in
-// how many transactions they were.
+// together makes changes concurrently. All that arrive after the first one wait for it. It returns
+// the number of transactions.
 func (f *file) together(changes ...func()) int {
 	f.Helper()
 	before := f.transactions()
@@ -85,8 +85,8 @@ func change(from int64) engine.Change {
 	return engine.Change{From: from, To: from + 1, Head: []byte("{}"), Opened: time.Now(), Due: time.Now()}
 }
 
-// TestTogether: what arrives while a transaction is on its way shares the next one. Each caller
-// hears of its own change, and what is counted is counted once.
+// TestTogether: changes that arrive while a transaction is being written share the next one. Each
+// caller gets the result of its own change, and each open thread is counted once.
 func TestTogether(t *testing.T) {
 	const n = 100
 	write := func(f *file, key string, from int64, want bool) func() {
@@ -181,8 +181,9 @@ func TestTogether(t *testing.T) {
 	})
 }
 
-// TestTogetherWithAPanic: a change that panics takes the caller with it that writes. The others of
-// its transaction hear that nobody knows whether theirs were made. The file takes the next ones.
+// TestTogetherWithAPanic: a change that panics also ends the caller that writes. The callers of the
+// other changes in its transaction learn that the result is unknown. The file accepts the next
+// changes.
 func TestTogetherWithAPanic(t *testing.T) {
 	f := newFile(t)
 	var mu sync.Mutex
@@ -215,7 +216,7 @@ func TestTogetherWithAPanic(t *testing.T) {
 	}
 }
 
-// BenchmarkLone compares a lone change of a group with one that bbolt makes, by turns: the median
+// BenchmarkLone compares a lone change of a group with one that bbolt makes, in turns: the median
 // of each, in µs.
 func BenchmarkLone(b *testing.B) {
 	f := newFile(b)

@@ -11,7 +11,7 @@ import (
 	"holdpoint/store/storetest"
 )
 
-// TestSize: what threads take in the file, without the room that was made free in it.
+// TestSize measures the bytes of a thread in the file, without its free pages.
 func TestSize(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "state.db")
@@ -36,7 +36,7 @@ func TestSize(t *testing.T) {
 	}
 }
 
-// A reopened store is another one on the same file now and then.
+// The test reopens the store now and then, and continues with the same file.
 type reopened struct{ *engine.Store }
 
 func inUse(t *testing.T, path string) int64 {

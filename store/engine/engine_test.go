@@ -20,13 +20,13 @@ import (
 
 var update = flag.Bool("update", false, "write the golden files")
 
-// version is how a head names its format.
+// version is the member of a head that names its format.
 var version = fmt.Appendf(nil, `"version":%d`, store.Version)
 
-// start is when the tests' clock begins.
+// start is the initial time of the tests' clock.
 var start = time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
 
-// under is a Store on a table whose clock a test sets.
+// under returns a Store on a table whose clock a test sets.
 type under struct {
 	*Store
 	table *mapTable
@@ -59,7 +59,8 @@ func asking(id string) agui.Pause {
 	}
 }
 
-// A record is written in one form, which the golden files have, and is read from them without loss.
+// TestGolden: a record is written in the form of the golden files, and is read from them without
+// loss.
 func TestRecordIsReadWithoutLoss(t *testing.T) {
 	ctx := t.Context()
 	u := newUnder(t, Options{})
@@ -83,7 +84,7 @@ func TestRecordIsReadWithoutLoss(t *testing.T) {
 	u.isGolden(t, "decided")
 }
 
-// isGolden compares the record "k" with a golden one, and reads that.
+// isGolden compares the record "k" with a golden file, and reads it from that file.
 func (u *under) isGolden(t *testing.T, name string) {
 	t.Helper()
 	ctx := t.Context()
@@ -135,8 +136,8 @@ func asJSON(t testing.TB, v any) string {
 	return string(b)
 }
 
-// A record with a lower number is from before the first release. It is read, and the next step
-// writes it with the number of today.
+// A record with a lower version is from before the first release. It can be read, and the next step
+// writes the current version.
 func TestRecordWithALowerNumberIsRead(t *testing.T) {
 	ctx := t.Context()
 	u := newUnder(t, Options{})
@@ -152,8 +153,8 @@ func TestRecordWithALowerNumberIsRead(t *testing.T) {
 	}
 }
 
-// What an older binary does not know it does not drop: no step writes such a record back, and none
-// takes it for a thread that waits for nothing.
+// An older binary must not drop what it does not know: no step writes such a record back, and none
+// treats its thread as one without a question.
 func TestNewerRecordIsLeftAlone(t *testing.T) {
 	for name, change := range map[string]func(r *mapRow){
 		"a newer format": func(r *mapRow) {
@@ -186,7 +187,7 @@ func TestNewerRecordIsLeftAlone(t *testing.T) {
 	}
 }
 
-// A damaged record is an error, and never a thread that waits for nothing.
+// A damaged record is an error, and never treated as a thread without a question.
 func TestDamagedRecordIsAnError(t *testing.T) {
 	for name, change := range map[string]func(r *mapRow){
 		"no JSON":              func(r *mapRow) { r.Head = []byte(`{"version":1`) },
@@ -204,8 +205,8 @@ func TestDamagedRecordIsAnError(t *testing.T) {
 	}
 }
 
-// A new key is put in front, old records are read with the old one, and are sealed with the new one
-// when they change. Then the old one can go.
+// A new key is put first. Old records can be read with the old key, and are encrypted with the new
+// one when they change. Then the old key can be removed.
 func TestKeysAreRotated(t *testing.T) {
 	ctx := t.Context()
 	k1, k2 := "k1:"+testKey(1), "k2:"+testKey(2)
@@ -224,8 +225,8 @@ func TestKeysAreRotated(t *testing.T) {
 	}
 }
 
-// A thread that is in use outlives a key that its record was sealed with: whoever loads it seals it
-// anew. So an old key can go when the retention has gone by, however long a thread is used.
+// A thread in use outlives the key that encrypted its record, because each load encrypts it with
+// the newest key. So an old key can be removed after the retention, however long a thread is used.
 func TestLoadSealsWithTheNewestKey(t *testing.T) {
 	k1, k2 := "k1:"+testKey(1), "k2:"+testKey(2)
 	for name, tt := range map[string]struct{ before, both string }{
@@ -283,7 +284,7 @@ func TestUnguardedChanges(t *testing.T) {
 	if rec, err := u.Load(ctx, "k", ""); err != nil || rec.State != store.Open || rec.Outbox != nil {
 		t.Errorf("after Claim: %v, %s", err, asJSON(t, rec))
 	}
-	// The same call again is not taken for done because the first one had written it.
+	// A repeated step does not count as done because the first try wrote it.
 	u.table.unguarded = false
 	u.must(t, storetest.Do(ctx, u, "k", store.Claim{PauseID: "q", Token: "t", Digest: "d", Lease: time.Minute}))
 	next := asking("r")
@@ -301,7 +302,7 @@ func TestUnguardedChanges(t *testing.T) {
 	}
 }
 
-// A question that is told can be answered, also after a failover: nobody is given one before the
+// A question that was shown can be answered, also after a failover: no client gets it before the
 // replicas have it, however it came into the table.
 func TestQuestionIsSafeBeforeItIsTold(t *testing.T) {
 	finished := store.Result{How: store.Finished}
@@ -348,12 +349,12 @@ func TestQuestionIsSafeBeforeItIsTold(t *testing.T) {
 					t.Errorf("it was made safe once more (%v)", err)
 				}
 			}
-			// What is safe stays so: it can be read while the replicas are away.
+			// A pause that is safe can be read while the replicas are away.
 			u.table.unguarded = true
 			if rec, err := other.Load(ctx, "k", ""); err != nil || rec.State != store.Open {
 				t.Errorf("without the replicas: %v, %s", err, asJSON(t, rec))
 			}
-			// Where nothing is guarded nothing is written.
+			// Without guards nothing is written.
 			u.table.guards = false
 			writes := u.table.rows["k"].headWrites
 			if _, err := New(u.table, Options{Sweep: -1}).Load(ctx, "k", ""); err != nil || u.table.rows["k"].headWrites != writes {
@@ -363,7 +364,7 @@ func TestQuestionIsSafeBeforeItIsTold(t *testing.T) {
 	}
 }
 
-// What changes often is small: to renew a lease writes no pause and no snapshots.
+// Renewing a lease, which is frequent, writes no pause and no snapshots.
 func TestLeaseIsRenewedInTheHeadAlone(t *testing.T) {
 	ctx := t.Context()
 	u := newUnder(t, Options{})
@@ -394,7 +395,7 @@ func TestLeaseIsRenewedInTheHeadAlone(t *testing.T) {
 	}
 }
 
-// Threads that nobody asks for any more end by themselves, and are forgotten.
+// Unused threads end by themselves, and are forgotten.
 func TestSweep(t *testing.T) {
 	ctx := t.Context()
 	u := newUnder(t, Options{PauseRetention: 30 * time.Hour, ReplayTTL: time.Hour})
@@ -426,8 +427,8 @@ func TestSweep(t *testing.T) {
 	count(0)
 }
 
-// A record that cannot be read is left where it is, and keeps no other one from its end: neither
-// those behind it in the list, nor those that are to be forgotten.
+// An unreadable record stays, and does not prevent other records from ending or being forgotten:
+// neither those after it in the list, nor those that are due to be forgotten.
 func TestSweepPassesWhatCannotBeRead(t *testing.T) {
 	ctx := t.Context()
 	u := newUnder(t, Options{PauseRetention: 30 * time.Hour, ReplayTTL: time.Hour})
@@ -456,7 +457,7 @@ func TestSweepPassesWhatCannotBeRead(t *testing.T) {
 	}
 }
 
-// A thread that is in use is not forgotten, although nothing of it changes.
+// A thread in use is not forgotten, although nothing in it changes.
 func TestThreadInUseStays(t *testing.T) {
 	ctx := t.Context()
 	u := newUnder(t, Options{PauseRetention: 30 * time.Hour, ReplayTTL: time.Hour})
@@ -474,7 +475,7 @@ func TestThreadInUseStays(t *testing.T) {
 	}
 }
 
-// Full is full at every replica, give or take what opens in a few seconds.
+// The limit on open threads holds for every replica, except for those opened within a few seconds.
 func TestFull(t *testing.T) {
 	ctx := t.Context()
 	u := newUnder(t, Options{Entries: 3})
@@ -492,7 +493,7 @@ func TestFull(t *testing.T) {
 	u.must(t, storetest.Do(ctx, other, "d", store.Ask{Pause: asking("p")}))
 }
 
-// A table that cannot be asked is not a thread without a pause.
+// If the table fails, the thread is not treated as one without a question.
 func TestBrokenTable(t *testing.T) {
 	u := newUnder(t, Options{})
 	u.table.broken = errors.New("no route")
@@ -510,8 +511,8 @@ func TestBrokenTable(t *testing.T) {
 	}
 }
 
-// A failover leads to a server whose clock is behind. Who died with the first one holds its thread
-// no longer than its lease, and who lives renews.
+// A failover leads to a server whose clock is behind. A process that died with the first server
+// holds its thread no longer than its lease, and a living one renews it.
 func TestClockThatGoesBack(t *testing.T) {
 	const lease = 30 * time.Second
 	for _, dead := range []bool{true, false} {

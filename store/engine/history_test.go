@@ -10,7 +10,7 @@ import (
 	"holdpoint/store/storetest"
 )
 
-// complaints counts what a History would fail a test for.
+// complaints counts the failures that History reports.
 type complaints struct {
 	*testing.T
 	n int
@@ -27,7 +27,7 @@ func historyKeys(n int) []store.Key {
 	return keys
 }
 
-// A table that writes over what others have written is found out.
+// History detects a table that overwrites changes of others.
 func TestHistoryFindsALostUpdate(t *testing.T) {
 	table := newMapTable(time.Now)
 	table.blind = true
@@ -38,7 +38,7 @@ func TestHistoryFindsALostUpdate(t *testing.T) {
 	}
 }
 
-// Replies that are lost, and steps that were never done, leave a history that is right.
+// With lost replies and failed steps, History accepts the history.
 func TestHistoryWithABreakingConnection(t *testing.T) {
 	table := newMapTable(time.Now)
 	seed := rand.Uint64()

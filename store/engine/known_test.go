@@ -13,8 +13,8 @@ import (
 	"holdpoint/store/storetest"
 )
 
-// What the table returns counts, whatever was decoded before: bytes that were changed, that stand
-// at another key, or that belong to another revision.
+// The table's bytes count, whatever was decoded earlier: bytes that were changed, that belong to
+// another key, or to another revision.
 func TestBytesOfTheTableCount(t *testing.T) {
 	ring, err := ParseRing("k1:" + testKey(1))
 	if err != nil {
@@ -50,7 +50,7 @@ func TestBytesOfTheTableCount(t *testing.T) {
 				t.Errorf("%s: %v, error %v", name, rec, err)
 			}
 		}
-		// The head of another revision does not take the body of this one.
+		// The head of another revision does not use the body of this one.
 		a.Body = was
 		var h head
 		plain, err := keys.open(seal("a", "head"), a.Head)
@@ -67,7 +67,7 @@ func TestBytesOfTheTableCount(t *testing.T) {
 	}
 }
 
-// What is decoded is bounded, and what is asked for again stays.
+// The decoded bodies are limited, and those that are used again stay.
 func TestKnownBodiesAreBounded(t *testing.T) {
 	var k decodedBodies
 	stored := make([]byte, knownBytes/16)
@@ -89,8 +89,8 @@ func TestKnownBodiesAreBounded(t *testing.T) {
 	}
 }
 
-// Steps of many callers on the same bodies do not write into what they share (the race detector
-// sees it).
+// Concurrent steps on the same bodies do not write into what they share (the race detector would
+// report it).
 func TestKnownBodiesAreShared(t *testing.T) {
 	u := newUnder(t, Options{})
 	var wait sync.WaitGroup

@@ -11,8 +11,9 @@ import (
 	"holdpoint/store/memory"
 )
 
-// BenchmarkInMemory is why package memory is not a Table: a Load, and the steps of a pause with its
-// answer, in package memory and on the simplest Table in memory. n is the size of the snapshots.
+// BenchmarkInMemory shows why package memory is not a Table: it measures a Load, and the steps of a
+// pause with its answer, in package memory and on the simplest Table in memory. n is the size of
+// the snapshots.
 func BenchmarkInMemory(b *testing.B) {
 	for name, open := range map[string]func() store.Store{
 		"memory": func() store.Store { return memory.New(memory.Options{}) },

@@ -14,13 +14,13 @@ import (
 	"holdpoint/store"
 )
 
-// A mover is a table that notes what each step moves.
+// A mover is a table that records the bytes that each step writes.
 type mover struct {
 	*mapTable
 	moves []string
 }
 
-// revision is what a head has of the row's: it begins at random.
+// revision is the member of a head for the row's revision, which begins at random.
 var revision = regexp.MustCompile(`"body":\d+`)
 
 func (m *mover) Read(ctx context.Context, key store.Key, body bool) (Row, error) {
@@ -54,9 +54,8 @@ func (m *mover) Unlist(ctx context.Context, key store.Key) error {
 	return m.mapTable.Unlist(ctx, key)
 }
 
-// TestStepsMoveNoMore holds how often each step asks the table, and for what, and how many bytes of
-// a record it writes: of its head, of its body, and of snapshots. Over a network each is a round
-// trip.
+// TestStepsMoveNoMore checks each step's requests to the table, and how many bytes it writes: of
+// the head, the body and the snapshots. Over a network each request is a round trip.
 func TestStepsMoveNoMore(t *testing.T) {
 	ctx := t.Context()
 	m := &mover{mapTable: newMapTable(func() time.Time { return start })}

@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// A server that is not there yet is asked again until it is. The log says so once, what lasts each
-// time that it is something else, and the end.
+// TestReady: a server that is not there yet is tried again until it is. The log has the first error
+// once, each different lasting error, and the success.
 func TestReady(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		away, wrong, other := errors.New("away"), errors.New("wrong password"), errors.New("no right")
@@ -48,7 +48,7 @@ level=INFO msg="the store is there"
 	})
 }
 
-// A first try that hangs keeps a step no longer than the step's own time, and Stop ends it.
+// A first try that hangs delays a step no longer than the step's own time limit, and Stop ends it.
 func TestReadyHangs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := Await(func(ctx context.Context) error {
@@ -64,8 +64,8 @@ func TestReadyHangs(t *testing.T) {
 	})
 }
 
-// What is refused ends the trying at the first try only. Later it is an error as any other, and so
-// it is when nobody waited for the first try.
+// An error for which refused returns true ends the trying only at the first try. Later it is like
+// any other error, also if no caller waited for the first try.
 func TestReadyUnless(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		away, wrong := errors.New("away"), errors.New("the wrong one")

@@ -43,8 +43,8 @@ func ringOf(t testing.TB, text string) Ring {
 	return r
 }
 
-// A part is read with the key that sealed it, in its own place, whole. Else it is an error that
-// says what to do.
+// A part can be read only with the key that encrypted it, in its own place, and complete. Otherwise
+// the error says what to do.
 func TestRingOpens(t *testing.T) {
 	k1, k2 := "k1:"+testKey(1), "k2:"+testKey(2)
 	plain, place := []byte(`{"version":1}`), seal("a", "head")
@@ -93,7 +93,7 @@ func TestRingOpens(t *testing.T) {
 	}
 }
 
-// Whatever bytes a store has, they are a record or an error.
+// Any bytes in a store are read as a record, or are an error.
 func FuzzRingOpens(f *testing.F) {
 	ring := ringOf(f, "k1:"+testKey(1))
 	good, err := ring.seal(seal("a", "head"), []byte(`{}`))

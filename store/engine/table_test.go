@@ -16,8 +16,8 @@ import (
 	"holdpoint/store/storetest"
 )
 
-// The contract of a store holds for the engine on the least table that there can be: a map, which
-// lets others go first between a read and a write.
+// The engine fulfills the contract of a store on the simplest table: a map that lets other steps
+// run between a read and a write.
 func TestContractOnATable(t *testing.T) {
 	open := func(now func(*storetest.Clock) func() time.Time, keys string) func(*testing.T, *storetest.Clock, storetest.Options) store.Store {
 		ring, err := ParseRing(keys)
@@ -59,7 +59,7 @@ func TestContractOnATable(t *testing.T) {
 	})
 }
 
-// mapTable is a Table in memory.
+// A mapTable is a Table in memory.
 type mapTable struct {
 	mu        sync.Mutex
 	now       func() time.Time
@@ -68,8 +68,8 @@ type mapTable struct {
 	unguarded bool  // they wait in vain
 	broken    error // what every call returns
 	blind     bool  // Write does not look at the revision
-	// breaks, if not nil, says of each Write whether its connection breaks: before it, behind it or
-	// not at all.
+	// breaks, if set, says for each Write whether its connection breaks: before the write, after
+	// it, or not at all.
 	breaks func() (before, behind bool)
 }
 

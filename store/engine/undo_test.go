@@ -11,8 +11,8 @@ import (
 	"holdpoint/store/storetest"
 )
 
-// A slowTable is a mapTable on which no claim counts at first. It holds the change back that takes
-// the claim back: its caller gives up before, and the change is made later or not at all.
+// A slowTable is a mapTable on which no claim counts at first. It delays the change that undoes the
+// claim: the caller gives up before, and the change is applied later or not at all.
 type slowTable struct {
 	*mapTable
 	held func() (bool, error) // makes the change; nil while there is none
@@ -27,8 +27,8 @@ func (s *slowTable) Write(ctx context.Context, key store.Key, c Change) (bool, e
 	return false, ctx.Err()
 }
 
-// TestUndoThatIsLate: a claim that did not count is taken back in the time of its caller. If the
-// change arrives later, it does not end the same claim, which was made again and counts.
+// TestUndoThatIsLate: a claim that did not count is undone within its caller's time. If that change
+// arrives later, it does not end the same claim, which was made again and counts.
 func TestUndoThatIsLate(t *testing.T) {
 	claim := store.Claim{PauseID: "p", Token: "t", Digest: "d", Lease: time.Minute}
 	for name, arrives := range map[string]string{"before the same claim": "before", "between its read and its write": "between", "behind it": "behind"} {

@@ -71,7 +71,7 @@ func FuzzParse(f *testing.F) {
 	})
 }
 
-// What an operator can mend is told, and what waiting does not mend is known.
+// Errors that an operator can fix say how, and lasting errors are recognized.
 func TestTold(t *testing.T) {
 	t.Parallel()
 	for code, tt := range map[string]struct {
@@ -99,7 +99,7 @@ func TestTold(t *testing.T) {
 	}
 }
 
-// Whatever a server sends, a field is read or is an error.
+// Whatever a server sends, a field is parsed or is an error.
 func FuzzFields(f *testing.F) {
 	f.Add([]byte("12345678"), []byte("12345678"), true)
 	f.Add([]byte("1"), []byte(nil), false)

@@ -34,7 +34,7 @@ func ended() store.Result {
 
 const long = time.Hour // a lease that does not lapse
 
-// A step is a method with what comes before it and what must be there when it was done.
+// A step is a method of the store with its preparation, and the expected state afterwards.
 type step struct {
 	name   string
 	before func(ctx context.Context, s store.Store, k store.Key) error
@@ -90,8 +90,8 @@ func steps() []step {
 	}
 }
 
-// A connection breaks before, in and after each request of each step. The step made again is
-// recognised. A break in the read is not even seen.
+// A connection breaks before, during and after each request of each step. A repeated step is
+// recognized. A break during the read is not even noticed.
 func connectionBreaks(t *testing.T, server *servers.Postgres, bouncer *servers.Bouncer) {
 	whole := open(t, server.URL(), engine.Options{})
 	for by, at := range map[string]struct {
@@ -136,7 +136,7 @@ func connectionBreaks(t *testing.T, server *servers.Postgres, bouncer *servers.B
 	}
 }
 
-// Each step is two round trips at most: a read and a write.
+// Each step takes two round trips at most: a read and a write.
 func twoRoundTrips(t *testing.T, server *servers.Postgres, _ *servers.Bouncer) {
 	proxy := servers.StartProxy(t, server.Addr())
 	s := open(t, with(server.URLAt(proxy.Addr()), "pool_max_conns=1"), engine.Options{})
@@ -157,8 +157,8 @@ func twoRoundTrips(t *testing.T, server *servers.Postgres, _ *servers.Bouncer) {
 	}
 }
 
-// A server that does not answer costs a step its time and no more. When it answers again, so does
-// the store.
+// A server that does not answer costs a step only its own time limit. When the server answers
+// again, so does the store.
 func serverIsSilent(t *testing.T, server *servers.Postgres, _ *servers.Bouncer) {
 	proxy := servers.StartProxy(t, server.Addr())
 	s := open(t, with(server.URLAt(proxy.Addr()), "pool_max_conns=2"), engine.Options{})
@@ -201,7 +201,7 @@ func serverIsSilent(t *testing.T, server *servers.Postgres, _ *servers.Bouncer) 
 	}
 }
 
-// untilDone calls again until the store could be asked, as long as ctx lasts.
+// untilDone repeats a call until the store answers, or ctx ends.
 func untilDone(ctx context.Context, do func() error) error {
 	for {
 		err := do()
@@ -219,8 +219,8 @@ func untilDone(ctx context.Context, do func() error) error {
 	}
 }
 
-// Two processes, one of them behind PgBouncer, share a database that is restarted and killed under
-// them. Each thread is claimed once, and what was done stays done.
+// Two processes, one behind PgBouncer, share a database that is restarted and killed meanwhile.
+// Each thread is claimed once, and completed steps stay done.
 func endsUnderLoad(t *testing.T, server *servers.Postgres) {
 	bouncer := servers.StartPgBouncer(t, server)
 	replicas := []store.Store{open(t, server.URL(), engine.Options{}), open(t, bouncer.URL(), engine.Options{})}
@@ -311,8 +311,8 @@ func endsUnderLoad(t *testing.T, server *servers.Postgres) {
 	}
 }
 
-// A role may have another isolation than the default. Then the server itself says that another one
-// was first, to reads too.
+// A role may have another isolation level than the default. Then the server rejects a step because
+// another one was first, and it may reject reads too.
 func serializable(t *testing.T, server *servers.Postgres, _ *servers.Bouncer) {
 	server.Exec("CREATE ROLE strict LOGIN PASSWORD 'strict'")
 	server.Exec("ALTER ROLE strict SET default_transaction_isolation = 'serializable'")

@@ -17,7 +17,7 @@ import (
 	"holdpoint/store/storetest"
 )
 
-// Renewing a lease does not write the rest of the record again: not its body, not its snapshots.
+// Renewing a lease does not write the rest of the record: neither its body nor its snapshots.
 func renewalWritesLittle(t *testing.T, server *servers.Postgres) {
 	s := open(t, server.URL(), engine.Options{RecordBytes: 4 << 20})
 	p := ask("p")
@@ -54,8 +54,8 @@ func renewalWritesLittle(t *testing.T, server *servers.Postgres) {
 	}
 }
 
-// What waits is listed and counted by its indexes, and what is gone is forgotten, by several
-// processes at once.
+// Open threads are listed and counted by indexes, and several processes forget old rows
+// concurrently.
 func listsAndForgetting(t *testing.T, server *servers.Postgres, _ *servers.Bouncer) {
 	o := engine.Options{PauseRetention: long, ReplayTTL: time.Millisecond, Entries: 5}
 	s := open(t, with(server.URL(), "schema=lists"), o)
@@ -123,7 +123,7 @@ func listsAndForgetting(t *testing.T, server *servers.Postgres, _ *servers.Bounc
 	}
 }
 
-// A thread that waits is two rows, and takes little more than what is in it.
+// An open thread takes two rows, and little more space than its contents.
 func sizes(t *testing.T, server *servers.Postgres) {
 	s := open(t, with(server.URL(), "schema=sizes"), engine.Options{})
 	const n = 1000

@@ -15,8 +15,8 @@ import (
 	"holdpoint/store/storetest"
 )
 
-// Callers at two processes, whose connections break now and then, are told what one order of their
-// steps explains.
+// The replies to callers at two processes, whose connections break now and then, are explained by
+// one order of their steps.
 func linearizable(t *testing.T, server *servers.Postgres, bouncer *servers.Bouncer) {
 	proxy := servers.StartProxy(t, bouncer.Addr())
 	s := &alternating{stores: []store.Store{

@@ -57,7 +57,7 @@ func TestContract(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			var n atomic.Int64
 			storetest.Run(t, func(t *testing.T, _ *storetest.Clock, o storetest.Options) store.Store {
-				// Each second store has a bound, so that its counting is tried too.
+				// Every second store has a limit, so that counting is tested too.
 				entries := 0
 				if n.Add(1)%2 == 0 {
 					entries = 1_000_000
@@ -68,10 +68,10 @@ func TestContract(t *testing.T) {
 	}
 }
 
-// forgetful is a server that is quick and loses much in a crash, for tests without one.
+// forgetful starts a server that is fast and may lose much in a crash, for tests without one.
 var forgetful = []string{"fsync = off", "synchronous_commit = off"}
 
-// These share a server, each in a schema or with keys of its own.
+// These tests share a server, each with a schema or keys of its own.
 func TestOneServer(t *testing.T) {
 	t.Parallel()
 	server := servers.StartPostgres(t, servers.PostgresOptions{Conf: forgetful})
@@ -90,7 +90,7 @@ func TestOneServer(t *testing.T) {
 	}
 }
 
-// queriesOfThePage: the server takes what docs/state.md shows to look at the tables.
+// queriesOfThePage checks that the server accepts the queries that docs/state.md shows.
 func queriesOfThePage(t *testing.T, server *servers.Postgres, _ *servers.Bouncer) {
 	if _, err := open(t, server.URL(), engine.Options{}).Load(t.Context(), "k", ""); err != nil {
 		t.Fatal(err) // it makes the tables
@@ -127,7 +127,7 @@ func TestServerWithTLS(t *testing.T) {
 	t.Run("a thread takes little room", func(t *testing.T) { sizes(t, server) })
 }
 
-// A log for tests to look at.
+// A log keeps the log lines for tests.
 type testLog struct {
 	mu sync.Mutex
 	b  strings.Builder

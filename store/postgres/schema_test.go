@@ -44,7 +44,7 @@ func refused(t *testing.T, s store.Store, text string) {
 	}
 }
 
-// refusedFor is refused, and the log must say that waiting alone does not help.
+// refusedFor is like refused, and the log must also say that waiting alone will not help.
 func refusedFor(t *testing.T, s store.Store, log *testLog, text string) {
 	t.Helper()
 	refused(t, s, text)
@@ -198,7 +198,7 @@ func schemas(t *testing.T, server *servers.Postgres, bouncer *servers.Bouncer) {
 	})
 }
 
-// A process may start before its server. It says so once, and goes on when the server is there.
+// A process may start before its server. It logs that once, and works when the server is there.
 func notThereYet(t *testing.T, server *servers.Postgres) {
 	server.Stop()
 	var log testLog
@@ -216,7 +216,7 @@ func notThereYet(t *testing.T, server *servers.Postgres) {
 	}
 }
 
-// The log at start says what the server may lose.
+// The log at start says which changes the server may lose.
 func durabilityIsTold(t *testing.T, server *servers.Postgres) {
 	for name, tt := range map[string]struct {
 		conf []string
@@ -243,8 +243,8 @@ func durabilityIsTold(t *testing.T, server *servers.Postgres) {
 	}
 }
 
-// A synchronous standby has everything that was told, and the store goes on there by itself if the
-// address names both.
+// A synchronous standby has everything that was shown to clients. If the address names both
+// servers, the store continues on the standby by itself.
 func TestFailover(t *testing.T) {
 	t.Parallel()
 	primary := servers.StartPostgres(t, servers.PostgresOptions{})
@@ -278,8 +278,8 @@ func TestFailover(t *testing.T) {
 	}
 }
 
-// safeBeforeItIsTold: a cut-off wait for the standby leaves a question at the primary alone.
-// It does not count, and nobody is told of it until the standby has it. It returns the threads.
+// safeBeforeItIsTold: an interrupted wait for the standby leaves a question on the primary alone.
+// It does not count, and no client gets it until the standby has it. It returns the threads.
 func safeBeforeItIsTold(t *testing.T, primary *servers.Postgres) (told []store.Key) {
 	t.Helper()
 	opens, other := open(t, primary.URL(), engine.Options{}), open(t, primary.URL(), engine.Options{})
@@ -333,7 +333,7 @@ func safeBeforeItIsTold(t *testing.T, primary *servers.Postgres) (told []store.K
 	return told
 }
 
-// TLS is as the address says. A server with another certificate is refused.
+// TLS is used as the address says. A server with another certificate is refused.
 func encrypted(t *testing.T, server *servers.Postgres) {
 	if err := usable(open(t, server.URL(), engine.Options{}), "p"); err != nil {
 		t.Error(err)

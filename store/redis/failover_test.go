@@ -18,8 +18,8 @@ import (
 	"holdpoint/store/storetest"
 )
 
-// TestNameMoves: the connections to a primary that has become a replica are given up, and steps go
-// on at the new one, which the same name leads to. Nothing is read from the old one.
+// TestNameMoves: connections to a primary that has become a replica are given up, and steps
+// continue on the new primary, to which the same name leads. Nothing is read from the old one.
 func TestNameMoves(t *testing.T) {
 	for name, c := range map[string]struct {
 		conf     string
@@ -98,8 +98,8 @@ func TestNameMovesLate(t *testing.T) {
 	must(t, storetest.Do(t.Context(), s, "k", store.Claim{PauseID: "p", Token: "token", Digest: "digest", Lease: time.Hour}))
 }
 
-// TestSlotMoves: questions go on being opened and answered while a cluster moves their slot to a
-// server that the store does not know yet.
+// TestSlotMoves: questions are opened and answered while a cluster moves their slot to a server
+// that the store does not know yet.
 func TestSlotMoves(t *testing.T) {
 	for _, replicas := range []int{0, 1} {
 		t.Run(fmt.Sprint(replicas, " replicas must have it"), func(t *testing.T) {
@@ -168,7 +168,7 @@ func keyIn(part uint32, n int64) store.Key {
 	}
 }
 
-// TestIdleConnectionsEnd: connections that ended while nobody used them cost no step.
+// TestIdleConnectionsEnd: connections that were closed while idle cause no failed step.
 func TestIdleConnectionsEnd(t *testing.T) {
 	for _, encrypted := range []bool{false, true} {
 		t.Run(fmt.Sprint("encrypted: ", encrypted), func(t *testing.T) {

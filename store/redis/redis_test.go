@@ -18,7 +18,7 @@ import (
 	"holdpoint/store/storetest"
 )
 
-// open opens a store, which ends with the test.
+// open opens a store, which is stopped at the end of the test.
 func open(t *testing.T, address string, o redis.Options) *engine.Store {
 	t.Helper()
 	s, err := try(t, address, o)
@@ -53,7 +53,7 @@ func try(t *testing.T, address string, o redis.Options) (*engine.Store, error) {
 
 var prefixes atomic.Int64
 
-// prefixed gives each store of a shared server keys of its own.
+// prefixed gives each store on a shared server keys of its own.
 func prefixed(address string) string {
 	sign := "?"
 	if strings.Contains(address, "?") {
@@ -62,7 +62,7 @@ func prefixed(address string) string {
 	return fmt.Sprintf("%s%sprefix=test%d:", address, sign, prefixes.Add(1))
 }
 
-// slow leaves a test to make test.
+// slow skips the test in the short form, and leaves it to make test.
 func slow(t *testing.T) {
 	t.Helper()
 	if !servers.Required() {
@@ -70,7 +70,7 @@ func slow(t *testing.T) {
 	}
 }
 
-// contract gives every request much time: some tests have thousands of callers at once.
+// contract gives every request much time, because some tests have thousands of concurrent callers.
 func contract(t *testing.T, address string, o redis.Options) {
 	storetest.Run(t, func(t *testing.T, _ *storetest.Clock, with storetest.Options) store.Store {
 		o := o
@@ -109,7 +109,7 @@ func TestContract(t *testing.T) {
 	})
 }
 
-// rights are what docs/state.md says that the user must be allowed.
+// rights are the rights that docs/state.md lists for the user.
 const rights = "+@connection +info +evalsha +eval +hget +hmget +hset +hdel +zadd +zrem +zrangebyscore +zscore +zcard +persist +pexpireat +time +wait"
 
 func sentinelURL(s *servers.Sentinels) string {
@@ -128,7 +128,7 @@ func peerHasClosed() store.Result {
 }
 
 // TestBrokenConnection breaks the connection at each moment of each request of each step. The step
-// either says that it did not work, and works when it is made again, or it works.
+// either succeeds, or returns an error and succeeds when it is repeated.
 func TestBrokenConnection(t *testing.T) {
 	for _, kind := range []string{"alone", "with a replica"} {
 		t.Run(kind, func(t *testing.T) {
@@ -193,7 +193,7 @@ func must(t *testing.T, err error) {
 	}
 }
 
-// A step is a method of a store, what is before it, and the state after it.
+// A step is a method of a store with the state before it and after it.
 type step struct {
 	before, do func(*testing.T, *engine.Store, store.Key) error
 	again      func(error) error // what an error means when the step was done already

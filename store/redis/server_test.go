@@ -26,7 +26,8 @@ import (
 	"holdpoint/store/storetest"
 )
 
-// TestReplicaIsStopped: what must be on a replica and is not fails, and nobody is told of it.
+// TestReplicaIsStopped: a change that must be on a replica and is not fails, and no client is told
+// of it.
 func TestReplicaIsStopped(t *testing.T) {
 	t.Parallel()
 	primary := servers.StartRedis(t, servers.RedisOptions{})
@@ -53,8 +54,8 @@ func TestReplicaIsStopped(t *testing.T) {
 			t.Errorf("%s: Finish with a next pause: %v", end.name, err)
 		}
 		must(t, storetest.Do(t.Context(), s, key, store.Occupy{Token: "token", Lease: time.Hour})) // counts without a replica
-		// The answers were not sent, so they can be given again. The question stays, and is told to
-		// nobody before the replica has it.
+		// The answers were not sent, so they can be given again. The question stays, and no client
+		// gets it before the replica has it.
 		if rec, err := s.Load(t.Context(), "asked", ""); err != nil || rec.State != store.Open {
 			t.Errorf("%s: after Claim the state is %q (%v)", end.name, rec.State, err)
 		}
@@ -71,8 +72,8 @@ func TestReplicaIsStopped(t *testing.T) {
 	must(t, storetest.Do(t.Context(), s, "asked", store.Claim{PauseID: "p", Token: "token", Digest: "digest", Lease: time.Hour}))
 }
 
-// TestCallerThatGivesUp: a step returns when its caller gives up, whatever it waits for: an answer,
-// a new connection, or replicas.
+// TestCallerThatGivesUp: a step returns when its caller gives up, whatever it waits for: a reply, a
+// new connection, or replicas.
 func TestCallerThatGivesUp(t *testing.T) {
 	t.Parallel()
 	primary := servers.StartRedis(t, servers.RedisOptions{})
@@ -119,8 +120,8 @@ func TestCallerThatGivesUp(t *testing.T) {
 	}
 }
 
-// TestSentinelFailover: when the primary is gone the store goes on at the replica, with all that it
-// was told was safe.
+// TestSentinelFailover: when the primary is gone the store continues on the replica, with
+// everything that was reported as safe.
 func TestSentinelFailover(t *testing.T) {
 	t.Parallel()
 	primary := servers.StartRedis(t, servers.RedisOptions{})
@@ -143,7 +144,7 @@ func TestSentinelFailover(t *testing.T) {
 	must(t, err)
 }
 
-// TestRestartedServer: the store finds a server again that was away, with what was open.
+// TestRestartedServer: the store finds a restarted server again, with its open questions.
 func TestRestartedServer(t *testing.T) {
 	t.Parallel()
 	r := servers.StartRedis(t, servers.RedisOptions{})
@@ -187,8 +188,8 @@ func TestServersThatAreRefused(t *testing.T) {
 	open(t, lru.URL(), redis.Options{})
 }
 
-// TestServersThatAreAwaited: a server that cannot be asked does not keep Holdpoint from starting.
-// Each step fails, and the log says once why. It is an error there if waiting alone does not help.
+// TestServersThatAreAwaited: an unreachable server does not prevent Holdpoint from starting. Each
+// step fails, and the log has the reason once, at level ERROR if waiting alone will not help.
 func TestServersThatAreAwaited(t *testing.T) {
 	t.Parallel()
 	primary := servers.StartRedis(t, servers.RedisOptions{})
@@ -224,7 +225,7 @@ func TestServersThatAreAwaited(t *testing.T) {
 	}
 }
 
-// logged is a log that may be read while it is written.
+// A logged is a log that may be read while it is written.
 type logged struct {
 	mu sync.Mutex
 	b  strings.Builder
@@ -242,8 +243,8 @@ func (l *logged) String() string {
 	return l.b.String()
 }
 
-// TestStartWithoutServer: the store works as soon as the server is there. One that comes with a
-// setting that is refused is refused then.
+// TestStartWithoutServer: the store works as soon as the server is there. If that server has a
+// setting that is refused, it is refused then.
 func TestStartWithoutServer(t *testing.T) {
 	t.Parallel()
 	r := servers.StartRedis(t, servers.RedisOptions{})
@@ -269,7 +270,7 @@ func TestStartWithoutServer(t *testing.T) {
 	}
 }
 
-// eventually waits for what a goroutine of the store, or a server, does by itself.
+// eventually waits for something that a goroutine of the store, or a server, does by itself.
 func eventually(t *testing.T, what string, is func() bool) {
 	t.Helper()
 	for deadline := time.Now().Add(time.Minute); !is(); time.Sleep(5 * time.Millisecond) {
@@ -279,7 +280,7 @@ func eventually(t *testing.T, what string, is func() bool) {
 	}
 }
 
-// TestWarnings: what cannot be judged, or may lose something, is said at start.
+// TestWarnings: settings that cannot be read, or that may lose data, are logged at start.
 func TestWarnings(t *testing.T) {
 	t.Parallel()
 	for want, o := range map[string]servers.RedisOptions{
@@ -368,12 +369,12 @@ func TestErrorsSayWhatToDo(t *testing.T) {
 	}
 }
 
-// load has the server read its data anew, slowly. It returns when that has begun.
+// load makes the server read its data again, slowly. It returns when that has begun.
 func load(t *testing.T, r *servers.Redis) {
 	t.Helper()
 	r.Do("DEBUG", "POPULATE", "2000", "filler", "1000")
-	// The server looks for requests after each kilobyte, and is slow at each key: it takes 40 s,
-	// unless the delay is taken away.
+	// The server handles requests after each kilobyte, and pauses at each key. It takes 40 s,
+	// unless the delay is removed.
 	r.Do("CONFIG", "SET", "loading-process-events-interval-bytes", "1024", "key-load-delay", "20000")
 	var all sync.WaitGroup
 	all.Go(func() { r.Do("DEBUG", "RELOAD") })
@@ -385,8 +386,8 @@ func loads(r *servers.Redis) bool {
 	return strings.Contains(r.Do("INFO", "persistence").(string), "\nloading:1")
 }
 
-// TestRights: with the rights of docs/state.md all steps work. With one less the store says so at
-// once, and not in the middle of a change.
+// TestRights: with the rights of docs/state.md all steps work. With one right less the store
+// reports it at start, and not in the middle of a change.
 func TestRights(t *testing.T) {
 	t.Parallel()
 	user := servers.RedisOptions{User: "holdpoint", Password: "secret"}
@@ -418,7 +419,7 @@ func TestRights(t *testing.T) {
 	}
 }
 
-// TestRowsThatWaitStay: a thread that waits has no time to live, and one that does not has.
+// TestRowsThatWaitStay: an open thread has no time to live, and any other has one.
 func TestRowsThatWaitStay(t *testing.T) {
 	t.Parallel()
 	r := servers.StartRedis(t, servers.RedisOptions{})
@@ -456,8 +457,8 @@ func TestRowsThatWaitStay(t *testing.T) {
 	}
 }
 
-// TestUnsentOutlivesItsRow: Redis drops a row by itself, and not its place in the list of what is
-// to be sent. Whoever comes to take it takes it out.
+// TestUnsentOutlivesItsRow: Redis drops a row by itself, but not its place in the list of notices.
+// The next sender removes it.
 func TestUnsentOutlivesItsRow(t *testing.T) {
 	t.Parallel()
 	r := servers.StartRedis(t, servers.RedisOptions{})
@@ -483,8 +484,8 @@ func TestUnsentOutlivesItsRow(t *testing.T) {
 	}
 }
 
-// TestPagesOfWhatWaits: all threads that wait come once, in order, also when many of them were
-// opened in the same microsecond.
+// TestPagesOfWhatWaits: all open threads are listed once, in order, also if many were opened in the
+// same microsecond.
 func TestPagesOfWhatWaits(t *testing.T) {
 	t.Parallel()
 	r := servers.StartRedis(t, servers.RedisOptions{})
@@ -588,7 +589,7 @@ func FuzzParse(f *testing.F) {
 	})
 }
 
-// TestSize: a thread is one key, and takes little more than what is in it.
+// TestSize: a thread is one key, and takes little more space than its contents.
 func TestSize(t *testing.T) {
 	t.Parallel()
 	r := servers.StartRedis(t, servers.RedisOptions{Conf: []string{"appendfsync no"}})
@@ -613,7 +614,7 @@ func TestSize(t *testing.T) {
 	}
 }
 
-// countedAsThePageSays returns what the command of docs/state.md prints.
+// countedAsThePageSays returns the output of the command in docs/state.md.
 func countedAsThePageSays(t *testing.T, r *servers.Redis) string {
 	t.Helper()
 	text, err := os.ReadFile("../../docs/state.md")

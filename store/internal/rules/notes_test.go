@@ -9,9 +9,9 @@ import (
 	"holdpoint/store"
 )
 
-// TestNotesAreKept: notes are known for store.NoteAge at least, however short the times of threads
-// are. A note that leads to a pause is known for as long as the pause can be, whatever else the
-// record holds.
+// TestNotesAreKept: notes are kept for at least store.NoteAge, however short the times of threads
+// are. A note that refers to a pause is kept for as long as the pause can be, whatever else the
+// record has.
 func TestNotesAreKept(t *testing.T) {
 	const day = 24 * time.Hour
 	now := time.Date(2026, 11, 25, 10, 0, 0, 0, time.UTC)
@@ -44,8 +44,8 @@ func TestNotesAreKept(t *testing.T) {
 	}
 }
 
-// TestExpiryIsBounded: a result is known until the latest expiry of its pause, as far as a pause
-// can be known. The backend chooses the expiry.
+// TestExpiryIsBounded: a result is kept until the latest expiry of its pause, but not longer than a
+// pause can be kept, because the backend chooses the expiry.
 func TestExpiryIsBounded(t *testing.T) {
 	const day = 24 * time.Hour
 	opened := time.Date(2026, 11, 25, 10, 0, 0, 0, time.UTC)
