@@ -59,7 +59,7 @@ func asking(id string) agui.Pause {
 	}
 }
 
-// TestGolden: a record is written in the form of the golden files, and is read from them without
+// TestRecordIsReadWithoutLoss: a record is written in the form of the golden files, and is read from them without
 // loss.
 func TestRecordIsReadWithoutLoss(t *testing.T) {
 	ctx := t.Context()
