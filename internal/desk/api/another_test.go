@@ -11,7 +11,7 @@ import (
 	"holdpoint/store"
 )
 
-// ann and bob sign in at the same browser, one after the other.
+// annAndBob makes Ann and Bob sign in one after the other in the same browser.
 func (r *rig) annAndBob() {
 	r.Helper()
 	list, err := ParseTokens(fmt.Sprintf("ann sha256:%x\nB\u00f6b sha256:%x\n", sha256.Sum256([]byte("token of ann")), sha256.Sum256([]byte("token of bob"))))
@@ -19,8 +19,8 @@ func (r *rig) annAndBob() {
 	r.desk.opts.Tokens.Set(list)
 }
 
-// TestAnotherCaller: a request that says by whom it believes to be sent does nothing in the name of
-// somebody else, who has signed in in the same browser meanwhile.
+// TestAnotherCaller: a request names the person for whom the page sends it. It does nothing in the
+// name of somebody else who has signed in in the same browser since.
 func TestAnotherCaller(t *testing.T) {
 	r := inMemory(t)
 	r.annAndBob()
@@ -54,15 +54,15 @@ func TestAnotherCaller(t *testing.T) {
 	}
 	b.headers = nil
 	b.do(200, "GET", "/v1/me", "") // a program need not say it
-	// It counts for a token as well, and proves nothing by itself.
+	// The header is also checked for a token, and proves nothing by itself.
 	if code := r.ask(412, "GET", "/v1/me", "Authorization", "Bearer token of ann", callerHeader, "bob").Get("code").Str; code != codeAnother {
 		t.Errorf("with a token: %s", code)
 	}
 	r.ask(401, "GET", "/v1/me", "Authorization", "", callerHeader, "ann")
 }
 
-// TestSignOutAndTheStore: while the store cannot be asked, nobody knows whether a session was
-// signed out, and whoever signs out is told that others do not know it.
+// TestSignOutAndTheStore: while the store cannot be read, it is unknown whether a session was
+// signed out. A person who signs out then is told that other processes do not know it.
 func TestSignOutAndTheStore(t *testing.T) {
 	r := inMemory(t)
 	r.annAndBob()
@@ -85,7 +85,7 @@ func TestSignOutAndTheStore(t *testing.T) {
 	b.do(401, "GET", "/v1/me", "") // this process knows it all the same
 }
 
-// An awayStore cannot be asked, or takes no notes.
+// An awayStore cannot be read, or cannot be written.
 type awayStore struct {
 	store.Store
 	away, notes bool

@@ -19,8 +19,8 @@ import (
 	"holdpoint/store/redis"
 )
 
-// BenchmarkList is a page of what waits, and one that looks at 2000 records for a thread that is
-// not there, beside so many threads that wait.
+// BenchmarkList measures a page of the open approvals, and one that looks at 2000 records for a
+// thread that does not exist, in a store with this many open threads.
 func BenchmarkList(b *testing.B) {
 	for _, e := range []struct {
 		name    string
@@ -79,7 +79,7 @@ func inMemoryFor(*testing.B) store.Store {
 	return memory.New(memory.Options{Entries: 100_000, Bytes: 1 << 30})
 }
 
-// deskOf returns a desk on a store with so many threads that wait.
+// deskOf returns a desk on a store with this many open threads.
 func deskOf(b *testing.B, kept store.Store, threads int) *Desk {
 	b.Helper()
 	list, err := ParseTokens(secret)

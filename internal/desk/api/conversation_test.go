@@ -10,8 +10,8 @@ import (
 	"holdpoint/internal/agui"
 )
 
-// TestConversation: who has the right sees the end of the conversation, and nobody else does. What
-// is not known is not there.
+// TestConversation: a caller with the right gets the end of the conversation, and no one else does.
+// An unknown conversation is left out.
 func TestConversation(t *testing.T) {
 	r := withRights(t)
 	var messages []string
@@ -57,7 +57,7 @@ func TestConversation(t *testing.T) {
 	}
 }
 
-// TestTurnsOfAnything: anything else is not a conversation.
+// TestTurnsOfAnything: any other value is not a conversation.
 func TestTurnsOfAnything(t *testing.T) {
 	for text, want := range map[string]int{
 		"": 0, "null": 0, "{}": 0, `"x"`: 0, "[]": 0, "[null,1,{}]": 0, `[{"content":{"text":"x"}}]`: 0, `[{"content":[[],"x",{"type":"text","text":7}]}]`: 0, `[{"content":"x"}]`: 1, `[{"content":"` + "\xff" + `x"}]`: 1,
@@ -69,8 +69,8 @@ func TestTurnsOfAnything(t *testing.T) {
 	}
 }
 
-// FuzzTurns: whatever the messages are, there are few turns, each with a text that a JSON answer
-// can have, and what is looked at ends.
+// FuzzTurns: whatever the messages are, there are few turns, each text can be a part of a JSON
+// response, and reading them ends.
 func FuzzTurns(f *testing.F) {
 	for _, seed := range []string{`[{"role":"user","content":"x"}]`, `[{"content":[{"type":"text","text":"a"}]}]`, `[{"content":"` + "\xff" + `"}]`, `[`, `{}`} {
 		f.Add([]byte(seed))

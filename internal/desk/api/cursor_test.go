@@ -12,8 +12,8 @@ import (
 	"holdpoint/internal/desk/policy"
 )
 
-// TestCursorTellsNothing: a cursor that stands at a row which its caller may not list says nothing
-// of that row, and nobody makes one. The pages are whole all the same.
+// TestCursorTellsNothing: a cursor at a row that its caller may not list reveals nothing about that
+// row, and cannot be forged. The pages are complete.
 func TestCursorTellsNothing(t *testing.T) {
 	r := inMemory(t)
 	file, err := policy.Parse([]byte("access:\n  - names: [operator]\n    agents: [billing]\n    tenants: [acme]\n    rights: [decide]\n"))
@@ -77,7 +77,7 @@ func TestCursorTellsNothing(t *testing.T) {
 	}
 }
 
-// TestCursorUnderFIPS: cursors are sealed by algorithms of FIPS 140-3.
+// TestCursorUnderFIPS: cursors are encrypted with algorithms of FIPS 140-3.
 func TestCursorUnderFIPS(t *testing.T) {
 	cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestCursorTellsNothing$", "-test.v")
 	cmd.Env = append(os.Environ(), "GODEBUG=fips140=only")

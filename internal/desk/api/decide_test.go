@@ -19,7 +19,7 @@ import (
 	"holdpoint/store"
 )
 
-// An agent writes decisions into the store as they come, unless it is told to fail.
+// An agent writes decisions into the store, unless the test makes it fail.
 type agent struct {
 	store store.Store
 	fails error
@@ -45,7 +45,7 @@ func (a *agent) Decide(ctx context.Context, key store.Key, pauseID string, who d
 	return a.store.Load(ctx, key, "")
 }
 
-// deciding returns a rig whose agent is there.
+// deciding returns a rig with an agent.
 func deciding(t *testing.T) (*rig, *agent) {
 	r := inMemory(t)
 	a := &agent{store: r.store}
@@ -78,8 +78,8 @@ func (r *rig) digest(n int, question int) string {
 	return p.Origin.AskedDigest(&p.Interrupts[question])
 }
 
-// TestDecide: the decision stands in the approval, with who said it, and the same again is the
-// same.
+// TestDecide: the approval has the decision and who took it, and the same decision again changes
+// nothing.
 func TestDecide(t *testing.T) {
 	r, a := deciding(t)
 	a.lacks = []agui.Lack{agui.NoTools}
@@ -111,14 +111,14 @@ func TestDecide(t *testing.T) {
 	if got := ids(r.ask(200, "GET", "/v1/approvals")); len(got) != 0 {
 		t.Errorf("waiting are %v", got)
 	}
-	// A thread is freed all the same.
+	// A decided thread can still be freed.
 	r.ask(200, "DELETE", "/v1/approvals/"+id(1))
 	if code := r.post(409, path, strings.Replace(body, "approve", "cancel", 1)).Get("code").Str; code != codeEnded {
 		t.Errorf("when it has ended: %s", code)
 	}
 }
 
-// TestDecideRefused: what is wrong is said, and nothing is written.
+// TestDecideRefused: a refusal says what is wrong, and nothing is written.
 func TestDecideRefused(t *testing.T) {
 	r, a := deciding(t)
 	r.open(1, pause(1, "refund", `{}`))
@@ -206,8 +206,8 @@ func TestDecideRefused(t *testing.T) {
 	}
 }
 
-// TestReason: it goes into the answer where the question has a place for it, and is refused where
-// it has none.
+// TestReason: a reason becomes part of the answer if the question has a place for it, and is
+// refused otherwise.
 func TestReason(t *testing.T) {
 	r, _ := deciding(t)
 	for n, because := range map[int]string{1: "", 2: "reason"} {
@@ -244,8 +244,8 @@ func TestReason(t *testing.T) {
 	}
 }
 
-// TestDecideAtOnce: of ten callers at once that say different things one is heard, and the others
-// are told who was.
+// TestDecideAtOnce: ten concurrent callers send different decisions. One counts, and the others are
+// told whose it is.
 func TestDecideAtOnce(t *testing.T) {
 	r, _ := deciding(t)
 	r.open(1, pause(1, "refund", `{}`))

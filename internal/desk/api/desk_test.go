@@ -52,7 +52,7 @@ func (c *clock) advance(d time.Duration) {
 	c.at = c.at.Add(d)
 }
 
-// events are those that the desk has told.
+// events keeps the desk's events.
 type events struct {
 	list []event.Event
 	err  error
@@ -63,7 +63,8 @@ func (e *events) Take(one *event.Event) error {
 	return e.err
 }
 
-// A rig is a desk on a store, asked as its clients do. Every answer is held against the document.
+// A rig is a desk on a store, called as its clients do. Every response is checked against
+// docs/desk-api.yaml.
 type rig struct {
 	*testing.T
 	store  store.Store
@@ -108,7 +109,7 @@ func (r *rig) send(method, path string, headers ...string) *http.Response {
 	return res
 }
 
-// ask returns the answer's body, which must have that status.
+// ask returns the body of a response, which must have that status.
 func (r *rig) ask(status int, method, path string, headers ...string) gjson.Result {
 	r.Helper()
 	res := r.send(method, path, headers...)
@@ -119,12 +120,12 @@ func (r *rig) ask(status int, method, path string, headers ...string) gjson.Resu
 	return gjson.ParseBytes(body)
 }
 
-// keyOf and pauseID have the forms of proxy's.
+// keyOf and pauseOf return values in proxy's form.
 func keyOf(n int) store.Key { return store.Key(fmt.Sprintf("%064x", n)) }
 func pauseOf(n int) string  { return fmt.Sprintf("%032x", n) }
 func id(n int) string       { return idOf(keyOf(n), pauseOf(n)) }
 
-// pause returns one that proxy could have made. args are the arguments of its call.
+// pause returns a pause that proxy could have made. args are the arguments of its call.
 func pause(n int, tool, args string) agui.Pause {
 	return agui.Pause{
 		ID: pauseOf(n), Dialect: "langgraph", Finish: json.RawMessage(`{"type":"RUN_FINISHED","threadId":"old","runId":"r0"}`),
@@ -148,7 +149,7 @@ func (r *rig) open(n int, p agui.Pause) {
 	r.must(storetest.Do(r.Context(), r.store, keyOf(n), store.Ask{Pause: p}))
 }
 
-// ids returns those of a list.
+// ids returns the ids of a list.
 func ids(list gjson.Result) (got []string) {
 	for _, a := range list.Get("approvals").Array() {
 		got = append(got, a.Get("id").Str)
@@ -156,8 +157,8 @@ func ids(list gjson.Result) (got []string) {
 	return got
 }
 
-// TestLifeOfAnApproval: an approval is seen as it waits, is carried, and has ended; then it is
-// forgotten. It is the same in memory and in a file.
+// TestLifeOfAnApproval: an approval is shown while it is open, while it is carried, and after it
+// has ended; then it is forgotten. This holds in memory and in a file.
 func TestLifeOfAnApproval(t *testing.T) {
 	for name, open := range map[string]func(*clock) store.Store{
 		"memory": func(c *clock) store.Store { return memory.New(memory.Options{Now: c.now, ReplayTTL: time.Hour}) },
@@ -240,7 +241,8 @@ func (r *rig) lives() {
 	}
 }
 
-// TestFree: an operator frees a thread. The second time, and for what is not there, it is refused.
+// TestFree: an operator frees a thread. The second time, and for an unknown thread, the request is
+// refused.
 func TestFree(t *testing.T) {
 	r := inMemory(t)
 	r.open(1, pause(1, "refund", `{}`))
@@ -277,7 +279,7 @@ func TestFree(t *testing.T) {
 	}
 }
 
-// TestFreeADoubt: what is in doubt stays a doubt in the record, and nobody is told of it any more.
+// TestFreeADoubt: a freed doubt stays a doubt in the record, and no client is told of it any more.
 func TestFreeADoubt(t *testing.T) {
 	for name, lapse := range map[string]bool{"said": false, "lapsed": true} {
 		t.Run(name, func(t *testing.T) {
@@ -305,7 +307,7 @@ func TestFreeADoubt(t *testing.T) {
 	}
 }
 
-// broken is a store whose steps fail, or lose their replies, as a test says.
+// A broken store fails, or loses its replies, when a test says so.
 type broken struct {
 	store.Store
 	load, waiting error
@@ -339,8 +341,8 @@ func (b *broken) Do(ctx context.Context, key store.Key, step store.Step) (store.
 
 var errDown = errors.New("dial tcp 10.0.0.3:6379: connection refused")
 
-// TestFreeByALostReply: the store has closed the pause, and its reply was lost. It counts as freed
-// once, and is written down once.
+// TestFreeByALostReply: the store has closed the pause, and its reply was lost. The thread counts
+// as freed once, and the audit has one line.
 func TestFreeByALostReply(t *testing.T) {
 	r := inMemory(t)
 	times := 0
@@ -358,7 +360,8 @@ func TestFreeByALostReply(t *testing.T) {
 	}
 }
 
-// TestStoreThatIsAway: nobody is told an empty list, and no address of the inside.
+// TestStoreThatIsAway: no caller gets an empty list instead of an error, and no response has an
+// internal address.
 func TestStoreThatIsAway(t *testing.T) {
 	r := inMemory(t)
 	r.open(1, pause(1, "refund", `{}`))
@@ -393,8 +396,8 @@ func TestStoreThatIsAway(t *testing.T) {
 	}
 }
 
-// TestPages: the pages have each approval once, whatever their length and whatever is filtered out;
-// also those that were opened in one microsecond.
+// TestPages: the pages contain each approval once, whatever their length and the filter, also
+// approvals that were opened in one microsecond.
 func TestPages(t *testing.T) {
 	r := inMemory(t)
 	const all = 450
@@ -440,7 +443,7 @@ func TestPages(t *testing.T) {
 	}
 }
 
-// TestParameters: what is not understood is refused, never left out.
+// TestParameters: an unknown parameter is refused, never ignored.
 func TestParameters(t *testing.T) {
 	r := inMemory(t)
 	for query, code := range map[string]string{
@@ -461,7 +464,7 @@ func TestParameters(t *testing.T) {
 	}
 }
 
-// TestETag: a list that has not changed is not sent again, also when only its ages have.
+// TestETag: an unchanged list is not sent again, even if its ages have changed.
 func TestETag(t *testing.T) {
 	r := inMemory(t)
 	r.open(1, pause(1, "refund", `{}`))
@@ -481,7 +484,8 @@ func TestETag(t *testing.T) {
 	}
 }
 
-// TestArgumentsThatAreShownRaw: what can be read in two ways is shown as it came, with a note.
+// TestArgumentsThatAreShownRaw: arguments that parsers read differently are shown as raw text, with
+// a note.
 func TestArgumentsThatAreShownRaw(t *testing.T) {
 	for args, note := range map[string]string{
 		`{"amount":1,"amount":10000}`:             noteTwice,
@@ -511,7 +515,7 @@ func TestArgumentsThatAreShownRaw(t *testing.T) {
 	}
 }
 
-// TestLargeQuestion: a list leaves out what is large, and one approval has it whole.
+// TestLargeQuestion: a list leaves out large values, and a single approval has them all.
 func TestLargeQuestion(t *testing.T) {
 	r := inMemory(t)
 	args := `{"text":"` + strings.Repeat("x", maxListed) + `"}`
@@ -526,8 +530,8 @@ func TestLargeQuestion(t *testing.T) {
 	}
 }
 
-// TestListOfLargeQuestions: however much agents ask, an answer has its bound, and the next page
-// goes on. What there is no room for is cut.
+// TestListOfLargeQuestions: however large the questions are, a response has its limit, and the next
+// page continues. A question without room is cut.
 func TestListOfLargeQuestions(t *testing.T) {
 	r := inMemory(t)
 	const all = 150
@@ -561,7 +565,8 @@ func TestListOfLargeQuestions(t *testing.T) {
 	}
 }
 
-// TestRecordOfBefore: a record without an origin is shown with what is known.
+// TestRecordOfBefore: a record of an older version, without an origin, is shown as far as it is
+// known.
 func TestRecordOfBefore(t *testing.T) {
 	r := inMemory(t)
 	p := pause(1, "refund", `{}`)
@@ -577,7 +582,7 @@ func TestRecordOfBefore(t *testing.T) {
 	}
 }
 
-// TestRetired: what nobody answered in time has ended by itself.
+// TestRetired: a question that was not answered in time has ended by itself.
 func TestRetired(t *testing.T) {
 	c := newClock()
 	r := newRig(t, memory.New(memory.Options{Now: c.now, PauseRetention: time.Hour, ReplayTTL: time.Hour}), c)
@@ -588,7 +593,8 @@ func TestRetired(t *testing.T) {
 	}
 }
 
-// TestAuditThatFails: a thread is free although nobody could write it down, and the log says so.
+// TestAuditThatFails: a thread is freed although the audit could not be written, and the log says
+// so.
 func TestAuditThatFails(t *testing.T) {
 	r := inMemory(t)
 	var logged strings.Builder
@@ -601,8 +607,8 @@ func TestAuditThatFails(t *testing.T) {
 	}
 }
 
-// TestAuditThatIsRequired: a thread is freed only if it was written down before, and the line for
-// that stands before the one of the end.
+// TestAuditThatIsRequired: a thread is freed only after the audit has a line that announces it,
+// which precedes the line of its end.
 func TestAuditThatIsRequired(t *testing.T) {
 	r := inMemory(t)
 	r.desk.opts.EventsRequired = true

@@ -17,8 +17,8 @@ import (
 	"holdpoint/internal/agui"
 )
 
-// document is docs/desk-api.yaml. Objects in it are closed here, so that a field which it does not
-// describe is found; a client is to ignore one.
+// document is docs/desk-api.yaml. Its objects are closed here, so that an undescribed field is
+// found. A client is to ignore such a field.
 var document = sync.OnceValues(func() (routers.Router, error) {
 	doc, err := openapi3.NewLoader().LoadFromFile("../../../docs/desk-api.yaml")
 	if err != nil {
@@ -31,13 +31,13 @@ var document = sync.OnceValues(func() (routers.Router, error) {
 	return legacy.NewRouter(doc)
 })
 
-// undocumented are answers of paths and methods that the document does not have.
+// undocumented are responses for paths and methods that the document does not have.
 var undocumented = []string{codeNotFound, codeMethod}
 
-// unsaid begin queries that are refused, and of which a document cannot say that they are.
+// unsaid are beginnings of queries that are refused, which the document cannot describe.
 var unsaid = []string{"cursor=", "stat=", "tool=a&tool=b", "%zz"}
 
-// documented ends the test unless the document has the request, and the answer as it is.
+// documented ends the test unless the document has the request, and the response in this form.
 func documented(t *testing.T, req *http.Request, res *http.Response, body []byte) {
 	t.Helper()
 	router, err := document()
@@ -71,8 +71,8 @@ func documented(t *testing.T, req *http.Request, res *http.Response, body []byte
 	}
 }
 
-// documentedPost is documented for a request with a body: its answer must be the document's. What
-// is wrong with a body a document cannot say in full.
+// documentedPost is documented for a request with a body. Its response must be the document's,
+// which cannot describe every faulty body.
 func documentedPost(t *testing.T, req *http.Request, sent string, res *http.Response, body []byte) {
 	t.Helper()
 	router, err := document()
@@ -99,18 +99,18 @@ func documentedPost(t *testing.T, req *http.Request, sent string, res *http.Resp
 	}
 }
 
-// problemCodes are the codes of the desk's answers.
+// problemCodes are the codes of the desk's responses.
 var problemCodes = []string{
 	codeUnauthenticated, codeTries, codeConnection, codeCrossOrigin, codeNotFound, codeMethod, codeParameter, codeNoApproval,
 	codeInProgress, codeEnded, codeStore, codeAudit, codeUnread,
 	codeForbidden, codeForged, codeKeys, codeChanges, codeNoSessions, codeNoTLS, codeAnother,
 	codeNoQuestion, codeNoCall, codeNoDigest, codeDigest, codeNotKnown, codeNoPlace, codeDecided, codeElsewhere, codeMediaType,
-	// Those of the proxy's refusals.
+	// Codes of the proxy's refusals.
 	string(agui.InvalidPayload), string(agui.InterruptExpired), string(agui.ResumeConflict), string(agui.UnknownInterruptID),
 	string(agui.ApprovalUncertain), string(agui.ApprovalAmbiguous), string(agui.UpstreamStatus), string(agui.InternalError),
 }
 
-// TestDocumentHasEveryCode: the document and the code know the same codes.
+// TestDocumentHasEveryCode: the document and the code have the same codes.
 func TestDocumentHasEveryCode(t *testing.T) {
 	doc, err := openapi3.NewLoader().LoadFromFile("../../../docs/desk-api.yaml")
 	if err != nil {
@@ -128,7 +128,7 @@ func TestDocumentHasEveryCode(t *testing.T) {
 	}
 }
 
-// TestUndocumentedIsFound: a field that the document does not describe fails.
+// TestUndocumentedIsFound: a field that the document does not describe fails the check.
 func TestUndocumentedIsFound(t *testing.T) {
 	if _, err := document(); err != nil {
 		t.Fatal(err)

@@ -16,7 +16,7 @@ import (
 	"holdpoint/store/storetest"
 )
 
-// TestFreeBesideAClaim: of who claims a pause and who frees it at the same moment, one gets it.
+// TestFreeBesideAClaim: if a pause is claimed and freed at the same moment, one of both succeeds.
 func TestFreeBesideAClaim(t *testing.T) {
 	r := inMemory(t)
 	const times = 300
@@ -49,8 +49,8 @@ func TestFreeBesideAClaim(t *testing.T) {
 	}
 }
 
-// TestFreeIsPosted: what is to be sent stands in the record, once and by the step that frees the
-// thread, also if its reply is lost.
+// TestFreeIsPosted: the record has the webhook's notice once, written by the step that frees the
+// thread, even if its reply is lost.
 func TestFreeIsPosted(t *testing.T) {
 	for name, lost := range map[string]bool{"as usual": false, "a lost reply": true} {
 		t.Run(name, func(t *testing.T) {
@@ -89,8 +89,8 @@ func TestFreeIsPosted(t *testing.T) {
 	}
 }
 
-// TestFreeWhatCameToBeInDoubt: a pause waits when it is looked at. Until it is freed it is claimed,
-// and in doubt then. So it ends as a doubt, and not as if nobody had answered.
+// TestFreeWhatCameToBeInDoubt: a pause is open when the desk reads it. Before it is freed it is
+// claimed, and then in doubt. So it must end as a doubt, and not as unanswered.
 func TestFreeWhatCameToBeInDoubt(t *testing.T) {
 	r := inMemory(t)
 	r.open(1, pause(1, "refund", `{}`))
@@ -111,7 +111,8 @@ func TestFreeWhatCameToBeInDoubt(t *testing.T) {
 	}
 }
 
-// TestForgottenEndHasItsDoor: who freed a thread is known as long as the pause's id is.
+// TestForgottenEndHasItsDoor: the record knows who freed a thread for as long as it has the pause's
+// id.
 func TestForgottenEndHasItsDoor(t *testing.T) {
 	r := inMemory(t)
 	r.open(1, pause(1, "refund", `{}`))
@@ -122,8 +123,8 @@ func TestForgottenEndHasItsDoor(t *testing.T) {
 	}
 }
 
-// TestPagesWhileItMoves: whatever ends or is opened between two pages, the list goes on behind the
-// last one, ends, and leaves out nothing that waited all the time.
+// TestPagesWhileItMoves: whatever ends or is opened between two pages, the list continues after the
+// last one, ends, and misses no approval that was open all the time.
 func TestPagesWhileItMoves(t *testing.T) {
 	r := inMemory(t)
 	const all = 300
@@ -170,7 +171,7 @@ func TestPagesWhileItMoves(t *testing.T) {
 	}
 }
 
-// TestSlowStore: a page is cut short if its records take long, and the next one goes on.
+// TestSlowStore: a page is cut short if its records take long, and the next one continues.
 func TestSlowStore(t *testing.T) {
 	r := inMemory(t)
 	for n := range 3 * atOnce {

@@ -15,7 +15,8 @@ import (
 	"holdpoint/store/memory"
 )
 
-// TestUnknown: nobody gets anything of the API without a token, not even what is not a path of it.
+// TestUnknown: without a token no part of the API can be read, and unknown paths get the same
+// answer.
 func TestUnknown(t *testing.T) {
 	r := inMemory(t)
 	r.open(1, pause(1, "refund", `{}`))
@@ -40,7 +41,7 @@ func TestUnknown(t *testing.T) {
 	r.ask(200, "GET", "/v1/approvals/"+id(1)) // it is still there
 }
 
-// TestHeaders: no answer is kept, framed, or taken for another type.
+// TestHeaders: no response may be cached, framed, or read as another type.
 func TestHeaders(t *testing.T) {
 	r := inMemory(t)
 	for _, path := range []string{"/v1/approvals", "/v1/approvals/x", "/"} {
@@ -56,8 +57,8 @@ func TestHeaders(t *testing.T) {
 	}
 }
 
-// TestManyWrongTokens: after some wrong ones from an address each further one takes a second, and
-// is not logged. The right one counts at once all the same, and other addresses are not slowed.
+// TestManyWrongTokens: after several wrong tokens from an address each further one takes a second,
+// and is not logged. A correct one is accepted at once, and other addresses are not slowed.
 func TestManyWrongTokens(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := newClock()
@@ -114,7 +115,7 @@ func TestManyWrongTokens(t *testing.T) {
 	})
 }
 
-// TestTriesAreBounded: many addresses take no more memory than some do, and share one place then.
+// TestTriesAreBounded: the memory for addresses is limited, and further addresses share one count.
 func TestTriesAreBounded(t *testing.T) {
 	c := newClock()
 	tries := newTries(c.now)
@@ -151,7 +152,7 @@ func TestPageOfAnotherOrigin(t *testing.T) {
 	r.ask(200, "DELETE", "/v1/approvals/"+id(1), "Sec-Fetch-Site", "same-origin")
 }
 
-// TestConnectionThatIsRefused: it is said why, and nothing else is done.
+// TestConnectionThatIsRefused: the response says why, and nothing else is done.
 func TestConnectionThatIsRefused(t *testing.T) {
 	r := inMemory(t)
 	r.desk.opts.Refused = func(context.Context) (int, string) { return http.StatusServiceUnavailable, "too many" }

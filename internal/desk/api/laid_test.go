@@ -15,7 +15,7 @@ import (
 	"holdpoint/store/storetest"
 )
 
-// TestEveryAnswerHasTheTime: also a problem has it, by the store's clock once that is known.
+// TestEveryAnswerHasTheTime: problems have it too, by the store's clock once that is known.
 func TestEveryAnswerHasTheTime(t *testing.T) {
 	c, ahead := newClock(), newClock()
 	ahead.advance(time.Hour)
@@ -37,7 +37,7 @@ func TestEveryAnswerHasTheTime(t *testing.T) {
 	}
 }
 
-// TestKindsOfQuestions: how a question is answered is told by its calls and its schema.
+// TestKindsOfQuestions: a question's calls and schema determine how it is answered.
 func TestKindsOfQuestions(t *testing.T) {
 	for n, test := range []struct {
 		object, kind, choices string
@@ -69,8 +69,8 @@ func TestKindsOfQuestions(t *testing.T) {
 	}
 }
 
-// TestFieldsOfArguments: arguments are laid out from their bytes, all of them for one question, and
-// a line of them in a list.
+// TestFieldsOfArguments: fields are made from the bytes of arguments: all of them for one question,
+// and one line of them in a list.
 func TestFieldsOfArguments(t *testing.T) {
 	r := inMemory(t)
 	r.open(1, pause(1, "refund", `{"amount":1.10,"to":"a","to":"b","note":"`+strings.Repeat("x ", 500)+`"}`))
@@ -89,7 +89,7 @@ func TestFieldsOfArguments(t *testing.T) {
 	}
 }
 
-// TestFieldsOfManyCalls: the fields of one approval are bounded, however many calls it has.
+// TestFieldsOfManyCalls: the fields of one approval are limited, however many calls it has.
 func TestFieldsOfManyCalls(t *testing.T) {
 	r := inMemory(t)
 	p := pause(1, "refund", `{}`)
@@ -104,7 +104,7 @@ func TestFieldsOfManyCalls(t *testing.T) {
 	}
 }
 
-// TestArgumentsAsAFile: they come whole, and nothing runs in them.
+// TestArgumentsAsAFile: the file has all of them, and a browser runs nothing in it.
 func TestArgumentsAsAFile(t *testing.T) {
 	r := inMemory(t)
 	args := `{"a":"<script>` + strings.Repeat("x", 300<<10) + "\u202e\"}"
@@ -126,7 +126,7 @@ func TestArgumentsAsAFile(t *testing.T) {
 	if f := r.ask(200, "GET", "/v1/approvals/"+id(1)).Get("questions.0.calls.0.fields.0"); !f.Get("truncated").Bool() || len(f.Get("text").Str) != 100<<10 {
 		t.Errorf("the field has %d bytes", len(f.Get("text").Str))
 	}
-	// It is there when the approval has ended, too.
+	// The file is also there after the approval has ended.
 	r.must(storetest.Do(r.Context(), r.store, keyOf(1), store.Close{PauseID: pauseOf(1), Result: store.Result{How: store.Withdrawn}}))
 	if res := r.send("GET", path); res.StatusCode != http.StatusOK {
 		t.Errorf("ended: %d", res.StatusCode)
@@ -138,7 +138,7 @@ func TestArgumentsAsAFile(t *testing.T) {
 	r.ask(401, "GET", path, "Authorization", "")
 }
 
-// TestMarks: what cannot be seen is told, wherever in a question it stands, and makes it grave.
+// TestMarks: invisible text is marked, wherever it is in a question, and makes the question grave.
 func TestMarks(t *testing.T) {
 	const rlo = "\u202e"
 	for name, test := range map[string]struct {

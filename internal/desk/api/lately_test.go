@@ -30,8 +30,8 @@ func (r *rig) refund(n int, args, decision, more string) {
 	r.post(200, "/v1/approvals/"+id(n)+"/questions/"+fmt.Sprintf("i%d", n), fmt.Sprintf(`{"decision":%q,"digest":%q%s}`, decision, digest, more))
 }
 
-// TestEarlierDecisions: a question has the last decisions on the same tool beside it, and says what
-// is as it was approved.
+// TestEarlierDecisions: a question shows the last decisions on the same tool, and which of its
+// fields equal those that were approved.
 func TestEarlierDecisions(t *testing.T) {
 	r, _ := deciding(t)
 	for n, amount := range []string{"1.10", "12.00", "40", "120.00"} {
@@ -53,7 +53,7 @@ func TestEarlierDecisions(t *testing.T) {
 			t.Errorf("%s is %q, want %q", path, got, want)
 		}
 	}
-	// Another tool, another agent, another tenant: nothing of it is known there.
+	// Another tool, agent or tenant does not show these decisions.
 	for n, change := range []func(tenant, agent, tool *string){
 		func(_, _, tool *string) { *tool = "delete" }, func(_, agent, _ *string) { *agent = "hr" }, func(tenant, _, _ *string) { *tenant = "other" },
 	} {
@@ -71,8 +71,8 @@ func TestEarlierDecisions(t *testing.T) {
 	}
 }
 
-// TestSecretsAreNotRemembered: of an edited approval whose answer is a secret, later readers are
-// shown the outcome and no value.
+// TestSecretsAreNotRemembered: if an edited approval has a secret as its answer, later readers see
+// the outcome and no value.
 func TestSecretsAreNotRemembered(t *testing.T) {
 	i := &agui.Interrupt{ID: "i", Secret: true, Calls: []agui.AskedCall{{Name: "login", Args: `{"user":"bob","password":""}`}}}
 	for _, edited := range []bool{true, false} {
@@ -147,14 +147,14 @@ func TestCompare(t *testing.T) {
 	}
 }
 
-// forgetful is a store that remembers nothing.
+// A forgetful store saves none of the desk's own records.
 type forgetful struct{ store.Store }
 
 var errForgets = errors.New("it remembers nothing")
 
 func (forgetful) Remember(context.Context, store.Key, store.Note, int) error { return errForgets }
 
-// TestNothingIsRemembered: a decision stands, whether or not it can be remembered for others.
+// TestNothingIsRemembered: a decision counts even if it cannot be remembered for later comparisons.
 func TestNothingIsRemembered(t *testing.T) {
 	r, _ := deciding(t)
 	r.desk.opts.Store = forgetful{r.store}
@@ -164,8 +164,8 @@ func TestNothingIsRemembered(t *testing.T) {
 	}
 }
 
-// TestEndedAreListed: what was decided or given up at the desk is listed when it has ended, the
-// newest first.
+// TestEndedAreListed: approvals that were decided or given up at the desk are listed when they have
+// ended, newest first.
 func TestEndedAreListed(t *testing.T) {
 	r, _ := deciding(t)
 	list := func(query string) gjson.Result { return r.ask(200, "GET", "/v1/approvals?state=ended"+query) }
@@ -202,8 +202,8 @@ func TestEndedAreListed(t *testing.T) {
 	}
 }
 
-// TestEndedInTwoPlaces: a pause that was decided at the desk in part, and by the chat for the rest,
-// is listed when it has ended.
+// TestEndedInTwoPlaces: a pause that was decided partly at the desk and partly in the chat is
+// listed when it has ended.
 func TestEndedInTwoPlaces(t *testing.T) {
 	r, _ := deciding(t)
 	p := pause(1, "refund", `{}`)
@@ -230,8 +230,8 @@ func (r *rig) load(n int) store.Record {
 	return rec
 }
 
-// TestListCompares: a list says what is different from what was approved, by one more record for
-// each tool, and only to those who may read it.
+// TestListCompares: a list shows the fields that differ from those that were approved, with one
+// more record for each tool, and only to callers who may read them.
 func TestListCompares(t *testing.T) {
 	r, _ := deciding(t)
 	for n, amount := range []string{"12.00", "120.00"} {
@@ -278,7 +278,7 @@ func TestListCompares(t *testing.T) {
 	}
 }
 
-// counting counts loads.
+// A counting store counts loads.
 type counting struct {
 	store.Store
 	loads atomic.Int64
@@ -289,8 +289,8 @@ func (c *counting) Load(ctx context.Context, key store.Key, owner string) (store
 	return c.Store.Load(ctx, key, owner)
 }
 
-// TestEditedInOtherWords: an approval that brought other arguments in the agent's own words is
-// remembered with these. If it was for another tool, it says nothing of this one.
+// TestEditedInOtherWords: an approval with other arguments in the agent's own form is remembered
+// with these. If they are for another tool, it is not compared with this one.
 func TestEditedInOtherWords(t *testing.T) {
 	i := &agui.Interrupt{Calls: []agui.AskedCall{{Name: "refund", Args: `{"amount":5000}`}}}
 	said := &agui.Decision{Status: agui.Resolved, Says: approved, Edited: true, Payload: json.RawMessage(`{"type":"edit","edited_action":{"name":"refund","args":{"amount":5}}}`)}

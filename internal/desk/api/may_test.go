@@ -29,8 +29,8 @@ const rightsFile = `access:
 - {names: [root], agents: ["*"], tenants: ["*"], rights: [decide, operate, conversation]}
 `
 
-// withRights returns a rig whose callers have rights by a file, and whose agent is there. Each has
-// a token that is "token of " and his name.
+// withRights returns a rig with an agent, whose callers have rights by a file. Each caller's token
+// is "token of " and the name.
 func withRights(t *testing.T) *rig {
 	t.Helper()
 	r, _ := deciding(t)
@@ -49,8 +49,8 @@ func withRights(t *testing.T) *rig {
 
 func as(name string) []string { return []string{"Authorization", "Bearer token of " + name} }
 
-// TestRights: who may do what. What somebody may not list is not there for him, and all who may not
-// are told so in the same bytes, whether there is such an approval or not.
+// TestRights: who may do what. An approval that a caller may not list does not exist for that
+// caller: the response is the same, byte for byte, as for an approval that does not exist.
 func TestRights(t *testing.T) {
 	r := withRights(t)
 	r.open(1, pause(1, "refund", `{"amount":4711}`))
@@ -138,20 +138,20 @@ func TestRights(t *testing.T) {
 	if freed.Get("end.by").Str != "janitor" || freed.Get("may.why.operate").Str != codeEnded {
 		t.Errorf("freed: %s", freed)
 	}
-	// What has ended is as it was.
+	// The same holds after the approval has ended.
 	same(t, r.raw("GET", path, "", as("other")...), r.raw("GET", "/v1/approvals/"+id(77), "", as("other")...))
 	same(t, r.raw("POST", question, said, as("other")...), r.raw("POST", "/v1/approvals/"+id(77)+"/questions/i1", said, as("other")...))
 	same(t, r.raw("DELETE", path, "", as("other")...), r.raw("DELETE", "/v1/approvals/"+id(77), "", as("other")...))
 	r.ask(200, "GET", path, as("reader")...)
-	// And when it is forgotten: a record whose agent and tenant nobody knows is for who may see
-	// all.
+	// And after it is forgotten: a record without a known agent and tenant is for callers who may
+	// see all.
 	r.clock.advance(2 * time.Hour)
 	for name, status := range map[string]int{"reader": 404, "decider": 404, "other": 404, "root": 200} {
 		r.ask(status, "GET", path, as(name)...)
 	}
 }
 
-// raw returns an answer as it is on the wire: its status, its headers and its body.
+// raw returns a response as it is on the wire: its status, its headers and its body.
 func (r *rig) raw(method, path, body string, headers ...string) string {
 	r.Helper()
 	req := httptest.NewRequest(method, path, strings.NewReader(body))
@@ -173,8 +173,8 @@ func same(t *testing.T, got, want string) {
 	}
 }
 
-// TestTenantsApart: whoever has rights in one tenant finds nothing of another one, by any filter or
-// page, also where both have the same agent and thread.
+// TestTenantsApart: a caller with rights in one tenant finds nothing of another one, by any filter
+// or page, even if both have the same agent and thread.
 func TestTenantsApart(t *testing.T) {
 	r := withRights(t)
 	for n := range 40 {
@@ -204,8 +204,8 @@ func TestTenantsApart(t *testing.T) {
 	}
 }
 
-// TestRightsOnARecordOfBefore: a pause that nobody knows the agent and the tenant of is for who may
-// see those of all.
+// TestRightsOnARecordOfBefore: a pause without a known agent and tenant is for callers who may see
+// those of all.
 func TestRightsOnARecordOfBefore(t *testing.T) {
 	r := withRights(t)
 	p := pause(1, "refund", `{}`)
@@ -224,7 +224,7 @@ func TestRightsOnARecordOfBefore(t *testing.T) {
 	r.ask(200, "DELETE", "/v1/approvals/"+id(1), as("root")...)
 }
 
-// TestRightsOnARecordThatCannotBeRead: those alone hear of it who may list what is anybody's.
+// TestRightsOnARecordThatCannotBeRead: only callers who may list everything are told of it.
 func TestRightsOnARecordThatCannotBeRead(t *testing.T) {
 	r := withRights(t)
 	r.open(1, pause(1, "refund", `{}`))
@@ -239,8 +239,8 @@ func TestRightsOnARecordThatCannotBeRead(t *testing.T) {
 	}
 }
 
-// TestMay: what somebody with all rights may do depends on the question and its state. The code is
-// that of the problem which he gets if he tries.
+// TestMay: what a caller with all rights may do depends on the question and its state. The code is
+// that of the problem which the action would get.
 func TestMay(t *testing.T) {
 	r, a := deciding(t)
 	a.lacks = nil
@@ -334,7 +334,7 @@ func TestMay(t *testing.T) {
 	}
 }
 
-// TestNobodyAsks: what the desk does without a caller sees nothing.
+// TestNobodyAsks: without a caller the desk shows nothing.
 func TestNobodyAsks(t *testing.T) {
 	r := inMemory(t)
 	r.open(1, pause(1, "refund", `{}`))

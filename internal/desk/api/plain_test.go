@@ -11,14 +11,14 @@ import (
 	"holdpoint/store/storetest"
 )
 
-// nested is valid JSON with so many objects in each other.
+// nested returns valid JSON with this many nested objects.
 func nested(levels int) string {
 	return strings.Repeat(`{"a":`, levels) + "1" + strings.Repeat("}", levels)
 }
 
-// TestQuestionsThatSomeProgramsCannotRead: what is nested too deep, or is not valid UTF-8, is shown
-// as raw with a note, wherever others have written it. The list can be read by every program: it is
-// valid UTF-8, and nested less than 64 deep.
+// TestQuestionsThatSomeProgramsCannotRead: a value that is nested too deep, or is not valid UTF-8,
+// is shown as raw text with a note, in each place that others have written. Every program can read
+// the list: it is valid UTF-8, and nested less than 64 levels deep.
 func TestQuestionsThatSomeProgramsCannotRead(t *testing.T) {
 	const broken = "{\"a\":\"x\xffy\"}"
 	for name, c := range map[string]struct{ text, note string }{
@@ -85,8 +85,8 @@ func TestQuestionsThatSomeProgramsCannotRead(t *testing.T) {
 	}
 }
 
-// sameRunes reports whether two texts are the same but for how many characters stand for broken
-// bytes.
+// sameRunes reports whether two texts are equal except for the number of characters that stand for
+// invalid bytes.
 func sameRunes(a, b string) bool {
 	one := func(s string) string {
 		return strings.Join(strings.FieldsFunc(s, func(c rune) bool { return c == utf8.RuneError }), "\uFFFD")

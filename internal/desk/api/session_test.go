@@ -18,7 +18,7 @@ import (
 	"github.com/tidwall/gjson"
 )
 
-// A browser keeps the cookies that it gets, and says of its requests where they come from.
+// A browser keeps its cookies, and adds the headers that say where its requests come from.
 type browser struct {
 	*rig
 	host    string
@@ -85,8 +85,8 @@ func (b *browser) signIn(token string) {
 	}
 }
 
-// TestSession: a browser signs in by a token, is who the token is, and signs out. The cookie has
-// nothing of the token.
+// TestSession: a browser signs in with a token, acts as the token's owner, and signs out. The
+// cookie contains nothing of the token.
 func TestSession(t *testing.T) {
 	r := inMemory(t)
 	r.open(1, pause(1, "refund", `{}`))
@@ -129,7 +129,7 @@ func TestSession(t *testing.T) {
 	}
 }
 
-// TestSessionEnds: a session ends in time, with its token, and with the key that it was signed by.
+// TestSessionEnds: a session ends with time, with its token, and with the key that signed it.
 func TestSessionEnds(t *testing.T) {
 	r := inMemory(t)
 	sum := sha256.Sum256([]byte("token of ann"))
@@ -174,8 +174,8 @@ func TestSessionEnds(t *testing.T) {
 	again(401)
 }
 
-// TestSessionsOfReplicas: processes with the same keys, tokens and store take each other's
-// sessions, and none that any of them has signed out. Others do not.
+// TestSessionsOfReplicas: processes with the same keys, tokens and store accept each other's
+// sessions, except those that one of them has signed out. Other processes do not.
 func TestSessionsOfReplicas(t *testing.T) {
 	one, other := inMemory(t), inMemory(t)
 	two := newRig(t, one.store, one.clock)
@@ -200,7 +200,7 @@ func TestSessionsOfReplicas(t *testing.T) {
 	second.do(200, "GET", "/v1/me", "") // somebody's other session
 }
 
-// TestForgedCookies: whatever is not a cookie of this desk signs nobody in.
+// TestForgedCookies: any other cookie signs nobody in.
 func TestForgedCookies(t *testing.T) {
 	r := inMemory(t)
 	b := r.browser()
@@ -247,8 +247,8 @@ func TestForgedCookies(t *testing.T) {
 	b.do(401, "GET", "/v1/approvals", "") // a wrong token is not made good by a cookie
 }
 
-// TestSignInByTLS: by TLS, or through a proxy that is believed, the cookie is bound to TLS and to
-// the host. By plain HTTP a browser signs in on its own machine only.
+// TestSignInByTLS: over TLS, or through a trusted proxy, the cookie is bound to TLS and to the
+// host. Over plain HTTP a browser can sign in on its own machine only.
 func TestSignInByTLS(t *testing.T) {
 	r := inMemory(t)
 	r.desk.opts.Trusted = func(req *http.Request) bool { return req.Header.Get("X-Test-Peer") == "" }
@@ -286,7 +286,7 @@ func TestSignInByTLS(t *testing.T) {
 	}
 }
 
-// TestSignInRefused: a wrong token signs nobody in, and counts as one that is shown otherwise.
+// TestSignInRefused: a wrong token signs nobody in, and counts like a wrong token elsewhere.
 func TestSignInRefused(t *testing.T) {
 	r := inMemory(t)
 	b := r.browser()
@@ -310,8 +310,8 @@ func TestSignInRefused(t *testing.T) {
 	}
 }
 
-// TestCrossSite: with a cookie nothing is changed unless the browser says that a page of the desk
-// has sent it, and nothing is read for another page.
+// TestCrossSite: a request with a cookie changes nothing unless the browser says that a page of the
+// desk has sent it, and it reads nothing for another page.
 func TestCrossSite(t *testing.T) {
 	r, _ := deciding(t)
 	r.open(1, pause(1, "refund", `{}`))
@@ -362,8 +362,8 @@ func TestCrossSite(t *testing.T) {
 	b.do(403, "POST", "/v1/approvals/"+id(1)+"/questions/i1", `{"decision":"approve","digest":"`+digest+`"}`)
 }
 
-// TestManyDecisions: a caller changes so much at once, and one more every second. Others are not
-// held up.
+// TestManyDecisions: a caller may make a number of changes at once, and then one every second.
+// Other callers are not delayed.
 func TestManyDecisions(t *testing.T) {
 	r, _ := deciding(t)
 	sum := sha256.Sum256([]byte("token of ann"))
@@ -388,8 +388,8 @@ func TestManyDecisions(t *testing.T) {
 	r.post(429, path, body)
 }
 
-// TestPathsOfNobody: below /v1 nobody is told what there is. Elsewhere there is nothing, for
-// whoever asks: the page stands before it.
+// TestPathsOfNobody: below /v1 an unknown caller does not learn which paths exist. Other paths do
+// not exist for anyone, because the page serves its own before the API.
 func TestPathsOfNobody(t *testing.T) {
 	r := inMemory(t)
 	for path, status := range map[string]int{"/": 404, "/app.js": 404, "/v2": 404, "/v1/": 401, "/v1/x": 401, "/v1/me": 401} {
@@ -401,7 +401,7 @@ func TestPathsOfNobody(t *testing.T) {
 	}
 }
 
-// FuzzCookie: no cookie but those that were given signs anybody in, and none breaks the desk.
+// FuzzCookie: only cookies that the desk has issued sign anybody in, and none breaks the desk.
 func FuzzCookie(f *testing.F) {
 	list, err := ParseTokens(secret)
 	if err != nil {

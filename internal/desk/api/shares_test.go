@@ -15,7 +15,7 @@ import (
 	"holdpoint/store/storetest"
 )
 
-// asksAlot makes a pause of very many questions.
+// asksAlot returns a pause with very many questions.
 func asksAlot(n int) agui.Pause {
 	p := pause(n, "refund", `{}`)
 	one := p.Interrupts[0]
@@ -27,8 +27,8 @@ func asksAlot(n int) agui.Pause {
 	return p
 }
 
-// TestPausesOfVeryManyQuestions: a list has the first of them, and says how many are left. Ten such
-// pauses do not push a newer question out of the page.
+// TestPausesOfVeryManyQuestions: a list has the first of them, and the number of the rest. Ten such
+// pauses do not displace a newer question from the page.
 func TestPausesOfVeryManyQuestions(t *testing.T) {
 	r := inMemory(t)
 	for n := range 10 {
@@ -65,8 +65,8 @@ func TestPausesOfVeryManyQuestions(t *testing.T) {
 	}
 }
 
-// TestListOfAFewOfEachAgent: with perAgent one agent's approvals do not fill the answer, whether
-// they are many or large, and the answer names the agents that have more.
+// TestListOfAFewOfEachAgent: with perAgent one agent's approvals do not fill the response, whether
+// they are many or large, and the response names the agents that have more.
 func TestListOfAFewOfEachAgent(t *testing.T) {
 	r := inMemory(t)
 	text := `{"text":"` + strings.Repeat("x", maxListed-1000) + `"}`
@@ -91,7 +91,8 @@ func TestListOfAFewOfEachAgent(t *testing.T) {
 	for _, a := range l.Get("approvals").Array() {
 		counts[a.Get("agent").Str]++
 	}
-	// It looks at 2000 records while it learns whose they are, and then at those that it needs.
+	// The first request looks at 2000 records to learn their agents, and later ones only at those
+	// that they need.
 	if next := l.Get("next").Str; next != "" {
 		t.Errorf("it does not come to an end: %v", counts)
 	}
@@ -128,9 +129,9 @@ func (c *countedLoads) Load(ctx context.Context, key store.Key, owner string) (s
 	return c.Store.Load(ctx, key, owner)
 }
 
-// TestListTellsNothingOfOthers: who may list none of what waits gets the answer that he would get
-// if nothing waited, however much it is, in the same bytes. What he may list, he gets, however much
-// of others lies before it.
+// TestListTellsNothingOfOthers: a caller who may list none of the open approvals gets the same
+// bytes as if none were open, however many there are. A caller gets every approval that it may
+// list, however many others precede it.
 func TestListTellsNothingOfOthers(t *testing.T) {
 	r := withRights(t)
 	queries := []string{"", "?limit=1", "?state=decided", "?thread=t1", "?perAgent=1", "?agent=billing", "?state=doubt&limit=200"}
@@ -178,9 +179,9 @@ func TestListTellsNothingOfOthers(t *testing.T) {
 	}
 }
 
-// TestListThatTakesTooLong: an answer ends when its time is over, wherever it has got to, and the
-// next one goes on there. It says no more than that: what the caller may list comes with whatever
-// rows he may not, and the end has no next.
+// TestListThatTakesTooLong: a response ends when its time is over, and the next one continues
+// there. That is all it reveals: the approvals that the caller may list arrive whatever other rows
+// there are, and the last page has no next one.
 func TestListThatTakesTooLong(t *testing.T) {
 	for name, c := range map[string]struct{ before, behind []int }{ // his own, before and behind 3000 of others
 		"behind":            {nil, []int{9000}},
@@ -228,7 +229,7 @@ func TestListThatTakesTooLong(t *testing.T) {
 	}
 }
 
-// slowLoads takes a second for each record.
+// A slowLoads store takes a second for each record.
 type slowLoads struct {
 	store.Store
 	clock *clock

@@ -11,7 +11,7 @@ import (
 	"holdpoint/store/storetest"
 )
 
-// interrupt opens a question that knows no call.
+// interrupt opens a question without a known call.
 func (r *rig) interrupt(n int, object string, change func(*agui.Interrupt)) {
 	r.Helper()
 	p := pause(n, "", "")
@@ -22,7 +22,8 @@ func (r *rig) interrupt(n int, object string, change func(*agui.Interrupt)) {
 	r.open(n, p)
 }
 
-// TestStatements: what the agent sent with a question is laid out, in the list and by itself.
+// TestStatements: what the agent sent with a question is shown as fields, in the list and by
+// itself.
 func TestStatements(t *testing.T) {
 	r := inMemory(t)
 	r.interrupt(1, `{"id":"q","message":"Pay?","metadata":{"langgraph":{"raw":{"message":"Pay?","action":"pay","args":{"supplier":"Nordlicht","amount":1250.0}}}}}`, nil)
@@ -48,7 +49,7 @@ func TestStatements(t *testing.T) {
 }
 
 // TestStatementsOfAnInbox: a call that the agent names has its arguments, so that they can be
-// edited. A list has a line of them.
+// edited. A list has one line of them.
 func TestStatementsOfAnInbox(t *testing.T) {
 	r, _ := deciding(t)
 	r.interrupt(1, `{"id":"q","responseSchema":{"type":"object","properties":{"approved":{"type":"boolean"},"editedArgs":{"type":"object"}}},"metadata":{"langgraph":{"name":"send_email","args":{"to":"bob"},"index":0}}}`,
@@ -62,8 +63,8 @@ func TestStatementsOfAnInbox(t *testing.T) {
 	}
 }
 
-// TestStatementsAreBounded: a list has a line of them or none, an approval its bounds, and the file
-// all. What is hidden in them makes the question grave, also where they are not shown.
+// TestStatementsAreBounded: a list has one line of them or none, an approval a limited part, and
+// the file all. Hidden text in them makes the question grave, even if it is not shown.
 func TestStatementsAreBounded(t *testing.T) {
 	r := inMemory(t)
 	long := strings.Repeat("x", fields.Whole.All)
@@ -85,7 +86,7 @@ func TestStatementsAreBounded(t *testing.T) {
 	}
 }
 
-// TestStatementsAreWithheld: who may only list sees nothing of them.
+// TestStatementsAreWithheld: a caller who may only list does not see them.
 func TestStatementsAreWithheld(t *testing.T) {
 	r := withRights(t)
 	r.interrupt(1, `{"id":"q","message":"m","metadata":{"langgraph":{"name":"pay_4711","args":{"n":4711}}}}`, nil)
@@ -102,7 +103,8 @@ func TestStatementsAreWithheld(t *testing.T) {
 	same(t, r.raw("GET", "/v1/approvals/"+id(1)+"/sent/q", "", as("nobody")...), r.raw("GET", "/v1/approvals/"+id(77)+"/sent/q", "", as("nobody")...))
 }
 
-// TestEditedArguments: what was sent in place of what was asked is found in each form of answers.
+// TestEditedArguments: the arguments that replaced the question's are found in each form of
+// answers.
 func TestEditedArguments(t *testing.T) {
 	for payload, want := range map[string]string{
 		`{"approved":true,"editedArgs":{"n":1.10}}`:                                      `{"n":1.10}`,
@@ -113,7 +115,7 @@ func TestEditedArguments(t *testing.T) {
 		`{"decisions":[{"type":"approve"},{"type":"edit","edited_action":{"args":{}}}]}`: ``,
 		`{"type":"edit","edited_action":{"name":"other","args":{"n":1}}}`:                ``,
 		`{"approved":true}`: ``, `"yes"`: ``, `[]`: ``, ``: ``,
-		// More than one place has arguments, and backends do not agree which one counts.
+		// More than one place has arguments, and backends differ in which one they use.
 		`{"approved":true,"editedArgs":{"n":1},"edited_action":{"name":"pay","args":{"n":2}}}`: ``,
 		`{"approved":true,"editedArgs":{"n":1},"edited_args":{"n":2}}`:                         ``,
 		`{"approved":true,"editedArgs":{"n":1},"editedArgs":{"n":2}}`:                          ``,
@@ -127,7 +129,7 @@ func TestEditedArguments(t *testing.T) {
 	}
 }
 
-// TestEditedDecision: a decision with other arguments says which, in a list as a line.
+// TestEditedDecision: a decision with other arguments shows them, in a list as one line.
 func TestEditedDecision(t *testing.T) {
 	r, _ := deciding(t)
 	p := pause(1, "pay", `{"amount":12500000,"currency":"JPY"}`)

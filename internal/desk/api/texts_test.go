@@ -40,7 +40,8 @@ func TestErrorsTable(t *testing.T) {
 	}
 }
 
-// TestEveryCodeHasTexts: each code of the desk says what happened and what to do, once.
+// TestEveryCodeHasTexts: each code of the desk has one text for what happened and one for what to
+// do.
 func TestEveryCodeHasTexts(t *testing.T) {
 	var codes []string
 	for _, c := range codeTexts {

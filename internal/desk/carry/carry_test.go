@@ -56,7 +56,7 @@ func (w *world) must(err error) {
 	}
 }
 
-// decided is a thread of the agent with a decided pause.
+// decided makes a thread of the agent with a decided pause.
 func (w *world) decided(key store.Key, agent string) {
 	w.t.Helper()
 	ctx := w.t.Context()
@@ -76,7 +76,7 @@ func (w *world) end(key store.Key) error {
 	return storetest.Do(ctx, w.store, key, store.Finish{Token: "t", Result: store.Result{How: store.Finished}})
 }
 
-// run runs the carrier for so long, and returns how often each thread was tried.
+// run runs the carrier for that long, and returns how often each thread was tried.
 func (w *world) run(d time.Duration) map[string]int {
 	ctx, cancel := context.WithCancel(w.t.Context())
 	var done sync.WaitGroup
@@ -161,7 +161,7 @@ func TestCarrier(t *testing.T) {
 	}
 }
 
-// TestKick: what was decided here is carried at once.
+// TestKick: a decision of this process is carried at once.
 func TestKick(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, func(w *world, key store.Key) error { return w.end(key) })
@@ -175,7 +175,7 @@ func TestKick(t *testing.T) {
 	})
 }
 
-// TestManyAtOnce: the runs at once are bounded, and all are carried.
+// TestManyAtOnce: the number of concurrent runs is limited, and all pauses are carried.
 func TestManyAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, func(w *world, key store.Key) error { time.Sleep(time.Minute); return w.end(key) })
@@ -195,7 +195,7 @@ func TestManyAtOnce(t *testing.T) {
 	})
 }
 
-// TestSlowAgent: an agent whose runs do not end takes no place of another agent.
+// TestSlowAgent: an agent whose runs do not end takes no places of another agent.
 func TestSlowAgent(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, func(w *world, key store.Key) error {
@@ -234,8 +234,8 @@ func TestEndOfTheCarrier(t *testing.T) {
 	})
 }
 
-// TestClocksThatDiffer: what is due is so by the store's clock, whatever this process believes the
-// time to be, and what that costs is a step each minute.
+// TestClocksThatDiffer: the store's clock decides what is due, whatever time this process has. That
+// costs one step of the store each minute.
 func TestClocksThatDiffer(t *testing.T) {
 	for _, off := range []time.Duration{-time.Hour, -30 * time.Second, 0, 30 * time.Second, time.Hour} {
 		synctest.Test(t, func(t *testing.T) {
@@ -256,7 +256,7 @@ func TestClocksThatDiffer(t *testing.T) {
 	}
 }
 
-// counting counts loads.
+// A counting store counts loads.
 type counting struct {
 	store.Store
 	loads int

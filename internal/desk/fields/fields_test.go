@@ -13,7 +13,7 @@ import (
 	"holdpoint/internal/test/hostile"
 )
 
-// shown returns a layout in short: a line for each field.
+// shown returns a layout in a short form: a line for each field.
 func shown(l Layout) string {
 	var b strings.Builder
 	for _, f := range l.Fields {
@@ -135,7 +135,7 @@ func TestKinds(t *testing.T) {
 	}
 }
 
-// TestMarksOfFields: texts and keys have their marks, and a name is read as one.
+// TestMarksOfFields: texts and keys have their marks, and names are read as identifiers.
 func TestMarksOfFields(t *testing.T) {
 	l := Of("{\"\u0430mount\":1,\"to\":\"\u0440\u0430\u0443\u0440\u0430.com\",\"note\":\"pay \\u202e1\",\"x\":{\"y\":{\"z\":{\"deep\":\"\\u202e\"}}},\"word\":\"\u0441\u043e\u0440\"}", Whole)
 	var got []string
@@ -157,7 +157,7 @@ func TestMarksOfFields(t *testing.T) {
 	}
 }
 
-// TestBounds: what is too much is left out, and that is said.
+// TestBounds: fields over the limit are left out, and the layout says so.
 func TestBounds(t *testing.T) {
 	l := Of(`{"a":"`+strings.Repeat("ä", 60<<10)+`","b":"`+strings.Repeat("x", 100)+`","c":1}`, Whole)
 	if f := l.Fields[0]; !f.Truncated || f.Size != 120<<10 || len(f.Text) != 100<<10 || !utf8.ValidString(f.Text) {
@@ -179,7 +179,8 @@ func TestBounds(t *testing.T) {
 	}
 }
 
-// TestDeepIsIndented: what is too deep is JSON that can be read, with its numbers as they were.
+// TestDeepIsIndented: values that are nested too deep are shown as indented JSON, with unchanged
+// numbers.
 func TestDeepIsIndented(t *testing.T) {
 	deep := `{"numbers":[1.10,1e400],"text":"` + strings.Repeat("x", 80) + `"}`
 	l := Of(`{"a":{"b":{"c":{"d":`+deep+`}}}}`, Whole)
@@ -188,7 +189,7 @@ func TestDeepIsIndented(t *testing.T) {
 	}
 }
 
-// TestHostile: megabytes that repeat something cost what other megabytes do.
+// TestHostile: megabytes of repeated parts cost no more than other megabytes.
 func TestHostile(t *testing.T) {
 	for name, part := range map[string]string{
 		"objects": `{"a":`, "arrays": `[`, "keys": `{"k":1,`, "quotes": `"`, "escapes": `{"a":"\u0041`, "minus": `{"a":"--- x\n`,

@@ -11,7 +11,7 @@ import (
 	"holdpoint/internal/test/hostile"
 )
 
-// tags are ASCII as tag characters.
+// tags returns ASCII text as tag characters.
 func tags(text string) string {
 	var b strings.Builder
 	for _, c := range text {
@@ -20,7 +20,7 @@ func tags(text string) string {
 	return b.String()
 }
 
-// selectors are bytes as variation selectors.
+// selectors returns bytes as variation selectors.
 func selectors(text string) string {
 	var b strings.Builder
 	for _, c := range []byte(text) {
@@ -33,7 +33,7 @@ func selectors(text string) string {
 	return b.String()
 }
 
-// shown returns a mark in short.
+// shown returns a mark in a short form.
 func shown(m Mark) string {
 	text := fmt.Sprintf("%s %s %d+%d", m.Class, m.Kind, m.At, m.Length)
 	if m.Count != m.Length {
@@ -45,7 +45,7 @@ func shown(m Mark) string {
 	return text
 }
 
-// vectors are texts with their marks; without any they are free.
+// vectors are texts with their marks, or without any.
 var vectors = []struct {
 	name, text string
 	how        How
@@ -130,7 +130,7 @@ func TestVectors(t *testing.T) {
 	}
 }
 
-// TestGraveIsClassA: what is asked without the marks says the same.
+// TestGraveIsClassA: Grave, which does not list the marks, agrees with them.
 func TestGraveIsClassA(t *testing.T) {
 	for _, v := range vectors {
 		if got, want := Grave(v.text, v.how), AnyGrave(Find(v.text, v.how)); got != want {
@@ -139,7 +139,7 @@ func TestGraveIsClassA(t *testing.T) {
 	}
 }
 
-// TestMarksAreBounded: a text of marks has a hundred of them, and then how many more.
+// TestMarksAreBounded: a text full of marks has a hundred of them, and the number of the rest.
 func TestMarksAreBounded(t *testing.T) {
 	list := Find(strings.Repeat("a\u00A0", 150)+"\u202E", Text)
 	if last := list[len(list)-1]; len(list) != maxMarks+1 || last.Kind != More || last.Count != 51 || last.Class != A || last.At != 201 {
@@ -150,7 +150,7 @@ func TestMarksAreBounded(t *testing.T) {
 	}
 }
 
-// TestMarksOfABeginning: what stands behind the beginning is counted.
+// TestMarksOfABeginning: marks after the beginning are counted.
 func TestMarksOfABeginning(t *testing.T) {
 	list := Find("\u00A0a\u202E\u202Eb\u200B", Text)
 	for characters, want := range map[int]string{
@@ -167,7 +167,7 @@ func TestMarksOfABeginning(t *testing.T) {
 	}
 }
 
-// TestPlainBlocks: what is passed over quickly has nothing of the table.
+// TestPlainBlocks: the blocks that are skipped have no character of the table.
 func TestPlainBlocks(t *testing.T) {
 	for _, block := range plain.R32 {
 		for r := rune(block.Lo); r <= rune(block.Hi); r++ {
@@ -180,7 +180,8 @@ func TestPlainBlocks(t *testing.T) {
 	}
 }
 
-// TestTableIsWhole: each character of Unicode that has no shape, or is none, is in the table.
+// TestTableIsWhole: each code point of Unicode that is invisible, or not a character, is in the
+// table.
 func TestTableIsWhole(t *testing.T) {
 	for r := rune(0); r <= unicode.MaxRune; r++ {
 		is := unicode.In(r, unicode.Cf, unicode.Zl, unicode.Zp, unicode.Co, unicode.Cs, unicode.Other_Default_Ignorable_Code_Point, unicode.Variation_Selector) ||
@@ -194,7 +195,7 @@ func TestTableIsWhole(t *testing.T) {
 	}
 }
 
-// TestLookalikes: the table is one of letters that are not Latin, and of what they look like.
+// TestLookalikes: the table maps letters that are not Latin to what they look like.
 func TestLookalikes(t *testing.T) {
 	if len(lookalikes()) < 1000 || utf8.RuneCountInString(pairs) != 2*len(lookalikes()) {
 		t.Fatalf("%d letters of %d", len(lookalikes()), utf8.RuneCountInString(pairs)/2)
@@ -206,7 +207,7 @@ func TestLookalikes(t *testing.T) {
 	}
 }
 
-// TestHostile: megabytes cost what other megabytes do.
+// TestHostile: megabytes of marks cost no more than other megabytes.
 func TestHostile(t *testing.T) {
 	for name, part := range map[string]string{
 		"invisible": "\u200B", "one by one": "a\u200B", "letters": "\u0430", "a word of two scripts": "a\u0430", "accents": "\u0300",

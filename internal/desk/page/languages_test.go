@@ -12,7 +12,8 @@ import (
 	"testing"
 )
 
-// forms returns the texts of a key, by plural category; a text without plural is that of other.
+// forms returns the texts of a key by plural category. A text without plural forms has the category
+// other.
 func forms(t *testing.T, c Catalogue, key string) map[string]string {
 	t.Helper()
 	var text string
@@ -26,7 +27,7 @@ func forms(t *testing.T, c Catalogue, key string) map[string]string {
 	return list
 }
 
-// category is a plural category of CLDR, or a number that has a text of its own.
+// category matches a plural category of CLDR, or a number with a text of its own.
 var category = regexp.MustCompile(`^(zero|one|two|few|many|other|=[0-9]+)$`)
 
 // placeholdersOf returns the names in the braces of a text, each once.
@@ -39,8 +40,8 @@ func placeholdersOf(text string) []string {
 	return slices.Compact(list)
 }
 
-// TestEveryLanguageHasEveryText: a language has the keys of English, and no others. Each text has
-// the placeholders of the English one; a plural form may leave out the number.
+// TestEveryLanguageHasEveryText: each language has the keys of English, and no others. Each text
+// has the placeholders of the English one; a plural form may leave out the number.
 func TestEveryLanguageHasEveryText(t *testing.T) {
 	all := Languages()
 	english := all[English]
@@ -86,7 +87,7 @@ func TestEveryLanguageHasEveryText(t *testing.T) {
 	}
 }
 
-// TestEveryTextIsUsed: each text has its place in the page, and each place its text.
+// TestEveryTextIsUsed: each text has a place in the page, and each place a text.
 func TestEveryTextIsUsed(t *testing.T) {
 	keys := Languages()[English]
 	used := map[string]bool{"language.name": true, "language.locale": true, "language.dir": true}
@@ -137,7 +138,7 @@ func TestEveryTextIsUsed(t *testing.T) {
 	}
 }
 
-// TestDocumentHasNoWords: index.html has no text of its own, also in an attribute.
+// TestDocumentHasNoWords: index.html has no text of its own, not even in an attribute.
 func TestDocumentHasNoWords(t *testing.T) {
 	text, err := fs.ReadFile(embedded, "files/index.html")
 	if err != nil {
@@ -150,8 +151,8 @@ func TestDocumentHasNoWords(t *testing.T) {
 	}
 }
 
-// TestLanguageOfARequest: ?lang goes before Accept-Language. Of that, the best language counts that
-// the page has. Otherwise it is English.
+// TestLanguageOfARequest: ?lang precedes Accept-Language, whose best available language counts. The
+// default is English.
 func TestLanguageOfARequest(t *testing.T) {
 	for _, tt := range []struct{ at, accept, want string }{
 		{"/", "", "en"},
@@ -191,8 +192,8 @@ func TestLanguageOfARequest(t *testing.T) {
 	}
 }
 
-// TestDocumentInEachLanguage: the document has its texts, and a link to each language. A text that
-// has markup in it makes none.
+// TestDocumentInEachLanguage: the document has its texts, and a link to each language. Markup in a
+// text is escaped.
 func TestDocumentInEachLanguage(t *testing.T) {
 	const hostile = `"><script>alert(1)</script>{frame.help}`
 	all := Languages()
@@ -227,11 +228,11 @@ func TestDocumentInEachLanguage(t *testing.T) {
 	}
 }
 
-// sentence is a string in a script that a person could read: it begins with a capital and has a
-// second word, or it ends as a sentence does.
+// sentence matches a string in a script that looks like text for a person: it begins with a capital
+// and has a second word, or it ends like a sentence.
 var sentence = regexp.MustCompile("[\"`](?:[A-Z][a-z]+ [^\"`]+|[^\"`]*[a-z] [a-z]+[.?!…])[\"`]")
 
-// TestScriptsHaveNoSentences: what the page says is in the files of the languages.
+// TestScriptsHaveNoSentences: all texts of the page are in the language files.
 func TestScriptsHaveNoSentences(t *testing.T) {
 	scripts, err := fs.Glob(embedded, "files/*.js")
 	if err != nil || len(scripts) < 10 {

@@ -62,7 +62,7 @@ func TestFiles(t *testing.T) {
 	}
 }
 
-// TestHeaders: what a browser is told of each file.
+// TestHeaders: the headers that a browser gets with each file.
 func TestHeaders(t *testing.T) {
 	want := map[string]string{
 		"Content-Security-Policy":      "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self'; form-action 'none'; base-uri 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'",
@@ -82,11 +82,11 @@ func TestHeaders(t *testing.T) {
 	}
 }
 
-// sinks are the ways from a string to markup, code, a style or a navigation that the page must not
-// use: what an agent wrote could be in it.
+// sinks are the ways from a string to markup, code, a style or a navigation. The page must not use
+// them, because an agent's text could be in the string.
 var sinks = regexp.MustCompile(`(?i)innerHTML|outerHTML|insertAdjacentHTML|setHTML|document\.write|createContextualFragment|DOMParser|\beval\b|new Function|srcdoc|javascript:|trustedTypes|importScripts|new Worker|postMessage|\.cookie\b|sessionStorage|indexedDB|style=|on(click|load|error|focus)=`)
 
-// TestNoSink: nothing in the page makes markup of text, asks another host, or keeps a token.
+// TestNoSink: nothing in the page turns text into markup, calls another host, or stores a token.
 func TestNoSink(t *testing.T) {
 	others := regexp.MustCompile(`(?:https?:)?//[a-z0-9.-]+\.[a-z]{2,}`)
 	seen := 0
@@ -137,8 +137,8 @@ func TestFilesAreShort(t *testing.T) {
 	}
 }
 
-// TestNamedFilesAreThere: each script, style and icon that a file of the page names is one of its
-// files, and each file but index.html is named.
+// TestNamedFilesAreThere: each script, style and icon that a file of the page names exists, and
+// each file except index.html is named.
 func TestNamedFilesAreThere(t *testing.T) {
 	names := regexp.MustCompile(`(?:from |import )"\./([a-z]+\.js)"|(?:src|href)="page/([a-z]+\.[a-z]+)"`)
 	files, err := fs.ReadDir(embedded, "files")
@@ -169,7 +169,7 @@ func TestNamedFilesAreThere(t *testing.T) {
 	}
 }
 
-// TestNothingInline: the page's document has one script, of a file, and no style of its own: its
+// TestNothingInline: the document has one script, in a file, and no inline style, because its
 // policy would refuse them.
 func TestNothingInline(t *testing.T) {
 	text, err := fs.ReadFile(embedded, "files/index.html")
@@ -185,7 +185,8 @@ func TestNothingInline(t *testing.T) {
 	}
 }
 
-// TestEachFileIsServed: whatever is embedded has a type, so that no file is forgotten in the table.
+// TestEachFileIsServed: each embedded file has a media type, so that no file is forgotten in the
+// table.
 func TestEachFileIsServed(t *testing.T) {
 	files, err := fs.ReadDir(embedded, "files")
 	if err != nil {

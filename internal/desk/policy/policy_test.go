@@ -29,7 +29,7 @@ access:
     rights: [list]
 `
 
-// TestAccess: who has which rights where.
+// TestAccess: which callers have which rights at which places.
 func TestAccess(t *testing.T) {
 	p, err := Parse([]byte(good))
 	if err != nil {
@@ -81,7 +81,7 @@ func TestAccess(t *testing.T) {
 	}
 }
 
-// TestGlobOverlap: what a star has taken is not taken again by what stands behind it.
+// TestGlobOverlap: characters that a star matched are not matched again by the text after it.
 func TestGlobOverlap(t *testing.T) {
 	for _, tt := range []struct {
 		glob, name string
@@ -96,7 +96,7 @@ func TestGlobOverlap(t *testing.T) {
 	}
 }
 
-// TestParse: what is wrong is said with its line, all of it at once.
+// TestParse: all faults are reported at once, each with its line.
 func TestParse(t *testing.T) {
 	entry := "access:\n  - names: [ann]\n    agents: [a]\n    rights: [list]\n"
 	for text, want := range map[string]string{
@@ -157,7 +157,7 @@ func TestParse(t *testing.T) {
 	}
 }
 
-// TestReload: what is good takes effect, what is bad does not, and that is said once.
+// TestReload: a valid file takes effect, and an invalid one does not, which is reported once.
 func TestReload(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "policy.yaml")
 	write := func(text string) {
@@ -210,8 +210,7 @@ func TestReload(t *testing.T) {
 	may(false)
 }
 
-// FuzzParse: whatever the file has, it is refused or gives what its entries say, and reading it
-// ends.
+// FuzzParse: any file is refused, or gives exactly the rights of its entries, and parsing ends.
 func FuzzParse(f *testing.F) {
 	for _, seed := range []string{good, "access: []", "a: &a [*a]", "access:\n- {names: [ann], agents: [\"*\"], rights: [list]}", "%YAML 1.2\n---\n{}"} {
 		f.Add([]byte(seed))
@@ -232,7 +231,7 @@ func FuzzParse(f *testing.F) {
 	})
 }
 
-// TestDocumentedPolicy: the policies that docs/desk.md shows are taken.
+// TestDocumentedPolicy: the policies of docs/desk.md are valid.
 func TestDocumentedPolicy(t *testing.T) {
 	text, err := os.ReadFile("../../../docs/desk.md")
 	if err != nil {

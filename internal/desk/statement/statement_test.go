@@ -14,7 +14,7 @@ import (
 	"holdpoint/internal/test/hostile"
 )
 
-// said returns the statements of a question, a line each.
+// said returns the statements of a question, one in each line.
 func said(object string, calls ...agui.AskedCall) string {
 	list, more := Of(&agui.Interrupt{Object: json.RawMessage(object), Calls: calls})
 	var lines []string
@@ -27,8 +27,8 @@ func said(object string, calls ...agui.AskedCall) string {
 	return strings.Join(lines, "\n")
 }
 
-// TestStatements: what an agent gives to interrupt(), and to what other frameworks have in its
-// place, is found. The objects are those of testdata.
+// TestStatements: the value that an agent gives to interrupt(), or to its counterpart in another
+// framework, is found. The objects are those of testdata.
 func TestStatements(t *testing.T) {
 	refund := agui.AskedCall{Name: "refund", Args: `{"amount": 50, "to":"ann"}`}
 	for _, test := range []struct {
@@ -82,8 +82,8 @@ func TestStatements(t *testing.T) {
 	}
 }
 
-// TestStatementsOfEveryFamily: no question of the scenarios has unknown metadata,
-// and a statement is JSON.
+// TestStatementsOfEveryFamily: no question of the scenarios has unknown metadata, and each
+// statement is JSON.
 func TestStatementsOfEveryFamily(t *testing.T) {
 	list, err := scenario.List("../../../testdata", "*")
 	if err != nil {
@@ -119,7 +119,7 @@ func TestStatementsOfEveryFamily(t *testing.T) {
 	}
 }
 
-// TestText: the file has the metadata as it was recorded, without a proof.
+// TestText: the file has the recorded metadata without a proof.
 func TestText(t *testing.T) {
 	got := Text(&agui.Interrupt{Object: json.RawMessage(`{"metadata":{"langgraph":{"raw":{"a": 1.10}},"ag2":{"proof":"secret","n":1},"holdpoint":{}}}`)})
 	if want := `{"langgraph":{"raw":{"a": 1.10}},"ag2":{"n":1}}`; got != want {
@@ -127,7 +127,8 @@ func TestText(t *testing.T) {
 	}
 }
 
-// TestManyStatements: statements are bounded, and what is repeated very often costs in the bytes.
+// TestManyStatements: the number of statements is limited, and the cost is linear in the bytes,
+// even with very many repetitions.
 func TestManyStatements(t *testing.T) {
 	object := func(n int) string {
 		return `{"message":"m","reason":"r","metadata":{"langgraph":{"raw":{` + strings.Repeat(`"reason":"r","message":"m","x":{},`, n) + `"z":1}}` + strings.Repeat(`,"a":{"b":1}`, n) + `}}`
