@@ -40,8 +40,8 @@ func TestContract(t *testing.T) {
 	}, storetest.Unbounded)
 }
 
-// TestUnsentOutlivesItsRow: if a row is forgotten while it has notices to send, its place in the list
-// remains, because a file keeps the list. The next sender removes it.
+// TestUnsentOutlivesItsRow: if a row is forgotten while it has notices to send, its place in the
+// list remains, because a file keeps the list. The next sender removes it.
 func TestUnsentOutlivesItsRow(t *testing.T) {
 	now := time.Date(2026, 11, 24, 9, 0, 0, 0, time.UTC)
 	o := bolt.Options{Now: func() time.Time { return now }}

@@ -59,8 +59,8 @@ func asking(id string) agui.Pause {
 	}
 }
 
-// TestRecordIsReadWithoutLoss: a record is written in the form of the golden files, and is read from them without
-// loss.
+// TestRecordIsReadWithoutLoss: a record is written in the form of the golden files, and is read
+// from them without loss.
 func TestRecordIsReadWithoutLoss(t *testing.T) {
 	ctx := t.Context()
 	u := newUnder(t, Options{})
