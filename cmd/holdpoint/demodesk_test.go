@@ -18,7 +18,7 @@ import (
 // decision there. The page remains, with the decision, until Ctrl-C.
 func TestDemoAtTheDesk(t *testing.T) {
 	t.Parallel()
-	for decision, want := range map[string]string{"approve": "send_email was executed once", "deny": "send_email was executed not at all"} {
+	for decision, want := range map[string]string{"approve": "send_email was executed once", "deny": "send_email was not executed"} {
 		p := exec.Command(binary, "demo", "-desk")
 		p.Env = []string{"HOLDPOINT_DESK_LISTEN=127.0.0.1:0"}
 		out, err := p.StdoutPipe()

@@ -84,7 +84,7 @@ var codeTexts = []codeText{
 	{agui.BackendLostInterrupt, "The agent does not know this question any more. Nothing was done with the answer. Please ask it again.", true,
 		"the stream shows that the backend does not know the pause any more, so the answer had no effect: it was restarted, or its thread was deleted. If that is not certain, the code is `RESUME_IN_DOUBT`",
 		"send an ordinary message, so that the agent can ask again; this answer approved nothing"},
-	{agui.ThreadBusy, "Another run of this conversation is not over yet. Please try again when it is.", false,
+	{agui.ThreadBusy, "Another run or another question of this conversation is still open. Please answer that question, or try again later.", false,
 		"a run raises a question while another question of its thread is open; or a client has left a run that continues without it: one of Strands or superagent, or any with `HOLDPOINT_ON_DISCONNECT=finish`; or the backend reports that the thread is busy",
 		"answer the open question, or try again when the other run has ended"},
 	{agui.ThreadForbidden, "This conversation belongs to somebody else. Nothing was done. Please begin a new one.", true,

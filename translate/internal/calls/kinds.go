@@ -21,8 +21,8 @@ type Kind struct {
 	Wrong string
 	// Value returns the content for a value.
 	Value func(asked PrivateState, a agui.Answer) (string, error)
-	// Unwrap returns the payload in a content that Value made. If it is nil, the content is the
-	// payload.
+	// Unwrap returns the payload in a content that Value made. It gets JSON: a content that is plain
+	// text comes as a JSON string. If it is nil, that JSON is the payload.
 	Unwrap func(text string) json.RawMessage
 
 	// Say returns the content for an answer, and whether the answer denies. It is for a kind without
@@ -154,7 +154,14 @@ func (k *Kind) Read(content string) (agui.Answer, bool) {
 	text := []byte(content)
 	switch {
 	case !agui.ValidJSON(text): // a value may be plain text
-		return agui.Answer{Status: agui.Resolved, Payload: agui.MustMarshal(content)}, k.Words == nil
+		if k.Words == nil && k.Cancel != "" && content == k.Cancel {
+			return agui.Answer{Status: agui.Cancelled}, true
+		}
+		payload := agui.MustMarshal(content)
+		if k.Unwrap != nil {
+			payload = k.Unwrap(string(payload))
+		}
+		return agui.Answer{Status: agui.Resolved, Payload: payload}, k.Words == nil
 	case k.Words != nil:
 		payload, ok := k.Words.Clear(text)
 		if !ok && k.cancels(text) {

@@ -246,11 +246,11 @@ func (d *demo) answer(ctx context.Context, c *client, a answer) (reply, error) {
 
 func (d *demo) ending(c *client, a answer) {
 	n := len(d.backend.sentEmails(c.threadID))
-	times := map[int]string{0: "not at all", 1: "once, to " + sentTo(d.backend, c.threadID)}[n]
+	outcome := map[int]string{0: "not executed", 1: "executed once, to " + sentTo(d.backend, c.threadID)}[n]
 	if n > 1 {
-		times = fmt.Sprintf("%d times", n)
+		outcome = fmt.Sprintf("executed %d times", n)
 	}
-	d.line("\n   %s: %s was executed %s", a.kind, tool, d.paint(bold, times))
+	d.line("\n   %s: %s was %s", a.kind, tool, d.paint(bold, outcome))
 }
 
 // replay sends the same resume request again, as a double click or an impatient proxy does.
@@ -266,7 +266,7 @@ func (d *demo) replay(ctx context.Context, c *client, first reply, a answer) err
 	d.promise(r.endedWell(), "%s: the replay did not end as the first: %s", c.threadID, strings.Join(r.frames, " "))
 	d.promise(len(calls) == 0, "%s: the replay reached the backend", c.threadID)
 	d.promise(len(d.backend.sentEmails(c.threadID)) == sent, "%s: the replay sent an email", c.threadID)
-	d.line("\n   replay of %s: the backend was called %s", a.kind, d.paint(bold, count(len(calls))))
+	d.line("\n   replay of %s: the backend was %s", a.kind, d.paint(bold, count(len(calls))))
 	return nil
 }
 
@@ -289,7 +289,7 @@ func (d *demo) refusal(ctx context.Context) error {
 	d.promise(r.errorCode() == "PENDING_INTERRUPTS", "%s: the new message got the code %q, want PENDING_INTERRUPTS", c.threadID, r.errorCode())
 	d.promise(len(calls) == 0, "%s: the new message reached the backend", c.threadID)
 	d.promise(len(c.open) == 1, "%s: the refusal asks %d questions again, want 1", c.threadID, len(c.open))
-	d.line("\n   refused with %s: the backend was called %s", d.paint(bold, r.errorCode()), d.paint(bold, count(len(calls))))
+	d.line("\n   refused with %s: the backend was %s", d.paint(bold, r.errorCode()), d.paint(bold, count(len(calls))))
 	return nil
 }
 
@@ -324,7 +324,7 @@ func sentTo(b *backend, threadID string) string {
 
 func count(n int) string {
 	if n == 0 {
-		return "not at all"
+		return "not called"
 	}
-	return fmt.Sprintf("%d times", n)
+	return fmt.Sprintf("called %d times", n)
 }

@@ -35,8 +35,8 @@ func TestAHumanAnswers(t *testing.T) {
 		{"what?\n\na\n", "approve: send_email was executed once, to bob@example.org"},
 		{"edit\n\n", "edit: send_email was executed once, to alice@example.org"},
 		{"e\ncarol@example.org\n", "edit: send_email was executed once, to carol@example.org"},
-		{"Deny\n", "deny: send_email was executed not at all"},
-		{"c\n", "cancel: send_email was executed not at all"},
+		{"Deny\n", "deny: send_email was not executed"},
+		{"c\n", "cancel: send_email was not executed"},
 	} {
 		t.Run(tt.in, func(t *testing.T) {
 			var out strings.Builder

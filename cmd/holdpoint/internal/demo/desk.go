@@ -62,7 +62,7 @@ func Desk(ctx context.Context, o Options, page func()) error {
 		}
 	}
 	sent := len(d.backend.sentEmails(c.threadID))
-	d.line("\n   %s was executed %s", tool, d.paint(bold, map[int]string{0: "not at all", 1: "once"}[sent]))
+	d.line("\n   %s was %s", tool, d.paint(bold, map[int]string{0: "not executed", 1: "executed once"}[sent]))
 	if sent > 1 {
 		return fmt.Errorf("demo: %s was executed %d times", tool, sent)
 	}
