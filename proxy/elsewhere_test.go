@@ -778,8 +778,8 @@ func TestRandomIDs(t *testing.T) {
 	}
 }
 
-// TestOlderPairsAreNotLookedUp: pairs that a user message follows cost no step of the store,
-// however many there are.
+// TestOlderPairsAreNotLookedUp: a call and its answer that precede a user message are not looked up
+// in the store, however many there are.
 func TestOlderPairsAreNotLookedUp(t *testing.T) {
 	var mu sync.Mutex
 	var steps []string

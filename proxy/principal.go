@@ -7,8 +7,9 @@ import (
 )
 
 // readOwner checks whether the record belongs to the principal of the request. If it belongs to
-// another one, everything is removed from it except the owner, so that nothing of it can be
-// disclosed. A pause that Holdpoint itself carries counts as its owner's.
+// another one, everything except the owner is removed from it, so that nothing of it can be
+// disclosed. A run that Holdpoint itself starts for a decision of the desk counts as a request of
+// the record's owner.
 func (j *judge) readOwner() {
 	switch owner := j.record.Owner; {
 	case j.request.ours || j.who.Owner().Is(owner):

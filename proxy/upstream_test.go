@@ -9,7 +9,8 @@ import (
 	"time"
 )
 
-// TestTrailersOfWhatIsNoRunPass, with the status, the query, the compression and the headers.
+// TestTrailersOfWhatIsNoRunPass: a response to a request that is not a run keeps its trailers, its
+// status and its compression, and the request keeps its query and its headers.
 func TestTrailersOfWhatIsNoRunPass(t *testing.T) {
 	g := newRig(t, func(w http.ResponseWriter, r *http.Request, n int) {
 		w.Header().Set("Trailer", "X-Sum")

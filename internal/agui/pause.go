@@ -189,7 +189,8 @@ type Pause struct {
 	// NewOnly reports that the client sent only new messages before it was asked. So its backend keeps
 	// the conversation, and gets the answer without the messages of the record.
 	NewOnly bool `json:"newOnly,omitempty"`
-	// From is a hash of the client's address if the store limits the share of each address, else 0.
+	// From is a hash of the client's address if the store limits how much of it one address may
+	// fill, else 0.
 	From uint64 `json:"from,omitempty"`
 
 	index *index // nil unless Indexed

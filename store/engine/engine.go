@@ -136,8 +136,8 @@ type Store struct {
 	lost    func(int) // never nil
 }
 
-// safePauses limits the pauses that are remembered as safe. A pause that is not remembered is
-// written again.
+// safePauses limits how many pauses the store remembers as confirmed by its replicas. Any other
+// pause is written once more.
 const safePauses = 1 << 14
 
 var _ store.Store = (*Store)(nil)

@@ -87,7 +87,7 @@ func resume(payload string) string {
 	return dialecttest.ResumeArray(dialecttest.Entry("a1~x", payload))
 }
 
-// told returns the ids of a conversation.
+// told returns the ids of the messages, separated by spaces.
 func told(list gjson.Result) string {
 	var ids []string
 	for _, m := range list.Array() {

@@ -5,8 +5,8 @@
 //	POST /api/v1/chat/resume   {"agent_id","session_id","input":{..}}   the answer to its question
 //
 // The real stream differs from the documented one. It has one of three framings, whatever the
-// request asks for; a resume is always answered in the first. The dialect recognizes the framing in
-// each frame, and also reads the documented stream:
+// request asks for; a resume is always answered in plain tokens. The dialect recognizes the framing
+// in each frame, and also reads the documented stream:
 //
 //   - Plain tokens, one in each frame, with [DONE] at the end. A token that begins with NUL and
 //     INTERRUPT: is the question.

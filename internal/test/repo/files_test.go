@@ -88,7 +88,7 @@ var named = map[string]string{
 	"deploy/":    "as in the Dockerfile; the chart's image.repository and Kustomize's images: are for who has a mirror",
 }
 
-// mayName reports whether named has the file or its folder.
+// mayName reports whether a file may name a registry: the list named has the file or its folder.
 func mayName(path string) bool {
 	for at := range named {
 		if path == at || strings.HasSuffix(at, "/") && strings.HasPrefix(path, at) {

@@ -96,8 +96,8 @@ type answers struct {
 	expired map[string]bool   // ids of questions that had expired when they were answered
 }
 
-// answeredIn returns the questions of a pause, each with its answer. read is the meaning of the
-// answers, and now decides which questions have expired.
+// answeredIn returns the questions of a pause, each with its answer. read has the meanings of the
+// answers. A question has expired if its deadline is before now.
 func answeredIn(p *agui.Pause, list []agui.Answer, read []agui.Reading, now time.Time) *answers {
 	told := &answers{pause: p, expired: map[string]bool{}}
 	given := make(map[string]int, len(list))

@@ -28,7 +28,8 @@ type Table struct {
 	Kinds []*Kind
 
 	Resume Place
-	// DenialError is the member error of a tool message that denies, or "" for no such member.
+	// DenialError is the value of the member "error" in a tool message that denies, or "" for no
+	// such member.
 	DenialError string
 	// Skip reports whether an answer is not sent. If it is nil, each answer is sent.
 	Skip func(p agui.Pause, k *Kind, a agui.Answer) bool

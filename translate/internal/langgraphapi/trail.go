@@ -159,8 +159,9 @@ func (t *Trail) Rivals(resumed func(task string) bool) [][]ToolCall {
 	return list
 }
 
-// Mark sets Rivals of the questions of the calls' task. If none of the questions is known to belong
-// to the task, it sets Rivals of those whose task is unknown.
+// Mark notes which questions have calls beside theirs. The calls belong to one task and run at
+// once: Mark puts them into Rivals of each question that this task asked. If no question is known
+// to belong to the task, it uses those whose task is unknown.
 func Mark(natives []Native, askedIn map[string]int, calls []ToolCall) {
 	told, found := ParallelCalls(calls), false
 	for n := range natives {

@@ -65,8 +65,8 @@ func (l *LostDetector) Passes(t agui.Type) bool {
 // signs.
 //
 // First, the run has no outcome, ends with a STATE_SNAPSHOT, as every version of the adapter sends
-// it, and has calls without a result. The request declares no tool of these calls, because a run
-// also ends for a call of the client's tools, and then leaves its other calls without results. The
+// it, and has calls without a result. None of these calls is of a tool that the request
+// declares: a run that ends for such a call leaves its other calls without results too. The
 // calls are compared one by one only if the stream has more calls than results.
 //
 // Second, the run failed because the thread waits. The text of this error is Strands' own, and
