@@ -167,8 +167,9 @@ func (r rest) String() string {
 	return fmt.Sprintf("%s after %s", short3(float64(r.rss)/mb), r.after.Round(time.Second))
 }
 
-// back waits until the memory is below a limit again, or until returnTime has passed. If it must
-// not be, it is read once.
+// back measures the memory after a burst or at the end of idle streams. With must, it waits until
+// the memory is at most limit, or until returnTime has passed. Without must, it reads the memory
+// once.
 func (b *bench) back(t *target, limit int, must bool) (r rest, err error) {
 	begin := time.Now()
 	b.sleep(calm)

@@ -16,7 +16,8 @@ import (
 // cluster and no Docker. They give kubeconform what would be sent to a cluster, and keep the names
 // of its Deployments for the commands that name one.
 var stands = map[string]string{
-	// A build is made from the root. The binary is started until its first listener, and ended.
+	// "go" builds the binary from the root of the repository. If the page starts the binary without
+	// arguments, it is stopped as soon as it logs "listening".
 	"go": `test "$1 $2" = "build -o"
 		"$GO" -C "$ROOT" build -o "$PWD/real" "$4"
 		mkdir -p "$(dirname "$3")"

@@ -19,7 +19,8 @@ var onDemand = map[stack]*demand{
 	{"adk", "0.6.5"}: {}, {"adk", "0.7.1"}: {}, {"adk", "0.11.0"}: {}, {"crewai", "1.0.0"}: {}, {"agno", "2.9.0"}: {}, {"agno", "3.1.10"}: {}, {"mastra", "1.1.2"}: {}, {"langgraph-server", "1.5.1"}: {}, {"langgraph-server-py", "0.16.7"}: {}, {"ag2", "1.2.1"}: {}, {"aegra", "0.6.0"}: {}, {"tanstack", "0.58.0"}: {},
 }
 
-// A demand is the state of one such stack after a test needed it: its server, or the error.
+// A demand is the state of a stack in onDemand: its server, or the error, once a test has needed
+// the stack.
 type demand struct {
 	installed, started sync.Once
 	server             *server

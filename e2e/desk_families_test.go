@@ -30,8 +30,9 @@ type deskFamily struct {
 	client func(t *testing.T, w world) *client
 	// says returns a step that sends an order.
 	says func(c *client, order string) step
-	// The orders: one asks about a.txt. two asks about a.txt and b.txt at the same time. again asks
-	// about b.txt after a.txt was answered. An order is "" if the backend cannot do this.
+	// These are orders for says, or "" if the backend cannot do it. With the order in one, the
+	// backend asks about a.txt. With two, it asks about a.txt and b.txt at the same time. With
+	// again, it asks about a.txt, and after the answer about b.txt.
 	one, two, again string
 	// yes and no are the payloads that approve and deny its calls.
 	yes, no any

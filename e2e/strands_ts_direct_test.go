@@ -283,8 +283,9 @@ func TestDirectAwsStrandsKeepsNoContract(t *testing.T) {
 	}
 }
 
-// TestDirectAwsStrandsDropsAMessageBesideTheAnswers: the adapter reports a message in the same
-// request as the answers as read. The model gets it in the next run, if the client sends it again.
+// TestDirectAwsStrandsDropsAMessageBesideTheAnswers: if a request has both answers and a message,
+// the model does not get the message, although the adapter's MESSAGES_SNAPSHOT contains it. The
+// model gets it in the next run, if the client sends it again.
 func TestDirectAwsStrandsDropsAMessageBesideTheAnswers(t *testing.T) {
 	t.Parallel()
 	_, c := bareAwsStrands(t, "agui/hook")

@@ -429,8 +429,9 @@ func TestMethodsInLowerCaseAreJudged(t *testing.T) {
 	}
 }
 
-// TestFailedPausesAreToldAfterTheReplayTime: after the replay time the questions of a pause are
-// forgotten, but not that its answers may still take effect.
+// TestFailedPausesAreToldAfterTheReplayTime: if the run with the answers failed, the dialect is
+// still told so after the replay time, because the answers may still take effect. By then the
+// questions of the pause are forgotten.
 func TestFailedPausesAreToldAfterTheReplayTime(t *testing.T) {
 	for end, want := range map[string]int{"ends\n": 0, "fails\n": 1, "": 1} {
 		d := &foreignDialect{}

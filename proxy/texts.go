@@ -194,8 +194,9 @@ const (
 	// somebody may try to forge an approval.
 	logDisarmed = "messages that could be read as decisions were changed: no question about their calls is on record"
 
-	// The store failed. The backend could run such a call, so it gets the conversation without it.
-	// If it repeats, look at the store.
+	// The store failed, so Holdpoint does not know whether a question was about a call in the
+	// messages that has no result. The backend could run the call, so Holdpoint removes it from
+	// what the backend gets. If this line repeats, look at the store.
 	logCallsRemovedUnread = "calls without a result taken out of the messages: the store cannot say whether a question was about them"
 
 	// The client's history holds a call that the backend could run without an approval. It was

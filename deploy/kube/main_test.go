@@ -233,7 +233,8 @@ func remove(cgroup string) bool {
 	return done
 }
 
-// sweep removes what nodes have left behind whose test process was killed.
+// sweep removes the cgroups and folders of nodes whose test process was killed before it could
+// remove them.
 func sweep() {
 	left, _ := filepath.Glob("/sys/fs/cgroup/*/holdpoint-kube-*")
 	below, _ := filepath.Glob("/sys/fs/cgroup/memory/*/*/holdpoint-kube-*")

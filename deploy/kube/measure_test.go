@@ -156,8 +156,8 @@ func TestMeasure(t *testing.T) {
 	})
 }
 
-// drain drains the node, and ends the drain as soon as each form has lost a pod, because the next
-// pods have no other node.
+// drain drains the only node of the cluster. As soon as a pod of each form is ending, it makes the
+// node schedulable again, because the pods that replace them have no other node.
 func drain(t *testing.T, list []*form) {
 	t.Helper()
 	var arrived, ending atomic.Int32

@@ -56,7 +56,8 @@ func pseudo(t *testing.T, english page.Catalogue) page.Catalogue {
 		}
 		c[key] = mustMarshal(t, value)
 	}
-	// It has its own digits, so that numbers show which the page has written without the language.
+	// The pseudo-language uses a locale with digits other than 0 to 9. So a number in ordinary
+	// digits is one that the page wrote without asking the language.
 	c["language.dir"], c["language.locale"] = mustMarshal(t, "rtl"), mustMarshal(t, "fa-IR-u-ca-gregory")
 	return c
 }

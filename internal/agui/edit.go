@@ -189,7 +189,7 @@ func LastOf(object []byte, name string) []byte {
 	return append(out, '}')
 }
 
-// WithID returns an object with the id as its first member, where every producer has it.
+// WithID returns the object with this id as its first member. All backends write the id first.
 func WithID(object []byte, id string) []byte {
 	object = DeleteKey(object, "id")
 	out := append(make([]byte, 0, len(object)+len(id)+len(`{"id":"",`)), `{"id":`...)

@@ -138,8 +138,8 @@ func member(s string, i, depth int) (behind int, escaped bool, value, end int) {
 }
 
 // stringEnd returns the end of a string, and whether it has escapes. i is the position after its
-// first quote. It checks eight bytes at once for special ones. Of the marked bytes only the lowest
-// is certain.
+// first quote. It looks at eight bytes at once for a quote, a backslash or a control character.
+// marks may also have a false mark above a true one, so only its lowest mark is used.
 func stringEnd(s string, i int) (end int, escaped bool) {
 	const (
 		ones = 0x0101010101010101

@@ -488,8 +488,9 @@ func (c *Case) unfit(i agui.Interrupt, a agui.Answer) *Ruling {
 }
 
 // covering returns one answer for each question of the open pause, in order, or a refusal if some
-// are missing. A decision counts as the answer to its question, and an answer to that question must
-// be the same.
+// are missing. If a question was decided outside of the chat, for example at the desk, the decision
+// is its answer. A different answer of the request is then refused, or ignored if it is a message
+// of the history and the request has new input.
 func (c *Case) covering() ([]agui.Answer, *Ruling) {
 	p := c.Record.Pause
 	byID := make(map[string]*agui.Answer, len(c.Answers))

@@ -239,8 +239,8 @@ func missingIDs(list string) []string {
 	return ids
 }
 
-// cancelAgain returns the result of a cancel that named the wrong ids. Its next exchange names the
-// others.
+// cancelAgain returns the result after the adapter refused a cancel because of its ids: another
+// exchange, which cancels the ids that are in run.cancels now.
 func (run *run) cancelAgain() translate.Result {
 	list, err := run.d.cancelsOf(run.r, run.cancels.Open())
 	if err != nil {

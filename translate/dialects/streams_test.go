@@ -63,8 +63,8 @@ var texts = []string{
 	`{"type":"TEXT_MESSAGE_CHUNK","messageId":"n","role":"assistant","delta":"x"}`,
 }
 
-// noise has events of every other type. Some of them continue or end what the recorded streams
-// begin.
+// noise has the events that stream inserts besides those in texts: at least one of every other
+// type, and one of an unknown type. Some of them continue or end what the recorded streams begin.
 var noise = []string{
 	`{"type":"RUN_STARTED","threadId":"other","runId":"r"}`,
 	`{"type":"STEP_STARTED","stepName":"__start__"}`, `{"type":"STEP_STARTED","stepName":"s"}`, `{"type":"STEP_FINISHED","stepName":"s"}`,

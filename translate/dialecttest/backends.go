@@ -114,8 +114,9 @@ func isIDMap(value gjson.Result) bool {
 	return len(list) > 0 && !slices.ContainsFunc(list, func(k gjson.Result) bool { return !strings.HasPrefix(k.Str, hexID) })
 }
 
-// inMessage returns the answer in the last tool message for a call of the history, if the call is
-// of the tool that asks and only tool messages follow it.
+// inMessage returns the answer to the call callID. It reads the last tool message about the call
+// among the tool messages at the end of the history. It returns Nothing if there is none, or if no
+// earlier message has this call of the tool.
 func inMessage(body []byte, callID, tool string) Word {
 	said, known := Nothing, false
 	for _, m := range gjson.GetBytes(body, "messages").Array() {

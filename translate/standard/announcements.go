@@ -74,8 +74,8 @@ func (s *suspendedRuns) shownAnnouncement(announcement agui.Event, show translat
 	if at.Run != event.Get("runId").Str {
 		raw = agui.SetString(raw, "runId", at.Run)
 	}
-	// Mastra writes no id here. Another Holdpoint behind this one does, and then that is the native
-	// id.
+	// Mastra writes no id here. If there is one, another Holdpoint behind this one wrote it. It is
+	// then the native id, and stays.
 	if show != translate.ShowNative && !event.Get("id").Exists() {
 		raw = agui.SetString(raw, "id", at.native())
 	}

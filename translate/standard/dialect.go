@@ -93,8 +93,9 @@ func (d *Dialect) Sign(ev agui.Event, _ *translate.Request) bool {
 	return false
 }
 
-// Continues implements translate.Continuer. Questions for input of the .NET host on AGUI.Server
-// look like those of any backend, so its path may be known to speak this dialect.
+// Continues implements translate.Continuer. It is true for the .NET host on AGUI.Server. When this
+// host asks for input, its stream looks like that of any backend with the interrupt outcome. So the
+// path of such a host may be recorded as one of this dialect, with no known backend.
 func (d *Dialect) Continues(spoken, backend string) bool {
 	return d.name == "" && (spoken == "" || spoken == Name && backend == "")
 }

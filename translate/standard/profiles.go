@@ -57,8 +57,9 @@ type profile struct {
 	// result is the path in the interrupt of the id of a call that always has a result in the resumed
 	// stream if it was approved, even if the tool failed. It is "" if the stream may lack the result.
 	result string
-	// forgets reports that a call that was denied has a result too. If a run succeeds without a
-	// result, it was an ordinary run, because the backend no longer has the question.
+	// forgets reports that the backend sends a result even for a call that was denied. So if the
+	// run with the answers succeeds without such a result, the backend no longer had the question,
+	// and ran an ordinary run.
 	forgets bool
 	errors  *complaints // the errors about answers; nil if unknown
 	// cancels reports that a cancel is a denial, even for a question that was answered before.

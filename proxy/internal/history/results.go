@@ -204,11 +204,13 @@ func isMadeUp(m agui.Message) bool {
 	return madeUpError.MatchString(content) || slices.Contains(madeUpDenials, content)
 }
 
-// withoutMadeUp returns the messages without results that the client made up for calls with a
-// question, and the number of removed messages. If the question is open, such a result answers
-// nothing; if it has ended, the client got another result. The message with the call is removed too
-// if the client made it up. A client that omits the calls of its questions has such a message for
-// no other reason, even if it has the id of the message that asked.
+// withoutMadeUp removes results that the client made up for calls with a question. It returns the
+// other messages, and the number of removed ones. A made-up result is removed if the question is
+// open and the result is new, or if the question has ended and the list has another result of the
+// call. The call of a removed result is removed too in three cases: the question is open and the
+// call is new; the question is open and v.Omits is set, because such a client writes the call only
+// together with a result that it made up; or the question has ended and the list has the call
+// twice.
 func (v *View) withoutMadeUp(list []agui.Message, pauses []*agui.Pause) (kept []agui.Message, gone int) {
 	if !slices.ContainsFunc(list, isMadeUp) {
 		return list, 0

@@ -12,7 +12,7 @@ type bodyType struct {
 	charset           charset
 }
 
-// A charset is a class of declared charsets, by how far Holdpoint can read a body in it.
+// A charset says how far Holdpoint can read a body, by the charset that its Content-Type declares.
 type charset int
 
 const (

@@ -30,8 +30,8 @@ const questionPrefix = "holdpoint-question-"
 // QuestionID returns the id of the message that shows a question as a text.
 func QuestionID(interruptID string) string { return questionPrefix + interruptID }
 
-// QuestionOf returns the question that the id of such a message names. ok is false for the id of
-// any other message.
+// QuestionOf is the inverse of QuestionID: it returns the id of the question that a message with
+// this id shows. ok is false if the message shows no question.
 func QuestionOf(messageID string) (interruptID string, ok bool) {
 	return strings.CutPrefix(messageID, questionPrefix)
 }

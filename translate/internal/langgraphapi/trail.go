@@ -138,11 +138,12 @@ func (t *Trail) end(run string, gaveResult bool) {
 	}
 }
 
-// Rivals returns, for each task with several calls that may ask at once, these calls. LangGraph
-// counts the questions of a task as they arrive and gives it the answers in that order (langgraph
-// issue 6533; RAN Python 1.0.8 and 1.2.22, JavaScript 1.4.18). So one call may get the answer to
-// another. A call with a result did not ask, unless the task was resumed: after the first answer it
-// may have asked.
+// Rivals returns the calls of a task that ran at the same time and may have asked, in one list for
+// each task with several of them. LangGraph counts the questions of a task as they arrive, and
+// gives it the answers in that order, so one call may get the answer to another (langgraph issue
+// 6533; RAN Python 1.0.8 and 1.2.22, JavaScript 1.4.18). A call that gave a result did not ask, so
+// it is left out. But if the task was resumed, the call may have asked before and got its answer,
+// so it is kept.
 func (t *Trail) Rivals(resumed func(task string) bool) [][]ToolCall {
 	var list [][]ToolCall
 	for at, task := range t.Tasks {

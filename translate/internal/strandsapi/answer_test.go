@@ -90,8 +90,8 @@ func said(t testing.TB, r Rule, a agui.Answer, words bool) string {
 	return string(v)
 }
 
-// TestAnswerToAHook: a hook that compares a word fails at an object, and such a run cannot be
-// resumed.
+// TestAnswerToAHook: a hook that compares the answer with a word gets a word, never an object. An
+// object would make it fail, and a run that failed in its hook cannot be resumed.
 func TestAnswerToAHook(t *testing.T) {
 	for payload, want := range map[string]string{
 		`"t"`: `"t"`, `true`: `"y"`, `{"approved":true}`: `"y"`, `{"approved":false,"why":"x"}`: `"n"`,
