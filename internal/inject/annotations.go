@@ -1,6 +1,7 @@
 package inject
 
 import (
+	"errors"
 	"fmt"
 	"net"
 	"net/url"
@@ -145,7 +146,7 @@ func (w *options) readEnv(name, value string) error {
 	}
 	switch {
 	case name == "DESK_LISTEN" && value != "elsewhere":
-		return fmt.Errorf(textNoDesk)
+		return errors.New(textNoDesk)
 	case name == "STORE":
 		if err := checkStore(value); err != nil {
 			return err
@@ -160,7 +161,7 @@ func checkStore(value string) error {
 	u, err := url.Parse(value)
 	switch {
 	case err != nil:
-		return fmt.Errorf(textStoreAddress) // the error of net/url would contain the text
+		return errors.New(textStoreAddress) // the error of net/url would contain the text
 	case u.Scheme == "bolt":
 		return fmt.Errorf(textStoreFile, volumeAnnotation)
 	}
@@ -177,7 +178,7 @@ func (w *options) readSecret(name, value string) error {
 	}
 	of, key, _ := strings.Cut(value, "/")
 	if !secretName.MatchString(of) || !keyName.MatchString(key) || strings.Contains(key, "..") {
-		return fmt.Errorf(textSecretForm)
+		return errors.New(textSecretForm)
 	}
 	w.secrets = append(w.secrets, secret{name, of, key})
 	return nil

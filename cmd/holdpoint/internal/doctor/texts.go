@@ -49,7 +49,7 @@ const (
 	refusedScheme     = "want an address http://host/path or https://host/path"
 	refusedUser       = "an address has no user and password here: give them with -header"
 	refusedRecording  = "a run of %s is several requests: give doctor the address of the server"
-	refusedOwnRun     = "Holdpoint refused doctor's own run: %s"
+	refusedOwnRun     = "doctor's own run was refused: %s"
 	failedUnreachable = "the backend cannot be reached"
 	failedReason      = failedUnreachable + ": %s"
 )
