@@ -84,6 +84,9 @@ func (r *run) facts(res *translate.Result, calls []agui.Call) settle.Facts {
 	f.YesNo, f.EarlierReplies = o.Answers, r.client.earlierReplies
 	f.PauseID, f.From, f.Origin, f.Continuation = ids.Random128(), r.h.intake.AddressHash(r.judge.request.http), r.judge.origin(r.judge.traceparent()), r.judge.continuation()
 	f.NewOnly = showsNewOnly(r.client.deltas, f.Listener.Page)
+	if p := r.judge.record.Pause; r.judge.request.ours && p != nil {
+		f.NewOnly = p.NewOnly // the request is not the client's
+	}
 	f.NewID, f.Now, f.Limits = o.NewID, o.Now(), settle.Limits{FrameBytes: o.MaxFrameBytes, InterruptTTL: o.InterruptTTL}
 	return f
 }
@@ -187,7 +190,10 @@ func (r *run) keep(o *settle.Outcome) (k tell.SavedPause) {
 	}
 	finished := ends && o.Finish.Type == agui.RunFinished
 	r.client.keepOpenCalls(finished)
-	if (finished || k.Pause != nil) && !r.life.clientLeft() {
+	switch {
+	case r.client.newOnly && (k.Back || ends && !finished && k.Pause == nil):
+		r.client.denyHabit()
+	case (finished || k.Pause != nil) && !r.life.clientLeft():
 		r.client.noteHabit()
 	}
 	return k

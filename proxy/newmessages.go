@@ -44,6 +44,9 @@ const (
 	// newOnlyPageDeltas is the same number for a page in a browser. A page that is loaded again may
 	// have lost its messages, so that its next request looks like a delta.
 	newOnlyPageDeltas = 2
+	// deniedDeltas is the number after a backend failed at an answer without the conversation. More
+	// runs are then required before the client counts as one that sends only new messages.
+	deniedDeltas = -2
 )
 
 // A messageHash identifies a message by its id and its content. Some clients give their messages
@@ -145,10 +148,22 @@ func (c *clientSide) noteHabit() {
 	if c.judge.request.ours {
 		return
 	}
-	if h := c.judge.habit(); h.seen {
-		h.deltas = c.deltas // of the run's start, because another run may have ended since
-		c.judge.memory.senders.Add(c.judge.sender(), h)
+	h := c.judge.habit()
+	if !h.seen || h.deltas > 0 && h.first == (messageHash{}) {
+		return // the habit is the record's, which has no hashes to compare later requests with
 	}
+	h.deltas = c.deltas // of the run's start, because another run may have ended since
+	if now, _ := c.judge.memory.senders.Get(c.judge.sender()); now.deltas < 0 {
+		h.deltas = min(h.deltas, 0)
+	}
+	c.judge.memory.senders.Add(c.judge.sender(), h)
+}
+
+// denyHabit remembers that a backend failed at an answer without the conversation. So the next
+// answer of the client is sent with the conversation, and its chat is not locked if the sign was
+// wrong.
+func (c *clientSide) denyHabit() {
+	c.judge.memory.senders.Add(c.judge.sender(), sendingHabit{deltas: deniedDeltas, seen: true})
 }
 
 // newOnlyNote is the id of the note of a record whose client has answered by results alone.
@@ -170,7 +185,8 @@ func (t *thread) sendsNewOnly(p *agui.Pause) bool {
 	noted := slices.ContainsFunc(t.record.Notes, func(n store.Note) bool { return n.ID == newOnlyNote })
 	list := t.request.input.Messages
 	if !onlyResults(list) {
-		return (noted || p.NewOnly && !hasAssistant(list)) && !t.listener().BringsConversation(p)
+		before, _ := t.memory.senders.Get(t.sender())
+		return before.deltas > deniedDeltas && (noted || p.NewOnly && !hasAssistant(list)) && !t.listener().BringsConversation(p)
 	}
 	if noted {
 		return true

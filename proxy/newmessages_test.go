@@ -112,6 +112,72 @@ func TestHabitOfItsSender(t *testing.T) {
 	}
 }
 
+// TestFailuresDenyTheHabit: if a backend fails at an answer without the conversation, the next
+// answer of the thread is sent with it. So a wrong sign does not lock a chat.
+func TestFailuresDenyTheHabit(t *testing.T) {
+	for name, test := range map[string]struct {
+		fails func(w http.ResponseWriter)
+		open  bool // the question is open after the failure
+	}{
+		"422": {func(w http.ResponseWriter) { w.WriteHeader(http.StatusUnprocessableEntity) }, true},
+		"RUN_ERROR": {func(w http.ResponseWriter) {
+			sendStream(w, streamOf(started, `{"type":"RUN_ERROR","message":"kaput"}`))
+		}, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			sessions := map[string]bool{} // by run
+			g := newRig(t, func(w http.ResponseWriter, r *http.Request, n int) {
+				body, _ := io.ReadAll(r.Body)
+				switch in, _, _ := agui.ParseInput(body); in.RunID {
+				case "asks1", "asks2":
+					sendStream(w, streamOf(started, asks))
+				case "answer1":
+					test.fails(w)
+				default:
+					sendStream(w, streamOf(started, finished))
+				}
+			})
+			g.dialect.begin = func(r *translate.Request) (translate.Out, error) {
+				sessions[r.Input.RunID] = r.Sessions
+				return translate.Out{Body: r.Input.Raw, Resumes: len(r.Answers) > 0}, nil
+			}
+			sends := func(run, more string) {
+				res, err := http.Post(g.front.URL, "application/json", strings.NewReader(fmt.Sprintf(`{"threadId":"t","runId":%q,%s}`, run, more)))
+				if err != nil {
+					t.Fatal(err)
+				}
+				defer res.Body.Close()
+				if _, err := io.Copy(io.Discard, res.Body); err != nil {
+					t.Fatal(err)
+				}
+			}
+			says := func(run string) {
+				sends(run, fmt.Sprintf(`"messages":[{"id":%q,"role":"user","content":%q}]`, run, run))
+			}
+			answers := func(run string) {
+				rec, err := g.store.Load(t.Context(), recordKey("/", "t"), "")
+				if err != nil || rec.State != store.Open {
+					t.Fatalf("before %s no question is open: %v, %v", run, rec.State, err)
+				}
+				sends(run, `"messages":[]`+resumeWith(yes(rec.Pause.Interrupts[0].ID)))
+			}
+			says("plain")
+			says("asks1")
+			answers("answer1")
+			if !test.open {
+				says("asks2")
+			}
+			answers("answer2")
+			if first, second := sessions["answer1"], sessions["answer2"]; !first || second {
+				t.Errorf("the first answer goes without the conversation: %v, and the second: %v", first, second)
+			}
+			if _, asked := sessions["answer2"]; !asked {
+				t.Error("the second answer is not sent")
+			}
+		})
+	}
+}
+
 // TestHabitNeedsItsClient: a run whose client left before its end shows nothing, because the client
 // may not keep the message. Nor does a run that failed.
 func TestHabitNeedsItsClient(t *testing.T) {

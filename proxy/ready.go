@@ -83,7 +83,8 @@ func (j *judge) forDialect(y *preparedRun, resumed *agui.Pause, v contract.Rulin
 		request.SharedRunID = j.sharesRunID()
 	}
 	if resumed != nil {
-		if request.Sessions = j.opts.Sessions || j.sendsNewOnly(resumed); request.Sessions {
+		y.newOnly = !j.opts.Sessions && j.sendsNewOnly(resumed)
+		if request.Sessions = j.opts.Sessions || y.newOnly; request.Sessions {
 			request.Input = j.in.WithMessages(y.extra) // the backend has the other messages
 		}
 		request.Pause = *resumed
@@ -161,4 +162,5 @@ type preparedRun struct {
 	knownCalls   client.KnownCalls
 	hidden       hiddenSnapshots
 	deltas       int8 // of the client's habit, with this request
+	newOnly      bool // the answers are sent without the conversation, because the client sends only new messages
 }

@@ -223,7 +223,7 @@ func (r *Reader) makeRoom(size int) {
 	if size-minBuffer > r.max {
 		size = r.max + minBuffer
 	}
-	if len(r.buf) < size || len(r.buf) > growth*size {
+	if len(r.buf) < size || len(r.buf) >= growth*size {
 		old := r.mem
 		r.mem = borrow(size)
 		r.buf = r.mem.b

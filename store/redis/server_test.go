@@ -169,7 +169,7 @@ func TestServersThatAreRefused(t *testing.T) {
 	cluster := servers.StartRedisCluster(t, 3, servers.RedisOptions{})
 	for address, want := range map[string]string{
 		lru.URL(): "allkeys-lru, which drops open questions",
-		"redis+cluster://holdpoint:secret@" + plain.Addr():                           "is no cluster",
+		"redis+cluster://holdpoint:secret@" + plain.Addr():                           "is not part of a cluster",
 		"redis+cluster://holdpoint:secret@" + plain.Addr() + "?addr=" + plain.Addr(): "cluster support disabled",
 		"redis://" + cluster.Addrs()[0]:                                              "want redis+cluster://",
 	} {
