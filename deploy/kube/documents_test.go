@@ -179,7 +179,7 @@ func TestReplicasOfTheChart(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	add := regexp.MustCompile("For replicas, add `([^`]*)`").FindSubmatch(page)
+	add := regexp.MustCompile("For several replicas, add\\s+`([^`]*)`").FindSubmatch(page)
 	if add == nil {
 		t.Fatal("docs/operations.md does not say what to add for replicas")
 	}
