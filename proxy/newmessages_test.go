@@ -120,6 +120,8 @@ func TestFailuresDenyTheHabit(t *testing.T) {
 		open  bool // the question is open after the failure
 	}{
 		"422": {func(w http.ResponseWriter) { w.WriteHeader(http.StatusUnprocessableEntity) }, true},
+		"500": {func(w http.ResponseWriter) { w.WriteHeader(http.StatusInternalServerError) }, false},
+		"cut": {func(w http.ResponseWriter) { sendStream(w, streamOf(started)) }, false},
 		"RUN_ERROR": {func(w http.ResponseWriter) {
 			sendStream(w, streamOf(started, `{"type":"RUN_ERROR","message":"kaput"}`))
 		}, false},
