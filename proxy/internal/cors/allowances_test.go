@@ -71,6 +71,30 @@ func TestCredentialsOverTheBound(t *testing.T) {
 	}
 }
 
+// TestWhichPreflightsWithdraw checks that a denial in the response to a browser's preflight
+// withdraws a permission, whatever its Vary, and that a preflight with credentials, which no browser
+// sends, does not.
+func TestWhichPreflightsWithdraw(t *testing.T) {
+	for name, test := range map[string]struct {
+		header, value string // of the preflight
+		permitted     bool   // after it
+	}{
+		"a browser's": {"User-Agent", "Mozilla/5.0", false},
+		"a cookie":    {"Cookie", "a=b", true},
+		"a token":     {"Authorization", "Bearer x", true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p, run := withBackend(nil, time.Now, &fakeBackend{}), asked("POST", "/", page)
+			p.Hear(run, &http.Response{StatusCode: http.StatusOK, Header: leave(page)(page)})
+			preflight := asked("OPTIONS", "/", page, "Access-Control-Request-Method", "POST", test.header, test.value)
+			p.Hear(preflight, &http.Response{StatusCode: http.StatusNoContent, Header: http.Header{"Vary": {"User-Agent"}}})
+			if got := p.recall(run).header != nil; got != test.permitted {
+				t.Errorf("the page is permitted to read: %v", got)
+			}
+		})
+	}
+}
+
 // TestABackendCannotSmuggleAHeader checks that a backend cannot add a header to responses that
 // Holdpoint makes: its values are only compared, or are names.
 func TestABackendCannotSmuggleAHeader(t *testing.T) {
