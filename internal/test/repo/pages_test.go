@@ -68,6 +68,31 @@ func TestEvidenceIsOfItsPage(t *testing.T) {
 	}
 }
 
+var (
+	fencedBlock = regexp.MustCompile("(?ms)^ *```.*?^ *```$")
+	tableRow    = regexp.MustCompile(`(?m)^\|`)
+	wholeTable  = regexp.MustCompile(`^\n*(<!--.*-->\n)*\|.*\|\n\|[-:| ]+\|(\n\|.*\|)*(\n<!--.*-->)*\n*$`)
+)
+
+// TestTablesAreWhole: each row of a table is below the head of the table. A page shows a row inside
+// a paragraph as text.
+func TestTablesAreWhole(t *testing.T) {
+	tables := 0
+	for _, document := range documents(t) {
+		for part := range strings.SplitSeq(fencedBlock.ReplaceAllString(read(t, document), ""), "\n\n") {
+			if !tableRow.MatchString(part) {
+				continue
+			}
+			if tables++; !wholeTable.MatchString(part) {
+				t.Errorf("%s: rows of a table without its head, or with other lines: %.100q", document, part)
+			}
+		}
+	}
+	if tables < 100 {
+		t.Errorf("%d tables", tables)
+	}
+}
+
 // The tables of the start page divide the pages into kinds. A how-to page has a bound, because it
 // is read from top to bottom.
 const (
