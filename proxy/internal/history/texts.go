@@ -1,6 +1,7 @@
 package history
 
-// The texts of refusals, as the message of RUN_ERROR. A developer of a client reads them.
+// These texts are the messages of the RUN_ERROR events that refuse an answer. The developer of a
+// client reads them.
 const (
 	textCallTooLarge  = "the call that interrupt %q asks about is too large to be kept, so it cannot be said what an approval would run: it can be denied or cancelled (HOLDPOINT_TRANSCRIPT_BYTES)"
 	textUncertainCopy = "the messages hold the call that interrupt %q asks about more than once, or in a form that is read in more than one way: an approval needs it once, as it was shown, or not at all"

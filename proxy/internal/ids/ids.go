@@ -1,5 +1,5 @@
-// Package ids makes Holdpoint's ids and keys: random ones, and digests of what they identify. It
-// has no state, and every package below proxy may import it.
+// Package ids makes Holdpoint's ids and keys. Ids are random. Keys are digests of the values that
+// they identify. The package has no state, and every package below proxy may import it.
 package ids
 
 import (
@@ -12,8 +12,8 @@ import (
 	"holdpoint/store"
 )
 
-// Random72 returns 72 random bits in base64url. They are the part of an interrupt id that makes
-// sure that no answer to an older interrupt matches.
+// Random72 returns 72 random bits in base64url. They are the random part of an interrupt id.
+// Because of them, an answer to an older interrupt never has the id of a newer interrupt.
 func Random72() string {
 	var b [9]byte
 	rand.Read(b[:])
@@ -30,7 +30,7 @@ func Random128() string {
 // Hex writes the bytes of an id or a digest in lower-case hexadecimal digits.
 func Hex(b []byte) string { return string(hex.AppendEncode(make([]byte, 0, 2*sha256.Size), b)) }
 
-// Digest returns the SHA-256 of the parts in the form of Hex. It hashes each part with its length,
+// Digest returns the SHA-256 of the parts, as Hex writes it. It hashes each part with its length,
 // so that ("a", "bc") and ("ab", "c") have different digests.
 func Digest(parts ...string) string {
 	b := make([]byte, 0, 512)
@@ -43,7 +43,7 @@ func Digest(parts ...string) string {
 }
 
 // ThreadKey returns the key of a thread's record. agent is the name that the operator gave the
-// agent, and thread is the backend's thread id. The key is a Digest, so it contains nothing that a
+// agent, and thread is the backend's thread id. The key is a Digest, so it shows no text that a
 // client chose.
 func ThreadKey(tenant, agent, path, thread string) store.Key {
 	return store.Key(Digest(tenant, agent, path, thread))

@@ -8,9 +8,10 @@ import (
 	"holdpoint/internal/edge/front"
 )
 
-// AddressHash identifies the client address for its share of the memory. It is a hash of the
-// connection's address, or for IPv6 of the network, because one customer gets a whole network.
-// X-Forwarded-For is not used, because its sender can write anything there. It is 0 if shares are
+// AddressHash returns a hash of the client's address. Each address may use only its share of the
+// memory for bodies, and the hash identifies the address for this. The address is that of the
+// connection. X-Forwarded-For is not used, because its sender can write anything there. For IPv6
+// the network is hashed, because one customer gets a whole network. The hash is 0 if shares are
 // off, or if the request has no address.
 func (t *Intake) AddressHash(req *http.Request) uint64 {
 	if !t.shares {

@@ -12,20 +12,21 @@ import (
 )
 
 const (
-	// peekBytes is the number of bytes that are read to see how a body begins, and maxPeekBytes
-	// that number for a body that declares its length.
+	// peekBytes is the number of bytes that are read at once to find the first byte of a body that
+	// is not white space. maxPeekBytes is the largest such number for a body that declares its
+	// length.
 	peekBytes, maxPeekBytes = 512, 4 << 10
-	// eagerBytes is the part of a declared length for which memory is reserved before it has
-	// arrived.
+	// eagerBytes is the number of bytes that are reserved at first for a body that declares its
+	// length. The rest is reserved as the body arrives.
 	eagerBytes = 128 << 10
-	// BodyTimeout bounds the time for reading a body that may be a run's, because a slow one
-	// occupies memory.
+	// BodyTimeout limits the time for reading a body that may be a run, because a body that arrives
+	// slowly occupies memory.
 	BodyTimeout = 5 * time.Minute
 )
 
-// readRun reads as much of a request as is needed to know whether it is a run. Only the body
-// decides, because many backends check neither the method nor the declared type. A body that is not
-// a run remains complete in req.Body. err is a *Refusal, or an error of reading.
+// readRun reads a request until it is known whether the request is a run. Only the body decides
+// this, because many backends check neither the method nor the declared type. If the body is not a
+// run, req.Body still contains all of it. err is a *Refusal, or an error of reading.
 func (t *Intake) readRun(control *http.ResponseController, req *http.Request) (in agui.RunInput, isRun bool, err error) {
 	if !HasBody(req) {
 		return in, false, nil
@@ -64,25 +65,26 @@ func HasBody(req *http.Request) bool {
 	return req.Body != nil && req.Body != http.NoBody && req.ContentLength != 0
 }
 
-// slow limits the time for reading a request's body to BodyTimeout. The caller must call done after
-// reading.
+// slow limits the time for reading the body of a request to BodyTimeout. The caller must call done
+// after reading.
 func slow(control *http.ResponseController) (done func()) {
 	cut := make(chan struct{})
 	timer := time.AfterFunc(BodyTimeout, func() {
 		defer close(cut)
-		_ = control.SetReadDeadline(time.Now()) // it fails if there is no connection, as in tests
+		_ = control.SetReadDeadline(time.Now()) // fails if there is no connection, as in tests
 	})
 	return func() {
 		if !timer.Stop() {
 			<-cut
-			_ = control.SetReadDeadline(time.Time{}) // otherwise it would end the next request on the same connection
+			// Without this, the old deadline would end the next request on the same connection.
+			_ = control.SetReadDeadline(time.Time{})
 		}
 	}
 }
 
-// readBody reads all of a body that may be a run, or a form that may be one. For any other body it
-// returns nil, and req.Body remains complete. object reports that the body begins as a JSON object,
-// or may do so.
+// readBody reads a whole body if it may be a run, which means that it begins like a JSON object or
+// is an urlencoded form. For any other body it returns nil, and req.Body still contains all of it.
+// object reports whether the body begins like a JSON object.
 func (t *Intake) readBody(control *http.ResponseController, req *http.Request, as bodyType) (body []byte, object bool, err error) {
 	defer slow(control)()
 	hold := &bodyHold{room: t.Room, from: t.AddressHash(req)}
@@ -106,8 +108,9 @@ func (t *Intake) readBody(control *http.ResponseController, req *http.Request, a
 	return nil, false, nil
 }
 
-// readHead reads until the first byte that is not white space. It returns that byte, or 0 at the
-// end of the body. length is the declared length of the body, -1 if none was declared.
+// readHead reads until the first byte that is not white space. It returns all bytes that it has
+// read, and that first byte, which is 0 if the body ends before. length is the declared length of
+// the body, -1 if none was declared.
 func readHead(r io.Reader, limit, length int64) (head []byte, first byte, err error) {
 	peek := peekBytes
 	if length >= 0 {
@@ -131,9 +134,11 @@ func readHead(r io.Reader, limit, length int64) (head []byte, first byte, err er
 	return nil, 0, tooLarge()
 }
 
-// readRest reads the rest of a body into body, which already has the head. take reserves memory,
-// and grants at most most bytes to one body. A body that needs more than smallBody reserves all
-// that it may need at once: if several large bodies each had a part, none of them could continue.
+// readRest reads the rest of a body and appends it to the parameter body, which already contains
+// the head. The function take reserves memory. The parameter most is the largest number of bytes
+// that it grants to one body. A body that needs more than smallBody reserves at once all that it
+// may need: if several large bodies each had only a part of their memory, none of them could
+// continue.
 func readRest(body []byte, r io.Reader, limit, length, most int64, take func(n int) error) ([]byte, error) {
 	taken := len(body)
 	for int64(len(body)) <= limit {
@@ -162,8 +167,8 @@ func readRest(body []byte, r io.Reader, limit, length, most int64, take func(n i
 	return nil, tooLarge()
 }
 
-// mayNeed returns the largest number of bytes that a body may need: its declared length, or the
-// limit if it declares none, and one byte more, at which its end shows.
+// mayNeed returns the largest number of bytes that a body may need. That is its declared length, or
+// the limit if the body declares no length, and one byte more to notice the end of the body.
 func mayNeed(limit, length, most int64) int64 {
 	switch {
 	case length < 0:
@@ -174,10 +179,11 @@ func mayNeed(limit, length, most int64) int64 {
 	return length + 1
 }
 
-// room returns by how many bytes the buffer of a body is enlarged. Memory grows as the body
-// arrives, so a client that declares much and sends nothing gets little.
+// room returns by how many bytes the buffer of a body is enlarged. size is the number of bytes that
+// have arrived. The buffer grows as the body arrives, so a client that declares a large body and
+// sends nothing gets little memory.
 func room(size int, length int64) int {
-	left := length + 1 - int64(size) // one byte more, at which the end of the body shows
+	left := length + 1 - int64(size) // one byte more, to notice the end of the body
 	if left <= 0 {
 		return max(size, peekBytes)
 	}

@@ -8,26 +8,27 @@ import (
 )
 
 const (
-	// smallBody is the size up to which a body may use all of the memory. A quarter of the memory
-	// is reserved for such bodies, so that clients which send large bodies slowly do not block
-	// small ones.
+	// smallBody is the largest size of a small body. Small bodies may use all of the memory, and
+	// larger bodies three quarters of it. So clients that send large bodies slowly do not block
+	// small bodies.
 	smallBody = 64 << 10
-	// roomWait is the time that a body waits for memory. Bursts are shorter.
+	// roomWait is the longest time that a body waits for memory. A burst of requests is over
+	// sooner.
 	roomWait = time.Second
 )
 
 // A BodyRoom is the memory for all request bodies that are being read. It may be used by several
 // goroutines at once.
 type BodyRoom struct {
-	limit, share int64 // share is the limit for one client address
+	limit, share int64 // share limits the bytes of one client address
 
 	mu    sync.Mutex
 	taken int64
-	from  map[uint64]int64 // by Intake.AddressHash
-	freed chan struct{}    // closed when memory is returned; nil if no body waits
+	from  map[uint64]int64 // bytes taken for each Intake.AddressHash
+	freed chan struct{}    // closed when memory is given back; nil if no body waits
 }
 
-// NewBodyRoom returns a BodyRoom of limit bytes, of which one address may use share.
+// NewBodyRoom returns a BodyRoom of limit bytes. One client address may use at most share bytes.
 func NewBodyRoom(limit, share int64) *BodyRoom { return &BodyRoom{limit: limit, share: share} }
 
 // A bodyHold is the part of a BodyRoom that one body has reserved.
@@ -37,10 +38,10 @@ type bodyHold struct {
 	bytes int64
 }
 
-// roomForLarge returns the part of the memory that large bodies may use.
+// roomForLarge returns how many bytes the large bodies may use together.
 func (r *BodyRoom) roomForLarge() int64 { return r.limit - r.limit/4 }
 
-// most returns how much this body could reserve if it were the only one.
+// most returns how many bytes this body could reserve if it were the only body.
 func (h *bodyHold) most() int64 {
 	if h.from != 0 {
 		return min(h.room.roomForLarge(), h.room.share)

@@ -6,26 +6,31 @@ import (
 	"strings"
 )
 
-// A bodyType has the properties of a body's declared type that decide how backends read it.
+// A bodyType describes the Content-Type of a body, as far as it decides how backends read the body.
 type bodyType struct {
-	json, form, parts bool // JSON; an urlencoded form; a body of several parts
+	json, form, parts bool // JSON; an urlencoded form; a multipart body
 	charset           charset
 }
 
-// A charset says how far Holdpoint can read a body, by the charset that its Content-Type declares.
+// A charset is a class of charsets. It says how far Holdpoint can read a body whose Content-Type
+// declares a charset of the class.
 type charset int
 
 const (
-	utf8Text  charset = iota // readable; also used for a body without a charset
-	asciiText                // readable if the body is ASCII: in other bodies a backend would read other names than Holdpoint
-	otherText                // JSON in it must not pass, because a backend would read it differently; a body that does not begin like JSON may pass
-	hidden                   // unreadable: even { may be encoded differently
+	utf8Text charset = iota // readable; also used for a body without a charset
+	// readable if the body is ASCII: a backend would read other bytes as other characters than
+	// Holdpoint
+	asciiText
+	// A body that begins like JSON is refused, because a backend would read it differently. Any
+	// other body may pass.
+	otherText
+	hidden // unreadable: even the character { may be encoded differently
 )
 
-// readBodyType reads Content-Type. It refuses headers that servers read in different ways. Of two
-// charsets, npm's content-type uses the last one up to version 1.x and the first one since 2.0, and
-// Go's mime package uses neither; each also fails at different mistakes. Of two Content-Type lines,
-// Node uses the first, and other servers the last or both.
+// readBodyType reads Content-Type. It refuses a header that servers read in different ways. If a
+// header names two charsets, npm's content-type uses the last one up to version 1.x and the first
+// one since 2.0, and Go's mime package uses neither. Each also rejects different mistakes. If a
+// request has two Content-Type lines, Node uses the first, and other servers use the last or both.
 func readBodyType(h http.Header) (t bodyType, err error) {
 	lines := h["Content-Type"]
 	if len(lines) > 1 {
@@ -47,7 +52,8 @@ func readBodyType(h http.Header) (t bodyType, err error) {
 		_, params, err := mime.ParseMediaType(line)
 		_, behind, _ := strings.Cut(line, "charset")
 		named, ok := params["charset"]
-		if err == nil && ok && strings.HasPrefix(strings.TrimLeft(behind, " \t"), "=") { // and not charset*
+		// charset= but not charset*=
+		if err == nil && ok && strings.HasPrefix(strings.TrimLeft(behind, " \t"), "=") {
 			t.charset = charsetOf(named)
 			return t, nil
 		}
@@ -55,26 +61,30 @@ func readBodyType(h http.Header) (t bodyType, err error) {
 	return t, unsupportedBody(textTwoCharsets)
 }
 
-// charsetOf returns the class of a charset by its name in lower case. Only few are known, because
-// an unknown one may be anything: express.json() decodes every charset of iconv-lite that begins
-// with "utf-", including UTF-7, and express.text() all that it supports. Spring decodes what Java
-// supports, including EBCDIC. ASP.NET decodes UTF-16 and UTF-32.
+// charsetOf returns the class of a charset by its name in lower case. Only a few names are known.
+// Any other name has the class hidden, because some backend may decode it: express.json() decodes
+// every charset of iconv-lite whose name begins with "utf-", including UTF-7, and express.text()
+// all charsets of iconv-lite. Spring decodes all charsets of Java, including EBCDIC. ASP.NET
+// decodes UTF-16 and UTF-32.
 func charsetOf(name string) charset {
 	switch name {
 	case "", "utf-8", "utf8":
 		return utf8Text
 	case "us-ascii", "ascii", "iso-8859-1", "latin1":
 		return asciiText
-	case "utf-16", "utf-16le", "utf-16be": // agui.ObjectElsewhere detects an object in these
+	// agui.ObjectElsewhere detects a JSON object in these charsets
+	case "utf-16", "utf-16le", "utf-16be":
 		return otherText
 	}
-	if strings.HasPrefix(name, "iso-8859-") || strings.HasPrefix(name, "windows-125") { // in these { has its ASCII code
+	// in these charsets { has its ASCII code
+	if strings.HasPrefix(name, "iso-8859-") || strings.HasPrefix(name, "windows-125") {
 		return otherText
 	}
 	return hidden
 }
 
-// takes reports whether a JSON object in the charset may pass, or be read.
+// takes reports whether Holdpoint can read a JSON object that is in the charset. An object that it
+// cannot read is refused.
 func (c charset) takes(object []byte) bool {
 	switch c {
 	case utf8Text:

@@ -12,24 +12,24 @@ import (
 	"holdpoint/proxy/internal/cors"
 )
 
-// Underscores says what happens to a request with a header whose name has an underscore.
+// Underscores is the setting for requests that have a header with an underscore in its name.
 type Underscores string
 
-// UnderscoresRefuse answers 400. UnderscoresDrop removes the header. UnderscoresPass sends it to
-// the backend.
+// UnderscoresRefuse answers such a request with status 400. UnderscoresDrop removes the header.
+// UnderscoresPass sends the header to the backend.
 //
-// CGI, and so WSGI, has a single variable for X-User and X_User, so there a header that a proxy
-// sets can be forged by its other spelling (CVE-2025-64484). nginx drops such headers by default,
-// and it is then hard to find out why the backend does not get them. Envoy recommends that an edge
-// refuses the request, which names the reason.
+// CGI, and so WSGI, has one variable for both X-User and X_User. So a client can forge the header
+// X-User that a proxy sets, by sending X_User (CVE-2025-64484). nginx drops headers with
+// underscores by default, and it is then hard to find out why the backend does not get them. Envoy
+// recommends that an edge proxy refuses the request, because the refusal names the reason.
 const (
 	UnderscoresRefuse Underscores = "refuse"
 	UnderscoresDrop   Underscores = "drop"
 	UnderscoresPass   Underscores = "pass"
 )
 
-// Connection refuses a request that the listener does not accept, see front.Refused. It returns nil
-// for any other.
+// Connection refuses a request if the listener marked its connection as not accepted, see
+// front.Refused. For any other request it returns nil.
 func Connection(req *http.Request) *Refusal {
 	status, reason := front.Refused(req.Context())
 	if status == 0 {
@@ -44,8 +44,10 @@ func Connection(req *http.Request) *Refusal {
 	return refused
 }
 
-// Form refuses a request because of its form, before its sender is identified. With UnderscoresDrop
-// it removes headers whose names have an underscore; dropped reports that it did.
+// Form refuses a request for its form: its connection, the names of its headers, or a WebSocket at
+// an agent's path. It is called before the sender of the request is identified. With
+// UnderscoresDrop it removes headers whose names have an underscore; dropped reports whether it
+// removed any.
 func (t *Intake) Form(req *http.Request) (dropped bool, refused *Refusal) {
 	if refused = Connection(req); refused != nil {
 		return false, refused
@@ -59,7 +61,7 @@ func (t *Intake) Form(req *http.Request) (dropped bool, refused *Refusal) {
 	return dropped, nil
 }
 
-// names checks the names of headers for underscores. See Form for the results.
+// names applies the setting Underscores to the headers of a request. Its results are those of Form.
 func (t *Intake) names(req *http.Request) (dropped bool, refused *Refusal) {
 	if t.underscores == UnderscoresPass {
 		return false, nil
@@ -79,7 +81,7 @@ func (t *Intake) names(req *http.Request) (dropped bool, refused *Refusal) {
 	return false, TurnAway(req, slog.LevelInfo, http.StatusBadRequest, fmt.Sprintf(textUnderscore, name[:min(len(name), 100)]))
 }
 
-// underscoredHeaders returns the headers of the request whose names have an underscore.
+// underscoredHeaders returns the names of the request's headers that have an underscore.
 func underscoredHeaders(req *http.Request) (names []string) {
 	for _, header := range []http.Header{req.Header, req.Trailer} {
 		for name := range header {
@@ -91,14 +93,14 @@ func underscoredHeaders(req *http.Request) (names []string) {
 	return names
 }
 
-// isWebSocket reports whether a request asks to become a WebSocket. Other upgrades are not passed
-// on, see rewrite in package proxy.
+// isWebSocket reports whether a request asks to become a WebSocket. Other upgrades never reach the
+// backend: rewrite in package proxy removes them.
 func isWebSocket(req *http.Request) bool {
 	return req.Method == http.MethodGet && strings.EqualFold(req.Header.Get("Upgrade"), "websocket")
 }
 
-// isAgents reports whether only an agent is at the path: the dialect says so, or runs were seen
-// there, or runs can be nowhere else.
+// isAgents reports whether the path accepts only runs. The dialect decides this, if it implements
+// translate.Foreign. Otherwise the function Options.Agent decides it.
 func (t *Intake) isAgents(path string) bool {
 	route, ok := t.Route(path)
 	if t.foreign != nil {
@@ -107,8 +109,9 @@ func (t *Intake) isAgents(path string) bool {
 	return t.agents(route)
 }
 
-// Ask returns who sends a request, according to the gate. It is called even for requests that are
-// not runs, because the backend would believe their headers.
+// Ask returns the identity of the sender of a request, as the gate determines it. It is called even
+// for requests that are not runs, because otherwise the backend would believe the headers with
+// which a client names a user.
 func Ask(gate *principal.Gate, req *http.Request) (principal.Identity, *Refusal) {
 	who, refused := gate.Ask(req, cors.IsPreflight(req) && !HasBody(req)) // browsers send no credentials with a preflight
 	if refused == nil {

@@ -7,16 +7,17 @@ import (
 	"holdpoint/internal/agui"
 )
 
-// Express (urlencoded({extended: true}), multer), Flask, Rack and others turn a form into an
-// object: resume[0][interruptId]=.. A form needs no preflight, so any web page could send one. Runs
-// are JSON, so a form that could be a run is refused.
+// Express (urlencoded({extended: true}), multer), Flask, Rack and other servers turn the fields of
+// a form into an object: resume[0][interruptId]=.. A browser sends a form without a preflight, so
+// any web page could send one. Runs are JSON. So errForm refuses a form that some server could read
+// as a run.
 var errForm = unsupportedBody(textForm)
 
-// A form collects the names of a form's fields.
+// A form collects the names of the fields of a form.
 type form struct{ keys agui.RunKeys }
 
-// field adds the name of a field, such as a[b][c] or a.b.c. It reports whether the fields so far
-// make a run or an answer.
+// field adds the name of a field, such as a[b][c] or a.b.c. It reports whether the fields added so
+// far are those of a run or of an answer.
 func (f *form) field(name []byte) bool {
 	root, rest := segment(name)
 	n := f.keys.See(string(root))
@@ -35,7 +36,8 @@ func (f *form) field(name []byte) bool {
 	return false
 }
 
-// segment returns the first part of a field's name, and the rest of the name.
+// segment returns the first segment of a field's name, and the rest of the name: a and [b][c] for
+// a[b][c].
 func segment(name []byte) (first, rest []byte) {
 	const marks = "[]."
 	name = bytes.TrimLeft(name, marks)
@@ -46,13 +48,13 @@ func segment(name []byte) (first, rest []byte) {
 	return name[:end], name[end:]
 }
 
-// runInForm reports whether an urlencoded form is a run or an answer to a server that turns it into
-// an object.
+// runInForm reports whether a server that turns an urlencoded form into an object could read it as
+// a run or an answer.
 func runInForm(body []byte) bool {
 	var f form
 	var plain []byte
 	for len(body) > 0 {
-		end := bytes.IndexAny(body, "&;") // some servers accept either as separator
+		end := bytes.IndexAny(body, "&;") // some servers accept either of the two as separator
 		pair := body
 		if end < 0 {
 			body = nil
@@ -67,8 +69,8 @@ func runInForm(body []byte) bool {
 	return false
 }
 
-// appendPlain appends the text with its percent-encoding decoded. An invalid encoding is kept, as
-// most servers do.
+// appendPlain appends the text to dst, with its percent-encoding decoded. An invalid encoding stays
+// as it is, as at most servers.
 func appendPlain(dst, text []byte) []byte {
 	for i := 0; i < len(text); i++ {
 		if text[i] == '%' && i+2 < len(text) {
@@ -95,20 +97,20 @@ func hexDigit(c byte) byte {
 	return 16
 }
 
-// MaxPartHeader bounds the length of a part's Content-Disposition. Servers allow some kilobytes for
-// a part's whole header.
+// MaxPartHeader is the largest accepted length of a part's Content-Disposition, in bytes. Servers
+// accept some kilobytes for all headers of a part.
 const MaxPartHeader = 8 << 10
 
 var disposition = []byte("content-disposition")
 
-// formParts is a multipart body on its way to the backend. It checks the names of parts while they
-// pass, because files are large and should not be delayed. It does not check where parts end,
-// because servers differ in that. Read fails with errForm at the name that makes the body a run;
-// the backend then gets an incomplete body, which no server accepts.
+// formParts is a multipart body on its way to the backend. It checks the names of the parts while
+// the body is sent, because files are large and should not be delayed. It does not look for the
+// ends of parts, because servers find them in different ways. Once the names so far make the body a
+// run, Read fails with errForm. The backend then gets an incomplete body, which no server accepts.
 type formParts struct {
 	io.ReadCloser
 	form  form
-	kept  []byte // the last bytes that were read, in which a header may have begun
+	kept  []byte // the last bytes that were read, because a header may begin in them
 	found bool
 }
 
@@ -128,19 +130,23 @@ func (p *formParts) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// look checks more bytes, and reports whether a run was found.
+// look checks the bytes in the parameter more, which follow those that it has checked. It reports
+// whether a run was found.
 func (p *formParts) look(more []byte) bool {
 	left := append(p.kept, more...)
 	for {
 		at := dispositionIn(left)
 		if at < 0 {
-			left = left[max(0, len(left)-len(disposition)):] // including the byte before it
+			// including one byte before the longest possible beginning of the header's name
+			left = left[max(0, len(left)-len(disposition)):]
 			break
 		}
 		header, whole := headerFrom(left[at:])
 		switch begins := beginsLine(left[:at]); {
 		case len(header) > MaxPartHeader && !begins:
-			left = left[at+len(header)-1:] // the content of a file, such as a script in one line: no line begins here
+			// the content of a file, such as a script in one line: no line begins here, so it is
+			// not a header
+			left = left[at+len(header)-1:]
 			continue
 		case len(header) > MaxPartHeader || whole && p.header(header):
 			return true
@@ -149,20 +155,22 @@ func (p *formParts) look(more []byte) bool {
 			left = left[max(0, at-1):]
 			break
 		}
-		left = left[at+len(header):] // header has checked the rest of this header
+		left = left[at+len(header):] // p.header has checked this header
 	}
 	p.kept = append(p.kept[:0], left...)
 	return false
 }
 
-// beginsLine reports whether a line may begin after before. werkzeug accepts blanks before a part's
-// first header.
+// beginsLine reports whether a header may begin after the bytes in the parameter before: at the
+// beginning of a line, or after blanks there, because werkzeug accepts blanks before the first
+// header of a part.
 func beginsLine(before []byte) bool {
 	before = bytes.TrimRight(before, " \t")
 	return len(before) == 0 || before[len(before)-1] == '\r' || before[len(before)-1] == '\n'
 }
 
-// rest checks a header that the end of the body cut off.
+// rest checks a header that was still incomplete at the end of the body. It reports whether a run
+// was found.
 func (p *formParts) rest() bool {
 	at := dispositionIn(p.kept)
 	return at >= 0 && p.header(p.kept[at:])
@@ -183,7 +191,7 @@ func headerFrom(b []byte) (header []byte, whole bool) {
 		}
 		switch {
 		case next >= len(b):
-			return b[:at], false // the next line may continue the header
+			return b[:at], false // the next line, which has not arrived, may continue the header
 		case b[next] != ' ' && b[next] != '\t':
 			return b[:at], true
 		}
@@ -192,10 +200,10 @@ func headerFrom(b []byte) (header []byte, whole bool) {
 }
 
 // header checks the names in a Content-Disposition, and reports whether a run was found. Browsers
-// write name="..." only. Any other spelling that some server decodes counts as a run.
+// write only name="...". Any other spelling that some server decodes counts as a run.
 func (p *formParts) header(h []byte) bool {
 	const word = "name"
-	const most = 4 // a valid header has one
+	const most = 4 // a valid header contains name= once
 	names := 0
 	for at := len(disposition); at+len(word) <= len(h); at++ {
 		if !bytes.EqualFold(h[at:at+len(word)], []byte(word)) || isToken(h[at-1]) { // part of a longer word, as in filename
@@ -222,7 +230,8 @@ func (p *formParts) header(h []byte) bool {
 
 const blanks = " \t\r\n"
 
-// paramValue returns the value of a parameter at the beginning of b, without its quotes.
+// paramValue returns the value of a header's parameter, without its quotes. b begins with the
+// value.
 func paramValue(b []byte) []byte {
 	if len(b) == 0 || b[0] != '"' {
 		end := bytes.IndexAny(b, ";"+blanks)
@@ -246,8 +255,9 @@ func isToken(c byte) bool {
 	return c == '-' || c == '_' || '0' <= c && c <= '9' || 'a' <= c|0x20 && c|0x20 <= 'z'
 }
 
-// dispositionIn returns the index of the header name content-disposition, in any case, -1 if it is
-// missing. It searches for the hyphen, the only character in the name that has no second case.
+// dispositionIn returns the index of the header name content-disposition in b, -1 if b does not
+// contain it. The name may be in any case. dispositionIn searches for the hyphen, because it is the
+// only character of the name that is the same in both cases.
 func dispositionIn(b []byte) int {
 	before := bytes.IndexByte(disposition, '-')
 	for from := before; from < len(b); from++ {
@@ -263,7 +273,8 @@ func dispositionIn(b []byte) int {
 	return -1
 }
 
-// runInParts reports whether a multipart body, or the beginning of one, is a run or an answer.
+// runInParts reports whether a multipart body, or the beginning of a multipart body, contains a run
+// or an answer.
 func runInParts(body []byte) bool {
 	var p formParts
 	return p.look(body) || p.rest()

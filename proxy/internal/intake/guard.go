@@ -8,8 +8,8 @@ import (
 	"holdpoint/translate"
 )
 
-// guardRequest refuses a request that is not a run, if the dialect's Guard does. The response names
-// the permitted methods. takesRuns is as for methods.
+// guardRequest refuses a request that is not a run, if the dialect's Guard refuses it. The response
+// lists the permitted methods. takesRuns is passed to methods.
 func (t *Intake) guardRequest(req *http.Request, takesRuns bool) *Refusal {
 	why := t.guardReason(req, false)
 	if why == "" {
@@ -20,9 +20,9 @@ func (t *Intake) guardRequest(req *http.Request, takesRuns bool) *Refusal {
 	return refused
 }
 
-// methods returns the methods that are permitted at the request's path. takesRuns reports that the
-// path is the agent's, where a run is a POST. If none is permitted, the Allow header is empty,
-// which means just that (RFC 9110, 10.2.1).
+// methods returns the methods that are permitted at the request's path. takesRuns means that the
+// path is that of the agent, where a run is a POST. If no method is permitted, the list is empty,
+// and the response has an empty Allow header (RFC 9110, 10.2.1).
 func (t *Intake) methods(req *http.Request, takesRuns bool) (list []string) {
 	for _, method := range []string{http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete} {
 		if takesRuns && method == http.MethodPost || t.guard != nil && t.guard.Refusal(lineOf(req, method)) == "" {
@@ -32,9 +32,10 @@ func (t *Intake) methods(req *http.Request, takesRuns bool) (list []string) {
 	return list
 }
 
-// guardReason returns why the dialect's Guard refuses a request, "" if it does not or there is no
-// Guard. A header that names another method, a WebSocket, and the body of a GET or HEAD request are
-// refused too, because the backend could then do something else than the Guard has read.
+// guardReason returns why the dialect's Guard refuses a request. It returns "" if the Guard accepts
+// it, or if there is no Guard. With a Guard it also refuses a header that names another method, a
+// WebSocket, and a GET or HEAD request with a body: the backend could then do something that the
+// Guard has not checked.
 func (t *Intake) guardReason(req *http.Request, run bool) string {
 	switch {
 	case t.guard == nil:
@@ -59,7 +60,8 @@ func lineOf(req *http.Request, method string) translate.RequestLine {
 	return translate.RequestLine{Method: method, Path: req.URL.EscapedPath(), Query: req.URL.RawQuery}
 }
 
-// namesMethod reports whether a header makes some frameworks use another method than the request's.
+// namesMethod reports whether a request has a header from which some frameworks take the method,
+// instead of the method of the request.
 func namesMethod(header http.Header) bool {
 	for _, name := range []string{"X-Http-Method-Override", "X-Http-Method", "X-Method-Override"} {
 		if len(header[name]) > 0 {

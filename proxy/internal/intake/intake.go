@@ -1,8 +1,8 @@
-// Package intake classifies each request of a client: it is a run, or it is passed to the backend
-// unchanged, or it is refused because a backend could read it differently than Holdpoint does. Its
-// input is the request, the limits of its body, and what the dialect knows about requests that its
-// backends accept as a run or an answer. It neither writes responses nor logs, and has no knowledge
-// of records: a Refusal says how its request is answered.
+// Package intake classifies each request of a client. The request is a run, or it is passed to the
+// backend unchanged, or it is refused because a backend could read it differently than Holdpoint.
+// The input of the package is the request, the limits of its body, and the dialect's knowledge of
+// the requests that its backends accept as a run or an answer. The package writes no responses and
+// no log lines, and does not know the records. Instead, a Refusal says what to respond.
 package intake
 
 import (
@@ -18,15 +18,17 @@ import (
 
 // Options configure an Intake.
 type Options struct {
-	Dialect translate.Dialect // its optional interfaces Foreign, Guard, Taker and HistoryReader are used
-	// Spoken returns the dialect last seen on a path of records, "" if none was seen. Agent reports
-	// whether only runs are at a path of records; it is not used if the dialect is Foreign.
+	// its optional interfaces Foreign, Guard, Taker and HistoryReader are used
+	Dialect translate.Dialect
+	// Both functions get a path as Intake.Route returns it. Spoken returns the dialect last seen on
+	// the path, "" if none was seen. Agent reports whether the path accepts only runs. It is not
+	// used if the dialect implements Foreign.
 	Spoken func(route string) string
 	Agent  func(route string) bool
 
 	Room            *BodyRoom // memory for the bodies that are being read
 	MaxRequestBytes int64     // largest body
-	Shares          bool      // the memory of each client address is limited to its share
+	Shares          bool      // limits the memory of each client address to its share
 	Underscores     Underscores
 }
 
@@ -34,7 +36,7 @@ type Options struct {
 type Intake struct {
 	Room *BodyRoom // may be shared by several agents
 
-	name    string // of the dialect
+	name    string // the dialect's name
 	foreign translate.Foreign
 	guard   translate.Guard
 	taker   translate.Taker
@@ -62,12 +64,12 @@ func New(o Options) *Intake {
 
 // A Run is the content of a request that is a run.
 type Run struct {
-	Route string         // the path in the keys of its records, see Intake.Route
-	Input *agui.RunInput // its body
+	Route string         // the path in the keys of the thread's records, see Intake.Route
+	Input *agui.RunInput // the body of the request
 }
 
-// Route returns the path that is used in the keys of records. ok is false for a path where no run
-// can be, because the backend does not speak AG-UI and its agent is elsewhere.
+// Route returns the form of the path that is used in the keys of records. ok is false if there can
+// be no run at the path: the dialect implements Foreign, and its agent is at another path.
 func (t *Intake) Route(path string) (route string, ok bool) {
 	route = RecordPath(path)
 	if t.foreign == nil {
@@ -76,9 +78,9 @@ func (t *Intake) Route(path string) (route string, ok bool) {
 	return t.foreign.Route(route)
 }
 
-// Read classifies a request that Path has not refused. It returns the run, or nil if the request is
-// to be passed on unchanged, or the refusal. A body that is passed on is complete in req.Body.
-// control sets the deadline for reading.
+// Read classifies a request that the function Path has not refused. It returns the run, or the
+// refusal, or nil for both if the request is to be passed on unchanged. Then req.Body contains the
+// whole body. control sets the deadline for reading.
 func (t *Intake) Read(control *http.ResponseController, req *http.Request) (*Run, *Refusal) {
 	route, ok := t.Route(req.URL.Path)
 	if !ok {
@@ -89,7 +91,8 @@ func (t *Intake) Read(control *http.ResponseController, req *http.Request) (*Run
 		return nil, nil
 	}
 	refused := (*Refusal)(nil)
-	posted := strings.EqualFold(req.Method, http.MethodPost) // some backends (werkzeug) accept "post" as POST
+	// some backends (werkzeug) read the method "post" as POST
+	posted := strings.EqualFold(req.Method, http.MethodPost)
 	switch {
 	case isRun && err == nil && !posted, err == nil && t.foreign != nil && !posted && !asksOnly(req):
 		refused = refuse(http.StatusMethodNotAllowed, textPostOnly)
@@ -114,8 +117,7 @@ func (t *Intake) Read(control *http.ResponseController, req *http.Request) (*Run
 	return nil, refused
 }
 
-// asksOnly reports whether a request cannot send anything to a backend: it has no body, and its
-// method changes nothing.
+// asksOnly reports whether a request only reads: it has no body, and its method changes nothing.
 func asksOnly(req *http.Request) bool {
 	switch req.Method {
 	case http.MethodGet, http.MethodHead, http.MethodOptions:

@@ -13,7 +13,7 @@ import (
 	"holdpoint/translate/kit"
 )
 
-// readObject reads a body that begins as a JSON object.
+// readObject reads a body that begins like a JSON object.
 func (t *Intake) readObject(req *http.Request, body []byte, as bodyType) (in agui.RunInput, isRun bool, err error) {
 	switch {
 	case agui.ObjectElsewhere(body) == agui.OtherEncoding:
@@ -49,10 +49,10 @@ func (t *Intake) readObject(req *http.Request, body []byte, as bodyType) (in agu
 	return in, isRun, err
 }
 
-// checkKeys returns an error if an object has a key twice, because a backend may then read another
-// value than Holdpoint. The object is a run, or has messages, which some backends accept as a run.
-// in is the run that was read from it. An answer in command.resume is checked too if it is JSON
-// text, because adapters parse it.
+// checkKeys returns an error if a key occurs twice in an object, because a backend may then read
+// another value than Holdpoint. The object is a run, or has messages, which some backends accept as
+// a run. in is the run that was read from the object. If command.resume is JSON text, the answer in
+// it is checked too, because adapters parse the text.
 func checkKeys(object []byte, in *agui.RunInput) error {
 	if err := agui.CheckKeys(object, agui.KeysOfRun); err != nil {
 		return &agui.InputError{Reason: err.Error()}
@@ -65,9 +65,9 @@ func checkKeys(object []byte, in *agui.RunInput) error {
 	return nil
 }
 
-// isObject reports whether some reader would find an object in a body that is not valid UTF-8: one
-// that accepts any bytes as text, or one that skips invalid bytes. Jackson reads letters of two
-// bytes (0xC1 0xB4 is a t), so the keys of such an object are not known.
+// isObject reports whether some backend would find a JSON object in a body that is not valid UTF-8.
+// Some accept any bytes as text, and others skip invalid bytes. Jackson reads some letters from two
+// bytes (0xC1 0xB4 is a t), so Holdpoint does not know the keys of such an object.
 func isObject(body []byte) bool {
 	for _, one := range [][]byte{body, bytes.ToValidUTF8(body, nil)} {
 		if agui.ValidJSON(one) || objectForSomebody(one) != nil {
@@ -77,9 +77,10 @@ func isObject(body []byte) bool {
 	return false
 }
 
-// refuseOutsideRun returns why an object that is not a run must not pass, "" if it may. Either it
-// has an approval in a backend's own form, which some endpoint of the backend may accept, or it is
-// incomplete as a run but complete enough for the backend.
+// refuseOutsideRun returns why an object that is not a run must not pass, "" if it may pass. An
+// object must not pass if it has an approval in a backend's own form, because some endpoint of the
+// backend may accept the approval. Nor must it pass if it is incomplete as a run, but the backend
+// accepts it as one.
 func (t *Intake) refuseOutsideRun(object []byte, path string) string {
 	spoken := t.spoken(RecordPath(path))
 	if t.history != nil {
@@ -96,9 +97,9 @@ func (t *Intake) refuseOutsideRun(object []byte, path string) string {
 }
 
 // objectForSomebody returns the object that some backend would find in a body that is not valid
-// JSON, nil if no backend would. Python's json.loads accepts NaN, Infinity and -Infinity as
-// numbers, and Go's json.Decoder reads the first value and ignores the rest. A run in such a body
-// is refused.
+// JSON, nil if no backend would find one. Python's json.loads accepts NaN, Infinity and -Infinity
+// as numbers, and Go's json.Decoder reads the first value and ignores the rest of the body. A run
+// in such a body is refused.
 func objectForSomebody(body []byte) []byte {
 	var first json.RawMessage
 	if json.NewDecoder(bytes.NewReader(withoutNaN(body))).Decode(&first) != nil {
@@ -107,7 +108,8 @@ func objectForSomebody(body []byte) []byte {
 	return first
 }
 
-// withoutNaN returns the body with each of Python's words for numbers replaced by 0.
+// withoutNaN returns the body with each NaN, Infinity and -Infinity outside of strings replaced by
+// 0.
 func withoutNaN(body []byte) []byte {
 	var out []byte
 	inString := false

@@ -8,9 +8,9 @@ import (
 	"unicode"
 )
 
-// RecordPath returns the form of a path that is used in keys of records. Spellings that a backend
-// may treat as the same path give the same result: repeated and trailing slashes, percent-encoding,
-// case.
+// RecordPath returns the form of a path that is used in the keys of records. Some paths differ only
+// in case, in percent-encoding, or in repeated and trailing slashes. A backend may treat them as
+// one path, so they have one form.
 func RecordPath(p string) string {
 	if strings.HasPrefix(p, "/") && isPlain(p) {
 		return strings.ToLower(path.Clean(p))
@@ -22,7 +22,8 @@ func RecordPath(p string) string {
 	return strings.ToLower(path.Clean("/" + strings.Join(segments, "/")))
 }
 
-// isPlain reports whether a path has only letters, digits, slashes, - and _, as most have.
+// isPlain reports whether a path consists only of letters, digits, slashes, - and _, as most paths
+// do.
 func isPlain(path string) bool {
 	for i := range len(path) {
 		switch c := path[i]; {
@@ -34,9 +35,9 @@ func isPlain(path string) bool {
 	return true
 }
 
-// Misleading reports whether an escaped path contains something that some backends read as another
-// path: a segment . or .., escaped or not, or a control character (Starlette's ^/agent$ matches
-// "/agent\n").
+// Misleading reports whether an escaped path contains something because of which some backends read
+// another path: a segment . or .., escaped or not, or a control character (Starlette's ^/agent$
+// matches "/agent\n").
 func Misleading(escaped string) bool {
 	if isPlain(escaped) {
 		return false
@@ -49,7 +50,7 @@ func Misleading(escaped string) bool {
 		if err != nil {
 			plain = segment
 		}
-		// A decoded slash or backslash splits a segment again at many backends.
+		// Many backends split a segment again at a decoded slash or backslash.
 		for part := range strings.FieldsFuncSeq(plain, func(c rune) bool { return c == '/' || c == '\\' }) {
 			if part == "." || part == ".." {
 				return true
@@ -59,14 +60,14 @@ func Misleading(escaped string) bool {
 	return false
 }
 
-// Path refuses a request whose path some backends read as another one, and CONNECT, which has no
-// path. Neither is logged.
+// Path refuses a request whose path some backends read as another path, and the method CONNECT,
+// which has no path. Its refusals have no log line.
 func Path(req *http.Request) *Refusal {
 	switch {
 	case req.Method == http.MethodConnect:
 		return &Refusal{Status: http.StatusNotImplemented, Reason: textConnect}
 	case Misleading(req.URL.EscapedPath()):
-		// The backend would read it as another path, whose record Holdpoint has not checked.
+		// The backend would use another path. Holdpoint has not checked the record of that path.
 		return &Refusal{Status: http.StatusBadRequest, Reason: textPath}
 	}
 	return nil

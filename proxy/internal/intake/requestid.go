@@ -7,19 +7,20 @@ import (
 	"holdpoint/proxy/internal/ids"
 )
 
-// A run has a request id, by which the log lines of a proxy in front, of Holdpoint and of the
-// backend can be matched. It is the X-Request-Id of the request. If that is missing, or not
-// suitable for a log, Holdpoint makes one, and sends it to the backend instead. Requests that are
-// not runs are passed on unchanged.
+// Each run has a request id. With it one can match the log lines of Holdpoint, of the backend, and
+// of a proxy in front of Holdpoint. The id is the X-Request-Id of the request. If that header is
+// missing, or not suitable for a log, Holdpoint makes an id and sends it to the backend as
+// X-Request-Id. Requests that are not runs are passed on unchanged.
 
 // RequestIDHeader is the header with the id of a request.
 const RequestIDHeader = "X-Request-Id"
 
-// MaxRequestID bounds an id that is accepted. A UUID has 36 characters, and the ids of tracing
-// systems some more.
+// MaxRequestID is the largest length of an id that is accepted. A UUID has 36 characters, and the
+// ids of tracing systems are somewhat longer.
 const MaxRequestID = 128
 
-// RequestID returns the id of a request, or a new one.
+// RequestID returns the id of a request. If the request has no suitable id, it returns a new random
+// id.
 func RequestID(req *http.Request) string {
 	if list := req.Header[RequestIDHeader]; len(list) == 1 && saneID(list[0]) {
 		return strings.Clone(list[0])
@@ -41,8 +42,8 @@ func saneID(id string) bool {
 	return true
 }
 
-// TraceID returns the trace id in the traceparent of a request (W3C Trace Context), "" if there is
-// none. The header itself is passed on unchanged.
+// TraceID returns the trace id in the traceparent header of a request (W3C Trace Context). It
+// returns "" if the header is missing or invalid. The header itself is passed on unchanged.
 func TraceID(header http.Header) string {
 	const none = "00000000000000000000000000000000"
 	values := header["Traceparent"]

@@ -1,6 +1,6 @@
 package intake
 
-// The texts of refusals, as the error in the JSON of an answer with status 4xx, 501 or 503. A
+// These texts are the error in the JSON of a refusal, whose status is 4xx, 501 or 503. The
 // developer of a client reads them.
 const (
 	textPostOnly           = "a run must be sent with POST"

@@ -16,27 +16,27 @@ import (
 	"holdpoint/store"
 )
 
-// A Claim is the right to send one set of answers to the backend. It renews itself until it ends by
-// Ledger.Keep, which ends the pause, or by Release, which gives the pause back. A run without
-// answers has a nil Claim. A nil Claim is not held, Stands returns nil, and Stop does nothing.
+// A Claim is the right to send one set of answers to the backend. It renews itself until
+// Ledger.Keep ends the pause, or until Release opens the pause again. A run without answers has a
+// nil Claim: its Held returns false, its Stands returns nil, and its Stop does nothing.
 type Claim struct {
 	ledger  *Ledger
 	token   string
-	given   []store.GivenAnswer // the answers in the form that the result keeps
-	answers *answers            // the answers in the form of events; nil if events are not reported
+	given   []store.GivenAnswer // the answers as the result in the record keeps them
+	answers *answers            // the answers as events report them; nil if no events are reported
 
 	held  atomic.Bool // the claim has not ended; read by other goroutines
 	lease Renewal
 	until atomic.Pointer[time.Time] // the end of the lease, as far as this process knows
 }
 
-// Take claims the pause for the answers. read is the meaning of each answer, and now decides which
-// questions have expired. The claim precedes the request to the backend, so only one of two equal
-// clicks reaches it. If a reply of the store is lost, the same claim is made again; its token shows
-// that it is the same. If the store never confirms the claim, the pause is given back, because
-// nothing was sent. The errors are:
+// Take claims the pause for the answers in list. read has the meaning of each answer, and now
+// decides which questions have expired. The claim precedes the request to the backend, so only one
+// of two equal clicks reaches the backend. If a reply of the store is lost, Take makes the same
+// claim again; the token of the claim shows the store that it is the same claim. If the store never
+// confirms the claim, Take opens the pause again, because nothing was sent. The errors are:
 //
-//   - those for which Quicker is true;
+//   - those for which Quicker reports true;
 //   - door.ErrNotWritten: the audit log is required and cannot be written, and nothing is claimed;
 //   - other errors of the store.
 func (l *Ledger) Take(p *agui.Pause, list []agui.Answer, read []agui.Reading, now time.Time) (*Claim, error) {
@@ -44,7 +44,7 @@ func (l *Ledger) Take(p *agui.Pause, list []agui.Answer, read []agui.Reading, no
 	asked := time.Now()
 	err := c.take(p, list, read, now)
 	if err != nil && !Quicker(err) {
-		_ = c.release() // in case it was claimed after all: nothing was sent
+		_ = c.release() // The store may have claimed the pause despite the error. Nothing was sent.
 	}
 	if l.refused = err; err != nil {
 		return nil, err
@@ -56,10 +56,10 @@ func (l *Ledger) Take(p *agui.Pause, list []agui.Answer, read []agui.Reading, no
 	return c, nil
 }
 
-// Refused returns the error of the last failed claim of this ledger, nil if it succeeded.
+// Refused returns the error of the last claim of this ledger, nil if that claim succeeded.
 func (l *Ledger) Refused() error { return l.refused }
 
-// take does the store's step of Take, and reports its events.
+// take makes the claim in the store for Take, and reports its events.
 func (c *Claim) take(p *agui.Pause, list []agui.Answer, read []agui.Reading, now time.Time) error {
 	l, digest := c.ledger, contract.Digest(list)
 	var told *answers
@@ -85,9 +85,9 @@ func (c *Claim) take(p *agui.Pause, list []agui.Answer, read []agui.Reading, now
 // Held reports whether there is a claim that has not ended. Any goroutine may call it.
 func (c *Claim) Held() bool { return c != nil && c.held.Load() }
 
-// renew prolongs the claim. It returns false if the claim is lost, which ends the renewals. A
-// failed attempt is repeated soon, because the lease survives only a few. If the lease lapses, the
-// pause is in doubt.
+// renew prolongs the claim. It returns false if the claim is lost; then it is not called again. It
+// repeats a failed attempt soon, because the lease lasts only for a few attempts. If the lease
+// lapses, the pause is in doubt.
 func (c *Claim) renew(ctx context.Context) bool {
 	for tries := 0; ; tries++ {
 		err := c.prolong(ctx)
@@ -110,7 +110,8 @@ func (c *Claim) renew(ctx context.Context) bool {
 	}
 }
 
-// prolong does the store's step of renew and Stands. Cancelling ctx ends the step early.
+// prolong prolongs the lease in the store, for renew and Stands. Cancelling ctx ends this step
+// early.
 func (c *Claim) prolong(ctx context.Context) error {
 	asked := time.Now()
 	ctx, cancel := c.ledger.Ending.bound(ctx, renewTimeout)
@@ -120,22 +121,23 @@ func (c *Claim) prolong(ctx context.Context) error {
 	case err == nil:
 		c.lasts(asked)
 	case errors.Is(err, store.ErrStale):
-		c.until.Store(&time.Time{}) // according to the store's clock, which may be ahead or was changed
+		// the lease has ended by the store's clock, which may be ahead of this clock
+		c.until.Store(&time.Time{})
 	}
 	return err
 }
 
-// lasts records that the store granted a lease that was requested at asked.
+// lasts records that the store granted a lease. asked is the time when the lease was requested.
 func (c *Claim) lasts(asked time.Time) {
 	until := asked.Add(LeaseTime)
 	c.until.Store(&until)
 }
 
-// Stands returns ErrLapsed or ErrNotKnown if no exchange of the run may be sent any more. If the
-// lease may have lapsed (this process was suspended, or the store was away), a client may have been
-// told that the answers are in doubt, and may have begun another run. The approved action could
-// then be carried out concurrently with that run, or although it was denied meanwhile. So in that
-// case the store is asked first.
+// Stands returns ErrLapsed or ErrNotKnown if nothing more may be sent to the backend. The lease may
+// have lapsed because this process was suspended, or because the store did not reply. Then a client
+// may have been told that the answers are in doubt, and may have begun another run. If the answers
+// were sent now, the approved action could run at the same time as that run, or although a person
+// has denied it meanwhile. So if the lease may have lapsed, Stands asks the store first.
 func (c *Claim) Stands(ctx context.Context) error {
 	if !c.Held() {
 		return nil
@@ -156,8 +158,8 @@ func (c *Claim) Stands(ctx context.Context) error {
 	return ErrNotKnown
 }
 
-// finish ends the claim with a result. next is the pause that the run ended in, nil if it did not
-// ask. It returns store.ErrStale if the store has given the claim up.
+// finish ends the claim with a result. next is the pause with which the run ended, nil if the run
+// asked no question. finish returns store.ErrStale if the store has given the claim up.
 func (c *Claim) finish(result store.Result, next *agui.Pause) error {
 	if next != nil {
 		result.Next = next.ID
@@ -172,7 +174,7 @@ func (c *Claim) finish(result store.Result, next *agui.Pause) error {
 	return err
 }
 
-// finishStep does the store's step of finish, and reports its events.
+// finishStep saves the result in the store for finish, and reports its events.
 func (c *Claim) finishStep(result store.Result, next *agui.Pause) error {
 	l := c.ledger
 	var ends, raises []Occurrence
@@ -188,14 +190,15 @@ func (c *Claim) finishStep(result store.Result, next *agui.Pause) error {
 	case err == nil:
 		l.tellAll(ends)
 		l.tellAll(raises)
-	case c.answers != nil && !errors.Is(err, store.ErrStale): // the step may have been done, and no other process may report its events
+	// The step may have been done despite the error, and no other process would report its events.
+	case c.answers != nil && !errors.Is(err, store.ErrStale):
 		_ = l.Tell(Occurrence{event.InDoubt, c.answers.pause, string(agui.StoreUnavailable), c.answers.list})
 	}
 	return err
 }
 
-// Release gives the pause back, because nothing was sent or the backend did nothing. It returns
-// false if something else began meanwhile, so that there is nothing to give back.
+// Release opens the claimed pause again, because nothing was sent or the backend did nothing. It
+// returns false if it cannot, because the claim was lost and something else began on the thread.
 func (c *Claim) Release() (givenBack bool, err error) {
 	c.Stop()
 	err = c.release()
@@ -210,8 +213,8 @@ func (c *Claim) Release() (givenBack bool, err error) {
 	return false, err
 }
 
-// release does the store's step of Release. It returns store.ErrStale if there is nothing to give
-// back.
+// release opens the claimed pause again in the store, for Release. It returns store.ErrStale if the
+// claim was lost.
 func (c *Claim) release() error {
 	l := c.ledger
 	var releases []Occurrence
@@ -225,17 +228,20 @@ func (c *Claim) release() error {
 	return err
 }
 
-// Stop ends the renewals. They would fail once the store has recorded the end of the claim.
+// Stop ends the renewals of the claim. They would fail after the store has recorded the end of the
+// claim.
 func (c *Claim) Stop() {
 	if c != nil {
 		c.lease.Stop()
 	}
 }
 
-// maxGivenBytes bounds the payloads that a result keeps. They are only shown, and decide nothing.
+// maxGivenBytes limits the bytes of all payloads that a result keeps. The payloads are only shown
+// to people, and decide nothing.
 const maxGivenBytes = 64 << 10
 
-// givenAnswers returns the answers in the form that a result keeps.
+// givenAnswers returns the answers as a result in the record keeps them: without secrets, and
+// without the payloads that exceed maxGivenBytes.
 func givenAnswers(p *agui.Pause, answers []agui.Answer, read []agui.Reading) []store.GivenAnswer {
 	list, room := make([]store.GivenAnswer, len(answers)), maxGivenBytes
 	for n := range answers {

@@ -7,26 +7,26 @@ import (
 )
 
 const (
-	// LastTime bounds all steps of a run together after Begin, however many they are and whatever
-	// the store does. A client gets the end of its run within that time, and cmd/holdpoint waits
-	// longer.
+	// LastTime is the time within which all steps of a run must be over after Begin, however many
+	// steps there are and whatever the store does. So a client gets the end of its run within that
+	// time. cmd/holdpoint waits longer than LastTime before it exits.
 	LastTime = 2 * time.Second
-	// lastStepTimeout bounds each of these steps, so that a step without a reply leaves time for
-	// others.
+	// lastStepTimeout limits each of these steps, so that a step without a reply leaves time for
+	// the other steps.
 	lastStepTimeout = 500 * time.Millisecond
 )
 
-// ErrDraining is the cause of contexts that are cancelled because the process is about to end.
+// ErrDraining is the cause with which contexts are cancelled because the process is about to end.
 var ErrDraining = errors.New("proxy: draining")
 
-// An Ending shortens the steps of all ledgers when the process is about to end. A nil Ending never
-// begins. Its methods are safe for concurrent use.
+// An Ending limits the time of the steps of all ledgers when the process is about to end. A nil
+// Ending never begins. Its methods are safe for concurrent use.
 type Ending struct {
 	begun context.Context
 	begin context.CancelCauseFunc
 }
 
-// An endsAt is the cause with which Ending.begun is cancelled. It is the time by which all steps
+// An endsAt is the cause with which Ending.begun is cancelled. It is the time at which all steps
 // must be over.
 type endsAt struct{ time.Time }
 
@@ -39,12 +39,12 @@ func NewEnding() *Ending {
 	return e
 }
 
-// Begin begins the end of the process. All steps, including those under way, are over LastTime
-// later. Only the first call has an effect.
+// Begin announces that the process is about to end. All steps, including those that have begun,
+// must be over after LastTime. Only the first call has an effect.
 func (e *Ending) Begin() { e.begin(endsAt{time.Now().Add(LastTime)}) }
 
-// bound returns the context of a step, with the time limit, or a shorter one if the end has begun
-// or begins meanwhile.
+// bound returns the context of a step. Its time limit is the parameter limit, or a shorter one if
+// Begin was called or is called during the step.
 func (e *Ending) bound(ctx context.Context, limit time.Duration) (context.Context, context.CancelFunc) {
 	switch {
 	case e == nil:
@@ -60,7 +60,8 @@ func (e *Ending) bound(ctx context.Context, limit time.Duration) (context.Contex
 	}
 }
 
-// lastStep returns the time limit of a step that is under way or made when the end has begun.
+// lastStep returns the time limit of a step that is running when Begin is called, or that starts
+// after it.
 func (e *Ending) lastStep() time.Duration {
 	var until endsAt
 	errors.As(context.Cause(e.begun), &until)

@@ -11,11 +11,12 @@ import (
 	"holdpoint/store"
 )
 
-// Each step of the store that begins or ends a question is reported as an event, after the step.
-// Because the ledger is the only caller of the store, no step is missed. A refusal and a replay
-// make no step, so the code that decides on them reports them.
+// The ledger reports an event after each step of the store that begins or ends a question. Because
+// the ledger is the only caller of the store, it misses no step. A refusal and a replay make no
+// step, so the code that decides on them reports their events.
 
-// raisedOccurrence returns the occurrence that a pause was opened, nil if events are not reported.
+// raisedOccurrence returns the occurrence that the pause was opened, in a list. It returns nil if
+// no events are reported.
 func (l *Ledger) raisedOccurrence(p *agui.Pause) []Occurrence {
 	if !l.Voice.Tells() {
 		return nil
@@ -23,23 +24,25 @@ func (l *Ledger) raisedOccurrence(p *agui.Pause) []Occurrence {
 	return []Occurrence{{event.Raised, p, "", askedIn(p)}}
 }
 
-// Withdrawn returns the occurrence that the backend continued without an answer to the pause.
+// Withdrawn returns the occurrence that the pause was withdrawn, because the backend continued
+// without an answer.
 func Withdrawn(p *agui.Pause) Occurrence {
 	return Occurrence{event.Withdrawn, p, "", questions(p)}
 }
 
-// InDoubt returns the occurrence that the outcome of the answers to the pause is not known.
+// InDoubt returns the occurrence that the pause is in doubt: it is not known whether the backend
+// carried out the answers.
 func InDoubt(p *agui.Pause) Occurrence {
 	return Occurrence{event.InDoubt, p, "", questions(p)}
 }
 
 // GivenUp returns the occurrences that the questions of a pause were given up, each with its
-// cancel. read is the meaning of the cancels, and now decides which questions have expired.
+// cancel. read has the meaning of each cancel, and now decides which questions have expired.
 func GivenUp(p *agui.Pause, cancels []agui.Answer, read []agui.Reading, now time.Time) []Occurrence {
 	return answeredIn(p, cancels, read, now).questionsByEnd("")
 }
 
-// Question returns a question in the form of events, without its object.
+// Question returns a question as events report it, without its object.
 func Question(i *agui.Interrupt) event.Interrupt {
 	q := event.Interrupt{ID: i.ID, Reason: i.Reason()}
 	for _, c := range i.Calls {
@@ -50,7 +53,7 @@ func Question(i *agui.Interrupt) event.Interrupt {
 	return q
 }
 
-// questions returns the questions of a pause in the form of events, without their objects.
+// questions returns the questions of a pause as events report them, without their objects.
 func questions(p *agui.Pause) []event.Interrupt {
 	list := make([]event.Interrupt, len(p.Interrupts))
 	for n := range p.Interrupts {
@@ -59,7 +62,7 @@ func questions(p *agui.Pause) []event.Interrupt {
 	return list
 }
 
-// askedIn returns the questions of a pause in the form of events, with their objects.
+// askedIn returns the questions of a pause as events report them, with their objects.
 func askedIn(p *agui.Pause) []event.Interrupt {
 	list := questions(p)
 	for n := range p.Interrupts {
@@ -70,7 +73,8 @@ func askedIn(p *agui.Pause) []event.Interrupt {
 	return list
 }
 
-// decidedIn returns the questions that were decided, each with its decision.
+// decidedIn returns the questions that were decided, each with its decision, as events report them.
+// list has the decisions.
 func decidedIn(p *agui.Pause, list []agui.Decision) []event.Interrupt {
 	asked := p.Indexed()
 	of := make([]event.Interrupt, 0, len(list))
@@ -89,15 +93,16 @@ func decidedIn(p *agui.Pause, list []agui.Decision) []event.Interrupt {
 	return of
 }
 
-// answers has the questions of a pause, each with its answer.
+// answers has the questions of a pause, each with the answer to it.
 type answers struct {
 	pause   *agui.Pause
 	list    []event.Interrupt // in the order of the questions
-	expired map[string]bool   // ids of questions that had expired when they were answered
+	expired map[string]bool   // ids of questions that had expired and were then cancelled
 }
 
-// answeredIn returns the questions of a pause, each with its answer. read has the meanings of the
-// answers. A question has expired if its deadline is before now.
+// answeredIn returns the questions of a pause, each with the answer to it. list has the answers,
+// and read the meaning of each answer. A cancelled question counts as expired if its deadline is
+// before now.
 func answeredIn(p *agui.Pause, list []agui.Answer, read []agui.Reading, now time.Time) *answers {
 	told := &answers{pause: p, expired: map[string]bool{}}
 	given := make(map[string]int, len(list))
@@ -123,8 +128,8 @@ func answeredIn(p *agui.Pause, list []agui.Answer, read []agui.Reading, now time
 	return told
 }
 
-// endOccurrences returns the occurrences of the end of a claimed pause: one for each way in which
-// its questions ended.
+// endOccurrences returns the occurrences that report the end of a claimed pause. There is one
+// occurrence for each way in which questions of the pause ended.
 func (a *answers) endOccurrences(result *store.Result) []Occurrence {
 	code := ""
 	if agui.PeekType(result.Finish) == agui.RunErrored {
@@ -139,8 +144,8 @@ func (a *answers) endOccurrences(result *store.Result) []Occurrence {
 	return a.questionsByEnd(code)
 }
 
-// questionsByEnd returns an occurrence each for the questions that were resolved, cancelled or had
-// expired.
+// questionsByEnd returns up to three occurrences: one with the questions that were resolved, one
+// with those that were cancelled, and one with those that had expired.
 func (a *answers) questionsByEnd(code string) []Occurrence {
 	ways := map[event.Kind][]event.Interrupt{}
 	for _, q := range a.list {
@@ -162,10 +167,11 @@ func (a *answers) questionsByEnd(code string) []Occurrence {
 	return list
 }
 
-// EndedByTime returns the event of a pause that ended because its time was over, for
-// engine.Options.Ended. It is nil if there is no event to report. Any process may report it: agent,
-// tenant, thread and run are taken from the record, or, in records of older versions, thread and
-// run from the terminal event.
+// EndedByTime returns the event of a pause that ended although no caller of the store ended it: its
+// retention was over, its lease lapsed, or another question replaced it. It is used as
+// engine.Options.Ended. It returns nil if the record does not have the pause. Any process may
+// report the event: agent, tenant, thread and run come from the record. In records of older
+// versions, thread and run come from the terminal event.
 func EndedByTime(key store.Key, result *store.Result) *event.Event {
 	p := result.Pause
 	if p == nil {

@@ -12,32 +12,35 @@ import (
 	"holdpoint/store"
 )
 
-// Some clients, such as those of .NET, use a new thread for each of their runs. So the store has an
-// index that leads to the thread with a question: from the question's id, and from the call that it
-// is about. An entry is a note under a key of its own, written before the client is told of the
-// question. If the entry or the pause is missing, the question counts as unknown.
+// Some clients, such as those of .NET, use a new thread for each of their runs. So an answer may
+// arrive on another thread than its question. The index in the store leads to the thread of the
+// question: from the id of the question, and from the call that the question is about. An entry of
+// the index is a note under its own key. It is written before the client gets the question. If the
+// entry or the pause is missing, the question counts as unknown.
 //
-// An id made by Holdpoint has 72 random bits, so the id alone leads to its question. Ids and
-// arguments of calls repeat, so a call leads to a question only together with a witness: the
-// principal, or the id of a user message of the paused run.
+// A question's id made by Holdpoint has 72 random bits, so the id alone is enough to find the
+// question. The ids and arguments of calls repeat. So a call leads to a question only together with
+// a witness: the principal, or the id of a user message of the paused run.
 
 const (
-	// maxIndexed bounds the questions of a pause in the index, and the calls.
+	// maxIndexed is the largest number of questions of a pause that the index has, and also the
+	// largest number of their calls.
 	maxIndexed = 64
-	// maxPlaces bounds the pauses that one entry leads to. The newest are kept.
+	// maxPlaces is the largest number of pauses that one entry leads to. If there are more, the
+	// newest are kept.
 	maxPlaces = 8
 )
 
-// A Kind says what an entry of the index is found by.
+// A Kind says by what an entry of the index is found.
 type Kind string
 
-//   - ByQuestion: the published id of a question.
-//   - ByCall: a call and a witness.
-//   - ByCallAlone: a call without a witness, if there are no principals; it only shows that some
-//     thread has asked about the call.
-//   - ByEditedCall: the id and the tool of a call and a witness, whatever the arguments are. It
-//     exists only for questions that offer edits to a backend which reads the whole call from an
-//     answer.
+//   - ByQuestion: by the published id of a question.
+//   - ByCall: by a call and a witness.
+//   - ByCallAlone: by a call without a witness, if there are no principals. Such an entry shows
+//     only that some thread has asked about the call.
+//   - ByEditedCall: by the id and the tool of a call and a witness, whatever the arguments are.
+//     Such an entry exists only for a question that offers edits, if its backend reads the whole
+//     call from the answer.
 const (
 	ByQuestion   Kind = "question"
 	ByCall       Kind = "call"
@@ -45,23 +48,25 @@ const (
 	ByEditedCall Kind = "edited"
 )
 
-// An Index makes the keys for the threads of one agent on one path.
+// An Index makes the keys of the index for one agent of a tenant, on one path.
 type Index struct{ Tenant, Agent, Path string }
 
-// Key returns the key of an entry.
+// Key returns the key of the entry of the given kind. from has the parts by which the entry is
+// found.
 func (x Index) Key(kind Kind, from ...string) store.Key {
 	parts := append([]string{"holdpoint index 1", string(kind), x.Tenant, x.Agent, x.Path}, from...)
 	return store.Key(ids.Digest(parts...))
 }
 
-// A Trail says by what a pause can be found, in addition to the ids of its questions.
+// A Trail says by what a pause can be found in the index, in addition to the ids of its questions.
 type Trail struct {
-	Witnesses []string // a call leads to the pause together with one of them
-	Alone     bool     // a call leads to it without a witness too
-	Edits     bool     // the backend reads the whole call from an answer
+	Witnesses []string // a call and one of these witnesses together lead to the pause
+	Alone     bool     // a call without a witness leads to the pause too
+	Edits     bool     // the backend reads the whole call from the answer
 }
 
-// Keys returns the keys of a pause's entries, for at most maxIndexed questions and as many calls.
+// Keys returns the keys of the index entries that lead to a pause. It covers at most maxIndexed
+// questions of the pause, and as many calls.
 func (x Index) Keys(p *agui.Pause, trail Trail) []store.Key {
 	var keys []store.Key
 	add := func(key store.Key) {
@@ -95,26 +100,26 @@ func (x Index) Keys(p *agui.Pause, trail Trail) []store.Key {
 	return keys
 }
 
-// offersEdits reports whether an answer to the question may edit the arguments of its call, in a
-// form that contains the call.
+// offersEdits reports whether an answer to the question may contain the question's call with edited
+// arguments.
 func offersEdits(i *agui.Interrupt) bool {
 	_, yes := agui.FormOfEdits(i.Schema())
 	return yes != ""
 }
 
-// A Place is the target of an entry: the record of a thread, and the pause in it.
+// A Place is what an entry leads to: a pause, and the record of the thread that has it.
 type Place struct {
 	Key   store.Key `json:"key"`
 	Pause string    `json:"pause"`
-	// Behind is the last user message of the paused run. It is zero if the run had none; then no
-	// call leads to the pause.
+	// Behind is the last user message of the paused run. It is zero if the run had no user message;
+	// then no call leads to the pause.
 	Behind agui.SeenMessage `json:"behind,omitzero"`
 }
 
-// Enter adds a pause of the thread to the index under the keys, before the client is told of it.
-// behind is the last user message of its run. atOnce is the number of concurrent steps; all steps
-// together have the time of one. It stops at the first error, because the question must not wait
-// longer.
+// Enter adds a pause of the thread to the index, with an entry under each of the keys, before the
+// client gets the question. behind is the last user message of the paused run. atOnce is the number
+// of entries that are written at the same time. All entries together have the time limit of one
+// step. Enter stops at the first error, so that the question is not delayed longer.
 func (l *Ledger) Enter(keys []store.Key, p *agui.Pause, behind agui.SeenMessage, atOnce int) error {
 	if len(keys) == 0 {
 		return nil
@@ -123,7 +128,8 @@ func (l *Ledger) Enter(keys []store.Key, p *agui.Pause, behind agui.SeenMessage,
 	return l.rememberUnder(keys, note, maxPlaces, atOnce)
 }
 
-// rememberUnder saves a note under keys of the index; see Enter.
+// rememberUnder saves a note under each of the keys of the index. Each key keeps at most most
+// notes. For atOnce and the error see Enter.
 func (l *Ledger) rememberUnder(keys []store.Key, n store.Note, most, atOnce int) error {
 	ctx, cancel := l.step()
 	defer cancel()
@@ -142,7 +148,7 @@ func (l *Ledger) rememberUnder(keys []store.Key, n store.Note, most, atOnce int)
 			}
 			_, err := l.store.Do(ctx, key, step)
 			if err != nil && ctx.Err() == nil {
-				_, err = l.store.Do(ctx, key, step) // the reply may have been lost
+				_, err = l.store.Do(ctx, key, step) // Only the reply may have been lost.
 			}
 			if err != nil {
 				fail.Do(func() { failure = err })
@@ -160,8 +166,8 @@ func (l *Ledger) rememberUnder(keys []store.Key, n store.Note, most, atOnce int)
 	return failure
 }
 
-// Find returns the places that the entries lead to, those of each entry newest first, each place
-// once.
+// Find returns the places that the entries under the keys lead to, without duplicates. The places
+// of each entry are in order, newest first.
 func (l *Ledger) Find(keys ...store.Key) ([]Place, error) {
 	var list []Place
 	for _, key := range keys {
@@ -179,8 +185,8 @@ func (l *Ledger) Find(keys ...store.Key) ([]Place, error) {
 	return list, nil
 }
 
-// CallKeys returns the keys of the entries for a call, one for each witness. kind is ByCall or
-// ByEditedCall.
+// CallKeys returns the keys of the index entries for a call: one key for each witness. kind is
+// ByCall or ByEditedCall.
 func (x Index) CallKeys(kind Kind, c agui.Call, witnesses []string) []store.Key {
 	if c.ID == "" || c.Name == "" {
 		return nil
@@ -196,8 +202,8 @@ func (x Index) CallKeys(kind Kind, c agui.Call, witnesses []string) []store.Key 
 	return keys
 }
 
-// RecordAt returns the record at a place. It is nil if the record does not have the pause, or
-// belongs to another principal.
+// RecordAt returns the record that a place leads to. It returns nil if the record does not have the
+// pause of the place, or belongs to another principal.
 func (l *Ledger) RecordAt(at Place, who principal.Owner) (*store.Record, error) {
 	rec, err := l.loadAt(at.Key)
 	if err != nil {
@@ -209,7 +215,7 @@ func (l *Ledger) RecordAt(at Place, who principal.Owner) (*store.Record, error) 
 	return &rec, nil
 }
 
-// holds reports whether the record has the pause, open or ended.
+// holds reports whether the record has the pause with the id, open or ended.
 func holds(rec *store.Record, pauseID string) bool {
 	return rec.Pause != nil && rec.Pause.ID == pauseID ||
 		slices.ContainsFunc(rec.Results, func(result *store.Result) bool { return result.PauseID == pauseID })

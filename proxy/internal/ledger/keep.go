@@ -8,9 +8,9 @@ import (
 	"holdpoint/store"
 )
 
-// Keep saves the outcome of a run, before the client is told of it: its question, and the end of
-// its claim, in one step. claim is nil if the run has none; otherwise it has ended afterwards. If a
-// question with the same interrupts is open already, that question counts.
+// Keep saves the outcome of a run before the client gets it: the question of the run, and the end
+// of its claim, both in one step. claim is nil if the run has no claim; otherwise Keep ends it. If
+// a pause with the same questions is already open, Keep returns that pause instead.
 func (l *Ledger) Keep(claim *Claim, o *settle.Outcome) settle.SavedOutcome {
 	if o.Ask != nil {
 		return l.keepQuestion(claim, o)
@@ -23,25 +23,27 @@ func (l *Ledger) Keep(claim *Claim, o *settle.Outcome) settle.SavedOutcome {
 	if o.Back {
 		back, err = claim.Release()
 	} else if err = claim.finish(o.End, nil); errors.Is(err, store.ErrStale) {
-		// The store has given the claim up. The run asks nothing, so its client is told the end
-		// nevertheless; only the record has moved on.
+		// The store has given the claim up. The run asks no question, so its client still gets the
+		// end of its own run. Only the record has a later state.
 		err = nil
 	}
 	return settle.SavedOutcome{Back: back, Doubtful: !back && err == nil && o.End.How == store.Doubtful, Err: err}
 }
 
-// keepQuestion does Keep for a run that asks.
+// keepQuestion is Keep for a run that asks a question.
 func (l *Ledger) keepQuestion(claim *Claim, o *settle.Outcome) settle.SavedOutcome {
 	if claim.Held() {
 		if err := claim.finish(o.End, o.Ask); err == nil || !errors.Is(err, store.ErrStale) {
 			return keptIf(o.Ask, err)
 		}
-		// The claim was given up, and something else began. The question is saved as a new one.
+		// The claim was given up, and something else began on the thread. The question is saved
+		// like that of a run without a claim.
 	}
 	standing, err := l.ask(o.Ask)
 	if !errors.Is(err, store.ErrExists) {
-		// It may have been opened despite an error. It is left to the thread's next run, because
-		// the agent waits for its answer and another client may have been told of it.
+		// The store may have opened the pause despite an error. The pause then stays open for the
+		// thread's next run, because the agent waits for its answer, and another client may have
+		// got the question.
 		return keptIf(o.Ask, err)
 	}
 	if standing.State == store.Open && standing.Pause.Digest == o.Ask.Digest {

@@ -1,6 +1,6 @@
 // Package ledger keeps the record of a thread in the store, and is the only caller of the store. It
-// repeats a step whose reply was lost, and reports the events of each step to a Voice. It judges
-// nothing, and has no knowledge of runs, requests and dialects.
+// repeats a step whose reply was lost, and reports the events of each step to a Voice. It does not
+// decide whether an answer is valid, and does not know runs, requests and dialects.
 package ledger
 
 import (
@@ -17,42 +17,42 @@ import (
 	"holdpoint/store"
 )
 
-// LeaseTime is how long a claim lasts without being renewed. If this process crashes, its pauses
-// are in doubt after that time. No lease is longer.
+// LeaseTime is how long a claim lasts if it is not renewed. If this process crashes, the pauses
+// that it has claimed are in doubt after that time. No lease is longer.
 const LeaseTime = 30 * time.Second
 
 const (
-	// StepTimeout bounds one step of the store. While the process ends, LastTime applies.
+	// StepTimeout limits one step of the store. While the process ends, LastTime applies instead.
 	StepTimeout = 10 * time.Second
 
 	leaseRenew = LeaseTime / 3
-	// renewTimeout bounds one renewal, and renewAgain is the pause before a failed one is repeated.
-	// A claim survives two renewals without a reply.
+	// renewTimeout limits one renewal. renewAgain is the time between a failed renewal and the next
+	// attempt. A claim survives two renewals to which the store does not reply.
 	renewTimeout = leaseRenew / 2
 	renewAgain   = leaseRenew / 5
 )
 
-// A Ledger is the record of one thread. Each step has its own time limit, and is not cancelled with
-// the run. A step whose reply was lost is repeated, which the store's steps permit. Errors are
-// those of the store.
+// A Ledger is the record of one thread. Each step has its own time limit, and is not cancelled if
+// the run is cancelled. A step whose reply was lost is repeated; the steps of the store permit
+// this. The errors are those of the store.
 type Ledger struct {
 	Key    store.Key
 	Owner  string  // owner of the thread, as in its record; "" without principals
 	Voice  Voice   // receives the events of the steps
-	Ending *Ending // end of the process, which shortens steps; nil if there is none
+	Ending *Ending // shortens the steps when the process is about to end; may be nil
 
 	store   store.Store
 	log     *slog.Logger
-	ctx     context.Context // its values are passed to the store
+	ctx     context.Context // the store gets its values
 	client  Client          // nil if no client waits for the steps
-	refused error           // error of the last failed claim
+	refused error           // error of the last claim; nil if it succeeded
 }
 
-// A Client waits while the store is asked. Alive sends it a heartbeat if one is due.
+// A Client waits while the ledger calls the store. Alive sends it a heartbeat if one is due.
 type Client interface{ Alive() }
 
-// New returns the ledger of the thread with the key. voice receives the events of its steps. If log
-// is nil, nothing is logged.
+// New returns the ledger of the thread whose record has the key. voice receives the events of the
+// steps. If log is nil, nothing is logged.
 func New(s store.Store, key store.Key, voice Voice, log *slog.Logger) *Ledger {
 	if log == nil {
 		log = slog.New(slog.DiscardHandler)
@@ -60,21 +60,22 @@ func New(s store.Store, key store.Key, voice Voice, log *slog.Logger) *Ledger {
 	return &Ledger{Key: key, Voice: voice, store: s, log: log, ctx: context.Background()}
 }
 
-// SetContext passes the values of ctx to the store in all later steps. The steps are not cancelled
-// with ctx.
+// SetContext sets the context whose values the store gets in all later steps. Cancelling ctx does
+// not cancel the steps.
 func (l *Ledger) SetContext(ctx context.Context) { l.ctx = ctx }
 
-// SetClient sets the client that waits for the steps.
+// SetClient sets the client that waits while steps are made.
 func (l *Ledger) SetClient(c Client) { l.client = c }
 
-// forThread returns the ledger of another thread, for the same run.
+// forThread returns a ledger of another thread, with the other settings of this ledger.
 func (l *Ledger) forThread(key store.Key) *Ledger {
 	other := *l
 	other.Key = key
 	return &other
 }
 
-// step returns the context of one step, with its time limit.
+// step returns the context of one step, with the time limit of a step. If a client waits, it sends
+// the client a heartbeat if one is due.
 func (l *Ledger) step() (context.Context, context.CancelFunc) {
 	if l.client != nil {
 		l.client.Alive()
@@ -82,8 +83,9 @@ func (l *Ledger) step() (context.Context, context.CancelFunc) {
 	return l.Ending.bound(context.WithoutCancel(l.ctx), StepTimeout)
 }
 
-// twice repeats a step once if its reply was lost, which means that the error is neither an answer
-// of the store nor about an unreadable record.
+// twice calls do, which makes a step, and calls it once more if the reply of the step was lost. The
+// reply was lost if the error is neither an answer of the store nor about a record that cannot be
+// read.
 func (l *Ledger) twice(do func(ctx context.Context) error) error {
 	var err error
 	for range 2 {
@@ -97,14 +99,14 @@ func (l *Ledger) twice(do func(ctx context.Context) error) error {
 	return err
 }
 
-// do does a step, and repeats it if its reply was lost. Because the step is a value, its notices
-// are written only once.
+// do makes a step, and repeats it if its reply was lost. The repeated step has the same notices, so
+// the store writes each notice only once.
 func (l *Ledger) do(step store.Step) error {
 	_, _, err := l.done(step)
 	return err
 }
 
-// done is do, but also returns the result of the step and whether the step was repeated.
+// done is do, and returns also the result of the step and whether the step was repeated.
 func (l *Ledger) done(step store.Step) (done store.Done, again bool, err error) {
 	tries := 0
 	err = l.twice(func(ctx context.Context) (err error) {
@@ -118,10 +120,12 @@ func (l *Ledger) done(step store.Step) (done store.Done, again bool, err error) 
 	return done, tries > 1, err
 }
 
-// notices returns the notices that a step writes about the occurrences that it causes.
+// notices returns the notices about the occurrences in list. The step that causes these occurrences
+// writes the notices into the record.
 func (l *Ledger) notices(list []Occurrence) []store.Notice { return l.Voice.notices(list, l.Key) }
 
-// Tell reports an occurrence to the voice. It returns an error only if events are required.
+// Tell reports an occurrence to the voice. It returns an error only if Sinks.Required is set and
+// the event was not accepted.
 func (l *Ledger) Tell(o Occurrence) error { return l.Voice.tell(o, l.Key) }
 
 // tellAll reports the occurrences that a step has caused.
@@ -137,14 +141,15 @@ func (l *Ledger) Load() (rec store.Record, err error) {
 	return rec, err
 }
 
-// loadAt returns the record of another thread or of a key of the index. It does not set an owner.
+// loadAt returns the record of another thread, or the entry under a key of the index. It does not
+// set an owner.
 func (l *Ledger) loadAt(key store.Key) (rec store.Record, err error) {
 	err = l.twice(func(ctx context.Context) (err error) { rec, err = l.store.Load(ctx, key, ""); return err })
 	return rec, err
 }
 
-// Snapshots returns the snapshots that a ref identifies. It does not ask the store if there are
-// none.
+// Snapshots returns the snapshots that ref identifies. If ref says that the store has no snapshots,
+// it does not call the store.
 func (l *Ledger) Snapshots(ref settle.Ref) (kept store.Snapshots, err error) {
 	if ref.Bytes == 0 {
 		return store.Snapshots{}, nil
@@ -156,14 +161,14 @@ func (l *Ledger) Snapshots(ref settle.Ref) (kept store.Snapshots, err error) {
 	return kept, err
 }
 
-// Open saves the pause of a run without a claim. It returns store.ErrExists if another question is
-// open.
+// Open saves the pause of a run without a claim. It returns store.ErrExists if the thread already
+// has an open question.
 func (l *Ledger) Open(p *agui.Pause) error {
 	_, err := l.ask(p)
 	return err
 }
 
-// ask is Open, but also returns the record if another question is open.
+// ask is Open, and returns also the current record if the thread already has an open question.
 func (l *Ledger) ask(p *agui.Pause) (standing *store.Record, err error) {
 	raises := l.raisedOccurrence(p)
 	done, _, err := l.done(store.Ask{Owner: l.Owner, Pause: *p, Notices: l.notices(raises)})
@@ -173,9 +178,10 @@ func (l *Ledger) ask(p *agui.Pause) (standing *store.Record, err error) {
 	return done.Standing, err
 }
 
-// Reopen opens an ended pause again, with the same ids of its questions, so that it can only be
-// cancelled. The cancel then has a claim like any other answer, and is sent once. It returns
-// store.ErrExists if another question is open.
+// Reopen opens an ended pause again, so that its questions can only be cancelled. The questions
+// have the same ids, and the pause has a new id. Then the cancel gets a claim like any other
+// answer, and is sent only once. Reopen returns store.ErrExists if the thread already has an open
+// question.
 func (l *Ledger) Reopen(ended *store.Result) error {
 	p := *ended.Pause
 	p.ID = ids.Random128()
@@ -187,15 +193,16 @@ func (l *Ledger) Reopen(ended *store.Result) error {
 	return l.Open(&p)
 }
 
-// contest records that a run of the thread raised another question than that of the open pause,
-// even if the pause is claimed meanwhile, because it may be given back. p is nil if no pause is
-// open.
+// contest records that a run of the thread raised another question while the pause p was open. It
+// records this even if p is claimed meanwhile, because a claimed pause may be opened again. p is
+// nil if no pause is open; then contest does nothing.
 //
-// Two ordinary runs of a thread may be at the backend at once, if the client of the first broke off
-// and sent again before this was noticed. One of their two questions is saved and shown. The
-// backend may wait for the other one. If it accepts an answer without an id, a yes to the first
-// could carry out the other. So for a contested pause (agui.Pause.Contested) a dialect sends only
-// what the backend cannot take for another question's answer, or refuses the answer.
+// Two ordinary runs of a thread can be at the backend at the same time, if the client of the first
+// run broke off and sent its request again before Holdpoint noticed. Only one of their two
+// questions is saved and shown. The backend may wait for the answer to the other question. If it
+// accepts an answer without an id, a yes to the shown question could carry out the other action. So
+// for a contested pause (agui.Pause.Contested) a dialect sends an answer only if the backend cannot
+// use it for another question. Otherwise it refuses the answer.
 func (l *Ledger) contest(p *agui.Pause) {
 	if p == nil {
 		return
@@ -206,21 +213,22 @@ func (l *Ledger) contest(p *agui.Pause) {
 	}
 }
 
-// See records that the chat was shown the end of a pause.
+// See records that the chat has got the outcome of the ended pause.
 func (l *Ledger) See(pauseID string) error {
 	return l.do(store.See{PauseID: pauseID})
 }
 
-// Remember saves a note about the thread's calls in its record, which keeps at most most notes.
+// Remember saves a note about the thread's calls in its record. The record keeps the newest notes,
+// at most as many as the parameter most says.
 func (l *Ledger) Remember(n store.Note, most int) error { return l.RememberAt(l.Key, n, most) }
 
-// RememberAt saves a note in the record of another thread. It does not set an owner.
+// RememberAt is Remember for the record of another thread. It does not set an owner there.
 func (l *Ledger) RememberAt(key store.Key, n store.Note, most int) error {
 	return l.forThread(key).do(store.Remember{Note: n, Most: most})
 }
 
-// Decide records decisions that were made at a door other than the chat, or for a part of the
-// questions. The errors are:
+// Decide records decisions. They were made at the desk or by another door than the chat, or they
+// are for only some of the questions. The errors are:
 //
 //   - store.ErrConflict, store.ErrNotFound: another request was first;
 //   - door.ErrNotWritten: the audit log is required and cannot be written, and nothing is recorded.
@@ -241,8 +249,9 @@ func (l *Ledger) Decide(p *agui.Pause, list []agui.Decision) error {
 	return err
 }
 
-// Close ends a pause that is not claimed, or is in doubt; for its errors see Closed and
-// EndedAlready. It reports happened if it may have closed the pause.
+// Close ends a pause that is not claimed, or that is in doubt. For its errors see Closed and
+// EndedAlready. If it has closed the pause, or may have closed it, it reports the occurrences in
+// happened.
 func (l *Ledger) Close(pauseID string, result store.Result, happened ...Occurrence) error {
 	_, again, err := l.done(store.Close{PauseID: pauseID, Result: result, Notices: l.notices(happened)})
 	if again && errors.Is(err, store.ErrNotFound) {

@@ -9,26 +9,28 @@ import (
 	"holdpoint/store"
 )
 
-// An Occupancy tells all replicas that a run without a claim continues without its client. It is
-// kept in the record under a lease, as a claim is: if a replica dies, the thread is free when the
-// lease lapses. A run whose client stays has no Occupancy, so it costs the store nothing. The
-// methods of a nil Occupancy do nothing: a run with a claim has none, because the claim is enough.
+// An Occupancy shows all replicas that a run without a claim continues although its client has
+// left. The record keeps it under a lease, like a claim. If the replica of the run dies, the thread
+// is free when the lease lapses. A run whose client stays does not begin its Occupancy, so the
+// Occupancy costs the store nothing. A run with a claim has a nil Occupancy, because the claim is
+// enough. The methods of a nil Occupancy do nothing.
 type Occupancy struct {
 	ledger *Ledger
 
-	turn  chan struct{} // full during a step, so that the last step is the one that ends the occupancy
-	token string        // "" before the first step
+	// full during a step, so that no other step follows the one that ends the occupancy
+	turn  chan struct{}
+	token string // "" before the first step
 	over  bool
 	lease Renewal
 }
 
-// Occupancy returns an Occupancy that has not begun.
+// Occupancy returns an Occupancy of the ledger's thread, which has not begun.
 func (l *Ledger) Occupancy() *Occupancy {
 	return &Occupancy{ledger: l, turn: make(chan struct{}, 1)}
 }
 
-// Occupy reserves another thread until the Occupancy ends. It returns nil if that thread has a run
-// or a question.
+// Occupy occupies the thread with the given key until the Occupancy ends. It returns nil if that
+// thread has a run or an open question.
 func (l *Ledger) Occupy(key store.Key) (*Occupancy, error) {
 	o := l.forThread(key).Occupancy()
 	o.token = ids.Random128()
@@ -58,8 +60,8 @@ func (o *Occupancy) Begin() {
 	o.lease.Start(leaseRenew, o.step)
 }
 
-// step renews the occupancy in the record. A failure needs no action, because the next step repairs
-// it, even if the step was done and only its reply was lost. At worst the thread accepts another
+// step renews the occupancy in the record. A failed step needs no action: the next step renews the
+// occupancy, whether the failed step was done or not. In the worst case the thread accepts another
 // run too early.
 func (o *Occupancy) step(ctx context.Context) bool {
 	o.turn <- struct{}{}
@@ -76,7 +78,7 @@ func (o *Occupancy) step(ctx context.Context) bool {
 	return true
 }
 
-// End releases the thread.
+// End ends the occupancy, so that the thread is free.
 func (o *Occupancy) End() {
 	if o == nil {
 		return
@@ -89,15 +91,15 @@ func (o *Occupancy) End() {
 	}
 	err := o.lasts(context.Background(), 0)
 	if err != nil {
-		err = o.lasts(context.Background(), 0) // its reply may have been lost
+		err = o.lasts(context.Background(), 0) // the reply may have been lost
 	}
 	if err != nil {
 		o.ledger.log.Warn(logOccupancyNotEnded, "err", err, "lease", LeaseTime.String())
 	}
 }
 
-// lasts does the store's step that makes the occupancy last for the given time; 0 ends it.
-// Cancelling ctx ends the step early.
+// lasts sets the lease of the occupancy in the store. A lease of 0 ends the occupancy. Cancelling
+// ctx ends this step early.
 func (o *Occupancy) lasts(ctx context.Context, lease time.Duration) error {
 	ctx, cancel := o.ledger.Ending.bound(ctx, renewTimeout)
 	defer cancel()

@@ -6,18 +6,18 @@ import (
 	"time"
 )
 
-// A Renewal calls a function periodically until it is stopped. After Stop has returned, no call
-// begins, and the context of a running call is cancelled, because a claim must not be renewed after
-// its run. The zero value is not started.
+// A Renewal calls a function at an interval until it is stopped. Stop cancels the context of a
+// running call, and no call begins after Stop has returned, because a claim must not be renewed
+// after its run. The zero value is a Renewal that has not started.
 type Renewal struct {
 	mu     sync.Mutex
 	timer  *time.Timer
 	cancel context.CancelFunc // nil unless the Renewal is running
-	over   bool               // stopped, for good
+	over   bool               // stopped, and never started again
 }
 
-// Start starts the Renewal: step is called at the interval until it returns false. Start does
-// nothing if it was called before, or after Stop.
+// Start starts the Renewal. step is called at the interval every, until it returns false. Start
+// does nothing if Start or Stop was called before.
 func (r *Renewal) Start(every time.Duration, step func(ctx context.Context) bool) {
 	ctx, cancel := context.WithCancel(context.Background())
 	r.mu.Lock()

@@ -1,7 +1,7 @@
 package ledger
 
-// The lines of the log. The comment of each says to the operator what it means and what to do;
-// docs/warnings.md is made from it.
+// These are the lines of the log. The comment of each line tells the operator what the line means
+// and what to do. docs/warnings.md is made from these comments.
 const (
 	// The client left, and the run is read to its end. The store failed, so another replica does
 	// not know that the thread is busy. Holdpoint tries again every ten seconds. If it repeats,

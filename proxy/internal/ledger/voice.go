@@ -11,15 +11,16 @@ import (
 	"holdpoint/store"
 )
 
-// Sinks are the receivers of the events of an agent's threads, and how events name the agent and
+// Sinks receive the events of an agent's threads. They also say how an event names the agent and
 // its principals. They are made once and are read-only.
 type Sinks struct {
-	Events   event.Sink // nil: events are not reported
-	Required bool       // an answer is sent to the backend only after its event was accepted
+	Events event.Sink // nil: events are not reported
+	// an answer is sent to the backend only after the receiver accepted the answer's event
+	Required bool
 
-	// Notices returns the notice to send about an event, and whether there is one. The record keeps
-	// the notice until it is sent. Posted is called with the key of each record that has a notice
-	// to send. nil: no notices are sent.
+	// Notices returns the notice to send about an event, and false if there is no notice to send.
+	// The record keeps the notice until it is sent. Posted is called with the key of each record
+	// that got such a notice. If the functions are nil, no notices are sent.
 	Notices func(*event.Event) (store.Notice, bool)
 	Posted  func(store.Key)
 
@@ -33,36 +34,39 @@ type Span interface {
 	Happened(kind event.Kind, pause, code string)
 }
 
-// A Voice reports the events of a thread. It has the values that are common to its events, and the
-// receivers. The zero Voice reports nothing.
+// A Voice reports the events of a thread to the receivers. It has the values that all events of the
+// thread have in common. The zero Voice reports nothing.
 type Voice struct {
-	Sinks       *Sinks // nil: none
-	Span        Span   // span of the run; nil: none
+	Sinks       *Sinks // nil: no receivers
+	Span        Span   // the trace span of the run; nil: no span
 	Who         principal.Identity
 	Thread, Run string // the ids that the client sent
-	Desk        bool   // Holdpoint itself sent the request, instead of the chat
-	Decider     string // the person who decides at the desk; "" if the decision is only being carried out
+	Desk        bool   // Holdpoint itself sent the request, to carry out a decision of the desk
+	// The person who decides at the desk; "" if an earlier decision is only carried out.
+	Decider string
 }
 
-// An Occurrence is what happened, or is about to happen, to the questions of a pause: an event
-// without the values that all events of its thread have in common. A step writes it into the record
-// as a notice; all other receivers get it after the step.
+// An Occurrence is something that happened, or is about to happen, to the questions of a pause. It
+// is an event without the values that all events of its thread have in common. A step writes the
+// occurrence into the record as a notice. All other receivers get it after the step.
 type Occurrence struct {
 	Kind       event.Kind
-	Pause      *agui.Pause // nil if no pause is concerned
+	Pause      *agui.Pause // nil if it does not concern a pause
 	Code       string      // code of a refusal, or of the RUN_ERROR that ended the answered run
 	Interrupts []event.Interrupt
 }
 
-// Tells reports whether events are reported at all. If not, no digests need be computed.
+// Tells reports whether there is any receiver of events. If there is no receiver, the digests for
+// events need not be computed.
 func (v *Voice) Tells() bool {
 	return v.Sinks != nil && (v.Sinks.Events != nil || v.Sinks.Notices != nil) || v.Span != nil
 }
 
-// isRequired reports whether a step must not be made if its event cannot be reported.
+// isRequired reports whether a step may be made only after its event was accepted.
 func (v *Voice) isRequired() bool { return v.Sinks != nil && v.Sinks.Required }
 
-// notices returns the notices about occurrences in the thread with the key.
+// notices returns the notices about the occurrences in list. thread is the key of the record of
+// their thread.
 func (v *Voice) notices(list []Occurrence, thread store.Key) []store.Notice {
 	if v.Sinks == nil || v.Sinks.Notices == nil {
 		return nil
@@ -76,7 +80,7 @@ func (v *Voice) notices(list []Occurrence, thread store.Key) []store.Notice {
 	return notices
 }
 
-// event returns the event of an occurrence.
+// event returns the event of an occurrence. thread is the key of the record of its thread.
 func (v *Voice) event(o Occurrence, thread store.Key) *event.Event {
 	e := event.Event{
 		Kind: o.Kind, Time: v.Sinks.Now(), Agent: v.Sinks.Agent, Tenant: v.Who.Tenant, Thread: v.Thread, Run: agui.Cut(v.Run),
@@ -91,7 +95,8 @@ func (v *Voice) event(o Occurrence, thread store.Key) *event.Event {
 	return &e
 }
 
-// tell reports an occurrence. It returns an error only if events are required.
+// tell reports an occurrence to the span and the receiver of events. It returns an error only if
+// Sinks.Required is set and the event was not accepted.
 func (v *Voice) tell(o Occurrence, thread store.Key) error {
 	if v.Span != nil {
 		pause := ""

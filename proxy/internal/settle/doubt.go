@@ -11,15 +11,15 @@ import (
 	"holdpoint/translate/kit"
 )
 
-// leavesDoubt reports whether the outcome of an approval is not known although the dialect
-// considers the exchange finished: a RUN_ERROR after an approval does not show whether the approved
-// action was carried out. Only a result of the call shows that it was.
+// leavesDoubt reports whether the fate of an approval is not known although the dialect considers
+// the exchange finished. If a RUN_ERROR follows an approval, it does not show whether the approved
+// action was carried out. Only a result of the call shows that.
 func (f *Facts) leavesDoubt(res *translate.Result, e *End, became translate.Fate) bool {
 	return became == translate.Finished && !e.Known && e.Event.Type == agui.RunErrored && res.Next == nil && len(res.Asked.Interrupts) == 0 && f.unproven()
 }
 
-// unproven reports whether the exchange carried an approval and no result shows that the action was
-// carried out.
+// unproven reports whether an approval was sent to the backend and no result of its call shows that
+// the action was carried out.
 func (f *Facts) unproven() bool {
 	p := f.Record.Pause
 	if p == nil || !f.Claimed || !f.Resumes || !f.Evidence.Sent() {
@@ -31,15 +31,15 @@ func (f *Facts) unproven() bool {
 	})
 }
 
-// hasResult reports whether the stream had a result of a call that the question names. Results in
-// the request do not count, because the client may have made them up.
+// hasResult reports whether the stream had a result of a call that the question names. A result in
+// the messages of the request does not count, because the client may have made it up.
 func (f *Facts) hasResult(i *agui.Interrupt) bool {
 	return slices.ContainsFunc(f.Calls, func(c agui.Call) bool {
 		return c.Answered && c.ID != "" && bytes.Contains(i.Object, agui.AppendString(nil, c.ID)) && !f.broughtResult(c.ID)
 	})
 }
 
-// broughtResult reports whether the client's messages have a result of the call.
+// broughtResult reports whether the client's messages have a result of the call with the given id.
 func (f *Facts) broughtResult(call string) bool {
 	return slices.ContainsFunc(f.ClientMessages, func(m agui.Message) bool {
 		return m.Role == "tool" && gjson.GetBytes(m.JSON, "toolCallId").Str == call

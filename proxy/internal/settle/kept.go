@@ -5,11 +5,14 @@ import (
 	"holdpoint/store"
 )
 
-// A SavedOutcome is what the record has after an Outcome was saved.
+// A SavedOutcome says what the record contains after an Outcome was saved, or why it was not saved.
 type SavedOutcome struct {
-	Pause    *agui.Pause   // the pause that is open now, for the client; nil if there is none
-	Standing *store.Record // the record with another open question, which counts in its place; nil if there is none
-	Back     bool          // the claimed pause is open again
-	Doubtful bool          // the claimed pause is in doubt
-	Err      error         // why the outcome was not saved; nil if it was
+	// the pause that is open now, as the client gets it; nil if no pause is open
+	Pause *agui.Pause
+	// the record, if it already had an open question that differs; that question counts instead.
+	// Otherwise nil.
+	Standing *store.Record
+	Back     bool  // the claimed pause is open again
+	Doubtful bool  // the claimed pause is in doubt
+	Err      error // why the outcome was not saved; nil if it was
 }

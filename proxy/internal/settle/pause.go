@@ -17,20 +17,21 @@ import (
 )
 
 const (
-	// PauseFrames is the number of largest frames that all saved data of a pause may use. A
-	// question is saved as the backend sent it, as the client gets it, and in the dialect's own
-	// data.
+	// PauseFrames limits the saved data of a pause: all of it together may have at most PauseFrames
+	// times the size of the largest frame. A question is saved as the backend sent it, as the
+	// client gets it, and as data of the dialect.
 	PauseFrames = 4
-	// maxPauseBytes bounds the data of a pause in any case, because frames may be much larger than
-	// any question (they repeat whole conversations), and a pause is kept for weeks.
+	// maxPauseBytes is the largest size of a pause's data, whatever the largest frame is. Frames
+	// may be much larger than any question, because they repeat whole conversations, and the store
+	// keeps a pause for weeks.
 	maxPauseBytes = 32 << 20
 )
 
 // native reports whether the client gets questions in the backend's own form.
 func (f *Facts) native() bool { return f.Listener.Show == translate.ShowNative }
 
-// tooMuch returns the error if the questions cannot be sent to the client, so that they could not
-// be answered; else nil.
+// tooMuch returns an error if the questions are too many or too large to be sent to the client.
+// Nobody could answer them then. Otherwise it returns nil.
 func (f *Facts) tooMuch(res *translate.Result) *agui.RunError {
 	p := &res.Asked
 	if len(p.Interrupts) > kit.MaxQuestions {
@@ -52,8 +53,9 @@ func (f *Facts) tooMuch(res *translate.Result) *agui.RunError {
 	return nil
 }
 
-// pause returns the pause of the run's questions, with the ids that the client sees and the calls
-// that they are about.
+// pause returns the pause for the questions with which the run ends. The questions have the ids
+// that the client sees, and the calls that they are about. The error says why the earlier replies
+// are not known, see Facts.EarlierReplies; the pause is valid nevertheless.
 func (f *Facts) pause(res *translate.Result) (_ *agui.Pause, stoodUnknown error) {
 	p := res.Asked.Pause(f.Dialect)
 	p.Backend, p.ID, p.From, p.Origin = res.Backend, f.PauseID, f.From, f.Origin
@@ -73,7 +75,7 @@ func (f *Facts) pause(res *translate.Result) (_ *agui.Pause, stoodUnknown error)
 	p.Digest = digestInterrupts(p.Interrupts...)
 	if p.EarlierReplies, stoodUnknown = f.EarlierReplies(&p); stoodUnknown != nil {
 		for n := range p.Interrupts {
-			p.Interrupts[n].Keys = nil // no message can answer it
+			p.Interrupts[n].Keys = nil // no message can answer this question
 		}
 	}
 	p.Finish = slices.Clone(f.Listener.WithIDs(res.Finish).JSON)
@@ -91,11 +93,13 @@ func (f *Facts) pause(res *translate.Result) (_ *agui.Pause, stoodUnknown error)
 	return &p, stoodUnknown
 }
 
-// publish sets the id of a question that the client sees. natives counts each id of the backend.
+// publish sets the id under which the client sees a question. natives has, for each id of the
+// backend, the number of questions that have it.
 func (f *Facts) publish(p *agui.Pause, i *agui.Interrupt, natives map[string]int) {
 	if i.Question == "" {
 		asks := *i
-		asks.Object = agui.DeleteKey(asks.Object, "expiresAt") // a repeated question has another expiry
+		// when a question is repeated, its expiry differs
+		asks.Object = agui.DeleteKey(asks.Object, "expiresAt")
 		if i.Question = p.Digest; len(p.Interrupts) > 1 || len(asks.Object) != len(i.Object) {
 			i.Question = digestInterrupts(asks)
 		}
@@ -105,9 +109,10 @@ func (f *Facts) publish(p *agui.Pause, i *agui.Interrupt, natives map[string]int
 	}
 	i.Native = strings.Clone(i.Native) // a copy, because it may share memory with the request or an event
 	i.ID = printableID(i.Native)
-	// A client that gets the backend's own form answers with the backend's own ids, which are then
-	// kept. A .NET client that gets a text answers nothing, but the random id of that text finds
-	// the question from another thread.
+	// A client that gets the backend's own form answers with the backend's id, so that id is not
+	// changed then. A .NET client that gets the question as a text does not answer it. But its next
+	// request may be on another thread, and then the random part of the id in that text leads to
+	// the question.
 	keep := f.native() && i.ID == i.Native && !(p.ByText && f.Listener.Line.TakesNewThreads())
 	if !keep || i.Native == "" || natives[i.Native] > 1 {
 		i.ID += "~" + f.NewID()
@@ -119,7 +124,7 @@ func (f *Facts) publish(p *agui.Pause, i *agui.Interrupt, natives map[string]int
 	client.Publish(i, expires)
 }
 
-// fill adds the conversation to the pause.
+// fill adds the conversation to the pause: the messages, the state, and the messages seen so far.
 func (f *Facts) fill(p *agui.Pause, o *Outcome) {
 	p.Messages, p.State, p.Seen = o.Shown.Messages, o.Shown.State, seen(f.knownSnapshots(o), f.ClientMessages, o.Extra)
 	if p.Continuation = f.Continuation; p.Continuation == nil {
@@ -136,8 +141,9 @@ func (f *Facts) fill(p *agui.Pause, o *Outcome) {
 	}
 }
 
-// noteCalls adds to each question the call that it names. The client's version of a call takes
-// precedence over the dialect's, which is used if the transcript was too large.
+// noteCalls adds to each question the calls that it names. It takes a call from the transcript,
+// which has it as the client saw it. If the transcript was too large and lacks the call, it takes
+// the call from the dialect.
 func (f *Facts) noteCalls(list []agui.Interrupt) {
 	for n := range list {
 		i := &list[n]
@@ -158,7 +164,7 @@ func (f *Facts) noteCalls(list []agui.Interrupt) {
 }
 
 // askYesNo turns questions that accept any value into questions for a yes or a no, if the operator
-// has configured these values.
+// has configured which values mean yes and no.
 func (f *Facts) askYesNo(p *agui.Pause) {
 	if f.Describer == nil || len(f.YesNo) == 0 {
 		return
@@ -174,9 +180,9 @@ func (f *Facts) askYesNo(p *agui.Pause) {
 	}
 }
 
-// printableID returns a backend's id without characters that an address, a log line or a chat
-// message cannot contain: each control character, line separator and invalid UTF-8 byte becomes
-// U+FFFD. Some backends build the id from what the client sent, such as its thread id.
+// printableID returns a backend's id in which each control character, line separator and invalid
+// UTF-8 byte is replaced by U+FFFD, because an address, a log line or a chat message cannot contain
+// them. Some backends build the id from something that the client sent, such as its thread id.
 func printableID(native string) string {
 	return strings.Map(func(c rune) rune {
 		if unicode.In(c, unicode.Cc, unicode.Zl, unicode.Zp) {
@@ -186,7 +192,8 @@ func printableID(native string) string {
 	}, native)
 }
 
-// digestInterrupts returns a digest of the questions, without the ids that were minted for them.
+// digestInterrupts returns a digest of the questions. It does not cover the ids that Holdpoint made
+// for them.
 func digestInterrupts(list ...agui.Interrupt) string {
 	b := make([]byte, 0, 1<<10)
 	for _, i := range list {

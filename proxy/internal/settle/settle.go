@@ -1,6 +1,7 @@
-// Package settle decides the outcome of a run whose exchange with the backend has ended: another
-// exchange, a question, or the end of the run. Its input is the Facts about the run, and its result
-// an Outcome. It saves nothing, sends nothing, and uses neither a clock nor the store.
+// Package settle decides what follows when an exchange of a run with the backend has ended: another
+// exchange, a question to the client, or the end of the run. Its input is the Facts about the run,
+// and its result is an Outcome. It saves nothing, sends nothing, and uses neither a clock nor the
+// store.
 package settle
 
 import (
@@ -19,10 +20,12 @@ import (
 // An End says how an exchange ended.
 type End struct {
 	translate.End
-	Broken *agui.RunError // the error for the client if the backend sent no terminal event; nil: UPSTREAM_EOF
-	// Inner is the outcome of the answers as reported by another Holdpoint in front of the backend;
-	// Known reports that there is such a report. Errored reports that the RUN_ERROR of that
-	// Holdpoint does not state the outcome.
+	// The error for the client if the backend sent no terminal event. If it is nil, the error is
+	// UPSTREAM_EOF.
+	Broken *agui.RunError
+	// Inner is set if the backend is another Holdpoint, or has another Holdpoint in front of it: it
+	// is the fate of the answers as that Holdpoint reports it. Known means that there is such a
+	// report. Errored means that the RUN_ERROR of that Holdpoint does not state the fate.
 	Inner          translate.Fate
 	Known, Errored bool
 	TurnedDown     bool // the HTTP status means that the backend did not accept the answers at all
@@ -38,41 +41,45 @@ type Transcript interface {
 	KnowsOpen() bool
 }
 
-// Facts are the facts about a run when its exchange has ended. Everything that they point to is
-// read-only.
+// Facts are what is known about a run when one of its exchanges has ended. Everything that they
+// point to is read-only.
 type Facts struct {
-	Input          *agui.RunInput // as the dialect got it
+	Input          *agui.RunInput // the input that the dialect got
 	ClientMessages []agui.Message // the messages that the client sent
 	Record         *store.Record  // the record that the run was judged against
 	Answers        []agui.Answer  // the answers of the request
 
 	Claimed  bool // the run has claimed the pause of the record
 	Evidence Evidence
-	Resumes  bool // the exchange carries answers; false for a later run of the same stream
-	// Calls are the calls of the stream, without those that the dialect held back until the end.
+	// this run of the stream carries answers; false for a later run of the same stream
+	Resumes bool
+	// Calls are the calls in the stream. Calls that the dialect holds back until the end are not
+	// included.
 	Calls []agui.Call
 
 	Dialect    string // the dialect of the backend
 	Listener   client.Listener
 	Transcript Transcript
-	// Whole is the transcript as it would be if no call had been removed from the client's history;
-	// nil if none was. It is used if the backend refused the run.
+	// Whole is the transcript as it would be if Holdpoint had not removed calls from the client's
+	// history. It is nil if Holdpoint has removed no call. It is used if the backend refused the
+	// run.
 	Whole   Transcript
 	Extra   []agui.Message // messages that the backend has not received
-	ByArray bool           // the answers were in a resume array
+	ByArray bool           // the answers were in the array resume of the request
 	Unseen  bool           // no client reads the stream
 
 	Describer translate.Describer // nil if the dialect does not implement it
 	YesNo     yesno.Rules
-	// EarlierReplies returns the replies to a pause's questions that the messages have before it
-	// asks.
+	// EarlierReplies returns the replies to the questions of a pause that the messages already
+	// contained before the run asked.
 	EarlierReplies func(*agui.Pause) ([]agui.EarlierReply, error)
 
-	PauseID      string // 128 random bits
-	NewOnly      bool   // the client was seen to send new messages only, see agui.Pause.NewOnly
-	From         uint64 // hash of the client's address; 0 if addresses have no shares
-	Origin       *agui.Origin
-	Continuation *agui.Continuation // what the pause keeps for continuing without the client; nil if nothing
+	PauseID string // 128 random bits
+	NewOnly bool   // the client was seen to send only new messages, see agui.Pause.NewOnly
+	From    uint64 // hash of the client's address; 0 if addresses have no shares of the store
+	Origin  *agui.Origin
+	// saved with the pause, to continue without the client; nil if nothing is needed
+	Continuation *agui.Continuation
 	NewID        func() string
 	Now          time.Time
 	Limits       Limits
@@ -80,54 +87,57 @@ type Facts struct {
 
 // Limits are the limits that apply to a pause.
 type Limits struct {
-	FrameBytes   int           // largest frame of the backend's stream
-	InterruptTTL time.Duration // time until questions expire that have no expiry; 0: never
+	FrameBytes int // largest frame of the backend's stream
+	// added to a question that has no expiry of its own; 0: such a question never expires
+	InterruptTTL time.Duration
 }
 
-// An Outcome is the result of Settle. If Next is set, only Before is set too. If Ask is set, Finish
-// and Refused are not.
+// An Outcome is the result of Settle. If Next is set, only Before is set as well. If Ask is set,
+// Finish and Refused are not set.
 type Outcome struct {
 	Next   *translate.Exchange // the next exchange to send
-	Before []agui.Event        // events that the dialect held back
+	Before []agui.Event        // events that the dialect held back, to be sent now
 
-	// Ask is the pause that the run ends with, and Shown the conversation at that point. Announced
-	// reports that the stream already has the backend's own announcement.
+	// Ask is the pause with which the run ends, and Shown the conversation at that point. Announced
+	// means that the stream already contains the backend's own announcement of the pause.
 	Ask       *agui.Pause
 	Shown     client.Snapshots
 	Announced bool
-	// Failure is set if an exchange failed after earlier ones of the run: the questions are those
-	// that are still open.
+	// Failure is set if an exchange failed after earlier exchanges of the same run. Then the
+	// questions of Ask are those that are still open.
 	Failure *Failure
 	Refused *agui.RunError // why the questions of the run cannot be sent to the client
-	// Extra are the messages that the backend has not received. Whole reports that Facts.Whole is
-	// the transcript to use.
+	// Extra are the messages that the backend has not received. Whole means that Facts.Whole is to
+	// be used instead of Facts.Transcript.
 	Extra []agui.Message
 	Whole bool
 
-	Finish agui.Event   // the terminal event of a run that does not ask
-	End    store.Result // what the record keeps of that end
-	Back   bool         // the claimed pause becomes open again, and End is not used
-	// Speaks reports that the stream has shown the dialect of its path, and Backend which backend
-	// of the dialect it is, "" if it has not. Refuses reports that this was shown by a question
-	// that was refused, so that no pause in the record has the dialect.
+	Finish agui.Event   // the terminal event of a run that does not ask a question
+	End    store.Result // the result that the record keeps for the claimed pause
+	Back   bool         // the claimed pause becomes open again; End is not used then
+	// Speaks means that the stream has shown which dialect the backend uses. Backend is the kind of
+	// backend within the dialect, "" if the stream has not shown it. Refuses means that the dialect
+	// was shown by a question that Holdpoint refused, so that no pause in the record names the
+	// dialect.
 	Speaks, Refuses bool
 	Backend         string
-	// Handled reports that the dialect handled this end. Otherwise a response with an HTTP error is
-	// passed to the client unchanged.
+	// Handled means that the dialect handled the end of this exchange. If it did not, a response
+	// with an HTTP error is passed to the client unchanged.
 	Handled bool
-	// RepliesErr is why the earlier replies are not known, nil if they are.
+	// RepliesErr is why the earlier replies are not known, nil if they are known.
 	RepliesErr error
 }
 
-// A Failure is the RUN_ERROR of an exchange that failed after earlier ones of the run, and the
-// outcome of its answer: "" if it was sent.
+// A Failure is the RUN_ERROR of an exchange that failed after earlier exchanges of the same run.
+// How says what became of the answer that the exchange carried. It is "" if the backend did not
+// accept the request of the exchange.
 type Failure struct {
 	Event agui.Event
 	How   store.How
 }
 
-// Settle returns the outcome of the run. res is the dialect's result for the end e. failed is the
-// error for the client if the dialect failed, else nil. Settle may change res and e.
+// Settle returns the outcome of the run. res is what the dialect made of the end e of the exchange.
+// failed is the error for the client if the dialect failed, else nil. Settle may change res and e.
 func Settle(f *Facts, res *translate.Result, e *End, failed *agui.RunError) Outcome {
 	if e.Inner != translate.Finished && failed == nil && res.Fate == translate.Finished {
 		if res.Fate = e.Inner; len(res.Asked.Interrupts) == 0 {
@@ -165,7 +175,7 @@ func Settle(f *Facts, res *translate.Result, e *End, failed *agui.RunError) Outc
 	return o
 }
 
-// end sets the outcome of a run that does not ask.
+// end sets the outcome of a run that does not ask a question.
 func (o *Outcome) end(f *Facts, res *translate.Result, e *End, became translate.Fate) {
 	o.Handled = res.Fate == translate.Lost || res.Fate == translate.InDoubt || res.Finish.Type != agui.Unknown
 	o.Speaks, o.Refuses, o.Backend = res.Spoke != "" || res.Backend != "", res.Spoke != "", res.Backend
@@ -177,8 +187,8 @@ func (o *Outcome) end(f *Facts, res *translate.Result, e *End, became translate.
 	}
 }
 
-// ask sets the outcome of a run that asks. If its questions cannot be sent to the client, Refused
-// is set.
+// ask sets the outcome of a run that asks questions. If the questions cannot be sent to the client,
+// it sets only Refused and End.
 func (o *Outcome) ask(f *Facts, res *translate.Result, e *End) {
 	o.Handled, o.End.How = true, store.Finished
 	if len(res.Untaken) > 0 {
@@ -198,7 +208,7 @@ func (o *Outcome) ask(f *Facts, res *translate.Result, e *End) {
 	}
 }
 
-// knownSnapshots returns the transcript that applies to the outcome.
+// knownSnapshots returns the transcript that the outcome uses: Whole or Transcript.
 func (f *Facts) knownSnapshots(o *Outcome) Transcript {
 	if o.Whole {
 		return f.Whole
@@ -206,7 +216,8 @@ func (f *Facts) knownSnapshots(o *Outcome) Transcript {
 	return f.Transcript
 }
 
-// keep adds the messages and the state that the client has to the end of a claim.
+// keep adds the messages and the state that the client has to the result of the claimed pause.
+// errored means that a RUN_ERROR of the backend reported that it is in doubt.
 func (o *Outcome) keep(f *Facts, errored bool) {
 	if !f.Claimed || o.Back {
 		return
@@ -221,14 +232,15 @@ func (o *Outcome) keep(f *Facts, errored bool) {
 	o.End.Seen = seen(f.knownSnapshots(o), f.ClientMessages, o.Extra)
 }
 
-// Doubt returns the result of a claim whose outcome is not known.
+// Doubt returns the result of a claimed pause that is in doubt.
 func (f *Facts) Doubt() store.Result {
 	o := Outcome{Extra: f.Extra, End: store.Result{How: store.Doubtful}}
 	o.keep(f, false)
 	return o.End
 }
 
-// fateOf returns the outcome of the answers according to the end of the exchange.
+// fateOf returns what became of the answers. The HTTP status of the exchange may show that the
+// backend did not accept them.
 func fateOf(res *translate.Result, end *End) translate.Fate {
 	if res.Fate == translate.Finished && end.TurnedDown {
 		return translate.Untouched
@@ -236,8 +248,8 @@ func fateOf(res *translate.Result, end *End) translate.Fate {
 	return res.Fate
 }
 
-// terminal returns the terminal event of a run that does not ask, and how the record describes the
-// end.
+// terminal returns the terminal event of a run that does not ask a question, and how the run ended,
+// as the record keeps it.
 func (f *Facts) terminal(res *translate.Result, e *End, became translate.Fate) (agui.Event, store.How) {
 	finish := res.Finish
 	if finish.Type == agui.Unknown {
@@ -268,10 +280,10 @@ func (f *Facts) terminal(res *translate.Result, e *End, became translate.Fate) (
 	return broken.Event(), store.Doubtful
 }
 
-// failure returns the Failure of an exchange that failed after earlier ones of the run.
+// failure returns the Failure of an exchange that failed after earlier exchanges of the same run.
 func (f *Facts) failure(res *translate.Result, e *End) *Failure {
 	if e.Refused && e.Broken != nil {
-		return &Failure{Event: e.Broken.Event()} // the answers of earlier exchanges were sent
+		return &Failure{Event: e.Broken.Event()} // only answers of earlier exchanges were sent
 	}
 	finish, how := f.terminal(&translate.Result{Fate: res.Fate}, e, res.Fate)
 	return &Failure{f.Listener.WithIDs(finish), how}

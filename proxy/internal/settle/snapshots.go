@@ -9,8 +9,9 @@ import (
 	"holdpoint/proxy/internal/client"
 )
 
-// snapshots returns the messages and the state of a stream. beside are messages that the backend
-// has not received: the client's list includes them, the record's does not.
+// snapshots returns the messages and the state of a stream. beside are the messages that the
+// backend has not received. The list for the client includes them, and the messages for the record
+// do not.
 func snapshots(t Transcript, in *agui.RunInput, beside []agui.Message) client.Snapshots {
 	var s client.Snapshots
 	s.StateSent, s.AnyState, s.MessagesSent = t.Sent()
@@ -25,17 +26,20 @@ func snapshots(t Transcript, in *agui.RunInput, beside []agui.Message) client.Sn
 	if s.State, s.Stateful = t.State(); !s.Stateful {
 		s.State = nil
 	} else if sameBytes(s.State, in.State) {
-		s.State = slices.Clone(s.State) // a copy, because it shares memory with the request's body, which is reused
+		// a copy, because it shares memory with the body of the request, which is reused
+		s.State = slices.Clone(s.State)
 	}
 	return s
 }
 
-// sameBytes reports whether two slices are the same, not only equal.
+// sameBytes reports whether two slices are the same bytes in memory. For slices that are only equal
+// it returns false.
 func sameBytes(a, b []byte) bool { return len(a) == len(b) && len(a) > 0 && &a[0] == &b[0] }
 
-// seen returns the messages that count as known for the next request. Messages that were removed
-// from the request count, because the client sends them again. Messages that the backend has not
-// received do not, because they are then new input.
+// seen returns the messages that count as known in the next request. The messages in the parameter
+// came count as known, even if Holdpoint removed them from the request, because the client sends
+// them again. The messages in the parameter beside do not count as known: the backend has not
+// received them, so they are new input in the next request.
 func seen(t Transcript, came, beside []agui.Message) []agui.SeenMessage {
 	list := t.Seen()
 	known := make(map[agui.SeenMessage]bool, len(list))
@@ -52,12 +56,13 @@ func seen(t Transcript, came, beside []agui.Message) []agui.SeenMessage {
 		list = slices.DeleteFunc(list, func(s agui.SeenMessage) bool { return beside[s] })
 	}
 	for n := range list {
-		list[n].ID = strings.Clone(list[n].ID) // a copy, because it shares memory with the request or a message
+		// a copy, because it shares memory with the request or with a message
+		list[n].ID = strings.Clone(list[n].ID)
 	}
 	return list
 }
 
-// seenOf returns the set of some messages, nil if there are none.
+// seenOf returns the messages in list as a set, nil if list is empty.
 func seenOf(list []agui.Message) map[agui.SeenMessage]bool {
 	if len(list) == 0 {
 		return nil

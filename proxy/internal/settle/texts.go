@@ -1,7 +1,7 @@
 package settle
 
-// The texts of errors that end a run, as the message of RUN_ERROR. A developer of a client reads
-// them.
+// These texts are the messages of the RUN_ERROR events that end a run. The developer of a client
+// reads them.
 const (
 	textTooManyExchanges = "the run has not ended after %d requests to the backend"
 	textLost             = "the backend does not know what it asked any more"
@@ -10,5 +10,6 @@ const (
 	textTooManyQuestions = "the run asks %d questions at once, and at most %d are kept"
 	textTooLarge         = "the questions of the run are larger than %d bytes (%d times HOLDPOINT_MAX_FRAME_BYTES, at most 32 MiB)"
 	textTooMuchOpen      = "the run asks a question while more messages and calls are open in its stream than Holdpoint keeps (HOLDPOINT_TRANSCRIPT_BYTES)"
-	textMayHaveRun       = ": the action may or may not have run" // follows the text of another error
+	// appended to the text of another error
+	textMayHaveRun = ": the action may or may not have run"
 )

@@ -5,13 +5,13 @@ import (
 	"time"
 )
 
-// Limits bound how slowly a client may read its response.
+// Limits say how slowly a client may read its response.
 type Limits struct {
-	// Write is the time limit of one write. A client that reads nothing for that long counts as
+	// Write is the time limit of one write. If a client reads nothing for that long, it counts as
 	// gone. 0 means a minute.
 	Write time.Duration
-	// Multiplexed reports that the request uses HTTP/2. There, net/http resets a stream when its
-	// write deadline passes, even if nothing is being written.
+	// Multiplexed means that the request uses HTTP/2. With HTTP/2, net/http resets a stream when
+	// the write deadline passes, even if nothing is being written.
 	Multiplexed bool
 }
 
@@ -20,8 +20,8 @@ func LimitsOf(req *http.Request, write time.Duration) Limits {
 	return Limits{Write: write, Multiplexed: req.ProtoMajor >= 2}
 }
 
-// deadlines set a deadline for each write. One deadline for the whole response would end a healthy
-// stream, and without any a dead client would never be noticed.
+// deadlines sets a new deadline for each write. One deadline for the whole response would end a
+// healthy stream. Without a deadline a dead client would never be noticed.
 type deadlines struct {
 	Limits
 	control *http.ResponseController
@@ -35,8 +35,9 @@ func newDeadlines(w http.ResponseWriter, l Limits) deadlines {
 	return deadlines{Limits: l, control: http.NewResponseController(w)}
 }
 
-// set makes sure that a write has at least its time limit. Most writes keep the deadline of an
-// earlier one. It fails on connections without deadlines, as in tests; the write then has none.
+// set makes sure that a write has at least its time limit. Most writes use the deadline that an
+// earlier write has set. Some connections do not support deadlines, as in tests; there the write
+// has no time limit.
 func (d *deadlines) set(now time.Time) {
 	if d.at.Sub(now) >= d.Write {
 		return
@@ -59,8 +60,8 @@ func (d *deadlines) clear() {
 	_ = d.control.SetWriteDeadline(d.at)
 }
 
-// A Passing is the ResponseWriter of a response that is passed on unchanged. Each write and each
-// flush sets a deadline, so that a client that stops reading is noticed.
+// A Passing is the ResponseWriter of a response that is passed on unchanged. It sets a deadline for
+// each write and each flush, so that it notices if a client stops reading.
 type Passing struct {
 	http.ResponseWriter
 	deadlines deadlines

@@ -12,10 +12,11 @@ import (
 	"strings"
 )
 
-// Decoded returns the body of a response without its Content-Encoding: gzip, or deflate in both of
-// its forms. Holdpoint requests no compression, but some backends compress nevertheless. For any
-// other encoding it returns an error. It reads nothing, so an invalid header is an error of the
-// first Read. Readers limit the decoded bytes by the size of a frame, whatever the ratio.
+// Decoded returns the body of a response with its Content-Encoding decoded: gzip, or deflate in
+// both of its forms. Holdpoint requests no compression, but some backends compress nevertheless.
+// For any other encoding Decoded returns an error. Decoded reads nothing, so if the compressed body
+// begins incorrectly, the first Read returns the error. Readers of the body limit the decoded bytes
+// to the size of a frame, however strongly the body is compressed.
 func Decoded(res *http.Response) (io.ReadCloser, error) {
 	switch strings.ToLower(strings.TrimSpace(res.Header.Get("Content-Encoding"))) {
 	case "", "identity":
@@ -28,8 +29,8 @@ func Decoded(res *http.Response) (io.ReadCloser, error) {
 	return nil, errors.New("proxy: unsupported content encoding")
 }
 
-// inflate returns a reader for "deflate" in either form: with zlib's header, as the standard says,
-// or without.
+// inflate returns a reader for both forms of "deflate": with zlib's header, as the standard
+// requires, or without this header.
 func inflate(r io.Reader) (io.Reader, error) {
 	br := bufio.NewReader(r)
 	if head, err := br.Peek(2); err == nil && head[0]&0x0f == 8 && (uint(head[0])<<8|uint(head[1]))%31 == 0 {
@@ -38,8 +39,8 @@ func inflate(r io.Reader) (io.Reader, error) {
 	return flate.NewReader(br), nil
 }
 
-// lazyDecoder opens its decoder at the first read, because the decoder's own header arrives with
-// the first frame, not with the response header.
+// A lazyDecoder opens its decoder at the first read. Opening it reads the beginning of the
+// compressed body, which arrives only with the first frame and not with the response header.
 type lazyDecoder struct {
 	src  io.ReadCloser
 	open func(io.Reader) (io.Reader, error)
@@ -59,7 +60,8 @@ func (l *lazyDecoder) Read(p []byte) (int, error) {
 
 func (l *lazyDecoder) Close() error { return l.src.Close() }
 
-// Replay returns a body that has head followed by rest. Close closes rest. head is not copied.
+// Replay returns a body that consists of head followed by rest. Closing the body closes rest. head
+// is not copied.
 func Replay(head []byte, rest io.ReadCloser) io.ReadCloser {
 	return struct {
 		io.Reader
@@ -67,8 +69,8 @@ func Replay(head []byte, rest io.ReadCloser) io.ReadCloser {
 	}{io.MultiReader(bytes.NewReader(head), rest), rest}
 }
 
-// IsEventStream reports whether the media type is text/event-stream. Its parameters are ignored,
-// because clients accept a stream with invalid parameters.
+// IsEventStream reports whether the media type is text/event-stream. It ignores the parameters of
+// the media type, because clients accept a stream with invalid parameters.
 func IsEventStream(header http.Header) bool { return MediaType(header) == "text/event-stream" }
 
 // MediaType returns the Content-Type in lower case and without parameters, "" if it is missing.

@@ -5,9 +5,9 @@ import (
 	"strings"
 )
 
-// MakeHeader turns the header of a backend's response into that of an event stream that Holdpoint
-// writes. It removes the fields that describe the backend's bytes, such as Content-Length and Etag,
-// sets the media type, and keeps caches and nginx from delaying frames.
+// MakeHeader turns the header of a backend's response into the header of an event stream that
+// Holdpoint writes. It removes the fields that describe the backend's bytes, such as Content-Length
+// and Etag. It sets the media type, and tells caches and nginx not to delay frames.
 func MakeHeader(header http.Header) {
 	for _, name := range []string{"Content-Length", "Content-Encoding", "Etag", "Digest", "Content-Md5", "Last-Modified", "Accept-Ranges", "Trailer"} {
 		delete(header, name)
@@ -19,8 +19,8 @@ func MakeHeader(header http.Header) {
 	header.Set("X-Accel-Buffering", "no") // keeps nginx from buffering frames
 }
 
-// uncached returns the Cache-Control of a backend with no-cache and no-transform added, because a
-// cache must not store a stream, and a proxy that compresses one delays its frames.
+// uncached returns the backend's Cache-Control with no-cache and no-transform added. A cache must
+// not store a stream, and a proxy that compresses a stream delays its frames.
 func uncached(said []string) string {
 	var list []string
 	stores, changes := true, true

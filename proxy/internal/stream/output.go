@@ -1,8 +1,8 @@
-// Package stream handles the bytes to a client and from a backend: the frames of one write, the
-// ResponseWriter with heartbeats and deadlines, the pieces of a stream that is not AG-UI, and the
-// compression of a stream.
+// Package stream handles the bytes to a client and from a backend. It has the frames of one write
+// to the client, a ResponseWriter with heartbeats and deadlines, the pieces of a stream that is not
+// AG-UI, and decoders for compressed streams.
 //
-// It has no knowledge of what events mean, nor of runs and records.
+// The package does not know what events mean, and does not know runs and records.
 package stream
 
 import (
@@ -14,30 +14,36 @@ import (
 	"holdpoint/internal/sse"
 )
 
-// An Output collects the bytes for one write to the client: first bytes that Holdpoint made, then a
-// row of adjacent frames that are passed on unchanged. The row is not copied; its bytes stay in the
-// buffer of Frames. Most writes are a row only. Measured with rows copied: 1.6 × the CPU time in
-// the benchmark mixed-raw.
+// An Output collects the bytes for one write to the client: first the bytes that Holdpoint made,
+// then a row. A row is a sequence of adjacent frames of the backend that are passed on unchanged.
+// It is not copied; its bytes stay in the buffer of Frames. Most writes consist of a row only.
+// Copying the rows was measured: it takes 1.6 × the CPU time in the benchmark mixed-raw.
 //
-// An event that Holdpoint makes after a row is written into the buffer directly after the row, over
-// a frame that was dropped, if it fits there. Most made events replace such a frame and are
-// shorter. The passed frames after the gap are moved up later, when the next frame is read, because
-// a caller may still read them. Measured without this: 1.06 × the CPU time in mixed-calls.
+// If Holdpoint makes an event after a row, the event is written into the buffer directly after the
+// row, over a frame that was dropped, if it fits there. Most events that Holdpoint makes replace
+// such a frame and are shorter. Then there is a gap before the next frames of the row. Those are
+// moved up later, when the next frame is read, because until then a caller may still read them.
+// Without this, mixed-calls takes 1.06 × the CPU time.
 //
 // The zero Output is empty. Only one goroutine may use it.
 type Output struct {
-	Frames  *sse.Reader // the backend's stream; set before Pass or Passed is called
-	Current []byte      // the frame that Frames returned last, in its buffer; nil if it must not be passed on unchanged
-	Count   Counts      // counts of events since the beginning of the stream; callers add frames without an event
+	Frames *sse.Reader // the backend's stream; set before Pass or Passed is called
+	// The frame that Frames returned last, in the buffer of Frames; nil if it must not be passed on
+	// unchanged.
+	Current []byte
+	// Counts of the events since the beginning of the stream. Callers add the frames that contain
+	// no event.
+	Count Counts
 
-	made      []byte
-	borrowed  *[]byte // the pooled buffer of made
-	from, to  int     // the row, as offsets in Frames
-	late, end int     // frames that are still to be moved up to the end of the row, as offsets in Frames
+	made     []byte
+	borrowed *[]byte // the pooled buffer of made
+	from, to int     // the row: offsets in Frames
+	// Offsets in Frames of the frames that are still to be moved up to the end of the row.
+	late, end int
 }
 
-// Counts are the numbers of events sent to a client: passed on unchanged, rewritten from an event
-// of the backend, and made by Holdpoint.
+// Counts has the numbers of events that were sent to a client: events passed on unchanged, events
+// of the backend that were rewritten, and events that Holdpoint made.
 type Counts struct{ Passed, Rewritten, Made int }
 
 func (c *Counts) note(ev *agui.Event) {
@@ -51,8 +57,8 @@ func (c *Counts) note(ev *agui.Event) {
 	}
 }
 
-// mades is a pool of buffers for made events. Each is needed for a short time. Measured without the
-// pool: 1.8 × the CPU time in the benchmark mixed-crlf.
+// mades is a pool of buffers for the events that Holdpoint makes. Each buffer is needed only for a
+// short time. Without the pool, the benchmark mixed-crlf takes 1.8 × the CPU time.
 var mades = sync.Pool{New: func() any { return new([]byte) }}
 
 // keptMade is the size of the largest buffer that is returned to the pool.
@@ -64,8 +70,8 @@ func (o *Output) Empty() bool { return o.from == o.to && len(o.made) == 0 }
 // Pass adds the current frame to the row. Current must be set.
 func (o *Output) Pass() { o.Passed(o.Frames.Pos() - len(o.Current)) }
 
-// Passed adds to the row all bytes that Frames returned since the offset from, an earlier result of
-// Frames.Pos.
+// Passed adds to the row all bytes that Frames has returned after the offset from, which Frames.Pos
+// returned earlier.
 func (o *Output) Passed(from int) {
 	end := o.Frames.Pos()
 	if without.RowInPlace {
@@ -85,8 +91,8 @@ func (o *Output) Passed(from int) {
 	}
 }
 
-// Made returns the number of bytes that Holdpoint made, except those that were written into the
-// row.
+// Made returns the number of bytes that Holdpoint made. Bytes that were written into the row are
+// not counted.
 func (o *Output) Made() int { return len(o.made) }
 
 // close moves the frames after a gap up to the end of the row.
@@ -97,7 +103,7 @@ func (o *Output) close() {
 	}
 }
 
-// gap returns the free bytes after the row, up to the current frame. They held frames that were
+// gap returns the free bytes between the row and the current frame. They contained frames that were
 // dropped.
 func (o *Output) gap() []byte {
 	if o.from == o.to || len(o.Current) == 0 || without.Gaps {
@@ -111,8 +117,8 @@ func (o *Output) gap() []byte {
 	return o.Frames.Slice(o.to, max(o.to, hand))
 }
 
-// Settle copies the row into the made bytes, because Frames may overwrite its buffer. Bytes that
-// are added later follow the row.
+// Settle copies the row to the bytes that Holdpoint made, because Frames may overwrite its buffer.
+// Bytes that are added later then follow these bytes.
 func (o *Output) Settle() {
 	if o.from < o.to {
 		o.append(o.Frames.Slice(o.from, o.to))
@@ -123,8 +129,8 @@ func (o *Output) Settle() {
 	o.from, o.to, o.late, o.end = 0, 0, 0, 0
 }
 
-// Event adds an event and counts it. An event that is not edited is passed on as its original
-// frame. ev is not kept.
+// Event adds an event and counts it. If the event was not edited, its original frame is passed on.
+// Event keeps no reference to ev.
 func (o *Output) Event(ev agui.Event) {
 	o.Count.note(&ev)
 	if len(o.Current) > 0 && len(ev.Frame) == len(o.Current) && &ev.Frame[0] == &o.Current[0] && !ev.Edited {
@@ -145,7 +151,7 @@ func (o *Output) Event(ev agui.Event) {
 	o.made = AppendEvent(o.made, ev)
 }
 
-// Bytes adds a copy of b at the end, without counting it.
+// Bytes adds a copy of b at the end. It does not count b as an event.
 func (o *Output) Bytes(b []byte) {
 	if len(b) > 0 {
 		o.Settle()
@@ -165,8 +171,8 @@ func (o *Output) borrow() {
 	}
 }
 
-// Take returns the bytes to write, in two parts and in this order. Either may be empty. Both are
-// valid until Clear is called or Frames is read.
+// Take returns the bytes to write: first made, then row. Either may be empty. Both are valid until
+// Clear is called or Frames is read.
 func (o *Output) Take() (made, row []byte) {
 	o.close()
 	if o.from < o.to {
@@ -175,8 +181,8 @@ func (o *Output) Take() (made, row []byte) {
 	return o.made, row
 }
 
-// Clear empties the Output after a write, and returns its buffer to the pool, because streams last
-// for hours and need no buffer most of the time. Count is kept.
+// Clear empties the Output after a write, but does not reset Count. It returns the buffer to the
+// pool, because a stream lasts for hours and needs no buffer most of the time.
 func (o *Output) Clear() {
 	poison.Bytes(o.made)
 	if poison.On && o.from < o.to {
@@ -190,9 +196,9 @@ func (o *Output) Clear() {
 	o.made, o.borrowed = nil, nil
 }
 
-// AppendEvent appends an event to dst as a frame, and returns the extended slice. An event that is
-// not edited has the bytes of its original frame. An edited one keeps the other fields of that
-// frame (id, event, retry).
+// AppendEvent appends an event to dst as a frame, and returns the extended slice. An event that was
+// not edited has the bytes of its original frame. An edited event has new data, and the other
+// fields of its original frame (id, event, retry).
 func AppendEvent(dst []byte, ev agui.Event) []byte {
 	if ev.Frame != nil && !ev.Edited {
 		return append(dst, ev.Frame...)

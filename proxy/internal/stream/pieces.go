@@ -15,22 +15,23 @@ import (
 // pieceBuffer is the size of the buffer for a stream of lines or of text, in bytes.
 const pieceBuffer = 16 << 10
 
-// maxKeptLine is the size of the largest buffer for a long line that is reused for the next one.
+// maxKeptLine is the size of the largest buffer that is kept for the next long line, in bytes.
 const maxKeptLine = 128 << 10
 
 // Pieces cut the response of a backend that does not speak AG-UI into the pieces that its dialect
 // decodes (translate.Framing). Only one goroutine may use them.
 type Pieces interface {
-	// Next returns the next piece, and the comments before it, which are passed to the client
-	// unchanged. A piece without Data is not for the decoder. Both are valid until the next call.
-	// The error is io.EOF, an *sse.TooLargeError, or the source's error, and ends the stream.
+	// Next returns the next piece, and the comments that precede it in the stream. The comments are
+	// passed to the client unchanged. If a piece has no Data, the decoder does not get it. Both
+	// results are valid until the next call. The error is io.EOF, an *sse.TooLargeError, or the
+	// error of the source. It ends the stream.
 	Next() (p translate.Piece, comments []byte, err error)
 	// Ready reports whether the next call of Next returns without reading from the source.
 	Ready() bool
 }
 
-// NewPieces returns the Pieces of src. max is the size of the largest piece in bytes. With a
-// framing other than Frames, Lines and Text the whole body is one piece.
+// NewPieces returns the Pieces of src. max is the size of the largest piece in bytes. If framing is
+// not Frames, Lines or Text, the whole body is one piece.
 func NewPieces(src io.Reader, framing translate.Framing, max int) Pieces {
 	switch framing {
 	case translate.Frames:
@@ -43,7 +44,7 @@ func NewPieces(src io.Reader, framing translate.Framing, max int) Pieces {
 	return &wholePiece{src: src, max: max}
 }
 
-// framePieces cuts an event stream into its frames.
+// framePieces cuts an event stream into its frames, one piece for each frame.
 type framePieces struct {
 	r        *sse.Reader
 	comments []byte
@@ -64,11 +65,11 @@ func (f *framePieces) Next() (p translate.Piece, comments []byte, err error) {
 
 func (f *framePieces) Ready() bool { return f.r.Ready() }
 
-// linePieces cuts a stream into lines, such as those of NDJSON.
+// linePieces cuts a stream into lines, as in NDJSON, one piece for each line.
 type linePieces struct {
 	r    *bufio.Reader
 	max  int
-	long []byte // buffer for a line that does not fit into r
+	long []byte // buffer for a line that does not fit into the buffer of r
 	last []byte // the piece that was returned last
 	err  error
 }
@@ -98,8 +99,8 @@ func (l *linePieces) Next() (p translate.Piece, comments []byte, err error) {
 	return p, nil, nil
 }
 
-// readLong reads the rest of a long line that begins with begin, up to the largest permitted
-// length.
+// readLong reads the rest of a long line whose first bytes are begin. It stops when the line is
+// longer than the largest permitted length.
 func (l *linePieces) readLong(begin []byte) (line []byte, err error) {
 	if cap(l.long) > maxKeptLine {
 		l.long = nil // do not keep a huge buffer: streams last for hours
@@ -118,12 +119,12 @@ func (l *linePieces) Ready() bool {
 	return l.err != nil || bytes.IndexByte(held, '\n') >= 0
 }
 
-// textPieces returns text as it arrives, cut only between characters.
+// textPieces returns text as it arrives. It does not split a UTF-8 character between two pieces.
 type textPieces struct {
 	src  io.Reader
 	buf  []byte
-	held int // number of bytes of buf that begin an incomplete character
-	over int // their index
+	held int // number of bytes in buf that belong to an incomplete character
+	over int // index of these bytes in buf
 	err  error
 }
 
@@ -146,7 +147,7 @@ func (t *textPieces) Next() (p translate.Piece, comments []byte, err error) {
 	return p, nil, nil
 }
 
-// beginning returns the number of bytes at the end of text that begin an incomplete character.
+// beginning returns how many bytes at the end of text belong to an incomplete character.
 func beginning(text []byte) int {
 	for n := 1; n < utf8.UTFMax && n <= len(text); n++ {
 		if c := text[len(text)-n]; utf8.RuneStart(c) {

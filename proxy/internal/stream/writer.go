@@ -13,9 +13,9 @@ const writeTimeout = time.Minute
 var heartbeat = []byte(": holdpoint\n\n")
 
 // A Writer is the ResponseWriter of a run. If nothing was written for some time, it sends a
-// heartbeat, which is a comment between two frames. Each write has its own deadline: one deadline
-// for the whole response would end a healthy stream, and without any a dead client would never be
-// noticed.
+// heartbeat, which is a comment between two frames. Each write has its own deadline. One deadline
+// for the whole response would end a healthy stream. Without a deadline a dead client would never
+// be noticed.
 type Writer struct {
 	http.ResponseWriter
 	every time.Duration // 0: no heartbeats
@@ -28,12 +28,13 @@ type Writer struct {
 	unsent   bool      // bytes were written and not flushed
 	last     time.Time // time of the last write
 	deadline deadlines
-	inside   bool    // the last written byte is within a frame
+	inside   bool    // the last byte written is within a frame
 	tail     [2]byte // the last two bytes written
 	closed   bool
 }
 
-// NewWriter returns a Writer that writes to w. every is the time between heartbeats, 0 for none.
+// NewWriter returns a Writer that writes to w. The parameter every is the time between heartbeats,
+// 0 for no heartbeats.
 func NewWriter(w http.ResponseWriter, every time.Duration, l Limits) *Writer {
 	return &Writer{ResponseWriter: w, every: every, deadline: newDeadlines(w, l)}
 }
@@ -45,17 +46,17 @@ func (w *Writer) Began() bool { return w.began }
 // Unwrap lets http.ResponseController find the connection.
 func (w *Writer) Unwrap() http.ResponseWriter { return w.ResponseWriter }
 
-// Hold holds the header back until the first frame, if it is not sent yet. The caller must then
-// send a frame or call Release.
+// Hold holds the header back until the first frame, unless the header was already sent. The caller
+// must then send a frame or call Release.
 func (w *Writer) Hold() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.held = !w.began
 }
 
-// Release sends a header that is held back, because there is no frame yet. It does not wait for a
-// client that reads nothing, because its caller may have a claim to end. If a write is under way,
-// that write sends the header.
+// Release sends a header that Hold holds back, although there is no frame yet. It does not wait for
+// a client that reads nothing, because its caller may have a claim to end. If another goroutine is
+// just writing, that write sends the header.
 func (w *Writer) Release() {
 	if !w.mu.TryLock() {
 		return
@@ -72,7 +73,7 @@ func (w *Writer) WriteHeader(status int) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.began {
-		return // it was sent while the run waited
+		return // the header was already sent while the run waited
 	}
 	w.ResponseWriter.WriteHeader(status)
 	if IsEventStream(w.Header()) && status >= 200 {
@@ -97,9 +98,9 @@ func (w *Writer) Write(p []byte) (int, error) {
 	return w.write(p)
 }
 
-// Send writes whole frames, first made and then row, and flushes. Either may be empty. If last is
-// set, it does not flush: net/http then sends the end of the stream together with these frames. An
-// error means that the client is gone.
+// Send writes whole frames, first made and then row, and flushes them. Either may be empty. If last
+// is set, Send does not flush: net/http then sends the end of the stream together with these
+// frames. An error means that the client is gone.
 func (w *Writer) Send(made, row []byte, last bool) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -141,13 +142,13 @@ func (w *Writer) FlushError() error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.held {
-		return nil // called by ReverseProxy for the header only
+		return nil // ReverseProxy calls this only to send the header
 	}
 	return w.flush()
 }
 
-// flush sends the buffered bytes. It starts the heartbeats, as Alive does. A stream that is sent in
-// one piece needs none.
+// flush sends the buffered bytes. It also starts the heartbeats, as Alive does. A stream that is
+// sent in one piece is not flushed, and needs no heartbeats.
 func (w *Writer) flush() error {
 	w.held, w.unsent = false, false
 	w.beats()
@@ -155,8 +156,8 @@ func (w *Writer) flush() error {
 }
 
 // Alive starts the heartbeats of a stream that has begun, because the next frame may take long. The
-// first heartbeat also sends a held header. Like Release it does not wait: if a write is under way,
-// that write starts the heartbeats.
+// first heartbeat also sends a header that Hold holds back. Like Release, Alive does not wait: if
+// another goroutine is just writing, that write starts the heartbeats.
 func (w *Writer) Alive() {
 	if !w.mu.TryLock() {
 		return
@@ -191,9 +192,9 @@ func (w *Writer) beat() {
 	w.timer.Reset(left)
 }
 
-// Close ends the heartbeats. Nothing may be written after it. It removes the write deadline, which
-// would otherwise end the next request on the same connection. If net/http still has bytes to send,
-// ClearDeadline removes the deadline at the next request.
+// Close ends the heartbeats. Nothing may be written after Close. It removes the write deadline,
+// because the deadline would end the next request on the same connection. If net/http still has
+// bytes to send, Close leaves the deadline, and ClearDeadline removes it at the next request.
 func (w *Writer) Close() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -207,7 +208,7 @@ func (w *Writer) Close() {
 }
 
 // ClearDeadline removes the write deadline that an earlier run on the same connection may have
-// left. A run sets its own deadlines.
+// left. The next run sets its own deadlines.
 func ClearDeadline(w http.ResponseWriter) {
 	_ = http.NewResponseController(w).SetWriteDeadline(time.Time{})
 }

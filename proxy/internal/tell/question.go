@@ -9,13 +9,15 @@ import (
 	"holdpoint/store"
 )
 
-// At a RUN_ERROR a client keeps its list of open questions, and from then on sends only resumes.
-// CopilotKit and assistant-ui show no card for that list any more, so the person cannot send a
-// resume: the chat is locked. A RUN_FINISHED replaces the list. So a stream whose request answers
-// something ends with two events: RUN_FINISHED has the questions that are open now, and a late
-// RUN_ERROR has the reason. AG-UI 1.0 permits this one event after the end of a run.
+// After a RUN_ERROR a client keeps its list of open questions, and then sends only resumes. But
+// CopilotKit and assistant-ui no longer show a card for a question in that list, so the person
+// cannot send a resume: the chat is locked. A RUN_FINISHED replaces the list. So if a request
+// answers a question and fails, its stream ends with two events. The RUN_FINISHED has the questions
+// that are open now, and a RUN_ERROR after it has the reason. AG-UI 1.0 permits this one event
+// after the end of a run.
 
-// questionAgain returns the events that show the open pause of the record again, with the reason.
+// questionAgain returns the events that show the questions of the open pause p again. They contain
+// the reason why.
 func (l *Listener) questionAgain(p *agui.Pause, why *client.Refusal) []agui.Event {
 	if l.showsNativeForm() {
 		return l.Question(client.Question{Pause: p, Announced: l.Announcement(p)})
@@ -27,14 +29,15 @@ func (l *Listener) questionAgain(p *agui.Pause, why *client.Refusal) []agui.Even
 	return events
 }
 
-// fail appends the end of a stream that fails with a RUN_ERROR. open is the pause that is still
-// open, nil if there is none. If it is not known what is open in the stream, only the RUN_ERROR is
-// appended, because a client fails at a RUN_FINISHED then.
+// fail appends the end of a stream that fails with the RUN_ERROR failed. open is the pause whose
+// questions are still open, nil if no question is open. If it is not known which texts, calls and
+// steps of the stream are unclosed, fail appends only the RUN_ERROR, because a client would reject
+// a RUN_FINISHED then.
 func (l *Listener) fail(events []agui.Event, failed agui.Event, open *agui.Pause, became Aftermath) []agui.Event {
 	return l.failWith(events, failed, open, RefusalOf(failed, became))
 }
 
-// failWith is fail, with the reason for the person given by why.
+// failWith is fail, but why is the reason that the person gets.
 func (l *Listener) failWith(events []agui.Event, failed agui.Event, open *agui.Pause, why *client.Refusal) []agui.Event {
 	if !l.Answers {
 		return append(events, failed)
@@ -50,16 +53,16 @@ func (l *Listener) failWith(events []agui.Event, failed agui.Event, open *agui.P
 	}
 	again := l.questionAgain(open, why)
 	events = append(events, again...)
-	// The backend's own form has no place for the reason, so there the RUN_ERROR is sent unless a
-	// question is asked again.
+	// A question in the backend's own form cannot contain the reason. So a client of that form gets
+	// the RUN_ERROR, unless the question was just sent to it again.
 	if !l.TakesErrorAfterQuestions(!l.showsNativeForm() || len(again) > 1) {
 		return events
 	}
 	return append(events, failed)
 }
 
-// withNotTaken returns the end of a run. If the answers sent with its message did not count, it has
-// the reason.
+// withNotTaken returns the RUN_FINISHED of a run. If the request's answers did not count, and only
+// its message was used, the RUN_FINISHED gets the reason.
 func (l *Listener) withNotTaken(finish agui.Event) agui.Event {
 	if l.NotTaken == nil || finish.Type != agui.RunFinished || !finish.Valid() || l.Later {
 		return finish
@@ -67,8 +70,9 @@ func (l *Listener) withNotTaken(finish agui.Event) agui.Event {
 	return l.Explained(finish, l.NotTaken)
 }
 
-// misses reports whether a page has missed an end, and has not gone on since: then it has a later
-// state than the record, for that is kept of answered runs only.
+// misses reports whether the client does not know yet how the latest pause ended. The client must
+// have sent a message of that run, and no newer message of its own. If it has a newer message, it
+// has a later state than the record, because the record keeps only the state of answered runs.
 func (l *Listener) misses(latest *store.Result) bool {
 	if !l.showsEnd(latest.Pause) {
 		return false
@@ -80,7 +84,8 @@ func (l *Listener) misses(latest *store.Result) bool {
 	return l.BringsOneOf(latest.Seen) && !slices.ContainsFunc(l.In.Messages, func(m agui.Message) bool { return m.Role != "tool" && m.ID != "" && !known[m.ID] })
 }
 
-// showLatest shows what the thread has come to, to a page that has missed it.
+// showLatest returns the snapshots of the latest ended pause, if the client has missed how that
+// pause ended.
 func (l *Listener) showLatest(kept NamedSnapshots, rec *store.Record) []agui.Event {
 	if len(rec.Results) == 0 || !l.misses(rec.Results[0]) {
 		return nil
@@ -88,14 +93,15 @@ func (l *Listener) showLatest(kept NamedSnapshots, rec *store.Record) []agui.Eve
 	return l.storedSnapshots(kept, settle.EndedRef(rec.Results[0]), rec.Results[0].Seen)
 }
 
-// showsEnd reports whether the client is shown what its thread has come to since the pause. A
-// client that is shown its backend's own form is not if it answers by messages: the record has left
-// those out, and a call without its answer would stay in the client's history.
+// showsEnd reports whether the client gets snapshots of how the pause ended. A client of the
+// backend's own form does not get them if it answers by messages: the record does not have these
+// messages, so a call without its answer would stay in the client's history.
 func (l *Listener) showsEnd(p *agui.Pause) bool {
 	return !l.showsNativeForm() || p != nil && !slices.ContainsFunc(p.Interrupts, func(i agui.Interrupt) bool { return len(i.Keys) > 0 })
 }
 
-// endAgain returns what the request lacks of an end that is told again.
+// endAgain returns the events of a recorded end that the client of this request lacks, because the
+// end is sent to it again.
 func (l *Listener) endAgain(kept NamedSnapshots, result *store.Result) []agui.Event {
 	if !l.LacksEnd(result) {
 		return nil
@@ -107,8 +113,8 @@ func (l *Listener) endAgain(kept NamedSnapshots, result *store.Result) []agui.Ev
 	return l.EndAgain(result, messages)
 }
 
-// storedSnapshots returns snapshots out of the record, for a request that has a message of that
-// run.
+// storedSnapshots returns the snapshots that ref names in the record, as events. It returns nil if
+// the request contains no message in the parameter seen, which are the messages of that run.
 func (l *Listener) storedSnapshots(kept NamedSnapshots, ref settle.Ref, seen []agui.SeenMessage) []agui.Event {
 	shown := kept[ref]
 	if shown == nil || !l.BringsOneOf(seen) {

@@ -11,7 +11,7 @@ import (
 	"holdpoint/store"
 )
 
-// RefusalOf returns the Refusal for a RUN_ERROR, with the outcome of the answers.
+// RefusalOf returns the Refusal for a RUN_ERROR. became says what became of the answers.
 func RefusalOf(failed agui.Event, became Aftermath) *client.Refusal {
 	code := agui.Code(failed.Get("code").Str)
 	return &client.Refusal{
@@ -20,9 +20,10 @@ func RefusalOf(failed agui.Event, became Aftermath) *client.Refusal {
 	}
 }
 
-// Why returns the Refusal of a request that was refused before anything was sent. stands is what
-// counts in place of its answers, nil if nothing does. answers are the refused answers, now is the
-// time of the record, and shown says which names may be shown.
+// Why returns the Refusal of a request that was refused before anything was sent to the backend.
+// stands describes the answer or the end that counts instead of the request's answers; it is nil if
+// there is none. answers are the refused answers, now is the time of the record, and shown is the
+// operator's setting HOLDPOINT_SHOW_PRINCIPAL.
 func Why(refused *agui.RunError, stands *contract.Standing, answers []Answer, now time.Time, shown principal.NameStyle) *client.Refusal {
 	why := RefusalOf(refused.Event(), NothingDone)
 	switch {
@@ -40,7 +41,7 @@ func Why(refused *agui.RunError, stands *contract.Standing, answers []Answer, no
 	return why
 }
 
-// aftermathOf returns the outcome of the answers of a pause that ended in this way.
+// aftermathOf returns what became of the answers of a pause that ended in the given way.
 func aftermathOf(how store.How) Aftermath {
 	switch how {
 	case store.Doubtful:

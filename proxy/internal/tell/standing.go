@@ -11,9 +11,9 @@ import (
 	"holdpoint/internal/principal"
 )
 
-// standingText returns the text about an answer that was refused because something else counts:
-// what counts, since when and by whom, and that the answer was not used. said are the refused
-// answers. A name is shown only if HOLDPOINT_SHOW_PRINCIPAL permits it.
+// standingText returns the text about an answer that was refused because something else counts. The
+// text says what counts, since when and by whom, and that the answer was not used. said are the
+// refused answers. The text contains a name only if HOLDPOINT_SHOW_PRINCIPAL permits it.
 func standingText(s *contract.Standing, said []Answer, now time.Time, shown principal.NameStyle) string {
 	notUsed := noteUnused(said)
 	by := func(name string) string {
@@ -68,13 +68,13 @@ func standingText(s *contract.Standing, said []Answer, now time.Time, shown prin
 	return text + ". " + notUsed
 }
 
-// An Answer is an answer of the request, in the form that a text for people mentions it.
+// An Answer is an answer of the request, as far as a text for people mentions it.
 type Answer struct {
 	Status agui.Status
-	Says   string // approved, denied, or "" if that is not known
+	Says   string // "approved", "denied", or "" if neither is known
 }
 
-// noteUnused returns the sentence that the answers of the request were not used.
+// noteUnused returns the sentence for a person that the answers in said were not used.
 func noteUnused(said []Answer) string {
 	noun := ""
 	for _, one := range said {
@@ -106,7 +106,7 @@ func pastOf(status agui.Status, says string) string {
 	return cmp.Or(says, "answered")
 }
 
-// placeOf returns the phrase for the place where an answer was given.
+// placeOf returns the phrase that says where an answer was given.
 func placeOf(door string) string {
 	switch door {
 	case "desk":
@@ -117,8 +117,8 @@ func placeOf(door string) string {
 	return " elsewhere"
 }
 
-// when returns a time in UTC, because it is not known where the person is. The day is omitted if it
-// is today.
+// when returns a phrase with the time in UTC, because it is not known in which time zone the person
+// is. If the day is today, the phrase does not contain it.
 func when(at, now time.Time) string {
 	at, now = at.UTC(), now.UTC()
 	switch {

@@ -1,6 +1,6 @@
-// Package tell makes the events by which the client of a run is told of a question, an end, a
-// refusal, or an end that is sent again. It returns the events, and the values for the log. It uses
-// neither the store nor a clock, and sends nothing. Wants names the snapshots that it needs from
+// Package tell makes the events that show a client a question, the end of its run, a refusal, or an
+// end that is sent again. It returns the events, and the values for the log. It uses neither the
+// store nor a clock, and sends nothing. The function Wants returns which snapshots it needs from
 // the store.
 package tell
 
@@ -16,53 +16,56 @@ import (
 	"holdpoint/translate"
 )
 
-// A Stream is the part of the client's stream that was sent so far.
+// A Stream is the stream of the client, as far as it was sent.
 type Stream interface {
-	// KnowsOpen reports whether it is known which messages, calls and steps are open in it.
+	// KnowsOpen reports whether it is known which messages, calls and steps in the stream are not
+	// closed.
 	KnowsOpen() bool
-	// Unclosed returns the events that close them. failed reports that the run has failed.
+	// Unclosed returns the events that close these messages, calls and steps. failed means that the
+	// run has failed.
 	Unclosed(failed bool) []agui.Event
 }
 
-// A Listener is the client of a run, with the facts about this run that tell needs.
+// A Listener is the client of a run, with the facts about this run that package tell needs.
 type Listener struct {
 	client.Listener
 	Calls  *client.KnownCalls // the calls that the client has
-	Stream Stream             // nil if no stream was begun
-	// Answers reports that the request answers a question, or that its thread waits for answers.
+	Stream Stream             // nil if no stream has begun
+	// Answers means that the request answers a question, or that its thread has an open question.
 	Answers bool
-	// NotTaken is why the answers sent with the message do not count, nil if they do.
+	// NotTaken is why the answers that the client sent with its message do not count, nil if they
+	// count.
 	NotTaken *client.Refusal
 	// Withheld says which snapshots the client must not get.
 	Withheld client.HiddenSnapshots
-	// Left reports that the client has closed its side of the connection.
+	// Left means that the client has closed its side of the connection.
 	Left bool
 }
 
-// A Telling has the events for the client, and the values for the log.
+// A Telling has the events for the client, and the values for the log line of the run.
 type Telling struct {
 	Events  []agui.Event
 	Outcome string            // outcome of the run for the log; "" if it is not known yet
-	Code    agui.Code         // code of its RUN_ERROR, "" if there is none
-	Paused  *agui.Pause       // the pause that the client is told of, nil if there is none
+	Code    agui.Code         // code of the RUN_ERROR, "" if there is no RUN_ERROR
+	Paused  *agui.Pause       // the pause whose questions the client gets, nil if it gets none
 	Omitted []client.Omission // snapshots that are not sent
 }
 
-// A SavedPause is what the record has after an outcome was saved, with the other events of that
-// end.
+// A SavedPause is what the record has after an outcome was saved. It also has the other events that
+// are sent at the end of the run.
 type SavedPause struct {
 	settle.SavedOutcome
-	// Refused is why the question, or the end, was not saved; nil if it was.
+	// Refused is why the question, or the end of the run, was not saved; nil if it was saved.
 	Refused *agui.RunError
-	// Open is the question that is open now: another one, or that of the claim, which was given
-	// back.
+	// Open is the pause that is open now, if it is not the question of this run. Either another run
+	// has asked a question, or the pause that this run had claimed became open again.
 	Open *agui.Pause
-	// Subagents are the ends of subagents that were held back, and Own the results in Holdpoint's
-	// own words.
+	// Subagents are the SUBAGENT_FINISHED events that were held back. Own are the results of calls
+	// that Holdpoint made itself, because the backend sent no result.
 	Subagents, Own []agui.Event
 }
 
-// Aftermath returns the outcome of the answers of a run that does not ask.
+// Aftermath returns what became of the answers of a run that ended without a question.
 func (k *SavedPause) Aftermath(o *settle.Outcome) Aftermath {
 	switch {
 	case k.Refused != nil:
@@ -73,7 +76,8 @@ func (k *SavedPause) Aftermath(o *settle.Outcome) Aftermath {
 	return aftermathOf(o.End.How)
 }
 
-// Ended returns the events about the outcome of a run, after it was saved.
+// Ended returns the events that show the outcome of a run to the client. It is called after the
+// outcome was saved.
 func Ended(l *Listener, o *settle.Outcome, k *SavedPause) Telling {
 	switch {
 	case o.Ask == nil && o.Refused == nil:
@@ -86,9 +90,9 @@ func Ended(l *Listener, o *settle.Outcome, k *SavedPause) Telling {
 	return tellQuestion(l, o, k)
 }
 
-// tellQuestion returns the events about a question. If its exchange failed, the questions are those
-// that are still open, because several answers need an exchange each. They are then sent with the
-// reason, followed by a late RUN_ERROR.
+// tellQuestion returns the events that show the questions of a run. If several answers need one
+// exchange each and an exchange fails, the questions are those that are still open. They are then
+// sent with the reason, and a late RUN_ERROR follows them.
 func tellQuestion(l *Listener, o *settle.Outcome, k *SavedPause) Telling {
 	said := Telling{Outcome: "interrupt", Paused: k.Pause}
 	q := client.Question{Pause: k.Pause, More: o.Before, NotTaken: len(o.Extra) > 0}
@@ -96,7 +100,8 @@ func tellQuestion(l *Listener, o *settle.Outcome, k *SavedPause) Telling {
 		q.Announced = l.Announcement(k.Pause)
 	}
 	if unclosed := l.Stream.Unclosed(false); l.showsNativeForm() {
-		q.Unclosed = unclosed // for such a client nothing is added, except for a question shown as a text
+		// such a client gets these events only if the question is shown as a text
+		q.Unclosed = unclosed
 	} else {
 		q.More = append(q.More, unclosed...)
 	}
@@ -122,7 +127,7 @@ func tellQuestion(l *Listener, o *settle.Outcome, k *SavedPause) Telling {
 	return said
 }
 
-// tellEnd returns the events about the end of a run that does not ask.
+// tellEnd returns the events about the end of a run that asks no question.
 func tellEnd(l *Listener, o *settle.Outcome, k *SavedPause) Telling {
 	finish, said := o.Finish, Telling{Outcome: "finished"}
 	if k.Refused != nil {
@@ -146,24 +151,24 @@ func tellEnd(l *Listener, o *settle.Outcome, k *SavedPause) Telling {
 	return said
 }
 
-// Broken returns the events about a run that ended without an outcome: Holdpoint has failed, or the
-// backend is silent. open is the open question, nil if there is none.
+// Broken returns events followed by the end of a stream that has no outcome, because Holdpoint has
+// failed or the backend is silent. open is the open pause, nil if no pause is open.
 func Broken(l *Listener, events []agui.Event, failed agui.Event, open *agui.Pause, became Aftermath) []agui.Event {
 	return l.fail(events, failed, open, became)
 }
 
-// Snapshots are the snapshots of a pause that the store keeps, as far as the client may get them.
-// List are the messages, completed by those of the request; nil if a message of the request is
-// missing. Kept are the messages as stored.
+// Snapshots are the stored snapshots of a pause, as far as the client may get them. List has the
+// stored messages, completed by the messages of the request. It is nil if it would lack a message
+// of the request. Kept has the messages as they are stored.
 type Snapshots struct {
 	List        []json.RawMessage
 	Kept, State json.RawMessage
 }
 
-// NamedSnapshots are snapshots by their Ref.
+// NamedSnapshots has snapshots, each under its Ref.
 type NamedSnapshots map[settle.Ref]*Snapshots
 
-// Wants returns the Refs of the snapshots that Again, Replayed and Refused need for a ruling.
+// Wants returns the Refs of the snapshots that Again, Replayed and Refused need for the ruling v.
 func Wants(l *Listener, rec *store.Record, v *contract.Ruling) []settle.Ref {
 	var list []settle.Ref
 	want := func(ref settle.Ref) {
@@ -194,17 +199,17 @@ func Wants(l *Listener, rec *store.Record, v *contract.Ruling) []settle.Ref {
 	return list
 }
 
-// tellsOpen reports whether the open question is sent instead of a recorded end.
+// tellsOpen reports whether a replay sends the open question instead of the recorded end in result.
 func tellsOpen(open *agui.Pause, result *store.Result) bool {
 	return open != nil && agui.PeekType(result.Finish) != agui.RunErrored
 }
 
-// Again returns the events that show the open question to a request without new input, such as that
-// of a reloaded page or a repeated POST.
+// Again returns the events that show the open questions again. The request has no new input: it
+// comes from a page that was reloaded, or is the same POST again.
 func Again(l *Listener, rec *store.Record, kept NamedSnapshots) Telling {
 	p := rec.Pause
 	var shown []agui.Event
-	if !l.showsNativeForm() { // such a client gets only its backend's own events again
+	if !l.showsNativeForm() { // such a client gets again only the backend's own events
 		shown = l.storedSnapshots(kept, settle.AskedRef(p), p.Seen)
 	}
 	events := append([]agui.Event{l.Start()}, l.CallsAgain(p, l.Calls)...)
@@ -212,14 +217,15 @@ func Again(l *Listener, rec *store.Record, kept NamedSnapshots) Telling {
 	return Telling{Events: events, Outcome: "interrupt again", Paused: p}
 }
 
-// Quiet returns the events that say that there is nothing to answer.
+// Quiet returns the events of a run that has nothing to do, because no question is open and there
+// is no new message: RUN_STARTED and RUN_FINISHED.
 func Quiet(l *Listener) Telling {
 	return Telling{Events: []agui.Event{l.Start(), l.withNotTaken(l.Finish())}, Outcome: "nothing to answer"}
 }
 
-// Replayed returns the events of the recorded end of the pause that the same answers ended. If the
-// thread now has another open question, that question is sent instead, because the client would
-// otherwise not learn of it.
+// Replayed returns the recorded end of a pause to a request that repeats the pause's answers. If
+// the thread now has another open question, Replayed sends that question instead, because otherwise
+// the client would not get it.
 func Replayed(l *Listener, rec *store.Record, result *store.Result, kept NamedSnapshots) Telling {
 	open := Open(rec)
 	if tellsOpen(open, result) {
@@ -230,7 +236,8 @@ func Replayed(l *Listener, rec *store.Record, result *store.Result, kept NamedSn
 		said.Events = append(append(said.Events, l.showLatest(kept, rec)...), l.Finish())
 		return said
 	}
-	finish := l.ForClient(l.WithIDs(agui.NewEvent(slices.Clone(result.Finish)))) // another client may have got it before
+	// a client of another kind may have got it first
+	finish := l.ForClient(l.WithIDs(agui.NewEvent(slices.Clone(result.Finish))))
 	if l.showsEnd(result.Pause) {
 		said.Events = append(said.Events, l.storedSnapshots(kept, settle.EndedRef(result), result.Seen)...)
 	}
@@ -242,9 +249,9 @@ func Replayed(l *Listener, rec *store.Record, result *store.Result, kept NamedSn
 	return said
 }
 
-// Refused returns the events that refuse a request, with the reason. If reask is set, the open
-// question is sent again. If the question has ended and the page does not know it yet, the page is
-// shown the messages since then.
+// Refused returns the events that refuse a request. refused is the error, and why is the reason for
+// the person. If reask is set, the open questions are sent again. If no question is sent, and the
+// client does not know yet how the latest pause ended, it gets the snapshots of that end.
 func Refused(l *Listener, rec *store.Record, refused *agui.RunError, why *client.Refusal, reask bool, kept NamedSnapshots) Telling {
 	said := Telling{Outcome: "refused", Code: refused.Code, Events: []agui.Event{l.Start()}}
 	var open *agui.Pause

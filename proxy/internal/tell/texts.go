@@ -6,27 +6,28 @@ import (
 	"holdpoint/internal/agui"
 )
 
-// The texts that a person reads in a chat when a run is refused or fails. Each says what happened,
-// what the state of the question is, and what the person can do. Texts about an answer that was too
-// late are in standing.go. All are in English, whatever Accept-Language says, because a chat has a
-// language that no header names. A page in another language words them by the code.
+// These are the texts that a person reads in a chat when a run is refused or fails. Each text says
+// what happened, what the state of the question is, and what the person can do. Texts about an
+// answer that was too late are in standing.go. All texts are in English, whatever Accept-Language
+// says, because no header says which language the chat uses. A page in another language can show
+// its own text for the code.
 //
 // The table of codes in docs/errors.md is made from these tables (TestErrorsTable).
 
-// An Aftermath is the outcome of the answers of a run whose stream failed.
+// An Aftermath says what became of the answers of a run whose stream failed.
 type Aftermath int
 
 const (
-	Delivered    Aftermath = iota // the backend received them, and its run has ended
-	NothingDone                   // the backend did nothing, or no request was sent
-	MayHaveRun                    // it is not known whether the backend acted on them
-	StillRunning                  // the backend may still be working on them
+	Delivered    Aftermath = iota // the backend received the answers, and its run has ended
+	NothingDone                   // the backend did nothing, or it got no request
+	MayHaveRun                    // it is not known whether the backend acted on the answers
+	StillRunning                  // the backend may still be working on the answers
 )
 
-// doubt is the sentence for answers that may or may not have been carried out.
+// doubt is the sentence for the person if the approved action may or may not have run.
 const doubt = " What was approved may or may not have been done. Please check before you ask for it again."
 
-// consequences has the sentence that ends an error text, by the outcome of the answers.
+// consequences has, for each Aftermath, the sentence that ends an error text.
 var consequences = map[Aftermath]string{
 	NothingDone:  " Nothing was done.",
 	MayHaveRun:   doubt,
@@ -43,7 +44,8 @@ const contradictionText = "Two different answers to one question came together, 
 type codeText struct {
 	code agui.Code
 	says string // the text for the person
-	// whole reports that says is complete. If it is false, a sentence of consequences is appended.
+	// whole means that says is the complete text. If it is false, a sentence of consequences
+	// follows.
 	whole    bool
 	happened string // for developers and operators of the client, in docs/errors.md
 	remedy   string // what developers and operators can do
@@ -134,8 +136,8 @@ var codeTexts = []codeText{
 		"tell the operator of Holdpoint. An open pause stays open, unless the answers may have been sent: then they are in doubt"},
 }
 
-// dialectTexts lists the codes that single dialects send. The agent failed, or its server did not
-// send what Holdpoint needs.
+// dialectTexts lists the codes that only one dialect sends. They mean that the agent failed, or
+// that its server did not send what Holdpoint needs.
 var dialectTexts = []codeText{
 	{"AGENT_FRAMEWORK_TOO_OLD", "The agent needs an approval, and its server is too old to ask for one. Please tell whoever runs this service.", false,
 		"the agent asks for an approval, and its server runs `agent-framework-ag-ui` before 1.0.0rc7 ([microsoft.md](microsoft-python.md#before-100rc7)). The call was not run",
@@ -154,7 +156,7 @@ var dialectTexts = []codeText{
 		"correct what the message names"},
 }
 
-// textOf has the entries of codeTexts and dialectTexts by code.
+// textOf has the entries of codeTexts and dialectTexts, each under its code.
 var textOf = func() map[agui.Code]*codeText {
 	by := make(map[agui.Code]*codeText, len(codeTexts)+len(dialectTexts))
 	for _, table := range [][]codeText{codeTexts, dialectTexts} {
@@ -165,14 +167,14 @@ var textOf = func() map[agui.Code]*codeText {
 	return by
 }()
 
-// NeedsAftermath reports whether the code is one of Holdpoint's own errors whose text does not say
-// what happened to the answers.
+// NeedsAftermath reports whether the code is one of Holdpoint's own errors, and its text does not
+// say by itself what happened to the answers.
 func NeedsAftermath(code agui.Code) bool {
 	return slices.ContainsFunc(codeTexts, func(c codeText) bool { return c.code == code && !c.whole })
 }
 
-// textFor returns the text for a person about an error code. An unknown code is the backend's own,
-// and has generalText.
+// textFor returns the text for a person about an error code. If the code is unknown, it is the
+// backend's own, and the text is generalText.
 func textFor(code agui.Code, became Aftermath) string {
 	text := textOf[code]
 	switch {

@@ -11,7 +11,8 @@ import (
 	"holdpoint/internal/agui"
 )
 
-// apply folds one event into messages, calls, state and what is open.
+// apply adds one event to the transcript: to the messages, the calls, the state, and the set of
+// items that are not closed.
 func (t *Transcript) apply(ev agui.Event) {
 	valid := false
 	switch ev.Type {
@@ -30,14 +31,14 @@ func (t *Transcript) apply(ev agui.Event) {
 		}
 	}
 	if !valid {
-		// The invalid event was passed on, and it is not known what a client makes of it.
+		// The invalid event was passed on, and it is not known how a client reads it.
 		t.ForgetMessages()
 		t.loseCalls()
 		t.ForgetState()
 	}
 }
 
-// applyOther folds an event that belongs to neither a text nor a call.
+// applyOther adds an event to the transcript that belongs neither to a text nor to a call.
 func (t *Transcript) applyOther(ev agui.Event) {
 	switch ev.Type {
 	case agui.StepStarted:
@@ -85,7 +86,7 @@ func (t *Transcript) addMessage(m agui.Message) {
 		id := c.Get("id").Str
 		if known := t.callByID[id]; known != nil {
 			msg.calls = append(msg.calls, known)
-			if known.in == nil { // the snapshot replaces what the client has of the call
+			if known.in == nil { // the snapshot replaces the call that the client has
 				known.in, known.lost, known.from, known.latest = msg, false, 0, ""
 				known.Name, known.args = c.Get("function.name").Str, []byte(c.Get("function.arguments").Str)
 			}
@@ -113,7 +114,7 @@ func (t *Transcript) addCall(m *message, c *call) {
 	t.grow(len(c.args))
 }
 
-// The estimated memory of a message, a call and an open item, apart from their texts.
+// The estimated memory in bytes of a message, a call and an unclosed item, without their texts.
 const (
 	messageCost = 320
 	callCost    = 280
@@ -132,24 +133,25 @@ func (t *Transcript) answered(callID string) {
 	}
 }
 
-// maxAnswers bounds the results of unknown calls that are remembered.
+// maxAnswers is the largest number of results for unknown calls that are remembered.
 const maxAnswers = 4096
 
-// callShare is the divisor of the limit that gives the memory for calls without a result when the
-// messages are too large. A person may be asked about these calls, so a long conversation must not
-// displace them.
+// callShare says how much memory is left for calls without a result when the messages are too
+// large: the limit divided by callShare. A person may be asked about these calls, so a long
+// conversation must not displace them.
 const callShare = 4
 
-// describe merges the metadata in an event into the known metadata of a message or a call.
+// describe merges the metadata of an event, in the parameter said, into the known metadata of a
+// message or a call.
 func (t *Transcript) describe(known *metadata, said gjson.Result) {
 	if !t.tooLarge {
 		t.grow(known.merge(said))
 	}
 }
 
-// applyDelta appends a piece of text to a message or a call. Nearly all events of a stream are
-// handled here, so each is parsed once, and only the text itself needs memory. An event that is not
-// valid JSON is not detected, because every client fails at it.
+// applyDelta appends a piece of text to a message or a call. It handles nearly all events of a
+// stream, so it parses each event only once, and allocates memory only for the text itself. It does
+// not detect an event that is not valid JSON, because every client fails at such an event.
 func (t *Transcript) applyDelta(ev agui.Event) {
 	t.messageSent = false
 	key := "messageId"
@@ -173,7 +175,7 @@ func (t *Transcript) applyDelta(ev agui.Event) {
 		return true
 	})
 	if types != 1 {
-		t.ForgetMessages() // it is not known what a client makes of it
+		t.ForgetMessages() // it is not known how a client reads the event
 		t.loseCalls()
 	} else if ev.Type == agui.CallArgs {
 		if c := t.callByID[id]; c != nil {
@@ -193,8 +195,9 @@ func (t *Transcript) appendText(m *message, delta string) {
 	t.grow(len(delta))
 }
 
-// applyText folds an event of a text or of reasoning that is not a piece of it. It reports whether
-// the event is valid.
+// applyText adds an event of a text or of reasoning to the transcript, such as its start or its
+// end. For events with a piece of text see applyDelta. applyText reports whether the event is
+// valid.
 func (t *Transcript) applyText(ev agui.Event) bool {
 	const messageID, role, name, subagent, meta, delta, keys = 0, 1, 2, 3, 4, 5, 6
 	var v [keys]string
@@ -235,7 +238,8 @@ func (t *Transcript) applyText(ev agui.Event) bool {
 	return true
 }
 
-// textOf returns the text of a JSON string, copied out of an event.
+// textOf returns the text of a JSON string. The text is a copy, because the bytes of the event are
+// reused.
 func textOf(raw string) string { return strings.Clone(agui.Text(raw)) }
 
 // The indexes of the values that applyCall reads from an event.
