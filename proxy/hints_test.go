@@ -12,6 +12,7 @@ import (
 	"strings"
 	"testing"
 
+	"holdpoint/internal/test/servers"
 	"holdpoint/translate/standard"
 )
 
@@ -53,12 +54,7 @@ func TestHintsOfConnections(t *testing.T) {
 	secure.Config.ErrorLog = slog.NewLogLogger(slog.DiscardHandler, slog.LevelError)
 	secure.StartTLS()
 	defer secure.Close()
-	closed, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	nobody := closed.Addr().String()
-	closed.Close()
+	nobody := servers.RefusingAddress(t)
 	// A server that speaks only TLS answers plain HTTP with an alert, or resets the connection, as
 	// uvicorn does.
 	alert := func(answer string) string {

@@ -31,8 +31,9 @@ func TestReplicasOfTheDesk(t *testing.T) {
 			here, there := httptest.NewServer(mine), httptest.NewServer(theirs)
 			defer here.Close()
 			defer there.Close()
+			other := there.URL
 			if c.dead {
-				there.Close()
+				other = "http://" + servers.RefusingAddress(t)
 			}
 			environ := func(upstream string) []string {
 				return []string{
@@ -43,7 +44,7 @@ func TestReplicasOfTheDesk(t *testing.T) {
 			}
 			_, addr := start(t, environ(here.URL)...)
 			at := socket(t)
-			start(t, append(environ(there.URL), "HOLDPOINT_DESK_LISTEN="+at)...)
+			start(t, append(environ(other), "HOLDPOINT_DESK_LISTEN="+at)...)
 			desk := caller{T: t, at: at, token: deskToken}
 			post(t, addr, "/", "t1", "")
 			a := desk.ok("GET", "/v1/approvals?agent="+c.carry).Get("approvals.0")

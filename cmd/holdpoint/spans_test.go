@@ -19,6 +19,8 @@ import (
 	collector "go.opentelemetry.io/proto/otlp/collector/trace/v1"
 	spans "go.opentelemetry.io/proto/otlp/trace/v1"
 	"google.golang.org/protobuf/proto"
+
+	"holdpoint/internal/test/servers"
 )
 
 // A spanRecorder receives spans in place of a collector.
@@ -199,18 +201,17 @@ func TestNoSpans(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer hangs.Close()
-	gone := httptest.NewServer(nil)
-	gone.Close()
+	gone := "http://" + servers.RefusingAddress(t)
 	for name, c := range map[string]struct {
 		environ []string
 		passes  bool
 	}{
 		"not configured":   {nil, true},
-		"switched off":     {[]string{"OTEL_EXPORTER_OTLP_ENDPOINT=" + gone.URL, "OTEL_SDK_DISABLED=true"}, true},
-		"no exporter":      {[]string{"OTEL_EXPORTER_OTLP_ENDPOINT=" + gone.URL, "OTEL_TRACES_EXPORTER=none"}, true},
-		"no collector":     {[]string{"OTEL_EXPORTER_OTLP_ENDPOINT=" + gone.URL}, false},
+		"switched off":     {[]string{"OTEL_EXPORTER_OTLP_ENDPOINT=" + gone, "OTEL_SDK_DISABLED=true"}, true},
+		"no exporter":      {[]string{"OTEL_EXPORTER_OTLP_ENDPOINT=" + gone, "OTEL_TRACES_EXPORTER=none"}, true},
+		"no collector":     {[]string{"OTEL_EXPORTER_OTLP_ENDPOINT=" + gone}, false},
 		"one that hangs":   {[]string{"OTEL_EXPORTER_OTLP_TRACES_ENDPOINT=http://" + hangs.Addr().String() + "/v1/traces", "OTEL_BSP_SCHEDULE_DELAY=10"}, false},
-		"nothing is taken": {[]string{"OTEL_EXPORTER_OTLP_ENDPOINT=" + gone.URL, "OTEL_TRACES_SAMPLER=always_off"}, false},
+		"nothing is taken": {[]string{"OTEL_EXPORTER_OTLP_ENDPOINT=" + gone, "OTEL_TRACES_SAMPLER=always_off"}, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

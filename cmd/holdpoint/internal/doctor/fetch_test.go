@@ -15,6 +15,7 @@ import (
 
 	"holdpoint/internal/agui"
 	"holdpoint/internal/scenario"
+	"holdpoint/internal/test/servers"
 )
 
 func address(t *testing.T, text string) *url.URL {
@@ -220,10 +221,7 @@ func (b *watchedBody) Read(p []byte) (int, error) {
 }
 
 func TestUnreachable(t *testing.T) {
-	server := httptest.NewServer(nil)
-	gone := server.URL
-	server.Close()
-	if _, err := Fetch(t.Context(), Probe{URL: address(t, gone)}); err == nil || !strings.Contains(err.Error(), "cannot be reached") {
+	if _, err := Fetch(t.Context(), Probe{URL: address(t, "http://"+servers.RefusingAddress(t))}); err == nil || !strings.Contains(err.Error(), "cannot be reached") {
 		t.Errorf("nobody listens: %v", err)
 	}
 	secure := httptest.NewUnstartedServer(nil)
@@ -234,7 +232,7 @@ func TestUnreachable(t *testing.T) {
 		t.Errorf("a certificate of nobody: %v", err)
 	}
 	evil := errors.New("no\x1b[2J\nway")
-	_, err := Fetch(t.Context(), Probe{URL: address(t, gone), Transport: failing{evil}})
+	_, err := Fetch(t.Context(), Probe{URL: address(t, "http://127.0.0.1"), Transport: failing{evil}})
 	if err == nil || strings.ContainsAny(err.Error(), "\x1b\n") {
 		t.Errorf("control characters: %q", err)
 	}
