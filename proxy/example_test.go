@@ -77,8 +77,8 @@ data: {"type":"RUN_FINISHED","threadId":"t1","runId":"r2"}
 		stream, _ := io.ReadAll(res.Body)
 		return string(stream)
 	}
-	// changed returns the lines of a stream that the other stream lacks, without RUN_STARTED, which
-	// only gets a version.
+	// changed returns the lines of stream that are not in other. It leaves out RUN_STARTED, to
+	// which Holdpoint only adds a version.
 	changed := func(stream, other string) string {
 		var list strings.Builder
 		for line := range strings.Lines(stream) {

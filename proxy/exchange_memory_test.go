@@ -11,7 +11,8 @@ import (
 	"holdpoint/translate"
 )
 
-// A weakDialect has weak pointers to what it made for a run's first exchange.
+// A weakDialect is a fakeDialect with a weak pointer to the Run that it made for the first
+// exchange.
 type weakDialect struct {
 	*fakeDialect
 	first weak.Pointer[fakeRun]
@@ -25,14 +26,14 @@ func (d *weakDialect) Begin(r *translate.Request) (translate.Out, translate.Run,
 	return out, run, err
 }
 
-// keepsFirst reports whether the first exchange is still reachable.
+// keepsFirst reports whether the Run of the first exchange is still reachable.
 func (d *weakDialect) keepsFirst() bool {
 	runtime.GC()
 	return d.first.Value() != nil
 }
 
-// TestRunKeepsOneExchange: once another exchange of a run, or another run of its stream, has begun,
-// nothing of the first exchange is kept in memory. A stream may last for hours.
+// TestRunKeepsOneExchange: when another exchange of a run, or another run of its stream, has begun,
+// nothing of the first exchange may be kept in memory, because a stream may last for hours.
 func TestRunKeepsOneExchange(t *testing.T) {
 	t.Run("of two exchanges", func(t *testing.T) {
 		d := &weakDialect{fakeDialect: &fakeDialect{}}
@@ -81,9 +82,10 @@ func TestRunKeepsOneExchange(t *testing.T) {
 	})
 }
 
-// TestSizeOfAStream: each waiting stream holds a run and a body, and there may be thousands. The
-// allocator's size classes have 1792 and 576 bytes, minus 8 of its own. One more byte would cost
-// 256 bytes for the run, or 64 for the body.
+// TestSizeOfAStream: each waiting stream holds a run and a body in memory, and there may be
+// thousands of streams. A run must fit into the allocator's size class of 1792 bytes, and a body
+// into that of 576 bytes. The allocator uses 8 bytes of each. One byte too much would cost 256
+// bytes for the run, or 64 for the body.
 func TestSizeOfAStream(t *testing.T) {
 	for what, c := range map[string]struct{ got, most uintptr }{
 		"run":  {unsafe.Sizeof(run{}), 1784},

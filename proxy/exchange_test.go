@@ -17,8 +17,8 @@ import (
 	"holdpoint/translate"
 )
 
-// TestExchangeAfterNoneIsSent: if a dialect sends nothing for a cancelled answer, the new messages
-// go in the first request.
+// TestExchangeAfterNoneIsSent: if a dialect sends nothing to the backend for a cancelled answer,
+// the first request that the backend gets contains the new messages.
 func TestExchangeAfterNoneIsSent(t *testing.T) {
 	if !child(t) {
 		return
@@ -59,8 +59,8 @@ func TestSecondExchangeAfterAnEndWithoutItsBlankLine(t *testing.T) {
 	wantTypes(t, g.do(input("t", "r2", resumeWith(yes("n1~id1")))), "RUN_STARTED TEXT_MESSAGE_CHUNK RUN_FINISHED")
 }
 
-// TestSecondExchangeGoesToTheClientsPath: an Out without a Path or a Header uses the client's, not
-// those of the request before it.
+// TestSecondExchangeGoesToTheClientsPath: if the Out of a second request has no Path and no Header,
+// the request uses the client's path and headers, not those of the first request.
 func TestSecondExchangeGoesToTheClientsPath(t *testing.T) {
 	g := newRig(t, func(w http.ResponseWriter, r *http.Request, n int) {
 		if n == 1 {
@@ -76,8 +76,8 @@ func TestSecondExchangeGoesToTheClientsPath(t *testing.T) {
 	}
 }
 
-// TestEndIsCalledOnce, also if the client leaves between the terminal event and the end of the
-// backend's stream.
+// TestEndIsCalledOnce: End is called once, even if the client leaves between the terminal event and
+// the end of the backend's stream.
 func TestEndIsCalledOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ends := 0
@@ -96,8 +96,9 @@ func TestEndIsCalledOnce(t *testing.T) {
 	})
 }
 
-// TestAskedOnceMore: a dialect may ask the backend whether it still waits. Whatever the reply, the
-// question is open once, and no answer is sent again.
+// TestAskedOnceMore: a dialect may send a further request, which asks the backend whether it still
+// waits for the answer. Whatever the backend replies, the question must be open exactly once
+// afterwards, and no answer may be sent again.
 func TestAskedOnceMore(t *testing.T) {
 	snapshots := []string{`{"type":"STATE_SNAPSHOT","snapshot":{}}`, `{"type":"MESSAGES_SNAPSHOT","messages":[` + oldUser + `]}`}
 	a, b := onInterrupt(hexA, `{"q":"A"}`), onInterrupt(hexB, `{"q":"B"}`)
@@ -154,8 +155,8 @@ func TestAskedOnceMore(t *testing.T) {
 	}
 }
 
-// TestSecondExchangeHasTheHeadersOfTheFirst: if the client sends no User-Agent, ReverseProxy adds
-// none to the second request either.
+// TestSecondExchangeHasTheHeadersOfTheFirst: if the client sends no User-Agent, the backend must
+// get none, neither in the first request nor in the second.
 func TestSecondExchangeHasTheHeadersOfTheFirst(t *testing.T) {
 	g := newRig(t, asksOnce, func(o *Options) { o.Dialect = prepDialect{&fakeDialect{}} })
 	for n, more := range []string{"", resumeWith(yes("n1~id1"))} {
@@ -175,8 +176,8 @@ func TestSecondExchangeHasTheHeadersOfTheFirst(t *testing.T) {
 	}
 }
 
-// TestEndedPauses: a dialect gets the earlier pauses of the thread, however they ended, including
-// one that this request gives up.
+// TestEndedPauses: a dialect gets the earlier pauses of the thread, however they ended. They
+// include a pause that the current request gives up.
 func TestEndedPauses(t *testing.T) {
 	g := newRig(t, func(w http.ResponseWriter, r *http.Request, n int) {
 		sendStream(w, streamOf(started, strings.ReplaceAll(asks, "n1", fmt.Sprint("n", n))))
@@ -205,8 +206,8 @@ func TestEndedPauses(t *testing.T) {
 	}
 }
 
-// chain makes a dialect whose runs continue with the exchanges of list, one after another. It makes
-// each Run anew, because a Run is used once.
+// chain returns an end function for a fakeDialect whose runs continue with the exchanges of list,
+// one after another. It makes each Exchange anew, because its Run is used once.
 func chain(list ...translate.Out) func(n int, e translate.End) (translate.Result, error) {
 	return func(n int, e translate.End) (translate.Result, error) {
 		if n <= len(list) && e.Event.Type == agui.RunFinished && !e.Event.Get("outcome").Exists() {
@@ -216,8 +217,8 @@ func chain(list ...translate.Out) func(n int, e translate.End) (translate.Result
 	}
 }
 
-// TestExchangesAreAlike: however many requests a run has, the backend gets each like the first one,
-// and the client sees one run.
+// TestExchangesAreAlike: a run may send several requests to the backend. Each of them must look
+// like the first one, and the client must see one run.
 func TestExchangesAreAlike(t *testing.T) {
 	for exchanges := range 6 {
 		g := newRig(t, func(w http.ResponseWriter, r *http.Request, n int) {
@@ -253,12 +254,13 @@ func TestExchangesAreAlike(t *testing.T) {
 }
 
 // TestAnswersAmongManyExchanges: all requests of a run together decide how its claim ends. The
-// pause is reopened only if the one request that carried the answers did nothing.
+// pause is open again only if a single request had the answers and the backend refused that
+// request.
 func TestAnswersAmongManyExchanges(t *testing.T) {
 	plain, resumes := translate.Out{}, translate.Out{Resumes: true}
 	for name, c := range map[string]struct {
 		first  bool            // the first exchange carries the answers
-		behind []translate.Out // the others; the last one fails
+		behind []translate.Out // the later exchanges; the last one fails
 		want   store.State
 		how    store.How
 	}{
@@ -292,7 +294,8 @@ func TestAnswersAmongManyExchanges(t *testing.T) {
 	}
 }
 
-// A stepsDialect decides for each test whether the first request of a resume carries the answers.
+// A stepsDialect is a fakeDialect whose first request of a resume has the answers only if the field
+// first is set.
 type stepsDialect struct {
 	*fakeDialect
 	first bool
@@ -304,7 +307,8 @@ func (d stepsDialect) Begin(r *translate.Request) (translate.Out, translate.Run,
 	return out, run, err
 }
 
-// TestExchangesEnd: a dialect that always wants another request is stopped.
+// TestExchangesEnd: if a dialect asks for another request after each request, Holdpoint ends the
+// run with UPSTREAM_STATUS.
 func TestExchangesEnd(t *testing.T) {
 	g := newRig(t, func(w http.ResponseWriter, r *http.Request, n int) { sendStream(w, streamOf(started, asks)) })
 	g.do(input("t", "r1", ""))

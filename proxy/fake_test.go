@@ -39,15 +39,18 @@ const (
 	assistant = `{"id":"a1","role":"assistant","content":"?"}`
 )
 
-// A fakeDialect pauses by the outcome and resumes by a body of its own, so that these tests do not
-// depend on a real backend's shapes. A test sets the fields that it needs.
+// A fakeDialect reads a pause from the outcome of RUN_FINISHED, and sends answers in a body of its
+// own, so that these tests do not depend on the format of a real backend. A test sets the fields
+// that it needs.
 type fakeDialect struct {
-	reads func(m agui.Message, i agui.Interrupt) (payload string) // what a message answers; "" nothing
-	keys  []string                                                // the keys of its questions, all of each
+	// reads returns the payload if m answers i, else "".
+	reads func(m agui.Message, i agui.Interrupt) (payload string)
+	keys  []string // the Keys of each question
 	begin func(r *translate.Request) (translate.Out, error)
 	event func(ev agui.Event, emit func(agui.Event)) error
-	end   func(n int, e translate.End) (translate.Result, error) // n: which exchange of the run, from 1
-	bug   func(method string) error                              // called first by Answers, Begin and End; it may panic
+	// end gets in n the number of the exchange in the run, from 1.
+	end func(n int, e translate.End) (translate.Result, error)
+	bug func(method string) error // called first by Answers, Begin and End; it may panic
 }
 
 func (*fakeDialect) Name() string { return "fake" }
@@ -65,8 +68,8 @@ func (d *fakeDialect) Answers(in agui.RunInput, p agui.Pause) ([]agui.Answer, er
 	return list, nil
 }
 
-// Replies returns the native approvals and those that the field reads finds. A settled pair of
-// request_approval is kept.
+// Replies returns the native approvals and all other tool messages. It sets Keep for a pair of
+// request_approval.
 func (d *fakeDialect) Replies(in agui.RunInput, _ string) iter.Seq[translate.Reply] {
 	return func(yield func(translate.Reply) bool) {
 		paired := map[int]bool{}
@@ -88,8 +91,8 @@ func (d *fakeDialect) Replies(in agui.RunInput, _ string) iter.Seq[translate.Rep
 	}
 }
 
-// approvalsIn returns the native approvals in the messages, as a dialect returns them whose backend
-// uses none of these forms.
+// approvalsIn returns the native approvals in the messages of in. It reads them like a dialect
+// whose own backend has no such approvals.
 func approvalsIn(in agui.RunInput) []translate.Reply {
 	return slices.Collect(strayReader().Replies(in, strayReader().Name()))
 }
@@ -211,7 +214,7 @@ func newRig(t *testing.T, serve func(w http.ResponseWriter, r *http.Request, n i
 	t.Cleanup(backend.Close)
 	up, _ := url.Parse(backend.URL + "/agent")
 	g.store = memory.New(memory.Options{Entries: 100, ReplayTTL: time.Hour, PauseRetention: time.Hour})
-	var ids atomic.Int64 // runs at once ask for ids
+	var ids atomic.Int64 // atomic, because concurrent runs take ids
 	o := Options{
 		Upstream: up, Dialect: g.dialect, Store: g.store, Client: ClientOutcome,
 		NewID:  func() string { return fmt.Sprintf("id%d", ids.Add(1)) },
@@ -245,8 +248,8 @@ func newRig(t *testing.T, serve func(w http.ResponseWriter, r *http.Request, n i
 // recordKey returns the key of a thread's record, without a tenant and an agent's name.
 func recordKey(path, thread string) store.Key { return ids.ThreadKey("", "", path, thread) }
 
-// loneRun returns a run without a client, made as ServeHTTP makes it, for tests that call single
-// parts of it.
+// loneRun returns a run without a client, made as ServeHTTP makes it, for tests that call parts of
+// a run directly.
 func loneRun(ctx context.Context, h *Handler, path string, in *agui.RunInput) *run {
 	if h.memory == nil {
 		h.memory = &processMemory{routes: routes{finder: translate.FinderOf(h.opts.Dialect)}}
@@ -262,19 +265,20 @@ func loneRun(ctx context.Context, h *Handler, path string, in *agui.RunInput) *r
 	return r
 }
 
-// bodyOver returns the response body of a run that reads from up, which may be nil.
+// bodyOver returns a response body for the run r that reads the backend's stream from up. up may be
+// nil.
 func bodyOver(r *run, up io.ReadCloser, framing translate.Framing) *body {
 	b := newBody(r)
 	b.read(up, framing)
 	return b
 }
 
-// A lockedBuffer may be read while it is written, because the log line of a run follows its
-// response.
+// A lockedBuffer is a log that may be read while it is written. Tests need it because a run writes
+// its last log line after its response.
 type lockedBuffer struct {
 	mu      sync.Mutex
 	b       bytes.Buffer
-	written chan struct{} // closed by the next write; nil: nobody waits
+	written chan struct{} // closed by the next write; nil if no test waits
 }
 
 func (l *lockedBuffer) Write(p []byte) (int, error) {
@@ -287,8 +291,8 @@ func (l *lockedBuffer) Write(p []byte) (int, error) {
 	return l.b.Write(p)
 }
 
-// wait returns the text once is(text) is true. It checks after each write, and fails the test after
-// a minute without a write.
+// wait returns the buffer's text as soon as the function is returns true for it. It checks the text
+// after each write, and fails the test after a minute without a write.
 func (l *lockedBuffer) wait(t *testing.T, what string, is func(text string) bool) string {
 	t.Helper()
 	for {
@@ -310,7 +314,7 @@ func (l *lockedBuffer) wait(t *testing.T, what string, is func(text string) bool
 	}
 }
 
-// ended returns the text once this many runs have ended.
+// ended waits until the log has the ends of this many runs, and returns its text.
 func (l *lockedBuffer) ended(t *testing.T, runs int) string {
 	t.Helper()
 	return l.wait(t, fmt.Sprintf("not %d runs that have ended", runs), func(text string) bool { return strings.Count(text, `msg="run ended"`) >= runs })
@@ -352,7 +356,8 @@ func (g *rig) answer(body string) (*http.Response, string) {
 	return res, string(got)
 }
 
-// input returns the body of a run with further members.
+// input returns the body of a run with one user message. more contains further members, such as
+// `,"resume":[]`.
 func input(thread, run, more string) string {
 	return fmt.Sprintf(`{"threadId":%q,"runId":%q,"messages":[%s]%s}`, thread, run, oldUser, more)
 }
@@ -383,7 +388,8 @@ const (
 	hello    = `{"type":"TEXT_MESSAGE_CHUNK","messageId":"m1","role":"assistant","delta":"hello"}`
 )
 
-// types returns the types of a stream's events. A RUN_ERROR has its code.
+// types returns the types of the events of a stream, separated by spaces. A code follows its type
+// after ":", and the type of an outcome after "+".
 func types(s string) string {
 	var list []string
 	for block := range strings.SplitSeq(s, "\n\n") {
@@ -410,7 +416,8 @@ func wantTypes(t *testing.T, got, want string) {
 	}
 }
 
-// until waits until is returns true, for something that another goroutine of a real server does.
+// until calls the function is until it returns true, and fails the test after a minute. It is for
+// something that another goroutine of a real server does.
 func until(t *testing.T, what string, is func() bool) {
 	t.Helper()
 	for deadline := time.Now().Add(time.Minute); !is(); time.Sleep(time.Millisecond) {

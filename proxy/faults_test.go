@@ -9,13 +9,14 @@ import (
 
 var errDead = errors.New("the process is dead")
 
-// A mortal is a replica that can die as by kill -9: afterwards none of its steps reaches the store.
+// A mortal is a replica that a test can kill as kill -9 does. After that, none of its calls reaches
+// the store.
 type mortal struct {
 	*Handler
 	dead atomic.Bool
 }
 
-// newMortal makes another replica on the store of o.
+// newMortal returns another replica that uses the store of o.
 func newMortal(o Options) (*mortal, error) {
 	m := &mortal{}
 	o.Store = &storetest.Faults{Store: o.Store, At: func(_ string, do func() error) error {

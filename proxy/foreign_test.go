@@ -19,13 +19,13 @@ import (
 	"holdpoint/translate"
 )
 
-// A foreignDialect is a fakeDialect whose backend does not send AG-UI but lines: `text x` becomes
-// text, `asks` a pause, `ends` the end, `fails` an error of the decoder, and `many` two texts with
-// an end between them.
+// A foreignDialect is a fakeDialect whose backend does not send AG-UI, but lines of text. The line
+// `asks` becomes a pause, `ends` the end of the run, `fails` an error of Decode, and `many` a text,
+// the end of the run and another text. Any other line becomes a text.
 type foreignDialect struct {
 	fakeDialect
 	untaken bool
-	endless bool // there is no `ends`: a clean end of the stream is the run's
+	endless bool // there is no line `ends`: the run ends when the stream ends cleanly
 }
 
 func (*foreignDialect) Route(path string) (string, bool) {
@@ -105,7 +105,7 @@ func answers(mediaType, body string) func(w http.ResponseWriter, r *http.Request
 	}
 }
 
-// deltas returns the text of a stream.
+// deltas returns the deltas of a stream's events, separated by spaces.
 func deltas(s string) string {
 	var list []string
 	for block := range strings.SplitSeq(s, "\n\n") {
@@ -164,8 +164,8 @@ func TestForeignCompressed(t *testing.T) {
 	}
 }
 
-// TestForeignPiecesGoOutAtOnce: RUN_STARTED and each piece are sent immediately, without waiting
-// for the next piece.
+// TestForeignPiecesGoOutAtOnce: Holdpoint sends RUN_STARTED and each piece immediately. It must not
+// wait for the next piece.
 func TestForeignPiecesGoOutAtOnce(t *testing.T) {
 	next := make(chan string)
 	g := newForeignRig(t, &foreignDialect{}, func(w http.ResponseWriter, _ *http.Request, _ int) {
@@ -200,8 +200,8 @@ func TestForeignPiecesGoOutAtOnce(t *testing.T) {
 	}
 }
 
-// TestForeignRequest: path, body and headers are the dialect's. The client's media type does not
-// reach the backend.
+// TestForeignRequest: the backend gets the path, the body and the headers that the dialect sets. It
+// does not get the client's media type.
 func TestForeignRequest(t *testing.T) {
 	g := newForeignRig(t, &foreignDialect{}, answers("application/x-ndjson", "ends\n"))
 	req, _ := http.NewRequest(http.MethodPost, g.front.URL+"/run?q=1", strings.NewReader(input("t", "r", "")))
@@ -219,8 +219,8 @@ func TestForeignRequest(t *testing.T) {
 	}
 }
 
-// TestForeignPlaces: the paths of such an agent accept a RunAgentInput only. On other paths
-// everything passes, including a run.
+// TestForeignPlaces: the paths of an agent that does not speak AG-UI accept only a RunAgentInput.
+// On other paths Holdpoint forwards every request, even a run.
 func TestForeignPlaces(t *testing.T) {
 	for _, c := range []struct {
 		method, path, body string
@@ -255,7 +255,7 @@ func TestForeignPlaces(t *testing.T) {
 	}
 }
 
-// TestForeignPlacesShareARecord: two paths of one agent have one record.
+// TestForeignPlacesShareARecord: on two paths of one agent, a thread has one record.
 func TestForeignPlacesShareARecord(t *testing.T) {
 	g := newForeignRig(t, &foreignDialect{}, answers("application/x-ndjson", "asks\n"))
 	wantTypes(t, g.do(input("t", "r", "")), "RUN_STARTED MESSAGES_SNAPSHOT RUN_FINISHED+interrupt")
@@ -268,8 +268,9 @@ func TestForeignPlacesShareARecord(t *testing.T) {
 	}
 }
 
-// TestForeignUntaken: the backend did not accept a message, because it was waiting. The client is
-// told so, and the message counts as new when it comes with the answers.
+// TestForeignUntaken: the backend did not accept a message, because it was waiting for an answer.
+// The client gets the code MESSAGES_NOT_TAKEN. The message counts as new when the client sends it
+// again with the answer.
 func TestForeignUntaken(t *testing.T) {
 	d := &foreignDialect{untaken: true}
 	var fresh []agui.Message
@@ -294,8 +295,9 @@ func TestForeignUntaken(t *testing.T) {
 	}
 }
 
-// TestReadOn: a question that is raised after the client has left is kept, if the dialect says that
-// the backend continues without a reader. Until the run ends, the thread accepts no other run.
+// TestReadOn: the dialect says by ReadOn that its backend continues without a reader. If the
+// backend asks after the client has left, the question is kept. Until the run ends, the thread
+// accepts no other run.
 func TestReadOn(t *testing.T) {
 	d := &foreignDialect{}
 	d.begin = func(*translate.Request) (translate.Out, error) { return translate.Out{ReadOn: true}, nil }
@@ -329,8 +331,9 @@ func TestReadOn(t *testing.T) {
 	}
 }
 
-// TestReadOnAsksWhileAnotherIsJudged: a run without its client may raise a question while another
-// run is being judged. That run must not be sent while the question is open.
+// TestReadOnAsksWhileAnotherIsJudged: a run whose client has left may raise a question while
+// another run of the thread is being judged. The other run must not be sent to the backend while
+// the question is open.
 func TestReadOnAsksWhileAnotherIsJudged(t *testing.T) {
 	d := &foreignDialect{}
 	d.begin = func(*translate.Request) (translate.Out, error) { return translate.Out{ReadOn: true}, nil }
@@ -374,7 +377,8 @@ func TestReadOnAsksWhileAnotherIsJudged(t *testing.T) {
 	}
 }
 
-// A loads store lets a test make a read outdated before it is used.
+// A loads is a store that calls the function after when it has loaded a record. So a test can
+// change the record before the caller of Load uses it.
 type loads struct {
 	store.Store
 	after func()
@@ -386,7 +390,8 @@ func (l *loads) Load(ctx context.Context, key store.Key, owner string) (store.Re
 	return rec, err
 }
 
-// TestFailedPausesAreTold: a dialect learns which ended pauses were answered without a good end.
+// TestFailedPausesAreTold: a dialect gets the ended pauses of the thread. Failed must be set if the
+// run with the answers failed.
 func TestFailedPausesAreTold(t *testing.T) {
 	for end, want := range map[string]bool{"ends\n": false, "fails\n": true, "": true} {
 		d := &foreignDialect{}
@@ -401,7 +406,7 @@ func TestFailedPausesAreTold(t *testing.T) {
 		g.do(input("t", "r", ""))
 		g.do(input("t", "r2", resumeWith(yes("n1~id1"))))
 		more := strings.Replace(input("t", "r3", ""), oldUser, oldUser+`,{"id":"u9","role":"user","content":"and?"}`, 1)
-		for range 2 { // a pause in doubt says so once
+		for range 2 { // a pause in doubt refuses the first request
 			g.do(more)
 		}
 		if len(ended) != 1 || ended[0].Failed != want {
@@ -410,8 +415,8 @@ func TestFailedPausesAreTold(t *testing.T) {
 	}
 }
 
-// TestMethodsInLowerCaseAreJudged: werkzeug converts a method to upper case, so a method in lower
-// case is judged like one in upper case.
+// TestMethodsInLowerCaseAreJudged: werkzeug (the library under Flask) converts a method to upper
+// case. So Holdpoint must judge a request whose method is in lower case like one in upper case.
 func TestMethodsInLowerCaseAreJudged(t *testing.T) {
 	native := `{"prompt":[{"interruptResponse":{"interruptId":"a","response":"y"}}]}`
 	for name, c := range map[string]struct {
@@ -429,9 +434,9 @@ func TestMethodsInLowerCaseAreJudged(t *testing.T) {
 	}
 }
 
-// TestFailedPausesAreToldAfterTheReplayTime: if the run with the answers failed, the dialect is
-// still told so after the replay time, because the answers may still take effect. By then the
-// questions of the pause are forgotten.
+// TestFailedPausesAreToldAfterTheReplayTime: if the run with the answers failed, the dialect must
+// still get the ended pause after the replay time, because the answers may still take effect. The
+// record no longer has the questions of that pause.
 func TestFailedPausesAreToldAfterTheReplayTime(t *testing.T) {
 	for end, want := range map[string]int{"ends\n": 0, "fails\n": 1, "": 1} {
 		d := &foreignDialect{}

@@ -8,7 +8,7 @@ import (
 )
 
 // TestAnswersToWhatWasForgotten: Holdpoint was restarted and has no record of the open question.
-// The backend still waits, and would accept each of these answers.
+// The backend still waits, and would accept each of these answers. Holdpoint must refuse them.
 func TestAnswersToWhatWasForgotten(t *testing.T) {
 	const (
 		suspend = `"interruptEvent":"{\"type\":\"mastra_suspend\",\"toolCallId\":\"c\",\"runId\":\"m\"}"`
@@ -32,8 +32,9 @@ func TestAnswersToWhatWasForgotten(t *testing.T) {
 		})
 	}
 
-	// Mastra 1.0.3 resumes whatever is suspended, whichever call an answer names. So only a
-	// question of the record may be answered, also on a route that is known to be Mastra's.
+	// Mastra 1.0.3 resumes the suspended call even if an answer names another call. So Holdpoint
+	// must accept an answer only if its question is in the record, even on a route that is known to
+	// be Mastra's.
 	t.Run("Mastra's own route", func(t *testing.T) {
 		g := realRig(t, "auto", func(w http.ResponseWriter, _ *http.Request, n int) {
 			events := []string{started, finished}

@@ -8,7 +8,7 @@ import (
 )
 
 // An agentFrameworkScenario knows what Holdpoint may remove from a stream of Microsoft Agent
-// Framework, and what it may add. It has the shapes from the recordings, not from
+// Framework, and what it may add. It knows the events from the recordings, not from the code of
 // translate/agentframework.
 type agentFrameworkScenario struct{ s scenario }
 
@@ -16,8 +16,9 @@ func (s scenario) agentFramework() agentFrameworkScenario { return agentFramewor
 
 func (s scenario) isAgentFramework() bool { return s.Folder() == "agent-framework" }
 
-// renamedKeys are the keys of a request whose values may change. Older versions rename a thread.
-// For Mastra the run id is Holdpoint's own. For TanStack AI the parent is the run that asked.
+// renamedKeys returns the keys of a request whose values Holdpoint may change. Microsoft Agent
+// Framework may get another thread id. Mastra gets run ids that Holdpoint makes. TanStack AI gets
+// the id of the run that asked as the parent.
 func (s scenario) renamedKeys() []string {
 	switch {
 	case s.isAgentFramework():
@@ -30,7 +31,8 @@ func (s scenario) renamedKeys() []string {
 	return nil
 }
 
-// synthetic returns the ids of calls that exist only to ask, in the streams up to a turn.
+// synthetic returns the ids of the calls that are only questions. It reads the backend's streams of
+// the turns 1 to turn.
 func (a agentFrameworkScenario) synthetic(turn int) []string {
 	var ids []string
 	for n := 1; n <= turn; n++ {
@@ -46,13 +48,15 @@ func (a agentFrameworkScenario) synthetic(turn int) []string {
 	return ids
 }
 
-// asked returns the calls that a question was about, in the streams up to a turn.
+// asked returns the ids of the calls that a question was about. It reads the backend's streams of
+// the turns 1 to turn.
 func (a agentFrameworkScenario) asked(turn int) (calls []string) {
 	for n := 1; n <= turn; n++ {
 		for _, f := range backendFrames(a.s, n) {
 			ev := gjson.Parse(f.data)
 			if ev.Get("type").Str == "TOOL_CALL_START" && n < turn {
-				calls = append(calls, ev.Get("toolCallId").Str) // one that waits beside it
+				// it may wait beside the call in question
+				calls = append(calls, ev.Get("toolCallId").Str)
 			}
 			calls = append(calls, ev.Get("value.function_call.call_id").Str, gjson.Parse(ev.Get("delta").Str).Get("function_call_id").Str)
 			for _, i := range ev.Get("outcome.interrupts").Array() {
@@ -63,8 +67,8 @@ func (a agentFrameworkScenario) asked(turn int) (calls []string) {
 	return calls
 }
 
-// repeated reports whether the backend sends the same start or end of a call twice. 1.7.0 does so
-// with a call of the client's that precedes the call in question.
+// repeated reports whether the backend sends the same start or end of a call twice. Agent Framework
+// 1.7.0 does so with a call of a client's tool that precedes the call in question.
 func (a agentFrameworkScenario) repeated(turn int, ev gjson.Result) bool {
 	kind, n := ev.Get("type").Str, 0
 	for _, f := range backendFrames(a.s, turn) {
@@ -89,22 +93,25 @@ func (a agentFrameworkScenario) gone(turn int, ev gjson.Result, got string) bool
 		return slices.Contains([]string{"function_approval_request", "request_info", "WorkflowInterruptEvent"}, ev.Get("name").Str)
 	case "TOOL_CALL_START", "TOOL_CALL_ARGS":
 		return slices.Contains(synthetic, ev.Get("toolCallId").Str)
-	case "TOOL_CALL_END": // of a call that the client has, asked about once more
+	case "TOOL_CALL_END": // of a call that the client has, if it is asked about again
 		return slices.Contains(append(synthetic, a.asked(turn)...), ev.Get("toolCallId").Str)
-	case "TOOL_CALL_RESULT": // told already
+	case "TOOL_CALL_RESULT": // if the client has a result of the call
 		return strings.Contains(got, `"toolCallId":"`+ev.Get("toolCallId").Str+`","content"`)
-	case "RUN_ERROR": // of an exchange that the client never sees
+	case "RUN_ERROR": // of an exchange that the client does not see
 		return strings.HasPrefix(ev.Get("code").Str, "APPROVAL_RESUME_") || strings.HasPrefix(ev.Get("code").Str, "WORKFLOW_RESUME_") ||
 			strings.Contains(got, "BACKEND_LOST_INTERRUPT") || strings.Contains(got, "RUN_FINISHED")
-	case "MESSAGES_SNAPSHOT": // never shown beside a question or an answer: all in it is told otherwise
-		stored := strings.Contains(ev.Raw, "function_call_id") // the backend's own history, told in ordinary runs
+	// dropped beside a question or an answer, because other events contain all of it
+	case "MESSAGES_SNAPSHOT":
+		// the backend's own history, which ordinary runs send
+		stored := strings.Contains(ev.Raw, "function_call_id")
 		return (stored || len(a.asked(turn)) > 0) && a.otherwise(turn, ev, got)
 	}
 	return false
 }
 
-// otherwise reports whether the client has everything that a snapshot of the backend contains from
-// other events. Calls that only ask and their answers are not compared.
+// otherwise reports whether the client has the contents of a snapshot of the backend from other
+// events or from its requests. It does not compare calls that only ask a question, and the answers
+// to them.
 func (a agentFrameworkScenario) otherwise(turn int, snapshot gjson.Result, got string) bool {
 	synthetic, asked := a.synthetic(turn), a.asked(turn)
 	known := got
@@ -138,8 +145,8 @@ func (a agentFrameworkScenario) otherwise(turn int, snapshot gjson.Result, got s
 	return true
 }
 
-// made reports whether Holdpoint may have made an event: the result of a call in question, or the
-// call itself if the backend sent only its end.
+// made reports whether Holdpoint may have added the event ev. For example, it may add the result of
+// a call in question, or the call itself if the backend sent only the end of the call.
 func (a agentFrameworkScenario) made(turn int, ev gjson.Result) bool {
 	if a.s.isAgentFramework() && a.s.env["HOLDPOINT_CLIENT"] == "native" && a.told(turn, ev) {
 		return true
@@ -154,7 +161,7 @@ func (a agentFrameworkScenario) made(turn int, ev gjson.Result) bool {
 	return false
 }
 
-// inSnapshot reports whether a snapshot of the backend contains a result.
+// inSnapshot reports whether a snapshot of the backend contains the result that ev has.
 func (a agentFrameworkScenario) inSnapshot(turn int, ev gjson.Result) bool {
 	for _, f := range backendFrames(a.s, turn) {
 		for _, m := range gjson.Get(f.data, "messages").Array() {
@@ -166,7 +173,7 @@ func (a agentFrameworkScenario) inSnapshot(turn int, ev gjson.Result) bool {
 	return false
 }
 
-// late reports whether an event of the model's text may follow the results of a later exchange.
+// late reports whether ev belongs to a text that may follow the results of a later exchange.
 func (a agentFrameworkScenario) late(turn int, ev gjson.Result) bool {
 	if len(a.s.Answers(turn)) < 2 || !strings.HasPrefix(ev.Get("type").Str, "TEXT_MESSAGE_") {
 		return false
@@ -174,8 +181,8 @@ func (a agentFrameworkScenario) late(turn int, ev gjson.Result) bool {
 	return slices.ContainsFunc(backendFrames(a.s, turn), func(f backendFrame) bool { return f.data == ev.Raw })
 }
 
-// told reports whether an event was sent before. A client that sees the backend's own form gets it
-// again.
+// told reports whether the backend sent the event in an earlier turn. A client that gets questions
+// in the backend's own form gets such an event again.
 func (a agentFrameworkScenario) told(turn int, ev gjson.Result) bool {
 	for n := 1; n < turn; n++ {
 		if slices.ContainsFunc(backendFrames(a.s, n), func(f backendFrame) bool { return f.data == ev.Raw }) {

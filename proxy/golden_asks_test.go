@@ -7,12 +7,13 @@ import (
 	"github.com/tidwall/gjson"
 )
 
-// What the dialects of calls that ask may tell and leave out, told from the wire and not from the
-// code.
+// This file checks what a dialect may add to a stream and leave out if its backend asks by a tool
+// call. It judges by the bytes on the wire, not by the code of the dialects.
 
-// toldAnswer reports whether a TOOL_CALL_RESULT is the answer to a question that was a call: it has
-// the question's id, and the content of the tool message on that call that the backend got. sent
-// are the requests that it got. They are not the scenario's parts, which -update has yet to write.
+// toldAnswer reports whether ev, a TOOL_CALL_RESULT, is the answer to a question that was a tool
+// call. Then its messageId begins with the id of the call, and its content equals the tool message
+// for that call that the backend got. sent are the requests that the backend got. The scenario's
+// parts cannot be used, because -update has not written them yet.
 func toldAnswer(sent [][]byte, ev gjson.Result) bool {
 	if len(sent) == 0 || !strings.HasPrefix(ev.Get("messageId").Str, ev.Get("toolCallId").Str+"~") {
 		return false
@@ -25,7 +26,8 @@ func toldAnswer(sent [][]byte, ev gjson.Result) bool {
 	return false
 }
 
-// hidden reports whether an event belongs to one of ADK's own calls, which no client gets.
+// hidden reports whether ev belongs to a call that ADK makes itself (adk_request_...). No client
+// gets such a call.
 func (u *untouched) hidden(ev gjson.Result) bool {
 	return strings.HasPrefix(ev.Get("type").Str, "TOOL_CALL_") && slices.ContainsFunc(u.frames, func(f backendFrame) bool {
 		one := gjson.Parse(f.data)

@@ -22,11 +22,12 @@ type delivery struct {
 	hops  bool
 	gzip  bool
 	beats bool                       // a comment follows every frame
-	frame func(stream []byte) []byte // how the stream is written; nil: as it is
-	piece func(left []byte) int      // how many bytes come next; nil: all
+	frame func(stream []byte) []byte // rewrites the stream; nil: unchanged
+	piece func(left []byte) int      // returns the length of the next piece; nil: all of left
 }
 
-// deliveries returns those of every scenario. With -update, the first one writes the want parts.
+// deliveries returns the deliveries with which each scenario is played. With -update, the first
+// delivery writes the want parts.
 func deliveries() []delivery {
 	one := func([]byte) int { return 1 }
 	list := []delivery{
@@ -62,26 +63,27 @@ func withBeats(b []byte) []byte {
 	return bytes.ReplaceAll(b, blank, append(bytes.Clone(blank), beat...))
 }
 
-// A backend answers from a scenario's parts, and keeps the requests that it got. The parts of a
-// second exchange in a turn are N.upstream-2.sse and .json.
+// A backend sends the responses in a scenario's parts, and keeps the requests that it got. The
+// second exchange of turn N has the parts N.upstream-2.sse and N.upstream-2.json.
 type backend struct {
 	s    scenario
 	d    delivery
 	turn int
 	sent [][]byte
-	head [][]byte // of each, see headOf
-	over bool     // it was called more often than it has answers for
-	// says, if set, returns a changed response for a file.
+	head [][]byte // the head of each request, see headOf
+	over bool     // more requests came than the turn has responses
+	// says, if set, returns a changed response in place of file.
 	says func(turn, exchange int, file []byte) []byte
 
-	streamed bool // an answer was a stream, of more than a frame that may be the end
+	streamed bool // a response was a stream with more than one frame
 }
 
 func (b *backend) begin(turn int) {
 	b.turn, b.sent, b.head, b.over, b.streamed = turn, nil, nil, false, false
 }
 
-// complaints reports a wrong number of requests in a turn. got is the answer that the client got.
+// complaints returns a complaint if the backend got a wrong number of requests in the turn. got is
+// the response that the client got.
 func (b *backend) complaints(turn int, got []byte) (list []string) {
 	has := len(b.s.Answers(turn))
 	if b.over {
@@ -92,8 +94,8 @@ func (b *backend) complaints(turn int, got []byte) (list []string) {
 	return list
 }
 
-// refusalOf returns the code and the detail of the refusal in a stream, to complete a sentence. It
-// is "" if the stream refuses nothing.
+// refusalOf returns the code and the detail of the refusal in a stream, as the end of a sentence.
+// If the stream contains no refusal, it returns "".
 func refusalOf(stream []byte) string {
 	frames, _ := split(string(stream))
 	for _, frame := range frames {
@@ -108,7 +110,8 @@ func refusalOf(stream []byte) string {
 	return ""
 }
 
-// answer records a request and returns the file with its response.
+// answer records the request r and returns the part with the response. It returns false if the turn
+// has no more responses.
 func (b *backend) answer(r *http.Request) ([]byte, bool) {
 	body, _ := io.ReadAll(r.Body)
 	b.sent, b.head = append(b.sent, body), append(b.head, headOf(r))
@@ -125,8 +128,8 @@ func (b *backend) answer(r *http.Request) ([]byte, bool) {
 	return stream, true
 }
 
-// pieces cuts a stream as the delivery does, and reports whether the connection breaks after the
-// last piece.
+// pieces cuts a stream into the pieces in which the delivery sends it. cut reports that the
+// connection breaks after the last piece.
 func (d delivery) pieces(stream []byte) (list [][]byte, cut bool) {
 	stream, cut = bytes.CutSuffix(stream, []byte(golden.Cut))
 	if d.frame != nil {
@@ -189,7 +192,7 @@ func (b *backend) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // RoundTrip serves the backend without a socket.
 func (b *backend) RoundTrip(r *http.Request) (*http.Response, error) {
 	if trace := httptrace.ContextClientTrace(r.Context()); trace != nil && trace.GotConn != nil {
-		trace.GotConn(httptrace.GotConnInfo{}) // as a real transport does: bytes go out from here on
+		trace.GotConn(httptrace.GotConnInfo{}) // a real transport calls it before it sends bytes
 	}
 	res := &http.Response{
 		StatusCode: http.StatusOK, ProtoMajor: 1, ProtoMinor: 1, Request: r, ContentLength: -1,
@@ -248,8 +251,8 @@ func plainAnswer(part []byte) (status int, header http.Header, body []byte, ok b
 	return r.Status, r.Header, body, true
 }
 
-// httpAnswer writes such a file, with the headers that control caching, cookies and the like at a
-// client.
+// httpAnswer returns a response in the form that plainAnswer parses. Of the headers it has only
+// Content-Type, Retry-After and WWW-Authenticate.
 func httpAnswer(res *http.Response, body []byte) []byte {
 	b := fmt.Appendf(nil, "HTTP %d\n", res.StatusCode)
 	for _, k := range []string{"Content-Type", "Retry-After", "WWW-Authenticate"} {

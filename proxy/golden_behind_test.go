@@ -22,8 +22,8 @@ import (
 )
 
 // TestGoldenBehindHoldpoint: Holdpoint's output is AG-UI, so a Holdpoint in front of another
-// changes only the ids. The outer one uses the agui dialect and shows the outcome, with a CUSTOM
-// event beside it where the inner one has one.
+// Holdpoint must change only the ids. The outer Holdpoint uses the agui dialect and shows the
+// outcome. It also sends a CUSTOM event if the inner Holdpoint sends one.
 func TestGoldenBehindHoldpoint(t *testing.T) {
 	failing := knownFailing(t)
 	for _, s := range someScenarios(t, 0) {
@@ -38,7 +38,7 @@ func TestGoldenBehindHoldpoint(t *testing.T) {
 	}
 }
 
-// outer returns a Holdpoint in front of inner.
+// outer returns a Holdpoint in front of inner, which is another Holdpoint.
 func outer(t *testing.T, s scenario, c *clock, client proxy.Client, inner http.RoundTripper) http.Handler {
 	t.Helper()
 	o := proxy.Options{
@@ -58,13 +58,13 @@ func outer(t *testing.T, s scenario, c *clock, client proxy.Client, inner http.R
 	return h
 }
 
-// outerMark is the suffix that the outer Holdpoint adds to the inner one's ids.
+// outerMark is the suffix that the outer Holdpoint adds to the ids of the inner Holdpoint.
 const outerMark = "outer"
 
-// unmarked returns the outer stream with the inner ids.
+// unmarked returns the stream of the outer Holdpoint with the ids of the inner Holdpoint.
 func unmarked(stream []byte) []byte { return bytes.ReplaceAll(stream, []byte("~"+outerMark), nil) }
 
-// marked returns a request with the outer ids in its resume array.
+// marked returns a request whose resume array has the ids of the outer Holdpoint.
 func marked(t *testing.T, body []byte) []byte {
 	t.Helper()
 	for n, entry := range gjson.GetBytes(body, "resume").Array() {
@@ -82,11 +82,13 @@ type roundTrip func(*http.Request) (*http.Response, error)
 
 func (f roundTrip) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
 
-// feedOuter sends every expected stream through an outer Holdpoint that has not seen the thread.
-// The request has no messages, so a snapshot can only be made from the stream.
+// feedOuter sends every expected stream through an outer Holdpoint that does not know the thread.
+// The request has no messages, so Holdpoint can make a snapshot only from the stream.
 func feedOuter(t *testing.T, s scenario) {
 	if s.env["HOLDPOINT_CLIENT"] == "native" || s.env["HOLDPOINT_TRANSCRIPT_BYTES"] != "" || strings.HasPrefix(s.Name, "contract/resume-without-messages-") {
-		return // the backend's own is shown, not Holdpoint's; a snapshot was left out that this request would allow
+		// native clients get the backend's own form; the others would get a snapshot that the
+		// scenario lacks
+		return
 	}
 	for turn := 1; turn <= s.Turns; turn++ {
 		want := s.Part(golden.Want(turn))
@@ -114,16 +116,21 @@ func feedOuter(t *testing.T, s scenario) {
 	}
 }
 
-// playChain plays a scenario through one Holdpoint and through two, one behind the other, for a
-// client that reads the outcome. It ends where a client answers in a backend's own form, which the
-// outer one does not know; where the inner one refuses what only its dialect could judge, for by
-// then the outer one has claimed its pause; and where the inner one is in doubt, which the outer
-// one takes for the error that it was told; and where the outer one refuses a payload that does not
-// fit the schema which the inner one published, for its dialect may take other forms, or a yes for
-// a call that it had no room for, which the inner one's dialect has of the backend. It ends, too,
-// at a question that was lost: only the outer one has heard which. And it ends where the outer one
-// hands no cancel of a doubt on, because it does not know what the inner one makes of it. Both may
-// refuse a payload for different reasons.
+// playChain plays a scenario through one Holdpoint, and through an outer and an inner Holdpoint in
+// a row. The client reads the outcome. Both ways must give the same bytes. If both refuse a
+// payload, they may give different reasons. playChain ends early where the two may differ:
+//
+//   - The client answers in a backend's own form, which the outer Holdpoint does not know.
+//   - A question was lost. Only the outer Holdpoint still has that question.
+//   - The inner Holdpoint refuses an answer that only its dialect can judge. The outer Holdpoint
+//     has already claimed the pause.
+//   - The outer Holdpoint refuses a payload that does not fit the published schema. The dialect of
+//     the inner Holdpoint may accept other forms.
+//   - The outer Holdpoint refuses a yes for a call that was too large for its record. The dialect
+//     of the inner Holdpoint has the call from the backend.
+//   - The outer Holdpoint does not send the cancel of a question in doubt, because it does not know
+//     what the inner Holdpoint does with it.
+//   - The inner Holdpoint is in doubt. The outer Holdpoint sees only an error.
 func playChain(t *testing.T, s scenario) {
 	s.env = maps.Clone(s.env)
 	s.env["HOLDPOINT_CLIENT"] = "outcome"
@@ -175,8 +182,8 @@ func withoutReason(stream []byte) []byte { return refusedReason.ReplaceAll(strea
 var refusedReason = regexp.MustCompile(`("refusal":\{"code":"INVALID_PAYLOAD","text":"(?:\\.|[^"\\])*","detail":|"type":"RUN_ERROR","message":)"(?:\\.|[^"\\])*"`)
 
 // inOwnForm reports whether a request may contain an answer in a backend's own form:
-// command.resume, a resume object, a tool message at the end, or an answer to request_approval or
-// function_approvals anywhere.
+// command.resume, a resume object, a tool message at the end, or anywhere an answer to
+// request_approval or function_approvals.
 func inOwnForm(body []byte) bool {
 	resume, messages := gjson.GetBytes(body, "resume"), gjson.GetBytes(body, "messages").Array()
 	return gjson.GetBytes(body, "forwardedProps.command").Exists() || gjson.GetBytes(body, "forwardedProps.resume").Exists() ||

@@ -20,8 +20,8 @@ import (
 	"holdpoint/translate/dialects"
 )
 
-// otherCalls are ways in which the messages of a resume can show another call than the one in
-// question. The argument is the JSON of a call that the open pause asks about.
+// otherCalls are functions that change a call in the messages of a resume, so that it is not the
+// call of the question. The parameter call is the JSON of a call that the open pause asks about.
 var otherCalls = map[string]func(call string) string{
 	"other arguments": func(call string) string { return set(call, "function.arguments", `"{\"path\":\"/etc/passwd\"}"`) },
 	"another tool":    func(call string) string { return set(call, "function.name", `"wipe_disk"`) },
@@ -42,7 +42,7 @@ func set(json, path, value string) string {
 }
 
 // TestGoldenCallsAreAsAsked plays every resume of every scenario with changed calls in its
-// messages. The backend and the client must get the same as with an honest client.
+// messages. The backend and the client must get the same as with the original calls.
 func TestGoldenCallsAreAsAsked(t *testing.T) {
 	if proxy.Brief() {
 		t.Skip("make poison has it; the race detector sees nothing here that TestGolden does not show it")
@@ -60,7 +60,7 @@ func TestGoldenCallsAreAsAsked(t *testing.T) {
 	}
 	t.Log("resumes with other calls, by folder:", tried)
 	for _, name := range dialects.All().Names() {
-		// Questions of Strands' servers name calls that are in no message of a client.
+		// With Strands' servers, a question names a call that the client's messages do not contain.
 		if name != auto.Name && tried[name] == 0 && asksAboutCalls(t, name) {
 			t.Errorf("%s: no resume of its scenarios has a call in its messages", name)
 		}
@@ -86,8 +86,8 @@ func asksAboutCalls(t *testing.T, dialect string) bool {
 	})
 }
 
-// playOther plays a scenario twice, once with other calls in its resumes, and returns how many
-// calls were changed.
+// playOther plays a scenario twice. The second time, other changes the calls in its resumes. It
+// returns the number of changed calls.
 func playOther(t *testing.T, s scenario, name string, other func(string) string) (changed int) {
 	t.Helper()
 	honest, hostile := newStage(t, s, delivery{}), newStage(t, s, delivery{})
@@ -103,7 +103,7 @@ func playOther(t *testing.T, s scenario, name string, other func(string) string)
 		want, got := honest.post(body), hostile.post(instead)
 		if changes == 0 || len(honest.backend.sent) == 0 {
 			if !bytes.Equal(got, want) {
-				return changed // it goes on from what was told before
+				return changed // an earlier change made the streams differ
 			}
 			continue
 		}
@@ -138,7 +138,8 @@ func (st *stage) asked() map[string]bool {
 	return ids
 }
 
-// withOther returns a request in which the calls with these ids are replaced.
+// withOther returns body with each call whose id is in ids replaced by what other returns for it,
+// and the number of replacements.
 func withOther(body []byte, ids map[string]bool, other func(string) string) (out []byte, changes int) {
 	var compact bytes.Buffer
 	if json.Compact(&compact, body) != nil {
@@ -152,13 +153,14 @@ func withOther(body []byte, ids map[string]bool, other func(string) string) (out
 	return []byte(text), len(list)
 }
 
-// sameJSON reports whether two bodies are equal to every parser. Members of calls that no parser
-// reads are not compared.
+// sameJSON reports whether every parser reads the same from two bodies. It ignores the member "was"
+// of calls, which no parser reads.
 func sameJSON(a, b []byte) bool {
 	return bytes.Equal(agui.Canonical(withoutMade(a)), agui.Canonical(withoutMade(b)))
 }
 
-// withoutMade returns a body without the member that "with duplicates" adds beside the function.
+// withoutMade returns a body without the member "was", which "with duplicates" adds to calls beside
+// "function".
 func withoutMade(body []byte) []byte {
 	text := string(body)
 	for n, m := range gjson.Get(text, "messages").Array() {

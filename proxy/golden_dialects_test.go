@@ -33,10 +33,12 @@ func TestScenariosCoverEveryDialect(t *testing.T) {
 		t.Fatal(err)
 	}
 	for n := range names {
-		names[n] = strings.ReplaceAll(names[n], "-", "") // a package's name has none
+		names[n] = strings.ReplaceAll(names[n], "-", "") // the name of a package has no "-"
 	}
-	names = append(names, "standard")                                        // the dialect agui: internal/agui has that name
-	rooms := []string{"dialects", "dialecttest", "internal", "kit", "yesno"} // of no dialect
+	// the package of the dialect agui, because internal/agui exists
+	names = append(names, "standard")
+	// these contain no dialect
+	rooms := []string{"dialects", "dialecttest", "internal", "kit", "yesno"}
 	for _, f := range folders {
 		if f.IsDir() && !slices.Contains(rooms, f.Name()) && !slices.Contains(names, f.Name()) {
 			t.Errorf("translate/%s is not in the list of translate/dialects", f.Name())

@@ -9,8 +9,8 @@ import (
 	"github.com/tidwall/gjson"
 )
 
-// lint checks what clients of every version require of a stream. It is written from the protocol's
-// specification, without internal/agui, so that a mistake there cannot hide itself.
+// lint checks what clients of every version require of a stream. It follows the protocol's
+// specification and does not use internal/agui, so that a mistake there cannot hide itself.
 func lint(stream []byte) (complaints []string) {
 	l := linter{open: map[string]bool{}}
 	frames, rest := split(string(stream))
@@ -31,7 +31,8 @@ func lint(stream []byte) (complaints []string) {
 	return l.complaints
 }
 
-// split cuts a stream into frames, each with its blank line.
+// split cuts a stream into frames, each with its blank line. rest is what follows the last blank
+// line.
 func split(stream string) (frames []string, rest string) {
 	for {
 		i := strings.Index(stream, "\n\n")
@@ -57,7 +58,7 @@ func dataOf(frame string) (string, bool) {
 type linter struct {
 	complaints []string
 	began      bool
-	terminal   string // the last event, if it was a terminal one
+	terminal   string // the type of the last event, if that ended the run
 	open       map[string]bool
 }
 
@@ -65,8 +66,8 @@ func (l *linter) complain(format string, args ...any) {
 	l.complaints = append(l.complaints, fmt.Sprintf(format, args...))
 }
 
-// required lists the strings that an event must have (agui-protocol.md, section 2.1). A type that
-// is missing here is not AG-UI's, and is fatal to clients up to 0.0.59.
+// required maps the types of AG-UI's events to the members that must be strings (agui-protocol.md,
+// section 2.1). An event of any other type is fatal to clients up to 0.0.59.
 var required = map[string]string{
 	"RUN_STARTED": "threadId runId", "RUN_FINISHED": "threadId runId", "RUN_ERROR": "message",
 	"STEP_STARTED": "stepName", "STEP_FINISHED": "stepName",
@@ -81,8 +82,8 @@ var required = map[string]string{
 	"SUBAGENT_STARTED": "subagentRunId name", "SUBAGENT_FINISHED": "subagentRunId", "SUBAGENT_ERROR": "subagentRunId message",
 }
 
-// pairs lists the events that must be closed before RUN_FINISHED, with the key that identifies
-// each.
+// pairs lists the events that must be closed before RUN_FINISHED. The value of key connects the
+// begin to its end.
 var pairs = []struct{ begin, end, key string }{
 	{"TEXT_MESSAGE_START", "TEXT_MESSAGE_END", "messageId"},
 	{"TOOL_CALL_START", "TOOL_CALL_END", "toolCallId"},
@@ -179,22 +180,22 @@ func (l *linter) outcome(ev gjson.Result) {
 // byte for byte.
 var sanctioned = []string{"resume", "messages", "forwardedProps", "protocolVersion"}
 
-// approval matches a yes from a client or from Holdpoint. short matches the short form that only
-// clients use.
+// approval matches a yes from a client or from Holdpoint. yesInText matches a yes in JSON within a
+// text. short matches the short form that only clients use.
 var (
 	approval  = regexp.MustCompile(`"(approved|accepted)"\s*:\s*true|"type"\s*:\s*"(approve|accept|edit)"`)
 	yesInText = regexp.MustCompile(`(approved|accepted)\\"\s*:\s*true`)
 	short     = regexp.MustCompile(`"(payload|resume)"\s*:\s*true`)
 )
 
-// lintRequests compares the backend's request with the client's. free are calls that need no
-// approval, and more are further keys that may change.
+// lintRequests compares the requests that the backend got (sent) with the client's request. free
+// contains the ids of calls that need no approval. more contains further keys that may change.
 func lintRequests(request []byte, sent [][]byte, free map[string]bool, more ...string) (complaints []string) {
 	complain := func(format string, args ...any) {
 		complaints = append(complaints, "to the backend: "+fmt.Sprintf(format, args...))
 	}
 	for n, body := range sent {
-		if n == 1 { // the run before it may have changed the state
+		if n == 1 { // the first exchange may have changed the state
 			more = append(slices.Clone(more), "state")
 		}
 		in, out := gjson.ParseBytes(request), gjson.ParseBytes(body)
@@ -219,8 +220,8 @@ func lintRequests(request []byte, sent [][]byte, free map[string]bool, more ...s
 		answers := func(v gjson.Result, yes *regexp.Regexp) int {
 			return len(yes.FindAllString(v.Get("resume").Raw+v.Get("forwardedProps.command").Raw+v.Get("forwardedProps.resume").Raw, -1))
 		}
-		// The answers of Microsoft's backends are messages. No more of them may say yes than the
-		// client's do.
+		// Microsoft's backends read answers from the messages. The backend's messages must not
+		// contain more approvals than the client gave.
 		inMessages := func(v gjson.Result) int {
 			raw := v.Get("messages").Raw
 			return len(yesInText.FindAllString(raw, -1)) + len(approval.FindAllString(raw, -1))
@@ -241,8 +242,8 @@ func lintRequests(request []byte, sent [][]byte, free map[string]bool, more ...s
 	return complaints
 }
 
-// free returns the calls that, according to the backend before that turn, need no approval.
-// AGUI.Server runs them only if they are approved together with the others of their batch.
+// free returns the ids of the calls that need no approval, as the backend said in an earlier turn.
+// AGUI.Server runs such a call only if it is approved together with the other calls of its batch.
 func (s scenario) free(turn int) map[string]bool {
 	calls := map[string]bool{}
 	for earlier := 1; earlier < turn; earlier++ {
@@ -257,7 +258,7 @@ func (s scenario) free(turn int) map[string]bool {
 	return calls
 }
 
-// member returns a member of an object without a gjson path, because keys may contain dots.
+// member returns the member key of an object. It uses no gjson path, because keys may contain dots.
 func member(object gjson.Result, key string) (found gjson.Result) {
 	object.ForEach(func(k, v gjson.Result) bool {
 		if k.Str == key {

@@ -7,10 +7,11 @@ import (
 	"github.com/tidwall/gjson"
 )
 
-// What request-approval may write anew, told from the backend's frames and not from the code: a
-// call of request_approval becomes one of the function that its arguments name.
+// This file checks what the dialect request-approval may rewrite: a call of request_approval
+// becomes a call of the function that its arguments name. It judges by the backend's frames, not by
+// the code of the dialect.
 
-// rewritten marks the backend's frame from which ev may have been made.
+// rewritten reports whether ev may have been made from a frame of the backend. It marks that frame.
 func (u *untouched) rewritten(ev gjson.Result) bool {
 	kind, id := ev.Get("type").Str, ev.Get("toolCallId").Str
 	request, asks := u.request(id)
@@ -49,8 +50,8 @@ func (u *untouched) rewritten(ev gjson.Result) bool {
 	return false
 }
 
-// differsBy reports whether ev equals the backend's event except for some members, its rawEvent and
-// nulls.
+// differsBy reports whether ev equals the backend's event own, except that the values of members
+// are changed, and that rawEvent and nulls are removed.
 func differsBy(own, ev gjson.Result, members map[string]string) bool {
 	var want, got []string
 	own.ForEach(func(k, v gjson.Result) bool {
@@ -70,7 +71,7 @@ func differsBy(own, ev gjson.Result, members map[string]string) bool {
 	return slices.Equal(got, want)
 }
 
-// mayAsk reports whether an event belongs to a call named request_approval.
+// mayAsk reports whether an event belongs to a call of the function request_approval.
 func (u *untouched) mayAsk(data string) bool {
 	id := gjson.Get(data, "toolCallId").Str
 	return strings.Contains(data, `"TOOL_CALL_`) && slices.ContainsFunc(u.frames, func(f backendFrame) bool {
@@ -78,7 +79,8 @@ func (u *untouched) mayAsk(data string) bool {
 	})
 }
 
-// request returns the arguments of a call of request_approval in the backend's stream.
+// request returns the member "request" in the arguments of the call id, and whether the backend
+// sent this call as a call of request_approval.
 func (u *untouched) request(id string) (gjson.Result, bool) {
 	named, last, args := false, "", ""
 	for _, f := range u.frames {
@@ -104,11 +106,12 @@ func (u *untouched) request(id string) (gjson.Result, bool) {
 	return request, named && gjson.Valid(args) && request.Get("approval_id").Exists() && request.Get("function_name").Exists()
 }
 
-// synthetic reports whether an event of the backend belongs to a call that the client gets as
-// another call: whole, or not at all if the function is a tool of the client's.
+// synthetic reports whether ev, an event of the backend, belongs to a call of request_approval. The
+// client gets a call of another function in its place. If that function is a tool of the client,
+// the client gets nothing.
 func (u *untouched) synthetic(s scenario, turn int, ev gjson.Result) bool {
 	id := ev.Get("toolCallId").Str
-	if id == "" { // a later chunk
+	if id == "" { // a later chunk of a call has no id
 		return true
 	}
 	request, asks := u.request(id)

@@ -26,7 +26,7 @@ const testdata = "../testdata"
 // testdata/README.md describes its parts.
 type scenario struct {
 	*golden.Scenario
-	env map[string]string // a test may set its own
+	env map[string]string // a test may change it
 }
 
 func scenarios(t *testing.T) []scenario {
@@ -51,8 +51,8 @@ func scenarioNamed(t *testing.T, name string) scenario {
 	return scenario{s, s.Environment}
 }
 
-// someScenarios returns all scenarios in the long form. In the short form it returns every fourth,
-// beginning at part. The scenarios of a dialect are neighbors, so each dialect has its share.
+// someScenarios returns all scenarios, or with -short every fourth, beginning with index part. The
+// scenarios of a dialect follow each other, so each dialect has its share.
 func someScenarios(t *testing.T, part int) []scenario {
 	t.Helper()
 	all := scenarios(t)
@@ -70,8 +70,8 @@ func (s scenario) request(turn int) []byte {
 	return bytes.TrimSpace(s.Part(golden.Request(turn)))
 }
 
-// configure applies the scenario's env lines. It fails for a variable that neither it nor a dialect
-// has.
+// configure applies the env lines of the scenario to o. It fails the test for a variable that
+// neither configure nor a dialect reads.
 func (s scenario) configure(t *testing.T, o *proxy.Options) {
 	t.Helper()
 	name, list := auto.Name, dialects.All()
@@ -124,8 +124,8 @@ func (s scenario) configure(t *testing.T, o *proxy.Options) {
 	o.Logger = slog.New(falseAlarms{t})
 }
 
-// A falseAlarms log handler fails the test if the log reports another framework than the
-// scenario's.
+// A falseAlarms is a log handler that fails the test if the log names a framework other than that
+// of the scenario.
 type falseAlarms struct{ t *testing.T }
 
 func (falseAlarms) Enabled(context.Context, slog.Level) bool { return true }
@@ -140,8 +140,9 @@ func (f falseAlarms) Handle(_ context.Context, r slog.Record) error {
 func (f falseAlarms) WithAttrs([]slog.Attr) slog.Handler { return f }
 func (f falseAlarms) WithGroup(string) slog.Handler      { return f }
 
-// knownFailing returns the scenarios that show a bug which is not fixed yet, from lines `name: what
-// is wrong`. Their want parts are written by hand.
+// knownFailing returns the scenarios that show a bug which is not fixed yet. It maps their names to
+// what is wrong. The file has lines `name: what is wrong`. The want parts of these scenarios are
+// written by hand.
 func knownFailing(t *testing.T) map[string]string {
 	t.Helper()
 	text, err := os.ReadFile(testdata + "/known-failing.txt")

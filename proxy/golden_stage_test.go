@@ -21,7 +21,8 @@ import (
 	"holdpoint/translate"
 )
 
-// A stage is a Holdpoint in front of the scripted backend of a scenario, with one delivery.
+// A stage is a Holdpoint in front of a scenario's scripted backend, whose bytes arrive by one
+// delivery.
 type stage struct {
 	t       *testing.T
 	s       scenario
@@ -33,7 +34,7 @@ type stage struct {
 	foreign bool // the dialect's backend does not speak AG-UI
 
 	handler http.Handler
-	server  *httptest.Server // the backend, with delivery.hops
+	server  *httptest.Server // the backend, if delivery.hops is set
 	front   *httptest.Server
 }
 
@@ -48,7 +49,8 @@ func newStage(t *testing.T, s scenario, d delivery) *stage {
 	return st
 }
 
-// start makes the Holdpoint, or a new one on the same store.
+// start makes the Holdpoint of the stage. If there is one, start replaces it by a new one on the
+// same store.
 func (st *stage) start() {
 	st.t.Helper()
 	st.handler = st.options(func(*proxy.Options) {})
@@ -60,7 +62,7 @@ func (st *stage) start() {
 	}
 }
 
-// options makes a Handler with the scenario's options after change.
+// options returns a Handler with the scenario's options, after change has changed them.
 func (st *stage) options(change func(*proxy.Options)) http.Handler {
 	st.t.Helper()
 	up := &url.URL{Scheme: "http", Host: "backend", Path: "/agent"}
@@ -108,8 +110,8 @@ func (st *stage) begin(turn int) {
 	st.backend.begin(turn)
 }
 
-// post sends a run and returns its stream. A response that is not a stream has the form of the
-// upstream files.
+// post sends a run and returns the stream of its response. It returns a response that is not a
+// stream in the format of the upstream files.
 func (st *stage) post(body []byte) []byte {
 	st.t.Helper()
 	var res *http.Response
@@ -143,8 +145,8 @@ func (st *stage) read(res *http.Response) []byte {
 	return got
 }
 
-// serve calls a handler without a socket. The body is compact, as clients send it; over sockets it
-// is sent as the scenario has it.
+// serve calls a handler without a socket. It compacts the body, as clients do. Over a socket, the
+// body is sent as the scenario has it.
 func serve(h http.Handler, body []byte) *http.Response {
 	var compact bytes.Buffer
 	if json.Compact(&compact, body) != nil {
@@ -158,7 +160,7 @@ func serve(h http.Handler, body []byte) *http.Response {
 	return rec.Result()
 }
 
-// record returns the thread's open questions after the turn, and how its earlier pauses ended. It
+// record returns JSON with the open questions of the thread, and how its earlier pauses ended. It
 // is empty if the store has no record.
 func (st *stage) record() []byte {
 	st.t.Helper()
@@ -210,7 +212,7 @@ func (w *watchedStore) Load(ctx context.Context, key store.Key, owner string) (s
 	return w.Store.Load(ctx, key, owner)
 }
 
-// A clock stands still except for a scenario's wait lines.
+// A clock shows the same time until a wait line of the scenario moves it.
 type clock struct {
 	mu  sync.Mutex
 	now time.Time

@@ -14,15 +14,15 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the want parts of testdata: go test ./proxy -run TestGolden -update")
 
-// TestGolden runs every scenario of testdata with every delivery. With -update the first one writes
-// the want parts.
+// TestGolden plays every scenario of testdata with every delivery. With -update, the first delivery
+// writes the want parts.
 func TestGolden(t *testing.T) {
 	failing := knownFailing(t)
 	for at, s := range scenarios(t) {
 		reason, known := failing[s.Name]
 		delete(failing, s.Name)
 		if known && *update {
-			continue // its want parts say what should be, by hand
+			continue // its want parts show the right result, and are written by hand
 		}
 		t.Run(s.Name, func(t *testing.T) {
 			t.Parallel()
@@ -57,7 +57,7 @@ func TestGolden(t *testing.T) {
 	}
 }
 
-// play runs a scenario and returns the differences from its want parts, and other faults.
+// play plays a scenario and returns all complaints, such as a difference from a want part.
 func play(t *testing.T, s scenario, d delivery, update bool) (complaints []string) {
 	t.Helper()
 	stage := newStage(t, s, d)
@@ -79,7 +79,7 @@ func play(t *testing.T, s scenario, d delivery, update bool) (complaints []strin
 		check(golden.Want(turn), got)
 		for n, body := range stage.backend.sent {
 			pretty, err := indent(body)
-			if err != nil && len(body) > 0 { // a GET has none
+			if err != nil && len(body) > 0 { // a GET has no body
 				complain("what was sent is no JSON: %v\n%s", err, body)
 			}
 			check(golden.Sent(turn, n+1), pretty)
@@ -116,7 +116,8 @@ func play(t *testing.T, s scenario, d delivery, update bool) (complaints []strin
 	return complaints
 }
 
-// differs compares got with a want part. If there is no such part, nothing is wanted.
+// differs compares got with a want part, and returns "" if they are equal. If the scenario has no
+// such part, got must be empty.
 func (s scenario) differs(part string, got []byte) string {
 	want := s.Part(part)
 	if bytes.Equal(got, want) {
@@ -133,8 +134,8 @@ func indent(body []byte) ([]byte, error) {
 	return append(b.Bytes(), '\n'), nil
 }
 
-// firstDifference returns the first line in which two texts differ, because streams and their lines
-// are long.
+// firstDifference returns the first line in which got and want differ, shortened, because streams
+// and their lines are long.
 func firstDifference(got, want string) string {
 	const around = 400
 	g, w := strings.Split(got, "\n"), strings.Split(want, "\n")
@@ -162,7 +163,8 @@ func firstDifference(got, want string) string {
 	return ""
 }
 
-// TestUnreachedExchangeSaysWhy: a scenario whose answer is refused says with which code and detail.
+// TestUnreachedExchangeSaysWhy: if Holdpoint refused the run, the complaint about a missing
+// exchange contains the code and the detail of the refusal.
 func TestUnreachedExchangeSaysWhy(t *testing.T) {
 	for got, want := range map[string]string{
 		"": "",

@@ -17,14 +17,15 @@ import (
 	"holdpoint/proxy"
 )
 
-// TestGoldenInAnotherThread plays every scenario with a thread for each principal, in front of a
-// backend that repeats the thread id of its request. The client gets the same bytes as without
-// that, and the backend never gets the client's thread id.
+// TestGoldenInAnotherThread plays every scenario with a thread id that Holdpoint derives for each
+// principal, in front of a backend that repeats the thread id of its request. The client must get
+// the same bytes as without this setting, and the backend must never get the client's thread id.
 func TestGoldenInAnotherThread(t *testing.T) {
 	failing := knownFailing(t)
 	for _, s := range someScenarios(t, 1) {
 		if failing[s.Name] != "" || strings.HasPrefix(s.Name, "contract/resume-without-messages-") || s.Name == "request-approval/native-b-new-thread" {
-			continue // whose principal is known needs no message of his thread, nor the thread itself
+			// a client whose principal is known need not send a message of the thread, nor its id
+			continue
 		}
 		t.Run(s.Name, func(t *testing.T) {
 			t.Parallel()
@@ -49,7 +50,7 @@ func TestGoldenInAnotherThread(t *testing.T) {
 					if gjson.GetBytes(body, "threadId").Str == thread {
 						t.Errorf("turn %d: the backend is sent the client's id of the thread", turn)
 					}
-					var pretty bytes.Buffer // what the backend got differs in the id only
+					var pretty bytes.Buffer // the request may differ in the thread id only
 					if err := json.Indent(&pretty, renamed(body, id, thread, `"threadId":"`, `"thread_id":"`), "", "  "); err != nil {
 						t.Fatal(err)
 					}
@@ -66,11 +67,11 @@ func TestGoldenInAnotherThread(t *testing.T) {
 	}
 }
 
-// TestForeignBackendsGetAnotherThread: a backend that does not speak AG-UI gets a session for the
-// principal's thread, in the body or in a header. The rest of the request is unchanged, and the
-// client's events have the client's thread.
+// TestForeignBackendsGetAnotherThread: a backend that does not speak AG-UI gets a session id
+// derived from the principal's thread, in the body or in a header. The rest of the request is
+// unchanged, and the client's events have the client's thread id.
 func TestForeignBackendsGetAnotherThread(t *testing.T) {
-	seen := map[string]bool{} // whose backend was told of a thread
+	seen := map[string]bool{} // the dialects whose backend got a session of the thread
 	for _, s := range scenarios(t) {
 		st := newStage(t, s, delivery{name: "another thread"})
 		if st.close(); !st.foreign {
@@ -80,7 +81,8 @@ func TestForeignBackendsGetAnotherThread(t *testing.T) {
 			st := newStage(t, s, delivery{name: "another thread"})
 			defer st.close()
 			gate := st.gate()
-			ids := map[string]string{} // those that the scenario's client was given, and those of this one
+			// maps an id that the scenario's client got to the one that this client got
+			ids := map[string]string{}
 			for turn := 1; turn <= s.Turns; turn++ {
 				st.begin(turn)
 				if turn == s.Restart {
@@ -140,11 +142,12 @@ func TestForeignBackendsGetAnotherThread(t *testing.T) {
 	}
 }
 
-// sessionKeys precede the session in superagent's requests and responses, and the client's thread
-// in what LangGraph's server reports of its own threads.
+// sessionKeys are the texts before the session id in superagent's requests and responses, and
+// before the client's thread id in the responses of LangGraph's server.
 var sessionKeys = []string{`"agui_thread_id":"`, `"session_id":"`, `"session_id": "`, `\"session_id\":\"`, `"checkpoint_id":"approver_`}
 
-// ofThread matches what dialects derive from a thread id in ids of messages and questions.
+// ofThread matches the part of a message's or a question's id that a dialect derives from the
+// thread id.
 var ofThread = regexp.MustCompile(`\b[0-9a-f]{16}\b|approver_[^_"\\]+_`)
 
 // langGraphThread returns the id that the langgraph-server dialect derives from a thread id.
@@ -159,7 +162,7 @@ func strandsSession(thread string) string {
 	return fmt.Sprintf("%x", sha256.Sum256([]byte("holdpoint strands session\x00"+thread)))
 }
 
-// threadsIn returns the types of a stream's events with the thread ids in them.
+// threadsIn returns a line for each event of a stream, with its type and its thread id.
 func threadsIn(stream []byte) string {
 	var b strings.Builder
 	for line := range strings.Lines(string(stream)) {
@@ -170,7 +173,7 @@ func threadsIn(stream []byte) string {
 	return b.String()
 }
 
-// renamed replaces the thread id that follows one of these keys.
+// renamed replaces the id from by the id to wherever it follows one of keys.
 func renamed(text []byte, from, to string, keys ...string) []byte {
 	for _, key := range keys {
 		text = bytes.ReplaceAll(text, []byte(key+from+`"`), []byte(key+to+`"`))
@@ -178,8 +181,8 @@ func renamed(text []byte, from, to string, keys ...string) []byte {
 	return text
 }
 
-// gate makes the stage's Holdpoint read the principal from a header, and give each principal
-// threads of its own.
+// gate lets the stage's Holdpoint read the principal from a header and derive a thread id for each
+// principal. It returns the Gate.
 func (st *stage) gate() *principal.Gate {
 	peers, _ := principal.ParsePeers("192.0.2.1")
 	ring, _ := principal.ParseRing(strings.Repeat("k", 32))

@@ -12,16 +12,16 @@ import (
 	golden "holdpoint/internal/scenario"
 )
 
-// lintUntouched checks that everything passes byte for byte unless a rule changes it. Every frame
-// of the backend must be in the output, in order, unless it may be held back or dropped. Every
-// frame of the output must be the backend's, or one of the few that Holdpoint makes or edits. sent
-// are the requests that the backend got.
+// lintUntouched checks that Holdpoint forwards everything byte for byte, except where a rule
+// changes it. Every frame of the backend must be in the output, in order, unless Holdpoint may hold
+// it back or drop it. Every frame of the output must be the backend's, or one of the few that
+// Holdpoint makes or edits. sent are the requests that the backend got.
 func lintUntouched(s scenario, turn int, sent [][]byte, got []byte) (complaints []string) {
 	complain := func(format string, args ...any) {
 		complaints = append(complaints, fmt.Sprintf(format, args...))
 	}
 	u := untouched{frames: backendFrames(s, turn)}
-	broken := false // Holdpoint ended the run; what the backend sent after that is not told
+	broken := false // Holdpoint ended the run, and drops what the backend sends after that
 	out, _ := split(string(got))
 	out, closers := withoutLastWords(out)
 	for n, frame := range out {
@@ -49,7 +49,8 @@ func lintUntouched(s scenario, turn int, sent [][]byte, got []byte) (complaints 
 			broken = true
 		case "TOOL_CALL_RESULT":
 			content := ev.Get("content").Str
-			answer := content == `{"approved":true}` || content == `{"approved":false}` // to a question that was a call
+			// the answer to a question that was a tool call
+			answer := content == `{"approved":true}` || content == `{"approved":false}`
 			if !u.renamed(frame, ev) && !answer && !toldAnswer(sent, ev) {
 				complain("made by nobody: %s", frame)
 			}
@@ -76,7 +77,7 @@ func lintUntouched(s scenario, turn int, sent [][]byte, got []byte) (complaints 
 			continue
 		}
 		switch kind := ev.Get("type").Str; kind {
-		case "RUN_STARTED", "RUN_FINISHED": // edited, or between two exchanges
+		case "RUN_STARTED", "RUN_FINISHED": // edited, or dropped between two exchanges
 		case "CUSTOM":
 			if ev.Get("name").Str != "on_interrupt" {
 				complain("lost: %s", f.frame)
@@ -90,7 +91,8 @@ func lintUntouched(s scenario, turn int, sent [][]byte, got []byte) (complaints 
 				complain("lost: %s", f.frame)
 			}
 		case "RUN_ERROR":
-			question := strings.Contains(string(got), `"reason":"holdpoint:lost_question"`) // told as a question
+			// the client got a question instead
+			question := strings.Contains(string(got), `"reason":"holdpoint:lost_question"`)
 			if !question && !s.goesOnBehind(turn, f) && !s.cancels(turn) {
 				complain("lost: %s", f.frame)
 			}
@@ -103,22 +105,22 @@ func lintUntouched(s scenario, turn int, sent [][]byte, got []byte) (complaints 
 	return complaints
 }
 
-// goesOnBehind reports whether another exchange of the turn follows the one with this frame.
+// goesOnBehind reports whether the turn has another exchange after the exchange with the frame f.
 func (s scenario) goesOnBehind(turn int, f backendFrame) bool {
 	streams := s.Answers(turn)
 	return len(streams) > 1 && !bytes.Contains(streams[len(streams)-1], []byte(f.data))
 }
 
-// cancels reports whether the turn's request only cancels. An adapter that does not wait any more
-// reports that.
+// cancels reports whether the request of the turn only cancels questions. An adapter that no longer
+// waits for them answers with an error, which the client need not get.
 func (s scenario) cancels(turn int) bool {
 	entries := gjson.GetBytes(s.request(turn), "resume").Array()
 	return len(entries) > 0 && !slices.ContainsFunc(entries, func(e gjson.Result) bool { return e.Get("status").Str != "cancelled" })
 }
 
-// withoutLastWords removes the RUN_FINISHED with a refusal that Holdpoint makes if a run failed and
-// no question is open. closers are the events before it that close open messages and calls, which
-// Holdpoint may have made too.
+// withoutLastWords removes the RUN_FINISHED with a refusal, which Holdpoint makes if a run failed
+// and no question is open. closers is the range of the events before it that close open messages
+// and calls. Holdpoint may have made these events too.
 func withoutLastWords(out []string) (rest []string, closers struct{ from, to int }) {
 	for n, frame := range out {
 		data, _ := dataOf(frame)
@@ -139,8 +141,8 @@ func withoutLastWords(out []string) (rest []string, closers struct{ from, to int
 	return out, closers
 }
 
-// isWithMintedIDs reports whether a frame is the backend's end of a subagent and differs only in
-// the ids of its interrupts, which have a random suffix.
+// isWithMintedIDs reports whether frame is backends, the backend's end of a subagent, except that
+// each interrupt id has got a random suffix.
 func isWithMintedIDs(frame string, backends gjson.Result) bool {
 	data, _ := dataOf(frame)
 	const path = "outcome.interruptIds"
@@ -156,8 +158,8 @@ func isWithMintedIDs(frame string, backends gjson.Result) bool {
 	return strings.Replace(data, gjson.Get(data, path).Raw, backends.Get(path).Raw, 1) == backends.Raw
 }
 
-// toldAgain reports whether the frame announced a pause in an earlier turn. A client that sees the
-// backend's own form gets it again.
+// toldAgain reports whether the backend sent the frame in an earlier turn and the client gets
+// questions in the backend's own form. Such a client gets the frame again.
 func toldAgain(s scenario, turn int, frame string) bool {
 	for before := 1; before < turn && s.env["HOLDPOINT_CLIENT"] == "native"; before++ {
 		if slices.ContainsFunc(backendFrames(s, before), func(f backendFrame) bool { return f.frame == frame }) {
@@ -169,7 +171,7 @@ func toldAgain(s scenario, turn int, frame string) bool {
 
 type untouched struct {
 	frames []backendFrame
-	next   int // the frames before it were passed by
+	next   int // the index of the first frame that has not been passed by
 }
 
 type backendFrame struct {
@@ -177,9 +179,9 @@ type backendFrame struct {
 	taken       bool
 }
 
-// backendFrames returns the frames of a turn's exchanges, without those that may not follow a
-// terminal event. Only the last exchange keeps its terminal event. Nulls that the protocol does not
-// allow are removed.
+// backendFrames returns the frames of all exchanges of a turn. It leaves out frames that may not
+// follow a terminal event, and removes nulls that the protocol does not allow. It marks each
+// RUN_FINISHED as taken, except that of the last exchange.
 func backendFrames(s scenario, turn int) (list []backendFrame) {
 	streams := s.Answers(turn)
 	for n, stream := range streams {
@@ -188,7 +190,7 @@ func backendFrames(s scenario, turn int) (list []backendFrame) {
 		}
 		frames, rest := split(strings.ReplaceAll(string(bytes.TrimSuffix(stream, []byte(golden.Cut))), "\r\n", "\n"))
 		if rest != "" && !bytes.HasSuffix(stream, []byte(golden.Cut)) {
-			frames = append(frames, rest+"\n\n") // an end without the last blank line counts
+			frames = append(frames, rest+"\n\n") // a last frame without its blank line counts
 		}
 		ended := ""
 		for _, f := range frames {
@@ -213,8 +215,9 @@ func backendFrames(s scenario, turn int) (list []backendFrame) {
 	return list
 }
 
-// take marks the backend's frame that was sent unchanged. Only frames that announce a pause, which
-// are held until it is saved, and calls that may be one, may change their place.
+// take marks the frame of the backend that was sent unchanged. It returns false if there is none.
+// Frames must keep their order. Two kinds may move: frames that announce a pause, which Holdpoint
+// holds until it has saved the pause, and calls that may be a question.
 func (u *untouched) take(frame string) bool {
 	for i := range u.frames {
 		f := &u.frames[i]
@@ -231,8 +234,8 @@ func (u *untouched) take(frame string) bool {
 	return false
 }
 
-// renamed reports whether the frame is a result of the backend in which only the messageId was
-// changed, for example because it was the id of its call.
+// renamed reports whether the frame is a result of the backend with another messageId. Holdpoint
+// changes it, for example, if it was the id of the call.
 func (u *untouched) renamed(frame string, ev gjson.Result) bool {
 	for _, f := range u.frames {
 		was := gjson.Parse(f.data)
@@ -246,9 +249,9 @@ func (u *untouched) renamed(frame string, ev gjson.Result) bool {
 	return false
 }
 
-// widened reports whether ev is a snapshot of the backend with added messages or calls of the
-// request that the backend did not get. A client would delete them otherwise. A second exchange,
-// which got them, may send the same snapshot.
+// widened reports whether ev is a snapshot of the backend to which Holdpoint added messages or
+// calls of the request that the backend did not get. A client would delete them if the snapshot
+// lacked them. If the backend gets them in a second exchange, it may send the same snapshot itself.
 func (u *untouched) widened(ev gjson.Result, request []gjson.Result) bool {
 	if ev.Get("type").Str != "MESSAGES_SNAPSHOT" {
 		return false
@@ -259,7 +262,7 @@ func (u *untouched) widened(ev gjson.Result, request []gjson.Result) bool {
 		own := gjson.Get(f.data, "messages").Array()
 		if f.taken || gjson.Get(f.data, "type").Str != "MESSAGES_SNAPSHOT" || len(own) >= len(list) {
 			if f.data != "" && f.data == ev.Raw {
-				return false // it passed as it was
+				return false // it is the backend's own, unchanged
 			}
 			continue
 		}
@@ -279,8 +282,9 @@ func (u *untouched) widened(ev gjson.Result, request []gjson.Result) bool {
 	return false
 }
 
-// edited compares a RUN_STARTED or RUN_FINISHED with the backend's. Only ids, the outcome and its
-// metadata may differ. The backend must have sent nothing in place of one that Holdpoint made.
+// edited compares ev, a RUN_STARTED or RUN_FINISHED, with the backend's event of that type. Only
+// ids, the version, the outcome and the metadata may differ. If the backend sent no event of that
+// type, Holdpoint made ev, and edited has no complaints.
 func (u *untouched) edited(ev gjson.Result) (complaints []string) {
 	may := []string{"threadId", "runId", "protocolVersion", "outcome", "metadata"}
 	for i := range u.frames {
@@ -319,9 +323,9 @@ func (u *untouched) edited(ev gjson.Result) (complaints []string) {
 	return nil
 }
 
-// draftKey reports whether a root key of the backend's RUN_FINISHED holds interrupts of AG-UI's
-// drafts or Microsoft's list, and was removed as it should be. The result beside a v1 interrupt is
-// kept.
+// draftKey reports whether the client rightly did not get a root key of the backend's RUN_FINISHED.
+// This holds for the keys with the interrupts of AG-UI's drafts or Microsoft's list. It also holds
+// for a result that an interrupt of the outcome contains.
 func draftKey(key string, v, told gjson.Result) bool {
 	switch {
 	case member(told, key).Exists():
@@ -332,10 +336,10 @@ func draftKey(key string, v, told gjson.Result) bool {
 	return key == "interrupt" || key == "interrupts"
 }
 
-// editedInterrupts compares each interrupt of the backend's outcome with the client's. Nulls are
-// removed; the id is minted; the reason may be added; a toolCallId is removed if the client does
-// not have the call; a dialect adds a key in metadata. The schema of a card that TanStack's client
-// draws for a tool is that client's. An approval of AGUI.Server offers edits.
+// editedInterrupts compares each interrupt of the backend's outcome with that which the client got.
+// Holdpoint removes nulls, and a toolCallId if the client does not have the call. It may change the
+// id and the reason, and a dialect adds a key to metadata. For a card that TanStack's client draws
+// for a tool, Holdpoint writes the schema. For an approval of AGUI.Server, the schema offers edits.
 func editedInterrupts(own, ev gjson.Result) (complaints []string) {
 	told := ev.Get("outcome.interrupts").Array()
 	for n, i := range own.Get("outcome.interrupts").Array() {
@@ -344,8 +348,8 @@ func editedInterrupts(own, ev gjson.Result) (complaints []string) {
 		}
 		i.ForEach(func(k, v gjson.Result) bool {
 			free := slices.Contains([]string{"id", "reason", "toolCallId", "metadata"}, k.Str) || v.Type == gjson.Null
-			// A message that is the JSON of Strands' reason is not meant for a person; it stands in the
-			// metadata then.
+			// A message that is the JSON of Strands' reason is not meant for a person. Holdpoint
+			// puts it into the metadata.
 			free = free || k.Str == "message" && told[n].Get("metadata.strands.reason").Raw == v.Str
 			free = free || k.Str == "responseSchema" && told[n].Get("metadata.tanstack:interruptBinding.kind").Str == "tool-approval"
 			if k.Str == "responseSchema" && strings.HasPrefix(told[n].Get("message").Str, "Approval required for tool call: ") && !v.Get("properties.editedArgs").Exists() {

@@ -12,8 +12,8 @@ import (
 	"holdpoint/translate"
 )
 
-// A guardedDialect lets two kinds of requests pass: those that read below /open, and a DELETE of
-// /run, which is the agent's path.
+// A guardedDialect forwards only two requests that are not runs: GET /open, and DELETE /run, which
+// is the agent's path.
 type guardedDialect struct{ foreignDialect }
 
 func (*guardedDialect) Refusal(l translate.RequestLine) string {
@@ -23,7 +23,8 @@ func (*guardedDialect) Refusal(l translate.RequestLine) string {
 	return ""
 }
 
-// TestAGuardSaysWhatElsePasses: the request reaches the backend unchanged, or not at all.
+// TestAGuardSaysWhatElsePasses: a request that the dialect's guard allows reaches the backend. Any
+// other request is refused with a status of Holdpoint's.
 func TestAGuardSaysWhatElsePasses(t *testing.T) {
 	g := newRig(t, func(w http.ResponseWriter, r *http.Request, n int) { io.WriteString(w, "theirs") },
 		func(o *Options) { o.Dialect = &guardedDialect{} })
@@ -66,7 +67,7 @@ func TestAGuardSaysWhatElsePasses(t *testing.T) {
 	}
 }
 
-// raw sends a request as these exact bytes.
+// raw sends a request with exactly these bytes, without Go's HTTP client.
 func raw(t *testing.T, addr, line, header, body string) *http.Response {
 	t.Helper()
 	conn, err := net.Dial("tcp", addr)

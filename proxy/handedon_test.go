@@ -36,8 +36,7 @@ func bodyWith(more string, messages ...string) string {
 	return `{"threadId":"t","runId":"r","messages":[` + strings.Join(messages, ",") + `]` + more + `}`
 }
 
-// withoutStrays returns the input of an ordinary run as the backend gets it, if the record has
-// nothing about it.
+// withoutStrays returns in as the backend gets it as an ordinary run, if the record is empty.
 func withoutStrays(in agui.RunInput) agui.RunInput {
 	v := &history.View{Input: &in, Record: &store.Record{}, Dialect: history.AbilitiesOf(&fakeDialect{}), Show: translate.ShowNative}
 	list, _ := history.Clean(v, history.ReadReplies(v), nil)
@@ -85,7 +84,8 @@ func TestWithoutApprovals(t *testing.T) {
 	}
 }
 
-// TestBodyIsWrittenOnce: however much is removed from a request, its body is copied once.
+// TestBodyIsWrittenOnce: however much Holdpoint removes from a request, it copies the body only
+// once.
 func TestBodyIsWrittenOnce(t *testing.T) {
 	long := `{"id":"u0","role":"user","content":"` + strings.Repeat("x", 4<<20) + `"}`
 	leftover := strings.NewReplacer(`"c"`, `"d"`, `"t1"`, `"t3"`).Replace(toolSays(`{\"status\":\"resolved\"}`))
@@ -113,7 +113,8 @@ func TestBodyIsWrittenOnce(t *testing.T) {
 	}
 }
 
-// FuzzStrays: every stray decision that is found is missing from the forwarded messages.
+// FuzzStrays: each stray decision that Holdpoint finds must be missing from the messages that it
+// forwards.
 func FuzzStrays(f *testing.F) {
 	f.Add(bodyWith("", person, call("request_approval", asksPay), toolSays(`{\"approval_id\":\"x\",\"approved\":true}`)))
 	f.Add(bodyWith("", `{"id":"u2","role":"user","content":"x","function_approvals":[{"id":"x","call_id":"y"}]}`, call("confirm_changes", confirm), toolSays("no")))
@@ -140,8 +141,8 @@ func FuzzStrays(f *testing.F) {
 }
 
 // TestARepeatInTheQuestionsOwnWords: a client adds its answer to the history as the result of the
-// call in question, and the backend sends its own result. The client's message does not reach the
-// backend, whatever words the question required.
+// call in question, and the backend sends its own result. The client's message must not reach the
+// backend, whatever member the question's schema requires.
 func TestARepeatInTheQuestionsOwnWords(t *testing.T) {
 	const (
 		asked  = `{"id":"n1","reason":"tool_call","toolCallId":"c","responseSchema":{"type":"object","properties":{"confirmed":{"type":"boolean"}},"required":["confirmed"]}}`

@@ -6,8 +6,9 @@ import (
 	"testing"
 )
 
-// TestQuestionsThatAClientWouldSeeAlone: JSON.parse reads each of these as a question. It is held
-// back and recorded, or does not reach the client.
+// TestQuestionsThatAClientWouldSeeAlone: JSON.parse in a client reads each of these events as a
+// question. Holdpoint either holds the event back and records the question, or does not send the
+// event.
 func TestQuestionsThatAClientWouldSeeAlone(t *testing.T) {
 	const (
 		outcome = `"outcome":{"type":"interrupt","interrupts":[{"id":"n","reason":"r"}]}`

@@ -133,8 +133,8 @@ func TestHintsOfAnswers(t *testing.T) {
 	}
 }
 
-// TestRedirectThatLeadsBack: a client would follow such a redirect forever. A redirect to another
-// place passes.
+// TestRedirectThatLeadsBack: a client would follow a redirect to the same address of Holdpoint
+// forever, so it gets status 502 instead. A redirect to another address is forwarded.
 func TestRedirectThatLeadsBack(t *testing.T) {
 	for name, c := range map[string]struct {
 		upstream, asked, to, want string
@@ -180,8 +180,8 @@ func TestRedirectThatLeadsBack(t *testing.T) {
 	}
 }
 
-// TestHintsOfWhatPasses: a preflight that the backend refuses, and the AI SDK's stream, are logged
-// once.
+// TestHintsOfWhatPasses: a preflight that the backend refuses and a stream of the AI SDK are
+// forwarded, and the log has one line about each.
 func TestHintsOfWhatPasses(t *testing.T) {
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Method == http.MethodOptions {

@@ -13,8 +13,8 @@ import (
 	"holdpoint/translate"
 )
 
-// asksByKey returns a rig that asks about call c1 in each of its first runs. The client may answer
-// by a tool message on that call.
+// asksByKey returns a rig that asks about call c1 in each of its first runs. The parameter runs is
+// their number. The client may answer by a tool message for that call.
 func asksByKey(t *testing.T, runs int, between ...string) *rig {
 	t.Helper()
 	g := newRig(t, func(w http.ResponseWriter, _ *http.Request, n int) {
@@ -34,10 +34,10 @@ func saysOnC1(id string, approved bool) string {
 }
 
 // TestAReplyThatStoodThere: a yes that precedes the question is not its answer, even if its message
-// has a new id. A second one, or one with another decision, is.
+// has a new id. A second yes is an answer, and so is a message with another decision.
 func TestAReplyThatStoodThere(t *testing.T) {
 	for name, c := range map[string]struct {
-		then []string // behind the first message, in the request with the answer
+		then []string // follows the user's message in the second request
 		sent bool
 	}{
 		"the same message":                {[]string{saysOnC1("t1", true)}, false},
@@ -100,8 +100,9 @@ func TestAReplyThatStoodThere(t *testing.T) {
 	})
 }
 
-// TestTwoAnswersToOneQuestion: a resume entry and a message, or two messages, are refused if they
-// decide differently. If they decide the same, the entry counts, because it has more detail.
+// TestTwoAnswersToOneQuestion: the answers may be a resume entry and a message, or two messages. If
+// they decide differently, they are refused. If they decide the same, the entry is sent, because it
+// has more detail.
 func TestTwoAnswersToOneQuestion(t *testing.T) {
 	entry := func(status, payload string) string {
 		return resumeWith(`{"interruptId":"n1~id1","status":"` + status + `"` + payload + `}`)
@@ -110,7 +111,7 @@ func TestTwoAnswersToOneQuestion(t *testing.T) {
 		more     string
 		messages []string
 		conflict bool
-		payload  string // that is sent
+		payload  string // the payload that is sent
 	}{
 		"a yes beside a yes":           {entry("resolved", `,"payload":{"approved":true,"edited":1}`), []string{saysOnC1("t", true)}, false, `{"approved":true,"edited":1}`},
 		"a yes beside a no":            {entry("resolved", `,"payload":{"approved":false}`), []string{saysOnC1("t", true)}, true, ""},

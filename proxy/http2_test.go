@@ -106,14 +106,16 @@ func TestHTTP2(t *testing.T) {
 					w.(http.Flusher).Flush()
 					<-r.Context().Done()
 					close(gone)
-				}, func(o *Options) { o.WriteTimeout = 50 * time.Millisecond }) // it passes while nobody writes
+					// it passes between two writes
+				}, func(o *Options) { o.WriteTimeout = 50 * time.Millisecond })
 				ctx, leave := context.WithCancel(t.Context())
 				lines := bufio.NewReader(g.post(ctx, input("t", "r", "")).Body)
 				if line, err := lines.ReadString('\n'); !strings.Contains(line, "RUN_STARTED") {
 					t.Fatalf("%q, %v", line, err)
 				}
 				lines.ReadString('\n')
-				time.Sleep(200 * time.Millisecond) // the deadline is the connection's, in real time
+				// the connection has the write deadline, in real time
+				time.Sleep(200 * time.Millisecond)
 				close(next)
 				if line, err := lines.ReadString('\n'); !strings.Contains(line, "TEXT_MESSAGE") {
 					t.Fatalf("%q, %v", line, err)
@@ -146,7 +148,7 @@ func TestHTTP2(t *testing.T) {
 					}
 				}, func(o *Options) { o.WriteTimeout = 200 * time.Millisecond })
 				for _, c := range []string{input("t", "r", ""), `{"no":"run"}`} {
-					g.post(t.Context(), c) // nobody reads its body
+					g.post(t.Context(), c) // the response's body is never read
 					select {
 					case <-gone:
 					case <-time.After(20 * time.Second):

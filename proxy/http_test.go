@@ -104,9 +104,9 @@ func TestRequestHeaders(t *testing.T) {
 	}
 }
 
-// TestIdempotencyKeyDoesNotMakeTheTransportRepeatAResume: if a POST has such a key and its
-// connection breaks after it was written, net/http sends it again by itself. The action would run
-// twice.
+// TestIdempotencyKeyDoesNotMakeTheTransportRepeatAResume: if a POST has an Idempotency-Key and its
+// connection breaks after the request was written, net/http sends the request again by itself. The
+// action would run twice, so Holdpoint must prevent that.
 func TestIdempotencyKeyDoesNotMakeTheTransportRepeatAResume(t *testing.T) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -124,8 +124,8 @@ func TestIdempotencyKeyDoesNotMakeTheTransportRepeatAResume(t *testing.T) {
 			go func() {
 				defer conn.Close()
 				for {
-					// The connection is kept and gives one good response. It closes after the next
-					// request was read.
+					// The connection stays open after its first response. The server closes it when
+					// it has read the next request.
 					buf := make([]byte, 64<<10)
 					n, err := conn.Read(buf)
 					if err != nil {
@@ -169,7 +169,7 @@ func TestIdempotencyKeyDoesNotMakeTheTransportRepeatAResume(t *testing.T) {
 }
 
 // TestFastPostStreamsAreNotCut is the regression test for golang/go#40747: a plain ReverseProxy
-// cuts up to 4 in 100 streams of a backend that answers at once.
+// cuts up to 4 in 100 streams if the backend responds at once.
 func TestFastPostStreamsAreNotCut(t *testing.T) {
 	long := streamOf(started) + strings.Repeat(streamOf(hello), 200) + streamOf(finished)
 	g := newRig(t, func(w http.ResponseWriter, r *http.Request, n int) {
@@ -319,7 +319,8 @@ func TestRunsThatMustNotBeGuessedAtAreRefused(t *testing.T) {
 	for name, body := range map[string]string{
 		"a byte order mark": "\xef\xbb\xbf" + input("t", "r", ""), "UTF-16": utf16(input("t", "r", "")), "UTF-16 behind much white space": utf16(strings.Repeat(" ", 700) + input("t", "r", "")),
 	} {
-		for _, contentType := range []string{"text/plain", "application/octet-stream"} { // what is declared does not count
+		// the declared media type does not count
+		for _, contentType := range []string{"text/plain", "application/octet-stream"} {
 			t.Run(name+" as "+contentType, func(t *testing.T) {
 				calls := g.called()
 				res, err := http.Post(g.front.URL, contentType, strings.NewReader(body))
@@ -416,7 +417,7 @@ func TestNotFoundIsExplainedInTheLog(t *testing.T) {
 	}
 }
 
-// A hinting dialect returns hints for paths.
+// A hinting is a fakeDialect that returns a hint for some paths.
 type hinting struct{ *fakeDialect }
 
 func (hinting) Hint(path string) string {
@@ -426,7 +427,8 @@ func (hinting) Hint(path string) string {
 	return ""
 }
 
-// TestHintsAreLoggedOnce: requests that are not translated pass, and the log says why, once.
+// TestHintsAreLoggedOnce: Holdpoint forwards requests that it does not translate, and logs the
+// reason once.
 func TestHintsAreLoggedOnce(t *testing.T) {
 	g := newRig(t, func(w http.ResponseWriter, r *http.Request, n int) { io.WriteString(w, "theirs") },
 		func(o *Options) { o.Dialect = hinting{&fakeDialect{}} })
@@ -462,7 +464,7 @@ func TestLogsHoldNoPayload(t *testing.T) {
 }
 
 // TestAnswersThatNobodyCanJudgeAreLogged: the question has no schema, and the payload is neither a
-// clear yes nor a clear no. It passes, with a warning.
+// clear yes nor a clear no. Holdpoint must send it to the backend and log a warning.
 func TestAnswersThatNobodyCanJudgeAreLogged(t *testing.T) {
 	for payload, want := range map[string]int{
 		`,"payload":"hunter2"`: 1, `,"payload":{"answer":"hunter2"}`: 1, ``: 1,
@@ -478,8 +480,8 @@ func TestAnswersThatNobodyCanJudgeAreLogged(t *testing.T) {
 	}
 }
 
-// TestPassedFrameCostsNoAllocation checks performance goal P4: a frame that passes costs no
-// allocation.
+// TestPassedFrameCostsNoAllocation checks performance goal P4: forwarding a frame unchanged costs
+// no allocation.
 func TestPassedFrameCostsNoAllocation(t *testing.T) {
 	frame := []byte(streamOf(`{"type":"TEXT_MESSAGE_CONTENT","messageId":"m1","delta":"` + strings.Repeat("x", 120) + `"}`))
 	g := newRig(t, echo)
@@ -499,7 +501,7 @@ func TestPassedFrameCostsNoAllocation(t *testing.T) {
 	}
 }
 
-// A forever returns the same frame for each read.
+// A forever is a reader that returns the same frame again and again.
 type forever struct {
 	frame []byte
 	at    int

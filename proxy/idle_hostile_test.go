@@ -61,8 +61,9 @@ func (b *breaths) RoundTrip(req *http.Request) (*http.Response, error) {
 	return &http.Response{StatusCode: 200, Header: http.Header{"Content-Type": {"text/event-stream"}}, Body: body, Request: req, ProtoMajor: 1, ProtoMinor: 1}, nil
 }
 
-// TestEndAtTheMomentOfSilence: a client that was told only of the timeout learns of the doubt in
-// its next request.
+// TestEndAtTheMomentOfSilence: the backend's stream breaks off just as the idle timeout ends. If
+// the client got only the timeout, the record must keep the doubt, so that the next request reports
+// it.
 func TestEndAtTheMomentOfSilence(t *testing.T) {
 	for n := range 300 {
 		b := newBubble(t, endsAtOnce, func(o *Options) { o.Transport = &breaths{} })
@@ -83,8 +84,8 @@ func TestEndAtTheMomentOfSilence(t *testing.T) {
 	}
 }
 
-// A goneOn store reports at the end of a run that its claim is lost, because another question is
-// open.
+// A goneOn is a store that, at the end of a run, opens another question and reports that the run
+// has lost its claim.
 type goneOn struct{ store.Store }
 
 func (g goneOn) Do(ctx context.Context, key store.Key, step store.Step) (store.Done, error) {
@@ -102,8 +103,8 @@ func (g goneOn) Do(ctx context.Context, key store.Key, step store.Step) (store.D
 	return done, store.ErrStale
 }
 
-// TestQuestionThatStandsAlreadyIsTold: a run asks, but another question has been opened meanwhile.
-// The client gets that one.
+// TestQuestionThatStandsAlreadyIsTold: a run asks a question, but another question of the thread
+// has been opened meanwhile. The client must get that other question.
 func TestQuestionThatStandsAlreadyIsTold(t *testing.T) {
 	g := newRig(t, asksOnceMore, func(o *Options) { o.Store = goneOn{o.Store} })
 	g.do(input("t", "r1", ""))

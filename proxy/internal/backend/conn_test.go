@@ -34,8 +34,8 @@ func connected(t *testing.T) (ours *Conn, theirs net.Conn) {
 	return ours, theirs
 }
 
-// TestBurstIsReadWhole checks that all bytes and then the end arrive, whatever the reads ask for
-// and however often they wait first.
+// TestBurstIsReadWhole checks that all bytes and then the end of the stream arrive, whatever the
+// size of the reads, and whether or not each read waits first.
 func TestBurstIsReadWhole(t *testing.T) {
 	sent := []byte(strings.Repeat("0123456789abcdef", 1<<16)) // 1 MiB
 	for _, size := range []int{1, 100, plainBuffer, 20_000, burstBytes / 2, 300_000} {
@@ -75,8 +75,8 @@ func TestBurstIsReadWhole(t *testing.T) {
 	}
 }
 
-// TestBurstHoldsNothingWhileItWaits checks that a Conn has a buffer only while there is something
-// in it.
+// TestBurstHoldsNothingWhileItWaits checks that a Conn has a buffer only while the buffer contains
+// bytes.
 func TestBurstHoldsNothingWhileItWaits(t *testing.T) {
 	ours, theirs := connected(t)
 	p := make([]byte, 100)
@@ -97,8 +97,8 @@ func TestBurstHoldsNothingWhileItWaits(t *testing.T) {
 	}
 }
 
-// TestBurstEndsByAnError checks that a reset, and closing the connection during a wait, are errors
-// of the next Read and the one after.
+// TestBurstEndsByAnError checks that the next two calls of Read return an error if the connection
+// was reset, or was closed during a wait.
 func TestBurstEndsByAnError(t *testing.T) {
 	ours, theirs := connected(t)
 	waited := make(chan struct{})

@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// TestIdleConnectionsAreGivenUp checks that idle connections are closed before common servers close
-// them: gunicorn does after 2 s.
+// TestIdleConnectionsAreGivenUp checks that Holdpoint closes idle connections before common servers
+// do. gunicorn closes them after 2 s.
 func TestIdleConnectionsAreGivenUp(t *testing.T) {
 	if DefaultKeepAlive >= 2*time.Second {
 		t.Errorf("an idle connection is kept for %v", DefaultKeepAlive)
@@ -25,8 +25,8 @@ func TestIdleConnectionsAreGivenUp(t *testing.T) {
 	}
 }
 
-// TestNothingIsSentAgain checks that a request is not repeated once a byte of it was written: a
-// backend that closes a connection on which it has read a request gets that request once.
+// TestNothingIsSentAgain checks that a request is not repeated once a byte of it was written. If a
+// backend closes the connection after reading a request, it must not get the request again.
 func TestNothingIsSentAgain(t *testing.T) {
 	got := make(chan string, 10)
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -28,7 +28,7 @@ func TestWatch(t *testing.T) {
 			want        int32
 		}{
 			{59 * time.Second, 59 * time.Second, 0},
-			{59 * time.Second, time.Hour, 0}, // a client that reads slowly
+			{59 * time.Second, time.Hour, 0}, // the client reads slowly
 			{61 * time.Second, 0, 1},
 			{59 * time.Second, 0, 1},
 		} {
@@ -53,7 +53,7 @@ func (f readerFunc) Read(p []byte) (int, error) { return f(p) }
 // wait resets both.
 func TestWatchIsLate(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var mu sync.Mutex // the timer calls in another goroutine
+		var mu sync.Mutex // the timer calls note in another goroutine
 		var heard []string
 		note := func(what string) func() {
 			return func() {
@@ -72,7 +72,7 @@ func TestWatchIsLate(t *testing.T) {
 			}()
 			src.Read(make([]byte, 1))
 			note(silence.String())()
-			time.Sleep(3 * time.Hour) // not waited for
+			time.Sleep(3 * time.Hour) // after the read, Late must not be called
 		}
 		if got := strings.Join(heard, " "); got != "1s told 2m0s 1s told late 2h0m0s 1s" {
 			t.Error(got)

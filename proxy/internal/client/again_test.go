@@ -11,8 +11,8 @@ import (
 
 const inTreeUser = `{"name":null,"id":"u1","role":"user","content":"go"}`
 
-// TestCallsAgain checks which calls are streamed before questions that are sent again. A client
-// that ignores snapshots shows a question only for a call that streams in the same run.
+// TestCallsAgain checks which calls are streamed before a question that is sent again. A client
+// that ignores snapshots shows a question only if its call streams in the same run.
 func TestCallsAgain(t *testing.T) {
 	t.Parallel()
 	const whole = "TOOL_CALL_START(rm) TOOL_CALL_ARGS TOOL_CALL_END"

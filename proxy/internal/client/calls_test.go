@@ -10,8 +10,8 @@ import (
 	"holdpoint/translate"
 )
 
-// The call that the questions of the tables are about, as a message of the client's history, and
-// its events.
+// The call that the questions of the tables are about: first as a message of the client's history,
+// then as events, and then its result.
 const (
 	caller  = `{"id":"a1","role":"assistant","toolCalls":[{"id":"c1","type":"function","function":{"name":"rm","arguments":"{\"path\":\"a\"}"}}]}`
 	started = `{"type":"TOOL_CALL_START","toolCallId":"c1","toolCallName":"rm","parentMessageId":"a1"}`
@@ -20,7 +20,7 @@ const (
 	result  = `{"type":"TOOL_CALL_RESULT","messageId":"m9","toolCallId":"c1","content":"done"}`
 )
 
-// recorded returns the transcript at the time when the question about the call was raised.
+// recorded returns the transcript that the record has from the time when the question was raised.
 func recorded(messages ...string) *transcript.Transcript {
 	list := make([]agui.Message, len(messages))
 	for n, m := range messages {
@@ -29,8 +29,8 @@ func recorded(messages ...string) *transcript.Transcript {
 	return transcript.New(1<<20, list, nil)
 }
 
-// replay sends events of the backend to the client as an exchange does, and returns those that the
-// client gets.
+// replay sends the backend's events to the client as an exchange does, and returns the events that
+// the client gets.
 func replay(k *KnownCalls, events ...string) string {
 	var list []agui.Event
 	for _, text := range events {
@@ -78,7 +78,8 @@ func TestKnownCalls(t *testing.T) {
 	lost.ForgetMessages()
 	holds, lacks := listen(t, older, user, caller), listen(t, older, user)
 	news := listen(t, older, `{"id":"u2","role":"user","content":"yes"}`)
-	omits := listen(t, dotnet, user) // it omits the message that asked, and has turned it into a question
+	// it omits the message with the call, and shows the call as a question
+	omits := listen(t, dotnet, user)
 	for name, c := range map[string]struct {
 		listener Listener
 		pause    *agui.Pause
@@ -126,7 +127,7 @@ func TestKnownCalls(t *testing.T) {
 	}
 }
 
-// TestResultIDs checks that each result is in a message of its own.
+// TestResultIDs checks that the message of each result has an id of its own.
 func TestResultIDs(t *testing.T) {
 	t.Parallel()
 	of := func(message, call string) agui.Event {
@@ -148,8 +149,8 @@ func TestResultIDs(t *testing.T) {
 	}
 }
 
-// TestPassedResultsDoNotAllocate checks that results that are passed on unchanged allocate no
-// memory, although each is checked for the id of another.
+// TestPassedResultsDoNotAllocate checks that a result that is forwarded unchanged costs no
+// allocation, although Holdpoint compares its id with the earlier ones.
 func TestPassedResultsDoNotAllocate(t *testing.T) {
 	const runs = 200
 	var told ResultIDs

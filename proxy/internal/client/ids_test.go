@@ -10,7 +10,7 @@ import (
 // TestIDs checks which ids an event has when the client gets it.
 func TestIDs(t *testing.T) {
 	t.Parallel()
-	mapped := func(l Listener) Listener { // the backend's id of the thread is b
+	mapped := func(l Listener) Listener { // the backend's thread id is b
 		in := l.In.WithThread("b")
 		l.In = &in
 		return l
@@ -53,12 +53,12 @@ func TestIDs(t *testing.T) {
 	same(t, []agui.Event{l.Start(), l.Finish(), listen(t, older).Start()},
 		`{"type":"RUN_STARTED","threadId":"t","runId":"r","protocolVersion":"1.0"}`, `{"type":"RUN_FINISHED","threadId":"t","runId":"r"}`,
 		`{"type":"RUN_STARTED","threadId":"t","runId":"r"}`)
-	// A dialect uses its own run ids, and the backend's thread id.
+	// A dialect may use its own run ids, and the backend may have its own thread id.
 	same(t, []agui.Event{l.InThread(agui.NewEvent([]byte(`{"type":"RUN_FINISHED","threadId":"b","runId":"x"}`)))}, `{"type":"RUN_FINISHED","threadId":"t","runId":"x"}`)
 }
 
-// TestEndsThatAClientCanRead checks that a client that declares no version does not get what AG-UI
-// 1.0 added.
+// TestEndsThatAClientCanRead checks that a client that declares no version does not get the
+// outcomes that AG-UI 1.0 added.
 func TestEndsThatAClientCanRead(t *testing.T) {
 	t.Parallel()
 	const (

@@ -9,7 +9,7 @@ import (
 	"holdpoint/translate"
 )
 
-// Requests of the clients that the tables below name, each with the thread t.
+// Requests of the clients that the tables below name. Each has the thread t.
 const (
 	official = `{"protocolVersion":"1.0","threadId":"t","runId":"r","messages":[` + user + `]}`
 	older    = `{"threadId":"t","runId":"r","messages":[` + user + `],"tools":[],"context":[],"state":{},"forwardedProps":{}}` // @ag-ui/client 0.0.59
@@ -22,8 +22,9 @@ const (
 	tool = `{"name":"rm","description":"","parameters":{"type":"object"}}`
 )
 
-// listen returns the client that sent a request, with questions in the form that is chosen if the
-// operator names none. messages are added to those of the body.
+// listen returns the client that sent the request body. It gets questions in the form that
+// Holdpoint chooses if the operator configures none. messages, if there are any, replace those of
+// the body.
 func listen(t testing.TB, body string, messages ...string) Listener {
 	t.Helper()
 	if len(messages) > 0 {
@@ -37,7 +38,7 @@ func listen(t testing.TB, body string, messages ...string) Listener {
 	return Listener{Line: line, Show: ShowFor(line, &in, false), Thread: in.ThreadID, In: &in, ClientMessages: in.Messages}
 }
 
-// as returns the client with questions in the form that the operator has chosen.
+// as returns the client l with questions in the form show, as if the operator had configured it.
 func as(l Listener, show translate.Show) Listener {
 	l.Show = show
 	return l
@@ -52,8 +53,8 @@ func texts(events []agui.Event) []string {
 	return list
 }
 
-// brief returns events as a line: their types, with the kind of an outcome, the name of a tool and
-// the content of a result.
+// brief returns events as a line of their types. In parentheses follow the type of an outcome, the
+// name of a tool and the content of a result.
 func brief(events []agui.Event) string {
 	list := make([]string, len(events))
 	for n, ev := range events {
@@ -75,7 +76,7 @@ func same(t *testing.T, got []agui.Event, want ...string) {
 	}
 }
 
-// TestShowFor checks in which form a client gets questions if the operator names none.
+// TestShowFor checks in which form a client gets questions if the operator configures none.
 func TestShowFor(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -98,14 +99,15 @@ func TestShowFor(t *testing.T) {
 	}
 }
 
-// TestErrorAfterQuestions checks which clients may get a late RUN_ERROR after questions.
+// TestErrorAfterQuestions checks which clients may get a RUN_ERROR after a RUN_FINISHED with
+// questions.
 func TestErrorAfterQuestions(t *testing.T) {
 	t.Parallel()
 	page := listen(t, official)
 	page.Page = true
 	for name, c := range map[string]struct {
 		listener    Listener
-		asked, bare bool // with questions in the stream, and without
+		asked, bare bool // with and without questions in the stream
 	}{
 		"a server":                {listen(t, official), true, true},
 		"an older one":            {listen(t, older), true, true},

@@ -10,7 +10,7 @@ import (
 	"holdpoint/translate"
 )
 
-// Pauses in the forms of four kinds of backends.
+// Parts of pauses, in the forms of four kinds of backends.
 const (
 	question  = `{"id":"n~x","reason":"approval","message":"Delete it?"}`
 	aboutCall = `{"id":"n~x","reason":"tool_call","message":"Delete it?","toolCallId":"c1"}`
@@ -21,7 +21,7 @@ const (
 	otherTool = `{"type":"TOOL_CALL_START","toolCallId":"c2","toolCallName":"confirm"}`
 )
 
-// asks returns a pause with one question.
+// asks returns a pause with one question. native are the events by which the backend announced it.
 func asks(object, finish string, native ...string) *agui.Pause {
 	p := &agui.Pause{Finish: []byte(ended), NativeFinish: []byte(finish), Seen: []agui.SeenMessage{agui.See(agui.ParseMessage([]byte(user)))}}
 	i := agui.Interrupt{ID: "n~x", Native: "n", Object: []byte(object)}
@@ -38,7 +38,7 @@ func asks(object, finish string, native ...string) *agui.Pause {
 	return p
 }
 
-// TestWhoIsToldWhat checks which client gets which pause in which form, as docs/support.md
+// TestWhoIsToldWhat checks in which form each client gets each kind of pause, as docs/support.md
 // promises.
 func TestWhoIsToldWhat(t *testing.T) {
 	t.Parallel()
@@ -52,8 +52,9 @@ func TestWhoIsToldWhat(t *testing.T) {
 	for _, c := range []struct {
 		who      string
 		listener Listener
-		// The forms for backends that ask by the outcome, by CUSTOM, by request_approval, by
-		// another tool, and by a call that no message can answer.
+		// The forms in which the client gets the questions of five kinds of backends. They ask by
+		// the outcome, by CUSTOM, by request_approval, by another tool, and by a call that no
+		// message can answer.
 		want [5]string
 	}{
 		{"AG-UI 1.0", listen(t, official), [5]string{outcome, outcome, outcome, outcome, outcome}},
@@ -61,8 +62,8 @@ func TestWhoIsToldWhat(t *testing.T) {
 		{"it has answered by resume", listen(t, resuming), [5]string{outcome, outcome, outcome, outcome, outcome}},
 		{"TanStack AI", listen(t, tanStack), [5]string{byEvent, byEvent, "TOOL_CALL_START(request_approval) " + outcome, "TOOL_CALL_START(confirm) " + outcome, "TOOL_CALL_START(confirm) " + outcome}},
 		{"AGUI.Client 0.0.3", listen(t, dotnet), [5]string{byEvent, byEvent, "TOOL_CALL_START(request_approval) " + outcome, "TOOL_CALL_START(confirm) " + outcome, "TOOL_CALL_START(confirm) " + outcome}},
-		// It throws at CUSTOM and ignores the outcome. It answers calls of one tool, and gets
-		// everything else as a text.
+		// This client throws at CUSTOM and ignores the outcome. It answers calls of one tool, and
+		// gets every other question as a text.
 		{"Microsoft.Agents.AI.AGUI", listen(t, inTree), [5]string{
 			text + outcome, "CUSTOM " + text + "RUN_FINISHED", "TOOL_CALL_START(request_approval) RUN_FINISHED", "TOOL_CALL_START(confirm) " + text + "RUN_FINISHED", "TOOL_CALL_START(confirm) " + text + "RUN_FINISHED",
 		}},
@@ -89,7 +90,7 @@ func TestWhoIsToldWhat(t *testing.T) {
 }
 
 // TestOrderOfAQuestion checks the order of a question's events: the announcement, the other events,
-// the end. A text follows the events that close what is open.
+// the end. If the question is a text, the text follows the events that close open messages.
 func TestOrderOfAQuestion(t *testing.T) {
 	t.Parallel()
 	const (
@@ -118,8 +119,8 @@ func TestOrderOfAQuestion(t *testing.T) {
 	}
 }
 
-// TestCustomInterrupt checks that the CUSTOM event has all questions, in the form that LangGraph's
-// clients read.
+// TestCustomInterrupt checks that the CUSTOM event contains all questions, in the format that
+// LangGraph's clients read.
 func TestCustomInterrupt(t *testing.T) {
 	t.Parallel()
 	p := asks(question, asked)
@@ -134,8 +135,8 @@ func TestCustomInterrupt(t *testing.T) {
 	}
 }
 
-// TestAnnouncement checks that a call in the client's history is not announced again, because the
-// client would append the arguments to those that it has.
+// TestAnnouncement checks that a call in the client's history is not announced again. The client
+// would append the arguments to those that it has.
 func TestAnnouncement(t *testing.T) {
 	t.Parallel()
 	p := asks(question, ended, custom, approval, `{"type":"TOOL_CALL_ARGS","toolCallId":"c2","delta":"{}"}`, `{"type":"TOOL_CALL_END","toolCallId":"c2"}`)
@@ -148,8 +149,9 @@ func TestAnnouncement(t *testing.T) {
 	}
 }
 
-// TestQuestionText checks that a text says what is asked and where it can be answered, and that its
-// id names the question, so that the person's next message can give it up.
+// TestQuestionText checks that the text of a question says what the agent asks and where the person
+// can answer. The text's id must name the question, so that Holdpoint can give the question up at
+// the person's next message.
 func TestQuestionText(t *testing.T) {
 	t.Parallel()
 	const where = "This program cannot answer that. It can be answered at the desk, or in another client of this conversation. If it is not answered before your next message, that message cancels it."
@@ -173,8 +175,8 @@ func TestQuestionText(t *testing.T) {
 	}
 }
 
-// TestGivingUp checks for which clients the next message gives up a question that was shown as a
-// text.
+// TestGivingUp checks for which clients Holdpoint treats a question as shown by a text. The
+// person's next message gives such a question up.
 func TestGivingUp(t *testing.T) {
 	t.Parallel()
 	text := `{"id":"holdpoint-question-n~x","role":"assistant","content":"..."}`
@@ -203,8 +205,8 @@ func TestGivingUp(t *testing.T) {
 	}
 }
 
-// TestTanStackBindings checks the bindings of questions: TanStack AI's client shows a question only
-// if it has a binding that names the run that sends it.
+// TestTanStackBindings checks the bindings of questions. TanStack AI's client shows a question only
+// if its binding names the run that sends the question. Other clients get no binding.
 func TestTanStackBindings(t *testing.T) {
 	t.Parallel()
 	p := asks(aboutCall, ended)
@@ -226,8 +228,8 @@ func TestTanStackBindings(t *testing.T) {
 	}
 }
 
-// TestRetoldIDs checks that .NET's client gets another id each time that a question is sent again,
-// and that an answer with that id counts for the published one.
+// TestRetoldIDs checks that .NET's client gets another id each time that a question is sent again.
+// Holdpoint must read an answer with such an id as an answer with the published id.
 func TestRetoldIDs(t *testing.T) {
 	t.Parallel()
 	p := asks(question, ended, custom)
@@ -280,8 +282,8 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
-// TestPublish checks that a question has the published id, and expires as the backend says, or else
-// as the operator has configured.
+// TestPublish checks that a question gets the published id, and an expiry. The expiry is the
+// backend's if it sets one, else the one that the operator has configured.
 func TestPublish(t *testing.T) {
 	at := time.Date(2026, 11, 28, 12, 0, 0, 0, time.UTC)
 	for name, c := range map[string]struct {
@@ -302,8 +304,8 @@ func TestPublish(t *testing.T) {
 	}
 }
 
-// TestWithPublishedID checks that the id in the backend's own announcement is replaced by the
-// published one.
+// TestWithPublishedID checks that the backend's own announcement gets the published id in place of
+// the backend's id.
 func TestWithPublishedID(t *testing.T) {
 	p := &agui.Pause{Interrupts: []agui.Interrupt{{Native: "n", ID: "n~x"}, {Native: "same", ID: "same"}, {ID: "~y"}}}
 	for name, c := range map[string][2]string{

@@ -9,8 +9,7 @@ import (
 	"holdpoint/translate"
 )
 
-// TestOwnResults checks which result Holdpoint sends for an answered call if the backend has sent
-// none.
+// TestOwnResults checks which result Holdpoint sends for an answered call if the backend sent none.
 func TestOwnResults(t *testing.T) {
 	t.Parallel()
 	const whole = "TOOL_CALL_START(rm) TOOL_CALL_ARGS TOOL_CALL_END "
@@ -68,8 +67,8 @@ func TestOwnResults(t *testing.T) {
 	}
 }
 
-// TestRecordedResults checks the text of the result for a question that has ended, according to the
-// record.
+// TestRecordedResults checks the text of Holdpoint's own result for a question that has ended. The
+// record says how it ended.
 func TestRecordedResults(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {

@@ -8,7 +8,7 @@ import (
 	"holdpoint/internal/clients"
 )
 
-// readAs returns the events that a client of the line gets for some events.
+// readAs returns the events that a client of the kind line gets if the backend sends events.
 func readAs(line *clients.Line, events ...string) []string {
 	s := Rewriter{Line: line, NewID: func() string { return "new" }}
 	var got []string
@@ -112,8 +112,8 @@ func TestReadableAllocatesNothing(t *testing.T) {
 	}
 }
 
-// FuzzReadable checks that, for any stream, a client gets no event that it does not know, and all
-// of the text.
+// FuzzReadable checks that, for any stream, a client gets all of the text, and no event of a type
+// that it does not know.
 func FuzzReadable(f *testing.F) {
 	f.Add(`{"type":"TEXT_MESSAGE_CHUNK","messageId":"m1","delta":"a"}` + "\n" + `{"type":"TEXT_MESSAGE_CHUNK","delta":"b"}` + "\n" + `{"type":"RUN_FINISHED"}`)
 	f.Add(`{"type":"TOOL_CALL_CHUNK","toolCallId":"c","toolCallName":"f","delta":"a"}` + "\n" + `{"type":"TOOL_CALL_RESULT","toolCallId":"c","content":"x"}`)

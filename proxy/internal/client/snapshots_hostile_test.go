@@ -9,7 +9,8 @@ import (
 )
 
 // TestManyUntakenMessages checks that messages that the backend has not received are added to a
-// snapshot all at once: added one by one, very many small messages would each copy the snapshot.
+// snapshot in one step. Adding very many small messages one by one would copy the snapshot for
+// each.
 func TestManyUntakenMessages(t *testing.T) {
 	const many = 2000
 	var fresh []agui.Message

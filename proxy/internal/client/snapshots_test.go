@@ -95,8 +95,8 @@ func TestStoredSnapshots(t *testing.T) {
 	}
 }
 
-// TestMessagesThatDidNotGo checks that a snapshot of the backend gets the messages that the client
-// would otherwise lose.
+// TestMessagesThatDidNotGo checks that a snapshot of the backend gets the client's messages that
+// the backend did not get. Without them, the client would delete these messages.
 func TestMessagesThatDidNotGo(t *testing.T) {
 	t.Parallel()
 	message := func(text string) agui.Message { return agui.ParseMessage([]byte(text)) }
@@ -119,8 +119,8 @@ func TestMessagesThatDidNotGo(t *testing.T) {
 	}
 }
 
-// TestSnapshotTexts checks that a client that ignores the messages in snapshots is streamed the
-// assistant's texts since the last user message.
+// TestSnapshotTexts checks that a client that ignores the messages in snapshots gets the
+// assistant's texts since the last user message as a stream.
 func TestSnapshotTexts(t *testing.T) {
 	t.Parallel()
 	snapshot := agui.NewEvent([]byte(`{"type":"MESSAGES_SNAPSHOT","messages":[{"id":"old","role":"assistant","content":"before"},` + user +

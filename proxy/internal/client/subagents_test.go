@@ -7,8 +7,8 @@ import (
 	"holdpoint/internal/agui"
 )
 
-// TestSubagentsOfOneNativeID checks that, if a backend gives two questions one id, the ends of
-// subagents name each published id once.
+// TestSubagentsOfOneNativeID checks the ends of subagents if the backend gives two questions the
+// same id. Each end must name each published id once.
 func TestSubagentsOfOneNativeID(t *testing.T) {
 	var s Subagents
 	for _, ev := range []string{
@@ -35,8 +35,8 @@ func TestSubagentsOfOneNativeID(t *testing.T) {
 	}
 }
 
-// TestWaitingSubagentsAreBounded checks that the events held back are bounded: later ends are sent
-// with the backend's ids.
+// TestWaitingSubagentsAreBounded checks that only a bounded number of bytes is held back. Later
+// ends of subagents are sent with the backend's ids.
 func TestWaitingSubagentsAreBounded(t *testing.T) {
 	var s Subagents
 	large := agui.NewEvent([]byte(`{"type":"SUBAGENT_FINISHED","subagentRunId":"s1","result":"` + strings.Repeat("x", maxWaitingSubagents) + `","outcome":{"interruptIds":[]}}`))

@@ -9,8 +9,8 @@ import (
 	"holdpoint/translate"
 )
 
-// messagesWith returns messages: `id` is a user message, `id:call,call` an assistant message with
-// calls.
+// messagesWith returns one message for each element of list. `id` becomes a user message,
+// `id:call,call` an assistant message with these calls.
 func messagesWith(list ...string) []agui.Message {
 	var messages []agui.Message
 	for _, one := range list {
@@ -28,7 +28,7 @@ func messagesWith(list ...string) []agui.Message {
 	return messages
 }
 
-// withheldOf returns the messages of all that are not in sent.
+// withheldOf returns the messages of all that sent does not contain, or contains in another form.
 func withheldOf(all, sent []agui.Message) []translate.WithheldMessage {
 	var list []translate.WithheldMessage
 	var before []string
@@ -42,8 +42,8 @@ func withheldOf(all, sent []agui.Message) []translate.WithheldMessage {
 	return list
 }
 
-// TestWithheldMessagesComeBack checks that messages that a dialect kept from the backend are
-// inserted after the nearest earlier message, in the client's order.
+// TestWithheldMessagesComeBack checks that a snapshot gets back the messages that a dialect did not
+// send to the backend. Each is inserted after the nearest earlier message, in the client's order.
 func TestWithheldMessagesComeBack(t *testing.T) {
 	for name, c := range map[string]struct{ all, sent, snapshot, want string }{
 		"nothing was cut":               {"u1 a1:A u2", "u1 a1:A u2", "u1 a1:A u2", "u1 a1:A u2"},

@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// TestAllowancesAreBounded checks that allowances are bounded in number and in bytes, whatever
-// clients and backends send.
+// TestAllowancesAreBounded checks that the number and the bytes of the recorded permissions are
+// bounded, whatever clients and backends send.
 func TestAllowancesAreBounded(t *testing.T) {
 	p := withBackend(nil, time.Now, &fakeBackend{})
 	hear := func(n int, credentials string, status, expose int) *http.Request {
@@ -51,8 +51,8 @@ func TestAllowancesAreBounded(t *testing.T) {
 	}
 }
 
-// TestCredentialsOverTheBound checks that permissions for more credentials than are kept are not
-// recorded, and displace none that are.
+// TestCredentialsOverTheBound checks that Holdpoint does not record a permission for more
+// credentials than the bound allows, and keeps the permissions that it has.
 func TestCredentialsOverTheBound(t *testing.T) {
 	backend := &fakeBackend{}
 	p := withBackend(nil, time.Now, backend)
@@ -72,12 +72,12 @@ func TestCredentialsOverTheBound(t *testing.T) {
 }
 
 // TestWhichPreflightsWithdraw checks that a denial in the response to a browser's preflight
-// withdraws a permission, whatever its Vary, and that a preflight with credentials does not,
+// withdraws a permission, whatever its Vary. A preflight with credentials must not withdraw it,
 // because no browser sends such a preflight.
 func TestWhichPreflightsWithdraw(t *testing.T) {
 	for name, test := range map[string]struct {
-		header, value string // of the preflight
-		permitted     bool   // after it
+		header, value string // a header of the preflight
+		permitted     bool   // after the preflight
 	}{
 		"a browser's": {"User-Agent", "Mozilla/5.0", false},
 		"a cookie":    {"Cookie", "a=b", true},
@@ -96,7 +96,8 @@ func TestWhichPreflightsWithdraw(t *testing.T) {
 }
 
 // TestABackendCannotSmuggleAHeader checks that a backend cannot add a header to responses that
-// Holdpoint makes: its values are only compared, or are names.
+// Holdpoint makes. Holdpoint only compares the values of the backend's headers, or uses them as
+// names.
 func TestABackendCannotSmuggleAHeader(t *testing.T) {
 	for name, header := range map[string]http.Header{
 		"in the origin":      {"Access-Control-Allow-Origin": {page + "\r\nX-Evil: 1"}},

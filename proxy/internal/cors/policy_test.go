@@ -10,7 +10,7 @@ import (
 
 const page, stranger = "https://app.example", "https://evil.example"
 
-// A fakeBackend answers preflights with a header, or with none at all.
+// A fakeBackend answers preflights with a header, or gives no answer.
 type fakeBackend struct {
 	answer func(origin string) http.Header // nil: it does not answer
 	policy *Policy
@@ -24,13 +24,14 @@ func (b *fakeBackend) ServeHTTP(_ http.ResponseWriter, preflight *http.Request) 
 	}
 }
 
-// withBackend makes a Policy that asks the backend.
+// withBackend returns a Policy that sends its preflights to backend.
 func withBackend(origins []string, now func() time.Time, backend *fakeBackend) *Policy {
 	backend.policy = New(origins, now, backend)
 	return backend.policy
 }
 
-// leave returns the permission that a backend gives to some origins.
+// leave returns a function that returns a backend's permission for an origin. It permits only
+// origins.
 func leave(origins ...string) func(origin string) http.Header {
 	return func(origin string) http.Header {
 		for _, one := range origins {
@@ -42,7 +43,7 @@ func leave(origins ...string) func(origin string) http.Header {
 	}
 }
 
-// asked returns the request of a page, without an Origin for "".
+// asked returns the request of a page. If origin is "", the request has no Origin.
 func asked(method, path, origin string, more ...string) *http.Request {
 	req := httptest.NewRequest(method, path, nil)
 	if origin != "" {
@@ -54,7 +55,7 @@ func asked(method, path, origin string, more ...string) *http.Request {
 	return req
 }
 
-// TestAllow checks which page may read a response that Holdpoint makes, according to the earlier
+// TestAllow checks which page may read a response that Holdpoint makes. That follows from earlier
 // responses of the backend.
 func TestAllow(t *testing.T) {
 	said := func(status int, header http.Header) *http.Response {
@@ -70,11 +71,11 @@ func TestAllow(t *testing.T) {
 	exposing.Set("Access-Control-Expose-Headers", "X-A")
 	for what, c := range map[string]struct {
 		origins []string      // the operator's origins
-		backend *fakeBackend  // nil: there is none, as for a Router
-		heard   []heard       // responses of the backend before
-		req     *http.Request // that Holdpoint answers itself; nil: no page asked
-		header  http.Header   // the header of the response, before
-		want    string        // Access-Control-Allow-Origin, "" for none
+		backend *fakeBackend  // nil: none, as for a Router
+		heard   []heard       // earlier responses of the backend
+		req     *http.Request // Holdpoint answers it itself; nil: no page asked
+		header  http.Header   // the response's header before the call
+		want    string        // Access-Control-Allow-Origin, or ""
 		secret  bool          // Access-Control-Allow-Credentials
 		expose  string        // Access-Control-Expose-Headers
 		sent    int           // preflights to the backend
@@ -205,8 +206,8 @@ func TestAllow(t *testing.T) {
 	}
 }
 
-// TestAge checks that the backend is asked again after AllowanceAge, and that its last response
-// counts if it does not answer.
+// TestAge checks that Holdpoint asks the backend again after AllowanceAge. If the backend does not
+// answer, its last response counts.
 func TestAge(t *testing.T) {
 	now := time.Now()
 	backend := &fakeBackend{answer: leave(page)}
@@ -215,7 +216,7 @@ func TestAge(t *testing.T) {
 		passes time.Duration
 		answer func(origin string) http.Header
 		want   string
-		sent   int // in all
+		sent   int // preflights so far
 	}{
 		{0, leave(page), page, 1},
 		{AllowanceAge - time.Second, leave(), page, 1},
@@ -233,7 +234,7 @@ func TestAge(t *testing.T) {
 	}
 }
 
-// TestAnswers checks which preflights are answered by the operator's list.
+// TestAnswers checks which preflights Holdpoint answers from the operator's list.
 func TestAnswers(t *testing.T) {
 	browsers := asked("OPTIONS", "/", page, "Access-Control-Request-Method", "POST")
 	for what, c := range map[string]struct {
