@@ -19,17 +19,17 @@ import (
 // An Agent has the settings of one agent: the agent of HOLDPOINT_UPSTREAM or that of a route. The
 // type is exported because package variables reads embedded structs only if they are exported.
 type Agent struct {
-	Upstream            address `env:"UPSTREAM" short:"address of the backend, such as http://localhost:8000/agent" doc:"address of the backend, http or https. The path of a request is appended to its path"`
-	UpstreamHeadersFile string  `env:"UPSTREAM_HEADERS_FILE" doc:"file with headers to add to every request to the backend, one line Name: value for each. It is read again when it changes"`
-	UpstreamCAFile      string  `env:"UPSTREAM_CA_FILE" doc:"file with the authorities that the backend's certificate must come from (PEM), in place of the system's. It is read again when it changes"`
-	UpstreamCertFile    string  `env:"UPSTREAM_CERT_FILE" doc:"file with the certificate that Holdpoint shows the backend (PEM)"`
-	UpstreamKeyFile     string  `env:"UPSTREAM_KEY_FILE" doc:"file with its private key (PEM)"`
-	UpstreamServerName  string  `env:"UPSTREAM_SERVER_NAME" doc:"name that the backend's certificate must have, in place of the host of HOLDPOINT_UPSTREAM"`
+	Upstream            address `env:"UPSTREAM" short:"address of the backend, such as http://localhost:8000/agent" doc:"address of the backend, http or https. Holdpoint appends the path of each request to the path of this address"`
+	UpstreamHeadersFile string  `env:"UPSTREAM_HEADERS_FILE" doc:"file with headers, one line Name: value for each. Holdpoint adds them to every request to the backend. It is read again when it changes"`
+	UpstreamCAFile      string  `env:"UPSTREAM_CA_FILE" doc:"file with the authorities (PEM) that may have issued the backend's certificate, instead of the system's. It is read again when it changes"`
+	UpstreamCertFile    string  `env:"UPSTREAM_CERT_FILE" doc:"file with the certificate (PEM) that Holdpoint shows to the backend"`
+	UpstreamKeyFile     string  `env:"UPSTREAM_KEY_FILE" doc:"file with the private key (PEM) of that certificate"`
+	UpstreamServerName  string  `env:"UPSTREAM_SERVER_NAME" doc:"name that the backend's certificate must have, if it is not the host of HOLDPOINT_UPSTREAM"`
 	proxy.AgentSettings
-	Dialect     string  `env:"DIALECT" envDefault:"auto" short:"how the backend pauses" doc:"how the backend pauses. auto finds it in the stream"`
-	CORSOrigins origins `env:"CORS_ORIGINS" short:"origins of pages that may read answers, if the backend does not say" doc:"origins whose pages may read the answers: origin;origin, such as https://app.example.com or https://*.example.com, or * for all pages without credentials. Holdpoint then answers preflights, sets the CORS headers in the backend's place, and allows any request header. Without it, the backend's own CORS headers count (docs/browser.md)"`
+	Dialect     string  `env:"DIALECT" envDefault:"auto" short:"how the backend asks its questions" doc:"how the backend asks its questions. auto recognizes this in the stream"`
+	CORSOrigins origins `env:"CORS_ORIGINS" short:"origins of pages that may read responses, if the backend allows none" doc:"origins whose pages may read responses: origin;origin, such as https://app.example.com or https://*.example.com, or * for all pages without credentials. Holdpoint then answers preflights, replaces the backend's CORS headers, and allows any request header. Without it, the backend's own CORS headers count (docs/browser.md)"`
 
-	DeskHeadersFile string `env:"DESK_HEADERS_FILE" doc:"file with headers, one line Name: value for each, that a request of Holdpoint's own has in place of the credentials of the run that asked. They are Holdpoint's rights, not that user's. It is read again when it changes"`
+	DeskHeadersFile string `env:"DESK_HEADERS_FILE" doc:"file with headers, one line Name: value for each. A request that Holdpoint itself starts, for a decision of the desk, has them instead of the credentials of the run that asked. So it has Holdpoint's rights, and not that user's. It is read again when it changes"`
 
 	others      bool                         // another process serves the agent; this one only judges decisions on its questions
 	prefix      string                       // of the names of its variables

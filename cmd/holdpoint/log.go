@@ -11,8 +11,8 @@ import (
 
 // logSettings has the variables of the log.
 type logSettings struct {
-	Level  string `env:"LOG_LEVEL" envDefault:"info" values:"debug|info|warn|error" short:"lowest level that is logged: debug, info, warn or error" doc:"lowest level that is logged, to standard error"`
-	Format string `env:"LOG_FORMAT" envDefault:"auto" values:"auto|json|text" doc:"form of the log. auto is text on a terminal, else json"`
+	Level  string `env:"LOG_LEVEL" envDefault:"info" values:"debug|info|warn|error" short:"lowest level of the lines in the log: debug, info, warn or error" doc:"lowest level of the lines of the log, which goes to standard error"`
+	Format string `env:"LOG_FORMAT" envDefault:"auto" values:"auto|json|text" doc:"format of the log. auto is text on a terminal, else json"`
 }
 
 // New returns a logger that writes to w.

@@ -18,7 +18,7 @@ import (
 
 // memorySettings has HOLDPOINT_MEMORY, and the bounds that follow from it.
 type memorySettings struct {
-	Memory memoryLimit `env:"MEMORY" doc:"how much memory the process may take: a size, or off. Without it the value of GOMEMLIMIT, else nine tenths of the container's limit. From it follow HOLDPOINT_MAX_CONNECTIONS, STORE_BYTES, BODY_BYTES, MAX_REQUEST_BYTES, MAX_FRAME_BYTES and TRANSCRIPT_BYTES where they are not set, each at most its default (docs/operations.md#bounds-of-memory)"`
+	Memory memoryLimit `env:"MEMORY" doc:"how much memory the process may use: a size, or off. Without it the value of GOMEMLIMIT counts, else nine tenths of the container's limit. HOLDPOINT_MAX_CONNECTIONS, STORE_BYTES, BODY_BYTES, MAX_REQUEST_BYTES, MAX_FRAME_BYTES and TRANSCRIPT_BYTES follow from it where they are not set, each at most its default (docs/operations.md#bounds-of-memory)"`
 
 	from     string          // where the limit is from, if the variable is not set
 	followed map[string]bool // variables whose value is derived from the limit

@@ -115,7 +115,7 @@ func printUsage(w io.Writer, s *settings) {
 			fmt.Fprintf(w, "  %-*s  %s\n", width, v.Name, v.Short)
 		}
 	}
-	fmt.Fprintf(w, "\nThere are %d more. holdpoint -h TOPIC tells all of a topic:\n\n", len(s.referenceVariables())-len(shortOf(s.variables())))
+	fmt.Fprintf(w, "\nThere are %d more. holdpoint -h TOPIC lists all of a topic:\n\n", len(s.referenceVariables())-len(shortOf(s.variables())))
 	for _, t := range s.reference() {
 		fmt.Fprintf(w, "  %-*s  %s\n", width, t.word, t.heading)
 	}

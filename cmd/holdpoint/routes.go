@@ -22,7 +22,7 @@ import (
 // prefix. It does not inherit the name, nor variables that begin with UPSTREAM, because a
 // credential for one backend must not be sent to another.
 type route struct {
-	Path string `env:"PATH" doc:"path below which the agent is"`
+	Path string `env:"PATH" doc:"path of another agent, such as /billing; all paths below it belong to it. HOLDPOINT_ROUTES_0_NAME and HOLDPOINT_ROUTES_0_UPSTREAM belong to the same agent, and so do its other settings. The next agent has HOLDPOINT_ROUTES_1_PATH, and so on (docs/routes.md)"`
 	Agent
 	own map[string]bool // names of the variables that are set for the route itself
 }

@@ -16,8 +16,8 @@ import (
 
 // shutdownSettings has the variables about the end of the process.
 type shutdownSettings struct {
-	Delay   time.Duration `env:"DRAIN_DELAY" envDefault:"5s" doc:"how long connections are still taken after TERM or a drain, while load balancers learn that it is not ready"`
-	Timeout time.Duration `env:"DRAIN_TIMEOUT" envDefault:"20s" doc:"how long open streams run on after that, any length. What is left then gets PROXY_DRAINING. With 5s more the two must fit the grace period of whoever kills (docs/operations.md#the-grace-period)"`
+	Delay   time.Duration `env:"DRAIN_DELAY" envDefault:"5s" doc:"how long Holdpoint still accepts connections after TERM or the begin of a drain, so that load balancers notice that it is not ready"`
+	Timeout time.Duration `env:"DRAIN_TIMEOUT" envDefault:"20s" doc:"how long open streams continue after that, any length. The remaining ones then get PROXY_DRAINING. The two times and 5s must fit into the grace period (docs/operations.md#the-grace-period)"`
 }
 
 // A server is the HTTP server around the proxy, with its orderly end.

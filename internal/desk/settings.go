@@ -23,20 +23,20 @@ import (
 
 // Settings are the variables of the desk.
 type Settings struct {
-	Listen       listen.Variable   `env:"DESK_LISTEN" envDefault:"off" short:"address of the desk, where questions are answered outside of the chat" doc:"address of the API that lists what waits, in the same forms as LISTEN, or off (docs/desk.md). elsewhere: another process on the store has it, and this one carries what is decided there. It wants a token from everybody, on loopback too. With HOLDPOINT_TLS_CERT_FILE it speaks TLS"`
-	Auth         auth              `env:"DESK_AUTH" envDefault:"token" values:"token|header|jwt" doc:"how a caller of the desk says who it is: by a token of DESK_TOKEN_FILE, by the header of a trusted proxy such as oauth2-proxy, or by a bearer token of an issuer (docs/desk.md#who)"`
-	Token        variables.Secret  `env:"DESK_TOKEN" doc:"token of the desk's callers, of at least 32 characters. Several with commas, to change one" file:"file with tokens in lines: a token, or a name, its groups if it has some, and sha256: with the hash of a token. It is read again when it changes"`
-	URL          pageURL           `env:"DESK_URL" doc:"address of the desk's page as people open it, such as https://desk.example.com. The events of the webhook have links to it then"`
-	CarryWithin  time.Duration     `env:"DESK_CARRY_WITHIN" envDefault:"1h" doc:"how old a decision of the desk may be for Holdpoint to carry it to the backend by itself. An older one waits for the chat. 0: each one does"`
-	Carry        string            `env:"DESK_CARRY" envDefault:"any" values:"any|home" doc:"which process of several on the store carries a decision: any, or home, the one that has seen the question. That is for a backend that holds its questions in its own process, with a Holdpoint before each"`
-	Tools        string            `env:"DESK_TOOLS" envDefault:"wait" values:"wait|keep" doc:"what becomes of a decision where the run declared tools of its client's: it waits for the chat, which alone can answer their calls, or Holdpoint carries it all the same"`
-	Principal    string            `env:"DESK_PRINCIPAL" doc:"header (header) or claim (jwt, sub without it) that names a caller of the desk"`
-	Groups       string            `env:"DESK_GROUPS" doc:"header or claim that has its groups: with commas between them, or a list"`
-	TrustedPeers principal.Peers   `env:"DESK_TRUSTED_PEERS" doc:"networks of the proxy in front of the desk, whose headers are believed there: network;network. Without it those of TRUSTED_PEERS"`
-	JWTIssuer    string            `env:"DESK_JWT_ISSUER" doc:"issuer (iss) of the bearer tokens of callers of the desk"`
-	JWTAudience  string            `env:"DESK_JWT_AUDIENCE" doc:"audience (aud) that such a token must be for. It is not JWT_AUDIENCE: the agent gets those of its users"`
+	Listen       listen.Variable   `env:"DESK_LISTEN" envDefault:"off" short:"address of the desk, where questions are answered outside of the chat" doc:"address of the desk, which lists open questions and accepts decisions, in the same forms as LISTEN, or off (docs/desk.md). elsewhere: another process on the store has the desk, and this one sends its decisions to the agent. Every caller must identify itself, also on loopback (DESK_AUTH). With HOLDPOINT_TLS_CERT_FILE the desk accepts only TLS"`
+	Auth         auth              `env:"DESK_AUTH" envDefault:"token" values:"token|header|jwt" doc:"how a caller of the desk identifies itself: by a token of DESK_TOKEN_FILE, by the header of a trusted proxy such as oauth2-proxy, or by an issuer's bearer token (docs/desk.md#who)"`
+	Token        variables.Secret  `env:"DESK_TOKEN" doc:"token of the desk's callers, of at least 32 characters. To replace one, set several with commas" file:"file with a token in each line: the token itself; or a name, its groups if it has some, and sha256: with the hash of a token. It is read again when it changes"`
+	URL          pageURL           `env:"DESK_URL" doc:"address of the desk's page as people open it, such as https://desk.example.com. The webhook's events then have links to it"`
+	CarryWithin  time.Duration     `env:"DESK_CARRY_WITHIN" envDefault:"1h" doc:"maximum age of a decision of the desk that Holdpoint sends to the backend by itself. An older decision waits for the chat. 0: every decision does"`
+	Carry        string            `env:"DESK_CARRY" envDefault:"any" values:"any|home" doc:"which of several processes on the store sends a decision: any, or only the one that has seen the question (home). Set home if each backend keeps its questions in its own process, behind a Holdpoint of its own"`
+	Tools        string            `env:"DESK_TOOLS" envDefault:"wait" values:"wait|keep" doc:"what happens to a decision if the run declared tools of its client: the decision waits for the chat, because only the chat can answer their calls, or Holdpoint sends it nevertheless (keep)"`
+	Principal    string            `env:"DESK_PRINCIPAL" doc:"header (DESK_AUTH is header) or claim (jwt; the default is sub) that names a caller of the desk"`
+	Groups       string            `env:"DESK_GROUPS" doc:"header or claim with the groups of a caller: separated by commas, or a list"`
+	TrustedPeers principal.Peers   `env:"DESK_TRUSTED_PEERS" doc:"networks of the proxy in front of the desk, whose headers the desk accepts: network;network. Without it those of TRUSTED_PEERS"`
+	JWTIssuer    string            `env:"DESK_JWT_ISSUER" doc:"issuer (iss) of the bearer tokens of the desk's callers"`
+	JWTAudience  string            `env:"DESK_JWT_AUDIENCE" doc:"audience (aud) that such a token must have. It must differ from JWT_AUDIENCE, because the agent gets the tokens of its users"`
 	JWKSURL      principal.KeysURL `env:"DESK_JWT_JWKS_URL" doc:"address of that issuer's keys, a JWK set"`
-	Policy       string            `env:"POLICY" doc:"YAML file that says who has which rights at the desk (docs/desk.md#rights). It is read again when it changes. Without it each caller of the desk has all rights"`
+	Policy       string            `env:"POLICY" doc:"YAML file with the rights at the desk (docs/desk.md#rights). It is read again when it changes. It is required if DESK_AUTH is header or jwt. Without it each token of the desk has all rights"`
 
 	tokens []api.Token // set by Check
 	makes  bool        // whether to make a token, because none is set

@@ -17,16 +17,16 @@ import (
 
 // Settings are the variables that configure how senders are identified.
 type Settings struct {
-	TenantHeader    string           `env:"TENANT_HEADER" doc:"header that names the tenant. Threads of two tenants are two threads, whatever their ids (docs/principals.md)"`
-	PrincipalHeader string           `env:"PRINCIPAL_HEADER" short:"header that names the user, set by a proxy in front" doc:"header that names the user, set by a proxy in front. A thread belongs to the user of its first run, and nobody else gets through (docs/principals.md)"`
-	TrustedPeers    Peers            `env:"TRUSTED_PEERS" short:"networks of that proxy, such as 10.0.0.0/8" doc:"networks of the proxy that sets these headers: network;network, such as 10.0.0.0/8. From everybody else they are refused"`
-	JWTIssuer       string           `env:"JWT_ISSUER" doc:"issuer (iss) of the bearer tokens that name the user, in place of a header. A request without a valid token is refused"`
-	JWTAudience     string           `env:"JWT_AUDIENCE" doc:"audience (aud) that a token must be for"`
+	TenantHeader    string           `env:"TENANT_HEADER" doc:"header with the tenant. The same thread id of two tenants is two threads (docs/principals.md#tenants-and-agents)"`
+	PrincipalHeader string           `env:"PRINCIPAL_HEADER" short:"header that names the user, set by a proxy in front" doc:"header with the user, set by a proxy in front. A thread belongs to the user of its first run, and other users cannot use it (docs/principals.md)"`
+	TrustedPeers    Peers            `env:"TRUSTED_PEERS" short:"networks of that proxy, such as 10.0.0.0/8" doc:"networks of the proxy that sets these headers: network;network, such as 10.0.0.0/8. Requests with these headers from other addresses are refused"`
+	JWTIssuer       string           `env:"JWT_ISSUER" doc:"issuer (iss) of the bearer tokens that identify the user, instead of a header. A request without a valid token is refused"`
+	JWTAudience     string           `env:"JWT_AUDIENCE" doc:"audience (aud) that a token must have"`
 	JWKSURL         KeysURL          `env:"JWT_JWKS_URL" doc:"address of the issuer's keys, a JWK set"`
-	JWTClaim        string           `env:"JWT_CLAIM" envDefault:"sub" doc:"claim of the token whose text is the user"`
-	Key             variables.Secret `env:"PRINCIPAL_KEY" short:"secret key for the hash of the user in records" doc:"secret keys of at least 32 characters, newest first: key,key. Records name their owner by a hash under them. Required with a user" file:"file with these keys instead, a line each. It is read again when it changes"`
-	ThreadNamespace string           `env:"THREAD_NAMESPACE" envDefault:"none" values:"none|principal" doc:"principal: the backend gets a hash of tenant, user and thread as thread id, so that a thread of another user is another thread (docs/principals.md)"`
-	Show            NameStyle        `env:"SHOW_PRINCIPAL" envDefault:"hash" values:"hash|name|none" doc:"how the audit, the log and the desk name the user: by the keyed hash that the records have, by the name, which the records then have too, or not at all"`
+	JWTClaim        string           `env:"JWT_CLAIM" envDefault:"sub" doc:"claim of the token that names the user"`
+	Key             variables.Secret `env:"PRINCIPAL_KEY" short:"secret key for the hash of the user in records" doc:"secret keys of at least 32 characters, the newest first: key,key. A record names its owner by a hash with such a key. Required if users are identified" file:"file with these keys, one in a line. It is read again when it changes"`
+	ThreadNamespace string           `env:"THREAD_NAMESPACE" envDefault:"none" values:"none|principal" doc:"principal: the backend gets a hash of tenant, user and thread id as the thread id, so the same id is another thread for each user (docs/principals.md#threads-of-ones-own)"`
+	Show            NameStyle        `env:"SHOW_PRINCIPAL" envDefault:"hash" values:"hash|name|none" doc:"how the audit, the log and the desk show the user: by the keyed hash of the records, by the name, which the records then contain too, or not at all"`
 
 	keys Ring // set by Check
 }

@@ -26,15 +26,15 @@ import (
 
 // Settings are the variables of the store.
 type Settings struct {
-	Address        Address          `env:"STORE" envDefault:"memory://" short:"where open questions are kept: memory, a file, Redis or PostgreSQL" doc:"where pauses are kept (docs/state.md). memory:// loses them on a restart. bolt:///var/lib/holdpoint/state.db is a file for one process. postgres://user@host/database and redis://host:6379 are for several, also rediss://, redis+sentinel:// and redis+cluster://"`
-	Password       variables.Secret `env:"STORE_PASSWORD" doc:"password of HOLDPOINT_STORE, so that its address need not hold one" file:"file with that password. It is read again when it changes"`
-	Replicas       int              `env:"STORE_REPLICAS" doc:"how many replicas of Redis must have a question, or the claim of an answer, before it counts. Without them it fails"`
-	Entries        int              `env:"STORE_ENTRIES" envDefault:"100000" doc:"how many threads may wait for an answer. Above it a new question gets STORE_FULL. memory:// counts threads that can be replayed too, and gives those up first. The other stores are counted every 5s, so that several replicas can go a little over it"`
-	Bytes          variables.Size   `env:"STORE_BYTES" envDefault:"512MiB" doc:"how much memory:// holds in all, roughly counted. For room it gives up results first, then the snapshots of pauses, and never a pause"`
-	RecordBytes    variables.Size   `env:"STORE_RECORD_BYTES" envDefault:"1MiB" doc:"how large the record of one thread may be, roughly counted. Above it the messages and the state for replays are left out, and never the pause"`
-	Keys           variables.Secret `env:"STORE_KEYS" doc:"keys that records are sealed with, the newest first: id:key,id:key with 32 bytes in base64 each. The word plain in the place of a key lets records be read that are not sealed" file:"file with the value of STORE_KEYS. It is read again when it changes"`
-	PauseRetention time.Duration    `env:"PAUSE_RETENTION" envDefault:"720h" doc:"how long a pause is kept that nobody answers"`
-	ReplayTTL      time.Duration    `env:"REPLAY_TTL" envDefault:"24h" doc:"how long the same answers get the same result again"`
+	Address        Address          `env:"STORE" envDefault:"memory://" short:"where open questions are kept: memory, a file, Redis or PostgreSQL" doc:"where open questions are kept (docs/state.md). memory:// loses them at a restart. bolt:///var/lib/holdpoint/state.db is a file for one process. Several processes can share postgres://user@host/database or redis://host:6379, also rediss://, redis+sentinel:// and redis+cluster://"`
+	Password       variables.Secret `env:"STORE_PASSWORD" doc:"password of the store, if HOLDPOINT_STORE should not contain it" file:"file with that password. It is read again when it changes"`
+	Replicas       int              `env:"STORE_REPLICAS" doc:"number of Redis' replicas that must have a question, or the claim of an answer, before it counts. If fewer have it, the step fails (docs/state.md#holdpoint_store_replicas)"`
+	Entries        int              `env:"STORE_ENTRIES" envDefault:"100000" doc:"maximum number of threads that wait for an answer. A further question gets STORE_FULL. memory:// also counts ended threads that can be replayed, and deletes those first. The other stores are counted every 5s, so several replicas can exceed the limit a little"`
+	Bytes          variables.Size   `env:"STORE_BYTES" envDefault:"512MiB" doc:"maximum memory of memory://, an estimate. To make room it deletes results first, then snapshots of open questions, and never a question"`
+	RecordBytes    variables.Size   `env:"STORE_RECORD_BYTES" envDefault:"1MiB" doc:"maximum size of the record of a thread, an estimate. A larger record is kept without its messages and its state for replays, and always with its question"`
+	Keys           variables.Secret `env:"STORE_KEYS" doc:"keys that encrypt the records, the newest first: id:key,id:key. An id is a name that you choose; a key is 32 bytes in base64. The word plain instead of a key allows Holdpoint to read records that are not encrypted (docs/state.md#keys)" file:"file with the value of HOLDPOINT_STORE_KEYS. It is read again when it changes"`
+	PauseRetention time.Duration    `env:"PAUSE_RETENTION" envDefault:"720h" doc:"how long an unanswered question is kept. Then it is deleted"`
+	ReplayTTL      time.Duration    `env:"REPLAY_TTL" envDefault:"24h" doc:"how long the same answer, sent again, gets the same result"`
 
 	ring engine.Ring // the parsed Keys, set by Check
 }

@@ -13,7 +13,7 @@ type Options struct {
 	// Rules define the form of answers for hooks and tools. Without a rule, an answer through the
 	// TypeScript adapter becomes a word, as in Strands' documentation, and an answer through Python's
 	// adapter is sent unchanged, which the adapter wraps in its envelope.
-	Rules strandsapi.Rules `env:"RULES_FILE" means:"answers" doc:"JSON file that says by an interrupt's name what hooks and tools get for an answer. Without a rule it is text (\"y\" and \"n\") through the TypeScript adapter, and the payload through Python's. It is read at start (docs/strands-reference.md#rules)"`
+	Rules strandsapi.Rules `env:"RULES_FILE" means:"answers" doc:"JSON file with what hooks and tools get for an answer, by the name of the interrupt. Without a rule, they get a text (\"y\" or \"n\") from the TypeScript adapter, and the payload from Python's. It is read only at start (docs/strands-reference.md#rules)"`
 }
 
 // Check returns the errors in the options. A rule must not have a schema or a reason, because the

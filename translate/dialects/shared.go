@@ -14,8 +14,8 @@ import (
 //	shared:"approval"  the names of the tools of this kind; also "input" and "external"
 //	shared:"cancel"    Cancel, if the tag means allows it; otherwise the field keeps its zero value
 type Shared struct {
-	Tools  kit.ToolKinds `env:"TOOLS" doc:"what the unanswered calls of tools ask for, where nothing on the wire says it: name=kind;name=kind, with globs. approval: a yes or a no (tool-call, draft). input: arguments that a person may fill in (agno). external: the tool's result (agno, and long-running tools of ADK). Calls that the request declares are the client's"`
-	Cancel kit.JSON      `env:"CANCEL" doc:"JSON that a backend gets for a cancelled answer, if it knows no cancel: LangGraph's graphs, except in a tool review (false without it), and a v1 backend of the draft ({\"cancelled\":true} without it). It must be nothing that could be taken for a yes. null is for graphs only"`
+	Tools  kit.ToolKinds `env:"TOOLS" doc:"what an unanswered call of a tool asks for, if the stream does not show it: name=kind;name=kind, with patterns of names. approval: a yes or a no (tool-call, draft). input: arguments that a person can fill in (agno). external: the tool's result (agno, and long-running tools of ADK). A call of a tool that the request declares is the client's own"`
+	Cancel kit.JSON      `env:"CANCEL" doc:"JSON that a backend gets for a cancelled answer, if it has no cancel of its own: LangGraph's graphs, except in a tool review (false by default), and a v1 backend of the draft ({\"cancelled\":true} by default). No backend may read it as a yes. null is for graphs only"`
 }
 
 // shared has the shared variables of a list. The zero value is that of a dialect without a list.

@@ -53,13 +53,13 @@ var (
 
 // Options of the dialect, HOLDPOINT_LANGGRAPH_SERVER_*.
 type Options struct {
-	Assistant string `env:"ASSISTANT" means:"nothing" doc:"the graph or assistant that every run is for: a name in langgraph.json, or an assistant's uuid. langgraph-server does not start without it"`
+	Assistant string `env:"ASSISTANT" means:"nothing" doc:"graph or assistant of every run: a name in langgraph.json, or an assistant's uuid. The dialect langgraph-server requires it"`
 	// Cancel is the value that a graph gets for a cancelled answer if other answers are not cancelled.
 	// If all are cancelled, the graph gets no answer: its task is ended.
 	Cancel kit.JSON `shared:"cancel" means:"no or null"`
 	// Allow lists requests of the server's own API that pass in addition to those that only read one
 	// thread or public data.
-	Allow kit.Requests `env:"ALLOW" means:"nothing" doc:"requests of the server's own API that pass beside those of docs/langgraph-server.md: a method and a path, by commas or lines, such as GET /store/items. * stands for one segment. Whoever reaches Holdpoint can make them"`
+	Allow kit.Requests `env:"ALLOW" means:"nothing" doc:"requests of the server's own API that pass in addition to those of docs/langgraph-server.md: a method and a path, separated by commas or lines, such as GET /store/items. * stands for one segment. Everyone who reaches Holdpoint can send them"`
 }
 
 // Needs returns the name of the option that is missing, or "".

@@ -11,9 +11,9 @@ import (
 
 // Options are the options of the dialect, HOLDPOINT_PHRASES_*.
 type Options struct {
-	Ask List     `env:"ASK" means:"nothing" doc:"phrases that ask for a confirmation if the last text of a run holds one: phrase;phrase. default stands for a list of English ones. Without it Holdpoint looks for none"`
-	Yes kit.Text `env:"YES" means:"yes" envDefault:"Yes, please proceed." doc:"user message that answers a confirmation with yes"`
-	No  kit.Text `env:"NO" means:"no" envDefault:"No. Do not do it." doc:"user message that answers it with no, or cancels it"`
+	Ask List     `env:"ASK" means:"nothing" doc:"phrases that ask for a confirmation, if the last text of a run contains one: phrase;phrase. default stands for a list of English ones. Without it no text counts as a question"`
+	Yes kit.Text `env:"YES" means:"yes" envDefault:"Yes, please proceed." doc:"user message that the backend gets for a yes"`
+	No  kit.Text `env:"NO" means:"no" envDefault:"No. Do not do it." doc:"user message that the backend gets for a no and for a cancel"`
 }
 
 const (

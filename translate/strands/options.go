@@ -9,7 +9,7 @@ import (
 
 // Options of the dialect, HOLDPOINT_STRANDS_*.
 type Options struct {
-	Server Server `env:"FILE" means:"answers" doc:"JSON file that describes the Strands server: the body, headers and paths of its requests, what is shown of its stream, and what answers become. It is read at start (docs/strands-reference.md#the-file)"`
+	Server Server `env:"FILE" means:"answers" doc:"JSON file that describes the Strands server: the body, headers and paths of its requests, the part of its stream that clients see, and the form of answers. It is read only at start (docs/strands-reference.md#the-file)"`
 }
 
 // A Server is the content of an operator's file about a Strands server. Each member may be left

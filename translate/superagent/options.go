@@ -5,9 +5,9 @@ import "holdpoint/translate/kit"
 // Options of the dialect, HOLDPOINT_SUPERAGENT_*.
 type Options struct {
 	// AgentID is required: without it the server chooses an agent itself, and refuses a resume.
-	AgentID string `env:"AGENT_ID" means:"nothing" doc:"the agent that every run is for, as GET /api/v1/agents of the backend lists it. superagent does not start without it"`
+	AgentID string `env:"AGENT_ID" means:"nothing" doc:"agent of every run, as GET /api/v1/agents of the backend lists it. The dialect superagent requires it"`
 	// Allow lists further requests of the server's own API that pass.
-	Allow kit.Requests `env:"ALLOW" means:"nothing" doc:"requests of the server's own API that pass beside those that read (docs/superagent.md): a method and a path, by commas or lines, such as POST /api/v2/files. * stands for one segment. Whoever reaches Holdpoint can make them"`
+	Allow kit.Requests `env:"ALLOW" means:"nothing" doc:"requests of the server's own API that pass in addition to those that read (docs/superagent.md): a method and a path, separated by commas or lines, such as POST /api/v2/files. * stands for one segment. Everyone who reaches Holdpoint can send them"`
 }
 
 // Check returns the errors in the options.

@@ -15,9 +15,9 @@ type Options struct {
 	// Ask are the tools whose calls ask for an approval.
 	Ask kit.Names `shared:"approval" means:"nothing"`
 	// Yes is the answer to an approved call.
-	Yes yesno.Template `env:"YES" means:"yes" envDefault:"{\"approved\":true}" doc:"the content of the tool message for a yes: a JSON object or words. \"$arguments\" in an object is what the call is to run with, as the person left it"`
+	Yes yesno.Template `env:"YES" means:"yes" envDefault:"{\"approved\":true}" doc:"content of the tool message for a yes: a JSON object or words. In an object, \"$arguments\" is replaced by the arguments of the call, with the person's edits"`
 	// No is the answer to a denied or cancelled call.
-	No yesno.Template `env:"NO" means:"answers" envDefault:"{\"approved\":false}" doc:"the content of the tool message for a no and for a cancel. \"$reason\" in an object is why. It must be nothing that could be taken for the yes"`
+	No yesno.Template `env:"NO" means:"answers" envDefault:"{\"approved\":false}" doc:"content of the tool message for a no and for a cancel. In an object, \"$reason\" is replaced by the reason. The agent must not be able to read it as the yes"`
 }
 
 const (

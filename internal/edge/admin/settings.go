@@ -13,8 +13,8 @@ import (
 
 // Settings are the variables of the admin listener.
 type Settings struct {
-	Listen listen.Variable `env:"ADMIN_LISTEN" envDefault:"127.0.0.1:7081" short:"address of /readyz and other probes, or off" doc:"address of /healthz, /readyz, /startupz and /buildinfo, in the same forms, or off (docs/operations.md). If the default is in use Holdpoint goes on without; if a given one is, it does not start"`
-	PProf  bool            `env:"PPROF" envDefault:"false" doc:"open Go's profiles at /debug/pprof/ on the admin listener"`
+	Listen listen.Variable `env:"ADMIN_LISTEN" envDefault:"127.0.0.1:7081" short:"address of /readyz and other probes, or off" doc:"address of /healthz, /readyz, /startupz, /metrics and the other paths for operators, in the same forms as LISTEN, or off (docs/operations.md#the-admin-listener). If the default address is in use, Holdpoint runs without this listener. If an address that you set is in use, Holdpoint does not start"`
+	PProf  bool            `env:"PPROF" envDefault:"false" doc:"true: serve Go's profiles at /debug/pprof/ on the admin listener"`
 
 	// Given reports that the environment sets the address, even if to the default.
 	Given bool

@@ -16,16 +16,16 @@ import (
 
 // Settings are the variables of a listener for clients.
 type Settings struct {
-	Listen         listen.Variable `env:"LISTEN" envDefault:":7080" short:"address to listen on" doc:"address to listen on, host:port or unix:///path/of.sock (docs/operations.md#unix-sockets). Port 0 takes a free port, and the log names it"`
-	CertFile       string          `env:"TLS_CERT_FILE" short:"file with the certificate of the listener, for TLS" doc:"file with the certificate of the listener, and those between it and its authority (PEM). With it HOLDPOINT_LISTEN speaks TLS only, HTTP/2 included. It is read again when it changes (docs/limits.md#tls)"`
-	KeyFile        string          `env:"TLS_KEY_FILE" short:"file with its private key" doc:"file with its private key (PEM)"`
-	ClientCAFile   string          `env:"TLS_CLIENT_CA_FILE" doc:"file with authorities (PEM). A client then needs a certificate of theirs"`
-	H2C            bool            `env:"H2C" envDefault:"false" doc:"take HTTP/2 without TLS too, from clients that know of it"`
-	MaxHeaderBytes variables.Size  `env:"MAX_HEADER_BYTES" envDefault:"64KiB" doc:"largest header of a request. A larger one gets 431"`
-	HeaderTimeout  time.Duration   `env:"HEADER_TIMEOUT" envDefault:"10s" doc:"how long the header of a request may take, and a TLS handshake. A slower header gets 408"`
-	KeepAlive      time.Duration   `env:"KEEP_ALIVE" envDefault:"2m" doc:"how long a connection may wait for its next request. A load balancer in front must wait for less"`
-	Connections    int             `env:"MAX_CONNECTIONS" envDefault:"20000" doc:"how many connections of clients there may be at once. Above it the answer is 503"`
-	PerAddress     int             `env:"ADDRESS_CONNECTIONS" doc:"how many of them one client address may have (for IPv6, a network of 64 bits). Above it the answer is 429. HOLDPOINT_TRUSTED_PEERS have no such bound"`
+	Listen         listen.Variable `env:"LISTEN" envDefault:":7080" short:"address to listen on" doc:"address to listen on, host:port or unix:///path/of.sock (docs/operations.md#unix-sockets). Port 0 is any free port; the log names it"`
+	CertFile       string          `env:"TLS_CERT_FILE" short:"file with the certificate of the listener, for TLS" doc:"file with the listener's certificate and its intermediate certificates (PEM). The listener then accepts only TLS, also with HTTP/2. It is read again when it changes (docs/limits.md#tls)"`
+	KeyFile        string          `env:"TLS_KEY_FILE" short:"file with its private key" doc:"file with the private key (PEM) of that certificate"`
+	ClientCAFile   string          `env:"TLS_CLIENT_CA_FILE" doc:"file with authorities (PEM). Every client then needs a certificate of one of them"`
+	H2C            bool            `env:"H2C" envDefault:"false" doc:"true: also accept HTTP/2 without TLS, from clients that begin with it"`
+	MaxHeaderBytes variables.Size  `env:"MAX_HEADER_BYTES" envDefault:"64KiB" doc:"maximum size of the headers of a request. A larger request gets 431"`
+	HeaderTimeout  time.Duration   `env:"HEADER_TIMEOUT" envDefault:"10s" doc:"maximum time for the headers of a request, and for a TLS handshake. A slower request gets 408"`
+	KeepAlive      time.Duration   `env:"KEEP_ALIVE" envDefault:"2m" doc:"how long an idle connection of a client stays open for its next request. A load balancer in front must have a shorter time"`
+	Connections    int             `env:"MAX_CONNECTIONS" envDefault:"20000" doc:"maximum number of clients' connections. Further ones get 503"`
+	PerAddress     int             `env:"ADDRESS_CONNECTIONS" doc:"maximum number of connections from one client address (for IPv6, from one network of 64 bits). Further ones get 429. It does not apply to HOLDPOINT_TRUSTED_PEERS"`
 
 	tls *certificates.Set // set by Check; nil if no file is named
 }

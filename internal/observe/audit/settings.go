@@ -15,9 +15,9 @@ import (
 
 // Settings are the variables of the audit.
 type Settings struct {
-	To       Target   `env:"AUDIT" envDefault:"off" short:"write down who asked and answered what: off, stdout or file:///path" doc:"where to write down who asked and answered what (docs/audit.md): off, stdout, or a file such as file:///var/log/holdpoint/audit.jsonl. One process writes to a file"`
-	Content  Contents `env:"AUDIT_PAYLOAD" envDefault:"false" doc:"true: write the questions, the arguments of their calls and the answers into the audit, and not only digests of them. none: leave out the comments of the desk as well"`
-	Required bool     `env:"AUDIT_REQUIRED" envDefault:"false" doc:"refuse an answer with AUDIT_UNAVAILABLE if it cannot be written down before it is handed on. Each line is on the disk then before anything goes on"`
+	To       Target   `env:"AUDIT" envDefault:"off" short:"record of who asked and who answered what: off, stdout or file:///path" doc:"where Holdpoint records who asked and who answered what (docs/audit.md): off, stdout, or a file such as file:///var/log/holdpoint/audit.jsonl. Each process needs a file of its own"`
+	Content  Contents `env:"AUDIT_PAYLOAD" envDefault:"false" doc:"true: the audit contains the questions, the arguments of their calls and the answers, instead of their digests. none: it does not even contain the comments of the desk"`
+	Required bool     `env:"AUDIT_REQUIRED" envDefault:"false" doc:"true: refuse an answer with AUDIT_UNAVAILABLE if it cannot be recorded before it is sent to the agent. Each line is then on the disk before the next step"`
 }
 
 // A Target is HOLDPOINT_AUDIT: off, stdout, or the file's path after file://.

@@ -17,12 +17,12 @@ import (
 
 // Settings are the variables of the webhook.
 type Settings struct {
-	URL          variables.Secret `env:"WEBHOOK_URL" doc:"address that is told of questions and of what becomes of them, by POST (docs/webhook.md). https only, and to a public address, unless WEBHOOK_PRIVATE says otherwise. No proxy of the environment is used"`
-	Events       eventKinds       `env:"WEBHOOK_EVENTS" doc:"which events are sent: event,event. Without it those that say that a question was asked and how it ended. There are resume.claimed and resume.released too"`
-	Content      bool             `env:"WEBHOOK_CONTENT" envDefault:"false" doc:"send the questions' messages, the arguments of their calls and the answers as well. They may end on lock screens"`
-	TemplateFile string           `env:"WEBHOOK_TEMPLATE_FILE" doc:"file with a Go template that makes the body, such as those in deploy/webhook"`
-	Secret       variables.Secret `env:"WEBHOOK_SECRET" doc:"secret that events are signed with (Standard Webhooks): whsec_ and base64. Several with commas sign each event several times, to change one"`
-	Private      bool             `env:"WEBHOOK_PRIVATE" envDefault:"false" doc:"let the webhook go to a private address or loopback, and by http. Link-local addresses, such as those of a cloud's metadata, stay refused"`
+	URL          variables.Secret `env:"WEBHOOK_URL" doc:"address that gets a POST for each question and its end (docs/webhook.md). It must be public and use https, unless WEBHOOK_PRIVATE is true. Holdpoint uses no proxy of the environment for it"`
+	Events       eventKinds       `env:"WEBHOOK_EVENTS" doc:"the events to send: event,event. By default those that report a question or its end. There are also resume.claimed and resume.released"`
+	Content      bool             `env:"WEBHOOK_CONTENT" envDefault:"false" doc:"true: the events also contain the messages of questions, the arguments of their calls and the answers. Lock screens may show them"`
+	TemplateFile string           `env:"WEBHOOK_TEMPLATE_FILE" doc:"file with a Go template for the body, such as those in deploy/webhook"`
+	Secret       variables.Secret `env:"WEBHOOK_SECRET" doc:"secret that signs the events (Standard Webhooks): whsec_ and base64. To replace it, set several with commas; each event then has several signatures"`
+	Private      bool             `env:"WEBHOOK_PRIVATE" envDefault:"false" doc:"true: allow a private or loopback address, and http. Link-local addresses, such as those of a cloud's metadata, are still refused"`
 
 	url      *url.URL // set by Check
 	secrets  []string

@@ -17,12 +17,12 @@ import (
 
 // Settings are the variables of the injector.
 type Settings struct {
-	Image    string          `env:"INJECT_IMAGE" doc:"image of the sidecars that holdpoint inject adds. It is required there (docs/injector.md)"`
-	Listen   listen.Variable `env:"INJECT_LISTEN" envDefault:":8443" doc:"address of the webhook and of its probes /healthz and /readyz, host:port. It speaks TLS only"`
-	CertFile string          `env:"INJECT_CERT_FILE" doc:"file with the certificate of the webhook (PEM), such as cert-manager makes it. It is read again when it changes. Without it the injector makes a certificate itself"`
-	KeyFile  string          `env:"INJECT_KEY_FILE" doc:"file with its private key (PEM)"`
-	Name     string          `env:"INJECT_NAME" envDefault:"holdpoint-injector" doc:"name of the injector's Service, of the Secret for the certificate that it makes itself, and of its MutatingWebhookConfiguration"`
-	Lifetime time.Duration   `env:"INJECT_CERT_LIFETIME" envDefault:"2160h" doc:"how long a certificate that the injector makes itself is valid. It is renewed when two thirds are over"`
+	Image    string          `env:"INJECT_IMAGE" doc:"image of the sidecars that holdpoint inject adds. holdpoint inject requires it (docs/injector.md)"`
+	Listen   listen.Variable `env:"INJECT_LISTEN" envDefault:":8443" doc:"address of the webhook and of its probes /healthz and /readyz, host:port. It accepts only TLS"`
+	CertFile string          `env:"INJECT_CERT_FILE" doc:"file with the webhook's certificate (PEM), such as one of cert-manager. It is read again when it changes. Without it the injector makes its own certificate"`
+	KeyFile  string          `env:"INJECT_KEY_FILE" doc:"file with the private key (PEM) of that certificate"`
+	Name     string          `env:"INJECT_NAME" envDefault:"holdpoint-injector" doc:"name of the injector's Service, of its MutatingWebhookConfiguration, and of the Secret with the certificate that it makes"`
+	Lifetime time.Duration   `env:"INJECT_CERT_LIFETIME" envDefault:"2160h" doc:"how long a certificate that the injector makes is valid. It is renewed after two thirds of this time"`
 
 	files *certificates.Set // set by Check; nil if the injector makes its certificate itself
 }
