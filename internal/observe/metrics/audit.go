@@ -7,8 +7,8 @@ import (
 )
 
 var (
-	auditSeq    = prometheus.NewDesc("holdpoint_audit_seq", "The place of the audit's last line in its chain.", nil, nil)
-	auditHead   = prometheus.NewDesc("holdpoint_audit_head", "The first 13 hex digits of that line's hash, as a number; 0 if there is no audit.", nil, nil)
+	auditSeq    = prometheus.NewDesc("holdpoint_audit_seq", "The place of the audit's last line in its chain, 0 if there is no audit.", nil, nil)
+	auditHead   = prometheus.NewDesc("holdpoint_audit_head", "The first 13 hex digits of the hash of the audit's last line, as a number; 0 if there is no audit.", nil, nil)
 	auditFailed = prometheus.NewDesc("holdpoint_audit_failed_total", "Events that could not be written into the audit.", nil, nil)
 )
 

@@ -17,7 +17,7 @@ type open struct {
 
 func newOpen() *open {
 	return &open{
-		desc:   prometheus.NewDesc("holdpoint_runs_open", "Runs that are under way, with their streams. It is the load of a replica, and what to scale by.", []string{"agent"}, nil),
+		desc:   prometheus.NewDesc("holdpoint_runs_open", "Runs that are under way, with their streams: the load of a replica, and the number to scale by.", []string{"agent"}, nil),
 		counts: map[string][]func() int{},
 	}
 }

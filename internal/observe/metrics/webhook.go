@@ -18,8 +18,8 @@ type webhookCollector struct {
 
 func (m *Metrics) newWebhook() webhookCollector {
 	return webhookCollector{
-		m.counters("webhook_events_total", "Events for the webhook: sent, refused for good, given up unsent (lost); and tries that failed and are made again (failed).", "result"),
-		m.gauge("webhook_waited_seconds", "How long the event had waited that was tried last and failed; 0 once one is taken."),
+		m.counters("webhook_events_total", "Events for the webhook that were sent, refused by the receiver for good (refused), or given up unsent (lost); and tries that failed and are repeated (failed).", "result"),
+		m.gauge("webhook_waited_seconds", "How long the event of the last failed try has waited; 0 once the receiver accepts an event."),
 	}
 }
 

@@ -409,12 +409,20 @@ func TestStrandsEntrypointIsTheOneThatRuns(t *testing.T) {
 	}
 }
 
-// TestLinksWithinTheRepository: each link to a file or a heading of the repository has a target.
+// TestLinksWithinTheRepository: each link to a file or a heading of the repository has a target. If
+// the text of a link is the name of a page, the link leads to that page.
 func TestLinksWithinTheRepository(t *testing.T) {
-	link := regexp.MustCompile(`\]\(([^)\s]+)\)`)
+	link := regexp.MustCompile(`\[([^\]]*)\]\(([^)\s]+)\)`)
+	named := regexp.MustCompile(`^[\w./-]+\.(md|yaml|json)$`)
+	pages := map[string]bool{} // the names of the pages of docs
+	for _, path := range documents(t) {
+		if dir, file := filepath.Split(path); dir == "docs/" {
+			pages[strings.TrimSuffix(file, ".md")] = true
+		}
+	}
 	for _, path := range documents(t) {
 		for _, m := range link.FindAllStringSubmatch(read(t, path), -1) {
-			target, anchor, _ := strings.Cut(m[1], "#")
+			target, anchor, _ := strings.Cut(m[2], "#")
 			if strings.Contains(target, "://") {
 				continue
 			}
@@ -423,11 +431,18 @@ func TestLinksWithinTheRepository(t *testing.T) {
 				to = path
 			}
 			if _, err := os.Stat(filepath.Join(root, to)); err != nil {
-				t.Errorf("%s: no file %s", path, m[1])
+				t.Errorf("%s: no file %s", path, m[2])
 				continue
 			}
 			if anchor != "" && !slices.Contains(anchors(read(t, to)), anchor) {
-				t.Errorf("%s: no heading for %s", path, m[1])
+				t.Errorf("%s: no heading for %s", path, m[2])
+			}
+			name := strings.Trim(m[1], "`")
+			if path == "CHANGELOG.md" || target == "" || !pages[name] && !named.MatchString(name) { // released texts are not changed
+				continue
+			}
+			if got := filepath.Base(to); got != filepath.Base(name) && got != name+".md" {
+				t.Errorf("%s: the text of a link is %s, and it leads to %s", path, m[1], m[2])
 			}
 		}
 	}

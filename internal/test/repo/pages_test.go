@@ -104,7 +104,7 @@ const (
 
 var (
 	linkedPage = regexp.MustCompile(`\]\(([\w-]+\.md)\)`)
-	linkedPart = regexp.MustCompile(`\]\(([\w-]*\.?m?d?)#([\w-]+)\) \|$`)
+	linkedPart = regexp.MustCompile(`\]\(([\w-]*\.?m?d?)#([\w-]+)\)`)
 )
 
 // startSections returns the sections of the start page, by heading.
@@ -156,36 +156,31 @@ func TestPagesHaveAKind(t *testing.T) {
 	}
 }
 
-// TestQuestionsAreAnswered: the start page has ten questions of operators and ten of developers.
-// The section that answers each exists and fits on one screen.
+// TestQuestionsAreAnswered: the start page has at least ten questions of operators and ten of
+// developers. Each section that answers one exists and fits on one screen.
 func TestQuestionsAreAnswered(t *testing.T) {
-	for _, heading := range []string{"Ten questions of an operator", "Ten questions of an application's developer"} {
+	for _, heading := range []string{"Questions of an operator", "Questions of an application's developer"} {
 		asked := 0
 		for line := range strings.Lines(startSections(t)[heading]) {
-			m := linkedPart.FindStringSubmatch(strings.TrimSuffix(line, "\n"))
-			if m == nil {
-				continue
+			links := linkedPart.FindAllStringSubmatch(line, -1)
+			if len(links) > 0 {
+				asked++
 			}
-			asked++
-			path := startPage
-			if m[1] != "" {
-				path = "docs/" + m[1]
-			}
-			found := false
-			for _, s := range pages.Sections(read(t, path)) {
-				if s.Anchor != m[2] {
-					continue
+			for _, m := range links {
+				path := startPage
+				if m[1] != "" {
+					path = "docs/" + m[1]
 				}
-				found = true
-				if s.Lines > screen {
-					t.Errorf("%s#%s has %d lines, want at most %d", path, m[2], s.Lines, screen)
+				all := pages.Sections(read(t, path))
+				at := slices.IndexFunc(all, func(s pages.Section) bool { return s.Anchor == m[2] })
+				if at < 0 {
+					t.Errorf("%s: no heading for %s#%s", startPage, path, m[2])
+				} else if n := all[at].Lines; n > screen {
+					t.Errorf("%s#%s has %d lines, want at most %d", path, m[2], n, screen)
 				}
-			}
-			if !found {
-				t.Errorf("%s: no heading for %s#%s", startPage, path, m[2])
 			}
 		}
-		if asked != 10 {
+		if asked < 10 {
 			t.Errorf("%s: %d questions under %q", startPage, asked, heading)
 		}
 	}
