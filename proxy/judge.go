@@ -18,22 +18,24 @@ import (
 	"holdpoint/translate/kit"
 )
 
-// A judge compares a request with the record of its thread, and decides by the contract what
-// happens to it.
+// A judge compares a request with the record of its thread. By the rules of the contract it decides
+// whether the request is sent, refused or answered from the record.
 type judge struct {
 	thread
-	// pauseElsewhere is the id of the pause of another thread that the request answers, "" if none
-	// is known.
+	// pauseElsewhere is the id of a pause in another thread, if the request answers the questions
+	// of that pause. It is "" if no such pause is known.
 	pauseElsewhere string
 
-	runs *runRegistry // the runs under way
-	life *runLife     // of the request's run, nil for a decision at another door
+	runs *runRegistry // the current runs of this handler
+	// the life of the request's run; nil if the request is a decision of the desk or another door
+	life *runLife
 }
 
-// ruling loads the record, reads the answers and asks the contract. An error means that the record
-// could not be loaded, or that the dialect failed.
+// ruling loads the record, reads the answers of the request, and asks package contract for its
+// ruling. It returns an error if the record could not be loaded, or if the dialect failed.
 func (j *judge) ruling() (v contract.Ruling, err error) {
-	if !j.selection.carries { // the pause that a run carries is in the record of the thread that asked
+	// a pause that this request carries is in the record of the thread that asked
+	if !j.selection.carries {
 		j.judgeHere()
 	}
 	j.nextAttempt()
@@ -63,12 +65,14 @@ func (j *judge) ruling() (v contract.Ruling, err error) {
 	if j.loadErr != nil && !j.passesWithoutRecord(v) {
 		return v, j.loadErr
 	}
-	answers := len(j.answers.list) > 0 && v.Do != contract.Pass // answers of a request that passes are old ones
+	// if the request passes, its answers belong to earlier questions
+	answers := len(j.answers.list) > 0 && v.Do != contract.Pass
 	j.request.answers = j.request.answers || answers || j.record.Pause != nil || j.answers.unread != nil
 	return v, nil
 }
 
-// read has the dialect read the answers in the request, and relates them to the record.
+// read lets the dialect read the answers in the request, and finds the questions of the record that
+// they answer.
 func (j *judge) read() error {
 	j.answers = requestAnswers{}
 	j.mendHistory()
@@ -96,16 +100,19 @@ func (j *judge) newCase() *contract.Case {
 	}
 }
 
-// load loads the record. If the store fails and OutagePass permits it, the record is empty and
-// loadErr is set.
+// load loads the record. If the store fails, and OutagePass lets the run pass without a record,
+// load sets an empty record and loadErr.
 func (j *judge) load() (err error) {
-	// This must precede the load: that run may open a pause and end between the two.
+	// This must be done before the record is loaded. If it were done after that, the other run
+	// could open a pause after the load and end before the check, and this run would notice
+	// neither.
 	j.threadWasBusy = j.runs.busyAlone(j.ledger.Key)
 	j.record, err = j.ledger.Load()
 	if errors.Is(err, store.ErrUnread) {
 		j.log.Error(logRecordUnread, "err", err)
 		j.memory.outage.note(nil)
-		return err // the record may have an open question, so not even OutagePass lets the run pass
+		// The record may have an open question, so even OutagePass does not let the run pass.
+		return err
 	}
 	j.memory.outage.note(err)
 	switch {
@@ -117,18 +124,18 @@ func (j *judge) load() (err error) {
 		j.readOwner()
 	}
 	if p := j.record.Pause; p != nil {
-		// The pause of the record is shared, so it is copied. The copy is made here, because the
-		// stack that it needs is free again before the dialect is called: with 8 kB more, the
-		// goroutine of a stream has a stack of 16 kB until the next garbage collection (benchmark
-		// idle-9000: 2 kB more for each stream).
+		// The pause is copied, because other goroutines use the record's pause too. The copy is
+		// made in this function, because the stack that it needs is free again before the dialect
+		// is called. If the stack needs 8 kB more, the goroutine of a stream has a stack of 16 kB
+		// until the next garbage collection (benchmark idle-9000: 2 kB more for each stream).
 		mine := p.Indexed()
 		j.record.Pause = &mine
 	}
 	return nil
 }
 
-// readAnswers has the dialect read the answers in the fields of the request. pauseID is the pause
-// that they were read for, "" if none is known.
+// readAnswers lets the dialect read the answers in the fields of the request. pauseID is the id of
+// the pause whose questions they answer, "" if no pause is known.
 func (j *judge) readAnswers() (pauseID string, err error) {
 	defer dialect.Caught("Answers", &err)
 	j.show = j.showFor()
@@ -144,7 +151,8 @@ func (j *judge) readAnswers() (pauseID string, err error) {
 	return p.ID, err
 }
 
-// readReplies has the dialect read the replies in the messages.
+// readReplies lets the dialect read the replies in the messages of the request. A reply is an
+// answer in a message.
 func (j *judge) readReplies(pauseID string) (err error) {
 	defer dialect.Caught("Replies", &err)
 	v := j.view()
@@ -153,8 +161,8 @@ func (j *judge) readReplies(pauseID string) (err error) {
 	return nil
 }
 
-// noteUnread records why the answers could not be read, if that is the client's fault. Any other
-// error is returned as a bug of the dialect.
+// noteUnread records the error err if the dialect could not read the answers because of the
+// client's mistake. It returns any other error as a bug of the dialect.
 func (j *judge) noteUnread(err error) error {
 	var unread *agui.RunError
 	if err != nil && !errors.As(err, &unread) {
@@ -167,7 +175,7 @@ func (j *judge) noteUnread(err error) error {
 	return nil
 }
 
-// showFor returns the form in which the client is shown a pause.
+// showFor returns in which form the client gets a question.
 func (j *judge) showFor() translate.Show {
 	if j.selection.carries {
 		return j.show // the client sent no request
@@ -184,12 +192,14 @@ func (j *judge) showFor() translate.Show {
 	return client.ShowFor(j.request.client, &j.in, byArray)
 }
 
-// namedPause sets *named to the pause that the request's answers are read for: the one whose ids
-// the request names, open or ended; else the open one; else the one that ended last, for an answer
-// that names no id. If there is none, only the dialect is set, as far as it is known for the path.
+// namedPause sets *named to the pause for which the request's answers are read. If the request
+// names ids, it is the pause with these ids, open or ended. Otherwise it is the open pause. If no
+// pause is open, it is the pause that ended last, because an answer may name no id. If there is no
+// such pause either, only the dialect is set, if it is known for the path.
 //
-// A request that has waited is read for the same pause in each attempt: a question that was opened
-// meanwhile was asked after the request arrived.
+// If a request has waited for another run, its answers are read for the same pause in each attempt.
+// A question that was opened meanwhile cannot be the one that the request answers, because the
+// request arrived before it.
 func (j *judge) namedPause(named *agui.Pause) {
 	switch p, ended := j.selection.find(&j.record, j.in.NamedIDs()); {
 	case p == nil:
@@ -203,7 +213,8 @@ func (j *judge) namedPause(named *agui.Pause) {
 	}
 }
 
-// initJudge makes j the judge of a request. The judge then owns the input, and may change it.
+// initJudge makes j the judge of a request. The judge then owns the input of the request, and may
+// change it.
 func (h *Handler) initJudge(j *judge, req request, who principal.Identity) {
 	req.toBackendThread(who)
 	*j = judge{thread: thread{opts: &h.opts, memory: h.memory, who: who, request: req}, runs: &h.runs}
@@ -214,8 +225,8 @@ func (h *Handler) initJudge(j *judge, req request, who principal.Identity) {
 	j.ledger.Owner = who.Owner().ID()
 }
 
-// givesUp reports whether a new message of the person gives the open pause up, because the client
-// was shown the question as a text.
+// givesUp reports whether a new message of the person cancels the open pause, because the client
+// got its question as a text.
 func (j *judge) givesUp() bool {
 	return j.record.Pause != nil && !j.selection.carries && j.listener().WasToldByText(j.record.Pause)
 }

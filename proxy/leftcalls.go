@@ -11,25 +11,28 @@ import (
 	"holdpoint/translate"
 )
 
-// A run may end with calls that the client is to answer. This process remembers each such call of a
-// thread. If the record outlives the process, it notes the calls of the client's own tools too, so
-// that another replica, or this one after a restart, recognizes their results.
+// A run may end with calls that the client answers itself. This process remembers each such call of
+// a thread. If the store outlives the process, the record also notes the calls of tools that the
+// request declares. So another replica recognizes the results of these calls, and so does this
+// process after a restart.
 
-// maxPassed bounds the calls that the process remembers, of all threads together. maxOpenCalls
-// bounds the calls of one run.
+// maxPassed is the largest number of calls that the process remembers, for all threads together.
+// maxOpenCalls is the largest number of calls of one run.
 const (
 	maxPassed    = 16 << 10
 	maxOpenCalls = history.MaxOpenCalls
 )
 
-// A passedCall identifies a call of a thread, by a hash.
+// A passedCall is a hash that identifies a call of a thread.
 type passedCall = history.ThreadCall
 
-// A callKey identifies a call with its arguments among the threads that may contain it, by a hash.
+// A callKey is a hash that identifies a call and its arguments among the threads that may contain
+// it.
 type callKey = history.CallKey
 
-// noteCall adds a call of the stream to the open calls, or removes it at its result. A call is the
-// client's own if the request declares its tool.
+// noteCall reads an event of the stream. It adds a call that begins to the open calls, and removes
+// a call that gets its result. If the request declares the tool of a call, the call is one that the
+// client answers itself.
 func (c *clientSide) noteCall(ev agui.Event) {
 	c.openCalls.Note(ev, &c.judge.in)
 	if ev.Type != agui.MessagesSnapshot || len(c.judge.in.Tools) == 0 {
@@ -40,8 +43,8 @@ func (c *clientSide) noteCall(ev agui.Event) {
 	}
 }
 
-// keepOpenCalls remembers the calls that a run left to the client. plainly reports that the run
-// ended without an error and asked nothing. It is called after the claim has ended.
+// keepOpenCalls remembers the calls that a run left to the client. plainly means that the run ended
+// without an error and without a question. keepOpenCalls is called after the claim has ended.
 func (c *clientSide) keepOpenCalls(plainly bool) {
 	if len(c.openCalls) == 0 {
 		return
@@ -72,8 +75,8 @@ func (c *clientSide) keepOpenCalls(plainly bool) {
 	}
 }
 
-// noteOwnResults notes in the record the results that Holdpoint is about to send in its own words,
-// so that a later version with other words still recognizes them.
+// noteOwnResults notes in the record which results of calls Holdpoint has made itself and is about
+// to send, so that a later version of Holdpoint recognizes them even if its texts differ.
 func (c *clientSide) noteOwnResults(told []agui.Event) {
 	if len(told) == 0 || c.judge.opts.StoreInMemory {
 		return
@@ -87,8 +90,8 @@ func (c *clientSide) noteOwnResults(told []agui.Event) {
 	}
 }
 
-// callsKey returns the key of the thread that the calls of the run's stream belong to: the thread
-// that the client names, even if the run continues a question of another thread.
+// callsKey returns the key of the thread to which the calls in the run's stream belong. That is the
+// thread that the client names, even if the run answers a question of another thread.
 func (t *thread) callsKey() store.Key {
 	if t.ownThread != nil {
 		return t.ownThread.key
@@ -104,9 +107,9 @@ func (t *thread) Passed(call string, own bool) bool {
 // LeftOpen implements history.Memory.
 func (t *thread) LeftOpen(key callKey) bool { return t.memory.leftOpen.Contains(key) }
 
-// forgetCalls deletes the notes about the calls of a pause's questions, which say that such a call
-// was left to the client or left open. It is needed because some models repeat ids, and the record
-// has the calls of a question for a limited time only.
+// forgetCalls deletes the notes about those calls that the questions of a pause are about. Such a
+// note says that the call was left to the client or left open. The notes must be deleted, because
+// some models repeat ids, and the record keeps the calls of a question only for a limited time.
 func (c *clientSide) forgetCalls(p *agui.Pause) {
 	v := c.judge.view()
 	if len(c.openCalls) > 0 || len(c.judge.record.Notes) > 0 || c.judge.memory.passed.Len() > 0 {
@@ -132,7 +135,8 @@ func (c *clientSide) forgetCalls(p *agui.Pause) {
 	}
 }
 
-// forgetNoted removes the hash of a call from the record's notes whose ids begin with prefix.
+// forgetNoted removes the hash of a call from those notes of the record whose ids begin with
+// prefix.
 func (c *clientSide) forgetNoted(prefix, hash string) {
 	for n, note := range c.judge.record.Notes {
 		if !strings.HasPrefix(note.ID, prefix) || !bytes.Contains(note.Text, []byte(hash)) {
@@ -144,6 +148,6 @@ func (c *clientSide) forgetNoted(prefix, hash string) {
 			continue
 		}
 		c.judge.record.Notes = slices.Clone(c.judge.record.Notes) // the slice may belong to the store
-		c.judge.record.Notes[n] = note                            // more calls of this note may be removed
+		c.judge.record.Notes[n] = note                            // the loop may remove more calls from this note
 	}
 }

@@ -13,20 +13,21 @@ import (
 	"holdpoint/store"
 )
 
-// detachTimeout bounds how long a run continues after its client has left.
+// detachTimeout is how long a run may continue after its client has left.
 const detachTimeout = time.Hour
 
-// A runRegistry lists the runs of a handler that are under way, and which of them continue without
-// their clients.
+// A runRegistry has the current runs of a handler, and knows which of them continue without their
+// clients.
 type runRegistry struct {
 	reports reporter       // writes the last log line of each run
-	ending  *ledger.Ending // shortens the steps of the store once drain has begun
+	ending  *ledger.Ending // shortens the steps of the store once the process is about to end
 
-	mu       sync.Mutex
-	live     map[*runLife]struct{}
-	alone    map[store.Key]int // number of runs that continue without their clients, by thread
+	mu   sync.Mutex
+	live map[*runLife]struct{}
+	// for each thread, the number of its runs that continue without their clients
+	alone    map[store.Key]int
 	draining bool
-	ended    chan struct{} // closed when no run is left; nil if nothing waits for that
+	ended    chan struct{} // closed when no run remains; nil if nothing waits for that
 }
 
 func newRunRegistry() runRegistry {
@@ -35,10 +36,10 @@ func newRunRegistry() runRegistry {
 
 // A runLife controls how long a run lasts.
 //
-// The run does not always end with the client's request. A claimed run continues without its
-// client, so that the outcome of the approved action is recorded, and so does a run for which
-// outlive was called. In any other run, the request to the backend is cancelled when the client
-// leaves.
+// A run may last longer than the request of its client. A run with a claim continues after its
+// client has left, so that the outcome of the approved action is recorded. So does a run for which
+// outlive was called. Any other run ends when its client leaves: its request to the backend is
+// cancelled.
 type runLife struct {
 	registry *runRegistry
 	key      store.Key
@@ -48,22 +49,25 @@ type runLife struct {
 	ctx    context.Context // context of the run
 	cancel context.CancelCauseFunc
 
-	mayAsk    atomic.Bool       // the run has no answers, and may still raise a question
-	lasting   atomic.Bool       // the run continues if its client leaves
-	detached  atomic.Bool       // the run continues without its client, and the handler has returned
-	left      bool              // the client has left and the run continues; guarded by registry.mu
-	place     func()            // releases the run's place among the connections of its client; set with left
-	unfollow  func() bool       // stops the cancellation of the run when its client leaves
-	unwatch   func() bool       // stops the call of goOnAlone when the client leaves
-	alone     ledger.Renewal    // bounds how long the run continues without its client
-	occupancy *ledger.Occupancy // tells other replicas that the run continues
-	// ownThread reserves the thread that the request names, while the run continues a question of
-	// another thread; else nil.
+	mayAsk   atomic.Bool // the run has no answers, and may still raise a question
+	lasting  atomic.Bool // the run continues if its client leaves
+	detached atomic.Bool // the run continues without its client, and the handler has returned
+	left     bool        // the client has left, and the run continues; guarded by registry.mu
+	// Releases the place that the run has among the connections of its client; set together with
+	// left.
+	place     func()
+	unfollow  func() bool       // stops ctx from being cancelled when the client leaves
+	unwatch   func() bool       // stops goOnAlone from being called when the client leaves
+	alone     ledger.Renewal    // limits how long the run continues without its client
+	occupancy *ledger.Occupancy // shows other replicas that the run continues
+	// ownThread occupies the thread that the request names, if the run answers a question of
+	// another thread. Otherwise it is nil.
 	ownThread *ledger.Occupancy
 }
 
-// enter registers a run for a client's request. It returns false if the proxy is draining. The
-// caller must call leave in either case.
+// enter registers a run for a client's request. The parameter client is the context of the request.
+// enter returns false if Holdpoint is about to end and accepts no more runs. The caller must call
+// leave in either case.
 func (l *runLife) enter(books *runRegistry, client context.Context) bool {
 	l.registry, l.client = books, client
 	l.ctx, l.cancel = context.WithCancelCause(context.WithoutCancel(client))
@@ -77,8 +81,8 @@ func (l *runLife) enter(books *runRegistry, client context.Context) bool {
 	return true
 }
 
-// outlive makes the run continue if its client leaves. It returns false if the client has left
-// already.
+// outlive makes the run continue if its client leaves later. It returns false if the client has
+// already left.
 func (l *runLife) outlive() bool {
 	if l.lasting.Load() {
 		return true
@@ -94,12 +98,12 @@ func (l *runLife) outlive() bool {
 // clientLeft reports whether the client has left.
 func (l *runLife) clientLeft() bool { return l.client != nil && l.client.Err() != nil }
 
-// endGrace is the time that a backend has after the end of a run whose client has left, for example
-// to save its session.
+// endGrace is how long the backend's request may still last when a run has ended and its client has
+// left. The backend may, for example, save its session in that time.
 const endGrace = 10 * time.Second
 
-// follow makes the run end soon after its client leaves, because the client has been told the end.
-// Otherwise a backend that leaves its stream open would keep the thread busy.
+// follow makes the run end soon after its client leaves. It is called when the client has got the
+// end of the run. Without it, a backend that does not close its stream would keep the thread busy.
 func (l *runLife) follow() {
 	if !l.lasting.CompareAndSwap(true, false) {
 		return
@@ -111,7 +115,8 @@ func (l *runLife) follow() {
 	}
 }
 
-// goOnAlone records that the client has left and the run continues, in whatever phase the run is.
+// goOnAlone records that the client has left and that the run continues. It works in every phase of
+// the run.
 func (l *runLife) goOnAlone() {
 	if !l.registry.countAlone(l) {
 		return
@@ -124,8 +129,8 @@ func (l *runLife) goOnAlone() {
 	l.occupancy.Begin()
 }
 
-// detach lets a run continue in goOn after its client has left and its handler has returned. goOn
-// must call leave.
+// detach starts the function goOn, in which the run continues after its client has left and its
+// handler has returned. goOn must call leave.
 func (l *runLife) detach(goOn func()) {
 	l.detached.Store(true)
 	l.goOnAlone()
@@ -150,11 +155,12 @@ func (l *runLife) leave(line []slog.Attr, out *stream.Writer) {
 	if out != nil {
 		_ = out.Send(nil, nil, false)
 	}
-	l.registry.reports.write(line) // only the end of the stream waits for the log; all output was sent before
+	// Only the end of the stream waits for the log. All output was sent before.
+	l.registry.reports.write(line)
 }
 
-// remove deletes a run from the registry, and queues its last log line. It returns false if the
-// queue is full: then the caller must write the line.
+// remove deletes a run from the registry, and adds its last log line to a queue. It returns false
+// if the queue is full. Then the caller must write the line itself.
 func (b *runRegistry) remove(l *runLife, line []slog.Attr) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -166,15 +172,15 @@ func (b *runRegistry) remove(l *runLife, line []slog.Attr) bool {
 	return b.reports.add(line)
 }
 
-// uncount deletes a run from the count of those that continue without their clients. The caller
-// holds the lock.
+// uncount deletes one run from the number of runs of a thread that continue without their clients.
+// The caller must hold the lock.
 func (b *runRegistry) uncount(key store.Key) {
 	if b.alone[key]--; b.alone[key] == 0 {
 		delete(b.alone, key)
 	}
 }
 
-// move makes a run count for another thread.
+// move makes a run count for another thread, whose record has the key.
 func (b *runRegistry) move(l *runLife, key store.Key) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -185,8 +191,8 @@ func (b *runRegistry) move(l *runLife, key store.Key) {
 	l.key = key
 }
 
-// countAlone counts a run that continues without its client, also among that client's connections.
-// It returns false if the run was counted before or has ended.
+// countAlone counts a run that continues without its client, for its thread and among the
+// connections of its client. It returns false if the run was already counted or has ended.
 func (b *runRegistry) countAlone(l *runLife) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -205,7 +211,7 @@ func (b *runRegistry) busyAlone(key store.Key) bool {
 	return b.alone[key] > 0
 }
 
-// quiet closes b.ended if all runs have ended.
+// quiet closes b.ended if all runs have ended and their log lines are written.
 func (b *runRegistry) quiet() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -215,18 +221,18 @@ func (b *runRegistry) quiet() {
 	}
 }
 
-// count returns the number of runs under way.
+// count returns the number of current runs.
 func (b *runRegistry) count() int {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return len(b.live)
 }
 
-// idle reports that no run is under way and that the last lines of all runs are written. The caller
-// holds the lock.
+// idle reports whether no run is active and the last log lines of all runs are written. The caller
+// must hold the lock.
 func (b *runRegistry) idle() bool { return len(b.live) == 0 && b.reports.empty() }
 
-// drain cancels all runs, and makes enter refuse new ones.
+// drain cancels all runs. After that, enter accepts no new run.
 func (b *runRegistry) drain() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -237,7 +243,7 @@ func (b *runRegistry) drain() {
 	}
 }
 
-// streamsEnded returns a channel that is closed when no run is left.
+// streamsEnded returns a channel that is closed when no run remains.
 func (b *runRegistry) streamsEnded() <-chan struct{} {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -253,8 +259,8 @@ func (b *runRegistry) streamsEnded() <-chan struct{} {
 }
 
 // hasOtherRun reports whether this process has another run of the thread that may still raise a
-// question. Runs of other replicas that continue without their clients are in the record
-// (store.Record.Busy).
+// question. It does not find runs of other replicas; if these continue without their clients, they
+// are in the record (store.Record.Busy).
 func (b *runRegistry) hasOtherRun(key store.Key, l *runLife) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()

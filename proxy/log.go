@@ -15,9 +15,9 @@ import (
 	"holdpoint/translate"
 )
 
-// A runLog is the slog.Handler of a run's log lines, which have the ids of thread and run. slog's
-// own With would format both ids at the beginning of each run, but most runs log only one line, at
-// their end.
+// A runLog is the slog.Handler for the log lines of a run, which have the ids of thread and run. It
+// adds the ids only when a line is logged. slog's own With would format them at the beginning of
+// each run, but most runs log only one line, at their end.
 type runLog struct {
 	log     *slog.Logger
 	request *request
@@ -46,7 +46,7 @@ func (l runLog) WithAttrs(attrs []slog.Attr) slog.Handler {
 func (l runLog) WithGroup(name string) slog.Handler { return l.WithAttrs(nil).WithGroup(name) }
 
 // lastLine returns the attributes of the line that each run logs at its end. They share no memory
-// with the request or an event.
+// with the request or with an event, because the line is written later.
 func (r *run) lastLine() []slog.Attr {
 	attrs := make([]slog.Attr, 0, 13)
 	for _, a := range r.log.Handler().(runLog).attrs() {
@@ -84,19 +84,21 @@ func (r *run) lastLine() []slog.Attr {
 	return attrs
 }
 
-// dialectOfLine returns the dialect by which the run was translated, "" if it is not known yet.
+// dialectOfLine returns the dialect with which the run was translated, for the log line. It returns
+// "" if the dialect is not known yet.
 func (r *run) dialectOfLine() string {
 	switch {
 	case r.client.paused != nil:
 		return r.client.paused.Dialect
-	case r.exchange.Run == nil && r.exchange.dialect == "": // otherwise the dialect's Begin was called, and has failed
+	// if dialect is set, the dialect's Begin was called and has failed
+	case r.exchange.Run == nil && r.exchange.dialect == "":
 		return ""
 	}
 	return r.exchange.speaks()
 }
 
-// leave releases what the run holds, counts it and writes its log line. out is nil if its client
-// has left.
+// leave releases what the run holds, counts the run, and writes its log line. out is nil if the
+// client of the run has left.
 func (r *run) leave(out *stream.Writer) {
 	r.claim.Stop()
 	r.h.memory.runIDs.leave(r.judge.runID)
@@ -112,8 +114,8 @@ func logPanic(log *slog.Logger, p any) {
 	log.Error(logPanicked, "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
 }
 
-// upstreamClasses maps the code of a failed exchange to the label under which the failure is
-// counted.
+// upstreamClasses has, for the error code of a failed exchange, the label under which the metrics
+// count the failure.
 var upstreamClasses = map[agui.Code]string{
 	agui.UpstreamUnreachable: "unreachable",
 	agui.UpstreamEOF:         "eof",
@@ -122,8 +124,8 @@ var upstreamClasses = map[agui.Code]string{
 	agui.UnsupportedEncoding: "encoding",
 }
 
-// count reports the run to the metrics and its span. It is called at the end of the run, so that
-// frames are only added up until then.
+// count reports the run to the metrics and to its trace span. It is called once, at the end of the
+// run. Until then the frames are only added up.
 func (r *run) count() {
 	if r.h.opts.RunEnded == nil && r.judge.span == nil {
 		return
@@ -145,15 +147,16 @@ func (r *run) count() {
 	}
 }
 
-// noteUpstream records how the backend failed in an exchange that has ended, if it did. A run that
-// the client or a drain ended is no failure of the backend.
+// noteUpstream records in what way the backend failed, if the exchange that has ended failed. If
+// the client or the end of the process has ended the run, that does not count as a failure of the
+// backend.
 func (r *run) noteUpstream(e *settle.End, res *translate.Result) {
 	switch cause := context.Cause(r.life.ctx); {
 	case e.None, errors.Is(cause, context.Canceled), errors.Is(cause, errDraining):
 		return
 	}
-	// A protocol other than AG-UI may have no event for the end. Its dialect recognizes a clean
-	// end.
+	// A protocol other than AG-UI may have no event for the end of a run. Then the dialect
+	// recognizes a clean end.
 	foreign := r.h.opts.isForeign()
 	clean := foreign && !e.Cut &&
 		(res.Next != nil || len(res.Asked.Interrupts) > 0 || res.Finish.Type == agui.RunFinished)

@@ -8,26 +8,27 @@ import (
 	"holdpoint/proxy/internal/intake"
 )
 
-// sendID adds the request id to the request to the backend.
+// sendID adds the request id to the header of the request that the backend gets.
 func (j *judge) sendID(out http.Header) { out[intake.RequestIDHeader] = []string{j.request.id} }
 
-// returnID adds the request id to the response header, unless the backend has set one.
+// returnID adds the request id to the header of the response, unless the backend has set an id
+// there.
 func (j *judge) returnID(header http.Header) {
 	if header[intake.RequestIDHeader] == nil {
 		header[intake.RequestIDHeader] = []string{j.request.id}
 	}
 }
 
-// A loggedAnswer is what the log has of an answer: whether it approves or denies, but not its
-// payload.
+// A loggedAnswer is an answer as the log shows it: without its payload, but with whether it
+// approves or denies.
 type loggedAnswer struct {
 	ID     string `json:"id"`
 	Status string `json:"status"`
-	Says   string `json:"says,omitempty"` // approved or denied, if the dialect can tell
+	Says   string `json:"says,omitempty"` // "approved" or "denied", if the dialect can tell
 	Edited bool   `json:"edited,omitempty"`
 }
 
-// String returns the answer in the form of a log in text format.
+// String returns the answer as a log in text format shows it.
 func (a loggedAnswer) String() string {
 	if a.Says == "" {
 		return a.ID + "=" + a.Status
@@ -38,7 +39,7 @@ func (a loggedAnswer) String() string {
 	return a.ID + "=" + a.Status + "," + a.Says
 }
 
-// maxLoggedAnswers bounds the answers in a log line.
+// maxLoggedAnswers is the largest number of answers in a log line.
 const maxLoggedAnswers = 32
 
 // loggedAnswers returns the answers of the request for the log, without their payloads.

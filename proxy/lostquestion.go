@@ -11,19 +11,21 @@ import (
 	"holdpoint/translate"
 )
 
-// A backend may still wait for the answer to a question that Holdpoint has lost: the record is gone
-// after a restart, or the outcome of the answer is not known. This file helps the thread to
-// continue then.
+// A backend may still wait for the answer to a question that Holdpoint has lost. Either the record
+// was lost in a restart, or it is not known what became of the answer. The functions in this file
+// help the thread to continue in this case.
 
-// maxNamed bounds the threads for which the process remembers questions that a client named and the
-// record does not have. maxNamedIDs bounds those questions for each thread.
+// maxNamed is the largest number of threads for which the process remembers lost questions: a
+// client named them, and the record does not have them. maxNamedIDs is the largest number of such
+// questions of one thread.
 const (
 	maxNamed    = 4096
 	maxNamedIDs = 8
 )
 
-// noteNamed remembers the interrupts that the request answers and the record does not have. If the
-// backend later refuses a run because it waits for an answer, it may wait for one of these.
+// noteNamed remembers the interrupts that the request answers if the record does not have them. If
+// the backend later refuses a run because it waits for an answer, it may be waiting for the answer
+// to one of these interrupts.
 func (t *thread) noteNamed() {
 	if t.record.Pause != nil || t.stranger || len(t.answers.list) == 0 {
 		return
@@ -55,12 +57,12 @@ func (t *thread) noteNamed() {
 	}
 }
 
-// namedNote is the id of the note in a record that has the questions which clients of its thread
-// named.
+// namedNote is the id of a note in the record of a thread. The note has the ids of lost questions
+// that clients of the thread named.
 const namedNote = "named"
 
-// noteNamedInRecord saves the questions in the record, for other replicas and for this process
-// after a restart.
+// noteNamedInRecord saves the ids of lost questions in the record. So other replicas know them, and
+// so does this process after a restart.
 func (t *thread) noteNamedInRecord(ids []string) {
 	text := agui.MustMarshal(ids)
 	if t.opts.StoreInMemory || len(text) > store.MaxNoteBytes {
@@ -71,8 +73,8 @@ func (t *thread) noteNamedInRecord(ids []string) {
 	}
 }
 
-// namedBefore returns the questions that clients of the thread named and the record does not have,
-// as remembered by this process or by the record.
+// namedBefore returns the ids of lost questions that clients of the thread named earlier. Some are
+// remembered by this process, and some are noted in the record.
 func (t *thread) namedBefore() []string {
 	named, _ := t.memory.namedQuestions.Get(t.ledger.Key)
 	for _, note := range t.record.Notes {
@@ -82,18 +84,19 @@ func (t *thread) namedBefore() []string {
 		}
 		for _, id := range noted {
 			if !slices.Contains(named, id) {
-				named = append(slices.Clip(named), id) // a copy, because the list belongs to the process's memory
+				// a copy, because the list belongs to namedQuestions
+				named = append(slices.Clip(named), id)
 			}
 		}
 	}
 	return named[:min(len(named), maxNamedIDs)]
 }
 
-// lostKey returns the key under which the process remembers that a client named a lost question
-// about a call, or about any call if none is given. The key depends on the path and the principal,
-// but not on the thread, because some clients of .NET use another thread between an answer and the
-// next message. Without a principal it depends on the first user message instead, so that nobody
-// can name a call of other chats.
+// lostKey returns a key of namedQuestions for lost questions about the given call, or about any
+// call if call is empty. The key depends on the path and the principal. It does not depend on the
+// thread, because some clients of .NET send their next message on another thread than their answer.
+// Without a principal it depends on the first user message instead. So a client cannot name calls
+// of another person's chat.
 func (t *thread) lostKey(call ...string) store.Key {
 	of := t.ledger.Owner
 	if of == "" {
@@ -102,10 +105,10 @@ func (t *thread) lostKey(call ...string) store.Key {
 	return t.indexKey("lost", append([]string{of}, call...)...)
 }
 
-// hasLostQuestion reports whether a client has named a question of this chat that the record does
-// not have, and whose id shows that its backend keeps nothing between two runs. The question
-// belongs to this chat if it was named on its thread or by a text of its messages, or if it is
-// about a call of its messages.
+// hasLostQuestion reports whether a client has named a lost question of this chat, and the
+// question's id shows that its backend keeps no state between two runs. The question belongs to
+// this chat in three cases: it was named on the chat's thread, a message of the chat shows it as a
+// text, or it is about a call in the messages of the chat.
 func (t *thread) hasLostQuestion() bool {
 	byText, before := t.namedByText(), t.namedBefore()
 	if len(byText) == 0 && len(before) == 0 && t.memory.namedQuestions.Len() == 0 {
@@ -122,22 +125,22 @@ func (t *thread) hasLostQuestion() bool {
 	return lost(t.lostKey()) && history.HoldsCall(&view, func(id string) bool { return lost(t.lostKey(id)) })
 }
 
-// freesOf returns a function that reports whether the dialect sends a cancel for an ended pause to
-// the backend.
+// freesOf returns a function that reports whether the dialect can cancel the question of an ended
+// pause at the backend, which may still wait for its answer.
 func freesOf(d translate.Dialect) func(*agui.Pause) bool {
 	freer, ok := d.(translate.Freer)
 	return func(p *agui.Pause) bool { return ok && freer.Frees(p) }
 }
 
-// locksOf returns a function that reports whether a new message would lock the thread after the
-// given ended pause for good.
+// locksOf returns a function that reports whether a new message after the given ended pause would
+// lock the thread at the backend for good.
 func locksOf(d translate.Dialect) func(*agui.Pause) bool {
 	locker, ok := d.(translate.Locker)
 	return func(p *agui.Pause) bool { return ok && locker.Locks(p) }
 }
 
-// namedByClients returns a pause made of the questions that clients of the thread named and the
-// record does not have. It is nil if there are none, or if it is not known how to deny them to
+// namedByClients returns a pause that consists of the lost questions which clients of the thread
+// named. It returns nil if there are no such questions, or if it is not known how to deny them to
 // their backend.
 func (t *thread) namedByClients() *agui.Pause {
 	if t.record.Pause != nil || t.stranger {
@@ -152,16 +155,17 @@ func (t *thread) namedByClients() *agui.Pause {
 }
 
 const (
-	// maxAsked bounds the pauses that this process remembers to have saved.
+	// maxAsked is the largest number of saved pauses whose ids this process remembers.
 	maxAsked = 16 << 10
-	// manyLost is the number of questions saved by other processes and lost by the agent at which
-	// Holdpoint warns that the agents share no memory.
+	// manyLost is the number of lost questions at which Holdpoint logs a warning that the agents
+	// share no memory. Only questions that another process saved and that the agent does not know
+	// are counted.
 	manyLost = 3
 )
 
-// noteLost records that the backend did not know a question any more. If that happens repeatedly
-// with questions that another process has saved, it logs the likely cause: each replica has an
-// agent of its own, or the agent was restarted, and the agents do not share their threads.
+// noteLost records that the backend no longer knows a question. If this happens repeatedly with
+// questions that another process has saved, it logs the likely cause: each replica has its own
+// agent, or the agent was restarted, and the agents do not share their threads.
 func (m *processMemory) noteLost(pauseID string, log *slog.Logger) {
 	if m.savedPauses.Contains(pauseID) {
 		return

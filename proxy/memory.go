@@ -13,21 +13,24 @@ import (
 	"holdpoint/translate"
 )
 
-// A processMemory is what a process remembers across the requests of one agent. Everything in it is
-// a cache, or concerns only the log.
+// A processMemory is what a process remembers from one request of an agent to the next. It consists
+// of caches, and of facts that only the log needs, so it may be lost.
 type processMemory struct {
-	routes         routes
-	agents         agentPaths
-	passed         *lru.Cache[passedCall, struct{}] // calls that the client may answer itself, see noteCall
-	leftOpen       *lru.Cache[callKey, struct{}]    // calls that runs left open, see leftcalls.go
-	namedQuestions *lru.Cache[store.Key, []string]  // the questions that clients named, by thread, see noteNamed
-	savedPauses    *lru.Cache[string, struct{}]     // ids of the pauses that this process has saved, see noteLost
-	senders        *lru.Cache[sender, sendingHabit] // what clients send, see newmessages.go
-	warned         sync.Map                         // keys of the lines that are logged once
+	routes   routes
+	agents   agentPaths
+	passed   *lru.Cache[passedCall, struct{}] // calls that the client may answer itself, see noteCall
+	leftOpen *lru.Cache[callKey, struct{}]    // calls that runs left open, see leftcalls.go
+	// for each thread, the ids of questions that clients named, see noteNamed
+	namedQuestions *lru.Cache[store.Key, []string]
+	savedPauses    *lru.Cache[string, struct{}] // ids of the pauses that this process has saved, see noteLost
+	// how clients send the conversation, see newmessages.go
+	senders *lru.Cache[sender, sendingHabit]
+	warned  sync.Map // the keys of log lines that were logged, each only once
 
-	dialectProved atomic.Bool // the backend has asked in the named dialect, see comparison
+	// the backend has asked a question in the configured dialect, see comparison
+	dialectProved atomic.Bool
 
-	lostOfOthers atomic.Int32 // number of lost questions of other processes, see noteLost
+	lostOfOthers atomic.Int32 // number of lost questions that another process saved, see noteLost
 
 	outage outages
 	runIDs runIDs
@@ -36,7 +39,7 @@ type processMemory struct {
 // newProcessMemory returns an empty memory.
 func newProcessMemory(o *Options, log *slog.Logger) *processMemory {
 	m := &processMemory{routes: newRoutes(o.Dialect), agents: newAgentPaths(o.Upstream)}
-	m.passed, _ = lru.New[passedCall, struct{}](maxPassed) // fails only for size 0
+	m.passed, _ = lru.New[passedCall, struct{}](maxPassed) // an error is possible only for size 0
 	m.leftOpen, _ = lru.New[callKey, struct{}](maxPassed)
 	m.namedQuestions, _ = lru.New[store.Key, []string](maxNamed)
 	m.savedPauses, _ = lru.New[string, struct{}](maxAsked)
@@ -67,13 +70,13 @@ type seenDialect struct {
 
 // routes has the dialect last seen on each path.
 type routes struct {
-	*lru.Cache[string, seenDialect] // by path; bounded, because clients choose paths
+	*lru.Cache[string, seenDialect] // the key is the path; limited, because clients choose paths
 	finder                          translate.Finder
 }
 
 func newRoutes(dialect translate.Dialect) routes {
 	r := routes{finder: translate.FinderOf(dialect)}
-	r.Cache, _ = lru.New[string, seenDialect](maxRoutes) // fails only for size 0
+	r.Cache, _ = lru.New[string, seenDialect](maxRoutes) // an error is possible only for size 0
 	return r
 }
 
@@ -83,8 +86,8 @@ func (r routes) spoken(path string) string {
 	return r.finder.Speaks(at.dialect)
 }
 
-// note records the dialect seen on a path. An empty backend leaves the recorded backend unchanged,
-// unless the dialect differs.
+// note records the dialect seen on a path, and the kind of backend. If backend is "" and the
+// dialect is the same as before, the recorded backend stays.
 func (r routes) note(path, dialect, backend string) {
 	if before, _ := r.Get(path); backend == "" && before.dialect == dialect {
 		backend = before.backend
@@ -92,23 +95,23 @@ func (r routes) note(path, dialect, backend string) {
 	r.Add(strings.Clone(path), seenDialect{dialect, backend}) // a copy, because the path shares memory with the request line
 }
 
-// agentPaths has the paths at which only runs are, and no other endpoint.
+// agentPaths has the paths that accept only runs and have no other endpoint.
 type agentPaths struct {
-	seen *lru.Cache[string, struct{}] // the paths of runs that got a stream
-	root bool                         // "/" is such a path, because the upstream's address has a path
+	seen *lru.Cache[string, struct{}] // the paths at which a run got a stream
+	root bool                         // "/" accepts only runs, because the backend's address has a path
 }
 
 func newAgentPaths(upstream *url.URL) agentPaths {
 	p := agentPaths{root: strings.Trim(upstream.Path, "/") != ""}
-	p.seen, _ = lru.New[string, struct{}](maxRoutes) // fails only for size 0
+	p.seen, _ = lru.New[string, struct{}](maxRoutes) // an error is possible only for size 0
 	return p
 }
 
-// has reports whether a path is in the set.
+// has reports whether the path accepts only runs.
 func (p agentPaths) has(route string) bool { return route == "/" && p.root || p.seen.Contains(route) }
 
-// note records that a run at the path got a stream. A run without a stream proves nothing, because
-// clients choose the path.
+// note records that a run at the path got a stream. A run without a stream does not show that the
+// path is an agent's, because clients choose the path.
 func (p agentPaths) note(path string) {
 	if !p.seen.Contains(path) {
 		p.seen.Add(strings.Clone(path), struct{}{}) // a copy, because the path shares memory with the request line

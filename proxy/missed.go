@@ -9,20 +9,22 @@ import (
 	"holdpoint/translate"
 )
 
-// After somebody has decided a question at another door, the chat may send a new message with its
-// old history. The backend would believe that history, and would call the model again or ask again.
-// So the backend gets the messages of the record with the new message, and the client gets them
-// too.
+// If a person has decided a question at the desk or by another door than the chat, the chat may
+// then send a new message with its old history. The backend would believe that history, and would
+// call the model again or ask again. So Holdpoint sends the messages of the record together with
+// the new message. The client gets these messages too.
 
-// A missedEnd is an end of a question that a chat has missed.
+// A missedEnd is the end of a pause that a chat does not know yet. shown has the events that show
+// it.
 type missedEnd struct {
 	pauseID string
 	shown   []agui.Event
 }
 
-// catchUp replaces the older messages of the request by those of the record. m is the end that the
-// chat has missed, nil if it has missed none, and fresh are its new messages. It returns nil if the
-// chat has missed nothing, or if the record does not have what it missed.
+// catchUp replaces the older messages of the request by those of the record. m is the result of the
+// pause whose end the chat has missed, nil if it has missed no end. fresh are the new messages of
+// the request. catchUp returns nil if the chat has missed no end, or if the record does not have
+// the missed messages.
 func (j *judge) catchUp(m *store.Result, fresh []agui.Message) *missedEnd {
 	if m == nil {
 		return nil
@@ -35,22 +37,23 @@ func (j *judge) catchUp(m *store.Result, fresh []agui.Message) *missedEnd {
 	}
 	j.in = j.in.WithMessages(all)
 	v := j.view()
-	j.replies = history.ReadReplies(&v) // their places have changed
+	j.replies = history.ReadReplies(&v) // the indexes of the messages have changed
 	missed := &missedEnd{pauseID: m.PauseID}
 	if agui.HasMembers(shown.State) {
 		j.in.State = shown.State
 		j.in.Raw = agui.SetKey(j.in.Raw, "state", shown.State)
 		missed.shown = append(missed.shown, client.StateEvent(shown.State))
 	}
-	// A client keeps the order of the messages that it has, and appends others. So the first
-	// snapshot omits the new message; otherwise that message would precede the missed ones.
+	// A client keeps the order of the messages that it has, and appends others. So the first of two
+	// snapshots omits the new message. With only one snapshot, the new message would precede the
+	// missed messages.
 	missed.shown = append(missed.shown, agui.SnapshotEvent(agui.MessageList(before)), agui.SnapshotEvent(agui.MessageList(all)))
 	return missed
 }
 
-// tellMissed sends the client the messages that it missed, after RUN_STARTED, and records that it
-// did. A backend that speaks AG-UI has the new message by then; another one may get it with a later
-// exchange of the run.
+// tellMissed sends the client the messages that it missed, and records that it did. It is called
+// after RUN_STARTED was sent. A backend that speaks AG-UI has the new message at that time. Another
+// backend may get it with a later exchange of the run.
 func (b *body) tellMissed() {
 	m := b.client.missed
 	b.client.missed = nil

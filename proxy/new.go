@@ -19,7 +19,7 @@ import (
 	"holdpoint/translate"
 )
 
-// New returns a Handler for the options, or an error if they are not valid.
+// New returns a Handler with the given options, or an error if the options are not valid.
 func New(opts Options) (*Handler, error) {
 	if err := opts.validate(); err != nil {
 		return nil, err
@@ -109,9 +109,9 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	}
 }
 
-// recognise returns the run that a request is, or nil. passes reports that the request is not a run
-// and is passed on unchanged. If r is nil and passes is false, the request was refused and
-// answered.
+// recognise returns the run of a request, nil if the request is not a run. passes means that the
+// request is passed on unchanged. If r is nil and passes is false, recognise has refused the
+// request and has sent the response.
 func (h *Handler) recognise(w http.ResponseWriter, req *http.Request, who principal.Identity) (r *run, passes bool) {
 	if refused := intake.Path(req); refused != nil {
 		h.refuse(w, req, refused)
@@ -131,11 +131,13 @@ func (h *Handler) recognise(w http.ResponseWriter, req *http.Request, who princi
 	}
 }
 
-// OpenRuns returns the number of runs under way, with or without their clients.
+// OpenRuns returns the number of current runs, with those that continue without their clients.
 func (h *Handler) OpenRuns() int { return h.runs.count() }
 
-// Drain waits until every stream has ended. When ctx is done, the remaining streams get RUN_ERROR
-// PROXY_DRAINING and a clean end, claimed runs are in doubt, and new runs are refused.
+// Drain waits until every stream has ended. If ctx is done before, Drain ends the remaining
+// streams: each gets RUN_ERROR PROXY_DRAINING and ends cleanly. The pauses that their runs had
+// claimed are in doubt. From then on, new runs are refused. Drain returns an error if some streams
+// do not end.
 func (h *Handler) Drain(ctx context.Context) error {
 	ended := h.runs.streamsEnded()
 	select {
@@ -152,7 +154,7 @@ func (h *Handler) Drain(ctx context.Context) error {
 	}
 }
 
-// hint returns the dialect's hint about requests to a path, "" if it has none.
+// hint returns a warning of the dialect about requests to a path, "" if the dialect has no warning.
 func (h *Handler) hint(path string) string {
 	if hinter, ok := h.opts.Dialect.(translate.Hinter); ok {
 		return hinter.Hint(path)

@@ -9,12 +9,12 @@ import (
 	"holdpoint/translate"
 )
 
-// A backend that keeps the conversation of each thread must get an answer without the recorded
-// conversation. Otherwise it would have the conversation twice. The stream does not show that the
-// backend keeps it. But the clients of such a backend send only new messages, and their requests
-// show that.
+// If a backend keeps the conversation of each thread, it must get an answer without the recorded
+// conversation. Otherwise it would have the conversation twice. The stream does not show that a
+// backend keeps the conversation. But its clients send only new messages, and their requests show
+// that.
 
-// maxSenders bounds the senders that a process remembers.
+// maxSenders is the largest number of senders that a process remembers.
 const maxSenders = 16 << 10
 
 // A sender identifies a client: the thread that the client names, and the principal of its runs.
@@ -23,34 +23,37 @@ type sender struct {
 	owner  string // see ledger.Ledger.Owner
 }
 
-// A sendingHabit describes how a client sends the conversation, as seen in its runs that ended
-// well. A client that sends the whole conversation repeats earlier messages of the user, or brings
-// messages of the assistant.
+// A sendingHabit describes how a client sends the conversation. It is learned from the client's
+// runs that ended well. A client that sends the whole conversation repeats earlier messages of the
+// user, or sends messages of the assistant.
 type sendingHabit struct {
-	// first and last are the user's first and last message in the newest request that had a message
-	// of the user and no message of the assistant.
+	// first and last are the first and the last user message of the newest request that had a user
+	// message but no message of the assistant.
 	first, last messageHash
-	// deltas counts consecutive requests without a message of the previous request. It is 0 after the
-	// first request. It is -1 after a request with the conversation, because a chat that begins anew
-	// on its old thread looks like one delta.
+	// deltas counts consecutive requests that repeat no message of the previous request (deltas).
+	// It is 0 after the first request. It is -1 after a request with the conversation, so that one
+	// more delta is needed: a chat that begins anew on its old thread also sends one request that
+	// looks like a delta.
 	deltas int8
-	// seen reports that there was a request. It is false for an unknown client.
+	// seen means that there was a request. It is false for an unknown client.
 	seen bool
 }
 
 const (
-	// newOnlyDeltas is the number of deltas that show that a client sends only new messages.
+	// newOnlyDeltas is the number of deltas from which a client counts as one that sends only new
+	// messages. A delta is a request that repeats no message of the previous request.
 	newOnlyDeltas = 1
 	// newOnlyPageDeltas is the same number for a page in a browser. A page that is loaded again may
-	// have lost its messages, so that its next request looks like a delta.
+	// have lost its messages, so that its next request looks like a delta although it is not.
 	newOnlyPageDeltas = 2
-	// deniedDeltas is the number after a backend failed at an answer without the conversation. More
-	// runs are then required before the client counts as one that sends only new messages.
+	// deniedDeltas is the value of sendingHabit.deltas after a backend has failed at an answer
+	// without the conversation. More runs are then needed before the client counts as one that
+	// sends only new messages.
 	deniedDeltas = -2
 )
 
-// A messageHash identifies a message by its id and its content. Some clients give their messages
-// new ids in each request. id is 0 if the message has none.
+// A messageHash identifies a message by its id or by its content, because some clients give their
+// messages new ids in each request. id is 0 if the message has no id.
 type messageHash struct{ id, content uint64 }
 
 var messageSeed = maphash.MakeSeed()
@@ -69,8 +72,8 @@ func (h messageHash) equals(other messageHash) bool {
 	return h != messageHash{} && (h.content == other.content || h.id != 0 && h.id == other.id)
 }
 
-// after returns the habit after a request with the messages of list. A request without messages of
-// the user and the assistant does not change the habit.
+// after returns the habit after a request with the messages in list. If list has no message of the
+// user or the assistant, the habit does not change.
 func (h sendingHabit) after(list []agui.Message) sendingHabit {
 	var next sendingHabit
 	brings := false
@@ -97,7 +100,8 @@ func (h sendingHabit) after(list []agui.Message) sendingHabit {
 	return next
 }
 
-// showsNewOnly reports whether this number of deltas shows that a client sends only new messages.
+// showsNewOnly reports whether the given number of deltas shows that a client sends only new
+// messages. page means that the client is a page in a browser.
 func showsNewOnly(deltas int8, page bool) bool {
 	if page {
 		return deltas >= newOnlyPageDeltas
@@ -105,12 +109,12 @@ func showsNewOnly(deltas int8, page bool) bool {
 	return deltas >= newOnlyDeltas
 }
 
-// sender returns the key of the client's habit in the memory of the process.
+// sender returns the key of the client in processMemory.senders.
 func (t *thread) sender() sender { return sender{t.callsKey(), t.ledger.Owner} }
 
-// habit returns the client's habit after the current request. If the process has not seen earlier
-// runs of the client, it uses the record's newest question. A request that Holdpoint itself sends
-// for a decision of the desk does not change the habit.
+// habit returns the client's habit after the current request. If the process has seen no earlier
+// run of the client, it starts with the habit that is noted in the record's newest pause. If
+// Holdpoint itself sends the request, for a decision of the desk, the habit does not change.
 func (t *thread) habit() sendingHabit {
 	before, known := t.memory.senders.Get(t.sender())
 	if !known {
@@ -122,8 +126,8 @@ func (t *thread) habit() sendingHabit {
 	return before.after(t.request.input.Messages)
 }
 
-// recordedHabit returns the habit that is noted in the record's newest question. It returns the
-// zero habit if the question has no note, or if the current request repeats a message of the paused
+// recordedHabit returns the habit that is noted in the record's newest pause. It returns the zero
+// habit if the pause has no such note, or if the current request repeats a message of the paused
 // run.
 func (t *thread) recordedHabit() sendingHabit {
 	p, seen := t.record.Pause, []agui.SeenMessage(nil)
@@ -142,42 +146,45 @@ func (t *thread) recordedHabit() sendingHabit {
 	return sendingHabit{deltas: newOnlyPageDeltas, seen: true}
 }
 
-// noteHabit remembers the habit for the next run. It is called only for a run that ended well,
-// because a client may drop a message that got no answer.
+// noteHabit remembers the habit for the client's next run. It is called only for a run that ended
+// well. After a failed run, a client may leave out the message that got no answer, so its next
+// request would look like a delta.
 func (c *clientSide) noteHabit() {
 	if c.judge.request.ours {
 		return
 	}
 	h := c.judge.habit()
 	if !h.seen || h.deltas > 0 && h.first == (messageHash{}) {
-		return // the habit is the record's, which has no hashes to compare later requests with
+		return // the habit comes from the record, which has no hashes for comparing later requests
 	}
-	h.deltas = c.deltas // of the run's start, because another run may have ended since
+	// the value at the start of this run, because another run may have ended since
+	h.deltas = c.deltas
 	if now, _ := c.judge.memory.senders.Get(c.judge.sender()); now.deltas < 0 {
 		h.deltas = min(h.deltas, 0)
 	}
 	c.judge.memory.senders.Add(c.judge.sender(), h)
 }
 
-// denyHabit remembers that a backend failed at an answer without the conversation. So the next
-// answer of the client is sent with the conversation, and its chat is not locked if the sign was
-// wrong.
+// denyHabit remembers that a backend failed at an answer without the conversation. So Holdpoint
+// sends the client's next answer with the conversation. Without this, the chat would stay locked if
+// Holdpoint was wrong about the client.
 func (c *clientSide) denyHabit() {
 	c.judge.memory.senders.Add(c.judge.sender(), sendingHabit{deltas: deniedDeltas, seen: true})
 }
 
-// newOnlyNote is the id of the note of a record whose client has answered by results alone.
+// newOnlyNote is the id of a note in the record. The note means that a client of the thread has
+// sent an answer that consisted only of results of calls.
 const newOnlyNote = "new messages only"
 
-// sendsNewOnly reports whether the client sends only new messages, so that its answer to the pause
-// is sent to the backend without the recorded conversation. There are two signs. The record keeps
-// both, for other replicas and for a restart.
+// sendsNewOnly reports whether the client sends only new messages. Then its answer to the pause is
+// sent to the backend without the recorded conversation. There are two signs for this. The record
+// has both, for other replicas and for the time after a restart.
 //
 // The first sign is an answer that consists only of results of calls. A client that sends its
 // conversation would also send the calls, and a chat that begins anew has no results. A note keeps
 // this sign for all later answers of the thread. The second sign is the client's habit before the
-// question (agui.Pause.NewOnly). No sign counts for an answer with a part of the conversation. A
-// decision of the desk does not come from the client, so it is sent with the conversation.
+// question (agui.Pause.NewOnly). If an answer contains a part of the conversation, no sign counts.
+// A decision of the desk does not come from the client, so it is sent with the conversation.
 func (t *thread) sendsNewOnly(p *agui.Pause) bool {
 	if stateless, ok := t.opts.Dialect.(translate.Stateless); t.request.ours || ok && (stateless.KeepsNothing(p) || stateless.ReadsCalls(p)) {
 		return false
@@ -197,7 +204,7 @@ func (t *thread) sendsNewOnly(p *agui.Pause) bool {
 	return true
 }
 
-// onlyResults reports whether a list is not empty and each of its messages is a result of a call.
+// onlyResults reports whether the list is not empty and each message in it is a result of a call.
 func onlyResults(list []agui.Message) bool {
 	return len(list) > 0 && !slices.ContainsFunc(list, func(m agui.Message) bool { return m.Role != "tool" })
 }

@@ -17,14 +17,14 @@ import (
 	"holdpoint/translate/yesno"
 )
 
-// Client says in which form a client is shown a pause, HOLDPOINT_CLIENT.
+// Client is the form in which a client gets a question (HOLDPOINT_CLIENT).
 type Client string
 
-//   - ClientAuto: as ClientOutcome if the request declares a protocolVersion or the thread has had
-//     a resume array, else as ClientBoth.
-//   - ClientOutcome: the outcome of RUN_FINISHED only.
+//   - ClientAuto: like ClientOutcome if the request declares a protocolVersion, or if a client of
+//     the thread has sent a resume array. Otherwise like ClientBoth.
+//   - ClientOutcome: only the outcome of RUN_FINISHED.
 //   - ClientBoth: the outcome, and a CUSTOM event on_interrupt.
-//   - ClientNative: the backend's own form, without any addition of Holdpoint.
+//   - ClientNative: the backend's own form, to which Holdpoint adds no form of its own.
 const (
 	ClientAuto    Client = "auto"
 	ClientOutcome Client = "outcome"
@@ -32,99 +32,116 @@ const (
 	ClientNative  Client = "native"
 )
 
-// OnDisconnect says what happens to a run without a claim when its client leaves,
-// HOLDPOINT_ON_DISCONNECT.
+// OnDisconnect is the setting for what happens to a run without a claim when its client leaves
+// (HOLDPOINT_ON_DISCONNECT).
 type OnDisconnect string
 
 // DisconnectCancel cancels the request to the backend. DisconnectFinish reads the response to its
-// end, so that a question that the run raises is not lost.
+// end, so that a question of the run is not lost.
 const (
 	DisconnectCancel OnDisconnect = "cancel"
 	DisconnectFinish OnDisconnect = "finish"
 )
 
-// Options configure a Handler. Upstream, Dialect and Store are required. A zero duration or size
-// turns the feature off if the comment of the field says so, and otherwise means the default.
+// Options configure a Handler. Upstream, Dialect and Store are required. For a duration or a size,
+// zero turns the feature off if the comment of the field says so. Otherwise zero means the default.
 type Options struct {
 	Upstream *url.URL // scheme, host, escaped path and query; the path of a request is appended
 	Dialect  translate.Dialect
 	Store    store.Store
 
-	// Recognizer finds the dialect of a stream if Dialect is a named one: the log warns if the two
-	// differ. nil turns the comparison off.
+	// Recognizer finds the dialect that a stream speaks. If Dialect is a certain dialect and the
+	// stream speaks another one, the log has a warning. nil turns this comparison off.
 	Recognizer translate.Finder
 
 	Agent  string          // the agent's name, which distinguishes agents that share a store
 	Prefix string          // prefix that a Router removes from the paths of the agent; see CheckPrefix
-	Gate   *principal.Gate // identifies the sender of a request; nil: senders are not identified
+	Gate   *principal.Gate // identifies the sender of a request; nil: senders stay unknown
 
-	Client Client // "": auto
+	Client Client // "" means auto
 
-	Answers yesno.Rules // the values that mean yes and no to agents that accept any value; nil: unknown
+	// The values that mean yes and no to agents that accept any value; nil: it is not known.
+	Answers yesno.Rules
 
 	Sessions bool // the backend keeps the conversation of each thread, and its clients send only new messages
 
-	StoreInMemory bool         // the store loses its records with the process; refusals of unknown questions mention it
-	StoreOutage   Outage       // "": refuse
-	OnDisconnect  OnDisconnect // "": cancel
+	// The process keeps the records in memory and loses them when it ends. A refusal of an unknown
+	// question mentions this.
+	StoreInMemory bool
+	StoreOutage   Outage       // "" means refuse
+	OnDisconnect  OnDisconnect // "" means cancel
 
-	InterruptTTL time.Duration // time until expiresAt of interrupts that have none; 0: no expiry
+	// sets expiresAt of interrupts that have no expiry; 0: they never expire
+	InterruptTTL time.Duration
 
-	MaxRequestBytes int64         // largest body of a run, 413 if larger; 0: 16 MiB
-	BodyBytes       int64         // memory for all bodies that are being read, 503 if it is used up; large bodies get three quarters of it. 0: 256 MiB
-	AddressShare    int           // share of one client address in BodyBytes and in the store, in percent; 0: no limit
-	MaxFrameBytes   int           // largest frame of the backend's stream; 0: 32 MiB
-	TranscriptBytes int           // bytes of each stream that are kept for snapshots; 0: 4 MiB
-	IdleTimeout     time.Duration // time after which a silent backend is given up; 0: never
-	ResumeIdleGrace time.Duration // how long Holdpoint waits for a run with answers after its client was told that the backend is silent; 0: 15 minutes
+	MaxRequestBytes int64 // largest body of a run, a larger one gets status 413; 0: 16 MiB
+	// The memory for all bodies that are being read, in bytes. A body gets status 503 if no memory
+	// is left. Large bodies may use three quarters of it. 0: 256 MiB.
+	BodyBytes int64
+	// The share of BodyBytes and of the store that one client address may use, in percent; 0: no
+	// limit.
+	AddressShare    int
+	MaxFrameBytes   int // largest frame of the backend's stream; 0: 32 MiB
+	TranscriptBytes int // bytes of each stream that are kept for snapshots; 0: 4 MiB
+	// ends the request to a backend that is silent for so long; 0: never
+	IdleTimeout time.Duration
+	// After a client with answers was told that the backend is silent, Holdpoint waits for the run
+	// for this time. 0: 15 minutes.
+	ResumeIdleGrace time.Duration
 	WriteTimeout    time.Duration // time limit of one write to a client; 0: 1 minute
-	Heartbeat       time.Duration // interval of comments to a client that gets no events; 0: off
+	// interval of comments to a client that gets no events; 0: no comments
+	Heartbeat time.Duration
 
 	UpstreamHeaders http.Header // headers set on every request to the backend
 	PreserveHost    bool        // send the client's Host header to the backend
 
-	// UpstreamTLS returns the TLS configuration of a new connection to the backend, which offers
-	// the protocols (ALPN) in order of preference. nil: the system's authorities and no client
-	// certificate.
-	UpstreamTLS   func(protocols ...string) *tls.Config
-	UpstreamHTTP2 bool // use HTTP/2: if the backend accepts it (https), or from the first byte (http)
+	// UpstreamTLS returns the TLS configuration for a new connection to the backend. The connection
+	// offers the given protocols (ALPN), in order of preference. nil: the certificate authorities
+	// of the system, and no client certificate.
+	UpstreamTLS func(protocols ...string) *tls.Config
+	// Use HTTP/2 to the backend: with https if the backend accepts it, with http from the first
+	// byte.
+	UpstreamHTTP2 bool
 
-	Underscores Underscores // "": refuse
+	Underscores Underscores // "" means refuse
 
-	UpstreamKeepAlive time.Duration // time for which an idle connection to the backend is kept; 0: 900 ms
+	UpstreamKeepAlive time.Duration // how long an idle connection to the backend is kept; 0: 900 ms
 
-	// AllowOrigins lists the origins whose pages may read every response: scheme://host[:port],
-	// where the first label of the host may be "*"; or "*" alone. nil: Holdpoint's own responses
-	// repeat what the backend allowed to the origin.
+	// AllowOrigins lists the origins whose pages may read every response. An origin is
+	// scheme://host[:port]; the first label of the host may be "*". "*" alone allows all origins.
+	// nil: Holdpoint's own responses allow what the backend has allowed to the origin.
 	AllowOrigins []string
 
-	// Events receives the events of questions and answers; nil: they are not reported. If
-	// EventsRequired is set, an answer is sent to the backend only after Events has accepted its
-	// event.
+	// Events receives the events about questions and answers. nil: no events are reported. If
+	// EventsRequired is set, an answer is sent to the backend only after Events has accepted the
+	// event about it.
 	Events         event.Sink
 	EventsRequired bool
 	ShowPrincipal  principal.NameStyle // how events and the log name the principal
 
-	// Notices returns the notice to send about an event, and whether there is one. The record keeps
-	// the notice until it is sent. Posted is called with the key of each record that has a notice
-	// to send, and must not block. nil: no notices are sent.
+	// Notices returns the notice to send about an event, and false if there is no notice to send.
+	// The record keeps the notice until it is sent. Posted is called with the key of each record
+	// that got such a notice, and must not block. If the functions are nil, no notices are sent.
 	Notices func(*event.Event) (store.Notice, bool)
 	Posted  func(store.Key)
 
-	// Elsewhere permits decisions at doors other than the chat; nil: there are none.
+	// Elsewhere permits decisions by other doors than the chat, such as the desk. nil: only the
+	// chat decides.
 	Elsewhere *OtherDoors
 
-	// Tracer makes the spans of runs; nil: there are no spans, and traceparent is passed on
+	// Tracer makes the trace spans of runs. nil: no spans are made, and traceparent is passed on
 	// unchanged.
 	Tracer Tracer
 
-	// RunEnded is called after each run; nil: it is not. It must return quickly.
+	// RunEnded is called after each run, and must return quickly. It may be nil.
 	RunEnded func(*event.Run)
 
-	Logger    *slog.Logger      // nil: discarded
-	Transport http.RoundTripper // nil: a transport made by New. A transport that is not an *http.Transport must return a net.OpError with Op "dial" if nothing was sent
+	Logger *slog.Logger // nil: nothing is logged
+	// nil: New makes a transport. If a transport is not an *http.Transport and has sent nothing, it
+	// must return a net.OpError with Op "dial".
+	Transport http.RoundTripper
 
-	Now   func() time.Time // nil: time.Now. Not used where the store's clock decides
+	Now   func() time.Time // nil: time.Now. It is not used where the clock of the store decides.
 	NewID func() string    // returns the random part of an id; nil: 72 random bits in base64url
 }
 
@@ -151,11 +168,11 @@ func (o *Options) validate() error {
 	return errors.Join(errs...)
 }
 
-// Underscores says what happens to a request with a header whose name has an underscore.
+// Underscores is the setting for requests that have a header with an underscore in its name.
 type Underscores = intake.Underscores
 
-// UnderscoresRefuse answers 400. UnderscoresDrop removes the header. UnderscoresPass sends it to
-// the backend.
+// UnderscoresRefuse answers such a request with status 400. UnderscoresDrop removes the header.
+// UnderscoresPass sends the header to the backend.
 const (
 	UnderscoresRefuse = intake.UnderscoresRefuse
 	UnderscoresDrop   = intake.UnderscoresDrop

@@ -7,11 +7,12 @@ import (
 	"holdpoint/translate"
 )
 
-// origin returns where a pause of the run was raised: agent, thread, run, path and requester, for
-// people outside of the chat.
+// origin returns where a pause of the run comes from: agent, thread, run, path, and the person
+// whose request began the run. People who decide outside of the chat see it. trace is the
+// traceparent of the run.
 func (t *thread) origin(trace string) *agui.Origin {
 	if p := t.record.Pause; t.request.ours && p != nil && p.Origin != nil {
-		o := *p.Origin // the run continues on behalf of the original requester
+		o := *p.Origin // the run continues for the person whose request began it
 		o.Run, o.Trace = strings.Clone(t.request.input.RunID), trace
 		return &o
 	}
@@ -20,7 +21,7 @@ func (t *thread) origin(trace string) *agui.Origin {
 		Run: strings.Clone(t.request.input.RunID), Shown: shownAs(t.show),
 	}
 	if p := t.record.Pause; t.ownThread != nil && p != nil && p.Origin != nil {
-		o.Thread = p.Origin.Thread // the record belongs to that thread
+		o.Thread = p.Origin.Thread // the pause is saved in the record of that thread
 	}
 	if req := t.request.http; req != nil {
 		o.Path = req.URL.EscapedPath()
@@ -30,7 +31,7 @@ func (t *thread) origin(trace string) *agui.Origin {
 	return o
 }
 
-// shownAs returns the form of a translate.Show in records.
+// shownAs returns the text that a record has for the form in which the client got a question.
 func shownAs(s translate.Show) string {
 	switch s {
 	case translate.ShowNative:

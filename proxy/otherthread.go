@@ -12,25 +12,27 @@ import (
 	"holdpoint/translate/kit"
 )
 
-// A request may answer a question of a thread other than the one that it names; index.go finds that
-// thread. The request is then judged against that thread's record and claims its pause, with the
-// same refusals as on that thread, and at most once.
+// A request may answer a question of another thread than the one that it names. index.go finds the
+// thread of the question. The request is then judged against that thread's record and claims its
+// pause. It can be refused like a request on that thread, and counts at most once.
 //
-// Both threads are busy during the run. The claim is made first, and the thread that the request
-// names is reserved second. Neither step waits for the other, so two runs that need the same two
-// threads cannot block each other.
+// Both threads are busy during the run. The pause is claimed first. After that, the thread that the
+// request names is occupied. Neither step waits for the other thread, so two runs that need the
+// same two threads cannot block each other.
 
-// An ownThread is the thread that a request names, while the request is judged against the record
-// of another thread.
+// An ownThread is the thread that a request names. It is kept while the request is judged against
+// the record of another thread.
 type ownThread struct {
 	key    store.Key
 	record store.Record
-	input  *agui.RunInput // the input as the client sent it, if the backend gets another thread id; else nil
-	thread string         // request.thread as it was before the change
-	busy   bool           // threadWasBusy of this thread
+	// The input as the client sent it, if the backend gets another thread id; otherwise nil.
+	input  *agui.RunInput
+	thread string // the value of request.thread before it was changed
+	busy   bool   // the value of threadWasBusy for the thread that the request names
 }
 
-// judgeHere makes the request be judged against the record of the thread that it names.
+// judgeHere goes back to the thread that the request names. The request is then judged against that
+// thread's record.
 func (j *judge) judgeHere() {
 	own := j.ownThread
 	if own == nil {
@@ -46,11 +48,12 @@ func (j *judge) judgeHere() {
 	j.readOwner()
 }
 
-// judgeAt makes the request be judged against the record at another place.
+// judgeAt loads the record at a place. The request is then judged against that record.
 func (j *judge) judgeAt(at ledger.Place) error {
 	j.ownThread = &ownThread{key: j.ledger.Key, record: j.record, busy: j.threadWasBusy}
 	if j.pauseElsewhere == "" {
-		j.pauseElsewhere, j.selection = at.Pause, pauseSelection{} // the pause of its own thread does not count any more
+		// a pause of the request's own thread no longer counts
+		j.pauseElsewhere, j.selection = at.Pause, pauseSelection{}
 	}
 	j.setKey(at.Key)
 	j.log.Info("the request answers a question of another thread")
@@ -64,9 +67,10 @@ func (j *judge) setKey(key store.Key) {
 	}
 }
 
-// mayAnswerElsewhere reports whether the request may answer a question of another thread. A
-// question of its own thread takes precedence, unless it was reopened only to be cancelled and the
-// request is known to answer another thread, see passHere.
+// mayAnswerElsewhere reports whether the request may answer a question of another thread. If the
+// request's own thread has an open question, that question must be answered first. There is one
+// exception: a question that was reopened only to be cancelled does not count if the request is
+// known to answer a question of another thread, see passHere.
 func (j *judge) mayAnswerElsewhere() bool {
 	if j.ownThread != nil || j.selection.carries || j.request.ours || j.stranger || j.loadErr != nil {
 		return false
@@ -74,8 +78,9 @@ func (j *judge) mayAnswerElsewhere() bool {
 	return j.record.State == store.None || j.pauseElsewhere != "" && j.record.State == store.Open && kit.CancelsOnly(*j.record.Pause)
 }
 
-// findByID looks in other threads for the question that the request names by an id of Holdpoint's,
-// if the record of its own thread has no such question.
+// findByID looks for a question in other threads if the request names an id that Holdpoint has
+// made, and the record of the request's own thread has no such question. If it finds the question,
+// the request is judged there.
 func (j *judge) findByID() error {
 	if !j.mayAnswerElsewhere() || len(j.in.Resume) == 0 && j.in.Command == nil && j.in.ResumeObject == nil {
 		return nil
@@ -109,21 +114,22 @@ func (j *judge) findNamed(ids []string) error {
 	return nil
 }
 
-// mayBe reports whether the request may answer the pause at a place. A request that has waited
-// answers the same pause in each attempt.
+// mayBe reports whether the request may answer the pause at a place. If a request has waited for
+// another run, it answers the same pause in each attempt.
 func (j *judge) mayBe(at ledger.Place) bool {
 	return j.pauseElsewhere == "" || j.pauseElsewhere == at.Pause
 }
 
-// findByCalls looks in other threads for the question that the request answers in the backend's own
-// form, if the record of its own thread has no such question. found reports whether any pause was
-// found.
+// findByCalls looks for a question in other threads if the request answers in the backend's own
+// form, and the record of the request's own thread has no such question. found means that a pause
+// was found.
 //
-// Only entries of resume, and decisions that no later text follows, are looked up: an older
-// decision answered an older question, whose call may be equal. The calls must lead to exactly one
-// open pause. If they lead to several, or to an open one and an ended one of another thread, it is
-// not known which is meant, and the request is judged on its own thread. If no pause is open, the
-// last one that ended counts.
+// It looks for the calls of two kinds of answers: entries of resume, and decisions that no later
+// text follows. If a text follows a decision, the decision answered an older question, perhaps
+// about an equal call. The calls must lead to exactly one open pause. If no pause is open, they
+// lead to the pause that ended last. If they lead to several open pauses, or to an open pause and
+// an ended pause of another thread, it is not known which question is meant. Then the request is
+// judged on its own thread.
 func (j *judge) findByCalls() (found bool, err error) {
 	if !j.mayAnswerElsewhere() {
 		return false, nil
@@ -144,7 +150,8 @@ func (j *judge) findByCalls() (found bool, err error) {
 	case len(open) == 0:
 		one = one[max(0, len(one)-1):]
 	case !slices.ContainsFunc(one, func(f foundPause) bool { return f.at.Key != one[0].at.Key }):
-		one = one[:1] // all are of one record, and the record decides which of them is meant
+		// all pauses are in one record, and the judge of that record decides which pause is meant
+		one = one[:1]
 	}
 	if len(one) != 1 || !j.mayBe(one[0].at) {
 		j.link(slices.Concat(open, ended))
@@ -154,10 +161,11 @@ func (j *judge) findByCalls() (found bool, err error) {
 	return true, j.judgeAt(one[0].at)
 }
 
-// findByText looks in other threads for a question that the request's history shows as a text and
-// that a later message of the person follows. Such a message cancels the question, as it does on
-// the question's own thread. Only the newest text is looked up. Its id contains the random part of
-// the question's id, so whoever has the text could also cancel the question by its id.
+// findByText looks for a question in other threads if the request's history shows the question as a
+// text and a later message of the person follows the text. Such a message cancels the question, as
+// it does on the question's own thread. Only the newest text is looked up. The id of the text
+// contains the random part of the question's id. So a person who has the text could also cancel the
+// question by its id.
 func (j *judge) findByText() (found bool, err error) {
 	if !j.mayAnswerElsewhere() || !j.request.client.TakesNewThreads() || len(j.answers.list) > 0 || j.answers.unread != nil {
 		return false, nil
@@ -185,9 +193,10 @@ func (j *judge) findByText() (found bool, err error) {
 	return false, nil
 }
 
-// findCall returns the pauses that a call leads to, newest first. The arguments of a call in an
-// entry may be edited. If they lead to no pause, the call's id and tool are looked up, but only
-// after a user message with a random id, because ids that models and some clients make can repeat.
+// findCall returns the pauses that a call leads to, newest first. If the call comes from an entry
+// of resume, its arguments may be edited. If the call leads to no pause then, findCall looks it up
+// by its id and its tool alone. It accepts only pauses whose user message has a random id, because
+// the ids of some models and clients repeat.
 func (j *judge) findCall(c history.WantedCall) (open, ended []foundPause, err error) {
 	list, err := j.lookUpCall(ledger.ByCall, c.Call)
 	if err != nil {
@@ -205,8 +214,8 @@ func (j *judge) findCall(c history.WantedCall) (open, ended []foundPause, err er
 	}))
 }
 
-// pausesAt returns the pauses at the places in list that the call c may be about, open and ended
-// ones.
+// pausesAt returns those pauses at the places in list that the call c may be about. It returns open
+// pauses and ended pauses separately.
 func (j *judge) pausesAt(c history.WantedCall, list []ledger.Place) (open, ended []foundPause, err error) {
 	looked := 0
 	for _, at := range list {
@@ -232,8 +241,8 @@ func (j *judge) pausesAt(c history.WantedCall, list []ledger.Place) (open, ended
 	return open, ended, nil
 }
 
-// entryNames reports whether an entry of the request may name a question of the pause. It is true
-// if the record no longer has the questions of the pause.
+// entryNames reports whether an entry of resume may name a question of the pause. If the record no
+// longer has the questions of the pause, any entry may name one, and it returns true.
 func entryNames(in *agui.RunInput, rec *store.Record, pause string) bool {
 	p, _ := pauseOf(rec, pause)
 	return p == nil || slices.ContainsFunc(in.Resume, func(e agui.ResumeEntry) bool {
@@ -245,12 +254,12 @@ func entryNames(in *agui.RunInput, rec *store.Record, pause string) bool {
 type foundPause struct {
 	at     ledger.Place
 	record *store.Record
-	behind int // index of the user's message that started the paused run
+	behind int // index of the user message that started the paused run
 }
 
-// nearest returns the pauses whose user message is the last among those of the list, each once. To
-// answer any of the other pauses would be to answer a question that the person has already moved on
-// from.
+// nearest returns the pauses that follow the last user message, without duplicates. last is the
+// greatest index of a user message with a pause in list. The person has moved on from the questions
+// of the other pauses.
 func nearest(list []foundPause) []foundPause {
 	last := -1
 	for _, one := range list {
@@ -265,8 +274,8 @@ func nearest(list []foundPause) []foundPause {
 	return kept
 }
 
-// link adds pauses of other threads to the attempt, if their backend keeps no state: what that
-// backend does with their calls depends only on the request.
+// link adds pauses of other threads to the attempt, if their backend keeps no state. The dialect
+// needs them, because such a backend reads their calls only from the messages of the request.
 func (j *judge) link(list []foundPause) {
 	stateless, ok := j.opts.Dialect.(translate.Stateless)
 	if !ok {
@@ -292,9 +301,10 @@ func pauseOf(rec *store.Record, id string) (*agui.Pause, *store.Result) {
 	return nil, nil
 }
 
-// passHere judges again, as an ordinary run of its own thread, a request that was judged against
-// the record of another thread. The chat may have missed an end there, or the thread may be locked.
-// It returns the new ruling.
+// passHere is called if a request was judged against the record of another thread, and is now to
+// pass as an ordinary run of its own thread. It judges the request against the record of that
+// thread too, because the chat may have missed the end of a pause there, or a question there may
+// lock the thread. It returns the new ruling.
 func (j *judge) passHere(elsewhere contract.Ruling) contract.Ruling {
 	if p := j.record.Pause; p != nil {
 		j.link([]foundPause{{at: ledger.Place{Key: j.ledger.Key, Pause: p.ID}, record: &j.record}})
@@ -306,9 +316,10 @@ func (j *judge) passHere(elsewhere contract.Ruling) contract.Ruling {
 	return contract.PassesHere(j.newCase(), elsewhere)
 }
 
-// toThreadOf sends the answers to a backend that keeps conversations under the thread id that
-// asked, because under another id it may wait for the answer to something else. Any other backend
-// gets the thread id that the client names.
+// toThreadOf changes the thread id of the request to the id of the thread that asked, if the
+// backend keeps conversations. Under another id the backend might wait for the answer to another
+// question, and would use this answer for that question. Any other backend gets the thread id that
+// the client names.
 func (j *judge) toThreadOf(p *agui.Pause) {
 	own := j.ownThread
 	if own == nil || own.input != nil || p.Origin == nil {

@@ -10,43 +10,43 @@ import (
 )
 
 // While the store cannot be reached, it is not known which threads wait for answers. A run without
-// answers is then refused or sent to the backend unprotected, as the operator has chosen. A run
-// with answers is always refused, because it could reach the backend twice.
+// answers is then refused, or sent to the backend without protection; the operator has chosen one
+// of the two. A run with answers is always refused, because the backend could get it twice.
 
-// Outage says what happens to runs without answers while the store cannot be reached,
-// HOLDPOINT_STORE_OUTAGE.
+// Outage is the setting for runs without answers while the store cannot be reached
+// (HOLDPOINT_STORE_OUTAGE).
 type Outage string
 
-// OutageRefuse answers STORE_UNAVAILABLE. OutagePass sends them to the backend, even if the thread
-// waits for answers.
+// OutageRefuse refuses such runs with STORE_UNAVAILABLE. OutagePass sends them to the backend, even
+// if the thread waits for answers.
 const (
 	OutageRefuse Outage = "refuse"
 	OutagePass   Outage = "pass"
 )
 
-// passesWithoutRecord reports whether a run goes to the backend although its record could not be
-// loaded. The run was judged with an empty record, as after a restart with a store in memory. It
-// must be an ordinary run, and must contain nothing that could answer a question.
+// passesWithoutRecord reports whether a run is sent to the backend although its record could not be
+// loaded. v is the ruling with an empty record, like that after a restart with a store in memory.
+// The run must be an ordinary run, and must contain nothing that could answer a question.
 func (j *judge) passesWithoutRecord(v contract.Ruling) bool {
 	_, command := j.in.CommandResume()
 	return v.Do == contract.Pass && len(j.answers.list) == 0 && j.answers.unread == nil &&
 		j.in.ResumeObject == nil && len(j.in.Resume) == 0 && !command
 }
 
-// outages tracks whether the store can be reached. It logs the beginning and the end of an outage,
-// but not the runs during it.
+// outages knows whether the store can be reached. It logs the beginning and the end of an outage,
+// but not each run during the outage.
 type outages struct {
 	log  *slog.Logger
 	opts *Options
 
-	on atomic.Bool // an outage is under way; most runs read only this field
+	on atomic.Bool // there is an outage; most runs read only this field
 
 	mu    sync.Mutex
 	since time.Time
-	runs  int // loads that failed during the outage
+	runs  int // number of loads that failed during the outage
 }
 
-// note records the error of loading a record, nil if it succeeded.
+// note records the result of loading a record. err is nil if the load succeeded.
 func (o *outages) note(err error) {
 	if err == nil && !o.on.Load() {
 		return

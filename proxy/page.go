@@ -11,13 +11,13 @@ import (
 	"holdpoint/proxy/internal/intake"
 )
 
-// If a person opens an agent's address in a browser, the browser shows what the backend answers to
-// a GET of "/". Most backends have nothing there, and answer with JSON or an empty body. Holdpoint
+// If a person opens an agent's address in a browser, the browser shows the backend's response to a
+// GET of "/". Most backends have no page there, and answer with JSON or an empty body. Holdpoint
 // replaces such a body by a page that explains the address, and keeps the status. Programs do not
 // get the page, because they do not ask for text/html.
 
-// wantsPage reports whether a request asks for a page as a browser does: a GET of "/" that accepts
-// text/html by name. curl and fetch send */*, which does not count.
+// wantsPage reports whether a browser asks for a page: the request is a GET of "/", and its Accept
+// contains text/html. The */* of curl and fetch does not count.
 func wantsPage(req *http.Request) bool {
 	return req.Method == http.MethodGet && req.URL.Path == "/" && !intake.HasBody(req) && namesHTML(req.Header["Accept"])
 }
@@ -35,8 +35,8 @@ func namesHTML(accept []string) bool {
 	return false
 }
 
-// introduce puts the page into the response to such a request, if the backend answered 404 or 405
-// without a page of its own.
+// introduce replaces the body of a response by the page, if wantsPage is true for the request and
+// the backend answered 404 or 405 without an HTML page.
 func introduce(res *http.Response) {
 	if !wantsPage(clientOf(res.Request.Context())) {
 		return
@@ -54,7 +54,7 @@ func introduce(res *http.Response) {
 		"Content-Encoding", "Content-Language", "Content-Range", "Content-Disposition", "Content-Md5", "Digest", "Repr-Digest", "Content-Digest",
 		"Etag", "Last-Modified", "Accept-Ranges", "Trailer",
 	} {
-		res.Header.Del(name) // they describe the body that was replaced
+		res.Header.Del(name) // this header describes the body that was replaced
 	}
 	pageHeader(res.Header, text)
 }
@@ -66,7 +66,7 @@ func pageHeader(header http.Header, text string) {
 	cors.AddVary(header, "Accept")
 }
 
-// aboutPage is shown for an agent's address. It contains nothing about this installation, because
+// aboutPage is the page at an agent's address. It says nothing about this installation, because
 // anybody may read it.
 const aboutPage = `<!doctype html>
 <html lang="en">
@@ -79,7 +79,7 @@ expected a chat, open the address of the application.</p>
 </html>
 `
 
-// nowherePage is shown at an address at which a Router has no agent.
+// nowherePage is the page at an address where a Router has no agent.
 const nowherePage = `<!doctype html>
 <html lang="en">
 <title>Holdpoint</title>

@@ -9,10 +9,11 @@ import (
 	"holdpoint/store"
 )
 
-// keepPart saves the answers of a request that leaves other questions open, if its client sends
-// only the answer of its last message. Such a client puts each answer into a message of its own, so
-// no single request of it would answer all questions. Each answer is saved as a decision in the
-// record, and the refusal asks the client for the remaining ones.
+// keepPart saves the answers of a request that leaves other questions open. It does this only for a
+// client that sends each answer in a separate message, and sends only the answer of its last
+// message. No single request of such a client would answer all questions. keepPart saves each
+// answer as a decision in the record, and the refusal of the request asks the client for the other
+// answers.
 func (j *judge) keepPart(v contract.Ruling) {
 	p, answers := j.record.Pause, j.answers.list
 	partial := v.Do == contract.Refuse && v.Refusal != nil && v.Refusal.Code == agui.PartialResume

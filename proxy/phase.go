@@ -9,11 +9,12 @@ const (
 	reading phase = iota // an exchange is running
 	between              // an exchange has ended, and the next one is about to be sent
 	ended                // the client got the end of the run; later events of the backend are still read
-	over                 // the output made so far is the last
+	over                 // no more output follows
 )
 
-// moves lists the phases that may follow each phase. After the end of a run the stream is still
-// read, because a backend may begin another run in it, and a late RUN_ERROR ends the run again.
+// moves lists, for each phase, the phases that may follow it. After the end of a run the stream is
+// still read, because a backend may begin another run in it, and a late RUN_ERROR ends the run
+// again.
 var moves = [...][]phase{
 	reading: {between, ended, over},
 	between: {reading, over},
@@ -21,8 +22,8 @@ var moves = [...][]phase{
 	over:    {over},
 }
 
-// advance changes the phase. A change that moves does not list is a bug, and panics, which ends the
-// run (see body.fillGuarded).
+// advance changes the phase. If moves does not list the change, that is a bug: advance panics, and
+// the run ends (see body.fillGuarded).
 func (p *phase) advance(to phase) {
 	for _, may := range moves[*p] {
 		if may == to {

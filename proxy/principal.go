@@ -7,9 +7,9 @@ import (
 )
 
 // readOwner checks whether the record belongs to the principal of the request. If it belongs to
-// another one, everything except the owner is removed from it, so that nothing of it can be
-// disclosed. A run that Holdpoint itself starts for a decision of the desk counts as a request of
-// the record's owner.
+// another principal, everything except the owner is removed from j.record, so that nothing can be
+// disclosed. If Holdpoint itself starts a run, for a decision of the desk, the run counts as a
+// request of the record's owner.
 func (j *judge) readOwner() {
 	switch owner := j.record.Owner; {
 	case j.request.ours || j.who.Owner().Is(owner):
@@ -20,15 +20,15 @@ func (j *judge) readOwner() {
 	}
 }
 
-// mayBeAnothers reports whether the thread could belong to another principal, which only its record
-// can tell.
+// mayBeAnothers reports whether the thread may belong to another principal. Only the record of the
+// thread can show that.
 func (j *judge) mayBeAnothers() bool { return j.who.Known() && j.request.thread == "" }
 
 // If principals have separate threads, the backend gets another thread id than the client sent. The
-// input has the backend's id from the beginning, so that dialects need not distinguish the two. The
-// events to the client get the client's id wherever AG-UI has a thread id.
+// input of a run has the backend's id from the beginning, so that dialects need not know two ids.
+// Events to the client get the client's id in every field that has a thread id in AG-UI.
 
-// toBackendThread replaces the thread id in the input by the one for the backend.
+// toBackendThread replaces the client's thread id in the input by the thread id for the backend.
 func (r *request) toBackendThread(who principal.Identity) {
 	if id := who.Thread(r.input.ThreadID); id != r.input.ThreadID {
 		r.thread = r.input.ThreadID
@@ -44,9 +44,10 @@ func (r *request) clientThread() string {
 	return r.thread
 }
 
-// withholds returns which snapshots of the thread the client of a resume must not get. Without
-// principals, an answer proves only that its sender knows the question's id, and so has seen the
-// question. Events of the backend's own stream are not withheld.
+// withholds returns which snapshots of the thread the client of a resume must not get. If there are
+// no principals, an answer proves only that its sender knows the id of the question, so it has seen
+// the question. It does not prove that the sender knows the conversation. Events of the backend's
+// own stream are never withheld.
 func (t *thread) withholds(p *agui.Pause) (w hiddenSnapshots) {
 	if t.who.Known() || t.request.ours {
 		return w
@@ -63,5 +64,5 @@ func (t *thread) withholds(p *agui.Pause) (w hiddenSnapshots) {
 	return hiddenSnapshots{state: !agui.HasMembers(t.in.State), messages: len(p.Seen) > 0}
 }
 
-// A hiddenSnapshots says which snapshots of a thread are withheld from the client.
+// A hiddenSnapshots has the kinds of snapshots of a thread that the client must not get.
 type hiddenSnapshots struct{ state, messages bool }

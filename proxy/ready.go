@@ -14,11 +14,13 @@ import (
 	"holdpoint/translate"
 )
 
-// readyPass prepares a run without answers: it determines the input for the dialect.
+// readyPass prepares a run without answers. It determines the input that the dialect gets.
 func (j *judge) readyPass(v contract.Ruling) preparedRun {
 	y := preparedRun{notTaken: v.NotTaken, standing: v.Stands, missed: j.catchUp(v.Missed, v.New), deltas: j.habit().deltas}
 	j.cleanPass(v.Leave)
-	j.disarm() // must precede the transcript, because the backend gets the transcript's messages with the next answer
+	// before the transcript is made, because the backend gets the transcript's messages with the
+	// next answer
+	j.disarm()
 	whole := j.in.Messages
 	if j.withholdOpenCalls(nil) != nil {
 		y.withheldFrom = whole
@@ -27,8 +29,8 @@ func (j *judge) readyPass(v contract.Ruling) preparedRun {
 	return y
 }
 
-// readyResume prepares a run with answers: it determines the input for the dialect. An error
-// refuses the run.
+// readyResume prepares a run with answers. It determines the input that the dialect gets. If it
+// returns an error, the run is refused.
 func (j *judge) readyResume(v contract.Ruling) (preparedRun, *agui.RunError) {
 	y := preparedRun{notTaken: v.NotTaken, standing: v.Stands, deltas: j.habit().deltas}
 	p, answers := j.record.Pause, v.Answers
@@ -38,9 +40,9 @@ func (j *judge) readyResume(v contract.Ruling) (preparedRun, *agui.RunError) {
 	}
 	j.withMessages(list)
 	if asked := tanstack.InterruptedRun(p.Interrupts[0].Object); asked != "" {
-		// TanStack AI's server reads from this field which run the answers are for. The client may
-		// have been shown the question in a later run, and Holdpoint's own requests have no such
-		// field.
+		// TanStack AI's server reads from the field parentRunId for which run the answers are. The
+		// client may have got the question in a later run, so it may send the wrong run. Requests
+		// that Holdpoint itself sends do not have the field.
 		j.in = j.in.WithParentRun(asked)
 	}
 	j.disarm()
@@ -85,7 +87,7 @@ func (j *judge) forDialect(y *preparedRun, resumed *agui.Pause, v contract.Rulin
 	if resumed != nil {
 		y.newOnly = !j.opts.Sessions && j.sendsNewOnly(resumed)
 		if request.Sessions = j.opts.Sessions || y.newOnly; request.Sessions {
-			request.Input = j.in.WithMessages(y.extra) // the backend has the other messages
+			request.Input = j.in.WithMessages(y.extra) // the backend already has the other messages
 		}
 		request.Pause = *resumed
 		request.Pause.Contested = resumed.Contested || len(j.record.Busy) > 0 || j.runs.hasOtherRun(j.ledger.Key, j.life)
@@ -96,10 +98,10 @@ func (j *judge) forDialect(y *preparedRun, resumed *agui.Pause, v contract.Rulin
 	return request
 }
 
-// endedPauses returns the ended pauses whose questions the record still has, newest first. In a run
-// without answers, an open pause is included, because it was given up just now. A tombstone has no
-// questions; the dialect of a backend that does not speak AG-UI gets a failed tombstone
-// nevertheless, because the backend may keep the answers and act on them.
+// endedPauses returns the ended pauses whose questions the record still has, newest first. If the
+// run has no answers, an open pause is included, because this run gives it up. A tombstone (a
+// result without its pause) has no questions. If the backend does not speak AG-UI, a tombstone of a
+// failed pause is included nevertheless, because the backend may keep the answers and act on them.
 func (j *judge) endedPauses(resumed *agui.Pause) []translate.EndedPause {
 	if j.record.Pause == nil && len(j.record.Results) == 0 && len(j.linked) == 0 {
 		return nil
@@ -123,9 +125,9 @@ func (j *judge) endedPauses(resumed *agui.Pause) []translate.EndedPause {
 	return list
 }
 
-// begin has the dialect begin an exchange. resumed is the pause to resume, nil for a run without
-// answers. If the dialect cannot express the answers, begin returns a refusal; this happens before
-// the claim.
+// begin lets the dialect begin an exchange. resumed is the pause that the answers are for, nil for
+// a run without answers. If the dialect cannot express the answers to its backend, begin returns a
+// refusal. It is called before the claim.
 func (j *judge) begin(y *preparedRun, resumed *agui.Pause, v contract.Ruling) (t translation, refused *contract.Ruling) {
 	t, err := j.askBegin(y, j.forDialect(y, resumed, v))
 	if err == nil {
@@ -138,29 +140,34 @@ func (j *judge) begin(y *preparedRun, resumed *agui.Pause, v contract.Ruling) (t
 	return t, &contract.Ruling{Do: contract.Refuse, Refusal: told, Reask: j.record.Pause != nil}
 }
 
-// extraMessages are new messages that the backend has not received: they were sent together with
-// the answers of a resume, or the backend left them aside because it was already waiting. Messages
-// that an exchange sends are removed from the list. The remaining ones do not count as known, so
-// the client can send them again as new input.
+// extraMessages are new messages that the backend has not received. Either the client sent them
+// together with answers, or the backend did not read them because it already waited for an answer.
+// If an exchange sends some of them, these are removed from the list. The others do not count as
+// known, so the client can send them again as new input.
 type extraMessages []agui.Message
 
-// withoutTaken removes the messages that an exchange sends to the backend.
+// withoutTaken removes the messages that the exchange with the request out sends to the backend.
 func (b *extraMessages) withoutTaken(out *translate.Out) {
 	if out.TakesNew && len(*b) > 0 {
 		*b = out.Unsent
 	}
 }
 
-// A preparedRun is what an attempt has prepared for its run besides the exchange.
+// A preparedRun is what a judge has prepared for a run, in addition to the exchange.
 type preparedRun struct {
-	extra        extraMessages
-	missed       *missedEnd         // what the chat is shown first, nil if it has missed nothing
-	notTaken     *agui.RunError     // why the answers sent with the message do not count, nil if they do
-	standing     *contract.Standing // the answer that counts in their place, nil if none does
-	transcript   *transcript.Transcript
-	withheldFrom []agui.Message // the messages before calls were removed from them, nil if none were
+	extra extraMessages
+	// the end that the chat has missed and gets first, nil if it has missed no end
+	missed *missedEnd
+	// why the answers that the client sent with its message do not count, nil if they count
+	notTaken *agui.RunError
+	// the answer that counts instead of them, nil if there is no such answer
+	standing   *contract.Standing
+	transcript *transcript.Transcript
+	// The messages before Holdpoint removed calls from them, nil if it removed no call.
+	withheldFrom []agui.Message
 	knownCalls   client.KnownCalls
 	hidden       hiddenSnapshots
-	deltas       int8 // of the client's habit, with this request
-	newOnly      bool // the answers are sent without the conversation, because the client sends only new messages
+	deltas       int8 // sendingHabit.deltas of the client, with this request counted
+	// the client sends only new messages, so the answers are sent without the conversation
+	newOnly bool
 }

@@ -13,21 +13,21 @@ import (
 	"holdpoint/proxy/internal/stream"
 )
 
-// A refuser answers requests that are neither a run nor passed to the backend.
+// A refuser sends the responses to requests that are neither a run nor passed to the backend.
 type refuser struct {
 	log  *slog.Logger
-	cors *cors.Policy // which pages may read the responses
+	cors *cors.Policy // the pages that may read the responses
 }
 
-// answerPreflight answers a preflight by the operator's list of origins, without asking the
-// backend.
+// answerPreflight answers a preflight from the operator's list of origins. The backend does not get
+// the preflight.
 func (f refuser) answerPreflight(w http.ResponseWriter, req *http.Request) {
 	stream.ClearDeadline(w)
 	f.cors.Allow(w.Header(), req)
 	w.WriteHeader(http.StatusNoContent)
 }
 
-// refuse logs a refusal, and answers the request with it. req is nil if the response needs no CORS
+// refuse logs a refusal and sends it as the response. req is nil if the response needs no CORS
 // headers.
 func (f refuser) refuse(w http.ResponseWriter, req *http.Request, why *intake.Refusal) {
 	if line := why.Line; line.Message != "" {

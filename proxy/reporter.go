@@ -6,12 +6,13 @@ import (
 	"sync"
 )
 
-// maxReports is the number of lines that may be queued. If more are, the ends of streams wait for
-// the log.
+// maxReports is the largest number of lines in the queue. If the queue is full, the end of a stream
+// waits until its line is written.
 const maxReports = 1024
 
-// A reporter writes the last log lines of runs, one after another, after their streams have ended,
-// so that a slow or blocked log delays no stream. It has a goroutine only while lines are queued.
+// A reporter writes the last log lines of runs one after another, after their streams have ended.
+// So a slow or blocked log delays no stream. It has a goroutine only while there are lines in its
+// queue.
 type reporter struct {
 	log   *slog.Logger
 	quiet func() // called when the queue is empty
@@ -21,7 +22,7 @@ type reporter struct {
 	writing bool
 }
 
-// add queues a line. It returns false if too many are queued.
+// add adds a line to the queue. It returns false if the queue is full.
 func (r *reporter) add(line []slog.Attr) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -36,8 +37,8 @@ func (r *reporter) add(line []slog.Attr) bool {
 	return true
 }
 
-// run writes lines until the queue is empty. It removes one line at a time, so that add counts all
-// others.
+// run writes lines until the queue is empty. It removes only one line at a time, so that add counts
+// all lines that are not written yet.
 func (r *reporter) run() {
 	for {
 		r.mu.Lock()
@@ -54,15 +55,15 @@ func (r *reporter) run() {
 	}
 }
 
-// empty reports that all lines are written.
+// empty reports whether all lines are written.
 func (r *reporter) empty() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return !r.writing
 }
 
-// write writes the last line of a run. A panic of the log is ignored, because no caller would
-// recover from it as net/http does in a handler.
+// write writes the last log line of a run. It ignores a panic of the log. Usually no caller would
+// recover from the panic, as net/http does in a handler, and the process would end.
 func (r *reporter) write(line []slog.Attr) {
 	defer func() { _ = recover() }()
 	r.log.LogAttrs(context.Background(), slog.LevelInfo, "run ended", line...)

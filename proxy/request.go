@@ -11,7 +11,7 @@ import (
 	"holdpoint/proxy/internal/intake"
 )
 
-// A request is a client's request for a run, or one that Holdpoint sends itself (see ours).
+// A request is a client's request for a run, or a request that Holdpoint sends itself (see ours).
 type request struct {
 	http  *http.Request
 	path  string         // the path in the keys of its records

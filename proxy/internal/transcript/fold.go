@@ -242,7 +242,8 @@ func (t *Transcript) applyText(ev agui.Event) bool {
 // reused.
 func textOf(raw string) string { return strings.Clone(agui.Text(raw)) }
 
-// The indexes of the values that applyCall reads from an event.
+// applyCall reads several values from an event into an array. These are the indexes of the values
+// in the array.
 const (
 	callID = iota
 	callName
@@ -255,8 +256,9 @@ const (
 	callKeys
 )
 
-// applyCall folds an event of a call that is not a piece of its arguments. It reports whether the
-// event is valid.
+// applyCall adds an event of a call to the transcript, such as its start, its end or its result.
+// For events with a piece of the arguments see applyDelta. applyCall reports whether the event is
+// valid.
 func (t *Transcript) applyCall(ev agui.Event) bool {
 	var v [callKeys]string
 	if !ev.Read(v[:], "toolCallId", "toolCallName", "parentMessageId", "subagentRunId", "metadata", "delta", "messageId", "content") {
@@ -284,11 +286,12 @@ func (t *Transcript) applyCall(ev agui.Event) bool {
 		}
 		if c := t.callByID[id]; c != nil {
 			t.appendArgs(c, agui.Text(v[callDelta]))
-			c.Ended = true // a call in chunks needs no end
+			c.Ended = true // a call in chunks has no end event
 		}
 	case agui.CallResult:
 		content := []byte(v[resultContent])
-		if len(content) == 0 { // the event is invalid without a content, and the message would not be JSON
+		// without a content the event is invalid, and the message would not be valid JSON
+		if len(content) == 0 {
 			content = []byte(`""`)
 		}
 		m := &message{id: textOf(v[resultID]), role: "tool", callID: id, result: content, subagent: textOf(v[callSubagent]), streamed: true}
@@ -312,8 +315,8 @@ func (t *Transcript) applyCall(ev agui.Event) bool {
 	return true
 }
 
-// insertResult inserts a tool message where clients from 0.0.59 on insert it: after the message of
-// the call and its other results.
+// insertResult inserts a tool message at the position where @ag-ui/client inserts it since version
+// 0.0.59: after the message of its call, and after the other results of that message's calls.
 func (t *Transcript) insertResult(m *message) {
 	t.byID[m.id] = m
 	if t.tooLarge {
@@ -328,7 +331,9 @@ func (t *Transcript) insertResult(m *message) {
 		if behind.lastResult != nil {
 			behind = behind.lastResult
 		}
-		for t.messages[at] != behind { // search from the end, because most results follow closely after their calls or the results of the same message
+		// The search begins at the end, because most results follow soon after their call, or after
+		// another result for the same message.
+		for t.messages[at] != behind {
 			at--
 		}
 	}
@@ -341,12 +346,13 @@ func (t *Transcript) insertResult(m *message) {
 	t.count(m.cost())
 }
 
-// startCall adds the call where the client adds it: to the message that is named as its parent, or
-// to a new one.
+// startCall adds a call to the same message as the client: to the message that the event names as
+// parent, or to a new message.
 func (t *Transcript) startCall(id string, v *[callKeys]string) {
 	meta := gjson.Parse(v[callMeta])
 	name := textOf(v[callName])
-	if c := t.callByID[id]; c != nil && !c.done { // otherwise another call of a model that repeats ids
+	// otherwise it is another call, of a model that repeats ids
+	if c := t.callByID[id]; c != nil && !c.done {
 		t.describe(&c.meta, meta)
 		c.from, c.latest, c.Fresh = len(c.args), name, true
 		return
@@ -354,8 +360,8 @@ func (t *Transcript) startCall(id string, v *[callKeys]string) {
 	parent := textOf(v[callParent])
 	m := t.byID[parent]
 	if parent == "" || m != nil && m.role != "assistant" {
-		// A message of another role cannot have calls, so the client makes a message with the id of
-		// the call.
+		// A message of another role cannot have calls. So the client makes a new message, with the
+		// id of the call.
 		parent = id
 		m = t.byID[parent]
 	}

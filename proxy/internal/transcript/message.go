@@ -11,17 +11,17 @@ import (
 	"holdpoint/internal/agui"
 )
 
-// A message of a transcript comes from the request or a snapshot (json is set), or from the stream,
-// or from both.
+// A message of a transcript comes from the request or a snapshot (then json is set), or from the
+// stream, or from both.
 type message struct {
 	id, role, name string
 	json           json.RawMessage
-	content        []byte // streamed text, which follows the content in json
+	content        []byte // the streamed text, which continues the content in json
 	streamed       bool
 	calls          []*call
-	asked          bool            // it had calls, which were dropped
-	lastResult     *message        // the last tool message that was inserted after it
-	result         json.RawMessage // content of a TOOL_CALL_RESULT, for a tool message
+	asked          bool            // the message had calls, which were dropped
+	lastResult     *message        // the last tool message that was inserted after this message
+	result         json.RawMessage // for a tool message, the content of the TOOL_CALL_RESULT event
 	callID         string
 	subagent       string // subagentRunId
 	encrypted      string
@@ -30,29 +30,33 @@ type message struct {
 
 type call struct {
 	agui.Call
-	in        *message // the first known message that has the call; nil if there is none
-	args      []byte
-	lost      bool   // the arguments are not known completely
-	done      bool   // it has its result: a later start with the same id is another call
-	from      int    // index in args at which the arguments of its last start begin, because some models repeat ids
-	latest    string // its name in the last start, if it was started again
+	in   *message // the first known message that contains the call, nil if no message does
+	args []byte
+	lost bool // the arguments are missing or incomplete
+	done bool // the call has its result: a later start with the same id is another call
+	// Index in args of the arguments after the last start. A call is started twice if its model
+	// repeats ids.
+	from      int
+	latest    string // the name in the last start, if the call was started again
 	encrypted string
 	meta      metadata
 }
 
-// metadata is the merged metadata of a message's or a call's events. Of equal keys the last one
-// counts.
+// metadata is the metadata of a message or a call, merged from all its events. If a key occurs
+// several times, the last value counts.
 type metadata struct {
 	list   []metadatum
-	places map[string]int // indexes by key, if the list is long
+	places map[string]int // the index in list of each key; nil if list is short
 }
 
-type metadatum struct{ key, value string } // both are JSON text, keys with their quotes
+type metadatum struct{ key, value string } // both are JSON text; a key has its quotes
 
-// fewKeys is the number of keys below which a linear search is faster.
+// fewKeys is the number of keys from which find uses a map. With fewer keys a linear search is
+// faster.
 const fewKeys = 16
 
-// merge adds the members of an object, and returns the approximate growth in bytes.
+// merge adds the members of an object to the metadata. It returns by how many bytes the metadata
+// has grown, approximately.
 func (m *metadata) merge(object gjson.Result) (more int) {
 	if !object.IsObject() {
 		return 0
@@ -64,8 +68,8 @@ func (m *metadata) merge(object gjson.Result) (more int) {
 	return more
 }
 
-// set sets one member, and returns the growth in bytes. It copies key and value, which may be in a
-// buffer that is reused.
+// set sets one member, and returns by how many bytes the metadata has grown. It copies key and
+// value, because they may be in a buffer that is reused.
 func (m *metadata) set(key, value string) (more int) {
 	if at := m.find(key); at >= 0 {
 		more = len(value) - len(m.list[at].value)
@@ -96,7 +100,8 @@ func (m *metadata) find(key string) int {
 	return -1
 }
 
-// onto returns the object with the metadata merged into its own; equal keys are overwritten.
+// onto returns object with this metadata merged into its member "metadata". If a key is in both,
+// this metadata counts.
 func (m *metadata) onto(object []byte) []byte {
 	if len(m.list) == 0 {
 		return object
@@ -116,7 +121,7 @@ func (m *metadata) onto(object []byte) []byte {
 	return agui.SetKey(object, "metadata", append(out, '}'))
 }
 
-// render returns the message in the form of a MESSAGES_SNAPSHOT.
+// render returns the message as the JSON that a MESSAGES_SNAPSHOT contains.
 func (m *message) render() json.RawMessage {
 	out := []byte(m.json)
 	if m.json == nil {
@@ -145,8 +150,8 @@ func (m *message) render() json.RawMessage {
 	return m.meta.onto(out)
 }
 
-// renderCalls adds the streamed calls to the calls that the message had from the beginning (known
-// of them).
+// renderCalls adds the streamed calls to the message in out. known is the number of calls that the
+// message already had before the stream; these stay as they are.
 func (m *message) renderCalls(out []byte, known int) []byte {
 	list := []byte{'['}
 	if came := gjson.GetBytes(out, "toolCalls"); known > 0 && came.IsArray() {

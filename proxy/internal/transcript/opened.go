@@ -6,15 +6,15 @@ import (
 	"holdpoint/internal/agui"
 )
 
-// An openItem is something that must be closed before RUN_FINISHED, because clients fail at a run
-// that ends while it is open.
+// An openItem is a text, a reasoning, a call, a step or a subagent that has begun and not ended. It
+// must be closed before RUN_FINISHED, because otherwise clients reject the RUN_FINISHED.
 type openItem struct {
-	end agui.Type // the event that closes it
+	end agui.Type // type of the event that closes the item
 	key string    // messageId, toolCallId or stepName
 }
 
-// close returns the event that closes the item. failed reports that the run has failed; otherwise
-// it continues later.
+// close returns the JSON of the event that closes the item. failed means that the run has failed.
+// If it is false, the item continues in a later run.
 func (o openItem) close(failed bool) []byte {
 	switch o.end {
 	case agui.StepFinished:
@@ -35,8 +35,8 @@ func (o openItem) close(failed bool) []byte {
 				Message string    `json:"message"`
 			}{agui.SubagentErrored, o.key, "the run has ended before it"})
 		}
-		// AG-UI's only outcome other than success, which is also correct: the subagent continues
-		// with the answers.
+		// "suspended" is the only outcome in AG-UI that is not a success. It is also correct: the
+		// subagent continues when the questions are answered.
 		return agui.MustMarshal(struct {
 			Type    agui.Type         `json:"type"`
 			ID      string            `json:"subagentRunId"`
@@ -51,8 +51,8 @@ func (o openItem) close(failed bool) []byte {
 	}{o.end, o.key})
 }
 
-// begin records that something was opened under the key; end is the type of the event that closes
-// it.
+// begin records that an item was opened. end is the type of the event that closes the item, and key
+// identifies it.
 func (t *Transcript) begin(end agui.Type, key string) {
 	if t.openLost {
 		return
@@ -73,7 +73,7 @@ func (t *Transcript) begin(end agui.Type, key string) {
 	t.living++
 }
 
-// closeUp removes the empty entries from the list of what is open.
+// closeUp removes the empty entries from t.open.
 func (t *Transcript) closeUp() {
 	t.open = slices.DeleteFunc(t.open, func(o openItem) bool { return o == openItem{} })
 	clear(t.openAt)
@@ -82,8 +82,9 @@ func (t *Transcript) closeUp() {
 	}
 }
 
-// end closes what was opened last under the key. Its entry stays empty until everything after it is
-// closed, so that closing many items in the order in which they began is not slow.
+// end closes the item with this type and key that was opened last. Its entry in t.open stays,
+// empty, until all later items are closed. So closing many items is fast even if they are closed in
+// the order in which they were opened.
 func (t *Transcript) end(end agui.Type, key string) {
 	o := openItem{end, key}
 	places := t.openAt[o]

@@ -10,27 +10,28 @@ import (
 	"holdpoint/internal/build/without"
 )
 
-// records keeps events unparsed until they are folded. Each record is the length of the event in
-// four bytes, followed by its JSON. Records are in slabs, which are borrowed from pools and
-// returned. So nothing is copied when records are added, and a stream that keeps little uses little
-// memory.
+// records keeps events unparsed until they are folded into messages and state. Each record consists
+// of the length of the event in four bytes, and the JSON of the event. The records are stored in
+// slabs, which are borrowed from pools and returned. So adding a record copies no earlier record,
+// and a stream that keeps few events uses little memory.
 //
-// Measured with one growing slice in place of the slabs: 1.7 × the CPU time in the benchmark
-// blast-1, 2.6 × in blast-usual, and 87 kB more for a stream in idle-said.
+// With one growing slice instead of slabs, the benchmark blast-1 takes 1.7 × the CPU time, and
+// blast-usual 2.6 ×, and each stream in idle-said uses 87 kB more.
 type records struct {
 	slabs []*slab
-	size  int  // total size in bytes
-	last  int  // index at which the last record begins in its slab
-	open  bool // the last record has no length and no deltaTail yet, and its text may grow
+	size  int // total size in bytes
+	last  int // index of the last record in its slab
+	// The last record has no length and no deltaTail yet, because its text may still be extended.
+	open bool
 }
 
 type slab struct {
 	b    []byte
-	size int // an index in slabSizes; -1 if made for one record
+	size int // index in slabSizes; -1 if the slab was made for one large record
 }
 
-// slabSizes has the sizes of a stream's first slab, its second one, and all later ones. Measured
-// without the pools: 1.3 × the CPU time in the benchmark blast-usual.
+// slabSizes has the sizes in bytes of the first slab of a stream, its second slab, and all later
+// slabs. Without the pools, the benchmark blast-usual takes 1.3 × the CPU time.
 var (
 	slabSizes = [...]int{512, 8 << 10, 64 << 10}
 	slabs     [len(slabSizes)]sync.Pool
@@ -47,8 +48,8 @@ func (r *records) add(json []byte) {
 	r.size += lengthBytes + len(json)
 }
 
-// begin appends a record of an event up to its text (head), and the text, which extend may
-// continue.
+// begin appends a record of an event that has a piece of text. head is the event up to the text.
+// The method extend can then append to the text.
 func (r *records) begin(head, text []byte) {
 	r.close()
 	s := r.room(lengthBytes + len(head) + len(text) + len(deltaTail))
@@ -72,7 +73,7 @@ func (r *records) extend(text []byte) bool {
 	return true
 }
 
-// close ends the last record.
+// close completes the last record, if its text could still be extended.
 func (r *records) close() {
 	if r.open {
 		s := r.slabs[len(r.slabs)-1]
@@ -96,7 +97,8 @@ func (r *records) room(n int) *slab {
 	return s
 }
 
-// newSlab returns a slab of the size with that index, or of a larger one if n bytes need it.
+// newSlab returns a slab of the size slabSizes[size], or a larger slab if n bytes do not fit into
+// it.
 func newSlab(n, size int) *slab {
 	if without.Slabs {
 		return &slab{b: make([]byte, 0, max(n, slabSizes[0])), size: -1}
@@ -113,7 +115,8 @@ func newSlab(n, size int) *slab {
 	return &slab{b: make([]byte, 0, slabSizes[size]), size: size}
 }
 
-// each calls show with the JSON of every record, in order. The JSON is valid during the call.
+// each calls show for every record, in order, with the JSON of its event. The JSON is valid only
+// during the call.
 func (r *records) each(show func(json []byte)) {
 	r.close()
 	for _, s := range r.slabs {
@@ -125,7 +128,7 @@ func (r *records) each(show func(json []byte)) {
 	}
 }
 
-// count returns the number of bytes c in all records.
+// count returns how often the byte c occurs in all records.
 func (r *records) count(c byte) (n int) {
 	for _, s := range r.slabs {
 		n += bytes.Count(s.b, []byte{c})
@@ -133,7 +136,7 @@ func (r *records) count(c byte) (n int) {
 	return n
 }
 
-// drop removes all records, and returns their slabs.
+// drop removes all records, and returns their slabs to the pools.
 func (r *records) drop() {
 	for _, s := range r.slabs {
 		poison.Bytes(s.b)

@@ -18,12 +18,12 @@ func (m *message) cost() int {
 
 func (c *call) cost() int { return callCost + len(c.ID) + len(c.Name) + len(c.Parent) }
 
-// names returns the limit for ids in bytes. It is at least 1 MiB, however small the limit for
-// contents is, because no pause can be shown without ids.
+// names returns the limit for the ids of messages and calls, in bytes. It is at least 1 MiB,
+// however small the limit for contents is, because no pause can be shown without ids.
 func (t *Transcript) names() int { return max(t.limit, 1<<20) }
 
-// count adds n bytes to the size of the data of messages and calls other than their contents. If
-// that is too large, the oldest messages and calls are dropped.
+// count adds n bytes to the size of the messages and calls without their contents, such as their
+// ids. If that size is too large, the oldest messages and calls are dropped.
 func (t *Transcript) count(n int) {
 	if t.ids += n; t.ids <= 2*t.names() {
 		return
@@ -42,8 +42,8 @@ func (t *Transcript) count(n int) {
 	t.ForgetMessages()
 }
 
-// newest returns the last messages and calls that fit into half the limit for ids each, and adds
-// their size to t.ids.
+// newest returns the newest messages and the newest calls. Each of the two lists may have half of
+// the limit for ids. newest adds the size of both lists to t.ids.
 func (t *Transcript) newest(messages []*message, calls []*call) ([]*message, []*call) {
 	from := len(messages)
 	for size := 0; from > 0 && size+messages[from-1].cost() <= t.names()/2; from-- {
@@ -58,8 +58,8 @@ func (t *Transcript) newest(messages []*message, calls []*call) ([]*message, []*
 	return slices.Clone(messages[from:]), slices.Clone(calls[first:])
 }
 
-// grow adds n bytes to the size of the contents. If they exceed the limit, they are dropped and
-// only ids are kept.
+// grow adds n bytes to the size of the contents. If the contents exceed the limit, they are
+// dropped, and only the ids remain.
 func (t *Transcript) grow(n int) {
 	t.size += n
 	if t.size > t.limit && !t.tooLarge {
@@ -67,13 +67,14 @@ func (t *Transcript) grow(n int) {
 	}
 }
 
-// ForgetMessages drops the contents of the messages, which are then not known any more.
+// ForgetMessages drops the contents of the messages, so that they are no longer known. The ids
+// remain, and the content of each user message.
 func (t *Transcript) ForgetMessages() {
 	t.seed()
 	t.tooLarge = true
 	for _, m := range t.messages {
 		if m.json != nil && m.role == "user" {
-			continue // its content is needed to recognize an edited message, see agui.See
+			continue // the content is needed to recognize an edited message, see agui.See
 		}
 		m.json = nil
 	}
@@ -91,10 +92,11 @@ func (t *Transcript) ForgetMessages() {
 	}
 }
 
-// keeps reports whether text pieces of the type are kept.
+// keeps reports whether the pieces of text in events of this type are still kept.
 func (t *Transcript) keeps(typ agui.Type) bool { return !t.tooLarge || typ == agui.CallArgs && !t.full }
 
-// lose drops the arguments. It is then not known what an approval would run.
+// lose drops the arguments of the call. Then it is not known what an approval of the call would
+// run.
 func (c *call) lose() { c.args, c.from, c.lost = nil, 0, true }
 
 func (t *Transcript) loseCalls() {
@@ -105,7 +107,8 @@ func (t *Transcript) loseCalls() {
 }
 
 // hold adds n bytes to the size of the arguments that are kept although the messages are too large.
-// If they are too large too, the arguments of calls that have not ended are dropped.
+// If these arguments exceed their share of the limit, the arguments of all calls that have not
+// ended are dropped.
 func (t *Transcript) hold(n int) {
 	if t.held += n; t.held <= t.limit/callShare {
 		return

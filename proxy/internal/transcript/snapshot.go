@@ -6,21 +6,22 @@ import (
 	"holdpoint/internal/agui"
 )
 
-// A MESSAGES_SNAPSHOT deletes the messages that it omits, with one exception: a client keeps its
-// reasoning messages if the snapshot has no message of that role, and its activities likewise
-// (@ag-ui/client 0.0.59 and 1.0.0, MESSAGES_SNAPSHOT in src/apply/default.ts). So a list with one
-// message of such a role must have all messages of that role, and a list that lacks some must have
-// none.
+// A client deletes the messages that a MESSAGES_SNAPSHOT lacks, with two exceptions: it keeps its
+// reasoning messages if the snapshot has no reasoning message, and it keeps its activities if the
+// snapshot has no activity (@ag-ui/client 0.0.59 and 1.0.0, MESSAGES_SNAPSHOT in
+// src/apply/default.ts). So for each of the two roles, a snapshot must contain all messages of the
+// role, or no message of the role.
 
-// maxStayed bounds the messages that are kept through all snapshots of a stream together, because
-// there may be many short snapshots and many messages kept through each.
+// maxStayed limits how many messages are kept through snapshots, counted over all snapshots of a
+// stream. A stream may have many short snapshots, and a client may keep many messages through each
+// of them.
 const maxStayed = 1 << 19
 
-// stays reports whether a client keeps messages of the role through a snapshot that has none of
+// stays reports whether a client keeps its messages of the role if a snapshot has no message of
 // that role.
 func stays(role string) bool { return role == "reasoning" || role == "activity" }
 
-// miss records that the client has messages of the role that are not known.
+// miss records that the client has messages of the role whose contents are not known.
 func (t *Transcript) miss(role string) {
 	if t.missing == nil {
 		t.missing = map[string]bool{}
@@ -28,8 +29,9 @@ func (t *Transcript) miss(role string) {
 	t.missing[role] = true
 }
 
-// staying returns the messages that the client keeps through a snapshot with this list, by the id
-// of the list's message that they follow; "" is the beginning of the list.
+// staying returns the messages that the client keeps although a snapshot lacks them. list has the
+// messages of the snapshot. The result has, for the id of each message in list, the kept messages
+// that follow that message. Kept messages at the beginning have the key "".
 func (t *Transcript) staying(list gjson.Result) map[string][]*message {
 	ids, roles := map[string]bool{}, map[string]bool{}
 	list.ForEach(func(_, m gjson.Result) bool {
@@ -43,19 +45,20 @@ func (t *Transcript) staying(list gjson.Result) map[string][]*message {
 			behind = m.id
 		case !stays(m.role) || roles[m.role]:
 		case t.tooLarge, t.stayed >= maxStayed:
-			t.miss(m.role) // its contents were dropped
+			t.miss(m.role) // the content of m was dropped
 		default:
 			t.stayed++
 			found[behind] = append(found[behind], m)
 		}
 	}
 	for role := range roles {
-		delete(t.missing, role) // the client has those in the list from now on
+		// from now on the client has only those messages of the role that are in the list
+		delete(t.missing, role)
 	}
 	return found
 }
 
-// stay appends messages that are kept through a snapshot.
+// stay appends messages that the client keeps although a snapshot lacks them.
 func (t *Transcript) stay(list []*message) {
 	for _, m := range list {
 		t.byID[m.id] = m
@@ -65,7 +68,7 @@ func (t *Transcript) stay(list []*message) {
 }
 
 // applyMessages replaces the messages by those of a MESSAGES_SNAPSHOT, as the client does. The
-// calls remain known.
+// calls stay known.
 func (t *Transcript) applyMessages(ev agui.Event) {
 	list := agui.View(ev.JSON).Get("messages")
 	stay := t.staying(list)
@@ -78,16 +81,17 @@ func (t *Transcript) applyMessages(ev agui.Event) {
 	t.stay(stay[""])
 	list.ForEach(func(_, m gjson.Result) bool {
 		if m.IsObject() {
-			m := agui.ParseMessage([]byte(m.Raw)) // a copy: the event's bytes go
+			// a copy, because the bytes of the event are reused
+			m := agui.ParseMessage([]byte(m.Raw))
 			t.addMessage(m)
 			if m.ID != "" {
 				t.stay(stay[m.ID])
-				delete(stay, m.ID) // the list may have an id twice
+				delete(stay, m.ID) // an id may occur twice in the list
 			}
 		}
 		return true
 	})
 	if t.tooLarge {
-		t.ForgetMessages() // also drops the messages after the one that exceeded the limit
+		t.ForgetMessages() // drops also the messages after the one that exceeded the limit
 	}
 }

@@ -3,7 +3,7 @@ package transcript
 import "holdpoint/internal/agui"
 
 // holdsState prepares for a new state of n bytes, and reports whether it fits into the limit. It
-// drops the patches, and the old state if the new one does not fit.
+// drops the patches of the old state. If the new state does not fit, it drops the old state too.
 func (t *Transcript) holdsState(n int) bool {
 	t.patches.drop()
 	if t.stateLost = n > t.limit; t.stateLost {
@@ -12,8 +12,8 @@ func (t *Transcript) holdsState(n int) bool {
 	return !t.stateLost
 }
 
-// patchState keeps an RFC 6902 patch until the state is needed, or until the patches are larger
-// than the state.
+// patchState keeps an RFC 6902 patch. The patches are applied when the state is needed, or when
+// they are larger than the state.
 func (t *Transcript) patchState(patch string) {
 	if t.stateLost {
 		return
@@ -24,8 +24,8 @@ func (t *Transcript) patchState(patch string) {
 	}
 }
 
-// applyPatches applies the patches to the state. If a patch does not apply, or there was no state,
-// the state is not known.
+// applyPatches applies the patches to the state. If a patch does not apply, for example because
+// there is no state, the state is not known from then on.
 func (t *Transcript) applyPatches() {
 	if len(t.patches.slabs) == 0 {
 		return
@@ -39,7 +39,7 @@ func (t *Transcript) applyPatches() {
 	}
 }
 
-// ForgetState drops the state, because it is not known what the client makes of it.
+// ForgetState drops the state, because it is not known which state the client has now.
 func (t *Transcript) ForgetState() {
 	t.patches.drop()
 	t.state, t.stateLost = nil, true

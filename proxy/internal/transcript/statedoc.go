@@ -11,13 +11,13 @@ import (
 )
 
 // A value is a part of a state that is being patched. It is either JSON text without surrounding
-// white space, or taken apart.
+// white space (raw), or an object or list that was split into its parts.
 type value struct {
 	raw   string
-	parts *parts // nil if raw is the value
+	parts *parts // nil if raw has the value
 }
 
-// parts is one level of an object or a list that was taken apart.
+// parts is one level of an object or a list: its members or elements, which are values themselves.
 type parts struct {
 	isList bool
 	list   list
@@ -31,7 +31,7 @@ var (
 	errDifferent = errors.New("a test of a patch failed")
 )
 
-// A work is the number of bytes that may still be processed.
+// A work is the number of bytes that patching a state may still process.
 type work int
 
 func (w *work) take(n int) error {
@@ -41,8 +41,8 @@ func (w *work) take(n int) error {
 	return nil
 }
 
-// takeApart returns the parts of the value. It is an error if the value is neither an object nor a
-// list.
+// takeApart splits the value into its parts and returns them. It returns an error if the value is
+// neither an object nor a list.
 func (v *value) takeApart(w *work) (*parts, error) {
 	if v.parts != nil {
 		return v.parts, nil
@@ -57,12 +57,12 @@ func (v *value) takeApart(w *work) (*parts, error) {
 		for m.Next() {
 			name := m.Name()
 			if strings.ContainsRune(name, '\uFFFD') {
-				return nil, errNoPlace // may be half of a surrogate pair, and it is not known which
+				return nil, errNoPlace // U+FFFD may be any half of a surrogate pair
 			}
 			p.object.set(name, m.Key, value{raw: m.Value})
 		}
 		if !m.Whole() {
-			return nil, errTooMuch // nested too deep by copies of a value into itself
+			return nil, errTooMuch // copies of a value into itself are nested too deep
 		}
 	case strings.HasPrefix(text, "["):
 		p.isList = true
@@ -77,7 +77,7 @@ func (v *value) takeApart(w *work) (*parts, error) {
 	return p, nil
 }
 
-// appendTo appends the JSON text of the value to dst, which may become at most max bytes long.
+// appendTo appends the JSON text of the value to dst. The result may have at most max bytes.
 func (v *value) appendTo(dst []byte, max int) ([]byte, error) {
 	if v.parts == nil {
 		if len(dst)+len(v.raw) > max {
@@ -104,7 +104,8 @@ func (v *value) appendTo(dst []byte, max int) ([]byte, error) {
 	return append(dst, closing), err
 }
 
-// each calls show with every part in order, and with the JSON text of its key in an object.
+// each calls show for every part, in order. For a member of an object, key is the JSON text of its
+// name; for an element of a list it is "".
 func (p *parts) each(show func(key string, one *value) error) error {
 	for c := range p.list.chunks {
 		for n := range p.list.chunks[c] {
@@ -123,7 +124,8 @@ func (p *parts) each(show func(key string, one *value) error) error {
 	return nil
 }
 
-// part returns the part with the name or index token, nil if there is none.
+// part returns the part that a token of a path names, nil if there is no such part. The token is a
+// name in an object or an index in a list.
 func (p *parts) part(token string) *value {
 	if !p.isList {
 		return p.object.get(token)
@@ -134,8 +136,8 @@ func (p *parts) part(token string) *value {
 	return nil
 }
 
-// index returns the index in a list that a token means. The official client accepts some other
-// spellings too, each in its own way; they are rejected here.
+// index returns the list index that a token of a path means. The official client also accepts some
+// other spellings, but not the same ones in every operation. index rejects these.
 func index(token string) (int, bool) {
 	if token == "" || len(token) > 9 || token[0] == '0' && len(token) > 1 || strings.Trim(token, "0123456789") != "" {
 		return 0, false
@@ -144,7 +146,7 @@ func index(token string) (int, bool) {
 	return n, err == nil
 }
 
-// An object keeps the order of its members. If a name occurs twice, the last value counts, at the
+// An object keeps its members in order. If a name occurs twice, its last value counts, at the
 // position of the first, as with JSON.parse.
 type object struct {
 	members []objectMember
@@ -153,7 +155,7 @@ type object struct {
 }
 
 type objectMember struct {
-	name, key string // key is the name in JSON
+	name, key string // key is the JSON text of name
 	value     value
 	gone      bool
 }
@@ -195,7 +197,8 @@ func (o *object) remove(name string) {
 	o.members, o.left = kept, 0
 }
 
-// A list is stored in chunks, so that an insertion at the front moves few values.
+// A list has its elements in chunks, so that inserting an element at the front moves only few
+// elements.
 type list struct {
 	chunks [][]value
 	length int
@@ -203,8 +206,8 @@ type list struct {
 
 const chunkLength = 1024
 
-// find returns the chunk that has index n, and the index in that chunk. n may also be the length of
-// the list.
+// find returns the chunk that contains the element n, and the index of the element in that chunk. n
+// may also be the length of the list, to append an element.
 func (l *list) find(n int) (chunk, at int) {
 	for c := range l.chunks {
 		if n < len(l.chunks[c]) || c == len(l.chunks)-1 {

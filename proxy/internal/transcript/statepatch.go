@@ -13,20 +13,22 @@ import (
 
 const (
 	// patchEffort is the number of bytes that may be processed for each byte of the state and its
-	// patches. A patch of a few bytes can concern a place deep in the state, or copy a large part
-	// of it.
+	// patches. More than one is needed, because a patch of a few bytes can change a value deep in
+	// the state, or copy a large part of it.
 	patchEffort = 32
 	patchLeast  = 1 << 20
 )
 
-// applyPatches returns the state with the patches (RFC 6902) applied one after another. patches
-// calls show with each. The result has at most max bytes. It is an error if a patch does not apply,
-// or if the work is out of proportion to the sizes.
+// applyPatches returns the state after the patches (RFC 6902) were applied one after another. The
+// function patches calls show with each patch. bytes is the size of all patches. The result has at
+// most max bytes. applyPatches returns an error if a patch does not apply, or if the work exceeds
+// the limit for these sizes.
 //
-// It behaves like the official client's fast-json-patch with validation (3.1.1, src/core.ts). Where
-// that is odd, as with the index "01", it returns an error, so that the state counts as unknown.
-// All patches of a stream are applied to one document. evanphx/json-patch, with which a test
-// compares this, reads and writes the whole state for each call, copies a list for each inserted
+// It behaves like fast-json-patch 3.1.1 with validation, which the official client uses
+// (src/core.ts). If the behaviour of that library is odd, as with the index "01", applyPatches
+// returns an error, so that the state counts as unknown. All patches of a stream are applied to one
+// parsed document. A test compares the result with evanphx/json-patch. That library is not used
+// here, because it reads and writes the whole state for each patch, copies a list for each inserted
 // value, and searches an object for each removed value.
 func applyPatches(state json.RawMessage, bytes, max int, patches func(show func(patch string))) (json.RawMessage, error) {
 	d := document{effort: work(patchEffort*(len(state)+bytes) + patchLeast), max: max}
@@ -58,7 +60,7 @@ type document struct {
 	max    int
 }
 
-// An operation is one operation of a patch. Its values are JSON text, "" if missing.
+// An operation is one operation of a patch. Each value is JSON text, or "" if it is missing.
 type operation struct{ op, path, from, value string }
 
 func (d *document) apply(patch string) error {
@@ -146,7 +148,8 @@ func (d *document) do(op operation) error {
 	return d.move(op.from, op.path)
 }
 
-// move moves a value to another place, which must exist before and after the removal.
+// move moves a value to another place. The parent of the new place must exist both before and after
+// the value is removed from its old place.
 func (d *document) move(from, path string) error {
 	switch {
 	case path == "":
@@ -168,7 +171,7 @@ func (d *document) move(from, path string) error {
 	return d.add(path, v)
 }
 
-// join turns a value that was taken apart back into text, so that copying it is cheap.
+// join turns a value that was split into parts back into text, because copying a text is cheap.
 func (d *document) join(v *value) error {
 	if v.parts == nil {
 		return nil
@@ -181,8 +184,8 @@ func (d *document) join(v *value) error {
 	return d.effort.take(len(text))
 }
 
-// parent returns the object or list that contains the place of a path, and the last token of the
-// path. The path must not be that of the root.
+// parent returns the object or list in which a path names a part, and the last token of the path,
+// which identifies the part. The path must not be that of the root.
 func (d *document) parent(path string) (*parts, string, error) {
 	rest, ok := strings.CutPrefix(path, "/")
 	if !ok {
@@ -192,7 +195,7 @@ func (d *document) parent(path string) (*parts, string, error) {
 	for at := &d.root; ; {
 		token, more, further := strings.Cut(rest, "/")
 		if token == "__proto__" || token == "prototype" && last == "constructor" {
-			return nil, "", errNoPlace // the client rejects these
+			return nil, "", errNoPlace // the client rejects these tokens
 		}
 		last = token
 		token = unescapeToken(token)
@@ -210,7 +213,7 @@ func (d *document) parent(path string) (*parts, string, error) {
 	}
 }
 
-// unescapeToken replaces the escapes, in the same order as the client.
+// unescapeToken replaces the escapes ~1 and ~0 in a token, in the same order as the client.
 func unescapeToken(token string) string {
 	if strings.IndexByte(token, '~') < 0 {
 		return token
@@ -218,7 +221,7 @@ func unescapeToken(token string) string {
 	return strings.ReplaceAll(strings.ReplaceAll(token, "~1", "/"), "~0", "~")
 }
 
-// find returns the value at a place.
+// find returns the value that a path names. The path of the root is "".
 func (d *document) find(path string) (*value, error) {
 	if path == "" {
 		return &d.root, nil
@@ -280,7 +283,7 @@ func (d *document) remove(path string) (value, error) {
 	return taken, nil
 }
 
-// requireSame returns an error if two values are not equal to JavaScript.
+// requireSame returns an error if JavaScript does not consider the two values equal.
 func (d *document) requireSame(a, b *value) error {
 	x, y := kindOf(a), kindOf(b)
 	if x != y {
@@ -298,7 +301,8 @@ func (d *document) requireSame(a, b *value) error {
 	case x == '"':
 		equal = agui.Text(a.raw) == agui.Text(b.raw)
 	case x == '0':
-		m, _ := strconv.ParseFloat(a.raw, 64) // too large a number is infinite, as in JavaScript
+		// if the number is too large, it is infinite, as in JavaScript
+		m, _ := strconv.ParseFloat(a.raw, 64)
 		n, _ := strconv.ParseFloat(b.raw, 64)
 		equal = m == n
 	}
@@ -339,7 +343,7 @@ func (d *document) sameParts(a, b *value) error {
 	return nil
 }
 
-// kindOf returns the first character of a value, and '0' for every number.
+// kindOf returns the first character of a value's JSON text. For every number it returns '0'.
 func kindOf(v *value) byte {
 	switch {
 	case v.parts != nil && v.parts.isList:

@@ -1,9 +1,9 @@
-// Package transcript keeps the messages, the calls and the state that the client of a run has been
-// shown, and what is open in its stream. Its memory is bounded. It never returns an incomplete list
-// or state.
+// Package transcript keeps the messages, the calls and the state that the client of a run has got,
+// and knows which items of its stream are not closed yet. Its memory is limited. It never returns
+// an incomplete list or state: if something is missing, the list or the state is unknown.
 //
-// It decides nothing, and has no knowledge of pauses, records or HTTP. It follows the reducer of
-// the official client (@ag-ui/client, src/apply/default.ts).
+// The package decides nothing, and does not know pauses, records and HTTP. It follows the reducer
+// of the official client (@ag-ui/client, src/apply/default.ts).
 package transcript
 
 import (
@@ -14,67 +14,77 @@ import (
 	"holdpoint/internal/agui"
 )
 
-// foldBytes is the smallest number of raw bytes that is worth folding into messages and state. Raw
-// events may exceed the limit by an eighth before they are folded; if nearly all of them are text,
-// the text alone then exceeds the limit. The events of a run without a pause that stays below are
-// never parsed.
+// foldBytes is the smallest number of raw bytes for which the raw events are folded into messages
+// and state. The raw events may exceed the limit by an eighth before they are folded. If nearly all
+// of them are text, the text alone then exceeds the limit, and is dropped without being parsed. If
+// a run has fewer raw bytes and does not pause, its events are never parsed.
 const foldBytes = 64 << 10
 
-// A Transcript has what the client of a run has been shown: the messages and the state of its
-// request, with the changes that the stream made to them, as in the official client's reducer
+// A Transcript has what the client of a run has got: the messages and the state of its request,
+// with the changes that the stream has made to them. It follows the reducer of the official client
 // (@ag-ui/client src/apply/default.ts).
 //
-// It keeps the relevant events unparsed, with the pieces of a text joined, and folds them into
-// messages and state only when a method needs these. RAW and CUSTOM events are never relevant.
+// It keeps the relevant events unparsed, and joins consecutive pieces of a text. It folds the
+// events into messages and state only when a method needs these. RAW and CUSTOM events are never
+// relevant.
 //
-// Its memory is bounded. If the messages or the state exceed the limit, they are dropped as a
-// whole, and only ids are kept. If even the ids are too many, the oldest are dropped. The raw
-// events, the contents, the state, its patches, and what is open may each have limit bytes, and the
-// ids twice as many.
+// Its memory is limited. If the messages or the state exceed the limit, they are dropped as a
+// whole, and only the ids remain. If even the ids are too large, the oldest messages and calls are
+// dropped. Each of these may have limit bytes: the raw events, the contents, the state, the patches
+// of the state, and the list of items that are not closed. The ids may have twice as many.
 type Transcript struct {
-	limit    int
-	raw      records // events that are not folded yet
-	InRows   int     // number of frames that TakeRow has read so far
-	texts    delta   // the event of the last piece of a text or of reasoning
-	args     delta   // the event of the last piece of a call's arguments, kept separately because texts often continue after a call
-	joined   *delta  // the delta whose record may get more text
-	text     int     // bytes of text pieces in raw since the last snapshot, with their JSON escapes
-	replaced bool    // raw has a MESSAGES_SNAPSHOT
-	calling  bool    // the stream had an event that may begin a call
+	limit  int
+	raw    records // events that are not folded into messages and state yet
+	InRows int     // number of frames that TakeRow has read so far
+	texts  delta   // recognizes the next piece of a text or of reasoning
+	// Recognizes the next piece of a call's arguments. It is separate from texts, because a text
+	// often continues after a call.
+	args   delta
+	joined *delta // the delta whose last record may still be extended
+	// Bytes of the pieces of text in raw since the last MESSAGES_SNAPSHOT, with their JSON escapes.
+	text     int
+	replaced bool // raw contains a MESSAGES_SNAPSHOT
+	calling  bool // the stream had an event that may begin a call
 
-	first     []agui.Message // the messages of the request, nil once they are in messages; until then, size is the length of their JSON
+	// The messages of the request. They become nil when they are folded into messages; until then,
+	// size is the length of their JSON.
+	first     []agui.Message
 	messages  []*message
 	byID      map[string]*message
 	calls     []*call
 	callByID  map[string]*call
 	answers   map[string]bool // ids of unknown calls that got a result in the stream
-	size      int             // estimated size of the folded contents
-	ids       int             // estimated size of the other data of messages and calls
+	size      int             // estimated size of the contents of messages and calls
+	ids       int             // estimated size of messages and calls without their contents
 	tooLarge  bool
 	thinned   bool // the oldest messages and calls were dropped completely
 	held      int  // bytes of arguments that are kept although tooLarge is set
-	full      bool // even these were too large
+	full      bool // even these arguments were too large, so some or all of them were dropped
 	state     json.RawMessage
-	patches   records // patches of the state that are not applied yet
+	patches   records // patches that are not applied to state yet
 	stateLost bool
 
-	open        []openItem // texts, reasoning, calls and steps that have begun and not ended, in order; zero where one has ended
+	// Texts, reasoning, calls, steps and subagents that have begun and not ended, in order. The
+	// entry of an item that has ended is zero.
+	open        []openItem
 	openAt      map[openItem][]int
-	living      int             // number of entries of open that are not zero
-	openSize    int             // estimated size of open
-	openLost    bool            // open was too large, and is not known any more
-	lastText    string          // the text that chunks without an id belong to
-	lastThought string          // the same for chunks of reasoning
-	missing     map[string]bool // roles whose messages the client keeps through snapshots, and of which some are not known
-	stayed      int             // number of messages kept through snapshots
+	living      int    // number of entries of open that are not zero
+	openSize    int    // estimated size of open
+	openLost    bool   // open was too large, and was dropped
+	lastText    string // id of the text to which chunks without an id belong
+	lastThought string // the same for chunks of reasoning
+	// Roles whose messages a client keeps although a snapshot lacks them, if some of these messages
+	// are not known.
+	missing     map[string]bool
+	stayed      int // number of messages kept although a snapshot lacked them
 	lastCall    string
 	stateSent   bool // the last event about the state was a snapshot
 	stateSeen   bool
 	messageSent bool // the last event about messages was a snapshot
 }
 
-// New returns the transcript of a run whose request has these messages and this state. limit bounds
-// its memory, see Transcript. The slices are not changed.
+// New returns the transcript of a run whose request has the given messages and state. limit is the
+// limit of its memory in bytes, see Transcript. The transcript does not change the slices.
 func New(limit int, messages []agui.Message, state json.RawMessage) *Transcript {
 	t := &Transcript{limit: limit, first: messages}
 	for _, m := range messages {
@@ -87,8 +97,8 @@ func New(limit int, messages []agui.Message, state json.RawMessage) *Transcript 
 	return t
 }
 
-// seed folds the messages of the request. It is done late, because most runs never need it and the
-// backend should not wait for it.
+// seed adds the messages of the request. It is called late, because most runs never need it, and
+// the backend should not wait for it.
 func (t *Transcript) seed() {
 	if t.byID != nil {
 		return
@@ -110,7 +120,7 @@ func (t *Transcript) seed() {
 	}
 }
 
-// relevant reports whether events of the type change the transcript.
+// relevant reports whether events of the type can change the transcript.
 func relevant(t agui.Type) bool {
 	switch t {
 	case agui.Unknown, agui.Raw, agui.Custom, agui.RunStarted, agui.RunFinished, agui.RunErrored:
@@ -119,7 +129,7 @@ func relevant(t agui.Type) bool {
 	return true
 }
 
-// Add adds an event that the client was shown. It copies the event.
+// Add adds an event that the client has got. It copies the event.
 func (t *Transcript) Add(ev agui.Event) {
 	switch {
 	case !relevant(ev.Type):
@@ -138,7 +148,8 @@ func (t *Transcript) Add(ev agui.Event) {
 			t.raw.add(ev.JSON)
 		}
 	case len(ev.JSON) > t.limit, t.tooLarge && ev.Type == agui.MessagesSnapshot:
-		// Most likely nothing of the event is kept, or it makes the messages known again.
+		// Most likely the event is too large to be kept, or it is a snapshot after which the
+		// messages are known again.
 		t.fold()
 		t.apply(ev)
 		return
@@ -151,8 +162,8 @@ func (t *Transcript) Add(ev agui.Event) {
 	t.bound()
 }
 
-// Repeat adds an event of a call that the transcript has and that is sent again to a client that
-// lacks it. It changes only what is open.
+// Repeat adds an event of a call that the transcript already contains. The event is sent again to a
+// client that lacks the call. It changes only the list of items that are not closed.
 func (t *Transcript) Repeat(ev agui.Event) {
 	t.fold()
 	switch id := ev.Get("toolCallId").Str; ev.Type {
@@ -170,8 +181,8 @@ func (t *Transcript) deltaOf(typ agui.Type) *delta {
 	return &t.texts
 }
 
-// join adds a piece of text to the record of its delta. A caller that joins many pieces must call
-// bound afterwards.
+// join adds a piece of text to the record of the delta d. After joining many pieces, the caller
+// must call the method bound.
 func (t *Transcript) join(d *delta, text []byte) {
 	switch {
 	case !t.keeps(d.typ):
@@ -182,21 +193,22 @@ func (t *Transcript) join(d *delta, text []byte) {
 	}
 }
 
-// begins adds a record for a piece of text, which later pieces of the delta may extend.
+// begins adds a record for a piece of text. Later pieces of the delta d may extend the record.
 func (t *Transcript) begins(d *delta, text []byte) {
 	t.raw.begin(d.head(), text)
 	t.joined = d
 	t.text += len(text)
 }
 
-// bound folds the raw events if they are too large.
+// bound folds the raw events into messages and state, if they are too large.
 func (t *Transcript) bound() {
 	if n := t.raw.size; n < foldBytes || n+t.size < t.limit+t.limit/8 {
 		return
 	}
 	t.seed()
-	// An escape of at most six bytes stands for at least one byte. If the text exceeds the limit
-	// even so, it can be dropped without being parsed.
+	// An escape has at most six bytes, and stands for at least one byte. So least minus five bytes
+	// for each escape is the smallest possible size of the contents. If even that exceeds the
+	// limit, the contents can be dropped without being parsed.
 	least := t.text
 	if !t.replaced {
 		least += t.size
@@ -215,7 +227,7 @@ func (t *Transcript) fold() {
 	t.text, t.replaced = 0, false
 }
 
-// Drop releases the memory of the raw events, at the end of a run.
+// Drop releases the memory of the raw events and of the patches. It is called at the end of a run.
 func (t *Transcript) Drop() {
 	t.raw.drop()
 	t.patches.drop()
@@ -227,7 +239,9 @@ func (t *Transcript) Calls() []agui.Call {
 	list := make([]agui.Call, len(t.calls))
 	for i, c := range t.calls {
 		list[i] = c.Call
-		if !t.tooLarge { // otherwise the known arguments would depend on when the events were folded
+		// If it is set, some arguments were dropped, and which ones depends on when the events were
+		// folded.
+		if !t.tooLarge {
 			list[i].Args = string(c.args)
 		}
 	}
@@ -271,13 +285,14 @@ func (t *Transcript) State() (json.RawMessage, bool) {
 	return t.state, !t.stateLost
 }
 
-// AskedCall returns the call with the id in the form that the client has, about which a person is
-// asked. ok is false if there is no such call.
+// AskedCall returns the call with the given id, about which the person is asked, as the client has
+// it. ok is false if the transcript has never contained such a call.
 func (t *Transcript) AskedCall(id string) (agui.AskedCall, bool) {
 	t.fold()
 	c := t.callByID[id]
 	if c == nil {
-		return agui.AskedCall{ID: strings.Clone(id), Unknown: true}, t.thinned && id != "" // it may be one of the dropped calls
+		// the call may be one of those that were dropped
+		return agui.AskedCall{ID: strings.Clone(id), Unknown: true}, t.thinned && id != ""
 	}
 	asked := agui.AskedCall{ID: strings.Clone(id), Name: cmp.Or(c.latest, c.Name), Unknown: c.lost}
 	if !c.lost {
@@ -293,19 +308,20 @@ func (t *Transcript) HasCalls(id string) bool {
 	return m != nil && (m.asked || len(m.calls) > 0)
 }
 
-// Holds reports whether there is a message of that id.
+// Holds reports whether the transcript contains a message with the given id.
 func (t *Transcript) Holds(id string) bool {
 	t.fold()
 	return t.byID[id] != nil
 }
 
-// Seen tells the messages of this run from new ones, also if their contents were too large to keep.
+// Seen returns what identifies the messages of this run, so that new messages of a later request
+// are recognized. It returns them even if the contents of the messages were too large to keep.
 func (t *Transcript) Seen() []agui.SeenMessage {
 	t.fold()
 	list := make([]agui.SeenMessage, 0, len(t.messages))
 	for _, m := range t.messages {
 		if t.missing[m.role] {
-			continue // a record that named it would lack its content
+			continue // The record would name the message, but lack its content.
 		}
 		if m.json != nil {
 			list = append(list, agui.See(agui.ParseMessage(m.json)))
@@ -316,14 +332,14 @@ func (t *Transcript) Seen() []agui.SeenMessage {
 	return list
 }
 
-// KnowsOpen reports whether the transcript knows what is open.
+// KnowsOpen reports whether the transcript knows which items are not closed.
 func (t *Transcript) KnowsOpen() bool {
 	t.fold()
 	return !t.openLost
 }
 
-// Unclosed returns the events that close what is open, the innermost first. failed reports that the
-// run has failed; otherwise it continues later.
+// Unclosed returns the events that close the items which are not closed, the innermost first.
+// failed means that the run has failed. If it is false, the items continue in a later run.
 func (t *Transcript) Unclosed(failed bool) []agui.Event {
 	t.fold()
 	var list []agui.Event

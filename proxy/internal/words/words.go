@@ -1,13 +1,13 @@
-// Package words has the texts and ids that Holdpoint writes into a chat and later recognizes in its
-// history: the results that it sends for calls, and the ids of messages that show a question as a
-// text. They are recognized by the text alone, so this works after a restart too. Other packages
-// decide when they are sent and removed.
+// Package words has texts and ids that Holdpoint writes into a chat, and recognizes when they come
+// back in the history of a request. These are the results that Holdpoint makes for calls, and the
+// ids of messages that show a question as a text. They are recognized by their text alone, so this
+// works after a restart too. Other packages decide when Holdpoint sends and removes them.
 package words
 
 import "strings"
 
-// The results that Holdpoint sends for calls. A .NET client carries out an answered call that got
-// no result, and many backends send none.
+// These are the results that Holdpoint makes for calls. They are needed because a .NET client makes
+// up a result if an answered call got none, and many backends send none.
 const (
 	Approved = "Holdpoint: this was approved and handed on. The agent told no result of it."
 	Denied   = "Holdpoint: this was not approved. The agent told no result of it."
@@ -15,7 +15,7 @@ const (
 	InDoubt  = "Holdpoint: the answer was handed on, and it is not known whether this was done."
 )
 
-// IsOwn reports whether a text is one of the results that Holdpoint sends for calls.
+// IsOwn reports whether a text is one of the results that Holdpoint makes for calls.
 func IsOwn(text string) bool {
 	switch text {
 	case Approved, Denied, Answered, InDoubt:
@@ -24,14 +24,14 @@ func IsOwn(text string) bool {
 	return false
 }
 
-// questionPrefix begins the id of a message that shows a question as a text.
+// questionPrefix is the beginning of the id of a message that shows a question as a text.
 const questionPrefix = "holdpoint-question-"
 
 // QuestionID returns the id of the message that shows a question as a text.
 func QuestionID(interruptID string) string { return questionPrefix + interruptID }
 
-// QuestionOf is the inverse of QuestionID: it returns the id of the question that a message with
-// this id shows. ok is false if the message shows no question.
+// QuestionOf is the inverse of QuestionID: it returns the id of the question that the message with
+// this id shows. ok is false if the message does not show a question.
 func QuestionOf(messageID string) (interruptID string, ok bool) {
 	return strings.CutPrefix(messageID, questionPrefix)
 }
