@@ -18,12 +18,13 @@ import (
 	"holdpoint/translate/dialecttest"
 )
 
-// A twiceBody is a run that one parser reads as harmless, and another as an answer.
+// A twiceBody is a run with a repeated key. One parser reads it as harmless, and another as an
+// answer.
 type twiceBody struct{ name, messages, more, where string }
 
-// twiceBodies returns bodies with a repeated key in each place. reply is the message by which a
-// client answers in the backend's own form, id is the question's id, and native is the backend's
-// id.
+// twiceBodies returns bodies that repeat a key, one for each place in a run. reply is the message
+// by which a client answers in the backend's own form, or "". id is the published id of the
+// question, and native the backend's id.
 func twiceBodies(reply, id, native string) []twiceBody {
 	const hi = `{"id":"u","role":"user","content":"hi"}`
 	call := `{"id":"a","role":"assistant","toolCalls":[%s]}`
@@ -79,15 +80,15 @@ func twiceBodies(reply, id, native string) []twiceBody {
 		one.messages, one.more = hi, ","+one.more
 		list = append(list, one)
 	}
-	if reply != "" { // the backend's own form, behind a role that is none of a tool's
+	if reply != "" { // the backend's own form, with the role "user" first
 		list = append(list, twiceBody{"the backend's own form", hi + "," + strings.Replace(reply, "{", `{"role":"user",`, 1), "", "messages[1]"})
 	}
 	return list
 }
 
 // TestAKeyTwiceReachesNoBackend: in every family, and in every state of the question, a run with a
-// repeated key is refused, and the refusal names the key's place. The chat then works as if the run
-// had not been sent.
+// repeated key is refused, and the refusal says where in the run the key is. The chat must then
+// work as if the run had not been sent.
 func TestAKeyTwiceReachesNoBackend(t *testing.T) {
 	fewer(t, 1)
 	situations := map[string]func(c *chatter){
@@ -105,10 +106,12 @@ func TestAKeyTwiceReachesNoBackend(t *testing.T) {
 					c := newChatter(t, b, dialects.All())
 					bring(c)
 					c.sendsTwice()
-					if situation != "restarted" { // then the backend may wait for what nobody can answer
+					// restarted: the backend may wait for an answer that is lost
+					if situation != "restarted" {
 						c.goesOn()
 					}
-					if situation != "restarted" && b.Dialect != "auto" { // which does not know all of them
+					// auto does not recognize all of them
+					if situation != "restarted" && b.Dialect != "auto" {
 						c.plainAnswers()
 					}
 					c.check()
@@ -118,8 +121,8 @@ func TestAKeyTwiceReachesNoBackend(t *testing.T) {
 	})
 }
 
-// eachAsker calls do for each backend of each dialect, with the dialect named. Backends that speak
-// AG-UI are also tried under auto.
+// eachAsker calls do for each backend of each dialect, with the operator having named the dialect.
+// It also calls do with auto for each backend that speaks AG-UI.
 func eachAsker(do func(name string, b dialecttest.Backend)) {
 	for _, name := range dialects.All().Names() {
 		of := []string{name}
@@ -154,7 +157,7 @@ func (c *chatter) sendsTwice() {
 	}
 	history := strings.TrimSuffix(strings.TrimPrefix(string(agui.MessageList(c.history)), "["), "]")
 	for _, one := range twiceBodies(reply, id, native) {
-		for _, behind := range []bool{false, true} { // behind the chat's history, or alone
+		for _, behind := range []bool{false, true} { // after the chat's history, or alone
 			messages, where := one.messages, one.where
 			if behind && history != "" {
 				messages = history + "," + messages
@@ -180,11 +183,11 @@ func (c *chatter) sendsTwice() {
 	}
 }
 
-// free gives up the open question, as the desk does.
+// free gives up the open question, as the desk (the web page of approvers) does.
 func (c *chatter) free() {
 	key, p := c.open()
 	if p == nil {
-		return // auto does not know that it asks (Mastra)
+		return // auto does not recognize Mastra's question
 	}
 	if _, err := c.store.Do(c.t.Context(), key, store.Close{PauseID: p.ID, Result: store.Result{How: store.Withdrawn, Seen: p.Seen}}); err != nil {
 		c.t.Fatal(err)

@@ -12,8 +12,9 @@ import (
 	"holdpoint/store"
 )
 
-// passesOrRefuses sends a body, and returns the status and the reason of a refusal. With status 200
-// the backend must have got the body byte for byte, with any other not at all.
+// passesOrRefuses sends a body, and returns the status and the reason of a refusal. With status
+// 200, the backend must have got the body byte for byte. With any other status, it must have got
+// nothing.
 func passesOrRefuses(t *testing.T, method, contentType, body string) (status int, reason string) {
 	t.Helper()
 	g := newRig(t, echo)
@@ -43,8 +44,8 @@ func passesOrRefuses(t *testing.T, method, contentType, body string) (status int
 	return res.StatusCode, said.Error
 }
 
-// TestKeysTwiceOutsideARun: to Agent Framework a body with messages alone is a run. A body that is
-// a run to no backend passes unchanged.
+// TestKeysTwiceOutsideARun: Agent Framework reads a body with only messages as a run, so a repeated
+// key must be refused there. A body that no backend reads as a run must be forwarded unchanged.
 func TestKeysTwiceOutsideARun(t *testing.T) {
 	const asJSON = "application/json"
 	for _, c := range []struct{ name, contentType, body, want string }{
@@ -74,8 +75,9 @@ func TestKeysTwiceOutsideARun(t *testing.T) {
 	}
 }
 
-// TestObjectsThatAreNotUTF8: Jackson decodes letters that are encoded in two bytes, and may find
-// the keys of a resume. A body that is an object to no parser passes unchanged.
+// TestObjectsThatAreNotUTF8: Jackson decodes letters that are wrongly encoded in two bytes, and may
+// find the keys of a resume in a body. So a JSON object that is not valid UTF-8 must be refused. A
+// body that no parser reads as an object must be forwarded unchanged.
 func TestObjectsThatAreNotUTF8(t *testing.T) {
 	const asJSON, want = "application/json", "a JSON body must be valid UTF-8"
 	for _, c := range []struct{ name, contentType, body, want string }{
@@ -102,7 +104,8 @@ func TestObjectsThatAreNotUTF8(t *testing.T) {
 }
 
 // TestKeysTwiceInTexts: adapters parse the text of a tool message, and of an answer in a command.
-// If it has a repeated key it is not an answer, whichever of the two a parser uses.
+// If such a text has a repeated key, it must not be an answer, because parsers read different
+// values.
 func TestKeysTwiceInTexts(t *testing.T) {
 	adkAsks := []string{
 		`{"type":"TOOL_CALL_START","toolCallId":"k","toolCallName":"adk_request_confirmation"}`,

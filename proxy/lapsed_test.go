@@ -15,8 +15,8 @@ import (
 	"holdpoint/translate"
 )
 
-// lapsing returns two replicas on one store. The test can let time pass before each step of the
-// first one, as if that process stood still.
+// lapsing returns two replicas on one store. at gets each step of the first replica and may let
+// time pass before it, as if that process was suspended.
 func lapsing(t *testing.T, d *fakeDialect, serve func(ctx context.Context, n int, w io.Writer) error, at func(step string, do func() error) error) (b *bubble, first, second *Handler) {
 	t.Helper()
 	var o Options
@@ -35,13 +35,13 @@ func lapsing(t *testing.T, d *fakeDialect, serve func(ctx context.Context, n int
 
 const inDoubt = "RUN_STARTED RUN_FINISHED RUN_ERROR:RESUME_IN_DOUBT"
 
-// TestAnswersWhoseClaimLapsedBeforeTheyWereSent: a replica stood still after its claim. It sends
-// the answers only if the claim is still its own.
+// TestAnswersWhoseClaimLapsedBeforeTheyWereSent: a replica was suspended after its claim. It may
+// send the answers only if it still has the claim.
 func TestAnswersWhoseClaimLapsedBeforeTheyWereSent(t *testing.T) {
 	for name, tt := range map[string]struct {
 		told, away bool
 		want       string
-		calls      int // of the backend
+		calls      int // the number of calls of the backend
 	}{
 		"nobody came meanwhile":                {want: "RUN_STARTED RUN_FINISHED", calls: 2},
 		"somebody was told of the doubt":       {told: true, want: inDoubt, calls: 1},
@@ -81,9 +81,10 @@ func TestAnswersWhoseClaimLapsedBeforeTheyWereSent(t *testing.T) {
 	}
 }
 
-// TestFurtherAnswersOfALapsedClaim: a dialect sends one answer after another. The first takes
-// longer than the lease, which was not renewed, and another client is told of the doubt. The second
-// answer is not sent: the thread may have a new question, and the person may have denied it.
+// TestFurtherAnswersOfALapsedClaim: a dialect sends one answer after another. The first answer
+// takes longer than the lease, which was not renewed, and another client is told of the doubt. Then
+// the second answer must not be sent. The thread may have a new question, which the person may have
+// denied.
 func TestFurtherAnswersOfALapsedClaim(t *testing.T) {
 	for name, tt := range map[string]struct {
 		told, stale bool
@@ -122,7 +123,8 @@ func TestFurtherAnswersOfALapsedClaim(t *testing.T) {
 				}, func(step string, do func() error) error {
 					switch {
 					case tt.stale && step == "Renew":
-						return store.ErrStale // the lease lapsed too early, and somebody was told
+						// the lease lapsed too early, and a client was told of the doubt
+						return store.ErrStale
 					case cutOff.Load():
 						return errDown
 					}
@@ -139,8 +141,8 @@ func TestFurtherAnswersOfALapsedClaim(t *testing.T) {
 	}
 }
 
-// TestRenewalWithoutAReply: while a store fails over, steps get no reply. A claim survives that as
-// long as its lease holds, because the renewal is tried again at once, not when it is too late.
+// TestRenewalWithoutAReply: while a store fails over, steps get no reply. A claim must survive that
+// for as long as its lease lasts. So a renewal that failed is repeated at once.
 func TestRenewalWithoutAReply(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var away atomic.Bool
@@ -157,7 +159,7 @@ func TestRenewalWithoutAReply(t *testing.T) {
 			wantTypes(t, postTo(t.Context(), cutOff, input("t", "r2", resumeWith(yes("n1~x")))), "RUN_STARTED TEXT_MESSAGE_CHUNK RUN_FINISHED")
 		})
 		time.Sleep(time.Second)
-		all.Go(func() { // it looks at the record every second
+		all.Go(func() { // it reads the record every second
 			wantTypes(t, postTo(t.Context(), second, input("t", "r3", resumeWith(yes("n1~x")))), "RUN_STARTED MESSAGES_SNAPSHOT RUN_FINISHED")
 		})
 		time.Sleep(LeaseTime / 3)
@@ -171,8 +173,8 @@ func TestRenewalWithoutAReply(t *testing.T) {
 	})
 }
 
-// An unheard store gives no reply to a Renew and an Occupy while it is away, and delays a Claim and
-// the first Occupy.
+// An unheard is a store that gives no reply to Renew and Occupy while it is away. It delays each
+// Claim and the first Occupy.
 type unheard struct {
 	store.Store
 	away  *atomic.Bool

@@ -8,8 +8,8 @@ import (
 	"holdpoint/translate"
 )
 
-// TestStreamThatBeginsWithAnErrorIsBegun: all events that Holdpoint sends before the backend's
-// RUN_ERROR follow a RUN_STARTED.
+// TestStreamThatBeginsWithAnErrorIsBegun: if the backend's stream begins with RUN_ERROR, Holdpoint
+// must send RUN_STARTED before the events that it adds.
 func TestStreamThatBeginsWithAnErrorIsBegun(t *testing.T) {
 	g := newRig(t, func(w http.ResponseWriter, r *http.Request, n int) {
 		if n == 1 {
@@ -29,8 +29,8 @@ func TestStreamThatBeginsWithAnErrorIsBegun(t *testing.T) {
 	wantTypes(t, g.do(input("t", "r2", resumeWith(yes("n1~id1")))), "RUN_STARTED CUSTOM RUN_FINISHED+interrupt RUN_ERROR:OWN")
 }
 
-// TestStateOfAnotherDayIsNotTold: a page that has moved on keeps its state. A refused old answer
-// must not bring back an older state.
+// TestStateOfAnotherDayIsNotTold: a page that has continued with other runs keeps its state. The
+// refusal of an old answer must not bring back an older state.
 func TestStateOfAnotherDayIsNotTold(t *testing.T) {
 	g := newRig(t, func(w http.ResponseWriter, r *http.Request, n int) {
 		switch n {
@@ -48,8 +48,8 @@ func TestStateOfAnotherDayIsNotTold(t *testing.T) {
 	wantTypes(t, g.do(later), "RUN_STARTED RUN_FINISHED RUN_ERROR:UNKNOWN_INTERRUPT_ID")
 }
 
-// TestRefusalOfAnExchangeThatAsks: a refusal that another Holdpoint reports does not change the
-// dialect's questions.
+// TestRefusalOfAnExchangeThatAsks: the backend is another Holdpoint, which reports a refusal. The
+// dialect's questions must still reach the client.
 func TestRefusalOfAnExchangeThatAsks(t *testing.T) {
 	g := newRig(t, func(w http.ResponseWriter, r *http.Request, n int) {
 		if n == 1 {

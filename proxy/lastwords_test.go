@@ -26,8 +26,8 @@ func finishOf(t *testing.T, stream string) gjson.Result {
 	return gjson.Result{}
 }
 
-// TestLastWords: a resumed run that fails closes its open messages and calls, then reports the open
-// questions, and then the error.
+// TestLastWords: if a resumed run fails, Holdpoint closes its open messages and calls. Then it
+// sends the open questions, and then the error.
 func TestLastWords(t *testing.T) {
 	const (
 		text     = `{"type":"TEXT_MESSAGE_START","messageId":"m","role":"assistant"}`
@@ -78,7 +78,8 @@ func TestLastWords(t *testing.T) {
 	}
 }
 
-// TestWhatAnswersNothingEndsAsItDid: the error of an ordinary run is the backend's, unchanged.
+// TestWhatAnswersNothingEndsAsItDid: the client gets the error of an ordinary run from the backend
+// unchanged.
 func TestWhatAnswersNothingEndsAsItDid(t *testing.T) {
 	g := newRig(t, func(w http.ResponseWriter, r *http.Request, n int) {
 		sendStream(w, streamOf(`{"type":"RUN_ERROR","message":"kaput"}`))
@@ -86,8 +87,8 @@ func TestWhatAnswersNothingEndsAsItDid(t *testing.T) {
 	wantTypes(t, g.do(input("t", "r1", "")), "RUN_ERROR")
 }
 
-// TestRefusalIsInWhatIsAskedAgain: each question that is asked again contains the reason. The
-// record does not keep it.
+// TestRefusalIsInWhatIsAskedAgain: after a refusal, each question that is sent again contains the
+// reason of the refusal. The record must not keep the reason.
 func TestRefusalIsInWhatIsAskedAgain(t *testing.T) {
 	g := newRig(t, func(w http.ResponseWriter, r *http.Request, n int) {
 		sendStream(w, streamOf(started, strings.Replace(asksTwo, `"id":"n1"`, `"id":"n1","metadata":{"own":1}`, 1)))
@@ -114,7 +115,7 @@ func TestRefusalIsInWhatIsAskedAgain(t *testing.T) {
 }
 
 // TestPageIsToldInTheInterruptsAlone: assistant-ui (react-ag-ui 0.0.57) removes its card at a
-// RUN_ERROR after interrupts, so a page gets none.
+// RUN_ERROR after interrupts. So a page must not get this RUN_ERROR.
 func TestPageIsToldInTheInterruptsAlone(t *testing.T) {
 	g := newRig(t, asksOnce)
 	g.do(input("t", "r1", ""))
@@ -131,8 +132,9 @@ func TestPageIsToldInTheInterruptsAlone(t *testing.T) {
 	wantTypes(t, g.do(input("t", "r4", `,"resume":[]`)), "RUN_STARTED RUN_FINISHED+interrupt RUN_ERROR:PARTIAL_RESUME")
 }
 
-// TestHTTPErrorsOnAResume: CopilotKit 1.74 and assistant-ui lock on an HTTP status as they do on a
-// RUN_ERROR alone. The backend's headers are kept, and the client follows a redirect itself.
+// TestHTTPErrorsOnAResume: CopilotKit 1.74 and assistant-ui lock if a resume gets an HTTP error, or
+// a RUN_ERROR without questions. So the client gets the open questions before the error. The
+// backend's headers are kept. A redirect reaches the client, which follows it.
 func TestHTTPErrorsOnAResume(t *testing.T) {
 	for status, want := range map[int]string{
 		401: "RUN_STARTED RUN_FINISHED+interrupt RUN_ERROR:UPSTREAM_STATUS", 404: "RUN_STARTED RUN_FINISHED+interrupt RUN_ERROR:UPSTREAM_STATUS",
@@ -165,8 +167,8 @@ func TestHTTPErrorsOnAResume(t *testing.T) {
 	}
 }
 
-// TestGoldenEndsUnlock: in all scenarios, each request with an answer ends in a RUN_FINISHED that
-// reports the open questions.
+// TestGoldenEndsUnlock: in all scenarios, each request with an answer must end in a RUN_FINISHED
+// that contains the open questions.
 func TestGoldenEndsUnlock(t *testing.T) {
 	ends := 0
 	list, err := golden.List("../testdata", "*")

@@ -13,11 +13,11 @@ import (
 	"holdpoint/translate/dialecttest"
 )
 
-// TestLateAnswerIsShownTheEnd: a question was answered in another tab or at the desk, and a chat
-// that still shows it answers too late. In every dialect the chat gets the current state of the
-// thread. This also holds if its messages contain its own answer: CopilotKit sends a tool message
-// beside resume, and clients of a backend's own form answer by a message. That message is not sent
-// back to it, because it was not used.
+// TestLateAnswerIsShownTheEnd: a question was answered in another tab or at the desk. A chat that
+// still shows it answers too late. In every dialect, this chat must get the current state of the
+// thread. That also holds if its messages contain its own answer: CopilotKit sends a tool message
+// beside resume, and other clients answer only by a message. The snapshot must not contain such a
+// message, because the answer was not used.
 func TestLateAnswerIsShownTheEnd(t *testing.T) {
 	eachBackend(t, func(t *testing.T, b dialecttest.Backend) {
 		for _, elsewhere := range []string{"in another tab", "at the desk"} {
@@ -37,7 +37,7 @@ func TestLateAnswerIsShownTheEnd(t *testing.T) {
 	})
 }
 
-// eachBackend runs test with each backend of dialecttest, for each dialect.
+// eachBackend runs test for each dialect with each of its backends in dialecttest.
 func eachBackend(t *testing.T, test func(t *testing.T, b dialecttest.Backend)) {
 	t.Helper()
 	for _, name := range dialects.All().Names()[1:] {
@@ -47,14 +47,14 @@ func eachBackend(t *testing.T, test func(t *testing.T, b dialecttest.Backend)) {
 	}
 }
 
-// checkChat plays one chat with the backend.
+// checkChat lets play play a chat with the backend b.
 func checkChat(t *testing.T, b dialecttest.Backend, play func(c *chatter)) {
 	t.Helper()
 	fewer(t, 1)
 	rapid.Check(t, func(t *rapid.T) { play(newChatter(t, b, dialects.All())) })
 }
 
-// isAsked sends a message on which the backend asks.
+// isAsked sends a message after which the backend asks a question.
 func (c *chatter) isAsked() {
 	c.send("", "ask")
 	if c.pending == "" {
@@ -65,10 +65,10 @@ func (c *chatter) isAsked() {
 // A lateAnswer is a chat's answer to a question that was approved elsewhere.
 type lateAnswer struct {
 	status, payload string
-	message         string // that CopilotKit puts beside it if the question is about a call
-	before          bool   // such a message of an earlier question is in the history, too
-	native          bool   // the backend's own form, by a message
-	reload          bool   // nothing is said
+	message         string // the tool message that CopilotKit adds if the question is about a call
+	before          bool   // the history also has such a message for an earlier question
+	native          bool   // the answer is a message in the backend's own form
+	reload          bool   // the request has no answer
 }
 
 func (l lateAnswer) play(c *chatter, elsewhere string) {
@@ -84,7 +84,7 @@ func (l lateAnswer) play(c *chatter, elsewhere string) {
 		_, p := c.open()
 		c.decide("yes")
 		if len(c.h.Lacks(p)) > 0 {
-			c.send("", "end") // the chat itself carries the decision
+			c.send("", "end") // the chat's next request takes the decision along
 		} else {
 			c.carry("end")
 		}
@@ -92,13 +92,13 @@ func (l lateAnswer) play(c *chatter, elsewhere string) {
 		c.answer(id, "yes", false, "end")
 	}
 	if len(stale) == 0 || len(c.history) == 0 && elsewhere != "at the desk" {
-		return // without its messages nobody knows the chat
+		return // without its messages the chat cannot be recognized
 	}
 	asked, calls := len(c.seen), fmt.Sprint(c.told)
 	c.history = stale
 	switch {
 	case l.reload && elsewhere != "at the desk":
-		return // an idle thread: the run is the backend's
+		return // the thread is idle, so the run is sent to the backend
 	case l.reload:
 		c.send("", "end")
 	case l.native:
@@ -152,8 +152,8 @@ func (l lateAnswer) play(c *chatter, elsewhere string) {
 	}
 }
 
-// beside adds to the history the message that CopilotKit sends beside an answer: a tool message on
-// the call of the newest question.
+// beside adds to the history the tool message that CopilotKit sends together with an answer. The
+// message is about the call of the newest question.
 func (c *chatter) beside(says string) {
 	if c.call == "" {
 		return
@@ -172,9 +172,9 @@ func (lateAnswer) textOf(stream string) string {
 	return ""
 }
 
-// TestAnswerBesideResume: CopilotKit sends its answer both in resume and as a tool message on the
-// call in question. In every dialect the answer counts once, and the thread continues. The message
-// stays in the client's history, and no later request is refused because of it.
+// TestAnswerBesideResume: CopilotKit sends its answer twice, in resume and as a tool message for
+// the call in question. In every dialect the answer must count once, and the thread must continue.
+// The message stays in the client's history, and no later request may be refused because of it.
 func TestAnswerBesideResume(t *testing.T) {
 	for _, name := range dialects.All().Names()[1:] {
 		for _, b := range dialecttest.Of(name) {

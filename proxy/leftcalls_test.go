@@ -9,8 +9,8 @@ import (
 	"holdpoint/store"
 )
 
-// TestTwoCallsOfOneNoteAsk: if one note of the record lists two calls and both are asked about,
-// both are removed from it.
+// TestTwoCallsOfOneNoteAsk: one note in the record lists several calls that were left to the
+// client. If two of them are asked about later, both must be removed from the note.
 func TestTwoCallsOfOneNoteAsk(t *testing.T) {
 	g := newRig(t, nil)
 	r := loneRun(t.Context(), g.h, "/", &agui.RunInput{ThreadID: "t"})

@@ -14,9 +14,9 @@ import (
 	"holdpoint/translate"
 )
 
-// TestUnusedAnswerIsReported: together with a new message, a client answers a question that
-// ended in an error. The message is answered, and the end of its run says that the answer was not
-// used.
+// TestUnusedAnswerIsReported: a client sends a new message together with an answer to a question
+// that ended in an error. The backend gets the message. The end of the run must say that the answer
+// was not used.
 func TestUnusedAnswerIsReported(t *testing.T) {
 	g := newRig(t, func(w http.ResponseWriter, r *http.Request, n int) {
 		switch n {
@@ -47,9 +47,10 @@ func TestUnusedAnswerIsReported(t *testing.T) {
 	}
 }
 
-// TestQuestionThatOnlyAClientNames: the record of the question is gone. If the dialect of the
-// backend is known, the backend gets a no under the id that the client named: at the cancel, or
-// before a message that would lock the thread. A backend of unknown dialect gets nothing.
+// TestQuestionThatOnlyAClientNames: the record of the question is gone, but a request names its id.
+// If the dialect of the backend is known, the backend must get a no under that id. It gets the no
+// when the client cancels, or before a message that would lock the thread. If the dialect is
+// unknown, the backend must get nothing.
 func TestQuestionThatOnlyAClientNames(t *testing.T) {
 	const (
 		native = "hook:beforeToolCall:g1:myapp-approval"
@@ -64,7 +65,7 @@ func TestQuestionThatOnlyAClientNames(t *testing.T) {
 	for name, c := range map[string]struct {
 		dialect  string
 		requests []string
-		sent     []string // resume of each request to the backend
+		sent     []string // the resume of each request to the backend
 	}{
 		"a cancel":                    {"aws-strands", []string{talk("t", cancel, asking)}, []string{no}},
 		"a cancel, twice":             {"aws-strands", []string{talk("t", cancel, asking), talk("t", cancel, asking)}, []string{no}},
@@ -93,8 +94,9 @@ func TestQuestionThatOnlyAClientNames(t *testing.T) {
 	}
 }
 
-// TestManyLostQuestionsOfOthers: the log says once that the agents behind replicas must share their
-// threads. Questions of the same process do not count.
+// TestManyLostQuestionsOfOthers: if many questions are lost that another process has kept, the log
+// says once that the agents behind the replicas must share their threads. Lost questions of the
+// same process do not count.
 func TestManyLostQuestionsOfOthers(t *testing.T) {
 	serve := func(w http.ResponseWriter, r *http.Request, n int) {
 		stream := asks

@@ -9,7 +9,8 @@ import (
 	"go.uber.org/goleak"
 )
 
-// TestMain fails the package if a goroutine is left: everything of a run must end with it.
+// TestMain fails the package if a goroutine still runs after the tests, because everything that a
+// run starts must end with the run.
 func TestMain(m *testing.M) {
 	code := m.Run()
 	http.DefaultTransport.(*http.Transport).CloseIdleConnections()

@@ -13,9 +13,9 @@ import (
 
 const suspendsC = `{"type":"CUSTOM","name":"on_interrupt","value":"{\"type\":\"mastra_suspend\",\"toolCallId\":\"c\",\"toolName\":\"f\",\"runId\":\"m\"}"}`
 
-// TestStaleResumeIsEnded: if Mastra 1.0.3 does not know the answered call, it sends RUN_STARTED and
-// then nothing. The client's stream is ended after a while. A backend that has sent anything else
-// may take its time.
+// TestStaleResumeIsEnded: if Mastra 1.0.3 does not know the call of an answer, it sends RUN_STARTED
+// and then nothing. Then Holdpoint must end the client's stream after a while. A backend that has
+// sent any other event may take longer.
 func TestStaleResumeIsEnded(t *testing.T) {
 	for name, c := range map[string]struct {
 		says string
@@ -44,7 +44,8 @@ func TestStaleResumeIsEnded(t *testing.T) {
 				if took := time.Since(begin); took != c.took {
 					t.Errorf("took %v, want %v", took, c.took)
 				}
-				// The client is not told that the action ran, and the answer is not sent again.
+				// The client must not learn that the action ran, and the answer must not be sent
+				// again.
 				time.Sleep(detachTimeout + time.Minute)
 				if got := b.post(input("t", "r3", "")); !strings.Contains(got, "RESUME_IN_DOUBT") {
 					t.Errorf("told is %s", got)

@@ -15,8 +15,8 @@ import (
 	"holdpoint/translate"
 )
 
-// TestHabitAfterARequest: what each request of a thread shows of how its client sends the
-// conversation.
+// TestHabitAfterARequest: each request of a thread shows whether its client sends the conversation
+// or only new messages. The table has the habit that Holdpoint notes.
 func TestHabitAfterARequest(t *testing.T) {
 	const u1, u2, u3 = `{"id":"u1","role":"user","content":"one"}`, `{"id":"u2","role":"user","content":"two"}`, `{"id":"u3","role":"user","content":"three"}`
 	const a1, system, result = `{"id":"a1","role":"assistant","content":"hello"}`, `{"id":"s","role":"system","content":"be kind"}`, `{"id":"r1","role":"tool","toolCallId":"c1","content":"yes"}`
@@ -63,14 +63,14 @@ func TestHabitAfterARequest(t *testing.T) {
 	}
 }
 
-// TestHabitOfItsSender: the habit on another thread or another path shows nothing. The question
-// notes the habit, so another replica knows it from the record.
+// TestHabitOfItsSender: what a client does on another thread or path must not count as its habit.
+// The record of the question has the habit, so that another replica knows it.
 func TestHabitOfItsSender(t *testing.T) {
 	plain := func(id string) string {
 		return fmt.Sprintf(`"messages":[{"id":%q,"role":"user","content":%q}]`, id, id)
 	}
 	for name, test := range map[string]struct {
-		path, thread string // of the first run; the others are at / on thread t
+		path, thread string // of the first run; the later runs use path / and thread t
 		want         bool
 	}{
 		"the same":       {"/", "t", true},
@@ -78,7 +78,7 @@ func TestHabitOfItsSender(t *testing.T) {
 		"another path":   {"/other", "t", false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			sessions := map[string]bool{} // by run
+			sessions := map[string]bool{} // the value of Sessions for each run id
 			g := newRig(t, func(w http.ResponseWriter, r *http.Request, n int) {
 				sendStream(w, streamOf(started, map[bool]string{true: asks, false: finished}[n == 2]))
 			})

@@ -16,8 +16,8 @@ func TestBug(t *testing.T) {
 	}
 	for what, c := range map[string]struct {
 		do          func() error
-		want        string // the text of the error that the caller gets, "" for none
-		method, bug string // the method and the error of the Bug in it
+		want        string // the text of the error that the caller gets, or ""
+		method, bug string // the method and the error in the Bug
 		stack       bool
 	}{
 		"nothing goes wrong":      {do: func() error { return nil }},

@@ -11,13 +11,13 @@ import (
 	"holdpoint/store"
 )
 
-// TestWhichCallsArePutBack checks that a history with a result but without its call gets the call
-// from the record, if the request has messages of the conversation.
+// TestWhichCallsArePutBack checks a history that has a result without its call. If the request has
+// messages of the conversation, Holdpoint must add the call from the record.
 func TestWhichCallsArePutBack(t *testing.T) {
 	kept := map[store.Moment]string{store.Asked: "u a:1", store.Ended: "u a:5 t:5"}
 	for name, c := range map[string]struct {
 		chat, open, ended string
-		unseen            bool   // the record has no message of the chat
+		unseen            bool   // the record has none of the chat's messages
 		want              string // the messages, "" if all stay
 	}{
 		"nothing is lacking":                 {chat: "u a:5 t:5 u", ended: "1=yes"},
@@ -62,8 +62,9 @@ func TestWhichCallsArePutBack(t *testing.T) {
 	}
 }
 
-// TestWhatAYesRuns checks that an approval runs the call that was shown: other arguments in the
-// messages are replaced, and an approval is refused if it is not certain what it would run.
+// TestWhatAYesRuns checks that an approval runs the call that the person saw. If the messages have
+// the call with other arguments, Holdpoint must replace them. If it is not certain what the
+// approval would run, it must refuse the approval.
 func TestWhatAYesRuns(t *testing.T) {
 	const shown, edited = `{"path":"/tmp/a"}`, `{"path":"/"}`
 	call := func(args string) string {
@@ -127,22 +128,22 @@ type continuer struct{}
 
 func (continuer) Continues(spoken, _ string) bool { return spoken == "fake" }
 
-// TestWhichOpenCallsReachTheBackend checks that a backend that runs the open calls of a history
-// gets only those that a run left open and that had no question.
+// TestWhichOpenCallsReachTheBackend checks a backend that runs the open calls of a history. It must
+// get an open call only if a run left the call open and no question was about it.
 func TestWhichOpenCallsReachTheBackend(t *testing.T) {
 	const declared = `,"tools":[{"name":"rm","description":"","parameters":{}},{"name":"mine","description":"","parameters":{}}]`
 	const other = `,"tools":[{"name":"mine","description":"","parameters":{}}]`
 	down := errors.New("down")
 	for name, c := range map[string]struct {
-		chat        string // mine:1 is the result of a declared tool
+		chat        string // mine:1 is the result of a call of a declared tool
 		more        string
 		open, ended string
 		answers     bool   // the request answers the open question
 		left        string // a call that a run of this process left open
 		noted       string // a call that the record notes as left open
-		here        string // a call with a question in this conversation
-		elsewhere   string // a call with a question in any conversation
-		down        bool   // the index fails
+		here        string // a call that this conversation asked about
+		elsewhere   string // a call that any conversation asked about
+		down        bool   // lookups in the index fail
 		lost        bool   // a question of the chat is lost
 		spoken      string
 		want        string // the messages, "" if all stay
@@ -170,7 +171,8 @@ func TestWhichOpenCallsReachTheBackend(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			in := inputOf(t, strings.ReplaceAll(c.chat, "mine", "a:mine t:mine"), c.more)
-			for n, m := range in.Messages { // the client's own tool has another name
+			// this call is of the client's own tool, which has another name
+			for n, m := range in.Messages {
 				in.Messages[n] = agui.ParseMessage([]byte(strings.ReplaceAll(string(m.JSON), `{"id":"mine","type":"function","function":{"name":"rm"`, `{"id":"mine","type":"function","function":{"name":"mine"`)))
 			}
 			v := viewOf(in)
@@ -212,7 +214,8 @@ func TestWhichOpenCallsReachTheBackend(t *testing.T) {
 	}
 }
 
-// TestCallKeys checks that a key identifies a call and a scope, however the arguments are written.
+// TestCallKeys checks that a key identifies a call within a scope, whatever the spelling of the
+// arguments.
 func TestCallKeys(t *testing.T) {
 	scope := history.Scope{Tenant: "t", Agent: "a", Path: "/p", Owner: "o"}
 	call := agui.Call{ID: "1", Name: "rm", Args: `{"a":1,"b":2}`}

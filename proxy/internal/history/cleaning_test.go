@@ -10,8 +10,8 @@ import (
 	"holdpoint/translate"
 )
 
-// TestWhatGoesToTheBackend checks which messages of a request the backend gets, in a run without
-// answers and in one that answers the open question.
+// TestWhatGoesToTheBackend checks which messages of a request the backend gets. It checks runs
+// without answers, and runs that answer the open question.
 func TestWhatGoesToTheBackend(t *testing.T) {
 	const native, resolved = true, `{"status":"resolved"}`
 	for name, c := range map[string]struct {

@@ -11,7 +11,7 @@ import (
 	"holdpoint/store"
 )
 
-// decider is a dialect whose backends read a tool message that says yes as a decision on any call.
+// A decider is a dialect whose backends read a tool message "yes" as a decision on any call.
 type decider struct{}
 
 func (decider) ReadsDecisions(string) bool { return true }
@@ -24,22 +24,22 @@ func (decider) Harmless(m agui.Message) agui.Message {
 	return agui.ParseMessage(agui.SetString(m.JSON, "content", "harmless"))
 }
 
-// TestDecisionsOnUnknownCalls checks messages that a backend could read as a decision on a call
-// without a question on record: such a message is refused at the end of a request, and rewritten if
-// later text follows it.
+// TestDecisionsOnUnknownCalls checks messages that a backend could read as a decision on a call, if
+// the record has no question about that call. At the end of a request, such a message must be
+// refused. If later text follows it, it must be rewritten.
 func TestDecisionsOnUnknownCalls(t *testing.T) {
 	const declared = `,"tools":[{"name":"rm","description":"","parameters":{}}]`
 	for name, c := range map[string]struct {
 		chat, more  string
 		open, ended string
 		spoken      string
-		passed      string // a call that a stream left to the client, of an undeclared tool
+		passed      string // a call of an undeclared tool that a stream left to the client
 		left        string // a call of a declared tool that a stream left to the client
-		noted       string // the same, as noted by the record
+		noted       string // a call like left, but noted in the record
 		inMemory    bool   // the store loses its records with the process
-		down        bool   // the store could not be asked
+		down        bool   // the store fails
 		carries     bool
-		unasked     string // the call that the request decides on at its end, "" for none
+		unasked     string // the call that the end of the request decides on, or ""
 		want        string // the messages, "" if all stay
 	}{
 		"at the end":                           {chat: "u a:1 t:1=yes", unasked: "1"},
@@ -86,9 +86,9 @@ func TestDecisionsOnUnknownCalls(t *testing.T) {
 	}
 }
 
-// TestACallThatBeginsAgain: ids of some models repeat. What the client says on a later call of its
-// own is not an answer to the question about the earlier one, if that was answered and the stream
-// has begun the later call.
+// TestACallThatBeginsAgain: ids of some models repeat. A client answers a later call of its own
+// tool, whose id an earlier question had. That is not an answer to the earlier question if that
+// question was answered and the stream has begun the later call.
 func TestACallThatBeginsAgain(t *testing.T) {
 	const declared = `,"tools":[{"name":"rm","description":"","parameters":{}}]`
 	failed := func(result *store.Result) { result.Finish = []byte(`{"type":"RUN_ERROR","message":"x"}`) }
@@ -97,8 +97,8 @@ func TestACallThatBeginsAgain(t *testing.T) {
 		more   string
 		open   string
 		change func(*store.Result)
-		noted  bool   // the record noted that the stream began the call again
-		is     string // what each reply is
+		noted  bool   // the record notes that the stream began the call again
+		is     string // the state of each reply
 	}{
 		"the stream has begun it":               {chat: "u a:1 t:1=yes u a:1 t:1=yes", more: declared, noted: true},
 		"the earlier one is another's":          {chat: "u w a:1 t:1=yes", more: declared, noted: true},

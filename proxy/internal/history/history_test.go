@@ -22,12 +22,13 @@ const (
 	userTwo = `{"id":"u9","role":"user","content":"And then?"}`
 )
 
-// viewOf returns the view of a request with an empty record.
+// viewOf returns a View of a request whose thread has an empty record.
 func viewOf(in *agui.RunInput) *history.View {
 	return &history.View{Input: in, Record: &store.Record{}, Memory: memory{}}
 }
 
-// A memory implements history.Memory by functions. A nil function returns nothing.
+// A memory implements history.Memory by functions. A method whose function is nil returns zero
+// values.
 type memory struct {
 	kept     func(at store.Moment) json.RawMessage
 	passed   func(call string, own bool) bool
@@ -53,17 +54,17 @@ func (m memory) WasAsked(c agui.Call) (here, somewhere bool, err error) {
 	return m.wasAsked(c)
 }
 
-// inputOf returns a request with the messages of a chat, which is written in words:
+// inputOf returns a request with the messages of a chat. chat is a list of words:
 //
 //	u           a message of the user
-//	u:1=yes     one that is a decision on call 1, too; see reader
+//	u:1=yes     a message of the user that is also a decision on call 1; see reader
 //	n           a message of the user without an id
-//	w           words of the assistant
-//	a:1,2       calls of the assistant: 1 and 2, each of the tool rm
+//	w           a text of the assistant
+//	a:1,2       the calls 1 and 2 of the assistant, both of the tool rm
 //	t:1         the result of call 1
 //	t:1=yes     a tool message on call 1 that says yes; see reader
 //
-// more are further members of the request.
+// more contains further members of the request.
 func inputOf(t *testing.T, chat, more string) *agui.RunInput {
 	t.Helper()
 	var list []string
@@ -130,13 +131,13 @@ func chatOf(list []agui.Message) string {
 	return strings.Join(words, " ")
 }
 
-// A reader is a dialect that takes messages on a call for decisions. A message says yes or no, and
-// what the reader makes of it follows:
+// A reader is a dialect that reads tool messages as decisions on their calls. The content of a
+// message is yes or no. It may be followed by flags that say how the reader reads it:
 //
-//	+kept +past +replaces +unclear      as translate.Reply has it
-//	+calls      its call goes with it
-//	+rest       the message says something else, too
-//	+ifknown +unlessresult +unlessleft  it is a decision then only
+//	+kept +past +replaces +unclear      sets Keep, TooLate, Replaces or Unclear of translate.Reply
+//	+calls      the call is removed together with the message
+//	+rest       the message also contains something else
+//	+ifknown +unlessresult +unlessleft  the message is a decision only on that condition
 type reader struct{}
 
 func (reader) Replies(in agui.RunInput, _ string) iter.Seq[translate.Reply] {
@@ -181,7 +182,8 @@ func answerOf(call, says string) agui.Answer {
 	return a
 }
 
-// pauseOn returns a pause that asks about calls: the question about call 1 is i1.
+// pauseOn returns a pause with a question about each of calls. The question about call 1 has the id
+// i1.
 func pauseOn(id string, calls ...string) *agui.Pause {
 	p := &agui.Pause{ID: id, Dialect: "fake"}
 	for _, c := range calls {
@@ -194,7 +196,7 @@ func pauseOn(id string, calls ...string) *agui.Pause {
 	return &indexed
 }
 
-// endedWith returns the result of a pause that was answered, such as 1=yes.
+// endedWith returns the result of an ended pause with these answers, such as 1=yes.
 func endedWith(answers ...string) *store.Result {
 	var calls, ids []string
 	var digests []store.AnswerDigest
@@ -206,8 +208,8 @@ func endedWith(answers ...string) *store.Result {
 	return &store.Result{PauseID: "ended", IDs: ids, Pause: pauseOn("ended", calls...), How: store.Finished, Digest: store.MarshalAnswers(digests)}
 }
 
-// recordOf returns the record of a thread. open are the calls of its open question, and ended the
-// answers of its ended question; "" if there is none.
+// recordOf returns the record of a thread. open lists the calls of its open question, and ended the
+// answers to its ended question. Each may be "".
 func recordOf(open, ended string) *store.Record {
 	rec := &store.Record{}
 	if open != "" {

@@ -9,16 +9,18 @@ import (
 	"holdpoint/proxy/internal/history"
 )
 
-// TestWhichCallsAreLookedUp checks which calls are looked up in the index: those that the last
-// decisions of the request, or its entries, are about and that have no question in its own record.
+// TestWhichCallsAreLookedUp checks which calls are looked up in the index. They are the calls of
+// the last decisions in the messages, or of the resume entries, unless the thread's own record has
+// a question about the call.
 func TestWhichCallsAreLookedUp(t *testing.T) {
 	const inEntry = `{"toolCall":{"callId":"9","name":"rm","arguments":{"path":"/tmp"}}}`
 	for name, c := range map[string]struct {
 		chat, open string
-		entry      string // the id that an entry names
+		entry      string // the id that the entry in resume names
 		payload    string // the payload of the entry
 		most       int
-		want       string // id and tool, and the index of the user message, or "entry" if the call is in an entry
+		// id and tool, then the index of the user's message; "entry" for a call in an entry
+		want string
 	}{
 		"a decision on an unknown question":       {chat: "u a:1 t:1=yes", want: "1 rm 0"},
 		"on one that the record knows":            {chat: "u a:1 t:1=yes", open: "1"},
@@ -68,7 +70,7 @@ func TestWhichCallsAreLookedUp(t *testing.T) {
 }
 
 // TestPlacesOfWords checks that the user message of a paused run is found again by its content, and
-// by its id if both messages have one.
+// also by its id if both messages have an id.
 func TestPlacesOfWords(t *testing.T) {
 	in := inputOf(t, "u w u w", "")
 	last, at := history.LastUserMessage(in.Messages)
@@ -107,8 +109,8 @@ func TestPlacesOfWords(t *testing.T) {
 	}
 }
 
-// TestTextTalkedPast checks which question is returned if the person has written after Holdpoint's
-// newest question text.
+// TestTextTalkedPast checks which question is returned if the person has written a message after
+// Holdpoint's newest text about a question.
 func TestTextTalkedPast(t *testing.T) {
 	text := func(id string) agui.Message {
 		return agui.ParseMessage([]byte(`{"id":"holdpoint-question-` + id + `","role":"assistant","content":"told"}`))

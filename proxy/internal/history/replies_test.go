@@ -13,13 +13,13 @@ import (
 	"holdpoint/store"
 )
 
-// stateOf returns the state of a reply in a word.
+// stateOf returns the state of a reply as a word.
 func stateOf(d history.Reply) string {
 	switch {
 	case d.IsAnswer:
 		return "answer"
 	case d.RepeatsEntry:
-		return "repeat" // repeats an entry of resume
+		return "repeat" // it repeats an entry of resume
 	case d.WasAnswer:
 		return "settled"
 	case d.Pause == nil:
@@ -27,11 +27,11 @@ func stateOf(d history.Reply) string {
 	case d.TooLate:
 		return "past"
 	}
-	return "known" // its question is known, and it is not an answer to it
+	return "known" // its question is known, but it does not answer that question
 }
 
-// TestWhichMessagesAnswer checks which messages answer which question, and the answers of the
-// request that result.
+// TestWhichMessagesAnswer checks which message answers which question, and which answers the
+// request therefore has.
 func TestWhichMessagesAnswer(t *testing.T) {
 	for name, c := range map[string]struct {
 		chat, open, ended string

@@ -18,8 +18,8 @@ import (
 	"holdpoint/store"
 )
 
-// TestHistoryWithManyResults checks that the time for inserting calls before their results is
-// linear in the results. It measures nothing else that the machine does.
+// TestHistoryWithManyResults checks that the time for inserting calls before their results grows
+// linearly with the number of results. It measures only the time of this process.
 func TestHistoryWithManyResults(t *testing.T) {
 	took := func(results int) time.Duration {
 		var messages, calls strings.Builder
@@ -59,16 +59,17 @@ func TestHistoryWithManyResults(t *testing.T) {
 }
 
 // TestResultsThatAClientMadeUp checks results that a .NET client made up because its answer had no
-// effect. For an open question, such a result is not an answer. For an ended one, it is removed if
-// the call has another result. A message with the call that the client appended for it is removed
-// too.
+// effect. While the question is open, such a result must not be an answer. After the question has
+// ended, Holdpoint removes the result if the call has another one. It also removes a message with
+// the call that the client added for the result.
 func TestResultsThatAClientMadeUp(t *testing.T) {
 	const notFound, denied = `"Error: Requested function \"rm\" not found."`, `"Tool call invocation rejected."`
 	for name, c := range map[string]struct {
-		content string // of a made-up result
-		list    string // u is a user message, a:1 a message with call 1, t:1 its result, x:1 a made-up result, and | the question
-		waits   string // what remains while the question about call 1 is open, "" for everything
-		ended   string // what remains after it has ended, "" for everything
+		content string // the content of a made-up result
+		// u: a user message; a:1: call 1; t:1: its result; x:1: a made-up result; |: the question
+		list  string
+		waits string // what remains while the question is open; "": everything
+		ended string // what remains after the question has ended; "": everything
 	}{
 		"a result":                        {notFound, "u a:1 | x:1 u", "u a:1 u", ""},
 		"a denial":                        {denied, "u a:1 | x:1 u", "u a:1 u", ""},
@@ -108,8 +109,8 @@ func TestResultsThatAClientMadeUp(t *testing.T) {
 	}
 }
 
-// wordsOf returns the messages of a text in that notation, and a function that returns messages in
-// the notation.
+// wordsOf returns the messages that text describes in the notation of TestResultsThatAClientMadeUp,
+// and a function that writes messages in this notation.
 func wordsOf(t *testing.T, text, madeUp string) ([]agui.Message, func([]agui.Message) string) {
 	t.Helper()
 	var list []agui.Message
@@ -152,9 +153,9 @@ func wordsOf(t *testing.T, text, madeUp string) ([]agui.Message, func([]agui.Mes
 	}
 }
 
-// TestResultsInHoldpointsWords checks that a result with one of Holdpoint's texts stays if the
-// record has it as a tool's own result. A result that Holdpoint wrote is removed, but its call
-// stays for a backend that keeps its thread.
+// TestResultsInHoldpointsWords checks results whose text is one of Holdpoint's own texts. If the
+// record has the result as the tool's own, it must stay. A result that Holdpoint wrote must be
+// removed. Its call must stay for a backend that keeps its thread.
 func TestResultsInHoldpointsWords(t *testing.T) {
 	result := func(call string) string {
 		return fmt.Sprintf(`{"id":"of-%s","role":"tool","toolCallId":%q,"content":%q}`, call, call, words.Approved)
@@ -179,8 +180,9 @@ func TestResultsInHoldpointsWords(t *testing.T) {
 	}
 }
 
-// TestCallOfAnOwnResult checks that a call is removed with Holdpoint's own result for it if the
-// backend gives its model the calls of each request and the question has ended.
+// TestCallOfAnOwnResult checks when a call is removed together with Holdpoint's own result for it.
+// That must happen if the backend gives its model the calls of each request and the question has
+// ended.
 func TestCallOfAnOwnResult(t *testing.T) {
 	body := `{"threadId":"t","runId":"r","messages":[` + userOne + `,
 		{"id":"a","role":"assistant","content":"","toolCalls":[{"id":"k","type":"function","function":{"name":"f","arguments":"{}"}}]},
@@ -222,8 +224,8 @@ func TestCallOfAnOwnResult(t *testing.T) {
 	}
 }
 
-// TestOwnResultTakesTheNearestCall checks that removing Holdpoint's own result removes the nearest
-// earlier call with its id, and no other, because some models repeat ids.
+// TestOwnResultTakesTheNearestCall checks that only the nearest earlier call with the same id is
+// removed together with Holdpoint's own result, because ids of some models repeat.
 func TestOwnResultTakesTheNearestCall(t *testing.T) {
 	calls := func(message string, ids ...string) string {
 		list := make([]string, len(ids))
@@ -270,9 +272,9 @@ func TestOwnResultTakesTheNearestCall(t *testing.T) {
 	}
 }
 
-// TestOwnResultsByTheirNote checks that a result that the record notes as Holdpoint's own is
-// removed, whatever its text is. Another result of the call stays, and so does a result of another
-// call with that text.
+// TestOwnResultsByTheirNote checks that a result is removed if the record notes that Holdpoint made
+// it, whatever its text is. Another result of the call must stay. So must a result of another call
+// with the same text.
 func TestOwnResultsByTheirNote(t *testing.T) {
 	const told = "Words of an older version."
 	note, ok := history.OwnNote("p1", []agui.Event{
@@ -319,9 +321,10 @@ func TestOwnResultsByTheirNote(t *testing.T) {
 	}
 }
 
-// TestMadeUpCallUnderAKnownID: MEAI gives the message with a call that it makes up the id of the
-// message that asked, whose text the record has. For a client that omits the calls of its
-// questions, the call is removed with its result. Another client may have the call itself.
+// TestMadeUpCallUnderAKnownID: if MEAI makes up a call, it gives the message with the call the id
+// of the message that asked. The record has that id with a text. If the client omits the calls of
+// its questions, Holdpoint must remove the call together with its result. Any other client may
+// really have the call, so it must stay.
 func TestMadeUpCallUnderAKnownID(t *testing.T) {
 	body := `{"threadId":"t","runId":"r","messages":[` + userOne + `,{"id":"said","role":"assistant","content":"Yes?"},
 		{"id":"said","role":"assistant","toolCalls":[{"id":"k","type":"function","function":{"name":"rm","arguments":"{}"}}]},

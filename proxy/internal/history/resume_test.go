@@ -14,21 +14,22 @@ import (
 	"holdpoint/translate"
 )
 
-// part returns the messages of a chat from one index to another.
+// part returns the messages of a chat from the index from up to, but not including, to.
 func part(in *agui.RunInput, from, to int) []agui.Message { return in.Messages[from:to:to] }
 
 // TestWhatAResumeGoesOnWith checks that a resume has the messages of the record, followed by the
-// new ones of the request.
+// new messages of the request.
 func TestWhatAResumeGoesOnWith(t *testing.T) {
 	for name, c := range map[string]struct {
-		chat    string // the record keeps the first kept messages, and the request has those beginning with from
+		// the record has its first kept messages; the request has those from index from
+		chat    string
 		kept    int
 		from    int
-		unseen  bool // the paused run had a message that the record does not keep
+		unseen  bool // the paused run had a message that the record lacks
 		ended   string
 		ours    bool
 		want    string
-		partial bool // a message is missing that the record knows of
+		partial bool // a message that the record knows of is missing
 	}{
 		"the whole history":                {chat: "u a:1 u", kept: 2, want: "u a:1 u"},
 		"a message without an id":          {chat: "n a:1 u", kept: 2, want: "n a:1 u"},
@@ -70,8 +71,8 @@ func TestWhatAResumeGoesOnWith(t *testing.T) {
 }
 
 // TestStoredMessagesAreWhole checks that stored messages are shown if they include all messages of
-// the request. A message that only contains an answer may be missing; it is inserted after its call
-// if that has no result.
+// the request. Only a message that contains nothing but an answer may be missing. It is inserted
+// after its call if the call has no result.
 func TestStoredMessagesAreWhole(t *testing.T) {
 	for name, c := range map[string]struct {
 		stored, request string
@@ -98,8 +99,8 @@ func TestStoredMessagesAreWhole(t *testing.T) {
 	}
 }
 
-// TestCatchUp checks that a chat that has missed the end of its question gets the messages since
-// then, followed by its new ones.
+// TestCatchUp checks a chat that has missed the end of its question. It must get the messages since
+// then, followed by its own new messages.
 func TestCatchUp(t *testing.T) {
 	shown := inputOf(t, "u a:1 t:1 w", "").Messages
 	news := inputOf(t, "w w w w u", "").Messages[4:]
@@ -115,15 +116,15 @@ func TestCatchUp(t *testing.T) {
 	}
 }
 
-// TestRepliesBeforeTheQuestion checks that a reply that existed before the question was asked does
-// not answer it, and a later one does.
+// TestRepliesBeforeTheQuestion checks that a reply does not answer a question if it is older than
+// the question. A later reply must answer it.
 func TestRepliesBeforeTheQuestion(t *testing.T) {
 	for name, c := range map[string]struct {
-		came  string // the messages of the request whose run asked the question
-		shown string // the messages of its stream
-		lost  bool   // the stream's messages are not known
+		came  string // the messages of the run that asked the question
+		shown string // the messages after that run's stream
+		lost  bool   // these messages are not known
 		later string // the messages of the next request
-		is    string // the state of each reply then
+		is    string // the state of each reply in that request
 	}{
 		"a reply after it":                 {came: "u", shown: "u a:1", later: "u a:1 t:1=yes", is: "answer"},
 		"a reply before it":                {came: "u a:1 t:1=yes", shown: "u a:1 t:1=yes a:1", later: "u a:1 t:1=yes a:1", is: "stray"},
@@ -165,13 +166,13 @@ func TestRepliesBeforeTheQuestion(t *testing.T) {
 	}
 }
 
-// panics is a reader that panics.
+// A panics is a reader whose Replies panics.
 type panics struct{ reader }
 
 func (panics) Replies(agui.RunInput, string) iter.Seq[translate.Reply] { panic("oh") }
 
-// TestYesAndNoInTheAgentsValues checks that the dialect gets the agent's own values, and the person
-// answers yes or no, if the operator has configured the values.
+// TestYesAndNoInTheAgentsValues checks values for yes and no that the operator has configured. The
+// person answers yes or no, and the dialect must get the agent's values.
 func TestYesAndNoInTheAgentsValues(t *testing.T) {
 	p := pauseOn("open", "1", "2")
 	p.Interrupts[0].YesNo = &agui.YesNo{Yes: json.RawMessage(`"go"`), No: json.RawMessage(`"stop"`)}
@@ -189,8 +190,8 @@ func TestYesAndNoInTheAgentsValues(t *testing.T) {
 	}
 }
 
-// stateless is a dialect whose backends keep no state: the id of a question is that of its call,
-// with the prefix keeps-.
+// A stateless is a dialect whose backends keep no state. A question has the id of its call with the
+// prefix "keeps-".
 type stateless struct{}
 
 func (stateless) AsksUnder(id, _ string) (string, bool) { return strings.CutPrefix(id, "keeps-") }
@@ -201,7 +202,8 @@ func (stateless) ReadsCalls(p *agui.Pause) bool {
 	return p.Dialect == "stateless" || p.Dialect == "reads"
 }
 
-// reviver is a dialect that denies questions to a backend by their ids.
+// A reviver is a dialect that can make a pause from the ids of lost questions, so that the backend
+// gets a no to them.
 type reviver struct{}
 
 func (reviver) Revive(ids []string, spoken string) agui.Pause {
@@ -211,7 +213,7 @@ func (reviver) Revive(ids []string, spoken string) agui.Pause {
 	return *pauseOn("revived", ids...)
 }
 
-// TestLostQuestions checks questions that a client names and the record does not have any more.
+// TestLostQuestions checks questions that a client names and that the record no longer has.
 func TestLostQuestions(t *testing.T) {
 	v := viewOf(inputOf(t, "u a:1 u", ""))
 	v.Record, v.Spoken = recordOf("", "1=yes"), "fake"
@@ -245,9 +247,9 @@ func TestLostQuestions(t *testing.T) {
 	}
 }
 
-// TestWhatOnlyAnswers checks that a message that repeats an answer to a known question counts as
-// one that contains nothing else. If an entry's question is not on record, any such message counts,
-// except for the result of a tool that the request declares.
+// TestWhatOnlyAnswers checks which messages count as nothing but an answer. If the entry's question
+// is on record, these are messages that repeat an answer to it. If it is not, they are all such
+// messages except the result of a tool that the request declares.
 func TestWhatOnlyAnswers(t *testing.T) {
 	const resolved = `{"status":"resolved"}`
 	for name, c := range map[string]struct {

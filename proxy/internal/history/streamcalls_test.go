@@ -9,8 +9,8 @@ import (
 	"holdpoint/proxy/internal/history"
 )
 
-// TestCallsThatAStreamLeaves checks that a call without a result is left to the client, and is the
-// client's own if the request declares its tool.
+// TestCallsThatAStreamLeaves checks that a call without a result counts as left to the client. It
+// counts as the client's own if the request declares its tool.
 func TestCallsThatAStreamLeaves(t *testing.T) {
 	const (
 		start    = `{"type":"TOOL_CALL_START","toolCallId":"1","toolCallName":"rm"}`
@@ -23,7 +23,7 @@ func TestCallsThatAStreamLeaves(t *testing.T) {
 	)
 	for name, c := range map[string]struct {
 		events []string
-		brings bool // the request itself has the message with the calls
+		brings bool // the request has the message with the calls
 		want   string
 	}{
 		"a call":                             {events: []string{start}, want: "1"},
@@ -80,9 +80,9 @@ func TestCallsThatAStreamLeaves(t *testing.T) {
 // that a run has left to its client.
 func TestWhatIsRememberedOfLeftCalls(t *testing.T) {
 	for name, c := range map[string]struct {
-		calls    string // own:1 is a call of one of the client's tools, 1 any other
-		plainly  bool   // the run ended without an error and asked nothing
-		open     string // a call that the record's question is about
+		calls    string // own:1 is a call of a tool of the client; 1 is any other call
+		plainly  bool   // the run ended without an error and without a question
+		open     string // a call that the open question is about
 		inMemory bool   // the store loses its records with the process
 		another  bool   // the backend runs no open calls, and reads no decisions
 		passed   string

@@ -6,7 +6,7 @@ import (
 	"holdpoint/proxy/internal/ids"
 )
 
-// TestKeys checks that the keys of records never change, because stores have them.
+// TestKeys checks that the keys of records never change, because existing stores contain them.
 func TestKeys(t *testing.T) {
 	for want, got := range map[string]string{
 		"96c2c9ce17c586ac7cf68f63ac51da03f2e04f22734a89a88b095a0e6d2816e8": string(ids.ThreadKey("", "billing", "/agent", "t")),
@@ -20,8 +20,8 @@ func TestKeys(t *testing.T) {
 	}
 }
 
-// TestDigestKeepsPartsApart checks that two lists of parts that join to the same text have
-// different digests.
+// TestDigestKeepsPartsApart checks two lists of parts whose concatenations are equal. Their digests
+// must differ.
 func TestDigestKeepsPartsApart(t *testing.T) {
 	seen := map[string][]string{}
 	for _, parts := range [][]string{{"abc"}, {"a", "bc"}, {"ab", "c"}, {"a", "b", "c"}, {"", "abc"}, {"abc", ""}, {"\x01a", "bc"}, {}} {

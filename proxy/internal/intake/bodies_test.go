@@ -46,14 +46,14 @@ func TestReadingABody(t *testing.T) {
 }
 
 // TestLargeBodiesDoNotStarveEachOther checks that bodies that arrive at the same time wait for each
-// other. Each reserves all of its memory or none, so one of them can always continue, and all are
-// read in the end.
+// other. Each body reserves all of its memory or nothing. So one of them can always continue, and
+// in the end all are read.
 func TestLargeBodiesDoNotStarveEachOther(t *testing.T) {
 	for name, declared := range map[string]bool{"with a length": true, "in chunks": false} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				const limit, clients = 1 << 20, 6
-				// Memory for two large bodies, but not for three.
+				// There is memory for two large bodies, but not for three.
 				in := &Intake{limit: limit, Room: NewBodyRoom(3<<20, 0)}
 				whole := `{"x":"` + strings.Repeat("x", 900<<10) + `"}`
 				var done sync.WaitGroup

@@ -12,7 +12,7 @@ import (
 )
 
 // formerCharsetOf is an earlier version of charsetOf. It knew more names: utf-32, utf-32le,
-// utf-32be, and all that begin with koi8-, gb2312, gbk, gb18030, big5, euc-, shift_jis or
+// utf-32be, and all names that begin with koi8-, gb2312, gbk, gb18030, big5, euc-, shift_jis or
 // macintosh.
 func formerCharsetOf(name string) charset {
 	switch name {
@@ -39,8 +39,8 @@ var charsetNames = []string{
 	"koi8-r", "koi8-u", "gb2312", "gbk", "gb18030", "big5", "big5-hkscs", "euc-jp", "euc-kr", "shift_jis", "macintosh", "hz-gb-2312", "iso-2022-jp", "iso-2022-kr", "base64", "hex", "binary", "scsu",
 }
 
-// TestNoCharsetIsTakenMoreEasily checks that no charset is accepted in more cases than by
-// formerCharsetOf. Classes with higher numbers accept less.
+// TestNoCharsetIsTakenMoreEasily checks that charsetOf accepts no charset in more cases than
+// formerCharsetOf does. A class with a higher number accepts less.
 func TestNoCharsetIsTakenMoreEasily(t *testing.T) {
 	names := rapid.OneOf(rapid.SampledFrom(charsetNames), rapid.String(), rapid.StringMatching(`(utf|ucs|iso|windows|cp|ibm|koi8|gb|big5|euc)[-_]?[0-9a-z]{0,6}(-[0-9a-z]{0,3})?`))
 	check := func(t rapid.TB, name string) {
@@ -67,7 +67,7 @@ func TestNoCharsetIsTakenMoreEasily(t *testing.T) {
 	}
 }
 
-// inUnits returns text encoded in units of width bytes.
+// inUnits returns text in UTF-16 (width 2) or UTF-32 (width 4).
 func inUnits(text string, width int, order binary.AppendByteOrder) string {
 	var b []byte
 	if width == 2 {
@@ -82,15 +82,15 @@ func inUnits(text string, width int, order binary.AppendByteOrder) string {
 	return string(b)
 }
 
-// TestRunsInOtherEncodings checks that a run in another encoding is neither passed on nor accepted,
-// whatever charset and type it declares, and with whatever byte it begins.
+// TestRunsInOtherEncodings checks that Holdpoint refuses a run in another encoding than UTF-8,
+// whatever charset and type it declares and whatever its first byte is.
 func TestRunsInOtherEncodings(t *testing.T) {
 	inEBCDIC := strings.NewReplacer("{", "\xc0", "}", "\xd0", `"`, "\x7f", ":", "\x7a", ",", "\x6b", "[", "\xba", "]", "\xbb", "threadId", "\xa3\x88\x99\x85\x81\x84\xc9\x84",
 		"runId", "\x99\xa4\x95\xc9\x84", "messages", "\x94\x85\xa2\xa2\x81\x87\x85\xa2", "t", "\xa3", "r", "\x99", " ", "\x40", "\n", "\x25", "\r", "\x0d", "\t", "\x05")
 	type encoding struct {
 		encode func(text string) string
 		names  []string // names of the charsets with this encoding
-		seen   bool     // detected even without a charset
+		seen   bool     // detected even if no charset is declared
 	}
 	wide := func(width int, order binary.AppendByteOrder, mark string, names ...string) encoding {
 		return encoding{func(text string) string { return inUnits(mark+text, width, order) }, names, true}
@@ -114,7 +114,7 @@ func TestRunsInOtherEncodings(t *testing.T) {
 				body := e.encode(before + aRun)
 				charsets := append(e.names, charsetNames...)
 				if !e.seen {
-					charsets = e.names // in another charset it is not a run
+					charsets = e.names // read as another charset, it is not a run
 				}
 				for _, name := range charsets {
 					for _, media := range []string{jsonType, "application/x+json", "text/plain", "text/csv", "application/octet-stream", ""} {
@@ -134,8 +134,8 @@ func TestRunsInOtherEncodings(t *testing.T) {
 	}
 }
 
-// TestUnknownCharsetsAreRefused checks that a body in an unknown charset is refused, with whatever
-// byte it begins.
+// TestUnknownCharsetsAreRefused checks that a body in an unknown charset is refused, whatever its
+// first byte is.
 func TestUnknownCharsetsAreRefused(t *testing.T) {
 	seen := 0
 	for _, name := range charsetNames {
@@ -156,7 +156,7 @@ func TestUnknownCharsetsAreRefused(t *testing.T) {
 	}
 }
 
-// TestHonestTextsPass checks that texts in known charsets pass if they are not JSON.
+// TestHonestTextsPass checks that Holdpoint forwards texts in known charsets if they are not JSON.
 func TestHonestTextsPass(t *testing.T) {
 	for line, body := range map[string]string{
 		"text/plain; charset=windows-1251":     "\xcf\xf0\xe8",

@@ -14,7 +14,8 @@ import (
 	"holdpoint/translate"
 )
 
-// TestForm checks which requests are refused for their form, before their sender is identified.
+// TestForm checks which requests Holdpoint refuses because of their line and headers, before it
+// identifies the sender.
 func TestForm(t *testing.T) {
 	socket := []string{"Connection", "Upgrade", "Upgrade", "WebSocket"}
 	for what, c := range map[string]struct {
@@ -80,7 +81,7 @@ func TestForm(t *testing.T) {
 	}
 }
 
-// TestAsk checks how a request is refused whose sender the gate rejects.
+// TestAsk checks the response if the gate rejects the sender of a request.
 func TestAsk(t *testing.T) {
 	ring, err := principal.ParseRing(strings.Repeat("k", 32))
 	if err != nil {

@@ -19,8 +19,8 @@ type bareDialect struct{ translate.Dialect }
 
 func (bareDialect) Name() string { return "bare" }
 
-// A takingDialect finds approvals in messages with the role approval, and its backends accept any
-// object with a prompt as a run.
+// A takingDialect finds approvals in messages with the role "approval". Its backends accept any
+// object with the member "prompt" as a run.
 type takingDialect struct{ bareDialect }
 
 func (takingDialect) Takes(object []byte, spoken string) string {
@@ -44,12 +44,12 @@ func (takingDialect) AnswerIn(agui.Message, translate.Reply, agui.Interrupt) (ag
 	return agui.Answer{}, false
 }
 
-// A foreignDialect has its agent at /run.
+// A foreignDialect is a dialect whose agent has the path /run.
 type foreignDialect struct{ bareDialect }
 
 func (foreignDialect) Route(path string) (string, bool) { return "/agent", path == "/run" }
 
-// A guardedDialect permits GET and HEAD of /open, and refuses runs with the query stops.
+// A guardedDialect permits GET and HEAD of /open, and refuses runs with the query "stops".
 type guardedDialect struct{ foreignDialect }
 
 func (guardedDialect) Refusal(l translate.RequestLine) string {
@@ -76,19 +76,19 @@ const (
 	formType = "application/x-www-form-urlencoded"
 )
 
-// TestRead checks the class of each request: a run, one that is passed on, or one that is refused,
-// with the status.
+// TestRead checks how each request is classified: as a run, as a request that Holdpoint forwards
+// unread, or as one that it refuses with a status.
 func TestRead(t *testing.T) {
 	const passes, isRun = 0, 1
 	for what, c := range map[string]struct {
-		dialect translate.Dialect // bareDialect
-		method  string            // POST
-		target  string            // /
+		dialect translate.Dialect // nil: bareDialect
+		method  string            // "": POST
+		target  string            // "": /
 		header  []string          // names and values
 		body    string
 		want    int    // passes, isRun, or the status
-		reason  string // a part of it
-		allow   string // the methods of a 405
+		reason  string // a part of the reason
+		allow   string // the Allow header of a 405
 	}{
 		"a run":                           {body: aRun, want: isRun},
 		"a run of another declared type":  {header: []string{"Content-Type", "text/plain"}, body: aRun, want: isRun},
@@ -205,8 +205,8 @@ func TestRead(t *testing.T) {
 	}
 }
 
-// TestPartsThatPass checks that a multipart body is cut off where it becomes a run, however much of
-// it has passed.
+// TestPartsThatPass checks that Holdpoint cuts a multipart body off where it becomes a run, however
+// much of it has already been forwarded.
 func TestPartsThatPass(t *testing.T) {
 	file := "--x\r\nContent-Disposition: form-data; name=\"file\"; filename=\"a\"\r\n\r\n" + strings.Repeat("content-", 2<<10) + "\r\n"
 	for what, c := range map[string]struct {
@@ -229,7 +229,7 @@ func TestPartsThatPass(t *testing.T) {
 	}
 }
 
-// TestReadOfARun checks what is read from a run.
+// TestReadOfARun checks the route that is read from a run.
 func TestReadOfARun(t *testing.T) {
 	for what, c := range map[string]struct {
 		dialect translate.Dialect
@@ -257,7 +257,7 @@ func TestLines(t *testing.T) {
 		dialect translate.Dialect
 		req     *http.Request
 		level   slog.Level
-		want    string // message and names of the attributes
+		want    string // the message and the names of the attributes
 	}{
 		"a body":                   {bareDialect{}, requestOf("", "", nil, `{`), slog.LevelInfo, "request refused status reason"},
 		"a method":                 {bareDialect{}, requestOf("PUT", "", nil, aRun), slog.LevelInfo, "request refused status method"},
@@ -282,8 +282,8 @@ func TestLines(t *testing.T) {
 	}
 }
 
-// requestOf returns a request. An empty method means POST, an empty target /, and without headers
-// the body is JSON.
+// requestOf returns a request. If method is empty, it is POST, and an empty target is "/". Without
+// headers, the body is declared as JSON.
 func requestOf(method, target string, header []string, body string) *http.Request {
 	if method == "" {
 		method = http.MethodPost

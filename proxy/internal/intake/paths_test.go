@@ -28,7 +28,8 @@ func TestRecordPath(t *testing.T) {
 	}
 }
 
-// TestMisleading checks which paths some backends read as another path.
+// TestMisleading checks which paths Holdpoint recognizes as misleading, because some backends read
+// them as another path.
 func TestMisleading(t *testing.T) {
 	for path, want := range map[string]bool{
 		"/chat":         false,
@@ -48,7 +49,7 @@ func TestMisleading(t *testing.T) {
 		"/chat%0a":      true,
 		"/chat%00":      true,
 		"/chat%7f":      true,
-		"/chat%C2%85":   true, // a control character of Unicode
+		"/chat%C2%85":   true, // U+0085, a control character
 		"/a/%zz/..":     true,
 		"/a/..;x=1/b":   false,
 	} {
@@ -58,7 +59,7 @@ func TestMisleading(t *testing.T) {
 	}
 }
 
-// TestPath checks which addresses are refused before anything of a request is read.
+// TestPath checks which paths Holdpoint refuses before it reads anything else of a request.
 func TestPath(t *testing.T) {
 	for what, c := range map[string]struct {
 		method, path string

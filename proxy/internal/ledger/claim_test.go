@@ -34,7 +34,7 @@ func open(t *testing.T, l *Ledger, id string) *agui.Pause {
 	return p
 }
 
-// Two answers to the question of a pause.
+// yes and no return an answer to the question of a pause.
 func yes(p *agui.Pause) []agui.Answer { return answered(p, `{"approved":true}`) }
 
 func no(p *agui.Pause) []agui.Answer { return answered(p, `{"approved":false}`) }
@@ -43,12 +43,12 @@ func answered(p *agui.Pause, payload string) []agui.Answer {
 	return []agui.Answer{{ID: p.Interrupts[0].ID, Status: agui.Resolved, Payload: []byte(payload)}}
 }
 
-// take claims a pause for answers.
+// take claims the pause p for the answers in list.
 func take(l *Ledger, p *agui.Pause, list []agui.Answer) (*Claim, error) {
 	return l.Take(p, list, make([]agui.Reading, len(list)), time.Now())
 }
 
-// decided returns a decision about the question of a pause, as made at another door.
+// decided returns the decision of an answer to a question of p, as if it was made at the desk.
 func decided(p *agui.Pause, a agui.Answer) []agui.Decision {
 	return []agui.Decision{{Question: a.ID, Status: a.Status, Payload: a.Payload, Digest: contract.DigestOf(a), Door: string(event.Desk)}}
 }
@@ -62,10 +62,10 @@ const (
 	inDoubt  = "resume.in_doubt"
 )
 
-// TestTake checks which claim succeeds, which events are reported, and what the record has
+// TestTake checks which claim succeeds, which events it reports, and what is in the record
 // afterwards.
 func TestTake(t *testing.T) {
-	// end ends the pause by another claim.
+	// end returns a function that claims the pause for other answers and ends it.
 	end := func(list func(*agui.Pause) []agui.Answer) func(*testing.T, *Ledger, *faults, *agui.Pause) {
 		return func(t *testing.T, l *Ledger, _ *faults, p *agui.Pause) {
 			c, err := take(l, p, list(p))
@@ -89,12 +89,12 @@ func TestTake(t *testing.T) {
 	nothing := func(*testing.T, *Ledger, *faults, *agui.Pause) {}
 	for situation, c := range map[string]struct {
 		before  func(t *testing.T, l *Ledger, f *faults, p *agui.Pause)
-		fails   []event.Kind // events that the sink rejects; the audit log is required
+		fails   []event.Kind // events that the sink rejects, as a required audit log
 		err     error        // nil: the claim succeeds
 		quicker bool
 		state   store.State
 		heard   string
-		steps   string // the steps of the store after before
+		steps   string // the steps that the store gets after before
 	}{
 		"the question is open": {
 			before: nothing, state: store.Claimed, heard: claiming + " " + claimed, steps: "Claim",
@@ -178,7 +178,7 @@ func TestTake(t *testing.T) {
 	}
 }
 
-// TestNoClaim checks the methods of a nil claim, which a run without answers has.
+// TestNoClaim checks the methods of a nil Claim. A run without answers has a nil Claim.
 func TestNoClaim(t *testing.T) {
 	var c *Claim
 	c.Stop()
@@ -187,13 +187,14 @@ func TestNoClaim(t *testing.T) {
 	}
 }
 
-// lapse lets the lease of a new claim lapse. The renewal is then between two attempts.
+// lapse waits until the lease of a new claim has lapsed. The store refuses every renewal.
 func lapse(f *faults) {
 	f.refuses("Renew")
 	time.Sleep(LeaseTime + renewAgain/2)
 }
 
-// TestStands checks that an exchange is sent only if the claim has not lapsed.
+// TestStands checks that Stands permits the next request to the backend only if the claim has not
+// lapsed.
 func TestStands(t *testing.T) {
 	for situation, c := range map[string]struct {
 		before func(t *testing.T, l *Ledger, f *faults, p *agui.Pause)
@@ -257,8 +258,8 @@ func TestStands(t *testing.T) {
 	}
 }
 
-// TestLargeAnswerIsNotKept checks that the result keeps only the digest of a large answer, and of
-// several answers that are large together.
+// TestLargeAnswerIsNotKept checks that the result keeps only the digest of a large answer. The same
+// must hold for several answers that are large together.
 func TestLargeAnswerIsNotKept(t *testing.T) {
 	for size, kept := range map[int]bool{maxGivenBytes: true, maxGivenBytes + 1: false} {
 		payload := []byte(`"` + strings.Repeat("x", size-2) + `"`)

@@ -8,8 +8,8 @@ import (
 	"holdpoint/store"
 )
 
-// TestEnding checks that all steps with a store that does not answer, including one under way, are
-// over LastTime after the end has begun, however many they are.
+// TestEnding checks a store that does not answer while the process ends. All steps, including one
+// that is running, must be over LastTime after the beginning of the end, however many there are.
 func TestEnding(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := New(&silentIndex{}, "t", Voice{}, nil)

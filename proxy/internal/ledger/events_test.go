@@ -12,8 +12,8 @@ import (
 	"holdpoint/store"
 )
 
-// asks returns a pause with questions with these ids. A question whose id begins with "old" has
-// expired at now.
+// asks returns a pause with a question for each of ids. If an id begins with "old", its question
+// expired on 2026-01-01.
 func asks(ids ...string) *agui.Pause {
 	p := &agui.Pause{ID: "p", Dialect: "agui"}
 	for _, id := range ids {
@@ -26,7 +26,7 @@ func asks(ids ...string) *agui.Pause {
 	return p
 }
 
-// inWords returns occurrences as "kind code: ids", one after another.
+// inWords returns occurrences as a list of "kind code: ids", separated by commas.
 func inWords(list []Occurrence) string {
 	var words []string
 	for _, o := range list {
@@ -39,7 +39,7 @@ func inWords(list []Occurrence) string {
 	return strings.Join(words, ", ")
 }
 
-// TestEndsInWords checks the events of the end of a claimed pause.
+// TestEndsInWords checks the events that the end of a claimed pause reports.
 func TestEndsInWords(t *testing.T) {
 	now := time.Date(2026, 2, 1, 0, 0, 0, 0, time.UTC)
 	resolve := func(id string) agui.Answer {
@@ -75,8 +75,8 @@ func TestEndsInWords(t *testing.T) {
 	}
 }
 
-// TestAnswersInEvents checks what events have of an answer: its meaning if the dialect knows it,
-// who gave it elsewhere, and nothing of a secret.
+// TestAnswersInEvents checks what an event says about an answer: its meaning if the dialect knows
+// it, and who gave it at the desk. An event must contain nothing of a secret answer.
 func TestAnswersInEvents(t *testing.T) {
 	p := asks("x", "secret", "open")
 	p.Interrupts[1].Secret = true
@@ -96,13 +96,14 @@ func TestAnswersInEvents(t *testing.T) {
 	if q := got[2]; q.ID != "open" || q.Status != "" || q.Payload != nil {
 		t.Errorf("a question without an answer: %+v", q)
 	}
-	list[1].Payload[2] = 'X' // the memory of the request is reused
+	list[1].Payload[2] = 'X' // as if the request's memory was reused
 	if !slices.Equal(got[0].Payload, []byte(`{"approved":true}`)) {
 		t.Errorf("the event has the bytes of the request: %s", got[0].Payload)
 	}
 }
 
-// TestVoice checks who is named in an event, by the door of the request.
+// TestVoice checks whom an event names. That depends on the door through which the request came
+// (the chat or the desk).
 func TestVoice(t *testing.T) {
 	for situation, c := range map[string]struct {
 		voice Voice

@@ -13,13 +13,13 @@ import (
 
 var errDown = errors.New("the store is down")
 
-// A faults is a memory store in which a test decides the result of each step.
+// A faults is a memory store whose results a test decides, step by step.
 type faults struct {
 	storetest.Faults
 
 	mu    sync.Mutex
-	at    func(step string, do func() error) error // nil: every step is done
-	steps []string                                 // the steps that were asked for
+	at    func(step string, do func() error) error // nil: every step succeeds
+	steps []string                                 // the names of the steps that the store got
 }
 
 func newFaults() *faults {
@@ -39,17 +39,17 @@ func (f *faults) step(name string, do func() error) error {
 	return at(name, do)
 }
 
-// decide sets the function that decides the result of each step.
+// decide sets the function that gets each step and decides its result.
 func (f *faults) decide(at func(step string, do func() error) error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.at = at
 }
 
-// heals makes every step succeed.
+// heals makes every later step succeed.
 func (f *faults) heals() { f.decide(nil) }
 
-// asked returns the steps that were asked for since the last call.
+// asked returns the names of the steps that the store got since the last call of asked.
 func (f *faults) asked() []string {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -58,7 +58,8 @@ func (f *faults) asked() []string {
 	return list
 }
 
-// loses makes the replies of the first n steps with that name be lost.
+// loses does the first n steps with this name, but returns an error for them, as if their reply was
+// lost.
 func (f *faults) loses(step string, n int) {
 	f.decide(func(name string, do func() error) error {
 		err := do()
@@ -70,7 +71,7 @@ func (f *faults) loses(step string, n int) {
 	})
 }
 
-// refuses makes the steps with that name fail.
+// refuses makes every step with this name fail.
 func (f *faults) refuses(step string) {
 	f.decide(func(name string, do func() error) error {
 		if name == step {
@@ -90,8 +91,8 @@ func (f *faults) record(t *testing.T, key store.Key) store.Record {
 	return rec
 }
 
-// loses and refuses return functions for the field before of tables: one reply of a step is lost,
-// or no step is done.
+// loses and refuses return functions for the field before of the tables. With loses, one reply to a
+// step is lost. With refuses, a step always fails.
 func loses(step string) func(*testing.T, *Ledger, *faults, *agui.Pause) {
 	return func(_ *testing.T, _ *Ledger, f *faults, _ *agui.Pause) { f.loses(step, 1) }
 }

@@ -29,14 +29,14 @@ func asking(id string, calls ...agui.AskedCall) *agui.Pause {
 	return p
 }
 
-// editable is asking, for a question that offers edits.
+// editable returns the same pause as asking, but its question offers edits.
 func editable(id string, calls ...agui.AskedCall) *agui.Pause {
 	p := asking(id, calls...)
 	p.Interrupts[0].Object = []byte(`{"id":"x","responseSchema":{"properties":{"approved":{"type":"boolean"},"editedArgs":{"type":"object"}}}}`)
 	return p
 }
 
-// TestIndexKeys checks the keys of a question in the index, for each form of a question.
+// TestIndexKeys checks under which keys of the index each kind of question is entered.
 func TestIndexKeys(t *testing.T) {
 	x := Index{"tenant", "agent", "/path"}
 	call := agui.AskedCall{ID: "c", Name: "mail", Args: `{"b":1,"a":2}`}
@@ -75,8 +75,8 @@ func TestIndexKeys(t *testing.T) {
 	}
 }
 
-// TestIndexIsBounded checks that a pause with very many questions and calls has a bounded number of
-// entries.
+// TestIndexIsBounded checks that the index gets a bounded number of entries for a pause with very
+// many questions and calls.
 func TestIndexIsBounded(t *testing.T) {
 	p := &agui.Pause{ID: "p"}
 	for n := range 10 * maxIndexed {
@@ -88,7 +88,7 @@ func TestIndexIsBounded(t *testing.T) {
 	}
 }
 
-// owner returns ann as the owner of records.
+// owner returns the principal ann as the owner of records.
 func owner(t *testing.T, key string) principal.Owner {
 	t.Helper()
 	peers, err := principal.ParsePeers("192.0.2.0/24") // the address range of httptest
@@ -108,7 +108,8 @@ func owner(t *testing.T, key string) principal.Owner {
 	return who.Owner()
 }
 
-// TestFind checks the places that an entry leads to, and which of their records may be read.
+// TestFind checks which places an entry of the index leads to, and which records there the request
+// may read.
 func TestFind(t *testing.T) {
 	ann, nobody := owner(t, "k"), principal.Owner{}
 	enter := func(t *testing.T, f *faults, thread store.Key, p *agui.Pause, who string) {
@@ -122,7 +123,7 @@ func TestFind(t *testing.T) {
 		before func(t *testing.T, f *faults)
 		who    principal.Owner
 		places []Place
-		seen   []string // the pauses whose records may be read
+		seen   []string // the pauses of the records that may be read
 		err    error
 	}{
 		"nothing was entered": {before: func(*testing.T, *faults) {}},
@@ -201,7 +202,7 @@ func TestFind(t *testing.T) {
 	}
 }
 
-// A silentIndex is a store that answers a Remember only when its context ends.
+// A silentIndex is a store whose Do returns only when its context ends.
 type silentIndex struct {
 	store.Store
 	asked atomic.Int32
@@ -213,8 +214,8 @@ func (h *silentIndex) Do(ctx context.Context, key store.Key, step store.Step) (s
 	return store.Done{}, ctx.Err()
 }
 
-// TestIndexThatFails checks that a question waits for the index no longer than for one step of the
-// store, however many keys it has, and that the first failure ends the rest.
+// TestIndexThatFails checks that a question waits for the index no longer than one step of the
+// store may take, however many keys it has. The first failure must end the remaining steps.
 func TestIndexThatFails(t *testing.T) {
 	var keys []store.Key
 	for n := range 256 {
@@ -246,7 +247,7 @@ func TestIndexThatFails(t *testing.T) {
 	steps.Store(0)
 	lost := &storetest.Faults{At: func(string, func() error) error {
 		if steps.Add(1) == 1 {
-			return errDown // only its reply is lost
+			return errDown // as if only the reply was lost
 		}
 		return nil
 	}}

@@ -17,17 +17,17 @@ var (
 	errored  = store.Result{How: store.Finished, Finish: []byte(`{"type":"RUN_ERROR","code":"X"}`)}
 )
 
-// same returns a pause with the same question as another one.
+// same returns a pause with the same question as the pause as.
 func same(id string, as *agui.Pause) *agui.Pause {
 	p := pause(id)
 	p.Digest = as.Digest
 	return p
 }
 
-// TestKeepWithAClaim checks the record, the events, and the result of Keep for a run with a claim.
+// TestKeepWithAClaim checks Keep for a run with a claim: its result, the record and the events.
 func TestKeepWithAClaim(t *testing.T) {
-	// doubted lets the lease lapse, and closes the pause as another request does that is told of
-	// the doubt.
+	// doubted lets the lease lapse. Then it closes the pause as doubtful, as another request does
+	// after its client was told of the doubt.
 	doubted := func(t *testing.T, l *Ledger, f *faults, p *agui.Pause) {
 		lapse(f)
 		if err := New(f, "t", Voice{}, nil).Close(p.ID, store.Result{How: store.Doubtful}); err != nil {
@@ -35,7 +35,7 @@ func TestKeepWithAClaim(t *testing.T) {
 		}
 		f.heals()
 	}
-	// begun is doubted, followed by another run that asks.
+	// begun does what doubted does, and then opens the question of another run.
 	begun := func(id string) func(t *testing.T, l *Ledger, f *faults, p *agui.Pause) {
 		return func(t *testing.T, l *Ledger, f *faults, p *agui.Pause) {
 			doubted(t, l, f, p)
@@ -46,10 +46,10 @@ func TestKeepWithAClaim(t *testing.T) {
 	for situation, c := range map[string]struct {
 		before func(t *testing.T, l *Ledger, f *faults, p *agui.Pause)
 		end    store.Result
-		back   bool   // the pause is to be given back
-		asks   string // the pause that the run ends in, "" if it asks nothing
-		// kept is a short form of the result of Keep: the pause for the client, another one that is
-		// open, "back", "in doubt", or an error.
+		back   bool   // the run gives the pause back
+		asks   string // the pause with which the run ends, or ""
+		// kept is the result of Keep in short: the pause for the client, "stands: " with another
+		// open pause, "back", "in doubt", or an error.
 		kept  string
 		state store.State
 		heard string
@@ -125,7 +125,7 @@ func TestKeepWithAClaim(t *testing.T) {
 // TestKeepWithoutAClaim checks Keep for a run without a claim.
 func TestKeepWithoutAClaim(t *testing.T) {
 	for situation, c := range map[string]struct {
-		open      *agui.Pause // the pause that is open already, nil if there is none
+		open      *agui.Pause // the pause that is already open, or nil
 		before    func(t *testing.T, l *Ledger, f *faults, p *agui.Pause)
 		asks      *agui.Pause
 		kept      string
@@ -181,7 +181,7 @@ func TestKeepWithoutAClaim(t *testing.T) {
 	}
 }
 
-// inShort returns a short form of a SavedOutcome.
+// inShort returns a SavedOutcome as a short text.
 func inShort(k settle.SavedOutcome) string {
 	var list []string
 	if k.Pause != nil {

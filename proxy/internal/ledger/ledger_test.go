@@ -13,12 +13,12 @@ import (
 	"holdpoint/store"
 )
 
-// TestOpen checks that a pause is opened once, and that its event is reported afterwards.
+// TestOpen checks that a pause is opened once, and that its event is reported after that.
 func TestOpen(t *testing.T) {
 	for situation, c := range map[string]struct {
 		before func(t *testing.T, f *faults)
 		err    error
-		open   string // the pause that is open afterwards, "" if there is none
+		open   string // the pause that is open afterwards, or ""
 		heard  string
 	}{
 		"nothing is open":        {func(*testing.T, *faults) {}, nil, "p", raised},
@@ -85,8 +85,8 @@ func TestReopen(t *testing.T) {
 	})
 }
 
-// TestClose checks that only one of several concurrent requests closes a pause, and that a request
-// which may have closed it reports the event.
+// TestClose checks that only one of several concurrent requests closes a pause. A request that may
+// have closed it must report the event.
 func TestClose(t *testing.T) {
 	for situation, c := range map[string]struct {
 		before         func(t *testing.T, l *Ledger, f *faults, p *agui.Pause)
@@ -147,7 +147,7 @@ func TestDecide(t *testing.T) {
 	const decides, says = "interrupt.deciding", "interrupt.decided"
 	for situation, c := range map[string]struct {
 		before func(t *testing.T, l *Ledger, f *faults, p *agui.Pause)
-		fails  []event.Kind // events that the sink rejects; the audit log is required
+		fails  []event.Kind // events that the sink rejects, as a required audit log
 		err    error
 		stands bool
 		heard  string
@@ -195,7 +195,8 @@ func TestDecide(t *testing.T) {
 	}
 }
 
-// TestQuietSteps checks the steps without events: their results, and how often the store is asked.
+// TestQuietSteps checks the steps that report no events: their results, and how often they call the
+// store.
 func TestQuietSteps(t *testing.T) {
 	load := func(l *Ledger, _ *agui.Pause) error { _, err := l.Load(); return err }
 	kept := func(bytes int) func(l *Ledger, p *agui.Pause) error {
@@ -242,13 +243,13 @@ func TestQuietSteps(t *testing.T) {
 	}
 }
 
-// A beating client counts its heartbeats.
+// A beating is a client that counts its heartbeats.
 type beating struct{ n int }
 
 func (b *beating) Alive() { b.n++ }
 
-// TestStepOfARunThatHasEnded checks that a step is not cancelled with its run, and that a waiting
-// client gets a heartbeat with each step.
+// TestStepOfARunThatHasEnded checks that the end of a run does not cancel a step. A waiting client
+// must get a heartbeat with each step.
 func TestStepOfARunThatHasEnded(t *testing.T) {
 	f, b := newFaults(), &beating{}
 	l := New(f, "t", Voice{}, nil)

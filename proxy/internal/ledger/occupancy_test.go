@@ -9,7 +9,8 @@ import (
 	"holdpoint/store"
 )
 
-// TestOccupancyEndsOnce checks the case that a client leaves at the very end of its run.
+// TestOccupancyEndsOnce checks an Occupancy that is ended before it begins, as when a client leaves
+// at the very end of its run. The thread must not be busy afterwards.
 func TestOccupancyEndsOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFaults()
@@ -23,8 +24,8 @@ func TestOccupancyEndsOnce(t *testing.T) {
 	})
 }
 
-// TestOccupancyOutlastsStepsWithoutAReply checks that the thread does not look free while a store
-// that fails over leaves some steps without a reply.
+// TestOccupancyOutlastsStepsWithoutAReply checks a store that fails over and leaves some steps
+// without a reply. Meanwhile the thread of a run must not look free.
 func TestOccupancyOutlastsStepsWithoutAReply(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f, first := newFaults(), true
@@ -58,7 +59,7 @@ func TestOccupancyOutlastsStepsWithoutAReply(t *testing.T) {
 	})
 }
 
-// TestOccupy checks that a run can reserve another thread if that thread has no run.
+// TestOccupy checks that a run can occupy another thread if that thread has no run and no question.
 func TestOccupy(t *testing.T) {
 	for situation, c := range map[string]struct {
 		there func(t *testing.T, f *faults)

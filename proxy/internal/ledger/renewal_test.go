@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// TestRenewalEndsWithItsRun checks that no step begins after Stop, and that a running step is
-// cancelled.
+// TestRenewalEndsWithItsRun checks that Stop prevents further steps of a Renewal, and cancels a
+// running step.
 func TestRenewalEndsWithItsRun(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var r Renewal

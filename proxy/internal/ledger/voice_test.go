@@ -14,7 +14,7 @@ import (
 
 var errFull = errors.New("the disk is full")
 
-// A hearer is an event sink that fails at events of some kinds.
+// A hearer is an event sink that rejects events of the kinds in fails.
 type hearer struct {
 	kinds []event.Kind
 	fails []event.Kind
@@ -28,7 +28,7 @@ func (h *hearer) Take(e *event.Event) error {
 	return nil
 }
 
-// heard returns the events since the last call, as one text.
+// heard returns the kinds of the events since the last call, separated by spaces.
 func (h *hearer) heard() string {
 	list := make([]string, len(h.kinds))
 	for n, k := range h.kinds {
@@ -38,13 +38,13 @@ func (h *hearer) heard() string {
 	return strings.Join(list, " ")
 }
 
-// heardBy returns a Voice that reports to a hearer.
+// heardBy returns a Voice that reports to h.
 func heardBy(h *hearer, required bool) Voice {
 	return Voice{Sinks: &Sinks{Events: h, Required: required, Now: time.Now}, Thread: "t", Run: "r"}
 }
 
-// TestEachStepBringsItsNotices checks that each step writes a notice for each event that it
-// reports.
+// TestEachStepBringsItsNotices checks that each step writes a notice into the record for each event
+// that it reports.
 func TestEachStepBringsItsNotices(t *testing.T) {
 	f, h := newFaults(), &hearer{}
 	l := New(f, "t", heardBy(h, false), nil)
@@ -91,8 +91,8 @@ func TestEachStepBringsItsNotices(t *testing.T) {
 	}
 }
 
-// TestNotices checks that the notices of a step are in the record together with the step, and once,
-// however often the step was repeated.
+// TestNotices checks that the record gets the notices of a step together with the step. It must get
+// each notice once, even if the step is repeated.
 func TestNotices(t *testing.T) {
 	for situation, c := range map[string]struct {
 		at     func(f *faults)

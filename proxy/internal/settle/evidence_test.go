@@ -8,20 +8,20 @@ import (
 	"holdpoint/translate"
 )
 
-// Exchanges of the tables.
+// Exchanges for the tables below.
 var (
 	prepares = translate.Out{Path: "/prepare"}
 	answers  = translate.Out{Resumes: true}
 	nothing  = translate.Out{None: true}
 )
 
-// An exchange is an exchange of the tables, and whether it got a connection.
+// An exchange is one of these exchanges. connected reports that it got a connection to the backend.
 type exchange struct {
 	out       translate.Out
 	connected bool
 }
 
-// evidenceOf returns the evidence after some exchanges.
+// evidenceOf returns the Evidence after these exchanges.
 func evidenceOf(list ...exchange) (e settle.Evidence) {
 	for _, one := range list {
 		e = e.Next(&one.out)

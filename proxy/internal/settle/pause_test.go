@@ -7,8 +7,8 @@ import (
 )
 
 // TestQuestionsAboutOtherCallsAreOthers checks that two questions with equal text about different
-// calls have different digests. The client has seen the call of the second, and a yes to the first
-// question would run a call that the person was not shown.
+// calls have different digests. With equal digests, a yes to the first question would run the call
+// of the second, which the person did not see.
 func TestQuestionsAboutOtherCallsAreOthers(t *testing.T) {
 	ask := func(arguments string) agui.Interrupt {
 		return agui.Interrupt{Native: "n1", Object: []byte(`{"reason":"r"}`), Calls: []agui.AskedCall{{ID: "c1", Name: "rm", Args: arguments}}}

@@ -14,7 +14,7 @@ import (
 	"holdpoint/translate/kit"
 )
 
-// A known is a Transcript with given messages and state.
+// A known is a Transcript whose messages and state a test sets.
 type known struct {
 	messages []json.RawMessage
 	unknown  bool // the messages were too large
@@ -44,7 +44,8 @@ const (
 	user = `{"id":"u1","role":"user","content":"go"}`
 )
 
-// facts returns the Facts of a run that has claimed a pause for a yes, and has sent it.
+// facts returns the Facts of a run that has claimed a pause with a yes and has sent the yes to the
+// backend.
 func facts() *Facts {
 	in := agui.RunInput{ThreadID: "t", RunID: "r", ProtocolVersion: "1.0"}
 	came := []agui.Message{agui.ParseMessage([]byte(user))}
@@ -61,8 +62,8 @@ func facts() *Facts {
 
 func event(text string) agui.Event { return agui.NewEvent([]byte(text)) }
 
-// TestWhatBecomesOfAnEnd checks what an end means for the answers that were sent: silence is not a
-// yes, and an action that may have run is reported as in doubt.
+// TestWhatBecomesOfAnEnd checks what the end of a run means for the answers that it sent. Silence
+// of the backend is not a success, and an action that may have run is in doubt.
 func TestWhatBecomesOfAnEnd(t *testing.T) {
 	finished, kaput := event(`{"type":"RUN_FINISHED","threadId":"x","runId":"x"}`), event(`{"type":"RUN_ERROR","message":"kaput","code":"OWN"}`)
 	broken := agui.Errorf(agui.UpstreamEOF, "broke off")
@@ -77,7 +78,7 @@ func TestWhatBecomesOfAnEnd(t *testing.T) {
 		res    translate.Result
 		end    End
 		failed *agui.RunError
-		want   string // the terminal event
+		want   string // the type of the terminal event
 		how    store.How
 		back   bool
 		said   bool
@@ -131,8 +132,8 @@ func TestWhatBecomesOfAnEnd(t *testing.T) {
 	}
 }
 
-// TestDoubt checks what is kept of a run whose end is not known. A message that was not sent does
-// not count as known.
+// TestDoubt checks what the record keeps of a run whose end is unknown. A message that the backend
+// did not get must not count as known.
 func TestDoubt(t *testing.T) {
 	f := facts()
 	f.ClientMessages = append(f.ClientMessages, agui.ParseMessage([]byte(`{"id":"u2","role":"user","content":"more"}`)))
@@ -143,7 +144,7 @@ func TestDoubt(t *testing.T) {
 	}
 }
 
-// TestNextExchange checks that a run does not end while the dialect begins another exchange.
+// TestNextExchange checks that a run does not end if the dialect begins another exchange.
 func TestNextExchange(t *testing.T) {
 	held, next := event(`{"type":"STEP_FINISHED","stepName":"s"}`), &translate.Exchange{}
 	o := Settle(facts(), &translate.Result{Next: next, Before: []agui.Event{held}}, &End{}, nil)
@@ -152,8 +153,8 @@ func TestNextExchange(t *testing.T) {
 	}
 }
 
-// TestWhatARunAsks checks that a question gets an id that no old answer matches, and that the
-// record gets everything that is needed to answer it.
+// TestWhatARunAsks checks that a question gets an id that no earlier answer has, and that the
+// record gets everything that is needed to answer the question.
 func TestWhatARunAsks(t *testing.T) {
 	asks := func(list ...agui.Interrupt) translate.Result {
 		return translate.Result{Finish: event(`{"type":"RUN_FINISHED","threadId":"x","runId":"x"}`), Asked: translate.AskedPause{Interrupts: list}}

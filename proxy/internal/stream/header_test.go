@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// TestHeadersOfAStream checks that caches and proxies are told not to store, change or delay a
-// stream, and that the other directives of the backend are kept.
+// TestHeadersOfAStream checks that the Cache-Control of a stream tells caches and proxies not to
+// store, change or delay it. The backend's other directives must stay.
 func TestHeadersOfAStream(t *testing.T) {
 	for _, tt := range []struct {
 		name, want string

@@ -12,8 +12,9 @@ import (
 	"holdpoint/internal/sse"
 )
 
-// TestOutputIsInOrder checks that the client gets passed, dropped and made frames in order, and
-// that the current frame does not change while it is being read.
+// TestOutputIsInOrder checks that the client gets the frames that are forwarded and the frames that
+// Holdpoint makes in the right order, and no dropped frame. The current frame must not change while
+// it is being read.
 func TestOutputIsInOrder(t *testing.T) {
 	inRow := 0
 	for seed := range uint64(2000) {
@@ -33,7 +34,8 @@ func TestOutputIsInOrder(t *testing.T) {
 			o.Clear()
 		}
 		for range frames {
-			if ahead := reader.Ahead(); reader.Ready() && random.IntN(3) == 0 { // as a row takes them
+			// as if the frame is forwarded in a row
+			if ahead := reader.Ahead(); reader.Ready() && random.IntN(3) == 0 {
 				end, from := bytes.Index(ahead, []byte("\n\n"))+2, reader.Pos()
 				want = append(want, ahead[:end]...)
 				reader.Skip(end)

@@ -10,7 +10,7 @@ import (
 )
 
 // TestTextPiecesAreWholeCharacters checks that a character that is split between two reads is
-// returned whole, and that invalid bytes are not held back for ever.
+// returned whole. Invalid bytes must not be held back forever.
 func TestTextPiecesAreWholeCharacters(t *testing.T) {
 	src := io.MultiReader(strings.NewReader("a\xe2"), strings.NewReader("\x82"), strings.NewReader("\xac\xff"), strings.NewReader("b\xf0"))
 	p := NewPieces(src, translate.Text, 1)
@@ -29,7 +29,7 @@ func TestTextPiecesAreWholeCharacters(t *testing.T) {
 	}
 }
 
-// TestCutPiecesAreDropped checks that a stream that broke off returns no incomplete piece.
+// TestCutPiecesAreDropped checks that an incomplete piece is not returned if the stream broke off.
 func TestCutPiecesAreDropped(t *testing.T) {
 	cut := errors.New("cut")
 	for framing, head := range map[translate.Framing]string{translate.Frames: "data: x\n\ndata: y", translate.Lines: "x\ny"} {

@@ -11,8 +11,8 @@ import (
 	"holdpoint/translate"
 )
 
-// TestOutputIsOverwritten checks that the poison build overwrites an Output's bytes after Clear,
-// which makes a missing copy visible (make poison).
+// TestOutputIsOverwritten checks that Clear overwrites the bytes of an Output in the poison build
+// (make poison). That makes a missing copy visible.
 func TestOutputIsOverwritten(t *testing.T) {
 	frames := sse.NewReader(strings.NewReader("data: {\"row\":1}\n\n"), 0)
 	frame, err := frames.Next()
@@ -31,7 +31,8 @@ func TestOutputIsOverwritten(t *testing.T) {
 	}
 }
 
-// TestPiecesAreOverwritten checks that a piece is overwritten when the next one is read.
+// TestPiecesAreOverwritten checks that reading the next piece overwrites the piece before it in the
+// poison build.
 func TestPiecesAreOverwritten(t *testing.T) {
 	for framing, src := range map[translate.Framing]string{
 		translate.Frames: "data: aaaa\n\n", translate.Lines: "aaaa\nb\n", translate.Text: "aaaa",

@@ -30,9 +30,9 @@ func (c *calls) Write(p []byte) (int, error)        { c.note("write %q", p); ret
 func (c *calls) FlushError() error                  { c.note("flush"); return nil }
 func (c *calls) SetWriteDeadline(t time.Time) error { c.note("deadline %v", !t.IsZero()); return nil }
 
-// TestHeaderGoesOutWithTheFirstFrame checks that the header is sent with the first frame in one
-// write, or by itself if there is no frame yet; that ReverseProxy's flushes do not send it before;
-// and that the last frames are sent with the end of the stream.
+// TestHeaderGoesOutWithTheFirstFrame checks that the header is sent in one write with the first
+// frame, or alone if there is no frame yet. A flush of ReverseProxy must not send it earlier. The
+// last frames are sent with the end of the stream.
 func TestHeaderGoesOutWithTheFirstFrame(t *testing.T) {
 	for name, c := range map[string]struct {
 		wait, last bool
@@ -64,8 +64,8 @@ func TestHeaderGoesOutWithTheFirstFrame(t *testing.T) {
 	}
 }
 
-// TestEachWriteHasItsTime checks that a deadline is used for the writes of some seconds, that no
-// write has less than writeTimeout, and that the deadline is removed at the end.
+// TestEachWriteHasItsTime checks that one deadline serves all writes of some seconds, and that each
+// write has at least writeTimeout. At the end, the deadline must be removed.
 func TestEachWriteHasItsTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		under := &noted{ResponseRecorder: httptest.NewRecorder()}
@@ -117,9 +117,9 @@ func TestSlowClientGetsNoHeartbeatInsideAFrame(t *testing.T) {
 	})
 }
 
-// TestDeadlinesOfHTTP2 checks that there is no write deadline while nothing is written, because
-// net/http resets an HTTP/2 stream whose deadline passes. This concerns runs and responses that are
-// passed on.
+// TestDeadlinesOfHTTP2 checks that an HTTP/2 stream has no write deadline between two writes,
+// because net/http resets the stream when the deadline passes. This applies to runs and to
+// responses that Holdpoint forwards unread.
 func TestDeadlinesOfHTTP2(t *testing.T) {
 	for _, multiplexed := range []bool{true, false} {
 		l := LimitsOf(&http.Request{ProtoMajor: map[bool]int{true: 2, false: 1}[multiplexed]}, time.Second)

@@ -14,7 +14,7 @@ import (
 	"holdpoint/translate"
 )
 
-// Requests of the clients that the tables name.
+// Requests of the clients that the tables below name.
 const (
 	official = `{"protocolVersion":"1.0","threadId":"t","runId":"r","messages":[` + user + `]}`
 	tanStack = `{"threadId":"t","runId":"r","messages":[` + user + `],"tools":[` + tool + `],"context":[],"state":{},"forwardedProps":{},"data":{}}`
@@ -24,7 +24,7 @@ const (
 	tool = `{"name":"rm","description":"","parameters":{"type":"object"}}`
 )
 
-// A stream is a Stream with an open text, or one in which it is not known what is open.
+// A stream is a Stream with an open text message. If unknown is set, it does not know what is open.
 type stream struct{ unknown bool }
 
 func (s stream) KnowsOpen() bool { return !s.unknown }
@@ -33,7 +33,7 @@ func (stream) Unclosed(bool) []agui.Event {
 	return []agui.Event{agui.NewEvent([]byte(`{"type":"TEXT_MESSAGE_END","messageId":"m"}`))}
 }
 
-// listener returns the client of a request, whose thread waits for answers.
+// listener returns the client that sent the request body. The request answers a question.
 func listener(t *testing.T, body string) *Listener {
 	t.Helper()
 	in, ok, err := agui.ParseInput([]byte(body))
@@ -49,7 +49,7 @@ func listener(t *testing.T, body string) *Listener {
 
 func event(text string) agui.Event { return agui.NewEvent([]byte(text)) }
 
-// question returns a pause with one question, which a person has seen after the message u1.
+// question returns a pause with one question. The person was asked after the message u1.
 func question() *agui.Pause {
 	return &agui.Pause{
 		ID: "p", Finish: []byte(`{"type":"RUN_FINISHED","threadId":"t","runId":"r"}`), Kept: 1,
@@ -58,8 +58,8 @@ func question() *agui.Pause {
 	}
 }
 
-// brief returns events as a line: their types, with the questions, the code, and the code of the
-// reason for the person.
+// brief returns events as a line of their types. "?" marks an outcome with questions, a code
+// follows ":", and the code of a refusal is in parentheses.
 func brief(events []agui.Event) string {
 	list := make([]string, len(events))
 	for n, ev := range events {
@@ -77,8 +77,8 @@ func brief(events []agui.Event) string {
 	return strings.Join(list, " ")
 }
 
-// TestWhatAnEndIsToldAs checks that the client gets an end as the record has it. If the request
-// answers something, RUN_FINISHED has the open questions, and the reason follows.
+// TestWhatAnEndIsToldAs checks that the client gets the end that the record has. If the request
+// answers something and fails, RUN_FINISHED has the open questions, and the error follows.
 func TestWhatAnEndIsToldAs(t *testing.T) {
 	finished, kaput := event(`{"type":"RUN_FINISHED","threadId":"t","runId":"r"}`), event(`{"type":"RUN_ERROR","message":"kaput","code":"OWN"}`)
 	down := agui.Errorf(agui.StoreUnavailable, "down")
@@ -131,8 +131,8 @@ func TestWhatAnEndIsToldAs(t *testing.T) {
 	}
 }
 
-// TestWhatARulingIsToldAs checks the events for a request that is not sent to the backend, and that
-// only the snapshots that are needed are loaded from the store.
+// TestWhatARulingIsToldAs checks the events for a request that is not sent to the backend. Only the
+// necessary snapshots may be loaded from the store.
 func TestWhatARulingIsToldAs(t *testing.T) {
 	p := question()
 	finish, kaput := []byte(`{"type":"RUN_FINISHED","threadId":"old","runId":"old"}`), []byte(`{"type":"RUN_ERROR","message":"kaput","code":"OWN"}`)
@@ -154,7 +154,7 @@ func TestWhatARulingIsToldAs(t *testing.T) {
 		ruling contract.Ruling
 		change func(l *Listener)
 		want   string
-		wants  int // number of snapshots loaded from the store
+		wants  int // the number of snapshots loaded from the store
 	}{
 		"the open question again":             {open, of(contract.TellAgain, nil), nil, "RUN_STARTED MESSAGES_SNAPSHOT RUN_FINISHED?", 1},
 		"again, in the backend's own form":    {open, of(contract.TellAgain, nil), func(l *Listener) { l.Show = translate.ShowNative }, "RUN_STARTED RUN_FINISHED?", 0},

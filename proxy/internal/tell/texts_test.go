@@ -16,8 +16,8 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the table of codes in docs/errors.md")
 
-// TestEveryCodeHasWords: each code of Holdpoint and of its dialects has a text of its own for the
-// person, and not the general one.
+// TestEveryCodeHasWords: each code of Holdpoint and of its dialects must have its own text for the
+// person, instead of the general text.
 func TestEveryCodeHasWords(t *testing.T) {
 	var codes []agui.Code
 	declared := regexp.MustCompile(`Code += "([A-Z_]+)"`)
@@ -71,7 +71,7 @@ var documentedGroups = []struct {
 }
 
 // TestErrorsTable compares the codes of runs in docs/errors.md with codeTexts and dialectTexts.
-// With -update it writes the table.
+// With -update, it rewrites the table in docs/errors.md.
 func TestErrorsTable(t *testing.T) {
 	const file, marker = "../../../docs/errors.md", "<!-- codes of runs -->"
 	text, err := os.ReadFile(file)
@@ -114,5 +114,5 @@ func TestErrorsTable(t *testing.T) {
 	}
 }
 
-// cell returns a text as a cell of a table.
+// cell returns text as the content of a cell in a Markdown table.
 func cell(text string) string { return strings.ReplaceAll(text, "|", `\|`) }

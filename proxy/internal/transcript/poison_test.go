@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// TestRecordsAreOverwritten checks that the poison build overwrites dropped records, which makes a
-// missing copy visible (make poison).
+// TestRecordsAreOverwritten checks that dropped records are overwritten in the poison build (make
+// poison). That makes a missing copy visible.
 func TestRecordsAreOverwritten(t *testing.T) {
 	var r records
 	r.add([]byte(`{"a":1}`))

@@ -14,7 +14,7 @@ import (
 	"holdpoint/internal/agui"
 )
 
-// patchedBy returns the state after some patches, each the text of a list of operations.
+// patchedBy returns the state after some patches. Each patch is a JSON list of operations.
 func patchedBy(state string, max int, patches ...string) (string, error) {
 	got, err := applyPatches(json.RawMessage(state), len(strings.Join(patches, "")), max, func(show func(string)) {
 		for _, p := range patches {
@@ -25,7 +25,8 @@ func patchedBy(state string, max int, patches ...string) (string, error) {
 }
 
 func TestPatch(t *testing.T) {
-	for name, c := range map[string]struct{ state, patch, want string }{ // want "": the patch does not apply
+	// if want is "", the patch does not apply
+	for name, c := range map[string]struct{ state, patch, want string }{
 		"add":                            {`{"a":1}`, `[{"op":"add","path":"/b","value":2}]`, `{"a":1,"b":2}`},
 		"add to nothing":                 {``, `[{"op":"add","path":"/b","value":2}]`, `{"b":2}`},
 		"add takes the place":            {`{"a":1,"b":2}`, `[{"op":"add","path":"/a","value":[]}]`, `{"a":[],"b":2}`},
@@ -94,8 +95,8 @@ func TestPatch(t *testing.T) {
 	}
 }
 
-// TestPatchesAsAnotherAppliesThem checks that each patch that applies has the same result as with
-// evanphx/json-patch, which does not support replacing the whole state.
+// TestPatchesAsAnotherAppliesThem checks that each patch has the same result as with
+// evanphx/json-patch, if it applies. That library does not support replacing the whole state.
 func TestPatchesAsAnotherAppliesThem(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		name := rapid.SampledFrom([]string{"a", "b", "c", "d~e", "f/g", "ü", "0", "1"})
@@ -162,7 +163,8 @@ func TestPatchesAsAnotherAppliesThem(t *testing.T) {
 		got, err := patchedBy(state, 1<<20, patches...)
 		if err != nil {
 			if strings.Contains(strings.Join(patches, ""), `"move"`) {
-				return // the client requires that the target exists before the value is removed
+				// the client requires that the target exists before the move removes the value
+				return
 			}
 			rt.Fatalf("%v\nstate %s\npatches %s\nwant %s", err, state, patches, want)
 		}
@@ -172,8 +174,8 @@ func TestPatchesAsAnotherAppliesThem(t *testing.T) {
 	})
 }
 
-// TestListOfChunks checks that a list in chunks has the right values after insertions and removals
-// anywhere.
+// TestListOfChunks checks the values of a list in chunks after insertions and removals at any
+// index.
 func TestListOfChunks(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		var l list

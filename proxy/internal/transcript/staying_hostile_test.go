@@ -9,8 +9,8 @@ import (
 	"holdpoint/internal/test/hostile"
 )
 
-// TestStayingReasoningIsNotQuadratic checks that the work for reasoning that is kept through
-// snapshots is linear. Four times as much may take ten times as long at most.
+// TestStayingReasoningIsNotQuadratic checks that the work for keeping reasoning through snapshots
+// grows linearly. Four times as many messages may take at most ten times as long.
 func TestStayingReasoningIsNotQuadratic(t *testing.T) {
 	costs := func(messages int) time.Duration {
 		tr := New(4<<20, nil, nil)
@@ -30,8 +30,8 @@ func TestStayingReasoningIsNotQuadratic(t *testing.T) {
 	}
 }
 
-// TestReasoningStaysOnce checks that reasoning after a message is kept once, even if the snapshot
-// has the id of that message twice.
+// TestReasoningStaysOnce checks that the reasoning after a message is kept only once, even if a
+// snapshot has the id of that message twice.
 func TestReasoningStaysOnce(t *testing.T) {
 	tr := New(1<<20, []agui.Message{agui.ParseMessage([]byte(oldUser))}, nil)
 	tr.Add(agui.NewEvent([]byte(`{"type":"REASONING_MESSAGE_CHUNK","messageId":"r","delta":"Hm."}`)))

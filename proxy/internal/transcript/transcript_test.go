@@ -15,8 +15,8 @@ import (
 
 const oldUser = `{"id":"u1","role":"user","content":"hi"}`
 
-// TestMayHaveFreshCalls checks that MayHaveFreshCalls does not parse the events of a run without
-// calls, and notices every event that can begin a call.
+// TestMayHaveFreshCalls checks that MayHaveFreshCalls recognizes every event that can begin a call.
+// For a run without calls, it must not parse the events.
 func TestMayHaveFreshCalls(t *testing.T) {
 	const one = `{"id":"c1","type":"function","function":{"name":"f","arguments":"{}"}}`
 	const old = `{"id":"a1","role":"assistant","toolCalls":[` + one + `]}`
@@ -107,8 +107,8 @@ func TestTranscriptOverTheBoundIsNeverPartial(t *testing.T) {
 	}
 }
 
-// TestPatchThatCopiesIsBounded checks the bound with a few hundred bytes of copy operations that
-// double the state again and again.
+// TestPatchThatCopiesIsBounded checks the bound of the state with a patch of a few hundred bytes,
+// whose copy operations double the state again and again.
 func TestPatchThatCopiesIsBounded(t *testing.T) {
 	var ops []string
 	for n := range 20 {
@@ -126,7 +126,7 @@ func TestPatchThatCopiesIsBounded(t *testing.T) {
 }
 
 // TestOpenItemsOfALongStream checks that open items are closed from the last to the first, whatever
-// has ended before, and that ended items use no memory.
+// items have ended before. Ended items must use no memory.
 func TestOpenItemsOfALongStream(t *testing.T) {
 	tr := New(1<<20, nil, nil)
 	add := func(kind string, n int) {
@@ -151,8 +151,8 @@ func TestOpenItemsOfALongStream(t *testing.T) {
 	}
 }
 
-// TestManyTurnsTakeLinearTime checks that a turn of message, call and result takes the same time
-// however many came before, and so does each call of one message.
+// TestManyTurnsTakeLinearTime checks that a turn (message, call and result) takes the same time
+// however many turns precede it. So must each call of a message with many calls.
 func TestManyTurnsTakeLinearTime(t *testing.T) {
 	for name, c := range map[string]struct {
 		parent                 string
@@ -177,7 +177,7 @@ func TestManyTurnsTakeLinearTime(t *testing.T) {
 		if took := hostile.ProcessorTime(t) - before; took > hostile.Limit {
 			t.Errorf("%s: %v", name, took)
 		}
-		if c.messages == 0 { // only the newest of these are kept
+		if c.messages == 0 { // only the newest messages and calls are kept
 			if n := len(tr.messages); n > 2*c.limit/messageCost || len(tr.calls) > 2*c.limit/callCost || tr.callByID[fmt.Sprintf("c%d", c.turns-1)] == nil {
 				t.Errorf("%s: %d messages and %d calls", name, n, len(tr.calls))
 			}
@@ -189,9 +189,9 @@ func TestManyTurnsTakeLinearTime(t *testing.T) {
 	}
 }
 
-// TestFoldedLateAsAtOnce checks that the results are the same whether events are folded at once or
-// much later with their texts joined, and that over the limit a message is known either completely
-// or not at all.
+// TestFoldedLateAsAtOnce checks that the results do not depend on when events are folded: at once,
+// or much later with their texts joined. Above the limit, a message must be known completely or not
+// at all.
 func TestFoldedLateAsAtOnce(t *testing.T) {
 	for seed := range uint64(300) {
 		random := rand.New(rand.NewPCG(seed, 5))
@@ -208,8 +208,8 @@ func TestFoldedLateAsAtOnce(t *testing.T) {
 	}
 }
 
-// someEvents returns the events of a random valid stream with about as much text as the limit, or
-// far more.
+// someEvents returns the events of a random valid stream. Its text has about limit bytes, or far
+// more.
 func someEvents(random *rand.Rand, limit int) (events []string) {
 	add := func(format string, args ...any) { events = append(events, fmt.Sprintf(format, args...)) }
 	texts := []string{"word ", `\"quoted\" `, `\\`, `\n`, `\u00e9\u4e2d`, "日本", strings.Repeat("long ", 1+random.IntN(1+limit/20))}
@@ -247,8 +247,8 @@ func someEvents(random *rand.Rand, limit int) (events []string) {
 	return events
 }
 
-// TestTextBehindASnapshotIsWhole checks that messages that exceeded the limit are known again after
-// a MESSAGES_SNAPSHOT, and so is the text that streams after it.
+// TestTextBehindASnapshotIsWhole checks messages that exceeded the limit. After a MESSAGES_SNAPSHOT
+// they must be known again, and so must the text that streams after the snapshot.
 func TestTextBehindASnapshotIsWhole(t *testing.T) {
 	tr := New(1<<10, nil, nil)
 	piece := func(m, s string) {
@@ -274,8 +274,8 @@ func TestTextBehindASnapshotIsWhole(t *testing.T) {
 	}
 }
 
-// TestEscapesAreCountedAsWhatTheyMean checks that the limit applies to the decoded text, not to its
-// JSON escapes.
+// TestEscapesAreCountedAsWhatTheyMean checks that the limit applies to the decoded text, not to the
+// text with its JSON escapes.
 func TestEscapesAreCountedAsWhatTheyMean(t *testing.T) {
 	const limit = 100_000
 	tr := New(limit, nil, nil)
@@ -289,7 +289,7 @@ func TestEscapesAreCountedAsWhatTheyMean(t *testing.T) {
 	}
 }
 
-// told returns the results of all methods of a transcript, as text.
+// told returns the results of all methods of a transcript as text.
 func told(tr *Transcript) string {
 	var b strings.Builder
 	messages, whole := tr.Messages()
@@ -304,8 +304,9 @@ func told(tr *Transcript) string {
 	return b.String()
 }
 
-// TestFreshCalls checks that a call belongs to this run if its stream began it, even with the id of
-// an earlier call, or if a snapshot was the first to have it.
+// TestFreshCalls checks which calls belong to this run. A call belongs to it if its stream began
+// the call, even with the id of an earlier call, or if a snapshot was the first to contain the
+// call.
 func TestFreshCalls(t *testing.T) {
 	history := agui.ParseMessage([]byte(`{"id":"m","role":"assistant","toolCalls":[` +
 		`{"id":"old","type":"function","function":{"name":"f","arguments":"{}"}},{"id":"again","type":"function","function":{"name":"f","arguments":"{}"}}]}`))
@@ -324,9 +325,8 @@ func TestFreshCalls(t *testing.T) {
 	}
 }
 
-// TestReasoningStandsInItsPlace checks reasoning messages in snapshots: a client deletes its
-// reasoning if a snapshot has some of it and not all, and model providers require the signatures in
-// it.
+// TestReasoningStandsInItsPlace checks the reasoning messages in snapshots. If a snapshot has only
+// some of the reasoning, the client deletes the rest. Model providers require the signatures in it.
 func TestReasoningStandsInItsPlace(t *testing.T) {
 	thought := `{"id":"r0","role":"reasoning","content":"before"}`
 	tr := New(1<<20, []agui.Message{agui.ParseMessage([]byte(oldUser)), agui.ParseMessage([]byte(thought))}, nil)
@@ -363,7 +363,8 @@ func TestReasoningStandsInItsPlace(t *testing.T) {
 }
 
 // TestSnapshotHoldsNoActivityWhereTheStreamHadSome checks that a snapshot has no activities if the
-// stream had some: they are not kept, and a client keeps its own if the snapshot has none.
+// stream had some. Holdpoint does not keep activities, and a client keeps its own if the snapshot
+// has none.
 func TestSnapshotHoldsNoActivityWhereTheStreamHadSome(t *testing.T) {
 	shown := `{"id":"v0","role":"activity","activityType":"plan","content":{}}`
 	tr := New(1<<20, []agui.Message{agui.ParseMessage([]byte(oldUser)), agui.ParseMessage([]byte(shown))}, nil)
@@ -396,8 +397,8 @@ func holds(t *testing.T, tr *Transcript, want ...string) {
 	}
 }
 
-// TestAnsweredCallOfASnapshot checks that a call whose result arrived before the call is not open
-// when a snapshot brings it: a dialect would ask about it again.
+// TestAnsweredCallOfASnapshot checks a call whose result arrived before a snapshot contained the
+// call. It must not be open, because a dialect would ask about it again.
 func TestAnsweredCallOfASnapshot(t *testing.T) {
 	tr := New(1<<20, []agui.Message{agui.ParseMessage([]byte(oldUser))}, nil)
 	for _, ev := range []string{
@@ -411,8 +412,8 @@ func TestAnsweredCallOfASnapshot(t *testing.T) {
 	}
 }
 
-// TestResultWithoutContent checks that a result without content, which is not valid AG-UI, becomes
-// a message that is valid JSON and that every backend can read.
+// TestResultWithoutContent checks a result without content, which is not valid AG-UI. The message
+// made from it must be valid JSON that every backend can read.
 func TestResultWithoutContent(t *testing.T) {
 	tr := New(1<<20, nil, nil)
 	tr.Add(agui.NewEvent([]byte(`{"type":"TOOL_CALL_RESULT","messageId":"t1","toolCallId":"c1"}`)))
