@@ -67,6 +67,43 @@ func TestContractOfTheExample(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) { chat(t, dialecttest.Example(), dialects.With(dialects.All(), ask.Name, ask.New)) })
 }
 
+// printed records what a failing test prints.
+type printed struct {
+	*testing.T
+	text strings.Builder
+}
+
+func (p *printed) Logf(format string, args ...any)   { fmt.Fprintf(&p.text, format+"\n", args...) }
+func (p *printed) Errorf(format string, args ...any) { p.Logf(format, args...) }
+func (p *printed) Log(args ...any)                   { fmt.Fprintln(&p.text, args...) }
+
+// TestFailedChatIsReadable: if a chat fails, the test prints each request and each stream as text.
+func TestFailedChatIsReadable(t *testing.T) {
+	for name, value := range map[string]string{"rapid.nofailfile": "true", "rapid.shrinktime": "0s"} {
+		f := flag.Lookup(name)
+		before := f.Value.String()
+		if err := f.Value.Set(value); err != nil {
+			t.Fatal(err)
+		}
+		defer func() { _ = f.Value.Set(before) }()
+	}
+	fewer(t, 30)
+	b := dialecttest.Example()
+	b.Reads = func([]byte, int, bool) dialecttest.Word { return dialecttest.Approves }
+	p := &printed{T: t}
+	rapid.Check(p, func(t *rapid.T) { chat(t, b, dialects.With(dialects.All(), ask.Name, ask.New)) })
+	for _, want := range []string{
+		`the client sends {"threadId":"t","runId":"r`,
+		`the backend gets POST / {"threadId":"t","runId":"r`,
+		"the backend sends\ndata: {\"type\":\"RUN_STARTED\"",
+		"the client gets\ndata: {\"type\":\"RUN_STARTED\"",
+	} {
+		if !strings.Contains(p.text.String(), want) {
+			t.Errorf("it does not print %q:\n%s", want, p.text.String())
+		}
+	}
+}
+
 // fewer makes rapid try fewer sequences than its default, unless -rapid.checks sets a number.
 func fewer(t *testing.T, checks int) {
 	t.Helper()
@@ -206,6 +243,7 @@ func (c *chatter) RoundTrip(req *http.Request) (*http.Response, error) {
 			return answerOf(req, "application/json", beside), nil
 		}
 	}
+	c.t.Logf("the backend gets %s %s %s", req.Method, req.URL.Path, body)
 	c.seen, c.bodies = body, append(c.bodies, body)
 	answer := c.b.Ends
 	for n := 1; n <= c.asked; n++ {
@@ -245,6 +283,7 @@ func (c *chatter) RoundTrip(req *http.Request) (*http.Response, error) {
 	if strings.HasSuffix(req.URL.Path, "/state") { // of a thread, which takes a no
 		return answerOf(req, "application/json", "{}"), nil
 	}
+	c.t.Logf("the backend sends\n%s", answer)
 	return answerOf(req, c.b.MediaType, answer), nil
 }
 
@@ -391,11 +430,13 @@ func (c *chatter) send(more, end string) {
 
 func (c *chatter) post(body, end string) {
 	c.last, c.end = body, end
+	c.t.Logf("the client sends %s", body)
 	rec, req := httptest.NewRecorder(), httptest.NewRequest(http.MethodPost, "/", strings.NewReader(body))
 	if c.page {
 		req.Header.Set("Origin", "https://chat.example")
 	}
 	c.h.ServeHTTP(rec, req)
+	c.t.Logf("the client gets\n%s", rec.Body.Bytes())
 	if rec.Code != http.StatusOK {
 		c.t.Fatalf("status %d: %s", rec.Code, rec.Body)
 	}

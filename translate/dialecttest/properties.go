@@ -25,7 +25,8 @@ import (
 //   - a stream whose texts are in smaller pieces has the same result;
 //   - the request for a no or a cancel of a question differs from the request for the yes.
 //
-// It returns the number of questions that it answered both with a yes and with a no.
+// It returns the number of questions that it answered both with a yes and with a no. A test that
+// fails prints the requests and the frames of the thread.
 func CheckThread(t *rapid.T, made func(Scenario) translate.Dialect, all []Scenario) (answered int) {
 	s := rapid.SampledFrom(all).Draw(t, "scenario")
 	th := &thread{t: t, edits: rapid.Bool().Draw(t, "edits")}
@@ -65,6 +66,7 @@ func (th *thread) turn(turn Turn) {
 	in := th.input(turn.Request)
 	th.read(in)
 	r := th.request(in)
+	th.t.Logf("the client sends %s", r.Input.Raw)
 	began := false
 	var outs [2]translate.Out
 	for n := range th.sides {
@@ -78,6 +80,7 @@ func (th *thread) turn(turn Turn) {
 			continue
 		}
 		began = true
+		th.sends(outs[n], n)
 		th.checkOut(outs[n], s.run)
 	}
 	if !began {
@@ -107,6 +110,7 @@ func (th *thread) exchanges(turn Turn, r *translate.Request) {
 				th.t.Fatal("one goes on, and the other does not")
 			}
 			th.sides[n].run = next.Run
+			th.sends(next.Out, n)
 			th.checkOut(next.Out, next.Run)
 		}
 	}
@@ -144,6 +148,7 @@ func (th *thread) exchange(answer Answer) {
 	if _, decodes := th.sides[0].run.(translate.Decoder); decodes {
 		th.decode(answer)
 	} else if answer.Status != ok {
+		th.t.Logf("the backend answers with the status %d\n%s", answer.Status, answer.Body)
 		end := translate.End{Status: answer.Status, Body: []byte(answer.Body), None: answer.Status == 0}
 		for n := range th.sides {
 			th.sides[n].play(end)
@@ -153,6 +158,7 @@ func (th *thread) exchange(answer Answer) {
 		if th.edits {
 			events = mutatedStream(th.t, events, th.otherAnswer().Events())
 		}
+		th.t.Logf("the backend sends\n%v", readable(events))
 		for n, stream := range [][]string{events, inHalves(th.t, events)} {
 			end := translate.End{Cut: cut}
 			if at := slices.IndexFunc(stream, func(s string) bool { return seen(s).Type.Terminal() }); at >= 0 {
@@ -161,6 +167,7 @@ func (th *thread) exchange(answer Answer) {
 			th.sides[n].play(end, stream...)
 		}
 	}
+	th.t.Logf("the client gets\n%v", readable(th.sides[0].played.told()))
 	for n := range th.sides {
 		th.checkPlayed(th.sides[n].played)
 	}
@@ -191,6 +198,7 @@ func (th *thread) decode(answer Answer) {
 	if th.edits {
 		body = strings.Join(mutatedStream(th.t, strings.SplitAfter(body, "\n"), strings.SplitAfter(th.otherAnswer().Body, "\n")), "")
 	}
+	th.t.Logf("the backend answers with the status %d\n%s", answer.Status, body)
 	if len(body) > 1 {
 		at = rapid.IntRange(1, len(body)-1).Draw(th.t, "cut")
 	}
@@ -318,6 +326,35 @@ func (th *thread) refuses(err error) bool {
 		th.t.Fatalf("refused without a code: %v", err)
 	}
 	return err != nil
+}
+
+// told returns the data of the frames that the client is sent. The last one lacks what proxy adds.
+func (p Played) told() (list []string) {
+	for _, ev := range append(p.All(), p.Result.Finish) {
+		if len(ev.JSON) > 0 {
+			list = append(list, string(ev.JSON))
+		}
+	}
+	return list
+}
+
+// readable is the data of frames. It becomes a text only if a failing test prints it.
+type readable []string
+
+// String returns the frames, one on each line.
+func (r readable) String() string { return "data: " + strings.Join(r, "\ndata: ") }
+
+// sends prints a request to the backend. The second side sends the same.
+func (th *thread) sends(out translate.Out, side int) {
+	switch {
+	case side > 0:
+	case out.None:
+		th.t.Logf("the backend gets nothing")
+	case len(out.Body) == 0 && out.Method == "":
+		th.t.Logf("the backend gets the same request")
+	default:
+		th.t.Logf("the backend gets %s %s %s", out.Method, out.Path, out.Body)
+	}
 }
 
 func (th *thread) checkOut(out translate.Out, run translate.Run) {

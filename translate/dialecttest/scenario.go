@@ -17,6 +17,10 @@ type Scenario struct {
 	Turns       []Turn
 }
 
+// GoString returns the path, because rapid prints a drawn value by it. CheckThread prints the turns
+// that it plays.
+func (s Scenario) GoString() string { return "the scenario " + s.Path }
+
 // A Turn is a request of the client, and the backend's answers to it, one for each exchange.
 type Turn struct {
 	Request []byte
