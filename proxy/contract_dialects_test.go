@@ -27,6 +27,7 @@ import (
 	"holdpoint/translate/dialects"
 	"holdpoint/translate/dialecttest"
 	"holdpoint/translate/dialecttest/ask"
+	"holdpoint/translate/dialecttest/confirm"
 )
 
 // TestContractOfEveryDialect drives the whole handler, with each dialect before a backend of its
@@ -61,10 +62,17 @@ func TestContractOfEveryDialect(t *testing.T) {
 	}
 }
 
-// TestContractOfTheExample checks the contract of the dialect that docs/new-dialect.md shows.
+// TestContractOfTheExample checks the contract of the dialects that docs/new-dialect.md shows.
 func TestContractOfTheExample(t *testing.T) {
 	fewer(t, 30)
-	rapid.Check(t, func(t *rapid.T) { chat(t, dialecttest.Example(), dialects.With(dialects.All(), ask.Name, ask.New)) })
+	t.Run("ask", func(t *testing.T) {
+		rapid.Check(t, func(t *rapid.T) { chat(t, dialecttest.Example(), dialects.With(dialects.All(), ask.Name, ask.New)) })
+	})
+	t.Run("confirm", func(t *testing.T) {
+		rapid.Check(t, func(t *rapid.T) {
+			chat(t, dialecttest.ExampleOfWords(), dialects.With(dialects.All(), confirm.Name, confirm.New))
+		})
+	})
 }
 
 // printed records what a failing test prints.

@@ -11,6 +11,7 @@ package dialecttest
 
 import (
 	"fmt"
+	"regexp"
 	"strconv"
 	"strings"
 )
@@ -35,8 +36,9 @@ type Backend struct {
 	Other func(method, path string, waits, n int) string
 	// Yes and No are the payloads of a plain approval and a plain denial.
 	Yes, No string
-	// Reply is the message by which a client answers question n in the backend's own form, with {yes}
-	// in place of true or false. It is "" if there is no such form.
+	// Reply is the message by which a client answers question n in the backend's own form. {yes} is
+	// replaced by true or false, and {ACCEPT|REJECT} by the word before the bar for a yes, and by the
+	// one after it for a no. Reply is "" if a client has no such form, because it answers in resume.
 	Reply string
 	// Reads returns the answer to question n in a request. waits reports that the backend waits for
 	// that question, so that a request that does not name a question may answer it.
@@ -66,9 +68,17 @@ func Numbered(text string, n int) string {
 	return strings.ReplaceAll(text, "{n}", strconv.Itoa(n))
 }
 
+// twoWords matches the word of a yes and the word of a no in a Reply.
+var twoWords = regexp.MustCompile(`\{([^{}|"]+)\|([^{}|"]+)\}`)
+
 // Replied returns the message that answers question n with yes or no.
 func (b Backend) Replied(n int, yes bool) string {
-	return strings.ReplaceAll(Numbered(b.Reply, n), "{yes}", strconv.FormatBool(yes))
+	word := "$2"
+	if yes {
+		word = "$1"
+	}
+	text := strings.ReplaceAll(Numbered(b.Reply, n), "{yes}", strconv.FormatBool(yes))
+	return twoWords.ReplaceAllString(text, word)
 }
 
 // Then returns the answer of a run that first does what first has and then asks. It is one run if

@@ -161,6 +161,34 @@ func Example() Backend {
 	}
 }
 
+// ExampleOfWords returns a backend that reads words, as translate/dialecttest/confirm does.
+func ExampleOfWords() Backend {
+	return Backend{
+		Dialect: "confirm", MediaType: eventStream, Yes: approved, No: denied,
+		Asks:  run(finished, calls("s{n}", "confirm_step", `"{\"step\":\"Step {n}?\"}"`)),
+		Ends:  run(finished, says("said-{n}", "Yes?")),
+		Did:   run(finished, says("said-{n}", "It is done.")),
+		Left:  run(finished, says("said-{n}", "I leave it.")),
+		Reply: `{"id":"reply-{n}","role":"tool","toolCallId":"s{n}","content":"{ACCEPT|REJECT}"}`,
+		Reads: func(body []byte, n int, _ bool) Word {
+			said := Nothing
+			for _, m := range gjson.GetBytes(body, "messages").Array() {
+				word := strings.ToUpper(strings.TrimSpace(m.Get("content").Str))
+				switch {
+				case m.Get("role").Str != "tool":
+					said = Nothing
+				case m.Get("toolCallId").Str != fmt.Sprint("s", n):
+				case word == "ACCEPT":
+					said = Approves
+				case word == "REJECT":
+					said = Denies
+				}
+			}
+			return said
+		},
+	}
+}
+
 // plainCall runs a call if the last tool message for it is the yes, whether or not the history has
 // the call.
 func plainCall(form, yes, reply string, environment map[string]string) Backend {
@@ -419,7 +447,7 @@ func backends() []Backend {
 			},
 		},
 		plainCall("", approved, `{"id":"reply-{n}","role":"tool","toolCallId":"call-{n}","content":"{\"approved\":{yes}}"}`, nil),
-		plainCall("with words", "granted", "", map[string]string{"HOLDPOINT_TOOL_CALL_YES": "granted", "HOLDPOINT_TOOL_CALL_NO": "refused"}),
+		plainCall("with words", "granted", `{"id":"reply-{n}","role":"tool","toolCallId":"call-{n}","content":"{granted|refused}"}`, map[string]string{"HOLDPOINT_TOOL_CALL_YES": "granted", "HOLDPOINT_TOOL_CALL_NO": "refused"}),
 		{
 			Dialect: "superagent", MediaType: eventStream, Yes: approved, No: denied,
 			Environment: map[string]string{"HOLDPOINT_SUPERAGENT_AGENT_ID": "approver"},

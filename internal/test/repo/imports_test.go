@@ -68,7 +68,7 @@ var places = []place{
 	{"translate/kit", []string{"internal/agui", "translate"}, "dialects are made with it, so it knows none of them"},
 	{"translate/yesno", []string{"internal/agui", "translate", "translate/kit"}, "a yes and a no are one thing, whether a message carries them or a value"},
 	{"translate/dialects", []string{"internal/variables", "translate", "translate/*"}, "it lists the dialects, reads their options, and does nothing else"},
-	{"translate/dialecttest/ask", []string{"internal/agui", "translate", "translate/kit", "translate/internal/calls"}, "it is the example that others are copied from: as any dialect"},
+	{"translate/dialecttest/*", []string{"internal/agui", "translate", "translate/kit", "translate/internal/calls"}, "they are the examples that others are copied from: as any dialect"},
 	{"translate/internal/strandsapi", []string{"internal/agui", "translate", "translate/kit"}, "what Strands says is one thing, on whichever wire; the dialects of Strands alone know it"},
 	{"translate/internal/langgraphapi", []string{"internal/agui", "translate", "translate/kit"}, "what a graph asks and takes for an answer is one thing, whatever carries it: an adapter or LangGraph's own server"},
 	{"translate/internal/microsoft", []string{"internal/agui", "translate", "translate/kit"}, "an approval in Microsoft's form is one whatever dialect is named; what a backend does with it is its dialect's"},

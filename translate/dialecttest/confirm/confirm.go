@@ -1,0 +1,104 @@
+// Package confirm is an example of a backend that reads words: it asks by a call of confirm_step,
+// and takes the text ACCEPT or REJECT as the answer. docs/new-dialect.md refers to it.
+package confirm
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+
+	"github.com/tidwall/gjson"
+
+	"holdpoint/internal/agui"
+	"holdpoint/translate"
+	"holdpoint/translate/internal/calls"
+	"holdpoint/translate/kit"
+)
+
+// Name of the dialect.
+const Name = "confirm"
+
+// The words of the backend. It compares them in capitals and without white space around them.
+const yes, no = "ACCEPT", "REJECT"
+
+// step is the only kind of question. It has Say and not Value, because Value never denies.
+var step = &calls.Kind{Name: "step", Say: say, Unwrap: unwrap, Results: calls.Always}
+
+// decision reads the payload of a client. Clear refuses a payload that is not a clear decision.
+var decision = &calls.Words{Key: "approved"}
+
+// say returns the word for an answer. A cancel is a no.
+func say(_ calls.PrivateState, a agui.Answer) (content string, denies bool, err error) {
+	if a.Status == agui.Cancelled {
+		return no, true, nil
+	}
+	payload, ok := decision.Clear(a.Payload)
+	switch {
+	case !ok:
+		return "", false, agui.Errorf(agui.InvalidPayload, textWrongPayload, a.ID)
+	case gjson.GetBytes(payload, decision.Key).Bool():
+		return yes, false, nil
+	}
+	return no, true, nil
+}
+
+// unwrap is the reverse of say. It returns null for any other content, and say refuses null.
+func unwrap(content string) json.RawMessage {
+	switch wordIn(gjson.Parse(content)) {
+	case yes:
+		return json.RawMessage(`{"approved":true}`)
+	case no:
+		return json.RawMessage(`{"approved":false}`)
+	}
+	return json.RawMessage("null")
+}
+
+// wordIn returns the word in a content as the backend reads it, or "" for any other content.
+func wordIn(content gjson.Result) string {
+	word := strings.ToUpper(strings.TrimSpace(content.String()))
+	if word == yes || word == no {
+		return word
+	}
+	return ""
+}
+
+var (
+	_ translate.Signer         = (*Dialect)(nil)
+	_ translate.HistoryReader  = (*Dialect)(nil)
+	_ translate.DecisionReader = (*Dialect)(nil)
+)
+
+// A Dialect is a Table.
+type Dialect struct{ calls.Table }
+
+// New makes the dialect.
+func New(struct{}, translate.Warn) (*Dialect, error) {
+	return &Dialect{calls.Table{
+		Dialect: Name, Backend: "the backend",
+		Ask:    question,
+		Kinds:  []*calls.Kind{step},
+		Resume: calls.Alone,
+		Reads: func(m *calls.ToolMessage) bool {
+			return slices.ContainsFunc(m.Contents, func(c gjson.Result) bool { return wordIn(c) != "" })
+		},
+		Errors: []calls.Error{
+			{Prefix: "no such step", Fate: translate.Lost},
+			{Prefix: "step was confirmed before", Fate: translate.InDoubt},
+		},
+	}}, nil
+}
+
+func question(c agui.Call, _ *translate.Request) (calls.Question, bool) {
+	return calls.Question{
+		Kind: step, Reason: "tool_call", Message: gjson.Get(c.Args, "step").Str,
+		Call: c.ID, Schema: kit.ApprovalSchema,
+	}, c.Name == "confirm_step"
+}
+
+// Name implements translate.Dialect.
+func (*Dialect) Name() string { return Name }
+
+// Sign lets auto detect the backend.
+func (d *Dialect) Sign(ev agui.Event, r *translate.Request) bool {
+	return calls.PlainEnd(ev) && d.Asks(r)
+}
