@@ -10,18 +10,21 @@ import (
 	"holdpoint/translate/kit"
 )
 
-// A Question is the question of a call.
+// A Question is the question of a call. Kind, Reason and Message are required.
 type Question struct {
-	Kind    *Kind
-	Reason  string
-	Message string
+	Kind    *Kind  // the form of the answer, one of Table.Kinds
+	Reason  string // "tool_call" for the approval of a call, "input_required" for a value
+	Message string // the text that the person reads
 	// Call is the id of the call at which the client sees the question. The client does not get it if
 	// it was not shown that call.
 	Call     string
 	Schema   string // the schema of the answer, or "" for any answer
-	Metadata string // a JSON object, or ""
-	About    []agui.AskedCall
-	Runs     string // the call that runs after an approval, if its result proves that it ran
+	Metadata string // the member metadata of the interrupt, a JSON object, or ""
+	// About are the calls that a yes runs. If it is empty, a yes runs Call.
+	About []agui.AskedCall
+	// Runs is the id of the call that runs after an approval, or "". If the run then ends without the
+	// result of that call, the answer is in doubt.
+	Runs string
 }
 
 // AsksToCall returns the message of a question that has no text of its own.

@@ -251,6 +251,33 @@ func TestDenialIsSentAsAResult(t *testing.T) {
 	}
 }
 
+// TestValueNeverDenies checks that only a cancel of a kind with Value counts as a denial, whatever
+// the value is. The denial is what Results sends, what Refuse is not called for, and what needs no
+// result of the call.
+func TestValueNeverDenies(t *testing.T) {
+	for payload, denied := range map[string]bool{"false": false, `{"approved":false}`: false, `"stop"`: false, "": true} {
+		d := newDialect()
+		value := d.Kinds[1]
+		value.Cancel, value.Results = "stop", calls.Denials
+		d.Ask = func(c agui.Call, _ *translate.Request) (calls.Question, bool) {
+			return calls.Question{Kind: value, Reason: "input_required", Call: c.ID, Runs: c.ID}, true
+		}
+		refused := false
+		d.Refuse = func(*translate.Request, agui.Interrupt) error { refused = true; return nil }
+		p := paused(t, d, user, joined(call("A", "ask", "m1"))...)
+		in := dialecttest.Input(t, `{"threadId":"t1","runId":"r2","messages":[],`+dialecttest.ResumeArray(dialecttest.Entry(p.Interrupts[0].ID, payload))+`}`)
+		log := &dialecttest.Log{}
+		_, run, err := dialecttest.Resume(d, p, in, log)
+		if err != nil {
+			t.Fatal(err)
+		}
+		played := dialecttest.Play(run, log, started, finished)
+		if sent := strings.Contains(played.Text(), string(agui.CallResult)); sent != denied || refused == denied || (played.Result.Fate == translate.InDoubt) == denied {
+			t.Errorf("%q: sent as a denial: %v, refused: %v, fate %v", payload, sent, refused, played.Result.Fate)
+		}
+	}
+}
+
 // TestAnswersThatDoNotCoverThePause checks that a dialect refuses answers that do not cover the
 // pause.
 func TestAnswersThatDoNotCoverThePause(t *testing.T) {

@@ -9,33 +9,50 @@ import (
 	"holdpoint/translate/kit"
 )
 
-// A Kind is one kind of question, with the form of its answers. Read must turn the content that is
-// made of an answer back into the same answer, because a client that was sent the content sends it
-// with every later run.
+// A Kind is one kind of question, with the form of its answers. Exactly one of Words, Value and Say
+// is set:
+//
+//   - Words, if the backend reads a decision in one member of an object. An answer denies if that
+//     member is false.
+//   - Value, if the backend reads any value, such as a form or the result of a tool. Only a cancel
+//     denies: the engine treats every other answer as a yes, whatever its value is. So a missing
+//     result leaves it in doubt, and Table.Refuse is called for it.
+//   - Say, for all other forms, such as two words. It reports itself whether an answer denies.
+//     translate/dialecttest/confirm is an example.
+//
+// Read must turn the content that is made of an answer back into the same answer, because a client
+// that was sent the content sends it with every later run. A cancel may have the content of a no.
 type Kind struct {
-	Name string // the name in records
+	// Name is the name in records, and unique in the Table. A record of an open question has it, so it
+	// must not change. Only Plain has a kind without a name.
+	Name string
 
-	// Words are the words for a yes and a no, or nil if the answer is a value.
+	// Words are the words for a yes and a no.
 	Words *Words
 	// Wrong describes a payload that Words cannot read. It follows "payload for interrupt .. is".
 	Wrong string
-	// Value returns the content for a value.
+	// Value returns the content for an answer that is not a cancel, or an error to refuse the answer.
 	Value func(asked PrivateState, a agui.Answer) (string, error)
-	// Unwrap returns the payload in a content that Value made. It gets JSON: a content that is plain
-	// text comes as a JSON string. If it is nil, that JSON is the payload.
+	// Say returns the content for any answer, also for a cancel, and whether the answer denies. Return
+	// an error for a payload that is neither a clear yes nor a clear no.
+	Say func(asked PrivateState, a agui.Answer) (content string, no bool, err error)
+	// Unwrap returns the payload in a content that Value or Say made. It gets JSON: a content that is
+	// plain text comes as a JSON string. If it is nil, that JSON is the payload. Return null for a
+	// content that is not an answer, so that Value or Say refuses it.
 	Unwrap func(text string) json.RawMessage
 
-	// Say returns the content for an answer, and whether the answer denies. It is for a kind without
-	// Words and Value.
-	Say func(asked PrivateState, a agui.Answer) (content string, no bool, err error)
-
-	// Cancel is the content for a cancel. If it is "", the backend has no such content, and NoCancel
-	// is the rest of the error that begins with "interrupt ..".
+	// Cancel is the content for a cancel, unless Say is set. If it is "", the backend has no such
+	// content: a cancel gets the error "interrupt .. " with NoCancel as its rest.
 	Cancel   string
 	NoCancel string
 
-	Hidden  bool // the client is not shown the call that asks
-	Secret  bool // the question and its answer contain secrets
+	// Hidden reports that the client is not shown the call that asks. The dialect's own run must hold
+	// the events of the call (Table.Wrap, Run.Ask).
+	Hidden bool
+	// Secret reports that the call and its answer contain secrets. No event, list or record shows the
+	// answer, and Holdpoint sends the call back without its arguments.
+	Secret bool
+	// Results selects the answers that the client is sent as results.
 	Results ResultPolicy
 }
 
@@ -44,11 +61,15 @@ type Kind struct {
 type ResultPolicy int
 
 const (
-	Never   ResultPolicy = iota
-	Denials              // denials and cancels
+	// Never: the backend sends a result for every answer.
+	Never ResultPolicy = iota
+	// Denials: the backend sends a result only for an approval. Each denial and cancel is sent as soon
+	// as the run starts.
+	Denials
+	// Always: the backend sends no result. Each answer is sent as soon as the run starts.
 	Always
 	// Late: each answer, as soon as the run sends something else, unless the backend sends a result
-	// first.
+	// first. It needs Table.Resume Last; with another Place nothing is sent.
 	Late
 )
 

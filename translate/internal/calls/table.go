@@ -16,22 +16,25 @@ import (
 	"holdpoint/translate/kit"
 )
 
-// A Table defines how the backends of one dialect ask and are answered.
+// A Table defines how the backends of one dialect ask and are answered. Dialect, Backend, Ask and
+// Kinds are required.
 type Table struct {
-	Dialect string
+	Dialect string // the name of the dialect
 	Backend string // the backend's name in texts for people
 
 	// Ask returns the question of a call without a result, or false if the call does not ask. It is
 	// not called for tools that the request declares, because these calls belong to the client.
 	Ask func(c agui.Call, r *translate.Request) (Question, bool)
-	// Kinds are the kinds of questions.
+	// Kinds are the kinds of the questions that Ask returns.
 	Kinds []*Kind
 
+	// Resume is where the backend looks for the answers.
 	Resume Place
 	// DenialError is the value of the member "error" in a tool message that denies, or "" for no
 	// such member.
 	DenialError string
-	// Skip reports whether an answer is not sent. If it is nil, each answer is sent.
+	// Skip reports whether an answer is not sent, such as a cancel without a content for the backend.
+	// If it is nil, each answer is sent.
 	Skip func(p agui.Pause, k *Kind, a agui.Answer) bool
 	// Refuse returns an error if an answer that does not deny must not be sent. If it is nil, each
 	// answer may be sent.
@@ -40,7 +43,8 @@ type Table struct {
 	// messages that precede the answers; see Plain.
 	cleaned func(r *translate.Request) agui.RunInput
 	history func(r *translate.Request, calls map[string]bool) []agui.Message
-	// Errors are the backend's errors that tell the fate of the answers, if nothing ran before.
+	// Errors are the backend's errors that tell the fate of the answers, if nothing ran before. The
+	// first that matches counts. After any other error the answers count as used.
 	Errors []Error
 	// Ends reports whether a run may have asked by a call although its end is not a PlainEnd.
 	Ends func(ev agui.Event) bool
@@ -57,8 +61,11 @@ type Table struct {
 	// declares. known reports that the backend speaks the dialect. If Owner is nil, Ask is called for
 	// the tool without arguments.
 	Owner func(tool string, known bool) Owner
-	// Reads reports whether the backend may read a decision in a tool message, whatever call it is
-	// for. If it is nil, the Words of the kinds are used.
+	// Reads reports whether the backend would read a decision in a tool message, whatever call it is
+	// for. Proxy refuses or changes such a message if no question is on record. So Reads must return
+	// true for every spelling that the backend accepts, and false for the result of an ordinary tool,
+	// or the backend never gets that result. If it is nil, the Words of the kinds are used, and a
+	// Value or Say decides nothing.
 	Reads func(m *ToolMessage) bool
 	// Judge changes a reply for a message on one call. If it is nil, the backend looks for answers in
 	// the last messages.
@@ -77,8 +84,8 @@ const (
 	Last
 )
 
-// An Error is an error of the backend that tells the fate of the answers. Each field that is set
-// must match.
+// An Error is an error of the backend that tells the fate of the answers. Code is the code of the
+// RUN_ERROR. Prefix, Part and Suffix are parts of its message. Each field that is set must match.
 type Error struct {
 	Code, Prefix, Part, Suffix string
 	Fate                       translate.Fate
