@@ -179,13 +179,15 @@ func TestReplicasOfTheChart(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	add := regexp.MustCompile("For several replicas, add\\s+`([^`]*)`").FindSubmatch(page)
-	if add == nil {
+	parts := strings.Split(string(page), "<!-- replicas of the chart -->")
+	if len(parts) != 3 {
 		t.Fatal("docs/operations.md does not say what to add for replicas")
 	}
+	_, additions, _ := strings.Cut(parts[1], "`")
+	additions, _, _ = strings.Cut(additions, "`")
 	s.agent()
 	s.redis("redis", "")
-	s.helm(append([]string{"install", "chat", "deploy/helm/holdpoint", "--set", "upstream=http://agent:8000/", "--set", "image.repository=registry.example.com/holdpoint", "--set-string", "image.tag=1"}, strings.Fields(string(add[1]))...)...)
+	s.helm(append([]string{"install", "chat", "deploy/helm/holdpoint", "--set", "upstream=http://agent:8000/", "--set", "image.repository=registry.example.com/holdpoint", "--set-string", "image.tag=1"}, strings.Fields(additions)...)...)
 	s.rollout("deployment/chat-holdpoint")
 	url := s.service("chat-holdpoint")
 	if n := len(s.readyPods("app.kubernetes.io/instance=chat")); n != 3 {
