@@ -103,7 +103,7 @@ func TestHabitOfItsSender(t *testing.T) {
 			if err != nil || rec.State != store.Open || rec.Pause.NewOnly != test.want {
 				t.Fatalf("%v, %+v", err, rec.Pause)
 			}
-			g.h.memory.senders.Purge() // another replica
+			g.h.memory.senders.Purge() // as if another replica got the answer
 			sends("/", "t", "r3", `"messages":[]`+resumeWith(yes(rec.Pause.Interrupts[0].ID)))
 			if got, asked := sessions["r3"]; got != test.want || !asked {
 				t.Errorf("the answer goes without the conversation: %v", got)
@@ -113,11 +113,12 @@ func TestHabitOfItsSender(t *testing.T) {
 }
 
 // TestFailuresDenyTheHabit: if a backend fails at an answer without the conversation, the next
-// answer of the thread is sent with it. So a wrong sign does not lock a chat.
+// answer of the thread is sent with the conversation. So a wrong sign of the client's habit cannot
+// lock a chat.
 func TestFailuresDenyTheHabit(t *testing.T) {
 	for name, test := range map[string]struct {
 		fails func(w http.ResponseWriter)
-		open  bool // the question is open after the failure
+		open  bool // the question is still open after the failure
 	}{
 		"422": {func(w http.ResponseWriter) { w.WriteHeader(http.StatusUnprocessableEntity) }, true},
 		"500": {func(w http.ResponseWriter) { w.WriteHeader(http.StatusInternalServerError) }, false},
@@ -127,7 +128,7 @@ func TestFailuresDenyTheHabit(t *testing.T) {
 		}, false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			sessions := map[string]bool{} // by run
+			sessions := map[string]bool{} // the value of Sessions for each run id
 			g := newRig(t, func(w http.ResponseWriter, r *http.Request, n int) {
 				body, _ := io.ReadAll(r.Body)
 				switch in, _, _ := agui.ParseInput(body); in.RunID {
@@ -180,8 +181,8 @@ func TestFailuresDenyTheHabit(t *testing.T) {
 	}
 }
 
-// TestHabitNeedsItsClient: a run whose client left before its end shows nothing, because the client
-// may not keep the message. Nor does a run that failed.
+// TestHabitNeedsItsClient: a run shows nothing about its client's habit if the client left before
+// the end, because the client may not have the message. A run that failed shows nothing either.
 func TestHabitNeedsItsClient(t *testing.T) {
 	g := newRig(t, func(http.ResponseWriter, *http.Request, int) {})
 	gone, leave := context.WithCancel(t.Context())

@@ -2,5 +2,5 @@
 
 package proxy
 
-// RaceDetector is exported for the tests of package proxy_test.
+// RaceDetector reports whether the race detector is on. It is exported for package proxy_test.
 const RaceDetector = false

@@ -11,8 +11,8 @@ import (
 	"holdpoint/store/storetest"
 )
 
-// leftAlone returns a run at the first of two replicas, which its client has left. Its backend says
-// hello, waits for goOn, and sends end. Later runs end at once.
+// leftAlone begins a run at the first of two replicas and lets its client leave. The backend sends
+// hello, waits for goOn, and then sends end. Later runs end at once.
 func leftAlone(t *testing.T, goOn <-chan struct{}, end string) (b *bubble, first, second *mortal, gone *sync.WaitGroup) {
 	t.Helper()
 	var o Options
@@ -48,8 +48,9 @@ func leftAlone(t *testing.T, goOn <-chan struct{}, end string) (b *bubble, first
 
 const isBusy = "RUN_STARTED RUN_ERROR:THREAD_BUSY"
 
-// TestThreadOfARunWithoutItsClientIsBusyAtAllReplicas until that run has ended, however long it
-// takes. Any replica reports the question that it raises.
+// TestThreadOfARunWithoutItsClientIsBusyAtAllReplicas: if the client has left, the thread is busy
+// at all replicas until the run has ended, however long it takes. Then any replica sends the
+// question that the run has raised.
 func TestThreadOfARunWithoutItsClientIsBusyAtAllReplicas(t *testing.T) {
 	for end, told := range map[string]string{asks: "RUN_STARTED MESSAGES_SNAPSHOT RUN_FINISHED+interrupt", finished: "RUN_STARTED RUN_FINISHED"} {
 		synctest.Test(t, func(t *testing.T) {
@@ -73,7 +74,8 @@ func TestThreadOfARunWithoutItsClientIsBusyAtAllReplicas(t *testing.T) {
 	}
 }
 
-// TestReplicaThatDiesFreesItsThreads: they are free when the lease lapses.
+// TestReplicaThatDiesFreesItsThreads: if a replica dies, its threads are free when its lease has
+// lapsed.
 func TestReplicaThatDiesFreesItsThreads(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		_, first, second, gone := leftAlone(t, nil, "")
@@ -87,8 +89,8 @@ func TestReplicaThatDiesFreesItsThreads(t *testing.T) {
 	})
 }
 
-// TestOccupancyThatTheStoreDoesNotTake: if one step of the store fails, the next repairs it, and
-// the thread is free when the run has ended.
+// TestOccupancyThatTheStoreDoesNotTake: if one step of the store fails, the next step repairs that.
+// The thread must be free when the run has ended.
 func TestOccupancyThatTheStoreDoesNotTake(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		goOn := make(chan struct{})

@@ -9,15 +9,16 @@ import (
 	"holdpoint/translate/dialecttest"
 )
 
-// TestAnOldAnswerIsNotReadAgain: a chat that is behind carries a decision of the desk. Its messages
-// contain the answer to an earlier question, and no message separates it from the new answer. A
-// backend that reads the last messages must not find both.
+// TestAnOldAnswerIsNotReadAgain: a question was decided at the desk, and the next request of the
+// chat takes the decision to the backend. The chat's messages are old: they end with the answer to
+// an earlier question, so no message separates it from the new answer. A backend that reads the
+// last messages must not get both.
 func TestAnOldAnswerIsNotReadAgain(t *testing.T) {
 	for name, steps := range map[string]func(c *chatter){
 		"the record has left the old answer out": func(c *chatter) {
 			c.send("", "ask")
 			c.answer(c.pending, "yes", false, "end")
-			c.reply(1, false, true, "end") // what says it once more stays in its place
+			c.reply(1, false, true, "end") // the repeated answer stays at the end
 			c.words()
 			c.send("", "ask")
 		},
@@ -67,7 +68,7 @@ func TestAnOldAnswerIsNotReadAgain(t *testing.T) {
 	}
 }
 
-// repliedTo returns the backends whose questions a client can answer by a message of its own.
+// repliedTo returns the backends whose questions a client can answer by a message.
 func repliedTo() []dialecttest.Backend {
 	var list []dialecttest.Backend
 	for _, name := range dialects.All().Names()[1:] {

@@ -8,8 +8,8 @@ import (
 	"github.com/tidwall/gjson"
 )
 
-// TestResultsInTheQuestionsWordsUnderOneID: calls may share an id, and the result of a tool may
-// read like the question's yes. Each call keeps its own result.
+// TestResultsInTheQuestionsWordsUnderOneID: two calls may share an id, and the result of a tool may
+// look like a yes to the question. Each call must keep its own result.
 func TestResultsInTheQuestionsWordsUnderOneID(t *testing.T) {
 	const asked = `{"id":"n1","reason":"tool_call","toolCallId":"c","responseSchema":{"type":"object","properties":{"confirmed":{"type":"boolean"}},"required":["confirmed"]}}`
 	g := newRig(t, func(w http.ResponseWriter, _ *http.Request, n int) {

@@ -14,7 +14,7 @@ import (
 )
 
 // TestOriginOfPause: the record has the origin of a question, and its result has the answer. The
-// digest in the question's event can be recomputed from the record.
+// digest in the event about the question must be computable from the record.
 func TestOriginOfPause(t *testing.T) {
 	h := &hearer{}
 	g := newRig(t, func(w http.ResponseWriter, r *http.Request, n int) {
@@ -68,10 +68,10 @@ func TestOriginOfPause(t *testing.T) {
 	}
 }
 
-// TestRequesterAsShown: a record names the requester only as HOLDPOINT_SHOW_PRINCIPAL says, so that
-// no name is stored by default.
+// TestRequesterAsShown: a record names the requester only if HOLDPOINT_SHOW_PRINCIPAL allows it. By
+// default, no name is stored.
 func TestRequesterAsShown(t *testing.T) {
-	peers, err := principal.ParsePeers("192.0.2.0/24") // httptest's
+	peers, err := principal.ParsePeers("192.0.2.0/24") // the address range of httptest
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -95,9 +95,9 @@ func TestRequesterAsShown(t *testing.T) {
 	}
 }
 
-// TestWireOfARecord: a record names its client's protocol only if it is not AG-UI, so records of
-// today stay unchanged. A pause of another protocol can only be answered by a client of that
-// protocol.
+// TestWireOfARecord: a record names the protocol of its client only if that is not AG-UI. So the
+// records of AG-UI clients have no such member. A pause of another protocol can only be answered by
+// a client of that protocol.
 func TestWireOfARecord(t *testing.T) {
 	d := newDeskRig(t, nil)
 	p := d.record().Pause
@@ -107,7 +107,7 @@ func TestWireOfARecord(t *testing.T) {
 	if lacks := d.h.Lacks(p); lacks != nil {
 		t.Fatalf("lacks %v", lacks)
 	}
-	origin, other := *p.Origin, *p // the record is the store's own
+	origin, other := *p.Origin, *p // the store also has this record, so the test copies it
 	origin.Wire, other.Origin = "ai-sdk", &origin
 	if lacks := d.h.Lacks(&other); !slices.Equal(lacks, []agui.Lack{agui.NoForm}) {
 		t.Errorf("of another wire: lacks %v", lacks)

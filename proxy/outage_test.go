@@ -12,8 +12,8 @@ import (
 	"holdpoint/store/storetest"
 )
 
-// newOutageRig returns a rig whose store can be made unavailable, and which lets runs pass
-// meanwhile. Its backend asks in the first run.
+// newOutageRig returns a rig whose store a test can make unavailable. Meanwhile runs without
+// answers are sent to the backend. The backend asks in the first run.
 func newOutageRig(t *testing.T) (g *rig, down *downStore) {
 	t.Helper()
 	down = &downStore{}
@@ -21,7 +21,8 @@ func newOutageRig(t *testing.T) (g *rig, down *downStore) {
 	return g, down
 }
 
-// TestRunsWithoutAnswersPassAnOutage if the operator allows it. Runs with answers never do.
+// TestRunsWithoutAnswersPassAnOutage: if the operator allows it, runs without answers are sent to
+// the backend while the store is away. Runs with answers must not be sent.
 func TestRunsWithoutAnswersPassAnOutage(t *testing.T) {
 	g, down := newOutageRig(t)
 	wantTypes(t, g.do(input("t", "r1", "")), "RUN_STARTED MESSAGES_SNAPSHOT RUN_FINISHED+interrupt")
@@ -56,7 +57,8 @@ func TestRunsWithoutAnswersPassAnOutage(t *testing.T) {
 	if g.called() != calls+2 {
 		t.Errorf("%d runs have passed", g.called()-calls)
 	}
-	// An approval that a client wrote into the history is not an answer, with or without a store.
+	// An approval that a client wrote into the history is not an answer, whether or not the store
+	// is away.
 	g.do(strings.Replace(input("t", "r3", ""), oldUser, oldUser+","+askCall+","+askYes+","+askWords, 1))
 	if last := string(g.calls[len(g.calls)-1]); g.called() != calls+3 || strings.Contains(last, "request_approval") {
 		t.Errorf("the backend got %s", last)
@@ -65,7 +67,7 @@ func TestRunsWithoutAnswersPassAnOutage(t *testing.T) {
 	wantTypes(t, g.do(input("t", "r4", resumeWith(yes("n1~id1")))), "RUN_STARTED TEXT_MESSAGE_CHUNK RUN_FINISHED")
 }
 
-// TestRunThatPausesInAnOutage: the question could not be kept, so the client does not get it.
+// TestRunThatPausesInAnOutage: if a question cannot be saved, the client must not get it.
 func TestRunThatPausesInAnOutage(t *testing.T) {
 	g, down := newOutageRig(t)
 	down.load, down.open = true, true
@@ -77,7 +79,8 @@ func TestRunThatPausesInAnOutage(t *testing.T) {
 	wantTypes(t, g.do(input("t", "r2", "")), "RUN_STARTED TEXT_MESSAGE_CHUNK RUN_FINISHED")
 }
 
-// TestOutageIsLoggedAtItsBeginningAndItsEnd, and not for each run.
+// TestOutageIsLoggedAtItsBeginningAndItsEnd: the log has one line at the beginning of an outage and
+// one at its end, and none for each run.
 func TestOutageIsLoggedAtItsBeginningAndItsEnd(t *testing.T) {
 	for _, way := range []Outage{OutageRefuse, OutagePass, ""} {
 		down := &downStore{}
@@ -103,7 +106,7 @@ func TestOutageIsLoggedAtItsBeginningAndItsEnd(t *testing.T) {
 	}
 }
 
-// warnings returns the log from its first warning on.
+// warnings returns the lines of a log that are warnings or errors.
 func warnings(log string) string {
 	var b strings.Builder
 	for line := range strings.Lines(log) {
@@ -114,8 +117,8 @@ func warnings(log string) string {
 	return b.String()
 }
 
-// TestFinishKeepsAQuestionThatNobodyWaitedFor: the client leaves an ordinary run, and gets its
-// question when it comes back.
+// TestFinishKeepsAQuestionThatNobodyWaitedFor: with OnDisconnect "finish", a client that leaves an
+// ordinary run gets the question of that run with its next request.
 func TestFinishKeepsAQuestionThatNobodyWaitedFor(t *testing.T) {
 	for _, way := range []OnDisconnect{DisconnectFinish, DisconnectCancel, ""} {
 		left, goOn, cut := make(chan struct{}), make(chan struct{}), make(chan bool, 1)
@@ -165,8 +168,8 @@ func TestFinishKeepsAQuestionThatNobodyWaitedFor(t *testing.T) {
 	}
 }
 
-// TestRecordThatCannotBeReadIsNoOutage: the run is refused even if runs pass an outage, because the
-// thread may have an open question.
+// TestRecordThatCannotBeReadIsNoOutage: if the record cannot be read, the run is refused even if
+// runs may be sent during an outage, because the thread may have an open question.
 func TestRecordThatCannotBeReadIsNoOutage(t *testing.T) {
 	g := newRig(t, asksOnce, func(o *Options) {
 		o.StoreOutage = OutagePass
@@ -184,8 +187,8 @@ func TestRecordThatCannotBeReadIsNoOutage(t *testing.T) {
 	}
 }
 
-// TestStoreGoesAwayInAnOrdinaryRun: a run that was admitted ends normally, unless it raises a
-// question.
+// TestStoreGoesAwayInAnOrdinaryRun: if the store fails during a run that asks no question, the run
+// ends normally.
 func TestStoreGoesAwayInAnOrdinaryRun(t *testing.T) {
 	for _, way := range []OnDisconnect{DisconnectFinish, DisconnectCancel} {
 		down := &downStore{}

@@ -17,22 +17,23 @@ import (
 )
 
 // TestOwnResultsOfAForgottenQuestion: a client's history has a result that Holdpoint made, and the
-// question about its call is forgotten. In each family neither the result nor its call reaches the
-// backend: no call lacks its result, and no result its call. The rest of the message stays, and so
-// do all messages.
+// record no longer has the question about its call. In each family, neither the result nor the call
+// may reach the backend, so that each call still has its result and each result its call. The rest
+// of the message with the call must stay, and so must all other messages.
 func TestOwnResultsOfAForgottenQuestion(t *testing.T) {
 	const own = "Holdpoint: this was approved and handed on. The agent told no result of it."
 	for _, name := range dialects.All().Names()[1:] {
 		for _, b := range dialecttest.Of(name) {
 			t.Run(b.Name(), func(t *testing.T) {
 				fewer(t, 1)
-				rapid.Check(t, func(rt *rapid.T) { // a chatter is made for sequences
+				rapid.Check(t, func(rt *rapid.T) { // a chatter needs a rapid.T
 					c := newChatter(rt, b, dialects.All())
 					server := httptest.NewServer(http.HandlerFunc(c.h.ServeHTTP))
 					defer server.Close()
 					c.end = "end"
 					quoted, _ := json.Marshal(own)
-					inner, _ := json.Marshal(string(quoted)) // the in-tree client makes JSON of each
+					// the in-tree client encodes each result as JSON
+					inner, _ := json.Marshal(string(quoted))
 					for _, content := range []string{string(quoted), string(inner)} {
 						body := fmt.Sprintf(`{"threadId":"t9","runId":"r","state":{},"tools":[],"context":[],"forwardedProps":{},"messages":[
 							{"id":"u1","role":"user","content":"delete"},
@@ -46,7 +47,8 @@ func TestOwnResultsOfAForgottenQuestion(t *testing.T) {
 						if err != nil {
 							t.Fatal(err)
 						}
-						_, err = io.Copy(io.Discard, res.Body) // the backend may be asked several times
+						// the run may send several requests to the backend
+						_, err = io.Copy(io.Discard, res.Body)
 						if res.Body.Close(); err != nil {
 							t.Fatal(err)
 						}

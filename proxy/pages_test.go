@@ -12,8 +12,8 @@ import (
 	"holdpoint/proxy/internal/cors"
 )
 
-// A pageRig is a backend with a Holdpoint in front of it, as a page of another origin meets them,
-// and a clock. A restarted Holdpoint has the same store, as another replica has.
+// A pageRig is a backend behind a Holdpoint, for requests of a page of another origin, with a
+// clock. A restarted Holdpoint uses the same store, as another replica does.
 type pageRig struct {
 	*rig
 	backend *corsBackend
@@ -29,9 +29,10 @@ func newPageRig(t *testing.T, change ...func(*Options)) *pageRig {
 	return d
 }
 
-// TestNoPageIsWorseOffThanDirect: a page can read Holdpoint's own answer if and only if it could
-// read the backend's answer to that request. A browser sends the request without a preflight if it
-// remembers an earlier one's answer, or if the request needs none.
+// TestNoPageIsWorseOffThanDirect: a page can read a response that Holdpoint makes if it could read
+// the backend's response to that request, and only then. A browser sends the request without a
+// preflight if it remembers the response to an earlier preflight, or if the request needs none. The
+// table has the exceptions.
 func TestNoPageIsWorseOffThanDirect(t *testing.T) {
 	const token, other = "Bearer of the page", "Bearer of another person"
 	type step func(d *pageRig)
@@ -55,8 +56,8 @@ func TestNoPageIsWorseOffThanDirect(t *testing.T) {
 	passes := func(by time.Duration) step {
 		return func(d *pageRig) { d.mu.Lock(); defer d.mu.Unlock(); d.time = d.time.Add(by) }
 	}
-	// fails makes a gateway in front of the backend answer runs with this status. Preflights still
-	// reach the backend.
+	// fails returns a step after which a gateway in front of the backend answers runs with this
+	// status. Preflights still reach the backend.
 	fails := func(status int) step {
 		return func(d *pageRig) { d.backend.change(func(b *corsBackend) { b.status, b.answers = status, nil }) }
 	}
@@ -71,11 +72,12 @@ func TestNoPageIsWorseOffThanDirect(t *testing.T) {
 	}
 	for _, c := range []struct {
 		name   string
-		steps  []step // before
+		steps  []step // the steps before the two requests
 		header []string
-		asks   int  // preflights of Holdpoint's own for two such answers; -1: net/http may repeat them
-		direct bool // the page could read the backend's own answer
-		unlike bool // but not Holdpoint's; or the other way round
+		// preflights that Holdpoint sends for the two requests; -1: net/http may repeat them
+		asks   int
+		direct bool // the page could read the backend's response
+		unlike bool // for Holdpoint's response, the opposite holds
 	}{
 		{"an answer has passed", []step{allowed, runs(page, token)}, nil, 0, true, false},
 		{"an answer has passed, and allowed nothing", []step{forbidden, runs(page, token)}, nil, 0, false, false},
@@ -113,7 +115,7 @@ func TestNoPageIsWorseOffThanDirect(t *testing.T) {
 			}
 			header := append([]string{"Host", "agent.example", "Authorization", token}, c.header...)
 			direct := func() (readable bool) {
-				defer func() { recover() }() // it is down
+				defer func() { recover() }() // the backend is down and panics
 				req := httptest.NewRequest("POST", "/agent", strings.NewReader(input("other", "r", "")))
 				req.Header.Set("Origin", page)
 				for i := 0; i < len(header); i += 2 {
@@ -144,7 +146,7 @@ func TestNoPageIsWorseOffThanDirect(t *testing.T) {
 	}
 }
 
-// again replaces the rig's Handler by a new one with these options.
+// again returns a rig like g whose Handler is a new one with the options o.
 func again(g *rig, o Options) *rig {
 	g.t.Helper()
 	h, err := New(o)

@@ -26,14 +26,15 @@ func talk(thread, more string, messages ...string) string {
 }
 
 // TestDecisionOnAnUnknownRoute: the dialect of the route is unknown, and a message decides on a
-// call. An Agent Framework that still waits, or any older version, would run the call.
+// call. An Agent Framework that still waits would run the call, and so would any older version. So
+// the decision must be refused, or not be sent as it is.
 func TestDecisionOnAnUnknownRoute(t *testing.T) {
 	const declares = `,"tools":[{"name":"delete_file","description":"","parameters":{}}]`
 	yes := decided(`{"accepted":true}`)
 	wrapped := decided(`[{"accepted":true}]`)
 	for name, c := range map[string]struct {
 		more           string
-		messages, want []string // want nil: refused
+		messages, want []string // messages that the backend gets; nil: refused
 	}{
 		"a yes":                       {"", []string{callsDelete, yes}, nil},
 		"a no":                        {"", []string{callsDelete, decided(`{"accepted":false}`)}, nil},
@@ -67,13 +68,14 @@ func TestDecisionOnAnUnknownRoute(t *testing.T) {
 	}
 }
 
-// TestDecisionOnACallThatPassed: the client got a call that no family treats as a question, so its
-// message is an answer for a backend that reads messages (agno).
+// TestDecisionOnACallThatPassed: the client got a call that no family reads as a question. If this
+// process saw the call on the thread, the tool message for it is an answer for a backend that reads
+// messages (agno), and must be sent unchanged.
 func TestDecisionOnACallThatPassed(t *testing.T) {
 	result := `{"type":"TOOL_CALL_RESULT","messageId":"m","toolCallId":"c1","content":"done"}`
 	for name, c := range map[string]struct {
 		events         []string
-		declared, sent string // the tools of the first request, the messages of the second
+		declared, sent string // the tools and the messages of the first request
 		thread         string
 		passes         bool
 	}{
@@ -118,7 +120,8 @@ func TestDecisionOnACallThatPassed(t *testing.T) {
 	}
 }
 
-// TestCallsThatPassedAreBounded: the memory of such calls is bounded.
+// TestCallsThatPassedAreBounded: Holdpoint remembers only a bounded number of calls that it sent to
+// clients.
 func TestCallsThatPassedAreBounded(t *testing.T) {
 	g := realRig(t, "auto", func(w http.ResponseWriter, _ *http.Request, _ int) {
 		events := []string{started}

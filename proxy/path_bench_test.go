@@ -19,12 +19,12 @@ import (
 	"holdpoint/translate/dialects"
 )
 
-// What a run costs besides its stream: from the request to the call of the backend, and from the
-// stream's end to that of the request; without the network. The backend answers at once with a
-// stream of a few frames.
+// These benchmarks measure what a run costs besides its stream: from the client's request to the
+// request to the backend, and from the end of the stream to the end of the response. The backend
+// answers at once with a stream of a few frames, without the network.
 
-// newShort returns a handler with the binary's defaults, in front of a backend that answers at once
-// with a few frames.
+// newShort returns a Handler with the defaults of the command, in front of a backend that answers
+// at once with a few frames.
 func newShort(b *testing.B, answer func(run int) string) *short {
 	d, err := dialects.All().New("auto", nil)
 	if err != nil {
@@ -52,7 +52,7 @@ type short struct {
 	header http.Header
 }
 
-// RoundTrip implements http.RoundTripper.
+// RoundTrip is the backend: it implements http.RoundTripper.
 func (p *short) RoundTrip(req *http.Request) (*http.Response, error) {
 	p.runs++
 	return &http.Response{
@@ -62,8 +62,8 @@ func (p *short) RoundTrip(req *http.Request) (*http.Response, error) {
 	}, nil
 }
 
-// Header and the following methods implement the ResponseWriter of the runs, with the interfaces
-// that net/http's has.
+// Header and the following methods make a short the ResponseWriter of its runs. It has the optional
+// methods that net/http's ResponseWriter has.
 func (p *short) Header() http.Header              { return p.header }
 func (p *short) WriteHeader(int)                  {}
 func (p *short) Write(b []byte) (int, error)      { return p.got.Write(b) }
@@ -71,7 +71,8 @@ func (p *short) Flush()                           {}
 func (p *short) SetReadDeadline(time.Time) error  { return nil }
 func (p *short) SetWriteDeadline(time.Time) error { return nil }
 
-// post runs a request to its end. The returned response is valid until the next call.
+// post plays a run to its end and returns the response. The returned bytes are valid until the next
+// call.
 func (p *short) post(body string) []byte {
 	p.got.Reset()
 	p.header = http.Header{}
@@ -96,7 +97,7 @@ func (p *short) cycle(thread string, n int) {
 	}
 }
 
-// order returns the body of a run with this many messages in its history.
+// order returns the body of a run whose history has this many earlier messages.
 func order(thread string, run, history int, more string) string {
 	var list []string
 	for n := range history {
@@ -148,7 +149,7 @@ func BenchmarkCycle(b *testing.B) {
 				n++
 				p.cycle("thread", n)
 			}
-			for range 100 { // more than the record keeps
+			for range 100 { // more cycles than the record keeps
 				cycle()
 			}
 			b.ReportAllocs()
@@ -159,12 +160,12 @@ func BenchmarkCycle(b *testing.B) {
 	}
 }
 
-// BenchmarkTombstone measures how much each pause that cannot be replayed any more adds to the
-// record of its thread.
+// BenchmarkTombstone measures how much memory the record of a thread needs for each pause that can
+// no longer be replayed.
 func BenchmarkTombstone(b *testing.B) {
 	heap := func() int {
 		runtime.GC()
-		runtime.GC() // what pools held
+		runtime.GC() // the second one frees what pools keep
 		var m runtime.MemStats
 		runtime.ReadMemStats(&m)
 		return int(m.HeapAlloc)
@@ -174,7 +175,7 @@ func BenchmarkTombstone(b *testing.B) {
 		{"langgraph", streamOf(started, begins, says, ends, tellsOf, finished)},
 	} {
 		b.Run(asking.name, func(b *testing.B) {
-			const threads, before, more = 100, 10, 40 // before: more than can be replayed
+			const threads, before, more = 100, 10, 40 // before is more than can be replayed
 			for b.Loop() {
 				p := newShort(b, func(run int) string {
 					if run%2 == 1 {

@@ -12,8 +12,8 @@ import (
 	"holdpoint/translate"
 )
 
-// TestIllegalMoveEndsTheRun: a stream that would continue after its end is a bug. The client gets
-// an error in a stream that ends.
+// TestIllegalMoveEndsTheRun: if a stream would continue after its end, that is a bug. The client
+// must get an error, and its stream must end.
 func TestIllegalMoveEndsTheRun(t *testing.T) {
 	legal := 0
 	for from := reading; from <= over; from++ {
@@ -39,7 +39,8 @@ func TestIllegalMoveEndsTheRun(t *testing.T) {
 	r.client.transcript = transcript.New(1<<10, nil, nil)
 	var b *body
 	g.dialect.event = func(ev agui.Event, emit func(agui.Event)) error {
-		b.conclude(settle.End{End: translate.End{Cut: true}}) // from within the exchange, and the end follows
+		// the end comes while an event is handled
+		b.conclude(settle.End{End: translate.End{Cut: true}})
 		b.phase.advance(between)
 		return nil
 	}

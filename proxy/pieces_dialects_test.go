@@ -15,9 +15,9 @@ import (
 )
 
 // TestPiecesAndWholeOfEveryDialect: however a backend's bytes are split, the client, the backend
-// and the record get the same. The streams are the recorded ones of each dialect, with lines
-// removed, repeated, moved and changed. None may cause a bug of a dialect or of proxy
-// (INTERNAL_ERROR), and each request to the backend is JSON.
+// and the record must get the same. The streams are the recorded ones of each dialect, with lines
+// removed, repeated, moved and changed. A stream must not cause a bug of a dialect or of proxy
+// (INTERNAL_ERROR), and each request to the backend must be JSON.
 func TestPiecesAndWholeOfEveryDialect(t *testing.T) {
 	byDialect := map[string][]scenario{}
 	for _, s := range scenarios(t) {
@@ -39,7 +39,7 @@ func inPieces(t *testing.T, rt *rapid.T, s scenario) {
 	edits := rapid.Bool().Draw(rt, "edits")
 	type place struct{ turn, exchange int }
 	files := map[place][]byte{}
-	says := func(turn, exchange int, file []byte) []byte { // the same to both
+	says := func(turn, exchange int, file []byte) []byte { // returns the same for both stages
 		at := place{turn, exchange}
 		if _, made := files[at]; !made {
 			files[at] = file
@@ -72,7 +72,7 @@ func inPieces(t *testing.T, rt *rapid.T, s scenario) {
 			rt.Fatalf("%s, turn %d: sent %q and %q, kept\n%s\n%s", s.Name, turn, whole.backend.sent, cut.backend.sent, whole.record(), cut.record())
 		}
 		for _, body := range whole.backend.sent {
-			if len(body) > 0 && !gjson.ValidBytes(body) { // a GET has none
+			if len(body) > 0 && !gjson.ValidBytes(body) { // a GET has no body
 				rt.Fatalf("%s, turn %d: no JSON: %s", s.Name, turn, body)
 			}
 		}
@@ -84,7 +84,7 @@ func inPieces(t *testing.T, rt *rapid.T, s scenario) {
 	}
 }
 
-// joined returns a stream with the pieces of each text joined.
+// joined returns a stream in which the consecutive pieces of each text are one event.
 func joined(stream []byte) string {
 	frames, rest := split(string(stream))
 	var out []string

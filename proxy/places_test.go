@@ -8,14 +8,14 @@ import (
 	"time"
 )
 
-// A journey is a sequence of requests by a client that repeats a request if it gets no response, or
-// one that says to try again.
+// A journey is a sequence of requests by a client. The client repeats a request if it gets no
+// response, or a response that says to try again.
 type journey struct {
 	*world
-	log []string // what it was told, the types of the events
+	log []string // the types of the events of each response
 }
 
-// journeys are sequences that use the store's steps in different orders.
+// journeys are the journeys to play. Each uses the steps of the store in a different order.
 var journeys = map[string]struct {
 	expires, sticky, apart, slow bool
 
@@ -103,7 +103,7 @@ func (j *journey) answerAndSay(approve bool, mode string) { j.settle(approve, tr
 
 func (j *journey) settle(approve, words bool, mode string) {
 	if len(j.pending) == 0 {
-		j.reload() // it may have missed what is open
+		j.reload() // the client may have missed an open question
 	}
 	if len(j.pending) == 0 {
 		return
@@ -117,7 +117,8 @@ func (j *journey) settle(approve, words bool, mode string) {
 
 func (j *journey) reload() { j.persist(func() { j.plain("finish", false) }) }
 
-// persist sends a request, and repeats it at both replicas in turn while its outcome is unknown.
+// persist sends a request. While the outcome is unknown, it repeats the request at the two replicas
+// in turn.
 func (j *journey) persist(do func()) {
 	do()
 	for range 5 {
@@ -132,8 +133,8 @@ func (j *journey) persist(do func()) {
 	}
 }
 
-// travel plays a journey in which the plan's steps fail. It reports whether any did, and returns
-// what the client got.
+// travel plays a journey in which steps fail as the plan p says. It reports whether a step failed,
+// and returns what the client got.
 func travel(t *testing.T, name string, p plan) (wrong bool, log []string) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
@@ -165,12 +166,12 @@ func travel(t *testing.T, name string, p plan) (wrong bool, log []string) {
 	return wrong, log
 }
 
-// TestStoreFailsAtAnyStep walks through the journeys again and again. Each time something else goes
-// wrong at one place: a step of the store is not done, or is done and its reply is lost, once or
-// several times; or the replica dies before a step or behind it, which may be the backend's.
-// Whatever it is, what holds in TestContract holds, and a question that the client was told of can
-// be answered. One reply of the store that is lost, or one step that it does not do, is not even
-// seen by the client.
+// TestStoreFailsAtAnyStep plays the journeys again and again. Each time something else goes wrong
+// at one step. Either the store does not do the step, or it does the step and its reply is lost,
+// once or several times. Or the replica dies before or after the step, which may be a request to
+// the backend. In each case the rules of TestContract must hold, and a question that the client got
+// must be answerable. If a single step fails or a single reply is lost, the client must not notice
+// it.
 func TestStoreFailsAtAnyStep(t *testing.T) {
 	several := []int{2, 3, 8}
 	switch {
@@ -193,8 +194,8 @@ func TestStoreFailsAtAnyStep(t *testing.T) {
 	}
 }
 
-// passesAll plays a journey once for each place at which the plan's steps can fail. want is what
-// the client must get, or nil if that is not compared.
+// passesAll plays a journey once for each step at which the plan p can fail. want is what the
+// client must get, or nil if that is not compared.
 func passesAll(t *testing.T, name string, p plan, want []string) {
 	t.Helper()
 	for p.from = 1; ; p.from++ {

@@ -20,17 +20,16 @@ import (
 	"holdpoint/store/storetest"
 )
 
-// A town is several people who use one Holdpoint, and a backend that knows the owner of each
-// thread.
+// A town is a Holdpoint with several users, and a backend that knows the owner of each thread.
 type town struct {
 	h      *Handler
 	store  store.Store
 	now    time.Time
 	ids    int
 	mode   string
-	keys   []string            // the ring, newest first
-	owners map[string]string   // of each thread, by the first request that names it
-	ours   map[string][]string // the interrupts that were told, by thread
+	keys   []string            // the keys of the ring, newest first
+	owners map[string]string   // maps each thread to the user who first named it
+	ours   map[string][]string // maps each thread to the ids of the questions that it asked
 
 	asker, wrong string
 	called       int
@@ -53,7 +52,7 @@ func (w *town) restart(t *rapid.T) {
 	}
 }
 
-// RoundTrip is the backend. It checks that the caller owns the thread.
+// RoundTrip is the backend. It checks that the user of each request owns the thread.
 func (w *town) RoundTrip(req *http.Request) (*http.Response, error) {
 	body, _ := io.ReadAll(req.Body)
 	w.called++
@@ -75,8 +74,9 @@ func (w *town) RoundTrip(req *http.Request) (*http.Response, error) {
 	return &http.Response{StatusCode: 200, Header: http.Header{"Content-Type": {"text/event-stream"}}, Body: io.NopCloser(strings.NewReader(streamOf(started, hello, end+"}"))), Request: req}, nil
 }
 
-// TestOnlyTheOwnerReachesTheBackend: in any order of requests, restarts, key changes and hours,
-// only the owner of a thread reaches the backend on it, and a stranger learns nothing about it.
+// TestOnlyTheOwnerReachesTheBackend: whatever the order of requests, restarts, key changes and
+// passing hours, only the owner of a thread reaches the backend on this thread. A stranger learns
+// nothing about the thread.
 func TestOnlyTheOwnerReachesTheBackend(t *testing.T) {
 	people, threads := []string{"alice", "bob", "eve"}, []string{"t", "u"}
 	rapid.Check(t, func(t *rapid.T) {

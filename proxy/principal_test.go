@@ -20,13 +20,13 @@ const (
 	ringNew = "22222222222222222222222222222222"
 )
 
-// A gated gives the options of a gate that reads headers.
+// A gated contains the options of a Gate that reads the principal from a header.
 type gated struct {
 	peers, ring, tenant string
 	ownThreads          bool
 }
 
-// by makes a Handler read the principal from the header X-User.
+// by returns a change of Options, so that the Handler reads the principal from the header X-User.
 func (g gated) by(t *testing.T) func(*Options) {
 	t.Helper()
 	if g.peers == "" {
@@ -48,7 +48,7 @@ func (g gated) by(t *testing.T) func(*Options) {
 	}
 }
 
-// as posts a run as a user. The user "" sends no header.
+// as posts a run as a user, and returns the stream. If user is "", the request has no X-User.
 func (g *rig) as(user, body string, more ...string) string {
 	g.t.Helper()
 	status, got := g.ask(user, body, more...)
@@ -58,7 +58,8 @@ func (g *rig) as(user, body string, more ...string) string {
 	return got
 }
 
-// ask is like as, and also returns the status. more are names and values of headers, in turn.
+// ask does what as does, and also returns the status. more contains names of headers, each followed
+// by its value.
 func (g *rig) ask(user, body string, more ...string) (int, string) {
 	g.t.Helper()
 	req, err := http.NewRequestWithContext(g.t.Context(), http.MethodPost, g.front.URL+"/", strings.NewReader(body))
@@ -97,7 +98,7 @@ func interruptID(t *testing.T, s string) string {
 	return ""
 }
 
-// asksInTheFirst is a backend that asks in the first run and ends all others.
+// asksInTheFirst is a backend that asks in the first run. All other runs end normally.
 func asksInTheFirst(w http.ResponseWriter, _ *http.Request, n int) {
 	if n == 1 {
 		sendStream(w, streamOf(started, hello, asks))
@@ -106,8 +107,8 @@ func asksInTheFirst(w http.ResponseWriter, _ *http.Request, n int) {
 	sendStream(w, streamOf(started, finished))
 }
 
-// TestAnothersThread: in every state of the thread, no request of a stranger reaches the backend,
-// and the stranger learns nothing about the thread. Its owner can still use it.
+// TestAnothersThread: whatever the state of the thread, no request of a stranger may reach the
+// backend on it, and a stranger must learn nothing about the thread. Its owner can still use it.
 func TestAnothersThread(t *testing.T) {
 	const reload = `{"threadId":"t","runId":"b","messages":[]}`
 	bobs := func(id string) []string {
@@ -154,8 +155,9 @@ func TestAnothersThread(t *testing.T) {
 				if strings.Contains(got, "hello") || strings.Contains(got, `"interrupts"`) || strings.Contains(got, "confirmation") {
 					t.Errorf("a stranger is told of the thread\n%s", got)
 				}
-				// The stranger gets the same reply as for a thread that does not exist. (There, a
-				// cancel of an unknown id is an empty run, so that no chat locks.)
+				// The stranger gets the same response as for a thread that does not exist. A cancel
+				// of an unknown id is not compared: on a thread that does not exist it is an empty
+				// run, so that no chat locks.
 				if answers && !strings.Contains(body, "cancelled") && !strings.Contains(body, `"resume":[]`) {
 					other := g.as("bob", strings.Replace(body, `"t"`, `"fresh"`, 1))
 					if strings.ReplaceAll(other, `"fresh"`, `"t"`) != got {
@@ -180,8 +182,8 @@ func TestAnothersThread(t *testing.T) {
 	}
 }
 
-// TestOwnersOutliveTheConfiguration: an owned thread stays closed to strangers, whether or not
-// another Holdpoint on the same store has principals configured.
+// TestOwnersOutliveTheConfiguration: a thread with an owner stays closed to strangers, even for
+// another Holdpoint on the same store that has no principals configured.
 func TestOwnersOutliveTheConfiguration(t *testing.T) {
 	first := newRig(t, asksInTheFirst, gated{}.by(t))
 	id := interruptID(t, first.as("alice", input("t", "r1", "")))
@@ -193,7 +195,8 @@ func TestOwnersOutliveTheConfiguration(t *testing.T) {
 	if got := none.do(input("t", "r2", resumeWith(yes(id)))); !strings.Contains(types(got), "UNKNOWN_INTERRUPT_ID") || none.called() != 0 {
 		t.Errorf("without principals an owned thread is open\n%s", got)
 	}
-	// With a new key alone, everybody is a stranger. With the old key after it, nobody is.
+	// If the ring has only a new key, every user is a stranger. If it also has the old key, the
+	// owner is recognized.
 	alone := again(gated{ring: ringNew}.by(t))
 	wantTypes(t, alone.as("alice", input("t", "r2", "")), "RUN_STARTED RUN_ERROR:THREAD_FORBIDDEN")
 	rotated := again(gated{ring: ringNew + ";" + ringOld}.by(t))
@@ -203,12 +206,13 @@ func TestOwnersOutliveTheConfiguration(t *testing.T) {
 	if old := rec.Owner; old == "" {
 		t.Error("the thread has lost its owner")
 	}
-	// A thread that began under the new key is known only by that key.
+	// If a thread began under the new key, the record knows its owner only by that key.
 	rotated.as("alice", input("t2", "r1", ""))
 	wantTypes(t, alone.as("alice", input("t2", "r2", "")), "RUN_STARTED TEXT_MESSAGE_CHUNK MESSAGES_SNAPSHOT RUN_FINISHED+interrupt")
 }
 
-// passesUnderscores lets such headers pass, for properties that must hold without their refusal.
+// passesUnderscores makes Holdpoint accept headers whose names contain underscores. These tests
+// check properties that must hold even if such headers are not refused.
 func passesUnderscores(o *Options) { o.Underscores = UnderscoresPass }
 
 func TestWhoIsNotKnownIsRefused(t *testing.T) {
@@ -242,15 +246,15 @@ func TestWhoIsNotKnownIsRefused(t *testing.T) {
 	if logs := far.logs.String(); !strings.Contains(logs, "level=WARN msg=\"request refused\" status=403") || strings.Contains(logs, "alice") {
 		t.Errorf("what the log says of a forged header:\n%s", logs)
 	}
-	// Requests that are not runs must name their sender too, except a browser's preflight, which
-	// cannot.
+	// Requests that are not runs must name their sender too. A browser's preflight is the
+	// exception, because it cannot name one.
 	for _, tt := range []struct {
 		method, header, value string
 		status                int
 	}{
 		{http.MethodGet, "Accept", "*/*", 401},
 		{http.MethodOptions, "Access-Control-Request-Method", "POST", 200},
-		{http.MethodOptions, "X-User", "alice", 401}, // no tenant, and no preflight
+		{http.MethodOptions, "X-User", "alice", 401}, // it names no tenant, and is not a preflight
 	} {
 		req, _ := http.NewRequestWithContext(t.Context(), tt.method, g.front.URL+"/info", nil)
 		req.Header.Set(tt.header, tt.value)
@@ -265,7 +269,8 @@ func TestWhoIsNotKnownIsRefused(t *testing.T) {
 	}
 }
 
-// TestTheBackendIsToldWho: the header reaches the backend unchanged, and under no other spelling.
+// TestTheBackendIsToldWho: the backend gets the header of the principal unchanged, and no other
+// spelling of it.
 func TestTheBackendIsToldWho(t *testing.T) {
 	g := newRig(t, func(w http.ResponseWriter, _ *http.Request, _ int) { sendStream(w, streamOf(started, finished)) }, gated{}.by(t), passesUnderscores)
 	g.as("alice", input("t", "r", ""), "Connection", "X-User", "X_User", "bob", "X.User", "bob", "x_USER", "bob")
@@ -291,8 +296,8 @@ func TestTheBackendIsToldWho(t *testing.T) {
 	}
 }
 
-// TestTenantsAndAgentsAreApart: threads of one id are separate for two tenants, and for two named
-// agents on one store.
+// TestTenantsAndAgentsAreApart: two tenants may have threads with the same id, and so may two named
+// agents on one store. These threads must be separate.
 func TestTenantsAndAgentsAreApart(t *testing.T) {
 	g := newRig(t, func(w http.ResponseWriter, _ *http.Request, _ int) { sendStream(w, streamOf(started, asks)) }, gated{tenant: "X-Tenant"}.by(t))
 	one := interruptID(t, g.as("alice", input("t", "r1", ""), "X-Tenant", "one"))
@@ -326,8 +331,8 @@ func TestTenantsAndAgentsAreApart(t *testing.T) {
 	}
 }
 
-// TestThreadsOfAPrincipal: with HOLDPOINT_THREAD_NAMESPACE=principal each principal has another
-// thread at the backend, and no client learns its id.
+// TestThreadsOfAPrincipal: with HOLDPOINT_THREAD_NAMESPACE=principal, the backend gets another
+// thread id for each principal, and no client learns that id.
 func TestThreadsOfAPrincipal(t *testing.T) {
 	var ids []string
 	g := newRig(t, func(w http.ResponseWriter, r *http.Request, _ int) {
@@ -369,8 +374,8 @@ func TestThreadsOfAPrincipal(t *testing.T) {
 	}
 }
 
-// TestAGuessedThreadID: without principals a thread's id is enough to see and answer its open
-// question, and for nothing else.
+// TestAGuessedThreadID: without principals, anyone who guesses a thread's id can see and answer its
+// open question, but gets nothing else of the thread.
 func TestAGuessedThreadID(t *testing.T) {
 	const guess = `{"threadId":"t","runId":"g","messages":[]%s}`
 	g := newRig(t, func(w http.ResponseWriter, _ *http.Request, n int) {
@@ -396,7 +401,8 @@ func TestAGuessedThreadID(t *testing.T) {
 	id := interruptID(t, first)
 	next := told("an answer", fmt.Sprintf(guess, resumeWith(yes(id))), "RUN_STARTED STATE_DELTA RUN_FINISHED+interrupt")
 	told("the same answer again", fmt.Sprintf(guess, resumeWith(yes(id))), "RUN_STARTED RUN_FINISHED+interrupt")
-	// A client that has a message of the thread gets the others, and so does a later resume.
+	// A client that sends a message of the thread gets the thread's other messages and its state.
+	// So does a later resume.
 	reloaded := g.do(input("t", "r3", ""))
 	if !strings.Contains(reloaded, `"pin":"the secret"`) || !strings.Contains(reloaded, `"more":1`) {
 		t.Errorf("the state was lost with the guess\n%s", reloaded)
@@ -407,15 +413,16 @@ func TestAGuessedThreadID(t *testing.T) {
 	}
 }
 
-// TestAnOwnerNeedsNoMessage: with principals, the owner gets the messages without showing one.
+// TestAnOwnerNeedsNoMessage: with principals, the owner gets the thread's messages even if the
+// request contains no message of the thread.
 func TestAnOwnerNeedsNoMessage(t *testing.T) {
 	g := newRig(t, func(w http.ResponseWriter, _ *http.Request, n int) { sendStream(w, streamOf(started, hello, asks)) }, gated{}.by(t))
 	id := interruptID(t, g.as("alice", input("t", "r1", "")))
 	wantTypes(t, g.as("alice", `{"threadId":"t","runId":"r2","messages":[]`+resumeWith(yes(id))+"}"), "RUN_STARTED TEXT_MESSAGE_CHUNK MESSAGES_SNAPSHOT RUN_FINISHED+interrupt")
 }
 
-// TestOutageWithPrincipals: while the owner of a thread cannot be looked up, nobody can run it,
-// unless the backend's thread id is the principal's own.
+// TestOutageWithPrincipals: while the store is away, nobody knows the owner of a thread, so its
+// runs are refused. If the backend's thread id is derived from the principal, runs are allowed.
 func TestOutageWithPrincipals(t *testing.T) {
 	for name, tt := range map[string]struct {
 		gate gated

@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// TestEachMemoryHasItsRow: CONTRIBUTING.md says of each memory of a process what a replica without
-// it answers.
+// TestEachMemoryHasItsRow: for each memory of a process, CONTRIBUTING.md must have a row that says
+// how a replica without this memory answers.
 func TestEachMemoryHasItsRow(t *testing.T) {
 	text, err := os.ReadFile("../CONTRIBUTING.md")
 	if err != nil {
@@ -30,7 +30,7 @@ func TestEachMemoryHasItsRow(t *testing.T) {
 	}
 }
 
-// rowNames reports whether the first cell of a row has the name.
+// rowNames reports whether the first cell of a row of the table contains the name.
 func rowNames(table, name string) bool {
 	for line := range strings.Lines(table) {
 		if cells := strings.Split(line, "|"); len(cells) > 2 && strings.Contains(cells[1], "`"+name+"`") {

@@ -15,8 +15,8 @@ import (
 	"holdpoint/store"
 )
 
-// TestClaimThatIsAlwaysRefused: the request ends with an error for the client and in the log.
-// Nothing is sent, and the question stays open.
+// TestClaimThatIsAlwaysRefused: if the store refuses the claim again and again, the client gets an
+// error, and the log has one. Nothing is sent to the backend, and the question stays open.
 func TestClaimThatIsAlwaysRefused(t *testing.T) {
 	for name, refused := range map[string]error{"stale": store.ErrStale, "conflict": store.ErrConflict, "replay": store.ErrReplay, "not found": store.ErrNotFound} {
 		t.Run(name, func(t *testing.T) {
@@ -58,8 +58,9 @@ func TestClaimThatIsAlwaysRefused(t *testing.T) {
 	}
 }
 
-// TestIDsOfBackendsThatCannotBePrinted: the published id has no control character and no invalid
-// UTF-8. It answers the question, in the chat and at the desk.
+// TestIDsOfBackendsThatCannotBePrinted: a published id has no control characters and no invalid
+// UTF-8, even if the backend's id has. An answer with the published id must be accepted, in the
+// chat and at the desk.
 func TestIDsOfBackendsThatCannotBePrinted(t *testing.T) {
 	for name, c := range map[string]struct{ json, want string }{
 		"a line feed":             {`a\nb`, "a\uFFFDb"},

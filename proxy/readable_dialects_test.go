@@ -14,8 +14,8 @@ import (
 )
 
 // TestNoClientGetsWhatItCannotRead plays the first responses of every scenario to each .NET client.
-// The client gets no event that it does not know, all the text of a client that reads everything,
-// and an end.
+// A client must get no event that it does not know. It must get the same text as a client that
+// reads every event, and an end.
 func TestNoClientGetsWhatItCannotRead(t *testing.T) {
 	t.Parallel()
 	for _, s := range someScenarios(t, 2) {
@@ -35,7 +35,7 @@ func TestNoClientGetsWhatItCannotRead(t *testing.T) {
 			}
 			all := play("r1", `{"id":"u1","role":"user","content":"go"}`, "")
 			if len(all) == 0 {
-				return // no stream: an HTTP error passes as it is
+				return // not a stream: an HTTP error is forwarded unchanged
 			}
 			for _, reader := range []struct {
 				line            *clients.Line
@@ -78,8 +78,8 @@ func eventsIn(stream []byte) []agui.Event {
 	return list
 }
 
-// textsOf returns the texts of a stream's messages, without their ids, which may depend on the
-// run's.
+// textsOf returns the texts of the messages in a stream. It leaves out the message ids, because
+// they may depend on the run id.
 func textsOf(events []agui.Event) []string {
 	texts, last := map[string]string{}, ""
 	for _, ev := range events {

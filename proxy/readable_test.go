@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// Requests of .NET's clients. Their thread is t, and their run has no short id.
+// Requests of .NET's clients. Both have the thread t, and a long run id.
 const (
 	inTreeRequest = `{"threadId":"t","runId":"run_0d66c3ca00004ab4b96e8b2898de1e9a","messages":[{"name":null,"id":"u1","role":"user","content":"go"}],"context":[]}`
 	sdkRequest    = `{"threadId":"t","runId":"run_OZLVt2DmBrMeqZz7wpQrf3r5","messages":[{"role":"user","content":"go"}]}`

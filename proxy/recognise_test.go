@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// child runs the calling test in a new process, for a test that could end this one. It returns true
-// in the new process.
+// child runs the calling test in a new process, because the test could end this process. It returns
+// true in the new process.
 func child(t *testing.T) bool {
 	t.Helper()
 	const mark = "HOLDPOINT_TEST_CHILD"
@@ -36,8 +36,8 @@ func post(t *testing.T, url, contentType, body string) (int, string) {
 	return res.StatusCode, string(got)
 }
 
-// TestDeeplyNestedBodyDoesNotEndTheProcess: a stack overflow cannot be recovered, and would end all
-// streams.
+// TestDeeplyNestedBodyDoesNotEndTheProcess: a body with very deep nesting must be refused. A stack
+// overflow cannot be recovered from, and would end all streams.
 func TestDeeplyNestedBodyDoesNotEndTheProcess(t *testing.T) {
 	if !child(t) {
 		return
@@ -49,21 +49,21 @@ func TestDeeplyNestedBodyDoesNotEndTheProcess(t *testing.T) {
 	}
 }
 
-// TestRunsInADisguiseDoNotPass: each body is a run for some backend, so it must not pass as
-// anything else.
+// TestRunsInADisguiseDoNotPass: some backend reads each of these bodies as a run. So Holdpoint must
+// not forward it as a request that is not a run.
 func TestRunsInADisguiseDoNotPass(t *testing.T) {
 	const entry = `[{"interruptId":"n1","status":"resolved"}]`
 	for _, tt := range []struct{ name, contentType, body string }{
 		// express.json() accepts any charset that begins with "utf-", and iconv-lite decodes UTF-7.
 		{"UTF-7 for express", "application/json; charset=utf-7", `+AHs-"threadId":"t","runId":"r","messages":[],"resume":` + entry + `}`},
 		{"UTF-7 in the keys", "application/json; charset=utf-7", `{"+AHQ-hreadId":"t","runId":"r","messages":[],"resume":` + entry + `}`},
-		// Spring's Jackson converter decodes by charset, and Java knows EBCDIC.
+		// Jackson in Spring decodes by the charset, and Java knows EBCDIC.
 		{"EBCDIC for Spring", "application/json; charset=IBM037", "\xc0\x7f\xa3\x88\x99\x85\x81\x84\xc9\x84\x7f\x7a\x7f\xa3\x7f\xd0"},
-		// encoding/json compares keys by Unicode's simple folding, in which U+017F equals s.
+		// encoding/json compares keys by Unicode's simple folding, which reads U+017F as s.
 		{"a long s for Go", "application/json", `{"threadId":"t","runId":"r","messages":[` + oldUser + `,` + newUser + `],"re` + "\u017f" + `ume":` + entry + `}`},
 		// json.Decoder.Decode reads one value and ignores the rest.
 		{"one value and more for Go", "text/plain", `{"threadId":"t","runId":"r","messages":[],"resume":` + entry + `} x`},
-		// Some backends do not require all keys.
+		// Some backends do not require all keys of a run.
 		{"answers without a runId", "application/json", `{"threadId":"t","resume":` + entry + `}`},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -75,7 +75,8 @@ func TestRunsInADisguiseDoNotPass(t *testing.T) {
 	}
 }
 
-// TestPathParametersDoNotHideARecord: servlet containers route /chat;x as /chat.
+// TestPathParametersDoNotHideARecord: servlet containers route /chat;x as /chat, so both paths must
+// have the same record.
 func TestPathParametersDoNotHideARecord(t *testing.T) {
 	g := newRig(t, asksOnce)
 	post(t, g.front.URL+"/chat", "application/json", input("t", "r1", ""))
@@ -85,8 +86,8 @@ func TestPathParametersDoNotHideARecord(t *testing.T) {
 	}
 }
 
-// TestNoTunnelToTheBackend: after an upgrade to HTTP/2 a client would reach the backend without
-// Holdpoint.
+// TestNoTunnelToTheBackend: Holdpoint must refuse an upgrade to HTTP/2. After it, a client would
+// reach the backend past Holdpoint.
 func TestNoTunnelToTheBackend(t *testing.T) {
 	g := newRig(t, echo)
 	req, _ := http.NewRequest(http.MethodGet, g.front.URL+"/", nil)

@@ -12,8 +12,8 @@ import (
 	"holdpoint/internal/test/hostile"
 )
 
-// payRig returns an Agent Framework that asks about calls of pay, and a client that sees its own
-// form.
+// payRig returns a rig with an Agent Framework that asks about calls of the tool pay, and a client
+// that gets the backend's own form.
 func payRig(t *testing.T, streams ...[]string) *rig {
 	now := time.Now()
 	return realRig(t, "agent-framework", func(w http.ResponseWriter, _ *http.Request, n int) {
@@ -41,9 +41,9 @@ func payAsks(calls ...string) string {
 	return `{"type":"RUN_FINISHED","threadId":"t","runId":"r","outcome":{"type":"interrupt","interrupts":[` + strings.Join(list, ",") + `]}}`
 }
 
-// TestASecondThought: an answer was refused because it left another question open, and stays in the
-// client's history. The person's next answer counts. Otherwise the question could never be
-// answered.
+// TestASecondThought: a message with an answer was refused because it left another question open,
+// and it stays in the client's history. The person's next answer to the same question must count.
+// Otherwise the question could never be answered.
 func TestASecondThought(t *testing.T) {
 	for name, c := range map[string]struct{ before, now, want string }{
 		"a no for a yes": {`{"accepted":true}`, `{"accepted":false}`, `{"accepted":false}`},
@@ -69,8 +69,8 @@ func TestASecondThought(t *testing.T) {
 }
 
 // TestAnEarlierAnswerBesideEntries: the message that answered an earlier question may still be the
-// last one when the next question is raised. Together with the new answer it is not a stray
-// decision.
+// last one when the next question is answered by a resume entry. It must not be refused as a
+// decision on an unknown question.
 func TestAnEarlierAnswerBesideEntries(t *testing.T) {
 	g := payRig(t, []string{payCall("c1"), payAsks("c1")}, []string{resultEvent("c1"), payAsks("c2")})
 	g.do(withMessages(oldUser))
@@ -85,8 +85,8 @@ func TestAnEarlierAnswerBesideEntries(t *testing.T) {
 	}
 }
 
-// TestRepliesInLinearTime: with many messages and large messages, no message is read once for each
-// of the others.
+// TestRepliesInLinearTime: with many messages, or with large ones, Holdpoint must not read a
+// message once for each other message.
 func TestRepliesInLinearTime(t *testing.T) {
 	const many = 40_000
 	approvals := `"function_approvals":[` + strings.TrimSuffix(strings.Repeat(`{"id":"x","approved":true},`, many), ",") + `]`
@@ -105,13 +105,14 @@ func TestRepliesInLinearTime(t *testing.T) {
 	if got := g.do(strings.TrimSuffix(withMessages(list...), "}") + resumeWith(entry) + "}"); g.called() != 2 {
 		t.Fatal(got)
 	}
-	if took := hostile.ProcessorTime(t) - begin; took > hostile.Limit { // some 0.5 s; a minute where it is quadratic
+	// takes some 0.5 s, or a minute if it is quadratic
+	if took := hostile.ProcessorTime(t) - begin; took > hostile.Limit {
 		t.Error(took)
 	}
 }
 
-// TestTheThreadsOwnDialect: a backend of another dialect has meanwhile asked on another thread of
-// the path. Decisions are read by the dialect of the question that is open on this thread.
+// TestTheThreadsOwnDialect: meanwhile, a backend of another dialect has asked on another thread of
+// the same path. The dialect of the question that is open on this thread must read the decisions.
 func TestTheThreadsOwnDialect(t *testing.T) {
 	const (
 		others = `{"type":"CUSTOM","name":"on_interrupt","value":"{\"message\":\"Delete?\"}"}`
@@ -119,11 +120,11 @@ func TestTheThreadsOwnDialect(t *testing.T) {
 	)
 	now := time.Now()
 	for name, c := range map[string]struct {
-		behind string // the decision on a call that nobody asked about
+		behind string // follows the decision on a call without a question
 		calls  int
 	}{
 		"at the end":        {"", 2},
-		"with words behind": {"," + newUser, 3}, // it was taken out before, too
+		"with words behind": {"," + newUser, 3}, // with a text after it, the decision is removed
 	} {
 		t.Run(name, func(t *testing.T) {
 			g := realRig(t, "auto", func(w http.ResponseWriter, _ *http.Request, n int) {

@@ -11,15 +11,15 @@ import (
 	"holdpoint/proxy/internal/intake"
 )
 
-// TestRequestID: one id identifies a run in front of Holdpoint, in its log and at the backend. The
-// request's own id is used if it is safe in a log.
+// TestRequestID: the same id identifies a run in front of Holdpoint, in its log and at the backend.
+// If the request has an id that is safe in a log, Holdpoint uses that id.
 func TestRequestID(t *testing.T) {
 	made := strings.Repeat("x", 32)
 	for _, c := range []struct {
 		name    string
 		brings  []string
-		want    string // made for one that Holdpoint makes
-		backend string // what the backend puts into its answer
+		want    string // made stands for an id that Holdpoint makes
+		backend string // the id in the backend's response
 	}{
 		{"the request's", []string{"6f1e/a:b=1"}, "6f1e/a:b=1", ""},
 		{"none", nil, made, ""},
@@ -69,8 +69,8 @@ func quoted(v string) string {
 	return v
 }
 
-// TestRequestIDOfARefusal: Holdpoint's own answer has the id too. A request that is not a run is
-// left unchanged.
+// TestRequestIDOfARefusal: a response that Holdpoint makes has the request id too. For a request
+// that is not a run, neither the request nor the response is changed.
 func TestRequestIDOfARefusal(t *testing.T) {
 	g := newRig(t, func(w http.ResponseWriter, r *http.Request, n int) {})
 	res, _ := g.answer(input("t", "r1", resumeWith(yes("n1"))))
@@ -87,8 +87,8 @@ func TestRequestIDOfARefusal(t *testing.T) {
 	}
 }
 
-// TestLineOfAResume: the log line has how each question was answered, by whom and in which trace,
-// and no content of the answers.
+// TestLineOfAResume: the log line of a resume says how each question was answered, by whom and in
+// which trace. It must contain nothing of the answers' contents.
 func TestLineOfAResume(t *testing.T) {
 	const approval = `{"type":"RUN_FINISHED","threadId":"t","runId":"r","outcome":{"type":"interrupt","interrupts":[{"id":"n1","reason":"confirmation","responseSchema":{"type":"object","properties":{"approved":{"type":"boolean"}}}},{"id":"n2","reason":"confirmation"}]}}`
 	for _, shown := range []principal.NameStyle{principal.ShowHash, principal.ShowName, principal.ShowNone} {

@@ -21,7 +21,7 @@ import (
 	"holdpoint/translate/standard"
 )
 
-// asksOnce is a backend that asks in the first run and finishes all others.
+// asksOnce is a backend that asks in the first run. All other runs end normally.
 func asksOnce(w http.ResponseWriter, _ *http.Request, n int) {
 	if n == 1 {
 		sendStream(w, streamOf(started, asks))
@@ -73,7 +73,8 @@ func TestRefusalsLeaveThePauseOpen(t *testing.T) {
 	wantTypes(t, g.do(input("t", "r3", resumeWith(yes("n1~id1"), no("n2~id2")))), "RUN_STARTED RUN_FINISHED")
 }
 
-// TestTwoEqualClicks: one reaches the backend, and the other gets its result.
+// TestTwoEqualClicks: of two equal answers, one reaches the backend, and the other gets the same
+// end.
 func TestTwoEqualClicks(t *testing.T) {
 	release := make(chan struct{})
 	arrived := make(chan struct{}, 10)
@@ -107,8 +108,8 @@ func TestTwoEqualClicks(t *testing.T) {
 	}
 }
 
-// TestEqualClickAfterTheFirstWasTurnedDown: the pause is open again, so the second click goes to
-// the backend.
+// TestEqualClickAfterTheFirstWasTurnedDown: the backend refuses the first of two equal answers, so
+// the pause is open again. The second answer must reach the backend.
 func TestEqualClickAfterTheFirstWasTurnedDown(t *testing.T) {
 	arrived, release := make(chan struct{}, 10), make(chan struct{})
 	g := newRig(t, func(w http.ResponseWriter, r *http.Request, n int) {
@@ -125,7 +126,7 @@ func TestEqualClickAfterTheFirstWasTurnedDown(t *testing.T) {
 	first := make(chan string)
 	go func() { first <- g.do(input("t", "r2", resumeWith(yes("n1~id1")))) }()
 	<-arrived
-	// The response header of the second click is sent when it begins to wait.
+	// Holdpoint sends the header of the second response when the second answer begins to wait.
 	res, err := http.Post(g.front.URL, "application/json", strings.NewReader(input("t", "r3", resumeWith(yes("n1~id1")))))
 	if err != nil {
 		t.Fatal(err)
@@ -140,13 +141,14 @@ func TestEqualClickAfterTheFirstWasTurnedDown(t *testing.T) {
 	wantTypes(t, string(second), "RUN_STARTED RUN_FINISHED+interrupt RUN_ERROR:UPSTREAM_STATUS")
 }
 
-// TestEndsOfAResume: the state of the pause after each way in which the resumed exchange can end.
+// TestEndsOfAResume checks the state of the pause after each way in which the request with the
+// answers can end.
 func TestEndsOfAResume(t *testing.T) {
 	tests := []struct {
 		name       string
 		send       func(w http.ResponseWriter)
 		state      store.State
-		told, then string // what this request and the next one (the same answers) are told
+		told, then string // what the client gets now, and then for the same answers
 	}{
 		{"a cut is in doubt", func(w http.ResponseWriter) { sendStream(w, streamOf(started)) }, store.None, "RUN_STARTED RUN_FINISHED RUN_ERROR:UPSTREAM_EOF", "RUN_STARTED RUN_FINISHED RUN_ERROR:RESUME_IN_DOUBT"},
 		{"a 500 is in doubt", func(w http.ResponseWriter) { w.WriteHeader(500) }, store.None, "RUN_STARTED RUN_FINISHED RUN_ERROR:UPSTREAM_STATUS", "RUN_STARTED RUN_FINISHED RUN_ERROR:RESUME_IN_DOUBT"},
@@ -226,7 +228,7 @@ func TestDoubtIsToldOnceAndTheThreadGoesOn(t *testing.T) {
 }
 
 // TestDoubtOfTheDialect: a backend may end a resume normally without showing whether it did
-// anything.
+// anything. If the dialect reports the pause as in doubt, the client must get RESUME_IN_DOUBT.
 func TestDoubtOfTheDialect(t *testing.T) {
 	g := newRig(t, func(w http.ResponseWriter, r *http.Request, n int) {
 		if n == 1 {
@@ -304,8 +306,8 @@ func TestNewMessagesGoAsASecondExchange(t *testing.T) {
 	}
 }
 
-// TestSecondExchangeAfterAStatus: a dialect may try another request after the backend refused the
-// first.
+// TestSecondExchangeAfterAStatus: if the backend refuses the first request of a run with an HTTP
+// status, the dialect may send another one. The client gets only the stream of the second request.
 func TestSecondExchangeAfterAStatus(t *testing.T) {
 	g := newRig(t, func(w http.ResponseWriter, r *http.Request, n int) {
 		switch n {
@@ -330,8 +332,8 @@ func TestSecondExchangeAfterAStatus(t *testing.T) {
 	}
 }
 
-// TestSecondExchangeThatFails: the exchange with the answers ended well before, so nothing is in
-// doubt.
+// TestSecondExchangeThatFails: the exchange with the answers ended well, and the next exchange
+// fails. The answers are not in doubt.
 func TestSecondExchangeThatFails(t *testing.T) {
 	for _, tt := range []struct {
 		name string
@@ -379,12 +381,13 @@ func TestNewMessagesThatWereNotTakenAreToldSo(t *testing.T) {
 	if !strings.Contains(got, "never mind") {
 		t.Errorf("the snapshot would delete the client's message: %s", got)
 	}
-	// The message still counts as new, so it is sent with the next answers.
+	// The message still counts as new, so a request with it but without answers is refused.
 	wantTypes(t, g.do(`{"threadId":"t","runId":"r3","messages":[`+oldUser+`,`+newUser+`]}`), "RUN_STARTED RUN_FINISHED+interrupt RUN_ERROR:PENDING_INTERRUPTS")
 }
 
 // TestSnapshotOfAnExchangeWithoutTheNewMessagesKeepsThem: a real LangGraph adapter ends each run
-// with a snapshot, and a client deletes messages that are missing in it.
+// with a snapshot, and a client deletes messages that the snapshot lacks. So Holdpoint must add the
+// new messages that this exchange did not send.
 func TestSnapshotOfAnExchangeWithoutTheNewMessagesKeepsThem(t *testing.T) {
 	snapshot := `{"type":"MESSAGES_SNAPSHOT","messages":[` + oldUser + `]}`
 	g := newRig(t, func(w http.ResponseWriter, r *http.Request, n int) { sendStream(w, streamOf(started, snapshot, asks)) })
@@ -395,8 +398,9 @@ func TestSnapshotOfAnExchangeWithoutTheNewMessagesKeepsThem(t *testing.T) {
 	}
 }
 
-// TestAnswersGoOverAConnectionOfTheirOwn: if the backend closed a kept connection at that moment,
-// nobody could know whether it read the request.
+// TestAnswersGoOverAConnectionOfTheirOwn: answers are sent over a new connection. If a backend
+// closed a reused connection while the answers are sent, Holdpoint could not know whether it read
+// them.
 func TestAnswersGoOverAConnectionOfTheirOwn(t *testing.T) {
 	var from []string
 	g := newRig(t, func(w http.ResponseWriter, r *http.Request, n int) {
@@ -411,8 +415,9 @@ func TestAnswersGoOverAConnectionOfTheirOwn(t *testing.T) {
 	}
 }
 
-// TestOldAnswersInTheCommandFormDoNotGoOutBesideANewMessage: the answers were given earlier, and do
-// not belong to the ordinary run.
+// TestOldAnswersInTheCommandFormDoNotGoOutBesideANewMessage: a client repeats an answer of an
+// earlier run in forwardedProps.command together with a new message. The ordinary run must be sent
+// without that answer.
 func TestOldAnswersInTheCommandFormDoNotGoOutBesideANewMessage(t *testing.T) {
 	g := newRig(t, asksOnce, func(o *Options) { o.Dialect, o.Client = new(standard.Dialect), ClientBoth })
 	g.do(input("t", "r1", ""))
@@ -466,8 +471,8 @@ func TestReannouncedCallsAreDropped(t *testing.T) {
 }
 
 // TestCallOfALoneResult: on the resume, a backend sends the result of a call without the call. A
-// client whose conversation lacks the call gets it before the result, once, with its arguments. All
-// other clients get the stream unchanged.
+// client whose conversation lacks the call must get the call once, before its result and with its
+// arguments. All other clients must get the stream unchanged.
 func TestCallOfALoneResult(t *testing.T) {
 	const (
 		call   = `{"id":"c1","type":"function","function":{"name":"rm","arguments":"{\"path\":\"a\"}"}}`
@@ -520,9 +525,9 @@ func TestCallOfALoneResult(t *testing.T) {
 	}
 }
 
-// TestCallOfALoneResultIsRecordedOnce: the call is known only from the question, and the client
-// gets it before its result, even if the dialect holds the result back until the end. The record
-// has its arguments once, and they go to the backend with the next message.
+// TestCallOfALoneResultIsRecordedOnce: only the question has the call. The client must get the call
+// before its result, even if the dialect holds the result back until the end. The record must have
+// the arguments of the call only once.
 func TestCallOfALoneResultIsRecordedOnce(t *testing.T) {
 	const result = `{"type":"TOOL_CALL_RESULT","messageId":"tm1","toolCallId":"c1","content":"done"}`
 	for name, held := range map[string]bool{"in the stream": false, "held back until the end": true} {
@@ -560,8 +565,9 @@ func TestCallOfALoneResultIsRecordedOnce(t *testing.T) {
 	}
 }
 
-// TestOwnResultIsNoted: the backend sends no result of an answered call, so a .NET client gets one
-// that Holdpoint makes. The record notes it first, if the store outlives the process.
+// TestOwnResultIsNoted: the backend sends no result of an answered call, so a .NET client gets a
+// result that Holdpoint makes. Before it is sent, the record must have a note of it, if the store
+// outlives the process.
 func TestOwnResultIsNoted(t *testing.T) {
 	const user = `{"role":"user","content":"go"}`
 	body := func(more string) string {
@@ -600,8 +606,9 @@ func TestOwnResultIsNoted(t *testing.T) {
 	}
 }
 
-// TestCallInChunksAgain: on the resume, a backend sends the call again in chunks. AGUI.Client does
-// not have the call, because it left out the message that asked, and it throws at a chunk.
+// TestCallInChunksAgain: on the resume, a backend sends the call again, in chunks. AGUI.Client does
+// not have the call, because it omits the message that asked, and it throws at a chunk. So it must
+// get the call in other events.
 func TestCallInChunksAgain(t *testing.T) {
 	const (
 		chunk  = `{"type":"TOOL_CALL_CHUNK","toolCallId":"c1","toolCallName":"rm","delta":"{\"path\":"}`
@@ -646,8 +653,8 @@ func TestTwoPlainRunsOfOneThread(t *testing.T) {
 	})
 	key := recordKey("/", "t")
 	first := g.do(input("t", "r1", ""))
-	// A second run that was admitted before the first one paused. The test writes it into the
-	// store.
+	// Each of the following runs ends with a question, as if it was admitted before the first run
+	// paused. The same question gets the open pause, and another question gets THREAD_BUSY.
 	rec, _ := g.store.Load(t.Context(), key, "")
 	for _, want := range []string{"RUN_FINISHED+interrupt", "RUN_ERROR:THREAD_BUSY"} {
 		r := loneRun(t.Context(), g.h, "/", &agui.RunInput{ThreadID: "t", RunID: "r"})

@@ -16,7 +16,7 @@ import (
 	"holdpoint/translate/dialects"
 )
 
-// noStore stores nothing, so that its work is not counted.
+// A noStore does not do the steps Ask and Remember, so that the work of a store is not counted.
 type noStore struct{ store.Store }
 
 func (s noStore) Do(ctx context.Context, key store.Key, step store.Step) (store.Done, error) {
@@ -27,15 +27,15 @@ func (s noStore) Do(ctx context.Context, key store.Key, step store.Step) (store.
 	return s.Store.Do(ctx, key, step)
 }
 
-// An exampleEnd is a run up to, and without, its last event.
+// An exampleEnd is a run that has read all events of its stream except the last one.
 type exampleEnd struct {
 	*run
 	last agui.Event
 	out  []byte
 }
 
-// endings returns n equal runs up to their ends, because each end can be concluded only once. The
-// stream's RUN_STARTED has other ids than the request.
+// endings returns n equal runs that wait for their last event, because each run can end only once.
+// The RUN_STARTED of the stream has other ids than the request.
 func endings(t testing.TB, n int, dialect string, s store.Store, stream ...string) []*exampleEnd {
 	t.Helper()
 	d, err := dialects.All().New(dialect, nil)
@@ -67,7 +67,7 @@ func endings(t testing.TB, n int, dialect string, s store.Store, stream ...strin
 		for _, one := range stream[:len(stream)-1] {
 			b.event(framed(one))
 		}
-		r.client.transcript.Unclosed(false) // what is kept raw is folded once, whenever somebody asks
+		r.client.transcript.Unclosed(false) // folds the text pieces, which happens once per run
 		list[i] = &exampleEnd{r, framed(stream[len(stream)-1]), make([]byte, 0, 16<<10)}
 	}
 	return list
@@ -89,21 +89,23 @@ const (
 	whole    = `{"type":"MESSAGES_SNAPSHOT","messages":[{"id":"u1","role":"user","content":"hi"},{"id":"m1","role":"assistant","content":"hello"}]}`
 )
 
-// A terminal event that is rewritten takes at most 6 allocations from the dialect's End to its
-// frame: with the request's ids, or with the interrupt outcome in it. One of them remembers how the
-// client of a new thread sends its conversation.
+// TestRewrittenEndsAllocateLittle checks that rewriting a terminal event costs at most 6
+// allocations, from the dialect's End to the frame. The event gets the request's ids or the
+// interrupt outcome. One of the allocations remembers how the client of a new thread sends its
+// conversation.
 //
-// A pause leaves a record beside it, which is counted by itself: its own bytes (itself, its id, the
-// backend's own end, and the one without the outcome under the request's ids), what the client has
-// (Messages, State, Seen), the digest of the questions, where they come from, and the entries of
-// the index. A call of the store takes some here: for its context, which ends sooner in a drain,
-// and for the step, which is a value in an interface. The store of this test does nothing; memory's
-// work comes on top.
+// If the run asks, the allocations for the record are counted in addition. The record has the pause
+// itself, its id, the backend's own end, and the end without the outcome under the request's ids.
+// It also has what the client has (Messages, State, Seen), the digest of the questions, their
+// origin, and the entries of the index. A call of the store allocates its context, which ends
+// sooner while the process drains, and the step, which is a value in an interface. The store of
+// this test does nothing. A real store allocates more.
 func TestRewrittenEndsAllocateLittle(t *testing.T) {
 	const runs = 100
 	most, mostOfRecord := 6.0, 66.0
 	if RaceDetector {
-		most, mostOfRecord = most+2, mostOfRecord+8 // more escapes to the heap there
+		// with the race detector, more escapes to the heap
+		most, mostOfRecord = most+2, mostOfRecord+8
 	}
 	for _, dialect := range []string{"auto", "agui"} {
 		perEnd := func(s store.Store, stream ...string) (float64, *exampleEnd) {
@@ -138,7 +140,8 @@ func TestRewrittenEndsAllocateLittle(t *testing.T) {
 	}
 }
 
-// TestRewrittenBeginningsAllocateLittle checks the same of a rewritten RUN_STARTED.
+// TestRewrittenBeginningsAllocateLittle checks that rewriting a RUN_STARTED costs at most one
+// allocation.
 func TestRewrittenBeginningsAllocateLittle(t *testing.T) {
 	e := endings(t, 1, "agui", noStore{}, otherIDs)[0]
 	ev := framed(started)
@@ -147,7 +150,7 @@ func TestRewrittenBeginningsAllocateLittle(t *testing.T) {
 	}
 }
 
-// BenchmarkEnd measures the same, including the snapshots for a client that has none.
+// BenchmarkEnd measures the end of a run, including the snapshots for a client that has none.
 func BenchmarkEnd(b *testing.B) {
 	for name, stream := range map[string][]string{
 		"other ids": {otherIDs},

@@ -16,14 +16,14 @@ import (
 	"holdpoint/store/memory"
 )
 
-// A crossroads is a Router whose agents report their name and the path of each request.
+// A crossroads is a Router whose agents return their name and the path of each request.
 type crossroads struct {
 	*httptest.Server
 	agents []*Handler
 }
 
-// newCrossroads returns a crossroads with one agent below each prefix, named after it. Each
-// upstream has the path /up.
+// newCrossroads returns a crossroads with one agent for each prefix. The agent has the prefix as
+// its name, and its upstream has the path /up.
 func newCrossroads(t *testing.T, o RouterOptions, prefixes ...string) *crossroads {
 	t.Helper()
 	c := &crossroads{}
@@ -62,7 +62,7 @@ func newCrossroads(t *testing.T, o RouterOptions, prefixes ...string) *crossroad
 	return c
 }
 
-// get sends a request with exactly this target.
+// get sends a request whose target is exactly the parameter target.
 func (c *crossroads) get(t *testing.T, method, target string, header http.Header) (*http.Response, string) {
 	t.Helper()
 	req, err := http.NewRequest(method, c.URL, nil)
@@ -71,7 +71,7 @@ func (c *crossroads) get(t *testing.T, method, target string, header http.Header
 	}
 	req.URL.Opaque = target
 	if strings.HasPrefix(target, "//") {
-		req.URL.Opaque = c.URL + target // else it would be another host
+		req.URL.Opaque = c.URL + target // otherwise the target would name another host
 	}
 	req.Header = header
 	res, err := http.DefaultTransport.RoundTrip(req)
@@ -86,11 +86,13 @@ func (c *crossroads) get(t *testing.T, method, target string, header http.Header
 	return res, string(body)
 }
 
-// TestRoutes: the longest prefix wins, by whole segments, and is removed from the path. A path that
-// could be read as below another prefix is refused.
+// TestRoutes: the agent with the longest prefix gets a request. Prefixes are compared by whole
+// segments, and the prefix is removed from the path. If a path could be read as below another
+// prefix, it must be refused.
 func TestRoutes(t *testing.T) {
 	const nobody, unclear = "404", "400"
-	for _, tt := range []struct{ target, with, without string }{ // with an agent of all other paths, and without one
+	// with and without an agent for all other paths
+	for _, tt := range []struct{ target, with, without string }{
 		{"/a", "[/a] /up", ""},
 		{"/a/", "[/a] /up", ""},
 		{"/a?x=1", "[/a] /up", ""},
@@ -127,7 +129,7 @@ func TestRoutes(t *testing.T) {
 		{"/a/./b", unclear, unclear},
 		{"/a/..;/x", unclear, unclear},
 		{"/a;/../x", unclear, nobody},
-		{"/%E2%84%AAiosk", unclear, unclear}, // the sign for kelvin, whose small letter is k
+		{"/%E2%84%AAiosk", unclear, unclear}, // U+212A (kelvin), whose lower case is k
 		{"/kiosk", "[/kiosk] /up", ""},
 	} {
 		if tt.without == "" {
@@ -150,8 +152,8 @@ func TestRoutes(t *testing.T) {
 	}
 }
 
-// TestNoAgentAtAPath: a request without an agent gets 404, a browser a page, and neither lists the
-// agents. A browser that opens an agent's path gets that agent's page.
+// TestNoAgentAtAPath: if no agent has the path, the client gets 404, and a browser at "/" gets a
+// page. Neither lists the agents. A browser that opens an agent's path gets the page of that agent.
 func TestNoAgentAtAPath(t *testing.T) {
 	c := newCrossroads(t, RouterOptions{}, "/billing", "/support")
 	for _, tt := range []struct{ method, target, accept, media, says string }{
@@ -172,8 +174,8 @@ func TestNoAgentAtAPath(t *testing.T) {
 	}
 }
 
-// TestOriginsOfRoutes: an origin that one agent's backend allows is allowed for that agent only.
-// For the Router's own answers only the operator allows origins.
+// TestOriginsOfRoutes: if one agent's backend allows an origin, that origin is allowed only for
+// this agent. For responses that the Router makes itself, only the operator can allow origins.
 func TestOriginsOfRoutes(t *testing.T) {
 	page := http.Header{"Origin": {"https://a.example"}}
 	allows := func(res *http.Response) string { return res.Header.Get("Access-Control-Allow-Origin") }
@@ -202,7 +204,7 @@ func TestLocationBelowAPrefix(t *testing.T) {
 	for _, tt := range []struct{ at, to, want string }{
 		{"/a", "SELF/up/runs/", "HERE/a/runs/"},
 		{"/a", "SELF/up", "HERE/a/"},
-		{"/a", "SELF/elsewhere", "HERE/elsewhere"}, // nothing of the agent's is there, for anybody
+		{"/a", "SELF/elsewhere", "HERE/elsewhere"}, // a path that is not below the agent's
 		{"/a", "/up/runs?x=1", "/a/runs?x=1"},
 		{"/a", "/up//x.example", "/a//x.example"},
 		{"/a", "/upper", "/upper"},
@@ -219,7 +221,8 @@ func TestLocationBelowAPrefix(t *testing.T) {
 	}
 }
 
-// TestCookiesOfRoutes: cookies pass unchanged, and no header tells the backend about the prefix.
+// TestCookiesOfRoutes: cookies are forwarded unchanged, and no header of the request tells the
+// backend the prefix.
 func TestCookiesOfRoutes(t *testing.T) {
 	c := newCrossroads(t, RouterOptions{}, "/somewhere")
 	res, _ := c.get(t, "GET", "/somewhere", http.Header{})
@@ -231,7 +234,7 @@ func TestCookiesOfRoutes(t *testing.T) {
 	}
 }
 
-// TestRoutesThatAreRefused: New refuses agents that could not be told apart.
+// TestRoutesThatAreRefused: NewRouter refuses agents that it could not distinguish.
 func TestRoutesThatAreRefused(t *testing.T) {
 	up, _ := url.Parse("http://127.0.0.1:1")
 	newAgent := func(name, prefix string) *Handler {

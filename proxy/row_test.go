@@ -15,7 +15,8 @@ import (
 	"holdpoint/translate"
 )
 
-// A passing Run passes all events and declares that. A silent Run declares nothing.
+// A passing is a Run that forwards all events unchanged, and whose Passes says so. A silent is the
+// same Run without Passes.
 type passing struct{ silent }
 
 type silent struct{}
@@ -31,7 +32,7 @@ func (silent) End(e translate.End) (translate.Result, error) {
 	return translate.Result{Finish: e.Event}, nil
 }
 
-// shownBy returns the client's stream, and what the transcript then contains.
+// shownBy returns the stream that the client gets, followed by the contents of the transcript.
 func shownBy(t *testing.T, in io.Reader, translation translate.Run, limit int) string {
 	t.Helper()
 	h := &Handler{opts: Options{MaxFrameBytes: 4 << 10, Dialect: &fakeDialect{}}, refuser: refuser{log: slog.New(slog.DiscardHandler)}}
@@ -52,7 +53,7 @@ func shownBy(t *testing.T, in io.Reader, translation translate.Run, limit int) s
 	return out.String() + told(r.client.transcript)
 }
 
-// told returns everything in a transcript.
+// told returns the contents of a transcript as text.
 func told(tr *transcript.Transcript) string {
 	var b strings.Builder
 	messages, whole := tr.Messages()
@@ -67,8 +68,8 @@ func told(tr *transcript.Transcript) string {
 	return b.String()
 }
 
-// FuzzRow: a row of events that is judged by its first event has the same effect as each event
-// alone, for the client and for the transcript, however the stream is split.
+// FuzzRow: Holdpoint judges a row of similar events by its first event. The client and the
+// transcript must get the same as if each event was judged alone, however the stream is split.
 func FuzzRow(f *testing.F) {
 	const text, args = `{"type":"TEXT_MESSAGE_CONTENT","messageId":"m1","delta":"%s"}`, `{"type":"TOOL_CALL_ARGS","toolCallId":"c1","delta":"%s"}`
 	begin := `{"type":"TEXT_MESSAGE_START","messageId":"m1","role":"assistant"}`

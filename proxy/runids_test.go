@@ -22,15 +22,15 @@ import (
 	"holdpoint/translate"
 )
 
-// suspends writes Mastra's end of a run that asks. The question's id is the run id that the backend
-// got.
+// suspends sends the end with which Mastra asks. The question's id begins with the run id that the
+// backend got.
 func suspends(w http.ResponseWriter, r *http.Request, call string) {
 	run := runIDIn(r)
 	sendStream(w, streamOf(`{"type":"RUN_STARTED","threadId":"t","runId":"`+run+`"}`,
 		fmt.Sprintf(`{"type":"RUN_FINISHED","threadId":"t","runId":%q,"outcome":{"type":"interrupt","interrupts":[{"id":"%s::%s","reason":"mastra:tool_suspend","toolCallId":%[3]q}]}}`, run, run, call)))
 }
 
-// requestIn parses the run that the backend got.
+// requestIn returns the run that the backend got.
 func requestIn(r *http.Request) gjson.Result {
 	body, _ := io.ReadAll(r.Body)
 	r.Body = io.NopCloser(bytes.NewReader(body))
@@ -39,7 +39,8 @@ func requestIn(r *http.Request) gjson.Result {
 
 func runIDIn(r *http.Request) string { return requestIn(r).Get("runId").Str }
 
-// TestRunIDsTowardsMastra: Mastra keeps suspended calls by run id alone.
+// TestRunIDsTowardsMastra: Mastra finds suspended calls only by their run id. So if two threads use
+// the same run id, Holdpoint must send Mastra different run ids.
 func TestRunIDsTowardsMastra(t *testing.T) {
 	g := realRig(t, "auto", func(w http.ResponseWriter, r *http.Request, n int) {
 		if requestIn(r).Get("resume").Exists() {
@@ -58,7 +59,7 @@ func TestRunIDsTowardsMastra(t *testing.T) {
 			t.Errorf("thread %s was told\n%s", thread, told)
 		}
 	}
-	// Each answer has the run id of the run that waits.
+	// Each answer has the run id of the run that asked the question.
 	for n, c := range []struct{ thread, told, waits string }{{"b", second, g.sentRunID(1)}, {"a", first, "same"}} {
 		_, id, _ := strings.Cut(c.told, `"interrupts":[{"id":"`)
 		id, _, _ = strings.Cut(id, `"`)
@@ -78,7 +79,8 @@ func TestRunIDsTowardsMastra(t *testing.T) {
 	}
 }
 
-// TestRunsOfOneIDAtOnce: Mastra is not recognized yet, and runs of two threads have one id.
+// TestRunsOfOneIDAtOnce: Mastra is not recognized yet, and runs of two threads have the same run
+// id. If they run at the same time, the backend must get another run id for the second.
 func TestRunsOfOneIDAtOnce(t *testing.T) {
 	begun, goOn := make(chan struct{}), make(chan struct{})
 	g := realRig(t, "auto", func(w http.ResponseWriter, r *http.Request, n int) {
@@ -93,7 +95,7 @@ func TestRunsOfOneIDAtOnce(t *testing.T) {
 	<-begun
 	g.do(input("b", "other", ""))
 	g.do(input("b", "same", ""))
-	g.do(input("a", "same", "")) // a thread's own runs follow one another
+	g.do(input("a", "same", "")) // the same thread keeps its run id
 	close(goOn)
 	<-done
 	g.do(input("b", "same", ""))
@@ -115,7 +117,8 @@ func (g *rig) sent(n int) gjson.Result {
 
 func (g *rig) sentRunID(n int) string { return g.sent(n).Get("runId").Str }
 
-// runIDsLeft returns how many run ids the handler still holds after all runs have ended.
+// runIDsLeft waits until all runs have ended, and returns the number of run ids that the Handler
+// still holds.
 func (g *rig) runIDsLeft() int {
 	g.t.Helper()
 	select {
@@ -128,8 +131,9 @@ func (g *rig) runIDsLeft() int {
 	return len(g.h.memory.runIDs.of)
 }
 
-// TestDecisionsLeaveNoRunID: with a named dialect a run may reserve its run id. A decision of the
-// desk sends nothing, and must leave no reservation, whatever its outcome.
+// TestDecisionsLeaveNoRunID: if the operator names the dialect, a run may reserve its run id. A
+// decision at the desk sends nothing to the backend, so it must leave no reservation, whatever its
+// outcome.
 func TestDecisionsLeaveNoRunID(t *testing.T) {
 	bugs := func(method string) func(d *deskRig) {
 		return func(d *deskRig) { d.dialect.bug = buggy(method, true) }
@@ -162,7 +166,7 @@ func TestDecisionsLeaveNoRunID(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			d := newDeskRig(t, nil)
 			d.h.opts.Store = &storetest.Faults{Store: d.h.opts.Store}
-			for range 3 { // a decision that was refused may be given again
+			for range 3 { // a decision that was refused may be sent again
 				c.breaks(d)
 				if err := d.decidesOrPanics(); (err != nil) != c.refused {
 					t.Fatalf("the decision: %v", err)
@@ -197,8 +201,8 @@ func refusesAnswers(r *translate.Request) (translate.Out, error) {
 	return translate.Out{}, agui.Errorf(agui.InvalidPayload, "no")
 }
 
-// TestDecisionsOfEachDialectLeaveNoRunID: the same for each dialect, with a desk that decides many
-// questions in turn.
+// TestDecisionsOfEachDialectLeaveNoRunID: decisions at the desk leave no reserved run id with any
+// of these dialects, even if the desk decides many questions in turn.
 func TestDecisionsOfEachDialectLeaveNoRunID(t *testing.T) {
 	for _, dialect := range []string{"agui", "mastra", "auto"} {
 		t.Run(dialect, func(t *testing.T) {
@@ -225,8 +229,8 @@ func TestDecisionsOfEachDialectLeaveNoRunID(t *testing.T) {
 	}
 }
 
-// TestPanicInAPanicLeavesNoRunID: a run panics, and panics again while its claim is released. The
-// connection breaks, and the run's reservation must be gone too.
+// TestPanicInAPanicLeavesNoRunID: a run panics, and releasing its claim panics too. The connection
+// breaks, and the run id must not stay reserved.
 func TestPanicInAPanicLeavesNoRunID(t *testing.T) {
 	g := newRig(t, asksOnce, func(o *Options) {
 		o.Store = &storetest.Faults{Store: o.Store, At: func(step string, do func() error) error {
@@ -246,8 +250,8 @@ func TestPanicInAPanicLeavesNoRunID(t *testing.T) {
 	}
 }
 
-// A suspended is Mastra's memory of the waiting call, by run id alone. @mastra/ag-ui 1.0.3 resumes
-// the call under the run that an answer names, whichever call the answer is about.
+// A suspended is Mastra's memory of the waiting calls, by run id only. @mastra/ag-ui 1.0.3 resumes
+// the waiting call of the run that an answer names, even if the answer names another call.
 type suspended struct {
 	mu    sync.Mutex
 	waits map[string]string
@@ -269,14 +273,14 @@ func (s *suspended) serve(w http.ResponseWriter, r *http.Request) {
 	suspends(w, r, "call-"+thread)
 }
 
-// TestRunsOfOneIDAtTwoReplicas: two threads ask under one run id, each at a replica that has not
-// recognized Mastra. Their answers run what they would run without Holdpoint, and nothing else.
-// With the dialect named, each answer runs its own call.
+// TestRunsOfOneIDAtTwoReplicas: two threads ask under the same run id, each at a replica that has
+// not recognized Mastra. Their answers must run the same calls as without Holdpoint, and no others.
+// If the operator names the dialect, each answer must run its own call.
 func TestRunsOfOneIDAtTwoReplicas(t *testing.T) {
 	meets := []string{"a ran the call of b", "b ran "}
 	apart := []string{"a ran the call of a", "b ran the call of b"}
 	for name, c := range map[string]struct {
-		dialect string // "": direct
+		dialect string // "": without Holdpoint
 		want    []string
 	}{
 		"direct": {"", meets},
@@ -303,7 +307,7 @@ func TestRunsOfOneIDAtTwoReplicas(t *testing.T) {
 			} else {
 				serve := func(w http.ResponseWriter, r *http.Request, _ int) { backend.serve(w, r) }
 				one := realRig(t, c.dialect, serve)
-				random := ids.Random72 // two replicas have no id in common
+				random := ids.Random72 // so that the replicas make different ids
 				two := realRig(t, c.dialect, serve, func(o *Options) { o.Store, o.NewID = one.store, random })
 				do["a"], do["b"] = one.do, two.do
 			}

@@ -13,12 +13,14 @@ import (
 	"holdpoint/internal/test/hostile"
 )
 
-// A family describes how a backend asks n questions at once, taken from its recordings in testdata.
+// A family describes how a kind of backend asks n questions in one run. Its stream follows the
+// recordings in testdata.
 type family struct {
 	name, dialect string
 	asks          func(n int) string
-	auto          bool // under auto too
-	few           bool // each answer is an exchange of its own with the backend, and each brings the whole history
+	auto          bool // it is also played with the dialect auto
+	// smaller n, because each answer is a request to the backend with the whole history
+	few bool
 }
 
 func callsOf(n int, name string) string {
@@ -28,7 +30,7 @@ func callsOf(n int, name string) string {
 	}), "\n,", "\n\ndata: ")
 }
 
-// oneParent puts the calls of a turn into one message.
+// oneParent gives all calls of a turn the same parent message.
 func oneParent(calls string) string {
 	return regexp.MustCompile(`"parentMessageId":"a[0-9]+"`).ReplaceAllString(calls, `"parentMessageId":"a"`)
 }
@@ -102,7 +104,7 @@ var families = []family{
 	{name: "tool-call", dialect: "tool-call", asks: func(n int) string { return streamOf(started, oneParent(callsOf(n, "f")), finished) }},
 }
 
-// A shape is a request whose size grows with n, on a thread that waits for n answers or has got
+// A shape is a kind of request whose size grows with n. Its thread waits for n answers, or has got
 // them.
 type shape struct {
 	name string
@@ -183,7 +185,8 @@ var shapes = []shape{
 	{name: "answers beside tool messages", body: func(_ family, n int, ids []string) string {
 		return requestOf(callsBefore(n)+","+saysAll(n, approved), `,"resume":[`+entriesFor(ids, approved)+`]`)
 	}},
-	// For the following shapes the pause has ended, unless it could not be answered in one request.
+	// Before the following shapes, the pause has ended, unless its answers did not fit into one
+	// request.
 	{name: "the same again", body: func(_ family, n int, ids []string) string {
 		return requestOf(callsBefore(n), `,"resume":[`+entriesFor(ids, approved)+`]`)
 	}},
@@ -235,7 +238,7 @@ func idsIn(last string) (ids []string) {
 	return ids
 }
 
-// costs returns the processor time of each shape for a family.
+// costs returns the processor time that each shape takes for a family.
 func costs(t *testing.T, f family, dialect string, n int) map[string]time.Duration {
 	first := true
 	g := realRig(t, dialect, func(w http.ResponseWriter, _ *http.Request, _ int) {
@@ -265,8 +268,8 @@ func costs(t *testing.T, f family, dialect string, n int) map[string]time.Durati
 	return took
 }
 
-// TestScaling: four times the size costs about four times the processor time, not sixteen times,
-// for every shape and family. Shapes that take very little are not compared.
+// TestScaling: for every shape and family, a request of four times the size must take about four
+// times the processor time, not sixteen times. Shapes that take very little time are not compared.
 func TestScaling(t *testing.T) {
 	if Brief() {
 		t.Skip("make race has it by itself: it finds no race that other tests do not find, and takes minutes")

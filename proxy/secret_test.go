@@ -12,9 +12,10 @@ import (
 	"holdpoint/internal/event/door"
 )
 
-// TestSecretsOfAnswers: the answer to a question for a secret goes to the backend, and into no
-// event and no record of an ended pause. They do not have its digest either, because a PIN can be
-// guessed from that. The same answer sent again still gets the same end.
+// TestSecretsOfAnswers: if a question asks for a secret, its answer reaches the backend. No event
+// and no record of an ended pause may contain the answer. They must not contain its digest either,
+// because a PIN can be guessed from its digest. If the same answer is sent again, it must still get
+// the same end.
 func TestSecretsOfAnswers(t *testing.T) {
 	const given, own = "k-given-by-a-person", "the-agents-own-secret"
 	digest := (&agui.Answer{Status: agui.Resolved, Payload: []byte(`"` + given + `"`)}).AnsweredDigest()

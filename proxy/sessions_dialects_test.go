@@ -8,14 +8,15 @@ import (
 	"holdpoint/translate/dialecttest"
 )
 
-// getTheConversation are the dialects whose backends get the conversation with an answer whatever
-// HOLDPOINT_SESSIONS says: they keep nothing, or recognize messages by their ids.
+// getTheConversation lists the dialects whose backends get the conversation with an answer even
+// with HOLDPOINT_SESSIONS. These backends keep no conversation, or recognize messages by their ids.
 var getTheConversation = []string{"langgraph", "aws-strands", "request-approval", "agent-framework"}
 
-// TestBackendWithoutSessions: without HOLDPOINT_SESSIONS, a backend gets the recorded conversation
-// with an answer that comes with messages: [].
+// TestBackendWithoutSessions: without HOLDPOINT_SESSIONS, a backend must get the recorded
+// conversation with an answer whose request has "messages":[].
 func TestBackendWithoutSessions(t *testing.T) {
-	asSent := []string{"agent-framework 1.7.0", "draft by object", "langgraph"} // these keep what they need
+	// these need no conversation
+	asSent := []string{"agent-framework 1.7.0", "draft by object", "langgraph"}
 	eachBackend(t, func(t *testing.T, b dialecttest.Backend) {
 		if !slices.Contains([]string{"tool-call", "draft", "phrases", "aws-strands", "request-approval", "agent-framework"}, b.Dialect) || slices.Contains(asSent, b.Name()) {
 			return
@@ -31,8 +32,8 @@ func TestBackendWithoutSessions(t *testing.T) {
 	})
 }
 
-// TestBackendWithSessions: HOLDPOINT_SESSIONS says that the backend keeps the conversation. It gets
-// an answer without the recorded messages, whichever of them the client sends. New messages are
+// TestBackendWithSessions: with HOLDPOINT_SESSIONS, the backend keeps the conversation. So it gets
+// an answer without the recorded messages, even if the client sends some of them. New messages are
 // sent.
 func TestBackendWithSessions(t *testing.T) {
 	const first, second, beside = "words 1.", "words 2.", "words 3."
@@ -89,10 +90,10 @@ func TestBackendWithSessions(t *testing.T) {
 	})
 }
 
-// TestClientOfNewMessagesOnly: nobody says that the backend keeps the conversation. A client that
-// answers by a result alone shows it, so that answer and the thread's next one that brings nothing
-// go without the conversation. An answer with the conversation goes with it, and so does one of a
-// client that has shown nothing.
+// TestClientOfNewMessagesOnly: HOLDPOINT_SESSIONS is not set. A client that answers only by a
+// result shows that the backend keeps the conversation. So this answer is sent without the
+// conversation, and so is the thread's next answer with "messages":[]. If an answer contains the
+// conversation, it is sent with it. So is the answer of a client that has shown nothing.
 func TestClientOfNewMessagesOnly(t *testing.T) {
 	const words = `"role":"user"`
 	families := 0
@@ -117,14 +118,14 @@ func TestClientOfNewMessagesOnly(t *testing.T) {
 			c.bodies = nil
 			c.answer(c.pending, "yes", false, "end")
 			if !strings.Contains(sent(c), words) {
-				return // its backend never gets the conversation with an answer
+				return // this backend never gets the conversation with an answer
 			}
 			asks()
 			c.history, c.bodies = nil, nil
 			c.reply(c.question[c.pending], true, false, "end")
 			lone := sent(c)
 			if lone == "" || strings.Contains(lone, words) {
-				return // the dialect takes no such answer, or its backend needs the conversation
+				return // the dialect refuses such an answer, or its backend needs the conversation
 			}
 			families++
 			asks()
@@ -147,13 +148,13 @@ func TestClientOfNewMessagesOnly(t *testing.T) {
 	}
 }
 
-// TestPlainRunsShowNewMessagesOnly: nobody says that the backend keeps the conversation, and the
-// client answers by the resume array with messages: []. If its runs before brought new messages
-// only, the answer goes without the conversation. If nothing shows that, or if the chat may have
-// begun anew on an old thread, the answer goes with it.
+// TestPlainRunsShowNewMessagesOnly: HOLDPOINT_SESSIONS is not set, and the client answers by the
+// resume array with "messages":[]. If the earlier runs of the client had only new messages, the
+// answer is sent without the conversation. If nothing shows that, or if the chat may have begun
+// again on an old thread, the answer is sent with the conversation.
 func TestPlainRunsShowNewMessagesOnly(t *testing.T) {
 	const words = `"content":"words `
-	runs := func(c *chatter, end string) { // brings a new message, and nothing else
+	runs := func(c *chatter, end string) { // sends a new message and nothing else
 		c.history = nil
 		c.words()
 		c.send("", end)
@@ -167,7 +168,7 @@ func TestPlainRunsShowNewMessagesOnly(t *testing.T) {
 	scenes := map[string]struct {
 		play   func(c *chatter)
 		want   bool
-		itself bool // the answer brings messages
+		itself bool // the answer's request contains messages
 	}{
 		"words, then a question":   {func(c *chatter) { runs(c, "end"); runs(c, "ask"); answers(c) }, without, false},
 		"a restart before the yes": {func(c *chatter) { runs(c, "end"); runs(c, "ask"); c.restart(); answers(c) }, without, false},
@@ -270,21 +271,22 @@ func TestPlainRunsShowNewMessagesOnly(t *testing.T) {
 			})
 			return all
 		}
-		// These are the families where the record's conversation goes with an answer, and does not if
-		// the operator says that the backend keeps it.
+		// The scenes are for families that get the record's conversation with an answer, and do not
+		// get it if the operator sets HOLDPOINT_SESSIONS.
 		usual := sent(t, func(c *chatter) { runs(c, "ask"); answers(c) })
 		session := sent(t, func(c *chatter) { c.sessions = true; c.restart(); runs(c, "ask"); answers(c) })
 		if !strings.Contains(usual, words) || strings.Contains(session, words) {
 			return
 		}
-		keepsNothing := b.Name() == "agent-framework AGUI.Server" // it is known to, so no sign counts
+		// the dialect knows this, so signs have no effect
+		keepsNothing := b.Name() == "agent-framework AGUI.Server"
 		if !keepsNothing {
 			families++
 		}
 		for name, scene := range scenes {
 			t.Run(name, func(t *testing.T) {
 				if keepsNothing && scene.itself {
-					return // it gets what the answer brings
+					return // it gets the messages of the answer's request
 				}
 				got, want := sent(t, scene.play), scene.want && !keepsNothing
 				if strings.Contains(got, words) == want {

@@ -10,8 +10,9 @@ import (
 	"time"
 )
 
-// TestSilenceIsSeenWhereverItBegins: the idle timeout counts from the last byte of the request to
-// the end of the stream, on a new connection, a kept one, and the one that answers use.
+// TestSilenceIsSeenWhereverItBegins: the idle timeout applies from the last byte of the request to
+// the end of the stream. That must hold on a new connection, on a reused one, and on the connection
+// for answers.
 func TestSilenceIsSeenWhereverItBegins(t *testing.T) {
 	const (
 		head    = "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n"
@@ -72,7 +73,8 @@ func TestSilenceIsSeenWhereverItBegins(t *testing.T) {
 				res, got := g.answer(input("t", "r2", more))
 				code := `"UPSTREAM_IDLE"`
 				if name == "no stream, and not all" {
-					code = `"UPSTREAM_STATUS"` // what it was is known
+					// the status has already shown that it is not a stream
+					code = `"UPSTREAM_STATUS"`
 				}
 				if !strings.Contains(got, code) {
 					t.Errorf("%s: %.300s", res.Status, got)

@@ -14,13 +14,13 @@ import (
 	"holdpoint/proxy/internal/intake"
 )
 
-// A slowClient is a ResponseWriter and the body of its request. The body ends when the read
-// deadline passes.
+// A slowClient is a ResponseWriter, and also the body of its request. Reading the body fails when
+// the read deadline has passed.
 type slowClient struct {
 	*httptest.ResponseRecorder
 	io.Reader
 	cut   context.CancelCauseFunc
-	set   int // deadlines
+	set   int // the number of deadlines set
 	reset bool
 }
 
@@ -58,7 +58,8 @@ func TestSlowBodyIsGivenUp(t *testing.T) {
 			}()
 		}
 		time.Sleep(3 * time.Minute)
-		wantTypes(t, b.post(input("t", "r", "")), "RUN_STARTED RUN_FINISHED") // beside the others
+		// a run beside the slow ones
+		wantTypes(t, b.post(input("t", "r", "")), "RUN_STARTED RUN_FINISHED")
 		for range late {
 			<-done
 		}

@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// TestStreamsAsTheyCome: whatever the backend sends, the client gets a valid stream or the
+// TestStreamsAsTheyCome: whatever the backend sends, the client must get a valid stream or the
 // backend's HTTP error.
 func TestStreamsAsTheyCome(t *testing.T) {
 	big := `{"type":"CUSTOM","name":"x","value":{"n":12345678901234567890,"f":1.0,"s":"<&>","nested":{"b":1,"a":2}}}`
@@ -136,7 +136,7 @@ func TestUnreachableBackend(t *testing.T) {
 	wantTypes(t, g.do(input("t", "r", "")), "RUN_STARTED RUN_ERROR:UPSTREAM_UNREACHABLE")
 }
 
-// readFrom reads once and returns the number of bytes.
+// readFrom reads from b once and returns the number of bytes.
 func readFrom(b *body) (int, error) {
 	made, row, _, err := b.pull()
 	return len(made) + len(row), err

@@ -20,13 +20,14 @@ import (
 	"holdpoint/store/storetest"
 )
 
-// A bubble is a Handler whose backend is a function and whose clock is that of testing/synctest.
-// Hours pass at once, and nothing sleeps.
+// A bubble is a Handler whose backend is a function and whose clock is that of testing/synctest. So
+// a test can let hours pass without waiting.
 type bubble struct {
 	t     *testing.T
 	h     *Handler
 	store store.Store
-	// serve gets the context of the n-th request and writes the stream. Its result ends the stream.
+	// serve gets the context of the n-th request, and writes the response's stream to w. When it
+	// returns, the stream ends with its error, if any.
 	serve func(ctx context.Context, n int, w io.Writer) error
 	n     int
 	mu    sync.Mutex
@@ -50,13 +51,13 @@ func newBubble(t *testing.T, serve func(ctx context.Context, n int, w io.Writer)
 	return b
 }
 
-// endsAtOnce is a backend that ends each run at once.
+// endsAtOnce is a backend whose runs end at once.
 func endsAtOnce(_ context.Context, _ int, w io.Writer) error {
 	_, err := io.WriteString(w, streamOf(started, finished))
 	return err
 }
 
-// asksFirst returns a backend that asks in its first run, and calls then for the others.
+// asksFirst returns a backend that asks in its first run. For all other runs it calls then.
 func asksFirst(then func(ctx context.Context, n int, w io.Writer) error) func(ctx context.Context, n int, w io.Writer) error {
 	return func(ctx context.Context, n int, w io.Writer) error {
 		if n == 1 {
@@ -81,7 +82,7 @@ func (b *bubble) RoundTrip(req *http.Request) (*http.Response, error) {
 	return &http.Response{StatusCode: 200, Header: http.Header{"Content-Type": {"text/event-stream"}}, Body: r, Request: req, ProtoMajor: 1, ProtoMinor: 1}, nil
 }
 
-// post runs a request to its end.
+// post plays a run to its end and returns the response.
 func (b *bubble) post(body string) string {
 	w := &recorder{ResponseRecorder: httptest.NewRecorder()}
 	b.h.ServeHTTP(w, httptest.NewRequest(http.MethodPost, "/", strings.NewReader(body)))
