@@ -6,13 +6,14 @@ import (
 	"holdpoint/translate/kit"
 )
 
-// A person approves the call that was shown. Backends that keep no state (pydantic-ai without a
-// store) read that call from the messages of the request, so a client could change its arguments or
-// its tool after the approval. The record has the call as it was shown. With every dialect, a
-// resume sends the call from the record.
+// A person approves the call that was shown. But a backend that keeps no state (pydantic-ai without
+// a store) reads the call from the messages of the request. So a client could change the arguments
+// or the tool of the call after the approval. The record has the call as it was shown. Therefore a
+// resume contains the call from the record, with every dialect.
 
-// restoreCalls returns the messages of a resume in which each call that the pause asks about is as
-// in the record. It refuses an approval if it is not certain which call the approval would run.
+// restoreCalls returns the messages of a resume. Each call that the pause asks about is replaced by
+// the call in the record. restoreCalls refuses an approval if it is not certain which call the
+// approval would run.
 func (j *judge) restoreCalls(p *agui.Pause, answers []agui.Answer, list []agui.Message) ([]agui.Message, *agui.RunError) {
 	copy(answers, history.Meanings(p, answers))
 	restored, refused := history.RestoreCalls(p, answers, list)
@@ -22,9 +23,9 @@ func (j *judge) restoreCalls(p *agui.Pause, answers []agui.Answer, list []agui.M
 	return restored.Messages, refused
 }
 
-// logUnclear logs the answers that cannot be judged, because their question has no schema and their
-// payload is neither a clear yes nor a clear no. The backend gets such a payload unchanged, and
-// some backends take any payload as a yes.
+// logUnclear logs the answers that Holdpoint cannot judge: their question has no schema, and their
+// payload is neither a clear yes nor a clear no. The backend gets the payload unchanged, and some
+// backends read any payload as a yes.
 func (j *judge) logUnclear(p *agui.Pause, answers []agui.Answer) {
 	for n, a := range answers {
 		i := p.Interrupts[n]
@@ -39,7 +40,7 @@ func (j *judge) logUnclear(p *agui.Pause, answers []agui.Answer) {
 	}
 }
 
-// cutAll returns at most twenty ids, each shortened for a log line.
+// cutAll returns the first ids, at most twenty, each shortened for a log line.
 func cutAll(ids []string) []string {
 	const most = 20
 	list := make([]string, 0, most)

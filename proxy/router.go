@@ -20,29 +20,32 @@ import (
 
 // RouterOptions configure a Router. Agents is required.
 type RouterOptions struct {
-	// Agents are the handlers, each at its Options.Prefix. No two may have the same prefix,
-	// ignoring case, or the same Options.Agent, because they would share the records of threads.
+	// Agents are the handlers. Each serves the paths below its Options.Prefix. Two agents must not
+	// have the same prefix, ignoring case. They must not have the same Options.Agent either,
+	// because they would share the records of threads.
 	Agents []*Handler
-	// AllowOrigins lists the origins whose pages may read the responses of the Router itself, as
-	// Options.AllowOrigins. Each agent has its own list.
+	// AllowOrigins lists the origins whose pages may read the Router's own responses, in the format
+	// of Options.AllowOrigins. The responses of each agent follow the agent's own list.
 	AllowOrigins []string
-	Logger       *slog.Logger // nil: discarded
+	Logger       *slog.Logger // nil: nothing is logged
 }
 
-// A Router serves several agents at one address. It passes a request to the agent with the longest
-// prefix that is a prefix of the request's path by whole segments, and removes the prefix from the
-// path. If no agent matches, it answers 404; an agent with the prefix "" matches every path.
+// A Router serves several agents at one address. Each agent has a prefix of whole path segments,
+// and a request goes to the agent whose prefix is the longest at the beginning of the request's
+// path. The Router removes the prefix from the path. If no agent matches, the Router answers 404.
+// An agent with the prefix "" matches every path.
 //
-// A path that some servers would read as belonging to another prefix matches no agent: /a%2Fb,
-// //a/b and /A/b do not match /a/b, nor any other prefix while there is an agent at /a.
+// If some servers would read a path as that of another prefix, no agent matches it. If there is an
+// agent at /a/b, the paths /a%2Fb, //a/b and /A/b match no agent, not even one with a shorter
+// prefix.
 type Router struct {
 	refuser
-	agents []*Handler // the longest prefix first
+	agents []*Handler // sorted by the length of their prefixes, the longest first
 }
 
-// NewRouter returns a Router for the options, or an error if they are not valid. The Router owns
-// the handlers from then on: they share one memory for request bodies, with the limits of the
-// first.
+// NewRouter returns a Router with the given options, or an error if they are not valid. From then
+// on the Router owns the handlers: they share the memory for request bodies, with the limits of the
+// first handler.
 func NewRouter(o RouterOptions) (*Router, error) {
 	if len(o.Agents) == 0 {
 		return nil, errors.New("proxy: no agents")
@@ -65,8 +68,8 @@ func NewRouter(o RouterOptions) (*Router, error) {
 	return rt, nil
 }
 
-// CheckPrefix returns an error if a prefix is not valid. A prefix has a plain spelling only, so
-// that no two servers read it as two paths.
+// CheckPrefix returns an error if a prefix is not valid. A valid prefix has only one spelling, so
+// that all servers read it as the same path.
 func CheckPrefix(prefix string) error {
 	switch {
 	case prefix == "":
@@ -109,16 +112,16 @@ func (rt *Router) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	}
 }
 
-// agentAt returns the agent that matches a request's path, nil if none does. ok is false if some
-// servers would read the path as another agent's.
+// agentAt returns the agent whose prefix matches the path of a request, nil if no prefix matches.
+// ok is false if some servers would read the path as that of another agent.
 func (rt *Router) agentAt(u *url.URL) (h *Handler, ok bool) {
 	written := rt.below(u.EscapedPath(), func(prefix string) string { return prefix })
 	read := rt.below(intake.RecordPath(strings.ReplaceAll(u.Path, `\`, "/")), strings.ToLower)
 	return written, written == read
 }
 
-// below returns the agent with the longest prefix that matches path, nil if none does. as maps each
-// prefix before it is compared.
+// below returns the agent with the longest prefix that matches path, nil if no prefix matches. The
+// function as is applied to each prefix before it is compared.
 func (rt *Router) below(path string, as func(prefix string) string) *Handler {
 	for _, h := range rt.agents {
 		prefix := as(h.opts.Prefix)
@@ -129,7 +132,7 @@ func (rt *Router) below(path string, as func(prefix string) string) *Handler {
 	return nil
 }
 
-// below returns the request with the prefix removed from its path. The new path begins with a
+// below returns a copy of the request whose path lacks the prefix. The new path begins with a
 // slash.
 func below(req *http.Request, prefix string) *http.Request {
 	if prefix == "" {
@@ -146,10 +149,11 @@ func below(req *http.Request, prefix string) *http.Request {
 	return &to
 }
 
-// turnAway answers a request that no agent matches. The response names no agent.
+// turnAway answers a request that matches no agent. The response does not mention any agent.
 func (rt *Router) turnAway(w http.ResponseWriter, req *http.Request, status int, reason string) {
 	switch {
-	case rt.cors.Answers(req): // otherwise the page could not read the reason
+	// without an answer to the preflight, the page could not read the reason
+	case rt.cors.Answers(req):
 		rt.answerPreflight(w, req)
 	case status == http.StatusNotFound && wantsPage(req):
 		stream.ClearDeadline(w)

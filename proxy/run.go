@@ -13,18 +13,21 @@ import (
 	"holdpoint/proxy/internal/stream"
 )
 
-// A run is one run of a client. It has a judge of its request, at most one claim, and one exchange
-// with the backend, rarely several. One goroutine at a time uses it: that of the handler, and after
-// the client has left the one that reads to the end.
+// A run is one run of a client. It has a judge for its request, at most one claim, and one exchange
+// with the backend, or rarely several. Only one goroutine uses it at a time: first the goroutine of
+// the handler. If the client leaves and the run continues, it is then the goroutine that reads the
+// stream to its end.
 type run struct {
 	h   *Handler
-	log *slog.Logger // its lines have the ids of the run
+	log *slog.Logger // adds the ids of the run to each line
 
 	judge    judge         // judges the request against a record
 	claim    *ledger.Claim // nil if the run has no answers
 	exchange exchange      // the current exchange with the backend
 	client   clientSide
-	body     *body // the response to the client; nil before a request is sent, and if the response is passed unchanged
+	// The response to the client. It is nil before a request is sent, and if the response is passed
+	// on unchanged.
+	body *body
 
 	life   runLife
 	report report
@@ -36,12 +39,12 @@ type report struct {
 	outcome string
 	code    agui.Code
 
-	upstream   string        // how the backend failed, see noteUpstream
+	upstream   string        // in what way the backend failed, see noteUpstream
 	first      time.Duration // time until the first bytes of the backend's stream
-	eventsMade int           // number of events in streams that Holdpoint made
+	eventsMade int           // number of events in the streams that Holdpoint made without the backend
 }
 
-// newRun returns the run of a request. It owns the input from then on.
+// newRun returns the run of a request. From then on the run owns the input.
 func (h *Handler) newRun(req request, who principal.Identity) *run {
 	r := &run{h: h}
 	h.initJudge(&r.judge, req, who)
@@ -49,7 +52,7 @@ func (h *Handler) newRun(req request, who principal.Identity) *run {
 	return r
 }
 
-// init completes a run whose judge is set.
+// init sets the other fields of a run whose judge is already set.
 func (r *run) init() {
 	r.log, r.judge.life = r.judge.log, &r.life
 	r.judge.ledger.Ending = r.h.runs.ending
@@ -63,7 +66,7 @@ func (r *run) init() {
 	}
 }
 
-// serve judges the run, and then sends it to the backend or answers it.
+// serve judges the run. Then it sends the run to the backend, or answers it without the backend.
 func (r *run) serve(w http.ResponseWriter) {
 	out := stream.NewWriter(w, r.h.opts.Heartbeat, stream.LimitsOf(r.judge.request.http, r.h.opts.WriteTimeout))
 	defer out.Close()
@@ -80,23 +83,23 @@ func (r *run) serve(w http.ResponseWriter) {
 	}
 }
 
-// turnAway refuses a run because the proxy is draining.
+// turnAway refuses a run because Holdpoint is about to end.
 func (r *run) turnAway(out *stream.Writer) {
 	r.tell(out, r.tellRuling(contract.Ruling{Do: contract.Refuse, Refusal: fault(r.life.ctx, errDraining)}))
 }
 
-// enter registers the run. It returns false if the proxy is draining.
+// enter registers the run. It returns false if Holdpoint is about to end and accepts no more runs.
 func (r *run) enter() bool {
 	enters := r.life.enter(&r.h.runs, r.judge.request.http.Context())
 	r.judge.setContext(r.life.ctx)
 	return enters
 }
 
-// finish is deferred by serve. A panic ends only this run, and the client is told of it. A panic
-// that is meant to end the connection (http.ErrAbortHandler) is raised again.
+// finish is deferred by serve. If the run has panicked, only this run ends, and its client gets an
+// error. A panic that is meant to end the connection (http.ErrAbortHandler) is raised again.
 func (r *run) finish(out *stream.Writer) {
 	p := recover()
-	defer func() { // even if the following code panics too
+	defer func() { // this runs even if the code below panics
 		if !r.life.detached.Load() {
 			r.leave(out)
 		}
@@ -109,8 +112,8 @@ func (r *run) finish(out *stream.Writer) {
 	}
 }
 
-// recoverRun ends a run that has panicked with p. It returns the panic that must end the client's
-// connection, nil if the client was told of the failure.
+// recoverRun ends a run that has panicked with p. If the client could be sent an error, it returns
+// nil. Otherwise it returns the panic value that must end the client's connection.
 func (r *run) recoverRun(p any, out *stream.Writer) any {
 	logPanic(r.log, p)
 	if r.life.detached.Load() {
@@ -118,15 +121,15 @@ func (r *run) recoverRun(p any, out *stream.Writer) any {
 	}
 	told := r.giveUpClaim()
 	if out.Passing() || r.body != nil && r.body.started {
-		return r.abort() // it is not known what the client has received
+		return r.abort() // it is not known how much the client has received
 	}
 	r.tell(out, append([]agui.Event{r.client.listener().Start()}, told...))
 	return nil
 }
 
-// abort returns the panic value that ends the client's connection, as ReverseProxy does, because
-// net/http must not end such a stream as if it were complete. It is nil if there is no server that
-// would recover from the panic.
+// abort returns the panic value that makes net/http end the client's connection, as ReverseProxy
+// does. Without it, net/http would end the incomplete stream as if it were complete. abort returns
+// nil if no server would recover from the panic.
 func (r *run) abort() any {
 	if r.judge.request.http.Context().Value(http.ServerContextKey) == nil {
 		return nil
@@ -134,7 +137,7 @@ func (r *run) abort() any {
 	return http.ErrAbortHandler
 }
 
-// sendFirst sends the first exchange and writes the resulting stream to the client.
+// sendFirst sends the first exchange of the run, and writes the stream that results to the client.
 func (r *run) sendFirst(out *stream.Writer) {
 	r.exchange.begin()
 	r.body = newBody(r)
@@ -153,8 +156,9 @@ func (r *run) sendFirst(out *stream.Writer) {
 	r.pump(out)
 }
 
-// pump writes the stream to the client. It replaces the loop of ReverseProxy, whose fixed buffer
-// decides how much one system call writes, and whose flushes come from another goroutine.
+// pump writes the stream to the client. It replaces the copy loop of ReverseProxy. That loop has a
+// buffer of a fixed size, which decides how much one system call writes, and it flushes from
+// another goroutine.
 func (r *run) pump(out *stream.Writer) {
 	b := r.body
 	defer func() {
@@ -165,7 +169,8 @@ func (r *run) pump(out *stream.Writer) {
 			})
 		}
 	}()
-	_ = out.FlushError() // flushes the header, unless it is held back; ReverseProxy may not have flushed it yet
+	// Flushes the header, unless it is held back. ReverseProxy may not have flushed it yet.
+	_ = out.FlushError()
 	for {
 		made, row, last, err := b.pull()
 		if err != nil {
@@ -184,8 +189,8 @@ func (r *run) pump(out *stream.Writer) {
 	}
 }
 
-// beginSpan begins the span of the run, if there is a Tracer. leave ends the span, so serve begins
-// it: a decision at the desk makes no span.
+// beginSpan begins the trace span of the run, if there is a Tracer. serve calls it, because leave
+// ends the span. A decision at the desk has no span.
 func (r *run) beginSpan() {
 	if t := r.h.opts.Tracer; t != nil {
 		r.judge.span = t.Begin(r.judge.request.http.Header, r.h.opts.Agent, r.judge.request.clientThread(), r.judge.request.input.RunID)

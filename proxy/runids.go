@@ -2,12 +2,12 @@ package proxy
 
 import "sync"
 
-// runIDs has the ids of runs under way on paths whose backend is not known yet. Mastra keeps a
-// waiting run by its run id alone: two threads whose runs have the same id would share one
-// question, and a yes in one thread would run the call of the other. Once the backend is known, its
-// dialect sends run ids made by Holdpoint. Until then two such runs can collide only while both are
-// under way. At two replicas they still collide, as without Holdpoint; preventing that would mean
-// sending other run ids to every unknown backend.
+// runIDs has the run ids of current runs, on paths whose backend is not known yet. Mastra keeps a
+// waiting run by its run id alone. If the runs of two threads had the same id, they would share one
+// question, and a yes in one thread would run the call of the other thread. Once Mastra is known as
+// the backend, its dialect sends run ids that Holdpoint has made. Before that, two runs with one id
+// can collide only while both are active. At two replicas they can still collide, as without
+// Holdpoint. To prevent that, Holdpoint would have to send other run ids to every unknown backend.
 type runIDs struct {
 	mu sync.Mutex
 	of map[runIDAt]*runID
@@ -15,14 +15,16 @@ type runIDs struct {
 
 type runIDAt struct{ path, id string }
 
-// A runID is a run id that the backend gets as the client sent it.
+// A runID is a run id that the backend gets unchanged from the client. runs is the number of runs
+// of the thread that have it.
 type runID struct {
 	at     runIDAt
 	thread string
 	runs   int
 }
 
-// enter registers a run id for a thread. It returns nil if a run of another thread has the id.
+// enter registers a run with its run id and its thread. It returns nil if a run of another thread
+// has the same id.
 func (b *runIDs) enter(at runIDAt, thread string) *runID {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -41,7 +43,7 @@ func (b *runIDs) enter(at runIDAt, thread string) *runID {
 	return one
 }
 
-// leave removes a run. It does nothing for nil.
+// leave removes a run that enter has registered. It does nothing if one is nil.
 func (b *runIDs) leave(one *runID) {
 	if one == nil {
 		return
@@ -53,7 +55,8 @@ func (b *runIDs) leave(one *runID) {
 	}
 }
 
-// sharesRunID reports whether a run of another thread has the same run id, see runIDs.
+// sharesRunID reports whether a run of another thread has the same run id, on a path whose backend
+// is not known, see runIDs.
 func (t *thread) sharesRunID() bool {
 	if t.memory.routes.finder.Finds(t.spoken()) {
 		return false
@@ -64,8 +67,8 @@ func (t *thread) sharesRunID() bool {
 	return t.runID == nil
 }
 
-// backend returns which backend of the dialect serves the thread, as seen from its last question or
-// from its path; "" if that is not known.
+// backend returns the kind of backend within the dialect that serves the thread. It is known from
+// the thread's last question, or from the path. If it is not known, backend returns "".
 func (t *thread) backend() string {
 	if p := t.record.Pause; p != nil && p.Backend != "" {
 		return p.Backend

@@ -7,27 +7,29 @@ import (
 	"holdpoint/store"
 )
 
-// A pauseSelection is the pause that the answers of a request are read for. The first attempt to
-// judge the request fixes it.
+// A pauseSelection is the pause for which the answers of a request are read. The first attempt to
+// judge the request fixes it, and later attempts use the same pause.
 type pauseSelection struct {
 	pauseID string // "" if no pause was known
 	fixed   bool
-	carries bool // Holdpoint itself sent the request, to carry this pause only; see contract.Case
+	// Holdpoint itself sent the request, only to send the decisions about this pause; see
+	// contract.Case.
+	carries bool
 }
 
-// fix sets the pause in the first attempt, and does nothing in later ones.
+// fix sets the pause in the first attempt to judge the request. In later attempts it does nothing.
 func (f *pauseSelection) fix(pauseID string) {
 	if !f.fixed {
 		f.pauseID, f.fixed = pauseID, true
 	}
 }
 
-// carry makes the request carry the decisions of a pause.
+// carry makes the request one that sends the decisions about the pause with the given id.
 func (f *pauseSelection) carry(pauseID string) {
 	*f = pauseSelection{pauseID: pauseID, fixed: true, carries: true}
 }
 
-// toCarry returns the id of the pause that the request carries, "" for a client's request.
+// toCarry returns the id of the pause whose decisions the request sends, "" for a client's request.
 func (f *pauseSelection) toCarry() string {
 	if f.carries {
 		return f.pauseID
@@ -35,9 +37,10 @@ func (f *pauseSelection) toCarry() string {
 	return ""
 }
 
-// find returns the pause whose ids a request names, open or ended. If the ids name no pause, it is
-// the open one, else the one that ended last, else nil. A fixed pause takes precedence, because a
-// question that was opened since was asked after the request arrived.
+// find returns the pause that contains the ids which a request names, open or ended. If no pause
+// contains them, find returns the open pause, or else the pause that ended last, or else nil. If a
+// pause was already fixed, only that pause can be returned: a question that was opened since then
+// cannot be the one that the request answers, because the request arrived before it.
 func (f *pauseSelection) find(rec *store.Record, ids []string) (p *agui.Pause, ended bool) {
 	if f.pauseID != "" {
 		if rec.Pause != nil && rec.Pause.ID == f.pauseID {

@@ -9,7 +9,7 @@ import (
 	"holdpoint/translate/yesno"
 )
 
-// Settings are the variables about runs that apply to all agents.
+// Settings are the environment variables about runs that apply to all agents.
 type Settings struct {
 	StoreOutage       Outage            `env:"STORE_OUTAGE" envDefault:"refuse" values:"refuse|pass" doc:"what happens to a run without answers while the store cannot be asked: it is refused, or it is sent to the backend (pass), even on a thread that waits for an answer. A run with answers is always refused"`
 	InterruptTTL      time.Duration     `env:"INTERRUPT_TTL" envDefault:"0" doc:"expiry of questions that have none of their own; 0 adds none. An expired question can only be cancelled, and is kept until HOLDPOINT_PAUSE_RETENTION. Versions of @ag-ui/client up to 0.0.59 lock a thread whose question has expired"`
@@ -26,7 +26,7 @@ type Settings struct {
 	OnDisconnect      OnDisconnect      `env:"ON_DISCONNECT" envDefault:"cancel" values:"cancel|finish" doc:"what happens to a run whose client disconnects: Holdpoint cancels its request to the backend, or reads it to its end (finish), for an hour at most. A question of such a run is kept, and until its end the thread accepts no other run. A run with answers is always read to its end"`
 }
 
-// AgentSettings are the variables about runs that each agent has for itself.
+// AgentSettings are the environment variables about runs that each agent has separately.
 type AgentSettings struct {
 	UpstreamHTTP2     bool          `env:"UPSTREAM_HTTP2" envDefault:"false" doc:"true: use HTTP/2 to the backend. With TLS this is only done if the backend offers it, without TLS always"`
 	UpstreamKeepAlive time.Duration `env:"UPSTREAM_KEEP_ALIVE" envDefault:"900ms" doc:"how long an idle connection to the backend stays open for the next run. It must be shorter than the backend's own limit, or some runs fail: gunicorn closes an idle connection after 2s, uvicorn and Node after 5s. A longer time saves new connections to a distant backend"`

@@ -1,8 +1,8 @@
 package proxy
 
-// The texts of this package. Those of refusals reach the developer of a client, as the message of
-// RUN_ERROR. The comment of a log line says to the operator what it means and what to do, and
-// docs/warnings.md is made from these comments.
+// These are the texts of this package. The texts of refusals are messages of RUN_ERROR events, and
+// the developer of a client reads them. The comment of each log line tells the operator what the
+// line means and what to do. docs/warnings.md is made from these comments.
 
 // The texts of refusals and of errors that end a run.
 const (
@@ -152,8 +152,8 @@ const (
 	// it repeats, look at the store.
 	logReusedCallUnsaved = "the store did not note that the agent has used the id of a call again: the client's result for it may be refused"
 
-	// The run left calls to the client that only this process knows. If it repeats, look at the
-	// store.
+	// The run left calls to the client, and the store failed to note them. So only this process
+	// knows that the client answers them itself. If it repeats, look at the store.
 	logOwnCallsUnsaved = "the store did not note calls of the client's own tools: after a restart, and at another replica, their results may be refused"
 
 	// Holdpoint wrote results for calls that the agent gave none. Another version with other texts
@@ -161,8 +161,8 @@ const (
 	// repeats, look at the store.
 	logOwnResultsUnsaved = "the store did not note results that Holdpoint wrote itself: they are recognized by their text only"
 
-	// A result that the client sends for this call may be taken as one of its own tools. If it
-	// repeats, look at the store.
+	// If the client sends a result for this call, the result may be read as that of one of the
+	// client's own tools. If it repeats, look at the store.
 	logAskedCallNoted = "the store did not delete the note that a call was left to the client, and the call now needs an approval"
 )
 

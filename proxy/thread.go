@@ -19,12 +19,13 @@ import (
 	"holdpoint/translate"
 )
 
-// A thread is the thread of a chat at the time of a request: the request, the record, and what the
-// store and this process know of it. A run has one, and so has a decision at the desk.
+// A thread is the thread of a chat at the time of a request. It has the request, the record, and
+// everything that the store and this process know about the thread. A run has a thread, and so has
+// a decision at the desk.
 type thread struct {
 	opts   *Options
 	memory *processMemory
-	log    *slog.Logger // its lines have the ids of the request
+	log    *slog.Logger // adds the ids of the request to each line
 	ctx    context.Context
 
 	who       principal.Identity
@@ -33,27 +34,28 @@ type thread struct {
 	show      translate.Show
 	attempt
 
-	span      Span // span of the run, nil if there is none
+	span      Span // trace span of the run, nil if there is no span
 	ledger    *ledger.Ledger
-	record    store.Record // as loaded by the last attempt
-	ownThread *ownThread   // nil unless the request is judged against the record of another thread
-	runID     *runID       // entry in memory.runIDs, nil if there is none
+	record    store.Record // the record, as the last attempt loaded it
+	ownThread *ownThread   // nil unless another thread's record judges the request
+	runID     *runID       // entry in memory.runIDs, nil if it has no entry there
 }
 
-// An attempt is the result of judging the request once. A request that has waited is judged again,
-// with a new attempt.
+// An attempt is the result of judging the request once. If a request has waited for another run, it
+// is judged again, and gets a new attempt.
 type attempt struct {
-	in            agui.RunInput       // the input for the dialect
-	loadErr       error               // why the record could not be loaded, if the run may pass nevertheless
-	stranger      bool                // the record belongs to another principal
-	threadWasBusy bool                // a run of the thread continued without its client when the record was loaded
+	in       agui.RunInput // the input that the dialect gets
+	loadErr  error         // why the record could not be loaded, if the run may pass without it
+	stranger bool          // the record belongs to another principal
+	// when the record was loaded, a run of the thread continued without its client
+	threadWasBusy bool
 	answers       requestAnswers      // the answers of the request
 	replies       history.Replies     // the decisions in the messages of the request
-	validator     *contract.Validator // checks payloads; nil until it is needed
+	validator     *contract.Validator // checks payloads; nil until a payload is checked
 	linked        []history.Linked    // pauses of other threads that the messages of the request are about
 }
 
-// setContext sets the context of all steps for the request.
+// setContext sets the context for all steps that the request needs.
 func (t *thread) setContext(ctx context.Context) {
 	t.ctx = ctx
 	t.ledger.SetContext(ctx)
@@ -62,9 +64,10 @@ func (t *thread) setContext(ctx context.Context) {
 // nextAttempt begins a new attempt.
 func (t *thread) nextAttempt() { t.attempt = attempt{in: *t.request.input} }
 
-// spoken returns the dialect of the thread's backend, "" if it is not known. It is taken from the
-// open question, else from the path if a dialect was seen there, else from a question that ended or
-// was refused, because Holdpoint may have been restarted since.
+// spoken returns the dialect of the thread's backend, "" if it is not known. The open question
+// shows it, or else the path, if a dialect was seen there. Otherwise the record shows it by a
+// question that has ended or was refused, because Holdpoint may have been restarted since then and
+// has not seen the path again.
 func (t *thread) spoken() string {
 	if p := t.record.Pause; p != nil && t.memory.routes.finder.Finds(p.Dialect) {
 		return p.Dialect // the path may lead to several backends
@@ -86,11 +89,12 @@ func (t *thread) spoken() string {
 	return ""
 }
 
-// spokenNote is the id of the note in a record that has the dialect of a refused question.
+// spokenNote is the id of a note in the record. The note has the dialect of a question that
+// Holdpoint refused.
 const spokenNote = "spoken"
 
-// noteSpoken saves the dialect of a refused question in the record, for other replicas and for this
-// process after a restart.
+// noteSpoken saves the dialect of a refused question in the record. So other replicas know it, and
+// so does this process after a restart.
 func (t *thread) noteSpoken(dialect string) {
 	if t.opts.StoreInMemory {
 		return
@@ -100,8 +104,8 @@ func (t *thread) noteSpoken(dialect string) {
 	}
 }
 
-// valid checks a payload against a schema. A schema that cannot be used accepts every payload, so
-// that its question can still be answered.
+// valid checks a payload against a schema. If the schema cannot be used, every payload is valid, so
+// that the question can still be answered.
 func (t *thread) valid(schema, payload json.RawMessage) error {
 	if t.validator == nil {
 		t.validator = contract.NewValidator(t.ctx)
@@ -132,8 +136,8 @@ func (t *thread) keepError(err error) *agui.RunError {
 	return agui.Errorf(agui.StoreUnavailable, textNotSaved)
 }
 
-// dialectFailed logs an error or a panic of a dialect's method, and returns the error for the
-// client.
+// dialectFailed logs an error or a panic of a dialect's method. It returns the error that the
+// client gets.
 func (t *thread) dialectFailed(method string, err error) *agui.RunError {
 	bug := dialect.AsBug(method, err)
 	args := []any{"in", bug.Method, "err", bug.Err}
@@ -144,9 +148,9 @@ func (t *thread) dialectFailed(method string, err error) *agui.RunError {
 	return internalError()
 }
 
-// listener returns the client of the thread in the form that the package client uses. Page is set
-// if the request has Origin: browsers send it with every POST, and a page can neither omit nor
-// forge it. Node's fetch also sends Sec-Fetch-Mode, but no Origin.
+// listener returns the client of the thread as package client needs it. Page is set if the request
+// has an Origin header: browsers send it with every POST, and a page can neither omit nor forge it.
+// Node's fetch sends no Origin, although it sends Sec-Fetch-Mode.
 func (t *thread) listener() client.Listener {
 	return client.Listener{
 		Line: t.request.client, Show: t.show, Thread: t.request.clientThread(), In: &t.in, ClientMessages: t.request.input.Messages,
@@ -154,16 +158,16 @@ func (t *thread) listener() client.Listener {
 	}
 }
 
-// namedByText returns the questions that texts in the request's history show and the record does
-// not have.
+// namedByText returns the ids of questions that the request's history shows as texts and that the
+// record does not have.
 func (t *thread) namedByText() []string {
 	return slices.DeleteFunc(t.listener().QuestionsOfTexts(), func(id string) bool {
 		return t.record.ResultOf(id) != nil || t.record.Pause != nil && t.record.Pause.Interrupt(id) != nil
 	})
 }
 
-// fetch loads snapshots from the store. If that fails, they are empty, and the client is sent the
-// events without them.
+// fetch loads the snapshots that ref names. If the store fails, it returns empty snapshots, and the
+// client gets its events without them.
 func (t *thread) fetch(ref settle.Ref) store.Snapshots {
 	shown, err := t.ledger.Snapshots(ref)
 	if err != nil {
@@ -172,9 +176,9 @@ func (t *thread) fetch(ref settle.Ref) store.Snapshots {
 	return shown
 }
 
-// fetchPauseMessages loads the messages and the state of the pause that a resume continues. A
-// resume needs the messages, because approvals are checked against them. If the pause has ended
-// meanwhile, it has none, and the claim will fail.
+// fetchPauseMessages loads the messages and the state of the open pause. A resume needs the
+// messages, because its approvals are checked against them. If the pause has ended meanwhile, the
+// store has no messages for it, and the claim will fail.
 func (t *thread) fetchPauseMessages() error {
 	p := t.record.Pause
 	if p.Kept == 0 || p.Messages != nil || p.State != nil {

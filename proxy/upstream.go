@@ -22,8 +22,8 @@ import (
 	"holdpoint/proxy/internal/stream"
 )
 
-// transports has the transport for exchanges that carry answers (single) and the one for all other
-// requests (shared), see backend.Transports. Its RoundTrip selects one of them.
+// transports has the transport for exchanges that carry answers (single), and the transport for all
+// other requests (shared), see backend.Transports. Its RoundTrip uses one of the two.
 type transports struct{ shared, single http.RoundTripper }
 
 func (t *transports) RoundTrip(req *http.Request) (*http.Response, error) {
@@ -41,7 +41,8 @@ func (t *transports) RoundTrip(req *http.Request) (*http.Response, error) {
 		via = t.shared
 	}
 	if _, std := via.(*http.Transport); !std {
-		mayHave := true // such a transport does not report connections, and may panic
+		// such a transport does not report connections, and may panic: bytes may have been sent
+		mayHave := true
 		defer func() {
 			if mayHave {
 				e.noteReached()
@@ -72,18 +73,19 @@ func (t *transports) RoundTrip(req *http.Request) (*http.Response, error) {
 	return res, err
 }
 
-// A destination is the address of the backend, and the changes that Holdpoint makes to each request
-// to it.
+// A destination is the address of the backend, together with the changes that Holdpoint makes to
+// each request to the backend.
 type destination struct {
 	upstream     *url.URL
 	preserveHost bool
 	gate         *principal.Gate
-	headers      atomic.Pointer[http.Header] // set on every request
+	headers      atomic.Pointer[http.Header] // set on every request to the backend
 }
 
 // rewrite turns a client's request into the request to the backend. It is the Rewrite of a
-// ReverseProxy, not the Director, because hop-by-hop headers are removed before a Rewrite runs. So
-// a client cannot have one of Holdpoint's headers removed by naming it in Connection.
+// ReverseProxy and not its Director, because a Rewrite runs after the hop-by-hop headers were
+// removed. With a Director, a client could name one of Holdpoint's headers in Connection, and the
+// header would be removed.
 func (d *destination) rewrite(pr *httputil.ProxyRequest) {
 	in, out := pr.In, pr.Out
 	out.URL = d.target(in.URL)
@@ -95,16 +97,17 @@ func (d *destination) rewrite(pr *httputil.ProxyRequest) {
 	out.Header["X-Forwarded-For"] = in.Header["X-Forwarded-For"]
 	pr.SetXForwarded()
 	if prior := in.Header["X-Forwarded-For"]; prior != nil && out.Header["X-Forwarded-For"] == nil {
-		out.Header["X-Forwarded-For"] = prior // a client on a unix socket has no address to append
+		// SetXForwarded could append no address for a client on a unix socket
+		out.Header["X-Forwarded-For"] = prior
 	}
 	for _, name := range []string{"X-Forwarded-Host", "X-Forwarded-Proto", "Forwarded"} {
 		if v, ok := in.Header[name]; ok {
-			out.Header[name] = v // set by an outer proxy, which has better information
+			out.Header[name] = v // an outer proxy has set it, and knows more about the client
 		}
 	}
 	if up := out.Header.Get("Upgrade"); up != "" && !(strings.EqualFold(up, "websocket") && in.Method == http.MethodGet) {
-		// After an upgrade to HTTP/2 a client would talk to the backend directly. A WebSocket is
-		// opened by GET (RFC 6455).
+		// After an upgrade to HTTP/2 a client would talk to the backend directly, without
+		// Holdpoint. Only a WebSocket may be opened, and only by GET (RFC 6455).
 		out.Header.Del("Upgrade")
 		out.Header.Del("Connection")
 		out.Header.Del("Http2-Settings")
@@ -129,8 +132,8 @@ func (h *Handler) rewrite(pr *httputil.ProxyRequest) {
 	}
 }
 
-// address fills in the request that the dialect wants to send. target returns the address at the
-// backend for an address of the client.
+// address changes out to the request that the dialect wants to send. The function target returns
+// the backend's address for the address of a client's request.
 func (e *exchange) address(out *http.Request, target func(*url.URL) *url.URL) {
 	want := e.Out
 	out.Method = http.MethodPost
@@ -144,11 +147,11 @@ func (e *exchange) address(out *http.Request, target func(*url.URL) *url.URL) {
 	if body == nil {
 		body = e.judge.in.Raw
 	}
-	// The body is in memory, because with the client's own body a fast response would be cut off
-	// (golang/go#40747).
+	// The body is sent from memory. With the client's own body, a response that arrives early would
+	// be cut off (golang/go#40747).
 	out.Body = io.NopCloser(bytes.NewReader(body))
 	out.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(body)), nil }
-	if len(body) == 0 { // a GET
+	if len(body) == 0 { // the request is a GET
 		out.Body, out.GetBody = http.NoBody, nil
 	}
 	out.ContentLength = int64(len(body))
@@ -158,16 +161,17 @@ func (e *exchange) address(out *http.Request, target func(*url.URL) *url.URL) {
 	out.Header.Del("Connection") // a run is never upgraded
 	out.Header.Del("Upgrade")
 	out.Header.Del("Accept-Encoding")
-	out.Header.Set("Accept", "text/event-stream") // */* would permit protobuf
+	out.Header.Set("Accept", "text/event-stream") // */* would permit a response in protobuf
 	if e.judge.opts.isForeign() {
-		out.Header.Set("Content-Type", "application/json") // the client's Content-Type describes its RunAgentInput
+		// the client's Content-Type describes its RunAgentInput and not this body
+		out.Header.Set("Content-Type", "application/json")
 	}
 	for name, values := range want.Header {
 		out.Header[http.CanonicalHeaderKey(name)] = values
 	}
-	// net/http resends a POST by itself if the request has one of these headers and a reused
-	// connection breaks (http.Request.isReplayable). It checks only the canonical spelling; the
-	// backend accepts any.
+	// If a request has one of these headers and a reused connection breaks, net/http sends the POST
+	// again by itself (http.Request.isReplayable). It checks only the canonical spelling of the
+	// headers, so they are sent in lower case. The backend accepts any spelling.
 	for _, name := range []string{"Idempotency-Key", "X-Idempotency-Key"} {
 		if v, ok := out.Header[name]; ok {
 			delete(out.Header, name)
@@ -176,9 +180,9 @@ func (e *exchange) address(out *http.Request, target func(*url.URL) *url.URL) {
 	}
 }
 
-// target returns the address at the backend for the address of a request. The path of the request
-// is appended to that of the upstream, without adding or doubling a slash. The query of the request
-// is appended to that of the upstream, byte for byte.
+// target returns the backend's address for a request. It appends the path of the request to the
+// path of the backend, without adding or doubling a slash. It appends the query of the request to
+// the query of the backend, byte for byte.
 func (d *destination) target(in *url.URL) *url.URL {
 	up := d.upstream
 	escaped := joinPath(up.EscapedPath(), in.EscapedPath())
@@ -195,8 +199,9 @@ func (d *destination) target(in *url.URL) *url.URL {
 	return out
 }
 
-// joinPath appends a request's path to the upstream's. "/" adds nothing, because FastAPI redirects
-// /agent/ to /agent, and clients do not follow the redirect of a POST.
+// joinPath appends the path of a request to the path of the backend, which is base. The path "/"
+// adds nothing. If it did, FastAPI would redirect /agent/ to /agent, and clients do not follow the
+// redirect of a POST.
 func joinPath(base, path string) string {
 	switch {
 	case base == "" || base == "/":
@@ -210,8 +215,8 @@ func joinPath(base, path string) string {
 	return strings.TrimSuffix(base, "/") + "/" + strings.TrimPrefix(path, "/")
 }
 
-// modifyResponse replaces the body of a run's response by the translated stream, and corrects
-// headers of other responses.
+// modifyResponse replaces the body of a run's response by the translated stream. It also corrects
+// the headers of other responses.
 func (h *Handler) modifyResponse(res *http.Response) error {
 	target := res.Header.Get("Location")
 	h.relocate(res)
@@ -225,7 +230,8 @@ func (h *Handler) modifyResponse(res *http.Response) error {
 	b.exchange.status = res.StatusCode
 	b.judge.returnID(res.Header)
 	if res.StatusCode < http.StatusOK {
-		return errSwitched // a response that switches protocols has no stream to read
+		// after such a status the connection switches protocols, so there is no stream to read
+		return errSwitched
 	}
 	if res.StatusCode == http.StatusNotFound || res.StatusCode == http.StatusMethodNotAllowed {
 		h.explainNotFound(res)
@@ -233,7 +239,7 @@ func (h *Handler) modifyResponse(res *http.Response) error {
 	if target != "" && b.judge.leadsBack(res) {
 		b.judge.stopRedirect(res, target)
 	}
-	if b.opened { // a later exchange of the same stream
+	if b.opened { // a later exchange of the same run
 		b.takeResult(b.exchange.stream(res))
 		res.Body = http.NoBody
 		return nil
@@ -245,17 +251,17 @@ func (h *Handler) modifyResponse(res *http.Response) error {
 	if b.exchange.status/100 == 2 {
 		h.memory.agents.note(b.judge.request.path)
 	} else {
-		// Holdpoint makes the stream, and the error may come from a part of the backend that sets
-		// no CORS headers.
+		// Holdpoint itself makes the stream. The error of the backend may come from a part of the
+		// backend that sets no CORS headers.
 		h.cors.Allow(res.Header, b.judge.request.http)
 	}
 	if b.exchange.conn != nil && !without.Hold {
-		// The header is held back until there are frames, or until the stream waits for them, which
-		// saves a write. Measured without this: 1.05 to 1.08 × the CPU time in the benchmark
-		// first-byte.
+		// The header is held back until the first frame, or until the stream waits for a frame.
+		// This saves a write. Without it, the benchmark first-byte takes 1.05 to 1.08 × the CPU
+		// time.
 		b.to.Hold()
 	}
-	res.Body = http.NoBody // pump writes the stream
+	res.Body = http.NoBody // body.pump writes the stream
 	res.StatusCode, res.Status = http.StatusOK, ""
 	stream.MakeHeader(res.Header)
 	res.ContentLength = -1
@@ -264,9 +270,9 @@ func (h *Handler) modifyResponse(res *http.Response) error {
 	return nil
 }
 
-// relocate rewrites a Location that names the upstream to the address that the client knows. For an
-// agent with a prefix it also rewrites a Location without a host, which would otherwise lead out of
-// the agent's path.
+// relocate changes a Location header that names the backend's address, so that it names the address
+// that the client knows. If the agent has a prefix, it also changes a Location without a host,
+// because that would lead to a path outside of the agent's prefix.
 func (h *Handler) relocate(res *http.Response) {
 	to, err := url.Parse(res.Header.Get("Location"))
 	up := h.opts.Upstream
@@ -292,7 +298,7 @@ func (h *Handler) relocate(res *http.Response) {
 func (h *Handler) explainNotFound(res *http.Response) {
 	address := *res.Request.URL
 	if address.RawQuery != "" {
-		address.RawQuery = "..." // it may contain a key of the client or the operator
+		address.RawQuery = "..." // the query may contain a key of the client or of the operator
 	}
 	args := []any{"status", res.StatusCode, "upstream_url", address.Redacted()}
 	if half := doubledPath(res.Request.URL.Path); half != "" {
@@ -314,13 +320,14 @@ func doubledPath(p string) string {
 	return ""
 }
 
-// upstreamFailed answers a request if the backend could not be reached, or broke off before its
-// header.
+// upstreamFailed answers a request if the backend could not be reached, or if the connection broke
+// before the backend had sent its header.
 func (h *Handler) upstreamFailed(w http.ResponseWriter, req *http.Request, err error) {
 	b := bodyOf(req.Context())
 	if b == nil {
 		client := clientOf(req.Context())
-		if refused := (*intake.Refusal)(nil); errors.As(err, &refused) { // the body must not be passed on
+		// Holdpoint refused the body while it was sent
+		if refused := (*intake.Refusal)(nil); errors.As(err, &refused) {
 			h.refuse(w, client, refused)
 			return
 		}
@@ -343,8 +350,8 @@ func (h *Handler) upstreamFailed(w http.ResponseWriter, req *http.Request, err e
 	w.WriteHeader(http.StatusOK)
 }
 
-// CloseIdleConnections closes the idle connections to the backend. New connections use the current
-// result of Options.UpstreamTLS.
+// CloseIdleConnections closes the idle connections to the backend. After that, new connections use
+// what Options.UpstreamTLS returns then.
 func (h *Handler) CloseIdleConnections() {
 	for _, t := range []http.RoundTripper{h.transports.shared, h.transports.single} {
 		if idle, ok := t.(interface{ CloseIdleConnections() }); ok {
@@ -353,8 +360,8 @@ func (h *Handler) CloseIdleConnections() {
 	}
 }
 
-// passPreflight sends the backend a preflight made by Holdpoint, unless some backends would read
-// its path as another one.
+// passPreflight sends the backend a preflight that Holdpoint has made. It sends nothing if some
+// backends would read the path of the preflight as another path.
 func (h *Handler) passPreflight(w http.ResponseWriter, preflight *http.Request) {
 	if !intake.Misleading(preflight.URL.EscapedPath()) {
 		h.reverse.ServeHTTP(w, withClient(preflight))
@@ -363,12 +370,14 @@ func (h *Handler) passPreflight(w http.ResponseWriter, preflight *http.Request) 
 
 type clientKey struct{}
 
-// withClient returns a request that is passed on, with the original in its context.
+// withClient returns a copy of a request that is passed on. The context of the copy has the
+// original request.
 func withClient(req *http.Request) *http.Request {
 	return req.WithContext(context.WithValue(req.Context(), clientKey{}, req))
 }
 
-// clientOf returns the client's request that a response of the backend belongs to.
+// clientOf returns the client's request to which the backend's response belongs. ctx is the context
+// of the request to the backend.
 func clientOf(ctx context.Context) *http.Request {
 	if b := bodyOf(ctx); b != nil {
 		return b.judge.request.http
@@ -377,8 +386,8 @@ func clientOf(ctx context.Context) *http.Request {
 	return req
 }
 
-// headerOnly is a ResponseWriter that keeps only the header. ReverseProxy writes into it when
-// nothing is to be sent to the client (see body.next).
+// headerOnly is a ResponseWriter that keeps only the header. ReverseProxy writes into it if the
+// client must not get what it writes (see body.next).
 type headerOnly http.Header
 
 func (h headerOnly) Header() http.Header         { return http.Header(h) }

@@ -11,47 +11,48 @@ import (
 	"holdpoint/translate"
 )
 
-// If a request has the same answers as a run under way, it waits for the end of that run. The run
-// may be at another replica, so the waiting request loads the record again and again. The claim's
-// lease bounds the wait: when it lapses, the record is in doubt, and the request is told so.
+// If a request has the same answers as a run that is already active, it waits for the end of that
+// run. The run may be at another replica, so the waiting request loads the record repeatedly. The
+// lease of the claim limits the wait: if it lapses, the record is in doubt, and the client is told
+// this.
 
 const (
-	// firstLook is the time before the first look at the record, and laterLooks the longest time
-	// between two looks. Most waits are short, because the request is the second click of one
-	// person.
+	// firstLook is the time before the record is loaded the first time. laterLooks is the longest
+	// time between two loads. Most waits are short, because most such requests are a second click
+	// by the same person.
 	firstLook, laterLooks = 20 * time.Millisecond, time.Second
-	// maxMissed is the number of looks in a row that may fail. A store that fails over needs some
-	// seconds, and the run continues meanwhile.
+	// maxMissed is the number of consecutive loads that may fail. If the store fails over to
+	// another server, it needs some seconds, and the run continues during that time.
 	maxMissed = 10
-	// maxHasty is the number of times that a request may lose the claim to another one before it
-	// pauses between attempts. After maxQuicker times, some 12 s, the record and the store's steps
-	// contradict each other.
+	// maxHasty is how often a request may lose the claim to another request and try again at once.
+	// After that it pauses before each attempt. After maxQuicker attempts, which take some 12 s, it
+	// gives up: the record allows the claim, but the store refuses it each time.
 	maxHasty, maxQuicker = 3, 23
 )
 
 var errQuicker = errors.New("each claim is refused, although the record allows it")
 
-// A waiter schedules the looks at the record of a request that waits.
+// A waiter decides when a waiting request loads the record.
 type waiter struct {
 	pause  time.Duration
-	waited bool // the record has shown that its answers are being carried out
-	missed int  // number of failed looks since the last successful one
+	waited bool // a record has shown that a run carries out the same answers
+	missed int  // number of loads that failed since the last successful load
 	hasty  int
 }
 
 func newWaiter() *waiter { return &waiter{pause: firstLook} }
 
-// waitAgain waits until the next look. It begins the client's stream, so that heartbeats keep the
-// connection, and drops the results of the attempt: a waiting request keeps only its body in
-// memory.
+// waitAgain waits until the record is to be loaded again. It begins the client's stream, so that
+// heartbeats keep the connection. It drops the results of the attempt, so that a waiting request
+// has only its body in memory.
 func (w *waiter) waitAgain(r *run, out *stream.Writer) error {
 	w.waited, w.missed, w.hasty = true, 0, 0
 	return w.wait(r, out)
 }
 
-// quicker is called if another request has claimed or ended the pause first. The request is judged
-// again, at once the first times and then after a pause. quicker returns errQuicker if it never
-// succeeds.
+// quicker is called if another request has claimed or ended the pause first. It returns when this
+// request is to be judged again: the first times at once, later after a pause. It returns
+// errQuicker if the request has lost the claim too often.
 func (w *waiter) quicker(r *run, out *stream.Writer) error {
 	switch w.hasty++; {
 	case w.hasty <= maxHasty:
@@ -62,8 +63,8 @@ func (w *waiter) quicker(r *run, out *stream.Writer) error {
 	return w.wait(r, out)
 }
 
-// misses counts a failed look, and reports whether the request keeps waiting, which it does only if
-// an earlier look succeeded.
+// misses counts a failed load of the record. It reports whether the request continues to wait. The
+// request continues only if an earlier load was successful.
 func (w *waiter) misses() bool {
 	w.missed++
 	return w.waited && w.missed < maxMissed
@@ -85,8 +86,9 @@ func (w *waiter) wait(r *run, out *stream.Writer) error {
 	}
 }
 
-// spread distributes the looks of requests that wait for the same run. It depends on the id of the
-// request's run, so that a test gets the same times each time.
+// spread returns a number from 0 to spreads-1. It shortens a wait by up to a quarter, so that
+// requests that wait for the same run load the record at different times. It depends on the run id
+// of the request, so that the times of a test are the same each time.
 func spread(runID string) time.Duration {
 	return time.Duration(crc32.ChecksumIEEE([]byte(runID)) % spreads)
 }

@@ -12,8 +12,9 @@ import (
 // An AnswerDigest is the digest of the answer to one question.
 type AnswerDigest struct{ Question, Digest string }
 
-// MarshalAnswers returns the Digest of a claim: a JSON array with a pair of question and digest for
-// each answer, sorted. Backends and clients choose the ids, so an id may contain any separator.
+// MarshalAnswers returns the Digest of a claim. It is a JSON array with a pair of question and
+// digest for each answer, sorted. It is JSON because backends and clients choose the ids, so an id
+// may contain any separator.
 func MarshalAnswers(answers []AnswerDigest) string {
 	sorted := slices.SortedFunc(slices.Values(answers), func(a, b AnswerDigest) int {
 		return cmp.Or(cmp.Compare(a.Question, b.Question), cmp.Compare(a.Digest, b.Digest))
@@ -25,19 +26,19 @@ func MarshalAnswers(answers []AnswerDigest) string {
 	var out bytes.Buffer
 	e := json.NewEncoder(&out)
 	e.SetEscapeHTML(false)
-	_ = e.Encode(pairs) // strings have a JSON form
+	_ = e.Encode(pairs) // strings always have a JSON form, so there is no error
 	return strings.TrimSuffix(out.String(), "\n")
 }
 
-// UnmarshalAnswers returns the digests of the answers in the Digest of a claim or a result, by
-// question. If a question has two, the first counts. It also reads the form of earlier records: a
-// line `<question> <digest>` for each answer.
+// UnmarshalAnswers reads the Digest of a claim or a result. It returns the digest of each answer,
+// under the id of its question. If a question has two digests, the first counts. It also reads the
+// format of earlier records, which has a line `<question> <digest>` for each answer.
 func UnmarshalAnswers(digest string) map[string]string {
 	var pairs [][2]string
 	if json.Unmarshal([]byte(digest), &pairs) != nil {
 		pairs = nil
 		for line := range strings.SplitSeq(digest, "\n") {
-			at := max(strings.LastIndexByte(line, ' '), 0) // the digest has no space
+			at := max(strings.LastIndexByte(line, ' '), 0) // a digest contains no space
 			pairs = append(pairs, [2]string{line[:at], strings.TrimPrefix(line[at:], " ")})
 		}
 	}
@@ -50,8 +51,8 @@ func UnmarshalAnswers(digest string) map[string]string {
 	return answers
 }
 
-// SameAnswers reports whether two Digests have the same answers. A pause that ended without an
-// answer has the Digest "".
+// SameAnswers reports whether two Digests have the same answers. If a pause ended without an
+// answer, its Digest is "".
 func SameAnswers(a, b string) bool {
 	if a == b || a == "" || b == "" {
 		return a == b

@@ -1,10 +1,10 @@
-// Package bolt keeps records in one file, for one process. What a client has been told is in the
-// file, even after a crash at any instruction. The package is a Table of package engine on
-// go.etcd.io/bbolt.
+// Package bolt keeps records in one file, for one process. When a client gets an event, the change
+// that the event reports is already in the file, even if the process then crashes at any
+// instruction. The package is a Table of package engine on go.etcd.io/bbolt.
 //
-// Every change is on the disk before it counts. Changes that arrive together share an fsync. A lock
-// on the file ensures that only one process writes it. The file does not shrink: new records use
-// the space of forgotten ones.
+// Each change counts only when it is on the disk. Changes that arrive at the same time share an
+// fsync. A lock on the file ensures that only one process writes it. The file does not shrink: new
+// records use the space of forgotten records.
 package bolt
 
 import (
@@ -34,14 +34,15 @@ type Options struct {
 	LockTimeout time.Duration
 }
 
-// ErrInUse is the error of Open if another process has the file open.
+// ErrInUse is the error that Open returns if another process has the file open.
 var ErrInUse = errors.New("a bolt file is for one process")
 
-// OpenWhenFree is like Open, and waits while another process has the file open, because the
+// OpenWhenFree opens the file like Open, but waits while another process has it open, because the
 // successor of a pod starts before the pod has ended. It calls waits once, when it begins to wait.
-// If ctx ends first, it returns the cause.
+// If ctx ends first, it returns the cause of that.
 func OpenWhenFree(ctx context.Context, path string, o Options, waits func()) (*engine.Store, error) {
-	const look = 200 * time.Millisecond // time until the end of ctx is noticed; the lock is tried more often
+	// how soon the end of ctx is noticed; the lock is tried more often
+	const look = 200 * time.Millisecond
 	o.LockTimeout = look
 	for first := true; ; first = false {
 		s, err := Open(path, o)
@@ -57,8 +58,8 @@ func OpenWhenFree(ctx context.Context, path string, o Options, waits func()) (*e
 	}
 }
 
-// Open opens the file, or creates it with its folder. It returns ErrInUse if another process has it
-// open.
+// Open opens the file. If the file does not exist, Open creates it, and its folder. It returns
+// ErrInUse if another process has the file open.
 func Open(path string, o Options) (*engine.Store, error) {
 	t := &table{now: o.Now}
 	if t.now == nil {
@@ -85,29 +86,34 @@ func Open(path string, o Options) (*engine.Store, error) {
 	return engine.New(t, o.Options), nil
 }
 
-// options returns bbolt's options. The list of free pages is not stored, because each step would
-// write all of it: 8 bytes for each page that forgotten records have left. With 1,000,000 threads
-// in the file a Claim took 2.2 ms instead of 0.7. At start the list is rebuilt by reading the file:
-// 1.1 s for 3.7 GB (go run ./bench store-million-bolt).
+// options returns the options for bbolt. The list of free pages is not stored in the file, because
+// each step would write the whole list: 8 bytes for each page that forgotten records have left.
+// With 1,000,000 threads in the file a Claim would take 2.2 ms instead of 0.7 ms. At the start the
+// list is rebuilt by reading the file: this takes 1.1 s for 3.7 GB (go run ./bench
+// store-million-bolt).
 func options(lock time.Duration) *bbolt.Options {
 	return &bbolt.Options{Timeout: lock, FreelistType: bbolt.FreelistMapType, NoFreelistSync: true}
 }
 
-// The buckets. A row begins with its revision and its three times, each in eight bytes; its head
-// follows. The lists are sorted by time and key.
+// These are the buckets of the file. A row begins with its revision and its three times, each in
+// eight bytes, followed by its head. The buckets opened, due and gone are lists that are sorted by
+// time and key.
 var (
-	metaBucket      = []byte("meta")
-	rowsBucket      = []byte("rows")
-	bodiesBucket    = []byte("bodies")
-	snapshotsBucket = []byte("snapshots") // by key, a zero byte and the name
-	openedBucket    = []byte("opened")    // key and time of each open row, with the time at which it is due
-	dueBucket       = []byte("due")       // has the time at which it was opened
-	goneBucket      = []byte("gone")
+	metaBucket   = []byte("meta")
+	rowsBucket   = []byte("rows")
+	bodiesBucket = []byte("bodies")
+	// the key is the record's key, a zero byte and the name of the snapshot
+	snapshotsBucket = []byte("snapshots")
+	// the key has time and key of an open row, the value has the time at which the row is due
+	openedBucket = []byte("opened")
+	dueBucket    = []byte("due") // like opened, but with the two times exchanged
+	goneBucket   = []byte("gone")
 
 	formatKey = []byte("format")
 )
 
-// format is the format of the file. The engine versions the records.
+// format is the version of the file's format. The records have their own version, from package
+// engine.
 const format = "1"
 
 type table struct {
@@ -119,7 +125,7 @@ type table struct {
 
 var _ engine.Table = (*table)(nil)
 
-// prepare creates the buckets of a new file.
+// prepare creates the buckets of a new file, and checks the format of an existing file.
 func (t *table) prepare() error {
 	return t.db.Update(func(tx *bbolt.Tx) error {
 		for _, name := range [][]byte{metaBucket, rowsBucket, bodiesBucket, snapshotsBucket, openedBucket, dueBucket, goneBucket, unsentBucket, notifyBucket} {
@@ -142,7 +148,8 @@ func (t *table) prepare() error {
 	})
 }
 
-// places are a row's times, in microseconds since 1970. 0 means none.
+// places has the three times of a row, in microseconds since 1970. 0 means that the row has no such
+// time.
 type places struct{ opened, due, gone int64 }
 
 const fixed = 4 * 8
@@ -156,7 +163,7 @@ func micros(at time.Time) int64 {
 
 func timeOf(micros int64) time.Time { return time.UnixMicro(micros).UTC() }
 
-// split parses a row.
+// split returns the parts of a row: its revision, its three times and its head.
 func split(row []byte) (revision int64, p places, head []byte, err error) {
 	if len(row) < fixed {
 		return 0, p, nil, errors.New("store: the file is damaged: a row is too short")
@@ -238,7 +245,7 @@ func (t *table) Write(_ context.Context, key store.Key, c engine.Change) (done b
 	return true, nil
 }
 
-// list moves a row from its old places in the lists to its new ones.
+// list moves a row in the lists opened, due and gone from its old times to its new times.
 func list(tx *bbolt.Tx, key store.Key, was, is places) error {
 	if was == is {
 		return nil
@@ -265,7 +272,7 @@ func place(at int64, key store.Key) []byte {
 	return append(binary.BigEndian.AppendUint64(make([]byte, 0, 8+len(key)), uint64(at)), key...)
 }
 
-// contents writes the body and the snapshots.
+// contents writes the body and the snapshots of a change.
 func contents(tx *bbolt.Tx, key store.Key, c engine.Change) error {
 	if c.Body != nil {
 		if err := tx.Bucket(bodiesBucket).Put([]byte(key), c.Body); err != nil {
@@ -337,7 +344,8 @@ func (t *table) List(_ context.Context, q store.Query, after cursor.Cursor) (row
 // Open implements engine.Table.
 func (t *table) Open(context.Context) (int, error) { return int(t.open.Load()), nil }
 
-// forgetBatch limits how many rows one transaction forgets, because other changes wait for it.
+// forgetBatch is the largest number of rows that one transaction forgets, because other changes
+// must wait for it.
 const forgetBatch = 100
 
 // Forget implements engine.Table.
@@ -361,7 +369,7 @@ func (t *table) Forget(context.Context) (int, error) {
 		forgotten = 0
 		for _, k := range gone {
 			if tx.Bucket(goneBucket).Get(k) == nil {
-				continue // it has been used since
+				continue // the row has been used since then
 			}
 			if err := drop(tx, k); err != nil {
 				return err
@@ -373,7 +381,7 @@ func (t *table) Forget(context.Context) (int, error) {
 	return forgotten, err
 }
 
-// drop removes a row that is in the list of forgettable rows.
+// drop removes a row with its body and its snapshots. k is the key of the row in the list gone.
 func drop(tx *bbolt.Tx, k []byte) error {
 	key := k[8:]
 	var names [][]byte

@@ -8,35 +8,40 @@ import (
 	"go.etcd.io/bbolt"
 )
 
-// A group changes a file. Changes that arrive while a transaction is being written to the disk
-// share the next transaction, and so its fsync. Each is as safe as alone. A lone change does not
-// wait, as it would with bbolt.DB.Batch.
+// A group makes changes to a file. While a transaction is being written to the disk, the changes
+// that arrive are collected, and share the next transaction and its fsync. Each change is as safe
+// as in a transaction of its own. If there is only one change, it does not wait, as it would with
+// bbolt.DB.Batch.
 type group struct {
 	db *bbolt.DB
 
 	mu      sync.Mutex
-	writing bool // a transaction is under way
+	writing bool // a transaction is being written
 	waiting []*member
 }
 
 // A member is one change of a group.
 type member struct {
-	// change makes the change, and reports whether there was anything to change. It may run more
+	// change makes the change. It returns false if there was nothing to change. It may run more
 	// than once, each time in a new transaction.
 	change func(tx *bbolt.Tx) (bool, error)
 	err    error
-	leads  chan bool // receives true if this member has to write the waiting changes, false if its change is done
+	// Receives true if this member must write the waiting changes, and false if its own change is
+	// done.
+	leads chan bool
 }
 
-// mostTogether limits the changes of one transaction to the size of bbolt's own batches.
+// mostTogether is the largest number of changes in one transaction. It is that of bbolt's own
+// batches.
 const mostTogether = 1000
 
 var (
-	errNothing = errors.New("there is nothing to change") // so the transaction is not written
+	errNothing = errors.New("there is nothing to change") // so that the transaction is not written
 	errBroken  = errors.New("store: the transaction did not come to its end")
 )
 
-// update makes a change, see member.change.
+// update makes a change, and returns when it is on the disk or has failed. For the function change
+// see member.change.
 func (g *group) update(change func(tx *bbolt.Tx) (bool, error)) error {
 	m := &member{change: change, err: errBroken, leads: make(chan bool, 1)}
 	g.mu.Lock()
@@ -50,14 +55,14 @@ func (g *group) update(change func(tx *bbolt.Tx) (bool, error)) error {
 	return m.err
 }
 
-// lead writes the waiting changes, beginning with the caller's own. Then the first change that has
-// arrived meanwhile leads.
+// lead writes the waiting changes; the first of them is the caller's own. After that, the first
+// change that has arrived meanwhile leads.
 func (g *group) lead() {
 	g.mu.Lock()
 	list := g.waiting[:min(len(g.waiting), mostTogether)]
 	g.waiting = slices.Clone(g.waiting[len(list):])
 	g.mu.Unlock()
-	defer func() { // also if bbolt panics
+	defer func() { // this runs even if bbolt panics
 		g.mu.Lock()
 		if g.writing = len(g.waiting) > 0; g.writing {
 			g.waiting[0].leads <- true
@@ -70,7 +75,8 @@ func (g *group) lead() {
 	g.write(list)
 }
 
-// write writes changes in one transaction, without those that fail.
+// write makes the changes in one transaction. If a change fails, it is left out, and the others are
+// made in a new transaction.
 func (g *group) write(list []*member) {
 	for len(list) > 0 {
 		failed, changed := -1, false

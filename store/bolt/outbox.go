@@ -11,14 +11,16 @@ import (
 	"holdpoint/store"
 )
 
-// The list of rows with notices to send, sorted by time and key, and the time of each key. They are
-// separate from the rows, so that older files need no other format.
+// unsentBucket is the list of the rows with notices to send, sorted by time and key. notifyBucket
+// has, for each key, its time in this list. Both are separate from the rows, so that files of older
+// versions need no other format.
 var (
 	unsentBucket = []byte("unsent")
 	notifyBucket = []byte("notify")
 )
 
-// notify moves a key to its place in the list.
+// notify moves a key to the time at in the list of rows with notices to send. The zero time removes
+// the key from the list. If at is nil, notify does nothing.
 func notify(tx *bbolt.Tx, key store.Key, at *time.Time) error {
 	if at == nil {
 		return nil

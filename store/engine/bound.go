@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// A bound limits the number of open threads. It counts them only now and then, so several replicas
-// may exceed it slightly.
+// A bound limits the number of open threads. It counts them only from time to time, so several
+// replicas may exceed the limit slightly.
 type bound struct {
 	most  int // 0 for no limit
 	table Table
@@ -18,7 +18,7 @@ type bound struct {
 	at    time.Time
 }
 
-// recount is the maximum age of a count.
+// recount is the maximum age of a count of the open threads.
 const recount = 5 * time.Second
 
 // full reports whether no more threads may be opened.
@@ -38,7 +38,7 @@ func (b *bound) full(ctx context.Context) (bool, error) {
 	return b.count >= b.most, nil
 }
 
-// countOpened counts a thread that this process has opened.
+// countOpened adds a thread that this process has opened to the count.
 func (b *bound) countOpened() {
 	b.mu.Lock()
 	defer b.mu.Unlock()

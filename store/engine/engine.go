@@ -1,15 +1,15 @@
-// Package engine implements store.Store on a table of rows, for engines that keep records outside
-// of the process. Such an engine implements Table, and this package does the rest: each step reads
-// a row, settles it, applies the step with store/internal/rules, and writes the row back if nobody
-// else has written it since.
+// Package engine implements store.Store on a table of rows, for stores that keep records outside of
+// the process. Such a store implements Table, and this package does the rest. Each step reads a
+// row, ends what has expired by now, applies the step with store/internal/rules, and writes the row
+// back if it was not changed meanwhile.
 //
-// A record is stored in three parts, so that no step reads or writes more than it needs. The head
-// is small and changes often: it has the owner, the claim and its lease. The body has the pause and
-// the results, without snapshots. Each pair of snapshots is stored separately, is written once, and
-// is read only by Snapshots.
+// A record is stored in three parts, so that each step reads and writes only the parts that it
+// needs. The head is small and changes often: it has the owner, the claim and its lease. The body
+// has the pause and the results, without snapshots. Each pair of snapshots is stored separately, is
+// written once, and is read only by the method Snapshots.
 //
-// The package knows no server. Each step reads the table: between two steps nothing of a record is
-// kept except for decoded bodies (decodedBodies).
+// The package does not know which server has the table. Each step reads the table. Between two
+// steps, the process keeps nothing of a record except decoded bodies (decodedBodies).
 package engine
 
 import (
@@ -30,93 +30,96 @@ import (
 	"holdpoint/store/internal/rules"
 )
 
-// A Row is the content of a Table for a key. Revision 0 means that there is none.
+// A Row is what a Table has for a key. If there is no row for the key, Revision is 0.
 type Row struct {
 	Revision   int64
-	Head, Body []byte    // read-only; Body is nil if it was not requested, or if there is none
-	Now        time.Time // the table's clock at the time of the Read
-	// Guards means that a guarded change counts only after other servers have it. So the row that
-	// was read may not be safe: its writer may still be waiting for the other servers, or may have
-	// waited in vain.
+	Head, Body []byte    // read-only; Body is nil if it was not requested, or if the row has no body
+	Now        time.Time // the time of the Read, by the table's clock
+	// Guards means that a guarded change counts only when other servers have it too. So the row
+	// that was read may not be safe yet: its writer may still be waiting for the other servers, or
+	// may have given up waiting.
 	Guards bool
 }
 
-// A Change is the effect of a step on a row.
+// A Change is what a step changes in a row.
 type Change struct {
-	From int64  // the revision that the row must have, 0 if there must be no row
-	To   int64  // the revision that the row gets
+	From int64  // the revision that the row must have, 0 if the row must not exist
+	To   int64  // the revision that the row then has
 	Head []byte // never nil
-	Body []byte // nil: as it is
+	Body []byte // nil: the body stays as it is
 	Put  map[string][]byte
-	Drop []string // snapshots by name; one that is not there is no error
-	// Opened and Due are the row's places in the two lists of open threads. Both are zero if it is
-	// not open. The lists change together with the row, or before it.
+	Drop []string // names of snapshots to remove; a name without a snapshot is not an error
+	// Opened and Due are the times of the row in the two lists of open threads. Both are zero if
+	// the row is not open. The lists change together with the row, or before it.
 	Opened, Due time.Time
-	// Gone is when the row may be forgotten, or zero if it is open. Until then it is read and
-	// written like any other.
+	// Gone is the time from which the row may be forgotten. It is zero if the row is open. Until
+	// that time the row is read and written like any other row.
 	Gone time.Time
-	// Notify moves the row's place in the list of notices to send. Nil leaves it, and the zero time
-	// removes it. The list changes like the others.
+	// Notify is the new time of the row in the list of notices to send. Nil means that the list
+	// stays as it is, and the zero time removes the row from it. The list changes together with the
+	// row, or before it.
 	Notify *time.Time
-	// Guard means that the change counts only if the server has made it as safe as the table was
-	// configured to require, for example by a copy on its replicas.
+	// Guard means that the change counts only if it is as safe as the table was configured to
+	// require, for example if the server's replicas have a copy.
 	Guard bool
 }
 
-// A Table keeps rows. Its methods are safe for concurrent use, and for several processes unless the
-// table says otherwise. After an error the state of the table is unknown: a Write may have been
-// done.
+// A Table keeps rows. Its methods are safe for concurrent use, also by several processes unless the
+// table's documentation excludes this. After an error it is not known what the table contains: a
+// Write may have been done.
 type Table interface {
 	// Read returns the row with its head, and with its body if requested.
 	Read(ctx context.Context, key store.Key, body bool) (Row, error)
-	// Write applies the whole change or nothing. It returns false, without a change, if the row
-	// does not have the revision c.From. ErrNotGuarded means that the change was applied and is not
+	// Write applies the whole change or nothing. If the row does not have the revision c.From, it
+	// changes nothing and returns false. ErrNotGuarded means that the change was applied but is not
 	// safe.
 	Write(ctx context.Context, key store.Key, c Change) (bool, error)
-	// Snapshot returns what Change.Put stored under the name, or nil.
+	// Snapshot returns the bytes that Change.Put stored under the name, nil if there are none.
 	Snapshot(ctx context.Context, key store.Key, name string) ([]byte, error)
-	// List returns the open rows, or with q.Unsent the rows in the list of notices to send, sorted
-	// as by cursor.Sort and after the cursor. It returns all of them, or one more than fits on a
-	// page.
+	// List returns the open rows, or with q.Unsent the rows in the list of notices to send. The
+	// rows are sorted as by cursor.Sort, and begin after the given cursor. List returns all these
+	// rows, or one row more than fits on a page.
 	List(ctx context.Context, q store.Query, after cursor.Cursor) ([]store.Row, error)
-	// Unlist removes a key without a row from the list of notices to send.
+	// Unlist removes a key from the list of notices to send, if the key has no row.
 	Unlist(ctx context.Context, key store.Key) error
-	// Open returns the number of open rows, which may be slightly outdated.
+	// Open returns the number of open rows. The number may be slightly outdated.
 	Open(ctx context.Context) (int, error)
-	// Forget removes some of the rows whose time is over, and returns how many. It returns 0 if the
-	// table's server removes them by itself.
+	// Forget removes some of the rows whose time Gone is over. It returns the number of removed
+	// rows. If the table's server removes such rows by itself, it returns 0.
 	Forget(ctx context.Context) (int, error)
 	// Stop releases the table's resources.
 	Stop() error
 }
 
-// ErrNotGuarded means that a change was applied, but is not safe enough to count.
+// ErrNotGuarded means that a change was applied but is not safe, so it does not count.
 var ErrNotGuarded = errors.New("not enough replicas have the change")
 
-// Options of a Store. Zero values mean the defaults.
+// Options configure a Store. A zero value means the default.
 type Options struct {
-	ReplayTTL      time.Duration // how long a result can be replayed, unless an interrupt of its pause expires later
-	PauseRetention time.Duration // how long a pause without an answer, or in doubt, is kept
-	RecordBytes    int           // maximum size of a record with its snapshots; above it the snapshots are dropped
-	Entries        int           // maximum number of open threads, 0 for no limit
-	// LongestLease is the longest lease that a caller requests. A longer one must come from a clock
-	// that was ahead. 0 means unknown.
+	// how long a result can be replayed; longer if an interrupt of its pause expires later
+	ReplayTTL      time.Duration
+	PauseRetention time.Duration // how long a pause is kept that got no answer or is in doubt
+	// maximum size of a record with its snapshots, in bytes; larger records lose their snapshots
+	RecordBytes int
+	Entries     int // maximum number of open threads; 0: no limit
+	// LongestLease is the longest lease that a caller requests. If a record has a longer lease, the
+	// clock of its writer was ahead. 0 means that the longest lease is unknown.
 	LongestLease time.Duration
 	Keys         Ring // keys that encrypt records
 	Logger       *slog.Logger
-	// Ended, if set, is called with each pause that ended without an answer, by time or because
-	// another question replaced it: Retired, or Doubtful if no caller reported that. The process
-	// whose step ended it calls it after the step. If the reply to that step is lost, it is not
-	// called.
+	// Ended may be nil. It is called with the result of each pause that ended without an answer, by
+	// time or because another question replaced the pause. The result is Retired, or Doubtful if no
+	// caller has reported the doubt. The process whose step ended the pause calls Ended after the
+	// step. If the reply to that step is lost, Ended is not called.
 	Ended func(store.Key, *store.Result)
-	// Notices, if set, returns the notices of a pause for which Ended is called. The step that ends
-	// the pause writes them.
+	// Notices may be nil. It returns the notices about a pause for which Ended is called. The step
+	// that ends the pause writes these notices.
 	Notices func(store.Key, *store.Result) []store.Notice
-	// NoticesLost, if set, is called with the number of notices that were given up, see
+	// NoticesLost may be nil. It is called with the number of notices that were given up, see
 	// store.MaxNotices.
 	NoticesLost func(int)
-	// Sweep is the interval at which expired pauses are written down and old rows are forgotten. 0
-	// means one minute, and a negative value never.
+	// Sweep is the interval at which the Store ends expired pauses and forgets old rows. 0 means
+	// one minute. A negative value means that it never does this.
 	Sweep time.Duration
 }
 
@@ -129,15 +132,15 @@ type Store struct {
 	bound  bound
 	sweep  sweep
 	known  decodedBodies
-	safe   *lru.Cache[string, struct{}] // ids of pauses whose change is known to be safe
+	safe   *lru.Cache[string, struct{}] // ids of pauses that are known to be safe
 	ended  func(store.Key, *store.Result)
 
 	notices func(store.Key, *store.Result) []store.Notice
 	lost    func(int) // never nil
 }
 
-// safePauses limits how many pauses the store remembers as confirmed by its replicas. Any other
-// pause is written once more.
+// safePauses is the largest number of pauses that the store remembers as confirmed by the server's
+// replicas. If a pause is not remembered, it is written once more before it is shown.
 const safePauses = 1 << 14
 
 var _ store.Store = (*Store)(nil)
@@ -146,7 +149,7 @@ var _ store.Store = (*Store)(nil)
 func New(t Table, o Options) *Store {
 	p := rules.Policy{ReplayTTL: o.ReplayTTL, PauseRetention: o.PauseRetention, RecordBytes: o.RecordBytes, LongestLease: o.LongestLease}.WithDefaults()
 	o.Logger = cmp.Or(o.Logger, slog.New(slog.DiscardHandler))
-	safe, _ := lru.New[string, struct{}](safePauses) // it fails only for a size below 1
+	safe, _ := lru.New[string, struct{}](safePauses) // an error is possible only for a size below 1
 	s := &Store{table: t, policy: p, log: o.Logger, bound: bound{most: o.Entries, table: t}, safe: safe, ended: o.Ended, notices: o.Notices, lost: o.NoticesLost}
 	if s.lost == nil {
 		s.lost = func(int) {}
@@ -156,13 +159,13 @@ func New(t Table, o Options) *Store {
 	return s
 }
 
-// A lossyTable is a Table that can report whether its server may lose a change that counted.
+// A lossyTable is a Table with the method Forgets, see Store.Forgets.
 type lossyTable interface {
 	Forgets(ctx context.Context) bool
 }
 
-// Forgets reports whether the store may lose the latest changes although they counted, as a server
-// does if its standby takes over while it is behind.
+// Forgets reports whether the server may lose the latest changes although they counted. This
+// happens if a standby takes over while it lacks these changes.
 func (s *Store) Forgets(ctx context.Context) bool {
 	t, ok := s.table.(lossyTable)
 	return ok && t.Forgets(ctx)
@@ -174,8 +177,8 @@ func (s *Store) Stop() error {
 	return s.table.Stop()
 }
 
-// Load implements store.Store. The caller may show a loaded pause to a client, so Load first makes
-// it safe unless this process knows that it is, see Row.Guards.
+// Load implements store.Store. The caller may show the loaded pause to a client. So if this process
+// does not know that the pause is safe, Load first makes it safe, see Row.Guards.
 func (s *Store) Load(ctx context.Context, key store.Key, owner string) (store.Record, error) {
 	done, err := s.do(ctx, key, rules.Load(owner))
 	if err != nil {
@@ -184,10 +187,10 @@ func (s *Store) Load(ctx context.Context, key store.Key, owner string) (store.Re
 	return *done.Standing, nil
 }
 
-// Do implements store.Store. If the pause of an Ask is not safe, it stays in the store: the agent
-// waits, and the thread's next run may show the pause once it is safe. If the next pause of a
-// Finish is not safe yet, it must not be shown, and nothing can be undone. The caller may call Do
-// again.
+// Do implements store.Store. The pause of a step Ask may not be safe. It then stays in the store,
+// because the agent waits, and the thread's next run may show the pause when it is safe. The next
+// pause of a step Finish may not be safe either. It must not be shown then, and the step cannot be
+// undone; the caller may call Do again.
 func (s *Store) Do(ctx context.Context, key store.Key, step store.Step) (store.Done, error) {
 	st := rules.Of(step)
 	done, err := s.do(ctx, key, st)
@@ -228,19 +231,20 @@ func (s *Store) List(ctx context.Context, q store.Query) (store.Page, error) {
 
 func notAsked(err error) error { return fmt.Errorf("store: not asked: %w", err) }
 
-// undo takes back a change that did not count, within its caller's time. If that fails, the caller
-// may do it, or the claim's lease lapses. It never continues after Do has returned, because the
-// same claim may then be made again, and count.
+// undo undoes a change that did not count, within the time limit of the caller. If that fails, the
+// caller may do it later, or the lease of the claim lapses. undo never continues after Do has
+// returned, because the caller may then make the same claim again, and that claim may count.
 func (s *Store) undo(ctx context.Context, key store.Key, st rules.Step) {
 	if _, err := s.do(ctx, key, st); err != nil {
 		s.log.Warn(logNotTakenBack, "err", err)
 	}
 }
 
-// firstRevision returns the first revision of a new row. It is random, so that a late write to a
-// forgotten row does not change the row that replaced it.
+// firstRevision returns the first revision of a new row. It is random. So if a row was forgotten
+// and replaced, a late write to the old row does not change the new row.
 func firstRevision() int64 {
 	var b [8]byte
 	rand.Read(b[:])
-	return int64(binary.BigEndian.Uint64(b[:])>>2) + 1 // at most three quarters of the range, so that revisions can increase
+	// at most half of the largest int64, so that revisions can increase
+	return int64(binary.BigEndian.Uint64(b[:])>>2) + 1
 }

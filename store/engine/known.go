@@ -7,31 +7,32 @@ import (
 	"holdpoint/store"
 )
 
-// decodedBodies remembers decoded bodies by their bytes. It is not a cache of records: the table is
-// read each time, and its bytes decide. Between a question and its end a body is read four times or
-// more. To decode a body with eight results takes 100 µs, while to read it from Redis takes 60 µs
-// (go run ./bench store-redis; without the server: go test ./store/engine -run '^$' -bench Read).
+// decodedBodies remembers decoded bodies together with the bytes that they were decoded from. It is
+// not a cache of records: the table is read each time, and a decoded body is used only if the bytes
+// are still the same. A body is read four times or more between a question and its end. Decoding a
+// body with eight results takes 100 µs, and reading it from Redis takes 60 µs (go run ./bench
+// store-redis; without the server: go test ./store/engine -run '^$' -bench Read).
 //
-// A decoded body is shared by all callers that load the record, and is read-only (see store.Store).
+// All callers that load the record share the decoded body, and it is read-only (see store.Store).
 type decodedBodies struct {
 	mu       sync.Mutex
-	now, old map[store.Key]knownBody // old has the bodies that were not read since now was started
-	size     int                     // of the bodies in now
+	now, old map[store.Key]knownBody // old has bodies that were not read since now was started
+	size     int                     // size of the bodies in now, in stored bytes
 }
 
 type knownBody struct {
-	at    int64 // the revision that the body is bound to
+	at    int64 // the revision with which the body was written
 	bytes []byte
 	body  body
 }
 
-// Limits in stored bytes. In memory, decoded bodies take two to three times as many.
+// These limits count stored bytes. In memory, a decoded body takes two to three times as many.
 const (
-	knownBytes   = 2 << 20 // of now, and at most of old
+	knownBytes   = 2 << 20 // limit of now, so old has at most as many
 	knownLargest = 128 << 10
 )
 
-// get returns the body that these bytes were decoded to, if it is known.
+// get returns the body that was decoded from the bytes in stored, if it is remembered.
 func (k *decodedBodies) get(key store.Key, at int64, stored []byte) (body, bool) {
 	k.mu.Lock()
 	b, ok := k.now[key]
@@ -47,7 +48,7 @@ func (k *decodedBodies) get(key store.Key, at int64, stored []byte) (body, bool)
 	return b.body, true
 }
 
-// put remembers the body that bytes were decoded to. The bytes must not change.
+// put remembers the body that was decoded from the bytes in stored. These bytes must not change.
 func (k *decodedBodies) put(key store.Key, at int64, stored []byte, b body) {
 	if len(stored) > knownLargest {
 		return

@@ -7,8 +7,9 @@ import (
 	"holdpoint/store/internal/rules"
 )
 
-// post writes the notices of a step into the record: the caller's, if the step changed the record
-// beyond its expiry, and those of a pause that ended by time. It returns how many were given up.
+// post writes notices into the record: the step's own notices, if the step changed more than what
+// had expired anyway, and the notices about a pause that has ended by time. It returns how many
+// notices were given up.
 func (s *Store) post(key store.Key, was, settled, rec *store.Record, now time.Time, step rules.Step) (lost int) {
 	if s.notices != nil && step.Body && !step.Closes {
 		if r := rules.EndedByTime(was, rec); r != nil {

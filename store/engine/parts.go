@@ -14,16 +14,16 @@ import (
 	"holdpoint/store/internal/rules"
 )
 
-// An openedRow is a record and the engine's knowledge of its row. Without the body it has no pause,
-// no doubt and no results.
+// An openedRow is a record, with what the engine knows about its row. If the body was not read, the
+// record has no pause, no doubt and no results.
 type openedRow struct {
 	store.Record
-	bodyAt      int64 // the revision with which the body was written, 0 if there is none
+	bodyAt      int64 // the revision with which the body was written, 0 if there is no body
 	opened, due time.Time
 	gone        time.Time
 }
 
-// head is the encoded form of the part that changes often.
+// head is the part of a record that changes often, in its stored form.
 type head struct {
 	Version int          `json:"version"`
 	Owner   string       `json:"owner,omitempty"`
@@ -36,12 +36,12 @@ type head struct {
 	Opened  time.Time    `json:"opened,omitzero"`
 	Due     time.Time    `json:"due,omitzero"`
 	Gone    time.Time    `json:"gone,omitzero"`
-	// The outbox is in the head, so that sent notices can be removed without the body, although
-	// each renewal of a claim writes it.
+	// The outbox is in the head, so that sent notices can be removed without writing the body. The
+	// disadvantage is that each renewal of a claim writes the outbox too.
 	Outbox *store.Outbox `json:"outbox,omitempty"`
 }
 
-// body is the encoded form of the parts that change rarely, without snapshots.
+// body is the part of a record that changes rarely, in its stored form, without snapshots.
 type body struct {
 	Pause   *agui.Pause     `json:"pause,omitempty"`
 	Doubt   *store.Result   `json:"doubt,omitempty"`
@@ -49,8 +49,8 @@ type body struct {
 	Notes   []store.Note    `json:"notes,omitempty"`
 }
 
-// ErrNewer means that the record has something that this binary does not know, which it would lose
-// by writing the record back.
+// ErrNewer means that the record contains something that this version of Holdpoint does not know.
+// This version would lose it by writing the record back.
 var ErrNewer = errors.New("store: the record was written by a newer version of Holdpoint")
 
 // open decodes a row. Its errors wrap store.ErrUnread.
@@ -104,7 +104,8 @@ func (s *Store) read(key store.Key, row Row, withBody bool) (openedRow, error) {
 	return o, nil
 }
 
-// decode decodes a part. An unknown key means a newer version.
+// decode decodes a part of a record. If the part has an unknown key, it was written by a newer
+// version of Holdpoint.
 func decode(plain []byte, part any) error {
 	d := json.NewDecoder(bytes.NewReader(plain))
 	d.DisallowUnknownFields()
@@ -140,7 +141,8 @@ func (s *Store) sealBody(key store.Key, o *openedRow) ([]byte, error) {
 	return s.keys.Load().seal(seal(key, "body", strconv.FormatInt(o.bodyAt, 10)), plain)
 }
 
-// encode encodes a part without json.Marshal's escapes for HTML, so that a record keeps its bytes.
+// encode encodes a part of a record. It does not use json.Marshal, because that escapes HTML
+// characters and would change the bytes of JSON in the record.
 func encode(part any) ([]byte, error) {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)

@@ -10,9 +10,10 @@ import (
 	"time"
 )
 
-// A Ready prepares a table whose server may not be there yet, because processes that belong
-// together start in any order. Until it is ready, steps fail and no run is let through. It tries
-// without end, even if waiting alone does not help, because a person may fix the cause.
+// A Ready prepares a table whose server may not be running yet, because processes that belong
+// together start in any order. Until the table is ready, all steps fail, so no run passes. A Ready
+// tries again without end, even after an error that waiting alone does not remove, because a person
+// may fix the cause.
 type Ready struct {
 	prepare func(context.Context) error
 	lasting func(error) bool
@@ -23,7 +24,7 @@ type Ready struct {
 
 	mu      sync.Mutex
 	err     error            // nil if the table is ready
-	refused func(error) bool // nil if no error of the first try ends the tries
+	refused func(error) bool // nil if an error of the first try does not end the tries
 	final   error            // the error that ended the tries
 }
 
@@ -34,17 +35,17 @@ const (
 
 var errNotTried = errors.New("the server was not asked yet")
 
-// Await begins to try. prepare makes the table usable, and may be called again after an error.
-// lasting reports whether waiting alone will not remove the error. The log gets the first error,
-// each different lasting one, and the success.
+// Await begins the tries. prepare makes the table usable, and is called again after an error.
+// lasting reports whether waiting alone does not remove the error. The first error is logged, then
+// each lasting error that differs from the last logged one, and then the success.
 func Await(prepare func(context.Context) error, lasting func(error) bool, log *slog.Logger) *Ready {
 	return begin(prepare, lasting, nil, log)
 }
 
-// AwaitUnless is like Await, for a server that may turn out to be the wrong one. It waits for the
-// end of the first try, until ctx is over. If refused returns true for the error of that try,
-// AwaitUnless stops and returns the error without logging it. An error of a later try is like any
-// other.
+// AwaitUnless is like Await, for a server that may be the wrong one. It waits for the end of the
+// first try, or until ctx is over. If refused returns true for the error of the first try,
+// AwaitUnless stops, and returns the error without logging it. An error of a later try has no such
+// effect.
 func AwaitUnless(ctx context.Context, refused func(error) bool, prepare func(context.Context) error, lasting func(error) bool, log *slog.Logger) (*Ready, error) {
 	r := begin(prepare, lasting, refused, log)
 	select {
@@ -89,8 +90,8 @@ func (r *Ready) run(ctx context.Context) {
 	}
 }
 
-// noteTry records the outcome of a try. It reports whether that was the first one, and whether the
-// trying ends.
+// noteTry records the result of a try. first means that it was the first try, and final that no
+// more tries follow.
 func (r *Ready) noteTry(err error) (first, final bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -102,7 +103,8 @@ func (r *Ready) noteTry(err error) (first, final bool) {
 	return first, r.final != nil
 }
 
-// tell logs the outcome of a try. It takes and returns the last error that was logged.
+// tell logs the result of a try. The parameter told is the text of the last error that was logged,
+// "" if there is none. tell returns its new value.
 func (r *Ready) tell(err error, told string) string {
 	switch {
 	case err == nil && told != "":

@@ -9,7 +9,7 @@ const (
 	logOccupancyUnsaved = "the store did not note that the run continues without its client: another replica may start a run on the thread"
 
 	// The run has ended, and the store failed. Runs of the thread are refused at most until the
-	// lease of the line has passed. If it repeats, look at the store.
+	// lease that the line names has passed. If it repeats, look at the store.
 	logOccupancyNotEnded = "the store did not note the end of a run: its thread is free when the lease ends"
 
 	// The store was away, or this process stood still, for longer than the lease of 30 seconds
