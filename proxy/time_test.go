@@ -117,7 +117,7 @@ func TestSilentUpstreamEndsAnOrdinaryRun(t *testing.T) {
 		b := newBubble(t, func(ctx context.Context, n int, w io.Writer) error {
 			io.WriteString(w, streamOf(started))
 			time.Sleep(50 * time.Minute)
-			io.WriteString(w, ": beat\n\n") // the backend's heartbeats count
+			io.WriteString(w, ": beat\n\n") // the backend's heartbeats count as output
 			<-ctx.Done()
 			cancelled = true
 			return nil
@@ -134,8 +134,8 @@ func TestSilentUpstreamEndsAnOrdinaryRun(t *testing.T) {
 	})
 }
 
-// TestSilentUpstreamOfAResume: the client's stream ends, the action continues, and its end is
-// recorded.
+// TestSilentUpstreamOfAResume: the backend of a resume is silent for too long. The client's stream
+// ends, but the action continues, and its end must be recorded.
 func TestSilentUpstreamOfAResume(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBubble(t, asksFirst(func(ctx context.Context, n int, w io.Writer) error {
@@ -150,7 +150,7 @@ func TestSilentUpstreamOfAResume(t *testing.T) {
 		}), func(o *Options) { o.IdleTimeout = time.Hour })
 		b.post(input("t", "r1", ""))
 		wantTypes(t, b.post(input("t", "r2", resumeWith(yes("n1~x")))), "RUN_STARTED RUN_FINISHED RUN_ERROR:UPSTREAM_IDLE")
-		// The same answers, sent again, wait for the end and get it.
+		// The same answers, sent again, wait for the end of the run and get that end.
 		wantTypes(t, b.post(input("t", "r3", resumeWith(yes("n1~x")))), "RUN_STARTED MESSAGES_SNAPSHOT RUN_FINISHED")
 		if b.n != 2 {
 			t.Errorf("%d calls", b.n)
@@ -158,8 +158,9 @@ func TestSilentUpstreamOfAResume(t *testing.T) {
 	})
 }
 
-// TestResumeThatStaysSilent: the client is told of the silence, and the thread stays busy for a
-// limited time. Then the answers are in doubt, and the next message goes to the backend.
+// TestResumeThatStaysSilent: the backend of a resume sends nothing. The client gets UPSTREAM_IDLE,
+// and the thread stays busy for a limited time. Then the answers are in doubt, and the next message
+// is sent to the backend.
 func TestResumeThatStaysSilent(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBubble(t, asksFirst(func(ctx context.Context, n int, w io.Writer) error {
@@ -184,8 +185,9 @@ func TestResumeThatStaysSilent(t *testing.T) {
 	})
 }
 
-// TestThreadIsFreeAtTheTerminalEvent: a backend keeps its stream open after its end, for example
-// while it sends traces. The client reads the end, leaves, and sends its next run at once.
+// TestThreadIsFreeAtTheTerminalEvent: a backend keeps its stream open after the end of the run, for
+// example while it sends traces. The client reads the end, leaves, and sends its next run at once.
+// That run must not wait.
 func TestThreadIsFreeAtTheTerminalEvent(t *testing.T) {
 	for _, way := range []OnDisconnect{DisconnectCancel, DisconnectFinish} {
 		t.Run(string(way), func(t *testing.T) {
@@ -225,7 +227,7 @@ func TestThreadIsFreeAtTheTerminalEvent(t *testing.T) {
 				if took := time.Since(begin); took != 0 {
 					t.Errorf("the next run waited: it took %v", took)
 				}
-				// After the end of an answer the backend has a short time for what it still does.
+				// After the end of a resumed run, the backend has a short time for remaining work.
 				// Then its stream is cut.
 				if ends.Wait(); time.Since(begin) > endGrace {
 					t.Errorf("the streams ended after %v", time.Since(begin))
@@ -261,7 +263,7 @@ func TestHeartbeatsStandBetweenFrames(t *testing.T) {
 			io.WriteString(w, streamOf(started))
 			time.Sleep(40 * time.Second)
 			io.WriteString(w, "data: "+hello[:10])
-			time.Sleep(40 * time.Second) // half a frame: it is held back, so heartbeats may go on
+			time.Sleep(40 * time.Second) // half a frame is held back, so heartbeats are possible
 			io.WriteString(w, hello[10:]+"\n\n"+streamOf(finished))
 			return nil
 		}, func(o *Options) { o.Heartbeat = 15 * time.Second })
@@ -295,9 +297,10 @@ func TestClientLeavesAnOrdinaryRun(t *testing.T) {
 	})
 }
 
-// TestClientLeavesAClaimedRunForGood: nobody reads, and the outcome is recorded. A backend that
-// never ends is given up after a time limit, and the answers are in doubt. The reason is the time
-// limit, and not a silence of the backend.
+// TestClientLeavesAClaimedRunForGood: the client leaves a resumed run and does not return. The
+// outcome must be recorded. If the backend never ends, Holdpoint gives the run up after a time
+// limit, and the answers are in doubt. The reported reason is this time limit, not silence of the
+// backend.
 func TestClientLeavesAClaimedRunForGood(t *testing.T) {
 	for _, ends := range []bool{true, false} {
 		synctest.Test(t, func(t *testing.T) {
@@ -347,7 +350,8 @@ func TestDrain(t *testing.T) {
 		wg.Go(func() { results[0] = b.post(input("t", "r2", resumeWith(yes("n1~x")))) })
 		wg.Go(func() { results[1] = b.post(input("other", "r3", "")) })
 		time.Sleep(time.Second)
-		wg.Go(func() { results[2] = b.post(input("t", "r4", resumeWith(yes("n1~x")))) }) // waits
+		// this request waits for r2
+		wg.Go(func() { results[2] = b.post(input("t", "r4", resumeWith(yes("n1~x")))) })
 		time.Sleep(time.Second)
 		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 		defer cancel()
@@ -400,7 +404,7 @@ func TestStoreDown(t *testing.T) {
 	})
 }
 
-// A downStore fails when the test says so.
+// A downStore is a store whose steps fail while the test has set the field of the step.
 type downStore struct {
 	store.Store
 	load, open, full, claim, finish bool
@@ -433,7 +437,7 @@ func (d *downStore) Do(ctx context.Context, key store.Key, step store.Step) (sto
 	return d.Store.Do(ctx, key, step)
 }
 
-// A stuckLog blocks on lines that begin with a prefix.
+// A stuckLog is a log handler that blocks at a line whose message is the field message.
 type stuckLog struct {
 	slog.Handler
 	message string
@@ -447,8 +451,8 @@ func (l stuckLog) Handle(ctx context.Context, line slog.Record) error {
 	return nil
 }
 
-// TestBlockedLogHoldsBackNoStream: only a drain, which waits for the end of all runs, waits for
-// their log lines too.
+// TestBlockedLogHoldsBackNoStream: if the log blocks, streams must still end. Only a drain, which
+// waits for the end of all runs, also waits for their log lines.
 func TestBlockedLogHoldsBackNoStream(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		log := stuckLog{slog.DiscardHandler, "run ended", make(chan struct{})}
@@ -467,13 +471,13 @@ func TestBlockedLogHoldsBackNoStream(t *testing.T) {
 	})
 }
 
-// enabled is a slog.Handler for all levels.
+// An enabled is a slog.Handler that is enabled for all levels.
 type enabled struct{ slog.Handler }
 
 func (enabled) Enabled(context.Context, slog.Level) bool { return true }
 
-// TestBlockedLogKeepsNoRequests: while the log blocks, only the line is kept in memory, not the run
-// with the body of its request.
+// TestBlockedLogKeepsNoRequests: while the log blocks, only the log lines may be kept in memory,
+// not the runs with the bodies of their requests.
 func TestBlockedLogKeepsNoRequests(t *testing.T) {
 	free := make(chan struct{})
 	g := newRig(t, func(w http.ResponseWriter, _ *http.Request, _ int) { sendStream(w, streamOf(started, finished)) },
@@ -481,7 +485,7 @@ func TestBlockedLogKeepsNoRequests(t *testing.T) {
 	defer close(free)
 	heap := func() int {
 		runtime.GC()
-		runtime.GC() // what pools held
+		runtime.GC() // the second one frees what pools keep
 		var m runtime.MemStats
 		runtime.ReadMemStats(&m)
 		return int(m.HeapAlloc)
@@ -503,8 +507,8 @@ func TestBlockedLogKeepsNoRequests(t *testing.T) {
 	}
 }
 
-// TestLogThatIsStuckStopsRuns: if too many lines wait for the log, runs wait too, so that lines do
-// not pile up.
+// TestLogThatIsStuckStopsRuns: if too many lines wait for the log, the ends of runs must wait too,
+// so that the number of lines stays bounded.
 func TestLogThatIsStuckStopsRuns(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		log := stuckLog{slog.DiscardHandler, "run ended", make(chan struct{})}
@@ -516,7 +520,7 @@ func TestLogThatIsStuckStopsRuns(t *testing.T) {
 			}
 		}()
 		synctest.Wait()
-		if ended < maxReports || ended > maxReports+1 { // one is being written
+		if ended < maxReports || ended > maxReports+1 { // one more line is being written
 			t.Errorf("%d runs have ended", ended)
 		}
 		close(log.free)
@@ -527,7 +531,7 @@ func TestLogThatIsStuckStopsRuns(t *testing.T) {
 	})
 }
 
-// panics is a log handler that panics.
+// A panics is a log handler that panics.
 type panics struct{ slog.Handler }
 
 func (panics) Handle(context.Context, slog.Record) error { panic("a log") }

@@ -12,8 +12,8 @@ import (
 	"holdpoint/translate/kit"
 )
 
-// TestAPauseThatIsTooLarge: a question that is too large to be shown or answered ends the run in an
-// error that says so. It is not asked, and the thread continues.
+// TestAPauseThatIsTooLarge: a question is too large to be shown or answered. The run must end with
+// an error that says so, the client must not get the question, and the thread continues.
 func TestAPauseThatIsTooLarge(t *testing.T) {
 	interrupts := func(n int) string {
 		return `{"type":"RUN_FINISHED","threadId":"t","runId":"r","outcome":{"type":"interrupt","interrupts":[` +

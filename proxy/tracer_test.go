@@ -9,7 +9,7 @@ import (
 	"holdpoint/internal/event"
 )
 
-// spans counts the spans that have begun and ended.
+// A spans is a Tracer that counts the spans that have begun and ended.
 type spans struct{ begun, ended atomic.Int32 }
 
 func (s *spans) Begin(http.Header, string, string, string) Span {
@@ -33,7 +33,7 @@ func TestEachSpanEnds(t *testing.T) {
 	s := &spans{}
 	d := newDeskRig(t, nil, func(o *Options) { o.Tracer = s })
 	d.decide(d.says("x", saysYes))
-	_ = d.decides(d.says("x", saysNo)) // refused
+	_ = d.decides(d.says("x", saysNo)) // this decision is refused
 	d.decide(d.says("y", ""))
 	if begun := s.begun.Load(); begun != 1 {
 		t.Errorf("%d spans behind one run and its decisions", begun)

@@ -13,8 +13,9 @@ import (
 	"holdpoint/translate"
 )
 
-// TestDeepStateDoesNotPanicAtAPause: encoding/json refuses values nested deeper than 10,000, gjson
-// does not. On a claimed run the panic would end the process.
+// TestDeepStateDoesNotPanicAtAPause: encoding/json refuses values that are nested deeper than
+// 10,000, and gjson accepts them. Such a value must not cause a panic at a pause, because on a
+// claimed run a panic would end the process.
 func TestDeepStateDoesNotPanicAtAPause(t *testing.T) {
 	g := newRig(t, func(w http.ResponseWriter, r *http.Request, n int) { sendStream(w, streamOf(started, asks)) })
 	deep := strings.Repeat("[", 10_001) + strings.Repeat("]", 10_001)
@@ -30,8 +31,8 @@ func TestDeepStateDoesNotPanicAtAPause(t *testing.T) {
 	}
 }
 
-// TestWhatWasHeldBackIsInTheTranscript: a call that the dialect held back until the end is closed,
-// and is in the snapshot. Otherwise the snapshot would delete it at the client.
+// TestWhatWasHeldBackIsInTheTranscript: a dialect held a call back until the end of the run. The
+// call must be closed and must be in the snapshot. Otherwise the client would delete it.
 func TestWhatWasHeldBackIsInTheTranscript(t *testing.T) {
 	g := newRig(t, func(w http.ResponseWriter, r *http.Request, n int) { sendStream(w, streamOf(started, asks)) })
 	g.dialect.end = func(n int, e translate.End) (translate.Result, error) {
@@ -46,8 +47,9 @@ func TestWhatWasHeldBackIsInTheTranscript(t *testing.T) {
 	}
 }
 
-// TestNextRunOfAStreamWithdrawsThePause: the backend continued without an answer, so nothing is
-// open, and a late answer is told so.
+// TestNextRunOfAStreamWithdrawsThePause: after a question, the backend continues with another run
+// in the same stream, without an answer. So the first question is no longer open, and an answer to
+// it must be refused.
 func TestNextRunOfAStreamWithdrawsThePause(t *testing.T) {
 	next := `{"type":"RUN_STARTED","threadId":"t","runId":"r2"}`
 	g := newRig(t, func(w http.ResponseWriter, r *http.Request, n int) {
@@ -64,7 +66,7 @@ func TestNextRunOfAStreamWithdrawsThePause(t *testing.T) {
 	}
 }
 
-// TestLargeFrameIsNotKept: a stream that lasts an hour must not keep the memory of its largest
+// TestLargeFrameIsNotKept: a stream that lasts for an hour must not keep the memory of its largest
 // frame.
 func TestLargeFrameIsNotKept(t *testing.T) {
 	g := newRig(t, echo)
@@ -94,8 +96,9 @@ func TestLargeFrameIsNotKept(t *testing.T) {
 	}
 }
 
-// TestResultUnderTheIDOfItsCall: if a call named no parent, the client's message with the call has
-// the call's id too. Of two messages with one id, a snapshot would leave only the last.
+// TestResultUnderTheIDOfItsCall: if a call names no parent message, the client gives the message
+// with the call the id of the call. A result with the same messageId needs another one. Otherwise a
+// snapshot would have two messages with one id, and the client would keep only the last.
 func TestResultUnderTheIDOfItsCall(t *testing.T) {
 	call := func(parent string) string {
 		return `{"type":"TOOL_CALL_START"` + parent + `,"toolCallId":"c1","toolCallName":"rm"}`
@@ -105,7 +108,7 @@ func TestResultUnderTheIDOfItsCall(t *testing.T) {
 	for name, c := range map[string]struct {
 		client Client
 		sent   []string
-		want   string // of the result
+		want   string // the event of the result
 	}{
 		"no parent":           {ClientOutcome, []string{call(""), end, result}, mended},
 		"an empty parent":     {ClientOutcome, []string{call(`,"parentMessageId":""`), end, result}, mended},
@@ -140,11 +143,12 @@ func TestResultUnderTheIDOfItsCall(t *testing.T) {
 	}
 }
 
-// TestNoSnapshotWithAnIDTwice: a client that has two messages with one id would lose one of them.
+// TestNoSnapshotWithAnIDTwice: if two messages of the conversation have the same id, the client
+// must not get a snapshot, because it would lose one of them.
 func TestNoSnapshotWithAnIDTwice(t *testing.T) {
 	g := newRig(t, func(w http.ResponseWriter, r *http.Request, n int) { sendStream(w, streamOf(started, asks)) })
 	twice := `{"threadId":"t","runId":"r","messages":[` + oldUser + `,{"id":"c1","role":"assistant","toolCalls":[{"id":"c1","type":"function","function":{"name":"rm","arguments":"{}"}}]},{"id":"c1","role":"tool","toolCallId":"c1","content":"ok"}]}`
-	for range 2 { // told, and told again
+	for range 2 { // the question is sent, and then sent again
 		wantTypes(t, g.do(twice), "RUN_STARTED RUN_FINISHED+interrupt")
 	}
 }

@@ -13,11 +13,11 @@ import (
 	"testing"
 )
 
-// TestForwardedForByAUnixSocket: a client of a unix socket has no address to append. What a proxy
-// in front says of its client is kept.
+// TestForwardedForByAUnixSocket: a client of a unix socket has no address, so Holdpoint adds none
+// to X-Forwarded-For. It keeps the addresses that a proxy in front of it has added.
 func TestForwardedForByAUnixSocket(t *testing.T) {
 	g := newRig(t, echo)
-	dir, err := os.MkdirTemp("", "hp") // a path of a socket is short
+	dir, err := os.MkdirTemp("", "hp") // the path of a socket must be short
 	if err != nil {
 		t.Fatal(err)
 	}

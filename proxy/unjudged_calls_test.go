@@ -19,10 +19,10 @@ import (
 type callFamily struct {
 	dialect string
 	options map[string]string
-	asks    []string // its events, of which call c1 asks
-	tool    string   // that c1 is of
-	yes, no string   // payloads
-	says    []string // contents of tool messages that it takes for a yes
+	asks    []string // the events of its stream, which ask about call c1
+	tool    string   // the tool of call c1
+	yes, no string   // payloads of a resume
+	says    []string // contents of tool messages that it reads as a yes
 }
 
 func callFamilies() map[string]callFamily {
@@ -55,8 +55,8 @@ func callFamilies() map[string]callFamily {
 	}
 }
 
-// newFamilyRig returns a rig in front of a backend of the family that asks once, and then ends each
-// run. named says that the dialect is configured.
+// newFamilyRig returns a rig in front of a backend of the family f. serve returns the stream of its
+// n-th run. If named is true, the dialect is configured, else it is auto.
 func newFamilyRig(t *testing.T, f callFamily, named bool, serve func(n int) []string, change ...func(*Options)) *rig {
 	t.Helper()
 	list := dialects.All()
@@ -75,7 +75,7 @@ func newFamilyRig(t *testing.T, f callFamily, named bool, serve func(n int) []st
 	return newRig(t, func(w http.ResponseWriter, _ *http.Request, n int) { sendStream(w, streamOf(serve(n)...)) }, change...)
 }
 
-// asksOnce returns the stream of the n-th run of a backend that asks in the first.
+// asksOnce returns the stream of the n-th run of a backend that asks in its first run only.
 func (f callFamily) asksOnce(n int) []string {
 	if n == 1 {
 		return append([]string{started}, f.asks...)
@@ -91,7 +91,7 @@ func declares(name string) string {
 	return fmt.Sprintf(`,"tools":[{"name":%q,"description":"","parameters":{}}]`, name)
 }
 
-// arrived reports whether a request to the backend has the tool message unchanged.
+// arrived reports whether a request to the backend contains the tool message m1 with this content.
 func arrived(body []byte, content string) bool {
 	found := false
 	gjson.GetBytes(body, "messages").ForEach(func(_, m gjson.Result) bool {
@@ -101,7 +101,8 @@ func arrived(body []byte, content string) bool {
 	return found
 }
 
-// resumeOf returns a resume that answers the question in a stream with the payload.
+// resumeOf returns a resume that answers the question in stream with the payload. If payload is "",
+// it cancels.
 func resumeOf(stream, payload string) string {
 	id := textBetween(stream, `"interrupts":[{"id":"`, `"`)
 	if payload == "" {
@@ -116,7 +117,8 @@ func textBetween(text, from, to string) string {
 	return found
 }
 
-// ends returns the ways in which a question can end. Each gets the stream that asked.
+// ends returns functions that end the question of the stream asked, one for each way in which a
+// question can end.
 func (f callFamily) ends(now *time.Time) map[string]func(g *rig, asked string) {
 	free := func(how store.How) func(g *rig, _ string) {
 		return func(g *rig, _ string) {
@@ -141,7 +143,7 @@ func (f callFamily) ends(now *time.Time) map[string]func(g *rig, asked string) {
 	}
 }
 
-// expiring makes questions expire, by the test's clock.
+// expiring makes questions expire 30 seconds after they were asked, by the test's clock.
 func expiring(now *time.Time) func(*Options) {
 	return func(o *Options) {
 		clock := func() time.Time { return *now }
@@ -151,8 +153,8 @@ func expiring(now *time.Time) func(*Options) {
 }
 
 // TestCallThatHasAskedIsHeld: however a question ended, the backend may still wait for its answer.
-// So no message on its call reaches the backend, even if the request declares the call as the
-// client's.
+// So no message about its call may reach the backend, even if the request declares the call's tool
+// as the client's.
 func TestCallThatHasAskedIsHeld(t *testing.T) {
 	for family, f := range callFamilies() {
 		for _, named := range []bool{true, false} {
@@ -196,9 +198,10 @@ func TestCallThatHasAskedIsHeld(t *testing.T) {
 }
 
 // TestCallThatBeginsAgain: some models repeat the ids of calls. A stream of the thread begins a
-// call of a client's tool under the id of a call that asked. If the question was answered, the
-// client's message on it is the client's own, at every replica. A backend that still waits could
-// read the message as the answer.
+// call of a client's tool with the id of a call that had a question. If the question was answered,
+// the client's message about this call is a result of its own, and must reach the backend from
+// every replica. If the backend may still wait for the answer, the message must not reach it,
+// because it could be read as the answer.
 func TestCallThatBeginsAgain(t *testing.T) {
 	again := []string{
 		`{"type":"TOOL_CALL_START","toolCallId":"c1","toolCallName":"show","parentMessageId":"b1"}`,
@@ -208,7 +211,7 @@ func TestCallThatBeginsAgain(t *testing.T) {
 	result := `{"id":"x1","role":"tool","toolCallId":"c1","content":"deleted"}`
 	for family, f := range callFamilies() {
 		if family == "ADK" {
-			continue // adk_request_confirmation has ids of ADK's own, which do not repeat
+			continue // ADK makes the ids of adk_request_confirmation, and they do not repeat
 		}
 		for _, named := range []bool{true, false} {
 			var now time.Time
@@ -216,14 +219,16 @@ func TestCallThatBeginsAgain(t *testing.T) {
 				answered := end == "approved" || end == "denied" || end == "cancelled" || end == "expired"
 				t.Run(fmt.Sprintf("%s, named %v, %s", family, named, end), func(t *testing.T) {
 					now := time.Now()
-					var runs, later int // of the backend; from which on it begins the call again
+					// runs of the backend, and the run that begins the call again
+					var runs, later int
 					serve := func(int) []string {
 						runs++
 						if later > 0 && runs == later {
 							return append([]string{started, `{"type":"RAW","event":{"event":"RunStarted"},"source":"agno"}`}, again...)
 						}
 						events := f.asksOnce(runs)
-						if runs > 1 && (f.dialect == "agno" || f.dialect == "agent-framework") { // they tell the result of what they run
+						// these backends send the result of an approved call
+						if runs > 1 && (f.dialect == "agno" || f.dialect == "agent-framework") {
 							events = append([]string{started, `{"type":"TOOL_CALL_RESULT","messageId":"x1","toolCallId":"c1","content":"deleted"}`}, events[1:]...)
 						}
 						return events
@@ -263,8 +268,9 @@ func TestCallThatBeginsAgain(t *testing.T) {
 	}
 }
 
-// TestCallThatBeginsAgainInTheResume: the resumed run itself makes a call of a client's tool under
-// the same id, alone or together with a further question.
+// TestCallThatBeginsAgainInTheResume: the resumed run itself makes a call of a client's tool with
+// the id of the call in question, alone or together with a further question. The client's result of
+// that call must reach the backend.
 func TestCallThatBeginsAgainInTheResume(t *testing.T) {
 	show := []string{
 		`{"type":"TOOL_CALL_RESULT","messageId":"x1","toolCallId":"c1","content":"deleted"}`,
@@ -274,7 +280,7 @@ func TestCallThatBeginsAgainInTheResume(t *testing.T) {
 	more := []string{`{"type":"TOOL_CALL_START","toolCallId":"c2","toolCallName":"delete_file","parentMessageId":"b1"}`, `{"type":"TOOL_CALL_END","toolCallId":"c2"}`}
 	for family, f := range callFamilies() {
 		if f.dialect != "agno" && f.dialect != "tool-call" {
-			continue // the others end their run otherwise
+			continue // the other families end such a run in another way
 		}
 		for _, asksMore := range []bool{false, true} {
 			t.Run(fmt.Sprintf("%s, asks more %v", family, asksMore), func(t *testing.T) {

@@ -10,8 +10,9 @@ import (
 )
 
 // TestDecisionAfterALostRecord: Holdpoint was restarted, and the backend may still wait. So a
-// message that the backend of some family reads as a decision does not reach it, unless its call is
-// known not to have asked. A plain result passes, and the message after a refusal is answered.
+// message that a backend of some family reads as a decision must not reach it, unless the call is
+// known to have had no question. A plain result is sent. After a refusal, the next message is
+// answered.
 func TestDecisionAfterALostRecord(t *testing.T) {
 	for family, f := range callFamilies() {
 		for _, named := range []bool{true, false} {
@@ -62,12 +63,13 @@ func TestDecisionAfterALostRecord(t *testing.T) {
 	}
 }
 
-// TestDecisionBesideAnAnswer: a decision on an unknown call stays harmless in the run that answers
-// another question, and in the messages that the record sends to the backend.
+// TestDecisionBesideAnAnswer: the history contains a decision on an unknown call. It must not reach
+// the backend as a decision, neither in a run that answers another question, nor in the messages
+// that the record adds.
 func TestDecisionBesideAnAnswer(t *testing.T) {
 	for family, f := range callFamilies() {
 		if f.dialect != "adk" && f.dialect != "tool-call" {
-			continue // the others look at the last messages only
+			continue // the other families read only the last messages
 		}
 		for name, before := range map[string]bool{"before the question": true, "in the resume": false} {
 			for _, answer := range []string{f.yes, f.no} {
@@ -106,13 +108,13 @@ func TestDecisionBesideAnAnswer(t *testing.T) {
 	}
 }
 
-// inMemory makes a Holdpoint whose records end with it.
+// inMemory makes a Holdpoint treat its store as one that a restart empties.
 func inMemory(o *Options) { o.StoreInMemory = true }
 
-// TestDecisionOnAToolOfTheClients: the request declares the call's tool as the client's. That is
-// accepted for a call that a stream of the thread left to the client. The record notes such calls
-// for restarts and other replicas. The declaration alone is accepted only while the dialect is
-// unknown and a restart may have lost the note.
+// TestDecisionOnAToolOfTheClients: the request declares the call's tool as the client's. The
+// decision is sent if a stream of the thread left the call to the client. The record notes such
+// calls for restarts and for other replicas. The declaration alone is enough only while the dialect
+// is unknown and a restart may have lost the note.
 func TestDecisionOnAToolOfTheClients(t *testing.T) {
 	shows := []string{
 		`{"type":"TOOL_CALL_START","toolCallId":"c1","toolCallName":"show","parentMessageId":"a9"}`,
@@ -122,9 +124,9 @@ func TestDecisionOnAToolOfTheClients(t *testing.T) {
 	for family, f := range callFamilies() {
 		for name, c := range map[string]struct {
 			named, memory   bool
-			seen            []string // what the stream said of the call
-			restarted       bool     // since then; the store is the same if it keeps
-			passes, passes1 bool     // with the call in the messages, and without
+			seen            []string // the events of the stream about the call
+			restarted       bool     // after that stream, with the same store unless memory is set
+			passes, passes1 bool     // with and without the call in the messages
 		}{
 			"named, after a restart":                     {named: true, memory: true},
 			"named, of this thread":                      {named: true, memory: true, seen: shows, passes: true, passes1: true},
@@ -143,7 +145,7 @@ func TestDecisionOnAToolOfTheClients(t *testing.T) {
 		} {
 			t.Run(family+", "+name, func(t *testing.T) {
 				if f.dialect == "agent-framework" && c.named {
-					return // Begin makes it harmless, whoever claims it
+					return // Begin rewrites the decision in any case
 				}
 				serve := func(n int) []string {
 					if c.seen != nil && n == 1 {
@@ -185,8 +187,8 @@ func TestDecisionOnAToolOfTheClients(t *testing.T) {
 	}
 }
 
-// TestCallsThatAClientMakesUp: a backend that repeats the client's messages does not thereby leave
-// a call to the client.
+// TestCallsThatAClientMakesUp: a backend repeats the client's messages in a snapshot. A call in it
+// does not count as left to the client.
 func TestCallsThatAClientMakesUp(t *testing.T) {
 	f := callFamilies()["ADK"]
 	repeats := []string{started, `{"type":"MESSAGES_SNAPSHOT","messages":[` + oldUser + `,` + calls("show") + `]}`, finished}
@@ -199,7 +201,8 @@ func TestCallsThatAClientMakesUp(t *testing.T) {
 }
 
 // TestCallThatAsksIsNoLongerTheClients: some models repeat the ids of calls. A call was left to the
-// client, a later call with its id asks, and the record has forgotten that question.
+// client, then a later call with the same id asked a question, and the record has forgotten that
+// question. A decision on the call must not reach the backend.
 func TestCallThatAsksIsNoLongerTheClients(t *testing.T) {
 	for family, f := range callFamilies() {
 		if f.dialect == "agent-framework" {
@@ -219,7 +222,8 @@ func TestCallThatAsksIsNoLongerTheClients(t *testing.T) {
 				g.do(talk("t", declares("show")))
 				g.do(talk("t", declares("show"), calls("show"), decided("shown"), noWords))
 				now = now.Add(time.Minute)
-				g.do(talk("t", "", noWords)) // the question has expired
+				// the open question has expired, so this message is sent
+				g.do(talk("t", "", noWords))
 				now = now.Add(61 * time.Minute)
 				if rec, err := g.store.Load(t.Context(), recordKey("/", "t"), ""); err != nil || len(rec.Results) != 1 || !rec.Results[0].Tombstone {
 					t.Fatalf("the record: %+v, %v", rec, err)
@@ -237,8 +241,9 @@ func TestCallThatAsksIsNoLongerTheClients(t *testing.T) {
 	}
 }
 
-// TestDecisionInAnOutage: open questions cannot be looked up, and runs pass. A message that some
-// backend reads as a decision does not, even if the request declares the call's tool.
+// TestDecisionInAnOutage: open questions cannot be looked up, and runs are sent to the backend. A
+// message that some backend reads as a decision must not be sent, even if the request declares the
+// call's tool.
 func TestDecisionInAnOutage(t *testing.T) {
 	for family, f := range callFamilies() {
 		for _, named := range []bool{true, false} {

@@ -16,8 +16,8 @@ func doubling(levels int, keyword, leaf string) string {
 	}) + fmt.Sprintf(`,"%d":%s}}`, levels, leaf)
 }
 
-// TestWhatCannotBeJudgedIsRefused: a payload that cannot be judged is never accepted, and its
-// question stays open. A correct answer is then accepted, or a cancel if the schema allows no
+// TestWhatCannotBeJudgedIsRefused: a payload that cannot be validated is refused, and its question
+// stays open. After that, a correct answer must be accepted, or a cancel if the schema allows no
 // answer.
 func TestWhatCannotBeJudgedIsRefused(t *testing.T) {
 	for _, tt := range []struct{ name, schema, payload, right string }{

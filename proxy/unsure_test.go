@@ -7,8 +7,8 @@ import (
 	"holdpoint/store"
 )
 
-// An openingStore calls a function for each Open, which decides whether the Open is done and what
-// it returns.
+// An openingStore is a store that calls the function open for each Ask. The function decides
+// whether the step is done, and what it returns.
 type openingStore struct {
 	store.Store
 	open func(done func() error) error
@@ -24,8 +24,8 @@ func (s *openingStore) Do(ctx context.Context, key store.Key, step store.Step) (
 }
 
 // TestQuestionWithoutAReplyOfTheStore: the store did not reply, so the client does not get the
-// question. The store may have kept it, and another client may have got it from there. So it stays,
-// and the same request sent again gets it. The backend is not asked twice.
+// question. But the store may have saved it, and another client may have got it. So the question
+// stays open, and the same request sent again gets it. The backend must not get the request twice.
 func TestQuestionWithoutAReplyOfTheStore(t *testing.T) {
 	s := &openingStore{open: func(done func() error) error { done(); return errDown }}
 	g := newRig(t, asksOnce, func(o *Options) { s.Store = o.Store; o.Store = s })

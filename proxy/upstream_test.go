@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// TestTrailersOfWhatIsNoRunPass: a response to a request that is not a run keeps its trailers, its
-// status and its compression, and the request keeps its query and its headers.
+// TestTrailersOfWhatIsNoRunPass: for a request that is not a run, the response keeps its trailers,
+// its status and its compression, and the request keeps its query and its headers.
 func TestTrailersOfWhatIsNoRunPass(t *testing.T) {
 	g := newRig(t, func(w http.ResponseWriter, r *http.Request, n int) {
 		w.Header().Set("Trailer", "X-Sum")
@@ -36,13 +36,15 @@ func TestTrailersOfWhatIsNoRunPass(t *testing.T) {
 	}
 }
 
-// TestBackendThatBreaksOffAnOrdinaryRunWasReached: the error must not claim that nothing happened.
+// TestBackendThatBreaksOffAnOrdinaryRunWasReached: if the backend breaks off before its response,
+// the code must be UPSTREAM_EOF, because the backend may have acted.
 func TestBackendThatBreaksOffAnOrdinaryRunWasReached(t *testing.T) {
 	g := newRig(t, func(w http.ResponseWriter, r *http.Request, n int) { panic(http.ErrAbortHandler) })
 	wantTypes(t, g.do(input("t", "r", "")), "RUN_STARTED RUN_ERROR:UPSTREAM_EOF")
 }
 
-// TestLogsHoldNoQuery: the client's and the operator's addresses may contain keys.
+// TestLogsHoldNoQuery: the log must not contain the query of the client's or the operator's
+// address, because a query may contain keys.
 func TestLogsHoldNoQuery(t *testing.T) {
 	g := newRig(t, func(w http.ResponseWriter, r *http.Request, n int) { w.WriteHeader(404) })
 	g.h.opts.Upstream.RawQuery = "key=hunter2"
@@ -53,7 +55,7 @@ func TestLogsHoldNoQuery(t *testing.T) {
 }
 
 // TestDataWithoutASpaceGetsOneWhateverItSays: @ag-ui/client 0.0.42 and the Go SDK skip a data line
-// without the space.
+// that has no space after the colon. So Holdpoint must add the space.
 func TestDataWithoutASpaceGetsOneWhateverItSays(t *testing.T) {
 	const says = `{"type":"TEXT_MESSAGE_CHUNK","messageId":"m1","role":"assistant","delta":"data: 42"}`
 	g := newRig(t, func(w http.ResponseWriter, r *http.Request, n int) {
@@ -64,8 +66,8 @@ func TestDataWithoutASpaceGetsOneWhateverItSays(t *testing.T) {
 	}
 }
 
-// TestSloppyMediaTypeIsAStream: every client reads it as a stream, and otherwise a claimed run
-// would be in doubt because of a semicolon.
+// TestSloppyMediaTypeIsAStream: every client reads this media type as a stream, so Holdpoint must
+// do so too. Otherwise a claimed run would be in doubt because of a missing charset.
 func TestSloppyMediaTypeIsAStream(t *testing.T) {
 	g := newRig(t, func(w http.ResponseWriter, r *http.Request, n int) {
 		w.Header().Set("Content-Type", "text/event-stream; charset")
@@ -74,7 +76,8 @@ func TestSloppyMediaTypeIsAStream(t *testing.T) {
 	wantTypes(t, g.do(input("t", "r", "")), "RUN_STARTED RUN_FINISHED")
 }
 
-// TestClientThatLeftIsNotLoggedAsAnErrorOfTheBackend: operators count the log lines of runs.
+// TestClientThatLeftIsNotLoggedAsAnErrorOfTheBackend: if the client leaves, the log line of the run
+// must say that, because operators count these lines.
 func TestClientThatLeftIsNotLoggedAsAnErrorOfTheBackend(t *testing.T) {
 	g := newRig(t, func(w http.ResponseWriter, r *http.Request, n int) {
 		sendStream(w, streamOf(started))

@@ -20,8 +20,8 @@ import (
 	"holdpoint/store/storetest"
 )
 
-// twoReplicas returns two Handlers on one store. Their backend asks in the first run. In later runs
-// it says hello and ends when end returns.
+// twoReplicas returns two Handlers on one store. Their backend asks in the first run. In each later
+// run it sends hello, calls end, and then ends the run.
 func twoReplicas(t *testing.T, end func(ctx context.Context), change ...func(*Options)) (b *bubble, first, second *mortal) {
 	t.Helper()
 	var o Options
@@ -44,15 +44,16 @@ func twoReplicas(t *testing.T, end func(ctx context.Context), change ...func(*Op
 	return b, first, second
 }
 
-// postTo runs a request at a replica to its end.
+// postTo sends a run to the replica h and returns the whole response.
 func postTo(ctx context.Context, h http.Handler, body string) string {
 	w := &recorder{ResponseRecorder: httptest.NewRecorder()}
 	h.ServeHTTP(w, httptest.NewRequest(http.MethodPost, "/", strings.NewReader(body)).WithContext(ctx))
 	return w.text()
 }
 
-// TestTheSameAnswersAtAnotherReplica: the second request waits while the first run continues, and
-// gets its end with the ids of its own run. The backend is called once.
+// TestTheSameAnswersAtAnotherReplica: the same answers are sent to another replica while the first
+// run continues. The second request must wait, and get the same end with the ids of its own run.
+// The backend gets the answers once.
 func TestTheSameAnswersAtAnotherReplica(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b, first, second := twoReplicas(t, func(context.Context) { time.Sleep(5 * time.Minute) }, func(o *Options) { o.Heartbeat = 15 * time.Second })
@@ -84,7 +85,9 @@ func TestTheSameAnswersAtAnotherReplica(t *testing.T) {
 	})
 }
 
-// TestWaitEndsWithTheLeaseOfADeadReplica: the backend's outcome is unknown then.
+// TestWaitEndsWithTheLeaseOfADeadReplica: requests wait for the run of a replica that dies. When
+// its lease has lapsed, they must get RESUME_IN_DOUBT, because the outcome at the backend is
+// unknown.
 func TestWaitEndsWithTheLeaseOfADeadReplica(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var goes atomic.Bool
@@ -109,7 +112,7 @@ func TestWaitEndsWithTheLeaseOfADeadReplica(t *testing.T) {
 		if took := time.Since(killed); took > LeaseTime+2*laterLooks {
 			t.Errorf("told after %v", took)
 		}
-		goes.Store(true) // that was told, and the thread goes on
+		goes.Store(true) // the doubt was reported, so the thread continues
 		wantTypes(t, postTo(t.Context(), second, input("t", "r4", "")), "RUN_STARTED TEXT_MESSAGE_CHUNK RUN_FINISHED")
 		if b.n != 3 {
 			t.Errorf("%d calls", b.n)
@@ -117,7 +120,8 @@ func TestWaitEndsWithTheLeaseOfADeadReplica(t *testing.T) {
 	})
 }
 
-// TestWaitOutlastsABlipOfTheStore, and ends when the store stays away.
+// TestWaitOutlastsABlipOfTheStore: a request that waits for the same answers survives a short
+// failure of the store. If the store stays away, the request ends with STORE_UNAVAILABLE.
 func TestWaitOutlastsABlipOfTheStore(t *testing.T) {
 	for away, want := range map[time.Duration]string{
 		5 * time.Second: "RUN_STARTED MESSAGES_SNAPSHOT RUN_FINISHED",
@@ -141,7 +145,8 @@ func TestWaitOutlastsABlipOfTheStore(t *testing.T) {
 	}
 }
 
-// TestWaitEndsWithClientAndDrain, and neither changes the run that it waits for.
+// TestWaitEndsWithClientAndDrain: a request that waits for the same answers ends when its client
+// leaves, or when its replica drains. Neither may change the run that it waits for.
 func TestWaitEndsWithClientAndDrain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b, first, second := twoReplicas(t, func(context.Context) { time.Sleep(5 * time.Minute) })
@@ -155,7 +160,7 @@ func TestWaitEndsWithClientAndDrain(t *testing.T) {
 		if took := time.Since(began); took != time.Minute {
 			t.Errorf("ended after %v", took)
 		}
-		synctest.Wait() // its line in the log
+		synctest.Wait() // until its log line is written
 		if !isClosed(second.runs.streamsEnded()) {
 			t.Error("the run of a client that has left is in the books")
 		}
@@ -184,7 +189,8 @@ func isClosed(c <-chan struct{}) bool {
 	}
 }
 
-// TestWaitingRequestHoldsItsBodyOnly, because many clients may wait for long.
+// TestWaitingRequestHoldsItsBodyOnly: a request that waits for the same answers may keep only its
+// body in memory, because many clients may wait for a long time.
 func TestWaitingRequestHoldsItsBodyOnly(t *testing.T) {
 	b := newBubble(t, endsAtOnce)
 	in, _, err := agui.ParseInput([]byte(input("t", "r", "")))
@@ -208,8 +214,8 @@ func TestWaitingRequestHoldsItsBodyOnly(t *testing.T) {
 	}
 }
 
-// TestRequestThatIsAlwaysTooLate slows down in the end, so that a store which alternates between
-// yes and no does not keep a processor busy.
+// TestRequestThatIsAlwaysTooLate: a store refuses each claim although the record allows it. The
+// request must try more and more slowly, so that it does not keep a processor busy.
 func TestRequestThatIsAlwaysTooLate(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		claims := 0
@@ -232,12 +238,13 @@ func TestRequestThatIsAlwaysTooLate(t *testing.T) {
 	})
 }
 
-// TestDoubtIsToldThoughItsCloseHasNoReply: a doubt is reported twice rather than never.
+// TestDoubtIsToldThoughItsCloseHasNoReply: if the store does not reply when a doubt is closed, the
+// client must get the doubt, even if the next request gets it again.
 func TestDoubtIsToldThoughItsCloseHasNoReply(t *testing.T) {
 	const inDoubt, goesOn = "RUN_STARTED RUN_FINISHED RUN_ERROR:RESUME_IN_DOUBT", "RUN_STARTED RUN_FINISHED"
 	for name, test := range map[string]struct {
-		fails int  // how often
-		done  bool // the step is done all the same
+		fails int  // how many calls of Close get no reply
+		done  bool // these steps are done nevertheless
 		next  string
 	}{
 		"one reply is lost":   {1, true, goesOn},

@@ -19,16 +19,16 @@ import (
 	"holdpoint/translate/standard"
 )
 
-// sticky makes the fake dialect one whose backend keeps its first answer.
+// sticky is an end function for a fakeDialect whose backend keeps the first answer to a question.
 func sticky(n int, e translate.End) (translate.Result, error) {
 	res, err := (&fakeRun{d: &fakeDialect{}, n: n}).End(e)
 	res.Asked.Sticky = len(res.Asked.Interrupts) > 0
 	return res, err
 }
 
-// TestDenialIsNotSentWhereTheBackendKeepsAnApproval: the approved action failed, the question came
-// back, and the answer is now no. The backend would carry out the earlier approval. Neither an
-// expiresAt of Holdpoint's nor time changes that.
+// TestDenialIsNotSentWhereTheBackendKeepsAnApproval: an approved action failed, the question
+// returned, and the answer is now no. The backend would carry out the earlier approval, so the no
+// must be refused. Neither an expiresAt that Holdpoint added nor the passing of time changes that.
 func TestDenialIsNotSentWhereTheBackendKeepsAnApproval(t *testing.T) {
 	for _, tt := range []struct {
 		name string
@@ -64,7 +64,8 @@ func TestDenialIsNotSentWhereTheBackendKeepsAnApproval(t *testing.T) {
 	}
 }
 
-// TestEmptyResumeLosesItsKeyOnly: the rest of the request stays.
+// TestEmptyResumeLosesItsKeyOnly: Holdpoint removes an empty resume array, and nothing else of the
+// request.
 func TestEmptyResumeLosesItsKeyOnly(t *testing.T) {
 	g := newRig(t, echo, func(o *Options) { o.Dialect = new(standard.Dialect) })
 	const props = `"forwardedProps":{"command":{"goto":"x"}}`
@@ -93,7 +94,7 @@ const (
 	hexB = "4862c319b88d5956a0281691b087388b"
 )
 
-// onInterrupt returns LangGraph's announcement of an interrupt, without rawEvent if id is "".
+// onInterrupt returns LangGraph's announcement of an interrupt. If id is "", it has no rawEvent.
 func onInterrupt(id, value string) string {
 	raw := ""
 	if id != "" {
@@ -105,8 +106,8 @@ func onInterrupt(id, value string) string {
 func commandOf(value string) string { return `,"forwardedProps":{"command":{"resume":` + value + `}}` }
 
 // TestEqualClickInTheOldFormDoesNotAnswerTheNextQuestion: an answer in command.resume names no id.
-// The second of two equal answers waits while the first runs. That run then raises another
-// question, which the second must not answer.
+// Of two equal answers, the second waits while the first one runs. That run asks another question.
+// The second answer must not answer it.
 func TestEqualClickInTheOldFormDoesNotAnswerTheNextQuestion(t *testing.T) {
 	for name, dialect := range map[string]func(*Options){
 		"langgraph": langGraph,
@@ -127,7 +128,8 @@ func TestEqualClickInTheOldFormDoesNotAnswerTheNextQuestion(t *testing.T) {
 							io.WriteString(w, ask(hexA, "rm /tmp/x?"))
 						case 2:
 							time.Sleep(time.Second)
-							io.WriteString(w, ask(hexA, "rm -r /?")) // two interrupt() calls of one node share an id
+							// in LangGraph, two interrupt() calls of one node share an id
+							io.WriteString(w, ask(hexA, "rm -r /?"))
 						default:
 							io.WriteString(w, streamOf(started, hello, finished))
 						}
@@ -149,7 +151,7 @@ func TestEqualClickInTheOldFormDoesNotAnswerTheNextQuestion(t *testing.T) {
 	}
 }
 
-// asksAbout is a backend that pauses for a call, and then ends.
+// asksAbout is a backend that asks about a call in its first run. All other runs end normally.
 func asksAbout(w http.ResponseWriter, _ *http.Request, n int) {
 	if n == 1 {
 		sendStream(w, streamOf(started,
@@ -160,8 +162,8 @@ func asksAbout(w http.ResponseWriter, _ *http.Request, n int) {
 	sendStream(w, streamOf(started, finished))
 }
 
-// withPayloadMessage returns CopilotKit's resume, which repeats the payload in the history as the
-// call's result.
+// withPayloadMessage returns a resume as CopilotKit sends it: its history contains the payload
+// again, as the result of the call.
 func withPayloadMessage(payload string) string {
 	return `{"threadId":"t","runId":"r2","messages":[` + oldUser +
 		`,{"id":"a1","role":"assistant","toolCalls":[{"id":"c1","type":"function","function":{"name":"ask","arguments":""}}]}` +
@@ -190,8 +192,8 @@ func TestPayloadMessageIsNoNewMessage(t *testing.T) {
 	}
 }
 
-// TestExpiredQuestionThatCannotBeCancelledHasAWayOn: after its expiry only "cancelled" is accepted,
-// and the backend accepts no cancel.
+// TestExpiredQuestionThatCannotBeCancelledHasAWayOn: after its expiry a question accepts only
+// "cancelled", and the backend accepts no cancel. The thread must continue nevertheless.
 func TestExpiredQuestionThatCannotBeCancelledHasAWayOn(t *testing.T) {
 	for name, asked := range map[string]string{
 		"a review without reject":   onInterrupt(hexA, `{"action_requests":[{"name":"f","args":{}}],"review_configs":[{"action_name":"f","allowed_decisions":["approve","edit"]}]}`),
@@ -219,7 +221,7 @@ func TestExpiredQuestionThatCannotBeCancelledHasAWayOn(t *testing.T) {
 }
 
 // TestQuestionsThatCannotBeAnsweredHaveAWayOn: the backend gave two open questions no ids, so no
-// answer can be sent.
+// answer can be sent to it. The thread must continue nevertheless.
 func TestQuestionsThatCannotBeAnsweredHaveAWayOn(t *testing.T) {
 	g := newRig(t, func(w http.ResponseWriter, r *http.Request, n int) {
 		if n == 1 {
@@ -248,8 +250,9 @@ func wantAWayOn(t *testing.T, g *rig) {
 	}
 }
 
-// TestEchoOfMastraDoesNotPassToALangGraph, also if the newest result is the tombstone of a sticky
-// pause, which keeps its questions but not its dialect.
+// TestEchoOfMastraDoesNotPassToALangGraph: an answer with an echo of Mastra's question must not
+// reach a LangGraph. That must hold even if the newest result is the tombstone of a sticky pause,
+// which has the questions but not the dialect.
 func TestEchoOfMastraDoesNotPassToALangGraph(t *testing.T) {
 	for _, wait := range []time.Duration{0, 2 * time.Hour} {
 		t.Run(fmt.Sprint("after ", wait), func(t *testing.T) {
@@ -259,7 +262,8 @@ func TestEchoOfMastraDoesNotPassToALangGraph(t *testing.T) {
 					sendStream(w, streamOf(started, onInterrupt(hexA, `{"question":"Delete?"}`), finished))
 					return
 				}
-				sendStream(w, streamOf(started, `{"type":"RUN_ERROR","message":"kaput"}`)) // the backend waits still
+				// the backend still waits
+				sendStream(w, streamOf(started, `{"type":"RUN_ERROR","message":"kaput"}`))
 			}, langGraph, func(o *Options) {
 				o.Store = memory.New(memory.Options{ReplayTTL: time.Hour, Now: func() time.Time { return now }})
 			})

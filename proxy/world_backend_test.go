@@ -48,7 +48,8 @@ func (w *world) backend(req *http.Request) (*http.Response, error) {
 	}
 	if answers.Exists() {
 		w.took(answers.Array(), rec)
-		w.plainRuns += int(gjson.GetBytes(body, "new").Int()) // the message has reached the backend
+		// the new message reached the backend with the answers
+		w.plainRuns += int(gjson.GetBytes(body, "new").Int())
 	}
 	alone, own := answers.Exists() && !w.inside && !w.own, answers.Exists() && w.own
 	w.mu.Unlock()
@@ -65,7 +66,7 @@ func (w *world) backend(req *http.Request) (*http.Response, error) {
 		w.leave = nil
 		leave()
 		w.handOver()
-		synctest.Wait() // what follows the request has seen it
+		synctest.Wait() // Holdpoint has noticed that the client left
 		w.handOver()
 		if err := req.Context().Err(); err != nil {
 			return nil, err
@@ -77,7 +78,7 @@ func (w *world) backend(req *http.Request) (*http.Response, error) {
 	return w.says(req, mode), nil
 }
 
-// says returns the backend's response.
+// says returns the backend's response for the mode.
 func (w *world) says(req *http.Request, mode string) *http.Response {
 	header, status, out := http.Header{"Content-Type": {"text/event-stream"}}, 200, ""
 	expiry := ""
@@ -105,7 +106,8 @@ func (w *world) says(req *http.Request, mode string) *http.Response {
 	return &http.Response{StatusCode: status, Header: header, Body: io.NopCloser(strings.NewReader(out)), Request: req, ProtoMajor: 1, ProtoMinor: 1}
 }
 
-// took checks answers that reached the backend.
+// took checks answers that have reached the backend. They must answer the whole claimed pause, as
+// the client or the desk decided.
 func (w *world) took(answers []gjson.Result, rec store.Record) {
 	if rec.State != store.Claimed || rec.Pause == nil || len(answers) != len(rec.Pause.Interrupts) {
 		w.violates("answers reached the backend that are not a whole claimed pause")
@@ -125,7 +127,7 @@ func (w *world) took(answers []gjson.Result, rec store.Record) {
 		if a.Get("status").Str == "resolved" && !w.approved[id] {
 			w.violates("approved what nobody approved: %s", id)
 		}
-		if w.mode != "422" { // the backend says that it did nothing
+		if w.mode != "422" { // with 422, the backend says that it did nothing
 			w.delivered[id]++
 		}
 		if w.delivered[id] > 1 {
@@ -138,8 +140,8 @@ func (w *world) took(answers []gjson.Result, rec store.Record) {
 	}
 }
 
-// carryOut acts as a backend that keeps the first answer to a question until it has finished with
-// it.
+// carryOut acts as a backend that keeps the first answer to a question until the run with it ends
+// well.
 func (w *world) carryOut(answer string) {
 	if w.kept != "" && w.kept != answer {
 		w.violates("the backend carried out %s, and the answer was %s", w.kept, answer)
@@ -150,13 +152,14 @@ func (w *world) carryOut(answer string) {
 	}
 }
 
-// takesLong takes longer than a lease that is not renewed. In the middle the other replica gets an
-// ordinary run twice, which must be told if the answers are in doubt.
+// takesLong lets the backend take longer than a lease that is not renewed. After the lease, the
+// other replica gets an ordinary run twice. If the answers are in doubt, one of the two must report
+// it.
 func (w *world) takesLong() {
 	mode, last, pending, at, plan := w.mode, w.last, w.pending, w.at, w.plan
 	w.sleep(LeaseTime + time.Second)
 	if rec := w.record(); rec.State == store.Claimed && rec.Pause.Decided() {
-		return // they would wait for this one
+		return // the requests would wait for this one
 	}
 	w.inside, w.at, w.plan = true, 1-at, nil
 	for range 2 {
@@ -166,8 +169,8 @@ func (w *world) takesLong() {
 	w.sleep(LeaseTime)
 }
 
-// whileAlone sends a request to the other replica while a run continues without its client. It must
-// not reach the backend.
+// whileAlone sends a request to the other replica while a run continues without its client. The
+// request must get THREAD_BUSY and not reach the backend.
 func (w *world) whileAlone() {
 	mode, called, at := w.mode, w.called, w.at
 	w.inside, w.at = true, 1-at
@@ -182,8 +185,8 @@ func (w *world) whileAlone() {
 	w.inside, w.mode, w.last, w.pending, w.at, w.plan = false, mode, last, pending, at, plan
 }
 
-// whileClaimed sends requests while a resume is at the backend. None may reach it. The same answers
-// at the other replica wait for its end.
+// whileClaimed sends requests while a resume is at the backend. They must not reach the backend. If
+// the other replica gets the same answers, it waits for the end of the resume.
 func (w *world) whileClaimed() {
 	mode, last, pending, called, at, plan := w.mode, w.last, w.pending, w.called, w.at, w.plan
 	w.inside, w.plan = true, nil
@@ -204,14 +207,15 @@ func (w *world) whileClaimed() {
 		w.second.Go(again)
 	}
 	w.handOver()
-	synctest.Wait() // it waits: nothing else goes on until this run has ended
+	synctest.Wait() // the same answers now wait for the end of this run
 	w.handOver()
 	bodies := []string{w.body(resumeWith(no("n1~nobody")), false)}
 	now := w.record()
-	if now.Pause == nil || !now.Pause.Decided() { // else they would wait for this one
+	if now.Pause == nil || !now.Pause.Decided() { // otherwise they would wait for this run
 		bodies = append(bodies, w.body("", false), w.body("", true))
 	}
-	if thread := w.thread; thread != "" && (now.Pause == nil || !now.Pause.Decided()) { // the thread that asked is as busy
+	// the thread of the question is busy too
+	if thread := w.thread; thread != "" && (now.Pause == nil || !now.Pause.Decided()) {
 		w.thread = ""
 		bodies = append(bodies, w.body("", false), w.body("", true))
 		w.thread = thread

@@ -19,15 +19,16 @@ import (
 	"holdpoint/store"
 )
 
-// What is done in a world at other doors than the chat, and what came of it.
+// This file has the steps of a world that happen at the desk and without the client, and counts
+// what they led to.
 
-// happenings count what happened in the sequences, so that a test can check that each case
-// occurred.
+// A happenings counts the cases that occurred in the sequences, so that a test can check that each
+// case occurred.
 type happenings map[string]int
 
 func (h happenings) add(what string) { h[what]++ }
 
-// told counts what a client got.
+// told counts the codes in a stream that a client got.
 func (h happenings) told(stream string) {
 	for _, code := range []agui.Code{agui.InterruptExpired, agui.ResumeInDoubt, agui.ResumeConflict, agui.PartialResume} {
 		if strings.Contains(stream, string(code)) {
@@ -36,8 +37,8 @@ func (h happenings) told(stream string) {
 	}
 }
 
-// atTheDesk returns what must occur in the sequences of a test: each way to decide, each way to
-// continue, and each end.
+// atTheDesk returns the cases that must occur in the sequences of a test: each way to decide, each
+// way to send a decision, and each end.
 func atTheDesk() []string {
 	list := []string{
 		"decided as a whole", "decided in part", "decided too late", "decided otherwise", "decided twice", "decided and the store stumbled",
@@ -47,14 +48,15 @@ func atTheDesk() []string {
 		"told INTERRUPT_EXPIRED", "told RESUME_IN_DOUBT", "told RESUME_CONFLICT", "told PARTIAL_RESUME",
 	}
 	for _, mode := range modes {
-		if mode != "unreachable" { // nothing of it arrives
+		if mode != "unreachable" { // no request of this mode reaches the backend
 			list = append(list, "carried: "+mode)
 		}
 	}
 	return list
 }
 
-// elsewhere decides questions of the open pause at the desk: those in approve, with a yes or a no.
+// elsewhere decides questions of the open pause at the desk. approve maps their ids to yes (true)
+// or no.
 func (w *world) elsewhere(approve map[string]bool) {
 	rec := w.record()
 	if rec.State != store.Open {
@@ -96,7 +98,7 @@ func (w *world) elsewhere(approve map[string]bool) {
 	}
 }
 
-// noteDecided counts the outcome of a decision.
+// noteDecided counts how a decision at the desk ended.
 func (w *world) noteDecided(err error, words, stood int, died, stumbled bool) {
 	var refused *agui.RunError
 	switch {
@@ -119,14 +121,15 @@ func (w *world) noteDecided(err error, words, stood int, died, stumbled bool) {
 	}
 }
 
-// carry makes a replica carry the decisions without the client.
+// carry makes a replica send the decisions of the desk to the backend, without the client.
 func (w *world) carry(mode string) {
 	w.goesByItself(mode, func(m *mortal) {
 		_ = m.Carry(context.Background(), recordKey("/", "t"))
 	})
 }
 
-// looks makes a replica look for decisions that are due, as a process does every two seconds.
+// looks makes a replica look for decisions that wait to be sent. A process does so every two
+// seconds.
 func (w *world) looks(mode string) {
 	before := w.record()
 	old := before.State == store.Open && before.Pause.Decided() && time.Since(before.Pause.Decisions[0].At) >= carry.DefaultWithin
@@ -171,8 +174,8 @@ func (w *world) goesByItself(mode string, do func(m *mortal)) {
 	w.revive(m)
 }
 
-// whileCarried makes the other replica carry the same decisions. They must not reach the backend
-// again.
+// whileCarried makes the other replica send the same decisions while they are at the backend. They
+// must not reach it again.
 func (w *world) whileCarried() {
 	called := w.called
 	if err := w.replicas[1-w.at].Carry(context.Background(), recordKey("/", "t")); err == nil {
@@ -183,7 +186,7 @@ func (w *world) whileCarried() {
 	}
 }
 
-// noteCarried counts the way in which answers reached the backend.
+// noteCarried counts the way in which answers reached the backend: from the chat, the desk or both.
 func (w *world) noteCarried(rec store.Record) {
 	p, decided := rec.Pause, 0
 	for _, i := range p.Interrupts {
@@ -214,7 +217,7 @@ func (w *world) noteCarried(rec store.Record) {
 	}
 }
 
-// frees gives the pause up at the desk. Nothing is sent.
+// frees gives the open pause up at the desk. Nothing may reach the backend.
 func (w *world) frees() {
 	rec := w.record()
 	if rec.Pause == nil {
@@ -228,7 +231,7 @@ func (w *world) frees() {
 	tokens.Set(list)
 	d := api.New(api.Options{Store: w.store, Tokens: tokens, Events: taker(func(e *event.Event) error {
 		if e.Kind == event.InDoubt && rec.Doubt != nil {
-			return nil // the run that came to the doubt has told it; this says who is not told of it any more
+			return nil // the run that found the doubt reported it; this event is for other clients
 		}
 		return w.tally.Take(e)
 	})})
@@ -251,7 +254,7 @@ func (w *world) frees() {
 	}
 }
 
-// revive replaces a dead process by a new one.
+// revive replaces the replica m by a new process, if m is dead.
 func (w *world) revive(m *mortal) {
 	if m.dead.Load() {
 		m.kill()

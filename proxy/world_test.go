@@ -24,9 +24,9 @@ import (
 	"holdpoint/translate"
 )
 
-// A world is a client, two replicas on one store and a backend, in a bubble of testing/synctest.
-// The client does one thing at a time, except that it may send the same answers to the other
-// replica while the first are at the backend.
+// A world is a client, two replicas on one store, and a backend, in a bubble of testing/synctest.
+// The client sends one request at a time. There is one exception: while answers are at the backend,
+// it may send the same answers to the other replica.
 type world struct {
 	t        worldTest
 	store    store.Store
@@ -36,47 +36,47 @@ type world struct {
 	runs     int
 	expires  bool
 	sticky   bool // the backend keeps the first answer to a question
-	finish   bool // runs are read on whose client has left
-	apart    bool // it takes a message beside an answer in a request of its own
+	finish   bool // a run continues although its client has left
+	apart    bool // the backend gets new messages in a request after the answers
 
 	// The state of the client.
-	pending []string // its list: emptied by a RUN_FINISHED without interrupts only
+	pending []string // the questions it shows; only a RUN_FINISHED without interrupts empties it
 	lists   [][]string
 	history []string
-	thread  string // that its next requests name; "" is the thread t
-	last    string // what it sent
-	got     string // what it got for that, "" if nothing
+	thread  string // the thread of its next requests; "" is the thread t
+	last    string // its last request
+	got     string // the response to it, or "" if there was none
 
-	mu    sync.Mutex // held during a step of a replica, of whatever goroutine; see handOver
+	mu    sync.Mutex // held during each step of a replica; see handOver
 	turns int
 
-	leave  func()         // has the client leave its request at the backend's first answer; nil: it stays
-	second sync.WaitGroup // the same answers again, at the other replica
+	leave  func()         // called when the backend gets the request: the client leaves; nil: it stays
+	second sync.WaitGroup // runs the same answers at the other replica
 
 	leaves bool  // the client leaves its next requests
-	slow   bool  // the backend takes its time with answers, and a request comes in meanwhile
-	plan   *plan // what goes wrong; nil for nothing
+	slow   bool  // the backend is slow with answers, and meanwhile a request comes
+	plan   *plan // what goes wrong; nil: nothing
 
 	// The state of the backend.
 	mode      string
 	called    int
-	kept      string // what it keeps, "" if nothing
-	inside    bool   // a request is under way while another is at the backend
-	own       bool   // a request of Holdpoint's own is under way
-	looking   bool   // it is one that a carrier has begun, see looks
+	kept      string // the answer that a sticky backend keeps, or ""
+	inside    bool   // another request is sent while one is at the backend
+	own       bool   // Holdpoint sends a request without the client
+	looking   bool   // that request was begun by looks
 	plainRuns int
 
-	// The truth, for the checks.
-	approved  map[string]bool // ids that the client has ever approved
-	cancelled map[string]bool // ids that it has ever cancelled
-	told      map[string]bool // ids that it was ever told
-	delivered map[string]int  // ids whose answers have reached the backend
+	// What really happened, for the checks.
+	approved  map[string]bool // ids of questions that the client has ever approved
+	cancelled map[string]bool // ids of questions that it has ever cancelled
+	told      map[string]bool // ids of questions that it has ever got
+	delivered map[string]int  // how often an answer to the id reached the backend
 	violation string
-	tally     *tally // what the stores did, and what was told of it
+	tally     *tally // what the stores did, and which events were reported
 	happened  happenings
 }
 
-// worldTest is the part of *testing.T that a world needs. rapid has a type of its own for it.
+// worldTest has the methods of *testing.T that a world needs. rapid has a type of its own for them.
 type worldTest interface {
 	storetest.TB
 	Fatal(args ...any)
@@ -126,19 +126,19 @@ func (w *world) restart(at int) {
 	w.replicas[at] = m
 }
 
-// A plan says what fails in the client's next request: the step number from, and as many of the
-// following ones as it has.
+// A plan says which steps of the replicas fail: the step number from, counted from 1, and the
+// following ones, many steps in all.
 type plan struct {
 	from, many int
 	done       bool // the steps are done nevertheless
 	dies       bool // the replica dies at that step
-	backend    bool // the backend's answers are steps, too
+	backend    bool // the backend's responses count as steps too
 
 	seen int
 	hits int
 }
 
-// hit returns how many steps it has made fail.
+// hit returns how many steps the plan has made fail.
 func (p *plan) hit() int {
 	if p == nil {
 		return 0
@@ -186,8 +186,8 @@ func (w *world) dialect() *fakeDialect {
 	return &fakeDialect{begin: takesNew}
 }
 
-// takesNew makes the fake dialect send new messages together with the answers, as an outcome
-// backend does.
+// takesNew is a begin function for a fakeDialect. It sends new messages together with the answers,
+// as dialects with the interrupt outcome do.
 func takesNew(r *translate.Request) (translate.Out, error) {
 	out := translate.Out{TakesNew: true}
 	if r.Pause.ID != "" {
@@ -196,7 +196,8 @@ func takesNew(r *translate.Request) (translate.Out, error) {
 	return out, nil
 }
 
-// sendsNewApart returns a fake dialect that sends new messages in a request after the answers.
+// sendsNewApart returns a fakeDialect that sends new messages in another request, after the
+// answers.
 func sendsNewApart() *fakeDialect {
 	brought := 0
 	return &fakeDialect{
@@ -245,14 +246,14 @@ func (w *world) plain(mode string, fresh bool) { w.send(w.body("", fresh), mode)
 
 func (w *world) again(mode string) {
 	if elsewhere(w.last) {
-		mode = "finish" // on another thread it asks nothing, see answerElsewhere
+		mode = "finish" // the backend asks nothing on another thread, see answerElsewhere
 	}
 	if w.last != "" {
 		w.send(w.last, mode)
 	}
 }
 
-// decide answers questions; approve has the answers.
+// decide answers the questions ids. approve has the answer to each: true is a yes, false a cancel.
 func (w *world) decide(ids []string, approve []bool, fresh bool, mode string) {
 	var entries []string
 	for n, id := range ids {
@@ -267,7 +268,7 @@ func (w *world) decide(ids []string, approve []bool, fresh bool, mode string) {
 	w.send(w.body(resumeWith(entries...), fresh), mode)
 }
 
-// beside calls do while the client's history has further messages, which it does not keep.
+// beside calls do while the client's history also contains messages. Afterwards it removes them.
 func (w *world) beside(messages []string, do func()) {
 	honest := w.history
 	w.history = append(slices.Clone(honest), messages...)
@@ -275,8 +276,8 @@ func (w *world) beside(messages []string, do func()) {
 	w.history = honest
 }
 
-// send posts a request and updates the client from the response. It returns "" if there was none,
-// or no stream.
+// send posts a request and updates the client from the response. It returns "" if there was no
+// response, or if the response was not a stream.
 func (w *world) send(body, mode string) string {
 	w.last, w.mode = body, mode
 	m, before := w.replicas[w.at], w.plan.hit()
@@ -298,7 +299,7 @@ func (w *world) send(body, mode string) string {
 		w.got = ""
 		m.kill()
 		w.restart(w.at)
-		return "" // the client has seen nothing
+		return "" // the client got no response
 	}
 	if status != http.StatusOK {
 		if mode != "500" && mode != "422" || answering(body) {
@@ -323,8 +324,9 @@ func (w *world) send(body, mode string) string {
 	return got
 }
 
-// awaitSecond waits for the same answers at the other replica, whatever happened to the first. They
-// may be sent after all, if the first request's claim was released.
+// awaitSecond waits for the same answers at the other replica, whatever happened to the first
+// request. If the claim of the first request was released, the second one sends the answers to the
+// backend.
 func (w *world) awaitSecond() {
 	plan := w.plan
 	w.inside, w.plan = true, nil
@@ -335,7 +337,8 @@ func (w *world) awaitSecond() {
 }
 
 // handOver is called before and after the client's goroutine waits. Other goroutines work only
-// while it waits, each step under mu. The race detector cannot know that.
+// while it waits, each step under mu. By locking mu, handOver shows that order to the race
+// detector.
 func (w *world) handOver() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -349,7 +352,7 @@ func (w *world) sleep(d time.Duration) {
 	w.handOver()
 }
 
-// post runs a request at a replica to its end.
+// post sends a request to a replica and returns the whole response.
 func (w *world) post(ctx context.Context, m *mortal, body string) (got string, status int) {
 	rec := httptest.NewRecorder()
 	m.ServeHTTP(rec, httptest.NewRequest(http.MethodPost, "/", strings.NewReader(body)).WithContext(ctx))
@@ -377,13 +380,13 @@ func dataIn(stream string) (list []gjson.Result) {
 	return list
 }
 
-// answering reports whether a request has answers.
+// answering reports whether the request body contains answers.
 func answering(body string) bool { return len(gjson.Get(body, "resume").Array()) > 0 }
 
-// elsewhere reports whether a request names a thread other than the one with the questions.
+// elsewhere reports whether the request body names a thread other than t, which has the questions.
 func elsewhere(body string) bool { return gjson.Get(body, "threadId").Str != "t" }
 
-// checkStream checks for one RUN_STARTED at the beginning and a terminal event at the end.
+// checkStream checks that a stream has one RUN_STARTED, and ends with a terminal event.
 func (w *world) checkStream(got string) {
 	if strings.Count(got, `"type":"RUN_STARTED"`) != 1 {
 		w.violates("not one RUN_STARTED: %s", got)
@@ -394,13 +397,13 @@ func (w *world) checkStream(got string) {
 	}
 }
 
-// checkTold checks that the response to an answer reports exactly the open questions.
+// checkTold checks that the client, after a request with answers, shows exactly the open questions.
 func (w *world) checkTold(body, got string) {
 	if !answering(body) || elsewhere(body) && strings.Contains(got, string(agui.UnknownInterruptID)) {
-		return // the index may have lost the way to the question
+		return // the index may have lost the entry of the question
 	}
 	if elsewhere(body) && len(w.pending) == 0 && gjson.Get(body, "messages.#").Int() > 1 {
-		return // it may have gone on as an ordinary run of its own thread
+		return // it may have continued as an ordinary run of its own thread
 	}
 	var open []string
 	if rec := w.record(); rec.State == store.Open {
@@ -413,7 +416,7 @@ func (w *world) checkTold(body, got string) {
 	}
 }
 
-// checkSuccess checks that an approval without an error in its response reached the backend.
+// checkSuccess checks that an approval has reached the backend if its response contains no error.
 func (w *world) checkSuccess(body, got string) {
 	if strings.Contains(got, "RUN_ERROR") || strings.Contains(got, `"refusal"`) {
 		return
@@ -430,7 +433,7 @@ func lastData(s string) string {
 	return strings.TrimPrefix(frames[len(frames)-1], "data: ")
 }
 
-// check inspects the record, and ends the test if an invariant is violated.
+// check compares the record with what happened, and ends the test if a rule is violated.
 func (w *world) check() {
 	rec := w.record()
 	for _, result := range rec.Results {
@@ -455,7 +458,7 @@ func (w *world) check() {
 }
 
 // goesOn sends a new message that also cancels the client's questions, until the backend gets it.
-// By then the claim that a dead replica or an outage left has lapsed.
+// First it waits until each claim of a dead replica has lapsed.
 func (w *world) goesOn() {
 	w.plan = nil
 	w.sleep(LeaseTime)

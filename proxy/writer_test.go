@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// TestDeadlineOfARunIsNotTheNextRequests: a kept connection may have a deadline of an earlier run,
-// which has long passed.
+// TestDeadlineOfARunIsNotTheNextRequests: a reused connection may have the write deadline of an
+// earlier run, which has passed. Holdpoint must remove it before it writes anything.
 func TestDeadlineOfARunIsNotTheNextRequests(t *testing.T) {
 	g := newRig(t, echo)
 	for name, req := range map[string]*http.Request{
@@ -28,7 +28,7 @@ func TestDeadlineOfARunIsNotTheNextRequests(t *testing.T) {
 	}
 }
 
-// deadlines records the write deadlines that are set.
+// A deadlines is a ResponseWriter that records the write deadlines.
 type deadlines struct {
 	*httptest.ResponseRecorder
 	list []time.Time
@@ -39,8 +39,8 @@ func (d *deadlines) SetWriteDeadline(t time.Time) error {
 	return nil
 }
 
-// TestStreamOfAClientThatIsGoneIsAborted: as ReverseProxy does, Holdpoint aborts it. If net/http
-// tried to end it in order, that could take forever.
+// TestStreamOfAClientThatIsGoneIsAborted: if the client is gone, Holdpoint must abort its stream,
+// as ReverseProxy does. If net/http ended the stream in the ordinary way, that could take forever.
 func TestStreamOfAClientThatIsGoneIsAborted(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBubble(t, asksFirst(nil))

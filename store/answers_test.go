@@ -7,7 +7,8 @@ import (
 	"holdpoint/store"
 )
 
-// TestAnswers: a digest has each answer by its question, whatever characters the ids have.
+// TestAnswers: a digest of answers contains the digest of each answer by its question, whatever
+// characters the question ids contain.
 func TestAnswers(t *testing.T) {
 	ids := []string{"a", "a b", "a\nb", "a\nb c", "", "\n", " ", `a","b`, `["a","b"]`, "a\r\nb d1", "\x00", "é\u2028"}
 	var list []store.AnswerDigest
@@ -30,7 +31,7 @@ func TestAnswers(t *testing.T) {
 	}
 }
 
-// TestSameAnswers also compares the digests of older records.
+// TestSameAnswers compares digests of answers, also those of older records.
 func TestSameAnswers(t *testing.T) {
 	of := func(pairs ...string) string {
 		var list []store.AnswerDigest

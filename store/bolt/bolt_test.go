@@ -15,7 +15,7 @@ import (
 	"holdpoint/store/storetest"
 )
 
-// open opens a file with the test's clock. It is closed when the test ends.
+// open opens a store on a file and closes it when the test ends. The caller sets the clock in o.
 func open(t *testing.T, path string, o bolt.Options) *engine.Store {
 	t.Helper()
 	o.Sweep = -1
@@ -40,8 +40,9 @@ func TestContract(t *testing.T) {
 	}, storetest.Unbounded)
 }
 
-// TestUnsentOutlivesItsRow: if a row is forgotten while it has notices to send, its place in the
-// list remains, because a file keeps the list. The next sender removes it.
+// TestUnsentOutlivesItsRow: a row is forgotten while it has notices to send. Its entry in the list
+// of unsent notices remains, because the file has that list separately. The next Take must remove
+// the entry.
 func TestUnsentOutlivesItsRow(t *testing.T) {
 	now := time.Date(2026, 11, 24, 9, 0, 0, 0, time.UTC)
 	o := bolt.Options{Now: func() time.Time { return now }}
@@ -76,7 +77,8 @@ func TestUnsentOutlivesItsRow(t *testing.T) {
 	}
 }
 
-// A second process must not open the file, because each would assume that it is alone.
+// TestFileIsForOneProcess: a second process must not open the file, because each process assumes
+// that it is the only one.
 func TestFileIsForOneProcess(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "state.db")
 	open(t, path, bolt.Options{})
@@ -86,8 +88,8 @@ func TestFileIsForOneProcess(t *testing.T) {
 	}
 }
 
-// TestOpenWhenFree: a waiting process gets the file as soon as the other one closes it, or stops
-// waiting when its context ends.
+// TestOpenWhenFree: a waiting process gets the file as soon as the other process closes it. If the
+// context of the waiting process ends first, it stops waiting.
 func TestOpenWhenFree(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "state.db")
 	first, err := bolt.Open(path, bolt.Options{})

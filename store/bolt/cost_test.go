@@ -12,8 +12,8 @@ import (
 	"holdpoint/store/engine"
 )
 
-// TestAStepWritesItsPagesOnly: a step does not write the list of the file's free pages, however
-// long it is.
+// TestAStepWritesItsPagesOnly: a step must not write the list of the file's free pages, because
+// that list may be long.
 func TestAStepWritesItsPagesOnly(t *testing.T) {
 	t.Parallel()
 	db, err := bbolt.Open(filepath.Join(t.TempDir(), "state.db"), 0o600, options(time.Second))
@@ -56,7 +56,7 @@ func TestAStepWritesItsPagesOnly(t *testing.T) {
 		after := db.Stats()
 		return after.TxStats.GetPageAlloc() - before.TxStats.GetPageAlloc()
 	}
-	step("a") // what was given up by the last one is free from here on
+	step("a") // from here on, the pages that were deleted above are free
 	wrote, free := step("b"), db.Stats().FreePageN
 	if list := int64(8 * free); list < 60<<10 || wrote > list/2 {
 		t.Errorf("a step wrote %d bytes beside %d free pages, whose list has %d bytes", wrote, free, list)

@@ -24,7 +24,7 @@ import (
 	"holdpoint/store/storetest"
 )
 
-// childFile is set in the process that TestKilled kills.
+// childFile is the variable with the file of the process that TestKilled kills.
 const childFile = "HOLDPOINT_TEST_BOLT_FILE"
 
 func TestMain(m *testing.M) {
@@ -41,8 +41,8 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// child pauses, claims and finishes on several threads concurrently, without end, so that steps
-// share transactions. It prints each step before it begins and after it has returned.
+// child pauses, claims and finishes without end on several threads concurrently, so that steps
+// share transactions. It prints each step before the step begins and after it has returned.
 func child(path string) int {
 	s, err := bolt.Open(path, bolt.Options{Options: engine.Options{Sweep: -1}, LockTimeout: 10 * time.Second})
 	if err != nil {
@@ -63,10 +63,11 @@ func child(path string) int {
 	return 1
 }
 
-// pass makes a thread pause, and carries its answer out.
+// pass opens a pause on a thread, claims it and finishes it. First it ends a pause of an earlier
+// round.
 func pass(s store.Store, key store.Key, id string) error {
 	rec, err := s.Load(context.Background(), key, "")
-	switch { // of the round before
+	switch { // the state from an earlier round
 	case err != nil || rec.State == store.None:
 	case rec.State == store.Claimed:
 		err = storetest.Do(context.Background(), s, key, store.Finish{Token: rec.Token, Result: store.Result{How: store.Finished}})
@@ -97,8 +98,8 @@ func bigPause(id string) agui.Pause {
 	}
 }
 
-// TestKilled: after a kill -9 at any instruction, every step that had returned is in the file,
-// complete. A step that was under way is done or not done.
+// TestKilled: after a kill -9 at any instruction, the file must contain every step that had
+// returned. A step that was running is done completely or not at all.
 func TestKilled(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "state.db")
 	rounds := 12
@@ -115,7 +116,7 @@ func TestKilled(t *testing.T) {
 	t.Logf("%d steps in %d rounds", steps, rounds)
 }
 
-// killedRound returns how many steps were done before the kill.
+// killedRound runs a child, kills it, and returns the number of steps that were done before.
 func killedRound(t *testing.T, path, round string) int {
 	cmd := exec.Command(os.Args[0])
 	cmd.Env = append(os.Environ(), childFile+"="+path, "HOLDPOINT_TEST_ROUND="+round)
@@ -129,7 +130,7 @@ func killedRound(t *testing.T, path, round string) int {
 		t.Fatal(err)
 	}
 	after := 1 + rand.N(60)
-	begun, done := map[string]string{}, map[string]string{} // by key: the last step
+	begun, done := map[string]string{}, map[string]string{} // the last step for each key
 	n := 0
 	lines := bufio.NewScanner(out)
 	for lines.Scan() {
@@ -141,7 +142,7 @@ func killedRound(t *testing.T, path, round string) int {
 		}
 		done[key] = step
 		if n++; n == after {
-			time.Sleep(rand.N(2 * time.Millisecond)) // into the next step
+			time.Sleep(rand.N(2 * time.Millisecond)) // so that the kill comes within a later step
 			_ = cmd.Process.Kill()
 		}
 	}
@@ -166,7 +167,7 @@ func killedRound(t *testing.T, path, round string) int {
 	return n
 }
 
-// stepOf returns the step that the record shows, which only that step can have left.
+// stepOf returns the step that must have been the last one on this record.
 func stepOf(rec store.Record) string {
 	switch {
 	case rec.State == store.Open && len(rec.Pause.Messages) > 2000:

@@ -20,13 +20,13 @@ import (
 	"holdpoint/store/storetest"
 )
 
-// diskFile is set in the process of TestDiskWithoutRoom.
+// diskFile is the variable with the file of the process that TestDiskWithoutRoom starts.
 const diskFile = "HOLDPOINT_TEST_BOLT_DISK"
 
-// TestDiskWithoutRoom: on a full disk a pause is not saved, which is an error. Saved pauses stay
-// and can be answered, and with room everything works again. A limit on the size of files stands
-// for the full disk, because the kernel refuses the same writes. The limit holds for a whole
-// process, so the test uses a process of its own.
+// TestDiskWithoutRoom: on a full disk a pause cannot be saved, which must be an error. Saved pauses
+// stay and can be answered. When the disk has room again, everything works again. The test limits
+// the size of files in place of a full disk, because the kernel then refuses the same writes. The
+// limit applies to a whole process, so the test starts one.
 func TestDiskWithoutRoom(t *testing.T) {
 	cmd := exec.Command(os.Args[0])
 	cmd.Env = append(os.Environ(), diskFile+"="+filepath.Join(t.TempDir(), "state.db"))
@@ -58,7 +58,7 @@ func withoutRoom(path string) error {
 	for ; full == nil && told < 10_000; told++ {
 		_, full = s.Do(ctx, store.Key(fmt.Sprint("k", told)), store.Ask{Pause: bigPause("p")})
 	}
-	told-- // the last one was not saved
+	told-- // the last pause was not saved
 	if full == nil || errors.Is(full, store.ErrFull) {
 		return fmt.Errorf("the disk did not get full: %w", full)
 	}

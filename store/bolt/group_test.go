@@ -37,7 +37,7 @@ func newFile(t testing.TB) *file {
 	return f
 }
 
-// transactions returns the number of writing transactions.
+// transactions returns the number of writing transactions so far.
 func (f *file) transactions() (n int) {
 	f.Helper()
 	if err := f.db.View(func(tx *bbolt.Tx) error { n = tx.ID(); return nil }); err != nil {
@@ -46,8 +46,8 @@ func (f *file) transactions() (n int) {
 	return n
 }
 
-// together makes changes concurrently. All that arrive after the first one wait for it. It returns
-// the number of transactions.
+// together makes changes concurrently, and returns the number of transactions that they took. The
+// first change waits for the file, and the other changes arrive meanwhile.
 func (f *file) together(changes ...func()) int {
 	f.Helper()
 	before := f.transactions()
@@ -66,7 +66,7 @@ func (f *file) together(changes ...func()) int {
 	for n, change := range changes {
 		all.Go(change)
 		if n == 0 {
-			for begun := false; !begun; runtime.Gosched() { // it has left the list, and waits for the file
+			for begun := false; !begun; runtime.Gosched() { // the first change waits for the file
 				f.writes.mu.Lock()
 				begun = f.writes.writing && len(f.writes.waiting) == 0
 				f.writes.mu.Unlock()
@@ -85,8 +85,8 @@ func change(from int64) engine.Change {
 	return engine.Change{From: from, To: from + 1, Head: []byte("{}"), Opened: time.Now(), Due: time.Now()}
 }
 
-// TestTogether: changes that arrive while a transaction is being written share the next one. Each
-// caller gets the result of its own change, and each open thread is counted once.
+// TestTogether: changes that arrive while a transaction is written share the next transaction. Each
+// caller must get the result of its own change, and each open thread must be counted once.
 func TestTogether(t *testing.T) {
 	const n = 100
 	write := func(f *file, key string, from int64, want bool) func() {
@@ -181,9 +181,9 @@ func TestTogether(t *testing.T) {
 	})
 }
 
-// TestTogetherWithAPanic: a change that panics also ends the caller that writes. The callers of the
-// other changes in its transaction learn that the result is unknown. The file accepts the next
-// changes.
+// TestTogetherWithAPanic: if a change panics, the caller that writes the transaction panics too.
+// The callers of the other changes in that transaction get an error, because their result is
+// unknown. The file accepts later changes.
 func TestTogetherWithAPanic(t *testing.T) {
 	f := newFile(t)
 	var mu sync.Mutex
@@ -216,8 +216,8 @@ func TestTogetherWithAPanic(t *testing.T) {
 	}
 }
 
-// BenchmarkLone compares a lone change of a group with one that bbolt makes, in turns: the median
-// of each, in µs.
+// BenchmarkLone compares a single change in a group with the same change made by bbolt directly. It
+// reports the median of each, in µs.
 func BenchmarkLone(b *testing.B) {
 	f := newFile(b)
 	change := func(tx *bbolt.Tx) (bool, error) {

@@ -11,7 +11,7 @@ import (
 	"holdpoint/store/storetest"
 )
 
-// TestSize measures the bytes of a thread in the file, without its free pages.
+// TestSize measures how many bytes a thread takes in the file. Free pages do not count.
 func TestSize(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "state.db")
@@ -36,7 +36,7 @@ func TestSize(t *testing.T) {
 	}
 }
 
-// The test reopens the store now and then, and continues with the same file.
+// A reopened is a store that the test closes and reopens now and then, on the same file.
 type reopened struct{ *engine.Store }
 
 func inUse(t *testing.T, path string) int64 {

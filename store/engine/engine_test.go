@@ -26,7 +26,7 @@ var version = fmt.Appendf(nil, `"version":%d`, store.Version)
 // start is the initial time of the tests' clock.
 var start = time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
 
-// under returns a Store on a table whose clock a test sets.
+// An under is a Store on a table whose clock a test sets.
 type under struct {
 	*Store
 	table *mapTable
@@ -59,8 +59,8 @@ func asking(id string) agui.Pause {
 	}
 }
 
-// TestRecordIsReadWithoutLoss: a record is written in the form of the golden files, and is read
-// from them without loss.
+// TestRecordIsReadWithoutLoss: a record is written in the format of the golden files. Reading it
+// from these files must lose nothing.
 func TestRecordIsReadWithoutLoss(t *testing.T) {
 	ctx := t.Context()
 	u := newUnder(t, Options{})
@@ -84,12 +84,13 @@ func TestRecordIsReadWithoutLoss(t *testing.T) {
 	u.isGolden(t, "decided")
 }
 
-// isGolden compares the record "k" with a golden file, and reads it from that file.
+// isGolden compares the record "k" with golden files, and checks that reading it from them gives
+// the same record.
 func (u *under) isGolden(t *testing.T, name string) {
 	t.Helper()
 	ctx := t.Context()
 	row := u.table.rows["k"]
-	row.Revision = 7 // it began at random
+	row.Revision = 7 // revisions begin at random
 	head := strings.Replace(string(row.Head), `"body":`, `"body":7,"was":`, 1)
 	head = head[:strings.Index(head, `,"was"`)] + head[strings.Index(head, `,"opened"`):]
 	files := map[string][]byte{"head": []byte(head), "body": row.Body}
@@ -136,8 +137,8 @@ func asJSON(t testing.TB, v any) string {
 	return string(b)
 }
 
-// A record with a lower version is from before the first release. It can be read, and the next step
-// writes the current version.
+// TestRecordWithALowerNumberIsRead: a record with a lower version is from before the first release.
+// It must be readable, and the next step writes the current version.
 func TestRecordWithALowerNumberIsRead(t *testing.T) {
 	ctx := t.Context()
 	u := newUnder(t, Options{})
@@ -153,8 +154,8 @@ func TestRecordWithALowerNumberIsRead(t *testing.T) {
 	}
 }
 
-// An older binary must not drop what it does not know: no step writes such a record back, and none
-// treats its thread as one without a question.
+// TestNewerRecordIsLeftAlone: a binary must not drop parts of a record that it does not know. So no
+// step may write such a record, and no step may treat its thread as one without a question.
 func TestNewerRecordIsLeftAlone(t *testing.T) {
 	for name, change := range map[string]func(r *mapRow){
 		"a newer format": func(r *mapRow) {
@@ -187,7 +188,8 @@ func TestNewerRecordIsLeftAlone(t *testing.T) {
 	}
 }
 
-// A damaged record is an error, and never treated as a thread without a question.
+// TestDamagedRecordIsAnError: a damaged record must cause an error. Its thread must not be treated
+// as one without a question.
 func TestDamagedRecordIsAnError(t *testing.T) {
 	for name, change := range map[string]func(r *mapRow){
 		"no JSON":              func(r *mapRow) { r.Head = []byte(`{"version":1`) },
@@ -205,8 +207,8 @@ func TestDamagedRecordIsAnError(t *testing.T) {
 	}
 }
 
-// A new key is put first. Old records can be read with the old key, and are encrypted with the new
-// one when they change. Then the old key can be removed.
+// TestKeysAreRotated: a new key is put first in the ring. Old records can then be read with the old
+// key, and are encrypted with the new key when they change. After that, the old key can be removed.
 func TestKeysAreRotated(t *testing.T) {
 	ctx := t.Context()
 	k1, k2 := "k1:"+testKey(1), "k2:"+testKey(2)
@@ -225,8 +227,8 @@ func TestKeysAreRotated(t *testing.T) {
 	}
 }
 
-// A thread in use outlives the key that encrypted its record, because each load encrypts it with
-// the newest key. So an old key can be removed after the retention, however long a thread is used.
+// TestLoadSealsWithTheNewestKey: each load of a record encrypts it with the newest key. So an old
+// key can be removed after the retention, even if a thread is in use for longer.
 func TestLoadSealsWithTheNewestKey(t *testing.T) {
 	k1, k2 := "k1:"+testKey(1), "k2:"+testKey(2)
 	for name, tt := range map[string]struct{ before, both string }{
@@ -261,8 +263,8 @@ func TestLoadSealsWithTheNewestKey(t *testing.T) {
 	}
 }
 
-// A change that the replicas do not have does not count. Answers that were not sent can be given
-// again.
+// TestUnguardedChanges: a change that the replicas did not confirm must fail with ErrNotGuarded. If
+// the change was a claim, its answers were not sent, so they can be given again.
 func TestUnguardedChanges(t *testing.T) {
 	ctx := t.Context()
 	u := newUnder(t, Options{})
@@ -284,7 +286,7 @@ func TestUnguardedChanges(t *testing.T) {
 	if rec, err := u.Load(ctx, "k", ""); err != nil || rec.State != store.Open || rec.Outbox != nil {
 		t.Errorf("after Claim: %v, %s", err, asJSON(t, rec))
 	}
-	// A repeated step does not count as done because the first try wrote it.
+	// A repeated Finish must also fail, although the first try has written it.
 	u.table.unguarded = false
 	u.must(t, storetest.Do(ctx, u, "k", store.Claim{PauseID: "q", Token: "t", Digest: "d", Lease: time.Minute}))
 	next := asking("r")
@@ -302,8 +304,8 @@ func TestUnguardedChanges(t *testing.T) {
 	}
 }
 
-// A question that was shown can be answered, also after a failover: no client gets it before the
-// replicas have it, however it came into the table.
+// TestQuestionIsSafeBeforeItIsTold: a question that a client got must be answerable even after a
+// failover. So no client may get it before the replicas have it, whichever step wrote it.
 func TestQuestionIsSafeBeforeItIsTold(t *testing.T) {
 	finished := store.Result{How: store.Finished}
 	for name, ask := range map[string]func(u *under, s *Store, p string) error{
@@ -349,12 +351,12 @@ func TestQuestionIsSafeBeforeItIsTold(t *testing.T) {
 					t.Errorf("it was made safe once more (%v)", err)
 				}
 			}
-			// A pause that is safe can be read while the replicas are away.
+			// A pause that the replicas have can be read even while they are away.
 			u.table.unguarded = true
 			if rec, err := other.Load(ctx, "k", ""); err != nil || rec.State != store.Open {
 				t.Errorf("without the replicas: %v, %s", err, asJSON(t, rec))
 			}
-			// Without guards nothing is written.
+			// On a table that does not guard, Load writes nothing.
 			u.table.guards = false
 			writes := u.table.rows["k"].headWrites
 			if _, err := New(u.table, Options{Sweep: -1}).Load(ctx, "k", ""); err != nil || u.table.rows["k"].headWrites != writes {
@@ -364,7 +366,8 @@ func TestQuestionIsSafeBeforeItIsTold(t *testing.T) {
 	}
 }
 
-// Renewing a lease, which is frequent, writes no pause and no snapshots.
+// TestLeaseIsRenewedInTheHeadAlone: a lease is renewed often, so a renewal must not write the pause
+// and the snapshots again.
 func TestLeaseIsRenewedInTheHeadAlone(t *testing.T) {
 	ctx := t.Context()
 	u := newUnder(t, Options{})
@@ -384,7 +387,7 @@ func TestLeaseIsRenewedInTheHeadAlone(t *testing.T) {
 	if !row.due.Equal(due) {
 		t.Error("the place in the list moved with each renewal")
 	}
-	u.now = u.now.Add(20 * time.Second) // the place has passed
+	u.now = u.now.Add(20 * time.Second) // the due time in the list has passed
 	u.must(t, storetest.Do(ctx, u, "k", store.Renew{Token: "t", Lease: time.Minute}))
 	if !row.due.Equal(u.now.Add(time.Minute)) {
 		t.Errorf("due %v, want a minute after %v", row.due, u.now)
@@ -395,7 +398,7 @@ func TestLeaseIsRenewedInTheHeadAlone(t *testing.T) {
 	}
 }
 
-// Unused threads end by themselves, and are forgotten.
+// TestSweep: an open thread that is not used must be ended, and later forgotten.
 func TestSweep(t *testing.T) {
 	ctx := t.Context()
 	u := newUnder(t, Options{PauseRetention: 30 * time.Hour, ReplayTTL: time.Hour})
@@ -411,7 +414,8 @@ func TestSweep(t *testing.T) {
 			t.Errorf("%d rows, want %d", n, want)
 		}
 	}
-	u.now = time.Now().Add(-time.Hour) // what is due is asked for by this machine's clock
+	// Sweep asks for the rows that are due by the machine's clock
+	u.now = time.Now().Add(-time.Hour)
 	u.Sweep(ctx)
 	count(2)
 	if _, ok := u.table.rows["owned"]; ok {
@@ -427,12 +431,12 @@ func TestSweep(t *testing.T) {
 	count(0)
 }
 
-// An unreadable record stays, and does not prevent other records from ending or being forgotten:
-// neither those after it in the list, nor those that are due to be forgotten.
+// TestSweepPassesWhatCannotBeRead: a sweep leaves records alone that it cannot read. They must not
+// prevent it from ending or forgetting other records, even those after them in the list.
 func TestSweepPassesWhatCannotBeRead(t *testing.T) {
 	ctx := t.Context()
 	u := newUnder(t, Options{PauseRetention: 30 * time.Hour, ReplayTTL: time.Hour})
-	for n := range store.MaxPage + 1 { // more than a sweep looks at, and due before the others
+	for n := range store.MaxPage + 1 { // more than one sweep reads, and due before the others
 		key := store.Key(fmt.Sprintf("newer-%d", n))
 		u.must(t, storetest.Do(ctx, u, key, store.Ask{Pause: asking("p")}))
 		row := u.table.rows[key]
@@ -443,7 +447,8 @@ func TestSweepPassesWhatCannotBeRead(t *testing.T) {
 	if _, err := u.Load(ctx, "owned", "alice"); err != nil {
 		t.Fatal(err)
 	}
-	u.now = time.Now().Add(-time.Hour) // what is due is asked for by this machine's clock
+	// Sweep asks for the rows that are due by the machine's clock
+	u.now = time.Now().Add(-time.Hour)
 	u.Sweep(ctx)
 	u.Sweep(ctx)
 	if row := u.table.rows["retired"]; row == nil || !row.opened.IsZero() {
@@ -457,7 +462,8 @@ func TestSweepPassesWhatCannotBeRead(t *testing.T) {
 	}
 }
 
-// A thread in use is not forgotten, although nothing in it changes.
+// TestThreadInUseStays: a thread that is loaded again and again must not be forgotten, although
+// nothing in it changes.
 func TestThreadInUseStays(t *testing.T) {
 	ctx := t.Context()
 	u := newUnder(t, Options{PauseRetention: 30 * time.Hour, ReplayTTL: time.Hour})
@@ -475,7 +481,8 @@ func TestThreadInUseStays(t *testing.T) {
 	}
 }
 
-// The limit on open threads holds for every replica, except for those opened within a few seconds.
+// TestFull: the limit on open threads applies to the threads of all replicas. Only threads that
+// another replica opened within the last seconds may be missing in the count.
 func TestFull(t *testing.T) {
 	ctx := t.Context()
 	u := newUnder(t, Options{Entries: 3})
@@ -487,13 +494,15 @@ func TestFull(t *testing.T) {
 		if _, err := s.Do(ctx, "d", store.Ask{Pause: asking("p")}); !errors.Is(err, store.ErrFull) {
 			t.Errorf("a fourth: %v", err)
 		}
-		u.must(t, storetest.Do(ctx, s, "a", store.Ask{Pause: asking("p")})) // the same again
+		// the same question again is not a fourth thread
+		u.must(t, storetest.Do(ctx, s, "a", store.Ask{Pause: asking("p")}))
 	}
 	u.must(t, storetest.Do(ctx, u, "b", store.Close{PauseID: "p", Result: store.Result{How: store.Withdrawn}}))
 	u.must(t, storetest.Do(ctx, other, "d", store.Ask{Pause: asking("p")}))
 }
 
-// If the table fails, the thread is not treated as one without a question.
+// TestBrokenTable: if the table fails, the caller must get an error. The thread must not be treated
+// as one without a question.
 func TestBrokenTable(t *testing.T) {
 	u := newUnder(t, Options{})
 	u.table.broken = errors.New("no route")
@@ -511,8 +520,8 @@ func TestBrokenTable(t *testing.T) {
 	}
 }
 
-// A failover leads to a server whose clock is behind. A process that died with the first server
-// holds its thread no longer than its lease, and a living one renews it.
+// TestClockThatGoesBack: a failover leads to a server whose clock is behind. If the process of a
+// claim has died, its lease must still lapse in time. If it lives, it can renew the lease.
 func TestClockThatGoesBack(t *testing.T) {
 	const lease = 30 * time.Second
 	for _, dead := range []bool{true, false} {

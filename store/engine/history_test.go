@@ -10,7 +10,7 @@ import (
 	"holdpoint/store/storetest"
 )
 
-// complaints counts the failures that History reports.
+// A complaints is a *testing.T that only counts the failures that History reports.
 type complaints struct {
 	*testing.T
 	n int
@@ -27,7 +27,8 @@ func historyKeys(n int) []store.Key {
 	return keys
 }
 
-// History detects a table that overwrites changes of others.
+// TestHistoryFindsALostUpdate: History must detect a table that overwrites changes of other
+// callers.
 func TestHistoryFindsALostUpdate(t *testing.T) {
 	table := newMapTable(time.Now)
 	table.blind = true
@@ -38,11 +39,12 @@ func TestHistoryFindsALostUpdate(t *testing.T) {
 	}
 }
 
-// With lost replies and failed steps, History accepts the history.
+// TestHistoryWithABreakingConnection: History must accept a table that loses some replies and fails
+// some steps.
 func TestHistoryWithABreakingConnection(t *testing.T) {
 	table := newMapTable(time.Now)
 	seed := rand.Uint64()
-	random := rand.New(rand.NewPCG(seed, 1)) // under the table's lock
+	random := rand.New(rand.NewPCG(seed, 1)) // used only under the table's lock
 	table.breaks = func() (bool, bool) { n := random.IntN(12); return n == 0, n == 1 }
 	storetest.History(t, New(table, Options{Sweep: -1}), historyKeys(12), seed, 4, 20, nil)
 }

@@ -13,8 +13,9 @@ import (
 	"holdpoint/store/storetest"
 )
 
-// The table's bytes count, whatever was decoded earlier: bytes that were changed, that belong to
-// another key, or to another revision.
+// TestBytesOfTheTableCount: a load must use the bytes that the table has now, not a body that was
+// decoded earlier. That must hold for changed bytes, for the bytes of another key, and for another
+// revision.
 func TestBytesOfTheTableCount(t *testing.T) {
 	ring, err := ParseRing("k1:" + testKey(1))
 	if err != nil {
@@ -50,7 +51,7 @@ func TestBytesOfTheTableCount(t *testing.T) {
 				t.Errorf("%s: %v, error %v", name, rec, err)
 			}
 		}
-		// The head of another revision does not use the body of this one.
+		// A head of another revision must not be used with this body.
 		a.Body = was
 		var h head
 		plain, err := keys.open(seal("a", "head"), a.Head)
@@ -67,7 +68,8 @@ func TestBytesOfTheTableCount(t *testing.T) {
 	}
 }
 
-// The decoded bodies are limited, and those that are used again stay.
+// TestKnownBodiesAreBounded: the number of decoded bodies in memory is bounded. Bodies that are
+// used again must stay.
 func TestKnownBodiesAreBounded(t *testing.T) {
 	var k decodedBodies
 	stored := make([]byte, knownBytes/16)
@@ -89,8 +91,8 @@ func TestKnownBodiesAreBounded(t *testing.T) {
 	}
 }
 
-// Concurrent steps on the same bodies do not write into what they share (the race detector would
-// report it).
+// TestKnownBodiesAreShared: concurrent steps share the same decoded bodies, so they must not write
+// into them. The race detector would report it.
 func TestKnownBodiesAreShared(t *testing.T) {
 	u := newUnder(t, Options{})
 	var wait sync.WaitGroup

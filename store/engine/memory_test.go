@@ -11,9 +11,9 @@ import (
 	"holdpoint/store/memory"
 )
 
-// BenchmarkInMemory shows why package memory is not a Table: it measures a Load, and the steps of a
-// pause with its answer, in package memory and on the simplest Table in memory. n is the size of
-// the snapshots.
+// BenchmarkInMemory shows why the package memory does not use a Table. It measures a Load, and the
+// steps of a pause with its answer, once with the package memory and once with the simplest Table
+// in memory. n is the size of the snapshots in bytes.
 func BenchmarkInMemory(b *testing.B) {
 	for name, open := range map[string]func() store.Store{
 		"memory": func() store.Store { return memory.New(memory.Options{}) },

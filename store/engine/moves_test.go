@@ -14,13 +14,13 @@ import (
 	"holdpoint/store"
 )
 
-// A mover is a table that records the bytes that each step writes.
+// A mover is a table that records each step's requests to the table and the bytes that they write.
 type mover struct {
 	*mapTable
 	moves []string
 }
 
-// revision is the member of a head for the row's revision, which begins at random.
+// revision matches the member of a head with the row's revision, which begins at a random number.
 var revision = regexp.MustCompile(`"body":\d+`)
 
 func (m *mover) Read(ctx context.Context, key store.Key, body bool) (Row, error) {
@@ -54,8 +54,8 @@ func (m *mover) Unlist(ctx context.Context, key store.Key) error {
 	return m.mapTable.Unlist(ctx, key)
 }
 
-// TestStepsMoveNoMore checks each step's requests to the table, and how many bytes it writes: of
-// the head, the body and the snapshots. Over a network each request is a round trip.
+// TestStepsMoveNoMore checks each step's requests to the table, and how many bytes of the head, the
+// body and the snapshots the step writes. Over a network each request is a round trip.
 func TestStepsMoveNoMore(t *testing.T) {
 	ctx := t.Context()
 	m := &mover{mapTable: newMapTable(func() time.Time { return start })}

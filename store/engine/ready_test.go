@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// TestReady: a server that is not there yet is tried again until it is. The log has the first error
-// once, each different lasting error, and the success.
+// TestReady: if a server is not ready, the connection is tried again until it succeeds. The log has
+// the first error once, each different error that lasts, and the success.
 func TestReady(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		away, wrong, other := errors.New("away"), errors.New("wrong password"), errors.New("no right")
@@ -48,7 +48,8 @@ level=INFO msg="the store is there"
 	})
 }
 
-// A first try that hangs delays a step no longer than the step's own time limit, and Stop ends it.
+// TestReadyHangs: if the first try hangs, a step must wait no longer than its own time limit. Stop
+// must end the try.
 func TestReadyHangs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := Await(func(ctx context.Context) error {
@@ -64,8 +65,9 @@ func TestReadyHangs(t *testing.T) {
 	})
 }
 
-// An error for which refused returns true ends the trying only at the first try. Later it is like
-// any other error, also if no caller waited for the first try.
+// TestReadyUnless: an error for which the function refused returns true ends the tries only if the
+// first try returns it. Later it is treated like any other error, even if no caller waited for the
+// first try.
 func TestReadyUnless(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		away, wrong := errors.New("away"), errors.New("the wrong one")

@@ -43,8 +43,8 @@ func ringOf(t testing.TB, text string) Ring {
 	return r
 }
 
-// A part can be read only with the key that encrypted it, in its own place, and complete. Otherwise
-// the error says what to do.
+// TestRingOpens: an encrypted part can be read only with its key, under its own key and name, and
+// if it is complete. Otherwise the error must say what to do.
 func TestRingOpens(t *testing.T) {
 	k1, k2 := "k1:"+testKey(1), "k2:"+testKey(2)
 	plain, place := []byte(`{"version":1}`), seal("a", "head")
@@ -93,7 +93,7 @@ func TestRingOpens(t *testing.T) {
 	}
 }
 
-// Any bytes in a store are read as a record, or are an error.
+// FuzzRingOpens checks that any bytes in a store are either read as a record or cause an error.
 func FuzzRingOpens(f *testing.F) {
 	ring := ringOf(f, "k1:"+testKey(1))
 	good, err := ring.seal(seal("a", "head"), []byte(`{}`))

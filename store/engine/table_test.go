@@ -16,8 +16,8 @@ import (
 	"holdpoint/store/storetest"
 )
 
-// The engine fulfills the contract of a store on the simplest table: a map that lets other steps
-// run between a read and a write.
+// TestContractOnATable: the engine must fulfill the contract of a store on the simplest table. That
+// is a map that lets other steps run between a read and a write.
 func TestContractOnATable(t *testing.T) {
 	open := func(now func(*storetest.Clock) func() time.Time, keys string) func(*testing.T, *storetest.Clock, storetest.Options) store.Store {
 		ring, err := ParseRing(keys)
@@ -64,12 +64,12 @@ type mapTable struct {
 	mu        sync.Mutex
 	now       func() time.Time
 	rows      map[store.Key]*mapRow
-	guards    bool  // guarded changes wait for others
-	unguarded bool  // they wait in vain
-	broken    error // what every call returns
-	blind     bool  // Write does not look at the revision
-	// breaks, if set, says for each Write whether its connection breaks: before the write, after
-	// it, or not at all.
+	guards    bool  // a guarded change waits for replicas
+	unguarded bool  // the replicas do not confirm the change
+	broken    error // the error that every call returns
+	blind     bool  // Write does not compare the revision
+	// breaks, if set, is called for each Write. It returns whether the connection breaks before the
+	// write, and whether it breaks after it.
 	breaks func() (before, behind bool)
 }
 
@@ -176,7 +176,8 @@ func (m *mapTable) List(_ context.Context, q store.Query, after cursor.Cursor) (
 	return rows, nil
 }
 
-func (m *mapTable) Unlist(context.Context, store.Key) error { return nil } // the list is in the rows
+// the rows contain the list themselves
+func (m *mapTable) Unlist(context.Context, store.Key) error { return nil }
 
 func (m *mapTable) Open(context.Context) (int, error) {
 	m.mu.Lock()

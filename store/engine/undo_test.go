@@ -11,11 +11,12 @@ import (
 	"holdpoint/store/storetest"
 )
 
-// A slowTable is a mapTable on which no claim counts at first. It delays the change that undoes the
-// claim: the caller gives up before, and the change is applied later or not at all.
+// A slowTable is a mapTable on which a claim fails at first, because the replicas do not confirm
+// it. It delays the change that undoes the claim. The caller gives up before that, and a test
+// applies the change later or not at all.
 type slowTable struct {
 	*mapTable
-	held func() (bool, error) // makes the change; nil while there is none
+	held func() (bool, error) // applies the delayed change; nil: there is none
 }
 
 func (s *slowTable) Write(ctx context.Context, key store.Key, c Change) (bool, error) {
@@ -27,8 +28,9 @@ func (s *slowTable) Write(ctx context.Context, key store.Key, c Change) (bool, e
 	return false, ctx.Err()
 }
 
-// TestUndoThatIsLate: a claim that did not count is undone within its caller's time. If that change
-// arrives later, it does not end the same claim, which was made again and counts.
+// TestUndoThatIsLate: a claim that the replicas did not confirm is undone within the time of its
+// caller. If the change that undoes it arrives too late, it must not end the same claim, which was
+// made again meanwhile and confirmed.
 func TestUndoThatIsLate(t *testing.T) {
 	claim := store.Claim{PauseID: "p", Token: "t", Digest: "d", Lease: time.Minute}
 	for name, arrives := range map[string]string{"before the same claim": "before", "between its read and its write": "between", "behind it": "behind"} {

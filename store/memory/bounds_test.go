@@ -16,8 +16,8 @@ import (
 	"holdpoint/store/storetest"
 )
 
-// After any sequence of calls, each record is in exactly the right list, the limits hold, and the
-// totals equal the records' sizes.
+// TestListsAgreeWithRecords: after any sequence of calls, each record must be in exactly the right
+// list, the limits must hold, and the totals must equal the sizes of the records.
 func TestListsAgreeWithRecords(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		now := time.Unix(1e9, 0)
@@ -40,7 +40,7 @@ func TestListsAgreeWithRecords(t *testing.T) {
 			}
 			return "none", "none"
 		}
-		// storetest checks the errors.
+		// The package storetest checks the errors.
 		rt.Repeat(map[string]func(*rapid.T){
 			"": func(rt *rapid.T) { s.check(rt) },
 			"load": func(rt *rapid.T) {
@@ -165,8 +165,8 @@ func (s *Store) check(t rapid.TB) {
 	}
 }
 
-// TestCountedBytesAreThoseOfTheHeap: the counted bytes equal the heap's within a factor, for every
-// kind of record.
+// TestCountedBytesAreThoseOfTheHeap: for every kind of record, the bytes that the store counts must
+// equal the bytes on the heap within a factor.
 func TestCountedBytesAreThoseOfTheHeap(t *testing.T) {
 	text := func(n, size int) string { return fmt.Sprintf("%0*d", size, n) }
 	for name, fill := range map[string]func(s *Store, n int) error{
@@ -221,7 +221,7 @@ func heap() int {
 	return int(m.HeapAlloc)
 }
 
-// TestSize measures the heap of a thread.
+// TestSize measures how many bytes of heap a thread takes.
 func TestSize(t *testing.T) {
 	s := New(Options{Entries: 1 << 20, Bytes: 1 << 30, ReplayBytes: 1 << 30})
 	waiting, ended := storetest.Measure(t, s, 1000, func() int64 { return int64(heap()) })

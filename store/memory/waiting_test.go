@@ -10,8 +10,8 @@ import (
 	"holdpoint/store"
 )
 
-// TestPagesOfMany: if pages are much shorter than the list, they contain each thread once, in
-// order, also threads that were opened at the same time.
+// TestPagesOfMany: the pages are much shorter than the list. Together they must contain each thread
+// once, in order, including threads that were opened at the same time.
 func TestPagesOfMany(t *testing.T) {
 	at := time.Date(2026, 11, 24, 10, 0, 0, 0, time.UTC)
 	s := New(Options{Now: func() time.Time { return at }})

@@ -34,13 +34,13 @@ func ended() store.Result {
 
 const long = time.Hour // a lease that does not lapse
 
-// A step is a method of the store with its preparation, and the expected state afterwards.
+// A step is a step of the store, with its preparation before and a check of the record after it.
 type step struct {
 	name   string
 	before func(ctx context.Context, s store.Store, k store.Key) error
 	do     func(ctx context.Context, s store.Store, k store.Key) error
 	after  func(r store.Record) bool
-	again  error // what a repeated call may also say
+	again  error // an error that a repeated call may return
 }
 
 func steps() []step {
@@ -90,8 +90,9 @@ func steps() []step {
 	}
 }
 
-// A connection breaks before, during and after each request of each step. A repeated step is
-// recognized. A break during the read is not even noticed.
+// connectionBreaks breaks the connection before, during and after each request of each step. If the
+// read breaks, the caller must not notice it. If the write breaks, the caller gets an error, and
+// the repeated step must be recognized.
 func connectionBreaks(t *testing.T, server *servers.Postgres, bouncer *servers.Bouncer) {
 	whole := open(t, server.URL(), engine.Options{})
 	for by, at := range map[string]struct {
@@ -111,7 +112,8 @@ func connectionBreaks(t *testing.T, server *servers.Postgres, bouncer *servers.B
 								t.Fatal(err)
 							}
 						}
-						if _, err := s.Load(ctx, "another", ""); err != nil { // it has a connection then
+						// so that the store has a connection
+						if _, err := s.Load(ctx, "another", ""); err != nil {
 							t.Fatal(err)
 						}
 						proxy.Arm(servers.Fault{At: moment, Skip: request})
@@ -136,7 +138,7 @@ func connectionBreaks(t *testing.T, server *servers.Postgres, bouncer *servers.B
 	}
 }
 
-// Each step takes two round trips at most: a read and a write.
+// twoRoundTrips checks that each step takes at most two round trips: a read and a write.
 func twoRoundTrips(t *testing.T, server *servers.Postgres, _ *servers.Bouncer) {
 	proxy := servers.StartProxy(t, server.Addr())
 	s := open(t, with(server.URLAt(proxy.Addr()), "pool_max_conns=1"), engine.Options{})
@@ -157,8 +159,8 @@ func twoRoundTrips(t *testing.T, server *servers.Postgres, _ *servers.Bouncer) {
 	}
 }
 
-// A server that does not answer costs a step only its own time limit. When the server answers
-// again, so does the store.
+// serverIsSilent checks a server that does not answer. A step must not take longer than its own
+// time limit. When the server answers again, so must the store.
 func serverIsSilent(t *testing.T, server *servers.Postgres, _ *servers.Bouncer) {
 	proxy := servers.StartProxy(t, server.Addr())
 	s := open(t, with(server.URLAt(proxy.Addr()), "pool_max_conns=2"), engine.Options{})
@@ -173,10 +175,10 @@ func serverIsSilent(t *testing.T, server *servers.Postgres, _ *servers.Bouncer) 
 		}
 		cancel()
 	}
-	given, giveUp := context.WithCancel(t.Context()) // without a deadline
+	given, giveUp := context.WithCancel(t.Context()) // it has no deadline
 	time.AfterFunc(50*time.Millisecond, giveUp)
 	returned := make(chan error, 3)
-	for range cap(returned) { // one more than there are connections
+	for range cap(returned) { // one call more than there are connections
 		go func() { _, err := s.Load(given, "silent", ""); returned <- err }()
 	}
 	late := time.After(4 * time.Second) // a new connection takes 5s to fail
@@ -219,8 +221,8 @@ func untilDone(ctx context.Context, do func() error) error {
 	}
 }
 
-// Two processes, one behind PgBouncer, share a database that is restarted and killed meanwhile.
-// Each thread is claimed once, and completed steps stay done.
+// endsUnderLoad restarts and kills a database while two processes use it, one of them through
+// PgBouncer. Each thread must be claimed once, and a step that succeeded must stay done.
 func endsUnderLoad(t *testing.T, server *servers.Postgres) {
 	bouncer := servers.StartPgBouncer(t, server)
 	replicas := []store.Store{open(t, server.URL(), engine.Options{}), open(t, bouncer.URL(), engine.Options{})}
@@ -311,8 +313,8 @@ func endsUnderLoad(t *testing.T, server *servers.Postgres) {
 	}
 }
 
-// A role may have another isolation level than the default. Then the server rejects a step because
-// another one was first, and it may reject reads too.
+// serializable checks a role whose isolation level is not the default. Then the server rejects a
+// step if another step was first, and it may also reject reads.
 func serializable(t *testing.T, server *servers.Postgres, _ *servers.Bouncer) {
 	server.Exec("CREATE ROLE strict LOGIN PASSWORD 'strict'")
 	server.Exec("ALTER ROLE strict SET default_transaction_isolation = 'serializable'")

@@ -17,7 +17,8 @@ import (
 	"holdpoint/store/storetest"
 )
 
-// Renewing a lease does not write the rest of the record: neither its body nor its snapshots.
+// renewalWritesLittle checks that renewing a lease does not write the body and the snapshots of the
+// record.
 func renewalWritesLittle(t *testing.T, server *servers.Postgres) {
 	s := open(t, server.URL(), engine.Options{RecordBytes: 4 << 20})
 	p := ask("p")
@@ -54,8 +55,8 @@ func renewalWritesLittle(t *testing.T, server *servers.Postgres) {
 	}
 }
 
-// Open threads are listed and counted by indexes, and several processes forget old rows
-// concurrently.
+// listsAndForgetting checks that indexes are used to list and to count open threads, and that
+// several processes can forget old rows concurrently.
 func listsAndForgetting(t *testing.T, server *servers.Postgres, _ *servers.Bouncer) {
 	o := engine.Options{PauseRetention: long, ReplayTTL: time.Millisecond, Entries: 5}
 	s := open(t, with(server.URL(), "schema=lists"), o)
@@ -123,7 +124,7 @@ func listsAndForgetting(t *testing.T, server *servers.Postgres, _ *servers.Bounc
 	}
 }
 
-// An open thread takes two rows, and little more space than its contents.
+// sizes checks that an open thread takes two rows, and little more space than its contents.
 func sizes(t *testing.T, server *servers.Postgres) {
 	s := open(t, with(server.URL(), "schema=sizes"), engine.Options{})
 	const n = 1000

@@ -15,8 +15,8 @@ import (
 	"holdpoint/store/storetest"
 )
 
-// The replies to callers at two processes, whose connections break now and then, are explained by
-// one order of their steps.
+// linearizable checks the replies that callers get at two processes whose connections sometimes
+// break. There must be one order of the steps that explains all replies.
 func linearizable(t *testing.T, server *servers.Postgres, bouncer *servers.Bouncer) {
 	proxy := servers.StartProxy(t, bouncer.Addr())
 	s := &alternating{stores: []store.Store{
@@ -29,7 +29,7 @@ func linearizable(t *testing.T, server *servers.Postgres, bouncer *servers.Bounc
 	}
 	struck := 0
 	storetest.History(t, s, keys, uint64(time.Now().UnixNano()), 4, 20, func() {
-		for n := range 4 { // the times between are as they come
+		for n := range 4 { // a connection breaks at a random time
 			proxy.Arm(servers.Fault{At: servers.Moments[n], Skip: n})
 			time.Sleep(5 * time.Millisecond)
 			if proxy.Disarm() {
@@ -42,7 +42,7 @@ func linearizable(t *testing.T, server *servers.Postgres, bouncer *servers.Bounc
 	}
 }
 
-// alternating gives each call to the next store.
+// An alternating is a store that gives each call to the next of its stores.
 type alternating struct {
 	stores []store.Store
 	n      atomic.Int64

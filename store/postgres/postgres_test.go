@@ -45,7 +45,8 @@ func open(t *testing.T, address string, o engine.Options) *engine.Store {
 // with adds parameters to an address.
 func with(address, parameters string) string { return address + "&" + parameters }
 
-// The contract holds on a server, and through PgBouncer in transaction mode.
+// TestContract: the store must fulfill the contract on a server, and through PgBouncer in
+// transaction mode.
 func TestContract(t *testing.T) {
 	if testing.Short() {
 		t.Skip("waits for time to go by")
@@ -57,7 +58,7 @@ func TestContract(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			var n atomic.Int64
 			storetest.Run(t, func(t *testing.T, _ *storetest.Clock, o storetest.Options) store.Store {
-				// Every second store has a limit, so that counting is tested too.
+				// Every second store has a limit on open threads, so that counting is tested too.
 				entries := 0
 				if n.Add(1)%2 == 0 {
 					entries = 1_000_000
@@ -68,10 +69,11 @@ func TestContract(t *testing.T) {
 	}
 }
 
-// forgetful starts a server that is fast and may lose much in a crash, for tests without one.
+// forgetful configures a server that is fast but may lose data in a crash. It is for tests without
+// a crash.
 var forgetful = []string{"fsync = off", "synchronous_commit = off"}
 
-// These tests share a server, each with a schema or keys of its own.
+// TestOneServer has the tests that share one server. Each uses a schema or keys of its own.
 func TestOneServer(t *testing.T) {
 	t.Parallel()
 	server := servers.StartPostgres(t, servers.PostgresOptions{Conf: forgetful})
@@ -90,10 +92,10 @@ func TestOneServer(t *testing.T) {
 	}
 }
 
-// queriesOfThePage checks that the server accepts the queries that docs/state.md shows.
+// queriesOfThePage checks that the server accepts the queries in docs/state.md.
 func queriesOfThePage(t *testing.T, server *servers.Postgres, _ *servers.Bouncer) {
 	if _, err := open(t, server.URL(), engine.Options{}).Load(t.Context(), "k", ""); err != nil {
-		t.Fatal(err) // it makes the tables
+		t.Fatal(err) // this call creates the tables
 	}
 	text, err := os.ReadFile("../../docs/state.md")
 	if err != nil {

@@ -29,14 +29,14 @@ func sqlOf(t *testing.T, address string) string {
 	return postgres.Schema(c)
 }
 
-// usable reports whether a pause can be opened.
+// usable opens a pause, and returns an error if the store is not usable.
 func usable(s store.Store, id string) error {
 	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
 	defer cancel()
 	return storetest.Do(ctx, s, store.Key("usable "+id), store.Ask{Pause: ask(id)})
 }
 
-// refused ends the test unless a step fails with the text.
+// refused ends the test unless a step fails with an error that contains text.
 func refused(t *testing.T, s store.Store, text string) {
 	t.Helper()
 	if err := usable(s, "p"); err == nil || !strings.Contains(err.Error(), text) {
@@ -44,7 +44,8 @@ func refused(t *testing.T, s store.Store, text string) {
 	}
 }
 
-// refusedFor is like refused, and the log must also say that waiting alone will not help.
+// refusedFor does what refused does. The log must also contain text, and say that waiting alone
+// will not help.
 func refusedFor(t *testing.T, s store.Store, log *testLog, text string) {
 	t.Helper()
 	refused(t, s, text)
@@ -53,7 +54,7 @@ func refusedFor(t *testing.T, s store.Store, log *testLog, text string) {
 	}
 }
 
-// eventually waits until the store can be used.
+// eventually waits until the store is usable.
 func eventually(t *testing.T, s store.Store) {
 	t.Helper()
 	deadline := time.Now().Add(30 * time.Second)
@@ -69,7 +70,7 @@ func eventually(t *testing.T, s store.Store) {
 	}
 }
 
-// as returns the server's address for another role, whose password is its name.
+// as returns the server's address for the role, whose password is its name.
 func as(server *servers.Postgres, role, parameters string) string {
 	return fmt.Sprintf("postgres://%s:%s@%s/%s?sslmode=disable%s", role, role, server.Addr(), servers.PostgresDatabase, parameters)
 }
@@ -135,7 +136,7 @@ func schemas(t *testing.T, server *servers.Postgres, bouncer *servers.Bouncer) {
 	t.Run("what a DBA has made is enough for it", func(t *testing.T) {
 		address := as(server, "app", "&schema=given")
 		sql(sqlOf(t, address))
-		sql(sqlOf(t, address)) // it does no harm
+		sql(sqlOf(t, address)) // a second time does no harm
 		sql("GRANT USAGE ON SCHEMA given TO app; GRANT SELECT ON given.holdpoint_schema, given.holdpoint_threads, given.holdpoint_snapshots TO app")
 		var log testLog
 		s := open(t, address, engine.Options{Logger: log.logger(), Entries: 10})
@@ -198,7 +199,8 @@ func schemas(t *testing.T, server *servers.Postgres, bouncer *servers.Bouncer) {
 	})
 }
 
-// A process may start before its server. It logs that once, and works when the server is there.
+// notThereYet: a process may start before its server. It must log that once, and work when the
+// server has started.
 func notThereYet(t *testing.T, server *servers.Postgres) {
 	server.Stop()
 	var log testLog
@@ -216,7 +218,7 @@ func notThereYet(t *testing.T, server *servers.Postgres) {
 	}
 }
 
-// The log at start says which changes the server may lose.
+// durabilityIsTold checks that the log says at the start which changes the server may lose.
 func durabilityIsTold(t *testing.T, server *servers.Postgres) {
 	for name, tt := range map[string]struct {
 		conf []string
@@ -243,8 +245,8 @@ func durabilityIsTold(t *testing.T, server *servers.Postgres) {
 	}
 }
 
-// A synchronous standby has everything that was shown to clients. If the address names both
-// servers, the store continues on the standby by itself.
+// TestFailover: a synchronous standby has everything that clients got. If the address names both
+// servers, the store must continue on the standby by itself.
 func TestFailover(t *testing.T) {
 	t.Parallel()
 	primary := servers.StartPostgres(t, servers.PostgresOptions{})
@@ -278,8 +280,9 @@ func TestFailover(t *testing.T) {
 	}
 }
 
-// safeBeforeItIsTold: an interrupted wait for the standby leaves a question on the primary alone.
-// It does not count, and no client gets it until the standby has it. It returns the threads.
+// safeBeforeItIsTold interrupts the wait for the standby, so that a question is only on the
+// primary. The step must fail, and no client may get the question until the standby has it. It
+// returns the keys of the threads.
 func safeBeforeItIsTold(t *testing.T, primary *servers.Postgres) (told []store.Key) {
 	t.Helper()
 	opens, other := open(t, primary.URL(), engine.Options{}), open(t, primary.URL(), engine.Options{})
@@ -333,7 +336,8 @@ func safeBeforeItIsTold(t *testing.T, primary *servers.Postgres) (told []store.K
 	return told
 }
 
-// TLS is used as the address says. A server with another certificate is refused.
+// encrypted checks that TLS is used as the address says. A server whose certificate does not match
+// must be refused.
 func encrypted(t *testing.T, server *servers.Postgres) {
 	if err := usable(open(t, server.URL(), engine.Options{}), "p"); err != nil {
 		t.Error(err)

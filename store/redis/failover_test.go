@@ -18,8 +18,9 @@ import (
 	"holdpoint/store/storetest"
 )
 
-// TestNameMoves: connections to a primary that has become a replica are given up, and steps
-// continue on the new primary, to which the same name leads. Nothing is read from the old one.
+// TestNameMoves: a primary has become a replica, and its name now leads to the new primary. The
+// store must give up the connections to the old one, read nothing from it, and continue on the new
+// primary.
 func TestNameMoves(t *testing.T) {
 	for name, c := range map[string]struct {
 		conf     string
@@ -45,7 +46,7 @@ func TestNameMoves(t *testing.T) {
 				o.ReplicaOf = next
 				servers.StartRedis(t, o)
 			}
-			old.Do("REPLICAOF", "127.0.0.1", "1") // it gets nothing from the new one
+			old.Do("REPLICAOF", "127.0.0.1", "1") // so that it gets nothing from the new primary
 			must(t, storetest.Do(t.Context(), open(t, next.URL(), redis.Options{}), "after", store.Ask{Pause: pause("p")}))
 			p.Turn(next.Addr())
 			rec, err := s.Load(t.Context(), "after", "")
@@ -59,8 +60,8 @@ func TestNameMoves(t *testing.T) {
 	}
 }
 
-// TestNameMovesLate: while the name leads to the old primary, each step fails, and few connections
-// are made.
+// TestNameMovesLate: while the name still leads to the old primary, each step fails. The store must
+// make only a few connections.
 func TestNameMovesLate(t *testing.T) {
 	t.Parallel()
 	old := servers.StartRedis(t, servers.RedisOptions{})
@@ -98,8 +99,8 @@ func TestNameMovesLate(t *testing.T) {
 	must(t, storetest.Do(t.Context(), s, "k", store.Claim{PauseID: "p", Token: "token", Digest: "digest", Lease: time.Hour}))
 }
 
-// TestSlotMoves: questions are opened and answered while a cluster moves their slot to a server
-// that the store does not know yet.
+// TestSlotMoves: a cluster moves the slot of the questions to a server that the store does not know
+// yet. Meanwhile questions must be opened and answered.
 func TestSlotMoves(t *testing.T) {
 	for _, replicas := range []int{0, 1} {
 		t.Run(fmt.Sprint(replicas, " replicas must have it"), func(t *testing.T) {
@@ -156,7 +157,7 @@ func TestSlotMoves(t *testing.T) {
 	}
 }
 
-// keyIn returns a thread's key whose row is in the part.
+// keyIn returns the key of a thread whose row is in the part number part of the 64 parts.
 func keyIn(part uint32, n int64) store.Key {
 	for i := 0; ; i++ {
 		key := fmt.Sprintf("thread %d %d", n, i)
@@ -168,7 +169,8 @@ func keyIn(part uint32, n int64) store.Key {
 	}
 }
 
-// TestIdleConnectionsEnd: connections that were closed while idle cause no failed step.
+// TestIdleConnectionsEnd: if connections were closed while they were idle, no step may fail because
+// of that.
 func TestIdleConnectionsEnd(t *testing.T) {
 	for _, encrypted := range []bool{false, true} {
 		t.Run(fmt.Sprint("encrypted: ", encrypted), func(t *testing.T) {
@@ -198,7 +200,7 @@ func TestIdleConnectionsEnd(t *testing.T) {
 					t.Errorf("the store has %d connections only", n)
 				}
 				p.Sever()
-				for n := range 16 { // the newest connection of the pool is taken first
+				for n := range 16 { // the pool uses its newest connection first
 					must(t, storetest.Do(t.Context(), s, store.Key(fmt.Sprint(round, " ", n)), store.Claim{PauseID: "p", Token: "token", Digest: "digest", Lease: time.Hour}))
 				}
 			}

@@ -18,7 +18,7 @@ import (
 	"holdpoint/store/storetest"
 )
 
-// open opens a store, which is stopped at the end of the test.
+// open opens a store and stops it at the end of the test.
 func open(t *testing.T, address string, o redis.Options) *engine.Store {
 	t.Helper()
 	s, err := try(t, address, o)
@@ -53,7 +53,7 @@ func try(t *testing.T, address string, o redis.Options) (*engine.Store, error) {
 
 var prefixes atomic.Int64
 
-// prefixed gives each store on a shared server keys of its own.
+// prefixed adds a prefix to the address, so that each store on a shared server has its own keys.
 func prefixed(address string) string {
 	sign := "?"
 	if strings.Contains(address, "?") {
@@ -62,7 +62,7 @@ func prefixed(address string) string {
 	return fmt.Sprintf("%s%sprefix=test%d:", address, sign, prefixes.Add(1))
 }
 
-// slow skips the test in the short form, and leaves it to make test.
+// slow skips the test unless make test runs it.
 func slow(t *testing.T) {
 	t.Helper()
 	if !servers.Required() {
@@ -70,7 +70,8 @@ func slow(t *testing.T) {
 	}
 }
 
-// contract gives every request much time, because some tests have thousands of concurrent callers.
+// contract runs the tests of storetest on a server. The caller sets a long Timeout, because some
+// tests have thousands of concurrent callers.
 func contract(t *testing.T, address string, o redis.Options) {
 	storetest.Run(t, func(t *testing.T, _ *storetest.Clock, with storetest.Options) store.Store {
 		o := o
@@ -109,7 +110,7 @@ func TestContract(t *testing.T) {
 	})
 }
 
-// rights are the rights that docs/state.md lists for the user.
+// rights are the rights that docs/state.md lists for the user of Holdpoint.
 const rights = "+@connection +info +evalsha +eval +hget +hmget +hset +hdel +zadd +zrem +zrangebyscore +zscore +zcard +persist +pexpireat +time +wait"
 
 func sentinelURL(s *servers.Sentinels) string {
@@ -128,7 +129,7 @@ func peerHasClosed() store.Result {
 }
 
 // TestBrokenConnection breaks the connection at each moment of each request of each step. The step
-// either succeeds, or returns an error and succeeds when it is repeated.
+// must either succeed, or return an error and succeed when it is repeated.
 func TestBrokenConnection(t *testing.T) {
 	for _, kind := range []string{"alone", "with a replica"} {
 		t.Run(kind, func(t *testing.T) {
@@ -159,7 +160,8 @@ func TestBrokenConnection(t *testing.T) {
 						if err != nil {
 							told++
 						}
-						for again := 0; err != nil && again < 20; again++ { // connections in the pool may be broken too
+						// other connections of the pool may be broken too
+						for again := 0; err != nil && again < 20; again++ {
 							err = s.do(t, through, key)
 						}
 						if err != nil && s.again != nil {
@@ -177,7 +179,9 @@ func TestBrokenConnection(t *testing.T) {
 					if struck == 0 {
 						t.Errorf("%s: no request was broken %v", name, at)
 					}
-					if told == 0 && name != "Snapshots" { // what changes something is sent once
+					// a request that changes something is sent only once, so the caller gets an
+					// error
+					if told == 0 && name != "Snapshots" {
 						t.Errorf("%s: the connection broke %v, and that was never an error", name, at)
 					}
 				}
@@ -193,10 +197,10 @@ func must(t *testing.T, err error) {
 	}
 }
 
-// A step is a method of a store with the state before it and after it.
+// A step is a step of a store, with its preparation and the state after it.
 type step struct {
 	before, do func(*testing.T, *engine.Store, store.Key) error
-	again      func(error) error // what an error means when the step was done already
+	again      func(error) error // the meaning of an error if the step is already done
 	state      store.State
 }
 

@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// TestStartUnderFIPS: a process starts that allows only the algorithms of FIPS 140-3. Redis names
-// scripts by SHA-1, which is not one of them.
+// TestStartUnderFIPS: a process that allows only the algorithms of FIPS 140-3 must start. Redis
+// names scripts by SHA-1, which is not one of these algorithms.
 func TestStartUnderFIPS(t *testing.T) {
 	cmd := exec.Command(os.Args[0], "-test.run=^$")
 	for _, v := range os.Environ() {

@@ -26,8 +26,8 @@ import (
 	"holdpoint/store/storetest"
 )
 
-// TestReplicaIsStopped: a change that must be on a replica and is not fails, and no client is told
-// of it.
+// TestReplicaIsStopped: if a change must be on a replica and the replica does not confirm it, the
+// change must fail, and no client may get its result.
 func TestReplicaIsStopped(t *testing.T) {
 	t.Parallel()
 	primary := servers.StartRedis(t, servers.RedisOptions{})
@@ -53,9 +53,10 @@ func TestReplicaIsStopped(t *testing.T) {
 		if _, err := quick.Do(t.Context(), "claimed", store.Finish{Token: "token", Result: peerHasClosed(), Next: &next}); !errors.Is(err, engine.ErrNotGuarded) {
 			t.Errorf("%s: Finish with a next pause: %v", end.name, err)
 		}
-		must(t, storetest.Do(t.Context(), s, key, store.Occupy{Token: "token", Lease: time.Hour})) // counts without a replica
-		// The answers were not sent, so they can be given again. The question stays, and no client
-		// gets it before the replica has it.
+		// this step needs no replica
+		must(t, storetest.Do(t.Context(), s, key, store.Occupy{Token: "token", Lease: time.Hour}))
+		// The answers were not sent, so they can be given again. The question stays in the record,
+		// but no client may get it before the replica has it.
 		if rec, err := s.Load(t.Context(), "asked", ""); err != nil || rec.State != store.Open {
 			t.Errorf("%s: after Claim the state is %q (%v)", end.name, rec.State, err)
 		}
@@ -72,8 +73,8 @@ func TestReplicaIsStopped(t *testing.T) {
 	must(t, storetest.Do(t.Context(), s, "asked", store.Claim{PauseID: "p", Token: "token", Digest: "digest", Lease: time.Hour}))
 }
 
-// TestCallerThatGivesUp: a step returns when its caller gives up, whatever it waits for: a reply, a
-// new connection, or replicas.
+// TestCallerThatGivesUp: a step must return when its caller gives up, whether it waits for a reply,
+// for a new connection or for replicas.
 func TestCallerThatGivesUp(t *testing.T) {
 	t.Parallel()
 	primary := servers.StartRedis(t, servers.RedisOptions{})
@@ -99,7 +100,8 @@ func TestCallerThatGivesUp(t *testing.T) {
 				return storetest.Do(ctx, s, "asked", store.Claim{PauseID: "p", Token: "token", Digest: "digest", Lease: time.Hour})
 			},
 		}
-		ctx, giveUp := context.WithCancel(t.Context()) // without a deadline, which rueidis would know
+		// it has no deadline, because the client library rueidis would know it
+		ctx, giveUp := context.WithCancel(t.Context())
 		returned := make(chan error, len(steps))
 		for _, name := range freeze.steps {
 			go func() { returned <- steps[name](ctx) }()
@@ -120,8 +122,8 @@ func TestCallerThatGivesUp(t *testing.T) {
 	}
 }
 
-// TestSentinelFailover: when the primary is gone the store continues on the replica, with
-// everything that was reported as safe.
+// TestSentinelFailover: when the primary is gone, the store must continue on the replica, with
+// every change that it reported as safe.
 func TestSentinelFailover(t *testing.T) {
 	t.Parallel()
 	primary := servers.StartRedis(t, servers.RedisOptions{})
@@ -144,7 +146,8 @@ func TestSentinelFailover(t *testing.T) {
 	must(t, err)
 }
 
-// TestRestartedServer: the store finds a restarted server again, with its open questions.
+// TestRestartedServer: after a restart of the server, the store must reconnect by itself and find
+// the open questions.
 func TestRestartedServer(t *testing.T) {
 	t.Parallel()
 	r := servers.StartRedis(t, servers.RedisOptions{})
@@ -188,8 +191,8 @@ func TestServersThatAreRefused(t *testing.T) {
 	open(t, lru.URL(), redis.Options{})
 }
 
-// TestServersThatAreAwaited: an unreachable server does not prevent Holdpoint from starting. Each
-// step fails, and the log has the reason once, at level ERROR if waiting alone will not help.
+// TestServersThatAreAwaited: Holdpoint must start even if its server cannot be used. Each step
+// fails, and the log has the reason once. It has level ERROR if waiting alone will not help.
 func TestServersThatAreAwaited(t *testing.T) {
 	t.Parallel()
 	primary := servers.StartRedis(t, servers.RedisOptions{})
@@ -243,8 +246,8 @@ func (l *logged) String() string {
 	return l.b.String()
 }
 
-// TestStartWithoutServer: the store works as soon as the server is there. If that server has a
-// setting that is refused, it is refused then.
+// TestStartWithoutServer: the store works as soon as the server can be reached. If that server has
+// a setting that Holdpoint refuses, each step must fail until the setting is changed.
 func TestStartWithoutServer(t *testing.T) {
 	t.Parallel()
 	r := servers.StartRedis(t, servers.RedisOptions{})
@@ -270,7 +273,8 @@ func TestStartWithoutServer(t *testing.T) {
 	}
 }
 
-// eventually waits for something that a goroutine of the store, or a server, does by itself.
+// eventually waits until the function is returns true, for something that a goroutine of the store
+// or a server does by itself.
 func eventually(t *testing.T, what string, is func() bool) {
 	t.Helper()
 	for deadline := time.Now().Add(time.Minute); !is(); time.Sleep(5 * time.Millisecond) {
@@ -280,7 +284,8 @@ func eventually(t *testing.T, what string, is func() bool) {
 	}
 }
 
-// TestWarnings: settings that cannot be read, or that may lose data, are logged at start.
+// TestWarnings: the log at the start must warn of settings that cannot be read, or that may lose
+// data.
 func TestWarnings(t *testing.T) {
 	t.Parallel()
 	for want, o := range map[string]servers.RedisOptions{
@@ -298,7 +303,7 @@ func TestWarnings(t *testing.T) {
 	}
 }
 
-// TestErrorsSayWhatToDo: a step that Redis refuses fails, changes nothing, and says why.
+// TestErrorsSayWhatToDo: if Redis refuses a step, the step must fail, change nothing, and say why.
 func TestErrorsSayWhatToDo(t *testing.T) {
 	t.Parallel()
 	r := servers.StartRedis(t, servers.RedisOptions{Conf: []string{"enable-debug-command yes", "enable-protected-configs yes"}})
@@ -330,7 +335,7 @@ func TestErrorsSayWhatToDo(t *testing.T) {
 			r.Do("CONFIG", "SET", "key-load-delay", "0")
 			eventually(t, "it loads for ever", func() bool { return !loads(r) })
 		}, "Redis still loads its data"},
-		{"MISCONF", func() { // nobody can make a file in /proc
+		{"MISCONF", func() { // no process can create a file in /proc
 			r.Do("CONFIG", "SET", "save", "3600 1", "dir", "/proc")
 			r.Do("BGSAVE")
 			eventually(t, "it could write its file", func() bool {
@@ -369,7 +374,7 @@ func TestErrorsSayWhatToDo(t *testing.T) {
 	}
 }
 
-// load makes the server read its data again, slowly. It returns when that has begun.
+// load makes the server load its data again, slowly. It returns when the loading has begun.
 func load(t *testing.T, r *servers.Redis) {
 	t.Helper()
 	r.Do("DEBUG", "POPULATE", "2000", "filler", "1000")

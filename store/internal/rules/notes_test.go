@@ -9,9 +9,9 @@ import (
 	"holdpoint/store"
 )
 
-// TestNotesAreKept: notes are kept for at least store.NoteAge, however short the times of threads
-// are. A note that refers to a pause is kept for as long as the pause can be, whatever else the
-// record has.
+// TestNotesAreKept: notes are kept for at least store.NoteAge, however short the retention of
+// threads is. A note that refers to a pause is kept for as long as the pause can be kept, whatever
+// else the record contains.
 func TestNotesAreKept(t *testing.T) {
 	const day = 24 * time.Hour
 	now := time.Date(2026, 11, 25, 10, 0, 0, 0, time.UTC)

@@ -23,7 +23,7 @@ func TestOutbox(t *testing.T) {
 	if len(before.Notices) != 2 || !Notify(&rec).Equal(now) || Format(&rec) != store.Version {
 		t.Fatalf("the outbox is %+v, format %d", before, Format(&rec))
 	}
-	// No step writes into what a loaded record refers to.
+	// No step may write into the memory that a loaded record refers to.
 	loaded := rec
 	if taken, _ := take(&rec, now, time.Minute); len(taken) != 2 {
 		t.Errorf("took %v", taken)
@@ -42,7 +42,7 @@ func TestOutbox(t *testing.T) {
 	if o := loaded.Outbox; len(o.Notices) != 2 || o.Notices[0].ID != "one" || !o.Due.Equal(now) {
 		t.Errorf("the loaded record has changed: %+v", o)
 	}
-	// A record is kept while it has notices to send, and no longer because of them.
+	// A record with notices to send is kept until the notices are too old, and no longer.
 	if gone := Gone(&rec, now, Policy{}); !gone.Equal(now.Add(store.NoticeAge)) {
 		t.Errorf("gone at %v", gone)
 	}
