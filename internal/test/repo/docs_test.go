@@ -414,10 +414,10 @@ func TestStrandsEntrypointIsTheOneThatRuns(t *testing.T) {
 func TestLinksWithinTheRepository(t *testing.T) {
 	link := regexp.MustCompile(`\[([^\]]*)\]\(([^)\s]+)\)`)
 	named := regexp.MustCompile(`^[\w./-]+\.(md|yaml|json)$`)
-	pages := map[string]bool{} // the names of the pages of docs
+	names := map[string]bool{} // the names of the pages of docs
 	for _, path := range documents(t) {
 		if dir, file := filepath.Split(path); dir == "docs/" {
-			pages[strings.TrimSuffix(file, ".md")] = true
+			names[strings.TrimSuffix(file, ".md")] = true
 		}
 	}
 	for _, path := range documents(t) {
@@ -438,7 +438,7 @@ func TestLinksWithinTheRepository(t *testing.T) {
 				t.Errorf("%s: no heading for %s", path, m[2])
 			}
 			name := strings.Trim(m[1], "`")
-			if path == "CHANGELOG.md" || target == "" || !pages[name] && !named.MatchString(name) { // released texts are not changed
+			if path == "CHANGELOG.md" || target == "" || !names[name] && !named.MatchString(name) { // released texts are not changed
 				continue
 			}
 			if got := filepath.Base(to); got != filepath.Base(name) && got != name+".md" {
