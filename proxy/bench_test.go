@@ -69,6 +69,20 @@ func BenchmarkRunWithRequests(b *testing.B) {
 // result.
 func BenchmarkRunWithTurns(b *testing.B) { benchmarkRun(b, 400*27, someTurns(400)) }
 
+// BenchmarkRunWithRaw measures a run with the events of LangGraph's adapter: text with its
+// rawEvent, and RAW events of 1 to 100 KB.
+func BenchmarkRunWithRaw(b *testing.B) {
+	message := func(length int) string {
+		return `{"type":"ai","id":null,"content":"` + strings.Repeat("The agent reads what it was told, and answers in small pieces. ", length/63) + `","additional_kwargs":{},"response_metadata":{"model_name":"m"},"tool_calls":[],"usage_metadata":null}`
+	}
+	raw := func(messages int) string {
+		return `{"type":"RAW","event":{"event":"on_chain_stream","run_id":"r","data":{"chunk":{"messages":[` + strings.Repeat(message(800)+",", messages) + `{}]}},"metadata":{"langgraph_step":1,"langgraph_checkpoint_ns":"a:1"}},"source":"langgraph"}`
+	}
+	text := `{"type":"TEXT_MESSAGE_CONTENT","rawEvent":{"event":"on_chat_model_stream","data":{"chunk":` + message(63) + `},"metadata":{"langgraph_step":1,"langgraph_checkpoint_ns":"a:1"}},"messageId":"m1","delta":"a word "}`
+	block := strings.Repeat(streamOf(text, text, text, raw(1), raw(1)), 20) + streamOf(raw(10), raw(10), raw(100))
+	benchmarkRun(b, 103, block)
+}
+
 // BenchmarkFold measures how long it takes to fold such a run into messages.
 func BenchmarkFold(b *testing.B) {
 	var events []agui.Event
@@ -106,6 +120,14 @@ func someTurns(turns int) string {
 	return block.String()
 }
 
+// A failing is the log of a benchmark whose runs must not fail.
+type failing struct{ b *testing.B }
+
+func (f failing) Write(line []byte) (int, error) {
+	f.b.Errorf("%s", line)
+	return len(line), nil
+}
+
 // benchmarkRun measures a run under auto whose message has this many frames.
 func benchmarkRun(b *testing.B, frames int, inside string) {
 	finished := `{"type":"RUN_FINISHED","threadId":"t","runId":"r1"}`
@@ -118,7 +140,7 @@ func benchmarkRun(b *testing.B, frames int, inside string) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	h := &Handler{opts: Options{Dialect: &fakeDialect{}, MaxFrameBytes: defaultFrameBytes, TranscriptBytes: defaultTranscriptBytes}, refuser: refuser{log: slog.New(slog.DiscardHandler)}}
+	h := &Handler{opts: Options{Dialect: &fakeDialect{}, MaxFrameBytes: defaultFrameBytes, TranscriptBytes: defaultTranscriptBytes}, refuser: refuser{log: slog.New(slog.NewTextHandler(failing{b}, &slog.HandlerOptions{Level: slog.LevelError}))}}
 	b.SetBytes(int64(len(whole)))
 	b.ReportAllocs()
 	for b.Loop() {

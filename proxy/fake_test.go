@@ -254,6 +254,7 @@ func loneRun(ctx context.Context, h *Handler, path string, in *agui.RunInput) *r
 	if h.memory == nil {
 		h.memory = &processMemory{routes: routes{finder: translate.FinderOf(h.opts.Dialect)}}
 		h.memory.savedPauses, _ = lru.New[string, struct{}](1)
+		h.memory.senders, _ = lru.New[sender, sendingHabit](1)
 	}
 	r := &run{h: h, log: h.log}
 	r.judge = judge{thread: thread{opts: &h.opts, memory: h.memory, log: h.log, request: request{path: path, input: in}}, runs: &h.runs, life: &r.life}
