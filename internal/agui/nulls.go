@@ -1,10 +1,10 @@
 package agui
 
 import (
-	"bytes"
 	"encoding/json"
 	"slices"
 	"strings"
+	"unsafe"
 
 	"github.com/tidwall/gjson"
 )
@@ -16,8 +16,9 @@ import (
 // The optional members of events that have a type in AG-UI 1.0's schemas. rawEvent and result may
 // have any value, even null. The dialects handle the outcome of a RUN_FINISHED.
 var (
-	typedMembers   = []string{"timestamp", "metadata"}
-	typedMembersOf = map[Type][]string{
+	typedMembers       = []string{"timestamp", "metadata"}
+	typedMembersInside = []string{"timestamp", "metadata", "subagentRunId"} // of events inside a run
+	typedMembersOf     = map[Type][]string{
 		RunStarted:        {"protocolVersion", "parentRunId", "input"},
 		RunFinished:       {"usage"},
 		RunErrored:        {"code", "usage"},
@@ -36,28 +37,33 @@ var (
 	typedMembersOfInterrupt = []string{"subagentRunId", "message", "toolCallId", "responseSchema", "expiresAt", "metadata"}
 )
 
-// hasTypedMember reports whether a member of an event is optional and has a type.
-func (t Type) hasTypedMember(name string) bool {
-	if t == Unknown {
-		return false
-	}
-	if slices.Contains(typedMembers, name) || slices.Contains(typedMembersOf[t], name) {
-		return true
-	}
+// typedMembers returns the names of the optional members that events of the type have, and that
+// have a type.
+func (t Type) typedMembers() (own, common []string) {
 	switch t {
+	case Unknown:
+		return nil, nil
 	case RunStarted, RunFinished, RunErrored, MessagesSnapshot, SubagentStarted, SubagentFinished, SubagentErrored:
-		return false
+		return typedMembersOf[t], typedMembers
 	}
-	return name == "subagentRunId"
+	return typedMembersOf[t], typedMembersInside
 }
 
-var nullText = []byte("null")
+// hasTypedMember reports whether a member of an event is optional and has a type.
+func (t Type) hasTypedMember(name string) bool {
+	own, common := t.typedMembers()
+	return slices.Contains(common, name) || slices.Contains(own, name)
+}
+
+// longestTyped is the most bytes that the key of such a member can have, if each letter is an
+// escape.
+const longestTyped = len("parentSubagentRunId") * len(`\u0000`)
 
 // WithoutNulls returns the event without members that must not be null, at its root and in its
 // interrupts. Without such members, or if ev is not valid JSON, it returns ev and allocates
 // nothing.
 func (ev Event) WithoutNulls() Event {
-	if !bytes.Contains(ev.JSON, nullText) || ev.Type == Unknown {
+	if ev.Type == Unknown || !ev.mayHaveTypedNull() {
 		return ev
 	}
 	object := withoutNulls(ev.JSON, ev.Type.hasTypedMember)
@@ -68,6 +74,25 @@ func (ev Event) WithoutNulls() Event {
 		return ev
 	}
 	return ev.With(object)
+}
+
+// mayHaveTypedNull reports whether a null in the event follows the key of an optional member that
+// has a type. The null may be deeper in the event: RAW events have many that are content. So only
+// the few events with such a key are parsed.
+func (ev Event) mayHaveTypedNull() bool {
+	var own, common []string
+	found := false
+	eachNull(ev.JSON, func(colon int) bool {
+		if common == nil {
+			own, common = ev.Type.typedMembers()
+		}
+		key := keyBefore(ev.JSON, colon, longestTyped)
+		name := unsafe.String(unsafe.SliceData(key), len(key))
+		found = slices.Contains(common, name) || slices.Contains(own, name) || strings.IndexByte(name, '\\') >= 0 ||
+			ev.Type == RunFinished && slices.Contains(typedMembersOfInterrupt, name)
+		return !found
+	})
+	return found
 }
 
 // withoutNulls returns an object without the members that are null and for which typed returns

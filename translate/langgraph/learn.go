@@ -1,7 +1,6 @@
 package langgraph
 
 import (
-	"bytes"
 	"encoding/json"
 	"strings"
 
@@ -9,12 +8,12 @@ import (
 	"holdpoint/translate/internal/langgraphapi"
 )
 
-// learn notes the response_schema of the questions in a RAW event. The adapter leaves it out of the
-// outcome, so without CUSTOM events only RAW events have it (RAN 0.0.47, outcomeonly). A chunk of
-// the graph's stream is {"__interrupt__":[..]}, or [namespace, {"__interrupt__":[..]}].
-func (run *run) learn(ev agui.Event) {
-	// A RAW event may have megabytes. Its name is near its beginning, so most are skipped cheaply.
-	if agui.View(ev.JSON).Get("event.event").Str != "on_chain_stream" || !bytes.Contains(ev.JSON, []byte(`"response_schema"`)) || !ev.Valid() {
+// learn notes the response_schema of the questions in a RAW event of this kind. The adapter leaves
+// it out of the outcome, so without CUSTOM events only RAW events have it (RAN 0.0.47,
+// outcomeonly). A chunk of the graph's stream is {"__interrupt__":[..]}, or
+// [namespace, {"__interrupt__":[..]}].
+func (run *run) learn(kind string, ev agui.Event) {
+	if kind != "on_chain_stream" || agui.Index(ev.JSON, schemaKey, underscore) < 0 || !ev.Valid() {
 		return
 	}
 	event := agui.View(ev.JSON).Get("event")
@@ -33,6 +32,13 @@ func (run *run) learn(ev agui.Event) {
 		run.schemas[strings.Clone(id)] = json.RawMessage(strings.Clone(schema))
 	}
 }
+
+// schemaKey is the key of a question's schema, which most events lack. Its underscore is rare in
+// their text.
+const (
+	schemaKey  = `"response_schema"`
+	underscore = len(`"response`)
+)
 
 // maxSchema bounds the size of a schema that is kept.
 const maxSchema = 64 << 10

@@ -73,8 +73,9 @@ func (run *run) Event(ev agui.Event, emit func(agui.Event)) error {
 		}
 		run.reachedAskingStep = run.reachedAskingStep || step == run.before.askingStep()
 	case agui.Raw:
-		run.learn(ev)
-		if task := run.trail.Raw(ev); task != "" && run.beganElsewhere(task) {
+		kind := langgraphapi.KindOf(ev)
+		run.learn(kind, ev)
+		if task := run.trail.Raw(kind, ev); task != "" && run.beganElsewhere(task) {
 			return run.endForgotten()
 		}
 	case agui.StateSnapshot:

@@ -52,10 +52,13 @@ func (t *Trail) Step(name string) {
 	t.Last = append(t.Last[:0], name...)
 }
 
-// Raw reads a RAW event. It returns the namespace of the task that the event belongs to, or "" if
-// the event is of no interest.
-func (t *Trail) Raw(ev agui.Event) string {
-	kind := agui.View(ev.JSON).Get("event.event").Str
+// KindOf returns the kind of a RAW event, such as on_chain_start. The event may have megabytes, but
+// its kind is near its beginning.
+func KindOf(ev agui.Event) string { return agui.View(ev.JSON).Get("event.event").Str }
+
+// Raw reads a RAW event of this kind. It returns the namespace of the task that the event belongs
+// to, or "" if the event is of no interest.
+func (t *Trail) Raw(kind string, ev agui.Event) string {
 	switch kind {
 	case "on_chain_start", "on_tool_start", "on_tool_end", "on_tool_error":
 	default:
