@@ -25,7 +25,7 @@ func (r *run) admit(out *stream.Writer) contract.Ruling {
 		r.client.preparedRun = preparedRun{}
 		v, err := r.judge.ruling()
 		if err != nil {
-			if v = r.notJudged(err); v.Refusal.Code != agui.StoreUnavailable || !wait.misses() {
+			if v = r.notJudged(err); v.Refusal.Code != agui.StoreUnavailable || !wait.countFailedLook() {
 				return v
 			}
 			next = wait.wait
@@ -34,12 +34,12 @@ func (r *run) admit(out *stream.Writer) contract.Ruling {
 				v, again = r.prepare(v)
 			}
 			if v.Do == contract.Resume {
-				v = r.take(v)
+				v = r.claimPause(v)
 			}
 			if v.Do != contract.Wait {
 				return v
 			}
-			next = wait.quicker
+			next = wait.judgeAgain
 		}
 		if err := next(r, out); err != nil {
 			return r.waitedInVain(err)
@@ -49,18 +49,18 @@ func (r *run) admit(out *stream.Writer) contract.Ruling {
 
 // waitedInVain returns the refusal of a run that stops waiting because of err.
 func (r *run) waitedInVain(err error) contract.Ruling {
-	if !errors.Is(err, errQuicker) {
+	if !errors.Is(err, errAlwaysOvertaken) {
 		return contract.Ruling{Do: contract.Refuse, Refusal: fault(r.life.ctx, err)}
 	}
 	r.log.Error(logNotClaimable, "err", err, "claim", r.judge.ledger.Refused())
 	v := refuse(agui.StoreUnavailable, textNotClaimed)
-	v.Reask = true
+	v.AsksAgain = true
 	return v
 }
 
 func (r *run) notJudged(err error) contract.Ruling {
 	if bug := (*dialect.Bug)(nil); errors.As(err, &bug) {
-		return contract.Ruling{Do: contract.Refuse, Refusal: r.judge.dialectFailed("Answers", err), Reask: true}
+		return contract.Ruling{Do: contract.Refuse, Refusal: r.judge.dialectFailed("Answers", err), AsksAgain: true}
 	}
 	r.log.Debug("the store cannot be asked", "err", err) // outages logs it
 	return storeDown()
@@ -97,7 +97,7 @@ func (r *run) reopen(ended *store.Result) contract.Ruling {
 // It returns the resulting ruling. If again is true, that is a different ruling, and the caller
 // must prepare it too. contract.Wait means that the record has changed.
 func (r *run) prepare(v contract.Ruling) (stands contract.Ruling, again bool) {
-	if v.Ends == store.Withdrawn {
+	if v.EndKind == store.Withdrawn {
 		if ended := r.giveUp(); ended != nil {
 			return *ended, false
 		}
@@ -110,7 +110,7 @@ func (r *run) prepare(v contract.Ruling) (stands contract.Ruling, again bool) {
 	case contract.Reopen:
 		return r.reopen(v.Replay), false
 	case contract.Refuse:
-		if v.Ends == store.Doubtful {
+		if v.EndKind == store.Doubtful {
 			v = r.closeDoubt(v)
 		}
 		r.judge.keepPart(v)
@@ -125,7 +125,7 @@ func (r *run) preparePass(v contract.Ruling) (stands contract.Ruling, again bool
 			return v, true
 		}
 	}
-	if len(r.judge.record.Busy) > 0 {
+	if len(r.judge.record.Occupants) > 0 {
 		if r.judge.threadWasBusy && !r.h.runs.busyAlone(r.judge.ledger.Key) {
 			return contract.Ruling{Do: contract.Wait}, false // it was a run of this process, and has ended since
 		}
@@ -133,7 +133,7 @@ func (r *run) preparePass(v contract.Ruling) (stands contract.Ruling, again bool
 	}
 	r.life.mayAsk.Store(true)
 	r.client.preparedRun = r.judge.readyPass(v)
-	if refused := r.begin(nil, v); refused != nil {
+	if refused := r.beginExchange(nil, v); refused != nil {
 		return *refused, false
 	}
 	if r.exchange.Out.ReadOn || r.h.opts.OnDisconnect == DisconnectFinish {
@@ -156,10 +156,10 @@ func (r *run) prepareResume(v contract.Ruling) (stands contract.Ruling, again bo
 	r.client.preparedRun, unready = r.judge.readyResume(v)
 	var refused *contract.Ruling
 	if unready != nil {
-		refused = &contract.Ruling{Do: contract.Refuse, Refusal: unready, Reask: true}
+		refused = &contract.Ruling{Do: contract.Refuse, Refusal: unready, AsksAgain: true}
 	} else {
 		r.judge.toThreadOf(r.judge.record.Pause)
-		refused = r.begin(r.judge.record.Pause, v)
+		refused = r.beginExchange(r.judge.record.Pause, v)
 	}
 	switch {
 	case refused == nil:
@@ -168,12 +168,12 @@ func (r *run) prepareResume(v contract.Ruling) (stands contract.Ruling, again bo
 		// Nothing is sent for the cancelled question, and the thread continues.
 		r.log.Warn(logCancelUnsaid, "code", refused.Refusal.Code)
 		return r.giveUpUnsent(), true
-	case r.judge.record.Pause.Decided() && len(v.New) > 0 && !r.judge.selection.carries:
+	case r.judge.record.Pause.Decided() && len(v.NewMessages) > 0 && !r.judge.selection.carriesPause:
 		// The chat cannot take back a decision that was made at another door. So the decision is
 		// dropped, the new message is sent without it, and the person is told so.
 		r.log.Warn(logDecisionGivenUp, "code", refused.Refusal.Code)
 		v = r.giveUpUnsent()
-		v.NotTaken = refused.Refusal
+		v.AnswersUnused = refused.Refusal
 		return v, true
 	}
 	return *refused, false
@@ -190,7 +190,7 @@ func (r *run) readyToReadOn() *contract.Ruling {
 		v = contract.Ruling{Do: contract.Wait} // it has ended meanwhile
 	default:
 		r.life.occupancy = r.judge.ledger.Occupancy()
-		if r.life.outlive() {
+		if r.life.outliveClient() {
 			return nil
 		}
 		v = clientLeft()
@@ -213,17 +213,17 @@ func (r *run) giveUpUnsent() contract.Ruling {
 	return contract.GiveUp(r.judge.newCase())
 }
 
-// begin has the dialect begin the exchange of the run, and returns the refusal if the dialect
-// cannot; see judge.begin.
-func (r *run) begin(resumed *agui.Pause, v contract.Ruling) (refused *contract.Ruling) {
+// beginExchange has the dialect begin the exchange of the run, and returns the refusal if the
+// dialect cannot; see judge.begin.
+func (r *run) beginExchange(resumed *agui.Pause, v contract.Ruling) (refused *contract.Ruling) {
 	r.exchange.translation, refused = r.judge.begin(&r.client.preparedRun, resumed, v)
 	return refused
 }
 
-// take claims the pause for the answers. It returns v, or another ruling if the claim fails.
-func (r *run) take(v contract.Ruling) contract.Ruling {
+// claimPause claims the pause for the answers. It returns v, or another ruling if the claim fails.
+func (r *run) claimPause(v contract.Ruling) contract.Ruling {
 	p := r.judge.record.Pause
-	claim, err := r.judge.ledger.Take(p, v.Answers, r.judge.interpret(p, v.Answers), r.judge.record.Now)
+	claim, err := r.judge.ledger.ClaimPause(p, v.Answers, r.judge.interpret(p, v.Answers), r.judge.record.Now)
 	r.claim = claim
 	switch {
 	case err == nil:
@@ -233,9 +233,9 @@ func (r *run) take(v contract.Ruling) contract.Ruling {
 	case errors.Is(err, door.ErrNotWritten):
 		r.log.Error(logClaimUnaudited, "err", err)
 		v = refuse(agui.AuditUnavailable, textUnaudited)
-		v.Reask = true
+		v.AsksAgain = true
 		return v
-	case ledger.Quicker(err):
+	case ledger.IsOvertaken(err):
 		return contract.Ruling{Do: contract.Wait}
 	default:
 		r.log.Error(logClaimFailed, "err", err)
@@ -250,7 +250,7 @@ func (r *run) take(v contract.Ruling) contract.Ruling {
 		_, _ = r.claim.Release()
 		return threadBusy()
 	}
-	if !r.life.outlive() {
+	if !r.life.outliveClient() {
 		_, _ = r.claim.Release() // nothing was sent
 		return clientLeft()
 	}
@@ -262,7 +262,7 @@ func (r *run) take(v contract.Ruling) contract.Ruling {
 // question is shown to it again.
 func clientLeft() contract.Ruling {
 	ruling := refuse(agui.ClientLeft, textClientLeft)
-	ruling.Reask = true
+	ruling.AsksAgain = true
 	return ruling
 }
 
@@ -271,10 +271,10 @@ func clientLeft() contract.Ruling {
 // longer in doubt.
 func (r *run) closeDoubt(v contract.Ruling) contract.Ruling {
 	p := r.judge.record.Pause
-	told := store.Result{How: store.Doubtful}
+	told := store.Result{EndKind: store.Doubtful}
 	var happened []ledger.Occurrence
 	if r.judge.record.Doubt == nil { // the lease has lapsed: the process that held it took its knowledge of the stream along
-		told.Seen = p.Seen
+		told.SeenMessages = p.SeenMessages
 		happened = []ledger.Occurrence{ledger.InDoubt(p)} // otherwise the run that ended in doubt has reported the event
 	}
 	switch err := r.judge.ledger.Close(p.ID, told, happened...); {
@@ -292,14 +292,14 @@ func (r *run) closeDoubt(v contract.Ruling) contract.Ruling {
 func (r *run) giveUp() *contract.Ruling {
 	p := r.judge.record.Pause
 	var happened []ledger.Occurrence
-	if r.judge.ledger.Voice.Tells() {
+	if r.judge.ledger.Reporter.IsReporting() {
 		cancels := contract.CancelAll(p)
 		happened = ledger.GivenUp(p, cancels, r.judge.interpret(p, cancels), r.judge.record.Now)
 		if slices.ContainsFunc(p.Decisions, func(d agui.Decision) bool { return d.Status != agui.Cancelled }) {
-			happened = []ledger.Occurrence{ledger.Withdrawn(p)}
+			happened = []ledger.Occurrence{ledger.WithdrawnPause(p)}
 		}
 	}
-	switch err := r.judge.ledger.Close(p.ID, store.Result{How: store.Withdrawn, Seen: p.Seen}, happened...); {
+	switch err := r.judge.ledger.Close(p.ID, store.Result{EndKind: store.Withdrawn, SeenMessages: p.SeenMessages}, happened...); {
 	case err == nil:
 		return nil
 	case ledger.EndedAlready(err):

@@ -216,7 +216,7 @@ func TestAnswerInAMessage(t *testing.T) {
 		g, _ := ask(t, finished)
 		var beside []agui.Message
 		g.dialect.begin = func(r *translate.Request) (translate.Out, error) {
-			beside = r.New
+			beside = r.NewMessages
 			return translate.Out{}, nil
 		}
 		wantTypes(t, g.do(withMessages(oldUser, askCall, askYes, newUser)), "RUN_STARTED RUN_FINISHED")
@@ -237,7 +237,7 @@ func TestAnnouncedInPlace(t *testing.T) {
 	g.dialect.end = func(_ int, e translate.End) (translate.Result, error) {
 		finish := e.Event.Clone()
 		return translate.Result{Finish: finish, Asked: translate.AskedPause{
-			Shown: true, OwnFinish: finish.JSON, Own: []json.RawMessage{json.RawMessage(call), json.RawMessage(more)},
+			NativeShown: true, NativeFinish: finish.JSON, NativeEvents: []json.RawMessage{json.RawMessage(call), json.RawMessage(more)},
 			Interrupts: []agui.Interrupt{{Native: "n1", Object: json.RawMessage(`{"reason":"confirmation"}`)}},
 		}}, nil
 	}
@@ -255,7 +255,7 @@ func TestPauseOfBeforeNative(t *testing.T) {
 	g := newRig(t, func(w http.ResponseWriter, _ *http.Request, _ int) { sendStream(w, streamOf(started, asks)) })
 	g.dialect.end = func(_ int, e translate.End) (translate.Result, error) {
 		finish := e.Event.Clone()
-		return translate.Result{Finish: finish.With(agui.DeleteKey(finish.JSON, "outcome")), Asked: translate.AskedPause{
+		return translate.Result{Finish: finish.WithJSON(agui.DeleteKey(finish.JSON, "outcome")), Asked: translate.AskedPause{
 			Interrupts: []agui.Interrupt{{Native: "n1", Object: json.RawMessage(`{"reason":"confirmation"}`)}},
 		}}, nil
 	}

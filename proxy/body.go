@@ -40,31 +40,31 @@ type body struct {
 	to   *stream.Writer // the writer to the client; nil if nothing is read from the backend
 	from source
 
-	out   stream.Output // whole frames for the client
-	lf    []byte        // buffer for frames whose line ends are replaced
-	emits func(agui.Event)
-	outs  func(agui.Event) // out.Event
+	out     stream.Output // whole frames for the client
+	lf      []byte        // buffer for frames whose line ends are replaced
+	emits   func(agui.Event)
+	emitOut func(agui.Event) // out.Event
 
-	phase      phase
-	opened     bool        // the first exchange has its response, or needs none
-	untouched  bool        // the response is passed to the client unchanged
-	started    bool        // the client got RUN_STARTED
-	mute       bool        // no event has followed RUN_STARTED yet, and a shorter time limit applies until one does
-	end        settle.End  // of the current exchange, if from.up is nil
-	concluded  *conclusion // the conclusion of the exchange if it is known before the stream is read, else nil
-	refused    agui.Event  // the RUN_FINISHED of a refusal whose RUN_ERROR has not arrived yet, see isRefusal
-	terminal   agui.Type   // the last terminal event that the client got, in the phase ended
-	framesRead int         // number of frames read from the backend
+	phase            phase
+	opened           bool        // the first exchange has its response, or needs none
+	passedUnchanged  bool        // the response is passed to the client unchanged
+	started          bool        // the client got RUN_STARTED
+	awaitsFirstEvent bool        // no event has followed RUN_STARTED yet, and a shorter time limit applies until one does
+	end              settle.End  // of the current exchange, if from.up is nil
+	knownConclusion  *conclusion // the conclusion of the exchange if it is known before the stream is read, else nil
+	refused          agui.Event  // the RUN_FINISHED of a refusal whose RUN_ERROR has not arrived yet, see isRefusal
+	terminal         agui.Type   // the last terminal event that the client got, in the phase ended
+	framesRead       int         // number of frames read from the backend
 
 	reader claimedReader
 }
 
 // A source is the stream of an exchange, as it arrives from the backend.
 type source struct {
-	up     io.ReadCloser // nil if there is nothing to read
-	frames *sse.Reader   // reads an AG-UI stream
-	pieces stream.Pieces // reads a stream that is not AG-UI; frames is nil then
-	watch  *backend.Watch
+	response io.ReadCloser // nil if there is nothing to read
+	frames   *sse.Reader   // reads an AG-UI stream
+	pieces   stream.Pieces // reads a stream that is not AG-UI; frames is nil then
+	watch    *backend.Watch
 }
 
 type bodyKey struct{}
@@ -80,27 +80,27 @@ func bodyOf(ctx context.Context) *body {
 func newBody(r *run) *body {
 	b := &body{
 		judge: &r.judge, client: &r.client, exchange: &r.exchange, claim: r.claim, life: &r.life, report: &r.report, concludes: r.conclude,
-		reader: claimedReader{silent: make(chan struct{}, 1)},
+		reader: claimedReader{silence: make(chan struct{}, 1)},
 	}
-	b.emits, b.outs = b.emit, b.out.Event
+	b.emits, b.emitOut = b.emit, b.out.Event
 	return b
 }
 
 // read prepares b.from to read the response body up. A nil up means that there is nothing to read.
 func (b *body) read(up io.ReadCloser, framing translate.Framing) {
 	b.out.Settle()
-	b.from.up, b.from.frames, b.from.pieces = up, nil, nil
+	b.from.response, b.from.frames, b.from.pieces = up, nil, nil
 	if up == nil {
 		return
 	}
 	if b.from.watch == nil {
-		b.from.watch = &backend.Watch{Told: b.endIdle, Late: b.lateIdle, Grace: b.judge.opts.ResumeIdleGrace, Gate: &b.reader.gate}
+		b.from.watch = &backend.Watch{OnSilence: b.endIdle, OnGraceOver: b.lateIdle, Grace: b.judge.opts.ResumeIdleGrace, Gate: &b.reader.gate}
 	}
-	b.from.watch.Limit, b.mute = b.judge.opts.IdleTimeout, false
+	b.from.watch.Limit, b.awaitsFirstEvent = b.judge.opts.IdleTimeout, false
 	if s := b.exchange.Out.Silence; s > 0 && (b.from.watch.Limit == 0 || s < b.from.watch.Limit) {
-		b.from.watch.Limit, b.mute = s, true
+		b.from.watch.Limit, b.awaitsFirstEvent = s, true
 	}
-	src := b.from.watch.Over(up, b.exchange.conn)
+	src := b.from.watch.Reader(up, b.exchange.conn)
 	if b.exchange.conn != nil && b.to != nil {
 		b.exchange.conn.BeforeWait(b.to.Release) // sends the header if no frame has been sent before the wait
 	}
@@ -119,7 +119,7 @@ func (b *body) read(up io.ReadCloser, framing translate.Framing) {
 func (b *body) endIdle() {
 	if b.claim.Held() && !b.refusedNow() {
 		select {
-		case b.reader.silent <- struct{}{}:
+		case b.reader.silence <- struct{}{}:
 		default:
 		}
 		return
@@ -138,16 +138,16 @@ func (b *body) start() {
 		return
 	}
 	b.started = true
-	b.give(b.client.listener().Start())
+	b.sendEvent(b.client.listener().Start())
 }
 
-// give sends an event to the client, in the form that the client reads.
-func (b *body) give(ev agui.Event) { b.client.stream.Tell(ev, b.outs) }
+// sendEvent sends an event to the client, in the form that the client reads.
+func (b *body) sendEvent(ev agui.Event) { b.client.stream.Send(ev, b.emitOut) }
 
-func (b *body) tell(events []agui.Event) {
+func (b *body) sendEvents(events []agui.Event) {
 	for _, ev := range events {
 		b.started = b.started || ev.Type == agui.RunStarted
-		b.give(b.client.listener().InThread(ev))
+		b.sendEvent(b.client.listener().InThread(ev))
 		if ev.Type.Terminal() {
 			b.terminal = ev.Type
 		}
@@ -156,14 +156,14 @@ func (b *body) tell(events []agui.Event) {
 
 // close closes the response body of the backend.
 func (b *body) close() {
-	if b.from.up != nil {
-		b.from.up.Close()
+	if b.from.response != nil {
+		b.from.response.Close()
 	}
 }
 
 // send sends the exchange through ReverseProxy, which does the HTTP work apart from the stream.
 func (b *body) send(w http.ResponseWriter) {
-	b.exchange.reverse.ServeHTTP(w, b.judge.request.http.WithContext(context.WithValue(b.life.ctx, bodyKey{}, b)))
+	b.exchange.reverseProxy.ServeHTTP(w, b.judge.request.http.WithContext(context.WithValue(b.life.ctx, bodyKey{}, b)))
 }
 
 // emit sends to the client an event that the dialect has let through, with the changes that this
@@ -178,31 +178,31 @@ func (b *body) emit(ev agui.Event) {
 		ev = b.client.listener().WithIDs(ev)
 	case agui.SubagentStarted:
 		if b.client.stream.BeginsAgain(ev) {
-			b.tell(b.client.endSubagents(nil))
+			b.sendEvents(b.client.endSubagents(nil))
 		}
 	case agui.SubagentFinished:
 		if b.judge.show != translate.ShowNative && b.client.stream.Hold(ev) {
 			return
 		}
 	case agui.MessagesSnapshot:
-		ev = client.WithMessages(client.WithWithheld(ev, b.exchange.Out.Withheld), b.client.extra)
+		ev = client.WithMessages(client.WithWithheld(ev, b.exchange.Out.WithheldMessages), b.client.extra)
 	case agui.CallResult:
 		if b.judge.show != translate.ShowNative {
 			ev = b.client.stream.Distinct(b.client.knownCalls.Separate(ev), b.client.transcript)
 		}
 		for _, own := range b.client.callOf(ev) {
-			b.give(own)
+			b.sendEvent(own)
 		}
-		b.client.knownCalls.Answered(ev)
+		b.client.knownCalls.NoteResult(ev)
 	case agui.CallStart, agui.CallArgs, agui.CallEnd, agui.CallChunk:
-		if b.client.knownCalls.Holds(ev) {
+		if b.client.knownCalls.ClientHas(ev) {
 			return
 		}
-		if c := b.client.knownCalls.Lacked(ev); c != nil {
-			c.Begin(ev)
+		if c := b.client.knownCalls.LackingCall(ev); c != nil {
+			c.NoteBegun(ev)
 			if c.Recorded {
 				b.client.transcript.Repeat(ev)
-				b.give(ev)
+				b.sendEvent(ev)
 				return
 			}
 		}
@@ -210,12 +210,12 @@ func (b *body) emit(ev agui.Event) {
 	b.client.noteCall(ev)
 	if ev.Type == agui.MessagesSnapshot {
 		for _, text := range b.client.stream.SnapshotTexts(ev, b.client.transcript) {
-			b.give(text)
+			b.sendEvent(text)
 		}
 	}
 	b.client.transcript.Add(ev)
-	b.give(ev)
-	if ev.Type == agui.RunStarted && b.client.missed != nil {
+	b.sendEvent(ev)
+	if ev.Type == agui.RunStarted && b.client.missedEnd != nil {
 		b.tellMissed()
 	}
 }

@@ -90,10 +90,10 @@ func TestStrippedPauseIsResumed(t *testing.T) {
 	key := recordKey("/", "t")
 	rec, _ := g.store.Load(t.Context(), key, "")
 	p := *rec.Pause
-	if _, err := g.store.Do(t.Context(), key, store.Close{PauseID: p.ID, Result: store.Result{How: store.Withdrawn}}); err != nil {
+	if _, err := g.store.Do(t.Context(), key, store.Close{PauseID: p.ID, Result: store.Result{EndKind: store.Withdrawn}}); err != nil {
 		t.Fatal(err)
 	}
-	p.ID, p.Messages, p.State, p.Stripped = "stripped", nil, nil, true
+	p.ID, p.Messages, p.State, p.LacksSnapshots = "stripped", nil, nil, true
 	if _, err := g.store.Do(t.Context(), key, store.Ask{Pause: p}); err != nil {
 		t.Fatal(err)
 	}

@@ -14,7 +14,7 @@ func TestAChatThatWasAwayIsToldFirst(t *testing.T) {
 	eachBackend(t, func(t *testing.T, b dialecttest.Backend) {
 		checkChat(t, b, func(c *chatter) {
 			c.isAsked()
-			if _, p := c.open(); len(c.h.Lacks(p)) > 0 {
+			if _, p := c.open(); len(c.h.ChatOnlyReasons(p)) > 0 {
 				return // the chat itself carries the decision
 			}
 			c.decide("yes")

@@ -103,7 +103,7 @@ type heldStore struct {
 	free chan struct{}
 }
 
-func (s heldStore) Do(ctx context.Context, key store.Key, step store.Step) (store.Done, error) {
+func (s heldStore) Do(ctx context.Context, key store.Key, step store.Step) (store.StepResult, error) {
 	switch step.(type) {
 	case store.Ask, store.Finish:
 		select {

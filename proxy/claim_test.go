@@ -245,7 +245,7 @@ type scriptedStore struct {
 	finish  func() error
 }
 
-func (s *scriptedStore) Do(ctx context.Context, key store.Key, step store.Step) (store.Done, error) {
+func (s *scriptedStore) Do(ctx context.Context, key store.Key, step store.Step) (store.StepResult, error) {
 	var instead error
 	switch step.(type) {
 	case store.Claim:
@@ -256,7 +256,7 @@ func (s *scriptedStore) Do(ctx context.Context, key store.Key, step store.Step) 
 		return done, err
 	case store.Release:
 		if s.release != nil {
-			return store.Done{}, s.release()
+			return store.StepResult{}, s.release()
 		}
 	case store.Renew:
 		if s.renew != nil {
@@ -268,7 +268,7 @@ func (s *scriptedStore) Do(ctx context.Context, key store.Key, step store.Step) 
 		}
 	}
 	if instead != nil {
-		return store.Done{}, instead
+		return store.StepResult{}, instead
 	}
 	return s.Store.Do(ctx, key, step)
 }
@@ -455,7 +455,7 @@ type racing struct {
 	first func()
 }
 
-func (s *racing) Do(ctx context.Context, key store.Key, step store.Step) (store.Done, error) {
+func (s *racing) Do(ctx context.Context, key store.Key, step store.Step) (store.StepResult, error) {
 	if _, claims := step.(store.Claim); claims && s.first != nil {
 		do := s.first
 		s.first = nil
@@ -488,7 +488,7 @@ func TestRunThatLostTheClaimIsJudgedAfresh(t *testing.T) {
 	if strings.Contains(got, "MESSAGES_NOT_TAKEN") {
 		t.Error("the message went to the backend, and the client is told that it did not")
 	}
-	if seen := string(agui.MustMarshal(rec.Pause.Seen)); !strings.Contains(seen, "u2") {
+	if seen := string(agui.MustMarshal(rec.Pause.SeenMessages)); !strings.Contains(seen, "u2") {
 		t.Errorf("the message is forgotten, and would be sent once more with the next answers: %s", seen)
 	}
 }

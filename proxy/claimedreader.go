@@ -8,13 +8,13 @@ import (
 )
 
 // A claimedReader is the state shared between a claimed run and the goroutine that reads its
-// stream. The goroutine that calls body.pull owns all fields except silent, gate and ended.
+// stream. The goroutine that calls body.nextOutput owns all fields except silent, gate and ended.
 type claimedReader struct {
-	silent chan struct{} // the watch sends a value when the backend of a claimed run is silent
-	fills  chan struct{} // asks the reading goroutine for a fill; nil before the first
-	filled chan struct{} // gets a value when that fill has ended
-	busy   bool          // a fill is running
-	left   bool          // the client's stream has ended, but the exchange has not
+	silence     chan struct{} // the watch sends a value when the backend of a claimed run is silent
+	fills       chan struct{} // asks the reading goroutine for a fill; nil before the first
+	filled      chan struct{} // gets a value when that fill has ended
+	busy        bool          // a fill is running
+	streamEnded bool          // the client's stream has ended, but the exchange has not
 	// gate is held by the running fill, except while the fill waits for the backend. Whoever holds
 	// it may read the state of the run.
 	gate backend.Gate
@@ -32,14 +32,14 @@ func (b *body) idleEnd() []byte {
 	if b.phase != reading || !b.out.Empty() {
 		return nil
 	}
-	b.reader.ended, b.reader.left = true, true
+	b.reader.ended, b.reader.streamEnded = true, true
 	var events []agui.Event
 	if !b.started {
 		events = append(events, b.client.listener().Start())
 	}
 	var made []byte
 	l := b.client.tellListener()
-	for _, ev := range tell.Broken(&l, events, fault(b.life.ctx, errIdle).Event(), nil, tell.StillRunning) {
+	for _, ev := range tell.BrokenEnd(&l, events, fault(b.life.ctx, errIdle).Event(), nil, tell.StillRunning) {
 		made = stream.AppendEvent(made, ev)
 	}
 	return made

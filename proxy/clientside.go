@@ -45,7 +45,7 @@ func (c *clientSide) withdraw() {
 	if rec, err := c.judge.ledger.Load(); err == nil && rec.State != store.Open {
 		return // it was answered meanwhile, and the run of that answer records the end
 	}
-	err := c.judge.ledger.Close(c.paused.ID, store.Result{How: store.Withdrawn, Seen: c.paused.Seen}, ledger.Withdrawn(c.paused))
+	err := c.judge.ledger.Close(c.paused.ID, store.Result{EndKind: store.Withdrawn, SeenMessages: c.paused.SeenMessages}, ledger.WithdrawnPause(c.paused))
 	if err != nil && !errors.Is(err, store.ErrNotFound) {
 		c.judge.log.Warn(logLaterRunNotWithdrawn, "err", err)
 	}
@@ -57,8 +57,8 @@ func (c *clientSide) withdraw() {
 func (c *clientSide) tellListener() tell.Listener {
 	l := tell.Listener{
 		Listener: c.listener(), Calls: &c.knownCalls, Answers: c.answersSomething(),
-		Withheld: client.HiddenSnapshots{State: c.hidden.state, Messages: c.hidden.messages},
-		Left:     errors.Is(context.Cause(c.judge.ctx), context.Canceled),
+		HiddenSnapshots: client.HiddenSnapshots{State: c.hidden.state, Messages: c.hidden.messages},
+		ClientLeft:      errors.Is(context.Cause(c.judge.ctx), context.Canceled),
 	}
 	if c.transcript != nil {
 		l.Stream = c.transcript
@@ -88,9 +88,9 @@ func (c *clientSide) refusal(refused *agui.RunError, stands *contract.Standing) 
 	read := c.judge.readings(c.judge.answers.list)
 	for n := range c.judge.answers.list {
 		a := &c.judge.answers.list[n]
-		answers[n] = tell.Answer{Status: a.Status, Says: agui.SaysOf(a, read[n])}
+		answers[n] = tell.Answer{Status: a.Status, Verdict: agui.VerdictOf(a, read[n])}
 	}
-	return tell.Why(refused, stands, answers, c.judge.record.Now, c.judge.opts.ShowPrincipal)
+	return tell.RefusalFor(refused, stands, answers, c.judge.record.Now, c.judge.opts.ShowPrincipal)
 }
 
 // fetchSnapshots loads snapshots from the store. A snapshot that cannot be loaded is left out of
@@ -115,7 +115,7 @@ func (c *clientSide) fetchSnapshots(refs []settle.Ref) tell.NamedSnapshots {
 // listener returns the client of the run in the form that the package client uses.
 func (c *clientSide) listener() client.Listener {
 	l := c.judge.listener()
-	l.Later = c.laterRuns > 0
+	l.FollowsRun = c.laterRuns > 0
 	return l
 }
 
@@ -134,14 +134,14 @@ func (c *clientSide) callOf(result agui.Event) []agui.Event {
 // withCalls returns the events that end an exchange, with the missing call before each result, and
 // adds them to the transcript. Calls that callOf has added are not added again.
 func (c *clientSide) withCalls(events []agui.Event) []agui.Event {
-	with, lacks := events, c.knownCalls.Lacks()
+	with, lacks := events, c.knownCalls.AnyLacking()
 	if lacks {
 		with = nil
 	}
 	for _, ev := range events {
 		if ev.Type == agui.CallResult {
 			with = append(with, c.callOf(ev)...) // empty if the client has the call
-			c.knownCalls.Answered(ev)
+			c.knownCalls.NoteResult(ev)
 		}
 		if lacks {
 			with = append(with, ev)

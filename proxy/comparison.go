@@ -19,9 +19,9 @@ import (
 // ask too.
 type comparison struct {
 	translate.Run // the translation by the named dialect
-	named         string
+	namedDialect  string
 	recognizer    translate.Finder
-	other         translate.Run // the recognizer's translation, nil after it failed
+	recognizerRun translate.Run // the recognizer's translation, nil after it failed
 
 	found finding // set at the end of the run
 }
@@ -29,8 +29,8 @@ type comparison struct {
 // A finding is the result of a comparison: either the backend asks in the named dialect (proven),
 // or it asks in another one. The zero finding says neither.
 type finding struct {
-	proven  bool
-	another string
+	isProven     bool
+	otherDialect string
 }
 
 // compare returns named wrapped in a comparison, or named itself if there is nothing to compare.
@@ -43,26 +43,26 @@ func (j *judge) compare(request *translate.Request, named translate.Run) transla
 	if err != nil {
 		return named
 	}
-	return &comparison{Run: named, named: j.opts.Dialect.Name(), recognizer: j.opts.Recognizer, other: other}
+	return &comparison{Run: named, namedDialect: j.opts.Dialect.Name(), recognizer: j.opts.Recognizer, recognizerRun: other}
 }
 
 func beginOther(recognizer translate.Dialect, request *translate.Request) (other translate.Run, err error) {
-	defer dialect.Caught("Begin", &err)
+	defer dialect.CatchPanic("Begin", &err)
 	_, other, err = recognizer.Begin(request)
 	return other, err
 }
 
 // Event implements translate.Run. The events that the recognizer emits are dropped.
 func (c *comparison) Event(ev agui.Event, emit func(agui.Event)) error {
-	if c.other != nil && c.show(ev) != nil {
-		c.other = nil
+	if c.recognizerRun != nil && c.show(ev) != nil {
+		c.recognizerRun = nil
 	}
 	return c.Run.Event(ev, emit)
 }
 
 func (c *comparison) show(ev agui.Event) (err error) {
-	defer dialect.Caught("Event", &err)
-	return c.other.Event(ev, func(agui.Event) {})
+	defer dialect.CatchPanic("Event", &err)
+	return c.recognizerRun.Event(ev, func(agui.Event) {})
 }
 
 // Passes implements translate.Passer.
@@ -71,27 +71,27 @@ func (c *comparison) Passes(t agui.Type) bool {
 	if !ok || !named.Passes(t) {
 		return false
 	}
-	other, ok := c.other.(translate.Passer)
-	return c.other == nil || ok && other.Passes(t)
+	other, ok := c.recognizerRun.(translate.Passer)
+	return c.recognizerRun == nil || ok && other.Passes(t)
 }
 
 // End implements translate.Run.
 func (c *comparison) End(e translate.End) (translate.Result, error) {
 	res, err := c.Run.End(e)
-	if c.other == nil || err != nil {
+	if c.recognizerRun == nil || err != nil {
 		return res, err
 	}
 	found, failed := c.endOther(e)
 	asks, general := len(res.Asked.Interrupts) > 0, c.recognizer.General
-	asksAsNamed := found.Spoke == c.named ||
-		(general(found.Spoke) || general(c.named)) && asksAlike(&res, &found) ||
-		general(c.named) && asks && hasPublishedIDs(&res) // the backend is another Holdpoint, which has translated the questions already
+	asksAsNamed := found.DetectedDialect == c.namedDialect ||
+		(general(found.DetectedDialect) || general(c.namedDialect)) && asksAlike(&res, &found) ||
+		general(c.namedDialect) && asks && hasPublishedIDs(&res) // the backend is another Holdpoint, which has translated the questions already
 	switch {
-	case failed != nil || found.Spoke == "":
+	case failed != nil || found.DetectedDialect == "":
 	case asksAsNamed:
-		c.found.proven = asks
+		c.found.isProven = asks
 	default:
-		c.found.another = found.Spoke
+		c.found.otherDialect = found.DetectedDialect
 	}
 	return res, err
 }
@@ -103,11 +103,11 @@ func endRun(m *processMemory, log *slog.Logger, of translate.Run, e translate.En
 	c, compared := of.(*comparison)
 	switch {
 	case !compared:
-	case c.found.proven:
+	case c.found.isProven:
 		m.dialectProved.Store(true)
-	case c.found.another != "":
-		m.once("dialect", func() {
-			log.Warn(fmt.Sprintf(logOtherDialect, c.found.another, c.named),
+	case c.found.otherDialect != "":
+		m.logOnce("dialect", func() {
+			log.Warn(fmt.Sprintf(logOtherDialect, c.found.otherDialect, c.namedDialect),
 				"hint", "leave HOLDPOINT_DIALECT out: then Holdpoint finds the dialect by itself")
 		})
 	}
@@ -115,8 +115,8 @@ func endRun(m *processMemory, log *slog.Logger, of translate.Run, e translate.En
 }
 
 func (c *comparison) endOther(e translate.End) (found translate.Result, err error) {
-	defer dialect.Caught("End", &err)
-	return c.other.End(e)
+	defer dialect.CatchPanic("End", &err)
+	return c.recognizerRun.End(e)
 }
 
 // hasPublishedIDs reports whether the ids of all questions have the form that Holdpoint gives to

@@ -75,11 +75,11 @@ type watcher struct {
 	plain []bool // whether they may still come to a question
 }
 
-func (w *watcher) Do(ctx context.Context, key store.Key, step store.Step) (store.Done, error) {
+func (w *watcher) Do(ctx context.Context, key store.Key, step store.Step) (store.StepResult, error) {
 	if remember, is := step.(store.Remember); is && strings.HasPrefix(remember.Note.ID, "reused ") {
 		b := w.lives()
 		b.mu.Lock()
-		for l := range b.live {
+		for l := range b.running {
 			w.plain = append(w.plain, l.mayAsk.Load())
 		}
 		b.mu.Unlock()

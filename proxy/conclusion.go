@@ -36,12 +36,12 @@ func (r *run) conclude(e settle.End, panicked bool) conclusion {
 	if o.Next != nil {
 		r.exchange.Exchange = *o.Next
 		r.client.extra.withoutTaken(&o.Next.Out)
-		return conclusion{events: o.Before, next: true, handled: true}
+		return conclusion{events: o.HeldEvents, hasNextExchange: true, isHandled: true}
 	}
-	kept := r.keep(&o)
+	kept := r.saveOutcome(&o)
 	l := r.client.tellListener()
-	events := r.note(tell.Ended(&l, &o, &kept))
-	return conclusion{events: events, handled: o.Handled || kept.Doubtful || r.report.code == agui.StoreUnavailable}
+	events := r.note(tell.EndOf(&l, &o, &kept))
+	return conclusion{events: events, isHandled: o.Handled || kept.Doubtful || r.report.code == agui.StoreUnavailable}
 }
 
 // endExchange has the dialect end the exchange, and adds the events that the dialect held back to
@@ -56,11 +56,11 @@ func (r *run) endExchange(e *settle.End) (res translate.Result, calls []agui.Cal
 		calls = r.client.transcript.Calls()
 	}
 	if err != nil {
-		res.Before, res.Spoke, failed = nil, "", translationError(r.log, err)
+		res.HeldEvents, res.DetectedDialect, failed = nil, "", translationError(r.log, err)
 	}
-	res.Before = r.client.withCalls(res.Before)
-	if res.Spoke != "" {
-		r.exchange.dialect = res.Spoke
+	res.HeldEvents = r.client.withCalls(res.HeldEvents)
+	if res.DetectedDialect != "" {
+		r.exchange.dialect = res.DetectedDialect
 	}
 	return res, calls, failed
 }
@@ -71,20 +71,20 @@ func (r *run) facts(res *translate.Result, calls []agui.Call) settle.Facts {
 	f := settle.Facts{
 		Input: &r.judge.in, ClientMessages: r.judge.request.input.Messages, Record: &r.judge.record, Answers: r.judge.answers.list,
 		Claimed: r.claim.Held(), Evidence: r.exchange.evidence(), Resumes: r.exchange.Out.Resumes, Calls: calls,
-		Dialect: r.exchange.speaks(), Listener: r.client.listener(), Transcript: r.client.transcript, Extra: r.client.extra,
-		ByArray: r.judge.in.HasResume && !r.judge.selection.carries, Unseen: r.judge.request.ours,
+		Dialect: r.exchange.dialectOfBackend(), Listener: r.client.listener(), Transcript: r.client.transcript, Extra: r.client.extra,
+		ByArray: r.judge.in.HasResume && !r.judge.selection.carriesPause, WithoutClient: r.judge.request.isOwn,
 	}
 	if len(res.Asked.Interrupts) == 0 {
 		return f
 	}
 	if r.client.withheldFrom != nil {
-		f.Whole = r.client.wholeTranscript()
+		f.WholeTranscript = r.client.wholeTranscript()
 	}
 	f.Describer, _ = o.Dialect.(translate.Describer)
 	f.YesNo, f.EarlierReplies = o.Answers, r.client.earlierReplies
-	f.PauseID, f.From, f.Origin, f.Continuation = ids.Random128(), r.h.intake.AddressHash(r.judge.request.http), r.judge.origin(r.judge.traceparent()), r.judge.continuation()
+	f.PauseID, f.AddressHash, f.Origin, f.Continuation = ids.Random128(), r.h.intake.AddressHash(r.judge.request.http), r.judge.origin(r.judge.traceparent()), r.judge.continuation()
 	f.NewOnly = showsNewOnly(r.client.deltas, f.Listener.Page)
-	if p := r.judge.record.Pause; r.judge.request.ours && p != nil {
+	if p := r.judge.record.Pause; r.judge.request.isOwn && p != nil {
 		f.NewOnly = p.NewOnly // the request is not the client's
 	}
 	f.NewID, f.Now, f.Limits = o.NewID, o.Now(), settle.Limits{FrameBytes: o.MaxFrameBytes, InterruptTTL: o.InterruptTTL}
@@ -114,10 +114,10 @@ func translationError(log *slog.Logger, err error) *agui.RunError {
 // told of the doubt.
 func (r *run) closeToldDoubt() {
 	gone := r.life.detached.Load() || r.life.client.Err() != nil || r.body != nil && r.body.reader.ended
-	if gone || r.judge.request.ours {
+	if gone || r.judge.request.isOwn {
 		return
 	}
-	err := r.judge.ledger.Close(r.judge.record.Pause.ID, store.Result{How: store.Doubtful})
+	err := r.judge.ledger.Close(r.judge.record.Pause.ID, store.Result{EndKind: store.Doubtful})
 	if err != nil && !ledger.EndedAlready(err) {
 		r.log.Error(logDoubtNotClosed, "err", err)
 	}
@@ -125,25 +125,25 @@ func (r *run) closeToldDoubt() {
 
 // A conclusion is the result of an exchange that has ended.
 type conclusion struct {
-	events  []agui.Event // the events for the client
-	next    bool         // the next exchange of the run is ready to be sent
-	handled bool         // the dialect or the store had something to report, so an HTTP error of the backend is not passed unchanged
+	events          []agui.Event // the events for the client
+	hasNextExchange bool         // the next exchange of the run is ready to be sent
+	isHandled       bool         // the dialect or the store had something to report, so an HTTP error of the backend is not passed unchanged
 }
 
 // Holding a run open, so that it continues in the same stream when its question is answered at
-// another door, is not implemented. It would enter in run.conclude, between keep and tell.Ended. A
+// another door, is not implemented. It would enter in run.conclude, between keep and tell.EndOf. A
 // held run would wait there, in a phase of the body between reading and over, after the exchange
 // with the backend is closed. If no answer arrives, the client leaves or the proxy drains,
-// tell.Ended would follow. With answers the run would be a resume like any other: the answers
+// tell.EndOf would follow. With answers the run would be a resume like any other: the answers
 // become the input's resume array, selection.carry names the pause, and run.admit judges, prepares
 // and claims. Then the phase is between, and body.next sends. Without another exchange, the client
 // would get the events of run.tellRuling without RUN_STARTED. settle.MaxExchanges would bound such
 // a run too, and the other fields of its Evidence would begin anew. Commit 2b85452b had all of it,
 // with tests.
 
-// keep saves the outcome of the run, and returns what the record then holds. A resume of a saved
-// question can arrive before keep returns.
-func (r *run) keep(o *settle.Outcome) (k tell.SavedPause) {
+// saveOutcome saves the outcome of the run, and returns what the record then holds. A resume of a
+// saved question can arrive before keep returns.
+func (r *run) saveOutcome(o *settle.Outcome) (k tell.SavedPause) {
 	ends := o.Ask == nil && o.Refused == nil
 	if r.client.extra = o.Extra; ends {
 		r.life.mayAsk.Store(false) // its notes about calls are saved below, which may take time
@@ -154,10 +154,10 @@ func (r *run) keep(o *settle.Outcome) (k tell.SavedPause) {
 		r.log.Error(logPauseRefused, "err", o.Refused)
 	case o.Ask != nil:
 		r.beforePause(o)
-	case o.Speaks:
-		r.h.memory.noteRoute(r.judge.request.path, r.exchange.speaks(), o.Backend)
+	case o.ShowsDialect:
+		r.h.memory.noteRoute(r.judge.request.path, r.exchange.dialectOfBackend(), o.Backend)
 		if o.Refuses {
-			r.judge.noteSpoken(r.exchange.speaks())
+			r.judge.noteSpoken(r.exchange.dialectOfBackend())
 		}
 	}
 	k.SavedOutcome = r.judge.ledger.Keep(r.claim, o)
@@ -165,7 +165,7 @@ func (r *run) keep(o *settle.Outcome) (k tell.SavedPause) {
 	case k.Standing != nil:
 		r.judge.record = *k.Standing
 		k.Refused = agui.Errorf(agui.ThreadBusy, textOtherOpen)
-		k.Open = tell.Open(&r.judge.record)
+		k.OpenPause = tell.OpenPause(&r.judge.record)
 	case k.Err != nil && o.Ask != nil:
 		k.Refused = r.judge.keepError(k.Err)
 	case k.Err != nil:
@@ -175,23 +175,23 @@ func (r *run) keep(o *settle.Outcome) (k tell.SavedPause) {
 	case o.Ask != nil:
 		r.h.memory.savedPauses.Add(k.Pause.ID, struct{}{})
 		r.client.forgetCalls(k.Pause)
-	case k.Back:
-		k.Open = tell.Open(&r.judge.record)
+	case k.Reopened:
+		k.OpenPause = tell.OpenPause(&r.judge.record)
 	case k.Doubtful:
 		r.closeToldDoubt()
 	}
-	if o.End.How == store.Lost && k.Err == nil {
+	if o.End.EndKind == store.Lost && k.Err == nil {
 		r.h.memory.noteLost(r.judge.record.Pause.ID, r.log)
 	}
 	k.Subagents = r.client.endSubagents(k.Pause)
-	if k.Pause != nil || ends && k.Open == nil {
-		k.Own = r.client.listener().OwnResults(&r.client.knownCalls, r.judge.record.Pause, k.Pause, ends && (k.Doubtful || k.Aftermath(o) == tell.MayHaveRun))
-		r.client.noteOwnResults(k.Own)
+	if k.Pause != nil || ends && k.OpenPause == nil {
+		k.OwnResults = r.client.listener().OwnResults(&r.client.knownCalls, r.judge.record.Pause, k.Pause, ends && (k.Doubtful || k.Aftermath(o) == tell.MayHaveRun))
+		r.client.noteOwnResults(k.OwnResults)
 	}
 	finished := ends && o.Finish.Type == agui.RunFinished
 	r.client.keepOpenCalls(finished)
 	switch {
-	case r.client.newOnly && (k.Back || ends && !finished && k.Pause == nil):
+	case r.client.newOnly && (k.Reopened || ends && !finished && k.Pause == nil):
 		r.client.denyHabit()
 	case (finished || k.Pause != nil) && !r.life.clientLeft():
 		r.client.noteHabit()
@@ -217,7 +217,7 @@ func (r *run) beforePause(o *settle.Outcome) {
 // that may have been sent are in doubt; a claim whose answers were not sent is released.
 func (r *run) giveUpClaim() []agui.Event {
 	told, after, open := internalError(), tell.NothingDone, (*agui.Pause)(nil)
-	sent, result := r.exchange.evidence().Sent(), store.Result{How: store.Doubtful}
+	sent, result := r.exchange.evidence().MayHaveSent(), store.Result{EndKind: store.Doubtful}
 	if sent {
 		after = tell.MayHaveRun
 	}
@@ -226,14 +226,14 @@ func (r *run) giveUpClaim() []agui.Event {
 		result = f.Doubt()
 	}
 	r.report.outcome, r.report.code = "error", told.Code
-	switch kept := r.judge.ledger.Keep(r.claim, &settle.Outcome{End: result, Back: !sent}); {
+	switch kept := r.judge.ledger.Keep(r.claim, &settle.Outcome{End: result, ReopensPause: !sent}); {
 	case kept.Err != nil:
 		told = storeDown().Refusal
-	case kept.Back:
-		open = tell.Open(&r.judge.record)
+	case kept.Reopened:
+		open = tell.OpenPause(&r.judge.record)
 	}
 	l := r.client.tellListener()
-	return tell.Broken(&l, nil, told.Event(), open, after)
+	return tell.BrokenEnd(&l, nil, told.Event(), open, after)
 }
 
 // tellRuling returns the events for the client about a ruling, or nil if an exchange with the
@@ -242,8 +242,8 @@ func (r *run) tellRuling(v contract.Ruling) []agui.Event {
 	switch v.Do {
 	case contract.Pass, contract.Resume:
 		return nil
-	case contract.Quiet:
-		r.client.notTaken = v.NotTaken
+	case contract.EmptyRun:
+		r.client.notTaken = v.AnswersUnused
 	case contract.Refuse:
 		if v.Refusal == nil {
 			v.Refusal = agui.Errorf(agui.ResumeInProgress, textLeftResume)
@@ -256,20 +256,20 @@ func (r *run) tellRuling(v contract.Ruling) []agui.Event {
 		r.judge.reportRefusal(v.Refusal.Code)
 	}
 	l := r.client.tellListener()
-	kept := r.client.fetchSnapshots(tell.Wants(&l, &r.judge.record, &v))
+	kept := r.client.fetchSnapshots(tell.NeededSnapshots(&l, &r.judge.record, &v))
 	switch v.Do {
 	case contract.TellAgain:
-		return r.note(tell.Again(&l, &r.judge.record, kept))
-	case contract.Quiet:
-		return r.note(tell.Quiet(&l))
+		return r.note(tell.QuestionAgain(&l, &r.judge.record, kept))
+	case contract.EmptyRun:
+		return r.note(tell.NothingToAnswer(&l))
 	case contract.Replay:
-		return r.note(tell.Replayed(&l, &r.judge.record, v.Replay, kept))
+		return r.note(tell.ReplayedEnd(&l, &r.judge.record, v.Replay, kept))
 	}
-	return r.note(tell.Refused(&l, &r.judge.record, v.Refusal, r.client.refusal(v.Refusal, v.Stands), v.Reask, kept))
+	return r.note(tell.Refused(&l, &r.judge.record, v.Refusal, r.client.refusal(v.Refusal, v.Standing), v.AsksAgain, kept))
 }
 
 // note records for the log what the client is about to be told, and returns the events.
-func (r *run) note(said tell.Telling) []agui.Event {
+func (r *run) note(said tell.Reply) []agui.Event {
 	r.report.outcome = said.Outcome
 	if said.Code != "" { // otherwise the code of an earlier run of the stream is kept
 		r.report.code = said.Code
@@ -277,18 +277,18 @@ func (r *run) note(said tell.Telling) []agui.Event {
 	if said.Paused != nil {
 		r.client.paused = said.Paused
 	}
-	for _, o := range said.Omitted {
+	for _, o := range said.OmittedSnapshots {
 		r.client.logOmission(o)
 	}
 	return said.Events
 }
 
-// tell writes a complete stream to the client, for which no backend was asked.
-func (r *run) tell(out *stream.Writer, events []agui.Event) {
+// sendReply writes a complete stream to the client, for which no backend was asked.
+func (r *run) sendReply(out *stream.Writer, events []agui.Event) {
 	r.beginStream(out)
 	var b []byte
 	for _, ev := range events {
-		r.client.stream.Tell(ev, func(ev agui.Event) {
+		r.client.stream.Send(ev, func(ev agui.Event) {
 			b = stream.AppendEvent(b, ev)
 			r.report.eventsMade++
 		})
@@ -302,7 +302,7 @@ func (r *run) tell(out *stream.Writer, events []agui.Event) {
 
 // beginStream sends the header of a stream that Holdpoint makes, unless it was sent before.
 func (r *run) beginStream(out *stream.Writer) {
-	if out.Began() {
+	if out.HasBegun() {
 		return
 	}
 	stream.MakeHeader(out.Header())

@@ -34,16 +34,16 @@ func contest(t *testing.T, b dialecttest.Backend) *contested {
 	arrived, gate := make(chan struct{}), make(chan struct{})
 	c := &contested{b: b}
 	c.rig = newRig(t, func(w http.ResponseWriter, r *http.Request, n int) {
-		text := b.Asks
+		text := b.QuestionStream
 		switch n {
 		case 1:
 			close(arrived)
 			<-gate
-			text = dialecttest.Numbered(text, 2)
+			text = dialecttest.TextFor(text, 2)
 		case 2:
-			text = dialecttest.Numbered(text, 1)
+			text = dialecttest.TextFor(text, 1)
 		default:
-			text = dialecttest.Numbered(b.Left, n)
+			text = dialecttest.TextFor(b.DeniedStream, n)
 		}
 		w.Header().Set("Content-Type", b.MediaType)
 		_, _ = io.WriteString(w, text)
@@ -86,8 +86,8 @@ func (c *contested) answer(run, entry string) string {
 // withoutIDs returns a LangGraph backend with raw events off, whose questions have no ids.
 func withoutIDs() dialecttest.Backend {
 	b := dialecttest.Of("langgraph")[0]
-	at := strings.Index(b.Asks, `,"rawEvent"`)
-	b.Asks = b.Asks[:at] + b.Asks[at+strings.Index(b.Asks[at:], "}\n\n"):]
+	at := strings.Index(b.QuestionStream, `,"rawEvent"`)
+	b.QuestionStream = b.QuestionStream[:at] + b.QuestionStream[at+strings.Index(b.QuestionStream[at:], "}\n\n"):]
 	b.Form = "without ids"
 	return b
 }
@@ -101,7 +101,7 @@ func TestAnswersWhileAnotherRunAsks(t *testing.T) {
 		all = append(all, dialecttest.Of(name)...)
 	}
 	draft := dialecttest.Of("draft")[0]
-	draft.Form, draft.Asks = "without ids", strings.Replace(draft.Asks, `"id":"int-{n}",`, "", 1)
+	draft.Form, draft.QuestionStream = "without ids", strings.Replace(draft.QuestionStream, `"id":"int-{n}",`, "", 1)
 	for _, b := range append(all, withoutIDs(), draft) {
 		if b.Other != nil {
 			continue // it takes one run of a thread at a time, and is asked what it waits for before each

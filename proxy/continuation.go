@@ -24,10 +24,10 @@ type OtherDoors struct {
 	// Headers returns the headers for requests that Holdpoint sends itself, in place of the
 	// client's credentials; nil if there are none.
 	Headers func() http.Header
-	// Forgets reports whether the store may lose a claim but keep the earlier decision, as a store
-	// does that fails over without waiting for its replicas. Holdpoint would then send the answer
-	// twice. nil means that the store never does.
-	Forgets func() bool
+	// StoreMayForget reports whether the store may lose a claim but keep the earlier decision, as a
+	// store does that fails over without waiting for its replicas. Holdpoint would then send the
+	// answer twice. nil means that the store never does.
+	StoreMayForget func() bool
 	// Home identifies this process and its backend, if the backend holds its questions in its own
 	// memory: Holdpoint then sends only answers to questions that this process raised. "" means
 	// that any process may.
@@ -42,27 +42,27 @@ const maxInputKept = 256 << 10
 // continuation returns what the pause of this run keeps for continuing without the client, nil if
 // there are no other doors.
 func (t *thread) continuation() *agui.Continuation {
-	if t.opts.Elsewhere == nil {
+	if t.opts.OtherDoors == nil {
 		return nil
 	}
-	g := &agui.Continuation{Home: t.opts.Elsewhere.Home}
+	g := &agui.Continuation{Home: t.opts.OtherDoors.Home}
 	in := t.request.input.Rewritten(agui.Rewrite{Replaced: true, NoResume: true, NoCommand: true})
-	if t.opts.Elsewhere.KeepsInput && len(in.Raw) <= maxInputKept {
+	if t.opts.OtherDoors.KeepsInput && len(in.Raw) <= maxInputKept {
 		g.Input = json.RawMessage(slices.Clone(in.Raw))
 		if u := t.request.http.URL; u != nil {
 			g.Query = strings.Clone(u.RawQuery)
 		}
 	} else {
-		g.Lacks = append(g.Lacks, agui.NoInput)
+		g.ChatOnlyReasons = append(g.ChatOnlyReasons, agui.NoInput)
 	}
 	if hasCredentials(t.request.http.Header) {
-		g.Lacks = append(g.Lacks, agui.NoCredentials)
+		g.ChatOnlyReasons = append(g.ChatOnlyReasons, agui.NoCredentials)
 	}
 	if len(in.Tools) > 0 {
-		g.Lacks = append(g.Lacks, agui.NoTools)
+		g.ChatOnlyReasons = append(g.ChatOnlyReasons, agui.NoTools)
 	}
 	if t.show == translate.ShowNative {
-		g.Lacks = append(g.Lacks, agui.NoForm)
+		g.ChatOnlyReasons = append(g.ChatOnlyReasons, agui.NoForm)
 	}
 	return g
 }
@@ -93,16 +93,18 @@ func hasCredentials(header http.Header) bool {
 	return false
 }
 
-// Lacks returns the reasons why only the chat can continue a pause; nil if Holdpoint can continue
-// it by itself.
-func (h *Handler) Lacks(p *agui.Pause) []agui.Lack { return h.opts.lacks(p) }
+// ChatOnlyReasons returns the reasons why only the chat can continue a pause; nil if Holdpoint can
+// continue it by itself.
+func (h *Handler) ChatOnlyReasons(p *agui.Pause) []agui.ChatOnlyReason {
+	return h.opts.chatOnlyReasons(p)
+}
 
-func (o *Options) lacks(p *agui.Pause) []agui.Lack {
-	by := o.Elsewhere
+func (o *Options) chatOnlyReasons(p *agui.Pause) []agui.ChatOnlyReason {
+	by := o.OtherDoors
 	if by == nil || p.Continuation == nil || p.Origin == nil {
-		return []agui.Lack{agui.NoOrigin}
+		return []agui.ChatOnlyReason{agui.NoOrigin}
 	}
-	list := slices.DeleteFunc(slices.Clone(p.Continuation.Lacks), func(l agui.Lack) bool {
+	list := slices.DeleteFunc(slices.Clone(p.Continuation.ChatOnlyReasons), func(l agui.ChatOnlyReason) bool {
 		return l == agui.NoCredentials && by.Headers != nil || l == agui.NoTools && by.Tools
 	})
 	if p.Continuation.Input == nil && !slices.Contains(list, agui.NoInput) {
@@ -114,10 +116,10 @@ func (o *Options) lacks(p *agui.Pause) []agui.Lack {
 	if by.Home != "" && p.Continuation.Home == "" {
 		list = append(list, agui.NoHome)
 	}
-	if by.Forgets != nil && by.Forgets() {
+	if by.StoreMayForget != nil && by.StoreMayForget() {
 		list = append(list, agui.NoStore)
 	}
-	if p.Stripped && !slices.Contains(list, agui.NoMessages) {
+	if p.LacksSnapshots && !slices.Contains(list, agui.NoMessages) {
 		list = append(list, agui.NoMessages)
 	}
 	return list
@@ -160,6 +162,6 @@ func (h *Handler) ownRequest(req *http.Request, p *agui.Pause, shown store.Snaps
 		return request{}, agui.Errorf(agui.UpstreamStatus, textPathNoRun)
 	}
 	own := newRequest(req, route, &in)
-	own.ours = true
+	own.isOwn = true
 	return own, nil
 }

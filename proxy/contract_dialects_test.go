@@ -97,7 +97,7 @@ func TestFailedChatIsReadable(t *testing.T) {
 	}
 	fewer(t, 30)
 	b := dialecttest.Example()
-	b.Reads = func([]byte, int, bool) dialecttest.Word { return dialecttest.Approves }
+	b.Reads = func([]byte, int, bool) dialecttest.Meaning { return dialecttest.Approves }
 	p := &printed{T: t}
 	rapid.Check(p, func(t *rapid.T) { chat(t, b, dialects.With(dialects.All(), ask.Name, ask.New)) })
 	for _, want := range []string{
@@ -232,8 +232,8 @@ func (c *chatter) restart() {
 	c.h, err = proxy.New(proxy.Options{
 		Upstream: &url.URL{Scheme: "http", Host: "backend", Path: "/"}, Dialect: d, Store: c.store,
 		Client: proxy.ClientOutcome, Sessions: c.sessions, Transport: c, Now: func() time.Time { return c.now },
-		NewID:     func() string { c.ids++; return fmt.Sprint("id", c.ids) },
-		Elsewhere: &proxy.OtherDoors{KeepsInput: true},
+		NewID:      func() string { c.ids++; return fmt.Sprint("id", c.ids) },
+		OtherDoors: &proxy.OtherDoors{KeepsInput: true},
 	})
 	if err != nil {
 		c.t.Fatal(err)
@@ -253,19 +253,19 @@ func (c *chatter) RoundTrip(req *http.Request) (*http.Response, error) {
 	}
 	c.t.Logf("the backend gets %s %s %s", req.Method, req.URL.Path, body)
 	c.seen, c.bodies = body, append(c.bodies, body)
-	answer := c.b.Ends
+	answer := c.b.EndStream
 	for n := 1; n <= c.asked; n++ {
 		switch c.b.Reads(body, n, n == c.waits) {
 		case dialecttest.Nothing:
 			continue
 		case dialecttest.Approves:
 			c.did[n]++
-			answer = c.b.Did
+			answer = c.b.ActedStream
 			if !c.approved[n] {
 				c.violation = fmt.Sprintf("question %d: the backend was told to do what nobody approved: %s", n, body)
 			}
 		case dialecttest.Denies:
-			answer = c.b.Left
+			answer = c.b.DeniedStream
 			if c.doubtful[n] && c.cancelled[n] {
 				c.told[n]-- // it may wait still, and a cancel frees it
 			}
@@ -275,13 +275,13 @@ func (c *chatter) RoundTrip(req *http.Request) (*http.Response, error) {
 			c.violation = fmt.Sprintf("question %d: an answer reached the backend a second time: %s", n, body)
 		}
 	}
-	answer = dialecttest.Numbered(answer, c.asked)
+	answer = dialecttest.TextFor(answer, c.asked)
 	c.waits = 0
 	switch c.end {
 	case "ask":
 		c.asked++
 		c.waits = c.asked
-		answer = dialecttest.Numbered(c.b.Then(answer), c.asked)
+		answer = dialecttest.TextFor(c.b.AskAfter(answer), c.asked)
 		c.end = "end" // of a second exchange
 	case "error":
 		answer = "data: {\"type\":\"RUN_ERROR\",\"message\":\"kaput\"}\n\n"
@@ -347,7 +347,7 @@ func (c *chatter) reply(n int, yes, words bool, end string) {
 	if yes {
 		c.approved[n] = true
 	}
-	c.add(c.b.Replied(n, yes))
+	c.add(c.b.ReplyMessage(n, yes))
 	if words {
 		c.words()
 	}
@@ -383,14 +383,14 @@ func (c *chatter) decide(how string) {
 		c.question[id] = c.asked // the client has not seen it yet
 		c.old = append(c.old, id)
 	}
-	w := door.Word{Question: id, Status: agui.Resolved, Payload: json.RawMessage(c.b.Yes)}
+	w := door.Decision{Question: id, Status: agui.Resolved, Payload: json.RawMessage(c.b.Yes)}
 	switch how {
 	case "no":
 		w.Payload = json.RawMessage(c.b.No)
 	case "cancel":
 		w.Status, w.Payload = agui.Cancelled, nil
 	}
-	_, err := c.h.Decide(c.t.Context(), key, p.ID, door.Decider{Door: "desk", Name: "Maria"}, []door.Word{w})
+	_, err := c.h.Decide(c.t.Context(), key, p.ID, door.Decider{Door: "desk", Name: "Maria"}, []door.Decision{w})
 	if err == nil && how == "yes" {
 		c.approved[c.question[id]] = true
 	}
@@ -402,7 +402,7 @@ func (c *chatter) carry(end string) {
 	if p == nil {
 		return
 	}
-	waits := len(c.h.Lacks(p)) > 0 // its messages are not known whole
+	waits := len(c.h.ChatOnlyReasons(p)) > 0 // its messages are not known whole
 	c.end, c.seen = end, nil
 	err := c.h.Carry(c.t.Context(), key)
 	if !p.Decided() {
@@ -515,7 +515,7 @@ func (c *chatter) plainAnswers() {
 		c.send("", "ask")
 		n := c.asked
 		if c.waits != n || c.pending == "" {
-			c.t.Fatalf("the backend's question was not told: %s", dialecttest.Numbered(c.b.Asks, n))
+			c.t.Fatalf("the backend's question was not told: %s", dialecttest.TextFor(c.b.QuestionStream, n))
 		}
 		c.answer(c.pending, how, false, "end")
 		c.check()

@@ -240,7 +240,7 @@ func TestAnswersOfOurOwnSayWhatTheBackendSaidToThatOrigin(t *testing.T) {
 				if path == "" {
 					path = "/"
 				}
-				misled, method := intake.Misleading(path), own.method
+				misled, method := intake.IsMisleading(path), own.method
 				if method == "" {
 					method = http.MethodPost
 				}

@@ -32,27 +32,27 @@ func TestRunsAreCounted(t *testing.T) {
 				sendStream(w, streamOf(started, `{"type":"TEXT_MESSAGE_START","messageId":"m1","role":"assistant"}`, row("a"), row("b"), row("c"), row("d"),
 					`{"type":"TEXT_MESSAGE_END","messageId":"m1"}`, custom)+": a comment\n\n"+streamOf(finished))
 			}, input("t", "r", ""), nil,
-			event.Run{Dialect: "fake", Outcome: "finished", Passed: 10},
+			event.Run{Dialect: "fake", Outcome: "finished", PassedFrames: 10},
 		},
 		{
 			"other ids, and lines that end in CRLF", func(w http.ResponseWriter) {
 				sendStream(w, strings.ReplaceAll(streamOf(started, custom, finished), "\n", "\r\n"))
 			}, input("t", "r9", ""), nil,
-			event.Run{Dialect: "fake", Outcome: "finished", Passed: 1, Rewritten: 2},
+			event.Run{Dialect: "fake", Outcome: "finished", PassedFrames: 1, RewrittenFrames: 2},
 		},
 		{
 			"an event that is dropped", func(w http.ResponseWriter) { sendStream(w, streamOf(started, custom, finished, custom)) }, input("t", "r", ""), nil,
-			event.Run{Dialect: "fake", Outcome: "finished", Passed: 3, Dropped: 1},
+			event.Run{Dialect: "fake", Outcome: "finished", PassedFrames: 3, DroppedFrames: 1},
 		},
 		{
 			"a client of .NET", func(w http.ResponseWriter) { sendStream(w, streamOf(started, finished)) },
 			`{"threadId":"t","runId":"run_0d66c3ca00004ab4b96e8b2898de1e9a","messages":[{"name":null,"id":"u","role":"user","content":"x"}],"context":[]}`, nil,
-			event.Run{Dialect: "fake", Outcome: "finished", Client: "Microsoft.Agents.AI.AGUI", Rewritten: 2},
+			event.Run{Dialect: "fake", Outcome: "finished", Client: "Microsoft.Agents.AI.AGUI", RewrittenFrames: 2},
 		},
-		{"no connection", nil, input("t", "r", ""), nil, event.Run{Dialect: "fake", Outcome: "error", Upstream: "unreachable", Made: 2}},
+		{"no connection", nil, input("t", "r", ""), nil, event.Run{Dialect: "fake", Outcome: "error", Upstream: "unreachable", MadeEvents: 2}},
 		{
 			"a stream without an end", func(w http.ResponseWriter) { sendStream(w, streamOf(started, custom)) }, input("t", "r", ""), nil,
-			event.Run{Dialect: "fake", Outcome: "error", Upstream: "eof", Passed: 2, Made: 1},
+			event.Run{Dialect: "fake", Outcome: "error", Upstream: "eof", PassedFrames: 2, MadeEvents: 1},
 		},
 		{
 			"an HTTP status", func(w http.ResponseWriter) { w.WriteHeader(http.StatusBadGateway) }, input("t", "r", ""), nil,
@@ -60,25 +60,25 @@ func TestRunsAreCounted(t *testing.T) {
 		},
 		{
 			"an answer that is no stream", func(w http.ResponseWriter) { w.Write([]byte("{}")) }, input("t", "r", ""), nil,
-			event.Run{Dialect: "fake", Outcome: "error", Upstream: "no_stream", Made: 2},
+			event.Run{Dialect: "fake", Outcome: "error", Upstream: "no_stream", MadeEvents: 2},
 		},
 		{
 			"a RUN_ERROR", func(w http.ResponseWriter) {
 				sendStream(w, streamOf(started, `{"type":"RUN_ERROR","message":"kaput"}`))
 			}, input("t", "r", ""), nil,
-			event.Run{Dialect: "fake", Outcome: "error", Upstream: "run_error", Passed: 2},
+			event.Run{Dialect: "fake", Outcome: "error", Upstream: "run_error", PassedFrames: 2},
 		},
 		{
 			"pieces whose end is the run's", pieces("hello\n"), input("t", "r", ""), foreign(&foreignDialect{endless: true}),
-			event.Run{Dialect: "fake", Outcome: "finished", Made: 3},
+			event.Run{Dialect: "fake", Outcome: "finished", MadeEvents: 3},
 		},
 		{
 			"pieces that say the end", pieces("hello\nends\n"), input("t", "r", ""), foreign(&foreignDialect{}),
-			event.Run{Dialect: "fake", Outcome: "finished", Made: 3},
+			event.Run{Dialect: "fake", Outcome: "finished", MadeEvents: 3},
 		},
 		{
 			"pieces that lack their end", pieces("hello\n"), input("t", "r", ""), foreign(&foreignDialect{}),
-			event.Run{Dialect: "fake", Outcome: "error", Upstream: "eof", Made: 3},
+			event.Run{Dialect: "fake", Outcome: "error", Upstream: "eof", MadeEvents: 3},
 		},
 		{
 			"pieces that break off", func(w http.ResponseWriter) {
@@ -86,9 +86,9 @@ func TestRunsAreCounted(t *testing.T) {
 				w.(http.Flusher).Flush()
 				panic(http.ErrAbortHandler)
 			}, input("t", "r", ""), foreign(&foreignDialect{endless: true}),
-			event.Run{Dialect: "fake", Outcome: "error", Upstream: "eof", Made: 3},
+			event.Run{Dialect: "fake", Outcome: "error", Upstream: "eof", MadeEvents: 3},
 		},
-		{"a refusal", nil, input("t", "r", resumeWith(yes("n1"))), nil, event.Run{Outcome: "refused", Made: 3}},
+		{"a refusal", nil, input("t", "r", resumeWith(yes("n1"))), nil, event.Run{Outcome: "refused", MadeEvents: 3}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			ended := make(chan event.Run, 1)
@@ -105,11 +105,11 @@ func TestRunsAreCounted(t *testing.T) {
 			})
 			g.answer(c.body)
 			got := <-ended
-			began := got.Passed+got.Rewritten > 0 || c.change != nil || got.Upstream == "unreachable" || got.Upstream == "no_stream"
-			if got.Duration <= 0 || (got.First > 0) != began {
+			began := got.PassedFrames+got.RewrittenFrames > 0 || c.change != nil || got.Upstream == "unreachable" || got.Upstream == "no_stream"
+			if got.Duration <= 0 || (got.TimeToFirstByte > 0) != began {
 				t.Errorf("times: %+v", got)
 			}
-			if got.Duration, got.First = 0, 0; got != c.want {
+			if got.Duration, got.TimeToFirstByte = 0, 0; got != c.want {
 				t.Errorf("got  %+v\nwant %+v", got, c.want)
 			}
 		})

@@ -32,7 +32,7 @@ import (
 //   - store.ErrNotFound: there is no such pause, or no such question;
 //   - an *agui.RunError: the answer could not be sent to the backend;
 //   - any other error: the store failed, and it is not known whether the decision was recorded.
-func (h *Handler) Decide(ctx context.Context, key store.Key, pauseID string, who door.Decider, words []door.Word) (store.Record, error) {
+func (h *Handler) Decide(ctx context.Context, key store.Key, pauseID string, who door.Decider, words []door.Decision) (store.Record, error) {
 	thread := ledgerOf(ctx, h.opts.Store, key)
 	rec, err := thread.Load()
 	if err != nil {
@@ -45,14 +45,14 @@ func (h *Handler) Decide(ctx context.Context, key store.Key, pauseID string, who
 		return rec, h.decidedBefore(ctx, &rec, pauseID, words)
 	}
 	words = spelledOut(ctx, rec.Pause, words)
-	if words = slices.DeleteFunc(slices.Clone(words), func(w door.Word) bool {
+	if words = slices.DeleteFunc(slices.Clone(words), func(w door.Decision) bool {
 		d := rec.Pause.Decision(w.Question)
 		return d != nil && d.Digest == contract.DigestOf(answerOf(w))
 	}); len(words) == 0 {
 		return rec, nil // all of it is recorded already
 	}
 	var shown store.Snapshots
-	if rec.Pause.Kept > 0 {
+	if rec.Pause.SnapshotBytes > 0 {
 		if shown, err = thread.Snapshots(settle.AskedRef(rec.Pause)); err != nil {
 			return rec, err
 		}
@@ -65,7 +65,7 @@ func (h *Handler) Decide(ctx context.Context, key store.Key, pauseID string, who
 	h.initOwnJudge(&j, own, key, rec.Pause)
 	defer func() { h.memory.runIDs.leave(j.runID) }() // the dialect's Begin books a run id, and no run follows
 	j.setContext(ctx)
-	j.ledger.Voice.Decider = who.Name
+	j.ledger.Reporter.Decider = who.Name
 	list, err := j.decisions(rec, who, words)
 	if err != nil {
 		return rec, err
@@ -81,14 +81,14 @@ func (h *Handler) Decide(ctx context.Context, key store.Key, pauseID string, who
 
 // ledgerOf returns the ledger of a thread for a door, which may access every thread.
 func ledgerOf(ctx context.Context, s store.Store, key store.Key) *ledger.Ledger {
-	thread := ledger.New(s, key, ledger.Voice{}, nil)
+	thread := ledger.New(s, key, ledger.EventReporter{}, nil)
 	thread.SetContext(ctx)
 	return thread
 }
 
 // decidedBefore returns the result of a decision about a pause that is not the record's pause any
 // more: nil if the same was decided before, else the error.
-func (h *Handler) decidedBefore(ctx context.Context, rec *store.Record, pauseID string, words []door.Word) error {
+func (h *Handler) decidedBefore(ctx context.Context, rec *store.Record, pauseID string, words []door.Decision) error {
 	for _, result := range rec.Results {
 		if result.PauseID != pauseID || result.Pause == nil || result.Tombstone {
 			continue
@@ -106,7 +106,7 @@ func (h *Handler) decidedBefore(ctx context.Context, rec *store.Record, pauseID 
 
 // spelledOut returns the words with their payloads as the record would keep them: see readYesNo,
 // kit.LeaveOutCalls and kit.SpellOut.
-func spelledOut(ctx context.Context, p *agui.Pause, words []door.Word) []door.Word {
+func spelledOut(ctx context.Context, p *agui.Pause, words []door.Decision) []door.Decision {
 	answers := make([]agui.Answer, len(words))
 	for n, w := range words {
 		answers[n] = answerOf(w)
@@ -127,12 +127,12 @@ func spelledOut(ctx context.Context, p *agui.Pause, words []door.Word) []door.Wo
 	return spelled
 }
 
-func answerOf(w door.Word) agui.Answer {
+func answerOf(w door.Decision) agui.Answer {
 	return agui.Answer{ID: w.Question, Status: w.Status, Payload: w.Payload}
 }
 
 // decisions returns the words as decisions for the record, or an error if they are not allowed.
-func (j *judge) decisions(rec store.Record, who door.Decider, words []door.Word) ([]agui.Decision, error) {
+func (j *judge) decisions(rec store.Record, who door.Decider, words []door.Decision) ([]agui.Decision, error) {
 	entries := make([]agui.ResumeEntry, len(words))
 	for n, w := range words {
 		entries[n] = agui.ResumeEntry{InterruptID: w.Question, Status: w.Status, Payload: w.Payload}
@@ -158,7 +158,7 @@ func (j *judge) decisions(rec store.Record, who door.Decider, words []door.Word)
 	}
 	list, read := make([]agui.Decision, len(given)), j.interpret(rec.Pause, given)
 	for n, a := range given {
-		at := slices.IndexFunc(words, func(w door.Word) bool { return w.Question == a.ID })
+		at := slices.IndexFunc(words, func(w door.Decision) bool { return w.Question == a.ID })
 		if at < 0 {
 			return nil, store.ErrNotFound
 		}
@@ -176,10 +176,10 @@ func (j *judge) decisions(rec store.Record, who door.Decider, words []door.Word)
 // means.
 func decisionOf(p *agui.Pause, a agui.Answer, read agui.Reading) agui.Decision {
 	d := agui.Decision{
-		Question: a.ID, Status: a.Status, Payload: slices.Clone(a.Payload), Own: a.Own, Digest: contract.DigestOf(a),
+		Question: a.ID, Status: a.Status, Payload: slices.Clone(a.Payload), OwnForm: a.OwnForm, Digest: contract.DigestOf(a),
 	}
 	if i := p.Interrupt(a.ID); i != nil {
-		d.Asked, d.Says, d.Edited = p.Origin.AskedDigest(i), agui.SaysOf(&a, read), read.Edited
+		d.QuestionDigest, d.Verdict, d.Edited = p.Origin.AskedDigest(i), agui.VerdictOf(&a, read), read.Edited
 	}
 	return d
 }
@@ -187,7 +187,7 @@ func decisionOf(p *agui.Pause, a agui.Answer, read agui.Reading) agui.Decision {
 // tryBegin returns the error with which the dialect would refuse to send the answers, nil if it
 // would send them. Without the chat's messages that cannot be tried, and the result is nil.
 func (j *judge) tryBegin(answers []agui.Answer) *agui.RunError {
-	if slices.Contains(j.opts.lacks(j.record.Pause), agui.NoMessages) {
+	if slices.Contains(j.opts.chatOnlyReasons(j.record.Pause), agui.NoMessages) {
 		return nil
 	}
 	in := j.request.input.WithoutResume()
@@ -222,10 +222,10 @@ func (h *Handler) Carry(ctx context.Context, key store.Key) error {
 	if rec.State != store.Open || !p.Decided() {
 		return door.ErrUndecided
 	}
-	if lacks := h.Lacks(p); len(lacks) > 0 {
+	if lacks := h.ChatOnlyReasons(p); len(lacks) > 0 {
 		return fmt.Errorf("%w: %v", door.ErrChat, lacks)
 	}
-	if home := h.opts.Elsewhere.Home; home != "" && home != p.Continuation.Home {
+	if home := h.opts.OtherDoors.Home; home != "" && home != p.Continuation.Home {
 		return door.ErrHome
 	}
 	shown, err := thread.Snapshots(settle.AskedRef(p))
@@ -236,7 +236,7 @@ func (h *Handler) Carry(ctx context.Context, key store.Key) error {
 		return fmt.Errorf("%w: %v", door.ErrChat, agui.NoMessages)
 	}
 	req := ownHTTP(ctx)
-	if o := h.opts.Elsewhere; o.Headers != nil && slices.Contains(p.Continuation.Lacks, agui.NoCredentials) {
+	if o := h.opts.OtherDoors; o.Headers != nil && slices.Contains(p.Continuation.ChatOnlyReasons, agui.NoCredentials) {
 		maps.Copy(req.Header, o.Headers())
 	}
 	r, err := h.ownRun(req, key, p, shown)
@@ -287,9 +287,9 @@ func (h *Handler) initOwnJudge(j *judge, own request, key store.Key, p *agui.Pau
 		if o.Thread != j.request.input.ThreadID {
 			j.request.thread = o.Thread
 		}
-		j.show = showOf(o.Shown)
+		j.show = showOf(o.ShownAs)
 	}
-	j.ledger.Voice.Thread, j.ledger.Voice.Desk = j.request.clientThread(), true
+	j.ledger.Reporter.Thread, j.ledger.Reporter.Desk = j.request.clientThread(), true
 }
 
 // showOf returns the translate.Show that a record has as shown. It is the inverse of shownAs.

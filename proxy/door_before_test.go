@@ -19,8 +19,8 @@ func TestAskedBeforeThereWerePrincipals(t *testing.T) {
 	}
 	now := newRig(t, func(w http.ResponseWriter, _ *http.Request, _ int) {
 		sendStream(w, streamOf(started, strings.ReplaceAll(hello, "m1", "m2"), finished))
-	}, func(o *Options) { o.Store, o.Elsewhere = before.store, &OtherDoors{KeepsInput: true} }, gated{}.by(t))
-	words := []door.Word{before.says("x", saysYes), before.says("y", saysNo)}
+	}, func(o *Options) { o.Store, o.OtherDoors = before.store, &OtherDoors{KeepsInput: true} }, gated{}.by(t))
+	words := []door.Decision{before.says("x", saysYes), before.says("y", saysNo)}
 	if _, err := now.h.Decide(t.Context(), before.key, before.record().Pause.ID, maria, words); err != nil {
 		t.Fatal(err)
 	}

@@ -23,7 +23,7 @@ func (c *stepped) did(name string) {
 	c.steps = append(c.steps, name)
 }
 
-func (c *stepped) Do(ctx context.Context, key store.Key, step store.Step) (store.Done, error) {
+func (c *stepped) Do(ctx context.Context, key store.Key, step store.Step) (store.StepResult, error) {
 	c.did(store.NameOf(step))
 	return c.Store.Do(ctx, key, step)
 }
@@ -54,7 +54,7 @@ func TestStepsOfADecision(t *testing.T) {
 				c = &stepped{Store: o.Store}
 				o.Store = c
 				if !test.desk {
-					o.Elsewhere = nil
+					o.OtherDoors = nil
 				}
 			})
 			test.answer(d)

@@ -34,7 +34,7 @@ const (
 
 func newDeskRig(t *testing.T, then func(w http.ResponseWriter, n int), change ...func(*Options)) *deskRig {
 	d := &deskRig{key: recordKey("/", "t")}
-	change = append([]func(*Options){func(o *Options) { o.Elsewhere = &OtherDoors{KeepsInput: true} }}, change...)
+	change = append([]func(*Options){func(o *Options) { o.OtherDoors = &OtherDoors{KeepsInput: true} }}, change...)
 	d.rig = newRig(t, func(w http.ResponseWriter, _ *http.Request, n int) {
 		switch {
 		case n == 1:
@@ -84,8 +84,8 @@ func (d *deskRig) pauses() (list []*agui.Pause) {
 	return list
 }
 
-func (d *deskRig) says(native string, payload string) door.Word {
-	w := door.Word{Question: d.id(native), Status: agui.Resolved, Payload: []byte(payload), Comment: "fine"}
+func (d *deskRig) says(native string, payload string) door.Decision {
+	w := door.Decision{Question: d.id(native), Status: agui.Resolved, Payload: []byte(payload), Comment: "fine"}
 	if payload == "" {
 		w.Status, w.Payload = agui.Cancelled, nil
 	}
@@ -94,12 +94,12 @@ func (d *deskRig) says(native string, payload string) door.Word {
 
 var maria = door.Decider{Door: "desk", Name: "Maria"}
 
-func (d *deskRig) decides(words ...door.Word) error {
+func (d *deskRig) decides(words ...door.Decision) error {
 	_, err := d.h.Decide(d.t.Context(), d.key, d.pauses()[0].ID, maria, words)
 	return err
 }
 
-func (d *deskRig) decide(words ...door.Word) {
+func (d *deskRig) decide(words ...door.Decision) {
 	d.t.Helper()
 	if err := d.decides(words...); err != nil {
 		d.t.Fatal(err)
@@ -134,7 +134,7 @@ func TestDecidedAndCarriedWithoutTheClient(t *testing.T) {
 		t.Errorf("carried a part: %v, %d calls", err, d.called())
 	}
 	d.decide(d.says("y", ""))
-	if rec := d.record(); rec.State != store.Open || !rec.Pause.Decided() || rec.Pause.Decisions[0].By != "Maria" || rec.Pause.Decisions[0].Asked == "" {
+	if rec := d.record(); rec.State != store.Open || !rec.Pause.Decided() || rec.Pause.Decisions[0].By != "Maria" || rec.Pause.Decisions[0].QuestionDigest == "" {
 		t.Fatalf("%+v", rec.Pause)
 	}
 	var all sync.WaitGroup
@@ -143,7 +143,7 @@ func TestDecidedAndCarriedWithoutTheClient(t *testing.T) {
 	}
 	all.Wait()
 	rec := d.record()
-	if d.called() != 2 || rec.State != store.None || rec.Results[0].How != store.Finished || rec.Results[0].ByArray {
+	if d.called() != 2 || rec.State != store.None || rec.Results[0].EndKind != store.Finished || rec.Results[0].ByArray {
 		t.Fatalf("%d calls, %+v", d.called(), rec)
 	}
 	if got := d.delivered(2); got != "x resolved "+saysYes+", y cancelled " {
@@ -158,10 +158,10 @@ func TestDecidedAndCarriedWithoutTheClient(t *testing.T) {
 	// A recorded decision cannot be changed.
 	pause := rec.Results[0].PauseID
 	same, other := d.says("x", saysYes), d.says("x", saysNo)
-	if _, err := d.h.Decide(t.Context(), d.key, pause, maria, []door.Word{same}); err != nil {
+	if _, err := d.h.Decide(t.Context(), d.key, pause, maria, []door.Decision{same}); err != nil {
 		t.Errorf("the same again: %v", err)
 	}
-	if _, err := d.h.Decide(t.Context(), d.key, pause, maria, []door.Word{other}); !errors.Is(err, store.ErrConflict) {
+	if _, err := d.h.Decide(t.Context(), d.key, pause, maria, []door.Decision{other}); !errors.Is(err, store.ErrConflict) {
 		t.Errorf("otherwise: %v", err)
 	}
 }
@@ -198,7 +198,7 @@ func TestRequestOfHoldpointsOwn(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			d := newDeskRig(t, asksAgain)
 			p := d.record().Pause
-			shown, err := d.store.Snapshots(t.Context(), d.key, p.ID, store.Asked)
+			shown, err := d.store.Snapshots(t.Context(), d.key, p.ID, store.AtPause)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -249,7 +249,7 @@ func TestWhatIsSentWithoutTheClient(t *testing.T) {
 // conflict.
 func TestDecidedAtOnceFromTenPlaces(t *testing.T) {
 	d := newDeskRig(t, nil)
-	words := make([]door.Word, 10)
+	words := make([]door.Decision, 10)
 	for n := range words {
 		words[n] = d.says("y", fmt.Sprint(n%5))
 	}
@@ -283,7 +283,7 @@ func TestABareBooleanAtTheDesk(t *testing.T) {
 		t.Errorf("the contrary: %v", err)
 	}
 	stands := d.record().Pause.Decisions
-	if len(stands) != 1 || string(stands[0].Payload) != `{"approved":true}` || stands[0].Says != "approved" {
+	if len(stands) != 1 || string(stands[0].Payload) != `{"approved":true}` || stands[0].Verdict != "approved" {
 		t.Errorf("%+v", stands)
 	}
 }
@@ -310,8 +310,8 @@ func TestTheAgentsOwnValuesAtTheDesk(t *testing.T) {
 		t.Fatalf("%+v", p)
 	}
 	decides := func(payload string) error {
-		word := door.Word{Question: p.Interrupts[0].ID, Status: agui.Resolved, Payload: []byte(payload)}
-		_, err := g.h.Decide(t.Context(), recordKey("/", "t"), p.ID, maria, []door.Word{word})
+		word := door.Decision{Question: p.Interrupts[0].ID, Status: agui.Resolved, Payload: []byte(payload)}
+		_, err := g.h.Decide(t.Context(), recordKey("/", "t"), p.ID, maria, []door.Decision{word})
 		return err
 	}
 	for _, carried := range []bool{false, true} {
@@ -345,15 +345,15 @@ func TestWhatCannotBeCarriedIsNotTaken(t *testing.T) {
 	d := newDeskRig(t, nil, func(o *Options) { o.Dialect = refusing })
 	before := d.record()
 	for name, c := range map[string]struct {
-		words []door.Word
+		words []door.Decision
 		code  agui.Code
 		err   error
 	}{
-		"a payload that does not fit":        {[]door.Word{d.says("x", `{"approved":"yes"}`)}, agui.InvalidPayload, nil},
-		"beside one that does":               {[]door.Word{d.says("y", "1"), d.says("x", `"true"`)}, agui.InvalidPayload, nil},
-		"what the backend cannot be told":    {[]door.Word{d.says("x", saysYes), d.says("y", `"unsayable"`)}, agui.InvalidPayload, nil},
-		"a question that there is not":       {[]door.Word{{Question: "z", Status: agui.Cancelled}}, agui.UnknownInterruptID, nil},
-		"a question of the backend's own id": {[]door.Word{{Question: "x", Status: agui.Cancelled}}, agui.UnknownInterruptID, nil},
+		"a payload that does not fit":        {[]door.Decision{d.says("x", `{"approved":"yes"}`)}, agui.InvalidPayload, nil},
+		"beside one that does":               {[]door.Decision{d.says("y", "1"), d.says("x", `"true"`)}, agui.InvalidPayload, nil},
+		"what the backend cannot be told":    {[]door.Decision{d.says("x", saysYes), d.says("y", `"unsayable"`)}, agui.InvalidPayload, nil},
+		"a question that there is not":       {[]door.Decision{{Question: "z", Status: agui.Cancelled}}, agui.UnknownInterruptID, nil},
+		"a question of the backend's own id": {[]door.Decision{{Question: "x", Status: agui.Cancelled}}, agui.UnknownInterruptID, nil},
 	} {
 		err := d.decides(c.words...)
 		var refused *agui.RunError
@@ -361,7 +361,7 @@ func TestWhatCannotBeCarriedIsNotTaken(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	if _, err := d.h.Decide(t.Context(), d.key, "another", maria, []door.Word{d.says("y", "1")}); !errors.Is(err, store.ErrNotFound) {
+	if _, err := d.h.Decide(t.Context(), d.key, "another", maria, []door.Decision{d.says("y", "1")}); !errors.Is(err, store.ErrNotFound) {
 		t.Errorf("another pause: %v", err)
 	}
 	if rec := d.record(); rec.Pause.Decisions != nil || rec.State != before.State || d.called() != 1 {
@@ -417,7 +417,7 @@ func TestChatBesideTheDesk(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			d := newDeskRig(t, c.then)
-			var words []door.Word
+			var words []door.Decision
 			for n := 0; n < len(c.decided); n += 2 {
 				words = append(words, d.says(c.decided[n], c.decided[n+1]))
 			}
@@ -479,33 +479,33 @@ func TestWhyAnAnswerWaitsForTheChat(t *testing.T) {
 	for name, c := range map[string]struct {
 		change  func(o *Options)
 		request func(d *deskRig) (string, http.Header)
-		want    []agui.Lack
+		want    []agui.ChatOnlyReason
 	}{
 		"nothing is missing": {nil, nil, nil},
 		"credentials": {nil, func(*deskRig) (string, http.Header) {
 			return input("u", "r1", ""), http.Header{"Authorization": {"Bearer x"}}
-		}, []agui.Lack{agui.NoCredentials}},
+		}, []agui.ChatOnlyReason{agui.NoCredentials}},
 		"an API key": {nil, func(*deskRig) (string, http.Header) {
 			return input("u", "r1", ""), http.Header{"X-Api-Key": {"x"}}
-		}, []agui.Lack{agui.NoCredentials}},
+		}, []agui.ChatOnlyReason{agui.NoCredentials}},
 		"others in their place": {func(o *Options) {
-			o.Elsewhere.Headers = func() http.Header { return http.Header{"Authorization": {"Bearer ours"}} }
+			o.OtherDoors.Headers = func() http.Header { return http.Header{"Authorization": {"Bearer ours"}} }
 		}, func(*deskRig) (string, http.Header) {
 			return input("u", "r1", ""), http.Header{"Authorization": {"Bearer x"}}
 		}, nil},
 		"tools": {nil, func(*deskRig) (string, http.Header) {
 			return input("u", "r1", `,"tools":[{"name":"pick"}]`), nil
-		}, []agui.Lack{agui.NoTools}},
-		"tools that nobody calls": {func(o *Options) { o.Elsewhere.Tools = true }, func(*deskRig) (string, http.Header) {
+		}, []agui.ChatOnlyReason{agui.NoTools}},
+		"tools that nobody calls": {func(o *Options) { o.OtherDoors.Tools = true }, func(*deskRig) (string, http.Header) {
 			return input("u", "r1", `,"tools":[{"name":"pick"}]`), nil
 		}, nil},
-		"the store is not sealed":         {func(o *Options) { o.Elsewhere.KeepsInput = false }, nil, []agui.Lack{agui.NoInput}},
-		"a store that may forget a claim": {func(o *Options) { o.Elsewhere.Forgets = func() bool { return true } }, nil, []agui.Lack{agui.NoStore}},
+		"the store is not sealed":         {func(o *Options) { o.OtherDoors.KeepsInput = false }, nil, []agui.ChatOnlyReason{agui.NoInput}},
+		"a store that may forget a claim": {func(o *Options) { o.OtherDoors.StoreMayForget = func() bool { return true } }, nil, []agui.ChatOnlyReason{agui.NoStore}},
 		"a large input": {nil, func(*deskRig) (string, http.Header) {
 			return input("u", "r1", `,"context":["`+strings.Repeat("x", maxInputKept)+`"]`), nil
-		}, []agui.Lack{agui.NoInput}},
-		"messages that are not known":      {func(o *Options) { o.TranscriptBytes = 1 }, nil, []agui.Lack{agui.NoMessages}},
-		"a client that is told no outcome": {func(o *Options) { o.Client = ClientNative }, nil, []agui.Lack{agui.NoForm}},
+		}, []agui.ChatOnlyReason{agui.NoInput}},
+		"messages that are not known":      {func(o *Options) { o.TranscriptBytes = 1 }, nil, []agui.ChatOnlyReason{agui.NoMessages}},
+		"a client that is told no outcome": {func(o *Options) { o.Client = ClientNative }, nil, []agui.ChatOnlyReason{agui.NoForm}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			g := newRig(t, func(w http.ResponseWriter, _ *http.Request, n int) {
@@ -515,7 +515,7 @@ func TestWhyAnAnswerWaitsForTheChat(t *testing.T) {
 				}
 				sendStream(w, streamOf(started, finished))
 			}, func(o *Options) {
-				o.Elsewhere = &OtherDoors{KeepsInput: true}
+				o.OtherDoors = &OtherDoors{KeepsInput: true}
 				if c.change != nil {
 					c.change(o)
 				}
@@ -534,7 +534,7 @@ func TestWhyAnAnswerWaitsForTheChat(t *testing.T) {
 				t.Fatal(err)
 			}
 			res.Body.Close()
-			if got := d.h.Lacks(d.record().Pause); !slices.Equal(got, c.want) {
+			if got := d.h.ChatOnlyReasons(d.record().Pause); !slices.Equal(got, c.want) {
 				t.Fatalf("lacks %v, want %v", got, c.want)
 			}
 			d.decide(d.says("x", saysYes), d.says("y", "1"))
@@ -593,7 +593,7 @@ func TestStoreStumblesWhileItIsDecided(t *testing.T) {
 	d := newDeskRig(t, nil)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := d.h.Decide(ctx, d.key, d.pauses()[0].ID, maria, []door.Word{d.says("y", "1")}); err == nil {
+	if _, err := d.h.Decide(ctx, d.key, d.pauses()[0].ID, maria, []door.Decision{d.says("y", "1")}); err == nil {
 		t.Error("no error")
 	}
 	if d.record().Pause.Decisions != nil {
@@ -644,7 +644,7 @@ func TestChatThatHasMissedTheEnd(t *testing.T) {
 		t.Errorf("the client is shown %s", shown)
 	}
 	// The client has been told. Whether it keeps the messages is its own matter.
-	if d.record().Results[0].Unseen {
+	if d.record().Results[0].EndUnseen {
 		t.Error("it is not noted")
 	}
 	wantTypes(t, d.do(with("r5", oldUser, fresh)), "RUN_STARTED STATE_SNAPSHOT TEXT_MESSAGE_CHUNK RUN_FINISHED")
@@ -694,7 +694,7 @@ func TestDecidedAndNotToBeHandedOn(t *testing.T) {
 	}
 	got := d.do(with("r3", `{"id":"u2","role":"user","content":"well?"}`))
 	wantTypes(t, got, "RUN_STARTED TEXT_MESSAGE_CHUNK RUN_FINISHED")
-	if rec := d.record(); rec.State != store.None || rec.Results[0].How != store.Withdrawn || d.called() != 2 || strings.Contains(string(d.calls[1]), "answers") {
+	if rec := d.record(); rec.State != store.None || rec.Results[0].EndKind != store.Withdrawn || d.called() != 2 || strings.Contains(string(d.calls[1]), "answers") {
 		t.Errorf("%d calls, %+v", d.called(), rec)
 	}
 	if !strings.Contains(got, `"refusal"`) || !strings.Contains(got, "APPROVAL_UNCERTAIN") {
@@ -716,7 +716,7 @@ func TestClientThatSendsNoHistory(t *testing.T) {
 			t.Errorf("%d calls: %s", d.called(), got)
 		}
 	}
-	if !d.record().Results[0].Unseen {
+	if !d.record().Results[0].EndUnseen {
 		t.Error("the chat has not caught up by that")
 	}
 }

@@ -33,7 +33,7 @@ func TestOldAnswerBesideADecision(t *testing.T) {
 	if code := list[len(list)-1].Get("metadata.holdpoint.refusal.code").Str; code != "RESUME_IN_DOUBT" || d.called() != 4 {
 		t.Errorf("refused by %q, %d calls: %s", code, d.called(), got)
 	}
-	if rec := d.record(); rec.State != store.None || len(rec.Results) != 2 || rec.Results[0].How != store.Finished {
+	if rec := d.record(); rec.State != store.None || len(rec.Results) != 2 || rec.Results[0].EndKind != store.Finished {
 		t.Errorf("the record is %q, %d results", rec.State, len(rec.Results))
 	}
 }

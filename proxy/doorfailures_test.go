@@ -108,7 +108,7 @@ func TestBackendThatDoesNotTakeIt(t *testing.T) {
 				up, _ := url.Parse("http://backend/agent")
 				h, err := New(Options{
 					Upstream: up, Dialect: &fakeDialect{}, Store: kept, Client: ClientOutcome, Transport: b, NewID: func() string { return "x" },
-					IdleTimeout: 5 * time.Minute, Elsewhere: &OtherDoors{KeepsInput: true},
+					IdleTimeout: 5 * time.Minute, OtherDoors: &OtherDoors{KeepsInput: true},
 				})
 				if err != nil {
 					t.Fatal(err)
@@ -119,8 +119,8 @@ func TestBackendThatDoesNotTakeIt(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				word := door.Word{Question: rec.Pause.Interrupts[0].ID, Status: agui.Resolved, Payload: []byte("true")}
-				if _, err := h.Decide(t.Context(), key, rec.Pause.ID, maria, []door.Word{word}); err != nil {
+				word := door.Decision{Question: rec.Pause.Interrupts[0].ID, Status: agui.Resolved, Payload: []byte("true")}
+				if _, err := h.Decide(t.Context(), key, rec.Pause.ID, maria, []door.Decision{word}); err != nil {
 					t.Fatal(err)
 				}
 

@@ -53,7 +53,7 @@ func TestChatThatComesBackDaysLater(t *testing.T) {
 						_, err := io.WriteString(w, streamOf(events...))
 						return err
 					}, func(o *Options) {
-						o.Dialect, o.Elsewhere = &fakeDialect{begin: func(r *translate.Request) (translate.Out, error) {
+						o.Dialect, o.OtherDoors = &fakeDialect{begin: func(r *translate.Request) (translate.Out, error) {
 							mu.Lock()
 							bodies = append(bodies, string(agui.MessageList(r.Input.Messages)))
 							mu.Unlock()
@@ -66,8 +66,8 @@ func TestChatThatComesBackDaysLater(t *testing.T) {
 					if err != nil || rec.State != store.Open {
 						t.Fatal(err, rec.State)
 					}
-					word := door.Word{Question: rec.Pause.Interrupts[0].ID, Status: agui.Resolved, Payload: []byte("true")}
-					if _, err := b.h.Decide(t.Context(), key, rec.Pause.ID, maria, []door.Word{word}); err != nil {
+					word := door.Decision{Question: rec.Pause.Interrupts[0].ID, Status: agui.Resolved, Payload: []byte("true")}
+					if _, err := b.h.Decide(t.Context(), key, rec.Pause.ID, maria, []door.Decision{word}); err != nil {
 						t.Fatal(err)
 					}
 					if err := b.h.Carry(t.Context(), key); err != nil {
@@ -103,15 +103,15 @@ func TestChatThatComesBackDaysLater(t *testing.T) {
 func TestAnswerInTheHistoryOfAChatThatCarries(t *testing.T) {
 	for _, said := range []string{"Bob", "true", `{"approved":true}`, `{"name":"Bob"}`} {
 		t.Run(said, func(t *testing.T) {
-			g := newRig(t, asksAbout, func(o *Options) { o.Elsewhere = &OtherDoors{KeepsInput: true} })
+			g := newRig(t, asksAbout, func(o *Options) { o.OtherDoors = &OtherDoors{KeepsInput: true} })
 			d := &deskRig{rig: g, key: recordKey("/", "t")}
 			var got, fresh string
 			g.dialect.begin = func(r *translate.Request) (translate.Out, error) {
-				got, fresh = string(agui.MessageList(r.Input.Messages)), string(agui.MessageList(r.New))
+				got, fresh = string(agui.MessageList(r.Input.Messages)), string(agui.MessageList(r.NewMessages))
 				return translate.Out{}, nil
 			}
 			g.do(input("t", "r1", ""))
-			d.decide(door.Word{Question: d.id("n1"), Status: agui.Resolved, Payload: []byte(`"Alice"`)})
+			d.decide(door.Decision{Question: d.id("n1"), Status: agui.Resolved, Payload: []byte(`"Alice"`)})
 			body := withPayloadMessage(string(agui.MustMarshal(said)))
 			body = body[:strings.Index(body, `"resume"`)] + `"state":{}}`
 			g.do(body)

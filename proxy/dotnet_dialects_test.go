@@ -182,7 +182,7 @@ func (c *chatter) goesOnInDotNet(t *testing.T, app *dotnetclient.Application, an
 	}
 	for _, body := range []string{answer, string(c.seen)} {
 		for _, fault := range providerFaults(body) {
-			if told := strings.Contains(c.b.Asks, "TOOL_CALL_START"); told || !strings.HasPrefix(fault, noCall) {
+			if told := strings.Contains(c.b.QuestionStream, "TOOL_CALL_START"); told || !strings.HasPrefix(fault, noCall) {
 				t.Errorf("%s: %s", fault, body) // else the backend itself tells a result of a call that it never told
 			}
 		}

@@ -52,9 +52,9 @@ func (h *silentStore) Load(ctx context.Context, key store.Key, owner string) (st
 	return h.Store.Load(ctx, key, owner)
 }
 
-func (h *silentStore) Do(ctx context.Context, key store.Key, step store.Step) (store.Done, error) {
+func (h *silentStore) Do(ctx context.Context, key store.Key, step store.Step) (store.StepResult, error) {
 	if err := h.step(ctx); err != nil {
-		return store.Done{}, err
+		return store.StepResult{}, err
 	}
 	return h.Store.Do(ctx, key, step)
 }
@@ -216,8 +216,8 @@ func (c *lastRun) asks(t *testing.T, b *bubble) string {
 	}
 	question := rec.Pause.Interrupts[0].ID
 	if c.decided {
-		w := door.Word{Question: question, Status: agui.Resolved, Payload: []byte("true")}
-		if _, err := b.h.Decide(t.Context(), key, rec.Pause.ID, door.Decider{Door: "desk"}, []door.Word{w}); err != nil {
+		w := door.Decision{Question: question, Status: agui.Resolved, Payload: []byte("true")}
+		if _, err := b.h.Decide(t.Context(), key, rec.Pause.ID, door.Decider{Door: "desk"}, []door.Decision{w}); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -227,8 +227,8 @@ func TestThreadsOfARunElsewhere(t *testing.T) {
 	if g.called() != 4 {
 		t.Errorf("%d calls", g.called())
 	}
-	if rec := g.at("t2"); len(rec.Busy) > 0 {
-		t.Errorf("the thread is kept: %+v", rec.Busy)
+	if rec := g.at("t2"); len(rec.Occupants) > 0 {
+		t.Errorf("the thread is kept: %+v", rec.Occupants)
 	}
 }
 
@@ -953,13 +953,13 @@ func TestWordsBesideAnOldAnswerCatchUp(t *testing.T) {
 					return
 				}
 				sendStream(w, streamOf(started, hello, finished))
-			}, func(o *Options) { o.Elsewhere = &OtherDoors{KeepsInput: true} })
+			}, func(o *Options) { o.OtherDoors = &OtherDoors{KeepsInput: true} })
 			g.do(input("t", "r1", ""))
 			g.do(input("t", "r2", resumeWith(yes(mintedID("n1", 1)))))
 			g.do(input("t2", "r3", ""))
 			key := recordKey("/", "t2")
-			word := door.Word{Question: mintedID("n1", 2), Status: agui.Resolved, Payload: []byte(`true`)}
-			if _, err := g.h.Decide(t.Context(), key, g.at("t2").Pause.ID, maria, []door.Word{word}); err != nil {
+			word := door.Decision{Question: mintedID("n1", 2), Status: agui.Resolved, Payload: []byte(`true`)}
+			if _, err := g.h.Decide(t.Context(), key, g.at("t2").Pause.ID, maria, []door.Decision{word}); err != nil {
 				t.Fatal(err)
 			}
 			if err := g.h.Carry(t.Context(), key); err != nil {
@@ -1023,7 +1023,7 @@ func TestEntriesLeadToAPause(t *testing.T) {
 		t.Fatal("nothing was noted")
 	}
 	for _, n := range notes {
-		if !n.Leads {
+		if !n.RefersToPause {
 			t.Errorf("the note %s leads to no pause", n.Text)
 		}
 	}
@@ -1036,7 +1036,7 @@ type noting struct {
 	note func(store.Note)
 }
 
-func (s *noting) Do(ctx context.Context, key store.Key, step store.Step) (store.Done, error) {
+func (s *noting) Do(ctx context.Context, key store.Key, step store.Step) (store.StepResult, error) {
 	if remember, is := step.(store.Remember); is {
 		s.note(remember.Note)
 	}

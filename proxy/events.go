@@ -20,9 +20,9 @@ const LeaseTime = ledger.LeaseTime
 const LastTime = ledger.LastTime
 
 // EndedByTime returns the event of a pause that ended because its time was over, for
-// engine.Options.Ended. It is nil if there is no event to report. Any process may report it: agent,
-// tenant, thread and run are taken from the record, or, in records of older versions, thread and
-// run from the terminal event.
+// engine.Options.OnEnded. It is nil if there is no event to report. Any process may report it:
+// agent, tenant, thread and run are taken from the record, or, in records of older versions, thread
+// and run from the terminal event.
 func EndedByTime(key store.Key, result *store.Result) *event.Event {
 	return ledger.EndedByTime(key, result)
 }
@@ -39,7 +39,7 @@ func (t *thread) interpret(p *agui.Pause, answers []agui.Answer) []agui.Reading 
 	}
 	if d, ok := t.opts.Dialect.(translate.Interpreter); ok {
 		err := func() (err error) {
-			defer dialect.Caught("Interpret", &err)
+			defer dialect.CatchPanic("Interpret", &err)
 			d.Interpret(asked, answers, list)
 			return nil
 		}()
@@ -54,7 +54,7 @@ func (t *thread) interpret(p *agui.Pause, answers []agui.Answer) []agui.Reading 
 // question.
 func (t *thread) readings(answers []agui.Answer) []agui.Reading {
 	list, known := make([]agui.Reading, len(answers)), make([]bool, len(answers))
-	for _, p := range history.Pauses(&t.record, t.linked) {
+	for _, p := range history.Pauses(&t.record, t.linkedPauses) {
 		indexed := p.Indexed() // an index, because the request may have very many answers
 		var at []int
 		var of []agui.Answer
@@ -81,7 +81,7 @@ const maxNamedInEvent = 32
 // reportRuling reports the event of a request that was not sent to the backend. code is the code of
 // its refusal, "" for a replay.
 func (t *thread) reportRuling(kind event.Kind, pause *agui.Pause, code agui.Code) {
-	if !t.ledger.Voice.Tells() {
+	if !t.ledger.Reporter.IsReporting() {
 		return
 	}
 	var of []event.Interrupt
@@ -92,19 +92,19 @@ func (t *thread) reportRuling(kind event.Kind, pause *agui.Pause, code agui.Code
 	}
 	for n := range named {
 		a := &named[n]
-		q := event.Interrupt{ID: agui.Cut(a.ID), Status: string(a.Status), Answered: a.AnsweredDigest(), Payload: a.Payload}
+		q := event.Interrupt{ID: agui.Shorten(a.ID), Status: string(a.Status), AnswerDigest: a.AnsweredDigest(), Payload: a.Payload}
 		if t.isSecret(pause, a.ID) {
-			q.Answered, q.Payload = "", nil
+			q.AnswerDigest, q.Payload = "", nil
 		}
 		if pause != nil {
 			if i := pause.Interrupt(a.ID); i != nil {
 				q.ID, q.Reason, q.Tools = i.ID, i.Reason(), ledger.Question(i).Tools
-				q.Says, q.Edited = agui.SaysOf(a, read[n]), read[n].Edited
+				q.Verdict, q.Edited = agui.VerdictOf(a, read[n]), read[n].Edited
 			}
 		}
 		of = append(of, q)
 	}
-	_ = t.ledger.Tell(ledger.Occurrence{Kind: kind, Pause: pause, Code: string(code), Interrupts: of})
+	_ = t.ledger.Report(ledger.Occurrence{Kind: kind, Pause: pause, Code: string(code), Interrupts: of})
 }
 
 // isSecret reports whether the answer to a question is a secret. It is also true if the record does
@@ -126,7 +126,7 @@ func (t *thread) isSecret(pause *agui.Pause, id string) bool {
 // reportRefusal reports the event of a refusal.
 func (t *thread) reportRefusal(code agui.Code) {
 	kind := event.RunRefused
-	if _, command := t.request.input.CommandResume(); len(t.answers.list) > 0 || t.answers.unread != nil || t.request.input.HasResume || command {
+	if _, command := t.request.input.CommandResume(); len(t.answers.list) > 0 || t.answers.readError != nil || t.request.input.HasResume || command {
 		kind = event.Refused
 	}
 	t.reportRuling(kind, t.record.Pause, code)

@@ -53,8 +53,8 @@ func (h *hearer) heard() []string {
 			if i.Status != "" {
 				s += "=" + i.Status
 			}
-			if i.Says != "" {
-				s += "," + i.Says
+			if i.Verdict != "" {
+				s += "," + i.Verdict
 			}
 		}
 		list = append(list, s)
@@ -175,7 +175,7 @@ func TestEvents(t *testing.T) {
 				}
 			}, func(o *Options) {
 				o.Events, o.Agent = h, "billing"
-				o.Posted = func(k store.Key) { key = k }
+				o.OnNotices = func(k store.Key) { key = k }
 				o.Notices = func(e *event.Event) (store.Notice, bool) {
 					one := &hearer{list: []event.Event{*e}}
 					return store.Notice{ID: fmt.Sprint(e.Kind, e.Interrupts), Body: agui.MustMarshal(one.heard()[0])}, true
@@ -287,7 +287,7 @@ func TestPauseThatOnlyTimeHasEnded(t *testing.T) {
 		sendStream(w, streamOf(started, []string{asks, finished}[min(n, 2)-1]))
 	}, func(o *Options) {
 		o.Events, o.Agent = h, "billing"
-		o.Store = memory.New(memory.Options{PauseRetention: time.Hour, Now: func() time.Time { return now }, Ended: func(_ store.Key, r *store.Result) {
+		o.Store = memory.New(memory.Options{PauseRetention: time.Hour, Now: func() time.Time { return now }, OnEnded: func(_ store.Key, r *store.Result) {
 			_ = h.Take(EndedByTime("", r))
 		}})
 	})
@@ -300,7 +300,7 @@ func TestPauseThatOnlyTimeHasEnded(t *testing.T) {
 	if e := h.list[1]; e.Thread != "t" || e.Run != "r1" || e.Door != event.Retention || e.Agent != "billing" || e.Pause != h.list[0].Pause {
 		t.Errorf("%+v", e)
 	}
-	before := &store.Result{How: store.Retired, Pause: &agui.Pause{ID: "p", Finish: []byte(`{"type":"RUN_FINISHED","threadId":"t","runId":"r1"}`)}}
+	before := &store.Result{EndKind: store.Retired, Pause: &agui.Pause{ID: "p", Finish: []byte(`{"type":"RUN_FINISHED","threadId":"t","runId":"r1"}`)}}
 	if e := EndedByTime("", before); e.Thread != "t" || e.Run != "r1" || e.Agent != "" {
 		t.Errorf("of a record without an origin: %+v", e)
 	}
@@ -319,13 +319,13 @@ func TestDigestsOfEvents(t *testing.T) {
 	// printf '{"agent":"billing","calls":[],"interrupt":{"id":"n1~id1","reason":"confirmation"},
 	// "tenant":"","thread":"t"}' | sha256sum, in one line
 	const wantAsked = "sha256:258ac739aa8a3f59db0997f312fa1375c42b16ce4aeac592878aa85923b78585"
-	if asked.Asked != wantAsked {
-		t.Errorf("asked %s, want %s", asked.Asked, wantAsked)
+	if asked.QuestionDigest != wantAsked {
+		t.Errorf("asked %s, want %s", asked.QuestionDigest, wantAsked)
 	}
 	// printf '{"payload":true,"status":"resolved"}' | sha256sum
 	const want = "sha256:0e114f9d0ae4529df4876dca3e713f0ab2d3f09e9c83114674ffecc9fc77aadb"
-	if claimed.Answered != want {
-		t.Errorf("answered %s, want %s", claimed.Answered, want)
+	if claimed.AnswerDigest != want {
+		t.Errorf("answered %s, want %s", claimed.AnswerDigest, want)
 	}
 	if string(claimed.Payload) != "true" || string(asked.Object) != `{"id":"n1~id1","reason":"confirmation"}` {
 		t.Errorf("asked %s, answered %s", asked.Object, claimed.Payload)
@@ -429,7 +429,7 @@ func (c *tally) ended(p *agui.Pause, token string) {
 
 // finished counts the effects of a Finish of the pause.
 func (c *tally) finished(step store.Finish, p *agui.Pause) {
-	switch step.Result.How {
+	switch step.Result.EndKind {
 	case store.Doubtful:
 		c.did("doubt", p.ID, "")
 	case store.Lost:
@@ -448,7 +448,7 @@ type countedStore struct {
 	tally *tally
 }
 
-func (s countedStore) Do(ctx context.Context, key store.Key, step store.Step) (store.Done, error) {
+func (s countedStore) Do(ctx context.Context, key store.Key, step store.Step) (store.StepResult, error) {
 	var before store.Record
 	switch step.(type) {
 	case store.Finish, store.Close:
@@ -472,7 +472,7 @@ func (s countedStore) Do(ctx context.Context, key store.Key, step store.Step) (s
 			s.tally.finished(step, before.Pause)
 		}
 	case store.Close:
-		if step.Result.How == store.Doubtful {
+		if step.Result.EndKind == store.Doubtful {
 			s.tally.did("doubt", step.PauseID, "") // once, also if a Finish has said so
 		} else {
 			s.tally.ended(before.Pause, "closed")

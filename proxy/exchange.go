@@ -34,16 +34,16 @@ func (b *body) open(res *http.Response) (untouched bool) {
 	// An HTTP error locks a chat as a RUN_ERROR without questions does, see package tell. Clients
 	// follow a redirect.
 	locks := res.StatusCode >= http.StatusBadRequest && b.client.answersSomething()
-	if !c.handled && !locks && !b.to.Began() { // otherwise the header was sent while the run waited
+	if !c.isHandled && !locks && !b.to.HasBegun() { // otherwise the header was sent while the run waited
 		b.report.outcome, b.report.code = "http status", ""
 		res.Body = stream.Replay(head, res.Body)
 		return true
 	}
 	res.Body.Close()
-	if c.next {
-		b.phase.advance(between)
+	if c.hasNextExchange {
+		b.phase.advance(betweenExchanges)
 	} else {
-		b.concluded = &c
+		b.knownConclusion = &c
 	}
 	return false
 }
@@ -62,7 +62,7 @@ func (e *exchange) stream(res *http.Response) (a answer) {
 	e.conn = nil // after the response the connection belongs to net/http, and may serve another run
 	var reads bool
 	if a.framing, reads = e.framing(res.Header); reads && res.StatusCode/100 == 2 {
-		plain, err := stream.Decoded(res)
+		plain, err := stream.DecodeBody(res)
 		if err == nil {
 			if plain == res.Body && res.ContentLength != 0 { // otherwise the body is not read from the connection directly
 				e.conn = conn
@@ -114,9 +114,9 @@ type answer struct {
 
 // An exchange is the current request of a run to the backend, and its response.
 type exchange struct {
-	judge   *judge
-	life    *runLife
-	reverse *httputil.ReverseProxy
+	judge        *judge
+	life         *runLife
+	reverseProxy *httputil.ReverseProxy
 	translation
 	status int           // HTTP status of the response, 0 before there is one
 	conn   *backend.Conn // the connection that its stream is read from, nil if that is not known
@@ -144,8 +144,8 @@ func (e *exchange) evidence() settle.Evidence {
 	return evidence
 }
 
-// speaks returns the dialect of the backend, "" if it is not known yet.
-func (e *exchange) speaks() string { return e.judge.memory.routes.finder.Speaks(e.dialect) }
+// dialectOfBackend returns the dialect of the backend, "" if it is not known yet.
+func (e *exchange) dialectOfBackend() string { return e.judge.memory.routes.finder.Speaks(e.dialect) }
 
 // framing returns the framing of the response according to its header, and whether Holdpoint reads
 // such a response at all.

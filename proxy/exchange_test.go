@@ -185,7 +185,7 @@ func TestEndedPauses(t *testing.T) {
 	var seen string
 	g.dialect.begin = func(r *translate.Request) (translate.Out, error) {
 		seen = "after"
-		for _, p := range r.Ended {
+		for _, p := range r.EndedPauses {
 			seen += " " + p.Interrupts[0].Native
 		}
 		if len(r.Answers) > 0 && r.Answers[0].Status == agui.Cancelled {
@@ -262,7 +262,7 @@ func TestAnswersAmongManyExchanges(t *testing.T) {
 		first  bool            // the first exchange carries the answers
 		behind []translate.Out // the later exchanges; the last one fails
 		want   store.State
-		how    store.How
+		how    store.EndKind
 	}{
 		"before the answers":          {false, []translate.Out{plain, plain}, store.Open, ""},
 		"at the answers":              {false, []translate.Out{plain, resumes}, store.Open, ""},
@@ -287,7 +287,7 @@ func TestAnswersAmongManyExchanges(t *testing.T) {
 			open := map[bool]string{true: "+interrupt"}[c.want == store.Open]
 			wantTypes(t, g.do(input("t", "r2", resumeWith(yes("n1~id1")))), "RUN_STARTED RUN_FINISHED"+open+" RUN_ERROR:UPSTREAM_STATUS")
 			rec, _ := g.store.Load(t.Context(), recordKey("/", "t"), "")
-			if rec.State != c.want || c.how != "" && rec.Results[0].How != c.how || g.called() != 2+len(c.behind) {
+			if rec.State != c.want || c.how != "" && rec.Results[0].EndKind != c.how || g.called() != 2+len(c.behind) {
 				t.Errorf("%d calls, record %+v", g.called(), rec)
 			}
 		})

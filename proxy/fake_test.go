@@ -171,12 +171,12 @@ func (r *fakeRun) End(e translate.End) (translate.Result, error) {
 	}
 	res := translate.Result{Finish: e.Event.Clone()}
 	if e.Event.Type == agui.RunFinished && e.Event.Get("outcome.type").Str == "interrupt" {
-		res.Spoke = "fake"
-		res.Asked.OwnFinish = res.Finish.JSON
+		res.DetectedDialect = "fake"
+		res.Asked.NativeFinish = res.Finish.JSON
 		for _, i := range e.Event.Get("outcome.interrupts").Array() {
 			res.Asked.Interrupts = append(res.Asked.Interrupts, agui.Interrupt{Native: i.Get("id").Str, Object: agui.DeleteKey([]byte(i.Raw), "id"), Keys: r.d.keys})
 		}
-		res.Finish = res.Finish.With(agui.DeleteKey(res.Finish.JSON, "outcome"))
+		res.Finish = res.Finish.WithJSON(agui.DeleteKey(res.Finish.JSON, "outcome"))
 	}
 	return res, nil
 }
@@ -259,7 +259,7 @@ func loneRun(ctx context.Context, h *Handler, path string, in *agui.RunInput) *r
 	r := &run{h: h, log: h.log}
 	r.judge = judge{thread: thread{opts: &h.opts, memory: h.memory, log: h.log, request: request{path: path, input: in}}, runs: &h.runs, life: &r.life}
 	r.judge.nextAttempt()
-	r.judge.ledger = ledger.New(h.opts.Store, recordKey(path, in.ThreadID), ledger.Voice{}, h.log)
+	r.judge.ledger = ledger.New(h.opts.Store, recordKey(path, in.ThreadID), ledger.EventReporter{}, h.log)
 	r.judge.setContext(ctx)
 	r.client.judge, r.exchange.judge, r.exchange.life = &r.judge, &r.judge, &r.life
 	r.life.ctx = ctx

@@ -12,11 +12,11 @@ import (
 	"holdpoint/translate"
 )
 
-// pull returns the next output for the client: as many whole frames as are in memory, in two parts
-// of which either may be empty. Both are valid until the next call. last reports that the stream
-// ends with them. The only error is io.EOF.
-func (b *body) pull() (made, row []byte, last bool, err error) {
-	if b.reader.left {
+// nextOutput returns the next output for the client: as many whole frames as are in memory, in two
+// parts of which either may be empty. Both are valid until the next call. last reports that the
+// stream ends with them. The only error is io.EOF.
+func (b *body) nextOutput() (made, row []byte, last bool, err error) {
+	if b.reader.streamEnded {
 		return nil, nil, false, io.EOF
 	}
 	b.out.Clear()
@@ -25,7 +25,7 @@ func (b *body) pull() (made, row []byte, last bool, err error) {
 	}
 	for b.out.Empty() {
 		switch {
-		case b.phase == over:
+		case b.phase == outputOver:
 			return nil, nil, false, io.EOF
 		case !b.claim.Held():
 			b.fillGuarded()
@@ -38,20 +38,20 @@ func (b *body) pull() (made, row []byte, last bool, err error) {
 		}
 	}
 	made, row = b.out.Take()
-	return made, row, b.phase == over, nil
+	return made, row, b.phase == outputOver, nil
 }
 
 // fill reads from the backend until there is at least one frame of output, or the stream is over.
 func (b *body) fill() {
-	for b.phase != over {
+	for b.phase != outputOver {
 		switch {
-		case b.phase == between:
+		case b.phase == betweenExchanges:
 			if !b.out.Empty() {
 				return // send the output first, because the next exchange may take long
 			}
 			b.next()
 			continue
-		case b.from.up == nil: // also if the next exchange of the run got no stream
+		case b.from.response == nil: // also if the next exchange of the run got no stream
 			b.finishUnread()
 			return
 		}
@@ -59,7 +59,7 @@ func (b *body) fill() {
 			b.brokeOff(err)
 			return
 		}
-		if !b.out.Empty() && (!b.ready() || b.out.Made() >= readAhead) {
+		if !b.out.Empty() && (!b.ready() || b.out.MadeBytes() >= readAhead) {
 			return
 		}
 	}
@@ -92,8 +92,8 @@ func (b *body) ready() bool {
 // finishUnread ends a stream if there is nothing to read from the backend.
 func (b *body) finishUnread() {
 	b.start()
-	if b.concluded != nil {
-		b.follow(*b.concluded, agui.Unknown)
+	if b.knownConclusion != nil {
+		b.follow(*b.knownConclusion, agui.Unknown)
 		return
 	}
 	b.end.Cut = !b.end.None && b.end.Status == 0
@@ -107,7 +107,7 @@ func (b *body) endStream(rest sse.Frame, err error) error {
 		// The stream ended cleanly but without the last blank line. The official client reads that
 		// frame too.
 		b.event(agui.NewEvent(bytes.Clone(data)))
-		if b.phase == between {
+		if b.phase == betweenExchanges {
 			return nil // the frame ended the exchange, and another exchange follows
 		}
 	}
@@ -116,17 +116,17 @@ func (b *body) endStream(rest sse.Frame, err error) error {
 
 // brokeOff ends a stream at err: io.EOF, or the reason why the connection broke.
 func (b *body) brokeOff(err error) {
-	if b.phase == over {
+	if b.phase == outputOver {
 		return
 	}
 	b.close()
 	if b.refused.Type != agui.Unknown {
-		if b.concludeRefused(); b.phase != ended {
+		if b.concludeRefused(); b.phase != endSent {
 			return // another exchange may follow
 		}
 	}
-	if b.phase == ended {
-		b.phase.advance(over)
+	if b.phase == endSent {
+		b.phase.advance(outputOver)
 		return
 	}
 	clean := errors.Is(err, io.EOF)
@@ -184,18 +184,18 @@ func (b *body) endPanicked() {
 		if p := recover(); p != nil {
 			logPanic(b.judge.log, p)
 			b.out.Clear()
-			b.tell([]agui.Event{internalError().Event()})
+			b.sendEvents([]agui.Event{internalError().Event()})
 		}
 	}()
 	told := b.terminal
-	b.phase.advance(over)
+	b.phase.advance(outputOver)
 	b.out.Current = nil
 	if told != agui.Unknown {
 		b.concludes(settle.End{}, true) // the client has the end of its run already
 		return
 	}
 	b.start()
-	b.tell(b.concludes(settle.End{}, true).events)
+	b.sendEvents(b.concludes(settle.End{}, true).events)
 }
 
 // fillConcurrently calls fill in another goroutine, so that the client's stream can end while the
@@ -212,7 +212,7 @@ func (b *body) fillConcurrently() bool {
 		}(b.reader.fills, b.reader.filled)
 	}
 	select {
-	case <-b.reader.silent: // left over from an earlier fill
+	case <-b.reader.silence: // left over from an earlier fill
 	default:
 	}
 	b.reader.busy = true
@@ -221,7 +221,7 @@ func (b *body) fillConcurrently() bool {
 	case <-b.reader.filled:
 		b.reader.busy = false
 		return true
-	case <-b.reader.silent:
+	case <-b.reader.silence:
 		return false
 	}
 }
@@ -242,30 +242,30 @@ func (b *body) readAlone() {
 
 // noteUnfinished reports that the run that the client started has not ended yet. A later run of the
 // same stream has no claim, and does not continue without the client.
-func (b *body) noteUnfinished() bool { return b.phase < ended && b.client.laterRuns == 0 }
+func (b *body) noteUnfinished() bool { return b.phase < endSent && b.client.laterRuns == 0 }
 
 // Close ends the body, at the end of the stream or when the client has left. It reports whether the
 // run continues without the client: the caller must then call readAlone.
 func (b *body) Close() (alone bool) {
 	if b.reader.busy {
-		b.reader.left = true
+		b.reader.streamEnded = true
 		return true
 	}
 	at := b.phase
 	switch {
-	case at == over:
+	case at == outputOver:
 		b.close()
 		b.endFills()
 		return false
-	case b.life.lasting.Load() && b.noteUnfinished(), b.claim.Held():
-		b.reader.left = true
+	case b.life.outlivesClient.Load() && b.noteUnfinished(), b.claim.Held():
+		b.reader.streamEnded = true
 		return true
 	}
-	b.phase.advance(over)
+	b.phase.advance(outputOver)
 	b.life.cancel(context.Canceled)
 	b.close()
 	b.endFills()
-	if at == reading || at == between {
+	if at == reading || at == betweenExchanges {
 		b.report.outcome = "client left"
 		_, _ = b.exchange.Run.End(translate.End{Cut: true}) // there is no client to report the result to
 	}
@@ -284,7 +284,7 @@ func (b *body) endFills() {
 func (b *body) takeResult(a answer) {
 	b.read(a.stream, a.framing)
 	b.end = a.end
-	if b.phase == between {
+	if b.phase == betweenExchanges {
 		b.phase.advance(reading)
 	}
 }

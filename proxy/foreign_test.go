@@ -83,7 +83,7 @@ func (r *foreignRun) End(e translate.End) (translate.Result, error) {
 	case r.asked:
 		res.Asked = translate.AskedPause{Interrupts: []agui.Interrupt{{Native: "n1", Object: []byte(`{"reason":"confirmation"}`)}}}
 		if r.d.untaken {
-			res.Untaken = r.messages[len(r.messages)-1:]
+			res.UnacceptedMessages = r.messages[len(r.messages)-1:]
 		}
 	case e.Event.Type == agui.Unknown && (!r.d.endless || e.Cut):
 		res.Finish = agui.Event{}
@@ -276,7 +276,7 @@ func TestForeignUntaken(t *testing.T) {
 	var fresh []agui.Message
 	d.begin = func(r *translate.Request) (translate.Out, error) {
 		if r.Pause.ID != "" {
-			fresh = r.New
+			fresh = r.NewMessages
 		}
 		return translate.Out{}, nil
 	}
@@ -397,7 +397,7 @@ func TestFailedPausesAreTold(t *testing.T) {
 		d := &foreignDialect{}
 		var ended []translate.EndedPause
 		d.begin = func(r *translate.Request) (translate.Out, error) {
-			ended = r.Ended
+			ended = r.EndedPauses
 			return translate.Out{}, nil
 		}
 		g := newForeignRig(t, d, func(w http.ResponseWriter, r *http.Request, n int) {
@@ -442,7 +442,7 @@ func TestFailedPausesAreToldAfterTheReplayTime(t *testing.T) {
 		d := &foreignDialect{}
 		var ended []translate.EndedPause
 		d.begin = func(r *translate.Request) (translate.Out, error) {
-			ended = r.Ended
+			ended = r.EndedPauses
 			return translate.Out{}, nil
 		}
 		now := testNow

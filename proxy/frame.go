@@ -44,7 +44,7 @@ func (b *body) frame(f sse.Frame) {
 				ev.Type = agui.Unknown // passed unread: the client reports what is wrong with it
 			} else if ev.Type == agui.RunFinished {
 				if last := agui.LastOf(data, "outcome"); len(last) != len(data) {
-					ev = ev.With(last) // Holdpoint then judges the same copy of outcome that the client will read
+					ev = ev.WithJSON(last) // Holdpoint then judges the same copy of outcome that the client will read
 				}
 			}
 		}
@@ -90,7 +90,7 @@ func lacksSpace(frame []byte) bool {
 // event processes one event of the backend, from a stream of any framing.
 func (b *body) event(ev agui.Event) {
 	switch {
-	case b.phase == ended:
+	case b.phase == endSent:
 		b.readAfterEnd(ev)
 		return
 	case b.phase != reading:
@@ -105,8 +105,8 @@ func (b *body) event(ev agui.Event) {
 		b.conclude(settle.End{End: translate.End{Event: ev}})
 		return
 	}
-	if b.mute && ev.Type != agui.RunStarted {
-		b.mute, b.from.watch.Limit = false, b.judge.opts.IdleTimeout
+	if b.awaitsFirstEvent && ev.Type != agui.RunStarted {
+		b.awaitsFirstEvent, b.from.watch.Limit = false, b.judge.opts.IdleTimeout
 	}
 	if err := b.exchange.Run.Event(ev, b.emits); err != nil {
 		b.giveUp(err)
@@ -125,7 +125,7 @@ func (b *body) giveUp(err error) {
 func (b *body) piece() error {
 	if !b.started {
 		b.start()
-		if b.client.missed != nil {
+		if b.client.missedEnd != nil {
 			b.tellMissed()
 		}
 		return nil
@@ -155,7 +155,7 @@ func (b *body) piece() error {
 func (b *body) readAfterEnd(ev agui.Event) {
 	switch {
 	case ev.Type == agui.RunErrored && b.terminal == agui.RunFinished:
-		b.tell([]agui.Event{ev})
+		b.sendEvents([]agui.Event{ev})
 	case ev.Type == agui.RunStarted && !b.claim.Held():
 		if err := b.beginLater(); err != nil {
 			b.judge.log.Error(logLaterRunFailed, "err", err)
@@ -171,7 +171,7 @@ func (b *body) readAfterEnd(ev agui.Event) {
 
 func (b *body) stop() {
 	b.close()
-	b.phase.advance(over)
+	b.phase.advance(outputOver)
 }
 
 // beginLater begins a further run in the same stream, without answers. A request that the dialect
@@ -183,13 +183,13 @@ func (b *body) beginLater() error {
 	b.terminal = agui.Unknown
 	c.knownCalls, c.extra = client.KnownCalls{}, nil
 	out, translation, err := j.opts.Dialect.Begin(&translate.Request{
-		Input: j.in, ClientMessages: j.request.input.Messages, Show: j.show, AsksFirst: j.request.client.AsksFirst(), Transcript: c.transcript, Pause: agui.Pause{Dialect: j.spoken()},
+		Input: j.in, ClientMessages: j.request.input.Messages, Show: j.show, AsksFirst: j.request.client.AsksFirst(), Transcript: c.transcript, Pause: agui.Pause{Dialect: j.dialectOfThread()},
 		Backend: j.backend(), NewID: j.opts.NewID,
 	})
 	if err != nil {
 		return err
 	}
-	b.exchange.Exchange = translate.Exchange{Out: translate.Out{Withheld: out.Withheld}, Run: translation}
+	b.exchange.Exchange = translate.Exchange{Out: translate.Out{WithheldMessages: out.WithheldMessages}, Run: translation}
 	return nil
 }
 
@@ -209,7 +209,7 @@ func (b *body) row() bool {
 	b.out.Count.Passed += b.client.transcript.InRows - before
 	from := b.from.frames.Pos()
 	b.from.frames.Skip(n)
-	b.out.Passed(from)
+	b.out.AddPassed(from)
 	return true
 }
 
@@ -244,14 +244,14 @@ func (b *body) follow(c conclusion, seen agui.Type) {
 	if seen == agui.RunErrored && tells(agui.RunFinished) && !tells(agui.RunStarted) {
 		b.start() // the backend's first event may have been its RUN_ERROR
 	}
-	b.tell(c.events)
+	b.sendEvents(c.events)
 	switch {
-	case c.next:
-		b.phase.advance(between)
-	case b.from.up == nil || seen == agui.Unknown || b.from.pieces != nil:
-		b.phase.advance(over) // a stream that is not AG-UI has no second run
+	case c.hasNextExchange:
+		b.phase.advance(betweenExchanges)
+	case b.from.response == nil || seen == agui.Unknown || b.from.pieces != nil:
+		b.phase.advance(outputOver) // a stream that is not AG-UI has no second run
 	default:
-		b.phase.advance(ended)
+		b.phase.advance(endSent)
 		if !b.claim.Held() {
 			b.life.follow() // later events of the backend matter only while the client is there
 		}

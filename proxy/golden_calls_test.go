@@ -130,7 +130,7 @@ func (st *stage) asked() map[string]bool {
 	}
 	for _, i := range rec.Pause.Interrupts {
 		for _, c := range i.Calls {
-			if c.ID != "" && !c.Unknown {
+			if c.ID != "" && !c.ArgumentsUnknown {
 				ids[c.ID] = true
 			}
 		}

@@ -180,10 +180,10 @@ func (st *stage) record() []byte {
 		Reason string `json:"reason"`
 	}
 	kept := struct {
-		Pause   string      `json:"pause"`
-		Dialect string      `json:"dialect,omitempty"`
-		Open    []question  `json:"interrupts,omitempty"`
-		Ended   []store.How `json:"ended,omitempty"` // newest first
+		Pause   string          `json:"pause"`
+		Dialect string          `json:"dialect,omitempty"`
+		Open    []question      `json:"interrupts,omitempty"`
+		Ended   []store.EndKind `json:"ended,omitempty"` // newest first
 	}{Pause: "none"}
 	if rec.State != store.None {
 		kept.Pause, kept.Dialect = string(rec.State), rec.Pause.Dialect
@@ -192,7 +192,7 @@ func (st *stage) record() []byte {
 		}
 	}
 	for _, r := range rec.Results {
-		kept.Ended = append(kept.Ended, r.How)
+		kept.Ended = append(kept.Ended, r.EndKind)
 	}
 	pretty, err := indent(agui.MustMarshal(kept))
 	if err != nil {

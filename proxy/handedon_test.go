@@ -102,7 +102,7 @@ func TestBodyIsWrittenOnce(t *testing.T) {
 	r.judge.replies = history.ReadReplies(&v)
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
-	r.judge.cleanPass(contract.LeaveArray | contract.LeaveCommand)
+	r.judge.cleanPass(contract.OmitArray | contract.OmitCommand)
 	runtime.ReadMemStats(&after)
 	if took := after.TotalAlloc - before.TotalAlloc; took > uint64(len(body))*5/4 {
 		t.Errorf("%d bytes for a body of %d", took, len(body))

@@ -30,12 +30,12 @@ const (
 // A Handler is the proxy of one agent. It is made by New.
 type Handler struct {
 	refuser
-	opts        Options
-	sinks       ledger.Sinks // receive the events of all threads
-	intake      *intake.Intake
-	destination destination
-	reverse     *httputil.ReverseProxy
-	transports  *transports
+	opts         Options
+	sinks        ledger.Sinks // receive the events of all threads
+	intake       *intake.Intake
+	destination  destination
+	reverseProxy *httputil.ReverseProxy
+	transports   *transports
 
 	memory *processMemory
 	runs   runRegistry

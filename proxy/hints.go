@@ -124,7 +124,7 @@ func shownTarget(target string) string {
 // a preflight that the backend refuses, or a stream of the AI SDK, which Holdpoint does not read.
 func (h *Handler) passingHints(res *http.Response) {
 	if res.Header.Get("X-Vercel-Ai-Ui-Message-Stream") != "" {
-		h.memory.once("ai-sdk", func() {
+		h.memory.logOnce("ai-sdk", func() {
 			h.log.Warn(logAISDK,
 				"path", res.Request.URL.Path)
 		})
@@ -133,7 +133,7 @@ func (h *Handler) passingHints(res *http.Response) {
 	if !cors.IsPreflight(asked) || res.Header.Get("Access-Control-Allow-Origin") != "" {
 		return
 	}
-	h.memory.once("preflight", func() {
+	h.memory.logOnce("preflight", func() {
 		h.log.Warn(logPreflightRefused, "origin", cors.Origin(asked), "status", res.StatusCode,
 			"hint", "HOLDPOINT_CORS_ORIGINS allows origins in the backend's place (docs/browser.md)")
 	})

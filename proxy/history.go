@@ -16,17 +16,17 @@ import (
 // view returns the request and its record in the form that package history uses.
 func (t *thread) view() history.View {
 	return history.View{
-		Input: &t.in, Record: &t.record, Linked: t.linked, Dialect: history.AbilitiesOf(t.opts.Dialect),
-		Spoken: t.spoken(), Backend: t.backend(), Show: t.show,
-		NeedsResult: t.request.client.NeedsResult(), Omits: t.request.client.OmitsQuestions(), Carries: t.selection.carries, NotAsked: t.loadErr != nil, InMemory: t.opts.StoreInMemory,
-		Thread: t.callsKey(), Scope: history.Scope{Tenant: t.who.Tenant, Agent: t.opts.Agent, Path: t.request.path, Owner: t.ledger.Owner},
+		Input: &t.in, Record: &t.record, LinkedPauses: t.linkedPauses, Dialect: history.AbilitiesOf(t.opts.Dialect),
+		KnownDialect: t.dialectOfThread(), Backend: t.backend(), Show: t.show,
+		NeedsResult: t.request.client.NeedsResult(), OmitsCalls: t.request.client.OmitsQuestions(), CarriesDecisions: t.selection.carriesPause, NotAsked: t.loadErr != nil, InMemory: t.opts.StoreInMemory,
+		Thread: t.callsKey(), Scope: history.Scope{Tenant: t.principal.Tenant, Agent: t.opts.Agent, Path: t.request.path, Owner: t.ledger.Owner},
 		Memory: t,
 	}
 }
 
-// Kept implements history.Memory.
-func (t *thread) Kept(pauseID string, at store.Moment, bytes int) store.Snapshots {
-	if p := t.record.Pause; at == store.Asked && p != nil && p.ID == pauseID {
+// Snapshots implements history.Memory.
+func (t *thread) Snapshots(pauseID string, at store.Moment, bytes int) store.Snapshots {
+	if p := t.record.Pause; at == store.AtPause && p != nil && p.ID == pauseID {
 		if t.fetchPauseMessages() != nil {
 			return store.Snapshots{}
 		}
@@ -39,7 +39,7 @@ func (t *thread) Kept(pauseID string, at store.Moment, bytes int) store.Snapshot
 // that the messages lack.
 func (t *thread) mendHistory() {
 	v := t.view()
-	mended := history.Mend(&v)
+	mended := history.CompleteMessages(&v)
 	if mended.MadeUp > 0 {
 		t.log.Warn(logResultsRemoved, "results", mended.MadeUp)
 	}
@@ -58,12 +58,12 @@ func (t *thread) withMessages(list []agui.Message) {
 
 // cleanPass turns the input of a run without answers into the input for the dialect. It rewrites
 // the body at most once.
-func (j *judge) cleanPass(leave contract.Leave) {
+func (j *judge) cleanPass(leave contract.OmittedParts) {
 	list := j.cleanMessages(nil)
 	j.in = j.in.Rewritten(agui.Rewrite{
 		Messages: list, Replaced: history.Changed(list, j.in.Messages),
-		NoResume:  leave&contract.LeaveArray != 0,
-		NoCommand: leave&contract.LeaveCommand != 0,
+		NoResume:  leave&contract.OmitArray != 0,
+		NoCommand: leave&contract.OmitCommand != 0,
 	})
 }
 
@@ -96,20 +96,20 @@ func (j *judge) disarm() {
 func (j *judge) withholdOpenCalls(p *agui.Pause) map[string]agui.Message {
 	v := j.view()
 	out := history.WithholdOpenCalls(&v, p, j.hasLostQuestion())
-	if out.Failed != nil {
-		j.log.Warn(logCallsRemovedUnread, "err", out.Failed)
+	if out.IndexError != nil {
+		j.log.Warn(logCallsRemovedUnread, "err", out.IndexError)
 	}
-	if out.Edited == nil {
+	if out.ChangedMessages == nil {
 		return nil
 	}
 	j.in = out.Input
-	if out.Unknown > 0 {
-		j.log.Warn(logCallsRemovedUnknown, "calls", out.Unknown)
+	if out.UnknownCalls > 0 {
+		j.log.Warn(logCallsRemovedUnknown, "calls", out.UnknownCalls)
 	}
-	if out.Abandoned > 0 {
-		j.log.Warn(logCallsRemovedLost, "calls", out.Abandoned)
+	if out.AbandonedCalls > 0 {
+		j.log.Warn(logCallsRemovedLost, "calls", out.AbandonedCalls)
 	}
-	return out.Edited
+	return out.ChangedMessages
 }
 
 // earlierReplies returns the replies to the questions of a pause that the messages already have
@@ -129,16 +129,16 @@ func (c *clientSide) earlierReplies(p *agui.Pause) ([]agui.EarlierReply, error) 
 
 // requestAnswers are the answers of a request.
 type requestAnswers struct {
-	list   []agui.Answer  // nil if the request answers nothing
-	unread *agui.RunError // set if the answers could not be read
+	list      []agui.Answer  // nil if the request answers nothing
+	readError *agui.RunError // set if the answers could not be read
 }
 
 // resumeTranscript returns the initial transcript of a run that resumes the pause.
 func (j *judge) resumeTranscript(p *agui.Pause) *transcript.Transcript {
-	list, whole := history.ResumeMessages(&j.in, p, j.replies, j.request.ours)
+	list, whole := history.ResumeMessages(&j.in, p, j.replies, j.request.isOwn)
 	state := history.ResumeState(&j.in, p)
 	t := transcript.New(j.opts.TranscriptBytes, list, state)
-	if p.Stripped && !agui.HasMembers(state) {
+	if p.LacksSnapshots && !agui.HasMembers(state) {
 		t.ForgetState()
 	}
 	if !whole {

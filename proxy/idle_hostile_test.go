@@ -88,14 +88,14 @@ func TestEndAtTheMomentOfSilence(t *testing.T) {
 // has lost its claim.
 type goneOn struct{ store.Store }
 
-func (g goneOn) Do(ctx context.Context, key store.Key, step store.Step) (store.Done, error) {
+func (g goneOn) Do(ctx context.Context, key store.Key, step store.Step) (store.StepResult, error) {
 	finish, is := step.(store.Finish)
 	if !is {
 		return g.Store.Do(ctx, key, step)
 	}
 	other := agui.Pause{ID: "other", Dialect: "fake", Digest: "d", Finish: []byte(finished)}
 	other.Interrupts = []agui.Interrupt{{ID: "o1", Native: "o1", Object: []byte(`{"id":"o1","reason":"confirmation"}`)}}
-	finish.Result, finish.Next = store.Result{How: store.Finished, Finish: []byte(finished)}, &other
+	finish.Result, finish.Next = store.Result{EndKind: store.Finished, Finish: []byte(finished)}, &other
 	done, err := g.Store.Do(ctx, key, finish)
 	if err != nil {
 		return done, fmt.Errorf("in the test: %w", err)

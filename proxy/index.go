@@ -51,19 +51,19 @@ func isRandom(id string) bool {
 
 // index returns the index for the agent's threads on the request's path.
 func (t *thread) index() ledger.Index {
-	return ledger.Index{Tenant: t.who.Tenant, Agent: t.opts.Agent, Path: t.request.path}
+	return ledger.Index{Tenant: t.principal.Tenant, Agent: t.opts.Agent, Path: t.request.path}
 }
 
 func (t *thread) indexKey(kind ledger.Kind, from ...string) store.Key {
 	return t.index().Key(kind, from...)
 }
 
-// witnesses returns the values that show which conversation the request belongs to. With a
+// conversationMarks returns the values that show which conversation the request belongs to. With a
 // principal that is the principal. Otherwise it is the ids of the first and the last user message;
 // ids of assistant messages do not count, because some are made from the id of a call.
-func (t *thread) witnesses() []string {
-	if t.who.Known() {
-		list := t.who.Owner().IDs()
+func (t *thread) conversationMarks() []string {
+	if t.principal.Known() {
+		list := t.principal.Owner().IDs()
 		for n := range list {
 			list[n] = "principal " + list[n]
 		}
@@ -90,13 +90,13 @@ func (t *thread) witnesses() []string {
 func (t *thread) enterIndex(p *agui.Pause) {
 	_, continues := t.opts.Dialect.(translate.Continuer)
 	stateless, ok := t.opts.Dialect.(translate.Stateless)
-	trail := ledger.Trail{Alone: continues && t.ledger.Owner == "", Edits: ok && stateless.KeepsNothing(p)}
-	if t.who.Known() || t.request.ours {
+	trail := ledger.SearchKeys{Alone: continues && t.ledger.Owner == "", Edits: ok && stateless.KeepsNothing(p)}
+	if t.principal.Known() || t.request.isOwn {
 		if owner := t.ledger.Owner; owner != "" {
 			trail.Witnesses = []string{"principal " + owner}
 		}
 	} else {
-		trail.Witnesses = t.witnesses()
+		trail.Witnesses = t.conversationMarks()
 	}
 	behind, _ := history.LastUserMessage(t.request.input.Messages)
 	atOnce := 4
@@ -111,13 +111,13 @@ func (t *thread) enterIndex(p *agui.Pause) {
 // lookUpCall returns the places of the pauses that were about a call, in the conversation of the
 // request. Each pause occurs once.
 func (t *thread) lookUpCall(kind ledger.Kind, c agui.Call) ([]ledger.Place, error) {
-	return t.ledger.Find(t.index().CallKeys(kind, c, t.witnesses())...)
+	return t.ledger.Find(t.index().CallKeys(kind, c, t.conversationMarks())...)
 }
 
 // WasAsked implements history.Memory.
 func (t *thread) WasAsked(c agui.Call) (here, somewhere bool, err error) {
 	list, err := t.lookUpCall(ledger.ByCall, c)
-	if err != nil || len(list) > 0 || t.who.Known() {
+	if err != nil || len(list) > 0 || t.principal.Known() {
 		return len(list) > 0, len(list) > 0, err
 	}
 	list, err = t.ledger.Find(t.indexKey(ledger.ByCallAlone, c.Parts()...))

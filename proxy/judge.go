@@ -35,7 +35,7 @@ type judge struct {
 // ruling. It returns an error if the record could not be loaded, or if the dialect failed.
 func (j *judge) ruling() (v contract.Ruling, err error) {
 	// a pause that this request carries is in the record of the thread that asked
-	if !j.selection.carries {
+	if !j.selection.carriesPause {
 		j.judgeHere()
 	}
 	j.nextAttempt()
@@ -67,7 +67,7 @@ func (j *judge) ruling() (v contract.Ruling, err error) {
 	}
 	// if the request passes, its answers belong to earlier questions
 	answers := len(j.answers.list) > 0 && v.Do != contract.Pass
-	j.request.answers = j.request.answers || answers || j.record.Pause != nil || j.answers.unread != nil
+	j.request.answers = j.request.answers || answers || j.record.Pause != nil || j.answers.readError != nil
 	return v, nil
 }
 
@@ -85,18 +85,18 @@ func (j *judge) read() error {
 
 func (j *judge) rule() contract.Ruling {
 	c := j.newCase()
-	c.Stray, c.StrayNames = j.replies.EndInStray(&j.in, j.record.Pause)
+	c.EndsInStrayDecision, c.StrayCallID = j.replies.EndInStray(&j.in, j.record.Pause)
 	v := j.view()
-	c.Unasked = history.Unasked(&v)
+	c.UnaskedCallID = history.UnaskedCall(&v)
 	return contract.Judge(c)
 }
 
 func (j *judge) newCase() *contract.Case {
 	settled, mixed := j.replies.Carriers()
 	return &contract.Case{
-		Input: j.in, Answers: j.answers.list, ReadFor: j.selection.pauseID, Unread: j.answers.unread,
-		Settled: settled, Mixed: mixed, Record: j.record, Carry: j.selection.toCarry(), Stranger: j.stranger, Frees: freesOf(j.opts.Dialect), Locks: locksOf(j.opts.Dialect), Named: j.namedByClients(), Valid: j.valid,
-		InMemory: j.opts.StoreInMemory, Elsewhere: j.ownThread != nil, NewThreads: j.request.client.TakesNewThreads(), GivesUp: j.givesUp(),
+		Input: j.in, Answers: j.answers.list, ReadFor: j.selection.pauseID, ReadError: j.answers.readError,
+		RepeatedAnswers: settled, MixedMessages: mixed, Record: j.record, Carry: j.selection.toCarry(), OtherPrincipal: j.otherPrincipal, ForwardsCancel: freesOf(j.opts.Dialect), LocksThread: locksOf(j.opts.Dialect), NamedPause: j.namedByClients(), Valid: j.valid,
+		InMemory: j.opts.StoreInMemory, OtherThread: j.ownThread != nil, NewThreads: j.request.client.TakesNewThreads(), GivesUp: j.givesUp(),
 	}
 }
 
@@ -137,7 +137,7 @@ func (j *judge) load() (err error) {
 // readAnswers lets the dialect read the answers in the fields of the request. pauseID is the id of
 // the pause whose questions they answer, "" if no pause is known.
 func (j *judge) readAnswers() (pauseID string, err error) {
-	defer dialect.Caught("Answers", &err)
+	defer dialect.CatchPanic("Answers", &err)
 	j.show = j.showFor()
 	var p agui.Pause
 	j.namedPause(&p)
@@ -147,17 +147,17 @@ func (j *judge) readAnswers() (pauseID string, err error) {
 	kit.LeaveOutCalls(p, j.answers.list)
 	readYesNo(&p, j.answers.list)
 	kit.SpellOut(p, j.answers.list, j.valid)
-	j.selection.fix(p.ID)
+	j.selection.fixPause(p.ID)
 	return p.ID, err
 }
 
 // readReplies lets the dialect read the replies in the messages of the request. A reply is an
 // answer in a message.
 func (j *judge) readReplies(pauseID string) (err error) {
-	defer dialect.Caught("Replies", &err)
+	defer dialect.CatchPanic("Replies", &err)
 	v := j.view()
-	replies, answers := history.Read(&v, history.Answers{List: j.answers.list, Unread: j.answers.unread}, pauseID)
-	j.replies, j.answers = replies, requestAnswers{answers.List, answers.Unread}
+	replies, answers := history.Read(&v, history.Answers{List: j.answers.list, ReadError: j.answers.readError}, pauseID)
+	j.replies, j.answers = replies, requestAnswers{answers.List, answers.ReadError}
 	return nil
 }
 
@@ -171,13 +171,13 @@ func (j *judge) noteUnread(err error) error {
 	if j.in.ResumeObject != nil && j.answers.list == nil && unread == nil {
 		unread = agui.Errorf(agui.InvalidPayload, textResumeNotArray)
 	}
-	j.answers.unread = unread
+	j.answers.readError = unread
 	return nil
 }
 
 // showFor returns in which form the client gets a question.
 func (j *judge) showFor() translate.Show {
-	if j.selection.carries {
+	if j.selection.carriesPause {
 		return j.show // the client sent no request
 	}
 	switch j.opts.Client {
@@ -209,7 +209,7 @@ func (j *judge) namedPause(named *agui.Pause) {
 		*named = *p
 	}
 	if named.Dialect == "" {
-		named.Dialect = j.spoken()
+		named.Dialect = j.dialectOfThread()
 	}
 }
 
@@ -217,10 +217,10 @@ func (j *judge) namedPause(named *agui.Pause) {
 // change it.
 func (h *Handler) initJudge(j *judge, req request, who principal.Identity) {
 	req.toBackendThread(who)
-	*j = judge{thread: thread{opts: &h.opts, memory: h.memory, who: who, request: req}, runs: &h.runs}
+	*j = judge{thread: thread{opts: &h.opts, memory: h.memory, principal: who, request: req}, runs: &h.runs}
 	j.log = slog.New(runLog{h.log, &j.request})
 	j.nextAttempt()
-	voice := ledger.Voice{Sinks: &h.sinks, Who: who, Thread: j.request.clientThread(), Run: req.input.RunID}
+	voice := ledger.EventReporter{Sinks: &h.sinks, Principal: who, Thread: j.request.clientThread(), Run: req.input.RunID}
 	j.ledger = ledger.New(h.opts.Store, ids.ThreadKey(who.Tenant, h.opts.Agent, req.path, req.input.ThreadID), voice, j.log)
 	j.ledger.Owner = who.Owner().ID()
 }
@@ -228,5 +228,5 @@ func (h *Handler) initJudge(j *judge, req request, who principal.Identity) {
 // givesUp reports whether a new message of the person cancels the open pause, because the client
 // got its question as a text.
 func (j *judge) givesUp() bool {
-	return j.record.Pause != nil && !j.selection.carries && j.listener().WasToldByText(j.record.Pause)
+	return j.record.Pause != nil && !j.selection.carriesPause && j.listener().WasToldByText(j.record.Pause)
 }

@@ -131,7 +131,7 @@ func eachAsker(do func(name string, b dialecttest.Backend)) {
 		}
 		for _, dialect := range of {
 			for _, b := range dialecttest.Of(dialect) {
-				if name == "auto" && !strings.Contains(b.Asks, "RUN_STARTED") {
+				if name == "auto" && !strings.Contains(b.QuestionStream, "RUN_STARTED") {
 					continue
 				}
 				b.Dialect = name
@@ -153,7 +153,7 @@ func (c *chatter) sendsTwice() {
 	native, _, _ := strings.Cut(id, "~")
 	reply := ""
 	if c.b.Reply != "" {
-		reply = c.b.Replied(max(c.asked, 1), true)
+		reply = c.b.ReplyMessage(max(c.asked, 1), true)
 	}
 	history := strings.TrimSuffix(strings.TrimPrefix(string(agui.MessageList(c.history)), "["), "]")
 	for _, one := range twiceBodies(reply, id, native) {
@@ -189,7 +189,7 @@ func (c *chatter) free() {
 	if p == nil {
 		return // auto does not recognize Mastra's question
 	}
-	if _, err := c.store.Do(c.t.Context(), key, store.Close{PauseID: p.ID, Result: store.Result{How: store.Withdrawn, Seen: p.Seen}}); err != nil {
+	if _, err := c.store.Do(c.t.Context(), key, store.Close{PauseID: p.ID, Result: store.Result{EndKind: store.Withdrawn, SeenMessages: p.SeenMessages}}); err != nil {
 		c.t.Fatal(err)
 	}
 	c.pending = ""

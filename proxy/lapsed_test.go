@@ -181,14 +181,14 @@ type unheard struct {
 	first *sync.Once
 }
 
-func (h unheard) Do(ctx context.Context, key store.Key, step store.Step) (store.Done, error) {
+func (h unheard) Do(ctx context.Context, key store.Key, step store.Step) (store.StepResult, error) {
 	switch step.(type) {
 	case store.Claim:
 		defer time.Sleep(2 * time.Second)
 	case store.Renew, store.Occupy:
 		if h.away.Load() {
 			<-ctx.Done()
-			return store.Done{}, ctx.Err()
+			return store.StepResult{}, ctx.Err()
 		}
 		if store.NameOf(step) == "occupy" {
 			defer h.first.Do(func() { time.Sleep(2 * time.Second) })

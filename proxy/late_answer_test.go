@@ -83,7 +83,7 @@ func (l lateAnswer) play(c *chatter, elsewhere string) {
 	if elsewhere == "at the desk" {
 		_, p := c.open()
 		c.decide("yes")
-		if len(c.h.Lacks(p)) > 0 {
+		if len(c.h.ChatOnlyReasons(p)) > 0 {
 			c.send("", "end") // the chat's next request takes the decision along
 		} else {
 			c.carry("end")

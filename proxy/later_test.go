@@ -45,7 +45,7 @@ func TestClientThatLeavesALaterRun(t *testing.T) {
 					t.Errorf("the backend was told after %v", after)
 				}
 				rec, _ := b.store.Load(t.Context(), recordKey("/", "t"), "")
-				if rec.State != store.None || len(rec.Results) != 1 || rec.Results[0].How != store.Finished {
+				if rec.State != store.None || len(rec.Results) != 1 || rec.Results[0].EndKind != store.Finished {
 					t.Errorf("record %+v", rec)
 				}
 			})

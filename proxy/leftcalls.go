@@ -38,7 +38,7 @@ func (c *clientSide) noteCall(ev agui.Event) {
 	if ev.Type != agui.MessagesSnapshot || len(c.judge.in.Tools) == 0 {
 		return
 	}
-	if reader, ok := c.judge.opts.Dialect.(translate.DecisionReader); ok && reader.ReadsDecisions(c.judge.spoken()) {
+	if reader, ok := c.judge.opts.Dialect.(translate.DecisionReader); ok && reader.ReadsDecisions(c.judge.dialectOfThread()) {
 		c.openCalls.NoteSnapshot(ev, c.judge.request.input)
 	}
 }
@@ -50,22 +50,22 @@ func (c *clientSide) keepOpenCalls(plainly bool) {
 		return
 	}
 	v := c.judge.view()
-	left := c.openCalls.Left(&v, c.transcript.AskedCall, plainly)
+	left := c.openCalls.OpenNotes(&v, c.transcript.AskedCall, plainly)
 	c.openCalls = nil
-	for _, key := range left.Open {
+	for _, key := range left.OpenCalls {
 		c.judge.memory.leftOpen.Add(key, struct{}{})
 	}
-	for _, call := range left.Passed {
-		c.judge.memory.passed.Add(call, struct{}{})
+	for _, call := range left.LeftCalls {
+		c.judge.memory.leftCalls.Add(call, struct{}{})
 	}
 	if left.OpenNote != nil {
 		if err := c.judge.ledger.RememberAt(v.Thread, *left.OpenNote, store.MaxNotes); err != nil {
-			c.judge.log.Error(logLeftOpenUnsaved, "calls", len(left.Open), "err", err)
+			c.judge.log.Error(logLeftOpenUnsaved, "calls", len(left.OpenCalls), "err", err)
 		}
 	}
-	for _, one := range left.Reused {
+	for _, one := range left.ReusedCalls {
 		if err := c.judge.ledger.Remember(one.Note, store.MaxNotes); err != nil {
-			c.judge.log.Error(logReusedCallUnsaved, "call", agui.Cut(one.Call), "err", err)
+			c.judge.log.Error(logReusedCallUnsaved, "call", agui.Shorten(one.Call), "err", err)
 		}
 	}
 	if left.OwnNote != nil {
@@ -99,9 +99,9 @@ func (t *thread) callsKey() store.Key {
 	return t.ledger.Key
 }
 
-// Passed implements history.Memory.
-func (t *thread) Passed(call string, own bool) bool {
-	return t.memory.passed.Contains(history.NewThreadCall(t.callsKey(), call, own))
+// IsLeftToClient implements history.Memory.
+func (t *thread) IsLeftToClient(call string, own bool) bool {
+	return t.memory.leftCalls.Contains(history.NewThreadCall(t.callsKey(), call, own))
 }
 
 // LeftOpen implements history.Memory.
@@ -112,12 +112,12 @@ func (t *thread) LeftOpen(key callKey) bool { return t.memory.leftOpen.Contains(
 // some models repeat ids, and the record keeps the calls of a question only for a limited time.
 func (c *clientSide) forgetCalls(p *agui.Pause) {
 	v := c.judge.view()
-	if len(c.openCalls) > 0 || len(c.judge.record.Notes) > 0 || c.judge.memory.passed.Len() > 0 {
+	if len(c.openCalls) > 0 || len(c.judge.record.Notes) > 0 || c.judge.memory.leftCalls.Len() > 0 {
 		for n := range p.Interrupts {
 			for _, call := range history.CallsOf(&p.Interrupts[n]) {
 				c.openCalls.Forget(call)
-				c.judge.memory.passed.Remove(history.NewThreadCall(v.Thread, call, true))
-				c.judge.memory.passed.Remove(history.NewThreadCall(v.Thread, call, false))
+				c.judge.memory.leftCalls.Remove(history.NewThreadCall(v.Thread, call, true))
+				c.judge.memory.leftCalls.Remove(history.NewThreadCall(v.Thread, call, false))
 				if len(c.judge.record.Notes) > 0 {
 					c.forgetNoted(history.LeftPrefix, history.LeftHash(v.Thread, call))
 				}

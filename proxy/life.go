@@ -22,8 +22,8 @@ type runRegistry struct {
 	reports reporter       // writes the last log line of each run
 	ending  *ledger.Ending // shortens the steps of the store once the process is about to end
 
-	mu   sync.Mutex
-	live map[*runLife]struct{}
+	mu      sync.Mutex
+	running map[*runLife]struct{}
 	// for each thread, the number of its runs that continue without their clients
 	alone    map[store.Key]int
 	draining bool
@@ -31,7 +31,7 @@ type runRegistry struct {
 }
 
 func newRunRegistry() runRegistry {
-	return runRegistry{ending: ledger.NewEnding(), live: map[*runLife]struct{}{}, alone: map[store.Key]int{}}
+	return runRegistry{ending: ledger.NewEnding(), running: map[*runLife]struct{}{}, alone: map[store.Key]int{}}
 }
 
 // A runLife controls how long a run lasts.
@@ -49,17 +49,17 @@ type runLife struct {
 	ctx    context.Context // context of the run
 	cancel context.CancelCauseFunc
 
-	mayAsk   atomic.Bool // the run has no answers, and may still raise a question
-	lasting  atomic.Bool // the run continues if its client leaves
-	detached atomic.Bool // the run continues without its client, and the handler has returned
-	left     bool        // the client has left, and the run continues; guarded by registry.mu
+	mayAsk         atomic.Bool // the run has no answers, and may still raise a question
+	outlivesClient atomic.Bool // the run continues if its client leaves
+	detached       atomic.Bool // the run continues without its client, and the handler has returned
+	clientGone     bool        // the client has left, and the run continues; guarded by registry.mu
 	// Releases the place that the run has among the connections of its client; set together with
 	// left.
-	place     func()
-	unfollow  func() bool       // stops ctx from being cancelled when the client leaves
-	unwatch   func() bool       // stops goOnAlone from being called when the client leaves
-	alone     ledger.Renewal    // limits how long the run continues without its client
-	occupancy *ledger.Occupancy // shows other replicas that the run continues
+	releasePlace  func()
+	stopFollowing func() bool       // stops ctx from being cancelled when the client leaves
+	stopWatching  func() bool       // stops goOnAlone from being called when the client leaves
+	aloneBound    ledger.Renewal    // limits how long the run continues without its client
+	occupancy     *ledger.Occupancy // shows other replicas that the run continues
 	// ownThread occupies the thread that the request names, if the run answers a question of
 	// another thread. Otherwise it is nil.
 	ownThread *ledger.Occupancy
@@ -71,27 +71,27 @@ type runLife struct {
 func (l *runLife) enter(books *runRegistry, client context.Context) bool {
 	l.registry, l.client = books, client
 	l.ctx, l.cancel = context.WithCancelCause(context.WithoutCancel(client))
-	l.unfollow = context.AfterFunc(client, func() { l.cancel(context.Canceled) })
+	l.stopFollowing = context.AfterFunc(client, func() { l.cancel(context.Canceled) })
 	books.mu.Lock()
 	defer books.mu.Unlock()
 	if books.draining {
 		return false
 	}
-	books.live[l] = struct{}{}
+	books.running[l] = struct{}{}
 	return true
 }
 
-// outlive makes the run continue if its client leaves later. It returns false if the client has
-// already left.
-func (l *runLife) outlive() bool {
-	if l.lasting.Load() {
+// outliveClient makes the run continue if its client leaves later. It returns false if the client
+// has already left.
+func (l *runLife) outliveClient() bool {
+	if l.outlivesClient.Load() {
 		return true
 	}
-	if !l.unfollow() {
+	if !l.stopFollowing() {
 		return false
 	}
-	l.lasting.Store(true)
-	l.unwatch = context.AfterFunc(l.client, l.goOnAlone)
+	l.outlivesClient.Store(true)
+	l.stopWatching = context.AfterFunc(l.client, l.goOnAlone)
 	return true
 }
 
@@ -105,11 +105,11 @@ const endGrace = 10 * time.Second
 // follow makes the run end soon after its client leaves. It is called when the client has got the
 // end of the run. Without it, a backend that does not close its stream would keep the thread busy.
 func (l *runLife) follow() {
-	if !l.lasting.CompareAndSwap(true, false) {
+	if !l.outlivesClient.CompareAndSwap(true, false) {
 		return
 	}
-	if l.unwatch() {
-		l.unfollow = context.AfterFunc(l.client, func() {
+	if l.stopWatching() {
+		l.stopFollowing = context.AfterFunc(l.client, func() {
 			time.AfterFunc(endGrace, func() { l.cancel(context.Canceled) })
 		})
 	}
@@ -122,7 +122,7 @@ func (l *runLife) goOnAlone() {
 		return
 	}
 	l.log.Info("client left: the run goes on")
-	l.alone.Start(detachTimeout, func(context.Context) bool {
+	l.aloneBound.Start(detachTimeout, func(context.Context) bool {
 		l.cancel(errAlone)
 		return false
 	})
@@ -140,18 +140,18 @@ func (l *runLife) detach(goOn func()) {
 // leave removes the run from the registry and writes its last log line. out is nil if its client
 // has left.
 func (l *runLife) leave(line []slog.Attr, out *stream.Writer) {
-	l.unfollow()
-	if l.unwatch != nil {
-		l.unwatch()
+	l.stopFollowing()
+	if l.stopWatching != nil {
+		l.stopWatching()
 	}
-	l.alone.Stop()
+	l.aloneBound.Stop()
 	l.cancel(context.Canceled)
 	l.occupancy.End()
 	l.ownThread.End()
 	if l.registry.remove(l, line) {
 		return
 	}
-	l.registry.quiet()
+	l.registry.closeWhenEmpty()
 	if out != nil {
 		_ = out.Send(nil, nil, false)
 	}
@@ -164,28 +164,28 @@ func (l *runLife) leave(line []slog.Attr, out *stream.Writer) {
 func (b *runRegistry) remove(l *runLife, line []slog.Attr) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if l.left {
-		b.uncount(l.key)
-		l.place()
+	if l.clientGone {
+		b.uncountAlone(l.key)
+		l.releasePlace()
 	}
-	delete(b.live, l)
+	delete(b.running, l)
 	return b.reports.add(line)
 }
 
-// uncount deletes one run from the number of runs of a thread that continue without their clients.
-// The caller must hold the lock.
-func (b *runRegistry) uncount(key store.Key) {
+// uncountAlone deletes one run from the number of runs of a thread that continue without their
+// clients. The caller must hold the lock.
+func (b *runRegistry) uncountAlone(key store.Key) {
 	if b.alone[key]--; b.alone[key] == 0 {
 		delete(b.alone, key)
 	}
 }
 
-// move makes a run count for another thread, whose record has the key.
-func (b *runRegistry) move(l *runLife, key store.Key) {
+// moveRun makes a run count for another thread, whose record has the key.
+func (b *runRegistry) moveRun(l *runLife, key store.Key) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if l.left {
-		b.uncount(l.key)
+	if l.clientGone {
+		b.uncountAlone(l.key)
 		b.alone[key]++
 	}
 	l.key = key
@@ -196,10 +196,10 @@ func (b *runRegistry) move(l *runLife, key store.Key) {
 func (b *runRegistry) countAlone(l *runLife) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if _, live := b.live[l]; !live || l.left {
+	if _, live := b.running[l]; !live || l.clientGone {
 		return false
 	}
-	l.left, l.place = true, front.Outlives(l.client)
+	l.clientGone, l.releasePlace = true, front.Outlives(l.client)
 	b.alone[l.key]++
 	return true
 }
@@ -211,8 +211,8 @@ func (b *runRegistry) busyAlone(key store.Key) bool {
 	return b.alone[key] > 0
 }
 
-// quiet closes b.ended if all runs have ended and their log lines are written.
-func (b *runRegistry) quiet() {
+// closeWhenEmpty closes b.ended if all runs have ended and their log lines are written.
+func (b *runRegistry) closeWhenEmpty() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.ended != nil && b.idle() {
@@ -225,12 +225,12 @@ func (b *runRegistry) quiet() {
 func (b *runRegistry) count() int {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	return len(b.live)
+	return len(b.running)
 }
 
 // idle reports whether no run is active and the last log lines of all runs are written. The caller
 // must hold the lock.
-func (b *runRegistry) idle() bool { return len(b.live) == 0 && b.reports.empty() }
+func (b *runRegistry) idle() bool { return len(b.running) == 0 && b.reports.empty() }
 
 // drain cancels all runs. After that, enter accepts no new run.
 func (b *runRegistry) drain() {
@@ -238,7 +238,7 @@ func (b *runRegistry) drain() {
 	defer b.mu.Unlock()
 	b.draining = true
 	b.ending.Begin()
-	for l := range b.live {
+	for l := range b.running {
 		l.cancel(errDraining)
 	}
 }
@@ -260,11 +260,11 @@ func (b *runRegistry) streamsEnded() <-chan struct{} {
 
 // hasOtherRun reports whether this process has another run of the thread that may still raise a
 // question. It does not find runs of other replicas; if these continue without their clients, they
-// are in the record (store.Record.Busy).
+// are in the record (store.Record.Occupants).
 func (b *runRegistry) hasOtherRun(key store.Key, l *runLife) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	for other := range b.live {
+	for other := range b.running {
 		if other != l && other.key == key && other.mayAsk.Load() {
 			return true
 		}

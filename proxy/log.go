@@ -24,7 +24,7 @@ type runLog struct {
 }
 
 func (l runLog) attrs() []slog.Attr {
-	return []slog.Attr{slog.String("thread_id", agui.Cut(l.request.clientThread())), slog.String("run_id", agui.Cut(l.request.input.RunID))}
+	return []slog.Attr{slog.String("thread_id", agui.Shorten(l.request.clientThread())), slog.String("run_id", agui.Shorten(l.request.input.RunID))}
 }
 
 // Enabled implements slog.Handler.
@@ -75,7 +75,7 @@ func (r *run) lastLine() []slog.Attr {
 	if list := r.judge.loggedAnswers(); list != nil {
 		attrs = append(attrs, slog.Any("answers", list))
 	}
-	switch name, hash := r.h.opts.ShowPrincipal.Of(r.judge.who); {
+	switch name, hash := r.h.opts.ShowPrincipal.Of(r.judge.principal); {
 	case name != "":
 		attrs = append(attrs, slog.String("principal", name))
 	case hash != "":
@@ -94,7 +94,7 @@ func (r *run) dialectOfLine() string {
 	case r.exchange.Run == nil && r.exchange.dialect == "":
 		return ""
 	}
-	return r.exchange.speaks()
+	return r.exchange.dialectOfBackend()
 }
 
 // leave releases what the run holds, counts the run, and writes its log line. out is nil if the
@@ -132,12 +132,12 @@ func (r *run) count() {
 	}
 	c := &event.Run{
 		Agent: r.h.opts.Agent, Dialect: r.dialectOfLine(), Outcome: r.report.outcome, Client: r.judge.request.client.String(), Upstream: r.report.upstream,
-		Duration: r.h.opts.Now().Sub(r.report.started), First: r.report.first, Made: r.report.eventsMade,
+		Duration: r.h.opts.Now().Sub(r.report.started), TimeToFirstByte: r.report.first, MadeEvents: r.report.eventsMade,
 	}
 	if b := r.body; b != nil {
 		n := b.out.Count
-		c.Passed, c.Rewritten, c.Made = n.Passed, n.Rewritten, c.Made+n.Made
-		c.Dropped = max(0, b.framesRead-n.Passed-n.Rewritten)
+		c.PassedFrames, c.RewrittenFrames, c.MadeEvents = n.Passed, n.Rewritten, c.MadeEvents+n.Made
+		c.DroppedFrames = max(0, b.framesRead-n.Passed-n.Rewritten)
 	}
 	if r.h.opts.RunEnded != nil {
 		r.h.opts.RunEnded(c)

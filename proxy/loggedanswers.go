@@ -22,21 +22,21 @@ func (j *judge) returnID(header http.Header) {
 // A loggedAnswer is an answer as the log shows it: without its payload, but with whether it
 // approves or denies.
 type loggedAnswer struct {
-	ID     string `json:"id"`
-	Status string `json:"status"`
-	Says   string `json:"says,omitempty"` // "approved" or "denied", if the dialect can tell
-	Edited bool   `json:"edited,omitempty"`
+	ID      string `json:"id"`
+	Status  string `json:"status"`
+	Verdict string `json:"says,omitempty"` // "approved" or "denied", if the dialect can tell
+	Edited  bool   `json:"edited,omitempty"`
 }
 
 // String returns the answer as a log in text format shows it.
 func (a loggedAnswer) String() string {
-	if a.Says == "" {
+	if a.Verdict == "" {
 		return a.ID + "=" + a.Status
 	}
 	if a.Edited {
-		return a.ID + "=" + a.Status + "," + a.Says + ",edited"
+		return a.ID + "=" + a.Status + "," + a.Verdict + ",edited"
 	}
-	return a.ID + "=" + a.Status + "," + a.Says
+	return a.ID + "=" + a.Status + "," + a.Verdict
 }
 
 // maxLoggedAnswers is the largest number of answers in a log line.
@@ -52,7 +52,7 @@ func (t *thread) loggedAnswers() []loggedAnswer {
 	for n := range named {
 		a := &named[n]
 		list[n] = loggedAnswer{
-			ID: strings.Clone(agui.Cut(a.ID)), Status: string(a.Status), Says: agui.SaysOf(a, read[n]), Edited: read[n].Edited,
+			ID: strings.Clone(agui.Shorten(a.ID)), Status: string(a.Status), Verdict: agui.VerdictOf(a, read[n]), Edited: read[n].Edited,
 		}
 		if a.Status != agui.Cancelled {
 			list[n].Status = string(agui.Resolved)

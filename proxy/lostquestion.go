@@ -27,7 +27,7 @@ const (
 // the backend later refuses a run because it waits for an answer, it may be waiting for the answer
 // to one of these interrupts.
 func (t *thread) noteNamed() {
-	if t.record.Pause != nil || t.stranger || len(t.answers.list) == 0 {
+	if t.record.Pause != nil || t.otherPrincipal || len(t.answers.list) == 0 {
 		return
 	}
 	view := t.view()
@@ -143,7 +143,7 @@ func locksOf(d translate.Dialect) func(*agui.Pause) bool {
 // named. It returns nil if there are no such questions, or if it is not known how to deny them to
 // their backend.
 func (t *thread) namedByClients() *agui.Pause {
-	if t.record.Pause != nil || t.stranger {
+	if t.record.Pause != nil || t.otherPrincipal {
 		return nil
 	}
 	named := t.namedBefore()
@@ -151,7 +151,7 @@ func (t *thread) namedByClients() *agui.Pause {
 		return nil
 	}
 	view := t.view()
-	return history.Revive(&view, named)
+	return history.RevivedPause(&view, named)
 }
 
 const (

@@ -16,16 +16,16 @@ import (
 // A processMemory is what a process remembers from one request of an agent to the next. It consists
 // of caches, and of facts that only the log needs, so it may be lost.
 type processMemory struct {
-	routes   routes
-	agents   agentPaths
-	passed   *lru.Cache[passedCall, struct{}] // calls that the client may answer itself, see noteCall
-	leftOpen *lru.Cache[callKey, struct{}]    // calls that runs left open, see leftcalls.go
+	routes    routes
+	agents    agentPaths
+	leftCalls *lru.Cache[passedCall, struct{}] // calls that the client may answer itself, see noteCall
+	leftOpen  *lru.Cache[callKey, struct{}]    // calls that runs left open, see leftcalls.go
 	// for each thread, the ids of questions that clients named, see noteNamed
 	namedQuestions *lru.Cache[store.Key, []string]
 	savedPauses    *lru.Cache[string, struct{}] // ids of the pauses that this process has saved, see noteLost
 	// how clients send the conversation, see newmessages.go
-	senders *lru.Cache[sender, sendingHabit]
-	warned  sync.Map // the keys of log lines that were logged, each only once
+	senders    *lru.Cache[sender, sendingHabit]
+	loggedKeys sync.Map // the keys of log lines that were logged, each only once
 
 	// the backend has asked a question in the configured dialect, see comparison
 	dialectProved atomic.Bool
@@ -39,7 +39,7 @@ type processMemory struct {
 // newProcessMemory returns an empty memory.
 func newProcessMemory(o *Options, log *slog.Logger) *processMemory {
 	m := &processMemory{routes: newRoutes(o.Dialect), agents: newAgentPaths(o.Upstream)}
-	m.passed, _ = lru.New[passedCall, struct{}](maxPassed) // an error is possible only for size 0
+	m.leftCalls, _ = lru.New[passedCall, struct{}](maxPassed) // an error is possible only for size 0
 	m.leftOpen, _ = lru.New[callKey, struct{}](maxPassed)
 	m.namedQuestions, _ = lru.New[store.Key, []string](maxNamed)
 	m.savedPauses, _ = lru.New[string, struct{}](maxAsked)
@@ -48,14 +48,14 @@ func newProcessMemory(o *Options, log *slog.Logger) *processMemory {
 	return m
 }
 
-func (m *processMemory) once(key string, do func()) {
-	if _, done := m.warned.LoadOrStore(key, true); !done {
+func (m *processMemory) logOnce(key string, do func()) {
+	if _, done := m.loggedKeys.LoadOrStore(key, true); !done {
 		do()
 	}
 }
 
 // routeDialect returns the dialect last seen on a path, "" if none was seen.
-func (m *processMemory) routeDialect(path string) string { return m.routes.spoken(path) }
+func (m *processMemory) routeDialect(path string) string { return m.routes.dialectOf(path) }
 
 // noteRoute records the dialect seen on a path, see routes.note.
 func (m *processMemory) noteRoute(path, dialect, backend string) {
@@ -80,8 +80,8 @@ func newRoutes(dialect translate.Dialect) routes {
 	return r
 }
 
-// spoken returns the dialect last seen on a path, "" if none was seen.
-func (r routes) spoken(path string) string {
+// dialectOf returns the dialect last seen on a path, "" if none was seen.
+func (r routes) dialectOf(path string) string {
 	at, _ := r.Get(path)
 	return r.finder.Speaks(at.dialect)
 }

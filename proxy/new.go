@@ -44,7 +44,7 @@ func New(opts Options) (*Handler, error) {
 	}
 	h.memory = newProcessMemory(o, h.log)
 	h.intake = intake.New(intake.Options{
-		Dialect: o.Dialect, Spoken: h.memory.routes.spoken, Agent: h.memory.agents.has,
+		Dialect: o.Dialect, DialectAt: h.memory.routes.dialectOf, Agent: h.memory.agents.has,
 		Room:            intake.NewBodyRoom(o.BodyBytes, o.BodyBytes/100*int64(o.AddressShare)),
 		MaxRequestBytes: o.MaxRequestBytes, Shares: o.AddressShare != 0, Underscores: o.Underscores,
 	})
@@ -52,10 +52,10 @@ func New(opts Options) (*Handler, error) {
 		o.NewID = ids.Random72
 	}
 	h.sinks = ledger.Sinks{
-		Events: o.Events, Required: o.EventsRequired, Notices: o.Notices, Posted: o.Posted,
-		Agent: o.Agent, Shown: o.ShowPrincipal, Now: o.Now,
+		Events: o.Events, Required: o.EventsRequired, Notices: o.Notices, OnNotices: o.OnNotices,
+		Agent: o.Agent, Names: o.ShowPrincipal, Now: o.Now,
 	}
-	h.runs.reports.log, h.runs.reports.quiet = h.log, h.runs.quiet
+	h.runs.reports.log, h.runs.reports.onEmpty = h.log, h.runs.closeWhenEmpty
 	h.transports = &transports{o.Transport, o.Transport}
 	if o.Transport == nil {
 		h.transports.shared, h.transports.single = backend.Transports(o.Upstream, backend.Options{TLS: o.UpstreamTLS, HTTP2: o.UpstreamHTTP2, KeepAlive: o.UpstreamKeepAlive})
@@ -63,7 +63,7 @@ func New(opts Options) (*Handler, error) {
 	h.destination = destination{upstream: o.Upstream, preserveHost: o.PreserveHost, gate: o.Gate}
 	h.SetUpstreamHeaders(o.UpstreamHeaders)
 	h.cors = cors.New(o.AllowOrigins, o.Now, http.HandlerFunc(h.passPreflight))
-	h.reverse = &httputil.ReverseProxy{
+	h.reverseProxy = &httputil.ReverseProxy{
 		Rewrite:        h.rewrite,
 		ModifyResponse: h.modifyResponse,
 		ErrorHandler:   h.upstreamFailed,
@@ -82,7 +82,7 @@ func (h *Handler) SetUpstreamHeaders(headers http.Header) { h.destination.header
 func (h *Handler) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	dropped, refused := h.intake.Form(req)
 	if dropped {
-		h.memory.once("underscores", func() {
+		h.memory.logOnce("underscores", func() {
 			h.log.Warn(logHeaderDropped, "variable", "HOLDPOINT_HEADER_UNDERSCORES")
 		})
 	}
@@ -105,7 +105,7 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	case passes:
 		stream.ClearDeadline(w)
 		w = stream.NewPassing(w, stream.LimitsOf(req, h.opts.WriteTimeout))
-		h.reverse.ServeHTTP(w, withClient(req))
+		h.reverseProxy.ServeHTTP(w, withClient(req))
 	}
 }
 
@@ -118,7 +118,7 @@ func (h *Handler) recognise(w http.ResponseWriter, req *http.Request, who princi
 		return nil, false
 	}
 	if hint := h.hint(req.URL.Path); hint != "" {
-		h.memory.once(hint, func() { h.log.Warn(hint, "path", req.URL.Path, "dialect", h.opts.Dialect.Name()) })
+		h.memory.logOnce(hint, func() { h.log.Warn(hint, "path", req.URL.Path, "dialect", h.opts.Dialect.Name()) })
 	}
 	switch read, refused := h.intake.Read(http.NewResponseController(w), req); {
 	case refused != nil:

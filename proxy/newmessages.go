@@ -120,7 +120,7 @@ func (t *thread) habit() sendingHabit {
 	if !known {
 		before = t.recordedHabit()
 	}
-	if t.request.ours {
+	if t.request.isOwn {
 		return before
 	}
 	return before.after(t.request.input.Messages)
@@ -132,14 +132,14 @@ func (t *thread) habit() sendingHabit {
 func (t *thread) recordedHabit() sendingHabit {
 	p, seen := t.record.Pause, []agui.SeenMessage(nil)
 	if p != nil {
-		seen = p.Seen
+		seen = p.SeenMessages
 	} else if len(t.record.Results) > 0 {
-		p, seen = t.record.Results[0].Pause, t.record.Results[0].Seen
+		p, seen = t.record.Results[0].Pause, t.record.Results[0].SeenMessages
 	}
 	if p == nil || !p.NewOnly {
 		return sendingHabit{}
 	}
-	brings := func(m agui.Message) bool { return slices.Contains(seen, agui.See(m)) }
+	brings := func(m agui.Message) bool { return slices.Contains(seen, agui.NewSeenMessage(m)) }
 	if slices.ContainsFunc(t.request.input.Messages, brings) {
 		return sendingHabit{}
 	}
@@ -150,7 +150,7 @@ func (t *thread) recordedHabit() sendingHabit {
 // well. After a failed run, a client may leave out the message that got no answer, so its next
 // request would look like a delta.
 func (c *clientSide) noteHabit() {
-	if c.judge.request.ours {
+	if c.judge.request.isOwn {
 		return
 	}
 	h := c.judge.habit()
@@ -186,7 +186,7 @@ const newOnlyNote = "new messages only"
 // question (agui.Pause.NewOnly). If an answer contains a part of the conversation, no sign counts.
 // A decision of the desk does not come from the client, so it is sent with the conversation.
 func (t *thread) sendsNewOnly(p *agui.Pause) bool {
-	if stateless, ok := t.opts.Dialect.(translate.Stateless); t.request.ours || ok && (stateless.KeepsNothing(p) || stateless.ReadsCalls(p)) {
+	if stateless, ok := t.opts.Dialect.(translate.Stateless); t.request.isOwn || ok && (stateless.KeepsNothing(p) || stateless.ReadsCalls(p)) {
 		return false
 	}
 	noted := slices.ContainsFunc(t.record.Notes, func(n store.Note) bool { return n.ID == newOnlyNote })

@@ -67,8 +67,8 @@ func TestThreadOfARunWithoutItsClientIsBusyAtAllReplicas(t *testing.T) {
 			gone.Wait()
 			synctest.Wait()
 			wantTypes(t, postTo(t.Context(), second, input("t", "r4", "")), told)
-			if rec, _ := b.store.Load(t.Context(), recordKey("/", "t"), ""); len(rec.Busy) > 0 {
-				t.Errorf("busy with %v", rec.Busy)
+			if rec, _ := b.store.Load(t.Context(), recordKey("/", "t"), ""); len(rec.Occupants) > 0 {
+				t.Errorf("busy with %v", rec.Occupants)
 			}
 		})
 	}
@@ -114,7 +114,7 @@ func TestOccupancyThatTheStoreDoesNotTake(t *testing.T) {
 		})
 		busy := func() int {
 			rec, _ := b.store.Load(t.Context(), recordKey("/", "t"), "")
-			return len(rec.Busy)
+			return len(rec.Occupants)
 		}
 		ctx, leave := context.WithCancel(t.Context())
 		var gone sync.WaitGroup

@@ -122,12 +122,12 @@ type Options struct {
 	// Notices returns the notice to send about an event, and false if there is no notice to send.
 	// The record keeps the notice until it is sent. Posted is called with the key of each record
 	// that got such a notice, and must not block. If the functions are nil, no notices are sent.
-	Notices func(*event.Event) (store.Notice, bool)
-	Posted  func(store.Key)
+	Notices   func(*event.Event) (store.Notice, bool)
+	OnNotices func(store.Key)
 
-	// Elsewhere permits decisions by other doors than the chat, such as the desk. nil: only the
+	// OtherDoors permits decisions by other doors than the chat, such as the desk. nil: only the
 	// chat decides.
-	Elsewhere *OtherDoors
+	OtherDoors *OtherDoors
 
 	// Tracer makes the trace spans of runs. nil: no spans are made, and traceparent is passed on
 	// unchanged.

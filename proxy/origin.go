@@ -11,14 +11,14 @@ import (
 // whose request began the run. People who decide outside of the chat see it. trace is the
 // traceparent of the run.
 func (t *thread) origin(trace string) *agui.Origin {
-	if p := t.record.Pause; t.request.ours && p != nil && p.Origin != nil {
+	if p := t.record.Pause; t.request.isOwn && p != nil && p.Origin != nil {
 		o := *p.Origin // the run continues for the person whose request began it
 		o.Run, o.Trace = strings.Clone(t.request.input.RunID), trace
 		return &o
 	}
 	o := &agui.Origin{
-		Agent: t.opts.Agent, Tenant: t.who.Tenant, Thread: strings.Clone(t.request.clientThread()),
-		Run: strings.Clone(t.request.input.RunID), Shown: shownAs(t.show),
+		Agent: t.opts.Agent, Tenant: t.principal.Tenant, Thread: strings.Clone(t.request.clientThread()),
+		Run: strings.Clone(t.request.input.RunID), ShownAs: shownAs(t.show),
 	}
 	if p := t.record.Pause; t.ownThread != nil && p != nil && p.Origin != nil {
 		o.Thread = p.Origin.Thread // the pause is saved in the record of that thread
@@ -27,7 +27,7 @@ func (t *thread) origin(trace string) *agui.Origin {
 		o.Path = req.URL.EscapedPath()
 	}
 	o.Trace = trace
-	o.Requester, o.RequesterHash = t.opts.ShowPrincipal.Of(t.who)
+	o.Requester, o.RequesterHash = t.opts.ShowPrincipal.Of(t.principal)
 	return o
 }
 

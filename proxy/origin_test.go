@@ -47,11 +47,11 @@ func TestOriginOfPause(t *testing.T) {
 	if p == nil || p.Origin == nil {
 		t.Fatalf("the pause has no origin: %+v", p)
 	}
-	want := agui.Origin{Agent: "billing", Path: "/agent", Thread: "t", Run: "r1", Shown: "outcome"}
+	want := agui.Origin{Agent: "billing", Path: "/agent", Thread: "t", Run: "r1", ShownAs: "outcome"}
 	if *p.Origin != want {
 		t.Errorf("origin is %+v, want %+v", *p.Origin, want)
 	}
-	if got, told := p.Origin.AskedDigest(&p.Interrupts[0]), h.list[0].Interrupts[0].Asked; got != told {
+	if got, told := p.Origin.AskedDigest(&p.Interrupts[0]), h.list[0].Interrupts[0].QuestionDigest; got != told {
 		t.Errorf("the record's digest is %s, the event's %s", got, told)
 	}
 	if text := string(agui.MustMarshal(load())); strings.Contains(text, "of-the-") {
@@ -59,11 +59,11 @@ func TestOriginOfPause(t *testing.T) {
 	}
 	post(input("t", "r2", resumeWith(yes(p.Interrupts[0].ID))))
 	results := load().Results
-	if len(results) != 1 || len(results[0].Given) != 1 {
+	if len(results) != 1 || len(results[0].GivenAnswers) != 1 {
 		t.Fatalf("results: %+v", results)
 	}
-	switch given, told := results[0].Given[0], h.list[1].Interrupts[0]; {
-	case given.ID != p.Interrupts[0].ID, given.Status != agui.Resolved, string(given.Payload) != "true", given.Digest != told.Answered:
+	switch given, told := results[0].GivenAnswers[0], h.list[1].Interrupts[0]; {
+	case given.ID != p.Interrupts[0].ID, given.Status != agui.Resolved, string(given.Payload) != "true", given.Digest != told.AnswerDigest:
 		t.Errorf("the result has the answer %+v, the event %+v", given, told)
 	}
 }
@@ -87,7 +87,7 @@ func TestRequesterAsShown(t *testing.T) {
 	}
 	for _, shown := range []principal.NameStyle{principal.ShowHash, principal.ShowName, principal.ShowNone} {
 		r := &thread{opts: &Options{ShowPrincipal: shown}, request: request{input: &agui.RunInput{}}}
-		r.who = who
+		r.principal = who
 		o := r.origin("")
 		if name := o.Requester == "ann"; name != (shown == principal.ShowName) || (o.RequesterHash != "") != (shown == principal.ShowHash) {
 			t.Errorf("%s: requester %q, hash %q", shown, o.Requester, o.RequesterHash)
@@ -104,12 +104,12 @@ func TestWireOfARecord(t *testing.T) {
 	if text := string(agui.MustMarshal(p.Origin)); strings.Contains(text, "wire") || p.Origin.Wire != "" {
 		t.Errorf("AG-UI is named: %s", text)
 	}
-	if lacks := d.h.Lacks(p); lacks != nil {
+	if lacks := d.h.ChatOnlyReasons(p); lacks != nil {
 		t.Fatalf("lacks %v", lacks)
 	}
 	origin, other := *p.Origin, *p // the store also has this record, so the test copies it
 	origin.Wire, other.Origin = "ai-sdk", &origin
-	if lacks := d.h.Lacks(&other); !slices.Equal(lacks, []agui.Lack{agui.NoForm}) {
+	if lacks := d.h.ChatOnlyReasons(&other); !slices.Equal(lacks, []agui.ChatOnlyReason{agui.NoForm}) {
 		t.Errorf("of another wire: lacks %v", lacks)
 	}
 }

@@ -63,7 +63,7 @@ func (j *judge) judgeAt(at ledger.Place) error {
 func (j *judge) setKey(key store.Key) {
 	j.ledger.Key = key
 	if j.life != nil {
-		j.runs.move(j.life, key)
+		j.runs.moveRun(j.life, key)
 	}
 }
 
@@ -72,7 +72,7 @@ func (j *judge) setKey(key store.Key) {
 // exception: a question that was reopened only to be cancelled does not count if the request is
 // known to answer a question of another thread, see passHere.
 func (j *judge) mayAnswerElsewhere() bool {
-	if j.ownThread != nil || j.selection.carries || j.request.ours || j.stranger || j.loadErr != nil {
+	if j.ownThread != nil || j.selection.carriesPause || j.request.isOwn || j.otherPrincipal || j.loadErr != nil {
 		return false
 	}
 	return j.record.State == store.None || j.pauseElsewhere != "" && j.record.State == store.Open && kit.CancelsOnly(*j.record.Pause)
@@ -102,7 +102,7 @@ func (j *judge) findNamed(ids []string) error {
 			return err
 		}
 		for _, at := range list {
-			rec, err := j.ledger.RecordAt(at, j.who.Owner())
+			rec, err := j.ledger.RecordAt(at, j.principal.Owner())
 			if err != nil {
 				return err
 			}
@@ -145,7 +145,7 @@ func (j *judge) findByCalls() (found bool, err error) {
 		}
 		open, ended = append(open, isOpen...), append(ended, hasEnded[:min(len(hasEnded), 1)]...)
 	}
-	one := nearest(slices.Concat(open, ended))
+	one := nearestPauses(slices.Concat(open, ended))
 	switch {
 	case len(open) == 0:
 		one = one[max(0, len(one)-1):]
@@ -155,7 +155,7 @@ func (j *judge) findByCalls() (found bool, err error) {
 	}
 	if len(one) != 1 || !j.mayBe(one[0].at) {
 		j.link(slices.Concat(open, ended))
-		return len(j.linked) > 0, nil
+		return len(j.linkedPauses) > 0, nil
 	}
 	j.link(slices.DeleteFunc(slices.Concat(open, ended), func(f foundPause) bool { return f.at.Key == one[0].at.Key }))
 	return true, j.judgeAt(one[0].at)
@@ -167,7 +167,7 @@ func (j *judge) findByCalls() (found bool, err error) {
 // contains the random part of the question's id. So a person who has the text could also cancel the
 // question by its id.
 func (j *judge) findByText() (found bool, err error) {
-	if !j.mayAnswerElsewhere() || !j.request.client.TakesNewThreads() || len(j.answers.list) > 0 || j.answers.unread != nil {
+	if !j.mayAnswerElsewhere() || !j.request.client.TakesNewThreads() || len(j.answers.list) > 0 || j.answers.readError != nil {
 		return false, nil
 	}
 	id := history.TextTalkedPast(j.in.Messages)
@@ -179,7 +179,7 @@ func (j *judge) findByText() (found bool, err error) {
 		return false, err
 	}
 	for _, at := range list {
-		rec, err := j.ledger.RecordAt(at, j.who.Owner())
+		rec, err := j.ledger.RecordAt(at, j.principal.Owner())
 		if err != nil {
 			return false, err
 		}
@@ -209,8 +209,8 @@ func (j *judge) findCall(c history.WantedCall) (open, ended []foundPause, err er
 		return nil, nil, err
 	}
 	return j.pausesAt(c, slices.DeleteFunc(list, func(at ledger.Place) bool {
-		behind := history.PlaceOf(j.in.Messages, at.Behind)
-		return behind < 0 || !isRandom(at.Behind.ID) || j.in.Messages[behind].ID != at.Behind.ID
+		behind := history.PlaceOf(j.in.Messages, at.UserMessage)
+		return behind < 0 || !isRandom(at.UserMessage.ID) || j.in.Messages[behind].ID != at.UserMessage.ID
 	}))
 }
 
@@ -219,14 +219,14 @@ func (j *judge) findCall(c history.WantedCall) (open, ended []foundPause, err er
 func (j *judge) pausesAt(c history.WantedCall, list []ledger.Place) (open, ended []foundPause, err error) {
 	looked := 0
 	for _, at := range list {
-		behind := history.PlaceOf(j.in.Messages, at.Behind)
+		behind := history.PlaceOf(j.in.Messages, at.UserMessage)
 		if at.Key == j.ledger.Key || behind < 0 || c.Follows >= 0 && behind != c.Follows {
 			continue
 		}
 		if looked++; looked > maxCandidates {
 			break
 		}
-		rec, err := j.ledger.RecordAt(at, j.who.Owner())
+		rec, err := j.ledger.RecordAt(at, j.principal.Owner())
 		if err != nil {
 			return nil, nil, err
 		}
@@ -246,28 +246,28 @@ func (j *judge) pausesAt(c history.WantedCall, list []ledger.Place) (open, ended
 func entryNames(in *agui.RunInput, rec *store.Record, pause string) bool {
 	p, _ := pauseOf(rec, pause)
 	return p == nil || slices.ContainsFunc(in.Resume, func(e agui.ResumeEntry) bool {
-		return p.Named(e.InterruptID) != nil
+		return p.InterruptNamed(e.InterruptID) != nil
 	})
 }
 
 // A foundPause is a pause that a call of the request leads to.
 type foundPause struct {
-	at     ledger.Place
-	record *store.Record
-	behind int // index of the user message that started the paused run
+	at          ledger.Place
+	record      *store.Record
+	userMessage int // index of the user message that started the paused run
 }
 
-// nearest returns the pauses that follow the last user message, without duplicates. last is the
-// greatest index of a user message with a pause in list. The person has moved on from the questions
-// of the other pauses.
-func nearest(list []foundPause) []foundPause {
+// nearestPauses returns the pauses that follow the last user message, without duplicates. last is
+// the greatest index of a user message with a pause in list. The person has moved on from the
+// questions of the other pauses.
+func nearestPauses(list []foundPause) []foundPause {
 	last := -1
 	for _, one := range list {
-		last = max(last, one.behind)
+		last = max(last, one.userMessage)
 	}
 	var kept []foundPause
 	for _, one := range list {
-		if one.behind == last && !slices.ContainsFunc(kept, func(k foundPause) bool { return k.at == one.at }) {
+		if one.userMessage == last && !slices.ContainsFunc(kept, func(k foundPause) bool { return k.at == one.at }) {
 			kept = append(kept, one)
 		}
 	}
@@ -284,7 +284,7 @@ func (j *judge) link(list []foundPause) {
 	for _, one := range list {
 		p, result := pauseOf(one.record, one.at.Pause)
 		if p != nil && stateless.KeepsNothing(p) {
-			j.linked = append(j.linked, history.Linked{Pause: p, Result: result})
+			j.linkedPauses = append(j.linkedPauses, history.LinkedPause{Pause: p, Result: result})
 		}
 	}
 }
@@ -328,7 +328,7 @@ func (j *judge) toThreadOf(p *agui.Pause) {
 	if stateless, ok := j.opts.Dialect.(translate.Stateless); ok && stateless.KeepsNothing(p) {
 		return
 	}
-	thread := j.who.Thread(p.Origin.Thread)
+	thread := j.principal.Thread(p.Origin.Thread)
 	if thread == j.in.ThreadID {
 		return
 	}

@@ -29,7 +29,7 @@ const (
 // The run must be an ordinary run, and must contain nothing that could answer a question.
 func (j *judge) passesWithoutRecord(v contract.Ruling) bool {
 	_, command := j.in.CommandResume()
-	return v.Do == contract.Pass && len(j.answers.list) == 0 && j.answers.unread == nil &&
+	return v.Do == contract.Pass && len(j.answers.list) == 0 && j.answers.readError == nil &&
 		j.in.ResumeObject == nil && len(j.in.Resume) == 0 && !command
 }
 
@@ -39,7 +39,7 @@ type outages struct {
 	log  *slog.Logger
 	opts *Options
 
-	on atomic.Bool // there is an outage; most runs read only this field
+	isOut atomic.Bool // there is an outage; most runs read only this field
 
 	mu    sync.Mutex
 	since time.Time
@@ -48,15 +48,15 @@ type outages struct {
 
 // note records the result of loading a record. err is nil if the load succeeded.
 func (o *outages) note(err error) {
-	if err == nil && !o.on.Load() {
+	if err == nil && !o.isOut.Load() {
 		return
 	}
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	switch was := o.on.Load(); {
+	switch was := o.isOut.Load(); {
 	case err != nil && !was:
 		o.since, o.runs = o.opts.Now(), 1
-		o.on.Store(true)
+		o.isOut.Store(true)
 		if o.opts.StoreOutage == OutagePass {
 			o.log.Error(logOutagePass, "err", err)
 		} else {
@@ -65,7 +65,7 @@ func (o *outages) note(err error) {
 	case err != nil:
 		o.runs++
 	case was:
-		o.on.Store(false)
+		o.isOut.Store(false)
 		o.log.Warn(logOutageOver, "away", o.opts.Now().Sub(o.since).String(), "asked_in_vain", o.runs)
 	}
 }

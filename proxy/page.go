@@ -35,9 +35,9 @@ func namesHTML(accept []string) bool {
 	return false
 }
 
-// introduce replaces the body of a response by the page, if wantsPage is true for the request and
+// putPage replaces the body of a response by the page, if wantsPage is true for the request and
 // the backend answered 404 or 405 without an HTML page.
-func introduce(res *http.Response) {
+func putPage(res *http.Response) {
 	if !wantsPage(clientOf(res.Request.Context())) {
 		return
 	}

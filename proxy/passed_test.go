@@ -133,7 +133,7 @@ func TestCallsThatPassedAreBounded(t *testing.T) {
 	for n := range maxPassed/maxOpenCalls + 2 {
 		g.do(talk(fmt.Sprint("t", n), ""))
 	}
-	if n := g.h.memory.passed.Len(); n != maxPassed {
+	if n := g.h.memory.leftCalls.Len(); n != maxPassed {
 		t.Errorf("%d calls are remembered, of at most %d", n, maxPassed)
 	}
 }

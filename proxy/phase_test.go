@@ -16,12 +16,12 @@ import (
 // must get an error, and its stream must end.
 func TestIllegalMoveEndsTheRun(t *testing.T) {
 	legal := 0
-	for from := reading; from <= over; from++ {
-		for to := reading; to <= over; to++ {
+	for from := reading; from <= outputOver; from++ {
+		for to := reading; to <= outputOver; to++ {
 			func() {
 				p := from
 				defer func() {
-					if bug := recover(); (bug == nil) != (p == to && (from != to || from >= ended)) {
+					if bug := recover(); (bug == nil) != (p == to && (from != to || from >= endSent)) {
 						t.Errorf("from %d to %d: %d, %v", from, to, p, bug)
 					}
 				}()
@@ -41,7 +41,7 @@ func TestIllegalMoveEndsTheRun(t *testing.T) {
 	g.dialect.event = func(ev agui.Event, emit func(agui.Event)) error {
 		// the end comes while an event is handled
 		b.conclude(settle.End{End: translate.End{Cut: true}})
-		b.phase.advance(between)
+		b.phase.advance(betweenExchanges)
 		return nil
 	}
 	_, translation, _ := g.dialect.Begin(&translate.Request{})
@@ -49,7 +49,7 @@ func TestIllegalMoveEndsTheRun(t *testing.T) {
 	b = bodyOver(r, io.NopCloser(strings.NewReader(streamOf(started, hello, finished))), translate.Unread)
 	var got strings.Builder
 	for {
-		made, row, _, err := b.pull()
+		made, row, _, err := b.nextOutput()
 		fmt.Fprintf(&got, "%s%s", made, row)
 		if err != nil {
 			break

@@ -12,17 +12,17 @@ import (
 // request of the record's owner.
 func (j *judge) readOwner() {
 	switch owner := j.record.Owner; {
-	case j.request.ours || j.who.Owner().Is(owner):
+	case j.request.isOwn || j.principal.Owner().Is(owner):
 		j.ledger.Owner = owner // the owner may be hashed with an older key
 	default:
-		j.stranger = true
+		j.otherPrincipal = true
 		j.record = store.Record{Version: j.record.Version, Owner: owner, Now: j.record.Now}
 	}
 }
 
 // mayBeAnothers reports whether the thread may belong to another principal. Only the record of the
 // thread can show that.
-func (j *judge) mayBeAnothers() bool { return j.who.Known() && j.request.thread == "" }
+func (j *judge) mayBeAnothers() bool { return j.principal.Known() && j.request.thread == "" }
 
 // If principals have separate threads, the backend gets another thread id than the client sent. The
 // input of a run has the backend's id from the beginning, so that dialects need not know two ids.
@@ -44,16 +44,16 @@ func (r *request) clientThread() string {
 	return r.thread
 }
 
-// withholds returns which snapshots of the thread the client of a resume must not get. If there are
-// no principals, an answer proves only that its sender knows the id of the question, so it has seen
-// the question. It does not prove that the sender knows the conversation. Events of the backend's
-// own stream are never withheld.
-func (t *thread) withholds(p *agui.Pause) (w hiddenSnapshots) {
-	if t.who.Known() || t.request.ours {
+// snapshotsToHide returns which snapshots of the thread the client of a resume must not get. If
+// there are no principals, an answer proves only that its sender knows the id of the question, so
+// it has seen the question. It does not prove that the sender knows the conversation. Events of the
+// backend's own stream are never withheld.
+func (t *thread) snapshotsToHide(p *agui.Pause) (w hiddenSnapshots) {
+	if t.principal.Known() || t.request.isOwn {
 		return w
 	}
-	known := make(map[string]bool, len(p.Seen))
-	for _, s := range p.Seen {
+	known := make(map[string]bool, len(p.SeenMessages))
+	for _, s := range p.SeenMessages {
 		known[s.ID] = s.ID != ""
 	}
 	for _, m := range t.request.input.Messages {
@@ -61,7 +61,7 @@ func (t *thread) withholds(p *agui.Pause) (w hiddenSnapshots) {
 			return w
 		}
 	}
-	return hiddenSnapshots{state: !agui.HasMembers(t.in.State), messages: len(p.Seen) > 0}
+	return hiddenSnapshots{state: !agui.HasMembers(t.in.State), messages: len(p.SeenMessages) > 0}
 }
 
 // A hiddenSnapshots has the kinds of snapshots of a thread that the client must not get.

@@ -80,7 +80,7 @@ func TestIDsOfBackendsThatCannotBePrinted(t *testing.T) {
 						return
 					}
 					sendStream(w, streamOf(started, finished))
-				}, func(o *Options) { o.Elsewhere, o.Client = &OtherDoors{KeepsInput: true}, client })
+				}, func(o *Options) { o.OtherDoors, o.Client = &OtherDoors{KeepsInput: true}, client })
 				d.do(input("t", "r1", ""))
 				p := d.record().Pause
 				id := p.Interrupts[0].ID

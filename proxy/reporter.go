@@ -14,8 +14,8 @@ const maxReports = 1024
 // So a slow or blocked log delays no stream. It has a goroutine only while there are lines in its
 // queue.
 type reporter struct {
-	log   *slog.Logger
-	quiet func() // called when the queue is empty
+	log     *slog.Logger
+	onEmpty func() // called when the queue is empty
 
 	mu      sync.Mutex
 	lines   [][]slog.Attr
@@ -45,7 +45,7 @@ func (r *reporter) run() {
 		if len(r.lines) == 0 {
 			r.lines, r.writing = nil, false
 			r.mu.Unlock()
-			r.quiet()
+			r.onEmpty()
 			return
 		}
 		line := r.lines[0]

@@ -24,10 +24,10 @@ type request struct {
 	id     string // see intake.RequestID
 	trace  string // the trace id in the traceparent of the request, "" if there is no trace id
 	// answers means that the request answers a question, or that its thread has an open question,
-	// see tell.Ended.
+	// see tell.EndOf.
 	answers bool
 	// Holdpoint itself sends the request, and no client reads the response, see Handler.Carry.
-	ours bool
+	isOwn bool
 }
 
 // newRequest returns the request of a run. From then on the request owns the input.

@@ -134,7 +134,7 @@ func TestLineOfAResume(t *testing.T) {
 			}
 			return false
 		})
-		if len(line.Answers) != 2 || line.Answers[0] != (loggedAnswer{ID: "n1~id1", Status: "resolved", Says: "approved"}) || line.Answers[1] != (loggedAnswer{ID: "n2~id2", Status: "cancelled"}) {
+		if len(line.Answers) != 2 || line.Answers[0] != (loggedAnswer{ID: "n1~id1", Status: "resolved", Verdict: "approved"}) || line.Answers[1] != (loggedAnswer{ID: "n2~id2", Status: "cancelled"}) {
 			t.Errorf("answers %v", line.Answers)
 		}
 		if line.Trace != "4bf92f3577b34da6a3ce929d0e0e4736" || line.Dialect != "fake" || line.Client != "@ag-ui/client" {

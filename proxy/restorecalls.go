@@ -15,7 +15,7 @@ import (
 // the call in the record. restoreCalls refuses an approval if it is not certain which call the
 // approval would run.
 func (j *judge) restoreCalls(p *agui.Pause, answers []agui.Answer, list []agui.Message) ([]agui.Message, *agui.RunError) {
-	copy(answers, history.Meanings(p, answers))
+	copy(answers, history.WithMeanings(p, answers))
 	restored, refused := history.RestoreCalls(p, answers, list)
 	if len(restored.Calls) > 0 {
 		j.log.Warn(logCallsRestored, "calls", len(restored.Calls), "call_ids", cutAll(restored.Calls))
@@ -29,12 +29,12 @@ func (j *judge) restoreCalls(p *agui.Pause, answers []agui.Answer, list []agui.M
 func (j *judge) logUnclear(p *agui.Pause, answers []agui.Answer) {
 	for n, a := range answers {
 		i := p.Interrupts[n]
-		if a.Status != agui.Resolved || i.Schema() != nil && !a.Own || a.Says != agui.Unclear || kit.Approves(a.Payload) {
+		if a.Status != agui.Resolved || i.Schema() != nil && !a.OwnForm || a.Meaning != agui.Unclear || kit.Approves(a.Payload) {
 			continue
 		}
-		args := []any{"interrupt", agui.Cut(i.ID), "reason", agui.Cut(i.Reason())}
+		args := []any{"interrupt", agui.Shorten(i.ID), "reason", agui.Shorten(i.Reason())}
 		j.log.Debug("an answer to a question without a schema is neither a clear yes nor a clear no", args...)
-		j.memory.once("unclear answer", func() {
+		j.memory.logOnce("unclear answer", func() {
 			j.log.Warn(logUnclear, args...)
 		})
 	}
@@ -45,7 +45,7 @@ func cutAll(ids []string) []string {
 	const most = 20
 	list := make([]string, 0, most)
 	for _, id := range ids[:min(len(ids), most)] {
-		list = append(list, agui.Cut(id))
+		list = append(list, agui.Shorten(id))
 	}
 	return list
 }

@@ -506,7 +506,7 @@ func TestCallOfALoneResult(t *testing.T) {
 			g.do(input("t", "r1", ""))
 			if c.stream == nil {
 				g.dialect.end = func(_ int, e translate.End) (translate.Result, error) {
-					return translate.Result{Before: []agui.Event{agui.NewEvent([]byte(result))}, Finish: e.Event}, nil
+					return translate.Result{HeldEvents: []agui.Event{agui.NewEvent([]byte(result))}, Finish: e.Event}, nil
 				}
 			}
 			_, got := post(t, g.front.URL, "application/json", `{"threadId":"t","runId":"r2","messages":[`+c.messages+`]`+resumeWith(yes("n1~id1"))+`}`)
@@ -545,12 +545,12 @@ func TestCallOfALoneResultIsRecordedOnce(t *testing.T) {
 			g.dialect.end = func(_ int, e translate.End) (translate.Result, error) {
 				res := translate.Result{Finish: agui.NewEvent([]byte(finished))}
 				if e.Event.Get("outcome.type").Str == "interrupt" {
-					res.Spoke = "fake"
+					res.DetectedDialect = "fake"
 					res.Asked.Interrupts = []agui.Interrupt{{
 						Native: "n1", Object: []byte(`{"reason":"tool_call","toolCallId":"c1"}`), Calls: []agui.AskedCall{{ID: "c1", Name: "rm", Args: `{"path":"a"}`}},
 					}}
 				} else if held {
-					res.Before = []agui.Event{agui.NewEvent([]byte(result))}
+					res.HeldEvents = []agui.Event{agui.NewEvent([]byte(result))}
 				}
 				return res, nil
 			}
@@ -664,9 +664,9 @@ func TestTwoPlainRunsOfOneThread(t *testing.T) {
 		var b []byte
 		f := r.facts(&res, nil)
 		o := settle.Settle(&f, &res, &settle.End{End: translate.End{Event: e}}, nil)
-		kept := r.keep(&o)
+		kept := r.saveOutcome(&o)
 		l := r.client.tellListener()
-		for _, ev := range tell.Ended(&l, &o, &kept).Events {
+		for _, ev := range tell.EndOf(&l, &o, &kept).Events {
 			b = stream.AppendEvent(b, ev)
 		}
 		wantTypes(t, string(b), want)

@@ -19,10 +19,10 @@ import (
 // A noStore does not do the steps Ask and Remember, so that the work of a store is not counted.
 type noStore struct{ store.Store }
 
-func (s noStore) Do(ctx context.Context, key store.Key, step store.Step) (store.Done, error) {
+func (s noStore) Do(ctx context.Context, key store.Key, step store.Step) (store.StepResult, error) {
 	switch step.(type) {
 	case store.Ask, store.Remember:
-		return store.Done{}, nil
+		return store.StepResult{}, nil
 	}
 	return s.Store.Do(ctx, key, step)
 }
@@ -67,7 +67,7 @@ func endings(t testing.TB, n int, dialect string, s store.Store, stream ...strin
 		for _, one := range stream[:len(stream)-1] {
 			b.event(framed(one))
 		}
-		r.client.transcript.Unclosed(false) // folds the text pieces, which happens once per run
+		r.client.transcript.ClosingEvents(false) // folds the text pieces, which happens once per run
 		list[i] = &exampleEnd{r, framed(stream[len(stream)-1]), make([]byte, 0, 16<<10)}
 	}
 	return list
@@ -130,7 +130,7 @@ func TestRewrittenEndsAllocateLittle(t *testing.T) {
 			res := translate.Result{Finish: end, Asked: translate.AskedPause{Interrupts: []agui.Interrupt{{Native: "n1", Object: object}}}}
 			f := e.facts(&res, nil)
 			o := settle.Settle(&f, &res, &settle.End{}, nil)
-			e.keep(&o)
+			e.saveOutcome(&o)
 		})
 		withMemory, _ := perEnd(memory.New(memory.Options{}), whole, asks)
 		t.Logf("%s: a question: %v allocations, %v of them for the record; %v more in the store", dialect, all, record, withMemory-all)

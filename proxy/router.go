@@ -108,21 +108,21 @@ func (rt *Router) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	case h == nil:
 		rt.turnAway(w, req, http.StatusNotFound, textNoAgent)
 	default:
-		h.ServeHTTP(w, below(req, h.opts.Prefix))
+		h.ServeHTTP(w, withoutPrefix(req, h.opts.Prefix))
 	}
 }
 
 // agentAt returns the agent whose prefix matches the path of a request, nil if no prefix matches.
 // ok is false if some servers would read the path as that of another agent.
 func (rt *Router) agentAt(u *url.URL) (h *Handler, ok bool) {
-	written := rt.below(u.EscapedPath(), func(prefix string) string { return prefix })
-	read := rt.below(intake.RecordPath(strings.ReplaceAll(u.Path, `\`, "/")), strings.ToLower)
+	written := rt.agentBelow(u.EscapedPath(), func(prefix string) string { return prefix })
+	read := rt.agentBelow(intake.RecordPath(strings.ReplaceAll(u.Path, `\`, "/")), strings.ToLower)
 	return written, written == read
 }
 
-// below returns the agent with the longest prefix that matches path, nil if no prefix matches. The
-// function as is applied to each prefix before it is compared.
-func (rt *Router) below(path string, as func(prefix string) string) *Handler {
+// agentBelow returns the agent with the longest prefix that matches path, nil if no prefix matches.
+// The function as is applied to each prefix before it is compared.
+func (rt *Router) agentBelow(path string, as func(prefix string) string) *Handler {
 	for _, h := range rt.agents {
 		prefix := as(h.opts.Prefix)
 		if rest, ok := strings.CutPrefix(path, prefix); ok && (prefix == "" || rest == "" || rest[0] == '/') {
@@ -132,9 +132,9 @@ func (rt *Router) below(path string, as func(prefix string) string) *Handler {
 	return nil
 }
 
-// below returns a copy of the request whose path lacks the prefix. The new path begins with a
-// slash.
-func below(req *http.Request, prefix string) *http.Request {
+// withoutPrefix returns a copy of the request whose path lacks the prefix. The new path begins with
+// a slash.
+func withoutPrefix(req *http.Request, prefix string) *http.Request {
 	if prefix == "" {
 		return req
 	}

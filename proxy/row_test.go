@@ -43,7 +43,7 @@ func shownBy(t *testing.T, in io.Reader, translation translate.Run, limit int) s
 	b.started = true
 	var out bytes.Buffer
 	for {
-		made, row, _, err := b.pull()
+		made, row, _, err := b.nextOutput()
 		out.Write(made)
 		out.Write(row)
 		if err != nil {
@@ -62,7 +62,7 @@ func told(tr *transcript.Transcript) string {
 	for _, c := range tr.Calls() {
 		fmt.Fprintf(&b, "call %+v\n", c)
 	}
-	for _, ev := range tr.Unclosed(false) {
+	for _, ev := range tr.ClosingEvents(false) {
 		fmt.Fprintf(&b, "open %s\n", ev.JSON)
 	}
 	return b.String()

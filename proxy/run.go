@@ -57,7 +57,7 @@ func (r *run) init() {
 	r.log, r.judge.life = r.judge.log, &r.life
 	r.judge.ledger.Ending = r.h.runs.ending
 	r.client.judge = &r.judge
-	r.exchange.judge, r.exchange.life, r.exchange.reverse = &r.judge, &r.life, r.h.reverse
+	r.exchange.judge, r.exchange.life, r.exchange.reverseProxy = &r.judge, &r.life, r.h.reverseProxy
 	r.life.key, r.life.log = r.judge.ledger.Key, r.log
 	r.report.started = r.h.opts.Now()
 	r.client.stream.NewID = r.h.opts.NewID
@@ -77,7 +77,7 @@ func (r *run) serve(w http.ResponseWriter) {
 		return
 	}
 	if told := r.tellRuling(r.admit(out)); told != nil {
-		r.tell(out, told)
+		r.sendReply(out, told)
 	} else {
 		r.sendFirst(out)
 	}
@@ -85,7 +85,7 @@ func (r *run) serve(w http.ResponseWriter) {
 
 // turnAway refuses a run because Holdpoint is about to end.
 func (r *run) turnAway(out *stream.Writer) {
-	r.tell(out, r.tellRuling(contract.Ruling{Do: contract.Refuse, Refusal: fault(r.life.ctx, errDraining)}))
+	r.sendReply(out, r.tellRuling(contract.Ruling{Do: contract.Refuse, Refusal: fault(r.life.ctx, errDraining)}))
 }
 
 // enter registers the run. It returns false if Holdpoint is about to end and accepts no more runs.
@@ -123,7 +123,7 @@ func (r *run) recoverRun(p any, out *stream.Writer) any {
 	if out.Passing() || r.body != nil && r.body.started {
 		return r.abort() // it is not known how much the client has received
 	}
-	r.tell(out, append([]agui.Event{r.client.listener().Start()}, told...))
+	r.sendReply(out, append([]agui.Event{r.client.listener().Start()}, told...))
 	return nil
 }
 
@@ -149,7 +149,7 @@ func (r *run) sendFirst(out *stream.Writer) {
 		r.judge.ledger.SetClient(out)
 		r.body.send(out)
 	}
-	if r.body.untouched {
+	if r.body.passedUnchanged {
 		r.body = nil
 		return
 	}
@@ -172,7 +172,7 @@ func (r *run) pump(out *stream.Writer) {
 	// Flushes the header, unless it is held back. ReverseProxy may not have flushed it yet.
 	_ = out.FlushError()
 	for {
-		made, row, last, err := b.pull()
+		made, row, last, err := b.nextOutput()
 		if err != nil {
 			return
 		}
@@ -194,6 +194,6 @@ func (r *run) pump(out *stream.Writer) {
 func (r *run) beginSpan() {
 	if t := r.h.opts.Tracer; t != nil {
 		r.judge.span = t.Begin(r.judge.request.http.Header, r.h.opts.Agent, r.judge.request.clientThread(), r.judge.request.input.RunID)
-		r.judge.request.trace, r.judge.ledger.Voice.Span = r.judge.span.TraceID(), r.judge.span
+		r.judge.request.trace, r.judge.ledger.Reporter.Span = r.judge.span.TraceID(), r.judge.span
 	}
 }

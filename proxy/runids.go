@@ -58,7 +58,7 @@ func (b *runIDs) leave(one *runID) {
 // sharesRunID reports whether a run of another thread has the same run id, on a path whose backend
 // is not known, see runIDs.
 func (t *thread) sharesRunID() bool {
-	if t.memory.routes.finder.Finds(t.spoken()) {
+	if t.memory.routes.finder.Finds(t.dialectOfThread()) {
 		return false
 	}
 	if t.runID == nil {

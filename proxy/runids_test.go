@@ -208,7 +208,7 @@ func TestDecisionsOfEachDialectLeaveNoRunID(t *testing.T) {
 		t.Run(dialect, func(t *testing.T) {
 			g := realRig(t, dialect, func(w http.ResponseWriter, _ *http.Request, n int) {
 				sendStream(w, streamOf(started, strings.ReplaceAll(asks, "n1", fmt.Sprint("n", n))))
-			}, func(o *Options) { o.Elsewhere = &OtherDoors{KeepsInput: true} })
+			}, func(o *Options) { o.OtherDoors = &OtherDoors{KeepsInput: true} })
 			for n := range 5 {
 				thread := fmt.Sprint("t", n)
 				g.do(input(thread, "r1", ""))
@@ -217,8 +217,8 @@ func TestDecisionsOfEachDialectLeaveNoRunID(t *testing.T) {
 				if err != nil || rec.Pause == nil {
 					t.Fatalf("no question: %+v, %v", rec, err)
 				}
-				word := door.Word{Question: rec.Pause.Interrupts[0].ID, Status: agui.Resolved, Payload: []byte(`true`)}
-				if _, err := g.h.Decide(t.Context(), key, rec.Pause.ID, maria, []door.Word{word}); err != nil {
+				word := door.Decision{Question: rec.Pause.Interrupts[0].ID, Status: agui.Resolved, Payload: []byte(`true`)}
+				if _, err := g.h.Decide(t.Context(), key, rec.Pause.ID, maria, []door.Decision{word}); err != nil {
 					t.Fatal(err)
 				}
 			}

@@ -48,8 +48,8 @@ func TestSecretsOfAnswers(t *testing.T) {
 					}
 					answer := resumeOf(asked, `"`+given+`"`)
 					if atDesk {
-						word := door.Word{Question: rec.Pause.Interrupts[0].ID, Status: agui.Resolved, Payload: []byte(`"` + given + `"`)}
-						if _, err := g.h.Decide(t.Context(), recordKey("/", "t"), rec.Pause.ID, maria, []door.Word{word}); err != nil {
+						word := door.Decision{Question: rec.Pause.Interrupts[0].ID, Status: agui.Resolved, Payload: []byte(`"` + given + `"`)}
+						if _, err := g.h.Decide(t.Context(), recordKey("/", "t"), rec.Pause.ID, maria, []door.Decision{word}); err != nil {
 							t.Fatal(err)
 						}
 						answer = ""
@@ -75,7 +75,7 @@ func TestSecretsOfAnswers(t *testing.T) {
 					var kinds []event.Kind
 					for _, e := range heard.list {
 						kinds = append(kinds, e.Kind)
-						if all, _ := json.Marshal(e); strings.Contains(string(all), given) || strings.Contains(string(all), own) || slices.ContainsFunc(e.Interrupts, func(i event.Interrupt) bool { return i.Answered != "" }) {
+						if all, _ := json.Marshal(e); strings.Contains(string(all), given) || strings.Contains(string(all), own) || slices.ContainsFunc(e.Interrupts, func(i event.Interrupt) bool { return i.AnswerDigest != "" }) {
 							t.Errorf("%s tells %s", e.Kind, all)
 						}
 					}

@@ -14,11 +14,12 @@ type pauseSelection struct {
 	fixed   bool
 	// Holdpoint itself sent the request, only to send the decisions about this pause; see
 	// contract.Case.
-	carries bool
+	carriesPause bool
 }
 
-// fix sets the pause in the first attempt to judge the request. In later attempts it does nothing.
-func (f *pauseSelection) fix(pauseID string) {
+// fixPause sets the pause in the first attempt to judge the request. In later attempts it does
+// nothing.
+func (f *pauseSelection) fixPause(pauseID string) {
 	if !f.fixed {
 		f.pauseID, f.fixed = pauseID, true
 	}
@@ -26,12 +27,12 @@ func (f *pauseSelection) fix(pauseID string) {
 
 // carry makes the request one that sends the decisions about the pause with the given id.
 func (f *pauseSelection) carry(pauseID string) {
-	*f = pauseSelection{pauseID: pauseID, fixed: true, carries: true}
+	*f = pauseSelection{pauseID: pauseID, fixed: true, carriesPause: true}
 }
 
 // toCarry returns the id of the pause whose decisions the request sends, "" for a client's request.
 func (f *pauseSelection) toCarry() string {
-	if f.carries {
+	if f.carriesPause {
 		return f.pauseID
 	}
 	return ""

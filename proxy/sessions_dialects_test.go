@@ -98,7 +98,7 @@ func TestClientOfNewMessagesOnly(t *testing.T) {
 	const words = `"role":"user"`
 	families := 0
 	eachBackend(t, func(t *testing.T, b dialecttest.Backend) {
-		if b.Reply == "" || !strings.Contains(b.Replied(1, true), `"role":"tool"`) {
+		if b.Reply == "" || !strings.Contains(b.ReplyMessage(1, true), `"role":"tool"`) {
 			return
 		}
 		sent := func(c *chatter) string {

@@ -20,7 +20,7 @@ type notedStore struct {
 	finished chan struct{}
 }
 
-func (s notedStore) Do(ctx context.Context, key store.Key, step store.Step) (store.Done, error) {
+func (s notedStore) Do(ctx context.Context, key store.Key, step store.Step) (store.StepResult, error) {
 	if _, ends := step.(store.Finish); ends {
 		defer close(s.finished)
 	}

@@ -138,6 +138,6 @@ func TestUnreachableBackend(t *testing.T) {
 
 // readFrom reads from b once and returns the number of bytes.
 func readFrom(b *body) (int, error) {
-	made, row, _, err := b.pull()
+	made, row, _, err := b.nextOutput()
 	return len(made) + len(row), err
 }

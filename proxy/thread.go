@@ -28,7 +28,7 @@ type thread struct {
 	log    *slog.Logger // adds the ids of the request to each line
 	ctx    context.Context
 
-	who       principal.Identity
+	principal principal.Identity
 	request   request
 	selection pauseSelection
 	show      translate.Show
@@ -44,15 +44,15 @@ type thread struct {
 // An attempt is the result of judging the request once. If a request has waited for another run, it
 // is judged again, and gets a new attempt.
 type attempt struct {
-	in       agui.RunInput // the input that the dialect gets
-	loadErr  error         // why the record could not be loaded, if the run may pass without it
-	stranger bool          // the record belongs to another principal
+	in             agui.RunInput // the input that the dialect gets
+	loadErr        error         // why the record could not be loaded, if the run may pass without it
+	otherPrincipal bool          // the record belongs to another principal
 	// when the record was loaded, a run of the thread continued without its client
 	threadWasBusy bool
-	answers       requestAnswers      // the answers of the request
-	replies       history.Replies     // the decisions in the messages of the request
-	validator     *contract.Validator // checks payloads; nil until a payload is checked
-	linked        []history.Linked    // pauses of other threads that the messages of the request are about
+	answers       requestAnswers        // the answers of the request
+	replies       history.Replies       // the decisions in the messages of the request
+	validator     *contract.Validator   // checks payloads; nil until a payload is checked
+	linkedPauses  []history.LinkedPause // pauses of other threads that the messages of the request are about
 }
 
 // setContext sets the context for all steps that the request needs.
@@ -64,11 +64,11 @@ func (t *thread) setContext(ctx context.Context) {
 // nextAttempt begins a new attempt.
 func (t *thread) nextAttempt() { t.attempt = attempt{in: *t.request.input} }
 
-// spoken returns the dialect of the thread's backend, "" if it is not known. The open question
-// shows it, or else the path, if a dialect was seen there. Otherwise the record shows it by a
-// question that has ended or was refused, because Holdpoint may have been restarted since then and
-// has not seen the path again.
-func (t *thread) spoken() string {
+// dialectOfThread returns the dialect of the thread's backend, "" if it is not known. The open
+// question shows it, or else the path, if a dialect was seen there. Otherwise the record shows it
+// by a question that has ended or was refused, because Holdpoint may have been restarted since then
+// and has not seen the path again.
+func (t *thread) dialectOfThread() string {
 	if p := t.record.Pause; p != nil && t.memory.routes.finder.Finds(p.Dialect) {
 		return p.Dialect // the path may lead to several backends
 	}
@@ -181,7 +181,7 @@ func (t *thread) fetch(ref settle.Ref) store.Snapshots {
 // store has no messages for it, and the claim will fail.
 func (t *thread) fetchPauseMessages() error {
 	p := t.record.Pause
-	if p.Kept == 0 || p.Messages != nil || p.State != nil {
+	if p.SnapshotBytes == 0 || p.Messages != nil || p.State != nil {
 		return nil
 	}
 	shown, err := t.ledger.Snapshots(settle.AskedRef(p))
@@ -189,6 +189,6 @@ func (t *thread) fetchPauseMessages() error {
 		return err
 	}
 	p.Messages, p.State = shown.Messages, shown.State
-	p.Stripped = p.Stripped || p.Messages == nil && p.State == nil
+	p.LacksSnapshots = p.LacksSnapshots || p.Messages == nil && p.State == nil
 	return nil
 }

@@ -366,7 +366,7 @@ func TestDrain(t *testing.T) {
 		}
 		wantTypes(t, b.post(input("new", "r5", "")), "RUN_STARTED RUN_ERROR:PROXY_DRAINING")
 		rec, _ := b.store.Load(t.Context(), recordKey("/", "t"), "")
-		if rec.State != store.None || rec.Results[0].How != store.Doubtful {
+		if rec.State != store.None || rec.Results[0].EndKind != store.Doubtful {
 			t.Errorf("the claimed pause is %q", rec.State)
 		}
 	})
@@ -419,12 +419,12 @@ func (d *downStore) Load(ctx context.Context, key store.Key, owner string) (stor
 	return d.Store.Load(ctx, key, owner)
 }
 
-func (d *downStore) Do(ctx context.Context, key store.Key, step store.Step) (store.Done, error) {
+func (d *downStore) Do(ctx context.Context, key store.Key, step store.Step) (store.StepResult, error) {
 	var fails bool
 	switch step.(type) {
 	case store.Ask:
 		if fails = d.open; !fails && d.full {
-			return store.Done{}, store.ErrFull
+			return store.StepResult{}, store.ErrFull
 		}
 	case store.Claim:
 		fails = d.claim
@@ -432,7 +432,7 @@ func (d *downStore) Do(ctx context.Context, key store.Key, step store.Step) (sto
 		fails = d.finish
 	}
 	if fails {
-		return store.Done{}, errDown
+		return store.StepResult{}, errDown
 	}
 	return d.Store.Do(ctx, key, step)
 }

@@ -37,7 +37,7 @@ func TestWhatWasHeldBackIsInTheTranscript(t *testing.T) {
 	g := newRig(t, func(w http.ResponseWriter, r *http.Request, n int) { sendStream(w, streamOf(started, asks)) })
 	g.dialect.end = func(n int, e translate.End) (translate.Result, error) {
 		res, err := (&fakeRun{d: &fakeDialect{}, n: n}).End(e)
-		res.Before = []agui.Event{agui.NewEvent([]byte(`{"type":"TOOL_CALL_START","toolCallId":"c1","toolCallName":"rm"}`))}
+		res.HeldEvents = []agui.Event{agui.NewEvent([]byte(`{"type":"TOOL_CALL_START","toolCallId":"c1","toolCallName":"rm"}`))}
 		return res, err
 	}
 	got := g.do(input("t", "r1", ""))
@@ -57,7 +57,7 @@ func TestNextRunOfAStreamWithdrawsThePause(t *testing.T) {
 	})
 	wantTypes(t, g.do(input("t", "r1", "")), "RUN_STARTED MESSAGES_SNAPSHOT RUN_FINISHED+interrupt RUN_STARTED TEXT_MESSAGE_CHUNK MESSAGES_SNAPSHOT RUN_FINISHED+interrupt")
 	rec, _ := g.store.Load(t.Context(), recordKey("/", "t"), "")
-	if rec.State != store.Open || rec.Pause.Interrupts[0].Native != "n2" || len(rec.Results) != 1 || rec.Results[0].How != store.Withdrawn {
+	if rec.State != store.Open || rec.Pause.Interrupts[0].Native != "n2" || len(rec.Results) != 1 || rec.Results[0].EndKind != store.Withdrawn {
 		t.Errorf("record %+v", rec)
 	}
 	wantTypes(t, g.do(input("t", "r3", resumeWith(yes("n1~id1")))), "RUN_STARTED RUN_FINISHED+interrupt RUN_ERROR:UNKNOWN_INTERRUPT_ID")

@@ -120,13 +120,13 @@ func textBetween(text, from, to string) string {
 // ends returns functions that end the question of the stream asked, one for each way in which a
 // question can end.
 func (f callFamily) ends(now *time.Time) map[string]func(g *rig, asked string) {
-	free := func(how store.How) func(g *rig, _ string) {
+	free := func(how store.EndKind) func(g *rig, _ string) {
 		return func(g *rig, _ string) {
 			rec, err := g.store.Load(g.t.Context(), recordKey("/", "t"), "")
 			if err != nil || rec.Pause == nil {
 				g.t.Fatal(err, rec)
 			}
-			if _, err := g.store.Do(g.t.Context(), recordKey("/", "t"), store.Close{PauseID: rec.Pause.ID, Result: store.Result{How: how, Seen: rec.Pause.Seen, Door: "desk"}}); err != nil {
+			if _, err := g.store.Do(g.t.Context(), recordKey("/", "t"), store.Close{PauseID: rec.Pause.ID, Result: store.Result{EndKind: how, SeenMessages: rec.Pause.SeenMessages, Door: "desk"}}); err != nil {
 				g.t.Fatal(err)
 			}
 		}

@@ -14,11 +14,11 @@ type openingStore struct {
 	open func(done func() error) error
 }
 
-func (s *openingStore) Do(ctx context.Context, key store.Key, step store.Step) (store.Done, error) {
+func (s *openingStore) Do(ctx context.Context, key store.Key, step store.Step) (store.StepResult, error) {
 	if _, asks := step.(store.Ask); !asks {
 		return s.Store.Do(ctx, key, step)
 	}
-	var done store.Done
+	var done store.StepResult
 	err := s.open(func() (err error) { done, err = s.Store.Do(ctx, key, step); return err })
 	return done, err
 }

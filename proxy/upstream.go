@@ -31,7 +31,7 @@ func (t *transports) RoundTrip(req *http.Request) (*http.Response, error) {
 	if b == nil {
 		return t.shared.RoundTrip(req)
 	}
-	if err := b.claim.Stands(req.Context()); err != nil {
+	if err := b.claim.CheckLease(req.Context()); err != nil {
 		return nil, err
 	}
 	e := b.exchange
@@ -224,7 +224,7 @@ func (h *Handler) modifyResponse(res *http.Response) error {
 	b := bodyOf(res.Request.Context())
 	if b == nil {
 		h.passingHints(res)
-		introduce(res)
+		putPage(res)
 		return nil
 	}
 	b.exchange.status = res.StatusCode
@@ -245,7 +245,7 @@ func (h *Handler) modifyResponse(res *http.Response) error {
 		return nil
 	}
 	b.opened = true
-	if b.untouched = b.open(res); b.untouched {
+	if b.passedUnchanged = b.open(res); b.passedUnchanged {
 		return nil
 	}
 	if b.exchange.status/100 == 2 {
@@ -363,8 +363,8 @@ func (h *Handler) CloseIdleConnections() {
 // passPreflight sends the backend a preflight that Holdpoint has made. It sends nothing if some
 // backends would read the path of the preflight as another path.
 func (h *Handler) passPreflight(w http.ResponseWriter, preflight *http.Request) {
-	if !intake.Misleading(preflight.URL.EscapedPath()) {
-		h.reverse.ServeHTTP(w, withClient(preflight))
+	if !intake.IsMisleading(preflight.URL.EscapedPath()) {
+		h.reverseProxy.ServeHTTP(w, withClient(preflight))
 	}
 }
 

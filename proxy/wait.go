@@ -21,23 +21,23 @@ const (
 	// time between two loads. Most waits are short, because most such requests are a second click
 	// by the same person.
 	firstLook, laterLooks = 20 * time.Millisecond, time.Second
-	// maxMissed is the number of consecutive loads that may fail. If the store fails over to
+	// maxFailedLooks is the number of consecutive loads that may fail. If the store fails over to
 	// another server, it needs some seconds, and the run continues during that time.
-	maxMissed = 10
-	// maxHasty is how often a request may lose the claim to another request and try again at once.
-	// After that it pauses before each attempt. After maxQuicker attempts, which take some 12 s, it
-	// gives up: the record allows the claim, but the store refuses it each time.
-	maxHasty, maxQuicker = 3, 23
+	maxFailedLooks = 10
+	// maxLostAtOnce is how often a request may lose the claim to another request and try again at
+	// once. After that it pauses before each attempt. After maxLostClaims attempts, which take some 12
+	// s, it gives up: the record allows the claim, but the store refuses it each time.
+	maxLostAtOnce, maxLostClaims = 3, 23
 )
 
-var errQuicker = errors.New("each claim is refused, although the record allows it")
+var errAlwaysOvertaken = errors.New("each claim is refused, although the record allows it")
 
 // A waiter decides when a waiting request loads the record.
 type waiter struct {
-	pause  time.Duration
-	waited bool // a record has shown that a run carries out the same answers
-	missed int  // number of loads that failed since the last successful load
-	hasty  int
+	pause       time.Duration
+	sawClaim    bool // a record has shown that a run carries out the same answers
+	failedLooks int  // number of loads that failed since the last successful load
+	lostClaims  int
 }
 
 func newWaiter() *waiter { return &waiter{pause: firstLook} }
@@ -46,28 +46,28 @@ func newWaiter() *waiter { return &waiter{pause: firstLook} }
 // heartbeats keep the connection. It drops the results of the attempt, so that a waiting request
 // has only its body in memory.
 func (w *waiter) waitAgain(r *run, out *stream.Writer) error {
-	w.waited, w.missed, w.hasty = true, 0, 0
+	w.sawClaim, w.failedLooks, w.lostClaims = true, 0, 0
 	return w.wait(r, out)
 }
 
-// quicker is called if another request has claimed or ended the pause first. It returns when this
-// request is to be judged again: the first times at once, later after a pause. It returns
-// errQuicker if the request has lost the claim too often.
-func (w *waiter) quicker(r *run, out *stream.Writer) error {
-	switch w.hasty++; {
-	case w.hasty <= maxHasty:
+// judgeAgain is called if another request has claimed or ended the pause first. It returns when
+// this request is to be judged again: the first times at once, later after a pause. It returns
+// errAlwaysOvertaken if the request has lost the claim too often.
+func (w *waiter) judgeAgain(r *run, out *stream.Writer) error {
+	switch w.lostClaims++; {
+	case w.lostClaims <= maxLostAtOnce:
 		return nil
-	case w.hasty > maxQuicker:
-		return errQuicker
+	case w.lostClaims > maxLostClaims:
+		return errAlwaysOvertaken
 	}
 	return w.wait(r, out)
 }
 
-// misses counts a failed load of the record. It reports whether the request continues to wait. The
-// request continues only if an earlier load was successful.
-func (w *waiter) misses() bool {
-	w.missed++
-	return w.waited && w.missed < maxMissed
+// countFailedLook counts a failed load of the record. It reports whether the request continues to
+// wait. The request continues only if an earlier load was successful.
+func (w *waiter) countFailedLook() bool {
+	w.failedLooks++
+	return w.sawClaim && w.failedLooks < maxFailedLooks
 }
 
 func (w *waiter) wait(r *run, out *stream.Writer) error {
@@ -75,7 +75,7 @@ func (w *waiter) wait(r *run, out *stream.Writer) error {
 	r.client.preparedRun = preparedRun{}
 	r.judge.record, r.exchange.Exchange = store.Record{}, translate.Exchange{}
 	r.beginStream(out)
-	timer := time.NewTimer(w.pause - w.pause/4*spread(r.judge.in.RunID)/spreads)
+	timer := time.NewTimer(w.pause - w.pause/4*spreadOf(r.judge.in.RunID)/spreadSteps)
 	defer timer.Stop()
 	w.pause = min(w.pause*3/2, laterLooks)
 	select {
@@ -86,11 +86,11 @@ func (w *waiter) wait(r *run, out *stream.Writer) error {
 	}
 }
 
-// spread returns a number from 0 to spreads-1. It shortens a wait by up to a quarter, so that
+// spreadOf returns a number from 0 to spreads-1. It shortens a wait by up to a quarter, so that
 // requests that wait for the same run load the record at different times. It depends on the run id
 // of the request, so that the times of a test are the same each time.
-func spread(runID string) time.Duration {
-	return time.Duration(crc32.ChecksumIEEE([]byte(runID)) % spreads)
+func spreadOf(runID string) time.Duration {
+	return time.Duration(crc32.ChecksumIEEE([]byte(runID)) % spreadSteps)
 }
 
-const spreads = 256
+const spreadSteps = 256

@@ -22,7 +22,7 @@ import (
 // sticky is an end function for a fakeDialect whose backend keeps the first answer to a question.
 func sticky(n int, e translate.End) (translate.Result, error) {
 	res, err := (&fakeRun{d: &fakeDialect{}, n: n}).End(e)
-	res.Asked.Sticky = len(res.Asked.Interrupts) > 0
+	res.Asked.KeepsFirstAnswer = len(res.Asked.Interrupts) > 0
 	return res, err
 }
 
@@ -178,7 +178,7 @@ func TestPayloadMessageIsNoNewMessage(t *testing.T) {
 		t.Run(payload, func(t *testing.T) {
 			g := newRig(t, asksAbout)
 			var fresh []agui.Message
-			g.dialect.begin = func(r *translate.Request) (translate.Out, error) { fresh = r.New; return translate.Out{}, nil }
+			g.dialect.begin = func(r *translate.Request) (translate.Out, error) { fresh = r.NewMessages; return translate.Out{}, nil }
 			g.do(input("t", "r1", ""))
 			body := withPayloadMessage(payload)
 			g.do(body)

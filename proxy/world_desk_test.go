@@ -62,14 +62,14 @@ func (w *world) elsewhere(approve map[string]bool) {
 	if rec.State != store.Open {
 		return
 	}
-	var words []door.Word
+	var words []door.Decision
 	stood := 0
 	for _, i := range rec.Pause.Interrupts {
 		yes, says := approve[i.ID]
 		if !says {
 			continue
 		}
-		word := door.Word{Question: i.ID, Status: agui.Cancelled}
+		word := door.Decision{Question: i.ID, Status: agui.Cancelled}
 		if yes {
 			word.Status, word.Payload = agui.Resolved, []byte("true")
 		}

@@ -105,8 +105,8 @@ func (w *world) restart(at int) {
 	}
 	o := Options{
 		Upstream: up, Dialect: w.dialect(), Client: ClientOutcome, OnDisconnect: disconnect,
-		Elsewhere: &OtherDoors{KeepsInput: true},
-		NewID:     func() string { w.mu.Lock(); defer w.mu.Unlock(); w.ids++; return fmt.Sprintf("id%010d", w.ids) },
+		OtherDoors: &OtherDoors{KeepsInput: true},
+		NewID:      func() string { w.mu.Lock(); defer w.mu.Unlock(); w.ids++; return fmt.Sprintf("id%010d", w.ids) },
 		Events: taker(func(e *event.Event) error {
 			if m.dead.Load() {
 				return errDead
@@ -191,7 +191,7 @@ func (w *world) dialect() *fakeDialect {
 func takesNew(r *translate.Request) (translate.Out, error) {
 	out := translate.Out{TakesNew: true}
 	if r.Pause.ID != "" {
-		out.Body = agui.MustMarshal(map[string]any{"answers": r.Answers, "new": len(r.New), "messages": agui.MessageList(r.Input.Messages)})
+		out.Body = agui.MustMarshal(map[string]any{"answers": r.Answers, "new": len(r.NewMessages), "messages": agui.MessageList(r.Input.Messages)})
 	}
 	return out, nil
 }
@@ -202,7 +202,7 @@ func sendsNewApart() *fakeDialect {
 	brought := 0
 	return &fakeDialect{
 		begin: func(r *translate.Request) (out translate.Out, err error) {
-			brought = len(r.New)
+			brought = len(r.NewMessages)
 			if r.Pause.ID != "" {
 				out.Body = agui.MustMarshal(map[string]any{"answers": r.Answers})
 			} else {
@@ -437,14 +437,14 @@ func lastData(s string) string {
 func (w *world) check() {
 	rec := w.record()
 	for _, result := range rec.Results {
-		if result.How == store.Retired {
+		if result.EndKind == store.Retired {
 			w.happened.add("nobody came")
 		}
 		for _, id := range result.IDs {
 			switch {
-			case result.How == store.Finished && w.delivered[id] == 0:
+			case result.EndKind == store.Finished && w.delivered[id] == 0:
 				w.violates("%s has ended by an answer, and none has reached the backend", id)
-			case result.How == store.Withdrawn && w.told[id] && !w.cancelled[id] && !w.expires:
+			case result.EndKind == store.Withdrawn && w.told[id] && !w.cancelled[id] && !w.expires:
 				w.violates("%s was told, and is withdrawn", id)
 			}
 		}

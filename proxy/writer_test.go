@@ -48,7 +48,7 @@ func TestStreamOfAClientThatIsGoneIsAborted(t *testing.T) {
 			if p := recover(); p != http.ErrAbortHandler {
 				t.Errorf("panic %v", p)
 			}
-			if len(b.h.runs.live) > 0 {
+			if len(b.h.runs.running) > 0 {
 				t.Error("the run is still in the books")
 			}
 		}()

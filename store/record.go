@@ -24,19 +24,19 @@ const (
 	InDoubt State = "in doubt"
 )
 
-// A How is how a pause ended.
-type How string
+// An EndKind is how a pause ended.
+type EndKind string
 
 // Finished: the resumed run ended, with any terminal event. Doubtful: the pause was in doubt, and a
 // client was told so, or none asked in time. Lost: the backend did not have the pause any more.
 // Withdrawn: the backend continued without an answer. Retired: it was not answered within the
 // retention.
 const (
-	Finished  How = "finished"
-	Doubtful  How = "in doubt"
-	Lost      How = "lost"
-	Withdrawn How = "withdrawn"
-	Retired   How = "retired"
+	Finished  EndKind = "finished"
+	Doubtful  EndKind = "in doubt"
+	Lost      EndKind = "lost"
+	Withdrawn EndKind = "withdrawn"
+	Retired   EndKind = "retired"
 )
 
 // A Result is how an earlier pause of the thread ended. It can be replayed until it is a tombstone.
@@ -44,34 +44,34 @@ type Result struct {
 	PauseID string   `json:"pauseId"`
 	IDs     []string `json:"ids"`              // the interrupt ids that clients got
 	Digest  string   `json:"digest,omitempty"` // of the answers, "" if it was not answered
-	How     How      `json:"how"`
+	EndKind EndKind  `json:"how"`
 	ByArray bool     `json:"byArray,omitempty"` // answered by a resume array, so the client reads the outcome
 	// Finish is the terminal event that the client got, without its outcome. If a pause followed,
 	// Next is its id.
-	Finish   json.RawMessage    `json:"finish,omitempty"`
-	Next     string             `json:"next,omitempty"`
-	Messages json.RawMessage    `json:"messages,omitempty"` // snapshots at the end, nil if not known
-	State    json.RawMessage    `json:"state,omitempty"`
-	Kept     int                `json:"kept,omitempty"` // size of the stored snapshots in bytes, see Snapshots
-	Seen     []agui.SeenMessage `json:"seen,omitempty"` // the messages known at the end
+	Finish        json.RawMessage    `json:"finish,omitempty"`
+	Next          string             `json:"next,omitempty"`
+	Messages      json.RawMessage    `json:"messages,omitempty"` // snapshots at the end, nil if not known
+	State         json.RawMessage    `json:"state,omitempty"`
+	SnapshotBytes int                `json:"kept,omitempty"` // size of the stored snapshots in bytes, see Snapshots
+	SeenMessages  []agui.SeenMessage `json:"seen,omitempty"` // the messages known at the end
 	// Pause is the ended pause, which is needed to read its answers. It has no snapshots: a replay
 	// shows the thread at its end, and two snapshots for each result would double the store.
 	Pause *agui.Pause `json:"pause,omitempty"`
 	At    time.Time   `json:"at"`
-	// Given are the answers, for readers of the record. No decision depends on them. It is nil if
-	// there was no answer, or if the answers are no longer known.
-	Given []GivenAnswer `json:"given,omitempty"`
+	// GivenAnswers are the answers, for readers of the record. No decision depends on them. It is nil
+	// if there was no answer, or if the answers are no longer known.
+	GivenAnswers []GivenAnswer `json:"given,omitempty"`
 	// Door is where the pause was ended, or "" for the chat. By is who ended it there.
 	Door string `json:"door,omitempty"`
 	By   string `json:"by,omitempty"`
-	// Unseen means that the run with this result had no client, and that the chat has not got its
+	// EndUnseen means that the run with this result had no client, and that the chat has not got its
 	// end yet, see See.
-	Unseen bool `json:"unseen,omitempty"`
+	EndUnseen bool `json:"unseen,omitempty"`
 	// Receipt is a digest of the arguments of Finish, by which the store recognizes a repeated
 	// call. It has no other use.
 	Receipt string `json:"receipt,omitempty"`
 	// Tombstone means that the result cannot be replayed any more: it is older than the replay time
-	// and every expiresAt of the pause, or the store had no room. PauseID, IDs, How, ByArray, At,
+	// and every expiresAt of the pause, or the store had no room. PauseID, IDs, EndKind, ByArray, At,
 	// Door, By, Receipt and Failed are kept. A Sticky pause also keeps Digest and its questions,
 	// because the backend does not forget the answer either.
 	Tombstone bool `json:"tombstone,omitempty"`
@@ -80,10 +80,10 @@ type Result struct {
 
 // A GivenAnswer is an answer in a result.
 type GivenAnswer struct {
-	ID     string      `json:"id"` // of the interrupt
-	Status agui.Status `json:"status"`
-	Says   string      `json:"says,omitempty"`   // approved or denied, if the dialect could tell
-	Edited bool        `json:"edited,omitempty"` // the answer approved other arguments than those of the question
+	ID      string      `json:"id"` // of the interrupt
+	Status  agui.Status `json:"status"`
+	Verdict string      `json:"says,omitempty"`   // approved or denied, if the dialect could tell
+	Edited  bool        `json:"edited,omitempty"` // the answer approved other arguments than those of the question
 	// Payload is the answer's value, or nil if there was none or it was too large to keep. Digest
 	// covers it in either case, see agui.Answer.AnsweredDigest.
 	Payload json.RawMessage `json:"payload,omitempty"`
@@ -111,10 +111,10 @@ type Record struct {
 	Lease  time.Time `json:"lease,omitzero"`
 	// Doubt is the result with which Finish left the pause InDoubt. It is nil otherwise, also if
 	// the lease has lapsed.
-	Doubt   *Result   `json:"doubt,omitempty"`
-	Results []*Result `json:"results,omitempty"` // newest first, bounded
-	Busy    []Busy    `json:"busy,omitempty"`    // runs that continue without their clients, see Occupy
-	Outbox  *Outbox   `json:"outbox,omitempty"`
+	Doubt     *Result    `json:"doubt,omitempty"`
+	Results   []*Result  `json:"results,omitempty"` // newest first, bounded
+	Occupants []Occupant `json:"busy,omitempty"`    // runs that continue without their clients, see Occupy
+	Outbox    *Outbox    `json:"outbox,omitempty"`
 	// Notes are the notes of the key, newest first, see Remember. The notes of a thread are about
 	// calls that its streams left to the client, and about calls whose ids were used again. A key
 	// that is not the key of a thread has nothing but notes.
@@ -123,9 +123,9 @@ type Record struct {
 	Now time.Time `json:"-"`
 }
 
-// A Busy is a run of the thread that continues without its client, until it reports its end or its
-// lease lapses.
-type Busy struct {
+// An Occupant is a run of the thread that continues without its client, until it reports its end or
+// its lease lapses.
+type Occupant struct {
 	Token string    `json:"token"`
 	Lease time.Time `json:"lease"`
 }
@@ -135,9 +135,9 @@ type Note struct {
 	ID   string          `json:"id"`
 	Text json.RawMessage `json:"text"`
 	At   time.Time       `json:"at"` // by the store's clock
-	// Leads means that the note refers to a pause. Such a note is kept for as long as a pause
+	// RefersToPause means that the note refers to a pause. Such a note is kept for as long as a pause
 	// opened at its time, and its result, can be.
-	Leads bool `json:"leads,omitempty"`
+	RefersToPause bool `json:"leads,omitempty"`
 }
 
 // NoteAge is the minimum time for which notes are kept.
@@ -155,11 +155,11 @@ const MaxBusy = 16
 // A Moment is when snapshots were taken.
 type Moment string
 
-// Asked: when the thread paused; kept until the pause has ended. Ended: at the end of the run that
-// resumed it; kept until the result is a tombstone.
+// AtPause: when the thread paused; kept until the pause has ended. AtEnd: at the end of the run
+// that resumed it; kept until the result is a tombstone.
 const (
-	Asked Moment = "asked"
-	Ended Moment = "ended"
+	AtPause Moment = "asked"
+	AtEnd   Moment = "ended"
 )
 
 // Snapshots are the messages and the state of a thread as a client gets them. A nil one is unknown,

@@ -29,8 +29,8 @@ func NoticesOf(s Step) []Notice {
 	return notices
 }
 
-// A Done is the result of a step.
-type Done struct {
+// A StepResult is the result of a step.
+type StepResult struct {
 	Now time.Time // the store's clock at the time of the step; zero if the store was not asked
 	// Standing is the current record, as Load returns it, if an Ask failed with ErrExists.
 	// Otherwise it is nil.
@@ -47,7 +47,7 @@ type Done struct {
 //
 //   - ErrExists: another pause is open or claimed, or Pause.ID was used before;
 //   - ErrFull: there is no room without giving up a pause;
-//   - ErrShare: the pauses from Pause.From have their share of the room;
+//   - ErrShare: the pauses from Pause.AddressHash have their share of the room;
 //   - ErrOwner: the thread belongs to another owner.
 //
 // The store may give up the Messages and the State of an open pause for room, now or later. The
@@ -122,8 +122,8 @@ type Renew struct {
 // the same Next.ID returns nil, whatever has happened since. A second call with another result
 // returns ErrStale.
 //
-// A result whose How is Doubtful has no next pause. It leaves the pause InDoubt until a client is
-// told of the doubt once, and is kept in Record.Doubt. The claim has ended.
+// A result whose EndKind is Doubtful has no next pause. It leaves the pause InDoubt until a client
+// is told of the doubt once, and is kept in Record.Doubt. The claim has ended.
 type Finish struct {
 	Token   string
 	Result  Result
@@ -153,8 +153,8 @@ type Close struct {
 // An Occupy records that a run of the thread continues without its client, so that no replica
 // starts another run. The caller makes Token for this run. A call with the same token renews the
 // lease, and a Lease of 0 or less means that the run has ended. An unknown token is not an error.
-// It returns ErrFull if MaxBusy runs continue already. Occupy changes only Record.Busy, and sets no
-// owner.
+// It returns ErrFull if MaxBusy runs continue already. Occupy changes only Record.Occupants, and
+// sets no owner.
 type Occupy struct {
 	Token string
 	Lease time.Duration
@@ -167,7 +167,7 @@ type Occupy struct {
 // else.
 type Contest struct{ PauseID string }
 
-// A See records that the chat has received the end that it missed, and clears Result.Unseen. A
+// A See records that the chat has received the end that it missed, and clears Result.EndUnseen. A
 // repeated See, or one for an unknown result, is not an error.
 type See struct{ PauseID string }
 
@@ -176,17 +176,17 @@ type See struct{ PauseID string }
 // sets Note.At. A new note replaces the one with the same id, and the newest Most notes are kept (1
 // to MaxNotes). If the key is that of a thread, nothing else in its record changes. A record of
 // notes is forgotten when it has not been written or loaded for as long as an ended thread is kept,
-// and for NoteAge. A note that refers to a pause (Note.Leads) is kept for as long as the pause and
-// its result can be, and for at least nine tenths of that time after its last load. A store without
-// room may drop records of notes earlier.
+// and for NoteAge. A note that refers to a pause (Note.RefersToPause) is kept for as long as the
+// pause and its result can be, and for at least nine tenths of that time after its last load. A
+// store without room may drop records of notes earlier.
 type Remember struct {
 	Note Note
 	Most int
 }
 
-// A Take returns the notices of a thread in Done.Notices. The caller must send them within Hold. It
-// returns none if there are none, or if they are not due, because another sender has them or
-// because they wait after a failure.
+// A Take returns the notices of a thread in StepResult.Notices. The caller must send them within
+// Hold. It returns none if there are none, or if they are not due, because another sender has them
+// or because they wait after a failure.
 type Take struct{ Hold time.Duration }
 
 // A Sent removes the notices with these ids. An unknown id is not an error. The remaining notices

@@ -36,9 +36,9 @@ var (
 	ErrUnread = errors.New("store: the record cannot be read")
 )
 
-// Answered reports whether err is an answer of the store to a step: one of the errors above except
+// IsAnswer reports whether err is an answer of the store to a step: one of the errors above except
 // ErrUnread. After any other error it is unknown whether the step was done.
-func Answered(err error) bool {
+func IsAnswer(err error) bool {
 	return slices.ContainsFunc([]error{ErrExists, ErrNotFound, ErrReplay, ErrConflict, ErrStale, ErrOwner, ErrFull, ErrShare},
 		func(answer error) bool { return errors.Is(err, answer) })
 }
@@ -64,7 +64,8 @@ const DefaultRecordBytes = 1 << 20
 //
 //   - a context that is already done; whoever must write although the client has left passes a
 //     context of its own;
-//   - a call that no caller should make, with no id, no token, no digest, no decision or no How.
+//   - a call that no caller should make, with no id, no token, no digest, no decision or no
+//     EndKind.
 //
 // Times are those of the store's clock, never of the caller's. Time itself changes records. The
 // next access sees the change, at the latest:
@@ -97,7 +98,7 @@ type Store interface {
 
 	// Do applies a step, and returns its result, also with an error. The comments of the steps list
 	// the errors.
-	Do(ctx context.Context, key Key, step Step) (Done, error)
+	Do(ctx context.Context, key Key, step Step) (StepResult, error)
 
 	// Snapshots returns the snapshots of the thread at a moment of the pause with this id. It is
 	// empty if none are kept, or not any more: the record may have changed since it was loaded.
@@ -113,9 +114,9 @@ type Store interface {
 // A Query selects a page of the list. The zero Query selects the first hundred open threads, the
 // longest waiting first.
 type Query struct {
-	// Unsent selects the threads that have notices to send, by when they are due. It requires Due,
-	// and Row.Opened is not set.
-	Unsent bool
+	// WithNotices selects the threads that have notices to send, by when they are due. It requires
+	// Due, and Row.Opened is not set.
+	WithNotices bool
 	// Due, if not zero, selects what is due by that time, the earliest first: the end of a lease,
 	// or of the retention, or a pause from its last decision on. A row may be listed earlier than
 	// the record says, never later.

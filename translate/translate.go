@@ -44,7 +44,8 @@ type Dialect interface {
 //
 // The claim may come as late as the terminal event. The Run that Begin makes after the claim has
 // been given RUN_STARTED and no other event of the stream. It reads the earlier events from the
-// transcript (Call.Fresh) and from End. A dialect that must see the whole stream implements Early.
+// transcript (Call.StreamedInRun) and from End. A dialect that must see the whole stream implements
+// Early.
 type Signer interface {
 	// Sign reports whether the event belongs to this dialect. It is pure. auto calls it for CUSTOM
 	// events, MESSAGES_SNAPSHOT, the first RAW event and the terminal event. r.Transcript has the
@@ -115,29 +116,29 @@ type Request struct {
 	Transcript agui.Transcript
 	// Pause and Answers are set on a resume. Pause is the pause that is answered, and its ID is not
 	// "". Answers has exactly one answer for each question, in the order of the pause. Every payload
-	// is valid against its schema, unless the answer is marked Own.
+	// is valid against its schema, unless the answer is marked OwnForm.
 	Pause   agui.Pause
 	Answers []agui.Answer
 	// EndOnly reports that every answer is a cancel, and that the backend has stored an earlier
 	// answer, which it would carry out instead of a new one. The dialect then ends the waiting run at
 	// the backend without sending an answer. EndOnly is set only if the pause has CancelEnds.
 	EndOnly bool
-	// New are the messages that a resume brings in addition to its answers and that the record does
-	// not have. It is empty if the run is not a resume.
-	New []agui.Message
+	// NewMessages are the messages that a resume brings in addition to its answers and that the record
+	// does not have. It is empty if the run is not a resume.
+	NewMessages []agui.Message
 	// Sessions reports that the backend stores the conversation of each thread, because the operator
 	// says so, or because the client has shown that it sends only new messages. It is set on a resume
-	// only. Then Input has no messages except New, and a dialect whose backends do not recognize
-	// messages by their ids sends no other messages.
+	// only. Then Input has no messages except NewMessages, and a dialect whose backends do not
+	// recognize messages by their ids sends no other messages.
 	Sessions bool
-	// Ended are the earlier pauses of the thread that the record still has, newest first, however they
-	// ended. The history may contain their calls without an answer. A Foreign also gets failed pauses
-	// whose questions the record does not have. These have no Interrupts.
-	Ended []EndedPause
-	// Named are interrupts that this request or earlier requests of the thread named and that are not
-	// on record. Holdpoint may have been restarted since they were asked. Only the client names them,
-	// so they need not exist.
-	Named []string
+	// EndedPauses are the earlier pauses of the thread that the record still has, newest first,
+	// however they ended. The history may contain their calls without an answer. A Foreign also gets
+	// failed pauses whose questions the record does not have. These have no Interrupts.
+	EndedPauses []EndedPause
+	// NamedInterrupts are interrupts that this request or earlier requests of the thread named and
+	// that are not on record. Holdpoint may have been restarted since they were asked. Only the client
+	// names them, so they need not exist.
+	NamedInterrupts []string
 	// Valid checks a payload against a responseSchema, as the contract did for the client's answers. A
 	// nil payload counts as null. A dialect calls it for the payload that it makes of a cancelled
 	// answer. A nil Valid means that nothing is checked.
@@ -164,18 +165,18 @@ type EndedPause struct {
 
 // Plain returns the request as a run without answers: r itself if it has none, or else a copy.
 func (r *Request) Plain() *Request {
-	if r.Pause.ID == "" && r.Pause.Dialect == "" && len(r.Answers) == 0 && len(r.New) == 0 {
+	if r.Pause.ID == "" && r.Pause.Dialect == "" && len(r.Answers) == 0 && len(r.NewMessages) == 0 {
 		return r // a stream keeps r, so no copy is made
 	}
 	plain := *r
-	plain.Pause, plain.Answers, plain.New = agui.Pause{}, nil, nil
+	plain.Pause, plain.Answers, plain.NewMessages = agui.Pause{}, nil, nil
 	return &plain
 }
 
-// With returns a copy of the request with the given Input and New.
+// With returns a copy of the request with the given Input and NewMessages.
 func (r *Request) With(in agui.RunInput, messages []agui.Message) *Request {
 	other := *r
-	other.Input, other.New = in, messages
+	other.Input, other.NewMessages = in, messages
 	return &other
 }
 
@@ -186,10 +187,11 @@ type Out struct {
 	Header  map[string][]string // set in addition to the client's headers; the names are canonical
 	Body    []byte              // nil for the body of the client's request
 	Resumes bool                // the request carries the answers; only such an exchange can end in doubt
-	// TakesNew reports that the request contains the messages of Request.New, except those in Unsent.
-	// If the run pauses again, proxy reports MESSAGES_NOT_TAKEN for the messages that were not sent.
-	TakesNew bool
-	Unsent   []agui.Message
+	// TakesNew reports that the request contains the messages of Request.NewMessages, except those in
+	// UnsentMessages. If the run pauses again, proxy reports MESSAGES_NOT_TAKEN for the messages that
+	// were not sent.
+	TakesNew       bool
+	UnsentMessages []agui.Message
 	// ReadOn reports that the answer is read to its end even if the client has left. Answers to
 	// exchanges with Resumes are always read to the end. ReadOn is for a backend that pauses without
 	// its client, so that its question is stored, and for a backend that fails on a hang-up.
@@ -199,10 +201,10 @@ type Out struct {
 	// as it does for any backend that is silent for too long. 0 selects the usual limit. It is for a
 	// backend that never ends a stream in which it has nothing to send.
 	Silence time.Duration
-	// Withheld are messages of the client that Body lacks, in the client's order. If the backend sends
-	// its history back, the history lacks them too, and a client deletes what a snapshot leaves out.
-	// So proxy adds them to the snapshots.
-	Withheld []WithheldMessage
+	// WithheldMessages are messages of the client that Body lacks, in the client's order. If the
+	// backend sends its history back, the history lacks them too, and a client deletes what a snapshot
+	// leaves out. So proxy adds them to the snapshots.
+	WithheldMessages []WithheldMessage
 }
 
 // A WithheldMessage is a message of the client that was not sent to the backend, or was sent
@@ -229,7 +231,7 @@ type Run interface {
 }
 
 // A Finder is a Dialect that detects which dialect a backend speaks, and reports it in
-// Result.Spoke. With any other Dialect the backend's dialect is known from the start.
+// Result.DetectedDialect. With any other Dialect the backend's dialect is known from the start.
 type Finder interface {
 	Dialect
 	// Finds reports whether the Finder can detect the named dialect.
@@ -247,16 +249,16 @@ func FinderOf(d Dialect) Finder {
 	if finder, finds := d.(Finder); finds {
 		return finder
 	}
-	return named{d}
+	return fixedDialect{d}
 }
 
-type named struct{ Dialect }
+type fixedDialect struct{ Dialect }
 
-func (named) Finds(string) bool { return false }
+func (fixedDialect) Finds(string) bool { return false }
 
-func (n named) Speaks(string) string { return n.Name() }
+func (n fixedDialect) Speaks(string) string { return n.Name() }
 
-func (named) General(string) bool { return false }
+func (fixedDialect) General(string) bool { return false }
 
 // A General is a Dialect that can serve any backend with the interrupt outcome.
 type General interface {
@@ -329,9 +331,9 @@ type Describer interface {
 	Describe(p agui.Pause, i *agui.Interrupt) (Subject, bool)
 }
 
-// An Early is a Dialect whose Run must see a stream from its first event, although the event that
-// identifies its backend comes later.
-type Early interface {
+// An EarlyReader is a Dialect whose Run must see a stream from its first event, although the event
+// that identifies its backend comes later.
+type EarlyReader interface {
 	// Early returns a Run for a run that no dialect has claimed yet. The Run is a Passer. It gets all
 	// events that pass except CUSTOM events, and emits each of them unchanged. If the dialect claims
 	// the stream, proxy continues with this Run instead of the one that Begin returned. If not, its
@@ -368,9 +370,9 @@ type Reply struct {
 	Dialect string // the dialect that read it; "" if that dialect could not have asked the question
 	At      int    // the index of the message in RunInput.Messages
 	Key     string // identifies the question: one of Interrupt.Keys, or a published id
-	// Says is what the HistoryReader needs back in AnswerIn, because a message may hold very many
-	// decisions. Only the HistoryReader reads it.
-	Says json.RawMessage
+	// ReaderState is what the HistoryReader needs back in AnswerIn, because a message may hold very
+	// many decisions. Only the HistoryReader reads it.
+	ReaderState json.RawMessage
 	// Decides reports that the reply is a decision even if the question is not on record, because it
 	// has the form of a decision, or because the history contains the call that asks. If Decides is
 	// false, the message may be the result of an ordinary tool, and stays.
@@ -386,8 +388,9 @@ type Reply struct {
 	// DecidesIfKnown reports that the reply is a decision if the question is on record, although the
 	// request declares the tool: a declaration after the question does not make the call the client's.
 	DecidesIfKnown bool
-	// Names is the id of the call that a refusal names. It is "" if the refusal speaks of an approval.
-	Names string
+	// CallID is the id of the call that a refusal names. It is "" if the refusal speaks of an
+	// approval.
+	CallID string
 	// Calls are the ids of the calls in the history that ask for the reply. If the decision is not
 	// sent to the backend, these calls are removed too.
 	Calls []string
@@ -489,10 +492,10 @@ type End struct {
 }
 
 // A Result is the end of an exchange as the client sees it. proxy first saves the pause and then
-// sends, in this order: Before, the pause's own events if the client is shown them, snapshots,
+// sends, in this order: HeldEvents, the pause's own events if the client is shown them, snapshots,
 // Finish.
 type Result struct {
-	Before []agui.Event // events that were held back
+	HeldEvents []agui.Event // events that were held back
 	// Finish is the terminal event. For a pause it is RUN_FINISHED without an outcome; proxy adds the
 	// outcome with the ids that it makes. If Finish is zero, proxy ends the run according to what it
 	// saw, with RUN_ERROR if the stream had no terminal event.
@@ -505,17 +508,18 @@ type Result struct {
 	// Fate is the outcome of the answers if the run did not pause. proxy ignores it if Next or Asked
 	// is set.
 	Fate Fate
-	// Spoke is the dialect that a Finder detected in the stream. It is the dialect of the pause if the
-	// run paused, and of the route from then on. It is "" if nothing new was detected. A dialect sets
-	// its own name if it refuses the question that the stream asks.
-	Spoke string
+	// DetectedDialect is the dialect that a Finder detected in the stream. It is the dialect of the
+	// pause if the run paused, and of the route from then on. It is "" if nothing new was detected. A
+	// dialect sets its own name if it refuses the question that the stream asks.
+	DetectedDialect string
 	// Backend identifies the backend of the dialect that made the stream, in a word of the dialect's
 	// own. Later requests get it as Request.Backend. It is "" if they do not need it.
 	Backend string
-	// Untaken are messages of a run without answers that the backend did not accept, because it was
-	// already waiting. They count as new input when they are sent again with the answers.
-	Untaken []agui.Message
-	Next    *Exchange // another exchange in the same client run and claim; the client gets neither this end nor the next RUN_STARTED
+	// UnacceptedMessages are messages of a run without answers that the backend did not accept,
+	// because it was already waiting. They count as new input when they are sent again with the
+	// answers.
+	UnacceptedMessages []agui.Message
+	Next               *Exchange // another exchange in the same client run and claim; the client gets neither this end nor the next RUN_STARTED
 }
 
 // Warn writes a log line of level WARN for the operator.
@@ -526,9 +530,9 @@ type Warn func(msg string, args ...any)
 type AskedPause struct {
 	Interrupts []agui.Interrupt
 	Private    json.RawMessage // returned to the dialect as Request.Pause.Private
-	// Sticky reports that the backend stores the first answer to a question, and uses it again
-	// whenever the question is asked again.
-	Sticky bool
+	// KeepsFirstAnswer reports that the backend stores the first answer to a question, and uses it
+	// again whenever the question is asked again.
+	KeepsFirstAnswer bool
 	// FirstAsked reports that this run itself asked the questions, so that the backend has not stored
 	// an answer to them. It is for questions whose ids do not distinguish them from earlier questions
 	// with the same text.
@@ -536,20 +540,20 @@ type AskedPause struct {
 	// CancelEnds reports that the dialect can end the waiting run without an answer (Request.EndOnly).
 	// So a cancel of every question takes effect although the backend has stored another answer.
 	CancelEnds bool
-	// Own are the events by which the backend itself announced the pause, and OwnFinish is its
-	// terminal event. proxy sends them to a client that is shown the backend's form, also when the
+	// NativeEvents are the events by which the backend itself announced the pause, and NativeFinish is
+	// its terminal event. proxy sends them to a client that is shown the backend's form, also when the
 	// client asks for the pause again. A dialect whose form is not on_interrupt sets them only for
 	// such a client (ShowNative).
-	Own       []json.RawMessage
-	OwnFinish json.RawMessage
-	// Shown reports that the client already has the events in Own.
-	Shown bool
+	NativeEvents []json.RawMessage
+	NativeFinish json.RawMessage
+	// NativeShown reports that the client already has the events in NativeEvents.
+	NativeShown bool
 }
 
 // Pause returns the pause as it is stored in the record, before proxy gives it ids.
 func (a AskedPause) Pause(dialect string) agui.Pause {
 	return agui.Pause{
-		Dialect: dialect, Interrupts: a.Interrupts, Private: a.Private, Sticky: a.Sticky, FirstAsked: a.FirstAsked, CancelEnds: a.CancelEnds, Native: a.Own, NativeFinish: a.OwnFinish,
+		Dialect: dialect, Interrupts: a.Interrupts, Private: a.Private, KeepsFirstAnswer: a.KeepsFirstAnswer, FirstAsked: a.FirstAsked, CancelEnds: a.CancelEnds, Native: a.NativeEvents, NativeFinish: a.NativeFinish,
 	}
 }
 

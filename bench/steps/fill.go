@@ -58,7 +58,7 @@ func (s *Side) filled(ctx context.Context, finished, open int) error {
 		if rec.State != store.None || len(rec.Results) != 1 {
 			return fmt.Errorf("%s: thread %d of those that ended is %q with %d results", s.Name, n, rec.State, len(rec.Results))
 		}
-		shown, err := s.Store.Snapshots(ctx, KeyOf("ended", n), rec.Results[0].PauseID, store.Ended)
+		shown, err := s.Store.Snapshots(ctx, KeyOf("ended", n), rec.Results[0].PauseID, store.AtEnd)
 		if err != nil || len(shown.Messages) < filledBytes {
 			return fmt.Errorf("%s: thread %d of those that ended has no snapshots (%w)", s.Name, n, err)
 		}

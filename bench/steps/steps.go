@@ -78,14 +78,14 @@ func pause(bytes int) agui.Pause {
 			Calls: []agui.AskedCall{{ID: "call_0", Name: "delete_reports", Args: `{"path":"/reports/2026","recursive":true}`}},
 		}},
 		Digest: digest, Finish: json.RawMessage(`{"type":"RUN_FINISHED","threadId":"thread","runId":"run"}`),
-		Messages: messages(bytes), Seen: seen(),
+		Messages: messages(bytes), SeenMessages: seen(),
 	}
 }
 
 func result(bytes int) store.Result {
 	return store.Result{
-		How: store.Finished, ByArray: true, Finish: json.RawMessage(`{"type":"RUN_FINISHED","threadId":"thread","runId":"run"}`),
-		Messages: messages(bytes), Seen: seen(),
+		EndKind: store.Finished, ByArray: true, Finish: json.RawMessage(`{"type":"RUN_FINISHED","threadId":"thread","runId":"run"}`),
+		Messages: messages(bytes), SeenMessages: seen(),
 	}
 }
 
@@ -127,8 +127,8 @@ func (s *Side) Asking(ctx context.Context, kind string, results, bytes int) (loa
 		return load, claim, err
 	}
 	for _, r := range rec.Results {
-		if r.Tombstone || r.Kept < bytes {
-			return load, claim, fmt.Errorf("%s keeps %d bytes of %d of a result: it measures something else", s.Name, r.Kept, bytes)
+		if r.Tombstone || r.SnapshotBytes < bytes {
+			return load, claim, fmt.Errorf("%s keeps %d bytes of %d of a result: it measures something else", s.Name, r.SnapshotBytes, bytes)
 		}
 	}
 	if len(rec.Results) != results {

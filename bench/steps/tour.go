@@ -52,7 +52,7 @@ var stages = []struct {
 		return do(ctx, s.Store, v.key, store.Ask{Pause: v.pause})
 	}},
 	{"Snapshots", func(ctx context.Context, s *Side, v *visit) error {
-		_, err := s.Store.Snapshots(ctx, v.key, v.pause.ID, store.Asked)
+		_, err := s.Store.Snapshots(ctx, v.key, v.pause.ID, store.AtPause)
 		return err
 	}},
 	{"Claim", claim},
@@ -71,7 +71,7 @@ var stages = []struct {
 		return do(ctx, s.Store, v.key, store.Ask{Pause: v.pause})
 	}},
 	{"Close", func(ctx context.Context, s *Side, v *visit) error {
-		return do(ctx, s.Store, v.key, store.Close{PauseID: v.pause.ID, Result: store.Result{How: store.Withdrawn}})
+		return do(ctx, s.Store, v.key, store.Close{PauseID: v.pause.ID, Result: store.Result{EndKind: store.Withdrawn}})
 	}},
 	{"Occupy", func(ctx context.Context, s *Side, v *visit) error {
 		return do(ctx, s.Store, v.key, store.Occupy{Token: v.token, Lease: lease})

@@ -78,11 +78,11 @@ func (m *handlerMaker) options(a *Agent) (proxy.Options, error) {
 		StoreInMemory:  s.store.InMemory(),
 		Events:         m.events.sink(),
 		Notices:        m.events.notices(),
-		Posted:         m.posted,
+		OnNotices:      m.posted,
 		RunEnded:       m.events.metrics.RunEnded,
 		EventsRequired: s.audit.Required,
 		ShowPrincipal:  s.who.Show,
-		Elsewhere:      m.elsewhere(a),
+		OtherDoors:     m.elsewhere(a),
 		Tracer:         m.tracer(),
 		Logger:         m.logger,
 	}
@@ -130,9 +130,9 @@ func (m *handlerMaker) elsewhere(a *Agent) *proxy.OtherDoors {
 		return nil
 	}
 	e := &proxy.OtherDoors{
-		KeepsInput: m.settings.store.InMemory() || m.settings.store.Ring().Seals(),
-		Forgets:    m.forgets,
-		Tools:      d.Tools == "keep",
+		KeepsInput:     m.settings.store.InMemory() || m.settings.store.Ring().Seals(),
+		StoreMayForget: m.forgets,
+		Tools:          d.Tools == "keep",
 	}
 	if d.Carry == "home" && !a.others {
 		e.Home = homeOf(a)

@@ -219,8 +219,8 @@ func probedAgents(agents []servedAgent) []admin.Agent {
 // openStore opens the store, and passes on what it reports to events and the metrics.
 func (p *program) openStore(ctx context.Context, happens events) (*stores.Store, error) {
 	kept, err := p.settings.store.New(ctx, stores.Options{
-		Share: p.settings.runs.AddressShare.Share(), LongestLease: proxy.LeaseTime, Ended: happens.byTime,
-		Notices: happens.noticesByTime(), NoticesLost: happens.noticesLost(p.logger), Evicted: happens.metrics.Evicted, Logger: p.logger,
+		Share: p.settings.runs.AddressShare.Share(), LongestLease: proxy.LeaseTime, OnEnded: happens.byTime,
+		Notices: happens.noticesByTime(), NoticesLost: happens.noticesLost(p.logger), OnEvicted: happens.metrics.Evicted, Logger: p.logger,
 	})
 	if err != nil {
 		return nil, err
@@ -257,8 +257,8 @@ func (p *program) startDesk(made *handlerMaker, agents []servedAgent, carrier *d
 		deciders[a.Name] = a.handler
 	}
 	p.desk, err = s.desk.New(desk.Options{
-		Store: made.store, Agents: deciders, Others: made.judges(), Decided: carrier.Decided(),
-		Events: made.events.sink(), EventsRequired: s.audit.Required, Notices: made.events.notices(), Posted: made.posted,
+		Store: made.store, Agents: deciders, OtherAgents: made.judges(), OnDecided: carrier.Decided(),
+		Events: made.events.sink(), EventsRequired: s.audit.Required, Notices: made.events.notices(), OnNotices: made.posted,
 		Keys: func(purpose string) ([][]byte, error) {
 			ring, err := s.store.ReadRing()
 			return ring.Derive(purpose), err

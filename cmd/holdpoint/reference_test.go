@@ -75,7 +75,7 @@ func TestRouteVariables(t *testing.T) {
 			own = append(own, "`"+strings.TrimPrefix(v.Name, "R_")+"`")
 		}
 	}
-	for _, v := range dialects.All().Anew("R_").Variables() {
+	for _, v := range dialects.All().WithPrefix("R_").Variables() {
 		options = append(options, "`"+strings.TrimPrefix(v.Name, "R_")+"`")
 	}
 	want := "\n" + wrap("- of the agent: "+strings.Join(own, ", "), "", "  ", 100) + wrap("- of dialects: "+strings.Join(options, ", "), "", "  ", 100) + "\n"

@@ -195,7 +195,7 @@ func (f *replayFlags) holdpoint(env map[string]string, parts replay.Parts) (http
 		o.IdleTimeout = 0
 	}
 	if finds, is := o.Dialect.(*auto.Dialect); is {
-		finds.Claimed = parts.Claimed
+		finds.OnClaim = parts.Claimed
 	}
 	return proxy.New(o)
 }

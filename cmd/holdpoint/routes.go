@@ -55,7 +55,7 @@ func readRoutes(environment map[string]string, list dialects.List) ([]*route, []
 	var errs []error
 	for n := range numbers {
 		r := &route{Agent: Agent{prefix: fmt.Sprintf("%sROUTES_%d_", prefix, n)}, own: map[string]bool{}}
-		r.dialects = list.Anew(r.prefix)
+		r.dialects = list.WithPrefix(r.prefix)
 		routes = append(routes, r)
 	}
 	slices.SortFunc(routes, func(a, b *route) int {

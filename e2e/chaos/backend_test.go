@@ -149,7 +149,7 @@ func (th *thread) run(body []byte, calm bool, r *report) (answer string, status 
 	}
 	var answered []int
 	moment := r.moment()
-	answer = th.family.Ends
+	answer = th.family.EndStream
 	for n := 1; n <= th.asked; n++ {
 		switch th.family.Reads(body, n, n == th.waits) {
 		case dialecttest.Nothing:
@@ -166,9 +166,9 @@ func (th *thread) run(body []byte, calm bool, r *report) (answer string, status 
 			if th.did[n] > 1 {
 				r.loses("an approved action ran again", "%s: question %d, %d times", th.name, n, th.did[n])
 			}
-			answer = th.family.Did
+			answer = th.family.ActedStream
 		case dialecttest.Denies:
-			answer = th.family.Left
+			answer = th.family.DeniedStream
 			if th.mayFree(n, r) {
 				th.told[n]--
 				r.count("cancelled behind a doubt")
@@ -183,7 +183,7 @@ func (th *thread) run(body []byte, calm bool, r *report) (answer string, status 
 	if len(answered) > 0 {
 		about = answered[len(answered)-1] // a result belongs to the call that was answered, and another question may have been asked since
 	}
-	answer = dialecttest.Numbered(answer, about)
+	answer = dialecttest.TextFor(answer, about)
 	th.waits = 0
 	// The dice are thrown in any case, so that all runs of a seed throw the same ones.
 	end, slow, asks := th.dice.IntN(100), th.dice.IntN(100), strings.HasPrefix(last.Get("content").Str, "ask")
@@ -204,7 +204,7 @@ func (th *thread) run(body []byte, calm bool, r *report) (answer string, status 
 	case asks && len(answered) == 0 || len(answered) > 0 && !calm && end < 40:
 		th.asked++
 		th.waits = th.asked
-		answer = dialecttest.Numbered(th.family.Then(answer), th.asked)
+		answer = dialecttest.TextFor(th.family.AskAfter(answer), th.asked)
 		r.count("asked")
 	}
 	answer = strings.ReplaceAll(answer, `"threadId":"t"`, `"threadId":"`+th.name+`"`)
@@ -221,7 +221,7 @@ func (th *thread) question(id string) int {
 		native = id[:at]
 	}
 	for n := th.asked; n > 0; n-- {
-		text := dialecttest.Numbered(th.family.Asks, n)
+		text := dialecttest.TextFor(th.family.QuestionStream, n)
 		for at := strings.Index(text, native); at >= 0; at = -1 {
 			if end := at + len(native); end < len(text) && (text[end] < '0' || text[end] > '9') {
 				return n
@@ -241,7 +241,7 @@ func (th *thread) meant(body []byte) int {
 	}
 	id := gjson.GetBytes(body, "resume.0.interruptId").Str
 	for n := range th.approved {
-		if id != "" && strings.Contains(dialecttest.Numbered(th.family.Asks, n), `"id":"`+id+`"`) {
+		if id != "" && strings.Contains(dialecttest.TextFor(th.family.QuestionStream, n), `"id":"`+id+`"`) {
 			return n
 		}
 	}

@@ -24,7 +24,7 @@ type CallCopy struct {
 // reads tool_calls. The cost is linear in the size of the text. If a call has more than maxCopies
 // copies, some are left out and none is sure.
 func CallCopies(text string, wanted func(id string) bool) []CallCopy {
-	w := callCopies{text: text, wanted: wanted, times: map[string]int{}}
+	w := callCopies{text: text, isWanted: wanted, times: map[string]int{}}
 	w.value(skipSpace(text, 0))
 	slices.SortStableFunc(w.found, func(a, b CallCopy) int { return a.Begin - b.Begin })
 	last := -1
@@ -46,10 +46,10 @@ func CallCopies(text string, wanted func(id string) bool) []CallCopy {
 const maxCopies = 64
 
 type callCopies struct {
-	text   string
-	wanted func(id string) bool
-	times  map[string]int // how often each call was found
-	found  []CallCopy
+	text     string
+	isWanted func(id string) bool
+	times    map[string]int // how often each call was found
+	found    []CallCopy
 }
 
 // value reads the value at i and returns its end.
@@ -84,7 +84,7 @@ func (w *callCopies) object(begin int) int {
 		switch {
 		case SameKey(key, "id"):
 			ids++
-			if id, text := idIn(s[value:end]); w.wanted(id) {
+			if id, text := idIn(s[value:end]); w.isWanted(id) {
 				c.Sure = c.Sure && text && (!is || c.ID == id)
 				c.ID, is = id, true
 			}
@@ -149,7 +149,7 @@ func (c AskedCall) isFunction(raw []byte) bool {
 			}
 		}
 	}
-	return m.Whole() && names == 1 && arguments == 1 && isText(name, c.Name) && isText(args, c.Args)
+	return m.IsComplete() && names == 1 && arguments == 1 && isText(name, c.Name) && isText(args, c.Args)
 }
 
 // isText reports whether raw is a JSON string with the given text.

@@ -11,18 +11,18 @@ import (
 type Decision struct {
 	// Question is the published id of the interrupt.
 	Question string `json:"question"`
-	// Status, Payload and Own are those of the answer, see Answer.
+	// Status, Payload and OwnForm are those of the answer, see Answer.
 	Status  Status          `json:"status"`
 	Payload json.RawMessage `json:"payload,omitempty"`
-	Own     bool            `json:"own,omitempty"`
-	// Says is SaysApproved or SaysDenied, or "" if the answer is not clear.
-	Says string `json:"says,omitempty"`
+	OwnForm bool            `json:"own,omitempty"`
+	// Verdict is VerdictApproved or VerdictDenied, or "" if the answer is not clear.
+	Verdict string `json:"says,omitempty"`
 	// Edited reports an approval with other arguments than the question's.
 	Edited bool `json:"edited,omitempty"`
 	// Digest is contract.DigestOf of the answer. Two decisions with the same digest are the same.
 	Digest string `json:"digest"`
-	// Asked is the digest of the question as the decider saw it.
-	Asked string `json:"asked,omitempty"`
+	// QuestionDigest is the digest of the question as the decider saw it.
+	QuestionDigest string `json:"asked,omitempty"`
 	// Door is the way the decision was made (package event/door), and By the person who made it.
 	Door string `json:"door,omitempty"`
 	By   string `json:"by,omitempty"`
@@ -33,7 +33,7 @@ type Decision struct {
 
 // Answer returns the decision as an answer.
 func (d *Decision) Answer() Answer {
-	return Answer{ID: d.Question, Status: d.Status, Payload: d.Payload, Own: d.Own, Decided: true}
+	return Answer{ID: d.Question, Status: d.Status, Payload: d.Payload, OwnForm: d.OwnForm, Decided: true}
 }
 
 // Decision returns the decision on the question with the published id, or nil if there is none.

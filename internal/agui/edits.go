@@ -124,7 +124,7 @@ func (i *Interrupt) ReadCall(payload json.RawMessage) (rest json.RawMessage, wro
 	if len(i.Calls) > 1 {
 		return payload, "has a toolCall, and the question is about several calls"
 	}
-	asked := AskedCall{ID: i.ToolCallID(), Unknown: true}
+	asked := AskedCall{ID: i.ToolCallID(), ArgumentsUnknown: true}
 	if len(i.Calls) == 1 {
 		asked = i.Calls[0]
 	}
@@ -136,7 +136,7 @@ func (i *Interrupt) ReadCall(payload json.RawMessage) (rest json.RawMessage, wro
 		return withoutCall(payload, nil), ""
 	}
 	if _, offers := offersEdits(i.Schema()); !offers {
-		if asked.Unknown {
+		if asked.ArgumentsUnknown {
 			return payload, "has a toolCall with arguments, and nobody knows which arguments were asked about: an answer without the toolCall is taken"
 		}
 		return payload, "has a toolCall with other arguments than those that were asked about, and its responseSchema offers no edits: the call would run as it was asked"
@@ -181,7 +181,7 @@ func changesIn(asked AskedCall, calls []gjson.Result, size int) (changes []gjson
 			}
 			return wrong == ""
 		})
-		if wrong == "" && !given && !asked.Unknown && (longer || arguments != nil) {
+		if wrong == "" && !given && !asked.ArgumentsUnknown && (longer || arguments != nil) {
 			wrong = "has a toolCall without its arguments"
 		}
 		if wrong != "" {

@@ -58,7 +58,7 @@ func TestReadCall(t *testing.T) {
 		"a call that nobody saw, and a no":      {yesNo, `{"approved":false,` + edited + `}`, nil, `{"approved":false}`},
 		"a call that nobody saw, edits offered": {edits, `{"approved":true,` + edited + `}`, nil, `{"approved":true,"editedArgs":{"path":"z.txt"}}`},
 		"a call that nobody saw, another id":    {yesNo, `{"approved":true,"toolCall":{"callId":"c2","name":"rm","arguments":{}}}`, nil, `!not the call`},
-		"a call whose arguments were too large": {yesNo, `{"approved":true,` + edited + `}`, []AskedCall{{ID: "c1", Name: "rm", Unknown: true}}, `!nobody knows`},
+		"a call whose arguments were too large": {yesNo, `{"approved":true,` + edited + `}`, []AskedCall{{ID: "c1", Name: "rm", ArgumentsUnknown: true}}, `!nobody knows`},
 		"several calls":                         {yesNo, `{"approved":true,` + call + `}`, append(about, AskedCall{ID: "c2"}), `!several calls`},
 		"a call without an id":                  {yesNo, `{"approved":true,` + call + `}`, []AskedCall{{Name: "rm", Args: asked}}, `{"approved":true}`},
 		"no object":                             {yesNo, `{"approved":true,"toolCall":"c1"}`, about, `{"approved":true,"toolCall":"c1"}`},

@@ -5,12 +5,12 @@ import "bytes"
 // A Beginning is what the beginning of a body shows about its encoding.
 type Beginning int
 
-// Plain means that the body is not a JSON object in another encoding, and OtherEncoding that it is
-// one. Undecided means that more of the body is needed.
+// PlainEncoding means that the body is not a JSON object in another encoding, and OtherEncoding
+// that it is one. UndecidedEncoding means that more of the body is needed.
 const (
-	Plain Beginning = iota
+	PlainEncoding Beginning = iota
 	OtherEncoding
-	Undecided
+	UndecidedEncoding
 )
 
 // ObjectElsewhere reports whether body begins a JSON object in an encoding other than plain UTF-8
@@ -29,7 +29,7 @@ func ObjectElsewhere(body []byte) Beginning {
 	case len(body) >= 2 && (body[0] == 0 || body[1] == 0):
 		return firstIsBrace(body, 2)
 	}
-	return Plain
+	return PlainEncoding
 }
 
 // firstIsBrace checks the first character that is not JSON white space. A character has width
@@ -46,12 +46,12 @@ func firstIsBrace(b []byte, width int) Beginning {
 		}
 		switch {
 		case others != 1:
-			return Plain
+			return PlainEncoding
 		case c == '{':
 			return OtherEncoding
 		case c != ' ' && c != '\t' && c != '\n' && c != '\r':
-			return Plain
+			return PlainEncoding
 		}
 	}
-	return Undecided
+	return UndecidedEncoding
 }

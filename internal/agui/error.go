@@ -68,9 +68,9 @@ func Errorf(code Code, format string, args ...any) *RunError {
 	return &RunError{Code: code, Message: fmt.Sprintf(format, args...)}
 }
 
-// Cut returns a client's text, such as an id, for an error message or a log line. It shortens a
+// Shorten returns a client's text, such as an id, for an error message or a log line. It shortens a
 // long text.
-func Cut(s string) string {
+func Shorten(s string) string {
 	const most = 200
 	if len(s) <= most {
 		return s

@@ -176,8 +176,8 @@ type Event struct {
 // NewEvent returns an event that Holdpoint made, with the given JSON.
 func NewEvent(json []byte) Event { return Event{Type: PeekType(json), JSON: json} }
 
-// With returns ev with another object in the same frame.
-func (ev Event) With(json []byte) Event {
+// WithJSON returns ev with another object in the same frame.
+func (ev Event) WithJSON(json []byte) Event {
 	ev.JSON, ev.Edited, ev.Type = json, true, PeekType(json)
 	return ev
 }
@@ -235,7 +235,7 @@ func (ev Event) Read(values []string, keys ...string) bool {
 			}
 		}
 	}
-	return types == 1 && m.Whole()
+	return types == 1 && m.IsComplete()
 }
 
 // View parses b without a copy. The result and all values read from it share the memory of b, so a

@@ -22,7 +22,7 @@ func TestIndexedPause(t *testing.T) {
 			})
 		}
 		for range rapid.IntRange(0, 4).Draw(t, "seen") {
-			p.Seen = append(p.Seen, SeenMessage{ID: id("message")})
+			p.SeenMessages = append(p.SeenMessages, SeenMessage{ID: id("message")})
 		}
 		indexed := p.Indexed()
 		for _, asked := range []string{"", "a", "b", "c", "d", "e"} {
@@ -48,9 +48,9 @@ func TestIndexedPause(t *testing.T) {
 			if first != nil {
 				named = first
 			}
-			knows := slices.Contains(p.Seen, SeenMessage{ID: asked})
+			knows := slices.Contains(p.SeenMessages, SeenMessage{ID: asked})
 			for what, one := range map[string]*Pause{"bare": &p, "indexed": &indexed} {
-				if one.Interrupt(asked) != first || one.Named(asked) != named || !reflect.DeepEqual(one.About(asked), about) || one.Knows(SeenMessage{ID: asked}) != knows {
+				if one.Interrupt(asked) != first || one.InterruptNamed(asked) != named || !reflect.DeepEqual(one.InterruptsAbout(asked), about) || one.HasMessage(SeenMessage{ID: asked}) != knows {
 					t.Fatalf("%s: %q of %+v", what, asked, p)
 				}
 			}

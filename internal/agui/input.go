@@ -147,7 +147,7 @@ func (v *rootValues) read(body string) (isRun, valid bool) {
 		case "tools":
 			keepFirst(&v.tools, root.Value)
 		}
-		if n := has.See(name); n >= 0 {
+		if n := has.Add(name); n >= 0 {
 			isRun = isRun || answers(n, root.Value)
 			if v.err == nil {
 				key := gjson.Result{Type: gjson.String, Str: name, Raw: root.Key}
@@ -155,7 +155,7 @@ func (v *rootValues) read(body string) (isRun, valid bool) {
 			}
 		}
 	}
-	return isRun || has.Run(), root.Whole()
+	return isRun || has.Run(), root.IsComplete()
 }
 
 func isPresent(v gjson.Result) bool { return v.Exists() && v.Type != gjson.Null }
@@ -294,7 +294,7 @@ func (in *RunInput) readEntry(e gjson.Result, ids map[string]bool) error {
 	case id.Type != gjson.String || id.Str == "":
 		return badInput("resume[%d] has no interruptId", i)
 	case ids[id.Str]:
-		return badInput("resume[%d] answers interrupt %q a second time", i, Cut(id.Str))
+		return badInput("resume[%d] answers interrupt %q a second time", i, Shorten(id.Str))
 	case status != Resolved && status != Cancelled:
 		return badInput("resume[%d].status must be %q or %q", i, Resolved, Cancelled)
 	}

@@ -170,7 +170,7 @@ func TestObjectElsewhere(t *testing.T) {
 		body []byte
 		want Beginning
 	}{
-		"UTF-8":                        {[]byte(`{"a":1}`), Plain},
+		"UTF-8":                        {[]byte(`{"a":1}`), PlainEncoding},
 		"UTF-8 with a mark":            {[]byte("\xef\xbb\xbf {"), OtherEncoding},
 		"UTF-16 LE":                    {encode(` {"a":1}`, true, 2), OtherEncoding},
 		"UTF-16 BE":                    {encode(`{"a":1}`, false, 2), OtherEncoding},
@@ -178,11 +178,11 @@ func TestObjectElsewhere(t *testing.T) {
 		"UTF-32 LE":                    {encode(`{"`, true, 4), OtherEncoding},
 		"UTF-32 BE":                    {encode("\n{", false, 4), OtherEncoding},
 		"UTF-32 with a mark":           {append([]byte{0, 0, 0xfe, 0xff}, encode(`{`, false, 4)...), OtherEncoding},
-		"an array":                     {encode(`[{}]`, true, 2), Plain},
-		"white space, and nothing yet": {encode(`    `, true, 2), Undecided},
-		"a PNG":                        {[]byte("\x89PNG\r\n\x1a\n"), Plain},
-		"an MP4":                       {[]byte("\x00\x00\x00\x20ftypisom"), Plain},
-		"nothing":                      {nil, Plain},
+		"an array":                     {encode(`[{}]`, true, 2), PlainEncoding},
+		"white space, and nothing yet": {encode(`    `, true, 2), UndecidedEncoding},
+		"a PNG":                        {[]byte("\x89PNG\r\n\x1a\n"), PlainEncoding},
+		"an MP4":                       {[]byte("\x00\x00\x00\x20ftypisom"), PlainEncoding},
+		"nothing":                      {nil, PlainEncoding},
 	} {
 		if got := ObjectElsewhere(tt.body); got != tt.want {
 			t.Errorf("%s: %v, want %v", name, got, tt.want)

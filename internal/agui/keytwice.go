@@ -195,7 +195,7 @@ func (s *keyScan) run(place KeyPlace) *KeyTwiceError {
 			if len(s.open) == 0 {
 				return nil
 			}
-			s.leave()
+			s.closeObject()
 		case ',':
 			if n := len(s.open) - 1; n >= 0 {
 				s.open[n].index++
@@ -219,8 +219,8 @@ func (s *keyScan) enter(object bool, root KeyPlace) {
 	s.open = append(s.open, keyObject{keys: uint32(len(s.entries)), place: place, object: object, wantsKey: object})
 }
 
-// leave closes the innermost object or array.
-func (s *keyScan) leave() {
+// closeObject closes the innermost object or array.
+func (s *keyScan) closeObject() {
 	n := len(s.open) - 1
 	o := &s.open[n]
 	if o.large {
@@ -250,36 +250,36 @@ func (s *keyScan) key(o *keyObject, begin, end int, escaped bool) *KeyTwiceError
 	}
 	e := keyEntry{begin: uint32(begin), hash: uint32(sum) ^ uint32(sum>>32) ^ o.keys*0x9e3779b1}
 	if o.large {
-		return s.put(o, e)
+		return s.addKey(o, e)
 	}
 	for n := range s.entries[o.keys:] {
 		if before := &s.entries[int(o.keys)+n]; before.hash == e.hash && s.sameKey(o, before, &e) {
-			return s.twice(before, &e)
+			return s.duplicateKeyError(before, &e)
 		}
 	}
 	s.add(e)
 	if len(s.entries)-int(o.keys) > fewKeys {
-		s.room(len(s.entries) - int(o.keys)) // also inserts the keys of other large objects again
+		s.growSlots(len(s.entries) - int(o.keys)) // also inserts the keys of other large objects again
 		for at := int(o.keys); at < len(s.entries); at++ {
-			s.place(at)
+			s.insertSlot(at)
 		}
 		o.large = true
 	}
 	return nil
 }
 
-// put checks and adds a key of a large object.
-func (s *keyScan) put(o *keyObject, e keyEntry) *KeyTwiceError {
-	s.room(1)
+// addKey checks and adds a key of a large object.
+func (s *keyScan) addKey(o *keyObject, e keyEntry) *KeyTwiceError {
+	s.growSlots(1)
 	mask := uint32(len(s.slots) - 1)
 	for slot := e.hash & mask; s.slots[slot] != 0; slot = (slot + 1) & mask {
 		at := s.slots[slot] - 1
 		if before := &s.entries[at]; at >= o.keys && before.hash == e.hash && s.sameKey(o, before, &e) {
-			return s.twice(before, &e)
+			return s.duplicateKeyError(before, &e)
 		}
 	}
 	s.add(e)
-	s.place(len(s.entries) - 1)
+	s.insertSlot(len(s.entries) - 1)
 	return nil
 }
 
@@ -293,14 +293,14 @@ func (s *keyScan) add(e keyEntry) {
 	s.entries = append(s.entries, e)
 }
 
-// raw returns the key of an entry with its quotes.
-func (s *keyScan) raw(e *keyEntry) string {
+// quotedKey returns the key of an entry with its quotes.
+func (s *keyScan) quotedKey(e *keyEntry) string {
 	end, _ := stringEnd(s.text, int(e.begin)+1)
 	return s.text[e.begin:end]
 }
 
-// place inserts an entry into slots, which must have room.
-func (s *keyScan) place(at int) {
+// insertSlot inserts an entry into slots, which must have room.
+func (s *keyScan) insertSlot(at int) {
 	mask := uint32(len(s.slots) - 1)
 	slot := s.entries[at].hash & mask
 	for s.slots[slot] != 0 {
@@ -310,8 +310,8 @@ func (s *keyScan) place(at int) {
 	s.used++
 }
 
-// room makes room in slots for n more entries.
-func (s *keyScan) room(n int) {
+// growSlots makes room in slots for n more entries.
+func (s *keyScan) growSlots(n int) {
 	if 4*(s.used+n) <= 3*len(s.slots) {
 		return
 	}
@@ -326,22 +326,22 @@ func (s *keyScan) room(n int) {
 			end = int(s.open[n+1].keys)
 		}
 		for at := int(o.keys); o.large && at < end; at++ {
-			s.place(at)
+			s.insertSlot(at)
 		}
 	}
 }
 
 // sameKey reports whether two keys of an object are equal at its place.
 func (s *keyScan) sameKey(o *keyObject, a, b *keyEntry) bool {
-	s.word = appendKey(s.word[:0], s.raw(a), o.place.actedOn())
-	s.other = appendKey(s.other[:0], s.raw(b), o.place.actedOn())
+	s.word = appendKey(s.word[:0], s.quotedKey(a), o.place.actedOn())
+	s.other = appendKey(s.other[:0], s.quotedKey(b), o.place.actedOn())
 	return string(s.word) == string(s.other)
 }
 
-// twice returns the error for two equal keys of the innermost object.
-func (s *keyScan) twice(a, b *keyEntry) *KeyTwiceError {
-	one, other := decodeKey(s.raw(a)), decodeKey(s.raw(b))
-	e := &KeyTwiceError{Key: strings.Clone(Cut(one)), Other: strings.Clone(Cut(other)), Place: s.path()}
+// duplicateKeyError returns the error for two equal keys of the innermost object.
+func (s *keyScan) duplicateKeyError(a, b *keyEntry) *KeyTwiceError {
+	one, other := decodeKey(s.quotedKey(a)), decodeKey(s.quotedKey(b))
+	e := &KeyTwiceError{Key: strings.Clone(Shorten(one)), Other: strings.Clone(Shorten(other)), Place: s.path()}
 	if one == other {
 		e.Other = e.Key
 	} else if e.Key == e.Other {
@@ -352,7 +352,7 @@ func (s *keyScan) twice(a, b *keyEntry) *KeyTwiceError {
 
 // path returns the path of the innermost object, such as messages[2].toolCalls[0].function.
 func (s *keyScan) path() string {
-	const most = 400 // Cut shortens it to less anyway
+	const most = 400 // Shorten shortens it to less anyway
 	var path []byte
 	for _, o := range s.open[:len(s.open)-1] {
 		key := ""
@@ -363,17 +363,17 @@ func (s *keyScan) path() string {
 		case !o.object:
 			path = append(strconv.AppendUint(append(path, '['), uint64(o.index), 10), ']')
 		case !isPlainKey(key):
-			path = append(strconv.AppendQuote(append(path, '['), Cut(key)), ']')
+			path = append(strconv.AppendQuote(append(path, '['), Shorten(key)), ']')
 		case len(path) > 0:
-			path = append(append(path, '.'), Cut(key)...)
+			path = append(append(path, '.'), Shorten(key)...)
 		default:
-			path = append(path, Cut(key)...)
+			path = append(path, Shorten(key)...)
 		}
 		if len(path) > most {
 			break
 		}
 	}
-	return Cut(string(path))
+	return Shorten(string(path))
 }
 
 // isPlainKey reports whether a key needs no quotes in a path.

@@ -51,7 +51,7 @@ func TestEditsTakeOneAllocation(t *testing.T) {
 		"add":                func() { SetString(event, "runId", "another run") },
 		"delete":             func() { DeleteKey(event, "outcome") },
 		"nothing to delete":  func() { DeleteKey(event, "expiresAt") },
-		"nothing to be seen": func() { See(Message{ID: "m", Role: "assistant"}) },
+		"nothing to be seen": func() { NewSeenMessage(Message{ID: "m", Role: "assistant"}) },
 	} {
 		want := 1.0
 		if strings.HasPrefix(name, "nothing") {

@@ -19,10 +19,10 @@ type Members struct {
 	// Key and Value are JSON text and share the object's memory. A key has its quotes.
 	Key, Value string
 
-	text    string
-	at      int  // position after the last value
-	escaped bool // the key has escapes
-	whole   bool
+	text     string
+	at       int  // position after the last value
+	escaped  bool // the key has escapes
+	complete bool
 }
 
 // MembersOf returns the iterator of an object.
@@ -64,7 +64,7 @@ func (m *Members) Next() bool {
 
 // end ends the iteration after the object's last brace, or at invalid JSON if i is -1.
 func (m *Members) end(i int) bool {
-	m.whole = i >= 0 && skipSpace(m.text, i) == len(m.text)
+	m.complete = i >= 0 && skipSpace(m.text, i) == len(m.text)
 	m.Key, m.Value, m.text, m.at = "", "", "", max(i, 0)
 	return false
 }
@@ -73,8 +73,8 @@ func (m *Members) end(i int) bool {
 // may follow.
 func (m *Members) End() int { return m.at }
 
-// Whole reports whether the object was read to its end and no other text follows.
-func (m *Members) Whole() bool { return m.whole }
+// IsComplete reports whether the object was read to its end and no other text follows.
+func (m *Members) IsComplete() bool { return m.complete }
 
 // Name returns the decoded text of the key.
 func (m *Members) Name() string {

@@ -31,7 +31,7 @@ func FuzzMembers(f *testing.F) {
 		if !valid {
 			for m.Next() {
 			}
-			if m.Whole() {
+			if m.IsComplete() {
 				t.Fatal("whole, but not valid")
 			}
 			return
@@ -46,7 +46,7 @@ func FuzzMembers(f *testing.F) {
 			return true
 		})
 		for range 2 {
-			if m.Next() || m.Whole() != root.IsObject() {
+			if m.Next() || m.IsComplete() != root.IsObject() {
 				t.Fatalf("more, or not whole: %s", m.Key)
 			}
 		}

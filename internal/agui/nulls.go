@@ -73,7 +73,7 @@ func (ev Event) WithoutNulls() Event {
 	if object == nil || len(object) == len(ev.JSON) {
 		return ev
 	}
-	return ev.With(object)
+	return ev.WithJSON(object)
 }
 
 // mayHaveTypedNull reports whether a null in the event follows the key of an optional member that
@@ -104,7 +104,7 @@ func withoutNulls(object []byte, typed func(string) bool) []byte {
 		found = found || m.Value == "null" && typed(m.Name())
 	}
 	switch {
-	case !m.Whole() || found && !ValidJSON(object):
+	case !m.IsComplete() || found && !ValidJSON(object):
 		return nil
 	case !found:
 		return object

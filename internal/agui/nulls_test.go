@@ -98,7 +98,7 @@ func FuzzWithoutNulls(f *testing.F) {
 				object = withoutNullsOfInterrupts(object)
 			}
 			if object != nil && len(object) != len(ev.JSON) {
-				want = ev.With(object)
+				want = ev.WithJSON(object)
 			}
 		}
 		if string(got.JSON) != string(want.JSON) || got.Edited != want.Edited || got.Type != want.Type {

@@ -23,8 +23,8 @@ type Origin struct {
 	// Trace is the context of the paused run's span in the form of W3C Trace Context, to which the
 	// continuing run links. It is "" if there are no spans.
 	Trace string `json:"trace,omitempty"`
-	// Shown is the form in which the client was shown the pause: outcome, both or native.
-	Shown string `json:"shown,omitempty"`
+	// ShownAs is the form in which the client was shown the pause: outcome, both or native.
+	ShownAs string `json:"shown,omitempty"`
 	// Wire is the protocol of the client. "" is AG-UI, the only protocol so far.
 	Wire string `json:"wire,omitempty"`
 }
@@ -61,7 +61,7 @@ func (i *Interrupt) AskedCalls() json.RawMessage {
 	list := make([]call, len(i.Calls))
 	for n, c := range i.Calls {
 		list[n] = call{c.Name, json.RawMessage(c.Args)}
-		if c.Unknown || !ValidJSON([]byte(c.Args)) {
+		if c.ArgumentsUnknown || !ValidJSON([]byte(c.Args)) {
 			list[n].Arguments = MustMarshal(c.Args)
 		}
 	}

@@ -53,7 +53,7 @@ func TestAskedDigest(t *testing.T) {
 
 // TestAskedCalls: arguments that are not completely known, or not JSON, become a string.
 func TestAskedCalls(t *testing.T) {
-	i := &Interrupt{Calls: []AskedCall{{Name: "a", Args: `{"x":1}`}, {Name: "b", Args: `{"x":`, Unknown: true}, {Name: "c", Args: `{"x"`}}}
+	i := &Interrupt{Calls: []AskedCall{{Name: "a", Args: `{"x":1}`}, {Name: "b", Args: `{"x":`, ArgumentsUnknown: true}, {Name: "c", Args: `{"x"`}}}
 	const want = `[{"name":"a","arguments":{"x":1}},{"name":"b","arguments":"{\"x\":"},{"name":"c","arguments":"{\"x\""}]`
 	if got := string(i.AskedCalls()); got != want {
 		t.Errorf("got %s, want %s", got, want)

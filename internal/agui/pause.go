@@ -31,9 +31,9 @@ type Interrupt struct {
 	// the published schema.
 	Yes json.RawMessage `json:"yes,omitempty"`
 	No  json.RawMessage `json:"no,omitempty"`
-	// Because is the name of the member of No that has the reason of a denial for the agent, or "" if
-	// there is none. If a dialect does not set it, proxy derives it from the published schema.
-	Because string `json:"because,omitempty"`
+	// ReasonMember is the name of the member of No that has the reason of a denial for the agent, or
+	// "" if there is none. If a dialect does not set it, proxy derives it from the published schema.
+	ReasonMember string `json:"because,omitempty"`
 	// Calls are the tool calls that an approval lets run, as the person was shown them. A dialect sets
 	// them if they are not simply the call that Object names: for several calls, or a call that is not
 	// in the stream. Otherwise proxy takes the call from the transcript. They are empty if unknown, as
@@ -56,8 +56,8 @@ type Interrupt struct {
 	Secret bool `json:"secret,omitempty"`
 }
 
-// Shown returns the payload of an answer if it may be shown, or nil if it is a secret.
-func (i *Interrupt) Shown(payload json.RawMessage) json.RawMessage {
+// PayloadToShow returns the payload of an answer if it may be shown, or nil if it is a secret.
+func (i *Interrupt) PayloadToShow(payload json.RawMessage) json.RawMessage {
 	if i.Secret {
 		return nil
 	}
@@ -100,9 +100,9 @@ type AskedCall struct {
 	ID   string `json:"id,omitempty"` // "" if the backend sends none
 	Name string `json:"name,omitempty"`
 	Args string `json:"args,omitempty"` // the JSON text of the arguments, unchanged
-	// Unknown reports that the arguments, and maybe the name, are not completely known, so it is
-	// unclear what an approval would run.
-	Unknown bool `json:"unknown,omitempty"`
+	// ArgumentsUnknown reports that the arguments, and maybe the name, are not completely known, so it
+	// is unclear what an approval would run.
+	ArgumentsUnknown bool `json:"unknown,omitempty"`
 }
 
 // Reason returns the reason of the interrupt.
@@ -146,31 +146,31 @@ type Pause struct {
 	// Backend is the kind of backend within the dialect that asked, or "" if it does not matter.
 	Backend string `json:"backend,omitempty"`
 
-	// Sticky reports that the backend keeps the first answer to a question. If the question is
-	// repeated after a failed resume, the backend replays that answer for any other one, even a
+	// KeepsFirstAnswer reports that the backend keeps the first answer to a question. If the question
+	// is repeated after a failed resume, the backend replays that answer for any other one, even a
 	// denial. So only the same answer is accepted then.
-	Sticky bool `json:"sticky,omitempty"`
+	KeepsFirstAnswer bool `json:"sticky,omitempty"`
 	// FirstAsked reports that the backend has no kept answer to these questions, although equal
 	// questions were asked before.
 	FirstAsked bool `json:"firstAsked,omitempty"`
 	// CancelEnds reports that a cancel of all questions ends what waits at the backend without
 	// answering it, so that no kept answer is replayed.
 	CancelEnds bool `json:"cancelEnds,omitempty"`
-	// Stripped reports that the store has no room for Messages and State.
-	Stripped bool `json:"stripped,omitempty"`
-	// Kept is the size of Messages and State in the store in bytes. A loaded pause has neither;
-	// store.Snapshots loads them.
-	Kept int `json:"kept,omitempty"`
+	// LacksSnapshots reports that the store has no room for Messages and State.
+	LacksSnapshots bool `json:"stripped,omitempty"`
+	// SnapshotBytes is the size of Messages and State in the store in bytes. A loaded pause has
+	// neither; store.Snapshots loads them.
+	SnapshotBytes int `json:"kept,omitempty"`
 
 	// The fields below are set by proxy.
 
-	Origin   *Origin         `json:"origin,omitempty"`   // nil in records of earlier versions; read-only
-	Digest   string          `json:"digest,omitempty"`   // of the interrupts as the dialect made them
-	Finish   json.RawMessage `json:"finish,omitempty"`   // RUN_FINISHED without outcome, with the ids of the paused run
-	Messages json.RawMessage `json:"messages,omitempty"` // content of a MESSAGES_SNAPSHOT; nil if unknown
-	State    json.RawMessage `json:"state,omitempty"`    // content of a STATE_SNAPSHOT; nil if unknown
-	Seen     []SeenMessage   `json:"seen,omitempty"`     // every message of the paused run, even if Messages was too large
-	Opened   time.Time       `json:"opened,omitzero"`    // by the store's clock
+	Origin       *Origin         `json:"origin,omitempty"`   // nil in records of earlier versions; read-only
+	Digest       string          `json:"digest,omitempty"`   // of the interrupts as the dialect made them
+	Finish       json.RawMessage `json:"finish,omitempty"`   // RUN_FINISHED without outcome, with the ids of the paused run
+	Messages     json.RawMessage `json:"messages,omitempty"` // content of a MESSAGES_SNAPSHOT; nil if unknown
+	State        json.RawMessage `json:"state,omitempty"`    // content of a STATE_SNAPSHOT; nil if unknown
+	SeenMessages []SeenMessage   `json:"seen,omitempty"`     // every message of the paused run, even if Messages was too large
+	Opened       time.Time       `json:"opened,omitzero"`    // by the store's clock
 	// EarlierReplies are the replies in messages from before the pause. They answer none of its
 	// questions.
 	EarlierReplies []EarlierReply `json:"stood,omitempty"`
@@ -189,9 +189,9 @@ type Pause struct {
 	// NewOnly reports that the client sent only new messages before it was asked. So its backend keeps
 	// the conversation, and gets the answer without the messages of the record.
 	NewOnly bool `json:"newOnly,omitempty"`
-	// From is a hash of the client's address if the store limits how much of it one address may
+	// AddressHash is a hash of the client's address if the store limits how much of it one address may
 	// fill, else 0.
-	From uint64 `json:"from,omitempty"`
+	AddressHash uint64 `json:"from,omitempty"`
 
 	index *index // nil unless Indexed
 }
@@ -200,9 +200,9 @@ type Pause struct {
 // a message, because a tool message and the assistant message of its call may have the same id, and
 // clients change ids.
 type EarlierReply struct {
-	Key   string `json:"key"`
-	Says  string `json:"says"` // a digest of the answer
-	Times int    `json:"times"`
+	Key          string `json:"key"`
+	AnswerDigest string `json:"says"` // a digest of the answer
+	Times        int    `json:"times"`
 }
 
 // A SeenMessage identifies a message, to recognize it in a later request.
@@ -214,7 +214,7 @@ type SeenMessage struct {
 // Interrupt returns the interrupt with the published id, or nil if the pause has none.
 func (p *Pause) Interrupt(id string) *Interrupt {
 	if x := p.index; x != nil {
-		return p.at(x.ids(p), id)
+		return p.interruptAt(x.ids(p), id)
 	}
 	for i := range p.Interrupts {
 		if p.Interrupts[i].ID == id {
@@ -224,36 +224,37 @@ func (p *Pause) Interrupt(id string) *Interrupt {
 	return nil
 }
 
-// Named returns the interrupt with the published id, or with a native id that is unique in the
-// pause. It returns nil if there is none.
-func (p *Pause) Named(id string) *Interrupt {
+// InterruptNamed returns the interrupt with the published id, or with a native id that is unique in
+// the pause. It returns nil if there is none.
+func (p *Pause) InterruptNamed(id string) *Interrupt {
 	if i := p.Interrupt(id); i != nil || id == "" {
 		return i
 	}
 	if x := p.index; x != nil {
-		return p.at(x.natives(p), id)
+		return p.interruptAt(x.natives(p), id)
 	}
-	return p.at(natives(p.Interrupts), id)
+	return p.interruptAt(natives(p.Interrupts), id)
 }
 
-// About returns the indexes of the interrupts about a call.
-func (p *Pause) About(call string) []int {
+// InterruptsAbout returns the indexes of the interrupts about a call.
+func (p *Pause) InterruptsAbout(call string) []int {
 	if x := p.index; x != nil {
 		return x.calls(p)[call]
 	}
-	return about(p.Interrupts)[call]
+	return indexByCall(p.Interrupts)[call]
 }
 
-// Knows reports whether the message was part of the paused run.
-func (p *Pause) Knows(m SeenMessage) bool {
+// HasMessage reports whether the message was part of the paused run.
+func (p *Pause) HasMessage(m SeenMessage) bool {
 	if x := p.index; x != nil {
 		return x.messages(p)[m]
 	}
-	return slices.Contains(p.Seen, m)
+	return slices.Contains(p.SeenMessages, m)
 }
 
-// Indexed returns the pause with an index, for many calls of Interrupt, Named, About and Knows. The
-// pause must not be changed afterwards, and is for use by one goroutine.
+// Indexed returns the pause with an index, for many calls of Interrupt, InterruptNamed,
+// InterruptsAbout and HasMessage. The pause must not be changed afterwards, and is for use by one
+// goroutine.
 func (p Pause) Indexed() Pause {
 	p.index = &index{}
 	return p
@@ -267,7 +268,7 @@ type index struct {
 	seen           map[SeenMessage]bool
 }
 
-func (p *Pause) at(places map[string]int, id string) *Interrupt {
+func (p *Pause) interruptAt(places map[string]int, id string) *Interrupt {
 	if at, ok := places[id]; ok && at >= 0 {
 		return &p.Interrupts[at]
 	}
@@ -306,12 +307,12 @@ func natives(list []Interrupt) map[string]int {
 
 func (x *index) calls(p *Pause) map[string][]int {
 	if x.byCall == nil {
-		x.byCall = about(p.Interrupts)
+		x.byCall = indexByCall(p.Interrupts)
 	}
 	return x.byCall
 }
 
-func about(list []Interrupt) map[string][]int {
+func indexByCall(list []Interrupt) map[string][]int {
 	places := make(map[string][]int, len(list))
 	for n, i := range list {
 		call := i.ToolCallID()
@@ -322,7 +323,7 @@ func about(list []Interrupt) map[string][]int {
 
 func (x *index) messages(p *Pause) map[SeenMessage]bool {
 	if x.seen == nil {
-		x.seen = seenSet(p.Seen)
+		x.seen = seenSet(p.SeenMessages)
 	}
 	return x.seen
 }
@@ -339,24 +340,24 @@ const (
 // A Reading is the meaning of an answer, for events, records and the log. It never influences a
 // run.
 type Reading struct {
-	Says   Meaning
-	Edited bool // an approval with other arguments than the question's
+	Meaning Meaning
+	Edited  bool // an approval with other arguments than the question's
 }
 
 // The meanings of an answer in events, records and the log.
 const (
-	SaysApproved = "approved"
-	SaysDenied   = "denied"
+	VerdictApproved = "approved"
+	VerdictDenied   = "denied"
 )
 
-// SaysOf returns SaysApproved or SaysDenied, or "" if the meaning is unclear.
-func SaysOf(a *Answer, read Reading) string {
+// VerdictOf returns VerdictApproved or VerdictDenied, or "" if the meaning is unclear.
+func VerdictOf(a *Answer, read Reading) string {
 	switch {
 	case a.Status != Resolved:
-	case read.Says == Approves:
-		return SaysApproved
-	case read.Says == Denies:
-		return SaysDenied
+	case read.Meaning == Approves:
+		return VerdictApproved
+	case read.Meaning == Denies:
+		return VerdictDenied
 	}
 	return ""
 }
@@ -369,9 +370,9 @@ type Answer struct {
 	// Payload is the answer's value with the dialect's aliases applied. It is nil if absent or null,
 	// which are the same in AG-UI.
 	Payload json.RawMessage `json:"payload,omitempty"`
-	// Own marks an answer in a form of the dialect's own that does not fit the interrupt's schema.
+	// OwnForm marks an answer in a form of the dialect's own that does not fit the interrupt's schema.
 	// Begin checks it, and not the schema.
-	Own bool `json:"own,omitempty"`
+	OwnForm bool `json:"own,omitempty"`
 	// Native reports that the answer was not in resume but in the backend's own form (command.resume,
 	// a tool message).
 	Native bool `json:"native,omitempty"`
@@ -381,9 +382,9 @@ type Answer struct {
 	// Decided reports that the answer was not given in the chat, by somebody who saw the question in
 	// the record.
 	Decided bool `json:"-"`
-	// Says is the meaning of the answer. It is not stored, because it can be derived from the
+	// Meaning is the meaning of the answer. It is not stored, because it can be derived from the
 	// question.
-	Says Meaning `json:"-"`
+	Meaning Meaning `json:"-"`
 }
 
 // A Meaning is the meaning of an answer to a question.

@@ -6,9 +6,9 @@ import "math/bits"
 // whether some backend could read the body as a run or an answer. The zero value is empty.
 type RunKeys uint8
 
-// See adds a key. It returns the index of the root key that name is a spelling of, or -1 for any
+// Add adds a key. It returns the index of the root key that name is a spelling of, or -1 for any
 // other key.
-func (k *RunKeys) See(name string) int {
+func (k *RunKeys) Add(name string) int {
 	n := spellingOf(rootKeys[:], name)
 	if n >= 0 {
 		*k |= 1 << n
@@ -39,9 +39,9 @@ func answeringKeys(n int) []string {
 	return nil
 }
 
-// Answering reports whether a key in the value of a root key makes that value an answer. n is the
-// index that See returned for the root key.
-func Answering(n int, key string) bool { return spellingOf(answeringKeys(n), key) >= 0 }
+// IsAnswerKey reports whether a key in the value of a root key makes that value an answer. n is the
+// index that Add returned for the root key.
+func IsAnswerKey(n int, key string) bool { return spellingOf(answeringKeys(n), key) >= 0 }
 
 // answers reports whether the value of the n-th root key is an answer by itself. The value must be
 // valid JSON.
@@ -79,7 +79,7 @@ func hasKey(value string, names []string) bool {
 func HasMessages(object []byte) bool {
 	var keys RunKeys
 	for m := MembersOf(object); m.Next(); {
-		keys.See(m.Name())
+		keys.Add(m.Name())
 	}
 	return keys.has(messagesKey)
 }

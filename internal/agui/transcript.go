@@ -24,13 +24,13 @@ type CallFinder interface {
 	Call(id string) (Call, bool)
 }
 
-// A FreshCaller is a Transcript that can cheaply report whether any call is Fresh, so that a run
-// without calls need not be read at its end.
+// A FreshCaller is a Transcript that can cheaply report whether any call is StreamedInRun, so that
+// a run without calls need not be read at its end.
 type FreshCaller interface {
 	MayHaveFreshCalls() bool
 }
 
-// MayHaveFreshCalls reports whether a call of the transcript may be Fresh.
+// MayHaveFreshCalls reports whether a call of the transcript may be StreamedInRun.
 func MayHaveFreshCalls(t Transcript) bool {
 	fresh, ok := t.(FreshCaller)
 	return !ok || fresh.MayHaveFreshCalls()
@@ -56,9 +56,9 @@ type Call struct {
 	Parent   string // parentMessageId
 	Ended    bool
 	Answered bool // its result was streamed
-	// Fresh reports that the call was streamed in this run: the messages at the beginning of the run
-	// lack it, or the stream began it again.
-	Fresh bool
+	// StreamedInRun reports that the call was streamed in this run: the messages at the beginning of
+	// the run lack it, or the stream began it again.
+	StreamedInRun bool
 }
 
 // Parts returns the texts that distinguish a call: its id, its tool, and its arguments in canonical

@@ -22,32 +22,33 @@ type Case struct {
 	Answers []agui.Answer
 	// ReadFor is the id of the pause that the answers were read for, or "" if no pause was known.
 	ReadFor string
-	// Unread is the error if the answers could not be read.
-	Unread *agui.RunError
-	// Settled are the messages that repeat the answers on record of ended pauses.
-	Settled []agui.SeenMessage
-	// Mixed are the messages that have an answer of Answers or Settled and also other content.
-	Mixed []agui.SeenMessage
-	// Stray reports that the request ends with a decision on an unknown question. StrayNames is the id
-	// of the call that the decision names, if it names one.
-	Stray      bool
-	StrayNames string
-	// Unasked is the id of a call that the request's last message decides on although no question
-	// about the call is on record. It is "" if there is none, and is ignored if the request has
-	// answers.
-	Unasked string
+	// ReadError is the error if the answers could not be read.
+	ReadError *agui.RunError
+	// RepeatedAnswers are the messages that repeat the answers on record of ended pauses.
+	RepeatedAnswers []agui.SeenMessage
+	// MixedMessages are the messages that have an answer of Answers or RepeatedAnswers and also other
+	// content.
+	MixedMessages []agui.SeenMessage
+	// EndsInStrayDecision reports that the request ends with a decision on an unknown question.
+	// StrayCallID is the id of the call that the decision names, if it names one.
+	EndsInStrayDecision bool
+	StrayCallID         string
+	// UnaskedCallID is the id of a call that the request's last message decides on although no
+	// question about the call is on record. It is "" if there is none, and is ignored if the request
+	// has answers.
+	UnaskedCallID string
 	// Record is the record of the thread in the store.
 	Record store.Record
 	// Carry is the id of a pause if Holdpoint itself makes the request in order to send the pause's
 	// decisions to the backend. Such a request carries this pause or does nothing. It never becomes an
 	// ordinary run.
 	Carry string
-	// Stranger reports that the record belongs to another principal.
-	Stranger bool
-	// Elsewhere reports that Record is the record of another thread than the one that the request
+	// OtherPrincipal reports that the record belongs to another principal.
+	OtherPrincipal bool
+	// OtherThread reports that Record is the record of another thread than the one that the request
 	// names, because that record has the question that the request answers. Nothing else in it affects
 	// the request.
-	Elsewhere bool
+	OtherThread bool
 	// NewThreads reports that the client is a .NET client, which uses a new thread for each run unless
 	// the application keeps the thread.
 	NewThreads bool
@@ -57,17 +58,18 @@ type Case struct {
 	// InMemory reports that the store of the record is in memory: a restart loses it, and other
 	// processes do not share it.
 	InMemory bool
-	// Frees reports whether a cancel of a pause that ended in doubt is to be sent to the backend. It
-	// is if the backend may still wait and does not read a cancel as an approval. Frees is also called
-	// for a pause with CancelEnds whose run ended in an error. A nil Frees reports false.
-	Frees func(p *agui.Pause) bool
-	// Locks reports whether a new message would block the thread forever if the backend still waits
-	// for an answer to a pause that ended in doubt. A nil Locks reports false.
-	Locks func(p *agui.Pause) bool
-	// Named is a pause made of the questions that clients of the thread named and that are not on
+	// ForwardsCancel reports whether a cancel of a pause that ended in doubt is to be sent to the
+	// backend. It is if the backend may still wait and does not read a cancel as an approval.
+	// ForwardsCancel is also called for a pause with CancelEnds whose run ended in an error. A nil
+	// ForwardsCancel reports false.
+	ForwardsCancel func(p *agui.Pause) bool
+	// LocksThread reports whether a new message would block the thread forever if the backend still
+	// waits for an answer to a pause that ended in doubt. A nil LocksThread reports false.
+	LocksThread func(p *agui.Pause) bool
+	// NamedPause is a pause made of the questions that clients of the thread named and that are not on
 	// record, if their backend is known and reads a cancel as a denial. Its Seen are the messages that
 	// are not new. It is nil if there are no such questions.
-	Named *agui.Pause
+	NamedPause *agui.Pause
 	// Valid checks a payload against a responseSchema. A nil payload counts as null.
 	Valid func(schema, payload json.RawMessage) error
 }
@@ -77,33 +79,34 @@ type Ruling struct {
 	Do Act
 	// Refusal is the error of an act Refuse.
 	Refusal *agui.RunError
-	// Stands, with Refuse and NotTaken, describes the answers that are valid instead of the refused
-	// ones. It is nil if there are none.
-	Stands *Standing
-	// Reask, with Refuse, reports that the open pause may be sent to the client again.
-	Reask bool
-	// Ends is the way in which the open pause ends before the act is done, or "" if it does not end.
-	// Withdrawn: the pause is given up, because no answer to it can be sent. Doubtful: the refusal
-	// reports the doubt.
-	Ends store.How
+	// Standing, with Refuse and AnswersUnused, describes the answers that are valid instead of the
+	// refused ones. It is nil if there are none.
+	Standing *Standing
+	// AsksAgain, with Refuse, reports that the open pause may be sent to the client again.
+	AsksAgain bool
+	// EndKind is the way in which the open pause ends before the act is done, or "" if it does not
+	// end. Withdrawn: the pause is given up, because no answer to it can be sent. Doubtful: the
+	// refusal reports the doubt.
+	EndKind store.EndKind
 	// Answers, with Resume, has one answer for each question, in the pause's order.
 	Answers []agui.Answer
 	// EndOnly, with Resume, reports that the answers are cancels that end the waiting run, see
 	// translate.Request.EndOnly.
 	EndOnly bool
-	// New, with Resume and Missed, are the messages that the record does not have.
-	New []agui.Message
+	// NewMessages, with Resume and MissedEnd, are the messages that the record does not have.
+	NewMessages []agui.Message
 	// Replay is the stored end that is sent again. With Reopen it is the way in which the pause ended.
 	Replay *store.Result
-	// Missed, with Pass, is an end that the chat has not seen. The messages on record replace the
-	// older messages of the request; New are the others.
-	Missed *store.Result
-	// Leave lists the parts of the request that are not sent to the backend.
-	Leave Leave
-	// NotTaken, with Pass and Resume, is why the answers sent with a new message are not used: the run
-	// with the first answers ended in an error, and this request's client was not told. A Resume then
-	// sends the decisions that were made elsewhere. With Quiet it is why a cancel is not sent.
-	NotTaken *agui.RunError
+	// MissedEnd, with Pass, is an end that the chat has not seen. The messages on record replace the
+	// older messages of the request; NewMessages are the others.
+	MissedEnd *store.Result
+	// OmittedParts lists the parts of the request that are not sent to the backend.
+	OmittedParts OmittedParts
+	// AnswersUnused, with Pass and Resume, is why the answers sent with a new message are not used:
+	// the run with the first answers ended in an error, and this request's client was not told. A
+	// Resume then sends the decisions that were made elsewhere. With EmptyRun it is why a cancel is
+	// not sent.
+	AnswersUnused *agui.RunError
 }
 
 // An Act is what proxy does with a request.
@@ -116,8 +119,8 @@ const (
 	Resume
 	// TellAgain: the open pause is sent to the client again.
 	TellAgain
-	// Quiet: the client gets an empty run, because the request has no answer and nothing new.
-	Quiet
+	// EmptyRun: the client gets an empty run, because the request has no answer and nothing new.
+	EmptyRun
 	// Replay: the client gets the stored end of the run with the same answers.
 	Replay
 	// Wait: the same answers are already being sent. proxy waits for the end of that run and judges
@@ -130,12 +133,12 @@ const (
 	Reopen
 )
 
-// Leave is a set of bits for the parts of a request that are not sent to the backend.
-type Leave int
+// OmittedParts is a set of bits for the parts of a request that are not sent to the backend.
+type OmittedParts int
 
 const (
-	// LeaveArray: the resume array.
-	LeaveArray Leave = 1 << iota
-	// LeaveCommand: an answer in forwardedProps.command.
-	LeaveCommand
+	// OmitArray: the resume array.
+	OmitArray OmittedParts = 1 << iota
+	// OmitCommand: an answer in forwardedProps.command.
+	OmitCommand
 )

@@ -27,12 +27,12 @@ func JudgeDecisions(c *Case) *agui.RunError {
 		if r := c.refuseCancelOnly(*i, a); r != nil {
 			return r.Refusal
 		}
-		if r := c.unfit(*i, a); r != nil {
+		if r := c.refuseUnfitPayload(*i, a); r != nil {
 			return r.Refusal
 		}
 	}
 	answers, covered := c.WithDecisions()
-	if i, stuck := c.stuck(answers); stuck && !(covered && AllCancelled(answers)) {
+	if i, stuck := c.findIgnoredAnswer(answers); stuck && !(covered && AllCancelled(answers)) {
 		return refuseOtherAnswer(i).Refusal
 	}
 	return nil
@@ -93,10 +93,10 @@ func (c *Case) answeredCount(byID map[string]*agui.Answer) int {
 	return n
 }
 
-// repeats reports whether the answers are those of a digest. If the pause has decisions from
+// repeatsAnswers reports whether the answers are those of a digest. If the pause has decisions from
 // another door, the chat may know only some of its questions, so some of the same answers are
 // enough.
-func (c *Case) repeats(digest string, p *agui.Pause) bool {
+func (c *Case) repeatsAnswers(digest string, p *agui.Pause) bool {
 	if p == nil || len(p.Decisions) == 0 {
 		return store.SameAnswers(digest, Digest(c.Answers))
 	}
@@ -111,15 +111,15 @@ func (c *Case) unseenEnd() *store.Result {
 		return nil
 	}
 	r := c.Record.Results[0]
-	if !r.Unseen || r.Tombstone || r.Pause == nil || r.How != store.Finished || len(c.Input.Messages) == 0 {
+	if !r.EndUnseen || r.Tombstone || r.Pause == nil || r.EndKind != store.Finished || len(c.Input.Messages) == 0 {
 		return nil // a request without messages shows nothing
 	}
-	before := make(map[string]bool, len(r.Pause.Seen))
-	for _, s := range r.Pause.Seen {
+	before := make(map[string]bool, len(r.Pause.SeenMessages))
+	for _, s := range r.Pause.SeenMessages {
 		before[s.ID] = true
 	}
 	since := map[string]bool{}
-	for _, s := range r.Seen {
+	for _, s := range r.SeenMessages {
 		since[s.ID] = s.ID != "" && !before[s.ID]
 	}
 	if slices.ContainsFunc(c.Input.Messages, func(m agui.Message) bool { return since[m.ID] }) {
@@ -135,17 +135,17 @@ func (c *Case) unseenEnd() *store.Result {
 // know only the thread's id.
 func (c *Case) catchUp(missed *store.Result) Ruling {
 	asked := missed.Pause.Indexed()
-	brings := c.newInput(missed.Seen, &asked)
+	brings := c.newInput(missed.SeenMessages, &asked)
 	if len(brings) == 0 {
 		return Ruling{Do: Replay, Replay: missed}
 	}
 	r := Ruling{Do: Pass}
 	if c.Input.HasResume {
-		r.Leave = LeaveArray
+		r.OmittedParts = OmitArray
 	}
-	known := func(m agui.Message) bool { return m.ID != "" && missed.Pause.Knows(agui.See(m)) }
+	known := func(m agui.Message) bool { return m.ID != "" && missed.Pause.HasMessage(agui.NewSeenMessage(m)) }
 	if slices.ContainsFunc(c.Input.Messages, known) {
-		r.Missed, r.New = missed, brings
+		r.MissedEnd, r.NewMessages = missed, brings
 	}
 	return r
 }

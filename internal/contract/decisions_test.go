@@ -12,7 +12,7 @@ import (
 
 // decidedAs returns the answer as a decision that somebody made at another door.
 func decidedAs(a agui.Answer) agui.Decision {
-	return agui.Decision{Question: a.ID, Status: a.Status, Payload: a.Payload, Own: a.Own, Digest: DigestOf(a), Door: "desk"}
+	return agui.Decision{Question: a.ID, Status: a.Status, Payload: a.Payload, OwnForm: a.OwnForm, Digest: DigestOf(a), Door: "desk"}
 }
 
 // TestDecisionsAtAnotherDoor uses a pause with the questions x and y.
@@ -31,15 +31,15 @@ func TestDecisionsAtAnotherDoor(t *testing.T) {
 		rec.State, rec.Digest = store.Claimed, Digest([]agui.Answer{yesX, yesY})
 		return rec
 	}
-	ended := func(how store.How, decided ...agui.Answer) store.Record {
+	ended := func(how store.EndKind, decided ...agui.Answer) store.Record {
 		rec := open("", decided...)
 		return store.Record{Now: testNow, Results: []*store.Result{{
-			PauseID: rec.Pause.ID, IDs: []string{"x", "y"}, Digest: Digest([]agui.Answer{yesX, yesY}), How: how,
-			Finish: []byte(endedWell), Pause: rec.Pause, Seen: append(slices.Clone(rec.Pause.Seen), agui.SeenMessage{ID: "a2"}),
+			PauseID: rec.Pause.ID, IDs: []string{"x", "y"}, Digest: Digest([]agui.Answer{yesX, yesY}), EndKind: how,
+			Finish: []byte(endedWell), Pause: rec.Pause, SeenMessages: append(slices.Clone(rec.Pause.SeenMessages), agui.SeenMessage{ID: "a2"}),
 		}}}
 	}
 	unseen := ended(store.Finished, yesX, yesY)
-	unseen.Results[0].Unseen = true
+	unseen.Results[0].EndUnseen = true
 	const caught = `{"id":"a2","role":"assistant","content":"done"}`
 	said := func(a agui.Answer) agui.Answer {
 		a.Message = agui.SeenMessage{ID: "r1"}
@@ -58,7 +58,7 @@ func TestDecisionsAtAnotherDoor(t *testing.T) {
 		code     agui.Code
 		reask    bool
 		want     []agui.Answer // with Resume
-		missed   bool          // the ruling has Missed
+		missed   bool          // the ruling has MissedEnd
 		says     string        // a part of the refusal
 	}{
 		{name: "all is decided: a message says otherwise", record: open("", yesX, yesY), answers: []agui.Answer{said(noX)},
@@ -87,13 +87,13 @@ func TestDecisionsAtAnotherDoor(t *testing.T) {
 		{name: "all is decided and has expired since: it stands", record: open(past, yesX, yesY), messages: reload, do: Resume, want: []agui.Answer{yesX, yesY}},
 		{name: "all is cancelled", record: open("", cancelled("x"), cancelY), messages: more, do: Resume, want: []agui.Answer{cancelled("x"), cancelY}},
 		{name: "a request of Holdpoint's own carries it", record: open("", yesX, yesY), carry: true, do: Resume, want: []agui.Answer{yesX, yesY}},
-		{name: "a request of Holdpoint's own carries no part", record: open("", yesX), carry: true, do: Quiet},
+		{name: "a request of Holdpoint's own carries no part", record: open("", yesX), carry: true, do: EmptyRun},
 
 		{name: "while it is carried a reload waits", record: claimed(yesX, yesY), messages: reload, do: Wait},
 		{name: "while it is carried a new message waits", record: claimed(yesX, yesY), messages: more, do: Wait},
 		{name: "while it is carried a part of the same waits", record: claimed(yesX, yesY), answers: []agui.Answer{yesY}, do: Wait},
 		{name: "while it is carried other answers conflict", record: claimed(yesX, yesY), answers: []agui.Answer{yesX, cancelY}, do: Refuse, code: agui.ResumeConflict},
-		{name: "while it is carried nothing else of Holdpoint's own does", record: claimed(yesX, yesY), carry: true, do: Quiet},
+		{name: "while it is carried nothing else of Holdpoint's own does", record: claimed(yesX, yesY), carry: true, do: EmptyRun},
 		{name: "while a chat carries it with what was decided a reload is refused", record: claimed(yesX), messages: reload, do: Refuse, code: agui.ResumeInProgress},
 		{name: "while a chat carries it the rest of the same waits", record: claimed(yesX), answers: []agui.Answer{yesY}, do: Wait},
 
@@ -120,14 +120,14 @@ func TestDecisionsAtAnotherDoor(t *testing.T) {
 				q.Carry = c.record.Pause.ID
 			}
 			r := Judge(&q)
-			if r.Do != c.do || r.Reask != c.reask {
-				t.Fatalf("act %d, reask %v, want %d, %v (%v)", r.Do, r.Reask, c.do, c.reask, r.Refusal)
+			if r.Do != c.do || r.AsksAgain != c.reask {
+				t.Fatalf("act %d, reask %v, want %d, %v (%v)", r.Do, r.AsksAgain, c.do, c.reask, r.Refusal)
 			}
 			if r.Refusal != nil && (r.Refusal.Code != c.code || !strings.Contains(r.Refusal.Message, c.says)) {
 				t.Errorf("refused: %v, want %s: %s", r.Refusal, c.code, c.says)
 			}
-			if (r.Missed != nil) != c.missed {
-				t.Errorf("missed: %v", r.Missed)
+			if (r.MissedEnd != nil) != c.missed {
+				t.Errorf("missed: %v", r.MissedEnd)
 			}
 			if c.do != Resume {
 				return
@@ -135,8 +135,8 @@ func TestDecisionsAtAnotherDoor(t *testing.T) {
 			if Digest(r.Answers) != Digest(c.want) || !slices.EqualFunc(r.Answers, c.want, func(a, b agui.Answer) bool { return a.ID == b.ID }) {
 				t.Errorf("answers %+v, want %+v", r.Answers, c.want)
 			}
-			if brings := len(c.messages) > 2; (len(r.New) > 0) != brings {
-				t.Errorf("new: %d messages", len(r.New))
+			if brings := len(c.messages) > 2; (len(r.NewMessages) > 0) != brings {
+				t.Errorf("new: %d messages", len(r.NewMessages))
 			}
 		})
 	}
@@ -186,7 +186,7 @@ func TestEditsThatAreNotOffered(t *testing.T) {
 		if got := JudgeDecisions(&c); (got != nil) != tt.refused || got != nil && got.Code != agui.InvalidPayload {
 			t.Errorf("%s under %q: %v", tt.payload, tt.schema, got)
 		}
-		if r := Judge(&c); (r.Do == Refuse) != tt.refused || tt.refused && (r.Refusal.Code != agui.InvalidPayload || !r.Reask) {
+		if r := Judge(&c); (r.Do == Refuse) != tt.refused || tt.refused && (r.Refusal.Code != agui.InvalidPayload || !r.AsksAgain) {
 			t.Errorf("%s under %q in the chat: %+v", tt.payload, tt.schema, r)
 		}
 	}

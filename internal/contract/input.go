@@ -21,13 +21,13 @@ func (c *Case) newInput(seen []agui.SeenMessage, p *agui.Pause) []agui.Message {
 // CopilotKit sends with resume do, or has an answer that a dialect has read. A nil pause stands for
 // an unknown one; see RepeatsOf.
 func (c *Case) OnlyAnswers(pauses ...*agui.Pause) func(agui.Message) bool {
-	repeats := make([]Repeats, len(pauses))
+	repeats := make([]RepeatFinder, len(pauses))
 	for n, p := range pauses {
 		repeats[n] = RepeatsOf(p, c.Input.Resume)
 	}
 	answerOnly := c.answerOnly()
 	return func(m agui.Message) bool {
-		return answerOnly(m) || slices.ContainsFunc(repeats, func(r Repeats) bool { return r.Has(m) })
+		return answerOnly(m) || slices.ContainsFunc(repeats, func(r RepeatFinder) bool { return r.IsRepeat(m) })
 	}
 }
 
@@ -46,15 +46,16 @@ func (c *Case) answerOnly() func(agui.Message) bool {
 	for _, a := range c.Answers {
 		only[a.Message] = true
 	}
-	for _, m := range c.Settled {
+	for _, m := range c.RepeatedAnswers {
 		only[m] = true
 	}
-	for _, m := range c.Mixed {
+	for _, m := range c.MixedMessages {
 		delete(only, m)
 	}
 	delete(only, agui.SeenMessage{}) // the zero value is that of answers in fields
-	// agui.See hashes the content of a message, so it is not called if no message has an answer.
-	return func(m agui.Message) bool { return len(only) > 0 && only[agui.See(m)] }
+	// agui.NewSeenMessage hashes the content of a message, so it is not called if no message has an
+	// answer.
+	return func(m agui.Message) bool { return len(only) > 0 && only[agui.NewSeenMessage(m)] }
 }
 
 // bringsNewSince reports whether the request has a new message in addition to answers that are for
@@ -73,10 +74,10 @@ func (c *Case) bringsNewSince(r *store.Result) bool {
 	var p *agui.Pause
 	var seen []agui.SeenMessage
 	if r != nil && !r.Tombstone { // a tombstone has only the questions of its pause
-		p, seen = r.Pause, r.Seen
+		p, seen = r.Pause, r.SeenMessages
 	}
 	if len(seen) == 0 {
-		return !RepeatsOf(p, c.Input.Resume).Has(list[len(list)-1])
+		return !RepeatsOf(p, c.Input.Resume).IsRepeat(list[len(list)-1])
 	}
 	return len(c.newInput(seen, p)) > 0
 }

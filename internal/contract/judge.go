@@ -18,11 +18,11 @@ const skew = 5 * time.Second
 // Judge rules on a request. The rules are tried in the order of docs/contract.md, and the first
 // that fits decides.
 func Judge(c *Case) Ruling {
-	if c.Carry != "" && !c.carries() {
-		return Ruling{Do: Quiet}
+	if c.Carry != "" && !c.carriesPause() {
+		return Ruling{Do: EmptyRun}
 	}
-	answering := len(c.Answers) > 0 || c.Unread != nil
-	if c.Stranger {
+	answering := len(c.Answers) > 0 || c.ReadError != nil
+	if c.OtherPrincipal {
 		// A stranger must not learn that the thread waits for something. So his answers are refused like
 		// answers that name an unknown question.
 		if answering || c.Input.HasResume {
@@ -37,24 +37,24 @@ func Judge(c *Case) Ruling {
 		return c.whileClaimed()
 	case store.InDoubt:
 		r := refuse(agui.ResumeInDoubt, textInDoubt)
-		r.Ends = store.Doubtful
+		r.EndKind = store.Doubtful
 		return r
 	}
 	switch {
-	case c.Unread != nil:
-		return Ruling{Do: Refuse, Refusal: c.Unread, Reask: c.Record.Pause != nil}
-	case c.Stray && c.StrayNames != "":
-		return c.refuseUnknown(c.StrayNames)
-	case c.Stray:
+	case c.ReadError != nil:
+		return Ruling{Do: Refuse, Refusal: c.ReadError, AsksAgain: c.Record.Pause != nil}
+	case c.EndsInStrayDecision && c.StrayCallID != "":
+		return c.refuseUnknown(c.StrayCallID)
+	case c.EndsInStrayDecision:
 		if c.Record.Pause != nil {
 			r := refuse(agui.UnknownInterruptID, textStrayApproval)
-			r.Reask = true
+			r.AsksAgain = true
 			return r
 		}
 		return refuse(agui.UnknownInterruptID, textNothingOpenFor, c.howToKeep())
-	case c.Unasked != "":
-		r := refuse(agui.UnknownInterruptID, textUnaskedCall, agui.Cut(c.Unasked))
-		r.Reask = c.Record.Pause != nil
+	case c.UnaskedCallID != "":
+		r := refuse(agui.UnknownInterruptID, textUnaskedCall, agui.Shorten(c.UnaskedCallID))
+		r.AsksAgain = c.Record.Pause != nil
 		return r
 	case !answering:
 		return c.withoutAnswers()
@@ -70,10 +70,10 @@ func Judge(c *Case) Ruling {
 // again in its next run.
 func GiveUp(c *Case) Ruling {
 	p := c.Record.Pause
-	if len(c.newInput(p.Seen, p)) == 0 || c.Carry != "" {
-		return Ruling{Do: Quiet, Ends: store.Withdrawn}
+	if len(c.newInput(p.SeenMessages, p)) == 0 || c.Carry != "" {
+		return Ruling{Do: EmptyRun, EndKind: store.Withdrawn}
 	}
-	return Ruling{Do: Pass, Ends: store.Withdrawn, Leave: LeaveArray | LeaveCommand}
+	return Ruling{Do: Pass, EndKind: store.Withdrawn, OmittedParts: OmitArray | OmitCommand}
 }
 
 // AllCancelled reports whether every answer is a cancel.
@@ -83,7 +83,7 @@ func AllCancelled(answers []agui.Answer) bool {
 
 // EndedBadly reports whether a pause was answered, and the run with the answers ended in an error
 // or in doubt. The backend may still have the answers.
-func EndedBadly(r *store.Result) bool { return r.How == store.Doubtful || isError(r.Finish) }
+func EndedBadly(r *store.Result) bool { return r.EndKind == store.Doubtful || isError(r.Finish) }
 
 func isError(event json.RawMessage) bool {
 	return len(event) > 0 && agui.PeekType(event) == agui.RunErrored
@@ -96,7 +96,7 @@ func refuse(code agui.Code, format string, args ...any) Ruling {
 // reask returns a refusal after which the open question is sent again.
 func reask(code agui.Code, format string, args ...any) Ruling {
 	r := refuse(code, format, args...)
-	r.Reask = true
+	r.AsksAgain = true
 	return r
 }
 
@@ -105,16 +105,16 @@ func reask(code agui.Code, format string, args ...any) Ruling {
 func (c *Case) refuseUnknown(id string) Ruling {
 	r := refuse(agui.UnknownInterruptID, textAnswersNothing)
 	if id != "" {
-		r = refuse(agui.UnknownInterruptID, textUnknownID, agui.Cut(id), c.whyUnknown(id))
+		r = refuse(agui.UnknownInterruptID, textUnknownID, agui.Shorten(id), c.whyUnknown(id))
 	}
 	r.Refusal.Message += c.howToKeep()
-	r.Reask = c.Record.Pause != nil
+	r.AsksAgain = c.Record.Pause != nil
 	return r
 }
 
-// minted matches the end of the ids that Holdpoint makes: the backend's own id, a tilde and 72
-// random bits.
-var minted = regexp.MustCompile(`~[A-Za-z0-9_-]{12}$`)
+// mintedIDSuffix matches the end of the ids that Holdpoint makes: the backend's own id, a tilde and
+// 72 random bits.
+var mintedIDSuffix = regexp.MustCompile(`~[A-Za-z0-9_-]{12}$`)
 
 // howToKeep tells an application of .NET how to keep its thread, which its client does not do by
 // itself. It returns "" for other clients.
@@ -126,13 +126,13 @@ func (c *Case) howToKeep() string {
 }
 
 // IsMinted reports whether an id has the form of those that Holdpoint makes.
-func IsMinted(id string) bool { return minted.MatchString(id) }
+func IsMinted(id string) bool { return mintedIDSuffix.MatchString(id) }
 
 // whyUnknown returns why an id that Holdpoint made may not be on record. It returns "" for other
 // ids, and for an id that is on record.
 func (c *Case) whyUnknown(id string) string {
 	switch {
-	case !minted.MatchString(id) || c.Record.ResultOf(id) != nil || c.Record.Pause != nil && c.Record.Pause.Interrupt(id) != nil:
+	case !mintedIDSuffix.MatchString(id) || c.Record.ResultOf(id) != nil || c.Record.Pause != nil && c.Record.Pause.Interrupt(id) != nil:
 		return ""
 	case c.InMemory:
 		return textLostWithMemory
@@ -148,9 +148,9 @@ func (c *Case) firstNamed() string {
 	return c.Answers[0].ID
 }
 
-// carries reports whether the pause that the request is to carry is open or claimed. A pause in
-// doubt is not carried, because only a client can be told of the doubt.
-func (c *Case) carries() bool {
+// carriesPause reports whether the pause that the request is to carry is open or claimed. A pause
+// in doubt is not carried, because only a client can be told of the doubt.
+func (c *Case) carriesPause() bool {
 	p := c.Record.Pause
 	return p != nil && p.ID == c.Carry && c.Record.State != store.InDoubt
 }
@@ -163,16 +163,16 @@ func (c *Case) whileClaimed() Ruling {
 		if p.Interrupt(a.ID) == nil || !c.readForPause(p.ID) {
 			continue
 		}
-		if c.repeats(c.Record.Digest, p) {
+		if c.repeatsAnswers(c.Record.Digest, p) {
 			return Ruling{Do: Wait}
 		}
-		r := refuse(agui.ResumeConflict, textBeingResumed, agui.Cut(a.ID))
-		r.Stands = c.standingNow(BeingCarried)
+		r := refuse(agui.ResumeConflict, textBeingResumed, agui.Shorten(a.ID))
+		r.Standing = c.standingNow(BeingCarried)
 		return r
 	}
-	if len(c.Answers) == 0 && c.Unread == nil && p.Decided() {
+	if len(c.Answers) == 0 && c.ReadError == nil && p.Decided() {
 		if c.Carry != "" {
-			return Ruling{Do: Quiet} // another request carries it
+			return Ruling{Do: EmptyRun} // another request carries it
 		}
 		return Ruling{Do: Wait} // the request has no answer; it waits for the end of the run that began without it
 	}
@@ -181,16 +181,16 @@ func (c *Case) whileClaimed() Ruling {
 
 // withoutAnswers rules on a request without answers, or with an empty resume array.
 func (c *Case) withoutAnswers() Ruling {
-	if p := c.Record.Pause; c.Elsewhere && p != nil && !p.Decided() && len(c.newInput(p.Seen, p)) == 0 {
+	if p := c.Record.Pause; c.OtherThread && p != nil && !p.Decided() && len(c.newInput(p.SeenMessages, p)) == 0 {
 		return Ruling{Do: TellAgain} // it repeats an answer that is older than the question
 	}
-	if c.Elsewhere && c.givesUp() {
+	if c.OtherThread && c.givesUp() {
 		return c.resume(c.decisionsAndCancels())
 	}
-	if c.Elsewhere && c.Carry == "" {
+	if c.OtherThread && c.Carry == "" {
 		r := Ruling{Do: Pass} // PassesHere judges it by the record of its own thread
 		if c.Input.HasResume {
-			r.Leave = LeaveArray
+			r.OmittedParts = OmitArray
 		}
 		return r
 	}
@@ -201,10 +201,10 @@ func (c *Case) withoutAnswers() Ruling {
 	switch {
 	case p == nil && c.isLocked():
 		return Ruling{Do: Reopen, Replay: c.Record.Results[0]}
-	case p == nil && c.Named != nil && c.Carry == "" && c.Locks != nil && c.Locks(c.Named):
-		return reopenNamed(c.Named)
+	case p == nil && c.NamedPause != nil && c.Carry == "" && c.LocksThread != nil && c.LocksThread(c.NamedPause):
+		return reopenNamed(c.NamedPause)
 	case p == nil && c.Input.HasResume:
-		return Ruling{Do: Pass, Leave: LeaveArray}
+		return Ruling{Do: Pass, OmittedParts: OmitArray}
 	case p == nil:
 		return Ruling{Do: Pass}
 	case p.Decided():
@@ -214,12 +214,12 @@ func (c *Case) withoutAnswers() Ruling {
 	case c.Input.HasResume:
 		return reask(agui.PartialResume, textPartial, c.firstOpen(), len(p.Decisions), len(p.Interrupts))
 	case c.Carry != "":
-		return Ruling{Do: Quiet} // the questions are not decided
-	case c.onlyCancels() && (len(c.newInput(p.Seen, p)) > 0 || !c.asksForCancel()):
+		return Ruling{Do: EmptyRun} // the questions are not decided
+	case c.onlyCancels() && (len(c.newInput(p.SeenMessages, p)) > 0 || !c.asksForCancel()):
 		// No question can be approved any more, so new input counts as cancelling them. Silence does not
 		// become an approval: every answer is "cancelled".
 		return c.resume(c.decisionsAndCancels())
-	case len(c.newInput(p.Seen, p)) == 0:
+	case len(c.newInput(p.SeenMessages, p)) == 0:
 		return Ruling{Do: TellAgain}
 	case c.givesUp():
 		return c.resume(c.decisionsAndCancels())
@@ -231,16 +231,16 @@ func (c *Case) withoutAnswers() Ruling {
 // Tool messages do not count, because a client sends the results of its own tools without the user.
 func (c *Case) givesUp() bool {
 	p := c.Record.Pause
-	return c.GivesUp && p != nil && slices.ContainsFunc(c.newInput(p.Seen, p), func(m agui.Message) bool { return m.Role == "user" })
+	return c.GivesUp && p != nil && slices.ContainsFunc(c.newInput(p.SeenMessages, p), func(m agui.Message) bool { return m.Role == "user" })
 }
 
 // judgeWithoutAnswers rules on the request as if it had no answers.
 func (c *Case) judgeWithoutAnswers() Ruling {
 	as := *c
-	as.Answers, as.Unread, as.Input.HasResume = nil, nil, false
+	as.Answers, as.ReadError, as.Input.HasResume = nil, nil, false
 	r := as.withoutAnswers()
 	if r.Do == Pass {
-		r.Leave = LeaveArray | LeaveCommand
+		r.OmittedParts = OmitArray | OmitCommand
 	}
 	return r
 }
@@ -253,12 +253,12 @@ func PassesHere(c *Case, there Ruling) Ruling {
 	switch r.Do {
 	case Pass:
 	case Resume:
-		r.NotTaken, r.Stands = there.NotTaken, there.Stands
+		r.AnswersUnused, r.Standing = there.AnswersUnused, there.Standing
 		return r
 	default:
 		return r
 	}
-	there.Missed, there.New = r.Missed, r.New
+	there.MissedEnd, there.NewMessages = r.MissedEnd, r.NewMessages
 	return there
 }
 
@@ -269,13 +269,13 @@ func (c *Case) judgeNoneOpen() Ruling {
 	result := c.namedResult()
 	ended := result != nil && !result.Tombstone
 	bringsNew := c.bringsNewSince(result)
-	failed := ended && (result.How != store.Finished || isError(result.Finish))
+	failed := ended && (result.EndKind != store.Finished || isError(result.Finish))
 
 	if bringsNew && c.inHistory() {
 		// The client was already told how the question ended, and must not be told at every request.
 		return c.judgeWithoutAnswers()
 	}
-	if ended && result.Digest != "" && c.repeats(result.Digest, result.Pause) && !(failed && AllCancelled(c.Answers)) {
+	if ended && result.Digest != "" && c.repeatsAnswers(result.Digest, result.Pause) && !(failed && AllCancelled(c.Answers)) {
 		switch {
 		case bringsNew:
 			r := c.judgeWithoutAnswers()
@@ -283,22 +283,22 @@ func (c *Case) judgeNoneOpen() Ruling {
 				return r
 			}
 			late := c.refuseLate(result)
-			if result.How == store.Finished {
-				late.Refusal = agui.Errorf(agui.ResumeConflict, textFailedBefore, agui.Cut(c.Answers[0].ID))
+			if result.EndKind == store.Finished {
+				late.Refusal = agui.Errorf(agui.ResumeConflict, textFailedBefore, agui.Shorten(c.Answers[0].ID))
 			}
 			switch r.Do {
 			case Pass, Resume:
-				r.NotTaken, r.Stands = late.Refusal, late.Stands
+				r.AnswersUnused, r.Standing = late.Refusal, late.Standing
 			case Refuse, Reopen: // the thread is opened again, and its question can only be cancelled
 			default:
 				return late // otherwise the client would not learn that the question failed
 			}
 			return r
-		case result.How == store.Finished, result.How == store.Lost:
+		case result.EndKind == store.Finished, result.EndKind == store.Lost:
 			return Ruling{Do: Replay, Replay: result}
 		}
 	}
-	if c.frees(result) {
+	if c.forwardsCancel(result) {
 		return Ruling{Do: Reopen, Replay: result}
 	}
 	if p := c.cancelsNamed(); p != nil {
@@ -307,7 +307,7 @@ func (c *Case) judgeNoneOpen() Ruling {
 	if AllCancelled(c.Answers) && (!ended || failed || bringsNew) {
 		r := c.judgeWithoutAnswers()
 		if r.Do == Pass && !bringsNew {
-			r = Ruling{Do: Quiet, NotTaken: c.whyNotCancelled(result)}
+			r = Ruling{Do: EmptyRun, AnswersUnused: c.whyNotCancelled(result)}
 		}
 		return r
 	}
@@ -316,19 +316,19 @@ func (c *Case) judgeNoneOpen() Ruling {
 
 // reopenNamed reopens a pause of questions that only clients know, so that it can be cancelled.
 func reopenNamed(p *agui.Pause) Ruling {
-	return Ruling{Do: Reopen, Replay: &store.Result{How: store.Doubtful, Pause: p, Seen: p.Seen}}
+	return Ruling{Do: Reopen, Replay: &store.Result{EndKind: store.Doubtful, Pause: p, SeenMessages: p.SeenMessages}}
 }
 
 // cancelsNamed returns a pause of the questions that the answers cancel, if only clients know them.
 // It returns nil if any answer is not such a cancel.
 func (c *Case) cancelsNamed() *agui.Pause {
-	if c.Named == nil || c.Record.Pause != nil || !AllCancelled(c.Answers) {
+	if c.NamedPause == nil || c.Record.Pause != nil || !AllCancelled(c.Answers) {
 		return nil
 	}
-	p := *c.Named
+	p := *c.NamedPause
 	p.Interrupts = nil
-	for n := range c.Named.Interrupts {
-		i := &c.Named.Interrupts[n]
+	for n := range c.NamedPause.Interrupts {
+		i := &c.NamedPause.Interrupts[n]
 		if slices.ContainsFunc(c.Answers, func(a agui.Answer) bool { return a.ID == i.ID }) {
 			p.Interrupts = append(p.Interrupts, *i)
 		}
@@ -346,9 +346,9 @@ func (c *Case) whyNotCancelled(result *store.Result) *agui.RunError {
 	id := c.firstNamed()
 	switch {
 	case result == nil:
-		return agui.Errorf(agui.UnknownInterruptID, textCancelUnknown, agui.Cut(id), c.whyUnknown(id))
-	case !result.Tombstone && result.How == store.Doubtful:
-		return agui.Errorf(agui.ResumeInDoubt, textCancelInDoubt, agui.Cut(id))
+		return agui.Errorf(agui.UnknownInterruptID, textCancelUnknown, agui.Shorten(id), c.whyUnknown(id))
+	case !result.Tombstone && result.EndKind == store.Doubtful:
+		return agui.Errorf(agui.ResumeInDoubt, textCancelInDoubt, agui.Shorten(id))
 	}
 	return nil
 }
@@ -357,20 +357,20 @@ func (c *Case) whyNotCancelled(result *store.Result) *agui.RunError {
 // thread forever if the backend still waits. Then the pause is cancelled before the message is
 // sent.
 func (c *Case) isLocked() bool {
-	if len(c.Record.Results) == 0 || c.Locks == nil || c.Carry != "" {
+	if len(c.Record.Results) == 0 || c.LocksThread == nil || c.Carry != "" {
 		return false
 	}
 	newest := c.Record.Results[0]
-	return newest.How == store.Doubtful && !newest.Tombstone && newest.Pause != nil && c.Locks(newest.Pause)
+	return newest.EndKind == store.Doubtful && !newest.Tombstone && newest.Pause != nil && c.LocksThread(newest.Pause)
 }
 
-// frees reports whether the answers cancel an ended pause that the backend may still wait for, and
-// are to be sent: its outcome is unknown, or its run failed and a cancel can end it.
-func (c *Case) frees(result *store.Result) bool {
-	if c.Record.Pause != nil || result == nil || result.Tombstone || result.Pause == nil || !AllCancelled(c.Answers) || c.Frees == nil {
+// forwardsCancel reports whether the answers cancel an ended pause that the backend may still wait
+// for, and are to be sent: its outcome is unknown, or its run failed and a cancel can end it.
+func (c *Case) forwardsCancel(result *store.Result) bool {
+	if c.Record.Pause != nil || result == nil || result.Tombstone || result.Pause == nil || !AllCancelled(c.Answers) || c.ForwardsCancel == nil {
 		return false
 	}
-	if result.How != store.Doubtful && !(result.Pause.CancelEnds && result.How == store.Finished && isError(result.Finish)) {
+	if result.EndKind != store.Doubtful && !(result.Pause.CancelEnds && result.EndKind == store.Finished && isError(result.Finish)) {
 		return false
 	}
 	for _, i := range result.Pause.Interrupts {
@@ -378,7 +378,7 @@ func (c *Case) frees(result *store.Result) bool {
 			return false
 		}
 	}
-	return c.Frees(result.Pause)
+	return c.ForwardsCancel(result.Pause)
 }
 
 // refuseLate returns the refusal of an answer to a question that has ended. result is its result,
@@ -387,32 +387,32 @@ func (c *Case) refuseLate(result *store.Result) Ruling {
 	id := c.Answers[0].ID
 	r := c.refuseUnknown(id)
 	if result != nil {
-		r.Stands = c.standingOf(result)
+		r.Standing = c.standingOf(result)
 	}
 	if result != nil && !result.Tombstone {
-		switch result.How {
+		switch result.EndKind {
 		case store.Finished:
-			r.Refusal = agui.Errorf(agui.ResumeConflict, textOtherAnswers, agui.Cut(id))
+			r.Refusal = agui.Errorf(agui.ResumeConflict, textOtherAnswers, agui.Shorten(id))
 		case store.Doubtful:
 			r.Refusal = agui.Errorf(agui.ResumeInDoubt, textInterruptInDoubt, id)
 		case store.Lost:
 			r.Refusal = agui.Errorf(agui.BackendLostInterrupt, textLost, id)
 		}
 	}
-	r.Reask = c.Record.Pause != nil
+	r.AsksAgain = c.Record.Pause != nil
 	return r
 }
 
 // judgeOpen rules on answers of which at least one is for an open interrupt.
 func (c *Case) judgeOpen() Ruling {
-	answers, refused := c.covering()
+	answers, refused := c.coverQuestions()
 	if refused != nil {
 		return *refused
 	}
 	p := c.Record.Pause
 	for n, i := range p.Interrupts {
 		if r := c.refuseCancelOnly(i, answers[n]); r != nil && p.Decision(i.ID) == nil {
-			if c.inHistory() && c.onlyCancels() && len(c.newInput(p.Seen, p)) > 0 {
+			if c.inHistory() && c.onlyCancels() && len(c.newInput(p.SeenMessages, p)) > 0 {
 				// The answer was refused as too late before, and stays in the history of all later requests.
 				return c.judgeWithoutAnswers()
 			}
@@ -420,7 +420,7 @@ func (c *Case) judgeOpen() Ruling {
 		}
 	}
 	for n, i := range p.Interrupts {
-		if r := c.unfit(i, answers[n]); r != nil && p.Decision(i.ID) == nil {
+		if r := c.refuseUnfitPayload(i, answers[n]); r != nil && p.Decision(i.ID) == nil {
 			return *r
 		}
 	}
@@ -430,21 +430,21 @@ func (c *Case) judgeOpen() Ruling {
 // resume returns the ruling for a complete set of valid answers.
 func (c *Case) resume(answers []agui.Answer) Ruling {
 	p := c.Record.Pause
-	if i, stuck := c.stuck(answers); stuck {
+	if i, stuck := c.findIgnoredAnswer(answers); stuck {
 		switch {
 		case AllCancelled(answers) && p.CancelEnds:
-			return Ruling{Do: Resume, Answers: answers, EndOnly: true, New: c.newInput(p.Seen, p)}
+			return Ruling{Do: Resume, Answers: answers, EndOnly: true, NewMessages: c.newInput(p.SeenMessages, p)}
 		case AllCancelled(answers):
 			return GiveUp(c)
 		}
 		return refuseOtherAnswer(i)
 	}
-	return Ruling{Do: Resume, Answers: answers, New: c.newInput(p.Seen, p)}
+	return Ruling{Do: Resume, Answers: answers, NewMessages: c.newInput(p.SeenMessages, p)}
 }
 
 func refuseOtherAnswer(i agui.Interrupt) Ruling {
 	r := reask(agui.ResumeConflict, textKeptByBackend, i.ID)
-	r.Stands = &Standing{State: KeptByBackend}
+	r.Standing = &Standing{State: KeptByBackend}
 	return r
 }
 
@@ -461,11 +461,11 @@ func (c *Case) refuseCancelOnly(i agui.Interrupt, a agui.Answer) *Ruling {
 	return &r
 }
 
-// unfit refuses a payload that does not fit its question, because of the schema, because of the
-// call that it names, or because it has edits that the question does not offer. It returns nil if
-// the payload fits. Of a payload in the dialect's own form it checks only the call; the dialect
-// checks the rest.
-func (c *Case) unfit(i agui.Interrupt, a agui.Answer) *Ruling {
+// refuseUnfitPayload refuses a payload that does not fit its question, because of the schema,
+// because of the call that it names, or because it has edits that the question does not offer. It
+// returns nil if the payload fits. Of a payload in the dialect's own form it checks only the call;
+// the dialect checks the rest.
+func (c *Case) refuseUnfitPayload(i agui.Interrupt, a agui.Answer) *Ruling {
 	if a.Status != agui.Resolved {
 		return nil
 	}
@@ -473,7 +473,7 @@ func (c *Case) unfit(i agui.Interrupt, a agui.Answer) *Ruling {
 		r := reask(agui.InvalidPayload, textWrongCall, i.ID, wrong)
 		return &r
 	}
-	if a.Own || i.Schema() == nil {
+	if a.OwnForm || i.Schema() == nil {
 		return nil
 	}
 	if agui.EditsUnasked(i.Schema(), a.Payload) {
@@ -487,11 +487,11 @@ func (c *Case) unfit(i agui.Interrupt, a agui.Answer) *Ruling {
 	return nil
 }
 
-// covering returns one answer for each question of the open pause, in order, or a refusal if some
-// are missing. If a question was decided outside of the chat, for example at the desk, the decision
-// is its answer. A different answer of the request is then refused, or ignored if it is a message
-// of the history and the request has new input.
-func (c *Case) covering() ([]agui.Answer, *Ruling) {
+// coverQuestions returns one answer for each question of the open pause, in order, or a refusal if
+// some are missing. If a question was decided outside of the chat, for example at the desk, the
+// decision is its answer. A different answer of the request is then refused, or ignored if it is a
+// message of the history and the request has new input.
+func (c *Case) coverQuestions() ([]agui.Answer, *Ruling) {
 	p := c.Record.Pause
 	byID := make(map[string]*agui.Answer, len(c.Answers))
 	for n, a := range c.Answers {
@@ -503,15 +503,15 @@ func (c *Case) covering() ([]agui.Answer, *Ruling) {
 		if twice && DigestOf(*old) != DigestOf(a) && (old.Message == agui.SeenMessage{} || a.Message == agui.SeenMessage{}) {
 			// The last message with an answer counts, because a history may also have an answer that was
 			// refused.
-			r := reask(agui.ResumeConflict, textAnsweredTwice, agui.Cut(a.ID))
+			r := reask(agui.ResumeConflict, textAnsweredTwice, agui.Shorten(a.ID))
 			return nil, &r
 		}
 		if d := p.Decision(a.ID); d != nil && d.Digest != DigestOf(a) {
-			if (a.Message != agui.SeenMessage{}) && len(c.newInput(p.Seen, p)) > 0 {
+			if (a.Message != agui.SeenMessage{}) && len(c.newInput(p.SeenMessages, p)) > 0 {
 				continue // it stays in the history, so refusing it would block the chat
 			}
-			r := reask(agui.ResumeConflict, textDecidedElsewhere, agui.Cut(a.ID), d.Door)
-			r.Stands = c.standingNow(DecidedElsewhere)
+			r := reask(agui.ResumeConflict, textDecidedElsewhere, agui.Shorten(a.ID), d.Door)
+			r.Standing = c.standingNow(DecidedElsewhere)
 			return nil, &r
 		}
 		byID[a.ID] = &c.Answers[n]
@@ -534,7 +534,7 @@ func (c *Case) covering() ([]agui.Answer, *Ruling) {
 
 func refusePayload(id string, err error) Ruling {
 	if unjudged := (*unjudgedError)(nil); errors.As(err, &unjudged) {
-		return reask(agui.InvalidPayload, textUnjudged, id, unjudged.why)
+		return reask(agui.InvalidPayload, textUnjudged, id, unjudged.reason)
 	}
 	return reask(agui.InvalidPayload, textUnfit, id, err)
 }

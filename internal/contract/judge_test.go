@@ -20,7 +20,7 @@ func interrupt(id, extra string) agui.Interrupt {
 func testPause(list ...agui.Interrupt) *agui.Pause {
 	p := &agui.Pause{ID: "pause-" + list[0].ID, Dialect: "agui", Interrupts: list}
 	for _, m := range messages(oldUser, assistant) {
-		p.Seen = append(p.Seen, agui.See(m))
+		p.SeenMessages = append(p.SeenMessages, agui.NewSeenMessage(m))
 	}
 	return p
 }
@@ -44,29 +44,29 @@ func resolved(id, payload string) agui.Answer {
 func cancelled(id string) agui.Answer { return agui.Answer{ID: id, Status: agui.Cancelled} }
 
 // endedRecord returns a record whose pause "x" has ended, with the answer true.
-func endedRecord(how store.How, finish string) store.Record {
+func endedRecord(how store.EndKind, finish string) store.Record {
 	p := testPause(interrupt("x", ""))
 	return store.Record{Now: testNow, Results: []*store.Result{{
-		PauseID: p.ID, IDs: []string{"x"}, Digest: Digest([]agui.Answer{resolved("x", "true")}), How: how,
+		PauseID: p.ID, IDs: []string{"x"}, Digest: Digest([]agui.Answer{resolved("x", "true")}), EndKind: how,
 		Finish: json.RawMessage(finish), Pause: p,
-		Seen: append(slices.Clone(p.Seen), agui.SeenMessage{ID: "a2"}),
+		SeenMessages: append(slices.Clone(p.SeenMessages), agui.SeenMessage{ID: "a2"}),
 	}}}
 }
 
 // comesBack returns an endedRecord with the same question open again, under another published id,
 // at a backend that keeps answers.
-func comesBack(how store.How, finish string) store.Record {
+func comesBack(how store.EndKind, finish string) store.Record {
 	r := endedRecord(how, finish)
 	again := interrupt("x", "")
 	again.ID, again.Object = "x2", json.RawMessage(strings.Replace(string(again.Object), `"x"`, `"x2"`, 1))
 	r.State, r.Pause = store.Open, testPause(again)
-	r.Pause.Sticky = true
+	r.Pause.KeepsFirstAnswer = true
 	return r
 }
 
 // comesAnew returns a record like comesBack, but the backend's run has only just asked the
 // question.
-func comesAnew(how store.How, finish string) store.Record {
+func comesAnew(how store.EndKind, finish string) store.Record {
 	r := comesBack(how, finish)
 	r.Pause.FirstAsked = true
 	return r
@@ -103,7 +103,7 @@ func TestJudge(t *testing.T) {
 	doubt.State = store.InDoubt
 	two := open(interrupt("x", ""), interrupt("y", ""))
 	tomb := endedRecord(store.Finished, "")
-	tomb.Results[0].Tombstone, tomb.Results[0].Pause, tomb.Results[0].Seen, tomb.Results[0].Digest = true, nil, nil, ""
+	tomb.Results[0].Tombstone, tomb.Results[0].Pause, tomb.Results[0].SeenMessages, tomb.Results[0].Digest = true, nil, nil, ""
 
 	tests := []struct {
 		name     string
@@ -116,11 +116,11 @@ func TestJudge(t *testing.T) {
 		do       Act
 		code     agui.Code
 		reask    bool
-		leave    Leave
+		leave    OmittedParts
 	}{
 		// Ordinary runs.
 		{name: "a run on a thread without a record passes", messages: []string{oldUser}, do: Pass},
-		{name: "an empty resume array on a thread that waits for nothing loses the key", resume: true, do: Pass, leave: LeaveArray},
+		{name: "an empty resume array on a thread that waits for nothing loses the key", resume: true, do: Pass, leave: OmitArray},
 		{name: "a run after an ended pause passes", record: endedRecord(store.Finished, endedWell), messages: []string{oldUser, newUser}, do: Pass},
 
 		// Open interrupts block new input.
@@ -148,7 +148,7 @@ func TestJudge(t *testing.T) {
 		{name: "a payload that does not", record: open(interrupt("x", wantsApproved)), answers: []agui.Answer{resolved("x", `{"approved":"yes"}`)}, do: Refuse, code: agui.InvalidPayload, reask: true},
 		{name: "no payload where the schema wants one", record: open(interrupt("x", wantsApproved)), answers: []agui.Answer{resolved("x", "")}, do: Refuse, code: agui.InvalidPayload, reask: true},
 		{name: "a cancelled answer needs no payload", record: open(interrupt("x", wantsApproved)), answers: []agui.Answer{cancelled("x")}, do: Resume},
-		{name: "a form of the dialect's own is not judged by the schema", record: open(interrupt("x", wantsApproved)), answers: []agui.Answer{{ID: "x", Status: agui.Resolved, Payload: json.RawMessage(`"t"`), Own: true}}, do: Resume},
+		{name: "a form of the dialect's own is not judged by the schema", record: open(interrupt("x", wantsApproved)), answers: []agui.Answer{{ID: "x", Status: agui.Resolved, Payload: json.RawMessage(`"t"`), OwnForm: true}}, do: Resume},
 		{name: "no schema takes anything", record: open(interrupt("x", "")), answers: []agui.Answer{resolved("x", "")}, do: Resume},
 
 		// Expiry.
@@ -169,26 +169,26 @@ func TestJudge(t *testing.T) {
 		{name: "a doubt is told to whoever comes first", record: doubt, messages: []string{oldUser}, do: Refuse, code: agui.ResumeInDoubt},
 		{name: "a doubt is told to a resume", record: doubt, answers: []agui.Answer{resolved("x", "true")}, do: Refuse, code: agui.ResumeInDoubt},
 		{name: "a told doubt is told again to resolved answers", record: endedRecord(store.Doubtful, ""), answers: []agui.Answer{resolved("x", "true")}, do: Refuse, code: agui.ResumeInDoubt},
-		{name: "a told doubt lets cancelled answers go on", record: endedRecord(store.Doubtful, ""), answers: []agui.Answer{cancelled("x")}, do: Quiet},
+		{name: "a told doubt lets cancelled answers go on", record: endedRecord(store.Doubtful, ""), answers: []agui.Answer{cancelled("x")}, do: EmptyRun},
 
 		// Replays and their limits.
 		{name: "the same answers again are replayed", record: endedRecord(store.Finished, endedWell), answers: []agui.Answer{resolved("x", "true")}, messages: []string{oldUser}, do: Replay},
 		{name: "the same answers as a lost pause's are replayed", record: endedRecord(store.Lost, endedBadly), answers: []agui.Answer{resolved("x", "true")}, do: Replay},
-		{name: "the same answers beside a new message are an ordinary run", record: endedRecord(store.Finished, endedWell), answers: []agui.Answer{resolved("x", "true")}, messages: []string{oldUser, newUser}, do: Pass, leave: LeaveArray | LeaveCommand},
+		{name: "the same answers beside a new message are an ordinary run", record: endedRecord(store.Finished, endedWell), answers: []agui.Answer{resolved("x", "true")}, messages: []string{oldUser, newUser}, do: Pass, leave: OmitArray | OmitCommand},
 		{name: "other answers for a finished pause conflict", record: endedRecord(store.Finished, endedWell), answers: []agui.Answer{resolved("x", "false")}, do: Refuse, code: agui.ResumeConflict},
 		{name: "cancelling a pause that ended well conflicts", record: endedRecord(store.Finished, endedWell), answers: []agui.Answer{cancelled("x")}, do: Refuse, code: agui.ResumeConflict},
-		{name: "cancelling a pause that ended well beside a new message goes on", record: endedRecord(store.Finished, endedWell), answers: []agui.Answer{cancelled("x")}, messages: []string{oldUser, newUser}, do: Pass, leave: LeaveArray | LeaveCommand},
-		{name: "cancelling a pause that ended in an error goes on", record: endedRecord(store.Finished, endedBadly), answers: []agui.Answer{cancelled("x")}, messages: []string{oldUser}, do: Quiet},
+		{name: "cancelling a pause that ended well beside a new message goes on", record: endedRecord(store.Finished, endedWell), answers: []agui.Answer{cancelled("x")}, messages: []string{oldUser, newUser}, do: Pass, leave: OmitArray | OmitCommand},
+		{name: "cancelling a pause that ended in an error goes on", record: endedRecord(store.Finished, endedBadly), answers: []agui.Answer{cancelled("x")}, messages: []string{oldUser}, do: EmptyRun},
 		{name: "resolved answers for a lost pause say so", record: endedRecord(store.Lost, endedBadly), answers: []agui.Answer{resolved("x", "false")}, do: Refuse, code: agui.BackendLostInterrupt},
-		{name: "cancelling what nobody knows ends quietly", answers: []agui.Answer{cancelled("x")}, messages: []string{oldUser, assistant}, do: Quiet},
-		{name: "cancelling what nobody knows beside a message is an ordinary run", answers: []agui.Answer{cancelled("x")}, messages: []string{assistant, newUser}, do: Pass, leave: LeaveArray | LeaveCommand},
+		{name: "cancelling what nobody knows ends quietly", answers: []agui.Answer{cancelled("x")}, messages: []string{oldUser, assistant}, do: EmptyRun},
+		{name: "cancelling what nobody knows beside a message is an ordinary run", answers: []agui.Answer{cancelled("x")}, messages: []string{assistant, newUser}, do: Pass, leave: OmitArray | OmitCommand},
 		{name: "a tombstone is unknown", record: tomb, answers: []agui.Answer{resolved("x", "true")}, do: Refuse, code: agui.UnknownInterruptID},
 
 		// A backend that keeps the first answer.
 		{name: "a question that comes back after a doubt takes the same answer", record: comesBack(store.Doubtful, ""), answers: []agui.Answer{resolved("x2", "true")}, do: Resume},
 		{name: "and no other, which would carry the first one out again", record: comesBack(store.Doubtful, ""), answers: []agui.Answer{resolved("x2", "false")}, do: Refuse, code: agui.ResumeConflict, reask: true},
-		{name: "a cancel is not handed on either, the pause is given up", record: comesBack(store.Finished, endedBadly), answers: []agui.Answer{cancelled("x2")}, do: Quiet},
-		{name: "beside a new message that is an ordinary run", record: comesBack(store.Finished, endedBadly), answers: []agui.Answer{cancelled("x2")}, messages: []string{oldUser, newUser}, do: Pass, leave: LeaveArray | LeaveCommand},
+		{name: "a cancel is not handed on either, the pause is given up", record: comesBack(store.Finished, endedBadly), answers: []agui.Answer{cancelled("x2")}, do: EmptyRun},
+		{name: "beside a new message that is an ordinary run", record: comesBack(store.Finished, endedBadly), answers: []agui.Answer{cancelled("x2")}, messages: []string{oldUser, newUser}, do: Pass, leave: OmitArray | OmitCommand},
 		{name: "a cancel is not what an answer without payload was", record: endedAs(resolved("x", "")), answers: []agui.Answer{cancelled("x")}, do: Refuse, code: agui.ResumeConflict},
 		{name: "a question to which the backend has come anew takes any answer", record: comesAnew(store.Doubtful, ""), answers: []agui.Answer{resolved("x2", "false")}, do: Resume},
 		{name: "and a cancel, which is handed on", record: comesAnew(store.Finished, endedBadly), answers: []agui.Answer{cancelled("x2")}, do: Resume},
@@ -202,7 +202,7 @@ func TestJudge(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			q := Case{
 				Input:   agui.RunInput{HasResume: tt.resume || len(tt.answers) > 0, Messages: messages(tt.messages...)},
-				Answers: tt.answers, Unread: tt.unread, Record: tt.record, Stranger: tt.stranger, Valid: validate,
+				Answers: tt.answers, ReadError: tt.unread, Record: tt.record, OtherPrincipal: tt.stranger, Valid: validate,
 			}
 			d := Judge(&q)
 			if d.Do != tt.do {
@@ -211,8 +211,8 @@ func TestJudge(t *testing.T) {
 			if d.Do == Refuse && d.Refusal.Code != tt.code {
 				t.Errorf("code %s, want %s", d.Refusal.Code, tt.code)
 			}
-			if d.Reask != tt.reask || d.Leave != tt.leave {
-				t.Errorf("reask %v leave %v, want %v %v", d.Reask, d.Leave, tt.reask, tt.leave)
+			if d.AsksAgain != tt.reask || d.OmittedParts != tt.leave {
+				t.Errorf("reask %v leave %v, want %v %v", d.AsksAgain, d.OmittedParts, tt.reask, tt.leave)
 			}
 			if d.Do == Resume {
 				for n, i := range tt.record.Pause.Interrupts {
@@ -242,7 +242,7 @@ func TestExpiredQuestionWithAKeptAnswerHasAWayOn(t *testing.T) {
 	} {
 		q.Record, q.Valid = rec, validate
 		q.Input.HasResume = q.Answers != nil
-		if d := Judge(&q); d.Do == Resume || d.Do == Pass || d.Do == Quiet {
+		if d := Judge(&q); d.Do == Resume || d.Do == Pass || d.Do == EmptyRun {
 			return
 		}
 	}
@@ -256,13 +256,13 @@ func TestCancelOfATombstoneIsNoNewMessage(t *testing.T) {
 		Input:   agui.RunInput{HasResume: true, Messages: messages(oldUser, assistant, `{"id":"m9","role":"tool","toolCallId":"c1","content":"{\"status\":\"cancelled\"}"}`)},
 		Answers: []agui.Answer{cancelled("x")},
 		Record: store.Record{Now: testNow, Results: []*store.Result{{
-			PauseID: "p", IDs: []string{"x"}, How: store.Finished, Tombstone: true, Failed: true,
-			Pause: &agui.Pause{ID: "p", Sticky: true, Interrupts: []agui.Interrupt{{ID: "x", Native: "n", Question: "q"}}},
+			PauseID: "p", IDs: []string{"x"}, EndKind: store.Finished, Tombstone: true, Failed: true,
+			Pause: &agui.Pause{ID: "p", KeepsFirstAnswer: true, Interrupts: []agui.Interrupt{{ID: "x", Native: "n", Question: "q"}}},
 		}}},
 		Valid: validate,
 	}
-	if d := Judge(&q); d.Do != Quiet {
-		t.Errorf("action %d, want %d: the backend gets a run with a result that no tool gave", d.Do, Quiet)
+	if d := Judge(&q); d.Do != EmptyRun {
+		t.Errorf("action %d, want %d: the backend gets a run with a result that no tool gave", d.Do, EmptyRun)
 	}
 }
 
@@ -284,18 +284,18 @@ func TestARequestOfHoldpointsOwnIsNeverAnOrdinaryRun(t *testing.T) {
 		carry   string
 		answers []agui.Answer
 		do      Act
-		ends    store.How
+		ends    store.EndKind
 	}{
 		{name: "it is open", record: open, answers: []agui.Answer{resolved("x", "true")}, do: Resume},
 		{name: "somebody carries it", record: claimed, answers: []agui.Answer{resolved("x", "true")}, do: Wait},
-		{name: "it has ended so", record: endedRecord(store.Finished, endedWell), answers: []agui.Answer{resolved("x", "true")}, do: Quiet},
-		{name: "it has ended otherwise", record: endedRecord(store.Lost, endedBadly), answers: []agui.Answer{resolved("x", "true")}, do: Quiet},
-		{name: "nobody knows it", answers: []agui.Answer{cancelled("x")}, do: Quiet},
-		{name: "another is open", record: other, answers: []agui.Answer{resolved("y", "true")}, do: Quiet},
-		{name: "it is in doubt", record: doubt, answers: []agui.Answer{resolved("x", "true")}, do: Quiet},
-		{name: "it brings no answers", record: open, do: Quiet},
-		{name: "nor to what has expired", record: late, do: Quiet},
-		{name: "its cancel cannot be handed on", record: stuck, carry: stuck.Pause.ID, answers: []agui.Answer{cancelled("x2")}, do: Quiet, ends: store.Withdrawn},
+		{name: "it has ended so", record: endedRecord(store.Finished, endedWell), answers: []agui.Answer{resolved("x", "true")}, do: EmptyRun},
+		{name: "it has ended otherwise", record: endedRecord(store.Lost, endedBadly), answers: []agui.Answer{resolved("x", "true")}, do: EmptyRun},
+		{name: "nobody knows it", answers: []agui.Answer{cancelled("x")}, do: EmptyRun},
+		{name: "another is open", record: other, answers: []agui.Answer{resolved("y", "true")}, do: EmptyRun},
+		{name: "it is in doubt", record: doubt, answers: []agui.Answer{resolved("x", "true")}, do: EmptyRun},
+		{name: "it brings no answers", record: open, do: EmptyRun},
+		{name: "nor to what has expired", record: late, do: EmptyRun},
+		{name: "its cancel cannot be handed on", record: stuck, carry: stuck.Pause.ID, answers: []agui.Answer{cancelled("x2")}, do: EmptyRun, ends: store.Withdrawn},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			c := Case{
@@ -305,8 +305,8 @@ func TestARequestOfHoldpointsOwnIsNeverAnOrdinaryRun(t *testing.T) {
 			if tt.carry != "" {
 				c.Carry = tt.carry
 			}
-			if r := Judge(&c); r.Do != tt.do || r.Ends != tt.ends {
-				t.Errorf("act %d, ends %q, want %d, %q (%v)", r.Do, r.Ends, tt.do, tt.ends, r.Refusal)
+			if r := Judge(&c); r.Do != tt.do || r.EndKind != tt.ends {
+				t.Errorf("act %d, ends %q, want %d, %q (%v)", r.Do, r.EndKind, tt.do, tt.ends, r.Refusal)
 			}
 		})
 	}
@@ -329,7 +329,7 @@ func TestWhyAnIDIsUnknown(t *testing.T) {
 		"an id of the backend's":             {"n1", true, store.Record{Now: testNow}, ""},
 		"an id that somebody made up":        {"n1~nobody", true, store.Record{Now: testNow}, ""},
 		"one that is known to have ended": {lost, true, store.Record{Now: testNow, Results: []*store.Result{
-			{PauseID: "p", IDs: []string{lost}, How: store.Withdrawn, Tombstone: true},
+			{PauseID: "p", IDs: []string{lost}, EndKind: store.Withdrawn, Tombstone: true},
 		}}, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -369,7 +369,7 @@ func TestGivesUpElsewhere(t *testing.T) {
 	} {
 		r := Judge(&Case{
 			Input:  agui.RunInput{Messages: messages(oldUser, assistant, c.last)},
-			Record: c.record, Elsewhere: true, GivesUp: c.givesUp, Valid: validate,
+			Record: c.record, OtherThread: true, GivesUp: c.givesUp, Valid: validate,
 		})
 		if r.Do != c.want || r.Do == Resume && !AllCancelled(r.Answers) {
 			t.Errorf("%s: %+v", name, r)

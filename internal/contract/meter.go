@@ -39,30 +39,30 @@ var errTooDear = errors.New(textTooManySteps)
 // exceeds its bound, when the time is over, or when the context of the request ends. The library
 // cannot be stopped in another way.
 type meter struct {
-	ctx   context.Context
-	until time.Time
-	left  int64
-	text  int64 // additional work for texts
-	tick  int64 // the work until the clock is read again
+	ctx       context.Context
+	until     time.Time
+	remaining int64
+	text      int64 // additional work for texts
+	tick      int64 // the work until the clock is read again
 	// times multiplies all work, because long numbers are slow.
 	times int64
 }
 
-// A stop is the value of the panic that ends the work.
-type stop struct{ err error }
+// A meterStop is the value of the panic that ends the work.
+type meterStop struct{ err error }
 
 func (m *meter) spend(work int64) {
 	work *= m.times
-	if m.left -= work; m.left < 0 {
-		panic(stop{errTooDear})
+	if m.remaining -= work; m.remaining < 0 {
+		panic(meterStop{errTooDear})
 	}
 	if m.tick -= work; m.tick < 0 {
 		m.tick = int64(time.Millisecond)
 		if err := m.ctx.Err(); err != nil {
-			panic(stop{err})
+			panic(meterStop{err})
 		}
 		if time.Now().After(m.until) {
-			panic(stop{errTooDear})
+			panic(meterStop{errTooDear})
 		}
 	}
 }
@@ -80,7 +80,7 @@ func (m *meter) run(s *jsonschema.Schema, value any) (err error) {
 	defer func() {
 		switch p := recover().(type) {
 		case nil:
-		case stop:
+		case meterStop:
 			err = p.err
 		default:
 			err = errors.New(textPayloadFailed)
@@ -92,10 +92,10 @@ func (m *meter) run(s *jsonschema.Schema, value any) (err error) {
 // gauge replaces the format of each schema by a gauge. The library checks the format before it goes
 // deeper, so the gauge can spend the work in advance.
 func (m *meter) gauge(all []*jsonschema.Schema) {
-	w := &gauges{m: m, asked: make(map[*jsonschema.Schema]int64, len(all)), step: workOfSchema + int64(len(all))}
+	w := &gauges{m: m, requested: make(map[*jsonschema.Schema]int64, len(all)), step: workOfSchema + int64(len(all))}
 	for _, s := range all {
-		w.asked[s] = w.ask(s)
-		w.dearest = max(w.dearest, w.asked[s])
+		w.requested[s] = w.ask(s)
+		w.highestCost = max(w.highestCost, w.requested[s])
 		w.unevaluated = w.unevaluated || s.UnevaluatedItems != nil || s.UnevaluatedProperties != nil
 	}
 	for _, s := range all {
@@ -107,8 +107,8 @@ func (m *meter) gauge(all []*jsonschema.Schema) {
 type gauges struct {
 	m           *meter
 	step        int64 // the work to check one schema; the library looks for cycles among the schemas being checked
-	asked       map[*jsonschema.Schema]int64
-	dearest     int64
+	requested   map[*jsonschema.Schema]int64
+	highestCost int64
 	unevaluated bool // the library keeps lists of the members that were not evaluated yet
 }
 
@@ -146,7 +146,7 @@ func (w *gauges) compare(value any) int64 {
 // workOf returns the work to check a value against other schemas.
 func (w *gauges) workOf(schemas ...*jsonschema.Schema) (work int64) {
 	for _, s := range schemas {
-		switch known, ok := w.asked[s]; {
+		switch known, ok := w.requested[s]; {
 		case s == nil:
 		case ok:
 			work += known
@@ -162,7 +162,7 @@ type gauge struct {
 	*gauges
 	s             *jsonschema.Schema
 	format        *jsonschema.Format // the schema's own format
-	here          int64              // for the value itself
+	ownCost       int64              // for the value itself
 	schemas       int64              // the number of schemas that check the value itself
 	key, item     int64              // for each key and member, and for each item
 	keys, pattern int64              // for each byte of a key, and of a text, because of patterns
@@ -196,17 +196,17 @@ func (w *gauge) aboutItself() {
 		}
 	}
 	w.schemas = int64(len(here))
-	w.here = w.workOf(here...) + workOfKey*int64(len(s.Required)+len(s.Dependencies)+len(s.DependentRequired))
+	w.ownCost = w.workOf(here...) + workOfKey*int64(len(s.Required)+len(s.Dependencies)+len(s.DependentRequired))
 	for _, names := range s.DependentRequired {
-		w.here += workOfKey * int64(len(names))
+		w.ownCost += workOfKey * int64(len(names))
 	}
 	for _, one := range s.Dependencies {
 		if names, ok := one.([]string); ok {
-			w.here += workOfKey * int64(len(names))
+			w.ownCost += workOfKey * int64(len(names))
 		}
 	}
 	if s.DynamicRef != nil || s.RecursiveRef != nil { // it may lead to any schema
-		w.here += w.dearest
+		w.ownCost += w.highestCost
 	}
 }
 
@@ -231,15 +231,15 @@ func (w *gauge) aboutItems() {
 		}
 	}
 	if list, ok := s.Items.([]*jsonschema.Schema); ok {
-		w.here += w.workOf(list...)
+		w.ownCost += w.workOf(list...)
 	}
-	w.here += w.workOf(s.PrefixItems...)
+	w.ownCost += w.workOf(s.PrefixItems...)
 }
 
 // validate is called as the format of the schema. It spends the work that the library is about to
 // do.
 func (w *gauge) validate(value any) error {
-	w.m.spend(w.here)
+	w.m.spend(w.ownCost)
 	switch v := value.(type) {
 	case map[string]any:
 		w.object(v)
@@ -293,13 +293,13 @@ func (w *gauge) array(list []any) {
 			times = n
 		}
 		for _, one := range list {
-			w.m.weigh(one, times)
+			w.m.spendOnValue(one, times)
 		}
 	}
 }
 
-// weigh spends the work to read all of a value, the given number of times.
-func (m *meter) weigh(value any, times int64) {
+// spendOnValue spends the work to read all of a value, the given number of times.
+func (m *meter) spendOnValue(value any, times int64) {
 	m.spend(times * workOfKey)
 	switch v := value.(type) {
 	case string:
@@ -308,12 +308,12 @@ func (m *meter) weigh(value any, times int64) {
 		m.spend(times * workOfNumber)
 	case []any:
 		for _, one := range v {
-			m.weigh(one, times)
+			m.spendOnValue(one, times)
 		}
 	case map[string]any:
 		for key, one := range v {
 			m.spendText(times * int64(len(key)))
-			m.weigh(one, times)
+			m.spendOnValue(one, times)
 		}
 	}
 }

@@ -97,9 +97,9 @@ func mismatchOf(e *jsonschema.ValidationError) string {
 	case *kind.MaxProperties:
 		return is(textTooManyKeys, k.Want)
 	case *kind.Pattern:
-		return is(textNoPatternMatch, agui.Cut(k.Want))
+		return is(textNoPatternMatch, agui.Shorten(k.Want))
 	case *kind.Format:
-		return is(textWrongFormat, agui.Cut(k.Want))
+		return is(textWrongFormat, agui.Shorten(k.Want))
 	case *kind.OneOf:
 		return is(textSeveralAlternatives)
 	case *kind.Not:
@@ -114,7 +114,7 @@ func placeOf(at []string) string {
 	if len(at) == 0 {
 		return "the payload"
 	}
-	return "`" + agui.Cut(strings.Join(at, "/")) + "`"
+	return "`" + agui.Shorten(strings.Join(at, "/")) + "`"
 }
 
 // missing describes which keys of an object are missing. The keys come from the schema.
@@ -156,7 +156,7 @@ func valuesOf(values []any) string {
 		if err != nil {
 			text = []byte("another value")
 		}
-		list[n] = agui.Cut(string(text))
+		list[n] = agui.Shorten(string(text))
 	}
 	return enumeration(list, "or", len(values))
 }
@@ -188,7 +188,7 @@ func count(n int, one, several string) string {
 
 func number(r *big.Rat) string {
 	if r.IsInt() {
-		return agui.Cut(r.Num().String())
+		return agui.Shorten(r.Num().String())
 	}
 	f, _ := r.Float64()
 	return strconv.FormatFloat(f, 'g', -1, 64)

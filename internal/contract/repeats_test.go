@@ -54,7 +54,7 @@ func TestRepeatedAnswersAreFoundWithoutASearch(t *testing.T) {
 		for range 5 {
 			m := agui.ParseMessage(fmt.Appendf(nil, `{"role":%q,"toolCallId":%q,"content":%s}`, one("role", "tool", "user"), one("about", "", "c1", "c2", "c3"),
 				one("content", `"{\"y\":2,\"x\":1}"`, `"\"words\""`, `"words"`, `"true"`, `"{\"approved\":true}"`, `7`, `""`)))
-			if got, want := r.Has(m), repeatsNaively(m, p, entries); got != want {
+			if got, want := r.IsRepeat(m), repeatsNaively(m, p, entries); got != want {
 				t.Fatalf("%s: %v, want %v", m.JSON, got, want)
 			}
 		}
@@ -96,13 +96,13 @@ func TestRepeatsInTheQuestionsOwnWords(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			m := agui.ParseMessage(fmt.Appendf(nil, `{"role":"tool","toolCallId":%q,"content":%q}`, c.call, c.content))
-			if got := RepeatsOf(p, nil).Has(m); got != c.repeats {
+			if got := RepeatsOf(p, nil).IsRepeat(m); got != c.repeats {
 				t.Errorf("of the pause: %v", got)
 			}
-			if got := RepeatsOf(nil, nil).Has(m); got != c.forgotten {
+			if got := RepeatsOf(nil, nil).IsRepeat(m); got != c.forgotten {
 				t.Errorf("of nothing that is known: %v", got)
 			}
-			if got := RepeatsIn(p).Has(m); got != (c.repeats || c.forgotten) {
+			if got := RepeatsIn(p).IsRepeat(m); got != (c.repeats || c.forgotten) {
 				t.Errorf("in a history: %v", got)
 			}
 		})

@@ -50,7 +50,7 @@ func compile(text json.RawMessage, m *meter) (s *schema, err error) {
 			s, err = nil, fmt.Errorf(textValidatorFailed, ErrSchema, p)
 		}
 		if err != nil && !errors.Is(err, ErrSchema) {
-			s, err = nil, fmt.Errorf("%w: %s", ErrSchema, agui.Cut(err.Error())) // the library's error may quote the whole schema
+			s, err = nil, fmt.Errorf("%w: %s", ErrSchema, agui.Shorten(err.Error())) // the library's error may quote the whole schema
 		}
 	}()
 	if len(text) > maxSchemaBytes {

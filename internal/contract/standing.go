@@ -42,12 +42,12 @@ const (
 
 // A StandingAnswer is the valid answer to one question.
 type StandingAnswer struct {
-	ID     string      `json:"id"` // the published id of the interrupt
-	Status agui.Status `json:"status"`
-	Says   string      `json:"says,omitempty"` // approved or denied, if the dialect could tell
-	At     time.Time   `json:"at,omitzero"`
-	Door   string      `json:"door"` // chat, or the door where it was decided
-	By     string      `json:"by,omitempty"`
+	ID      string      `json:"id"` // the published id of the interrupt
+	Status  agui.Status `json:"status"`
+	Verdict string      `json:"says,omitempty"` // approved or denied, if the dialect could tell
+	At      time.Time   `json:"at,omitzero"`
+	Door    string      `json:"door"` // chat, or the door where it was decided
+	By      string      `json:"by,omitempty"`
 }
 
 // chatDoor is the door of an answer that was sent in a run.
@@ -57,7 +57,7 @@ const chatDoor = "chat"
 // names. It returns nil if there is nothing to show to a person.
 func (c *Case) standingOf(r *store.Result) *Standing {
 	s := &Standing{At: r.At, Door: r.Door, By: r.By, Failed: isError(r.Finish) || r.Tombstone && r.Failed}
-	switch r.How {
+	switch r.EndKind {
 	case store.Finished:
 	case store.Withdrawn:
 		s.State = ClosedUnanswered
@@ -69,11 +69,11 @@ func (c *Case) standingOf(r *store.Result) *Standing {
 		return nil // the code of the refusal is enough
 	}
 	named, decided := c.namedIDs(), decisionsOf(r.Pause)
-	for _, g := range r.Given {
+	for _, g := range r.GivenAnswers {
 		if !named[g.ID] {
 			continue
 		}
-		one := StandingAnswer{ID: g.ID, Status: g.Status, Says: g.Says, At: r.At, Door: chatDoor}
+		one := StandingAnswer{ID: g.ID, Status: g.Status, Verdict: g.Verdict, At: r.At, Door: chatDoor}
 		one.decidedBy(decided[g.ID])
 		s.Answers = append(s.Answers, one)
 	}
@@ -86,7 +86,7 @@ func (c *Case) standingNow(state StandingState) *Standing {
 	s, named := &Standing{State: state}, c.namedIDs()
 	for n := range c.Record.Pause.Decisions {
 		if d := &c.Record.Pause.Decisions[n]; named[d.Question] {
-			one := StandingAnswer{ID: d.Question, Status: d.Status, Says: d.Says}
+			one := StandingAnswer{ID: d.Question, Status: d.Status, Verdict: d.Verdict}
 			one.decidedBy(d)
 			s.Answers = append(s.Answers, one)
 		}

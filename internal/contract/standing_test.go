@@ -17,53 +17,53 @@ func TestStanding(t *testing.T) {
 		return &agui.Pause{ID: "p", Interrupts: []agui.Interrupt{{ID: "a", Object: json.RawMessage(`{"id":"a"}`)}}}
 	}
 	decided := asked()
-	decided.Decisions = []agui.Decision{{Question: "a", Status: agui.Resolved, Says: "approved", Digest: "x", Door: "desk", By: "Maria", At: earlier}}
-	result := func(how store.How, p *agui.Pause) *store.Result {
+	decided.Decisions = []agui.Decision{{Question: "a", Status: agui.Resolved, Verdict: "approved", Digest: "x", Door: "desk", By: "Maria", At: earlier}}
+	result := func(how store.EndKind, p *agui.Pause) *store.Result {
 		return &store.Result{
-			PauseID: "p", IDs: []string{"a"}, How: how, Pause: p, At: at, Digest: "x",
-			Given: []store.GivenAnswer{{ID: "a", Status: agui.Resolved, Says: "approved"}}, Finish: json.RawMessage(`{"type":"RUN_FINISHED"}`),
+			PauseID: "p", IDs: []string{"a"}, EndKind: how, Pause: p, At: at, Digest: "x",
+			GivenAnswers: []store.GivenAnswer{{ID: "a", Status: agui.Resolved, Verdict: "approved"}}, Finish: json.RawMessage(`{"type":"RUN_FINISHED"}`),
 		}
 	}
 	failed := result(store.Finished, asked())
 	failed.Finish = json.RawMessage(`{"type":"RUN_ERROR","message":"kaput"}`)
-	forgotten := &store.Result{PauseID: "p", IDs: []string{"a"}, How: store.Finished, At: at, Tombstone: true, Failed: true}
-	freed := &store.Result{PauseID: "p", IDs: []string{"a"}, How: store.Withdrawn, Pause: asked(), At: at, Door: "desk", By: "ops"}
+	forgotten := &store.Result{PauseID: "p", IDs: []string{"a"}, EndKind: store.Finished, At: at, Tombstone: true, Failed: true}
+	freed := &store.Result{PauseID: "p", IDs: []string{"a"}, EndKind: store.Withdrawn, Pause: asked(), At: at, Door: "desk", By: "ops"}
 	for name, c := range map[string]struct {
 		record store.Record
 		want   Standing
 	}{
-		"answered in the chat":    {store.Record{Results: []*store.Result{result(store.Finished, asked())}}, Standing{At: at, Answers: []StandingAnswer{{ID: "a", Status: agui.Resolved, Says: "approved", At: at, Door: "chat"}}}},
-		"decided at the desk":     {store.Record{Results: []*store.Result{result(store.Finished, decided)}}, Standing{At: at, Answers: []StandingAnswer{{ID: "a", Status: agui.Resolved, Says: "approved", At: earlier, Door: "desk", By: "Maria"}}}},
-		"and the run failed":      {store.Record{Results: []*store.Result{failed}}, Standing{At: at, Failed: true, Answers: []StandingAnswer{{ID: "a", Status: agui.Resolved, Says: "approved", At: at, Door: "chat"}}}},
+		"answered in the chat":    {store.Record{Results: []*store.Result{result(store.Finished, asked())}}, Standing{At: at, Answers: []StandingAnswer{{ID: "a", Status: agui.Resolved, Verdict: "approved", At: at, Door: "chat"}}}},
+		"decided at the desk":     {store.Record{Results: []*store.Result{result(store.Finished, decided)}}, Standing{At: at, Answers: []StandingAnswer{{ID: "a", Status: agui.Resolved, Verdict: "approved", At: earlier, Door: "desk", By: "Maria"}}}},
+		"and the run failed":      {store.Record{Results: []*store.Result{failed}}, Standing{At: at, Failed: true, Answers: []StandingAnswer{{ID: "a", Status: agui.Resolved, Verdict: "approved", At: at, Door: "chat"}}}},
 		"nobody knows any more":   {store.Record{Results: []*store.Result{forgotten}}, Standing{At: at, Failed: true}},
 		"freed at the desk":       {store.Record{Results: []*store.Result{freed}}, Standing{State: ClosedUnanswered, At: at, Door: "desk", By: "ops"}},
-		"nobody came":             {store.Record{Results: []*store.Result{{PauseID: "p", IDs: []string{"a"}, How: store.Retired, Pause: asked(), At: at}}}, Standing{State: ClosedByTime, At: at}},
+		"nobody came":             {store.Record{Results: []*store.Result{{PauseID: "p", IDs: []string{"a"}, EndKind: store.Retired, Pause: asked(), At: at}}}, Standing{State: ClosedByTime, At: at}},
 		"on its way":              {store.Record{State: store.Claimed, Pause: asked(), Digest: "x"}, Standing{State: BeingCarried}},
-		"decided, and on its way": {store.Record{State: store.Claimed, Pause: decided, Digest: "x"}, Standing{State: BeingCarried, Answers: []StandingAnswer{{ID: "a", Status: agui.Resolved, Says: "approved", At: earlier, Door: "desk", By: "Maria"}}}},
-		"decided, and waits":      {store.Record{State: store.Open, Pause: decided}, Standing{State: DecidedElsewhere, Answers: []StandingAnswer{{ID: "a", Status: agui.Resolved, Says: "approved", At: earlier, Door: "desk", By: "Maria"}}}},
+		"decided, and on its way": {store.Record{State: store.Claimed, Pause: decided, Digest: "x"}, Standing{State: BeingCarried, Answers: []StandingAnswer{{ID: "a", Status: agui.Resolved, Verdict: "approved", At: earlier, Door: "desk", By: "Maria"}}}},
+		"decided, and waits":      {store.Record{State: store.Open, Pause: decided}, Standing{State: DecidedElsewhere, Answers: []StandingAnswer{{ID: "a", Status: agui.Resolved, Verdict: "approved", At: earlier, Door: "desk", By: "Maria"}}}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := Judge(&Case{
 				Record: c.record, Answers: []agui.Answer{{ID: "a", Status: agui.Resolved, Payload: json.RawMessage(`{"approved":false}`)}},
 				Valid: func(_, _ json.RawMessage) error { return nil },
 			})
-			if r.Do != Refuse || r.Stands == nil {
+			if r.Do != Refuse || r.Standing == nil {
 				t.Fatalf("ruled %+v", r)
 			}
-			got, err1 := json.Marshal(r.Stands)
+			got, err1 := json.Marshal(r.Standing)
 			want, err2 := json.Marshal(c.want)
 			if err1 != nil || err2 != nil || string(got) != string(want) {
 				t.Errorf("got  %s\nwant %s", got, want)
 			}
 		})
 	}
-	for name, how := range map[string]store.How{"in doubt": store.Doubtful, "lost": store.Lost} {
+	for name, how := range map[string]store.EndKind{"in doubt": store.Doubtful, "lost": store.Lost} {
 		r := Judge(&Case{
 			Record:  store.Record{Results: []*store.Result{result(how, asked())}},
 			Answers: []agui.Answer{{ID: "a", Status: agui.Resolved, Payload: json.RawMessage(`{"approved":false}`)}},
 		})
-		if r.Do != Refuse || r.Stands != nil {
-			t.Errorf("%s: its code says it, and %+v stands", name, r.Stands)
+		if r.Do != Refuse || r.Standing != nil {
+			t.Errorf("%s: its code says it, and %+v stands", name, r.Standing)
 		}
 	}
 }

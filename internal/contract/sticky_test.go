@@ -21,7 +21,7 @@ func keptNaively(results []*store.Result, i agui.Interrupt) string {
 			if old.Native != i.Native || old.Question != i.Question {
 				continue
 			}
-			if !r.Failed && r.How != store.Doubtful && !isError(r.Finish) {
+			if !r.Failed && r.EndKind != store.Doubtful && !isError(r.Finish) {
 				return ""
 			}
 			for line := range strings.SplitSeq(r.Digest, "\n") {
@@ -39,7 +39,7 @@ func TestKeptAnswersAreFoundWithoutASearch(t *testing.T) {
 		one := func(what string, of ...string) string { return rapid.SampledFrom(of).Draw(t, what) }
 		var results []*store.Result
 		for range rapid.IntRange(0, 4).Draw(t, "results") {
-			r := &store.Result{How: store.How(one("how", string(store.Finished), string(store.Doubtful))), Failed: rapid.Bool().Draw(t, "failed")}
+			r := &store.Result{EndKind: store.EndKind(one("how", string(store.Finished), string(store.Doubtful))), Failed: rapid.Bool().Draw(t, "failed")}
 			if rapid.IntRange(0, 4).Draw(t, "tombstone") > 0 {
 				r.Pause = &agui.Pause{}
 				for range rapid.IntRange(1, 3).Draw(t, "interrupts") {

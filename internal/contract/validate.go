@@ -36,7 +36,7 @@ type compiledSchema struct {
 // NewValidator returns the Validator of one request. The end of its context stops the validation.
 func NewValidator(ctx context.Context) *Validator {
 	return &Validator{
-		meter:   meter{ctx: ctx, until: time.Now().Add(timeOfRequest), left: workOfRequest},
+		meter:   meter{ctx: ctx, until: time.Now().Add(timeOfRequest), remaining: workOfRequest},
 		schemas: map[string]compiledSchema{},
 	}
 }
@@ -66,7 +66,7 @@ func (v *Validator) Validate(text, payload json.RawMessage) error {
 	case value.Depth*s.size > maxNesting:
 		return &unjudgedError{fmt.Errorf(textPayloadDepth, value.Depth, s.size)}
 	}
-	v.left += workOfPayload + workOfValue*int64(value.Count)
+	v.remaining += workOfPayload + workOfValue*int64(value.Count)
 	v.text += workOfByte * int64(len(payload))
 	v.times = 1 + int64(max(value.Digits, s.digits))/cheapDigits
 	err = v.run(s.inverse, value.Any)
@@ -82,11 +82,11 @@ func (v *Validator) Validate(text, payload json.RawMessage) error {
 
 // An unjudgedError is the reason why a payload could not be validated. It does not tell whether the
 // payload fits.
-type unjudgedError struct{ why error }
+type unjudgedError struct{ reason error }
 
-func (e *unjudgedError) Error() string { return "it cannot be judged: " + e.why.Error() }
+func (e *unjudgedError) Error() string { return "it cannot be judged: " + e.reason.Error() }
 
-func (e *unjudgedError) Unwrap() error { return e.why }
+func (e *unjudgedError) Unwrap() error { return e.reason }
 
 func (v *Validator) compile(text json.RawMessage) compiledSchema {
 	s, known := v.schemas[string(text)]
@@ -100,9 +100,9 @@ func (v *Validator) compile(text json.RawMessage) compiledSchema {
 // explain returns an error that describes where a payload does not fit. It has less work available
 // than the check itself, so the description may be missing.
 func (v *Validator) explain(s *jsonschema.Schema, value any) error {
-	left := v.left
-	defer func() { v.left = left }()
-	v.left = workToExplain
+	left := v.remaining
+	defer func() { v.remaining = left }()
+	v.remaining = workToExplain
 	var invalid *jsonschema.ValidationError
 	if err := v.run(s, value); errors.As(err, &invalid) {
 		return errors.New(mismatch(invalid))

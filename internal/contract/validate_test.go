@@ -241,7 +241,7 @@ func TestJudgingEndsWithItsRequest(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	v := NewValidator(ctx)
-	v.left = 1 << 60
+	v.remaining = 1 << 60
 	err := v.Validate(json.RawMessage(doubling(20, "anyOf", `{"type":"string"}`)), json.RawMessage(`1`))
 	if !errors.Is(err, context.Canceled) {
 		t.Errorf("got %v", err)

@@ -37,7 +37,7 @@ func TestQuestionThatCanOnlyBeCancelled(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := Judge(&Case{Input: agui.RunInput{Messages: messages(c.messages...), HasResume: c.answers != nil}, Answers: c.answers, Record: c.record, Valid: validate})
-			if r.Do != c.do || len(r.New) != c.fresh || (r.Refusal == nil) != (c.code == "") || r.Refusal != nil && (r.Refusal.Code != c.code || !r.Reask) {
+			if r.Do != c.do || len(r.NewMessages) != c.fresh || (r.Refusal == nil) != (c.code == "") || r.Refusal != nil && (r.Refusal.Code != c.code || !r.AsksAgain) {
 				t.Fatalf("%+v", r)
 			}
 			for _, a := range r.Answers {
@@ -62,12 +62,12 @@ func TestCancelEndsWhatKeepsAnAnswer(t *testing.T) {
 		}
 		return r
 	}
-	back := func(how store.How) store.Record { return ends(comesBack(how, endedBadly)) }
+	back := func(how store.EndKind) store.Record { return ends(comesBack(how, endedBadly)) }
 	expired := back(store.Finished)
 	expired.Pause.Interrupts[0].Object = interrupt("x2", `,"expiresAt":"`+testNow.Add(-time.Minute).Format(time.RFC3339)+`"`).Object
 	reopened := ends(endedRecord(store.Finished, endedBadly))
 	reopened.State, reopened.Pause = store.Open, testPause(interrupt("x", ""))
-	reopened.Pause.Sticky, reopened.Pause.CancelEnds = true, true
+	reopened.Pause.KeepsFirstAnswer, reopened.Pause.CancelEnds = true, true
 	for name, c := range map[string]struct {
 		record   store.Record
 		answers  []agui.Answer
@@ -89,17 +89,17 @@ func TestCancelEndsWhatKeepsAnAnswer(t *testing.T) {
 		"cancelled right behind it":    {record: ends(endedRecord(store.Finished, endedBadly)), answers: []agui.Answer{cancelled("x")}, do: Reopen},
 		"with a message":               {record: ends(endedRecord(store.Finished, endedBadly)), answers: []agui.Answer{cancelled("x")}, messages: []string{oldUser, newUser}, do: Reopen},
 		"and then":                     {record: reopened, answers: []agui.Answer{cancelled("x")}, messages: []string{oldUser, newUser}, do: Resume, end: true, fresh: 1},
-		"cancelled where nothing ends": {record: comesBack(store.Finished, endedBadly), answers: []agui.Answer{cancelled("x2")}, do: Quiet},
+		"cancelled where nothing ends": {record: comesBack(store.Finished, endedBadly), answers: []agui.Answer{cancelled("x2")}, do: EmptyRun},
 	} {
 		t.Run(name, func(t *testing.T) {
 			q := Case{
 				Input: agui.RunInput{Messages: messages(c.messages...), HasResume: c.answers != nil}, Answers: c.answers, Record: c.record,
-				Frees: func(*agui.Pause) bool { return true }, Valid: validate,
+				ForwardsCancel: func(*agui.Pause) bool { return true }, Valid: validate,
 			}
 			if c.carry {
 				q.Carry = c.record.Pause.ID
 			}
-			if r := Judge(&q); r.Do != c.do || r.EndOnly != c.end || len(r.New) != c.fresh {
+			if r := Judge(&q); r.Do != c.do || r.EndOnly != c.end || len(r.NewMessages) != c.fresh {
 				t.Errorf("%+v", r)
 			}
 		})
@@ -123,21 +123,21 @@ func TestCancelOfADoubt(t *testing.T) {
 		do      Act
 	}{
 		"a cancel":                   {record: endedRecord(store.Doubtful, endedBadly), answers: []agui.Answer{cancelled("x")}, do: Reopen},
-		"of a backend that takes it": {record: endedRecord(store.Doubtful, endedBadly), answers: []agui.Answer{cancelled("x")}, never: true, do: Quiet},
+		"of a backend that takes it": {record: endedRecord(store.Doubtful, endedBadly), answers: []agui.Answer{cancelled("x")}, never: true, do: EmptyRun},
 		"an answer":                  {record: endedRecord(store.Doubtful, endedBadly), answers: []agui.Answer{resolved("x", "false")}, do: Refuse},
 		"the same answer":            {record: endedRecord(store.Doubtful, endedBadly), answers: []agui.Answer{resolved("x", "true")}, do: Refuse},
 		"both cancelled":             {record: two, answers: []agui.Answer{cancelled("y"), cancelled("x")}, do: Reopen},
-		"one of two":                 {record: two, answers: []agui.Answer{cancelled("x")}, do: Quiet},
+		"one of two":                 {record: two, answers: []agui.Answer{cancelled("x")}, do: EmptyRun},
 		"one of two is no cancel":    {record: two, answers: []agui.Answer{cancelled("x"), resolved("y", "true")}, do: Refuse},
-		"it ended":                   {record: endedRecord(store.Finished, endedBadly), answers: []agui.Answer{cancelled("x")}, do: Quiet},
+		"it ended":                   {record: endedRecord(store.Finished, endedBadly), answers: []agui.Answer{cancelled("x")}, do: EmptyRun},
 		"it ended well":              {record: endedRecord(store.Finished, endedWell), answers: []agui.Answer{cancelled("x")}, do: Refuse},
-		"it is lost":                 {record: endedRecord(store.Lost, ""), answers: []agui.Answer{cancelled("x")}, do: Quiet},
-		"it is hardly known":         {record: tomb, answers: []agui.Answer{cancelled("x")}, do: Quiet},
+		"it is lost":                 {record: endedRecord(store.Lost, ""), answers: []agui.Answer{cancelled("x")}, do: EmptyRun},
+		"it is hardly known":         {record: tomb, answers: []agui.Answer{cancelled("x")}, do: EmptyRun},
 		"another is open":            {record: next, answers: []agui.Answer{cancelled("x")}, do: TellAgain},
 	} {
 		t.Run(name, func(t *testing.T) {
 			frees := func(*agui.Pause) bool { return !c.never }
-			r := Judge(&Case{Input: agui.RunInput{HasResume: true}, Answers: c.answers, Record: c.record, Frees: frees, Valid: validate})
+			r := Judge(&Case{Input: agui.RunInput{HasResume: true}, Answers: c.answers, Record: c.record, ForwardsCancel: frees, Valid: validate})
 			if r.Do != c.do || (r.Do == Reopen) != (r.Replay != nil) {
 				t.Fatalf("%+v", r)
 			}
@@ -161,7 +161,7 @@ func TestUnusedAnswerIsReported(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := Judge(&Case{Input: agui.RunInput{HasResume: true, Messages: messages(oldUser, newUser)}, Answers: c.answers, Record: c.record, Valid: validate})
-			if r.Do != Pass || (r.NotTaken == nil) != (c.code == "") || r.NotTaken != nil && r.NotTaken.Code != c.code {
+			if r.Do != Pass || (r.AnswersUnused == nil) != (c.code == "") || r.AnswersUnused != nil && r.AnswersUnused.Code != c.code {
 				t.Errorf("%+v", r)
 			}
 		})
@@ -172,7 +172,7 @@ func TestUnusedAnswerIsReported(t *testing.T) {
 // question alone would look as if the answer had been accepted.
 func TestAnswerToADoubtWithAnotherQuestionOpen(t *testing.T) {
 	for name, test := range map[string]struct {
-		how    store.How
+		how    store.EndKind
 		finish string
 		code   agui.Code
 	}{
@@ -184,9 +184,9 @@ func TestAnswerToADoubtWithAnotherQuestionOpen(t *testing.T) {
 			record := endedRecord(test.how, test.finish)
 			record.State, record.Pause = store.Open, testPause(interrupt("z", ""))
 			list := messages(oldUser, newUser)
-			record.Pause.Seen = append(record.Pause.Seen, agui.See(list[1]))
+			record.Pause.SeenMessages = append(record.Pause.SeenMessages, agui.NewSeenMessage(list[1]))
 			r := Judge(&Case{Input: agui.RunInput{Messages: list, HasResume: true}, Answers: []agui.Answer{resolved("x", "true")}, Record: record, Valid: validate})
-			if r.Do != Refuse || r.Refusal.Code != test.code || !r.Reask {
+			if r.Do != Refuse || r.Refusal.Code != test.code || !r.AsksAgain {
 				t.Errorf("%+v", r)
 			}
 		})
@@ -197,7 +197,7 @@ func TestAnswerToADoubtWithAnotherQuestionOpen(t *testing.T) {
 // cancelled before the message is sent.
 func TestMessageThatWouldLockTheThread(t *testing.T) {
 	cancelledSince := endedRecord(store.Doubtful, endedBadly)
-	cancelledSince.Results = append([]*store.Result{{PauseID: "p2", How: store.Finished, Pause: testPause(interrupt("y", ""))}}, cancelledSince.Results...)
+	cancelledSince.Results = append([]*store.Result{{PauseID: "p2", EndKind: store.Finished, Pause: testPause(interrupt("y", ""))}}, cancelledSince.Results...)
 	tomb := endedRecord(store.Doubtful, "")
 	tomb.Results[0].Tombstone, tomb.Results[0].Pause = true, nil
 	for name, c := range map[string]struct {
@@ -214,7 +214,7 @@ func TestMessageThatWouldLockTheThread(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			locks := func(*agui.Pause) bool { return c.locks }
-			r := Judge(&Case{Input: agui.RunInput{Messages: messages(oldUser, newUser)}, Record: c.record, Locks: locks, Valid: validate})
+			r := Judge(&Case{Input: agui.RunInput{Messages: messages(oldUser, newUser)}, Record: c.record, LocksThread: locks, Valid: validate})
 			if r.Do != c.do || (r.Do == Reopen) != (r.Replay != nil) {
 				t.Errorf("%+v", r)
 			}
@@ -240,7 +240,7 @@ func TestQuestionThatOnlyAClientKnows(t *testing.T) {
 		"a message, and nothing is named":  {messages: []string{oldUser, newUser}, locks: true, do: Pass},
 		"a cancel":                         {answers: []agui.Answer{cancelled("x")}, messages: []string{oldUser, assistant}, named: named, do: Reopen, asks: 1},
 		"a cancel of both, with a message": {answers: []agui.Answer{cancelled("x"), cancelled("y")}, messages: []string{oldUser, newUser}, named: named, do: Reopen, asks: 2},
-		"a cancel beside another's":        {answers: []agui.Answer{cancelled("x"), cancelled("z")}, messages: []string{oldUser, assistant}, named: named, do: Quiet},
+		"a cancel beside another's":        {answers: []agui.Answer{cancelled("x"), cancelled("z")}, messages: []string{oldUser, assistant}, named: named, do: EmptyRun},
 		"an approval":                      {answers: []agui.Answer{resolved("x", "true")}, messages: []string{oldUser}, locks: true, named: named, do: Refuse},
 		"a denial":                         {answers: []agui.Answer{resolved("x", "false")}, messages: []string{oldUser}, locks: true, named: named, do: Refuse},
 		"another question is open":         {record: store.Record{Now: testNow, State: store.Open, Pause: testPause(interrupt("z", ""))}, answers: []agui.Answer{cancelled("x")}, messages: []string{oldUser}, locks: true, named: named, do: TellAgain},
@@ -251,7 +251,7 @@ func TestQuestionThatOnlyAClientKnows(t *testing.T) {
 			}
 			r := Judge(&Case{
 				Input: agui.RunInput{HasResume: len(c.answers) > 0, Messages: messages(c.messages...)}, Answers: c.answers, Record: c.record,
-				Locks: func(*agui.Pause) bool { return c.locks }, Named: c.named, Valid: validate,
+				LocksThread: func(*agui.Pause) bool { return c.locks }, NamedPause: c.named, Valid: validate,
 			})
 			if r.Do != c.do {
 				t.Fatalf("%+v", r)
@@ -274,16 +274,16 @@ func TestCancelThatIsNotSent(t *testing.T) {
 		do       Act
 		code     agui.Code
 	}{
-		"nobody knows the question":            {store.Record{Now: testNow}, []string{oldUser, assistant}, Quiet, agui.UnknownInterruptID},
-		"it is in doubt":                       {endedRecord(store.Doubtful, endedBadly), []string{oldUser}, Quiet, agui.ResumeInDoubt},
-		"it is hardly known":                   {tomb, []string{oldUser, assistant}, Quiet, ""},
-		"it ended in an error, which was told": {endedRecord(store.Finished, endedBadly), []string{oldUser}, Quiet, ""},
-		"its backend has lost it":              {endedRecord(store.Lost, ""), []string{oldUser}, Quiet, ""},
+		"nobody knows the question":            {store.Record{Now: testNow}, []string{oldUser, assistant}, EmptyRun, agui.UnknownInterruptID},
+		"it is in doubt":                       {endedRecord(store.Doubtful, endedBadly), []string{oldUser}, EmptyRun, agui.ResumeInDoubt},
+		"it is hardly known":                   {tomb, []string{oldUser, assistant}, EmptyRun, ""},
+		"it ended in an error, which was told": {endedRecord(store.Finished, endedBadly), []string{oldUser}, EmptyRun, ""},
+		"its backend has lost it":              {endedRecord(store.Lost, ""), []string{oldUser}, EmptyRun, ""},
 		"a message beside it is answered":      {store.Record{Now: testNow}, []string{oldUser, newUser}, Pass, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := Judge(&Case{Input: agui.RunInput{HasResume: true, Messages: messages(c.messages...)}, Answers: []agui.Answer{cancelled("x")}, Record: c.record, Valid: validate})
-			if r.Do != c.do || (r.NotTaken == nil) != (c.code == "") || r.NotTaken != nil && r.NotTaken.Code != c.code {
+			if r.Do != c.do || (r.AnswersUnused == nil) != (c.code == "") || r.AnswersUnused != nil && r.AnswersUnused.Code != c.code {
 				t.Errorf("%+v", r)
 			}
 		})
@@ -294,7 +294,7 @@ func TestCancelThatIsNotSent(t *testing.T) {
 // own record, which may be blocked, or may have an end that the chat has not seen.
 func TestPassesHere(t *testing.T) {
 	unseen := endedRecord(store.Finished, endedWell)
-	unseen.Results[0].Unseen = true
+	unseen.Results[0].EndUnseen = true
 	late := agui.Errorf(agui.ResumeConflict, "too late")
 	decided := store.Record{Now: testNow, State: store.Open, Pause: testPause(interrupt("x", ""))}
 	decided.Pause.Decisions = []agui.Decision{{Question: "x", Status: agui.Resolved, Payload: []byte("true")}}
@@ -315,18 +315,18 @@ func TestPassesHere(t *testing.T) {
 			if c.do == Replay {
 				list = list[:1]
 			}
-			there := Ruling{Do: Pass, Leave: LeaveArray, NotTaken: late}
+			there := Ruling{Do: Pass, OmittedParts: OmitArray, AnswersUnused: late}
 			r := PassesHere(&Case{
 				Input: agui.RunInput{HasResume: true, Messages: messages(list...)}, Answers: []agui.Answer{cancelled("x")}, Record: c.own,
-				Locks: func(*agui.Pause) bool { return true }, Valid: validate,
+				LocksThread: func(*agui.Pause) bool { return true }, Valid: validate,
 			}, there)
-			if r.Do != c.do || (r.Missed != nil) != c.miss || r.Do != Resume && c.miss != (len(r.New) > 0) {
+			if r.Do != c.do || (r.MissedEnd != nil) != c.miss || r.Do != Resume && c.miss != (len(r.NewMessages) > 0) {
 				t.Fatalf("%+v", r)
 			}
-			if r.Do == Resume && r.NotTaken != late {
+			if r.Do == Resume && r.AnswersUnused != late {
 				t.Errorf("it looks as if the answers had been taken: %+v", r)
 			}
-			if r.Do == Pass && (r.Leave != there.Leave || r.NotTaken != late) {
+			if r.Do == Pass && (r.OmittedParts != there.OmittedParts || r.AnswersUnused != late) {
 				t.Errorf("what was ruled there is lost: %+v", r)
 			}
 		})

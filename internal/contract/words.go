@@ -22,8 +22,8 @@ type words struct {
 // stays in the client's history.
 var usualWords = []string{"approved", "accepted"}
 
-// learn adds the plain yes or the plain no of a question. A nil word is ignored.
-func (w *words) learn(word json.RawMessage) {
+// addWord adds the plain yes or the plain no of a question. A nil word is ignored.
+func (w *words) addWord(word json.RawMessage) {
 	if len(word) == 0 {
 		return
 	}

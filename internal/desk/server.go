@@ -24,16 +24,16 @@ import (
 
 // Options are what the rest of the program gives the desk's listener.
 type Options struct {
-	Store  store.Store
-	Agents map[string]api.Agent
-	Others func(agent, dialect string) api.Agent // agents that other processes serve
-	// Decided, if set, is called for each record that is decided.
-	Decided func(store.Key)
+	Store       store.Store
+	Agents      map[string]api.Agent
+	OtherAgents func(agent, dialect string) api.Agent // agents that other processes serve
+	// OnDecided, if set, is called for each record that is decided.
+	OnDecided func(store.Key)
 
 	Events         event.Sink
 	EventsRequired bool
 	Notices        func(*event.Event) (store.Notice, bool)
-	Posted         func(store.Key)
+	OnNotices      func(store.Key)
 
 	// Keys returns the keys that sign sessions, derived for a purpose.
 	Keys func(purpose string) ([][]byte, error)
@@ -87,8 +87,8 @@ func (s *Settings) New(o Options) (*Server, error) {
 	}
 	d.http = &http.Server{
 		Handler: page.Over(api.New(api.Options{
-			Store: o.Store, Tokens: d.tokens, Agents: o.Agents, Others: o.Others, Decided: o.Decided,
-			Events: o.Events, EventsRequired: o.EventsRequired, Notices: o.Notices, Posted: o.Posted,
+			Store: o.Store, Tokens: d.tokens, Agents: o.Agents, OtherAgents: o.OtherAgents, OnDecided: o.OnDecided,
+			Events: o.Events, EventsRequired: o.EventsRequired, Notices: o.Notices, OnNotices: o.OnNotices,
 			Auth: api.Auth(s.Auth), Gate: d.gate, Access: s.access(), Keys: d.keys, Trusted: d.trusts,
 			Refused: front.Refused, Logger: o.Logger,
 		})),

@@ -84,12 +84,12 @@ type Interrupt struct {
 	ID     string
 	Reason string
 	Tools  []string // the names of the calls that an approval lets run
-	// Asked is a digest of the question, or "" if unknown. Answered is a digest of the answer.
-	// docs/audit.md describes how to compute both.
-	Asked, Answered string
-	Status          string // resolved or cancelled
-	Says            string // approved or denied, or "" if the dialect cannot tell
-	Edited          bool   // approved with other arguments than those of the question
+	// QuestionDigest is a digest of the question, or "" if unknown. Answered is a digest of the
+	// answer. docs/audit.md describes how to compute both.
+	QuestionDigest, AnswerDigest string
+	Status                       string // resolved or cancelled
+	Verdict                      string // approved or denied, or "" if the dialect cannot tell
+	Edited                       bool   // approved with other arguments than those of the question
 	// Door and By are where and by whom the question was decided, if that was before the current
 	// resume.
 	Door    Door
@@ -104,14 +104,14 @@ func ApprovalOf(key, pause string) string { return key + "." + pause }
 
 // A Run has the numbers of a run that has ended, for metrics.
 type Run struct {
-	Agent            string        // the configured name
-	Dialect, Outcome string        // as in the log; "" if unknown
-	Client           string        // the name of the client's line, or "" if unknown
-	Upstream         string        // how the backend failed, or ""
-	Duration, First  time.Duration // First is the time until the first bytes of a backend's stream, or 0
+	Agent                     string        // the configured name
+	Dialect, Outcome          string        // as in the log; "" if unknown
+	Client                    string        // the name of the client's line, or "" if unknown
+	Upstream                  string        // how the backend failed, or ""
+	Duration, TimeToFirstByte time.Duration // TimeToFirstByte is the time until the first bytes of a backend's stream, or 0
 	// Numbers of frames of the backend's streams that passed, were rewritten or were dropped, and of
 	// events that Holdpoint made.
-	Passed, Rewritten, Dropped, Made int
+	PassedFrames, RewrittenFrames, DroppedFrames, MadeEvents int
 }
 
 // A Sink receives events. Take is called from many goroutines, but in the right order for each

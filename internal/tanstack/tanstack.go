@@ -162,7 +162,7 @@ func (b *Binder) approval(told json.RawMessage, i agui.Interrupt, bound binding)
 		return bound, nil, false
 	}
 	call := i.Calls[0]
-	if call.Unknown || call.ID == "" || call.ID != agui.View(told).Get("toolCallId").Str {
+	if call.ArgumentsUnknown || call.ID == "" || call.ID != agui.View(told).Get("toolCallId").Str {
 		return bound, nil, false
 	}
 	parameters, declared := b.tools[call.Name]

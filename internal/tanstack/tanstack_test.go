@@ -111,7 +111,7 @@ func TestBound(t *testing.T) {
 		"another yes":                       {asks, `{"type":"accept"}`, tools, []agui.AskedCall{call}, "r1", "generic", ours, ""},
 		"two calls":                         {asks, yes, tools, []agui.AskedCall{call, call}, "r1", "generic", ours, ""},
 		"another call":                      {asks, yes, tools, []agui.AskedCall{{ID: "c2", Name: "delete_file"}}, "r1", "generic", ours, ""},
-		"a call that is too long":           {asks, yes, tools, []agui.AskedCall{{ID: "c1", Name: "delete_file", Unknown: true}}, "r1", "generic", ours, ""},
+		"a call that is too long":           {asks, yes, tools, []agui.AskedCall{{ID: "c1", Name: "delete_file", ArgumentsUnknown: true}}, "r1", "generic", ours, ""},
 		"a schema that cannot be hashed":    {asks, yes, strings.Replace(tools, `"string"`, `"number","maximum":1e400`, 1), []agui.AskedCall{call}, "r1", "generic", ours, ""},
 		"a schema that is nested very deep": {asks, yes, `[{"name":"delete_file","parameters":` + nested(998) + `}]`, []agui.AskedCall{call}, "r1", "generic", ours, ""},
 		"no arguments":                      {asks, yes, tools, []agui.AskedCall{{ID: "c1", Name: "delete_file", Args: " "}}, "r1", "tool-approval", "sha256:aaa33c4437417e86b31cbe6fd1a8fb88dd4e2962168e91339b80102b72070beb", "sha256:c3e75a7d4e4bd6911fa21e7a3dfd29a13253847806e2f840a20e474afaa80517"},

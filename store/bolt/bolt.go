@@ -148,9 +148,9 @@ func (t *table) prepare() error {
 	})
 }
 
-// places has the three times of a row, in microseconds since 1970. 0 means that the row has no such
-// time.
-type places struct{ opened, due, gone int64 }
+// rowTimes has the three times of a row, in microseconds since 1970. 0 means that the row has no
+// such time.
+type rowTimes struct{ opened, due, forgetAt int64 }
 
 const fixed = 4 * 8
 
@@ -164,17 +164,17 @@ func micros(at time.Time) int64 {
 func timeOf(micros int64) time.Time { return time.UnixMicro(micros).UTC() }
 
 // split returns the parts of a row: its revision, its three times and its head.
-func split(row []byte) (revision int64, p places, head []byte, err error) {
+func split(row []byte) (revision int64, p rowTimes, head []byte, err error) {
 	if len(row) < fixed {
 		return 0, p, nil, errors.New("store: the file is damaged: a row is too short")
 	}
 	at := func(n int) int64 { return int64(binary.BigEndian.Uint64(row[8*n:])) }
-	return at(0), places{at(1), at(2), at(3)}, row[fixed:], nil
+	return at(0), rowTimes{at(1), at(2), at(3)}, row[fixed:], nil
 }
 
-func join(revision int64, p places, head []byte) []byte {
+func join(revision int64, p rowTimes, head []byte) []byte {
 	row := make([]byte, 0, fixed+len(head))
-	for _, n := range []int64{revision, p.opened, p.due, p.gone} {
+	for _, n := range []int64{revision, p.opened, p.due, p.forgetAt} {
 		row = binary.BigEndian.AppendUint64(row, uint64(n))
 	}
 	return append(row, head...)
@@ -210,7 +210,7 @@ func clone(b []byte) []byte {
 func (t *table) Write(_ context.Context, key store.Key, c engine.Change) (done bool, err error) {
 	more := int64(0)
 	err = t.writes.update(func(tx *bbolt.Tx) (bool, error) {
-		var was places
+		var was rowTimes
 		rows := tx.Bucket(rowsBucket)
 		revision := int64(0)
 		done, more = false, 0
@@ -223,7 +223,7 @@ func (t *table) Write(_ context.Context, key store.Key, c engine.Change) (done b
 		if revision != c.From {
 			return false, nil
 		}
-		is := places{micros(c.Opened), micros(c.Due), micros(c.Gone)}
+		is := rowTimes{micros(c.Opened), micros(c.Due), micros(c.ForgetAt)}
 		if was.opened != 0 {
 			more--
 		}
@@ -246,29 +246,29 @@ func (t *table) Write(_ context.Context, key store.Key, c engine.Change) (done b
 }
 
 // list moves a row in the lists opened, due and gone from its old times to its new times.
-func list(tx *bbolt.Tx, key store.Key, was, is places) error {
+func list(tx *bbolt.Tx, key store.Key, was, is rowTimes) error {
 	if was == is {
 		return nil
 	}
 	return errors.Join(
 		move(tx.Bucket(openedBucket), key, was.opened, is.opened, is.due),
 		move(tx.Bucket(dueBucket), key, was.due, is.due, is.opened),
-		move(tx.Bucket(goneBucket), key, was.gone, is.gone, 0),
+		move(tx.Bucket(goneBucket), key, was.forgetAt, is.forgetAt, 0),
 	)
 }
 
 func move(b *bbolt.Bucket, key store.Key, was, is, value int64) error {
 	var err error
 	if was != 0 && was != is {
-		err = b.Delete(place(was, key))
+		err = b.Delete(placeKey(was, key))
 	}
 	if is != 0 && err == nil {
-		err = b.Put(place(is, key), binary.BigEndian.AppendUint64(nil, uint64(value)))
+		err = b.Put(placeKey(is, key), binary.BigEndian.AppendUint64(nil, uint64(value)))
 	}
 	return err
 }
 
-func place(at int64, key store.Key) []byte {
+func placeKey(at int64, key store.Key) []byte {
 	return append(binary.BigEndian.AppendUint64(make([]byte, 0, 8+len(key)), uint64(at)), key...)
 }
 
@@ -310,10 +310,10 @@ func (t *table) List(_ context.Context, q store.Query, after cursor.Cursor) (row
 	if !q.Due.IsZero() {
 		bucket = dueBucket
 	}
-	if q.Unsent {
+	if q.WithNotices {
 		bucket, values = unsentBucket, 0
 	}
-	from := place(micros(after.Time), after.Key)
+	from := placeKey(micros(after.Time), after.Key)
 	err = t.db.View(func(tx *bbolt.Tx) error {
 		at := tx.Bucket(bucket).Cursor()
 		for k, v := at.Seek(from); k != nil && len(rows) <= q.Size(); k, v = at.Next() {
@@ -331,7 +331,7 @@ func (t *table) List(_ context.Context, q store.Query, after cursor.Cursor) (row
 			if *when = timeOf(int64(binary.BigEndian.Uint64(k))); !q.Due.IsZero() && when.After(q.Due) {
 				return nil
 			}
-			if !q.Unsent {
+			if !q.WithNotices {
 				*other = timeOf(int64(binary.BigEndian.Uint64(v)))
 			}
 			rows = append(rows, row)

@@ -55,14 +55,14 @@ func TestUnsentOutlivesItsRow(t *testing.T) {
 	notices := []store.Notice{{ID: "n", Body: []byte("{}")}}
 	err = errors.Join(
 		storetest.Do(t.Context(), s, "k", store.Ask{Pause: agui.Pause{ID: "p"}, Notices: notices}),
-		storetest.Do(t.Context(), s, "k", store.Close{PauseID: "p", Result: store.Result{How: store.Withdrawn}}), s.Stop(),
+		storetest.Do(t.Context(), s, "k", store.Close{PauseID: "p", Result: store.Result{EndKind: store.Withdrawn}}), s.Stop(),
 	)
 	if err != nil {
 		t.Fatal(err)
 	}
 	s = open(t, path, o)
 	for n, want := range []int{1, 1, 0} {
-		if page, err := s.List(t.Context(), store.Query{Unsent: true, Due: now}); err != nil || len(page.Rows) != want {
+		if page, err := s.List(t.Context(), store.Query{WithNotices: true, Due: now}); err != nil || len(page.Rows) != want {
 			t.Errorf("%d: %v, %v", n, page.Rows, err)
 		}
 		switch n {

@@ -50,7 +50,7 @@ func TestAStepWritesItsPagesOnly(t *testing.T) {
 	}
 	step := func(key store.Key) int64 {
 		before := db.Stats()
-		if ok, err := at.Write(t.Context(), key, engine.Change{To: 1, Head: []byte("{}"), Gone: time.Now()}); err != nil || !ok {
+		if ok, err := at.Write(t.Context(), key, engine.Change{To: 1, Head: []byte("{}"), ForgetAt: time.Now()}); err != nil || !ok {
 			t.Fatal(ok, err)
 		}
 		after := db.Stats()

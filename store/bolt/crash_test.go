@@ -70,11 +70,11 @@ func pass(s store.Store, key store.Key, id string) error {
 	switch { // the state from an earlier round
 	case err != nil || rec.State == store.None:
 	case rec.State == store.Claimed:
-		err = storetest.Do(context.Background(), s, key, store.Finish{Token: rec.Token, Result: store.Result{How: store.Finished}})
+		err = storetest.Do(context.Background(), s, key, store.Finish{Token: rec.Token, Result: store.Result{EndKind: store.Finished}})
 	default:
-		err = storetest.Do(context.Background(), s, key, store.Close{PauseID: rec.Pause.ID, Result: store.Result{How: store.Withdrawn}})
+		err = storetest.Do(context.Background(), s, key, store.Close{PauseID: rec.Pause.ID, Result: store.Result{EndKind: store.Withdrawn}})
 	}
-	end := store.Result{How: store.Finished, Messages: json.RawMessage(`["` + id + `"]`)}
+	end := store.Result{EndKind: store.Finished, Messages: json.RawMessage(`["` + id + `"]`)}
 	for _, step := range []store.Step{
 		store.Ask{Pause: bigPause(id)},
 		store.Claim{PauseID: id, Token: "token of " + id, Digest: "d", Lease: time.Hour},

@@ -50,14 +50,14 @@ func (g *group) update(change func(tx *bbolt.Tx) (bool, error)) error {
 	g.writing = true
 	g.mu.Unlock()
 	if first || <-m.leads {
-		g.lead()
+		g.writeWaiting()
 	}
 	return m.err
 }
 
-// lead writes the waiting changes; the first of them is the caller's own. After that, the first
-// change that has arrived meanwhile leads.
-func (g *group) lead() {
+// writeWaiting writes the waiting changes; the first of them is the caller's own. After that, the
+// first change that has arrived meanwhile leads.
+func (g *group) writeWaiting() {
 	g.mu.Lock()
 	list := g.waiting[:min(len(g.waiting), mostTogether)]
 	g.waiting = slices.Clone(g.waiting[len(list):])

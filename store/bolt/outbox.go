@@ -27,7 +27,7 @@ func notify(tx *bbolt.Tx, key store.Key, at *time.Time) error {
 	}
 	times, unsent := tx.Bucket(notifyBucket), tx.Bucket(unsentBucket)
 	if was := times.Get([]byte(key)); len(was) == 8 {
-		if err := unsent.Delete(place(int64(binary.BigEndian.Uint64(was)), key)); err != nil {
+		if err := unsent.Delete(placeKey(int64(binary.BigEndian.Uint64(was)), key)); err != nil {
 			return err
 		}
 	}
@@ -36,7 +36,7 @@ func notify(tx *bbolt.Tx, key store.Key, at *time.Time) error {
 	}
 	return errors.Join(
 		times.Put([]byte(key), binary.BigEndian.AppendUint64(nil, uint64(micros(*at)))),
-		unsent.Put(place(micros(*at), key), nil))
+		unsent.Put(placeKey(micros(*at), key), nil))
 }
 
 // Unlist implements engine.Table.

@@ -52,9 +52,9 @@ type Change struct {
 	// Opened and Due are the times of the row in the two lists of open threads. Both are zero if
 	// the row is not open. The lists change together with the row, or before it.
 	Opened, Due time.Time
-	// Gone is the time from which the row may be forgotten. It is zero if the row is open. Until
+	// ForgetAt is the time from which the row may be forgotten. It is zero if the row is open. Until
 	// that time the row is read and written like any other row.
-	Gone time.Time
+	ForgetAt time.Time
 	// Notify is the new time of the row in the list of notices to send. Nil means that the list
 	// stays as it is, and the zero time removes the row from it. The list changes together with the
 	// row, or before it.
@@ -107,12 +107,12 @@ type Options struct {
 	LongestLease time.Duration
 	Keys         Ring // keys that encrypt records
 	Logger       *slog.Logger
-	// Ended may be nil. It is called with the result of each pause that ended without an answer, by
+	// OnEnded may be nil. It is called with the result of each pause that ended without an answer, by
 	// time or because another question replaced the pause. The result is Retired, or Doubtful if no
 	// caller has reported the doubt. The process whose step ended the pause calls Ended after the
 	// step. If the reply to that step is lost, Ended is not called.
-	Ended func(store.Key, *store.Result)
-	// Notices may be nil. It returns the notices about a pause for which Ended is called. The step
+	OnEnded func(store.Key, *store.Result)
+	// Notices may be nil. It returns the notices about a pause for which OnEnded is called. The step
 	// that ends the pause writes these notices.
 	Notices func(store.Key, *store.Result) []store.Notice
 	// NoticesLost may be nil. It is called with the number of notices that were given up, see
@@ -125,18 +125,18 @@ type Options struct {
 
 // A Store is a store.Store on a Table.
 type Store struct {
-	table  Table
-	policy rules.Policy
-	keys   atomic.Pointer[Ring] // never nil
-	log    *slog.Logger
-	bound  bound
-	sweep  sweep
-	known  decodedBodies
-	safe   *lru.Cache[string, struct{}] // ids of pauses that are known to be safe
-	ended  func(store.Key, *store.Result)
+	table   Table
+	policy  rules.Policy
+	keys    atomic.Pointer[Ring] // never nil
+	log     *slog.Logger
+	bound   bound
+	sweep   sweep
+	known   decodedBodies
+	safe    *lru.Cache[string, struct{}] // ids of pauses that are known to be safe
+	onEnded func(store.Key, *store.Result)
 
-	notices func(store.Key, *store.Result) []store.Notice
-	lost    func(int) // never nil
+	notices       func(store.Key, *store.Result) []store.Notice
+	onNoticesLost func(int) // never nil
 }
 
 // safePauses is the largest number of pauses that the store remembers as confirmed by the server's
@@ -150,9 +150,9 @@ func New(t Table, o Options) *Store {
 	p := rules.Policy{ReplayTTL: o.ReplayTTL, PauseRetention: o.PauseRetention, RecordBytes: o.RecordBytes, LongestLease: o.LongestLease}.WithDefaults()
 	o.Logger = cmp.Or(o.Logger, slog.New(slog.DiscardHandler))
 	safe, _ := lru.New[string, struct{}](safePauses) // an error is possible only for a size below 1
-	s := &Store{table: t, policy: p, log: o.Logger, bound: bound{most: o.Entries, table: t}, safe: safe, ended: o.Ended, notices: o.Notices, lost: o.NoticesLost}
-	if s.lost == nil {
-		s.lost = func(int) {}
+	s := &Store{table: t, policy: p, log: o.Logger, bound: bound{limit: o.Entries, table: t}, safe: safe, onEnded: o.OnEnded, notices: o.Notices, onNoticesLost: o.NoticesLost}
+	if s.onNoticesLost == nil {
+		s.onNoticesLost = func(int) {}
 	}
 	s.keys.Store(&o.Keys)
 	s.sweep.begin(s, o.Sweep)
@@ -191,8 +191,8 @@ func (s *Store) Load(ctx context.Context, key store.Key, owner string) (store.Re
 // because the agent waits, and the thread's next run may show the pause when it is safe. The next
 // pause of a step Finish may not be safe either. It must not be shown then, and the step cannot be
 // undone; the caller may call Do again.
-func (s *Store) Do(ctx context.Context, key store.Key, step store.Step) (store.Done, error) {
-	st := rules.Of(step)
+func (s *Store) Do(ctx context.Context, key store.Key, step store.Step) (store.StepResult, error) {
+	st := rules.StepOf(step)
 	done, err := s.do(ctx, key, st)
 	if undoing, is := st.Undo(); is && errors.Is(err, ErrNotGuarded) {
 		s.undo(ctx, key, undoing)

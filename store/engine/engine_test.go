@@ -52,10 +52,10 @@ func (u *under) must(t testing.TB, err error) {
 func asking(id string) agui.Pause {
 	return agui.Pause{
 		ID: id, Dialect: "langgraph",
-		Interrupts: []agui.Interrupt{{ID: id + "~1", Native: "n", Object: json.RawMessage(`{"id":"` + id + `~1","reason":"tool_call","big":12345678901234567890,"html":"<&>"}`)}},
-		Messages:   json.RawMessage(`[{"id":"m1","role":"user","content":"hi"}]`),
-		State:      json.RawMessage(`{"n":1}`),
-		Seen:       []agui.SeenMessage{{ID: "m1", Digest: "dm1"}},
+		Interrupts:   []agui.Interrupt{{ID: id + "~1", Native: "n", Object: json.RawMessage(`{"id":"` + id + `~1","reason":"tool_call","big":12345678901234567890,"html":"<&>"}`)}},
+		Messages:     json.RawMessage(`[{"id":"m1","role":"user","content":"hi"}]`),
+		State:        json.RawMessage(`{"n":1}`),
+		SeenMessages: []agui.SeenMessage{{ID: "m1", Digest: "dm1"}},
 	}
 }
 
@@ -67,18 +67,18 @@ func TestRecordIsReadWithoutLoss(t *testing.T) {
 	u.must(t, storetest.Do(ctx, u, "k", store.Ask{Owner: "hmac of alice", Pause: asking("p1")}))
 	u.must(t, storetest.Do(ctx, u, "k", store.Claim{PauseID: "p1", Token: "t1", Digest: "d1", Lease: time.Minute}))
 	next := asking("p2")
-	end := store.Result{How: store.Finished, ByArray: true, Finish: json.RawMessage(`{"type":"RUN_FINISHED"}`), Messages: json.RawMessage(`[{"id":"m2"}]`)}
+	end := store.Result{EndKind: store.Finished, ByArray: true, Finish: json.RawMessage(`{"type":"RUN_FINISHED"}`), Messages: json.RawMessage(`[{"id":"m2"}]`)}
 	u.must(t, storetest.Do(ctx, u, "k", store.Finish{Token: "t1", Result: end, Next: &next}))
 	u.must(t, storetest.Do(ctx, u, "k", store.Claim{PauseID: "p2", Token: "t2", Digest: "d2", Lease: time.Minute}))
-	u.must(t, storetest.Do(ctx, u, "k", store.Finish{Token: "t2", Result: store.Result{How: store.Doubtful, Messages: json.RawMessage(`[{"id":"m3"}]`)}}))
+	u.must(t, storetest.Do(ctx, u, "k", store.Finish{Token: "t2", Result: store.Result{EndKind: store.Doubtful, Messages: json.RawMessage(`[{"id":"m3"}]`)}}))
 	u.must(t, storetest.Do(ctx, u, "k", store.Occupy{Token: "run", Lease: time.Minute}))
 	u.isGolden(t, "in-doubt")
-	u.must(t, storetest.Do(ctx, u, "k", store.Close{PauseID: "p2", Result: store.Result{How: store.Doubtful}}))
+	u.must(t, storetest.Do(ctx, u, "k", store.Close{PauseID: "p2", Result: store.Result{EndKind: store.Doubtful}}))
 	u.must(t, storetest.Do(ctx, u, "k", store.Ask{Owner: "hmac of alice", Pause: asking("p3")}))
 	u.must(t, storetest.Do(ctx, u, "k", store.Contest{PauseID: "p3"}))
 	u.must(t, storetest.Do(ctx, u, "k", store.Decide{PauseID: "p3", Decisions: []agui.Decision{{
-		Question: "p3~1", Status: agui.Resolved, Payload: json.RawMessage(`{"approved":true,"big":12345678901234567890}`), Own: true,
-		Says: "approved", Digest: "d3", Asked: "asked", Door: "desk", By: "Maria <&>", Comment: "fine",
+		Question: "p3~1", Status: agui.Resolved, Payload: json.RawMessage(`{"approved":true,"big":12345678901234567890}`), OwnForm: true,
+		Verdict: "approved", Digest: "d3", QuestionDigest: "asked", Door: "desk", By: "Maria <&>", Comment: "fine",
 	}}}))
 	u.must(t, storetest.Do(ctx, u, "k", store.Remember{Note: store.Note{ID: "n", Text: json.RawMessage(`{"tool":"refund","amount":1.10}`)}, Most: 5}))
 	u.isGolden(t, "decided")
@@ -220,7 +220,7 @@ func TestKeysAreRotated(t *testing.T) {
 	}
 	both := with(k2 + "," + k1)
 	u.must(t, storetest.Do(ctx, both, "k", store.Claim{PauseID: "p", Token: "t", Digest: "d", Lease: time.Minute}))
-	u.must(t, storetest.Do(ctx, both, "k", store.Finish{Token: "t", Result: store.Result{How: store.Finished, Messages: json.RawMessage(`[]`)}}))
+	u.must(t, storetest.Do(ctx, both, "k", store.Finish{Token: "t", Result: store.Result{EndKind: store.Finished, Messages: json.RawMessage(`[]`)}}))
 	rec, err := storetest.Whole(ctx, with(k2), "k")
 	if err != nil || len(rec.Results) != 1 || string(rec.Results[0].Messages) != `[]` {
 		t.Errorf("with the new one alone: %v, %s", err, asJSON(t, rec))
@@ -244,7 +244,7 @@ func TestLoadSealsWithTheNewestKey(t *testing.T) {
 				u.must(t, storetest.Do(ctx, before, "k", store.Ask{Owner: "alice", Pause: asking("p")}))
 				if state == store.None {
 					u.must(t, storetest.Do(ctx, before, "k", store.Claim{PauseID: "p", Token: "t", Digest: "d", Lease: time.Minute}))
-					u.must(t, storetest.Do(ctx, before, "k", store.Finish{Token: "t", Result: store.Result{How: store.Finished}}))
+					u.must(t, storetest.Do(ctx, before, "k", store.Finish{Token: "t", Result: store.Result{EndKind: store.Finished}}))
 				}
 				want, err := both.Load(ctx, "k", "alice")
 				u.must(t, err)
@@ -276,7 +276,7 @@ func TestUnguardedChanges(t *testing.T) {
 	}
 	u.table.unguarded = false
 	u.must(t, storetest.Do(ctx, u, "k", store.Ask{Pause: asking("p")}))
-	u.must(t, storetest.Do(ctx, u, "k", store.Close{PauseID: "p", Result: store.Result{How: store.Withdrawn}}))
+	u.must(t, storetest.Do(ctx, u, "k", store.Close{PauseID: "p", Result: store.Result{EndKind: store.Withdrawn}}))
 	u.must(t, storetest.Do(ctx, u, "k", store.Ask{Pause: asking("q")}))
 	u.table.unguarded = true
 	unsafe := store.Claim{PauseID: "q", Token: "t", Digest: "d", Lease: time.Minute, Notices: []store.Notice{{ID: "claimed"}}}
@@ -290,7 +290,7 @@ func TestUnguardedChanges(t *testing.T) {
 	u.table.unguarded = false
 	u.must(t, storetest.Do(ctx, u, "k", store.Claim{PauseID: "q", Token: "t", Digest: "d", Lease: time.Minute}))
 	next := asking("r")
-	end := store.Result{How: store.Finished}
+	end := store.Result{EndKind: store.Finished}
 	u.table.unguarded = true
 	for range 2 {
 		if _, err := u.Do(ctx, "k", store.Finish{Token: "t", Result: end, Next: &next}); !errors.Is(err, ErrNotGuarded) {
@@ -307,7 +307,7 @@ func TestUnguardedChanges(t *testing.T) {
 // TestQuestionIsSafeBeforeItIsTold: a question that a client got must be answerable even after a
 // failover. So no client may get it before the replicas have it, whichever step wrote it.
 func TestQuestionIsSafeBeforeItIsTold(t *testing.T) {
-	finished := store.Result{How: store.Finished}
+	finished := store.Result{EndKind: store.Finished}
 	for name, ask := range map[string]func(u *under, s *Store, p string) error{
 		"Open": func(u *under, s *Store, p string) error {
 			return storetest.Do(t.Context(), s, "k", store.Ask{Pause: asking(p)})
@@ -497,7 +497,7 @@ func TestFull(t *testing.T) {
 		// the same question again is not a fourth thread
 		u.must(t, storetest.Do(ctx, s, "a", store.Ask{Pause: asking("p")}))
 	}
-	u.must(t, storetest.Do(ctx, u, "b", store.Close{PauseID: "p", Result: store.Result{How: store.Withdrawn}}))
+	u.must(t, storetest.Do(ctx, u, "b", store.Close{PauseID: "p", Result: store.Result{EndKind: store.Withdrawn}}))
 	u.must(t, storetest.Do(ctx, other, "d", store.Ask{Pause: asking("p")}))
 }
 
@@ -540,8 +540,8 @@ func TestClockThatGoesBack(t *testing.T) {
 			}
 			rec, err = u.Load(ctx, "busy", "")
 			u.must(t, err)
-			if len(rec.Busy) != busy {
-				t.Errorf("dead: %v; %d runs go on, want %d", dead, len(rec.Busy), busy)
+			if len(rec.Occupants) != busy {
+				t.Errorf("dead: %v; %d runs go on, want %d", dead, len(rec.Occupants), busy)
 			}
 		}
 		want(store.Claimed, 1)

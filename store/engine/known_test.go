@@ -54,13 +54,13 @@ func TestBytesOfTheTableCount(t *testing.T) {
 		// A head of another revision must not be used with this body.
 		a.Body = was
 		var h head
-		plain, err := keys.open(seal("a", "head"), a.Head)
+		plain, err := keys.open(sealContext("a", "head"), a.Head)
 		u.must(t, err)
 		u.must(t, json.Unmarshal(plain, &h))
 		h.Body++
 		plain, err = encode(h)
 		u.must(t, err)
-		a.Head, err = keys.seal(seal("a", "head"), plain)
+		a.Head, err = keys.seal(sealContext("a", "head"), plain)
 		u.must(t, err)
 		if _, err := u.Load(t.Context(), "a", ""); !errors.Is(err, store.ErrUnread) {
 			t.Errorf("a body of another revision: %v", err)
@@ -101,7 +101,7 @@ func TestKnownBodiesAreShared(t *testing.T) {
 			for i := range 20 {
 				id := fmt.Sprint(n, "-", i)
 				if storetest.Do(t.Context(), u, "k", store.Ask{Pause: asking(id)}) == nil && storetest.Do(t.Context(), u, "k", store.Claim{PauseID: id, Token: "t" + id, Digest: "d", Lease: time.Hour}) == nil {
-					_, _ = u.Do(t.Context(), "k", store.Finish{Token: "t" + id, Result: store.Result{How: store.Finished, Finish: json.RawMessage(`{}`)}})
+					_, _ = u.Do(t.Context(), "k", store.Finish{Token: "t" + id, Result: store.Result{EndKind: store.Finished, Finish: json.RawMessage(`{}`)}})
 				}
 				if rec, err := u.Load(t.Context(), "k", ""); err == nil {
 					for _, r := range rec.Results {
@@ -122,7 +122,7 @@ func BenchmarkRead(b *testing.B) {
 		id := fmt.Sprint(n)
 		u.must(b, storetest.Do(b.Context(), u, "k", store.Ask{Pause: asking(id)}))
 		u.must(b, storetest.Do(b.Context(), u, "k", store.Claim{PauseID: id, Token: "t" + id, Digest: "d", Lease: time.Hour}))
-		u.must(b, storetest.Do(b.Context(), u, "k", store.Finish{Token: "t" + id, Result: store.Result{How: store.Finished, Finish: json.RawMessage(`{}`)}}))
+		u.must(b, storetest.Do(b.Context(), u, "k", store.Finish{Token: "t" + id, Result: store.Result{EndKind: store.Finished, Finish: json.RawMessage(`{}`)}}))
 	}
 	b.Run("known", func(b *testing.B) {
 		for b.Loop() {

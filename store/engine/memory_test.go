@@ -21,7 +21,7 @@ func BenchmarkInMemory(b *testing.B) {
 	} {
 		for _, n := range []int{1 << 10, 128 << 10} {
 			messages := json.RawMessage(`["` + strings.Repeat("x", n) + `"]`)
-			end := store.Result{How: store.Finished, Messages: messages}
+			end := store.Result{EndKind: store.Finished, Messages: messages}
 			answered := func(b *testing.B, s store.Store, key store.Key, id string) {
 				p := asking(id)
 				p.Messages = messages

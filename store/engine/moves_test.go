@@ -62,7 +62,7 @@ func TestStepsMoveNoMore(t *testing.T) {
 	s := New(m, Options{Sweep: -1})
 	defer s.Stop()
 	next := asking("q")
-	end := store.Result{How: store.Finished, Messages: []byte(`[{"id":"m2"}]`)}
+	end := store.Result{EndKind: store.Finished, Messages: []byte(`[{"id":"m2"}]`)}
 	decision := []agui.Decision{{Question: "q~1", Status: agui.Resolved, Digest: "d"}}
 	notices := []store.Notice{{ID: "n", Body: []byte(`{}`)}}
 	load := func(owner string) func() error {
@@ -98,8 +98,8 @@ func TestStepsMoveNoMore(t *testing.T) {
 		{"Finish", do(store.Finish{Token: "v", Result: end, Next: &next}), "read all; write 114+660, put 71, put 26, drop, guard"},
 		{"Finish again", do(store.Finish{Token: "v", Result: end, Next: &next}), "read all; write 114, guard"},
 		{"Decide", do(store.Decide{PauseID: "q", Decisions: decision}), "read all; write 114+754, guard"},
-		{"Close", do(store.Close{PauseID: "q", Result: store.Result{How: store.Withdrawn}}), "read all; write 68+803, drop"},
-		{"Close again", do(store.Close{PauseID: "q", Result: store.Result{How: store.Withdrawn}}), "read all"},
+		{"Close", do(store.Close{PauseID: "q", Result: store.Result{EndKind: store.Withdrawn}}), "read all; write 68+803, drop"},
+		{"Close again", do(store.Close{PauseID: "q", Result: store.Result{EndKind: store.Withdrawn}}), "read all"},
 		{"See", do(store.See{PauseID: "q"}), "read all"},
 		{"Occupy", do(store.Occupy{Token: "o", Lease: time.Minute}), "read; write 122"},
 		{"Occupy no more", do(store.Occupy{Token: "o"}), "read; write 68"},

@@ -20,22 +20,22 @@ type openedRow struct {
 	store.Record
 	bodyAt      int64 // the revision with which the body was written, 0 if there is no body
 	opened, due time.Time
-	gone        time.Time
+	forgetAt    time.Time
 }
 
 // head is the part of a record that changes often, in its stored form.
 type head struct {
-	Version int          `json:"version"`
-	Owner   string       `json:"owner,omitempty"`
-	State   store.State  `json:"state,omitempty"`
-	Token   string       `json:"token,omitempty"`
-	Digest  string       `json:"digest,omitempty"`
-	Lease   time.Time    `json:"lease,omitzero"`
-	Busy    []store.Busy `json:"busy,omitempty"`
-	Body    int64        `json:"body,omitempty"`
-	Opened  time.Time    `json:"opened,omitzero"`
-	Due     time.Time    `json:"due,omitzero"`
-	Gone    time.Time    `json:"gone,omitzero"`
+	Version   int              `json:"version"`
+	Owner     string           `json:"owner,omitempty"`
+	State     store.State      `json:"state,omitempty"`
+	Token     string           `json:"token,omitempty"`
+	Digest    string           `json:"digest,omitempty"`
+	Lease     time.Time        `json:"lease,omitzero"`
+	Occupants []store.Occupant `json:"busy,omitempty"`
+	Body      int64            `json:"body,omitempty"`
+	Opened    time.Time        `json:"opened,omitzero"`
+	Due       time.Time        `json:"due,omitzero"`
+	ForgetAt  time.Time        `json:"gone,omitzero"`
 	// The outbox is in the head, so that sent notices can be removed without writing the body. The
 	// disadvantage is that each renewal of a claim writes the outbox too.
 	Outbox *store.Outbox `json:"outbox,omitempty"`
@@ -66,7 +66,7 @@ func (s *Store) read(key store.Key, row Row, withBody bool) (openedRow, error) {
 	if row.Revision == 0 {
 		return openedRow{}, nil
 	}
-	plain, err := s.keys.Load().open(seal(key, "head"), row.Head)
+	plain, err := s.keys.Load().open(sealContext(key, "head"), row.Head)
 	if err != nil {
 		return openedRow{}, err
 	}
@@ -77,8 +77,8 @@ func (s *Store) read(key store.Key, row Row, withBody bool) (openedRow, error) {
 	if h.Version > store.Version {
 		return openedRow{}, fmt.Errorf("%w: it has format %d, and this binary knows %d", ErrNewer, h.Version, store.Version)
 	}
-	o := openedRow{bodyAt: h.Body, opened: h.Opened, due: h.Due, gone: h.Gone}
-	o.Version, o.Owner, o.State, o.Token, o.Digest, o.Lease, o.Busy = h.Version, h.Owner, h.State, h.Token, h.Digest, h.Lease, h.Busy
+	o := openedRow{bodyAt: h.Body, opened: h.Opened, due: h.Due, forgetAt: h.ForgetAt}
+	o.Version, o.Owner, o.State, o.Token, o.Digest, o.Lease, o.Occupants = h.Version, h.Owner, h.State, h.Token, h.Digest, h.Lease, h.Occupants
 	o.Outbox = h.Outbox
 	if o.Outbox != nil && len(o.Outbox.Notices) == 0 {
 		return openedRow{}, errors.New("store: the record is damaged: its outbox is empty")
@@ -88,7 +88,7 @@ func (s *Store) read(key store.Key, row Row, withBody bool) (openedRow, error) {
 	}
 	b, ok := s.known.get(key, h.Body, row.Body)
 	if !ok {
-		plain, err = s.keys.Load().open(seal(key, "body", strconv.FormatInt(h.Body, 10)), row.Body)
+		plain, err = s.keys.Load().open(sealContext(key, "body", strconv.FormatInt(h.Body, 10)), row.Body)
 		if err != nil {
 			return openedRow{}, err
 		}
@@ -124,13 +124,13 @@ func decode(plain []byte, part any) error {
 
 func (s *Store) sealHead(key store.Key, o *openedRow) ([]byte, error) {
 	plain, err := encode(head{
-		Version: o.Version, Owner: o.Owner, State: o.State, Token: o.Token, Digest: o.Digest, Lease: o.Lease, Busy: o.Busy,
-		Body: o.bodyAt, Opened: o.opened, Due: o.due, Gone: o.gone, Outbox: o.Outbox,
+		Version: o.Version, Owner: o.Owner, State: o.State, Token: o.Token, Digest: o.Digest, Lease: o.Lease, Occupants: o.Occupants,
+		Body: o.bodyAt, Opened: o.opened, Due: o.due, ForgetAt: o.forgetAt, Outbox: o.Outbox,
 	})
 	if err != nil {
 		return nil, err
 	}
-	return s.keys.Load().seal(seal(key, "head"), plain)
+	return s.keys.Load().seal(sealContext(key, "head"), plain)
 }
 
 func (s *Store) sealBody(key store.Key, o *openedRow) ([]byte, error) {
@@ -138,7 +138,7 @@ func (s *Store) sealBody(key store.Key, o *openedRow) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	return s.keys.Load().seal(seal(key, "body", strconv.FormatInt(o.bodyAt, 10)), plain)
+	return s.keys.Load().seal(sealContext(key, "body", strconv.FormatInt(o.bodyAt, 10)), plain)
 }
 
 // encode encodes a part of a record. It does not use json.Marshal, because that escapes HTML
@@ -160,12 +160,12 @@ func (s *Store) sealSnapshots(key store.Key, name string, shown store.Snapshots)
 	if err != nil {
 		return nil, err
 	}
-	return s.keys.Load().seal(seal(key, "snapshots", name), plain)
+	return s.keys.Load().seal(sealContext(key, "snapshots", name), plain)
 }
 
 func (s *Store) openSnapshots(key store.Key, name string, sealed []byte) (store.Snapshots, error) {
 	var shown store.Snapshots
-	plain, err := s.keys.Load().open(seal(key, "snapshots", name), sealed)
+	plain, err := s.keys.Load().open(sealContext(key, "snapshots", name), sealed)
 	if err == nil {
 		err = decode(plain, &shown)
 	}

@@ -91,9 +91,9 @@ func (s *Store) SetKeys(r Ring) { s.keys.Store(&r) }
 // Seals reports whether the ring has a key.
 func (r Ring) Seals() bool { return len(r.keys) > 0 }
 
-// seal returns the data to which an encrypted part is bound, so that it cannot be moved to another
-// place. The lengths prevent two sequences of parts from having the same bytes.
-func seal(key store.Key, parts ...string) []byte {
+// sealContext returns the data to which an encrypted part is bound, so that it cannot be moved to
+// another place. The lengths prevent two sequences of parts from having the same bytes.
+func sealContext(key store.Key, parts ...string) []byte {
 	bound := append([]byte("holdpoint record"), byte(len(parts)))
 	bound = binary.AppendUvarint(bound, uint64(len(key)))
 	bound = append(bound, key...)

@@ -47,7 +47,7 @@ func ringOf(t testing.TB, text string) Ring {
 // if it is complete. Otherwise the error must say what to do.
 func TestRingOpens(t *testing.T) {
 	k1, k2 := "k1:"+testKey(1), "k2:"+testKey(2)
-	plain, place := []byte(`{"version":1}`), seal("a", "head")
+	plain, place := []byte(`{"version":1}`), sealContext("a", "head")
 	sealed := func(ring string) []byte {
 		b, err := ringOf(t, ring).seal(place, plain)
 		if err != nil {
@@ -73,8 +73,8 @@ func TestRingOpens(t *testing.T) {
 		"another key":             {k2, place, sealed(k1), `sealed with the key "k1"`, false},
 		"another of the same id":  {"k1:" + testKey(3), place, sealed(k1), `cannot be opened with the key "k1"`, false},
 		"changed":                 {k1, place, changed, `cannot be opened with the key "k1"`, false},
-		"another record's":        {k1, seal("b", "head"), sealed(k1), `cannot be opened`, false},
-		"another part's":          {k1, seal("a", "body", "1"), sealed(k1), `cannot be opened`, false},
+		"another record's":        {k1, sealContext("b", "head"), sealed(k1), `cannot be opened`, false},
+		"another part's":          {k1, sealContext("a", "body", "1"), sealed(k1), `cannot be opened`, false},
 		"cut":                     {k1, place, sealed(k1)[:3], "a part of it is missing", false},
 		"cut behind its id":       {k1, place, sealed(k1)[:4], "cannot be opened", false},
 		"gone":                    {k1, place, nil, "a part of it is missing", false},
@@ -96,7 +96,7 @@ func TestRingOpens(t *testing.T) {
 // FuzzRingOpens checks that any bytes in a store are either read as a record or cause an error.
 func FuzzRingOpens(f *testing.F) {
 	ring := ringOf(f, "k1:"+testKey(1))
-	good, err := ring.seal(seal("a", "head"), []byte(`{}`))
+	good, err := ring.seal(sealContext("a", "head"), []byte(`{}`))
 	if err != nil {
 		f.Fatal(err)
 	}
@@ -104,7 +104,7 @@ func FuzzRingOpens(f *testing.F) {
 	f.Add([]byte{sealedMark, 255})
 	f.Add([]byte(`{"version":1}`))
 	f.Fuzz(func(t *testing.T, part []byte) {
-		if got, err := ring.open(seal("a", "head"), part); err == nil && string(got) != `{}` {
+		if got, err := ring.open(sealContext("a", "head"), part); err == nil && string(got) != `{}` {
 			t.Errorf("%q was read as %q", part, got)
 		}
 	})

@@ -18,10 +18,10 @@ const maxTries = 200
 var errBusy = errors.New("store: the record changed too often at once")
 
 // do applies the step to the record of key, or to a zero record.
-func (s *Store) do(ctx context.Context, key store.Key, step rules.Step) (done store.Done, err error) {
+func (s *Store) do(ctx context.Context, key store.Key, step rules.Step) (done store.StepResult, err error) {
 	full := false
 	if step.Opens {
-		if full, err = s.bound.full(ctx); err != nil {
+		if full, err = s.bound.isFull(ctx); err != nil {
 			return done, err
 		}
 	}
@@ -60,7 +60,7 @@ func pauseBetween(ctx context.Context, try int) error {
 
 // try applies the step once. It returns false if another step was faster. full says that no more
 // threads may be opened.
-func (s *Store) try(ctx context.Context, key store.Key, step rules.Step, full bool, done *store.Done) (bool, error) {
+func (s *Store) try(ctx context.Context, key store.Key, step rules.Step, full bool, done *store.StepResult) (bool, error) {
 	row, err := s.table.Read(ctx, key, step.Body)
 	if err != nil {
 		return false, err
@@ -71,18 +71,18 @@ func (s *Store) try(ctx context.Context, key store.Key, step rules.Step, full bo
 		return false, err
 	}
 	rec := was.Record
-	if !step.Body && s.timely(&was, row.Now) {
+	if !step.Body && s.mayHaveExpired(&was, row.Now) {
 		step.Body = true
 		return s.try(ctx, key, step, full, done)
 	}
-	step.Guard = step.Guard || step.Tells && s.unsafe(row, &rec)
+	step.Guard = step.Guard || step.ForClient && s.isPauseUnsafe(row, &rec)
 	settled := step.Body && rules.Settle(&rec, row.Now, s.policy)
-	lost := rules.Overdue(&rec, row.Now)
+	lost := rules.GiveUpNotices(&rec, row.Now)
 	before := rec
-	var puts []rules.Put
+	var puts []rules.SnapshotPut
 	*done, puts, err = rules.Apply(&rec, row.Now, &step)
 	switch {
-	case err != nil && done.Standing != nil && s.unsafe(row, done.Standing):
+	case err != nil && done.Standing != nil && s.isPauseUnsafe(row, done.Standing):
 		standing, failed := s.Load(ctx, key, "") // the caller may send its question to a client
 		if done.Standing = &standing; failed != nil {
 			done.Standing, err = nil, failed
@@ -92,27 +92,27 @@ func (s *Store) try(ctx context.Context, key store.Key, step rules.Step, full bo
 		// The next caller finds again what only the passing of time has changed.
 		return true, err
 	case full && before.Pause == nil:
-		return true, fmt.Errorf("%w: %d threads wait (HOLDPOINT_STORE_ENTRIES)", store.ErrFull, s.bound.most)
+		return true, fmt.Errorf("%w: %d threads wait (HOLDPOINT_STORE_ENTRIES)", store.ErrFull, s.bound.limit)
 	case step.Takes && row.Revision == 0: // a key without a record leaves the list
 		return true, s.table.Unlist(ctx, key)
 	}
 	if step.Body {
-		rules.Fit(&rec, s.policy)
+		rules.DropSnapshots(&rec, s.policy)
 	}
 	lost += s.post(key, &was.Record, &before, &rec, row.Now, step)
 	// Only the body shows whether an open pause is decided, and a decided pause is due at once.
 	known := step.Body || rec.State != store.Open
-	overdue := known && was.State != store.None && !row.Now.Before(was.due) && row.Now.Before(rules.Due(&rec, was.opened, row.Now, s.policy))
+	overdue := known && was.State != store.None && !row.Now.Before(was.due) && row.Now.Before(rules.DueTime(&rec, was.opened, row.Now, s.policy))
 	same := rules.SameHead(&was.Record, &rec) && (!step.Body || rules.SameBody(&was.Record, &rec))
 	reseal := step.Body && s.sealedBefore(row, &was)
-	if same && !settled && !step.Guard && !overdue && !reseal && !s.stale(&was, step.Body, row.Now) {
+	if same && !settled && !step.Guard && !overdue && !reseal && !s.needsRenewal(&was, step.Body, row.Now) {
 		return true, nil
 	}
 	change, err := s.change(key, row, &was, &rec, puts, step, reseal)
 	if err != nil {
 		return false, err
 	}
-	if change.Gone.Equal(row.Now) && row.Revision == 0 {
+	if change.ForgetAt.Equal(row.Now) && row.Revision == 0 {
 		return true, nil // the record was empty, and still is
 	}
 	ok, err := s.table.Write(ctx, key, change)
@@ -123,45 +123,45 @@ func (s *Store) try(ctx context.Context, key store.Key, step rules.Step, full bo
 		s.safe.Add(rec.Pause.ID, struct{}{})
 	}
 	if ok && lost > 0 {
-		s.lost(lost)
+		s.onNoticesLost(lost)
 	}
-	if ok && s.ended != nil && !step.Closes {
+	if ok && s.onEnded != nil && !step.Closes {
 		if r := rules.EndedByTime(&was.Record, &rec); r != nil {
-			s.ended(key, r)
+			s.onEnded(key, r)
 		}
 	}
 	return ok, nil
 }
 
-// unsafe reports whether the record's open pause may be lost: the table guards its changes, and
-// this process does not know that the pause is safe.
-func (s *Store) unsafe(row Row, rec *store.Record) bool {
+// isPauseUnsafe reports whether the record's open pause may be lost: the table guards its changes,
+// and this process does not know that the pause is safe.
+func (s *Store) isPauseUnsafe(row Row, rec *store.Record) bool {
 	return row.Guards && rec.State == store.Open && !s.safe.Contains(rec.Pause.ID)
 }
 
-// timely reports whether time may have ended the pause of a record that was read without its body.
-// Ending it needs the body.
-func (s *Store) timely(was *openedRow, now time.Time) bool {
+// mayHaveExpired reports whether time may have ended the pause of a record that was read without
+// its body. Ending it needs the body.
+func (s *Store) mayHaveExpired(was *openedRow, now time.Time) bool {
 	switch {
 	case was.State == store.Open:
 		return !now.Before(was.opened.Add(s.policy.PauseRetention))
-	case rules.Doubtful(&was.Record, now):
+	case rules.IsInDoubt(&was.Record, now):
 		return !now.Before(was.Lease.Add(s.policy.PauseRetention))
 	}
 	return false
 }
 
-// stale reports whether a record without an open pause is to be kept for longer, because it was not
-// used for a while and is used now. Without the body its notes are unknown.
-func (s *Store) stale(was *openedRow, body bool, now time.Time) bool {
+// needsRenewal reports whether a record without an open pause is to be kept for longer, because it
+// was not used for a while and is used now. Without the body its notes are unknown.
+func (s *Store) needsRenewal(was *openedRow, body bool, now time.Time) bool {
 	if was.Version == 0 || was.State != store.None {
 		return false
 	}
 	kept := max(s.policy.PauseRetention, s.policy.ReplayTTL)
 	if body {
-		kept = rules.Kept(&was.Record, s.policy)
+		kept = rules.KeepTime(&was.Record, s.policy)
 	}
-	return was.gone.Sub(now) < kept*9/10
+	return was.forgetAt.Sub(now) < kept*9/10
 }
 
 // sealedBefore reports whether a part of the row is encrypted with a key other than the newest. A
@@ -174,7 +174,7 @@ func (s *Store) sealedBefore(row Row, was *openedRow) bool {
 
 // change returns the row's change by the step. reseal says that the whole record is encrypted
 // again, because an older key was used.
-func (s *Store) change(key store.Key, row Row, was *openedRow, rec *store.Record, puts []rules.Put, step rules.Step, reseal bool) (Change, error) {
+func (s *Store) change(key store.Key, row Row, was *openedRow, rec *store.Record, puts []rules.SnapshotPut, step rules.Step, reseal bool) (Change, error) {
 	c := Change{From: row.Revision, To: row.Revision + 1, Guard: step.Guard}
 	if row.Revision == 0 {
 		c.To = firstRevision()
@@ -189,11 +189,11 @@ func (s *Store) change(key store.Key, row Row, was *openedRow, rec *store.Record
 		next.Version = store.Version
 	}
 	if rec.State == store.None {
-		next.gone = rules.Gone(rec, row.Now, s.policy)
-		if unseen && was.gone.After(next.gone) {
-			next.gone = was.gone
+		next.forgetAt = rules.ForgetTime(rec, row.Now, s.policy)
+		if unseen && was.forgetAt.After(next.forgetAt) {
+			next.forgetAt = was.forgetAt
 		}
-		c.Gone = next.gone
+		c.ForgetAt = next.forgetAt
 	} else {
 		// The places in the lists change as rarely as possible, because a lease is renewed often. A
 		// list may have a time that is too early.
@@ -201,7 +201,7 @@ func (s *Store) change(key store.Key, row Row, was *openedRow, rec *store.Record
 		if rec.Pause != nil {
 			next.opened = rec.Pause.Opened
 		}
-		next.due = rules.Due(rec, next.opened, row.Now, s.policy)
+		next.due = rules.DueTime(rec, next.opened, row.Now, s.policy)
 		if !step.Body && rec.State == store.Open {
 			next.due = was.due
 		}
@@ -230,14 +230,14 @@ func (s *Store) change(key store.Key, row Row, was *openedRow, rec *store.Record
 
 // changeSnapshots adds to the change the new snapshots of the record, and removes those that it no
 // longer refers to.
-func (s *Store) changeSnapshots(key store.Key, c *Change, was, rec *store.Record, puts []rules.Put) error {
+func (s *Store) changeSnapshots(key store.Key, c *Change, was, rec *store.Record, puts []rules.SnapshotPut) error {
 	for ref := range rules.Refs(was) {
-		if !rules.Keeps(rec, ref) {
+		if !rules.RefersTo(rec, ref) {
 			c.Drop = append(c.Drop, snapshotName(ref))
 		}
 	}
 	for _, p := range puts {
-		if !rules.Keeps(rec, p.Ref) {
+		if !rules.RefersTo(rec, p.Ref) {
 			continue
 		}
 		sealed, err := s.sealSnapshots(key, snapshotName(p.Ref), p.Snapshots)

@@ -19,8 +19,8 @@ type sweep struct {
 	cancel context.CancelFunc
 	done   sync.WaitGroup
 
-	mu    sync.Mutex
-	after string // position in the list of due rows from which the next sweep continues; "" is its beginning
+	mu       sync.Mutex
+	position string // position in the list of due rows from which the next sweep continues; "" is its beginning
 }
 
 const (
@@ -110,11 +110,11 @@ func (s *Store) settleDue(ctx context.Context) (unread int, err error) {
 func (w *sweep) reached() string {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return w.after
+	return w.position
 }
 
 func (w *sweep) reach(after string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.after = after
+	w.position = after
 }

@@ -124,7 +124,7 @@ func (m *mapTable) Write(_ context.Context, key store.Key, c Change) (bool, erro
 	if r.Revision != c.From && !m.blind {
 		return false, nil
 	}
-	r.Revision, r.Head, r.opened, r.due, r.until = c.To, c.Head, c.Opened, c.Due, c.Gone
+	r.Revision, r.Head, r.opened, r.due, r.until = c.To, c.Head, c.Opened, c.Due, c.ForgetAt
 	if c.Notify != nil {
 		r.notify = *c.Notify
 	}
@@ -165,7 +165,7 @@ func (m *mapTable) List(_ context.Context, q store.Query, after cursor.Cursor) (
 	var rows []store.Row
 	for key, r := range m.rows {
 		row, listed := store.Row{Key: key, Opened: r.opened, Due: r.due}, !r.opened.IsZero()
-		if q.Unsent {
+		if q.WithNotices {
 			row, listed = store.Row{Key: key, Due: r.notify}, !r.notify.IsZero()
 		}
 		if listed && (q.Due.IsZero() || !row.Due.After(q.Due)) && after.Before(cursor.Of(q, row)) {

@@ -35,7 +35,7 @@ const (
 type class int
 
 const (
-	absent class = iota // of an entry in no list: it is new, or it is empty
+	inNoList class = iota // of an entry in no list: it is new, or it is empty
 	waiting
 	ended
 	bare
@@ -52,12 +52,12 @@ func classify(rec *store.Record) class {
 		}
 	}
 	switch {
-	case rec.Owner != "" || len(rec.Results)+len(rec.Busy) > 0 || rec.Outbox != nil:
+	case rec.Owner != "" || len(rec.Results)+len(rec.Occupants) > 0 || rec.Outbox != nil:
 		return bare
 	case len(rec.Notes) > 0:
 		return noted
 	}
-	return absent
+	return inNoList
 }
 
 // use returns the entry of key and marks it as used last. If there is none, it returns a new one
@@ -94,13 +94,13 @@ func (s *Store) peek(key store.Key) (*entry, bool) {
 
 // set makes rec the record of e, moves e to its list and counts it. New results become the
 // youngest.
-func (s *Store) set(e *entry, rec store.Record, puts []rules.Put) {
+func (s *Store) set(e *entry, rec store.Record, puts []rules.SnapshotPut) {
 	old, pause, doubt := e.rec.Results, e.rec.Pause, e.rec.Doubt
 	rec.Version = rules.Format(&rec)
 	e.rec = rec
 	e.keep(puts)
 	if c := classify(&rec); c != e.class {
-		s.leave(e)
+		s.unlistEntry(e)
 		s.enter(e, c)
 	}
 	if !sameSlice(old, rec.Results) {
@@ -113,13 +113,13 @@ func (s *Store) set(e *entry, rec store.Record, puts []rules.Put) {
 }
 
 // keep stores the new snapshots of a record, and drops those that it no longer refers to.
-func (e *entry) keep(puts []rules.Put) {
-	e.kept = slices.DeleteFunc(e.kept, func(k rules.Put) bool {
-		brought := slices.ContainsFunc(puts, func(p rules.Put) bool { return p.Ref == k.Ref })
-		return brought || !rules.Keeps(&e.rec, k.Ref)
+func (e *entry) keep(puts []rules.SnapshotPut) {
+	e.kept = slices.DeleteFunc(e.kept, func(k rules.SnapshotPut) bool {
+		brought := slices.ContainsFunc(puts, func(p rules.SnapshotPut) bool { return p.Ref == k.Ref })
+		return brought || !rules.RefersTo(&e.rec, k.Ref)
 	})
 	for _, p := range puts {
-		if rules.Keeps(&e.rec, p.Ref) {
+		if rules.RefersTo(&e.rec, p.Ref) {
 			e.kept = append(e.kept, p)
 		}
 	}
@@ -129,12 +129,12 @@ func (e *entry) keep(puts []rules.Put) {
 // same without snapshots.
 func (s *Store) countPause(e *entry, old *agui.Pause) {
 	now := portionOf(e.rec.Pause, e.rec.Doubt)
-	s.waits = s.waits.less(e.waits).plus(now)
+	s.openSpace = s.openSpace.less(e.openSpace).plus(now)
 	if s.share > 0 {
-		s.deal(old, portion{}.less(e.waits))
-		s.deal(e.rec.Pause, now)
+		s.addToAddress(old, portion{}.less(e.openSpace))
+		s.addToAddress(e.rec.Pause, now)
 	}
-	e.waits = now
+	e.openSpace = now
 	if now.bytes == now.questions {
 		s.snapshots.Remove(e.key)
 	} else if !s.snapshots.Contains(e.key) {
@@ -142,15 +142,15 @@ func (s *Store) countPause(e *entry, old *agui.Pause) {
 	}
 }
 
-// deal changes the totals of the pauses from an address.
-func (s *Store) deal(p *agui.Pause, change portion) {
-	if p == nil || p.From == 0 {
+// addToAddress changes the totals of the pauses from an address.
+func (s *Store) addToAddress(p *agui.Pause, change portion) {
+	if p == nil || p.AddressHash == 0 {
 		return
 	}
-	if has := s.from[p.From].plus(change); has.places > 0 {
-		s.from[p.From] = has
+	if has := s.spaceByAddress[p.AddressHash].plus(change); has.places > 0 {
+		s.spaceByAddress[p.AddressHash] = has
 	} else {
-		delete(s.from, p.From)
+		delete(s.spaceByAddress, p.AddressHash)
 	}
 }
 
@@ -158,29 +158,29 @@ func (s *Store) deal(p *agui.Pause, change portion) {
 // not, it first removes pauses that are older than the retention.
 func (s *Store) admits(p *agui.Pause, instead portion, now time.Time) error {
 	more := portionOf(p, nil).less(instead)
-	err := s.fits(p, more)
+	err := s.checkRoom(p, more)
 	if err != nil && s.retire(now) {
-		err = s.fits(p, more)
+		err = s.checkRoom(p, more)
 	}
 	return err
 }
 
-func (s *Store) fits(p *agui.Pause, more portion) error {
+func (s *Store) checkRoom(p *agui.Pause, more portion) error {
 	if more.places == 0 {
 		return nil // it replaces another pause
 	}
-	if s.share > 0 && p.From != 0 {
-		has := s.from[p.From].plus(more)
-		if 100*has.places > s.share*s.entries && has.places > 1 || has.questions > s.all/100*s.share {
+	if s.share > 0 && p.AddressHash != 0 {
+		has := s.spaceByAddress[p.AddressHash].plus(more)
+		if 100*has.places > s.share*s.entries && has.places > 1 || has.questions > s.totalBytes/100*s.share {
 			return fmt.Errorf("%w: %d pauses of %d bytes", store.ErrShare, has.places, has.questions)
 		}
 	}
-	all := s.waits.plus(more)
+	all := s.openSpace.plus(more)
 	switch {
 	case all.places > s.entries:
-		return fmt.Errorf("%w: %d of %d (HOLDPOINT_STORE_ENTRIES)", store.ErrFull, s.waits.places, s.entries)
-	case all.questions > s.all:
-		return fmt.Errorf("%w: %d of %d bytes (HOLDPOINT_STORE_BYTES)", store.ErrFull, s.waits.questions, s.all)
+		return fmt.Errorf("%w: %d of %d (HOLDPOINT_STORE_ENTRIES)", store.ErrFull, s.openSpace.places, s.entries)
+	case all.questions > s.totalBytes:
+		return fmt.Errorf("%w: %d of %d bytes (HOLDPOINT_STORE_BYTES)", store.ErrFull, s.openSpace.questions, s.totalBytes)
 	}
 	return nil
 }
@@ -196,7 +196,7 @@ func sameSlice(a, b []*store.Result) bool {
 func (s *Store) count(e *entry, old []*store.Result) {
 	before := e.bytes
 	for at, r := range old {
-		if !has(e.rec.Results, r, at) {
+		if !hasResult(e.rec.Results, r, at) {
 			e.bytes -= rules.BytesOfResult(r)
 			if !r.Tombstone {
 				s.replayable.Remove(resultRef{e.key, r.PauseID})
@@ -204,7 +204,7 @@ func (s *Store) count(e *entry, old []*store.Result) {
 		}
 	}
 	for at, r := range e.rec.Results {
-		if !has(old, r, at) {
+		if !hasResult(old, r, at) {
 			e.bytes += rules.BytesOfResult(r)
 			if !r.Tombstone {
 				s.replayable.Add(resultRef{e.key, r.PauseID}, struct{}{})
@@ -214,9 +214,9 @@ func (s *Store) count(e *entry, old []*store.Result) {
 	s.bytes += e.bytes - before
 }
 
-// has reports whether the list contains the result. It begins at the result's place in the other
-// list.
-func has(list []*store.Result, r *store.Result, at int) bool {
+// hasResult reports whether the list contains the result. It begins at the result's place in the
+// other list.
+func hasResult(list []*store.Result, r *store.Result, at int) bool {
 	for i := max(at-1, 0); i < min(at+2, len(list)); i++ {
 		if list[i] == r {
 			return true
@@ -238,7 +238,7 @@ func (s *Store) enter(e *entry, c class) {
 	}
 }
 
-func (s *Store) leave(e *entry) {
+func (s *Store) unlistEntry(e *entry) {
 	switch e.class {
 	case waiting:
 		delete(s.waiting, e.key)
@@ -268,31 +268,31 @@ func (s *Store) retire(now time.Time) bool {
 			s.set(e, rec, nil)
 		}
 		if rec.Pause != nil {
-			next = earlier(next, rec.Pause.Opened.Add(s.policy.PauseRetention))
+			next = earlierOf(next, rec.Pause.Opened.Add(s.policy.PauseRetention))
 		}
 	}
 	s.retireFrom = next
 	return true
 }
 
-func earlier(a, b time.Time) time.Time {
+func earlierOf(a, b time.Time) time.Time {
 	if b.Before(a) {
 		return b
 	}
 	return a
 }
 
-// shrink brings the lists back under their limits. Its parts are separate functions, because every
-// step ends with it, and every run would need the stack that they need.
-func (s *Store) shrink() {
+// enforceLimits brings the lists back under their limits. Its parts are separate functions, because
+// every step ends with it, and every run would need the stack that they need.
+func (s *Store) enforceLimits() {
 	for len(s.waiting)+s.ended.Len() > s.entries && s.buryEnded() {
 	}
-	for s.bytes > s.replayBytes || s.bytes+s.waits.bytes > s.all {
-		if !s.buryResult() && !(s.bytes+s.waits.bytes > s.all && s.strip()) && !s.forget() {
+	for s.bytes > s.replayBytes || s.bytes+s.openSpace.bytes > s.totalBytes {
+		if !s.buryResult() && !(s.bytes+s.openSpace.bytes > s.totalBytes && s.strip()) && !s.dropBareThread() {
 			break // only tombstones of open threads, and their questions, are left
 		}
 	}
-	for s.bare.Len() > bareFactor*s.entries && s.forget() {
+	for s.bare.Len() > bareFactor*s.entries && s.dropBareThread() {
 	}
 	for s.noted.Len() > notedFactor*s.entries {
 		s.noted.RemoveOldest()
@@ -305,9 +305,9 @@ func (s *Store) buryEnded() bool {
 	_, e, ok := s.ended.GetOldest()
 	if ok {
 		rec := e.rec
-		rules.Bury(&rec, "")
+		rules.MakeTombstone(&rec, "")
 		s.set(e, rec, nil)
-		s.evicted("results")
+		s.onEvicted("results")
 	}
 	return ok
 }
@@ -320,9 +320,9 @@ func (s *Store) buryResult() bool {
 	}
 	if e, ok := s.peek(ref.key); ok {
 		rec := e.rec
-		rules.Bury(&rec, ref.pauseID)
+		rules.MakeTombstone(&rec, ref.pauseID)
 		s.set(e, rec, nil)
-		s.evicted("results")
+		s.onEvicted("results")
 	}
 	return true
 }
@@ -335,13 +335,13 @@ func (s *Store) strip() bool {
 		rec := e.rec
 		rules.Strip(&rec)
 		s.set(e, rec, nil)
-		s.evicted("snapshots")
+		s.onEvicted("snapshots")
 	}
 	return ok
 }
 
-// forget drops the least recently used bare thread. It returns false if there is none.
-func (s *Store) forget() bool {
+// dropBareThread drops the least recently used bare thread. It returns false if there is none.
+func (s *Store) dropBareThread() bool {
 	_, e, ok := s.bare.RemoveOldest()
 	if ok {
 		s.bytes -= e.bytes
@@ -360,5 +360,5 @@ func portionOf(p *agui.Pause, doubt *store.Result) portion {
 		return portion{}
 	}
 	n := rules.BytesOfWaiting(p, doubt)
-	return portion{1, n + p.Kept, n}
+	return portion{1, n + p.SnapshotBytes, n}
 }

@@ -50,7 +50,7 @@ func TestListsAgreeWithRecords(t *testing.T) {
 			"open": func(rt *rapid.T) {
 				n++
 				p := agui.Pause{ID: fmt.Sprint("p", n), Interrupts: []agui.Interrupt{{ID: "i"}}}
-				p.From = rapid.Uint64Range(0, 2).Draw(rt, "from")
+				p.AddressHash = rapid.Uint64Range(0, 2).Draw(rt, "from")
 				p.Messages = []byte(strings.Repeat("x", rapid.IntRange(0, 2000).Draw(rt, "messages")))
 				p.Private = []byte(strings.Repeat("x", rapid.IntRange(0, 2000).Draw(rt, "private")))
 				_, _ = s.Do(t.Context(), thread.Draw(rt, "key"), store.Ask{Owner: "alice", Pause: p})
@@ -63,10 +63,10 @@ func TestListsAgreeWithRecords(t *testing.T) {
 			"finish": func(rt *rapid.T) {
 				k := thread.Draw(rt, "key")
 				_, token := current(k)
-				r := store.Result{How: rapid.SampledFrom([]store.How{store.Finished, store.Doubtful}).Draw(rt, "how")}
+				r := store.Result{EndKind: rapid.SampledFrom([]store.EndKind{store.Finished, store.Doubtful}).Draw(rt, "how")}
 				r.State = []byte(strings.Repeat("x", rapid.IntRange(0, 2000).Draw(rt, "size")))
 				var next *agui.Pause
-				if r.How == store.Finished && rapid.Bool().Draw(rt, "pauses again") {
+				if r.EndKind == store.Finished && rapid.Bool().Draw(rt, "pauses again") {
 					n++
 					next = &agui.Pause{ID: fmt.Sprint("p", n)}
 				}
@@ -75,7 +75,7 @@ func TestListsAgreeWithRecords(t *testing.T) {
 			"close": func(rt *rapid.T) {
 				k := thread.Draw(rt, "key")
 				p, _ := current(k)
-				_, _ = s.Do(t.Context(), k, store.Close{PauseID: p, Result: store.Result{How: store.Withdrawn}})
+				_, _ = s.Do(t.Context(), k, store.Close{PauseID: p, Result: store.Result{EndKind: store.Withdrawn}})
 			},
 			"time": func(rt *rapid.T) {
 				now = now.Add(time.Duration(rapid.SampledFrom([]int{1, 5, 10, 30}).Draw(rt, "seconds")) * time.Second)
@@ -124,19 +124,19 @@ func (s *Store) check(t rapid.TB) {
 				t.Fatalf("the snapshots of %s are not listed", e.key)
 			}
 		}
-		if e.rec.Pause != nil && e.rec.Pause.From != 0 && s.share > 0 {
-			from[e.rec.Pause.From] = from[e.rec.Pause.From].plus(one)
+		if e.rec.Pause != nil && e.rec.Pause.AddressHash != 0 && s.share > 0 {
+			from[e.rec.Pause.AddressHash] = from[e.rec.Pause.AddressHash].plus(one)
 		}
 	}
 	switch {
-	case waits != s.waits:
-		t.Fatalf("counted %v, there are %v", s.waits, waits)
+	case waits != s.openSpace:
+		t.Fatalf("counted %v, there are %v", s.openSpace, waits)
 	case snapshots != s.snapshots.Len():
 		t.Fatalf("%d snapshots are listed, there are %d", s.snapshots.Len(), snapshots)
-	case !maps.Equal(from, s.from):
-		t.Fatalf("shares are %v, want %v", s.from, from)
-	case s.bytes+s.waits.bytes > s.all && len(replayable)+snapshots+s.bare.Len() > 0:
-		t.Fatalf("%d bytes of results and %d of pauses, bound %d", s.bytes, s.waits.bytes, s.all)
+	case !maps.Equal(from, s.spaceByAddress):
+		t.Fatalf("shares are %v, want %v", s.spaceByAddress, from)
+	case s.bytes+s.openSpace.bytes > s.totalBytes && len(replayable)+snapshots+s.bare.Len() > 0:
+		t.Fatalf("%d bytes of results and %d of pauses, bound %d", s.bytes, s.openSpace.bytes, s.totalBytes)
 	}
 	if s.replayable.Len() != len(replayable) {
 		t.Fatalf("%d replayable results are listed, there are %d", s.replayable.Len(), len(replayable))
@@ -183,7 +183,7 @@ func TestCountedBytesAreThoseOfTheHeap(t *testing.T) {
 		"many seen messages": func(s *Store, n int) error {
 			p := agui.Pause{ID: text(n, 32)}
 			for i := range 300 {
-				p.Seen = append(p.Seen, agui.SeenMessage{ID: text(i, 36), Digest: text(n, 24)})
+				p.SeenMessages = append(p.SeenMessages, agui.SeenMessage{ID: text(i, 36), Digest: text(n, 24)})
 			}
 			return storetest.Do(t.Context(), s, store.Key(text(n, 64)), store.Ask{Pause: p})
 		},
@@ -194,7 +194,7 @@ func TestCountedBytesAreThoseOfTheHeap(t *testing.T) {
 			k := store.Key(text(n, 64))
 			_, _ = s.Do(t.Context(), k, store.Ask{Pause: agui.Pause{ID: text(n, 32), Interrupts: []agui.Interrupt{{ID: text(n, 40), Object: []byte(text(n, 200))}}}})
 			_, _ = s.Do(t.Context(), k, store.Claim{PauseID: text(n, 32), Token: text(n, 32), Digest: text(n, 64), Lease: time.Minute})
-			return storetest.Do(t.Context(), s, k, store.Finish{Token: text(n, 32), Result: store.Result{How: store.Finished, Finish: []byte(text(n, 100)), Messages: []byte(text(n, 2000))}})
+			return storetest.Do(t.Context(), s, k, store.Finish{Token: text(n, 32), Result: store.Result{EndKind: store.Finished, Finish: []byte(text(n, 100)), Messages: []byte(text(n, 2000))}})
 		},
 	} {
 		s := New(Options{Entries: 1 << 20, Bytes: 1 << 30, ReplayBytes: 1 << 30})
@@ -204,7 +204,7 @@ func TestCountedBytesAreThoseOfTheHeap(t *testing.T) {
 				t.Fatal(name, err)
 			}
 		}
-		got, counted := heap()-before, s.bytes+s.waits.bytes
+		got, counted := heap()-before, s.bytes+s.openSpace.bytes
 		if ratio := float64(counted) / float64(got); ratio < 0.5 || ratio > 2 {
 			t.Errorf("%s: %d bytes are counted, %d are there (%.2f)", name, counted, got, ratio)
 		}

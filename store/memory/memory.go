@@ -65,14 +65,14 @@ type Options struct {
 	// Share is the percentage of Entries and of Bytes that the open pauses from one address may
 	// take. Zero means all.
 	Share int
-	// Ended is as in engine.Options.
-	Ended func(store.Key, *store.Result)
+	// OnEnded is as in engine.Options.
+	OnEnded func(store.Key, *store.Result)
 	// Notices and NoticesLost are as in engine.Options. They must not call the Store.
 	Notices     func(store.Key, *store.Result) []store.Notice
 	NoticesLost func(int)
-	// Evicted, if set, is called when something is dropped to make room: "results" of a thread, or
+	// OnEvicted, if set, is called when something is dropped to make room: "results" of a thread, or
 	// the "snapshots" of a pause. It must not call the Store.
-	Evicted func(what string)
+	OnEvicted func(what string)
 	// Now is the store's clock. If it is nil, time.Now is used.
 	Now func() time.Time
 }
@@ -81,12 +81,12 @@ type Options struct {
 type Store struct {
 	entries     int
 	replayBytes int
-	all         int // bytes
+	totalBytes  int // bytes
 	share       int // in hundredths
 	policy      rules.Policy
 	now         func() time.Time
 	tellEnded   func(store.Key, *store.Result)
-	evicted     func(what string)
+	onEvicted   func(what string)
 	notices     func(store.Key, *store.Result) []store.Notice
 	tellLost    func(int)
 
@@ -96,16 +96,16 @@ type Store struct {
 	waiting            map[store.Key]*entry
 	ended, bare, noted *simplelru.LRU[store.Key, *entry]
 	// replayable has the results that are not tombstones, in the order in which their pauses ended.
-	replayable *simplelru.LRU[resultRef, struct{}]
-	bytes      int                                 // of all results
-	waits      portion                             // space of all open pauses
-	snapshots  *simplelru.LRU[store.Key, struct{}] // pauses with snapshots, in the order in which they were opened
-	from       map[uint64]portion
-	retireFrom time.Time // no open pause can reach the retention before this time
-	unsent     map[store.Key]*entry
-	sends      int            // bytes of all notices
-	lost       int            // number of dropped notices to report to Options.NoticesLost
-	untold     []expiredPause // pauses for which Options.Ended is called once the lock is released
+	replayable     *simplelru.LRU[resultRef, struct{}]
+	bytes          int                                 // of all results
+	openSpace      portion                             // space of all open pauses
+	snapshots      *simplelru.LRU[store.Key, struct{}] // pauses with snapshots, in the order in which they were opened
+	spaceByAddress map[uint64]portion
+	retireFrom     time.Time // no open pause can reach the retention before this time
+	unsent         map[store.Key]*entry
+	sends          int            // bytes of all notices
+	lost           int            // number of dropped notices to report to Options.NoticesLost
+	unreportedEnds []expiredPause // pauses for which Options.OnEnded is called once the lock is released
 }
 
 // An expiredPause is a pause that ended by time.
@@ -114,26 +114,26 @@ type expiredPause struct {
 	result *store.Result
 }
 
-// noteEnded notes a change of a record for Options.Ended.
+// noteEnded notes a change of a record for Options.OnEnded.
 func (s *Store) noteEnded(key store.Key, was, is *store.Record) {
 	if s.tellEnded == nil {
 		return
 	}
 	if r := rules.EndedByTime(was, is); r != nil {
-		s.untold = append(s.untold, expiredPause{key, r})
+		s.unreportedEnds = append(s.unreportedEnds, expiredPause{key, r})
 	}
 }
 
 // An entry is a record in one of the lists. rec is a snapshot: rules replaces what it refers to,
 // and never writes into it.
 type entry struct {
-	key   store.Key
-	rec   store.Record
-	kept  []rules.Put
-	class class
-	bytes int // of its results
-	waits portion
-	sends int // bytes of its notices
+	key       store.Key
+	rec       store.Record
+	kept      []rules.SnapshotPut
+	class     class
+	bytes     int // of its results
+	openSpace portion
+	sends     int // bytes of its notices
 }
 
 // A portion is the space that pauses take: places, bytes, and the part of the bytes that cannot be
@@ -158,39 +158,39 @@ var _ store.Store = (*Store)(nil)
 // New returns an empty Store.
 func New(o Options) *Store {
 	s := &Store{
-		entries:     o.Entries,
-		replayBytes: o.ReplayBytes,
-		policy:      rules.Policy{ReplayTTL: o.ReplayTTL, PauseRetention: o.PauseRetention, RecordBytes: o.RecordBytes}.WithDefaults(),
-		now:         o.Now,
-		waiting:     map[store.Key]*entry{},
-		ended:       newLRU[store.Key, *entry](),
-		bare:        newLRU[store.Key, *entry](),
-		noted:       newLRU[store.Key, *entry](),
-		replayable:  newLRU[resultRef, struct{}](),
-		snapshots:   newLRU[store.Key, struct{}](),
-		from:        map[uint64]portion{},
-		all:         o.Bytes,
-		share:       o.Share,
-		tellEnded:   o.Ended,
-		evicted:     o.Evicted,
-		notices:     o.Notices,
-		tellLost:    o.NoticesLost,
-		unsent:      map[store.Key]*entry{},
+		entries:        o.Entries,
+		replayBytes:    o.ReplayBytes,
+		policy:         rules.Policy{ReplayTTL: o.ReplayTTL, PauseRetention: o.PauseRetention, RecordBytes: o.RecordBytes}.WithDefaults(),
+		now:            o.Now,
+		waiting:        map[store.Key]*entry{},
+		ended:          newLRU[store.Key, *entry](),
+		bare:           newLRU[store.Key, *entry](),
+		noted:          newLRU[store.Key, *entry](),
+		replayable:     newLRU[resultRef, struct{}](),
+		snapshots:      newLRU[store.Key, struct{}](),
+		spaceByAddress: map[uint64]portion{},
+		totalBytes:     o.Bytes,
+		share:          o.Share,
+		tellEnded:      o.OnEnded,
+		onEvicted:      o.OnEvicted,
+		notices:        o.Notices,
+		tellLost:       o.NoticesLost,
+		unsent:         map[store.Key]*entry{},
 	}
 	if s.entries <= 0 {
 		s.entries = DefaultEntries
 	}
-	if s.all <= 0 {
-		s.all = DefaultBytes
+	if s.totalBytes <= 0 {
+		s.totalBytes = DefaultBytes
 	}
 	if s.replayBytes <= 0 {
-		s.replayBytes = min(DefaultReplayBytes, s.all)
+		s.replayBytes = min(DefaultReplayBytes, s.totalBytes)
 	}
 	if s.now == nil {
 		s.now = time.Now
 	}
-	if s.evicted == nil {
-		s.evicted = func(string) {}
+	if s.onEvicted == nil {
+		s.onEvicted = func(string) {}
 	}
 	return s
 }
@@ -215,8 +215,8 @@ func (s *Store) Load(ctx context.Context, key store.Key, owner string) (store.Re
 }
 
 // Do implements store.Store.
-func (s *Store) Do(ctx context.Context, key store.Key, step store.Step) (store.Done, error) {
-	return s.do(ctx, key, rules.Of(step))
+func (s *Store) Do(ctx context.Context, key store.Key, step store.Step) (store.StepResult, error) {
+	return s.do(ctx, key, rules.StepOf(step))
 }
 
 // Snapshots implements store.Store.
@@ -239,7 +239,7 @@ func (s *Store) Snapshots(ctx context.Context, key store.Key, pauseID string, at
 func notAsked(err error) error { return fmt.Errorf("store: not asked: %w", err) }
 
 // do applies the step to the settled record of key, or to a zero record.
-func (s *Store) do(ctx context.Context, key store.Key, step rules.Step) (done store.Done, err error) {
+func (s *Store) do(ctx context.Context, key store.Key, step rules.Step) (done store.StepResult, err error) {
 	if err := ctx.Err(); err != nil {
 		return done, notAsked(err)
 	}
@@ -255,8 +255,8 @@ func (s *Store) do(ctx context.Context, key store.Key, step rules.Step) (done st
 	}()
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	defer func() { ended, lost, s.untold, s.lost = s.untold, s.lost, nil, 0 }()
-	defer s.shrink()
+	defer func() { ended, lost, s.unreportedEnds, s.lost = s.unreportedEnds, s.lost, nil, 0 }()
+	defer s.enforceLimits()
 	now := s.now()
 	e := s.use(key)
 	rec := e.rec
@@ -279,7 +279,7 @@ func (s *Store) do(ctx context.Context, key store.Key, step rules.Step) (done st
 		s.noteEnded(key, &e.rec, &rec)
 		s.postEnded(key, &e.rec, &rec, now)
 	}
-	rules.Fit(&rec, s.policy)
+	rules.DropSnapshots(&rec, s.policy)
 	s.postBrought(step.Notices, &e.rec, &rec, now)
 	s.set(e, rec, puts)
 	return done, nil

@@ -14,7 +14,7 @@ const maxSends = 64 << 20
 // post writes the notices of a pause that ended by time into the record, and gives up notices that
 // are too old.
 func (s *Store) post(key store.Key, was, rec *store.Record, now time.Time) {
-	s.lost += rules.Overdue(rec, now)
+	s.lost += rules.GiveUpNotices(rec, now)
 	s.postEnded(key, was, rec, now)
 }
 
@@ -32,7 +32,7 @@ func (s *Store) postEnded(key store.Key, was, rec *store.Record, now time.Time) 
 func (s *Store) postBrought(brought []store.Notice, was, rec *store.Record, now time.Time) {
 	switch {
 	case brought == nil || rules.SameHead(was, rec) && rules.SameBody(was, rec):
-	case s.sends >= min(maxSends, s.all/8):
+	case s.sends >= min(maxSends, s.totalBytes/8):
 		s.lost += len(brought)
 	default:
 		s.lost += rules.Post(rec, now, brought)

@@ -25,15 +25,15 @@ func (s *Store) List(ctx context.Context, q store.Query) (store.Page, error) {
 	most := q.Size() + 1
 	s.mu.Lock()
 	now, listed := s.now(), s.waiting
-	if q.Unsent {
+	if q.WithNotices {
 		listed = s.unsent
 	}
 	for key, e := range listed {
 		row := store.Row{Key: key}
-		if q.Unsent {
+		if q.WithNotices {
 			row.Due = e.rec.Outbox.Due
 		} else {
-			row.Opened, row.Due = e.rec.Pause.Opened, rules.Due(&e.rec, e.rec.Pause.Opened, now, s.policy)
+			row.Opened, row.Due = e.rec.Pause.Opened, rules.DueTime(&e.rec, e.rec.Pause.Opened, now, s.policy)
 		}
 		at := cursor.Of(q, row)
 		if !q.Due.IsZero() && row.Due.After(q.Due) || !after.Before(at) || last != (cursor.Cursor{}) && last.Before(at) {

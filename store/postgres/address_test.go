@@ -90,11 +90,11 @@ func TestTold(t *testing.T) {
 		"XX000": {"postgres: ", false},
 	} {
 		err := operatorError(&pgconn.PgError{Code: code, Message: "what the server says"})
-		if !strings.Contains(err.Error(), tt.want) || !strings.Contains(err.Error(), "what the server says") || lasting(err) != tt.lasts {
-			t.Errorf("%s: %v, lasting %v", code, err, lasting(err))
+		if !strings.Contains(err.Error(), tt.want) || !strings.Contains(err.Error(), "what the server says") || isLasting(err) != tt.lasts {
+			t.Errorf("%s: %v, lasting %v", code, err, isLasting(err))
 		}
 	}
-	if err := errors.New("else"); lasting(err) || remedyOf(err) != "" {
+	if err := errors.New("else"); isLasting(err) || remedyOf(err) != "" {
 		t.Error("an error without a code")
 	}
 }

@@ -29,7 +29,7 @@ func ask(id string) agui.Pause {
 }
 
 func ended() store.Result {
-	return store.Result{How: store.Finished, Finish: json.RawMessage(`{}`), Messages: json.RawMessage(`[]`)}
+	return store.Result{EndKind: store.Finished, Finish: json.RawMessage(`{}`), Messages: json.RawMessage(`[]`)}
 }
 
 const long = time.Hour // a lease that does not lapse
@@ -74,12 +74,12 @@ func steps() []step {
 			return storetest.Do(ctx, s, k, store.Release{Token: "t"})
 		}, is(store.Open), nil},
 		{"Close", opened, func(ctx context.Context, s store.Store, k store.Key) error {
-			return storetest.Do(ctx, s, k, store.Close{PauseID: "p", Result: store.Result{How: store.Withdrawn}})
+			return storetest.Do(ctx, s, k, store.Close{PauseID: "p", Result: store.Result{EndKind: store.Withdrawn}})
 		}, func(r store.Record) bool { return r.State == store.None && len(r.Results) == 1 }, store.ErrNotFound},
 		{"Occupy", opened, func(ctx context.Context, s store.Store, k store.Key) error {
 			return storetest.Do(ctx, s, k, store.Occupy{Token: "run", Lease: long})
 		},
-			func(r store.Record) bool { return len(r.Busy) == 1 }, nil},
+			func(r store.Record) bool { return len(r.Occupants) == 1 }, nil},
 		{"Contest", opened, func(ctx context.Context, s store.Store, k store.Key) error {
 			return storetest.Do(ctx, s, k, store.Contest{PauseID: "p"})
 		},

@@ -49,7 +49,7 @@ func renewalWritesLittle(t *testing.T, server *servers.Postgres) {
 	if each > 1000 {
 		t.Errorf("renewing a lease beside 2 MiB writes %d bytes of the server's log", each)
 	}
-	shown, err := s.Snapshots(t.Context(), "k", "p", store.Asked)
+	shown, err := s.Snapshots(t.Context(), "k", "p", store.AtPause)
 	if err != nil || len(shown.Messages) < 1<<20 {
 		t.Errorf("%d bytes of messages, error %v", len(shown.Messages), err)
 	}
@@ -101,7 +101,7 @@ func listsAndForgetting(t *testing.T, server *servers.Postgres, _ *servers.Bounc
 		t.Errorf("counting reads the table:\n%s", plan)
 	}
 	for _, k := range keys {
-		if _, err := s.Do(t.Context(), k, store.Close{PauseID: "p", Result: store.Result{How: store.Withdrawn, Messages: json.RawMessage(`[]`)}}); err != nil {
+		if _, err := s.Do(t.Context(), k, store.Close{PauseID: "p", Result: store.Result{EndKind: store.Withdrawn, Messages: json.RawMessage(`[]`)}}); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -54,7 +54,7 @@ func (a *alternating) Load(ctx context.Context, k store.Key, owner string) (stor
 	return a.next().Load(ctx, k, owner)
 }
 
-func (a *alternating) Do(ctx context.Context, k store.Key, step store.Step) (store.Done, error) {
+func (a *alternating) Do(ctx context.Context, k store.Key, step store.Step) (store.StepResult, error) {
 	return a.next().Do(ctx, k, step)
 }
 

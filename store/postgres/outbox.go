@@ -27,7 +27,7 @@ func (t *table) Unlist(ctx context.Context, key store.Key) error {
 	k := q.text(string(key))
 	q.sql = fmt.Sprintf("DELETE FROM %s WHERE key = %s AND NOT EXISTS (SELECT FROM %s WHERE key = %s)", t.names.unsent, k, t.names.threads, k)
 	_, err := t.write(ctx, &q)
-	if overtaken(err) {
+	if isOvertaken(err) {
 		return nil // the next look at the list finds it again
 	}
 	return err

@@ -171,6 +171,6 @@ func Open(c *Config, o engine.Options) (*engine.Store, error) {
 		return nil, fmt.Errorf("store: %w", err)
 	}
 	t := &table{pool: pool, names: namesIn(c.schema), log: o.Logger, sends: o.Notices != nil}
-	t.ready = engine.Await(t.prepare, lasting, o.Logger)
+	t.ready = engine.Await(t.prepare, isLasting, o.Logger)
 	return engine.New(t, o), nil
 }

@@ -113,7 +113,7 @@ func schemas(t *testing.T, server *servers.Postgres, bouncer *servers.Bouncer) {
 		if _, err := s.Do(t.Context(), "k", store.Ask{Pause: ask("q"), Notices: notices}); err != nil {
 			t.Fatal(err)
 		}
-		page, err := s.List(t.Context(), store.Query{Unsent: true, Due: time.Now().Add(time.Minute)})
+		page, err := s.List(t.Context(), store.Query{WithNotices: true, Due: time.Now().Add(time.Minute)})
 		if err != nil || len(page.Rows) != 1 {
 			t.Errorf("listed are %v, %v", page.Rows, err)
 		}

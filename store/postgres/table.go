@@ -17,7 +17,7 @@ import (
 type table struct {
 	pool  *pgxpool.Pool
 	names names
-	ready *engine.Ready
+	ready *engine.TablePreparer
 	log   *slog.Logger
 	sends bool // steps may have notices
 
@@ -66,7 +66,7 @@ func (t *table) Write(ctx context.Context, key store.Key, c engine.Change) (bool
 	// The head and the body are the last columns, so that unchanged bytes are at the ends of a row:
 	// the server's log has only the part between them.
 	set := []struct{ column, value string }{
-		{"revision", q.int(c.To)}, {"opened", q.time(c.Opened)}, {"due", q.time(c.Due)}, {"gone", q.time(c.Gone)}, {"head", q.bytes(c.Head)},
+		{"revision", q.int(c.To)}, {"opened", q.time(c.Opened)}, {"due", q.time(c.Due)}, {"gone", q.time(c.ForgetAt)}, {"head", q.bytes(c.Head)},
 	}
 	if c.Body != nil {
 		set = append(set, struct{ column, value string }{"body", q.bytes(c.Body)})
@@ -91,7 +91,7 @@ func (t *table) Write(ctx context.Context, key store.Key, c engine.Change) (bool
 		q.sql = t.withOthers(&q, q.sql, c)
 	}
 	rows, err := t.write(ctx, &q)
-	if overtaken(err) {
+	if isOvertaken(err) {
 		return false, nil
 	}
 	if err == nil && len(rows) == 1 && c.Guard && q.warned {
@@ -142,7 +142,7 @@ func (t *table) Snapshot(ctx context.Context, key store.Key, name string) ([]byt
 func (t *table) List(ctx context.Context, query store.Query, after cursor.Cursor) ([]store.Row, error) {
 	var q statement
 	table, columns, by, until, from := t.names.threads, "key, opened, due", "opened", "", ""
-	if query.Unsent {
+	if query.WithNotices {
 		table, columns = t.names.unsent, "key, due"
 	}
 	if !query.Due.IsZero() {
@@ -161,7 +161,7 @@ func (t *table) List(ctx context.Context, query store.Query, after cursor.Cursor
 	for _, fetched := range found {
 		f := fields{row: fetched}
 		row := store.Row{Key: store.Key(f.bytes())}
-		if !query.Unsent {
+		if !query.WithNotices {
 			row.Opened = f.time()
 		}
 		if row.Due = f.time(); f.err != nil {
@@ -195,7 +195,7 @@ func (t *table) Forget(ctx context.Context) (int, error) {
 		" dropped AS (DELETE FROM %[2]s s USING gone WHERE s.key = gone.key)"+
 		" DELETE FROM %[1]s t USING gone WHERE t.key = gone.key RETURNING t.key", t.names.threads, t.names.snapshots, q.int(forgetBatch))
 	rows, err := t.write(ctx, &q)
-	if overtaken(err) {
+	if isOvertaken(err) {
 		return 0, nil
 	}
 	return len(rows), err
@@ -216,7 +216,7 @@ const maxReads = 20
 // happened long ago to an idle one.
 func (t *table) read(ctx context.Context, q *statement) (rows [][][]byte, err error) {
 	for range maxReads {
-		if rows, err = t.ask(ctx, q, func(error) bool { return true }); !overtaken(err) {
+		if rows, err = t.ask(ctx, q, func(error) bool { return true }); !isOvertaken(err) {
 			break
 		}
 	}
@@ -225,7 +225,7 @@ func (t *table) read(ctx context.Context, q *statement) (rows [][][]byte, err er
 
 // write runs a statement that changes something. It repeats it only if nothing was sent.
 func (t *table) write(ctx context.Context, q *statement) ([][][]byte, error) {
-	return t.ask(ctx, q, unsent)
+	return t.ask(ctx, q, isUnsent)
 }
 
 func (t *table) ask(ctx context.Context, q *statement, again func(error) bool) ([][][]byte, error) {

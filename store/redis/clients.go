@@ -20,12 +20,12 @@ type clients struct {
 	connect func(context.Context) (rueidis.Client, error)
 	log     *slog.Logger
 
-	mu      sync.Mutex
-	now     *client
-	flight  chan struct{} // closed when the current replacement has ended
-	last    time.Time     // start of the last replacement
-	told    string        // the last error of a replacement that was logged
-	closing sync.WaitGroup
+	mu          sync.Mutex
+	now         *client
+	flight      chan struct{} // closed when the current replacement has ended
+	last        time.Time     // start of the last replacement
+	loggedError string        // the last error of a replacement that was logged
+	closing     sync.WaitGroup
 }
 
 // A client is a client of rueidis with all its connections. clients.mu guards the other fields.
@@ -110,7 +110,7 @@ func (c *clients) replace(ctx context.Context, old *client) bool {
 	defer c.mu.Unlock()
 	defer close(flight)
 	c.flight = nil
-	c.tell(err)
+	c.logReplacement(err)
 	switch {
 	case err != nil:
 		return false
@@ -124,15 +124,15 @@ func (c *clients) replace(ctx context.Context, old *client) bool {
 	return true
 }
 
-// tell logs how a replacement ended. It logs each error once.
-func (c *clients) tell(err error) {
+// logReplacement logs how a replacement ended. It logs each error once.
+func (c *clients) logReplacement(err error) {
 	switch {
 	case err == nil:
 		c.log.Info("the server took no changes any more: connected anew")
-		c.told = ""
-	case err.Error() != c.told:
+		c.loggedError = ""
+	case err.Error() != c.loggedError:
 		c.log.Error(logNoPrimary, "err", err)
-		c.told = err.Error()
+		c.loggedError = err.Error()
 	}
 }
 

@@ -51,13 +51,13 @@ func dial(ctx context.Context, address string, dialer *net.Dialer, encrypted *tl
 // that request was done.
 type watchedConn struct {
 	net.Conn
-	fd     syscall.RawConn
-	asking atomic.Bool // whether anything was written since the last read
+	fd          syscall.RawConn
+	awaitsReply atomic.Bool // whether anything was written since the last read
 }
 
 // Write returns errUnsent if it would begin a request on a closed connection.
 func (w *watchedConn) Write(b []byte) (int, error) {
-	if !w.asking.Swap(true) && peerHasClosed(w.fd) {
+	if !w.awaitsReply.Swap(true) && peerHasClosed(w.fd) {
 		return 0, errUnsent
 	}
 	return w.Conn.Write(b)
@@ -65,6 +65,6 @@ func (w *watchedConn) Write(b []byte) (int, error) {
 
 func (w *watchedConn) Read(b []byte) (int, error) {
 	n, err := w.Conn.Read(b)
-	w.asking.Store(false)
+	w.awaitsReply.Store(false)
 	return n, err
 }

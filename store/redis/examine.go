@@ -35,9 +35,9 @@ const (
 
 var errNoRight = errors.New(textNoRight)
 
-// says reports whether an error is one of Redis that begins with word. Before version 7, Redis adds
-// a text before the error of a script.
-func says(err error, word string) bool {
+// hasErrorPrefix reports whether an error is one of Redis that begins with word. Before version 7,
+// Redis adds a text before the error of a script.
+func hasErrorPrefix(err error, word string) bool {
 	text := strings.TrimPrefix(err.Error(), "ERR ") // rueidis usually removes it
 	inScript := strings.HasPrefix(text, "Error running script") || strings.HasPrefix(text, "@user_script")
 	return strings.HasPrefix(text, word+" ") || inScript && strings.Contains(text, "-"+word+" ")
@@ -49,18 +49,18 @@ func explain(err error) error {
 		return nil
 	}
 	for _, e := range explanations {
-		if says(err, e.begin) {
+		if hasErrorPrefix(err, e.begin) {
 			return fmt.Errorf("%s: %w", e.means, err)
 		}
 	}
 	return err
 }
 
-// misplaced reports that the server did nothing because it is not, or not yet, a primary with its
+// isMisplaced reports that the server did nothing because it is not, or not yet, a primary with its
 // data. The address may lead to another server by now. In a cluster the client follows by itself.
-func (t *table) misplaced(err error) bool {
+func (t *table) isMisplaced(err error) bool {
 	e, ok := rueidis.IsRedisErr(err)
-	return ok && !t.cluster && (says(e, "READONLY") || says(e, "LOADING") || says(e, "MASTERDOWN"))
+	return ok && !t.cluster && (hasErrorPrefix(e, "READONLY") || hasErrorPrefix(e, "LOADING") || hasErrorPrefix(e, "MASTERDOWN"))
 }
 
 // errRefused means that the server answers, and that Holdpoint may not use it.
@@ -71,8 +71,8 @@ func refused(err error) bool {
 	return errors.Is(err, errRefused) || errors.As(err, &e) && strings.Contains(e.Error(), "cluster support disabled")
 }
 
-// lasting reports that waiting alone will not help.
-func lasting(err error) bool {
+// isLasting reports that waiting alone will not help.
+func isLasting(err error) bool {
 	var untrusted *tls.CertificateVerificationError
 	var plain tls.RecordHeaderError
 	if refused(err) || errors.Is(err, errReplica) || errors.Is(err, errNoRight) || errors.As(err, &untrusted) || errors.As(err, &plain) {
@@ -82,7 +82,7 @@ func lasting(err error) bool {
 	if !errors.As(err, &e) {
 		return false
 	}
-	return slices.ContainsFunc([]string{"NOAUTH", "WRONGPASS", noRight, noRightInScript, "AUTH", "invalid password", "DB index", "invalid DB index"}, func(word string) bool { return says(e, word) })
+	return slices.ContainsFunc([]string{"NOAUTH", "WRONGPASS", noRight, noRightInScript, "AUTH", "invalid password", "DB index", "invalid DB index"}, func(word string) bool { return hasErrorPrefix(e, word) })
 }
 
 // examine refuses servers that would drop open questions, and warns about settings that cannot be
@@ -92,7 +92,7 @@ func examine(ctx context.Context, client rueidis.Client, a Address, o Options) e
 	warn := func(text string, attrs ...any) { told = append(told, func() { o.Logger.Warn(text, attrs...) }) }
 	for address, node := range client.Nodes() {
 		text, err := node.Do(ctx, node.B().Info().Build()).ToString()
-		if e, ok := rueidis.IsRedisErr(err); ok && (says(e, noRight) || says(e, "unknown command")) {
+		if e, ok := rueidis.IsRedisErr(err); ok && (hasErrorPrefix(e, noRight) || hasErrorPrefix(e, "unknown command")) {
 			warn(logNoInfo, "server", address)
 			continue
 		}
@@ -122,7 +122,7 @@ func mayDo(ctx context.Context, client rueidis.Client, a Address, o Options) err
 	if err == nil && o.Replicas > 0 {
 		err = client.Do(ctx, client.B().Wait().Numreplicas(0).Timeout(1).Build()).Error()
 	}
-	if err != nil && (says(err, noRight) || says(err, noRightInScript)) {
+	if err != nil && (hasErrorPrefix(err, noRight) || hasErrorPrefix(err, noRightInScript)) {
 		return err
 	}
 	return nil

@@ -57,7 +57,7 @@ func Open(ctx context.Context, a Address, o Options) (*Store, error) {
 	ctx, cancel := context.WithTimeout(ctx, o.Timeout)
 	defer cancel()
 	var err error
-	if t.ready, err = engine.AwaitUnless(ctx, refused, t.clients.begin, lasting, o.Logger); err != nil {
+	if t.ready, err = engine.AwaitUnless(ctx, refused, t.clients.begin, isLasting, o.Logger); err != nil {
 		t.ready.Stop()
 		return nil, err
 	}
@@ -112,7 +112,7 @@ const (
 
 type table struct {
 	clients *clients
-	ready   *engine.Ready
+	ready   *engine.TablePreparer
 	address atomic.Pointer[Address]
 	options Options
 	prefix  string
@@ -187,8 +187,8 @@ var errDamaged = errors.New("store: Redis holds something else at the record's k
 // arguments returns the arguments of writeScript.
 func arguments(key store.Key, c engine.Change) []string {
 	gone := "0"
-	if !c.Gone.IsZero() {
-		gone = strconv.FormatInt(c.Gone.UnixMilli()+1, 10) // rounded up, so that it is not too early
+	if !c.ForgetAt.IsZero() {
+		gone = strconv.FormatInt(c.ForgetAt.UnixMilli()+1, 10) // rounded up, so that it is not too early
 	}
 	args := []string{
 		strconv.FormatInt(c.From, 10), strconv.FormatInt(c.To, 10), string(c.Head), micros(c.Opened), micros(c.Due), gone, string(key),

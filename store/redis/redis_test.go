@@ -125,7 +125,7 @@ func pause(id string) agui.Pause {
 }
 
 func peerHasClosed() store.Result {
-	return store.Result{How: store.Finished, Finish: []byte(`{"type":"RUN_FINISHED"}`), Messages: []byte(`[{"id":"m2"}]`)}
+	return store.Result{EndKind: store.Finished, Finish: []byte(`{"type":"RUN_FINISHED"}`), Messages: []byte(`[{"id":"m2"}]`)}
 }
 
 // TestBrokenConnection breaks the connection at each moment of each request of each step. The step
@@ -236,7 +236,7 @@ func steps() map[string]step {
 			return storetest.Do(t.Context(), s, k, store.Release{Token: "token"})
 		}},
 		"Close": {before: opens, do: func(t *testing.T, s *engine.Store, k store.Key) error {
-			return storetest.Do(t.Context(), s, k, store.Close{PauseID: "p", Result: store.Result{How: store.Withdrawn}})
+			return storetest.Do(t.Context(), s, k, store.Close{PauseID: "p", Result: store.Result{EndKind: store.Withdrawn}})
 		}, again: func(err error) error {
 			if strings.Contains(err.Error(), store.ErrNotFound.Error()) {
 				return nil
@@ -247,7 +247,7 @@ func steps() map[string]step {
 			return storetest.Do(t.Context(), s, k, store.Occupy{Token: "token", Lease: time.Hour})
 		}},
 		"Snapshots": {before: opens, state: store.Open, do: func(t *testing.T, s *engine.Store, k store.Key) error {
-			got, err := s.Snapshots(t.Context(), k, "p", store.Asked)
+			got, err := s.Snapshots(t.Context(), k, "p", store.AtPause)
 			if err == nil && string(got.State) != `{"n":1}` {
 				err = fmt.Errorf("the state is %s", got.State)
 			}

@@ -127,8 +127,8 @@ func (c call) byText(b rueidis.Builder) rueidis.Completed {
 	return b.Eval().Script(c.text).Numkeys(int64(len(c.keys))).Key(c.keys...).Arg(c.args...).Build()
 }
 
-// unknown reports that the server does not have the script, and did nothing.
-func unknown(err error) bool {
+// isUnknownScript reports that the server does not have the script, and did nothing.
+func isUnknownScript(err error) bool {
 	e, ok := rueidis.IsRedisErr(err)
 	return ok && e.IsNoScript()
 }
@@ -163,7 +163,7 @@ func (t *table) readOnce(ctx context.Context, calls ...call) (results []rueidis.
 		switch err := r.Error(); {
 		case r.NonRedisError() != nil:
 			return results, true, nil
-		case t.misplaced(err):
+		case t.isMisplaced(err):
 			return results, t.clients.replace(ctx, at), nil
 		}
 	}
@@ -180,7 +180,7 @@ func run(ctx context.Context, c rueidis.Client, calls ...call) []rueidis.RedisRe
 	var again []int
 	send = send[:0]
 	for i, r := range results {
-		if unknown(r.Error()) {
+		if isUnknownScript(r.Error()) {
 			again = append(again, i)
 			send = append(send, calls[i].byText(c.B()))
 		}

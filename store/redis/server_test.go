@@ -95,7 +95,7 @@ func TestCallerThatGivesUp(t *testing.T) {
 			"Load":      func(ctx context.Context) error { _, err := s.Load(ctx, "k", ""); return err },
 			"Open":      func(ctx context.Context) error { return storetest.Do(ctx, s, "k", store.Ask{Pause: pause("p")}) },
 			"Occupy":    func(ctx context.Context) error { return storetest.Do(ctx, s, "k", store.Occupy{Token: "token"}) },
-			"Snapshots": func(ctx context.Context) error { _, err := s.Snapshots(ctx, "k", "p", store.Asked); return err },
+			"Snapshots": func(ctx context.Context) error { _, err := s.Snapshots(ctx, "k", "p", store.AtPause); return err },
 			"Claim": func(ctx context.Context) error {
 				return storetest.Do(ctx, s, "asked", store.Claim{PauseID: "p", Token: "token", Digest: "digest", Lease: time.Hour})
 			},
@@ -470,7 +470,7 @@ func TestUnsentOutlivesItsRow(t *testing.T) {
 	s := open(t, r.URL()+"?prefix=mine:", redis.Options{})
 	must(t, storetest.Do(t.Context(), s, "k", store.Ask{Pause: pause("p"), Notices: []store.Notice{{ID: "n", Body: []byte("{}")}}}))
 	listed := func() int {
-		page, err := s.List(t.Context(), store.Query{Unsent: true, Due: time.Now().Add(time.Minute)})
+		page, err := s.List(t.Context(), store.Query{WithNotices: true, Due: time.Now().Add(time.Minute)})
 		must(t, err)
 		return len(page.Rows)
 	}

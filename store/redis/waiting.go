@@ -84,7 +84,7 @@ func (t *table) page(q store.Query, r *reader) call {
 		keys[0], keys[1] = keys[1], keys[0]
 		last = micros(q.Due)
 	}
-	if q.Unsent {
+	if q.WithNotices {
 		keys = []string{t.unsent(r.part), t.unsent(r.part)}
 	}
 	first := "-inf"
@@ -114,7 +114,7 @@ func (r *reader) take(q store.Query, result rueidis.RedisResult) error {
 		if !q.Due.IsZero() {
 			row.Opened, row.Due = row.Due, row.Opened
 		}
-		if q.Unsent {
+		if q.WithNotices {
 			row.Opened = time.Time{}
 		}
 		if at := cursor.Of(q, row); r.at.Before(at) {

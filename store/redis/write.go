@@ -36,13 +36,13 @@ func (t *table) write(ctx context.Context, w call, guard bool) (bool, error) {
 		write = func() (int64, error) { return t.runGuarded(ctx, at, w) }
 	}
 	done, err := write()
-	for pause := firstPause; err != nil && moving(err) && rest(ctx, pause); pause = min(2*pause, longestPause) {
+	for pause := firstPause; err != nil && isMovingSlot(err) && sleep(ctx, pause); pause = min(2*pause, longestPause) {
 		done, err = write()
 	}
 	switch {
 	case err == nil || errors.Is(err, engine.ErrNotGuarded):
 		return done == 1, err
-	case t.misplaced(err) && t.clients.replace(ctx, at):
+	case t.isMisplaced(err) && t.clients.replace(ctx, at):
 		return false, nil // nothing was changed; the step starts again with the other one's row
 	}
 	return false, explain(err)
@@ -51,15 +51,15 @@ func (t *table) write(ctx context.Context, w call, guard bool) (bool, error) {
 // The pauses between two tries while a slot moves.
 const firstPause, longestPause = 5 * time.Millisecond, 100 * time.Millisecond
 
-// moving reports that a cluster did nothing, because it is moving the slot and has only some of the
-// keys.
-func moving(err error) bool {
+// isMovingSlot reports that a cluster did nothing, because it is moving the slot and has only some
+// of the keys.
+func isMovingSlot(err error) bool {
 	e, ok := rueidis.IsRedisErr(err)
 	return ok && e.IsTryAgain()
 }
 
-// rest waits. It returns false if ctx ends first.
-func rest(ctx context.Context, pause time.Duration) bool {
+// sleep waits. It returns false if ctx ends first.
+func sleep(ctx context.Context, pause time.Duration) bool {
 	t := time.NewTimer(pause)
 	defer t.Stop()
 	select {
@@ -144,7 +144,7 @@ func (t *table) runWithWait(ctx context.Context, to rueidis.Client, asking bool,
 		return c.DoMulti(ctx, script, ask)
 	}
 	results := send(w.bySHA(c.B()))
-	if unknown(results[0].Error()) {
+	if isUnknownScript(results[0].Error()) {
 		results = send(w.byText(c.B()))
 	}
 	return results

@@ -184,10 +184,10 @@ func (s *Settings) Check() (errs []error) {
 type Options struct {
 	Share        int           // percentage of a store in memory for one client address, 0 for no bound
 	LongestLease time.Duration // longest lease of any caller
-	Ended        func(store.Key, *store.Result)
+	OnEnded      func(store.Key, *store.Result)
 	Notices      func(store.Key, *store.Result) []store.Notice
 	NoticesLost  func(int)
-	Evicted      func(what string)
+	OnEvicted    func(what string)
 	Logger       *slog.Logger
 }
 
@@ -201,9 +201,9 @@ type Store struct {
 	// connections log in with the files' current content. They are nil if the store has neither.
 	setKeys func(engine.Ring)
 	renew   func() error
-	// forgets reports whether the store may lose changes that counted, but not the earlier ones. If
+	// mayForget reports whether the store may lose changes that counted, but not the earlier ones. If
 	// it is nil, it never does.
-	forgets func(context.Context) bool
+	mayForget func(context.Context) bool
 }
 
 // New opens the store of the settings, and logs its kind and what it can lose. If another process
@@ -238,7 +238,7 @@ func (s *Settings) LogStart(logger *slog.Logger) {
 // Forgets reports whether the store may lose that an answer was sent, while it keeps the decision.
 // It may ask the store.
 func (s *Store) Forgets() bool {
-	return s.settings.MayLose() || s.forgets != nil && s.forgets(context.Background())
+	return s.settings.MayLose() || s.mayForget != nil && s.mayForget(context.Background())
 }
 
 // Stop closes the store.
@@ -290,7 +290,7 @@ func (s *Settings) ReadRing() (engine.Ring, error) {
 func (s *Settings) engineOptions(o Options) engine.Options {
 	return engine.Options{
 		ReplayTTL: s.ReplayTTL, PauseRetention: s.PauseRetention, LongestLease: o.LongestLease, RecordBytes: int(s.RecordBytes),
-		Entries: s.Entries, Keys: s.ring, Logger: o.Logger, Ended: o.Ended, Notices: o.Notices, NoticesLost: o.NoticesLost,
+		Entries: s.Entries, Keys: s.ring, Logger: o.Logger, OnEnded: o.OnEnded, Notices: o.Notices, NoticesLost: o.NoticesLost,
 	}
 }
 
@@ -304,7 +304,7 @@ func checkMemory(s *Settings, _ *url.URL) error {
 func openMemory(_ context.Context, s *Settings, _ *url.URL, o Options) (*Store, error) {
 	return &Store{Store: memory.New(memory.Options{
 		Entries: s.Entries, Bytes: int(s.Bytes), Share: o.Share, RecordBytes: int(s.RecordBytes),
-		ReplayTTL: s.ReplayTTL, PauseRetention: s.PauseRetention, Ended: o.Ended, Evicted: o.Evicted,
+		ReplayTTL: s.ReplayTTL, PauseRetention: s.PauseRetention, OnEnded: o.OnEnded, OnEvicted: o.OnEvicted,
 		Notices: o.Notices, NoticesLost: o.NoticesLost,
 	}), stop: func() error { return nil }}, nil
 }
@@ -404,7 +404,7 @@ func openPostgres(_ context.Context, s *Settings, address *url.URL, o Options) (
 	if err != nil {
 		return nil, err
 	}
-	return &Store{Store: opened, stop: opened.Stop, setKeys: opened.SetKeys, forgets: opened.Forgets, renew: func() error {
+	return &Store{Store: opened, stop: opened.Stop, setKeys: opened.SetKeys, mayForget: opened.Forgets, renew: func() error {
 		fresh, err := s.postgresConfig(address)
 		if err == nil {
 			p.Login(fresh)

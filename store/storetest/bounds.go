@@ -23,7 +23,7 @@ func boundCases() []testCase {
 		x.claim(keys[1], "p", "t", "d")
 		x.lapse(keys[2], "p", "t", "d")
 		x.claim(keys[3], "p", "t", "d")
-		x.finish(keys[3], "t", store.Result{How: store.Doubtful}, nil)
+		x.finish(keys[3], "t", store.Result{EndKind: store.Doubtful}, nil)
 		return keys
 	}
 	// intact checks that all of them are still open.
@@ -126,14 +126,14 @@ func boundCases() []testCase {
 			x.want(store.ErrFull, x.do(x.key("new"), store.Ask{Pause: pause("p")}))
 			x.clock.advance(x.retention + x.unit)
 			x.open(x.key("new"), pause("p"))
-			for i, want := range []store.How{store.Retired, "", store.Doubtful, store.Doubtful, store.Retired} {
+			for i, want := range []store.EndKind{store.Retired, "", store.Doubtful, store.Doubtful, store.Retired} {
 				rec := x.load(keys[i])
 				switch {
 				case want == "":
 					if rec.State != store.Claimed {
 						x.Errorf("pause %d is %q", i, rec.State)
 					}
-				case rec.State != store.None || rec.Results[0].How != want:
+				case rec.State != store.None || rec.Results[0].EndKind != want:
 					x.Errorf("pause %d is %q, results %s", i, rec.State, asJSON(rec.Results))
 				}
 			}
@@ -255,16 +255,16 @@ func boundCases() []testCase {
 			for i := range 8 {
 				p := *x.state(x.key(fmt.Sprint(i)), store.Open, "p").Pause
 				switch {
-				case p.Stripped && (p.Messages != nil || p.State != nil):
+				case p.LacksSnapshots && (p.Messages != nil || p.State != nil):
 					x.Errorf("pause %d is stripped and has snapshots", i)
-				case !p.Stripped && (p.Messages == nil || p.State == nil):
+				case !p.LacksSnapshots && (p.Messages == nil || p.State == nil):
 					x.Errorf("pause %d lost snapshots and does not say so", i)
-				case !p.Stripped:
+				case !p.LacksSnapshots:
 					kept++
 				case kept > 0:
 					x.Errorf("pause %d lost its snapshots, an older one did not", i)
 				}
-				p.Messages, p.State, p.Stripped, p.Opened = nil, nil, false, time.Time{}
+				p.Messages, p.State, p.LacksSnapshots, p.Opened = nil, nil, false, time.Time{}
 				want := pause("p")
 				want.Messages, want.State = nil, nil
 				x.same("the rest", p, want)
@@ -288,7 +288,7 @@ func boundCases() []testCase {
 				x.open(x.key(fmt.Sprint(i)), p)
 			}
 			for i := range 3 {
-				if x.load(x.key(fmt.Sprint(i))).Pause.Stripped {
+				if x.load(x.key(fmt.Sprint(i))).Pause.LacksSnapshots {
 					x.Errorf("pause %d lost its snapshots", i)
 				}
 			}
@@ -309,7 +309,7 @@ func boundCases() []testCase {
 		{name: "pauses from one address have their share of the places", entries: 10, all: 1 << 30, share: 30, run: func(x *fixture) {
 			from := func(address uint64, name string) error {
 				p := pause("p")
-				p.From = address
+				p.AddressHash = address
 				return x.do(x.key(name), store.Ask{Pause: p})
 			}
 			for _, name := range []string{"a", "b", "c"} {
@@ -321,7 +321,7 @@ func boundCases() []testCase {
 			x.must(from(0, "e"))
 			x.claim(x.key("a"), "p", "t", "d")
 			next := pause("next")
-			next.From = 1
+			next.AddressHash = 1
 			x.finish(x.key("a"), "t", result("r"), &next)
 			x.want(store.ErrShare, from(1, "f"))
 			x.close(x.key("b"), "p", store.Withdrawn)
@@ -333,12 +333,12 @@ func boundCases() []testCase {
 		}},
 		{name: "and of the bytes", entries: 100, all: 100 << 10, share: 20, run: func(x *fixture) {
 			p := heavy("p", 8<<10)
-			p.From = 1
+			p.AddressHash = 1
 			x.must(x.do(x.key("a"), store.Ask{Pause: p}))
 			for _, name := range []string{"b", "c", "d"} {
 				if _, err := x.Do(x.Context(), x.key(name), store.Ask{Pause: p}); err != nil {
 					x.want(store.ErrShare, err)
-					p.From = 2
+					p.AddressHash = 2
 					x.must(x.do(x.key(name), store.Ask{Pause: p}))
 					return
 				}

@@ -14,8 +14,8 @@ import (
 // decision returns a decision with a value in every field that the caller sets.
 func decision(question, digest string) agui.Decision {
 	return agui.Decision{
-		Question: question, Status: agui.Resolved, Payload: json.RawMessage(`{ "ok":true,"n":1.0}`), Own: true,
-		Says: "approved", Edited: true, Digest: digest, Asked: "asked", Door: "desk", By: "Maria <&>", Comment: "fine",
+		Question: question, Status: agui.Resolved, Payload: json.RawMessage(`{ "ok":true,"n":1.0}`), OwnForm: true,
+		Verdict: "approved", Edited: true, Digest: digest, QuestionDigest: "asked", Door: "desk", By: "Maria <&>", Comment: "fine",
 	}
 }
 
@@ -200,7 +200,7 @@ func decideCases() []testCase {
 			x.decide(k, "p", yes)
 			x.clock.advance(1)
 			fails(x, k, store.ErrConflict, other)
-			if rec := x.load(k); rec.Results[0].How != store.Retired || len(rec.Results[0].Pause.Decisions) != 1 {
+			if rec := x.load(k); rec.Results[0].EndKind != store.Retired || len(rec.Results[0].Pause.Decisions) != 1 {
 				x.Errorf("the record is %s", asJSON(rec))
 			}
 		}},
@@ -278,9 +278,9 @@ func decideCases() []testCase {
 			x.open(k, pause("p"))
 			x.claim(k, "p", "t", "d")
 			r := result("r")
-			r.Unseen = true
+			r.EndUnseen = true
 			x.finish(k, "t", r, nil)
-			if rec := x.load(k); !rec.Results[0].Unseen {
+			if rec := x.load(k); !rec.Results[0].EndUnseen {
 				x.Fatalf("the record is %s", asJSON(rec))
 			}
 			before := x.load(k)
@@ -288,11 +288,11 @@ func decideCases() []testCase {
 			x.same("the record", x.load(k).Results, before.Results)
 			for range 2 {
 				x.must(x.do(k, store.See{PauseID: "p"}))
-				if rec := x.load(k); rec.Results[0].Unseen {
+				if rec := x.load(k); rec.Results[0].EndUnseen {
 					x.Fatalf("the record is %s", asJSON(rec))
 				}
 			}
-			if !before.Results[0].Unseen {
+			if !before.Results[0].EndUnseen {
 				x.Error("a record that was loaded before has changed")
 			}
 		}},

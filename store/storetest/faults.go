@@ -32,8 +32,8 @@ func (f *Faults) Load(ctx context.Context, key store.Key, owner string) (rec sto
 }
 
 // Do applies a step under the test's control, by its name, such as Ask.
-func (f *Faults) Do(ctx context.Context, key store.Key, step store.Step) (store.Done, error) {
-	var done store.Done
+func (f *Faults) Do(ctx context.Context, key store.Key, step store.Step) (store.StepResult, error) {
+	var done store.StepResult
 	name := store.NameOf(step)
 	err := f.step(strings.ToUpper(name[:1])+name[1:], func() (err error) { done, err = f.Store.Do(ctx, key, step); return err })
 	return done, err

@@ -92,20 +92,20 @@ func finishCases() []testCase {
 			x.lapse(k, "p", "t", "d")
 			next := pause("q")
 			x.finish(k, "t", result("r"), &next)
-			if rec := x.state(k, store.Open, "q"); rec.Results[0].How != store.Finished || rec.Results[0].Digest != "d" {
+			if rec := x.state(k, store.Open, "q"); rec.Results[0].EndKind != store.Finished || rec.Results[0].Digest != "d" {
 				x.Errorf("got %s", asJSON(rec.Results[0]))
 			}
 		}},
 		{name: "a lost reply: the same finish again is nil, another is stale", run: func(x *fixture) {
 			changes := map[string]func(r *store.Result){
-				"How":      func(r *store.Result) { r.How = store.Lost },
-				"doubt":    func(r *store.Result) { r.How = store.Doubtful },
+				"How":      func(r *store.Result) { r.EndKind = store.Lost },
+				"doubt":    func(r *store.Result) { r.EndKind = store.Doubtful },
 				"ByArray":  func(r *store.Result) { r.ByArray = !r.ByArray },
 				"Finish":   func(r *store.Result) { r.Finish = json.RawMessage(`{}`) },
 				"Messages": func(r *store.Result) { r.Messages = nil },
 				"State":    func(r *store.Result) { r.State = json.RawMessage(`{"n":3}`) },
-				"Seen":     func(r *store.Result) { r.Seen = r.Seen[:1] },
-				"a digest": func(r *store.Result) { r.Seen[0].Digest = "other" },
+				"Seen":     func(r *store.Result) { r.SeenMessages = r.SeenMessages[:1] },
+				"a digest": func(r *store.Result) { r.SeenMessages[0].Digest = "other" },
 			}
 			k := x.key("a")
 			x.open(k, pause("p"))
@@ -171,7 +171,7 @@ func doubtCases() []testCase {
 		x.open(k, pause("p"))
 		x.claim(k, "p", "t", "d")
 		r := result("r")
-		r.How = store.Doubtful
+		r.EndKind = store.Doubtful
 		x.finish(k, "t", r, nil)
 		return r
 	}
@@ -203,8 +203,8 @@ func doubtCases() []testCase {
 		{name: "told once, it is closed, with what Finish left", run: func(x *fixture) {
 			k := x.key("a")
 			r := doubt(x, k)
-			x.must(x.do(k, store.Close{PauseID: "p", Result: store.Result{How: store.Doubtful}}))
-			x.want(store.ErrNotFound, x.do(k, store.Close{PauseID: "p", Result: store.Result{How: store.Doubtful}}))
+			x.must(x.do(k, store.Close{PauseID: "p", Result: store.Result{EndKind: store.Doubtful}}))
+			x.want(store.ErrNotFound, x.do(k, store.Close{PauseID: "p", Result: store.Result{EndKind: store.Doubtful}}))
 			rec := x.state(k, store.None, "")
 			if rec.Doubt != nil || len(rec.Results) != 1 {
 				x.Fatalf("got %s", asJSON(rec))
@@ -214,20 +214,20 @@ func doubtCases() []testCase {
 			r.At, r.Pause, r.Receipt = got.At, got.Pause, got.Receipt
 			x.same("the result", got, r)
 			x.want(store.ErrReplay, x.do(k, store.Claim{PauseID: "p", Token: "t2", Digest: "d", Lease: x.long}))
-			r.How = store.Doubtful
+			r.EndKind = store.Doubtful
 			x.finish(k, "t", r, nil) // a lost reply, later still
 		}},
 		{name: "what Close brings itself comes first", run: func(x *fixture) {
 			k := x.key("a")
 			r := doubt(x, k)
-			own := store.Result{How: store.Lost, Finish: json.RawMessage(`{"own":1}`), Seen: []agui.SeenMessage{{ID: "own"}}}
+			own := store.Result{EndKind: store.Lost, Finish: json.RawMessage(`{"own":1}`), SeenMessages: []agui.SeenMessage{{ID: "own"}}}
 			x.must(x.do(k, store.Close{PauseID: "p", Result: own}))
 			got := x.load(k).Results[0]
-			if got.How != store.Lost || !got.ByArray {
+			if got.EndKind != store.Lost || !got.ByArray {
 				x.Errorf("got %s", asJSON(got))
 			}
 			x.same("Finish", got.Finish, own.Finish)
-			x.same("Seen", got.Seen, own.Seen)
+			x.same("Seen", got.SeenMessages, own.SeenMessages)
 			x.same("Messages", got.Messages, r.Messages)
 			x.same("State", got.State, r.State)
 		}},
@@ -236,7 +236,7 @@ func doubtCases() []testCase {
 			x.open(k, pause("p"))
 			x.lapse(k, "p", "t", "d")
 			x.close(k, "p", store.Doubtful)
-			if got := x.load(k).Results[0]; got.How != store.Doubtful || got.Digest != "d" {
+			if got := x.load(k).Results[0]; got.EndKind != store.Doubtful || got.Digest != "d" {
 				x.Errorf("got %s", asJSON(got))
 			}
 			x.want(store.ErrStale, x.do(k, store.Finish{Token: "t", Result: result("r")}))
@@ -249,12 +249,12 @@ func doubtCases() []testCase {
 func closeCases() []testCase {
 	return []testCase{
 		{name: "an open pause ends without an answer, as the caller says", run: func(x *fixture) {
-			for _, how := range []store.How{store.Withdrawn, store.Retired, store.Lost} {
+			for _, how := range []store.EndKind{store.Withdrawn, store.Retired, store.Lost} {
 				k := x.key(string(how))
 				x.open(k, pause("p"))
 				ended := *x.load(k).Pause
 				r := result("r")
-				r.How = how
+				r.EndKind = how
 				r.Digest, r.Receipt, r.Next = "x", "x", "x"
 				x.must(x.do(k, store.Close{PauseID: "p", Result: r}))
 				rec := x.state(k, store.None, "")
@@ -270,7 +270,7 @@ func closeCases() []testCase {
 			k := x.key("a")
 			x.open(k, pause("p"))
 			x.claim(k, "p", "t", "d")
-			x.want(store.ErrExists, x.do(k, store.Close{PauseID: "p", Result: store.Result{How: store.Withdrawn}}))
+			x.want(store.ErrExists, x.do(k, store.Close{PauseID: "p", Result: store.Result{EndKind: store.Withdrawn}}))
 			x.finish(k, "t", result("r"), nil)
 		}},
 		{name: "a released pause ends without a digest", run: func(x *fixture) {

@@ -114,9 +114,9 @@ func (x *fixture) finish(key store.Key, token string, r store.Result, next *agui
 	x.must(x.do(key, store.Finish{Token: token, Result: r, Next: next}))
 }
 
-func (x *fixture) close(key store.Key, pauseID string, how store.How) {
+func (x *fixture) close(key store.Key, pauseID string, how store.EndKind) {
 	x.Helper()
-	x.must(x.do(key, store.Close{PauseID: pauseID, Result: store.Result{How: how}}))
+	x.must(x.do(key, store.Close{PauseID: pauseID, Result: store.Result{EndKind: how}}))
 }
 
 // end opens a pause and finishes it.
@@ -188,8 +188,8 @@ func pause(id string) agui.Pause {
 		Finish:       json.RawMessage(`{"type":"RUN_FINISHED","runId":"r1"}`),
 		Messages:     json.RawMessage(`[{"id":"m1","role":"user","content":"hi"}]`),
 		State:        json.RawMessage(`{"n":1}`),
-		Seen:         []agui.SeenMessage{{ID: "m1", Digest: "dm1"}, {ID: "m2"}},
-		Origin:       &agui.Origin{Agent: "a", Tenant: "x", Path: "/p", Thread: "t1", Run: "r1", Requester: "ann", Shown: "both"},
+		SeenMessages: []agui.SeenMessage{{ID: "m1", Digest: "dm1"}, {ID: "m2"}},
+		Origin:       &agui.Origin{Agent: "a", Tenant: "x", Path: "/p", Thread: "t1", Run: "r1", Requester: "ann", ShownAs: "both"},
 	}
 }
 
@@ -199,7 +199,7 @@ func interrupt(id, object string) agui.Interrupt {
 
 // asking returns an interrupt that asks about calls.
 func asking(i agui.Interrupt) agui.Interrupt {
-	i.Calls = []agui.AskedCall{{ID: "c1", Name: "rm", Args: `{ "path":"<&>" , "n":1.0}`}, {ID: "c2", Name: "ls", Unknown: true}}
+	i.Calls = []agui.AskedCall{{ID: "c1", Name: "rm", Args: `{ "path":"<&>" , "n":1.0}`}, {ID: "c2", Name: "ls", ArgumentsUnknown: true}}
 	return i
 }
 
@@ -218,21 +218,21 @@ func expiring(id string, at ...time.Time) agui.Pause {
 // caller sets.
 func result(mark string) store.Result {
 	return store.Result{
-		How:      store.Finished,
-		ByArray:  true,
-		Finish:   json.RawMessage(fmt.Sprintf(`{"type":"RUN_FINISHED","runId":%q}`, mark)),
-		Messages: json.RawMessage(`[{"id":"m1"},{"id":"m3"}]`),
-		State:    json.RawMessage(`{"n":2}`),
-		Seen:     []agui.SeenMessage{{ID: "m1", Digest: "dm1"}, {ID: "m3", Digest: "dm3"}},
-		Given:    []store.GivenAnswer{{ID: "i1", Status: agui.Resolved, Says: "approved", Edited: true, Payload: json.RawMessage(`{"ok":true}`), Digest: "d"}},
-		Door:     "desk",
-		By:       "ops",
+		EndKind:      store.Finished,
+		ByArray:      true,
+		Finish:       json.RawMessage(fmt.Sprintf(`{"type":"RUN_FINISHED","runId":%q}`, mark)),
+		Messages:     json.RawMessage(`[{"id":"m1"},{"id":"m3"}]`),
+		State:        json.RawMessage(`{"n":2}`),
+		SeenMessages: []agui.SeenMessage{{ID: "m1", Digest: "dm1"}, {ID: "m3", Digest: "dm3"}},
+		GivenAnswers: []store.GivenAnswer{{ID: "i1", Status: agui.Resolved, Verdict: "approved", Edited: true, Payload: json.RawMessage(`{"ok":true}`), Digest: "d"}},
+		Door:         "desk",
+		By:           "ops",
 	}
 }
 
 // tombstone returns the tombstone of a result.
 func tombstone(r *store.Result) *store.Result {
 	return &store.Result{
-		PauseID: r.PauseID, IDs: r.IDs, How: r.How, ByArray: r.ByArray, At: r.At, Door: r.Door, By: r.By, Receipt: r.Receipt, Tombstone: true,
+		PauseID: r.PauseID, IDs: r.IDs, EndKind: r.EndKind, ByArray: r.ByArray, At: r.At, Door: r.Door, By: r.By, Receipt: r.Receipt, Tombstone: true,
 	}
 }

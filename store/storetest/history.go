@@ -116,7 +116,7 @@ func drawn(random *rand.Rand, caller, n int) call {
 		digest:   pick("d1", "d2", pauseID+"~1 r1", pauseID+"~1 r2"),
 		question: pauseID + "~1",
 		lease:    []time.Duration{time.Millisecond, 20 * time.Millisecond, time.Hour}[random.IntN(3)],
-		how:      []store.How{store.Finished, store.Finished, store.Lost, store.Doubtful}[random.IntN(4)],
+		how:      []store.EndKind{store.Finished, store.Finished, store.Lost, store.Doubtful}[random.IntN(4)],
 		mark:     pick("r1", "r2"),
 		next:     pick("", "", fmt.Sprint("n", caller, ".", n)),
 	}
@@ -167,7 +167,7 @@ func applied(state string, a asked) (next, loaded string, err error) {
 	rules.Settle(&rec, now, rules.Policy{ReplayTTL: time.Hour, PauseRetention: time.Hour})
 	step := rules.Load(a.owner)
 	if a.op != "Load" {
-		step = rules.Of(a.step(time.Time{}))
+		step = rules.StepOf(a.step(time.Time{}))
 	}
 	_, _, err = rules.Apply(&rec, now, &step)
 	if err != nil {

@@ -52,7 +52,7 @@ func loadCases() []testCase {
 			x.open(x.key("a"), pause("p"))
 			x.same("the other's record", x.load(x.key("b")), store.Record{})
 			x.want(store.ErrNotFound, x.do(x.key("b"), store.Claim{PauseID: "p", Token: "t", Digest: "d", Lease: x.long}))
-			x.want(store.ErrNotFound, x.do(x.key("b"), store.Close{PauseID: "p", Result: store.Result{How: store.Lost}}))
+			x.want(store.ErrNotFound, x.do(x.key("b"), store.Close{PauseID: "p", Result: store.Result{EndKind: store.Lost}}))
 			x.open(x.key("b"), pause("p"))
 			x.claim(x.key("b"), "p", "t", "d")
 			x.want(store.ErrStale, x.do(x.key("a"), store.Release{Token: "t"}))
@@ -90,14 +90,14 @@ func misuseCases() []testCase {
 			return x.do(k, store.Decide{PauseID: "p", Decisions: []agui.Decision{decision("p~1", "d"), decision("p~1", "d")}})
 		}},
 		{"Close without an id", func(x *fixture, k store.Key) error {
-			return x.do(k, store.Close{Result: store.Result{How: store.Lost}})
+			return x.do(k, store.Close{Result: store.Result{EndKind: store.Lost}})
 		}},
 		{"Close without how", func(x *fixture, k store.Key) error { return x.do(k, store.Close{PauseID: "p", Result: store.Result{}}) }},
 		{"Finish without how", func(x *fixture, k store.Key) error {
 			return x.do(k, store.Finish{Token: "t", Result: store.Result{}})
 		}},
 		{"Finish in doubt with a next pause", func(x *fixture, k store.Key) error {
-			return x.do(k, store.Finish{Token: "t", Result: store.Result{How: store.Doubtful}, Next: &agui.Pause{ID: "q"}})
+			return x.do(k, store.Finish{Token: "t", Result: store.Result{EndKind: store.Doubtful}, Next: &agui.Pause{ID: "q"}})
 		}},
 		{"Finish with a next pause without an id", func(x *fixture, k store.Key) error {
 			return x.do(k, store.Finish{Token: "t", Result: result("r"), Next: &agui.Pause{}})
@@ -152,7 +152,7 @@ func misuseCases() []testCase {
 			unlisted(x, "Renew", Do(done, x, k, store.Renew{Token: "t", Lease: x.long}))
 			unlisted(x, "Finish", Do(done, x, k, store.Finish{Token: "t", Result: result("r")}))
 			unlisted(x, "Release", Do(done, x, k, store.Release{Token: "t"}))
-			unlisted(x, "Close", Do(done, x, k, store.Close{PauseID: "p", Result: store.Result{How: store.Lost}}))
+			unlisted(x, "Close", Do(done, x, k, store.Close{PauseID: "p", Result: store.Result{EndKind: store.Lost}}))
 			x.same("the record", x.load(k), before)
 			x.same("the other record", x.load(free), store.Record{})
 		}},
@@ -184,7 +184,7 @@ func copyCases() []testCase {
 			x.claim(k, "p", "t", "d")
 			x.finish(k, "t", r, &q)
 			scribble(&q)
-			r.Seen[0].ID = "scribbled"
+			r.SeenMessages[0].ID = "scribbled"
 			if s := asJSON(x.load(k)); strings.Contains(s, "scribbled") {
 				x.Errorf("the store sees what the caller did later: %s", s)
 			}
@@ -192,7 +192,7 @@ func copyCases() []testCase {
 			x.close(k, "q", store.Withdrawn)
 			x.open(k, pause("s"))
 			x.must(x.do(k, store.Close{PauseID: "s", Result: r}))
-			r.Seen[0].ID = "scribbled"
+			r.SeenMessages[0].ID = "scribbled"
 			if s := asJSON(x.load(k)); strings.Contains(s, "scribbled") {
 				x.Errorf("the store sees what the caller did later: %s", s)
 			}
@@ -208,7 +208,7 @@ func copyCases() []testCase {
 			x.claim(k, "q", "t", "d")
 			x.load(k)
 			doubt := result("r")
-			doubt.How = store.Doubtful
+			doubt.EndKind = store.Doubtful
 			x.finish(k, "t", doubt, nil)
 			x.load(k)
 			x.close(k, "q", store.Doubtful)
@@ -232,7 +232,7 @@ func copyCases() []testCase {
 			got.Opened = time.Time{}
 			x.same("the pause", got, p)
 
-			r := store.Result{How: store.Finished, Finish: raw, Messages: raw, State: big}
+			r := store.Result{EndKind: store.Finished, Finish: raw, Messages: raw, State: big}
 			x.claim(k, "p", "t", "d")
 			x.finish(k, "t", r, nil)
 			res := x.load(k).Results[0]
@@ -251,11 +251,11 @@ func copyCases() []testCase {
 			x.open(k, p)
 			got := x.load(k).Pause
 			if got.Messages != nil || got.State != nil || got.Private != nil || got.Native != nil ||
-				got.NativeFinish != nil || got.Finish != nil || got.Seen != nil || got.Interrupts[0].Private != nil {
+				got.NativeFinish != nil || got.Finish != nil || got.SeenMessages != nil || got.Interrupts[0].Private != nil {
 				x.Errorf("got %#v", got)
 			}
 			x.close(k, "p", store.Lost)
-			if r := x.load(k).Results[0]; r.Finish != nil || r.Messages != nil || r.State != nil || r.Seen != nil {
+			if r := x.load(k).Results[0]; r.Finish != nil || r.Messages != nil || r.State != nil || r.SeenMessages != nil {
 				x.Errorf("got %#v", r)
 			}
 		}},
@@ -267,7 +267,7 @@ func scribble(p *agui.Pause) {
 	p.Interrupts[0].ID = "scribbled"
 	p.Interrupts[0].Calls[0].Args = "scribbled"
 	p.Native[0] = json.RawMessage(`"scribbled"`)
-	p.Seen[0].ID = "scribbled"
+	p.SeenMessages[0].ID = "scribbled"
 }
 
 // awkward returns at least size bytes of JSON without white space that many decoders would change.

@@ -73,7 +73,7 @@ func (m *machine) draw(rt *rapid.T) call {
 		thread: rapid.SampledFrom(slices.Sorted(maps.Keys(m.threads))).Draw(rt, "thread"),
 		owner:  rapid.SampledFrom([]string{"", "", "", "alice", "bob"}).Draw(rt, "owner"),
 		digest: rapid.SampledFrom([]string{"d1", "d2"}).Draw(rt, "digest"),
-		how:    rapid.SampledFrom([]store.How{store.Finished, store.Finished, store.Lost, store.Doubtful}).Draw(rt, "how"),
+		how:    rapid.SampledFrom([]store.EndKind{store.Finished, store.Finished, store.Lost, store.Doubtful}).Draw(rt, "how"),
 		mark:   rapid.SampledFrom([]string{"r1", "r2"}).Draw(rt, "mark"),
 		lease:  m.x.long,
 	}
@@ -203,7 +203,7 @@ func (w *laws) seen(rt *rapid.T, rec store.Record, retention time.Duration) {
 		rt.Fatalf("state %q with pause %q", rec.State, id)
 	}
 	if w.open != "" && (rec.State != store.Open || id != w.open) {
-		if r := resultOfPause(rec, w.open); r == nil || r.How != store.Retired {
+		if r := resultOfPause(rec, w.open); r == nil || r.EndKind != store.Retired {
 			rt.Fatalf("the open pause %s went away, the record is %s", w.open, asJSON(rec))
 		}
 	}

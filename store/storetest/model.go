@@ -19,7 +19,7 @@ type call struct {
 	owner                string
 	pause, token, digest string
 	lease                time.Duration
-	how                  store.How
+	how                  store.EndKind
 	mark                 string        // makes results differ
 	next                 string        // of Finish, "" if none
 	question             string        // of Decide
@@ -44,7 +44,7 @@ func (c call) step(start time.Time) store.Step {
 		open = expiring(c.pause, start.Add(c.expires))
 	}
 	r := result(c.mark)
-	r.How = c.how
+	r.EndKind = c.how
 	switch c.op {
 	case "Open":
 		return store.Ask{Owner: c.owner, Pause: open}
@@ -80,7 +80,7 @@ type life struct {
 	released      string
 	opened        time.Time
 	expires       time.Time
-	how           store.How
+	how           store.EndKind
 	at            time.Time
 	receipt, next string
 	buried        bool
@@ -135,7 +135,7 @@ func (l *life) saidBy(digest string) bool {
 	})
 }
 
-func (l *life) end(how store.How, now time.Time) {
+func (l *life) end(how store.EndKind, now time.Time) {
 	l.ended, l.how, l.at = true, how, now
 }
 
@@ -309,9 +309,9 @@ func view(rec store.Record) string {
 	}
 	for _, r := range rec.Results {
 		if r.Tombstone {
-			fmt.Fprintf(&b, "tombstone %s %s at %d\n", r.PauseID, r.How, r.At.Unix())
+			fmt.Fprintf(&b, "tombstone %s %s at %d\n", r.PauseID, r.EndKind, r.At.Unix())
 		} else {
-			fmt.Fprintf(&b, "result %s %s at %d of %q, next %q, decided %q\n", r.PauseID, r.How, r.At.Unix(), r.Digest, r.Next, decidedOf(r.Pause))
+			fmt.Fprintf(&b, "result %s %s at %d of %q, next %q, decided %q\n", r.PauseID, r.EndKind, r.At.Unix(), r.Digest, r.Next, decidedOf(r.Pause))
 		}
 	}
 	return b.String()

@@ -15,7 +15,7 @@ func occupyCases() []testCase {
 	busy := func(x *fixture, k store.Key, want ...string) {
 		x.Helper()
 		var got []string
-		for _, b := range x.load(k).Busy {
+		for _, b := range x.load(k).Occupants {
 			got = append(got, b.Token)
 		}
 		if fmt.Sprint(got) != fmt.Sprint(want) {

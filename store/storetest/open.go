@@ -75,7 +75,7 @@ func openCases() []testCase {
 			x.open(k, pause("q"))
 			rec := x.state(k, store.Open, "q")
 			want := store.Result{
-				PauseID: "p", IDs: []string{"p~1", "p~2"}, Digest: "d", How: store.Doubtful, Seen: pause("p").Seen,
+				PauseID: "p", IDs: []string{"p~1", "p~2"}, Digest: "d", EndKind: store.Doubtful, SeenMessages: pause("p").SeenMessages,
 			}
 			got := rec.Results[0]
 			x.near("At", got.At, x.clock.Now())
@@ -90,7 +90,7 @@ func openCases() []testCase {
 			x.open(k, pause("p"))
 			x.claim(k, "p", "t", "d")
 			r := result("r")
-			r.How = store.Doubtful
+			r.EndKind = store.Doubtful
 			x.finish(k, "t", r, nil)
 			x.open(k, pause("q"))
 			rec := x.state(k, store.Open, "q")

@@ -37,7 +37,7 @@ func outboxCases() []testCase {
 	// listed returns this test's threads that are due within d.
 	listed := func(x *fixture, d time.Duration) (names []string) {
 		x.Helper()
-		q := store.Query{Unsent: true, Due: x.clock.Now().Add(d), Limit: 3}
+		q := store.Query{WithNotices: true, Due: x.clock.Now().Add(d), Limit: 3}
 		for range 10_000 {
 			page, err := x.List(x.Context(), q)
 			x.must(err)
@@ -61,7 +61,7 @@ func outboxCases() []testCase {
 	}
 	// soon is later than the engine's own clock can be at this moment.
 	soon := 5 * time.Second
-	take := func(x *fixture, k store.Key, want ...string) store.Done {
+	take := func(x *fixture, k store.Key, want ...string) store.StepResult {
 		x.Helper()
 		taken, err := x.Do(x.Context(), k, store.Take{Hold: x.long})
 		x.must(err)
@@ -84,7 +84,7 @@ func outboxCases() []testCase {
 			x.must(x.do(k, store.Renew{Token: "t2", Lease: x.long}))
 			next := pause("q")
 			x.must(x.do(k, store.Finish{Token: "t2", Result: result("r"), Next: &next, Notices: with("resolved", "next")}))
-			x.must(x.do(k, store.Close{PauseID: "q", Result: store.Result{How: store.Withdrawn}, Notices: with("withdrawn")}))
+			x.must(x.do(k, store.Close{PauseID: "q", Result: store.Result{EndKind: store.Withdrawn}, Notices: with("withdrawn")}))
 			o := has(x, k, "raised", "claimed", "released", "claimed again", "resolved", "next", "withdrawn")
 			if got, want := o.Notices[0], notice("raised"); string(got.Body) != string(want.Body) {
 				x.Errorf("the body is %s, want %s", got.Body, want.Body)
@@ -100,7 +100,7 @@ func outboxCases() []testCase {
 			x.must(x.do(k, store.Ask{Pause: pause("p"), Notices: with("raised")}))
 			x.want(store.ErrExists, x.do(k, store.Ask{Pause: pause("q"), Notices: with("no")}))
 			x.want(store.ErrStale, x.do(k, store.Release{Token: "t", Notices: with("no")}))
-			x.want(store.ErrNotFound, x.do(k, store.Close{PauseID: "q", Result: store.Result{How: store.Withdrawn}, Notices: with("no")}))
+			x.want(store.ErrNotFound, x.do(k, store.Close{PauseID: "q", Result: store.Result{EndKind: store.Withdrawn}, Notices: with("no")}))
 			has(x, k)
 			wantListed(x, soon)
 			x.claim(k, "p", "t", "d")

@@ -136,9 +136,9 @@ func raceCases() []testCase {
 				k := x.key(fmt.Sprint(round))
 				x.open(k, pause("p"))
 				x.claim(k, "p", "t", "d")
-				x.finish(k, "t", store.Result{How: store.Doubtful}, nil)
+				x.finish(k, "t", store.Result{EndKind: store.Doubtful}, nil)
 				one(x, "Close", race(callers, func(int) error {
-					return x.do(k, store.Close{PauseID: "p", Result: store.Result{How: store.Doubtful}})
+					return x.do(k, store.Close{PauseID: "p", Result: store.Result{EndKind: store.Doubtful}})
 				}), store.ErrNotFound)
 				if n := len(x.state(k, store.None, "").Results); n != 1 {
 					x.Errorf("%d results", n)
@@ -202,7 +202,7 @@ func raceCases() []testCase {
 					known := map[string]bool{}
 					if rec.State != store.None {
 						known[rec.Pause.ID] = true
-						if rec.Pause.Kept == 0 || (rec.State == store.Claimed) != (rec.Digest == "d") {
+						if rec.Pause.SnapshotBytes == 0 || (rec.State == store.Claimed) != (rec.Digest == "d") {
 							return fmt.Errorf("torn: %s", asJSON(rec))
 						}
 					}
@@ -229,7 +229,7 @@ func raceCases() []testCase {
 					case 0:
 						return x.do(k, store.Claim{PauseID: "p", Token: "t", Digest: "d", Lease: x.long})
 					case 1:
-						return x.do(k, store.Close{PauseID: "p", Result: store.Result{How: store.Withdrawn}})
+						return x.do(k, store.Close{PauseID: "p", Result: store.Result{EndKind: store.Withdrawn}})
 					}
 					return x.do(k, store.Ask{Pause: pause("q")})
 				})
@@ -262,7 +262,7 @@ func raceCases() []testCase {
 					case 0:
 						return x.do(k, store.Finish{Token: "t", Result: result("r")})
 					case 1:
-						return x.do(k, store.Close{PauseID: "p", Result: store.Result{How: store.Lost}})
+						return x.do(k, store.Close{PauseID: "p", Result: store.Result{EndKind: store.Lost}})
 					}
 					return x.do(k, store.Ask{Pause: pause("q")})
 				})
@@ -271,7 +271,7 @@ func raceCases() []testCase {
 				if len(rec.Results) != 1 {
 					x.Fatalf("%d results for one pause: %s", len(rec.Results), asJSON(rec.Results))
 				}
-				var want store.How
+				var want store.EndKind
 				switch {
 				case errs[0] == nil && is(errs[1], store.ErrNotFound):
 					want = store.Finished
@@ -282,7 +282,7 @@ func raceCases() []testCase {
 				default:
 					x.Fatalf("no order of the calls explains %v", errs)
 				}
-				if got := rec.Results[0].How; got != want {
+				if got := rec.Results[0].EndKind; got != want {
 					x.Errorf("ended as %q after %v", got, errs)
 				}
 			}

@@ -16,7 +16,7 @@ func note(id string) store.Note {
 
 // leading returns a note that refers to a pause.
 func leading(pauseID string) store.Note {
-	return store.Note{ID: pauseID, Text: json.RawMessage(`{"key":"a"}`), Leads: true}
+	return store.Note{ID: pauseID, Text: json.RawMessage(`{"key":"a"}`), RefersToPause: true}
 }
 
 func rememberCases() []testCase {
@@ -176,7 +176,7 @@ func rememberCases() []testCase {
 			x.clock.advance(x.retention - 1)
 			x.claim(k, "p", "t", "d")
 			unseen := result("r")
-			unseen.Unseen = true
+			unseen.EndUnseen = true
 			x.finish(k, "t", unseen, nil)
 			known(lead, k, x.retention)
 

@@ -16,7 +16,7 @@ func TestSealed(t *testing.T) {
 		"the pause":   func(rec *store.Record) { rec.Pause.Dialect = "another" },
 		"a question":  func(rec *store.Record) { rec.Pause.Interrupts[0].Native = "another" },
 		"bytes of it": func(rec *store.Record) { rec.Pause.Interrupts[0].Object[2] = 'X' },
-		"a result":    func(rec *store.Record) { rec.Results[0].How = store.Lost },
+		"a result":    func(rec *store.Record) { rec.Results[0].EndKind = store.Lost },
 		"the results": func(rec *store.Record) { rec.Results[0] = nil },
 	} {
 		tb := &fakeTB{}
@@ -27,7 +27,7 @@ func TestSealed(t *testing.T) {
 				t.Fatal(err)
 			}
 			if id == "p" {
-				storetest.Do(t.Context(), s, "k", store.Close{PauseID: "p", Result: store.Result{How: store.Withdrawn}})
+				storetest.Do(t.Context(), s, "k", store.Close{PauseID: "p", Result: store.Result{EndKind: store.Withdrawn}})
 			}
 		}
 		rec, err := s.Load(context.Background(), "k", "")

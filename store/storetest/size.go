@@ -48,7 +48,7 @@ func Measure(t *testing.T, s store.Store, n int, size func() int64) (waiting, en
 	asked := all(func(key store.Key, id string) error {
 		return Do(t.Context(), s, key, store.Ask{Pause: agui.Pause{
 			ID: id, Dialect: "agui", Interrupts: []agui.Interrupt{{ID: id + "~1", Native: id, Object: text(objectBytes)}},
-			Seen: []agui.SeenMessage{{ID: id}}, Messages: text(messagesBytes), State: text(stateBytes),
+			SeenMessages: []agui.SeenMessage{{ID: id}}, Messages: text(messagesBytes), State: text(stateBytes),
 		}})
 	})
 	answered := all(func(key store.Key, id string) error {
@@ -56,7 +56,7 @@ func Measure(t *testing.T, s store.Store, n int, size func() int64) (waiting, en
 			return err
 		}
 		return Do(t.Context(), s, key, store.Finish{Token: "token of " + id, Result: store.Result{
-			How: store.Finished, Finish: json.RawMessage(`{"type":"RUN_FINISHED"}`), Messages: text(messagesBytes), State: text(stateBytes),
+			EndKind: store.Finished, Finish: json.RawMessage(`{"type":"RUN_FINISHED"}`), Messages: text(messagesBytes), State: text(stateBytes),
 		}})
 	})
 	waiting, ended = (asked-before)/int64(n), (answered-before)/int64(n)

@@ -36,7 +36,7 @@ func stepCases() []testCase {
 		{"in doubt by Finish", false, func(x *fixture, k store.Key) {
 			x.open(k, pause("p"))
 			x.claim(k, "p", "t", "d")
-			x.finish(k, "t", store.Result{How: store.Doubtful}, nil)
+			x.finish(k, "t", store.Result{EndKind: store.Doubtful}, nil)
 		}, [3]error{conflict, conflict, conflict}, stale, stale, stale, ok, exists, ok},
 		{"doubt told", false, func(x *fixture, k store.Key) {
 			x.open(k, pause("p"))
@@ -112,7 +112,7 @@ func stepCases() []testCase {
 			}, row.finish},
 			{"finish in doubt, with content", func(x *fixture, k store.Key) error {
 				r := result("other")
-				r.How = store.Doubtful
+				r.EndKind = store.Doubtful
 				return x.do(k, store.Finish{Token: "t", Result: r})
 			}, row.finish},
 			{"finish by a stranger", func(x *fixture, k store.Key) error {
@@ -121,13 +121,13 @@ func stepCases() []testCase {
 			{"release", func(x *fixture, k store.Key) error { return x.do(k, store.Release{Token: "t"}) }, row.release},
 			{"release by a stranger", func(x *fixture, k store.Key) error { return x.do(k, store.Release{Token: "x"}) }, stale},
 			{"close", func(x *fixture, k store.Key) error {
-				return x.do(k, store.Close{PauseID: "p", Result: store.Result{How: store.Doubtful}})
+				return x.do(k, store.Close{PauseID: "p", Result: store.Result{EndKind: store.Doubtful}})
 			}, row.close},
 			{"withdraw", func(x *fixture, k store.Key) error {
-				return x.do(k, store.Close{PauseID: "p", Result: store.Result{How: store.Withdrawn}})
+				return x.do(k, store.Close{PauseID: "p", Result: store.Result{EndKind: store.Withdrawn}})
 			}, withdraw},
 			{"close of an unknown pause", func(x *fixture, k store.Key) error {
-				return x.do(k, store.Close{PauseID: "unknown", Result: store.Result{How: store.Withdrawn}})
+				return x.do(k, store.Close{PauseID: "unknown", Result: store.Result{EndKind: store.Withdrawn}})
 			}, notFound},
 			{"the same open", open(pause("p")), row.openP},
 			{"another open", open(pause("q")), row.openQ},

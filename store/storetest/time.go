@@ -21,7 +21,7 @@ func timeCases() []testCase {
 			ended.Messages, ended.State = nil, nil
 			got := rec.Results[0]
 			x.same("the result", got, store.Result{
-				PauseID: "p", IDs: []string{"p~1", "p~2"}, How: store.Retired, Seen: ended.Seen, Pause: &ended, At: got.At,
+				PauseID: "p", IDs: []string{"p~1", "p~2"}, EndKind: store.Retired, SeenMessages: ended.SeenMessages, Pause: &ended, At: got.At,
 			})
 			if got.At.After(rec.Now) || got.At.Before(ended.Opened.Add(x.retention)) {
 				x.Errorf("retired at %v", got.At)
@@ -33,9 +33,9 @@ func timeCases() []testCase {
 			x.open(k, pause("p"))
 			x.clock.advance(x.retention + x.unit)
 			x.want(store.ErrConflict, x.do(k, store.Claim{PauseID: "p", Token: "t", Digest: "d", Lease: x.long}))
-			x.want(store.ErrNotFound, x.do(k, store.Close{PauseID: "p", Result: store.Result{How: store.Withdrawn}}))
+			x.want(store.ErrNotFound, x.do(k, store.Close{PauseID: "p", Result: store.Result{EndKind: store.Withdrawn}}))
 			x.open(k, pause("q"))
-			if rec := x.state(k, store.Open, "q"); len(rec.Results) != 1 || rec.Results[0].How != store.Retired {
+			if rec := x.state(k, store.Open, "q"); len(rec.Results) != 1 || rec.Results[0].EndKind != store.Retired {
 				x.Errorf("results %s", asJSON(rec.Results))
 			}
 		}},
@@ -53,7 +53,7 @@ func timeCases() []testCase {
 			x.claim(k, "p", "t", "d")
 			x.clock.advance(x.retention + x.unit)
 			x.must(x.do(k, store.Release{Token: "t"}))
-			if rec := x.state(k, store.None, ""); rec.Results[0].How != store.Retired {
+			if rec := x.state(k, store.None, ""); rec.Results[0].EndKind != store.Retired {
 				x.Errorf("results %s", asJSON(rec.Results))
 			}
 		}},
@@ -64,14 +64,14 @@ func timeCases() []testCase {
 			x.clock.advance(x.retention - x.lease)
 			x.claim(told, "p", "t", "d")
 			x.lapse(lapsed, "p", "t", "d")
-			x.finish(told, "t", store.Result{How: store.Doubtful, ByArray: true}, nil)
+			x.finish(told, "t", store.Result{EndKind: store.Doubtful, ByArray: true}, nil)
 			x.clock.advance(x.retention - 1)
 			x.state(lapsed, store.InDoubt, "p")
 			x.state(told, store.InDoubt, "p")
 			x.clock.advance(1)
 			for _, k := range []store.Key{lapsed, told} {
 				got := x.state(k, store.None, "").Results[0]
-				if got.How != store.Doubtful || got.Digest != "d" || got.ByArray != (k == told) {
+				if got.EndKind != store.Doubtful || got.Digest != "d" || got.ByArray != (k == told) {
 					x.Errorf("got %s", asJSON(got))
 				}
 				x.want(store.ErrReplay, x.do(k, store.Claim{PauseID: "p", Token: "t2", Digest: "d", Lease: x.long}))
@@ -89,11 +89,11 @@ func timeCases() []testCase {
 		}},
 		{name: "a tombstone of a sticky pause keeps what was answered, and whether that failed", elapses: true, exact: true, run: func(x *fixture) {
 			for name, r := range map[string]store.Result{
-				"error":    {How: store.Finished, Finish: json.RawMessage(`{"type":"RUN_ERROR","message":"no"}`)},
-				"finished": {How: store.Finished, Finish: json.RawMessage(`{"type":"RUN_FINISHED"}`)},
+				"error":    {EndKind: store.Finished, Finish: json.RawMessage(`{"type":"RUN_ERROR","message":"no"}`)},
+				"finished": {EndKind: store.Finished, Finish: json.RawMessage(`{"type":"RUN_FINISHED"}`)},
 			} {
 				k, p := x.key(name), pause("p")
-				p.Sticky, p.Interrupts[0].Question = true, "what"
+				p.KeepsFirstAnswer, p.Interrupts[0].Question = true, "what"
 				x.open(k, p)
 				x.claim(k, "p", "t", "digest")
 				x.finish(k, "t", r, nil)
@@ -102,7 +102,7 @@ func timeCases() []testCase {
 				if !got.Tombstone || got.Digest != "digest" || got.Failed != (name == "error") || got.Finish != nil {
 					x.Errorf("%s: %s", name, asJSON(got))
 				}
-				if got.Pause == nil || !got.Pause.Sticky || got.Pause.Interrupts[0].Question != "what" || got.Pause.Interrupts[0].ID != p.Interrupts[0].ID || got.Pause.Interrupts[0].Object != nil {
+				if got.Pause == nil || !got.Pause.KeepsFirstAnswer || got.Pause.Interrupts[0].Question != "what" || got.Pause.Interrupts[0].ID != p.Interrupts[0].ID || got.Pause.Interrupts[0].Object != nil {
 					x.Errorf("%s: %s", name, asJSON(got))
 				}
 			}

@@ -47,7 +47,7 @@ func waitingCases() []testCase {
 			}
 			x.claim(x.key("a"), "p", "t", "d")
 			x.claim(x.key("b"), "p", "t", "d")
-			x.finish(x.key("b"), "t", store.Result{How: store.Doubtful}, nil)
+			x.finish(x.key("b"), "t", store.Result{EndKind: store.Doubtful}, nil)
 			x.claim(x.key("ended"), "p", "t", "d")
 			x.finish(x.key("ended"), "t", result("r"), nil)
 			x.close(x.key("withdrawn"), "p", store.Withdrawn)

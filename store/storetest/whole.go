@@ -18,23 +18,23 @@ func Whole(ctx context.Context, s store.Store, key store.Key) (store.Record, err
 	if err != nil {
 		return rec, err
 	}
-	if p := rec.Pause; p != nil && p.Kept > 0 {
+	if p := rec.Pause; p != nil && p.SnapshotBytes > 0 {
 		whole := *p
 		rec.Pause = &whole
 		var shown store.Snapshots
-		if shown, err = s.Snapshots(ctx, key, p.ID, store.Asked); err != nil {
+		if shown, err = s.Snapshots(ctx, key, p.ID, store.AtPause); err != nil {
 			return rec, err
 		}
-		whole.Messages, whole.State, whole.Kept = shown.Messages, shown.State, 0
+		whole.Messages, whole.State, whole.SnapshotBytes = shown.Messages, shown.State, 0
 	}
 	ended := func(r *store.Result) *store.Result {
-		if r == nil || r.Kept == 0 {
+		if r == nil || r.SnapshotBytes == 0 {
 			return r
 		}
 		whole := *r
 		var shown store.Snapshots
-		if shown, err = s.Snapshots(ctx, key, r.PauseID, store.Ended); err == nil {
-			whole.Messages, whole.State, whole.Kept = shown.Messages, shown.State, 0
+		if shown, err = s.Snapshots(ctx, key, r.PauseID, store.AtEnd); err == nil {
+			whole.Messages, whole.State, whole.SnapshotBytes = shown.Messages, shown.State, 0
 		}
 		return &whole
 	}

@@ -331,7 +331,7 @@ func TestResume(t *testing.T) {
 	d := newDialect(t)
 	p := pausedBy(t, d, stream(call("A", "delete_file", `{}`), call("F", "show", `{}`), confirms("B", "A"), finished)...)
 	const asked = `{"id":"u1","role":"user","content":"hi"},{"id":"F","role":"assistant","toolCalls":[{"id":"F","type":"function","function":{"name":"show","arguments":"{}"}}]}`
-	p.Seen = dialecttest.LogOf(asked[:strings.Index(asked, "},{")+1], asked[strings.Index(asked, "},{")+2:]).Seen()
+	p.SeenMessages = dialecttest.LogOf(asked[:strings.Index(asked, "},{")+1], asked[strings.Index(asked, "},{")+2:]).SeenMessages()
 	const result, more = `{"id":"t1","role":"tool","toolCallId":"F","content":"shown"}`, `{"id":"u2","role":"user","content":"and more"}`
 	for name, c := range map[string]struct {
 		messages, payload, want, code string
@@ -345,7 +345,7 @@ func TestResume(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			in := dialecttest.Input(t, `{"threadId":"t1","runId":"r2","messages":[`+c.messages+`],`+dialecttest.ResumeArray(dialecttest.Entry(p.Interrupts[0].ID, c.payload))+`}`)
 			l := dialecttest.NewLog(in.Messages)
-			out, run, err := dialecttest.Resume(d, p, in, l, func(r *translate.Request) { r.New = agui.NewMessages(in.Messages, p.Seen) })
+			out, run, err := dialecttest.Resume(d, p, in, l, func(r *translate.Request) { r.NewMessages = agui.NewMessages(in.Messages, p.SeenMessages) })
 			if string(dialecttest.Code(err)) != c.code {
 				t.Fatal(err)
 			}
@@ -636,13 +636,13 @@ func playAll(d *Dialect, r *translate.Request, events []string) (told string, er
 		}
 	}
 	res, err := run.End(end)
-	for _, ev := range res.Before {
+	for _, ev := range res.HeldEvents {
 		told += string(ev.JSON)
 	}
 	for _, i := range res.Asked.Interrupts {
 		told += string(i.Object)
 	}
-	for _, own := range res.Asked.Own {
+	for _, own := range res.Asked.NativeEvents {
 		told += string(own)
 	}
 	return told, err

@@ -87,9 +87,9 @@ func credentialValue(asked calls.PrivateState, a agui.Answer) (string, error) {
 	case !given.IsObject():
 		return "", agui.Errorf(agui.InvalidPayload, textNotCredential, a.ID)
 	}
-	credential := overlaid(config.Get("exchangedAuthCredential"), given)
+	credential := mergeOver(config.Get("exchangedAuthCredential"), given)
 	if own, said := config.Get("exchangedAuthCredential.oauth2"), given.Get("oauth2"); own.IsObject() && said.IsObject() {
-		credential = agui.SetKey(credential, "oauth2", overlaid(own, said))
+		credential = agui.SetKey(credential, "oauth2", mergeOver(own, said))
 	}
 	if !gjson.GetBytes(credential, "authType").Exists() {
 		if raw := config.Get("rawAuthCredential.authType"); raw.Exists() {
@@ -99,8 +99,8 @@ func credentialValue(asked calls.PrivateState, a agui.Answer) (string, error) {
 	return string(agui.AppendCompact(nil, agui.SetKey([]byte(config.Raw), "exchangedAuthCredential", credential))), nil
 }
 
-// overlaid returns an object with the members of over, and those of under that over lacks.
-func overlaid(under, over gjson.Result) []byte {
+// mergeOver returns an object with the members of over, and those of under that over lacks.
+func mergeOver(under, over gjson.Result) []byte {
 	object, replaced := []byte{'{'}, map[string]bool{}
 	over.ForEach(func(key, value gjson.Result) bool {
 		replaced[key.Str] = true
@@ -118,8 +118,8 @@ func overlaid(under, over gjson.Result) []byte {
 	return append(object, '}')
 }
 
-// hides reports whether a call with the name may have secrets that the client must not see.
-func (run *run) hides(name string) bool {
+// hidesSecrets reports whether a call with the name may have secrets that the client must not see.
+func (run *run) hidesSecrets(name string) bool {
 	return name == requestCredential && !run.Native && !run.Request.Input.Declares(name)
 }
 
@@ -127,7 +127,7 @@ func (run *run) hides(name string) bool {
 // calls. Calls that became a question are no longer held.
 func (run *run) dropCredentials() (dropped int) {
 	for _, a := range run.asking {
-		if run.hides(a.name) && a.mayHoldSecrets() && run.held.Release(a.id) != nil {
+		if run.hidesSecrets(a.name) && a.mayHoldSecrets() && run.held.Release(a.id) != nil {
 			dropped++
 		}
 	}
@@ -153,8 +153,8 @@ func tooLarge() error {
 	return agui.Errorf(agui.PauseTooLarge, textTooLarge, maxHeld)
 }
 
-// unreadable returns the error of a run with a call for a credential in an unknown form.
-func unreadable() error {
+// unreadableError returns the error of a run with a call for a credential in an unknown form.
+func unreadableError() error {
 	return agui.Errorf(agui.UpstreamStatus, textUnreadable)
 }
 
@@ -183,7 +183,7 @@ func withoutCredentials(ev agui.Event) agui.Event {
 	for n, m := range messages {
 		list[n] = withoutCredential(m, credentials)
 	}
-	return ev.With(agui.SetKey(ev.JSON, "messages", agui.List(list)))
+	return ev.WithJSON(agui.SetKey(ev.JSON, "messages", agui.List(list)))
 }
 
 // withoutCredential returns a message without the arguments of its calls for credentials, and

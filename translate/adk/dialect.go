@@ -62,7 +62,7 @@ const Name = "adk"
 var (
 	_ translate.Signer         = (*Dialect)(nil)
 	_ translate.CallSigner     = (*Dialect)(nil)
-	_ translate.Early          = (*Dialect)(nil)
+	_ translate.EarlyReader    = (*Dialect)(nil)
 	_ translate.HistoryReader  = (*Dialect)(nil)
 	_ translate.DecisionReader = (*Dialect)(nil)
 )
@@ -136,8 +136,8 @@ func (d *Dialect) Sign(ev agui.Event, r *translate.Request) bool {
 	return calls.PlainEnd(ev) && d.Asks(r)
 }
 
-// Early implements translate.Early. Text that follows the call of a long-running tool shows that
-// the run does not wait for it.
+// Early implements translate.EarlyReader. Text that follows the call of a long-running tool shows
+// that the run does not wait for it.
 func (d *Dialect) Early(r *translate.Request) translate.Run { return d.newRun(d.New(r)) }
 
 // Begin implements translate.Dialect. ADK reads the messages that it has not seen yet. With the

@@ -29,8 +29,8 @@ func (d *Dialect) owner(tool string, known bool) calls.Owner {
 // message with which the client was shown the answer may stay, because ADK recognizes its id.
 func judge(one *translate.Reply, m *calls.ToolMessage) {
 	one.Keep = m.Owner == calls.Asks
-	one.Decides = one.Decides || m.Strange && one.Unclear
-	one.DecidesUnlessResult = m.Strange && !one.Decides
+	one.Decides = one.Decides || m.NotOfClient && one.Unclear
+	one.DecidesUnlessResult = m.NotOfClient && !one.Decides
 	one.DecidesIfKnown = m.Owner == calls.Clients
 }
 

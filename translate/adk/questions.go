@@ -108,7 +108,7 @@ func confirmation(args gjson.Result) (calls.Question, bool) {
 	about.ID = original.Get("id").Str
 	q := calls.Question{
 		Kind: confirm, Reason: "confirmation", Message: textOr(details.Get("hint"), calls.AsksToCall(name.Str)),
-		Call: about.ID, Schema: confirmSchema, About: []agui.AskedCall{about}, Runs: about.ID,
+		Call: about.ID, Schema: confirmSchema, Calls: []agui.AskedCall{about}, Runs: about.ID,
 	}
 	q.Metadata = `{"adk":{"originalFunctionCall":` + original.Raw + `,"toolConfirmation":` + details.Raw + `}}`
 	return q, true
@@ -140,7 +140,7 @@ func inputQuestion(args gjson.Result) calls.Question {
 	if schema.Get("title").Str == "ToolConfirmation" && schema.Get("properties.confirmed").Exists() {
 		q.Kind, q.Reason, q.Schema = confirmNode, "confirmation", confirmSchema
 		if node := args.Get("payload.tool_name").Str; node != "" {
-			q.About = []agui.AskedCall{asked(node, args.Get("payload.args"))}
+			q.Calls = []agui.AskedCall{asked(node, args.Get("payload.args"))}
 		}
 	}
 	if payload := args.Get("payload"); payload.Exists() && payload.Type != gjson.Null {

@@ -21,13 +21,13 @@ type run struct {
 	calls.Run
 	d *Dialect
 
-	held    kit.HeldEvents[string] // by the call's id
-	asking  []*heldCall            // the held protocol calls in order
-	latest  map[string]*heldCall   // the last call with each id
-	full    bool                   // too much was held, so nothing is held any more
-	talked  []string               // calls of configured tools that text followed
-	opened  []string               // calls of configured tools that no text has followed yet
-	started bool                   // RUN_STARTED was received
+	held            kit.HeldEvents[string] // by the call's id
+	asking          []*heldCall            // the held protocol calls in order
+	latest          map[string]*heldCall   // the last call with each id
+	full            bool                   // too much was held, so nothing is held any more
+	callsBeforeText []string               // calls of configured tools that text followed
+	openToolCalls   []string               // calls of configured tools that no text has followed yet
+	started         bool                   // RUN_STARTED was received
 }
 
 // A heldCall is a protocol call whose events are held.
@@ -46,19 +46,19 @@ func (run *run) Event(ev agui.Event, emit func(agui.Event)) error {
 	if run.Answered != nil {
 		run.Note(ev)
 		run.started = run.started || ev.Type == agui.RunStarted
-		run.Worked = run.Worked || ev.Type != agui.RunStarted
+		run.BackendActed = run.BackendActed || ev.Type != agui.RunStarted
 	}
 	switch ev.Type {
 	case agui.CallStart:
 		name := agui.View(ev.JSON).Get("toolCallName").Str
 		switch {
-		case run.hides(name) && run.full:
+		case run.hidesSecrets(name) && run.full:
 			return tooLarge()
 		case isProtocolCall(name) && !run.full && ev.Valid() && !run.Request.Input.Declares(name):
 			a := &heldCall{id: ev.Get("toolCallId").Str, name: ev.Get("toolCallName").Str}
 			if a.id == "" { // an answer could not name the call
-				if run.hides(name) {
-					return unreadable()
+				if run.hidesSecrets(name) {
+					return unreadableError()
 				}
 				break
 			}
@@ -71,7 +71,7 @@ func (run *run) Event(ev agui.Event, emit func(agui.Event)) error {
 			run.asking, run.latest[a.id] = append(run.asking, a), a
 			return run.hold(a.id, ev, emit)
 		case len(run.d.ask) > 0 && run.d.ask.Match(name):
-			run.opened = append(run.opened, ev.Get("toolCallId").Str)
+			run.openToolCalls = append(run.openToolCalls, ev.Get("toolCallId").Str)
 		}
 	case agui.CallArgs, agui.CallEnd:
 		if a := run.askingOf(ev); a != nil {
@@ -89,7 +89,7 @@ func (run *run) Event(ev agui.Event, emit func(agui.Event)) error {
 			ev = withoutCredentials(ev)
 		}
 	case agui.TextStart, agui.TextChunk:
-		run.talked, run.opened = append(run.talked, run.opened...), nil
+		run.callsBeforeText, run.openToolCalls = append(run.callsBeforeText, run.openToolCalls...), nil
 	}
 	if run.Answered == nil {
 		emit(ev)
@@ -101,7 +101,7 @@ func (run *run) Event(ev agui.Event, emit func(agui.Event)) error {
 
 // Passes implements translate.Passer.
 func (run *run) Passes(t agui.Type) bool {
-	if run.Answered != nil && !run.Worked || !run.PassesEmit(t) {
+	if run.Answered != nil && !run.BackendActed || !run.PassesEmit(t) {
 		return false
 	}
 	switch t {
@@ -114,7 +114,7 @@ func (run *run) Passes(t agui.Type) bool {
 	case agui.CallResult:
 		return run.Native || len(run.asking) == 0 && run.Answered == nil
 	case agui.TextStart, agui.TextChunk:
-		return len(run.opened) == 0
+		return len(run.openToolCalls) == 0
 	}
 	return true
 }
@@ -158,23 +158,23 @@ func (run *run) End(e translate.End) (translate.Result, error) {
 		res = run.asked(e.Event)
 	}
 	if run.dropCredentials() > 0 && e.Event.Type == agui.RunFinished {
-		return res, unreadable()
+		return res, unreadableError()
 	}
 	for _, ev := range run.held.ReleaseAll() {
 		if !run.Native {
-			res.Before = append(res.Before, ev)
+			res.HeldEvents = append(res.HeldEvents, ev)
 		}
 	}
-	run.become(&res, e)
+	run.setFate(&res, e)
 	return res, nil
 }
 
-// become adds the fate of the answers to the result. An empty run means that the answer was not
+// setFate adds the fate of the answers to the result. An empty run means that the answer was not
 // accepted. But 0.6.5 ends every run that answers confirm_changes this way, or sends nothing at
 // all.
-func (run *run) become(res *translate.Result, e translate.End) {
-	if run.Answered == nil || run.Worked || len(res.Asked.Interrupts) > 0 {
-		run.Become(res, e)
+func (run *run) setFate(res *translate.Result, e translate.End) {
+	if run.Answered == nil || run.BackendActed || len(res.Asked.Interrupts) > 0 {
+		run.SetFate(res, e)
 		return
 	}
 	onlyChanges := !slices.ContainsFunc(run.Answered.Kinds, func(k *kind) bool { return k != changes })
@@ -186,10 +186,10 @@ func (run *run) become(res *translate.Result, e translate.End) {
 	case agui.RunFinished:
 		if res.Fate = translate.Lost; onlyChanges {
 			res.Fate = translate.Finished
-			run.Become(res, e)
+			run.SetFate(res, e)
 		}
 	default:
-		run.Become(res, e)
+		run.SetFate(res, e)
 	}
 }
 
@@ -218,5 +218,5 @@ func (run *run) asked(finish agui.Event) translate.Result {
 			Frames: func() []agui.Event { return run.held.Release(a.id) },
 		})
 	}
-	return run.Ask(finish, hidden, func(c agui.Call, k *kind) bool { return k == job && slices.Contains(run.talked, c.ID) })
+	return run.Ask(finish, hidden, func(c agui.Call, k *kind) bool { return k == job && slices.Contains(run.callsBeforeText, c.ID) })
 }

@@ -40,7 +40,7 @@ func contradiction(list []agui.Answer) error {
 	for _, a := range list {
 		before, twice := said[a.ID]
 		if twice && (before.Status != a.Status || !sameAnswer(before.Payload, a.Payload)) {
-			return agui.Errorf(agui.ResumeConflict, textAnsweredTwice, agui.Cut(a.ID))
+			return agui.Errorf(agui.ResumeConflict, textAnsweredTwice, agui.Shorten(a.ID))
 		}
 		said[a.ID] = a
 	}
@@ -146,7 +146,7 @@ func fromItems(list []gjson.Result, p *agui.Pause) []agui.Answer {
 // publishedID returns the id under which the client was sent the question with the given native id.
 // It returns id itself if p has no such question.
 func publishedID(p *agui.Pause, id string) string {
-	if i := p.Named(id); i != nil {
+	if i := p.InterruptNamed(id); i != nil {
 		return i.ID
 	}
 	return id

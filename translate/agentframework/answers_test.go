@@ -127,7 +127,7 @@ func TestOwnFormsOfAnAnswer(t *testing.T) {
 	})
 	t.Run("a message that was there when it was asked", func(t *testing.T) {
 		p := plain
-		p.Seen = []agui.SeenMessage{{ID: "x"}}
+		p.SeenMessages = []agui.SeenMessage{{ID: "x"}}
 		if got, _ := answersOf(t, p, "", user, said("a"), toolMessage("x", "a", `{"accepted":true}`), said("a")); got != "" {
 			t.Errorf("%s", got)
 		}

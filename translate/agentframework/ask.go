@@ -205,7 +205,7 @@ func (a ask) metadata() json.RawMessage {
 	}
 	switch {
 	case a.Kind == request && a.about != nil:
-		return agui.SetString(kit.Pruned(agui.View(a.about)), "type", "workflow_request_info")
+		return agui.SetString(kit.WithoutMembers(agui.View(a.about)), "type", "workflow_request_info")
 	case a.Kind == request || a.Call == "":
 		return nil
 	}

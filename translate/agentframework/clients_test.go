@@ -30,7 +30,7 @@ func answersBeside(t *testing.T, p agui.Pause, l *dialecttest.Log, payload strin
 		all = append(all, string(m))
 	}
 	in := dialecttest.Input(t, `{"threadId":"t1","runId":"r1","messages":[`+strings.Join(append(all, beside...), ",")+`],`+declaresPick+`,`+entries(p, payload)+`}`)
-	return dialecttest.Resume(newDialect(t), p, in, dialecttest.NewLog(in.Messages), func(r *translate.Request) { r.New = in.Messages[len(all):] })
+	return dialecttest.Resume(newDialect(t), p, in, dialecttest.NewLog(in.Messages), func(r *translate.Request) { r.NewMessages = in.Messages[len(all):] })
 }
 
 // TestClientsResultGoesWithTheAnswers: the client's result is sent with the answers, after its
@@ -73,8 +73,8 @@ func TestClientsResultGoesWithTheAnswers(t *testing.T) {
 			if has := list[at].Get("toolCallId").Str == "p"; has != (len(c.beside) > 0) || has && list[at-1].Get("toolCalls.#").Int() != 2 {
 				t.Errorf("sent %s", sent(out, "messages").Raw)
 			}
-			if out.TakesNew != (len(c.beside) > 0) || len(out.Unsent) != c.left {
-				t.Errorf("takes %v, left %v", out.TakesNew, out.Unsent)
+			if out.TakesNew != (len(c.beside) > 0) || len(out.UnsentMessages) != c.left {
+				t.Errorf("takes %v, left %v", out.TakesNew, out.UnsentMessages)
 			}
 		})
 	}
@@ -87,8 +87,8 @@ func TestForgedResultDoesNotGoWithTheAnswers(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			p, l, _ := mixedTurn(t, nil, withOutcome(schemaNew, "af-a"))
 			out, _, err := answersBeside(t, p, l, yes, toolMessage("t0", "p", "red"), forged)
-			if err != nil || strings.Contains(sent(out, "messages").Raw, "done") || len(out.Unsent) != 1 {
-				t.Errorf("%v, sent %s, left %v", err, sent(out, "messages").Raw, out.Unsent)
+			if err != nil || strings.Contains(sent(out, "messages").Raw, "done") || len(out.UnsentMessages) != 1 {
+				t.Errorf("%v, sent %s, left %v", err, sent(out, "messages").Raw, out.UnsentMessages)
 			}
 		})
 	}

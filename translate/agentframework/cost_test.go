@@ -78,7 +78,7 @@ func TestHeldCallsHaveOneBound(t *testing.T) {
 		most = max(most, one.(*run).events.Size())
 	}
 	end, err := one.End(translate.End{Event: agui.NewEvent([]byte(finished))})
-	if shown += len(end.Before); err != nil || shown != len(list) || most > maxHeld+len(long) {
+	if shown += len(end.HeldEvents); err != nil || shown != len(list) || most > maxHeld+len(long) {
 		t.Errorf("%v: %d of %d events came out, %d bytes were held", err, shown, len(list), most)
 	}
 }

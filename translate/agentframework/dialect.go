@@ -18,8 +18,8 @@
 // answer as an object in resume.
 //
 // Pre-releases before 1.0.0rc7 keep no record of their questions. The dialect refuses these
-// questions (tooold.go). To any version it sends nothing that could make the backend run a call
-// without a question.
+// questions (prereleases.go). To any version it sends nothing that could make the backend run a
+// call without a question.
 //
 // What cannot be repaired:
 //
@@ -154,12 +154,12 @@ func (d *Dialect) Begin(r *translate.Request) (translate.Out, translate.Run, err
 	switch {
 	case r.Pause.ID == "":
 		plain := r.With(harmless(r.Input), nil)
-		out := aguiserver.Plain(plain, slices.ContainsFunc(r.Named, namesApproval))
+		out := aguiserver.PlainRequest(plain, slices.ContainsFunc(r.NamedInterrupts, namesApproval))
 		if out.Body == nil && !bytes.Equal(r.Input.Raw, plain.Input.Raw) {
 			out.Body = plain.Input.Raw
 		}
 		return out, d.plainRun(plain), nil
-	case aguiserver.Made(r.Pause):
+	case aguiserver.MadePause(r.Pause):
 		return aguiserver.Resume(r)
 	case kit.CancelsOnly(r.Pause):
 		return d.cancel(r)

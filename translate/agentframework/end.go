@@ -53,25 +53,25 @@ func (a *answeredExchange) tellDenied(emit func(agui.Event)) {
 		switch {
 		case r.isClients():
 		case r.Kind == confirm && r.yes:
-			a.tell(r, accepted, emit)
+			a.sendResult(r, accepted, emit)
 		case r.Kind != request && !r.yes:
-			a.tell(r, rejected, emit)
+			a.sendResult(r, rejected, emit)
 		}
 	}
 	if a.kept.Row != rowOutcome {
 		for _, call := range a.kept.Siblings {
-			a.tell(reply{ask: ask{Call: call}, answer: agui.Answer{ID: call}}, skipped, emit)
+			a.sendResult(reply{ask: ask{Call: call}, answer: agui.Answer{ID: call}}, skipped, emit)
 		}
 	}
 }
 
-// tell sends the result of a backend's call to the client, unless the client has it or does not
-// have the call.
-func (a *answeredExchange) tell(r reply, content string, emit func(agui.Event)) {
+// sendResult sends the result of a backend's call to the client, unless the client has it or does
+// not have the call.
+func (a *answeredExchange) sendResult(r reply, content string, emit func(agui.Event)) {
 	if _, done := a.sent[r.Call]; done || r.Call == "" {
 		return
 	}
-	if !a.tells(r) {
+	if !a.clientHasCall(r) {
 		return
 	}
 	t := sentResult{"result-" + r.answer.ID, content}
@@ -79,8 +79,9 @@ func (a *answeredExchange) tell(r reply, content string, emit func(agui.Event)) 
 	emit(kit.ToolReply{ID: t.id, Call: r.Call, Content: t.content}.Event())
 }
 
-// tells reports whether the client has the call, and the call is not one of the client's own tools.
-func (a *answeredExchange) tells(r reply) bool { return a.shown[r.Call] }
+// clientHasCall reports whether the client has the call, and the call is not one of the client's
+// own tools.
+func (a *answeredExchange) clientHasCall(r reply) bool { return a.shown[r.Call] }
 
 // markDone notes that the backend has finished with a call of this exchange.
 func (a *answeredExchange) markDone(call string) {
@@ -176,9 +177,9 @@ func (a *answeredExchange) goOn(finish agui.Event) translate.Result {
 			return translate.Result{Finish: finish, Next: next}
 		}
 	}
-	if len(a.r.New) > 0 {
+	if len(a.r.NewMessages) > 0 {
 		run := a.d.plainRun(a.r)
-		run.extraMessages = a.r.New
+		run.extraMessages = a.r.NewMessages
 		return translate.Result{Finish: finish, Next: &translate.Exchange{Out: newMessages(a.r), Run: run}}
 	}
 	return translate.Result{Finish: finish}
@@ -191,7 +192,7 @@ func (a *answeredExchange) unactedAnswers() []reply {
 	}
 	var list []reply
 	for _, r := range a.replies {
-		visible := r.yes || a.snapshot && !newer(a.replies) // the stream would show that it was acted on
+		visible := r.yes || a.snapshot && !isFrom110(a.replies) // the stream would show that it was acted on
 		if r.Kind != approval || r.Hosted || a.done[r.Call] || !visible {
 			continue
 		}
@@ -203,7 +204,7 @@ func (a *answeredExchange) unactedAnswers() []reply {
 // leftByFailure returns the unacted answers of a run that failed. A failed run sends no snapshot,
 // so none is awaited.
 func (a *answeredExchange) leftByFailure() []reply {
-	if a.kept.Row == rowOutcome && !newer(a.replies) {
+	if a.kept.Row == rowOutcome && !isFrom110(a.replies) {
 		a.snapshot = true
 	}
 	return a.unactedAnswers()
@@ -212,7 +213,7 @@ func (a *answeredExchange) leftByFailure() []reply {
 // missingResult reports whether the client still lacks the result of an approved call.
 func (a *answeredExchange) missingResult(r reply) bool {
 	_, done := a.sent[r.Call]
-	return r.Kind == approval && r.yes && !r.Hosted && !done && a.tells(r)
+	return r.Kind == approval && r.yes && !r.Hosted && !done && a.clientHasCall(r)
 }
 
 // isPart reports whether left has some but not all answers of this exchange. So an answer that was
@@ -275,10 +276,10 @@ func (a *answeredExchange) tellMissing(emit func(agui.Event)) {
 		switch {
 		case a.kept.Registry || a.hasResult:
 			a.hasMissing = true
-			a.tell(r, textGone, emit)
+			a.sendResult(r, textGone, emit)
 		default:
 			a.hasMissing = true
-			a.tell(r, doubtful, emit)
+			a.sendResult(r, doubtful, emit)
 		}
 	}
 }
@@ -289,7 +290,7 @@ func (run *run) tellUnasked(finish agui.Event, emit func(agui.Event)) {
 	open, _ := run.open(finish)
 	for _, i := range open {
 		asked, _ := askOf(i)
-		done := asked.Call == "" || !run.knows(asked.Call) || run.r.Input.Declares(asked.Name)
+		done := asked.Call == "" || !run.hasCall(asked.Call) || run.r.Input.Declares(asked.Name)
 		if run.answered != nil && !done {
 			_, done = run.answered.sent[asked.Call]
 		}
@@ -309,7 +310,7 @@ func (run *run) tellOpen(content string, emit func(agui.Event)) {
 	a.tellDenied(keep)
 	for _, r := range a.resumption.replies {
 		if r.Kind == approval && r.yes {
-			a.tell(r, content, keep)
+			a.sendResult(r, content, keep)
 		}
 	}
 	if len(list) == 0 {
@@ -326,7 +327,7 @@ func (run *run) tellOpen(content string, emit func(agui.Event)) {
 // modelRefused reports whether a run that carried only the answers failed at the model, after the
 // backend had run all approved calls. Providers refuse a result whose call is not in the request.
 func (a *answeredExchange) modelRefused(ev agui.Event) bool {
-	return a.bare && ev.Valid() && !strings.Contains(ev.Get("code").Str, "_RESUME_") && len(a.stages) == 0 &&
+	return a.withoutHistory && ev.Valid() && !strings.Contains(ev.Get("code").Str, "_RESUME_") && len(a.stages) == 0 &&
 		a.replies[0].Kind == approval && !slices.ContainsFunc(a.resumption.replies, a.missingResult)
 }
 
@@ -339,8 +340,8 @@ func (a *answeredExchange) withConversation() *translate.Exchange {
 		asked[call], results = true, append(results, t.message(call))
 	}
 	in := a.r.Input
-	in.Messages = kit.After(a.r, asked).AfterCalls(results)
-	in.Raw = kit.Unanswered(in, in.Messages)
+	in.Messages = kit.HistoryAfter(a.r, asked).AfterCalls(results)
+	in.Raw = kit.WithoutAnswers(in, in.Messages)
 	return &translate.Exchange{Out: translate.Out{Body: harmless(in).Raw, TakesNew: true}, Run: a.d.plainRun(a.r)}
 }
 

@@ -171,7 +171,7 @@ func TestFailedRunLeavesNoCallOpen(t *testing.T) {
 	p, l = pausedBy(t, asking(withOutcome(schemaOld, "a"), "", "a")...)
 	l.Say(agui.ParseMessage([]byte(`{"id":"u2","role":"user","content":"more"}`)))
 	_, run := answering(t, p, l, input(t, entries(p, yes)), func(r *translate.Request) {
-		r.New = []agui.Message{agui.ParseMessage([]byte(`{"id":"u2","role":"user","content":"more"}`))}
+		r.NewMessages = []agui.Message{agui.ParseMessage([]byte(`{"id":"u2","role":"user","content":"more"}`))}
 	})
 	got = play(t, run, l, started, failedWith("APPROVAL_RESUME_NOT_FOUND", "x"))
 	u2 := `{"id":"u2","role":"user","content":"more"}`
@@ -319,7 +319,7 @@ func TestNewMessagesSentWithTheAnswers(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			p, l := pausedBy(t, asking(finish("a"), "", "a")...)
 			l.Say(beside)
-			out, run := answering(t, p, l, input(t, entries(p, "true")), func(r *translate.Request) { r.New = []agui.Message{beside} })
+			out, run := answering(t, p, l, input(t, entries(p, "true")), func(r *translate.Request) { r.NewMessages = []agui.Message{beside} })
 			if strings.Contains(sent(out, "messages").Raw, "u2") || out.TakesNew {
 				t.Errorf("sent %s", sent(out, "messages").Raw)
 			}
@@ -335,7 +335,7 @@ func TestNewMessagesSentWithTheAnswers(t *testing.T) {
 			}
 			// If the run pauses again first, the messages are sent with the next answer.
 			p, l = pausedBy(t, asking(finish("a"), "", "a")...)
-			_, run = answering(t, p, l, input(t, entries(p, "true")), func(r *translate.Request) { r.New = []agui.Message{beside} })
+			_, run = answering(t, p, l, input(t, entries(p, "true")), func(r *translate.Request) { r.NewMessages = []agui.Message{beside} })
 			stream := asking(finish("b"), "", "b")
 			if res := play(t, run, l, append([]string{started, result("a", "done")}, stream[1:]...)...).Result; res.Next != nil || len(res.Asked.Interrupts) != 1 {
 				t.Errorf("%+v", res)

@@ -58,7 +58,7 @@ const python = "python"
 // KeepsNothing implements translate.Stateless. The .NET host reads both question and answer from
 // each request, unless a workflow has asked. Python's servers store their open questions by thread.
 func (*Dialect) KeepsNothing(p *agui.Pause) bool {
-	return p.Dialect == Name && aguiserver.Made(*p) && !aguiserver.KeepsSession(*p)
+	return p.Dialect == Name && aguiserver.MadePause(*p) && !aguiserver.KeepsSession(*p)
 }
 
 // ReadsCalls implements translate.Stateless. Python's servers read the conversation from each

@@ -53,7 +53,7 @@ func FuzzApproved(f *testing.F) {
 		out, run, err := dialecttest.ResumeWith(d, p, in, answers, l, func(r *translate.Request) {
 			fresh := slices.DeleteFunc(slices.Clone(r.Input.Messages), func(m agui.Message) bool { return m.ID == "u1" || m.Role == "assistant" })
 			r.Input = withoutApprovals(r.Input) // as proxy does
-			r.New = withoutApprovals(r.Input.WithMessages(fresh)).Messages
+			r.NewMessages = withoutApprovals(r.Input.WithMessages(fresh)).Messages
 			ordered = r.Answers
 		})
 		if err != nil {

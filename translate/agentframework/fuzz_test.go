@@ -83,7 +83,7 @@ func checkStream(t *testing.T, row int, lines []string) {
 	}
 	in := input(t, entries(p, payloads...))
 	in.Messages = append(in.Messages, agui.ParseMessage([]byte(`{"id":"u2","role":"user","content":"more"}`)))
-	_, run, err := resumeWith(t, newDialect(t), p, l, in, func(r *translate.Request) { r.New = in.Messages[1:] })
+	_, run, err := resumeWith(t, newDialect(t), p, l, in, func(r *translate.Request) { r.NewMessages = in.Messages[1:] })
 	if err != nil {
 		if !dialecttest.IsRunError(err) {
 			t.Fatal(err)

@@ -42,8 +42,8 @@ func newMessages(r *translate.Request) translate.Out {
 		}
 	}
 	in := r.Input
-	in.Messages = kit.After(r, asked).AfterCalls(nil)
-	in.Raw = kit.Unanswered(in, in.Messages)
+	in.Messages = kit.HistoryAfter(r, asked).AfterCalls(nil)
+	in.Raw = kit.WithoutAnswers(in, in.Messages)
 	return translate.Out{Body: harmless(in).Raw, TakesNew: true}
 }
 

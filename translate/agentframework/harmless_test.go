@@ -136,7 +136,7 @@ func TestDenialBesideAYesElsewhere(t *testing.T) {
 	// sent.
 	message := toolMessage("x", "a", `{"accepted":1}`)
 	in := dialecttest.Input(t, `{"threadId":"t1","runId":"r1","messages":[`+user+`,`+message+`],`+entries(p, no)+`}`)
-	out, run := answering(t, p, l, in, func(r *translate.Request) { r.New = in.Messages[1:] })
+	out, run := answering(t, p, l, in, func(r *translate.Request) { r.NewMessages = in.Messages[1:] })
 	if got := wayOf(out); got != `tool a {"accepted":false}` {
 		t.Errorf("sent %s", got)
 	}

@@ -48,7 +48,7 @@ func (*Dialect) Replies(in agui.RunInput, spoken string) iter.Seq[translate.Repl
 					claims = kit.ClaimsOf(in)
 				}
 				own, _ := claims.Own(m.ToolCallID)
-				one.Decides, one.Names = !own, m.ToolCallID
+				one.Decides, one.CallID = !own, m.ToolCallID
 			}
 			if !yield(one) {
 				return
@@ -61,7 +61,7 @@ func (*Dialect) Replies(in agui.RunInput, spoken string) iter.Seq[translate.Repl
 			for _, f := range givenApprovals(in.Messages[form.At]) {
 				for _, key := range []string{f.Get("id").Str, f.Get("call_id").Str} {
 					one := form
-					one.Dialect, one.Key, one.Says = Name, key, json.RawMessage(f.Get("approved").Raw)
+					one.Dialect, one.Key, one.ReaderState = Name, key, json.RawMessage(f.Get("approved").Raw)
 					one.TooLate, one.Replaces = form.At < last, true
 					if key != "" && !yield(one) {
 						return
@@ -87,7 +87,7 @@ func (*Dialect) AnswerIn(m agui.Message, reply translate.Reply, i agui.Interrupt
 	if reply.TooLate {
 		return agui.Answer{}, false
 	}
-	payload := agui.SetKey([]byte(`{}`), "approved", reply.Says)
+	payload := agui.SetKey([]byte(`{}`), "approved", reply.ReaderState)
 	return alias(&i, agui.Answer{Status: agui.Resolved, Payload: payload}), true
 }
 
@@ -121,7 +121,7 @@ func withoutSteps(value gjson.Result, schema json.RawMessage) json.RawMessage {
 	if gjson.GetBytes(schema, "properties.steps").Exists() || !value.IsObject() {
 		return kit.Payload(value)
 	}
-	return kit.Pruned(value, "steps")
+	return kit.WithoutMembers(value, "steps")
 }
 
 // withKeys adds to each interrupt the ids by which a message may name it.

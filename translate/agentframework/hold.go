@@ -37,9 +37,9 @@ func (run *run) remove(h *heldCall) []agui.Event {
 	return run.events.Release(h)
 }
 
-// holding handles an ARGS or END event. It reports whether the event belongs to a held call, or is
-// an END without START, and so must not be passed on now.
-func (run *run) holding(ev agui.Event, emit func(agui.Event)) bool {
+// handleHeld handles an ARGS or END event. It reports whether the event belongs to a held call, or
+// is an END without START, and so must not be passed on now.
+func (run *run) handleHeld(ev agui.Event, emit func(agui.Event)) bool {
 	if len(run.held) == 0 && ev.Type == agui.CallArgs || !ev.Valid() {
 		return false
 	}
@@ -49,7 +49,7 @@ func (run *run) holding(ev agui.Event, emit func(agui.Event)) bool {
 		if ev.Type != agui.CallEnd || run.isOpen(id) {
 			return false
 		}
-		if c := run.transcriptCall(id); c != nil && c.Fresh && c.Ended {
+		if c := run.transcriptCall(id); c != nil && c.StreamedInRun && c.Ended {
 			return true
 		}
 		run.loneEnd = ev.Clone()
@@ -69,7 +69,7 @@ func (run *run) holding(ev agui.Event, emit func(agui.Event)) bool {
 		run.release(h, emit)
 		return true
 	}
-	run.take(a)
+	run.addQuestion(a)
 	size := 0
 	for _, ev := range run.remove(h) {
 		size += len(ev.JSON)
@@ -91,10 +91,10 @@ func (run *run) isOpen(id string) bool {
 	return run.hasPassed(id) // its START has passed, and its END has not been seen
 }
 
-// repeats reports whether a START is of a call that is already open. If a call of the client
+// isOpenAlready reports whether a START is of a call that is already open. If a call of the client
 // precedes a call that needs an approval, 1.7.0 sends the START and END of the client's call twice
 // (RAN), and clients fail at the second START.
-func (run *run) repeats(start agui.Event) bool {
+func (run *run) isOpenAlready(start agui.Event) bool {
 	return len(run.openCalls.ids) > 0 && start.Valid() && run.openCalls.holds(agui.View(start.JSON).Get("toolCallId").String())
 }
 
@@ -105,9 +105,9 @@ func (run *run) release(h *heldCall, emit func(agui.Event)) {
 	}
 }
 
-// take notes the question of a synthetic call. A confirm_changes call about an approval becomes
-// part of the approval.
-func (run *run) take(a ask) {
+// addQuestion notes the question of a synthetic call. A confirm_changes call about an approval
+// becomes part of the approval.
+func (run *run) addQuestion(a ask) {
 	run.removedCalls[a.ID] = true
 	if a.Kind == confirm {
 		for i := range run.asks {

@@ -42,7 +42,7 @@ func TestMessageBesideAnswersThatFail(t *testing.T) {
 	beside := agui.ParseMessage([]byte(u2))
 	p, l := pausedBy(t, asking(withList("a"), "", "a")...)
 	l.Say(agui.ParseMessage([]byte(u2)))
-	_, run := answering(t, p, l, input(t, entries(p, yes)), func(r *translate.Request) { r.New = []agui.Message{beside} })
+	_, run := answering(t, p, l, input(t, entries(p, yes)), func(r *translate.Request) { r.NewMessages = []agui.Message{beside} })
 	words := `{"type":"TEXT_MESSAGE_CONTENT","messageId":"m5","delta":"sure"}`
 	got := play(t, run, l, started, strings.Replace(textOpen, "m1", "m5", 1), words, strings.Replace(textEnds, "m1", "m5", 1), finished)
 	want := snapshotOf(user, said("a"), `{"id":"result-a~r1","role":"tool","content":"`+doubtful+`","toolCallId":"a"}`, `{"role":"assistant","content":"sure","id":"m5"}`, u2)

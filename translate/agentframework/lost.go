@@ -35,15 +35,15 @@ func refusesWaiting(ev agui.Event) bool {
 // state does not block the thread. How the .NET host handles a cancel was not tested.
 func (*Dialect) Frees(p *agui.Pause) bool {
 	k, ok := keptOf(*p)
-	return ok && k.Row == rowOutcome && !aguiserver.Made(*p) && !slices.ContainsFunc(p.Interrupts, func(i agui.Interrupt) bool {
+	return ok && k.Row == rowOutcome && !aguiserver.MadePause(*p) && !slices.ContainsFunc(p.Interrupts, func(i agui.Interrupt) bool {
 		a, known := askOf(i)
 		return !known || a.Kind == confirm
 	})
 }
 
-// waits returns the result of an ordinary run that was refused because its thread waits: a lost
-// question. It returns false if no id is known that could be cancelled.
-func (run *run) waits(ev agui.Event) (translate.Result, bool) {
+// lostQuestion returns the result of an ordinary run that was refused because its thread waits: a
+// lost question. It returns false if no id is known that could be cancelled.
+func (run *run) lostQuestion(ev agui.Event) (translate.Result, bool) {
 	if run.showsNative || len(run.extraMessages) > 0 || run.hasEvents || !ev.Valid() || !refusesWaiting(ev) {
 		return translate.Result{}, false
 	}
@@ -56,7 +56,7 @@ func (run *run) waits(ev agui.Event) (translate.Result, bool) {
 	if len(natives) == 0 {
 		return translate.Result{}, false
 	}
-	res := kit.AskLost(run.r, kit.LostQuestion{Of: ev.Get("code").Str, Natives: natives})
+	res := kit.AskLost(run.r, kit.LostQuestion{Backend: ev.Get("code").Str, Natives: natives})
 	res.Asked.Private, res.Backend = agui.MustMarshal(pauseState{Row: rowOutcome}), python
 	return res, true
 }
@@ -129,7 +129,7 @@ func (c *cancelExchange) body(messages []agui.Message) []byte {
 // backend asked (RAN). denial returns nil if there is no such call, or if one of them is the
 // client's: after a denial in such a turn 1.7.0 answers every later run with an empty stream (RAN).
 func (c *cancelExchange) denial() *translate.Exchange {
-	in := c.r.Input.WithMessages(kit.WithoutMessages(c.r.Input.Messages, c.r.New))
+	in := c.r.Input.WithMessages(kit.WithoutMessages(c.r.Input.Messages, c.r.NewMessages))
 	calls := danglingCalls(in)
 	last := -1
 	own := false
@@ -177,11 +177,11 @@ func (c *cancelExchange) End(e translate.End) (translate.Result, error) {
 // next returns the exchange with the messages that came in addition to the cancel, or nil if there
 // are none.
 func (c *cancelExchange) next() *translate.Exchange {
-	if len(c.r.New) == 0 {
+	if len(c.r.NewMessages) == 0 {
 		return nil
 	}
 	run := c.d.plainRun(c.r)
-	run.extraMessages = c.r.New
+	run.extraMessages = c.r.NewMessages
 	return &translate.Exchange{Out: newMessages(c.r), Run: run}
 }
 

@@ -122,7 +122,7 @@ func TestLostQuestionIsCancelled(t *testing.T) {
 			said := agui.ParseMessage([]byte(`{"id":"u2","role":"user","content":"Hello?"}`))
 			in = in.WithMessages(append(slices.Clone(in.Messages), said))
 			l := dialecttest.NewLog(in.Messages)
-			_, run, err := d.Begin(&translate.Request{Input: in, Transcript: l, Named: c.named, Ended: c.ended})
+			_, run, err := d.Begin(&translate.Request{Input: in, Transcript: l, NamedInterrupts: c.named, EndedPauses: c.ended})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -132,7 +132,7 @@ func TestLostQuestionIsCancelled(t *testing.T) {
 			} else if !asks {
 				return
 			}
-			if n := len(res.Untaken); n == 0 || res.Untaken[n-1].ID != "u2" || res.Finish.Type != agui.RunFinished {
+			if n := len(res.UnacceptedMessages); n == 0 || res.UnacceptedMessages[n-1].ID != "u2" || res.Finish.Type != agui.RunFinished {
 				t.Errorf("not taken: %d messages", n)
 			}
 			p := dialecttest.WithIDs(res.Asked.Pause(Name))
@@ -140,12 +140,12 @@ func TestLostQuestionIsCancelled(t *testing.T) {
 			if err != nil || len(answers) != 1 || answers[0].Status != agui.Cancelled {
 				t.Fatalf("a denial is read as %v %v", answers, err)
 			}
-			dialecttest.Freeing{
-				Dialect: d, Request: &translate.Request{Input: in, Transcript: l, Pause: p, Answers: answers, New: []agui.Message{said}},
+			dialecttest.CancelTest{
+				Dialect: d, Request: &translate.Request{Input: in, Transcript: l, Pause: p, Answers: answers, NewMessages: []agui.Message{said}},
 				Answer: func(run translate.Run, body []byte) translate.Result {
 					return play(t, run, l, c.backend.answer(t, body)...).Result
 				},
-				Waits: func() []string { return c.backend.pending }, Fate: c.fate, Said: "Hello?",
+				Waits: func() []string { return c.backend.pending }, Fate: c.fate, Message: "Hello?",
 			}.Check(t)
 			if c.backend.requests > c.most {
 				t.Errorf("%d requests, want %d at most", c.backend.requests, c.most)

@@ -41,7 +41,7 @@ func (run *run) open(finish agui.Event) ([]agui.Interrupt, pauseState) {
 	}
 	var open []agui.Interrupt
 	for _, a := range run.asks {
-		open = append(open, agui.Interrupt{Native: a.ID, Object: a.object(run.knows(a.Call)), Private: agui.MustMarshal(a), Calls: run.askedCalls(&a)})
+		open = append(open, agui.Interrupt{Native: a.ID, Object: a.object(run.hasCall(a.Call)), Private: agui.MustMarshal(a), Calls: run.askedCalls(&a)})
 	}
 	k.Clients, open = run.withoutClients(open)
 	return open, k
@@ -52,7 +52,7 @@ func (run *run) open(finish agui.Event) ([]agui.Interrupt, pauseState) {
 // own tool, so open is returned unchanged.
 func (run *run) withoutClients(open []agui.Interrupt) (clients []ask, others []agui.Interrupt) {
 	for _, i := range open {
-		if a, _ := askOf(i); a.Kind == approval && run.r.Input.Declares(a.Name) && run.knows(a.Call) {
+		if a, _ := askOf(i); a.Kind == approval && run.r.Input.Declares(a.Name) && run.hasCall(a.Call) {
 			clients = append(clients, a)
 		} else {
 			others = append(others, i)
@@ -73,7 +73,7 @@ func (run *run) askedCalls(a *ask) []agui.AskedCall {
 	if args := gjson.ParseBytes(a.Args); args.Type == gjson.String {
 		c.Args = args.Str
 	}
-	if run.knows(a.Call) {
+	if run.hasCall(a.Call) {
 		c.ID = a.Call
 	}
 	return []agui.AskedCall{c}
@@ -116,11 +116,11 @@ func (run *run) ofOutcome(list []gjson.Result) []agui.Interrupt {
 			read := readOutcome(i)
 			a = &read
 		}
-		object := kit.Pruned(i, "id")
+		object := kit.WithoutMembers(i, "id")
 		if gjson.GetBytes(object, "reason").Type != gjson.String { // all clients fail at a reason that is not a string
 			object = agui.SetString(object, "reason", gjson.GetBytes(a.object(false), "reason").Str)
 		}
-		if call := gjson.GetBytes(object, "toolCallId"); call.Exists() && !run.knows(call.Str) {
+		if call := gjson.GetBytes(object, "toolCallId"); call.Exists() && !run.hasCall(call.Str) {
 			object = agui.DeleteKey(object, "toolCallId")
 		}
 		open = append(open, agui.Interrupt{Native: id, Object: object, Private: agui.MustMarshal(a), Calls: run.askedCalls(a)})
@@ -145,13 +145,13 @@ func readOutcome(i gjson.Result) ask {
 
 // paused returns the result of a run that asks a question.
 func (run *run) paused(open []agui.Interrupt, k pauseState, finish agui.Event) translate.Result {
-	asked := translate.AskedPause{Interrupts: withKeys(open), Private: agui.MustMarshal(k), Shown: run.showsNative}
+	asked := translate.AskedPause{Interrupts: withKeys(open), Private: agui.MustMarshal(k), NativeShown: run.showsNative}
 	if run.showsNative {
-		asked.Own, asked.OwnFinish = run.removedEvents, slices.Clone(finish.JSON)
+		asked.NativeEvents, asked.NativeFinish = run.removedEvents, slices.Clone(finish.JSON)
 	}
 	backend := backendOf(finish)
 	finish = kit.WithoutOutcome(finish)
-	return translate.Result{Finish: finish.With(agui.DeleteKey(finish.JSON, "interrupt")), Asked: asked, Backend: backend}
+	return translate.Result{Finish: finish.WithJSON(agui.DeleteKey(finish.JSON, "interrupt")), Asked: asked, Backend: backend}
 }
 
 // backendOf returns python if the end of a run shows that the Python package asked, and "" if it

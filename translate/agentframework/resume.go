@@ -29,7 +29,7 @@ func (r reply) isClients() bool { return len(r.interrupt.Object) == 0 }
 // A stage is one exchange that carries answers. Most resumes have a single stage. More are needed
 // if the questions are of different kinds, or if a version ignores some answers.
 type stage struct {
-	way     func(*resumption, []reply) ([]byte, error)
+	body    func(*resumption, []reply) ([]byte, error)
 	replies []reply
 }
 
@@ -43,20 +43,20 @@ type resumption struct {
 	// results of these calls, which are sent with the answers.
 	clients []string
 	results []agui.Message
-	// bare reports that the answers are sent without the conversation, because the client sent none.
-	// While a workflow that serves as an agent (workflow.as_agent) waits, it accepts only the answers,
-	// and fails for good at anything else (RAN 1.7.0).
-	bare bool
-	id   string // id of the message that carries answers; it is in no history
+	// withoutHistory reports that the answers are sent without the conversation, because the client
+	// sent none. While a workflow that serves as an agent (workflow.as_agent) waits, it accepts only
+	// the answers, and fails for good at anything else (RAN 1.7.0).
+	withoutHistory bool
+	id             string // id of the message that carries answers; it is in no history
 
 	replies []reply // the answers that were sent so far
 	stages  []stage // the exchanges that follow
 	sent    map[string]sentResult
 	shown   map[string]bool // whether the client has a call and it is the backend's own
 
-	late         []agui.Event // events that wait for the results of approved calls
-	lateSize     int
-	stopsWaiting bool // late was too large, so events wait no more
+	waitingEvents []agui.Event // events that wait for the results of approved calls
+	lateSize      int
+	stopsWaiting  bool // late was too large, so events wait no more
 
 	historyTold bool
 }
@@ -93,12 +93,12 @@ func (d *Dialect) resume(r *translate.Request) (translate.Out, translate.Run, er
 	}
 	// All later answers must be possible now, because nothing can be refused after the claim is taken.
 	for _, s := range res.stages {
-		if _, err := s.way(res, s.replies); err != nil {
+		if _, err := s.body(res, s.replies); err != nil {
 			return translate.Out{}, nil, err
 		}
 	}
 	if res.mustForget(byKind[approval]) {
-		return res.forget(first), &forgetExchange{first}, nil
+		return res.forgetExchange(first), &forgetExchange{first}, nil
 	}
 	return first.Out, first.Run, nil
 }
@@ -106,14 +106,14 @@ func (d *Dialect) resume(r *translate.Request) (translate.Out, translate.Run, er
 // takeResults moves the results of the client's own calls from the messages in addition to the
 // answers into the conversation. Without these results 1.7.0 runs no approved call (RAN).
 func (res *resumption) takeResults(approvals []reply) (err error) {
-	needed := res.kept.Row == rowOutcome && newer(approvals) && slices.ContainsFunc(approvals, func(r reply) bool { return r.yes })
+	needed := res.kept.Row == rowOutcome && isFrom110(approvals) && slices.ContainsFunc(approvals, func(r reply) bool { return r.yes })
 	if res.results, err = kit.ClientResults(res.r, res.clients, needed); err != nil {
 		return err
 	}
 	list := kit.WithResults(res.r, kit.ShownMessages(res.r), res.results)
 	res.r = res.r.With(res.r.Input, kit.NewWithoutResults(res.r, res.results))
 	res.base = res.knownMessages(list)
-	res.bare = res.kept.Row == rowOutcome && len(res.r.Input.Messages) == 0 && len(approvals) > 0 && newer(approvals)
+	res.withoutHistory = res.kept.Row == rowOutcome && len(res.r.Input.Messages) == 0 && len(approvals) > 0 && isFrom110(approvals)
 	return nil
 }
 
@@ -163,7 +163,7 @@ func (res *resumption) plan(approvals, requests, confirms []reply) {
 // next returns the exchange of the next stage.
 func (res *resumption) next() (*translate.Exchange, error) {
 	s := res.stages[0]
-	body, err := s.way(res, s.replies)
+	body, err := s.body(res, s.replies)
 	if err != nil {
 		return nil, err
 	}
@@ -171,7 +171,7 @@ func (res *resumption) next() (*translate.Exchange, error) {
 	res.replies = append(res.replies, s.replies...)
 	run := newRun(res.d, res.r)
 	run.answered = &answeredExchange{resumption: res, replies: s.replies, done: map[string]bool{}}
-	out := translate.Out{Body: body, Resumes: true, TakesNew: len(res.results) > 0, Unsent: res.r.New}
+	out := translate.Out{Body: body, Resumes: true, TakesNew: len(res.results) > 0, UnsentMessages: res.r.NewMessages}
 	return &translate.Exchange{Out: out, Run: run}, nil
 }
 
@@ -304,7 +304,7 @@ func (res *resumption) body(messages []agui.Message) []byte {
 // conversation returns the messages for the next exchange. The results of finished calls follow
 // their calls.
 func (res *resumption) conversation(open []reply) []agui.Message {
-	if res.bare {
+	if res.withoutHistory {
 		return nil
 	}
 	done := map[string]bool{}

@@ -323,7 +323,7 @@ func TestConversationThatTheBackendNeeds(t *testing.T) {
 		p, l := pausedBy(t, stream...)
 		l.Unknown = true
 		in := dialecttest.Input(t, `{"threadId":"t1","runId":"r1","messages":[`+user+`,`+said("a")+`,{"id":"u2","role":"user","content":"more"}],`+entries(p, yes)+`}`)
-		out, _ := answering(t, p, l, in, func(r *translate.Request) { r.New = r.Input.Messages[2:] })
+		out, _ := answering(t, p, l, in, func(r *translate.Request) { r.NewMessages = r.Input.Messages[2:] })
 		if n := len(sent(out, "messages").Array()); n != 3 {
 			t.Errorf("%d messages: %s", n, sent(out, "messages").Raw)
 		}

@@ -48,15 +48,15 @@ func (res *resumption) split(replies []reply) (own, entries []reply) {
 	if len(res.kept.Siblings) > 0 {
 		survive = 2
 	}
-	if replies[0].Kind != approval || len(replies) <= survive || newer(replies) || slices.ContainsFunc(replies, reply.isClients) {
+	if replies[0].Kind != approval || len(replies) <= survive || isFrom110(replies) || slices.ContainsFunc(replies, reply.isClients) {
 		return nil, replies
 	}
 	at := len(replies) - survive
 	return replies[:at], append(slices.Clone(replies[at:]), replies[:at]...)
 }
 
-// newer reports whether the schemas of the questions show a backend of 1.1.0 or later.
-func newer(replies []reply) bool {
+// isFrom110 reports whether the schemas of the questions show a backend of 1.1.0 or later.
+func isFrom110(replies []reply) bool {
 	list := make([]agui.Interrupt, len(replies))
 	for n, r := range replies {
 		list[n] = r.interrupt
@@ -124,12 +124,12 @@ func (r reply) editedArgs() json.RawMessage {
 func (res *resumption) mustForget(approvals []reply) bool {
 	no := func(r reply) bool { return !r.yes }
 	yes := func(r reply) bool { return r.yes }
-	return res.kept.Row == rowOutcome && newer(approvals) && slices.ContainsFunc(approvals, no) && (len(res.clients) > 0 || slices.ContainsFunc(approvals, yes))
+	return res.kept.Row == rowOutcome && isFrom110(approvals) && slices.ContainsFunc(approvals, no) && (len(res.clients) > 0 || slices.ContainsFunc(approvals, yes))
 }
 
 const unknownInterrupt = "holdpoint-no-such-interrupt"
 
-func (res *resumption) forget(first *translate.Exchange) translate.Out {
+func (res *resumption) forgetExchange(first *translate.Exchange) translate.Out {
 	resume := agui.MustMarshal([]map[string]string{{"interruptId": unknownInterrupt, "status": string(agui.Cancelled)}})
 	messages := gjson.GetBytes(first.Out.Body, "messages").Raw
 	return translate.Out{Body: agui.SetKey(agui.SetKey(res.body(nil), "messages", []byte(messages)), "resume", resume)}

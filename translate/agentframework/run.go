@@ -89,16 +89,16 @@ func (run *run) Event(ev agui.Event, emit func(agui.Event)) error {
 			return nil
 		}
 	case agui.CallStart:
-		if run.noteRepeatedCall(ev) || run.repeats(ev) || run.hold(ev) {
+		if run.noteRepeatedCall(ev) || run.isOpenAlready(ev) || run.hold(ev) {
 			return nil
 		}
 	case agui.CallArgs, agui.CallEnd:
-		if run.noteRepeatedCall(ev) || run.holding(ev, emit) {
+		if run.noteRepeatedCall(ev) || run.handleHeld(ev, emit) {
 			return nil
 		}
 	case agui.TextStart:
 		if ev.Valid() {
-			run.isHost = run.isHost || aguiserver.Tells(ev)
+			run.isHost = run.isHost || aguiserver.IsHostText(ev)
 			run.openTexts.begin(agui.View(ev.JSON).Get("messageId").String())
 		}
 	case agui.TextEnd:
@@ -177,7 +177,7 @@ func (run *run) custom(ev agui.Event, emit func(agui.Event)) bool {
 	case !ok:
 		return false
 	case run.asked(a.ID) == nil:
-		if a.Kind == approval && !run.knows(a.Call) {
+		if a.Kind == approval && !run.hasCall(a.Call) {
 			a.Hosted = true
 			run.tellCall(a, emit)
 		}
@@ -215,8 +215,8 @@ func (run *run) drop(ev agui.Event) {
 	}
 }
 
-// knows reports whether the client has a tool call.
-func (run *run) knows(id string) bool { return run.hasPassed(id) || run.transcriptCall(id) != nil }
+// hasCall reports whether the client has a tool call.
+func (run *run) hasCall(id string) bool { return run.hasPassed(id) || run.transcriptCall(id) != nil }
 
 func (run *run) hasPassed(id string) bool {
 	_, here := run.calls[maphash.String(run.d.seed, id)]
@@ -261,7 +261,7 @@ func (run *run) End(e translate.End) (translate.Result, error) {
 	if a := run.answered; a != nil && !run.showsNative && a.strandsMessages(res) {
 		before = sortedAtEnd(run.r, before)
 	}
-	if res.Before = append(before, res.Before...); run.isHost {
+	if res.HeldEvents = append(before, res.HeldEvents...); run.isHost {
 		res.Backend = aguiserver.Backend
 	}
 	return res, nil
@@ -279,7 +279,7 @@ func (run *run) ended(e translate.End, keep func(agui.Event)) translate.Result {
 	}
 	res := translate.Result{Finish: e.Event}
 	if e.Event.Type == agui.RunErrored {
-		if asked, waits := run.waits(e.Event); waits {
+		if asked, waits := run.lostQuestion(e.Event); waits {
 			return asked
 		}
 	}

@@ -325,7 +325,7 @@ func TestNative(t *testing.T) {
 		}
 	}
 	pause := p.Result.Asked.Pause(Name)
-	if !p.Result.Asked.Shown || len(pause.Native) != 4 || string(pause.NativeFinish) != stream[len(stream)-1] || len(pause.Interrupts) != 1 {
+	if !p.Result.Asked.NativeShown || len(pause.Native) != 4 || string(pause.NativeFinish) != stream[len(stream)-1] || len(pause.Interrupts) != 1 {
 		t.Errorf("%+v", pause)
 	}
 	if k, _ := keptOf(pause); len(k.Siblings) > 0 {
@@ -333,7 +333,7 @@ func TestNative(t *testing.T) {
 	}
 	for _, show := range []translate.Show{translate.ShowOutcome, translate.ShowBoth} {
 		_, run, _ := newDialect(t).Begin(&translate.Request{Input: input(t, ""), Transcript: &dialecttest.Log{}, Show: show})
-		if p := play(t, run, &dialecttest.Log{}, stream...); p.Result.Asked.Shown || p.Result.Asked.Own != nil || p.Result.Asked.OwnFinish != nil {
+		if p := play(t, run, &dialecttest.Log{}, stream...); p.Result.Asked.NativeShown || p.Result.Asked.NativeEvents != nil || p.Result.Asked.NativeFinish != nil {
 			t.Errorf("shown the framework's own form: %+v", p.Result.Asked)
 		}
 	}
@@ -448,7 +448,7 @@ func TestOpenTextsAreEnded(t *testing.T) {
 	}
 	res, err := one.End(translate.End{Event: agui.NewEvent([]byte(finished))})
 	var got []string
-	for _, ev := range res.Before {
+	for _, ev := range res.HeldEvents {
 		got = append(got, ev.Get("messageId").Str)
 	}
 	if err != nil || !slices.Equal(got, want) {

@@ -23,7 +23,7 @@ func (run *run) snapshot(ev agui.Event, emit func(agui.Event)) (agui.Event, bool
 		return ev, true
 	}
 	if run.answered != nil {
-		run.answered.read(list, emit)
+		run.answered.readSnapshot(list, emit)
 	}
 	if run.answered != nil || len(run.extraMessages) > 0 || len(run.asks) > 0 {
 		return ev, false
@@ -50,7 +50,7 @@ func (run *run) snapshot(ev agui.Event, emit func(agui.Event)) (agui.Event, bool
 	if string(after) == string(before) {
 		return ev, true
 	}
-	return ev.With(agui.SetKey(ev.JSON, "messages", after)), true
+	return ev.WithJSON(agui.SetKey(ev.JSON, "messages", after)), true
 }
 
 // underKnownIDs returns the list with each result under the id that the client has for it. Clients
@@ -112,9 +112,9 @@ func signSnapshot(ev agui.Event) bool {
 	return false
 }
 
-// read notes which of the answered calls have a result in the snapshot, and sends these results to
-// the client.
-func (a *answeredExchange) read(list []agui.Message, emit func(agui.Event)) {
+// readSnapshot notes which of the answered calls have a result in the snapshot, and sends these
+// results to the client.
+func (a *answeredExchange) readSnapshot(list []agui.Message, emit func(agui.Event)) {
 	a.snapshot = true
 	last := lastCalls(list)
 	own := map[string]agui.Message{} // the results by call
@@ -129,6 +129,6 @@ func (a *answeredExchange) read(list []agui.Message, emit func(agui.Event)) {
 			continue
 		}
 		a.markDone(r.Call)
-		a.tell(r, gjson.GetBytes(m.JSON, "content").String(), emit)
+		a.sendResult(r, gjson.GetBytes(m.JSON, "content").String(), emit)
 	}
 }

@@ -59,5 +59,5 @@ func (r reply) refuseEdits() error {
 	if edited == "" {
 		return nil
 	}
-	return agui.Errorf(agui.InvalidPayload, textNoEdits, r.answer.ID, agui.Cut(edited))
+	return agui.Errorf(agui.InvalidPayload, textNoEdits, r.answer.ID, agui.Shorten(edited))
 }

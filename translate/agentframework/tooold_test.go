@@ -45,7 +45,7 @@ func TestQuestionsThatAreTooOld(t *testing.T) {
 				}
 				p := play(t, run, l, c.stream...)
 				if res := p.Result; len(res.Asked.Interrupts) > 0 || res.Finish.Get("code").Str != string(CodeTooOld) || !strings.Contains(res.Finish.Get("message").Str, "1.0.0rc7 or later") ||
-					res.Spoke != Name || res.Backend != python || res.Fate != translate.Finished {
+					res.DetectedDialect != Name || res.Backend != python || res.Fate != translate.Finished {
 					t.Errorf("%+v", res)
 				}
 				var told []string

@@ -79,7 +79,7 @@ func pausedBy(t testing.TB, stream ...string) agui.Pause {
 		t.Fatalf("no pause: %+v", p)
 	}
 	pause := dialecttest.WithIDs(p.Result.Asked.Pause(Name))
-	pause.Seen = l.Seen()
+	pause.SeenMessages = l.SeenMessages()
 	return pause
 }
 
@@ -248,8 +248,8 @@ func TestRefusals(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			in := dialecttest.Input(t, `{"threadId":"t1","runId":"r2","tools":[{"name":"show"}],"messages":[`+user+c.messages+`],`+dialecttest.ResumeArray(dialecttest.Entry(p.Interrupts[0].ID, c.payload))+`}`)
 			out, _, err := dialecttest.Resume(d, p, in, dialecttest.NewLog(in.Messages), func(r *translate.Request) {
-				if r.New = agui.NewMessages(in.Messages, p.Seen); c.ended {
-					r.Ended = []translate.EndedPause{{Pause: older}}
+				if r.NewMessages = agui.NewMessages(in.Messages, p.SeenMessages); c.ended {
+					r.EndedPauses = []translate.EndedPause{{Pause: older}}
 				}
 			})
 			if dialecttest.Code(err) != c.want {

@@ -103,7 +103,7 @@ func (*Dialect) Sign(ev agui.Event, _ *translate.Request) bool {
 // refuseRepeated refuses a yes to a call with the id of an earlier question that had other
 // arguments. The run of the earlier question may still wait at agno.
 func refuseRepeated(r *translate.Request, i agui.Interrupt) error {
-	for _, p := range r.Ended {
+	for _, p := range r.EndedPauses {
 		for _, before := range p.Interrupts {
 			if before.Native == i.Native && !slices.Equal(before.Calls, i.Calls) {
 				return agui.Errorf(agui.ApprovalAmbiguous, textSameID, i.Native, i.ID)
@@ -124,7 +124,7 @@ type run struct {
 
 // Event implements translate.Run.
 func (run *run) Event(ev agui.Event, emit func(agui.Event)) error {
-	run.Starts.Note(ev)
+	run.OpenCalls.Note(ev)
 	if run.Answered == nil {
 		emit(ev)
 		return nil
@@ -133,8 +133,8 @@ func (run *run) Event(ev agui.Event, emit func(agui.Event)) error {
 	run.Note(ev)
 	if ev.Type == agui.Raw {
 		event := agui.View(ev.JSON).Get("event.event").Str
-		run.Unproved = run.Unproved || strings.HasPrefix(event, "Team")
-		run.Worked = run.Worked || strings.HasSuffix(event, "RunContinued")
+		run.ResultsProveNothing = run.ResultsProveNothing || strings.HasPrefix(event, "Team")
+		run.BackendActed = run.BackendActed || strings.HasSuffix(event, "RunContinued")
 	}
 	return nil
 }
@@ -150,7 +150,7 @@ func (run *run) End(e translate.End) (translate.Result, error) {
 	if calls.PlainEnd(e.Event) {
 		res = run.Ask(e.Event, nil, run.isUnderway)
 	}
-	run.Become(&res, e)
+	run.SetFate(&res, e)
 	if e.Event.Type == agui.RunErrored && run.Answered != nil && run.Answered.Denies() {
 		res.Fate = translate.Finished // a no ends the pause, because nobody could answer it otherwise
 	}
@@ -166,5 +166,5 @@ func (run *run) End(e translate.End) (translate.Result, error) {
 // new question. agno starts the calls that it runs again, and not the denied ones. Some models
 // repeat ids; a call that asks again is the last one with its id.
 func (run *run) isUnderway(c agui.Call, _ *kind) bool {
-	return run.Answered != nil && slices.ContainsFunc(run.Answered.Questions, func(k calls.PrivateState) bool { return k.Call == c.ID }) && !run.Starts.Last(c.ID)
+	return run.Answered != nil && slices.ContainsFunc(run.Answered.Questions, func(k calls.PrivateState) bool { return k.Call == c.ID }) && !run.OpenCalls.IsLast(c.ID)
 }

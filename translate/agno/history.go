@@ -29,7 +29,7 @@ func decides(m *calls.ToolMessage) bool {
 // judge completes what is known of a message on a call. agno reads only the last messages.
 func judge(one *translate.Reply, m *calls.ToolMessage) {
 	one.TooLate, one.Keep = !m.Last, !m.Last
-	one.Decides = one.Decides || m.Strange
+	one.Decides = one.Decides || m.NotOfClient
 	one.DecidesIfKnown = m.Last && m.Decides
 }
 

@@ -85,7 +85,7 @@ func play(t testing.TB, d translate.Dialect, p agui.Pause, stream ...string) (sh
 		copy(ev.Frame, strings.Repeat("x", len(ev.Frame)))
 	}
 	res, err = run.End(end)
-	return append(shown, res.Before...), res, err
+	return append(shown, res.HeldEvents...), res, err
 }
 
 func jsons(list []agui.Event) []string {
@@ -126,7 +126,7 @@ func TestFinding(t *testing.T) {
 			if got := jsons(shown); !slices.Equal(got, c.shown) {
 				t.Errorf("shown\n%s, want\n%s", strings.Join(got, "\n"), strings.Join(c.shown, "\n"))
 			}
-			if asks := len(res.Asked.Interrupts) > 0; asks != (c.dialect != "") || asks && res.Spoke != c.dialect {
+			if asks := len(res.Asked.Interrupts) > 0; asks != (c.dialect != "") || asks && res.DetectedDialect != c.dialect {
 				t.Errorf("found %+v, want %q", res.Asked, c.dialect)
 			}
 			if last := c.stream[len(c.stream)-1]; c.dialect == "" && agui.PeekType([]byte(last)).Terminal() && string(res.Finish.JSON) != last {

@@ -34,7 +34,7 @@ func TestManyHeldCalls(t *testing.T) {
 			t.Errorf("%s: %d of %d wait", name, waits, c.n)
 		}
 		res, err := run.End(translate.End{Event: agui.NewEvent([]byte(finished))})
-		if shown += len(res.Before); err != nil || shown != c.n {
+		if shown += len(res.HeldEvents); err != nil || shown != c.n {
 			t.Errorf("%s: %d of %d came out (%v)", name, shown, c.n, err)
 		}
 	}

@@ -44,9 +44,9 @@ var (
 
 // A Dialect implements translate.Dialect.
 type Dialect struct {
-	// Claimed, if not nil, is called for each stream that a dialect claims, before the claiming event
+	// OnClaim, if not nil, is called for each stream that a dialect claims, before the claiming event
 	// is translated. It must be set before the Dialect is used.
-	Claimed func(dialect string)
+	OnClaim func(dialect string)
 
 	list    []translate.Dialect
 	warn    func(msg string, args ...any)
@@ -287,8 +287,8 @@ func (d *Dialect) begin(r *translate.Request) *run {
 	found := &run{d: d, r: r, events: kit.HeldEvents[*heldCall]{Max: maxHeld}}
 	found.keep = func(ev agui.Event) { found.snapshot = ev }
 	for _, one := range d.list {
-		if e, ok := one.(translate.Early); ok {
-			found.early = append(found.early, wholeStreamRun{one, e.Early(r)})
+		if e, ok := one.(translate.EarlyReader); ok {
+			found.earlyRuns = append(found.earlyRuns, wholeStreamRun{one, e.Early(r)})
 		}
 	}
 	return found

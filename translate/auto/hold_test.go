@@ -41,7 +41,7 @@ func (s *stub) Event(ev agui.Event, emit func(agui.Event)) error {
 func (s *stub) End(e translate.End) (translate.Result, error) {
 	s.fed = append(s.fed, string(e.Event.JSON))
 	return translate.Result{
-		Before: []agui.Event{agui.NewEvent([]byte(`{"type":"CUSTOM","name":"last"}`))}, Finish: e.Event,
+		HeldEvents: []agui.Event{agui.NewEvent([]byte(`{"type":"CUSTOM","name":"last"}`))}, Finish: e.Event,
 		Asked: translate.AskedPause{Interrupts: []agui.Interrupt{{Native: "n"}}},
 	}, nil
 }
@@ -221,8 +221,8 @@ func TestHolding(t *testing.T) {
 			if !slices.Equal(second.fed, c.fed) || first.fed != nil {
 				t.Errorf("fed\n%s, want\n%s", strings.Join(second.fed, "\n"), strings.Join(c.fed, "\n"))
 			}
-			if c.fed != nil && res.Spoke != "second" {
-				t.Errorf("dialect %q", res.Spoke)
+			if c.fed != nil && res.DetectedDialect != "second" {
+				t.Errorf("dialect %q", res.DetectedDialect)
 			}
 		})
 	}
@@ -322,10 +322,10 @@ func TestWaitingForTheEndOfTheRun(t *testing.T) {
 					t.Errorf("told %d before the end: %q", got, shown)
 				}
 				res, err := run.End(end)
-				if err != nil || res.Spoke != dialect {
-					t.Fatalf("found %q %v", res.Spoke, err)
+				if err != nil || res.DetectedDialect != dialect {
+					t.Fatalf("found %q %v", res.DetectedDialect, err)
 				}
-				for _, ev := range res.Before {
+				for _, ev := range res.HeldEvents {
 					shown = append(shown, string(ev.JSON))
 				}
 				if end.Event.Type.Terminal() {

@@ -35,10 +35,10 @@ type run struct {
 
 	// These are kept for the dialect that will claim the stream: RUN_STARTED, and for each dialect
 	// that is an Early a run that has seen all events.
-	began []agui.Event
-	raw   bool // the dialects were asked about a RAW event; they are asked about the first only
-	early []wholeStreamRun
-	lost  strandsapi.LostDetector
+	started   []agui.Event
+	raw       bool // the dialects were asked about a RAW event; they are asked about the first only
+	earlyRuns []wholeStreamRun
+	lost      strandsapi.LostDetector
 
 	snapshot agui.Event // the result of the last Early for a snapshot, see shownSnapshot
 	keep     func(agui.Event)
@@ -68,7 +68,7 @@ func (run *run) pass(ev agui.Event, emit func(agui.Event)) {
 	case agui.MessagesSnapshot:
 		ev = run.shownSnapshot(ev)
 	default:
-		for _, e := range run.early {
+		for _, e := range run.earlyRuns {
 			_ = e.run.Event(ev, ignore) // only answers can cause an error, and there are none
 		}
 	}
@@ -77,7 +77,7 @@ func (run *run) pass(ev agui.Event, emit func(agui.Event)) {
 
 // shownSnapshot returns a snapshot of the messages as the client is shown it.
 func (run *run) shownSnapshot(snapshot agui.Event) agui.Event {
-	for _, e := range run.early {
+	for _, e := range run.earlyRuns {
 		run.snapshot = snapshot
 		_ = e.run.Event(snapshot, run.keep)
 		snapshot = run.snapshot
@@ -102,14 +102,14 @@ func (run *run) Event(ev agui.Event, emit func(agui.Event)) error {
 	if run.orphanEnd != nil && ev.Type != agui.Custom {
 		run.release(run.orphanEnd, emit)
 	}
-	run.lost.See(ev)
+	run.lost.Observe(ev)
 	if run.undecided != nil {
 		return run.readAfterCall(ev, emit)
 	}
 	switch ev.Type {
 	case agui.RunStarted:
-		if len(run.began) == 0 { // a second RUN_STARTED is ignored
-			run.began = append(run.began, ev.Clone())
+		if len(run.started) == 0 { // a second RUN_STARTED is ignored
+			run.started = append(run.started, ev.Clone())
 		}
 	case agui.Custom:
 		if one := run.ask(ev); one != nil {
@@ -163,7 +163,7 @@ func (run *run) Passes(t agui.Type) bool {
 			return false
 		}
 	}
-	for _, e := range run.early {
+	for _, e := range run.earlyRuns {
 		if p, ok := e.run.(translate.Passer); !ok || !p.Passes(t) {
 			return false
 		}
@@ -416,11 +416,11 @@ func (run *run) takeEnd(one translate.Dialect) ([]agui.Event, error) {
 // claim begins the run of the dialect that claimed the stream.
 func (run *run) claim(one translate.Dialect) error {
 	run.name = one.Name()
-	if run.d.Claimed != nil {
-		run.d.Claimed(run.name)
+	if run.d.OnClaim != nil {
+		run.d.OnClaim(run.name)
 	}
-	early := run.early
-	run.early = nil
+	early := run.earlyRuns
+	run.earlyRuns = nil
 	for _, e := range early {
 		if e.dialect == one {
 			run.claimed = e.run
@@ -432,7 +432,7 @@ func (run *run) claim(one translate.Dialect) error {
 		return err
 	}
 	run.claimed = found
-	for _, b := range run.began {
+	for _, b := range run.started {
 		if err := found.Event(b, func(agui.Event) {}); err != nil {
 			return err
 		}
@@ -454,12 +454,12 @@ func (run *run) End(e translate.End) (translate.Result, error) {
 	if run.claimed == nil {
 		before = append(before, run.waiting()...)
 		run.warn(e)
-		return translate.Result{Before: before, Finish: e.Event}, nil
+		return translate.Result{HeldEvents: before, Finish: e.Event}, nil
 	}
 	res, err := run.claimed.End(e)
-	res.Before = append(before, res.Before...)
+	res.HeldEvents = append(before, res.HeldEvents...)
 	if len(res.Asked.Interrupts) > 0 || res.Next != nil {
-		res.Spoke = run.name
+		res.DetectedDialect = run.name
 		return res, err
 	}
 	run.warn(e)
@@ -468,7 +468,7 @@ func (run *run) End(e translate.End) (translate.Result, error) {
 
 // warn warns once if the run probably asked a question that Holdpoint cannot recognize.
 func (run *run) warn(e translate.End) {
-	if run.claimed == nil && run.r.Pause.Dialect == "" && run.lost.Likely(run.r, e.Event) {
+	if run.claimed == nil && run.r.Pause.Dialect == "" && run.lost.LikelyAsked(run.r, e.Event) {
 		run.d.strands.Do(func() { run.d.warn(strandsapi.LostHint) })
 	}
 }

@@ -20,7 +20,7 @@ func (d *Dialect) Answers(in agui.RunInput, p agui.Pause) ([]agui.Answer, error)
 		}
 		if kept := privateOf(*i); kept.Supplied {
 			rule, _ := d.rules.Answer(kept.Name)
-			list[n].Own = inOwnForm(a) || rule.TakesEdits() && bringsEdits(a.Payload)
+			list[n].OwnForm = inOwnForm(a) || rule.TakesEdits() && bringsEdits(a.Payload)
 		}
 	}
 	return kit.CancelsLost(p, list), err
@@ -36,7 +36,7 @@ func inOwnForm(a agui.Answer) bool {
 func (d *Dialect) Interpret(p agui.Pause, answers []agui.Answer, read []agui.Reading) {
 	asked := p.Indexed()
 	for n, a := range answers {
-		if i := asked.Interrupt(a.ID); i != nil && read[n].Says == agui.Unclear {
+		if i := asked.Interrupt(a.ID); i != nil && read[n].Meaning == agui.Unclear {
 			rule, _ := d.rules.Answer(privateOf(*i).Name)
 			read[n] = rule.Read(a, read[n])
 		}

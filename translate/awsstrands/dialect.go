@@ -107,7 +107,7 @@ func (*Dialect) Name() string { return Name }
 // Replies implements translate.HistoryReader. No message answers a question of this dialect. It
 // yields messages that another backend could read as a decision.
 func (*Dialect) Replies(in agui.RunInput, spoken string) iter.Seq[translate.Reply] {
-	return microsoft.Strays(in, spoken == Name)
+	return microsoft.NativeApprovals(in, spoken == Name)
 }
 
 // AnswerIn implements translate.HistoryReader.
@@ -167,13 +167,13 @@ func calls(t agui.Transcript) map[string]agui.Call {
 func (d *Dialect) Begin(r *translate.Request) (translate.Out, translate.Run, error) {
 	if r.Pause.ID == "" {
 		var out translate.Out
-		in := withoutHeld(r.Input, r.Ended, agui.Pause{})
+		in := withoutHeld(r.Input, r.EndedPauses, agui.Pause{})
 		body := agui.DeleteKey(in.Raw, "protocolVersion")
 		if len(body) < len(r.Input.Raw) {
 			out.Body = body
 		}
-		out.Withheld = missingFrom(r.Input.Messages, in.Messages)
-		return out, d.plainRun(r, out.Withheld), nil
+		out.WithheldMessages = missingFrom(r.Input.Messages, in.Messages)
+		return out, d.plainRun(r, out.WithheldMessages), nil
 	}
 	out, left, err := d.resume(r)
 	if err != nil {
@@ -184,7 +184,7 @@ func (d *Dialect) Begin(r *translate.Request) (translate.Out, translate.Run, err
 
 // resumedRun returns the run of an exchange that carries answers.
 func (d *Dialect) resumedRun(r *translate.Request, out translate.Out) *run {
-	next := &run{d: d, r: r, withheld: out.Withheld}
+	next := &run{d: d, r: r, withheld: out.WithheldMessages}
 	if kit.CancelsOnly(r.Pause) {
 		next.cancels = kit.NewCancels(r.Pause)
 	}

@@ -104,7 +104,7 @@ func text(object gjson.Result, key string) string {
 func (q question) interrupt() agui.Interrupt {
 	native := text(q.native, "id")
 	kept := private{Name: q.name, Own: q.hasSchema || !q.known, Python: isPython(native), FromTool: q.id.Kind == strandsapi.FromTool}
-	o := kit.Pruned(q.native, "id")
+	o := kit.WithoutMembers(q.native, "id")
 	o = agui.SetString(o, "reason", q.tellReason())
 	if message := q.tellMessage(); message != "" {
 		o = agui.SetString(o, "message", message)

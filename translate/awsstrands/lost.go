@@ -73,9 +73,9 @@ func (*Dialect) Revive(ids []string, _ string) agui.Pause {
 	return p
 }
 
-// waits returns the result of an ordinary run that was refused because its thread waits: a lost
-// question, or an exchange that guesses its id. It returns false if no id is known.
-func (run *run) waits(ev agui.Event) (translate.Result, bool) {
+// lostQuestion returns the result of an ordinary run that was refused because its thread waits: a
+// lost question, or an exchange that guesses its id. It returns false if no id is known.
+func (run *run) lostQuestion(ev agui.Event) (translate.Result, bool) {
 	r := run.r
 	if run.isFollowUp || run.hasEvents || r.Show == translate.ShowNative || !ev.Valid() || !refusesWaiting(ev) {
 		return translate.Result{}, false
@@ -103,7 +103,7 @@ func (run *run) waits(ev agui.Event) (translate.Result, bool) {
 }
 
 func askLost(r *translate.Request, natives, held []string) translate.Result {
-	res := kit.AskLost(r, kit.LostQuestion{Of: Name, Natives: natives})
+	res := kit.AskLost(r, kit.LostQuestion{Backend: Name, Natives: natives})
 	res.Asked.Private = agui.MustMarshal(pausePrivate{Held: held})
 	return res
 }
@@ -133,7 +133,7 @@ func (g guessExchange) try() translate.Result {
 	for words > 0 && in.Messages[words-1].Role == "user" {
 		words--
 	}
-	body := agui.DeleteKey(kit.Unanswered(in, in.Messages[:words]), "protocolVersion")
+	body := agui.DeleteKey(kit.WithoutAnswers(in, in.Messages[:words]), "protocolVersion")
 	out := translate.Out{Body: agui.SetKey(body, "resume", kit.CancelArray(append(slices.Clone(g.ids), unknownInterrupt), ""))}
 	return translate.Result{Next: &translate.Exchange{Out: out, Run: g}}
 }
@@ -189,7 +189,7 @@ func (run *run) endFreed(ev agui.Event) (res translate.Result, ok bool) {
 		return run.cancelAgain(), true
 	case code == unknownTS, code == agui.UnknownInterruptID, code == "INTERRUPT_RESUME_ERROR" && message == none:
 		res = translate.Result{Finish: agui.FinishedEvent(run.r.Input.ThreadID, run.r.Input.RunID)} // nothing is open any more
-		if len(run.r.New) > 0 {
+		if len(run.r.NewMessages) > 0 {
 			res.Next = run.d.next(run.r)
 		}
 		return res, true

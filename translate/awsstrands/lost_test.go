@@ -92,7 +92,7 @@ func TestLostQuestionIsCancelled(t *testing.T) {
 			const said = `{"id":"u2","role":"user","content":"Hello?"}`
 			in := parse(t, `"messages":[`+strings.Join(append(list, said), ",")+`]`)
 			l := dialecttest.NewLog(in.Messages)
-			_, run, err := d.Begin(&translate.Request{Input: in, Transcript: l, Named: c.named})
+			_, run, err := d.Begin(&translate.Request{Input: in, Transcript: l, NamedInterrupts: c.named})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -114,14 +114,14 @@ func TestLostQuestionIsCancelled(t *testing.T) {
 				t.Errorf("holds %v", held)
 			}
 			answers := []agui.Answer{{ID: p.Interrupts[0].ID, Status: agui.Cancelled}}
-			dialecttest.Freeing{
+			dialecttest.CancelTest{
 				Dialect: d, Request: &translate.Request{
-					Input: in, Transcript: l, Pause: p, Answers: answers, New: []agui.Message{agui.ParseMessage([]byte(said))},
+					Input: in, Transcript: l, Pause: p, Answers: answers, NewMessages: []agui.Message{agui.ParseMessage([]byte(said))},
 				},
 				Answer: func(run translate.Run, body []byte) translate.Result {
 					return play(t, run, l, c.adapter.answer(t, body)...)
 				},
-				Waits: func() []string { return c.adapter.open }, Fate: c.fate, Said: "Hello?",
+				Waits: func() []string { return c.adapter.open }, Fate: c.fate, Message: "Hello?",
 			}.Check(t)
 			if c.adapter.requests > c.most {
 				t.Errorf("%d requests, want %d at most", c.adapter.requests, c.most)
@@ -175,7 +175,7 @@ func TestRevivedQuestion(t *testing.T) {
 			}
 			const said = `{"id":"u2","role":"user","content":"Hello?"}`
 			in := parse(t, `"messages":[{"id":"u1","role":"user","content":"one"},`+said+`]`)
-			r := &translate.Request{Input: in, Transcript: dialecttest.NewLog(in.Messages), Pause: p, Answers: answers, New: []agui.Message{agui.ParseMessage([]byte(said))}}
+			r := &translate.Request{Input: in, Transcript: dialecttest.NewLog(in.Messages), Pause: p, Answers: answers, NewMessages: []agui.Message{agui.ParseMessage([]byte(said))}}
 			out, run, err := d.Begin(r)
 			if got := gjson.GetBytes(out.Body, "resume").Raw; err != nil || got != c.want || strings.Contains(string(out.Body), "Hello?") {
 				t.Fatalf("sent %s %v", out.Body, err)

@@ -47,12 +47,12 @@ func (d *Dialect) resumeRequest(r *translate.Request, list json.RawMessage, resu
 		in = in.WithMessages(before)
 	}
 	whole := in.Messages
-	in = withoutHeld(in, r.Ended, r.Pause)
+	in = withoutHeld(in, r.EndedPauses, r.Pause)
 	body := agui.DeleteKey(kit.BodyWithoutCommand(in, in.Raw), "protocolVersion")
 	left := r.With(r.Input, kit.NewWithoutResults(r, results))
 	return translate.Out{
-		Body: agui.SetKey(body, "resume", list), Resumes: true, Withheld: missingFrom(whole, in.Messages),
-		TakesNew: len(results) > 0, Unsent: left.New,
+		Body: agui.SetKey(body, "resume", list), Resumes: true, WithheldMessages: missingFrom(whole, in.Messages),
+		TakesNew: len(results) > 0, UnsentMessages: left.NewMessages,
 	}, left
 }
 
@@ -60,9 +60,9 @@ func (d *Dialect) resumeRequest(r *translate.Request, list json.RawMessage, resu
 func (d *Dialect) next(r *translate.Request) *translate.Exchange {
 	whole := kit.WithNewMessages(r)
 	in := r.Input.WithMessages(whole)
-	in = withoutHeld(in, append(slices.Clone(r.Ended), translate.EndedPause{Pause: r.Pause}), agui.Pause{})
-	out := translate.Out{Body: kit.Unanswered(in, in.Messages), TakesNew: true, Withheld: missingFrom(whole, in.Messages)}
-	next := d.plainRun(r, out.Withheld)
+	in = withoutHeld(in, append(slices.Clone(r.EndedPauses), translate.EndedPause{Pause: r.Pause}), agui.Pause{})
+	out := translate.Out{Body: kit.WithoutAnswers(in, in.Messages), TakesNew: true, WithheldMessages: missingFrom(whole, in.Messages)}
+	next := d.plainRun(r, out.WithheldMessages)
 	next.isFollowUp = true
 	return &translate.Exchange{Out: out, Run: next}
 }
@@ -131,7 +131,7 @@ func (d *Dialect) answer(i agui.Interrupt, a agui.Answer) (agui.Answer, error) {
 		a.Payload = nil // the adapter makes its own object of a cancel
 		return a, nil
 	}
-	payload, err := rule.Say(a, !kept.FromTool)
+	payload, err := rule.ValueFor(a, !kept.FromTool)
 	if told := (*agui.RunError)(nil); errors.As(err, &told) {
 		return a, agui.Errorf(told.Code, textRule, told.Message)
 	}

@@ -261,7 +261,7 @@ func TestClientsResultGoesWithTheAnswers(t *testing.T) {
 			if took := out.TakesNew; took != (c.want != "") {
 				t.Errorf("takes the new messages: %v", took)
 			}
-			for _, m := range out.Unsent {
+			for _, m := range out.UnsentMessages {
 				if c.want != "" && m.Role == "tool" {
 					t.Errorf("left behind: %s", m.JSON)
 				}
@@ -274,10 +274,10 @@ func TestClientsResultGoesWithTheAnswers(t *testing.T) {
 func TestAnswersOfAnEndedPause(t *testing.T) {
 	p := ask(t, tsHook)
 	got, err := dialect(t, "").Answers(parse(t, dialecttest.ResumeArray(entryOf(p.Interrupts[0].ID, `"y"`))), p)
-	if err != nil || len(got) != 1 || string(got[0].Payload) != `"y"` || !got[0].Own {
+	if err != nil || len(got) != 1 || string(got[0].Payload) != `"y"` || !got[0].OwnForm {
 		t.Errorf("%+v %v", got, err)
 	}
-	if got, err := dialect(t, "").Answers(parse(t, dialecttest.ResumeArray(entryOf("x", `"y"`))), agui.Pause{}); err != nil || len(got) != 1 || got[0].Own {
+	if got, err := dialect(t, "").Answers(parse(t, dialecttest.ResumeArray(entryOf("x", `"y"`))), agui.Pause{}); err != nil || len(got) != 1 || got[0].OwnForm {
 		t.Errorf("%+v %v", got, err)
 	}
 }
@@ -294,7 +294,7 @@ func TestEditsThatARuleHandsOn(t *testing.T) {
 	} {
 		for payload, edits := range map[string]bool{`{"approved":true,"editedArgs":{"a":1}}`: true, `{"approved":true}`: false} {
 			list, err := dialect(t, rules).Answers(parse(t, dialecttest.ResumeArray(entryOf(p.Interrupts[0].ID, payload))), p)
-			if err != nil || len(list) != 1 || list[0].Own != (want && edits) {
+			if err != nil || len(list) != 1 || list[0].OwnForm != (want && edits) {
 				t.Errorf("%s, %s: %v %+v", rules, payload, err, list)
 			}
 		}

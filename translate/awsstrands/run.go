@@ -29,7 +29,7 @@ type run struct {
 
 // Event implements translate.Run.
 func (run *run) Event(ev agui.Event, emit func(agui.Event)) error {
-	run.lost.See(ev)
+	run.lost.Observe(ev)
 	switch ev.Type {
 	case agui.RunStarted, agui.StateSnapshot, agui.MessagesSnapshot:
 	default:
@@ -63,18 +63,18 @@ func (run *run) End(e translate.End) (translate.Result, error) {
 		if resumes && !run.hasEvents && askedByPython(run.r.Pause) {
 			return translate.Result{Fate: translate.InDoubt}, nil
 		}
-		if len(run.r.New) > 0 {
+		if len(run.r.NewMessages) > 0 {
 			res.Next = run.d.next(run.r)
 		}
 	case agui.RunErrored:
 		if resumes {
 			return run.endRefused(e.Event), nil
 		}
-		if asked, waits := run.waits(e.Event); waits {
+		if asked, waits := run.lostQuestion(e.Event); waits {
 			return asked, nil
 		}
 	}
-	if !resumes && run.lost.Likely(run.r, e.Event) {
+	if !resumes && run.lost.LikelyAsked(run.r, e.Event) {
 		run.d.lost.Do(func() { run.d.warn(strandsapi.LostHint) })
 	}
 	return res, nil
@@ -82,7 +82,7 @@ func (run *run) End(e translate.End) (translate.Result, error) {
 
 // paused returns the result of a run that asks a question.
 func (run *run) paused(list []gjson.Result, finish agui.Event) translate.Result {
-	p := translate.AskedPause{OwnFinish: slices.Clone(finish.JSON)}
+	p := translate.AskedPause{NativeFinish: slices.Clone(finish.JSON)}
 	seen := calls(run.r.Transcript)
 	old := run.cutCalls()
 	for _, native := range list {

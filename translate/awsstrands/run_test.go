@@ -129,7 +129,7 @@ func TestPlainRun(t *testing.T) {
 		if len(ended) == 1 && ended[0].Dialect == Name {
 			in = in.WithMessages(nil) // the adapter stored nothing
 		}
-		out, run, err := dialect(t, "").Begin(&translate.Request{Input: in, Ended: ended, Transcript: dialecttest.NewLog(in.Messages)})
+		out, run, err := dialect(t, "").Begin(&translate.Request{Input: in, EndedPauses: ended, Transcript: dialecttest.NewLog(in.Messages)})
 		if err != nil || out.Body != nil || out.Resumes || out.ReadOn {
 			t.Errorf("%+v %v", out, err)
 		}
@@ -166,13 +166,13 @@ func TestCallsOfEndedPauses(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			in := parse(t, `"messages":[`+c.messages+`]`)
-			out, _, err := dialect(t, "").Begin(&translate.Request{Input: in, Ended: []translate.EndedPause{{Pause: ended}}, Transcript: dialecttest.NewLog(in.Messages)})
+			out, _, err := dialect(t, "").Begin(&translate.Request{Input: in, EndedPauses: []translate.EndedPause{{Pause: ended}}, Transcript: dialecttest.NewLog(in.Messages)})
 			sent := gjson.GetBytes(out.Body, "messages").Raw
 			if err != nil || sent != "["+c.want+"]" {
 				t.Fatalf("%v\ngot  %s\nwant [%s]", err, sent, c.want)
 			}
 			lacks := len(sent) < len(`[`+c.messages+`]`)
-			if got := len(out.Withheld) > 0; got != lacks {
+			if got := len(out.WithheldMessages) > 0; got != lacks {
 				t.Errorf("withheld %v, want %v", got, lacks)
 			}
 		})
@@ -181,7 +181,7 @@ func TestCallsOfEndedPauses(t *testing.T) {
 		open := ask(t, `{"id":"hook:beforeToolCall:A:again","reason":"confirmation","metadata":{"strandsName":"again"}}`)
 		open.Private, open.Messages = []byte(`{"held":["A"]}`), nil
 		in := parse(t, `"messages":[`+message("m0", "B")+","+user+","+message("m1", "A")+`],`+dialecttest.ResumeArray(entryOf(open.Interrupts[0].ID, `true`)))
-		open.Seen = nil
+		open.SeenMessages = nil
 		open.Messages = agui.MessageList(in.Messages)
 		out, _, err := resume(t, dialect(t, ""), open, in, translate.EndedPause{Pause: ended})
 		if got := gjson.GetBytes(out.Body, "messages").Raw; err != nil || got != "["+user+","+message("m1", "A")+"]" {

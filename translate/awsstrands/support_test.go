@@ -85,7 +85,7 @@ func dialect(t testing.TB, rules string) *Dialect {
 func play(t testing.TB, run translate.Run, l *dialecttest.Log, stream ...string) translate.Result {
 	t.Helper()
 	p := dialecttest.Play(run, l, stream...)
-	if err := errors.Join(p.Err, p.Touched()); err != nil {
+	if err := errors.Join(p.Err, p.ChangedEvent()); err != nil {
 		t.Fatal(err)
 	}
 	return p.Result
@@ -131,19 +131,19 @@ func resume(t testing.TB, d *Dialect, p agui.Pause, in agui.RunInput, ended ...t
 	}
 	for _, a := range answers {
 		i := p.Interrupt(a.ID)
-		if i != nil && i.Schema() != nil && !a.Own && a.Status == agui.Resolved && !gjson.GetBytes(a.Payload, "approved").IsBool() {
+		if i != nil && i.Schema() != nil && !a.OwnForm && a.Status == agui.Resolved && !gjson.GetBytes(a.Payload, "approved").IsBool() {
 			return translate.Out{}, nil, agui.Errorf(agui.InvalidPayload, "schema")
 		}
 	}
 	return dialecttest.ResumeWith(d, p, in, answers, dialecttest.NewLog(in.Messages), func(r *translate.Request) {
-		r.Ended, r.New = ended, agui.NewMessages(in.Messages, seenOf(p))
+		r.EndedPauses, r.NewMessages = ended, agui.NewMessages(in.Messages, seenOf(p))
 	})
 }
 
 func seenOf(p agui.Pause) []agui.SeenMessage {
 	var list []agui.SeenMessage
 	for _, m := range gjson.ParseBytes(p.Messages).Array() {
-		list = append(list, agui.See(agui.ParseMessage([]byte(m.Raw))))
+		list = append(list, agui.NewSeenMessage(agui.ParseMessage([]byte(m.Raw))))
 	}
 	return list
 }

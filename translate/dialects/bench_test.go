@@ -82,8 +82,8 @@ func benchmarkEvents(b *testing.B, d translate.Dialect, request *translate.Reque
 			}
 		}
 		res, err := run.End(translate.End{Event: agui.NewEvent([]byte(finished))})
-		if err != nil || shown+len(res.Before) != len(events) || len(res.Asked.Interrupts) > 0 {
-			b.Fatalf("%d of %d events, %+v, %v", shown+len(res.Before), len(events), res, err)
+		if err != nil || shown+len(res.HeldEvents) != len(events) || len(res.Asked.Interrupts) > 0 {
+			b.Fatalf("%d of %d events, %+v, %v", shown+len(res.HeldEvents), len(events), res, err)
 		}
 	}
 	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*len(events)), "ns/event")

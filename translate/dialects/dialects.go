@@ -91,7 +91,7 @@ func (l List) readShared(environment map[string]string) []error {
 	}
 	errs := s.group().Read(environment)
 	for _, e := range l {
-		s.give(e.Options)
+		s.setOptions(e.Options)
 	}
 	return errs
 }
@@ -119,7 +119,7 @@ func (l List) Check(name string) []error {
 			}
 		}
 		if e.Name == name {
-			errs = append(errs, e.lacks()...)
+			errs = append(errs, e.missingErrors()...)
 		}
 	}
 	return errs
@@ -133,7 +133,7 @@ func (l List) New(name string, warn translate.Warn) (translate.Dialect, error) {
 		warn = func(string, ...any) {}
 	}
 	if name == auto.Name {
-		list, err := l.asked(warn)
+		list, err := l.autoDialects(warn)
 		if err != nil {
 			return nil, err
 		}
@@ -153,18 +153,18 @@ func (l List) Recognizer(name string) (translate.Finder, error) {
 	if name == auto.Name {
 		return nil, nil
 	}
-	list, err := l.asked(func(string, ...any) {})
+	list, err := l.autoDialects(func(string, ...any) {})
 	if err != nil {
 		return nil, err
 	}
 	return auto.New(list, auto.Options{}), nil
 }
 
-// asked returns the dialects that auto asks.
-func (l List) asked(warn translate.Warn) ([]translate.Dialect, error) {
+// autoDialects returns the dialects that auto asks.
+func (l List) autoDialects(warn translate.Warn) ([]translate.Dialect, error) {
 	var list []translate.Dialect
 	for _, e := range l {
-		if len(e.lacks()) > 0 {
+		if len(e.missingErrors()) > 0 {
 			continue
 		}
 		one, err := e.New(warn)

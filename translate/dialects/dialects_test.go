@@ -43,7 +43,7 @@ func TestNeeds(t *testing.T) {
 			continue
 		}
 		needy++
-		need, _ := e.need()
+		need, _ := e.missingVariable()
 		if slices.Contains(asked, e.Name) {
 			t.Errorf("auto asks %s, which needs %s", e.Name, o.Needs())
 		}
@@ -107,7 +107,7 @@ func TestOrder(t *testing.T) {
 // asked returns the names of the dialects that auto asks.
 func asked(t *testing.T, list List) []string {
 	t.Helper()
-	dialects, err := list.asked(func(string, ...any) {})
+	dialects, err := list.autoDialects(func(string, ...any) {})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -249,11 +249,11 @@ func ordinary(n int, dialect string) []agui.Event {
 	return events
 }
 
-// TestAnew checks that a list made by Anew has options of its own, and that its errors name its
-// variables.
+// TestAnew checks that a list made by WithPrefix has options of its own, and that its errors name
+// its variables.
 func TestAnew(t *testing.T) {
 	list := All()
-	other := list.Anew("HOLDPOINT_ROUTES_0_")
+	other := list.WithPrefix("HOLDPOINT_ROUTES_0_")
 	if errs := other.Read(map[string]string{"HOLDPOINT_ROUTES_0_CANCEL": "true", "HOLDPOINT_CANCEL": "true"}); errs != nil {
 		t.Fatal(errs)
 	}

@@ -15,7 +15,7 @@ import (
 // An Entry is a dialect in a List. New makes the dialect.
 type Entry struct {
 	Name string
-	// Prefix is HOLDPOINT_<NAME>_ in capitals, with underscores for dashes. See Anew for other
+	// Prefix is HOLDPOINT_<NAME>_ in capitals, with underscores for dashes. See WithPrefix for other
 	// prefixes.
 	Prefix string
 	// Options points to a struct of variables (package variables). Each variable that is not a switch
@@ -41,8 +41,8 @@ type Entry struct {
 	// New makes the dialect with the current Options. It returns an error if they are not valid.
 	New func(translate.Warn) (translate.Dialect, error)
 
-	shared *shared // the same for all dialects of a list
-	anew   func(prefix string) Entry
+	shared   *shared // the same for all dialects of a list
+	copyWith func(prefix string) Entry
 }
 
 // With returns the list with one more dialect, which auto asks last.
@@ -54,12 +54,12 @@ func With[O any, D translate.Dialect](l List, name string, newDialect func(O, tr
 	return append(l, e)
 }
 
-// Anew returns the same list with options of its own, set to the defaults. The variables of the new
-// list begin with prefix instead of HOLDPOINT_.
-func (l List) Anew(prefix string) List {
+// WithPrefix returns the same list with options of its own, set to the defaults. The variables of
+// the new list begin with prefix instead of HOLDPOINT_.
+func (l List) WithPrefix(prefix string) List {
 	list := make(List, len(l))
 	for n, e := range l {
-		list[n] = e.anew(prefix)
+		list[n] = e.copyWith(prefix)
 	}
 	return newShared(prefix).withShared(list)
 }
@@ -78,9 +78,9 @@ func entryOf[O any, D translate.Dialect](prefix, name string, newDialect func(O,
 		shared:  &shared{},
 	}
 	e.group().Read(nil) // an empty environment sets the defaults
-	e.anew = func(prefix string) Entry { return entryOf(prefix, name, newDialect) }
+	e.copyWith = func(prefix string) Entry { return entryOf(prefix, name, newDialect) }
 	e.New = func(warn translate.Warn) (translate.Dialect, error) {
-		if err := errors.Join(append(e.check(), e.lacks()...)...); err != nil {
+		if err := errors.Join(append(e.check(), e.missingErrors()...)...); err != nil {
 			return nil, fmt.Errorf("dialects: %w", err)
 		}
 		d, err := newDialect(*o, warn)
@@ -170,8 +170,9 @@ func checkMeaning(means string, value reflect.Value) error {
 	return fmt.Errorf(textWrongMeaning, means, value.Type())
 }
 
-// need returns the full name of the required variable that is not set, and its description, or "".
-func (e Entry) need() (name, doc string) {
+// missingVariable returns the full name of the required variable that is not set, and its
+// description, or "".
+func (e Entry) missingVariable() (name, doc string) {
 	needy, ok := e.Options.(interface{ Needs() string })
 	if !ok || needy.Needs() == "" {
 		return "", ""
@@ -184,9 +185,9 @@ func (e Entry) need() (name, doc string) {
 	return e.Prefix + needy.Needs(), ""
 }
 
-// lacks returns an error if a required variable is not set.
-func (e Entry) lacks() []error {
-	switch name, doc := e.need(); {
+// missingErrors returns an error if a required variable is not set.
+func (e Entry) missingErrors() []error {
+	switch name, doc := e.missingVariable(); {
 	case name == "":
 		return nil
 	case doc == "":

@@ -182,7 +182,7 @@ func (p *pair) exchange() translate.Result {
 	for n := range p.sides {
 		s := &p.sides[n]
 		results[n], refusals[n] = s.run.End(e)
-		for _, ev := range results[n].Before {
+		for _, ev := range results[n].HeldEvents {
 			s.seen.Add(ev)
 		}
 	}
@@ -270,7 +270,7 @@ func (p *pair) request(messages []json.RawMessage, pause agui.Pause) *translate.
 	if pause.ID != "" {
 		body["resume"] = entries
 		if rapid.Bool().Draw(p.rt, "beside") {
-			r.New = []agui.Message{agui.ParseMessage(beside)}
+			r.NewMessages = []agui.Message{agui.ParseMessage(beside)}
 			body["messages"] = append(slices.Clone(messages), beside)
 		}
 	}
@@ -285,6 +285,6 @@ func (p *pair) request(messages []json.RawMessage, pause agui.Pause) *translate.
 // minted returns a pause as proxy stores it.
 func minted(p agui.Pause, seen *dialecttest.Log) agui.Pause {
 	p = dialecttest.WithIDs(p)
-	p.Seen = seen.Seen()
+	p.SeenMessages = seen.SeenMessages()
 	return p
 }

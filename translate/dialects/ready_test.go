@@ -14,8 +14,8 @@ func ready(t testing.TB) List {
 	t.Helper()
 	list := All()
 	for _, e := range list {
-		for last := ""; len(e.lacks()) > 0; {
-			need, _ := e.need()
+		for last := ""; len(e.missingErrors()) > 0; {
+			need, _ := e.missingVariable()
 			if need == last {
 				t.Fatalf("%s needs %s, and no scenario in testdata/%s has a good one", e.Name, need, e.Name)
 			}

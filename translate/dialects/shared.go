@@ -58,8 +58,8 @@ func (s *shared) check(l List, name string) []error {
 	return nil
 }
 
-// give sets the fields of a dialect's options that have the tag shared.
-func (s *shared) give(options any) {
+// setOptions sets the fields of a dialect's options that have the tag shared.
+func (s *shared) setOptions(options any) {
 	for f, value := range reflect.ValueOf(options).Elem().Fields() {
 		switch what := f.Tag.Get("shared"); what {
 		case "":

@@ -26,11 +26,11 @@ func optionsOf[O any](t *testing.T, l List, name string) O {
 }
 
 // TestShared checks that each dialect that reads HOLDPOINT_TOOLS or HOLDPOINT_CANCEL gets its part,
-// and that a list made by Anew has its own.
+// and that a list made by WithPrefix has its own.
 func TestShared(t *testing.T) {
 	list := All()
 	const prefix = "HOLDPOINT_ROUTES_7_"
-	other := list.Anew(prefix)
+	other := list.WithPrefix(prefix)
 	for _, errs := range [][]error{
 		list.Read(map[string]string{"HOLDPOINT_TOOLS": "delete_*=approval; send=input;run_*=external;a=b=approval", "HOLDPOINT_CANCEL": "false"}),
 		other.Read(map[string]string{"HOLDPOINT_TOOLS": "x=approval", prefix + "TOOLS": "y=external"}),

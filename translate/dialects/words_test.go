@@ -66,7 +66,7 @@ func checkWords(t *testing.T, d translate.Dialect, p agui.Pause, in agui.RunInpu
 		return 0
 	}
 	yes, no := agui.Answer{ID: i.ID, Status: agui.Resolved, Payload: i.Yes}, agui.Answer{ID: i.ID, Status: agui.Resolved, Payload: i.No}
-	if kit.Says(*i, yes) != agui.Approves || kit.Says(*i, no) != agui.Denies {
+	if kit.MeaningOf(*i, yes) != agui.Approves || kit.MeaningOf(*i, no) != agui.Denies {
 		t.Errorf("yes %s and no %s of %s", i.Yes, i.No, i.Object)
 	}
 	sent := map[string]translate.Out{}

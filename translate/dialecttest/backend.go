@@ -26,10 +26,10 @@ type Backend struct {
 	Environment map[string]string
 	// MediaType is the media type of its answers.
 	MediaType string
-	// Asks is the answer that ends with question n. Ends is the answer of a run that asks nothing. Did
-	// and Left are the answers to a request with an answer: the backend carried out what it had asked
-	// about, or did not.
-	Asks, Ends, Did, Left string
+	// QuestionStream is the answer that ends with question n. EndStream is the answer of a run that
+	// asks nothing. Did and DeniedStream are the answers to a request with an answer: the backend
+	// carried out what it had asked about, or did not.
+	QuestionStream, EndStream, ActedStream, DeniedStream string
 	// Other returns the JSON answer to a request that is not a run, such as a request for its thread
 	// or its state. waits is the question that it waits for, or 0. n is the number of questions that
 	// it asked. It returns "" for a run. If Other is nil, every request is a run.
@@ -42,16 +42,16 @@ type Backend struct {
 	Reply string
 	// Reads returns the answer to question n in a request. waits reports that the backend waits for
 	// that question, so that a request that does not name a question may answer it.
-	Reads func(body []byte, n int, waits bool) Word
+	Reads func(body []byte, n int, waits bool) Meaning
 }
 
-// A Word is the answer to a question in a request.
-type Word int
+// A Meaning is the answer to a question in a request.
+type Meaning int
 
 // Nothing: the request does not answer the question. Approves: the backend would act. Denies: the
 // backend would not act.
 const (
-	Nothing Word = iota
+	Nothing Meaning = iota
 	Approves
 	Denies
 )
@@ -62,8 +62,8 @@ func (b Backend) Name() string { return strings.TrimSuffix(b.Dialect+" "+b.Form,
 // hexID is the beginning of the ids of 32 hex digits, which {n:32} in a text stands for.
 const hexID = "529a97505c90b72d4bb0"
 
-// Numbered returns one of the texts for question n.
-func Numbered(text string, n int) string {
+// TextFor returns one of the texts for question n.
+func TextFor(text string, n int) string {
 	text = strings.ReplaceAll(text, "{n:32}", fmt.Sprintf("%s%012x", hexID, n))
 	return strings.ReplaceAll(text, "{n}", strconv.Itoa(n))
 }
@@ -71,26 +71,26 @@ func Numbered(text string, n int) string {
 // twoWords matches the word of a yes and the word of a no in a Reply.
 var twoWords = regexp.MustCompile(`\{([^{}|"]+)\|([^{}|"]+)\}`)
 
-// Replied returns the message that answers question n with yes or no.
-func (b Backend) Replied(n int, yes bool) string {
+// ReplyMessage returns the message that answers question n with yes or no.
+func (b Backend) ReplyMessage(n int, yes bool) string {
 	word := "$2"
 	if yes {
 		word = "$1"
 	}
-	text := strings.ReplaceAll(Numbered(b.Reply, n), "{yes}", strconv.FormatBool(yes))
+	text := strings.ReplaceAll(TextFor(b.Reply, n), "{yes}", strconv.FormatBool(yes))
 	return twoWords.ReplaceAllString(text, word)
 }
 
-// Then returns the answer of a run that first does what first has and then asks. It is one run if
-// both are streams of the same form.
-func (b Backend) Then(first string) string {
+// AskAfter returns the answer of a run that first does what first has and then asks. It is one run
+// if both are streams of the same form.
+func (b Backend) AskAfter(first string) string {
 	sep := "\n"
 	if b.MediaType == eventStream {
 		sep = "\n\n"
 	}
-	did, asks := strings.Split(first, sep), strings.Split(b.Asks, sep)
+	did, asks := strings.Split(first, sep), strings.Split(b.QuestionStream, sep)
 	if did[0] != asks[0] {
-		return b.Asks // such answers cannot be joined
+		return b.QuestionStream // such answers cannot be joined
 	}
 	return strings.Join(append(did[:len(did)-2], asks[1:]...), sep)
 }

@@ -13,7 +13,7 @@ func TestReplied(t *testing.T) {
 		`{"id":"r-{n}","content":"{ACCEPT|REJECT}"}`:      {`{"id":"r-3","content":"ACCEPT"}`, `{"id":"r-3","content":"REJECT"}`},
 	} {
 		b := dialecttest.Backend{Reply: reply}
-		if yes, no := b.Replied(3, true), b.Replied(3, false); yes != want[0] || no != want[1] {
+		if yes, no := b.ReplyMessage(3, true), b.ReplyMessage(3, false); yes != want[0] || no != want[1] {
 			t.Errorf("%s: %s and %s", reply, yes, no)
 		}
 	}

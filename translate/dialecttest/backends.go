@@ -18,8 +18,8 @@ const (
 // approved and denied are the payloads of most backends.
 const approved, denied = `{"approved":true}`, `{"approved":false}`
 
-// says returns the events of a text of the assistant.
-func says(id, text string) []string {
+// textEvents returns the events of a text of the assistant.
+func textEvents(id, text string) []string {
 	return []string{
 		`{"type":"TEXT_MESSAGE_START","messageId":"` + id + `","role":"assistant"}`,
 		`{"type":"TEXT_MESSAGE_CONTENT","messageId":"` + id + `","delta":"` + text + `"}`,
@@ -65,9 +65,9 @@ var dotNetCall = []string{
 // result returns the result of call n.
 var result = []string{`{"type":"TOOL_CALL_RESULT","messageId":"result-{n}","toolCallId":"call-{n}","content":"deleted","role":"tool"}`}
 
-// word returns the meaning of a value by its member approved, or Nothing if the value does not
+// meaningOf returns the meaning of a value by its member approved, or Nothing if the value does not
 // exist.
-func word(value gjson.Result) Word {
+func meaningOf(value gjson.Result) Meaning {
 	switch {
 	case !value.Exists():
 		return Nothing
@@ -78,13 +78,13 @@ func word(value gjson.Result) Word {
 }
 
 // inResume returns the answer to the interrupt in the resume array.
-func inResume(body []byte, id string) Word {
+func inResume(body []byte, id string) Meaning {
 	for _, entry := range gjson.GetBytes(body, "resume").Array() {
 		if entry.Get("interruptId").Str != id {
 			continue
 		}
 		if entry.Get("status").Str == "resolved" {
-			return word(entry.Get("payload"))
+			return meaningOf(entry.Get("payload"))
 		}
 		return Denies
 	}
@@ -94,17 +94,17 @@ func inResume(body []byte, id string) Word {
 // inCommand returns the answer to question n as Mastra's adapter reads it from the command. The
 // question waits under the run; "" matches any run. false is a denial, and a missing value is an
 // ordinary run.
-func inCommand(body []byte, n int, run string) Word {
+func inCommand(body []byte, n int, run string) Meaning {
 	command := gjson.GetBytes(body, "forwardedProps.command")
 	event := command.Get("interruptEvent")
 	if event.Type == gjson.String {
 		event = gjson.Parse(event.Str)
 	}
 	value := command.Get("resume")
-	if !value.Exists() || value.Type == gjson.Null || event.Get("toolCallId").Str != fmt.Sprint("call-", n) || run != "" && event.Get("runId").Str != Numbered(run, n) {
+	if !value.Exists() || value.Type == gjson.Null || event.Get("toolCallId").Str != fmt.Sprint("call-", n) || run != "" && event.Get("runId").Str != TextFor(run, n) {
 		return Nothing
 	}
-	return word(value)
+	return meaningOf(value)
 }
 
 // isIDMap reports whether LangGraph reads the value as a map of ids. The ids of this backend have
@@ -117,14 +117,14 @@ func isIDMap(value gjson.Result) bool {
 // inMessage returns the answer to the call callID. It reads the last tool message about the call
 // among the tool messages at the end of the history. It returns Nothing if there is none, or if no
 // earlier message has this call of the tool.
-func inMessage(body []byte, callID, tool string) Word {
+func inMessage(body []byte, callID, tool string) Meaning {
 	said, known := Nothing, false
 	for _, m := range gjson.GetBytes(body, "messages").Array() {
 		if m.Get("role").Str != "tool" {
 			said = Nothing
 			known = known || m.Get(`toolCalls.#(id=="`+callID+`").function.name`).Str == tool
 		} else if known && m.Get("toolCallId").Str == callID {
-			said = word(gjson.Parse(m.Get("content").Str))
+			said = meaningOf(gjson.Parse(m.Get("content").Str))
 		}
 	}
 	return said
@@ -132,7 +132,7 @@ func inMessage(body []byte, callID, tool string) Word {
 
 // lastWordOn returns the answer to a call in the tool messages at the end of the history, whether
 // or not the history has the call. Such a backend reads everything except a plain no as a yes.
-func lastWordOn(body []byte, callID, key string) Word {
+func lastWordOn(body []byte, callID, key string) Meaning {
 	said := Nothing
 	for _, m := range gjson.GetBytes(body, "messages").Array() {
 		switch {
@@ -152,12 +152,12 @@ func lastWordOn(body []byte, callID, key string) Word {
 func Example() Backend {
 	return Backend{
 		Dialect: "ask", MediaType: eventStream, Yes: approved, No: denied,
-		Asks:  run(finished, calls("q{n}", "ask", `"{\"text\":\"Pay {n}?\"}"`)),
-		Ends:  run(finished, says("said-{n}", "Yes?")),
-		Did:   run(finished, says("said-{n}", "It is paid.")),
-		Left:  run(finished, says("said-{n}", "I leave it.")),
-		Reply: `{"id":"reply-{n}","role":"tool","toolCallId":"q{n}","content":"{\"approved\":{yes}}"}`,
-		Reads: func(body []byte, n int, _ bool) Word { return lastWordOn(body, fmt.Sprint("q", n), "approved") },
+		QuestionStream: run(finished, calls("q{n}", "ask", `"{\"text\":\"Pay {n}?\"}"`)),
+		EndStream:      run(finished, textEvents("said-{n}", "Yes?")),
+		ActedStream:    run(finished, textEvents("said-{n}", "It is paid.")),
+		DeniedStream:   run(finished, textEvents("said-{n}", "I leave it.")),
+		Reply:          `{"id":"reply-{n}","role":"tool","toolCallId":"q{n}","content":"{\"approved\":{yes}}"}`,
+		Reads:          func(body []byte, n int, _ bool) Meaning { return lastWordOn(body, fmt.Sprint("q", n), "approved") },
 	}
 }
 
@@ -165,12 +165,12 @@ func Example() Backend {
 func ExampleOfWords() Backend {
 	return Backend{
 		Dialect: "confirm", MediaType: eventStream, Yes: approved, No: denied,
-		Asks:  run(finished, calls("s{n}", "confirm_step", `"{\"step\":\"Step {n}?\"}"`)),
-		Ends:  run(finished, says("said-{n}", "Yes?")),
-		Did:   run(finished, says("said-{n}", "It is done.")),
-		Left:  run(finished, says("said-{n}", "I leave it.")),
-		Reply: `{"id":"reply-{n}","role":"tool","toolCallId":"s{n}","content":"{ACCEPT|REJECT}"}`,
-		Reads: func(body []byte, n int, _ bool) Word {
+		QuestionStream: run(finished, calls("s{n}", "confirm_step", `"{\"step\":\"Step {n}?\"}"`)),
+		EndStream:      run(finished, textEvents("said-{n}", "Yes?")),
+		ActedStream:    run(finished, textEvents("said-{n}", "It is done.")),
+		DeniedStream:   run(finished, textEvents("said-{n}", "I leave it.")),
+		Reply:          `{"id":"reply-{n}","role":"tool","toolCallId":"s{n}","content":"{ACCEPT|REJECT}"}`,
+		Reads: func(body []byte, n int, _ bool) Meaning {
 			said := Nothing
 			for _, m := range gjson.GetBytes(body, "messages").Array() {
 				word := strings.ToUpper(strings.TrimSpace(m.Get("content").Str))
@@ -196,11 +196,11 @@ func plainCall(form, yes, reply string, environment map[string]string) Backend {
 	maps.Copy(set, environment)
 	return Backend{
 		Dialect: "tool-call", Form: form, MediaType: eventStream, Yes: approved, No: denied, Environment: set, Reply: reply,
-		Asks: run(finished, calls("call-{n}", "delete_file", `"{\"path\":\"{n}.txt\"}"`)),
-		Ends: run(finished, says("said-{n}", "Yes?")),
-		Did:  run(finished, result, says("said-{n}", "It is gone.")),
-		Left: run(finished, says("said-{n}", "I leave it.")),
-		Reads: func(body []byte, n int, _ bool) Word {
+		QuestionStream: run(finished, calls("call-{n}", "delete_file", `"{\"path\":\"{n}.txt\"}"`)),
+		EndStream:      run(finished, textEvents("said-{n}", "Yes?")),
+		ActedStream:    run(finished, result, textEvents("said-{n}", "It is gone.")),
+		DeniedStream:   run(finished, textEvents("said-{n}", "I leave it.")),
+		Reads: func(body []byte, n int, _ bool) Meaning {
 			said := Nothing
 			for _, m := range gjson.GetBytes(body, "messages").Array() {
 				switch {
@@ -223,44 +223,44 @@ func backends() []Backend {
 	return []Backend{
 		{
 			Dialect: "adk", MediaType: eventStream, Yes: `{"confirmed":true}`, No: `{"confirmed":false}`,
-			Asks: run(finished, deleteFile,
+			QuestionStream: run(finished, deleteFile,
 				calls("confirm-{n}", "adk_request_confirmation", `"{\"originalFunctionCall\":{\"id\":\"call-{n}\",\"name\":\"delete_file\",\"args\":{\"path\":\"{n}.txt\"}},\"toolConfirmation\":{\"hint\":\"Delete?\",\"confirmed\":false}}"`)),
-			Ends:  run(finished, says("said-{n}", "Yes?")),
-			Did:   run(finished, result, says("said-{n}", "It is gone.")),
-			Left:  run(finished, result, says("said-{n}", "I leave it.")),
-			Reply: `{"id":"reply-{n}","role":"tool","toolCallId":"confirm-{n}","content":"{\"confirmed\":{yes}}"}`,
-			Reads: func(body []byte, n int, _ bool) Word {
+			EndStream:    run(finished, textEvents("said-{n}", "Yes?")),
+			ActedStream:  run(finished, result, textEvents("said-{n}", "It is gone.")),
+			DeniedStream: run(finished, result, textEvents("said-{n}", "I leave it.")),
+			Reply:        `{"id":"reply-{n}","role":"tool","toolCallId":"confirm-{n}","content":"{\"confirmed\":{yes}}"}`,
+			Reads: func(body []byte, n int, _ bool) Meaning {
 				return lastWordOn(body, fmt.Sprintf("confirm-%d", n), "confirmed")
 			},
 		},
 		{
 			Dialect: "agno", MediaType: eventStream, Yes: `{"accepted":true}`, No: `{"accepted":false}`,
-			Asks:  run(finished, agnoRaw("RunStarted"), deleteFile),
-			Ends:  run(finished, agnoRaw("RunStarted"), says("said-{n}", "Yes?")),
-			Did:   run(finished, agnoRaw("RunContinued"), deleteFile, result, says("said-{n}", "It is gone.")),
-			Left:  run(finished, agnoRaw("RunContinued"), says("said-{n}", "I leave it.")),
-			Reply: `{"id":"reply-{n}","role":"tool","toolCallId":"call-{n}","content":"{\"accepted\":{yes}}"}`,
-			Reads: func(body []byte, n int, _ bool) Word {
+			QuestionStream: run(finished, agnoRaw("RunStarted"), deleteFile),
+			EndStream:      run(finished, agnoRaw("RunStarted"), textEvents("said-{n}", "Yes?")),
+			ActedStream:    run(finished, agnoRaw("RunContinued"), deleteFile, result, textEvents("said-{n}", "It is gone.")),
+			DeniedStream:   run(finished, agnoRaw("RunContinued"), textEvents("said-{n}", "I leave it.")),
+			Reply:          `{"id":"reply-{n}","role":"tool","toolCallId":"call-{n}","content":"{\"accepted\":{yes}}"}`,
+			Reads: func(body []byte, n int, _ bool) Meaning {
 				return lastWordOn(body, fmt.Sprintf("call-%d", n), "accepted")
 			},
 		},
 		{
 			Dialect: "agui", MediaType: eventStream, Yes: approved, No: denied,
-			Asks: run(interrupt(`{"id":"int-{n}","reason":"tool_call","toolCallId":"call-{n}","responseSchema":{"type":"object","properties":{"approved":{"type":"boolean"}},"required":["approved"]}}`), deleteFile),
-			Ends: run(finished, says("said-{n}", "Yes?")),
-			Did:  run(finished, result, says("said-{n}", "It is gone.")),
-			Left: run(finished, says("said-{n}", "I leave it.")),
-			Reads: func(body []byte, n int, _ bool) Word {
+			QuestionStream: run(interrupt(`{"id":"int-{n}","reason":"tool_call","toolCallId":"call-{n}","responseSchema":{"type":"object","properties":{"approved":{"type":"boolean"}},"required":["approved"]}}`), deleteFile),
+			EndStream:      run(finished, textEvents("said-{n}", "Yes?")),
+			ActedStream:    run(finished, result, textEvents("said-{n}", "It is gone.")),
+			DeniedStream:   run(finished, textEvents("said-{n}", "I leave it.")),
+			Reads: func(body []byte, n int, _ bool) Meaning {
 				return inResume(body, fmt.Sprintf("int-%d", n))
 			},
 		},
 		{
 			Dialect: "agui", Form: "announced", MediaType: eventStream, Yes: `"approved"`, No: `"rejected"`,
-			Asks: run(finished, []string{`{"type":"CUSTOM","name":"on_interrupt","value":{"id":"t","reason":"crewai:human_feedback","message":"Delete {n}.txt?","responseSchema":{"type":"string","enum":["approved","rejected"]},"metadata":{"crewai":{"flowId":"t","methodName":"ask","emit":["approved","rejected"]}}}}`}),
-			Ends: run(finished, says("said-{n}", "Yes?")),
-			Did:  run(finished, says("said-{n}", "It is gone.")),
-			Left: run(finished, says("said-{n}", "I leave it.")),
-			Reads: func(body []byte, _ int, waits bool) Word {
+			QuestionStream: run(finished, []string{`{"type":"CUSTOM","name":"on_interrupt","value":{"id":"t","reason":"crewai:human_feedback","message":"Delete {n}.txt?","responseSchema":{"type":"string","enum":["approved","rejected"]},"metadata":{"crewai":{"flowId":"t","methodName":"ask","emit":["approved","rejected"]}}}}`}),
+			EndStream:      run(finished, textEvents("said-{n}", "Yes?")),
+			ActedStream:    run(finished, textEvents("said-{n}", "It is gone.")),
+			DeniedStream:   run(finished, textEvents("said-{n}", "I leave it.")),
+			Reads: func(body []byte, _ int, waits bool) Meaning {
 				// CrewAI ignores ids, and carries out its first option at a cancel and at an empty answer.
 				entry := gjson.GetBytes(body, "resume.0")
 				switch {
@@ -274,101 +274,101 @@ func backends() []Backend {
 		},
 		{
 			Dialect: "agui", Form: "suspended", MediaType: eventStream, Yes: approved, No: denied,
-			Asks: run(finished, []string{`{"type":"CUSTOM","name":"on_interrupt","value":"{\"type\":\"mastra_suspend\",\"toolCallId\":\"call-{n}\",\"toolName\":\"delete_file\",\"suspendPayload\":{\"question\":\"Delete {n}.txt?\"},\"args\":{\"path\":\"{n}.txt\"},\"resumeSchema\":\"{\\\"type\\\":\\\"object\\\",\\\"properties\\\":{\\\"approved\\\":{\\\"type\\\":\\\"boolean\\\"}},\\\"required\\\":[\\\"approved\\\"]}\",\"runId\":\"run-{n}\"}"}`}),
-			Ends: run(finished, says("said-{n}", "Yes?")),
-			Did:  run(finished, result, says("said-{n}", "It is gone.")),
-			Left: run(finished, says("said-{n}", "I leave it.")),
-			Reads: func(body []byte, n int, _ bool) Word {
+			QuestionStream: run(finished, []string{`{"type":"CUSTOM","name":"on_interrupt","value":"{\"type\":\"mastra_suspend\",\"toolCallId\":\"call-{n}\",\"toolName\":\"delete_file\",\"suspendPayload\":{\"question\":\"Delete {n}.txt?\"},\"args\":{\"path\":\"{n}.txt\"},\"resumeSchema\":\"{\\\"type\\\":\\\"object\\\",\\\"properties\\\":{\\\"approved\\\":{\\\"type\\\":\\\"boolean\\\"}},\\\"required\\\":[\\\"approved\\\"]}\",\"runId\":\"run-{n}\"}"}`}),
+			EndStream:      run(finished, textEvents("said-{n}", "Yes?")),
+			ActedStream:    run(finished, result, textEvents("said-{n}", "It is gone.")),
+			DeniedStream:   run(finished, textEvents("said-{n}", "I leave it.")),
+			Reads: func(body []byte, n int, _ bool) Meaning {
 				return inCommand(body, n, "run-{n}")
 			},
 		},
 		{
 			Dialect: "mastra", MediaType: eventStream, Yes: approved, No: denied,
-			Asks: run(finished, deleteFile),
-			Ends: run(finished, says("said-{n}", "Yes?")),
-			Did:  run(finished, result, says("said-{n}", "It is gone.")),
-			Left: run(finished, says("said-{n}", "I leave it.")),
-			Reads: func(body []byte, n int, _ bool) Word {
+			QuestionStream: run(finished, deleteFile),
+			EndStream:      run(finished, textEvents("said-{n}", "Yes?")),
+			ActedStream:    run(finished, result, textEvents("said-{n}", "It is gone.")),
+			DeniedStream:   run(finished, textEvents("said-{n}", "I leave it.")),
+			Reads: func(body []byte, n int, _ bool) Meaning {
 				return inCommand(body, n, "")
 			},
 		},
 		{
 			Dialect: "agent-framework", Form: "1.7.0", MediaType: eventStream, Yes: approved, No: denied,
-			Asks: run(interrupt(`{"id":"af-call-{n}","reason":"tool_call","message":"Approve running delete_file?","toolCallId":"call-{n}","responseSchema":{"type":"object","properties":{"approved":{"type":"boolean"},"accepted":{"type":"boolean"}}},"metadata":{"agent_framework":{"type":"function_approval_request","function_call":{"call_id":"call-{n}","name":"delete_file"}}}}`),
+			QuestionStream: run(interrupt(`{"id":"af-call-{n}","reason":"tool_call","message":"Approve running delete_file?","toolCallId":"call-{n}","responseSchema":{"type":"object","properties":{"approved":{"type":"boolean"},"accepted":{"type":"boolean"}}},"metadata":{"agent_framework":{"type":"function_approval_request","function_call":{"call_id":"call-{n}","name":"delete_file"}}}}`),
 				deleteFile,
 				[]string{`{"type":"CUSTOM","name":"function_approval_request","value":{"id":"af-call-{n}","function_call":{"call_id":"call-{n}","name":"delete_file","arguments":{"path":"{n}.txt"}}}}`},
 				calls("confirm-{n}", "confirm_changes", `"{\"function_name\":\"delete_file\",\"function_call_id\":\"call-{n}\",\"function_arguments\":{\"path\":\"{n}.txt\"},\"steps\":[]}"`)),
-			Ends: run(finished, says("said-{n}", "Yes?")),
-			Did:  run(finished, result, says("said-{n}", "It is gone.")),
-			Left: run(finished, says("said-{n}", "I leave it.")),
-			Reads: func(body []byte, n int, _ bool) Word {
+			EndStream:    run(finished, textEvents("said-{n}", "Yes?")),
+			ActedStream:  run(finished, result, textEvents("said-{n}", "It is gone.")),
+			DeniedStream: run(finished, textEvents("said-{n}", "I leave it.")),
+			Reads: func(body []byte, n int, _ bool) Meaning {
 				return inResume(body, fmt.Sprintf("af-call-%d", n))
 			},
 		},
 		{
 			Dialect: "agent-framework", Form: "AGUI.Server", MediaType: eventStream, Yes: approved, No: denied,
-			Asks: run(interrupt(`{"id":"ficc_call-{n}","reason":"tool_call","message":"Approval required for tool call: delete_file","toolCallId":"call-{n}","responseSchema":{"type":"object","properties":{"approved":{"type":"boolean"}},"required":["approved"]}}`),
+			QuestionStream: run(interrupt(`{"id":"ficc_call-{n}","reason":"tool_call","message":"Approval required for tool call: delete_file","toolCallId":"call-{n}","responseSchema":{"type":"object","properties":{"approved":{"type":"boolean"}},"required":["approved"]}}`),
 				dotNetCall),
-			Ends: run(finished, says("said-{n}", "Yes?")),
-			Did:  run(finished, deleteFile, result, says("said-{n}", "It is gone.")),
-			Left: run(finished, deleteFile, result, says("said-{n}", "I leave it.")),
-			Reads: func(body []byte, n int, _ bool) Word {
+			EndStream:    run(finished, textEvents("said-{n}", "Yes?")),
+			ActedStream:  run(finished, deleteFile, result, textEvents("said-{n}", "It is gone.")),
+			DeniedStream: run(finished, deleteFile, result, textEvents("said-{n}", "I leave it.")),
+			Reads: func(body []byte, n int, _ bool) Meaning {
 				// The host runs the toolCall of an answer, and ignores everything else.
 				payload := gjson.GetBytes(body, fmt.Sprintf(`resume.#(interruptId=="ficc_call-%d").payload`, n))
 				if payload.Get("toolCall.callId").Str != fmt.Sprintf("call-%d", n) {
 					return Nothing
 				}
-				return word(payload)
+				return meaningOf(payload)
 			},
 		},
 		{
 			Dialect: "aws-strands", MediaType: eventStream, Yes: approved, No: denied,
-			Asks: run(interrupt(`{"id":"v1:before_tool_call:call-{n}:75a96266-45d2-581c-8a6f-043e472e1763","reason":"myapp-approval","metadata":{"reason":{"path":"{n}.txt"}}}`), deleteFile),
-			Ends: run(finished, says("said-{n}", "Yes?")),
-			Did:  run(finished, result, says("said-{n}", "It is gone.")),
-			Left: run(finished, says("said-{n}", "I leave it.")),
-			Reads: func(body []byte, n int, _ bool) Word {
+			QuestionStream: run(interrupt(`{"id":"v1:before_tool_call:call-{n}:75a96266-45d2-581c-8a6f-043e472e1763","reason":"myapp-approval","metadata":{"reason":{"path":"{n}.txt"}}}`), deleteFile),
+			EndStream:      run(finished, textEvents("said-{n}", "Yes?")),
+			ActedStream:    run(finished, result, textEvents("said-{n}", "It is gone.")),
+			DeniedStream:   run(finished, textEvents("said-{n}", "I leave it.")),
+			Reads: func(body []byte, n int, _ bool) Meaning {
 				return inResume(body, fmt.Sprintf("v1:before_tool_call:call-%d:75a96266-45d2-581c-8a6f-043e472e1763", n))
 			},
 		},
 		{
 			Dialect: "draft", Form: "by object", MediaType: eventStream, Yes: approved, No: denied,
-			Asks: run(`{"type":"RUN_FINISHED","threadId":"t","runId":"r","outcome":"interrupt","interrupt":{"id":"int-{n}","reason":"human_approval","payload":{"proposal":{"tool":"delete_file","args":{"path":"{n}.txt"}}}}}`, says("m{n}", "I have a draft.")),
-			Ends: run(`{"type":"RUN_FINISHED","threadId":"t","runId":"r","outcome":"success"}`, says("said-{n}", "Yes?")),
-			Did:  run(`{"type":"RUN_FINISHED","threadId":"t","runId":"r","outcome":"success"}`, says("said-{n}", "It is gone.")),
-			Left: run(`{"type":"RUN_FINISHED","threadId":"t","runId":"r","outcome":"success"}`, says("said-{n}", "I leave it.")),
-			Reads: func(body []byte, n int, waits bool) Word {
+			QuestionStream: run(`{"type":"RUN_FINISHED","threadId":"t","runId":"r","outcome":"interrupt","interrupt":{"id":"int-{n}","reason":"human_approval","payload":{"proposal":{"tool":"delete_file","args":{"path":"{n}.txt"}}}}}`, textEvents("m{n}", "I have a draft.")),
+			EndStream:      run(`{"type":"RUN_FINISHED","threadId":"t","runId":"r","outcome":"success"}`, textEvents("said-{n}", "Yes?")),
+			ActedStream:    run(`{"type":"RUN_FINISHED","threadId":"t","runId":"r","outcome":"success"}`, textEvents("said-{n}", "It is gone.")),
+			DeniedStream:   run(`{"type":"RUN_FINISHED","threadId":"t","runId":"r","outcome":"success"}`, textEvents("said-{n}", "I leave it.")),
+			Reads: func(body []byte, n int, waits bool) Meaning {
 				resume := gjson.GetBytes(body, "resume")
 				if id := resume.Get("interruptId"); !resume.IsObject() || id.Exists() && id.Str != fmt.Sprintf("int-%d", n) || !id.Exists() && !waits {
 					return Nothing
 				}
-				return word(resume.Get("payload"))
+				return meaningOf(resume.Get("payload"))
 			},
 		},
 		{
 			Dialect: "draft", Form: "by call", MediaType: eventStream, Yes: approved, No: denied,
-			Asks:  run(`{"type":"RUN_FINISHED","threadId":"t","runId":"r","outcome":"interrupt"}`, calls("call-{n}", "pando_permission_request", `"{\"tool\":\"bash\",\"description\":\"rm {n}.txt\"}"`)),
-			Ends:  run(`{"type":"RUN_FINISHED","threadId":"t","runId":"r","outcome":"success"}`, says("said-{n}", "Yes?")),
-			Did:   run(`{"type":"RUN_FINISHED","threadId":"t","runId":"r","outcome":"success"}`, says("said-{n}", "It is gone.")),
-			Left:  run(`{"type":"RUN_FINISHED","threadId":"t","runId":"r","outcome":"success"}`, says("said-{n}", "I leave it.")),
-			Reply: `{"id":"reply-{n}","role":"tool","toolCallId":"call-{n}","content":"{\"approved\":{yes}}"}`,
-			Reads: func(body []byte, n int, _ bool) Word {
+			QuestionStream: run(`{"type":"RUN_FINISHED","threadId":"t","runId":"r","outcome":"interrupt"}`, calls("call-{n}", "pando_permission_request", `"{\"tool\":\"bash\",\"description\":\"rm {n}.txt\"}"`)),
+			EndStream:      run(`{"type":"RUN_FINISHED","threadId":"t","runId":"r","outcome":"success"}`, textEvents("said-{n}", "Yes?")),
+			ActedStream:    run(`{"type":"RUN_FINISHED","threadId":"t","runId":"r","outcome":"success"}`, textEvents("said-{n}", "It is gone.")),
+			DeniedStream:   run(`{"type":"RUN_FINISHED","threadId":"t","runId":"r","outcome":"success"}`, textEvents("said-{n}", "I leave it.")),
+			Reply:          `{"id":"reply-{n}","role":"tool","toolCallId":"call-{n}","content":"{\"approved\":{yes}}"}`,
+			Reads: func(body []byte, n int, _ bool) Meaning {
 				return inMessage(body, fmt.Sprintf("call-%d", n), "pando_permission_request")
 			},
 		},
 		{
 			Dialect: "langgraph", MediaType: eventStream, Yes: approved, No: denied,
-			Asks: run(finished, []string{
+			QuestionStream: run(finished, []string{
 				`{"type":"STEP_STARTED","stepName":"ask"}`,
 				`{"type":"STATE_SNAPSHOT","snapshot":{}}`,
 				`{"type":"MESSAGES_SNAPSHOT","messages":[]}`,
 				`{"type":"STEP_FINISHED","stepName":"ask"}`,
 				`{"type":"CUSTOM","name":"on_interrupt","value":"{\"question\": \"Delete {n}.txt?\"}","rawEvent":{"value":{"question":"Delete {n}.txt?"},"id":"{n:32}"}}`,
 			}),
-			Ends: run(finished, says("said-{n}", "Yes?")),
-			Did:  run(finished, []string{`{"type":"STEP_STARTED","stepName":"ask"}`, `{"type":"STEP_FINISHED","stepName":"ask"}`}, says("said-{n}", "It is gone.")),
-			Left: run(finished, []string{`{"type":"STEP_STARTED","stepName":"ask"}`, `{"type":"STEP_FINISHED","stepName":"ask"}`}, says("said-{n}", "I leave it.")),
-			Reads: func(body []byte, n int, waits bool) Word {
+			EndStream:    run(finished, textEvents("said-{n}", "Yes?")),
+			ActedStream:  run(finished, []string{`{"type":"STEP_STARTED","stepName":"ask"}`, `{"type":"STEP_FINISHED","stepName":"ask"}`}, textEvents("said-{n}", "It is gone.")),
+			DeniedStream: run(finished, []string{`{"type":"STEP_STARTED","stepName":"ask"}`, `{"type":"STEP_FINISHED","stepName":"ask"}`}, textEvents("said-{n}", "I leave it.")),
+			Reads: func(body []byte, n int, waits bool) Meaning {
 				// From 0.0.43 on the array has priority. The adapter ignores ids, and turns a cancelled entry
 				// or several entries into a value that is true.
 				value := gjson.GetBytes(body, "forwardedProps.command.resume")
@@ -379,34 +379,34 @@ func backends() []Backend {
 				}
 				// LangGraph passes the values of an id map to the questions that it names, and any other value
 				// to whatever waits.
-				if one := value.Get(Numbered("{n:32}", n)); one.Exists() {
-					return word(one)
+				if one := value.Get(TextFor("{n:32}", n)); one.Exists() {
+					return meaningOf(one)
 				}
 				if !waits || isIDMap(value) {
 					return Nothing
 				}
-				return word(value)
+				return meaningOf(value)
 			},
 		},
 		{
 			Dialect: "request-approval", MediaType: eventStream, Yes: approved, No: denied,
-			Asks:  run(`{"type":"RUN_FINISHED","threadId":"t","runId":"r","outcome":{"type":"success"}}`, calls("call-{n}", "request_approval", `"{\"request\":{\"approval_id\":\"ficc_call-{n}\",\"function_name\":\"delete_file\",\"function_arguments\":{\"path\":\"{n}.txt\"},\"message\":\"Approve?\"}}"`)),
-			Ends:  run(finished, says("said-{n}", "Yes?")),
-			Did:   run(finished, deleteFile, result, says("said-{n}", "It is gone.")),
-			Left:  run(finished, says("said-{n}", "I leave it.")),
-			Reply: `{"id":"reply-{n}","role":"tool","toolCallId":"call-{n}","content":"{\"approval_id\":\"ficc_call-{n}\",\"approved\":{yes}}"}`,
-			Reads: func(body []byte, n int, _ bool) Word {
+			QuestionStream: run(`{"type":"RUN_FINISHED","threadId":"t","runId":"r","outcome":{"type":"success"}}`, calls("call-{n}", "request_approval", `"{\"request\":{\"approval_id\":\"ficc_call-{n}\",\"function_name\":\"delete_file\",\"function_arguments\":{\"path\":\"{n}.txt\"},\"message\":\"Approve?\"}}"`)),
+			EndStream:      run(finished, textEvents("said-{n}", "Yes?")),
+			ActedStream:    run(finished, deleteFile, result, textEvents("said-{n}", "It is gone.")),
+			DeniedStream:   run(finished, textEvents("said-{n}", "I leave it.")),
+			Reply:          `{"id":"reply-{n}","role":"tool","toolCallId":"call-{n}","content":"{\"approval_id\":\"ficc_call-{n}\",\"approved\":{yes}}"}`,
+			Reads: func(body []byte, n int, _ bool) Meaning {
 				return inMessage(body, fmt.Sprintf("call-%d", n), "request_approval")
 			},
 		},
 		{
 			Dialect: "phrases", MediaType: eventStream, Yes: approved, No: denied,
-			Environment: map[string]string{"HOLDPOINT_PHRASES_ASK": "default"},
-			Asks:        run(finished, says("m{n}", "I would delete {n}.txt. Shall I proceed?")),
-			Ends:        run(finished, says("said-{n}", "Yes?")),
-			Did:         run(finished, says("said-{n}", "It is gone.")),
-			Left:        run(finished, says("said-{n}", "I leave it.")),
-			Reads: func(body []byte, n int, waits bool) Word {
+			Environment:    map[string]string{"HOLDPOINT_PHRASES_ASK": "default"},
+			QuestionStream: run(finished, textEvents("m{n}", "I would delete {n}.txt. Shall I proceed?")),
+			EndStream:      run(finished, textEvents("said-{n}", "Yes?")),
+			ActedStream:    run(finished, textEvents("said-{n}", "It is gone.")),
+			DeniedStream:   run(finished, textEvents("said-{n}", "I leave it.")),
+			Reads: func(body []byte, n int, waits bool) Meaning {
 				list := gjson.GetBytes(body, "messages").Array()
 				if !waits || len(list) == 0 {
 					return Nothing
@@ -424,15 +424,15 @@ func backends() []Backend {
 		langGraphServer(),
 		{
 			Dialect: "strands", MediaType: "application/x-ndjson", Yes: approved, No: denied,
-			Asks: lines(
+			QuestionStream: lines(
 				`{"type":"beforeInvocationEvent"}`,
 				`{"type":"interruptEvent","interrupt":{"id":"hook:beforeToolCall:call-{n}:myapp-approval","name":"myapp-approval","reason":{"path":"{n}.txt"},"source":"hook"}}`,
 				`{"type":"agentResultEvent","result":{"type":"agentResult","stopReason":"interrupt","lastMessage":{"role":"user","content":[{"text":"go"}]}}}`,
 			),
-			Ends: lines(`{"type":"beforeInvocationEvent"}`, `{"type":"agentResultEvent","result":{"type":"agentResult","stopReason":"endTurn","lastMessage":{"role":"assistant","content":[{"text":"Yes?"}]}}}`),
-			Did:  lines(`{"type":"beforeInvocationEvent"}`, `{"type":"agentResultEvent","result":{"type":"agentResult","stopReason":"endTurn","lastMessage":{"role":"assistant","content":[{"text":"It is gone."}]}}}`),
-			Left: lines(`{"type":"beforeInvocationEvent"}`, `{"type":"agentResultEvent","result":{"type":"agentResult","stopReason":"endTurn","lastMessage":{"role":"assistant","content":[{"text":"I leave it."}]}}}`),
-			Reads: func(body []byte, n int, _ bool) Word {
+			EndStream:    lines(`{"type":"beforeInvocationEvent"}`, `{"type":"agentResultEvent","result":{"type":"agentResult","stopReason":"endTurn","lastMessage":{"role":"assistant","content":[{"text":"Yes?"}]}}}`),
+			ActedStream:  lines(`{"type":"beforeInvocationEvent"}`, `{"type":"agentResultEvent","result":{"type":"agentResult","stopReason":"endTurn","lastMessage":{"role":"assistant","content":[{"text":"It is gone."}]}}}`),
+			DeniedStream: lines(`{"type":"beforeInvocationEvent"}`, `{"type":"agentResultEvent","result":{"type":"agentResult","stopReason":"endTurn","lastMessage":{"role":"assistant","content":[{"text":"I leave it."}]}}}`),
+			Reads: func(body []byte, n int, _ bool) Meaning {
 				for _, one := range gjson.GetBytes(body, "prompt").Array() {
 					answer := one.Get("interruptResponse")
 					if answer.Get("interruptId").Str != fmt.Sprintf("hook:beforeToolCall:call-%d:myapp-approval", n) {
@@ -451,12 +451,12 @@ func backends() []Backend {
 		{
 			Dialect: "superagent", MediaType: eventStream, Yes: approved, No: denied,
 			Environment: map[string]string{"HOLDPOINT_SUPERAGENT_AGENT_ID": "approver"},
-			Asks: "event: interrupt\ndata: " + `{"type":"interrupt","timestamp":1788256800500,"data":{"reason":"{\"session_id\":\"t\",\"agent_name\":\"approver\",\"reason\":\"I am about to delete {n}.txt. Please confirm.\",\"fields\":[{\"name\":\"confirm\",\"type\":\"confirm\",\"label\":\"Confirm action\",\"required\":true}],\"timestamp\":1788256800,\"checkpoint_id\":\"approver_t_178825680000000000{n}\"}","fields":[{"name":"response","type":"text","label":"Your response","required":true}]}}` + "\n\n" +
+			QuestionStream: "event: interrupt\ndata: " + `{"type":"interrupt","timestamp":1788256800500,"data":{"reason":"{\"session_id\":\"t\",\"agent_name\":\"approver\",\"reason\":\"I am about to delete {n}.txt. Please confirm.\",\"fields\":[{\"name\":\"confirm\",\"type\":\"confirm\",\"label\":\"Confirm action\",\"required\":true}],\"timestamp\":1788256800,\"checkpoint_id\":\"approver_t_178825680000000000{n}\"}","fields":[{"name":"response","type":"text","label":"Your response","required":true}]}}` + "\n\n" +
 				"event: done\ndata: " + `{"type":"done","timestamp":1788256800500,"data":null}` + "\n\n",
-			Ends: "event: message\ndata: Yes?\n\nevent: message\ndata: [DONE]\n\n",
-			Did:  "event: message\ndata: It is gone.\n\nevent: message\ndata: [DONE]\n\n",
-			Left: "event: message\ndata: I leave it.\n\nevent: message\ndata: [DONE]\n\n",
-			Reads: func(body []byte, _ int, waits bool) Word {
+			EndStream:    "event: message\ndata: Yes?\n\nevent: message\ndata: [DONE]\n\n",
+			ActedStream:  "event: message\ndata: It is gone.\n\nevent: message\ndata: [DONE]\n\n",
+			DeniedStream: "event: message\ndata: I leave it.\n\nevent: message\ndata: [DONE]\n\n",
+			Reads: func(body []byte, _ int, waits bool) Meaning {
 				confirm := gjson.GetBytes(body, "input.confirm")
 				switch {
 				case !waits || !confirm.Exists():

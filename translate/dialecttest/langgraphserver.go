@@ -19,9 +19,9 @@ func langGraphServer() Backend {
 	}
 	return Backend{
 		Dialect: "langgraph-server", MediaType: eventStream, Yes: approved, No: denied,
-		Environment: map[string]string{"HOLDPOINT_LANGGRAPH_SERVER_ASSISTANT": "agent"},
-		Asks:        meta + "event: updates\ndata: " + asks + "\n\n" + "event: values\ndata: " + asks + "\n\n",
-		Ends:        says("Yes?"), Did: says("It is gone."), Left: says("I leave it."),
+		Environment:    map[string]string{"HOLDPOINT_LANGGRAPH_SERVER_ASSISTANT": "agent"},
+		QuestionStream: meta + "event: updates\ndata: " + asks + "\n\n" + "event: values\ndata: " + asks + "\n\n",
+		EndStream:      says("Yes?"), ActedStream: says("It is gone."), DeniedStream: says("I leave it."),
 		Other: func(method, path string, waits, _ int) string {
 			switch {
 			case strings.HasSuffix(path, "/runs/stream"):
@@ -31,7 +31,7 @@ func langGraphServer() Backend {
 			case method == "GET" && strings.HasSuffix(path, "/state"):
 				tasks := "[]"
 				if waits > 0 {
-					tasks = Numbered(`[{"id":"task","name":"agent","interrupts":[{"id":"{n:32}","value":`+value+`}]}]`, waits)
+					tasks = TextFor(`[{"id":"task","name":"agent","interrupts":[{"id":"{n:32}","value":`+value+`}]}]`, waits)
 				}
 				return `{"values":{},"next":[],"tasks":` + tasks + `,"checkpoint":{"checkpoint_id":"c"}}`
 			case method == "GET" && strings.HasSuffix(path, "/runs"):
@@ -41,7 +41,7 @@ func langGraphServer() Backend {
 			}
 			return ""
 		},
-		Reads: func(body []byte, n int, waits bool) Word {
+		Reads: func(body []byte, n int, waits bool) Meaning {
 			if gjson.GetBytes(body, "as_node").Str == "__end__" {
 				if waits {
 					return Denies
@@ -52,7 +52,7 @@ func langGraphServer() Backend {
 			if !resume.Exists() {
 				return Nothing
 			}
-			return word(resume.Get(Numbered("{n:32}", n)))
+			return meaningOf(resume.Get(TextFor("{n:32}", n)))
 		},
 	}
 }

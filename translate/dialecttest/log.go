@@ -70,7 +70,7 @@ func LogOf(messages ...string) *Log {
 func (l *Log) Next(messages []agui.Message) *Log {
 	next := &Log{Unknown: l.Unknown}
 	for _, c := range l.calls {
-		c.Fresh = false
+		c.StreamedInRun = false
 		next.keepCall(c)
 	}
 	for _, m := range messages {
@@ -108,11 +108,11 @@ func (l *Log) State() (json.RawMessage, bool) {
 	return l.state, true
 }
 
-// Seen returns the messages in the form that a pause stores.
-func (l *Log) Seen() []agui.SeenMessage {
+// SeenMessages returns the messages in the form that a pause stores.
+func (l *Log) SeenMessages() []agui.SeenMessage {
 	var list []agui.SeenMessage
 	for _, m := range l.messages {
-		list = append(list, agui.See(agui.ParseMessage(m.render())))
+		list = append(list, agui.NewSeenMessage(agui.ParseMessage(m.render())))
 	}
 	return list
 }
@@ -206,10 +206,10 @@ func (l *Log) addCall(ev agui.Event, id string) {
 		c.Ended = true
 		return
 	case agui.CallStart:
-		c.Fresh = true
+		c.StreamedInRun = true
 		return
 	case agui.CallChunk:
-		c.Fresh = true
+		c.StreamedInRun = true
 	}
 	c.Args += ev.Get("delta").Str // also for a call that has ended, as a client does
 }

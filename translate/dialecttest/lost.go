@@ -9,21 +9,21 @@ import (
 	"holdpoint/translate"
 )
 
-// A Freeing is a test of the cancel of a lost question at a backend that checks its ids.
-type Freeing struct {
+// A CancelTest is a test of the cancel of a lost question at a backend that checks its ids.
+type CancelTest struct {
 	Dialect translate.Dialect
 	Request *translate.Request // the request with the cancel and another message
 	// Answer plays the backend's answer to a request.
 	Answer func(run translate.Run, body []byte) translate.Result
 	// Waits returns the ids that the backend waits for.
-	Waits func() []string
-	Fate  translate.Fate
-	Said  string // the text of the message
+	Waits   func() []string
+	Fate    translate.Fate
+	Message string // the text of the message
 }
 
 // Check sends the cancel until the backend accepts it or cannot accept any. If it accepts the
 // cancel, the message must follow without an answer.
-func (f Freeing) Check(t testing.TB) {
+func (f CancelTest) Check(t testing.TB) {
 	t.Helper()
 	var res translate.Result
 	out, run, err := f.Dialect.Begin(f.Request)
@@ -39,7 +39,7 @@ func (f Freeing) Check(t testing.TB) {
 	if free := len(f.Waits()) == 0; free != (f.Fate != translate.Lost) || free == out.Resumes || res.Fate != f.Fate {
 		t.Errorf("waits for %v, sent %s, fate %v, %s", f.Waits(), out.Body, res.Fate, res.Finish.JSON)
 	}
-	if !out.Resumes && (!strings.Contains(string(out.Body), f.Said) || gjson.GetBytes(out.Body, "resume").Exists()) {
+	if !out.Resumes && (!strings.Contains(string(out.Body), f.Message) || gjson.GetBytes(out.Body, "resume").Exists()) {
 		t.Errorf("the message went so: %s", out.Body)
 	}
 }

@@ -63,9 +63,9 @@ func (p *Played) end(run translate.Run, l *Log, end translate.End) {
 	var err error
 	p.Result, err = run.End(end)
 	p.Err = errors.Join(p.Err, err)
-	p.Result.Finish, p.Result.Before = p.Result.Finish.Clone(), slices.Clone(p.Result.Before)
-	for n, ev := range p.Result.Before {
-		p.Result.Before[n] = ev.Clone()
+	p.Result.Finish, p.Result.HeldEvents = p.Result.Finish.Clone(), slices.Clone(p.Result.HeldEvents)
+	for n, ev := range p.Result.HeldEvents {
+		p.Result.HeldEvents[n] = ev.Clone()
 		l.Add(ev)
 	}
 	overwrite(end.Event.JSON)
@@ -112,23 +112,23 @@ func Event(s string) agui.Event {
 	return agui.Event{Type: agui.PeekType([]byte(s)), JSON: []byte(s), Frame: []byte("data: " + s + "\n\n")}
 }
 
-// seen returns an event as proxy passes it to a run. An invalid event of a type that decides gets
-// the type Unknown. If a RUN_FINISHED has two outcomes, the last one is kept.
-func seen(s string) agui.Event {
+// asPassed returns an event as proxy passes it to a run. An invalid event of a type that decides
+// gets the type Unknown. If a RUN_FINISHED has two outcomes, the last one is kept.
+func asPassed(s string) agui.Event {
 	ev := Event(s)
 	switch ev.Type {
 	case agui.RunStarted, agui.RunFinished, agui.RunErrored, agui.Custom:
 		if !ev.Valid() {
 			ev.Type = agui.Unknown
 		} else if last := agui.LastOf(ev.JSON, "outcome"); len(last) != len(ev.JSON) && ev.Type == agui.RunFinished {
-			ev = ev.With(last)
+			ev = ev.WithJSON(last)
 		}
 	}
 	return ev
 }
 
 // All returns the events that the client is sent, without the last one.
-func (p Played) All() []agui.Event { return append(slices.Clone(p.Emitted), p.Result.Before...) }
+func (p Played) All() []agui.Event { return append(slices.Clone(p.Emitted), p.Result.HeldEvents...) }
 
 // Types returns the types of those events.
 func (p Played) Types() string {
@@ -148,9 +148,9 @@ func (p Played) Text() string {
 	return strings.Join(list, "\n")
 }
 
-// Touched returns an error for the first event that was not emitted unchanged and in its place.
-// Events that the dialect made itself are ignored.
-func (p Played) Touched() error {
+// ChangedEvent returns an error for the first event that was not emitted unchanged and in its
+// place. Events that the dialect made itself are ignored.
+func (p Played) ChangedEvent() error {
 	came := p.received
 	for _, ev := range p.Emitted {
 		switch {

@@ -123,15 +123,15 @@ func (th *thread) exchanges(turn Turn, r *translate.Request) {
 		return
 	}
 	name := th.sides[0].dialect.Name()
-	if res.Spoke != "" {
-		name = res.Spoke
+	if res.DetectedDialect != "" {
+		name = res.DetectedDialect
 	}
 	if _, err := json.Marshal(res.Asked); err != nil {
 		th.t.Fatalf("the pause cannot be kept: %v", err)
 	}
 	before := agui.MustMarshal(res.Asked)
 	th.pause = WithIDs(res.Asked.Pause(name))
-	th.pause.Seen = th.sides[0].log.Seen()
+	th.pause.SeenMessages = th.sides[0].log.SeenMessages()
 	th.checkWords(r)
 	overwrite(r.Input.Raw) // the run is over, so its bytes must not be used any more
 	if after := agui.MustMarshal(res.Asked); string(before) != string(after) {
@@ -161,8 +161,8 @@ func (th *thread) exchange(answer Answer) {
 		th.t.Logf("the backend sends\n%v", readable(events))
 		for n, stream := range [][]string{events, inHalves(th.t, events)} {
 			end := translate.End{Cut: cut}
-			if at := slices.IndexFunc(stream, func(s string) bool { return seen(s).Type.Terminal() }); at >= 0 {
-				stream, end = stream[:at], translate.End{Event: seen(stream[at])}
+			if at := slices.IndexFunc(stream, func(s string) bool { return asPassed(s).Type.Terminal() }); at >= 0 {
+				stream, end = stream[:at], translate.End{Event: asPassed(stream[at])}
 			}
 			th.sides[n].play(end, stream...)
 		}
@@ -189,7 +189,7 @@ func (s *side) play(end translate.End, stream ...string) {
 	if end.Event.JSON != nil {
 		end.Event = end.Event.Clone()
 	}
-	s.played = playTo(s.run, s.log, end, seen, stream)
+	s.played = playTo(s.run, s.log, end, asPassed, stream)
 }
 
 // decode plays an answer that is not an AG-UI stream.
@@ -285,7 +285,7 @@ var payloads = []string{"", `{"approved":true}`, `{"approved":false}`, `true`, `
 // request draws a run. If there is a pause, the run answers it.
 func (th *thread) request(in agui.RunInput) *translate.Request {
 	r := &translate.Request{
-		Input: in, ClientMessages: in.Messages, Ended: th.ended,
+		Input: in, ClientMessages: in.Messages, EndedPauses: th.ended,
 		Show: rapid.SampledFrom([]translate.Show{translate.ShowOutcome, translate.ShowBoth, translate.ShowNative}).Draw(th.t, "show"),
 	}
 	if th.pause.ID == "" {
@@ -301,7 +301,7 @@ func (th *thread) request(in agui.RunInput) *translate.Request {
 	}
 	r.Input, r.ClientMessages, r.Pause, r.Answers = in, in.Messages, th.pause, answers
 	if rapid.Bool().Draw(th.t, "beside") {
-		r.New = agui.NewMessages(in.Messages, th.pause.Seen)
+		r.NewMessages = agui.NewMessages(in.Messages, th.pause.SeenMessages)
 	}
 	return r
 }
@@ -387,7 +387,7 @@ func (th *thread) checkPlayed(p Played) {
 	for _, i := range asked.Interrupts {
 		th.checkInterrupt(i)
 	}
-	for _, own := range append(slices.Clone(asked.Own), asked.OwnFinish) {
+	for _, own := range append(slices.Clone(asked.NativeEvents), asked.NativeFinish) {
 		if own != nil && !agui.ValidJSON(own) {
 			th.t.Fatalf("its own announcement: %s", own)
 		}
@@ -417,10 +417,10 @@ func (p Played) story() string {
 	var b strings.Builder
 	last, shown := "", p.All()
 	asked := p.Result.Asked
-	for _, own := range asked.Own {
+	for _, own := range asked.NativeEvents {
 		shown = append(shown, agui.NewEvent(own))
 	}
-	asked.Own = nil
+	asked.NativeEvents = nil
 	for _, ev := range shown {
 		switch key := string(ev.Type) + " " + ev.Get("messageId").Str + ev.Get("toolCallId").Str; {
 		case ev.Type != agui.TextContent && ev.Type != agui.CallArgs || !ev.Valid():
@@ -434,7 +434,7 @@ func (p Played) story() string {
 		}
 	}
 	res := p.Result
-	fmt.Fprintf(&b, "\n%s\n%s fate %v spoke %q untaken %d %v", res.Finish.JSON, agui.MustMarshal(asked), res.Fate, res.Spoke, len(res.Untaken), p.Err)
+	fmt.Fprintf(&b, "\n%s\n%s fate %v spoke %q untaken %d %v", res.Finish.JSON, agui.MustMarshal(asked), res.Fate, res.DetectedDialect, len(res.UnacceptedMessages), p.Err)
 	if res.Next != nil {
 		fmt.Fprintf(&b, "\nnext %+v", res.Next.Out)
 	}

@@ -10,7 +10,7 @@ import (
 // follows an approval of edited arguments.
 func Readings(d translate.Dialect, p agui.Pause, answers []agui.Answer) (text string) {
 	for _, r := range read(d, p, answers) {
-		text += map[agui.Meaning]string{agui.Approves: "+", agui.Denies: "-", agui.Unclear: "?"}[r.Says]
+		text += map[agui.Meaning]string{agui.Approves: "+", agui.Denies: "-", agui.Unclear: "?"}[r.Meaning]
 		if r.Edited {
 			text += "e"
 		}

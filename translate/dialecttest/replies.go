@@ -24,10 +24,10 @@ func Answers(d translate.Dialect, in agui.RunInput, p agui.Pause) ([]agui.Answer
 	replies := slices.SortedStableFunc(reader.Replies(in, p.Dialect), func(a, b translate.Reply) int { return a.At - b.At })
 	for _, reply := range replies {
 		a, asked := answer(reader, in.Messages[reply.At], reply, p)
-		a.Native, a.Message = true, agui.See(in.Messages[reply.At])
+		a.Native, a.Message = true, agui.NewSeenMessage(in.Messages[reply.At])
 		switch {
 		case a.Status == "" && !reply.TooLate && (reply.Decides || reply.DecidesUnlessResult || reply.DecidesUnlessLeft || asked && reply.Unclear):
-			strays = append(strays, agui.Answer{ID: reply.Names, Status: agui.Resolved, Native: true, Message: a.Message})
+			strays = append(strays, agui.Answer{ID: reply.CallID, Status: agui.Resolved, Native: true, Message: a.Message})
 		case a.Status != "":
 			answered[reply.At] = true
 			at := slices.IndexFunc(list, func(b agui.Answer) bool { return a.ID == b.ID })
@@ -42,7 +42,7 @@ func Answers(d translate.Dialect, in agui.RunInput, p agui.Pause) ([]agui.Answer
 		}
 	}
 	for at, m := range in.Messages {
-		if seen := agui.See(m); answered[at] {
+		if seen := agui.NewSeenMessage(m); answered[at] {
 			strays = slices.DeleteFunc(strays, func(a agui.Answer) bool { return a.Message == seen })
 		}
 	}

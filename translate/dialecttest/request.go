@@ -70,8 +70,8 @@ func WithIDs(p agui.Pause) agui.Pause {
 		if i.Yes == nil && i.No == nil {
 			i.Yes, i.No = kit.Words(*i)
 		}
-		if i.Because == "" {
-			i.Because = kit.ReasonMember(*i)
+		if i.ReasonMember == "" {
+			i.ReasonMember = kit.ReasonMember(*i)
 		}
 	}
 	return p
@@ -114,7 +114,9 @@ func ResumeWith(d translate.Dialect, p agui.Pause, in agui.RunInput, answers []a
 	}
 	r := &translate.Request{Input: in, ClientMessages: in.Messages, Transcript: l, Pause: p, Answers: answers}
 	rest := slices.DeleteFunc(slices.Clone(in.Messages), func(m agui.Message) bool {
-		return slices.ContainsFunc(answers, func(a agui.Answer) bool { return a.Message != (agui.SeenMessage{}) && agui.See(m) == a.Message })
+		return slices.ContainsFunc(answers, func(a agui.Answer) bool {
+			return a.Message != (agui.SeenMessage{}) && agui.NewSeenMessage(m) == a.Message
+		})
 	})
 	if len(rest) < len(in.Messages) {
 		r.Input = in.WithMessages(rest)

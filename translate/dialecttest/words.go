@@ -26,17 +26,17 @@ func (th *thread) checkWords(r *translate.Request) {
 		cancel, toldCancel := th.requests(r, n, Entry(i.ID, ""))
 		beside, toldBeside := th.requests(r, n, strings.TrimSuffix(Entry(i.ID, ""), "}")+`,"payload":`+string(i.Yes)+`}`)
 		switch {
-		case toldYes && toldNo && same(yes, no):
+		case toldYes && toldNo && indistinguishable(yes, no):
 			th.t.Fatalf("a no of %s goes as the yes: %s", i.Object, bodies(no))
-		case toldYes && toldCancel && same(yes, cancel):
+		case toldYes && toldCancel && indistinguishable(yes, cancel):
 			th.t.Fatalf("a cancel of %s goes as the yes: %s", i.Object, bodies(cancel))
-		case toldBeside && (!toldCancel || !same(beside, cancel)):
+		case toldBeside && (!toldCancel || !indistinguishable(beside, cancel)):
 			th.t.Fatalf("a cancel of %s with the payload of a yes goes as %s", i.Object, bodies(beside))
 		}
 		for _, payload := range unclearPayloads {
 			unclear, told := th.requests(r, n, Entry(i.ID, payload))
 			a := agui.Answer{ID: i.ID, Status: agui.Resolved, Payload: []byte(payload)}
-			if toldYes && told && same(unclear, yes) && kit.Says(i, a) != agui.Approves {
+			if toldYes && told && indistinguishable(unclear, yes) && kit.MeaningOf(i, a) != agui.Approves {
 				th.t.Fatalf("%s for %s goes as the yes: %s", payload, i.Object, bodies(yes))
 			}
 		}
@@ -53,15 +53,15 @@ func (th *thread) checkWords(r *translate.Request) {
 func (th *thread) checkBecause(r *translate.Request, n int, yes []translate.Out, toldYes bool) {
 	const why = "not in this house"
 	i := th.pause.Interrupts[n]
-	if i.Because == "" {
+	if i.ReasonMember == "" {
 		return
 	}
-	payload := agui.SetString(slices.Clone(i.No), i.Because, why)
+	payload := agui.SetString(slices.Clone(i.No), i.ReasonMember, why)
 	said, told := th.requests(r, n, Entry(i.ID, string(payload)))
 	switch a := (agui.Answer{ID: i.ID, Status: agui.Resolved, Payload: payload}); {
-	case kit.Says(i, a) != agui.Denies:
+	case kit.MeaningOf(i, a) != agui.Denies:
 		th.t.Fatalf("%s is no denial of %s", payload, i.Object)
-	case told && toldYes && same(said, yes):
+	case told && toldYes && indistinguishable(said, yes):
 		th.t.Fatalf("a no of %s that says why goes as the yes: %s", i.Object, bodies(said))
 	case told && !strings.Contains(bodies(said), why):
 		th.t.Fatalf("%s is not told why %s is denied: %s", r.Backend, i.Object, bodies(said))
@@ -121,7 +121,7 @@ func (th *thread) requests(r *translate.Request, n int, entry string) (outs []tr
 	}
 	again := r.With(in, nil)
 	again.ClientMessages, again.Pause, again.Answers, again.Transcript = in.Messages, th.pause, answers, NewLog(in.Messages)
-	if meaning := kit.Says(th.pause.Interrupts[n], answers[n]); strings.Contains(entry, `"cancelled"`) && meaning != agui.Denies {
+	if meaning := kit.MeaningOf(th.pause.Interrupts[n], answers[n]); strings.Contains(entry, `"cancelled"`) && meaning != agui.Denies {
 		th.t.Fatalf("a cancel means %v: %s", meaning, entry)
 	}
 	out, run, err := th.sides[0].dialect.Begin(again)
@@ -148,8 +148,8 @@ func (th *thread) requests(r *translate.Request, n int, entry string) (outs []tr
 	return outs, !only // otherwise the backend no longer waits, and no answer was sent
 }
 
-// same reports whether a backend cannot tell the requests apart.
-func same(a, b []translate.Out) bool {
+// indistinguishable reports whether a backend cannot tell the requests apart.
+func indistinguishable(a, b []translate.Out) bool {
 	return slices.EqualFunc(a, b, func(a, b translate.Out) bool {
 		return a.None == b.None && a.Path == b.Path && string(a.Body) == string(b.Body) && reflect.DeepEqual(a.Header, b.Header)
 	})

@@ -53,7 +53,7 @@ func fromObject(in agui.RunInput, p agui.Pause) (agui.Answer, error) {
 		}
 		return ok
 	})
-	switch i := p.Named(a.ID); {
+	switch i := p.InterruptNamed(a.ID); {
 	case !ok:
 		return a, agui.Errorf(agui.InvalidPayload, textResumeForm)
 	case i != nil:

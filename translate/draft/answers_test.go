@@ -157,7 +157,7 @@ func TestDecisions(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			var got []string
 			for d := range newDialect(t, Options{}).Replies(inputWith(t, c.messages, c.more), "") {
-				if line := fmt.Sprintf("%d %s", d.At, d.Names); d.Decides && (len(got) == 0 || got[len(got)-1] != line) {
+				if line := fmt.Sprintf("%d %s", d.At, d.CallID); d.Decides && (len(got) == 0 || got[len(got)-1] != line) {
 					got = append(got, line)
 				}
 			}

@@ -101,7 +101,7 @@ func (d *Dialect) Begin(r *translate.Request) (translate.Out, translate.Run, err
 }
 
 func (d *Dialect) plainOut(r *translate.Request) translate.Out {
-	body := agui.DeleteKey(agui.DeleteKey(d.Cleaned(r).Raw, "protocolVersion"), "resume")
+	body := agui.DeleteKey(agui.DeleteKey(d.WithoutOldCalls(r).Raw, "protocolVersion"), "resume")
 	if len(body) == len(r.Input.Raw) {
 		return translate.Out{}
 	}

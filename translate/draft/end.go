@@ -75,10 +75,10 @@ const (
 	byMessage form = "message"
 )
 
-// asked returns the interrupts of the end and the form of their answers, or nil if there are none.
-// An outcome object has priority over the drafts' members, and a list over the single interrupt. An
-// interrupt counts if the outcome is missing or unknown.
-func (e end) asked() ([]gjson.Result, form) {
+// askedInterrupts returns the interrupts of the end and the form of their answers, or nil if there
+// are none. An outcome object has priority over the drafts' members, and a list over the single
+// interrupt. An interrupt counts if the outcome is missing or unknown.
+func (e end) askedInterrupts() ([]gjson.Result, form) {
 	if e.outcome.IsObject() {
 		if e.outcome.Get("type").Str != "interrupt" {
 			return nil, ""
@@ -131,13 +131,13 @@ func (e end) plainEnd() agui.Event {
 	if outcome == e.outcome.Raw && !e.interrupts.Exists() && (!e.interrupt.Exists() || e.interrupt.IsArray()) {
 		return e.ev
 	}
-	return e.rewritten(outcome)
+	return e.withOutcome(outcome)
 }
 
-// rewritten returns the event with another outcome, or without one if outcome is "". It drops the
+// withOutcome returns the event with another outcome, or without one if outcome is "". It drops the
 // drafts' members and the members in gone. A list in interrupt belongs to agent-framework and
 // stays.
-func (e end) rewritten(outcome string, gone ...string) agui.Event {
+func (e end) withOutcome(outcome string, gone ...string) agui.Event {
 	drop := map[string]bool{"interrupt": !e.interrupt.IsArray(), "interrupts": true}
 	for _, k := range gone {
 		drop[k] = true
@@ -154,7 +154,7 @@ func (e end) rewritten(outcome string, gone ...string) agui.Event {
 		}
 		return true
 	})
-	return e.ev.With(append(out, '}'))
+	return e.ev.WithJSON(append(out, '}'))
 }
 
 // error returns the RUN_ERROR for an outcome "error", with the backend's own message and code.
@@ -180,5 +180,5 @@ func (e end) error() agui.Event {
 		}
 		return true
 	})
-	return e.ev.With(append(out, '}'))
+	return e.ev.WithJSON(append(out, '}'))
 }

@@ -191,7 +191,7 @@ func (f fields) call(approval bool, calls []agui.Call) string {
 func (f fields) allMetadata(call string, result gjson.Result) []byte {
 	own := append(f.rest, '}')
 	if f.toolCallID.Exists() && f.toolCallID.Str == call {
-		own = kit.Pruned(agui.View(own), "toolCallId")
+		own = kit.WithoutMembers(agui.View(own), "toolCallId")
 	}
 	own = own[:len(own)-1]
 	if result.Exists() {

@@ -91,7 +91,7 @@ func TestOneInterrupt(t *testing.T) {
 				if string(i.Object) != c.want || i.Native != c.native || string(i.Private) != c.private {
 					t.Errorf("%s\nnative %q private %s\n%s, want\n%s", end, i.Native, i.Private, i.Object, c.want)
 				}
-				if string(res.Finish.JSON) != finished || string(res.Asked.Private) != `{"form":"object"}` || res.Asked.OwnFinish != nil {
+				if string(res.Finish.JSON) != finished || string(res.Asked.Private) != `{"form":"object"}` || res.Asked.NativeFinish != nil {
 					t.Errorf("finish %s, pause %+v", res.Finish.JSON, res.Asked)
 				}
 			}
@@ -210,13 +210,13 @@ func TestPauseInNativeForm(t *testing.T) {
 		return plainFor(t, &translate.Request{Input: input(t, ""), Show: translate.ShowNative}, stream...)
 	}
 	end := v1(`{"id":"a"}`)
-	if res := native(started, end); string(res.Asked.OwnFinish) != end || res.Asked.Own != nil || res.Asked.Shown || len(res.Asked.Interrupts) != 1 {
+	if res := native(started, end); string(res.Asked.NativeFinish) != end || res.Asked.NativeEvents != nil || res.Asked.NativeShown || len(res.Asked.Interrupts) != 1 {
 		t.Errorf("%+v", res)
 	}
 	asks := call("c1", "pando_permission_request", `{"x":1}`)
 	res := native(append(slices.Clone(asks), ended(`"outcome":"interrupt"`))...)
-	if !res.Asked.Shown || fmt.Sprintf("%s", res.Asked.Own) != fmt.Sprintf("%s", asks) || string(res.Asked.OwnFinish) != ended(`"outcome":"interrupt"`) {
-		t.Errorf("%s, %s", res.Asked.Own, res.Asked.OwnFinish)
+	if !res.Asked.NativeShown || fmt.Sprintf("%s", res.Asked.NativeEvents) != fmt.Sprintf("%s", asks) || string(res.Asked.NativeFinish) != ended(`"outcome":"interrupt"`) {
+		t.Errorf("%s, %s", res.Asked.NativeEvents, res.Asked.NativeFinish)
 	}
 }
 
@@ -231,9 +231,9 @@ func TestAPauseOwnsItsBytes(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	before := fmt.Sprintf("%s %s %s", res.Asked.Interrupts[0].Object, res.Asked.OwnFinish, res.Finish.JSON)
+	before := fmt.Sprintf("%s %s %s", res.Asked.Interrupts[0].Object, res.Asked.NativeFinish, res.Finish.JSON)
 	clear(end)
-	if after := fmt.Sprintf("%s %s %s", res.Asked.Interrupts[0].Object, res.Asked.OwnFinish, res.Finish.JSON); after != before {
+	if after := fmt.Sprintf("%s %s %s", res.Asked.Interrupts[0].Object, res.Asked.NativeFinish, res.Finish.JSON); after != before {
 		t.Errorf("%s became %s", before, after)
 	}
 }

@@ -39,7 +39,7 @@ func (d *Dialect) resume(r *translate.Request) (translate.Out, calls.Run, error)
 		out.Body = agui.DeleteKey(out.Body, "protocolVersion")
 		return out, run, err
 	}
-	r = r.With(d.Cleaned(r), r.New)
+	r = r.With(d.WithoutOldCalls(r), r.NewMessages)
 	body := kit.BodyWithoutCommand(r.Input, agui.DeleteKey(r.Input.Raw, "protocolVersion"))
 	switch formOf(r.Pause) {
 	case byObject:

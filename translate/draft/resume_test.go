@@ -217,7 +217,7 @@ func TestResumeByToolMessages(t *testing.T) {
 		in := inputWith(t, beside, dialecttest.ResumeArray(dialecttest.Entry("c1~r1", `{"approved":true}`)))
 		l := dialecttest.NewLog(in.Messages)
 		out, run, err := resume(t, newDialect(t, Options{}), one, in, func(r *translate.Request) {
-			r.New, r.Transcript, r.Show = in.Messages[1:], l, show
+			r.NewMessages, r.Transcript, r.Show = in.Messages[1:], l, show
 		})
 		if err != nil {
 			t.Fatal(err)
@@ -275,14 +275,14 @@ func TestAbandonedCalls(t *testing.T) {
 		r              *translate.Request
 		messages, want string
 	}{
-		"goes": {&translate.Request{Ended: earlier}, history, user("u1") + "," + assistant("m1", "c2") + "," + user("u2")},
+		"goes": {&translate.Request{EndedPauses: earlier}, history, user("u1") + "," + assistant("m1", "c2") + "," + user("u2")},
 		"goes beside an answer": {
-			&translate.Request{Ended: earlier[:1], Pause: bound, Answers: []agui.Answer{{Status: agui.Cancelled}}}, history, user("u1") + "," + assistant("m1", "c2") + "," + user("u2"),
+			&translate.Request{EndedPauses: earlier[:1], Pause: bound, Answers: []agui.Answer{{Status: agui.Cancelled}}}, history, user("u1") + "," + assistant("m1", "c2") + "," + user("u2"),
 		},
-		"stays with a result":           {&translate.Request{Ended: earlier}, assistant("m1", "c1") + "," + toolMessage("t", "c1", "x"), assistant("m1", "c1") + "," + toolMessage("t", "c1", "x")},
-		"stays in native form":          {&translate.Request{Ended: earlier, Show: translate.ShowNative}, history, history},
+		"stays with a result":           {&translate.Request{EndedPauses: earlier}, assistant("m1", "c1") + "," + toolMessage("t", "c1", "x"), assistant("m1", "c1") + "," + toolMessage("t", "c1", "x")},
+		"stays in native form":          {&translate.Request{EndedPauses: earlier, Show: translate.ShowNative}, history, history},
 		"stays where nothing was asked": {&translate.Request{}, history, history},
-		"stays where it is asked again": {&translate.Request{Ended: earlier, Pause: asked, Answers: []agui.Answer{{Status: agui.Cancelled}}}, assistant("m1", "c1"), assistant("m1", "c1") + "," + toolMessage("c1~r1", "c1", `{"approved":false}`)},
+		"stays where it is asked again": {&translate.Request{EndedPauses: earlier, Pause: asked, Answers: []agui.Answer{{Status: agui.Cancelled}}}, assistant("m1", "c1"), assistant("m1", "c1") + "," + toolMessage("c1~r1", "c1", `{"approved":false}`)},
 	} {
 		t.Run(name, func(t *testing.T) {
 			c.r.Input = inputWith(t, c.messages, "")
@@ -320,8 +320,8 @@ func TestOptions(t *testing.T) {
 func TestNewMessagesTravelWithAResumeKey(t *testing.T) {
 	p := pausedBy(t, started, v1(`{"id":"q"}`))
 	in := inputWith(t, user("u2"), dialecttest.ResumeArray(dialecttest.Entry(p.Interrupts[0].ID, `{"approved":true}`)))
-	out, run, err := resume(t, newDialect(t, Options{}), p, in, func(r *translate.Request) { r.New = in.Messages })
-	if err != nil || !out.TakesNew || len(out.Unsent) > 0 {
+	out, run, err := resume(t, newDialect(t, Options{}), p, in, func(r *translate.Request) { r.NewMessages = in.Messages })
+	if err != nil || !out.TakesNew || len(out.UnsentMessages) > 0 {
 		t.Fatalf("%+v %v", out, err)
 	}
 	if res := play(t, run, dialecttest.NewLog(in.Messages), started, finished); res.Next != nil {

@@ -38,7 +38,7 @@ type run struct {
 // End implements translate.Run.
 func (run *run) End(e translate.End) (translate.Result, error) {
 	res := run.ended(e)
-	res.Before = run.UnsentResults()
+	res.HeldEvents = run.UnsentResults()
 	return res, nil
 }
 
@@ -47,7 +47,7 @@ func (run *run) ended(e translate.End) translate.Result {
 		return translate.Result{Finish: e.Event}
 	}
 	end := readEnd(e.Event, gjson.ParseBytes(e.Event.JSON))
-	if natives, how := end.asked(); len(natives) > 0 {
+	if natives, how := end.askedInterrupts(); len(natives) > 0 {
 		return run.paused(end, natives, how)
 	}
 	if end.mayAskEarlier() {
@@ -62,7 +62,7 @@ func (run *run) ended(e translate.End) translate.Result {
 	if run.Request.Show != translate.ShowNative {
 		res.Finish = end.plainEnd()
 	}
-	if run.Answered != nil && len(run.Request.New) > 0 && res.Finish.Type == agui.RunFinished {
+	if run.Answered != nil && len(run.Request.NewMessages) > 0 && res.Finish.Type == agui.RunFinished {
 		res.Next = run.Next() // the answers must be the last messages of the first exchange
 		res.Next.Out.Body = agui.DeleteKey(res.Next.Out.Body, "protocolVersion")
 	}
@@ -86,9 +86,9 @@ func (run *run) paused(end end, natives []gjson.Result, how form) translate.Resu
 
 func (run *run) result(end end, asked translate.AskedPause, gone ...string) translate.Result {
 	if run.Request.Show == translate.ShowNative {
-		asked.OwnFinish = slices.Clone(end.ev.JSON)
+		asked.NativeFinish = slices.Clone(end.ev.JSON)
 	}
-	return translate.Result{Asked: asked, Finish: end.rewritten("", gone...)}
+	return translate.Result{Asked: asked, Finish: end.withOutcome("", gone...)}
 }
 
 func (run *run) calls() []agui.Call {

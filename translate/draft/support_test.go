@@ -42,7 +42,7 @@ func result(id string) string {
 func play(t testing.TB, run translate.Run, l *dialecttest.Log, stream ...string) translate.Result {
 	t.Helper()
 	p := dialecttest.Play(run, l, stream...)
-	if err := errors.Join(p.Err, p.Touched()); err != nil {
+	if err := errors.Join(p.Err, p.ChangedEvent()); err != nil {
 		t.Fatal(err)
 	}
 	return p.Result

@@ -27,7 +27,7 @@ func askedByCalls(tools kit.Names) *calls.Plain {
 	}
 	return calls.NewPlain(calls.Plain{
 		Table: calls.Table{Dialect: Name, Backend: "the backend"}, Tools: tools, Words: words,
-		Asked: func(p agui.Pause) bool { return formOf(p) == byMessage },
+		MadePause: func(p agui.Pause) bool { return formOf(p) == byMessage },
 	}, func(tool, said string) string { return cmp.Or(said, calls.AsksToCall(tool)) })
 }
 
@@ -37,14 +37,14 @@ func askedByCalls(tools kit.Names) *calls.Plain {
 func (run *run) askingCalls() []agui.Call {
 	var open []agui.Call
 	for _, c := range run.calls() {
-		if !c.Answered && !run.Answered.Repeats(c) && run.d.Tools.Match(c.Name) && !run.Request.Input.Declares(c.Name) {
+		if !c.Answered && !run.Answered.IsRepeated(c) && run.d.Tools.Match(c.Name) && !run.Request.Input.Declares(c.Name) {
 			open = append(open, c)
 		}
 	}
 	if len(open) == 0 {
 		return nil
 	}
-	if ofThisRun := slices.DeleteFunc(slices.Clone(open), func(c agui.Call) bool { return !c.Fresh }); len(ofThisRun) > 0 {
+	if ofThisRun := slices.DeleteFunc(slices.Clone(open), func(c agui.Call) bool { return !c.StreamedInRun }); len(ofThisRun) > 0 {
 		return ofThisRun
 	}
 	last := open[len(open)-1].Parent
@@ -53,7 +53,7 @@ func (run *run) askingCalls() []agui.Call {
 
 // pauseByCalls returns the result of a run that asks by tool calls.
 func (run *run) pauseByCalls(end end, asked []agui.Call) translate.Result {
-	p := translate.AskedPause{Private: agui.MustMarshal(pausePrivate{byMessage, run.Kept()})}
+	p := translate.AskedPause{Private: agui.MustMarshal(pausePrivate{byMessage, run.PauseState()})}
 	run.AskAbout(&p, nil, asked)
 	return run.result(end, p)
 }

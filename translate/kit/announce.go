@@ -12,12 +12,12 @@ import (
 // name, each with a different value, and only one of them reads an answer in command.resume alone.
 type Announcer int
 
-// Nobody: the event is not an on_interrupt. LangGraph: the value is a string (adapters since
+// NoDialect: the event is not an on_interrupt. LangGraph: the value is a string (adapters since
 // 2025-06 and 2025-07). Mastra: a string or an object with "type":"mastra_suspend". CrewAI: an
 // Interrupt object with a reason of CrewAI. Unsigned: any other value. LangGraph's adapters before
 // 2025-06 sent such a value, and other integrations may too.
 const (
-	Nobody Announcer = iota
+	NoDialect Announcer = iota
 	LangGraph
 	Mastra
 	CrewAI
@@ -29,7 +29,7 @@ const mastraSuspend = "mastra_suspend"
 // Announced returns the integration that announced a pause with the event.
 func Announced(ev agui.Event) Announcer {
 	if ev.Type != agui.Custom || agui.View(ev.JSON).Get("name").Str != agui.OnInterrupt || !ev.Valid() {
-		return Nobody
+		return NoDialect
 	}
 	return announcer(ev.Get("value"))
 }
@@ -39,7 +39,7 @@ func Announced(ev agui.Event) Announcer {
 func EchoOf(in agui.RunInput) Announcer {
 	event := in.InterruptEvent()
 	if event == nil {
-		return Nobody
+		return NoDialect
 	}
 	return announcer(gjson.ParseBytes(event))
 }

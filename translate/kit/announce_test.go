@@ -51,11 +51,11 @@ func TestAnnounced(t *testing.T) {
 		`{"type":"CUSTOM","name":"x","value":"a"}`, `{"type":"RAW","name":"on_interrupt","value":"a"}`,
 		`{"type":"CUSTOM","name":"on_interrupt","value":"a","type":"CUSTOM"}`, `{"type":"CUSTOM","name":"on_interrupt","value":"a"`,
 	} {
-		if got := Announced(agui.NewEvent([]byte(event))); got != Nobody {
+		if got := Announced(agui.NewEvent([]byte(event))); got != NoDialect {
 			t.Errorf("%s: %v", event, got)
 		}
 	}
-	if got := EchoOf(input(t, "null")); got != Nobody {
+	if got := EchoOf(input(t, "null")); got != NoDialect {
 		t.Errorf("no echo: %v", got)
 	}
 }
@@ -86,7 +86,7 @@ func TestPruned(t *testing.T) {
 		`{"id":"x","a":null,"b":{"c":null, "d":1.0},"e":""}`: `{"b":{"c":null, "d":1.0},"e":""}`,
 		`{"id":1,"id":2}`: `{}`, `{}`: `{}`, `[null]`: `[null]`, `{"a\"b":1}`: `{"a\"b":1}`,
 	} {
-		got := Pruned(gjson.Parse(object), "id")
+		got := WithoutMembers(gjson.Parse(object), "id")
 		if string(got) != want || !json.Valid(got) {
 			t.Errorf("%s became %s, want %s", object, got, want)
 		}

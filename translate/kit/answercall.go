@@ -12,7 +12,7 @@ import (
 func EntriesWithoutCalls(p agui.Pause, entries []agui.ResumeEntry) []agui.ResumeEntry {
 	list := slices.Clone(entries)
 	for n, e := range list {
-		if i := p.Named(e.InterruptID); i != nil && e.Status == agui.Resolved {
+		if i := p.InterruptNamed(e.InterruptID); i != nil && e.Status == agui.Resolved {
 			if rest, wrong := i.ReadCall(e.Payload); wrong == "" {
 				list[n].Payload = rest
 			}
@@ -26,7 +26,7 @@ func EntriesWithoutCalls(p agui.Pause, entries []agui.ResumeEntry) []agui.Resume
 func LeaveOutCalls(p agui.Pause, answers []agui.Answer) {
 	for n := range answers {
 		a := &answers[n]
-		if i := p.Interrupt(a.ID); i != nil && !a.Own && a.Status == agui.Resolved {
+		if i := p.Interrupt(a.ID); i != nil && !a.OwnForm && a.Status == agui.Resolved {
 			if rest, wrong := i.ReadCall(a.Payload); wrong == "" {
 				a.Payload = rest
 			}

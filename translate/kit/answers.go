@@ -112,7 +112,7 @@ func fromMap(value gjson.Result, p agui.Pause) (list []agui.Answer, ok bool, err
 	ok = true
 	given := map[string]bool{}
 	value.ForEach(func(k, v gjson.Result) bool {
-		i := p.Named(k.Str)
+		i := p.InterruptNamed(k.Str)
 		if ok = i != nil; !ok {
 			return false
 		}

@@ -11,9 +11,10 @@ import (
 	"holdpoint/translate"
 )
 
-// Pruned returns a JSON object without its null members and without the named members. The other
-// members keep their bytes and their order. Clients from 0.0.54 on fail at a null in an Interrupt.
-func Pruned(object gjson.Result, names ...string) []byte {
+// WithoutMembers returns a JSON object without its null members and without the named members. The
+// other members keep their bytes and their order. Clients from 0.0.54 on fail at a null in an
+// Interrupt.
+func WithoutMembers(object gjson.Result, names ...string) []byte {
 	if !object.IsObject() {
 		return []byte(object.Raw)
 	}

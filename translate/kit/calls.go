@@ -50,7 +50,7 @@ func EditCalls(m agui.Message, edit func(gjson.Result) json.RawMessage) (agui.Me
 // and no content remain.
 func MessageWithoutCalls(m agui.Message, gone map[string]bool) (agui.Message, bool) {
 	return EditCalls(m, func(c gjson.Result) json.RawMessage {
-		if slices.ContainsFunc(Every(c, "id"), func(id gjson.Result) bool { return gone[id.Str] }) {
+		if slices.ContainsFunc(ValuesAt(c, "id"), func(id gjson.Result) bool { return gone[id.Str] }) {
 			return nil
 		}
 		return json.RawMessage(c.Raw)

@@ -110,7 +110,7 @@ func lastResults(list []agui.Message, calls []string) map[string]agui.Message {
 // NewWithoutResults returns the new messages of the request without those that answer the calls of
 // the results.
 func NewWithoutResults(r *translate.Request, results []agui.Message) []agui.Message {
-	return WithoutResultsOf(r.New, callsOf(results))
+	return WithoutResultsOf(r.NewMessages, callsOf(results))
 }
 
 // WithResults returns the messages that precede the answers, with each result after its call.

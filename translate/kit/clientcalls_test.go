@@ -26,7 +26,7 @@ func besideAnswers(t *testing.T, tools string, isNew int, messages ...string) *t
 	t.Helper()
 	in := parsedInput(t, body(`,"tools":[`+tools+`]`, messages...))
 	asked := agui.Interrupt{ID: "i", Native: "i", Object: []byte(`{"toolCallId":"asked"}`)}
-	return &translate.Request{Input: in, New: in.Messages[len(in.Messages)-isNew:], Pause: agui.Pause{ID: "p", Interrupts: []agui.Interrupt{asked}}}
+	return &translate.Request{Input: in, NewMessages: in.Messages[len(in.Messages)-isNew:], Pause: agui.Pause{ID: "p", Interrupts: []agui.Interrupt{asked}}}
 }
 
 const pick = `{"name":"pick","description":"","parameters":{}}`

@@ -35,7 +35,7 @@ func OneForEachID(p agui.Pause, answers []agui.Answer) error {
 		before := answers[first]
 		same := a.Status == before.Status && bytes.Equal(agui.Canonical(a.Payload), agui.Canonical(before.Payload))
 		if !same && !(Denies(a) && Denies(before)) {
-			return agui.Errorf(agui.InvalidPayload, textTwinIDs, agui.Cut(id))
+			return agui.Errorf(agui.InvalidPayload, textTwinIDs, agui.Shorten(id))
 		}
 	}
 	return nil

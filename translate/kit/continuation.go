@@ -129,7 +129,7 @@ func resultID(m gjson.Result) (id string, ok bool) {
 // callIn reads a call of a message. single reports that it has exactly one id, one name and at most
 // one text of arguments.
 func callIn(c gjson.Result) (call agui.Call, single bool) {
-	ids, names, args := Texts(c, "id"), Texts(c, "function", "name"), Every(c, "function", "arguments")
+	ids, names, args := Texts(c, "id"), Texts(c, "function", "name"), ValuesAt(c, "function", "arguments")
 	if len(ids) == 1 {
 		call.ID = ids[0]
 	}

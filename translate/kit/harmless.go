@@ -6,9 +6,9 @@ import (
 	"holdpoint/internal/agui"
 )
 
-// Listed returns the message with its content wrapped in a JSON list. A model reads the same text,
+// AsList returns the message with its content wrapped in a JSON list. A model reads the same text,
 // but a backend that looks for an object with a decision finds none.
-func Listed(m agui.Message) agui.Message {
+func AsList(m agui.Message) agui.Message {
 	return withContent(m, func(content gjson.Result) string {
 		if content.Type == gjson.String {
 			return "[" + content.Str + "]"
@@ -17,9 +17,9 @@ func Listed(m agui.Message) agui.Message {
 	})
 }
 
-// Silenced returns the message with the content "-", which decides nothing. The content is not
-// empty, because some providers refuse an empty result.
-func Silenced(m agui.Message) agui.Message {
+// WithoutContent returns the message with the content "-", which decides nothing. The content is
+// not empty, because some providers refuse an empty result.
+func WithoutContent(m agui.Message) agui.Message {
 	return withContent(m, func(gjson.Result) string { return "-" })
 }
 

@@ -34,11 +34,11 @@ func HistoryOf(list []agui.Message, calls map[string]bool) *History {
 	return &History{list: list, calls: calls}
 }
 
-// Before returns the conversation that precedes the answers of a resume: the client's messages
-// without the new ones. If they lack one of the calls, it is the conversation that the client was
-// shown.
-func Before(r *translate.Request, calls map[string]bool) *History {
-	list := WithoutMessages(r.Input.Messages, r.New)
+// HistoryBefore returns the conversation that precedes the answers of a resume: the client's
+// messages without the new ones. If they lack one of the calls, it is the conversation that the
+// client was shown.
+func HistoryBefore(r *translate.Request, calls map[string]bool) *History {
+	list := WithoutMessages(r.Input.Messages, r.NewMessages)
 	if !holdsCalls(list, calls) {
 		if known, ok := KnownMessages(r); ok {
 			list = known
@@ -47,18 +47,18 @@ func Before(r *translate.Request, calls map[string]bool) *History {
 	return HistoryOf(list, calls)
 }
 
-// After returns the conversation of a second exchange: everything that the client has been shown,
-// and then the new messages. If the backend sent the result of a call itself, this result is the
-// answer. A result that the client sent earlier is not an answer, because front ends add to their
-// history.
-func After(r *translate.Request, calls map[string]bool) *History {
+// HistoryAfter returns the conversation of a second exchange: everything that the client has been
+// shown, and then the new messages. If the backend sent the result of a call itself, this result is
+// the answer. A result that the client sent earlier is not an answer, because front ends add to
+// their history.
+func HistoryAfter(r *translate.Request, calls map[string]bool) *History {
 	h := HistoryOf(ShownMessages(r), calls)
-	h.results, h.sent, h.fresh = true, map[agui.SeenMessage]int{}, withoutExchanges(r.New, calls)
+	h.results, h.sent, h.fresh = true, map[agui.SeenMessage]int{}, withoutExchanges(r.NewMessages, calls)
 	for _, list := range [][]agui.Message{r.Input.Messages, r.ClientMessages} {
 		said := map[agui.SeenMessage]int{}
 		for _, m := range list {
 			if isOn(m, calls) {
-				seen := agui.See(m)
+				seen := agui.NewSeenMessage(m)
 				said[seen]++
 				h.sent[seen] = max(h.sent[seen], said[seen])
 			}
@@ -100,7 +100,7 @@ func (h *History) withReplies(replies []agui.Message) []agui.Message {
 			last[id] = max(last[id], n)
 		}
 	}
-	gone, answer := h.chosen(asked, last, byCall)
+	gone, answer := h.chooseReplies(asked, last, byCall)
 	var out []agui.Message
 	for n, m := range h.list {
 		if gone[n] {
@@ -109,7 +109,7 @@ func (h *History) withReplies(replies []agui.Message) []agui.Message {
 		var own []agui.Message
 		dangling := map[string]bool{}
 		for _, id := range asked[n] {
-			_, has := answer[occurrence{n, id}]
+			_, has := answer[callAt{n, id}]
 			reply, told := byCall[id]
 			switch {
 			case has:
@@ -131,8 +131,8 @@ func (h *History) withReplies(replies []agui.Message) []agui.Message {
 	return out
 }
 
-// An occurrence identifies a call by its message and its id.
-type occurrence struct {
+// An callAt identifies a call by its message and its id.
+type callAt struct {
 	at int
 	id string
 }
@@ -140,14 +140,14 @@ type occurrence struct {
 // asked returns the ids of the calls that were asked about, by the index of their message. Each id
 // is listed once for a message.
 func (h *History) asked() map[int][]string {
-	at, noted := map[int][]string{}, map[occurrence]bool{}
+	at, noted := map[int][]string{}, map[callAt]bool{}
 	for n, m := range h.list {
 		if m.Plain {
 			continue
 		}
 		for _, c := range Calls(gjson.ParseBytes(m.JSON)) {
 			for _, id := range Texts(c, "id") {
-				if of := (occurrence{n, id}); h.calls[id] && !noted[of] {
+				if of := (callAt{n, id}); h.calls[id] && !noted[of] {
 					at[n], noted[of] = append(at[n], id), true
 				}
 			}
@@ -156,13 +156,13 @@ func (h *History) asked() map[int][]string {
 	return at
 }
 
-// chosen returns which messages on the calls are removed, and the index of the message that stays
-// as the answer of each call.
-func (h *History) chosen(asked map[int][]string, last map[string]int, replies map[string]agui.Message) (map[int]bool, map[occurrence]int) {
-	gone, answer, there := map[int]bool{}, map[occurrence]int{}, map[occurrence]bool{}
+// chooseReplies returns which messages on the calls are removed, and the index of the message that
+// stays as the answer of each call.
+func (h *History) chooseReplies(asked map[int][]string, last map[string]int, replies map[string]agui.Message) (map[int]bool, map[callAt]int) {
+	gone, answer, there := map[int]bool{}, map[callAt]int{}, map[callAt]bool{}
 	for n, ids := range asked {
 		for _, id := range ids {
-			there[occurrence{n, id}] = true
+			there[callAt{n, id}] = true
 		}
 	}
 	sent := maps.Clone(h.sent)
@@ -172,7 +172,7 @@ func (h *History) chosen(asked map[int][]string, last map[string]int, replies ma
 			continue
 		}
 		gone[n] = true
-		seen := agui.See(m)
+		seen := agui.NewSeenMessage(m)
 		clients := sent[seen] > 0
 		if clients {
 			sent[seen]--
@@ -181,7 +181,7 @@ func (h *History) chosen(asked map[int][]string, last map[string]int, replies ma
 			continue
 		}
 		places.Answers(n)
-		of := occurrence{places.CallAt, m.ToolCallID}
+		of := callAt{places.CallAt, m.ToolCallID}
 		if !there[of] {
 			continue
 		}

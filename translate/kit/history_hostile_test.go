@@ -22,7 +22,7 @@ func TestAfterKeepsAResultWhoseIDIsOld(t *testing.T) {
 		t.Fatal(err)
 	}
 	r := &translate.Request{Input: in, ClientMessages: in.Messages}
-	h := After(r, map[string]bool{"c": true})
+	h := HistoryAfter(r, map[string]bool{"c": true})
 	h.list = append(h.list, parsedMessage(`{"id":"result_c","role":"tool","toolCallId":"c","content":"paid again"}`))
 	out := h.AfterCalls(nil)
 	if len(out) != 4 {

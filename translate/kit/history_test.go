@@ -230,11 +230,11 @@ func TestAfter(t *testing.T) {
 				return list
 			}
 			fresh := parsedMessage(next)
-			r := &translate.Request{Input: agui.RunInput{Messages: list(c.sent)}, New: []agui.Message{fresh, parsedMessage(of("s", "a", "again"))}}
+			r := &translate.Request{Input: agui.RunInput{Messages: list(c.sent)}, NewMessages: []agui.Message{fresh, parsedMessage(of("s", "a", "again"))}}
 			if c.shown != nil {
 				r.Transcript = shownList(list(c.shown))
 			}
-			got := After(r, CallsOf([]ToolReply{reply})).AfterCalls(ToolMessages([]ToolReply{reply}))
+			got := HistoryAfter(r, CallsOf([]ToolReply{reply})).AfterCalls(ToolMessages([]ToolReply{reply}))
 			if want := append(list(c.want), fresh); !slices.EqualFunc(got, want, sameBytes) {
 				t.Errorf("%s\nwant %s", agui.MessageList(got), agui.MessageList(want))
 			}

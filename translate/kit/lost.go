@@ -31,8 +31,8 @@ const MaxLost = 16
 
 // A LostQuestion is the state that an interrupt keeps for a lost question.
 type LostQuestion struct {
-	// Of identifies the backend that waits, in a word of the dialect's own.
-	Of string `json:"of"`
+	// Backend identifies the backend that waits, in a word of the dialect's own.
+	Backend string `json:"of"`
 	// Natives are the ids that the question may have at the backend. A backend does nothing for an id
 	// that it does not wait for.
 	Natives []string `json:"natives"`
@@ -46,8 +46,8 @@ func AskLost(r *translate.Request, question LostQuestion) translate.Result {
 	asked := agui.Interrupt{Native: question.Natives[0], Object: object, Private: agui.MustMarshal(question), CancelOnly: true}
 	finish := agui.FinishedEvent(r.Input.ThreadID, r.Input.RunID)
 	return translate.Result{
-		Finish: finish, Asked: translate.AskedPause{Interrupts: []agui.Interrupt{asked}, OwnFinish: slices.Clone(finish.JSON)},
-		Untaken: lastWords(r.Input.Messages),
+		Finish: finish, Asked: translate.AskedPause{Interrupts: []agui.Interrupt{asked}, NativeFinish: slices.Clone(finish.JSON)},
+		UnacceptedMessages: lastWords(r.Input.Messages),
 	}
 }
 
@@ -102,8 +102,8 @@ func LostIDs(r *translate.Request, asked func(p *agui.Pause, i *agui.Interrupt) 
 			ids = append(ids, id)
 		}
 	}
-	for at := range r.Ended {
-		p := &r.Ended[at].Pause
+	for at := range r.EndedPauses {
+		p := &r.EndedPauses[at].Pause
 		for n := range p.Interrupts {
 			i := &p.Interrupts[n]
 			if question, isLost := LostOf(i); isLost {
@@ -115,7 +115,7 @@ func LostIDs(r *translate.Request, asked func(p *agui.Pause, i *agui.Interrupt) 
 			}
 		}
 	}
-	for _, id := range r.Named {
+	for _, id := range r.NamedInterrupts {
 		if native, published := NativeID(id); published {
 			add(native)
 		}
@@ -187,7 +187,7 @@ func (c *Cancels) Open() []string { return c.open }
 func (c *Cancels) Drop(id string) bool {
 	before := len(c.open)
 	c.open = slices.DeleteFunc(c.open, func(one string) bool { return one == id })
-	return len(c.open) < before && len(c.open) > 0 && c.again()
+	return len(c.open) < before && len(c.open) > 0 && c.shouldRepeat()
 }
 
 // Keep removes all ids except the given ones. A removed id can be added again if the backend asks
@@ -197,7 +197,7 @@ func (c *Cancels) Keep(ids []string) bool {
 		c.tried[id] = slices.Contains(ids, id)
 	}
 	c.open = slices.Clone(ids)
-	return len(c.open) > 0 && c.again()
+	return len(c.open) > 0 && c.shouldRepeat()
 }
 
 // Add adds ids that the backend waits for. It reports whether to send the array again.
@@ -209,10 +209,10 @@ func (c *Cancels) Add(ids ...string) bool {
 			c.open = append(c.open, id)
 		}
 	}
-	return added && c.again()
+	return added && c.shouldRepeat()
 }
 
-func (c *Cancels) again() bool {
+func (c *Cancels) shouldRepeat() bool {
 	c.tries++
 	return c.tries <= 4*MaxLost
 }

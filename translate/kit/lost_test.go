@@ -26,11 +26,11 @@ func TestLostIDs(t *testing.T) {
 		want    string
 	}{
 		"nothing":                  {translate.Request{}, nil, ""},
-		"the record's, and others": {translate.Request{Ended: []translate.EndedPause{ended(agui.Interrupt{Native: "a"}, agui.Interrupt{Native: "not mine"})}, Named: []string{"b~bits", "c"}}, []string{"d", "a"}, "a b b~bits c d"},
-		"tildes":                   {translate.Request{Named: []string{"~b", "c~d~e", "~"}}, nil, "~b c~d c~d~e ~"},
-		"blanks":                   {translate.Request{Named: []string{"", " ", "\t~x"}}, []string{""}, "\t~x"},
-		"cancelled before":         {translate.Request{Ended: []translate.EndedPause{ended(lost), ended(agui.Interrupt{Native: "a"})}, Named: []string{"a~bits"}}, []string{"a"}, "a~bits"},
-		"too many":                 {translate.Request{Named: many}, nil, strings.Join(many[:MaxLost], " ")},
+		"the record's, and others": {translate.Request{EndedPauses: []translate.EndedPause{ended(agui.Interrupt{Native: "a"}, agui.Interrupt{Native: "not mine"})}, NamedInterrupts: []string{"b~bits", "c"}}, []string{"d", "a"}, "a b b~bits c d"},
+		"tildes":                   {translate.Request{NamedInterrupts: []string{"~b", "c~d~e", "~"}}, nil, "~b c~d c~d~e ~"},
+		"blanks":                   {translate.Request{NamedInterrupts: []string{"", " ", "\t~x"}}, []string{""}, "\t~x"},
+		"cancelled before":         {translate.Request{EndedPauses: []translate.EndedPause{ended(lost), ended(agui.Interrupt{Native: "a"})}, NamedInterrupts: []string{"a~bits"}}, []string{"a"}, "a~bits"},
+		"too many":                 {translate.Request{NamedInterrupts: many}, nil, strings.Join(many[:MaxLost], " ")},
 	} {
 		asked := func(_ *agui.Pause, i *agui.Interrupt) bool { return i.Native != "not mine" }
 		if got := strings.Join(LostIDs(&c.request, asked, c.more...), " "); got != c.want {

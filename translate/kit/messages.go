@@ -31,7 +31,7 @@ func WithoutMessages(list, some []agui.Message) []agui.Message {
 // messages without the new ones. If the record has a longer conversation, MessagesBefore returns
 // that one and recorded is true, because a client may send fewer messages, or none.
 func MessagesBefore(r *translate.Request) (list []agui.Message, recorded bool) {
-	old := WithoutMessages(r.Input.Messages, r.New)
+	old := WithoutMessages(r.Input.Messages, r.NewMessages)
 	var kept []agui.Message
 	gjson.ParseBytes(r.Pause.Messages).ForEach(func(_, m gjson.Result) bool {
 		if m.IsObject() {
@@ -67,22 +67,22 @@ func KnownMessages(r *translate.Request) ([]agui.Message, bool) {
 	if !ok {
 		return nil, false
 	}
-	gone := make(map[agui.SeenMessage]bool, len(r.New))
-	for _, m := range r.New {
-		gone[agui.See(m)] = true // not by its bytes, because the message may have been rewritten
+	gone := make(map[agui.SeenMessage]bool, len(r.NewMessages))
+	for _, m := range r.NewMessages {
+		gone[agui.NewSeenMessage(m)] = true // not by its bytes, because the message may have been rewritten
 	}
 	var rest []agui.Message
 	for _, raw := range raw {
-		if m := agui.ParseMessage(raw); !gone[agui.See(m)] {
+		if m := agui.ParseMessage(raw); !gone[agui.NewSeenMessage(m)] {
 			rest = append(rest, m)
 		}
 	}
 	return rest, true
 }
 
-// Unanswered returns the body of a run with the given messages and without answers. It also removes
-// protocolVersion, for a backend that does not support it.
-func Unanswered(in agui.RunInput, messages []agui.Message) []byte {
+// WithoutAnswers returns the body of a run with the given messages and without answers. It also
+// removes protocolVersion, for a backend that does not support it.
+func WithoutAnswers(in agui.RunInput, messages []agui.Message) []byte {
 	return agui.SetKey(BodyWithoutAnswers(in, in.Raw), "messages", agui.MessageList(messages))
 }
 
@@ -107,14 +107,14 @@ func BodyWithoutCommand(in agui.RunInput, body []byte) []byte {
 // messages with the answers. It is an ordinary run with all messages that the client has been
 // shown, followed by the new ones.
 func NewMessages(r *translate.Request) translate.Out {
-	return translate.Out{Body: Unanswered(r.Input, WithNewMessages(r)), TakesNew: true}
+	return translate.Out{Body: WithoutAnswers(r.Input, WithNewMessages(r)), TakesNew: true}
 }
 
 // WithNewMessages returns the messages that the client has been shown, followed by the new ones.
 // The new messages come last, wherever the client has them: an answer in the last place would be
 // read again. The caller owns the list.
 func WithNewMessages(r *translate.Request) []agui.Message {
-	return slices.Concat(ShownMessages(r), r.New)
+	return slices.Concat(ShownMessages(r), r.NewMessages)
 }
 
 // ShownMessages returns the messages that the client has been shown. If they are unknown, it
@@ -123,7 +123,7 @@ func ShownMessages(r *translate.Request) []agui.Message {
 	if list, ok := KnownMessages(r); ok {
 		return list
 	}
-	return WithoutMessages(r.Input.Messages, r.New)
+	return WithoutMessages(r.Input.Messages, r.NewMessages)
 }
 
 // SentInput returns the input with all messages that the client sent, including calls without a

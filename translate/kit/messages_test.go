@@ -75,7 +75,7 @@ func parsedInput(t *testing.T, body string) agui.RunInput {
 // last message.
 func TestNewMessagesComeLast(t *testing.T) {
 	in := parsedInput(t, `{"threadId":"t","runId":"r","messages":[{"id":"u1","role":"user","content":"new"},{"id":"a1","role":"assistant","content":"asks"}]}`)
-	r := &translate.Request{Input: in, New: in.Messages[:1]}
+	r := &translate.Request{Input: in, NewMessages: in.Messages[:1]}
 	got := agui.MessageList(WithNewMessages(r))
 	const want = `[{"id":"a1","role":"assistant","content":"asks"},{"id":"u1","role":"user","content":"new"}]`
 	if string(got) != want {

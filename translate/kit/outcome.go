@@ -14,7 +14,7 @@ import (
 // bytes with the event.
 func Outcome(finish agui.Event) []gjson.Result {
 	var list []gjson.Result
-	if interrupted(finish) {
+	if isInterrupted(finish) {
 		finish.JSON = slices.Clone(finish.JSON)
 		list = slices.Collect(interrupts(finish))
 	}
@@ -25,13 +25,13 @@ func Outcome(finish agui.Event) []gjson.Result {
 // is.
 func Interrupts(finish agui.Event) iter.Seq[gjson.Result] {
 	return func(yield func(gjson.Result) bool) {
-		if interrupted(finish) {
+		if isInterrupted(finish) {
 			interrupts(finish)(yield)
 		}
 	}
 }
 
-func interrupted(finish agui.Event) bool {
+func isInterrupted(finish agui.Event) bool {
 	return agui.View(finish.JSON).Get("outcome.type").Str == "interrupt" && finish.Valid()
 }
 
@@ -52,7 +52,7 @@ func interrupts(finish agui.Event) iter.Seq[gjson.Result] {
 func WithoutOutcome(finish agui.Event) agui.Event {
 	finish.Frame = nil
 	if json := agui.DeleteKey(finish.JSON, "outcome"); len(json) != len(finish.JSON) {
-		return finish.With(json)
+		return finish.WithJSON(json)
 	}
 	return finish.Clone()
 }

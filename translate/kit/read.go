@@ -11,17 +11,17 @@ import (
 )
 
 // Read returns the meaning of an answer for the audit and other observers. In addition to the
-// question's own words it recognizes words that agents usually accept. Decisions use Says, which
-// recognizes fewer words.
+// question's own words it recognizes words that agents usually accept. Decisions use MeaningOf,
+// which recognizes fewer words.
 func Read(i agui.Interrupt, a agui.Answer) agui.Reading {
-	r := agui.Reading{Says: Says(i, a)}
+	r := agui.Reading{Meaning: MeaningOf(i, a)}
 	if len(a.Payload) > maxWord || a.Status != agui.Resolved {
 		return r
 	}
-	if r.Says == agui.Unclear && Approves(a.Payload) {
-		r.Says = agui.Approves
+	if r.Meaning == agui.Unclear && Approves(a.Payload) {
+		r.Meaning = agui.Approves
 	}
-	r.Edited = r.Says == agui.Approves && edits(agui.View(a.Payload))
+	r.Edited = r.Meaning == agui.Approves && edits(agui.View(a.Payload))
 	return r
 }
 

@@ -13,10 +13,10 @@ import (
 // keys. Python accepts tool_calls for toolCalls and uses the last of two equal keys. Code that must
 // not miss a value reads it in every spelling that one of them accepts.
 
-// Texts returns the strings among the values that Every returns.
+// Texts returns the strings among the values that ValuesAt returns.
 func Texts(object gjson.Result, path ...string) []string {
 	var out []string
-	for _, v := range Every(object, path...) {
+	for _, v := range ValuesAt(object, path...) {
 		if v.Type == gjson.String {
 			out = append(out, v.Str)
 		}
@@ -60,8 +60,8 @@ func Members(object gjson.Result, name string) []gjson.Result {
 	return list
 }
 
-// Every returns all values at a path of names, in any spelling and including repeated keys.
-func Every(object gjson.Result, path ...string) []gjson.Result {
+// ValuesAt returns all values at a path of names, in any spelling and including repeated keys.
+func ValuesAt(object gjson.Result, path ...string) []gjson.Result {
 	list := []gjson.Result{object}
 	for _, name := range path {
 		var next []gjson.Result

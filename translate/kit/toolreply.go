@@ -59,7 +59,7 @@ func ToolMessages(replies []ToolReply) []agui.Message {
 func MessagesAfter(r *translate.Request, replies []ToolReply) []agui.Message {
 	calls := CallsOf(replies)
 	if r.Sessions {
-		return HistoryOf(r.New, calls).WithoutCalls()
+		return HistoryOf(r.NewMessages, calls).WithoutCalls()
 	}
-	return After(r, calls).AfterCalls(ToolMessages(replies))
+	return HistoryAfter(r, calls).AfterCalls(ToolMessages(replies))
 }

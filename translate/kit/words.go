@@ -55,7 +55,7 @@ func SpellOut(p agui.Pause, answers []agui.Answer, valid func(schema, payload js
 	for n := range answers {
 		a := &answers[n]
 		said := gjson.ParseBytes(a.Payload)
-		if a.Own || a.Status != agui.Resolved || !said.IsBool() {
+		if a.OwnForm || a.Status != agui.Resolved || !said.IsBool() {
 			continue
 		}
 		i := p.Interrupt(a.ID)
@@ -91,21 +91,21 @@ func ReasonMember(i agui.Interrupt) string {
 // long.
 const maxWord = 64 << 10
 
-// Says returns the meaning of an answer by its status and the question's own words. A denial is
-// clear only if it has no other members, except a reason. An approval may have other members, such
-// as a comment.
-func Says(i agui.Interrupt, a agui.Answer) agui.Meaning {
+// MeaningOf returns the meaning of an answer by its status and the question's own words. A denial
+// is clear only if it has no other members, except a reason. An approval may have other members,
+// such as a comment.
+func MeaningOf(i agui.Interrupt, a agui.Answer) agui.Meaning {
 	switch {
 	case Denies(a):
 		return agui.Denies
-	case a.Says == agui.Approves:
+	case a.Meaning == agui.Approves:
 		return agui.Approves
 	case len(a.Payload) > maxWord: // comparing it in every spelling costs many times its size
 		return agui.Unclear
 	case len(i.No) > 0 && bytes.Equal(agui.AppendCompact(nil, a.Payload), i.No):
 		return agui.Denies
-	case i.Because != "" && agui.View(a.Payload).IsObject() &&
-		bytes.Equal(agui.AppendCompact(nil, agui.DeleteKey(a.Payload, i.Because)), i.No):
+	case i.ReasonMember != "" && agui.View(a.Payload).IsObject() &&
+		bytes.Equal(agui.AppendCompact(nil, agui.DeleteKey(a.Payload, i.ReasonMember)), i.No):
 		return agui.Denies
 	case contains(a.Payload, i.Yes):
 		return agui.Approves

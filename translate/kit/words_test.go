@@ -57,12 +57,12 @@ func TestSays(t *testing.T) {
 		`false`:                               agui.Denies,
 		``:                                    agui.Unclear,
 	} {
-		if got := Says(questionWith(ApprovalSchema), agui.Answer{Status: agui.Resolved, Payload: json.RawMessage(payload)}); got != want {
+		if got := MeaningOf(questionWith(ApprovalSchema), agui.Answer{Status: agui.Resolved, Payload: json.RawMessage(payload)}); got != want {
 			t.Errorf("%s: %d, want %d", payload, got, want)
 		}
 	}
 	cancelled := agui.Answer{Status: agui.Cancelled, Payload: json.RawMessage(`{"approved":true}`)}
-	if got := Says(questionWith(ApprovalSchema), cancelled); got != agui.Denies {
+	if got := MeaningOf(questionWith(ApprovalSchema), cancelled); got != agui.Denies {
 		t.Errorf("cancelled: %d", got)
 	}
 }
@@ -79,7 +79,7 @@ func TestLongNoIsClear(t *testing.T) {
 		{agui.Answer{Status: agui.Resolved, Payload: json.RawMessage(`{"approved":false,"reason":"` + long + `"}`)}, agui.Denies},
 		{agui.Answer{Status: agui.Resolved, Payload: json.RawMessage(`{"approved":true,"reason":"` + long + `"}`)}, agui.Unclear},
 	} {
-		if got := Says(questionWith(ApprovalSchema), c.answer); got != c.want {
+		if got := MeaningOf(questionWith(ApprovalSchema), c.answer); got != c.want {
 			t.Errorf("%.30s...: %d, want %d", c.answer.Payload, got, c.want)
 		}
 	}
@@ -139,7 +139,7 @@ func TestBareBoolean(t *testing.T) {
 				i = questionWith(c.schema)
 				i.ID = "a"
 			}
-			answers := []agui.Answer{{ID: "b", Status: agui.Resolved, Payload: json.RawMessage(`true`)}, {ID: "a", Status: agui.Resolved, Payload: json.RawMessage(c.payload), Own: c.own}}
+			answers := []agui.Answer{{ID: "b", Status: agui.Resolved, Payload: json.RawMessage(`true`)}, {ID: "a", Status: agui.Resolved, Payload: json.RawMessage(c.payload), OwnForm: c.own}}
 			if c.cancelled {
 				answers[1].Status = agui.Cancelled
 			}

@@ -14,7 +14,7 @@ func show(list []agui.Answer) string {
 	var lines []string
 	for _, a := range list {
 		s := a.ID + " " + string(a.Status) + " " + string(a.Payload)
-		if a.Own {
+		if a.OwnForm {
 			s += " +"
 		}
 		if a.Native {

@@ -20,9 +20,9 @@
 // From a cancelled entry it makes an object, which the usual `if interrupt(...)` reads as a yes.
 // The dialect never sends either.
 //
-// RAW events show the tasks of the graph (trail.go). They show whether a resumed run continues or
-// started again. They also show whether several calls may get the answer to one question. Then only
-// denials are sent.
+// RAW events show the tasks of the graph (tasktrace.go). They show whether a resumed run continues
+// or started again. They also show whether several calls may get the answer to one question. Then
+// only denials are sent.
 //
 // Some facts are not in the stream, so the dialect cannot act on them:
 //
@@ -74,9 +74,9 @@ func (o Options) warning() string {
 
 // A Dialect implements translate.Dialect.
 type Dialect struct {
-	cancel json.RawMessage
-	warn   translate.Warn
-	blind  sync.Once
+	cancel    json.RawMessage
+	warn      translate.Warn
+	warnBlind sync.Once
 }
 
 // New returns the dialect. If o.Cancel is empty, a cancel is false. warn may be nil. It is called
@@ -112,7 +112,7 @@ func (*Dialect) Name() string { return Name }
 // Replies implements translate.HistoryReader. No message answers a question of this dialect. It
 // yields messages that another backend could read as a decision.
 func (*Dialect) Replies(in agui.RunInput, spoken string) iter.Seq[translate.Reply] {
-	return microsoft.Strays(in, spoken == Name)
+	return microsoft.NativeApprovals(in, spoken == Name)
 }
 
 // AnswerIn implements translate.HistoryReader.
@@ -148,11 +148,11 @@ func (d *Dialect) Begin(r *translate.Request) (translate.Out, translate.Run, err
 	if err != nil {
 		return translate.Out{}, nil, err
 	}
-	return out, &run{d: d, r: r, answered: answered, before: keptOf(r.Pause)}, nil
+	return out, &run{d: d, r: r, answered: answered, previousPause: keptOf(r.Pause)}, nil
 }
 
-// Early implements translate.Early. A pause is announced only at the end of its run, and the events
-// that show the task of its question precede the announcement.
+// Early implements translate.EarlyReader. A pause is announced only at the end of its run, and the
+// events that show the task of its question precede the announcement.
 func (d *Dialect) Early(r *translate.Request) translate.Run { return d.plainRun(r) }
 
 func (d *Dialect) plainRun(r *translate.Request) *run {

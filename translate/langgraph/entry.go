@@ -21,7 +21,7 @@ func (run *run) takesArray(finish agui.Event) bool {
 	case run.customs != nil && run.steps > 0 && run.states > 0 && run.messages > 0:
 		return run.statesAfter+run.messagesAfter == 0
 	}
-	return run.before.Array
+	return run.previousPause.Array
 }
 
 // entryOf returns the entry of resume that carries the answer to the only open question. It returns
@@ -45,7 +45,7 @@ func (run *run) takesArray(finish agui.Event) bool {
 // several entries they make an object that LangGraph does not understand (ag-ui issue 2178), so
 // several questions are answered by an id map in command.resume.
 func entryOf(g langgraphapi.Group, r *translate.Request, value json.RawMessage) json.RawMessage {
-	if !keptOf(r.Pause).Array || g.Rivals != nil || langgraphapi.Falsy(value) || langgraphapi.IsIDMap(value) {
+	if !keptOf(r.Pause).Array || g.RivalCalls != nil || langgraphapi.Falsy(value) || langgraphapi.IsIDMap(value) {
 		return nil
 	}
 	id := g.ID
@@ -58,7 +58,7 @@ func entryOf(g langgraphapi.Group, r *translate.Request, value json.RawMessage) 
 	}
 	entry = agui.SetString(entry, "interruptId", id)
 	entry = agui.SetString(entry, "status", string(agui.Resolved))
-	if g.Way == langgraphapi.ByID {
+	if g.AnswerForm == langgraphapi.ByID {
 		value = kit.AppendMember([]byte{'{'}, `"`+g.ID+`"`, string(value))
 		value = append(value, '}')
 	}

@@ -8,12 +8,12 @@ import (
 
 // private is the JSON of Pause.Private.
 type private struct {
-	Natives []langgraphapi.Native `json:"natives"`
-	First   string                `json:"first,omitempty"`  // the first step of the run
-	Last    string                `json:"last,omitempty"`   // the step that asked, if it is another one
-	Tasks   []string              `json:"tasks,omitempty"`  // the tasks that ran, see Trail.Outermosts; none if the stream did not show them
-	Silent  bool                  `json:"silent,omitempty"` // the run's snapshots had no message of the person
-	Array   bool                  `json:"array,omitempty"`  // the adapter accepts the array `resume`
+	Natives       []langgraphapi.Native `json:"natives"`
+	First         string                `json:"first,omitempty"`  // the first step of the run
+	Last          string                `json:"last,omitempty"`   // the step that asked, if it is another one
+	Tasks         []string              `json:"tasks,omitempty"`  // the tasks that ran, see Trail.Outermosts; none if the stream did not show them
+	WithoutPerson bool                  `json:"silent,omitempty"` // the run's snapshots had no message of the person
+	Array         bool                  `json:"array,omitempty"`  // the adapter accepts the array `resume`
 }
 
 // askingStep returns the step that asked, or "" if it is not known.

@@ -15,9 +15,9 @@ import (
 func readCustom(event []byte) langgraphapi.Native {
 	f := gjson.GetManyBytes(event, "value", "rawEvent")
 	value, raw := f[0], f[1]
-	n := langgraphapi.Native{Value: customValue(value, raw.Get("value")), Way: langgraphapi.ByScalar, Meta: []byte{'{'}}
+	n := langgraphapi.Native{Value: customValue(value, raw.Get("value")), AnswerForm: langgraphapi.ByScalar, Meta: []byte{'{'}}
 	if !raw.Exists() {
-		n.Way = langgraphapi.ByBareScalar
+		n.AnswerForm = langgraphapi.ByBareScalar
 	}
 	for _, key := range []string{"ns", "resumable", "when"} {
 		if v := raw.Get(key); v.Exists() && v.Type != gjson.Null {
@@ -32,7 +32,7 @@ func readCustom(event []byte) langgraphapi.Native {
 		}
 	}
 	if langgraphapi.IsID(n.ID) {
-		n.Way = langgraphapi.ByID
+		n.AnswerForm = langgraphapi.ByID
 	}
 	if s := langgraphapi.ObjectOf(raw.Get("response_schema")); s != "" {
 		n.Schema = json.RawMessage(s)
@@ -71,7 +71,7 @@ func readOutcome(ev agui.Event) []langgraphapi.Native {
 		if !i.IsObject() {
 			continue
 		}
-		n := langgraphapi.Native{ID: i.Get("id").Str, Way: langgraphapi.ByScalar, Interrupt: i, Meta: []byte{'{'}}
+		n := langgraphapi.Native{ID: i.Get("id").Str, AnswerForm: langgraphapi.ByScalar, Interrupt: i, Meta: []byte{'{'}}
 		own := i.Get("metadata.langgraph")
 		if own.IsObject() {
 			own.ForEach(func(k, v gjson.Result) bool {
@@ -87,9 +87,9 @@ func readOutcome(ev agui.Event) []langgraphapi.Native {
 		n.Meta = append(n.Meta, '}')
 		switch {
 		case langgraphapi.IsID(n.ID) && own.IsObject():
-			n.Way = langgraphapi.ByID
+			n.AnswerForm = langgraphapi.ByID
 		case n.ID != "":
-			n.Way = langgraphapi.ByArray
+			n.AnswerForm = langgraphapi.ByArray
 		}
 		list = append(list, n)
 	}
@@ -105,13 +105,13 @@ func union(customs, outcome []langgraphapi.Native) []langgraphapi.Native {
 		return customs
 	}
 	for i := range outcome {
-		if n := &outcome[i]; n.Way == langgraphapi.ByArray && langgraphapi.IsID(n.ID) && slices.ContainsFunc(customs, func(c langgraphapi.Native) bool { return c.ID == n.ID }) {
-			n.Way = langgraphapi.ByID // a CUSTOM event shows that the id is LangGraph's own
+		if n := &outcome[i]; n.AnswerForm == langgraphapi.ByArray && langgraphapi.IsID(n.ID) && slices.ContainsFunc(customs, func(c langgraphapi.Native) bool { return c.ID == n.ID }) {
+			n.AnswerForm = langgraphapi.ByID // a CUSTOM event shows that the id is LangGraph's own
 		}
 	}
-	if slices.ContainsFunc(outcome, func(n langgraphapi.Native) bool { return n.Way == langgraphapi.ByArray }) {
+	if slices.ContainsFunc(outcome, func(n langgraphapi.Native) bool { return n.AnswerForm == langgraphapi.ByArray }) {
 		for i := range outcome {
-			outcome[i].Way = langgraphapi.ByArray
+			outcome[i].AnswerForm = langgraphapi.ByArray
 		}
 		return outcome
 	}

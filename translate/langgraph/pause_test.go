@@ -141,7 +141,7 @@ func TestNativeID(t *testing.T) {
 	for name, c := range map[string]struct {
 		raw  string
 		id   string
-		way  langgraphapi.Way
+		way  langgraphapi.AnswerForm
 		meta string
 	}{
 		"rawEvent.id, key order of Python": {`{"value":"What?","id":"` + idA + `"}`, idA, langgraphapi.ByID, ""},
@@ -155,8 +155,8 @@ func TestNativeID(t *testing.T) {
 			d := newDialect(t, Options{})
 			pause := pausedBy(t, d, started, `{"rawEvent":`+c.raw+value, finished)
 			n := langgraphapi.Groups(pause, nil)[0].Native
-			if pause.Interrupts[0].Native != c.id || n.Way != c.way {
-				t.Errorf("id %q by %q, want %q by %q", pause.Interrupts[0].Native, n.Way, c.id, c.way)
+			if pause.Interrupts[0].Native != c.id || n.AnswerForm != c.way {
+				t.Errorf("id %q by %q, want %q by %q", pause.Interrupts[0].Native, n.AnswerForm, c.id, c.way)
 			}
 			want := `{"raw":"What?"`
 			if c.meta != "" {
@@ -169,7 +169,7 @@ func TestNativeID(t *testing.T) {
 	}
 	t.Run("no rawEvent at all (row 13)", func(t *testing.T) {
 		pause := pausedBy(t, newDialect(t, Options{}), started, custom("", approval), finished)
-		if n := langgraphapi.Groups(pause, nil)[0]; n.Way != langgraphapi.ByBareScalar || n.ID != "" {
+		if n := langgraphapi.Groups(pause, nil)[0]; n.AnswerForm != langgraphapi.ByBareScalar || n.ID != "" {
 			t.Errorf("%+v", n)
 		}
 		if got := objects(pause)[0]; !strings.Contains(got, `"message":"Please confirm"`) {
@@ -304,8 +304,8 @@ func TestOutcomeDecidesContent(t *testing.T) {
 			if got := objects(p.Result.Asked.Pause(Name)); len(got) != 1 || got[0] != c.want {
 				t.Errorf("objects\n%s, want\n%s", got, c.want)
 			}
-			if c.value == "" && p.Result.Asked.Own != nil {
-				t.Errorf("native events %s where only the outcome came", p.Result.Asked.Own)
+			if c.value == "" && p.Result.Asked.NativeEvents != nil {
+				t.Errorf("native events %s where only the outcome came", p.Result.Asked.NativeEvents)
 			}
 		})
 	}

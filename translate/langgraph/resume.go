@@ -24,7 +24,7 @@ func (d *Dialect) resume(r *translate.Request) (translate.Out, []langgraphapi.Na
 		return translate.Out{}, nil, kit.Unreadable()
 	}
 	for _, g := range list {
-		if g.Way == langgraphapi.ByID {
+		if g.AnswerForm == langgraphapi.ByID {
 			continue
 		}
 		if err := kit.RefuseContested(r.Pause, g.Answers...); err != nil {
@@ -33,10 +33,10 @@ func (d *Dialect) resume(r *translate.Request) (translate.Out, []langgraphapi.Na
 	}
 	body := withMessages(r.Input, resumeMessages(r))
 	body = agui.DeleteKey(body, "protocolVersion")
-	if slices.ContainsFunc(list, func(g langgraphapi.Group) bool { return g.Way == langgraphapi.ByArray }) {
+	if slices.ContainsFunc(list, func(g langgraphapi.Group) bool { return g.AnswerForm == langgraphapi.ByArray }) {
 		for _, g := range list {
 			for _, a := range g.Answers {
-				if err := g.Unambiguous(a, a.Payload); err != nil {
+				if err := g.CheckRivals(a, a.Payload); err != nil {
 					return translate.Out{}, nil, err
 				}
 			}
@@ -76,7 +76,7 @@ func (d *Dialect) command(r *translate.Request, list []langgraphapi.Group) (valu
 		if err != nil {
 			return nil, nil, err
 		}
-		if err := g.Unambiguous(g.Answers[0], v); err != nil {
+		if err := g.CheckRivals(g.Answers[0], v); err != nil {
 			return nil, nil, err
 		}
 		values[i] = v
@@ -85,7 +85,7 @@ func (d *Dialect) command(r *translate.Request, list []langgraphapi.Group) (valu
 		if one := entryOf(list[0], r, values[0]); one != nil {
 			return nil, one, nil
 		}
-		if list[0].Way != langgraphapi.ByID {
+		if list[0].AnswerForm != langgraphapi.ByID {
 			value, err = scalar(list[0], values[0])
 			return value, nil, err
 		}
@@ -103,7 +103,7 @@ func scalar(g langgraphapi.Group, v json.RawMessage) (json.RawMessage, error) {
 		return nil, agui.Errorf(agui.InvalidPayload, textNoPayload)
 	case langgraphapi.IsIDMap(v):
 		return nil, agui.Errorf(agui.InvalidPayload, textIDMap)
-	case g.Way == langgraphapi.ByScalar && langgraphapi.Falsy(v):
+	case g.AnswerForm == langgraphapi.ByScalar && langgraphapi.Falsy(v):
 		return nil, agui.Errorf(agui.InvalidPayload, textFalsy)
 	case isText && pythonJSON(s):
 		return agui.MustMarshal(string(v)), nil
@@ -130,7 +130,7 @@ func canStayAsSent(sent, value json.RawMessage, list []langgraphapi.Group) bool 
 		return true
 	}
 	s, isText := langgraphapi.Text(sent)
-	if !isText || len(list) != 1 || list[0].Way == langgraphapi.ByID || list[0].IsReview() {
+	if !isText || len(list) != 1 || list[0].AnswerForm == langgraphapi.ByID || list[0].IsReview() {
 		return false
 	}
 	return json.Valid([]byte(s)) && !langgraphapi.Falsy(json.RawMessage(s)) && !langgraphapi.IsIDMap(json.RawMessage(s)) && agui.EqualJSON(json.RawMessage(s), value)

@@ -261,7 +261,7 @@ func TestMessagesOfAResume(t *testing.T) {
 				p.Messages = json.RawMessage("[" + c.kept + "]")
 			}
 			in := dialecttest.Input(t, `{"threadId":"t","runId":"r","messages":[`+c.client+`],"resume":[`+dialecttest.Entry(idA+"~r1", "1")+`]}`)
-			out, _, err := resumeWith(t, d, p, in, func(r *translate.Request) { r.New = c.fresh })
+			out, _, err := resumeWith(t, d, p, in, func(r *translate.Request) { r.NewMessages = c.fresh })
 			if got := gjson.GetBytes(out.Body, "messages").Raw; err != nil || got != "["+c.want+"]" {
 				t.Errorf("messages %s (%v), want [%s]", got, err, c.want)
 			}

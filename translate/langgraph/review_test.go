@@ -107,7 +107,7 @@ func TestReviewThatIsAskedAgain(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			l := &dialecttest.Log{}
-			_, run, err := d.Begin(&translate.Request{Input: input(t, ""), Transcript: l, Ended: c.ended})
+			_, run, err := d.Begin(&translate.Request{Input: input(t, ""), Transcript: l, EndedPauses: c.ended})
 			if err != nil {
 				t.Fatal(err)
 			}

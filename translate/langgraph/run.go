@@ -29,10 +29,10 @@ type run struct {
 	steps, states, messages, others int
 	statesAfter, messagesAfter      int
 
-	trail         langgraphapi.Trail
+	trail         langgraphapi.TaskTrace
 	schemas       map[string]json.RawMessage // by the ids of questions, see learn
 	answered      []langgraphapi.Native      // on a resume: the questions that the answers are for
-	before        private                    // on a resume: the state of the pause
+	previousPause private                    // on a resume: the state of the pause
 	againResult   *translate.Result          // the result to return if askAgain's run adds nothing
 	justAnswered  []langgraphapi.Native      // in the run of askAgain: the questions that were just answered
 	extraMessages []agui.Message             // in the run of askAgain: the messages that came in addition to the answers
@@ -71,10 +71,10 @@ func (run *run) Event(ev agui.Event, emit func(agui.Event)) error {
 		if run.answered != nil && run.steps == 1 && run.others == 0 && step == startNode {
 			return run.endForgotten()
 		}
-		run.reachedAskingStep = run.reachedAskingStep || step == run.before.askingStep()
+		run.reachedAskingStep = run.reachedAskingStep || step == run.previousPause.askingStep()
 	case agui.Raw:
 		kind := langgraphapi.KindOf(ev)
-		run.learn(kind, ev)
+		run.readSchemas(kind, ev)
 		if task := run.trail.Raw(kind, ev); task != "" && run.beganElsewhere(task) {
 			return run.endForgotten()
 		}
@@ -125,10 +125,10 @@ func (run *run) endForgotten() error {
 // were all in the paused run. A graph that runs from its beginning, on a new thread or from an
 // earlier checkpoint, has other tasks.
 func (run *run) beganElsewhere(task string) bool {
-	if run.answered == nil || run.continues || len(run.before.Tasks) == 0 {
+	if run.answered == nil || run.continues || len(run.previousPause.Tasks) == 0 {
 		return false
 	}
-	run.continues = slices.Contains(run.before.Tasks, langgraphapi.Outermost(task))
+	run.continues = slices.Contains(run.previousPause.Tasks, langgraphapi.OutermostTask(task))
 	return !run.continues
 }
 
@@ -147,7 +147,7 @@ func (run *run) snapshot(ev agui.Event) bool {
 	for _, m := range ev.Get("messages").Array() {
 		held[m.Get("id").Str] = true
 	}
-	for _, m := range run.r.New {
+	for _, m := range run.r.NewMessages {
 		if m.ID != "" && held[m.ID] {
 			if run.shownMessages == nil {
 				run.shownMessages = map[string]bool{}
@@ -156,7 +156,7 @@ func (run *run) snapshot(ev agui.Event) bool {
 		}
 	}
 	person := false
-	for _, s := range run.r.Pause.Seen {
+	for _, s := range run.r.Pause.SeenMessages {
 		if s.ID == "" || s.Digest == "" { // only messages of the person have a digest
 			continue
 		}
@@ -166,7 +166,7 @@ func (run *run) snapshot(ev agui.Event) bool {
 		}
 	}
 	run.silent = run.silent || person
-	run.lacksPerson = person && !run.continues && !run.before.Silent && len(run.trail.First) > 0 && string(run.trail.First) == run.before.First
+	run.lacksPerson = person && !run.continues && !run.previousPause.WithoutPerson && len(run.trail.First) > 0 && string(run.trail.First) == run.previousPause.First
 	return run.lacksPerson
 }
 
@@ -212,11 +212,11 @@ func (run *run) End(e translate.End) (translate.Result, error) {
 		return run.endFinished(e.Event), nil
 	}
 	natives = run.withoutStale(natives)
-	run.tangle(natives)
+	run.markRivalCalls(natives)
 	res := run.paused(natives, e.Event)
 	if out, ok := run.askAgain(natives, e.Event); ok {
 		next := run.d.plainRun(run.r)
-		next.againResult, next.justAnswered, next.before, next.extraMessages = &res, run.answered, keptOf(res.Asked.Pause(Name)), run.r.New
+		next.againResult, next.justAnswered, next.previousPause, next.extraMessages = &res, run.answered, keptOf(res.Asked.Pause(Name)), run.r.NewMessages
 		return translate.Result{Next: &translate.Exchange{Out: out, Run: next}}, nil
 	}
 	return res, nil
@@ -235,7 +235,7 @@ func (run *run) askAgain(natives []langgraphapi.Native, finish agui.Event) (tran
 	}
 	for _, n := range natives {
 		repeats := func(a langgraphapi.Native) bool {
-			return a.Way == langgraphapi.ByID && a.ID == n.ID && agui.EqualJSON(a.Value, n.Value)
+			return a.AnswerForm == langgraphapi.ByID && a.ID == n.ID && agui.EqualJSON(a.Value, n.Value)
 		}
 		if !slices.ContainsFunc(run.answered, repeats) {
 			return translate.Out{}, false
@@ -246,7 +246,7 @@ func (run *run) askAgain(natives []langgraphapi.Native, finish agui.Event) (tran
 	if !ok {
 		return translate.Out{}, false
 	}
-	return translate.Out{Body: kit.Unanswered(run.r.Input, messages)}, true
+	return translate.Out{Body: kit.WithoutAnswers(run.r.Input, messages)}, true
 }
 
 // withoutStale removes the questions that were just answered from the questions of askAgain's run.
@@ -294,20 +294,20 @@ func (run *run) paused(natives []langgraphapi.Native, finish agui.Event) transla
 	// The answers are sticky, because LangGraph keeps the first value that a task was resumed with and
 	// replays it (RAN 0.0.42 and 0.0.43, e2e TestDirectFirstAnswerSticks).
 	asked := translate.AskedPause{
-		Interrupts: langgraphapi.Publish(natives, calls, run.r.Ended), Own: run.announcements(natives), Sticky: true, FirstAsked: run.asksFirst(natives),
+		Interrupts: langgraphapi.Publish(natives, calls, run.r.EndedPauses), NativeEvents: run.announcements(natives), KeepsFirstAnswer: true, FirstAsked: run.asksFirst(natives),
 	}
 	kept := run.pauseState(natives)
 	kept.Array = run.takesArray(finish)
 	asked.Private = agui.MustMarshal(kept)
-	asked.OwnFinish = slices.Clone(finish.JSON)
+	asked.NativeFinish = slices.Clone(finish.JSON)
 	if !finish.Valid() {
 		// The client cannot be sent an end that is not valid JSON. The questions are known nevertheless.
 		finish = agui.NewEvent(agui.MustMarshal(map[string]string{
 			"type": string(agui.RunFinished), "threadId": run.r.Input.ThreadID, "runId": run.r.Input.RunID,
 		}))
-		asked.OwnFinish = finish.JSON
+		asked.NativeFinish = finish.JSON
 	}
-	return translate.Result{Finish: kit.WithoutOutcome(finish), Asked: asked, Untaken: run.untaken()}
+	return translate.Result{Finish: kit.WithoutOutcome(finish), Asked: asked, UnacceptedMessages: run.unreadMessages()}
 }
 
 // onlyAsks reports whether an ordinary run has only questions. The adapter then repeated its open
@@ -325,12 +325,12 @@ func (run *run) asksFirst(natives []langgraphapi.Native) bool {
 	return run.answered == nil && run.againResult == nil && run.steps > 0 && !slices.ContainsFunc(natives, withID)
 }
 
-// untaken returns the messages that the backend did not read. A run that only repeats questions
-// runs nothing, sends no snapshot, and drops the messages of its request (RAN, all versions). Only
-// the user messages at the end may be new. If the whole conversation consists of user messages, the
-// backend has the first one, because it began the thread. If it has others too, its next snapshot
-// shows them.
-func (run *run) untaken() []agui.Message {
+// unreadMessages returns the messages that the backend did not read. A run that only repeats
+// questions runs nothing, sends no snapshot, and drops the messages of its request (RAN, all
+// versions). Only the user messages at the end may be new. If the whole conversation consists of
+// user messages, the backend has the first one, because it began the thread. If it has others too,
+// its next snapshot shows them.
+func (run *run) unreadMessages() []agui.Message {
 	if run.againResult != nil || !run.onlyAsks() {
 		return nil
 	}
@@ -364,7 +364,7 @@ func (run *run) endFinished(finish agui.Event) translate.Result {
 		return translate.Result{Fate: translate.Lost}
 	}
 	res := translate.Result{Finish: finish}
-	left := slices.DeleteFunc(slices.Clone(run.r.New), func(m agui.Message) bool { return run.shownMessages[m.ID] })
+	left := slices.DeleteFunc(slices.Clone(run.r.NewMessages), func(m agui.Message) bool { return run.shownMessages[m.ID] })
 	if len(left) > 0 {
 		r := run.r.With(run.r.Input, left)
 		res.Next = &translate.Exchange{Out: kit.NewMessages(r), Run: run.d.plainRun(r)}
@@ -387,12 +387,12 @@ func (run *run) announcements(natives []langgraphapi.Native) []json.RawMessage {
 // pauseState returns the state of the pause. If the run only repeated questions, it shows no steps
 // and tasks, and these stay as in the pause before it.
 func (run *run) pauseState(natives []langgraphapi.Native) private {
-	k := private{Natives: natives, First: run.before.First, Last: string(run.trail.Last), Tasks: run.trail.Outermosts(), Silent: run.silent && !run.spoke}
+	k := private{Natives: natives, First: run.previousPause.First, Last: string(run.trail.Last), Tasks: run.trail.Outermosts(), WithoutPerson: run.silent && !run.spoke}
 	if k.First == "" {
 		k.First = string(run.trail.First)
 	}
 	if run.steps == 0 && len(run.trail.Tasks) == 0 {
-		k.Last, k.Tasks, k.Silent = run.before.Last, run.before.Tasks, run.before.Silent
+		k.Last, k.Tasks, k.WithoutPerson = run.previousPause.Last, run.previousPause.Tasks, run.previousPause.WithoutPerson
 	}
 	if k.Last == k.First {
 		k.Last = ""

@@ -77,7 +77,7 @@ func TestLostInterrupt(t *testing.T) {
 	t.Run("a graph that begins anew without __start__ is known by its snapshot", func(t *testing.T) {
 		step := func(name string) string { return `{"type":"STEP_STARTED","stepName":"` + name + `"}` }
 		p := pausedBy(t, d, started, step("model"), step("review"), custom(idA, approval), finished)
-		p.Seen = []agui.SeenMessage{{ID: "u1", Digest: "said"}, {ID: "a1"}}
+		p.SeenMessages = []agui.SeenMessage{{ID: "u1", Digest: "said"}, {ID: "a1"}}
 		without, with := `{"type":"MESSAGES_SNAPSHOT","messages":[{"id":"a1","role":"assistant"}]}`, `{"type":"MESSAGES_SNAPSHOT","messages":[{"id":"u1","role":"user"}]}`
 		for name, c := range map[string]struct {
 			stream []string
@@ -104,7 +104,7 @@ func TestLostInterrupt(t *testing.T) {
 		p := pausedBy(t, d, started, step("model"), step("review"), custom(idA, approval), finished)
 		run, l := resumed(t, d, p, "true")
 		again := dialecttest.Play(run, l, started, step("review"), custom(idB, approval), finished)
-		if kept := keptOf(again.Result.Asked.Pause(Name)); kept.First != "model" || !again.Result.Asked.Sticky {
+		if kept := keptOf(again.Result.Asked.Pause(Name)); kept.First != "model" || !again.Result.Asked.KeepsFirstAnswer {
 			t.Errorf("%+v", kept)
 		}
 	})
@@ -162,7 +162,7 @@ func TestQuestionThatTheGraphRanTo(t *testing.T) {
 		"the graph ran, with ids":   {[]string{started, stepAsk, state, messages, stepEnd, custom(idA, `"Delete everything?"`), finished}, false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if got := playPlain(t, d, c.stream...).Result.Asked; got.FirstAsked != c.first || !got.Sticky || len(got.Interrupts) != 1 {
+			if got := playPlain(t, d, c.stream...).Result.Asked; got.FirstAsked != c.first || !got.KeepsFirstAnswer || len(got.Interrupts) != 1 {
 				t.Errorf("%+v", got)
 			}
 		})
@@ -192,7 +192,7 @@ func TestAskedOnceMore(t *testing.T) {
 	}
 	t.Run("without an answer, with all messages", func(t *testing.T) {
 		u2 := agui.ParseMessage([]byte(`{"id":"u2","role":"user","content":"and"}`))
-		next := ask(t, func(r *translate.Request) { r.New = []agui.Message{u2} })
+		next := ask(t, func(r *translate.Request) { r.NewMessages = []agui.Message{u2} })
 		want := `{"threadId":"t1","runId":"r1","state":{},"messages":[{"id":"u1","role":"user","content":"hi"}],"tools":[],"context":[]}`
 		if string(next.Out.Body) != want || next.Out.Resumes || next.Out.TakesNew {
 			t.Errorf("%+v %s", next.Out, next.Out.Body)
@@ -201,7 +201,7 @@ func TestAskedOnceMore(t *testing.T) {
 	t.Run("the other is asked then, and the one that was answered is not", func(t *testing.T) {
 		got := dialecttest.Play(ask(t).Run, &dialecttest.Log{}, started, a, custom(idB, `{"action":"B"}`), finished)
 		list := got.Result.Asked.Interrupts
-		if len(list) != 1 || list[0].Native != idB || len(got.Result.Asked.Own) != 1 || got.Result.Next != nil {
+		if len(list) != 1 || list[0].Native != idB || len(got.Result.Asked.NativeEvents) != 1 || got.Result.Next != nil {
 			t.Errorf("%+v", got.Result)
 		}
 	})
@@ -237,7 +237,7 @@ func TestNewMessages(t *testing.T) {
 	body := `{"threadId":"t","runId":"r","protocolVersion":"1.0","messages":[{"id":"u1","role":"user","content":"hi"},` + u2 + `],"forwardedProps":{"k":1,"command":{"resume":{"a":1},"interruptEvent":` + dialecttest.Quoted(approval) + `,"x":2}}}`
 	begin := func(t *testing.T, l *dialecttest.Log) translate.Run {
 		out, run, err := resumeWith(t, d, p, dialecttest.Input(t, body), func(r *translate.Request) {
-			r.New, r.Transcript = []agui.Message{agui.ParseMessage([]byte(u2))}, l
+			r.NewMessages, r.Transcript = []agui.Message{agui.ParseMessage([]byte(u2))}, l
 		})
 		if err != nil || strings.Contains(string(out.Body), "u2") {
 			t.Fatalf("%s %v", out.Body, err)

@@ -7,9 +7,9 @@ import (
 )
 
 var (
-	_ translate.Signer = (*Dialect)(nil)
-	_ translate.Early  = (*Dialect)(nil)
-	_ translate.Hinter = (*Dialect)(nil)
+	_ translate.Signer      = (*Dialect)(nil)
+	_ translate.EarlyReader = (*Dialect)(nil)
+	_ translate.Hinter      = (*Dialect)(nil)
 )
 
 // Hint implements translate.Hinter. A LangGraph Server has a protocol of its own in addition to its

@@ -62,7 +62,7 @@ func TestCallsBesideTheOneThatAsks(t *testing.T) {
 			d := newDialect(t, Options{})
 			stream := append([]string{started}, c.stream...)
 			p := pausedBy(t, d, append(stream, custom(c.id, `{"message":"Run it?"}`), finished)...)
-			beside := keptOf(p).Natives[0].Rivals
+			beside := keptOf(p).Natives[0].RivalCalls
 			for _, want := range strings.Fields(c.want) {
 				if !strings.Contains(string(beside), `{"name":"`+want+`","args":{"x":1}}`) {
 					t.Errorf("beside %s, want %s in it", beside, want)
@@ -91,8 +91,8 @@ func TestCallsBesideTheOneThatAsks(t *testing.T) {
 		}
 		tuple := `{"type":"RAW","event":[{"id":"m","content":"x"},{"langgraph_checkpoint_ns":"` + taskT + `"}]}`
 		p := pausedBy(t, newDialect(t, Options{}), started, tuple, raw("on_tool_start", "a"), raw("on_tool_start", "b"), raw("on_tool_error", "b"), custom(idT, `"B?"`), finished)
-		if kept := keptOf(p); string(kept.Natives[0].Rivals) != `[{"name":"tool_a","args":{"x":1}},{"name":"tool_b","args":{"x":1}}]` {
-			t.Errorf("%s", kept.Natives[0].Rivals)
+		if kept := keptOf(p); string(kept.Natives[0].RivalCalls) != `[{"name":"tool_a","args":{"x":1}},{"name":"tool_b","args":{"x":1}}]` {
+			t.Errorf("%s", kept.Natives[0].RivalCalls)
 		}
 	})
 	t.Run("after an answer a call that has ended may have asked", func(t *testing.T) {
@@ -122,8 +122,8 @@ func TestCallsBesideTheOneThatAsks(t *testing.T) {
 			stream = append(stream, rawOfTask("on_chain_start", fmt.Sprintf("n:%d", n), "n", "n"))
 		}
 		p := pausedBy(t, d, append(stream, custom(idA, `"A?"`), finished)...)
-		if kept := keptOf(p); string(kept.Natives[0].Rivals) != "[]" || kept.Tasks != nil {
-			t.Errorf("%s %v", kept.Natives[0].Rivals, kept.Tasks)
+		if kept := keptOf(p); string(kept.Natives[0].RivalCalls) != "[]" || kept.Tasks != nil {
+			t.Errorf("%s %v", kept.Natives[0].RivalCalls, kept.Tasks)
 		}
 	})
 }
@@ -172,8 +172,8 @@ func TestBlindIsWarnedOf(t *testing.T) {
 		}
 		for range 2 {
 			p := pausedBy(t, d, c.stream...)
-			if keptOf(p).Natives[0].Rivals != nil {
-				t.Errorf("%s: %s", name, keptOf(p).Natives[0].Rivals)
+			if keptOf(p).Natives[0].RivalCalls != nil {
+				t.Errorf("%s: %s", name, keptOf(p).Natives[0].RivalCalls)
 			}
 		}
 		if warned != c.want {
@@ -216,7 +216,7 @@ func TestWhatBecameOfTheAnswer(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			d := newDialect(t, Options{})
 			p := pausedBy(t, d, pauses[c.pause]...)
-			p.Seen = []agui.SeenMessage{{ID: "u1", Digest: "said"}}
+			p.SeenMessages = []agui.SeenMessage{{ID: "u1", Digest: "said"}}
 			run, l := resumed(t, d, p, `{"approved":true}`)
 			got := dialecttest.Play(run, l, c.stream...)
 			is := map[bool]string{true: "asks", false: "ends"}[len(got.Result.Asked.Interrupts) > 0]
@@ -265,7 +265,7 @@ func TestWordsThatWereNotTaken(t *testing.T) {
 		"snapshots, as no such run": {said("u1") + "," + answer + "," + said("u2"), []string{started, state, messages, custom(idA, `1`), finished}, ""},
 	} {
 		var got []string
-		for _, m := range plain(c.messages, c.stream...).Untaken {
+		for _, m := range plain(c.messages, c.stream...).UnacceptedMessages {
 			got = append(got, m.ID)
 		}
 		if strings.Join(got, " ") != c.want {
@@ -275,7 +275,7 @@ func TestWordsThatWereNotTaken(t *testing.T) {
 	u2 := agui.ParseMessage([]byte(said("u2")))
 	for has, want := range map[string]bool{"u1": true, "u2": false} {
 		p := pausedBy(t, d, started, custom(idA, approval), finished)
-		run, l := resumed(t, d, p, "true", func(r *translate.Request) { r.New = []agui.Message{u2} })
+		run, l := resumed(t, d, p, "true", func(r *translate.Request) { r.NewMessages = []agui.Message{u2} })
 		got := dialecttest.Play(run, l, started, stepAsk, stepEnd, state, `{"type":"MESSAGES_SNAPSHOT","messages":[`+said(has)+`]}`, finished)
 		if (got.Result.Next != nil) != want {
 			t.Errorf("the snapshot has %s: %+v", has, got.Result.Next)

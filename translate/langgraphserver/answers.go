@@ -12,7 +12,7 @@ import (
 
 // breakpoint is the way of a static breakpoint (interrupt_before, interrupt_after). input:null
 // continues after it.
-const breakpoint langgraphapi.Way = "breakpoint"
+const breakpoint langgraphapi.AnswerForm = "breakpoint"
 
 // answers are the answers of a resume in the form for the server.
 type answers struct {
@@ -42,7 +42,7 @@ func (c *chat) prepareAnswers() error {
 		return nil
 	}
 	for _, g := range c.groups {
-		if g.Way != langgraphapi.ByID {
+		if g.AnswerForm != langgraphapi.ByID {
 			if err := kit.RefuseContested(c.r.Pause, g.Answers...); err != nil {
 				return err
 			}
@@ -51,7 +51,7 @@ func (c *chat) prepareAnswers() error {
 			c.mayRun = c.mayRun || a.Status == agui.Resolved && !kit.Denies(a)
 		}
 	}
-	if c.groups[0].Way == breakpoint {
+	if c.groups[0].AnswerForm == breakpoint {
 		return c.atBreakpoint()
 	}
 	command, err := c.perEntry()
@@ -77,7 +77,7 @@ func (c *chat) atBreakpoint() error {
 		return kit.Unreadable()
 	}
 	a := c.groups[0].Answers[0]
-	switch says := kit.Says(c.r.Pause.Interrupts[c.groups[0].At[0]], a); {
+	switch says := kit.MeaningOf(c.r.Pause.Interrupts[c.groups[0].At[0]], a); {
 	case a.Status == agui.Cancelled, says == agui.Denies:
 		c.endsTask, c.mayRun = true, false
 	case says == agui.Approves:
@@ -96,13 +96,13 @@ func (c *chat) perEntry() (json.RawMessage, error) {
 		if err != nil {
 			return nil, err
 		}
-		if err := g.Unambiguous(g.Answers[0], v); err != nil {
+		if err := g.CheckRivals(g.Answers[0], v); err != nil {
 			return nil, err
 		}
 		values[n] = v
 	}
 	value, err := values[0], error(nil)
-	if len(c.groups) > 1 || c.groups[0].Way == langgraphapi.ByID {
+	if len(c.groups) > 1 || c.groups[0].AnswerForm == langgraphapi.ByID {
 		value, err = langgraphapi.MapOf(c.groups, values)
 	} else {
 		err = checkBare(value)
@@ -127,7 +127,7 @@ func checkBare(v json.RawMessage) error {
 // stillAsks reports whether the thread still asks the answered questions. It compares their values
 // too, because two questions of one task may have the same id.
 func (c *chat) stillAsks(s state) bool {
-	if c.groups[0].Way == breakpoint {
+	if c.groups[0].AnswerForm == breakpoint {
 		return c.kept.Checkpoint != "" && s.checkpoint == c.kept.Checkpoint && len(s.next) > 0 && len(s.natives()) == 0
 	}
 	open := s.natives()
@@ -153,7 +153,7 @@ func (c *chat) answer(s state) *translate.Exchange {
 		return c.command1()
 	}
 	// A model refuses a conversation in which a call has no result, so each call gets one first.
-	if calls, node := s.dangling(), c.askingNode(s); len(calls) > 0 && node != "" {
+	if calls, node := s.callsWithoutResult(), c.askingNode(s); len(calls) > 0 && node != "" {
 		var results []json.RawMessage
 		for _, call := range calls {
 			o := kit.AppendText([]byte(`{"type":"tool"`), "content", "Cancelled by user")
@@ -165,7 +165,7 @@ func (c *chat) answer(s state) *translate.Exchange {
 		}
 		return &translate.Exchange{
 			Out: c.update(append(kit.AppendMember([]byte{'{'}, `"messages"`, string(listOf(results))), '}'), node),
-			Run: &run{chat: c, step: telling},
+			Run: &run{chat: c, step: addingResults},
 		}
 	}
 	return c.end()
@@ -185,7 +185,7 @@ func (c *chat) askingNode(s state) string {
 
 // end returns the exchange that ends the thread's task.
 func (c *chat) end() *translate.Exchange {
-	return &translate.Exchange{Out: c.update(json.RawMessage("null"), "__end__"), Run: &run{chat: c, step: ending}}
+	return &translate.Exchange{Out: c.update(json.RawMessage("null"), "__end__"), Run: &run{chat: c, step: endingTask}}
 }
 
 // command1 returns the exchange with the command, or with input:null if there is none.

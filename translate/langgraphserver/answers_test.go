@@ -112,7 +112,7 @@ func TestACancelBesideAKeptAnswer(t *testing.T) {
 			begin := func(t *testing.T) translate.Run {
 				in := input(t, `"messages":[`+hello+`,{"id":"u2","role":"user","content":"and then"}],`+dialecttest.ResumeArray(dialecttest.Entry(p.Interrupts[0].ID, "")))
 				out, run, err := dialecttest.Resume(newDialect(t), p, in, &dialecttest.Log{}, func(r *translate.Request) {
-					r.EndOnly, r.New = true, r.Input.Messages[1:]
+					r.EndOnly, r.NewMessages = true, r.Input.Messages[1:]
 				})
 				if err != nil || out.Method != "GET" {
 					t.Fatalf("%+v %v", out, err)
@@ -226,7 +226,7 @@ func TestAMessageBesideTheAnswer(t *testing.T) {
 	const said = `{"id":"u2","role":"user","content":"and then"}`
 	resumed := func(t *testing.T) translate.Run {
 		in := input(t, `"messages":[`+hello+`,`+said+`],`+dialecttest.ResumeArray(dialecttest.Entry(p.Interrupts[0].ID, `{"approved":true}`)))
-		_, run, err := dialecttest.Resume(newDialect(t), p, in, &dialecttest.Log{}, func(r *translate.Request) { r.New = r.Input.Messages[1:] })
+		_, run, err := dialecttest.Resume(newDialect(t), p, in, &dialecttest.Log{}, func(r *translate.Request) { r.NewMessages = r.Input.Messages[1:] })
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -30,20 +30,20 @@ type chat struct {
 	// These come from the run's stream.
 	run                string // the run's id, "" until it was received
 	frames             int    // number of pieces that were read, to skip them after a join
-	joins              int
+	joinAttempts       int
 	asked              []langgraphapi.Native
 	askedAt            map[string]int // the index in asked, by id or by the value of a question without id
 	atStaticBreakpoint bool           // the run stopped at a static breakpoint
 	hasUpdates         bool           // the stream had an updates frame, so it has all questions
 	keys               map[string]bool
-	trail              langgraphapi.Trail
+	trail              langgraphapi.TaskTrace
 }
 
 // private is the JSON of Pause.Private.
 type private struct {
 	Natives    []langgraphapi.Native `json:"natives"`
 	Checkpoint string                `json:"checkpoint,omitempty"`
-	Tasks      []string              `json:"tasks,omitempty"` // see langgraphapi.Trail.Outermosts
+	Tasks      []string              `json:"tasks,omitempty"` // see langgraphapi.TaskTrace.Outermosts
 }
 
 func (d *Dialect) newChat(r *translate.Request) *chat {
@@ -65,11 +65,11 @@ var asJSON = map[string][]string{"Accept": {"application/json"}}
 // ensure returns the request for the thread, which creates it if the server does not know it.
 func (c *chat) ensure() translate.Out {
 	return translate.Out{Path: "/threads", Header: asJSON, Body: []byte(`{"thread_id":"` + c.thread +
-		`","if_exists":"do_nothing","metadata":{"agui_thread_id":` + aguiwriter.Quoted(agui.Cut(c.r.Input.ThreadID)) + `}}`)}
+		`","if_exists":"do_nothing","metadata":{"agui_thread_id":` + aguiwriter.Quoted(agui.Shorten(c.r.Input.ThreadID)) + `}}`)}
 }
 
-// look returns the request for the thread's state.
-func (c *chat) look() translate.Out {
+// readState returns the request for the thread's state.
+func (c *chat) readState() translate.Out {
 	return translate.Out{Method: "GET", Path: "/threads/" + c.thread + "/state", Header: asJSON, Body: []byte{}}
 }
 

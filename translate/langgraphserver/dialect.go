@@ -72,7 +72,7 @@ func (o Options) Needs() string {
 
 // Check returns the errors in the options.
 func (o Options) Check() []error {
-	if err := o.Allow.Check(steers); err != nil {
+	if err := o.Allow.Check(controlsRun); err != nil {
 		return []error{kit.WrongOption("ALLOW", err)}
 	}
 	return nil
@@ -150,5 +150,5 @@ func (d *Dialect) Begin(r *translate.Request) (translate.Out, translate.Run, err
 	if err := c.prepareAnswers(); err != nil {
 		return translate.Out{}, nil, err
 	}
-	return c.look(), &run{chat: c, step: looking}, nil
+	return c.readState(), &run{chat: c, step: readingState}, nil
 }

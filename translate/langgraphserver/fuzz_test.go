@@ -25,7 +25,7 @@ func FuzzStream(f *testing.F) {
 			p = dialecttest.Decode(p.Result.Next.Run, &dialecttest.Log{}, false, whole(state)...)
 			all = append(all, p.All()...)
 		}
-		for _, ev := range append(all, p.Result.Before...) {
+		for _, ev := range append(all, p.Result.HeldEvents...) {
 			if !json.Valid(ev.JSON) || strings.ContainsAny(string(ev.JSON), "\r\n") {
 				t.Fatalf("%s", ev.JSON)
 			}

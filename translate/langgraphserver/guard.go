@@ -19,7 +19,7 @@ func (d *Dialect) Refusal(l translate.RequestLine) string {
 	if !harmlessQuery(l.Query) {
 		return textGuardedQuery
 	}
-	if l.Run || kit.IsPlainPath(l.Path) && (harmless(l.Method, l.Path) || d.allow.Match(l.Method, l.Path, steers)) {
+	if l.Run || kit.IsPlainPath(l.Path) && (harmless(l.Method, l.Path) || d.allow.Match(l.Method, l.Path, controlsRun)) {
 		return ""
 	}
 	return textGuarded
@@ -79,8 +79,9 @@ func harmlessQuery(query string) bool {
 	return true
 }
 
-// steers reports whether a request starts, answers or stops a run, or writes into a thread's state.
-func steers(method, at string) bool {
+// controlsRun reports whether a request starts, answers or stops a run, or writes into a thread's
+// state.
+func controlsRun(method, at string) bool {
 	if method == "GET" || method == "HEAD" || method == "OPTIONS" {
 		return false
 	}

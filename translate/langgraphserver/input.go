@@ -30,7 +30,7 @@ func newMessages(messages []agui.Message, s state) (list []json.RawMessage, sent
 	for n, m := range messages {
 		v := gjson.ParseBytes(m.JSON)
 		if m.Role == "reasoning" {
-			thoughts = append(thoughts, thought(v))
+			thoughts = append(thoughts, reasoningBlock(v))
 			continue
 		}
 		before := thoughts
@@ -41,7 +41,7 @@ func newMessages(messages []agui.Message, s state) (list []json.RawMessage, sent
 			continue
 		case has && m.ID != "":
 			if m.Role == "user" && isEdited(v.Get("content"), old.Get("content")) {
-				return nil, nil, agui.Errorf(agui.MessagesNotTaken, textEdited, agui.Cut(m.ID))
+				return nil, nil, agui.Errorf(agui.MessagesNotTaken, textEdited, agui.Shorten(m.ID))
 			}
 			continue
 		case m.Role == "tool" && answered[v.Get("toolCallId").Str]: // clients give results ids of their own
@@ -129,8 +129,8 @@ func listOf(list []json.RawMessage) []byte {
 	return append(out, ']')
 }
 
-// thought returns the LangChain block of a reasoning message.
-func thought(v gjson.Result) json.RawMessage {
+// reasoningBlock returns the LangChain block of a reasoning message.
+func reasoningBlock(v gjson.Result) json.RawMessage {
 	o := []byte(`{"type":"reasoning"`)
 	if id := v.Get("id").Str; id != "" {
 		o = kit.AppendText(o, "id", id)

@@ -17,14 +17,14 @@ import (
 type step int
 
 const (
-	creating  step = iota // gets the thread, before an ordinary run
-	looking               // reads the state before the run
-	streaming             // runs
-	searching             // looks for the run's id, because its stream broke off without it
-	joining               // joins the run again, because its stream broke off
-	telling               // adds the results of calls, before the thread's task is ended
-	ending                // ends the thread's task
-	settling              // reads the state after the run
+	creating      step = iota // gets the thread, before an ordinary run
+	readingState              // reads the state before the run
+	streaming                 // runs
+	searching                 // looks for the run's id, because its stream broke off without it
+	joiningRun                // joins the run again, because its stream broke off
+	addingResults             // adds the results of calls, before the thread's task is ended
+	endingTask                // ends the thread's task
+	settling                  // reads the state after the run
 )
 
 // maxJoins bounds how often a run is joined.
@@ -40,7 +40,7 @@ type run struct {
 
 // Framing implements translate.Decoder.
 func (run *run) Framing(mediaType string) translate.Framing {
-	stream := run.step == streaming || run.step == joining
+	stream := run.step == streaming || run.step == joiningRun
 	switch {
 	case stream && mediaType == "text/event-stream":
 		return translate.Frames
@@ -59,7 +59,7 @@ func (*run) Event(ev agui.Event, emit func(agui.Event)) error {
 // Decode implements translate.Decoder.
 func (run *run) Decode(p translate.Piece, emit func(agui.Event)) error {
 	switch run.step {
-	case streaming, joining:
+	case streaming, joiningRun:
 		if run.skip > 0 {
 			run.skip--
 			return nil
@@ -69,7 +69,7 @@ func (run *run) Decode(p translate.Piece, emit func(agui.Event)) error {
 	case settling:
 		if s, ok := readState(bytes.Clone(p.Data)); ok {
 			run.after, run.afterKnown = s, true
-			run.tell(emit)
+			run.sendEnd(emit)
 		}
 	default:
 		run.body = bytes.Clone(p.Data)
@@ -82,19 +82,19 @@ func (run *run) End(e translate.End) (translate.Result, error) {
 	switch run.step {
 	case creating:
 		if run.body == nil {
-			return run.unavailable(e), nil
+			return run.preparationFailed(e), nil
 		}
 		run.aegra = gjson.GetBytes(run.body, "user_id").Exists()
-		return run.next(run.look(), looking), nil
-	case looking:
+		return run.next(run.readState(), readingState), nil
+	case readingState:
 		return run.continueFromState(e), nil
 	case streaming:
 		return run.continueAfterStream(e), nil
 	case searching:
 		return run.findRun(), nil
-	case joining:
+	case joiningRun:
 		return run.continueAfterJoin(e), nil
-	case telling, ending:
+	case addingResults, endingTask:
 		return run.continueAfterUpdate(e), nil
 	}
 	return run.conclude(), nil
@@ -102,9 +102,9 @@ func (run *run) End(e translate.End) (translate.Result, error) {
 
 func (run *run) next(out translate.Out, s step) translate.Result {
 	next := &exchange{chat: run.chat, step: s}
-	if s == joining {
+	if s == joiningRun {
 		next.skip = run.frames
-		run.joins++
+		run.joinAttempts++
 	}
 	return translate.Result{Next: &translate.Exchange{Out: out, Run: next}}
 }
@@ -112,8 +112,9 @@ func (run *run) next(out translate.Out, s step) translate.Result {
 // exchange is another name of run, for methods whose receiver hides that name.
 type exchange = run
 
-// unavailable returns the result of a preparatory exchange that failed, before the run was sent.
-func (run *run) unavailable(e translate.End) translate.Result {
+// preparationFailed returns the result of a preparatory exchange that failed, before the run was
+// sent.
+func (run *run) preparationFailed(e translate.End) translate.Result {
 	switch e.Status {
 	case 0:
 		return translate.Result{}
@@ -134,14 +135,14 @@ func (run *run) continueFromState(e translate.End) translate.Result {
 	case e.Status == 404 && run.resumes:
 		return translate.Result{Fate: translate.Lost} // the server has lost its threads
 	case !ok:
-		return run.unavailable(e)
+		return run.preparationFailed(e)
 	}
 	run.before = s
 	if run.resumes {
 		if !run.stillAsks(s) && run.r.EndOnly { // nothing is left to end
 			run.after, run.afterKnown = s, true
 			var res translate.Result
-			run.tell(func(ev agui.Event) { res.Before = append(res.Before, ev) })
+			run.sendEnd(func(ev agui.Event) { res.HeldEvents = append(res.HeldEvents, ev) })
 			return run.noteConclusion(res)
 		}
 		if !run.stillAsks(s) {
@@ -155,9 +156,9 @@ func (run *run) continueFromState(e translate.End) translate.Result {
 		if err != nil {
 			sent = nil
 		}
-		res := translate.Result{Untaken: sent}
+		res := translate.Result{UnacceptedMessages: sent}
 		run.unsent = sent
-		run.tell(func(ev agui.Event) { res.Before = append(res.Before, ev) })
+		run.sendEnd(func(ev agui.Event) { res.HeldEvents = append(res.HeldEvents, ev) })
 		if run.aegra {
 			res.Backend = aegra
 		}
@@ -174,7 +175,7 @@ func (run *run) continueFromState(e translate.End) translate.Result {
 // markUnseen marks the questions of a run that showed no tasks, if more calls wait for results than
 // questions are open. The answer may then reach another call than the one that asked.
 func markUnseen(s state, natives []langgraphapi.Native) {
-	calls := len(s.dangling())
+	calls := len(s.callsWithoutResult())
 	if calls < 2 || len(natives) >= calls {
 		return
 	}
@@ -183,7 +184,7 @@ func markUnseen(s state, natives []langgraphapi.Native) {
 		one := natives[n]
 		one.Shape = one.ShapeOf()
 		if !one.AskedByNode() && !v.Get("tool_call_id").Exists() && !v.Get("toolCallId").Exists() {
-			natives[n].Rivals = langgraphapi.ParallelCalls(nil)
+			natives[n].RivalCalls = langgraphapi.ParallelCalls(nil)
 		}
 	}
 }
@@ -196,11 +197,11 @@ func (run *run) continueAfterStream(e translate.End) translate.Result {
 	case e.Event.Type == agui.RunErrored:
 		return run.endErrored(e)
 	case !e.Cut: // the stream of a run has no terminal event
-		return run.next(run.look(), settling)
+		return run.next(run.readState(), settling)
 	case e.Refused:
 		return translate.Result{}
 	case run.run != "":
-		return run.next(run.join(), joining)
+		return run.next(run.join(), joiningRun)
 	case run.nonce != "":
 		return run.next(run.list(), searching)
 	}
@@ -210,7 +211,7 @@ func (run *run) continueAfterStream(e translate.End) translate.Result {
 // endLost returns the result of a run whose end is not known.
 func (run *run) endLost() translate.Result {
 	var res translate.Result
-	run.out.close(func(ev agui.Event) { res.Before = append(res.Before, ev) })
+	run.out.close(func(ev agui.Event) { res.HeldEvents = append(res.HeldEvents, ev) })
 	if run.resumes {
 		res.Fate = translate.InDoubt
 		return res
@@ -224,7 +225,7 @@ func (run *run) findRun() translate.Result {
 		for _, one := range gjson.ParseBytes(run.body).Array() {
 			if id := one.Get("run_id").Str; isUUID(id) && one.Get("metadata.holdpoint_run").Str == run.nonce {
 				run.run = id
-				return run.next(run.join(), joining)
+				return run.next(run.join(), joiningRun)
 			}
 		}
 	}
@@ -240,9 +241,9 @@ func (run *run) continueAfterJoin(e translate.End) translate.Result {
 		}
 		return run.endErrored(e)
 	case e.Status == 0 && !e.Cut && run.skip == 0:
-		return run.next(run.look(), settling)
-	case e.Status == 0 && e.Cut && run.joins < maxJoins:
-		return run.next(run.join(), joining)
+		return run.next(run.readState(), settling)
+	case e.Status == 0 && e.Cut && run.joinAttempts < maxJoins:
+		return run.next(run.join(), joiningRun)
 	}
 	return run.endLost()
 }
@@ -251,7 +252,7 @@ func (run *run) continueAfterJoin(e translate.End) translate.Result {
 // the approved call shows whether the call ran, and proxy looks for it.
 func (run *run) endErrored(e translate.End) translate.Result {
 	res := translate.Result{Finish: e.Event}
-	if run.step == joining && run.mayRun {
+	if run.step == joiningRun && run.mayRun {
 		res.Fate = translate.InDoubt
 	}
 	return res
@@ -264,7 +265,7 @@ func (run *run) endRefused(e translate.End) translate.Result {
 	case e.Status == 409, e.Status == 422 && busy:
 		res = failure(agui.ThreadBusy, textBusy)
 	case e.Status == 401, e.Status == 403:
-		return run.unavailable(e)
+		return run.preparationFailed(e)
 	case e.Status == 400:
 		res = failure(agui.UpstreamStatus, textRefused)
 	case e.Status == 404, e.Status == 422:
@@ -282,10 +283,10 @@ func (run *run) endRefused(e translate.End) translate.Result {
 // the update, the next exchange sends the cancelled answers as a command.
 func (run *run) continueAfterUpdate(e translate.End) translate.Result {
 	switch {
-	case run.body != nil && run.step == telling:
+	case run.body != nil && run.step == addingResults:
 		return translate.Result{Next: run.end()}
 	case run.body != nil:
-		return run.next(run.look(), settling)
+		return run.next(run.readState(), settling)
 	case e.Status >= 400 && run.command != nil:
 		return translate.Result{Next: run.command1()}
 	case e.Status >= 400 && run.r.EndOnly:
@@ -296,8 +297,8 @@ func (run *run) continueAfterUpdate(e translate.End) translate.Result {
 	return translate.Result{}
 }
 
-// tell ends what is open, and sends the state and messages after the run.
-func (run *run) tell(emit func(agui.Event)) {
+// sendEnd ends what is open, and sends the state and messages after the run.
+func (run *run) sendEnd(emit func(agui.Event)) {
 	run.out.close(emit)
 	o := []byte{'{'}
 	run.after.values.ForEach(func(k, v gjson.Result) bool {
@@ -338,7 +339,7 @@ func withClientMessages(snapshot []byte, list []gjson.Result, more []agui.Messag
 func (run *run) conclude() translate.Result {
 	var res translate.Result
 	if !run.afterKnown {
-		run.out.close(func(ev agui.Event) { res.Before = append(res.Before, ev) })
+		run.out.close(func(ev agui.Event) { res.HeldEvents = append(res.HeldEvents, ev) })
 	}
 	return run.noteConclusion(res)
 }
@@ -355,13 +356,13 @@ func (run *run) noteConclusion(res translate.Result) translate.Result {
 		return translate.Result{Next: run.command1()}
 	case len(natives) > 0:
 		return run.paused(res, natives)
-	case run.isUnderway() && run.run != "" && run.joins < maxJoins:
-		return run.next(run.join(), joining)
+	case run.isUnderway() && run.run != "" && run.joinAttempts < maxJoins:
+		return run.next(run.join(), joiningRun)
 	case run.isUnderway() && run.mayRun:
 		return run.endLost()
 	}
 	res.Finish = agui.FinishedEvent(run.r.Input.ThreadID, run.r.Input.RunID)
-	if run.resumes && len(run.r.New) > 0 {
+	if run.resumes && len(run.r.NewMessages) > 0 {
 		return run.addExtraMessages(res)
 	}
 	return res
@@ -400,7 +401,7 @@ func (run *run) open() []langgraphapi.Native {
 	if run.afterKnown && len(natives) > 0 {
 		nodes := run.after.nodes()
 		for n := range natives {
-			natives[n].Meta = run.after.about(natives[n].Meta, nodes[natives[n].ID])
+			natives[n].Meta = run.after.addTo(natives[n].Meta, nodes[natives[n].ID])
 		}
 	}
 	without := slices.ContainsFunc(natives, func(n langgraphapi.Native) bool { return n.ID == "" })
@@ -423,12 +424,12 @@ func breakpointQuestion(s state) langgraphapi.Native {
 	}
 	o = kit.AppendText(o, "message", message+"?")
 	o = kit.AppendMember(o, `"responseSchema"`, kit.ApprovalSchema)
-	return langgraphapi.Native{Way: breakpoint, Value: append(o, '}'), Meta: s.about([]byte("{}"), s.next[0])}
+	return langgraphapi.Native{AnswerForm: breakpoint, Value: append(o, '}'), Meta: s.addTo([]byte("{}"), s.next[0])}
 }
 
 // paused adds the pause to a result.
 func (run *run) paused(res translate.Result, natives []langgraphapi.Native) translate.Result {
-	run.tangle(natives)
+	run.markRivalCalls(natives)
 	if run.aegra { // its stream does not show which tools run
 		markUnseen(run.after, natives)
 	}
@@ -438,8 +439,8 @@ func (run *run) paused(res translate.Result, natives []langgraphapi.Native) tran
 	}
 	res.Finish = agui.FinishedEvent(run.r.Input.ThreadID, run.r.Input.RunID)
 	res.Asked = translate.AskedPause{
-		Interrupts: langgraphapi.Publish(natives, calls, run.r.Ended), Sticky: true, CancelEnds: true,
-		Own: announcedQuestions(natives), OwnFinish: slices.Clone(res.Finish.JSON),
+		Interrupts: langgraphapi.Publish(natives, calls, run.r.EndedPauses), KeepsFirstAnswer: true, CancelEnds: true,
+		NativeEvents: announcedQuestions(natives), NativeFinish: slices.Clone(res.Finish.JSON),
 	}
 	tasks := run.trail.Outermosts()
 	if run.resumes {
@@ -449,12 +450,12 @@ func (run *run) paused(res translate.Result, natives []langgraphapi.Native) tran
 	return res
 }
 
-// tangle marks the questions of tasks in which several calls ran at once. LangGraph may give the
-// answer to another of these calls (langgraph issue 6533).
-func (run *run) tangle(natives []langgraphapi.Native) {
+// markRivalCalls marks the questions of tasks in which several calls ran at once. LangGraph may
+// give the answer to another of these calls (langgraph issue 6533).
+func (run *run) markRivalCalls(natives []langgraphapi.Native) {
 	askedIn := map[string]int(nil)
-	for _, calls := range run.trail.Rivals(func(task string) bool {
-		return slices.Contains(run.kept.Tasks, langgraphapi.Outermost(task))
+	for _, calls := range run.trail.RivalCalls(func(task string) bool {
+		return slices.Contains(run.kept.Tasks, langgraphapi.OutermostTask(task))
 	}) {
 		if askedIn == nil {
 			askedIn = run.trail.IDs()
@@ -462,12 +463,12 @@ func (run *run) tangle(natives []langgraphapi.Native) {
 		langgraphapi.Mark(natives, askedIn, calls)
 	}
 	for n := range natives {
-		if run.trail.Full && natives[n].Rivals == nil {
-			natives[n].Rivals = langgraphapi.ParallelCalls(nil)
+		if run.trail.Full && natives[n].RivalCalls == nil {
+			natives[n].RivalCalls = langgraphapi.ParallelCalls(nil)
 		}
 		for _, old := range run.kept.Natives {
-			if natives[n].Rivals == nil && old.ID != "" && old.ID == natives[n].ID {
-				natives[n].Rivals = old.Rivals
+			if natives[n].RivalCalls == nil && old.ID != "" && old.ID == natives[n].ID {
+				natives[n].RivalCalls = old.RivalCalls
 			}
 		}
 	}
@@ -478,7 +479,7 @@ func (run *run) tangle(natives []langgraphapi.Native) {
 func announcedQuestions(natives []langgraphapi.Native) []json.RawMessage {
 	var list []json.RawMessage
 	for _, n := range natives {
-		if n.Way == breakpoint {
+		if n.AnswerForm == breakpoint {
 			continue
 		}
 		text := string(n.Value)

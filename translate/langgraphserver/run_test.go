@@ -127,7 +127,7 @@ func TestStreams(t *testing.T) {
 			got := story(p.All())
 			if after := p.Result.Next; after != nil {
 				p = dialecttest.Decode(after.Run, &dialecttest.Log{}, false)
-				got = strings.TrimSpace(got + " " + story(p.Result.Before))
+				got = strings.TrimSpace(got + " " + story(p.Result.HeldEvents))
 			} else if p.Result.Finish.Get("message").Str != "kaput" {
 				t.Errorf("%+v", p.Result)
 			}
@@ -144,12 +144,12 @@ func TestAThreadThatWaits(t *testing.T) {
 	look := next(t, run, false, whole(`{}`))
 	p := dialecttest.Decode(look.Run, &dialecttest.Log{}, false, whole(stateWith(task(asks(idA, `"Go?"`))))...)
 	res := p.Result
-	if len(res.Asked.Interrupts) != 1 || res.Asked.Interrupts[0].Native != idA || len(res.Untaken) != 1 || res.Untaken[0].ID != "u2" || res.Next != nil {
+	if len(res.Asked.Interrupts) != 1 || res.Asked.Interrupts[0].Native != idA || len(res.UnacceptedMessages) != 1 || res.UnacceptedMessages[0].ID != "u2" || res.Next != nil {
 		t.Errorf("%+v", res)
 	}
 	// The message that was not sent stays in the chat.
 	var ids []string
-	for _, ev := range res.Before {
+	for _, ev := range res.HeldEvents {
 		for _, m := range ev.Get("messages").Array() {
 			ids = append(ids, m.Get("id").Str)
 		}

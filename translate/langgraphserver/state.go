@@ -52,7 +52,7 @@ func (s state) natives() []langgraphapi.Native {
 		for _, i := range t.Get("interrupts").Array() {
 			if i.IsObject() {
 				n := readInterrupt(i)
-				n.Meta = s.about(n.Meta, t.Get("name").Str)
+				n.Meta = s.addTo(n.Meta, t.Get("name").Str)
 				list = append(list, n)
 			}
 		}
@@ -60,8 +60,8 @@ func (s state) natives() []langgraphapi.Native {
 	return list
 }
 
-// about adds the node and the checkpoint of a question to its metadata.
-func (s state) about(meta []byte, node string) []byte {
+// addTo adds the node and the checkpoint of a question to its metadata.
+func (s state) addTo(meta []byte, node string) []byte {
 	open := append([]byte(nil), meta[:len(meta)-1]...)
 	if node != "" {
 		open = kit.AppendText(open, "node", node)
@@ -87,8 +87,8 @@ func (s state) nodes() map[string]string {
 	return list
 }
 
-// dangling returns the calls of the last message that have no result.
-func (s state) dangling() []gjson.Result {
+// callsWithoutResult returns the calls of the last message that have no result.
+func (s state) callsWithoutResult() []gjson.Result {
 	list, _ := s.messages()
 	results := map[string]bool{}
 	for n := len(list) - 1; n >= 0; n-- {
@@ -123,9 +123,9 @@ func idOf(i gjson.Result) string {
 // readInterrupt reads an Interrupt of the server: {id, value}, or {value, ns, resumable, when}
 // before langgraph 0.6 and JS 0.4.
 func readInterrupt(i gjson.Result) langgraphapi.Native {
-	n := langgraphapi.Native{ID: idOf(i), Way: langgraphapi.ByScalar, Value: langgraphapi.RawOf(i.Get("value")), Meta: []byte{'{'}}
+	n := langgraphapi.Native{ID: idOf(i), AnswerForm: langgraphapi.ByScalar, Value: langgraphapi.RawOf(i.Get("value")), Meta: []byte{'{'}}
 	if langgraphapi.IsID(n.ID) {
-		n.Way = langgraphapi.ByID
+		n.AnswerForm = langgraphapi.ByID
 	}
 	for _, key := range []string{"ns", "resumable", "when"} {
 		if v := i.Get(key); v.Exists() && v.Type != gjson.Null {

@@ -44,7 +44,7 @@ type openMessage struct {
 func newWriter(r *translate.Request) *writer {
 	w := &writer{
 		known: map[string]bool{}, open: map[string]*openMessage{}, results: map[string]bool{}, steps: map[string]string{},
-		prefix: agui.Cut(r.Input.ThreadID + "-" + r.Input.RunID),
+		prefix: agui.Shorten(r.Input.ThreadID + "-" + r.Input.RunID),
 	}
 	if r.NewID != nil {
 		w.prefix = r.NewID()

@@ -37,7 +37,7 @@ func TestWhatIsAQuestion(t *testing.T) {
 		"said in the history":            {asks + "," + asked, "", nil, finished, ""},
 		"said before the user's message": {asks + "," + asked + "," + say("u2", "user", "hm"), "", nil, finished, ""},
 		"by the user":                    {asks, say("u9", "user", "shall I proceed?"), nil, finished, ""},
-		"an open call":                   {asks, asked, []agui.Call{{ID: "c", Ended: true, Fresh: true}}, finished, ""},
+		"an open call":                   {asks, asked, []agui.Call{{ID: "c", Ended: true, StreamedInRun: true}}, finished, ""},
 		"pending calls of the front end": {asks, asked, nil, `{"type":"RUN_FINISHED","threadId":"t1","runId":"r1","outcome":{"type":"success","pendingToolCallIds":["c"]}}`, ""},
 		"an error":                       {asks, asked, nil, `{"type":"RUN_ERROR","message":"x"}`, ""},
 		"cancelled":                      {asks, asked, nil, `{"type":"RUN_FINISHED","threadId":"t1","runId":"r1","outcome":{"type":"cancelled"}}`, ""},

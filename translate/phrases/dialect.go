@@ -82,7 +82,7 @@ func (d *Dialect) Sign(ev agui.Event, r *translate.Request) bool {
 // Replies implements translate.HistoryReader. No message answers a question of this dialect. It
 // returns messages that another backend could read as a decision.
 func (*Dialect) Replies(in agui.RunInput, spoken string) iter.Seq[translate.Reply] {
-	return microsoft.Strays(in, spoken == Name)
+	return microsoft.NativeApprovals(in, spoken == Name)
 }
 
 // AnswerIn implements translate.HistoryReader.
@@ -96,7 +96,7 @@ func (d *Dialect) Begin(r *translate.Request) (translate.Out, translate.Run, err
 		if d.endsInYes(r.Input.Messages) {
 			return translate.Out{}, nil, agui.Errorf(agui.UnknownInterruptID, textNotOpen)
 		}
-		if list, changed := d.history(r.Input.Messages, r.Ended); changed {
+		if list, changed := d.history(r.Input.Messages, r.EndedPauses); changed {
 			return translate.Out{Body: agui.SetKey(r.Input.Raw, "messages", agui.MessageList(list))}, d.plainRun(r), nil
 		}
 		return translate.Out{}, d.plainRun(r), nil
@@ -115,19 +115,19 @@ func (d *Dialect) Begin(r *translate.Request) (translate.Out, translate.Run, err
 	if err != nil {
 		return translate.Out{}, nil, err
 	}
-	before := kit.WithoutMessages(r.New, kit.NewWithoutResults(r, results)) // the new results
+	before := kit.WithoutMessages(r.NewMessages, kit.NewWithoutResults(r, results)) // the new results
 	if !r.Sessions {
 		before, _ = kit.MessagesBefore(r)
-		before, _ = d.history(kit.WithResults(r, before, results), r.Ended)
+		before, _ = d.history(kit.WithResults(r, before, results), r.EndedPauses)
 	}
 	r = r.With(r.Input, kit.NewWithoutResults(r, results))
-	out := translate.Out{Resumes: true, TakesNew: !slices.ContainsFunc(r.New, isSpoken)}
+	out := translate.Out{Resumes: true, TakesNew: !slices.ContainsFunc(r.NewMessages, isSpoken)}
 	if out.TakesNew {
-		before = append(slices.Clone(before), r.New...)
+		before = append(slices.Clone(before), r.NewMessages...)
 	} else if len(results) > 0 {
-		out.TakesNew, out.Unsent = true, r.New
+		out.TakesNew, out.UnsentMessages = true, r.NewMessages
 	}
-	out.Body = kit.Unanswered(r.Input, withAnswer(before, answer))
+	out.Body = kit.WithoutAnswers(r.Input, withAnswer(before, answer))
 	return out, &run{d: d, r: r, answer: &answer}, nil
 }
 

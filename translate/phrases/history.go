@@ -75,7 +75,7 @@ func order(list []agui.Message) (ordered []agui.Message, moved bool) {
 		switch {
 		case m.Role == "assistant":
 			last, near = n, true
-		case !belongs(m):
+		case !isOfSameRun(m):
 			near = false
 		}
 	}
@@ -84,7 +84,7 @@ func order(list []agui.Message) (ordered []agui.Message, moved bool) {
 	}
 	var waiting []agui.Message
 	for n, m := range list {
-		if len(waiting) > 0 && !belongs(m) {
+		if len(waiting) > 0 && !isOfSameRun(m) {
 			ordered, waiting = append(ordered, waiting...), nil
 		}
 		if !gone[n] {
@@ -112,8 +112,8 @@ func question(m agui.Message, place map[string]int) (at int, ok bool) {
 	return at, ok
 }
 
-// belongs reports whether a message that follows a question belongs to the same run, such as the
-// result of a call in the question's message.
-func belongs(m agui.Message) bool {
+// isOfSameRun reports whether a message that follows a question belongs to the same run, such as
+// the result of a call in the question's message.
+func isOfSameRun(m agui.Message) bool {
 	return m.Role == "tool" || m.Role == "reasoning" || m.Role == "activity"
 }

@@ -64,7 +64,7 @@ func TestAnOldAnswer(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			in := input(t, c.list, "")
-			out, _, err := d.Begin(&translate.Request{Input: in, ClientMessages: in.Messages, Ended: c.ended})
+			out, _, err := d.Begin(&translate.Request{Input: in, ClientMessages: in.Messages, EndedPauses: c.ended})
 			got := string(dialecttest.Code(err))
 			if out.Body != nil {
 				got = told(gjson.GetBytes(out.Body, "messages"))

@@ -60,7 +60,7 @@ func TestAnswerFollowsTheQuestion(t *testing.T) {
 	l := logOf(asks + "," + asked + "," + later)
 	r := translate.Request{
 		Input: in, ClientMessages: in.Messages, Pause: pause(t),
-		Answers: []agui.Answer{{ID: "a1~x", Status: agui.Resolved, Payload: json.RawMessage(`{"approved":true}`)}}, New: in.Messages[2:],
+		Answers: []agui.Answer{{ID: "a1~x", Status: agui.Resolved, Payload: json.RawMessage(`{"approved":true}`)}}, NewMessages: in.Messages[2:],
 	}
 	begin := func(r translate.Request, l *dialecttest.Log) (string, []agui.Event) {
 		r.Transcript = l
@@ -80,7 +80,7 @@ func TestAnswerFollowsTheQuestion(t *testing.T) {
 	}
 	fewer := r
 	fewer.Input = input(t, "", resume("true"))
-	fewer.ClientMessages, fewer.New = nil, nil
+	fewer.ClientMessages, fewer.NewMessages = nil, nil
 	if sent, shown := begin(fewer, logOf(asks+","+asked)); sent != "u1 a1 confirm-a1~x" || len(shown) != 3 {
 		t.Errorf("of a client that sends no messages: %s, %v", sent, shown)
 	}
@@ -108,7 +108,7 @@ func TestClientsResultGoesWithTheAnswer(t *testing.T) {
 	red, typed := `{"id":"t1","role":"tool","toolCallId":"c","content":"red"}`, say("u2", "user", "yes")
 	for beside, want := range map[string]string{red: "u1 a0 t1 a1 confirm-a1~x", typed + "," + red: "u1 a0 t1 a1 confirm-a1~x", typed: "u1 a0 a1 confirm-a1~x"} {
 		in := input(t, say("u1", "user", "go")+","+call+","+asked+","+beside, `"tools":[{"name":"pick"}],`+resume("false"))
-		r := &translate.Request{Input: in, ClientMessages: in.Messages, Transcript: &dialecttest.Log{Unknown: true}, Pause: pause(t), Answers: []agui.Answer{{ID: "a1~x", Status: agui.Cancelled}}, New: in.Messages[3:]}
+		r := &translate.Request{Input: in, ClientMessages: in.Messages, Transcript: &dialecttest.Log{Unknown: true}, Pause: pause(t), Answers: []agui.Answer{{ID: "a1~x", Status: agui.Cancelled}}, NewMessages: in.Messages[3:]}
 		out, _, err := newDialect(t).Begin(r)
 		if err != nil {
 			t.Fatal(err)
@@ -125,7 +125,7 @@ func TestBackendWithSessions(t *testing.T) {
 	call := `{"id":"a0","role":"assistant","toolCalls":[{"id":"c","type":"function","function":{"name":"pick","arguments":"{}"}}]}`
 	red, typed, instruction := `{"id":"t1","role":"tool","toolCallId":"c","content":"red"}`, say("u2", "user", "yes"), say("s2", "system", "Be brief.")
 	d, p := newDialect(t), pause(t)
-	p.Seen = logOf(asks + "," + call + "," + asked).Seen()
+	p.SeenMessages = logOf(asks + "," + call + "," + asked).SeenMessages()
 	for _, before := range []string{"", asks + "," + call + "," + asked + ","} {
 		for beside, want := range map[string][2]string{
 			"":                {"confirm-a1~x", ""},
@@ -136,9 +136,9 @@ func TestBackendWithSessions(t *testing.T) {
 		} {
 			in := input(t, strings.TrimSuffix(before+beside, ","), `"tools":[{"name":"pick"}],`+resume("false"))
 			l := logOf(asks + "," + call + "," + asked)
-			fresh := agui.NewMessages(in.Messages, p.Seen)
+			fresh := agui.NewMessages(in.Messages, p.SeenMessages)
 			r := &translate.Request{
-				Input: in.WithMessages(fresh), ClientMessages: in.Messages, Sessions: true, Transcript: l, Pause: p, Answers: []agui.Answer{{ID: "a1~x", Status: agui.Cancelled}}, New: fresh,
+				Input: in.WithMessages(fresh), ClientMessages: in.Messages, Sessions: true, Transcript: l, Pause: p, Answers: []agui.Answer{{ID: "a1~x", Status: agui.Cancelled}}, NewMessages: fresh,
 			}
 			out, run, err := d.Begin(r)
 			if err != nil {
@@ -173,7 +173,7 @@ func TestNewMessagesWithTheAnswer(t *testing.T) {
 		"the client was not told":     {typed, logOf(asks + "," + asked + "," + typed + "," + reply), finished, "u1 a1 confirm-a1~x", "u1 a1 confirm-a1~x a2 u2", false, false},
 		"an instruction":              {instruction, logOf(asks + "," + asked + "," + no + "," + instruction + "," + reply), finished, "u1 a1 s2 confirm-a1~x", "", false, false},
 		"not all is known":            {typed, &dialecttest.Log{Unknown: true}, finished, "u1 a1 confirm-a1~x", "", true, false},
-		"a call waits for the client": {typed, logOf(asks+","+asked+","+no+","+typed+","+reply, agui.Call{ID: "c", Fresh: true}), finished, "u1 a1 confirm-a1~x", "", true, false},
+		"a call waits for the client": {typed, logOf(asks+","+asked+","+no+","+typed+","+reply, agui.Call{ID: "c", StreamedInRun: true}), finished, "u1 a1 confirm-a1~x", "", true, false},
 		"the run was cancelled":       {typed, logOf(asks + "," + asked + "," + no), `{"type":"RUN_FINISHED","threadId":"t1","runId":"r1","outcome":{"type":"cancelled"}}`, "u1 a1 confirm-a1~x", "", true, false},
 		"the reply is a question":     {typed, logOf(asks + "," + asked + "," + no + "," + typed + "," + say("a2", "assistant", "Are you sure?")), finished, "u1 a1 confirm-a1~x", "", false, true},
 		"the run failed":              {typed, logOf(asks + "," + asked + "," + no), `{"type":"RUN_ERROR","message":"x"}`, "u1 a1 confirm-a1~x", "", false, false},
@@ -182,7 +182,7 @@ func TestNewMessagesWithTheAnswer(t *testing.T) {
 			d, in := newDialect(t), input(t, asks+","+asked+","+c.beside, resume("false"))
 			r := &translate.Request{
 				Input: in, ClientMessages: in.Messages, Transcript: c.shown, Pause: pause(t),
-				Answers: []agui.Answer{{ID: "a1~x", Status: agui.Cancelled}}, New: in.Messages[2:],
+				Answers: []agui.Answer{{ID: "a1~x", Status: agui.Cancelled}}, NewMessages: in.Messages[2:],
 			}
 			out, run, err := d.Begin(r)
 			if err != nil {

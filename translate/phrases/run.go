@@ -48,7 +48,7 @@ func (run *run) snapshot() (agui.Event, bool) {
 	if !ok {
 		return agui.Event{}, false
 	}
-	list := append(withAnswer(known, *run.answer), run.r.New...)
+	list := append(withAnswer(known, *run.answer), run.r.NewMessages...)
 	ids := make(map[string]bool, len(list))
 	for _, m := range list {
 		if m.ID == "" || ids[m.ID] {
@@ -78,7 +78,7 @@ func (run *run) End(e translate.End) (translate.Result, error) {
 	}
 	res.Asked = translate.AskedPause{Interrupts: []agui.Interrupt{asked.interrupt()}}
 	if e.Event.Get("outcome").Exists() {
-		res.Finish = e.Event.With(agui.DeleteKey(e.Event.JSON, "outcome"))
+		res.Finish = e.Event.WithJSON(agui.DeleteKey(e.Event.JSON, "outcome"))
 	}
 	return res, nil
 }
@@ -86,12 +86,12 @@ func (run *run) End(e translate.End) (translate.Result, error) {
 // waits reports whether a call of this run has no result. Then the client answers it, or the run is
 // not complete.
 func (run *run) waits() bool {
-	return run.r.Transcript != nil && slices.ContainsFunc(run.r.Transcript.Calls(), func(c agui.Call) bool { return c.Fresh && !c.Answered })
+	return run.r.Transcript != nil && slices.ContainsFunc(run.r.Transcript.Calls(), func(c agui.Call) bool { return c.StreamedInRun && !c.Answered })
 }
 
 // hasUnsentMessages reports whether the request has other new messages that still have to be sent.
 func (run *run) hasUnsentMessages() bool {
-	return run.answer != nil && slices.ContainsFunc(run.r.New, isSpoken)
+	return run.answer != nil && slices.ContainsFunc(run.r.NewMessages, isSpoken)
 }
 
 // endWell returns the result of a run that ended well. If the request has other new messages, the
@@ -110,9 +110,9 @@ func (run *run) endWell(res translate.Result) translate.Result {
 		if !slices.ContainsFunc(known, func(m agui.Message) bool { return m.ID == run.answer.ID }) {
 			known = append(known, *run.answer)
 		}
-		known, _ = run.d.history(known, r.Ended)
+		known, _ = run.d.history(known, r.EndedPauses)
 	}
-	out := translate.Out{Body: kit.Unanswered(r.Input, append(slices.Clone(known), r.New...)), TakesNew: true}
+	out := translate.Out{Body: kit.WithoutAnswers(r.Input, append(slices.Clone(known), r.NewMessages...)), TakesNew: true}
 	res.Next = &translate.Exchange{Out: out, Run: run.d.plainRun(r.Plain())}
 	return res
 }
@@ -122,7 +122,7 @@ func (run *run) endWell(res translate.Result) translate.Result {
 func (run *run) reportUnsentMessages(res translate.Result) translate.Result {
 	if run.hasUnsentMessages() {
 		finish := res.Finish.Clone()
-		res.Finish = finish.With(agui.SetString(finish.JSON, "metadata.holdpoint.code", string(agui.MessagesNotTaken)))
+		res.Finish = finish.WithJSON(agui.SetString(finish.JSON, "metadata.holdpoint.code", string(agui.MessagesNotTaken)))
 	}
 	return res
 }
@@ -136,7 +136,7 @@ func (run *run) earlierIDs() map[string]bool {
 	for _, m := range gjson.ParseBytes(run.r.Pause.Messages).Array() {
 		ids[m.Get("id").Str] = true
 	}
-	for _, s := range run.r.Pause.Seen {
+	for _, s := range run.r.Pause.SeenMessages {
 		ids[s.ID] = true
 	}
 	return ids

@@ -75,7 +75,7 @@ func pause(t testing.TB) agui.Pause {
 	i := &p.Interrupts[0]
 	i.ID, i.Object = "a1~x", agui.SetString(i.Object, "id", "a1~x")
 	list, _ := l.Messages()
-	p.Messages, p.Seen = agui.MustMarshal(list), l.Seen()
+	p.Messages, p.SeenMessages = agui.MustMarshal(list), l.SeenMessages()
 	return p
 }
 

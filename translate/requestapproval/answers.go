@@ -116,8 +116,8 @@ func fromMessage(m agui.Message) (approval, approved string, ok bool) {
 		return "", "", false
 	}
 	content := kit.ParseText(gjson.GetBytes(m.JSON, "content"))
-	id, hasID := only(content, "approval_id")
-	said, hasSaid := only(content, "approved")
+	id, hasID := singleMember(content, "approval_id")
+	said, hasSaid := singleMember(content, "approved")
 	return id.Str, said.Raw, hasID && hasSaid && id.Type == gjson.String && said.IsBool()
 }
 

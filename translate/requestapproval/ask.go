@@ -32,7 +32,7 @@ const approvalKey, functionKey, argumentsKey, messageKey = 0, 1, 2, 3
 // shares memory with args.
 func readAsk(args []byte) (ask, bool) {
 	var request [1]namedValue
-	if !readNamed(request[:], agui.MembersOf(args), "request") || !request[0].only() {
+	if !readNamed(request[:], agui.MembersOf(args), "request") || !request[0].isSingle() {
 		return ask{}, false
 	}
 	var found [len(requestKeys)]namedValue
@@ -41,13 +41,13 @@ func readAsk(args []byte) (ask, bool) {
 	}
 	id, function, arguments, message := &found[approvalKey], &found[functionKey], &found[argumentsKey], &found[messageKey]
 	a := ask{approvalID: agui.Text(id.value), function: agui.Text(function.value), arguments: "{}"}
-	if !id.isText() || !function.isText() || !keeps(a.approvalID) || !utf8.Valid(args) || arguments.times > 1 {
+	if !id.isText() || !function.isText() || !storesUnchanged(a.approvalID) || !utf8.Valid(args) || arguments.times > 1 {
 		return ask{}, false
 	}
 	if arguments.times == 1 && arguments.value != "null" {
 		a.arguments = compact(arguments.value)
 	}
-	if message.only() {
+	if message.isSingle() {
 		a.message = agui.Text(message.value)
 	}
 	return a, true
@@ -78,19 +78,19 @@ func readNamed(found []namedValue, m agui.Members, names ...string) bool {
 			n.times++
 		}
 	}
-	return m.Whole()
+	return m.IsComplete()
 }
 
-func (n *namedValue) only() bool { return n.times == 1 && n.exact }
+func (n *namedValue) isSingle() bool { return n.times == 1 && n.exact }
 
-func (n *namedValue) isText() bool { return n.only() && n.value[0] == '"' }
+func (n *namedValue) isText() bool { return n.isSingle() && n.value[0] == '"' }
 
-// keeps reports whether a record stores the text unchanged. It does not store half a surrogate
-// pair, or bytes that are not UTF-8.
-func keeps(s string) bool { return !strings.ContainsRune(s, utf8.RuneError) }
+// storesUnchanged reports whether a record stores the text unchanged. It does not store half a
+// surrogate pair, or bytes that are not UTF-8.
+func storesUnchanged(s string) bool { return !strings.ContainsRune(s, utf8.RuneError) }
 
-// only returns the member with the name, if it occurs once and is spelled exactly so.
-func only(object gjson.Result, name string) (gjson.Result, bool) {
+// singleMember returns the member with the name, if it occurs once and is spelled exactly so.
+func singleMember(object gjson.Result, name string) (gjson.Result, bool) {
 	if len(kit.Members(object, name)) != 1 {
 		return gjson.Result{}, false
 	}
@@ -116,30 +116,30 @@ func fits[T string | []byte](args T) bool {
 	return ok
 }
 
-// little is the size up to which a text may be parsed again for every delta.
-const little = 4 << 10
+// smallText is the size up to which a text may be parsed again for every delta.
+const smallText = 4 << 10
 
 // couldFit reports whether incomplete arguments may still become those of a request. It is called
 // for every delta, so it examines only their beginning.
 func couldFit[T string | []byte](args T) bool {
-	for n := range min(len(args), little) {
+	for n := range min(len(args), smallText) {
 		if !isSpace(args[n]) {
 			return args[n] == '{'
 		}
 	}
-	return len(args) < little
+	return len(args) < smallText
 }
 
-// whole reports whether the arguments are a complete object. chunk is the size of the last chunk.
-// An object ends with a brace, so the text is parsed only if the chunk ends with one, and only if
-// the chunk is not a small part of the text. A complete object that is missed here is found at the
-// end of the run.
-func whole[T string | []byte](args T, chunk int) bool {
+// isComplete reports whether the arguments are a complete object. chunk is the size of the last
+// chunk. An object ends with a brace, so the text is parsed only if the chunk ends with one, and
+// only if the chunk is not a small part of the text. A complete object that is missed here is found
+// at the end of the run.
+func isComplete[T string | []byte](args T, chunk int) bool {
 	end := len(args)
 	for end > len(args)-chunk && isSpace(args[end-1]) {
 		end--
 	}
-	worth := len(args) <= little || chunk >= len(args)/16
+	worth := len(args) <= smallText || chunk >= len(args)/16
 	return end > len(args)-chunk && args[end-1] == '}' && worth && agui.ValidText(string(args))
 }
 

@@ -95,7 +95,7 @@ func (*Dialect) SignCall(ev agui.Event, c agui.Call, _ *translate.Request) trans
 	case agui.CallEnd:
 		return mineIf(fits(c.Args))
 	case agui.CallChunk:
-		if whole(c.Args, len(ev.Get("delta").Str)) {
+		if isComplete(c.Args, len(ev.Get("delta").Str)) {
 			return mineIf(fits(c.Args))
 		}
 	case agui.CallStart, agui.CallArgs:
@@ -158,7 +158,7 @@ func (*Dialect) Begin(r *translate.Request) (translate.Out, translate.Run, error
 	}
 	out := translate.Out{Body: body, Resumes: true, TakesNew: takesNew(r)}
 	if !out.TakesNew && len(results) > 0 {
-		out.TakesNew, out.Unsent = true, r.New
+		out.TakesNew, out.UnsentMessages = true, r.NewMessages
 	}
 	return out, newRun(r), nil
 }

@@ -28,15 +28,15 @@ func read(ev agui.Event) (s callEvent) {
 		case "type":
 			types++
 		case "toolCallId":
-			first(&s.id, m.Value)
+			setFirst(&s.id, m.Value)
 		case "toolCallName":
-			if first(&s.name, m.Value) {
+			if setFirst(&s.name, m.Value) {
 				s.nameAt = m.Index()
 			}
 		case "parentMessageId":
-			first(&s.parent, m.Value)
+			setFirst(&s.parent, m.Value)
 		case "delta":
-			if first(&s.delta, m.Value) {
+			if setFirst(&s.delta, m.Value) {
 				s.deltaAt = m.Index()
 			}
 		case "rawEvent":
@@ -47,15 +47,16 @@ func read(ev agui.Event) (s callEvent) {
 		}
 	}
 	s.plain = s.plain && size == len(ev.JSON)
-	if s.valid = types == 1 && m.Whole(); !s.valid {
+	if s.valid = types == 1 && m.IsComplete(); !s.valid {
 		object := agui.View(ev.JSON)
 		s.id, s.name = object.Get("toolCallId").Raw, object.Get("toolCallName").Raw
 	}
 	return s
 }
 
-// first sets *to if it is empty, and reports whether it did. So the first of two equal keys counts.
-func first(to *string, value string) bool {
+// setFirst sets *to if it is empty, and reports whether it did. So the first of two equal keys
+// counts.
+func setFirst(to *string, value string) bool {
 	if *to != "" {
 		return false
 	}

@@ -51,7 +51,7 @@ func checkPlayed(t *testing.T, p dialecttest.Played, native bool) {
 	if p.Err != nil {
 		t.Fatal(p.Err)
 	}
-	for _, ev := range append(p.Emitted, p.Result.Before...) {
+	for _, ev := range append(p.Emitted, p.Result.HeldEvents...) {
 		if ev.Edited && (native || !json.Valid(ev.JSON)) {
 			t.Fatalf("edited: %s", ev.JSON)
 		}
@@ -189,7 +189,7 @@ func FuzzRename(f *testing.F) {
 		f.Add(s, "", "", false, false)
 	}
 	f.Fuzz(func(t *testing.T, event, name, args string, named, argued bool) {
-		if m := agui.MembersIn(event); !m.Next() && !m.Whole() || !agui.ValidText(event) {
+		if m := agui.MembersIn(event); !m.Next() && !m.IsComplete() || !agui.ValidText(event) {
 			return
 		}
 		want := []byte(event)
@@ -200,7 +200,7 @@ func FuzzRename(f *testing.F) {
 		if argued {
 			want, newArgs = agui.SetString(want, "delta", args), &args
 		}
-		want = kit.Pruned(agui.View(want), "rawEvent")
+		want = kit.WithoutMembers(agui.View(want), "rawEvent")
 		if got := appendRenamed([]byte("x"), []byte(event), newName, newArgs); string(got) != "x"+string(want) {
 			t.Fatalf("%s\nwant %s", got[1:], want)
 		}

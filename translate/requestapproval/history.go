@@ -22,7 +22,7 @@ type history struct {
 	results map[string]bool // ids that have a result in a tool message that does not answer a request
 }
 
-func look(list []agui.Message) *history {
+func readHistory(list []agui.Message) *history {
 	h := &history{asked: map[string]bool{}, real: map[string]bool{}, results: map[string]bool{}}
 	for _, m := range list {
 		for _, c := range kit.Calls(gjson.ParseBytes(m.JSON)) {
@@ -51,14 +51,14 @@ func (h *history) ask(c gjson.Result) (ask, bool) {
 	if !slices.Contains(kit.Texts(c, "function", "name"), microsoft.RequestApproval) {
 		return ask{}, false
 	}
-	for _, args := range kit.Every(c, "function", "arguments") {
+	for _, args := range kit.ValuesAt(c, "function", "arguments") {
 		args = kit.ParseText(args)
 		if a, ok := readAsk([]byte(args.Raw)); ok {
 			return a, true
 		}
 		// A call that readAsk refuses may still be a request to the backend, for example if a key is
 		// repeated.
-		if request := kit.Every(args, "request", "approval_id"); len(request) > 0 {
+		if request := kit.ValuesAt(args, "request", "approval_id"); len(request) > 0 {
 			return ask{}, true
 		}
 	}
@@ -70,7 +70,7 @@ func (h *history) answers(m gjson.Result) bool {
 	if !slices.ContainsFunc(kit.Texts(m, "toolCallId"), func(id string) bool { return h.asked[id] }) {
 		return false
 	}
-	return slices.ContainsFunc(kit.Every(m, "content"), func(content gjson.Result) bool {
+	return slices.ContainsFunc(kit.ValuesAt(m, "content"), func(content gjson.Result) bool {
 		content = kit.ParseText(content)
 		return len(kit.Members(content, "approval_id")) > 0 || slices.ContainsFunc(kit.Members(content, "approved"), gjson.Result.IsBool)
 	})
@@ -82,7 +82,7 @@ func (h *history) answers(m gjson.Result) bool {
 // to an activity, and most of them to reasoning. Results move to their calls, because the provider
 // refuses a text between a call and its result.
 func cleanHistory(list []agui.Message, goes func(kit.DanglingCall) bool) (out []agui.Message, changed bool) {
-	h := look(list)
+	h := readHistory(list)
 	renamed := map[string]bool{}
 	for _, m := range list {
 		if object := gjson.ParseBytes(m.JSON); kit.IsTool(object) && h.answers(object) {
@@ -111,7 +111,7 @@ func cleanHistory(list []agui.Message, goes func(kit.DanglingCall) bool) (out []
 // ended pause asked about them or a user's message follows them.
 func leftOverCalls(r *translate.Request) func(kit.DanglingCall) bool {
 	asked := map[string]bool{}
-	for _, p := range r.Ended {
+	for _, p := range r.EndedPauses {
 		for _, i := range p.Interrupts {
 			asked[i.ToolCallID()] = true
 		}
@@ -122,7 +122,7 @@ func leftOverCalls(r *translate.Request) func(kit.DanglingCall) bool {
 // asShown returns a history as a client is shown it: with the functions' calls in place of the
 // synthetic ones, and without the answers to these.
 func asShown(list []agui.Message, hides func(function string) bool) []agui.Message {
-	h := look(list)
+	h := readHistory(list)
 	var out []agui.Message
 	for _, m := range list {
 		if object := gjson.ParseBytes(m.JSON); kit.IsTool(object) && h.answers(object) {

@@ -48,7 +48,7 @@ func TestPlainRun(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			in := input(t, c.more)
 			ended := []translate.EndedPause{{Pause: agui.Pause{Interrupts: []agui.Interrupt{{Object: []byte(`{"toolCallId":"ended"}`)}}}}}
-			out, _, err := new(Dialect).Begin(&translate.Request{Input: in, Transcript: unknown(), Ended: ended})
+			out, _, err := new(Dialect).Begin(&translate.Request{Input: in, Transcript: unknown(), EndedPauses: ended})
 			if err != nil {
 				t.Fatal(err)
 			}

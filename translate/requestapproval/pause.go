@@ -57,11 +57,11 @@ func (run *run) End(e translate.End) (translate.Result, error) {
 			keep(f.ev)
 		}
 	}
-	res := translate.Result{Before: before, Finish: e.Event}
+	res := translate.Result{HeldEvents: before, Finish: e.Event}
 	switch {
 	case asks && len(run.asked) > 0:
 		run.pause(&res)
-	case e.Event.Type == agui.RunFinished && len(run.r.New) > 0 && !run.native:
+	case e.Event.Type == agui.RunFinished && len(run.r.NewMessages) > 0 && !run.native:
 		res.Next = &translate.Exchange{Out: newMessages(run.r), Run: newRun(run.r.Plain())}
 	}
 	return res, nil
@@ -102,7 +102,7 @@ func (run *run) pause(res *translate.Result) {
 		})
 	}
 	if run.native {
-		p.Own, p.OwnFinish, p.Shown = run.shown, slices.Clone(res.Finish.JSON), true
+		p.NativeEvents, p.NativeFinish, p.NativeShown = run.shown, slices.Clone(res.Finish.JSON), true
 	}
 	res.Asked = p
 	res.Finish = kit.WithoutOutcome(res.Finish)

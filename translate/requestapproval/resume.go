@@ -29,7 +29,7 @@ func resumeBody(r *translate.Request, asked []questionState, before []agui.Messa
 		list = append(list, pair(asked[0].Parent, r.Pause.Interrupts[n].ID, k, yes)...)
 	}
 	if takesNew(r) {
-		list = append(list, r.New...)
+		list = append(list, r.NewMessages...)
 	}
 	body := agui.SetKey(r.Input.Raw, "messages", agui.MessageList(list))
 	return kit.BodyWithoutAnswers(r.Input, body), nil
@@ -78,7 +78,7 @@ func pair(parent, id string, k questionState, approved bool) []agui.Message {
 func messagesBefore(r *translate.Request) []agui.Message {
 	list, recorded := kit.MessagesBefore(r)
 	if recorded && r.Show == translate.ShowNative {
-		return kit.WithoutMessages(r.Input.Messages, r.New)
+		return kit.WithoutMessages(r.Input.Messages, r.NewMessages)
 	}
 	return list
 }
@@ -87,6 +87,6 @@ func messagesBefore(r *translate.Request) []agui.Message {
 // has sent the results of the approved calls itself.
 func newMessages(r *translate.Request) translate.Out {
 	asked, _ := keptOf(r.Pause)
-	list, _ := cleanHistory(kit.After(r, askedCallIDs(asked)).AfterCalls(nil), leftOverCalls(r))
-	return translate.Out{Body: kit.Unanswered(r.Input, list), TakesNew: true}
+	list, _ := cleanHistory(kit.HistoryAfter(r, askedCallIDs(asked)).AfterCalls(nil), leftOverCalls(r))
+	return translate.Out{Body: kit.WithoutAnswers(r.Input, list), TakesNew: true}
 }

@@ -75,12 +75,12 @@ func TestClientsResultGoesWithTheAnswers(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			in := input(t, messages(append([]string{hello, turn}, c.beside...)...)+`,"tools":[{"name":"pick"}],`+dialecttest.ResumeArray(dialecttest.Entry("ficc_a~r1", `true`)))
-			out, _, err := resumeWith(t, p, in, func(r *translate.Request) { r.New = in.Messages[2:] })
+			out, _, err := resumeWith(t, p, in, func(r *translate.Request) { r.NewMessages = in.Messages[2:] })
 			if err != nil {
 				t.Fatal(err)
 			}
-			if got := sent(out.Body); got != c.want || out.TakesNew != (c.took > 0) || len(out.Unsent) != c.left {
-				t.Errorf("%s\nwant %s\ntakes %v, left %v", got, c.want, out.TakesNew, out.Unsent)
+			if got := sent(out.Body); got != c.want || out.TakesNew != (c.took > 0) || len(out.UnsentMessages) != c.left {
+				t.Errorf("%s\nwant %s\ntakes %v, left %v", got, c.want, out.TakesNew, out.UnsentMessages)
 			}
 		})
 	}
@@ -165,7 +165,7 @@ func TestAnswersFromMessages(t *testing.T) {
 	in := input(t, messages(hello, tool("x", "a", `{"approval_id":"ficc_a","approved":true}`)))
 	p := pausedBy(t, stream(trio("a", argsA), finished)...)
 	list, err := dialecttest.Answers(new(Dialect), in, p)
-	if err != nil || len(list) != 1 || !list[0].Native || list[0].Message != agui.See(in.Messages[1]) || string(list[0].Payload) != `{"approved":true}` {
+	if err != nil || len(list) != 1 || !list[0].Native || list[0].Message != agui.NewSeenMessage(in.Messages[1]) || string(list[0].Payload) != `{"approved":true}` {
 		t.Errorf("%v %+v", err, list)
 	}
 	again := playPlain(t, translate.ShowNative, messages(hello, assistant("a", "a", "request_approval", argsA), hello), stream(trio("a", argsA), finished)...)
@@ -173,7 +173,7 @@ func TestAnswersFromMessages(t *testing.T) {
 	if list, err := dialecttest.Answers(new(Dialect), in, repeated); err != nil || len(list) != 1 {
 		t.Errorf("a new answer to a repeated call: %v %+v", err, list)
 	}
-	p.Seen = []agui.SeenMessage{{ID: "x"}} // of the message that the client made for the call; some hosts give no other id
+	p.SeenMessages = []agui.SeenMessage{{ID: "x"}} // of the message that the client made for the call; some hosts give no other id
 	if list, err := dialecttest.Answers(new(Dialect), in, p); err != nil || len(list) != 1 {
 		t.Errorf("an answer with the id of another message: %v %+v", err, list)
 	}
@@ -218,7 +218,7 @@ func TestSecondAnswerStaysOut(t *testing.T) {
 		for _, show := range []translate.Show{translate.ShowNative, translate.ShowOutcome} {
 			p := pausedBy(t, stream(trio("a", argsA), finished)...)
 			in := input(t, messages(hello, second)+","+dialecttest.ResumeArray(dialecttest.Entry("ficc_a~r1", `false`)))
-			out, run, err := resumeWith(t, p, in, func(r *translate.Request) { r.New, r.Show = in.Messages[1:], show })
+			out, run, err := resumeWith(t, p, in, func(r *translate.Request) { r.NewMessages, r.Show = in.Messages[1:], show })
 			if err != nil || strings.Contains(string(out.Body), `\"approved\":true`) {
 				t.Errorf("%v %s", err, out.Body)
 			}
@@ -244,7 +244,7 @@ func TestNewMessagesBesideTheAnswers(t *testing.T) {
 	p := pausedBy(t, stream(trio("a", argsA), finished)...)
 	withNew := func(show translate.Show) func(*translate.Request) {
 		return func(r *translate.Request) {
-			r.New, r.Show = in.Messages[2:], show
+			r.NewMessages, r.Show = in.Messages[2:], show
 			r.Transcript = dialecttest.LogOf(hello, assistant("a", "a", "Approve", "{}"), tool("r", "a", "done"), assistant("x", "x", "Look", "{}"), fresh)
 		}
 	}

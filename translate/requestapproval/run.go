@@ -138,7 +138,7 @@ func (run *run) callEvent(ev agui.Event, emit func(agui.Event)) {
 		emit(ev)
 	}
 	switch {
-	case ev.Type == agui.CallEnd, ev.Type == agui.CallChunk && whole(c.args, len(c.args)-before):
+	case ev.Type == agui.CallEnd, ev.Type == agui.CallChunk && isComplete(c.args, len(c.args)-before):
 		run.decide(c, emit)
 	case run.size > maxHeld, ev.Type != agui.CallStart && !couldFit(c.args):
 		run.release(c, emit)
@@ -156,7 +156,7 @@ func (run *run) holding(id string) *call {
 
 // mayAsk reports whether the call that begins may be a request.
 func (run *run) mayAsk(says callEvent, id string) bool {
-	return agui.Text(says.name) == microsoft.RequestApproval && id != "" && keeps(id) && len(run.calls) < maxCalls
+	return agui.Text(says.name) == microsoft.RequestApproval && id != "" && storesUnchanged(id) && len(run.calls) < maxCalls
 }
 
 // begin adds a call that may be a request.
@@ -232,12 +232,12 @@ func (run *run) decide(c *call, emit func(agui.Event)) {
 		for _, f := range frames {
 			run.shown = append(run.shown, slices.Clone(f.ev.JSON))
 		}
-	case run.hides(a.function):
+	case run.hidesCall(a.function):
 		hidden = true
 	default:
 		run.rename(frames, a, emit)
 	}
-	if cap(c.bytes) > little {
+	if cap(c.bytes) > smallText {
 		c.bytes = nil
 	}
 	run.count++
@@ -246,9 +246,10 @@ func (run *run) decide(c *call, emit func(agui.Event)) {
 	run.tooMany = run.asking.Add(size)
 }
 
-// hides reports whether the client is not shown the call of a function that a request asks about. A
-// front end would run a call of its own tool, and its result would conflict with the answer.
-func (run *run) hides(function string) bool {
+// hidesCall reports whether the client is not shown the call of a function that a request asks
+// about. A front end would run a call of its own tool, and its result would conflict with the
+// answer.
+func (run *run) hidesCall(function string) bool {
 	return run.r.Input.Declares(function) && !run.r.AsksFirst
 }
 
@@ -294,5 +295,5 @@ func (run *run) snapshot(ev agui.Event) agui.Event {
 	for _, m := range ev.Get("messages").Array() {
 		list = append(list, agui.ParseMessage(json.RawMessage(m.Raw)))
 	}
-	return ev.With(agui.SetKey(ev.JSON, "messages", agui.MessageList(asShown(list, run.hides))))
+	return ev.WithJSON(agui.SetKey(ev.JSON, "messages", agui.MessageList(asShown(list, run.hidesCall))))
 }

@@ -27,7 +27,7 @@ func TestRenamedInPlace(t *testing.T) {
 		}
 	}
 	pause := p.Result.Asked.Pause(Name)
-	if len(pause.Interrupts) != 1 || pause.Dialect != Name || pause.Native != nil || pause.Sticky || p.Result.Asked.Shown {
+	if len(pause.Interrupts) != 1 || pause.Dialect != Name || pause.Native != nil || pause.KeepsFirstAnswer || p.Result.Asked.NativeShown {
 		t.Fatalf("%+v", p.Result)
 	}
 	const want = `{"reason":"tool_call","message":"Approve it?","toolCallId":"a","responseSchema":{"type":"object","properties":{"approved":{"type":"boolean"}},"required":["approved"]},` +
@@ -50,8 +50,8 @@ func TestWhichEndsPause(t *testing.T) {
 		if got := len(p.Result.Asked.Interrupts) == 1; got != pauses {
 			t.Errorf("%s: pauses %v", finish, got)
 		}
-		if p.Result.Asked.OwnFinish != nil { // sent again, without the question, if the client later uses ShowNative
-			t.Errorf("native finish %s", p.Result.Asked.OwnFinish)
+		if p.Result.Asked.NativeFinish != nil { // sent again, without the question, if the client later uses ShowNative
+			t.Errorf("native finish %s", p.Result.Asked.NativeFinish)
 		}
 		if pauses && p.Result.Finish.Get("outcome").Exists() {
 			t.Errorf("finish %s", p.Result.Finish.JSON)
@@ -93,7 +93,7 @@ func TestReleasedUntouched(t *testing.T) {
 			want := append(stream(c.stream), finished)
 			p := playPlain(t, translate.ShowOutcome, c.more, slices.Clone(want)...)
 			var got []string
-			for _, ev := range append(p.Emitted, p.Result.Before...) {
+			for _, ev := range append(p.Emitted, p.Result.HeldEvents...) {
 				if ev.Edited {
 					t.Errorf("edited: %s", ev.JSON)
 				}
@@ -174,7 +174,7 @@ func TestHeldNoLonger(t *testing.T) {
 		"arguments that are whole": {[]string{start("a"), args("a", argsA)}, "STARTED"},
 	} {
 		p := playPlain(t, translate.ShowOutcome, "", stream(c.stream, finished)...)
-		p.Result.Before = nil
+		p.Result.HeldEvents = nil
 		if got := types(p); got != c.want {
 			t.Errorf("%s: %s before the run's end, want %s", name, got, c.want)
 		}
@@ -225,7 +225,7 @@ func TestNativeStreamIsUntouched(t *testing.T) {
 		}
 	}
 	pause := p.Result.Asked.Pause(Name)
-	if len(p.Emitted) != len(want)-1 || !p.Result.Asked.Shown || string(pause.NativeFinish) != succeeded || len(pause.Interrupts) != 2 {
+	if len(p.Emitted) != len(want)-1 || !p.Result.Asked.NativeShown || string(pause.NativeFinish) != succeeded || len(pause.Interrupts) != 2 {
 		t.Fatalf("%d events, %+v", len(p.Emitted), p.Result)
 	}
 	var got []string

@@ -32,7 +32,7 @@ func (run *run) announcedPause(finish agui.Event, held []agui.Event) translate.R
 		}
 	}
 	if len(list) == 0 { // otherwise a call without a result is one that was announced
-		for _, c := range run.calls.asking() {
+		for _, c := range run.calls.askingCalls() {
 			list, backend = append(list, run.suspends.approval(c)), mastra
 		}
 	}
@@ -41,7 +41,7 @@ func (run *run) announcedPause(finish agui.Event, held []agui.Event) translate.R
 	}
 	return translate.Result{
 		Finish: kit.WithoutOutcome(finish), Backend: backend,
-		Asked: translate.AskedPause{Interrupts: list, OwnFinish: slices.Clone(finish.JSON)},
+		Asked: translate.AskedPause{Interrupts: list, NativeFinish: slices.Clone(finish.JSON)},
 	}
 }
 

@@ -57,10 +57,10 @@ func TestAnnouncementWithoutAnOutcome(t *testing.T) {
 			for _, i := range res.Asked.Interrupts {
 				got = append(got, i.Native+" "+string(i.Object))
 			}
-			if strings.Join(got, "\n") != strings.Join(c.want, "\n") || len(res.Before) != c.before || len(res.Asked.Own) != c.own {
-				t.Errorf("asks %q, %d before, %d own; want %q", got, len(res.Before), len(res.Asked.Own), c.want)
+			if strings.Join(got, "\n") != strings.Join(c.want, "\n") || len(res.HeldEvents) != c.before || len(res.Asked.NativeEvents) != c.own {
+				t.Errorf("asks %q, %d before, %d own; want %q", got, len(res.HeldEvents), len(res.Asked.NativeEvents), c.want)
 			}
-			if len(c.want) > 0 && (res.Finish.Get("outcome").Exists() || string(res.Asked.OwnFinish) != c.stream[len(c.stream)-1]) {
+			if len(c.want) > 0 && (res.Finish.Get("outcome").Exists() || string(res.Asked.NativeFinish) != c.stream[len(c.stream)-1]) {
 				t.Errorf("%+v", res)
 			}
 		})

@@ -33,7 +33,7 @@ func (d *Dialect) watchCalls(r *translate.Request) *callWatch {
 	return &callWatch{r: r}
 }
 
-func (w *callWatch) see(ev agui.Event) {
+func (w *callWatch) observe(ev agui.Event) {
 	if w == nil {
 		return
 	}
@@ -59,12 +59,12 @@ func (w *callWatch) passes(t agui.Type) bool {
 	return true
 }
 
-// asking returns the calls that ask: those of the last message that have no result.
-func (w *callWatch) asking() []agui.Call {
+// askingCalls returns the calls that ask: those of the last message that have no result.
+func (w *callWatch) askingCalls() []agui.Call {
 	if w == nil || !w.began || w.spoke {
 		return nil
 	}
-	fresh := slices.DeleteFunc(slices.Clone(w.r.Transcript.Calls()), func(c agui.Call) bool { return !c.Fresh })
+	fresh := slices.DeleteFunc(slices.Clone(w.r.Transcript.Calls()), func(c agui.Call) bool { return !c.StreamedInRun })
 	if len(fresh) == 0 {
 		return nil
 	}
@@ -78,7 +78,7 @@ func (w *callWatch) asking() []agui.Call {
 // because they were denied or not answered. A model refuses a history with such a call.
 func withoutAbandoned(r *translate.Request) agui.RunInput {
 	var asked map[string]bool
-	for _, ended := range r.Ended {
+	for _, ended := range r.EndedPauses {
 		for n := range ended.Interrupts {
 			if at, is := suspendedOf(&ended.Interrupts[n]); is && at.Approval {
 				if asked == nil {

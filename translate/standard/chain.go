@@ -15,18 +15,18 @@ import (
 // answer of a request. It never sends an answer twice. If an exchange fails, the chain ends, and
 // the questions whose answers were not sent are asked again.
 type chain struct {
-	r      *translate.Request
-	body   []byte    // the body of every exchange, without resume and the run's id
-	at     chainLink // the answer of the current exchange
-	unsent []chainLink
-	sent   int              // the number of earlier exchanges
-	asked  []agui.Interrupt // the questions that earlier exchanges asked
+	r       *translate.Request
+	body    []byte    // the body of every exchange, without resume and the run's id
+	current chainLink // the answer of the current exchange
+	unsent  []chainLink
+	sent    int              // the number of earlier exchanges
+	asked   []agui.Interrupt // the questions that earlier exchanges asked
 }
 
 // A chainLink is an entry of the resume array with its question.
 type chainLink struct {
-	entry string
-	of    agui.Interrupt
+	entry     string
+	interrupt agui.Interrupt
 }
 
 // firstOfChain returns the chain for its first exchange, or nil if all answers are sent at once.
@@ -53,14 +53,14 @@ func firstOfChain(r *translate.Request, body []byte) *chain {
 // next returns the chain for its next exchange.
 func (c *chain) next() *chain {
 	n := *c
-	n.at, n.unsent = c.unsent[0], c.unsent[1:]
+	n.current, n.unsent = c.unsent[0], c.unsent[1:]
 	return &n
 }
 
-// out returns the request of the current exchange.
-func (c *chain) out() translate.Out {
-	out := translate.Out{Body: kit.OwnRunID(c.r, put(c.body, gjson.Parse(c.at.entry), &c.at.of)), Resumes: true}
-	if _, byCommand := suspendedOf(&c.at.of); byCommand {
+// request returns the request of the current exchange.
+func (c *chain) request() translate.Out {
+	out := translate.Out{Body: kit.OwnRunID(c.r, putEntry(c.body, gjson.Parse(c.current.entry), &c.current.interrupt)), Resumes: true}
+	if _, byCommand := suspendedOf(&c.current.interrupt); byCommand {
 		out.Silence = silence
 	}
 	return out
@@ -70,24 +70,24 @@ func (c *chain) out() translate.Out {
 // without a chain.
 func (c *chain) afterExchange(d *Dialect, res translate.Result, e translate.End, left *translate.Request) translate.Result {
 	asked := slices.DeleteFunc(slices.Clone(c.asked), func(i agui.Interrupt) bool {
-		return i.Native == c.at.of.Native || slices.ContainsFunc(res.Asked.Interrupts, func(n agui.Interrupt) bool { return n.Native == i.Native })
+		return i.Native == c.current.interrupt.Native || slices.ContainsFunc(res.Asked.Interrupts, func(n agui.Interrupt) bool { return n.Native == i.Native })
 	})
 	earlier := len(asked) > 0
 	asked = append(asked, res.Asked.Interrupts...)
 	switch {
 	case e.Event.Type != agui.RunFinished:
-		return c.broken(res, e, asked)
+		return c.brokenEnd(res, e, asked)
 	case len(c.sendable(asked)) > 0:
 		c.unsent = c.sendable(asked)
 		next := c.next()
 		next.sent, next.asked = c.sent+1, asked
-		out, goesOn := next.out(), newRun()
+		out, goesOn := next.request(), newRun()
 		goesOn.d, goesOn.resume, goesOn.chain = d, left, next
 		goesOn.suspends, goesOn.calls = resumedCall(c.r.Pause, out.Body), d.watchCalls(c.r)
-		return translate.Result{Before: res.Before, Backend: res.Backend, Next: &translate.Exchange{Out: out, Run: goesOn}}
+		return translate.Result{HeldEvents: res.HeldEvents, Backend: res.Backend, Next: &translate.Exchange{Out: out, Run: goesOn}}
 	case earlier: // no event announces these questions together
 		return translate.Result{
-			Before: res.Before, Backend: mastra,
+			HeldEvents: res.HeldEvents, Backend: mastra,
 			Finish: kit.WithoutOutcome(e.Event), Asked: translate.AskedPause{Interrupts: asked},
 		}
 	}
@@ -103,16 +103,16 @@ func (c *chain) sendable(asked []agui.Interrupt) []chainLink {
 	}
 	return slices.DeleteFunc(slices.Clone(c.unsent), func(l chainLink) bool {
 		return slices.ContainsFunc(asked, func(i agui.Interrupt) bool {
-			return i.Native == l.of.Native && !bytes.Equal(asks(i), asks(l.of))
+			return i.Native == l.interrupt.Native && !bytes.Equal(asks(i), asks(l.interrupt))
 		})
 	})
 }
 
-// broken returns the end of a chain that cannot continue.
-func (c *chain) broken(res translate.Result, e translate.End, asked []agui.Interrupt) translate.Result {
+// brokenEnd returns the end of a chain that cannot continue.
+func (c *chain) brokenEnd(res translate.Result, e translate.End, asked []agui.Interrupt) translate.Result {
 	open := c.unsent
 	if e.Refused || res.Fate == translate.Untouched {
-		open = append([]chainLink{c.at}, open...)
+		open = append([]chainLink{c.current}, open...)
 	}
 	switch {
 	case c.sent == 0 && len(open) > len(c.unsent):
@@ -125,11 +125,11 @@ func (c *chain) broken(res translate.Result, e translate.End, asked []agui.Inter
 		again[i.Native] = true
 	}
 	for _, l := range open {
-		if again[l.of.Native] {
+		if again[l.interrupt.Native] {
 			continue
 		}
-		l.of.ID = ""
-		asked = append(asked, l.of)
+		l.interrupt.ID = ""
+		asked = append(asked, l.interrupt)
 	}
 	if len(asked) > 0 {
 		res.Asked, res.Failed = translate.AskedPause{Interrupts: asked}, true

@@ -129,12 +129,12 @@ func TestMessageAfterAnswersOneByOne(t *testing.T) {
 	in = in.WithMessages(in.Messages)
 	ids := byte('0')
 	r := &translate.Request{
-		Input: in, Pause: p, New: in.Messages, Transcript: dialecttest.NewLog(in.Messages),
+		Input: in, Pause: p, NewMessages: in.Messages, Transcript: dialecttest.NewLog(in.Messages),
 		Answers: []agui.Answer{{ID: "run::c1~r1", Status: agui.Resolved, Payload: []byte(`1`)}, {ID: "run::c2~r2", Status: agui.Resolved, Payload: []byte(`2`)}},
 		NewID:   func() string { ids++; return "own" + string(ids) },
 	}
 	out, run, err := new(Dialect).Begin(r)
-	if err != nil || !out.TakesNew || len(out.Unsent) != 1 {
+	if err != nil || !out.TakesNew || len(out.UnsentMessages) != 1 {
 		t.Fatalf("%+v %v", out, err)
 	}
 	for n, want := range []string{"run::c1 ", "run::c2 ", " u9"} {

@@ -60,7 +60,7 @@ func (d *Dialect) Name() string {
 // Replies implements translate.HistoryReader. No message answers a question of this dialect. It
 // returns messages that another backend could read as a decision.
 func (d *Dialect) Replies(in agui.RunInput, spoken string) iter.Seq[translate.Reply] {
-	return microsoft.Strays(in, spoken == d.Name())
+	return microsoft.NativeApprovals(in, spoken == d.Name())
 }
 
 // AnswerIn implements translate.HistoryReader.
@@ -72,19 +72,19 @@ func (*Dialect) AnswerIn(agui.Message, translate.Reply, agui.Interrupt) (agui.An
 // claims an on_interrupt that is not LangGraph's, because an outcome may follow it, and CrewAI and
 // Mastra ask without an outcome too. (auto asks LangGraph's dialect first.) If no question follows,
 // the stream passes unchanged. It also claims a RUN_ERROR that reports that the thread waits
-// (waits.go).
+// (blockedbackends.go).
 func (d *Dialect) Sign(ev agui.Event, _ *translate.Request) bool {
 	if d.name != "" {
 		return false // the questions of Mastra that can be detected belong to agui
 	}
 	switch ev.Type {
 	case agui.RunFinished:
-		return asks(ev)
+		return hasInterrupts(ev)
 	case agui.Custom:
-		return kit.Announced(ev) != kit.Nobody
+		return kit.Announced(ev) != kit.NoDialect
 	case agui.RunErrored:
 		code := agui.Code(ev.Get("code").Str)
-		for _, w := range waiters {
+		for _, w := range blockedBackends {
 			if code == w.refusal {
 				return true
 			}
@@ -166,7 +166,7 @@ func (d *Dialect) Begin(r *translate.Request) (translate.Out, translate.Run, err
 	if isLost {
 		resume = giveUp(question, r)
 	}
-	body := agui.SetKey(in.Raw, "resume", proven(resume, r))
+	body := agui.SetKey(in.Raw, "resume", withProofs(resume, r))
 	cut, later := extraMessages(r)
 	ifEnded := onlyCancels(r) && profileOfInterrupt(&r.Pause.Interrupts[0]).ends
 	if ifEnded {
@@ -180,18 +180,18 @@ func (d *Dialect) Begin(r *translate.Request) (translate.Out, translate.Run, err
 	next.d, next.resume, next.ifEnded, next.awaits = d, r.With(r.Input, later), ifEnded, approvedCalls(r)
 	out := translate.Out{Body: body, Resumes: true}
 	if next.chain = firstOfChain(r, body); next.chain != nil {
-		out = next.chain.out()
+		out = next.chain.request()
 	} else if keepsByRunID(r) {
 		if goesByCommand(r.Pause) {
-			body = put(body, gjson.GetBytes(body, "resume.0"), &r.Pause.Interrupts[0])
+			body = putEntry(body, gjson.GetBytes(body, "resume.0"), &r.Pause.Interrupts[0])
 			out.Silence = silence
 		}
 		out.Body = kit.OwnRunID(r, body)
 	}
 	next.suspends, next.calls = resumedCall(r.Pause, out.Body), d.watchCalls(r)
-	out.TakesNew, out.Unsent = true, later
+	out.TakesNew, out.UnsentMessages = true, later
 	if ifEnded {
-		out.Unsent = nil
+		out.UnsentMessages = nil
 	}
 	return out, next, nil
 }
@@ -201,7 +201,7 @@ func (d *Dialect) Begin(r *translate.Request) (translate.Out, translate.Run, err
 // run.
 func (d *Dialect) extraExchange(r *translate.Request) *translate.Exchange {
 	body := kit.BodyWithoutCommand(r.Input, agui.DeleteKey(r.Input.Raw, "resume"))
-	messages := r.New
+	messages := r.NewMessages
 	if !r.Sessions {
 		messages = kit.WithNewMessages(r)
 	}

@@ -11,42 +11,42 @@ import (
 // complaints are the RUN_ERRORs by which one backend reports that it did not carry the answers out.
 // Any other RUN_ERROR of a resume tells nothing about the answers.
 type complaints struct {
-	// nothing lists errors after which nothing was done with the answers and the question still waits.
-	// They count only if no event except RUN_STARTED precedes them.
-	nothing []complaint
-	// stepped lists such errors that steps may precede.
-	stepped []complaint
-	// lost lists errors after which the backend no longer has the question. They count under the same
-	// condition as nothing.
-	lost []complaint
-	// early reports that the backend checks the answers before it sends RUN_STARTED. So any RUN_ERROR
-	// without RUN_STARTED means that nothing was done.
-	early bool
-	// holds reports that the backend itself keeps the question, and refuses every run that does not
-	// answer it. If it refuses a cancel too, the question still waits. Any other backend continues
-	// without its answer.
-	holds bool
+	// nothingDone lists errors after which nothing was done with the answers and the question still
+	// waits. They count only if no event except RUN_STARTED precedes them.
+	nothingDone []complaint
+	// nothingDoneAfterSteps lists such errors that steps may precede.
+	nothingDoneAfterSteps []complaint
+	// lostQuestion lists errors after which the backend no longer has the question. They count under
+	// the same condition as nothing.
+	lostQuestion []complaint
+	// checksFirst reports that the backend checks the answers before it sends RUN_STARTED. So any
+	// RUN_ERROR without RUN_STARTED means that nothing was done.
+	checksFirst bool
+	// keepsQuestion reports that the backend itself keeps the question, and refuses every run that
+	// does not answer it. If it refuses a cancel too, the question still waits. Any other backend
+	// continues without its answer.
+	keepsQuestion bool
 }
 
 // A complaint matches a RUN_ERROR by its code, or by its text if the backend sends no code. An
 // empty field matches everything.
 type complaint struct{ code, begins, holds string }
 
-func (c complaint) fits(ev agui.Event) bool {
+func (c complaint) matches(ev agui.Event) bool {
 	text := ev.Get("message").Str
 	return (c.code == "" || c.code == ev.Get("code").Str) && strings.HasPrefix(text, c.begins) && strings.Contains(text, c.holds)
 }
 
-func fits(list []complaint, ev agui.Event) bool {
-	return slices.ContainsFunc(list, func(c complaint) bool { return c.fits(ev) })
+func matchesAny(list []complaint, ev agui.Event) bool {
+	return slices.ContainsFunc(list, func(c complaint) bool { return c.matches(ev) })
 }
 
 // ofAG2 are the errors of AG2 1.2.1 (RAN; ag2/ag_ui/interrupts.py serve_exchange). It begins a run
 // only after it has accepted the answers. An answer to a question that it does not hold is not an
 // error: it drops the answer.
 var ofAG2 = complaints{
-	nothing: []complaint{{code: "INTERRUPT_NOT_COVERED"}, {code: "INTERRUPT_NOT_PROVEN"}, {code: "INTERRUPT_PAYLOAD_REFUSED"}},
-	early:   true, holds: true,
+	nothingDone: []complaint{{code: "INTERRUPT_NOT_COVERED"}, {code: "INTERRUPT_NOT_PROVEN"}, {code: "INTERRUPT_PAYLOAD_REFUSED"}},
+	checksFirst: true, keepsQuestion: true,
 }
 
 // ofPydanticAI are the errors of pydantic-ai 2.0.0 and 2.68.0 (RAN: an empty history, missing
@@ -54,7 +54,7 @@ var ofAG2 = complaints{
 // _agent_graph.py _handle_deferred_tool_results, _tool_execution.py, ui/ag_ui/_interrupt.py,
 // ui/_adapter.py.
 var ofPydanticAI = complaints{
-	nothing: []complaint{
+	nothingDone: []complaint{
 		{begins: "Tool call results were provided, but the message history "},
 		{begins: "Tool call results need to be provided for all deferred tool calls."},
 		{begins: "Tool call results cannot be matched unambiguously "},
@@ -63,16 +63,16 @@ var ofPydanticAI = complaints{
 		{begins: "ResumeEntry.interrupt_id ", holds: " does not start with the expected "},
 		{begins: "The conversation ", holds: "so this request did not run."},
 	},
-	lost:  []complaint{{begins: "The request answers ", holds: " that the stored conversation is not waiting on: "}},
-	early: true,
+	lostQuestion: []complaint{{begins: "The request answers ", holds: " that the stored conversation is not waiting on: "}},
+	checksFirst:  true,
 }
 
 // ofADK are the errors of Google ADK, ag-ui-adk 0.11.0 (RAN; adk_agent.py run,
 // _check_interrupt_resume). It checks the answers before RUN_STARTED.
 var ofADK = complaints{
-	nothing: []complaint{{code: "INTERRUPT_RESUME_REQUIRED"}, {code: "INTERRUPT_RESUME_INCOMPLETE"}, {code: "SESSION_LOOKUP_ERROR"}},
-	lost:    []complaint{{code: "UNKNOWN_INTERRUPT"}},
-	early:   true, holds: true,
+	nothingDone:  []complaint{{code: "INTERRUPT_RESUME_REQUIRED"}, {code: "INTERRUPT_RESUME_INCOMPLETE"}, {code: "SESSION_LOOKUP_ERROR"}},
+	lostQuestion: []complaint{{code: "UNKNOWN_INTERRUPT"}},
+	checksFirst:  true, keepsQuestion: true,
 }
 
 // ofCrewAI are the errors of CrewAI, ag-ui-crewai 1.0.0 (RAN; endpoint.py) and 0.3.0 (READ).
@@ -80,33 +80,33 @@ var ofADK = complaints{
 // the question. Then the step that asked fails, and nothing after it runs. The other two are raised
 // before the flow is loaded (READ).
 var ofCrewAI = complaints{
-	nothing: []complaint{{code: "AGUI_CREWAI_RESUME_UNSUPPORTED"}, {code: "AGUI_CREWAI_CONVERSATION_THREAD_BUSY"}},
-	stepped: []complaint{{code: "AGUI_CREWAI_FLOW_ERROR_HUMANFEEDBACKCOLLAPSEERROR"}},
-	lost:    []complaint{{code: "AGUI_CREWAI_NO_PENDING_FEEDBACK"}},
+	nothingDone:           []complaint{{code: "AGUI_CREWAI_RESUME_UNSUPPORTED"}, {code: "AGUI_CREWAI_CONVERSATION_THREAD_BUSY"}},
+	nothingDoneAfterSteps: []complaint{{code: "AGUI_CREWAI_FLOW_ERROR_HUMANFEEDBACKCOLLAPSEERROR"}},
+	lostQuestion:          []complaint{{code: "AGUI_CREWAI_NO_PENDING_FEEDBACK"}},
 }
 
 // ofMastra are the errors of Mastra, @ag-ui/mastra 1.1.2 with @mastra/core 1.71.0 (RAN). The text
 // comes from the core.
 var ofMastra = complaints{
-	lost: []complaint{{holds: "could not find a suspended run"}},
+	lostQuestion: []complaint{{holds: "could not find a suspended run"}},
 }
 
 // ofClaude are the errors of ag-ui-claude-sdk 0.2.3 (READ recovery.py and adapter.py run). It sends
 // no codes, and raises all of these before RUN_STARTED.
 var ofClaude = complaints{
-	lost:  []complaint{{begins: "No saved SDK deferral matches this approval"}},
-	early: true,
+	lostQuestion: []complaint{{begins: "No saved SDK deferral matches this approval"}},
+	checksFirst:  true,
 }
 
 // ofTanStack are the errors of TanStack AI, @tanstack/ai 0.58.0 (RAN: an empty history; the others
 // READ, activities/chat/index.ts applyEphemeralInterruptResume). It checks all answers before a
 // tool runs, and sends the code of the first fault.
 var ofTanStack = complaints{
-	nothing: []complaint{
+	nothingDone: []complaint{
 		{code: "invalid-payload"}, {code: "invalid-edited-args"}, {code: "invalid-tool-output"}, {code: "invalid-response-schema"},
 		{code: "conflict"}, {code: "incomplete-batch"},
 	},
-	lost: []complaint{{code: "unknown-interrupt"}, {code: "stale"}, {code: "expired"}},
+	lostQuestion: []complaint{{code: "unknown-interrupt"}, {code: "stale"}, {code: "expired"}},
 }
 
 // endRefused returns the result of a resume that ended with RUN_ERROR. Another Holdpoint behind
@@ -122,15 +122,15 @@ func (run *run) endRefused(ev agui.Event) translate.Result {
 		return translate.Result{Fate: translate.Lost}
 	case run.cancelsLost(code):
 		return translate.Result{Fate: translate.Lost} // the question has another id, which is unknown
-	case !run.worked && fits(said.stepped, ev):
+	case !run.backendActed && matchesAny(said.nothingDoneAfterSteps, ev):
 		res.Fate = translate.Untouched
 	case run.streamed:
-	case fits(said.lost, ev), code == agui.UnknownInterruptID, code == "APPROVAL_RESUME_NOT_FOUND":
+	case matchesAny(said.lostQuestion, ev), code == agui.UnknownInterruptID, code == "APPROVAL_RESUME_NOT_FOUND":
 		return translate.Result{Fate: translate.Lost}
-	case fits(said.nothing, ev), said.early && !run.started, slices.Contains(checkedFirst, code):
+	case matchesAny(said.nothingDone, ev), said.checksFirst && !run.started, slices.Contains(checkedFirst, code):
 		res.Fate = translate.Untouched
 	}
-	if res.Fate == translate.Untouched && onlyCancels(run.resume) && !said.holds && !slices.Contains(checkedFirst, code) {
+	if res.Fate == translate.Untouched && onlyCancels(run.resume) && !said.keepsQuestion && !slices.Contains(checkedFirst, code) {
 		res.Fate = translate.Finished // nothing was approved, and the thread can continue
 	}
 	return res
@@ -157,7 +157,7 @@ func (run *run) complaints() complaints {
 // cancelsLost reports whether a lost question was cancelled and the backend still waits.
 func (run *run) cancelsLost(code agui.Code) bool {
 	question, isLost := lostStateOf(&run.resume.Pause.Interrupts[0])
-	return isLost && (code == waiters[question.Of].refusal || code == "INTERRUPT_RESUME_INCOMPLETE")
+	return isLost && (code == blockedBackends[question.Backend].refusal || code == "INTERRUPT_RESUME_INCOMPLETE")
 }
 
 func onlyCancels(r *translate.Request) bool {

@@ -19,7 +19,7 @@ func gatherCalls(p agui.Pause, list []agui.Message) ([]agui.Message, bool) {
 	open := map[string]bool{}
 	for n := range p.Interrupts {
 		i := &p.Interrupts[n]
-		if id := i.ToolCallID(); profileOfInterrupt(i).together && id != "" && !open[id] {
+		if id := i.ToolCallID(); profileOfInterrupt(i).callsTogether && id != "" && !open[id] {
 			asking, open[id] = append(asking, i), true
 		}
 	}

@@ -55,7 +55,7 @@ func TestCallsOfOpenConfirmationsAreInOneMessage(t *testing.T) {
 			p := pausedBy(t, asked...)
 			for _, m := range in.Messages {
 				if m.Role != "tool" {
-					p.Seen = append(p.Seen, agui.See(m))
+					p.SeenMessages = append(p.SeenMessages, agui.NewSeenMessage(m))
 				}
 			}
 			out, _, err := resume(t, p, in)

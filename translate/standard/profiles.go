@@ -20,7 +20,7 @@ import (
 type profile struct {
 	// name is the name of the backend for people. facts is the source of the facts: RAN means a
 	// running backend of that version, READ only its source.
-	name, facts string
+	name, source string
 	// A profile applies to interrupts with this reason, or with any reason if it is "". metadata is a
 	// key that the interrupt's metadata must have, with the string value if that is set. prefix is the
 	// text that must precede the id of the call in the interrupt's id. An empty string matches
@@ -51,17 +51,17 @@ type profile struct {
 	// ownRuns reports that the backend stores a paused run by its run id alone. So it never gets a run
 	// id that a client chose.
 	ownRuns bool
-	// together reports that the calls of several questions must be in one message at the end, because
-	// otherwise only the last answer counts.
-	together bool
+	// callsTogether reports that the calls of several questions must be in one message at the end,
+	// because otherwise only the last answer counts.
+	callsTogether bool
 	// result is the path in the interrupt of the id of a call that always has a result in the resumed
 	// stream if it was approved, even if the tool failed. It is "" if the stream may lack the result.
 	result string
-	// forgets reports that the backend sends a result even for a call that was denied. So if the
-	// run with the answers succeeds without such a result, the backend no longer had the question,
+	// sendsEveryResult reports that the backend sends a result even for a call that was denied. So if
+	// the run with the answers succeeds without such a result, the backend no longer had the question,
 	// and ran an ordinary run.
-	forgets bool
-	errors  *complaints // the errors about answers; nil if unknown
+	sendsEveryResult bool
+	errors           *complaints // the errors about answers; nil if unknown
 	// cancels reports that a cancel is a denial, even for a question that was answered before.
 	cancels bool
 	// ends reports that a cancel ends the waiting turn with the outcome cancelled. If nothing waits,
@@ -116,21 +116,21 @@ var profiles = []profile{
 	// last message with calls, and a client has each call in a message of its own. A call that was
 	// approved and ran has a result, in resumable applications too. Without a result it did not run.
 	{
-		name: "Google ADK", facts: "RAN ag-ui-adk 0.11.0",
+		name: "Google ADK", source: "RAN ag-ui-adk 0.11.0",
 		reason: "confirmation", metadata: "adk", message: asksToCall,
-		schema:   `{"type":"object","properties":{"confirmed":{"type":"boolean"},"payload":{}},"required":["confirmed"],"additionalProperties":false}`,
-		decision: &decision{key: "confirmed", aliases: []string{"approved"}, extra: []string{"payload"}},
-		extra:    onlyResults,
-		together: true,
-		result:   "metadata.adk.originalFunctionCall.id",
-		errors:   &ofADK, cancels: true,
+		schema:        `{"type":"object","properties":{"confirmed":{"type":"boolean"},"payload":{}},"required":["confirmed"],"additionalProperties":false}`,
+		decision:      &decision{key: "confirmed", aliases: []string{"approved"}, extra: []string{"payload"}},
+		extra:         onlyResults,
+		callsTogether: true,
+		result:        "metadata.adk.originalFunctionCall.id",
+		errors:        &ofADK, cancels: true,
 	},
 	// The same package, a predicted state (PredictStateMapping). It reads a boolean under accepted,
 	// approved or confirmed, in this order, and some words. It reads a missing payload, a number and a
 	// list as an approval. A cancelled entry is sent as {"accepted":false}. The package passes any
 	// other text to the model as the person's words, which are neither a yes nor a no.
 	{
-		name: "Google ADK, a predicted state", facts: "RAN ag-ui-adk 0.11.0",
+		name: "Google ADK, a predicted state", source: "RAN ag-ui-adk 0.11.0",
 		reason: "confirm_changes", metadata: "predict_state", message: asksForChanges,
 		schema:   `{"type":"object","properties":{"accepted":{"type":"boolean"}},"required":["accepted"],"additionalProperties":false}`,
 		decision: &decision{key: "accepted", aliases: []string{"approved", "confirmed"}},
@@ -140,7 +140,7 @@ var profiles = []profile{
 	// (READ). It reads a cancelled entry, and a payload that is null or blank, as the question's
 	// default, or as its first option if it has no default (_hitl.py feedback_from_resume). The stream
 	// contains neither of them. The next run restarts the flow, which asks again.
-	{name: "CrewAI", facts: "RAN ag-ui-crewai 1.0.0, READ 0.3.0", reason: "crewai:human_feedback", needsPayload: true, noCancel: true, anyID: true, ownID: "crewai.flowId", extra: withNone, errors: &ofCrewAI},
+	{name: "CrewAI", source: "RAN ag-ui-crewai 1.0.0, READ 0.3.0", reason: "crewai:human_feedback", needsPayload: true, noCancel: true, anyID: true, ownID: "crewai.flowId", extra: withNone, errors: &ofCrewAI},
 	// Mastra, @ag-ui/mastra 1.1.2. A resolved entry without a payload starts an ordinary run in
 	// addition to the suspended one, and that run asks again. false is Mastra's own word for
 	// cancelled. The tool does not get it, and its run stays suspended (mastra.ts run).
@@ -153,12 +153,12 @@ var profiles = []profile{
 	// the first thread fails, or with 1.20.0 runs the call of the second. The id of an interrupt names
 	// the run that is resumed; the id of the resume itself does not matter.
 	{
-		name: "Mastra", facts: "RAN @ag-ui/mastra 1.0.3, 1.1.2",
+		name: "Mastra", source: "RAN @ag-ui/mastra 1.0.3, 1.1.2",
 		reason: reasonSuspended, message: asksToResume, needsPayload: true, falseIs: agui.Cancelled, hidesCall: true, extra: withNone, oneByOne: true, ownRuns: true, errors: &ofMastra,
 	},
 	// Mastra, a tool with requireApproval (calls.go). A cancel is sent as a denial.
 	{
-		name: "Mastra, an approval", facts: "RAN @ag-ui/mastra 1.0.3, 1.1.2",
+		name: "Mastra, an approval", source: "RAN @ag-ui/mastra 1.0.3, 1.1.2",
 		reason: reasonApproval, metadata: "mastra",
 		decision: &decision{key: "approved", aliases: []string{"accepted", "confirmed"}},
 		extra:    withNone, oneByOne: true, ownRuns: true, errors: &ofMastra,
@@ -167,14 +167,14 @@ var profiles = []profile{
 	// messages are sent with the answer and are read in the same turn; a second turn would only cost
 	// another call of the model. An approved call always has a result: from its tool, for arguments
 	// that do not fit the tool, or for a tool that failed.
-	{name: "pydantic-ai", facts: "RAN pydantic-ai-slim 2.0.0, 2.68.0", reason: "tool_call", prefix: "int-", extra: withAll, result: "toolCallId", errors: &ofPydanticAI, cancels: true, readsCalls: true},
+	{name: "pydantic-ai", source: "RAN pydantic-ai-slim 2.0.0, 2.68.0", reason: "tool_call", prefix: "int-", extra: withAll, result: "toolCallId", errors: &ofPydanticAI, cancels: true, readsCalls: true},
 	// ag-ui-claude-sdk 0.2.3, a tool that the host defers (READ recovery.py, adapter.py). It sends no
 	// schema and accepts only {"behavior":"allow"} or {"behavior":"deny"}, with a reason in message
 	// and new arguments in updatedInput. Any other payload is a ValueError, and the question stays
 	// open. A cancelled entry is a denial. It asks about one call at a time. It passes the user
 	// messages after the call to the model after the call's result.
 	{
-		name: "Claude Agent SDK", facts: "READ ag-ui-claude-sdk 0.2.3",
+		name: "Claude Agent SDK", source: "READ ag-ui-claude-sdk 0.2.3",
 		reason: "tool_approval", metadata: "source", value: "claude-sdk-deferred",
 		schema: `{"type":"object","properties":{"behavior":{"enum":["allow","deny"]},"message":{"type":"string"},"updatedInput":{"type":"object"}},"required":["behavior"],"additionalProperties":false}`,
 		decision: &decision{
@@ -189,24 +189,24 @@ var profiles = []profile{
 	// question that it no longer holds, and the run ends well. Messages that are sent with the answers
 	// are added to the turn.
 	{
-		name: "Antigravity", facts: "READ ag-ui-antigravity 0.2.1",
+		name: "Antigravity", source: "READ ag-ui-antigravity 0.2.1",
 		reason: "tool_approval", metadata: "tool_name",
 		decision: &decision{key: "approved", aliases: []string{"accepted", "confirmed", "allow"}, extra: []string{"message"}},
 		extra:    withAll,
 	},
 	// The same package, a question of the model. A cancelled entry means that it was not answered.
-	{name: "Antigravity, a question", facts: "READ ag-ui-antigravity 0.2.1", reason: "ask_question", metadata: "questions", extra: withAll},
+	{name: "Antigravity, a question", source: "READ ag-ui-antigravity 0.2.1", reason: "ask_question", metadata: "questions", extra: withAll},
 	// AG2 1.2.1. It holds the turn that asked in its process, one question at a time. The turn
 	// continues with the answer and does not read the messages of the request. A cancel ends the turn.
 	// An approved call always has a result, even if the tool failed. It ignores an answer to a
 	// question that it no longer holds, and the run is an ordinary one.
-	{name: "AG2", facts: "RAN ag2 1.2.1", reason: "tool_call", metadata: "ag2", errors: &ofAG2, cancels: true, ends: true, result: "toolCallId", forgets: true, readsCalls: true},
-	{name: "AG2, a question", facts: "RAN ag2 1.2.1", reason: "input_required", metadata: "ag2", errors: &ofAG2, cancels: true, ends: true, readsCalls: true},
+	{name: "AG2", source: "RAN ag2 1.2.1", reason: "tool_call", metadata: "ag2", errors: &ofAG2, cancels: true, ends: true, result: "toolCallId", sendsEveryResult: true, readsCalls: true},
+	{name: "AG2, a question", source: "RAN ag2 1.2.1", reason: "input_required", metadata: "ag2", errors: &ofAG2, cancels: true, ends: true, readsCalls: true},
 	// TanStack AI. It keeps nothing, and takes the waiting calls from the request's history. A
 	// cancelled entry gives the call a result that reports the cancel. This profile is the last one,
 	// because another Holdpoint behind this one writes the binding into the questions of other
 	// backends too.
-	{name: "TanStack AI", facts: "RAN @tanstack/ai 0.58.0", metadata: "tanstack:interruptBinding", errors: &ofTanStack},
+	{name: "TanStack AI", source: "RAN @tanstack/ai 0.58.0", metadata: "tanstack:interruptBinding", errors: &ofTanStack},
 }
 
 // profileOf returns the profile of an interrupt, or an empty profile if none applies.
@@ -221,7 +221,7 @@ func profileOf(native string, object gjson.Result) profile {
 		default:
 			if p.isMinted(native, object) {
 				p.noCancel, p.extra = false, withAll
-				p.oneByOne, p.ownRuns, p.together = false, false, false // the other Holdpoint does this itself
+				p.oneByOne, p.ownRuns, p.callsTogether = false, false, false // the other Holdpoint does this itself
 			}
 			return p
 		}
@@ -256,7 +256,7 @@ func (p profile) isMinted(native string, object gjson.Result) bool {
 
 func profileOfInterrupt(i *agui.Interrupt) profile {
 	if question, isLost := lostStateOf(i); isLost {
-		return waiters[question.Of].profile
+		return blockedBackends[question.Backend].profile
 	}
 	return profileOf(i.Native, agui.View(i.Object))
 }
@@ -382,11 +382,11 @@ func extraMessages(r *translate.Request) (cut, later []agui.Message) {
 	case withAll:
 		return nil, nil
 	case withNone:
-		return r.New, r.New
+		return r.NewMessages, r.NewMessages
 	}
-	later = slices.DeleteFunc(slices.Clone(r.New), isResult)
+	later = slices.DeleteFunc(slices.Clone(r.NewMessages), isResult)
 	if how == onlyResults {
-		return slices.DeleteFunc(agui.NewMessages(r.Input.Messages, r.Pause.Seen), isResult), later
+		return slices.DeleteFunc(agui.NewMessages(r.Input.Messages, r.Pause.SeenMessages), isResult), later
 	}
 	return later, later
 }

@@ -148,8 +148,8 @@ func TestEveryProfile(t *testing.T) {
 	listed := map[string]bool{}
 	for _, w := range want {
 		p := profileOf(gjson.Get(w.question, "id").Str, gjson.Parse(w.question))
-		if p.name != w.name || p.facts != w.facts || known(p) != w.known {
-			t.Errorf("%s\nis %q (%s): %s", w.question, p.name, p.facts, known(p))
+		if p.name != w.name || p.source != w.facts || known(p) != w.known {
+			t.Errorf("%s\nis %q (%s): %s", w.question, p.name, p.source, known(p))
 		}
 		listed[w.name] = true
 		if backend, _, _ := strings.Cut(w.name, ","); !strings.Contains(string(support), backend) {
@@ -157,8 +157,8 @@ func TestEveryProfile(t *testing.T) {
 		}
 	}
 	for _, p := range profiles {
-		if !listed[p.name] || !strings.HasPrefix(p.facts, "RAN ") && !strings.HasPrefix(p.facts, "READ ") {
-			t.Errorf("profile %q (facts %q) has no line in this test", p.name, p.facts)
+		if !listed[p.name] || !strings.HasPrefix(p.source, "RAN ") && !strings.HasPrefix(p.source, "READ ") {
+			t.Errorf("profile %q (facts %q) has no line in this test", p.name, p.source)
 		}
 	}
 	for _, other := range []string{
@@ -184,7 +184,7 @@ func known(p profile) string {
 		{p.falseIs != "", "false is " + string(p.falseIs)},
 		{p.noCancel, "has no cancel"},
 		{p.hidesCall, "hides the call"},
-		{p.together, "reads the last message with calls"},
+		{p.callsTogether, "reads the last message with calls"},
 		{p.oneByOne, "reads one answer"},
 		{p.ownRuns, "keeps by run id"},
 		{p.result != "", "brings results"},
@@ -243,10 +243,10 @@ func TestNewMessagesSentWithTheAnswers(t *testing.T) {
 			}
 			in = in.WithMessages(in.Messages)
 			for _, m := range in.Messages[:2] {
-				p.Seen = append(p.Seen, agui.See(m))
+				p.SeenMessages = append(p.SeenMessages, agui.NewSeenMessage(m))
 			}
 			l := dialecttest.NewLog(in.Messages)
-			r := &translate.Request{Input: in, Pause: p, Answers: answers, New: in.Messages[3:], Transcript: l}
+			r := &translate.Request{Input: in, Pause: p, Answers: answers, NewMessages: in.Messages[3:], Transcript: l}
 			out, run, err := new(Dialect).Begin(r)
 			if err != nil {
 				t.Fatal(err)
@@ -260,7 +260,7 @@ func TestNewMessagesSentWithTheAnswers(t *testing.T) {
 				got = idsOf(next.Out.Body)
 				body := gjson.ParseBytes(next.Out.Body)
 				if body.Get("resume").Exists() || body.Get("state").Raw != `{"new":2}` || body.Get("protocolVersion").Str != "1.0" || body.Get("forwardedProps").Raw != `{"k":1}` ||
-					!next.Out.TakesNew || next.Out.Resumes || len(next.Out.Unsent) > 0 {
+					!next.Out.TakesNew || next.Out.Resumes || len(next.Out.UnsentMessages) > 0 {
 					t.Errorf("afterwards %+v %s", next.Out, next.Out.Body)
 				}
 			}

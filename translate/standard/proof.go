@@ -14,9 +14,9 @@ import (
 // question. Some clients send it. A person who decides at another door was shown the question on
 // record, and has no client that sends the proof, so Holdpoint adds it.
 
-// proven returns the resume array with the proof for each question that was decided at another
+// withProofs returns the resume array with the proof for each question that was decided at another
 // door.
-func proven(resume json.RawMessage, r *translate.Request) json.RawMessage {
+func withProofs(resume json.RawMessage, r *translate.Request) json.RawMessage {
 	proofs := map[string]string{}
 	for n, a := range r.Answers {
 		i := &r.Pause.Interrupts[n]

@@ -15,7 +15,7 @@ func approvedCalls(r *translate.Request) awaitedResults {
 	for n, a := range r.Answers {
 		i := r.Pause.Interrupts[n]
 		p := profileOfInterrupt(&i)
-		if p.result == "" || i.CallUnseen || !p.brings(i, a) {
+		if p.result == "" || i.CallUnseen || !p.sendsResult(i, a) {
 			continue // if the call is not in the stream, its result is not either
 		}
 		if id := agui.View(i.Object).Get(p.result).Str; id != "" {
@@ -28,14 +28,14 @@ func approvedCalls(r *translate.Request) awaitedResults {
 	return calls
 }
 
-// brings reports whether the backend sends a result for the answer. A backend with forgets sends a
-// result even for a call that was denied.
-func (p profile) brings(i agui.Interrupt, a agui.Answer) bool {
-	return kit.Says(i, a) == agui.Approves || p.forgets && a.Status == agui.Resolved
+// sendsResult reports whether the backend sends a result for the answer. A backend with forgets
+// sends a result even for a call that was denied.
+func (p profile) sendsResult(i agui.Interrupt, a agui.Answer) bool {
+	return kit.MeaningOf(i, a) == agui.Approves || p.sendsEveryResult && a.Status == agui.Resolved
 }
 
-// see removes the call of a result.
-func (a awaitedResults) see(ev agui.Event) {
+// remove removes the call of a result.
+func (a awaitedResults) remove(ev agui.Event) {
 	if len(a) > 0 && ev.Type == agui.CallResult && ev.Valid() {
 		delete(a, ev.Get("toolCallId").Str)
 	}
@@ -46,7 +46,7 @@ func (a awaitedResults) see(ev agui.Event) {
 func (run *run) withoutResult(finish agui.Event) translate.Fate {
 	outcome := agui.View(finish.JSON).Get("outcome.type").Str
 	for n := range run.resume.Pause.Interrupts {
-		if !profileOfInterrupt(&run.resume.Pause.Interrupts[n]).forgets || outcome != "success" {
+		if !profileOfInterrupt(&run.resume.Pause.Interrupts[n]).sendsEveryResult || outcome != "success" {
 			return translate.InDoubt
 		}
 	}

@@ -21,21 +21,21 @@ var _ translate.Passer = (*run)(nil)
 // it. No client may get a question before it is saved. So the run holds that event and all events
 // after it, to keep their order.
 type run struct {
-	d        *Dialect           // set on a resume
-	plain    *translate.Request // the request of an ordinary run; nil if the exchange follows the answers
-	resume   *translate.Request // the request of a resume; New are the messages that were not sent with the answers
-	ifEnded  bool               // the messages in left.New are sent in another exchange only if the backend ended its turn
-	started  bool               // the stream had RUN_STARTED
-	streamed bool               // the stream had another event
-	worked   bool               // the stream had an event that is not RUN_STARTED or a step
-	awaits   awaitedResults
-	chain    *chain // of answers that are sent one by one, or nil
-	suspends suspendedRuns
-	calls    *callWatch // nil if no call of this exchange can ask
+	d            *Dialect           // set on a resume
+	plain        *translate.Request // the request of an ordinary run; nil if the exchange follows the answers
+	resume       *translate.Request // the request of a resume; New are the messages that were not sent with the answers
+	ifEnded      bool               // the messages in left.New are sent in another exchange only if the backend ended its turn
+	started      bool               // the stream had RUN_STARTED
+	streamed     bool               // the stream had another event
+	backendActed bool               // the stream had an event that is not RUN_STARTED or a step
+	awaits       awaitedResults
+	chain        *chain // of answers that are sent one by one, or nil
+	suspends     suspendedRuns
+	calls        *callWatch // nil if no call of this exchange can ask
 
-	held  kit.HeldEvents[heldKind] // the events from the first announcement on
-	asked kit.AskedQuestions       // counts the announcements
-	late  bool                     // too much followed the announcement: only announcements are still held
+	held        kit.HeldEvents[heldKind] // the events from the first announcement on
+	asked       kit.AskedQuestions       // counts the announcements
+	heldTooMuch bool                     // too much followed the announcement: only announcements are still held
 }
 
 // heldKind is the kind of a held event.
@@ -56,10 +56,10 @@ func (run *run) Event(ev agui.Event, emit func(agui.Event)) error {
 	case agui.StepStarted, agui.StepFinished:
 		run.streamed = true
 	default:
-		run.streamed, run.worked = true, true
+		run.streamed, run.backendActed = true, true
 	}
-	run.awaits.see(ev)
-	run.calls.see(ev)
+	run.awaits.remove(ev)
+	run.calls.observe(ev)
 	switch who := kit.Announced(ev); {
 	case who == kit.Mastra, who == kit.CrewAI:
 		if err := run.asked.Add(len(ev.JSON)); err != nil {
@@ -67,13 +67,13 @@ func (run *run) Event(ev agui.Event, emit func(agui.Event)) error {
 		}
 		run.held.Add(announcement, ev)
 		return nil
-	case run.late, who == kit.Nobody && run.held.Empty():
+	case run.heldTooMuch, who == kit.NoDialect && run.held.Empty():
 		emit(ev)
 		return nil
 	}
 	run.held.Add(follower, ev)
 	if run.held.Full() {
-		run.late = true
+		run.heldTooMuch = true
 		for _, h := range run.held.Release(follower) {
 			emit(h)
 		}
@@ -83,13 +83,13 @@ func (run *run) Event(ev agui.Event, emit func(agui.Event)) error {
 
 // Passes implements translate.Passer.
 func (run *run) Passes(t agui.Type) bool {
-	if !run.worked {
+	if !run.backendActed {
 		return false
 	}
 	if t == agui.CallResult && len(run.awaits) > 0 {
 		return false
 	}
-	return t != agui.Custom && (run.late || run.held.Empty()) && run.calls.passes(t)
+	return t != agui.Custom && (run.heldTooMuch || run.held.Empty()) && run.calls.passes(t)
 }
 
 // End implements translate.Run.
@@ -98,7 +98,7 @@ func (run *run) End(e translate.End) (translate.Result, error) {
 	held := run.held.ReleaseAll()
 	switch e.Event.Type {
 	case agui.RunFinished:
-		if asks(e.Event) {
+		if hasInterrupts(e.Event) {
 			res = paused(e.Event)
 		} else if announced := run.announcedPause(e.Event, held); len(announced.Asked.Interrupts) > 0 {
 			res = announced
@@ -108,13 +108,13 @@ func (run *run) End(e translate.End) (translate.Result, error) {
 		case len(run.awaits) > 0:
 			res = translate.Result{Fate: run.withoutResult(e.Event)}
 		case run.chain != nil && len(run.chain.unsent) > 0: // the chain continues
-		case run.resume != nil && len(run.resume.New) > 0 && (!run.ifEnded || run.endedTurn(e.Event)):
+		case run.resume != nil && len(run.resume.NewMessages) > 0 && (!run.ifEnded || run.endedTurn(e.Event)):
 			res.Next = run.d.extraExchange(run.resume)
 		}
 	case agui.RunErrored:
 		if run.resume != nil {
 			res = run.endRefused(e.Event)
-		} else if asked, waits := run.waits(e.Event); waits {
+		} else if asked, waits := run.lostQuestion(e.Event); waits {
 			res = asked
 		}
 	}
@@ -123,10 +123,10 @@ func (run *run) End(e translate.End) (translate.Result, error) {
 		if who == kit.Mastra {
 			res.Backend = mastra
 		}
-		if len(res.Asked.Interrupts) > 0 && who != kit.Nobody {
-			res.Asked.Own = append(res.Asked.Own, run.suspends.shownAnnouncement(h, run.show()))
+		if len(res.Asked.Interrupts) > 0 && who != kit.NoDialect {
+			res.Asked.NativeEvents = append(res.Asked.NativeEvents, run.suspends.shownAnnouncement(h, run.show()))
 		} else {
-			res.Before = append(res.Before, h)
+			res.HeldEvents = append(res.HeldEvents, h)
 		}
 	}
 	if run.chain != nil {
@@ -148,11 +148,11 @@ func (run *run) show() translate.Show {
 
 // endedTurn reports whether a cancel ended the turn that waited.
 func (run *run) endedTurn(finish agui.Event) bool {
-	return !run.worked && agui.View(finish.JSON).Get("outcome.type").Str == "cancelled"
+	return !run.backendActed && agui.View(finish.JSON).Get("outcome.type").Str == "cancelled"
 }
 
-// asks reports whether a RUN_FINISHED has interrupts.
-func asks(finish agui.Event) bool {
+// hasInterrupts reports whether a RUN_FINISHED has interrupts.
+func hasInterrupts(finish agui.Event) bool {
 	for range kit.Interrupts(finish) {
 		return true
 	}
@@ -161,8 +161,8 @@ func asks(finish agui.Event) bool {
 
 // paused returns the end of a run that asks by its outcome.
 func paused(finish agui.Event) translate.Result {
-	asked, backend := translate.AskedPause{OwnFinish: slices.Clone(finish.JSON)}, ""
-	for i := range kit.Interrupts(agui.NewEvent(asked.OwnFinish)) {
+	asked, backend := translate.AskedPause{NativeFinish: slices.Clone(finish.JSON)}, ""
+	for i := range kit.Interrupts(agui.NewEvent(asked.NativeFinish)) {
 		one, of := question(i)
 		if of != "" {
 			backend = of
@@ -198,7 +198,7 @@ func question(i gjson.Result) (one agui.Interrupt, backend string) {
 // object returns the interrupt in the form for the client, without its id. Every value keeps its
 // bytes.
 func object(i gjson.Result) []byte {
-	o := kit.Pruned(i, "id")
+	o := kit.WithoutMembers(i, "id")
 	if agui.View(o).Get("reason").Type != gjson.String { // all clients fail at a reason that is not a text
 		o = agui.SetString(o, "reason", reasonDefault)
 	}

@@ -48,26 +48,26 @@ func suspendedOf(i *agui.Interrupt) (s suspendedCall, ok bool) {
 
 // suspendedRuns has the run ids that an announcement may name.
 type suspendedRuns struct {
-	sent  string // the id of the current run that the backend was sent; "" if unknown
-	first string // on a resume: the id of the run that began
+	sentRunID  string // the id of the current run that the backend was sent; "" if unknown
+	firstRunID string // on a resume: the id of the run that began
 }
 
 // subjectOf returns the call that an announcement is about. It returns false if no answer could
 // name it.
 func (s *suspendedRuns) subjectOf(event gjson.Result) (suspendedCall, bool) {
 	at := suspendedCall{Run: event.Get("runId").Str, Call: event.Get("toolCallId").Str}
-	if s.first != "" && at.Run == s.sent {
-		at.Run = s.first
+	if s.firstRunID != "" && at.Run == s.sentRunID {
+		at.Run = s.firstRunID
 	}
 	return at, at.Run != "" && at.Call != ""
 }
 
 // key returns the id of the run that waits if the current run asks.
 func (s *suspendedRuns) key() string {
-	if s.first != "" {
-		return s.first
+	if s.firstRunID != "" {
+		return s.firstRunID
 	}
-	return s.sent
+	return s.sentRunID
 }
 
 // question returns the question of an announcement. Its object is the same as in an outcome.
@@ -132,9 +132,9 @@ func (*Dialect) Describe(_ agui.Pause, i *agui.Interrupt) (translate.Subject, bo
 // run continues.
 const silence = 15 * time.Minute
 
-// put returns the body with one entry of the resume array in the form that the question's backend
-// reads.
-func put(body []byte, entry gjson.Result, of *agui.Interrupt) []byte {
+// putEntry returns the body with one entry of the resume array in the form that the question's
+// backend reads.
+func putEntry(body []byte, entry gjson.Result, of *agui.Interrupt) []byte {
 	at, byCommand := suspendedOf(of)
 	if !byCommand {
 		return agui.SetKey(body, "resume", []byte("["+entry.Raw+"]"))
@@ -177,15 +177,15 @@ func takesCommand(in agui.RunInput) error {
 
 // resumedCall returns the run ids of a resume of the pause.
 func resumedCall(p agui.Pause, body []byte) suspendedRuns {
-	s := suspendedRuns{sent: gjson.GetBytes(body, "runId").Str}
+	s := suspendedRuns{sentRunID: gjson.GetBytes(body, "runId").Str}
 	for n := range p.Interrupts {
 		i := &p.Interrupts[n]
 		if at, is := suspendedOf(i); is {
-			s.first = at.Run
+			s.firstRunID = at.Run
 			break
 		}
 		if profileOfInterrupt(i).ownRuns {
-			s.first = agui.View(i.Object).Get("metadata.mastra.runId").Str
+			s.firstRunID = agui.View(i.Object).Get("metadata.mastra.runId").Str
 			break
 		}
 	}
@@ -195,7 +195,7 @@ func resumedCall(p agui.Pause, body []byte) suspendedRuns {
 // waitingCall returns the run ids of an ordinary run.
 func waitingCall(r *translate.Request, body []byte) suspendedRuns {
 	if body == nil {
-		return suspendedRuns{sent: r.Input.RunID}
+		return suspendedRuns{sentRunID: r.Input.RunID}
 	}
-	return suspendedRuns{sent: gjson.GetBytes(body, "runId").Str}
+	return suspendedRuns{sentRunID: gjson.GetBytes(body, "runId").Str}
 }

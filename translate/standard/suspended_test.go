@@ -83,7 +83,7 @@ func TestQuestionOfAResumedRun(t *testing.T) {
 			t.Fatal(err)
 		}
 		res := dialecttest.Play(run, &dialecttest.Log{}, started, mastraAnnounces(announced, "d"), finished).Result
-		if len(res.Asked.Interrupts) != 1 || res.Asked.Interrupts[0].Native != want || !strings.Contains(string(res.Asked.Own[0]), strings.Split(want, "::")[0]) {
+		if len(res.Asked.Interrupts) != 1 || res.Asked.Interrupts[0].Native != want || !strings.Contains(string(res.Asked.NativeEvents[0]), strings.Split(want, "::")[0]) {
 			t.Errorf("announced %q: asked %+v", announced, res.Asked)
 		}
 	}

@@ -50,13 +50,13 @@ func TestLostQuestion(t *testing.T) {
 		"ADK, behind something":              {translate.Request{}, []string{started, text, required}, ""},
 		"ADK in other words":                 {translate.Request{}, []string{`{"type":"RUN_ERROR","message":"Answer [it] first","code":"INTERRUPT_RESUME_REQUIRED"}`}, ""},
 		"AG2, nothing is known":              {translate.Request{}, []string{notCovered}, ""},
-		"AG2, the record knows it":           {translate.Request{Ended: ended(ag2Asks)}, []string{notCovered}, "9-1"},
-		"AG2, a client knows it":             {translate.Request{Named: []string{"9-2~abc", "plain"}}, []string{notCovered}, "9-2 9-2~abc plain"},
-		"AG2, both":                          {translate.Request{Ended: ended(ag2Asks), Named: []string{"9-2~abc"}}, []string{notCovered}, "9-1 9-2 9-2~abc"},
-		"AG2, another's":                     {translate.Request{Ended: ended(adkConfirms)}, []string{notCovered}, ""},
-		"AG2, cancelled already":             {translate.Request{Ended: append(asked, ended(ag2Asks)...)}, []string{notCovered}, ""},
+		"AG2, the record knows it":           {translate.Request{EndedPauses: ended(ag2Asks)}, []string{notCovered}, "9-1"},
+		"AG2, a client knows it":             {translate.Request{NamedInterrupts: []string{"9-2~abc", "plain"}}, []string{notCovered}, "9-2 9-2~abc plain"},
+		"AG2, both":                          {translate.Request{EndedPauses: ended(ag2Asks), NamedInterrupts: []string{"9-2~abc"}}, []string{notCovered}, "9-1 9-2 9-2~abc"},
+		"AG2, another's":                     {translate.Request{EndedPauses: ended(adkConfirms)}, []string{notCovered}, ""},
+		"AG2, cancelled already":             {translate.Request{EndedPauses: append(asked, ended(ag2Asks)...)}, []string{notCovered}, ""},
 		"a client that is shown native ends": {translate.Request{Show: translate.ShowNative}, []string{required}, ""},
-		"another error":                      {translate.Request{Named: []string{"9-2"}}, []string{failedWith("X", required)}, ""},
+		"another error":                      {translate.Request{NamedInterrupts: []string{"9-2"}}, []string{failedWith("X", required)}, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			res := ordinary(t, &c.request, c.stream...)
@@ -66,7 +66,7 @@ func TestLostQuestion(t *testing.T) {
 				}
 				return
 			}
-			if len(res.Asked.Interrupts) != 1 || res.Finish.Type != agui.RunFinished || len(res.Untaken) != 1 || res.Untaken[0].ID != "u2" {
+			if len(res.Asked.Interrupts) != 1 || res.Finish.Type != agui.RunFinished || len(res.UnacceptedMessages) != 1 || res.UnacceptedMessages[0].ID != "u2" {
 				t.Fatalf("%+v", res)
 			}
 			i := res.Asked.Interrupts[0]
@@ -81,7 +81,7 @@ func TestLostQuestion(t *testing.T) {
 // TestLostQuestionIsCancelled checks that only a cancel is sent, under every id that the question
 // may have.
 func TestLostQuestionIsCancelled(t *testing.T) {
-	res := ordinary(t, &translate.Request{Named: []string{"9-2~abc"}}, notCovered)
+	res := ordinary(t, &translate.Request{NamedInterrupts: []string{"9-2~abc"}}, notCovered)
 	p := dialecttest.WithIDs(res.Asked.Pause(Name))
 	id := p.Interrupts[0].ID
 	entry := `{"interruptId":"` + id + `","status":"cancelled","metadata":{"ag2":{"proof":"x"}}}`
@@ -101,7 +101,7 @@ func TestLostQuestionIsCancelled(t *testing.T) {
 			said := agui.ParseMessage([]byte(`{"id":"u2","role":"user","content":"Hello?"}`))
 			in = in.WithMessages([]agui.Message{said})
 			r := &translate.Request{
-				Input: in, Pause: p, Answers: []agui.Answer{{ID: id, Status: agui.Cancelled}}, New: []agui.Message{said},
+				Input: in, Pause: p, Answers: []agui.Answer{{ID: id, Status: agui.Cancelled}}, NewMessages: []agui.Message{said},
 				Transcript: dialecttest.NewLog(in.Messages),
 			}
 			out, _, err := new(Dialect).Begin(r)

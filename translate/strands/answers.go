@@ -21,7 +21,7 @@ func (d *Dialect) Answers(in agui.RunInput, p agui.Pause) ([]agui.Answer, error)
 		}
 		switch v := gjson.ParseBytes(a.Payload); v.Type {
 		case gjson.String, gjson.True, gjson.False:
-			a.Own = true
+			a.OwnForm = true
 		}
 	}
 	return kit.CancelsLost(p, list), err
@@ -43,7 +43,7 @@ func (d *Dialect) responses(r *translate.Request) ([]byte, error) {
 		i := r.Pause.Interrupts[n]
 		kept := privateOf(i)
 		rule, _ := d.rules.Answer(kept.Name)
-		v, err := rule.Say(a, !kept.Tool)
+		v, err := rule.ValueFor(a, !kept.Tool)
 		if err != nil {
 			return nil, err
 		}
@@ -73,7 +73,7 @@ func appendResponse(list []byte, id string, response json.RawMessage) []byte {
 func (d *Dialect) Interpret(p agui.Pause, answers []agui.Answer, read []agui.Reading) {
 	asked := p.Indexed()
 	for n, a := range answers {
-		if i := asked.Interrupt(a.ID); i != nil && read[n].Says == agui.Unclear {
+		if i := asked.Interrupt(a.ID); i != nil && read[n].Meaning == agui.Unclear {
 			rule, _ := d.rules.Answer(nameOf(*i))
 			read[n] = rule.Read(a, read[n])
 		}

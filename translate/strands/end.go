@@ -34,7 +34,7 @@ func (f *failure) event(forced bool) agui.Event {
 	if f.kind != "" {
 		message = f.kind + ": " + f.text
 	}
-	return agui.Errorf(code, "%s", agui.Cut(message)).Event()
+	return agui.Errorf(code, "%s", agui.Shorten(message)).Event()
 }
 
 // Parts of the texts of errors that Holdpoint acts on.
@@ -48,9 +48,9 @@ const (
 	saysUnknown = "no interrupt found"
 )
 
-// busy are the types of the error of a second call during the first one, in Python and in
+// busyErrors are the types of the error of a second call during the first one, in Python and in
 // TypeScript. The second call did nothing.
-var busy = map[string]bool{"ConcurrencyException": true, "ConcurrentInvocationError": true}
+var busyErrors = map[string]bool{"ConcurrencyException": true, "ConcurrentInvocationError": true}
 
 // saysLost are parts of the errors that backends send if they do not wait for the answer: Python up
 // to 1.40, newer Python, an unknown id, and an unknown id in a graph of TypeScript.
@@ -69,13 +69,13 @@ func (run *run) End(e translate.End) (translate.Result, error) {
 	switch {
 	case run.questions.over:
 		return refuse(strandsapi.CodeInterruptUnreadable, textTooManyQuestions, maxQuestions, maxQuestionBytes), nil
-	case len(run.questions.list) > 0 && (run.stop == interrupted || complete && run.stop == ""):
+	case len(run.questions.list) > 0 && (run.stopReason == interrupted || complete && run.stopReason == ""):
 		// An error frame may follow the end, for example if a reason cannot be copied (RAN 1.40 and
 		// 1.62). The agent waits nevertheless.
 		return run.paused(), nil
-	case run.stop == interrupted && run.body:
+	case run.stopReason == interrupted && run.body:
 		return run.endLostInBody(), nil
-	case run.stop == interrupted:
+	case run.stopReason == interrupted:
 		return refuse(strandsapi.CodeInterruptUnreadable, textUnreadable), nil
 	case run.failed != nil:
 		return run.endFailed(e), nil
@@ -116,12 +116,12 @@ func (run *run) paused() translate.Result {
 	closings := run.closings()
 	calls, before := run.callsAskedAbout()
 	res := translate.Result{
-		Before: append(closings, before...),
-		Finish: run.finish(),
-		Asked:  translate.AskedPause{Interrupts: run.publish(calls)},
+		HeldEvents: append(closings, before...),
+		Finish:     run.finish(),
+		Asked:      translate.AskedPause{Interrupts: run.publish(calls)},
 	}
 	if run.refused != nil {
-		res.Untaken = run.refused.sent
+		res.UnacceptedMessages = run.refused.sent
 	}
 	return res
 }
@@ -181,18 +181,18 @@ func (run *run) endFailed(e translate.End) translate.Result {
 			return res
 		}
 		return refuse(strandsapi.CodeInterruptLost, textLost)
-	case busy[run.failed.kind]:
+	case busyErrors[run.failed.kind]:
 		return translate.Result{Finish: e.Event, Fate: run.untouchedFate()}
 	case run.askedAgain != nil:
-		return stuck(text)
+		return cannotAskAgain(text)
 	}
 	return translate.Result{Finish: e.Event}
 }
 
-// stuck returns the result of an agent that waits and cannot be asked for its questions: it did not
-// accept null for them, and an empty list is not safe after a failed resume.
-func stuck(why string) translate.Result {
-	return refuse(strandsapi.CodeInterruptLost, textStuck, agui.Cut(why))
+// cannotAskAgain returns the result of an agent that waits and cannot be asked for its questions:
+// it did not accept null for them, and an empty list is not safe after a failed resume.
+func cannotAskAgain(why string) translate.Result {
+	return refuse(strandsapi.CodeInterruptLost, textStuck, agui.Shorten(why))
 }
 
 // status returns the result of an HTTP answer without a stream. The zero Result passes the answer
@@ -226,17 +226,17 @@ func (run *run) askWhat() translate.Result {
 	if run.refused != nil || run.repeatsPrompt {
 		return refuse(strandsapi.CodeInterruptLost, textNoQuestion)
 	}
-	if len(run.r.Ended) == 0 || !run.r.Ended[0].Failed {
+	if len(run.r.EndedPauses) == 0 || !run.r.EndedPauses[0].Failed {
 		next := newRun(run.d, run.r, run.ids)
 		next.refused, next.sentList = run, true
 		return translate.Result{Next: &translate.Exchange{Out: run.d.out(run.r, []byte("[]")), Run: next}}
 	}
 	var ids []string
-	for _, i := range run.r.Ended[0].Interrupts {
+	for _, i := range run.r.EndedPauses[0].Interrupts {
 		ids = append(ids, i.Native)
 	}
 	if len(ids) == 0 {
-		return stuck(textIDsUnknown)
+		return cannotAskAgain(textIDsUnknown)
 	}
 	return translate.Result{Next: run.askAnew(newRun(run.d, run.r, run.ids), ids)}
 }
@@ -247,7 +247,7 @@ func (run *run) endContinued(text string) translate.Result {
 	if next := run.askRest(text); next != nil {
 		return translate.Result{Next: next}
 	}
-	return stuck(text)
+	return cannotAskAgain(text)
 }
 
 // askRest returns the exchange that asks for the questions again, without the one that the error
@@ -262,7 +262,7 @@ func (run *run) askRest(text string) *translate.Exchange {
 	}
 	asked := map[string]bool{}
 	var rest []string
-	for _, i := range run.r.Ended[0].Interrupts {
+	for _, i := range run.r.EndedPauses[0].Interrupts {
 		asked[i.Native] = true
 		if run.askedAgain[i.Native] && i.Native != unknown {
 			rest = append(rest, i.Native)
@@ -281,8 +281,8 @@ func (run *run) askRest(text string) *translate.Exchange {
 
 // answeredBefore reports whether the question was already answered in a resume that failed.
 func (run *run) answeredBefore(id string) bool {
-	return run.askedAgain[id] && len(run.r.Ended) > 0 && run.r.Ended[0].Failed &&
-		slices.ContainsFunc(run.r.Ended[0].Interrupts, func(i agui.Interrupt) bool { return i.Native == id })
+	return run.askedAgain[id] && len(run.r.EndedPauses) > 0 && run.r.EndedPauses[0].Failed &&
+		slices.ContainsFunc(run.r.EndedPauses[0].Interrupts, func(i agui.Interrupt) bool { return i.Native == id })
 }
 
 // askAnew returns the exchange, with next as its run, that asks the agent to repeat the questions
@@ -305,21 +305,21 @@ func (run *run) endFinished() translate.Result {
 	switch {
 	case run.lostPause, run.modelFirst && run.asksByTool():
 		return translate.Result{Fate: translate.Lost}
-	case run.stop == unansweredCall:
+	case run.stopReason == unansweredCall:
 		return run.endLostInBody()
-	case run.stop == failedStatus && run.refused != nil:
+	case run.stopReason == failedStatus && run.refused != nil:
 		return refuse(strandsapi.CodeInterruptLost, textFailsIfAsked)
-	case run.stop == failedStatus:
-		return refuse(strandsapi.CodeError, "%s", agui.Cut(run.why()))
-	case run.stop != "" || run.d.server.Text && run.shown:
+	case run.stopReason == failedStatus:
+		return refuse(strandsapi.CodeError, "%s", agui.Shorten(run.failureReason()))
+	case run.stopReason != "" || run.d.server.Text && run.shown:
 	case run.last == "tool_use" || run.last == "toolUse":
 		return refuse(strandsapi.CodeInterruptLost, textNoResult)
 	case run.last == "" || run.body || run.started:
 		return run.endUnended()
 	}
-	res := translate.Result{Before: run.closings(), Finish: run.finish("outcome", `{"type":"success"}`)}
-	if reason := run.stop; !usualReasons[reason] {
-		res.Before = append(res.Before, agui.NewEvent(agui.MustMarshal(struct {
+	res := translate.Result{HeldEvents: run.closings(), Finish: run.finish("outcome", `{"type":"success"}`)}
+	if reason := run.stopReason; !usualReasons[reason] {
+		res.HeldEvents = append(res.HeldEvents, agui.NewEvent(agui.MustMarshal(struct {
 			Type  agui.Type `json:"type"`
 			Name  string    `json:"name"`
 			Value string    `json:"value"`
@@ -329,9 +329,9 @@ func (run *run) endFinished() translate.Result {
 	return res
 }
 
-// why returns the reason that a graph of TypeScript gives for its failure. A graph of Python sends
-// it as an error.
-func (run *run) why() string {
+// failureReason returns the reason that a graph of TypeScript gives for its failure. A graph of
+// Python sends it as an error.
+func (run *run) failureReason() string {
 	if run.reason != "" {
 		return run.reason
 	}
@@ -364,8 +364,8 @@ func (run *run) goOn(res *translate.Result) {
 		next := newRun(run.d, run.r, run.ids)
 		next.sent, next.repeatsPrompt = run.refused.sent, true
 		res.Next = &translate.Exchange{Out: run.d.out(run.r, quotedBytes(run.refused.prompt)), Run: next}
-	case run.resumed != nil && len(run.r.New) > 0:
-		text, taken, err := promptOf(run.r.New)
+	case run.resumed != nil && len(run.r.NewMessages) > 0:
+		text, taken, err := promptOf(run.r.NewMessages)
 		if err != nil {
 			res.Finish = run.finish("outcome", `{"type":"success"}`, "metadata", `{"holdpoint":{"code":"`+string(agui.MessagesNotTaken)+`"}}`)
 			return

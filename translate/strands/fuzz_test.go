@@ -49,7 +49,7 @@ func FuzzStream(f *testing.F) {
 		asks := plain(t, d, stream, frames(waits)).Result.Next.Run
 		checkPlayed(t, d, play(t, asks, &dialecttest.Log{}, mediaType, answer))
 		in := input(t, "")
-		_, run, err = d.Begin(&translate.Request{Input: in, ClientMessages: in.Messages, Ended: []translate.EndedPause{{Pause: p, Failed: true}}, Transcript: l})
+		_, run, err = d.Begin(&translate.Request{Input: in, ClientMessages: in.Messages, EndedPauses: []translate.EndedPause{{Pause: p, Failed: true}}, Transcript: l})
 		if err != nil {
 			t.Fatal(err)
 		}

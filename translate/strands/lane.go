@@ -61,8 +61,8 @@ func newLane(run *run, emit func(agui.Event)) *lane {
 	return &lane{Lane: aguiwriter.Lane{NoArgs: `"{}"`}, run: run, emit: emit}
 }
 
-// say sends a piece of text. raw is a JSON string and is sent unchanged.
-func (l *lane) say(raw string) {
+// sendText sends a piece of text. raw is a JSON string and is sent unchanged.
+func (l *lane) sendText(raw string) {
 	if raw == `""` {
 		return // clients before 0.0.55 fail at an empty delta
 	}
@@ -73,8 +73,8 @@ func (l *lane) say(raw string) {
 	}, raw)
 }
 
-// think sends a piece of reasoning, if the operator's file allows it.
-func (l *lane) think(raw string) {
+// sendReasoning sends a piece of reasoning, if the operator's file allows it.
+func (l *lane) sendReasoning(raw string) {
 	if raw == `""` || !l.run.d.server.Reasoning {
 		return
 	}
@@ -109,13 +109,13 @@ func (l *lane) begin(id, name string) {
 	l.Begin(l.emit, strings.Clone(id), name, l.parent)
 }
 
-// argue sends a piece of the open call's arguments.
-func (l *lane) argue(raw string) { l.Args(l.emit, raw) }
+// sendArguments sends a piece of the open call's arguments.
+func (l *lane) sendArguments(raw string) { l.Args(l.emit, raw) }
 
 // argueWhole sends all arguments of a call.
 func (l *lane) argueWhole(use gjson.Result) {
 	if input := use.Get("input"); input.IsObject() {
-		l.argue(aguiwriter.Quoted(input.Raw))
+		l.sendArguments(aguiwriter.Quoted(input.Raw))
 	}
 }
 
@@ -125,7 +125,7 @@ func (l *lane) close() { l.Close(l.emit) }
 // endBlock ends the open message or call. A call without arguments stays open, because the whole
 // message may have them.
 func (l *lane) endBlock() {
-	if l.Call() == "" || l.Argued() {
+	if l.Call() == "" || l.HasArguments() {
 		l.close()
 	}
 }
@@ -142,7 +142,7 @@ func (l *lane) assistant(content gjson.Result) {
 	if l.run.refused != nil && l.run.isOld(content) {
 		return
 	}
-	if l.Call() != "" && !l.Argued() {
+	if l.Call() != "" && !l.HasArguments() {
 		content.ForEach(func(_, block gjson.Result) bool {
 			if use := block.Get("toolUse"); use.Get("toolUseId").String() == l.Call() {
 				l.argueWhole(use)
@@ -154,7 +154,7 @@ func (l *lane) assistant(content gjson.Result) {
 	said, reasoned, calls := l.hasText, l.hasReasoning, l.calls
 	content.ForEach(func(_, block gjson.Result) bool {
 		if text := block.Get("text"); text.Type == gjson.String && !said {
-			l.say(text.Raw)
+			l.sendText(text.Raw)
 			l.close()
 		}
 		use := block.Get("toolUse")
@@ -168,7 +168,7 @@ func (l *lane) assistant(content gjson.Result) {
 			thought = block.Get("reasoning.text") // TypeScript
 		}
 		if thought.Type == gjson.String && !reasoned {
-			l.think(thought.Raw)
+			l.sendReasoning(thought.Raw)
 			l.close()
 		}
 		return true

@@ -29,7 +29,7 @@ func (run *run) askLost() (translate.Result, bool) {
 	if len(natives) == 0 {
 		return translate.Result{}, false
 	}
-	return kit.AskLost(run.r, kit.LostQuestion{Of: Name, Natives: natives}), true
+	return kit.AskLost(run.r, kit.LostQuestion{Backend: Name, Natives: natives}), true
 }
 
 // sdkIDs returns the ids that an SDK made and that wanted accepts. It leaves out published ids,
@@ -117,9 +117,9 @@ func (run *run) mayWait() [][]string {
 		}
 	}
 	python := func(id strandsapi.ID) bool { return id.Python }
-	for at := range run.r.Ended {
+	for at := range run.r.EndedPauses {
 		var asked []string
-		if p := &run.r.Ended[at].Pause; p.Dialect == Name {
+		if p := &run.r.EndedPauses[at].Pause; p.Dialect == Name {
 			for n := range p.Interrupts {
 				asked = append(asked, p.Interrupts[n].Native)
 			}

@@ -85,7 +85,7 @@ func TestLostQuestion(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			d := newDialect(t, Server{})
 			l, in, b := &dialecttest.Log{}, input(t, ""), &waitingTS{open: c.waits}
-			out, run, err := d.Begin(&translate.Request{Input: in, ClientMessages: in.Messages, Transcript: l, Named: c.named, Ended: c.ended, Show: c.show})
+			out, run, err := d.Begin(&translate.Request{Input: in, ClientMessages: in.Messages, Transcript: l, NamedInterrupts: c.named, EndedPauses: c.ended, Show: c.show})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -95,8 +95,8 @@ func TestLostQuestion(t *testing.T) {
 			} else if !asks {
 				return
 			}
-			if len(res.Untaken) != 1 {
-				t.Errorf("%d messages were not taken", len(res.Untaken))
+			if len(res.UnacceptedMessages) != 1 {
+				t.Errorf("%d messages were not taken", len(res.UnacceptedMessages))
 			}
 			b.requests = 0
 			p := dialecttest.WithIDs(res.Asked.Pause(Name))
@@ -106,13 +106,13 @@ func TestLostQuestion(t *testing.T) {
 				t.Fatal(err)
 			}
 			sent := ""
-			dialecttest.Freeing{
-				Dialect: d, Request: &translate.Request{Input: answered, Transcript: l, Pause: p, Answers: answers, New: in.Messages},
+			dialecttest.CancelTest{
+				Dialect: d, Request: &translate.Request{Input: answered, Transcript: l, Pause: p, Answers: answers, NewMessages: in.Messages},
 				Answer: func(run translate.Run, body []byte) translate.Result {
 					sent = cmp.Or(sent, gjson.GetBytes(body, "prompt").Raw)
 					return play(t, run, l, stream, b.answer(t, body)).Result
 				},
-				Waits: func() []string { return b.open }, Fate: c.fate, Said: "Clean up.",
+				Waits: func() []string { return b.open }, Fate: c.fate, Message: "Clean up.",
 			}.Check(t)
 			if c.prompt != "" && sent != c.prompt || b.requests > c.most {
 				t.Errorf("sent %s, %d requests", sent, b.requests)
@@ -144,7 +144,7 @@ func TestAnswerThatBreaksOff(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			d := newDialect(t, Server{})
 			l, in := &dialecttest.Log{}, input(t, "")
-			_, run, err := d.Begin(&translate.Request{Input: in, ClientMessages: in.Messages, Transcript: l, Named: c.named, Ended: c.ended})
+			_, run, err := d.Begin(&translate.Request{Input: in, ClientMessages: in.Messages, Transcript: l, NamedInterrupts: c.named, EndedPauses: c.ended})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -253,7 +253,7 @@ func TestAnswerThatBreaksOffAmongQuestions(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			d := newDialect(t, Server{})
 			l, in, b := &dialecttest.Log{}, input(t, ""), &waitingPython{open: c.open, says: c.says}
-			out, run, err := d.Begin(&translate.Request{Input: in, ClientMessages: in.Messages, Transcript: l, Named: c.named, Ended: c.ended})
+			out, run, err := d.Begin(&translate.Request{Input: in, ClientMessages: in.Messages, Transcript: l, NamedInterrupts: c.named, EndedPauses: c.ended})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -269,8 +269,8 @@ func TestAnswerThatBreaksOffAmongQuestions(t *testing.T) {
 			}
 			if c.asks == 0 && res.Finish.Get("code").Str != string(agui.UpstreamEOF) {
 				t.Errorf("ends with %s", res.Finish.JSON)
-			} else if c.asks > 0 && len(res.Untaken) != 1 {
-				t.Errorf("%d messages were not taken", len(res.Untaken))
+			} else if c.asks > 0 && len(res.UnacceptedMessages) != 1 {
+				t.Errorf("%d messages were not taken", len(res.UnacceptedMessages))
 			}
 		})
 	}

@@ -86,7 +86,7 @@ func parseServer(text []byte) (Server, error) {
 }
 
 // String returns the name of the file and the number of its rules.
-func (s Server) String() string { return s.Rules.Named(s.file) }
+func (s Server) String() string { return s.Rules.StringFor(s.file) }
 
 // Denials returns all values that are sent for a denied or a cancelled answer.
 func (s Server) Denials() []json.RawMessage { return s.Rules.Denials() }

@@ -39,7 +39,7 @@ func (run *run) callsAskedAbout() (calls map[string]string, before []agui.Event)
 		calls[q.callID] = q.tool
 		l.begin(q.callID, q.tool)
 		if q.input != nil {
-			l.argue(aguiwriter.Quoted(string(q.input)))
+			l.sendArguments(aguiwriter.Quoted(string(q.input)))
 		}
 		l.close()
 	}
@@ -48,11 +48,11 @@ func (run *run) callsAskedAbout() (calls map[string]string, before []agui.Event)
 
 // publish returns the interrupts for the client.
 func (run *run) publish(calls map[string]string) []agui.Interrupt {
-	more := run.more()
+	more := run.hasUnaskedCall()
 	var list []agui.Interrupt
 	for _, q := range run.questions.list {
 		id, _ := strandsapi.ParseID(q.id)
-		q.again = run.answeredBefore(q.id)
+		q.failedBefore = run.answeredBefore(q.id)
 		list = append(list, agui.Interrupt{
 			Native:  q.id,
 			Object:  run.d.publish(q, id, calls, more),
@@ -77,16 +77,16 @@ func (d *Dialect) publish(q question, id strandsapi.ID, calls map[string]string,
 	if r := d.rules.Reason(q.name); r != "" && (r != toolCall || callID != "") {
 		reason = r
 	}
-	name := agui.Cut(q.name)
+	name := agui.Shorten(q.name)
 	if !id.AsksForCall() {
 		tool = ""
 		if q.node != "" { // the hook of a graph uses one name for all nodes
-			name += " (" + agui.Cut(q.node) + ")"
+			name += " (" + agui.Shorten(q.node) + ")"
 		}
 	}
 	o := kit.AppendText([]byte{'{'}, "reason", reason)
 	message := strandsapi.Message(gjson.ParseBytes(q.reason), tool, name)
-	if q.again {
+	if q.failedBefore {
 		message += textAnsweredBefore
 	}
 	o = kit.AppendText(o, "message", message)

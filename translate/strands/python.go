@@ -57,7 +57,7 @@ func (run *run) object(o gjson.Result, path string, depth int, emit func(agui.Ev
 			}
 		case "reasoningText":
 			if v.Type == gjson.String && run.source == fromData {
-				run.lane(path, emit).think(v.Raw)
+				run.lane(path, emit).sendReasoning(v.Raw)
 			}
 		case "message":
 			run.message(v, run.lane(path, emit))
@@ -85,7 +85,7 @@ func (run *run) object(o gjson.Result, path string, depth int, emit func(agui.Ev
 // server answered them itself.
 func (run *run) noteRestart() {
 	run.sawStart = true
-	run.questions, run.stop, run.forceStopped, run.waitingCalls = questions{}, "", false, nil
+	run.questions, run.stopReason, run.forceStopped, run.waitingCalls = questions{}, "", false, nil
 }
 
 // chunk handles a chunk of the model.
@@ -112,23 +112,23 @@ func (run *run) chunk(chunk gjson.Result, l *lane) {
 
 func (run *run) delta(delta gjson.Result, l *lane) {
 	if text := delta.Get("text"); text.Type == gjson.String && run.takesFrom(fromEvents) {
-		l.say(text.Raw)
+		l.sendText(text.Raw)
 	}
 	if input := delta.Get("toolUse.input"); input.Type == gjson.String {
-		l.argue(input.Raw)
+		l.sendArguments(input.Raw)
 	}
 	thought := delta.Get("reasoningContent.text")
 	if !thought.Exists() {
 		thought = delta.Get("reasoningContent.reasoningText.text")
 	}
 	if thought.Type == gjson.String {
-		l.think(thought.Raw)
+		l.sendReasoning(thought.Raw)
 	}
 }
 
 func (run *run) data(text gjson.Result, l *lane) {
 	if run.takesFrom(fromData) {
-		l.say(text.Raw)
+		l.sendText(text.Raw)
 	}
 }
 
@@ -155,15 +155,15 @@ func (run *run) multiagent(kind string, o gjson.Result, path string, depth int, 
 	node := o.Get("node_id").String()
 	switch kind {
 	case "multiagent_node_start":
-		run.startStep(within(path, node), emit)
+		run.startStep(isWithin(path, node), emit)
 	case "multiagent_node_stop":
-		run.endStep(within(path, node), emit)
+		run.endStep(isWithin(path, node), emit)
 	case "multiagent_node_stream":
 		if inner := o.Get("event"); inner.IsObject() && depth < maxNesting {
-			run.object(inner, within(path, node), depth+1, emit)
+			run.object(inner, isWithin(path, node), depth+1, emit)
 		}
 	case "multiagent_node_interrupt":
-		run.asksFor(gjson.Result{}, o.Get("interrupts"), within(path, node))
+		run.asksFor(gjson.Result{}, o.Get("interrupts"), isWithin(path, node))
 	case "multiagent_result":
 		if depth == 0 {
 			run.result(o.Get("result"), run.lane(path, emit))
@@ -175,7 +175,7 @@ func (run *run) multiagent(kind string, o gjson.Result, path string, depth int, 
 	return true
 }
 
-func within(path, node string) string {
+func isWithin(path, node string) string {
 	if path == "" {
 		return node
 	}
@@ -224,7 +224,7 @@ func (run *run) result(v gjson.Result, l *lane) {
 		}
 		run.noteStop("end_turn")
 		if run.isMissed() && v.Str != "" {
-			l.say(v.Raw)
+			l.sendText(v.Raw)
 			l.close()
 		}
 	case v.Get("role").Type == gjson.String && v.Get("content").IsArray():
@@ -323,7 +323,7 @@ func (run *run) noteStop(reason string) {
 	if reason == "" {
 		return
 	}
-	run.stop = reason
+	run.stopReason = reason
 	if reason != interrupted {
 		run.questions = questions{}
 	}

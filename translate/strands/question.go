@@ -25,14 +25,14 @@ type question struct {
 	node             string          // the path of the node that asked, "" for the agent itself
 	callID, tool     string          // the call that the question is about, if the frame has it
 	input            json.RawMessage
-	again            bool // an answer to it failed before
+	failedBefore     bool // an answer to it failed before
 }
 
 // questions are the questions of a run without repetitions. Python sends a node's question twice,
 // and all questions again at the end.
 type questions struct {
 	list []question
-	at   map[string]int  // the index in list by question.asks
+	at   map[string]int  // the index in list by question.contentHash
 	ids  map[string]bool // the ids of all questions
 	size int
 	over bool // there were too many, so none of them is shown
@@ -42,8 +42,8 @@ func (q question) bytes() int {
 	return len(q.id) + len(q.name) + len(q.source) + len(q.reason) + len(q.node) + len(q.callID) + len(q.tool) + len(q.input)
 }
 
-// asks returns a hash of the question's content.
-func (q question) asks() string {
+// contentHash returns a hash of the question's content.
+func (q question) contentHash() string {
 	h := sha256.New()
 	fmt.Fprintf(h, "%q %q ", q.id, q.name)
 	h.Write(agui.Canonical(q.reason))
@@ -57,7 +57,7 @@ func (qs *questions) add(q question) {
 	if qs.over {
 		return
 	}
-	asks := q.asks()
+	asks := q.contentHash()
 	if n, known := qs.at[asks]; known {
 		qs.size -= qs.list[n].bytes()
 		qs.list[n].fill(q)

@@ -48,7 +48,7 @@ func (run *run) text(data []byte, emit func(agui.Event)) {
 	case bytes.HasPrefix(inside, []byte("{'")):
 	case run.d.server.Text:
 		if agui.ValidJSON(data) {
-			run.lane("", emit).say(string(data))
+			run.lane("", emit).sendText(string(data))
 		}
 	default:
 		run.sawString = true
@@ -77,7 +77,7 @@ func worthReading(s []byte) bool {
 func (run *run) repr(s, path string, depth int, emit func(agui.Event)) {
 	if l := run.lane(path, emit); !strings.HasPrefix(s, "{") {
 		if !run.readRepr(s, l) && run.d.server.Text {
-			l.say(aguiwriter.Quoted(s))
+			l.sendText(aguiwriter.Quoted(s))
 		}
 		return
 	}
@@ -100,12 +100,12 @@ func (run *run) repr(s, path string, depth int, emit func(agui.Event)) {
 			run.readRepr(m["result"], run.lane(path, emit))
 		}
 	case "multiagent_node_stop":
-		run.endStep(within(path, node), emit)
+		run.endStep(isWithin(path, node), emit)
 	case "multiagent_node_interrupt":
-		run.asksForRepr(gjson.Result{}, m["interrupts"], within(path, node))
+		run.asksForRepr(gjson.Result{}, m["interrupts"], isWithin(path, node))
 	case "multiagent_node_stream":
 		if depth < maxNesting {
-			run.repr(m["event"], within(path, node), depth+1, emit)
+			run.repr(m["event"], isWithin(path, node), depth+1, emit)
 		}
 	case "":
 		run.toolAsks(m["tool_interrupt_event"], path)

@@ -87,7 +87,7 @@ func TestOwnForms(t *testing.T) {
 	p := pyPause(t, d)
 	for payload, want := range map[string]bool{`"t"`: true, `true`: true, `{"approved":true}`: false, `7`: false} {
 		answers, err := d.Answers(input(t, `,"resume":[`+dialecttest.Entry(p.Interrupts[0].ID, payload)+`]`), p)
-		if err != nil || len(answers) != 1 || answers[0].Own != want {
+		if err != nil || len(answers) != 1 || answers[0].OwnForm != want {
 			t.Errorf("%s: %+v %v", payload, answers, err)
 		}
 	}
@@ -95,7 +95,7 @@ func TestOwnForms(t *testing.T) {
 	d = newDialect(t, server)
 	p = pyPause(t, d)
 	answers, err := d.Answers(input(t, `,"resume":[`+dialecttest.Entry(p.Interrupts[0].ID, `"t"`)+`]`), p)
-	if err != nil || answers[0].Own {
+	if err != nil || answers[0].OwnForm {
 		t.Errorf("%+v %v", answers, err)
 	}
 }
@@ -234,8 +234,8 @@ func TestAskedWhatItWaitsFor(t *testing.T) {
 	}
 	ask := func() translate.Run { return plain(t, d, stream, frames(waits)).Result.Next.Run }
 	got := play(t, ask(), &dialecttest.Log{}, stream, frames(began, asksPay, endsAsk))
-	if got.asks() != asked || got.types() != called+" RUN_FINISHED" || len(got.Result.Untaken) != 1 || got.Result.Untaken[0].ID != "u1" {
-		t.Errorf("asks %s, untaken %v", got.asks(), got.Result.Untaken)
+	if got.asks() != asked || got.types() != called+" RUN_FINISHED" || len(got.Result.UnacceptedMessages) != 1 || got.Result.UnacceptedMessages[0].ID != "u1" {
+		t.Errorf("asks %s, untaken %v", got.asks(), got.Result.UnacceptedMessages)
 	}
 	// If the agent waits no more, only the refused prompt is sent again.
 	got = play(t, ask(), &dialecttest.Log{}, stream, frames(began, hi, closed, endTurn, endsWell))
@@ -258,7 +258,7 @@ func TestAnswersOfAResumeThatFailedAreTakenBack(t *testing.T) {
 	d := newDialect(t, Server{})
 	in := input(t, "")
 	after := func(ended ...translate.EndedPause) played {
-		_, run, err := d.Begin(&translate.Request{Input: in, ClientMessages: in.Messages, Ended: ended})
+		_, run, err := d.Begin(&translate.Request{Input: in, ClientMessages: in.Messages, EndedPauses: ended})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -282,7 +282,7 @@ func TestAnswersOfAResumeThatFailedAreTakenBack(t *testing.T) {
 	}
 	other := strings.ReplaceAll(asksPay, payID, "v1:new")
 	got := play(t, ask(), &dialecttest.Log{}, stream, frames(asksPay, other, `{"result": {"stop_reason": "interrupt"}}`))
-	if len(got.Result.Asked.Interrupts) != 2 || len(got.Result.Untaken) != 1 {
+	if len(got.Result.Asked.Interrupts) != 2 || len(got.Result.UnacceptedMessages) != 1 {
 		t.Fatalf("%+v", got.Result)
 	}
 	for n, want := range []bool{true, false} {
@@ -311,7 +311,7 @@ func TestAnswersOfAResumeThatFailedAreTakenBack(t *testing.T) {
 		t.Fatalf("all are unknown: %s %+v", got.types(), got.Result)
 	}
 	got = play(t, got.Result.Next.Run, &dialecttest.Log{}, stream, frames(began, other, `{"result": {"stop_reason": "interrupt"}}`))
-	if len(got.Result.Asked.Interrupts) != 1 || len(got.Result.Untaken) != 1 {
+	if len(got.Result.Asked.Interrupts) != 1 || len(got.Result.UnacceptedMessages) != 1 {
 		t.Errorf("%s %+v", got.types(), got.Result)
 	}
 	if res, err := ask().End(translate.End{Status: 500, Body: []byte(`{"error":"'interrupt_id=<` + payID + `> | no interrupt found'"}`)}); err != nil || res.Next == nil {
@@ -377,7 +377,7 @@ func TestNewMessages(t *testing.T) {
 	message := func(s string) agui.Message { return agui.ParseMessage([]byte(s)) }
 	after := func(t *testing.T, answer string, fresh ...agui.Message) played {
 		l := &dialecttest.Log{}
-		_, run, err := resume(t, d, p, l, func(r *translate.Request) { r.New = fresh }, dialecttest.Entry(p.Interrupts[0].ID, `true`))
+		_, run, err := resume(t, d, p, l, func(r *translate.Request) { r.NewMessages = fresh }, dialecttest.Entry(p.Interrupts[0].ID, `true`))
 		if err != nil {
 			t.Fatal(err)
 		}

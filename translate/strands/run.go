@@ -59,7 +59,7 @@ type run struct {
 
 	questions    questions
 	waitingCalls map[string]bool // TypeScript: calls of the last afterToolsEvent without a result
-	stop         string          // why the agent stopped, "" before it stops
+	stopReason   string          // why the agent stopped, "" before it stops
 	last         string          // why the model stopped last
 	forceStopped bool            // force_stop was received
 	failed       *failure        // the first error frame
@@ -114,7 +114,7 @@ func (run *run) Event(ev agui.Event, emit func(agui.Event)) error {
 func (run *run) Decode(p translate.Piece, emit func(agui.Event)) error {
 	switch run.framing {
 	case translate.Text:
-		run.lane("", emit).say(aguiwriter.Quoted(string(p.Data)))
+		run.lane("", emit).sendText(aguiwriter.Quoted(string(p.Data)))
 	case translate.Whole:
 		run.json(bytes.TrimSpace(p.Data), emit)
 	default:
@@ -137,7 +137,7 @@ func (run *run) frame(data []byte, emit func(agui.Event)) {
 			run.object(gjson.ParseBytes(data), "", 0, emit)
 		}
 	case run.d.server.Text && !bytes.Equal(data, []byte("[DONE]")):
-		run.lane("", emit).say(aguiwriter.Quoted(string(data)))
+		run.lane("", emit).sendText(aguiwriter.Quoted(string(data)))
 	}
 }
 

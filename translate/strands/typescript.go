@@ -46,15 +46,15 @@ func (run *run) typescript(kind string, o gjson.Result, path string, depth int, 
 			run.ask(q, gjson.Result{}, path)
 		}
 	case "beforeNodeCallEvent":
-		run.startStep(within(path, o.Get("nodeId").String()), emit)
+		run.startStep(isWithin(path, o.Get("nodeId").String()), emit)
 	case "afterNodeCallEvent":
-		run.endStep(within(path, o.Get("nodeId").String()), emit)
+		run.endStep(isWithin(path, o.Get("nodeId").String()), emit)
 	case "nodeStreamUpdateEvent":
 		if inner := o.Get("inner.event"); inner.IsObject() && depth < maxNesting {
-			run.object(inner, within(path, o.Get("nodeId").String()), depth+1, emit)
+			run.object(inner, isWithin(path, o.Get("nodeId").String()), depth+1, emit)
 		}
 	case "nodeResultEvent":
-		run.asksFor(gjson.Result{}, o.Get("result.interrupts"), within(path, o.Get("nodeId").String()))
+		run.asksFor(gjson.Result{}, o.Get("result.interrupts"), isWithin(path, o.Get("nodeId").String()))
 	case "agentResultEvent", "multiAgentResultEvent":
 		if depth == 0 {
 			run.result(o.Get("result"), run.lane(path, emit))
@@ -75,15 +75,15 @@ func (run *run) update(event gjson.Result, l *lane) {
 		switch delta := event.Get("delta"); delta.Get("type").Str {
 		case "textDelta":
 			if text := delta.Get("text"); text.Type == gjson.String && run.takesFrom(fromEvents) {
-				l.say(text.Raw)
+				l.sendText(text.Raw)
 			}
 		case "toolUseInputDelta":
 			if input := delta.Get("input"); input.Type == gjson.String {
-				l.argue(input.Raw)
+				l.sendArguments(input.Raw)
 			}
 		case "reasoningContentDelta":
 			if text := delta.Get("text"); text.Type == gjson.String {
-				l.think(text.Raw)
+				l.sendReasoning(text.Raw)
 			}
 		}
 	case "modelContentBlockStopEvent":
@@ -106,9 +106,9 @@ func (run *run) noteWaiting(content gjson.Result) {
 	})
 }
 
-// more reports whether a call waits without a question about it. The SDK asks about such a call
-// after the open questions are answered.
-func (run *run) more() bool {
+// hasUnaskedCall reports whether a call waits without a question about it. The SDK asks about such
+// a call after the open questions are answered.
+func (run *run) hasUnaskedCall() bool {
 	waits := len(run.waitingCalls)
 	asked := map[string]bool{}
 	for _, q := range run.questions.list {

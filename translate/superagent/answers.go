@@ -87,7 +87,7 @@ func inputOf(a agui.Answer, kept questionState) (json.RawMessage, error) {
 	})
 	switch {
 	case twice != "":
-		return nil, agui.Errorf(agui.InvalidPayload, textKeyTwice, a.ID, agui.Cut(twice))
+		return nil, agui.Errorf(agui.InvalidPayload, textKeyTwice, a.ID, agui.Shorten(twice))
 	case len(given) == 0:
 		return nil, agui.Errorf(agui.InvalidPayload, textNoField, a.ID)
 	}

@@ -70,7 +70,7 @@ type Dialect struct {
 
 // New returns the dialect. warn may be nil.
 func New(o Options, warn translate.Warn) (*Dialect, error) {
-	if err := o.Allow.Check(steers); err != nil {
+	if err := o.Allow.Check(controlsRun); err != nil {
 		return nil, err
 	}
 	for _, one := range o.Allow {

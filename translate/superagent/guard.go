@@ -16,14 +16,14 @@ var _ translate.Guard = (*Dialect)(nil)
 // and those that the operator allows.
 func (d *Dialect) Refusal(l translate.RequestLine) string {
 	reads := l.Method == "GET" || l.Method == "HEAD"
-	if l.Run || reads || kit.IsPlainPath(l.Path) && d.allow.Match(l.Method, l.Path, steers) {
+	if l.Run || reads || kit.IsPlainPath(l.Path) && d.allow.Match(l.Method, l.Path, controlsRun) {
 		return ""
 	}
 	return textGuarded
 }
 
-// steers reports whether a request starts or resumes a run of an agent or of a workflow.
-func steers(method, at string) bool {
+// controlsRun reports whether a request starts or resumes a run of an agent or of a workflow.
+func controlsRun(method, at string) bool {
 	if method == "GET" || method == "HEAD" || method == "OPTIONS" {
 		return false
 	}

@@ -12,7 +12,7 @@ type Options struct {
 
 // Check returns the errors in the options.
 func (o Options) Check() []error {
-	if err := o.Allow.Check(steers); err != nil {
+	if err := o.Allow.Check(controlsRun); err != nil {
 		return []error{kit.WrongOption("ALLOW", err)}
 	}
 	return nil

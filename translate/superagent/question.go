@@ -163,7 +163,7 @@ func (q *question) interrupt(d *Dialect, thread string) agui.Interrupt {
 // have none, so for these it returns a hash.
 func (q *question) native(agent, thread string) string {
 	if q.checkpoint != "" {
-		return agui.Cut(q.checkpoint)
+		return agui.Shorten(q.checkpoint)
 	}
 	return hash(agent, thread, strconv.FormatInt(q.askedAt, 10), q.reason)
 }

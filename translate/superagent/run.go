@@ -189,12 +189,12 @@ func (run *run) End(e translate.End) (translate.Result, error) {
 func (run *run) paused() translate.Result {
 	asked := translate.AskedPause{Interrupts: []agui.Interrupt{run.asked.interrupt(run.d, run.r.Input.ThreadID)}}
 	res := translate.Result{Asked: asked, Finish: run.finished()}
-	before := func(ev agui.Event) { res.Before = append(res.Before, ev) }
+	before := func(ev agui.Event) { res.HeldEvents = append(res.HeldEvents, ev) }
 	run.out.close(before)
 	if run.failure != "" { // the token before the question was a model's text
 		run.out.text(run.failure, before)
 	}
-	if reason := run.asked.reason; strings.TrimSpace(reason) != "" && !run.out.holds(reason) {
+	if reason := run.asked.reason; strings.TrimSpace(reason) != "" && !run.out.hasText(reason) {
 		run.out.close(before)
 		run.out.text(reason, before)
 	}
@@ -220,10 +220,10 @@ func (run *run) endRefused(status int) translate.Result {
 // endWell returns the result of a run that ended without an error. If messages came in addition to
 // the answers, the next exchange sends them.
 func (run *run) endWell(finish agui.Event) translate.Result {
-	if !run.resumes || len(run.r.New) == 0 {
+	if !run.resumes || len(run.r.NewMessages) == 0 {
 		return translate.Result{Finish: finish}
 	}
-	message, left := extraText(run.r.New)
+	message, left := extraText(run.r.NewMessages)
 	run.dropsMessages = left
 	if message == "" {
 		return translate.Result{Finish: run.finished()}

@@ -145,7 +145,7 @@ func minted(p agui.Pause) agui.Pause {
 // answers.
 func resumeWith(t testing.TB, p agui.Pause, in agui.RunInput, fresh ...agui.Message) (translate.Out, translate.Run, error) {
 	t.Helper()
-	return dialecttest.Resume(newDialect(t), p, in, &dialecttest.Log{}, func(r *translate.Request) { r.New = fresh })
+	return dialecttest.Resume(newDialect(t), p, in, &dialecttest.Log{}, func(r *translate.Request) { r.NewMessages = fresh })
 }
 
 // Frames of the server.

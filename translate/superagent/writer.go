@@ -83,17 +83,17 @@ func (w *writer) text(delta string, emit func(agui.Event)) {
 func (w *writer) write(delta string, emit func(agui.Event)) {
 	w.lane.Text(emit, w.ids, aguiwriter.Quoted(delta))
 	if len(w.squeezedText) < maxSaid {
-		w.squeezedText = append(w.squeezedText, squeezed(delta)...)
+		w.squeezedText = append(w.squeezedText, withoutSpace(delta)...)
 	}
 }
 
-// holds reports whether the stream had the text. It ignores white space, because newlines get lost
-// in tokens.
-func (w *writer) holds(text string) bool {
-	return strings.Contains(string(w.squeezedText), squeezed(text))
+// hasText reports whether the stream had the text. It ignores white space, because newlines get
+// lost in tokens.
+func (w *writer) hasText(text string) bool {
+	return strings.Contains(string(w.squeezedText), withoutSpace(text))
 }
 
-func squeezed(text string) string {
+func withoutSpace(text string) string {
 	return strings.Map(func(c rune) rune {
 		if unicode.IsSpace(c) {
 			return -1

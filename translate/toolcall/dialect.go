@@ -57,8 +57,8 @@ func New(o Options, _ translate.Warn) (*Dialect, error) {
 	}
 	return &Dialect{calls.NewPlain(calls.Plain{
 		Table: calls.Table{Dialect: Name, Backend: "the backend", Ends: asksNothing},
-		Tools: o.Ask, Words: words, Forgets: true,
-		Asked: func(p agui.Pause) bool { return p.Dialect == Name },
+		Tools: o.Ask, Words: words, RemovesCalls: true,
+		MadePause: func(p agui.Pause) bool { return p.Dialect == Name },
 	}, message)}, nil
 }
 

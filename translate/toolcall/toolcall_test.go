@@ -84,7 +84,7 @@ func pausedBy(t testing.TB, stream ...string) agui.Pause {
 		t.Fatalf("no pause: %+v", p)
 	}
 	pause := dialecttest.WithIDs(p.Result.Asked.Pause(Name))
-	pause.Seen = l.Seen()
+	pause.SeenMessages = l.SeenMessages()
 	for n := range pause.Interrupts { // as proxy sets them
 		for _, c := range l.Calls() {
 			if i := &pause.Interrupts[n]; c.ID == i.ToolCallID() {
@@ -148,7 +148,7 @@ func TestPause(t *testing.T) {
 // them again if it asks again.
 func TestNativeForm(t *testing.T) {
 	p, _ := play(t, translate.ShowNative, "", stream(call("A", "delete_file", `{}`), finished)...)
-	if a := p.Result.Asked; !a.Shown || len(a.Own) != 3 || string(a.OwnFinish) != finished {
+	if a := p.Result.Asked; !a.NativeShown || len(a.NativeEvents) != 3 || string(a.NativeFinish) != finished {
 		t.Errorf("%+v", a)
 	}
 }
@@ -163,7 +163,7 @@ func TestResume(t *testing.T) {
 		result = `{"id":"f1","role":"tool","toolCallId":"F","content":"shown"}`
 		more   = `{"id":"u2","role":"user","content":"and more"}`
 	)
-	p.Seen = dialecttest.LogOf(user, asked, text).Seen()
+	p.SeenMessages = dialecttest.LogOf(user, asked, text).SeenMessages()
 	said := func(content string) string {
 		return `{"id":"A~r1","role":"tool","toolCallId":"A","content":` + dialecttest.Quoted(content) + `}`
 	}
@@ -192,7 +192,7 @@ func TestResume(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			out, run, err := d.Begin(&translate.Request{Input: in, ClientMessages: in.Messages, Pause: p, Answers: answers, Transcript: l, New: agui.NewMessages(in.Messages, p.Seen)})
+			out, run, err := d.Begin(&translate.Request{Input: in, ClientMessages: in.Messages, Pause: p, Answers: answers, Transcript: l, NewMessages: agui.NewMessages(in.Messages, p.SeenMessages)})
 			if dialecttest.Code(err) != c.code {
 				t.Fatal(err)
 			}
@@ -203,11 +203,11 @@ func TestResume(t *testing.T) {
 				t.Errorf("%s, want\n%s", out.Body, want)
 			}
 			res := dialecttest.Play(run, l, started, ran("A"), finished).Result
-			if (res.Next != nil) != c.next || len(res.Before) != 0 {
+			if (res.Next != nil) != c.next || len(res.HeldEvents) != 0 {
 				t.Errorf("%+v", res)
 			}
-			if c.next && (gjson.GetBytes(res.Next.Out.Body, "messages.@reverse.0.content").Str != "and more" || len(out.Unsent) != 1) {
-				t.Errorf("%s, left %v", res.Next.Out.Body, out.Unsent)
+			if c.next && (gjson.GetBytes(res.Next.Out.Body, "messages.@reverse.0.content").Str != "and more" || len(out.UnsentMessages) != 1) {
+				t.Errorf("%s, left %v", res.Next.Out.Body, out.UnsentMessages)
 			}
 		})
 	}
@@ -228,7 +228,7 @@ func TestBackendWithSessions(t *testing.T) {
 		own    = `{"id":"x","role":"tool","toolCallId":"A","content":"{\"approved\":true}"}`
 		yes    = `{"id":"A~r1","role":"tool","toolCallId":"A","content":"{\"approved\":true}"}`
 	)
-	p.Seen = dialecttest.LogOf(user, asked).Seen()
+	p.SeenMessages = dialecttest.LogOf(user, asked).SeenMessages()
 	for name, c := range map[string]struct{ messages, want, next string }{
 		"new messages only":      {result, result + "," + yes, ""},
 		"words beside":           {result + "," + more, result + "," + yes, more},
@@ -238,15 +238,15 @@ func TestBackendWithSessions(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			in := dialecttest.Input(t, `{"threadId":"t1","runId":"r2","messages":[`+c.messages+`],`+dialecttest.ResumeArray(dialecttest.Entry("A~r1", `{"approved":true}`))+`}`)
 			l := dialecttest.LogOf(user, asked)
-			for _, m := range agui.NewMessages(in.Messages, p.Seen) {
+			for _, m := range agui.NewMessages(in.Messages, p.SeenMessages) {
 				l.Say(m)
 			}
 			answers, err := d.Answers(in, p)
 			if err != nil {
 				t.Fatal(err)
 			}
-			fresh := agui.NewMessages(in.Messages, p.Seen)
-			out, run, err := d.Begin(&translate.Request{Input: in.WithMessages(fresh), ClientMessages: in.Messages, Sessions: true, Pause: p, Answers: answers, Transcript: l, New: fresh})
+			fresh := agui.NewMessages(in.Messages, p.SeenMessages)
+			out, run, err := d.Begin(&translate.Request{Input: in.WithMessages(fresh), ClientMessages: in.Messages, Sessions: true, Pause: p, Answers: answers, Transcript: l, NewMessages: fresh})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -344,7 +344,7 @@ func TestPlainRun(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			in := dialecttest.Input(t, `{"threadId":"t1","runId":"r2","messages":[`+c.messages+`]`+c.more+`}`)
-			out, _, err := newDialect(t).Begin(&translate.Request{Input: in, ClientMessages: in.Messages, Show: c.show, Ended: earlier, Transcript: dialecttest.NewLog(in.Messages)})
+			out, _, err := newDialect(t).Begin(&translate.Request{Input: in, ClientMessages: in.Messages, Show: c.show, EndedPauses: earlier, Transcript: dialecttest.NewLog(in.Messages)})
 			got := gjson.GetBytes(out.Body, "messages").Raw
 			if want := "[" + c.want + "]"; err != nil || c.want == "" && out.Body != nil || c.want != "" && got != want {
 				t.Errorf("%v %s, want\n%s", err, out.Body, c.want)
@@ -361,7 +361,7 @@ func TestResultThatTheHistoryHas(t *testing.T) {
 		asked  = `{"id":"m1","role":"assistant","toolCalls":[{"id":"A","type":"function","function":{"name":"delete_file","arguments":"{}"}},{"id":"F","type":"function","function":{"name":"show","arguments":"{}"}}]}`
 		result = `{"id":"f1","role":"tool","toolCallId":"F","content":"shown"}`
 	)
-	p.Seen = dialecttest.LogOf(user, asked, result).Seen()
+	p.SeenMessages = dialecttest.LogOf(user, asked, result).SeenMessages()
 	in := dialecttest.Input(t, `{"threadId":"t1","runId":"r2","messages":[`+user+","+asked+","+result+`],`+dialecttest.ResumeArray(dialecttest.Entry("A~r1", `{"approved":true}`))+`}`)
 	out, _, err := dialecttest.Resume(newDialect(t), p, in, dialecttest.NewLog(in.Messages))
 	if err != nil || strings.Count(string(out.Body), `"shown"`) != 1 {

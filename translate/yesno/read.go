@@ -84,7 +84,7 @@ func (w Words) readObject(content gjson.Result) Verdict {
 	speaks, isYes, isNo := false, true, true
 	for _, path := range w.differences {
 		approves, denies := valueAt(w.yes.value, path), valueAt(w.no.value, path)
-		found := kit.Every(content, path...)
+		found := kit.ValuesAt(content, path...)
 		speaks = speaks || slices.ContainsFunc(found, func(v gjson.Result) bool { return decides(v, approves, denies) })
 		here := valueAt(content, path)
 		isYes = isYes && len(found) == 1 && same(here, approves)

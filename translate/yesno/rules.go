@@ -92,7 +92,7 @@ func (r Rules) wordsFor(about translate.Subject) (Words, bool) {
 // question with other arguments than its call matches no rule with $arguments, because the person
 // would see the arguments of the call and the agent would get the others.
 func (r Rules) Ask(i *agui.Interrupt, about translate.Subject) {
-	if len(i.Calls) == 1 && !i.Calls[0].Unknown {
+	if len(i.Calls) == 1 && !i.Calls[0].ArgumentsUnknown {
 		about.Name = cmp.Or(about.Name, i.Calls[0].Name)
 		if args := gjson.Parse(i.Calls[0].Args); about.Arguments == nil && agui.ValidJSON([]byte(i.Calls[0].Args)) && args.IsObject() {
 			about.Arguments = json.RawMessage(args.Raw)
@@ -125,7 +125,7 @@ func areOfCalls(arguments json.RawMessage, calls []agui.AskedCall) bool {
 	case len(calls) > 1:
 		return false
 	}
-	return calls[0].Unknown || sameArguments(string(arguments), calls[0].Args)
+	return calls[0].ArgumentsUnknown || sameArguments(string(arguments), calls[0].Args)
 }
 
 // wordsOf returns the words of a question.
@@ -149,7 +149,7 @@ func ReadAnswer(i *agui.Interrupt, a agui.Answer) agui.Answer {
 	case ok:
 		a.Payload = payload
 	case a.Native && len(kit.Members(value, "approved")) == 0:
-		a.Own = true
+		a.OwnForm = true
 	}
 	return a
 }
@@ -180,7 +180,7 @@ func (w Words) exactPayload(value gjson.Result, arguments string) (payload json.
 // for a denial or a cancel. It does not change the cancel of a question with CancelOnly, which was
 // answered before.
 func WriteAnswer(i *agui.Interrupt, a agui.Answer) (agui.Answer, error) {
-	if i.YesNo == nil || i.CancelOnly || a.Own {
+	if i.YesNo == nil || i.CancelOnly || a.OwnForm {
 		return a, nil
 	}
 	words, err := wordsOf(i)
@@ -197,9 +197,9 @@ func WriteAnswer(i *agui.Interrupt, a agui.Answer) (agui.Answer, error) {
 	if err != nil {
 		return a, err
 	}
-	a.Status, a.Payload, a.Own = agui.Resolved, json.RawMessage(value), true
-	if a.Says = agui.Denies; approved {
-		a.Says = agui.Approves
+	a.Status, a.Payload, a.OwnForm = agui.Resolved, json.RawMessage(value), true
+	if a.Meaning = agui.Denies; approved {
+		a.Meaning = agui.Approves
 	}
 	return a, nil
 }
@@ -221,5 +221,5 @@ func noMore(a agui.Answer) error {
 	if more == "" {
 		return nil
 	}
-	return agui.Errorf(agui.InvalidPayload, textNoPlace, a.ID, agui.Cut(more))
+	return agui.Errorf(agui.InvalidPayload, textNoPlace, a.ID, agui.Shorten(more))
 }

@@ -84,7 +84,7 @@ func TestAskedForAYesOrANo(t *testing.T) {
 		"not as its call":           {`{"action":"pay","args":{"amount":500,"to":"Eve"}}`, bob, `{}`, kit.ApprovalSchema, "The agent asks to call the tool pay.", `pay {"to":"Bob","amount":5}`},
 		"a name with a slash":       {`{"action":"mail/send","args":{}}`, nil, `{}`, kit.ApprovalSchema, "The agent asks to call the tool mail/send.", ""},
 		"of a call":                 {`"Pay?"`, []agui.AskedCall{{ID: "c", Name: "pay", Args: `{"amount":5}`}}, `{"message":"Pay?"}`, full, "Pay?", `pay {"amount":5}`},
-		"of a call that is unknown": {`"Pay?"`, []agui.AskedCall{{ID: "c", Name: "pay", Unknown: true}}, `{"message":"Pay?"}`, kit.ApprovalSchema, "Pay?", `pay `},
+		"of a call that is unknown": {`"Pay?"`, []agui.AskedCall{{ID: "c", Name: "pay", ArgumentsUnknown: true}}, `{"message":"Pay?"}`, kit.ApprovalSchema, "Pay?", `pay `},
 	} {
 		i := agui.Interrupt{Object: json.RawMessage(c.object), Calls: c.calls}
 		newRules(t, payRule).Ask(&i, kit.SubjectOf(gjson.Parse(c.value)))
@@ -167,8 +167,8 @@ func TestAnswersInTheAgentsValues(t *testing.T) {
 		if (err != nil) != (c.writes == "") || err == nil && (string(written.Payload) != c.writes || written.Status != agui.Resolved) {
 			t.Errorf("%s goes as %s (%v), want %s", c.payload, written.Payload, err, c.writes)
 		}
-		if c.native && string(read.Payload) == c.payload && !strings.Contains(c.payload, "approved") != read.Own {
-			t.Errorf("%s: own form %v", c.payload, read.Own)
+		if c.native && string(read.Payload) == c.payload && !strings.Contains(c.payload, "approved") != read.OwnForm {
+			t.Errorf("%s: own form %v", c.payload, read.OwnForm)
 		}
 	}
 }

@@ -112,7 +112,7 @@ func NewWords(yes, no Template) (Words, error) {
 	}
 	w.arguments, w.reason = w.yes.pathOf(argumentsPlace), w.no.pathOf(reasonPlace)
 	if w.yes.isObject() {
-		w.differences = differing(w.yes.value, w.no.value)
+		w.differences = differingPaths(w.yes.value, w.no.value)
 	}
 	if err := w.checkNo(); err != nil {
 		return Words{}, &WordError{true, err}
@@ -210,8 +210,8 @@ func valueAt(v gjson.Result, path []string) gjson.Result {
 	return v
 }
 
-// differing returns the paths of the members of the yes whose values differ in the no.
-func differing(yes, no gjson.Result) [][]string {
+// differingPaths returns the paths of the members of the yes whose values differ in the no.
+func differingPaths(yes, no gjson.Result) [][]string {
 	var paths [][]string
 	each(yes, nil, func(path []string, v gjson.Result) {
 		if v.Str != argumentsPlace && !same(v, valueAt(no, path)) {

@@ -100,9 +100,9 @@ func (s *awayStore) Load(ctx context.Context, key store.Key, owner string) (stor
 	return s.Store.Load(ctx, key, owner)
 }
 
-func (s *awayStore) Do(ctx context.Context, key store.Key, step store.Step) (store.Done, error) {
+func (s *awayStore) Do(ctx context.Context, key store.Key, step store.Step) (store.StepResult, error) {
 	if _, notes := step.(store.Remember); notes && s.notes {
-		return store.Done{}, errAway
+		return store.StepResult{}, errAway
 	}
 	return s.Store.Do(ctx, key, step)
 }

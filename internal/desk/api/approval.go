@@ -73,7 +73,7 @@ type approval struct {
 	Carrier string `json:"carrier,omitempty"`
 	// WaitsForChat has the reasons why only the chat can carry the answer once all is decided. If
 	// it is empty, Holdpoint carries it, provided that this process serves the agent.
-	WaitsForChat []agui.Lack `json:"waitsForChat,omitempty"`
+	WaitsForChat []agui.ChatOnlyReason `json:"waitsForChat,omitempty"`
 
 	// May is what the caller may do. Withheld means that the caller may see that the approval
 	// exists, and not read it.
@@ -217,7 +217,7 @@ func (d *Desk) approvalOf(key store.Key, rec *store.Record, listed bool) *approv
 	if a.State == waiting || a.State == decided {
 		agent, served := d.agentOf(p)
 		if agent != nil {
-			a.WaitsForChat = agent.Lacks(p)
+			a.WaitsForChat = agent.ChatOnlyReasons(p)
 		}
 		switch {
 		case agent == nil || len(a.WaitsForChat) > 0:
@@ -241,7 +241,7 @@ func approvalOf(key store.Key, p *agui.Pause, state string, now time.Time, liste
 	}
 	a.Thread, a.Run = threadOf(p)
 	if o := p.Origin; o != nil {
-		a.Agent, a.Tenant, a.Path, a.Shown = o.Agent, o.Tenant, o.Path, o.Shown
+		a.Agent, a.Tenant, a.Path, a.Shown = o.Agent, o.Tenant, o.Path, o.ShownAs
 		a.Requester, a.RequesterHash = o.Requester, o.RequesterHash
 	}
 	for n := range p.Interrupts {
@@ -306,14 +306,14 @@ func sizeOf(i *agui.Interrupt) int {
 
 func questionOf(p *agui.Pause, i *agui.Interrupt, cut bool) question {
 	q := question{
-		ID: i.ID, Reason: i.Reason(), YesKnown: i.Yes != nil, NoKnown: i.No != nil, TakesReason: i.Because != "", CancelOnly: i.CancelOnly, Cut: cut,
+		ID: i.ID, Reason: i.Reason(), YesKnown: i.Yes != nil, NoKnown: i.No != nil, TakesReason: i.ReasonMember != "", CancelOnly: i.CancelOnly, Cut: cut,
 	}
 	q.Expires, _ = i.Expires()
 	if p.Origin != nil {
 		q.Digest = p.Origin.AskedDigest(i)
 	}
 	if d := p.Decision(i.ID); d != nil {
-		q.Decision = &decision{Status: string(d.Status), Says: d.Says, Edited: d.Edited, payload: payloadOf(i, d.Payload), By: d.By, At: d.At, Comment: d.Comment}
+		q.Decision = &decision{Status: string(d.Status), Says: d.Verdict, Edited: d.Edited, payload: payloadOf(i, d.Payload), By: d.By, At: d.At, Comment: d.Comment}
 	}
 	if !cut {
 		q.Message = gjson.GetBytes(i.Object, "message").Str
@@ -333,7 +333,7 @@ func questionOf(p *agui.Pause, i *agui.Interrupt, cut bool) question {
 func callOf(c *agui.AskedCall) call {
 	shown := call{Name: c.Name}
 	switch {
-	case c.Unknown:
+	case c.ArgumentsUnknown:
 		shown.Raw, shown.Note = c.Args, noteUnknown
 	case c.Args == "":
 		shown.Note = noteNoJSON
@@ -351,12 +351,12 @@ func callOf(c *agui.AskedCall) call {
 // endOf returns a result in the form of the API.
 func endOf(key store.Key, r *store.Result) *end {
 	e := &end{
-		ID: idOf(key, r.PauseID), How: string(r.How), Door: r.Door, By: r.By, At: r.At, Forgotten: r.Tombstone,
+		ID: idOf(key, r.PauseID), How: string(r.EndKind), Door: r.Door, By: r.By, At: r.At, Forgotten: r.Tombstone,
 		Questions: make([]answeredQuestion, len(r.IDs)),
 	}
 	switch {
 	case e.Door != "":
-	case r.How == store.Retired:
+	case r.EndKind == store.Retired:
 		e.Door = string(event.Retention)
 	default:
 		e.Door = string(event.Chat)
@@ -368,9 +368,9 @@ func endOf(key store.Key, r *store.Result) *end {
 		e.Error = gjson.GetBytes(r.Finish, "code").Str
 	}
 	room := endRoom()
-	given := make(map[string]*store.GivenAnswer, len(r.Given))
-	for n := range r.Given {
-		given[r.Given[n].ID] = &r.Given[n]
+	given := make(map[string]*store.GivenAnswer, len(r.GivenAnswers))
+	for n := range r.GivenAnswers {
+		given[r.GivenAnswers[n].ID] = &r.GivenAnswers[n]
 	}
 	for n, id := range r.IDs {
 		q := answeredQuestion{ID: id}
@@ -380,7 +380,7 @@ func endOf(key store.Key, r *store.Result) *end {
 			q.Tools = tools(i)
 		}
 		if g := given[id]; g != nil {
-			q.Status, q.Says, q.Edited, q.payload, q.Digest = string(g.Status), g.Says, g.Edited, payloadOf(i, g.Payload), g.Digest
+			q.Status, q.Says, q.Edited, q.payload, q.Digest = string(g.Status), g.Verdict, g.Edited, payloadOf(i, g.Payload), g.Digest
 		}
 		q.edit = editOf(q.Edited, q.Payload, q.Tools, room)
 		e.Questions[n] = q

@@ -31,12 +31,12 @@ type turn struct {
 // are unknown or cannot be read, it adds nothing.
 func (d *Desk) addConversation(ctx context.Context, key store.Key, rec *store.Record, a *approval) {
 	p := rec.Pause
-	if p == nil || a.State == ended || p.Kept == 0 || !callerIn(ctx).rights(whereOf(rec)).Has(policy.Conversation) {
+	if p == nil || a.State == ended || p.SnapshotBytes == 0 || !callerIn(ctx).rights(whereOf(rec)).Has(policy.Conversation) {
 		return
 	}
 	ctx, cancel := context.WithTimeout(ctx, noteTimeout)
 	defer cancel()
-	shown, err := d.opts.Store.Snapshots(ctx, key, p.ID, store.Asked)
+	shown, err := d.opts.Store.Snapshots(ctx, key, p.ID, store.AtPause)
 	if err != nil {
 		d.log.Debug("desk: the conversation cannot be read", "pause", p.ID, "err", err)
 		return

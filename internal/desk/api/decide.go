@@ -26,8 +26,8 @@ import (
 // An Agent takes decisions on its questions, and reports whether it can carry them without the
 // chat. proxy.Handler implements it.
 type Agent interface {
-	Decide(ctx context.Context, key store.Key, pauseID string, who door.Decider, words []door.Word) (store.Record, error)
-	Lacks(p *agui.Pause) []agui.Lack
+	Decide(ctx context.Context, key store.Key, pauseID string, who door.Decider, words []door.Decision) (store.Record, error)
+	ChatOnlyReasons(p *agui.Pause) []agui.ChatOnlyReason
 }
 
 // Limits of one request with decisions.
@@ -141,7 +141,7 @@ func misspelledKey(object gjson.Result, keys []string) (why string) {
 		at := slices.IndexFunc(keys, func(name string) bool { return agui.SameKey(name, key.Str) })
 		switch {
 		case at >= 0 && key.Raw != strconv.Quote(keys[at]):
-			why = fmt.Sprintf(textSpelling, agui.Cut(key.Str), keys[at])
+			why = fmt.Sprintf(textSpelling, agui.Shorten(key.Str), keys[at])
 		case key.Str == "decisions" && value.IsArray():
 			value.ForEach(func(_, one gjson.Result) bool {
 				why = misspelledKey(one, wordKeys)
@@ -175,14 +175,14 @@ func (d *Desk) decide(w http.ResponseWriter, req *http.Request, said []word) {
 	if !d.mayDo(w, caller, &rec, policy.Decide) {
 		return
 	}
-	words := make([]door.Word, len(said))
+	words := make([]door.Decision, len(said))
 	for n := range said {
 		one, refused := wordOf(p, &said[n])
 		if refused != nil {
 			refuse(w, refused.Status, refused.Code, refused.Detail)
 			return
 		}
-		if slices.ContainsFunc(words[:n], func(o door.Word) bool { return o.Question == one.Question }) {
+		if slices.ContainsFunc(words[:n], func(o door.Decision) bool { return o.Question == one.Question }) {
 			refuse(w, http.StatusBadRequest, codeParameter, textQuestionTwice)
 			return
 		}
@@ -213,9 +213,9 @@ func (d *Desk) decide(w http.ResponseWriter, req *http.Request, said []word) {
 		d.refuseStore(w, err)
 		return
 	}
-	d.log.Info("decided", "by", caller.Name, "agent", p.Origin.Agent, "thread", agui.Cut(p.Origin.Thread), "pause", pauseID, "questions", len(words))
-	if rec.Pause != nil && rec.Pause.ID == pauseID && rec.Pause.Decided() && d.opts.Decided != nil {
-		d.opts.Decided(key)
+	d.log.Info("decided", "by", caller.Name, "agent", p.Origin.Agent, "thread", agui.Shorten(p.Origin.Thread), "pause", pauseID, "questions", len(words))
+	if rec.Pause != nil && rec.Pause.ID == pauseID && rec.Pause.Decided() && d.opts.OnDecided != nil {
+		d.opts.OnDecided(key)
 	}
 	a := d.visiblePause(ctx, key, &rec, pauseID)
 	if a == nil {
@@ -227,7 +227,7 @@ func (d *Desk) decide(w http.ResponseWriter, req *http.Request, said []word) {
 	d.remember(ctx, key, pauseIn(&rec, pauseID), questionsOf(words))
 }
 
-func questionsOf(words []door.Word) []string {
+func questionsOf(words []door.Decision) []string {
 	ids := make([]string, len(words))
 	for n, w := range words {
 		ids[n] = w.Question
@@ -263,8 +263,8 @@ func (d *Desk) agentOf(p *agui.Pause) (agent Agent, served bool) {
 	if agent = d.opts.Agents[p.Origin.Agent]; agent != nil {
 		return agent, true
 	}
-	if d.opts.Others != nil {
-		agent = d.opts.Others(p.Origin.Agent, p.Dialect)
+	if d.opts.OtherAgents != nil {
+		agent = d.opts.OtherAgents(p.Origin.Agent, p.Dialect)
 	}
 	return agent, false
 }
@@ -308,9 +308,9 @@ func pauseIn(rec *store.Record, pauseID string) *agui.Pause {
 }
 
 // wordOf parses a decision on a question of the pause.
-func wordOf(p *agui.Pause, said *word) (w door.Word, refused *problem) {
-	no := func(status int, code, detail string) (door.Word, *problem) {
-		return door.Word{}, &problem{Status: status, Code: code, Detail: detail}
+func wordOf(p *agui.Pause, said *word) (w door.Decision, refused *problem) {
+	no := func(status int, code, detail string) (door.Decision, *problem) {
+		return door.Decision{}, &problem{Status: status, Code: code, Detail: detail}
 	}
 	i := p.Interrupt(said.Question)
 	if i == nil {
@@ -329,7 +329,7 @@ func wordOf(p *agui.Pause, said *word) (w door.Word, refused *problem) {
 		return no(http.StatusBadRequest, codeParameter, fmt.Sprintf(textCommentTooLong, maxComment))
 	}
 	hasPayload := len(said.Payload) > 0 && string(said.Payload) != "null"
-	w = door.Word{Question: i.ID, Status: agui.Resolved, Comment: said.Comment}
+	w = door.Decision{Question: i.ID, Status: agui.Resolved, Comment: said.Comment}
 	switch said.Decision {
 	case approve, deny:
 		known := i.Yes
@@ -344,10 +344,10 @@ func wordOf(p *agui.Pause, said *word) (w door.Word, refused *problem) {
 		}
 		w.Payload = known
 		if said.Reason != "" && said.Decision == deny {
-			if i.Because == "" {
+			if i.ReasonMember == "" {
 				return no(http.StatusUnprocessableEntity, codeNoPlace, textNoPlace)
 			}
-			w.Payload = agui.SetString(slices.Clone(known), i.Because, said.Reason)
+			w.Payload = agui.SetString(slices.Clone(known), i.ReasonMember, said.Reason)
 		}
 	case cancel:
 		if hasPayload {

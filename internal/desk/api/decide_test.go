@@ -23,12 +23,12 @@ import (
 type agent struct {
 	store store.Store
 	fails error
-	lacks []agui.Lack
+	lacks []agui.ChatOnlyReason
 }
 
-func (a *agent) Lacks(*agui.Pause) []agui.Lack { return a.lacks }
+func (a *agent) ChatOnlyReasons(*agui.Pause) []agui.ChatOnlyReason { return a.lacks }
 
-func (a *agent) Decide(ctx context.Context, key store.Key, pauseID string, who door.Decider, words []door.Word) (store.Record, error) {
+func (a *agent) Decide(ctx context.Context, key store.Key, pauseID string, who door.Decider, words []door.Decision) (store.Record, error) {
 	if a.fails != nil {
 		return store.Record{}, a.fails
 	}
@@ -82,9 +82,9 @@ func (r *rig) digest(n int, question int) string {
 // nothing.
 func TestDecide(t *testing.T) {
 	r, a := deciding(t)
-	a.lacks = []agui.Lack{agui.NoTools}
+	a.lacks = []agui.ChatOnlyReason{agui.NoTools}
 	var told []store.Key
-	r.desk.opts.Decided = func(key store.Key) { told = append(told, key) }
+	r.desk.opts.OnDecided = func(key store.Key) { told = append(told, key) }
 	r.open(1, pause(1, "refund", `{}`))
 	before := r.ask(200, "GET", "/v1/approvals/"+id(1))
 	if before.Get("waitsForChat").Raw != `["tools"]` {
@@ -212,7 +212,7 @@ func TestReason(t *testing.T) {
 	r, _ := deciding(t)
 	for n, because := range map[int]string{1: "", 2: "reason"} {
 		p := pause(n, "refund", `{}`)
-		p.Interrupts[0].No, p.Interrupts[0].Because = json.RawMessage(`{"approved":false}`), because
+		p.Interrupts[0].No, p.Interrupts[0].ReasonMember = json.RawMessage(`{"approved":false}`), because
 		r.open(n, p)
 	}
 	body := func(n int, decision, reason string) (path, text string) {

@@ -42,13 +42,13 @@ type Options struct {
 	// Keys sign the sessions of browsers. If it is nil, this process makes a key.
 	Keys *Keys
 	// Agents are the agents of this process, by their names in records. Others judges decisions on
-	// questions of another process's agent, which carries them. If Others, or an Agent, is nil, its
-	// questions can be read here and not decided.
-	Agents map[string]Agent
-	Others func(agent, dialect string) Agent
-	// Decided, if set, is called for a record whose pause is now completely decided. It must not
+	// questions of another process's agent, which carries them. If OtherAgents, or an Agent, is nil,
+	// its questions can be read here and not decided.
+	Agents      map[string]Agent
+	OtherAgents func(agent, dialect string) Agent
+	// OnDecided, if set, is called for a record whose pause is now completely decided. It must not
 	// block.
-	Decided func(store.Key)
+	OnDecided func(store.Key)
 	// Events, if set, gets an event for each freed thread.
 	Events event.Sink
 	// EventsRequired means that a thread is freed only after Events has accepted the event that
@@ -56,8 +56,8 @@ type Options struct {
 	EventsRequired bool
 	// Notices, if set, makes the notice of an event that the webhook sends. The step that frees the
 	// thread writes it into the record. Posted is then called with the record, and must not block.
-	Notices func(*event.Event) (store.Notice, bool)
-	Posted  func(store.Key)
+	Notices   func(*event.Event) (store.Notice, bool)
+	OnNotices func(store.Key)
 	// Refused, if set, returns the status and the reason with which the connection of a request is
 	// refused, or 0.
 	Refused func(context.Context) (status int, reason string)

@@ -133,7 +133,7 @@ func pause(n int, tool, args string) agui.Pause {
 			ID: fmt.Sprintf("i%d", n), Object: json.RawMessage(fmt.Sprintf(`{"id":"i%d","reason":"tool_call","message":"Sure?","responseSchema":{"type":"object"}}`, n)),
 			Yes: json.RawMessage(`{"approved":true}`), Calls: []agui.AskedCall{{ID: "c", Name: tool, Args: args}},
 		}},
-		Origin: &agui.Origin{Agent: "billing", Tenant: "acme", Path: "/a", Thread: fmt.Sprintf("t%d", n), Run: "r", Requester: "ann", Shown: "both"},
+		Origin: &agui.Origin{Agent: "billing", Tenant: "acme", Path: "/a", Thread: fmt.Sprintf("t%d", n), Run: "r", Requester: "ann", ShownAs: "both"},
 	}
 }
 
@@ -218,8 +218,8 @@ func (r *rig) lives() {
 	}
 	next := pause(2, "mail", `{}`)
 	r.must(storetest.Do(r.Context(), r.store, keyOf(1), store.Finish{Token: "token", Result: store.Result{
-		How: store.Finished, Finish: json.RawMessage(`{"type":"RUN_FINISHED"}`),
-		Given: []store.GivenAnswer{{ID: "i1", Status: agui.Resolved, Says: "approved", Payload: json.RawMessage(`{"approved":true}`), Digest: "sha256:x"}},
+		EndKind: store.Finished, Finish: json.RawMessage(`{"type":"RUN_FINISHED"}`),
+		GivenAnswers: []store.GivenAnswer{{ID: "i1", Status: agui.Resolved, Verdict: "approved", Payload: json.RawMessage(`{"approved":true}`), Digest: "sha256:x"}},
 	}, Next: &next}))
 
 	after := idOf(keyOf(1), pauseOf(2))
@@ -274,7 +274,7 @@ func TestFree(t *testing.T) {
 	e := r.events.list[0]
 	q := e.Interrupts[0]
 	if e.Kind != event.Withdrawn || e.Door != event.Desk || e.Principal != "operator" || e.Agent != "billing" || e.Tenant != "acme" || e.Thread != "t1" ||
-		e.Run != "r" || e.Pause != pauseOf(1) || q.ID != "i1" || q.Asked != p.Origin.AskedDigest(&p.Interrupts[0]) || !slices.Equal(q.Tools, []string{"refund"}) {
+		e.Run != "r" || e.Pause != pauseOf(1) || q.ID != "i1" || q.QuestionDigest != p.Origin.AskedDigest(&p.Interrupts[0]) || !slices.Equal(q.Tools, []string{"refund"}) {
 		t.Errorf("the event is %+v", e)
 	}
 }
@@ -289,7 +289,7 @@ func TestFreeADoubt(t *testing.T) {
 			if lapse {
 				r.clock.advance(time.Minute)
 			} else {
-				r.must(storetest.Do(t.Context(), r.store, keyOf(1), store.Finish{Token: "token", Result: store.Result{How: store.Doubtful, Given: []store.GivenAnswer{{ID: "i1", Status: agui.Resolved}}}}))
+				r.must(storetest.Do(t.Context(), r.store, keyOf(1), store.Finish{Token: "token", Result: store.Result{EndKind: store.Doubtful, GivenAnswers: []store.GivenAnswer{{ID: "i1", Status: agui.Resolved}}}}))
 			}
 			if got := ids(r.ask(200, "GET", "/v1/approvals?state=doubt")); !slices.Equal(got, []string{id(1)}) {
 				t.Errorf("in doubt: %q", got)
@@ -328,8 +328,8 @@ func (b *broken) List(ctx context.Context, q store.Query) (store.Page, error) {
 	return b.Store.List(ctx, q)
 }
 
-func (b *broken) Do(ctx context.Context, key store.Key, step store.Step) (store.Done, error) {
-	var done store.Done
+func (b *broken) Do(ctx context.Context, key store.Key, step store.Step) (store.StepResult, error) {
+	var done store.StepResult
 	do := func() (err error) { done, err = b.Store.Do(ctx, key, step); return err }
 	if _, closes := step.(store.Close); closes && b.close != nil {
 		err := b.close(do)
@@ -508,7 +508,7 @@ func TestArgumentsThatAreShownRaw(t *testing.T) {
 	}
 	r := inMemory(t)
 	p := pause(1, "refund", `{"a":1}`)
-	p.Interrupts[0].Calls[0].Unknown = true
+	p.Interrupts[0].Calls[0].ArgumentsUnknown = true
 	r.open(1, p)
 	if c := r.ask(200, "GET", "/v1/approvals/"+id(1)).Get("questions.0.calls.0"); c.Get("note").Str != noteUnknown || c.Get("arguments").Exists() {
 		t.Errorf("a call that is not known in full: %s", c)

@@ -35,7 +35,7 @@ func TestFreeBesideAClaim(t *testing.T) {
 		switch {
 		case err == nil && status == 409:
 			claimed++
-			r.must(storetest.Do(t.Context(), r.store, keyOf(n), store.Finish{Token: "token", Result: store.Result{How: store.Finished}}))
+			r.must(storetest.Do(t.Context(), r.store, keyOf(n), store.Finish{Token: "token", Result: store.Result{EndKind: store.Finished}}))
 		case err != nil && status == 200:
 			if !errors.Is(err, store.ErrConflict) {
 				t.Errorf("the claim of what was freed: %v", err)
@@ -67,7 +67,7 @@ func TestFreeIsPosted(t *testing.T) {
 				}}
 			}
 			var posted []store.Key
-			r.desk.opts.Posted = func(key store.Key) { posted = append(posted, key) }
+			r.desk.opts.OnNotices = func(key store.Key) { posted = append(posted, key) }
 			made := 0
 			r.desk.opts.Notices = func(e *event.Event) (store.Notice, bool) {
 				made++
@@ -99,7 +99,7 @@ func TestFreeWhatCameToBeInDoubt(t *testing.T) {
 		if !answered {
 			answered = true
 			r.must(storetest.Do(t.Context(), r.store, keyOf(1), store.Claim{PauseID: pauseOf(1), Token: "token", Digest: "digest", Lease: time.Minute}))
-			r.must(storetest.Do(t.Context(), r.store, keyOf(1), store.Finish{Token: "token", Result: store.Result{How: store.Doubtful}}))
+			r.must(storetest.Do(t.Context(), r.store, keyOf(1), store.Finish{Token: "token", Result: store.Result{EndKind: store.Doubtful}}))
 		}
 		return do()
 	}}

@@ -127,7 +127,7 @@ func TestArgumentsAsAFile(t *testing.T) {
 		t.Errorf("the field has %d bytes", len(f.Get("text").Str))
 	}
 	// The file is also there after the approval has ended.
-	r.must(storetest.Do(r.Context(), r.store, keyOf(1), store.Close{PauseID: pauseOf(1), Result: store.Result{How: store.Withdrawn}}))
+	r.must(storetest.Do(r.Context(), r.store, keyOf(1), store.Close{PauseID: pauseOf(1), Result: store.Result{EndKind: store.Withdrawn}}))
 	if res := r.send("GET", path); res.StatusCode != http.StatusOK {
 		t.Errorf("ended: %d", res.StatusCode)
 	}

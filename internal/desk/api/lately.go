@@ -117,7 +117,7 @@ func (d *Desk) remember(ctx context.Context, key store.Key, p *agui.Pause, quest
 
 // earlierOf returns the remembered form of a decision.
 func earlierOf(i *agui.Interrupt, said *agui.Decision) *earlierDecision {
-	e := &earlierDecision{At: said.At, By: said.By, Door: said.Door, Outcome: said.Says}
+	e := &earlierDecision{At: said.At, By: said.By, Door: said.Door, Outcome: said.Verdict}
 	if e.Comment = said.Comment; len(e.Comment) > maxNoted {
 		e.Comment = strings.ToValidUTF8(e.Comment[:maxNoted], "") + "…"
 	}

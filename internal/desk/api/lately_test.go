@@ -76,13 +76,13 @@ func TestEarlierDecisions(t *testing.T) {
 func TestSecretsAreNotRemembered(t *testing.T) {
 	i := &agui.Interrupt{ID: "i", Secret: true, Calls: []agui.AskedCall{{Name: "login", Args: `{"user":"bob","password":""}`}}}
 	for _, edited := range []bool{true, false} {
-		said := &agui.Decision{Status: agui.Resolved, Says: approved, Edited: edited, Payload: json.RawMessage(`{"approved":true,"editedArgs":{"user":"alice","password":"hunter2"}}`)}
+		said := &agui.Decision{Status: agui.Resolved, Verdict: approved, Edited: edited, Payload: json.RawMessage(`{"approved":true,"editedArgs":{"user":"alice","password":"hunter2"}}`)}
 		if e := earlierOf(i, said); e.Outcome != answered || len(e.Fields) > 0 || len(e.Changed) > 0 {
 			t.Errorf("edited %v: %+v is remembered", edited, e)
 		}
 	}
 	i.Secret = false
-	if e := earlierOf(i, &agui.Decision{Status: agui.Resolved, Says: approved, Edited: true, Payload: json.RawMessage(`{"approved":true,"editedArgs":{"user":"alice"}}`)}); len(e.Fields) != 1 || len(e.Changed) != 2 {
+	if e := earlierOf(i, &agui.Decision{Status: agui.Resolved, Verdict: approved, Edited: true, Payload: json.RawMessage(`{"approved":true,"editedArgs":{"user":"alice"}}`)}); len(e.Fields) != 1 || len(e.Changed) != 2 {
 		t.Errorf("of an answer that is not secret %+v is remembered", e)
 	}
 }
@@ -181,7 +181,7 @@ func TestEndedAreListed(t *testing.T) {
 	for n := range 2 {
 		p := r.load(n).Pause
 		r.must(storetest.Do(r.Context(), r.store, keyOf(n), store.Claim{PauseID: pauseOf(n), Token: "token", Digest: p.Decisions[0].Question + " " + p.Decisions[0].Digest, Lease: time.Minute}))
-		r.must(storetest.Do(r.Context(), r.store, keyOf(n), store.Finish{Token: "token", Result: store.Result{How: store.Finished}}))
+		r.must(storetest.Do(r.Context(), r.store, keyOf(n), store.Finish{Token: "token", Result: store.Result{EndKind: store.Finished}}))
 	}
 	r.open(5, pause(5, "delete", `{}`))
 	r.clock.advance(time.Second)
@@ -217,7 +217,7 @@ func TestEndedInTwoPlaces(t *testing.T) {
 	}
 	d := r.load(1).Pause.Decisions[0]
 	r.must(storetest.Do(r.Context(), r.store, keyOf(1), store.Claim{PauseID: pauseOf(1), Token: "token", Digest: "i1 " + d.Digest + "\nother x", Lease: time.Minute}))
-	r.must(storetest.Do(r.Context(), r.store, keyOf(1), store.Finish{Token: "token", Result: store.Result{How: store.Finished}}))
+	r.must(storetest.Do(r.Context(), r.store, keyOf(1), store.Finish{Token: "token", Result: store.Result{EndKind: store.Finished}}))
 	if got := ids(r.ask(200, "GET", "/v1/approvals?state=ended")); len(got) != 1 || got[0] != id(1) {
 		t.Errorf("when it has ended: %q", got)
 	}
@@ -293,7 +293,7 @@ func (c *counting) Load(ctx context.Context, key store.Key, owner string) (store
 // with these. If they are for another tool, it is not compared with this one.
 func TestEditedInOtherWords(t *testing.T) {
 	i := &agui.Interrupt{Calls: []agui.AskedCall{{Name: "refund", Args: `{"amount":5000}`}}}
-	said := &agui.Decision{Status: agui.Resolved, Says: approved, Edited: true, Payload: json.RawMessage(`{"type":"edit","edited_action":{"name":"refund","args":{"amount":5}}}`)}
+	said := &agui.Decision{Status: agui.Resolved, Verdict: approved, Edited: true, Payload: json.RawMessage(`{"type":"edit","edited_action":{"name":"refund","args":{"amount":5}}}`)}
 	if e := earlierOf(i, said); e.Outcome != approved || len(e.Fields) != 1 || e.Fields[0].Text != "5" || len(e.Changed) != 1 {
 		t.Errorf("%+v", e)
 	}

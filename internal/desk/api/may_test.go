@@ -324,7 +324,7 @@ func TestMay(t *testing.T) {
 	if why("approve") != codeInProgress || why("operate") != codeInProgress {
 		t.Errorf("carried: %s", r.ask(200, "GET", path))
 	}
-	r.must(storetest.Do(t.Context(), r.store, keyOf(51), store.Finish{Token: "token", Result: store.Result{How: store.Doubtful}}))
+	r.must(storetest.Do(t.Context(), r.store, keyOf(51), store.Finish{Token: "token", Result: store.Result{EndKind: store.Doubtful}}))
 	if why("approve") != codeInProgress || why("operate") != "" {
 		t.Errorf("in doubt: %s", r.ask(200, "GET", path))
 	}

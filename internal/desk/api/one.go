@@ -117,7 +117,7 @@ func (d *Desk) freePause(ctx context.Context, key store.Key, p *agui.Pause, stat
 	}
 	closed, err := d.close(ctx, key, store.Close{
 		PauseID: p.ID, Notices: d.notices(e),
-		Result: store.Result{How: how, Seen: p.Seen, Door: string(event.Desk), By: by.Name},
+		Result: store.Result{EndKind: how, SeenMessages: p.SeenMessages, Door: string(event.Desk), By: by.Name},
 	})
 	if closed {
 		d.recordFreed(key, e)
@@ -178,7 +178,7 @@ func (d *Desk) closedBefore(ctx context.Context, key store.Key, pauseID string, 
 func (d *Desk) freeing(by *Caller, key store.Key, p *agui.Pause, kind event.Kind) *event.Event {
 	thread, run := threadOf(p)
 	e := &event.Event{
-		Kind: kind, Time: d.opts.Now(), Thread: thread, Run: agui.Cut(run),
+		Kind: kind, Time: d.opts.Now(), Thread: thread, Run: agui.Shorten(run),
 		Pause: p.ID, Approval: idOf(key, p.ID), Dialect: p.Dialect, Door: event.Desk, Principal: by.Name,
 	}
 	if p.Origin != nil {
@@ -188,7 +188,7 @@ func (d *Desk) freeing(by *Caller, key store.Key, p *agui.Pause, kind event.Kind
 		i := &p.Interrupts[n]
 		q := event.Interrupt{ID: i.ID, Reason: i.Reason(), Tools: tools(i)}
 		if p.Origin != nil {
-			q.Asked = p.Origin.AskedDigest(i)
+			q.QuestionDigest = p.Origin.AskedDigest(i)
 		}
 		e.Interrupts = append(e.Interrupts, q)
 	}
@@ -219,9 +219,9 @@ func (d *Desk) notices(e *event.Event) []store.Notice {
 
 // recordFreed publishes the event that somebody has freed a thread.
 func (d *Desk) recordFreed(key store.Key, e *event.Event) {
-	d.log.Info("thread freed by hand", "by", e.Principal, "agent", e.Agent, "thread", agui.Cut(e.Thread), "pause", e.Pause, "event", string(e.Kind))
-	if d.opts.Posted != nil {
-		d.opts.Posted(key)
+	d.log.Info("thread freed by hand", "by", e.Principal, "agent", e.Agent, "thread", agui.Shorten(e.Thread), "pause", e.Pause, "event", string(e.Kind))
+	if d.opts.OnNotices != nil {
+		d.opts.OnNotices(key)
 	}
 	if d.opts.Events == nil {
 		return

@@ -30,7 +30,7 @@ func TestSecretsAreNotShown(t *testing.T) {
 		}
 	}
 	r.must(storetest.Do(t.Context(), r.store, keyOf(1), store.Claim{PauseID: pauseOf(1), Token: "t", Digest: store.MarshalAnswers([]store.AnswerDigest{{Question: "i2", Digest: "d"}}), Lease: 1e9}))
-	r.must(storetest.Do(t.Context(), r.store, keyOf(1), store.Finish{Token: "t", Result: store.Result{How: store.Finished, Given: []store.GivenAnswer{{ID: "i2", Status: agui.Resolved, Payload: given}}}}))
+	r.must(storetest.Do(t.Context(), r.store, keyOf(1), store.Finish{Token: "t", Result: store.Result{EndKind: store.Finished, GivenAnswers: []store.GivenAnswer{{ID: "i2", Status: agui.Resolved, Payload: given}}}}))
 	if end := r.ask(200, "GET", "/v1/approvals/"+id(1)); strings.Contains(end.Raw, "k-given") || end.Get("end.questions.1.payloadNote").Str != secretNote {
 		t.Errorf("its end is %s", end.Raw)
 	}

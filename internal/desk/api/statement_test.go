@@ -137,7 +137,7 @@ func TestEditedDecision(t *testing.T) {
 	p.Interrupts[1].ID = "other"
 	r.open(1, p)
 	r.must(storetest.Do(t.Context(), r.store, keyOf(1), store.Decide{PauseID: pauseOf(1), Decisions: []agui.Decision{{
-		Question: "i1", Status: agui.Resolved, Says: approved, Edited: true, Digest: "d",
+		Question: "i1", Status: agui.Resolved, Verdict: approved, Edited: true, Digest: "d",
 		Payload: json.RawMessage(`{"approved":true,"editedArgs":{"amount":125000,"currency":"JPY"}}`),
 	}}}))
 	for path, at := range map[string]string{"/v1/approvals": "approvals.0.", "/v1/approvals/" + id(1): ""} {

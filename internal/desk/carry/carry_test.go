@@ -73,7 +73,7 @@ func (w *world) end(key store.Key) error {
 	if _, err := w.store.Do(ctx, key, store.Claim{PauseID: "p " + string(key), Token: "t", Digest: "q d", Lease: time.Minute}); err != nil {
 		return err
 	}
-	return storetest.Do(ctx, w.store, key, store.Finish{Token: "t", Result: store.Result{How: store.Finished}})
+	return storetest.Do(ctx, w.store, key, store.Finish{Token: "t", Result: store.Result{EndKind: store.Finished}})
 }
 
 // run runs the carrier for that long, and returns how often each thread was tried.

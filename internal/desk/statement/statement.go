@@ -86,7 +86,7 @@ func Of(i *agui.Interrupt) (list []Statement, more bool) {
 		f.own[key] = whole.Get(key).Raw
 	}
 	for _, c := range i.Calls {
-		if !c.Unknown && c.Args != "" {
+		if !c.ArgumentsUnknown && c.Args != "" {
 			f.calls = append(f.calls, call{c.Name, agui.Canonical([]byte(c.Args))})
 		}
 	}

@@ -11,8 +11,8 @@ import (
 	"holdpoint/internal/event"
 )
 
-// A Word is the decision on one question of a pause.
-type Word struct {
+// A Decision is the decision on one question of a pause.
+type Decision struct {
 	Question string // the published id of the interrupt
 	Status   agui.Status
 	Payload  json.RawMessage // nil if there is none

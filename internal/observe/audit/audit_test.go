@@ -39,7 +39,7 @@ func asked(n int) *event.Event {
 	return &event.Event{
 		Kind: event.Raised, Time: testNow, Agent: "billing", Thread: "t", Run: fmt.Sprint("r", n), Pause: "p", Door: event.Chat,
 		Interrupts: []event.Interrupt{{
-			ID: "n~1", Reason: "tool_call", Tools: []string{"refund"}, Asked: "sha256:" + none, Object: json.RawMessage(`{"id":"n~1"}`),
+			ID: "n~1", Reason: "tool_call", Tools: []string{"refund"}, QuestionDigest: "sha256:" + none, Object: json.RawMessage(`{"id":"n~1"}`),
 		}},
 	}
 }
@@ -429,7 +429,7 @@ func TestSchema(t *testing.T) {
 			e := asked(1)
 			e.Kind, e.Code, e.PrincipalHash, e.Tenant, e.Dialect = kind, "KAPUT", none, "acme", "agui"
 			i := &e.Interrupts[0]
-			i.Status, i.Says, i.Answered, i.Payload, i.Calls = "resolved", "approved", "sha256:"+none, json.RawMessage("not JSON\n"), json.RawMessage("[]")
+			i.Status, i.Verdict, i.AnswerDigest, i.Payload, i.Calls = "resolved", "approved", "sha256:"+none, json.RawMessage("not JSON\n"), json.RawMessage("[]")
 			if err := l.Take(e); err != nil {
 				t.Fatal(err)
 			}

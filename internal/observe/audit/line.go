@@ -75,7 +75,7 @@ func lineOf(e *event.Event, o *Options) *line {
 	}
 	for _, i := range e.Interrupts {
 		one := interrupt{
-			ID: i.ID, Reason: i.Reason, Tools: i.Tools, Asked: i.Asked, Status: i.Status, Says: i.Says, Edited: i.Edited, Answered: i.Answered,
+			ID: i.ID, Reason: i.Reason, Tools: i.Tools, Asked: i.QuestionDigest, Status: i.Status, Says: i.Verdict, Edited: i.Edited, Answered: i.AnswerDigest,
 			Door: i.Door, By: i.By, Comment: i.Comment,
 		}
 		if o.NoComments {

@@ -184,13 +184,13 @@ func (m *Metrics) RunEnded(r *event.Run) {
 	}
 	m.runs.WithLabelValues(agent, dialect, knownOrOther(Outcomes, r.Outcome)).Inc()
 	m.duration.WithLabelValues(agent).Observe(r.Duration.Seconds())
-	if r.First > 0 {
-		m.first.WithLabelValues(agent).Observe(r.First.Seconds())
+	if r.TimeToFirstByte > 0 {
+		m.first.WithLabelValues(agent).Observe(r.TimeToFirstByte.Seconds())
 	}
 	if r.Upstream != "" {
 		m.upstream.WithLabelValues(agent, knownOrOther(Classes, r.Upstream)).Inc()
 	}
-	for n, count := range []int{r.Passed, r.Rewritten, r.Dropped, r.Made} {
+	for n, count := range []int{r.PassedFrames, r.RewrittenFrames, r.DroppedFrames, r.MadeEvents} {
 		if count > 0 {
 			m.frames.WithLabelValues(agent, Kinds[n]).Add(float64(count))
 		}

@@ -40,7 +40,7 @@ func used(t *testing.T) *Metrics {
 	}
 	m.Take(&event.Event{Agent: "billing", Kind: event.Refused, Code: "whatever somebody wrote", Dialect: "x"})
 	m.Take(&event.Event{Agent: "billing", Kind: event.Raised, Dialect: "whatever somebody wrote", Interrupts: make([]event.Interrupt, 1)})
-	m.RunEnded(&event.Run{Agent: "billing", Dialect: "langgraph", Outcome: "finished", Duration: time.Second, First: time.Millisecond, Passed: 5, Rewritten: 1, Dropped: 2, Made: 3})
+	m.RunEnded(&event.Run{Agent: "billing", Dialect: "langgraph", Outcome: "finished", Duration: time.Second, TimeToFirstByte: time.Millisecond, PassedFrames: 5, RewrittenFrames: 1, DroppedFrames: 2, MadeEvents: 3})
 	m.RunEnded(&event.Run{Agent: "billing", Outcome: "refused"})
 	m.RunEnded(&event.Run{Agent: "whoever", Outcome: "refused"})
 	m.RunEnded(&event.Run{Agent: "billing", Dialect: "whatever", Outcome: "whatever", Upstream: "whatever"})
@@ -61,9 +61,9 @@ func used(t *testing.T) *Metrics {
 // failing is a store whose steps fail.
 type failing struct{ store.Store }
 
-func (f failing) Do(ctx context.Context, key store.Key, step store.Step) (store.Done, error) {
+func (f failing) Do(ctx context.Context, key store.Key, step store.Step) (store.StepResult, error) {
 	if _, renews := step.(store.Renew); renews {
-		return store.Done{}, errors.New("no connection")
+		return store.StepResult{}, errors.New("no connection")
 	}
 	return f.Store.Do(ctx, key, step)
 }

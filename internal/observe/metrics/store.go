@@ -28,7 +28,7 @@ type storeCollector struct {
 
 func (s storeCollector) did(step string, began time.Time, err error) {
 	s.m.steps.WithLabelValues(step).Observe(time.Since(began).Seconds())
-	if err != nil && !store.Answered(err) {
+	if err != nil && !store.IsAnswer(err) {
 		s.m.failures.WithLabelValues(step).Inc()
 	}
 }
@@ -38,7 +38,7 @@ func (s storeCollector) Load(ctx context.Context, key store.Key, owner string) (
 	return s.Store.Load(ctx, key, owner)
 }
 
-func (s storeCollector) Do(ctx context.Context, key store.Key, step store.Step) (done store.Done, err error) {
+func (s storeCollector) Do(ctx context.Context, key store.Key, step store.Step) (done store.StepResult, err error) {
 	if name := store.NameOf(step); slices.Contains(stepsOf, name) {
 		defer func(began time.Time) { s.did(name, began, err) }(time.Now())
 	}

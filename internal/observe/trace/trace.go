@@ -198,8 +198,8 @@ func (s *Span) End(r *event.Run, code string) {
 	s.ExchangeEnded(r.Upstream)
 	s.span.SetAttributes(
 		attribute.String("holdpoint.dialect", r.Dialect), attribute.String("holdpoint.outcome", r.Outcome),
-		attribute.Int("holdpoint.frames.passed", r.Passed), attribute.Int("holdpoint.frames.rewritten", r.Rewritten),
-		attribute.Int("holdpoint.frames.dropped", r.Dropped), attribute.Int("holdpoint.frames.made", r.Made),
+		attribute.Int("holdpoint.frames.passed", r.PassedFrames), attribute.Int("holdpoint.frames.rewritten", r.RewrittenFrames),
+		attribute.Int("holdpoint.frames.dropped", r.DroppedFrames), attribute.Int("holdpoint.frames.made", r.MadeEvents),
 	)
 	if code != "" {
 		s.span.SetAttributes(attribute.String("holdpoint.code", cutCopy(code)))

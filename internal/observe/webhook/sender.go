@@ -166,7 +166,7 @@ func (s *Sender) look(ctx context.Context, kept store.Store) {
 	ctx, cancel := context.WithTimeout(ctx, stepTimeout)
 	defer cancel()
 	now := s.storeTime(ctx, kept)
-	page, err := kept.List(ctx, store.Query{Unsent: true, Due: now.Add(2 * s.opts.Poll), Limit: queued / 2})
+	page, err := kept.List(ctx, store.Query{WithNotices: true, Due: now.Add(2 * s.opts.Poll), Limit: queued / 2})
 	if err != nil {
 		s.opts.Logger.Debug("the list of what is to be sent cannot be read", "err", err)
 		return

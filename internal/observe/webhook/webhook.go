@@ -107,8 +107,8 @@ func (m *NoticeMaker) Notice(e *event.Event) (n store.Notice, ok bool) {
 		return n, false
 	}
 	b := Body{Type: e.Kind, Timestamp: e.Time.UTC(), Data: Data{
-		Agent: agui.Cut(e.Agent), Tenant: agui.Cut(e.Tenant), Thread: agui.Cut(e.Thread), Run: agui.Cut(e.Run), Pause: e.Pause, Approval: e.Approval,
-		Dialect: e.Dialect, Door: e.Door, Principal: agui.Cut(e.Principal), PrincipalHash: e.PrincipalHash, Code: agui.Cut(e.Code),
+		Agent: agui.Shorten(e.Agent), Tenant: agui.Shorten(e.Tenant), Thread: agui.Shorten(e.Thread), Run: agui.Shorten(e.Run), Pause: e.Pause, Approval: e.Approval,
+		Dialect: e.Dialect, Door: e.Door, Principal: agui.Shorten(e.Principal), PrincipalHash: e.PrincipalHash, Code: agui.Shorten(e.Code),
 		Interrupts: []Question{},
 	}}
 	for i := range e.Interrupts {
@@ -158,12 +158,12 @@ func withoutQuestions(d *Data) {
 }
 
 func (m *NoticeMaker) question(i *event.Interrupt) Question {
-	q := Question{ID: agui.Cut(i.ID), Reason: agui.Cut(i.Reason), Status: i.Status, Says: i.Says, Edited: i.Edited, Door: i.Door}
+	q := Question{ID: agui.Shorten(i.ID), Reason: agui.Shorten(i.Reason), Status: i.Status, Says: i.Verdict, Edited: i.Edited, Door: i.Door}
 	if m.Names {
-		q.By = agui.Cut(i.By)
+		q.By = agui.Shorten(i.By)
 	}
 	for _, tool := range i.Tools[:min(len(i.Tools), maxTools)] {
-		q.Tools = append(q.Tools, agui.Cut(tool))
+		q.Tools = append(q.Tools, agui.Shorten(tool))
 	}
 	if m.Content {
 		q.Message = gjson.GetBytes(i.Object, "message").Str

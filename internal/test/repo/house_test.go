@@ -199,9 +199,10 @@ func TestHouseCounts(t *testing.T) {
 
 // TestWaysBack lists the structs with access to the run or to the whole handler: only run and
 // Router (RouterOptions only passes agents on). Of the functions in fields, only body.concludes
-// leads to the run. body.emits and body.outs are methods of the body itself, kept in fields because
-// an unchanged frame must not allocate them. The functions of life and of the reporter end a watch,
-// free a place and report waiting clients. None of them has access to a run, a body or a Handler.
+// leads to the run. body.emits and body.emitOut are methods of the body itself, kept in fields
+// because an unchanged frame must not allocate them. The functions of life and of the reporter end
+// a watch, free a place and report waiting clients. None of them has access to a run, a body or a
+// Handler.
 func TestWaysBack(t *testing.T) {
 	all := typesOf(sources(t, parser.SkipObjectResolution), "proxy")
 	for what, c := range map[string]struct{ got, want []string }{
@@ -209,8 +210,8 @@ func TestWaysBack(t *testing.T) {
 			"Router", "RouterOptions", "run",
 		}},
 		"fields that hold a function": {all.callbacks(), []string{
-			"OtherDoors.Forgets", "OtherDoors.Headers", "body.concludes", "body.emits", "body.outs",
-			"reporter.quiet", "runLife.place", "runLife.unfollow", "runLife.unwatch",
+			"OtherDoors.Headers", "OtherDoors.StoreMayForget", "body.concludes", "body.emitOut", "body.emits",
+			"reporter.onEmpty", "runLife.releasePlace", "runLife.stopFollowing", "runLife.stopWatching",
 		}},
 	} {
 		if !slices.Equal(c.got, c.want) {

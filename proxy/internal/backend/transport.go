@@ -88,7 +88,7 @@ func Transports(upstream *url.URL, o Options) (ordinary, single *http.Transport)
 			if err != nil {
 				return nil, err
 			}
-			return shake(ctx, tls.Client(conn, o.TLS(protocols...)))
+			return handshake(ctx, tls.Client(conn, o.TLS(protocols...)))
 		}
 	}
 	make := func() *http.Transport {
@@ -119,9 +119,9 @@ func Transports(upstream *url.URL, o Options) (ordinary, single *http.Transport)
 	return ordinary, single
 }
 
-// shake does the TLS handshake, with a time limit. If it fails, nothing was sent to the backend, as
-// when no connection is made.
-func shake(ctx context.Context, conn *tls.Conn) (net.Conn, error) {
+// handshake does the TLS handshake, with a time limit. If it fails, nothing was sent to the
+// backend, as when no connection is made.
+func handshake(ctx context.Context, conn *tls.Conn) (net.Conn, error) {
 	ctx, cancel := context.WithTimeout(ctx, handshakeTimeout)
 	defer cancel()
 	if err := conn.HandshakeContext(ctx); err != nil {

@@ -15,9 +15,9 @@ import (
 func TestWatch(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var told atomic.Int32
-		w := &Watch{Limit: time.Minute, Told: func() { told.Add(1) }}
+		w := &Watch{Limit: time.Minute, OnSilence: func() { told.Add(1) }}
 		read := func(d time.Duration) {
-			src := w.Over(readerFunc(func([]byte) (int, error) {
+			src := w.Reader(readerFunc(func([]byte) (int, error) {
 				time.Sleep(d)
 				return 0, errors.New("end")
 			}), nil)
@@ -49,8 +49,8 @@ type readerFunc func(p []byte) (int, error)
 
 func (f readerFunc) Read(p []byte) (int, error) { return f(p) }
 
-// TestWatchIsLate checks that Late is called after Told in the same wait, and that the end of a
-// wait resets both.
+// TestWatchIsLate checks that OnGraceOver is called after OnSilence in the same wait, and that the
+// end of a wait resets both.
 func TestWatchIsLate(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var mu sync.Mutex // the timer calls note in another goroutine
@@ -62,9 +62,9 @@ func TestWatchIsLate(t *testing.T) {
 				heard = append(heard, what)
 			}
 		}
-		w := &Watch{Limit: time.Minute, Told: note("told"), Late: note("late"), Grace: time.Hour}
+		w := &Watch{Limit: time.Minute, OnSilence: note("told"), OnGraceOver: note("late"), Grace: time.Hour}
 		r, up := io.Pipe()
-		src := w.Over(r, nil)
+		src := w.Reader(r, nil)
 		for _, silence := range []time.Duration{time.Second, 2 * time.Minute, time.Second, 2 * time.Hour, time.Second} {
 			go func() {
 				time.Sleep(silence)

@@ -20,7 +20,7 @@ func TestCallsAgain(t *testing.T) {
 	hidden := asks(aboutCall, ended)
 	hidden.Interrupts[0].CallUnseen = true
 	unknown := asks(aboutCall, ended)
-	unknown.Interrupts[0].Calls[0].Unknown = true
+	unknown.Interrupts[0].Calls[0].ArgumentsUnknown = true
 	decided := asks(aboutCall, ended)
 	decided.Decisions = []agui.Decision{{Question: "n~x"}}
 	announced := asks(aboutCall, ended, started)
@@ -71,8 +71,8 @@ func TestEndAgain(t *testing.T) {
 	)
 	ended := func(edit func(*store.Result)) *store.Result {
 		p := asks(aboutCall, ended)
-		p.Seen = append(p.Seen, agui.See(agui.ParseMessage([]byte(caller))))
-		r := &store.Result{Pause: p, How: store.Finished, Given: []store.GivenAnswer{{ID: "n~x", Status: agui.Resolved, Says: agui.SaysApproved}}}
+		p.SeenMessages = append(p.SeenMessages, agui.NewSeenMessage(agui.ParseMessage([]byte(caller))))
+		r := &store.Result{Pause: p, EndKind: store.Finished, GivenAnswers: []store.GivenAnswer{{ID: "n~x", Status: agui.Resolved, Verdict: agui.VerdictApproved}}}
 		if edit != nil {
 			edit(r)
 		}
@@ -94,7 +94,7 @@ func TestEndAgain(t *testing.T) {
 		"a call that was not asked about":        {repeat(dotnet, user), ended(nil), "[" + user + "," + both + "," + reply + "," + other + "]", asking + "TOOL_CALL_RESULT(done) TOOL_CALL_RESULT(none)"},
 		"no result was told":                     {repeat(dotnet, user), ended(nil), "[" + user + "," + caller + "]", asking + "TOOL_CALL_RESULT(" + words.Approved + ")"},
 		"the store keeps no messages":            {repeat(dotnet, user), ended(nil), "", asking + "TOOL_CALL_RESULT(" + words.Approved + ")"},
-		"in doubt":                               {repeat(dotnet, user), ended(func(r *store.Result) { r.How = store.Doubtful }), "", asking + "TOOL_CALL_RESULT(" + words.InDoubt + ")"},
+		"in doubt":                               {repeat(dotnet, user), ended(func(r *store.Result) { r.EndKind = store.Doubtful }), "", asking + "TOOL_CALL_RESULT(" + words.InDoubt + ")"},
 		"an id that can be guessed":              {repeat(dotnet, user), ended(func(r *store.Result) { r.Pause.Interrupts[0].Native = "n~x" }), "", "-"},
 		"another question":                       {repeat(dotnet, user), ended(func(r *store.Result) { r.Pause.Interrupts[0].ID = "n~z" }), "", "-"},
 		"a question that is forgotten":           {repeat(dotnet, user), ended(func(r *store.Result) { r.Pause = nil }), "", "-"},

@@ -13,35 +13,35 @@ import (
 // refuse a history that has a result without its call. The zero value belongs to a run that is not
 // a resume, and has no calls.
 type KnownCalls struct {
-	held    map[string]bool       // calls that the client has; nil if the run is not a resume
-	lacking map[string]*KnownCall // calls that the client lacks
-	chunk   string                // the call that chunks without an id belong to
-	again   map[string]bool       // calls that got a result in this run: a later call with such an id is another call
+	clientHas     map[string]bool       // calls that the client has; nil if the run is not a resume
+	clientLacks   map[string]*KnownCall // calls that the client lacks
+	chunk         string                // the call that chunks without an id belong to
+	answeredInRun map[string]bool       // calls that got a result in this run: a later call with such an id is another call
 
 	// A dialect may emit an answer as a result before the backend has sent anything. The backend
 	// may then begin the same call again after that result. It is a different call if it belongs to
 	// a different message.
-	answers map[string]bool   // message ids of such results
-	early   map[string]bool   // calls that have no other result
-	parents map[string]string // the id of the message that has the call, by call
+	answers     map[string]bool   // message ids of such results
+	onlyResults map[string]bool   // calls that have no other result
+	parents     map[string]string // the id of the message that has the call, by call
 
-	says map[string]string // the result that Holdpoint sends for a call if the backend sends none, by call
+	fallbackResults map[string]string // the result that Holdpoint sends for a call if the backend sends none, by call
 }
 
 // A KnownCall is a call that the client lacks.
 type KnownCall struct {
 	agui.AskedCall
-	Recorded bool   // the transcript has the call
-	parent   string // id of the message that has the call, "" if unknown
-	begun    bool   // the stream of this run has begun the call
-	alone    bool   // the stream began it without a parent, so that clients made a message with the id of the call
+	Recorded      bool   // the transcript has the call
+	parent        string // id of the message that has the call, "" if unknown
+	begun         bool   // the stream of this run has begun the call
+	withoutParent bool   // the stream began it without a parent, so that clients made a message with the id of the call
 }
 
 // KnownCalls returns the KnownCalls of a resume of p. answers are the answers to its questions, in
 // their order. The messages of the request show what the client has. If they include no message of
 // the conversation, the client sends only new messages, and has everything that it was sent.
 func (l Listener) KnownCalls(p *agui.Pause, answers []agui.Answer, t Transcript) KnownCalls {
-	k := KnownCalls{held: map[string]bool{}}
+	k := KnownCalls{clientHas: map[string]bool{}}
 	if l.showsNativeForm() && !p.ByText { // such a client handles its backend's own stream
 		return k
 	}
@@ -50,37 +50,37 @@ func (l Listener) KnownCalls(p *agui.Pause, answers []agui.Answer, t Transcript)
 		k.answers[i.ID], k.answers["result-"+i.ID] = true, true
 	}
 	if l.Line.NeedsResult() {
-		k.says = ownContents(p, answers)
+		k.fallbackResults = ownContents(p, answers)
 	}
-	lacks := l.lacks(p)
+	lacks := l.lacksCall(p)
 	for _, c := range t.Calls() {
 		k.parents[c.ID] = c.Parent
 		if !lacks(c.ID) {
-			k.held[c.ID] = true
-		} else if call, ok := t.AskedCall(c.ID); ok && !call.Unknown {
-			k.lack(&KnownCall{AskedCall: call, parent: c.Parent, Recorded: true})
+			k.clientHas[c.ID] = true
+		} else if call, ok := t.AskedCall(c.ID); ok && !call.ArgumentsUnknown {
+			k.addLacking(&KnownCall{AskedCall: call, parent: c.Parent, Recorded: true})
 		}
 	}
 	_, whole := t.Messages() // if not, the request may have fewer calls than the client
 	for n := range p.Interrupts {
 		i := &p.Interrupts[n]
 		id := i.ToolCallID()
-		if id == "" || k.held[id] || k.lacking[id] != nil || i.CallUnseen && !l.Line.NeedsResult() {
+		if id == "" || k.clientHas[id] || k.clientLacks[id] != nil || i.CallUnseen && !l.Line.NeedsResult() {
 			continue
 		}
 		call, known := namedCall(i)
 		switch {
 		case known && lacks(id):
-			k.lack(&KnownCall{AskedCall: call})
+			k.addLacking(&KnownCall{AskedCall: call})
 		case !whole && !i.CallUnseen:
-			k.held[id] = true
+			k.clientHas[id] = true
 		}
 	}
 	return k
 }
 
-// lacks returns a function that reports whether the client lacks a call in a resume of p.
-func (l Listener) lacks(p *agui.Pause) func(call string) bool {
+// lacksCall returns a function that reports whether the client lacks a call in a resume of p.
+func (l Listener) lacksCall(p *agui.Pause) func(call string) bool {
 	if !l.BringsConversation(p) {
 		return func(string) bool { return false }
 	}
@@ -98,30 +98,30 @@ func (l Listener) lacks(p *agui.Pause) func(call string) bool {
 	return func(call string) bool { return asked[call] && !holds[call] }
 }
 
-func (k *KnownCalls) lack(c *KnownCall) {
-	if k.lacking == nil {
-		k.lacking = map[string]*KnownCall{}
+func (k *KnownCalls) addLacking(c *KnownCall) {
+	if k.clientLacks == nil {
+		k.clientLacks = map[string]*KnownCall{}
 	}
-	k.lacking[c.ID] = c
+	k.clientLacks[c.ID] = c
 }
 
 // Resumes reports whether the run is a resume, so that the events of its calls must be checked.
-func (k *KnownCalls) Resumes() bool { return k.held != nil }
+func (k *KnownCalls) Resumes() bool { return k.clientHas != nil }
 
-// Lacks reports whether the client lacks a call.
-func (k *KnownCalls) Lacks() bool { return len(k.lacking) > 0 }
+// AnyLacking reports whether the client lacks a call.
+func (k *KnownCalls) AnyLacking() bool { return len(k.clientLacks) > 0 }
 
-// Holds reports whether an event belongs to a call that the client has, so that it must not be
+// ClientHas reports whether an event belongs to a call that the client has, so that it must not be
 // sent.
-func (k *KnownCalls) Holds(ev agui.Event) bool {
+func (k *KnownCalls) ClientHas(ev agui.Event) bool {
 	if !k.Resumes() {
 		return false
 	}
 	id := ev.Get("toolCallId").Str
-	if k.again[id] && ev.Get("toolCallName").Str != "" {
+	if k.answeredInRun[id] && ev.Get("toolCallName").Str != "" {
 		parent := ev.Get("parentMessageId").Str
-		if !k.early[id] || parent != "" && parent != k.parents[id] {
-			delete(k.held, id)
+		if !k.onlyResults[id] || parent != "" && parent != k.parents[id] {
+			delete(k.clientHas, id)
 		}
 	}
 	if ev.Type == agui.CallChunk {
@@ -130,41 +130,41 @@ func (k *KnownCalls) Holds(ev agui.Event) bool {
 		}
 		k.chunk = id
 	}
-	return k.held[id]
+	return k.clientHas[id]
 }
 
-// Lacked returns the call that an event belongs to if the client lacks that call, else nil. Holds
-// must be called before with the same event.
-func (k *KnownCalls) Lacked(ev agui.Event) *KnownCall {
-	if len(k.lacking) == 0 {
+// LackingCall returns the call that an event belongs to if the client lacks that call, else nil.
+// Holds must be called before with the same event.
+func (k *KnownCalls) LackingCall(ev agui.Event) *KnownCall {
+	if len(k.clientLacks) == 0 {
 		return nil
 	}
 	id := ev.Get("toolCallId").Str
 	if ev.Type == agui.CallChunk {
 		id = k.chunk
 	}
-	return k.lacking[id]
+	return k.clientLacks[id]
 }
 
-// Begin records that the stream has sent an event of the call.
-func (c *KnownCall) Begin(ev agui.Event) {
+// NoteBegun records that the stream has sent an event of the call.
+func (c *KnownCall) NoteBegun(ev agui.Event) {
 	c.begun = true
-	c.alone = c.alone || ev.Type != agui.CallArgs && ev.Type != agui.CallEnd && ev.Get("parentMessageId").Str == ""
+	c.withoutParent = c.withoutParent || ev.Type != agui.CallArgs && ev.Type != agui.CallEnd && ev.Get("parentMessageId").Str == ""
 }
 
-// Answered records the result of a call. From then on the client has the call. Some models repeat
+// NoteResult records the result of a call. From then on the client has the call. Some models repeat
 // ids, so a call that begins later with the same id is a different one.
-func (k *KnownCalls) Answered(result agui.Event) {
+func (k *KnownCalls) NoteResult(result agui.Event) {
 	id := result.Get("toolCallId").Str
-	if c := k.lacking[id]; c != nil {
-		k.held[c.ID] = true
-		delete(k.lacking, id)
+	if c := k.clientLacks[id]; c != nil {
+		k.clientHas[c.ID] = true
+		delete(k.clientLacks, id)
 	}
-	if k.held[id] {
-		if k.again == nil {
-			k.again, k.early = map[string]bool{}, map[string]bool{}
+	if k.clientHas[id] {
+		if k.answeredInRun == nil {
+			k.answeredInRun, k.onlyResults = map[string]bool{}, map[string]bool{}
 		}
-		k.again[id], k.early[id] = true, k.answers[result.Get("messageId").Str]
+		k.answeredInRun[id], k.onlyResults[id] = true, k.answers[result.Get("messageId").Str]
 	}
 }
 
@@ -176,17 +176,17 @@ func (c *KnownCall) events() []agui.Event {
 // Separate returns the result with another message id, if clients have made a message with that id
 // for the call; see ResultIDs.
 func (k *KnownCalls) Separate(result agui.Event) agui.Event {
-	c := k.Lacked(result)
-	if c == nil || !c.alone || result.Get("messageId").Str != c.ID {
+	c := k.LackingCall(result)
+	if c == nil || !c.withoutParent || result.Get("messageId").Str != c.ID {
 		return result
 	}
-	return result.With(agui.SetString(result.JSON, "messageId", "result-"+c.ID))
+	return result.WithJSON(agui.SetString(result.JSON, "messageId", "result-"+c.ID))
 }
 
 // CallOf returns the events of the call that a result belongs to, if the client lacks the call and
 // the stream has not begun it. isNew reports that the transcript lacks the call too.
 func (k *KnownCalls) CallOf(result agui.Event) (events []agui.Event, isNew bool) {
-	c := k.Lacked(result)
+	c := k.LackingCall(result)
 	if c == nil || c.begun {
 		return nil, false
 	}
@@ -230,10 +230,10 @@ func (told *ResultIDs) Distinct(result agui.Event, t Transcript) agui.Event {
 	}
 	if repeats || id == call && t.HasCalls(id) {
 		id = "result-" + call
-		for t.Holds(id) { // some models give all calls the same id
+		for t.HasMessage(id) { // some models give all calls the same id
 			id = "result-" + id
 		}
-		return result.With(agui.SetString(result.JSON, "messageId", id))
+		return result.WithJSON(agui.SetString(result.JSON, "messageId", id))
 	}
 	return result
 }

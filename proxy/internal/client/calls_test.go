@@ -40,13 +40,13 @@ func replay(k *KnownCalls, events ...string) string {
 			ev = k.Separate(ev)
 			call, _ := k.CallOf(ev)
 			list = append(list, call...)
-			k.Answered(ev)
+			k.NoteResult(ev)
 		default:
-			if k.Holds(ev) {
+			if k.ClientHas(ev) {
 				continue
 			}
-			if c := k.Lacked(ev); c != nil {
-				c.Begin(ev)
+			if c := k.LackingCall(ev); c != nil {
+				c.NoteBegun(ev)
 			}
 		}
 		list = append(list, ev)
@@ -115,13 +115,13 @@ func TestKnownCalls(t *testing.T) {
 	}
 
 	var none KnownCalls
-	if got := replay(&none, started, args, closed, result); got != whole+" "+itself || none.Resumes() || none.Lacks() {
+	if got := replay(&none, started, args, closed, result); got != whole+" "+itself || none.Resumes() || none.AnyLacking() {
 		t.Errorf("a run that is no resume: %s", got)
 	}
 	k := lacks.KnownCalls(p, make([]agui.Answer, 1), recorded(user, caller))
 	begun := agui.NewEvent([]byte(alone))
-	k.Holds(begun)
-	k.Lacked(begun).Begin(begun)
+	k.ClientHas(begun)
+	k.LackingCall(begun).NoteBegun(begun)
 	if id := k.Separate(agui.NewEvent([]byte(called))).Get("messageId").Str; id != "result-c1" {
 		t.Errorf("the result's message has the id of the call's: %s", id)
 	}

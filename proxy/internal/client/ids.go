@@ -26,7 +26,7 @@ func (l Listener) Finish() agui.Event { return agui.FinishedEvent(l.Thread, l.In
 func (l Listener) WithIDs(ev agui.Event) agui.Event {
 	var few [3]agui.Edit
 	if edits := l.appendIDs(few[:0], ev); len(edits) > 0 {
-		return ev.With(agui.SetKeys(ev.JSON, edits...))
+		return ev.WithJSON(agui.SetKeys(ev.JSON, edits...))
 	}
 	return ev
 }
@@ -38,7 +38,7 @@ func (l Listener) InThread(ev agui.Event) agui.Event {
 	}
 	var few [2]agui.Edit
 	if edits := l.appendThread(l.appendEcho(few[:0], ev), ev); len(edits) > 0 {
-		return ev.With(agui.SetKeys(ev.JSON, edits...))
+		return ev.WithJSON(agui.SetKeys(ev.JSON, edits...))
 	}
 	return ev
 }
@@ -53,9 +53,9 @@ func (l Listener) ForClient(finish agui.Event) agui.Event {
 	}
 	switch outcome := agui.View(finish.JSON).Get("outcome"); {
 	case outcome.Get("type").Str == "cancelled":
-		return finish.With(agui.DeleteKey(finish.JSON, "outcome"))
+		return finish.WithJSON(agui.DeleteKey(finish.JSON, "outcome"))
 	case outcome.Get("pendingToolCallIds").Exists():
-		return finish.With(agui.DeleteKey(finish.JSON, "outcome.pendingToolCallIds"))
+		return finish.WithJSON(agui.DeleteKey(finish.JSON, "outcome.pendingToolCallIds"))
 	}
 	return finish
 }
@@ -68,7 +68,7 @@ func (l Listener) appendIDs(edits []agui.Edit, ev agui.Event) []agui.Edit {
 	if ev.Type != agui.RunStarted && ev.Type != agui.RunFinished || !ev.Valid() {
 		return edits
 	}
-	if edits = l.appendEcho(edits, ev); l.Later {
+	if edits = l.appendEcho(edits, ev); l.FollowsRun {
 		return l.appendThread(edits, ev)
 	}
 	object := agui.View(ev.JSON)

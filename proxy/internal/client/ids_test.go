@@ -16,7 +16,7 @@ func TestIDs(t *testing.T) {
 		return l
 	}
 	later := func(l Listener) Listener {
-		l.Later = true
+		l.FollowsRun = true
 		return l
 	}
 	for name, c := range map[string]struct {

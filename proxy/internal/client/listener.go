@@ -37,17 +37,17 @@ type Listener struct {
 	ClientMessages []agui.Message
 	// Page reports that a page in a browser reads the stream itself.
 	Page bool
-	// Later reports that the run follows another one in the same stream, so that it has the ids of
-	// the backend.
-	Later bool
+	// FollowsRun reports that the run follows another one in the same stream, so that it has the ids
+	// of the backend.
+	FollowsRun bool
 }
 
 // A Transcript has the messages and calls of the stream so far.
 type Transcript interface {
 	// Messages returns the messages. whole is false if some are missing.
 	Messages() (list []json.RawMessage, whole bool)
-	// Holds reports whether there is a message with the id.
-	Holds(messageID string) bool
+	// HasMessage reports whether there is a message with the id.
+	HasMessage(messageID string) bool
 	// HasCalls reports whether the message with the id has calls.
 	HasCalls(messageID string) bool
 	// Calls returns the calls without their arguments.
@@ -75,7 +75,7 @@ func (l Listener) showsNativeForm() bool { return l.Show == translate.ShowNative
 // BringsConversation reports whether the request has a message of the conversation that the pause
 // ended. The request of a client that sends only new messages has none.
 func (l Listener) BringsConversation(p *agui.Pause) bool {
-	return slices.ContainsFunc(l.ClientMessages, func(m agui.Message) bool { return p.Knows(agui.See(m)) })
+	return slices.ContainsFunc(l.ClientMessages, func(m agui.Message) bool { return p.HasMessage(agui.NewSeenMessage(m)) })
 }
 
 // TakesErrorAfterQuestions reports whether the client accepts a RUN_ERROR after a RUN_FINISHED that
@@ -109,7 +109,7 @@ func mayCall(m *agui.Message) bool { return !m.Plain && m.Role == "assistant" }
 // not known completely.
 func namedCall(i *agui.Interrupt) (call agui.AskedCall, ok bool) {
 	id := i.ToolCallID()
-	at := slices.IndexFunc(i.Calls, func(c agui.AskedCall) bool { return c.ID == id && c.Name != "" && !c.Unknown })
+	at := slices.IndexFunc(i.Calls, func(c agui.AskedCall) bool { return c.ID == id && c.Name != "" && !c.ArgumentsUnknown })
 	if id == "" || at < 0 {
 		return agui.AskedCall{}, false
 	}

@@ -85,11 +85,11 @@ type Question struct {
 	// Announced are the events by which the backend itself announced the pause, nil if the stream
 	// has them already.
 	Announced []agui.Event
-	// More are other events before the end of the run: ends of what is open, snapshots.
-	More []agui.Event
-	// Unclosed are the events that close open messages and calls of the stream, for a question
+	// MoreEvents are other events before the end of the run: ends of what is open, snapshots.
+	MoreEvents []agui.Event
+	// ClosingEvents are the events that close open messages and calls of the stream, for a question
 	// shown as a text.
-	Unclosed []agui.Event
+	ClosingEvents []agui.Event
 	// NotTaken reports that messages of the request were not sent to the backend. The outcome then
 	// has the code MESSAGES_NOT_TAKEN.
 	NotTaken bool
@@ -99,17 +99,17 @@ type Question struct {
 // ends the run. In the forms that Holdpoint makes, questions that are already decided are left out.
 func (l Listener) Question(q Question) []agui.Event {
 	p := q.Pause.Undecided()
-	events := make([]agui.Event, 0, len(q.Announced)+len(q.More)+2)
+	events := make([]agui.Event, 0, len(q.Announced)+len(q.MoreEvents)+2)
 	if l.Show != translate.ShowOutcome {
 		events = append(events, q.Announced...)
 	}
 	if l.Show == translate.ShowBoth && len(p.Native) == 0 {
 		events = append(events, customInterrupt(p))
 	}
-	events = append(events, q.More...)
+	events = append(events, q.MoreEvents...)
 	how := l.formOf(p)
 	if how == byText {
-		events = append(append(events, q.Unclosed...), questionText(p)...)
+		events = append(append(events, q.ClosingEvents...), questionText(p)...)
 	}
 	if l.showsNativeForm() && p.NativeFinish != nil && how != byOutcome {
 		return append(events, l.WithIDs(agui.NewEvent(tanstack.FinishOfRun(p.NativeFinish, l.In.RunID))))
@@ -241,9 +241,9 @@ func WithPublishedIDs(in *agui.RunInput) *agui.RunInput {
 	return &out
 }
 
-// Publish writes into the object of a question the id by which clients answer it, and its expiry if
-// the backend sets none. A zero time means no expiry.
-func Publish(i *agui.Interrupt, expires time.Time) {
+// PublishID writes into the object of a question the id by which clients answer it, and its expiry
+// if the backend sets none. A zero time means no expiry.
+func PublishID(i *agui.Interrupt, expires time.Time) {
 	i.Object = tanstack.Renamed(agui.WithID(i.Object, i.ID), i.Native, i.ID)
 	if _, says := i.Expires(); !says && !expires.IsZero() && !gjson.GetBytes(i.Object, "expiresAt").Exists() {
 		i.Object = agui.SetString(i.Object, "expiresAt", expires.UTC().Format(time.RFC3339))

@@ -23,7 +23,7 @@ const (
 
 // asks returns a pause with one question. native are the events by which the backend announced it.
 func asks(object, finish string, native ...string) *agui.Pause {
-	p := &agui.Pause{Finish: []byte(ended), NativeFinish: []byte(finish), Seen: []agui.SeenMessage{agui.See(agui.ParseMessage([]byte(user)))}}
+	p := &agui.Pause{Finish: []byte(ended), NativeFinish: []byte(finish), SeenMessages: []agui.SeenMessage{agui.NewSeenMessage(agui.ParseMessage([]byte(user)))}}
 	i := agui.Interrupt{ID: "n~x", Native: "n", Object: []byte(object)}
 	if i.ToolCallID() != "" {
 		i.Calls = []agui.AskedCall{{ID: "c1", Name: "rm", Args: `{"path":"a"}`}}
@@ -100,12 +100,12 @@ func TestOrderOfAQuestion(t *testing.T) {
 	list := func(text string) []agui.Event { return []agui.Event{agui.NewEvent([]byte(text))} }
 	l := listen(t, older)
 	p := asks(question, ended, custom)
-	got := l.Question(Question{Pause: p, Announced: l.Announcement(p), More: list(state), Unclosed: list(close), NotTaken: true})
+	got := l.Question(Question{Pause: p, Announced: l.Announcement(p), MoreEvents: list(state), ClosingEvents: list(close), NotTaken: true})
 	same(t, got, custom, state,
 		`{"type":"RUN_FINISHED","threadId":"t","runId":"r","outcome":{"type":"interrupt","interrupts":[`+question+`]},"metadata":{"holdpoint":{"code":"MESSAGES_NOT_TAKEN"}}}`)
 
 	l = listen(t, inTree)
-	got = l.Question(Question{Pause: p, More: list(state), Unclosed: list(close)})
+	got = l.Question(Question{Pause: p, MoreEvents: list(state), ClosingEvents: list(close)})
 	if b := brief(got); b != "STATE_SNAPSHOT TEXT_MESSAGE_END TEXT_MESSAGE_START TEXT_MESSAGE_CONTENT TEXT_MESSAGE_END RUN_FINISHED" {
 		t.Error(b)
 	}
@@ -265,7 +265,7 @@ func TestRefusals(t *testing.T) {
 	const refused = `"metadata":{"holdpoint":{"refusal":{"code":"RESUME_CONFLICT","text":"no"}}}`
 	plain := agui.NewEvent([]byte(ended))
 	l := listen(t, official)
-	same(t, []agui.Event{l.Explained(plain, why), l.Explained(plain, nil), as(l, translate.ShowNative).Explained(plain, why)},
+	same(t, []agui.Event{l.WithRefusal(plain, why), l.WithRefusal(plain, nil), as(l, translate.ShowNative).WithRefusal(plain, why)},
 		`{"type":"RUN_FINISHED","threadId":"t","runId":"r",`+refused+`}`, ended, ended)
 	told := WithRefusal(asks(question, ended), why)
 	if got := string(told.Interrupts[0].Object); got != `{"id":"n~x","reason":"approval","message":"Delete it?",`+refused+`}` {
@@ -297,7 +297,7 @@ func TestPublish(t *testing.T) {
 		"without an id":          {`{"reason":"r"}`, `{"reason":"r","id":"n~x"}`, time.Time{}},
 	} {
 		i := agui.Interrupt{Native: "n", ID: "n~x", Object: []byte(c.object)}
-		Publish(&i, c.expires)
+		PublishID(&i, c.expires)
 		if string(agui.Canonical(i.Object)) != string(agui.Canonical([]byte(c.want))) {
 			t.Errorf("%s: %s, want %s", name, i.Object, c.want)
 		}

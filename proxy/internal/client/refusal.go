@@ -17,18 +17,18 @@ type Refusal struct {
 	Detail string    `json:"detail,omitempty"` // for developers: the message of the RUN_ERROR
 	// MayHaveRun reports that it is not known whether the approved action was carried out.
 	MayHaveRun bool `json:"mayHaveRun,omitempty"`
-	// Stands are the answers that count in place of the refused ones, for a page that words the
-	// reason itself.
-	Stands []contract.StandingAnswer `json:"stands,omitempty"`
+	// StandingAnswers are the answers that count in place of the refused ones, for a page that words
+	// the reason itself.
+	StandingAnswers []contract.StandingAnswer `json:"stands,omitempty"`
 }
 
-// Explained returns a RUN_FINISHED with a refusal. It returns the event unchanged if why is nil, or
-// if the client gets the backend's own form.
-func (l Listener) Explained(finish agui.Event, why *Refusal) agui.Event {
+// WithRefusal returns a RUN_FINISHED with a refusal. It returns the event unchanged if why is nil,
+// or if the client gets the backend's own form.
+func (l Listener) WithRefusal(finish agui.Event, why *Refusal) agui.Event {
 	if why == nil || l.showsNativeForm() {
 		return finish
 	}
-	return finish.With(withRefusal(finish.JSON, why))
+	return finish.WithJSON(withRefusal(finish.JSON, why))
 }
 
 // ExplainedQuestions returns a RUN_FINISHED whose interrupts have the reason why they are sent
@@ -38,7 +38,7 @@ func ExplainedQuestions(finish agui.Event, why *Refusal) agui.Event {
 	for _, i := range gjson.GetBytes(finish.JSON, "outcome.interrupts").Array() {
 		list = append(list, withRefusal([]byte(i.Raw), why))
 	}
-	return finish.With(agui.SetKey(finish.JSON, "outcome.interrupts", agui.List(list)))
+	return finish.WithJSON(agui.SetKey(finish.JSON, "outcome.interrupts", agui.List(list)))
 }
 
 // WithRefusal returns a pause whose interrupts have the reason why they are sent again.

@@ -23,14 +23,14 @@ func (l Listener) OwnResults(k *KnownCalls, asked, next *agui.Pause, doubtful bo
 	var events []agui.Event
 	for _, i := range asked.Interrupts {
 		id := i.ToolCallID()
-		c := k.lacking[id]
-		if next != nil && len(next.About(id)) > 0 || i.CallUnseen || k.again[id] || c == nil && !(k.held[id] && l.Line.ParsesResults()) {
+		c := k.clientLacks[id]
+		if next != nil && len(next.InterruptsAbout(id)) > 0 || i.CallUnseen || k.answeredInRun[id] || c == nil && !(k.clientHas[id] && l.Line.ParsesResults()) {
 			continue
 		}
 		if c != nil && !c.begun {
 			events = append(events, c.events()...)
 		}
-		content := k.says[id]
+		content := k.fallbackResults[id]
 		if doubtful && content != words.Denied {
 			content = words.InDoubt
 		}
@@ -38,7 +38,7 @@ func (l Listener) OwnResults(k *KnownCalls, asked, next *agui.Pause, doubtful bo
 			content = string(agui.MustMarshal(content)) // the client throws at text that is not JSON
 		}
 		result := resultOf(id, content)
-		k.Answered(result)
+		k.NoteResult(result)
 		events = append(events, result)
 	}
 	return events
@@ -55,9 +55,9 @@ func ownContents(p *agui.Pause, answers []agui.Answer) map[string]string {
 	contents := map[string]string{}
 	for n, i := range p.Interrupts {
 		a := answers[n]
-		says := a.Says
+		says := a.Meaning
 		if says == agui.Unclear {
-			says = kit.Says(i, a)
+			says = kit.MeaningOf(i, a)
 		}
 		content := words.Answered
 		switch {
@@ -75,14 +75,14 @@ func ownContents(p *agui.Pause, answers []agui.Answer) map[string]string {
 // ended.
 func recordedContent(result *store.Result, questionID string) string {
 	content := words.Answered
-	for _, g := range result.Given {
+	for _, g := range result.GivenAnswers {
 		switch {
 		case g.ID != questionID:
-		case g.Status == agui.Cancelled || g.Says == agui.SaysDenied:
+		case g.Status == agui.Cancelled || g.Verdict == agui.VerdictDenied:
 			content = words.Denied
-		case result.How == store.Doubtful:
+		case result.EndKind == store.Doubtful:
 			content = words.InDoubt
-		case g.Says == agui.SaysApproved:
+		case g.Verdict == agui.VerdictApproved:
 			content = words.Approved
 		}
 	}

@@ -13,8 +13,8 @@ import (
 func TestOwnResults(t *testing.T) {
 	t.Parallel()
 	const whole = "TOOL_CALL_START(rm) TOOL_CALL_ARGS TOOL_CALL_END "
-	yes := agui.Answer{ID: "n~x", Status: agui.Resolved, Says: agui.Approves}
-	no := agui.Answer{ID: "n~x", Status: agui.Resolved, Says: agui.Denies}
+	yes := agui.Answer{ID: "n~x", Status: agui.Resolved, Meaning: agui.Approves}
+	no := agui.Answer{ID: "n~x", Status: agui.Resolved, Meaning: agui.Denies}
 	cancel := agui.Answer{ID: "n~x", Status: agui.Cancelled}
 	free := agui.Answer{ID: "n~x", Status: agui.Resolved, Payload: []byte(`"blue"`)}
 	p := asks(aboutCall, ended)
@@ -73,18 +73,18 @@ func TestRecordedResults(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		given store.GivenAnswer
-		how   store.How
+		how   store.EndKind
 		want  string
 	}{
-		"a yes":                   {store.GivenAnswer{ID: "n~x", Status: agui.Resolved, Says: agui.SaysApproved}, store.Finished, words.Approved},
-		"a no":                    {store.GivenAnswer{ID: "n~x", Status: agui.Resolved, Says: agui.SaysDenied}, store.Finished, words.Denied},
+		"a yes":                   {store.GivenAnswer{ID: "n~x", Status: agui.Resolved, Verdict: agui.VerdictApproved}, store.Finished, words.Approved},
+		"a no":                    {store.GivenAnswer{ID: "n~x", Status: agui.Resolved, Verdict: agui.VerdictDenied}, store.Finished, words.Denied},
 		"a cancel":                {store.GivenAnswer{ID: "n~x", Status: agui.Cancelled}, store.Finished, words.Denied},
 		"neither":                 {store.GivenAnswer{ID: "n~x", Status: agui.Resolved}, store.Finished, words.Answered},
-		"a yes that may have run": {store.GivenAnswer{ID: "n~x", Status: agui.Resolved, Says: agui.SaysApproved}, store.Doubtful, words.InDoubt},
-		"a no beside a doubt":     {store.GivenAnswer{ID: "n~x", Status: agui.Resolved, Says: agui.SaysDenied}, store.Doubtful, words.Denied},
-		"to another question":     {store.GivenAnswer{ID: "o~y", Status: agui.Resolved, Says: agui.SaysApproved}, store.Finished, words.Answered},
+		"a yes that may have run": {store.GivenAnswer{ID: "n~x", Status: agui.Resolved, Verdict: agui.VerdictApproved}, store.Doubtful, words.InDoubt},
+		"a no beside a doubt":     {store.GivenAnswer{ID: "n~x", Status: agui.Resolved, Verdict: agui.VerdictDenied}, store.Doubtful, words.Denied},
+		"to another question":     {store.GivenAnswer{ID: "o~y", Status: agui.Resolved, Verdict: agui.VerdictApproved}, store.Finished, words.Answered},
 	} {
-		if got := recordedContent(&store.Result{How: c.how, Given: []store.GivenAnswer{c.given}}, "n~x"); got != c.want {
+		if got := recordedContent(&store.Result{EndKind: c.how, GivenAnswers: []store.GivenAnswer{c.given}}, "n~x"); got != c.want {
 			t.Errorf("%s: %s, want %s", name, got, c.want)
 		}
 	}

@@ -42,9 +42,9 @@ func typeFor(ev agui.Event) agui.Type {
 	return ev.Type
 }
 
-// Tell passes an event to give in the form that the client reads. An event that needs no change
+// Send passes an event to give in the form that the client reads. An event that needs no change
 // costs nothing.
-func (s *Rewriter) Tell(ev agui.Event, give func(agui.Event)) {
+func (s *Rewriter) Send(ev agui.Event, give func(agui.Event)) {
 	if s.Line.ReadsAll() {
 		give(ev)
 		return
@@ -98,7 +98,7 @@ func (s *Rewriter) SnapshotTexts(ev agui.Event, t Transcript) []agui.Event {
 		switch role := m.Get("role").Str; {
 		case role == "user":
 			events = nil
-		case role == "assistant" && id != "" && text.Type == gjson.String && text.Str != "" && !t.Holds(id):
+		case role == "assistant" && id != "" && text.Type == gjson.String && text.Str != "" && !t.HasMessage(id):
 			events = append(events, textMessage(strings.Clone(id), text.Str)...)
 		}
 		return true
@@ -115,7 +115,7 @@ func (s *Rewriter) result(ev agui.Event) agui.Event {
 	if content.Type != gjson.String || content.Str == "" || agui.ValidText(content.Str) {
 		return ev
 	}
-	return ev.With(agui.SetKeys(ev.JSON, agui.Edit{Key: "content", Text: string(agui.MustMarshal(content.Str))}))
+	return ev.WithJSON(agui.SetKeys(ev.JSON, agui.Edit{Key: "content", Text: string(agui.MustMarshal(content.Str))}))
 }
 
 // closeText ends the text that chunks have begun.

@@ -13,7 +13,7 @@ func readAs(line *clients.Line, events ...string) []string {
 	s := Rewriter{Line: line, NewID: func() string { return "new" }}
 	var got []string
 	for _, ev := range events {
-		s.Tell(agui.NewEvent([]byte(ev)), func(ev agui.Event) { got = append(got, string(ev.JSON)) })
+		s.Send(agui.NewEvent([]byte(ev)), func(ev agui.Event) { got = append(got, string(ev.JSON)) })
 	}
 	return got
 }
@@ -106,7 +106,7 @@ func TestReadableAllocatesNothing(t *testing.T) {
 	give := func(agui.Event) {}
 	for _, line := range []*clients.Line{nil, clients.Official, clients.SDK, clients.InTree} {
 		s := Rewriter{Line: line}
-		if n := testing.AllocsPerRun(100, func() { s.Tell(ev, give); s.Tell(result, give); s.Passes(ev.Type) }); n != 0 {
+		if n := testing.AllocsPerRun(100, func() { s.Send(ev, give); s.Send(result, give); s.Passes(ev.Type) }); n != 0 {
 			t.Errorf("%q: %v allocations", line, n)
 		}
 	}

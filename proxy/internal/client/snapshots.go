@@ -13,8 +13,8 @@ import (
 
 // Snapshots are the messages and the state at the end of a stream, as far as they are known.
 type Snapshots struct {
-	List  []json.RawMessage // all messages
-	Whole bool              // List is complete
+	List       []json.RawMessage // all messages
+	IsComplete bool              // List is complete
 	// Messages is the JSON list of the messages for the record, without those that were not sent to
 	// the backend. nil: they are not known.
 	Messages json.RawMessage
@@ -60,7 +60,7 @@ func AppendSnapshots(events []agui.Event, s *Snapshots, w HiddenSnapshots, untak
 	switch {
 	case w.Messages:
 		left = append(left, MessagesWithheld)
-	case !s.Whole:
+	case !s.IsComplete:
 		left = append(left, MessagesUnknown)
 	case s.MessagesSent || len(s.List) == 0:
 	case sharesID(s.List):
@@ -149,12 +149,12 @@ func WithMessages(ev agui.Event, list []agui.Message) agui.Event {
 		whole[0] = ','
 		whole = append([]byte(strings.TrimSuffix(messages.Raw, "]")), whole...)
 	}
-	return ev.With(agui.SetKey(ev.JSON, "messages", whole))
+	return ev.WithJSON(agui.SetKey(ev.JSON, "messages", whole))
 }
 
 // WithWithheld returns a MESSAGES_SNAPSHOT with the messages added that the dialect kept from the
-// backend (translate.Out.Withheld), so that the client does not lose them. Each is inserted after
-// the nearest earlier message that the snapshot has.
+// backend (translate.Out.WithheldMessages), so that the client does not lose them. Each is inserted
+// after the nearest earlier message that the snapshot has.
 func WithWithheld(ev agui.Event, withheld []translate.WithheldMessage) agui.Event {
 	if len(withheld) == 0 || !ev.Valid() {
 		return ev
@@ -189,5 +189,5 @@ func WithWithheld(ev agui.Event, withheld []translate.WithheldMessage) agui.Even
 	for n, m := range list {
 		whole = append(append(whole, m), after[n]...)
 	}
-	return ev.With(agui.SetKey(ev.JSON, "messages", agui.MustMarshal(whole)))
+	return ev.WithJSON(agui.SetKey(ev.JSON, "messages", agui.MustMarshal(whole)))
 }

@@ -28,7 +28,7 @@ func TestSnapshots(t *testing.T) {
 		messages = `{"type":"MESSAGES_SNAPSHOT","messages":[` + user + `,` + answer + `]}`
 	)
 	whole := Snapshots{
-		List: rawList(user, answer), Whole: true, Messages: []byte("[" + user + "," + answer + "]"), State: []byte(`{"n":1}`), Stateful: true,
+		List: rawList(user, answer), IsComplete: true, Messages: []byte("[" + user + "," + answer + "]"), State: []byte(`{"n":1}`), Stateful: true,
 	}
 	change := func(edit func(*Snapshots)) Snapshots {
 		s := whole
@@ -49,7 +49,7 @@ func TestSnapshots(t *testing.T) {
 		"an empty state, it was another":  {change(func(s *Snapshots) { s.State, s.AnyState = []byte(`{}`), true }), HiddenSnapshots{}, false, []string{`{"type":"STATE_SNAPSHOT","snapshot":{}}`, messages}, nil},
 		"a state of null":                 {change(func(s *Snapshots) { s.State, s.AnyState = nil, true }), HiddenSnapshots{}, false, []string{`{"type":"STATE_SNAPSHOT","snapshot":null}`, messages}, nil},
 		"an unknown state":                {change(func(s *Snapshots) { s.State, s.Stateful = nil, false }), HiddenSnapshots{}, false, []string{messages}, []Omission{StateUnknown}},
-		"unknown messages":                {change(func(s *Snapshots) { s.List, s.Whole, s.Messages = nil, false, nil }), HiddenSnapshots{}, false, []string{state}, []Omission{MessagesUnknown}},
+		"unknown messages":                {change(func(s *Snapshots) { s.List, s.IsComplete, s.Messages = nil, false, nil }), HiddenSnapshots{}, false, []string{state}, []Omission{MessagesUnknown}},
 		"no messages":                     {change(func(s *Snapshots) { s.List, s.Messages = nil, nil }), HiddenSnapshots{}, false, []string{state}, nil},
 		"two messages of one id":          {change(func(s *Snapshots) { s.List = rawList(user, answer, again) }), HiddenSnapshots{}, false, []string{state}, []Omission{MessagesShareID}},
 		"two messages without an id":      {change(func(s *Snapshots) { s.List = rawList(`{"role":"user"}`, `{"role":"user"}`) }), HiddenSnapshots{}, false, []string{state, messages}, nil},

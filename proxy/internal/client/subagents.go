@@ -85,5 +85,5 @@ func withInterruptIDs(ev agui.Event, others map[string][]string) agui.Event {
 		list = append(list, one)
 		return true
 	})
-	return ev.With(agui.SetKey(ev.JSON, "outcome", agui.SetKey([]byte(outcome.Raw), "interruptIds", agui.List(list))))
+	return ev.WithJSON(agui.SetKey(ev.JSON, "outcome", agui.SetKey([]byte(outcome.Raw), "interruptIds", agui.List(list))))
 }

@@ -73,12 +73,12 @@ func keysOf(req *http.Request) (address, who hash) {
 	return hashOf(h["Origin"], []string{method, req.Host, req.URL.EscapedPath(), req.URL.RawQuery}, h["X-Forwarded-Host"], h["X-Forwarded-Proto"], h["Forwarded"]), who
 }
 
-// hear records what a response of the backend permits to the origin of the request. The response to
-// a preflight, and one that permits nothing, replace everything recorded for the address. A
-// response that could differ for another request with the same keys is not recorded. If nothing is
-// recorded, Holdpoint asks the backend.
-func (p *Policy) hear(req *http.Request, res *http.Response) {
-	word := allowance{read(req, res), p.now()}
+// recordPermission records what a response of the backend permits to the origin of the request. The
+// response to a preflight, and one that permits nothing, replace everything recorded for the
+// address. A response that could differ for another request with the same keys is not recorded. If
+// nothing is recorded, Holdpoint asks the backend.
+func (p *Policy) recordPermission(req *http.Request, res *http.Response) {
+	word := allowance{permissionOf(req, res), p.now()}
 	if Origin(req) == "" || word.header == nil && res.StatusCode >= http.StatusInternalServerError {
 		return // the error may come from a part in front of the one that sets CORS headers, such as Starlette's error handler or an ingress
 	}
@@ -98,9 +98,9 @@ func (p *Policy) hear(req *http.Request, res *http.Response) {
 	}
 }
 
-// read returns the headers by which a response permits its page to read it, as a browser would
-// interpret them; nil if it does not.
-func read(req *http.Request, res *http.Response) http.Header {
+// permissionOf returns the headers by which a response permits its page to read it, as a browser
+// would interpret them; nil if it does not.
+func permissionOf(req *http.Request, res *http.Response) http.Header {
 	allow := res.Header["Access-Control-Allow-Origin"]
 	preflight := IsPreflight(req)
 	if len(allow) != 1 || allow[0] != "*" && allow[0] != Origin(req) || preflight && res.StatusCode/100 != 2 {

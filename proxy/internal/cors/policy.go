@@ -108,7 +108,7 @@ func (p *Policy) Hear(client *http.Request, res *http.Response) {
 	case p.fixed != nil:
 		p.allowFixed(res.Header, client)
 	case p.backend != nil:
-		p.hear(client, res)
+		p.recordPermission(client, res)
 	}
 }
 

@@ -25,8 +25,9 @@ func AsBug(method string, err error) *Bug {
 	return bug
 }
 
-// Caught turns a panic of a dialect's method into a Bug in *err. Callers of the method defer it.
-func Caught(method string, err *error) {
+// CatchPanic turns a panic of a dialect's method into a Bug in *err. Callers of the method defer
+// it.
+func CatchPanic(method string, err *error) {
 	if p := recover(); p != nil {
 		*err = &Bug{Method: method, Err: fmt.Errorf("panic: %v", p), Stack: debug.Stack()}
 	}

@@ -11,7 +11,7 @@ import (
 func TestBug(t *testing.T) {
 	broken := errors.New("broken")
 	call := func(do func() error) (err error) {
-		defer dialect.Caught("Begin", &err)
+		defer dialect.CatchPanic("Begin", &err)
 		return do()
 	}
 	for what, c := range map[string]struct {

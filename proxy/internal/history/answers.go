@@ -13,8 +13,8 @@ import (
 
 // Answers are the answers of a request.
 type Answers struct {
-	List   []agui.Answer  // nil if the request answers nothing
-	Unread *agui.RunError // why the answers could not be read, nil if they could
+	List      []agui.Answer  // nil if the request answers nothing
+	ReadError *agui.RunError // why the answers could not be read, nil if they could
 }
 
 // Read reads the replies in the messages of the request, and adds those that answer the pause to
@@ -36,7 +36,7 @@ func Read(v *View, fields Answers, pauseID string) (Replies, Answers) {
 // replaces earlier replies. If the pause has ended, nothing is refused, because the history is only
 // a record of the past and nothing in it is carried out.
 func (a Answers) mergeReplies(replies Replies, pauseID string, open *agui.Pause) Answers {
-	if len(replies) == 0 || pauseID == "" || a.Unread != nil {
+	if len(replies) == 0 || pauseID == "" || a.ReadError != nil {
 		return a
 	}
 	list := slices.Clone(a.List)
@@ -84,7 +84,7 @@ func (a Answers) mergeReplies(replies Replies, pauseID string, open *agui.Pause)
 // contradiction returns the refusal of answers that contradict each other. why is a format with the
 // interrupt's id.
 func contradiction(why, interrupt string) Answers {
-	return Answers{Unread: agui.Errorf(agui.ResumeConflict, why, agui.Cut(interrupt))}
+	return Answers{ReadError: agui.Errorf(agui.ResumeConflict, why, agui.Shorten(interrupt))}
 }
 
 // A meaning is what an answer decides, in a form in which two answers can be compared.

@@ -68,16 +68,16 @@ func (v *View) resultsWithoutCall(list []agui.Message) map[string]bool {
 func (v *View) bringsConversation(list []agui.Message) bool {
 	seen := map[agui.SeenMessage]bool{}
 	if p := v.Record.Pause; p != nil {
-		for _, s := range p.Seen {
+		for _, s := range p.SeenMessages {
 			seen[s] = true
 		}
 	}
 	for _, result := range v.Record.Results {
-		for _, s := range result.Seen {
+		for _, s := range result.SeenMessages {
 			seen[s] = true
 		}
 	}
-	return slices.ContainsFunc(list, func(m agui.Message) bool { return m.Role != "tool" && seen[agui.See(m)] })
+	return slices.ContainsFunc(list, func(m agui.Message) bool { return m.Role != "tool" && seen[agui.NewSeenMessage(m)] })
 }
 
 // A recordedCall is a call in the form that the record has.
@@ -120,7 +120,7 @@ func (v *View) recordedCalls(wanted map[string]bool) map[string]recordedCall {
 	for _, p := range v.pauses() { // if the messages were too large to be kept
 		for _, i := range p.Interrupts {
 			for _, c := range i.Calls {
-				if _, is := known[c.ID]; wanted[c.ID] && !is && c.ID == i.ToolCallID() && !i.CallUnseen && !c.Unknown && c.Name != "" {
+				if _, is := known[c.ID]; wanted[c.ID] && !is && c.ID == i.ToolCallID() && !i.CallUnseen && !c.ArgumentsUnknown && c.Name != "" {
 					known[c.ID] = recordedCall{c.ID, "", agui.CallJSON(c.ID, c.Name, c.Args)}
 				}
 			}
@@ -168,12 +168,12 @@ func appendCalls(list []agui.Message, calls []recordedCall, ids map[string]bool)
 	}{id, "assistant", agui.List(added)})))
 }
 
-// Meanings returns the answers to a pause with Says set, also where the dialect has not set it.
-func Meanings(p *agui.Pause, answers []agui.Answer) []agui.Answer {
+// WithMeanings returns the answers to a pause with Says set, also where the dialect has not set it.
+func WithMeanings(p *agui.Pause, answers []agui.Answer) []agui.Answer {
 	list := slices.Clone(answers)
 	for n, i := range p.Interrupts {
-		if list[n].Says == agui.Unclear {
-			list[n].Says = kit.Says(i, list[n])
+		if list[n].Meaning == agui.Unclear {
+			list[n].Meaning = kit.MeaningOf(i, list[n])
 		}
 	}
 	return list
@@ -187,7 +187,7 @@ type RestoredMessages struct {
 }
 
 // RestoreCalls returns the messages of a resume in which the calls that the pause asks about are as
-// in the record. The answers must have their Meanings.
+// in the record. The answers must have their Meaning.
 //
 // A person approves the call that was shown. A backend that keeps no state reads the call from the
 // messages of the request, so whoever writes those messages could decide what runs. An approval is
@@ -199,9 +199,9 @@ func RestoreCalls(p *agui.Pause, answers []agui.Answer, list []agui.Message) (Re
 	calls := map[string]agui.AskedCall{} // by id
 	approved := map[string]string{}      // the id of the approved interrupt, by call
 	for n, i := range p.Interrupts {
-		yes := answers[n].Says != agui.Denies
+		yes := answers[n].Meaning != agui.Denies
 		for _, c := range i.Calls {
-			if yes && c.Unknown {
+			if yes && c.ArgumentsUnknown {
 				return RestoredMessages{}, agui.Errorf(agui.ApprovalUncertain, textCallTooLarge, i.ID)
 			}
 			if c.ID == "" {
@@ -231,7 +231,7 @@ func RestoreCalls(p *agui.Pause, answers []agui.Answer, list []agui.Message) (Re
 				return RestoredMessages{}, uncertainCopy(id)
 			}
 		}
-		copies = slices.DeleteFunc(copies, func(c agui.CallCopy) bool { return !c.Sure || calls[c.ID].Unknown })
+		copies = slices.DeleteFunc(copies, func(c agui.CallCopy) bool { return !c.Sure || calls[c.ID].ArgumentsUnknown })
 		text, ids := agui.WithCalls(m.JSON, copies, calls)
 		if ids == nil {
 			continue

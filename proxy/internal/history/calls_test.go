@@ -14,7 +14,7 @@ import (
 // TestWhichCallsArePutBack checks a history that has a result without its call. If the request has
 // messages of the conversation, Holdpoint must add the call from the record.
 func TestWhichCallsArePutBack(t *testing.T) {
-	kept := map[store.Moment]string{store.Asked: "u a:1", store.Ended: "u a:5 t:5"}
+	kept := map[store.Moment]string{store.AtPause: "u a:1", store.AtEnd: "u a:5 t:5"}
 	for name, c := range map[string]struct {
 		chat, open, ended string
 		unseen            bool   // the record has none of the chat's messages
@@ -37,20 +37,20 @@ func TestWhichCallsArePutBack(t *testing.T) {
 				return agui.MessageList(inputOf(t, kept[at], "").Messages)
 			}}
 			if p := v.Record.Pause; p != nil {
-				p.Kept = 1
+				p.SnapshotBytes = 1
 			}
 			for _, m := range v.Input.Messages {
 				if m.Role != "user" || c.unseen {
 					continue
 				}
 				if p := v.Record.Pause; p != nil {
-					p.Seen = append(p.Seen, agui.See(m))
+					p.SeenMessages = append(p.SeenMessages, agui.NewSeenMessage(m))
 				}
 				for _, result := range v.Record.Results {
-					result.Seen = append(result.Seen, agui.See(m))
+					result.SeenMessages = append(result.SeenMessages, agui.NewSeenMessage(m))
 				}
 			}
-			mended := history.Mend(v)
+			mended := history.CompleteMessages(v)
 			want := c.want
 			if want == "" {
 				want = c.chat
@@ -101,9 +101,9 @@ func TestWhatAYesRuns(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := pauseOn("open", "1")
-			p.Interrupts[0].Calls = []agui.AskedCall{{ID: "1", Name: "rm", Args: shown, Unknown: c.unknown}}
+			p.Interrupts[0].Calls = []agui.AskedCall{{ID: "1", Name: "rm", Args: shown, ArgumentsUnknown: c.unknown}}
 			p.Messages = json.RawMessage(`[` + strings.Join(c.kept, ",") + `]`)
-			answers := history.Meanings(p, []agui.Answer{answerOf("1", c.says)})
+			answers := history.WithMeanings(p, []agui.Answer{answerOf("1", c.says)})
 			list := history.MessagesIn(json.RawMessage(`[` + strings.Join(c.messages, ",") + `]`))
 			restored, refused := history.RestoreCalls(p, answers, list)
 			if (refused != nil) != c.refused || refused != nil && refused.Code != agui.ApprovalUncertain {
@@ -176,9 +176,9 @@ func TestWhichOpenCallsReachTheBackend(t *testing.T) {
 				in.Messages[n] = agui.ParseMessage([]byte(strings.ReplaceAll(string(m.JSON), `{"id":"mine","type":"function","function":{"name":"rm"`, `{"id":"mine","type":"function","function":{"name":"mine"`)))
 			}
 			v := viewOf(in)
-			v.Dialect.Continuer, v.Spoken, v.Record = continuer{}, "fake", recordOf(c.open, c.ended)
+			v.Dialect.Continuer, v.KnownDialect, v.Record = continuer{}, "fake", recordOf(c.open, c.ended)
 			if c.spoken != "" {
-				v.Spoken = c.spoken
+				v.KnownDialect = c.spoken
 			}
 			key := func(id string) history.CallKey {
 				return history.NewCallKey(v.Scope, agui.Call{ID: id, Name: "rm", Args: "{}"})
@@ -207,8 +207,8 @@ func TestWhichOpenCallsReachTheBackend(t *testing.T) {
 			if got := chatOf(out.Input.Messages); got != strings.ReplaceAll(want, "mine", "a:mine t:mine") {
 				t.Errorf("the messages are %q, want %q", got, want)
 			}
-			if out.Unknown != c.unknown || out.Abandoned != c.abandoned || (out.Edited != nil) != (c.want != "") || (out.Failed != nil) != c.down {
-				t.Errorf("%d unknown, %d abandoned, %d edited, failed: %v", out.Unknown, out.Abandoned, len(out.Edited), out.Failed)
+			if out.UnknownCalls != c.unknown || out.AbandonedCalls != c.abandoned || (out.ChangedMessages != nil) != (c.want != "") || (out.IndexError != nil) != c.down {
+				t.Errorf("%d unknown, %d abandoned, %d edited, failed: %v", out.UnknownCalls, out.AbandonedCalls, len(out.ChangedMessages), out.IndexError)
 			}
 		})
 	}
@@ -246,7 +246,7 @@ func TestCallKeys(t *testing.T) {
 			t.Errorf("a call without arguments has another key with %q", args)
 		}
 	}
-	if got := history.CallKeys(scope, []agui.AskedCall{{ID: "1", Name: "rm"}, {ID: "2", Unknown: true}}); len(got) != 1 || got[0] != empty {
+	if got := history.CallKeys(scope, []agui.AskedCall{{ID: "1", Name: "rm"}, {ID: "2", ArgumentsUnknown: true}}); len(got) != 1 || got[0] != empty {
 		t.Errorf("the keys are %v", got)
 	}
 }

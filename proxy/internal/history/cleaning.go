@@ -12,10 +12,10 @@ import (
 
 // A cleaning collects what is removed from the messages of a request before the backend gets them.
 type cleaning struct {
-	out       map[int]bool // places of messages that go, but for their Rest
-	rest      map[int]*agui.Message
+	removed   map[int]bool // places of messages that go, but for their Rest
+	shortened map[int]*agui.Message
 	calls     map[string]bool // calls that go, with every result that they have
-	repeats   contract.Repeats
+	repeats   contract.RepeatFinder
 	resuming  bool
 	leftovers map[callAt]int // how many tool messages a call has, where there are several
 	callOf    map[int]callAt // by the place of a tool message
@@ -33,7 +33,7 @@ type cleaning struct {
 func Clean(v *View, replies Replies, resumed *agui.Pause) (list []agui.Message, strays int) {
 	c := &cleaning{resuming: resumed != nil}
 	places := kit.PlacesIn(v.Input.Messages)
-	for here := range replies.places() {
+	for here := range replies.byMessage() {
 		if c.takeReplies(here, &places, resumed) {
 			strays++
 		}
@@ -89,10 +89,10 @@ func (c *cleaning) takeReplies(here Replies, places *kit.Places, resumed *agui.P
 }
 
 func (c *cleaning) take(d Reply) {
-	if c.out == nil {
-		c.out, c.rest = map[int]bool{}, map[int]*agui.Message{}
+	if c.removed == nil {
+		c.removed, c.shortened = map[int]bool{}, map[int]*agui.Message{}
 	}
-	c.out[d.At], c.rest[d.At] = true, d.Rest
+	c.removed[d.At], c.shortened[d.At] = true, d.Rest
 }
 
 func (c *cleaning) takeCalls(ids []string) {
@@ -126,7 +126,7 @@ func (c *cleaning) countLeftovers(list []agui.Message) {
 }
 
 // isEmptied reports whether the message at a place is removed completely.
-func (c *cleaning) isEmptied(at int) bool { return c.out[at] && c.rest[at] == nil }
+func (c *cleaning) isEmptied(at int) bool { return c.removed[at] && c.shortened[at] == nil }
 
 // A callAt identifies a call by the index of its message and its id, because some models repeat ids
 // and each of their calls needs a result. The index is -1 if no earlier message makes the call.
@@ -162,12 +162,12 @@ func (c *cleaning) countByCall(list []agui.Message) {
 // for each message.
 func (c *cleaning) isRepeat(at int, m *agui.Message) bool {
 	if c.resuming {
-		return c.repeats.Has(*m)
+		return c.repeats.IsRepeat(*m)
 	}
 	if m.Role != "tool" || c.leftovers[c.callOf[at]] < 2 {
 		return false
 	}
-	if !c.decides[at] && !c.repeats.Has(*m) {
+	if !c.decides[at] && !c.repeats.IsRepeat(*m) {
 		return false
 	}
 	c.leftovers[c.callOf[at]]--
@@ -201,9 +201,9 @@ func (c *cleaning) remainder(at int, m agui.Message) (agui.Message, bool) {
 		return m, false // written by Holdpoint
 	case c.isRepeat(at, &m):
 		return m, false
-	case c.out[at] && c.rest[at] != nil:
-		return *c.rest[at], true
-	case c.out[at], m.Role == "tool" && c.calls[m.ToolCallID]:
+	case c.removed[at] && c.shortened[at] != nil:
+		return *c.shortened[at], true
+	case c.removed[at], m.Role == "tool" && c.calls[m.ToolCallID]:
 		return m, false
 	case len(c.calls) == 0, m.Plain: // it has no calls
 		return m, true

@@ -27,7 +27,7 @@ type unjudgedMessage struct {
 // assistant (last), or before it.
 func (v *View) unjudgedMessages(last bool) []unjudgedMessage {
 	reader := v.Dialect.Decisions
-	if reader == nil || v.Carries {
+	if reader == nil || v.CarriesDecisions {
 		return nil
 	}
 	end := endOfWords(v.Input.Messages)
@@ -40,7 +40,7 @@ func (v *View) unjudgedMessages(last bool) []unjudgedMessage {
 	var known, left map[string]bool
 	for at := from; at < to; at++ {
 		m := v.Input.Messages[at]
-		if m.Plain && !strings.EqualFold(m.Role, "tool") || !kit.IsTool(agui.View(m.JSON)) || !reader.Decides(m, last, v.Spoken) {
+		if m.Plain && !strings.EqualFold(m.Role, "tool") || !kit.IsTool(agui.View(m.JSON)) || !reader.Decides(m, last, v.KnownDialect) {
 			continue
 		}
 		if claims == nil {
@@ -67,18 +67,18 @@ func (v *View) unjudgedMessages(last bool) []unjudgedMessage {
 // kind, and only if a restart may have lost the note of the call. While the store cannot be reached
 // it never counts, because the call may have a question.
 func (v *View) mayAnswer(call string, own, shown bool, left map[string]bool) bool {
-	if own && v.Spoken == "" && v.InMemory && !v.NotAsked {
+	if own && v.KnownDialect == "" && v.InMemory && !v.NotAsked {
 		return true
 	}
 	if !shown {
 		own = len(v.Input.Tools) > 0 // a client may send the result without the call
 	}
-	return v.Memory.Passed(call, false) || own && v.isLeft(call, left)
+	return v.Memory.IsLeftToClient(call, false) || own && v.isLeft(call, left)
 }
 
-// Unasked returns a call that the last messages of the request decide on although no question about
-// it is on record, "" if there is none.
-func Unasked(v *View) string {
+// UnaskedCall returns a call that the last messages of the request decide on although no question
+// about it is on record, "" if there is none.
+func UnaskedCall(v *View) string {
 	for _, one := range v.unjudgedMessages(true) {
 		return cmp.Or(one.call, "without an id")
 	}

@@ -65,13 +65,13 @@ func TestDecisionsOnUnknownCalls(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			v := viewOf(inputOf(t, c.chat, c.more))
-			v.Dialect.Decisions, v.Record, v.Spoken, v.Thread = decider{}, recordOf(c.open, c.ended), c.spoken, "key"
-			v.InMemory, v.NotAsked, v.Carries = c.inMemory, c.down, c.carries
+			v.Dialect.Decisions, v.Record, v.KnownDialect, v.Thread = decider{}, recordOf(c.open, c.ended), c.spoken, "key"
+			v.InMemory, v.NotAsked, v.CarriesDecisions = c.inMemory, c.down, c.carries
 			v.Memory = memory{passed: func(call string, own bool) bool { return own && call == c.left || !own && call == c.passed }}
 			if c.noted != "" {
 				v.Record.Notes = []store.Note{{ID: history.LeftPrefix + "n", Text: agui.MustMarshal([]string{history.LeftHash("key", c.noted)})}}
 			}
-			if got := history.Unasked(v); got != c.unasked {
+			if got := history.UnaskedCall(v); got != c.unasked {
 				t.Errorf("the request decides on the unknown call %q, want %q", got, c.unasked)
 			}
 			list, count := history.Disarm(v)
@@ -105,8 +105,8 @@ func TestACallThatBeginsAgain(t *testing.T) {
 		"nobody has seen it begin":              {chat: "u w a:1 t:1=yes", more: declared, is: "answer"},
 		"the request does not claim it":         {chat: "u w a:1 t:1=yes", noted: true, is: "answer"},
 		"the run of the question failed":        {chat: "u w a:1 t:1=yes", more: declared, noted: true, change: failed, is: "answer"},
-		"the question was withdrawn":            {chat: "u w a:1 t:1=yes", more: declared, noted: true, change: func(r *store.Result) { r.How = store.Withdrawn }, is: "answer"},
-		"nobody knows how it ended":             {chat: "u w a:1 t:1=yes", more: declared, noted: true, change: func(r *store.Result) { r.How = store.Doubtful }, is: "answer"},
+		"the question was withdrawn":            {chat: "u w a:1 t:1=yes", more: declared, noted: true, change: func(r *store.Result) { r.EndKind = store.Withdrawn }, is: "answer"},
+		"nobody knows how it ended":             {chat: "u w a:1 t:1=yes", more: declared, noted: true, change: func(r *store.Result) { r.EndKind = store.Doubtful }, is: "answer"},
 		"the question about it is open (again)": {chat: "u w a:1 t:1=yes", more: declared, open: "1", noted: true, is: "known"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -15,19 +15,19 @@ import (
 
 // A View is the input of this package. It and everything that it points to are read-only.
 type View struct {
-	Input   *agui.RunInput // the request, with the changes made for the backend so far
-	Record  *store.Record  // the record of the thread
-	Linked  []Linked       // pauses of other threads that the messages are about
-	Dialect Dialect
-	Spoken  string // the dialect of the thread's backend, "" if unknown
-	Backend string // which backend of the dialect it is, "" if unknown
-	Show    translate.Show
+	Input        *agui.RunInput // the request, with the changes made for the backend so far
+	Record       *store.Record  // the record of the thread
+	LinkedPauses []LinkedPause  // pauses of other threads that the messages are about
+	Dialect      Dialect
+	KnownDialect string // the dialect of the thread's backend, "" if unknown
+	Backend      string // which backend of the dialect it is, "" if unknown
+	Show         translate.Show
 
-	NeedsResult bool // the client carries out an answered call that has no result
-	Omits       bool // the client omits the calls that it was asked about
-	Carries     bool // Holdpoint itself sent the request, to carry decisions
-	NotAsked    bool // the record could not be loaded
-	InMemory    bool // the store loses its records with the process
+	NeedsResult      bool // the client carries out an answered call that has no result
+	OmitsCalls       bool // the client omits the calls that it was asked about
+	CarriesDecisions bool // Holdpoint itself sent the request, to carry decisions
+	NotAsked         bool // the record could not be loaded
+	InMemory         bool // the store loses its records with the process
 
 	Thread store.Key // key of the thread that the calls of the run's stream belong to
 	Scope  Scope
@@ -37,12 +37,12 @@ type View struct {
 
 // A Memory has facts that are neither in the request nor in its record.
 type Memory interface {
-	// Kept loads snapshots that the store keeps with the record. bytes is their size, 0 if there
+	// Snapshots loads snapshots that the store keeps with the record. bytes is their size, 0 if there
 	// are none. It returns none if the store fails.
-	Kept(pauseID string, at store.Moment, bytes int) store.Snapshots
-	// Passed reports whether this process saw a stream of the thread leave the call to the client.
-	// own selects calls of tools that the request of that run declared.
-	Passed(call string, own bool) bool
+	Snapshots(pauseID string, at store.Moment, bytes int) store.Snapshots
+	// IsLeftToClient reports whether this process saw a stream of the thread leave the call to the
+	// client. own selects calls of tools that the request of that run declared.
+	IsLeftToClient(call string, own bool) bool
 	// LeftOpen reports whether this process saw a run leave the call open.
 	LeftOpen(key CallKey) bool
 	// WasAsked reports whether the index of the store has a question about the call. here reports
@@ -71,15 +71,15 @@ func AbilitiesOf(d translate.Dialect) Dialect {
 	return can
 }
 
-// A Linked is a pause of another thread that the request's messages are about.
-type Linked struct {
+// A LinkedPause is a pause of another thread that the request's messages are about.
+type LinkedPause struct {
 	Pause  *agui.Pause
 	Result *store.Result // how it ended, nil if it is open
 }
 
 // Pauses returns the pauses that messages may be about: those of the record, open or ended, newest
 // first, followed by the linked ones.
-func Pauses(rec *store.Record, linked []Linked) []*agui.Pause {
+func Pauses(rec *store.Record, linked []LinkedPause) []*agui.Pause {
 	list := []*agui.Pause{}
 	if p := rec.Pause; p != nil {
 		list = append(list, p)
@@ -95,7 +95,7 @@ func Pauses(rec *store.Record, linked []Linked) []*agui.Pause {
 	return list
 }
 
-func (v *View) pauses() []*agui.Pause { return Pauses(v.Record, v.Linked) }
+func (v *View) pauses() []*agui.Pause { return Pauses(v.Record, v.LinkedPauses) }
 
 // askedMessages returns the messages that the store keeps with the open pause, nil if there are
 // none.
@@ -104,15 +104,15 @@ func (v *View) askedMessages() []byte {
 	if p == nil {
 		return nil
 	}
-	if p.Kept == 0 || p.Messages != nil || p.State != nil {
+	if p.SnapshotBytes == 0 || p.Messages != nil || p.State != nil {
 		return p.Messages
 	}
-	return v.Memory.Kept(p.ID, store.Asked, p.Kept).Messages
+	return v.Memory.Snapshots(p.ID, store.AtPause, p.SnapshotBytes).Messages
 }
 
 // endedMessages returns the messages that the store keeps with the end of a pause.
 func (v *View) endedMessages(result *store.Result) []byte {
-	return v.Memory.Kept(result.PauseID, store.Ended, result.Kept).Messages
+	return v.Memory.Snapshots(result.PauseID, store.AtEnd, result.SnapshotBytes).Messages
 }
 
 // keepsNothing reports whether the backend that raised the pause keeps no state between two runs.

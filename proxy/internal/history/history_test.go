@@ -36,14 +36,16 @@ type memory struct {
 	wasAsked func(agui.Call) (here, somewhere bool, err error)
 }
 
-func (m memory) Kept(_ string, at store.Moment, _ int) store.Snapshots {
+func (m memory) Snapshots(_ string, at store.Moment, _ int) store.Snapshots {
 	if m.kept == nil {
 		return store.Snapshots{}
 	}
 	return store.Snapshots{Messages: m.kept(at)}
 }
 
-func (m memory) Passed(call string, own bool) bool { return m.passed != nil && m.passed(call, own) }
+func (m memory) IsLeftToClient(call string, own bool) bool {
+	return m.passed != nil && m.passed(call, own)
+}
 
 func (m memory) LeftOpen(key history.CallKey) bool { return m.leftOpen != nil && m.leftOpen(key) }
 
@@ -150,7 +152,7 @@ func (reader) Replies(in agui.RunInput, _ string) iter.Seq[translate.Reply] {
 			has := func(flag string) bool { return slices.Contains(strings.Split(flags, "+"), flag) }
 			conditional := has("ifknown") || has("unlessresult") || has("unlessleft")
 			one := translate.Reply{
-				Dialect: "fake", At: at, Key: m.ToolCallID, Names: "rm",
+				Dialect: "fake", At: at, Key: m.ToolCallID, CallID: "rm",
 				Decides: (says == "yes" || says == "no") && !conditional, DecidesIfKnown: has("ifknown"), DecidesUnlessResult: has("unlessresult"), DecidesUnlessLeft: has("unlessleft"),
 				Unclear: has("unclear"), TooLate: has("past"), Replaces: has("replaces"), Keep: has("kept"),
 			}
@@ -205,7 +207,7 @@ func endedWith(answers ...string) *store.Result {
 		calls, ids = append(calls, call), append(ids, "i"+call)
 		digests = append(digests, store.AnswerDigest{Question: "i" + call, Digest: contract.DigestOf(answerOf(call, says))})
 	}
-	return &store.Result{PauseID: "ended", IDs: ids, Pause: pauseOn("ended", calls...), How: store.Finished, Digest: store.MarshalAnswers(digests)}
+	return &store.Result{PauseID: "ended", IDs: ids, Pause: pauseOn("ended", calls...), EndKind: store.Finished, Digest: store.MarshalAnswers(digests)}
 }
 
 // recordOf returns the record of a thread. open lists the calls of its open question, and ended the

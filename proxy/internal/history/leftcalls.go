@@ -60,7 +60,7 @@ func leftCalls(rec *store.Record) map[string]bool {
 // isLeft reports whether a stream of the thread left a call of the client's own tools to the
 // client. noted are the leftCalls of the record.
 func (v *View) isLeft(call string, noted map[string]bool) bool {
-	return v.Memory.Passed(call, true) || noted[LeftHash(v.Thread, call)]
+	return v.Memory.IsLeftToClient(call, true) || noted[LeftHash(v.Thread, call)]
 }
 
 // A call that has a question on record needs an approval, whoever claims it. But some models repeat
@@ -99,7 +99,7 @@ func AskedBy(rec *store.Record, call string) (*agui.Pause, *store.Result) {
 // and the thread's stream has begun that call.
 func isReused(rec *store.Record, claims *kit.ClaimedCalls, at int, call string) bool {
 	p, result := AskedBy(rec, call)
-	if result == nil || result.How != store.Finished || contract.EndedBadly(result) {
+	if result == nil || result.EndKind != store.Finished || contract.EndedBadly(result) {
 		return false
 	}
 	id := ReusedNote(p.ID, call)

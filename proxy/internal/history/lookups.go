@@ -28,7 +28,7 @@ func (list Replies) PublishedIDs(messages []agui.Message) []string {
 		if contract.IsMinted(d.Key) {
 			ids = append(ids, d.Key)
 		}
-		if id := gjson.GetBytes(d.Says, "approval_id").Str; contract.IsMinted(id) {
+		if id := gjson.GetBytes(d.ReaderState, "approval_id").Str; contract.IsMinted(id) {
 			ids = append(ids, id)
 		}
 	}
@@ -145,7 +145,7 @@ func PlaceOf(list []agui.Message, wanted agui.SeenMessage) int {
 		if m.Role != "user" || wanted.ID != "" && m.ID != "" && wanted.ID != m.ID {
 			continue
 		}
-		if agui.See(m).Digest == wanted.Digest {
+		if agui.NewSeenMessage(m).Digest == wanted.Digest {
 			return at
 		}
 	}
@@ -156,7 +156,7 @@ func PlaceOf(list []agui.Message, wanted agui.SeenMessage) int {
 func Beginning(list []agui.Message) string {
 	for n := range list {
 		if list[n].Role == "user" {
-			seen := agui.See(list[n])
+			seen := agui.NewSeenMessage(list[n])
 			return ids.Digest("beginning", seen.ID, seen.Digest)
 		}
 	}
@@ -167,7 +167,7 @@ func Beginning(list []agui.Message) string {
 func LastUserMessage(list []agui.Message) (agui.SeenMessage, int) {
 	for at, m := range slices.Backward(list) {
 		if m.Role == "user" {
-			return agui.See(m), at
+			return agui.NewSeenMessage(m), at
 		}
 	}
 	return agui.SeenMessage{}, -1

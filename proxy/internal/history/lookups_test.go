@@ -74,13 +74,13 @@ func TestWhichCallsAreLookedUp(t *testing.T) {
 func TestPlacesOfWords(t *testing.T) {
 	in := inputOf(t, "u w u w", "")
 	last, at := history.LastUserMessage(in.Messages)
-	if at != 2 || last != agui.See(in.Messages[2]) {
+	if at != 2 || last != agui.NewSeenMessage(in.Messages[2]) {
 		t.Errorf("the last words are %v at %d", last, at)
 	}
 	if _, at := history.LastUserMessage(in.Messages[1:2]); at != -1 {
 		t.Errorf("no words are at %d", at)
 	}
-	first := agui.See(in.Messages[0])
+	first := agui.NewSeenMessage(in.Messages[0])
 	for name, c := range map[string]struct {
 		wanted agui.SeenMessage
 		want   int
@@ -100,7 +100,7 @@ func TestPlacesOfWords(t *testing.T) {
 		t.Error("two conversations begin alike, or one does not")
 	}
 	ours := history.Replies{{}, {}}
-	ours[0].Key, ours[1].Says = "1~AAAAAAAAAAAA", []byte(`{"approval_id":"2~BBBBBBBBBBBB"}`)
+	ours[0].Key, ours[1].ReaderState = "1~AAAAAAAAAAAA", []byte(`{"approval_id":"2~BBBBBBBBBBBB"}`)
 	if got := fmt.Sprint(ours.PublishedIDs(nil)); got != "[1~AAAAAAAAAAAA 2~BBBBBBBBBBBB]" {
 		t.Errorf("the decisions name %s", got)
 	}

@@ -34,7 +34,7 @@ func CallsOfLostQuestions(v *View, questions []string) []string {
 	var calls []string
 	for _, id := range questions {
 		native, _ := kit.NativeID(id)
-		if call, asks := v.Dialect.Stateless.AsksUnder(native, v.Spoken); asks {
+		if call, asks := v.Dialect.Stateless.AsksUnder(native, v.KnownDialect); asks {
 			calls = append(calls, call, native) // with request_approval the id of the question is that of its call
 		}
 	}
@@ -46,9 +46,10 @@ func HoldsCall(v *View, is func(call string) bool) bool {
 	return slices.ContainsFunc(v.Input.Messages, func(m agui.Message) bool { return slices.ContainsFunc(m.CallIDs(), is) })
 }
 
-// Revive returns a pause made of the questions that clients of the thread named and the record does
-// not have. It is nil if there are none, or if it is not known how to deny them to their backend.
-func Revive(v *View, named []string) *agui.Pause {
+// RevivedPause returns a pause made of the questions that clients of the thread named and the
+// record does not have. It is nil if there are none, or if it is not known how to deny them to
+// their backend.
+func RevivedPause(v *View, named []string) *agui.Pause {
 	if v.Dialect.Reviver == nil {
 		return nil
 	}
@@ -61,7 +62,7 @@ func Revive(v *View, named []string) *agui.Pause {
 	if len(ids) == 0 {
 		return nil
 	}
-	p := v.Dialect.Reviver.Revive(ids, v.Spoken)
+	p := v.Dialect.Reviver.Revive(ids, v.KnownDialect)
 	if len(p.Interrupts) == 0 {
 		return nil
 	}
@@ -71,9 +72,9 @@ func Revive(v *View, named []string) *agui.Pause {
 		words--
 	}
 	for _, m := range v.Input.Messages[:words] {
-		seen := agui.See(m)
+		seen := agui.NewSeenMessage(m)
 		seen.ID = strings.Clone(seen.ID) // a copy, because the id shares memory with the request
-		p.Seen = append(p.Seen, seen)
+		p.SeenMessages = append(p.SeenMessages, seen)
 	}
 	return &p
 }

@@ -59,14 +59,14 @@ func (v *View) callKey(c agui.AskedCall) CallKey {
 
 // RunsOpenCalls reports whether the backend may run calls of the history that have no result.
 func (v *View) RunsOpenCalls() bool {
-	return v.Dialect.Continuer != nil && v.Dialect.Continuer.Continues(v.Spoken, v.Backend)
+	return v.Dialect.Continuer != nil && v.Dialect.Continuer.Continues(v.KnownDialect, v.Backend)
 }
 
 // CallKeys returns the keys of those calls that are known completely.
 func CallKeys(s Scope, calls []agui.AskedCall) []CallKey {
 	var keys []CallKey
 	for _, c := range calls {
-		if !c.Unknown {
+		if !c.ArgumentsUnknown {
 			keys = append(keys, NewCallKey(s, agui.Call{ID: c.ID, Name: c.Name, Args: c.Args}))
 		}
 	}
@@ -75,11 +75,11 @@ func CallKeys(s Scope, calls []agui.AskedCall) []CallKey {
 
 // ForwardedInput is the input of a request without the calls that must not reach the backend.
 type ForwardedInput struct {
-	Input     agui.RunInput
-	Edited    map[string]agui.Message // the changed messages, by their original bytes; nil if none changed
-	Unknown   int                     // number of removed calls that the backend could run and no known run left to the client
-	Abandoned int                     // number of removed calls of a lost question that a user message follows
-	Failed    error                   // error of the index, nil if there was none
+	Input           agui.RunInput
+	ChangedMessages map[string]agui.Message // the changed messages, by their original bytes; nil if none changed
+	UnknownCalls    int                     // number of removed calls that the backend could run and no known run left to the client
+	AbandonedCalls  int                     // number of removed calls of a lost question that a user message follows
+	IndexError      error                   // error of the index, nil if there was none
 }
 
 // WithholdOpenCalls removes calls from the messages that the backend could run although nobody
@@ -92,7 +92,7 @@ func WithholdOpenCalls(v *View, p *agui.Pause, lost bool) ForwardedInput {
 	if !runs && !lost {
 		return out
 	}
-	judge := openCalls{View: v, keys: map[CallKey]bool{}, ids: map[string]bool{}, stays: map[CallKey]bool{}}
+	judge := openCalls{View: v, keys: map[CallKey]bool{}, ids: map[string]bool{}, stayResults: map[CallKey]bool{}}
 	judge.readAsked()
 	answered := map[string]bool{}
 	if p != nil {
@@ -110,19 +110,19 @@ func WithholdOpenCalls(v *View, p *agui.Pause, lost bool) ForwardedInput {
 		if !runs {
 			goes := isAbandoned && !v.Input.Declares(c.Name)
 			if goes {
-				out.Abandoned++
+				out.AbandonedCalls++
 			}
 			return goes
 		}
 		stays := c.Name != "" && judge.mayStay(c)
 		if !stays {
-			out.Unknown++
+			out.UnknownCalls++
 		}
 		return !stays
 	})
-	out.Failed = judge.failed
+	out.IndexError = judge.indexError
 	if edited != nil {
-		out.Input, out.Edited = in, edited
+		out.Input, out.ChangedMessages = in, edited
 	}
 	return out
 }
@@ -130,10 +130,10 @@ func WithholdOpenCalls(v *View, p *agui.Pause, lost bool) ForwardedInput {
 // openCalls decides about the calls without a result of one request.
 type openCalls struct {
 	*View
-	keys   map[CallKey]bool // calls that the record's questions are about
-	ids    map[string]bool  // ids of such calls whose tool or arguments are not on record
-	stays  map[CallKey]bool // results of looking calls up in the index: whether they may stay
-	failed error            // error of the index
+	keys        map[CallKey]bool // calls that the record's questions are about
+	ids         map[string]bool  // ids of such calls whose tool or arguments are not on record
+	stayResults map[CallKey]bool // results of looking calls up in the index: whether they may stay
+	indexError  error            // error of the index
 }
 
 // readAsked collects the calls that the record's questions are about, open or ended.
@@ -143,7 +143,7 @@ func (o *openCalls) readAsked() {
 			i := &p.Interrupts[n]
 			known := false
 			for _, c := range i.Calls {
-				if c.Unknown {
+				if c.ArgumentsUnknown {
 					o.ids[c.ID] = true
 					continue
 				}
@@ -166,19 +166,19 @@ func (o *openCalls) mayStay(c agui.Call) bool {
 	if o.ids[c.ID] || o.keys[key] || !left && !o.Input.Declares(c.Name) {
 		return false
 	}
-	if stays, judged := o.stays[key]; judged {
+	if stays, judged := o.stayResults[key]; judged {
 		return stays
 	}
-	if o.failed != nil || len(o.stays) == MaxOpenCalls {
+	if o.indexError != nil || len(o.stayResults) == MaxOpenCalls {
 		return false // a run leaves at most that many open
 	}
 	here, somewhere, err := o.Memory.WasAsked(c)
 	if err != nil {
-		o.failed = err // the next lookup would fail too
+		o.indexError = err // the next lookup would fail too
 		return false
 	}
-	o.stays[key] = !here && (left || !somewhere)
-	return o.stays[key]
+	o.stayResults[key] = !here && (left || !somewhere)
+	return o.stayResults[key]
 }
 
 // IsNotedOpen reports whether the record notes that a run of the thread left the call open.

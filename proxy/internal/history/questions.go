@@ -15,22 +15,22 @@ import (
 
 // An askedPause is a pause, indexed to find the questions that replies answer.
 type askedPause struct {
-	pause   *agui.Pause
-	result  *store.Result        // how it ended; nil if it is open
-	byKey   map[string][]int     // indexes of its interrupts by the keys that replies use
-	about   map[string]bool      // the calls that an approval runs
-	earlier map[earlierReply]int // number of such replies that have not been met yet
-	digests map[string]string    // digests of its answers; nil until needed
+	pause    *agui.Pause
+	result   *store.Result        // how it ended; nil if it is open
+	byKey    map[string][]int     // indexes of its interrupts by the keys that replies use
+	runCalls map[string]bool      // the calls that an approval runs
+	earlier  map[earlierReply]int // number of such replies that have not been met yet
+	digests  map[string]string    // digests of its answers; nil until needed
 }
 
 // An earlierReply identifies a reply that the messages had before the question was asked.
-type earlierReply struct{ key, says string }
+type earlierReply struct{ key, answerDigest string }
 
 func newAsked(p *agui.Pause, result *store.Result) askedPause {
-	a := askedPause{pause: p, result: result, byKey: map[string][]int{}, about: map[string]bool{}}
+	a := askedPause{pause: p, result: result, byKey: map[string][]int{}, runCalls: map[string]bool{}}
 	for n, i := range p.Interrupts {
 		for _, c := range i.Calls {
-			a.about[c.ID] = c.ID != ""
+			a.runCalls[c.ID] = c.ID != ""
 		}
 		for _, key := range i.Keys {
 			a.byKey[key] = append(a.byKey[key], n)
@@ -42,7 +42,7 @@ func newAsked(p *agui.Pause, result *store.Result) askedPause {
 	if len(p.EarlierReplies) > 0 {
 		a.earlier = make(map[earlierReply]int, len(p.EarlierReplies))
 		for _, s := range p.EarlierReplies {
-			a.earlier[earlierReply{s.Key, s.Says}] = s.Times
+			a.earlier[earlierReply{s.Key, s.AnswerDigest}] = s.Times
 		}
 	}
 	return a
@@ -84,10 +84,10 @@ func (a *askedPause) readsTwice(m agui.Message, question string, past bool) bool
 	return (decision || !past) && kit.CheckText(agui.View(m.JSON).Get("content"), place) != nil
 }
 
-// precedes reports whether the messages had the reply before the pause asked. Each such reply is
-// counted once.
-func (a *askedPause) precedes(one translate.Reply, answer agui.Answer) bool {
-	if a.earlier[earlierReply{key: one.Key}] > 0 && a.pause.Knows(answer.Message) {
+// isEarlierReply reports whether the messages had the reply before the pause asked. Each such reply
+// is counted once.
+func (a *askedPause) isEarlierReply(one translate.Reply, answer agui.Answer) bool {
+	if a.earlier[earlierReply{key: one.Key}] > 0 && a.pause.HasMessage(answer.Message) {
 		return true
 	}
 	key := earlierReply{one.Key, contract.DigestOf(answer)}
@@ -106,9 +106,9 @@ func (a *askedPause) endedWith(answer agui.Answer) bool {
 	return a.digests[answer.ID] == contract.DigestOf(answer)
 }
 
-// asked returns the pauses that replies may answer: those of the thread, newest first, then the
-// linked ones.
-func (v *View) asked() []askedPause {
+// askedPauses returns the pauses that replies may answer: those of the thread, newest first, then
+// the linked ones.
+func (v *View) askedPauses() []askedPause {
 	var list []askedPause
 	if p := v.Record.Pause; p != nil {
 		list = append(list, newAsked(p, nil))
@@ -118,7 +118,7 @@ func (v *View) asked() []askedPause {
 			list = append(list, newAsked(result.Pause, result))
 		}
 	}
-	for _, one := range v.Linked {
+	for _, one := range v.LinkedPauses {
 		list = append(list, newAsked(one.Pause, one.Result))
 	}
 	return list
@@ -129,7 +129,7 @@ func (v *View) asked() []askedPause {
 // whole reports that shown is complete; if it is not, each question counts as having one earlier
 // reply.
 func PriorReplies(reader translate.HistoryReader, p *agui.Pause, came *agui.RunInput, shown []agui.Message, whole bool) (_ []agui.EarlierReply, err error) {
-	defer dialect.Caught("Replies", &err)
+	defer dialect.CatchPanic("Replies", &err)
 	if reader == nil || !HasKeys(p) {
 		return nil, nil
 	}
@@ -157,10 +157,10 @@ func PriorReplies(reader translate.HistoryReader, p *agui.Pause, came *agui.RunI
 	}
 	list := make([]agui.EarlierReply, 0, len(found))
 	for key, times := range found {
-		list = append(list, agui.EarlierReply{Key: strings.Clone(key.key), Says: key.says, Times: times})
+		list = append(list, agui.EarlierReply{Key: strings.Clone(key.key), AnswerDigest: key.answerDigest, Times: times})
 	}
 	slices.SortFunc(list, func(a, b agui.EarlierReply) int {
-		return cmp.Or(cmp.Compare(a.Key, b.Key), cmp.Compare(a.Says, b.Says))
+		return cmp.Or(cmp.Compare(a.Key, b.Key), cmp.Compare(a.AnswerDigest, b.AnswerDigest))
 	})
 	return list, nil
 }

@@ -48,13 +48,13 @@ func ReadReplies(v *View) Replies {
 		return nil
 	}
 	var list Replies
-	pauses := v.asked()
+	pauses := v.askedPauses()
 	known := func(key string) bool {
 		return slices.ContainsFunc(pauses, func(a askedPause) bool { return a.byKey[key] != nil })
 	}
 	var claims *kit.ClaimedCalls // nil until it is needed
 	var left map[string]bool     // nil until it is needed
-	for one := range reader.Replies(*v.Input, v.Spoken) {
+	for one := range reader.Replies(*v.Input, v.KnownDialect) {
 		is := known(one.Key)
 		if is && len(v.Record.Notes) > 0 {
 			if claims == nil {
@@ -74,14 +74,14 @@ func ReadReplies(v *View) Replies {
 	}
 	slices.SortStableFunc(list, func(a, b Reply) int { return a.At - b.At })
 	if len(list) > 0 {
-		v.relate(list, pauses)
+		v.relateReplies(list, pauses)
 	}
 	return list
 }
 
-// relate sets for each reply the question that it answers, and whether that pause ended without an
-// error with this answer.
-func (v *View) relate(list Replies, pauses []askedPause) {
+// relateReplies sets for each reply the question that it answers, and whether that pause ended
+// without an error with this answer.
+func (v *View) relateReplies(list Replies, pauses []askedPause) {
 	var told map[string]bool // nil until it is needed
 	at, seen, isTold, looked := -1, agui.SeenMessage{}, false, false
 	for n := range list {
@@ -89,10 +89,10 @@ func (v *View) relate(list Replies, pauses []askedPause) {
 		m := v.Input.Messages[d.At]
 		d.Call = m.ToolCallID
 		if d.At != at { // computed once for each message, because a message may have very many replies
-			at, seen, looked = d.At, agui.See(m), false
+			at, seen, looked = d.At, agui.NewSeenMessage(m), false
 		}
-		a := d.relate(v.Dialect.Reader, m, seen, pauses)
-		if a == nil || a.result == nil || a.result.How != store.Finished {
+		a := d.relateToPause(v.Dialect.Reader, m, seen, pauses)
+		if a == nil || a.result == nil || a.result.EndKind != store.Finished {
 			continue
 		}
 		if d.WasAnswer = a.endedWith(d.Answer); !d.WasAnswer {
@@ -107,9 +107,9 @@ func (v *View) relate(list Replies, pauses []askedPause) {
 	}
 }
 
-// relate sets the newest pause whose question the reply answers, and returns it, nil if there is
-// none.
-func (d *Reply) relate(reader translate.HistoryReader, m agui.Message, seen agui.SeenMessage, pauses []askedPause) *askedPause {
+// relateToPause sets the newest pause whose question the reply answers, and returns it, nil if
+// there is none.
+func (d *Reply) relateToPause(reader translate.HistoryReader, m agui.Message, seen agui.SeenMessage, pauses []askedPause) *askedPause {
 	for n := range pauses {
 		a := &pauses[n]
 		if d.Unclear && a.byKey[d.Key] != nil { // some backend could take it for a decision, even after the question has ended
@@ -118,7 +118,7 @@ func (d *Reply) relate(reader translate.HistoryReader, m agui.Message, seen agui
 		}
 		answer, past, ok := a.answer(reader, m, d.Reply)
 		answer.Message = seen
-		if !ok || a.precedes(d.Reply, answer) {
+		if !ok || a.isEarlierReply(d.Reply, answer) {
 			continue
 		}
 		if a.readsTwice(m, answer.ID, past) {
@@ -136,7 +136,7 @@ func (d *Reply) relate(reader translate.HistoryReader, m agui.Message, seen agui
 func (v *View) toldAnswerMessages() map[string]bool {
 	set := map[string]bool{}
 	for _, result := range v.Record.Results {
-		if result.Pause == nil || result.How != store.Finished {
+		if result.Pause == nil || result.EndKind != store.Finished {
 			continue
 		}
 		calls := map[string]bool{}
@@ -156,7 +156,7 @@ func (v *View) toldAnswerMessages() map[string]bool {
 // isResult reports whether a question of the reply's dialect was about the call that the reply
 // names.
 func isResult(pauses []askedPause, one translate.Reply) bool {
-	return slices.ContainsFunc(pauses, func(a askedPause) bool { return a.pause.Dialect == one.Dialect && a.about[one.Key] })
+	return slices.ContainsFunc(pauses, func(a askedPause) bool { return a.pause.Dialect == one.Dialect && a.runCalls[one.Key] })
 }
 
 // EndInStray reports whether the request ends in a decision on a question that is not on record. A
@@ -165,7 +165,7 @@ func isResult(pauses []askedPause, one translate.Reply) bool {
 // decision is about, "" if that is not known.
 func (list Replies) EndInStray(in *agui.RunInput, open *agui.Pause) (is bool, names string) {
 	last := -1
-	for here := range list.places() {
+	for here := range list.byMessage() {
 		if slices.ContainsFunc(here, func(d Reply) bool { return d.counts() }) {
 			continue
 		}
@@ -180,7 +180,7 @@ func (list Replies) EndInStray(in *agui.RunInput, open *agui.Pause) (is bool, na
 			if d.At > last {
 				last, names = d.At, ""
 			}
-			names = cmp.Or(names, d.Names)
+			names = cmp.Or(names, d.CallID)
 		}
 	}
 	return last >= 0 && last >= list.LastSaid(in.Messages), names
@@ -198,7 +198,7 @@ func (v *View) markRepeatedEntries(list Replies) {
 	for _, e := range v.Input.Resume {
 		named[e.InterruptID] = true
 	}
-	var repeats []contract.Repeats
+	var repeats []contract.RepeatFinder
 	for _, p := range v.pauses() {
 		if slices.ContainsFunc(p.Interrupts, func(i agui.Interrupt) bool { return named[i.ID] }) {
 			repeats = append(repeats, contract.RepeatsOf(p, v.Input.Resume))
@@ -207,8 +207,8 @@ func (v *View) markRepeatedEntries(list Replies) {
 	for n := range list {
 		d := &list[n]
 		m := v.Input.Messages[d.At]
-		if d.Pause == nil && !d.Unclear && slices.ContainsFunc(repeats, func(of contract.Repeats) bool { return of.Has(m) }) {
-			d.RepeatsEntry, d.Answer.Message = true, agui.See(m)
+		if d.Pause == nil && !d.Unclear && slices.ContainsFunc(repeats, func(of contract.RepeatFinder) bool { return of.IsRepeat(m) }) {
+			d.RepeatsEntry, d.Answer.Message = true, agui.NewSeenMessage(m)
 		}
 	}
 }
@@ -222,8 +222,8 @@ func (list Replies) Unanswered() Replies {
 	return out
 }
 
-// places iterates over the replies of each message, in order.
-func (list Replies) places() iter.Seq[Replies] {
+// byMessage iterates over the replies of each message, in order.
+func (list Replies) byMessage() iter.Seq[Replies] {
 	return func(yield func(Replies) bool) {
 		for from := 0; from < len(list); {
 			to := from + 1
@@ -264,7 +264,7 @@ func (list Replies) LastSaid(messages []agui.Message) int {
 // Carriers returns the messages that have answers. others have no answer of this request, but one
 // to an earlier question. mixed also contain something else.
 func (list Replies) Carriers() (others, mixed []agui.SeenMessage) {
-	for here := range list.places() {
+	for here := range list.byMessage() {
 		at := slices.IndexFunc(here, func(d Reply) bool { return d.isRecorded() })
 		if at < 0 {
 			continue

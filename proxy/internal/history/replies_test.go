@@ -120,7 +120,7 @@ func TestWhichMessagesAnswer(t *testing.T) {
 				}
 				said = append(said, strings.TrimPrefix(a.ID, "i")+"="+says)
 			}
-			if answers.Unread != nil {
+			if answers.ReadError != nil {
 				said = []string{"contradiction"}
 			}
 			slices.Sort(said)

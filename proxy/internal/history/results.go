@@ -27,9 +27,9 @@ type CompletedMessages struct {
 	PutBack  bool           // missing calls were added
 }
 
-// Mend removes results from the request's messages that no backend sent, and adds the calls that
-// the messages lack.
-func Mend(v *View) CompletedMessages {
+// CompleteMessages removes results from the request's messages that no backend sent, and adds the
+// calls that the messages lack.
+func CompleteMessages(v *View) CompletedMessages {
 	done := CompletedMessages{Messages: v.Input.Messages}
 	if !slices.ContainsFunc(v.Input.Messages, func(m agui.Message) bool { return m.Role == "tool" }) {
 		return done
@@ -251,7 +251,7 @@ func (v *View) withoutMadeUp(list []agui.Message, pauses []*agui.Pause) (kept []
 		out[at] = map[string]bool{}
 		results[m.ToolCallID]--
 		holder, held := holders[m.ToolCallID]
-		if !held || open && holder <= last && !v.Omits || !open && calls[m.ToolCallID] < 2 {
+		if !held || open && holder <= last && !v.OmitsCalls || !open && calls[m.ToolCallID] < 2 {
 			continue
 		}
 		if out[holder] == nil {
@@ -285,7 +285,7 @@ func lastKnown(list []agui.Message, p *agui.Pause) int {
 		return -1
 	}
 	for at, m := range slices.Backward(list) {
-		if p.Knows(agui.See(m)) {
+		if p.HasMessage(agui.NewSeenMessage(m)) {
 			return at
 		}
 	}

@@ -38,13 +38,13 @@ func TestHistoryWithManyResults(t *testing.T) {
 		}
 		v := viewOf(&in)
 		v.Record = &store.Record{Pause: &agui.Pause{
-			Messages: json.RawMessage(`[` + userOne + `,{"id":"a","role":"assistant","toolCalls":[` + calls.String()[1:] + `]}]`),
-			Seen:     []agui.SeenMessage{agui.See(in.Messages[0])},
+			Messages:     json.RawMessage(`[` + userOne + `,{"id":"a","role":"assistant","toolCalls":[` + calls.String()[1:] + `]}]`),
+			SeenMessages: []agui.SeenMessage{agui.NewSeenMessage(in.Messages[0])},
 		}}
 		least := time.Duration(math.MaxInt64)
 		for range 3 {
 			begun := hostile.ProcessorTime(t)
-			list := history.Mend(v).Messages
+			list := history.CompleteMessages(v).Messages
 			least = min(least, hostile.ProcessorTime(t)-begun)
 			if len(list) != len(in.Messages)+1 {
 				t.Fatalf("%d messages became %d", len(in.Messages), len(list))
@@ -95,13 +95,13 @@ func TestResultsThatAClientMadeUp(t *testing.T) {
 			in := agui.RunInput{ThreadID: "t", Messages: list}
 			p := &agui.Pause{Interrupts: []agui.Interrupt{{Native: "n1", Object: []byte(`{"toolCallId":"1"}`)}}}
 			for _, m := range list[:len(strings.Fields(before))] {
-				p.Seen = append(p.Seen, agui.See(m))
+				p.SeenMessages = append(p.SeenMessages, agui.NewSeenMessage(m))
 			}
 			for state, record := range map[string]store.Record{"waits": {Pause: p}, "has ended": {Results: []*store.Result{{PauseID: p.ID, Pause: p}}}} {
 				v := viewOf(&in)
 				v.Record = &record
 				want := map[string]string{"waits": c.waits, "has ended": c.ended}[state]
-				if got := told(history.Mend(v).Messages); got != cmp.Or(want, before+after) {
+				if got := told(history.CompleteMessages(v).Messages); got != cmp.Or(want, before+after) {
 					t.Errorf("the question %s: %s stays, want %s", state, got, cmp.Or(want, before+after))
 				}
 			}
@@ -172,7 +172,7 @@ func TestResultsInHoldpointsWords(t *testing.T) {
 		Messages: json.RawMessage(`[` + userOne + `,` + result("tools") + `]`),
 	}}
 	var got []string
-	for _, m := range history.Mend(v).Messages {
+	for _, m := range history.CompleteMessages(v).Messages {
 		got = append(got, m.Role+strings.Join(m.CallIDs(), " ")+m.ToolCallID)
 	}
 	if want := "user|assistantasked tools|tooltools|user"; strings.Join(got, "|") != want {
@@ -207,12 +207,12 @@ func TestCallOfAnOwnResult(t *testing.T) {
 			v := viewOf(&in)
 			v.Dialect.Stateless = stateless{}
 			p := &agui.Pause{ID: "p", Dialect: c.dialect, Interrupts: []agui.Interrupt{{ID: "i~id1", Native: "k", Object: json.RawMessage(`{"id":"i~id1","toolCallId":"k"}`)}}}
-			v.Record = &store.Record{Results: []*store.Result{{PauseID: "p", Pause: p, How: store.Finished}}}
+			v.Record = &store.Record{Results: []*store.Result{{PauseID: "p", Pause: p, EndKind: store.Finished}}}
 			if c.open {
 				v.Record = &store.Record{State: store.Open, Pause: p}
 			}
 			calls := 0
-			for _, m := range history.Mend(v).Messages {
+			for _, m := range history.CompleteMessages(v).Messages {
 				if calls += len(m.CallIDs()); m.Role == "tool" {
 					t.Errorf("the result goes to the backend: %s", m.JSON)
 				}
@@ -258,7 +258,7 @@ func TestOwnResultTakesTheNearestCall(t *testing.T) {
 				t.Fatal(err)
 			}
 			var got []string
-			for _, m := range history.Mend(viewOf(&in)).Messages {
+			for _, m := range history.CompleteMessages(viewOf(&in)).Messages {
 				if m.Role == "tool" {
 					got = append(got, "result:"+m.ToolCallID)
 				} else {
@@ -310,7 +310,7 @@ func TestOwnResultsByTheirNote(t *testing.T) {
 			v.Record.Notes = []store.Note{note}
 		}
 		results := 0
-		for _, m := range history.Mend(v).Messages {
+		for _, m := range history.CompleteMessages(v).Messages {
 			if m.Role == "tool" {
 				results++
 			}
@@ -335,14 +335,14 @@ func TestMadeUpCallUnderAKnownID(t *testing.T) {
 			t.Fatal(err)
 		}
 		v := viewOf(&in)
-		v.Omits = omits
+		v.OmitsCalls = omits
 		p := &agui.Pause{ID: "p", Interrupts: []agui.Interrupt{{ID: "i~id1", Native: "k", Object: json.RawMessage(`{"id":"i~id1","toolCallId":"k"}`)}}}
 		for _, m := range in.Messages[:2] {
-			p.Seen = append(p.Seen, agui.See(m))
+			p.SeenMessages = append(p.SeenMessages, agui.NewSeenMessage(m))
 		}
 		v.Record = &store.Record{State: store.Open, Pause: p}
 		calls := 0
-		for _, m := range history.Mend(v).Messages {
+		for _, m := range history.CompleteMessages(v).Messages {
 			if calls += len(m.CallIDs()); m.Role == "tool" {
 				t.Errorf("the made-up result stays: %s", m.JSON)
 			}

@@ -35,8 +35,8 @@ func ResumeMessages(in *agui.RunInput, p *agui.Pause, replies Replies, ours bool
 	}
 	for _, m := range in.Messages {
 		if len(known) > 0 && (m.ID == "" || len(settled) > 0) {
-			switch seen := agui.See(m); {
-			case m.ID == "" && p.Knows(seen):
+			switch seen := agui.NewSeenMessage(m); {
+			case m.ID == "" && p.HasMessage(seen):
 				continue
 			case settled[answered{seen, m.ToolCallID}] && (m.ID == "" || !ids[m.ID]): // it would be added after the question
 				ids[m.ID] = true
@@ -51,7 +51,7 @@ func ResumeMessages(in *agui.RunInput, p *agui.Pause, replies Replies, ours bool
 	if len(known) > 0 || ours {
 		return list, true // the record's messages are complete, except for answers that were removed
 	}
-	return list, !slices.ContainsFunc(p.Seen, func(s agui.SeenMessage) bool { return s.ID != "" && !ids[s.ID] })
+	return list, !slices.ContainsFunc(p.SeenMessages, func(s agui.SeenMessage) bool { return s.ID != "" && !ids[s.ID] })
 }
 
 // MessagesIn returns the messages of a JSON array.
@@ -148,11 +148,11 @@ func NewAmong(list, newMessages []agui.Message) []agui.Message {
 	}
 	wanted := make(map[agui.SeenMessage]bool, len(newMessages))
 	for _, m := range newMessages {
-		wanted[agui.See(m)] = true
+		wanted[agui.NewSeenMessage(m)] = true
 	}
 	var found []agui.Message
 	for _, m := range list {
-		if wanted[agui.See(m)] {
+		if wanted[agui.NewSeenMessage(m)] {
 			found = append(found, m)
 		}
 	}

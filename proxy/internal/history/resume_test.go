@@ -47,11 +47,11 @@ func TestWhatAResumeGoesOnWith(t *testing.T) {
 			if c.kept > 0 {
 				p.Messages = agui.MessageList(part(in, 0, c.kept))
 				for _, m := range part(in, 0, c.kept) {
-					p.Seen = append(p.Seen, agui.See(m))
+					p.SeenMessages = append(p.SeenMessages, agui.NewSeenMessage(m))
 				}
 			}
 			if c.unseen {
-				p.Seen = []agui.SeenMessage{{ID: "gone"}}
+				p.SeenMessages = []agui.SeenMessage{{ID: "gone"}}
 			}
 			request := in.WithMessages(part(in, c.from, len(in.Messages)))
 			v := viewOf(&request)
@@ -144,7 +144,7 @@ func TestRepliesBeforeTheQuestion(t *testing.T) {
 			}
 			p.EarlierReplies = prior
 			for _, m := range came.Messages {
-				p.Seen = append(p.Seen, agui.See(m))
+				p.SeenMessages = append(p.SeenMessages, agui.NewSeenMessage(m))
 			}
 			v := viewOf(inputOf(t, c.later, ""))
 			v.Dialect.Reader, v.Record.Pause = reader{}, p
@@ -216,7 +216,7 @@ func (reviver) Revive(ids []string, spoken string) agui.Pause {
 // TestLostQuestions checks questions that a client names and that the record no longer has.
 func TestLostQuestions(t *testing.T) {
 	v := viewOf(inputOf(t, "u a:1 u", ""))
-	v.Record, v.Spoken = recordOf("", "1=yes"), "fake"
+	v.Record, v.KnownDialect = recordOf("", "1=yes"), "fake"
 	answers := []agui.Answer{{ID: "i1"}, {ID: "lost"}, {}, {ID: strings.Repeat("x", 2000)}}
 	if got := fmt.Sprint(history.UnknownQuestions(v, answers)); got != "[lost]" {
 		t.Errorf("unknown are %s", got)
@@ -231,18 +231,18 @@ func TestLostQuestions(t *testing.T) {
 	if !history.HoldsCall(v, func(call string) bool { return call == "1" }) || history.HoldsCall(v, func(call string) bool { return call == "2" }) {
 		t.Error("the messages hold the call 1, and no other")
 	}
-	if history.Revive(v, []string{"lost"}) != nil {
+	if history.RevivedPause(v, []string{"lost"}) != nil {
 		t.Error("a dialect that cannot has revived a question")
 	}
 	v.Dialect.Reviver = reviver{}
-	p := history.Revive(v, []string{"i1", "lost"})
-	if p == nil || len(p.Interrupts) != 1 || p.Interrupts[0].Native != "lost" || len(p.Seen) != 2 || len(p.Finish) == 0 {
+	p := history.RevivedPause(v, []string{"i1", "lost"})
+	if p == nil || len(p.Interrupts) != 1 || p.Interrupts[0].Native != "lost" || len(p.SeenMessages) != 2 || len(p.Finish) == 0 {
 		t.Errorf("revived: %+v", p)
 	}
-	if history.Revive(v, []string{"i1"}) != nil || history.Revive(v, nil) != nil {
+	if history.RevivedPause(v, []string{"i1"}) != nil || history.RevivedPause(v, nil) != nil {
 		t.Error("what the record knows is not revived")
 	}
-	if v.Spoken = "another"; history.Revive(v, []string{"lost"}) != nil {
+	if v.KnownDialect = "another"; history.RevivedPause(v, []string{"lost"}) != nil {
 		t.Error("revived before a backend that nobody knows how to tell no")
 	}
 }

@@ -19,8 +19,8 @@ type StreamCalls []StreamCall
 
 // A StreamCall is a call of a stream.
 type StreamCall struct {
-	ID  string
-	Own bool // the request declares its tool
+	ID                string
+	DeclaredByRequest bool // the request declares its tool
 }
 
 // Note adds the call that the event begins, or removes the call whose result it is. in is the
@@ -76,14 +76,14 @@ func (s *StreamCalls) Forget(call string) {
 
 // OpenCallNotes has what must be remembered about the calls that a run has left to its client.
 type OpenCallNotes struct {
-	Passed []ThreadCall // calls that the client may answer
-	Open   []CallKey    // calls that a later request may contain without a result
-	// OpenNote is the note for Open, and OwnNote the note for the calls of the client's own tools.
-	// They belong into the record of View.Thread. Own is the number of calls in OwnNote. A note is
-	// nil if none is needed.
+	LeftCalls []ThreadCall // calls that the client may answer
+	OpenCalls []CallKey    // calls that a later request may contain without a result
+	// OpenNote is the note for OpenCalls, and OwnNote the note for the calls of the client's own
+	// tools. They belong into the record of View.Thread. Own is the number of calls in OwnNote. A note
+	// is nil if none is needed.
 	OpenNote, OwnNote *store.Note
 	Own               int
-	Reused            []ReusedCall // notes for the record of the view
+	ReusedCalls       []ReusedCall // notes for the record of the view
 }
 
 // A ReusedCall is a call with the id of an earlier call that had a question, and the note about it.
@@ -92,24 +92,24 @@ type ReusedCall struct {
 	Note store.Note
 }
 
-// Left returns what must be remembered about the calls. plainly reports that the run ended without
-// an error and asked nothing: then a call whose tool the request does not declare is also the
-// client's to answer, and may occur in a later request without a result. asked returns a call as
-// the client was shown it.
+// OpenNotes returns what must be remembered about the calls. plainly reports that the run ended
+// without an error and asked nothing: then a call whose tool the request does not declare is also
+// the client's to answer, and may occur in a later request without a result. asked returns a call
+// as the client was shown it.
 //
 // The record notes the open calls if the run also left a call of a declared tool open, because the
 // result of that call may arrive after a restart or at another replica. It notes the calls of the
 // client's own tools if a backend could read their results as decisions.
-func (s StreamCalls) Left(v *View, asked func(call string) (agui.AskedCall, bool), plainly bool) OpenCallNotes {
+func (s StreamCalls) OpenNotes(v *View, asked func(call string) (agui.AskedCall, bool), plainly bool) OpenCallNotes {
 	var left OpenCallNotes
 	runs := plainly && v.RunsOpenCalls()
 	var own []string
 	var open []agui.AskedCall
 	for _, c := range s {
-		if c.Own || plainly {
-			left.Passed = append(left.Passed, NewThreadCall(v.Thread, c.ID, c.Own))
+		if c.DeclaredByRequest || plainly {
+			left.LeftCalls = append(left.LeftCalls, NewThreadCall(v.Thread, c.ID, c.DeclaredByRequest))
 		}
-		if !c.Own {
+		if !c.DeclaredByRequest {
 			if !runs {
 				continue
 			}
@@ -120,17 +120,17 @@ func (s StreamCalls) Left(v *View, asked func(call string) (agui.AskedCall, bool
 		}
 		own = append(own, LeftHash(v.Thread, c.ID))
 		if p, _ := AskedBy(v.Record, c.ID); p != nil {
-			left.Reused = append(left.Reused, ReusedCall{c.ID, store.Note{ID: ReusedNote(p.ID, c.ID), Text: []byte(`{}`)}})
+			left.ReusedCalls = append(left.ReusedCalls, ReusedCall{c.ID, store.Note{ID: ReusedNote(p.ID, c.ID), Text: []byte(`{}`)}})
 		}
 	}
-	if left.Open = CallKeys(v.Scope, open); len(left.Open) > 0 && len(own) > 0 && !v.InMemory {
-		texts := make([]string, len(left.Open))
-		for n, key := range left.Open {
+	if left.OpenCalls = CallKeys(v.Scope, open); len(left.OpenCalls) > 0 && len(own) > 0 && !v.InMemory {
+		texts := make([]string, len(left.OpenCalls))
+		for n, key := range left.OpenCalls {
 			texts[n] = key.Text()
 		}
 		left.OpenNote = noteOf(OpenPrefix, texts)
 	}
-	if reader := v.Dialect.Decisions; len(own) > 0 && reader != nil && !v.InMemory && reader.ReadsDecisions(v.Spoken) {
+	if reader := v.Dialect.Decisions; len(own) > 0 && reader != nil && !v.InMemory && reader.ReadsDecisions(v.KnownDialect) {
 		left.OwnNote, left.Own = noteOf(LeftPrefix, own), len(own)
 	}
 	return left

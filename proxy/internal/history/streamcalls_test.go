@@ -54,7 +54,7 @@ func TestCallsThatAStreamLeaves(t *testing.T) {
 			}
 			var got []string
 			for _, call := range stream {
-				if call.Own {
+				if call.DeclaredByRequest {
 					call.ID += " own"
 				}
 				got = append(got, call.ID)
@@ -104,36 +104,36 @@ func TestWhatIsRememberedOfLeftCalls(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			v := viewOf(inputOf(t, "u", ""))
-			v.Record, v.Thread, v.InMemory, v.Spoken = recordOf(c.open, ""), "key", c.inMemory, "fake"
+			v.Record, v.Thread, v.InMemory, v.KnownDialect = recordOf(c.open, ""), "key", c.inMemory, "fake"
 			if !c.another {
 				v.Dialect.Continuer, v.Dialect.Decisions = continuer{}, decider{}
 			}
 			asked := func(id string) (agui.AskedCall, bool) {
-				return agui.AskedCall{ID: id, Name: "rm", Args: "{}", Unknown: id == "large"}, id != "lost"
+				return agui.AskedCall{ID: id, Name: "rm", Args: "{}", ArgumentsUnknown: id == "large"}, id != "lost"
 			}
 			var stream history.StreamCalls
 			names, keys := map[history.ThreadCall]string{}, map[history.CallKey]string{}
 			for _, word := range strings.Fields(c.calls) {
 				id, own := strings.CutPrefix(word, "own:")
-				stream = append(stream, history.StreamCall{ID: id, Own: own})
+				stream = append(stream, history.StreamCall{ID: id, DeclaredByRequest: own})
 				names[history.NewThreadCall("key", id, own)] = word
 				keys[history.NewCallKey(v.Scope, agui.Call{ID: id, Name: "rm", Args: "{}"})] = id
 			}
-			left := stream.Left(v, asked, c.plainly)
+			left := stream.OpenNotes(v, asked, c.plainly)
 			var passed, kept, notes []string
-			for _, call := range left.Passed {
+			for _, call := range left.LeftCalls {
 				passed = append(passed, names[call])
 			}
-			for _, key := range left.Open {
+			for _, key := range left.OpenCalls {
 				kept = append(kept, keys[key])
 			}
 			if left.OpenNote != nil {
 				notes = append(notes, "open")
-				if v.Record.Notes = append(v.Record.Notes, *left.OpenNote); !history.IsNotedOpen(v.Record, left.Open[0]) {
+				if v.Record.Notes = append(v.Record.Notes, *left.OpenNote); !history.IsNotedOpen(v.Record, left.OpenCalls[0]) {
 					t.Error("the note does not hold the call")
 				}
 			}
-			for _, call := range left.Reused {
+			for _, call := range left.ReusedCalls {
 				notes = append(notes, "reused:"+call.Call)
 			}
 			if left.OwnNote != nil {

@@ -65,9 +65,9 @@ func HasBody(req *http.Request) bool {
 	return req.Body != nil && req.Body != http.NoBody && req.ContentLength != 0
 }
 
-// slow limits the time for reading the body of a request to BodyTimeout. The caller must call done
-// after reading.
-func slow(control *http.ResponseController) (done func()) {
+// limitBodyTime limits the time for reading the body of a request to BodyTimeout. The caller must
+// call done after reading.
+func limitBodyTime(control *http.ResponseController) (done func()) {
 	cut := make(chan struct{})
 	timer := time.AfterFunc(BodyTimeout, func() {
 		defer close(cut)
@@ -86,16 +86,16 @@ func slow(control *http.ResponseController) (done func()) {
 // is an urlencoded form. For any other body it returns nil, and req.Body still contains all of it.
 // object reports whether the body begins like a JSON object.
 func (t *Intake) readBody(control *http.ResponseController, req *http.Request, as bodyType) (body []byte, object bool, err error) {
-	defer slow(control)()
+	defer limitBodyTime(control)()
 	hold := &bodyHold{room: t.Room, from: t.AddressHash(req)}
 	defer hold.giveBack()
 	head, first, err := readHead(req.Body, t.limit, req.ContentLength)
 	if err != nil {
 		return nil, false, err
 	}
-	object = first == '{' || agui.ObjectElsewhere(head) != agui.Plain
+	object = first == '{' || agui.ObjectElsewhere(head) != agui.PlainEncoding
 	if object || as.form {
-		body, err = readRest(head, req.Body, t.limit, req.ContentLength, hold.most(), func(n int) error { return hold.take(req.Context(), int64(n)) })
+		body, err = readRest(head, req.Body, t.limit, req.ContentLength, hold.maxBytes(), func(n int) error { return hold.reserve(req.Context(), int64(n)) })
 		return body, object, err
 	}
 	req.Body = stream.Replay(head, req.Body)
@@ -143,7 +143,7 @@ func readRest(body []byte, r io.Reader, limit, length, most int64, take func(n i
 	taken := len(body)
 	for int64(len(body)) <= limit {
 		if len(body) == cap(body) {
-			more := min(room(len(body), length), int(limit)+2-len(body))
+			more := min(growBy(len(body), length), int(limit)+2-len(body))
 			if need := len(body) + more; need > taken {
 				if need > smallBody {
 					need = max(need, int(mayNeed(limit, length, most)))
@@ -179,10 +179,10 @@ func mayNeed(limit, length, most int64) int64 {
 	return length + 1
 }
 
-// room returns by how many bytes the buffer of a body is enlarged. size is the number of bytes that
-// have arrived. The buffer grows as the body arrives, so a client that declares a large body and
-// sends nothing gets little memory.
-func room(size int, length int64) int {
+// growBy returns by how many bytes the buffer of a body is enlarged. size is the number of bytes
+// that have arrived. The buffer grows as the body arrives, so a client that declares a large body
+// and sends nothing gets little memory.
+func growBy(size int, length int64) int {
 	left := length + 1 - int64(size) // one byte more, to notice the end of the body
 	if left <= 0 {
 		return max(size, peekBytes)

@@ -39,7 +39,7 @@ func TestReadingABody(t *testing.T) {
 		t.Errorf("%d bytes of room are not given back", in.Room.taken)
 	}
 	for _, size := range []int{512, maxPeekBytes, 1 << 20} {
-		if n := room(size, 1<<30); n > max(3*size, eagerBytes) {
+		if n := growBy(size, 1<<30); n > max(3*size, eagerBytes) {
 			t.Errorf("memory for %d bytes more, when %d have come", n, size)
 		}
 	}

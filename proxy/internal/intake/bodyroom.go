@@ -41,16 +41,17 @@ type bodyHold struct {
 // roomForLarge returns how many bytes the large bodies may use together.
 func (r *BodyRoom) roomForLarge() int64 { return r.limit - r.limit/4 }
 
-// most returns how many bytes this body could reserve if it were the only body.
-func (h *bodyHold) most() int64 {
+// maxBytes returns how many bytes this body could reserve if it were the only body.
+func (h *bodyHold) maxBytes() int64 {
 	if h.from != 0 {
 		return min(h.room.roomForLarge(), h.room.share)
 	}
 	return h.room.roomForLarge()
 }
 
-// take reserves n more bytes, and waits if necessary. It fails after roomWait, or when ctx is done.
-func (h *bodyHold) take(ctx context.Context, n int64) error {
+// reserve reserves n more bytes, and waits if necessary. It fails after roomWait, or when ctx is
+// done.
+func (h *bodyHold) reserve(ctx context.Context, n int64) error {
 	var late <-chan time.Time
 	for {
 		freed := h.try(n)

@@ -20,20 +20,20 @@ func TestBodyRoom(t *testing.T) {
 				t.Error(err)
 			}
 		}
-		want(a.take(t.Context(), 300), 0)
+		want(a.reserve(t.Context(), 300), 0)
 		began := time.Now()
-		want(a.take(t.Context(), 1), 503)
-		want((&bodyHold{room: room, from: 1}).take(t.Context(), 1), 503)
+		want(a.reserve(t.Context(), 1), 503)
+		want((&bodyHold{room: room, from: 1}).reserve(t.Context(), 1), 503)
 		if waited := time.Since(began); waited != 2*roomWait {
 			t.Errorf("waited %v", waited)
 		}
-		want(b.take(t.Context(), 300), 0)
-		want(c.take(t.Context(), 400), 0)
+		want(b.reserve(t.Context(), 300), 0)
+		want(c.reserve(t.Context(), 400), 0)
 		go func() {
 			time.Sleep(roomWait / 2)
 			a.giveBack()
 		}()
-		want(c.take(t.Context(), 100), 0)
+		want(c.reserve(t.Context(), 100), 0)
 		b.giveBack()
 		c.giveBack()
 		c.giveBack()

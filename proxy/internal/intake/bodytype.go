@@ -83,9 +83,9 @@ func charsetOf(name string) charset {
 	return hidden
 }
 
-// takes reports whether Holdpoint can read a JSON object that is in the charset. An object that it
-// cannot read is refused.
-func (c charset) takes(object []byte) bool {
+// mayPass reports whether Holdpoint can read a JSON object that is in the charset. An object that
+// it cannot read is refused.
+func (c charset) mayPass(object []byte) bool {
 	switch c {
 	case utf8Text:
 		return true

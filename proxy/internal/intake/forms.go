@@ -20,7 +20,7 @@ type form struct{ keys agui.RunKeys }
 // far are those of a run or of an answer.
 func (f *form) field(name []byte) bool {
 	root, rest := segment(name)
-	n := f.keys.See(string(root))
+	n := f.keys.Add(string(root))
 	if n < 0 {
 		return false
 	}
@@ -29,7 +29,7 @@ func (f *form) field(name []byte) bool {
 	}
 	for len(rest) > 0 {
 		var inner []byte
-		if inner, rest = segment(rest); agui.Answering(n, string(inner)) {
+		if inner, rest = segment(rest); agui.IsAnswerKey(n, string(inner)) {
 			return true
 		}
 	}
@@ -109,31 +109,31 @@ var disposition = []byte("content-disposition")
 // run, Read fails with errForm. The backend then gets an incomplete body, which no server accepts.
 type formParts struct {
 	io.ReadCloser
-	form  form
-	kept  []byte // the last bytes that were read, because a header may begin in them
-	found bool
+	form     form
+	tail     []byte // the last bytes that were read, because a header may begin in them
+	foundRun bool
 }
 
 func (p *formParts) Read(b []byte) (int, error) {
-	if p.found {
+	if p.foundRun {
 		return 0, errForm
 	}
 	n, err := p.ReadCloser.Read(b)
-	if n > 0 && p.look(b[:n]) {
-		p.found = true
+	if n > 0 && p.check(b[:n]) {
+		p.foundRun = true
 		return 0, errForm
 	}
-	if err == io.EOF && p.rest() {
-		p.found = true
+	if err == io.EOF && p.checkRest() {
+		p.foundRun = true
 		return 0, errForm
 	}
 	return n, err
 }
 
-// look checks the bytes in the parameter more, which follow those that it has checked. It reports
+// check checks the bytes in the parameter more, which follow those that it has checked. It reports
 // whether a run was found.
-func (p *formParts) look(more []byte) bool {
-	left := append(p.kept, more...)
+func (p *formParts) check(more []byte) bool {
+	left := append(p.tail, more...)
 	for {
 		at := dispositionIn(left)
 		if at < 0 {
@@ -157,7 +157,7 @@ func (p *formParts) look(more []byte) bool {
 		}
 		left = left[at+len(header):] // p.header has checked this header
 	}
-	p.kept = append(p.kept[:0], left...)
+	p.tail = append(p.tail[:0], left...)
 	return false
 }
 
@@ -169,11 +169,11 @@ func beginsLine(before []byte) bool {
 	return len(before) == 0 || before[len(before)-1] == '\r' || before[len(before)-1] == '\n'
 }
 
-// rest checks a header that was still incomplete at the end of the body. It reports whether a run
-// was found.
-func (p *formParts) rest() bool {
-	at := dispositionIn(p.kept)
-	return at >= 0 && p.header(p.kept[at:])
+// checkRest checks a header that was still incomplete at the end of the body. It reports whether a
+// run was found.
+func (p *formParts) checkRest() bool {
+	at := dispositionIn(p.tail)
+	return at >= 0 && p.header(p.tail[at:])
 }
 
 // headerFrom returns the header at the beginning of b, including continuation lines, and whether it
@@ -277,5 +277,5 @@ func dispositionIn(b []byte) int {
 // or an answer.
 func runInParts(body []byte) bool {
 	var p formParts
-	return p.look(body) || p.rest()
+	return p.check(body) || p.checkRest()
 }

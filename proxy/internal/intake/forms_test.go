@@ -31,9 +31,9 @@ func TestUploadsThatSpeakOfForms(t *testing.T) {
 			var p formParts
 			got := false
 			for body := []byte(c.body); len(body) > 0 && !got; body = body[min(cut, len(body)):] {
-				got = p.look(body[:min(cut, len(body))])
+				got = p.check(body[:min(cut, len(body))])
 			}
-			if got = got || p.rest(); got != c.is {
+			if got = got || p.checkRest(); got != c.is {
 				t.Errorf("%s, in pieces of %d: %v", name, cut, got)
 			}
 		}
@@ -56,10 +56,10 @@ func FuzzForms(f *testing.F) {
 		found := false
 		for rest := body; len(rest) > 0 && !found; {
 			n := min(len(rest), int(cut)+1)
-			found = p.look(rest[:n])
+			found = p.check(rest[:n])
 			rest = rest[n:]
 		}
-		if found = found || p.rest(); found != whole {
+		if found = found || p.checkRest(); found != whole {
 			t.Errorf("in pieces of %d: %v, at once: %v", cut+1, found, whole)
 		}
 		found = runInForm(body)

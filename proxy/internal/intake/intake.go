@@ -23,8 +23,8 @@ type Options struct {
 	// Both functions get a path as Intake.Route returns it. Spoken returns the dialect last seen on
 	// the path, "" if none was seen. Agent reports whether the path accepts only runs. It is not
 	// used if the dialect implements Foreign.
-	Spoken func(route string) string
-	Agent  func(route string) bool
+	DialectAt func(route string) string
+	Agent     func(route string) bool
 
 	Room            *BodyRoom // memory for the bodies that are being read
 	MaxRequestBytes int64     // largest body
@@ -36,13 +36,13 @@ type Options struct {
 type Intake struct {
 	Room *BodyRoom // may be shared by several agents
 
-	name    string // the dialect's name
-	foreign translate.Foreign
-	guard   translate.Guard
-	taker   translate.Taker
-	history translate.HistoryReader
-	spoken  func(route string) string
-	agents  func(route string) bool
+	name      string // the dialect's name
+	foreign   translate.Foreign
+	guard     translate.Guard
+	taker     translate.Taker
+	history   translate.HistoryReader
+	dialectAt func(route string) string
+	agents    func(route string) bool
 
 	limit       int64
 	shares      bool
@@ -52,7 +52,7 @@ type Intake struct {
 // New makes an Intake.
 func New(o Options) *Intake {
 	t := &Intake{
-		Room: o.Room, name: o.Dialect.Name(), spoken: o.Spoken, agents: o.Agent,
+		Room: o.Room, name: o.Dialect.Name(), dialectAt: o.DialectAt, agents: o.Agent,
 		limit: o.MaxRequestBytes, shares: o.Shares, underscores: o.Underscores,
 	}
 	t.foreign, _ = o.Dialect.(translate.Foreign)

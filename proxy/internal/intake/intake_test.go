@@ -61,7 +61,7 @@ func (guardedDialect) Refusal(l translate.RequestLine) string {
 
 func newIntake(d translate.Dialect, change ...func(*Options)) *Intake {
 	o := Options{
-		Dialect: d, Spoken: func(string) string { return "bare" }, Agent: func(route string) bool { return route == "/chat" },
+		Dialect: d, DialectAt: func(string) string { return "bare" }, Agent: func(route string) bool { return route == "/chat" },
 		Room: NewBodyRoom(1<<20, 0), MaxRequestBytes: 4 << 10,
 	}
 	for _, f := range change {

@@ -18,7 +18,7 @@ func (t *Intake) readObject(req *http.Request, body []byte, as bodyType) (in agu
 	switch {
 	case agui.ObjectElsewhere(body) == agui.OtherEncoding:
 		return in, false, refuse(http.StatusBadRequest, textByteOrderMark)
-	case !as.charset.takes(body):
+	case !as.charset.mayPass(body):
 		return in, false, unsupportedBody(textNotUTF8)
 	}
 	object := body
@@ -82,7 +82,7 @@ func isObject(body []byte) bool {
 // backend may accept the approval. Nor must it pass if it is incomplete as a run, but the backend
 // accepts it as one.
 func (t *Intake) refuseOutsideRun(object []byte, path string) string {
-	spoken := t.spoken(RecordPath(path))
+	spoken := t.dialectAt(RecordPath(path))
 	if t.history != nil {
 		for one := range t.history.Replies(kit.ReadObject(object), spoken) {
 			if one.Decides || one.DecidesUnlessResult || one.DecidesUnlessLeft {

@@ -35,10 +35,10 @@ func isPlain(path string) bool {
 	return true
 }
 
-// Misleading reports whether an escaped path contains something because of which some backends read
-// another path: a segment . or .., escaped or not, or a control character (Starlette's ^/agent$
-// matches "/agent\n").
-func Misleading(escaped string) bool {
+// IsMisleading reports whether an escaped path contains something because of which some backends
+// read another path: a segment . or .., escaped or not, or a control character (Starlette's
+// ^/agent$ matches "/agent\n").
+func IsMisleading(escaped string) bool {
 	if isPlain(escaped) {
 		return false
 	}
@@ -66,7 +66,7 @@ func Path(req *http.Request) *Refusal {
 	switch {
 	case req.Method == http.MethodConnect:
 		return &Refusal{Status: http.StatusNotImplemented, Reason: textConnect}
-	case Misleading(req.URL.EscapedPath()):
+	case IsMisleading(req.URL.EscapedPath()):
 		// The backend would use another path. Holdpoint has not checked the record of that path.
 		return &Refusal{Status: http.StatusBadRequest, Reason: textPath}
 	}

@@ -53,7 +53,7 @@ func TestMisleading(t *testing.T) {
 		"/a/%zz/..":     true,
 		"/a/..;x=1/b":   false,
 	} {
-		if got := Misleading(path); got != want {
+		if got := IsMisleading(path); got != want {
 			t.Errorf("%q: %t, want %t", path, got, want)
 		}
 	}

@@ -30,7 +30,7 @@ type Claim struct {
 	until atomic.Pointer[time.Time] // the end of the lease, as far as this process knows
 }
 
-// Take claims the pause for the answers in list. read has the meaning of each answer, and now
+// ClaimPause claims the pause for the answers in list. read has the meaning of each answer, and now
 // decides which questions have expired. The claim precedes the request to the backend, so only one
 // of two equal clicks reaches the backend. If a reply of the store is lost, Take makes the same
 // claim again; the token of the claim shows the store that it is the same claim. If the store never
@@ -39,11 +39,11 @@ type Claim struct {
 //   - those for which Quicker reports true;
 //   - door.ErrNotWritten: the audit log is required and cannot be written, and nothing is claimed;
 //   - other errors of the store.
-func (l *Ledger) Take(p *agui.Pause, list []agui.Answer, read []agui.Reading, now time.Time) (*Claim, error) {
+func (l *Ledger) ClaimPause(p *agui.Pause, list []agui.Answer, read []agui.Reading, now time.Time) (*Claim, error) {
 	c := &Claim{ledger: l, token: ids.Random128()}
 	asked := time.Now()
-	err := c.take(p, list, read, now)
-	if err != nil && !Quicker(err) {
+	err := c.claimPause(p, list, read, now)
+	if err != nil && !IsOvertaken(err) {
 		_ = c.release() // The store may have claimed the pause despite the error. Nothing was sent.
 	}
 	if l.refused = err; err != nil {
@@ -51,7 +51,7 @@ func (l *Ledger) Take(p *agui.Pause, list []agui.Answer, read []agui.Reading, no
 	}
 	c.given = givenAnswers(p, list, read)
 	c.held.Store(true)
-	c.lasts(asked)
+	c.noteLease(asked)
 	c.lease.Start(leaseRenew, c.renew)
 	return c, nil
 }
@@ -59,23 +59,23 @@ func (l *Ledger) Take(p *agui.Pause, list []agui.Answer, read []agui.Reading, no
 // Refused returns the error of the last claim of this ledger, nil if that claim succeeded.
 func (l *Ledger) Refused() error { return l.refused }
 
-// take makes the claim in the store for Take, and reports its events.
-func (c *Claim) take(p *agui.Pause, list []agui.Answer, read []agui.Reading, now time.Time) error {
+// claimPause makes the claim in the store for Take, and reports its events.
+func (c *Claim) claimPause(p *agui.Pause, list []agui.Answer, read []agui.Reading, now time.Time) error {
 	l, digest := c.ledger, contract.Digest(list)
 	var told *answers
 	var claims []Occurrence
-	if l.Voice.Tells() {
+	if l.Reporter.IsReporting() {
 		told = answeredIn(p, list, read, now)
 		claims = []Occurrence{{event.Claimed, p, "", told.list}}
-		if l.Voice.isRequired() {
-			if err := l.Tell(Occurrence{event.Claiming, p, "", told.list}); err != nil {
+		if l.Reporter.isRequired() {
+			if err := l.Report(Occurrence{event.Claiming, p, "", told.list}); err != nil {
 				return err
 			}
 		}
 	}
 	err := l.do(store.Claim{PauseID: p.ID, Token: c.token, Digest: digest, Lease: LeaseTime, Notices: l.notices(claims)})
 	if err == nil && told != nil {
-		if err = l.Tell(claims[0]); err == nil {
+		if err = l.Report(claims[0]); err == nil {
 			c.answers = told
 		}
 	}
@@ -119,7 +119,7 @@ func (c *Claim) prolong(ctx context.Context) error {
 	_, err := c.ledger.store.Do(ctx, c.ledger.Key, store.Renew{Token: c.token, Lease: LeaseTime})
 	switch {
 	case err == nil:
-		c.lasts(asked)
+		c.noteLease(asked)
 	case errors.Is(err, store.ErrStale):
 		// the lease has ended by the store's clock, which may be ahead of this clock
 		c.until.Store(&time.Time{})
@@ -127,18 +127,18 @@ func (c *Claim) prolong(ctx context.Context) error {
 	return err
 }
 
-// lasts records that the store granted a lease. asked is the time when the lease was requested.
-func (c *Claim) lasts(asked time.Time) {
+// noteLease records that the store granted a lease. asked is the time when the lease was requested.
+func (c *Claim) noteLease(asked time.Time) {
 	until := asked.Add(LeaseTime)
 	c.until.Store(&until)
 }
 
-// Stands returns ErrLapsed or ErrNotKnown if nothing more may be sent to the backend. The lease may
-// have lapsed because this process was suspended, or because the store did not reply. Then a client
-// may have been told that the answers are in doubt, and may have begun another run. If the answers
-// were sent now, the approved action could run at the same time as that run, or although a person
-// has denied it meanwhile. So if the lease may have lapsed, Stands asks the store first.
-func (c *Claim) Stands(ctx context.Context) error {
+// CheckLease returns ErrLapsed or ErrNotKnown if nothing more may be sent to the backend. The lease
+// may have lapsed because this process was suspended, or because the store did not reply. Then a
+// client may have been told that the answers are in doubt, and may have begun another run. If the
+// answers were sent now, the approved action could run at the same time as that run, or although a
+// person has denied it meanwhile. So if the lease may have lapsed, Stands asks the store first.
+func (c *Claim) CheckLease(ctx context.Context) error {
 	if !c.Held() {
 		return nil
 	}
@@ -164,7 +164,7 @@ func (c *Claim) finish(result store.Result, next *agui.Pause) error {
 	if next != nil {
 		result.Next = next.ID
 	}
-	result.Given = c.given
+	result.GivenAnswers = c.given
 	c.Stop()
 	err := c.finishStep(result, next)
 	c.held.Store(false)
@@ -192,7 +192,7 @@ func (c *Claim) finishStep(result store.Result, next *agui.Pause) error {
 		l.tellAll(raises)
 	// The step may have been done despite the error, and no other process would report its events.
 	case c.answers != nil && !errors.Is(err, store.ErrStale):
-		_ = l.Tell(Occurrence{event.InDoubt, c.answers.pause, string(agui.StoreUnavailable), c.answers.list})
+		_ = l.Report(Occurrence{event.InDoubt, c.answers.pause, string(agui.StoreUnavailable), c.answers.list})
 	}
 	return err
 }
@@ -247,7 +247,7 @@ func givenAnswers(p *agui.Pause, answers []agui.Answer, read []agui.Reading) []s
 	for n := range answers {
 		a := &answers[n]
 		g := store.GivenAnswer{ID: strings.Clone(a.ID), Status: a.Status}
-		g.Says, g.Edited = agui.SaysOf(a, read[n]), read[n].Edited
+		g.Verdict, g.Edited = agui.VerdictOf(a, read[n]), read[n].Edited
 		i := p.Interrupt(a.ID)
 		secret := i != nil && i.Secret
 		if !secret {

@@ -45,7 +45,7 @@ func answered(p *agui.Pause, payload string) []agui.Answer {
 
 // take claims the pause p for the answers in list.
 func take(l *Ledger, p *agui.Pause, list []agui.Answer) (*Claim, error) {
-	return l.Take(p, list, make([]agui.Reading, len(list)), time.Now())
+	return l.ClaimPause(p, list, make([]agui.Reading, len(list)), time.Now())
 }
 
 // decided returns the decision of an answer to a question of p, as if it was made at the desk.
@@ -70,7 +70,7 @@ func TestTake(t *testing.T) {
 		return func(t *testing.T, l *Ledger, _ *faults, p *agui.Pause) {
 			c, err := take(l, p, list(p))
 			if err == nil {
-				err = l.Keep(c, &settle.Outcome{End: store.Result{How: store.Finished}}).Err
+				err = l.Keep(c, &settle.Outcome{End: store.Result{EndKind: store.Finished}}).Err
 			}
 			if err != nil {
 				t.Fatal(err)
@@ -125,7 +125,7 @@ func TestTake(t *testing.T) {
 		},
 		"it was closed without an answer": {
 			before: func(t *testing.T, l *Ledger, _ *faults, p *agui.Pause) {
-				if err := l.Close(p.ID, store.Result{How: store.Withdrawn}); err != nil {
+				if err := l.Close(p.ID, store.Result{EndKind: store.Withdrawn}); err != nil {
 					t.Fatal(err)
 				}
 			},
@@ -162,8 +162,8 @@ func TestTake(t *testing.T) {
 			if !errors.Is(err, c.err) || (err == nil) != (c.err == nil) || got.Held() != (c.err == nil) || !errors.Is(l.Refused(), c.err) {
 				t.Fatalf("held %t (%v, refused %v), want %v", got.Held(), err, l.Refused(), c.err)
 			}
-			if err != nil && Quicker(err) != c.quicker {
-				t.Errorf("somebody was quicker: %t, want %t", Quicker(err), c.quicker)
+			if err != nil && IsOvertaken(err) != c.quicker {
+				t.Errorf("somebody was quicker: %t, want %t", IsOvertaken(err), c.quicker)
 			}
 			if state := f.record(t, l.Key).State; state != c.state {
 				t.Errorf("the record is %q, want %q", state, c.state)
@@ -182,7 +182,7 @@ func TestTake(t *testing.T) {
 func TestNoClaim(t *testing.T) {
 	var c *Claim
 	c.Stop()
-	if err := c.Stands(t.Context()); c.Held() || err != nil {
+	if err := c.CheckLease(t.Context()); c.Held() || err != nil {
 		t.Errorf("held %t, stands: %v", c.Held(), err)
 	}
 }
@@ -220,7 +220,7 @@ func TestStands(t *testing.T) {
 		"its lease has lapsed, and the doubt was told": {before: func(t *testing.T, l *Ledger, f *faults, p *agui.Pause) {
 			lapse(f)
 			f.heals()
-			if err := l.Close(p.ID, store.Result{How: store.Doubtful}); err != nil {
+			if err := l.Close(p.ID, store.Result{EndKind: store.Doubtful}); err != nil {
 				t.Fatal(err)
 			}
 		}, err: ErrLapsed, asks: true},
@@ -237,7 +237,7 @@ func TestStands(t *testing.T) {
 		t.Run(situation, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				f := newFaults()
-				l := New(f, "t", Voice{}, nil)
+				l := New(f, "t", EventReporter{}, nil)
 				p := open(t, l, "p")
 				claim, err := take(l, p, yes(p))
 				if err != nil {
@@ -247,7 +247,7 @@ func TestStands(t *testing.T) {
 				claim.Stop()
 				synctest.Wait()
 				f.asked()
-				if err := claim.Stands(context.Background()); err != c.err {
+				if err := claim.CheckLease(context.Background()); err != c.err {
 					t.Errorf("stands: %v, want %v", err, c.err)
 				}
 				if asked := slices.Contains(f.asked(), "Renew"); asked != c.asks {

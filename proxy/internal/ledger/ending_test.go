@@ -12,7 +12,7 @@ import (
 // that is running, must be over LastTime after the beginning of the end, however many there are.
 func TestEnding(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l := New(&silentIndex{}, "t", Voice{}, nil)
+		l := New(&silentIndex{}, "t", EventReporter{}, nil)
 		l.Ending = NewEnding()
 		begun := time.Now()
 		time.AfterFunc(StepTimeout/2, l.Ending.Begin)
@@ -21,7 +21,7 @@ func TestEnding(t *testing.T) {
 			t.Errorf("a step under way, and the same once more: %v", took)
 		}
 		for range 10 {
-			_ = l.See("p")
+			_ = l.MarkSeen("p")
 		}
 		l.Occupancy().Begin()
 		if o, err := l.Occupy("other"); o != nil || err == nil {
@@ -38,7 +38,7 @@ func TestEnding(t *testing.T) {
 func TestEndingCutsNoAnswer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFaults()
-		l := New(f, "t", Voice{}, nil)
+		l := New(f, "t", EventReporter{}, nil)
 		l.Ending = NewEnding()
 		l.Ending.Begin()
 		l.Ending.Begin()

@@ -7,7 +7,7 @@ import (
 	"holdpoint/store"
 )
 
-// These errors of Claim.Stands say why nothing more may be sent to the backend.
+// These errors of Claim.CheckLease say why nothing more may be sent to the backend.
 var (
 	ErrLapsed   = errors.New("proxy: the claim has lapsed, and something else began on the thread")
 	ErrNotKnown = errors.New("proxy: the claim may have lapsed, and the store cannot be asked")
@@ -17,9 +17,9 @@ var (
 // lost, and the store answered the repeated Close as if another process had closed the pause.
 var errClosed = fmt.Errorf("closed by a step whose reply was lost, perhaps: %w", store.ErrNotFound)
 
-// Quicker reports whether an error of Take means that another request was quicker: it has claimed
-// or ended the pause, or has decided one of its questions.
-func Quicker(err error) bool {
+// IsOvertaken reports whether an error of ClaimPause means that another request was quicker: it has
+// claimed or ended the pause, or has decided one of its questions.
+func IsOvertaken(err error) bool {
 	return errors.Is(err, store.ErrReplay) || errors.Is(err, store.ErrConflict) || errors.Is(err, store.ErrNotFound) ||
 		errors.Is(err, store.ErrStale)
 }

@@ -18,15 +18,15 @@ import (
 // raisedOccurrence returns the occurrence that the pause was opened, in a list. It returns nil if
 // no events are reported.
 func (l *Ledger) raisedOccurrence(p *agui.Pause) []Occurrence {
-	if !l.Voice.Tells() {
+	if !l.Reporter.IsReporting() {
 		return nil
 	}
 	return []Occurrence{{event.Raised, p, "", askedIn(p)}}
 }
 
-// Withdrawn returns the occurrence that the pause was withdrawn, because the backend continued
+// WithdrawnPause returns the occurrence that the pause was withdrawn, because the backend continued
 // without an answer.
-func Withdrawn(p *agui.Pause) Occurrence {
+func WithdrawnPause(p *agui.Pause) Occurrence {
 	return Occurrence{event.Withdrawn, p, "", questions(p)}
 }
 
@@ -68,7 +68,7 @@ func askedIn(p *agui.Pause) []event.Interrupt {
 	for n := range p.Interrupts {
 		i := &p.Interrupts[n]
 		list[n].Object, list[n].Calls = i.Object, i.AskedCalls()
-		list[n].Asked = p.Origin.AskedDigest(i)
+		list[n].QuestionDigest = p.Origin.AskedDigest(i)
 	}
 	return list
 }
@@ -86,8 +86,8 @@ func decidedIn(p *agui.Pause, list []agui.Decision) []event.Interrupt {
 		}
 		a := d.Answer()
 		q := Question(i)
-		q.Asked, q.Status, q.Answered, q.Payload = d.Asked, string(d.Status), i.ShownDigest(&a), i.Shown(d.Payload)
-		q.Says, q.Edited, q.Comment = d.Says, d.Edited, d.Comment
+		q.QuestionDigest, q.Status, q.AnswerDigest, q.Payload = d.QuestionDigest, string(d.Status), i.ShownDigest(&a), i.PayloadToShow(d.Payload)
+		q.Verdict, q.Edited, q.Comment = d.Verdict, d.Edited, d.Comment
 		of = append(of, q)
 	}
 	return of
@@ -114,8 +114,8 @@ func answeredIn(p *agui.Pause, list []agui.Answer, read []agui.Reading, now time
 		q := Question(i)
 		if at, is := given[i.ID]; is {
 			a := &list[at]
-			q.Status, q.Answered, q.Payload = string(a.Status), i.ShownDigest(a), bytes.Clone(i.Shown(a.Payload)) // a copy, because it shares memory with the request
-			q.Says, q.Edited = agui.SaysOf(a, read[at]), read[at].Edited
+			q.Status, q.AnswerDigest, q.Payload = string(a.Status), i.ShownDigest(a), bytes.Clone(i.PayloadToShow(a.Payload)) // a copy, because it shares memory with the request
+			q.Verdict, q.Edited = agui.VerdictOf(a, read[at]), read[at].Edited
 		}
 		if d := p.Decision(i.ID); d != nil {
 			q.Door, q.By = event.Door(d.Door), d.By
@@ -133,9 +133,9 @@ func answeredIn(p *agui.Pause, list []agui.Answer, read []agui.Reading, now time
 func (a *answers) endOccurrences(result *store.Result) []Occurrence {
 	code := ""
 	if agui.PeekType(result.Finish) == agui.RunErrored {
-		code = agui.Cut(gjson.GetBytes(result.Finish, "code").Str)
+		code = agui.Shorten(gjson.GetBytes(result.Finish, "code").Str)
 	}
-	switch result.How {
+	switch result.EndKind {
 	case store.Lost:
 		return []Occurrence{{event.Lost, a.pause, string(agui.BackendLostInterrupt), a.list}}
 	case store.Doubtful:
@@ -169,7 +169,7 @@ func (a *answers) questionsByEnd(code string) []Occurrence {
 
 // EndedByTime returns the event of a pause that ended although no caller of the store ended it: its
 // retention was over, its lease lapsed, or another question replaced it. It is used as
-// engine.Options.Ended. It returns nil if the record does not have the pause. Any process may
+// engine.Options.OnEnded. It returns nil if the record does not have the pause. Any process may
 // report the event: agent, tenant, thread and run come from the record. In records of older
 // versions, thread and run come from the terminal event.
 func EndedByTime(key store.Key, result *store.Result) *event.Event {
@@ -182,11 +182,11 @@ func EndedByTime(key store.Key, result *store.Result) *event.Event {
 		Approval: event.ApprovalOf(string(key), p.ID),
 	}
 	if o := p.Origin; o != nil {
-		e.Agent, e.Tenant, e.Thread, e.Run = o.Agent, o.Tenant, o.Thread, agui.Cut(o.Run)
+		e.Agent, e.Tenant, e.Thread, e.Run = o.Agent, o.Tenant, o.Thread, agui.Shorten(o.Run)
 	} else {
-		e.Thread, e.Run = gjson.GetBytes(p.Finish, "threadId").Str, agui.Cut(gjson.GetBytes(p.Finish, "runId").Str)
+		e.Thread, e.Run = gjson.GetBytes(p.Finish, "threadId").Str, agui.Shorten(gjson.GetBytes(p.Finish, "runId").Str)
 	}
-	if result.How == store.Doubtful {
+	if result.EndKind == store.Doubtful {
 		e.Kind = event.InDoubt
 	}
 	e.Interrupts = questions(p)

@@ -62,9 +62,9 @@ func TestEndsInWords(t *testing.T) {
 			"interrupt.resolved: x z, interrupt.cancelled: y, interrupt.expired: old",
 		},
 		"the backend does not know it": {
-			asks("x", "y"), []agui.Answer{resolve("x"), cancel("y")}, store.Result{How: store.Lost}, "interrupt.lost BACKEND_LOST_INTERRUPT: x y",
+			asks("x", "y"), []agui.Answer{resolve("x"), cancel("y")}, store.Result{EndKind: store.Lost}, "interrupt.lost BACKEND_LOST_INTERRUPT: x y",
 		},
-		"nobody knows": {asks("x"), []agui.Answer{resolve("x")}, store.Result{How: store.Doubtful}, "resume.in_doubt: x"},
+		"nobody knows": {asks("x"), []agui.Answer{resolve("x")}, store.Result{EndKind: store.Doubtful}, "resume.in_doubt: x"},
 	} {
 		t.Run(situation, func(t *testing.T) {
 			told := answeredIn(c.pause, c.answers, make([]agui.Reading, len(c.answers)), now)
@@ -85,12 +85,12 @@ func TestAnswersInEvents(t *testing.T) {
 		{ID: "secret", Status: agui.Resolved, Payload: []byte(`"key"`)},
 		{ID: "x", Status: agui.Resolved, Payload: []byte(`{"approved":true}`)},
 	}
-	read := []agui.Reading{{}, {Says: agui.Approves, Edited: true}}
+	read := []agui.Reading{{}, {Meaning: agui.Approves, Edited: true}}
 	got := answeredIn(p, list, read, time.Time{}).list
-	if q := got[0]; q.ID != "x" || q.Says != "approved" || !q.Edited || q.By != "Maria" || q.Door != event.Desk || string(q.Payload) != `{"approved":true}` || q.Answered == "" {
+	if q := got[0]; q.ID != "x" || q.Verdict != "approved" || !q.Edited || q.By != "Maria" || q.Door != event.Desk || string(q.Payload) != `{"approved":true}` || q.AnswerDigest == "" {
 		t.Errorf("an answer that was decided at the desk: %+v", q)
 	}
-	if q := got[1]; q.ID != "secret" || q.Status != "resolved" || q.Says != "" || q.Payload != nil || q.Answered != "" {
+	if q := got[1]; q.ID != "secret" || q.Status != "resolved" || q.Verdict != "" || q.Payload != nil || q.AnswerDigest != "" {
 		t.Errorf("a secret: %+v", q)
 	}
 	if q := got[2]; q.ID != "open" || q.Status != "" || q.Payload != nil {
@@ -106,18 +106,18 @@ func TestAnswersInEvents(t *testing.T) {
 // (the chat or the desk).
 func TestVoice(t *testing.T) {
 	for situation, c := range map[string]struct {
-		voice Voice
+		voice EventReporter
 		want  string // door, principal
 	}{
-		"the chat":                            {Voice{}, "chat "},
-		"the desk":                            {Voice{Desk: true, Decider: "Maria"}, "desk Maria"},
-		"Holdpoint carries what was decided":  {Voice{Desk: true}, "desk "},
-		"a decider is of no matter to a chat": {Voice{Decider: "Maria"}, "chat "},
+		"the chat":                            {EventReporter{}, "chat "},
+		"the desk":                            {EventReporter{Desk: true, Decider: "Maria"}, "desk Maria"},
+		"Holdpoint carries what was decided":  {EventReporter{Desk: true}, "desk "},
+		"a decider is of no matter to a chat": {EventReporter{Decider: "Maria"}, "chat "},
 	} {
 		t.Run(situation, func(t *testing.T) {
 			c.voice.Sinks = &Sinks{Now: func() time.Time { return time.Unix(1, 0) }, Agent: "billing"}
 			c.voice.Thread, c.voice.Run = "t", "r"
-			e := c.voice.event(Withdrawn(asks("x")), "key")
+			e := c.voice.event(WithdrawnPause(asks("x")), "key")
 			if got := string(e.Door) + " " + e.Principal; got != c.want {
 				t.Errorf("got %q, want %q", got, c.want)
 			}
@@ -126,8 +126,8 @@ func TestVoice(t *testing.T) {
 			}
 		})
 	}
-	var silent Voice
-	if silent.Tells() || silent.isRequired() || silent.tell(Withdrawn(asks("x")), "key") != nil {
+	var silent EventReporter
+	if silent.IsReporting() || silent.isRequired() || silent.report(WithdrawnPause(asks("x")), "key") != nil {
 		t.Error("the zero Voice tells somebody")
 	}
 }

@@ -58,8 +58,9 @@ func (x Index) Key(kind Kind, from ...string) store.Key {
 	return store.Key(ids.Digest(parts...))
 }
 
-// A Trail says by what a pause can be found in the index, in addition to the ids of its questions.
-type Trail struct {
+// A SearchKeys says by what a pause can be found in the index, in addition to the ids of its
+// questions.
+type SearchKeys struct {
 	Witnesses []string // a call and one of these witnesses together lead to the pause
 	Alone     bool     // a call without a witness leads to the pause too
 	Edits     bool     // the backend reads the whole call from the answer
@@ -67,7 +68,7 @@ type Trail struct {
 
 // Keys returns the keys of the index entries that lead to a pause. It covers at most maxIndexed
 // questions of the pause, and as many calls.
-func (x Index) Keys(p *agui.Pause, trail Trail) []store.Key {
+func (x Index) Keys(p *agui.Pause, trail SearchKeys) []store.Key {
 	var keys []store.Key
 	add := func(key store.Key) {
 		if !slices.Contains(keys, key) {
@@ -82,7 +83,7 @@ func (x Index) Keys(p *agui.Pause, trail Trail) []store.Key {
 		}
 		edits := trail.Edits && offersEdits(i)
 		for _, c := range i.Calls {
-			if calls++; c.Unknown || c.ID == "" || c.Name == "" || calls > maxIndexed {
+			if calls++; c.ArgumentsUnknown || c.ID == "" || c.Name == "" || calls > maxIndexed {
 				continue
 			}
 			parts := agui.Call{ID: c.ID, Name: c.Name, Args: c.Args}.Parts()
@@ -111,9 +112,9 @@ func offersEdits(i *agui.Interrupt) bool {
 type Place struct {
 	Key   store.Key `json:"key"`
 	Pause string    `json:"pause"`
-	// Behind is the last user message of the paused run. It is zero if the run had no user message;
-	// then no call leads to the pause.
-	Behind agui.SeenMessage `json:"behind,omitzero"`
+	// UserMessage is the last user message of the paused run. It is zero if the run had no user
+	// message; then no call leads to the pause.
+	UserMessage agui.SeenMessage `json:"behind,omitzero"`
 }
 
 // Enter adds a pause of the thread to the index, with an entry under each of the keys, before the
@@ -124,7 +125,7 @@ func (l *Ledger) Enter(keys []store.Key, p *agui.Pause, behind agui.SeenMessage,
 	if len(keys) == 0 {
 		return nil
 	}
-	note := store.Note{ID: p.ID, Text: agui.MustMarshal(Place{l.Key, p.ID, behind}), Leads: true}
+	note := store.Note{ID: p.ID, Text: agui.MustMarshal(Place{l.Key, p.ID, behind}), RefersToPause: true}
 	return l.rememberUnder(keys, note, maxPlaces, atOnce)
 }
 
@@ -209,14 +210,14 @@ func (l *Ledger) RecordAt(at Place, who principal.Owner) (*store.Record, error) 
 	if err != nil {
 		return nil, err
 	}
-	if !holds(&rec, at.Pause) || rec.Owner != "" && !who.Is(rec.Owner) {
+	if !hasPause(&rec, at.Pause) || rec.Owner != "" && !who.Is(rec.Owner) {
 		return nil, nil
 	}
 	return &rec, nil
 }
 
-// holds reports whether the record has the pause with the id, open or ended.
-func holds(rec *store.Record, pauseID string) bool {
+// hasPause reports whether the record has the pause with the id, open or ended.
+func hasPause(rec *store.Record, pauseID string) bool {
 	return rec.Pause != nil && rec.Pause.ID == pauseID ||
 		slices.ContainsFunc(rec.Results, func(result *store.Result) bool { return result.PauseID == pauseID })
 }

@@ -43,24 +43,24 @@ func TestIndexKeys(t *testing.T) {
 	parts := agui.Call{ID: "c", Name: "mail", Args: `{"a":2,"b":1}`}.Parts()
 	by := func(w string) store.Key { return x.Key(ByCall, append(slices.Clone(parts), w)...) }
 	edited := func(w string) store.Key { return x.Key(ByEditedCall, "c", "mail", w) }
-	both := Trail{Witnesses: []string{"first", "last"}}
+	both := SearchKeys{Witnesses: []string{"first", "last"}}
 	for situation, c := range map[string]struct {
 		pause *agui.Pause
-		trail Trail
+		trail SearchKeys
 		want  []store.Key
 	}{
 		"an id of Holdpoint's":                         {asking(minted), both, []store.Key{x.Key(ByQuestion, minted)}},
 		"an id of the backend's":                       {asking("native"), both, nil},
 		"a call, with two witnesses":                   {asking("native", call), both, []store.Key{by("first"), by("last")}},
-		"a call, without a witness":                    {asking("native", call), Trail{}, nil},
-		"a call that leads by itself":                  {asking("native", call), Trail{Alone: true}, []store.Key{x.Key(ByCallAlone, parts...)}},
-		"the same call twice":                          {asking("native", call, call), Trail{Witnesses: []string{"w"}}, []store.Key{by("w")}},
-		"a call whose arguments are unknown":           {asking("native", agui.AskedCall{ID: "c", Name: "mail", Unknown: true}), both, nil},
+		"a call, without a witness":                    {asking("native", call), SearchKeys{}, nil},
+		"a call that leads by itself":                  {asking("native", call), SearchKeys{Alone: true}, []store.Key{x.Key(ByCallAlone, parts...)}},
+		"the same call twice":                          {asking("native", call, call), SearchKeys{Witnesses: []string{"w"}}, []store.Key{by("w")}},
+		"a call whose arguments are unknown":           {asking("native", agui.AskedCall{ID: "c", Name: "mail", ArgumentsUnknown: true}), both, nil},
 		"a call without an id":                         {asking("native", agui.AskedCall{Name: "mail"}), both, nil},
 		"a call without a tool":                        {asking("native", agui.AskedCall{ID: "c"}), both, nil},
-		"edits, and the backend reads a whole call":    {editable("native", call), Trail{Witnesses: []string{"w"}, Edits: true}, []store.Key{by("w"), edited("w")}},
-		"edits, and the backend keeps its own call":    {editable("native", call), Trail{Witnesses: []string{"w"}}, []store.Key{by("w")}},
-		"no edits, and the backend reads a whole call": {asking("native", call), Trail{Witnesses: []string{"w"}, Edits: true}, []store.Key{by("w")}},
+		"edits, and the backend reads a whole call":    {editable("native", call), SearchKeys{Witnesses: []string{"w"}, Edits: true}, []store.Key{by("w"), edited("w")}},
+		"edits, and the backend keeps its own call":    {editable("native", call), SearchKeys{Witnesses: []string{"w"}}, []store.Key{by("w")}},
+		"no edits, and the backend reads a whole call": {asking("native", call), SearchKeys{Witnesses: []string{"w"}, Edits: true}, []store.Key{by("w")}},
 	} {
 		t.Run(situation, func(t *testing.T) {
 			if got := x.Keys(c.pause, c.trail); !slices.Equal(got, c.want) {
@@ -83,7 +83,7 @@ func TestIndexIsBounded(t *testing.T) {
 		i := asking(fmt.Sprintf("n%d~AAAAAAAAAAAA", n), agui.AskedCall{ID: fmt.Sprint("c", n), Name: "mail"}).Interrupts[0]
 		p.Interrupts = append(p.Interrupts, i)
 	}
-	if keys := (Index{}).Keys(p, Trail{Witnesses: []string{"w"}}); len(keys) != 2*maxIndexed {
+	if keys := (Index{}).Keys(p, SearchKeys{Witnesses: []string{"w"}}); len(keys) != 2*maxIndexed {
 		t.Errorf("%d entries, want %d", len(keys), 2*maxIndexed)
 	}
 }
@@ -113,7 +113,7 @@ func owner(t *testing.T, key string) principal.Owner {
 func TestFind(t *testing.T) {
 	ann, nobody := owner(t, "k"), principal.Owner{}
 	enter := func(t *testing.T, f *faults, thread store.Key, p *agui.Pause, who string) {
-		l := New(f, thread, Voice{}, nil)
+		l := New(f, thread, EventReporter{}, nil)
 		l.Owner = who
 		if err := errors.Join(l.Enter([]store.Key{"entry"}, p, agui.SeenMessage{}, 1), l.Open(p)); err != nil {
 			t.Fatal(err)
@@ -141,7 +141,7 @@ func TestFind(t *testing.T) {
 		"the question has ended": {
 			before: func(t *testing.T, f *faults) {
 				enter(t, f, "a", pause("p"), "")
-				if err := New(f, "a", Voice{}, nil).Close("p", store.Result{How: store.Withdrawn}); err != nil {
+				if err := New(f, "a", EventReporter{}, nil).Close("p", store.Result{EndKind: store.Withdrawn}); err != nil {
 					t.Fatal(err)
 				}
 			},
@@ -149,7 +149,7 @@ func TestFind(t *testing.T) {
 		},
 		"the entry has no question: its pause was not kept": {
 			before: func(t *testing.T, f *faults) {
-				if err := New(f, "a", Voice{}, nil).Enter([]store.Key{"entry"}, pause("p"), agui.SeenMessage{}, 1); err != nil {
+				if err := New(f, "a", EventReporter{}, nil).Enter([]store.Key{"entry"}, pause("p"), agui.SeenMessage{}, 1); err != nil {
 					t.Fatal(err)
 				}
 			},
@@ -168,7 +168,7 @@ func TestFind(t *testing.T) {
 			who:    nobody, places: []Place{{Key: "a", Pause: "p"}},
 		},
 		"the note is something else": {before: func(t *testing.T, f *faults) {
-			if err := New(f, "a", Voice{}, nil).RememberAt("entry", store.Note{ID: "n", Text: []byte(`{"key":"a","pause":"other"}`)}, 1); err != nil {
+			if err := New(f, "a", EventReporter{}, nil).RememberAt("entry", store.Note{ID: "n", Text: []byte(`{"key":"a","pause":"other"}`)}, 1); err != nil {
 				t.Fatal(err)
 			}
 		}},
@@ -177,7 +177,7 @@ func TestFind(t *testing.T) {
 		t.Run(situation, func(t *testing.T) {
 			f := newFaults()
 			c.before(t, f)
-			l := New(f, "t", Voice{}, nil)
+			l := New(f, "t", EventReporter{}, nil)
 			places, err := l.Find("entry", "entry")
 			if !slices.Equal(places, c.places) || err != c.err {
 				t.Fatalf("places %+v (%v), want %+v (%v)", places, err, c.places, c.err)
@@ -208,10 +208,10 @@ type silentIndex struct {
 	asked atomic.Int32
 }
 
-func (h *silentIndex) Do(ctx context.Context, key store.Key, step store.Step) (store.Done, error) {
+func (h *silentIndex) Do(ctx context.Context, key store.Key, step store.Step) (store.StepResult, error) {
 	h.asked.Add(1)
 	<-ctx.Done()
-	return store.Done{}, ctx.Err()
+	return store.StepResult{}, ctx.Err()
 }
 
 // TestIndexThatFails checks that a question waits for the index no longer than one step of the
@@ -223,7 +223,7 @@ func TestIndexThatFails(t *testing.T) {
 	}
 	synctest.Test(t, func(t *testing.T) {
 		h := &silentIndex{}
-		l := New(h, "t", Voice{}, nil)
+		l := New(h, "t", EventReporter{}, nil)
 		begun := time.Now()
 		err := l.rememberUnder(keys, store.Note{ID: "p"}, 8, 4)
 		if took := time.Since(begun); !errors.Is(err, context.DeadlineExceeded) || took != StepTimeout || h.asked.Load() != 4 {
@@ -240,7 +240,7 @@ func TestIndexThatFails(t *testing.T) {
 
 	var steps atomic.Int32
 	down := &storetest.Faults{At: func(string, func() error) error { steps.Add(1); return errDown }}
-	if err := New(down, "t", Voice{}, nil).rememberUnder(keys, store.Note{ID: "p"}, 8, 4); !errors.Is(err, errDown) || steps.Load() > 8 {
+	if err := New(down, "t", EventReporter{}, nil).rememberUnder(keys, store.Note{ID: "p"}, 8, 4); !errors.Is(err, errDown) || steps.Load() > 8 {
 		t.Errorf("a store that is away: %v after %d steps", err, steps.Load())
 	}
 
@@ -251,7 +251,7 @@ func TestIndexThatFails(t *testing.T) {
 		}
 		return nil
 	}}
-	if err := New(lost, "t", Voice{}, nil).rememberUnder(keys, store.Note{ID: "p"}, 8, 4); err != nil || steps.Load() != 257 {
+	if err := New(lost, "t", EventReporter{}, nil).rememberUnder(keys, store.Note{ID: "p"}, 8, 4); err != nil || steps.Load() != 257 {
 		t.Errorf("a reply that was lost: %v after %d steps", err, steps.Load())
 	}
 }

@@ -13,8 +13,8 @@ import (
 )
 
 var (
-	finished = store.Result{How: store.Finished, Finish: []byte(`{"type":"RUN_FINISHED"}`)}
-	errored  = store.Result{How: store.Finished, Finish: []byte(`{"type":"RUN_ERROR","code":"X"}`)}
+	finished = store.Result{EndKind: store.Finished, Finish: []byte(`{"type":"RUN_FINISHED"}`)}
+	errored  = store.Result{EndKind: store.Finished, Finish: []byte(`{"type":"RUN_ERROR","code":"X"}`)}
 )
 
 // same returns a pause with the same question as the pause as.
@@ -30,7 +30,7 @@ func TestKeepWithAClaim(t *testing.T) {
 	// after its client was told of the doubt.
 	doubted := func(t *testing.T, l *Ledger, f *faults, p *agui.Pause) {
 		lapse(f)
-		if err := New(f, "t", Voice{}, nil).Close(p.ID, store.Result{How: store.Doubtful}); err != nil {
+		if err := New(f, "t", EventReporter{}, nil).Close(p.ID, store.Result{EndKind: store.Doubtful}); err != nil {
 			t.Fatal(err)
 		}
 		f.heals()
@@ -39,7 +39,7 @@ func TestKeepWithAClaim(t *testing.T) {
 	begun := func(id string) func(t *testing.T, l *Ledger, f *faults, p *agui.Pause) {
 		return func(t *testing.T, l *Ledger, f *faults, p *agui.Pause) {
 			doubted(t, l, f, p)
-			open(t, New(f, "t", Voice{}, nil), id)
+			open(t, New(f, "t", EventReporter{}, nil), id)
 		}
 	}
 	lapsed := func(_ *testing.T, _ *Ledger, f *faults, _ *agui.Pause) { lapse(f) }
@@ -56,8 +56,8 @@ func TestKeepWithAClaim(t *testing.T) {
 	}{
 		"the run has ended":                 {end: finished, heard: resolved},
 		"the run has ended with an error":   {end: errored, heard: resolved},
-		"nobody knows what the backend did": {end: store.Result{How: store.Doubtful}, kept: "in doubt", state: store.InDoubt, heard: inDoubt},
-		"the backend does not know it":      {end: store.Result{How: store.Lost}, heard: "interrupt.lost"},
+		"nobody knows what the backend did": {end: store.Result{EndKind: store.Doubtful}, kept: "in doubt", state: store.InDoubt, heard: inDoubt},
+		"the backend does not know it":      {end: store.Result{EndKind: store.Lost}, heard: "interrupt.lost"},
 		"the run asks something else":       {end: finished, asks: "q", kept: "q", state: store.Open, heard: resolved + " " + raised},
 		"the backend did nothing":           {back: true, kept: "back", state: store.Open, heard: released},
 
@@ -88,7 +88,7 @@ func TestKeepWithAClaim(t *testing.T) {
 					c.before(t, l, f, p)
 				}
 				h.kinds = nil
-				o := settle.Outcome{End: c.end, Back: c.back}
+				o := settle.Outcome{End: c.end, ReopensPause: c.back}
 				if c.asks != "" {
 					o.Ask = pause(c.asks)
 				}
@@ -105,11 +105,11 @@ func TestKeepWithAClaim(t *testing.T) {
 					t.Errorf("the record is %q, want %q", rec.State, c.state)
 				}
 				if strings.Contains(c.heard, resolved) {
-					if g := rec.Results[0].Given; len(g) != 1 || g[0].ID != p.Interrupts[0].ID || string(g[0].Payload) != `{"approved":true}` {
+					if g := rec.Results[0].GivenAnswers; len(g) != 1 || g[0].ID != p.Interrupts[0].ID || string(g[0].Payload) != `{"approved":true}` {
 						t.Errorf("the result keeps the answers %+v", g)
 					}
 				}
-				if again := l.Keep(claim, &settle.Outcome{Back: true}); claim.Held() || inShort(again) != "" {
+				if again := l.Keep(claim, &settle.Outcome{ReopensPause: true}); claim.Held() || inShort(again) != "" {
 					t.Errorf("a claim that has ended: held %t, kept %q", claim.Held(), inShort(again))
 				}
 				f.asked()
@@ -156,7 +156,7 @@ func TestKeepWithoutAClaim(t *testing.T) {
 		t.Run(situation, func(t *testing.T) {
 			f, h := newFaults(), &hearer{}
 			if c.open != nil {
-				if err := New(f, "t", Voice{}, nil).Open(c.open); err != nil {
+				if err := New(f, "t", EventReporter{}, nil).Open(c.open); err != nil {
 					t.Fatal(err)
 				}
 			}
@@ -192,7 +192,7 @@ func inShort(k settle.SavedOutcome) string {
 	} else if k.Err != nil {
 		list = append(list, k.Err.Error())
 	}
-	if k.Back {
+	if k.Reopened {
 		list = append(list, "back")
 	}
 	if k.Doubtful {

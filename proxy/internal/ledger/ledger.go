@@ -1,6 +1,6 @@
 // Package ledger keeps the record of a thread in the store, and is the only caller of the store. It
-// repeats a step whose reply was lost, and reports the events of each step to a Voice. It does not
-// decide whether an answer is valid, and does not know runs, requests and dialects.
+// repeats a step whose reply was lost, and reports the events of each step to an EventReporter. It
+// does not decide whether an answer is valid, and does not know runs, requests and dialects.
 package ledger
 
 import (
@@ -36,10 +36,10 @@ const (
 // the run is cancelled. A step whose reply was lost is repeated; the steps of the store permit
 // this. The errors are those of the store.
 type Ledger struct {
-	Key    store.Key
-	Owner  string  // owner of the thread, as in its record; "" without principals
-	Voice  Voice   // receives the events of the steps
-	Ending *Ending // shortens the steps when the process is about to end; may be nil
+	Key      store.Key
+	Owner    string        // owner of the thread, as in its record; "" without principals
+	Reporter EventReporter // receives the events of the steps
+	Ending   *Ending       // shortens the steps when the process is about to end; may be nil
 
 	store   store.Store
 	log     *slog.Logger
@@ -53,11 +53,11 @@ type Client interface{ Alive() }
 
 // New returns the ledger of the thread whose record has the key. voice receives the events of the
 // steps. If log is nil, nothing is logged.
-func New(s store.Store, key store.Key, voice Voice, log *slog.Logger) *Ledger {
+func New(s store.Store, key store.Key, voice EventReporter, log *slog.Logger) *Ledger {
 	if log == nil {
 		log = slog.New(slog.DiscardHandler)
 	}
-	return &Ledger{Key: key, Voice: voice, store: s, log: log, ctx: context.Background()}
+	return &Ledger{Key: key, Reporter: voice, store: s, log: log, ctx: context.Background()}
 }
 
 // SetContext sets the context whose values the store gets in all later steps. Cancelling ctx does
@@ -83,16 +83,16 @@ func (l *Ledger) step() (context.Context, context.CancelFunc) {
 	return l.Ending.bound(context.WithoutCancel(l.ctx), StepTimeout)
 }
 
-// twice calls do, which makes a step, and calls it once more if the reply of the step was lost. The
-// reply was lost if the error is neither an answer of the store nor about a record that cannot be
-// read.
-func (l *Ledger) twice(do func(ctx context.Context) error) error {
+// retryOnce calls do, which makes a step, and calls it once more if the reply of the step was lost.
+// The reply was lost if the error is neither an answer of the store nor about a record that cannot
+// be read.
+func (l *Ledger) retryOnce(do func(ctx context.Context) error) error {
 	var err error
 	for range 2 {
 		ctx, cancel := l.step()
 		err = do(ctx)
 		cancel()
-		if err == nil || store.Answered(err) || errors.Is(err, store.ErrUnread) {
+		if err == nil || store.IsAnswer(err) || errors.Is(err, store.ErrUnread) {
 			return err
 		}
 	}
@@ -107,44 +107,44 @@ func (l *Ledger) do(step store.Step) error {
 }
 
 // done is do, and returns also the result of the step and whether the step was repeated.
-func (l *Ledger) done(step store.Step) (done store.Done, again bool, err error) {
+func (l *Ledger) done(step store.Step) (done store.StepResult, again bool, err error) {
 	tries := 0
-	err = l.twice(func(ctx context.Context) (err error) {
+	err = l.retryOnce(func(ctx context.Context) (err error) {
 		tries++
 		done, err = l.store.Do(ctx, l.Key, step)
 		return err
 	})
-	if err == nil && len(store.NoticesOf(step)) > 0 && l.Voice.Sinks.Posted != nil {
-		l.Voice.Sinks.Posted(l.Key)
+	if err == nil && len(store.NoticesOf(step)) > 0 && l.Reporter.Sinks.OnNotices != nil {
+		l.Reporter.Sinks.OnNotices(l.Key)
 	}
 	return done, tries > 1, err
 }
 
 // notices returns the notices about the occurrences in list. The step that causes these occurrences
 // writes the notices into the record.
-func (l *Ledger) notices(list []Occurrence) []store.Notice { return l.Voice.notices(list, l.Key) }
+func (l *Ledger) notices(list []Occurrence) []store.Notice { return l.Reporter.notices(list, l.Key) }
 
-// Tell reports an occurrence to the voice. It returns an error only if Sinks.Required is set and
+// Report reports an occurrence to the voice. It returns an error only if Sinks.Required is set and
 // the event was not accepted.
-func (l *Ledger) Tell(o Occurrence) error { return l.Voice.tell(o, l.Key) }
+func (l *Ledger) Report(o Occurrence) error { return l.Reporter.report(o, l.Key) }
 
 // tellAll reports the occurrences that a step has caused.
 func (l *Ledger) tellAll(list []Occurrence) {
 	for _, o := range list {
-		_ = l.Tell(o)
+		_ = l.Report(o)
 	}
 }
 
 // Load returns the current record.
 func (l *Ledger) Load() (rec store.Record, err error) {
-	err = l.twice(func(ctx context.Context) (err error) { rec, err = l.store.Load(ctx, l.Key, l.Owner); return err })
+	err = l.retryOnce(func(ctx context.Context) (err error) { rec, err = l.store.Load(ctx, l.Key, l.Owner); return err })
 	return rec, err
 }
 
 // loadAt returns the record of another thread, or the entry under a key of the index. It does not
 // set an owner.
 func (l *Ledger) loadAt(key store.Key) (rec store.Record, err error) {
-	err = l.twice(func(ctx context.Context) (err error) { rec, err = l.store.Load(ctx, key, ""); return err })
+	err = l.retryOnce(func(ctx context.Context) (err error) { rec, err = l.store.Load(ctx, key, ""); return err })
 	return rec, err
 }
 
@@ -154,7 +154,7 @@ func (l *Ledger) Snapshots(ref settle.Ref) (kept store.Snapshots, err error) {
 	if ref.Bytes == 0 {
 		return store.Snapshots{}, nil
 	}
-	err = l.twice(func(ctx context.Context) (err error) {
+	err = l.retryOnce(func(ctx context.Context) (err error) {
 		kept, err = l.store.Snapshots(ctx, l.Key, ref.PauseID, ref.At)
 		return err
 	})
@@ -189,13 +189,13 @@ func (l *Ledger) Reopen(ended *store.Result) error {
 	for n := range p.Interrupts {
 		p.Interrupts[n].CancelOnly = true
 	}
-	p.Seen = ended.Seen
+	p.SeenMessages = ended.SeenMessages
 	return l.Open(&p)
 }
 
-// contest records that a run of the thread raised another question while the pause p was open. It
-// records this even if p is claimed meanwhile, because a claimed pause may be opened again. p is
-// nil if no pause is open; then contest does nothing.
+// markContested records that a run of the thread raised another question while the pause p was
+// open. It records this even if p is claimed meanwhile, because a claimed pause may be opened
+// again. p is nil if no pause is open; then contest does nothing.
 //
 // Two ordinary runs of a thread can be at the backend at the same time, if the client of the first
 // run broke off and sent its request again before Holdpoint noticed. Only one of their two
@@ -203,7 +203,7 @@ func (l *Ledger) Reopen(ended *store.Result) error {
 // accepts an answer without an id, a yes to the shown question could carry out the other action. So
 // for a contested pause (agui.Pause.Contested) a dialect sends an answer only if the backend cannot
 // use it for another question. Otherwise it refuses the answer.
-func (l *Ledger) contest(p *agui.Pause) {
+func (l *Ledger) markContested(p *agui.Pause) {
 	if p == nil {
 		return
 	}
@@ -213,8 +213,8 @@ func (l *Ledger) contest(p *agui.Pause) {
 	}
 }
 
-// See records that the chat has got the outcome of the ended pause.
-func (l *Ledger) See(pauseID string) error {
+// MarkSeen records that the chat has got the outcome of the ended pause.
+func (l *Ledger) MarkSeen(pauseID string) error {
 	return l.do(store.See{PauseID: pauseID})
 }
 
@@ -234,10 +234,10 @@ func (l *Ledger) RememberAt(key store.Key, n store.Note, most int) error {
 //   - door.ErrNotWritten: the audit log is required and cannot be written, and nothing is recorded.
 func (l *Ledger) Decide(p *agui.Pause, list []agui.Decision) error {
 	var decides []Occurrence
-	if l.Voice.Tells() {
+	if l.Reporter.IsReporting() {
 		decides = []Occurrence{{event.Decided, p, "", decidedIn(p, list)}}
-		if l.Voice.isRequired() {
-			if err := l.Tell(Occurrence{event.Deciding, p, "", decides[0].Interrupts}); err != nil {
+		if l.Reporter.isRequired() {
+			if err := l.Report(Occurrence{event.Deciding, p, "", decides[0].Interrupts}); err != nil {
 				return err
 			}
 		}

@@ -25,7 +25,7 @@ func TestOpen(t *testing.T) {
 		"the reply is lost":      {func(_ *testing.T, f *faults) { f.loses("Open", 1) }, nil, "p", raised},
 		"both replies are lost":  {func(_ *testing.T, f *faults) { f.loses("Open", 2) }, errDown, "p", ""},
 		"the store is away":      {func(_ *testing.T, f *faults) { f.refuses("Open") }, errDown, "", ""},
-		"another one was opened": {func(t *testing.T, f *faults) { open(t, New(f, "t", Voice{}, nil), "q") }, store.ErrExists, "q", ""},
+		"another one was opened": {func(t *testing.T, f *faults) { open(t, New(f, "t", EventReporter{}, nil), "q") }, store.ErrExists, "q", ""},
 		"the thread is another's": {func(t *testing.T, f *faults) {
 			if _, err := f.Store.Load(t.Context(), "t", "another"); err != nil {
 				t.Fatal(err)
@@ -54,9 +54,9 @@ func TestOpen(t *testing.T) {
 // TestReopen checks that an ended pause is reopened so that it can only be cancelled.
 func TestReopen(t *testing.T) {
 	ended := func(t *testing.T, f *faults) (*Ledger, *store.Result) {
-		l := New(f, "t", Voice{}, nil)
+		l := New(f, "t", EventReporter{}, nil)
 		p := open(t, l, "p")
-		if err := l.Close(p.ID, store.Result{How: store.Lost, Seen: []agui.SeenMessage{{ID: "m"}}}); err != nil {
+		if err := l.Close(p.ID, store.Result{EndKind: store.Lost, SeenMessages: []agui.SeenMessage{{ID: "m"}}}); err != nil {
 			t.Fatal(err)
 		}
 		return l, f.record(t, "t").Results[0]
@@ -68,7 +68,7 @@ func TestReopen(t *testing.T) {
 			t.Fatal(err)
 		}
 		p := f.record(t, "t").Pause
-		if p == nil || p.ID == "p" || p.Interrupts[0].ID != result.IDs[0] || !p.Interrupts[0].CancelOnly || len(p.Seen) != 1 {
+		if p == nil || p.ID == "p" || p.Interrupts[0].ID != result.IDs[0] || !p.Interrupts[0].CancelOnly || len(p.SeenMessages) != 1 {
 			t.Errorf("open is %+v", p)
 		}
 		if result.Pause.Interrupts[0].CancelOnly {
@@ -104,7 +104,7 @@ func TestClose(t *testing.T) {
 		},
 		"somebody else has closed it": {
 			before: func(t *testing.T, l *Ledger, _ *faults, p *agui.Pause) {
-				if err := New(l.store, "t", Voice{}, nil).Close(p.ID, store.Result{How: store.Withdrawn}); err != nil {
+				if err := New(l.store, "t", EventReporter{}, nil).Close(p.ID, store.Result{EndKind: store.Withdrawn}); err != nil {
 					t.Fatal(err)
 				}
 			},
@@ -112,7 +112,7 @@ func TestClose(t *testing.T) {
 		},
 		"it is claimed": {
 			before: func(t *testing.T, l *Ledger, _ *faults, p *agui.Pause) {
-				c, err := take(New(l.store, "t", Voice{}, nil), p, yes(p))
+				c, err := take(New(l.store, "t", EventReporter{}, nil), p, yes(p))
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -128,7 +128,7 @@ func TestClose(t *testing.T) {
 			p := open(t, l, "p")
 			c.before(t, l, f, p)
 			h.kinds = nil
-			err := l.Close(p.ID, store.Result{How: store.Withdrawn}, Withdrawn(p))
+			err := l.Close(p.ID, store.Result{EndKind: store.Withdrawn}, WithdrawnPause(p))
 			if Closed(err) != c.closed || EndedAlready(err) != c.ended || (err == nil) != c.withoutAnError {
 				t.Errorf("closed %t, ended already %t (%v); want %t, %t", Closed(err), EndedAlready(err), err, c.closed, c.ended)
 			}
@@ -163,7 +163,7 @@ func TestDecide(t *testing.T) {
 		},
 		"somebody decided it otherwise": {
 			before: func(t *testing.T, l *Ledger, _ *faults, p *agui.Pause) {
-				if err := New(l.store, "t", Voice{}, nil).Decide(p, decided(p, no(p)[0])); err != nil {
+				if err := New(l.store, "t", EventReporter{}, nil).Decide(p, decided(p, no(p)[0])); err != nil {
 					t.Fatal(err)
 				}
 			},
@@ -201,7 +201,7 @@ func TestQuietSteps(t *testing.T) {
 	load := func(l *Ledger, _ *agui.Pause) error { _, err := l.Load(); return err }
 	kept := func(bytes int) func(l *Ledger, p *agui.Pause) error {
 		return func(l *Ledger, p *agui.Pause) error {
-			_, err := l.Snapshots(settle.Ref{PauseID: p.ID, At: store.Asked, Bytes: bytes})
+			_, err := l.Snapshots(settle.Ref{PauseID: p.ID, At: store.AtPause, Bytes: bytes})
 			return err
 		}
 	}
@@ -220,14 +220,14 @@ func TestQuietSteps(t *testing.T) {
 		}, load, store.ErrUnread, "Load"},
 		"no snapshots are kept":                     {nil, kept(0), nil, ""},
 		"snapshots are kept":                        {nil, kept(1), nil, "Snapshots"},
-		"the chat has caught up, the reply is lost": {loses("See"), func(l *Ledger, p *agui.Pause) error { return l.See(p.ID) }, nil, "See See"},
+		"the chat has caught up, the reply is lost": {loses("See"), func(l *Ledger, p *agui.Pause) error { return l.MarkSeen(p.ID) }, nil, "See See"},
 		"a call is noted, the reply is lost": {loses("Remember"), func(l *Ledger, _ *agui.Pause) error {
 			return l.Remember(store.Note{ID: "n", Text: []byte(`{}`)}, 1)
 		}, nil, "Remember Remember"},
 	} {
 		t.Run(situation, func(t *testing.T) {
 			f := newFaults()
-			l := New(f, "t", Voice{}, nil)
+			l := New(f, "t", EventReporter{}, nil)
 			p := open(t, l, "p")
 			if c.before != nil {
 				c.before(t, l, f, p)
@@ -252,7 +252,7 @@ func (b *beating) Alive() { b.n++ }
 // must get a heartbeat with each step.
 func TestStepOfARunThatHasEnded(t *testing.T) {
 	f, b := newFaults(), &beating{}
-	l := New(f, "t", Voice{}, nil)
+	l := New(f, "t", EventReporter{}, nil)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	l.SetContext(ctx)

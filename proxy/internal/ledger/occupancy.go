@@ -35,11 +35,11 @@ func (l *Ledger) Occupy(key store.Key) (*Occupancy, error) {
 	o := l.forThread(key).Occupancy()
 	o.token = ids.Random128()
 	free := false
-	err := o.lasts(context.WithoutCancel(l.ctx), LeaseTime)
+	err := o.setLease(context.WithoutCancel(l.ctx), LeaseTime)
 	if err == nil {
 		var rec store.Record
 		rec, err = l.loadAt(key)
-		free = err == nil && rec.State == store.None && !slices.ContainsFunc(rec.Busy, func(b store.Busy) bool {
+		free = err == nil && rec.State == store.None && !slices.ContainsFunc(rec.Occupants, func(b store.Occupant) bool {
 			return b.Token != o.token && rec.Now.Before(b.Lease)
 		})
 	}
@@ -72,7 +72,7 @@ func (o *Occupancy) step(ctx context.Context) bool {
 	if o.token == "" {
 		o.token = ids.Random128()
 	}
-	if err := o.lasts(ctx, LeaseTime); err != nil && ctx.Err() == nil {
+	if err := o.setLease(ctx, LeaseTime); err != nil && ctx.Err() == nil {
 		o.ledger.log.Warn(logOccupancyUnsaved, "err", err)
 	}
 	return true
@@ -89,18 +89,18 @@ func (o *Occupancy) End() {
 	if o.over = true; o.token == "" {
 		return
 	}
-	err := o.lasts(context.Background(), 0)
+	err := o.setLease(context.Background(), 0)
 	if err != nil {
-		err = o.lasts(context.Background(), 0) // the reply may have been lost
+		err = o.setLease(context.Background(), 0) // the reply may have been lost
 	}
 	if err != nil {
 		o.ledger.log.Warn(logOccupancyNotEnded, "err", err, "lease", LeaseTime.String())
 	}
 }
 
-// lasts sets the lease of the occupancy in the store. A lease of 0 ends the occupancy. Cancelling
-// ctx ends this step early.
-func (o *Occupancy) lasts(ctx context.Context, lease time.Duration) error {
+// setLease sets the lease of the occupancy in the store. A lease of 0 ends the occupancy.
+// Cancelling ctx ends this step early.
+func (o *Occupancy) setLease(ctx context.Context, lease time.Duration) error {
 	ctx, cancel := o.ledger.Ending.bound(ctx, renewTimeout)
 	defer cancel()
 	_, err := o.ledger.store.Do(ctx, o.ledger.Key, store.Occupy{Token: o.token, Lease: lease})

@@ -14,12 +14,12 @@ import (
 func TestOccupancyEndsOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFaults()
-		o := New(f, "t", Voice{}, nil).Occupancy()
+		o := New(f, "t", EventReporter{}, nil).Occupancy()
 		o.End()
 		o.Begin()
 		time.Sleep(time.Minute)
-		if rec := f.record(t, "t"); len(rec.Busy) != 0 {
-			t.Errorf("busy with %v", rec.Busy)
+		if rec := f.record(t, "t"); len(rec.Occupants) != 0 {
+			t.Errorf("busy with %v", rec.Occupants)
 		}
 	})
 }
@@ -42,19 +42,19 @@ func TestOccupancyOutlastsStepsWithoutAReply(t *testing.T) {
 			}
 			return err
 		}
-		o := New(f, "t", Voice{}, nil).Occupancy()
+		o := New(f, "t", EventReporter{}, nil).Occupancy()
 		o.Begin()
 		away.Store(true)
 		for at := time.Second; at < 3*LeaseTime; at += time.Second {
 			time.Sleep(time.Second)
 			away.Store(at < 2*leaseRenew)
-			if rec := f.record(t, "t"); len(rec.Busy) != 1 {
+			if rec := f.record(t, "t"); len(rec.Occupants) != 1 {
 				t.Fatalf("after %v the thread is free", at)
 			}
 		}
 		o.End()
-		if rec := f.record(t, "t"); len(rec.Busy) != 0 {
-			t.Errorf("busy with %v", rec.Busy)
+		if rec := f.record(t, "t"); len(rec.Occupants) != 0 {
+			t.Errorf("busy with %v", rec.Occupants)
 		}
 	})
 }
@@ -68,10 +68,10 @@ func TestOccupy(t *testing.T) {
 	}{
 		"nothing is there": {func(*testing.T, *faults) {}, true, nil},
 		"a question is open there": {func(t *testing.T, f *faults) {
-			open(t, New(f, "other", Voice{}, nil), "p")
+			open(t, New(f, "other", EventReporter{}, nil), "p")
 		}, false, nil},
 		"another run goes on there without its client": {func(t *testing.T, f *faults) {
-			New(f, "other", Voice{}, nil).Occupancy().Begin()
+			New(f, "other", EventReporter{}, nil).Occupancy().Begin()
 		}, false, nil},
 		"another run has gone on there, and its replica died": {func(t *testing.T, f *faults) {
 			if _, err := f.Store.Do(t.Context(), "other", store.Occupy{Token: "token", Lease: LeaseTime}); err != nil {
@@ -86,24 +86,24 @@ func TestOccupy(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				f := newFaults()
 				c.there(t, f)
-				before := len(f.record(t, "other").Busy)
-				o, err := New(f, "t", Voice{}, nil).Occupy("other")
+				before := len(f.record(t, "other").Occupants)
+				o, err := New(f, "t", EventReporter{}, nil).Occupy("other")
 				if (o != nil) != c.free || err != c.err {
 					t.Fatalf("occupied: %t (%v), want %t (%v)", o != nil, err, c.free, c.err)
 				}
 				f.heals()
 				if !c.free {
-					if now := len(f.record(t, "other").Busy); now != before {
+					if now := len(f.record(t, "other").Occupants); now != before {
 						t.Errorf("%d runs are there, want %d", now, before)
 					}
 					return
 				}
 				time.Sleep(3 * LeaseTime)
-				if rec := f.record(t, "other"); len(rec.Busy) != 1 {
-					t.Errorf("after three leases there are %d runs", len(rec.Busy))
+				if rec := f.record(t, "other"); len(rec.Occupants) != 1 {
+					t.Errorf("after three leases there are %d runs", len(rec.Occupants))
 				}
 				o.End()
-				if rec := f.record(t, "other"); len(rec.Busy) != 0 || rec.State != store.None {
+				if rec := f.record(t, "other"); len(rec.Occupants) != 0 || rec.State != store.None {
 					t.Errorf("the thread is not free: %+v", rec)
 				}
 			})

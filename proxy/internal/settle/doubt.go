@@ -15,19 +15,19 @@ import (
 // the exchange finished. If a RUN_ERROR follows an approval, it does not show whether the approved
 // action was carried out. Only a result of the call shows that.
 func (f *Facts) leavesDoubt(res *translate.Result, e *End, became translate.Fate) bool {
-	return became == translate.Finished && !e.Known && e.Event.Type == agui.RunErrored && res.Next == nil && len(res.Asked.Interrupts) == 0 && f.unproven()
+	return became == translate.Finished && !e.Known && e.Event.Type == agui.RunErrored && res.Next == nil && len(res.Asked.Interrupts) == 0 && f.isActionUnproven()
 }
 
-// unproven reports whether an approval was sent to the backend and no result of its call shows that
-// the action was carried out.
-func (f *Facts) unproven() bool {
+// isActionUnproven reports whether an approval was sent to the backend and no result of its call
+// shows that the action was carried out.
+func (f *Facts) isActionUnproven() bool {
 	p := f.Record.Pause
-	if p == nil || !f.Claimed || !f.Resumes || !f.Evidence.Sent() {
+	if p == nil || !f.Claimed || !f.Resumes || !f.Evidence.MayHaveSent() {
 		return false
 	}
 	return slices.ContainsFunc(f.Answers, func(a agui.Answer) bool {
 		i := p.Interrupt(a.ID)
-		return i != nil && a.Status == agui.Resolved && kit.Says(*i, a) != agui.Denies && !f.hasResult(i)
+		return i != nil && a.Status == agui.Resolved && kit.MeaningOf(*i, a) != agui.Denies && !f.hasResult(i)
 	})
 }
 

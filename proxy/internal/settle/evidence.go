@@ -19,26 +19,26 @@ const Failed translate.Fate = -1
 // An Evidence says how far the exchanges of a run have sent the answers to the backend. The zero
 // value belongs to a run without an exchange.
 type Evidence struct {
-	Exchanges int  // number of exchanges begun so far
-	Resumes   bool // the current exchange carries answers
-	None      bool // the current exchange is not sent
-	Connected bool // the current exchange got a connection: its bytes may have been sent
-	Before    int  // number of earlier exchanges that may have sent answers
+	Exchanges        int  // number of exchanges begun so far
+	Resumes          bool // the current exchange carries answers
+	None             bool // the current exchange is not sent
+	Connected        bool // the current exchange got a connection: its bytes may have been sent
+	EarlierExchanges int  // number of earlier exchanges that may have sent answers
 }
 
 // Next returns the evidence after the next exchange, whose request is out, has begun.
 func (e Evidence) Next(out *translate.Out) Evidence {
 	if e.Resumes && e.Connected {
-		e.Before++
+		e.EarlierExchanges++
 	}
-	return Evidence{Exchanges: e.Exchanges + 1, Resumes: out.Resumes, None: out.None, Before: e.Before}
+	return Evidence{Exchanges: e.Exchanges + 1, Resumes: out.Resumes, None: out.None, EarlierExchanges: e.EarlierExchanges}
 }
 
-// Sent reports whether answers may have been sent.
-func (e Evidence) Sent() bool { return e.Before > 0 || e.Resumes && e.Connected }
+// MayHaveSent reports whether answers may have been sent.
+func (e Evidence) MayHaveSent() bool { return e.EarlierExchanges > 0 || e.Resumes && e.Connected }
 
 // OnlyHere reports whether the current exchange carries the answers, and no exchange before it did.
-func (e Evidence) OnlyHere() bool { return e.Resumes && e.Before == 0 }
+func (e Evidence) OnlyHere() bool { return e.Resumes && e.EarlierExchanges == 0 }
 
 // GivesBack reports whether a claimed pause becomes open again after the run has ended with the
 // given evidence, result and fate. It becomes open again in two cases:
@@ -50,8 +50,8 @@ func GivesBack(e Evidence, result *store.Result, became translate.Fate) bool {
 	case became == translate.Lost, became == translate.InDoubt, e.None && became != Failed:
 		return false
 	case became == Failed:
-		return !e.Sent()
-	case !e.Sent():
+		return !e.MayHaveSent()
+	case !e.MayHaveSent():
 		return agui.PeekType(result.Finish) == agui.RunErrored
 	}
 	return became == translate.Untouched && e.OnlyHere()

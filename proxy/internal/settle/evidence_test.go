@@ -50,8 +50,8 @@ func TestEvidence(t *testing.T) {
 	} {
 		t.Run(situation, func(t *testing.T) {
 			e := evidenceOf(c.exchanges...)
-			if e.Sent() != c.sent || e.OnlyHere() != c.onlyHere || e.Exchanges != len(c.exchanges) {
-				t.Errorf("sent %t, only here %t, %d exchanges; want %t, %t, %d", e.Sent(), e.OnlyHere(), e.Exchanges, c.sent, c.onlyHere, len(c.exchanges))
+			if e.MayHaveSent() != c.sent || e.OnlyHere() != c.onlyHere || e.Exchanges != len(c.exchanges) {
+				t.Errorf("sent %t, only here %t, %d exchanges; want %t, %t, %d", e.MayHaveSent(), e.OnlyHere(), e.Exchanges, c.sent, c.onlyHere, len(c.exchanges))
 			}
 		})
 	}
@@ -87,7 +87,7 @@ func TestGivesBack(t *testing.T) {
 		"the dialect fails, and the backend has refused the answers": {reached, finished, settle.Failed, false},
 	} {
 		t.Run(situation, func(t *testing.T) {
-			result := store.Result{How: store.Finished, Finish: []byte(c.finish)}
+			result := store.Result{EndKind: store.Finished, Finish: []byte(c.finish)}
 			if back := settle.GivesBack(evidenceOf(c.exchanges...), &result, c.became); back != c.back {
 				t.Errorf("given back: %t, want %t", back, c.back)
 			}

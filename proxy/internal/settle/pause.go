@@ -37,11 +37,11 @@ func (f *Facts) tooMuch(res *translate.Result) *agui.RunError {
 	if len(p.Interrupts) > kit.MaxQuestions {
 		return agui.Errorf(agui.PauseTooLarge, textTooManyQuestions, len(p.Interrupts), kit.MaxQuestions)
 	}
-	size := len(res.Finish.JSON) + len(p.Private) + len(p.OwnFinish)
+	size := len(res.Finish.JSON) + len(p.Private) + len(p.NativeFinish)
 	for _, i := range p.Interrupts {
 		size += len(i.Object) + len(i.Private)
 	}
-	for _, ev := range p.Own {
+	for _, ev := range p.NativeEvents {
 		size += len(ev)
 	}
 	if limit := min(PauseFrames*f.Limits.FrameBytes, maxPauseBytes); size > limit {
@@ -58,7 +58,7 @@ func (f *Facts) tooMuch(res *translate.Result) *agui.RunError {
 // are not known, see Facts.EarlierReplies; the pause is valid nevertheless.
 func (f *Facts) pause(res *translate.Result) (_ *agui.Pause, stoodUnknown error) {
 	p := res.Asked.Pause(f.Dialect)
-	p.Backend, p.ID, p.From, p.Origin = res.Backend, f.PauseID, f.From, f.Origin
+	p.Backend, p.ID, p.AddressHash, p.Origin = res.Backend, f.PauseID, f.AddressHash, f.Origin
 	p.NewOnly = f.NewOnly
 	f.noteCalls(p.Interrupts)
 	f.askYesNo(&p)
@@ -67,8 +67,8 @@ func (f *Facts) pause(res *translate.Result) (_ *agui.Pause, stoodUnknown error)
 		if i.Yes == nil && i.No == nil {
 			i.Yes, i.No = kit.Words(*i)
 		}
-		if i.Because == "" {
-			i.Because = kit.ReasonMember(*i)
+		if i.ReasonMember == "" {
+			i.ReasonMember = kit.ReasonMember(*i)
 		}
 		i.Secret = i.Secret || kit.WantsSecret(i.Schema())
 	}
@@ -121,19 +121,19 @@ func (f *Facts) publish(p *agui.Pause, i *agui.Interrupt, natives map[string]int
 	if f.Limits.InterruptTTL > 0 {
 		expires = f.Now.Add(f.Limits.InterruptTTL)
 	}
-	client.Publish(i, expires)
+	client.PublishID(i, expires)
 }
 
 // fill adds the conversation to the pause: the messages, the state, and the messages seen so far.
 func (f *Facts) fill(p *agui.Pause, o *Outcome) {
-	p.Messages, p.State, p.Seen = o.Shown.Messages, o.Shown.State, seen(f.knownSnapshots(o), f.ClientMessages, o.Extra)
+	p.Messages, p.State, p.SeenMessages = o.ShownSnapshots.Messages, o.ShownSnapshots.State, seenMessages(f.knownSnapshots(o), f.ClientMessages, o.Extra)
 	if p.Continuation = f.Continuation; p.Continuation == nil {
 		return
 	}
-	switch lacks := &p.Continuation.Lacks; {
-	case o.Shown.Whole && p.Messages == nil:
+	switch lacks := &p.Continuation.ChatOnlyReasons; {
+	case o.ShownSnapshots.IsComplete && p.Messages == nil:
 		p.Messages = json.RawMessage(`[]`) // the thread is known to have no messages
-	case o.Shown.Whole:
+	case o.ShownSnapshots.IsComplete:
 	case slices.Contains(*lacks, agui.NoForm):
 		*lacks = slices.Insert(*lacks, slices.Index(*lacks, agui.NoForm), agui.NoMessages)
 	default:
@@ -156,7 +156,7 @@ func (f *Facts) noteCalls(list []agui.Interrupt) {
 			continue
 		}
 		for n, c := range i.Calls {
-			if call, known := f.Transcript.AskedCall(c.ID); known && !call.Unknown {
+			if call, known := f.Transcript.AskedCall(c.ID); known && !call.ArgumentsUnknown {
 				i.Calls[n] = call
 			}
 		}

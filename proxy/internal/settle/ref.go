@@ -14,7 +14,9 @@ type Ref struct {
 }
 
 // AskedRef returns the Ref of the snapshots that the pause was saved with.
-func AskedRef(p *agui.Pause) Ref { return Ref{p.ID, store.Asked, p.Kept} }
+func AskedRef(p *agui.Pause) Ref { return Ref{p.ID, store.AtPause, p.SnapshotBytes} }
 
 // EndedRef returns the Ref of the snapshots that the result of a pause was saved with.
-func EndedRef(result *store.Result) Ref { return Ref{result.PauseID, store.Ended, result.Kept} }
+func EndedRef(result *store.Result) Ref {
+	return Ref{result.PauseID, store.AtEnd, result.SnapshotBytes}
+}

@@ -35,8 +35,8 @@ type End struct {
 type Transcript interface {
 	Messages() ([]json.RawMessage, bool)
 	State() (json.RawMessage, bool)
-	Sent() (state, anyState, messages bool)
-	Seen() []agui.SeenMessage
+	SnapshotsSent() (state, anyState, messages bool)
+	SeenMessages() []agui.SeenMessage
 	AskedCall(id string) (agui.AskedCall, bool)
 	KnowsOpen() bool
 }
@@ -60,13 +60,13 @@ type Facts struct {
 	Dialect    string // the dialect of the backend
 	Listener   client.Listener
 	Transcript Transcript
-	// Whole is the transcript as it would be if Holdpoint had not removed calls from the client's
-	// history. It is nil if Holdpoint has removed no call. It is used if the backend refused the
-	// run.
-	Whole   Transcript
-	Extra   []agui.Message // messages that the backend has not received
-	ByArray bool           // the answers were in the array resume of the request
-	Unseen  bool           // no client reads the stream
+	// WholeTranscript is the transcript as it would be if Holdpoint had not removed calls from the
+	// client's history. It is nil if Holdpoint has removed no call. It is used if the backend refused
+	// the run.
+	WholeTranscript Transcript
+	Extra           []agui.Message // messages that the backend has not received
+	ByArray         bool           // the answers were in the array resume of the request
+	WithoutClient   bool           // no client reads the stream
 
 	Describer translate.Describer // nil if the dialect does not implement it
 	YesNo     yesno.Rules
@@ -74,10 +74,10 @@ type Facts struct {
 	// contained before the run asked.
 	EarlierReplies func(*agui.Pause) ([]agui.EarlierReply, error)
 
-	PauseID string // 128 random bits
-	NewOnly bool   // the client was seen to send only new messages, see agui.Pause.NewOnly
-	From    uint64 // hash of the client's address; 0 if addresses have no shares of the store
-	Origin  *agui.Origin
+	PauseID     string // 128 random bits
+	NewOnly     bool   // the client was seen to send only new messages, see agui.Pause.NewOnly
+	AddressHash uint64 // hash of the client's address; 0 if addresses have no shares of the store
+	Origin      *agui.Origin
 	// saved with the pause, to continue without the client; nil if nothing is needed
 	Continuation *agui.Continuation
 	NewID        func() string
@@ -92,35 +92,35 @@ type Limits struct {
 	InterruptTTL time.Duration
 }
 
-// An Outcome is the result of Settle. If Next is set, only Before is set as well. If Ask is set,
-// Finish and Refused are not set.
+// An Outcome is the result of Settle. If Next is set, only HeldEvents is set as well. If Ask is
+// set, Finish and Refused are not set.
 type Outcome struct {
-	Next   *translate.Exchange // the next exchange to send
-	Before []agui.Event        // events that the dialect held back, to be sent now
+	Next       *translate.Exchange // the next exchange to send
+	HeldEvents []agui.Event        // events that the dialect held back, to be sent now
 
-	// Ask is the pause with which the run ends, and Shown the conversation at that point. Announced
-	// means that the stream already contains the backend's own announcement of the pause.
-	Ask       *agui.Pause
-	Shown     client.Snapshots
-	Announced bool
+	// Ask is the pause with which the run ends, and ShownSnapshots the conversation at that point.
+	// Announced means that the stream already contains the backend's own announcement of the pause.
+	Ask            *agui.Pause
+	ShownSnapshots client.Snapshots
+	Announced      bool
 	// Failure is set if an exchange failed after earlier exchanges of the same run. Then the
 	// questions of Ask are those that are still open.
 	Failure *Failure
 	Refused *agui.RunError // why the questions of the run cannot be sent to the client
-	// Extra are the messages that the backend has not received. Whole means that Facts.Whole is to
-	// be used instead of Facts.Transcript.
+	// Extra are the messages that the backend has not received. Whole means that Facts.WholeTranscript
+	// is to be used instead of Facts.Transcript.
 	Extra []agui.Message
 	Whole bool
 
-	Finish agui.Event   // the terminal event of a run that does not ask a question
-	End    store.Result // the result that the record keeps for the claimed pause
-	Back   bool         // the claimed pause becomes open again; End is not used then
-	// Speaks means that the stream has shown which dialect the backend uses. Backend is the kind of
-	// backend within the dialect, "" if the stream has not shown it. Refuses means that the dialect
+	Finish       agui.Event   // the terminal event of a run that does not ask a question
+	End          store.Result // the result that the record keeps for the claimed pause
+	ReopensPause bool         // the claimed pause becomes open again; End is not used then
+	// ShowsDialect means that the stream has shown which dialect the backend uses. Backend is the kind
+	// of backend within the dialect, "" if the stream has not shown it. Refuses means that the dialect
 	// was shown by a question that Holdpoint refused, so that no pause in the record names the
 	// dialect.
-	Speaks, Refuses bool
-	Backend         string
+	ShowsDialect, Refuses bool
+	Backend               string
 	// Handled means that the dialect handled the end of this exchange. If it did not, a response
 	// with an HTTP error is passed to the client unchanged.
 	Handled bool
@@ -133,7 +133,7 @@ type Outcome struct {
 // accept the request of the exchange.
 type Failure struct {
 	Event agui.Event
-	How   store.How
+	How   store.EndKind
 }
 
 // Settle returns the outcome of the run. res is what the dialect made of the end e of the exchange.
@@ -156,13 +156,13 @@ func Settle(f *Facts, res *translate.Result, e *End, failed *agui.RunError) Outc
 			became = Failed
 		}
 	}
-	o.Before = res.Before
+	o.HeldEvents = res.HeldEvents
 	switch {
 	case res.Next != nil && f.Evidence.Exchanges < MaxExchanges:
 		o.Next = res.Next
 		return o
 	case res.Next != nil:
-		e.Event, *res = agui.Event{}, translate.Result{Before: res.Before}
+		e.Event, *res = agui.Event{}, translate.Result{HeldEvents: res.HeldEvents}
 		e.Broken = agui.Errorf(agui.UpstreamStatus, textTooManyExchanges, f.Evidence.Exchanges)
 	}
 	if len(res.Asked.Interrupts) > 0 {
@@ -178,29 +178,29 @@ func Settle(f *Facts, res *translate.Result, e *End, failed *agui.RunError) Outc
 // end sets the outcome of a run that does not ask a question.
 func (o *Outcome) end(f *Facts, res *translate.Result, e *End, became translate.Fate) {
 	o.Handled = res.Fate == translate.Lost || res.Fate == translate.InDoubt || res.Finish.Type != agui.Unknown
-	o.Speaks, o.Refuses, o.Backend = res.Spoke != "" || res.Backend != "", res.Spoke != "", res.Backend
-	o.Finish, o.End.How = f.terminal(res, e, became)
+	o.ShowsDialect, o.Refuses, o.Backend = res.DetectedDialect != "" || res.Backend != "", res.DetectedDialect != "", res.Backend
+	o.Finish, o.End.EndKind = f.terminal(res, e, became)
 	o.Finish = f.Listener.ForClient(f.Listener.WithIDs(o.Finish))
 	if f.Claimed {
 		o.End.Finish = slices.Clone(o.Finish.JSON)
-		o.Back = GivesBack(f.Evidence, &o.End, became)
+		o.ReopensPause = GivesBack(f.Evidence, &o.End, became)
 	}
 }
 
 // ask sets the outcome of a run that asks questions. If the questions cannot be sent to the client,
 // it sets only Refused and End.
 func (o *Outcome) ask(f *Facts, res *translate.Result, e *End) {
-	o.Handled, o.End.How = true, store.Finished
-	if len(res.Untaken) > 0 {
-		o.Extra = res.Untaken
+	o.Handled, o.End.EndKind = true, store.Finished
+	if len(res.UnacceptedMessages) > 0 {
+		o.Extra = res.UnacceptedMessages
 	}
 	if o.Refused = f.tooMuch(res); o.Refused != nil {
 		o.End.Finish = o.Refused.Event().JSON
 		return
 	}
 	o.Ask, o.RepliesErr = f.pause(res)
-	o.Announced, o.Whole = res.Asked.Shown, f.Whole != nil && kit.CancelsOnly(*o.Ask)
-	o.Shown = snapshots(f.knownSnapshots(o), f.Input, o.Extra)
+	o.Announced, o.Whole = res.Asked.NativeShown, f.WholeTranscript != nil && kit.CancelsOnly(*o.Ask)
+	o.ShownSnapshots = snapshots(f.knownSnapshots(o), f.Input, o.Extra)
 	f.fill(o.Ask, o)
 	o.End.Finish = o.Ask.Finish
 	if res.Failed {
@@ -211,7 +211,7 @@ func (o *Outcome) ask(f *Facts, res *translate.Result, e *End) {
 // knownSnapshots returns the transcript that the outcome uses: Whole or Transcript.
 func (f *Facts) knownSnapshots(o *Outcome) Transcript {
 	if o.Whole {
-		return f.Whole
+		return f.WholeTranscript
 	}
 	return f.Transcript
 }
@@ -219,22 +219,22 @@ func (f *Facts) knownSnapshots(o *Outcome) Transcript {
 // keep adds the messages and the state that the client has to the result of the claimed pause.
 // errored means that a RUN_ERROR of the backend reported that it is in doubt.
 func (o *Outcome) keep(f *Facts, errored bool) {
-	if !f.Claimed || o.Back {
+	if !f.Claimed || o.ReopensPause {
 		return
 	}
-	o.End.ByArray, o.End.Unseen = f.ByArray, f.Unseen
-	if o.End.How != store.Doubtful || errored {
+	o.End.ByArray, o.End.EndUnseen = f.ByArray, f.WithoutClient
+	if o.End.EndKind != store.Doubtful || errored {
 		if o.Ask == nil {
-			o.Shown = snapshots(f.Transcript, f.Input, o.Extra)
+			o.ShownSnapshots = snapshots(f.Transcript, f.Input, o.Extra)
 		}
-		o.End.Messages, o.End.State = o.Shown.Messages, o.Shown.State
+		o.End.Messages, o.End.State = o.ShownSnapshots.Messages, o.ShownSnapshots.State
 	}
-	o.End.Seen = seen(f.knownSnapshots(o), f.ClientMessages, o.Extra)
+	o.End.SeenMessages = seenMessages(f.knownSnapshots(o), f.ClientMessages, o.Extra)
 }
 
 // Doubt returns the result of a claimed pause that is in doubt.
 func (f *Facts) Doubt() store.Result {
-	o := Outcome{Extra: f.Extra, End: store.Result{How: store.Doubtful}}
+	o := Outcome{Extra: f.Extra, End: store.Result{EndKind: store.Doubtful}}
 	o.keep(f, false)
 	return o.End
 }
@@ -250,7 +250,7 @@ func fateOf(res *translate.Result, end *End) translate.Fate {
 
 // terminal returns the terminal event of a run that does not ask a question, and how the run ended,
 // as the record keeps it.
-func (f *Facts) terminal(res *translate.Result, e *End, became translate.Fate) (agui.Event, store.How) {
+func (f *Facts) terminal(res *translate.Result, e *End, became translate.Fate) (agui.Event, store.EndKind) {
 	finish := res.Finish
 	if finish.Type == agui.Unknown {
 		finish = e.Event
@@ -272,7 +272,7 @@ func (f *Facts) terminal(res *translate.Result, e *End, became translate.Fate) (
 	if !f.Resumes {
 		return broken.Event(), store.Finished
 	}
-	if f.Evidence.Sent() {
+	if f.Evidence.MayHaveSent() {
 		told := *broken
 		told.Message += textMayHaveRun
 		broken = &told

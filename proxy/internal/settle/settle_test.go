@@ -21,10 +21,10 @@ type known struct {
 	calls    []agui.AskedCall
 }
 
-func (k known) Messages() ([]json.RawMessage, bool)  { return k.messages, !k.unknown }
-func (known) State() (json.RawMessage, bool)         { return json.RawMessage(`{}`), true }
-func (known) Sent() (state, anyState, messages bool) { return false, false, false }
-func (k known) KnowsOpen() bool                      { return !k.unknown }
+func (k known) Messages() ([]json.RawMessage, bool)           { return k.messages, !k.unknown }
+func (known) State() (json.RawMessage, bool)                  { return json.RawMessage(`{}`), true }
+func (known) SnapshotsSent() (state, anyState, messages bool) { return false, false, false }
+func (k known) KnowsOpen() bool                               { return !k.unknown }
 func (k known) AskedCall(id string) (agui.AskedCall, bool) {
 	at := slices.IndexFunc(k.calls, func(c agui.AskedCall) bool { return c.ID == id })
 	if at < 0 {
@@ -33,9 +33,9 @@ func (k known) AskedCall(id string) (agui.AskedCall, bool) {
 	return k.calls[at], true
 }
 
-func (k known) Seen() (list []agui.SeenMessage) {
+func (k known) SeenMessages() (list []agui.SeenMessage) {
 	for _, m := range k.messages {
-		list = append(list, agui.See(agui.ParseMessage(m)))
+		list = append(list, agui.NewSeenMessage(agui.ParseMessage(m)))
 	}
 	return list
 }
@@ -79,7 +79,7 @@ func TestWhatBecomesOfAnEnd(t *testing.T) {
 		end    End
 		failed *agui.RunError
 		want   string // the type of the terminal event
-		how    store.How
+		how    store.EndKind
 		back   bool
 		said   bool
 	}{
@@ -100,7 +100,7 @@ func TestWhatBecomesOfAnEnd(t *testing.T) {
 		"turned down by its status":             {nil, translate.Result{}, End{End: translate.End{Status: 422}, TurnedDown: true, Broken: agui.Errorf(agui.UpstreamStatus, "422")}, nil, "RUN_ERROR:UPSTREAM_STATUS", store.Doubtful, true, false},
 		"a status that may have begun":          {nil, translate.Result{}, End{End: translate.End{Status: 500}, Broken: agui.Errorf(agui.UpstreamStatus, "500")}, nil, "RUN_ERROR:UPSTREAM_STATUS", store.Doubtful, false, false},
 		"the dialect says: untouched":           {nil, translate.Result{Fate: translate.Untouched, Finish: kaput}, End{End: translate.End{Event: kaput}}, nil, "RUN_ERROR:OWN", store.Finished, true, true},
-		"untouched, but not the first":          {func(f *Facts) { f.Evidence.Before = 1 }, translate.Result{Fate: translate.Untouched, Finish: kaput}, End{End: translate.End{Event: kaput}}, nil, "RUN_ERROR:OWN", store.Finished, false, true},
+		"untouched, but not the first":          {func(f *Facts) { f.Evidence.EarlierExchanges = 1 }, translate.Result{Fate: translate.Untouched, Finish: kaput}, End{End: translate.End{Event: kaput}}, nil, "RUN_ERROR:OWN", store.Finished, false, true},
 		"the backend has lost the question":     {nil, translate.Result{Fate: translate.Lost}, End{End: translate.End{Event: finished}}, nil, "RUN_ERROR:BACKEND_LOST_INTERRUPT", store.Lost, false, true},
 		"the dialect says: in doubt":            {nil, translate.Result{Fate: translate.InDoubt}, End{End: translate.End{Event: finished}}, nil, "RUN_ERROR:RESUME_IN_DOUBT", store.Doubtful, false, true},
 		"another Holdpoint says: in doubt":      {nil, translate.Result{}, End{End: translate.End{Event: kaput}, Inner: translate.InDoubt, Known: true}, nil, "RUN_ERROR:OWN", store.Doubtful, false, true},
@@ -119,8 +119,8 @@ func TestWhatBecomesOfAnEnd(t *testing.T) {
 			if code := o.Finish.Get("code").Str; code != "" {
 				got += ":" + code
 			}
-			if o.Next != nil || o.Ask != nil || got != c.want || o.End.How != c.how || o.Back != c.back || o.Handled != c.said {
-				t.Errorf("%s, %q, back %v, said %v; want %s, %q, back %v, said %v", got, o.End.How, o.Back, o.Handled, c.want, c.how, c.back, c.said)
+			if o.Next != nil || o.Ask != nil || got != c.want || o.End.EndKind != c.how || o.ReopensPause != c.back || o.Handled != c.said {
+				t.Errorf("%s, %q, back %v, said %v; want %s, %q, back %v, said %v", got, o.End.EndKind, o.ReopensPause, o.Handled, c.want, c.how, c.back, c.said)
 			}
 			if o.Finish.Type == agui.RunFinished && (o.Finish.Get("runId").Str != "r" || o.Finish.Get("threadId").Str != "t") {
 				t.Errorf("the ids of another run: %s", o.Finish.JSON)
@@ -139,7 +139,7 @@ func TestDoubt(t *testing.T) {
 	f.ClientMessages = append(f.ClientMessages, agui.ParseMessage([]byte(`{"id":"u2","role":"user","content":"more"}`)))
 	f.Extra, f.ByArray = f.ClientMessages[1:], true
 	end := f.Doubt()
-	if end.How != store.Doubtful || !end.ByArray || end.Messages != nil || len(end.Seen) != 1 || end.Seen[0].ID != "u1" {
+	if end.EndKind != store.Doubtful || !end.ByArray || end.Messages != nil || len(end.SeenMessages) != 1 || end.SeenMessages[0].ID != "u1" {
 		t.Errorf("%+v", end)
 	}
 }
@@ -147,8 +147,8 @@ func TestDoubt(t *testing.T) {
 // TestNextExchange checks that a run does not end if the dialect begins another exchange.
 func TestNextExchange(t *testing.T) {
 	held, next := event(`{"type":"STEP_FINISHED","stepName":"s"}`), &translate.Exchange{}
-	o := Settle(facts(), &translate.Result{Next: next, Before: []agui.Event{held}}, &End{}, nil)
-	if o.Next != next || len(o.Before) != 1 || o.Ask != nil || o.Finish.Type != agui.Unknown || o.Back {
+	o := Settle(facts(), &translate.Result{Next: next, HeldEvents: []agui.Event{held}}, &End{}, nil)
+	if o.Next != next || len(o.HeldEvents) != 1 || o.Ask != nil || o.Finish.Type != agui.Unknown || o.ReopensPause {
 		t.Errorf("%+v", o)
 	}
 }
@@ -181,14 +181,14 @@ func TestWhatARunAsks(t *testing.T) {
 		"replies that stood are not known": {func(f *Facts) {
 			f.EarlierReplies = func(*agui.Pause) ([]agui.EarlierReply, error) { return nil, agui.Errorf(agui.InternalError, "bug") }
 		}, asks(one), "n~y", "", func(o *Outcome) bool { return o.RepliesErr != nil && o.Ask.Interrupts[0].Keys == nil }},
-		"a message that was not taken":  {nil, translate.Result{Asked: translate.AskedPause{Interrupts: []agui.Interrupt{one}}, Untaken: []agui.Message{agui.ParseMessage([]byte(user))}}, "n~y", "", func(o *Outcome) bool { return len(o.Extra) == 1 && len(o.Ask.Seen) == 0 }},
-		"it goes on without its client": {func(f *Facts) { f.Continuation = &agui.Continuation{} }, asks(one), "n~y", "", func(o *Outcome) bool { return o.Ask.Continuation.Lacks == nil && o.Ask.Messages != nil }},
+		"a message that was not taken":  {nil, translate.Result{Asked: translate.AskedPause{Interrupts: []agui.Interrupt{one}}, UnacceptedMessages: []agui.Message{agui.ParseMessage([]byte(user))}}, "n~y", "", func(o *Outcome) bool { return len(o.Extra) == 1 && len(o.Ask.SeenMessages) == 0 }},
+		"it goes on without its client": {func(f *Facts) { f.Continuation = &agui.Continuation{} }, asks(one), "n~y", "", func(o *Outcome) bool { return o.Ask.Continuation.ChatOnlyReasons == nil && o.Ask.Messages != nil }},
 		"the messages are not known": {func(f *Facts) {
-			f.Continuation = &agui.Continuation{Lacks: []agui.Lack{agui.NoForm}}
+			f.Continuation = &agui.Continuation{ChatOnlyReasons: []agui.ChatOnlyReason{agui.NoForm}}
 			f.Listener.Show = translate.ShowNative
 			f.Transcript = known{unknown: true}
 		}, asks(one), "n", "", func(o *Outcome) bool {
-			return slices.Equal(o.Ask.Continuation.Lacks, []agui.Lack{agui.NoMessages, agui.NoForm})
+			return slices.Equal(o.Ask.Continuation.ChatOnlyReasons, []agui.ChatOnlyReason{agui.NoMessages, agui.NoForm})
 		}},
 		"an exchange failed behind others": {nil, func() translate.Result { r := asks(one); r.Failed = true; return r }(), "n~y", "", func(o *Outcome) bool { return o.Failure != nil && o.Failure.How == store.Finished }},
 		"more than anybody answers":        {nil, asks(many...), "", agui.PauseTooLarge, nil},
@@ -202,7 +202,7 @@ func TestWhatARunAsks(t *testing.T) {
 			}
 			o := Settle(f, &c.res, &End{End: translate.End{Event: event(`{"type":"RUN_FINISHED"}`)}}, nil)
 			if c.refused != "" {
-				if o.Ask != nil || o.Refused == nil || o.Refused.Code != c.refused || o.End.How != store.Finished {
+				if o.Ask != nil || o.Refused == nil || o.Refused.Code != c.refused || o.End.EndKind != store.Finished {
 					t.Errorf("asks: %v, refused: %v", o.Ask != nil, o.Refused)
 				}
 				return

@@ -14,12 +14,12 @@ import (
 // do not.
 func snapshots(t Transcript, in *agui.RunInput, beside []agui.Message) client.Snapshots {
 	var s client.Snapshots
-	s.StateSent, s.AnyState, s.MessagesSent = t.Sent()
-	s.List, s.Whole = t.Messages()
-	if s.Whole && len(s.List) > 0 {
+	s.StateSent, s.AnyState, s.MessagesSent = t.SnapshotsSent()
+	s.List, s.IsComplete = t.Messages()
+	if s.IsComplete && len(s.List) > 0 {
 		kept := s.List
 		if beside := seenOf(beside); beside != nil {
-			kept = slices.DeleteFunc(slices.Clone(kept), func(m json.RawMessage) bool { return beside[agui.See(agui.ParseMessage(m))] })
+			kept = slices.DeleteFunc(slices.Clone(kept), func(m json.RawMessage) bool { return beside[agui.NewSeenMessage(agui.ParseMessage(m))] })
 		}
 		s.Messages = agui.List(kept)
 	}
@@ -36,18 +36,18 @@ func snapshots(t Transcript, in *agui.RunInput, beside []agui.Message) client.Sn
 // it returns false.
 func sameBytes(a, b []byte) bool { return len(a) == len(b) && len(a) > 0 && &a[0] == &b[0] }
 
-// seen returns the messages that count as known in the next request. The messages in the parameter
-// came count as known, even if Holdpoint removed them from the request, because the client sends
-// them again. The messages in the parameter beside do not count as known: the backend has not
-// received them, so they are new input in the next request.
-func seen(t Transcript, came, beside []agui.Message) []agui.SeenMessage {
-	list := t.Seen()
+// seenMessages returns the messages that count as known in the next request. The messages in the
+// parameter came count as known, even if Holdpoint removed them from the request, because the
+// client sends them again. The messages in the parameter beside do not count as known: the backend
+// has not received them, so they are new input in the next request.
+func seenMessages(t Transcript, came, beside []agui.Message) []agui.SeenMessage {
+	list := t.SeenMessages()
 	known := make(map[agui.SeenMessage]bool, len(list))
 	for _, s := range list {
 		known[s] = true
 	}
 	for _, m := range came {
-		if s := agui.See(m); !known[s] {
+		if s := agui.NewSeenMessage(m); !known[s] {
 			known[s] = true
 			list = append(list, s)
 		}
@@ -69,7 +69,7 @@ func seenOf(list []agui.Message) map[agui.SeenMessage]bool {
 	}
 	set := make(map[agui.SeenMessage]bool, len(list))
 	for _, m := range list {
-		set[agui.See(m)] = true
+		set[agui.NewSeenMessage(m)] = true
 	}
 	return set
 }

@@ -15,13 +15,13 @@ func MakeHeader(header http.Header) {
 	if !IsEventStream(header) {
 		header.Set("Content-Type", "text/event-stream")
 	}
-	header.Set("Cache-Control", uncached(header["Cache-Control"]))
+	header.Set("Cache-Control", withNoCache(header["Cache-Control"]))
 	header.Set("X-Accel-Buffering", "no") // keeps nginx from buffering frames
 }
 
-// uncached returns the backend's Cache-Control with no-cache and no-transform added. A cache must
-// not store a stream, and a proxy that compresses a stream delays its frames.
-func uncached(said []string) string {
+// withNoCache returns the backend's Cache-Control with no-cache and no-transform added. A cache
+// must not store a stream, and a proxy that compresses a stream delays its frames.
+func withNoCache(said []string) string {
 	var list []string
 	stores, changes := true, true
 	for _, one := range strings.Split(strings.Join(said, ","), ",") {

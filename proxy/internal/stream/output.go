@@ -27,7 +27,7 @@ import (
 //
 // The zero Output is empty. Only one goroutine may use it.
 type Output struct {
-	Frames *sse.Reader // the backend's stream; set before Pass or Passed is called
+	Frames *sse.Reader // the backend's stream; set before Pass or AddPassed is called
 	// The frame that Frames returned last, in the buffer of Frames; nil if it must not be passed on
 	// unchanged.
 	Current []byte
@@ -57,9 +57,9 @@ func (c *Counts) note(ev *agui.Event) {
 	}
 }
 
-// mades is a pool of buffers for the events that Holdpoint makes. Each buffer is needed only for a
-// short time. Without the pool, the benchmark mixed-crlf takes 1.8 × the CPU time.
-var mades = sync.Pool{New: func() any { return new([]byte) }}
+// madeBuffers is a pool of buffers for the events that Holdpoint makes. Each buffer is needed only
+// for a short time. Without the pool, the benchmark mixed-crlf takes 1.8 × the CPU time.
+var madeBuffers = sync.Pool{New: func() any { return new([]byte) }}
 
 // keptMade is the size of the largest buffer that is returned to the pool.
 const keptMade = 256 << 10
@@ -68,11 +68,11 @@ const keptMade = 256 << 10
 func (o *Output) Empty() bool { return o.from == o.to && len(o.made) == 0 }
 
 // Pass adds the current frame to the row. Current must be set.
-func (o *Output) Pass() { o.Passed(o.Frames.Pos() - len(o.Current)) }
+func (o *Output) Pass() { o.AddPassed(o.Frames.Pos() - len(o.Current)) }
 
-// Passed adds to the row all bytes that Frames has returned after the offset from, which Frames.Pos
-// returned earlier.
-func (o *Output) Passed(from int) {
+// AddPassed adds to the row all bytes that Frames has returned after the offset from, which
+// Frames.Pos returned earlier.
+func (o *Output) AddPassed(from int) {
 	end := o.Frames.Pos()
 	if without.RowInPlace {
 		o.append(o.Frames.Slice(from, end))
@@ -91,9 +91,9 @@ func (o *Output) Passed(from int) {
 	}
 }
 
-// Made returns the number of bytes that Holdpoint made. Bytes that were written into the row are
-// not counted.
-func (o *Output) Made() int { return len(o.made) }
+// MadeBytes returns the number of bytes that Holdpoint made. Bytes that were written into the row
+// are not counted.
+func (o *Output) MadeBytes() int { return len(o.made) }
 
 // close moves the frames after a gap up to the end of the row.
 func (o *Output) close() {
@@ -166,7 +166,7 @@ func (o *Output) append(b []byte) {
 
 func (o *Output) borrow() {
 	if o.borrowed == nil && !without.MadePool {
-		o.borrowed = mades.Get().(*[]byte)
+		o.borrowed = madeBuffers.Get().(*[]byte)
 		o.made = (*o.borrowed)[:0]
 	}
 }
@@ -191,7 +191,7 @@ func (o *Output) Clear() {
 	o.from, o.to, o.late, o.end = 0, 0, 0, 0
 	if o.borrowed != nil && cap(o.made) <= keptMade {
 		*o.borrowed = o.made[:0]
-		mades.Put(o.borrowed)
+		madeBuffers.Put(o.borrowed)
 	}
 	o.made, o.borrowed = nil, nil
 }

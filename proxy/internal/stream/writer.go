@@ -18,30 +18,30 @@ var heartbeat = []byte(": holdpoint\n\n")
 // be noticed.
 type Writer struct {
 	http.ResponseWriter
-	every time.Duration // 0: no heartbeats
+	interval time.Duration // 0: no heartbeats
 
-	mu       sync.Mutex // held during writes, because a heartbeat must not be written within a frame
-	timer    *time.Timer
-	began    bool      // the header of an event stream was written
-	other    bool      // the header of a response that is not an event stream was written
-	held     bool      // the header is held back until the first frame
-	unsent   bool      // bytes were written and not flushed
-	last     time.Time // time of the last write
-	deadline deadlines
-	inside   bool    // the last byte written is within a frame
-	tail     [2]byte // the last two bytes written
-	closed   bool
+	mu          sync.Mutex // held during writes, because a heartbeat must not be written within a frame
+	timer       *time.Timer
+	streamBegun bool      // the header of an event stream was written
+	otherBegun  bool      // the header of a response that is not an event stream was written
+	headerHeld  bool      // the header is held back until the first frame
+	unsent      bool      // bytes were written and not flushed
+	lastWrite   time.Time // time of the last write
+	deadline    deadlines
+	insideFrame bool    // the last byte written is within a frame
+	tail        [2]byte // the last two bytes written
+	closed      bool
 }
 
 // NewWriter returns a Writer that writes to w. The parameter every is the time between heartbeats,
 // 0 for no heartbeats.
 func NewWriter(w http.ResponseWriter, every time.Duration, l Limits) *Writer {
-	return &Writer{ResponseWriter: w, every: every, deadline: newDeadlines(w, l)}
+	return &Writer{ResponseWriter: w, interval: every, deadline: newDeadlines(w, l)}
 }
 
-// Began reports whether the header of an event stream was written. Only the goroutine that writes
-// may call it.
-func (w *Writer) Began() bool { return w.began }
+// HasBegun reports whether the header of an event stream was written. Only the goroutine that
+// writes may call it.
+func (w *Writer) HasBegun() bool { return w.streamBegun }
 
 // Unwrap lets http.ResponseController find the connection.
 func (w *Writer) Unwrap() http.ResponseWriter { return w.ResponseWriter }
@@ -51,7 +51,7 @@ func (w *Writer) Unwrap() http.ResponseWriter { return w.ResponseWriter }
 func (w *Writer) Hold() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.held = !w.began
+	w.headerHeld = !w.streamBegun
 }
 
 // Release sends a header that Hold holds back, although there is no frame yet. It does not wait for
@@ -62,7 +62,7 @@ func (w *Writer) Release() {
 		return
 	}
 	defer w.mu.Unlock()
-	if w.held && !w.closed {
+	if w.headerHeld && !w.closed {
 		w.deadline.set(time.Now())
 		_ = w.flush() // if the client is gone, the next write fails
 	}
@@ -72,15 +72,15 @@ func (w *Writer) Release() {
 func (w *Writer) WriteHeader(status int) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if w.began {
+	if w.streamBegun {
 		return // the header was already sent while the run waited
 	}
 	w.ResponseWriter.WriteHeader(status)
 	if IsEventStream(w.Header()) && status >= 200 {
-		w.began = true
-		w.last = time.Now()
+		w.streamBegun = true
+		w.lastWrite = time.Now()
 	} else if status >= 200 {
-		w.other = true
+		w.otherBegun = true
 	}
 }
 
@@ -88,7 +88,7 @@ func (w *Writer) WriteHeader(status int) {
 func (w *Writer) Passing() bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return w.other
+	return w.otherBegun
 }
 
 // Write implements http.ResponseWriter.
@@ -118,8 +118,8 @@ func (w *Writer) Send(made, row []byte, last bool) error {
 }
 
 func (w *Writer) write(p []byte) (int, error) {
-	w.last = time.Now()
-	w.deadline.set(w.last)
+	w.lastWrite = time.Now()
+	w.deadline.set(w.lastWrite)
 	n, err := w.ResponseWriter.Write(p)
 	if n > 0 {
 		w.remember(p[:n])
@@ -134,14 +134,14 @@ func (w *Writer) remember(p []byte) {
 	} else {
 		w.tail = [2]byte(p[len(p)-2:])
 	}
-	w.inside = w.tail != [2]byte{'\n', '\n'}
+	w.insideFrame = w.tail != [2]byte{'\n', '\n'}
 }
 
 // FlushError flushes what was written. http.ResponseController prefers it to Flush.
 func (w *Writer) FlushError() error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if w.held {
+	if w.headerHeld {
 		return nil // ReverseProxy calls this only to send the header
 	}
 	return w.flush()
@@ -150,8 +150,8 @@ func (w *Writer) FlushError() error {
 // flush sends the buffered bytes. It also starts the heartbeats, as Alive does. A stream that is
 // sent in one piece is not flushed, and needs no heartbeats.
 func (w *Writer) flush() error {
-	w.held, w.unsent = false, false
-	w.beats()
+	w.headerHeld, w.unsent = false, false
+	w.scheduleHeartbeats()
 	return w.deadline.flush()
 }
 
@@ -163,31 +163,32 @@ func (w *Writer) Alive() {
 		return
 	}
 	defer w.mu.Unlock()
-	w.beats()
+	w.scheduleHeartbeats()
 }
 
-func (w *Writer) beats() {
-	if w.began && !w.closed && w.timer == nil && w.every > 0 {
-		w.timer = time.AfterFunc(w.every, w.beat)
+func (w *Writer) scheduleHeartbeats() {
+	if w.streamBegun && !w.closed && w.timer == nil && w.interval > 0 {
+		w.timer = time.AfterFunc(w.interval, w.writeHeartbeat)
 	}
 }
 
-// beat writes a heartbeat if nothing was written for the interval and the last write ended a frame.
-func (w *Writer) beat() {
+// writeHeartbeat writes a heartbeat if nothing was written for the interval and the last write
+// ended a frame.
+func (w *Writer) writeHeartbeat() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.closed {
 		return
 	}
 	now := time.Now()
-	left := w.every - now.Sub(w.last)
+	left := w.interval - now.Sub(w.lastWrite)
 	if left <= 0 {
-		if !w.inside {
+		if !w.insideFrame {
 			w.deadline.set(now)
 			w.ResponseWriter.Write(heartbeat)
 			w.flush()
 		}
-		w.last, left = now, w.every
+		w.lastWrite, left = now, w.interval
 	}
 	w.timer.Reset(left)
 }

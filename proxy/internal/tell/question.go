@@ -25,7 +25,7 @@ func (l *Listener) questionAgain(p *agui.Pause, why *client.Refusal) []agui.Even
 	told := client.WithRefusal(l.WithRetoldIDs(p), why)
 	events := append(l.CallsAgain(p, l.Calls), l.Question(client.Question{Pause: told, Announced: l.Announcement(p)})...)
 	last := len(events) - 1
-	events[last] = l.Explained(events[last], why)
+	events[last] = l.WithRefusal(events[last], why)
 	return events
 }
 
@@ -46,10 +46,10 @@ func (l *Listener) failWith(events []agui.Event, failed agui.Event, open *agui.P
 		if !l.Stream.KnowsOpen() {
 			return append(events, failed)
 		}
-		events = append(events, l.Stream.Unclosed(true)...)
+		events = append(events, l.Stream.ClosingEvents(true)...)
 	}
 	if open == nil {
-		return append(events, l.Explained(l.Finish(), why), failed)
+		return append(events, l.WithRefusal(l.Finish(), why), failed)
 	}
 	again := l.questionAgain(open, why)
 	events = append(events, again...)
@@ -64,33 +64,33 @@ func (l *Listener) failWith(events []agui.Event, failed agui.Event, open *agui.P
 // withNotTaken returns the RUN_FINISHED of a run. If the request's answers did not count, and only
 // its message was used, the RUN_FINISHED gets the reason.
 func (l *Listener) withNotTaken(finish agui.Event) agui.Event {
-	if l.NotTaken == nil || finish.Type != agui.RunFinished || !finish.Valid() || l.Later {
+	if l.NotTaken == nil || finish.Type != agui.RunFinished || !finish.Valid() || l.FollowsRun {
 		return finish
 	}
-	return l.Explained(finish, l.NotTaken)
+	return l.WithRefusal(finish, l.NotTaken)
 }
 
-// misses reports whether the client does not know yet how the latest pause ended. The client must
-// have sent a message of that run, and no newer message of its own. If it has a newer message, it
-// has a later state than the record, because the record keeps only the state of answered runs.
-func (l *Listener) misses(latest *store.Result) bool {
+// hasMissed reports whether the client does not know yet how the latest pause ended. The client
+// must have sent a message of that run, and no newer message of its own. If it has a newer message,
+// it has a later state than the record, because the record keeps only the state of answered runs.
+func (l *Listener) hasMissed(latest *store.Result) bool {
 	if !l.showsEnd(latest.Pause) {
 		return false
 	}
 	known := map[string]bool{}
-	for _, s := range latest.Seen {
+	for _, s := range latest.SeenMessages {
 		known[s.ID] = true
 	}
-	return l.BringsOneOf(latest.Seen) && !slices.ContainsFunc(l.In.Messages, func(m agui.Message) bool { return m.Role != "tool" && m.ID != "" && !known[m.ID] })
+	return l.BringsOneOf(latest.SeenMessages) && !slices.ContainsFunc(l.In.Messages, func(m agui.Message) bool { return m.Role != "tool" && m.ID != "" && !known[m.ID] })
 }
 
 // showLatest returns the snapshots of the latest ended pause, if the client has missed how that
 // pause ended.
 func (l *Listener) showLatest(kept NamedSnapshots, rec *store.Record) []agui.Event {
-	if len(rec.Results) == 0 || !l.misses(rec.Results[0]) {
+	if len(rec.Results) == 0 || !l.hasMissed(rec.Results[0]) {
 		return nil
 	}
-	return l.storedSnapshots(kept, settle.EndedRef(rec.Results[0]), rec.Results[0].Seen)
+	return l.storedSnapshots(kept, settle.EndedRef(rec.Results[0]), rec.Results[0].SeenMessages)
 }
 
 // showsEnd reports whether the client gets snapshots of how the pause ended. A client of the

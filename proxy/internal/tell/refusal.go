@@ -15,24 +15,24 @@ import (
 func RefusalOf(failed agui.Event, became Aftermath) *client.Refusal {
 	code := agui.Code(failed.Get("code").Str)
 	return &client.Refusal{
-		Code: code, Text: textFor(code, became), Detail: agui.Cut(failed.Get("message").Str),
+		Code: code, Text: textFor(code, became), Detail: agui.Shorten(failed.Get("message").Str),
 		MayHaveRun: became == MayHaveRun || code == agui.ResumeInDoubt,
 	}
 }
 
-// Why returns the Refusal of a request that was refused before anything was sent to the backend.
-// stands describes the answer or the end that counts instead of the request's answers; it is nil if
-// there is none. answers are the refused answers, now is the time of the record, and shown is the
-// operator's setting HOLDPOINT_SHOW_PRINCIPAL.
-func Why(refused *agui.RunError, stands *contract.Standing, answers []Answer, now time.Time, shown principal.NameStyle) *client.Refusal {
+// RefusalFor returns the Refusal of a request that was refused before anything was sent to the
+// backend. stands describes the answer or the end that counts instead of the request's answers; it
+// is nil if there is none. answers are the refused answers, now is the time of the record, and
+// shown is the operator's setting HOLDPOINT_SHOW_PRINCIPAL.
+func RefusalFor(refused *agui.RunError, stands *contract.Standing, answers []Answer, now time.Time, shown principal.NameStyle) *client.Refusal {
 	why := RefusalOf(refused.Event(), NothingDone)
 	switch {
 	case stands != nil:
 		why.Text = standingText(stands, answers, now, shown)
-		why.Stands = slices.Clone(stands.Answers)
-		for n := range why.Stands {
+		why.StandingAnswers = slices.Clone(stands.Answers)
+		for n := range why.StandingAnswers {
 			if shown != principal.ShowName {
-				why.Stands[n].By = ""
+				why.StandingAnswers[n].By = ""
 			}
 		}
 	case refused.Code == agui.ResumeConflict:
@@ -42,12 +42,12 @@ func Why(refused *agui.RunError, stands *contract.Standing, answers []Answer, no
 }
 
 // aftermathOf returns what became of the answers of a pause that ended in the given way.
-func aftermathOf(how store.How) Aftermath {
+func aftermathOf(how store.EndKind) Aftermath {
 	switch how {
 	case store.Doubtful:
 		return MayHaveRun
 	case store.Lost:
 		return NothingDone
 	}
-	return Delivered
+	return AnswersDelivered
 }

@@ -20,21 +20,21 @@ func standingText(s *contract.Standing, said []Answer, now time.Time, shown prin
 		if name == "" || shown != principal.ShowName {
 			return ""
 		}
-		return " by " + agui.Cut(name)
+		return " by " + agui.Shorten(name)
 	}
 	switch s.State {
 	case contract.KeptByBackend:
 		return "The agent keeps the first answer to this question, and would act on that whatever is said now. " + notUsed +
 			" You can give the first answer again, or cancel."
 	case contract.ClosedUnanswered:
-		return "This question was closed without an answer " + when(s.At, now) + placeOf(s.Door) + by(s.By) + ". " + notUsed
+		return "This question was closed without an answer " + timeText(s.At, now) + placeOf(s.Door) + by(s.By) + ". " + notUsed
 	case contract.ClosedByTime:
-		return "Nobody answered this question in time, and it was closed " + when(s.At, now) + ". " + notUsed
+		return "Nobody answered this question in time, and it was closed " + timeText(s.At, now) + ". " + notUsed
 	}
 	var phrases []string
 	count := map[string]int{}
 	for _, a := range s.Answers {
-		phrase := pastOf(a.Status, a.Says) + " " + when(a.At, now) + placeOf(a.Door) + by(a.By)
+		phrase := pastOf(a.Status, a.Verdict) + " " + timeText(a.At, now) + placeOf(a.Door) + by(a.By)
 		if count[phrase]++; count[phrase] == 1 {
 			phrases = append(phrases, phrase)
 		}
@@ -44,7 +44,7 @@ func standingText(s *contract.Standing, said []Answer, now time.Time, shown prin
 	case len(phrases) == 0 && s.State == contract.BeingCarried:
 		return "Another answer is being carried out. " + notUsed
 	case len(phrases) == 0:
-		text = "This was answered " + when(s.At, now)
+		text = "This was answered " + timeText(s.At, now)
 	case len(phrases) == 1 && count[phrases[0]] == 1:
 		text = "This was " + phrases[0]
 	case len(phrases) == 1:
@@ -70,8 +70,8 @@ func standingText(s *contract.Standing, said []Answer, now time.Time, shown prin
 
 // An Answer is an answer of the request, as far as a text for people mentions it.
 type Answer struct {
-	Status agui.Status
-	Says   string // "approved", "denied", or "" if neither is known
+	Status  agui.Status
+	Verdict string // "approved", "denied", or "" if neither is known
 }
 
 // noteUnused returns the sentence for a person that the answers in said were not used.
@@ -91,9 +91,9 @@ func nounOf(a Answer) string {
 	switch {
 	case a.Status == agui.Cancelled:
 		return "cancellation"
-	case a.Says == agui.SaysApproved:
+	case a.Verdict == agui.VerdictApproved:
 		return "approval"
-	case a.Says == agui.SaysDenied:
+	case a.Verdict == agui.VerdictDenied:
 		return "denial"
 	}
 	return "answer"
@@ -117,9 +117,9 @@ func placeOf(door string) string {
 	return " elsewhere"
 }
 
-// when returns a phrase with the time in UTC, because it is not known in which time zone the person
-// is. If the day is today, the phrase does not contain it.
-func when(at, now time.Time) string {
+// timeText returns a phrase with the time in UTC, because it is not known in which time zone the
+// person is. If the day is today, the phrase does not contain it.
+func timeText(at, now time.Time) string {
 	at, now = at.UTC(), now.UTC()
 	switch {
 	case at.IsZero():

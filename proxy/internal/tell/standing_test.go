@@ -15,9 +15,9 @@ import (
 func TestStandingText(t *testing.T) {
 	now := time.Date(2026, 11, 27, 12, 0, 0, 0, time.UTC)
 	at := time.Date(2026, 11, 27, 12, 4, 30, 0, time.FixedZone("", 3600))
-	yes := contract.StandingAnswer{ID: "a", Status: agui.Resolved, Says: "approved", At: at, Door: "desk", By: "Maria"}
-	no := contract.StandingAnswer{ID: "b", Status: agui.Resolved, Says: "denied", At: at, Door: "desk", By: "Maria"}
-	chat := contract.StandingAnswer{ID: "a", Status: agui.Resolved, Says: "approved", At: at, Door: "chat"}
+	yes := contract.StandingAnswer{ID: "a", Status: agui.Resolved, Verdict: "approved", At: at, Door: "desk", By: "Maria"}
+	no := contract.StandingAnswer{ID: "b", Status: agui.Resolved, Verdict: "denied", At: at, Door: "desk", By: "Maria"}
+	chat := contract.StandingAnswer{ID: "a", Status: agui.Resolved, Verdict: "approved", At: at, Door: "chat"}
 	free := contract.StandingAnswer{ID: "a", Status: agui.Resolved, At: at.AddDate(0, 0, -1), Door: "chat"}
 	cancelled := contract.StandingAnswer{ID: "a", Status: agui.Cancelled, At: at, Door: "chat"}
 	denial, approval := Answer{agui.Resolved, "denied"}, Answer{agui.Resolved, "approved"}

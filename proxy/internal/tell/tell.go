@@ -21,9 +21,9 @@ type Stream interface {
 	// KnowsOpen reports whether it is known which messages, calls and steps in the stream are not
 	// closed.
 	KnowsOpen() bool
-	// Unclosed returns the events that close these messages, calls and steps. failed means that the
-	// run has failed.
-	Unclosed(failed bool) []agui.Event
+	// ClosingEvents returns the events that close these messages, calls and steps. failed means that
+	// the run has failed.
+	ClosingEvents(failed bool) []agui.Event
 }
 
 // A Listener is the client of a run, with the facts about this run that package tell needs.
@@ -36,19 +36,19 @@ type Listener struct {
 	// NotTaken is why the answers that the client sent with its message do not count, nil if they
 	// count.
 	NotTaken *client.Refusal
-	// Withheld says which snapshots the client must not get.
-	Withheld client.HiddenSnapshots
-	// Left means that the client has closed its side of the connection.
-	Left bool
+	// HiddenSnapshots says which snapshots the client must not get.
+	HiddenSnapshots client.HiddenSnapshots
+	// ClientLeft means that the client has closed its side of the connection.
+	ClientLeft bool
 }
 
-// A Telling has the events for the client, and the values for the log line of the run.
-type Telling struct {
-	Events  []agui.Event
-	Outcome string            // outcome of the run for the log; "" if it is not known yet
-	Code    agui.Code         // code of the RUN_ERROR, "" if there is no RUN_ERROR
-	Paused  *agui.Pause       // the pause whose questions the client gets, nil if it gets none
-	Omitted []client.Omission // snapshots that are not sent
+// A Reply has the events for the client, and the values for the log line of the run.
+type Reply struct {
+	Events           []agui.Event
+	Outcome          string            // outcome of the run for the log; "" if it is not known yet
+	Code             agui.Code         // code of the RUN_ERROR, "" if there is no RUN_ERROR
+	Paused           *agui.Pause       // the pause whose questions the client gets, nil if it gets none
+	OmittedSnapshots []client.Omission // snapshots that are not sent
 }
 
 // A SavedPause is what the record has after an outcome was saved. It also has the other events that
@@ -57,12 +57,12 @@ type SavedPause struct {
 	settle.SavedOutcome
 	// Refused is why the question, or the end of the run, was not saved; nil if it was saved.
 	Refused *agui.RunError
-	// Open is the pause that is open now, if it is not the question of this run. Either another run
-	// has asked a question, or the pause that this run had claimed became open again.
-	Open *agui.Pause
+	// OpenPause is the pause that is open now, if it is not the question of this run. Either another
+	// run has asked a question, or the pause that this run had claimed became open again.
+	OpenPause *agui.Pause
 	// Subagents are the SUBAGENT_FINISHED events that were held back. Own are the results of calls
 	// that Holdpoint made itself, because the backend sent no result.
-	Subagents, Own []agui.Event
+	Subagents, OwnResults []agui.Event
 }
 
 // Aftermath returns what became of the answers of a run that ended without a question.
@@ -70,21 +70,21 @@ func (k *SavedPause) Aftermath(o *settle.Outcome) Aftermath {
 	switch {
 	case k.Refused != nil:
 		return MayHaveRun
-	case k.Back:
+	case k.Reopened:
 		return NothingDone
 	}
-	return aftermathOf(o.End.How)
+	return aftermathOf(o.End.EndKind)
 }
 
-// Ended returns the events that show the outcome of a run to the client. It is called after the
+// EndOf returns the events that show the outcome of a run to the client. It is called after the
 // outcome was saved.
-func Ended(l *Listener, o *settle.Outcome, k *SavedPause) Telling {
+func EndOf(l *Listener, o *settle.Outcome, k *SavedPause) Reply {
 	switch {
 	case o.Ask == nil && o.Refused == nil:
 		return tellEnd(l, o, k)
 	case k.Refused != nil:
-		said := Telling{Outcome: "error", Code: k.Refused.Code}
-		said.Events = l.fail(append(k.Subagents, o.Before...), k.Refused.Event(), k.Open, Delivered)
+		said := Reply{Outcome: "error", Code: k.Refused.Code}
+		said.Events = l.fail(append(k.Subagents, o.HeldEvents...), k.Refused.Event(), k.OpenPause, AnswersDelivered)
 		return said
 	}
 	return tellQuestion(l, o, k)
@@ -93,23 +93,23 @@ func Ended(l *Listener, o *settle.Outcome, k *SavedPause) Telling {
 // tellQuestion returns the events that show the questions of a run. If several answers need one
 // exchange each and an exchange fails, the questions are those that are still open. They are then
 // sent with the reason, and a late RUN_ERROR follows them.
-func tellQuestion(l *Listener, o *settle.Outcome, k *SavedPause) Telling {
-	said := Telling{Outcome: "interrupt", Paused: k.Pause}
-	q := client.Question{Pause: k.Pause, More: o.Before, NotTaken: len(o.Extra) > 0}
+func tellQuestion(l *Listener, o *settle.Outcome, k *SavedPause) Reply {
+	said := Reply{Outcome: "interrupt", Paused: k.Pause}
+	q := client.Question{Pause: k.Pause, MoreEvents: o.HeldEvents, NotTaken: len(o.Extra) > 0}
 	if !o.Announced {
 		q.Announced = l.Announcement(k.Pause)
 	}
-	if unclosed := l.Stream.Unclosed(false); l.showsNativeForm() {
+	if unclosed := l.Stream.ClosingEvents(false); l.showsNativeForm() {
 		// such a client gets these events only if the question is shown as a text
-		q.Unclosed = unclosed
+		q.ClosingEvents = unclosed
 	} else {
-		q.More = append(q.More, unclosed...)
+		q.MoreEvents = append(q.MoreEvents, unclosed...)
 	}
-	q.More = append(q.More, k.Own...)
+	q.MoreEvents = append(q.MoreEvents, k.OwnResults...)
 	if !l.showsNativeForm() {
-		q.More, said.Omitted = client.AppendSnapshots(q.More, &o.Shown, l.Withheld, q.NotTaken)
+		q.MoreEvents, said.OmittedSnapshots = client.AppendSnapshots(q.MoreEvents, &o.ShownSnapshots, l.HiddenSnapshots, q.NotTaken)
 	}
-	q.More = append(q.More, k.Subagents...)
+	q.MoreEvents = append(q.MoreEvents, k.Subagents...)
 	said.Events = l.Question(q)
 	last := &said.Events[len(said.Events)-1]
 	*last = l.withNotTaken(*last)
@@ -119,7 +119,7 @@ func tellQuestion(l *Listener, o *settle.Outcome, k *SavedPause) Telling {
 	said.Code = agui.Code(o.Failure.Event.Get("code").Str)
 	if !l.showsNativeForm() {
 		why := RefusalOf(o.Failure.Event, aftermathOf(o.Failure.How))
-		*last = l.Explained(client.ExplainedQuestions(*last, why), why)
+		*last = l.WithRefusal(client.ExplainedQuestions(*last, why), why)
 	}
 	if l.TakesErrorAfterQuestions(true) {
 		said.Events = append(said.Events, o.Failure.Event)
@@ -128,32 +128,32 @@ func tellQuestion(l *Listener, o *settle.Outcome, k *SavedPause) Telling {
 }
 
 // tellEnd returns the events about the end of a run that asks no question.
-func tellEnd(l *Listener, o *settle.Outcome, k *SavedPause) Telling {
-	finish, said := o.Finish, Telling{Outcome: "finished"}
+func tellEnd(l *Listener, o *settle.Outcome, k *SavedPause) Reply {
+	finish, said := o.Finish, Reply{Outcome: "finished"}
 	if k.Refused != nil {
 		finish = k.Refused.Event()
 	}
 	switch {
-	case l.Left:
+	case l.ClientLeft:
 		said.Outcome = "client left"
 	case finish.Type == agui.RunErrored:
 		said.Outcome, said.Code = "error", agui.Code(finish.Get("code").Str)
 	}
-	events := append(k.Subagents, o.Before...)
-	if k.Open == nil {
-		events = append(events, k.Own...)
+	events := append(k.Subagents, o.HeldEvents...)
+	if k.OpenPause == nil {
+		events = append(events, k.OwnResults...)
 	}
 	if finish.Type == agui.RunErrored {
-		said.Events = l.fail(events, finish, k.Open, k.Aftermath(o))
+		said.Events = l.fail(events, finish, k.OpenPause, k.Aftermath(o))
 	} else {
 		said.Events = append(events, l.withNotTaken(finish))
 	}
 	return said
 }
 
-// Broken returns events followed by the end of a stream that has no outcome, because Holdpoint has
-// failed or the backend is silent. open is the open pause, nil if no pause is open.
-func Broken(l *Listener, events []agui.Event, failed agui.Event, open *agui.Pause, became Aftermath) []agui.Event {
+// BrokenEnd returns events followed by the end of a stream that has no outcome, because Holdpoint
+// has failed or the backend is silent. open is the open pause, nil if no pause is open.
+func BrokenEnd(l *Listener, events []agui.Event, failed agui.Event, open *agui.Pause, became Aftermath) []agui.Event {
 	return l.fail(events, failed, open, became)
 }
 
@@ -168,8 +168,9 @@ type Snapshots struct {
 // NamedSnapshots has snapshots, each under its Ref.
 type NamedSnapshots map[settle.Ref]*Snapshots
 
-// Wants returns the Refs of the snapshots that Again, Replayed and Refused need for the ruling v.
-func Wants(l *Listener, rec *store.Record, v *contract.Ruling) []settle.Ref {
+// NeededSnapshots returns the Refs of the snapshots that QuestionAgain, ReplayedEnd and Refused
+// need for the ruling v.
+func NeededSnapshots(l *Listener, rec *store.Record, v *contract.Ruling) []settle.Ref {
 	var list []settle.Ref
 	want := func(ref settle.Ref) {
 		if ref.Bytes > 0 && !slices.Contains(list, ref) {
@@ -177,23 +178,23 @@ func Wants(l *Listener, rec *store.Record, v *contract.Ruling) []settle.Ref {
 		}
 	}
 	latest := func() {
-		if len(rec.Results) > 0 && l.misses(rec.Results[0]) {
+		if len(rec.Results) > 0 && l.hasMissed(rec.Results[0]) {
 			want(settle.EndedRef(rec.Results[0]))
 		}
 	}
-	switch open := Open(rec); {
+	switch open := OpenPause(rec); {
 	case v.Do == contract.TellAgain, v.Do == contract.Replay && tellsOpen(open, v.Replay):
-		if !l.showsNativeForm() && l.BringsOneOf(rec.Pause.Seen) {
+		if !l.showsNativeForm() && l.BringsOneOf(rec.Pause.SeenMessages) {
 			want(settle.AskedRef(rec.Pause))
 		}
 	case v.Do == contract.Replay:
-		if l.LacksEnd(v.Replay) || v.Replay.Next == "" && l.showsEnd(v.Replay.Pause) && l.BringsOneOf(v.Replay.Seen) {
+		if l.LacksEnd(v.Replay) || v.Replay.Next == "" && l.showsEnd(v.Replay.Pause) && l.BringsOneOf(v.Replay.SeenMessages) {
 			want(settle.EndedRef(v.Replay))
 		}
 		if v.Replay.Next != "" {
 			latest()
 		}
-	case v.Do == contract.Refuse && l.Answers && !(v.Reask && open != nil):
+	case v.Do == contract.Refuse && l.Answers && !(v.AsksAgain && open != nil):
 		latest()
 	}
 	return list
@@ -204,34 +205,34 @@ func tellsOpen(open *agui.Pause, result *store.Result) bool {
 	return open != nil && agui.PeekType(result.Finish) != agui.RunErrored
 }
 
-// Again returns the events that show the open questions again. The request has no new input: it
-// comes from a page that was reloaded, or is the same POST again.
-func Again(l *Listener, rec *store.Record, kept NamedSnapshots) Telling {
+// QuestionAgain returns the events that show the open questions again. The request has no new
+// input: it comes from a page that was reloaded, or is the same POST again.
+func QuestionAgain(l *Listener, rec *store.Record, kept NamedSnapshots) Reply {
 	p := rec.Pause
 	var shown []agui.Event
 	if !l.showsNativeForm() { // such a client gets again only the backend's own events
-		shown = l.storedSnapshots(kept, settle.AskedRef(p), p.Seen)
+		shown = l.storedSnapshots(kept, settle.AskedRef(p), p.SeenMessages)
 	}
 	events := append([]agui.Event{l.Start()}, l.CallsAgain(p, l.Calls)...)
-	events = append(events, l.Question(client.Question{Pause: l.WithRetoldIDs(p), Announced: l.Announcement(p), More: shown})...)
-	return Telling{Events: events, Outcome: "interrupt again", Paused: p}
+	events = append(events, l.Question(client.Question{Pause: l.WithRetoldIDs(p), Announced: l.Announcement(p), MoreEvents: shown})...)
+	return Reply{Events: events, Outcome: "interrupt again", Paused: p}
 }
 
-// Quiet returns the events of a run that has nothing to do, because no question is open and there
-// is no new message: RUN_STARTED and RUN_FINISHED.
-func Quiet(l *Listener) Telling {
-	return Telling{Events: []agui.Event{l.Start(), l.withNotTaken(l.Finish())}, Outcome: "nothing to answer"}
+// NothingToAnswer returns the events of a run that has nothing to do, because no question is open
+// and there is no new message: RUN_STARTED and RUN_FINISHED.
+func NothingToAnswer(l *Listener) Reply {
+	return Reply{Events: []agui.Event{l.Start(), l.withNotTaken(l.Finish())}, Outcome: "nothing to answer"}
 }
 
-// Replayed returns the recorded end of a pause to a request that repeats the pause's answers. If
+// ReplayedEnd returns the recorded end of a pause to a request that repeats the pause's answers. If
 // the thread now has another open question, Replayed sends that question instead, because otherwise
 // the client would not get it.
-func Replayed(l *Listener, rec *store.Record, result *store.Result, kept NamedSnapshots) Telling {
-	open := Open(rec)
+func ReplayedEnd(l *Listener, rec *store.Record, result *store.Result, kept NamedSnapshots) Reply {
+	open := OpenPause(rec)
 	if tellsOpen(open, result) {
-		return Again(l, rec, kept)
+		return QuestionAgain(l, rec, kept)
 	}
-	said := Telling{Outcome: "replay", Events: append([]agui.Event{l.Start()}, l.endAgain(kept, result)...)}
+	said := Reply{Outcome: "replay", Events: append([]agui.Event{l.Start()}, l.endAgain(kept, result)...)}
 	if result.Next != "" {
 		said.Events = append(append(said.Events, l.showLatest(kept, rec)...), l.Finish())
 		return said
@@ -239,12 +240,12 @@ func Replayed(l *Listener, rec *store.Record, result *store.Result, kept NamedSn
 	// a client of another kind may have got it first
 	finish := l.ForClient(l.WithIDs(agui.NewEvent(slices.Clone(result.Finish))))
 	if l.showsEnd(result.Pause) {
-		said.Events = append(said.Events, l.storedSnapshots(kept, settle.EndedRef(result), result.Seen)...)
+		said.Events = append(said.Events, l.storedSnapshots(kept, settle.EndedRef(result), result.SeenMessages)...)
 	}
 	if finish.Type != agui.RunErrored {
 		said.Events = append(said.Events, finish)
 	} else {
-		said.Events = l.fail(said.Events, finish, open, aftermathOf(result.How))
+		said.Events = l.fail(said.Events, finish, open, aftermathOf(result.EndKind))
 	}
 	return said
 }
@@ -252,11 +253,11 @@ func Replayed(l *Listener, rec *store.Record, result *store.Result, kept NamedSn
 // Refused returns the events that refuse a request. refused is the error, and why is the reason for
 // the person. If reask is set, the open questions are sent again. If no question is sent, and the
 // client does not know yet how the latest pause ended, it gets the snapshots of that end.
-func Refused(l *Listener, rec *store.Record, refused *agui.RunError, why *client.Refusal, reask bool, kept NamedSnapshots) Telling {
-	said := Telling{Outcome: "refused", Code: refused.Code, Events: []agui.Event{l.Start()}}
+func Refused(l *Listener, rec *store.Record, refused *agui.RunError, why *client.Refusal, reask bool, kept NamedSnapshots) Reply {
+	said := Reply{Outcome: "refused", Code: refused.Code, Events: []agui.Event{l.Start()}}
 	var open *agui.Pause
 	if reask {
-		open = Open(rec)
+		open = OpenPause(rec)
 	}
 	if open == nil && l.Answers {
 		said.Events = append(said.Events, l.showLatest(kept, rec)...)
@@ -265,8 +266,8 @@ func Refused(l *Listener, rec *store.Record, refused *agui.RunError, why *client
 	return said
 }
 
-// Open returns the pause of the record if one of its questions waits for an answer, else nil.
-func Open(rec *store.Record) *agui.Pause {
+// OpenPause returns the pause of the record if one of its questions waits for an answer, else nil.
+func OpenPause(rec *store.Record) *agui.Pause {
 	if p := rec.Pause; rec.State == store.Open && !p.Decided() {
 		return p
 	}

@@ -29,7 +29,7 @@ type stream struct{ unknown bool }
 
 func (s stream) KnowsOpen() bool { return !s.unknown }
 
-func (stream) Unclosed(bool) []agui.Event {
+func (stream) ClosingEvents(bool) []agui.Event {
 	return []agui.Event{agui.NewEvent([]byte(`{"type":"TEXT_MESSAGE_END","messageId":"m"}`))}
 }
 
@@ -52,9 +52,9 @@ func event(text string) agui.Event { return agui.NewEvent([]byte(text)) }
 // question returns a pause with one question. The person was asked after the message u1.
 func question() *agui.Pause {
 	return &agui.Pause{
-		ID: "p", Finish: []byte(`{"type":"RUN_FINISHED","threadId":"t","runId":"r"}`), Kept: 1,
-		Interrupts: []agui.Interrupt{{ID: "n~x", Native: "n", Object: []byte(`{"id":"n~x","message":"Delete it?"}`)}},
-		Seen:       []agui.SeenMessage{agui.See(agui.ParseMessage([]byte(user)))},
+		ID: "p", Finish: []byte(`{"type":"RUN_FINISHED","threadId":"t","runId":"r"}`), SnapshotBytes: 1,
+		Interrupts:   []agui.Interrupt{{ID: "n~x", Native: "n", Object: []byte(`{"id":"n~x","message":"Delete it?"}`)}},
+		SeenMessages: []agui.SeenMessage{agui.NewSeenMessage(agui.ParseMessage([]byte(user)))},
 	}
 }
 
@@ -98,18 +98,18 @@ func TestWhatAnEndIsToldAs(t *testing.T) {
 		"it has failed":                        {official, nil, settle.Outcome{Finish: kaput}, SavedPause{}, "TEXT_MESSAGE_END RUN_FINISHED(OWN) RUN_ERROR:OWN", "error"},
 		"it has failed, and nobody answered":   {official, func(l *Listener) { l.Answers = false }, settle.Outcome{Finish: kaput}, SavedPause{}, "RUN_ERROR:OWN", "error"},
 		"it has failed, more open than known":  {official, func(l *Listener) { l.Stream = stream{unknown: true} }, settle.Outcome{Finish: kaput}, SavedPause{}, "RUN_ERROR:OWN", "error"},
-		"it has failed, and the pause is back": {official, nil, settle.Outcome{Finish: kaput}, SavedPause{SavedOutcome: settle.SavedOutcome{Back: true}, Open: p}, "TEXT_MESSAGE_END RUN_FINISHED?(OWN) RUN_ERROR:OWN", "error"},
-		"back, so no result is made up":        {official, nil, settle.Outcome{Finish: kaput}, SavedPause{SavedOutcome: settle.SavedOutcome{Back: true}, Open: p, Own: []agui.Event{event(`{"type":"TOOL_CALL_RESULT"}`)}}, "TEXT_MESSAGE_END RUN_FINISHED?(OWN) RUN_ERROR:OWN", "error"},
-		"results that nobody told":             {official, nil, settle.Outcome{Finish: finished}, SavedPause{Own: []agui.Event{event(`{"type":"TOOL_CALL_RESULT"}`)}}, "TOOL_CALL_RESULT RUN_FINISHED", "finished"},
-		"back, before a page":                  {official, func(l *Listener) { l.Page = true }, settle.Outcome{Finish: kaput}, SavedPause{SavedOutcome: settle.SavedOutcome{Back: true}, Open: p}, "TEXT_MESSAGE_END RUN_FINISHED?(OWN)", "error"},
+		"it has failed, and the pause is back": {official, nil, settle.Outcome{Finish: kaput}, SavedPause{SavedOutcome: settle.SavedOutcome{Reopened: true}, OpenPause: p}, "TEXT_MESSAGE_END RUN_FINISHED?(OWN) RUN_ERROR:OWN", "error"},
+		"back, so no result is made up":        {official, nil, settle.Outcome{Finish: kaput}, SavedPause{SavedOutcome: settle.SavedOutcome{Reopened: true}, OpenPause: p, OwnResults: []agui.Event{event(`{"type":"TOOL_CALL_RESULT"}`)}}, "TEXT_MESSAGE_END RUN_FINISHED?(OWN) RUN_ERROR:OWN", "error"},
+		"results that nobody told":             {official, nil, settle.Outcome{Finish: finished}, SavedPause{OwnResults: []agui.Event{event(`{"type":"TOOL_CALL_RESULT"}`)}}, "TOOL_CALL_RESULT RUN_FINISHED", "finished"},
+		"back, before a page":                  {official, func(l *Listener) { l.Page = true }, settle.Outcome{Finish: kaput}, SavedPause{SavedOutcome: settle.SavedOutcome{Reopened: true}, OpenPause: p}, "TEXT_MESSAGE_END RUN_FINISHED?(OWN)", "error"},
 		"the record has not taken its end":     {official, nil, settle.Outcome{Finish: finished}, SavedPause{Refused: down}, "TEXT_MESSAGE_END RUN_FINISHED(STORE_UNAVAILABLE) RUN_ERROR:STORE_UNAVAILABLE", "error"},
-		"its client has left":                  {official, func(l *Listener) { l.Left = true }, settle.Outcome{Finish: finished}, SavedPause{}, "RUN_FINISHED", "client left"},
+		"its client has left":                  {official, func(l *Listener) { l.ClientLeft = true }, settle.Outcome{Finish: finished}, SavedPause{}, "RUN_FINISHED", "client left"},
 		"answers beside it were not taken":     {official, func(l *Listener) { l.NotTaken = &client.Refusal{Code: agui.ResumeConflict} }, settle.Outcome{Finish: finished}, SavedPause{}, "RUN_FINISHED(RESUME_CONFLICT)", "finished"},
 
 		"it asks":                            {official, nil, asks, SavedPause{SavedOutcome: settle.SavedOutcome{Pause: p}}, "TEXT_MESSAGE_END RUN_FINISHED?", "interrupt"},
 		"it asks, and that cannot be kept":   {official, nil, asks, SavedPause{Refused: down}, "TEXT_MESSAGE_END RUN_FINISHED(STORE_UNAVAILABLE) RUN_ERROR:STORE_UNAVAILABLE", "error"},
-		"it asks, and another question does": {official, nil, asks, SavedPause{Refused: agui.Errorf(agui.ThreadBusy, "busy"), Open: p}, "TEXT_MESSAGE_END RUN_FINISHED?(THREAD_BUSY) RUN_ERROR:THREAD_BUSY", "error"},
-		"failed, and another question asks":  {official, nil, failed, SavedPause{Refused: agui.Errorf(agui.ThreadBusy, "busy"), Open: p}, "TEXT_MESSAGE_END RUN_FINISHED?(THREAD_BUSY) RUN_ERROR:THREAD_BUSY", "error"},
+		"it asks, and another question does": {official, nil, asks, SavedPause{Refused: agui.Errorf(agui.ThreadBusy, "busy"), OpenPause: p}, "TEXT_MESSAGE_END RUN_FINISHED?(THREAD_BUSY) RUN_ERROR:THREAD_BUSY", "error"},
+		"failed, and another question asks":  {official, nil, failed, SavedPause{Refused: agui.Errorf(agui.ThreadBusy, "busy"), OpenPause: p}, "TEXT_MESSAGE_END RUN_FINISHED?(THREAD_BUSY) RUN_ERROR:THREAD_BUSY", "error"},
 		"it asks still, for it has failed":   {official, nil, failed, SavedPause{SavedOutcome: settle.SavedOutcome{Pause: p}}, "TEXT_MESSAGE_END RUN_FINISHED?(OWN) RUN_ERROR:OWN", "interrupt"},
 		"asks still, before TanStack AI":     {tanStack, func(l *Listener) { l.Show = translate.ShowOutcome }, failed, SavedPause{SavedOutcome: settle.SavedOutcome{Pause: p}}, "TEXT_MESSAGE_END RUN_FINISHED?(OWN)", "interrupt"},
 		"asks a client that reads no form":   {inTree, nil, asks, SavedPause{SavedOutcome: settle.SavedOutcome{Pause: p}}, "TEXT_MESSAGE_END TEXT_MESSAGE_START TEXT_MESSAGE_CONTENT TEXT_MESSAGE_END RUN_FINISHED?", "interrupt"},
@@ -120,7 +120,7 @@ func TestWhatAnEndIsToldAs(t *testing.T) {
 			if c.change != nil {
 				c.change(l)
 			}
-			said := Ended(l, &c.outcome, &c.kept)
+			said := EndOf(l, &c.outcome, &c.kept)
 			if got := brief(said.Events); got != c.want || said.Outcome != c.word {
 				t.Errorf("told %s (%s), want %s (%s)", got, said.Outcome, c.want, c.word)
 			}
@@ -136,9 +136,9 @@ func TestWhatAnEndIsToldAs(t *testing.T) {
 func TestWhatARulingIsToldAs(t *testing.T) {
 	p := question()
 	finish, kaput := []byte(`{"type":"RUN_FINISHED","threadId":"old","runId":"old"}`), []byte(`{"type":"RUN_ERROR","message":"kaput","code":"OWN"}`)
-	seen := append(p.Seen, agui.SeenMessage{ID: "m1"})
-	ended := func(how store.How, finish []byte, next string) *store.Result {
-		return &store.Result{PauseID: "q", How: how, Finish: finish, Next: next, Pause: question(), Seen: seen, Kept: 1}
+	seen := append(p.SeenMessages, agui.SeenMessage{ID: "m1"})
+	ended := func(how store.EndKind, finish []byte, next string) *store.Result {
+		return &store.Result{PauseID: "q", EndKind: how, Finish: finish, Next: next, Pause: question(), SeenMessages: seen, SnapshotBytes: 1}
 	}
 	open, none := store.Record{State: store.Open, Pause: p}, store.Record{}
 	record := func(result *store.Result) store.Record { return store.Record{Results: []*store.Result{result}} }
@@ -146,7 +146,7 @@ func TestWhatARulingIsToldAs(t *testing.T) {
 		return contract.Ruling{Do: do, Replay: result}
 	}
 	refused := func(code agui.Code, reask bool) contract.Ruling {
-		return contract.Ruling{Do: contract.Refuse, Refusal: agui.Errorf(code, "no"), Reask: reask}
+		return contract.Ruling{Do: contract.Refuse, Refusal: agui.Errorf(code, "no"), AsksAgain: reask}
 	}
 	well, badly, further, doubtful := ended(store.Finished, finish, ""), ended(store.Finished, kaput, ""), ended(store.Finished, finish, "p2"), ended(store.Doubtful, kaput, "")
 	for situation, c := range map[string]struct {
@@ -158,7 +158,7 @@ func TestWhatARulingIsToldAs(t *testing.T) {
 	}{
 		"the open question again":             {open, of(contract.TellAgain, nil), nil, "RUN_STARTED MESSAGES_SNAPSHOT RUN_FINISHED?", 1},
 		"again, in the backend's own form":    {open, of(contract.TellAgain, nil), func(l *Listener) { l.Show = translate.ShowNative }, "RUN_STARTED RUN_FINISHED?", 0},
-		"nothing to answer":                   {none, of(contract.Quiet, nil), nil, "RUN_STARTED RUN_FINISHED", 0},
+		"nothing to answer":                   {none, of(contract.EmptyRun, nil), nil, "RUN_STARTED RUN_FINISHED", 0},
 		"the same answers, ended well":        {record(well), of(contract.Replay, well), nil, "RUN_STARTED MESSAGES_SNAPSHOT RUN_FINISHED", 1},
 		"the same answers, ended in an error": {record(badly), of(contract.Replay, badly), nil, "RUN_STARTED MESSAGES_SNAPSHOT RUN_FINISHED(OWN) RUN_ERROR:OWN", 1},
 		"the same answers, another question":  {store.Record{State: store.Open, Pause: p, Results: []*store.Result{well}}, of(contract.Replay, well), nil, "RUN_STARTED MESSAGES_SNAPSHOT RUN_FINISHED?", 1},
@@ -180,23 +180,23 @@ func TestWhatARulingIsToldAs(t *testing.T) {
 				c.change(l)
 			}
 			kept := NamedSnapshots{}
-			for _, ref := range Wants(l, &c.record, &c.ruling) {
+			for _, ref := range NeededSnapshots(l, &c.record, &c.ruling) {
 				kept[ref] = &Snapshots{List: []json.RawMessage{[]byte(user)}, Kept: []byte("[" + user + "]")}
 			}
 			if len(kept) != c.wants {
 				t.Errorf("wants %v", kept)
 			}
-			var said Telling
+			var said Reply
 			switch c.ruling.Do {
 			case contract.TellAgain:
-				said = Again(l, &c.record, kept)
-			case contract.Quiet:
-				said = Quiet(l)
+				said = QuestionAgain(l, &c.record, kept)
+			case contract.EmptyRun:
+				said = NothingToAnswer(l)
 			case contract.Replay:
-				said = Replayed(l, &c.record, c.ruling.Replay, kept)
+				said = ReplayedEnd(l, &c.record, c.ruling.Replay, kept)
 			default:
-				why := Why(c.ruling.Refusal, nil, nil, c.record.Now, "")
-				said = Refused(l, &c.record, c.ruling.Refusal, why, c.ruling.Reask, kept)
+				why := RefusalFor(c.ruling.Refusal, nil, nil, c.record.Now, "")
+				said = Refused(l, &c.record, c.ruling.Refusal, why, c.ruling.AsksAgain, kept)
 			}
 			if got := brief(said.Events); got != c.want {
 				t.Errorf("told %s, want %s", got, c.want)

@@ -18,19 +18,19 @@ import (
 type Aftermath int
 
 const (
-	Delivered    Aftermath = iota // the backend received the answers, and its run has ended
-	NothingDone                   // the backend did nothing, or it got no request
-	MayHaveRun                    // it is not known whether the backend acted on the answers
-	StillRunning                  // the backend may still be working on the answers
+	AnswersDelivered Aftermath = iota // the backend received the answers, and its run has ended
+	NothingDone                       // the backend did nothing, or it got no request
+	MayHaveRun                        // it is not known whether the backend acted on the answers
+	StillRunning                      // the backend may still be working on the answers
 )
 
-// doubt is the sentence for the person if the approved action may or may not have run.
-const doubt = " What was approved may or may not have been done. Please check before you ask for it again."
+// doubtSentence is the sentence for the person if the approved action may or may not have run.
+const doubtSentence = " What was approved may or may not have been done. Please check before you ask for it again."
 
 // consequences has, for each Aftermath, the sentence that ends an error text.
 var consequences = map[Aftermath]string{
 	NothingDone:  " Nothing was done.",
-	MayHaveRun:   doubt,
+	MayHaveRun:   doubtSentence,
 	StillRunning: " It may still be at work. Please look again later.",
 }
 
@@ -68,7 +68,7 @@ var codeTexts = []codeText{
 	{agui.ResumeInProgress, "An answer is being carried out. Please wait until that has ended.", true,
 		"a resume of the thread is running, and this request does not have the same answers",
 		"wait until that run has ended"},
-	{agui.ResumeInDoubt, "The agent got the answer, and nobody knows what became of it." + doubt, true,
+	{agui.ResumeInDoubt, "The agent got the answer, and nobody knows what became of it." + doubtSentence, true,
 		"the answers were sent to the backend, and the end of that run was not seen",
 		"have a person check whether the action happened. The next message starts an ordinary run; the same answers are not sent again"},
 	{agui.InvalidPayload, "The answer does not have the form that the question asks for. Nothing was done. Please answer again.", true,

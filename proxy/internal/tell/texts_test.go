@@ -42,8 +42,8 @@ func TestEveryCodeHasWords(t *testing.T) {
 	}
 	seen := map[string]agui.Code{}
 	for _, code := range codes {
-		text := textFor(code, Delivered)
-		if text == textFor("OWN", Delivered) {
+		text := textFor(code, AnswersDelivered)
+		if text == textFor("OWN", AnswersDelivered) {
 			t.Errorf("%s has no words", code)
 		}
 		if other, ok := seen[text]; ok {

@@ -94,7 +94,7 @@ func (d *delta) learn(ev agui.Event) (text []byte, ok bool) {
 			at = m.Index() + 1
 		}
 	}
-	if !m.Whole() || at == 0 || at > maxHead || string(ev.JSON[at+max(closing(ev.JSON[at:]), 0):]) != deltaTail {
+	if !m.IsComplete() || at == 0 || at > maxHead || string(ev.JSON[at+max(closing(ev.JSON[at:]), 0):]) != deltaTail {
 		return nil, false
 	}
 	d.frame = append(append(d.frame, dataPrefix...), ev.JSON[:at]...)

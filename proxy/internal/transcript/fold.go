@@ -17,7 +17,7 @@ func (t *Transcript) apply(ev agui.Event) {
 	valid := false
 	switch ev.Type {
 	case agui.TextContent, agui.CallArgs, agui.ReasoningContent:
-		if t.keeps(ev.Type) {
+		if t.keepsText(ev.Type) {
 			t.applyDelta(ev)
 		}
 		return
@@ -61,7 +61,7 @@ func (t *Transcript) applyOther(ev agui.Event) {
 		t.applyEncrypted(ev)
 	case agui.ActivitySnapshot, agui.ActivityDelta:
 		t.messageSent = false
-		t.miss("activity")
+		t.noteUnknown("activity")
 	case agui.MessagesSnapshot:
 		t.applyMessages(ev)
 	case agui.StateSnapshot:
@@ -78,7 +78,7 @@ func (t *Transcript) applyOther(ev agui.Event) {
 // addMessage adds a complete message of the request or of a snapshot.
 func (t *Transcript) addMessage(m agui.Message) {
 	msg := &message{id: m.ID, role: m.Role, json: m.JSON, callID: m.ToolCallID}
-	t.keep(msg)
+	t.appendMessage(msg)
 	if m.ID != "" {
 		t.byID[m.ID] = msg
 	}
@@ -86,32 +86,32 @@ func (t *Transcript) addMessage(m agui.Message) {
 		id := c.Get("id").Str
 		if known := t.callByID[id]; known != nil {
 			msg.calls = append(msg.calls, known)
-			if known.in == nil { // the snapshot replaces the call that the client has
-				known.in, known.lost, known.from, known.latest = msg, false, 0, ""
+			if known.message == nil { // the snapshot replaces the call that the client has
+				known.message, known.argumentsLost, known.from, known.latest = msg, false, 0, ""
 				known.Name, known.args = c.Get("function.name").Str, []byte(c.Get("function.arguments").Str)
 			}
 			continue
 		}
 		t.addCall(msg, &call{Call: agui.Call{
-			ID: id, Name: c.Get("function.name").Str, Parent: m.ID, Ended: true, Answered: t.answers[id], Fresh: t.messageSent,
+			ID: id, Name: c.Get("function.name").Str, Parent: m.ID, Ended: true, Answered: t.answers[id], StreamedInRun: t.messageSent,
 		}, args: []byte(c.Get("function.arguments").Str)})
 	}
 	if m.Role == "tool" {
 		t.answered(m.ToolCallID)
 	}
-	t.grow(len(m.JSON))
+	t.addContents(len(m.JSON))
 }
 
 func (t *Transcript) addCall(m *message, c *call) {
 	if t.tooLarge {
-		m.asked = true
+		m.hadCalls = true
 	} else {
-		m.calls, c.in = append(m.calls, c), m
+		m.calls, c.message = append(m.calls, c), m
 	}
 	t.calls = append(t.calls, c)
 	t.callByID[c.ID] = c
 	t.count(c.cost())
-	t.grow(len(c.args))
+	t.addContents(len(c.args))
 }
 
 // The estimated memory in bytes of a message, a call and an unclosed item, without their texts.
@@ -127,9 +127,9 @@ func (t *Transcript) answered(callID string) {
 		return
 	}
 	c.Answered = true
-	if t.tooLarge && !c.lost {
-		t.held -= len(c.args)
-		c.lose()
+	if t.tooLarge && !c.argumentsLost {
+		t.heldArguments -= len(c.args)
+		c.dropArguments()
 	}
 }
 
@@ -145,7 +145,7 @@ const callShare = 4
 // message or a call.
 func (t *Transcript) describe(known *metadata, said gjson.Result) {
 	if !t.tooLarge {
-		t.grow(known.merge(said))
+		t.addContents(known.merge(said))
 	}
 }
 
@@ -192,7 +192,7 @@ func (t *Transcript) appendText(m *message, delta string) {
 	if !t.tooLarge {
 		m.content = append(m.content, delta...)
 	}
-	t.grow(len(delta))
+	t.addContents(len(delta))
 }
 
 // applyText adds an event of a text or of reasoning to the transcript, such as its start or its
@@ -231,7 +231,7 @@ func (t *Transcript) applyText(ev agui.Event) bool {
 	if m == nil {
 		m = &message{id: id, role: is, name: textOf(v[name]), subagent: textOf(v[subagent]), streamed: true}
 		t.byID[id] = m
-		t.keep(m)
+		t.appendMessage(m)
 	}
 	t.describe(&m.meta, gjson.Parse(v[meta]))
 	t.appendText(m, agui.Text(v[delta]))
@@ -309,7 +309,7 @@ func (t *Transcript) applyCall(ev agui.Event) bool {
 			}
 			t.answers[id] = true
 		}
-		t.grow(len(content))
+		t.addContents(len(content))
 	}
 	t.messageSent = false
 	return true
@@ -320,14 +320,14 @@ func (t *Transcript) applyCall(ev agui.Event) bool {
 func (t *Transcript) insertResult(m *message) {
 	t.byID[m.id] = m
 	if t.tooLarge {
-		t.keep(m) // the order of dropped messages does not matter
+		t.appendMessage(m) // the order of dropped messages does not matter
 		return
 	}
 	at := len(t.messages) - 1
 	c := t.callByID[m.callID]
-	known := c != nil && c.in != nil
+	known := c != nil && c.message != nil
 	if known {
-		behind := c.in
+		behind := c.message
 		if behind.lastResult != nil {
 			behind = behind.lastResult
 		}
@@ -341,7 +341,7 @@ func (t *Transcript) insertResult(m *message) {
 	}
 	t.messages = slices.Insert(t.messages, min(at, len(t.messages)), m)
 	if known {
-		c.in.lastResult = m
+		c.message.lastResult = m
 	}
 	t.count(m.cost())
 }
@@ -354,7 +354,7 @@ func (t *Transcript) startCall(id string, v *[callKeys]string) {
 	// otherwise it is another call, of a model that repeats ids
 	if c := t.callByID[id]; c != nil && !c.done {
 		t.describe(&c.meta, meta)
-		c.from, c.latest, c.Fresh = len(c.args), name, true
+		c.from, c.latest, c.StreamedInRun = len(c.args), name, true
 		return
 	}
 	parent := textOf(v[callParent])
@@ -368,9 +368,9 @@ func (t *Transcript) startCall(id string, v *[callKeys]string) {
 	if m == nil || m.role != "assistant" {
 		m = &message{id: parent, role: "assistant", subagent: textOf(v[callSubagent]), streamed: true}
 		t.byID[parent] = m
-		t.keep(m)
+		t.appendMessage(m)
 	}
-	c := &call{Call: agui.Call{ID: id, Name: name, Parent: parent, Fresh: true}, lost: t.full}
+	c := &call{Call: agui.Call{ID: id, Name: name, Parent: parent, StreamedInRun: true}, argumentsLost: t.argumentsTooLarge}
 	t.addCall(m, c)
 	t.describe(&c.meta, meta)
 }
@@ -382,11 +382,11 @@ func (t *Transcript) appendArgs(c *call, delta string) {
 	switch {
 	case !t.tooLarge:
 		c.args = append(c.args, delta...)
-	case !c.lost:
+	case !c.argumentsLost:
 		c.args = append(c.args, delta...)
-		t.hold(len(delta))
+		t.addArguments(len(delta))
 	}
-	t.grow(len(delta))
+	t.addContents(len(delta))
 }
 
 func (t *Transcript) applyEncrypted(ev agui.Event) {
@@ -399,5 +399,5 @@ func (t *Transcript) applyEncrypted(ev agui.Event) {
 	} else if m := t.byID[id]; m != nil {
 		m.encrypted = value
 	}
-	t.grow(len(value))
+	t.addContents(len(value))
 }

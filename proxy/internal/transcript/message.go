@@ -19,7 +19,7 @@ type message struct {
 	content        []byte // the streamed text, which continues the content in json
 	streamed       bool
 	calls          []*call
-	asked          bool            // the message had calls, which were dropped
+	hadCalls       bool            // the message had calls, which were dropped
 	lastResult     *message        // the last tool message that was inserted after this message
 	result         json.RawMessage // for a tool message, the content of the TOOL_CALL_RESULT event
 	callID         string
@@ -30,10 +30,10 @@ type message struct {
 
 type call struct {
 	agui.Call
-	in   *message // the first known message that contains the call, nil if no message does
-	args []byte
-	lost bool // the arguments are missing or incomplete
-	done bool // the call has its result: a later start with the same id is another call
+	message       *message // the first known message that contains the call, nil if no message does
+	args          []byte
+	argumentsLost bool // the arguments are missing or incomplete
+	done          bool // the call has its result: a later start with the same id is another call
 	// Index in args of the arguments after the last start. A call is started twice if its model
 	// repeats ids.
 	from      int
@@ -100,9 +100,9 @@ func (m *metadata) find(key string) int {
 	return -1
 }
 
-// onto returns object with this metadata merged into its member "metadata". If a key is in both,
-// this metadata counts.
-func (m *metadata) onto(object []byte) []byte {
+// mergeInto returns object with this metadata merged into its member "metadata". If a key is in
+// both, this metadata counts.
+func (m *metadata) mergeInto(object []byte) []byte {
 	if len(m.list) == 0 {
 		return object
 	}
@@ -147,7 +147,7 @@ func (m *message) render() json.RawMessage {
 	if known := len(gjson.GetBytes(out, "toolCalls").Array()); known < len(m.calls) {
 		out = m.renderCalls(out, known)
 	}
-	return m.meta.onto(out)
+	return m.meta.mergeInto(out)
 }
 
 // renderCalls adds the streamed calls to the message in out. known is the number of calls that the
@@ -165,7 +165,7 @@ func (m *message) renderCalls(out []byte, known int) []byte {
 		if n+known > 0 {
 			list = append(list, ',')
 		}
-		list = append(list, c.meta.onto(agui.MustMarshal(struct {
+		list = append(list, c.meta.mergeInto(agui.MustMarshal(struct {
 			ID        string   `json:"id"`
 			Type      string   `json:"type"`
 			Function  function `json:"function"`

@@ -6,8 +6,8 @@ import (
 	"holdpoint/internal/agui"
 )
 
-// keep appends a message.
-func (t *Transcript) keep(m *message) {
+// appendMessage appends a message.
+func (t *Transcript) appendMessage(m *message) {
 	t.messages = append(t.messages, m)
 	t.count(m.cost())
 }
@@ -28,7 +28,7 @@ func (t *Transcript) count(n int) {
 	if t.ids += n; t.ids <= 2*t.names() {
 		return
 	}
-	t.tooLarge, t.thinned, t.ids = true, true, 0
+	t.tooLarge, t.messagesDropped, t.ids = true, true, 0
 	t.messages, t.calls = t.newest(t.messages, t.calls)
 	t.byID, t.callByID = map[string]*message{}, map[string]*call{}
 	for _, m := range t.messages {
@@ -58,9 +58,9 @@ func (t *Transcript) newest(messages []*message, calls []*call) ([]*message, []*
 	return slices.Clone(messages[from:]), slices.Clone(calls[first:])
 }
 
-// grow adds n bytes to the size of the contents. If the contents exceed the limit, they are
+// addContents adds n bytes to the size of the contents. If the contents exceed the limit, they are
 // dropped, and only the ids remain.
-func (t *Transcript) grow(n int) {
+func (t *Transcript) addContents(n int) {
 	t.size += n
 	if t.size > t.limit && !t.tooLarge {
 		t.ForgetMessages()
@@ -74,49 +74,51 @@ func (t *Transcript) ForgetMessages() {
 	t.tooLarge = true
 	for _, m := range t.messages {
 		if m.json != nil && m.role == "user" {
-			continue // the content is needed to recognize an edited message, see agui.See
+			continue // the content is needed to recognize an edited message, see agui.NewSeenMessage
 		}
 		m.json = nil
 	}
 	for _, m := range t.messages {
-		m.asked = m.asked || len(m.calls) > 0
+		m.hadCalls = m.hadCalls || len(m.calls) > 0
 		m.content, m.result, m.calls, m.lastResult, m.encrypted, m.meta = nil, nil, nil, nil, "", metadata{}
 	}
-	t.held = 0
+	t.heldArguments = 0
 	for _, c := range t.calls {
-		c.in, c.encrypted, c.meta = nil, "", metadata{}
-		if t.held += len(c.args); c.Answered || t.held > t.limit/callShare {
-			t.held -= len(c.args)
-			c.lose()
+		c.message, c.encrypted, c.meta = nil, "", metadata{}
+		if t.heldArguments += len(c.args); c.Answered || t.heldArguments > t.limit/callShare {
+			t.heldArguments -= len(c.args)
+			c.dropArguments()
 		}
 	}
 }
 
-// keeps reports whether the pieces of text in events of this type are still kept.
-func (t *Transcript) keeps(typ agui.Type) bool { return !t.tooLarge || typ == agui.CallArgs && !t.full }
+// keepsText reports whether the pieces of text in events of this type are still kept.
+func (t *Transcript) keepsText(typ agui.Type) bool {
+	return !t.tooLarge || typ == agui.CallArgs && !t.argumentsTooLarge
+}
 
-// lose drops the arguments of the call. Then it is not known what an approval of the call would
-// run.
-func (c *call) lose() { c.args, c.from, c.lost = nil, 0, true }
+// dropArguments drops the arguments of the call. Then it is not known what an approval of the call
+// would run.
+func (c *call) dropArguments() { c.args, c.from, c.argumentsLost = nil, 0, true }
 
 func (t *Transcript) loseCalls() {
 	for _, c := range t.calls {
-		c.lose()
+		c.dropArguments()
 	}
-	t.held, t.full = 0, true
+	t.heldArguments, t.argumentsTooLarge = 0, true
 }
 
-// hold adds n bytes to the size of the arguments that are kept although the messages are too large.
-// If these arguments exceed their share of the limit, the arguments of all calls that have not
-// ended are dropped.
-func (t *Transcript) hold(n int) {
-	if t.held += n; t.held <= t.limit/callShare {
+// addArguments adds n bytes to the size of the arguments that are kept although the messages are
+// too large. If these arguments exceed their share of the limit, the arguments of all calls that
+// have not ended are dropped.
+func (t *Transcript) addArguments(n int) {
+	if t.heldArguments += n; t.heldArguments <= t.limit/callShare {
 		return
 	}
-	t.full = true
+	t.argumentsTooLarge = true
 	for _, c := range t.calls {
 		if !c.Ended {
-			c.lose()
+			c.dropArguments()
 		}
 	}
 }

@@ -17,22 +17,22 @@ import (
 // of them.
 const maxStayed = 1 << 19
 
-// stays reports whether a client keeps its messages of the role if a snapshot has no message of
+// isKept reports whether a client keeps its messages of the role if a snapshot has no message of
 // that role.
-func stays(role string) bool { return role == "reasoning" || role == "activity" }
+func isKept(role string) bool { return role == "reasoning" || role == "activity" }
 
-// miss records that the client has messages of the role whose contents are not known.
-func (t *Transcript) miss(role string) {
+// noteUnknown records that the client has messages of the role whose contents are not known.
+func (t *Transcript) noteUnknown(role string) {
 	if t.missing == nil {
 		t.missing = map[string]bool{}
 	}
 	t.missing[role] = true
 }
 
-// staying returns the messages that the client keeps although a snapshot lacks them. list has the
-// messages of the snapshot. The result has, for the id of each message in list, the kept messages
-// that follow that message. Kept messages at the beginning have the key "".
-func (t *Transcript) staying(list gjson.Result) map[string][]*message {
+// keptMessages returns the messages that the client keeps although a snapshot lacks them. list has
+// the messages of the snapshot. The result has, for the id of each message in list, the kept
+// messages that follow that message. Kept messages at the beginning have the key "".
+func (t *Transcript) keptMessages(list gjson.Result) map[string][]*message {
 	ids, roles := map[string]bool{}, map[string]bool{}
 	list.ForEach(func(_, m gjson.Result) bool {
 		ids[m.Get("id").Str], roles[m.Get("role").Str] = true, true
@@ -43,11 +43,11 @@ func (t *Transcript) staying(list gjson.Result) map[string][]*message {
 		switch {
 		case ids[m.id]:
 			behind = m.id
-		case !stays(m.role) || roles[m.role]:
-		case t.tooLarge, t.stayed >= maxStayed:
-			t.miss(m.role) // the content of m was dropped
+		case !isKept(m.role) || roles[m.role]:
+		case t.tooLarge, t.keptThroughSnapshots >= maxStayed:
+			t.noteUnknown(m.role) // the content of m was dropped
 		default:
-			t.stayed++
+			t.keptThroughSnapshots++
 			found[behind] = append(found[behind], m)
 		}
 	}
@@ -58,12 +58,12 @@ func (t *Transcript) staying(list gjson.Result) map[string][]*message {
 	return found
 }
 
-// stay appends messages that the client keeps although a snapshot lacks them.
-func (t *Transcript) stay(list []*message) {
+// appendKept appends messages that the client keeps although a snapshot lacks them.
+func (t *Transcript) appendKept(list []*message) {
 	for _, m := range list {
 		t.byID[m.id] = m
-		t.keep(m)
-		t.grow(len(m.json) + len(m.content) + len(m.encrypted))
+		t.appendMessage(m)
+		t.addContents(len(m.json) + len(m.content) + len(m.encrypted))
 	}
 }
 
@@ -71,21 +71,21 @@ func (t *Transcript) stay(list []*message) {
 // calls stay known.
 func (t *Transcript) applyMessages(ev agui.Event) {
 	list := agui.View(ev.JSON).Get("messages")
-	stay := t.staying(list)
+	stay := t.keptMessages(list)
 	t.messages, t.byID, t.size, t.tooLarge, t.messageSent = nil, map[string]*message{}, 0, false, true
-	t.held, t.full, t.ids = 0, false, 0
+	t.heldArguments, t.argumentsTooLarge, t.ids = 0, false, 0
 	for _, c := range t.calls {
-		c.in = nil
+		c.message = nil
 		t.ids += c.cost()
 	}
-	t.stay(stay[""])
+	t.appendKept(stay[""])
 	list.ForEach(func(_, m gjson.Result) bool {
 		if m.IsObject() {
 			// a copy, because the bytes of the event are reused
 			m := agui.ParseMessage([]byte(m.Raw))
 			t.addMessage(m)
 			if m.ID != "" {
-				t.stay(stay[m.ID])
+				t.appendKept(stay[m.ID])
 				delete(stay, m.ID) // an id may occur twice in the list
 			}
 		}

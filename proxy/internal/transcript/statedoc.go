@@ -31,11 +31,11 @@ var (
 	errDifferent = errors.New("a test of a patch failed")
 )
 
-// A work is the number of bytes that patching a state may still process.
-type work int
+// A byteBudget is the number of bytes that patching a state may still process.
+type byteBudget int
 
-func (w *work) take(n int) error {
-	if *w -= work(n); *w < 0 {
+func (w *byteBudget) take(n int) error {
+	if *w -= byteBudget(n); *w < 0 {
 		return errTooMuch
 	}
 	return nil
@@ -43,7 +43,7 @@ func (w *work) take(n int) error {
 
 // takeApart splits the value into its parts and returns them. It returns an error if the value is
 // neither an object nor a list.
-func (v *value) takeApart(w *work) (*parts, error) {
+func (v *value) takeApart(w *byteBudget) (*parts, error) {
 	if v.parts != nil {
 		return v.parts, nil
 	}
@@ -61,7 +61,7 @@ func (v *value) takeApart(w *work) (*parts, error) {
 			}
 			p.object.set(name, m.Key, value{raw: m.Value})
 		}
-		if !m.Whole() {
+		if !m.IsComplete() {
 			return nil, errTooMuch // copies of a value into itself are nested too deep
 		}
 	case strings.HasPrefix(text, "["):

@@ -31,7 +31,7 @@ const (
 // here, because it reads and writes the whole state for each patch, copies a list for each inserted
 // value, and searches an object for each removed value.
 func applyPatches(state json.RawMessage, bytes, max int, patches func(show func(patch string))) (json.RawMessage, error) {
-	d := document{effort: work(patchEffort*(len(state)+bytes) + patchLeast), max: max}
+	d := document{effort: byteBudget(patchEffort*(len(state)+bytes) + patchLeast), max: max}
 	d.root.raw = strings.TrimSpace(agui.View(state).Raw)
 	d.root.raw = cmp.Or(d.root.raw, "{}")
 	var err error
@@ -56,7 +56,7 @@ func applyPatches(state json.RawMessage, bytes, max int, patches func(show func(
 // A document is a state that is being patched.
 type document struct {
 	root   value
-	effort work
+	effort byteBudget
 	max    int
 }
 
@@ -95,7 +95,7 @@ func readOperation(text string) (op operation, err error) {
 			op.value = m.Value
 		}
 	}
-	if !m.Whole() || !strings.HasPrefix(op.path, `"`) {
+	if !m.IsComplete() || !strings.HasPrefix(op.path, `"`) {
 		return op, errNoPatch
 	}
 	op.op, op.path = agui.Text(op.op), agui.Text(op.path)

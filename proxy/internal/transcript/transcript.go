@@ -33,14 +33,14 @@ const foldBytes = 64 << 10
 // dropped. Each of these may have limit bytes: the raw events, the contents, the state, the patches
 // of the state, and the list of items that are not closed. The ids may have twice as many.
 type Transcript struct {
-	limit  int
-	raw    records // events that are not folded into messages and state yet
-	InRows int     // number of frames that TakeRow has read so far
-	texts  delta   // recognizes the next piece of a text or of reasoning
+	limit    int
+	unfolded records // events that are not folded into messages and state yet
+	InRows   int     // number of frames that TakeRow has read so far
+	texts    delta   // recognizes the next piece of a text or of reasoning
 	// Recognizes the next piece of a call's arguments. It is separate from texts, because a text
 	// often continues after a call.
-	args   delta
-	joined *delta // the delta whose last record may still be extended
+	args      delta
+	openDelta *delta // the delta whose last record may still be extended
 	// Bytes of the pieces of text in raw since the last MESSAGES_SNAPSHOT, with their JSON escapes.
 	text     int
 	replaced bool // raw contains a MESSAGES_SNAPSHOT
@@ -48,39 +48,39 @@ type Transcript struct {
 
 	// The messages of the request. They become nil when they are folded into messages; until then,
 	// size is the length of their JSON.
-	first     []agui.Message
-	messages  []*message
-	byID      map[string]*message
-	calls     []*call
-	callByID  map[string]*call
-	answers   map[string]bool // ids of unknown calls that got a result in the stream
-	size      int             // estimated size of the contents of messages and calls
-	ids       int             // estimated size of messages and calls without their contents
-	tooLarge  bool
-	thinned   bool // the oldest messages and calls were dropped completely
-	held      int  // bytes of arguments that are kept although tooLarge is set
-	full      bool // even these arguments were too large, so some or all of them were dropped
-	state     json.RawMessage
-	patches   records // patches that are not applied to state yet
-	stateLost bool
+	first             []agui.Message
+	messages          []*message
+	byID              map[string]*message
+	calls             []*call
+	callByID          map[string]*call
+	answers           map[string]bool // ids of unknown calls that got a result in the stream
+	size              int             // estimated size of the contents of messages and calls
+	ids               int             // estimated size of messages and calls without their contents
+	tooLarge          bool
+	messagesDropped   bool // the oldest messages and calls were dropped completely
+	heldArguments     int  // bytes of arguments that are kept although tooLarge is set
+	argumentsTooLarge bool // even these arguments were too large, so some or all of them were dropped
+	state             json.RawMessage
+	patches           records // patches that are not applied to state yet
+	stateLost         bool
 
 	// Texts, reasoning, calls, steps and subagents that have begun and not ended, in order. The
 	// entry of an item that has ended is zero.
 	open        []openItem
 	openAt      map[openItem][]int
-	living      int    // number of entries of open that are not zero
+	openCount   int    // number of entries of open that are not zero
 	openSize    int    // estimated size of open
 	openLost    bool   // open was too large, and was dropped
 	lastText    string // id of the text to which chunks without an id belong
 	lastThought string // the same for chunks of reasoning
 	// Roles whose messages a client keeps although a snapshot lacks them, if some of these messages
 	// are not known.
-	missing     map[string]bool
-	stayed      int // number of messages kept although a snapshot lacked them
-	lastCall    string
-	stateSent   bool // the last event about the state was a snapshot
-	stateSeen   bool
-	messageSent bool // the last event about messages was a snapshot
+	missing              map[string]bool
+	keptThroughSnapshots int // number of messages kept although a snapshot lacked them
+	lastCall             string
+	stateSent            bool // the last event about the state was a snapshot
+	stateSeen            bool
+	messageSent          bool // the last event about messages was a snapshot
 }
 
 // New returns the transcript of a run whose request has the given messages and state. limit is the
@@ -120,8 +120,8 @@ func (t *Transcript) seed() {
 	}
 }
 
-// relevant reports whether events of the type can change the transcript.
-func relevant(t agui.Type) bool {
+// isRelevant reports whether events of the type can change the transcript.
+func isRelevant(t agui.Type) bool {
 	switch t {
 	case agui.Unknown, agui.Raw, agui.Custom, agui.RunStarted, agui.RunFinished, agui.RunErrored:
 		return false
@@ -132,7 +132,7 @@ func relevant(t agui.Type) bool {
 // Add adds an event that the client has got. It copies the event.
 func (t *Transcript) Add(ev agui.Event) {
 	switch {
-	case !relevant(ev.Type):
+	case !isRelevant(ev.Type):
 		return
 	case ev.Type == agui.CallStart, ev.Type == agui.CallChunk, ev.Type == agui.MessagesSnapshot:
 		t.calling = true
@@ -142,10 +142,10 @@ func (t *Transcript) Add(ev agui.Event) {
 		d := t.deltaOf(ev.Type)
 		if text, ok := d.text(ev.JSON); ok {
 			t.join(d, text)
-		} else if text, ok := d.learn(ev); ok && t.keeps(ev.Type) {
+		} else if text, ok := d.learn(ev); ok && t.keepsText(ev.Type) {
 			t.begins(d, text)
-		} else if t.keeps(ev.Type) {
-			t.raw.add(ev.JSON)
+		} else if t.keepsText(ev.Type) {
+			t.unfolded.add(ev.JSON)
 		}
 	case len(ev.JSON) > t.limit, t.tooLarge && ev.Type == agui.MessagesSnapshot:
 		// Most likely the event is too large to be kept, or it is a snapshot after which the
@@ -154,7 +154,7 @@ func (t *Transcript) Add(ev agui.Event) {
 		t.apply(ev)
 		return
 	default:
-		t.raw.add(ev.JSON)
+		t.unfolded.add(ev.JSON)
 		if ev.Type == agui.MessagesSnapshot {
 			t.text, t.replaced = 0, true
 		}
@@ -185,8 +185,8 @@ func (t *Transcript) deltaOf(typ agui.Type) *delta {
 // must call the method bound.
 func (t *Transcript) join(d *delta, text []byte) {
 	switch {
-	case !t.keeps(d.typ):
-	case t.joined == d && t.raw.extend(text):
+	case !t.keepsText(d.typ):
+	case t.openDelta == d && t.unfolded.extend(text):
 		t.text += len(text)
 	default:
 		t.begins(d, text)
@@ -195,14 +195,14 @@ func (t *Transcript) join(d *delta, text []byte) {
 
 // begins adds a record for a piece of text. Later pieces of the delta d may extend the record.
 func (t *Transcript) begins(d *delta, text []byte) {
-	t.raw.begin(d.head(), text)
-	t.joined = d
+	t.unfolded.begin(d.head(), text)
+	t.openDelta = d
 	t.text += len(text)
 }
 
 // bound folds the raw events into messages and state, if they are too large.
 func (t *Transcript) bound() {
-	if n := t.raw.size; n < foldBytes || n+t.size < t.limit+t.limit/8 {
+	if n := t.unfolded.size; n < foldBytes || n+t.size < t.limit+t.limit/8 {
 		return
 	}
 	t.seed()
@@ -213,7 +213,7 @@ func (t *Transcript) bound() {
 	if !t.replaced {
 		least += t.size
 	}
-	if !t.tooLarge && least > t.limit && least-5*t.raw.count('\\') > t.limit {
+	if !t.tooLarge && least > t.limit && least-5*t.unfolded.count('\\') > t.limit {
 		t.ForgetMessages()
 	}
 	t.fold()
@@ -222,14 +222,14 @@ func (t *Transcript) bound() {
 // fold turns the raw events into messages, calls and state.
 func (t *Transcript) fold() {
 	t.seed()
-	t.raw.each(func(json []byte) { t.apply(agui.NewEvent(json)) })
-	t.raw.drop()
+	t.unfolded.each(func(json []byte) { t.apply(agui.NewEvent(json)) })
+	t.unfolded.drop()
 	t.text, t.replaced = 0, false
 }
 
 // Drop releases the memory of the raw events and of the patches. It is called at the end of a run.
 func (t *Transcript) Drop() {
-	t.raw.drop()
+	t.unfolded.drop()
 	t.patches.drop()
 }
 
@@ -292,10 +292,10 @@ func (t *Transcript) AskedCall(id string) (agui.AskedCall, bool) {
 	c := t.callByID[id]
 	if c == nil {
 		// the call may be one of those that were dropped
-		return agui.AskedCall{ID: strings.Clone(id), Unknown: true}, t.thinned && id != ""
+		return agui.AskedCall{ID: strings.Clone(id), ArgumentsUnknown: true}, t.messagesDropped && id != ""
 	}
-	asked := agui.AskedCall{ID: strings.Clone(id), Name: cmp.Or(c.latest, c.Name), Unknown: c.lost}
-	if !c.lost {
+	asked := agui.AskedCall{ID: strings.Clone(id), Name: cmp.Or(c.latest, c.Name), ArgumentsUnknown: c.argumentsLost}
+	if !c.argumentsLost {
 		asked.Args = string(c.args[c.from:])
 	}
 	return asked, true
@@ -305,18 +305,19 @@ func (t *Transcript) AskedCall(id string) (agui.AskedCall, bool) {
 func (t *Transcript) HasCalls(id string) bool {
 	t.fold()
 	m := t.byID[id]
-	return m != nil && (m.asked || len(m.calls) > 0)
+	return m != nil && (m.hadCalls || len(m.calls) > 0)
 }
 
-// Holds reports whether the transcript contains a message with the given id.
-func (t *Transcript) Holds(id string) bool {
+// HasMessage reports whether the transcript contains a message with the given id.
+func (t *Transcript) HasMessage(id string) bool {
 	t.fold()
 	return t.byID[id] != nil
 }
 
-// Seen returns what identifies the messages of this run, so that new messages of a later request
-// are recognized. It returns them even if the contents of the messages were too large to keep.
-func (t *Transcript) Seen() []agui.SeenMessage {
+// SeenMessages returns what identifies the messages of this run, so that new messages of a later
+// request are recognized. It returns them even if the contents of the messages were too large to
+// keep.
+func (t *Transcript) SeenMessages() []agui.SeenMessage {
 	t.fold()
 	list := make([]agui.SeenMessage, 0, len(t.messages))
 	for _, m := range t.messages {
@@ -324,7 +325,7 @@ func (t *Transcript) Seen() []agui.SeenMessage {
 			continue // The record would name the message, but lack its content.
 		}
 		if m.json != nil {
-			list = append(list, agui.See(agui.ParseMessage(m.json)))
+			list = append(list, agui.NewSeenMessage(agui.ParseMessage(m.json)))
 		} else {
 			list = append(list, agui.SeenMessage{ID: m.id})
 		}
@@ -338,9 +339,9 @@ func (t *Transcript) KnowsOpen() bool {
 	return !t.openLost
 }
 
-// Unclosed returns the events that close the items which are not closed, the innermost first.
+// ClosingEvents returns the events that close the items which are not closed, the innermost first.
 // failed means that the run has failed. If it is false, the items continue in a later run.
-func (t *Transcript) Unclosed(failed bool) []agui.Event {
+func (t *Transcript) ClosingEvents(failed bool) []agui.Event {
 	t.fold()
 	var list []agui.Event
 	for i := len(t.open) - 1; i >= 0; i-- {
@@ -351,8 +352,8 @@ func (t *Transcript) Unclosed(failed bool) []agui.Event {
 	return list
 }
 
-// Sent reports whether the last event about the state was a snapshot, whether there was any event
-// about the state, and whether the last event about the messages was a snapshot.
-func (t *Transcript) Sent() (state, anyState, messages bool) {
+// SnapshotsSent reports whether the last event about the state was a snapshot, whether there was
+// any event about the state, and whether the last event about the messages was a snapshot.
+func (t *Transcript) SnapshotsSent() (state, anyState, messages bool) {
 	return t.stateSent, t.stateSeen, t.messageSent
 }

@@ -38,10 +38,10 @@ func TestMayHaveFreshCalls(t *testing.T) {
 			if may || limit < 1<<10 {
 				continue
 			}
-			if tr.raw.size == 0 {
+			if tr.unfolded.size == 0 {
 				t.Errorf("%s was read", event)
 			}
-			if fresh := slices.ContainsFunc(tr.Calls(), func(c agui.Call) bool { return c.Fresh }); fresh {
+			if fresh := slices.ContainsFunc(tr.Calls(), func(c agui.Call) bool { return c.StreamedInRun }); fresh {
 				t.Errorf("a call is fresh after %s", event)
 			}
 		}
@@ -94,7 +94,7 @@ func TestTranscriptOverTheBoundIsNeverPartial(t *testing.T) {
 	if _, ok := tr.Messages(); ok {
 		t.Error("messages over the bound are told")
 	}
-	if seen := tr.Seen(); len(seen) != 2 || seen[1].ID != "a1" || seen[0].Digest == "" {
+	if seen := tr.SeenMessages(); len(seen) != 2 || seen[1].ID != "a1" || seen[0].Digest == "" {
 		t.Errorf("ids are not kept: %+v", seen)
 	}
 	tr.Add(agui.NewEvent([]byte(`{"type":"MESSAGES_SNAPSHOT","messages":[` + oldUser + `]}`)))
@@ -140,7 +140,7 @@ func TestOpenItemsOfALongStream(t *testing.T) {
 		}
 	}
 	var got []string
-	for _, ev := range tr.Unclosed(false) {
+	for _, ev := range tr.ClosingEvents(false) {
 		got = append(got, ev.Get("messageId").Str)
 	}
 	if want := []string{"m99999", "m99998", "m99997", "m0"}; !slices.Equal(got, want) {
@@ -298,7 +298,7 @@ func told(tr *Transcript) string {
 	for _, c := range tr.Calls() {
 		fmt.Fprintf(&b, "call %+v\n", c)
 	}
-	for _, ev := range tr.Unclosed(false) {
+	for _, ev := range tr.ClosingEvents(false) {
 		fmt.Fprintf(&b, "open %s\n", ev.JSON)
 	}
 	return b.String()
@@ -319,8 +319,8 @@ func TestFreshCalls(t *testing.T) {
 		tr.Add(agui.NewEvent([]byte(`{"type":"MESSAGES_SNAPSHOT","messages":[{"id":"m","role":"assistant","toolCalls":[{"id":"` + id + `","type":"function","function":{"name":"f","arguments":"{}"}}]}]}`)))
 	}
 	for _, c := range tr.Calls() {
-		if c.Fresh != (c.ID != "old") {
-			t.Errorf("%s: fresh %v", c.ID, c.Fresh)
+		if c.StreamedInRun != (c.ID != "old") {
+			t.Errorf("%s: fresh %v", c.ID, c.StreamedInRun)
 		}
 	}
 }
@@ -371,7 +371,7 @@ func TestSnapshotHoldsNoActivityWhereTheStreamHadSome(t *testing.T) {
 	holds(t, tr, oldUser, shown)
 	tr.Add(agui.NewEvent([]byte(`{"type":"ACTIVITY_SNAPSHOT","messageId":"v1","activityType":"plan","content":{}}`)))
 	holds(t, tr, oldUser)
-	if seen := tr.Seen(); len(seen) != 1 {
+	if seen := tr.SeenMessages(); len(seen) != 1 {
 		t.Errorf("seen %+v", seen)
 	}
 	tr.Add(agui.NewEvent([]byte(`{"type":"MESSAGES_SNAPSHOT","messages":[` + oldUser + `,` + shown + `]}`)))

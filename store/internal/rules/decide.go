@@ -72,9 +72,9 @@ func pauseOf(rec *store.Record, pauseID string) (p *agui.Pause, open bool) {
 	return nil, false
 }
 
-// says reports whether the digest of a set of answers, see store.MarshalAnswers, contains every
-// decision of the pause.
-func says(digest string, p *agui.Pause) bool {
+// containsDecisions reports whether the digest of a set of answers, see store.MarshalAnswers,
+// contains every decision of the pause.
+func containsDecisions(digest string, p *agui.Pause) bool {
 	if len(p.Decisions) == 0 {
 		return true
 	}
@@ -82,14 +82,14 @@ func says(digest string, p *agui.Pause) bool {
 	return !slices.ContainsFunc(p.Decisions, func(d agui.Decision) bool { return answers[d.Question] != d.Digest })
 }
 
-// see applies a store.See.
-func see(rec *store.Record, pauseID string) {
-	at := slices.IndexFunc(rec.Results, func(r *store.Result) bool { return r.PauseID == pauseID && r.Unseen })
+// markSeen applies a store.See.
+func markSeen(rec *store.Record, pauseID string) {
+	at := slices.IndexFunc(rec.Results, func(r *store.Result) bool { return r.PauseID == pauseID && r.EndUnseen })
 	if at < 0 {
 		return
 	}
 	r := *rec.Results[at]
-	r.Unseen = false
+	r.EndUnseen = false
 	rec.Results = slices.Clone(rec.Results)
 	rec.Results[at] = &r
 }

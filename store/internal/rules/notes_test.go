@@ -32,12 +32,12 @@ func TestNotesAreKept(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			rec := store.Record{Owner: c.owner}
-			for n, note := range []store.Note{{ID: "a", Text: json.RawMessage("{}"), Leads: c.leads}, {ID: "b", Text: json.RawMessage("{}")}} {
+			for n, note := range []store.Note{{ID: "a", Text: json.RawMessage("{}"), RefersToPause: c.leads}, {ID: "b", Text: json.RawMessage("{}")}} {
 				if err := remember(&rec, now, note, 2); err != nil {
 					t.Fatal(n, err)
 				}
 			}
-			if gone := Gone(&rec, now, Policy{PauseRetention: c.retention, ReplayTTL: day}); !gone.Equal(now.Add(c.want)) {
+			if gone := ForgetTime(&rec, now, Policy{PauseRetention: c.retention, ReplayTTL: day}); !gone.Equal(now.Add(c.want)) {
 				t.Errorf("it is gone after %s, want %s", gone.Sub(now), c.want)
 			}
 		})
@@ -61,9 +61,9 @@ func TestExpiryIsBounded(t *testing.T) {
 	} {
 		t.Run(expires, func(t *testing.T) {
 			p := agui.Pause{ID: "p", Opened: opened, Interrupts: []agui.Interrupt{{ID: "i", Object: json.RawMessage(`{"expiresAt":"` + expires + `"}`)}}}
-			rec := store.Record{Results: []*store.Result{{PauseID: "p", At: ended, Pause: &p, How: store.Finished}}}
+			rec := store.Record{Results: []*store.Result{{PauseID: "p", At: ended, Pause: &p, EndKind: store.Finished}}}
 			policy := Policy{PauseRetention: 30 * day, ReplayTTL: day}
-			if got, wanted := Gone(&rec, ended, policy), opened.Add(max(want, 31*day)); !got.Equal(wanted) {
+			if got, wanted := ForgetTime(&rec, ended, policy), opened.Add(max(want, 31*day)); !got.Equal(wanted) {
 				t.Errorf("it is gone at %s, want %s", got, wanted)
 			}
 			before := rec

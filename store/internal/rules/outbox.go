@@ -41,29 +41,29 @@ func Post(rec *store.Record, now time.Time, notices []store.Notice) (lost int) {
 	return lost
 }
 
-// unpost removes the notices of a step that does not count. A notice that has been sent meanwhile
-// is not in the record any more.
-func unpost(rec *store.Record, now time.Time, notices []store.Notice) {
+// removeNotices removes the notices of a step that does not count. A notice that has been sent
+// meanwhile is not in the record any more.
+func removeNotices(rec *store.Record, now time.Time, notices []store.Notice) {
 	for _, n := range notices {
 		applySent(rec, now, store.Sent{IDs: []string{n.ID}})
 	}
 }
 
-// Overdue gives up the notices that are older than store.NoticeAge, and returns how many.
-func Overdue(rec *store.Record, now time.Time) int {
-	if rec.Outbox == nil || !past(now, rec.Outbox.Notices[0].At, store.NoticeAge) {
+// GiveUpNotices gives up the notices that are older than store.NoticeAge, and returns how many.
+func GiveUpNotices(rec *store.Record, now time.Time) int {
+	if rec.Outbox == nil || !hasPassed(now, rec.Outbox.Notices[0].At, store.NoticeAge) {
 		return 0
 	}
 	before := len(rec.Outbox.Notices)
-	keep(rec, func(n store.Notice) bool { return !past(now, n.At, store.NoticeAge) })
+	keepNotices(rec, func(n store.Notice) bool { return !hasPassed(now, n.At, store.NoticeAge) })
 	if rec.Outbox == nil {
 		return before
 	}
 	return before - len(rec.Outbox.Notices)
 }
 
-// take applies a store.Take.
-func take(rec *store.Record, now time.Time, hold time.Duration) (notices []store.Notice, tries int) {
+// takeNotices applies a store.Take.
+func takeNotices(rec *store.Record, now time.Time, hold time.Duration) (notices []store.Notice, tries int) {
 	if rec.Outbox == nil || now.Before(rec.Outbox.Due) {
 		return nil, 0
 	}
@@ -78,7 +78,7 @@ func applySent(rec *store.Record, now time.Time, s store.Sent) {
 	if rec.Outbox == nil {
 		return
 	}
-	struck := keep(rec, func(n store.Notice) bool { return !slices.Contains(s.IDs, n.ID) })
+	struck := keepNotices(rec, func(n store.Notice) bool { return !slices.Contains(s.IDs, n.ID) })
 	if rec.Outbox == nil {
 		return
 	}
@@ -93,8 +93,9 @@ func applySent(rec *store.Record, now time.Time, s store.Sent) {
 	rec.Outbox = &o
 }
 
-// keep removes the notices for which wanted returns false. It reports whether there were any.
-func keep(rec *store.Record, wanted func(store.Notice) bool) bool {
+// keepNotices removes the notices for which wanted returns false. It reports whether there were
+// any.
+func keepNotices(rec *store.Record, wanted func(store.Notice) bool) bool {
 	var left []store.Notice
 	for _, n := range rec.Outbox.Notices {
 		if wanted(n) {

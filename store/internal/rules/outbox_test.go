@@ -25,13 +25,13 @@ func TestOutbox(t *testing.T) {
 	}
 	// No step may write into the memory that a loaded record refers to.
 	loaded := rec
-	if taken, _ := take(&rec, now, time.Minute); len(taken) != 2 {
+	if taken, _ := takeNotices(&rec, now, time.Minute); len(taken) != 2 {
 		t.Errorf("took %v", taken)
 	}
-	if taken, _ := take(&rec, now.Add(time.Minute-1), time.Minute); taken != nil {
+	if taken, _ := takeNotices(&rec, now.Add(time.Minute-1), time.Minute); taken != nil {
 		t.Errorf("took %v within the hold", taken)
 	}
-	if taken, _ := take(&rec, now.Add(time.Minute), time.Minute); len(taken) != 2 {
+	if taken, _ := takeNotices(&rec, now.Add(time.Minute), time.Minute); len(taken) != 2 {
 		t.Errorf("took %v after the hold", taken)
 	}
 	applySent(&rec, now, store.Sent{IDs: []string{"one"}, Wait: time.Hour})
@@ -43,10 +43,10 @@ func TestOutbox(t *testing.T) {
 		t.Errorf("the loaded record has changed: %+v", o)
 	}
 	// A record with notices to send is kept until the notices are too old, and no longer.
-	if gone := Gone(&rec, now, Policy{}); !gone.Equal(now.Add(store.NoticeAge)) {
+	if gone := ForgetTime(&rec, now, Policy{}); !gone.Equal(now.Add(store.NoticeAge)) {
 		t.Errorf("gone at %v", gone)
 	}
-	if Overdue(&rec, now.Add(store.NoticeAge-1)) != 0 || Overdue(&rec, now.Add(store.NoticeAge)) != 2 || rec.Outbox != nil {
+	if GiveUpNotices(&rec, now.Add(store.NoticeAge-1)) != 0 || GiveUpNotices(&rec, now.Add(store.NoticeAge)) != 2 || rec.Outbox != nil {
 		t.Errorf("what is overdue stays: %+v", rec.Outbox)
 	}
 }

@@ -12,23 +12,23 @@ import (
 	"holdpoint/store"
 )
 
-// begin makes p the open pause of a record that has none. The engine stores its snapshots, see
-// Asked.
-func begin(rec *store.Record, now time.Time, p agui.Pause) {
+// openPause makes p the open pause of a record that has none. The engine stores its snapshots, see
+// PauseSnapshots.
+func openPause(rec *store.Record, now time.Time, p agui.Pause) {
 	opened := clonePause(&p)
 	opened.Opened = now
-	opened.Messages, opened.State, opened.Kept = nil, nil, len(p.Messages)+len(p.State)
+	opened.Messages, opened.State, opened.SnapshotBytes = nil, nil, len(p.Messages)+len(p.State)
 	opened.Contested, opened.Decisions = false, nil
 	rec.State, rec.Pause = store.Open, opened
 }
 
 // Strip removes the snapshots from the record's pause. It returns false if there are none.
 func Strip(rec *store.Record) bool {
-	if rec.Pause == nil || rec.Pause.Kept == 0 {
+	if rec.Pause == nil || rec.Pause.SnapshotBytes == 0 {
 		return false
 	}
 	p := *rec.Pause
-	p.Kept, p.Stripped = 0, true
+	p.SnapshotBytes, p.LacksSnapshots = 0, true
 	rec.Pause = &p
 	return true
 }
@@ -37,7 +37,7 @@ func Strip(rec *store.Record) bool {
 func end(rec *store.Record, now time.Time, r store.Result) {
 	r = stamp(rec, now, r)
 	r.Pause = clonePause(rec.Pause)
-	r.Pause.Kept, r.Pause.Contested, r.Pause.Continuation = 0, false, nil
+	r.Pause.SnapshotBytes, r.Pause.Contested, r.Pause.Continuation = 0, false, nil
 	forgetSecrets(r.Pause)
 	rec.Results = bound(append([]*store.Result{&r}, rec.Results...))
 	rec.State, rec.Pause = store.None, nil
@@ -63,7 +63,7 @@ func forgetSecrets(p *agui.Pause) {
 
 // giveWay ends a pause in doubt. Its doubt is then reported to no client.
 func giveWay(rec *store.Record, now time.Time) {
-	r := store.Result{How: store.Doubtful, Seen: rec.Pause.Seen}
+	r := store.Result{EndKind: store.Doubtful, SeenMessages: rec.Pause.SeenMessages}
 	if rec.Doubt != nil {
 		r = *rec.Doubt
 	}
@@ -75,7 +75,7 @@ func giveWay(rec *store.Record, now time.Time) {
 func stamp(rec *store.Record, now time.Time, r store.Result) store.Result {
 	r = cloneResult(r)
 	if n := len(r.Messages) + len(r.State); n > 0 {
-		r.Kept = n
+		r.SnapshotBytes = n
 	}
 	r.Messages, r.State = nil, nil
 	r.PauseID, r.Digest, r.At = rec.Pause.ID, rec.Digest, now
@@ -97,15 +97,15 @@ func clonePause(p *agui.Pause) *agui.Pause {
 		c.Interrupts[n].Calls = slices.Clone(c.Interrupts[n].Calls)
 	}
 	c.Native = slices.Clone(p.Native)
-	c.Seen = slices.Clone(p.Seen)
+	c.SeenMessages = slices.Clone(p.SeenMessages)
 	c.Decisions = slices.Clone(p.Decisions)
 	return &c
 }
 
 func cloneResult(r store.Result) store.Result {
 	r.IDs = slices.Clone(r.IDs)
-	r.Seen = slices.Clone(r.Seen)
-	r.Given = slices.Clone(r.Given)
+	r.SeenMessages = slices.Clone(r.SeenMessages)
+	r.GivenAnswers = slices.Clone(r.GivenAnswers)
 	r.Pause = clonePause(r.Pause)
 	return r
 }
@@ -114,31 +114,31 @@ func cloneResult(r store.Result) store.Result {
 // become a tombstone. The next pause counts by its id, which is random.
 func makeReceipt(f store.Finish) string {
 	h, r := sha256.New(), &f.Result
-	put(h, []byte(f.Token))
-	put(h, []byte(r.How))
+	writeSized(h, []byte(f.Token))
+	writeSized(h, []byte(r.EndKind))
 	if r.ByArray {
-		put(h, []byte{1})
+		writeSized(h, []byte{1})
 	} else {
-		put(h, nil)
+		writeSized(h, nil)
 	}
-	if r.Unseen {
-		put(h, []byte("unseen"))
+	if r.EndUnseen {
+		writeSized(h, []byte("unseen"))
 	}
-	put(h, r.Finish)
-	put(h, r.Messages)
-	put(h, r.State)
-	for _, m := range r.Seen {
-		put(h, []byte(m.ID))
-		put(h, []byte(m.Digest))
+	writeSized(h, r.Finish)
+	writeSized(h, r.Messages)
+	writeSized(h, r.State)
+	for _, m := range r.SeenMessages {
+		writeSized(h, []byte(m.ID))
+		writeSized(h, []byte(m.Digest))
 	}
 	if f.Next != nil {
-		put(h, []byte(f.Next.ID))
+		writeSized(h, []byte(f.Next.ID))
 	}
 	return hex.EncodeToString(h.Sum(nil)[:16])
 }
 
-// put writes b after its length, so that no two sequences of parts have the same bytes.
-func put(h hash.Hash, b []byte) {
+// writeSized writes b after its length, so that no two sequences of parts have the same bytes.
+func writeSized(h hash.Hash, b []byte) {
 	var n [8]byte
 	binary.BigEndian.PutUint64(n[:], uint64(len(b)))
 	h.Write(n[:])

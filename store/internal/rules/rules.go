@@ -28,9 +28,9 @@ var (
 	errDoubtNext = errors.New("store: a result in doubt cannot have a next pause")
 )
 
-// Own gives a record without an owner to owner. It returns false if the record has an owner, or is
-// empty.
-func Own(rec *store.Record, owner string) bool {
+// TakeOwnership gives a record without an owner to owner. It returns false if the record has an
+// owner, or is empty.
+func TakeOwnership(rec *store.Record, owner string) bool {
 	if owner == "" || rec.Owner != "" {
 		return false
 	}
@@ -47,7 +47,7 @@ func ask(rec *store.Record, now time.Time, owner string, p agui.Pause) error {
 		return store.ErrOwner
 	case rec.State == store.Open && rec.Pause.ID == p.ID:
 		return nil
-	case rec.State == store.Open, rec.State == store.Claimed && !Lapsed(rec, now):
+	case rec.State == store.Open, rec.State == store.Claimed && !IsLapsed(rec, now):
 		return fmt.Errorf("%w: %q is %s", store.ErrExists, rec.Pause.ID, rec.State)
 	case knowsPause(rec, p.ID):
 		return fmt.Errorf("%w: the id %q was used before", store.ErrExists, p.ID)
@@ -55,8 +55,8 @@ func ask(rec *store.Record, now time.Time, owner string, p agui.Pause) error {
 	if rec.Pause != nil {
 		giveWay(rec, now)
 	}
-	Own(rec, owner)
-	begin(rec, now, p)
+	TakeOwnership(rec, owner)
+	openPause(rec, now, p)
 	return nil
 }
 
@@ -71,13 +71,13 @@ func claim(rec *store.Record, now time.Time, c store.Claim) error {
 	if rec.Pause != nil && rec.Pause.ID == c.PauseID {
 		same := rec.State == store.Claimed && rec.Token == c.Token && rec.Digest == c.Digest
 		switch {
-		case rec.State == store.Open && !says(c.Digest, rec.Pause):
+		case rec.State == store.Open && !containsDecisions(c.Digest, rec.Pause):
 			return fmt.Errorf("%w: %q has decisions that these answers do not say", store.ErrStale, c.PauseID)
 		case rec.State == store.Open, same:
 			rec.State = store.Claimed
 			rec.Token, rec.Digest, rec.Lease = c.Token, c.Digest, now.Add(c.Lease)
 			return nil
-		case Doubtful(rec, now):
+		case IsInDoubt(rec, now):
 			return fmt.Errorf("%w: %q is in doubt", store.ErrConflict, c.PauseID)
 		}
 		return judge(c.PauseID, c.Digest, rec.Digest)
@@ -104,7 +104,7 @@ func judge(pauseID, digest, had string) error {
 
 // renew applies a store.Renew.
 func renew(rec *store.Record, now time.Time, token string, lease time.Duration) error {
-	if !holds(rec, token) {
+	if !isClaimedBy(rec, token) {
 		return store.ErrStale
 	}
 	rec.Lease = now.Add(lease)
@@ -115,21 +115,21 @@ func renew(rec *store.Record, now time.Time, token string, lease time.Duration) 
 func finish(rec *store.Record, now time.Time, f store.Finish, receipt string) error {
 	r, next := f.Result, f.Next
 	switch {
-	case r.How == "":
+	case r.EndKind == "":
 		return errNoHow
-	case next != nil && r.How == store.Doubtful:
+	case next != nil && r.EndKind == store.Doubtful:
 		return errDoubtNext
 	case next != nil && next.ID == "":
 		return errNoPauseID
 	case wasFinished(rec, receipt):
 		return nil
-	case !holds(rec, f.Token):
+	case !isClaimedBy(rec, f.Token):
 		return store.ErrStale
 	case next != nil && knowsPause(rec, next.ID):
 		return fmt.Errorf("store: the id %q of the next pause was used before", next.ID)
 	}
-	r.Receipt, r.Next, r.Kept = receipt, "", 0
-	if r.How == store.Doubtful {
+	r.Receipt, r.Next, r.SnapshotBytes = receipt, "", 0
+	if r.EndKind == store.Doubtful {
 		r = stamp(rec, now, r)
 		rec.State, rec.Lease, rec.Doubt = store.InDoubt, now, &r
 		return nil
@@ -140,7 +140,7 @@ func finish(rec *store.Record, now time.Time, f store.Finish, receipt string) er
 	contested := rec.Pause.Contested
 	end(rec, now, r)
 	if next != nil {
-		begin(rec, now, *next)
+		openPause(rec, now, *next)
 		rec.Pause.Contested = contested
 	}
 	return nil
@@ -151,7 +151,7 @@ func release(rec *store.Record, token string) error {
 	if rec.State == store.Open && token != "" && rec.Token == token {
 		return nil
 	}
-	if !holds(rec, token) {
+	if !isClaimedBy(rec, token) {
 		return store.ErrStale
 	}
 	// The token stays, because a repeated Release is recognized by it.
@@ -163,18 +163,18 @@ func release(rec *store.Record, token string) error {
 func closePause(rec *store.Record, now time.Time, c store.Close) error {
 	pauseID, r := c.PauseID, c.Result
 	switch {
-	case r.How == "":
+	case r.EndKind == "":
 		return errNoHow
 	case pauseID == "":
 		return errNoPauseID
 	case rec.Pause == nil || rec.Pause.ID != pauseID:
 		return fmt.Errorf("%w: %q", store.ErrNotFound, pauseID)
-	case rec.State == store.Claimed && !Lapsed(rec, now):
+	case rec.State == store.Claimed && !IsLapsed(rec, now):
 		return fmt.Errorf("%w: %q is claimed", store.ErrExists, pauseID)
-	case r.How == store.Withdrawn && Doubtful(rec, now):
+	case r.EndKind == store.Withdrawn && IsInDoubt(rec, now):
 		return fmt.Errorf("%w: %q is in doubt", store.ErrExists, pauseID)
 	}
-	r.Receipt, r.Next, r.Kept = "", "", 0
+	r.Receipt, r.Next, r.SnapshotBytes = "", "", 0
 	if d := rec.Doubt; d != nil {
 		r = fill(r, *d)
 	}
@@ -189,13 +189,13 @@ func fill(r, d store.Result) store.Result {
 		r.Finish = d.Finish
 	}
 	if r.Messages == nil && r.State == nil {
-		r.Kept = d.Kept
+		r.SnapshotBytes = d.SnapshotBytes
 	}
-	if r.Seen == nil {
-		r.Seen = d.Seen
+	if r.SeenMessages == nil {
+		r.SeenMessages = d.SeenMessages
 	}
-	if r.Given == nil {
-		r.Given = d.Given
+	if r.GivenAnswers == nil {
+		r.GivenAnswers = d.GivenAnswers
 	}
 	if r.Door == "" {
 		r.Door, r.By = d.Door, d.By
@@ -208,25 +208,25 @@ func occupy(rec *store.Record, now time.Time, token string, lease time.Duration)
 	if token == "" {
 		return errNoToken
 	}
-	at := slices.IndexFunc(rec.Busy, func(b store.Busy) bool { return b.Token == token })
+	at := slices.IndexFunc(rec.Occupants, func(b store.Occupant) bool { return b.Token == token })
 	if at < 0 && lease <= 0 {
 		return nil
 	}
-	list := slices.DeleteFunc(slices.Clone(rec.Busy), func(b store.Busy) bool { return b.Token == token || !now.Before(b.Lease) })
+	list := slices.DeleteFunc(slices.Clone(rec.Occupants), func(b store.Occupant) bool { return b.Token == token || !now.Before(b.Lease) })
 	if lease > 0 {
 		if len(list) >= store.MaxBusy {
 			return fmt.Errorf("%w: %d runs of the thread go on without their clients", store.ErrFull, len(list))
 		}
-		list = append(list, store.Busy{Token: token, Lease: now.Add(lease)})
+		list = append(list, store.Occupant{Token: token, Lease: now.Add(lease)})
 	}
-	if rec.Busy = list; len(list) == 0 {
-		rec.Busy = nil
+	if rec.Occupants = list; len(list) == 0 {
+		rec.Occupants = nil
 	}
 	return nil
 }
 
-// contest applies a store.Contest.
-func contest(rec *store.Record, pauseID string) error {
+// markContested applies a store.Contest.
+func markContested(rec *store.Record, pauseID string) error {
 	switch {
 	case pauseID == "":
 		return errNoPauseID
@@ -241,8 +241,8 @@ func contest(rec *store.Record, pauseID string) error {
 	return nil
 }
 
-// holds reports whether token is the record's claim, lapsed or not.
-func holds(rec *store.Record, token string) bool {
+// isClaimedBy reports whether token is the record's claim, lapsed or not.
+func isClaimedBy(rec *store.Record, token string) bool {
 	return rec.State == store.Claimed && token != "" && rec.Token == token
 }
 

@@ -33,19 +33,19 @@ func (p Policy) WithDefaults() Policy {
 	return p
 }
 
-// longest returns the longest time for which a pause and its result can be known: one retention
+// longestKept returns the longest time for which a pause and its result can be known: one retention
 // open, less than a day claimed, another retention in doubt, and then the replay time of its
 // result.
-func (p Policy) longest() time.Duration { return 2*p.PauseRetention + p.ReplayTTL + store.NoteAge }
+func (p Policy) longestKept() time.Duration { return 2*p.PauseRetention + p.ReplayTTL + store.NoteAge }
 
-// Lapsed reports whether the pause is claimed and its lease is over.
-func Lapsed(rec *store.Record, now time.Time) bool {
+// IsLapsed reports whether the pause is claimed and its lease is over.
+func IsLapsed(rec *store.Record, now time.Time) bool {
 	return rec.State == store.Claimed && !now.Before(rec.Lease)
 }
 
-// Doubtful reports whether the pause is in doubt, by Finish or by a lapsed lease.
-func Doubtful(rec *store.Record, now time.Time) bool {
-	return rec.State == store.InDoubt || Lapsed(rec, now)
+// IsInDoubt reports whether the pause is in doubt, by Finish or by a lapsed lease.
+func IsInDoubt(rec *store.Record, now time.Time) bool {
+	return rec.State == store.InDoubt || IsLapsed(rec, now)
 }
 
 // Settle applies the changes that time alone makes to the record. It returns false if there are
@@ -54,14 +54,14 @@ func Doubtful(rec *store.Record, now time.Time) bool {
 func Settle(rec *store.Record, now time.Time, p Policy) bool {
 	changed := shorten(rec, now.Add(p.LongestLease), p)
 	switch {
-	case rec.State == store.Open && past(now, rec.Pause.Opened, p.PauseRetention):
-		end(rec, now, store.Result{How: store.Retired, Seen: rec.Pause.Seen})
+	case rec.State == store.Open && hasPassed(now, rec.Pause.Opened, p.PauseRetention):
+		end(rec, now, store.Result{EndKind: store.Retired, SeenMessages: rec.Pause.SeenMessages})
 		changed = true
-	case Doubtful(rec, now) && past(now, rec.Lease, p.PauseRetention):
+	case IsInDoubt(rec, now) && hasPassed(now, rec.Lease, p.PauseRetention):
 		giveWay(rec, now)
 		changed = true
 	}
-	kept := bury(rec.Results, func(r *store.Result) bool { return !now.Before(knownUntil(r, p)) })
+	kept := makeTombstones(rec.Results, func(r *store.Result) bool { return !now.Before(knownUntil(r, p)) })
 	if kept != nil {
 		rec.Results = kept
 		changed = true
@@ -78,7 +78,7 @@ func EndedByTime(was, is *store.Record) *store.Result {
 	}
 	for _, r := range is.Results {
 		if r.PauseID == was.Pause.ID {
-			if r.How == store.Retired || r.How == store.Doubtful && was.Doubt == nil {
+			if r.EndKind == store.Retired || r.EndKind == store.Doubtful && was.Doubt == nil {
 				return r
 			}
 			return nil
@@ -99,34 +99,34 @@ func shorten(rec *store.Record, until time.Time, p Policy) bool {
 	if rec.State == store.Claimed && rec.Lease.After(until) {
 		rec.Lease, changed = until, true
 	}
-	if slices.ContainsFunc(rec.Busy, func(b store.Busy) bool { return b.Lease.After(until) }) {
-		rec.Busy, changed = slices.Clone(rec.Busy), true
-		for n := range rec.Busy {
-			if rec.Busy[n].Lease.After(until) {
-				rec.Busy[n].Lease = until
+	if slices.ContainsFunc(rec.Occupants, func(b store.Occupant) bool { return b.Lease.After(until) }) {
+		rec.Occupants, changed = slices.Clone(rec.Occupants), true
+		for n := range rec.Occupants {
+			if rec.Occupants[n].Lease.After(until) {
+				rec.Occupants[n].Lease = until
 			}
 		}
 	}
 	return changed
 }
 
-// past reports whether d or more has passed since t.
-func past(now, t time.Time, d time.Duration) bool { return !now.Before(t.Add(d)) }
+// hasPassed reports whether d or more has passed since t.
+func hasPassed(now, t time.Time, d time.Duration) bool { return !now.Before(t.Add(d)) }
 
 // knownUntil returns until when a result is more than a tombstone. A client may answer until the
 // latest expiry of the pause. The backend chooses that expiry, so it counts only up to the longest
 // time for which a pause can be known.
 func knownUntil(r *store.Result, p Policy) time.Time {
 	kept := p.ReplayTTL
-	if r.Unseen { // the chat has not received this end yet
+	if r.EndUnseen { // the chat has not received this end yet
 		kept = max(kept, p.PauseRetention)
 	}
 	until := r.At.Add(kept)
 	expiry := latestExpiry(r.Pause)
-	if expiry.After(until) && expiry.After(r.Pause.Opened.Add(p.longest())) {
-		expiry = r.Pause.Opened.Add(p.longest())
+	if expiry.After(until) && expiry.After(r.Pause.Opened.Add(p.longestKept())) {
+		expiry = r.Pause.Opened.Add(p.longestKept())
 	}
-	return later(until, expiry)
+	return laterOf(until, expiry)
 }
 
 // latestExpiry returns the latest expiry of the pause's interrupts, or the zero time if none
@@ -148,12 +148,12 @@ func latestExpiry(p *agui.Pause) time.Time {
 // runs whose lease has lapsed. A record without content is returned as none, because an engine may
 // have forgotten it.
 func View(rec store.Record, now time.Time) store.Record {
-	if Lapsed(&rec, now) {
+	if IsLapsed(&rec, now) {
 		rec.State = store.InDoubt
 	}
-	lapsed := func(b store.Busy) bool { return !now.Before(b.Lease) }
-	if slices.ContainsFunc(rec.Busy, lapsed) {
-		rec.Busy = slices.DeleteFunc(slices.Clone(rec.Busy), lapsed)
+	lapsed := func(b store.Occupant) bool { return !now.Before(b.Lease) }
+	if slices.ContainsFunc(rec.Occupants, lapsed) {
+		rec.Occupants = slices.DeleteFunc(slices.Clone(rec.Occupants), lapsed)
 	}
 	if Format(&rec) == 0 {
 		rec.Version = 0
@@ -162,17 +162,17 @@ func View(rec store.Record, now time.Time) store.Record {
 	return rec
 }
 
-// Bury makes a tombstone of the result of a pause, or of every result if pauseID is "".
-func Bury(rec *store.Record, pauseID string) {
-	kept := bury(rec.Results, func(r *store.Result) bool { return pauseID == "" || r.PauseID == pauseID })
+// MakeTombstone makes a tombstone of the result of a pause, or of every result if pauseID is "".
+func MakeTombstone(rec *store.Record, pauseID string) {
+	kept := makeTombstones(rec.Results, func(r *store.Result) bool { return pauseID == "" || r.PauseID == pauseID })
 	if kept != nil {
 		rec.Results = kept
 	}
 }
 
-// bury returns a limited copy of results in which those that dead selects are tombstones. It
-// returns nil if none became one.
-func bury(results []*store.Result, dead func(*store.Result) bool) []*store.Result {
+// makeTombstones returns a limited copy of results in which those that dead selects are tombstones.
+// It returns nil if none became one.
+func makeTombstones(results []*store.Result, dead func(*store.Result) bool) []*store.Result {
 	var kept []*store.Result
 	for i, r := range results {
 		if r.Tombstone || !dead(r) {
@@ -191,13 +191,13 @@ func bury(results []*store.Result, dead func(*store.Result) bool) []*store.Resul
 
 func tombstone(r *store.Result) *store.Result {
 	t := &store.Result{
-		PauseID: r.PauseID, IDs: r.IDs, How: r.How, ByArray: r.ByArray, At: r.At, Receipt: r.Receipt,
+		PauseID: r.PauseID, IDs: r.IDs, EndKind: r.EndKind, ByArray: r.ByArray, At: r.At, Receipt: r.Receipt,
 		Door: r.Door, By: r.By, Tombstone: true,
-		Failed: r.Failed || r.How == store.Doubtful || agui.PeekType(r.Finish) == agui.RunErrored,
+		Failed: r.Failed || r.EndKind == store.Doubtful || agui.PeekType(r.Finish) == agui.RunErrored,
 	}
-	if p := r.Pause; p != nil && p.Sticky {
+	if p := r.Pause; p != nil && p.KeepsFirstAnswer {
 		t.Digest = r.Digest
-		t.Pause = &agui.Pause{ID: p.ID, Dialect: p.Dialect, Sticky: true, Interrupts: make([]agui.Interrupt, len(p.Interrupts))}
+		t.Pause = &agui.Pause{ID: p.ID, Dialect: p.Dialect, KeepsFirstAnswer: true, Interrupts: make([]agui.Interrupt, len(p.Interrupts))}
 		for n, i := range p.Interrupts {
 			t.Pause.Interrupts[n] = agui.Interrupt{ID: i.ID, Native: i.Native, Question: i.Question}
 		}

@@ -16,7 +16,7 @@ const (
 func Bytes(rec *store.Record) int {
 	n := restBytes + BytesOfOutbox(rec.Outbox)
 	if rec.Pause != nil {
-		n += BytesOfWaiting(rec.Pause, rec.Doubt) + rec.Pause.Kept
+		n += BytesOfWaiting(rec.Pause, rec.Doubt) + rec.Pause.SnapshotBytes
 	}
 	for _, r := range rec.Results {
 		n += BytesOfResult(r)
@@ -40,11 +40,11 @@ func BytesOfOutbox(o *store.Outbox) (n int) {
 
 // BytesOfResult returns the size of a result with its snapshots, roughly.
 func BytesOfResult(r *store.Result) int {
-	n := restBytes + len(r.Finish) + r.Kept + bytesOfSeen(r.Seen) + len(r.By)
+	n := restBytes + len(r.Finish) + r.SnapshotBytes + bytesOfSeen(r.SeenMessages) + len(r.By)
 	for _, id := range r.IDs {
 		n += len(id) + itemBytes
 	}
-	for _, g := range r.Given {
+	for _, g := range r.GivenAnswers {
 		n += 2*itemBytes + len(g.ID) + len(g.Payload) + len(g.Digest)
 	}
 	if r.Pause != nil {
@@ -64,7 +64,7 @@ func BytesOfWaiting(p *agui.Pause, doubt *store.Result) int {
 }
 
 func bytesOfPause(p *agui.Pause) int {
-	n := 2*restBytes + len(p.Private) + len(p.NativeFinish) + len(p.Finish) + bytesOfSeen(p.Seen)
+	n := 2*restBytes + len(p.Private) + len(p.NativeFinish) + len(p.Finish) + bytesOfSeen(p.SeenMessages)
 	for _, i := range p.Interrupts {
 		n += restBytes/2 + len(i.ID) + len(i.Native) + len(i.Object) + len(i.Private) + len(i.Question)
 		for _, c := range i.Calls {
@@ -78,7 +78,7 @@ func bytesOfPause(p *agui.Pause) int {
 		n += restBytes/2 + len(g.Input) + len(g.Query)
 	}
 	for _, d := range p.Decisions {
-		n += restBytes/2 + len(d.Question) + len(d.Payload) + len(d.Digest) + len(d.Asked) + len(d.Door) + len(d.By) + len(d.Comment)
+		n += restBytes/2 + len(d.Question) + len(d.Payload) + len(d.Digest) + len(d.QuestionDigest) + len(d.Door) + len(d.By) + len(d.Comment)
 	}
 	for _, ev := range p.Native {
 		n += len(ev) + itemBytes

@@ -10,10 +10,10 @@ import (
 
 // A Step is a store.Step with what an engine must know before it reads the record.
 type Step struct {
-	Body  bool // it reads the pause, the results or the notes
-	Guard bool // it counts only when it is safe, so it is written even if it changes nothing
-	Tells bool // it is a Load, whose pause may be sent to a client
-	Opens bool // it can open a record
+	Body      bool // it reads the pause, the results or the notes
+	Guard     bool // it counts only when it is safe, so it is written even if it changes nothing
+	ForClient bool // it is a Load, whose pause may be sent to a client
+	Opens     bool // it can open a record
 	// Closes reports that the caller ends a pause and reports that itself.
 	Closes bool
 	Takes  bool // it is a Take
@@ -28,9 +28,9 @@ type Step struct {
 // An undo takes back a claim that does not count, with its notices.
 type undo struct{ store.Claim }
 
-// Of returns the Step of a store.Step. It takes a while for a Finish with large snapshots, so a
+// StepOf returns the Step of a store.Step. It takes a while for a Finish with large snapshots, so a
 // caller calls it before it takes the engine's lock or begins its transaction.
-func Of(step store.Step) Step {
+func StepOf(step store.Step) Step {
 	s := Step{do: step, Notices: store.NoticesOf(step)}
 	switch do := step.(type) {
 	case store.Ask:
@@ -50,7 +50,7 @@ func Of(step store.Step) Step {
 }
 
 // Load returns the step of store.Store.Load. Done.Standing has the record.
-func Load(owner string) Step { return Step{Body: true, Tells: true, owner: owner} }
+func Load(owner string) Step { return Step{Body: true, ForClient: true, owner: owner} }
 
 // Undo returns the step that takes back a claim which does not count.
 func (s *Step) Undo() (undoing Step, is bool) {
@@ -60,17 +60,17 @@ func (s *Step) Undo() (undoing Step, is bool) {
 
 // Apply applies the step to a settled record. It returns the step's snapshots, and the Done for the
 // caller, also with an error. It does not enforce limits over several records.
-func Apply(rec *store.Record, now time.Time, step *Step) (done store.Done, puts []Put, err error) {
+func Apply(rec *store.Record, now time.Time, step *Step) (done store.StepResult, puts []SnapshotPut, err error) {
 	done.Now = now
-	if step.Tells {
-		Own(rec, step.owner)
+	if step.ForClient {
+		TakeOwnership(rec, step.owner)
 		standing := View(*rec, now)
 		done.Standing = &standing
 		return done, nil, nil
 	}
 	switch do := step.do.(type) {
 	case store.Ask:
-		puts, err = Asked(&do.Pause), ask(rec, now, do.Owner, do.Pause)
+		puts, err = PauseSnapshots(&do.Pause), ask(rec, now, do.Owner, do.Pause)
 		if errors.Is(err, store.ErrExists) {
 			standing := View(*rec, now)
 			done.Standing = &standing
@@ -83,27 +83,27 @@ func Apply(rec *store.Record, now time.Time, step *Step) (done store.Done, puts 
 		err = renew(rec, now, do.Token, do.Lease)
 	case store.Finish:
 		if rec.Pause != nil {
-			puts = append(Ended(rec.Pause.ID, &do.Result), Asked(do.Next)...)
+			puts = append(ResultSnapshots(rec.Pause.ID, &do.Result), PauseSnapshots(do.Next)...)
 		}
 		err = finish(rec, now, do, step.receipt)
 	case store.Release:
 		err = release(rec, do.Token)
 	case store.Close:
-		puts, err = Ended(do.PauseID, &do.Result), closePause(rec, now, do)
+		puts, err = ResultSnapshots(do.PauseID, &do.Result), closePause(rec, now, do)
 	case store.Occupy:
 		err = occupy(rec, now, do.Token, do.Lease)
 	case store.Contest:
-		err = contest(rec, do.PauseID)
+		err = markContested(rec, do.PauseID)
 	case store.See:
-		see(rec, do.PauseID)
+		markSeen(rec, do.PauseID)
 	case store.Remember:
 		err = remember(rec, now, do.Note, do.Most)
 	case store.Take:
-		done.Notices, done.Tries = take(rec, now, do.Hold)
+		done.Notices, done.Tries = takeNotices(rec, now, do.Hold)
 	case store.Sent:
 		applySent(rec, now, do)
 	case undo:
-		unpost(rec, now, do.Notices)
+		removeNotices(rec, now, do.Notices)
 		err = release(rec, do.Token)
 	default:
 		err = fmt.Errorf("store: no such step: %T", do)

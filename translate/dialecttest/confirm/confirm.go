@@ -22,7 +22,7 @@ const Name = "confirm"
 const yes, no = "ACCEPT", "REJECT"
 
 // step is the only kind of question. It has Say and not Value, because Value never denies.
-var step = &calls.Kind{Name: "step", Say: say, Unwrap: unwrap, Results: calls.Always}
+var step = &calls.Kind{Name: "step", Content: say, Unwrap: unwrap, Results: calls.Always}
 
 // decision reads the payload of a client. Clear refuses a payload that is not a clear decision.
 var decision = &calls.Words{Key: "approved"}

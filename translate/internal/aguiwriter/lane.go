@@ -45,10 +45,10 @@ type Lane struct {
 	// "" to send none.
 	NoArgs string
 
-	open   agui.Type // the START event of the open text, reasoning or call, or Unknown
-	id     string    // the id of what is open
-	quoted string    // the id as JSON
-	argued bool      // the open call has arguments
+	open         agui.Type // the START event of the open text, reasoning or call, or Unknown
+	id           string    // the id of what is open
+	quoted       string    // the id as JSON
+	hasArguments bool      // the open call has arguments
 }
 
 // Open returns the type of the START event of what is open: TextStart, ReasoningStart, CallStart,
@@ -63,13 +63,13 @@ func (l *Lane) Call() string {
 	return l.id
 }
 
-// Argued reports whether the open call has arguments.
-func (l *Lane) Argued() bool { return l.argued }
+// HasArguments reports whether the open call has arguments.
+func (l *Lane) HasArguments() bool { return l.hasArguments }
 
 // begin closes what is open, and records what opens.
 func (l *Lane) begin(emit Emit, open agui.Type, id string) {
 	l.Close(emit)
-	l.open, l.id, l.quoted, l.argued = open, id, Quoted(id), false
+	l.open, l.id, l.quoted, l.hasArguments = open, id, Quoted(id), false
 }
 
 // Text emits a piece of text. delta is a JSON string and not empty, because clients before 0.0.55
@@ -104,7 +104,7 @@ func (l *Lane) Begin(emit Emit, id, name, parent string) {
 // Args emits a piece of the arguments of the open call. delta is a JSON string.
 func (l *Lane) Args(emit Emit, delta string) {
 	if l.open == agui.CallStart && delta != `""` {
-		l.argued = true
+		l.hasArguments = true
 		Send(emit, agui.CallArgs, "toolCallId", l.quoted, "delta", delta)
 	}
 }
@@ -118,10 +118,10 @@ func (l *Lane) Close(emit Emit) {
 		Send(emit, agui.ReasoningMsgEnd, "messageId", l.quoted)
 		Send(emit, agui.ReasoningEnd, "messageId", l.quoted)
 	case agui.CallStart:
-		if !l.argued && l.NoArgs != "" {
+		if !l.hasArguments && l.NoArgs != "" {
 			l.Args(emit, l.NoArgs)
 		}
 		Send(emit, agui.CallEnd, "toolCallId", l.quoted)
 	}
-	l.open, l.argued = agui.Unknown, false
+	l.open, l.hasArguments = agui.Unknown, false
 }

@@ -20,8 +20,8 @@ type Question struct {
 	Call     string
 	Schema   string // the schema of the answer, or "" for any answer
 	Metadata string // the member metadata of the interrupt, a JSON object, or ""
-	// About are the calls that a yes runs. If it is empty, a yes runs Call.
-	About []agui.AskedCall
+	// Calls are the calls that a yes runs. If it is empty, a yes runs Call.
+	Calls []agui.AskedCall
 	// Runs is the id of the call that runs after an approval, or "". If the run then ends without the
 	// result of that call, the answer is in doubt.
 	Runs string
@@ -106,7 +106,7 @@ func (t *Table) interrupt(q Question, c agui.Call, shown, twice bool) agui.Inter
 	if q.Metadata != "" {
 		o = kit.AppendMember(o, `"metadata"`, q.Metadata)
 	}
-	i := agui.Interrupt{Native: c.ID, Object: append(o, '}'), Keys: []string{c.ID}, Calls: q.About, Secret: q.Kind.Secret}
+	i := agui.Interrupt{Native: c.ID, Object: append(o, '}'), Keys: []string{c.ID}, Calls: q.Calls, Secret: q.Kind.Secret}
 	kept := PrivateState{Repeated: twice}
 	if q.Kind.Name != "" {
 		kept = PrivateState{Kind: q.Kind.Name, Call: c.ID, Name: c.Name, Runs: q.Runs, Repeated: twice}
@@ -142,7 +142,7 @@ func pending(r *translate.Request) []agui.Call {
 	if r.Transcript == nil || !agui.MayHaveFreshCalls(r.Transcript) {
 		return nil
 	}
-	return slices.DeleteFunc(slices.Clone(r.Transcript.Calls()), func(c agui.Call) bool { return !c.Fresh || c.Answered })
+	return slices.DeleteFunc(slices.Clone(r.Transcript.Calls()), func(c agui.Call) bool { return !c.StreamedInRun || c.Answered })
 }
 
 // A HiddenCall is a call that the client is not shown.
@@ -168,11 +168,11 @@ func (run *Run) Ask(finish agui.Event, hidden []HiddenCall, skip func(c agui.Cal
 	if len(res.Asked.Interrupts) == 0 {
 		return res
 	}
-	kept := run.Kept()
+	kept := run.PauseState()
 	kept.Outcome = !PlainEnd(finish)
 	res.Asked.Private = agui.MustMarshal(kept)
 	if run.Native {
-		res.Asked.OwnFinish = slices.Clone(finish.JSON)
+		res.Asked.NativeFinish = slices.Clone(finish.JSON)
 	}
 	res.Finish = kit.WithoutOutcome(finish)
 	return res
@@ -194,10 +194,10 @@ func (run *Run) AskAbout(p *translate.AskedPause, hidden []HiddenCall, open []ag
 		if !asks || asked[c.ID] {
 			return
 		}
-		asked[c.ID], p.Shown = true, run.Native
+		asked[c.ID], p.NativeShown = true, run.Native
 		p.Interrupts = append(p.Interrupts, t.interrupt(q, c, shown[q.Call], twice))
 		if own := frames(); run.Native {
-			p.Own = append(p.Own, own...)
+			p.NativeEvents = append(p.NativeEvents, own...)
 		}
 	}
 	for _, c := range hidden {
@@ -209,13 +209,13 @@ func (run *Run) AskAbout(p *translate.AskedPause, hidden []HiddenCall, open []ag
 		})
 	}
 	for _, c := range open {
-		ask(c, run.Starts.Twice(c.ID), func() []json.RawMessage { return kit.CallFrames(c) })
+		ask(c, run.OpenCalls.IsRepeated(c.ID), func() []json.RawMessage { return kit.CallFrames(c) })
 	}
 }
 
-// Kept returns the state of a pause: the calls of the stream without a result that the client
+// PauseState returns the state of a pause: the calls of the stream without a result that the client
 // answers itself.
-func (run *Run) Kept() (kept KeptOfPause) {
+func (run *Run) PauseState() (kept KeptOfPause) {
 	for _, c := range pending(run.Request) {
 		if run.Request.Input.Declares(c.Name) {
 			kept.Clients = append(kept.Clients, c.ID)

@@ -79,7 +79,7 @@ func paused(t *testing.T, d *dialect, messages string, stream ...string) agui.Pa
 		t.Fatal(p.Err)
 	}
 	pause := dialecttest.WithIDs(p.Result.Asked.Pause("d"))
-	pause.Seen = log.Seen()
+	pause.SeenMessages = log.SeenMessages()
 	return pause
 }
 
@@ -206,8 +206,8 @@ func TestFateOfTheAnswers(t *testing.T) {
 			p := paused(t, d, user, joined(call("A", "rm", "m1"))...)
 			in := dialecttest.Input(t, `{"threadId":"t1","runId":"r2","messages":[`+user+","+assistant("m1", "A", "rm")+`,{"id":"u2","role":"user","content":"more"}],`+dialecttest.ResumeArray(dialecttest.Entry(p.Interrupts[0].ID, c.payload))+`}`)
 			log := dialecttest.NewLog(in.Messages[:2])
-			out, run, err := dialecttest.Resume(d, p, in, log, func(r *translate.Request) { r.New = in.Messages[2:] })
-			if err != nil || len(out.Unsent) != 1 || !out.TakesNew {
+			out, run, err := dialecttest.Resume(d, p, in, log, func(r *translate.Request) { r.NewMessages = in.Messages[2:] })
+			if err != nil || len(out.UnsentMessages) != 1 || !out.TakesNew {
 				t.Fatalf("%+v %v", out, err)
 			}
 			played := dialecttest.Play(run, log, append([]string{started}, c.stream...)...)

@@ -17,7 +17,7 @@ func newPlain(t testing.TB, yes, no yesno.Template) *Plain {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return NewPlain(Plain{Table: Table{Dialect: "d"}, Tools: kit.Names{"ask_*"}, Words: words, Forgets: true}, func(tool, said string) string { return tool + said })
+	return NewPlain(Plain{Table: Table{Dialect: "d"}, Tools: kit.Names{"ask_*"}, Words: words, RemovesCalls: true}, func(tool, said string) string { return tool + said })
 }
 
 func user(id string) string { return `{"id":"` + id + `","role":"user","content":"hi"}` }

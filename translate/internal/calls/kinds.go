@@ -33,9 +33,9 @@ type Kind struct {
 	Wrong string
 	// Value returns the content for an answer that is not a cancel, or an error to refuse the answer.
 	Value func(asked PrivateState, a agui.Answer) (string, error)
-	// Say returns the content for any answer, also for a cancel, and whether the answer denies. Return
-	// an error for a payload that is neither a clear yes nor a clear no.
-	Say func(asked PrivateState, a agui.Answer) (content string, no bool, err error)
+	// Content returns the content for any answer, also for a cancel, and whether the answer denies.
+	// Return an error for a payload that is neither a clear yes nor a clear no.
+	Content func(asked PrivateState, a agui.Answer) (content string, no bool, err error)
 	// Unwrap returns the payload in a content that Value or Say made. It gets JSON: a content that is
 	// plain text comes as a JSON string. If it is nil, that JSON is the payload. Return null for a
 	// content that is not an answer, so that Value or Say refuses it.
@@ -133,7 +133,7 @@ func (w *Words) named(name string) bool {
 // normalize returns an answer in the words of the question if it can be converted.
 func (k *Kind) normalize(a agui.Answer) agui.Answer {
 	switch {
-	case a.Status != agui.Resolved || k.Say != nil:
+	case a.Status != agui.Resolved || k.Content != nil:
 	case k.Words != nil:
 		if payload, ok := k.Words.Clear(a.Payload); ok {
 			a.Payload = payload
@@ -149,11 +149,11 @@ func (k *Kind) cancels(text []byte) bool {
 	return k.Cancel != "" && string(agui.Canonical(text)) == string(agui.Canonical([]byte(k.Cancel)))
 }
 
-// say returns the content of the tool message for an answer. no reports that the answer denies.
-func (k *Kind) say(asked PrivateState, a agui.Answer) (content string, no bool, err error) {
+// content returns the content of the tool message for an answer. no reports that the answer denies.
+func (k *Kind) content(asked PrivateState, a agui.Answer) (content string, no bool, err error) {
 	switch {
-	case k.Say != nil:
-		return k.Say(asked, a)
+	case k.Content != nil:
+		return k.Content(asked, a)
 	case a.Status == agui.Cancelled && k.Cancel == "":
 		return "", true, agui.Errorf(agui.InvalidPayload, textNoCancel, a.ID, k.NoCancel)
 	case a.Status == agui.Cancelled:

@@ -11,10 +11,10 @@ import (
 	"holdpoint/translate/yesno"
 )
 
-// Repeats reports whether a call in the run with the answers is one of the answered calls, which
+// IsRepeated reports whether a call in the run with the answers is one of the answered calls, which
 // some backends begin again before they run or drop them. Some models repeat ids, so a call in
 // another message is another call.
-func (a *AnsweredCalls) Repeats(c agui.Call) bool {
+func (a *AnsweredCalls) IsRepeated(c agui.Call) bool {
 	if a == nil {
 		return false
 	}
@@ -41,11 +41,11 @@ func parentsOf(r *translate.Request, calls map[string]bool) map[string]string {
 
 // newOf returns the messages of list that are new. The others are already in the history.
 func newOf(r *translate.Request, list []agui.Message) []agui.Message {
-	isNew := make(map[agui.SeenMessage]bool, len(r.New))
-	for _, m := range r.New {
-		isNew[agui.See(m)] = true
+	isNew := make(map[agui.SeenMessage]bool, len(r.NewMessages))
+	for _, m := range r.NewMessages {
+		isNew[agui.NewSeenMessage(m)] = true
 	}
-	return slices.DeleteFunc(list, func(m agui.Message) bool { return !isNew[agui.See(m)] })
+	return slices.DeleteFunc(list, func(m agui.Message) bool { return !isNew[agui.NewSeenMessage(m)] })
 }
 
 // messagesBefore returns the messages that precede the answers. Nothing follows the answers,
@@ -55,7 +55,7 @@ func (p *Plain) messagesBefore(r *translate.Request, calls map[string]bool) []ag
 	if r.Sessions {
 		return nil
 	}
-	return callsLast(p.withoutEarlier(r.Input, kit.Before(r, calls).AtEnd(nil)), calls)
+	return callsLast(p.withoutEarlier(r.Input, kit.HistoryBefore(r, calls).AtEnd(nil)), calls)
 }
 
 // callsLast returns the list with the messages that contain the calls at its end, with the results
@@ -146,18 +146,18 @@ func (p *Plain) withoutEarlier(in agui.RunInput, list []agui.Message) []agui.Mes
 	return slices.Concat(list, end)
 }
 
-// Cleaned returns the input without the calls that asked in an earlier pause and have no result.
-// Such a pause ended in doubt or in an error, and a model refuses a history with such a call. If a
-// call has two results, the message by which Holdpoint sent the answer to the client is removed.
-// With ShowNative the input is unchanged, because the client manages its history itself.
-func (p *Plain) Cleaned(r *translate.Request) agui.RunInput {
+// WithoutOldCalls returns the input without the calls that asked in an earlier pause and have no
+// result. Such a pause ended in doubt or in an error, and a model refuses a history with such a
+// call. If a call has two results, the message by which Holdpoint sent the answer to the client is
+// removed. With ShowNative the input is unchanged, because the client manages its history itself.
+func (p *Plain) WithoutOldCalls(r *translate.Request) agui.RunInput {
 	if r.Show == translate.ShowNative {
 		return r.Input
 	}
 	asked, told := map[string]bool{}, map[string]string{}
-	for _, ended := range r.Ended {
+	for _, ended := range r.EndedPauses {
 		for _, i := range ended.Interrupts {
-			if call := i.ToolCallID(); p.Asked(ended.Pause) {
+			if call := i.ToolCallID(); p.MadePause(ended.Pause) {
 				asked[call], told[i.ID] = true, call
 			}
 		}
@@ -166,7 +166,7 @@ func (p *Plain) Cleaned(r *translate.Request) agui.RunInput {
 		delete(asked, i.ToolCallID())
 	}
 	in := withoutSentResults(r.Input, told)
-	forgets := p.Forgets && r.Pause.ID == ""
+	forgets := p.RemovesCalls && r.Pause.ID == ""
 	if len(asked) == 0 && !forgets {
 		return in
 	}

@@ -17,22 +17,22 @@ type Plain struct {
 	Table
 	Tools kit.Names // the tools whose calls ask, except those that the request declares
 	Words yesno.Words
-	// Forgets reports that a call of these tools without a result is removed from a run without
+	// RemovesCalls reports that a call of these tools without a result is removed from a run without
 	// answers, even if it is not on record that it asked. Models refuse such a call, and the record
 	// may have forgotten it.
-	Forgets bool
-	// Asked reports whether a pause was asked in this way.
-	Asked func(agui.Pause) bool
+	RemovesCalls bool
+	// MadePause reports whether a pause was asked in this way.
+	MadePause func(agui.Pause) bool
 }
 
 // NewPlain returns a Plain with its Table. message returns the text of a question. said is the text
 // in the call's arguments, or "".
 func NewPlain(p Plain, message func(tool, said string) string) *Plain {
-	k := &Kind{Results: Late, Say: func(asked PrivateState, a agui.Answer) (string, bool, error) {
+	k := &Kind{Results: Late, Content: func(asked PrivateState, a agui.Answer) (string, bool, error) {
 		content, err := p.Words.Content(a, asked.Args)
 		return content, a.Status != agui.Resolved || !yesno.Approves(gjson.ParseBytes(a.Payload)), err
 	}}
-	p.Kinds, p.Resume, p.cleaned, p.history = []*Kind{k}, Last, p.Cleaned, p.messagesBefore
+	p.Kinds, p.Resume, p.withoutOldCalls, p.history = []*Kind{k}, Last, p.WithoutOldCalls, p.messagesBefore
 	p.Ask = func(c agui.Call, _ *translate.Request) (Question, bool) {
 		if !p.Tools.Match(c.Name) {
 			return Question{}, false
@@ -44,8 +44,8 @@ func NewPlain(p Plain, message func(tool, said string) string) *Plain {
 		return Question{Kind: k, Reason: "tool_call", Message: message(c.Name, said), Call: c.ID, Schema: p.Words.Schema()}, true
 	}
 	p.Reads = func(m *ToolMessage) bool {
-		m.says = p.decision(m.Object)
-		return m.says != yesno.Nothing && (m.Last || m.says != yesno.No)
+		m.verdict = p.decision(m.Object)
+		return m.verdict != yesno.Nothing && (m.Last || m.verdict != yesno.No)
 	}
 	p.Judge = p.judge
 	p.Owner = func(tool string, _ bool) Owner {
@@ -77,12 +77,12 @@ func Text(payload gjson.Result) string {
 // with a yes is allowed only if the yes is on record. Backends read keys in any case, and use the
 // last of two. A message that only the backend would read as a decision is not an answer.
 func (p *Plain) judge(one *translate.Reply, m *ToolMessage) {
-	one.Unclear, one.TooLate, one.Keep = m.says == yesno.Unclear || len(m.calls) == 0, !m.Last, !m.Last
+	one.Unclear, one.TooLate, one.Keep = m.verdict == yesno.Unclear || len(m.calls) == 0, !m.Last, !m.Last
 	one.Calls = m.calls // all of them, because a backend may read the message as an answer to each
 	if one.Unclear {
-		one.Names = ""
+		one.CallID = ""
 	}
-	one.Decides = m.Owner == Asks || p.Forgets && m.known && m.Strange
+	one.Decides = m.Owner == Asks || p.RemovesCalls && m.dialectKnown && m.NotOfClient
 	one.DecidesUnlessLeft, one.DecidesIfKnown = false, m.Owner == Clients
 }
 
@@ -104,7 +104,7 @@ func (p *Plain) ReadsDecisions(spoken string) bool {
 // Decides implements translate.DecisionReader. Backends look for answers at the end. A backend that
 // stores its threads may look at earlier messages too, but there only a yes lets something run.
 func (p *Plain) Decides(m agui.Message, last bool, _ string) bool {
-	if len(p.Tools) == 0 || !last && !p.Forgets {
+	if len(p.Tools) == 0 || !last && !p.RemovesCalls {
 		return false
 	}
 	says := p.decision(gjson.ParseBytes(m.JSON))
@@ -113,9 +113,9 @@ func (p *Plain) Decides(m agui.Message, last bool, _ string) bool {
 
 // Harmless implements translate.DecisionReader.
 func (p *Plain) Harmless(m agui.Message) agui.Message {
-	listed := kit.Listed(m)
+	listed := kit.AsList(m)
 	if p.decision(gjson.ParseBytes(listed.JSON)) != yesno.Nothing {
-		return kit.Silenced(m)
+		return kit.WithoutContent(m)
 	}
 	return listed
 }

@@ -76,15 +76,15 @@ type ToolMessage struct {
 	Contents []gjson.Result // the values of all members named content
 	Last     bool           // only tool messages follow
 	Owner    Owner          // the owner of the call
-	// Strange reports that the call cannot belong to a tool of the client: the history does not
+	// NotOfClient reports that the call cannot belong to a tool of the client: the history does not
 	// contain it, and the request declares no tool.
-	Strange bool
+	NotOfClient bool
 	// Decides is the result of Table.Reads.
 	Decides bool
 
-	calls []string // the calls that the message may answer
-	known bool     // the backend is known to speak the dialect
-	says  yesno.Verdict
+	calls        []string // the calls that the message may answer
+	dialectKnown bool     // the backend is known to speak the dialect
+	verdict      yesno.Verdict
 }
 
 // Replies implements translate.HistoryReader. If the backend is known to speak the dialect, it
@@ -95,7 +95,7 @@ type ToolMessage struct {
 // calls of the dialect's own tools are returned.
 func (t *Table) Replies(in agui.RunInput, spoken string) iter.Seq[translate.Reply] {
 	known, anywhere := spoken == t.Dialect, t.Resume == Last
-	strays := microsoft.Strays(in, known)
+	strays := microsoft.NativeApprovals(in, known)
 	if !known && !anywhere && (spoken != "" || t.Own == "") || !slices.ContainsFunc(in.Messages, isTool) {
 		return strays
 	}
@@ -123,7 +123,7 @@ func (t *Table) replies(in agui.RunInput, known bool, strays iter.Seq[translate.
 				return
 			}
 			object := gjson.ParseBytes(m.JSON)
-			read := ToolMessage{Object: object, Contents: kit.Members(object, "content"), Last: at >= last, known: known}
+			read := ToolMessage{Object: object, Contents: kit.Members(object, "content"), Last: at >= last, dialectKnown: known}
 			if read.Decides = t.reads(&read); anywhere && !read.Decides {
 				continue
 			}
@@ -144,15 +144,15 @@ func (t *Table) replies(in agui.RunInput, known bool, strays iter.Seq[translate.
 					continue
 				}
 				unsent := !held && plain && len(in.Tools) > 0 // the call belongs to the client, or does not exist
-				read.Owner, read.Strange = owner, !held && len(in.Tools) == 0 || call == ""
-				one := translate.Reply{Dialect: t.Dialect, At: at, Key: call, Unclear: !plain, Names: call, Calls: []string{call}}
+				read.Owner, read.NotOfClient = owner, !held && len(in.Tools) == 0 || call == ""
+				one := translate.Reply{Dialect: t.Dialect, At: at, Key: call, Unclear: !plain, CallID: call, Calls: []string{call}}
 				one.Decides = owner > Others || read.Decides && owner != Clients && !unsent
 				one.DecidesUnlessLeft = read.Decides && unsent
 				if t.Judge != nil {
 					t.Judge(&one, &read)
 				} else {
 					one.TooLate, one.Keep = !read.Last, !read.Last
-					one.Decides, one.DecidesIfKnown = one.Decides || read.Strange, read.Decides
+					one.Decides, one.DecidesIfKnown = one.Decides || read.NotOfClient, read.Decides
 				}
 				if !yield(one) {
 					return

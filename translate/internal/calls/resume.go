@@ -38,7 +38,7 @@ func (t *Table) answer(r *translate.Request) (*AnsweredCalls, error) {
 		if t.Skip != nil && t.Skip(r.Pause, k, r.Answers[n]) {
 			continue
 		}
-		content, no, err := k.say(kept, r.Answers[n])
+		content, no, err := k.content(kept, r.Answers[n])
 		if err != nil {
 			return nil, err
 		}
@@ -58,7 +58,7 @@ func (t *Table) answer(r *translate.Request) (*AnsweredCalls, error) {
 	}
 	if len(a.Replies) == 0 { // all answers are cancels, and the backend has no content for a cancel
 		k, kept := t.keptOf(r.Pause.Interrupts[0])
-		_, _, err := k.say(kept, r.Answers[0])
+		_, _, err := k.content(kept, r.Answers[0])
 		return nil, err
 	}
 	var err error
@@ -66,7 +66,7 @@ func (t *Table) answer(r *translate.Request) (*AnsweredCalls, error) {
 		a.Results = newOf(r, a.Results)
 	}
 	a.parents = parentsOf(r, kit.CallsOf(a.Replies))
-	a.OtherMessages = kit.WithoutMessages(kit.WithoutResultsOf(r.New, kit.CallsOf(a.Replies)), a.Results)
+	a.OtherMessages = kit.WithoutMessages(kit.WithoutResultsOf(r.NewMessages, kit.CallsOf(a.Replies)), a.Results)
 	return a, err
 }
 

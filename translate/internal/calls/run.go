@@ -11,20 +11,20 @@ import (
 var _ translate.Passer = (*Run)(nil)
 
 // A Run translates one exchange. A dialect that needs more wraps it in a run of its own, which
-// calls Note and Emit for each event of a run with answers, Ask at a plain end, and Become at every
-// end.
+// calls Note and Emit for each event of a run with answers, Ask at a plain end, and SetFate at
+// every end.
 type Run struct {
 	Table    *Table
 	Request  *translate.Request
 	Native   bool           // the client is shown the backend's own form
 	Answered *AnsweredCalls // nil in a run without answers
 
-	Starts   Starts
-	Worked   bool // the backend has done something, so its error tells nothing about the answers
-	Unproved bool // a missing result does not prove that a call did not run
-	sent     bool
-	sender   resultSender
-	results  []string
+	OpenCalls           CallCounts
+	BackendActed        bool // the backend has done something, so its error tells nothing about the answers
+	ResultsProveNothing bool // a missing result does not prove that a call did not run
+	sent                bool
+	sender              resultSender
+	results             []string
 }
 
 // New returns the run of an exchange without answers.
@@ -52,8 +52,8 @@ func (t *Table) Begin(r *translate.Request) (translate.Out, translate.Run, error
 // for calls that an earlier pause has left without results.
 func (t *Table) Start(r *translate.Request) (translate.Out, Run, error) {
 	in := r.Input
-	if t.cleaned != nil {
-		in = t.cleaned(r)
+	if t.withoutOldCalls != nil {
+		in = t.withoutOldCalls(r)
 	}
 	if r.Pause.ID == "" {
 		out := translate.Out{}
@@ -62,7 +62,7 @@ func (t *Table) Start(r *translate.Request) (translate.Out, Run, error) {
 		}
 		return out, t.New(r), nil
 	}
-	r = r.With(in, r.New)
+	r = r.With(in, r.NewMessages)
 	a, err := t.answer(r)
 	if err != nil {
 		return translate.Out{}, Run{}, err
@@ -72,7 +72,7 @@ func (t *Table) Start(r *translate.Request) (translate.Out, Run, error) {
 	if t.Resume == Last && !run.Native {
 		run.sender = resultSender{a, kit.CallsOf(a.Replies)}
 	}
-	return translate.Out{Body: body(in, t.Messages(r, a)), Resumes: true, TakesNew: len(r.New) > 0, Unsent: a.OtherMessages}, run, nil
+	return translate.Out{Body: body(in, t.Messages(r, a)), Resumes: true, TakesNew: len(r.NewMessages) > 0, UnsentMessages: a.OtherMessages}, run, nil
 }
 
 // Note records an event. It does nothing for an event that Passes.
@@ -83,7 +83,7 @@ func (run *Run) Note(ev agui.Event) {
 }
 
 func (run *Run) noteResult(ev agui.Event) {
-	run.Worked = true
+	run.BackendActed = true
 	run.results = append(run.results, ev.Get("toolCallId").Str)
 }
 
@@ -103,11 +103,11 @@ func (run *Run) Emit(ev agui.Event, emit func(agui.Event)) {
 }
 
 // UnsentResults returns the answers that were not sent when the run ended.
-func (run *Run) UnsentResults() []agui.Event { return run.sender.rest() }
+func (run *Run) UnsentResults() []agui.Event { return run.sender.unsentAnswers() }
 
 // Event implements translate.Run.
 func (run *Run) Event(ev agui.Event, emit func(agui.Event)) error {
-	run.Starts.Note(ev)
+	run.OpenCalls.Note(ev)
 	if run.Answered == nil {
 		emit(ev)
 		return nil
@@ -118,17 +118,17 @@ func (run *Run) Event(ev agui.Event, emit func(agui.Event)) error {
 }
 
 // Passes implements translate.Passer.
-func (run *Run) Passes(t agui.Type) bool { return run.Starts.Passes(t) && run.PassesEmit(t) }
+func (run *Run) Passes(t agui.Type) bool { return run.OpenCalls.Passes(t) && run.PassesEmit(t) }
 
 // End implements translate.Run. A call that was answered does not ask again: a backend may begin
 // the call again and then drop it.
 func (run *Run) End(e translate.End) (translate.Result, error) {
 	res := translate.Result{Finish: e.Event}
 	if ends := run.Table.Ends; PlainEnd(e.Event) || ends != nil && ends(e.Event) {
-		res = run.Ask(e.Event, nil, func(c agui.Call, _ *Kind) bool { return run.Answered.Repeats(c) })
+		res = run.Ask(e.Event, nil, func(c agui.Call, _ *Kind) bool { return run.Answered.IsRepeated(c) })
 	}
-	res.Before = run.UnsentResults()
-	run.Become(&res, e)
+	res.HeldEvents = run.UnsentResults()
+	run.SetFate(&res, e)
 	return res, nil
 }
 
@@ -137,16 +137,16 @@ func (run *Run) PassesEmit(t agui.Type) bool {
 	return (run.Answered == nil || t != agui.CallResult && t != agui.RunStarted) && run.sender.passes(t)
 }
 
-// Become sets the outcome of the answers in a result.
-func (run *Run) Become(res *translate.Result, e translate.End) {
+// SetFate sets the outcome of the answers in a result.
+func (run *Run) SetFate(res *translate.Result, e translate.End) {
 	switch {
 	case run.Answered == nil || len(res.Asked.Interrupts) > 0:
-	case e.Event.Type == agui.RunErrored && !run.Worked:
+	case e.Event.Type == agui.RunErrored && !run.BackendActed:
 		res.Fate = run.Table.fate(e.Event)
 	case e.Event.Type != agui.RunFinished:
-	case !run.Unproved && run.lacksResult():
+	case !run.ResultsProveNothing && run.lacksResult():
 		res.Fate = translate.InDoubt
-	case len(run.Request.New) > 0:
+	case len(run.Request.NewMessages) > 0:
 		res.Next = run.Next()
 	}
 }

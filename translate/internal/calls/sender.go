@@ -23,7 +23,7 @@ func (t *resultSender) beforeEvent(ev agui.Event, emit func(agui.Event)) {
 		delete(t.waiting, ev.Get("toolCallId").Str)
 	case agui.CallStart, agui.CallChunk:
 		c := agui.Call{ID: ev.Get("toolCallId").Str, Parent: ev.Get("parentMessageId").Str}
-		if !t.waiting[c.ID] || !t.answered.Repeats(c) {
+		if !t.waiting[c.ID] || !t.answered.IsRepeated(c) {
 			t.sendAll(emit)
 		}
 	case agui.TextStart, agui.TextChunk, agui.MessagesSnapshot: // these follow the result, if the backend sends one
@@ -32,7 +32,7 @@ func (t *resultSender) beforeEvent(ev agui.Event, emit func(agui.Event)) {
 }
 
 func (t *resultSender) sendAll(emit func(agui.Event)) {
-	for _, one := range t.rest() {
+	for _, one := range t.unsentAnswers() {
 		emit(one)
 	}
 }
@@ -49,8 +49,8 @@ func (t *resultSender) passes(of agui.Type) bool {
 	return true
 }
 
-// rest returns the answers that are not sent yet, and marks them as sent.
-func (t *resultSender) rest() []agui.Event {
+// unsentAnswers returns the answers that are not sent yet, and marks them as sent.
+func (t *resultSender) unsentAnswers() []agui.Event {
 	if len(t.waiting) == 0 {
 		return nil
 	}

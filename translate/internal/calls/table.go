@@ -39,10 +39,10 @@ type Table struct {
 	// Refuse returns an error if an answer that does not deny must not be sent. If it is nil, each
 	// answer may be sent.
 	Refuse func(r *translate.Request, i agui.Interrupt) error
-	// cleaned returns the input without the calls that earlier pauses have left, and history the
-	// messages that precede the answers; see Plain.
-	cleaned func(r *translate.Request) agui.RunInput
-	history func(r *translate.Request, calls map[string]bool) []agui.Message
+	// withoutOldCalls returns the input without the calls that earlier pauses have left, and history
+	// the messages that precede the answers; see Plain.
+	withoutOldCalls func(r *translate.Request) agui.RunInput
+	history         func(r *translate.Request, calls map[string]bool) []agui.Message
 	// Errors are the backend's errors that tell the fate of the answers, if nothing ran before. The
 	// first that matches counts. After any other error the answers count as used.
 	Errors []Error
@@ -148,7 +148,7 @@ func (t *Table) Decides(m agui.Message, last bool, _ string) bool {
 }
 
 // Harmless implements translate.DecisionReader.
-func (*Table) Harmless(m agui.Message) agui.Message { return kit.Listed(m) }
+func (*Table) Harmless(m agui.Message) agui.Message { return kit.AsList(m) }
 
 // ReadsDecisions implements translate.DecisionReader.
 func (t *Table) ReadsDecisions(spoken string) bool { return spoken == "" || spoken == t.Dialect }

@@ -60,7 +60,7 @@ func entries(in agui.RunInput, p agui.Pause) []agui.Answer {
 // withoutID unwraps an answer that is an id map with only the group's id, as another Holdpoint in
 // front of this one sends it. It returns any other payload unchanged.
 func (g Group) withoutID(payload json.RawMessage) json.RawMessage {
-	if m, _ := Members(payload); g.Way == ByID && len(m) == 1 && m[g.ID] != nil {
+	if m, _ := Members(payload); g.AnswerForm == ByID && len(m) == 1 && m[g.ID] != nil {
 		return m[g.ID]
 	}
 	return payload
@@ -107,13 +107,13 @@ func alias(a *agui.Answer, g Group, p agui.Pause) {
 		return
 	}
 	if g.Shape != HITL {
-		a.Own = isResponse(a.Payload)
+		a.OwnForm = isResponse(a.Payload)
 		return
 	}
 	m, _ := Members(a.Payload)
 	var decisions []json.RawMessage
 	if len(m) == 1 && json.Unmarshal(m["decisions"], &decisions) == nil && len(decisions) == 1 {
-		a.Payload, a.Own = decisions[0], true
+		a.Payload, a.OwnForm = decisions[0], true
 	}
 }
 
@@ -134,11 +134,11 @@ func fromCommand(in agui.RunInput, p agui.Pause, sent json.RawMessage) ([]agui.A
 	value := parseResume(sent)
 	list := Groups(p, nil)
 	if p.ID == "" || len(list) == 0 {
-		return unknown(value), nil
+		return answersToUnknown(value), nil
 	}
 	echoed := echo(in, p, list)
 	if in.InterruptEvent() != nil && echoed < 0 {
-		return unassigned(value), nil // the answer is for another question
+		return answerWithoutID(value), nil // the answer is for another question
 	}
 	if m, ok := idMap(value, p, list); ok {
 		return fromMap(m, p, list)
@@ -153,9 +153,9 @@ func fromCommand(in agui.RunInput, p agui.Pause, sent json.RawMessage) ([]agui.A
 	return answerAll(p, g, value), nil
 }
 
-// unknown returns the answers to an unknown pause. If the value is an id map, it returns one answer
-// for each id. Otherwise it returns one answer without an id.
-func unknown(value json.RawMessage) []agui.Answer {
+// answersToUnknown returns the answers to an unknown pause. If the value is an id map, it returns
+// one answer for each id. Otherwise it returns one answer without an id.
+func answersToUnknown(value json.RawMessage) []agui.Answer {
 	m, ok := Members(value)
 	var list []agui.Answer
 	for k, v := range m {
@@ -164,13 +164,13 @@ func unknown(value json.RawMessage) []agui.Answer {
 		list = append(list, agui.Answer{ID: k, Status: agui.Resolved, Payload: nonNull(v), Native: true})
 	}
 	if !ok || len(list) == 0 {
-		return unassigned(value)
+		return answerWithoutID(value)
 	}
 	slices.SortFunc(list, func(a, b agui.Answer) int { return strings.Compare(a.ID, b.ID) })
 	return list
 }
 
-func unassigned(value json.RawMessage) []agui.Answer {
+func answerWithoutID(value json.RawMessage) []agui.Answer {
 	return []agui.Answer{{Status: agui.Resolved, Payload: nonNull(value), Native: true}}
 }
 
@@ -305,7 +305,7 @@ func answerAll(p agui.Pause, g Group, value json.RawMessage) []agui.Answer {
 	}
 	list := make([]agui.Answer, len(g.At))
 	for i, at := range g.At {
-		list[i] = agui.Answer{ID: p.Interrupts[at].ID, Status: agui.Resolved, Payload: value, Own: true, Native: true}
+		list[i] = agui.Answer{ID: p.Interrupts[at].ID, Status: agui.Resolved, Payload: value, OwnForm: true, Native: true}
 	}
 	return list
 }

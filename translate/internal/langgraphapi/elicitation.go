@@ -91,7 +91,7 @@ func (r review) elicitationFields(i int) fields {
 		f.message = &text
 	}
 	if f.message == nil {
-		f.message = asks(a.tool)
+		f.message = questionAbout(a.tool)
 	}
 	return f
 }
@@ -124,7 +124,7 @@ func (r review) elicitationAbout(i int) []byte {
 func (r review) writeElicited(i int, a *agui.Answer) {
 	ask := r.asks[i]
 	m, isObject := Members(a.Payload)
-	if responses, ok := Members(m["responses"]); ok && len(m) == 1 && !ask.has("responses") {
+	if responses, ok := Members(m["responses"]); ok && len(m) == 1 && !ask.hasMember("responses") {
 		if one := responses[ask.key]; one != nil {
 			a.Payload = one
 			m, isObject = Members(one)
@@ -141,21 +141,21 @@ func (r review) writeElicited(i int, a *agui.Answer) {
 		says = "decline"
 	case len(m) == 1 && action == "cancel":
 		says = action
-	case (action == "accept" || action == "decline" || action == "cancel") && !ask.has("action"):
-		if only(m, "action", "content") || action != "accept" && only(m, "action", "content", "message", "reason") {
+	case (action == "accept" || action == "decline" || action == "cancel") && !ask.hasMember("action"):
+		if hasOnly(m, "action", "content") || action != "accept" && hasOnly(m, "action", "content", "message", "reason") {
 			says = action
 		}
-	case ask.has("approved"):
+	case ask.hasMember("approved"):
 	case string(m["approved"]) == "false":
 		says = "decline"
-	case string(m["approved"]) == "true" && only(m, "approved", "content", "message"):
+	case string(m["approved"]) == "true" && hasOnly(m, "approved", "content", "message"):
 		says = "accept"
 	}
 	switch says {
 	case "decline":
-		a.Payload, a.Own = json.RawMessage(decline), true
+		a.Payload, a.OwnForm = json.RawMessage(decline), true
 	case "cancel":
-		a.Payload, a.Own = json.RawMessage(cancelAction), true
+		a.Payload, a.OwnForm = json.RawMessage(cancelAction), true
 	case "accept":
 		switch {
 		case ask.form == nil:
@@ -182,7 +182,7 @@ func (a ask) isDenial(m map[string]json.RawMessage) bool {
 			action, _ := Text(value)
 			return action == "decline"
 		}
-		return !a.has(key) && kit.Denies(agui.Answer{Status: agui.Resolved, Payload: agui.MustMarshal(m)})
+		return !a.hasMember(key) && kit.Denies(agui.Answer{Status: agui.Resolved, Payload: agui.MustMarshal(m)})
 	}
 	return false
 }
@@ -196,7 +196,7 @@ func (a ask) undeclaredDecision(payload json.RawMessage) string {
 		switch k.Str {
 		case "approved", "accepted", "confirmed", "approve", "action", "answer", "cancelled", "content", "decision", "decisions",
 			"rejected", "response", "responses", "status", "type":
-			if !a.has(k.Str) {
+			if !a.hasMember(k.Str) {
 				member = k.Str
 			}
 		}
@@ -205,8 +205,8 @@ func (a ask) undeclaredDecision(payload json.RawMessage) string {
 	return member
 }
 
-// only reports whether an object has no members except these.
-func only(m map[string]json.RawMessage, keys ...string) bool {
+// hasOnly reports whether an object has no members except these.
+func hasOnly(m map[string]json.RawMessage, keys ...string) bool {
 	n := 0
 	for _, key := range keys {
 		if _, has := m[key]; has {
@@ -216,8 +216,8 @@ func only(m map[string]json.RawMessage, keys ...string) bool {
 	return n == len(m)
 }
 
-// has reports whether the form asks for the member.
-func (a ask) has(member string) bool {
+// hasMember reports whether the form asks for the member.
+func (a ask) hasMember(member string) bool {
 	found := false
 	gjson.GetBytes(a.form, "properties").ForEach(func(k, _ gjson.Result) bool {
 		found = k.Str == member
@@ -233,7 +233,7 @@ func (r review) elicitation(i int, a agui.Answer, valid func(schema, payload jso
 	if a.Status == agui.Cancelled {
 		return json.RawMessage(cancelAction), nil
 	}
-	if a.Own {
+	if a.OwnForm {
 		return a.Payload, nil // writeElicited made it
 	}
 	if ask.form == nil {
@@ -242,7 +242,7 @@ func (r review) elicitation(i int, a agui.Answer, valid func(schema, payload jso
 		switch {
 		case err != nil:
 			return nil, err
-		case !only(m, "approved", "message", "reason"):
+		case !hasOnly(m, "approved", "message", "reason"):
 			return nil, agui.Errorf(agui.InvalidPayload, textMoreThanApproved, a.ID)
 		case !v.approved:
 			return json.RawMessage(decline), nil
@@ -257,7 +257,7 @@ func (r review) elicitation(i int, a agui.Answer, valid func(schema, payload jso
 	if member := ask.undeclaredDecision(a.Payload); member != "" {
 		return nil, agui.Errorf(agui.InvalidPayload, textNotInForm, a.ID, member)
 	}
-	if member := unflat(a.Payload); member != "" {
+	if member := memberNotFlat(a.Payload); member != "" {
 		return nil, agui.Errorf(agui.InvalidPayload, textNotFormValue, a.ID, member)
 	}
 	if valid != nil {
@@ -268,16 +268,16 @@ func (r review) elicitation(i int, a agui.Answer, valid func(schema, payload jso
 	return append(kit.AppendMember([]byte(`{"action":"accept"`), `"content"`, string(a.Payload)), '}'), nil
 }
 
-// unflat returns the name of a member that a form of MCP cannot have, or ""
+// memberNotFlat returns the name of a member that a form of MCP cannot have, or ""
 // (mcp.types.ElicitResult).
-func unflat(content json.RawMessage) (member string) {
+func memberNotFlat(content json.RawMessage) (member string) {
 	gjson.ParseBytes(content).ForEach(func(k, v gjson.Result) bool {
 		flat := !v.IsObject()
 		for _, one := range listOf(v) {
 			flat = flat && one.Type == gjson.String
 		}
 		if !flat {
-			member = agui.Cut(k.Str)
+			member = agui.Shorten(k.Str)
 		}
 		return flat
 	})

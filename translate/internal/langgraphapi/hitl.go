@@ -83,7 +83,7 @@ func (r review) hitlDecision(i int, a agui.Answer) (json.RawMessage, *agui.RunEr
 	if !ok {
 		return nil, notReadable(a.ID)
 	}
-	if a.Own {
+	if a.OwnForm {
 		if a.Native && r.shape == HITL {
 			if m, ok = r.wholeDecision(i, m["decisions"]); !ok {
 				return nil, agui.Errorf(agui.InvalidPayload, textDecisionCount, len(r.asks))
@@ -91,7 +91,7 @@ func (r review) hitlDecision(i int, a agui.Answer) (json.RawMessage, *agui.RunEr
 		}
 		return r.ownDecision(i, a.ID, m)
 	}
-	if !IsNull(m["type"]) && r.unsaid(ask) {
+	if !IsNull(m["type"]) && r.needsDecision(ask) {
 		return r.ownDecision(i, a.ID, m)
 	}
 	v, err := readVerdict(a.ID, m)
@@ -199,7 +199,7 @@ func (r review) ownEdit(ask ask, id string, m map[string]json.RawMessage) (json.
 			args = action["arguments"]
 		}
 	}
-	if ask.pinned && !agui.EqualJSON(name, agui.MustMarshal(ask.tool)) {
+	if ask.toolFixed && !agui.EqualJSON(name, agui.MustMarshal(ask.tool)) {
 		return nil, agui.Errorf(agui.InvalidPayload, textOtherTool, id)
 	}
 	if IsNull(args) || args[0] != '{' {

@@ -48,7 +48,7 @@ func (r review) respond(i int, a agui.Answer) (json.RawMessage, *agui.RunError) 
 		}
 		return json.RawMessage(`{"type":"ignore","args":null}`), nil
 	}
-	if a.Own {
+	if a.OwnForm {
 		return r.ownResponse(i, a)
 	}
 	m, ok := Members(a.Payload)

@@ -5,8 +5,8 @@
 //     it, by the shape of its value: tool reviews, Agent Inbox requests, CopilotKit's questions.
 //   - Answers reads what a client sends. Groups, Value and MapOf turn the answers into the values
 //     that interrupt() returns, in LangGraph's map of ids. Only an approval becomes an approval.
-//   - A Trail finds in LangGraph's stream of events which calls run at once in one task. The answer
-//     to one of these calls may reach another one.
+//   - A TaskTrace finds in LangGraph's stream of events which calls run at once in one task. The
+//     answer to one of these calls may reach another one.
 //
 // It does not know how questions and answers are transported.
 package langgraphapi

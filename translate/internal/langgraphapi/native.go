@@ -7,43 +7,43 @@ import (
 	"github.com/tidwall/gjson"
 )
 
-// A Way is the form in which the answer to a native interrupt is sent.
-type Way string
+// A AnswerForm is the form in which the answer to a native interrupt is sent.
+type AnswerForm string
 
 const (
 	// ByID sends the answer in the id map of command.resume. LangGraph reads an object as such a map
 	// if every key has 32 hex digits.
-	ByID Way = "id"
+	ByID AnswerForm = "id"
 	// ByScalar sends the answer as command.resume itself. It is for an interrupt without a usable id.
 	// Before langgraph 0.6 and JS 0.4 there are no ids. The deprecated NodeInterrupt has
 	// "placeholder-id", which does not identify anything.
-	ByScalar Way = "scalar"
+	ByScalar AnswerForm = "scalar"
 	// ByBareScalar is ByScalar for an interrupt without a rawEvent. Only the Python adapter from
 	// 0.0.43 on sends such interrupts (emit_raw_events=False). It accepts false, 0 and "" as answers
 	// (RAN 0.0.43).
-	ByBareScalar Way = "bare"
+	ByBareScalar AnswerForm = "bare"
 	// ByArray sends the answer in the resume array. It is for an outcome whose ids are not
 	// LangGraph's. Then a subclass of the adapter maps interrupts itself, as its README describes, and
 	// must map the entries back. LangGraph would read a map with these ids as the answer itself, and
 	// give it to every node. The form of an id does not show whether it is LangGraph's: other ids may
 	// have 32 hex digits too, and LangGraph ignores a map of ids that it does not know. The adapters
 	// always set metadata.langgraph, and a CUSTOM event has LangGraph's own id.
-	ByArray Way = "array"
+	ByArray AnswerForm = "array"
 )
 
 // A Native is one interrupt of LangGraph as the stream announced it. The pause stores the exported
 // fields in its Private.
 type Native struct {
-	ID    string          `json:"id,omitempty"`
-	Value json.RawMessage `json:"value,omitempty"` // the argument of interrupt(); nil if the stream did not contain it
-	Shape Shape           `json:"shape,omitempty"`
-	Way   Way             `json:"way"`
+	ID         string          `json:"id,omitempty"`
+	Value      json.RawMessage `json:"value,omitempty"` // the argument of interrupt(); nil if the stream did not contain it
+	Shape      Shape           `json:"shape,omitempty"`
+	AnswerForm AnswerForm      `json:"way"`
 	// Schema is the response_schema of interrupt() (langgraph 1.2.12 and later), or nil. The adapters
 	// send it only in rawEvent, not in the outcome (RAN 0.0.47).
 	Schema json.RawMessage `json:"schema,omitempty"`
-	// Rivals are the calls of the task that asked, if any of them may get the answer. It is nil if
+	// RivalCalls are the calls of the task that asked, if any of them may get the answer. It is nil if
 	// only one call of the task may ask.
-	Rivals json.RawMessage `json:"beside,omitempty"`
+	RivalCalls json.RawMessage `json:"beside,omitempty"`
 
 	Meta      []byte       `json:"-"` // an object with ns, resumable, when and other members that the backend sent with the value
 	Interrupt gjson.Result `json:"-"` // the Interrupt in the outcome, if there is one

@@ -22,7 +22,7 @@ func parsePerCall(v gjson.Result, schema json.RawMessage) (review, bool) {
 	if !v.IsObject() || v.Get("type").Str != "tool_approval" || name.Type != gjson.String || call.Type != gjson.String {
 		return r, false
 	}
-	a := ask{tool: name.Str, call: call.Str, args: RawOf(v.Get("args")), argsKey: "args", pinned: true}
+	a := ask{tool: name.Str, call: call.Str, args: RawOf(v.Get("args")), argsKey: "args", toolFixed: true}
 	if text := v.Get("description"); text.Type == gjson.String && text.Str != "" {
 		a.message = &text.Str
 	}

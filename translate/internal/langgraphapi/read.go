@@ -52,7 +52,7 @@ func readForms(p agui.Pause, g Group, answers []agui.Answer, read []agui.Reading
 		for n, a := range answers {
 			if a.ID == i.ID && a.Status == agui.Resolved {
 				if read[n] = (agui.Reading{}); string(a.Payload) == decline {
-					read[n].Says = agui.Denies
+					read[n].Meaning = agui.Denies
 				}
 			}
 		}
@@ -83,11 +83,11 @@ func decisionsIn(payload json.RawMessage) []string {
 func readingOf(decision string, known agui.Reading) agui.Reading {
 	switch decision {
 	case "approve", "accept":
-		return agui.Reading{Says: agui.Approves}
+		return agui.Reading{Meaning: agui.Approves}
 	case "edit":
-		return agui.Reading{Says: agui.Approves, Edited: true}
+		return agui.Reading{Meaning: agui.Approves, Edited: true}
 	case "reject", "ignore":
-		return agui.Reading{Says: agui.Denies}
+		return agui.Reading{Meaning: agui.Denies}
 	case "respond", "response":
 		return agui.Reading{}
 	}

@@ -36,9 +36,9 @@ func Groups(p agui.Pause, answers []agui.Answer) []Group {
 	kept := keptOf(p)
 	if len(kept.Natives) == 0 {
 		for _, i := range p.Interrupts {
-			n := Native{ID: i.Native, Way: ByScalar}
+			n := Native{ID: i.Native, AnswerForm: ByScalar}
 			if IsID(n.ID) {
-				n.Way = ByID
+				n.AnswerForm = ByID
 			}
 			kept.Natives = append(kept.Natives, n)
 		}
@@ -69,7 +69,7 @@ func MapOf(list []Group, values []json.RawMessage) (json.RawMessage, error) {
 	m := []byte{'{'}
 	sent := map[string]json.RawMessage{}
 	for i, g := range list {
-		if g.Way != ByID {
+		if g.AnswerForm != ByID {
 			return nil, agui.Errorf(agui.InvalidPayload, textNoIDs, len(list))
 		}
 		if other, twice := sent[g.ID]; twice {
@@ -84,12 +84,12 @@ func MapOf(list []Group, values []json.RawMessage) (json.RawMessage, error) {
 	return append(m, '}'), nil
 }
 
-// Unambiguous returns an error if the answer is not a denial and another call than the one that
+// CheckRivals returns an error if the answer is not a denial and another call than the one that
 // asked may get it. Approving all of these calls at once would not help: LangGraph accepts one
 // answer at a time, asks again for the next call, and runs the first call again with the answer
 // that it has (RAN 1.2.22, 200 threads).
-func (g Group) Unambiguous(a agui.Answer, value json.RawMessage) error {
-	if a.Payload = value; g.Rivals == nil || kit.Denies(a) || g.Shape == Elicitation && !accepts(value) {
+func (g Group) CheckRivals(a agui.Answer, value json.RawMessage) error {
+	if a.Payload = value; g.RivalCalls == nil || kit.Denies(a) || g.Shape == Elicitation && !accepts(value) {
 		return nil
 	}
 	return agui.Errorf(agui.ApprovalAmbiguous, textCallsAtOnce, a.ID)

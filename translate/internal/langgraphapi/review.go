@@ -23,14 +23,14 @@ type review struct {
 
 // An ask is one action under review.
 type ask struct {
-	tool    string
-	call    string // PerCall: the id of the call
-	args    json.RawMessage
-	argsKey string // "args"; "arguments" in langchain's 1.0 alpha
-	message *string
-	allowed []string        // the decisions that the backend accepts
-	edits   json.RawMessage // the schema of edited arguments, if the backend sent one
-	pinned  bool            // an edit must not change the tool
+	tool      string
+	call      string // PerCall: the id of the call
+	args      json.RawMessage
+	argsKey   string // "args"; "arguments" in langchain's 1.0 alpha
+	message   *string
+	allowed   []string        // the decisions that the backend accepts
+	edits     json.RawMessage // the schema of edited arguments, if the backend sent one
+	toolFixed bool            // an edit must not change the tool
 
 	// These belong to an elicitation: its key, and a form to fill in or a page to visit. If it has
 	// neither, it asks for a yes or a no.
@@ -73,7 +73,7 @@ func (r review) fields(i int, find *finder) fields {
 		f.reason = reasonToolCall
 	}
 	if f.message == nil {
-		f.message = asks(a.tool)
+		f.message = questionAbout(a.tool)
 	}
 	return f
 }
@@ -83,7 +83,7 @@ func (r review) fields(i int, find *finder) fields {
 func (r review) schema(i int) json.RawMessage {
 	a := r.asks[i]
 	p := []byte(`{"approved":{"type":"boolean"}`)
-	unsaid := r.unsaid(a)
+	unsaid := r.needsDecision(a)
 	if a.allows("edit") {
 		schema := a.edits
 		if schema == nil {
@@ -112,8 +112,8 @@ func (r review) schema(i int) json.RawMessage {
 // decides reports whether the answer is a decision of langchain's middleware.
 func (r review) decides() bool { return r.shape == HITL || r.shape == PerCall }
 
-// unsaid reports whether the action allows a decision that approved cannot express.
-func (r review) unsaid(a ask) bool {
+// needsDecision reports whether the action allows a decision that approved cannot express.
+func (r review) needsDecision(a ask) bool {
 	return r.decides() && slices.ContainsFunc(a.allowed, func(d string) bool {
 		return d != "approve" && d != "edit" && d != "reject"
 	})

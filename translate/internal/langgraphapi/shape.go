@@ -44,7 +44,7 @@ const (
 
 // ShapeOf returns the shape of the value.
 func (n Native) ShapeOf() Shape {
-	if n.Way == ByArray {
+	if n.AnswerForm == ByArray {
 		return given
 	}
 	if gjson.GetBytes(n.Value, copilotKitValue).Exists() {
@@ -90,12 +90,12 @@ func Publish(natives []Native, calls []agui.Call, ended []translate.EndedPause) 
 		var objects []json.RawMessage
 		if review, ok := n.review(); ok {
 			for i := range review.asks {
-				objects = append(objects, n.object(review.fields(i, &find), review.about(i)))
+				objects = append(objects, n.object(review.fields(i, &find), review.metadataStart(i)))
 			}
 		} else {
-			objects = []json.RawMessage{n.object(n.fields(&find), n.about())}
+			objects = []json.RawMessage{n.object(n.fields(&find), n.metadataStart())}
 		}
-		value := n.asked()
+		value := n.valueDigest()
 		for i, object := range objects {
 			one := agui.Interrupt{Native: n.ID, Object: object, Private: agui.MustMarshal(place{at, i}), Question: question(value, i)}
 			if n.Shape == Elicitation {
@@ -138,9 +138,9 @@ func nameCalls(list []agui.Interrupt, ended []translate.EndedPause) {
 	}
 }
 
-// asked returns a digest of the value, for question. It is computed once for all questions of the
-// value, because there may be very many.
-func (n Native) asked() []byte {
+// valueDigest returns a digest of the value, for question. It is computed once for all questions of
+// the value, because there may be very many.
+func (n Native) valueDigest() []byte {
 	value := []byte(WithoutConfig(n.Value))
 	if gjson.ParseBytes(value).IsObject() { // a time that the graph computes differs when it asks again
 		value = agui.DeleteKey(agui.DeleteKey(value, "expiresAt"), "expires_at")
@@ -226,7 +226,7 @@ func (f *fields) bindCall(find *finder) {
 		if at := find.byID(*f.toolCallID); at < 0 {
 			f.toolCallID = nil
 		} else if f.message == nil {
-			f.message = asks(find.calls[at].Name)
+			f.message = questionAbout(find.calls[at].Name)
 		}
 	}
 	if f.toolCallID == nil && f.reason == reasonToolCall {
@@ -234,8 +234,8 @@ func (f *fields) bindCall(find *finder) {
 	}
 }
 
-// asks returns the message of an interrupt about a tool call that has no message.
-func asks(tool string) *string {
+// questionAbout returns the message of an interrupt about a tool call that has no message.
+func questionAbout(tool string) *string {
 	s := fmt.Sprintf("The agent asks to call the tool %s.", tool)
 	return &s
 }
@@ -265,18 +265,19 @@ func addString(o []byte, key string, s *string) []byte {
 	return kit.AppendText(o, key, *s)
 }
 
-// about returns the beginning of metadata.langgraph with the whole value, for a question that is
-// not a review.
-func (n Native) about() []byte {
+// metadataStart returns the beginning of metadata.langgraph with the whole value, for a question
+// that is not a review.
+func (n Native) metadataStart() []byte {
 	if IsNull(n.Value) {
 		return []byte{'{'}
 	}
 	return kit.AppendMember([]byte{'{'}, `"raw"`, string(n.Value))
 }
 
-// about returns the beginning of metadata.langgraph with the call of one action, so that a page can
-// show what an approval would run. It does not repeat the value with all actions of the review.
-func (r review) about(i int) []byte {
+// metadataStart returns the beginning of metadata.langgraph with the call of one action, so that a
+// page can show what an approval would run. It does not repeat the value with all actions of the
+// review.
+func (r review) metadataStart(i int) []byte {
 	a := r.asks[i]
 	if r.shape == Elicitation {
 		return r.elicitationAbout(i)
@@ -308,8 +309,8 @@ func (n Native) metadata(own []byte) []byte {
 		own = kit.AppendMember(own, k.Raw, v.Raw)
 		return true
 	})
-	if len(n.Rivals) > len("[]") {
-		own = kit.AppendMember(own, `"parallel"`, string(n.Rivals))
+	if len(n.RivalCalls) > len("[]") {
+		own = kit.AppendMember(own, `"parallel"`, string(n.RivalCalls))
 	}
 	own = append(own, '}')
 	if len(own) > 2 || !n.Interrupt.Exists() {

@@ -68,7 +68,7 @@ func Approvals(in agui.RunInput, known bool) []translate.Reply {
 			continue
 		}
 		for _, c := range kit.Calls(agui.View(m.JSON)) {
-			name := asking(c, declares)
+			name := approvalForm(c, declares)
 			if name == "" {
 				continue
 			}
@@ -103,10 +103,10 @@ func Approvals(in agui.RunInput, known bool) []translate.Reply {
 	return list
 }
 
-// Strays returns the native approvals, for a dialect whose backend reads no decisions from
+// NativeApprovals returns the native approvals, for a dialect whose backend reads no decisions from
 // messages. It returns none if the dialect is not named or known; then auto asks other dialects,
 // which return them.
-func Strays(in agui.RunInput, named bool) iter.Seq[translate.Reply] {
+func NativeApprovals(in agui.RunInput, named bool) iter.Seq[translate.Reply] {
 	if !named {
 		return noReplies
 	}
@@ -174,27 +174,27 @@ func mayApprove(body []byte) bool {
 	return kit.MayContain(body, "approval", 'v') || kit.MayContain(body, "confirm", 'f')
 }
 
-// asking returns the name of the form in which a call asks for an approval, or "" if it does not.
-// All spellings and repeated keys are considered.
-func asking(c gjson.Result, declares func(tool string) bool) string {
+// approvalForm returns the name of the form in which a call asks for an approval, or "" if it does
+// not. All spellings and repeated keys are considered.
+func approvalForm(c gjson.Result, declares func(tool string) bool) string {
 	named := kit.Texts(c, "function", "name")
-	args := kit.Every(c, "function", "arguments")
+	args := kit.ValuesAt(c, "function", "arguments")
 	if len(args) == 0 {
 		args = []gjson.Result{{}}
 	}
 	for _, name := range []string{ConfirmChanges, RequestApproval} {
 		if slices.Contains(named, name) && !declares(name) &&
-			slices.ContainsFunc(args, func(args gjson.Result) bool { return asks(name, kit.ParseText(args)) }) {
+			slices.ContainsFunc(args, func(args gjson.Result) bool { return asksForApproval(name, kit.ParseText(args)) }) {
 			return name
 		}
 	}
 	return ""
 }
 
-// asks reports whether a call with these arguments asks for an approval. It checks the structure of
-// the arguments, because many products have a tool with one of these names. A confirm_changes that
-// confirms a predicted state has no arguments (1.0.0b251105).
-func asks(name string, args gjson.Result) bool {
+// asksForApproval reports whether a call with these arguments asks for an approval. It checks the
+// structure of the arguments, because many products have a tool with one of these names. A
+// confirm_changes that confirms a predicted state has no arguments (1.0.0b251105).
+func asksForApproval(name string, args gjson.Result) bool {
 	if name == ConfirmChanges {
 		return len(args.Map()) == 0 || len(kit.Texts(args, "function_call_id")) > 0
 	}

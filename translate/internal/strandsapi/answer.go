@@ -134,22 +134,22 @@ func (r Rule) Cancelled() json.RawMessage {
 // Read returns the meaning of an answer in the words of the rule. known is its meaning according to
 // other readers. If that is clear, Read returns it.
 func (r Rule) Read(a agui.Answer, known agui.Reading) agui.Reading {
-	if a.Status != agui.Resolved || known.Says != agui.Unclear || len(a.Payload) == 0 {
+	if a.Status != agui.Resolved || known.Meaning != agui.Unclear || len(a.Payload) == 0 {
 		return known
 	}
 	switch yes, no := r.yes(), r.no(); {
 	case yes != nil && sameWord(a.Payload, yes), isYesWord(a.Payload):
-		return agui.Reading{Says: agui.Approves}
+		return agui.Reading{Meaning: agui.Approves}
 	case no != nil && sameWord(a.Payload, no), isNoWord(a.Payload):
-		return agui.Reading{Says: agui.Denies}
+		return agui.Reading{Meaning: agui.Denies}
 	}
 	return known
 }
 
-// Say returns the value that is sent for an answer. words reports that the hook that asked accepts
-// only words. Then Say refuses an answer that is not a text, a yes or a no, because the hook would
-// fail at it or read it as a denial. The error is an *agui.RunError.
-func (r Rule) Say(a agui.Answer, words bool) (json.RawMessage, error) {
+// ValueFor returns the value that is sent for an answer. words reports that the hook that asked
+// accepts only words. Then ValueFor refuses an answer that is not a text, a yes or a no, because
+// the hook would fail at it or read it as a denial. The error is an *agui.RunError.
+func (r Rule) ValueFor(a agui.Answer, words bool) (json.RawMessage, error) {
 	if a.Status == agui.Cancelled {
 		return r.Cancelled(), nil
 	}

@@ -79,7 +79,7 @@ func parsed(t testing.TB, list string) Rules {
 
 func said(t testing.TB, r Rule, a agui.Answer, words bool) string {
 	t.Helper()
-	v, err := r.Say(a, words)
+	v, err := r.ValueFor(a, words)
 	var refused *agui.RunError
 	switch {
 	case errors.As(err, &refused) && refused.Code == agui.InvalidPayload:
@@ -202,12 +202,12 @@ func TestRead(t *testing.T) {
 	} {
 		rule, _ := parsed(t, text).Answer("any")
 		for payload, says := range want {
-			if got := rule.Read(agui.Answer{Status: agui.Resolved, Payload: []byte(payload)}, agui.Reading{}); got.Says != says {
-				t.Errorf("%s: %s is read as %v, want %v", text, payload, got.Says, says)
+			if got := rule.Read(agui.Answer{Status: agui.Resolved, Payload: []byte(payload)}, agui.Reading{}); got.Meaning != says {
+				t.Errorf("%s: %s is read as %v, want %v", text, payload, got.Meaning, says)
 			}
 		}
 	}
-	known := agui.Reading{Says: agui.Denies}
+	known := agui.Reading{Meaning: agui.Denies}
 	if got := (Rule{}).Read(agui.Answer{Status: agui.Resolved, Payload: []byte(`"y"`)}, known); got != known {
 		t.Errorf("what is known already is read as %+v", got)
 	}

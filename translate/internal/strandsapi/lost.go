@@ -18,23 +18,23 @@ import (
 type LostDetector struct {
 	begun, results int
 	first, last    agui.Type // of the events after RUN_STARTED
-	other          bool      // the stream had an event that the adapter never sends
+	foreignEvent   bool      // the stream had an event that the adapter never sends
 }
 
-// LostHint is the log line about a run that LostDetector.Likely reports. A dialect writes it once
-// in a process.
+// LostHint is the log line about a run that LostDetector.LikelyAsked reports. A dialect writes it
+// once in a process.
 const LostHint = logLost
 
-// See records an event of the stream that is not terminal. The adapter is older than
+// Observe records an event of the stream that is not terminal. The adapter is older than
 // protocolVersion. It sends its state directly after RUN_STARTED if the request has a state. It
 // never sends RAW events or chunks (ag_ui_strands 0.2.5, agent.py).
-func (l *LostDetector) See(ev agui.Event) {
+func (l *LostDetector) Observe(ev agui.Event) {
 	switch ev.Type {
 	case agui.RunStarted:
-		l.other = l.other || agui.View(ev.JSON).Get("protocolVersion").Exists()
+		l.foreignEvent = l.foreignEvent || agui.View(ev.JSON).Get("protocolVersion").Exists()
 		return
 	case agui.Raw, agui.TextChunk, agui.CallChunk:
-		l.other = true
+		l.foreignEvent = true
 	case agui.CallEnd:
 		l.begun++
 	case agui.CallResult:
@@ -46,23 +46,23 @@ func (l *LostDetector) See(ev agui.Event) {
 	l.last = ev.Type
 }
 
-// Passes reports whether See can skip events of the type until it sees an event of another type. A
-// call is counted by its END and its result. Of the last event, See only needs to know whether it
-// is a STATE_SNAPSHOT.
+// Passes reports whether Observe can skip events of the type until it sees an event of another
+// type. A call is counted by its END and its result. Of the last event, Observe only needs to know
+// whether it is a STATE_SNAPSHOT.
 func (l *LostDetector) Passes(t agui.Type) bool {
 	switch t {
 	case agui.RunStarted, agui.CallEnd, agui.CallResult:
 		return false
 	case agui.Raw, agui.TextChunk, agui.CallChunk:
-		if !l.other {
+		if !l.foreignEvent {
 			return false
 		}
 	}
 	return l.first != agui.Unknown && (t == agui.StateSnapshot) == (l.last == agui.StateSnapshot)
 }
 
-// Likely reports whether the run that ended with finish probably asked a question. There are two
-// signs.
+// LikelyAsked reports whether the run that ended with finish probably asked a question. There are
+// two signs.
 //
 // First, the run has no outcome, ends with a STATE_SNAPSHOT, as every version of the adapter sends
 // it, and has calls without a result. None of these calls is of a tool that the request
@@ -71,12 +71,12 @@ func (l *LostDetector) Passes(t agui.Type) bool {
 //
 // Second, the run failed because the thread waits. The text of this error is Strands' own, and
 // newer adapters prevent the error.
-func (l *LostDetector) Likely(r *translate.Request, finish agui.Event) bool {
+func (l *LostDetector) LikelyAsked(r *translate.Request, finish agui.Event) bool {
 	if finish.Type == agui.RunErrored {
 		return finish.Get("code").Str == string(CodeError) && strings.Contains(finish.Get("message").Str, "must resume from interrupt")
 	}
 	stateful := len(r.Input.State) > 0 && string(r.Input.State) != "null"
-	if l.other || stateful && l.first != agui.StateSnapshot || l.begun <= l.results || l.last != agui.StateSnapshot || finish.Type != agui.RunFinished || r.Transcript == nil || finish.Get("outcome").Exists() {
+	if l.foreignEvent || stateful && l.first != agui.StateSnapshot || l.begun <= l.results || l.last != agui.StateSnapshot || finish.Type != agui.RunFinished || r.Transcript == nil || finish.Get("outcome").Exists() {
 		return false
 	}
 	before := map[string]bool{}

@@ -94,7 +94,7 @@ func (r Rules) Denials() []json.RawMessage {
 func (r Rules) Refuse(says func(Rule) error) error {
 	for _, one := range r.List {
 		if err := says(one); err != nil {
-			return place(one.line, err)
+			return atLine(one.line, err)
 		}
 	}
 	return nil
@@ -119,10 +119,10 @@ func (r *Rules) UnmarshalText(file []byte) error {
 }
 
 // String returns the name of the file and the number of rules.
-func (r Rules) String() string { return r.Named(r.file) }
+func (r Rules) String() string { return r.StringFor(r.file) }
 
-// Named returns the string that String returns for a file with that name.
-func (r Rules) Named(file string) string {
+// StringFor returns the string that String returns for a file with that name.
+func (r Rules) StringFor(file string) string {
 	switch {
 	case file == "":
 		return ""
@@ -156,7 +156,7 @@ func ParseRules(text []byte, beside ...Member) (Rules, error) {
 		if s := (*json.SyntaxError)(nil); errors.As(err, &s) {
 			at = int(s.Offset)
 		}
-		return Rules{}, place(f.line(at), fmt.Errorf(textNotJSON, err))
+		return Rules{}, atLine(f.line(at), fmt.Errorf(textNotJSON, err))
 	}
 	var rules Rules
 	names := ""
@@ -180,12 +180,12 @@ func ParseRules(text []byte, beside ...Member) (Rules, error) {
 		return errUnknown
 	})
 	if err == nil && !said && rules.List == nil && rules.Questions == "" {
-		err = place(1, errors.New(textNoRules))
+		err = atLine(1, errors.New(textNoRules))
 	}
 	return rules, err
 }
 
-func place(line int, err error) error { return fmt.Errorf("line %d: %w", line, err) }
+func atLine(line int, err error) error { return fmt.Errorf("line %d: %w", line, err) }
 
 var errUnknown = errors.New("no such member")
 
@@ -205,12 +205,12 @@ type value struct {
 
 func (v value) text(into *string) error {
 	if json.Unmarshal(v.raw, into) != nil || v.raw[0] != '"' || *into == "" {
-		return fmt.Errorf(textNotText, brief(v.raw))
+		return fmt.Errorf(textNotText, excerpt(v.raw))
 	}
 	return nil
 }
 
-func brief(raw []byte) string {
+func excerpt(raw []byte) string {
 	if len(raw) > 60 {
 		return string(raw[:60]) + "…"
 	}
@@ -223,7 +223,7 @@ func (f *rulesFile) object(raw []byte, at int, what string, member func(key stri
 	first := at + len(raw) - len(bytes.TrimLeft(raw, " \t\r\n"))
 	dec := json.NewDecoder(bytes.NewReader(raw))
 	if open, err := dec.Token(); err != nil || open != json.Delim('{') {
-		return place(f.line(first), fmt.Errorf(textNotObject, what))
+		return atLine(f.line(first), fmt.Errorf(textNotObject, what))
 	}
 	seen := map[string]int{}
 	for dec.More() {
@@ -233,7 +233,7 @@ func (f *rulesFile) object(raw []byte, at int, what string, member func(key stri
 		}
 		key, line := token.(string), f.line(at+int(dec.InputOffset()))
 		if seen[key] > 0 {
-			return place(line, fmt.Errorf(textTwice, key, seen[key]))
+			return atLine(line, fmt.Errorf(textTwice, key, seen[key]))
 		}
 		seen[key] = line
 		var v value
@@ -243,9 +243,9 @@ func (f *rulesFile) object(raw []byte, at int, what string, member func(key stri
 		v.at = at + int(dec.InputOffset()) - len(v.raw)
 		switch err := member(key, v); {
 		case errors.Is(err, errUnknown):
-			return place(line, fmt.Errorf(textUnknownMember, key, what))
+			return atLine(line, fmt.Errorf(textUnknownMember, key, what))
 		case err != nil && !strings.HasPrefix(err.Error(), "line "):
-			return place(line, fmt.Errorf("%s: %w", key, err))
+			return atLine(line, fmt.Errorf("%s: %w", key, err))
 		case err != nil:
 			return err
 		}
@@ -271,7 +271,7 @@ func (f *rulesFile) list(list value, into *Rules) error {
 			return err
 		}
 		if lines[r.Names] > 0 {
-			return place(r.line, fmt.Errorf(textRuleTwice, r.Names, lines[r.Names]))
+			return atLine(r.line, fmt.Errorf(textRuleTwice, r.Names, lines[r.Names]))
 		}
 		lines[r.Names] = r.line
 		into.List = append(into.List, r)
@@ -290,7 +290,7 @@ func (f *rulesFile) rule(v value) (Rule, error) {
 		case "answers":
 			var profile string
 			if err := v.text(&profile); err != nil || !slices.Contains(profiles, Profile(profile)) {
-				return fmt.Errorf(textNotProfile, brief(v.raw), Words, Bool, Envelope, Raw)
+				return fmt.Errorf(textNotProfile, excerpt(v.raw), Words, Bool, Envelope, Raw)
 			}
 			r.Profile = Profile(profile)
 		case "yes":
@@ -314,7 +314,7 @@ func (f *rulesFile) rule(v value) (Rule, error) {
 	})
 	if err == nil {
 		if err = r.check(); err != nil {
-			err = place(r.line, err)
+			err = atLine(r.line, err)
 		}
 	}
 	return r, err

@@ -195,7 +195,7 @@ func outcomeVersions(framework string, came *stream) string {
 		switch {
 		case ev.Type == agui.RunFinished && len(ev.Get("outcome.interrupts").Array()) > 0:
 			return asTested[framework]
-		case ev.Type == agui.Custom && kit.Announced(ev) != kit.Nobody:
+		case ev.Type == agui.Custom && kit.Announced(ev) != kit.NoDialect:
 			said = asAnnounced[framework]
 		}
 	}

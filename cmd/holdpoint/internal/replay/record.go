@@ -37,7 +37,7 @@ func (p *player) record(ctx context.Context) error {
 		}
 	}
 	for _, r := range rec.Results {
-		p.print("               an earlier question ended: %s", r.How)
+		p.print("               an earlier question ended: %s", r.EndKind)
 	}
 	if rec.State == store.Open {
 		p.print("  to answer    the client's next request has")

@@ -199,7 +199,7 @@ func (t *trace) end(w *client) {
 		t.p.print("  left out     recorded answers of the backend that Holdpoint did not ask for: %d", n)
 	}
 	if r := t.run; r != nil {
-		t.p.print("  run          outcome %s, dialect %s; frames: %d passed, %d rewritten, %d dropped, %d made", or(r.Outcome), or(r.Dialect), r.Passed, r.Rewritten, r.Dropped, r.Made)
+		t.p.print("  run          outcome %s, dialect %s; frames: %d passed, %d rewritten, %d dropped, %d made", or(r.Outcome), or(r.Dialect), r.PassedFrames, r.RewrittenFrames, r.DroppedFrames, r.MadeEvents)
 	}
 }
 

@@ -93,9 +93,9 @@ func Signs(ev agui.Event) bool {
 	return false
 }
 
-// Tells reports whether a TEXT_MESSAGE_START is the host's: its rawEvent is a ChatResponseUpdate,
-// whose contents have a $type.
-func Tells(ev agui.Event) bool {
+// IsHostText reports whether a TEXT_MESSAGE_START is the host's: its rawEvent is a
+// ChatResponseUpdate, whose contents have a $type.
+func IsHostText(ev agui.Event) bool {
 	return agui.View(ev.JSON).Get("rawEvent.contents.0.$type").Type == gjson.String
 }
 

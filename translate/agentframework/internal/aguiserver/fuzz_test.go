@@ -58,7 +58,7 @@ func FuzzEvents(f *testing.F) {
 			}
 			return
 		}
-		if !json.Valid(res.Finish.JSON) || res.Finish.Get("outcome").Exists() || !Made(res.Asked.Pause("agent-framework")) {
+		if !json.Valid(res.Finish.JSON) || res.Finish.Get("outcome").Exists() || !MadePause(res.Asked.Pause("agent-framework")) {
 			t.Fatalf("end %s, private %s", res.Finish.JSON, res.Asked.Private)
 		}
 		if _, err := json.Marshal(res.Asked); err != nil {
@@ -75,7 +75,7 @@ func FuzzEvents(f *testing.F) {
 			if call.Name == "mine" && !strings.Contains(stream, messageStart) {
 				t.Fatalf("asked about the client's own tool: %s", i.Object)
 			}
-			if bound := i.ToolCallID() != ""; bound != call.seen(l.Calls()) || bound != (i.ToolCallID() == call.ID) {
+			if bound := i.ToolCallID() != ""; bound != call.isAmong(l.Calls()) || bound != (i.ToolCallID() == call.ID) {
 				t.Fatalf("bound to a call that was not seen, or to none: %s of %+v", i.Object, l.Calls())
 			}
 		}
@@ -134,7 +134,7 @@ func FuzzAnswers(f *testing.F) {
 		if cancelled {
 			answers[0].Status = agui.Cancelled
 		}
-		Plain(&translate.Request{Input: in, Ended: []translate.EndedPause{{Pause: p}}}, true)
+		PlainRequest(&translate.Request{Input: in, EndedPauses: []translate.EndedPause{{Pause: p}}}, true)
 		out, _, err := Resume(&translate.Request{Input: in, Pause: p, Answers: answers})
 		if err != nil {
 			if dialecttest.Code(err) != agui.InvalidPayload {

@@ -9,7 +9,8 @@ import (
 	"holdpoint/translate/kit"
 )
 
-// readable returns the messages in a form that the host and a strict provider behind it accept:
+// readableHistory returns the messages in a form that the host and a strict provider behind it
+// accept:
 //
 //   - Messages of reasoning and activities are left out. The host answers 500 to a history with
 //     one (RAN 0.0.3 to after 0.0.5). A client may have them from a snapshot of Holdpoint.
@@ -21,7 +22,7 @@ import (
 //   - A message is left out if all its calls were removed (translate.Continuer).
 //
 // came are the messages as the client sent them.
-func readable(in agui.RunInput, came []agui.Message, unanswered map[string]bool) agui.RunInput {
+func readableHistory(in agui.RunInput, came []agui.Message, unanswered map[string]bool) agui.RunInput {
 	list := withoutEmptied(in.Messages, came)
 	list = kit.ResultsAfterCalls(kit.WithoutRoles(kit.WithoutResultsOf(list, unanswered), "reasoning", "activity"))
 	if len(list) == len(in.Messages) && slices.EqualFunc(list, in.Messages, func(a, b agui.Message) bool { return &a.JSON[0] == &b.JSON[0] }) {

@@ -60,7 +60,7 @@ func TestWhatTheHostCanRead(t *testing.T) {
 			if want == "" {
 				want = c.want
 			}
-			sent := Plain(&translate.Request{Input: in, Ended: []translate.EndedPause{{Pause: p}}}, false).Body
+			sent := PlainRequest(&translate.Request{Input: in, EndedPauses: []translate.EndedPause{{Pause: p}}}, false).Body
 			if sent == nil {
 				sent = in.Raw
 			}
@@ -87,7 +87,7 @@ func TestHistoryInLinearTime(t *testing.T) {
 	} {
 		in := inputOf(t, `"messages":[`+strings.Join(messages, ",")+`]`)
 		before := hostile.ProcessorTime(t)
-		out := readable(in, in.Messages, nil)
+		out := readableHistory(in, in.Messages, nil)
 		if took := hostile.ProcessorTime(t) - before; took > 10*time.Second { // some 50 ms; a minute if it is quadratic
 			t.Errorf("%s: %v", name, took)
 		}

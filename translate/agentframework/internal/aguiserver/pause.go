@@ -19,7 +19,7 @@ type Stream struct{ asked []approvalRequest }
 func (s *Stream) Note(ev agui.Event) {
 	switch ev.Type {
 	case agui.CallStart, agui.CallArgs, agui.CallEnd:
-		if a, ok := requestIn(ev); ok && !slices.ContainsFunc(s.asked, a.is) {
+		if a, ok := requestIn(ev); ok && !slices.ContainsFunc(s.asked, a.equals) {
 			s.asked = append(s.asked, a)
 		}
 	case agui.CallResult:
@@ -54,7 +54,9 @@ func (s *Stream) Passes(t agui.Type) bool {
 	return true
 }
 
-func (a approvalRequest) is(b approvalRequest) bool { return a.ID == b.ID && a.Call.ID == b.Call.ID }
+func (a approvalRequest) equals(b approvalRequest) bool {
+	return a.ID == b.ID && a.Call.ID == b.Call.ID
+}
 
 // keptPause is the host's part of a pause's private state. Each interrupt keeps its askedCall.
 type keptPause struct {
@@ -72,7 +74,7 @@ type privateForm struct {
 // outcome, and the requests that are missing there because tools were declared.
 func (s *Stream) Paused(r *translate.Request, finish agui.Event) (translate.AskedPause, agui.Event, bool) {
 	list := withoutInner(kit.Outcome(finish))
-	if len(list) == 0 && !succeeded(finish) {
+	if len(list) == 0 && !hasSucceeded(finish) {
 		return translate.AskedPause{}, agui.Event{}, false
 	}
 	calls := shownCalls(r)
@@ -85,7 +87,7 @@ func (s *Stream) Paused(r *translate.Request, finish agui.Event) (translate.Aske
 			continue
 		}
 		told = append(told, a)
-		open = append(open, a.interrupt(kit.Pruned(i, "id"), calls))
+		open = append(open, a.interrupt(kit.WithoutMembers(i, "id"), calls))
 	}
 	var kept keptPause
 	for _, a := range s.asked {
@@ -114,8 +116,8 @@ func withoutInner(list []gjson.Result) []gjson.Result {
 	})
 }
 
-// succeeded reports whether the run ended without an outcome, or with success.
-func succeeded(finish agui.Event) bool {
+// hasSucceeded reports whether the run ended without an outcome, or with success.
+func hasSucceeded(finish agui.Event) bool {
 	outcome := finish.Get("outcome")
 	return finish.Valid() && (!outcome.Exists() || outcome.Type == gjson.Null || outcome.Get("type").Str == "success")
 }
@@ -136,7 +138,7 @@ func Inputs(r *translate.Request, finish agui.Event) (translate.AskedPause, agui
 }
 
 func pauseOf(interrupts []agui.Interrupt, kept keptPause, finish agui.Event) (translate.AskedPause, agui.Event) {
-	asked := translate.AskedPause{Interrupts: interrupts, Private: agui.MustMarshal(privateForm{&kept}), OwnFinish: slices.Clone(finish.JSON)}
+	asked := translate.AskedPause{Interrupts: interrupts, Private: agui.MustMarshal(privateForm{&kept}), NativeFinish: slices.Clone(finish.JSON)}
 	return asked, kit.WithoutOutcome(finish)
 }
 
@@ -197,7 +199,7 @@ func (a approvalRequest) interrupt(object []byte, calls []agui.Call) agui.Interr
 		object = offerEdits(object)
 	}
 	var about []agui.AskedCall // nil: proxy takes the call from the transcript
-	if a.Call.seen(calls) {
+	if a.Call.isAmong(calls) {
 		object = agui.SetString(object, "toolCallId", a.Call.ID)
 		if gjson.GetBytes(object, "reason").Type != gjson.String {
 			object = agui.SetString(object, "reason", "tool_call")
@@ -223,8 +225,8 @@ func offerEdits(object []byte) []byte {
 	return agui.SetKey(object, "responseSchema.properties.editedArgs", []byte(`{"type":"object"}`))
 }
 
-// seen reports whether the client has exactly that call.
-func (c askedCall) seen(calls []agui.Call) bool {
+// isAmong reports whether the client has exactly that call.
+func (c askedCall) isAmong(calls []agui.Call) bool {
 	return slices.ContainsFunc(calls, func(shown agui.Call) bool {
 		args := []byte(shown.Args)
 		if len(args) == 0 {
@@ -241,7 +243,7 @@ func (c askedCall) seen(calls []agui.Call) bool {
 // inputInterrupt returns an interrupt that does not ask for an approval. It keeps the host's
 // members, except for those at which a client fails and the id of a call that the client lacks.
 func inputInterrupt(i gjson.Result, calls []agui.Call) agui.Interrupt {
-	object := kit.Pruned(i, "id")
+	object := kit.WithoutMembers(i, "id")
 	call := gjson.GetBytes(object, "toolCallId")
 	if call.Exists() && !slices.ContainsFunc(calls, func(c agui.Call) bool { return c.ID == call.Str }) {
 		object = agui.DeleteKey(object, "toolCallId")

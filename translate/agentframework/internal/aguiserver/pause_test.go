@@ -75,7 +75,7 @@ func ends(t testing.TB, r *translate.Request, stream ...string) translate.Result
 	}
 	last := len(stream) - 1
 	p := dialecttest.PlayTo(&run{r: r}, l, translate.End{Event: agui.NewEvent([]byte(stream[last]))}, stream[:last]...)
-	if err := errors.Join(p.Err, p.Touched()); err != nil {
+	if err := errors.Join(p.Err, p.ChangedEvent()); err != nil {
 		t.Fatal(err)
 	}
 	return p.Result
@@ -206,7 +206,7 @@ func TestPauses(t *testing.T) {
 				}
 				return
 			}
-			if !Made(res.Asked.Pause("agent-framework")) || res.Finish.Get("outcome").Exists() || !strings.Contains(string(res.Asked.OwnFinish), `"RUN_FINISHED"`) {
+			if !MadePause(res.Asked.Pause("agent-framework")) || res.Finish.Get("outcome").Exists() || !strings.Contains(string(res.Asked.NativeFinish), `"RUN_FINISHED"`) {
 				t.Errorf("pause %s, end %s", res.Asked.Private, res.Finish.JSON)
 			}
 			var free []string
@@ -234,7 +234,7 @@ func TestCallThatWasNotSeen(t *testing.T) {
 
 func TestMade(t *testing.T) {
 	for private, want := range map[string]bool{``: false, `{}`: false, `{"natives":[]}`: false, `[]`: false, `{"dotnet":{}}`: true, `{"dotnet":null}`: false} {
-		if got := Made(agui.Pause{Private: json.RawMessage(private)}); got != want {
+		if got := MadePause(agui.Pause{Private: json.RawMessage(private)}); got != want {
 			t.Errorf("%s: %v", private, got)
 		}
 	}

@@ -16,13 +16,13 @@ import (
 // Backend is the translate.Result.Backend of the host.
 const Backend = "dotnet"
 
-// Made reports whether the host made the pause.
-func Made(p agui.Pause) bool { return keptOf(p) != nil }
+// MadePause reports whether the host made the pause.
+func MadePause(p agui.Pause) bool { return keptOf(p) != nil }
 
 // KeepsSession reports whether the host that made the pause stores the conversation of each thread.
 // It needs it for the questions of a workflow.
 func KeepsSession(p agui.Pause) bool {
-	return Made(p) && slices.ContainsFunc(p.Interrupts, func(i agui.Interrupt) bool { return ofWorkflow(i.Native) })
+	return MadePause(p) && slices.ContainsFunc(p.Interrupts, func(i agui.Interrupt) bool { return ofWorkflow(i.Native) })
 }
 
 func keptOf(p agui.Pause) *keptPause {
@@ -52,14 +52,14 @@ func Resume(r *translate.Request) (translate.Out, translate.Run, error) {
 		in = in.WithoutCommand()
 	}
 	if KeepsSession(r.Pause) {
-		in = in.WithMessages(r.New) // the host would answer the other messages again
+		in = in.WithMessages(r.NewMessages) // the host would answer the other messages again
 	} else if len(in.Messages) == 0 && !r.Sessions { // valid for a client, but the host has stored no messages
 		if known, ok := kit.KnownMessages(r); ok && len(known) > 0 {
 			in = in.WithMessages(known)
 		}
 	}
 	asked := askedIDs(r)
-	in = readable(in, r.ClientMessages, openIDs(r.Pause))
+	in = readableHistory(in, r.ClientMessages, openIDs(r.Pause))
 	in = kit.WithoutDangling(in, func(c kit.DanglingCall) bool {
 		// A call of the client's own without a result is also left out of this request. Otherwise the
 		// host would run the approved call, and then its provider would refuse the history. Its result
@@ -182,20 +182,20 @@ func metadataOf(given gjson.Result) json.RawMessage {
 	return nil
 }
 
-// Plain returns the request of a run without answers. It leaves out calls that were asked about and
-// have no result, because their resume failed or is in doubt. If the history has a result of one of
-// the client's own tools, the host would approve and run such a call (ProcessContinuation).
-// Otherwise its provider would refuse the history. For the same reason it leaves out calls of the
-// backend that the user ignored, unless the host would run them: proxy has then decided about them
-// (translate.Continuer).
+// PlainRequest returns the request of a run without answers. It leaves out calls that were asked
+// about and have no result, because their resume failed or is in doubt. If the history has a result
+// of one of the client's own tools, the host would approve and run such a call
+// (ProcessContinuation). Otherwise its provider would refuse the history. For the same reason it
+// leaves out calls of the backend that the user ignored, unless the host would run them: proxy has
+// then decided about them (translate.Continuer).
 //
 // named reports that a client has named a question with an id of the host.
-func Plain(r *translate.Request, named bool) translate.Out {
+func PlainRequest(r *translate.Request, named bool) translate.Out {
 	if !named && !isSeen(r) {
 		return translate.Out{}
 	}
-	asked, runs := askedIDs(r), continues(r.Input)
-	in := kit.WithoutDangling(readable(r.Input, r.ClientMessages, nil), func(c kit.DanglingCall) bool {
+	asked, runs := askedIDs(r), continuesCall(r.Input)
+	in := kit.WithoutDangling(readableHistory(r.Input, r.ClientMessages, nil), func(c kit.DanglingCall) bool {
 		return asked[c.ID] || c.Abandoned && !runs && !r.Input.Declares(c.Name)
 	})
 	if bytes.Equal(in.Raw, r.Input.Raw) {
@@ -206,14 +206,14 @@ func Plain(r *translate.Request, named bool) translate.Out {
 
 // isSeen reports whether the host is known to serve the thread or its path.
 func isSeen(r *translate.Request) bool {
-	return r.Backend == Backend || slices.ContainsFunc(r.Ended, func(p translate.EndedPause) bool { return Made(p.Pause) })
+	return r.Backend == Backend || slices.ContainsFunc(r.EndedPauses, func(p translate.EndedPause) bool { return MadePause(p.Pause) })
 }
 
 // askedIDs returns the ids of the calls in the host's pauses of the thread: the pause that the
 // request answers, and the earlier ones.
 func askedIDs(r *translate.Request) map[string]bool {
 	ids := openIDs(r.Pause)
-	for _, p := range r.Ended {
+	for _, p := range r.EndedPauses {
 		maps.Copy(ids, openIDs(p.Pause))
 	}
 	return ids
@@ -237,9 +237,9 @@ func openIDs(p agui.Pause) map[string]bool {
 	return ids
 }
 
-// continues reports whether the host reads the request as the continuation of a declared tool's
+// continuesCall reports whether the host reads the request as the continuation of a declared tool's
 // call: the history has such a call and a result after it (HasClientToolResults).
-func continues(in agui.RunInput) bool {
+func continuesCall(in agui.RunInput) bool {
 	if len(in.Tools) == 0 {
 		return false
 	}

@@ -207,7 +207,7 @@ func TestPlain(t *testing.T) {
 		"nothing is known, and no continuation":            {nil, messagesOf(userMessage, gatedCall, moreText, ownCall) + mineTool, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
-			out := Plain(&translate.Request{Input: inputOf(t, c.sent), Ended: c.ended}, false)
+			out := PlainRequest(&translate.Request{Input: inputOf(t, c.sent), EndedPauses: c.ended}, false)
 			want := ""
 			if c.want != "" {
 				want = `{"threadId":"t1","runId":"r1",` + c.want + `}`
@@ -231,7 +231,7 @@ func TestPlainAfterALostQuestion(t *testing.T) {
 		want    string
 	}{"seen": {Backend, false, want}, "named": {"", true, want}, "another backend": {"python", false, ""}} {
 		t.Run(name, func(t *testing.T) {
-			if out := Plain(&translate.Request{Input: inputOf(t, sent), Backend: c.backend}, c.named); string(out.Body) != c.want {
+			if out := PlainRequest(&translate.Request{Input: inputOf(t, sent), Backend: c.backend}, c.named); string(out.Body) != c.want {
 				t.Errorf("got  %s\nwant %s", out.Body, c.want)
 			}
 		})

@@ -58,19 +58,19 @@ func (t *Transcript) begin(end agui.Type, key string) {
 		return
 	}
 	if t.openSize += openCost + len(key); t.openSize > t.names() {
-		t.openLost, t.open, t.openAt, t.living = true, nil, nil, 0
+		t.openLost, t.open, t.openAt, t.openCount = true, nil, nil, 0
 		return
 	}
 	o := openItem{end, key}
 	if t.openAt == nil {
 		t.openAt = map[openItem][]int{}
 	}
-	if len(t.open) > 2*t.living+64 {
+	if len(t.open) > 2*t.openCount+64 {
 		t.closeUp()
 	}
 	t.openAt[o] = append(t.openAt[o], len(t.open))
 	t.open = append(t.open, o)
-	t.living++
+	t.openCount++
 }
 
 // closeUp removes the empty entries from t.open.
@@ -92,7 +92,7 @@ func (t *Transcript) end(end agui.Type, key string) {
 		return
 	}
 	t.open[places[len(places)-1]] = openItem{}
-	t.living--
+	t.openCount--
 	t.openSize -= openCost + len(key)
 	if t.openAt[o] = places[:len(places)-1]; len(places) == 1 {
 		delete(t.openAt, o)

@@ -11,7 +11,7 @@ import (
 // Denies reports whether an answer is a clear denial: no supported backend carries anything out for
 // it. An unclear answer or an empty one is not a denial. If a.Says is set, it decides.
 func Denies(a agui.Answer) bool {
-	return a.Status == agui.Cancelled || a.Says == agui.Denies || saysNo(agui.View(a.Payload)) && JSON(a.Payload).DeniesOnly() == nil
+	return a.Status == agui.Cancelled || a.Meaning == agui.Denies || saysNo(agui.View(a.Payload)) && JSON(a.Payload).DeniesOnly() == nil
 }
 
 // Approves reports whether a payload is a clear approval, whatever its question asks for.

@@ -5,12 +5,13 @@ import (
 	"holdpoint/store"
 )
 
-// stuck finds an answer that the backend would ignore, because it stored an earlier answer to the
-// question (agui.Pause.Sticky). The newest resume of the question decides: if it succeeded, the
-// backend keeps nothing. It also keeps nothing if its run has only just asked the question.
-func (c *Case) stuck(answers []agui.Answer) (agui.Interrupt, bool) {
+// findIgnoredAnswer finds an answer that the backend would ignore, because it stored an earlier
+// answer to the question (agui.Pause.KeepsFirstAnswer). The newest resume of the question decides:
+// if it succeeded, the backend keeps nothing. It also keeps nothing if its run has only just asked
+// the question.
+func (c *Case) findIgnoredAnswer(answers []agui.Answer) (agui.Interrupt, bool) {
 	p := c.Record.Pause
-	if !p.Sticky || p.FirstAsked {
+	if !p.KeepsFirstAnswer || p.FirstAsked {
 		return agui.Interrupt{}, false
 	}
 	kept := c.keptAnswers()

@@ -21,21 +21,21 @@ const (
 	MaxAsked = 64      // questions of one task, asked one after the other
 )
 
-// A Trail is what a stream shows of the tasks of a graph: its steps, and with RAW events also the
-// checkpoint namespace of each task that began and the tools that were called in it. The namespace
-// contains the id of the checkpoint. So a task keeps its namespace when it is resumed, and has
-// another one in every new run (RAN Python 0.0.42, 0.0.43, 0.0.47 and TypeScript 0.0.17, 0.0.42,
-// 0.0.43).
-type Trail struct {
+// A TaskTrace is what a stream shows of the tasks of a graph: its steps, and with RAW events also
+// the checkpoint namespace of each task that began and the tools that were called in it. The
+// namespace contains the id of the checkpoint. So a task keeps its namespace when it is resumed,
+// and has another one in every new run (RAN Python 0.0.42, 0.0.43, 0.0.47 and TypeScript 0.0.17,
+// 0.0.42, 0.0.43).
+type TaskTrace struct {
 	First, Last []byte   // names of steps
 	Tasks       []string // namespaces, in the order in which the tasks began
 	calls       []ToolCall
-	Full        bool // the stream exceeded a limit, so the Trail is incomplete
+	Full        bool // the stream exceeded a limit, so the TaskTrace is incomplete
 }
 
 // A ToolCall is an on_tool_start of a RAW event.
 type ToolCall struct {
-	task     int    // index in Trail.Tasks
+	task     int    // index in TaskTrace.Tasks
 	run      string // the run_id
 	name     string
 	args     string // JSON; "" if it is too long
@@ -45,7 +45,7 @@ type ToolCall struct {
 }
 
 // Step records the name of a step.
-func (t *Trail) Step(name string) {
+func (t *TaskTrace) Step(name string) {
 	if len(t.First) == 0 {
 		t.First = []byte(name)
 	}
@@ -58,7 +58,7 @@ func KindOf(ev agui.Event) string { return agui.View(ev.JSON).Get("event.event")
 
 // Raw reads a RAW event of this kind. It returns the namespace of the task that the event belongs
 // to, or "" if the event is of no interest.
-func (t *Trail) Raw(kind string, ev agui.Event) string {
+func (t *TaskTrace) Raw(kind string, ev agui.Event) string {
 	switch kind {
 	case "on_chain_start", "on_tool_start", "on_tool_end", "on_tool_error":
 	default:
@@ -72,7 +72,7 @@ func (t *Trail) Raw(kind string, ev agui.Event) string {
 
 // Event reads an event of LangGraph's own stream. It returns the namespace of the task that the
 // event belongs to, or "".
-func (t *Trail) Event(event gjson.Result) string {
+func (t *TaskTrace) Event(event gjson.Result) string {
 	kind := event.Get("event").Str
 	task := event.Get("metadata.langgraph_checkpoint_ns").Str
 	if task == "" {
@@ -91,7 +91,7 @@ func (t *Trail) Event(event gjson.Result) string {
 
 // task returns the index of a namespace. It adds a new namespace, and returns -1 if there are too
 // many.
-func (t *Trail) task(ns string) int {
+func (t *TaskTrace) task(ns string) int {
 	if last := len(t.Tasks) - 1; last >= 0 && t.Tasks[last] == ns {
 		return last
 	}
@@ -106,7 +106,7 @@ func (t *Trail) task(ns string) int {
 	return len(t.Tasks) - 1
 }
 
-func (t *Trail) begin(task int, event gjson.Result) {
+func (t *TaskTrace) begin(task int, event gjson.Result) {
 	run, input := event.Get("run_id").Str, event.Get("data.input")
 	if len(t.calls) == MaxCalls {
 		t.Full = true
@@ -130,7 +130,7 @@ func (t *Trail) begin(task int, event gjson.Result) {
 	t.calls = append(t.calls, c)
 }
 
-func (t *Trail) end(run string, gaveResult bool) {
+func (t *TaskTrace) end(run string, gaveResult bool) {
 	if run == "" {
 		return // it could be any call that began without an id
 	}
@@ -141,13 +141,13 @@ func (t *Trail) end(run string, gaveResult bool) {
 	}
 }
 
-// Rivals returns the calls of a task that ran at the same time and may have asked, in one list for
-// each task with several of them. LangGraph counts the questions of a task as they arrive, and
+// RivalCalls returns the calls of a task that ran at the same time and may have asked, in one list
+// for each task with several of them. LangGraph counts the questions of a task as they arrive, and
 // gives it the answers in that order, so one call may get the answer to another (langgraph issue
 // 6533; RAN Python 1.0.8 and 1.2.22, JavaScript 1.4.18). A call that gave a result did not ask, so
 // it is left out. But if the task was resumed, the call may have asked before and got its answer,
 // so it is kept.
-func (t *Trail) Rivals(resumed func(task string) bool) [][]ToolCall {
+func (t *TaskTrace) RivalCalls(resumed func(task string) bool) [][]ToolCall {
 	var list [][]ToolCall
 	for at, task := range t.Tasks {
 		var rivals []ToolCall
@@ -164,18 +164,18 @@ func (t *Trail) Rivals(resumed func(task string) bool) [][]ToolCall {
 }
 
 // Mark notes which questions have calls beside theirs. The calls belong to one task and run at
-// once: Mark puts them into Rivals of each question that this task asked. If no question is known
-// to belong to the task, it uses those whose task is unknown.
+// once: Mark puts them into RivalCalls of each question that this task asked. If no question is
+// known to belong to the task, it uses those whose task is unknown.
 func Mark(natives []Native, askedIn map[string]int, calls []ToolCall) {
 	told, found := ParallelCalls(calls), false
 	for n := range natives {
 		if at, known := askedIn[natives[n].ID]; known && at == calls[0].task {
-			natives[n].Rivals, found = told, true
+			natives[n].RivalCalls, found = told, true
 		}
 	}
 	for n := range natives {
 		if _, known := askedIn[natives[n].ID]; !found && !known {
-			natives[n].Rivals = told
+			natives[n].RivalCalls = told
 		}
 	}
 }
@@ -200,7 +200,7 @@ func ParallelCalls(calls []ToolCall) []byte {
 // langgraph 1.1 all questions of a task have the id of its first question. From 1.2 on, the id of a
 // later question depends on the number of answers (langgraph/types.py, _interrupt_id; RAN 1.0.8 and
 // 1.2.22).
-func (t *Trail) IDs() map[string]int {
+func (t *TaskTrace) IDs() map[string]int {
 	ids := make(map[string]int, len(t.Tasks)*MaxAsked)
 	for at, task := range t.Tasks {
 		ids[IDOf(task)] = at
@@ -217,20 +217,20 @@ func IDOf(ns string) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// Outermost returns the task of the main graph that contains a task of a subgraph.
-func Outermost(task string) string {
+// OutermostTask returns the task of the main graph that contains a task of a subgraph.
+func OutermostTask(task string) string {
 	task, _, _ = strings.Cut(task, "|")
 	return task
 }
 
 // Outermosts returns the outermost tasks of all tasks that began, or nil if some are unknown.
-func (t *Trail) Outermosts() []string {
+func (t *TaskTrace) Outermosts() []string {
 	if t.Full {
 		return nil
 	}
 	var list []string
 	for _, task := range t.Tasks {
-		if task = Outermost(task); !slices.Contains(list, task) {
+		if task = OutermostTask(task); !slices.Contains(list, task) {
 			list = append(list, task)
 		}
 	}

@@ -74,25 +74,25 @@ func codeOf(err error) string {
 	return ""
 }
 
-// overtaken reports that nothing was done because of a concurrent transaction. That does not happen
-// with the default isolation level, but a role may have another one.
-func overtaken(err error) bool {
+// isOvertaken reports that nothing was done because of a concurrent transaction. That does not
+// happen with the default isolation level, but a role may have another one.
+func isOvertaken(err error) bool {
 	code := codeOf(err)
 	return code == codeSerialization || code == codeDeadlock
 }
 
 func readOnly(err error) bool { return codeOf(err) == codeReadOnly }
 
-// unsent reports that no part of the statement reached the server.
-func unsent(err error) bool { return pgconn.SafeToRetry(err) }
+// isUnsent reports that no part of the statement reached the server.
+func isUnsent(err error) bool { return pgconn.SafeToRetry(err) }
 
 // refusedByBouncer reports whether PgBouncer rejected the password, which it says only in words.
 func refusedByBouncer(err error) bool {
 	return codeOf(err) == codeProtocol && strings.Contains(err.Error(), "authentication failed")
 }
 
-// lasting reports that waiting alone will not help.
-func lasting(err error) bool {
+// isLasting reports that waiting alone will not help.
+func isLasting(err error) bool {
 	code := codeOf(err)
 	var untrusted *tls.CertificateVerificationError
 	switch {

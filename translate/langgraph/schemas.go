@@ -8,11 +8,11 @@ import (
 	"holdpoint/translate/internal/langgraphapi"
 )
 
-// learn notes the response_schema of the questions in a RAW event of this kind. The adapter leaves
-// it out of the outcome, so without CUSTOM events only RAW events have it (RAN 0.0.47,
-// outcomeonly). A chunk of the graph's stream is {"__interrupt__":[..]}, or
-// [namespace, {"__interrupt__":[..]}].
-func (run *run) learn(kind string, ev agui.Event) {
+// readSchemas notes the response_schema of the questions in a RAW event of this kind. The adapter
+// leaves it out of the outcome, so without CUSTOM events only RAW events have it (RAN 0.0.47,
+// outcomeonly). A chunk of the graph's stream is {"__interrupt__":[..]}, or [namespace,
+// {"__interrupt__":[..]}].
+func (run *run) readSchemas(kind string, ev agui.Event) {
 	if kind != "on_chain_stream" || agui.Index(ev.JSON, schemaKey, underscore) < 0 || !ev.Valid() {
 		return
 	}

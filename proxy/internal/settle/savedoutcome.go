@@ -12,7 +12,7 @@ type SavedOutcome struct {
 	// the record, if it already had an open question that differs; that question counts instead.
 	// Otherwise nil.
 	Standing *store.Record
-	Back     bool  // the claimed pause is open again
+	Reopened bool  // the claimed pause is open again
 	Doubtful bool  // the claimed pause is in doubt
 	Err      error // why the outcome was not saved; nil if it was
 }

@@ -14,8 +14,8 @@ import (
 // AG2 and ADK refuse every run of a thread while their question is open. If Holdpoint lost the
 // question, the refusal becomes a lost question (kit.LostQuestion), whose Of is the key in waiters.
 
-// A waiter is a backend that refuses every run while its question is open.
-type waiter struct {
+// A blockedBackend is a backend that refuses every run while its question is open.
+type blockedBackend struct {
 	refusal agui.Code // the code of the refusal, which precedes all other events
 	profile profile   // how a cancel is sent
 	// ids returns the ids of the open questions that the refusal names. If ids is nil, the refusal
@@ -24,20 +24,20 @@ type waiter struct {
 	ids func(message string) []string
 }
 
-var waiters = map[string]waiter{
+var blockedBackends = map[string]blockedBackend{
 	// The message is: Thread has open interrupt(s) ['a', 'b']; the run must answer them … (RAN
 	// 0.11.0).
 	"adk": {refusal: "INTERRUPT_RESUME_REQUIRED", profile: profile{extra: onlyResults, errors: &ofADK, cancels: true}, ids: readPythonList},
 	"ag2": {refusal: "INTERRUPT_NOT_COVERED", profile: profile{errors: &ofAG2, cancels: true, ends: true}},
 }
 
-// waits returns the lost question for an ordinary run that was refused. It returns false if the run
-// was refused for another reason, or if no id is known that could be cancelled.
-func (run *run) waits(ev agui.Event) (translate.Result, bool) {
+// lostQuestion returns the lost question for an ordinary run that was refused. It returns false if
+// the run was refused for another reason, or if no id is known that could be cancelled.
+func (run *run) lostQuestion(ev agui.Event) (translate.Result, bool) {
 	if run.plain == nil || run.streamed || run.plain.Show == translate.ShowNative {
 		return translate.Result{}, false
 	}
-	for name, w := range waiters {
+	for name, w := range blockedBackends {
 		if agui.Code(ev.Get("code").Str) != w.refusal {
 			continue
 		}
@@ -50,7 +50,7 @@ func (run *run) waits(ev agui.Event) (translate.Result, bool) {
 		if len(natives) == 0 {
 			return translate.Result{}, false
 		}
-		return kit.AskLost(run.plain, kit.LostQuestion{Of: name, Natives: natives}), true
+		return kit.AskLost(run.plain, kit.LostQuestion{Backend: name, Natives: natives}), true
 	}
 	return translate.Result{}, false
 }
@@ -69,7 +69,7 @@ func readPythonList(message string) []string {
 }
 
 // knownIDs returns the ids of the backend's questions on record, and those that a client named.
-func knownIDs(r *translate.Request, w waiter) []string {
+func knownIDs(r *translate.Request, w blockedBackend) []string {
 	return kit.LostIDs(r, func(_ *agui.Pause, i *agui.Interrupt) bool { return profileOfInterrupt(i).errors == w.profile.errors })
 }
 
@@ -77,7 +77,7 @@ func knownIDs(r *translate.Request, w waiter) []string {
 // question.
 func lostStateOf(i *agui.Interrupt) (question kit.LostQuestion, isLost bool) {
 	if question, isLost = kit.LostOf(i); isLost {
-		_, isLost = waiters[question.Of]
+		_, isLost = blockedBackends[question.Backend]
 	}
 	return question, isLost
 }

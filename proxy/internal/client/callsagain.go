@@ -41,7 +41,7 @@ func (l Listener) CallsAgain(p *agui.Pause, known *KnownCalls) []agui.Event {
 	for n := range open.Interrupts {
 		i := &open.Interrupts[n]
 		call, is := namedCall(i)
-		if c := known.lacking[call.ID]; !is || i.CallUnseen || holds[call.ID] || c != nil && c.begun {
+		if c := known.clientLacks[call.ID]; !is || i.CallUnseen || holds[call.ID] || c != nil && c.begun {
 			continue
 		}
 		holds[call.ID] = true
@@ -89,10 +89,10 @@ func (l Listener) EndAgain(result *store.Result, messages json.RawMessage) []agu
 			delete(lacking, id)
 		}
 	}
-	lacks := l.lacks(&p)
+	lacks := l.lacksCall(&p)
 	gjson.ParseBytes(messages).ForEach(func(_, one gjson.Result) bool {
 		m := agui.ParseMessage(json.RawMessage(one.Raw))
-		asked := p.Knows(agui.See(m))
+		asked := p.HasMessage(agui.NewSeenMessage(m))
 		for _, c := range one.Get("toolCalls").Array() {
 			id := c.Get("id").Str
 			if !calls[id] && (!asked || lacks(id)) {

@@ -55,12 +55,12 @@ func (j *judge) catchUp(m *store.Result, fresh []agui.Message) *missedEnd {
 // after RUN_STARTED was sent. A backend that speaks AG-UI has the new message at that time. Another
 // backend may get it with a later exchange of the run.
 func (b *body) tellMissed() {
-	m := b.client.missed
-	b.client.missed = nil
+	m := b.client.missedEnd
+	b.client.missedEnd = nil
 	if b.judge.show != translate.ShowNative {
-		b.tell(m.shown)
+		b.sendEvents(m.shown)
 	}
-	if err := b.judge.ledger.See(m.pauseID); err != nil {
+	if err := b.judge.ledger.MarkSeen(m.pauseID); err != nil {
 		b.judge.log.Warn(logCaughtUpUnsaved, "err", err)
 	}
 }

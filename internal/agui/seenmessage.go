@@ -5,8 +5,8 @@ import (
 	"encoding/hex"
 )
 
-// See returns the SeenMessage of a message.
-func See(m Message) SeenMessage {
+// NewSeenMessage returns the SeenMessage of a message.
+func NewSeenMessage(m Message) SeenMessage {
 	s := SeenMessage{ID: m.ID}
 	if m.Role == "user" || m.ID == "" {
 		h := sha256.New()
@@ -23,7 +23,7 @@ func Identity(m Message) SeenMessage {
 	if m.ID != "" {
 		return SeenMessage{ID: m.ID}
 	}
-	return See(m)
+	return NewSeenMessage(m)
 }
 
 // NewMessages returns the messages that are not in seen. User messages are compared by id and
@@ -32,7 +32,7 @@ func NewMessages(list []Message, seen []SeenMessage) []Message {
 	known := seenSet(seen)
 	var fresh []Message
 	for _, m := range list {
-		if !known[See(m)] {
+		if !known[NewSeenMessage(m)] {
 			fresh = append(fresh, m)
 		}
 	}

@@ -21,11 +21,11 @@ type Sinks struct {
 	// Notices returns the notice to send about an event, and false if there is no notice to send.
 	// The record keeps the notice until it is sent. Posted is called with the key of each record
 	// that got such a notice. If the functions are nil, no notices are sent.
-	Notices func(*event.Event) (store.Notice, bool)
-	Posted  func(store.Key)
+	Notices   func(*event.Event) (store.Notice, bool)
+	OnNotices func(store.Key)
 
 	Agent string
-	Shown principal.NameStyle
+	Names principal.NameStyle
 	Now   func() time.Time
 }
 
@@ -34,12 +34,12 @@ type Span interface {
 	Happened(kind event.Kind, pause, code string)
 }
 
-// A Voice reports the events of a thread to the receivers. It has the values that all events of the
-// thread have in common. The zero Voice reports nothing.
-type Voice struct {
+// An EventReporter reports the events of a thread to the receivers. It has the values that all
+// events of the thread have in common. The zero EventReporter reports nothing.
+type EventReporter struct {
 	Sinks       *Sinks // nil: no receivers
 	Span        Span   // the trace span of the run; nil: no span
-	Who         principal.Identity
+	Principal   principal.Identity
 	Thread, Run string // the ids that the client sent
 	Desk        bool   // Holdpoint itself sent the request, to carry out a decision of the desk
 	// The person who decides at the desk; "" if an earlier decision is only carried out.
@@ -56,18 +56,18 @@ type Occurrence struct {
 	Interrupts []event.Interrupt
 }
 
-// Tells reports whether there is any receiver of events. If there is no receiver, the digests for
-// events need not be computed.
-func (v *Voice) Tells() bool {
+// IsReporting reports whether there is any receiver of events. If there is no receiver, the digests
+// for events need not be computed.
+func (v *EventReporter) IsReporting() bool {
 	return v.Sinks != nil && (v.Sinks.Events != nil || v.Sinks.Notices != nil) || v.Span != nil
 }
 
 // isRequired reports whether a step may be made only after its event was accepted.
-func (v *Voice) isRequired() bool { return v.Sinks != nil && v.Sinks.Required }
+func (v *EventReporter) isRequired() bool { return v.Sinks != nil && v.Sinks.Required }
 
 // notices returns the notices about the occurrences in list. thread is the key of the record of
 // their thread.
-func (v *Voice) notices(list []Occurrence, thread store.Key) []store.Notice {
+func (v *EventReporter) notices(list []Occurrence, thread store.Key) []store.Notice {
 	if v.Sinks == nil || v.Sinks.Notices == nil {
 		return nil
 	}
@@ -81,12 +81,12 @@ func (v *Voice) notices(list []Occurrence, thread store.Key) []store.Notice {
 }
 
 // event returns the event of an occurrence. thread is the key of the record of its thread.
-func (v *Voice) event(o Occurrence, thread store.Key) *event.Event {
+func (v *EventReporter) event(o Occurrence, thread store.Key) *event.Event {
 	e := event.Event{
-		Kind: o.Kind, Time: v.Sinks.Now(), Agent: v.Sinks.Agent, Tenant: v.Who.Tenant, Thread: v.Thread, Run: agui.Cut(v.Run),
+		Kind: o.Kind, Time: v.Sinks.Now(), Agent: v.Sinks.Agent, Tenant: v.Principal.Tenant, Thread: v.Thread, Run: agui.Shorten(v.Run),
 		Door: event.Chat, Code: o.Code, Interrupts: o.Interrupts,
 	}
-	if e.Principal, e.PrincipalHash = v.Sinks.Shown.Of(v.Who); v.Desk {
+	if e.Principal, e.PrincipalHash = v.Sinks.Names.Of(v.Principal); v.Desk {
 		e.Door, e.Principal, e.PrincipalHash = event.Desk, v.Decider, ""
 	}
 	if p := o.Pause; p != nil {
@@ -95,9 +95,9 @@ func (v *Voice) event(o Occurrence, thread store.Key) *event.Event {
 	return &e
 }
 
-// tell reports an occurrence to the span and the receiver of events. It returns an error only if
+// report reports an occurrence to the span and the receiver of events. It returns an error only if
 // Sinks.Required is set and the event was not accepted.
-func (v *Voice) tell(o Occurrence, thread store.Key) error {
+func (v *EventReporter) report(o Occurrence, thread store.Key) error {
 	if v.Span != nil {
 		pause := ""
 		if o.Pause != nil {

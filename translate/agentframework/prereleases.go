@@ -37,5 +37,5 @@ func (run *run) refuseTooOld(finish agui.Event, emit func(agui.Event)) translate
 		run.d.warn(logTooOld)
 	})
 	refusal := agui.Errorf(CodeTooOld, textTooOld)
-	return translate.Result{Finish: refusal.Event(), Spoke: Name, Backend: python}
+	return translate.Result{Finish: refusal.Event(), DetectedDialect: Name, Backend: python}
 }

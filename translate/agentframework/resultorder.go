@@ -16,7 +16,7 @@ import (
 // emitBehindResults returns the emit function for events that must follow the results. It returns
 // emit itself if no result is missing.
 func (a *answeredExchange) emitBehindResults(emit func(agui.Event)) func(agui.Event) {
-	if len(a.late) == 0 && !a.waits() {
+	if len(a.waitingEvents) == 0 && !a.awaitsResult() {
 		return emit
 	}
 	a.direct = emit
@@ -31,13 +31,13 @@ func (a *answeredExchange) order(ev agui.Event) {
 	switch {
 	case ev.Type == agui.RunStarted, ev.Type == agui.CallResult && a.answersCall(ev.Get("toolCallId").Str):
 		a.direct(ev)
-	case !a.waits():
+	case !a.awaitsResult():
 		a.release(a.direct)
 		a.direct(ev)
-	case len(a.late) == 0 && !speaks(ev.Type):
+	case len(a.waitingEvents) == 0 && !beginsMessage(ev.Type):
 		a.direct(ev)
 	default:
-		a.late = append(a.late, ev.Clone())
+		a.waitingEvents = append(a.waitingEvents, ev.Clone())
 		a.lateSize += len(ev.JSON)
 		a.stopsWaiting = a.lateSize > maxHeld
 	}
@@ -46,19 +46,19 @@ func (a *answeredExchange) order(ev agui.Event) {
 // passes reports whether order would send an event of the type at once and tellDenied has nothing
 // to send before it. It is not called for RUN_STARTED and results.
 func (a *answeredExchange) passes(t agui.Type) bool {
-	return a.hasContent && len(a.late) == 0 && (!speaks(t) || !a.waits())
+	return a.hasContent && len(a.waitingEvents) == 0 && (!beginsMessage(t) || !a.awaitsResult())
 }
 
 // release sends the events that waited.
 func (a *answeredExchange) release(emit func(agui.Event)) {
-	for _, ev := range a.late {
+	for _, ev := range a.waitingEvents {
 		emit(ev)
 	}
-	a.late = nil
+	a.waitingEvents = nil
 }
 
-// waits reports whether the result of an approved call is still missing.
-func (a *answeredExchange) waits() bool {
+// awaitsResult reports whether the result of an approved call is still missing.
+func (a *answeredExchange) awaitsResult() bool {
 	return !a.stopsWaiting && slices.ContainsFunc(a.resumption.replies, a.missingResult)
 }
 
@@ -66,9 +66,9 @@ func (a *answeredExchange) answersCall(call string) bool {
 	return slices.ContainsFunc(a.resumption.replies, func(r reply) bool { return r.Call == call })
 }
 
-// speaks reports whether events of the type begin a message or call that a client keeps in its
-// history.
-func speaks(t agui.Type) bool {
+// beginsMessage reports whether events of the type begin a message or call that a client keeps in
+// its history.
+func beginsMessage(t agui.Type) bool {
 	switch t {
 	case agui.TextStart, agui.TextChunk, agui.CallStart, agui.CallChunk, agui.ReasoningStart:
 		return true
@@ -102,7 +102,7 @@ func emitSorted(r *translate.Request, beside []agui.Message, tell []agui.Event, 
 // because the run failed and no later exchange moves them.
 func (a *answeredExchange) strandsMessages(res translate.Result) bool {
 	failed := res.Fate == translate.Lost || res.Fate == translate.InDoubt || res.Finish.Type == agui.RunErrored && res.Fate != translate.Untouched
-	return failed && res.Next == nil && len(a.r.New) > 0 && len(a.sent) > 0
+	return failed && res.Next == nil && len(a.r.NewMessages) > 0 && len(a.sent) > 0
 }
 
 // sortedAtEnd returns the events in tell with the snapshots of emitSorted around them. A
@@ -111,7 +111,7 @@ func sortedAtEnd(r *translate.Request, tell []agui.Event) (list []agui.Event) {
 	if len(tell) > 0 && tell[0].Type == agui.RunStarted {
 		list, tell = tell[:1:1], tell[1:]
 	}
-	emitSorted(r, r.New, tell, func(ev agui.Event) { list = append(list, ev) })
+	emitSorted(r, r.NewMessages, tell, func(ev agui.Event) { list = append(list, ev) })
 	return list
 }
 
@@ -129,7 +129,7 @@ func (a *answeredExchange) tellHistory(emit func(agui.Event)) {
 	}
 	has := lastCalls(a.r.Input.Messages)
 	for _, r := range a.resumption.replies {
-		if _, there := has[r.Call]; !there && r.Call != "" && a.tells(r) {
+		if _, there := has[r.Call]; !there && r.Call != "" && a.clientHasCall(r) {
 			var all []agui.Message
 			for _, m := range list {
 				all = append(all, agui.ParseMessage(m))
@@ -184,7 +184,7 @@ func splitMessages(r *translate.Request, beside []agui.Message) (first, last []a
 	}
 	for _, raw := range list {
 		m := agui.ParseMessage(raw)
-		if slices.ContainsFunc(beside, func(b agui.Message) bool { return agui.See(b) == agui.See(m) }) {
+		if slices.ContainsFunc(beside, func(b agui.Message) bool { return agui.NewSeenMessage(b) == agui.NewSeenMessage(m) }) {
 			last = append(last, m)
 		} else {
 			first = append(first, m)

@@ -16,8 +16,8 @@ import (
 
 // readyPass prepares a run without answers. It determines the input that the dialect gets.
 func (j *judge) readyPass(v contract.Ruling) preparedRun {
-	y := preparedRun{notTaken: v.NotTaken, standing: v.Stands, missed: j.catchUp(v.Missed, v.New), deltas: j.habit().deltas}
-	j.cleanPass(v.Leave)
+	y := preparedRun{notTaken: v.AnswersUnused, standing: v.Standing, missedEnd: j.catchUp(v.MissedEnd, v.NewMessages), deltas: j.habit().deltas}
+	j.cleanPass(v.OmittedParts)
 	// before the transcript is made, because the backend gets the transcript's messages with the
 	// next answer
 	j.disarm()
@@ -32,7 +32,7 @@ func (j *judge) readyPass(v contract.Ruling) preparedRun {
 // readyResume prepares a run with answers. It determines the input that the dialect gets. If it
 // returns an error, the run is refused.
 func (j *judge) readyResume(v contract.Ruling) (preparedRun, *agui.RunError) {
-	y := preparedRun{notTaken: v.NotTaken, standing: v.Stands, deltas: j.habit().deltas}
+	y := preparedRun{notTaken: v.AnswersUnused, standing: v.Standing, deltas: j.habit().deltas}
 	p, answers := j.record.Pause, v.Answers
 	list, refused := j.restoreCalls(p, answers, j.cleanMessages(p))
 	if refused != nil {
@@ -49,10 +49,10 @@ func (j *judge) readyResume(v contract.Ruling) (preparedRun, *agui.RunError) {
 	list = j.in.Messages
 	edited := j.withholdOpenCalls(p)
 	j.logUnclear(p, answers)
-	y.transcript, y.hidden = j.resumeTranscript(p), j.withholds(p)
+	y.transcript, y.hidden = j.resumeTranscript(p), j.snapshotsToHide(p)
 	l := j.listener()
 	y.knownCalls = l.KnownCalls(p, answers, y.transcript)
-	y.extra = history.NewAmong(list, v.New)
+	y.extra = history.NewAmong(list, v.NewMessages)
 	for n, m := range y.extra {
 		if now, ok := edited[string(m.JSON)]; ok {
 			y.extra[n] = now
@@ -62,7 +62,7 @@ func (j *judge) readyResume(v contract.Ruling) (preparedRun, *agui.RunError) {
 }
 
 func (j *judge) askBegin(y *preparedRun, request *translate.Request) (t translation, err error) {
-	defer dialect.Caught("Begin", &err)
+	defer dialect.CatchPanic("Begin", &err)
 	t.dialect = request.Pause.Dialect
 	if request.Answers, err = history.WriteYesNo(&request.Pause, request.Answers, request.EndOnly); err != nil {
 		return t, err
@@ -78,7 +78,7 @@ func (j *judge) askBegin(y *preparedRun, request *translate.Request) (t translat
 func (j *judge) forDialect(y *preparedRun, resumed *agui.Pause, v contract.Ruling) *translate.Request {
 	request := &translate.Request{
 		Input: j.in, ClientMessages: j.request.input.Messages, Show: j.show, AsksFirst: j.request.client.AsksFirst(), Transcript: y.transcript,
-		Answers: v.Answers, EndOnly: v.EndOnly, New: y.extra, Ended: j.endedPauses(resumed), Valid: j.valid,
+		Answers: v.Answers, EndOnly: v.EndOnly, NewMessages: y.extra, EndedPauses: j.endedPauses(resumed), Valid: j.valid,
 	}
 	request.Backend, request.NewID = j.backend(), j.opts.NewID
 	if request.Backend == "" {
@@ -90,10 +90,10 @@ func (j *judge) forDialect(y *preparedRun, resumed *agui.Pause, v contract.Rulin
 			request.Input = j.in.WithMessages(y.extra) // the backend already has the other messages
 		}
 		request.Pause = *resumed
-		request.Pause.Contested = resumed.Contested || len(j.record.Busy) > 0 || j.runs.hasOtherRun(j.ledger.Key, j.life)
+		request.Pause.Contested = resumed.Contested || len(j.record.Occupants) > 0 || j.runs.hasOtherRun(j.ledger.Key, j.life)
 	} else {
-		request.Named = j.namedBefore()
-		request.Pause.Dialect = j.spoken()
+		request.NamedInterrupts = j.namedBefore()
+		request.Pause.Dialect = j.dialectOfThread()
 	}
 	return request
 }
@@ -103,7 +103,7 @@ func (j *judge) forDialect(y *preparedRun, resumed *agui.Pause, v contract.Rulin
 // result without its pause) has no questions. If the backend does not speak AG-UI, a tombstone of a
 // failed pause is included nevertheless, because the backend may keep the answers and act on them.
 func (j *judge) endedPauses(resumed *agui.Pause) []translate.EndedPause {
-	if j.record.Pause == nil && len(j.record.Results) == 0 && len(j.linked) == 0 {
+	if j.record.Pause == nil && len(j.record.Results) == 0 && len(j.linkedPauses) == 0 {
 		return nil
 	}
 	list := make([]translate.EndedPause, 0, 1+min(len(j.record.Results), store.MaxReplayable))
@@ -117,7 +117,7 @@ func (j *judge) endedPauses(resumed *agui.Pause) []translate.EndedPause {
 			list = append(list, translate.EndedPause{Pause: agui.Pause{ID: result.PauseID}, Failed: true})
 		}
 	}
-	for _, one := range j.linked {
+	for _, one := range j.linkedPauses {
 		if resumed == nil || one.Pause.ID != resumed.ID {
 			list = append(list, translate.EndedPause{Pause: *one.Pause, Failed: one.Result != nil && contract.EndedBadly(one.Result)})
 		}
@@ -137,7 +137,7 @@ func (j *judge) begin(y *preparedRun, resumed *agui.Pause, v contract.Ruling) (t
 	if !errors.As(err, &told) {
 		told = j.dialectFailed("Begin", err)
 	}
-	return t, &contract.Ruling{Do: contract.Refuse, Refusal: told, Reask: j.record.Pause != nil}
+	return t, &contract.Ruling{Do: contract.Refuse, Refusal: told, AsksAgain: j.record.Pause != nil}
 }
 
 // extraMessages are new messages that the backend has not received. Either the client sent them
@@ -149,7 +149,7 @@ type extraMessages []agui.Message
 // withoutTaken removes the messages that the exchange with the request out sends to the backend.
 func (b *extraMessages) withoutTaken(out *translate.Out) {
 	if out.TakesNew && len(*b) > 0 {
-		*b = out.Unsent
+		*b = out.UnsentMessages
 	}
 }
 
@@ -157,7 +157,7 @@ func (b *extraMessages) withoutTaken(out *translate.Out) {
 type preparedRun struct {
 	extra extraMessages
 	// the end that the chat has missed and gets first, nil if it has missed no end
-	missed *missedEnd
+	missedEnd *missedEnd
 	// why the answers that the client sent with its message do not count, nil if they count
 	notTaken *agui.RunError
 	// the answer that counts instead of them, nil if there is no such answer

@@ -38,9 +38,9 @@ func (h *hearer) heard() string {
 	return strings.Join(list, " ")
 }
 
-// heardBy returns a Voice that reports to h.
-func heardBy(h *hearer, required bool) Voice {
-	return Voice{Sinks: &Sinks{Events: h, Required: required, Now: time.Now}, Thread: "t", Run: "r"}
+// heardBy returns an EventReporter that reports to h.
+func heardBy(h *hearer, required bool) EventReporter {
+	return EventReporter{Sinks: &Sinks{Events: h, Required: required, Now: time.Now}, Thread: "t", Run: "r"}
 }
 
 // TestEachStepBringsItsNotices checks that each step writes a notice into the record for each event
@@ -48,7 +48,7 @@ func heardBy(h *hearer, required bool) Voice {
 func TestEachStepBringsItsNotices(t *testing.T) {
 	f, h := newFaults(), &hearer{}
 	l := New(f, "t", heardBy(h, false), nil)
-	l.Voice.Sinks.Notices = func(e *event.Event) (store.Notice, bool) {
+	l.Reporter.Sinks.Notices = func(e *event.Event) (store.Notice, bool) {
 		return store.Notice{ID: string(e.Kind) + " " + e.Pause, Body: []byte(`{}`)}, true
 	}
 	p, next := pause("p"), pause("q")
@@ -65,7 +65,7 @@ func TestEachStepBringsItsNotices(t *testing.T) {
 		{"Claim again", taking, "resume.claimed"},
 		{"Finish", func() error { return claim.finish(finished, next) }, resolved + " " + raised},
 		{"Decide", func() error { return l.Decide(next, []agui.Decision{{Question: next.Interrupts[0].ID, Digest: "d"}}) }, "interrupt.decided"},
-		{"Close", func() error { return l.Close("q", store.Result{How: store.Withdrawn}, Withdrawn(next)) }, "interrupt.withdrawn"},
+		{"Close", func() error { return l.Close("q", store.Result{EndKind: store.Withdrawn}, WithdrawnPause(next)) }, "interrupt.withdrawn"},
 	} {
 		if err := step.do(); err != nil {
 			t.Fatal(step.name, err)
@@ -102,14 +102,14 @@ func TestNotices(t *testing.T) {
 		"the step is done":         {func(*faults) {}, 1, 1},
 		"its reply is lost":        {func(f *faults) { f.loses("Open", 1) }, 1, 1},
 		"the store is away":        {func(f *faults) { f.refuses("Open") }, 0, 0},
-		"a question is open there": {func(f *faults) { open(t, New(f, "t", Voice{}, nil), "earlier") }, 0, 0},
+		"a question is open there": {func(f *faults) { open(t, New(f, "t", EventReporter{}, nil), "earlier") }, 0, 0},
 	} {
 		t.Run(situation, func(t *testing.T) {
 			f, posted := newFaults(), 0
 			c.at(f)
-			l := New(f, "t", Voice{Sinks: &Sinks{
-				Now:    time.Now,
-				Posted: func(store.Key) { posted++ },
+			l := New(f, "t", EventReporter{Sinks: &Sinks{
+				Now:       time.Now,
+				OnNotices: func(store.Key) { posted++ },
 				Notices: func(e *event.Event) (store.Notice, bool) {
 					return store.Notice{ID: string(e.Kind), Body: []byte(`{}`)}, true
 				},

@@ -15,48 +15,48 @@ type Ref struct {
 	At      store.Moment
 }
 
-// A Put has snapshots of a step, which an engine stores beside the record.
-type Put struct {
+// A SnapshotPut has snapshots of a step, which an engine stores beside the record.
+type SnapshotPut struct {
 	Ref
 	store.Snapshots
 }
 
-// Asked returns the snapshots of a pause that is opened, or nil.
-func Asked(p *agui.Pause) []Put {
+// PauseSnapshots returns the snapshots of a pause that is opened, or nil.
+func PauseSnapshots(p *agui.Pause) []SnapshotPut {
 	if p == nil || len(p.Messages)+len(p.State) == 0 {
 		return nil
 	}
-	return []Put{{Ref{p.ID, store.Asked}, store.Snapshots{Messages: p.Messages, State: p.State}}}
+	return []SnapshotPut{{Ref{p.ID, store.AtPause}, store.Snapshots{Messages: p.Messages, State: p.State}}}
 }
 
-// Ended returns the snapshots of a result.
-func Ended(pauseID string, r *store.Result) []Put {
+// ResultSnapshots returns the snapshots of a result.
+func ResultSnapshots(pauseID string, r *store.Result) []SnapshotPut {
 	if pauseID == "" || len(r.Messages)+len(r.State) == 0 {
 		return nil
 	}
-	return []Put{{Ref{pauseID, store.Ended}, store.Snapshots{Messages: r.Messages, State: r.State}}}
+	return []SnapshotPut{{Ref{pauseID, store.AtEnd}, store.Snapshots{Messages: r.Messages, State: r.State}}}
 }
 
 // Refs returns the snapshots that the record refers to. If a step removes a reference, the engine
 // drops the snapshots in the same step.
 func Refs(rec *store.Record) iter.Seq[Ref] {
 	return func(yield func(Ref) bool) {
-		if rec.Pause != nil && rec.Pause.Kept > 0 && !yield(Ref{rec.Pause.ID, store.Asked}) {
+		if rec.Pause != nil && rec.Pause.SnapshotBytes > 0 && !yield(Ref{rec.Pause.ID, store.AtPause}) {
 			return
 		}
-		if rec.Doubt != nil && rec.Doubt.Kept > 0 && !yield(Ref{rec.Doubt.PauseID, store.Ended}) {
+		if rec.Doubt != nil && rec.Doubt.SnapshotBytes > 0 && !yield(Ref{rec.Doubt.PauseID, store.AtEnd}) {
 			return
 		}
 		for _, r := range rec.Results {
-			if r.Kept > 0 && !yield(Ref{r.PauseID, store.Ended}) {
+			if r.SnapshotBytes > 0 && !yield(Ref{r.PauseID, store.AtEnd}) {
 				return
 			}
 		}
 	}
 }
 
-// Keeps reports whether the record refers to the snapshots.
-func Keeps(rec *store.Record, ref Ref) bool {
+// RefersTo reports whether the record refers to the snapshots.
+func RefersTo(rec *store.Record, ref Ref) bool {
 	for r := range Refs(rec) {
 		if r == ref {
 			return true
@@ -74,33 +74,33 @@ func SameBody(a, b *store.Record) bool {
 // SameHead reports whether a step has changed no other part of the record.
 func SameHead(a, b *store.Record) bool {
 	return a.Owner == b.Owner && a.State == b.State && a.Token == b.Token && a.Digest == b.Digest &&
-		a.Lease.Equal(b.Lease) && same(a.Busy, b.Busy) && a.Outbox == b.Outbox
+		a.Lease.Equal(b.Lease) && same(a.Occupants, b.Occupants) && a.Outbox == b.Outbox
 }
 
 func same[T any](a, b []T) bool {
 	return len(a) == len(b) && (len(a) == 0 || &a[0] == &b[0])
 }
 
-// Fit drops snapshots of a record that is too large: first those of results, oldest first, then
-// those of the pause. It drops nothing else.
-func Fit(rec *store.Record, p Policy) {
+// DropSnapshots drops snapshots of a record that is too large: first those of results, oldest
+// first, then those of the pause. It drops nothing else.
+func DropSnapshots(rec *store.Record, p Policy) {
 	if p.RecordBytes <= 0 {
 		return
 	}
 	over := Bytes(rec) - p.RecordBytes
 	for n := len(rec.Results) - 1; n >= 0 && over > 0; n-- {
-		if r := rec.Results[n]; r.Kept > 0 {
-			over -= r.Kept
+		if r := rec.Results[n]; r.SnapshotBytes > 0 {
+			over -= r.SnapshotBytes
 			bare := *r
-			bare.Kept = 0
+			bare.SnapshotBytes = 0
 			rec.Results = slices.Clone(rec.Results)
 			rec.Results[n] = &bare
 		}
 	}
-	if d := rec.Doubt; over > 0 && d != nil && d.Kept > 0 {
-		over -= d.Kept
+	if d := rec.Doubt; over > 0 && d != nil && d.SnapshotBytes > 0 {
+		over -= d.SnapshotBytes
 		bare := *d
-		bare.Kept = 0
+		bare.SnapshotBytes = 0
 		rec.Doubt = &bare
 	}
 	if over > 0 {
@@ -108,51 +108,51 @@ func Fit(rec *store.Record, p Policy) {
 	}
 }
 
-// Due returns when an open record next changes by time, or may be used by a process without a
+// DueTime returns when an open record next changes by time, or may be used by a process without a
 // request: a decided pause is due from its last decision on. opened is when its pause was opened.
-func Due(rec *store.Record, opened, now time.Time, p Policy) time.Time {
+func DueTime(rec *store.Record, opened, now time.Time, p Policy) time.Time {
 	switch {
 	case rec.State == store.Open && rec.Pause != nil && rec.Pause.Decided():
 		return rec.Pause.Decisions[len(rec.Pause.Decisions)-1].At // a process has to send the decisions
 	case rec.State == store.Open:
 		return opened.Add(p.PauseRetention)
-	case Doubtful(rec, now):
+	case IsInDoubt(rec, now):
 		return rec.Lease.Add(p.PauseRetention)
 	}
 	return rec.Lease
 }
 
-// Gone returns when a record that is not open may be forgotten, if it is not used after now. It is
-// now if there is nothing to remember.
-func Gone(rec *store.Record, now time.Time, p Policy) time.Time {
+// ForgetTime returns when a record that is not open may be forgotten, if it is not used after now.
+// It is now if there is nothing to remember.
+func ForgetTime(rec *store.Record, now time.Time, p Policy) time.Time {
 	gone := now
 	if rec.Owner != "" || len(rec.Results) > 0 || len(rec.Notes) > 0 {
-		gone = now.Add(Kept(rec, p))
+		gone = now.Add(KeepTime(rec, p))
 	}
-	for _, b := range rec.Busy {
-		gone = later(gone, b.Lease)
+	for _, b := range rec.Occupants {
+		gone = laterOf(gone, b.Lease)
 	}
 	for _, r := range rec.Results {
-		gone = later(gone, knownUntil(r, p))
+		gone = laterOf(gone, knownUntil(r, p))
 	}
 	if o := rec.Outbox; o != nil {
-		gone = later(gone, o.Notices[len(o.Notices)-1].At.Add(store.NoticeAge))
+		gone = laterOf(gone, o.Notices[len(o.Notices)-1].At.Add(store.NoticeAge))
 	}
 	return gone
 }
 
-// Kept returns the minimum time for which a record that is not open is kept after its last use.
-func Kept(rec *store.Record, p Policy) time.Duration {
+// KeepTime returns the minimum time for which a record that is not open is kept after its last use.
+func KeepTime(rec *store.Record, p Policy) time.Duration {
 	kept := max(p.PauseRetention, p.ReplayTTL)
 	for n := range rec.Notes {
-		if kept = max(kept, store.NoteAge); rec.Notes[n].Leads {
-			return max(kept, p.longest())
+		if kept = max(kept, store.NoteAge); rec.Notes[n].RefersToPause {
+			return max(kept, p.longestKept())
 		}
 	}
 	return kept
 }
 
-func later(a, b time.Time) time.Time {
+func laterOf(a, b time.Time) time.Time {
 	if b.After(a) {
 		return b
 	}
@@ -161,7 +161,7 @@ func later(a, b time.Time) time.Time {
 
 // Format returns store.Version, or 0 for an empty record.
 func Format(rec *store.Record) int {
-	if rec.Owner == "" && rec.State == store.None && len(rec.Results)+len(rec.Busy)+len(rec.Notes) == 0 && rec.Outbox == nil {
+	if rec.Owner == "" && rec.State == store.None && len(rec.Results)+len(rec.Occupants)+len(rec.Notes) == 0 && rec.Outbox == nil {
 		return 0
 	}
 	return store.Version

@@ -10,11 +10,11 @@ import (
 	"time"
 )
 
-// A Ready prepares a table whose server may not be running yet, because processes that belong
-// together start in any order. Until the table is ready, all steps fail, so no run passes. A Ready
-// tries again without end, even after an error that waiting alone does not remove, because a person
-// may fix the cause.
-type Ready struct {
+// A TablePreparer prepares a table whose server may not be running yet, because processes that
+// belong together start in any order. Until the table is ready, all steps fail, so no run passes. A
+// Ready tries again without end, even after an error that waiting alone does not remove, because a
+// person may fix the cause.
+type TablePreparer struct {
 	prepare func(context.Context) error
 	lasting func(error) bool
 	log     *slog.Logger
@@ -38,16 +38,16 @@ var errNotTried = errors.New("the server was not asked yet")
 // Await begins the tries. prepare makes the table usable, and is called again after an error.
 // lasting reports whether waiting alone does not remove the error. The first error is logged, then
 // each lasting error that differs from the last logged one, and then the success.
-func Await(prepare func(context.Context) error, lasting func(error) bool, log *slog.Logger) *Ready {
-	return begin(prepare, lasting, nil, log)
+func Await(prepare func(context.Context) error, lasting func(error) bool, log *slog.Logger) *TablePreparer {
+	return startPreparing(prepare, lasting, nil, log)
 }
 
 // AwaitUnless is like Await, for a server that may be the wrong one. It waits for the end of the
 // first try, or until ctx is over. If refused returns true for the error of the first try,
 // AwaitUnless stops, and returns the error without logging it. An error of a later try has no such
 // effect.
-func AwaitUnless(ctx context.Context, refused func(error) bool, prepare func(context.Context) error, lasting func(error) bool, log *slog.Logger) (*Ready, error) {
-	r := begin(prepare, lasting, refused, log)
+func AwaitUnless(ctx context.Context, refused func(error) bool, prepare func(context.Context) error, lasting func(error) bool, log *slog.Logger) (*TablePreparer, error) {
+	r := startPreparing(prepare, lasting, refused, log)
 	select {
 	case <-r.first:
 	case <-ctx.Done():
@@ -58,15 +58,15 @@ func AwaitUnless(ctx context.Context, refused func(error) bool, prepare func(con
 	return r, r.final
 }
 
-func begin(prepare func(context.Context) error, lasting, refused func(error) bool, log *slog.Logger) *Ready {
+func startPreparing(prepare func(context.Context) error, lasting, refused func(error) bool, log *slog.Logger) *TablePreparer {
 	log = cmp.Or(log, slog.New(slog.DiscardHandler))
 	ctx, cancel := context.WithCancel(context.Background())
-	r := &Ready{prepare: prepare, lasting: lasting, refused: refused, log: log, first: make(chan struct{}), cancel: cancel, err: errNotTried}
+	r := &TablePreparer{prepare: prepare, lasting: lasting, refused: refused, log: log, first: make(chan struct{}), cancel: cancel, err: errNotTried}
 	r.done.Go(func() { r.run(ctx) })
 	return r
 }
 
-func (r *Ready) run(ctx context.Context) {
+func (r *TablePreparer) run(ctx context.Context) {
 	told := "" // the last error that was logged
 	for pause := firstPause; ; pause = min(2*pause, longestPause) {
 		err := r.try(ctx)
@@ -92,7 +92,7 @@ func (r *Ready) run(ctx context.Context) {
 
 // noteTry records the result of a try. first means that it was the first try, and final that no
 // more tries follow.
-func (r *Ready) noteTry(err error) (first, final bool) {
+func (r *TablePreparer) noteTry(err error) (first, final bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	first = r.err == errNotTried //nolint:errorlint // it is this one or none
@@ -105,7 +105,7 @@ func (r *Ready) noteTry(err error) (first, final bool) {
 
 // tell logs the result of a try. The parameter told is the text of the last error that was logged,
 // "" if there is none. tell returns its new value.
-func (r *Ready) tell(err error, told string) string {
+func (r *TablePreparer) tell(err error, told string) string {
 	switch {
 	case err == nil && told != "":
 		r.log.Info("the store is there")
@@ -120,14 +120,14 @@ func (r *Ready) tell(err error, told string) string {
 	return told
 }
 
-func (r *Ready) try(ctx context.Context) error {
+func (r *TablePreparer) try(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, prepareTimeout)
 	defer cancel()
 	return r.prepare(ctx)
 }
 
 // Err returns nil if the table is ready. It waits for the end of the first try only.
-func (r *Ready) Err(ctx context.Context) error {
+func (r *TablePreparer) Err(ctx context.Context) error {
 	select {
 	case <-r.first:
 	case <-ctx.Done():
@@ -142,7 +142,7 @@ func (r *Ready) Err(ctx context.Context) error {
 }
 
 // Stop ends the trying.
-func (r *Ready) Stop() {
+func (r *TablePreparer) Stop() {
 	r.cancel()
 	r.done.Wait()
 }

@@ -7,9 +7,9 @@ import (
 	"holdpoint/internal/agui"
 )
 
-// Starts counts the calls that a stream begins. Some models repeat ids, and a client merges two
+// CallCounts counts the calls that a stream begins. Some models repeat ids, and a client merges two
 // calls with one id. It keeps hashes of the ids, because copies would need more memory.
-type Starts struct {
+type CallCounts struct {
 	begun map[uint64]int // how often a call began since its last result
 	last  []uint64       // the calls that began since the last text and the last result
 }
@@ -23,7 +23,7 @@ func hashOf(call string) uint64 { return maphash.String(seed, call) }
 func callOf(ev agui.Event) uint64 { return hashOf(agui.View(ev.JSON).Get("toolCallId").Str) }
 
 // Note records an event.
-func (s *Starts) Note(ev agui.Event) {
+func (s *CallCounts) Note(ev agui.Event) {
 	switch ev.Type {
 	case agui.CallStart:
 		if s.begun == nil {
@@ -41,7 +41,7 @@ func (s *Starts) Note(ev agui.Event) {
 }
 
 // Passes reports whether Note does nothing for an event of the type.
-func (s *Starts) Passes(t agui.Type) bool {
+func (s *CallCounts) Passes(t agui.Type) bool {
 	switch t {
 	case agui.CallStart, agui.CallResult:
 		return false
@@ -51,8 +51,8 @@ func (s *Starts) Passes(t agui.Type) bool {
 	return true
 }
 
-// Twice reports whether several calls with the id have no result yet.
-func (s *Starts) Twice(call string) bool { return s.begun[hashOf(call)] > 1 }
+// IsRepeated reports whether several calls with the id have no result yet.
+func (s *CallCounts) IsRepeated(call string) bool { return s.begun[hashOf(call)] > 1 }
 
-// Last reports whether a call with the id began after the last text and the last result.
-func (s *Starts) Last(call string) bool { return slices.Contains(s.last, hashOf(call)) }
+// IsLast reports whether a call with the id began after the last text and the last result.
+func (s *CallCounts) IsLast(call string) bool { return slices.Contains(s.last, hashOf(call)) }

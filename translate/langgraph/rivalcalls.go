@@ -9,19 +9,21 @@ import (
 	"holdpoint/translate/internal/langgraphapi"
 )
 
-// tangle marks the questions whose answer another call may get, because several calls ran in one
-// task. The id of a question identifies its task. A tool that runs a graph asks under the namespace
-// of that graph. So if no question has the id of such a task, every question of a task that the
-// stream did not show may belong to it.
-func (run *run) tangle(natives []langgraphapi.Native) {
+// markRivalCalls marks the questions whose answer another call may get, because several calls ran
+// in one task. The id of a question identifies its task. A tool that runs a graph asks under the
+// namespace of that graph. So if no question has the id of such a task, every question of a task
+// that the stream did not show may belong to it.
+func (run *run) markRivalCalls(natives []langgraphapi.Native) {
 	switch {
-	case run.onlyAsks() && run.againResult == nil && !slices.ContainsFunc(natives, func(n langgraphapi.Native) bool { return n.Way == langgraphapi.ByBareScalar }):
+	case run.onlyAsks() && run.againResult == nil && !slices.ContainsFunc(natives, func(n langgraphapi.Native) bool { return n.AnswerForm == langgraphapi.ByBareScalar }):
 		run.markReemitted(natives)
-	case run.blind(natives):
-		run.d.blind.Do(func() { run.d.warn(logBlind) })
+	case run.cannotSeeCalls(natives):
+		run.d.warnBlind.Do(func() { run.d.warn(logBlind) })
 	}
 	run.markAsBefore(natives)
-	tangled := run.trail.Rivals(func(task string) bool { return slices.Contains(run.before.Tasks, langgraphapi.Outermost(task)) })
+	tangled := run.trail.RivalCalls(func(task string) bool {
+		return slices.Contains(run.previousPause.Tasks, langgraphapi.OutermostTask(task))
+	})
 	if len(tangled) > 0 {
 		askedIn := run.trail.IDs()
 		for _, calls := range tangled {
@@ -29,8 +31,8 @@ func (run *run) tangle(natives []langgraphapi.Native) {
 		}
 	}
 	for n := range natives {
-		if run.trail.Full && natives[n].Rivals == nil {
-			natives[n].Rivals = langgraphapi.ParallelCalls(nil) // the trail is full, so it may lack tasks
+		if run.trail.Full && natives[n].RivalCalls == nil {
+			natives[n].RivalCalls = langgraphapi.ParallelCalls(nil) // the trail is full, so it may lack tasks
 		}
 	}
 }
@@ -41,14 +43,14 @@ func (run *run) tangle(natives []langgraphapi.Native) {
 func (run *run) markReemitted(natives []langgraphapi.Native) {
 	if run.fewerThanCalls(natives) {
 		for n := range natives {
-			natives[n].Rivals = langgraphapi.ParallelCalls(nil)
+			natives[n].RivalCalls = langgraphapi.ParallelCalls(nil)
 		}
 	}
 }
 
-// blind reports whether a run without RAW events asks a question that one of several calls may have
-// raised. A node that asks about all these calls sends the same stream.
-func (run *run) blind(natives []langgraphapi.Native) bool {
+// cannotSeeCalls reports whether a run without RAW events asks a question that one of several calls
+// may have raised. A node that asks about all these calls sends the same stream.
+func (run *run) cannotSeeCalls(natives []langgraphapi.Native) bool {
 	return len(run.trail.Tasks) == 0 && !run.trail.Full && run.steps > 0 && run.fewerThanCalls(natives)
 }
 
@@ -74,14 +76,14 @@ func (run *run) fewerThanCalls(natives []langgraphapi.Native) bool {
 // tasks.
 func (run *run) markAsBefore(natives []langgraphapi.Native) {
 	before := map[string]json.RawMessage{}
-	for _, old := range run.before.Natives {
-		if old.ID != "" && old.Rivals != nil {
-			before[old.ID] = old.Rivals
+	for _, old := range run.previousPause.Natives {
+		if old.ID != "" && old.RivalCalls != nil {
+			before[old.ID] = old.RivalCalls
 		}
 	}
 	for n := range natives {
-		if natives[n].Rivals == nil {
-			natives[n].Rivals = before[natives[n].ID]
+		if natives[n].RivalCalls == nil {
+			natives[n].RivalCalls = before[natives[n].ID]
 		}
 	}
 }

@@ -20,14 +20,14 @@ func (l *Ledger) Keep(claim *Claim, o *settle.Outcome) settle.SavedOutcome {
 	}
 	var back bool
 	var err error
-	if o.Back {
+	if o.ReopensPause {
 		back, err = claim.Release()
 	} else if err = claim.finish(o.End, nil); errors.Is(err, store.ErrStale) {
 		// The store has given the claim up. The run asks no question, so its client still gets the
 		// end of its own run. Only the record has a later state.
 		err = nil
 	}
-	return settle.SavedOutcome{Back: back, Doubtful: !back && err == nil && o.End.How == store.Doubtful, Err: err}
+	return settle.SavedOutcome{Reopened: back, Doubtful: !back && err == nil && o.End.EndKind == store.Doubtful, Err: err}
 }
 
 // keepQuestion is Keep for a run that asks a question.
@@ -49,7 +49,7 @@ func (l *Ledger) keepQuestion(claim *Claim, o *settle.Outcome) settle.SavedOutco
 	if standing.State == store.Open && standing.Pause.Digest == o.Ask.Digest {
 		return settle.SavedOutcome{Pause: standing.Pause}
 	}
-	l.contest(standing.Pause)
+	l.markContested(standing.Pause)
 	return settle.SavedOutcome{Standing: standing, Err: err}
 }
 

@@ -4,20 +4,20 @@ import "encoding/json"
 
 // A Continuation has what is needed to continue a paused run without its client.
 type Continuation struct {
-	// Input is the run input of the paused run, without messages and answers. If it is nil, Lacks has
-	// the reason.
+	// Input is the run input of the paused run, without messages and answers. If it is nil,
+	// ChatOnlyReasons has the reason.
 	Input json.RawMessage `json:"input,omitempty"`
 	// Query is the query of the client's request.
 	Query string `json:"query,omitempty"`
 	// Home is the process that received the question, if only the agent connected to it knows the
 	// question (proxy.OtherDoors).
 	Home string `json:"home,omitempty"`
-	// Lacks has the reasons why only the chat can continue.
-	Lacks []Lack `json:"lacks,omitempty"`
+	// ChatOnlyReasons are the reasons why only the chat can continue.
+	ChatOnlyReasons []ChatOnlyReason `json:"lacks,omitempty"`
 }
 
-// A Lack is a reason why an answer can be sent only from the chat.
-type Lack string
+// A ChatOnlyReason is a reason why an answer can be sent only from the chat.
+type ChatOnlyReason string
 
 // The reasons. NoCredentials: the run had credentials, which are not stored. NoTools: it declared
 // tools, whose calls only the chat can answer. NoMessages: some of its messages are not known.
@@ -27,12 +27,12 @@ type Lack string
 // agent, and it is not known in which. NoOrigin: the record is from a version that did not store
 // continuations.
 const (
-	NoCredentials Lack = "credentials"
-	NoTools       Lack = "tools"
-	NoMessages    Lack = "messages"
-	NoInput       Lack = "input"
-	NoForm        Lack = "client"
-	NoStore       Lack = "store"
-	NoHome        Lack = "home"
-	NoOrigin      Lack = "record"
+	NoCredentials ChatOnlyReason = "credentials"
+	NoTools       ChatOnlyReason = "tools"
+	NoMessages    ChatOnlyReason = "messages"
+	NoInput       ChatOnlyReason = "input"
+	NoForm        ChatOnlyReason = "client"
+	NoStore       ChatOnlyReason = "store"
+	NoHome        ChatOnlyReason = "home"
+	NoOrigin      ChatOnlyReason = "record"
 )

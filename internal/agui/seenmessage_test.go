@@ -13,7 +13,7 @@ func TestNewMessages(t *testing.T) {
 	old := []Message{m(`{"id":"u1","role":"user","content":"hi"}`), m(`{"id":"a1","role":"assistant","content":"?"}`), m(`{"role":"system","content":"be nice"}`)}
 	var seen []SeenMessage
 	for _, o := range old {
-		seen = append(seen, See(o))
+		seen = append(seen, NewSeenMessage(o))
 	}
 	for in, want := range map[string]bool{
 		`{"id":"u1","role":"user","content":"hi"}`:              false,
@@ -122,7 +122,7 @@ func TestCanonicalTakesOneAllocation(t *testing.T) {
 
 func TestSeeingATextCostsLittle(t *testing.T) {
 	m := ParseMessage([]byte(`{"id":"u1","role":"user","content":"say \"hi\" to\nZoë"}`))
-	if n := testing.AllocsPerRun(100, func() { See(m) }); n > 4 {
+	if n := testing.AllocsPerRun(100, func() { NewSeenMessage(m) }); n > 4 {
 		t.Errorf("%v allocations", n)
 	}
 }
