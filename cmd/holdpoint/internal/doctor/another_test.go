@@ -1,7 +1,7 @@
 package doctor
 
 import (
-	"maps"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -14,10 +14,17 @@ import (
 // A pair is the dialect of a recording, and the dialect that HOLDPOINT_DIALECT names instead.
 type pair struct{ found, named string }
 
-// alike has the pairs of dialects that doctor cannot always distinguish, with the number of
-// recordings without a hint that another dialect fits better. Most of these recordings ask with the
-// interrupt outcome only, which both dialects read. In the others, the named dialect makes the same
-// questions from other events.
+// String returns the pair as alike has it.
+func (p pair) String() string { return fmt.Sprintf("{%q, %q}", p.found, p.named) }
+
+// alike has the pairs of dialects that doctor cannot always distinguish. The first one asked, and
+// HOLDPOINT_DIALECT names the second one. The number counts the recordings without a hint that
+// another dialect fits better. Most of these recordings ask with the interrupt outcome only, which
+// both dialects read. In the others, the named dialect makes the same questions from other events.
+//
+// A dialect that asks by a call of its own needs {"agui", <dialect>}: 1. The recording is
+// contract/several-runs-pause, whose first run ends without a question. Find out the reason for any
+// other pair before you add it: one dialect may read the other one's call as a question.
 var alike = map[pair]int{
 	{"agui", "mastra"}:          128, // the dialect mastra reads everything that agui reads
 	{"agui", "agent-framework"}: 92, {"agui", "aws-strands"}: 92, {"agui", "draft"}: 92, {"agui", "langgraph"}: 92,
@@ -41,7 +48,7 @@ func TestAnotherFrameworksDialect(t *testing.T) {
 	if len(names) < 9 {
 		t.Fatalf("only %v are named", names)
 	}
-	passed := map[pair]int{}
+	passed, example := map[pair]int{}, map[pair]string{}
 	for at, r := range allRecordings(t) {
 		if testing.Short() && at%4 != 0 {
 			continue
@@ -63,17 +70,28 @@ func TestAnotherFrameworksDialect(t *testing.T) {
 				t.Errorf("%s: a false alarm under its own dialect %s", r.name, name)
 			case !hint && name != own.Dialect:
 				passed[pair{own.Dialect, name}]++
+				example[pair{own.Dialect, name}] = r.name
 			}
 		}
 	}
 	if testing.Short() { // fewer recordings are played, so only larger numbers are errors
-		maps.DeleteFunc(passed, func(p pair, n int) bool { return n <= alike[p] })
-		if len(passed) > 0 {
-			t.Errorf("without a hint, and more than %v: %v", alike, passed)
+		for p, n := range passed {
+			if n > alike[p] {
+				t.Errorf("alike has %v: %d, and %d recordings have no hint, such as %s", p, alike[p], n, example[p])
+			}
 		}
 		return
 	}
-	if !maps.Equal(passed, alike) {
-		t.Errorf("without a hint: %v, want %v", passed, alike)
+	for p, n := range passed {
+		if alike[p] == 0 {
+			t.Errorf("alike lacks %v: %d, for recordings of %s that have no hint under HOLDPOINT_DIALECT=%s, such as %s", p, n, p.found, p.named, example[p])
+		} else if n != alike[p] {
+			t.Errorf("alike has %v: %d, and there are %d recordings without a hint", p, alike[p], n)
+		}
+	}
+	for p, n := range alike {
+		if passed[p] == 0 {
+			t.Errorf("alike has %v: %d, and every recording has a hint", p, n)
+		}
 	}
 }
