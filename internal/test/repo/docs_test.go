@@ -62,13 +62,19 @@ func TestStartPageShowsTheExample(t *testing.T) {
 	}
 }
 
+// guideWords is the maximal number of words of docs/new-dialect.md.
+const guideWords = 1000
+
 // TestGuideShowsTheExample: docs/new-dialect.md shows the code of a package that is compiled and
-// tested, without its imports.
+// tested, without its imports, and is short.
 func TestGuideShowsTheExample(t *testing.T) {
 	const path, marker = "docs/new-dialect.md", "<!-- example -->"
 	_, code, found := strings.Cut(read(t, "translate/dialecttest/ask/ask.go"), "\n)\n\n")
 	if !found {
 		t.Fatal("translate/dialecttest/ask/ask.go has no imports")
+	}
+	if n := len(strings.Fields(read(t, path))); n > guideWords {
+		t.Errorf("%s has %d words, want at most %d: put the rest into docs/dialect-rules.md", path, n, guideWords)
 	}
 	want := "```go\n" + code + "```\n"
 	before, section, after := between(t, path, marker)
@@ -191,7 +197,7 @@ func TestSupportedIsShown(t *testing.T) {
 		if !strings.Contains(evidence, "](#"+pages.Anchor(heading)+") |") && !slices.ContainsFunc(code.FindAllString(body, -1), func(span string) bool {
 			return placed.MatchString(strings.Trim(span, "`"))
 		}) {
-			t.Errorf("docs/support.md: no test shows what works with %s", heading)
+			t.Errorf("docs/support.md: no test shows what works with %s: add a row [%s](#%s) to its Evidence", heading, heading, pages.Anchor(heading))
 		}
 	}
 	if len(sections) < 3 {
@@ -469,7 +475,7 @@ func TestEachFrameworkHasItsExample(t *testing.T) {
 	for _, m := range regexp.MustCompile(`(?m)^### (.+)$`).FindAllStringSubmatch(text, -1) {
 		linked := regexp.MustCompile(`\[` + regexp.QuoteMeta(m[1]) + `( \([^)]*\))?\]\(([a-z0-9-]+)/README\.md\)`).FindStringSubmatch(folders)
 		if linked == nil && !strings.Contains(without, m[1]) {
-			t.Errorf("examples/README.md has no folder for %s, and does not say why", m[1])
+			t.Errorf("examples/README.md has no folder for %s, and does not name it after \"have no folder:\"", m[1])
 		}
 		if linked != nil {
 			read(t, "examples/"+linked[2]+"/run.sh")

@@ -3,6 +3,7 @@ package ask_test
 import (
 	"os"
 	"regexp"
+	"strings"
 	"testing"
 
 	"github.com/tidwall/gjson"
@@ -85,5 +86,44 @@ func TestProperties(t *testing.T) {
 	})
 	if answered == 0 {
 		t.Error("no question was answered")
+	}
+}
+
+// TestSampleScenario reads the sample of testdata/README.md as a scenario. Its stream asks, and its
+// second request answers that question.
+func TestSampleScenario(t *testing.T) {
+	text, err := os.ReadFile("../../../testdata/README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, sample, _ := strings.Cut(string(text), "TestSampleScenario -->\n```text\n")
+	sample, _, ok := strings.Cut(sample, "```\n")
+	dir := t.TempDir()
+	if err := os.Mkdir(dir+"/ask", 0o755); !ok || err != nil {
+		t.Fatal(ok, err)
+	}
+	if err := os.WriteFile(dir+"/ask/approve.txtar", []byte(sample), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	turns := dialecttest.Scenarios(t, dir, "ask")[0].Turns
+	d, err := ask.New(struct{}{}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	in := dialecttest.Input(t, string(turns[0].Request))
+	log := dialecttest.NewLog(in.Messages)
+	_, run, err := d.Begin(&translate.Request{Input: in, Transcript: log})
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := dialecttest.Play(run, log, turns[0].Answers[0].Events()...)
+	asked := dialecttest.WithIDs(p.Result.Asked.Pause(ask.Name))
+	answer := strings.Replace(string(turns[1].Request), "q1~id1", "q1~r1", 1) // WithIDs makes other ids than proxy
+	out, run, err := dialecttest.Resume(d, asked, dialecttest.Input(t, answer), log)
+	if p.Err != nil || err != nil || gjson.GetBytes(out.Body, "messages.0.content").Str != `{"approved":true}` {
+		t.Fatalf("%v %v, sent %s", p.Err, err, out.Body)
+	}
+	if p := dialecttest.Play(run, log, turns[1].Answers[0].Events()...); p.Err != nil || !strings.Contains(p.Text(), "It is paid.") {
+		t.Errorf("%v, the client gets %s", p.Err, p.Text())
 	}
 }
