@@ -7,16 +7,17 @@ import (
 	"holdpoint/internal/agui"
 )
 
-// Version is the format of records. It stays the same until v0.1.0. A record with a higher number
-// was written by a newer release. Records with lower numbers were written before the first release,
-// and are read in the same way.
+// Version is the version of the format of records. It stays the same until v0.1.0. A record with a
+// higher number was written by a newer release. A record with a lower number was written before the
+// first release, and is read in the same way.
 const Version = 4
 
 // A State is the state of a record's pause.
 type State string
 
-// None: there is no pause. Open: it waits for answers. Claimed: a run resumes it. InDoubt: it was
-// claimed, it is unknown whether the backend acted, and no client was told so yet.
+// None: the record has no pause. Open: the pause waits for answers. Claimed: a run sends the
+// answers of the pause. InDoubt: the pause was claimed, it is not known whether the backend acted
+// on the answers, and no client was told of this yet.
 const (
 	None    State = ""
 	Open    State = "open"
@@ -24,13 +25,13 @@ const (
 	InDoubt State = "in doubt"
 )
 
-// An EndKind is how a pause ended.
+// An EndKind says how a pause ended.
 type EndKind string
 
-// Finished: the resumed run ended, with any terminal event. Doubtful: the pause was in doubt, and a
-// client was told so, or none asked in time. Lost: the backend did not have the pause any more.
-// Withdrawn: the backend continued without an answer. Retired: it was not answered within the
-// retention.
+// Finished: the run with the answers ended, with any terminal event. Doubtful: the pause was in
+// doubt, and a client was told of this, or no client asked for the pause in time. Lost: the backend
+// no longer had the pause. Withdrawn: the backend continued without an answer. Retired: the pause
+// got no answer within the retention.
 const (
 	Finished  EndKind = "finished"
 	Doubtful  EndKind = "in doubt"
@@ -39,139 +40,153 @@ const (
 	Retired   EndKind = "retired"
 )
 
-// A Result is how an earlier pause of the thread ended. It can be replayed until it is a tombstone.
+// A Result says how an earlier pause of the thread ended. It can be replayed until it becomes a
+// tombstone.
 type Result struct {
 	PauseID string   `json:"pauseId"`
-	IDs     []string `json:"ids"`              // the interrupt ids that clients got
-	Digest  string   `json:"digest,omitempty"` // of the answers, "" if it was not answered
-	EndKind EndKind  `json:"how"`
-	ByArray bool     `json:"byArray,omitempty"` // answered by a resume array, so the client reads the outcome
-	// Finish is the terminal event that the client got, without its outcome. If a pause followed,
-	// Next is its id.
-	Finish        json.RawMessage    `json:"finish,omitempty"`
-	Next          string             `json:"next,omitempty"`
-	Messages      json.RawMessage    `json:"messages,omitempty"` // snapshots at the end, nil if not known
-	State         json.RawMessage    `json:"state,omitempty"`
-	SnapshotBytes int                `json:"kept,omitempty"` // size of the stored snapshots in bytes, see Snapshots
-	SeenMessages  []agui.SeenMessage `json:"seen,omitempty"` // the messages known at the end
-	// Pause is the ended pause, which is needed to read its answers. It has no snapshots: a replay
-	// shows the thread at its end, and two snapshots for each result would double the store.
+	IDs     []string `json:"ids"` // the interrupt ids that clients have got
+	// digest of the answers, "" if the pause got no answer
+	Digest  string  `json:"digest,omitempty"`
+	EndKind EndKind `json:"how"`
+	// the answer was a resume array, so the client reads the outcome
+	ByArray bool `json:"byArray,omitempty"`
+	// Finish is the terminal event that the client got, without its outcome. Next is the id of the
+	// pause with which the run ended, "" if it asked no question.
+	Finish json.RawMessage `json:"finish,omitempty"`
+	Next   string          `json:"next,omitempty"`
+	// the messages at the end of the run, nil if they are not known; State likewise
+	Messages      json.RawMessage `json:"messages,omitempty"`
+	State         json.RawMessage `json:"state,omitempty"`
+	SnapshotBytes int             `json:"kept,omitempty"` // size of the stored snapshots in bytes, see Snapshots
+	// the messages that were known at the end of the run
+	SeenMessages []agui.SeenMessage `json:"seen,omitempty"`
+	// Pause is the ended pause, which is needed to read answers to it. It has no snapshots, because
+	// a replay shows the thread at the end of the run, and a second pair of snapshots for each
+	// result would double the size of the store.
 	Pause *agui.Pause `json:"pause,omitempty"`
 	At    time.Time   `json:"at"`
-	// GivenAnswers are the answers, for readers of the record. No decision depends on them. It is nil
-	// if there was no answer, or if the answers are no longer known.
+	// GivenAnswers are the answers to the pause, for people who read the record. No decision
+	// depends on them. GivenAnswers is nil if there was no answer, or if the answers are no longer
+	// known.
 	GivenAnswers []GivenAnswer `json:"given,omitempty"`
-	// Door is where the pause was ended, or "" for the chat. By is who ended it there.
+	// Door is the door by which the pause was ended, "" if it was the chat. By is the person who
+	// ended it by another door.
 	Door string `json:"door,omitempty"`
 	By   string `json:"by,omitempty"`
-	// EndUnseen means that the run with this result had no client, and that the chat has not got its
-	// end yet, see See.
+	// EndUnseen means that the run with this result had no client, and that the chat has not got
+	// its end yet. The step See clears it.
 	EndUnseen bool `json:"unseen,omitempty"`
-	// Receipt is a digest of the arguments of Finish, by which the store recognizes a repeated
-	// call. It has no other use.
+	// Receipt is a digest of the step Finish. By it the store recognizes a repeated Finish. It has
+	// no other use.
 	Receipt string `json:"receipt,omitempty"`
-	// Tombstone means that the result cannot be replayed any more: it is older than the replay time
-	// and every expiresAt of the pause, or the store had no room. PauseID, IDs, EndKind, ByArray, At,
-	// Door, By, Receipt and Failed are kept. A Sticky pause also keeps Digest and its questions,
-	// because the backend does not forget the answer either.
+	// Tombstone means that the result can no longer be replayed: it is older than the replay time
+	// and every expiresAt of the pause, or the store had no room. Only PauseID, IDs, EndKind,
+	// ByArray, At, Door, By, Receipt and Failed are kept. If the pause is Sticky, Digest and its
+	// questions are kept too, because the backend does not forget the answer either.
 	Tombstone bool `json:"tombstone,omitempty"`
-	Failed    bool `json:"failed,omitempty"` // of a tombstone: whether it ended in doubt or with RUN_ERROR
+	// set only in a tombstone: the pause ended in doubt or with RUN_ERROR
+	Failed bool `json:"failed,omitempty"`
 }
 
-// A GivenAnswer is an answer in a result.
+// A GivenAnswer is one answer, as a result keeps it.
 type GivenAnswer struct {
-	ID      string      `json:"id"` // of the interrupt
+	ID      string      `json:"id"` // the id of the interrupt
 	Status  agui.Status `json:"status"`
-	Verdict string      `json:"says,omitempty"`   // approved or denied, if the dialect could tell
+	Verdict string      `json:"says,omitempty"`   // "approved" or "denied", if the dialect could tell
 	Edited  bool        `json:"edited,omitempty"` // the answer approved other arguments than those of the question
-	// Payload is the answer's value, or nil if there was none or it was too large to keep. Digest
-	// covers it in either case, see agui.Answer.AnsweredDigest.
+	// Payload is the value of the answer. It is nil if the answer has no value, or if the value was
+	// too large to keep. Digest covers the value even if Payload is nil, see
+	// agui.Answer.AnsweredDigest.
 	Payload json.RawMessage `json:"payload,omitempty"`
 	Digest  string          `json:"digest,omitempty"`
 }
 
-// A record keeps its newest results: MaxReplayable that can be replayed, and in addition
-// MaxTombstones. Older ones become tombstones. An even older id is unknown.
+// A record keeps its newest results: MaxReplayable results that can be replayed, and MaxTombstones
+// tombstones. Older results become tombstones, and older tombstones are dropped. The ids of a
+// dropped tombstone are unknown.
 const (
 	MaxReplayable = 8
 	MaxTombstones = 64
 )
 
-// A Record is the store's content for a thread.
+// A Record is what the store has for a thread.
 type Record struct {
-	Version int         `json:"version"`
-	Owner   string      `json:"owner,omitempty"` // "" until the first owner has asked, see Store.Load
-	State   State       `json:"state,omitempty"`
-	Pause   *agui.Pause `json:"pause,omitempty"` // set unless State is None
-	// Token, Digest and Lease belong to the claim. A lapsed Lease reads as InDoubt. If Finish said
-	// Doubtful, Lease is the time of that. While the pause is Open, Token is the claim that was
-	// released last.
+	Version int `json:"version"`
+	// "" until an owner has used the thread, see Store.Load
+	Owner string      `json:"owner,omitempty"`
+	State State       `json:"state,omitempty"`
+	Pause *agui.Pause `json:"pause,omitempty"` // nil only if State is None
+	// Token, Digest and Lease are those of the claim. If Lease has lapsed, Load returns the pause
+	// as InDoubt. If a Finish with the result Doubtful has ended the claim, Lease is the time of
+	// that Finish. While the pause is Open, Token is that of the claim that was released last.
 	Token  string    `json:"token,omitempty"`
 	Digest string    `json:"digest,omitempty"`
 	Lease  time.Time `json:"lease,omitzero"`
-	// Doubt is the result with which Finish left the pause InDoubt. It is nil otherwise, also if
-	// the lease has lapsed.
+	// Doubt is the result with which a Finish has left the pause InDoubt. Otherwise it is nil, even
+	// if the pause is in doubt because the lease has lapsed.
 	Doubt     *Result    `json:"doubt,omitempty"`
-	Results   []*Result  `json:"results,omitempty"` // newest first, bounded
+	Results   []*Result  `json:"results,omitempty"` // newest first; their number is limited
 	Occupants []Occupant `json:"busy,omitempty"`    // runs that continue without their clients, see Occupy
 	Outbox    *Outbox    `json:"outbox,omitempty"`
 	// Notes are the notes of the key, newest first, see Remember. The notes of a thread are about
-	// calls that its streams left to the client, and about calls whose ids were used again. A key
-	// that is not the key of a thread has nothing but notes.
+	// calls that its streams left to the client, about calls whose ids were used again, and about
+	// other facts that the thread remembers. If a key is not that of a thread, its record has only
+	// notes.
 	Notes []Note `json:"notes,omitempty"`
 	// Now is the store's clock at the time of the Load. It is not stored.
 	Now time.Time `json:"-"`
 }
 
-// An Occupant is a run of the thread that continues without its client, until it reports its end or
-// its lease lapses.
+// An Occupant is a run of the thread that continues without its client. It is removed when the run
+// reports its end or when its lease lapses.
 type Occupant struct {
 	Token string    `json:"token"`
 	Lease time.Time `json:"lease"`
 }
 
-// A Note is a fact that is remembered under an id which its writer chooses.
+// A Note is a fact that is remembered under an id. The writer of the note chooses the id.
 type Note struct {
 	ID   string          `json:"id"`
 	Text json.RawMessage `json:"text"`
 	At   time.Time       `json:"at"` // by the store's clock
-	// RefersToPause means that the note refers to a pause. Such a note is kept for as long as a pause
-	// opened at its time, and its result, can be.
+	// RefersToPause means that the note refers to a pause. Such a note is kept for as long as that
+	// pause and its result may be kept, if the pause was opened when the note was written.
 	RefersToPause bool `json:"leads,omitempty"`
 }
 
 // NoteAge is the minimum time for which notes are kept.
 const NoteAge = 24 * time.Hour
 
-// Limits of the notes of a key.
+// These are the limits for the notes of a key. MaxNoteBytes limits the text of one note.
 const (
 	MaxNotes     = 64
 	MaxNoteBytes = 8 << 10
 )
 
-// MaxBusy is how many runs of a thread may continue without their clients.
+// MaxBusy is how many runs of a thread may continue without their clients at the same time.
 const MaxBusy = 16
 
-// A Moment is when snapshots were taken.
+// A Moment says when snapshots were taken.
 type Moment string
 
-// AtPause: when the thread paused; kept until the pause has ended. AtEnd: at the end of the run
-// that resumed it; kept until the result is a tombstone.
+// AtPause: when the thread paused. These snapshots are kept until the pause has ended. AtEnd: at
+// the end of the run that sent the answers. These snapshots are kept until the result becomes a
+// tombstone.
 const (
 	AtPause Moment = "asked"
 	AtEnd   Moment = "ended"
 )
 
-// Snapshots are the messages and the state of a thread as a client gets them. A nil one is unknown,
-// or was not kept.
+// Snapshots are the messages and the state of a thread, as a client gets them. Each is nil if it is
+// unknown or was not kept.
 type Snapshots struct {
 	Messages json.RawMessage `json:"messages,omitempty"`
 	State    json.RawMessage `json:"state,omitempty"`
 }
 
-// ResultOf returns the result of the pause that has one of the interrupt ids: the first id that is
-// known counts. It returns nil if none is known. It does not look at a pause that is open, claimed
-// or in doubt.
+// ResultOf returns the result of the pause that has one of the interrupt ids. If several ids are
+// known, the first of them counts. It returns nil if no id is known. It does not look at a pause
+// that is open, claimed or in doubt.
 func (r *Record) ResultOf(interruptIDs ...string) *Result {
 	if len(r.Results) == 0 {
 		return nil

@@ -126,7 +126,8 @@ func (r *TablePreparer) try(ctx context.Context) error {
 	return r.prepare(ctx)
 }
 
-// Err returns nil if the table is ready. It waits for the end of the first try only.
+// Err returns nil if the table is ready, and otherwise the error of the last try. It waits for the
+// end of the first try, but not for later tries.
 func (r *TablePreparer) Err(ctx context.Context) error {
 	select {
 	case <-r.first:
@@ -141,7 +142,7 @@ func (r *TablePreparer) Err(ctx context.Context) error {
 	return nil
 }
 
-// Stop ends the trying.
+// Stop ends the tries.
 func (r *TablePreparer) Stop() {
 	r.cancel()
 	r.done.Wait()

@@ -17,7 +17,7 @@ import (
 // A Ring has the keys that encrypt records, newest first. The zero Ring does not encrypt.
 type Ring struct {
 	keys  []ringKey
-	plain bool // records that are not encrypted can be read too
+	plain bool // records that are not encrypted can also be read
 }
 
 type ringKey struct {
@@ -26,28 +26,30 @@ type ringKey struct {
 	aead   cipher.AEAD
 }
 
-// Derive returns keys for another purpose, one for each key of the ring in its order. They reveal
-// nothing about the ring's keys.
+// Derive returns keys for the given purpose: one for each key of the ring, in the same order. The
+// derived keys reveal nothing about the keys of the ring.
 func (r Ring) Derive(purpose string) [][]byte {
 	var list [][]byte
 	for _, k := range r.keys {
 		key, err := hkdf.Key(sha256.New, k.secret, nil, purpose, sha256.Size)
 		if err != nil {
-			panic("engine: " + err.Error()) // not reached: the length is valid
+			panic("engine: " + err.Error()) // never happens: the length is valid
 		}
 		list = append(list, key)
 	}
 	return list
 }
 
-// sealedMark is the first byte of an encrypted part. JSON never begins with it.
+// sealedMark is the first byte of an encrypted part of a record. A part that is not encrypted is
+// JSON, and never begins with it.
 const sealedMark = 1
 
-// maxKeyID is the maximum length of a key's id.
+// maxKeyID is the maximum length of a key's id, in bytes.
 const maxKeyID = 32
 
-// ParseRing parses HOLDPOINT_STORE_KEYS: id:key,id:key with keys of 32 bytes in base64, newest
-// first. The word plain instead of a key stands for records that are not encrypted.
+// ParseRing parses HOLDPOINT_STORE_KEYS, such as id:key,id:key. Each key has 32 bytes in base64,
+// and the newest key is the first. The word plain can follow the keys. It means that records which
+// are not encrypted can also be read.
 func ParseRing(text string) (Ring, error) {
 	var ring Ring
 	seen := map[string]bool{}
@@ -84,15 +86,16 @@ func ParseRing(text string) (Ring, error) {
 	return ring, nil
 }
 
-// SetKeys replaces the ring, from the next step on. Records that are encrypted with a key that the
-// new ring lacks can then not be read, and are not lost.
+// SetKeys replaces the ring, beginning with the next step. If a record is encrypted with a key that
+// the new ring does not have, it cannot be read then, but it is not lost.
 func (s *Store) SetKeys(r Ring) { s.keys.Store(&r) }
 
-// Seals reports whether the ring has a key.
+// Seals reports whether the ring has a key, so that records are encrypted.
 func (r Ring) Seals() bool { return len(r.keys) > 0 }
 
-// sealContext returns the data to which an encrypted part is bound, so that it cannot be moved to
-// another place. The lengths prevent two sequences of parts from having the same bytes.
+// sealContext returns the data to which an encrypted part of a record is bound. Because of this
+// data, the part cannot be moved to another record or another place in its record. The data
+// contains the length of each part, so that different sequences of parts have different bytes.
 func sealContext(key store.Key, parts ...string) []byte {
 	bound := append([]byte("holdpoint record"), byte(len(parts)))
 	bound = binary.AppendUvarint(bound, uint64(len(key)))
@@ -104,7 +107,8 @@ func sealContext(key store.Key, parts ...string) []byte {
 	return bound
 }
 
-// seal encrypts a part with the newest key.
+// seal encrypts a part of a record with the newest key. If the ring has no key, it returns the part
+// unchanged.
 func (r Ring) seal(bound, plain []byte) ([]byte, error) {
 	if len(r.keys) == 0 {
 		return plain, nil
@@ -116,7 +120,8 @@ func (r Ring) seal(bound, plain []byte) ([]byte, error) {
 	return k.aead.Seal(sealed, nil, plain, bound), nil
 }
 
-// newest reports whether a part is encrypted with the newest key. Without keys it is always true.
+// newest reports whether a part of a record is encrypted with the newest key. If the ring has no
+// key, it returns true.
 func (r Ring) newest(sealed []byte) bool {
 	if len(r.keys) == 0 {
 		return true
@@ -127,7 +132,7 @@ func (r Ring) newest(sealed []byte) bool {
 
 var errDamaged = errors.New("store: the record is damaged: a part of it is missing")
 
-// open decrypts a part.
+// open decrypts a part of a record.
 func (r Ring) open(bound, sealed []byte) ([]byte, error) {
 	if len(sealed) == 0 {
 		return nil, errDamaged

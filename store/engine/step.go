@@ -11,13 +11,14 @@ import (
 	"holdpoint/store/internal/rules"
 )
 
-// maxTries limits how often a step is repeated because another one was faster. A thread has few
-// concurrent callers, and each round of tries lets one of them through.
+// maxTries is how often a step is tried if another step has always changed the record first. A
+// thread has few concurrent callers, and each time one of them succeeds.
 const maxTries = 200
 
 var errBusy = errors.New("store: the record changed too often at once")
 
-// do applies the step to the record of key, or to a zero record.
+// do applies the step to the record with the key. If there is no record, it applies the step to a
+// zero record.
 func (s *Store) do(ctx context.Context, key store.Key, step rules.Step) (done store.StepResult, err error) {
 	full := false
 	if step.Opens {
@@ -43,7 +44,8 @@ func (s *Store) do(ctx context.Context, key store.Key, step rules.Step) (done st
 	return done, errBusy
 }
 
-// pauseBetween waits a little, and longer with each try.
+// pauseBetween waits between two tries of a step. It does not wait before the second try, and waits
+// longer before each later try.
 func pauseBetween(ctx context.Context, try int) error {
 	if try < 2 {
 		return nil
@@ -58,8 +60,8 @@ func pauseBetween(ctx context.Context, try int) error {
 	}
 }
 
-// try applies the step once. It returns false if another step was faster. full says that no more
-// threads may be opened.
+// try applies the step once. It returns false if another step has changed the record first. full
+// means that no more threads may be opened.
 func (s *Store) try(ctx context.Context, key store.Key, step rules.Step, full bool, done *store.StepResult) (bool, error) {
 	row, err := s.table.Read(ctx, key, step.Body)
 	if err != nil {
@@ -83,24 +85,27 @@ func (s *Store) try(ctx context.Context, key store.Key, step rules.Step, full bo
 	*done, puts, err = rules.Apply(&rec, row.Now, &step)
 	switch {
 	case err != nil && done.Standing != nil && s.isPauseUnsafe(row, done.Standing):
-		standing, failed := s.Load(ctx, key, "") // the caller may send its question to a client
+		// the caller may send the pause of this record to a client
+		standing, failed := s.Load(ctx, key, "")
 		if done.Standing = &standing; failed != nil {
 			done.Standing, err = nil, failed
 		}
 		return true, err
 	case err != nil:
-		// The next caller finds again what only the passing of time has changed.
+		// The record is not written, although something in it may have expired. The next caller
+		// ends that again.
 		return true, err
 	case full && before.Pause == nil:
 		return true, fmt.Errorf("%w: %d threads wait (HOLDPOINT_STORE_ENTRIES)", store.ErrFull, s.bound.limit)
-	case step.Takes && row.Revision == 0: // a key without a record leaves the list
+	// the key has no record, so it is removed from the list of notices to send
+	case step.Takes && row.Revision == 0:
 		return true, s.table.Unlist(ctx, key)
 	}
 	if step.Body {
 		rules.DropSnapshots(&rec, s.policy)
 	}
 	lost += s.post(key, &was.Record, &before, &rec, row.Now, step)
-	// Only the body shows whether an open pause is decided, and a decided pause is due at once.
+	// A decided pause is due at once, and only the body shows whether an open pause is decided.
 	known := step.Body || rec.State != store.Open
 	overdue := known && was.State != store.None && !row.Now.Before(was.due) && row.Now.Before(rules.DueTime(&rec, was.opened, row.Now, s.policy))
 	same := rules.SameHead(&was.Record, &rec) && (!step.Body || rules.SameBody(&was.Record, &rec))
@@ -113,7 +118,7 @@ func (s *Store) try(ctx context.Context, key store.Key, step rules.Step, full bo
 		return false, err
 	}
 	if change.ForgetAt.Equal(row.Now) && row.Revision == 0 {
-		return true, nil // the record was empty, and still is
+		return true, nil // the record was empty before, and is empty now
 	}
 	ok, err := s.table.Write(ctx, key, change)
 	if err != nil {
@@ -133,14 +138,14 @@ func (s *Store) try(ctx context.Context, key store.Key, step rules.Step, full bo
 	return ok, nil
 }
 
-// isPauseUnsafe reports whether the record's open pause may be lost: the table guards its changes,
-// and this process does not know that the pause is safe.
+// isPauseUnsafe reports whether the open pause of a record may be lost: the table guards its
+// changes, and this process does not know that the pause is safe, see Row.Guards.
 func (s *Store) isPauseUnsafe(row Row, rec *store.Record) bool {
 	return row.Guards && rec.State == store.Open && !s.safe.Contains(rec.Pause.ID)
 }
 
-// mayHaveExpired reports whether time may have ended the pause of a record that was read without
-// its body. Ending it needs the body.
+// mayHaveExpired reports whether the pause of a record may have ended by time. The record was read
+// without its body, and ending the pause needs the body.
 func (s *Store) mayHaveExpired(was *openedRow, now time.Time) bool {
 	switch {
 	case was.State == store.Open:
@@ -151,8 +156,9 @@ func (s *Store) mayHaveExpired(was *openedRow, now time.Time) bool {
 	return false
 }
 
-// needsRenewal reports whether a record without an open pause is to be kept for longer, because it
-// was not used for a while and is used now. Without the body its notes are unknown.
+// needsRenewal reports whether a record without an open pause must be written to be kept longer: it
+// was not used for some time, and is used now. body means that the body was read. Without the body,
+// its notes are not known.
 func (s *Store) needsRenewal(was *openedRow, body bool, now time.Time) bool {
 	if was.Version == 0 || was.State != store.None {
 		return false
@@ -164,16 +170,16 @@ func (s *Store) needsRenewal(was *openedRow, body bool, now time.Time) bool {
 	return was.forgetAt.Sub(now) < kept*9/10
 }
 
-// sealedBefore reports whether a part of the row is encrypted with a key other than the newest. A
-// load then encrypts it again, so that a thread in use does not keep an old key in use. While
-// replicas differ in which key is the newest, they encrypt it in turns.
+// sealedBefore reports whether a part of the row is not encrypted with the newest key. A load then
+// encrypts the record again, so that old keys can be removed although the thread is still used. If
+// two replicas have different newest keys, they encrypt the record in turns.
 func (s *Store) sealedBefore(row Row, was *openedRow) bool {
 	keys := s.keys.Load()
 	return row.Revision != 0 && (!keys.newest(row.Head) || was.bodyAt != 0 && !keys.newest(row.Body))
 }
 
-// change returns the row's change by the step. reseal says that the whole record is encrypted
-// again, because an older key was used.
+// change returns the change that the step makes to the row. reseal means that the whole record is
+// encrypted again, because a part of it was encrypted with an older key.
 func (s *Store) change(key store.Key, row Row, was *openedRow, rec *store.Record, puts []rules.SnapshotPut, step rules.Step, reseal bool) (Change, error) {
 	c := Change{From: row.Revision, To: row.Revision + 1, Guard: step.Guard}
 	if row.Revision == 0 {
@@ -195,8 +201,8 @@ func (s *Store) change(key store.Key, row Row, was *openedRow, rec *store.Record
 		}
 		c.ForgetAt = next.forgetAt
 	} else {
-		// The places in the lists change as rarely as possible, because a lease is renewed often. A
-		// list may have a time that is too early.
+		// The times in the lists change as rarely as possible, because a lease is renewed often. So
+		// the time in a list may be earlier than the right time.
 		next.opened = was.opened
 		if rec.Pause != nil {
 			next.opened = rec.Pause.Opened
@@ -228,8 +234,8 @@ func (s *Store) change(key store.Key, row Row, was *openedRow, rec *store.Record
 	return c, err
 }
 
-// changeSnapshots adds to the change the new snapshots of the record, and removes those that it no
-// longer refers to.
+// changeSnapshots adds the new snapshots of the record to the change. It also removes the snapshots
+// to which the record no longer refers.
 func (s *Store) changeSnapshots(key store.Key, c *Change, was, rec *store.Record, puts []rules.SnapshotPut) error {
 	for ref := range rules.Refs(was) {
 		if !rules.RefersTo(rec, ref) {

@@ -12,20 +12,22 @@ import (
 	"holdpoint/store/internal/cursor"
 )
 
-// A sweep writes down expired pauses of threads that nobody uses, and forgets old rows. Every
-// replica does it. Only the size of the store depends on it, because each step applies the expiry
+// A sweep ends expired pauses in records that nobody uses, and forgets old rows. Every replica
+// sweeps. Sweeps only limit the size of the store: each step ends what has expired in its record by
 // itself.
 type sweep struct {
 	cancel context.CancelFunc
 	done   sync.WaitGroup
 
-	mu       sync.Mutex
-	position string // position in the list of due rows from which the next sweep continues; "" is its beginning
+	mu sync.Mutex
+	// where the next sweep continues in the list of due rows; "" is the beginning of the list
+	position string
 }
 
 const (
 	sweepEvery = time.Minute
-	// sweepBatch limits the work of one sweep, so that it never occupies the store.
+	// sweepBatch and sweepTime limit one sweep, so that it does not occupy the store for long.
+	// sweepBatch is the largest number of records.
 	sweepBatch = 1000
 	sweepTime  = 20 * time.Second
 )
@@ -39,7 +41,8 @@ func (w *sweep) begin(s *Store, every time.Duration) {
 	w.cancel = cancel
 	w.done.Go(func() {
 		for {
-			// Replicas that were started together do not sweep at the same time.
+			// The time is random, so that replicas that were started together do not sweep at the
+			// same time.
 			t := time.NewTimer(every/2 + rand.N(every))
 			select {
 			case <-ctx.Done():
@@ -59,11 +62,12 @@ func (w *sweep) end() {
 	w.done.Wait()
 }
 
-// Sweep settles a limited number of due records and forgets old rows. The next Sweep continues in
-// the list of due records after the last one. Two sweeps must not run at the same time.
+// Sweep ends what has expired in a limited number of due records, and forgets old rows. In the list
+// of due records, the next Sweep continues where this one stopped. Two sweeps must not run at the
+// same time.
 //
-// A record that cannot be read is skipped. It stays due for ever, so a sweep that stopped there, or
-// began with it each time, would never get further.
+// A record that cannot be read is skipped. It stays due for ever. So if a sweep stopped at such a
+// record, or always began with it, the sweeps would never reach the later records.
 func (s *Store) Sweep(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, sweepTime)
 	defer cancel()
@@ -83,10 +87,11 @@ func (s *Store) Sweep(ctx context.Context) {
 	}
 }
 
-// settleDue loads the records that are due, which settles them. A claim whose lease has lapsed
-// stays. unread counts the records that cannot be read.
+// settleDue loads the records that are due. Loading a record ends what has expired in it. A claim
+// whose lease has lapsed stays. unread is the number of records that cannot be read.
 func (s *Store) settleDue(ctx context.Context) (unread int, err error) {
-	// The table's clock decides what is due, and the rows have its time.
+	// The clock of this process only selects the rows that are loaded. Load then decides by the
+	// table's clock what has expired.
 	q := store.Query{Due: time.Now(), Limit: sweepBatch, After: s.sweep.reached()}
 	page, err := s.List(ctx, q)
 	if err != nil {

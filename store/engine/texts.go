@@ -1,10 +1,10 @@
 package engine
 
-// The texts of this package that an operator reads: errors in HOLDPOINT_STORE_KEYS, and log lines
-// of the levels WARN and ERROR. The comment of a log line says what it means and what to do;
-// docs/warnings.md is made from these comments.
+// These are the texts of this package that an operator reads: errors in HOLDPOINT_STORE_KEYS, and
+// log lines of the levels WARN and ERROR. The comment of each log line says what the line means and
+// what to do. docs/warnings.md is made from these comments.
 
-// What is wrong with HOLDPOINT_STORE_KEYS.
+// These texts say what is wrong with HOLDPOINT_STORE_KEYS.
 const (
 	textKeyForm    = "want id:key, such as 2026:KEY with the output of `openssl rand -base64 32` for KEY; the id has letters, digits, _ - and . only"
 	textKeyTwice   = "two keys have the id %q"

@@ -14,28 +14,29 @@ import (
 //
 //   - results become tombstones, in the record that was used least recently;
 //   - the snapshots of pauses are dropped, those of the oldest pause first;
-//   - records with tombstones only are dropped, and with them the owners of their threads.
+//   - records that have only tombstones are dropped, and with them the owners of their threads.
 //
 // An open record is never dropped.
 //
-// A bare record has no result that can be replayed. It is small, and dropping it has a cost: its
-// thread then belongs to whichever user asks next, and its ids are unknown. So bare records do not
-// count as Entries. A flood of new threads leaves one owner each. It must not push out results that
-// can be replayed, and may push out owners only after a while.
+// A bare record has an owner or tombstones, but no result that can be replayed. It is small, and
+// dropping it has a disadvantage: its thread then belongs to the next user who uses it, and its ids
+// are unknown. So bare records do not count as Entries. Each thread in a flood of new threads
+// leaves a bare record with an owner. These must never displace results that can be replayed, and
+// may displace other owners only after some time.
 //
-// A record with nothing but notes belongs to no thread. Such records have a list of their own, so
-// that they and bare records do not push out each other. Some of these notes lead to a pause, see
+// A record that has only notes belongs to no thread. Such records are in a separate list, so that
+// they and the bare records do not displace each other. Some of these notes lead to a pause, see
 // package proxy.
 const (
 	bareFactor  = 4
 	notedFactor = 2 * bareFactor
 )
 
-// A class is the list that a record belongs to.
+// A class says in which list a record is.
 type class int
 
 const (
-	inNoList class = iota // of an entry in no list: it is new, or it is empty
+	inNoList class = iota // the entry is in no list, because it is new or empty
 	waiting
 	ended
 	bare
@@ -60,8 +61,8 @@ func classify(rec *store.Record) class {
 	return inNoList
 }
 
-// use returns the entry of key and marks it as used last. If there is none, it returns a new one
-// that is in no list.
+// use returns the entry with the key, and marks it as the one that was used last. If there is no
+// such entry, it returns a new entry that is in no list.
 func (s *Store) use(key store.Key) *entry {
 	if e, ok := s.waiting[key]; ok {
 		return e
@@ -78,7 +79,7 @@ func (s *Store) use(key store.Key) *entry {
 	return &entry{key: key}
 }
 
-// peek is like use, without the mark.
+// peek returns the entry with the key like use, but does not mark it.
 func (s *Store) peek(key store.Key) (*entry, bool) {
 	if e, ok := s.waiting[key]; ok {
 		return e, true
@@ -92,8 +93,8 @@ func (s *Store) peek(key store.Key) (*entry, bool) {
 	return s.noted.Peek(key)
 }
 
-// set makes rec the record of e, moves e to its list and counts it. New results become the
-// youngest.
+// set makes rec the record of the entry e. It also moves e to the right list, and updates the
+// totals of the store. The new results count as the youngest.
 func (s *Store) set(e *entry, rec store.Record, puts []rules.SnapshotPut) {
 	old, pause, doubt := e.rec.Results, e.rec.Pause, e.rec.Doubt
 	rec.Version = rules.Format(&rec)
@@ -112,7 +113,8 @@ func (s *Store) set(e *entry, rec store.Record, puts []rules.SnapshotPut) {
 	}
 }
 
-// keep stores the new snapshots of a record, and drops those that it no longer refers to.
+// keep stores the new snapshots of a record, and drops the snapshots to which the record no longer
+// refers.
 func (e *entry) keep(puts []rules.SnapshotPut) {
 	e.kept = slices.DeleteFunc(e.kept, func(k rules.SnapshotPut) bool {
 		brought := slices.ContainsFunc(puts, func(p rules.SnapshotPut) bool { return p.Ref == k.Ref })
@@ -125,8 +127,8 @@ func (e *entry) keep(puts []rules.SnapshotPut) {
 	}
 }
 
-// countPause updates the totals of pauses by the pause of e. The old one was another pause, or the
-// same without snapshots.
+// countPause updates the totals of all pauses after the pause of the entry e has changed. old is
+// the earlier pause. It is another pause, or the same pause with snapshots that are dropped now.
 func (s *Store) countPause(e *entry, old *agui.Pause) {
 	now := portionOf(e.rec.Pause, e.rec.Doubt)
 	s.openSpace = s.openSpace.less(e.openSpace).plus(now)
@@ -142,7 +144,7 @@ func (s *Store) countPause(e *entry, old *agui.Pause) {
 	}
 }
 
-// addToAddress changes the totals of the pauses from an address.
+// addToAddress updates the totals of the pauses that come from the client address of the pause p.
 func (s *Store) addToAddress(p *agui.Pause, change portion) {
 	if p == nil || p.AddressHash == 0 {
 		return
@@ -154,8 +156,9 @@ func (s *Store) addToAddress(p *agui.Pause, change portion) {
 	}
 }
 
-// admits reports whether there is room for one more pause, or for one that replaces another. If
-// not, it first removes pauses that are older than the retention.
+// admits returns an error if the store has no room for the pause p. instead is the space of the
+// pause that p replaces, zero if it replaces no pause. If there is no room at first, admits ends
+// the pauses that are older than the retention, and checks again.
 func (s *Store) admits(p *agui.Pause, instead portion, now time.Time) error {
 	more := portionOf(p, nil).less(instead)
 	err := s.checkRoom(p, more)
@@ -167,7 +170,7 @@ func (s *Store) admits(p *agui.Pause, instead portion, now time.Time) error {
 
 func (s *Store) checkRoom(p *agui.Pause, more portion) error {
 	if more.places == 0 {
-		return nil // it replaces another pause
+		return nil // the pause replaces another pause
 	}
 	if s.share > 0 && p.AddressHash != 0 {
 		has := s.spaceByAddress[p.AddressHash].plus(more)
@@ -185,14 +188,15 @@ func (s *Store) checkRoom(p *agui.Pause, more portion) error {
 	return nil
 }
 
-// sameSlice reports whether two slices are the same slice. It does not compare their elements,
-// because rules never writes into a slice of results.
+// sameSlice reports whether a and b are the same slice in memory. It does not compare the elements,
+// because package rules never changes a slice of results, but replaces it.
 func sameSlice(a, b []*store.Result) bool {
 	return len(a) == len(b) && (len(a) == 0 || &a[0] == &b[0])
 }
 
-// count updates bytes and replayable by the results of e; old are the earlier ones. At most one
-// result is new, because a step ends one pause, and the effect of Settle is stored before the step.
+// count updates s.bytes and s.replayable after the results of the entry e have changed. old are the
+// earlier results. At most one result is new, because a step ends one pause, and the effect of
+// Settle is stored before the step.
 func (s *Store) count(e *entry, old []*store.Result) {
 	before := e.bytes
 	for at, r := range old {
@@ -214,8 +218,8 @@ func (s *Store) count(e *entry, old []*store.Result) {
 	s.bytes += e.bytes - before
 }
 
-// hasResult reports whether the list contains the result. It begins at the result's place in the
-// other list.
+// hasResult reports whether list contains the result r. It looks first near the index at, which r
+// has in the other list.
 func hasResult(list []*store.Result, r *store.Result, at int) bool {
 	for i := max(at-1, 0); i < min(at+2, len(list)); i++ {
 		if list[i] == r {
@@ -251,14 +255,14 @@ func (s *Store) unlistEntry(e *entry) {
 	}
 }
 
-// retire closes the pauses that are older than the retention and were not used since. It returns
-// false if there can be none.
+// retire ends the pauses that are older than the retention. It returns false if there cannot be
+// any.
 func (s *Store) retire(now time.Time) bool {
 	if now.Before(s.retireFrom) {
 		return false
 	}
-	// The next time is counted from Opened for claimed pauses too, because Release restores their
-	// old one.
+	// The next time is counted from Opened even for a claimed pause, because Release opens the
+	// pause again with its old Opened.
 	next := now.Add(s.policy.PauseRetention)
 	for _, e := range s.waiting {
 		rec := e.rec
@@ -282,14 +286,14 @@ func earlierOf(a, b time.Time) time.Time {
 	return a
 }
 
-// enforceLimits brings the lists back under their limits. Its parts are separate functions, because
-// every step ends with it, and every run would need the stack that they need.
+// enforceLimits drops data until the store is within its limits. Its parts are separate functions.
+// Every step ends with enforceLimits, so otherwise every run would need the stack of all parts.
 func (s *Store) enforceLimits() {
 	for len(s.waiting)+s.ended.Len() > s.entries && s.buryEnded() {
 	}
 	for s.bytes > s.replayBytes || s.bytes+s.openSpace.bytes > s.totalBytes {
 		if !s.buryResult() && !(s.bytes+s.openSpace.bytes > s.totalBytes && s.strip()) && !s.dropBareThread() {
-			break // only tombstones of open threads, and their questions, are left
+			break // only tombstones of open threads, and the questions of these threads, remain
 		}
 	}
 	for s.bare.Len() > bareFactor*s.entries && s.dropBareThread() {
@@ -299,8 +303,8 @@ func (s *Store) enforceLimits() {
 	}
 }
 
-// buryEnded makes tombstones of the results of the least recently used thread. It returns false if
-// there are none.
+// buryEnded turns the results of the least recently used thread into tombstones. It returns false
+// if no thread has results.
 func (s *Store) buryEnded() bool {
 	_, e, ok := s.ended.GetOldest()
 	if ok {
@@ -312,7 +316,7 @@ func (s *Store) buryEnded() bool {
 	return ok
 }
 
-// buryResult makes a tombstone of the oldest result. It returns false if there is none.
+// buryResult turns the oldest result into a tombstone. It returns false if there is no result.
 func (s *Store) buryResult() bool {
 	ref, _, ok := s.replayable.RemoveOldest()
 	if !ok {
@@ -327,7 +331,8 @@ func (s *Store) buryResult() bool {
 	return true
 }
 
-// strip removes the snapshots of the oldest pause that has some. It returns false if none has.
+// strip removes the snapshots of the oldest pause that has snapshots. It returns false if no pause
+// has snapshots.
 func (s *Store) strip() bool {
 	key, _, ok := s.snapshots.GetOldest()
 	if ok {
@@ -340,7 +345,8 @@ func (s *Store) strip() bool {
 	return ok
 }
 
-// dropBareThread drops the least recently used bare thread. It returns false if there is none.
+// dropBareThread drops the bare record that was used least recently. It returns false if there is
+// no bare record.
 func (s *Store) dropBareThread() bool {
 	_, e, ok := s.bare.RemoveOldest()
 	if ok {
@@ -354,7 +360,8 @@ func (s *Store) dropBareThread() bool {
 	return ok
 }
 
-// portionOf returns the space that a pause and its doubt take. Nil takes none.
+// portionOf returns the space that a pause and its doubt take. If p is nil, it returns the zero
+// portion.
 func portionOf(p *agui.Pause, doubt *store.Result) portion {
 	if p == nil {
 		return portion{}

@@ -1,17 +1,18 @@
-// Package memory is the store of a single process: records under one mutex, in memory only. A
-// restart forgets every open pause. The binary says so at start.
+// Package memory is the store of a single process. It has its records in memory only, under one
+// mutex. A restart forgets every open pause. The binary logs this at its start.
 //
-// It deliberately has no goroutine. It applies leases, the retention and the replay time when
-// somebody looks at a record. It uses golang-lru's simplelru under a lock of its own. The expirable
-// of golang-lru has a goroutine that cannot be stopped (hashicorp/golang-lru#159), one time to live
-// for the whole cache, and no compare-and-set.
+// The package has no goroutine. It applies leases, the retention and the replay time when a record
+// is used. It uses golang-lru's simplelru under its own lock. golang-lru's expirable is not used:
+// it has a goroutine that cannot be stopped (hashicorp/golang-lru#159), only one time to live for
+// the whole cache, and no compare-and-set.
 //
-// It is not a Table of package engine. The simplest one in memory takes 3 times the time for a
-// Load, and 15 times that for a pause with its answer, because engine keeps records as bytes (go
-// test ./store/engine -run '^$' -bench InMemory). A table knows no results and no snapshots either,
-// and so not what may go for room. What the steps do is the same: rules.Apply.
+// The store is not a Table of package engine. The simplest Table in memory takes 3 times the time
+// for a Load, and 15 times the time for a pause and its answer, because package engine keeps
+// records as bytes (go test ./store/engine -run '^$' -bench InMemory). Moreover, a Table does not
+// know which bytes are results and snapshots, so it does not know what it may drop. The steps are
+// the same in both: rules.Apply.
 //
-// bounds.go bounds what it holds. It never gives up an open pause for room.
+// bounds.go limits the size of the store. The store never drops an open pause to make room.
 package memory
 
 import (
@@ -27,51 +28,54 @@ import (
 	"holdpoint/store/internal/rules"
 )
 
-// Defaults for unset Options.
+// These are the defaults of Options.
 const (
 	DefaultEntries = 10_000
 
-	// A result has the thread's snapshots, and a long conversation has some hundred KiB of them.
+	// A result has the thread's snapshots, which in a long conversation have some hundred KiB.
 	// DefaultEntries records with store.MaxReplayable results each could take gigabytes. 256 MiB
-	// are the ends of a thousand long runs, and leave half of a sidecar's 512 MiB to the streams.
+	// are enough for the ends of a thousand long runs, and leave half of a sidecar's 512 MiB to the
+	// streams.
 	DefaultReplayBytes = 256 << 20
 
-	// An open pause has snapshots too, and the oldest ones are dropped first. The rest of a pause
-	// is some KiB, so this is room for DefaultEntries of them.
+	// An open pause has snapshots too, and the oldest snapshots are dropped first. A pause without
+	// snapshots has some KiB, so there is room for DefaultEntries pauses.
 	DefaultBytes = 512 << 20
 )
 
-// Options of a Store. Zero or a negative value means the default.
+// Options configure a Store. If a number is zero or negative, the default applies.
 type Options struct {
-	// Entries limits the open threads (open, claimed, in doubt) and those that can be replayed,
-	// together. Threads that have only an owner and tombstones are kept in addition, up to
-	// bareFactor times as many, and keys that have only notes up to notedFactor times.
+	// Entries is the largest number of threads that have an open pause (open, claimed or in doubt)
+	// or a result that can be replayed. In addition, the store keeps up to bareFactor times as many
+	// threads that have only an owner and tombstones, and up to notedFactor times as many keys that
+	// have only notes.
 	Entries int
-	// RecordBytes is the maximum size of a record with its snapshots, roughly counted. Above it the
-	// snapshots are dropped. Zero means store.DefaultRecordBytes.
+	// RecordBytes is the maximum size of a record with its snapshots, in bytes. The size is an
+	// estimate. A larger record loses its snapshots. Zero means store.DefaultRecordBytes.
 	RecordBytes int
-	// ReplayTTL is how long a result can be replayed, unless an interrupt of its pause expires
-	// later.
+	// ReplayTTL is how long a result can be replayed. The time is longer if an interrupt of its
+	// pause expires later.
 	ReplayTTL time.Duration
-	// PauseRetention is when an unanswered pause is closed, and one in doubt that nobody asks
-	// about.
+	// PauseRetention is the time after which the store ends a pause that got no answer, or that is
+	// in doubt and was not asked for.
 	PauseRetention time.Duration
-	// Bytes limits the size of all records, roughly counted. Results are dropped first, then the
-	// snapshots of pauses. The rest of a pause stays, so a store that is full of pauses accepts no
-	// more.
+	// Bytes is the largest size of all records together. The size is an estimate. If it is
+	// exceeded, results are dropped first, then the snapshots of pauses. The rest of a pause is
+	// never dropped, so a store that is full of pauses accepts no more pauses.
 	Bytes int
 	// ReplayBytes is the part of Bytes that results may take.
 	ReplayBytes int
-	// Share is the percentage of Entries and of Bytes that the open pauses from one address may
-	// take. Zero means all.
+	// Share is the percentage of Entries and of Bytes that the open pauses from one client address
+	// may take. Zero means that there is no such limit.
 	Share int
-	// OnEnded is as in engine.Options.
+	// OnEnded has the same meaning as in engine.Options.
 	OnEnded func(store.Key, *store.Result)
-	// Notices and NoticesLost are as in engine.Options. They must not call the Store.
+	// Notices and NoticesLost have the same meaning as in engine.Options. They must not call the
+	// Store.
 	Notices     func(store.Key, *store.Result) []store.Notice
 	NoticesLost func(int)
-	// OnEvicted, if set, is called when something is dropped to make room: "results" of a thread, or
-	// the "snapshots" of a pause. It must not call the Store.
+	// OnEvicted may be nil. It is called when data is dropped to make room. what is "results" for
+	// results of a thread, or "snapshots" for the snapshots of a pause. It must not call the Store.
 	OnEvicted func(what string)
 	// Now is the store's clock. If it is nil, time.Now is used.
 	Now func() time.Time
@@ -81,8 +85,8 @@ type Options struct {
 type Store struct {
 	entries     int
 	replayBytes int
-	totalBytes  int // bytes
-	share       int // in hundredths
+	totalBytes  int // largest size of all records, in bytes
+	share       int // in percent
 	policy      rules.Policy
 	now         func() time.Time
 	tellEnded   func(store.Key, *store.Result)
@@ -91,21 +95,24 @@ type Store struct {
 	tellLost    func(int)
 
 	mu sync.Mutex
-	// Each record is in one of four lists: it is open, it has a result that can be replayed, it is
-	// bare, or it has notes only.
+	// Each record is in one of four lists. waiting has open records, ended has records with a
+	// result that can be replayed, bare has bare records (see bounds.go), and noted has records
+	// that have only notes.
 	waiting            map[store.Key]*entry
 	ended, bare, noted *simplelru.LRU[store.Key, *entry]
 	// replayable has the results that are not tombstones, in the order in which their pauses ended.
-	replayable     *simplelru.LRU[resultRef, struct{}]
-	bytes          int                                 // of all results
-	openSpace      portion                             // space of all open pauses
-	snapshots      *simplelru.LRU[store.Key, struct{}] // pauses with snapshots, in the order in which they were opened
+	replayable *simplelru.LRU[resultRef, struct{}]
+	bytes      int     // size of all results, in bytes
+	openSpace  portion // space that all open pauses take
+	// keys of pauses with snapshots, in the order in which the pauses were opened
+	snapshots      *simplelru.LRU[store.Key, struct{}]
 	spaceByAddress map[uint64]portion
-	retireFrom     time.Time // no open pause can reach the retention before this time
+	retireFrom     time.Time // before this time, no open pause is older than the retention
 	unsent         map[store.Key]*entry
-	sends          int            // bytes of all notices
-	lost           int            // number of dropped notices to report to Options.NoticesLost
-	unreportedEnds []expiredPause // pauses for which Options.OnEnded is called once the lock is released
+	sends          int // size of all notices, in bytes
+	lost           int // number of dropped notices to report to Options.NoticesLost
+	// pauses for which Options.OnEnded is called when the lock is released
+	unreportedEnds []expiredPause
 }
 
 // An expiredPause is a pause that ended by time.
@@ -114,7 +121,8 @@ type expiredPause struct {
 	result *store.Result
 }
 
-// noteEnded notes a change of a record for Options.OnEnded.
+// noteEnded notes for Options.OnEnded if a record's pause has ended by time. was and is are the
+// record before and after the change.
 func (s *Store) noteEnded(key store.Key, was, is *store.Record) {
 	if s.tellEnded == nil {
 		return
@@ -124,20 +132,20 @@ func (s *Store) noteEnded(key store.Key, was, is *store.Record) {
 	}
 }
 
-// An entry is a record in one of the lists. rec is a snapshot: rules replaces what it refers to,
-// and never writes into it.
+// An entry is a record in one of the lists. rec is a snapshot of the record: package rules never
+// changes a value to which it refers, but replaces the value.
 type entry struct {
 	key       store.Key
 	rec       store.Record
 	kept      []rules.SnapshotPut
 	class     class
-	bytes     int // of its results
+	bytes     int // size of its results, in bytes
 	openSpace portion
-	sends     int // bytes of its notices
+	sends     int // size of its notices, in bytes
 }
 
-// A portion is the space that pauses take: places, bytes, and the part of the bytes that cannot be
-// dropped.
+// A portion is the space that pauses take: their number (places), their size in bytes, and the part
+// of these bytes that cannot be dropped (questions).
 type portion struct{ places, bytes, questions int }
 
 func (p portion) plus(o portion) portion {
@@ -195,12 +203,12 @@ func New(o Options) *Store {
 	return s
 }
 
-// newLRU returns a list without a limit of its own, because what is dropped depends on all lists
-// together.
+// newLRU returns a list that has no limit itself, because it depends on all lists together what is
+// dropped.
 func newLRU[K comparable, V any]() *simplelru.LRU[K, V] {
 	l, err := simplelru.NewLRU[K, V](math.MaxInt, nil)
 	if err != nil {
-		panic(err) // only for a size below one
+		panic(err) // an error is possible only for a size below one
 	}
 	return l
 }
@@ -238,7 +246,8 @@ func (s *Store) Snapshots(ctx context.Context, key store.Key, pauseID string, at
 
 func notAsked(err error) error { return fmt.Errorf("store: not asked: %w", err) }
 
-// do applies the step to the settled record of key, or to a zero record.
+// do applies the step to the record with the key, after Settle has ended what has expired in it. If
+// there is no record, it applies the step to a zero record.
 func (s *Store) do(ctx context.Context, key store.Key, step rules.Step) (done store.StepResult, err error) {
 	if err := ctx.Err(); err != nil {
 		return done, notAsked(err)

@@ -7,19 +7,20 @@ import (
 	"holdpoint/store/internal/rules"
 )
 
-// maxSends limits the bytes of all notices, as does an eighth of what the records may take, because
-// an absent receiver must not take the room of questions. Above it new notices are given up.
+// maxSends limits the size of all notices in bytes. An eighth of Options.Bytes is a second limit.
+// If either is exceeded, new notices are given up, so that notices for a receiver that cannot be
+// reached do not take the room of questions.
 const maxSends = 64 << 20
 
-// post writes the notices of a pause that ended by time into the record, and gives up notices that
-// are too old.
+// post writes the notices about a pause that has ended by time into the record, and gives up
+// notices that are too old.
 func (s *Store) post(key store.Key, was, rec *store.Record, now time.Time) {
 	s.lost += rules.GiveUpNotices(rec, now)
 	s.postEnded(key, was, rec, now)
 }
 
-// postEnded is the part of post that a step needs too, because a pause in doubt gives way to that
-// of an Ask.
+// postEnded is the part of post that a step needs too: an Ask may end a pause in doubt, and opens
+// its own pause instead.
 func (s *Store) postEnded(key store.Key, was, rec *store.Record, now time.Time) {
 	if s.notices != nil {
 		if r := rules.EndedByTime(was, rec); r != nil {
@@ -28,7 +29,8 @@ func (s *Store) postEnded(key store.Key, was, rec *store.Record, now time.Time) 
 	}
 }
 
-// postBrought writes the notices of a step into the record, if the step has changed it.
+// postBrought writes the notices that the caller of a step gives into the record, if the step has
+// changed the record.
 func (s *Store) postBrought(brought []store.Notice, was, rec *store.Record, now time.Time) {
 	switch {
 	case brought == nil || rules.SameHead(was, rec) && rules.SameBody(was, rec):
@@ -39,7 +41,7 @@ func (s *Store) postBrought(brought []store.Notice, was, rec *store.Record, now 
 	}
 }
 
-// list notes whether an entry has something to send.
+// list updates the set of entries that have notices to send, and the size of all notices.
 func (s *Store) list(e *entry) {
 	n := rules.BytesOfOutbox(e.rec.Outbox)
 	s.sends += n - e.sends

@@ -8,8 +8,8 @@ import (
 	"holdpoint/store/internal/rules"
 )
 
-// List implements store.Store. It looks at all records that are open or have notices to send, whose
-// number is limited.
+// List implements store.Store. It looks at all records that are open, or that have notices to send.
+// The number of these records is limited.
 func (s *Store) List(ctx context.Context, q store.Query) (store.Page, error) {
 	if err := ctx.Err(); err != nil {
 		return store.Page{}, notAsked(err)
@@ -18,10 +18,10 @@ func (s *Store) List(ctx context.Context, q store.Query) (store.Page, error) {
 	if err != nil {
 		return store.Page{}, err
 	}
-	// Only rows that can be on the page are kept and sorted, because all other callers wait for the
-	// lock meanwhile.
+	// Only the rows that may be on the page are kept and sorted, because all other callers wait for
+	// the lock during that time.
 	var rows []store.Row
-	var last cursor.Cursor // last row of the page, once there are enough rows
+	var last cursor.Cursor // the last row of the page, set when there are enough rows
 	most := q.Size() + 1
 	s.mu.Lock()
 	now, listed := s.now(), s.waiting

@@ -6,35 +6,36 @@ import (
 	"time"
 )
 
-// A server may lose a change that counted, and keep an earlier one: a standby that is behind
-// becomes the primary, or the server crashes before the change is on its disk. A caller that must
-// not send something twice has to know whether that is possible.
+// A server may lose a change although it has confirmed the change, and keep earlier changes. This
+// happens if a standby that lacks the change becomes the primary, or if the server crashes before
+// the change is on its disk. A caller that must not send something twice has to know whether this
+// is possible.
 
 const (
-	// askAgain is how long an answer of the server stays valid.
+	// askAgain is how long the server's reply to forgetsSQL stays valid.
 	askAgain = 2 * time.Second
-	// rememberStandby is how long a standby that has gone still counts, because it may come back as
+	// rememberStandby is how long a standby counts after it has gone, because it may come back as
 	// the primary.
 	rememberStandby = time.Hour
 	askForgets      = 5 * time.Second
 )
 
-// forgetsSQL reports whether the server may lose changes that it has confirmed. A role without
-// rights can see how many standbys and backups read the log, and how many slots are reserved for
-// standbys.
+// forgetsSQL asks the server whether it may lose changes that it has confirmed. A role without
+// special rights can see how many standbys and backups read the log, and how many slots are
+// reserved for standbys.
 const forgetsSQL = "SELECT current_setting('fsync') = 'off' OR current_setting('synchronous_commit') = 'off'" +
 	" OR CASE WHEN " + guards + " THEN current_setting('synchronous_commit') = 'local'" +
 	" ELSE EXISTS (SELECT FROM pg_stat_replication) OR EXISTS (SELECT FROM pg_replication_slots WHERE slot_type = 'physical') END"
 
-// A durability is the server's reply to forgetsSQL.
+// A durability is what the server has replied to forgetsSQL.
 type durability struct {
 	mu    sync.Mutex
-	asked time.Time // when the server was asked last
-	seen  time.Time // when it last replied that it may lose changes
+	asked time.Time // when the server replied last
+	seen  time.Time // when the server last replied that it may lose changes
 }
 
-// Forgets reports whether the server may lose changes that counted, while it keeps the earlier
-// ones. It returns true for a server that could never be asked.
+// Forgets reports whether the server may lose changes although they counted, and keep earlier
+// changes. It returns true if the server has never replied.
 func (t *table) Forgets(ctx context.Context) bool {
 	f := &t.forgetting
 	f.mu.Lock()

@@ -10,7 +10,7 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 )
 
-// The SQLSTATE codes that are examined.
+// These are the SQLSTATE codes that this package examines.
 // https://www.postgresql.org/docs/current/errcodes-appendix.html
 const (
 	codeWarning       = "01000"
@@ -20,8 +20,8 @@ const (
 	codeProtocol      = "08P01" // PgBouncer uses it for many errors
 )
 
-// remedies are what an operator can do about an error, by code. A code of two characters stands for
-// a whole class.
+// remedies says, for each SQLSTATE code, what the error means and what an operator can do. A code
+// of two characters stands for all codes that begin with it.
 var remedies = map[string]string{
 	codeReadOnly: textReadOnly,
 	"28":         textWrongLogin,
@@ -37,7 +37,7 @@ var remedies = map[string]string{
 	"58030":      textDisk,
 }
 
-// operatorError returns an error in the form that an operator should read.
+// operatorError returns an error whose text begins with what the error means, if that is known.
 func operatorError(err error) error {
 	if err == nil {
 		return nil
@@ -65,7 +65,7 @@ func remedyOf(err error) string {
 	return ""
 }
 
-// codeOf returns the SQLSTATE of an error, or "".
+// codeOf returns the SQLSTATE code of an error, "" if the error has no code.
 func codeOf(err error) string {
 	var p *pgconn.PgError
 	if errors.As(err, &p) {
@@ -74,8 +74,8 @@ func codeOf(err error) string {
 	return ""
 }
 
-// isOvertaken reports that nothing was done because of a concurrent transaction. That does not
-// happen with the default isolation level, but a role may have another one.
+// isOvertaken reports whether a statement did nothing because of a concurrent transaction. With the
+// default isolation level that does not happen, but a role may have another isolation level.
 func isOvertaken(err error) bool {
 	code := codeOf(err)
 	return code == codeSerialization || code == codeDeadlock
@@ -83,15 +83,16 @@ func isOvertaken(err error) bool {
 
 func readOnly(err error) bool { return codeOf(err) == codeReadOnly }
 
-// isUnsent reports that no part of the statement reached the server.
+// isUnsent reports whether no part of the statement reached the server.
 func isUnsent(err error) bool { return pgconn.SafeToRetry(err) }
 
-// refusedByBouncer reports whether PgBouncer rejected the password, which it says only in words.
+// refusedByBouncer reports whether PgBouncer rejected the password. Only the text of its error
+// shows that.
 func refusedByBouncer(err error) bool {
 	return codeOf(err) == codeProtocol && strings.Contains(err.Error(), "authentication failed")
 }
 
-// isLasting reports that waiting alone will not help.
+// isLasting reports whether waiting alone does not remove the error.
 func isLasting(err error) bool {
 	code := codeOf(err)
 	var untrusted *tls.CertificateVerificationError
@@ -104,7 +105,7 @@ func isLasting(err error) bool {
 	return code[:2] == "28" || code[:2] == "42" || code == "3D000" || code == "3F000" || code == codeReadOnly
 }
 
-// noConnection returns why a step got no connection.
+// noConnection returns an error that says why a step got no connection.
 func noConnection(ctx context.Context, err error) error {
 	if ctx.Err() != nil && codeOf(err) == "" {
 		return fmt.Errorf(textNoConnectionInTime, err)

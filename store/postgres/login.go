@@ -6,12 +6,13 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// Login makes new connections of a store on c log in with the password and the certificates of
-// fresh, which is the same address parsed again. Existing connections stay, because the server has
-// accepted them.
+// Login sets how new connections log in: with the password and the certificates of fresh. fresh is
+// the same address as that of c, parsed again. Connections that exist stay open, because the server
+// has already accepted them.
 func (c *Config) Login(fresh *Config) { c.fresh.Store(fresh.pool.ConnConfig) }
 
-// loggingIn is called before each connection, with its own copy of the configuration.
+// loggingIn is called before each new connection is made. conn is a copy of the configuration for
+// this connection.
 func (c *Config) loggingIn(_ context.Context, conn *pgx.ConnConfig) error {
 	if fresh := c.fresh.Load(); fresh != nil {
 		fresh = fresh.Copy()

@@ -8,8 +8,9 @@ import (
 	"holdpoint/store/engine"
 )
 
-// withNotify adds the row's place in the list of notices to the statement. The list has its own
-// table, so that older tables need no change, and a deployment without a webhook does not need it.
+// withNotify returns the SQL that changes the row's time in the list of notices to send, and adds
+// its parameters to the statement q. The list is a separate table. So older tables need no change,
+// and a deployment without a webhook does not need the list.
 func (t *table) withNotify(q *statement, c engine.Change) string {
 	if c.Notify == nil {
 		return ""
@@ -28,7 +29,7 @@ func (t *table) Unlist(ctx context.Context, key store.Key) error {
 	q.sql = fmt.Sprintf("DELETE FROM %s WHERE key = %s AND NOT EXISTS (SELECT FROM %s WHERE key = %s)", t.names.unsent, k, t.names.threads, k)
 	_, err := t.write(ctx, &q)
 	if isOvertaken(err) {
-		return nil // the next look at the list finds it again
+		return nil // The key stays in the list, and a later Take tries again.
 	}
 	return err
 }

@@ -1,18 +1,20 @@
 // Package postgres keeps records in a PostgreSQL database, for many processes at once. It is a
 // Table of package engine on github.com/jackc/pgx/v5.
 //
-// A thread is one row of holdpoint_threads, and its snapshots are rows of holdpoint_snapshots.
-// PostgreSQL writes a changed row again as a whole, except for values that are stored out of line,
-// and cannot change a part of such a value. So snapshots in the thread's row would be written again
-// with each pause, and all of them read to get one. With two tables a step is still one statement.
+// A thread is one row of holdpoint_threads, and its snapshots are rows of holdpoint_snapshots. If a
+// row changes, PostgreSQL writes it again as a whole, except for values that are stored out of
+// line. It cannot change a part of such a value either. So if the snapshots were in the thread's
+// row, they would be written again with each pause, and all of them would be read to get one. With
+// two tables, a step is still one statement.
 //
-// Each step reads with one statement and writes with another one, and each of them is one round
-// trip. A write is applied only if the row has the revision that was read. The package uses no
-// prepared statements, session settings, LISTEN or session locks, so statements may use different
-// connections, as with PgBouncer in transaction mode. All times are those of the server's clock.
+// Each step reads with one statement and writes with another statement. Each statement is one round
+// trip. A write is applied only if the row still has the revision that was read. The package uses
+// no prepared statements, session settings, LISTEN or session locks, so statements may use
+// different connections, as with PgBouncer in transaction mode. All times are those of the server's
+// clock.
 //
-// The package never repeats a write. If a reply is lost, the caller repeats the step, and the steps
-// recognize a repeated call.
+// The package never repeats a write that may have been done. If a reply is lost, the caller repeats
+// the step, and the steps recognize a repeated call.
 package postgres
 
 import (
@@ -36,10 +38,10 @@ import (
 	"holdpoint/store/engine"
 )
 
-// Defaults for an address.
+// These are the defaults for parameters that an address does not have.
 const (
-	// defaultConns is the maximum number of connections of a process. A step needs one for two
-	// round trips, and a server has about a hundred for all its clients.
+	// defaultConns is the maximum number of connections of a process. A step uses a connection for
+	// two round trips, and a server has about a hundred connections for all its clients.
 	defaultConns          = 10
 	defaultConnectTimeout = 5 * time.Second
 	keepAlive             = 15 * time.Second
@@ -48,23 +50,24 @@ const (
 // A Config is a parsed address.
 type Config struct {
 	pool   *pgxpool.Config
-	schema string // "" for the first schema of the role's search path
+	schema string // "" means the first schema of the role's search path
 	fresh  atomic.Pointer[pgx.ConnConfig]
 }
 
-// Parse parses an address of the form postgres://user:password@host:port/database?sslmode=require.
-// Its parameters are those of libpq that pgx supports, such as sslrootcert and connect_timeout, and
-// also pool_max_conns and schema, the schema of the tables. password, if it is not "", replaces the
-// one in the address. Parse does not connect. Its errors contain no password.
+// Parse parses an address such as postgres://user:password@host:port/database?sslmode=require. Its
+// parameters are those of libpq that pgx supports, such as sslrootcert and connect_timeout, and in
+// addition pool_max_conns, and schema, which is the schema of the tables. If the parameter password
+// of this function is not "", it replaces the password in the address. Parse does not connect. Its
+// errors contain no password.
 func Parse(address, password string) (*Config, error) {
 	u, err := url.Parse(address)
-	if err != nil { // the text of err has the address
+	if err != nil { // err is not used, because its text contains the address
 		return nil, errors.New(textNotAddress)
 	}
 	values, err := url.ParseQuery(u.RawQuery)
 	schema := values.Get("schema")
 	switch {
-	case err != nil: // url.Values would leave it out silently
+	case err != nil: // url.Values would leave out such a parameter without an error
 		return nil, errors.New(textParameters)
 	case u.Scheme != "postgres" && u.Scheme != "postgresql":
 		return nil, fmt.Errorf(textScheme, u.Scheme)
@@ -97,10 +100,11 @@ func Parse(address, password string) (*Config, error) {
 		c.ConnConfig.ValidateConnect = pgconn.ValidateConnectTargetSessionAttrsReadWrite
 	}
 	c.ConnConfig.OnNotice = noteWarning
-	// Statements use pgconn, which prepares none. This setting is for everything else.
+	// Statements are sent with pgconn, which prepares no statements. This setting is for all other
+	// queries.
 	c.ConnConfig.DefaultQueryExecMode = pgx.QueryExecModeExec
 	c.ConnConfig.StatementCacheCapacity, c.ConnConfig.DescriptionCacheCapacity = 0, 0
-	// A dead idle connection fails at its next use, and a read is then repeated.
+	// If an idle connection is dead, its next use fails, and a read is then repeated.
 	c.ShouldPing = func(context.Context, pgxpool.ShouldPingParams) bool { return false }
 	c.MaxConnLifetimeJitter = c.MaxConnLifetime / 10
 	parsed := &Config{pool: c, schema: schema}
@@ -108,28 +112,29 @@ func Parse(address, password string) (*Config, error) {
 	return parsed, nil
 }
 
-// warned is the key under which a connection notes a warning of the server.
+// warned is the key in a connection's CustomData that notes a warning of the server.
 const warned = "holdpoint: warned"
 
-// noteWarning notes warnings without a code of their own. For a change the server sends one such
-// warning: the wait for standbys was canceled, so the change is applied, and the standbys may not
-// have it. The text of the warning is in the server's language.
-// https://www.postgresql.org/docs/current/protocol-flow.html#PROTOCOL-ASYNC
+// noteWarning notes a warning that has only the general code of warnings. For a change the server
+// sends only one such warning: the wait for standbys was canceled, so the change is applied, but
+// the standbys may not have it. The text of the warning is not examined, because it is in the
+// server's language. https://www.postgresql.org/docs/current/protocol-flow.html#PROTOCOL-ASYNC
 func noteWarning(c *pgconn.PgConn, n *pgconn.Notice) {
 	if n.Code == codeWarning {
 		c.CustomData()[warned] = true
 	}
 }
 
-// plainName matches a name that means the same with and without quotes.
+// plainName matches a name that has the same meaning in SQL with and without quotes.
 var plainName = regexp.MustCompile(`^[a-z_][a-z0-9_]{0,62}$`)
 
-// severalHosts reports whether the address names several servers, one of which is the primary.
+// severalHosts reports whether the address names several servers. One of them is the primary.
 func severalHosts(c *pgx.ConnConfig) bool {
 	return slices.ContainsFunc(c.Fallbacks, func(f *pgconn.FallbackConfig) bool { return f.Host != c.Host || f.Port != c.Port })
 }
 
-// withoutSecrets returns pgx's error about an address, without the address.
+// withoutSecrets returns the text of pgx's error about an address, without the address and its
+// passwords.
 func withoutSecrets(err error, u *url.URL) string {
 	text := err.Error()
 	if at := strings.LastIndex(text, "`: "); at >= 0 {
@@ -161,9 +166,9 @@ func HasPassword(address *url.URL) bool {
 	return ok || address.Query().Has("password")
 }
 
-// Open returns a store on the database. The server need not be there yet: each step fails until it
-// is reachable and has the tables. The log has the reason once, and the end of that state. If there
-// are no tables, Open makes them, if the role may.
+// Open returns a store on the database. The server may start later: each step fails until the
+// server can be reached and has the tables. The log has the reason for this once, and says when it
+// is over. If there are no tables, Open makes them, provided that the role has the right to do so.
 func Open(c *Config, o engine.Options) (*engine.Store, error) {
 	o.Logger = cmp.Or(o.Logger, slog.New(slog.DiscardHandler))
 	pool, err := pgxpool.NewWithConfig(context.Background(), c.pool)

@@ -2,7 +2,7 @@ package postgres
 
 import (
 	"context"
-	_ "embed" // the tables
+	_ "embed" // for the SQL of the tables
 	"errors"
 	"fmt"
 	"log/slog"
@@ -10,20 +10,22 @@ import (
 	"strings"
 )
 
-// schemaVersion is the version of the tables. The engine versions the records.
+// schemaVersion is the version of the tables. The records have their own version, from package
+// engine.
 const schemaVersion = 1
 
 //go:embed schema.sql
 var schemaSQL string
 
-// names are the quoted names of the tables in statements.
+// names has the schema, and the names of the tables as they are written in statements.
 type names struct{ schema, threads, snapshots, unsent, version string }
 
-// namesIn returns the tables in a schema. "" means the first schema of the role's search path.
+// namesIn returns the names of the tables in a schema. "" means the first schema of the role's
+// search path.
 func namesIn(schema string) names {
 	prefix := ""
 	if schema != "" {
-		prefix = `"` + schema + `".` // quoted, because it may be a keyword of SQL
+		prefix = `"` + schema + `".` // quoted, because the name may be a keyword of SQL
 	}
 	return names{schema, prefix + "holdpoint_threads", prefix + "holdpoint_snapshots", prefix + "holdpoint_unsent", prefix + "holdpoint_schema"}
 }
@@ -32,14 +34,15 @@ func namesIn(schema string) names {
 func (n names) sql() string {
 	schema := ""
 	if n.schema != "" {
-		// Even with IF NOT EXISTS, the role would need the right to create a schema.
+		// CREATE SCHEMA IF NOT EXISTS is not used: the role would need the right to create a schema
+		// even if the schema exists.
 		schema = "DO $$ BEGIN IF NOT EXISTS (SELECT FROM pg_namespace WHERE nspname = '" + n.schema + "') THEN CREATE SCHEMA \"" + n.schema + "\"; END IF; END $$;\n"
 	}
 	return strings.NewReplacer("{{schema}}\n", schema, "{{threads}}", n.threads, "{{snapshots}}", n.snapshots, "{{unsent}}", n.unsent, "{{version}}", n.version).Replace(schemaSQL)
 }
 
-// Schema returns the SQL that makes the tables in the schema of the address, for a DBA to run. A
-// nil Config stands for an address without a schema.
+// Schema returns the SQL that makes the tables in the schema of the address, so that a DBA can run
+// it. If c is nil, it is the SQL for an address without a schema.
 func Schema(c *Config) string {
 	if c == nil {
 		return namesIn("").sql()
@@ -49,14 +52,14 @@ func Schema(c *Config) string {
 
 var errTables = errors.New(textTables)
 
-// prepare checks the database, and makes the tables if they are missing. It does so in one
-// transaction under a lock, because several processes start at once.
+// prepare checks the database, and makes the tables if they are missing. It makes them in one
+// transaction under a lock, because several processes may start at the same time.
 func (t *table) prepare(ctx context.Context) error {
 	c, err := t.pool.Acquire(ctx)
 	if err != nil {
 		return operatorError(err)
 	}
-	defer c.Release() // closes the connection if the transaction has failed
+	defer c.Release() // this closes the connection if the transaction has failed
 	conn := c.Conn().PgConn()
 	ask := func(sql string) ([]string, error) {
 		r := conn.ExecParams(ctx, sql, nil, nil, nil, nil).Read()
@@ -76,7 +79,8 @@ func (t *table) prepare(ctx context.Context) error {
 		return err
 	case row[1] == "t":
 		return fmt.Errorf("postgres: %w: %s", errTables, remedies[codeReadOnly])
-	case row[0] == "f", row[2] == "f" && t.sends: // older tables have no list of notices to send
+	// in older databases the list of notices to send is missing
+	case row[0] == "f", row[2] == "f" && t.sends:
 		if _, err := conn.Exec(ctx, t.names.sql()).ReadAll(); err != nil {
 			return fmt.Errorf("the tables cannot be made: %w", operatorError(err))
 		}
@@ -113,7 +117,7 @@ func (t *table) prepare(ctx context.Context) error {
 	return nil
 }
 
-// tellDurability logs which changes the server may lose.
+// tellDurability logs in which cases the server may lose changes.
 func tellDurability(log *slog.Logger, fsync, fullPages, commit, standbys, version string) {
 	log.Info("the store is PostgreSQL", "version", version, "fsync", fsync, "full_page_writes", fullPages,
 		"synchronous_commit", commit, "synchronous_standby_names", standbys)

@@ -19,14 +19,14 @@ type table struct {
 	names names
 	ready *engine.TablePreparer
 	log   *slog.Logger
-	sends bool // steps may have notices
+	sends bool // steps may have notices to send
 
 	forgetting durability
 }
 
 var _ engine.Table = (*table)(nil)
 
-// Read implements engine.Table. If there is no row, the server still returns its time.
+// Read implements engine.Table. If the key has no row, the server still returns its time.
 func (t *table) Read(ctx context.Context, key store.Key, body bool) (engine.Row, error) {
 	columns := "t.revision, t.head"
 	if body {
@@ -54,17 +54,18 @@ func (t *table) Read(ctx context.Context, key store.Key, body bool) (engine.Row,
 	return r, f.err
 }
 
-// guards reports that changes wait for standbys. A change whose wait was interrupted, by a crash or
-// a cancel, can be read although no standby has it.
+// guards is an SQL condition: it is true if changes wait for standbys. If that wait was
+// interrupted, by a crash or a cancel, the change can be read although no standby has it.
 // https://www.postgresql.org/docs/current/warm-standby.html#SYNCHRONOUS-REPLICATION
 const guards = "current_setting('synchronous_standby_names') <> ''"
 
-// Write implements engine.Table. It is one statement, so it is applied as a whole or not at all.
+// Write implements engine.Table. It uses only one statement, so the change is applied as a whole or
+// not at all.
 func (t *table) Write(ctx context.Context, key store.Key, c engine.Change) (bool, error) {
 	var q statement
 	k := q.text(string(key))
-	// The head and the body are the last columns, so that unchanged bytes are at the ends of a row:
-	// the server's log has only the part between them.
+	// The head and the body are the last columns of a row. So the unchanged bytes are at both ends
+	// of the row, and the server's log has only the bytes between them.
 	set := []struct{ column, value string }{
 		{"revision", q.int(c.To)}, {"opened", q.time(c.Opened)}, {"due", q.time(c.Due)}, {"gone", q.time(c.ForgetAt)}, {"head", q.bytes(c.Head)},
 	}
@@ -100,8 +101,8 @@ func (t *table) Write(ctx context.Context, key store.Key, c engine.Change) (bool
 	return len(rows) == 1, err
 }
 
-// withOthers adds the changes of the snapshots and of the list of notices to the statement, so that
-// they are applied only if the row changes.
+// withOthers returns the whole SQL of a change. row is the SQL that changes the row. The SQL for
+// the snapshots and for the list of notices is added, so that they change only if the row changes.
 func (t *table) withOthers(q *statement, row string, c engine.Change) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "WITH changed AS (%s)", row)
@@ -172,7 +173,8 @@ func (t *table) List(ctx context.Context, query store.Query, after cursor.Cursor
 	return rows, nil
 }
 
-// Open implements engine.Table. It reads the index of the open rows, and no row.
+// Open implements engine.Table. It reads only the index of the open rows, and not the rows
+// themselves.
 func (t *table) Open(ctx context.Context) (int, error) {
 	var q statement
 	q.sql = fmt.Sprintf("SELECT count(*) FROM %s WHERE opened IS NOT NULL", t.names.threads)
@@ -184,11 +186,12 @@ func (t *table) Open(ctx context.Context) (int, error) {
 	return int(f.int()), f.err
 }
 
-// forgetBatch limits how many rows one statement forgets, so that it does not hold locks for long.
+// forgetBatch is the largest number of rows that one statement forgets, so that it does not hold
+// locks for long.
 const forgetBatch = 200
 
-// Forget implements engine.Table. Several processes may forget at once, because each takes rows
-// that no other has locked. A row that is being written is not forgotten.
+// Forget implements engine.Table. Several processes may forget rows at the same time, because each
+// selects rows that no other process has locked. A row that is being written is not forgotten.
 func (t *table) Forget(ctx context.Context) (int, error) {
 	var q statement
 	q.sql = fmt.Sprintf("WITH gone AS (SELECT key FROM %[1]s WHERE gone <= statement_timestamp() ORDER BY gone LIMIT %[3]s FOR UPDATE SKIP LOCKED),"+
@@ -208,12 +211,12 @@ func (t *table) Stop() error {
 	return nil
 }
 
-// maxReads limits how often a read is repeated because another transaction was first. With the
-// default isolation level that does not happen.
+// maxReads is how often a read is tried if a concurrent transaction prevents it. With the default
+// isolation level that does not happen.
 const maxReads = 20
 
-// read runs a statement that changes nothing. It repeats it if the connection broke, which may have
-// happened long ago to an idle one.
+// read runs a statement that changes nothing. It repeats the statement if the connection broke. An
+// idle connection may have broken long ago.
 func (t *table) read(ctx context.Context, q *statement) (rows [][][]byte, err error) {
 	for range maxReads {
 		if rows, err = t.ask(ctx, q, func(error) bool { return true }); !isOvertaken(err) {
@@ -223,7 +226,7 @@ func (t *table) read(ctx context.Context, q *statement) (rows [][][]byte, err er
 	return rows, err
 }
 
-// write runs a statement that changes something. It repeats it only if nothing was sent.
+// write runs a statement that changes something. It repeats the statement only if nothing was sent.
 func (t *table) write(ctx context.Context, q *statement) ([][][]byte, error) {
 	return t.ask(ctx, q, isUnsent)
 }
@@ -242,8 +245,9 @@ func (t *table) ask(ctx context.Context, q *statement, again func(error) bool) (
 	return rows, nil
 }
 
-// askOnce runs a statement on one connection. broke reports that the connection is unusable. If the
-// server ended it, the connections that were opened earlier are unusable too.
+// askOnce runs a statement on one connection. broke means that the connection can no longer be
+// used. If the server may have gone, askOnce also resets the pool, because the other connections
+// may lead to the same server.
 func (t *table) askOnce(ctx context.Context, q *statement) (rows [][][]byte, broke bool, err error) {
 	c, err := t.pool.Acquire(ctx)
 	if err != nil {
@@ -258,8 +262,8 @@ func (t *table) askOnce(ctx context.Context, q *statement) (rows [][][]byte, bro
 		return r.Rows, false, nil
 	}
 	closed := c.Conn().IsClosed()
-	// A server that does not answer in time may have disappeared silently, and a server that is now
-	// a standby may have been the primary.
+	// If the server does not answer in time, it may have gone without closing the connection. If it
+	// is read-only, it may have been the primary, and is a standby now.
 	if closed && !errors.Is(ctx.Err(), context.Canceled) || readOnly(r.Err) {
 		t.pool.Reset()
 	}

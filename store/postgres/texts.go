@@ -1,10 +1,10 @@
 package postgres
 
-// The texts of this package that an operator reads: errors in an address of PostgreSQL, what
-// errors of the server mean, and log lines of the level WARN. The comment of a log line says what
-// it means and what to do; docs/warnings.md is made from these comments.
+// These are the texts of this package that an operator reads: errors in an address of PostgreSQL,
+// what errors of the server mean, and log lines of the level WARN. The comment of each log line
+// says what the line means and what to do. docs/warnings.md is made from these comments.
 
-// What is wrong with an address.
+// These texts say what is wrong with an address.
 const (
 	textNotAddress = "not an address, want one such as postgres://user@host/database"
 	textParameters = "what follows the ? cannot be read, want name=value&name=value"
@@ -13,7 +13,7 @@ const (
 	textSchema     = "schema %q: want a name of small letters, digits and _"
 )
 
-// What an error of the server means.
+// These texts say what an error of the server means.
 const (
 	textReadOnly           = "the server accepts no changes: it is a standby, or set to be read only. The address must lead to the primary"
 	textWrongLogin         = "the server refuses the role or its password"

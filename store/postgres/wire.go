@@ -9,19 +9,21 @@ import (
 	"github.com/jackc/pgx/v5/pgtype"
 )
 
-// A statement is SQL with its parameters, which are sent in binary form: as text, bytes take twice
-// the space. https://www.postgresql.org/docs/current/protocol-overview.html#PROTOCOL-FORMAT-CODES
+// A statement is SQL with its parameters. The parameters are sent in binary form, because bytes
+// take twice the space as text.
+// https://www.postgresql.org/docs/current/protocol-overview.html#PROTOCOL-FORMAT-CODES
 type statement struct {
 	sql    string
 	values [][]byte
 	types  []uint32
-	warned bool // set by askOnce if the server applied it with a warning
+	warned bool // set by askOnce: the server applied the statement with a warning
 }
 
-// inBinary requests the binary form for all parameters and results.
+// inBinary requests the binary form for all parameters, or for all results.
 var inBinary = []int16{1}
 
-// add adds a parameter and returns its placeholder. nil means NULL.
+// add adds a parameter to the statement, and returns its placeholder in the SQL. A nil value means
+// NULL.
 func (q *statement) add(kind uint32, value []byte) string {
 	q.values, q.types = append(q.values, value), append(q.types, kind)
 	return "$" + strconv.Itoa(len(q.values))
@@ -35,10 +37,10 @@ func (q *statement) int(n int64) string {
 	return q.add(pgtype.Int8OID, binary.BigEndian.AppendUint64(nil, uint64(n)))
 }
 
-// epoch is the zero point of the server's times, which are in microseconds.
+// epoch is the time that the server counts as 0, in microseconds since 1970.
 var epoch = time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC).UnixMicro()
 
-// time adds a time as a parameter. The zero time means NULL.
+// time adds a time as a parameter, and returns its placeholder. The zero time means NULL.
 func (q *statement) time(at time.Time) string {
 	if at.IsZero() {
 		return q.add(pgtype.TimestamptzOID, nil)
@@ -46,7 +48,7 @@ func (q *statement) time(at time.Time) string {
 	return q.add(pgtype.TimestamptzOID, binary.BigEndian.AppendUint64(nil, uint64(at.UnixMicro()-epoch)))
 }
 
-// fields reads the fields of a row in order. After an error it returns zero values only.
+// fields reads the fields of a row one after another. After an error it returns only zero values.
 type fields struct {
 	row [][]byte
 	err error
@@ -64,7 +66,7 @@ func (f *fields) bytes() []byte {
 	return b
 }
 
-// bool returns false for NULL.
+// bool reads a boolean. It returns false for NULL.
 func (f *fields) bool() bool {
 	b := f.bytes()
 	if b != nil && len(b) != 1 {
@@ -74,7 +76,7 @@ func (f *fields) bool() bool {
 	return len(b) == 1 && b[0] != 0
 }
 
-// int returns 0 for NULL.
+// int reads an integer. It returns 0 for NULL.
 func (f *fields) int() int64 {
 	b := f.bytes()
 	if len(b) != 8 {
@@ -86,7 +88,7 @@ func (f *fields) int() int64 {
 	return int64(binary.BigEndian.Uint64(b))
 }
 
-// time returns the zero time for NULL.
+// time reads a time. It returns the zero time for NULL.
 func (f *fields) time() time.Time {
 	b := f.bytes()
 	if b == nil {

@@ -13,14 +13,15 @@ import (
 	"strings"
 )
 
-// Schemes are the schemes of addresses that Parse accepts.
+// Schemes are the schemes of the addresses that Parse accepts.
 var Schemes = []string{"redis", "rediss", "redis+sentinel", "rediss+sentinel", "redis+cluster", "rediss+cluster"}
 
-// An Address has the servers of a Redis, and how to log in. It may contain passwords.
+// An Address has the addresses of the Redis servers, and how to log in to them. It may contain
+// passwords.
 type Address struct {
 	servers           []string
 	sentinel, cluster bool
-	primary           string // the name that the sentinels have for it
+	primary           string // the name that the sentinels have for the primary
 	user, password    string
 	sentinelUser      string
 	sentinelPassword  string
@@ -29,7 +30,7 @@ type Address struct {
 	tls               *tls.Config
 }
 
-// DefaultPrefix is the default beginning of keys.
+// DefaultPrefix is the default for the beginning of all keys.
 const DefaultPrefix = "holdpoint:"
 
 // Parse reads an address:
@@ -38,16 +39,17 @@ const DefaultPrefix = "holdpoint:"
 //   - redis+sentinel://host:26379/0?addr=host2:26379&primary=name for sentinels,
 //   - redis+cluster://host:6379?addr=host2:6379 for a cluster.
 //
-// With rediss for redis, connections are encrypted. The parameters:
+// If the scheme begins with rediss instead of redis, connections are encrypted. The parameters are:
 //
-//   - addr: another sentinel, or another node of the cluster, as often as there are;
+//   - addr: another sentinel, or another node of the cluster; it may occur several times;
 //   - primary: the name that the sentinels have for the primary;
-//   - prefix: what keys begin with, DefaultPrefix without it;
-//   - sentinel_password_file: a file with their password;
+//   - prefix: the beginning of all keys; the default is DefaultPrefix;
 //   - sentinel_user, sentinel_password: how to log in to the sentinels;
-//   - ca_file: certificates, in PEM, of who may sign the server's. Without it: the machine's.
+//   - sentinel_password_file: a file with the password for the sentinels;
+//   - ca_file: a file with certificates in PEM form that may sign the server's certificate; the
+//     default is the certificates of the machine.
 //
-// An error holds no password. Files are read here.
+// Parse reads these files. Its errors contain no password.
 func Parse(u *url.URL) (Address, error) {
 	scheme, kind, _ := strings.Cut(u.Scheme, "+")
 	if !slices.Contains(Schemes, u.Scheme) {

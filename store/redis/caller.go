@@ -5,10 +5,11 @@ import (
 	"fmt"
 )
 
-// doUntil calls do, and returns when do returns or ctx is done. rueidis does not watch ctx
-// everywhere: it reads a connection until the deadline that ctx had when the request was sent, and
-// waits for a new connection without ctx. A call that is left behind sends nothing more, and ends
-// after Options.Timeout. So do may refer only to copies of its caller's values.
+// doUntil calls do, and returns when do returns or when ctx is done. It is needed because rueidis
+// does not always watch ctx: it reads from a connection until the deadline that ctx had when the
+// request was sent, and it waits for a new connection without ctx. If doUntil returns before do, do
+// sends nothing more, and ends after Options.Timeout. So do must use only copies of its caller's
+// values.
 func doUntil[T any](ctx context.Context, do func() (T, error)) (T, error) {
 	type outcome struct {
 		value T

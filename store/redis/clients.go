@@ -10,21 +10,22 @@ import (
 	"github.com/redis/rueidis"
 )
 
-// replaceEvery limits how often a client is replaced. If a name still leads to the old primary, it
-// gets a new connection at this rate.
+// replaceEvery is the shortest time between two replacements of the client. If a host name still
+// leads to the old primary, a new connection is made at this interval.
 const replaceEvery = time.Second
 
-// clients keeps the current client, and replaces it when it is connected to the wrong server.
-// Requests under way keep the old one, which is closed after the last of them.
+// clients has the current client, and replaces it when it is connected to the wrong server.
+// Requests that have begun continue to use the old client. It is closed when the last of them has
+// ended.
 type clients struct {
 	connect func(context.Context) (rueidis.Client, error)
 	log     *slog.Logger
 
 	mu          sync.Mutex
 	now         *client
-	flight      chan struct{} // closed when the current replacement has ended
-	last        time.Time     // start of the last replacement
-	loggedError string        // the last error of a replacement that was logged
+	flight      chan struct{} // closed when the replacement in progress has ended
+	last        time.Time     // when the last replacement began
+	loggedError string        // the error of a replacement that was logged last
 	closing     sync.WaitGroup
 }
 
@@ -37,7 +38,7 @@ type client struct {
 
 var errNoClient = errors.New("the store has ended")
 
-// begin makes the first client, unless there is one.
+// begin makes the first client. If there already is a client, it does nothing.
 func (c *clients) begin(ctx context.Context) error {
 	c.mu.Lock()
 	there := c.now != nil
@@ -55,7 +56,7 @@ func (c *clients) begin(ctx context.Context) error {
 	return nil
 }
 
-// use returns the current client. The caller must call done once.
+// use returns the current client. The caller must call done once when it no longer uses the client.
 func (c *clients) use() (at *client, done func(), err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -72,15 +73,17 @@ func (c *clients) use() (at *client, done func(), err error) {
 	}, nil
 }
 
-// drop closes a client that has no users and gets no new ones. The caller holds the lock.
+// drop closes a client that was replaced, if nobody uses it any more. The caller must hold the
+// lock.
 func (c *clients) drop(at *client) {
 	if at.retired && at.users == 0 {
 		c.closing.Go(at.Close)
 	}
 }
 
-// replace takes old out of use, unless that has already happened. It reports whether there is
-// another client now. Of several callers one replaces it, and the others wait.
+// replace replaces the client old by a new client, unless that has already happened. It reports
+// whether the current client is now another one. If several callers call it at the same time, one
+// of them replaces the client, and the others wait.
 func (c *clients) replace(ctx context.Context, old *client) bool {
 	c.mu.Lock()
 	if c.now != old {
@@ -124,7 +127,7 @@ func (c *clients) replace(ctx context.Context, old *client) bool {
 	return true
 }
 
-// logReplacement logs how a replacement ended. It logs each error once.
+// logReplacement logs the result of a replacement. It does not log the same error twice in a row.
 func (c *clients) logReplacement(err error) {
 	switch {
 	case err == nil:
@@ -136,7 +139,7 @@ func (c *clients) logReplacement(err error) {
 	}
 }
 
-// end closes the current client, and waits until all replaced ones are closed.
+// end closes the current client. It waits until this client and all replaced clients are closed.
 func (c *clients) end() {
 	c.mu.Lock()
 	if at := c.now; at != nil {

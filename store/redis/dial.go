@@ -12,9 +12,10 @@ import (
 // errUnsent means that the server had closed the connection before any part of a request was sent.
 var errUnsent = errors.New("the connection had ended before the request was sent")
 
-// dial is rueidis' own dial function, with a check of each connection before a request.
+// dial makes a connection as rueidis itself would. In addition, the connection is checked before
+// each request, see watchedConn.
 func dial(ctx context.Context, address string, dialer *net.Dialer, encrypted *tls.Config) (net.Conn, error) {
-	if dialer.Timeout > 0 { // the timeout includes the handshake
+	if dialer.Timeout > 0 { // the timeout includes the TLS handshake
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeout(ctx, dialer.Timeout)
 		defer cancel()
@@ -47,15 +48,17 @@ func dial(ctx context.Context, address string, dialer *net.Dialer, encrypted *tl
 }
 
 // A watchedConn does not send a request if the server has closed the connection. rueidis keeps idle
-// connections, and notices their end only at the next request, when it is too late to know whether
-// that request was done.
+// connections. It notices that a connection was closed only at the next request, when it is too
+// late to know whether that request was done.
 type watchedConn struct {
 	net.Conn
-	fd          syscall.RawConn
-	awaitsReply atomic.Bool // whether anything was written since the last read
+	fd syscall.RawConn
+	// something was written since the last read, so a request is in progress
+	awaitsReply atomic.Bool
 }
 
-// Write returns errUnsent if it would begin a request on a closed connection.
+// Write returns errUnsent if b is the beginning of a request and the server has closed the
+// connection.
 func (w *watchedConn) Write(b []byte) (int, error) {
 	if !w.awaitsReply.Swap(true) && peerHasClosed(w.fd) {
 		return 0, errUnsent

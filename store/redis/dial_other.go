@@ -4,5 +4,6 @@ package redis
 
 import "syscall"
 
-// peerHasClosed cannot find out on this system, and returns false.
+// peerHasClosed returns false, because it cannot be found out on this system whether the server has
+// closed the connection.
 func peerHasClosed(syscall.RawConn) bool { return false }

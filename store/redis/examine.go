@@ -12,7 +12,7 @@ import (
 	"github.com/redis/rueidis"
 )
 
-// explanations are the meanings of Redis errors, by their first word.
+// explanations says what the errors of Redis mean. begin is the first word of an error.
 var explanations = []struct{ begin, means string }{
 	{"OOM", textMemoryFull},
 	{"READONLY", textReadOnly},
@@ -35,15 +35,16 @@ const (
 
 var errNoRight = errors.New(textNoRight)
 
-// hasErrorPrefix reports whether an error is one of Redis that begins with word. Before version 7,
-// Redis adds a text before the error of a script.
+// hasErrorPrefix reports whether an error of Redis begins with the given word. Before version 7,
+// Redis adds a text before the error of a script; hasErrorPrefix finds the word after this text.
 func hasErrorPrefix(err error, word string) bool {
-	text := strings.TrimPrefix(err.Error(), "ERR ") // rueidis usually removes it
+	text := strings.TrimPrefix(err.Error(), "ERR ") // rueidis usually removes this prefix
 	inScript := strings.HasPrefix(text, "Error running script") || strings.HasPrefix(text, "@user_script")
 	return strings.HasPrefix(text, word+" ") || inScript && strings.Contains(text, "-"+word+" ")
 }
 
-// explain returns what an error of Redis means to an operator.
+// explain returns an error whose text begins with what the error of Redis means to an operator, if
+// that is known.
 func explain(err error) error {
 	if err == nil {
 		return nil
@@ -56,14 +57,15 @@ func explain(err error) error {
 	return err
 }
 
-// isMisplaced reports that the server did nothing because it is not, or not yet, a primary with its
-// data. The address may lead to another server by now. In a cluster the client follows by itself.
+// isMisplaced reports whether the server did nothing because it is not a primary, or is a primary
+// that has not loaded its data yet. The address may lead to another server now. In a cluster
+// isMisplaced returns false, because the client finds the right server by itself.
 func (t *table) isMisplaced(err error) bool {
 	e, ok := rueidis.IsRedisErr(err)
 	return ok && !t.cluster && (hasErrorPrefix(e, "READONLY") || hasErrorPrefix(e, "LOADING") || hasErrorPrefix(e, "MASTERDOWN"))
 }
 
-// errRefused means that the server answers, and that Holdpoint may not use it.
+// errRefused means that the server answers, but that Holdpoint must not use it.
 var errRefused = errors.New("the server is refused")
 
 func refused(err error) bool {
@@ -71,7 +73,7 @@ func refused(err error) bool {
 	return errors.Is(err, errRefused) || errors.As(err, &e) && strings.Contains(e.Error(), "cluster support disabled")
 }
 
-// isLasting reports that waiting alone will not help.
+// isLasting reports whether waiting alone does not remove the error.
 func isLasting(err error) bool {
 	var untrusted *tls.CertificateVerificationError
 	var plain tls.RecordHeaderError
@@ -85,8 +87,8 @@ func isLasting(err error) bool {
 	return slices.ContainsFunc([]string{"NOAUTH", "WRONGPASS", noRight, noRightInScript, "AUTH", "invalid password", "DB index", "invalid DB index"}, func(word string) bool { return hasErrorPrefix(e, word) })
 }
 
-// examine refuses servers that would drop open questions, and warns about settings that cannot be
-// read.
+// examine returns an error if a server would drop open questions. It logs a warning about each
+// setting that it cannot read.
 func examine(ctx context.Context, client rueidis.Client, a Address, o Options) error {
 	var told []func()
 	warn := func(text string, attrs ...any) { told = append(told, func() { o.Logger.Warn(text, attrs...) }) }
@@ -106,16 +108,18 @@ func examine(ctx context.Context, client rueidis.Client, a Address, o Options) e
 	if err := mayDo(ctx, client, a, o); err != nil {
 		return err
 	}
-	if a.cluster && client.Mode() != rueidis.ClientModeCluster { // without +cluster, rueidis treats a node as a single server
+	// with a scheme without +cluster, rueidis uses a node as a single server
+	if a.cluster && client.Mode() != rueidis.ClientModeCluster {
 		return fmt.Errorf("%w: it needs +cluster", errNoRight)
 	}
-	for _, tell := range told { // warn only of a server that is used
+	for _, tell := range told { // the warnings are logged only if the server is used
 		tell()
 	}
 	return nil
 }
 
-// mayDo returns an error if the user lacks a right. Other faults show in later steps.
+// mayDo returns an error if the user lacks a right that Holdpoint needs. It ignores other errors,
+// because later steps report these.
 func mayDo(ctx context.Context, client rueidis.Client, a Address, o Options) error {
 	t := &table{prefix: a.prefix}
 	err := run(ctx, client, call{rightsScript, []string{t.part(0) + "r:", t.opened(0)}, nil})[0].Error()

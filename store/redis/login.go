@@ -15,10 +15,10 @@ type Store struct {
 	table *table
 }
 
-// Login connects again with the passwords and certificates of a. This is the address of the Store,
-// read again. Requests under way keep their connections. If a server refuses the login, the Store
-// continues as before. If no server can be reached, the Store uses the new address when it connects
-// the next time.
+// Login connects again with the passwords and certificates of a. a is the address of the Store,
+// read again. Requests that have begun continue to use their connections. If a server refuses the
+// login, the Store continues as before. If no server can be reached, the Store uses a when it
+// connects the next time.
 func (s *Store) Login(ctx context.Context, a Address) error {
 	ctx, cancel := s.table.withTimeout(ctx)
 	defer cancel()

@@ -9,8 +9,9 @@ import (
 
 func (t *table) unsent(part int) string { return t.part(part) + "unsent" }
 
-// notify returns the argument of writeScript for the list of notices: "" leaves it, 0 removes the
-// row, and any other value is its place.
+// notify returns the argument of writeScript for the list of notices. "" means that the list stays
+// as it is, 0 that the row is removed from it, and any other value is the time of the row in the
+// list.
 func notify(c engine.Change) string {
 	if c.Notify == nil {
 		return ""
@@ -18,7 +19,8 @@ func notify(c engine.Change) string {
 	return micros(*c.Notify)
 }
 
-// Unlist implements engine.Table. Redis drops rows by itself, but not their places in this list.
+// Unlist implements engine.Table. It is needed because Redis removes expired rows by itself, but
+// not their keys in this list.
 func (t *table) Unlist(ctx context.Context, key store.Key) error {
 	ctx, cancel := t.withTimeout(ctx)
 	defer cancel()
@@ -29,7 +31,8 @@ func (t *table) Unlist(ctx context.Context, key store.Key) error {
 	return explain(results[0].Error())
 }
 
-// unlistScript: KEYS: the row, the list. ARGV: the row's name in the list.
+// unlistScript removes the key of a row from the list of rows with notices to send, if the row does
+// not exist. KEYS: the row, the list. ARGV: the key of the row in the list.
 var unlistScript = newScript(`
 if redis.call('HGET', KEYS[1], 'rev') then return 0 end
 return redis.call('ZREM', KEYS[2], ARGV[1])`)

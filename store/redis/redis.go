@@ -1,14 +1,14 @@
-// Package redis keeps records in Redis, for many processes at once: in one server, a server with
-// sentinels, or a cluster. It is a Table of package engine on github.com/redis/rueidis.
+// Package redis keeps records in Redis, for many processes at once: in one server, in a server with
+// sentinels, or in a cluster. It is a Table of package engine on github.com/redis/rueidis.
 //
-// A row is a hash. A row is changed by one script, which compares the row's revision and moves the
-// row in its two lists. Keys are spread over a fixed number of parts, and each part has its own
-// lists, so that the keys of a script are in one slot of a cluster. All times are those of the
-// server's clock. Nothing is read from a cache, and nothing is written twice: a lost reply is an
-// error, and the caller repeats the step.
+// A row is a hash. One script makes each change of a row: it compares the revision of the row, and
+// moves the row in its lists. The keys are spread over a fixed number of parts, and each part has
+// its own lists, so that all keys of a script are in the same slot of a cluster. All times are
+// those of the server's clock. Nothing is read from a cache, and no write is repeated that may have
+// been done: if a reply is lost, that is an error, and the caller repeats the step.
 //
-// Redis replies before its replicas have a change. docs/state.md says what can be lost by that, and
-// how Options.Replicas prevents it.
+// Redis replies before its replicas have a change. docs/state.md says what can be lost because of
+// this, and how Options.Replicas prevents it.
 package redis
 
 import (
@@ -29,20 +29,22 @@ import (
 	"holdpoint/store/engine"
 )
 
-// Options of a Store.
+// Options configure a Store.
 type Options struct {
 	engine.Options
-	// Replicas is how many replicas must have a guarded change before it counts. 0 means none.
+	// Replicas is how many replicas must have a guarded change before the change counts. 0 means
+	// that it counts without replicas.
 	Replicas int
-	// ReplicaTimeout is how long they may take. 0 means one second.
+	// ReplicaTimeout is how long the replicas may take. 0 means one second.
 	ReplicaTimeout time.Duration
-	// Timeout limits one request to the server. 0 means five seconds.
+	// Timeout is the time limit of one request to the server. 0 means five seconds.
 	Timeout time.Duration
 }
 
-// Open returns a store on Redis. The server need not be there yet: each step fails until it is. The
-// log has the reason once, and the end of that state. If a server answers at once and cannot keep
-// records, Open returns an error. If it answers so later, each step fails, and the log says why.
+// Open returns a store on Redis. The server may start later: each step fails until the server can
+// be reached. The log has the reason for this once, and says when it is over. If a server answers
+// at once but must not be used, because it would drop records, Open returns an error. If that shows
+// only later, each step fails, and the log says why.
 func Open(ctx context.Context, a Address, o Options) (*Store, error) {
 	if o.ReplicaTimeout <= 0 {
 		o.ReplicaTimeout = time.Second
@@ -64,12 +66,12 @@ func Open(ctx context.Context, a Address, o Options) (*Store, error) {
 	return &Store{engine.New(t, o.Options), t}, nil
 }
 
-// connect makes a client, and examines the servers that it leads to.
+// connect makes a client, and examines the servers to which it is connected.
 func connect(ctx context.Context, a Address, o Options) (rueidis.Client, error) {
 	client, err := rueidis.NewClient(rueidis.ClientOption{
 		InitAddress: a.servers, Username: a.user, Password: a.password, SelectDB: a.database, TLSConfig: a.tls, ClientName: "holdpoint",
-		// A read must see the last write, and a write must not be sent twice without Holdpoint's
-		// knowledge.
+		// A read must return what the last write has written, so there is no cache. A write must
+		// not be sent twice without Holdpoint's knowledge, so rueidis must not retry.
 		DisableCache: true, DisableRetry: true,
 		ForceSingleClient: !a.cluster && !a.sentinel,
 		Sentinel: rueidis.SentinelOption{
@@ -81,10 +83,11 @@ func connect(ctx context.Context, a Address, o Options) (rueidis.Client, error) 
 		Dialer:           net.Dialer{Timeout: o.Timeout, KeepAlive: time.Second},
 		DialCtxFn:        dial,
 		ConnWriteTimeout: o.Timeout,
-		// The default is half a megabyte each, for every connection.
+		// The default is half a megabyte for each buffer of each connection.
 		ReadBufferEachConn: bufferSize, WriteBufferEachConn: bufferSize,
-		// One connection serves all requests that need not wait. If it breaks, a read notices that,
-		// and the following write uses a new one. The pool is for guarded writes.
+		// All requests that need not wait for replicas use one connection. If it breaks, a read
+		// notices that, and the next write uses a new connection. The pool of connections is only
+		// for guarded writes.
 		PipelineMultiplex: -1, BlockingPoolSize: guardedConnections, BlockingPoolCleanup: time.Minute,
 	})
 	if err == nil {
@@ -101,12 +104,14 @@ func connect(ctx context.Context, a Address, o Options) (rueidis.Client, error) 
 
 const (
 	bufferSize = 64 << 10
-	// guardedConnections limits the connections on which guarded changes wait for replicas.
+	// guardedConnections is the largest number of connections on which guarded changes wait for
+	// replicas.
 	guardedConnections = 64
-	// refresh is how often the client asks for the primary, in addition to each failure.
+	// refresh is how often the client asks which server is the primary. It also asks after each
+	// failure.
 	refresh = 5 * time.Second
-	// parts is the number of parts. It belongs to the format: with another number no key would be
-	// found.
+	// parts is the number of parts over which the keys are spread. It must not change: with another
+	// number, no existing key would be found.
 	parts = 64
 )
 
@@ -121,8 +126,8 @@ type table struct {
 
 var _ engine.Table = (*table)(nil)
 
-// part returns the prefix of all keys of a part. The text in braces determines the slot in a
-// cluster.
+// part returns the beginning of all keys of the part n. In a cluster, the text in braces determines
+// the slot.
 func (t *table) part(n int) string { return fmt.Sprintf("%s{%02d}:", t.prefix, n) }
 
 func partOf(key store.Key) int {
@@ -135,7 +140,7 @@ func (t *table) row(key store.Key) string { return t.part(partOf(key)) + "r:" + 
 func (t *table) opened(part int) string   { return t.part(part) + "opened" }
 func (t *table) due(part int) string      { return t.part(part) + "due" }
 
-// withTimeout limits the time of a request.
+// withTimeout returns a context with the time limit of one request.
 func (t *table) withTimeout(ctx context.Context) (context.Context, context.CancelFunc) {
 	return context.WithTimeout(ctx, t.options.Timeout)
 }
@@ -184,11 +189,12 @@ func (t *table) Read(ctx context.Context, key store.Key, body bool) (engine.Row,
 
 var errDamaged = errors.New("store: Redis holds something else at the record's key")
 
-// arguments returns the arguments of writeScript.
+// arguments returns the arguments of writeScript for a change.
 func arguments(key store.Key, c engine.Change) []string {
 	gone := "0"
 	if !c.ForgetAt.IsZero() {
-		gone = strconv.FormatInt(c.ForgetAt.UnixMilli()+1, 10) // rounded up, so that it is not too early
+		// rounded up, so that the row is not forgotten too early
+		gone = strconv.FormatInt(c.ForgetAt.UnixMilli()+1, 10)
 	}
 	args := []string{
 		strconv.FormatInt(c.From, 10), strconv.FormatInt(c.To, 10), string(c.Head), micros(c.Opened), micros(c.Due), gone, string(key),
@@ -206,8 +212,8 @@ func arguments(key store.Key, c engine.Change) []string {
 	return args
 }
 
-// micros returns a score for the lists. It is exact, because a float64 has more bits than this
-// century's microseconds.
+// micros returns a time as a score in the lists, in microseconds. Redis keeps scores as float64,
+// which is exact for the microseconds of this century.
 func micros(at time.Time) string {
 	if at.IsZero() {
 		return "0"
@@ -233,7 +239,7 @@ func (t *table) Snapshot(ctx context.Context, key store.Key, name string) ([]byt
 	return b, nil
 }
 
-// Forget implements engine.Table. Redis forgets rows by itself.
+// Forget implements engine.Table. It does nothing, because Redis removes such rows by itself.
 func (t *table) Forget(context.Context) (int, error) { return 0, nil }
 
 // Stop implements engine.Table.

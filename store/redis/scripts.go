@@ -9,28 +9,29 @@ import (
 	"github.com/redis/rueidis"
 )
 
-// A script is one atomic step of the server. All its keys are in one part.
+// A script is one atomic step of the server. All its keys are in the same part.
 type script struct{ text, sha string }
 
 func newScript(text string) script {
 	var sum [sha1.Size]byte
-	// Redis names scripts by this hash, and no security depends on it. GODEBUG=fips140=only would
-	// forbid it.
+	// Redis names a script by the SHA-1 of its text. Security does not depend on this hash, but
+	// GODEBUG=fips140=only would forbid it.
 	fips140.WithoutEnforcement(func() { sum = sha1.Sum([]byte(text)) })
 	return script{text, hex.EncodeToString(sum[:])}
 }
 
-// The fields of a row's hash: rev, head, body, and one for each pair of snapshots, whose name
-// begins with snapshotField. A revision is a string to the scripts, because Lua's numbers are not
-// exact above 2^53.
+// The hash of a row has the fields rev, head and body, and one field for each pair of snapshots.
+// The name of such a field begins with snapshotField. The scripts read a revision as a string,
+// because Lua's numbers are not exact above 2^53.
 const snapshotField = "s:"
 
 var (
-	// KEYS: the row. ARGV: 1 to return the body too.
+	// KEYS: the row. ARGV: 1 to return the body too, otherwise 0. readScript returns the server's
+	// time and the row.
 	//
-	// A primary that has become a replica would return an old row. It refuses only writes, so the
-	// script deletes a field that no row has. This changes nothing, and any other error of that
-	// command is ignored.
+	// A primary that has become a replica would return an old row, because it refuses only writes.
+	// So the script first deletes a field that no row has. This changes nothing, and a replica
+	// refuses it. Any other error of this command is ignored.
 	readScript = newScript(`
 local w = redis.pcall('HDEL', KEYS[1], '')
 if type(w) == 'table' and w.err and string.find(w.err, 'READONLY') then return w end
@@ -45,12 +46,13 @@ return {t[1], t[2], r[1], r[2], r[3]}`)
 
 	// KEYS: the row, the list by opened, the list by due, the list of notices to send. ARGV: the
 	// revision that the row must have, the next revision, the head, opened and due in microseconds
-	// (or 0), the time at which the row is forgotten in milliseconds (or 0), the row's name in the
-	// lists, the number of fields to drop, the time to send notices in microseconds (or 0, or
-	// nothing), the fields to drop, and pairs of fields to set.
+	// (or 0), the time at which the row is forgotten in milliseconds (or 0), the row's key in the
+	// lists, the number of fields to drop, the time to send notices in microseconds (or 0, or ""),
+	// the fields to drop, and pairs of fields to set.
 	//
 	// If the server has no memory left, it refuses the first command that writes. After that
-	// command, Redis refuses none of the script's commands for lack of memory.
+	// command, Redis refuses none of the script's commands for lack of memory, so the change is
+	// made as a whole.
 	writeScript = newScript(`
 if (redis.call('HGET', KEYS[1], 'rev') or '0') ~= ARGV[1] then return 0 end
 redis.call('HSET', KEYS[1], 'rev', ARGV[2], 'head', ARGV[3])
@@ -76,9 +78,9 @@ else
 end
 return 1`)
 
-	// KEYS: the row, a list. ARGV: none. The script runs the commands of the other scripts on keys
-	// that do not exist, so that a missing right is found here and not in the middle of a change.
-	// It changes nothing: HSET lacks a value, which Redis checks after the right.
+	// KEYS: the row, a list. ARGV: none. rightsScript runs the commands of the other scripts on
+	// keys that do not exist. So a missing right is found here, and not in the middle of a change.
+	// The script changes nothing. In its HSET a value is missing, but Redis checks the right first.
 	rightsScript = newScript(`
 local w = redis.pcall('HSET', KEYS[1], '', '', '')
 if not string.find(w.err, 'wrong number') then return w end
@@ -95,13 +97,14 @@ redis.call('ZCARD', KEYS[2])
 redis.call('ZRANGEBYSCORE', KEYS[2], '0', '0')
 return 1`)
 
-	// KEYS: the row. ARGV: the field.
+	// KEYS: the row. ARGV: the field of the snapshots.
 	snapshotScript = newScript(`return redis.call('HGET', KEYS[1], ARGV[1])`)
 
-	// KEYS: the list. ARGV: none.
+	// KEYS: the list. ARGV: none. countScript returns the number of rows in the list.
 	countScript = newScript(`return redis.call('ZCARD', KEYS[1])`)
 
-	// KEYS: the list, the other list. ARGV: the first and the last score, how many rows.
+	// KEYS: the list to read, the other list. ARGV: the first and the last score, the number of
+	// rows. pageScript returns the key of each row, and its scores in both lists.
 	pageScript = newScript(`
 local rows = redis.call('ZRANGEBYSCORE', KEYS[1], ARGV[1], ARGV[2], 'WITHSCORES', 'LIMIT', 0, ARGV[3])
 local out = {}
@@ -127,16 +130,17 @@ func (c call) byText(b rueidis.Builder) rueidis.Completed {
 	return b.Eval().Script(c.text).Numkeys(int64(len(c.keys))).Key(c.keys...).Arg(c.args...).Build()
 }
 
-// isUnknownScript reports that the server does not have the script, and did nothing.
+// isUnknownScript reports whether the server did nothing because it does not have the script.
 func isUnknownScript(err error) bool {
 	e, ok := rueidis.IsRedisErr(err)
 	return ok && e.IsNoScript()
 }
 
-// readTries is how often a read is tried if the connection breaks. A repeated read changes nothing.
+// readTries is how often a read is tried if the connection breaks. A read may be repeated, because
+// it changes nothing.
 const readTries = 3
 
-// read runs calls that change nothing. After an error none was sent.
+// read runs calls that change nothing. If it returns an error, no call was sent.
 func (t *table) read(ctx context.Context, calls ...call) ([]rueidis.RedisResult, error) {
 	if err := t.ready.Err(ctx); err != nil {
 		return nil, err
@@ -151,7 +155,7 @@ func (t *table) read(ctx context.Context, calls ...call) ([]rueidis.RedisResult,
 	})
 }
 
-// readOnce makes one try of read. again reports that another try may succeed.
+// readOnce runs the calls of read once. again means that another try may succeed.
 func (t *table) readOnce(ctx context.Context, calls ...call) (results []rueidis.RedisResult, again bool, err error) {
 	at, done, err := t.clients.use()
 	if err != nil {
@@ -170,7 +174,7 @@ func (t *table) readOnce(ctx context.Context, calls ...call) (results []rueidis.
 	return results, false, nil
 }
 
-// run runs calls together, each once, and returns their results in order.
+// run runs the calls together, each of them once, and returns their results in order.
 func run(ctx context.Context, c rueidis.Client, calls ...call) []rueidis.RedisResult {
 	send := make([]rueidis.Completed, len(calls))
 	for i, call := range calls {

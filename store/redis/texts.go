@@ -1,10 +1,10 @@
 package redis
 
-// The texts of this package that an operator reads: errors in an address of Redis, what errors of
-// the server mean, and log lines of the levels WARN and ERROR. The comment of a log line says what
-// it means and what to do; docs/warnings.md is made from these comments.
+// These are the texts of this package that an operator reads: errors in an address of Redis, what
+// errors of the server mean, and log lines of the levels WARN and ERROR. The comment of each log
+// line says what the line means and what to do. docs/warnings.md is made from these comments.
 
-// What is wrong with an address.
+// These texts say what is wrong with an address.
 const (
 	textOneOf             = "want one of %s"
 	textHost              = "want a host after the two slashes, such as redis://redis.internal:6379"
@@ -22,7 +22,7 @@ const (
 	textEmptyFile         = "the file is empty"
 )
 
-// What an error of the server means.
+// These texts say what an error of the server means.
 const (
 	textMemoryFull    = "Redis has no memory left (maxmemory)"
 	textReadOnly      = "this Redis is a replica, which accepts no changes: it may have been the primary before"

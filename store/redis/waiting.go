@@ -13,11 +13,11 @@ import (
 	"holdpoint/store/internal/cursor"
 )
 
-// A reader reads the list of one part, a few rows at a time.
+// A reader reads the rows of a list in one part, a few at a time.
 type reader struct {
 	part  int
-	at    cursor.Cursor // position of the last row that was read
-	count int           // number of rows to request
+	at    cursor.Cursor // position of the last row that was read in the list
+	count int           // number of rows that one call requests
 	rows  []store.Row
 	ended bool
 }
@@ -28,7 +28,8 @@ func (t *table) List(ctx context.Context, q store.Query, after cursor.Cursor) ([
 	defer cancel()
 	readers := make([]*reader, parts)
 	for n := range readers {
-		// The first rows are spread over all parts, and some parts have more of them than others.
+		// The first rows are spread over all parts, but unevenly, so each reader requests more than
+		// its share.
 		readers[n] = &reader{part: n, at: after, count: q.Size()/16 + 8}
 	}
 	var rows []store.Row
@@ -51,7 +52,7 @@ func (t *table) List(ctx context.Context, q store.Query, after cursor.Cursor) ([
 	return rows, nil
 }
 
-// fill requests more rows for readers that have none left.
+// fill requests more rows for each reader whose rows are used up, unless its list has ended.
 func (t *table) fill(ctx context.Context, q store.Query, readers []*reader) error {
 	for {
 		var empty []*reader
@@ -77,7 +78,8 @@ func (t *table) fill(ctx context.Context, q store.Query, readers []*reader) erro
 	}
 }
 
-// page returns the call for the rows from the last one on.
+// page returns the call that reads the next rows of a reader, beginning with the last row that was
+// read.
 func (t *table) page(q store.Query, r *reader) call {
 	keys, last := []string{t.opened(r.part), t.due(r.part)}, "+inf"
 	if !q.Due.IsZero() {
@@ -94,8 +96,8 @@ func (t *table) page(q store.Query, r *reader) call {
 	return call{pageScript, keys, []string{first, last, strconv.Itoa(r.count)}}
 }
 
-// take parses the reply to page. Rows of the same time are sorted by key, beginning with the first
-// of that time.
+// take reads the reply to the call of page. Redis sorts rows of the same time by key, and the reply
+// begins with the first row of that time, so take skips the rows that were read before.
 func (r *reader) take(q store.Query, result rueidis.RedisResult) error {
 	fields, err := result.AsStrSlice()
 	if err != nil {
@@ -124,7 +126,7 @@ func (r *reader) take(q store.Query, result rueidis.RedisResult) error {
 	}
 	r.ended = len(fields)/3 < r.count
 	if len(r.rows) == 0 {
-		r.count *= 2 // many rows have the same time: read more to get past them
+		r.count *= 2 // many rows have the same time, so the next call requests more of them
 	}
 	return nil
 }

@@ -12,7 +12,7 @@ import (
 	"holdpoint/store/engine"
 )
 
-// Write implements engine.Table. It repeats a change only if it certainly was not done.
+// Write implements engine.Table. It repeats a change only if the change was certainly not made.
 func (t *table) Write(ctx context.Context, key store.Key, c engine.Change) (bool, error) {
 	if err := t.ready.Err(ctx); err != nil {
 		return false, err
@@ -24,7 +24,8 @@ func (t *table) Write(ctx context.Context, key store.Key, c engine.Change) (bool
 	return doUntil(ctx, func() (bool, error) { return t.write(ctx, w, c.Guard && t.options.Replicas > 0) })
 }
 
-// write is Write for a script with its keys and arguments.
+// write makes the change of Write: w is the call of writeScript. guard means that the change must
+// reach replicas.
 func (t *table) write(ctx context.Context, w call, guard bool) (bool, error) {
 	at, release, err := t.clients.use()
 	if err != nil {
@@ -43,22 +44,23 @@ func (t *table) write(ctx context.Context, w call, guard bool) (bool, error) {
 	case err == nil || errors.Is(err, engine.ErrNotGuarded):
 		return done == 1, err
 	case t.isMisplaced(err) && t.clients.replace(ctx, at):
-		return false, nil // nothing was changed; the step starts again with the other one's row
+		// Nothing was changed. The step starts again with the row of the new server.
+		return false, nil
 	}
 	return false, explain(err)
 }
 
-// The pauses between two tries while a slot moves.
+// These are the shortest and the longest pause between two tries while a cluster moves a slot.
 const firstPause, longestPause = 5 * time.Millisecond, 100 * time.Millisecond
 
-// isMovingSlot reports that a cluster did nothing, because it is moving the slot and has only some
-// of the keys.
+// isMovingSlot reports whether a cluster did nothing because it is moving the slot to another
+// server, and the server has only some of the keys.
 func isMovingSlot(err error) bool {
 	e, ok := rueidis.IsRedisErr(err)
 	return ok && e.IsTryAgain()
 }
 
-// sleep waits. It returns false if ctx ends first.
+// sleep waits for the duration pause. It returns false if ctx ends first.
 func sleep(ctx context.Context, pause time.Duration) bool {
 	t := time.NewTimer(pause)
 	defer t.Stop()
@@ -70,14 +72,14 @@ func sleep(ctx context.Context, pause time.Duration) bool {
 	}
 }
 
-// maxRedirects limits how often one write follows redirects within a cluster.
+// maxRedirects is how many redirects within a cluster one write follows.
 const maxRedirects = 8
 
-// runGuarded runs a script, and asks over the same connection how many replicas have its changes.
-// Over another connection, Redis would count the replicas for the changes of that connection.
+// runGuarded runs a script, and then asks how many replicas have its changes. It asks over the same
+// connection, because Redis counts the replicas for the changes of the connection that asks.
 //
-// In a cluster it follows a redirect to another server; the server that redirects has done nothing.
-// rueidis follows redirects only for commands that do not need a connection of their own.
+// In a cluster it follows redirects to another server. A server that redirects has done nothing.
+// rueidis follows redirects only for commands that do not need a separate connection.
 func (t *table) runGuarded(ctx context.Context, at *client, w call) (done int64, err error) {
 	to, asking := rueidis.Client(at), false
 	for unsent, redirects := 0, 0; ; {
@@ -88,7 +90,7 @@ func (t *table) runGuarded(ctx context.Context, at *client, w call) (done int64,
 		next, asks, ok := redirect(err)
 		switch {
 		case errors.Is(err, errUnsent) && unsent < guardedConnections:
-			unsent++ // the connection has ended; the pool may have more that ended at the same time
+			unsent++ // the server had closed the connection, and may have closed others in the pool
 		case ok && redirects < maxRedirects:
 			redirects++
 			if to = t.node(ctx, at, next, w); to == nil {
@@ -101,8 +103,8 @@ func (t *table) runGuarded(ctx context.Context, at *client, w call) (done int64,
 	}
 }
 
-// redirect parses the address of the server that has the slot. asking reports that the server is
-// taking the slot over.
+// redirect returns the address of the server to which an error redirects. asking means that this
+// server is just taking over the slot. ok is false if the error is not a redirect.
 func redirect(err error) (address string, asking, ok bool) {
 	e, is := rueidis.IsRedisErr(err)
 	if !is {
@@ -115,12 +117,13 @@ func redirect(err error) (address string, asking, ok bool) {
 	return address, true, ok
 }
 
-// node returns the client of one server of a cluster, or nil.
+// node returns the client of the server with the address, nil if the cluster has no such server. w
+// is the call that was redirected there.
 func (t *table) node(ctx context.Context, at *client, address string, w call) rueidis.Client {
 	if n := at.Nodes()[address]; n != nil {
 		return n
 	}
-	// rueidis learns about an unknown server when it follows a redirect of a read.
+	// rueidis does not know the server yet. It learns of it by following the redirect of a read.
 	run(ctx, at, call{readScript, w.keys[:1], []string{"0"}})
 	if n := at.Nodes()[address]; n != nil {
 		return n
@@ -128,7 +131,7 @@ func (t *table) node(ctx context.Context, at *client, address string, w call) ru
 	return nil
 }
 
-// runWithWait sends the script and WAIT over one connection, and returns both results.
+// runWithWait sends the script and then WAIT over one connection. It returns both results.
 func (t *table) runWithWait(ctx context.Context, to rueidis.Client, asking bool, w call) []rueidis.RedisResult {
 	c, release := to.Dedicate()
 	defer release()
@@ -150,7 +153,8 @@ func (t *table) runWithWait(ctx context.Context, to rueidis.Client, asking bool,
 	return results
 }
 
-// judgeReplicas judges the result of WAIT for a change.
+// judgeReplicas returns an error if too few replicas have a change. replicas is the result of WAIT,
+// and done is 0 if the script has changed nothing.
 func (t *table) judgeReplicas(done int64, replicas rueidis.RedisResult) (int64, error) {
 	if done == 0 {
 		return 0, nil

@@ -1,7 +1,8 @@
-// Package cursor has the position at which a page of a list of rows ends: a time and a key. It is
-// the same for every engine, so that any replica can return the next page.
+// Package cursor has the position at which a page of a list ends: the time and the key of its last
+// row. The position is the same for every kind of store, so that any replica can return the next
+// page.
 //
-// It keeps no state: a cursor has everything that is needed for the next page.
+// The package keeps no state: a cursor has everything that is needed for the next page.
 package cursor
 
 import (
@@ -17,13 +18,13 @@ import (
 	"holdpoint/store"
 )
 
-// A Cursor is a position in a list. The zero Cursor is before the first row.
+// A Cursor is the position of a row in a list. The zero Cursor is before the first row.
 type Cursor struct {
-	Time time.Time // of the last row, in whole microseconds: what every engine keeps
+	Time time.Time // time of the row, in whole microseconds, because every store keeps these
 	Key  store.Key
 }
 
-// Of returns the position of a row in the list that q requests.
+// Of returns the position of a row in the list that the query q requests.
 func Of(q store.Query, row store.Row) Cursor {
 	if q.Due.IsZero() {
 		return Cursor{row.Opened.Truncate(time.Microsecond), row.Key}
@@ -31,7 +32,7 @@ func Of(q store.Query, row store.Row) Cursor {
 	return Cursor{row.Due.Truncate(time.Microsecond), row.Key}
 }
 
-// Before reports whether c precedes o.
+// Before reports whether the position c is before the position o.
 func (c Cursor) Before(o Cursor) bool {
 	if !c.Time.Equal(o.Time) {
 		return c.Time.Before(o.Time)
@@ -39,7 +40,7 @@ func (c Cursor) Before(o Cursor) bool {
 	return c.Key < o.Key
 }
 
-// Sort sorts rows in the order of the list that q requests.
+// Sort sorts rows in the order of the list that the query q requests.
 func Sort(q store.Query, rows []store.Row) {
 	slices.SortFunc(rows, func(a, b store.Row) int {
 		x, y := Of(q, a), Of(q, b)
@@ -47,14 +48,14 @@ func Sort(q store.Query, rows []store.Row) {
 	})
 }
 
-// String returns the cursor's text for a Query.
+// String returns the cursor as the text for Query.After.
 func (c Cursor) String() string {
 	return base64.RawURLEncoding.EncodeToString(fmt.Appendf(nil, "%d %s", c.Time.UnixMicro(), c.Key))
 }
 
 var errCursor = errors.New("store: the list cannot go on there: After is no Next of a page")
 
-// Parse parses a cursor. "" is the zero Cursor.
+// Parse parses the text of a cursor. "" gives the zero Cursor.
 func Parse(text string) (Cursor, error) {
 	if text == "" {
 		return Cursor{}, nil
@@ -68,8 +69,8 @@ func Parse(text string) (Cursor, error) {
 	return Cursor{time.UnixMicro(micros).UTC(), store.Key(key)}, nil
 }
 
-// Page makes a page from sorted rows after the cursor. The rows are all of them, or at least one
-// more than fits on the page.
+// Page makes a page from rows, which are sorted and follow the cursor. rows are all such rows, or
+// at least one row more than fits on the page.
 func Page(q store.Query, rows []store.Row) store.Page {
 	n := q.Size()
 	if len(rows) <= n {

@@ -12,7 +12,7 @@ import (
 
 var errNoDecision = errors.New("store: a decision must name its question and have a digest, one for each question")
 
-// decide applies a store.Decide.
+// decide applies the step store.Decide.
 func decide(rec *store.Record, now time.Time, pauseID string, list []agui.Decision) error {
 	if pauseID == "" {
 		return errNoPauseID
@@ -48,7 +48,8 @@ func decide(rec *store.Record, now time.Time, pauseID string, list []agui.Decisi
 	return nil
 }
 
-// wellMade reports whether the decisions are for different questions, with ids.
+// wellMade reports whether there is at least one decision, each decision names a question and has a
+// digest, and no two decisions are for the same question.
 func wellMade(list []agui.Decision) bool {
 	for n, d := range list {
 		if d.Question == "" || d.Digest == "" || slices.ContainsFunc(list[:n], func(o agui.Decision) bool { return o.Question == d.Question }) {
@@ -58,8 +59,8 @@ func wellMade(list []agui.Decision) bool {
 	return len(list) > 0
 }
 
-// pauseOf returns the pause with the id, and whether it is open, or nil if the record does not have
-// it or has only its tombstone.
+// pauseOf returns the pause with the id, and whether it is open. It returns nil if the record does
+// not have the pause, or has only its tombstone.
 func pauseOf(rec *store.Record, pauseID string) (p *agui.Pause, open bool) {
 	if rec.Pause != nil && rec.Pause.ID == pauseID {
 		return rec.Pause, rec.State == store.Open
@@ -72,8 +73,8 @@ func pauseOf(rec *store.Record, pauseID string) (p *agui.Pause, open bool) {
 	return nil, false
 }
 
-// containsDecisions reports whether the digest of a set of answers, see store.MarshalAnswers,
-// contains every decision of the pause.
+// containsDecisions reports whether a set of answers contains every decision of the pause. digest
+// is the digest of the set, see store.MarshalAnswers.
 func containsDecisions(digest string, p *agui.Pause) bool {
 	if len(p.Decisions) == 0 {
 		return true
@@ -82,7 +83,7 @@ func containsDecisions(digest string, p *agui.Pause) bool {
 	return !slices.ContainsFunc(p.Decisions, func(d agui.Decision) bool { return answers[d.Question] != d.Digest })
 }
 
-// markSeen applies a store.See.
+// markSeen applies the step store.See.
 func markSeen(rec *store.Record, pauseID string) {
 	at := slices.IndexFunc(rec.Results, func(r *store.Result) bool { return r.PauseID == pauseID && r.EndUnseen })
 	if at < 0 {

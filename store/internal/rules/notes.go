@@ -12,7 +12,7 @@ import (
 
 var errNoNote = errors.New("store: a note must have an id and a text, and a number of those that are kept")
 
-// remember applies a store.Remember.
+// remember applies the step store.Remember.
 func remember(rec *store.Record, now time.Time, n store.Note, most int) error {
 	switch {
 	case n.ID == "" || len(n.Text) == 0 || most < 1 || most > store.MaxNotes:

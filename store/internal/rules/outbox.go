@@ -7,8 +7,9 @@ import (
 	"holdpoint/store"
 )
 
-// Post writes notices into the record. A notice that it already has stays unchanged. Post returns
-// how many were given up: those that are too large, and the oldest if there are too many.
+// Post writes notices into the record. If the record already has a notice with the same id, that
+// notice stays unchanged. Post returns how many notices were given up: those that are too large,
+// and the oldest if there are too many.
 func Post(rec *store.Record, now time.Time, notices []store.Notice) (lost int) {
 	var o store.Outbox
 	if rec.Outbox != nil {
@@ -41,15 +42,16 @@ func Post(rec *store.Record, now time.Time, notices []store.Notice) (lost int) {
 	return lost
 }
 
-// removeNotices removes the notices of a step that does not count. A notice that has been sent
-// meanwhile is not in the record any more.
+// removeNotices removes the notices of a step that does not count. A notice that was sent meanwhile
+// is no longer in the record.
 func removeNotices(rec *store.Record, now time.Time, notices []store.Notice) {
 	for _, n := range notices {
 		applySent(rec, now, store.Sent{IDs: []string{n.ID}})
 	}
 }
 
-// GiveUpNotices gives up the notices that are older than store.NoticeAge, and returns how many.
+// GiveUpNotices removes the notices that are older than store.NoticeAge from the record. It returns
+// how many it has removed.
 func GiveUpNotices(rec *store.Record, now time.Time) int {
 	if rec.Outbox == nil || !hasPassed(now, rec.Outbox.Notices[0].At, store.NoticeAge) {
 		return 0
@@ -62,7 +64,7 @@ func GiveUpNotices(rec *store.Record, now time.Time) int {
 	return before - len(rec.Outbox.Notices)
 }
 
-// takeNotices applies a store.Take.
+// takeNotices applies the step store.Take.
 func takeNotices(rec *store.Record, now time.Time, hold time.Duration) (notices []store.Notice, tries int) {
 	if rec.Outbox == nil || now.Before(rec.Outbox.Due) {
 		return nil, 0
@@ -73,7 +75,7 @@ func takeNotices(rec *store.Record, now time.Time, hold time.Duration) (notices 
 	return slices.Clone(o.Notices), o.Tries
 }
 
-// applySent applies a store.Sent.
+// applySent applies the step store.Sent.
 func applySent(rec *store.Record, now time.Time, s store.Sent) {
 	if rec.Outbox == nil {
 		return
@@ -93,7 +95,7 @@ func applySent(rec *store.Record, now time.Time, s store.Sent) {
 	rec.Outbox = &o
 }
 
-// keepNotices removes the notices for which wanted returns false. It reports whether there were
+// keepNotices removes the notices for which wanted returns false. It reports whether it has removed
 // any.
 func keepNotices(rec *store.Record, wanted func(store.Notice) bool) bool {
 	var left []store.Notice
@@ -115,8 +117,8 @@ func keepNotices(rec *store.Record, wanted func(store.Notice) bool) bool {
 	return true
 }
 
-// Notify returns the record's place in the list of notices to send, or the zero time if it has
-// none.
+// Notify returns the record's time in the list of notices to send. It returns the zero time if the
+// record has no notices.
 func Notify(rec *store.Record) *time.Time {
 	if rec.Outbox == nil {
 		return &time.Time{}

@@ -12,8 +12,8 @@ import (
 	"holdpoint/store"
 )
 
-// openPause makes p the open pause of a record that has none. The engine stores its snapshots, see
-// PauseSnapshots.
+// openPause makes p the open pause of a record without a pause. It does not save the snapshots of
+// p; for these see PauseSnapshots.
 func openPause(rec *store.Record, now time.Time, p agui.Pause) {
 	opened := clonePause(&p)
 	opened.Opened = now
@@ -22,7 +22,8 @@ func openPause(rec *store.Record, now time.Time, p agui.Pause) {
 	rec.State, rec.Pause = store.Open, opened
 }
 
-// Strip removes the snapshots from the record's pause. It returns false if there are none.
+// Strip removes the snapshots from the record's pause. It returns false if the pause has no
+// snapshots.
 func Strip(rec *store.Record) bool {
 	if rec.Pause == nil || rec.Pause.SnapshotBytes == 0 {
 		return false
@@ -33,7 +34,7 @@ func Strip(rec *store.Record) bool {
 	return true
 }
 
-// end makes r the newest result, and leaves the record without a pause.
+// end ends the record's pause, with r as its result. r becomes the newest result of the record.
 func end(rec *store.Record, now time.Time, r store.Result) {
 	r = stamp(rec, now, r)
 	r.Pause = clonePause(rec.Pause)
@@ -44,8 +45,9 @@ func end(rec *store.Record, now time.Time, r store.Result) {
 	rec.Token, rec.Digest, rec.Lease, rec.Doubt = "", "", time.Time{}, nil
 }
 
-// forgetSecrets removes from an ended pause what its dialect and the desk kept of questions for
-// secrets. It changes the pause in place.
+// forgetSecrets removes secrets from an ended pause. For each question that asks for a secret, it
+// removes the private data of the dialect and the payload of a decision. It changes the pause in
+// place.
 func forgetSecrets(p *agui.Pause) {
 	for n := range p.Interrupts {
 		i := &p.Interrupts[n]
@@ -61,7 +63,7 @@ func forgetSecrets(p *agui.Pause) {
 	}
 }
 
-// giveWay ends a pause in doubt. Its doubt is then reported to no client.
+// giveWay ends a pause in doubt. No client is told of the doubt after that.
 func giveWay(rec *store.Record, now time.Time) {
 	r := store.Result{EndKind: store.Doubtful, SeenMessages: rec.Pause.SeenMessages}
 	if rec.Doubt != nil {
@@ -70,8 +72,8 @@ func giveWay(rec *store.Record, now time.Time) {
 	end(rec, now, r)
 }
 
-// stamp clones r and sets the fields that the store sets. If r has snapshots, they replace all that
-// were kept.
+// stamp returns a copy of r with the fields that the store sets. If r has snapshots, they replace
+// those of an earlier result in doubt.
 func stamp(rec *store.Record, now time.Time, r store.Result) store.Result {
 	r = cloneResult(r)
 	if n := len(r.Messages) + len(r.State); n > 0 {
@@ -110,8 +112,9 @@ func cloneResult(r store.Result) store.Result {
 	return r
 }
 
-// makeReceipt returns a digest of a Finish. It identifies a repeated Finish even if the result has
-// become a tombstone. The next pause counts by its id, which is random.
+// makeReceipt returns a digest of a step Finish. By this digest a repeated Finish is recognized
+// even if the result has become a tombstone. Of the next pause, only the id is in the digest,
+// because the id is random.
 func makeReceipt(f store.Finish) string {
 	h, r := sha256.New(), &f.Result
 	writeSized(h, []byte(f.Token))
@@ -137,7 +140,8 @@ func makeReceipt(f store.Finish) string {
 	return hex.EncodeToString(h.Sum(nil)[:16])
 }
 
-// writeSized writes b after its length, so that no two sequences of parts have the same bytes.
+// writeSized writes b to h, after its length. Because of the lengths, different sequences of parts
+// have different bytes.
 func writeSized(h hash.Hash, b []byte) {
 	var n [8]byte
 	binary.BigEndian.PutUint64(n[:], uint64(len(b)))

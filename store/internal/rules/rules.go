@@ -1,13 +1,13 @@
-// Package rules has the steps of a store.Store on one record: pure functions, the same for every
-// engine.
+// Package rules has the steps of a store.Store on one record, as pure functions. All kinds of
+// stores use them.
 //
-// It deliberately knows no storage, no lock and no bound over several records. An engine reads a
-// record, settles it (Settle), applies one step, and writes it back in the same transaction or
-// compare-and-set.
+// The package has no storage and no lock, and no limits for several records. A store reads a
+// record, ends what has expired in it (Settle), applies one step, and writes the record back in the
+// same transaction or compare-and-set.
 //
-// A step that returns an error has changed nothing. Steps replace what a record's slices and
-// pointers refer to and never write through them, so a shallow copy of a Record is a snapshot. They
-// clone what they take from a caller.
+// If a step returns an error, it has changed nothing. A step never changes the values to which a
+// record's slices and pointers refer, but replaces them. So a shallow copy of a Record is a
+// snapshot of it. A step copies the values that it gets from its caller.
 package rules
 
 import (
@@ -20,7 +20,7 @@ import (
 	"holdpoint/store"
 )
 
-// Errors for calls that no caller should make.
+// These errors mean that a caller has made a mistake.
 var (
 	errNoPauseID = errors.New("store: a pause must have an id")
 	errNoToken   = errors.New("store: a claim must have a token and a digest")
@@ -28,8 +28,8 @@ var (
 	errDoubtNext = errors.New("store: a result in doubt cannot have a next pause")
 )
 
-// TakeOwnership gives a record without an owner to owner. It returns false if the record has an
-// owner, or is empty.
+// TakeOwnership makes owner the owner of a record that has no owner. It returns false if the record
+// already has an owner, or if owner is "".
 func TakeOwnership(rec *store.Record, owner string) bool {
 	if owner == "" || rec.Owner != "" {
 		return false
@@ -38,7 +38,7 @@ func TakeOwnership(rec *store.Record, owner string) bool {
 	return true
 }
 
-// ask applies a store.Ask, except for ErrFull and ErrShare.
+// ask applies the step store.Ask. It does not check for ErrFull and ErrShare.
 func ask(rec *store.Record, now time.Time, owner string, p agui.Pause) error {
 	switch {
 	case p.ID == "":
@@ -60,7 +60,7 @@ func ask(rec *store.Record, now time.Time, owner string, p agui.Pause) error {
 	return nil
 }
 
-// claim applies a store.Claim.
+// claim applies the step store.Claim.
 func claim(rec *store.Record, now time.Time, c store.Claim) error {
 	if c.Token == "" || c.Digest == "" {
 		return errNoToken
@@ -94,7 +94,9 @@ func claim(rec *store.Record, now time.Time, c store.Claim) error {
 	return fmt.Errorf("%w: %q", store.ErrNotFound, c.PauseID)
 }
 
-// judge distinguishes a replay from a conflict. had is "" if the pause ended without an answer.
+// judge returns store.ErrReplay if the answers of a claim are those with which the pause was
+// answered, and otherwise store.ErrConflict. digest is that of the claim. had is that of the pause,
+// "" if the pause ended without an answer.
 func judge(pauseID, digest, had string) error {
 	if store.SameAnswers(digest, had) {
 		return fmt.Errorf("%w: %q", store.ErrReplay, pauseID)
@@ -102,7 +104,7 @@ func judge(pauseID, digest, had string) error {
 	return fmt.Errorf("%w: %q", store.ErrConflict, pauseID)
 }
 
-// renew applies a store.Renew.
+// renew applies the step store.Renew.
 func renew(rec *store.Record, now time.Time, token string, lease time.Duration) error {
 	if !isClaimedBy(rec, token) {
 		return store.ErrStale
@@ -111,7 +113,7 @@ func renew(rec *store.Record, now time.Time, token string, lease time.Duration) 
 	return nil
 }
 
-// finish applies a store.Finish. receipt is makeReceipt of the same step.
+// finish applies the step store.Finish. receipt is the result of makeReceipt for the same step.
 func finish(rec *store.Record, now time.Time, f store.Finish, receipt string) error {
 	r, next := f.Result, f.Next
 	switch {
@@ -146,7 +148,7 @@ func finish(rec *store.Record, now time.Time, f store.Finish, receipt string) er
 	return nil
 }
 
-// release applies a store.Release.
+// release applies the step store.Release.
 func release(rec *store.Record, token string) error {
 	if rec.State == store.Open && token != "" && rec.Token == token {
 		return nil
@@ -154,12 +156,12 @@ func release(rec *store.Record, token string) error {
 	if !isClaimedBy(rec, token) {
 		return store.ErrStale
 	}
-	// The token stays, because a repeated Release is recognized by it.
+	// The token stays, so that a repeated Release is recognized.
 	rec.State, rec.Digest, rec.Lease = store.Open, "", time.Time{}
 	return nil
 }
 
-// closePause applies a store.Close.
+// closePause applies the step store.Close.
 func closePause(rec *store.Record, now time.Time, c store.Close) error {
 	pauseID, r := c.PauseID, c.Result
 	switch {
@@ -182,7 +184,7 @@ func closePause(rec *store.Record, now time.Time, c store.Close) error {
 	return nil
 }
 
-// fill sets the empty fields of r from the result that waited in doubt.
+// fill returns r with its empty fields set from d, the result of the pause while it was in doubt.
 func fill(r, d store.Result) store.Result {
 	r.Receipt, r.ByArray = d.Receipt, r.ByArray || d.ByArray
 	if r.Finish == nil {
@@ -203,7 +205,7 @@ func fill(r, d store.Result) store.Result {
 	return r
 }
 
-// occupy applies a store.Occupy.
+// occupy applies the step store.Occupy.
 func occupy(rec *store.Record, now time.Time, token string, lease time.Duration) error {
 	if token == "" {
 		return errNoToken
@@ -225,7 +227,7 @@ func occupy(rec *store.Record, now time.Time, token string, lease time.Duration)
 	return nil
 }
 
-// markContested applies a store.Contest.
+// markContested applies the step store.Contest.
 func markContested(rec *store.Record, pauseID string) error {
 	switch {
 	case pauseID == "":
@@ -241,12 +243,12 @@ func markContested(rec *store.Record, pauseID string) error {
 	return nil
 }
 
-// isClaimedBy reports whether token is the record's claim, lapsed or not.
+// isClaimedBy reports whether the record is claimed with this token, even if the lease has lapsed.
 func isClaimedBy(rec *store.Record, token string) bool {
 	return rec.State == store.Claimed && token != "" && rec.Token == token
 }
 
-// wasFinished reports whether the Finish with this receipt was already applied.
+// wasFinished reports whether the step Finish with this receipt was already applied.
 func wasFinished(rec *store.Record, receipt string) bool {
 	if rec.Doubt != nil && rec.Doubt.Receipt == receipt {
 		return true
@@ -254,7 +256,7 @@ func wasFinished(rec *store.Record, receipt string) bool {
 	return slices.ContainsFunc(rec.Results, func(r *store.Result) bool { return r.Receipt == receipt })
 }
 
-// knowsPause reports whether the record has a pause with this id.
+// knowsPause reports whether the record has the pause with this id, open or ended.
 func knowsPause(rec *store.Record, pauseID string) bool {
 	if rec.Pause != nil && rec.Pause.ID == pauseID {
 		return true

@@ -8,18 +8,21 @@ import (
 	"holdpoint/store"
 )
 
-// A Policy says how long things are kept.
+// A Policy says how long a store keeps pauses, results and leases, and how large a record may be.
 type Policy struct {
-	ReplayTTL      time.Duration // how long a result can be replayed, unless an interrupt of its pause expires later, see knownUntil
-	PauseRetention time.Duration // how long a pause without an answer, or in doubt, is kept
-	// RecordBytes is the maximum size of a record with its snapshots, roughly counted. 0 means no
-	// limit.
+	// How long a result can be replayed; longer if an interrupt of its pause expires later, see
+	// knownUntil.
+	ReplayTTL      time.Duration
+	PauseRetention time.Duration // how long a pause is kept that got no answer or is in doubt
+	// RecordBytes is the maximum size of a record with its snapshots, in bytes. The size is an
+	// estimate. 0 means no limit.
 	RecordBytes int
-	// LongestLease is the longest lease that is ever requested. 0 means unknown.
+	// LongestLease is the longest lease that any caller requests. 0 means that it is unknown.
 	LongestLease time.Duration
 }
 
-// WithDefaults returns the policy with its unset fields filled in.
+// WithDefaults returns the policy with the default for each field that is not set, except
+// LongestLease.
 func (p Policy) WithDefaults() Policy {
 	if p.RecordBytes <= 0 {
 		p.RecordBytes = store.DefaultRecordBytes
@@ -33,9 +36,9 @@ func (p Policy) WithDefaults() Policy {
 	return p
 }
 
-// longestKept returns the longest time for which a pause and its result can be known: one retention
-// open, less than a day claimed, another retention in doubt, and then the replay time of its
-// result.
+// longestKept returns the longest time for which a pause and its result can be known. That is
+// the retention while the pause is open, less than a day while it is claimed, the retention again
+// while it is in doubt, and then the replay time of its result.
 func (p Policy) longestKept() time.Duration { return 2*p.PauseRetention + p.ReplayTTL + store.NoteAge }
 
 // IsLapsed reports whether the pause is claimed and its lease is over.
@@ -43,14 +46,15 @@ func IsLapsed(rec *store.Record, now time.Time) bool {
 	return rec.State == store.Claimed && !now.Before(rec.Lease)
 }
 
-// IsInDoubt reports whether the pause is in doubt, by Finish or by a lapsed lease.
+// IsInDoubt reports whether the pause is in doubt, because a Finish said so or because its lease
+// has lapsed.
 func IsInDoubt(rec *store.Record, now time.Time) bool {
 	return rec.State == store.InDoubt || IsLapsed(rec, now)
 }
 
-// Settle applies the changes that time alone makes to the record. It returns false if there are
-// none. It does not write a lapsed lease down, because the claimer may still renew, finish or
-// release; View shows it as a doubt.
+// Settle makes the changes to the record that are due by time alone. It returns false if nothing
+// changes. It does not record that a lease has lapsed, because the owner of the claim may still
+// renew, finish or release it. View shows such a pause as in doubt.
 func Settle(rec *store.Record, now time.Time, p Policy) bool {
 	changed := shorten(rec, now.Add(p.LongestLease), p)
 	switch {
@@ -69,9 +73,10 @@ func Settle(rec *store.Record, now time.Time, p Policy) bool {
 	return changed
 }
 
-// EndedByTime returns the result of a pause that a step found and that ended without a caller's
-// step: it was retired, or in doubt only because its lease lapsed. Otherwise it returns nil. A step
-// that closes a pause reports that itself.
+// EndedByTime returns the result of a pause that ended during a step, although the step itself did
+// not end it: it was retired, or was in doubt only because its lease had lapsed. Otherwise it
+// returns nil. was and is are the record before and after the step. If the step is a Close, its
+// caller reports the end, and EndedByTime must not be called.
 func EndedByTime(was, is *store.Record) *store.Result {
 	if was.Pause == nil || is.Pause != nil && is.Pause.ID == was.Pause.ID {
 		return nil
@@ -87,10 +92,10 @@ func EndedByTime(was, is *store.Record) *store.Result {
 	return nil
 }
 
-// shorten ends leases that are too long for the current clock. They come from a server whose clock
-// was ahead, such as the one before a failover. A process that died with such a lease would hold
-// its thread for as long as the clocks differ. A process that lives renews its lease, so the lease
-// is counted from now.
+// shorten shortens leases that last longer than until. Such a lease comes from a server whose clock
+// was ahead, such as the server before a failover. Without shorten, a process that died with such a
+// lease would hold its thread for as long as the clocks differ. A process that lives renews its
+// lease, and the new lease has the right time.
 func shorten(rec *store.Record, until time.Time, p Policy) bool {
 	if p.LongestLease <= 0 {
 		return false
@@ -110,12 +115,12 @@ func shorten(rec *store.Record, until time.Time, p Policy) bool {
 	return changed
 }
 
-// hasPassed reports whether d or more has passed since t.
+// hasPassed reports whether at least the duration d has passed since t.
 func hasPassed(now, t time.Time, d time.Duration) bool { return !now.Before(t.Add(d)) }
 
-// knownUntil returns until when a result is more than a tombstone. A client may answer until the
-// latest expiry of the pause. The backend chooses that expiry, so it counts only up to the longest
-// time for which a pause can be known.
+// knownUntil returns until when a result is kept as a whole. After that it becomes a tombstone. A
+// client may answer until the latest expiry of the pause's questions. The backend chooses that
+// expiry, so it counts only up to the longest time for which a pause can be known.
 func knownUntil(r *store.Result, p Policy) time.Time {
 	kept := p.ReplayTTL
 	if r.EndUnseen { // the chat has not received this end yet
@@ -129,8 +134,8 @@ func knownUntil(r *store.Result, p Policy) time.Time {
 	return laterOf(until, expiry)
 }
 
-// latestExpiry returns the latest expiry of the pause's interrupts, or the zero time if none
-// expires.
+// latestExpiry returns the latest expiry among the pause's interrupts. It returns the zero time if
+// no interrupt expires.
 func latestExpiry(p *agui.Pause) time.Time {
 	var latest time.Time
 	if p == nil {
@@ -144,9 +149,9 @@ func latestExpiry(p *agui.Pause) time.Time {
 	return latest
 }
 
-// View returns the record as Load returns it: with Now, with a lapsed lease as InDoubt, and without
-// runs whose lease has lapsed. A record without content is returned as none, because an engine may
-// have forgotten it.
+// View returns the record as Load returns it. Now is set, a claimed pause whose lease has lapsed is
+// in doubt, and runs whose lease has lapsed are left out of Occupants. If the record is empty, its
+// Version is 0, as if there were no record, because a store may have forgotten it.
 func View(rec store.Record, now time.Time) store.Record {
 	if IsLapsed(&rec, now) {
 		rec.State = store.InDoubt
@@ -162,7 +167,8 @@ func View(rec store.Record, now time.Time) store.Record {
 	return rec
 }
 
-// MakeTombstone makes a tombstone of the result of a pause, or of every result if pauseID is "".
+// MakeTombstone turns the result of the pause into a tombstone. If pauseID is "", it turns every
+// result into a tombstone.
 func MakeTombstone(rec *store.Record, pauseID string) {
 	kept := makeTombstones(rec.Results, func(r *store.Result) bool { return pauseID == "" || r.PauseID == pauseID })
 	if kept != nil {
@@ -170,8 +176,9 @@ func MakeTombstone(rec *store.Record, pauseID string) {
 	}
 }
 
-// makeTombstones returns a limited copy of results in which those that dead selects are tombstones.
-// It returns nil if none became one.
+// makeTombstones returns a copy of results in which each result for which dead returns true is a
+// tombstone. The number of results in the copy is limited. If no result becomes a tombstone,
+// makeTombstones returns nil.
 func makeTombstones(results []*store.Result, dead func(*store.Result) bool) []*store.Result {
 	var kept []*store.Result
 	for i, r := range results {
@@ -205,7 +212,8 @@ func tombstone(r *store.Result) *store.Result {
 	return t
 }
 
-// bound keeps a limited number of the newest results of each kind. It writes into results.
+// bound returns the newest results, with a limited number of whole results and a limited number of
+// tombstones. It changes the slice results.
 func bound(results []*store.Result) []*store.Result {
 	replayable, tombstones := 0, 0
 	kept := results[:0]

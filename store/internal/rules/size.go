@@ -5,14 +5,14 @@ import (
 	"holdpoint/store"
 )
 
-// Sizes that are added to the bytes of backends and clients: for each record, and for each element
-// of a list.
+// These sizes are added to the bytes that come from backends and clients: restBytes for each record
+// or result, and itemBytes for each element of a list.
 const (
 	restBytes = 256
 	itemBytes = 32
 )
 
-// Bytes returns the size of a record with its snapshots, roughly.
+// Bytes returns the estimated size of a record with its snapshots, in bytes.
 func Bytes(rec *store.Record) int {
 	n := restBytes + BytesOfOutbox(rec.Outbox)
 	if rec.Pause != nil {
@@ -27,7 +27,7 @@ func Bytes(rec *store.Record) int {
 	return n
 }
 
-// BytesOfOutbox returns the size of notices to send, roughly. It is 0 for nil.
+// BytesOfOutbox returns the estimated size of the notices to send, in bytes. It is 0 if o is nil.
 func BytesOfOutbox(o *store.Outbox) (n int) {
 	if o == nil {
 		return 0
@@ -38,7 +38,7 @@ func BytesOfOutbox(o *store.Outbox) (n int) {
 	return n
 }
 
-// BytesOfResult returns the size of a result with its snapshots, roughly.
+// BytesOfResult returns the estimated size of a result with its snapshots, in bytes.
 func BytesOfResult(r *store.Result) int {
 	n := restBytes + len(r.Finish) + r.SnapshotBytes + bytesOfSeen(r.SeenMessages) + len(r.By)
 	for _, id := range r.IDs {
@@ -53,10 +53,10 @@ func BytesOfResult(r *store.Result) int {
 	return n
 }
 
-// BytesOfWaiting returns the part of a record's size for its pause and its doubt, roughly, without
-// the pause's snapshots.
+// BytesOfWaiting returns the estimated size of a pause and its doubt in a record, in bytes. The
+// snapshots of the pause are not counted.
 func BytesOfWaiting(p *agui.Pause, doubt *store.Result) int {
-	n := 4*restBytes + bytesOfPause(p) // the record, and its places in the lists
+	n := 4*restBytes + bytesOfPause(p) // includes the record itself, and its entries in the lists
 	if doubt != nil {
 		n += BytesOfResult(doubt)
 	}

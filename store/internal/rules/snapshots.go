@@ -9,19 +9,20 @@ import (
 	"holdpoint/store"
 )
 
-// A Ref names the snapshots of a moment.
+// A Ref names the snapshots that were saved when the pause was opened, or when it ended.
 type Ref struct {
 	PauseID string
 	At      store.Moment
 }
 
-// A SnapshotPut has snapshots of a step, which an engine stores beside the record.
+// A SnapshotPut has the snapshots that a step saves. The store keeps them separately from the
+// record.
 type SnapshotPut struct {
 	Ref
 	store.Snapshots
 }
 
-// PauseSnapshots returns the snapshots of a pause that is opened, or nil.
+// PauseSnapshots returns the snapshots of a pause that is opened, nil if it has no snapshots.
 func PauseSnapshots(p *agui.Pause) []SnapshotPut {
 	if p == nil || len(p.Messages)+len(p.State) == 0 {
 		return nil
@@ -29,7 +30,7 @@ func PauseSnapshots(p *agui.Pause) []SnapshotPut {
 	return []SnapshotPut{{Ref{p.ID, store.AtPause}, store.Snapshots{Messages: p.Messages, State: p.State}}}
 }
 
-// ResultSnapshots returns the snapshots of a result.
+// ResultSnapshots returns the snapshots of the result of a pause, nil if it has no snapshots.
 func ResultSnapshots(pauseID string, r *store.Result) []SnapshotPut {
 	if pauseID == "" || len(r.Messages)+len(r.State) == 0 {
 		return nil
@@ -37,8 +38,8 @@ func ResultSnapshots(pauseID string, r *store.Result) []SnapshotPut {
 	return []SnapshotPut{{Ref{pauseID, store.AtEnd}, store.Snapshots{Messages: r.Messages, State: r.State}}}
 }
 
-// Refs returns the snapshots that the record refers to. If a step removes a reference, the engine
-// drops the snapshots in the same step.
+// Refs returns the Refs of all snapshots to which the record refers. If a step removes a reference,
+// the same step must drop its snapshots.
 func Refs(rec *store.Record) iter.Seq[Ref] {
 	return func(yield func(Ref) bool) {
 		if rec.Pause != nil && rec.Pause.SnapshotBytes > 0 && !yield(Ref{rec.Pause.ID, store.AtPause}) {
@@ -55,7 +56,7 @@ func Refs(rec *store.Record) iter.Seq[Ref] {
 	}
 }
 
-// RefersTo reports whether the record refers to the snapshots.
+// RefersTo reports whether the record refers to the snapshots that ref names.
 func RefersTo(rec *store.Record, ref Ref) bool {
 	for r := range Refs(rec) {
 		if r == ref {
@@ -65,13 +66,14 @@ func RefersTo(rec *store.Record, ref Ref) bool {
 	return false
 }
 
-// SameBody reports whether a step has changed neither the pause, nor the doubt, the results or the
-// notes. It compares references, because rules replaces what a record refers to.
+// SameBody reports whether the pause, the doubt, the results and the notes are the same before and
+// after a step. It compares only references, because this package never changes a value to which a
+// record refers, but replaces it.
 func SameBody(a, b *store.Record) bool {
 	return a.Pause == b.Pause && a.Doubt == b.Doubt && same(a.Results, b.Results) && same(a.Notes, b.Notes)
 }
 
-// SameHead reports whether a step has changed no other part of the record.
+// SameHead reports whether all other parts of the record are the same before and after a step.
 func SameHead(a, b *store.Record) bool {
 	return a.Owner == b.Owner && a.State == b.State && a.Token == b.Token && a.Digest == b.Digest &&
 		a.Lease.Equal(b.Lease) && same(a.Occupants, b.Occupants) && a.Outbox == b.Outbox
@@ -81,8 +83,8 @@ func same[T any](a, b []T) bool {
 	return len(a) == len(b) && (len(a) == 0 || &a[0] == &b[0])
 }
 
-// DropSnapshots drops snapshots of a record that is too large: first those of results, oldest
-// first, then those of the pause. It drops nothing else.
+// DropSnapshots drops snapshots of a record that is too large. It drops the snapshots of the
+// results first, the oldest first, and then those of the pause. It drops nothing else.
 func DropSnapshots(rec *store.Record, p Policy) {
 	if p.RecordBytes <= 0 {
 		return
@@ -108,12 +110,14 @@ func DropSnapshots(rec *store.Record, p Policy) {
 	}
 }
 
-// DueTime returns when an open record next changes by time, or may be used by a process without a
-// request: a decided pause is due from its last decision on. opened is when its pause was opened.
+// DueTime returns when the record of an open pause next changes by time, or when a process may use
+// it without a request. A decided pause is due from the time of its last decision. opened is when
+// the pause was opened.
 func DueTime(rec *store.Record, opened, now time.Time, p Policy) time.Time {
 	switch {
 	case rec.State == store.Open && rec.Pause != nil && rec.Pause.Decided():
-		return rec.Pause.Decisions[len(rec.Pause.Decisions)-1].At // a process has to send the decisions
+		// any process may send the decisions now
+		return rec.Pause.Decisions[len(rec.Pause.Decisions)-1].At
 	case rec.State == store.Open:
 		return opened.Add(p.PauseRetention)
 	case IsInDoubt(rec, now):
@@ -122,8 +126,8 @@ func DueTime(rec *store.Record, opened, now time.Time, p Policy) time.Time {
 	return rec.Lease
 }
 
-// ForgetTime returns when a record that is not open may be forgotten, if it is not used after now.
-// It is now if there is nothing to remember.
+// ForgetTime returns when a record without an open pause may be forgotten, if it is not used after
+// now. If the record contains nothing that must be remembered, ForgetTime returns now.
 func ForgetTime(rec *store.Record, now time.Time, p Policy) time.Time {
 	gone := now
 	if rec.Owner != "" || len(rec.Results) > 0 || len(rec.Notes) > 0 {
@@ -141,7 +145,7 @@ func ForgetTime(rec *store.Record, now time.Time, p Policy) time.Time {
 	return gone
 }
 
-// KeepTime returns the minimum time for which a record that is not open is kept after its last use.
+// KeepTime returns how long a record without an open pause is kept after its last use, at least.
 func KeepTime(rec *store.Record, p Policy) time.Duration {
 	kept := max(p.PauseRetention, p.ReplayTTL)
 	for n := range rec.Notes {
@@ -159,7 +163,8 @@ func laterOf(a, b time.Time) time.Time {
 	return a
 }
 
-// Format returns store.Version, or 0 for an empty record.
+// Format returns the version of the record's format, which is store.Version, or 0 if the record is
+// empty.
 func Format(rec *store.Record) int {
 	if rec.Owner == "" && rec.State == store.None && len(rec.Results)+len(rec.Occupants)+len(rec.Notes) == 0 && rec.Outbox == nil {
 		return 0

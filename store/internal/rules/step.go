@@ -8,28 +8,31 @@ import (
 	"holdpoint/store"
 )
 
-// A Step is a store.Step with what an engine must know before it reads the record.
+// A Step is a store.Step, with the facts that a store must know before it reads the record.
 type Step struct {
-	Body      bool // it reads the pause, the results or the notes
-	Guard     bool // it counts only when it is safe, so it is written even if it changes nothing
-	ForClient bool // it is a Load, whose pause may be sent to a client
-	Opens     bool // it can open a record
-	// Closes reports that the caller ends a pause and reports that itself.
+	Body bool // the step reads the pause, the results or the notes
+	// The step counts only when its change is safe, so the record is written even if nothing
+	// changes.
+	Guard     bool
+	ForClient bool // the step is a Load, whose pause may be sent to a client
+	Opens     bool // the step can open a pause in a record without one
+	// Closes means that the step ends a pause, and that its caller reports the end.
 	Closes bool
-	Takes  bool // it is a Take
+	Takes  bool // the step is a Take
 
-	Notices []store.Notice // the caller's notices
+	Notices []store.Notice // the notices that the caller gives
 
 	do      store.Step
-	owner   string // of a Load
-	receipt string // of a Finish
+	owner   string // set only for a Load
+	receipt string // set only for a Finish
 }
 
-// An undo takes back a claim that does not count, with its notices.
+// An undo is the step that undoes a claim which does not count, and removes the notices of the
+// claim.
 type undo struct{ store.Claim }
 
-// StepOf returns the Step of a store.Step. It takes a while for a Finish with large snapshots, so a
-// caller calls it before it takes the engine's lock or begins its transaction.
+// StepOf returns the Step for a store.Step. For a Finish with large snapshots this takes some time.
+// So StepOf must be called before the store takes its lock or begins a transaction.
 func StepOf(step store.Step) Step {
 	s := Step{do: step, Notices: store.NoticesOf(step)}
 	switch do := step.(type) {
@@ -41,7 +44,8 @@ func StepOf(step store.Step) Step {
 		s.Body, s.Guard, s.receipt = true, do.Next != nil, makeReceipt(do)
 	case store.Close:
 		s.Body, s.Closes = true, true
-	case store.Release, store.See: // of a Release, because a decided pause is due again at once
+	// A Release needs the body, because a decided pause is due again at once.
+	case store.Release, store.See:
 		s.Body = true
 	case store.Take:
 		s.Takes = true
@@ -49,17 +53,19 @@ func StepOf(step store.Step) Step {
 	return s
 }
 
-// Load returns the step of store.Store.Load. Done.Standing has the record.
+// Load returns the step for store.Store.Load. The record is then in StepResult.Standing.
 func Load(owner string) Step { return Step{Body: true, ForClient: true, owner: owner} }
 
-// Undo returns the step that takes back a claim which does not count.
+// Undo returns the step that undoes s, which must not count. is reports whether s is a claim; other
+// steps cannot be undone.
 func (s *Step) Undo() (undoing Step, is bool) {
 	c, is := s.do.(store.Claim)
 	return Step{Body: true, do: undo{c}}, is
 }
 
-// Apply applies the step to a settled record. It returns the step's snapshots, and the Done for the
-// caller, also with an error. It does not enforce limits over several records.
+// Apply applies the step to a record in which Settle has ended what has expired. It returns the
+// snapshots that the step saves, and the StepResult for the caller, which is valid even with an
+// error. It does not check the limits for several records.
 func Apply(rec *store.Record, now time.Time, step *Step) (done store.StepResult, puts []SnapshotPut, err error) {
 	done.Now = now
 	if step.ForClient {
