@@ -99,9 +99,9 @@ func (j *judge) forDialect(y *preparedRun, resumed *agui.Pause, v contract.Rulin
 }
 
 // endedPauses returns the ended pauses whose questions the record still has, newest first. If the
-// run has no answers, an open pause is included, because this run gives it up. A tombstone (a
-// result without its pause) has no questions. If the backend does not speak AG-UI, a tombstone of a
-// failed pause is included nevertheless, because the backend may keep the answers and act on them.
+// run has no answers, an open pause is included, because this run gives it up. Tombstones are left
+// out. But if the backend does not speak AG-UI, the tombstone of a failed pause is included without
+// its questions, because the backend may keep the answers and act on them.
 func (j *judge) endedPauses(resumed *agui.Pause) []translate.EndedPause {
 	if j.record.Pause == nil && len(j.record.Results) == 0 && len(j.linkedPauses) == 0 {
 		return nil
