@@ -378,8 +378,8 @@ func TestErrorsSayWhatToDo(t *testing.T) {
 func load(t *testing.T, r *servers.Redis) {
 	t.Helper()
 	r.Do("DEBUG", "POPULATE", "2000", "filler", "1000")
-	// The server handles requests after each kilobyte, and pauses at each key. It takes 40 s,
-	// unless the delay is removed.
+	// While it loads, the server handles requests after each kilobyte, and pauses at each key.
+	// Loading takes 40 s, unless the delay is removed.
 	r.Do("CONFIG", "SET", "loading-process-events-interval-bytes", "1024", "key-load-delay", "20000")
 	var all sync.WaitGroup
 	all.Go(func() { r.Do("DEBUG", "RELOAD") })
@@ -391,8 +391,8 @@ func loads(r *servers.Redis) bool {
 	return strings.Contains(r.Do("INFO", "persistence").(string), "\nloading:1")
 }
 
-// TestRights: with the rights of docs/state.md all steps work. With one right less the store
-// reports it at start, and not in the middle of a change.
+// TestRights: with the rights that docs/state.md lists, all steps must work. If one right is
+// missing, the store must report it at the start, not in the middle of a change.
 func TestRights(t *testing.T) {
 	t.Parallel()
 	user := servers.RedisOptions{User: "holdpoint", Password: "secret"}
@@ -424,7 +424,8 @@ func TestRights(t *testing.T) {
 	}
 }
 
-// TestRowsThatWaitStay: an open thread has no time to live, and any other has one.
+// TestRowsThatWaitStay: the row of an open thread must have no time to live. Every other row must
+// have one.
 func TestRowsThatWaitStay(t *testing.T) {
 	t.Parallel()
 	r := servers.StartRedis(t, servers.RedisOptions{})
@@ -462,8 +463,8 @@ func TestRowsThatWaitStay(t *testing.T) {
 	}
 }
 
-// TestUnsentOutlivesItsRow: Redis drops a row by itself, but not its place in the list of notices.
-// The next sender removes it.
+// TestUnsentOutlivesItsRow: Redis drops a row with notices by itself, but not its entry in the list
+// of notices. The next Take must remove the entry.
 func TestUnsentOutlivesItsRow(t *testing.T) {
 	t.Parallel()
 	r := servers.StartRedis(t, servers.RedisOptions{})
@@ -489,8 +490,8 @@ func TestUnsentOutlivesItsRow(t *testing.T) {
 	}
 }
 
-// TestPagesOfWhatWaits: all open threads are listed once, in order, also if many were opened in the
-// same microsecond.
+// TestPagesOfWhatWaits: the pages must contain each open thread once, in order, even if many
+// threads were opened in the same microsecond.
 func TestPagesOfWhatWaits(t *testing.T) {
 	t.Parallel()
 	r := servers.StartRedis(t, servers.RedisOptions{})
@@ -502,7 +503,7 @@ func TestPagesOfWhatWaits(t *testing.T) {
 	if waiting := countedAsThePageSays(t, r); waiting != fmt.Sprintln(n) {
 		t.Errorf("%s rows in the lists, want %d", waiting, n)
 	}
-	for part := range 64 { // the lists know no better than what they are told
+	for part := range 64 { // as if most were opened in the same microsecond
 		for _, list := range []string{"opened", "due"} {
 			key := fmt.Sprintf("holdpoint:{%02d}:%s", part, list)
 			names, _ := r.Do("ZRANGE", key, "0", "-1").([]any)
@@ -594,7 +595,7 @@ func FuzzParse(f *testing.F) {
 	})
 }
 
-// TestSize: a thread is one key, and takes little more space than its contents.
+// TestSize: a thread must be one key in Redis, and take little more space than its contents.
 func TestSize(t *testing.T) {
 	t.Parallel()
 	r := servers.StartRedis(t, servers.RedisOptions{Conf: []string{"appendfsync no"}})
@@ -619,7 +620,7 @@ func TestSize(t *testing.T) {
 	}
 }
 
-// countedAsThePageSays returns the output of the command in docs/state.md.
+// countedAsThePageSays returns the output of the command in docs/state.md that counts open threads.
 func countedAsThePageSays(t *testing.T, r *servers.Redis) string {
 	t.Helper()
 	text, err := os.ReadFile("../../docs/state.md")

@@ -21,7 +21,7 @@ const (
 	spoken   = `{"type":"TEXT_MESSAGE_START","messageId":"m9","role":"assistant"}`
 )
 
-// call returns the events of a call.
+// call returns the events of a tool call.
 func call(id, name, args string) []string {
 	return []string{
 		fmt.Sprintf(`{"type":"TOOL_CALL_START","toolCallId":"%s","toolCallName":"%s"}`, id, name),
@@ -30,12 +30,12 @@ func call(id, name, args string) []string {
 	}
 }
 
-// confirms returns the call that asks about call A of delete_file.
+// confirms returns the call id, by which ADK asks whether the call about (of delete_file) may run.
 func confirms(id, about string) []string {
 	return call(id, requestConfirmation, `{"originalFunctionCall":{"id":"`+about+`","name":"delete_file","args":{"path":"x"}},"toolConfirmation":{"hint":"Sure?","confirmed":false}}`)
 }
 
-// inputs returns the call with which a node of a workflow asks for a value.
+// inputs returns the call id, by which a node of a workflow asks for a value.
 func inputs(id, schema string) []string {
 	return call(id, requestInput, `{"interruptId":"`+id+`","payload":{"draft":"hello"},"message":"Publish?","response_schema":`+schema+`}`)
 }
@@ -43,12 +43,12 @@ func inputs(id, schema string) []string {
 // nodeSchema is the schema of ToolConfirmation in google-adk 2.13.0.
 const nodeSchema = `{"additionalProperties":false,"properties":{"hint":{"type":"string"},"confirmed":{"default":false,"type":"boolean"},"payload":{}},"title":"ToolConfirmation","type":"object"}`
 
-// confirmsNode returns the call with which a node asks whether it may run.
+// confirmsNode returns the call id, by which a node of a workflow asks whether it may run.
 func confirmsNode(id string) []string {
 	return call(id, requestInput, `{"interruptId":"`+id+`","payload":{"tool_name":"pay","args":{"amount":5}},"message":"May pay() run?","response_schema":`+nodeSchema+`}`)
 }
 
-// credentials returns the call with which a tool asks for a credential.
+// credentials returns the call id, by which a tool asks for a credential.
 func credentials(id, config string) []string {
 	return call(id, requestCredential, `{"functionCallId":"A","authConfig":`+config+`}`)
 }
@@ -81,7 +81,7 @@ func newDialect(t testing.TB, ask ...string) *Dialect {
 	return d
 }
 
-// play plays a run without answers.
+// play plays a stream to a run without answers. more contains further members of its request.
 func play(t testing.TB, d *Dialect, show translate.Show, more string, stream ...string) dialecttest.Played {
 	t.Helper()
 	in := dialecttest.Input(t, `{"threadId":"t1","runId":"r1","messages":[{"id":"u1","role":"user","content":"hi"}]`+more+`}`)
@@ -102,7 +102,7 @@ func pausedBy(t testing.TB, d *Dialect, stream ...string) agui.Pause {
 	return dialecttest.WithIDs(p.Result.Asked.Pause(Name))
 }
 
-// TestPause: the questions of a run. The client is not shown the call with which ADK asks.
+// TestPause checks which questions a run asks. The client must not get the call by which ADK asks.
 func TestPause(t *testing.T) {
 	for name, c := range map[string]struct {
 		tools, asked string
@@ -157,7 +157,7 @@ func TestPause(t *testing.T) {
 	}
 }
 
-// TestWhatIsSent: only a clear yes or no is sent.
+// TestWhatIsSent: ADK must get only a clear yes or a clear no.
 func TestWhatIsSent(t *testing.T) {
 	d := newDialect(t, "ask_*")
 	pauses := map[*kind]agui.Pause{
@@ -172,7 +172,7 @@ func TestWhatIsSent(t *testing.T) {
 	const given = `{"authScheme":{"type":"apiKey","in":"header","name":"X-Key"},"rawAuthCredential":{"authType":"apiKey","apiKey":"own-secret"},"exchangedAuthCredential":`
 	for _, c := range []struct {
 		kind          *kind
-		payload, want string // "" if it is refused
+		payload, want string // want is "" if the payload is refused
 	}{
 		{confirm, `true`, `{"confirmed":true}`},
 		{confirm, `{"approved":false}`, `{"confirmed":false}`},
@@ -229,9 +229,9 @@ func TestWhatIsSent(t *testing.T) {
 			continue
 		}
 		if c.kind == credential {
-			continue // the client gets no result of it, and the content has more than the answer
+			continue // the client gets no result of it, and the content is more than the answer
 		}
-		// The content that is sent reads back as the answer.
+		// Reading the content that is sent must give the same answer.
 		back, ok := c.kind.Read(c.want)
 		answers, _ := d.Answers(in, p)
 		if !ok || back.Status != answers[0].Status || string(agui.Canonical(back.Payload)) != string(agui.Canonical(answers[0].Payload)) {
@@ -242,7 +242,7 @@ func TestWhatIsSent(t *testing.T) {
 	}
 }
 
-// TestWhatIsAsked: the question has ADK's own text and schema, and no secret.
+// TestWhatIsAsked: a question must have ADK's own text and schema, and must contain no secret.
 func TestWhatIsAsked(t *testing.T) {
 	d := newDialect(t)
 	for name, c := range map[string]struct{ stream, want []string }{
@@ -274,8 +274,9 @@ func TestWhatIsAsked(t *testing.T) {
 	}
 }
 
-// TestCancelThatCannotBeSaid: a cancel is not sent if ADK would read it as the value. Together with
-// other answers it is refused; alone the contract gives the pause up.
+// TestCancelThatCannotBeSaid: a cancel must not be sent if ADK would read it as the value. Together
+// with other answers it is refused. Alone, it is not sent either, and the contract gives the pause
+// up.
 func TestCancelThatCannotBeSaid(t *testing.T) {
 	d := newDialect(t)
 	p := pausedBy(t, d, stream(inputs("I", `null`), confirms("B", "A"), finished)...)
@@ -288,9 +289,9 @@ func TestCancelThatCannotBeSaid(t *testing.T) {
 	}
 }
 
-// TestResumeOfAnOutcome: an agent with emit_interrupt_outcome expects the resume array. It refuses
-// runs while a confirmation is open, so a cancel of everything denies the confirmation, and sends
-// nothing to a question for a value.
+// TestResumeOfAnOutcome: an agent with emit_interrupt_outcome expects the resume array, and refuses
+// runs while a confirmation is open. So if everything is cancelled, the confirmation must be
+// denied. For a cancelled question about a value, nothing may be sent.
 func TestResumeOfAnOutcome(t *testing.T) {
 	d := newDialect(t)
 	const outcome = `{"type":"RUN_FINISHED","threadId":"t1","runId":"r1","outcome":{"type":"interrupt","interrupts":[{"id":"B","reason":"confirmation"}]}}`
@@ -312,8 +313,8 @@ func TestResumeOfAnOutcome(t *testing.T) {
 	}
 }
 
-// TestOutcomeWithoutAWordForNo: all questions of an outcome need a value and are cancelled. ADK has
-// no value for that, so nothing is sent.
+// TestOutcomeWithoutAWordForNo: all questions of an outcome ask for a value, and all are cancelled.
+// ADK has no value that means "cancelled", so nothing may be sent.
 func TestOutcomeWithoutAWordForNo(t *testing.T) {
 	d := newDialect(t)
 	const outcome = `{"type":"RUN_FINISHED","threadId":"t1","runId":"r1","outcome":{"type":"interrupt","interrupts":[{"id":"I","reason":"input_required"}]}}`
@@ -325,8 +326,8 @@ func TestOutcomeWithoutAWordForNo(t *testing.T) {
 	}
 }
 
-// TestResume: the answers are the last messages of the request, together with the results of the
-// client's own tools. New messages are sent in a second exchange.
+// TestResume: the answers must be the last messages of the request, together with the results of
+// the client's own tools. New messages must be sent in a second exchange.
 func TestResume(t *testing.T) {
 	d := newDialect(t)
 	p := pausedBy(t, d, stream(call("A", "delete_file", `{}`), call("F", "show", `{}`), confirms("B", "A"), finished)...)
@@ -371,7 +372,7 @@ func TestResume(t *testing.T) {
 	}
 }
 
-// TestFate: whether the answers took effect.
+// TestFate checks whether the answers count as having taken effect.
 func TestFate(t *testing.T) {
 	d := newDialect(t, "ask_*")
 	const ran = `{"type":"TOOL_CALL_RESULT","messageId":"m2","toolCallId":"A","content":"gone"}`
@@ -412,7 +413,8 @@ func TestFate(t *testing.T) {
 	}
 }
 
-// TestReplies: the messages of a history that ADK could read as a decision.
+// TestReplies checks which messages of a history count as a decision, because ADK could read them
+// as one.
 func TestReplies(t *testing.T) {
 	tool := func(call, content string) string {
 		return `{"id":"t1","role":"tool","toolCallId":"` + call + `","content":` + dialecttest.Quoted(content) + `}`
@@ -452,7 +454,7 @@ func TestReplies(t *testing.T) {
 			var got []string
 			for one := range newDialect(t, "ask_*").Replies(in, c.spoken) {
 				if one.Dialect != Name {
-					continue // of another backend
+					continue // it is a reply of another dialect
 				}
 				line := one.Key
 				if one.Decides {
@@ -476,9 +478,9 @@ func TestReplies(t *testing.T) {
 	}
 }
 
-// TestWhatStaysOfAHistory: the message with which the client was shown the answer may stay, because
-// ADK recognizes its id. If the request newly declares the tool of a call, the recorded question
-// about the call stays.
+// TestWhatStaysOfAHistory: the message that showed the answer to the client may stay in the
+// history, because ADK recognizes its id. If the request declares the call's tool, the message
+// counts as a decision only if the record has a question about the call.
 func TestWhatStaysOfAHistory(t *testing.T) {
 	for name, c := range map[string]struct {
 		tool, more    string
@@ -501,8 +503,9 @@ func TestWhatStaysOfAHistory(t *testing.T) {
 	}
 }
 
-// TestWordsThatAreNoDecision: ADK reads every message on a call that asks as its answer. So a
-// message that is not a decision is not an ordinary result either, and fits no schema.
+// TestWordsThatAreNoDecision: ADK reads every message about a call that asks as the answer. So a
+// message that is not a decision must count as an answer that fits no schema, and not as an
+// ordinary result.
 func TestWordsThatAreNoDecision(t *testing.T) {
 	d := newDialect(t)
 	for name, p := range map[string]agui.Pause{
@@ -519,8 +522,8 @@ func TestWordsThatAreNoDecision(t *testing.T) {
 	}
 }
 
-// TestTwoConfirmationsOfOneID: ADK gives two confirmations with the same id the same answer, so
-// only a no is sent.
+// TestTwoConfirmationsOfOneID: ADK gives the same answer to two confirmations with the same id. So
+// only a no may be sent.
 func TestTwoConfirmationsOfOneID(t *testing.T) {
 	d := newDialect(t)
 	p := pausedBy(t, d, stream(call("A", "delete_file", `{}`), call("A2", "delete_file", `{}`), confirms("B", "A"), confirms("B", "A2"), finished)...)
@@ -541,9 +544,10 @@ func TestOptions(t *testing.T) {
 	}
 }
 
-// TestSecretsOfTheAgentsClientAreNotShown: ADK asks for a credential with the secrets of the
-// agent's own client. They are not sent to the client, however the run ends and in whatever event
-// ADK repeats them. Only a client that is shown ADK's own form gets them, as without Holdpoint.
+// TestSecretsOfTheAgentsClientAreNotShown: if ADK asks for a credential, the call contains secrets
+// of the agent itself. They must not be sent to the client, however the run ends, and whatever
+// event repeats them. Only a client that gets ADK's own form gets them, as it would without
+// Holdpoint.
 func TestSecretsOfTheAgentsClientAreNotShown(t *testing.T) {
 	const secret = "the-agents-own-secret"
 	const config = `{"authConfig":{"authScheme":{"type":"oauth2"},"rawAuthCredential":{"authType":"oauth2","oauth2":{"clientSecret":"` + secret + `"}}}}`
@@ -590,7 +594,8 @@ func TestSecretsOfTheAgentsClientAreNotShown(t *testing.T) {
 	}
 }
 
-// TestSnapshotWithoutCredentials: a snapshot loses only the credentials, wherever they are in it.
+// TestSnapshotWithoutCredentials: a snapshot must lose only the credentials, wherever they are in
+// it.
 func TestSnapshotWithoutCredentials(t *testing.T) {
 	const (
 		user   = `{"id":"u1","role":"user","content":"hi"}`
@@ -617,7 +622,7 @@ func TestSnapshotWithoutCredentials(t *testing.T) {
 	}
 }
 
-// playAll plays events to a run of the dialect, and returns all events for the client, with the
+// playAll plays events to a run of the dialect. It returns all events that the client gets, and the
 // questions.
 func playAll(d *Dialect, r *translate.Request, events []string) (told string, err error) {
 	_, run, err := d.Begin(r)

@@ -11,8 +11,8 @@ import (
 	"holdpoint/translate/dialecttest"
 )
 
-// FuzzEvents: the backend streams any events, one on each line. Nothing panics, no event of another
-// call is lost, and each question can be answered.
+// FuzzEvents: the backend streams any events, one on each line. The dialect must not panic or lose
+// an event of another call, and each question must be answerable.
 func FuzzEvents(f *testing.F) {
 	for _, s := range [][]string{
 		stream(call("A", "delete_file", `{}`), confirms("B", "A"), finished),
@@ -80,8 +80,8 @@ func FuzzEvents(f *testing.F) {
 	})
 }
 
-// FuzzAnswers: a client sends any request while a confirmation is open. Nothing panics, the answer
-// is one clear word, and it is a no if the request has no yes.
+// FuzzAnswers: a client sends any request while a confirmation is open. The dialect must not panic.
+// It must send one clear answer, which is a no if the request contains no yes.
 func FuzzAnswers(f *testing.F) {
 	for _, more := range []string{
 		`"resume":[]`, dialecttest.ResumeArray(dialecttest.Entry("B~r1", "")), dialecttest.ResumeArray(dialecttest.Entry("B~r1", `{"confirmed":false,"confirmed":true}`)),

@@ -9,7 +9,8 @@ import (
 	"holdpoint/translate/dialecttest"
 )
 
-// answersOf returns the answers in a request with the members in more, as "id status payload".
+// answersOf returns the answers that the dialect reads in a request, as "id status payload". more
+// contains further members of the request.
 func answersOf(t *testing.T, p agui.Pause, more string, messages ...string) (string, agui.Code) {
 	t.Helper()
 	body := `{"threadId":"t1","runId":"r2","messages":[` + strings.Join(messages, ",") + `]`
@@ -50,7 +51,8 @@ func TestWordsOfAnApproval(t *testing.T) {
 			}
 		})
 	}
-	// The two keys contradict each other, and versions read different ones. So it is not an answer.
+	// The two keys contradict each other, and different versions read different keys. So this
+	// payload is not an answer.
 	p, l := pausedBy(t, asking(withOutcome(schemaOld, "a"), "", "a")...)
 	for _, payload := range []string{`{"approved":true,"accepted":false}`, `{"accepted":true,"approved":false}`, `{"accepted":true,"accepted":false}`, `{"accepted":"yes"}`, `{}`, `null`, `[true]`} {
 		if _, _, err := resumeWith(t, newDialect(t), p, l, input(t, entries(p, payload))); dialecttest.Code(err) != agui.InvalidPayload {
@@ -114,7 +116,7 @@ func TestOwnFormsOfAnAnswer(t *testing.T) {
 		found := 0
 		for reply := range newDialect(t).Replies(in, Name) {
 			past := reply.TooLate
-			reply.TooLate = false // as proxy does for an ended pause
+			reply.TooLate = false // proxy does so for an ended pause
 			if a, ok := newDialect(t).AnswerIn(in.Messages[reply.At], reply, plain.Interrupts[0]); ok && reply.Key == "a" {
 				if found++; !past || string(a.Payload) != `{"approved":true}` {
 					t.Errorf("past %v, %s", past, a.Payload)
@@ -166,7 +168,7 @@ func TestAnswersToNothing(t *testing.T) {
 }
 
 // TestTwoAnswersThatDifferAreNone: if a request has two different answers to a question, neither
-// counts, because one of them may be the no.
+// may be used, because one of them may be the no.
 func TestTwoAnswersThatDifferAreNone(t *testing.T) {
 	p, _ := pausedBy(t, asking(withOutcome(schemaOld, "a"), "", "a")...)
 	id := p.Interrupts[0].ID

@@ -13,7 +13,8 @@ const declaresPick = `"tools":[{"name":"pick","description":"","parameters":{}}]
 
 func picks(id string) []string { return toolCall(id, "pick", `{"label":"x"}`) }
 
-// mixedTurn returns the pause of a turn with the backend's call a and the client's call p.
+// mixedTurn returns the pause of a turn with two calls: a, which the backend asks about, and p,
+// which is the client's own. It also returns the transcript and the played stream.
 func mixedTurn(t *testing.T, more []string, finish string) (agui.Pause, *dialecttest.Log, dialecttest.Played) {
 	t.Helper()
 	stream := events([]string{started, textOpen}, toolCall("a", "rm", `{"path":"a"}`), picks("p"), []string{asks("af-a", "a")}, confirms("confirm-a", "a"), more, []string{textEnds, finish})
@@ -21,7 +22,7 @@ func mixedTurn(t *testing.T, more []string, finish string) (agui.Pause, *dialect
 	return dialecttest.WithIDs(played.Result.Asked.Pause(Name)), l, played
 }
 
-// answersBeside returns a resume of mixedTurn that has messages in addition to the answers.
+// answersBeside resumes the pause of mixedTurn. beside are further messages of the request.
 func answersBeside(t *testing.T, p agui.Pause, l *dialecttest.Log, payload string, beside ...string) (translate.Out, translate.Run, error) {
 	t.Helper()
 	list, _ := l.Messages()
@@ -33,9 +34,9 @@ func answersBeside(t *testing.T, p agui.Pause, l *dialecttest.Log, payload strin
 	return dialecttest.Resume(newDialect(t), p, in, dialecttest.NewLog(in.Messages), func(r *translate.Request) { r.NewMessages = in.Messages[len(all):] })
 }
 
-// TestClientsResultGoesWithTheAnswers: the client's result is sent with the answers, after its
-// call. Without it 1.7.0 runs nothing, and after a denial it never answers again, unless it was
-// made to forget the earlier answers first.
+// TestClientsResultGoesWithTheAnswers: the result of the client's own call is sent with the
+// answers, after its call. Without the result, Agent Framework 1.7.0 runs nothing. After a denial
+// it also never answers again, unless it was first made to forget the earlier answers.
 func TestClientsResultGoesWithTheAnswers(t *testing.T) {
 	red, more := toolMessage("t1", "p", "red"), `{"id":"u2","role":"user","content":"and"}`
 	for name, c := range map[string]struct {
@@ -80,8 +81,8 @@ func TestClientsResultGoesWithTheAnswers(t *testing.T) {
 	}
 }
 
-// TestForgedResultDoesNotGoWithTheAnswers: a result of the call in question, or of a tool that the
-// client does not declare, is not sent with the answers.
+// TestForgedResultDoesNotGoWithTheAnswers: a result of the call in question must not be sent with
+// the answers. Nor may a result of a call that the client does not run.
 func TestForgedResultDoesNotGoWithTheAnswers(t *testing.T) {
 	for name, forged := range map[string]string{"of the call that asks": toolMessage("t1", "a", "done"), "of a call that nobody made": toolMessage("t1", "z", "done")} {
 		t.Run(name, func(t *testing.T) {
@@ -94,9 +95,9 @@ func TestForgedResultDoesNotGoWithTheAnswers(t *testing.T) {
 	}
 }
 
-// TestClientsCallIsNotAskedAbout: 1.0.0rc8 and older also ask for an approval of the client's call.
-// Holdpoint does not ask anybody about it. 1.0.0rc8 first gets a cancel of it, because it requires
-// an answer to each question.
+// TestClientsCallIsNotAskedAbout: 1.0.0rc8 and older also ask for an approval of the client's own
+// call. Holdpoint must not show this question. 1.0.0rc8 requires an answer to each question, so
+// Holdpoint first cancels this one.
 func TestClientsCallIsNotAskedAbout(t *testing.T) {
 	red := toolMessage("t1", "p", "red")
 	more := []string{`{"type":"CUSTOM","name":"function_approval_request","value":{"id":"af-p","function_call":{"call_id":"p","name":"pick","arguments":{"label":"x"}}}}`}
@@ -130,8 +131,9 @@ func TestClientsCallIsNotAskedAbout(t *testing.T) {
 	}
 }
 
-// TestDeclaredToolOfTheBackendIsAskedAbout: if the backend asks about nothing else, the tool is the
-// backend's own, even if the client declares one of that name.
+// TestDeclaredToolOfTheBackendIsAskedAbout: if the backend asks only about one call, its tool is
+// the backend's own, even if the client declares a tool with the same name. So the question must be
+// shown.
 func TestDeclaredToolOfTheBackendIsAskedAbout(t *testing.T) {
 	stream := events([]string{started, textOpen}, toolCall("a", "rm", `{"path":"a"}`), []string{asks("a", "a")}, confirms("confirm-a", "a"), []string{textEnds, withList("a")})
 	if p, _ := playPlain(t, `"tools":[{"name":"rm"}]`, stream...); len(p.Result.Asked.Interrupts) != 1 {
@@ -139,8 +141,8 @@ func TestDeclaredToolOfTheBackendIsAskedAbout(t *testing.T) {
 	}
 }
 
-// TestCallIsToldOnce: 1.7.0 sends START and END of the client's call twice if it precedes a call
-// that needs an approval. The client gets them once.
+// TestCallIsToldOnce: Agent Framework 1.7.0 sends START and END of the client's own call twice if
+// that call precedes a call that needs an approval. The client must get them once.
 func TestCallIsToldOnce(t *testing.T) {
 	call := toolCall("a", "rm", `{"path":"a"}`)
 	pick := picks("p")
@@ -153,9 +155,9 @@ func TestCallIsToldOnce(t *testing.T) {
 	}
 }
 
-// TestAnswersWithoutTheConversation: if a client sends no messages, 1.1.0 and later get none
-// either. If the model then fails because a call is missing, the next exchange sends the
-// conversation.
+// TestAnswersWithoutTheConversation: if the client sends no messages, 1.1.0 and later must get none
+// with the answer. If the model then fails because a call is missing, the next exchange must send
+// the conversation.
 func TestAnswersWithoutTheConversation(t *testing.T) {
 	for name, c := range map[string]struct {
 		schema, payload string

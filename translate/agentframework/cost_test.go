@@ -10,7 +10,8 @@ import (
 	"holdpoint/translate/dialecttest"
 )
 
-// TestPassingEventsDoNotAllocate: events that do not concern the dialect cost no allocation.
+// TestPassingEventsDoNotAllocate: an event that does not concern the dialect must cost no
+// allocation.
 func TestPassingEventsDoNotAllocate(t *testing.T) {
 	_, plain, err := newDialect(t).Begin(&translate.Request{Input: input(t, ""), Transcript: &dialecttest.Log{}})
 	if err != nil {
@@ -42,8 +43,8 @@ func TestPassingEventsDoNotAllocate(t *testing.T) {
 			t.Errorf("%s: %v allocations for %d events", name, n, len(ordinary))
 		}
 	}
-	// While a result is missing, events that are not text pass at once, and the cost of a delta does
-	// not depend on the text before it.
+	// While a result is missing, events other than text are emitted at once, and the cost of a
+	// piece of text does not depend on the text before it.
 	_, waiting := answering(t, p, l, input(t, entries(p, yes, no)))
 	play(waiting, started)()
 	if n := testing.AllocsPerRun(100, play(waiting, ordinary[1:4]...)); n != 0 {
@@ -55,8 +56,8 @@ func TestPassingEventsDoNotAllocate(t *testing.T) {
 	}
 }
 
-// TestHeldCallsHaveOneBound: the held events of all calls together are bounded, and all of them are
-// sent in the end.
+// TestHeldCallsHaveOneBound: the size of the held events of all calls together is bounded. All of
+// these events must be sent in the end.
 func TestHeldCallsHaveOneBound(t *testing.T) {
 	const calls = 40
 	list := []string{started}

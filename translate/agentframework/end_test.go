@@ -9,7 +9,7 @@ import (
 	"holdpoint/translate/dialecttest"
 )
 
-// resumed plays the stream of a resume of the pause p.
+// resumed plays stream to a run that answers the pause p. resume contains the answers.
 func resumed(t *testing.T, p agui.Pause, l *dialecttest.Log, resume string, stream ...string) dialecttest.Played {
 	t.Helper()
 	_, run := answering(t, p, l, input(t, resume))
@@ -43,7 +43,8 @@ func TestDeniedCallGetsItsResult(t *testing.T) {
 	}
 }
 
-// TestDeclaredToolGetsNoResult: Holdpoint makes no result for a tool that the client runs itself.
+// TestDeclaredToolGetsNoResult: if the client runs a tool itself, Holdpoint must not make a result
+// for it.
 func TestDeclaredToolGetsNoResult(t *testing.T) {
 	stream := events([]string{started}, toolCall("w", "write", `{}`), confirms("c", "w"), []string{withConfirm("c", "w")})
 	p, l := pausedBy(t, stream...)
@@ -64,8 +65,8 @@ func TestApprovedCallWithoutAResult(t *testing.T) {
 	two := asking(withList("a", "b"), "", "a", "b")
 	for name, c := range map[string]struct {
 		pause, stream []string
-		want          string // lost, doubt, or neither
-		says          string // in the client's history
+		want          string // lost, doubt, or ""
+		says          string // the text of the result in the client's history
 	}{
 		"1.0.0rc7 or 1.0.0b260225": {asking(withList("a"), "", "a"), text, "doubt", doubtful},
 		"1.0.0rc7, two":            {two, text, "lost", textGone},
@@ -156,8 +157,8 @@ func TestErrorsOfAResume(t *testing.T) {
 	}
 }
 
-// TestFailedRunLeavesNoCallOpen: a failed run leaves no approved call without a result, because the
-// model might make the call again.
+// TestFailedRunLeavesNoCallOpen: if a run fails, each approved call must have a result, because the
+// model might make the call again otherwise.
 func TestFailedRunLeavesNoCallOpen(t *testing.T) {
 	p, l := pausedBy(t, asking(withOutcome(schemaOld, "a"), "", "a")...)
 	got := resumed(t, p, l, entries(p, yes), failedWith("RuntimeError", "x"))
@@ -182,8 +183,8 @@ func TestFailedRunLeavesNoCallOpen(t *testing.T) {
 	}
 }
 
-// TestAnswersThatWereLeftBehind: if a backend acts on only one answer, the others are sent in
-// further exchanges.
+// TestAnswersThatWereLeftBehind: if a backend acts on only one answer of a request, the others must
+// be sent in further exchanges.
 func TestAnswersThatWereLeftBehind(t *testing.T) {
 	p, l := pausedBy(t, asking(withOutcome(schemaOld, "a", "b", "c"), "", "a", "b", "c")...)
 	_, run := answering(t, p, l, input(t, entries(p, yes, no, yes)))
@@ -204,7 +205,8 @@ func TestAnswersThatWereLeftBehind(t *testing.T) {
 	if strings.Contains(sentMessages, "c is gone") || !strings.Contains(sentMessages, "gone c") || strings.Contains(sentMessages, rejected) {
 		t.Errorf("messages %s", sentMessages)
 	}
-	// Both calls are done now. The client has the text of the first exchange after the results.
+	// Both approved calls have run now. The client gets the text of the first exchange after the
+	// results.
 	last := play(t, next.Run, l, started, result("a", "gone a"), snapshotOf(user, said("a", "b", "c"), toolMessage("x", "c", "gone c"), toolMessage("y", "a", "gone a"), toolMessage("z", "b", rejected)), finished)
 	if last.Result.Next != nil || last.Result.Finish.Type != agui.RunFinished {
 		t.Errorf("%+v", last.Result)
@@ -229,7 +231,7 @@ func TestWhatIsLeftBehindIsAskedAgainBesideANewQuestion(t *testing.T) {
 	if strings.Join(ids, " ") != "d a" || got.Result.Next != nil {
 		t.Fatalf("asks %q", ids)
 	}
-	// No earlier answer counts for the new question.
+	// An earlier answer must not count for the new question.
 	again := dialecttest.WithIDs(got.Result.Asked.Pause(Name))
 	if _, _, err := resumeWith(t, newDialect(t), again, l, input(t, entries(again, yes))); dialecttest.Code(err) != agui.PartialResume {
 		t.Errorf("%v", err)
@@ -247,7 +249,8 @@ func TestLeftBehindEndings(t *testing.T) {
 		"the model failed between":   {[]string{started, result("b", "gone b"), failedWith("X", "x")}, []string{started, result("a", "gone a"), finished}, agui.RunFinished},
 		"the model failed for good":  {[]string{started, result("b", "gone b"), failedWith("X", "x")}, []string{started, failedWith("APPROVAL_RESUME_NOT_FOUND", "x")}, agui.Unknown},
 		"nothing shows that it runs": {first, []string{started, finished}, agui.Unknown},
-		"only the other is told":     {first, first, agui.Unknown}, // it is not sent forever
+		// the answer must not be sent forever
+		"only the other is told": {first, first, agui.Unknown},
 	} {
 		t.Run(name, func(t *testing.T) {
 			p, l := pausedBy(t, asking(withOutcome(schemaOld, "a", "b"), "", "a", "b")...)
@@ -281,8 +284,9 @@ func TestLeftBehindEndings(t *testing.T) {
 	})
 }
 
-// TestBatchOfWhichNothingRanStaysOpen: if 1.7.0 did not forget the answers, it repeats only the
-// question about the denied call, and waits for both.
+// TestBatchOfWhichNothingRanStaysOpen: if Agent Framework 1.7.0 did not forget the answers, it
+// repeats only the question about the denied call, but waits for both. So both questions must be
+// open.
 func TestBatchOfWhichNothingRanStaysOpen(t *testing.T) {
 	p, l := pausedBy(t, asking(withOutcome(schemaNew, "af-a", "af-b"), "af-", "a", "b")...)
 	_, run := answering(t, p, l, input(t, entries(p, yes, no)))
@@ -294,8 +298,8 @@ func TestBatchOfWhichNothingRanStaysOpen(t *testing.T) {
 	}
 }
 
-// TestWorkflowOfWhichOneQuestionIsCancelled: 1.0.0rc8 answers a cancel with an error for all
-// answers, and forgets only the cancelled question.
+// TestWorkflowOfWhichOneQuestionIsCancelled: 1.0.0rc8 responds to a cancel with an error for all
+// answers, and forgets only the cancelled question. The other answer must be sent again.
 func TestWorkflowOfWhichOneQuestionIsCancelled(t *testing.T) {
 	flow := append(append([]string{started}, requests("q", "dict", `{}`)...), requests("w", "dict", `{}`)...)
 	flow = append(flow, `{"type":"RUN_FINISHED","outcome":{"type":"interrupt","interrupts":[{"id":"q","reason":"input_required"},{"id":"w","reason":"input_required"}]}}`)
@@ -333,7 +337,8 @@ func TestNewMessagesSentWithTheAnswers(t *testing.T) {
 			if paused := play(t, res.Next.Run, l, asking(finish("b"), "", "b")...).Result; len(paused.Asked.Pause(Name).Interrupts) != 1 || paused.Next != nil {
 				t.Errorf("%+v", paused)
 			}
-			// If the run pauses again first, the messages are sent with the next answer.
+			// If the resumed run pauses again, the messages wait, and are sent with the next
+			// answer.
 			p, l = pausedBy(t, asking(finish("a"), "", "a")...)
 			_, run = answering(t, p, l, input(t, entries(p, "true")), func(r *translate.Request) { r.NewMessages = []agui.Message{beside} })
 			stream := asking(finish("b"), "", "b")
@@ -344,7 +349,8 @@ func TestNewMessagesSentWithTheAnswers(t *testing.T) {
 	}
 }
 
-// TestCallBesideAnApproval: 1.0.0rc7 does not run the calls that wait together with an approval.
+// TestCallBesideAnApproval: 1.0.0rc7 does not run the other calls of a turn that has an approval.
+// So Holdpoint must make a result for them.
 func TestCallBesideAnApproval(t *testing.T) {
 	stream := asking(withList("a"), "", "a")
 	stream = append(append([]string{stream[0], stream[1]}, toolCall("s", "search", `{}`)...), stream[2:]...)
@@ -362,7 +368,7 @@ func TestCallBesideAnApproval(t *testing.T) {
 	}
 }
 
-// TestReasonIsText: every client fails at a reason that is not a string.
+// TestReasonIsText: every client fails if an interrupt's reason is not a string, so it must be one.
 func TestReasonIsText(t *testing.T) {
 	for name, outcome := range map[string]string{
 		"an input of the .NET host":    `{"id":"x","reason":true}`,

@@ -14,9 +14,9 @@ import (
 	"holdpoint/translate/kit"
 )
 
-// FuzzApproved: a client sends answers in all places that some version reads. Nothing panics, every
-// request to the backend is JSON, and all exchanges together approve only what the admitted answers
-// approve.
+// FuzzApproved: a client sends answers in all places that some version reads. The dialect must not
+// panic, and every request to the backend must be JSON. All exchanges together may approve only
+// what the admitted answers approve.
 func FuzzApproved(f *testing.F) {
 	for row := range pauses() {
 		for _, resume := range []string{
@@ -52,7 +52,7 @@ func FuzzApproved(f *testing.F) {
 		}
 		out, run, err := dialecttest.ResumeWith(d, p, in, answers, l, func(r *translate.Request) {
 			fresh := slices.DeleteFunc(slices.Clone(r.Input.Messages), func(m agui.Message) bool { return m.ID == "u1" || m.Role == "assistant" })
-			r.Input = withoutApprovals(r.Input) // as proxy does
+			r.Input = withoutApprovals(r.Input) // proxy does so too
 			r.NewMessages = withoutApprovals(r.Input.WithMessages(fresh)).Messages
 			ordered = r.Answers
 		})
@@ -86,7 +86,7 @@ func FuzzApproved(f *testing.F) {
 	})
 }
 
-// approvedIn returns the ids that a body approves, in any of the places that a version reads.
+// approvedIn returns the ids that the body approves, in any place that some version reads.
 func approvedIn(t *testing.T, body []byte) []string {
 	t.Helper()
 	if !json.Valid(body) {
@@ -121,8 +121,8 @@ func approvedIn(t *testing.T, body []byte) []string {
 	return ids
 }
 
-// withoutApprovals returns the input without native approvals that answer no recorded question:
-// their messages, and the calls that asked.
+// withoutApprovals returns the input without native approvals. It removes their messages and the
+// calls that asked for them.
 func withoutApprovals(in agui.RunInput) agui.RunInput {
 	list := microsoft.Approvals(in, true)
 	if len(list) == 0 {

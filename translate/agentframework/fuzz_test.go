@@ -13,7 +13,7 @@ import (
 	"holdpoint/translate/dialecttest"
 )
 
-// pauses returns streams that pause, for every group of versions.
+// pauses returns streams that pause, for each group of versions.
 func pauses() [][]string {
 	flow := append([]string{started}, requests("q", "dict", `{"message":"?"}`)...)
 	return [][]string{
@@ -29,8 +29,9 @@ func pauses() [][]string {
 	}
 }
 
-// FuzzEvents: the backend streams any events, one on each line. Nothing panics, all output is JSON,
-// and each question can be answered or is refused with a reason.
+// FuzzEvents: the backend streams any events, one on each line. The dialect must not panic, and all
+// output must be JSON. Each question must be answerable, or its answer must be refused with a
+// reason.
 func FuzzEvents(f *testing.F) {
 	for n, stream := range pauses() {
 		f.Add(strings.Join(stream, "\n"), n)
@@ -43,14 +44,14 @@ func FuzzEvents(f *testing.F) {
 		lines := strings.Split(stream, "\n")
 		for _, line := range lines {
 			if !json.Valid([]byte(line)) {
-				return // proxy passes only valid JSON to a dialect
+				return // proxy gives a dialect only valid JSON
 			}
 		}
 		checkStream(t, row, lines)
 	})
 }
 
-// FuzzOrders: the backend streams the events of its versions in any order.
+// FuzzOrders: the backend streams the events of all versions in any order.
 func FuzzOrders(f *testing.F) {
 	words := slices.Concat(toolCall("a", "rm", `{"path":"a"}`), toolCall("b", "rm", `{"path":"b"}`), confirms("c", "a"), confirms("d", "b"), requests("q", "dict", `{}`), []string{
 		asks("a", "a"), asks("af-b", "b"), result("a", "done"), result("b", "done"), textOpen, textEnds, strings.Replace(textOpen, "m1", "m2", 1), strings.Replace(textEnds, "m1", "m2", 1), started,
@@ -140,7 +141,8 @@ func checkPlayed(t *testing.T, p dialecttest.Played) {
 	}
 }
 
-// checkInterrupt checks the members at which a client fails if they are null or of another type.
+// checkInterrupt checks the members of an interrupt at which a client fails if they are null or
+// have another type.
 func checkInterrupt(t *testing.T, object json.RawMessage) {
 	t.Helper()
 	var o map[string]any
@@ -164,8 +166,8 @@ func checkInterrupt(t *testing.T, object json.RawMessage) {
 	}
 }
 
-// FuzzAnswers: a client answers any question with any payload. Nothing panics, every request to the
-// backend is JSON, and a request without a yes approves nothing.
+// FuzzAnswers: a client answers any question with any payload. The dialect must not panic, and
+// every request to the backend must be JSON. A request without a yes must not approve anything.
 func FuzzAnswers(f *testing.F) {
 	for n, stream := range pauses() {
 		p, _ := pausedBy(f, stream...)

@@ -9,7 +9,8 @@ import (
 	"holdpoint/translate/dialecttest"
 )
 
-// TestWordsWaitForTheResult: text about a call waits for the call's result, but only up to a bound.
+// TestWordsWaitForTheResult: text about a call is held until the call's result arrives. It must be
+// sent earlier if it exceeds a bound.
 func TestWordsWaitForTheResult(t *testing.T) {
 	p, l := pausedBy(t, asking(withList("a"), "", "a")...)
 	words := `{"type":"TEXT_MESSAGE_CONTENT","messageId":"m1","delta":"` + strings.Repeat("x", maxHeld) + `"}`
@@ -25,8 +26,8 @@ func TestWordsWaitForTheResult(t *testing.T) {
 	}
 }
 
-// TestClientWithoutItsMessages: a client that was reloaded gets the messages with the calls before
-// their results.
+// TestClientWithoutItsMessages: a client that was reloaded must get the messages with the calls
+// before it gets the results.
 func TestClientWithoutItsMessages(t *testing.T) {
 	p, l := pausedBy(t, asking(withOutcome(schemaOld, "a"), "", "a")...)
 	_, run := answering(t, p, l, dialecttest.Input(t, `{"threadId":"t1","runId":"r1","messages":[],`+entries(p, yes)+`}`))
@@ -35,8 +36,9 @@ func TestClientWithoutItsMessages(t *testing.T) {
 	}
 }
 
-// TestMessageBesideAnswersThatFail: a message in addition to the answers stands before the results
-// at the client, also if the run fails before the message is sent. A snapshot moves it.
+// TestMessageBesideAnswersThatFail: a new message that was sent together with answers precedes the
+// results in the client's history. So a snapshot must move it behind them, even if the run fails
+// before the message is sent.
 func TestMessageBesideAnswersThatFail(t *testing.T) {
 	u2 := `{"id":"u2","role":"user","content":"more"}`
 	beside := agui.ParseMessage([]byte(u2))
@@ -53,8 +55,9 @@ func TestMessageBesideAnswersThatFail(t *testing.T) {
 	}
 }
 
-// TestSnapshotsOfAResumeAreNotShown: clients keep the order of their messages and append new ones
-// from a snapshot, so the backend's own snapshot would spoil their history.
+// TestSnapshotsOfAResumeAreNotShown: a client keeps the order of its messages, and appends new ones
+// from a snapshot. The backend's own snapshot would spoil the client's history, so it must not be
+// sent.
 func TestSnapshotsOfAResumeAreNotShown(t *testing.T) {
 	two, done := said("a", "b"), `{"id":"m9","role":"assistant","content":"done"}`
 	p, l := pausedBy(t, asking(withList("a", "b"), "", "a", "b")...)

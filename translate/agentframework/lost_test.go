@@ -15,10 +15,10 @@ import (
 
 const waiting = `{"type":"RUN_ERROR","message":"Pending interrupts require a resume entry for every interruptId.","code":"APPROVAL_RESUME_REQUIRED"}`
 
-// A waitingBackend checks a resume array as 1.7.0 does.
+// A waitingBackend checks a resume array as Agent Framework 1.7.0 does.
 type waitingBackend struct {
 	pending, settled []string
-	byCall           map[string]string // approvals by the calls that a tool message can deny
+	byCall           map[string]string // maps a call that a tool message can deny to its approval
 	requests         int
 }
 
@@ -80,7 +80,7 @@ func (b *waitingBackend) answer(t *testing.T, body []byte) []string {
 const startedRun = `{"type":"RUN_STARTED","threadId":"t1","runId":"r1"}`
 
 // TestLostQuestionIsCancelled: if at least one id is known and the backend names the others, a
-// cancel frees the thread, and no request approves anything.
+// cancel must free the thread. No request may approve anything.
 func TestLostQuestionIsCancelled(t *testing.T) {
 	const asksWithCall = `{"id":"a1","role":"assistant","toolCalls":[{"id":"c1","type":"function","function":{"name":"delete","arguments":"{}"}}]}`
 	many := make([]string, 12)
@@ -154,7 +154,8 @@ func TestLostQuestionIsCancelled(t *testing.T) {
 	}
 }
 
-// TestFrees: versions before the outcome refuse no run, and .NET ignores a cancel.
+// TestFrees checks which cancels free a thread. Versions before the outcome do not lock a thread,
+// and .NET ignores a cancel.
 func TestFrees(t *testing.T) {
 	made := func(private, interrupt string) agui.Pause {
 		return agui.Pause{ID: "p", Dialect: Name, Private: []byte(private), Interrupts: []agui.Interrupt{{Native: "n", Object: []byte(`{}`), Private: []byte(interrupt)}}}
@@ -176,9 +177,9 @@ func TestFrees(t *testing.T) {
 	}
 }
 
-// TestBackendOf: on a path that may have the .NET host, calls without a result are checked
-// (translate.Continuer). So a question that any model can make by a call does not show that the
-// backend is Python's.
+// TestBackendOf: on a path that may belong to the .NET host, proxy checks calls without a result
+// (translate.Continuer). So the backend must not count as Python's only because of a question that
+// any model could make by a call.
 func TestBackendOf(t *testing.T) {
 	for name, c := range map[string]struct{ finish, want string }{
 		"a list":                  {withList("a"), python},

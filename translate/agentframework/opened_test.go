@@ -25,7 +25,7 @@ func TestOpened(t *testing.T) {
 		{"", "x", []string{"a", "bb", "ccc"}},
 		{"", "a", []string{"bb", "ccc"}},
 		{"d", "", []string{"bb", "ccc", "d"}},
-		{"bb", "", []string{"ccc", "d", "bb"}}, // the last begin counts
+		{"bb", "", []string{"ccc", "d", "bb"}}, // an id that begins again moves to the end
 		{"", "bb", []string{"ccc", "d"}},
 		{"", "ccc", []string{"d"}},
 		{"eeeeeeee", "d", []string{"eeeeeeee"}},
@@ -42,8 +42,8 @@ func TestOpened(t *testing.T) {
 	}
 }
 
-// TestOpenedIsBounded: a backend that never ends its messages does not fill the memory; the newest
-// ids are kept.
+// TestOpenedIsBounded: if a backend never ends its messages, the number of remembered ids must be
+// bounded, and the newest ids are kept.
 func TestOpenedIsBounded(t *testing.T) {
 	var o openItems
 	const last = 3 * maxOpened

@@ -15,7 +15,7 @@ func TestAnswersAreSentAsTheRowDemands(t *testing.T) {
 	for name, c := range map[string]struct {
 		stream []string
 		resume []string
-		way    string // the last message, or the resume array
+		way    string // the last message of the request, or the resume array
 	}{
 		"1.0.0rc7, two":            {asking(withList("a", "b"), "", "a", "b"), []string{yes, no}, `user [{"id":"a","call_id":"a","name":"rm","approved":true,"arguments":{"path":"a"}},{"id":"b","call_id":"b","name":"rm","approved":false,"arguments":{"path":"b"}}]`},
 		"1.0.0rc7, given":          {asking(withList("a"), "", "a"), []string{yes}, `tool a {"accepted":true}`},
@@ -72,13 +72,13 @@ func wayOf(out translate.Out) string {
 }
 
 // TestBatchOfVersionsThatActOnOneAnswer: 1.0.0rc8 to 1.0.1 act only on the last of several entries
-// that look the same, so the others are also sent in a message.
+// that look the same. So the other answers must also be sent in a message.
 func TestBatchOfVersionsThatActOnOneAnswer(t *testing.T) {
 	for name, c := range map[string]struct {
 		calls    []string
 		siblings bool
-		message  string // calls in Holdpoint's message, in order
-		array    string // calls in the array, in order
+		message  string // the calls in the message that Holdpoint adds, in order
+		array    string // the calls in the resume array, in order
 	}{
 		"one":                    {[]string{"a"}, false, "", "a"},
 		"two":                    {[]string{"a", "b"}, false, "a", "b a"},
@@ -120,8 +120,8 @@ func TestBatchOfVersionsThatActOnOneAnswer(t *testing.T) {
 	}
 }
 
-// TestChangedArgumentsInABatch: the message and the resume array must have the same arguments,
-// including edits.
+// TestChangedArgumentsInABatch: if the person edits arguments, the message and the resume array
+// must have the same edited arguments.
 func TestChangedArgumentsInABatch(t *testing.T) {
 	p, l := pausedBy(t, asking(withOutcome(schemaOld, "a", "b"), "", "a", "b")...)
 	out, _ := answering(t, p, l, input(t, entries(p, `{"accepted":true,"path":"z"}`, `{"accepted":true}`)))
@@ -130,8 +130,9 @@ func TestChangedArgumentsInABatch(t *testing.T) {
 	}
 }
 
-// TestMixedBatchIsPrecededByAnExchangeThatMakesForget: 1.4.0 to 1.7.0 run no call of a batch with
-// denied calls, unless they forget the collected answers first.
+// TestMixedBatchIsPrecededByAnExchangeThatMakesForget: 1.4.0 to 1.7.0 run no call of a batch with a
+// denied call, unless they first forget the answers that they have collected. So an exchange that
+// makes them forget must come first.
 func TestMixedBatchIsPrecededByAnExchangeThatMakesForget(t *testing.T) {
 	p, l := pausedBy(t, asking(withOutcome(schemaNew, "af-a", "af-b"), "af-", "a", "b")...)
 	out, run := answering(t, p, l, input(t, entries(p, yes, no)))
@@ -149,7 +150,7 @@ func TestMixedBatchIsPrecededByAnExchangeThatMakesForget(t *testing.T) {
 	}
 	for name, c := range map[string]struct {
 		end  translate.End
-		told agui.Type // the last event of the client's run
+		told agui.Type // the last event that the client gets
 	}{
 		"another error":      {translate.End{Event: agui.NewEvent([]byte(failedWith("X", "x")))}, agui.RunErrored},
 		"a stream that ends": {translate.End{}, agui.Unknown},
@@ -210,8 +211,8 @@ func TestWorkflowIsCancelled(t *testing.T) {
 	}
 }
 
-// TestAnswersThatAreRefused: an answer that is not a plain yes or no is refused before anything is
-// sent.
+// TestAnswersThatAreRefused: if an answer is not a plain yes or no, it must be refused before
+// anything is sent.
 func TestAnswersThatAreRefused(t *testing.T) {
 	list := asking(withList("a"), "", "a")
 	for name, c := range map[string]struct {
@@ -290,7 +291,7 @@ func TestBodyOfAResume(t *testing.T) {
 func TestConversationThatTheBackendNeeds(t *testing.T) {
 	stream := asking(withList("a"), "", "a")
 	for name, c := range map[string]struct {
-		known    []string // the client's messages; nil: as the stream sent them
+		known    []string // the client's messages; nil: as the stream had them
 		messages []string
 	}{
 		"as it was told":      {nil, []string{user, said("a")}},
@@ -330,7 +331,8 @@ func TestConversationThatTheBackendNeeds(t *testing.T) {
 	})
 }
 
-// TestAnsweringMessageHasAnIDOfItsOwn: backends read two messages with the same id as one.
+// TestAnsweringMessageHasAnIDOfItsOwn: backends read two messages with the same id as one, so each
+// message with answers must have its own id.
 func TestAnsweringMessageHasAnIDOfItsOwn(t *testing.T) {
 	p, l := pausedBy(t, asking(withList("a"), "", "a")...)
 	one, _ := answering(t, p, l, input(t, entries(p, yes)))
@@ -341,8 +343,8 @@ func TestAnsweringMessageHasAnIDOfItsOwn(t *testing.T) {
 	}
 }
 
-// TestKindsGoOneAfterAnother: questions of different kinds cannot be answered together, so the
-// approvals are sent first.
+// TestKindsGoOneAfterAnother: questions of different kinds cannot be answered together. So they are
+// answered in several exchanges, and the approvals come first.
 func TestKindsGoOneAfterAnother(t *testing.T) {
 	stream := events([]string{started}, toolCall("w", "write", `{}`), confirms("c", "w"), toolCall("a", "rm", `{}`), []string{asks("a", "a")},
 		requests("q", "dict", `{}`), []string{withOutcome(schemaOld, "c", "a", "q")})
@@ -353,7 +355,8 @@ func TestKindsGoOneAfterAnother(t *testing.T) {
 		ways = append(ways, wayOf(out))
 		got := play(t, run, l, started, result("a", "done"), finished)
 		res := got.Result
-		// The result of the confirmed changes is sent before the model's text about them.
+		// The client gets the result of the confirmed changes in the first exchange, before the
+		// model's text about them.
 		if told := strings.Contains(got.Text(), accepted); told != (len(ways) == 1) {
 			t.Errorf("exchange %d told %s", len(ways), got.Text())
 		}

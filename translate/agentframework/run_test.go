@@ -39,8 +39,8 @@ func TestRowsAreToldByTheStream(t *testing.T) {
 	}
 }
 
-// TestHostIsKnownByItsText: the .NET host has the content of its text in rawEvent, and no other
-// backend does.
+// TestHostIsKnownByItsText: only the .NET host sends the content of its text in rawEvent, so this
+// must identify the host.
 func TestHostIsKnownByItsText(t *testing.T) {
 	const start = `{"type":"TEXT_MESSAGE_START","messageId":"m","role":"assistant"`
 	for name, c := range map[string]struct{ begin, want string }{
@@ -154,9 +154,10 @@ func TestWhatOnlyLooksLikeIt(t *testing.T) {
 		more   string
 		stream []string
 	}{
-		"confirm_changes of somebody else":     {"", toolCall("x", "confirm_changes", `{"text":"Sure?"}`)},
-		"confirm_changes with text":            {"", toolCall("x", "confirm_changes", `Sure?`)},
-		"confirm_changes without arguments":    {"", toolCall("x", "confirm_changes", `{}`)}, // 1.0.0b251105's, and ag-ui-adk's
+		"confirm_changes of somebody else": {"", toolCall("x", "confirm_changes", `{"text":"Sure?"}`)},
+		"confirm_changes with text":        {"", toolCall("x", "confirm_changes", `Sure?`)},
+		// sent by 1.0.0b251105 and ag-ui-adk
+		"confirm_changes without arguments":    {"", toolCall("x", "confirm_changes", `{}`)},
 		"request_info of somebody else":        {"", toolCall("x", "request_info", `{"request_id":"y","response_type":"str","data":1}`)},
 		"confirm_changes that was declared":    {`"tools":[{"name":"confirm_changes"}]`, confirms("x", "a")},
 		"request_info that was declared":       {`"tools":[{"name":"request_info"}]`, requests("x", "str", "1")[:3]},
@@ -194,7 +195,8 @@ func TestOtherEventsFlowWhileACallIsHeld(t *testing.T) {
 	}
 }
 
-// TestCallBehindAnApproval: a call after an approval that is not confirm_changes passes.
+// TestCallBehindAnApproval: a call that follows an approval must be sent to the client, unless it
+// is confirm_changes.
 func TestCallBehindAnApproval(t *testing.T) {
 	other := toolCall("b", "search", `{"query":"x"}`)
 	p, _ := playPlain(t, "", events([]string{started}, toolCall("a", "rm", `{}`), []string{asks("a", "a")}, other, []string{withList("a")})...)
@@ -204,7 +206,7 @@ func TestCallBehindAnApproval(t *testing.T) {
 }
 
 // TestCallThatWasNeverStreamedIsTold: if the model's provider runs a tool, the backend streams only
-// the END of the call, and Holdpoint sends the whole call.
+// the END of the call. Then Holdpoint must send the whole call.
 func TestCallThatWasNeverStreamedIsTold(t *testing.T) {
 	for name, stream := range map[string][]string{
 		"an END before the question": {started, callEnds("a"), asks("i", "a"), withList("a")},
@@ -225,8 +227,8 @@ func TestCallThatWasNeverStreamedIsTold(t *testing.T) {
 	}
 }
 
-// TestCallThatIsAskedAboutAgain: if the backend repeats a question with an END and the CUSTOM
-// event, the client does not get the END again.
+// TestCallThatIsAskedAboutAgain: a backend repeats a question with an END of the call and the
+// CUSTOM event. The client must not get the END again.
 func TestCallThatIsAskedAboutAgain(t *testing.T) {
 	l := dialecttest.LogOf(user, said("a"))
 	_, run, err := newDialect(t).Begin(&translate.Request{Input: input(t, ""), Transcript: l})
@@ -239,8 +241,9 @@ func TestCallThatIsAskedAboutAgain(t *testing.T) {
 	}
 }
 
-// TestStreamThatIsClaimedInTheMiddle: auto passes a stream to the dialect after some calls have
-// begun, which the run has not seen.
+// TestStreamThatIsClaimedInTheMiddle: the dialect auto gives a stream to this dialect after some
+// calls have begun. The run has not seen their events, and must still recognize the questions about
+// them.
 func TestStreamThatIsClaimedInTheMiddle(t *testing.T) {
 	stream := asking(withList("a", "b"), "", "a", "b")
 	l := dialecttest.LogOf(user)
@@ -346,7 +349,7 @@ func TestPlainRunGoesAsItCame(t *testing.T) {
 	}
 }
 
-// verdict returns the verdict on an event, for a held call if there is one.
+// verdict returns the verdict of the dialect on an event. held is the call that auto holds, if any.
 func verdict(d *Dialect, ev agui.Event, held agui.Call) translate.Verdict {
 	switch ev.Type {
 	case agui.CallStart:
@@ -365,7 +368,8 @@ func TestSign(t *testing.T) {
 		return agui.Call{ID: "c", Name: name, Args: args, Ended: ended}
 	}
 	mine := `{"function_name":"rm","function_call_id":"a"}`
-	bareCall := agui.Call{ID: "c", Name: "confirm_changes", Args: "{}", Ended: true} // 1.0.0b251105's, and ag-ui-adk's
+	// sent by 1.0.0b251105 and ag-ui-adk
+	bareCall := agui.Call{ID: "c", Name: "confirm_changes", Args: "{}", Ended: true}
 	for name, c := range map[string]struct {
 		event string
 		held  agui.Call
@@ -425,7 +429,8 @@ func TestNew(t *testing.T) {
 	}
 }
 
-// TestOpenTextsAreEnded: texts that a run leaves open are ended in the order of their begin.
+// TestOpenTextsAreEnded: if a run leaves texts open, they must be ended in the order in which they
+// began.
 func TestOpenTextsAreEnded(t *testing.T) {
 	_, one, err := newDialect(t).Begin(&translate.Request{Input: input(t, ""), Transcript: &dialecttest.Log{}})
 	if err != nil {

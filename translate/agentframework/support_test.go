@@ -41,8 +41,8 @@ func playPlain(t testing.TB, more string, stream ...string) (dialecttest.Played,
 	return play(t, run, l, stream...), l
 }
 
-// pausedBy returns the pause of a plain run with the stream, with ids as proxy makes them:
-// <native>~r1, ~r2...; and the log of what the client was sent.
+// pausedBy returns the pause of a plain run with the stream, and the log of what the client got.
+// The question ids are <native>~r1, <native>~r2, and so on, similar to those that proxy makes.
 func pausedBy(t testing.TB, stream ...string) (agui.Pause, *dialecttest.Log) {
 	t.Helper()
 	p, l := playPlain(t, "", stream...)
@@ -54,7 +54,7 @@ func pausedBy(t testing.TB, stream ...string) (agui.Pause, *dialecttest.Log) {
 
 const user = `{"id":"u1","role":"user","content":"hi"}`
 
-// input returns a run input. more has further members of its object.
+// input returns a run input. more contains further members of it.
 func input(t testing.TB, more string) agui.RunInput {
 	t.Helper()
 	body := `{"threadId":"t1","runId":"r1","state":{},"messages":[` + user + `],"context":[]`
@@ -64,8 +64,8 @@ func input(t testing.TB, more string) agui.RunInput {
 	return dialecttest.Input(t, body+"}")
 }
 
-// resumeWith runs an input through Answers, admission and Begin. If the input has at most the first
-// message, it gets the messages of the transcript, as a real client sends them.
+// resumeWith runs an input through Answers, admission and Begin. If the input has only the first
+// message, it gets the messages of the transcript, which a real client would send.
 func resumeWith(t testing.TB, d *Dialect, p agui.Pause, l *dialecttest.Log, in agui.RunInput, change ...func(*translate.Request)) (translate.Out, translate.Run, error) {
 	t.Helper()
 	if list, _ := l.Messages(); len(in.Messages) == 1 && len(list) > 1 {
@@ -74,7 +74,7 @@ func resumeWith(t testing.TB, d *Dialect, p agui.Pause, l *dialecttest.Log, in a
 	return dialecttest.Resume(d, p, in, l, change...)
 }
 
-// answering returns a resume. An error fails the test.
+// answering returns the Out and the Run of a resume, and fails the test if there is an error.
 func answering(t testing.TB, p agui.Pause, l *dialecttest.Log, in agui.RunInput, change ...func(*translate.Request)) (translate.Out, translate.Run) {
 	t.Helper()
 	out, run, err := resumeWith(t, newDialect(t), p, l, in, change...)
@@ -84,7 +84,8 @@ func answering(t testing.TB, p agui.Pause, l *dialecttest.Log, in agui.RunInput,
 	return out, run
 }
 
-// entries returns a resume array with a payload for each interrupt of the pause; "" cancels it.
+// entries returns a resume array with a payload for each interrupt of the pause. The payload ""
+// cancels it.
 func entries(p agui.Pause, payloads ...string) string {
 	var list []string
 	for n, payload := range payloads {
@@ -161,8 +162,8 @@ func withList(ids ...string) string {
 	return `{"type":"RUN_FINISHED","threadId":"t1","runId":"r1","interrupt":[` + strings.Join(list, ",") + `]}`
 }
 
-// withRequests returns the end of a workflow's run, and withConfirm the end of a run with a
-// predicted state, in the form of 1.0.0rc7.
+// withRequests and withConfirm return the end of a run in the form of 1.0.0rc7: of a workflow that
+// asks, and of a run with a predicted state.
 func withRequests(ids ...string) string {
 	return `{"type":"RUN_FINISHED","threadId":"t1","runId":"r1","interrupt":[{"id":"` + strings.Join(ids, `","value":{}},{"id":"`) + `","value":{}}]}`
 }
@@ -171,7 +172,7 @@ func withConfirm(id, call string) string {
 	return strings.Replace(withList(call), `"id":"`+call+`","value"`, `"id":"`+id+`","value"`, 1)
 }
 
-// Schemas of 1.0.0rc8 and of 1.1.0.
+// The response schemas of 1.0.0rc8 and of 1.1.0.
 const (
 	schemaOld = `{"type":"object","properties":{"accepted":{"type":"boolean"},"path":{"type":"string"}},"required":["accepted"],"additionalProperties":false}`
 	schemaNew = `{"type":"object","properties":{"approved":{"type":"boolean"},"accepted":{"type":"boolean"},"path":{"type":"string"},"editedArgs":{"type":"object"}},"anyOf":[{"required":["approved"]},{"required":["accepted"]}],"additionalProperties":false}`
@@ -186,8 +187,8 @@ func withOutcome(schema string, ids ...string) string {
 	return `{"type":"RUN_FINISHED","threadId":"t1","runId":"r1","outcome":{"type":"interrupt","interrupts":[` + strings.Join(list, ",") + `]}}`
 }
 
-// asking returns the stream of a run that asks about the calls. finish is its last event, and
-// prefix begins the ids of the questions.
+// asking returns the stream of a run that asks about calls. finish is its last event. The id of a
+// question is prefix and the id of the call.
 func asking(finish, prefix string, calls ...string) []string {
 	list := []string{started, textOpen}
 	var shown []string
@@ -204,7 +205,7 @@ func failedWith(code, message string) string {
 	return `{"type":"RUN_ERROR","message":` + dialecttest.Quoted(message) + `,"code":"` + code + `"}`
 }
 
-// sent returns a value in the body of a request to the backend.
+// sent returns the value at path in the body of a request to the backend.
 func sent(out translate.Out, path string) gjson.Result { return gjson.GetBytes(out.Body, path) }
 
 // lastMessage returns the last message of a request to the backend.

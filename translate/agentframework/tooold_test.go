@@ -9,9 +9,9 @@ import (
 	"holdpoint/translate/dialecttest"
 )
 
-// TestQuestionsThatAreTooOld: if a run asks as only versions before 1.0.0rc7 do, nobody is asked.
-// The run ends in an error with the required version, each call gets a result, and the path is then
-// known to speak the dialect.
+// TestQuestionsThatAreTooOld: if a run asks as only versions before 1.0.0rc7 do, the client must
+// not get the question. The run ends in an error with the required version, and each call gets a
+// result. After that, the path is known to speak the dialect.
 func TestQuestionsThatAreTooOld(t *testing.T) {
 	bare := events([]string{started}, toolCall("a", "rm", `{"path":"a"}`), []string{asks("a", "a")})
 	for name, c := range map[string]struct {
@@ -78,7 +78,8 @@ func sameWords(a, b string) bool {
 }
 
 // TestQuestionThatIsTooOldBehindAnAnswer: 1.0.0b260225 to b260311 can first ask about one call in
-// the form of 1.0.0rc7, and then in their own form.
+// the form of 1.0.0rc7, and then ask in their own form. The second question must be refused as too
+// old.
 func TestQuestionThatIsTooOldBehindAnAnswer(t *testing.T) {
 	p, l := pausedBy(t, asking(withList("a"), "", "a")...)
 	stream := asking(withList("c"), "", "b", "c")
@@ -88,8 +89,8 @@ func TestQuestionThatIsTooOldBehindAnAnswer(t *testing.T) {
 	}
 }
 
-// TestQuestionThatIsTooOldInItsOwnForm: a client that is shown the backend's own form has seen the
-// whole question, and is not asked either.
+// TestQuestionThatIsTooOldInItsOwnForm: a client that gets the backend's own form has already seen
+// the question. The run must end in the same error, without an open question.
 func TestQuestionThatIsTooOldInItsOwnForm(t *testing.T) {
 	l := &dialecttest.Log{}
 	_, run, err := newDialect(t).Begin(&translate.Request{Input: input(t, ""), Transcript: l, Show: translate.ShowNative})

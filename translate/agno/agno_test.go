@@ -28,7 +28,7 @@ func call(id, name, args string) []string {
 	}
 }
 
-// later returns a call with another parent message.
+// later returns the events of a call with another parent message.
 func later(id, name, args string) []string {
 	list := call(id, name, args)
 	list[0] = strings.Replace(list[0], "m1", "m2", 1)
@@ -83,7 +83,7 @@ func pausedBy(t testing.TB, stream ...string) agui.Pause {
 	return pause
 }
 
-// TestPause: the questions of a run and their kinds.
+// TestPause checks which questions a run asks, and of which kind they are.
 func TestPause(t *testing.T) {
 	for name, c := range map[string]struct {
 		stream []string
@@ -110,11 +110,11 @@ func TestPause(t *testing.T) {
 	}
 }
 
-// TestWhatIsSent: only answers that agno reads in one way are sent, and they read back as the
-// answer.
+// TestWhatIsSent: an answer may be sent only if agno can read it in only one way. Reading what is
+// sent must give the same answer.
 func TestWhatIsSent(t *testing.T) {
 	for _, c := range []struct {
-		tool, payload, want string // "" if it is refused
+		tool, payload, want string // want is "" if the payload is refused
 	}{
 		{"delete_file", `true`, `{"accepted":true}`},
 		{"delete_file", `{"approved":false}`, `{"accepted":false}`},
@@ -161,7 +161,7 @@ func TestWhatIsSent(t *testing.T) {
 	}
 }
 
-// TestSchemaOfAskUser: the schema has the questions of ask_user with their options.
+// TestSchemaOfAskUser: the schema must contain the questions of ask_user with their options.
 func TestSchemaOfAskUser(t *testing.T) {
 	const free = `{"type":"object","additionalProperties":{"type":"array","items":{"type":"string"}}}`
 	for name, c := range map[string]struct{ args, want string }{
@@ -186,7 +186,7 @@ func TestSchemaOfAskUser(t *testing.T) {
 	}
 }
 
-// TestFate: whether the answers took effect.
+// TestFate checks whether the answers count as having taken effect.
 func TestFate(t *testing.T) {
 	failed := func(message string) string {
 		return `{"type":"RUN_ERROR","message":` + dialecttest.Quoted(message) + `}`
@@ -224,9 +224,9 @@ func TestFate(t *testing.T) {
 	}
 }
 
-// TestRefusals: the results of the client's own tools are sent with the answers. An approval of a
-// call with the id of an earlier question and other arguments is refused, because agno would resume
-// the older run.
+// TestRefusals: the results of the client's own tools are sent with the answers. If a call has the
+// id of an earlier question but other arguments, its approval must be refused, because agno would
+// resume the older run.
 func TestRefusals(t *testing.T) {
 	d := newDialect(t)
 	p := pausedBy(t, stream(call("S", "show", `{}`), call("A", "delete_file", `{}`), finished)...)
@@ -262,8 +262,8 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
-// TestTwoCallsOfOneID: some models repeat ids. Calls of a turn with the same id are one question,
-// and agno would give all of them its answer, so only a no is sent.
+// TestTwoCallsOfOneID: some models repeat ids. Calls of a turn with the same id become one
+// question, and agno would use its answer for all of them. So only a no may be sent.
 func TestTwoCallsOfOneID(t *testing.T) {
 	for name, c := range map[string]struct {
 		stream []any
@@ -294,8 +294,8 @@ func TestTwoCallsOfOneID(t *testing.T) {
 	}
 }
 
-// TestAsksAgainUnderTheSameID: a resumed run may ask with a call that has the id of the call that
-// was just answered.
+// TestAsksAgainUnderTheSameID: a resumed run may ask by a call that has the id of the call that was
+// just answered. That must be a new question.
 func TestAsksAgainUnderTheSameID(t *testing.T) {
 	const words = `{"type":"TEXT_MESSAGE_CONTENT","messageId":"m2","delta":"And now:"}`
 	for name, c := range map[string]struct {
@@ -325,7 +325,8 @@ func TestAsksAgainUnderTheSameID(t *testing.T) {
 	}
 }
 
-// TestReplies: the messages of a history that agno could read as a decision.
+// TestReplies checks which messages of a history count as a decision, because agno could read them
+// as one.
 func TestReplies(t *testing.T) {
 	tool := func(call, content string) string {
 		return `{"id":"t1","role":"tool","toolCallId":"` + call + `","content":` + content + `}`
@@ -363,7 +364,7 @@ func TestReplies(t *testing.T) {
 			var got []string
 			for one := range newDialect(t).Replies(in, Name) {
 				if one.Dialect != Name {
-					continue // of another backend
+					continue // it is a reply of another dialect
 				}
 				line := one.Key
 				if one.Decides {
@@ -384,8 +385,8 @@ func TestReplies(t *testing.T) {
 	}
 }
 
-// TestWhereAnswersStand: agno reads answers only in the last messages, so earlier messages stay
-// unchanged.
+// TestWhereAnswersStand: agno reads answers only in the last messages. So an answer in an earlier
+// message must stay unchanged.
 func TestWhereAnswersStand(t *testing.T) {
 	const answered = `{"id":"a1","role":"assistant","toolCalls":[{"id":"A","type":"function","function":{"name":"delete_file","arguments":"{}"}}]},` +
 		`{"id":"t1","role":"tool","toolCallId":"A","content":"{\"accepted\":true}"}`

@@ -11,8 +11,8 @@ import (
 	"holdpoint/translate/dialecttest"
 )
 
-// FuzzEvents: the backend streams any events, one on each line. Nothing panics, and each question
-// can be stored.
+// FuzzEvents: the backend streams any events, one on each line. The dialect must not panic, and
+// each question must be storable.
 func FuzzEvents(f *testing.F) {
 	for _, s := range [][]string{
 		stream(call("A", "delete_file", `{}`), call("M", "send_mail", `{"to":1}`), finished),
@@ -49,8 +49,8 @@ func FuzzEvents(f *testing.F) {
 	})
 }
 
-// FuzzAnswers: a client sends any request while a confirmation is open. Nothing panics, the answer
-// is one clear word, and it is a no if the request has no yes.
+// FuzzAnswers: a client sends any request while a confirmation is open. The dialect must not panic.
+// It must send one clear answer, which is a no if the request contains no yes.
 func FuzzAnswers(f *testing.F) {
 	for _, more := range []string{
 		`"resume":[]`, dialecttest.ResumeArray(dialecttest.Entry("A~r1", "")), dialecttest.ResumeArray(dialecttest.Entry("A~r1", `{"accepted":false,"accepted":true}`)),

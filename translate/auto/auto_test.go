@@ -52,7 +52,7 @@ func (noTranscript) Messages() ([]json.RawMessage, bool) { return nil, true }
 func (noTranscript) State() (json.RawMessage, bool)      { return nil, true }
 func (noTranscript) Streamed() bool                      { return false }
 
-// both returns an auto of two real dialects, in their order.
+// both returns an auto of two real dialects, LangGraph's before the standard one.
 func both(t testing.TB, warn func(string, ...any)) *auto.Dialect {
 	t.Helper()
 	lg, err := langgraph.New(langgraph.Options{}, nil)
@@ -62,7 +62,7 @@ func both(t testing.TB, warn func(string, ...any)) *auto.Dialect {
 	return auto.New([]translate.Dialect{lg, new(standard.Dialect)}, auto.Options{Warn: warn})
 }
 
-// play plays a stream to a run. It returns the events that the client is sent, without the terminal
+// play plays a stream to a run. It returns the events that the client gets, without the terminal
 // event.
 func play(t testing.TB, d translate.Dialect, p agui.Pause, stream ...string) (shown []agui.Event, res translate.Result, err error) {
 	t.Helper()
@@ -208,7 +208,7 @@ func TestAnswers(t *testing.T) {
 	}
 }
 
-// TestPassingEventsDoNotAllocate checks that events that no dialect examines cost no allocation.
+// TestPassingEventsDoNotAllocate checks that an event that no dialect examines costs no allocation.
 func TestPassingEventsDoNotAllocate(t *testing.T) {
 	_, run, err := both(t, nil).Begin(&translate.Request{Input: parse(t, ""), Transcript: noTranscript{}})
 	if err != nil {
@@ -236,8 +236,8 @@ func TestPassingEventsDoNotAllocate(t *testing.T) {
 	}
 }
 
-// FuzzEvents checks that nothing panics, whatever the stream, and that every event that no dialect
-// held is emitted, the events of each call in order.
+// FuzzEvents checks that no stream causes a panic, and that every event that no dialect held is
+// emitted. The events of each call must be emitted in order.
 func FuzzEvents(f *testing.F) {
 	f.Add(strings.Join([]string{started, text, custom, finished}, "\n"))
 	f.Add(strings.Join([]string{started, suspend, outcome(`{"id":"x","reason":"r","message":null}`)}, "\n"))
@@ -267,8 +267,8 @@ func FuzzEvents(f *testing.F) {
 	})
 }
 
-// FuzzAnswers checks that nothing panics, whatever a client sends to a pause of any dialect, that a
-// refusal is an *agui.RunError, and that the output is JSON.
+// FuzzAnswers checks that no request to a pause of any dialect causes a panic. A refusal must be an
+// *agui.RunError, and the output must be JSON.
 func FuzzAnswers(f *testing.F) {
 	for _, more := range []string{
 		``, `"resume":[{"interruptId":"a","status":"resolved","payload":true}]`, `"resume":[{"interruptId":"a","status":"cancelled"}]`,

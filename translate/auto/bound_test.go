@@ -10,8 +10,8 @@ import (
 	"holdpoint/translate/auto"
 )
 
-// TestManyHeldCalls checks that calls that never end are not held without bound: the excess passes,
-// and every event is emitted once.
+// TestManyHeldCalls checks that only a bounded number of calls is held if they never end. The
+// events of the other calls are emitted at once, and every event is emitted exactly once.
 func TestManyHeldCalls(t *testing.T) {
 	for name, c := range map[string]struct{ n, length, most int }{
 		"many":     {500, 10, 64},

@@ -14,8 +14,8 @@ import (
 	"holdpoint/translate/standard"
 )
 
-// A stub is a dialect that decides by a tool call. It holds calls of the tool "maybe". At an event
-// of the type when, it claims a call whose arguments contain "yes". It releases a call whose
+// A stub is a dialect that asks by a tool call. It holds calls of the tool "maybe". It claims a
+// call whose arguments contain "yes" at an event of the type when. It releases a call whose
 // arguments contain "no".
 type stub struct {
 	name string
@@ -78,8 +78,8 @@ func TestHolding(t *testing.T) {
 	for name, c := range map[string]struct {
 		when   agui.Type
 		stream []string
-		shown  []string // in the order in which the client gets them
-		fed    []string // the events that the dialect gets if it claims the stream
+		shown  []string // what the client gets, in order
+		fed    []string // what the dialect gets if it claims the stream
 	}{
 		"claimed by its arguments": {
 			agui.CallArgs,
@@ -234,8 +234,8 @@ func TestHolding(t *testing.T) {
 	})
 }
 
-// A waiter is a stub that holds calls of confirm_changes to the end of the run, and claims them if
-// the run ends plainly.
+// A waiter is a stub that holds calls of confirm_changes to the end of the run. It claims them if
+// the run ends in a RUN_FINISHED without an outcome.
 type waiter struct{ stub }
 
 func (w *waiter) SignCall(ev agui.Event, c agui.Call, _ *translate.Request) translate.Verdict {
@@ -254,10 +254,10 @@ func (w *waiter) Begin(*translate.Request) (translate.Out, translate.Run, error)
 	return translate.Out{}, w, nil
 }
 
-// TestWaitingForTheEndOfTheRun checks that a call that can be judged only at the end of the run is
-// held until then, with all events that follow it, in the backend's order, and that a stream that
-// no dialect claims is unchanged. Without a dialect that waits, a confirm_changes without arguments
-// passes at once: ag-ui-adk sends such a call.
+// TestWaitingForTheEndOfTheRun checks a call that can be judged only at the end of the run. The
+// call and all events that follow it must be held until then, in the backend's order. A stream that
+// no dialect claims must be unchanged. If no dialect waits for the end, a confirm_changes without
+// arguments must be emitted at once, because ag-ui-adk sends such a call.
 func TestWaitingForTheEndOfTheRun(t *testing.T) {
 	begins, args, ends := `{"type":"TOOL_CALL_START","toolCallId":"c","toolCallName":"confirm_changes"}`, `{"type":"TOOL_CALL_ARGS","toolCallId":"c","delta":"{}"}`, `{"type":"TOOL_CALL_END","toolCallId":"c"}`
 	call := []string{begins, args, ends}
@@ -268,9 +268,9 @@ func TestWaitingForTheEndOfTheRun(t *testing.T) {
 	adk := outcome(`{"id":"c","reason":"confirm_changes","toolCallId":"c","metadata":{"predict_state":[]}}`)
 	for name, c := range map[string]struct {
 		behind  []string // the events after the call
-		dialect string   // the dialect if one waits
+		dialect string   // the dialect that claims the stream, if one waits for the end
 		dropped bool
-		passes  string // the dialect if none waits
+		passes  string // the dialect that claims the stream, if none waits
 	}{
 		"the outcome of another":               {[]string{state, adk}, "agui", false, "agui"},
 		"a plain end":                          {[]string{state, finished}, "waiter", true, ""},

@@ -9,7 +9,7 @@ import (
 	"holdpoint/translate"
 )
 
-// called is a transcript with calls.
+// A called is a transcript with the calls in calls.
 type called struct {
 	noTranscript
 	calls []agui.Call
@@ -17,8 +17,8 @@ type called struct {
 
 func (c called) Calls() []agui.Call { return c.calls }
 
-// TestLostInterruptIsLogged checks that a run that ends like one of an adapter that loses its
-// interrupts is logged once, and passes unchanged.
+// TestLostInterruptIsLogged checks a run that ends as if its adapter had lost the interrupts. It
+// must be logged once and be sent unchanged.
 func TestLostInterruptIsLogged(t *testing.T) {
 	stream := []string{
 		started, `{"type":"STATE_SNAPSHOT","snapshot":{}}`, `{"type":"TOOL_CALL_START","toolCallId":"A","toolCallName":"delete_files","parentMessageId":"m"}`,

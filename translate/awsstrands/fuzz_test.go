@@ -16,9 +16,9 @@ import (
 	"holdpoint/translate/kit"
 )
 
-// FuzzEvents: the backend streams any events. Nothing panics, events pass unchanged, and each
-// interrupt is one that clients accept: it is JSON, has a reason, no null, and no call that was not
-// streamed.
+// FuzzEvents: the backend streams any events. The dialect must not panic, and must emit the events
+// unchanged. Clients must accept each interrupt: it is JSON, has a reason and no null, and names no
+// call that was not streamed.
 func FuzzEvents(f *testing.F) {
 	list, err := scenario.List("../../testdata", "aws-strands")
 	if err != nil {
@@ -70,9 +70,9 @@ func FuzzEvents(f *testing.F) {
 	})
 }
 
-// FuzzAnswers: a client answers any question under any rule with any payload. Nothing panics, the
-// resume array answers each question once, and neither a cancel nor a denial is sent as an
-// approval.
+// FuzzAnswers: a client answers any question under any rule with any payload. The dialect must not
+// panic, and the resume array must answer each question once. A cancel or a denial must not be sent
+// as an approval.
 func FuzzAnswers(f *testing.F) {
 	for kind := range 6 {
 		for _, payload := range []string{`"y"`, `true`, `false`, `{"approved":true}`, `{"approved":false,"x":1}`, `null`, `{"approved":true,"editedArgs":{}}`, `[]`, `{"approved":false,"approved":true}`} {
@@ -134,7 +134,8 @@ func FuzzAnswers(f *testing.F) {
 			}
 		case !ruled && isNo(said.Payload) && !isNo(json.RawMessage(payload.Raw)) && payload.Raw != `"n"`:
 			t.Fatalf("%s became %s (%+v)", said.Payload, payload.Raw, rule)
-		case !ruled && kind < 2 && payload.Type != gjson.String: // SDK 1.19.0 runs the call if its hook throws
+		// SDK 1.19.0 runs the call if its hook throws, so the hook must get text
+		case !ruled && kind < 2 && payload.Type != gjson.String:
 			t.Fatalf("a hook in TypeScript gets %s", payload.Raw)
 		}
 	})
@@ -149,7 +150,7 @@ func isNo(payload json.RawMessage) bool {
 	return v.Type == gjson.False || v.IsObject() && v.Get("approved").Type == gjson.False
 }
 
-// TestManyQuestions: a stream with very many questions or calls is read in one pass.
+// TestManyQuestions: a stream with very many questions or calls must be read in linear time.
 func TestManyQuestions(t *testing.T) {
 	const n = 4000
 	l, list := &dialecttest.Log{}, make([]string, n)

@@ -108,7 +108,7 @@ func TestInterrupts(t *testing.T) {
 	}
 }
 
-// TestFinishOfAPause: the members of RUN_FINISHED other than the outcome stay.
+// TestFinishOfAPause: RUN_FINISHED must keep all members except the outcome.
 func TestFinishOfAPause(t *testing.T) {
 	l := &dialecttest.Log{}
 	_, run, err := dialect(t, "").Begin(&translate.Request{Input: parse(t, `"tools":[{"name":"mine"}]`), Transcript: l})
@@ -130,8 +130,9 @@ func TestSign(t *testing.T) {
 	for event, want := range map[string]bool{
 		outcome(tsHook): true, outcome(tsTool): true, outcome(tsAll): true,
 		outcome(pyHook): true, outcome(pyTool): true, outcome(pyGate): true,
-		outcome(tsHook, tsTool):                                          true,
-		outcome(`{"id":"tool:A:x","reason":"r"}`):                        true, // the backend's own id, without strandsName
+		outcome(tsHook, tsTool): true,
+		// the SDK's own id, without strandsName
+		outcome(`{"id":"tool:A:x","reason":"r"}`):                        true,
 		outcome(`{"id":"tool:Z:x","reason":"r"}`):                        false,
 		outcome(`{"id":"hook:beforeTools:x","reason":"r"}`):              true,
 		outcome(`{"id":"multiagent-hook:beforeNodeCall:n:x"}`):           true,

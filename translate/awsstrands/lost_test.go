@@ -14,7 +14,7 @@ import (
 
 const waitsFor = `{"type":"RUN_ERROR","message":"Thread has pending interrupts. Include resume[] to address them.","code":"PENDING_INTERRUPTS"}`
 
-// A parkedAdapter checks a resume array as ag_ui_strands 1.0.2 or 0.3.0 does.
+// A parkedAdapter checks a resume array as ag_ui_strands 1.0.2 does, or 0.3.0 if older is set.
 type parkedAdapter struct {
 	open     []string
 	older    bool
@@ -55,9 +55,10 @@ func (a *parkedAdapter) answer(t *testing.T, body []byte) []string {
 }
 
 // TestLostQuestionIsCancelled: if at least one id is known and the adapter names the others, a
-// cancel frees the thread. Only cancels are sent, and only for ids of the Python SDK.
+// cancel must free the thread. Only cancels may be sent, and only for ids of the Python SDK.
 func TestLostQuestionIsCancelled(t *testing.T) {
-	const gate = "v1:before_tool_call:A:e71bf523-6bf3-55b7-9695-2f5d4e0e58b6" // seen at ag_ui_strands 0.3.0 and 1.0.2
+	// seen with ag_ui_strands 0.3.0 and 1.0.2
+	const gate = "v1:before_tool_call:A:e71bf523-6bf3-55b7-9695-2f5d4e0e58b6"
 	const other = "v1:before_tool_call:B:" + hash
 	asked := `{"id":"m1","role":"assistant","toolCalls":[{"id":"A","type":"function","function":{"name":"delete_files","arguments":"{}"}}]}`
 	for name, c := range map[string]struct {
@@ -130,9 +131,9 @@ func TestLostQuestionIsCancelled(t *testing.T) {
 	}
 }
 
-// TestRevivedQuestion: a cancel of a question that only the client's request names is sent as for
-// an open question. TypeScript's adapter names the ids that are not open, and the cancel is
-// repeated without them.
+// TestRevivedQuestion: the record no longer has a question, but the client's request names its id.
+// A cancel must be sent as for an open question. TypeScript's adapter refuses ids that are not open
+// and names them, so the cancel must be repeated without these ids.
 func TestRevivedQuestion(t *testing.T) {
 	const other = "hook:beforeToolCall:B:myapp-approval"
 	for name, c := range map[string]struct {
@@ -195,8 +196,8 @@ func TestRevivedQuestion(t *testing.T) {
 	}
 }
 
-// TestCancelOfADoubt: a cancel of a question in doubt is sent as for an open question. A hook in
-// TypeScript gets its word for no, because that adapter runs the call after a cancel.
+// TestCancelOfADoubt: the cancel of a question in doubt must be sent as for an open question. A
+// hook in TypeScript must get its text for no, because that adapter runs the call after a cancel.
 func TestCancelOfADoubt(t *testing.T) {
 	for name, c := range map[string]struct {
 		interrupt, rules, want string

@@ -9,7 +9,8 @@ import (
 	"holdpoint/internal/agui"
 )
 
-// said returns messages: `id` is a user message, `id:call,call` an assistant message with calls.
+// said returns one message for each element of list. `id` becomes a user message, `id:call,call` an
+// assistant message with these calls.
 func said(list ...string) []agui.Message {
 	var messages []agui.Message
 	for _, one := range list {
@@ -27,7 +28,8 @@ func said(list ...string) []agui.Message {
 	return messages
 }
 
-// TestCuts: a withheld part is identified by its message, its calls and its position.
+// TestCuts checks which parts of the messages were withheld. A withheld part is described by its
+// message, its calls, and the messages before it.
 func TestCuts(t *testing.T) {
 	for name, c := range map[string]struct{ all, sent, want string }{
 		"nothing":           {"u1 a1:A u2", "u1 a1:A u2", ""},
@@ -48,8 +50,8 @@ func TestCuts(t *testing.T) {
 	}
 }
 
-// TestCutsAreBounded: the memory for withheld messages is linear in the history, because a client
-// may send very many small messages.
+// TestCutsAreBounded: the memory for withheld messages must grow linearly with the history, because
+// a client may send very many small messages.
 func TestCutsAreBounded(t *testing.T) {
 	var all, sent []agui.Message
 	for n := range 8000 {

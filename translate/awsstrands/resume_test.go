@@ -12,8 +12,8 @@ import (
 	"holdpoint/translate/internal/strandsapi"
 )
 
-// TestAnswers: the form of an answer for a hook or a tool, by the kind of the question. SDK 1.19.0
-// runs the call if its hook throws (RAN), so a hook in TypeScript must get only text.
+// TestAnswers checks in which form a hook or a tool gets an answer. SDK 1.19.0 runs the call if its
+// hook throws (RAN), so a hook in TypeScript must get only text.
 func TestAnswers(t *testing.T) {
 	const refused = "refused"
 	kinds := []string{tsHook, tsAll, tsTool, pyHook, pyTool, pyGate}
@@ -92,7 +92,8 @@ func TestAnswersByRule(t *testing.T) {
 		{`{"name":"myapp-*","answers":"docs-string"}`, pyHook, `{"approved":true}`, `"y"`},
 		{`{"name":"myapp-*","answers":"docs-string"}`, pyHook, `cancelled`, `"n"`},
 		{`{"name":"myapp-*","answers":"raw"}`, pyHook, `cancelled`, `cancelled`},
-		{`{"name":"*","answers":"docs-string"}`, pyGate, `{"approved":true}`, `{"approved":true}`}, // the gate's answer is its own
+		// a rule must not change the form of the gate's answer
+		{`{"name":"*","answers":"docs-string"}`, pyGate, `{"approved":true}`, `{"approved":true}`},
 		{`{"name":"*","answers":"docs-string"}`, pyGate, `cancelled`, `cancelled`},
 		{`{"name":"*","answers":"raw"}`, pyGate, `{"approved":true,"editedArgs":{}}`, "refused"},
 		{`{"name":"myapp-*","answers":"raw"}`, pyHook, `{"approved":true,"editedArgs":{}}`, `{"approved":true,"editedArgs":{}}`},
@@ -125,8 +126,8 @@ func TestOptions(t *testing.T) {
 	}
 }
 
-// TestPauseOfAnotherDialect: a pause that another dialect recorded is answered by its ids. A no
-// must not become an object there either.
+// TestPauseOfAnotherDialect: if another dialect recorded the pause, the form of an answer follows
+// from the question's id. A no must not become an object there either.
 func TestPauseOfAnotherDialect(t *testing.T) {
 	nothing := agui.Pause{ID: "p", Dialect: "agui", Interrupts: []agui.Interrupt{{ID: "x", Native: "x", Object: []byte(`{"id":"x","reason":"r"}`)}}}
 	if out, _, err := resume(t, dialect(t, ""), nothing, parse(t, dialecttest.ResumeArray(entryOf("x", "")))); sent(t, out, err, nothing) != "refused" {
@@ -217,15 +218,15 @@ func TestResume(t *testing.T) {
 	})
 }
 
-// TestClientsResultGoesWithTheAnswers: the result of the client's own call is sent with the
-// answers, after its call. Python refuses every answer without it. A cancel is sent even without
-// it, because the backend would wait on.
+// TestClientsResultGoesWithTheAnswers: the result of the client's own call must be sent with the
+// answers, after its call, because Python refuses every answer without it. A cancel is sent even
+// without the result. Otherwise the backend would continue to wait.
 func TestClientsResultGoesWithTheAnswers(t *testing.T) {
 	const red, more = `{"id":"t1","role":"tool","toolCallId":"B","content":"red"}`, `{"id":"u2","role":"user","content":"and"}`
 	for name, c := range map[string]struct {
 		asked, tools, beside string
 		answer               string
-		want                 string // the messages after the record's
+		want                 string // the messages that follow those of the record
 		code                 agui.Code
 	}{
 		"Python":                         {pyGate, "f", red, `{"approved":true}`, "," + red, ""},
@@ -270,7 +271,8 @@ func TestClientsResultGoesWithTheAnswers(t *testing.T) {
 	}
 }
 
-// TestAnswersOfAnEndedPause: an answer to an ended pause is read too, so that proxy can compare it.
+// TestAnswersOfAnEndedPause: Answers must also read an answer to an ended pause, so that proxy can
+// compare it.
 func TestAnswersOfAnEndedPause(t *testing.T) {
 	p := ask(t, tsHook)
 	got, err := dialect(t, "").Answers(parse(t, dialecttest.ResumeArray(entryOf(p.Interrupts[0].ID, `"y"`))), p)
@@ -282,8 +284,8 @@ func TestAnswersOfAnEndedPause(t *testing.T) {
 	}
 }
 
-// TestEditsThatARuleHandsOn: edited arguments count as the dialect's own form only if a rule sends
-// the payload unchanged. The contract refuses them everywhere else.
+// TestEditsThatARuleHandsOn: an answer with edited arguments counts as the dialect's own form only
+// if a rule sends the payload unchanged. In all other cases the contract refuses the edit.
 func TestEditsThatARuleHandsOn(t *testing.T) {
 	p := ask(t, pyHook)
 	for rules, want := range map[string]bool{

@@ -11,8 +11,8 @@ import (
 	"holdpoint/translate/dialecttest"
 )
 
-// TestErrorOfAResume: the meaning of RUN_ERROR in a resume: the question is lost, or nothing was
-// done. An error after the first events means neither.
+// TestErrorOfAResume checks what a RUN_ERROR in a resume means: the question is lost, or nothing
+// was done. After other events of the run, the error must mean neither.
 func TestErrorOfAResume(t *testing.T) {
 	for name, c := range map[string]struct {
 		stream        []string
@@ -56,8 +56,9 @@ func TestErrorOfAResume(t *testing.T) {
 	})
 }
 
-// TestSuccessThatMayBeNone: ag_ui_strands 0.3.0 reports success if a hook failed at the answer, and
-// other calls of the turn may have run.
+// TestSuccessThatMayBeNone: ag_ui_strands 0.3.0 reports success even if a hook failed at the
+// answer, and other calls of the turn may have run. If the stream shows no effect, the answer must
+// be in doubt.
 func TestSuccessThatMayBeNone(t *testing.T) {
 	for name, c := range map[string]struct {
 		asked  string
@@ -85,8 +86,8 @@ func TestSuccessThatMayBeNone(t *testing.T) {
 	}
 }
 
-// TestNewMessagesSentWithTheAnswers: messages in addition to the answers are sent after the resume,
-// after all messages that the client then has.
+// TestNewMessagesSentWithTheAnswers: if a request has new messages together with answers, they must
+// be sent after the resume, behind all messages that the client then has.
 func TestNewMessagesSentWithTheAnswers(t *testing.T) {
 	p := ask(t, tsHook)
 	in := parse(t, `"messages":[{"id":"u1","role":"user","content":"one"},{"id":"m1","role":"assistant","toolCalls":[`+toolCall("A")+`]},{"id":"u2","role":"user","content":"two"}],`+
@@ -100,8 +101,8 @@ func TestNewMessagesSentWithTheAnswers(t *testing.T) {
 		t.Fatalf("%+v", res)
 	}
 	body := gjson.ParseBytes(res.Next.Out.Body)
-	// The transcript of this test has no result of call A, so A is left out, because the backend would
-	// run it again.
+	// The transcript of this test has no result of call A. So call A is left out, because the
+	// backend would run it again.
 	if got := body.Get("messages.#.id").Raw; got != `["u1","u2"]` || body.Get("resume").Exists() || body.Get("protocolVersion").Exists() {
 		t.Errorf("%s", body.Raw)
 	}
@@ -119,7 +120,7 @@ func TestNewMessagesSentWithTheAnswers(t *testing.T) {
 	})
 }
 
-// TestPlainRun: a plain run is sent unchanged.
+// TestPlainRun: a run without answers must be sent unchanged.
 func TestPlainRun(t *testing.T) {
 	in, _, err := agui.ParseInput([]byte(`{"threadId":"t1","runId":"r1","messages":[{"id":"m1","role":"assistant","toolCalls":[` + toolCall("A") + `]}],"x":1.0}`))
 	if err != nil {
@@ -127,7 +128,7 @@ func TestPlainRun(t *testing.T) {
 	}
 	for _, ended := range [][]translate.EndedPause{nil, {{Pause: agui.Pause{Dialect: "agui", Private: []byte(`{"held":["A"]}`)}}}, {{Pause: ask(t, tsAll)}}} {
 		if len(ended) == 1 && ended[0].Dialect == Name {
-			in = in.WithMessages(nil) // the adapter stored nothing
+			in = in.WithMessages(nil) // as if the client sends no calls of the ended pause
 		}
 		out, run, err := dialect(t, "").Begin(&translate.Request{Input: in, EndedPauses: ended, Transcript: dialecttest.NewLog(in.Messages)})
 		if err != nil || out.Body != nil || out.Resumes || out.ReadOn {
@@ -145,10 +146,10 @@ func TestPlainRun(t *testing.T) {
 	}
 }
 
-// TestCallsOfEndedPauses: if a call of an ended pause without a result stayed in the history,
-// Python's adapter would run it again.
+// TestCallsOfEndedPauses: if a call of an ended pause has no result, it must be removed from the
+// history, because Python's adapter would run it again.
 func TestCallsOfEndedPauses(t *testing.T) {
-	ended := ask(t, tsHook) // holds A, which it asks about, and B
+	ended := ask(t, tsHook) // has the calls A, which the question is about, and B
 	message := func(id string, calls ...string) string {
 		list := ""
 		for n, c := range calls {
@@ -190,7 +191,8 @@ func TestCallsOfEndedPauses(t *testing.T) {
 	})
 }
 
-// TestLostInterruptIsLogged: ag_ui_strands up to 0.2.5 ends a run that asks like any other run.
+// TestLostInterruptIsLogged: up to 0.2.5, ag_ui_strands ends a run that asks like any other run.
+// Such a run must be logged.
 func TestLostInterruptIsLogged(t *testing.T) {
 	const mine = `"tools":[{"name":"mine"}]`
 	t.Run("a resume of what was told", func(t *testing.T) {

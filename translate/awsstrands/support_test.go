@@ -27,7 +27,7 @@ const (
 	tsID     = "hook:beforeToolCall:A:myapp-approval"
 )
 
-// The interrupts of the adapters, as recorded but with other ids.
+// The interrupts of the adapters. They are recorded, but have other ids.
 const (
 	tsHook = `{"id":"` + tsID + `","reason":"confirmation","message":"{\"paths\":[\"a\"]}","metadata":{"strandsName":"myapp-approval"}}`
 	tsTool = `{"id":"tool:A:ask_user","reason":"Which env?","message":"Which env?","metadata":{"strandsName":"ask_user"}}`
@@ -81,7 +81,8 @@ func dialect(t testing.TB, rules string) *Dialect {
 	return d
 }
 
-// play plays a stream to a run. Only the terminal event may be changed.
+// play plays a stream to a run, and fails the test if any event except the terminal one was
+// changed.
 func play(t testing.TB, run translate.Run, l *dialecttest.Log, stream ...string) translate.Result {
 	t.Helper()
 	p := dialecttest.Play(run, l, stream...)
@@ -91,8 +92,8 @@ func play(t testing.TB, run translate.Run, l *dialecttest.Log, stream ...string)
 	return p.Result
 }
 
-// ask returns the pause of a run with these interrupts, and with the calls A of delete_files and B
-// of list_files.
+// ask returns the pause of a run with these interrupts. The run has the calls A of delete_files and
+// B of list_files.
 func ask(t testing.TB, interrupts ...string) agui.Pause {
 	t.Helper()
 	in := parse(t, `"messages":[{"id":"u1","role":"user","content":"one"}]`)
@@ -122,7 +123,8 @@ func entryOf(id, payload string) string {
 	return e + `"resolved","payload":` + payload + `}`
 }
 
-// resume answers a pause as proxy does: Answers, the order of answers, the schema, Begin.
+// resume answers a pause in the steps in which proxy does: Answers, ordering the answers, checking
+// the schema, Begin.
 func resume(t testing.TB, d *Dialect, p agui.Pause, in agui.RunInput, ended ...translate.EndedPause) (translate.Out, translate.Run, error) {
 	t.Helper()
 	answers, err := d.Answers(in, p)

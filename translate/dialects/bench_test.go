@@ -22,16 +22,16 @@ const (
 	finished = `{"type":"RUN_FINISHED","threadId":"t","runId":"r"}`
 )
 
-// pieceOf has a piece of text in the form of each backend that does not speak AG-UI: the data of a
-// frame, and its name.
+// pieceOf has a piece of text of each backend that does not speak AG-UI: the data of the frame,
+// with %s for the text, and the name of the frame.
 var pieceOf = map[string][2]string{
 	"langgraph-server": {`[{"type":"AIMessageChunk","id":"m","content":"%s"},{"langgraph_node":"model"}]`, "messages"},
 	"strands":          {`{"event": {"contentBlockDelta": {"delta": {"text": "%s"}}}}`, ""},
 	"superagent":       {`{"type":"text","timestamp":1788256800500,"data":{"content":"","delta":"%s"}}`, "text"},
 }
 
-// BenchmarkRun measures an ordinary run through Begin, Event (or Decode) and End, in which the
-// dialect has nothing to do. ns/event is the useful number; ns/op is for the whole run.
+// BenchmarkRun measures an ordinary run through Begin, Event (or Decode) and End. The dialect has
+// nothing to do in it. ns/event is the useful number, and ns/op applies to the whole run.
 func BenchmarkRun(b *testing.B) {
 	in, _, err := agui.ParseInput([]byte(`{"threadId":"t","runId":"r","state":{},"messages":[{"id":"u","role":"user","content":"go"}],"tools":[],"context":[],"forwardedProps":{}}`))
 	if err != nil {
@@ -41,7 +41,7 @@ func BenchmarkRun(b *testing.B) {
 	text := strings.Repeat("x", 135)
 	for _, name := range All().Names() {
 		list := All()
-		if name != auto.Name { // auto asks only the dialects that need nothing
+		if name != auto.Name { // auto takes only dialects that need no options
 			list = ready(b)
 		}
 		d := made(b, list, name)
@@ -121,8 +121,8 @@ func benchmarkPieces(b *testing.B, d translate.Dialect, request *translate.Reque
 // emptyThread is a server's state of a thread without messages.
 const emptyThread = `{"values":{},"next":[],"tasks":[]}`
 
-// streaming returns the exchange that has the stream of the run. The exchanges before it are about
-// the thread, which is empty.
+// streaming returns the exchange that has the run's stream. The exchanges before it ask about the
+// thread, which is empty.
 func streaming(b *testing.B, run translate.Run) translate.Decoder {
 	for {
 		decoder := run.(translate.Decoder)
@@ -151,7 +151,7 @@ func repeated(n int, one func(n int) []string) []string {
 	return list
 }
 
-// call returns a tool call that does not ask, with its result.
+// call returns the events of a tool call that asks nothing, and its result.
 func call(n int) []string {
 	id := fmt.Sprintf("call-%d", n)
 	return []string{

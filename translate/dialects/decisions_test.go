@@ -9,15 +9,16 @@ import (
 	"holdpoint/translate/dialects"
 )
 
-// TestDecides checks that each dialect finds the decisions that its backend reads in a tool
-// message, in the forms in which the backend reads them, and reads no ordinary result as a
-// decision. auto finds all of them.
+// TestDecides checks that each dialect finds the decisions in a tool message, in every form that
+// its backend reads, and reads no ordinary result as a decision. The dialect auto must find all of
+// them.
 func TestDecides(t *testing.T) {
 	list := dialects.All()
 	if errs := list.Read(map[string]string{"HOLDPOINT_TOOLS": "delete_file=approval", "HOLDPOINT_TOOL_CALL_YES": "granted", "HOLDPOINT_TOOL_CALL_NO": "refused", "HOLDPOINT_LANGGRAPH_SERVER_ASSISTANT": "a", "HOLDPOINT_PHRASES_ASK": "default", "HOLDPOINT_SUPERAGENT_AGENT_ID": "a"}); len(errs) > 0 {
 		t.Fatal(errs)
 	}
-	// The dialects that decide at the end of a request; with words also before a user's message.
+	// These dialects find the decision if the tool message is the last message of the request. If
+	// the value is words, they also find it if a user's message follows.
 	const words = 1
 	type who map[string]int
 	for content, want := range map[string]who{

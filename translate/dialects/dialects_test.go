@@ -32,8 +32,8 @@ func TestNew(t *testing.T) {
 	}
 }
 
-// TestNeeds checks that auto leaves out a dialect whose required option is not set, and that naming
-// the dialect is an error that names the option.
+// TestNeeds: a required option of a dialect is not set. auto must leave the dialect out, and naming
+// the dialect must be an error that names the option.
 func TestNeeds(t *testing.T) {
 	list, needy := All(), 0
 	asked := asked(t, list)
@@ -66,8 +66,8 @@ func TestForeignDialectsAreNamed(t *testing.T) {
 	}
 }
 
-// TestWrongOptions checks that a wrong option is an error of its dialect, and of auto if auto asks
-// the dialect.
+// TestWrongOptions checks that a wrong option is an error if its dialect is named, and also if auto
+// is named and includes the dialect.
 func TestWrongOptions(t *testing.T) {
 	for _, name := range []string{langgraph.Name, auto.Name} {
 		list := All()
@@ -84,8 +84,9 @@ func TestWrongOptions(t *testing.T) {
 	}
 }
 
-// TestOrder checks that auto asks the dialects in the order of the list. agui accepts every
-// outcome, so no dialect after it reads outcomes. phrases guesses, so it is the last one.
+// TestOrder checks that auto tries its dialects in the order of the list. agui accepts every
+// outcome, so no dialect after it may read outcomes. phrases only guesses, so it must be the last
+// dialect.
 func TestOrder(t *testing.T) {
 	const outcome = `{"type":"RUN_FINISHED","outcome":{"type":"interrupt","interrupts":[{"id":"i","reason":"agui:interrupt","metadata":{"langgraph":{},"agent_framework":{},"strandsName":"x"}}]}}`
 	list := ready(t)
@@ -104,7 +105,7 @@ func TestOrder(t *testing.T) {
 	}
 }
 
-// asked returns the names of the dialects that auto asks.
+// asked returns the names of the dialects that auto tries.
 func asked(t *testing.T, list List) []string {
 	t.Helper()
 	dialects, err := list.autoDialects(func(string, ...any) {})
@@ -118,9 +119,9 @@ func asked(t *testing.T, list List) []string {
 	return names
 }
 
-// TestAnswersReadFieldsOnly checks that Answers of every dialect reads only the fields of a
-// request. A decision in the messages is a reply, and a decision for another backend is a stray in
-// each dialect that speaks AG-UI.
+// TestAnswersReadFieldsOnly checks that the method Answers of every dialect reads only the fields
+// of a request, not its messages: Replies finds the decisions in the messages. Each dialect for
+// AG-UI must also find decisions that are meant for another backend (a stray).
 func TestAnswersReadFieldsOnly(t *testing.T) {
 	const call = `{"id":"a1","role":"assistant","toolCalls":[{"id":"c","type":"function","function":{"name":"%s","arguments":"{\"request\":{\"approval_id\":\"c\",\"function_name\":\"f\"},\"function_call_id\":\"c\"}"}}]}`
 	const tool = `{"id":"t1","role":"tool","toolCallId":"c","content":"{\"approval_id\":\"c\",\"approved\":true,\"accepted\":true,\"status\":\"resolved\"}"}`
@@ -163,8 +164,8 @@ func TestAnswersReadFieldsOnly(t *testing.T) {
 	}
 }
 
-// TestPlainMessagesAreNoReplies: auto asks no dialect about a history without a message that
-// MayReply. So no dialect may find a decision in such a history.
+// TestPlainMessagesAreNoReplies: auto does not call the dialects if MayReply returns false for each
+// message of the history. So no dialect may find a decision in such a history.
 func TestPlainMessagesAreNoReplies(t *testing.T) {
 	const plain = `{"id":"a1","role":"assistant","content":"May I?"},{"id":"u1","role":"user","content":"{\"approved\":true,\"accepted\":true}","toolCallId":"c"},{"id":"s1","role":"system","content":"[{\"approval_id\":\"c\"}]"}`
 	const tool = `{"id":"t1","role":"TOOL","content":"yes","toolCallId":"c"}`
@@ -194,15 +195,15 @@ func reads(reader translate.HistoryReader, in agui.RunInput, spoken string) iter
 	return reader.Replies(in, spoken)
 }
 
-// TestPassingEventsDoNotAllocate checks that events that pass cost no allocation in any dialect:
-// the calls, texts and other events of an ordinary stream, with new ids in each round. The state of
-// a Run grows now and then, which is less than one allocation for a round.
+// TestPassingEventsDoNotAllocate checks that no dialect allocates memory for events that do not
+// concern it: the calls, texts and other events of an ordinary stream, with new ids in each round.
+// The state of a Run grows now and then, which is less than one allocation for a round.
 func TestPassingEventsDoNotAllocate(t *testing.T) {
 	const rounds = 200
 	for _, name := range All().Names() {
 		d := fresh(t, name, nil)
 		if isForeign(d) {
-			continue // a decoder makes its events
+			continue // its events are made by a decoder
 		}
 		_, run, err := d.Begin(&translate.Request{Input: dialecttest.Input(t, `{"threadId":"t","runId":"r","tools":[{"name":"x"}]}`), Transcript: noTranscript{}})
 		if err != nil {
@@ -228,7 +229,7 @@ func TestPassingEventsDoNotAllocate(t *testing.T) {
 	}
 }
 
-// ordinary returns a part of a run that asks nothing.
+// ordinary returns a part of a run that asks the client nothing.
 func ordinary(n int, dialect string) []agui.Event {
 	id := fmt.Sprint("text-", n)
 	list := append(call(n),
@@ -239,7 +240,8 @@ func ordinary(n int, dialect string) []agui.Event {
 		`{"type":"STATE_DELTA","delta":[]}`, `{"type":"STATE_SNAPSHOT","snapshot":{}}`, `{"type":"RAW","event":{}}`, `{"type":"CUSTOM","name":"x","value":{"a":1}}`,
 		`{"type":"REASONING_MESSAGE_CONTENT","messageId":"`+id+`","delta":"x"}`, `{"type":"STEP_FINISHED","stepName":"s"}`,
 	)
-	if dialect != agentframework.Name { // agentframework reads the whole history in it
+	// agentframework reads the whole history in a MESSAGES_SNAPSHOT
+	if dialect != agentframework.Name {
 		list = append(list, `{"type":"MESSAGES_SNAPSHOT","messages":[]}`)
 	}
 	var events []agui.Event
@@ -249,8 +251,8 @@ func ordinary(n int, dialect string) []agui.Event {
 	return events
 }
 
-// TestAnew checks that a list made by WithPrefix has options of its own, and that its errors name
-// its variables.
+// TestAnew checks that WithPrefix makes a list with its own options, and that an error of this list
+// names the list's own variables.
 func TestAnew(t *testing.T) {
 	list := All()
 	other := list.WithPrefix("HOLDPOINT_ROUTES_0_")

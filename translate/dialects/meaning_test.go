@@ -14,7 +14,7 @@ import (
 	"holdpoint/translate/standard"
 )
 
-// careless are the options of a dialect whose author wrote tags and no checks.
+// A careless has the options of a dialect whose author wrote the tags but no checks.
 type careless struct {
 	Cancel kit.JSON `env:"CANCEL" envDefault:"false" means:"no" doc:"JSON for a cancelled answer"`
 	No     kit.Text `env:"NO" envDefault:"No." means:"no" doc:"words for a denied answer"`
@@ -25,8 +25,8 @@ func newCareless(careless, translate.Warn) (*standard.Dialect, error) {
 	return new(standard.Dialect), nil
 }
 
-// TestNoOptionOfANoTakesAYes checks that every option with a value for a cancelled or denied answer
-// refuses a value that could be a yes, even in a dialect that does nothing for it.
+// TestNoOptionOfANoTakesAYes checks every option whose value is sent for a cancelled or denied
+// answer. Each must refuse a value that could be a yes, even if the dialect itself has no check.
 func TestNoOptionOfANoTakesAYes(t *testing.T) {
 	yes := []string{`true`, `1`, `"yes"`, `"Y"`, `" OK "`, `{"approved":true}`, `{"type":"approve"}`, `[{"type":"accept"}]`, `""`, `{}`}
 	words := []string{"yes", "No, I mean yes", "OK", " ", "approved"}
@@ -75,8 +75,8 @@ func TestNoOptionOfANoTakesAYes(t *testing.T) {
 // denied answers.
 var hints = regexp.MustCompile(`(?i)\bcancel|\bdenied|\bdeny|\breject|(^|_)NO$`)
 
-// TestEveryOptionSaysWhatItMeans checks that a dialect with an option without the tag means cannot
-// be made.
+// TestEveryOptionSaysWhatItMeans checks that a dialect cannot be made if one of its options lacks
+// the tag `means`.
 func TestEveryOptionSaysWhatItMeans(t *testing.T) {
 	for _, e := range All() {
 		if errs := e.checkMeanings(); len(errs) > 0 {

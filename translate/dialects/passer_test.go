@@ -17,10 +17,10 @@ import (
 	"holdpoint/translate/langgraph"
 )
 
-// TestPassesIsTrue checks that a Run emits events that it Passes unchanged, with their frames, and
-// that its output is the same if it is never shown these events. The streams are those of every
-// dialect's own backends mixed with events of others: ordinary runs, resumes, and the exchanges
-// that follow them.
+// TestPassesIsTrue checks the rules for each type for which Passes of a Run reports true. The Run
+// must emit events of this type unchanged, with their frames. If the Run never gets these events,
+// the rest of its output must be the same. The streams come from the backends of every dialect,
+// mixed with events of other backends: ordinary runs, resumes, and the exchanges that follow them.
 func TestPassesIsTrue(t *testing.T) {
 	for _, name := range All().Names() {
 		if d := fresh(t, name, nil); isForeign(d) {
@@ -45,8 +45,8 @@ func TestPassesIsTrue(t *testing.T) {
 	}
 }
 
-// TestWhatPasses checks that the most frequent types pass in an ordinary run that has sent a text
-// and a RAW event, and that Passes does not allocate.
+// TestWhatPasses checks that Passes reports true for the most frequent types in an ordinary run
+// that has sent a text and a RAW event, and that Passes does not allocate memory.
 func TestWhatPasses(t *testing.T) {
 	bulk := []agui.Type{agui.TextContent, agui.CallArgs, agui.Raw, agui.StateDelta, agui.Unknown}
 	for _, name := range All().Names() {
@@ -69,8 +69,8 @@ func TestWhatPasses(t *testing.T) {
 			continue
 		}
 		for _, one := range bulk {
-			// The .NET host sends its question in rawEvent of any event of a call, and LangGraph sends in
-			// RAW which calls run at once.
+			// Passes must report false for two types: the .NET host may send its question in
+			// rawEvent of any event of a call, and LangGraph says in RAW which calls run at once.
 			want := one != agui.CallArgs || name != agentframework.Name
 			if one == agui.Raw {
 				want = name != langgraph.Name && name != auto.Name
@@ -112,13 +112,13 @@ func isForeign(d translate.Dialect) bool {
 	return foreign
 }
 
-// A pair consists of two Runs of one request. The first is shown every event. The second is not
-// always shown the events that it lets pass.
+// A pair consists of two Runs of one request. The first Run gets every event. The second Run does
+// not always get the events for whose type its Passes reports true.
 type pair struct {
 	rt        *rapid.T
 	scenarios []scenario
-	at        scenario // the scenario of the thread
-	edits     bool     // the streams are edited
+	at        scenario // the scenario that the thread follows
+	edits     bool     // the recorded streams are changed
 	sides     [2]side
 }
 
@@ -140,7 +140,8 @@ func (s *side) emit(ev agui.Event) {
 	s.seen.Add(ev)
 }
 
-// exchanges plays a request to its end. It returns false if the dialect refused the request.
+// exchanges plays a request with all its exchanges. It returns false if the dialect refused the
+// request.
 func (p *pair) exchanges(r *translate.Request) (res translate.Result, went bool) {
 	for n := range p.sides {
 		s := &p.sides[n]
@@ -164,7 +165,7 @@ func (p *pair) exchanges(r *translate.Request) (res translate.Result, went bool)
 func (p *pair) exchange() translate.Result {
 	stream, end := p.stream()
 	var results [2]translate.Result
-	var refusals [2]error // errors of End; the dialect then ends the client's run
+	var refusals [2]error // errors of the method End, which end the client's run
 	for n := range p.sides {
 		p.sides[n].emitted = nil
 	}
@@ -193,7 +194,7 @@ func (p *pair) exchange() translate.Result {
 	return results[0]
 }
 
-// event passes an event to both runs. It returns true if they end the run at the event.
+// event passes an event to both runs. It returns true if the event ends the runs.
 func (p *pair) event(ev agui.Event) bool {
 	all, some := &p.sides[0], &p.sides[1]
 	passes, before := all.passes(ev.Type), len(all.emitted)
@@ -219,7 +220,8 @@ func (p *pair) event(ev agui.Event) bool {
 	return err != nil
 }
 
-// same compares the results of the two runs, and continues with their next exchanges.
+// same compares the results of the two runs. If there is a next exchange, it becomes the current
+// one.
 func (p *pair) same(results [2]translate.Result) {
 	for n, res := range results {
 		if res.Next != nil {
@@ -242,7 +244,8 @@ func (p *pair) same(results [2]translate.Result) {
 	}
 }
 
-// request draws a run of a thread with the messages. It is a resume if there is a pause.
+// request draws a request of the thread with the given messages. It is a resume if pause has
+// interrupts.
 func (p *pair) request(messages []json.RawMessage, pause agui.Pause) *translate.Request {
 	r := &translate.Request{Pause: pause, Show: rapid.SampledFrom([]translate.Show{translate.ShowOutcome, translate.ShowBoth, translate.ShowNative}).Draw(p.rt, "show")}
 	body := map[string]any{"threadId": "t", "runId": "r", "messages": messages, "tools": []any{}}
@@ -282,7 +285,7 @@ func (p *pair) request(messages []json.RawMessage, pause agui.Pause) *translate.
 	return r
 }
 
-// minted returns a pause as proxy stores it.
+// minted returns the pause as the proxy stores it, with ids and with what the thread has seen.
 func minted(p agui.Pause, seen *dialecttest.Log) agui.Pause {
 	p = dialecttest.WithIDs(p)
 	p.SeenMessages = seen.SeenMessages()

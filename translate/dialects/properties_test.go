@@ -12,14 +12,16 @@ import (
 
 const testdata = "../../testdata"
 
-// TestEveryDialect checks the rules for all dialects (dialecttest.CheckThread) for each dialect,
-// with the options of its scenarios.
+// TestEveryDialect checks for each dialect, with the options of its scenarios, the rules that apply
+// to all dialects (dialecttest.CheckThread).
 func TestEveryDialect(t *testing.T) {
 	for _, name := range All().Names() {
 		t.Run(name, func(t *testing.T) {
 			list := scenariosOf(t, name)
 			answered := 0
-			for round := 0; answered == 0 && round < 10; round++ { // the short form tries so few threads that none may have a question with an answer
+			// With -short, few threads are tried. So the test is repeated until a question had an
+			// answer.
+			for round := 0; answered == 0 && round < 10; round++ {
 				rapid.Check(t, func(rt *rapid.T) {
 					answered += dialecttest.CheckThread(rt, func(s dialecttest.Scenario) translate.Dialect { return madeFor(t, name, s) }, list)
 				})
@@ -32,8 +34,8 @@ func TestEveryDialect(t *testing.T) {
 	}
 }
 
-// scenariosOf returns the scenarios of a dialect. For auto it returns those of all backends that
-// speak AG-UI.
+// scenariosOf returns the scenarios of a dialect. For auto it returns the scenarios of all backends
+// that use AG-UI.
 func scenariosOf(t *testing.T, name string) []dialecttest.Scenario {
 	t.Helper()
 	if name != "auto" {
@@ -45,7 +47,7 @@ func scenariosOf(t *testing.T, name string) []dialecttest.Scenario {
 	})
 }
 
-// madeFor returns a dialect with the options of a scenario.
+// madeFor returns the dialect with the options that the scenario sets.
 func madeFor(t *testing.T, name string, s dialecttest.Scenario) translate.Dialect {
 	t.Helper()
 	list := ready(t)

@@ -9,7 +9,7 @@ import (
 	"holdpoint/translate/dialecttest"
 )
 
-// ready returns all dialects with their required options, set to the values of their scenarios.
+// ready returns all dialects. Required options are set to the values in the dialects' scenarios.
 func ready(t testing.TB) List {
 	t.Helper()
 	list := All()
@@ -32,7 +32,7 @@ func ready(t testing.TB) List {
 	return list
 }
 
-// scenarioSets returns the first value that a scenario of the dialect sets for a variable.
+// scenarioSets returns the value of a variable from the first scenario of the dialect that sets it.
 func scenarioSets(t testing.TB, dialect, variable string) string {
 	t.Helper()
 	if value, known := sets.Load(variable); known {

@@ -25,8 +25,8 @@ func optionsOf[O any](t *testing.T, l List, name string) O {
 	panic("unreachable")
 }
 
-// TestShared checks that each dialect that reads HOLDPOINT_TOOLS or HOLDPOINT_CANCEL gets its part,
-// and that a list made by WithPrefix has its own.
+// TestShared checks that each dialect that reads HOLDPOINT_TOOLS or HOLDPOINT_CANCEL gets its part
+// of the value, and that a list made by WithPrefix has its own values.
 func TestShared(t *testing.T) {
 	list := All()
 	const prefix = "HOLDPOINT_ROUTES_7_"
@@ -59,8 +59,9 @@ func TestShared(t *testing.T) {
 	}
 }
 
-// TestSharedCancel checks that a cancel that could be a yes is one error, whatever dialect is
-// named. null is a denial for a graph; the draft's backends ignore it and keep their default.
+// TestSharedCancel checks that a HOLDPOINT_CANCEL that could be a yes is exactly one error,
+// whatever dialect is named. null is a denial for LangGraph. The backends of draft ignore null and
+// use their default, which may be a yes, so draft must refuse it.
 func TestSharedCancel(t *testing.T) {
 	for _, c := range []struct{ cancel, name, want string }{
 		{"true", langgraph.Name, "it could be taken for an approval"},

@@ -9,11 +9,11 @@ import (
 	"holdpoint/internal/agui"
 )
 
-// A scenario has the streams that a backend sent in one thread.
+// A scenario consists of the streams that a backend sent in one thread, each as a list of events.
 type scenario [][]string
 
-// recorded returns the scenarios of a dialect whose backend speaks AG-UI. For auto it returns those
-// of all such dialects.
+// recorded returns the scenarios of a dialect whose backend uses AG-UI. For auto it returns the
+// scenarios of all such dialects.
 func recorded(t *testing.T, name string) (list []scenario) {
 	t.Helper()
 	for _, s := range scenariosOf(t, name) {
@@ -42,8 +42,8 @@ const (
 	messages      = `{"type":"MESSAGES_SNAPSHOT","messages":[{"id":"m","role":"assistant","content":"x"}]}`
 	onInterrupt   = `{"type":"CUSTOM","name":"on_interrupt","value":"What?"}`
 
-	// Microsoft's: the call that is asked about, as Python and .NET ask, and the synthetic call of the
-	// old host.
+	// Events of Microsoft's backends: the call that is asked about, as the Python and .NET hosts
+	// send it, and the call that an old .NET host makes up for its question.
 	approval     = `{"type":"CUSTOM","name":"function_approval_request","value":{"id":"c","function_call":{"call_id":"c","name":"search","arguments":{}}}}`
 	dotnetRaw    = `"rawEvent":{"contents":[{"$type":"toolApprovalRequest","requestId":"ficc_c","toolCall":{"$type":"functionCall","name":"search","callId":"c"}}]}`
 	dotnetStart  = `{"type":"TOOL_CALL_START","toolCallId":"c","toolCallName":"search",` + dotnetRaw + `}`
@@ -63,8 +63,8 @@ var texts = []string{
 	`{"type":"TEXT_MESSAGE_CHUNK","messageId":"n","role":"assistant","delta":"x"}`,
 }
 
-// noise has the events that stream inserts besides those in texts: at least one of every other
-// type, and one of an unknown type. Some of them continue or end what the recorded streams begin.
+// noise consists of events that stream inserts in addition to texts: at least one of every other
+// type, and one of an unknown type. Some continue or end what the recorded streams begin.
 var noise = []string{
 	`{"type":"RUN_STARTED","threadId":"other","runId":"r"}`,
 	`{"type":"STEP_STARTED","stepName":"__start__"}`, `{"type":"STEP_STARTED","stepName":"s"}`, `{"type":"STEP_FINISHED","stepName":"s"}`,
@@ -82,26 +82,28 @@ var noise = []string{
 	`{"type":"ACTIVITY_SNAPSHOT","messageId":"a"}`, `{"type":"TOMORROWS","toolCallId":"c"}`,
 }
 
-// stories are sequences of events that have a meaning only together.
+// stories are sequences of events that mean something only together.
 var stories = [][]string{
-	{approval, textContent, callStart, textContent, callEnd}, // the call does not follow the approval
+	// the call does not directly follow the approval
+	{approval, textContent, callStart, textContent, callEnd},
 	{dotnetArgs},
-	{dotnetStart, callResult}, // the application itself has approved it
+	{dotnetStart, callResult}, // the application has approved the call itself
 	{onInterrupt, stateSnapshot, stateSnapshot, messages, messages},
 	{requestStart, textContent, requestTold},
 	{requestKept},
 }
 
-// ends are terminal events in addition to the recorded ones. The empty one is a stream that breaks
-// off.
+// ends are terminal events in addition to the recorded ones. The empty text makes the stream break
+// off without a terminal event.
 var ends = []string{
 	finished, "", `{"type":"RUN_FINISHED","threadId":"t","runId":"r","outcome":"interrupt"}`,
 	`{"type":"RUN_FINISHED","threadId":"t","runId":"r","outcome":{"type":"interrupt","interrupts":[{"id":"i","reason":"r"}]}}`,
 	`{"type":"RUN_ERROR","message":"kaput"}`, `{"type":"RUN_ERROR","message":"x","code":"APPROVAL_RESUME_NOT_FOUND"}`,
 }
 
-// stream draws the stream of a backend: a recorded stream, or parts of two, with a part left out
-// and other events inserted. It also draws the end.
+// stream draws the stream of a backend and its terminal event. Without p.edits it is a recorded
+// stream. With p.edits it may consist of parts of two recorded streams, and events are left out and
+// inserted.
 func (p *pair) stream() (events []string, end string) {
 	draw := func(label string, most int) int { return rapid.IntRange(0, most).Draw(p.rt, label) }
 	events = slices.Clone(rapid.SampledFrom(p.at).Draw(p.rt, "stream"))
@@ -137,7 +139,7 @@ func (p *pair) stream() (events []string, end string) {
 	return events, end
 }
 
-// split removes the end from a stream.
+// split returns a stream without its terminal event, and the terminal event.
 func split(events []string) (rest []string, end string) {
 	terminal := func(s string) bool { return agui.PeekType([]byte(s)).Terminal() }
 	if at := slices.IndexFunc(events, terminal); at >= 0 {

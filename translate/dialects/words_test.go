@@ -10,8 +10,9 @@ import (
 	"holdpoint/translate/kit"
 )
 
-// TestWords checks, for each recorded question with a plain yes and no, that they have these
-// meanings, and that the request for a no or a cancel differs from the request for the yes.
+// TestWords checks the recorded questions that have a plain yes and no. The yes and the no must be
+// read with these meanings, and the request for a no or a cancel must differ from the request for
+// the yes.
 func TestWords(t *testing.T) {
 	for _, name := range All().Names() {
 		if name == "auto" || isForeign(fresh(t, name, nil)) {
@@ -34,7 +35,8 @@ func TestWords(t *testing.T) {
 	}
 }
 
-// pausedBy returns the pause with which an ordinary run with the stream ends, as proxy stores it.
+// pausedBy plays the stream to an ordinary run and returns the pause at its end, as the proxy
+// stores pauses.
 func pausedBy(t *testing.T, d translate.Dialect, stream []string) (agui.Pause, agui.RunInput) {
 	t.Helper()
 	in := dialecttest.Input(t, `{"threadId":"t","runId":"r","messages":[{"id":"u","role":"user","content":"x"}]}`)
@@ -85,7 +87,7 @@ func checkWords(t *testing.T, d translate.Dialect, p agui.Pause, in agui.RunInpu
 			t.Fatalf("%s is read as %+v, %v", what, list, err)
 		}
 		out, _, err := d.Begin(&translate.Request{Input: given, ClientMessages: in.Messages, Pause: p, Answers: list, Transcript: dialecttest.NewLog(given.Messages)})
-		if err != nil { // the answer cannot be sent
+		if err != nil { // this answer cannot be sent to the backend
 			continue
 		}
 		sent[what] = out

@@ -133,8 +133,8 @@ func TestAnswersInToolMessages(t *testing.T) {
 	}
 }
 
-// TestDecisions checks that a message that a backend could read as an approval is a decision
-// anywhere in the messages, and a denial at their end too.
+// TestDecisions checks where a tool message is a decision. A message that a backend could read as
+// an approval is a decision anywhere in the history, a denial only at its end.
 func TestDecisions(t *testing.T) {
 	yes, no := `{"approved":true}`, `{"approved":false}`
 	for name, c := range map[string]struct{ messages, more, want string }{

@@ -9,7 +9,8 @@ import (
 	"holdpoint/translate/dialecttest"
 )
 
-// TestEndsThatAskNothing has the ends that are not pauses, section 6 of the reference.
+// TestEndsThatAskNothing checks the ends of runs that are not pauses (section 6 of the project's
+// reference of the drafts).
 func TestEndsThatAskNothing(t *testing.T) {
 	for name, c := range map[string]struct{ given, want string }{
 		"success becomes an object, in its place":          {ended(`"outcome":"success","result":{"n":1.0},"own":null`), ended(`"outcome":{"type":"success"},"result":{"n":1.0},"own":null`)},
@@ -69,7 +70,7 @@ func TestUnfinishedEnd(t *testing.T) {
 }
 
 // TestWarning checks that the operator is warned once if the backend asks by a call of a tool that
-// is not configured.
+// the option of draft does not name.
 func TestWarning(t *testing.T) {
 	var warned []string
 	d, err := New(Options{}, func(msg string, args ...any) { warned = append(warned, msg) })
@@ -101,19 +102,21 @@ func begin(t *testing.T, d *Dialect) translate.Run {
 
 func TestSign(t *testing.T) {
 	for event, want := range map[string]bool{
-		ended(`"outcome":"success"`):                                   true,
-		ended(`"outcome":"no word of ours"`):                           true,
-		ended(`"outcome":null`):                                        true, // no other dialect claims it, and it is only removed
-		ended(`"interrupt":{}`):                                        true,
-		ended(`"interrupts":[]`):                                       true,
+		ended(`"outcome":"success"`):         true,
+		ended(`"outcome":"no word of ours"`): true,
+		// no other dialect claims the event, and null is only removed
+		ended(`"outcome":null`):  true,
+		ended(`"interrupt":{}`):  true,
+		ended(`"interrupts":[]`): true,
 		ended(`"outcome":{"type":"success"},"interrupt":{"id":"a"}`):   true,
 		ended(`"outcome":{"type":"interrupt"},"interrupts":[]`):        true,
 		ended(`"outcome":{"type":"interrupt","interrupts":[{}]}`):      false, // agui claims it
 		ended(`"outcome":{"type":"success"},"interrupt":[{"id":"a"}]`): false, // agent-framework claims it
 		ended(`"interrupt":[{"id":"a","value":{}}]`):                   false,
-		ended(`"interrupt":null,"result":null`):                        false, // harmless to every client, so the bytes stay
-		ended(`"outcome":7`):                                           false,
-		ended(`"result":{"outcome":"interrupt"}`):                      false,
+		// harmless to every client, so the event is not changed
+		ended(`"interrupt":null,"result":null`):   false,
+		ended(`"outcome":7`):                      false,
+		ended(`"result":{"outcome":"interrupt"}`): false,
 		finished: false,
 		errored:  false,
 		`{"type":"CUSTOM","name":"x","outcome":"success"}`:       false,

@@ -15,7 +15,7 @@ import (
 	"holdpoint/translate/kit"
 )
 
-// ends are seeds, one of each form.
+// ends are the seeds of the fuzz tests, one for each form in which a run can end.
 var ends = []string{
 	finished, errored, ended(`"outcome":"success"`), ended(`"outcome":"interrupt"`), ended(`"outcome":"error","error":{"message":7,"code":[]}`), ended(`"outcome":null,"interrupt":null`),
 	v1(`{}`), v1(`{"id":"a","reason":null,"payload":` + approval + `}`), v1(`{"id":"ficc_c1","payload":` + approval + `}`), v1(`{"id":7,"payload":"{\"prompt\":\"p\"}"}`),
@@ -26,8 +26,8 @@ var ends = []string{
 
 var openCall = call("c1", "pando_permission_request", `{"title":"t"}`)
 
-// FuzzEvents checks that nothing panics, whatever the stream, that every client can read the
-// output, and that every question can be answered, or is refused with a reason.
+// FuzzEvents checks any stream of a backend. Nothing may panic, every client must be able to read
+// the output, and each question must either be answerable or be refused with a reason.
 func FuzzEvents(f *testing.F) {
 	for _, end := range ends {
 		f.Add(started+"\n"+end, true)
@@ -80,7 +80,7 @@ func FuzzEvents(f *testing.F) {
 	})
 }
 
-// checkFinish checks that nothing fatal to a client is left.
+// checkFinish checks that a repaired RUN_FINISHED contains nothing that makes a client fail.
 func checkFinish(t *testing.T, res translate.Result, native bool) {
 	t.Helper()
 	f := res.Finish
@@ -96,8 +96,8 @@ func checkFinish(t *testing.T, res translate.Result, native bool) {
 	}
 }
 
-// checkInterrupt checks the fields that are fatal to a client if they are null or have another
-// type.
+// checkInterrupt checks the fields of an interrupt that make a client fail if they are null or have
+// the wrong type.
 func checkInterrupt(t *testing.T, object json.RawMessage) {
 	t.Helper()
 	var o map[string]any
@@ -126,8 +126,8 @@ func checkInterrupt(t *testing.T, object json.RawMessage) {
 	}
 }
 
-// checkBody checks that a body is JSON without protocolVersion, and that a cancelled answer is
-// neither an approval nor empty.
+// checkBody checks that a body is JSON without protocolVersion. If the parameter cancelled is true,
+// the answer in the body must be neither an approval nor empty.
 func checkBody(t *testing.T, out translate.Out, cancelled bool) {
 	t.Helper()
 	if !json.Valid(out.Body) || !out.Resumes || gjson.GetBytes(out.Body, "protocolVersion").Exists() || !gjson.GetBytes(out.Body, "messages").IsArray() {
@@ -155,8 +155,8 @@ func checkBody(t *testing.T, out translate.Out, cancelled bool) {
 	}
 }
 
-// FuzzAnswers checks that nothing panics, whatever a client sends, that the output is JSON, and
-// that an approval is sent only if the request contains one.
+// FuzzAnswers checks any request of a client. Nothing may panic, the output must be JSON, and an
+// approval may be sent only if the request contains a true.
 func FuzzAnswers(f *testing.F) {
 	A := "a~r1"
 	for _, end := range ends {

@@ -14,8 +14,8 @@ import (
 
 const schemaOfApproval = `"responseSchema":{"type":"object","properties":{"approved":{"type":"boolean"}},"required":["approved"]}`
 
-// TestOneInterrupt follows section 6.1 of the reference. The client has seen the calls call-1,
-// which is open, and call-2, which is answered.
+// TestOneInterrupt checks ends with a single interrupt (section 6.1 of the project's reference of
+// the drafts). The client has seen two calls: call-1 is still open, and call-2 has a result.
 func TestOneInterrupt(t *testing.T) {
 	stream := append(slices.Concat(call("call-1", "send", "{}"), call("call-2", "look", "{}")), result("call-2"))
 	for name, c := range map[string]struct{ given, native, want, private string }{
@@ -111,8 +111,8 @@ func TestResultWithAnInterrupt(t *testing.T) {
 	}
 }
 
-// TestListOfInterrupts has lists of v1.5, and outcome objects with the drafts' members, where the
-// object has priority.
+// TestListOfInterrupts checks ends with a list of interrupts (draft v1.5), and outcome objects
+// together with the members of the drafts. In the latter case the outcome object must be used.
 func TestListOfInterrupts(t *testing.T) {
 	for name, c := range map[string]struct{ given, form, finish, want string }{
 		"as it is but for the id": {
@@ -154,8 +154,8 @@ func TestListOfInterrupts(t *testing.T) {
 	}
 }
 
-// TestQuestionsInToolCalls: a backend whose end has only outcome:"interrupt" asks by the open calls
-// of a configured tool.
+// TestQuestionsInToolCalls: the end of a run only says outcome:"interrupt". Then the open calls of
+// a configured tool must become the questions.
 func TestQuestionsInToolCalls(t *testing.T) {
 	asks := func(id, args string) []string { return call(id, "pando_permission_request", args) }
 	history := assistant("m0", "old") + "," + user("u1")
@@ -203,8 +203,8 @@ func TestQuestionsInToolCalls(t *testing.T) {
 	})
 }
 
-// TestPauseInNativeForm checks that a client that is shown the backend's own form gets the end
-// unchanged, and gets the calls again if it asks again.
+// TestPauseInNativeForm: a client in the native form must get the end of the run unchanged. If the
+// backend asks again, the client must get the calls again.
 func TestPauseInNativeForm(t *testing.T) {
 	native := func(stream ...string) translate.Result {
 		return plainFor(t, &translate.Request{Input: input(t, ""), Show: translate.ShowNative}, stream...)

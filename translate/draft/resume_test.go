@@ -33,7 +33,8 @@ func TestPlainRun(t *testing.T) {
 	}
 }
 
-// TestResume follows section 7 of the reference.
+// TestResume checks what draft sends for answers (section 7 of the project's reference of the
+// drafts).
 func TestResume(t *testing.T) {
 	one := pausedBy(t, v1(`{"id":"a","reason":"r"}`))
 	bare := pausedBy(t, v1(`{"reason":"r"}`))
@@ -43,7 +44,7 @@ func TestResume(t *testing.T) {
 	same := pausedBy(t, ended(`"interrupts":[{"reason":"x"},{"reason":"y"}]`))
 	newer := pausedBy(t, ended(`"outcome":{"type":"interrupt","interrupts":[{"id":"a","reason":"r"}]},"interrupt":{}`))
 	foreign := pausedBy(t, v1(`{"id":"a"}`))
-	foreign.Dialect = "agui" // this dialect must not read its state
+	foreign.Dialect = "agui" // draft must not read the private state of agui
 	for name, c := range map[string]struct {
 		pause      agui.Pause
 		more, want string
@@ -84,7 +85,7 @@ func TestResume(t *testing.T) {
 			if string(out.Body) != want || !out.Resumes || !out.TakesNew {
 				t.Errorf("%s, want\n%s (%+v)", out.Body, want, out)
 			}
-			// The run repairs ends and pauses like any other run.
+			// The resumed run repairs ends and recognizes pauses like any other run.
 			if res := play(t, run, &dialecttest.Log{}, started, ended(`"outcome":"success"`)); string(res.Finish.JSON) != ended(`"outcome":{"type":"success"}`) || res.Next != nil {
 				t.Errorf("%+v", res)
 			}
@@ -106,8 +107,8 @@ func TestResume(t *testing.T) {
 	})
 }
 
-// TestCancelUnderASchema checks that a cancel is sent as a denial that fits the schema, or is
-// refused. It is never sent as an empty payload.
+// TestCancelUnderASchema checks that a cancel is sent as a denial that fits the question's schema,
+// or is refused if no denial fits. It is never sent as an empty payload.
 func TestCancelUnderASchema(t *testing.T) {
 	only := func(takes ...string) func(_, p json.RawMessage) error {
 		return func(_, p json.RawMessage) error {
@@ -211,7 +212,8 @@ func TestResumeByToolMessages(t *testing.T) {
 			}
 		}
 	})
-	// The answers must be the last messages, so new messages are sent in a run of their own.
+	// Answers sent as tool messages must be the last messages, so new messages are sent in a second
+	// run.
 	beside := assistant("m1", "c1") + "," + user("u2")
 	begin := func(t *testing.T, show translate.Show) (translate.Out, translate.Run, *dialecttest.Log) {
 		in := inputWith(t, beside, dialecttest.ResumeArray(dialecttest.Entry("c1~r1", `{"approved":true}`)))
@@ -265,7 +267,10 @@ func TestResumeByToolMessages(t *testing.T) {
 	})
 }
 
-// TestAbandonedCalls: a call that asked and was never answered stays in a client's history.
+// TestAbandonedCalls: a client's history contains a call that asked and that was never answered.
+// The call must be removed from the history that is sent to the backend. It stays if it has a
+// result, if the client uses the native form, if no ended question belongs to it, or if it is being
+// answered now.
 func TestAbandonedCalls(t *testing.T) {
 	asked := pausedBy(t, append(call("c1", "pando_permission_request", "{}"), ended(`"outcome":"interrupt"`))...)
 	bound := pausedBy(t, append(call("c2", "send", "{}"), v1(`{"id":"c2"}`))...)
@@ -315,8 +320,8 @@ func TestOptions(t *testing.T) {
 	}
 }
 
-// TestNewMessagesTravelWithAResumeKey checks that a resume that is not a tool message contains the
-// new messages, so that there is no second exchange.
+// TestNewMessagesTravelWithAResumeKey: answers in the key resume are no messages. So the same
+// request must contain the new messages too, and no second exchange follows.
 func TestNewMessagesTravelWithAResumeKey(t *testing.T) {
 	p := pausedBy(t, started, v1(`{"id":"q"}`))
 	in := inputWith(t, user("u2"), dialecttest.ResumeArray(dialecttest.Entry(p.Interrupts[0].ID, `{"approved":true}`)))
@@ -329,8 +334,8 @@ func TestNewMessagesTravelWithAResumeKey(t *testing.T) {
 	}
 }
 
-// TestAnAnsweredCallThatBeginsAgainDoesNotAsk: a backend may begin an answered call again and then
-// drop it. That is not a question.
+// TestAnAnsweredCallThatBeginsAgainDoesNotAsk: a backend may begin an answered call again without
+// finishing it. This must not become a question.
 func TestAnAnsweredCallThatBeginsAgainDoesNotAsk(t *testing.T) {
 	const begins = `{"type":"TOOL_CALL_START","toolCallId":"c1","toolCallName":"pando_permission_request","parentMessageId":"m1"}`
 	p := pausedBy(t, started, begins, ended(`"outcome":"interrupt"`))

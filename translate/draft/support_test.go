@@ -17,12 +17,12 @@ const (
 	approval = `{"functionName":"get_weather","functionArguments":{"location":"Seattle"}}`
 )
 
-// ended returns a RUN_FINISHED with more members.
+// ended returns a RUN_FINISHED with the additional members.
 func ended(more string) string {
 	return `{"type":"RUN_FINISHED","threadId":"t1","runId":"r1",` + more + `}`
 }
 
-// v1 returns an end with one interrupt.
+// v1 returns a RUN_FINISHED with outcome "interrupt" and one interrupt, as draft v1 has it.
 func v1(interrupt string) string { return ended(`"outcome":"interrupt","interrupt":` + interrupt) }
 
 // call returns the events of a tool call.
@@ -38,7 +38,8 @@ func result(id string) string {
 	return `{"type":"TOOL_CALL_RESULT","messageId":"r-` + id + `","toolCallId":"` + id + `","content":"done"}`
 }
 
-// play plays a stream to a run. The last event is its end if it is terminal.
+// play plays a stream to a run and returns its result. The last event may be the terminal event.
+// The test fails if any other event was changed.
 func play(t testing.TB, run translate.Run, l *dialecttest.Log, stream ...string) translate.Result {
 	t.Helper()
 	p := dialecttest.Play(run, l, stream...)
@@ -57,7 +58,7 @@ func newDialect(t testing.TB, o Options) *Dialect {
 	return d
 }
 
-// plain plays a stream to a run without answers, for a client that is shown the outcome.
+// plain plays a stream to a run without answers. The client gets questions in the outcome.
 func plain(t testing.TB, stream ...string) translate.Result {
 	t.Helper()
 	return plainFor(t, &translate.Request{Input: input(t, "")}, stream...)
@@ -74,8 +75,8 @@ func plainFor(t testing.TB, r *translate.Request, stream ...string) translate.Re
 	return play(t, run, l, stream...)
 }
 
-// pausedBy returns the pause at the end of a stream, with ids in the form of proxy's: <native>~r1,
-// ~r2, ...
+// pausedBy returns the pause at the end of a stream. The ids have the proxy's form: <native>~r1,
+// <native>~r2, and so on.
 func pausedBy(t testing.TB, stream ...string) agui.Pause {
 	t.Helper()
 	p := plain(t, stream...).Asked.Pause(Name)
@@ -87,7 +88,7 @@ func pausedBy(t testing.TB, stream ...string) agui.Pause {
 
 const head = `{"threadId":"t1","runId":"r1","protocolVersion":"1.0","messages":[`
 
-// input returns a run without messages and with more members.
+// input returns a run without messages and with the additional members.
 func input(t testing.TB, more string) agui.RunInput { t.Helper(); return inputWith(t, "", more) }
 
 func inputWith(t testing.TB, messages, more string) agui.RunInput {
@@ -99,7 +100,7 @@ func inputWith(t testing.TB, messages, more string) agui.RunInput {
 	return dialecttest.Input(t, body+"}")
 }
 
-// resume answers a pause as proxy does: unknown or incomplete answers do not reach Begin.
+// resume answers a pause as the proxy does: Begin is not called with unknown or incomplete answers.
 func resume(t testing.TB, d *Dialect, p agui.Pause, in agui.RunInput, edit func(*translate.Request)) (translate.Out, translate.Run, error) {
 	t.Helper()
 	return dialecttest.Resume(d, p, in, dialecttest.NewLog(in.Messages), func(r *translate.Request) {

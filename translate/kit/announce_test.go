@@ -60,8 +60,9 @@ func TestAnnounced(t *testing.T) {
 	}
 }
 
-// A text may have deeper JSON than the JSON that contains it. gjson is recursive, and a stack
-// overflow would end the process, so such a text is not parsed.
+// TestTextThatIsNestedTooDeepIsAText: a JSON string may contain JSON that is nested deeper than the
+// request itself may be. gjson is recursive, and a stack overflow would end the process. So such a
+// string must not be parsed; it stays a text.
 func TestTextThatIsNestedTooDeepIsAText(t *testing.T) {
 	deep := gjson.Result{Type: gjson.String, Str: strings.Repeat("[", 16<<20)}
 	if got := ParseText(deep); got.Type != gjson.String {

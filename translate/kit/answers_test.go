@@ -7,8 +7,9 @@ import (
 	"holdpoint/internal/agui"
 )
 
-// If the thread waits for nothing, command.resume answers no open question. The client also writes
-// the interruptEvent that it sends with it, so that proves nothing.
+// TestAnswersWithoutAPause: the client sends command.resume although the thread has no open
+// question. This must count as an answer to an unknown question. An interruptEvent with it changes
+// nothing, because the client writes that event itself.
 func TestAnswersWithoutAPause(t *testing.T) {
 	mastra := `"{\"type\":\"mastra_suspend\",\"toolCallId\":\"c\",\"runId\":\"r\"}"`
 	for name, c := range map[string]struct {

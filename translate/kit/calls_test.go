@@ -20,8 +20,8 @@ func TestWithoutCalls(t *testing.T) {
 	}
 }
 
-// TestMessageWithoutCalls checks that the rest of a message stays when its calls are removed, in
-// whatever form it is.
+// TestMessageWithoutCalls checks a message from which calls are removed. Whatever form it has, the
+// rest of the message must stay.
 func TestMessageWithoutCalls(t *testing.T) {
 	const a, b = `{"id":"a"}`, `{ "id":"b","n":1.0}`
 	for text, want := range map[string]string{

@@ -10,7 +10,7 @@ import (
 	"holdpoint/translate"
 )
 
-// named returns an assistant's message with calls, each given as id:tool.
+// named returns an assistant's message with calls. Each call is given as "id:tool".
 func named(id string, calls ...string) string {
 	var list []string
 	for _, c := range calls {
@@ -20,8 +20,8 @@ func named(id string, calls ...string) string {
 	return fmt.Sprintf(`{"id":%q,"role":"assistant","toolCalls":[%s]}`, id, strings.Join(list, ","))
 }
 
-// besideAnswers returns a request that answers a question about the call asked. The last isNew
-// messages are new.
+// besideAnswers returns a request that answers a question about the call with the id "asked". Of
+// its messages, the last isNew are new.
 func besideAnswers(t *testing.T, tools string, isNew int, messages ...string) *translate.Request {
 	t.Helper()
 	in := parsedInput(t, body(`,"tools":[`+tools+`]`, messages...))
@@ -59,8 +59,8 @@ func TestClientCalls(t *testing.T) {
 	}
 }
 
-// TestWithResults checks that only calls and results are between a call and its result, and that no
-// result is lost.
+// TestWithResults checks where the client's results are inserted in the history. Only other calls
+// and results may be between a call and its result, and no result may be lost.
 func TestWithResults(t *testing.T) {
 	const later = `{"id":"u2","role":"user","content":"and"}`
 	words := func(id string) string { return `{"id":"` + id + `","role":"assistant","content":"hm"}` }

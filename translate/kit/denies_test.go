@@ -18,7 +18,7 @@ func TestDenies(t *testing.T) {
 		`{"decisions":[{"type":"reject"},{"type":"reject"}]}`: true, `{"decisions":[{"type":"reject"},{"type":"approve"}]}`: false, `{"decisions":[]}`: false,
 		`[{"type":"ignore","args":null}]`: true, `[{"type":"ignore"},{"type":"accept"}]`: false, `{"decision":"reject"}`: true, `{"cancelled":true}`: true,
 		`{"decisions":[{"type":"reject"},{"type":"respond"}]}`: false, `"notes.txt"`: false, `{"count":1}`: false, `{"why":"no"}`: false,
-		// An instruction to an agent is not a denial.
+		// A text that instructs the agent, such as "stop", is not a denial.
 		`"stop"`: false, `"cancel"`: false, `"Abort"`: false, `"ignore"`: false, `{"cancel":true}`: false, `{"stop":true}`: false, `["cancel"]`: false, `{"declined":true}`: true,
 		`{"type":"cancel"}`: true, `{"action":"cancel"}`: true, `"cancelled"`: true, `{"deny":true}`: true,
 		`{"approved":false,"accept":{"a":1}}`: false, `{"type":"reject","approved":true}`: false,

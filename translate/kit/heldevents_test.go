@@ -10,8 +10,8 @@ import (
 	"holdpoint/internal/agui"
 )
 
-// TestHeld checks that events are released once, unchanged and in order, and that Max bounds what
-// is held now.
+// TestHeld checks that each held event is released exactly once, unchanged and in order. Full must
+// report true once the events that are still held have more than Max bytes.
 func TestHeld(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		type one struct {
@@ -46,7 +46,7 @@ func TestHeld(t *testing.T) {
 				text := fmt.Sprintf(`{"type":"CUSTOM","name":"%d"}`, n)
 				ev := agui.NewEvent([]byte(text))
 				h.Add(of, ev)
-				clear(ev.JSON) // the event is valid only during the call
+				clear(ev.JSON) // an event is valid only during the call of Add
 				model = append(model, one{of, text})
 			}
 			size := 0

@@ -12,8 +12,8 @@ import (
 	"holdpoint/translate"
 )
 
-// The result of an earlier call may have the same id as the result of a later call with the same
-// call id.
+// TestAfterKeepsAResultWhoseIDIsOld: two calls have the same call id, and their results have the
+// same message id. The result of the later call must be kept too.
 func TestAfterKeepsAResultWhoseIDIsOld(t *testing.T) {
 	call := `{"id":"a%d","role":"assistant","toolCalls":[{"id":"c","type":"function","function":{"name":"pay","arguments":"{}"}}]}`
 	old := []string{fmt.Sprintf(call, 1), `{"id":"result_c","role":"tool","toolCallId":"c","content":"paid"}`, fmt.Sprintf(call, 2)}
@@ -30,8 +30,8 @@ func TestAfterKeepsAResultWhoseIDIsOld(t *testing.T) {
 	}
 }
 
-// Four times as many calls need about four times the work. If the work were quadratic, it would be
-// sixteen times.
+// TestHistoryOfManyCallsIsLinear: four times as many calls must take about four times as long. If
+// the time were quadratic, it would be sixteen times as long.
 func TestHistoryOfManyCallsIsLinear(t *testing.T) {
 	cost := func(size int) time.Duration {
 		calls := map[string]bool{}
@@ -65,7 +65,8 @@ func TestHistoryOfManyCallsIsLinear(t *testing.T) {
 	}
 }
 
-// A message whose toolCallId is null answers no call.
+// TestNullCallIsNoCall: a message whose toolCallId is null is not the result of a call. It must
+// stay.
 func TestNullCallIsNoCall(t *testing.T) {
 	m := parsedMessage(`{"id":"u","role":"user","content":"x","toolCallId":null}`)
 	if out := HistoryOf([]agui.Message{m}, map[string]bool{"": true}).WithoutCalls(); len(out) != 1 {

@@ -13,8 +13,8 @@ import (
 	"holdpoint/translate"
 )
 
-// conversationOf draws messages. Their calls and results are anywhere, in spellings that some
-// backend accepts.
+// conversationOf draws a list of messages with calls and results in any order. Their keys have any
+// spelling that some backend accepts.
 func conversationOf(t *rapid.T, name string) []agui.Message {
 	id := rapid.SampledFrom([]string{"a", "b", "c", "d"})
 	var list []agui.Message
@@ -48,7 +48,7 @@ func conversationOf(t *rapid.T, name string) []agui.Message {
 	return list
 }
 
-// parsedMessage returns a message as it is in a request.
+// parsedMessage parses a message as a part of a request.
 func parsedMessage(text string) agui.Message {
 	in, _, err := agui.ParseInput([]byte(`{"threadId":"t","runId":"r","messages":[` + text + `],"tools":[],"context":[]}`))
 	if err != nil {
@@ -61,13 +61,15 @@ func hasCall(m agui.Message, call string) bool {
 	return slices.ContainsFunc(Calls(gjson.ParseBytes(m.JSON)), func(c gjson.Result) bool { return slices.Contains(Texts(c, "id"), call) })
 }
 
-// rest returns what a history must not change: everything except the calls and their results.
+// rest returns the messages without the given calls and their results, as JSON. A history must not
+// change this part.
 func rest(list []agui.Message, calls map[string]bool) string {
 	return string(agui.MessageList(withoutExchanges(list, calls)))
 }
 
-// exchanges returns the results after each message with the call, up to the next such message. The
-// first element has the results before all of them.
+// exchanges finds the results of a call in a list in which the call may appear several times. Its
+// first element contains the results before the first such call. Each further element contains the
+// results after one of these calls, up to the next.
 func exchanges(list []agui.Message, call string) [][]agui.Message {
 	all := [][]agui.Message{nil}
 	for _, m := range list {
@@ -81,7 +83,8 @@ func exchanges(list []agui.Message, call string) [][]agui.Message {
 	return all
 }
 
-// inPlace reports whether only results are between a result and the message with its call.
+// inPlace returns true if only tool messages are between the parameter answer and the message with
+// its call.
 func inPlace(list []agui.Message, call string, answer agui.Message) bool {
 	at := slices.IndexFunc(list, func(m agui.Message) bool { return sameBytes(m, answer) })
 	for at--; at >= 0 && list[at].Role == "tool"; at-- {
@@ -89,8 +92,8 @@ func inPlace(list []agui.Message, call string, answer agui.Message) bool {
 	return at >= 0 && hasCall(list[at], call)
 }
 
-// TestHistory checks that a call that was asked about either has exactly one answer, which follows
-// it, or is removed, and that nothing else changes.
+// TestHistory checks each call that asked. It must either be removed or be followed by exactly one
+// answer, and nothing else may change.
 func TestHistory(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		list := conversationOf(t, "messages")
@@ -121,7 +124,7 @@ func TestHistory(t *testing.T) {
 			call := told[n].Call
 			for name, out := range map[string][]agui.Message{"Behind": behind, "Last": last} {
 				found := exchanges(out, call)
-				if len(found) == 1 { // the call is missing
+				if len(found) == 1 { // the messages do not contain the call
 					if name == "Behind" && len(found[0]) > 0 || name == "Last" && (len(found[0]) != 1 || !sameBytes(found[0][0], reply)) {
 						t.Fatalf("%s: no call %s, and results %s", name, call, agui.MessageList(found[0]))
 					}
@@ -140,7 +143,7 @@ func TestHistory(t *testing.T) {
 					}
 				}
 			}
-			// The last call with the id is the one that was asked about, so it stays.
+			// The question was about the last call with this id, so this call must stay.
 			at := lastWith(list, call)
 			if now := lastWith(behind, call); (at < 0) != (now < 0) || at >= 0 && list[at].ID != behind[now].ID {
 				t.Fatalf("the call %s was asked about in %d, and stands in %d: %s", call, at, now, agui.MessageList(behind))
@@ -158,8 +161,7 @@ func lastWith(list []agui.Message, call string) int {
 	return -1
 }
 
-// TestHistoryTwice checks that a history with answers is unchanged when the same answers are added
-// again.
+// TestHistoryTwice checks that nothing changes if the same answers are added to a history again.
 func TestHistoryTwice(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		list := conversationOf(t, "messages")
@@ -172,7 +174,8 @@ func TestHistoryTwice(t *testing.T) {
 	})
 }
 
-// TestToolReplyReadsBackAsItWasSent checks that a client makes the same message from the event.
+// TestToolReplyReadsBackAsItWasSent checks that the event and the message of a ToolReply have the
+// same id, call and content, whatever characters these contain.
 func TestToolReplyReadsBackAsItWasSent(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		reply := ToolReply{rapid.String().Draw(t, "id"), rapid.String().Draw(t, "call"), rapid.String().Draw(t, "content")}
@@ -188,7 +191,7 @@ func TestToolReplyReadsBackAsItWasSent(t *testing.T) {
 	})
 }
 
-// shownList is a transcript whose messages are all known.
+// A shownList is a transcript of which all messages are known.
 type shownList []agui.Message
 
 func (shownList) Calls() []agui.Call             { return nil }

@@ -9,8 +9,8 @@ import (
 	"holdpoint/translate"
 )
 
-// TestLostIDs checks that ids on record come first, that the number of ids from a client is
-// bounded, and that ids that were cancelled before are left out.
+// TestLostIDs checks three rules for lost ids: the ids on record come first, the client can add
+// only a limited number of ids, and ids that were cancelled earlier are left out.
 func TestLostIDs(t *testing.T) {
 	ended := func(interrupts ...agui.Interrupt) translate.EndedPause {
 		return translate.EndedPause{Pause: agui.Pause{ID: "p", Interrupts: interrupts}}
@@ -39,7 +39,7 @@ func TestLostIDs(t *testing.T) {
 	}
 }
 
-// TestCancelsEnd checks that the number of tries is bounded, whatever a backend answers.
+// TestCancelsEnd checks that the number of tries is limited, whatever the backend answers.
 func TestCancelsEnd(t *testing.T) {
 	c := NewCancels(agui.Pause{Interrupts: []agui.Interrupt{{Native: "a"}, {Native: "a"}, {Native: "b"}}})
 	if got := strings.Join(c.Open(), " "); got != "a b" {

@@ -8,7 +8,7 @@ import (
 	"holdpoint/translate"
 )
 
-// calling returns an assistant's message with calls of the tool "rm", one for each id.
+// calling returns an assistant's message that calls the tool "rm" once for each id.
 func calling(message string, ids ...string) string {
 	list := ""
 	for n, id := range ids {
@@ -70,9 +70,9 @@ func parsedInput(t *testing.T, body string) agui.RunInput {
 	return in
 }
 
-// TestNewMessagesComeLast checks that the second exchange has the new messages at its end, even if
-// the transcript is incomplete and the client has them earlier. Otherwise the answer would be the
-// last message.
+// TestNewMessagesComeLast: the client has the new message before another message, and the
+// transcript is incomplete. The second exchange must still end with the new message. Otherwise the
+// agent's answer would be the last message.
 func TestNewMessagesComeLast(t *testing.T) {
 	in := parsedInput(t, `{"threadId":"t","runId":"r","messages":[{"id":"u1","role":"user","content":"new"},{"id":"a1","role":"assistant","content":"asks"}]}`)
 	r := &translate.Request{Input: in, NewMessages: in.Messages[:1]}
@@ -86,8 +86,8 @@ func TestNewMessagesComeLast(t *testing.T) {
 	}
 }
 
-// TestClientResults: some models repeat ids, so a result before the last call with the id belongs
-// to an earlier call.
+// TestClientResults: some models use an id for several calls. A result before the last call with
+// its id must count as the result of an earlier call.
 func TestClientResults(t *testing.T) {
 	for name, c := range map[string]struct {
 		messages []string

@@ -7,8 +7,8 @@ import (
 	"holdpoint/internal/agui"
 )
 
-// TestOrderOfMessages checks that messages of some roles are removed, that results move to their
-// calls, and that nothing else changes.
+// TestOrderOfMessages checks that reasoning and activity messages are removed, that results are
+// moved to directly follow their calls, and that nothing else changes.
 func TestOrderOfMessages(t *testing.T) {
 	for name, c := range map[string]struct{ list, want string }{
 		"in order":                     {`u a:1 t:1 u`, `u a:1 t:1 u`},

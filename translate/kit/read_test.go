@@ -9,7 +9,7 @@ import (
 	"holdpoint/translate/kit"
 )
 
-// TestRead checks the meaning of an answer that the audit and other observers get.
+// TestRead checks which meaning of an answer is recorded by the audit and other observers.
 func TestRead(t *testing.T) {
 	const unclear, yes, no = agui.Unclear, agui.Approves, agui.Denies
 	for payload, want := range map[string]agui.Reading{

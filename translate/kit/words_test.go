@@ -31,7 +31,7 @@ func TestWords(t *testing.T) {
 		`{"oneOf":[` + yesForm + `,` + noForm + `]}`:                                                                           `{"approved":true}`,
 		`{"anyOf":[` + yesForm + `,` + noForm + `]}`:                                                                           `{"approved":true}`,
 		`{"anyOf":[` + yesForm + `]}`:                ``,
-		`{"allOf":[` + yesForm + `,` + noForm + `]}`: ``, // no answer fits both
+		`{"allOf":[` + yesForm + `,` + noForm + `]}`: ``, // no answer fits both forms
 		`{"type":"boolean"}`:                         ``,
 		`null`:                                       ``,
 	} {
@@ -67,8 +67,8 @@ func TestSays(t *testing.T) {
 	}
 }
 
-// TestLongNoIsClear checks that a denial may have any length, because unknown calls require a clear
-// denial.
+// TestLongNoIsClear: a denial must be clear however long it is, because some calls need a clear
+// denial. A long approval is unclear.
 func TestLongNoIsClear(t *testing.T) {
 	long := strings.Repeat("x", maxWord)
 	for _, c := range []struct {
@@ -85,15 +85,18 @@ func TestLongNoIsClear(t *testing.T) {
 	}
 }
 
-// tanStackSchema is TanStack AI's schema of an approval: one form for the yes, another for the no.
+// tanStackSchema is the schema of an approval in TanStack AI. It has one form for a yes and another
+// for a no.
 const tanStackSchema = `{"oneOf":[{"type":"object","properties":{"approved":{"const":true},"editedArgs":{"type":"object"}},"required":["approved"],"additionalProperties":false},
 	{"type":"object","properties":{"approved":{"const":false}},"required":["approved"],"additionalProperties":false}]}`
 
 func TestWordsOfSeveralForms(t *testing.T) {
 	for schema, want := range map[string]string{
 		tanStackSchema: `{"approved":true} {"approved":false}`,
-		strings.ReplaceAll(tanStackSchema, `["approved"]`, `["approved","payload"]`):                                     " ", // it requires more than a yes
-		strings.Replace(tanStackSchema, "false", "true", 2):                                                              " ", // it has no form for a no
+		// requires more than a yes
+		strings.ReplaceAll(tanStackSchema, `["approved"]`, `["approved","payload"]`): " ",
+		// has no form for a no
+		strings.Replace(tanStackSchema, "false", "true", 2):                                                              " ",
 		strings.Replace(tanStackSchema, `"const":false`, `"const":"no"`, 1):                                              " ",
 		`{"type":"object","properties":{"approved":{"const":true}},"required":["approved"]}`:                             " ",
 		`{"oneOf":[` + ApprovalSchema + `,{"type":"string"}]}`:                                                           `{"approved":true} {"approved":false}`,
@@ -106,8 +109,8 @@ func TestWordsOfSeveralForms(t *testing.T) {
 	}
 }
 
-// TestBareBoolean checks that a bare boolean is replaced by an object if the schema asks for an
-// object, and only then.
+// TestBareBoolean: an answer is only true or false. It must become an object if the schema of the
+// question wants an object with a decision, and stay unchanged otherwise.
 func TestBareBoolean(t *testing.T) {
 	const either = `{"type":["object","boolean"],"properties":{"approved":{"type":"boolean"}},"required":["approved"]}`
 	refuses := func(schema, payload json.RawMessage) error {

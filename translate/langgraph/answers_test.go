@@ -9,7 +9,8 @@ import (
 	"holdpoint/translate/dialecttest"
 )
 
-// show returns a list of answers as "id status payload", with + for Own and * for Native.
+// show returns each answer as "id status payload". " +" follows if OwnForm is set, " *" if Native
+// is set.
 func show(list []agui.Answer) string {
 	var lines []string
 	for _, a := range list {
@@ -60,7 +61,7 @@ func TestAnswers(t *testing.T) {
 		"true for a plain question stays":    {one, dialecttest.ResumeArray(dialecttest.Entry(A, `true`)), A + ` resolved true`, ""},
 		"resume [] beside a command (row 6)": {one, `"resume":[],` + dialecttest.Command(`1`), A + ` resolved 1 *`, ""},
 
-		// Aliases of a review (7.3).
+		// Short forms of the answer to a review (section 7.3 of the LangGraph reference).
 		"true for an action":                     {js, dialecttest.ResumeArray(dialecttest.Entry(A, `true`)), A + ` resolved {"approved":true}`, ""},
 		"false for an action":                    {js, dialecttest.ResumeArray(dialecttest.Entry(A, `false`)), A + ` resolved {"approved":false}`, ""},
 		"one decision for an action":             {js, dialecttest.ResumeArray(dialecttest.Entry(A, `{"decisions":[{"type":"approve"}]}`)), A + ` resolved {"type":"approve"} +`, ""},
@@ -74,10 +75,11 @@ func TestAnswers(t *testing.T) {
 		"a response that says approved too":      {box, dialecttest.ResumeArray(dialecttest.Entry(A, `{"type":"accept","approved":false}`)), A + ` resolved {"type":"accept","approved":false}`, ""},
 		"true for an Agent Inbox":                {box, dialecttest.ResumeArray(dialecttest.Entry(A, `true`)), A + ` resolved {"approved":true}`, ""},
 
-		// The backend's own id may be an old question's, so only the published id names a question.
+		// The backend's own id may belong to an earlier question, so only the published id
+		// identifies a question.
 		"by native id": {one, dialecttest.ResumeArray(dialecttest.Entry(idA, `1`)), idA + ` resolved 1`, ""},
 
-		// command.resume (6.5, rule 5).
+		// Answers in command.resume (section 6.5 of the LangGraph reference, rule 5).
 		"one open: the value":                         {one, dialecttest.Command(`{"approved":true}`), A + ` resolved {"approved":true} *`, ""},
 		"one open: JSON text (row 8)":                 {one, dialecttest.Command(`"{\"approved\": true}"`), A + ` resolved {"approved": true} *`, ""},
 		"one open: text that is no JSON (row 8)":      {one, dialecttest.Command(`"{yes"`), A + ` resolved "{yes" *`, ""},
@@ -111,7 +113,7 @@ func TestAnswers(t *testing.T) {
 		"Agent Inbox: the whole":                      {box, dialecttest.Command(`[{"type":"accept","args":null}]`), A + ` resolved [{"type":"accept","args":null}] + *`, ""},
 		"Agent Inbox: the whole of two":               {boxes, dialecttest.Command(`[{"type":"accept"},{"type":"ignore"}]`), A + ` resolved [{"type":"accept"},{"type":"ignore"}] + *; ` + idA + `~r2 resolved [{"type":"accept"},{"type":"ignore"}] + *`, ""},
 
-		// interruptEvent.
+		// Answers with an interruptEvent, which repeats the question.
 		"the echo of the question, as text":    {one, withEvent(`1`, dialecttest.Quoted(approval)), A + unknownAnswer, ""},
 		"the echo of the question, parsed":     {one, withEvent(`1`, ` {"message":"Please confirm", "files":["a","b","c"],"question":"Delete 3 files?"}`), A + unknownAnswer, ""},
 		"the echo of another question":         {one, withEvent(`1`, `"Another?"`), unknownAnswer, ""},
@@ -121,7 +123,7 @@ func TestAnswers(t *testing.T) {
 		"Holdpoint's own event of another day": {two, withEvent(`1`, `"{\"id\":\"other~1\"}"`), unknownAnswer, ""},
 		"Mastra's, while LangGraph asks":       {one, withEvent(`1`, `"{\"type\":\"mastra_suspend\"}"`), unknownAnswer, ""},
 
-		// No pause.
+		// Answers although the thread has no pause.
 		"none: a value":                          {agui.Pause{}, dialecttest.Command(`1`), unknownAnswer, ""},
 		"none: an id map":                        {agui.Pause{}, dialecttest.Command(`{"` + idB + `":2,"` + A + `":1}`), A + ` resolved 1 *; ` + idB + ` resolved 2 *`, ""},
 		"none: an empty map":                     {agui.Pause{}, dialecttest.Command(`{}`), ` resolved {} *`, ""},
@@ -129,7 +131,8 @@ func TestAnswers(t *testing.T) {
 		"none: Mastra's on a route of LangGraph": {agui.Pause{Dialect: Name}, withEvent(`1`, `"{\"type\":\"mastra_suspend\"}"`), unknownAnswer, ""},
 		"none: both forms (the array may be dropped, the command must not pass)": {agui.Pause{}, dialecttest.ResumeArray(dialecttest.Entry("x", "")) + "," + dialecttest.Command(`1`), `x cancelled ; ` + unknownAnswer[0:], ""},
 
-		// Both forms (6.5, rule 6; row 6).
+		// Answers in both forms, resume and command.resume (section 6.5 of the LangGraph reference,
+		// rule 6; row 6).
 		"both say the same":                   {one, dialecttest.ResumeArray(dialecttest.Entry(A, `{"a":1}`)) + "," + dialecttest.Command(`{"a":1.0}`), A + ` resolved {"a":1}`, ""},
 		"both say the same, as a map":         {two, dialecttest.ResumeArray(dialecttest.Entry(A, `1`), dialecttest.Entry(B, `2`)) + "," + dialecttest.Command(`{"`+idA+`":1,"`+idB+`":2}`), A + ` resolved 1; ` + B + ` resolved 2`, ""},
 		"both say the same of a review":       {js, dialecttest.ResumeArray(dialecttest.Entry(A, `true`)) + "," + dialecttest.Command(`{"decisions":[{"type":"approve"}]}`), A + ` resolved {"approved":true}`, ""},
@@ -148,8 +151,9 @@ func TestAnswers(t *testing.T) {
 	}
 }
 
-// TestEchoWithoutConfig: a value from which Python's make_json_safe removed keys is recognized in
-// both forms.
+// TestEchoWithoutConfig: Python's make_json_safe removed keys of the value in rawEvent, but not in
+// the text of the event. If the client sends the question back, it must be recognized in both
+// forms.
 func TestEchoWithoutConfig(t *testing.T) {
 	d := newDialect(t, Options{})
 	p := pausedBy(t, d, started, `{"type":"CUSTOM","name":"on_interrupt","rawEvent":{"value":{"a":1},"id":"`+idA+`"},"value":"{\"a\": 1, \"config\": {}}"}`, finished)
@@ -161,8 +165,8 @@ func TestEchoWithoutConfig(t *testing.T) {
 	}
 }
 
-// TestAnswersOfAnUnreadableRecord: answers are read by the published questions even if the private
-// state is another dialect's.
+// TestAnswersOfAnUnreadableRecord: the private state of a pause belongs to another dialect. The
+// answers must still be readable, because they name published questions.
 func TestAnswersOfAnUnreadableRecord(t *testing.T) {
 	d := newDialect(t, Options{})
 	for _, private := range []string{``, `null`, `{"natives":[]}`, `7`} {

@@ -12,8 +12,8 @@ import (
 	"holdpoint/translate/dialecttest"
 )
 
-// TestContradictionIsNoApproval: a payload with a yes under one key and a no under another is not
-// an approval, in any form of the answer.
+// TestContradictionIsNoApproval: a payload says yes under one key and no under another. It must not
+// become an approval, whatever form the answer has.
 func TestContradictionIsNoApproval(t *testing.T) {
 	respond := `{"action_requests":[{"name":"f","args":{}}],"review_configs":[{"action_name":"f","allowed_decisions":["approve","edit","reject","respond"]}]}`
 	for name, c := range map[string]struct{ value, payload string }{
@@ -35,8 +35,8 @@ func TestContradictionIsNoApproval(t *testing.T) {
 	}
 }
 
-// TestEditsAreJudgedInEveryForm: an edit is checked with the backend's args_schema in every form of
-// the answer, because a wrong edit stays in the checkpoint for good.
+// TestEditsAreJudgedInEveryForm: a wrong edit would stay in the graph's checkpoint for good. So
+// each edit must be checked with the backend's args_schema, whatever form the answer has.
 func TestEditsAreJudgedInEveryForm(t *testing.T) {
 	value := `{"action_requests":[{"name":"f","args":{"n":1}}],"review_configs":[{"action_name":"f","allowed_decisions":["edit","respond"],"args_schema":{"type":"object","properties":{"n":{"type":"integer"}}}}]}`
 	for _, payload := range []string{

@@ -8,13 +8,14 @@ import (
 	"holdpoint/translate/dialecttest"
 )
 
-// TestDecisions is the table of decisions in section 7.3, for both styles of keys and the alpha's.
+// TestDecisions checks the table of decisions in section 7.3 of the LangGraph reference, with the
+// keys of Python, of JavaScript and of the alpha version.
 func TestDecisions(t *testing.T) {
 	respond := `{"action_requests":[{"name":"f","args":{}}],"review_configs":[{"action_name":"f","allowed_decisions":["approve","edit","reject","respond"]}]}`
 	noReject := `{"action_requests":[{"name":"f","args":{}}],"review_configs":[{"action_name":"f","allowed_decisions":["approve"]}]}`
 	alpha := `{"action_requests":[{"name":"f","arguments":{}}],"review_configs":[{"action_name":"f","allowed_decisions":["edit"]}]}`
 	for name, c := range map[string]struct {
-		value, payload string // "" means cancelled
+		value, payload string // an empty payload means cancelled
 		want           string // the decision that is sent
 		code           agui.Code
 	}{
@@ -75,8 +76,9 @@ func TestDecisions(t *testing.T) {
 	}
 }
 
-// TestDecisionsAreAssembled: the decisions on several actions of one interrupt are sent together,
-// in every form of the answer (section 7.3, row 15).
+// TestDecisionsAreAssembled: one interrupt has several actions, and each is a question. Their
+// decisions must be sent together, whatever form the answers have (section 7.3 of the LangGraph
+// reference, row 15).
 func TestDecisionsAreAssembled(t *testing.T) {
 	d := newDialect(t, Options{})
 	p := pausedBy(t, d, started, pyCalls, custom(idA, pyHITL), finished)
@@ -108,7 +110,7 @@ func TestDecisionsAreAssembled(t *testing.T) {
 	}
 }
 
-// Section 7.4.
+// TestResponses checks the responses to an Agent Inbox (section 7.4 of the LangGraph reference).
 func TestResponses(t *testing.T) {
 	none := `{"action_request":{"action":"f","args":{}},"config":{"allow_accept":false}}`
 	stripped := `{"action_request":{"action":"f","args":{}}}`

@@ -13,8 +13,8 @@ import (
 	"holdpoint/translate/dialecttest"
 )
 
-// The questions of langchain.mcp of langchain 1.5.2 for an MCP server (recorded with fastmcp
-// 4.2.3).
+// These are questions that langchain.mcp of langchain 1.5.2 asks for an MCP server. They were
+// recorded with fastmcp 4.2.3.
 const (
 	payForm     = `{"type":"object","properties":{"reference":{"type":"string"},"copies":{"type":"integer"}},"required":["reference"]}`
 	elicitation = `{"type":"mcp_elicitation","tool_name":"pay","requests":[{"key":"confirm","message":"Which reference?","mode":"form","requested_schema":` + payForm +
@@ -22,8 +22,8 @@ const (
 	oneForm = `{"type":"mcp_elicitation","tool_name":"pay","requests":[{"key":"a.b","message":"Which reference?","mode":"form","requested_schema":` + payForm + `}]}`
 )
 
-// TestElicitationIsPublished: each key is a question with its message and schema. The URL of a page
-// follows the message.
+// TestElicitationIsPublished: each key must become one question with its own message and schema. If
+// the question has a URL, it must follow the message.
 func TestElicitationIsPublished(t *testing.T) {
 	const yesNo = `{"type":"object","properties":{"approved":{"type":"boolean"}},"required":["approved"]}`
 	want := []string{
@@ -51,7 +51,8 @@ func TestElicitationIsPublished(t *testing.T) {
 	}
 }
 
-// fits returns an error if a payload lacks a required member of the schema.
+// fits returns an error if the payload lacks a member that the schema requires, or if that member
+// has the wrong type.
 func fits(schema, payload json.RawMessage) error {
 	v := gjson.ParseBytes(payload)
 	if gjson.GetBytes(schema, "type").Str == "object" && !v.IsObject() {
@@ -132,8 +133,8 @@ func TestElicitationIsAnswered(t *testing.T) {
 		}
 	})
 	const decline = `{"action":"decline"}`
-	// A form may have members that elsewhere are a decision. A payload that is only a denial stays a
-	// denial.
+	// The members of a form may have the names that elsewhere make up a decision, such as approved.
+	// A payload that only denies must stay a denial.
 	t.Run("a form with members of those names", func(t *testing.T) {
 		p := pausedBy(t, d, started, custom(idA, `{"type":"mcp_elicitation","tool_name":"f","requests":[{"key":"k","message":"M","mode":"form","requested_schema":{"type":"object","properties":{"approved":{"type":"boolean"},"action":{"type":"string"}}}}]}`), finished)
 		if no := string(p.Interrupts[0].No); no != decline {
@@ -153,7 +154,8 @@ func TestElicitationIsAnswered(t *testing.T) {
 			}
 		}
 	})
-	// A schema without required members does not turn a denial into the content of the form.
+	// A schema without required members accepts every object. A denial must still not become the
+	// content of the form.
 	t.Run("a form whose members may be left out", func(t *testing.T) {
 		p := pausedBy(t, d, started, custom(idA, `{"type":"mcp_elicitation","tool_name":"f","requests":[{"key":"k","message":"M","mode":"form","requested_schema":{"type":"object","properties":{"note":{"type":"string"}}}}]}`), finished)
 		for content, action := range map[string]string{
@@ -175,7 +177,7 @@ func TestElicitationIsAnswered(t *testing.T) {
 			out, _, err := resumeWith(t, d, p, input(t, entries(content)))
 			got := gjson.Get(sent(out), idA).Raw
 			if want := `{"responses":{"k":` + action + `}}`; action == "" && dialecttest.Code(err) != agui.InvalidPayload || action != "" && got != want {
-				// A denial may also be sent as decline.
+				// A denial may also be sent as a plain decline.
 				if action != "" || got != `{"responses":{"k":`+decline+`}}` {
 					t.Errorf("%s: %s %v, want %s", content, got, err, want)
 				}
@@ -184,8 +186,8 @@ func TestElicitationIsAnswered(t *testing.T) {
 	})
 }
 
-// TestElicitationBesideOtherCalls: if several calls run at once, another call may get the answer,
-// so only a no is sent.
+// TestElicitationBesideOtherCalls: several calls run at once, and another call could get the
+// answer. So only a no may be sent.
 func TestElicitationBesideOtherCalls(t *testing.T) {
 	d := newDialect(t, Options{})
 	p := pausedBy(t, d, started, custom(idA, oneForm), finished)

@@ -12,19 +12,21 @@ import (
 	"holdpoint/translate/dialecttest"
 )
 
-// of0043 returns the stream of a pause in adapters from 0.0.43 on: CUSTOM after the snapshots.
+// of0043 returns the stream of a pause as adapters from 0.0.43 on send it: the CUSTOM events follow
+// the snapshots.
 func of0043(customs ...string) []string {
 	return append(append([]string{started, stepAsk, state, messages, stepEnd}, customs...), finished)
 }
 
-// of0042 returns the stream of a pause in earlier adapters.
+// of0042 returns the stream of a pause as adapters up to 0.0.42 send it: the CUSTOM events are
+// before the last snapshots.
 func of0042(customs ...string) []string {
 	return append(append([]string{started, stepAsk, state}, customs...), stepEnd, state, messages, finished)
 }
 
-// TestTheArrayWhereItIsTaken: the answer to a single question is sent in the array if the stream
-// shows an adapter that accepts it. Answers that the array cannot carry, such as a cancel, are sent
-// as an id map.
+// TestTheArrayWhereItIsTaken: the answer to a single question must be sent in the array resume if
+// the stream shows an adapter that accepts this. Answers that the array cannot carry, such as a
+// cancel, must be sent as a map from the question's id to the answer.
 func TestTheArrayWhereItIsTaken(t *testing.T) {
 	entry := func(payload string) string {
 		return `[{"interruptId":"` + idA + `","status":"resolved","payload":{"` + idA + `":` + payload + `}}]`
@@ -84,8 +86,8 @@ func TestTheArrayWhereItIsTaken(t *testing.T) {
 	}
 }
 
-// TestTheArrayIsNotForTangledCalls: if another call may get the answer, it is sent with the
-// question's id.
+// TestTheArrayIsNotForTangledCalls: if another call could get the answer, it must be sent as a map
+// with the question's id.
 func TestTheArrayIsNotForTangledCalls(t *testing.T) {
 	d := newDialect(t, Options{})
 	p := pausedBy(t, d, of0043(custom(idA, approval))...)
@@ -96,8 +98,8 @@ func TestTheArrayIsNotForTangledCalls(t *testing.T) {
 	}
 }
 
-// TestTheArrayIsRemembered: a run that only repeats a question does not show the adapter, so what
-// the pause before it showed counts.
+// TestTheArrayIsRemembered: a run that only repeats a question does not show the version of the
+// adapter. So the version that the earlier pause showed must be used.
 func TestTheArrayIsRemembered(t *testing.T) {
 	d := newDialect(t, Options{})
 	for name, stream := range map[string][]string{"0.0.43": of0043(custom(idA, approval)), "0.0.42": of0042(custom(idA, approval))} {
@@ -113,7 +115,8 @@ func TestTheArrayIsRemembered(t *testing.T) {
 	}
 }
 
-// approvedOnly checks a payload by a schema with a boolean approved, and accepts everything else.
+// approvedOnly returns an error if the schema has the property approved and the payload has no
+// boolean of this name. It accepts all other payloads.
 func approvedOnly(schema, payload json.RawMessage) error {
 	if gjson.GetBytes(schema, "properties.approved").Exists() && !gjson.GetBytes(payload, "approved").IsBool() {
 		return agui.Errorf(agui.InvalidPayload, "approved")

@@ -13,15 +13,15 @@ import (
 	"holdpoint/translate/internal/langgraphapi"
 )
 
-// values are seeds of interrupt values.
+// values are interrupt values, the seeds of the fuzz tests.
 var values = []string{
 	approval, jsHITL, pyHITL, inboxOne, "[" + inboxOne + "]", kitText, kitTool, `"What?"`, `42`, `null`, `{}`, `[]`,
 	`{"reason":null,"message":"m","toolCallId":"call-1-1","response_schema":{"type":"object"},"expiresAt":"2030-01-01T00:00:00Z"}`,
 	`{"action_requests":[{"name":"f","args":null}],"review_configs":[{"action_name":"f","allowed_decisions":["approve","respond"],"args_schema":{"$defs":{}}}]}`,
 }
 
-// FuzzEvents: the backend streams any events, one on each line. Nothing panics, and the output is
-// valid.
+// FuzzEvents checks any events of a backend, one on each line. Nothing may panic, and the output
+// must be valid.
 func FuzzEvents(f *testing.F) {
 	for _, v := range values {
 		f.Add(strings.Join([]string{started, stepAsk, pyCalls, custom(idA, v), custom("", v), state, finished}, "\n"), false)
@@ -70,7 +70,7 @@ func checkPlayed(t *testing.T, d *Dialect, p dialecttest.Played) {
 	for _, i := range pause.Interrupts {
 		checkInterrupt(t, i.Object)
 	}
-	// Each published question can be answered, or is refused with a reason.
+	// Each published question must either be answerable or be refused with a reason.
 	pause = dialecttest.WithIDs(pause)
 	for _, payload := range []string{"", "true"} {
 		var entries []string
@@ -87,7 +87,8 @@ func checkPlayed(t *testing.T, d *Dialect, p dialecttest.Played) {
 	}
 }
 
-// checkInterrupt checks the members at which a client fails if they are null or of another type.
+// checkInterrupt checks the members of an interrupt that make a client fail if they are null or
+// have the wrong type.
 func checkInterrupt(t *testing.T, object json.RawMessage) {
 	t.Helper()
 	if !json.Valid(object) {
@@ -116,9 +117,9 @@ func checkInterrupt(t *testing.T, object json.RawMessage) {
 	}
 }
 
-// FuzzAnswers: a client answers any question with any payload. Nothing panics, every request to the
-// backend is JSON, and without any word or value for yes in the client's request a review gets no
-// approval, and another question only a falsy value.
+// FuzzAnswers checks any answer to any question. Nothing may panic, and every request to the
+// backend must be JSON. If the client's request contains no word or value for a yes, a review must
+// get no approval, and another question only a falsy value.
 func FuzzAnswers(f *testing.F) {
 	A, B := idA+"~r1", idA+"~r2"
 	bodies := []string{
@@ -148,7 +149,7 @@ func FuzzAnswers(f *testing.F) {
 		}
 		p := playPlain(t, d, started, pyCalls, custom(id, strings.TrimSpace(value)), finished)
 		if len(p.Result.Asked.Interrupts) == 0 {
-			return // an event of Mastra
+			return // the event is Mastra's
 		}
 		pause := dialecttest.WithIDs(p.Result.Asked.Pause(Name))
 		body := `{"threadId":"t","runId":"r","messages":[]`
@@ -200,8 +201,8 @@ func cancels(in agui.RunInput) bool {
 	return len(in.Resume) == 1 && in.Resume[0].Status == agui.Cancelled
 }
 
-// saysYes reports whether a JSON text has a true, or a word for an approval in its strings and
-// keys, also in JSON text inside strings.
+// saysYes returns true if a JSON text contains true, or a word for an approval in a string or key.
+// It also reads JSON inside strings.
 func saysYes(text string) bool {
 	var v any
 	if json.Unmarshal([]byte(text), &v) != nil {

@@ -12,8 +12,9 @@ import (
 	"holdpoint/translate/kit"
 )
 
-// TestIsID: LangGraph reads a key as an id if it matches ^[0-9a-f]{32}$. If one key does not, the
-// whole map is the answer, which every waiting node reads as true.
+// TestIsID checks ids with LangGraph's rule: a key of a map is an id if it matches ^[0-9a-f]{32}$.
+// If one key does not match, LangGraph uses the whole map as the answer, which each waiting node
+// would read as true.
 func TestIsID(t *testing.T) {
 	for id, want := range map[string]bool{
 		idA:                          true,
@@ -30,7 +31,8 @@ func TestIsID(t *testing.T) {
 	}
 }
 
-// TestReviewConfigsAreFoundByName: the configs need not be in the order of the actions.
+// TestReviewConfigsAreFoundByName: review_configs and the actions are in a different order. Each
+// action must get the config with its name.
 func TestReviewConfigsAreFoundByName(t *testing.T) {
 	value := `{"action_requests":[{"name":"a","args":{}},{"name":"b","args":{}}],"review_configs":[{"action_name":"b","allowed_decisions":["approve","edit","reject"]},{"action_name":"a","allowed_decisions":["approve"]}]}`
 	d := newDialect(t, Options{})
@@ -52,9 +54,9 @@ func TestCancelThatAGraphCouldTakeForAYesIsWarnedOf(t *testing.T) {
 	}
 }
 
-// TestHexIDsOfOthers: an id of 32 hex digits in an outcome is LangGraph's only if the adapter's
-// metadata or a CUSTOM event shows it. Other ids are sent in the array, because LangGraph ignores a
-// map with unknown ids, and the maker of the id would not get the answer.
+// TestHexIDsOfOthers: an outcome has an id of 32 hex digits. The id counts as LangGraph's only if
+// the adapter's metadata or a CUSTOM event shows it. The answer to another id must be sent in the
+// array, because LangGraph ignores a map with unknown ids, and the answer would be lost.
 func TestHexIDsOfOthers(t *testing.T) {
 	for name, c := range map[string]struct {
 		stream []string

@@ -21,8 +21,9 @@ func objects(p agui.Pause) []string {
 	return list
 }
 
-// TestPauseIsHeldUntilTheEnd: the CUSTOM event is held until the end of the run, and all other
-// frames pass unchanged (section 11, row 2; section 3.1).
+// TestPauseIsHeldUntilTheEnd: the CUSTOM event of a question must be held until the end of the run.
+// All other frames must be forwarded unchanged (LangGraph reference, section 3.1; section 11, row
+// 2).
 func TestPauseIsHeldUntilTheEnd(t *testing.T) {
 	for name, stream := range map[string][]string{
 		"custom before the snapshots (up to 0.0.42)": {started, stepAsk, custom(idA, approval), stepEnd, state, messages, finished},
@@ -57,8 +58,8 @@ func TestPauseIsHeldUntilTheEnd(t *testing.T) {
 	}
 }
 
-// TestEndsThatAreNoPause: RUN_STARTED and RUN_FINISHED keep the backend's ids; proxy writes the
-// client's (row 12).
+// TestEndsThatAreNoPause checks runs that end without a question. RUN_STARTED and RUN_FINISHED must
+// keep the backend's ids, because the proxy itself replaces them with the client's ids (row 12).
 func TestEndsThatAreNoPause(t *testing.T) {
 	d := newDialect(t, Options{})
 	for name, c := range map[string]struct {
@@ -94,14 +95,15 @@ func TestEndsThatAreNoPause(t *testing.T) {
 	}
 }
 
-// TestCustomsAndOutcomeAreOneSet: the CUSTOM events and the outcome are one set of questions, with
-// the content of the outcome (section 3.2; section 11, rows 1 and 2).
+// TestCustomsAndOutcomeAreOneSet: CUSTOM events and the outcome of a run may have the same
+// questions. Each question must be asked once, with the content that the outcome has (LangGraph
+// reference, section 3.2; section 11, rows 1 and 2).
 func TestCustomsAndOutcomeAreOneSet(t *testing.T) {
 	a, b := adapters(idA, `{"action":"A"}`, ""), adapters(idB, `{"action":"B"}`, "")
 	two := []string{idA + " A", idB + " B"}
 	for name, c := range map[string]struct {
 		stream []string
-		want   []string // native id and action
+		want   []string // each "native-id action"
 	}{
 		"several customs (row 1)":                      {[]string{custom(idA, `{"action":"A"}`), custom(idB, `{"action":"B"}`), finished}, two},
 		"the first only (section 3.4, up to 0.0.42)":   {[]string{custom(idA, `{"action":"A"}`), finished}, two[:1]},
@@ -133,8 +135,9 @@ func TestCustomsAndOutcomeAreOneSet(t *testing.T) {
 	}
 }
 
-// TestNativeID: where the native id is, and what happens without one (section 4). The ns and ids
-// are of xxhash 4.1.0 for Python.
+// TestNativeID checks where the backend's own id of a question is found, and how a question without
+// an id is answered (section 4 of the LangGraph reference). The values of ns and the ids come from
+// xxhash 4.1.0 for Python.
 func TestNativeID(t *testing.T) {
 	const value = `,"value":"What?","name":"on_interrupt","type":"CUSTOM"}`
 	ns := `"ns":["ask:6c1e2d3f-0000-4000-8000-000000000000"],"resumable":true,"when":"during"`
@@ -178,7 +181,8 @@ func TestNativeID(t *testing.T) {
 	})
 }
 
-// TestValue: rawEvent has the type of a value, and the text the complete value (section 3.1).
+// TestValue: rawEvent shows the type of a question's value, but only the text in value is complete.
+// Both are needed to read the value (section 3.1 of the LangGraph reference).
 func TestValue(t *testing.T) {
 	event := func(value, typed string) string {
 		if typed != "" {
@@ -215,7 +219,8 @@ func TestValue(t *testing.T) {
 	}
 }
 
-// Section 7.1 and the rows of 7.2; section 11 row 4.
+// TestShapes checks which shape each interrupt value has, and which question it becomes (LangGraph
+// reference, sections 7.1 and 7.2; section 11, row 4).
 func TestShapes(t *testing.T) {
 	for name, c := range map[string]struct {
 		value string
@@ -270,8 +275,8 @@ func TestShapes(t *testing.T) {
 	}
 }
 
-// TestOutcomeDecidesContent: the members of the backend's interrupt stay, except for nulls (section
-// 3.2).
+// TestOutcomeDecidesContent: an outcome has a complete interrupt. All its members must be published
+// unchanged, except that nulls are removed (section 3.2 of the LangGraph reference).
 func TestOutcomeDecidesContent(t *testing.T) {
 	for name, c := range map[string]struct{ given, value, want string }{
 		"the adapter's own mapping": {
@@ -311,8 +316,8 @@ func TestOutcomeDecidesContent(t *testing.T) {
 	}
 }
 
-// TestOutcomeOfASubclass: an outcome with ids that are not LangGraph's is of a subclass of the
-// adapter, and is used as it is (row 15, "subclass fan-out").
+// TestOutcomeOfASubclass: ids that do not have LangGraph's form come from a subclass of the
+// adapter. The interrupts of such an outcome must be used as they are (row 15, "subclass fan-out").
 func TestOutcomeOfASubclass(t *testing.T) {
 	given := func(n string) string {
 		return `{"id":"` + idA + `:` + n + `","reason":"tool_call","message":"m` + n + `","metadata":{"langgraph":{"raw":` + pyHITL + `}}}`
@@ -327,8 +332,8 @@ func TestOutcomeOfASubclass(t *testing.T) {
 	}
 }
 
-// TestPauseWithAnOpaqueFinish: an invalid terminal event is not sent to the client, but its
-// question is.
+// TestPauseWithAnOpaqueFinish: a run asks a question and ends with an invalid terminal event. The
+// client must get the question and a valid terminal event instead.
 func TestPauseWithAnOpaqueFinish(t *testing.T) {
 	l := &dialecttest.Log{}
 	_, run, err := newDialect(t, Options{}).Begin(&translate.Request{Input: input(t, ""), Transcript: l})

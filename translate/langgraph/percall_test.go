@@ -11,8 +11,8 @@ import (
 	"holdpoint/translate/dialecttest"
 )
 
-// The request and the schema of langchain 1.4.7 with interrupt_mode="per_call" (recorded with
-// ag-ui-langgraph 0.0.47).
+// These are the request and the schema of langchain 1.4.7 with interrupt_mode="per_call". They were
+// recorded with ag-ui-langgraph 0.0.47.
 const (
 	toolApproval    = `{"type":"tool_approval","tool_call_id":"call-1-2","name":"pay","args":{"amount":5,"to":"bob"},"description":"Pay bob?"}`
 	approveDecision = `"ApproveDecision":{"properties":{"type":{"const":"approve","type":"string"}},"required":["type"],"type":"object"}`
@@ -27,18 +27,18 @@ const (
 	oneDecision  = `{"properties":{"type":{"const":"approve","type":"string"}},"required":["type"],"type":"object"}`
 )
 
-// rawQuestion returns a RAW event with a chunk of the graph's stream.
+// rawQuestion returns a RAW event that contains a chunk of the graph's stream.
 func rawQuestion(chunk string) string {
 	return `{"type":"RAW","event":{"event":"on_chain_stream","name":"LangGraph","data":{"chunk":` + chunk + `}}}`
 }
 
-// perCallEvent returns a CUSTOM event with a value and a response_schema.
+// perCallEvent returns a CUSTOM event with a question's value and its response_schema.
 func perCallEvent(value, schema string) string {
 	return strings.TrimSuffix(custom(idA, value), "}}") + `,"response_schema":` + schema + `}}`
 }
 
-// TestPerCallIsPublished: a review of one call is published with the schema of reviews, limited to
-// what its response_schema allows.
+// TestPerCallIsPublished: a review of a single call must be published with the schema of a review,
+// limited to the decisions that its response_schema allows.
 func TestPerCallIsPublished(t *testing.T) {
 	for name, c := range map[string]struct{ event, want string }{
 		"every decision": {perCallEvent(toolApproval, fourDecisions), `{"type":"object","properties":{"approved":{"type":"boolean"},"editedArgs":` + payArgs +
@@ -60,8 +60,8 @@ func TestPerCallIsPublished(t *testing.T) {
 	}
 }
 
-// TestPerCallIsAnswered: each answer becomes one decision under the id of its interrupt. A decision
-// that the tool does not allow is refused before anything is sent.
+// TestPerCallIsAnswered: each answer must become one decision under the id of its interrupt. A
+// decision that the tool does not allow must be refused before anything is sent.
 func TestPerCallIsAnswered(t *testing.T) {
 	d := newDialect(t, Options{})
 	four := pausedBy(t, d, started, perCallEvent(toolApproval, fourDecisions), finished)
@@ -108,8 +108,8 @@ func TestPerCallIsAnswered(t *testing.T) {
 	}
 }
 
-// TestPerCallEditsKeepTheirDefinitions: the schema of edited arguments may refer to other
-// definitions of the schema.
+// TestPerCallEditsKeepTheirDefinitions: the schema of the edited arguments refers to other
+// definitions of the same schema. These definitions must be published with it.
 func TestPerCallEditsKeepTheirDefinitions(t *testing.T) {
 	schema := strings.Replace(fourDecisions, payArgs, `{"properties":{"to":{"$ref":"#/$defs/Person"}},"type":"object"},"Person":{"type":"string"}`, 1)
 	p := pausedBy(t, newDialect(t, Options{}), started, perCallEvent(toolApproval, schema), finished)
@@ -120,8 +120,8 @@ func TestPerCallEditsKeepTheirDefinitions(t *testing.T) {
 	}
 }
 
-// TestResponseSchemaBesideTheValue: the schema of interrupt(value, response_schema=...) is in
-// rawEvent, with and without the outcome.
+// TestResponseSchemaBesideTheValue: interrupt(value, response_schema=...) puts the schema next to
+// the value, in rawEvent or in a RAW event. It must be found there, with and without an outcome.
 func TestResponseSchemaBesideTheValue(t *testing.T) {
 	const schema = `{"type":"object","properties":{"n":{"type":"integer"}},"required":["n"]}`
 	for name, c := range map[string]struct {

@@ -7,8 +7,8 @@ import (
 	"holdpoint/translate/dialecttest"
 )
 
-// TestInterpret: the meaning of an answer is recognized in LangChain's own words too, and for each
-// action of a review separately.
+// TestInterpret: the meaning of an answer must also be recognized in LangChain's own format, and
+// for each action of a review separately.
 func TestInterpret(t *testing.T) {
 	d := newDialect(t, Options{})
 	js := pausedBy(t, d, started, custom(idA, jsHITL), finished)
@@ -21,7 +21,7 @@ func TestInterpret(t *testing.T) {
 	for name, c := range map[string]struct {
 		pause agui.Pause
 		more  string
-		want  string // +: approved, -: denied, ?: unclear, and e for edited
+		want  string // + approved, - denied, ? unclear, e edited
 	}{
 		"approved":                     {js, one(`{"approved":true}`), "+"},
 		"true":                         {js, one(`true`), "+"},

@@ -14,7 +14,8 @@ import (
 	"holdpoint/translate/kit"
 )
 
-// TestResumeCommand: the value of command.resume (sections 6.2 and 6.5).
+// TestResumeCommand checks the value of command.resume that is sent for each answer (LangGraph
+// reference, sections 6.2 and 6.5). "RAN" means that the case was run against the real version.
 func TestResumeCommand(t *testing.T) {
 	d := newDialect(t, Options{})
 	one := pausedBy(t, d, started, custom(idA, approval), finished)
@@ -33,7 +34,8 @@ func TestResumeCommand(t *testing.T) {
 		want  string
 		code  agui.Code
 	}{
-		// The rows of 6.2, each in the id map, where every value keeps its type.
+		// These are the rows of section 6.2. The answer is sent in a map from the question's id to
+		// the value, so each value keeps its type.
 		"object":  {one, dialecttest.ResumeArray(dialecttest.Entry(A, `{"approved":true}`)), wrapped(`{"approved":true}`), ""},
 		"array":   {one, dialecttest.ResumeArray(dialecttest.Entry(A, `[1, 2]`)), wrapped(`[1, 2]`), ""},
 		"number":  {one, dialecttest.ResumeArray(dialecttest.Entry(A, `12345678901234567890`)), wrapped(`12345678901234567890`), ""},
@@ -52,7 +54,8 @@ func TestResumeCommand(t *testing.T) {
 		"CopilotKit: a string (7.5)":              {kit, dialecttest.ResumeArray(dialecttest.Entry(A, `"Ann"`)), wrapped(`"Ann"`), ""},
 		"CopilotKit: an object (7.5)":             {kit, dialecttest.ResumeArray(dialecttest.Entry(A, `{"x":1}`)), wrapped(`{"x":1}`), ""},
 
-		// Without a native id the answer is a scalar, if there is only one question (section 4, row 3).
+		// If a single question has no native id, the value itself is sent instead of a map (section
+		// 4, row 3).
 		"no id: object": {bare, dialecttest.ResumeArray(dialecttest.Entry("~r1", `{"approved":true}`)), `{"approved":true}`, ""},
 		"no id: string": {bare, dialecttest.ResumeArray(dialecttest.Entry("~r1", `"yes"`)), `"yes"`, ""},
 		"no id: string that is JSON is encoded once more": {bare, dialecttest.ResumeArray(dialecttest.Entry("~r1", `"42"`)), `"\"42\""`, ""},
@@ -70,7 +73,7 @@ func TestResumeCommand(t *testing.T) {
 		"no id, older backend: true":                      {old, dialecttest.ResumeArray(dialecttest.Entry("~r1", `true`)), `true`, ""},
 		"one without id beside another":                   {mixed, dialecttest.ResumeArray(dialecttest.Entry("~r1", `1`), dialecttest.Entry(B, `2`)), "", agui.InvalidPayload},
 
-		// The command form (6.5, rule 5).
+		// The client itself sends command.resume (section 6.5, rule 5).
 		"command: an object goes into the map":               {one, dialecttest.Command(`{"approved":true}`), wrapped(`{"approved":true}`), ""},
 		"command: false goes into the map (fact 3)":          {one, dialecttest.Command(`false`), wrapped(`false`), ""},
 		"command: 0 goes into the map":                       {one, dialecttest.Command(`0`), wrapped(`0`), ""},
@@ -104,7 +107,8 @@ func TestResumeCommand(t *testing.T) {
 	}
 }
 
-// TestResumeKeepsTheRestOfTheBody: other keys keep their bytes (section 6.5, rule 2).
+// TestResumeKeepsTheRestOfTheBody checks that all keys of the body except the answer keep their
+// bytes (section 6.5 of the LangGraph reference, rule 2).
 func TestResumeKeepsTheRestOfTheBody(t *testing.T) {
 	d := newDialect(t, Options{})
 	p := pausedBy(t, d, started, custom(idA, approval), finished)
@@ -138,7 +142,8 @@ func TestResumeKeepsTheRestOfTheBody(t *testing.T) {
 	}
 }
 
-// TestCancelled: the value for a cancelled answer if there is no decision for it (section 7.6).
+// TestCancelled checks the value that is sent for a cancelled answer to a question without defined
+// decisions. A review must get its own reject (section 7.6 of the LangGraph reference).
 func TestCancelled(t *testing.T) {
 	withSchema := `{"message":"How many?","responseSchema":{"type":"object"}}`
 	expiring := `{"message":"How many?","responseSchema":{"type":"object"},"expiresAt":"2020-01-01T00:00:00Z"}`
@@ -201,8 +206,8 @@ func TestCancelled(t *testing.T) {
 	})
 }
 
-// TestResumeOfASubclass: ids of a subclass are sent back in the array, and never as keys of a map,
-// because LangGraph would read the map itself as the answer.
+// TestResumeOfASubclass: ids of a subclass of the adapter must be sent back in the array. As keys
+// of a map they would not be ids for LangGraph, which would then use the map itself as the answer.
 func TestResumeOfASubclass(t *testing.T) {
 	d := newDialect(t, Options{})
 	given := func(n string) string {
@@ -229,7 +234,8 @@ func TestResumeOfASubclass(t *testing.T) {
 	}
 }
 
-// TestMessagesOfAResume: the messages of a request with answers (section 6.3, rows 10 and 16).
+// TestMessagesOfAResume checks which messages a request with answers contains (section 6.3 of the
+// LangGraph reference, rows 10 and 16).
 func TestMessagesOfAResume(t *testing.T) {
 	u1, a1, u2 := `{"id":"u1","role":"user","content":"hi"}`, `{"id":"a1","role":"assistant","content":"x"}`, `{"id":"u2","role":"user","content":"and"}`
 	system := `{"id":"s","role":"system","content":"be kind"}`
@@ -272,7 +278,8 @@ func TestMessagesOfAResume(t *testing.T) {
 	}
 }
 
-// TestPlainRun: a plain run is sent unchanged, except for members at which an old adapter may fail.
+// TestPlainRun checks that a run without answers is sent unchanged, except that the members
+// protocolVersion and an empty resume are removed, because an old adapter may fail at them.
 func TestPlainRun(t *testing.T) {
 	d := newDialect(t, Options{})
 	for body, want := range map[string]string{

@@ -11,7 +11,8 @@ import (
 	"holdpoint/translate/dialecttest"
 )
 
-// Section 7.3: one interrupt for each action (row 15).
+// TestReviewFansOut checks that each action of a review becomes one interrupt (section 7.3 of the
+// LangGraph reference, row 15).
 func TestReviewFansOut(t *testing.T) {
 	const schemaAll = `{"type":"object","properties":{"approved":{"type":"boolean"},"editedArgs":{"type":"object"},"message":{"type":"string"}},"required":["approved"]}`
 	const schemaNoEdit = `{"type":"object","properties":{"approved":{"type":"boolean"},"message":{"type":"string"}},"required":["approved"]}`
@@ -77,8 +78,9 @@ func TestReviewFansOut(t *testing.T) {
 	}
 }
 
-// TestReviewThatIsAskedAgain: a run that only repeats its questions does not show their calls, and
-// the client may send only its last message. The repeated questions name the same calls.
+// TestReviewThatIsAskedAgain: a run that only repeats its questions does not send their calls
+// again, and the client may send only its last message. The repeated questions must still name the
+// same calls.
 func TestReviewThatIsAskedAgain(t *testing.T) {
 	d := newDialect(t, Options{})
 	before := pausedBy(t, d, started, pyCalls, custom(idA, pyHITL), finished)
@@ -126,7 +128,7 @@ func TestReviewThatIsAskedAgain(t *testing.T) {
 	}
 }
 
-// Section 7.3: which call a review is about.
+// TestReviewedCalls checks which call a review is about (section 7.3 of the LangGraph reference).
 func TestReviewedCalls(t *testing.T) {
 	call := func(id, args string) string {
 		return `{"id":"` + id + `","type":"function","function":{"name":"f","arguments":` + dialecttest.Quoted(args) + `}}`

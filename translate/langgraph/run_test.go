@@ -12,8 +12,8 @@ import (
 	"holdpoint/translate/kit"
 )
 
-// resumed returns a run that answers all questions of p with the payload, and the log of the
-// client.
+// resumed returns a run that answers all questions of the pause p with the payload. It also returns
+// the log of the events that the client gets.
 func resumed(t *testing.T, d *Dialect, p agui.Pause, payload string, change ...func(*translate.Request)) (translate.Run, *dialecttest.Log) {
 	t.Helper()
 	var entries []string
@@ -28,8 +28,9 @@ func resumed(t *testing.T, d *Dialect, p agui.Pause, payload string, change ...f
 	return run, l
 }
 
-// TestLostInterrupt: how the stream shows that the backend lost the thread (section 6.3: "a lost or
-// wrong threadId looks like a restart").
+// TestLostInterrupt checks how a stream shows that the backend has lost the thread (section 6.3 of
+// the LangGraph reference: "a lost or wrong threadId looks like a restart"). "RAN" means that the
+// case was run against the real version.
 func TestLostInterrupt(t *testing.T) {
 	d := newDialect(t, Options{})
 	p := pausedBy(t, d, started, custom(idA, approval), finished)
@@ -41,9 +42,10 @@ func TestLostInterrupt(t *testing.T) {
 		lost    bool
 		early   bool
 	}{
-		// RAN Python 0.0.42 and 0.0.43: an unknown thread, a graph with a conditional entry.
+		// RAN Python 0.0.42 and 0.0.43: the backend does not know the thread, and the graph starts
+		// with a conditional edge.
 		"Python begins anew: ended before it does anything": {[]string{started, startStep, text, custom(idB, approval), finished}, "RUN_STARTED", true, true},
-		// RAN Python 0.0.42 and 0.0.43: no question of the thread is open.
+		// RAN Python 0.0.42 and 0.0.43: the thread has no open question.
 		"snapshots alone: nothing took the answer": {[]string{started, state, state, messages, finished}, "RUN_STARTED STATE_SNAPSHOT STATE_SNAPSHOT MESSAGES_SNAPSHOT", true, false},
 		"an ordinary resume":                       {[]string{started, stepAsk, state, stepEnd, state, messages, finished}, "", false, false},
 		"a step of a subgraph's start later on":    {[]string{started, stepAsk, startStep, stepEnd, state, messages, finished}, "", false, false},
@@ -83,7 +85,7 @@ func TestLostInterrupt(t *testing.T) {
 			stream []string
 			lost   bool
 		}{
-			// RAN Python 0.0.42 and 0.0.43: create_agent after a restart of the backend.
+			// RAN Python 0.0.42 and 0.0.43: a graph of create_agent after a restart of the backend.
 			"the first step, and nothing that the person said":           {[]string{started, step("model"), text, without, finished}, true},
 			"the first step, but the conversation is there":              {[]string{started, step("model"), text, with, finished}, false},
 			"the step that asked, and a graph that forgets its messages": {[]string{started, step("review"), text, without, finished}, false},
@@ -117,14 +119,15 @@ func TestLostInterrupt(t *testing.T) {
 	})
 }
 
-// TestPauseAfterAResume: the same native id again, with the same or another value, is a new pause
-// (sections 3.4 and 4).
+// TestPauseAfterAResume: a resumed run asks a question with the native id of the answered question.
+// It must be a new pause, whether the value is the same or not (LangGraph reference, sections 3.4
+// and 4).
 func TestPauseAfterAResume(t *testing.T) {
 	d := newDialect(t, Options{})
 	p := pausedBy(t, d, started, custom(idA, `{"step":1}`), finished)
 	for name, c := range map[string]struct {
 		stream []string
-		again  bool // askAgain sends another request
+		again  bool // whether askAgain sends another request
 	}{
 		"same id, another value":                  {[]string{started, stepAsk, custom(idA, `{"step":2}`), stepEnd, state, messages, finished}, false},
 		"same id, same value, 0.0.43":             {[]string{started, stepAsk, stepEnd, state, messages, custom(idA, `{"step":1}`), finished}, false},
@@ -146,8 +149,8 @@ func TestPauseAfterAResume(t *testing.T) {
 	}
 }
 
-// TestQuestionThatTheGraphRanTo: without ids only the steps distinguish a question of a new task
-// from a repeated one.
+// TestQuestionThatTheGraphRanTo: the question has no id, and an equal question was asked before.
+// Only if the run shows steps, FirstAsked must report that this run itself asked the question.
 func TestQuestionThatTheGraphRanTo(t *testing.T) {
 	d := newDialect(t, Options{})
 	bare := custom("", `"Delete everything?"`)
@@ -175,8 +178,9 @@ func TestQuestionThatTheGraphRanTo(t *testing.T) {
 	})
 }
 
-// TestAskedOnceMore: Python's adapter up to 0.0.42 sends the second of two parallel questions only
-// in a run without an answer (RAN 0.0.42; section 3.4 and fact 9).
+// TestAskedOnceMore: of two parallel questions, Python's adapter up to 0.0.42 sends the second only
+// in a run without an answer. So such a run must follow the answer to the first (section 3.4 and
+// fact 9 of the LangGraph reference; run against 0.0.42).
 func TestAskedOnceMore(t *testing.T) {
 	d := newDialect(t, Options{})
 	a := custom(idA, `{"action":"A"}`)
@@ -228,8 +232,8 @@ func TestAskedOnceMore(t *testing.T) {
 	})
 }
 
-// TestNewMessages: messages in addition to the answers are sent in a run of their own, after the
-// resume ended without a pause (design, section 5).
+// TestNewMessages: the client sends new messages together with the answers. They must be sent in a
+// second run, and only after the resume has ended without a pause.
 func TestNewMessages(t *testing.T) {
 	d := newDialect(t, Options{})
 	p := pausedBy(t, d, started, custom(idA, approval), finished)
@@ -288,7 +292,8 @@ func TestNewMessages(t *testing.T) {
 	})
 }
 
-// TestStatus: proxy passes an answer with another status than 2xx on (section 8.4: a 422 in
+// TestStatus: the backend answers with a status other than 2xx. The dialect must add nothing,
+// because the proxy forwards the answer (section 8.4 of the LangGraph reference: a 422 in
 // text/plain).
 func TestStatus(t *testing.T) {
 	d := newDialect(t, Options{})

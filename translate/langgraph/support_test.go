@@ -20,8 +20,8 @@ func newDialect(t testing.TB, o Options) *Dialect {
 	return d
 }
 
-// pausedBy returns the pause of a plain run with the stream, with ids as proxy makes them:
-// <native>~r1, ~r2...
+// pausedBy returns the pause at the end of a run with the stream. Its ids have the proxy's form:
+// <native>~r1, <native>~r2, and so on.
 func pausedBy(t testing.TB, d *Dialect, stream ...string) agui.Pause {
 	t.Helper()
 	p := playPlain(t, d, stream...)
@@ -41,7 +41,7 @@ func playPlain(t testing.TB, d *Dialect, stream ...string) dialecttest.Played {
 	return dialecttest.Play(run, l, stream...)
 }
 
-// input returns a run input. more has further members of its object.
+// input returns the input of a run. The parameter more contains additional members of its object.
 func input(t testing.TB, more string) agui.RunInput {
 	t.Helper()
 	body := `{"threadId":"t1","runId":"r1","state":{},"messages":[{"id":"u1","role":"user","content":"hi"}],"tools":[],"context":[]`
@@ -51,19 +51,19 @@ func input(t testing.TB, more string) agui.RunInput {
 	return dialecttest.Input(t, body+"}")
 }
 
-// resumeWith runs an input through Answers, admission and Begin.
+// resumeWith passes an input to Answers, checks the answers as the proxy does, and calls Begin.
 func resumeWith(t testing.TB, d *Dialect, p agui.Pause, in agui.RunInput, change ...func(*translate.Request)) (translate.Out, translate.Run, error) {
 	t.Helper()
 	return dialecttest.Resume(d, p, in, &dialecttest.Log{}, change...)
 }
 
-// sent returns command.resume of a request.
+// sent returns the value of command.resume in a request.
 func sent(out translate.Out) string {
 	return gjson.GetBytes(out.Body, "forwardedProps.command.resume").Raw
 }
 
-// custom returns a CUSTOM on_interrupt in the form of the adapters. value is JSON; a string is sent
-// unchanged.
+// custom returns an on_interrupt CUSTOM event as the adapters send it. The parameter value is JSON.
+// A string is sent as it is, any other value as JSON in a string.
 func custom(id, value string) string {
 	text := dialecttest.Quoted(value)
 	if value[0] == '"' {
@@ -87,7 +87,7 @@ const (
 	state    = `{"type":"STATE_SNAPSHOT","snapshot":{}}`
 	messages = `{"type":"MESSAGES_SNAPSHOT","messages":[{"id":"u1","role":"user","content":"hi"}]}`
 
-	// The pauses of the recorded graphs.
+	// These are the values of the questions that the recorded graphs asked.
 	approval = `{"question":"Delete 3 files?","files":["a","b","c"],"message":"Please confirm"}`
 	jsHITL   = `{"actionRequests":[{"name":"send_email","args":{"to":"bob@x.org","body":"hi"},"description":"Tool execution requires approval"}],"reviewConfigs":[{"actionName":"send_email","allowedDecisions":["approve","edit","reject"]}]}`
 	pyHITL   = `{"action_requests":[{"name":"send_email","args":{"to":"bob@example.org","body":"hi"},"description":"Send it?"},{"name":"delete_file","args":{"path":"/tmp/x"},"description":"Deleting needs an OK"}],"review_configs":[{"action_name":"send_email","allowed_decisions":["approve","edit","reject"]},{"action_name":"delete_file","allowed_decisions":["approve","reject"]}]}`
@@ -103,8 +103,8 @@ func withOutcome(interrupts ...string) string {
 	return `{"type":"RUN_FINISHED","threadId":"t1","runId":"r1","outcome":{"type":"interrupt","interrupts":[` + strings.Join(interrupts, ",") + `]}}`
 }
 
-// adapters returns an interrupt of the outcome in the form of Python's adapter, with its nulls (RAN
-// 0.0.43).
+// adapters returns an interrupt of an outcome as Python's adapter sends it, with its nulls (run
+// against 0.0.43).
 func adapters(id, raw, more string) string {
 	return `{"id":"` + id + `","reason":"langgraph:interrupt"` + more + `,"metadata":{"langgraph":{"raw":` + raw + `,"ns":null,"resumable":null,"when":null}}}`
 }

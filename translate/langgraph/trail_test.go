@@ -11,7 +11,8 @@ import (
 	"holdpoint/translate/internal/langgraphapi"
 )
 
-// rawOfTask returns a RAW event in the form of Python's adapter. run is "" for a node.
+// rawOfTask returns a RAW event as Python's adapter sends it. For a node the parameter run is
+// empty.
 func rawOfTask(kind, task, run, name string, parents ...string) string {
 	return fmt.Sprintf(`{"type":"RAW","event":{"event":%q,"data":{"input":{"x":1}},"run_id":%q,"name":%q,"metadata":{"thread_id":"t1","langgraph_checkpoint_ns":%q},"parent_ids":["root"%s]}}`,
 		kind, run, name, task, strings.Join(append([]string{""}, quotedAll(parents)...), ","))
@@ -30,7 +31,8 @@ const (
 	taskN = "ask:1492de92-a9fc-3c0c-d17c-8d6ec29aa3f0"
 )
 
-// TestCallsBesideTheOneThatAsks: which calls of a task may get the answer to its question.
+// TestCallsBesideTheOneThatAsks checks which other calls of a task could get the answer to the
+// task's question.
 func TestCallsBesideTheOneThatAsks(t *testing.T) {
 	start := func(run string, parents ...string) string {
 		return rawOfTask("on_tool_start", taskT, run, "tool_"+run, parents...)
@@ -85,7 +87,8 @@ func TestCallsBesideTheOneThatAsks(t *testing.T) {
 			}
 		})
 	}
-	t.Run("the TypeScript adapter", func(t *testing.T) { // RAN @langchain/langgraph 1.4.18: asked about b, answered, and a ran
+	// Run against @langchain/langgraph 1.4.18: b asked, but its answer made the call a run.
+	t.Run("the TypeScript adapter", func(t *testing.T) {
 		raw := func(kind, run string) string {
 			return `{"type":"RAW","event":{"event":"` + kind + `","data":{"input":{"x":1}},"run_id":"` + run + `","name":"tool_` + run + `","tags":["seq:step:1"],"metadata":{"langgraph_checkpoint_ns":"` + taskT + `","__pregel_task_id":"x"}}}`
 		}
@@ -128,8 +131,8 @@ func TestCallsBesideTheOneThatAsks(t *testing.T) {
 	})
 }
 
-// TestAskedAgainBesideCalls: a run that only repeats its questions shows no tasks, so only the open
-// calls in the history count.
+// TestAskedAgainBesideCalls: a run that only repeats its questions shows no tasks. So the open
+// calls in the history must be used to find the calls that could get the answer.
 func TestAskedAgainBesideCalls(t *testing.T) {
 	for name, c := range map[string]struct {
 		value string
@@ -154,8 +157,8 @@ func TestAskedAgainBesideCalls(t *testing.T) {
 	}
 }
 
-// TestBlindIsWarnedOf: without RAW events two tools of one ToolNode look the same as a node that
-// asks about one of two calls.
+// TestBlindIsWarnedOf: without RAW events, two calls of one ToolNode cannot be distinguished from a
+// node that asks about one of two calls. The operator must be warned then.
 func TestBlindIsWarnedOf(t *testing.T) {
 	for name, c := range map[string]struct {
 		stream []string
@@ -182,8 +185,8 @@ func TestBlindIsWarnedOf(t *testing.T) {
 	}
 }
 
-// TestWhatBecameOfTheAnswer: what a resumed run shows about the answer: the task that asked
-// continues, the graph began again, or neither.
+// TestWhatBecameOfTheAnswer checks what a resumed run shows about its answer. Either the task that
+// asked continues, or the graph began again and the answer is lost, or this stays unknown.
 func TestWhatBecameOfTheAnswer(t *testing.T) {
 	task := func(ns string) string { return rawOfTask("on_chain_start", ns, "n", "ask") }
 	mine, fresh := task(taskN), task("ask:31a299d7-e36e-66b6-b95b-2dc1e87e9783")
@@ -198,7 +201,7 @@ func TestWhatBecameOfTheAnswer(t *testing.T) {
 	for name, c := range map[string]struct {
 		pause  string
 		stream []string
-		want   string // lost, doubt, asks, ends
+		want   string // "lost", "doubt", "asks" or "ends"
 		shown  string
 	}{
 		"the task goes on, and the conversation is gone": {"shown", []string{started, stepAsk, mine, state, none, finished}, "ends", "RUN_STARTED STEP_STARTED RAW STATE_SNAPSHOT MESSAGES_SNAPSHOT"},
@@ -238,8 +241,9 @@ func TestWhatBecameOfTheAnswer(t *testing.T) {
 
 func textStart(id string) string { return `{"type":"TEXT_MESSAGE_START","messageId":"` + id + `"}` }
 
-// TestWordsThatWereNotTaken: messages on which the backend only repeated its question count as new
-// in the request with the answer, unless the backend's snapshot has them.
+// TestWordsThatWereNotTaken: the backend only repeats its question, so the messages in the request
+// are not read. They must count as new in the request with the answer, unless the backend's
+// snapshot has them.
 func TestWordsThatWereNotTaken(t *testing.T) {
 	d := newDialect(t, Options{})
 	plain := func(messages string, stream ...string) translate.Result {

@@ -11,8 +11,9 @@ import (
 	"holdpoint/translate/dialecttest"
 )
 
-// TestAStreamWithoutUpdates: a stream without updates frames has no questions (RAN aegra-api 0.6.0,
-// which sends no other modes together with events). They are read from the state.
+// TestAStreamWithoutUpdates: a stream without "updates" frames contains no questions. They must be
+// read from the state of the thread. aegra-api 0.6.0 was run: it sends no other modes together with
+// events.
 func TestAStreamWithoutUpdates(t *testing.T) {
 	open := stateWith(task(asks(idA, question)))
 	chunk := `events|{"event":"on_chain_stream","data":{"chunk":[[],"updates",{"__interrupt__":[` + asks(idA, question) + `]}]}}`
@@ -47,15 +48,16 @@ func TestAStreamWithoutUpdates(t *testing.T) {
 			t.Errorf("%+v", res)
 		}
 	})
-	t.Run("the answered question behind an answer", func(t *testing.T) { // the stream ended too soon
+	// The stream ended too soon.
+	t.Run("the answered question behind an answer", func(t *testing.T) {
 		if res := resumed(t, open); len(res.Asked.Interrupts) != 0 || res.Next == nil || !strings.HasSuffix(res.Next.Out.Path, "/stream") || res.Next.Out.Resumes {
 			t.Errorf("%+v", res)
 		}
 	})
 }
 
-// TestAegra: Aegra is recognized by its threads. It does not get the mode events, also in later
-// requests of the thread, and gets a no where it does not end a task.
+// TestAegra: a server is recognized as Aegra by its threads. It must never get the mode events, not
+// even in later requests of the thread. If a cancel cannot end its task, it must get a no instead.
 func TestAegra(t *testing.T) {
 	open := stateWith(task(asks(idA, question)))
 	const thread = `{"thread_id":"x","status":"idle","metadata":{"owner":"anonymous"},"user_id":"anonymous"}`
@@ -81,7 +83,7 @@ func TestAegra(t *testing.T) {
 		t.Fatal(err)
 	}
 	end := next(t, run, false, whole(open))
-	look := next(t, end.Run, false, whole(open)) // it answers an update with the unchanged state
+	look := next(t, end.Run, false, whole(open)) // it answers the update with the unchanged state
 	no := next(t, look.Run, false, whole(open))
 	if gjson.GetBytes(no.Out.Body, "command.resume").Raw != `{"`+idA+`":false}` || gjson.GetBytes(no.Out.Body, "stream_mode").Raw != modes {
 		t.Errorf("%s", no.Out.Body)
@@ -91,8 +93,9 @@ func TestAegra(t *testing.T) {
 	}
 }
 
-// TestAegraWithSeveralCalls: without the mode events the stream does not show which tools run. If
-// more calls wait than questions are open, another call may get an approval.
+// TestAegraWithSeveralCalls: without the mode events, the stream does not show which calls run. If
+// more calls are open than questions, another call could get the approval. So an approval must be
+// refused.
 func TestAegraWithSeveralCalls(t *testing.T) {
 	two := `{"values":{"messages":[{"id":"a1","type":"ai","content":"","tool_calls":[{"id":"c1","name":"f","args":{}},{"id":"c2","name":"f","args":{}}]}]},"next":["ask"],"tasks":[` + task(asks(idA, question)) + `]}`
 	in := input(t, "")

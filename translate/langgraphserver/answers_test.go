@@ -78,7 +78,8 @@ func TestACancelEndsTheTask(t *testing.T) {
 				if string(e.Out.Body) != want || !e.Out.Resumes || !strings.HasSuffix(e.Out.Path, "/state") {
 					t.Fatalf("%s %s, want %s", e.Out.Path, e.Out.Body, want)
 				}
-				if n == len(c.want)-1 { // an old server refuses it: the graph gets a no
+				// An old server refuses the request, so the graph must get a no.
+				if n == len(c.want)-1 {
 					res, _ := e.Run.End(translate.End{Status: 500})
 					if res.Next == nil || gjson.GetBytes(res.Next.Out.Body, "command.resume").Raw != `{"`+idA+`":false}` {
 						t.Errorf("%+v", res)
@@ -94,9 +95,9 @@ func TestACancelEndsTheTask(t *testing.T) {
 	}
 }
 
-// TestACancelBesideAKeptAnswer: the graph keeps an answer at which a node failed, and would carry
-// it out instead of any other. Then a cancel ends the task, even of a review, and no answer is
-// sent.
+// TestACancelBesideAKeptAnswer: the graph has stored an answer at which a node failed, and would
+// use it instead of any new answer. So a cancel must end the task without sending an answer, even
+// for a review.
 func TestACancelBesideAKeptAnswer(t *testing.T) {
 	const review = `{"action_requests":[{"name":"f","args":{}}],"review_configs":[{"action_name":"f","allowed_decisions":["approve","reject"]}]}`
 	calls := func(value string) string {
@@ -152,8 +153,8 @@ func TestACancelBesideAKeptAnswer(t *testing.T) {
 	}
 }
 
-// TestABreakpoint: only a clear yes continues a run at a breakpoint, whatever the server answers to
-// an update.
+// TestABreakpoint: only a clear yes may continue a run at a breakpoint. A no must not continue it
+// even if the server refuses the update that ends the run.
 func TestABreakpoint(t *testing.T) {
 	state := stateWith()
 	p := pausedBy(t, state, `updates|{"__interrupt__":[]}`)
@@ -185,7 +186,8 @@ func TestABreakpoint(t *testing.T) {
 	}
 }
 
-// TestWithoutIDs: a server without ids gets the bare value, and only if a single question is open.
+// TestWithoutIDs: a server sends questions without ids. It must get the bare value of the answer,
+// and only if a single question is open.
 func TestWithoutIDs(t *testing.T) {
 	one := `{"value":"Go?","when":"during","resumable":true,"ns":["ask:1"]}`
 	p := pausedBy(t, stateWith(task(one)), `updates|{"__interrupt__":[`+one+`]}`)
@@ -217,8 +219,9 @@ func TestWithoutIDs(t *testing.T) {
 	}
 }
 
-// TestAMessageBesideTheAnswer: a message in addition to the answer is sent after it. If that is not
-// possible, the client is told that the message was not sent.
+// TestAMessageBesideTheAnswer: the client sends a message together with the answer. The message
+// must be sent after the answer. If this is impossible, the client must be told that the message
+// was not sent.
 func TestAMessageBesideTheAnswer(t *testing.T) {
 	open := stateWith(task(asks(idA, question)))
 	asked := `updates|{"__interrupt__":[` + asks(idA, question) + `]}`

@@ -8,8 +8,8 @@ import (
 	"holdpoint/translate/dialecttest"
 )
 
-// TestStateOfVeryManyMembers: the client and the server have very many members in the state. A
-// search for each took minutes.
+// TestStateOfVeryManyMembers: the states of the client and of the server have 40,000 members each.
+// They must be compared quickly; searching for each member took minutes.
 func TestStateOfVeryManyMembers(t *testing.T) {
 	const n = 40_000
 	member := func(value int) string {
@@ -27,7 +27,8 @@ func TestStateOfVeryManyMembers(t *testing.T) {
 	}
 }
 
-// TestVeryManyQuestions: very many questions, in one frame or in many, with and without ids.
+// TestVeryManyQuestions: a stream asks 4,000 questions, in one frame or in many, with and without
+// ids. All must be found quickly.
 func TestVeryManyQuestions(t *testing.T) {
 	const n = 4_000
 	for _, one := range []string{`{"id":"%032[1]x","value":{"q":%[1]d}}`, `{"value":{"q":%d}}`} {

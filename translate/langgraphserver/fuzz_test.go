@@ -12,7 +12,7 @@ import (
 	"holdpoint/translate/dialecttest"
 )
 
-// FuzzStream: the server streams any bytes. Nothing panics, and each event is valid JSON.
+// FuzzStream checks any frames of a server. Nothing may panic, and each event must be valid JSON.
 func FuzzStream(f *testing.F) {
 	f.Add("messages", `[{"type":"ai","id":"a","content":[{"type":"text","text":"x"}],"tool_call_chunks":[{"index":0,"id":"c","name":"f","args":"{"}]},{}]`, "updates", `{"__interrupt__":[{"id":"`+idA+`","value":"x"}]}`, stateWith(task(asks(idA, `"x"`))))
 	f.Add("values", `{"a":[1,{"b":null}]}`, "events", `{"event":"on_custom_event","name":"manually_emit_state","data":{"x":1}}`, empty)
@@ -41,8 +41,8 @@ func FuzzStream(f *testing.F) {
 	})
 }
 
-// FuzzAnswer: a client answers with any payload. Nothing panics, every request to the server is
-// JSON, and without a yes in the answer no request has one.
+// FuzzAnswer checks any payload of an answer. Nothing may panic, every request to the server must
+// be JSON, and a request may contain a yes only if the payload has one.
 func FuzzAnswer(f *testing.F) {
 	for _, payload := range []string{`{"approved":false}`, `true`, `null`, `"x"`, `{"approved":true,"approved":false}`, ``} {
 		f.Add(payload, question)

@@ -32,11 +32,11 @@ func TestGuardRefusesWhatIsNotOnItsList(t *testing.T) {
 		"POST " + threadT + "/runs/stream", "POST /runs/wait", "GET /runs/r1/stream", "GET /runs/crons/1", "GET /mcp", "POST /mcp", "POST /a2a/agent", "GET /", "GET /docs", "GET /metrics",
 		"GET /profile", "GET /ui/agent", "OPTIONS /ok", "TRACE /ok", "get /ok", "post /assistants/search", "GET /okay", "GET /info/x", "GET /ok/x", "GET /assistantsx",
 		"POST /assistants/search/x", "POST /assistants/searchx",
-		// spellings
+		// other spellings of a path
 		"GET /OK", "GET /Assistants/agent", "GET /ok/", "GET /assistants/", "GET //ok", "GET /assistants//agent", "GET /%6fk", "GET /assistants%2fagent", "GET /threads/",
 		"GET /threads//", "GET /threads/%73earch1", "GET /threads;1", "GET /threads/;1", "GET /threads/t1;x", `GET /threads\t1`, "POST /assistants/search/", "POST /assistants//search",
 		"POST /assistants/%73earch", "POST /Assistants/search", "GET *", "GET ",
-		// what stops a run, or names another method
+		// queries that stop a run or name another method
 		"GET /threads/t1/runs/r1/stream?cancel_on_disconnect=true", "GET /threads/t1/runs/r1/stream?cancel_on_disconnect=false", "GET /threads/t1/runs/r1/stream?cancel_on_disconnect",
 		"GET /threads/t1/runs/r1/stream?cancel_on_disconnect=", "GET /threads/t1/runs/r1/stream?x=1&cancel_on_disconnect=1", "GET /threads/t1/runs/r1/stream?x=1;cancel_on_disconnect=1",
 		"GET /threads/t1/runs/r1/stream?cancel_on_disconnect=0&cancel_on_disconnect=1", "GET /threads/t1/runs/r1/join?cancel%5Fon%5fdisconnect=1", "GET /threads/t1/runs/r1/join?%63ancel_on_disconnect=1",
@@ -77,7 +77,7 @@ func TestGuardOpensWhatTheOperatorSays(t *testing.T) {
 			t.Errorf("%s: %q", line, why)
 		}
 	}
-	// A pattern of the operator never matches a request that steers a run.
+	// A pattern of the operator must never match a request that controls a run.
 	wide := &Dialect{allow: kit.Requests{{Method: "POST", Path: "/*/*/*"}, {Method: "POST", Path: "/*/*/*/*"}, {Method: "POST", Path: "/*"}, {Method: "POST", Path: "/*/*"}}}
 	for _, line := range []string{"POST /threads/t1/runs", "POST /threads/t1/runs/stream", "POST /threads/t1/state", "POST /threads/t1/commands", "POST /runs", "POST /runs/wait", "POST /mcp", "POST /a2a/agent"} {
 		if why := wide.Refusal(lineOf(line)); why == "" {
@@ -107,7 +107,7 @@ func TestGuardOptionsThatAreWrong(t *testing.T) {
 	}
 }
 
-// lineOf parses "METHOD /path?query".
+// lineOf parses a text of the form "METHOD /path?query".
 func lineOf(s string) translate.RequestLine {
 	method, target, _ := strings.Cut(s, " ")
 	at, query, _ := strings.Cut(target, "?")

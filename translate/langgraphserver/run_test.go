@@ -147,7 +147,7 @@ func TestAThreadThatWaits(t *testing.T) {
 	if len(res.Asked.Interrupts) != 1 || res.Asked.Interrupts[0].Native != idA || len(res.UnacceptedMessages) != 1 || res.UnacceptedMessages[0].ID != "u2" || res.Next != nil {
 		t.Errorf("%+v", res)
 	}
-	// The message that was not sent stays in the chat.
+	// The message that was not sent to the server must stay in the client's chat.
 	var ids []string
 	for _, ev := range res.HeldEvents {
 		for _, m := range ev.Get("messages").Array() {
@@ -202,9 +202,9 @@ func TestJoin(t *testing.T) {
 	}
 }
 
-// TestStreamThatEndsTooSoon: a proxy ended the stream cleanly too early, and the thread has further
-// steps. The run is joined. If the thread does not finish then either, the approved call is in
-// doubt.
+// TestStreamThatEndsTooSoon: something between the server and Holdpoint has ended the stream too
+// early, although the thread has further steps. The dialect must join the run. If the thread still
+// does not finish, it must be in doubt whether the approved call ran.
 func TestStreamThatEndsTooSoon(t *testing.T) {
 	const asked = `"Go?"`
 	waits := stateWith(task(asks(idA, asked)))
@@ -213,7 +213,7 @@ func TestStreamThatEndsTooSoon(t *testing.T) {
 	rest := append(slices.Clone(stream), `messages|[{"type":"ai","id":"a2","content":"lo"},{}]`)
 	for name, c := range map[string]struct {
 		answer string
-		last   string // the state after all joins but the first
+		last   string // the state after each join except the first
 		fate   translate.Fate
 		joins  int
 	}{

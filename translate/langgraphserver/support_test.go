@@ -38,7 +38,7 @@ func input(t testing.TB, more string) agui.RunInput {
 	return dialecttest.Input(t, body+"}")
 }
 
-// frames returns the frames of a stream, each given as "name|data".
+// frames returns the frames of a stream. Each is given as "name|data".
 func frames(list ...string) []translate.Piece {
 	var pieces []translate.Piece
 	for _, s := range list {
@@ -50,7 +50,7 @@ func frames(list ...string) []translate.Piece {
 
 func whole(body string) []translate.Piece { return []translate.Piece{{Data: []byte(body)}} }
 
-// stateWith returns a thread's state with the tasks.
+// stateWith returns the state of a thread with the given tasks.
 func stateWith(tasks ...string) string {
 	return `{"values":{"messages":[{"id":"u1","type":"human","content":"hi"}]},"next":["ask"],"tasks":[` + strings.Join(tasks, ",") +
 		`],"checkpoint":{"checkpoint_id":"c1"}}`
@@ -62,7 +62,7 @@ func task(interrupts ...string) string {
 
 func asks(id, value string) string { return `{"id":"` + id + `","value":` + value + `}` }
 
-// next plays an exchange and returns the next one.
+// next plays one exchange and returns the exchange that follows it.
 func next(t testing.TB, run translate.Run, cut bool, pieces []translate.Piece) *translate.Exchange {
 	t.Helper()
 	p := dialecttest.Decode(run, &dialecttest.Log{}, cut, pieces...)
@@ -72,7 +72,8 @@ func next(t testing.TB, run translate.Run, cut bool, pieces []translate.Piece) *
 	return p.Result.Next
 }
 
-// plain returns the stream exchange of an ordinary run on a thread with the state.
+// plain returns the exchange that streams an ordinary run. The thread has the given state before
+// it.
 func plain(t testing.TB, more, state string) *translate.Exchange {
 	t.Helper()
 	in := input(t, more)
@@ -89,7 +90,7 @@ func plain(t testing.TB, more, state string) *translate.Exchange {
 
 const empty = `{"values":{},"next":[],"tasks":[],"checkpoint":null}`
 
-// pausedBy returns the pause of a run whose thread then has the state.
+// pausedBy returns the pause after a run with the stream. The thread has the given state after it.
 func pausedBy(t testing.TB, state string, stream ...string) agui.Pause {
 	t.Helper()
 	e := plain(t, "", empty)
@@ -102,7 +103,7 @@ func pausedBy(t testing.TB, state string, stream ...string) agui.Pause {
 	return pause
 }
 
-// resume begins a resume with a payload for each question.
+// resume begins a run that answers the questions of p, one payload for each question.
 func resume(t testing.TB, p agui.Pause, payloads ...string) (translate.Out, translate.Run, error) {
 	t.Helper()
 	var entries []string

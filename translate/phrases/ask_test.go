@@ -14,11 +14,11 @@ import (
 
 func TestWhatIsAQuestion(t *testing.T) {
 	for name, c := range map[string]struct {
-		sent   string // the request's messages
+		sent   string // the messages of the request
 		shown  string // the messages of the stream
 		calls  []agui.Call
 		end    string
-		phrase string // "" for no question
+		phrase string // empty if the text is not a question
 	}{
 		"a phrase":                       {asks, asked, nil, finished, "shall i proceed"},
 		"beside a success":               {asks, asked, nil, success, "shall i proceed"},

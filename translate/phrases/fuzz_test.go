@@ -13,8 +13,9 @@ import (
 	"holdpoint/translate/dialecttest"
 )
 
-// FuzzAnswers checks that nothing panics, whatever a client sends to an open question, and that the
-// output is JSON with one answer, which is the no unless the client sent a yes.
+// FuzzAnswers checks any request of a client while a question is open. Nothing may panic, and the
+// output must be JSON with exactly one answer. The answer must be the no unless the client sent a
+// yes.
 func FuzzAnswers(f *testing.F) {
 	for _, more := range []string{"", resume("true"), resume("false"), resume(""), resume(`{"approved":false,"APPROVED":true}`), dialecttest.Command(`true`), `"resume":[]`, `"resume":{"interruptId":"a1"}`} {
 		f.Add(asks+","+asked, more)
@@ -61,8 +62,8 @@ func FuzzAnswers(f *testing.F) {
 	})
 }
 
-// FuzzEnd checks that nothing panics, whatever the end and the text, and that the question can be
-// stored.
+// FuzzEnd checks any end of a run and any text. Nothing may panic, and the question must have a
+// form that can be stored.
 func FuzzEnd(f *testing.F) {
 	f.Add(finished, "Shall I proceed?")
 	f.Add(success, strings.Repeat("İ", 5<<10)+"are you sure")

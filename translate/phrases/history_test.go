@@ -38,8 +38,8 @@ func TestOrder(t *testing.T) {
 	}
 }
 
-// TestAnOldAnswer checks that the backend acts once on an approval: not again when the reply is
-// regenerated, and not when its run failed.
+// TestAnOldAnswer: the history contains an approval that was sent earlier. The backend must not act
+// on it again, neither when the client has the reply generated anew, nor after its run failed.
 func TestAnOldAnswer(t *testing.T) {
 	d := newDialect(t)
 	more := say("u2", "user", "So?")
@@ -47,7 +47,9 @@ func TestAnOldAnswer(t *testing.T) {
 	for name, c := range map[string]struct {
 		list  string
 		ended []translate.EndedPause
-		want  string // the messages that are sent, "" if they are unchanged, or the code of the refusal
+		// The ids of the messages that are sent, empty if the request is unchanged, or the code of
+		// the refusal.
+		want string
 	}{
 		"a yes at the end":                    {asks + "," + asked + "," + yes, nil, "UNKNOWN_INTERRUPT_ID"},
 		"a yes at the end, then a system":     {asks + "," + asked + "," + yes + "," + say("s", "system", "x"), nil, "UNKNOWN_INTERRUPT_ID"},

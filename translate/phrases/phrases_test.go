@@ -101,8 +101,8 @@ func TestAnswerFollowsTheQuestion(t *testing.T) {
 	}
 }
 
-// TestClientsResultGoesWithTheAnswer checks that the result of the client's own call precedes the
-// answer and follows its call.
+// TestClientsResultGoesWithTheAnswer: the client sends the result of its own call together with the
+// answer. The result must follow its call and precede the answer.
 func TestClientsResultGoesWithTheAnswer(t *testing.T) {
 	call := `{"id":"a0","role":"assistant","toolCalls":[{"id":"c","type":"function","function":{"name":"pick","arguments":"{}"}}]}`
 	red, typed := `{"id":"t1","role":"tool","toolCallId":"c","content":"red"}`, say("u2", "user", "yes")
@@ -119,8 +119,9 @@ func TestClientsResultGoesWithTheAnswer(t *testing.T) {
 	}
 }
 
-// TestBackendWithSessions checks that a backend that stores the conversation gets only the answer
-// and the new results, whatever the client sends, and gets the other new messages alone after that.
+// TestBackendWithSessions: the backend stores the conversation. It must get only the answer and the
+// new results, whatever the client sends. The other new messages must be sent alone, after the
+// answer.
 func TestBackendWithSessions(t *testing.T) {
 	call := `{"id":"a0","role":"assistant","toolCalls":[{"id":"c","type":"function","function":{"name":"pick","arguments":"{}"}}]}`
 	red, typed, instruction := `{"id":"t1","role":"tool","toolCallId":"c","content":"red"}`, say("u2", "user", "yes"), say("s2", "system", "Be brief.")
@@ -156,9 +157,9 @@ func TestBackendWithSessions(t *testing.T) {
 	}
 }
 
-// TestNewMessagesWithTheAnswer: a "yes" that was typed and refused while the question was open is
-// sent again with every answer. The backend must have replied to the answer before it reads that
-// message.
+// TestNewMessagesWithTheAnswer: a person typed "yes" while the question was open, and the message
+// was refused. The client sends it again with every answer. The backend must reply to the answer
+// before it reads this message.
 func TestNewMessagesWithTheAnswer(t *testing.T) {
 	typed, reply := say("u2", "user", "yes"), say("a2", "assistant", "I left it.")
 	instruction := say("s2", "system", "Be brief.")

@@ -28,7 +28,7 @@ func say(id, role, content string) string {
 	return `{"id":"` + id + `","role":"` + role + `","content":` + quoted(content) + `}`
 }
 
-// logOf returns a transcript of the messages, given as a JSON list without its brackets.
+// logOf returns a transcript of the messages. They are given as a JSON list without its brackets.
 func logOf(messages string, calls ...agui.Call) *dialecttest.Log {
 	l := &dialecttest.Log{}
 	for _, m := range gjson.Parse("[" + messages + "]").Array() {
@@ -59,7 +59,8 @@ func input(t testing.TB, messages, more string) agui.RunInput {
 	return dialecttest.Input(t, body+"}")
 }
 
-// pause returns the pause of a run that ends with the text asked. Its question has the id a1~x.
+// pause returns the pause of a run that ends with the message in the constant asked. The id of the
+// question is a1~x.
 func pause(t testing.TB) agui.Pause {
 	t.Helper()
 	in, l := input(t, asks, ""), logOf(asks+","+asked)
@@ -79,7 +80,8 @@ func pause(t testing.TB) agui.Pause {
 	return p
 }
 
-// resume returns a resume array. An empty payload makes a cancel whose payload is a yes.
+// resume returns a resume array with one answer. An empty payload makes a cancelled answer, whose
+// payload says yes.
 func resume(payload string) string {
 	if payload == "" {
 		return dialecttest.ResumeArray(`{"interruptId":"a1~x","status":"cancelled","payload":{"approved":true}}`)

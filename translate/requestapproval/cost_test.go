@@ -8,7 +8,7 @@ import (
 	"holdpoint/translate/dialecttest"
 )
 
-// exchanged returns the events of a request that gets its result in the same run.
+// exchanged returns the events of a request_approval call that gets its result in the same run.
 func exchanged() []agui.Event {
 	var events []agui.Event
 	for _, s := range []string{
@@ -24,8 +24,8 @@ func exchanged() []agui.Event {
 	return events
 }
 
-// TestRequestAllocatesLittle checks that a request allocates only the id under which it is stored
-// until it has its result.
+// TestRequestAllocatesLittle checks a request_approval call from its start to its result. The only
+// allocation must be the id under which the call is stored.
 func TestRequestAllocatesLittle(t *testing.T) {
 	events := exchanged()
 	_, run, err := new(Dialect).Begin(&translate.Request{Input: input(t, "")})
@@ -39,7 +39,7 @@ func TestRequestAllocatesLittle(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-	}); n > 2 { // one, and one more under the race detector
+	}); n > 2 { // one allocation, and another with the race detector
 		t.Errorf("%v allocations", n)
 	}
 }

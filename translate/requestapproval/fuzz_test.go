@@ -15,9 +15,9 @@ import (
 	"holdpoint/translate/kit"
 )
 
-// FuzzEvents checks that nothing panics, whatever the stream, that only events of requests are
-// missing in the output, that the stream of a native client is unchanged, and that the questions
-// can be stored and answered.
+// FuzzEvents checks any stream. Nothing may panic, and only events of request_approval calls may be
+// missing in the output. A client in the native form must get the unchanged stream. It must be
+// possible to store and answer each question.
 func FuzzEvents(f *testing.F) {
 	chunk := `{"type":"TOOL_CALL_CHUNK","toolCallId":"c","toolCallName":"request_approval","delta":` + dialecttest.Quoted(argsB) + `}`
 	result := `{"type":"TOOL_CALL_RESULT","messageId":"a","toolCallId":"a","content":"x"}`
@@ -88,8 +88,8 @@ func checkPlayed(t *testing.T, p dialecttest.Played, native bool) {
 	}
 }
 
-// checkPairs checks that every request is directly followed by one answer, and that nothing else
-// could be an answer.
+// checkPairs checks that one answer directly follows each request_approval call, and that no other
+// message could be an answer.
 func checkPairs(t *testing.T, body []byte, want int, approved bool) {
 	t.Helper()
 	list := gjson.GetBytes(body, "messages").Array()
@@ -113,9 +113,9 @@ func checkPairs(t *testing.T, body []byte, want int, approved bool) {
 	}
 }
 
-// FuzzAnswers checks that nothing panics, whatever a client sends while a request is open, that the
-// output repeats the request with one answer, and that this answer is a denial unless the client
-// sent a yes.
+// FuzzAnswers checks any request of a client while a request_approval call is open. Nothing may
+// panic, and the output must repeat the call with exactly one answer. The answer must be a denial
+// unless the client sent a yes.
 func FuzzAnswers(f *testing.F) {
 	old := assistant("x", "x", "request_approval", argsB)
 	for _, more := range []string{
@@ -177,7 +177,8 @@ func FuzzAnswers(f *testing.F) {
 	})
 }
 
-// FuzzRename checks that renaming an event in one pass has the same result as changing each member.
+// FuzzRename checks that rename, which changes an event in a single pass, has the same result as
+// changing its members one after another.
 func FuzzRename(f *testing.F) {
 	for _, s := range append(trio("a", argsA),
 		`{ "type" : "TOOL_CALL_CHUNK", "toolCallName":null , "delta":null,"x":null }`, `{}`, ` { } `, `{"rawEvent":{"rawEvent":null},"a":[ 1 ]}`,
@@ -206,7 +207,7 @@ func FuzzRename(f *testing.F) {
 		}
 		for _, kind := range []agui.Type{agui.CallStart, agui.CallArgs, agui.CallEnd, agui.CallChunk} {
 			if kind == agui.CallStart && argued || kind == agui.CallArgs && named || kind == agui.CallEnd && (argued || named) {
-				continue // this cannot happen
+				continue // these combinations do not occur
 			}
 			ev := agui.Event{Type: kind, JSON: []byte(event)}
 			if got := newFrame(nil, ev, read(ev)).appendRenamed([]byte("x"), newName, newArgs); string(got) != "x"+string(want) {

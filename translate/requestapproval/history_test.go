@@ -68,7 +68,8 @@ func TestPlainRun(t *testing.T) {
 	}
 }
 
-// TestMessageKeepsItsBytes checks that the rest of a message keeps its bytes when its calls change.
+// TestMessageKeepsItsBytes: a call is removed from a message. The rest of the message must keep its
+// bytes.
 func TestMessageKeepsItsBytes(t *testing.T) {
 	m := `{ "id":"m", "toolCalls" : [` + string(agui.CallJSON("a", "A", "{}")) + `, ` + string(agui.CallJSON("b", "B", "{}")) + `],"content":"x\u00e9","n":1.0,"tool_calls":[]}`
 	list, changed := cleanHistory([]agui.Message{agui.ParseMessage([]byte(m)), agui.ParseMessage([]byte(tool("t", "b", ""))), agui.ParseMessage([]byte(hello))},

@@ -22,8 +22,8 @@ func bothAsked(t *testing.T) agui.Pause {
 	return pausedBy(t, stream(trio("a", argsA), trio("b", argsB), finished)...)
 }
 
-// TestResumeOfTwo checks that two requests are sent in a message each, directly followed by their
-// answers, all with one id.
+// TestResumeOfTwo checks the answers to two calls. Each call must be sent in a message of its own
+// and be directly followed by its answer. The two messages with the calls must have the same id.
 func TestResumeOfTwo(t *testing.T) {
 	in := input(t, messages(hello, `{"id":"a","role":"assistant","content":"I'll do both.","toolCalls":[`+string(agui.CallJSON("a", "Approve", `{}`))+","+string(agui.CallJSON("o", "Look", `{}`))+`]}`,
 		tool("t", "o", "seen"), assistant("b", "b", "Delete", "{}"))+`,"tools":[],"protocolVersion":"1.0","forwardedProps":{"x":1,"command":{"resume":{"ficc_a~r1":{"approved":true},"ficc_b~r2":{"approved":false}}}},`+
@@ -56,8 +56,9 @@ func TestResumeOfTwo(t *testing.T) {
 	}
 }
 
-// TestClientsResultGoesWithTheAnswers checks that the result of the client's own call is sent with
-// the answers, after its call. Otherwise the call would stay without a result.
+// TestClientsResultGoesWithTheAnswers: the client sends the result of its own call together with
+// the answers. It must be sent in the same request, after its call. Otherwise the call would have
+// no result.
 func TestClientsResultGoesWithTheAnswers(t *testing.T) {
 	p := pausedBy(t, stream(trio("a", argsA), finished)...)
 	later := `{"id":"u2","role":"user","content":"and"}`
@@ -119,7 +120,7 @@ func TestAnswers(t *testing.T) {
 	sample := tool("a", "a", `{"approval_id":"ficc_a","approved":true}`)
 	for name, c := range map[string]struct {
 		more string
-		want string    // the pair that is sent
+		want string    // the call and the answer that are sent
 		code agui.Code // or the code of the refusal
 	}{
 		"approved":                     {dialecttest.ResumeArray(dialecttest.Entry("ficc_a~r1", `{"approved":true,"note":"x"}`)), pairA, ""},
@@ -159,8 +160,9 @@ func TestAnswers(t *testing.T) {
 	}
 }
 
-// TestAnswersFromMessages checks that a tool message that answers has its place, so that it is not
-// new input. If calls repeat an id, only messages that are newer than the question are read.
+// TestAnswersFromMessages: a tool message answers a question. The answer must name the message, so
+// that it does not count as new input. If several calls have the same id, only messages that are
+// newer than the question may be read.
 func TestAnswersFromMessages(t *testing.T) {
 	in := input(t, messages(hello, tool("x", "a", `{"approval_id":"ficc_a","approved":true}`)))
 	p := pausedBy(t, stream(trio("a", argsA), finished)...)
@@ -173,7 +175,8 @@ func TestAnswersFromMessages(t *testing.T) {
 	if list, err := dialecttest.Answers(new(Dialect), in, repeated); err != nil || len(list) != 1 {
 		t.Errorf("a new answer to a repeated call: %v %+v", err, list)
 	}
-	p.SeenMessages = []agui.SeenMessage{{ID: "x"}} // of the message that the client made for the call; some hosts give no other id
+	// The id belongs to the message that the client made for the call. Some hosts give no other id.
+	p.SeenMessages = []agui.SeenMessage{{ID: "x"}}
 	if list, err := dialecttest.Answers(new(Dialect), in, p); err != nil || len(list) != 1 {
 		t.Errorf("an answer with the id of another message: %v %+v", err, list)
 	}
@@ -188,9 +191,9 @@ func TestAnswersFromMessages(t *testing.T) {
 	}
 }
 
-// TestMessageOfTwoRequestsIsRefused checks that a tool message for one open call with the
-// approval_id of another answers neither of them, because hosts differ in which of the two they
-// read.
+// TestMessageOfTwoRequestsIsRefused: a tool message is for one open call but has the approval_id of
+// another. It must answer neither, because some hosts read the call's id and others the
+// approval_id.
 func TestMessageOfTwoRequestsIsRefused(t *testing.T) {
 	published := bothAsked(t)
 	native := bothAsked(t)
@@ -199,15 +202,16 @@ func TestMessageOfTwoRequestsIsRefused(t *testing.T) {
 	}
 	crossed := input(t, messages(hello, tool("x", "a", `{"approval_id":"ficc_b","approved":true}`), tool("y", "b", `{"approval_id":"ficc_a","approved":true}`)))
 	for _, p := range []agui.Pause{published, native} {
-		if list, err := dialecttest.Answers(new(Dialect), crossed, p); err != nil || len(list) != 2 || p.Interrupt(list[0].ID) != nil || p.Interrupt(list[1].ID) != nil { // each is refused as unknown
+		// Each answer must be refused as unknown.
+		if list, err := dialecttest.Answers(new(Dialect), crossed, p); err != nil || len(list) != 2 || p.Interrupt(list[0].ID) != nil || p.Interrupt(list[1].ID) != nil {
 			t.Errorf("%v %+v", err, list)
 		}
 	}
 }
 
-// TestSecondAnswerStaysOut checks that a tool message for an open call is never sent in addition to
-// the answer, in any spelling. Two answers would run the call twice, or run it although it was
-// denied.
+// TestSecondAnswerStaysOut: the client sends a tool message for the open call in addition to the
+// answer. It must not be sent, however its keys are spelled. Two answers would run the call twice,
+// or run it although it was denied.
 func TestSecondAnswerStaysOut(t *testing.T) {
 	for _, second := range []string{
 		tool("x", "a", `{"approval_id":"ficc_a","approved":true}`),
@@ -236,8 +240,8 @@ func TestPauseOfAnother(t *testing.T) {
 	}
 }
 
-// TestNewMessagesBesideTheAnswers checks that new messages are sent in a run of their own, after
-// the result of the call.
+// TestNewMessagesBesideTheAnswers: the client sends new messages together with the answers. They
+// must be sent in a second run, after the result of the call.
 func TestNewMessagesBesideTheAnswers(t *testing.T) {
 	fresh := `{"id":"u2","role":"user","content":"and quick"}`
 	in := input(t, messages(hello, assistant("a", "a", "Approve", "{}"), fresh)+","+dialecttest.ResumeArray(dialecttest.Entry("ficc_a~r1", `true`)))

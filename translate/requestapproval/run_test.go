@@ -50,7 +50,8 @@ func TestWhichEndsPause(t *testing.T) {
 		if got := len(p.Result.Asked.Interrupts) == 1; got != pauses {
 			t.Errorf("%s: pauses %v", finish, got)
 		}
-		if p.Result.Asked.NativeFinish != nil { // sent again, without the question, if the client later uses ShowNative
+		// It would be sent again, without the question, if the client later uses ShowNative.
+		if p.Result.Asked.NativeFinish != nil {
 			t.Errorf("native finish %s", p.Result.Asked.NativeFinish)
 		}
 		if pauses && p.Result.Finish.Get("outcome").Exists() {
@@ -62,7 +63,8 @@ func TestWhichEndsPause(t *testing.T) {
 	}
 }
 
-// TestReleasedUntouched checks that a call that is not a request passes unchanged and in order.
+// TestReleasedUntouched checks calls that are not approval requests, although some have the name
+// request_approval. They must be forwarded unchanged and in order.
 func TestReleasedUntouched(t *testing.T) {
 	own := `{"type":"TOOL_CALL_CHUNK","toolCallId":"c","toolCallName":"request_approval","delta":"{\"x\":1}"}`
 	more := `{"type":"TOOL_CALL_CHUNK","delta":" "}`
@@ -111,8 +113,8 @@ func TestReleasedUntouched(t *testing.T) {
 	}
 }
 
-// TestDeclaredRequestApproval: the dialect has claimed the run, so request_approval is the
-// backend's own tool, even if the request declares it.
+// TestDeclaredRequestApproval: the client declares a tool request_approval, but this dialect has
+// claimed the run. So the call must count as the backend's, and ask.
 func TestDeclaredRequestApproval(t *testing.T) {
 	p := playPlain(t, translate.ShowOutcome, `"tools":[{"name":"request_approval"}]`, append(stream(trio("a", argsA)), finished)...)
 	if len(p.Result.Asked.Interrupts) != 1 {
@@ -161,7 +163,8 @@ func TestSeveralCalls(t *testing.T) {
 	}
 }
 
-// TestHeldNoLonger checks that a call is released as soon as it is known not to be a request.
+// TestHeldNoLonger: the events of a call are held. They must be released as soon as they show that
+// the call is not an approval request.
 func TestHeldNoLonger(t *testing.T) {
 	chunk := `{"type":"TOOL_CALL_CHUNK","toolCallId":"a","toolCallName":"request_approval","delta":` + dialecttest.Quoted(argsA) + `}`
 	for name, c := range map[string]struct {
@@ -197,8 +200,8 @@ func TestNoArguments(t *testing.T) {
 	}
 }
 
-// TestDeclaredFunctionIsNotShown: a front end would run a call of its own tool, so the question has
-// no call.
+// TestDeclaredFunctionIsNotShown: the question is about a tool that the client declares. The client
+// would run a call of this tool, so the question must not contain the call.
 func TestDeclaredFunctionIsNotShown(t *testing.T) {
 	p := playPlain(t, translate.ShowOutcome, `"tools":[{"name":"Delete"}]`, stream(trio("a", argsA), trio("b", argsB), finished)...)
 	if got := types(p); got != "STARTED START:a ARGS:a END:a" {
@@ -260,8 +263,8 @@ func TestSnapshotWithADeclaredFunction(t *testing.T) {
 	}
 }
 
-// checkInterrupt checks the fields that are fatal to a client if they are null or have another
-// type.
+// checkInterrupt checks the fields of an interrupt that make a client fail if they are null or have
+// the wrong type.
 func checkInterrupt(t *testing.T, object json.RawMessage) {
 	t.Helper()
 	var o map[string]any

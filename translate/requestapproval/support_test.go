@@ -11,8 +11,8 @@ import (
 	"holdpoint/translate/dialecttest"
 )
 
-// types returns the emitted events in short: the last word of each type, and the id of its call or
-// message.
+// types describes each event that the client gets: the last word of its type, and the id of its
+// call or message.
 func types(p dialecttest.Played) string {
 	var list []string
 	for _, ev := range p.All() {
@@ -40,7 +40,8 @@ func find(t *testing.T, p dialecttest.Played, kind agui.Type, call string) agui.
 	return agui.Event{}
 }
 
-// playPlain plays a run without answers. more are further members of its input.
+// playPlain plays a run without answers. The parameter more contains additional members of its
+// input.
 func playPlain(t testing.TB, show translate.Show, more string, stream ...string) dialecttest.Played {
 	t.Helper()
 	l := unknown()
@@ -52,8 +53,8 @@ func playPlain(t testing.TB, show translate.Show, more string, stream ...string)
 	return dialecttest.Play(run, l, stream...)
 }
 
-// pausedBy returns the pause of an ordinary run with the stream, with ids in the form of proxy's:
-// <native>~r1, ~r2...
+// pausedBy returns the pause of an ordinary run with the stream. Its ids have the proxy's form:
+// <native>~r1, <native>~r2, and so on.
 func pausedBy(t testing.TB, stream ...string) agui.Pause {
 	t.Helper()
 	p := playPlain(t, translate.ShowOutcome, "", stream...)
@@ -65,7 +66,7 @@ func pausedBy(t testing.TB, stream ...string) agui.Pause {
 
 const hello = `{"id":"u1","role":"user","content":"hi"}`
 
-// input returns a run input. more are further members of its object.
+// input returns the input of a run. The parameter more contains additional members of its object.
 func input(t testing.TB, more string) agui.RunInput {
 	t.Helper()
 	body := `{"threadId":"t1","runId":"r1"`
@@ -78,11 +79,12 @@ func input(t testing.TB, more string) agui.RunInput {
 	return dialecttest.Input(t, body+"}")
 }
 
-// resumeWith passes an input through Answers, a part of proxy's admission, and Begin.
+// resumeWith passes an input to Answers, checks the answers partly as the proxy does, and calls
+// Begin.
 func resumeWith(t testing.TB, p agui.Pause, in agui.RunInput, change ...func(*translate.Request)) (translate.Out, translate.Run, error) {
 	t.Helper()
 	answers, err := new(Dialect).Answers(in, p)
-	if err == nil && len(answers) == 0 { // proxy judges other answers
+	if err == nil && len(answers) == 0 { // the proxy checks other answers
 		answers, err = dialecttest.Answers(new(Dialect), in, p)
 	}
 	if err != nil {
@@ -91,11 +93,11 @@ func resumeWith(t testing.TB, p agui.Pause, in agui.RunInput, change ...func(*tr
 	return dialecttest.ResumeWith(new(Dialect), p, in, answers, unknown(), change...)
 }
 
-// unknown returns a transcript whose messages are unknown.
+// unknown returns a transcript that does not know the messages.
 func unknown() *dialecttest.Log { return &dialecttest.Log{Unknown: true} }
 
-// sent returns the conversation of a request in short: the roles, the texts, and the calls with the
-// names of their arguments.
+// sent describes each message in a request: its role, its text, and its calls with their ids, names
+// and arguments.
 func sent(body []byte) string {
 	var list []string
 	for _, m := range gjson.GetBytes(body, "messages").Array() {
@@ -114,7 +116,8 @@ func sent(body []byte) string {
 	return strings.Join(list, "\n")
 }
 
-// These are the streams of the samples, with the ids of layout B.
+// These are the streams of the .NET samples. Their ids have the form of layout B
+// (docs/microsoft.md).
 const (
 	started   = `{"type":"RUN_STARTED","threadId":"t1","runId":"r1"}`
 	succeeded = `{"type":"RUN_FINISHED","threadId":"t1","runId":"r1","outcome":{"type":"success"}}`
@@ -139,7 +142,8 @@ func end(id string) string {
 
 func trio(id, delta string) []string { return []string{start(id), args(id, delta), end(id)} }
 
-// stream returns RUN_STARTED and the parts. Each part is one event or several.
+// stream returns RUN_STARTED and the events of the parts. Each part is one event or a list of
+// events.
 func stream(parts ...any) []string {
 	list := []string{started}
 	for _, p := range parts {
@@ -153,7 +157,7 @@ func stream(parts ...any) []string {
 	return list
 }
 
-// assistant returns a message with a call, and tool a tool message.
+// assistant returns an assistant's message with one call. The function tool returns a tool message.
 func assistant(id, call, name, arguments string) string {
 	return `{"id":` + dialecttest.Quoted(id) + `,"role":"assistant","toolCalls":[` + string(agui.CallJSON(call, name, arguments)) + `]}`
 }

@@ -13,7 +13,7 @@ func crewAnnounces(value string) string {
 	return `{"type":"CUSTOM","name":"on_interrupt","value":` + value + `}`
 }
 
-// announces plays a stream to a run without answers.
+// announces plays the stream to a run without answers and returns the result.
 func announces(t *testing.T, stream ...string) translate.Result {
 	t.Helper()
 	l := &dialecttest.Log{}
@@ -28,15 +28,15 @@ func announces(t *testing.T, stream ...string) translate.Result {
 	return p.Result
 }
 
-// TestAnnouncementWithoutAnOutcome: CrewAI's default is an announcement that is the question if no
-// outcome follows it.
+// TestAnnouncementWithoutAnOutcome: by default CrewAI announces its question in a CUSTOM event. If
+// no outcome follows, the announcement must become the question.
 func TestAnnouncementWithoutAnOutcome(t *testing.T) {
 	const another = `{"id":"t","reason":"crewai:human_feedback","message":"Another?"}`
 	for name, c := range map[string]struct {
 		stream []string
-		want   []string // the native id and the message of each question
-		before int      // the number of events that are emitted in their place
-		own    int      // the number of the backend's own announcements
+		want   []string // the native id and the interrupt of each question
+		before int      // the number of events that go before the end
+		own    int      // the number of announcements for native clients
 	}{
 		"CrewAI's":                        {[]string{started, crewAnnounces(crewAsks), finished}, []string{"t " + strings.Replace(crewAsks, `"id":"t",`, "", 1)}, 0, 1},
 		"with nulls":                      {[]string{started, crewAnnounces(`{"id":"t","reason":"crewai:human_feedback","message":null}`), finished}, []string{`t {"reason":"crewai:human_feedback"}`}, 0, 1},
@@ -67,8 +67,8 @@ func TestAnnouncementWithoutAnOutcome(t *testing.T) {
 	}
 }
 
-// TestAnnouncedQuestionIsNeverCancelledAtCrewAI checks that CrewAI never gets a cancel in this form
-// either.
+// TestAnnouncedQuestionIsNeverCancelledAtCrewAI checks that CrewAI gets no cancel, even if the
+// question was only announced.
 func TestAnnouncedQuestionIsNeverCancelledAtCrewAI(t *testing.T) {
 	p := dialecttest.WithIDs(announces(t, started, crewAnnounces(crewAsks), finished).Asked.Pause(Name))
 	for payload, want := range map[string]agui.Code{``: agui.InvalidPayload, `""`: agui.InvalidPayload, `"rejected"`: ""} {
@@ -79,8 +79,8 @@ func TestAnnouncedQuestionIsNeverCancelledAtCrewAI(t *testing.T) {
 	}
 }
 
-// TestAnnouncementOfAResumedRun checks that a resumed run can ask another question by an
-// announcement.
+// TestAnnouncementOfAResumedRun checks that a resumed run can ask another question by announcing
+// it.
 func TestAnnouncementOfAResumedRun(t *testing.T) {
 	p := dialecttest.WithIDs(announces(t, started, crewAnnounces(crewAsks), finished).Asked.Pause(Name))
 	_, run, err := resume(t, p, parse(t, dialecttest.ResumeArray(dialecttest.Entry("t~r1", `"approved"`))))

@@ -10,9 +10,9 @@ import (
 	"holdpoint/translate/dialecttest"
 )
 
-// TestChainAsksEachQuestionOnce: a backend repeats the open questions after each answer. If the
-// chain breaks then, each question whose answer was not sent is asked once. With two entries one
-// approval would be sent twice.
+// TestChainAsksEachQuestionOnce: the answers are sent one by one (a chain), and the backend repeats
+// the open questions after each. If the chain breaks off, each question whose answer was not sent
+// must be asked exactly once. If a question were asked twice, one approval would be sent twice.
 func TestChainAsksEachQuestionOnce(t *testing.T) {
 	again := translate.End{Event: dialecttest.Event(outcome(mastraCall("2"), mastraCall("3")))}
 	for name, c := range map[string]struct {
@@ -30,8 +30,8 @@ func TestChainAsksEachQuestionOnce(t *testing.T) {
 	}
 }
 
-// TestChainSendsNoAnswerToAnotherQuestion: an earlier exchange asks the third question with another
-// text. The approval was for the old text, so it is not sent.
+// TestChainSendsNoAnswerToAnotherQuestion: an earlier exchange repeats the third question with
+// another text. The person approved the old text, so this approval must not be sent.
 func TestChainSendsNoAnswerToAnotherQuestion(t *testing.T) {
 	other := strings.Replace(mastraCall("3"), `"reason"`, `"message":"Delete everything?","reason"`, 1)
 	plain := translate.End{Event: dialecttest.Event(finished)}
@@ -44,8 +44,9 @@ func TestChainSendsNoAnswerToAnotherQuestion(t *testing.T) {
 	}
 }
 
-// TestNoChainForAnotherHoldpoint: another Holdpoint behind this one expects all answers of its
-// pause at once, and sends them one by one itself.
+// TestNoChainForAnotherHoldpoint: another Holdpoint is behind this one. It expects all answers to
+// its pause at once, because it sends them one by one itself. So this Holdpoint must not send them
+// one by one.
 func TestNoChainForAnotherHoldpoint(t *testing.T) {
 	minted := func(n string) string { return strings.Replace(mastraCall(n), `::c`+n+`"`, `::c`+n+`~inner`+n+`"`, 1) }
 	p := pausedBy(t, minted("1"), minted("2"))

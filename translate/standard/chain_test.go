@@ -15,14 +15,14 @@ func mastraCall(n string) string {
 	return `{"id":"run::c` + n + `","reason":"mastra:tool_suspend","toolCallId":"c` + n + `","metadata":{"mastra":{"runId":"run"}}}`
 }
 
-// A chainPlay is the result of a chain of exchanges.
+// A chainPlay is the result of exchanges that send one answer each.
 type chainPlay struct {
-	sent []string // the entry of each exchange
+	sent []string // "interruptId=payload", for each exchange
 	res  translate.Result
 }
 
-// playChain answers the given number of Mastra's questions, each with its number, and ends the
-// exchanges with ends.
+// playChain answers several of Mastra's questions, the nth with the number n. The parameter ends
+// contains the end of each exchange.
 func playChain(t *testing.T, questions int, more string, ends ...translate.End) chainPlay {
 	t.Helper()
 	var asks, entries []string
@@ -31,7 +31,8 @@ func playChain(t *testing.T, questions int, more string, ends ...translate.End) 
 	}
 	p := pausedBy(t, asks...)
 	for n, i := range p.Interrupts {
-		entries = append([]string{dialecttest.Entry(i.ID, string(rune('1'+n)))}, entries...) // in another order
+		// in reverse order
+		entries = append([]string{dialecttest.Entry(i.ID, string(rune('1'+n)))}, entries...)
 	}
 	in := parse(t, dialecttest.ResumeArray(entries...)+more)
 	out, run, err := resume(t, p, in)
@@ -71,7 +72,8 @@ func (c chainPlay) asked() string {
 	return strings.Join(list, " ")
 }
 
-// TestAnswersOneByOne: Mastra reads only one answer of a request.
+// TestAnswersOneByOne: Mastra reads only one answer of a request. So each answer must be sent in an
+// exchange of its own.
 func TestAnswersOneByOne(t *testing.T) {
 	at := func(s string) translate.End { return translate.End{Event: dialecttest.Event(s)} }
 	fails := func(code string) translate.End {
@@ -121,7 +123,7 @@ func TestAnswersOneByOne(t *testing.T) {
 	}
 }
 
-// TestMessageAfterAnswersOneByOne checks that a new message is sent after the last answer.
+// TestMessageAfterAnswersOneByOne checks that a new message is sent only after the last answer.
 func TestMessageAfterAnswersOneByOne(t *testing.T) {
 	p := pausedBy(t, mastraCall("1"), mastraCall("2"))
 	in := parse(t, dialecttest.ResumeArray(dialecttest.Entry("run::c1~r1", `1`), dialecttest.Entry("run::c2~r2", `2`)))

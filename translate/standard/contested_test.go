@@ -7,8 +7,9 @@ import (
 	"holdpoint/translate/dialecttest"
 )
 
-// CrewAI passes an answer to the flow that waits, whatever its id is. The other backends check the
-// id.
+// TestApprovalThatCouldMeetAnotherQuestion: another run of the thread has asked another question.
+// CrewAI uses an answer for the flow that waits, whatever the id of the answer is, so an approval
+// must be refused. The other backends check the id.
 func TestApprovalThatCouldMeetAnotherQuestion(t *testing.T) {
 	for name, c := range map[string]struct {
 		interrupt, id, payload string

@@ -13,8 +13,8 @@ func failedWith(code, message string) string {
 	return string(agui.MustMarshal(map[string]string{"type": "RUN_ERROR", "code": code, "message": message}))
 }
 
-// TestComplaints checks what each backend's RUN_ERROR tells about the answers. The texts are the
-// backends' own.
+// TestComplaints checks what became of the answers if a backend sends a RUN_ERROR. The texts of the
+// errors are those of the real backends.
 func TestComplaints(t *testing.T) {
 	const lost, nothing, says = translate.Lost, translate.Untouched, translate.Finished
 	const claude = `{"id":"a","reason":"tool_approval","toolCallId":"a","metadata":{"source":"claude-sdk-deferred","toolName":"Bash","input":{}}}`
@@ -26,7 +26,7 @@ func TestComplaints(t *testing.T) {
 	for name, c := range map[string]struct {
 		interrupt string
 		stream    []string
-		yes, no   translate.Fate // of a resolved answer, and of a cancel
+		yes, no   translate.Fate // of a resolved and of a cancelled answer
 	}{
 		"AG2, the proof is missing":      {ag2Asks, []string{failedWith("INTERRUPT_NOT_PROVEN", "x")}, nothing, nothing},
 		"AG2, not covered":               {ag2Asks, []string{failedWith("INTERRUPT_NOT_COVERED", "x")}, nothing, nothing},
@@ -62,7 +62,7 @@ func TestComplaints(t *testing.T) {
 			p := pausedBy(t, c.interrupt)
 			for status, want := range map[agui.Status]translate.Fate{agui.Resolved: c.yes, agui.Cancelled: c.no} {
 				if status == agui.Cancelled && strings.HasPrefix(name, "CrewAI") {
-					continue // it is never sent a cancel
+					continue // CrewAI never gets a cancel
 				}
 				answers := []agui.Answer{{ID: p.Interrupts[0].ID, Status: status, Payload: []byte(`true`)}}
 				r := &translate.Request{Input: parse(t, ``), Pause: p, Answers: answers, Transcript: dialecttest.NewLog(nil)}

@@ -17,7 +17,8 @@ func adkAsks(n string) string {
 }
 
 // TestCallsOfOpenConfirmationsAreInOneMessage: ADK reads only the answers to the calls of the last
-// message with calls.
+// message that has calls. So the calls of all open confirmations must be moved into one message at
+// the end.
 func TestCallsOfOpenConfirmationsAreInOneMessage(t *testing.T) {
 	call := func(id string) string {
 		return `{"id":"` + id + `","type":"function","function":{"name":"f","arguments":"{\"of\":\"` + id + `\"}"}}`
@@ -29,7 +30,7 @@ func TestCallsOfOpenConfirmationsAreInOneMessage(t *testing.T) {
 	for name, c := range map[string]struct {
 		open     []string
 		messages []string
-		want     string // the ids of the messages with their calls
+		want     string // each message's id, with ":" and the ids of its calls
 	}{
 		"each in a message of its own":        {[]string{"1", "2"}, []string{user, said("m1", call("adk-1")), said("m2", call("adk-2"))}, "u1 adk-1~r1:adk-1,adk-2"},
 		"one message, beside another call":    {[]string{"1", "2"}, []string{user, said("m1", call("call-1"), call("adk-1"), call("adk-2"))}, "u1 m1:call-1 adk-1~r1:adk-1,adk-2"},
@@ -81,8 +82,8 @@ func TestCallsOfOpenConfirmationsAreInOneMessage(t *testing.T) {
 	}
 }
 
-// TestApprovedCallWithoutAResult: if the backend always sends a result, an approved call without
-// one was not carried out.
+// TestApprovedCallWithoutAResult: the backend sends a result for each call that it runs. If an
+// approved call has no result at the end of the run, it must be in doubt whether the call ran.
 func TestApprovedCallWithoutAResult(t *testing.T) {
 	result := func(call string) string {
 		return `{"type":"TOOL_CALL_RESULT","messageId":"m-` + call + `","toolCallId":"` + call + `","content":"x"}`

@@ -33,13 +33,14 @@ const (
 	crewOfATilde   = `{"id":"t~x1","reason":"crewai:human_feedback","metadata":{"crewai":{"flowId":"t~x1"}}}`
 )
 
-// TestAnswersHaveTheBackendsForm checks how an answer is sent to each backend. "cancelled"
-// and "absent" are not payloads.
+// TestAnswersHaveTheBackendsForm checks how an answer is sent to each backend. Two of the given
+// texts are no payloads: "cancelled" is a cancelled answer, and "absent" an answer without a
+// payload.
 func TestAnswersHaveTheBackendsForm(t *testing.T) {
 	const refused, none = "refused", "no payload"
 	for name, c := range map[string]struct {
 		interrupt string
-		sent      map[string]string // the answer that is sent for each answer of a client
+		sent      map[string]string // the payload that is sent, by the client's payload
 	}{
 		"ADK, a confirmation": {adkConfirms, map[string]string{
 			`{"confirmed":true}`: `{"confirmed":true}`, `{"confirmed":false}`: `{"confirmed":false}`,
@@ -112,8 +113,9 @@ func TestAnswersHaveTheBackendsForm(t *testing.T) {
 	}
 }
 
-// TestOneOfSeveralThatCannotBeCancelled: one cancelled question of several cannot be left out, and
-// its cancel must not be sent.
+// TestOneOfSeveralThatCannotBeCancelled: of several questions, one is cancelled that CrewAI cannot
+// cancel. The cancel must not be sent, and the answers cannot be sent without it. So all must be
+// refused.
 func TestOneOfSeveralThatCannotBeCancelled(t *testing.T) {
 	two := pausedBy(t, crewAsksFree, somebodyAsks)
 	if _, _, err := resume(t, two, parse(t, dialecttest.ResumeArray(dialecttest.Entry("t~r1", ""), dialecttest.Entry("a~r2", `1`)))); dialecttest.Code(err) != agui.InvalidPayload {
@@ -124,8 +126,9 @@ func TestOneOfSeveralThatCannotBeCancelled(t *testing.T) {
 	}
 }
 
-// TestEveryProfile has every profile with a question that it applies to and the facts of its
-// backend. A new profile needs a line here, and its backend a name in docs/support.md.
+// TestEveryProfile checks each profile with a question that it is for, and the facts of its
+// backend. RAN means that a backend of this version was run, READ that its source was read. A new
+// profile needs a line here and its backend a name in docs/support.md.
 func TestEveryProfile(t *testing.T) {
 	want := []struct{ question, name, facts, known string }{
 		{adkConfirms, "Google ADK", "RAN ag-ui-adk 0.11.0", "publishes a schema, takes a decision, reads the last message with calls, brings results, beside: results of the client"},
@@ -171,7 +174,7 @@ func TestEveryProfile(t *testing.T) {
 	}
 }
 
-// known describes a profile in words.
+// known describes the properties of a profile in words.
 func known(p profile) string {
 	var list []string
 	for _, one := range []struct {
@@ -198,7 +201,8 @@ func known(p profile) string {
 	}[p.extra]), ", ")
 }
 
-// TestSchemaOfAProfile checks that the schema is published if the backend sends none.
+// TestSchemaOfAProfile checks that the profile's schema is published if the backend sends no
+// schema.
 func TestSchemaOfAProfile(t *testing.T) {
 	for interrupt, want := range map[string]string{
 		adkConfirms: `["confirmed"]`, adkPredicts: `["accepted"]`, mastraAsks: ``, somebodyAsks: ``,
@@ -211,7 +215,8 @@ func TestSchemaOfAProfile(t *testing.T) {
 	}
 }
 
-// TestNewMessagesSentWithTheAnswers checks which other new messages are sent with the answers.
+// TestNewMessagesSentWithTheAnswers checks which new messages are sent together with the answers,
+// and which in a second run.
 func TestNewMessagesSentWithTheAnswers(t *testing.T) {
 	const known, call = `{"id":"u1","role":"user","content":"Go."}`, `{"id":"m1","role":"assistant","toolCalls":[{"id":"c1","type":"function","function":{"name":"f","arguments":"{}"}}]}`
 	const said, result, thought = `{"id":"u2","role":"user","content":"And hurry."}`, `{"id":"x1","role":"tool","toolCallId":"c1","content":"ok"}`, `{"id":"g1","role":"reasoning","content":"Hm."}`
@@ -282,8 +287,8 @@ func idsOf(body []byte) string {
 	return strings.Join(ids, " ")
 }
 
-// TestTwoQuestionsOfOneID: two questions with one id get one answer at the backend. So a denial and
-// an approval of them are refused.
+// TestTwoQuestionsOfOneID: two questions have the same id, so the backend uses one answer for both.
+// If one is approved and the other denied, the answers must be refused.
 func TestTwoQuestionsOfOneID(t *testing.T) {
 	for name, interrupts := range map[string][2]string{
 		"of nobody known": {`{"id":"n","reason":"confirmation"}`, `{"id":"n","reason":"confirmation"}`},

@@ -11,8 +11,9 @@ import (
 	"holdpoint/translate/dialecttest"
 )
 
-// TestProofOfADecision checks that a decision from another door is sent with the proof of its
-// question, and that an answer of a client and a cancel by Holdpoint itself are unchanged.
+// TestProofOfADecision: if a question was decided outside the chat, the answer must be sent with
+// the question's proof. An answer that a client sends and a cancel by Holdpoint itself must be sent
+// unchanged.
 func TestProofOfADecision(t *testing.T) {
 	asked := func(object string) agui.Pause {
 		return dialecttest.WithIDs(agui.Pause{Interrupts: []agui.Interrupt{{Native: "9-1", Object: json.RawMessage(object)}}})

@@ -161,8 +161,8 @@ func TestResume(t *testing.T) {
 	})
 }
 
-// TestFreeAnswerIsNoApproval: AGUI.Server reads an answer with a toolCall as an approval of that
-// call, whatever was asked.
+// TestFreeAnswerIsNoApproval: AGUI.Server reads an answer with the member toolCall as an approval
+// of that call, whatever the question was. So such an answer must be refused.
 func TestFreeAnswerIsNoApproval(t *testing.T) {
 	const free, bound = `{"id":"a","reason":"input_required"}`, `{"id":"a","reason":"tool_call","toolCallId":"c"}`
 	const asks = `{"id":"a","reason":"r","responseSchema":{"type":"object","properties":{"toolCall":{"type":"object"}}}}`
@@ -188,7 +188,8 @@ func TestFreeAnswerIsNoApproval(t *testing.T) {
 	}
 }
 
-// TestErrorOfAResume checks which RUN_ERRORs mean that nothing was done, and under which condition.
+// TestErrorOfAResume checks which RUN_ERRORs mean that the question is lost or that the backend did
+// nothing, and at which place in the stream.
 func TestErrorOfAResume(t *testing.T) {
 	p := pausedBy(t, `{"id":"a","reason":"r"}`)
 	failed := func(code string) string { return `{"type":"RUN_ERROR","message":"m","code":"` + code + `"}` }
@@ -232,8 +233,8 @@ func TestSign(t *testing.T) {
 	}
 }
 
-// FuzzEvents checks that nothing panics, whatever the stream, and that every interrupt has a reason
-// and no null.
+// FuzzEvents checks any stream. Nothing may panic, and every interrupt must have a reason and no
+// null.
 func FuzzEvents(f *testing.F) {
 	f.Add(started + "\n" + text + "\n" + outcome(`{"id":"a","reason":null,"message":null,"responseSchema":`+schema+`}`, `{"id":"b"}`))
 	f.Add(finished)
@@ -245,7 +246,8 @@ func FuzzEvents(f *testing.F) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		// proxy passes an end or a CUSTOM event that is not JSON with the type Unknown.
+		// The proxy gives an invalid terminal or CUSTOM event the type Unknown, so such lines do
+		// not occur.
 		lines := slices.DeleteFunc(strings.Split(stream, "\n"), func(line string) bool {
 			ev := agui.NewEvent([]byte(line))
 			return (ev.Type.Terminal() || ev.Type == agui.Custom) && !ev.Valid()
@@ -269,8 +271,8 @@ func FuzzEvents(f *testing.F) {
 	})
 }
 
-// FuzzAnswers checks that nothing panics, whatever a client sends, that the output is JSON, and
-// that a cancelled or denied answer is sent as one.
+// FuzzAnswers checks any request of a client. Nothing may panic, the output must be JSON, and a
+// cancelled or denied answer must stay one.
 func FuzzAnswers(f *testing.F) {
 	for _, more := range []string{
 		``, dialecttest.ResumeArray(dialecttest.Entry("a~r1", `{"approved":true}`), dialecttest.Entry("b~r2", ``)), dialecttest.ResumeArray(dialecttest.Entry("b~r2", `false`), dialecttest.Entry("a~r1", `{"approved":false}`)),

@@ -30,7 +30,8 @@ func parse(t testing.TB, more string) agui.RunInput {
 	return dialecttest.Input(t, body+"}")
 }
 
-// play plays a stream to a run, and checks that only the terminal event is changed.
+// play plays a stream to a run and returns its result. The test fails if any event except the
+// terminal one was changed.
 func play(t testing.TB, run translate.Run, l *dialecttest.Log, stream ...string) translate.Result {
 	t.Helper()
 	p := dialecttest.Play(run, l, stream...)
@@ -40,7 +41,7 @@ func play(t testing.TB, run translate.Run, l *dialecttest.Log, stream ...string)
 	return p.Result
 }
 
-// plain plays a stream to a run without answers.
+// plain plays a stream to a run without answers and returns its result.
 func plain(t testing.TB, stream ...string) translate.Result {
 	t.Helper()
 	l := &dialecttest.Log{}
@@ -51,14 +52,14 @@ func plain(t testing.TB, stream ...string) translate.Result {
 	return play(t, run, l, stream...)
 }
 
-// pausedBy returns the pause of a run with these interrupts, with ids in the form of proxy's:
-// <native>~r1, ~r2, ...
+// pausedBy returns the pause of a run that ends with these interrupts. Its ids have the proxy's
+// form: <native>~r1, <native>~r2, and so on.
 func pausedBy(t testing.TB, interrupts ...string) agui.Pause {
 	t.Helper()
 	return dialecttest.WithIDs(plain(t, started, outcome(interrupts...)).Asked.Pause(Name))
 }
 
-// resume answers a pause as proxy does: unknown or incomplete answers do not reach Begin.
+// resume answers a pause as the proxy does: Begin is not called with unknown or incomplete answers.
 func resume(t testing.TB, p agui.Pause, in agui.RunInput) (translate.Out, translate.Run, error) {
 	t.Helper()
 	return dialecttest.Resume(new(Dialect), p, in, dialecttest.NewLog(in.Messages))

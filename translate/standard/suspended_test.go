@@ -12,13 +12,14 @@ import (
 	"holdpoint/translate/dialecttest"
 )
 
-// mastraAnnounces returns the announcement of a call that suspends.
+// mastraAnnounces returns the CUSTOM event with which Mastra announces a suspended call.
 func mastraAnnounces(run, call string) string {
 	value, _ := json.Marshal(`{"type":"mastra_suspend","toolCallId":"` + call + `","toolName":"f","suspendPayload":{"question":"Sure?"},"args":{"n":1.0},"runId":"` + run + `"}`)
 	return crewAnnounces(string(value))
 }
 
-// suspendedBy returns the pause of a run with these announcements.
+// suspendedBy returns the pause of a run with the stream. The stream contains announcements of
+// Mastra's.
 func suspendedBy(t testing.TB, stream ...string) agui.Pause {
 	t.Helper()
 	_, run, err := new(Dialect).Begin(&translate.Request{Input: parse(t, ``), Transcript: &dialecttest.Log{}})
@@ -49,8 +50,9 @@ func TestAnnouncedCallIsAskedAbout(t *testing.T) {
 	}
 }
 
-// TestAnswerByCommand checks that the answer is sent by command, for the run that began, and that
-// nothing else in the request changes.
+// TestAnswerByCommand: Mastra only announced the question. The answer must be sent in
+// command.resume, with the id of the run in which the call was suspended, and nothing else in the
+// request may change.
 func TestAnswerByCommand(t *testing.T) {
 	p := suspendedBy(t, started, mastraAnnounces("r1", "c"), finished)
 	for name, c := range map[string]struct{ more, payload, want string }{
@@ -73,12 +75,14 @@ func TestAnswerByCommand(t *testing.T) {
 	}
 }
 
-// TestQuestionOfAResumedRun: in a resumed run 1.0.3 names the current request, and 1.1.2 the run
-// that began.
+// TestQuestionOfAResumedRun: a resumed run announces another question. Mastra 1.0.3 announces it
+// with the id of the current request, 1.1.2 with the id of the first run. The question must have
+// the first run's id.
 func TestQuestionOfAResumedRun(t *testing.T) {
 	p := suspendedBy(t, started, mastraAnnounces("r1", "c"), finished)
 	for announced, want := range map[string]string{"r": "r1::d", "r1": "r1::d", "other": "other::d"} {
-		_, run, err := resume(t, p, parse(t, dialecttest.ResumeArray(dialecttest.Entry("r1::c~r1", `1`)))) // sent as run r
+		// the id of this run is r
+		_, run, err := resume(t, p, parse(t, dialecttest.ResumeArray(dialecttest.Entry("r1::c~r1", `1`))))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -89,8 +93,8 @@ func TestQuestionOfAResumedRun(t *testing.T) {
 	}
 }
 
-// FuzzAnswersByCommand checks that nothing panics, whatever a client sends, that the output is
-// JSON, and that a denial is sent as one.
+// FuzzAnswersByCommand checks any request of a client to a question that Mastra only announced.
+// Nothing may panic, the output must be JSON, and a denial must be sent as a denial.
 func FuzzAnswersByCommand(f *testing.F) {
 	f.Add(`"forwardedProps":{"k":1},`, `{"approved":true}`)
 	f.Add(``, `false`)

@@ -31,8 +31,8 @@ func ordinary(t *testing.T, r *translate.Request, stream ...string) translate.Re
 	return play(t, run, l, stream...)
 }
 
-// TestLostQuestion: the refusal of a backend that waits becomes a question that can be cancelled,
-// if an id is known.
+// TestLostQuestion: a backend refuses a run because it waits for an answer. If an id of its
+// question is known, the client must get a question that it can only cancel.
 func TestLostQuestion(t *testing.T) {
 	ended := func(interrupt string) []translate.EndedPause {
 		return []translate.EndedPause{{Pause: pausedBy(t, interrupt)}}
@@ -43,7 +43,7 @@ func TestLostQuestion(t *testing.T) {
 	for name, c := range map[string]struct {
 		request translate.Request
 		stream  []string
-		natives string // "" if the error stays
+		natives string // empty if the error is not replaced
 	}{
 		"ADK says what is open":              {translate.Request{}, []string{required}, "adk-1 adk-2"},
 		"ADK, behind RUN_STARTED":            {translate.Request{}, []string{started, required}, "adk-1 adk-2"},
@@ -78,8 +78,8 @@ func TestLostQuestion(t *testing.T) {
 	}
 }
 
-// TestLostQuestionIsCancelled checks that only a cancel is sent, under every id that the question
-// may have.
+// TestLostQuestionIsCancelled checks that the only answer to a lost question is a cancel, which is
+// sent for every id that the question may have.
 func TestLostQuestionIsCancelled(t *testing.T) {
 	res := ordinary(t, &translate.Request{NamedInterrupts: []string{"9-2~abc"}}, notCovered)
 	p := dialecttest.WithIDs(res.Asked.Pause(Name))
@@ -131,8 +131,8 @@ func TestLostQuestionIsCancelled(t *testing.T) {
 	}
 }
 
-// TestAnswerToAnUnknownQuestion: AG2 ignores the answer to a question that it does not hold, and
-// the run is an ordinary one.
+// TestAnswerToAnUnknownQuestion: AG2 ignores an answer to a question that it does not have, and
+// runs as if there were no answer. A run without the result of the call must count as lost.
 func TestAnswerToAnUnknownQuestion(t *testing.T) {
 	const result = `{"type":"TOOL_CALL_RESULT","messageId":"m","toolCallId":"c1","content":"no"}`
 	const success, stopped = `{"type":"RUN_FINISHED","outcome":{"type":"success"}}`, `{"type":"RUN_FINISHED","outcome":{"type":"cancelled"}}`

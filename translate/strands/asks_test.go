@@ -7,8 +7,8 @@ import (
 	"holdpoint/internal/agui"
 )
 
-// TestAQuestionIsNoSuccess: a run with a question is never reported as a success, in any form that
-// a server may use.
+// TestAQuestionIsNoSuccess checks all forms in which a server may report a question. Such a run
+// must never be reported as a success.
 func TestAQuestionIsNoSuccess(t *testing.T) {
 	const list = `"interrupts": [{"id": "` + payID + `", "name": "approval", "reason": null}]`
 	d := newDialect(t, Server{})
@@ -37,8 +37,8 @@ func TestAQuestionIsNoSuccess(t *testing.T) {
 	}
 }
 
-// TestTextsThatLookLikeResults: a text that only begins like the repr of a result is the agent's
-// text.
+// TestTextsThatLookLikeResults: a text begins like Python's repr of a result, but is none. It must
+// be shown as the agent's text.
 func TestTextsThatLookLikeResults(t *testing.T) {
 	d := newDialect(t, Server{})
 	for _, text := range []string{"Result(s): 5 files", "TestResult(ok)", "[{'id': 1}]", `[{\"id\":\"x\"}]`, "AgentResult is what I returned."} {

@@ -11,7 +11,8 @@ import (
 	"holdpoint/translate/dialecttest"
 )
 
-// heldBy returns the number of bytes that a run keeps after some frames.
+// heldBy plays the given number of frames to a run. It returns how many bytes more than before are
+// in use.
 func heldBy(t *testing.T, frames int, frame func(n int) string) uint64 {
 	t.Helper()
 	in := input(t, "")
@@ -35,8 +36,8 @@ func heldBy(t *testing.T, frames int, frame func(n int) string) uint64 {
 	return max(after.HeapAlloc, before.HeapAlloc) - before.HeapAlloc
 }
 
-// TestWhatIsKeptIsBounded: a run's memory is bounded independent of the size of frames. A short id,
-// a repeated question or the name of a node does not keep its whole frame.
+// TestWhatIsKeptIsBounded: each frame is large. A run may keep small parts of it, such as an id, a
+// question or the name of a node, but these must not keep the memory of the whole frame in use.
 func TestWhatIsKeptIsBounded(t *testing.T) {
 	pad := strings.Repeat("x", 1<<20)
 	for name, frame := range map[string]func(n int) string{

@@ -11,7 +11,7 @@ import (
 	"holdpoint/translate/internal/strandsapi"
 )
 
-// Frames of Python, as AgentCore writes them.
+// These are frames of the Python SDK, as AgentCore writes them.
 const (
 	began    = `{"init_event_loop": true}`
 	opened   = `{"event": {"messageStart": {"role": "assistant"}}}`
@@ -111,7 +111,7 @@ func TestPythonStreams(t *testing.T) {
 	}
 }
 
-// Frames of TypeScript.
+// These are frames of the TypeScript SDK.
 const (
 	tsBegan  = `{"type":"beforeInvocationEvent"}`
 	tsModel  = `{"type":"beforeModelCallEvent"}`
@@ -174,8 +174,8 @@ func TestTypeScriptStreams(t *testing.T) {
 	}
 }
 
-// TestMorePending: if several calls wait, the TypeScript SDK sends one question, and the next one
-// after each answer.
+// TestMorePending: several calls wait for an answer. The TypeScript SDK asks only one question and
+// the next after each answer, so the question must say that more are pending.
 func TestMorePending(t *testing.T) {
 	second := strings.ReplaceAll(tsAsk, "c1", "c2")
 	for name, c := range map[string]struct {
@@ -227,7 +227,8 @@ func TestJSONAnswers(t *testing.T) {
 		`[]`:                               "RUN_ERROR(UPSTREAM_STATUS)",
 		`{}`:                               "RUN_ERROR(UPSTREAM_STATUS)",
 		``:                                 "RUN_ERROR(UPSTREAM_EOF)",
-		tsHi + "\n" + tsClosed + "\n" + tsEnded + "\n": said + " RUN_FINISHED", // lines with the media type of JSON
+		// JSON lines with the media type of JSON
+		tsHi + "\n" + tsClosed + "\n" + tsEnded + "\n": said + " RUN_FINISHED",
 	} {
 		p := plain(t, newDialect(t, Server{}), "application/json", body)
 		if p.types() != want {
@@ -242,7 +243,7 @@ func TestJSONAnswers(t *testing.T) {
 	}
 }
 
-// TestText: with the option text, plain text and bare strings are the agent's text.
+// TestText: the option Text is set. Plain text and JSON strings must be shown as the agent's text.
 func TestText(t *testing.T) {
 	d := newDialect(t, Server{Text: true})
 	for mediaType, answer := range map[string]string{"text/plain": "Hi.", stream: frames(`"Hi."`), "application/x-ndjson": "\"Hi.\"\n", "text/html": ""} {
@@ -285,7 +286,8 @@ func TestReasoning(t *testing.T) {
 	}
 }
 
-// TestReasoningBesideTheRest: a block that is open ends before a block of another kind begins.
+// TestReasoningBesideTheRest: an open block (text, reasoning or call) must be ended before a block
+// of another kind begins.
 func TestReasoningBesideTheRest(t *testing.T) {
 	const think = `{"event": {"contentBlockDelta": {"delta": {"reasoningContent": {"text": "Hm."}}}}}`
 	const thought = "REASONING_START REASONING_MESSAGE_START REASONING_MESSAGE_CONTENT(Hm.) REASONING_MESSAGE_END REASONING_END"
@@ -303,7 +305,8 @@ func TestReasoningBesideTheRest(t *testing.T) {
 	}
 }
 
-// TestLocatedQuestions: the server has frames of its own for questions.
+// TestLocatedQuestions: the server sends its questions in its own frames. The rule Questions must
+// find them.
 func TestLocatedQuestions(t *testing.T) {
 	d := newDialect(t, Server{Rules: strandsapi.Rules{Questions: "[@this].#(type==interrupt)"}})
 	p := plain(t, d, stream, frames(hi, closed, `{"type":"interrupt","interrupt_id":"q1","approval_id":"q3","name":"gate","reason":null,"message":"Go?","force_stop":true}`,
@@ -321,7 +324,8 @@ func TestLocatedQuestions(t *testing.T) {
 	}
 }
 
-// TestAQuestionIsToldInParts: several frames may each have a part of a question.
+// TestAQuestionIsToldInParts: several frames each contain a part of the same question. They must be
+// joined to one question.
 func TestAQuestionIsToldInParts(t *testing.T) {
 	const id = `"id": "` + payID + `", "name": "approval"`
 	p := plain(t, newDialect(t, Server{}), stream, frames(
@@ -336,7 +340,7 @@ func TestAQuestionIsToldInParts(t *testing.T) {
 	}
 }
 
-// TestNodesAtOnce: nodes that run in parallel have messages of their own.
+// TestNodesAtOnce: two nodes of a graph run at the same time. Each must have its own messages.
 func TestNodesAtOnce(t *testing.T) {
 	of := func(node, frame string) string {
 		return `{"type": "multiagent_node_stream", "node_id": "` + node + `", "event": ` + frame + `}`

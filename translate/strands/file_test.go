@@ -52,8 +52,8 @@ func TestFile(t *testing.T) {
 	}
 }
 
-// TestDenialsOfTheFile: the file's values for a denial and a cancel are checked with the other
-// options.
+// TestDenialsOfTheFile: Denials must also return the values for a denial and a cancel in the file,
+// so that they are checked like the other options.
 func TestDenialsOfTheFile(t *testing.T) {
 	s := Server{Rules: rules(t, `{"name":"*","answers":"docs-string","no":"nein","cancel":"stop"}`)}
 	var got []string
@@ -65,8 +65,8 @@ func TestDenialsOfTheFile(t *testing.T) {
 	}
 }
 
-// TestDocumentedFile: the example in docs/strands-reference.md is valid and has the documented
-// meaning.
+// TestDocumentedFile checks that the example in docs/strands-reference.md is valid and has the
+// effect that the page describes.
 func TestDocumentedFile(t *testing.T) {
 	text, err := os.ReadFile("../../docs/strands-reference.md")
 	if err != nil {

@@ -14,8 +14,8 @@ import (
 	"holdpoint/translate/kit"
 )
 
-// FuzzStream: a backend answers a plain run, a resume, or a request for its questions with any
-// bytes in any framing. Nothing panics, and the events are in a valid order.
+// FuzzStream checks any bytes in any framing as the answer to a plain run, a resume, or a request
+// for the agent's questions. Nothing may panic, and the events must be in a valid order.
 func FuzzStream(f *testing.F) {
 	all := []string{began, opened, hi, closed, calls, argument, toolStop, endTurn, whole, paid, asksPay, endsWell, endsAsk, boom, waits}
 	ts := []string{tsBegan, tsModel, tsOpened, tsHi, tsClosed, tsCall, tsArgs, tsStop, tsWhole, tsTools, tsResult, fakes("c1", "c2"), tsAsk, tsPaused, tsEnded}
@@ -110,8 +110,8 @@ func checkPlayed(t *testing.T, d *Dialect, p played) {
 	if len(res.Asked.Interrupts) == 0 {
 		return
 	}
-	// Each published question can be answered, or is refused with a reason. A no to all of them is
-	// always possible.
+	// Each published question must either be answerable or be refused with a reason. It must always
+	// be possible to answer no to all of them.
 	pause := dialecttest.WithIDs(res.Asked.Pause(Name))
 	var entries []string
 	for _, i := range pause.Interrupts {
@@ -136,7 +136,8 @@ func checkPlayed(t *testing.T, d *Dialect, p played) {
 	}
 }
 
-// checkInterrupt checks the members at which a client fails if they are null or of another type.
+// checkInterrupt checks the members of an interrupt that make a client fail if they are null or
+// have the wrong type.
 func checkInterrupt(t *testing.T, i agui.Interrupt) {
 	t.Helper()
 	var o map[string]any
@@ -162,9 +163,9 @@ func checkInterrupt(t *testing.T, i agui.Interrupt) {
 	}
 }
 
-// FuzzAnswers: a client answers with any payload under any rule. Nothing panics, the prompt is JSON
-// with the backend's own id, a denial becomes the rule's word for no, and a hook that expects a
-// string gets one.
+// FuzzAnswers checks any payload under several rules. Nothing may panic. The prompt must be JSON
+// with the backend's own id, a denial must become the rule's text for no, and a hook that expects a
+// text must get one.
 func FuzzAnswers(f *testing.F) {
 	for _, payload := range []string{
 		`{"approved":true}`, `{"approved":false}`, `true`, `false`, `"y"`, `"n"`, `""`, `null`, `{"approved":false,"answer":"y"}`, `{"approved":false,"approved":true}`, `7`, `[true]`,

@@ -8,9 +8,9 @@ import (
 	"holdpoint/translate/dialecttest"
 )
 
-// TestWordsOfARefusalInTheMidstOfARun: an agent refuses a prompt before it does anything. The same
-// text later in a run is an ordinary failure. If it counted as a refusal, the answers or the prompt
-// would be sent and carried out twice.
+// TestWordsOfARefusalInTheMidstOfARun: an agent refuses a prompt only at the beginning. If the text
+// of a refusal comes later in a run, it must be an ordinary failure. Otherwise the answers or the
+// prompt would be sent again, and the agent would act on them twice.
 func TestWordsOfARefusalInTheMidstOfARun(t *testing.T) {
 	const node = `{"type": "multiagent_node_stream", "node_id": "a", "event": `
 	d := newDialect(t, Server{})
@@ -38,8 +38,8 @@ func TestWordsOfARefusalInTheMidstOfARun(t *testing.T) {
 	}
 }
 
-// TestRefusalsThatRepeatWhatWasSent: in a 422 FastAPI repeats its input, which may contain the text
-// of a refusal.
+// TestRefusalsThatRepeatWhatWasSent: a 422 of FastAPI repeats its input, which may contain the text
+// of a refusal. It must not count as a refusal.
 func TestRefusalsThatRepeatWhatWasSent(t *testing.T) {
 	d := newDialect(t, Server{})
 	p := pyPause(t, d)

@@ -10,7 +10,8 @@ import (
 	"holdpoint/translate/dialecttest"
 )
 
-// TestTooManyQuestions: if the backend asks too many questions, none is shown.
+// TestTooManyQuestions: the backend asks too many or too large questions. The run must fail, and
+// the client must get no question at all.
 func TestTooManyQuestions(t *testing.T) {
 	ask := func(n int, reason string) string {
 		return fmt.Sprintf(`{"tool_interrupt_event": {"interrupts": [{"id": "v1:batch:%d", "name": "n", "reason": %s}]}}`, n, reason)
@@ -41,8 +42,8 @@ func TestTooManyQuestions(t *testing.T) {
 	}
 }
 
-// TestHostileStreams: an endless number of names and ids does not need endless memory, and every
-// byte is read once.
+// TestHostileStreams: a stream has a huge number of names and ids. The memory must stay limited,
+// and the time must be proportional to the number of bytes.
 func TestHostileStreams(t *testing.T) {
 	const n = 100_000
 	many := func(s string) string {

@@ -21,7 +21,8 @@ const (
 	toolTS  = "tool:c3:ask"
 )
 
-// failedPause returns an ended pause whose answer is in doubt.
+// failedPause returns an ended pause with questions of the given ids. It is in doubt whether the
+// agent got the answers.
 func failedPause(ids ...string) []translate.EndedPause {
 	p := agui.Pause{ID: "p", Dialect: Name}
 	for _, id := range ids {
@@ -30,7 +31,8 @@ func failedPause(ids ...string) []translate.EndedPause {
 	return []translate.EndedPause{{Pause: p, Failed: true}}
 }
 
-// A waitingTS answers prompts like a waiting agent of @strands-agents/sdk 1.19.0.
+// A waitingTS answers prompts as an agent of @strands-agents/sdk 1.19.0 does that waits for
+// answers.
 type waitingTS struct {
 	open     []string
 	requests int
@@ -59,8 +61,9 @@ func (b *waitingTS) answer(t *testing.T, body []byte) string {
 	return frames(tsBegan, tsTools, `{"type":"agentResultEvent","result":{"stopReason":"endTurn"}}`)
 }
 
-// TestLostQuestion: the refusal of a TypeScript agent becomes a lost question if an id is known. A
-// cancel of it is sent as the word for no.
+// TestLostQuestion: a TypeScript agent refuses a prompt because it waits for an answer. If an id of
+// its question is known, the client must get a lost question. A cancel must be sent as the rule's
+// text for no.
 func TestLostQuestion(t *testing.T) {
 	for name, c := range map[string]struct {
 		named  []string
@@ -70,7 +73,7 @@ func TestLostQuestion(t *testing.T) {
 		asks   bool
 		fate   translate.Fate
 		most   int
-		prompt string // of the first cancel
+		prompt string // the prompt that the first cancel sends
 	}{
 		"an answer is in doubt":       {ended: failedPause(lostTS), waits: []string{lostTS}, asks: true, most: 1, prompt: `[{"interruptResponse":{"interruptId":"` + lostTS + `","response":"n"}}]`},
 		"a tool's own":                {ended: failedPause(toolTS), waits: []string{toolTS}, asks: true, most: 1},
@@ -121,16 +124,17 @@ func TestLostQuestion(t *testing.T) {
 	}
 }
 
-// TestAnswerThatBreaksOff: a Python agent is asked with null for each question that may be open.
-// Questions of other backends are left out, because null could be a yes there.
+// TestAnswerThatBreaksOff: the answer of a Python agent breaks off. The dialect must send null for
+// each question that may be open, which makes the agent repeat its questions. It must not send null
+// for questions of other backends, where null could be a yes.
 func TestAnswerThatBreaksOff(t *testing.T) {
 	const null = `[{"interruptResponse":{"interruptId":"` + payID + `","response":null}}]`
 	for name, c := range map[string]struct {
 		named []string
 		ended []translate.EndedPause
-		first string // the answer to the first prompt
-		next  string // the answer to the exchange with nulls
-		want  string // how the run ends, or its question
+		first string // the backend's answer to the first prompt
+		next  string // the backend's answer to the nulls
+		want  string // the error code, or the reason of the question
 	}{
 		"an answer is in doubt":     {ended: failedPause(payID), next: frames(asksPay, endsAsk), want: "tool_call"},
 		"a client names it":         {named: []string{payID + "~bits"}, next: frames(asksPay, endsAsk), want: "tool_call"},
@@ -180,11 +184,11 @@ const (
 	oldID  = "v1:before_tool_call:c0:75a96266-45d2-581c-8a6f-043e472e1763"
 )
 
-// A waitingPython answers prompts like a waiting agent of strands-agents 1.40.0 and 1.62.0 whose
-// server catches no errors: at the first id that is not open, the answer breaks off.
+// A waitingPython answers prompts as an agent of strands-agents 1.40.0 and 1.62.0 does that waits
+// for answers and whose server catches no errors. If an id is not open, its answer breaks off.
 type waitingPython struct {
 	open []string
-	says string // the error that the server sends instead, if it catches errors
+	says string // what a server sends instead that catches errors
 	sent []string
 }
 
@@ -216,8 +220,9 @@ func (b *waitingPython) answer(t *testing.T, body []byte) string {
 }
 
 // TestAnswerThatBreaksOffAmongQuestions: a Python agent refuses a list with an id that is not open.
-// So the questions of one pause are tried at a time, the newest pause first. A list has all
-// questions of its pause, because the agent may keep an older answer to a missing one.
+// So each request must contain the questions of only one pause, beginning with the newest. It must
+// contain all questions of this pause, because the agent may use an older answer to a question that
+// is left out.
 func TestAnswerThatBreaksOffAmongQuestions(t *testing.T) {
 	answered := func(ids ...string) []translate.EndedPause {
 		list := failedPause(ids...)
@@ -234,7 +239,7 @@ func TestAnswerThatBreaksOffAmongQuestions(t *testing.T) {
 		ended []translate.EndedPause
 		open  []string
 		says  string
-		sent  string // "" if only the number of requests is checked
+		sent  string // empty if only the number of requests matters
 		asks  int
 	}{
 		"an older question was answered": {ended: slices.Concat(failedPause(payID), answered(oldID)), open: []string{payID}, sent: "c1", asks: 1},

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// TestPathsThatMatchNothing: a pattern that no path can match is refused, because all requests
-// would pass untranslated.
+// TestPathsThatMatchNothing: no path of a request can match the pattern. It must be refused,
+// because otherwise Holdpoint would forward all requests untranslated.
 func TestPathsThatMatchNothing(t *testing.T) {
 	for _, text := range []string{`["//invocations"]`, `["/a/../b"]`, `["/./a"]`, `["/ok","invocations"]`} {
 		var p Paths

@@ -14,7 +14,7 @@ import (
 	"holdpoint/translate/kit"
 )
 
-// pausedBy returns the pause of a plain run with the frames.
+// pausedBy returns the pause at the end of a plain run with the frames.
 func pausedBy(t testing.TB, d *Dialect, data ...string) agui.Pause {
 	t.Helper()
 	p := plain(t, d, stream, frames(data...))
@@ -51,7 +51,8 @@ func TestInterrupt(t *testing.T) {
 	if i.Reason() != "confirmation" || string(i.Schema()) != `{"type":"string"}` {
 		t.Errorf("configured: %s", i.Object)
 	}
-	// If an answer is sent unchanged, Holdpoint does not know its form.
+	// A raw answer is sent unchanged, so Holdpoint does not know its form and must publish no
+	// schema.
 	p = plain(t, newDialect(t, Server{Rules: rules(t, `{"name":"*","answers":"raw"}`)}), stream, frames(calls, argument, closed, asksPay, endsAsk))
 	if s := p.Result.Asked.Interrupts[0].Schema(); s != nil {
 		t.Errorf("a schema for raw answers: %s", s)
@@ -79,8 +80,9 @@ func TestResumeRequest(t *testing.T) {
 	}
 }
 
-// TestOwnForms: an answer in a form that does not fit the dialect's schema is marked, so that the
-// schema does not refuse it. It is not marked if the operator wrote the schema.
+// TestOwnForms: an answer in the backend's own form does not fit the dialect's schema. It must be
+// marked, so that the schema does not refuse it. If the operator wrote the schema, it must not be
+// marked.
 func TestOwnForms(t *testing.T) {
 	var server Server
 	d := newDialect(t, server)
@@ -100,7 +102,7 @@ func TestOwnForms(t *testing.T) {
 	}
 }
 
-// TestOneIDForTwoQuestions: two questions with the same id accept only the same answer.
+// TestOneIDForTwoQuestions: two questions have the same id. They must accept only the same answer.
 func TestOneIDForTwoQuestions(t *testing.T) {
 	d := newDialect(t, Server{})
 	p := pausedBy(t, d, asksPay, strings.Replace(asksPay, `{"n": 1}, "response"`, `{"n": 2}, "response"`, 1), endsAsk)
@@ -114,7 +116,7 @@ func TestOneIDForTwoQuestions(t *testing.T) {
 	}
 }
 
-// TestResumedRuns: the ends of resumed runs.
+// TestResumedRuns checks the different ends of resumed runs.
 func TestResumedRuns(t *testing.T) {
 	for name, c := range map[string]struct {
 		ts      bool
@@ -160,8 +162,8 @@ func TestResumedRuns(t *testing.T) {
 	}
 }
 
-// TestAResumeThatBeginsWithTheModel: if only middleware asked, before any call, a resume begins
-// with the model.
+// TestAResumeThatBeginsWithTheModel: only middleware asked, and before any call. The resumed run
+// begins with the model, which must not count as a lost question.
 func TestAResumeThatBeginsWithTheModel(t *testing.T) {
 	d := newDialect(t, Server{})
 	p := pausedBy(t, d, tsBegan, `{"type":"interruptEvent","interrupt":{"id":"middleware:agentStream:gate","name":"gate","source":"middleware"}}`, tsPaused)
@@ -224,8 +226,9 @@ func TestStatuses(t *testing.T) {
 
 const waits = `{"error": "prompt_type=<class 'str'> | must resume from interrupt with list of interruptResponse's", "error_type": "TypeError"}`
 
-// TestAskedWhatItWaitsFor: an agent that waits for an unknown question is asked for it, and has not
-// read the new prompt.
+// TestAskedWhatItWaitsFor: an agent refuses a prompt because it waits for the answer to a question
+// that Holdpoint does not know. Holdpoint must request its questions, and the prompt must count as
+// not read.
 func TestAskedWhatItWaitsFor(t *testing.T) {
 	d := newDialect(t, Server{})
 	p := plain(t, d, stream, frames(waits))
@@ -237,7 +240,7 @@ func TestAskedWhatItWaitsFor(t *testing.T) {
 	if got.asks() != asked || got.types() != called+" RUN_FINISHED" || len(got.Result.UnacceptedMessages) != 1 || got.Result.UnacceptedMessages[0].ID != "u1" {
 		t.Errorf("asks %s, untaken %v", got.asks(), got.Result.UnacceptedMessages)
 	}
-	// If the agent waits no more, only the refused prompt is sent again.
+	// If the agent waits no longer, only the refused prompt must be sent again.
 	got = play(t, ask(), &dialecttest.Log{}, stream, frames(began, hi, closed, endTurn, endsWell))
 	if got.Result.Next == nil || string(got.Result.Next.Out.Body) != `{"prompt":"Clean up."}` || got.Result.Finish.Type != agui.Unknown {
 		t.Fatalf("%s %+v", got.types(), got.Result)
@@ -252,8 +255,10 @@ func TestAskedWhatItWaitsFor(t *testing.T) {
 	}
 }
 
-// TestAnswersOfAResumeThatFailedAreTakenBack: an agent may keep the answers of a failed resume, and
-// act on them when it is asked for its questions (RAN 1.40 and 1.62).
+// TestAnswersOfAResumeThatFailedAreTakenBack: an agent may have stored the answers of a failed
+// resume, and would act on them when its questions are requested. So this request must replace them
+// with null. "RAN" in this file means run against the real version; these facts were RAN with 1.40
+// and 1.62.
 func TestAnswersOfAResumeThatFailedAreTakenBack(t *testing.T) {
 	d := newDialect(t, Server{})
 	in := input(t, "")
@@ -297,8 +302,8 @@ func TestAnswersOfAResumeThatFailedAreTakenBack(t *testing.T) {
 			t.Errorf("%s: %s", answer, got.types())
 		}
 	}
-	// The agent acted on the old answers and raised a question that was never received. It keeps no
-	// old answers then.
+	// The agent has acted on the old answers and asked a question that Holdpoint never received. It
+	// has no old answers any more, so the empty list must be sent.
 	unknown := func(id string) string {
 		return frames(`{"error": "'interrupt_id=<` + id + `> | no interrupt found'", "error_type": "KeyError"}`)
 	}
@@ -317,7 +322,7 @@ func TestAnswersOfAResumeThatFailedAreTakenBack(t *testing.T) {
 	if res, err := ask().End(translate.End{Status: 500, Body: []byte(`{"error":"'interrupt_id=<` + payID + `> | no interrupt found'"}`)}); err != nil || res.Next == nil {
 		t.Errorf("%+v %v", res, err)
 	}
-	// The dialect leaves out at most kit.MaxLost questions.
+	// Each request leaves out one more question, but at most kit.MaxLost.
 	many := translate.EndedPause{Pause: agui.Pause{ID: "p"}, Failed: true}
 	for n := range kit.MaxLost + 2 {
 		many.Interrupts = append(many.Interrupts, agui.Interrupt{Native: "v1:" + strings.Repeat("m", n+1)})
@@ -341,8 +346,8 @@ func TestAnswersOfAResumeThatFailedAreTakenBack(t *testing.T) {
 	}
 }
 
-// TestCallsThatTheClientHasAreNotShownAgain: an agent that is asked for its questions repeats calls
-// that the client has.
+// TestCallsThatTheClientHasAreNotShownAgain: when the agent's questions are requested, it repeats
+// calls. Those that the client already has must not be shown again.
 func TestCallsThatTheClientHasAreNotShownAgain(t *testing.T) {
 	d := newDialect(t, Server{})
 	in := input(t, "")
@@ -370,7 +375,8 @@ func TestCallsThatTheClientHasAreNotShownAgain(t *testing.T) {
 	}
 }
 
-// TestNewMessages: messages in addition to the answers are sent after the resume.
+// TestNewMessages: the client sends new messages together with the answers. They must be sent after
+// the resume.
 func TestNewMessages(t *testing.T) {
 	d := newDialect(t, Server{})
 	p := pyPause(t, d)
@@ -400,7 +406,8 @@ func TestNewMessages(t *testing.T) {
 	}
 }
 
-// TestIDs: two runs with the same run id have different message ids.
+// TestIDs: runs have the same run id, but differ in their messages or are a resume. They must have
+// different message ids.
 func TestIDs(t *testing.T) {
 	d := newDialect(t, Server{})
 	p := pyPause(t, d)

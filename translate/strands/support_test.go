@@ -13,14 +13,14 @@ import (
 	"holdpoint/translate/internal/strandsapi"
 )
 
-// A played is the result of an answer.
+// A played is what a run made of an answer.
 type played struct {
 	dialecttest.Played
 	t testing.TB
 }
 
-// play plays an answer with a media type to a run. An error fails the test. A stream that ends in
-// <cut> breaks off there.
+// play plays an answer with the media type to a run. The test fails if the run returns an error. An
+// answer that ends with <cut> breaks off there.
 func play(t testing.TB, run translate.Run, l *dialecttest.Log, mediaType, answer string) played {
 	t.Helper()
 	answer, cut := strings.CutSuffix(answer, "<cut>")
@@ -32,7 +32,7 @@ func play(t testing.TB, run translate.Run, l *dialecttest.Log, mediaType, answer
 	return played{p, t}
 }
 
-// types returns the events in short: their types, with the text, name or reason in them.
+// types describes each event: its type, with its text, name or reason.
 func (p played) types() string {
 	var list []string
 	for _, ev := range p.All() {
@@ -57,7 +57,7 @@ func (p played) short(ev agui.Event) string {
 	return s
 }
 
-// asks returns the ids of the interrupts, with their reasons and calls.
+// asks describes each interrupt: its native id, its reason and the id of its call.
 func (p played) asks() string {
 	var list []string
 	for _, i := range p.Result.Asked.Interrupts {
@@ -79,7 +79,7 @@ func newDialect(t testing.TB, s Server) *Dialect {
 	return d
 }
 
-// plain plays an ordinary run.
+// plain plays an ordinary run, to which the backend gives the answer.
 func plain(t testing.TB, d *Dialect, mediaType, answer string) played {
 	t.Helper()
 	l := &dialecttest.Log{}
@@ -93,7 +93,7 @@ func plain(t testing.TB, d *Dialect, mediaType, answer string) played {
 
 const stream = "text/event-stream"
 
-// resume begins a resume with these entries of the resume array.
+// resume begins a run with these entries in the resume array.
 func resume(t testing.TB, d *Dialect, p agui.Pause, l *dialecttest.Log, change func(*translate.Request), entries ...string) (translate.Out, translate.Run, error) {
 	t.Helper()
 	return dialecttest.Resume(d, p, input(t, ","+dialecttest.ResumeArray(entries...)), l, func(r *translate.Request) {
@@ -108,10 +108,10 @@ func input(t testing.TB, more string) agui.RunInput {
 	return dialecttest.Input(t, `{"threadId":"t","runId":"r","messages":[{"id":"u1","role":"user","content":"Clean up."}]`+more+`}`)
 }
 
-// frames returns an event stream of the given data.
+// frames returns an event stream in which each text is the data of one event.
 func frames(data ...string) string { return dialecttest.Stream(data...).Body }
 
-// rules returns the rules of a file with the list.
+// rules returns the rules of a file whose list of interrupts has the given content.
 func rules(t testing.TB, list string) strandsapi.Rules {
 	t.Helper()
 	if list == "" {

@@ -97,13 +97,13 @@ func TestRoute(t *testing.T) {
 	}
 }
 
-// TestPrompt: only the new text is sent, because the agent keeps the conversation.
+// TestPrompt: the agent stores the conversation, so only the new text must be sent.
 func TestPrompt(t *testing.T) {
 	user := func(id, content string) string { return `{"id":"` + id + `","role":"user","content":` + content + `}` }
 	const said = `{"id":"a1","role":"assistant","content":"Hi."}`
 	for name, c := range map[string]struct {
 		messages []string
-		want     string // "!" and the beginning of an error
+		want     string // the prompt, or "!" and the beginning of an error
 	}{
 		"the first one":                {[]string{user("u1", `"one"`)}, "one"},
 		"the last one":                 {[]string{user("u1", `"one"`), said, user("u2", `"two"`)}, "two"},

@@ -18,7 +18,8 @@ func TestWhatIsSentForAnAnswer(t *testing.T) {
 	confirm, mixed, words, none := confirmField, confirmField+","+text+","+selected, text+","+selected, ""
 	for name, c := range map[string]struct {
 		fields, entry string
-		want          string // input, "nothing" where the backend is not called, or the code of a refusal
+		// The input that is sent, "nothing" if the backend is not called, or the code of a refusal.
+		want string
 	}{
 		"approved":                             {confirm, entry(`{"approved":true}`), `{"confirm":true}`},
 		"denied":                               {confirm, entry(`{"approved":false}`), `{"confirm":false}`},
@@ -83,6 +84,7 @@ func TestWhatIsSentForAnAnswer(t *testing.T) {
 }
 
 // TestAnswersInCommandResume: clients that support only the CUSTOM event answer in command.resume.
+// These answers must be read too.
 func TestAnswersInCommandResume(t *testing.T) {
 	p := pausedBy(t, "\x00INTERRUPT:"+state)
 	for value, want := range map[string]string{`true`: `{"approved":true}`, `{"approved":false}`: `{"approved":false}`, `"no"`: `"no"`} {
@@ -93,8 +95,8 @@ func TestAnswersInCommandResume(t *testing.T) {
 	}
 }
 
-// TestAnotherDialectsQuestion: an answer to a question of another dialect, or with unreadable
-// state, is not read.
+// TestAnotherDialectsQuestion: the question belongs to another dialect, or its private state cannot
+// be read. The answer must be refused.
 func TestAnotherDialectsQuestion(t *testing.T) {
 	for _, change := range []func(*agui.Pause){
 		func(p *agui.Pause) { p.Dialect = "strands" },

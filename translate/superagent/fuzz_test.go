@@ -13,8 +13,9 @@ import (
 	"holdpoint/translate/dialecttest"
 )
 
-// FuzzStream: the server streams any frames, one on each line. Nothing panics, the events are in an
-// order that clients accept, and a question can be stored and answered only with a yes or a no.
+// FuzzStream checks any frames of the server. Nothing may panic, and the events must be in an order
+// that clients accept. It must be possible to store a question, and to answer it only with a yes or
+// a no.
 func FuzzStream(f *testing.F) {
 	for _, s := range [][]string{
 		{"message|Hel", "message|", "message|\x00INTERRUPT:" + state, "message|[DONE]"}, {`\u0000INTERRUPT:` + stateWith(""), "[DONE]"},
@@ -68,7 +69,8 @@ func FuzzStream(f *testing.F) {
 	})
 }
 
-// checkSent checks that an answer is never empty.
+// checkSent checks the request for an answer, whose input must never be empty. It returns the
+// input.
 func checkSent(t *testing.T, out translate.Out) gjson.Result {
 	t.Helper()
 	body := gjson.ParseBytes(out.Body)
@@ -79,8 +81,8 @@ func checkSent(t *testing.T, out translate.Out) gjson.Result {
 	return input
 }
 
-// checkOrder checks that everything that begins also ends, and that no event is about something
-// that has not begun.
+// checkOrder checks that everything that begins also ends, and that each event belongs to something
+// that has begun.
 func checkOrder(t *testing.T, p played) {
 	t.Helper()
 	open := map[string]agui.Type{}
@@ -115,7 +117,8 @@ func checkOrder(t *testing.T, p played) {
 	}
 }
 
-// checkInterrupt checks the members at which a client fails if they are of another type.
+// checkInterrupt checks the members of an interrupt that make a client fail if they have the wrong
+// type.
 func checkInterrupt(t *testing.T, object json.RawMessage) {
 	t.Helper()
 	var o struct {
@@ -130,8 +133,8 @@ func checkInterrupt(t *testing.T, object json.RawMessage) {
 	}
 }
 
-// FuzzAnswers: a client answers any question with any payload. Nothing panics, no empty input is
-// sent, and no yes is sent that the client's request does not have.
+// FuzzAnswers checks any answer to any question. Nothing may panic, no empty input may be sent, and
+// a yes may be sent only if the client's request contains one.
 func FuzzAnswers(f *testing.F) {
 	for _, fields := range []string{"", confirmField, confirmField + `,{"name":"city","type":"text"}`, `{"name":"approved","type":"text"}`} {
 		for _, more := range []string{

@@ -28,7 +28,8 @@ func TestGuard(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for request, want := range map[string][2]bool{ // without the variable, and with it
+	// whether it passes without and with the option Allow
+	for request, want := range map[string][2]bool{
 		"GET /api/v1/agents": {true, true}, "GET /api/v1/chat/interrupt_state?agent_id=a&session_id=t": {true, true}, "HEAD /health": {true, true},
 		"GET /api/v2/sessions/t/messages": {true, true}, "GET /static/x.js": {true, true},
 		"POST /api/v2/files": {false, true}, "POST /api/v2/chat/abort": {false, true}, "PUT /api/v2/memory/1": {false, true},

@@ -62,8 +62,8 @@ func TestInterrupt(t *testing.T) {
 	}
 }
 
-// TestNativeIDWithoutACheckpoint: two questions without a checkpoint_id have different ids if their
-// texts differ.
+// TestNativeIDWithoutACheckpoint: two questions have no checkpoint_id. Their native ids must differ
+// if their texts differ.
 func TestNativeIDWithoutACheckpoint(t *testing.T) {
 	ask := func(reason string) string {
 		return pausedBy(t, a2ui("interrupt", `{"reason":"`+reason+`"}`)).Interrupts[0].Native

@@ -74,8 +74,8 @@ func TestStreams(t *testing.T) {
 	}
 }
 
-// TestCallIDsThatRepeat: ids of the thread's calls are not used again, because a client would
-// append to the call that it has.
+// TestCallIDsThatRepeat: the server uses a call id of the thread again. The client must get a new
+// id, because it would append the call to the earlier one.
 func TestCallIDsThatRepeat(t *testing.T) {
 	in := input(t, `"messages":[{"id":"a1","role":"assistant","toolCalls":[{"id":"c1","function":{"name":"f","arguments":"{}"}}]},{"id":"m1","role":"tool","toolCallId":"c1","content":"x"},`+hello+`]`)
 	_, run, err := newDialect(t).Begin(&translate.Request{Input: in, ClientMessages: in.Messages, Transcript: &dialecttest.Log{}})
@@ -102,8 +102,8 @@ func TestCallIDsThatRepeat(t *testing.T) {
 	}
 }
 
-// TestMessageIDs: two runs of a thread with the same runId (CopilotKit's resume) have messages with
-// different ids.
+// TestMessageIDs: two runs of a thread have the same runId, as CopilotKit's resume has. Their
+// messages must have different ids.
 func TestMessageIDs(t *testing.T) {
 	id := func(r *translate.Request) string {
 		_, run, err := newDialect(t).Begin(r)
@@ -169,7 +169,7 @@ func TestNewMessagesSentWithTheAnswers(t *testing.T) {
 	image := said1(`[{"type":"text","text":"see"},{"type":"image","source":{}}]`)
 	for name, c := range map[string]struct {
 		fresh []agui.Message
-		said  string // the text of the second exchange, "" if there is none
+		said  string // the text of the second exchange, empty if none
 		left  bool
 	}{
 		"none":               {nil, "", false},

@@ -20,7 +20,7 @@ func newDialect(t testing.TB) *Dialect {
 
 const hello = `{"id":"u1","role":"user","content":"delete it"}`
 
-// input returns a run input. more has further members of its object.
+// input returns the input of a run. The parameter more contains additional members of its object.
 func input(t testing.TB, more string) agui.RunInput {
 	t.Helper()
 	body := `{"threadId":"t1","runId":"r1"`
@@ -35,7 +35,7 @@ func input(t testing.TB, more string) agui.RunInput {
 
 func entry(payload string) string { return dialecttest.Entry("n~1", payload) }
 
-// frames returns the frames of a stream, each given as "name|data" or "data".
+// frames returns the frames of a stream. Each is given as "name|data" or "data".
 func frames(list ...string) []translate.Piece {
 	var pieces []translate.Piece
 	for _, s := range list {
@@ -48,10 +48,10 @@ func frames(list ...string) []translate.Piece {
 	return pieces
 }
 
-// played is the result of a stream.
+// A played is what a run made of a stream.
 type played struct{ dialecttest.Played }
 
-// play plays pieces to a run. An error fails the test.
+// play plays the pieces of a stream to a run. The test fails if the run returns an error.
 func play(t testing.TB, run translate.Run, pieces []translate.Piece) played {
 	t.Helper()
 	p := dialecttest.Decode(run, &dialecttest.Log{}, false, pieces...)
@@ -61,7 +61,7 @@ func play(t testing.TB, run translate.Run, pieces []translate.Piece) played {
 	return played{p}
 }
 
-// playPlain plays the stream of a run without answers.
+// playPlain plays a stream to a run without answers.
 func playPlain(t testing.TB, list ...string) played {
 	t.Helper()
 	in := input(t, "")
@@ -72,8 +72,8 @@ func playPlain(t testing.TB, list ...string) played {
 	return play(t, run, frames(list...))
 }
 
-// story returns the events in short: texts in quotes, reasoning in parentheses, calls, results and
-// the end.
+// story describes the events: texts in quotes, reasoning in parentheses, then calls, results and
+// the end of the run.
 func (p played) story() string {
 	var b strings.Builder
 	open := ""
@@ -122,7 +122,8 @@ func (p played) story() string {
 	return strings.TrimSpace(b.String())
 }
 
-// pausedBy returns the pause of a plain run with the stream, with the id n~1.
+// pausedBy returns the pause at the end of a plain run with the stream. Its question has the id
+// n~1.
 func pausedBy(t testing.TB, list ...string) agui.Pause {
 	t.Helper()
 	p := playPlain(t, list...).Result.Asked.Pause(Name)
@@ -132,8 +133,7 @@ func pausedBy(t testing.TB, list ...string) agui.Pause {
 	return minted(p)
 }
 
-// minted returns a pause as proxy stores it. Its interrupt has the id n~1, whatever the question
-// is.
+// minted returns the pause as the proxy stores it, but its first interrupt always has the id n~1.
 func minted(p agui.Pause) agui.Pause {
 	p = dialecttest.WithIDs(p)
 	i := &p.Interrupts[0]
@@ -141,14 +141,14 @@ func minted(p agui.Pause) agui.Pause {
 	return p
 }
 
-// resumeWith runs an input through Answers and Begin. fresh are messages in addition to the
-// answers.
+// resumeWith passes an input to Answers and Begin. The parameter fresh contains the new messages
+// that the client sends together with the answers.
 func resumeWith(t testing.TB, p agui.Pause, in agui.RunInput, fresh ...agui.Message) (translate.Out, translate.Run, error) {
 	t.Helper()
 	return dialecttest.Resume(newDialect(t), p, in, &dialecttest.Log{}, func(r *translate.Request) { r.NewMessages = fresh })
 }
 
-// Frames of the server.
+// These are parts of the frames that the server sends.
 const (
 	reason       = `Please confirm: delete \"a\"?\nIt is final.`
 	reasonPlain  = "Please confirm: delete \"a\"?\nIt is final."
@@ -161,7 +161,7 @@ func stateWith(fields string) string {
 	return `{"session_id":"t1","agent_name":"approver","reason":"` + reason + `","fields":[` + fields + `],"timestamp":1788256800,"checkpoint_id":"c"}`
 }
 
-// a2ui returns an event in a frame with its type as name.
+// a2ui returns a frame with an event. The name of the frame is the type of the event.
 func a2ui(kind, data string) string { return kind + "|" + bare(kind, data) }
 
 func bare(kind, data string) string {

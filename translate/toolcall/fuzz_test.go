@@ -12,8 +12,8 @@ import (
 	"holdpoint/translate/dialecttest"
 )
 
-// FuzzEvents checks that nothing panics, whatever the stream, and that the questions can be stored
-// and answered.
+// FuzzEvents checks any stream. Nothing may panic, and it must be possible to store and answer the
+// questions.
 func FuzzEvents(f *testing.F) {
 	for _, s := range [][]string{
 		stream(call("A", "delete_file", `{}`), call("B", "ask_me", `{"question":1}`), finished),
@@ -54,9 +54,8 @@ func FuzzEvents(f *testing.F) {
 	})
 }
 
-// FuzzAnswers checks that nothing panics, whatever a client sends while a call asks, and that the
-// answer is the last message and one of the two templates. It is the no unless the client sent a
-// true.
+// FuzzAnswers checks any request of a client while a call asks. Nothing may panic. The answer must
+// be the last message and one of the two templates: the no, unless the client sent a true.
 func FuzzAnswers(f *testing.F) {
 	for _, more := range []string{
 		`"resume":[]`, dialecttest.ResumeArray(dialecttest.Entry("A~r1", "")), dialecttest.ResumeArray(dialecttest.Entry("A~r1", `{"approved":false,"approved":true}`)),

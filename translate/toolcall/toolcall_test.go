@@ -85,7 +85,7 @@ func pausedBy(t testing.TB, stream ...string) agui.Pause {
 	}
 	pause := dialecttest.WithIDs(p.Result.Asked.Pause(Name))
 	pause.SeenMessages = l.SeenMessages()
-	for n := range pause.Interrupts { // as proxy sets them
+	for n := range pause.Interrupts { // as the proxy sets them
 		for _, c := range l.Calls() {
 			if i := &pause.Interrupts[n]; c.ID == i.ToolCallID() {
 				i.Calls = []agui.AskedCall{{ID: c.ID, Name: c.Name, Args: c.Args}}
@@ -95,14 +95,14 @@ func pausedBy(t testing.TB, stream ...string) agui.Pause {
 	return pause
 }
 
-// TestPause checks the questions of a run by its calls without results, and whether auto claims its
-// end.
+// TestPause checks which calls without results become questions, and whether auto lets this dialect
+// handle the end of the run.
 func TestPause(t *testing.T) {
 	one := call("A", "delete_file", `{"path":"x"}`)
 	for name, c := range map[string]struct {
 		more, asked string
 		stream      []string
-		others      bool // auto leaves its end to other dialects
+		others      bool // auto leaves the end to other dialects
 	}{
 		"a call":                         {"", "A", stream(one, finished), false},
 		"two":                            {"", "A B", stream(one, call("B", "ask_me", ``), finished), false},
@@ -144,8 +144,8 @@ func TestPause(t *testing.T) {
 	}
 }
 
-// TestNativeForm: a client that is shown the backend's own form already has the calls, and gets
-// them again if it asks again.
+// TestNativeForm: a client in the native form already has the calls. If it asks for the question
+// again, it must get them again.
 func TestNativeForm(t *testing.T) {
 	p, _ := play(t, translate.ShowNative, "", stream(call("A", "delete_file", `{}`), finished)...)
 	if a := p.Result.Asked; !a.NativeShown || len(a.NativeEvents) != 3 || string(a.NativeFinish) != finished {
@@ -153,8 +153,8 @@ func TestNativeForm(t *testing.T) {
 	}
 }
 
-// TestResume checks the request to the backend: the history, the results of the client's own tools,
-// and the answers at the end.
+// TestResume checks the request with the answers. It must contain the history, the results of the
+// client's own tools, and last the answers.
 func TestResume(t *testing.T) {
 	p := pausedBy(t, stream(call("A", "delete_file", `{"path":"x"}`), call("F", "show", `{}`), spoken, finished)...)
 	const (
@@ -213,8 +213,8 @@ func TestResume(t *testing.T) {
 	}
 }
 
-// TestBackendWithSessions checks that a backend that stores the conversation gets only the answers,
-// whatever the client sends, and gets the new messages alone after that.
+// TestBackendWithSessions: the backend stores the conversation. It must get only the answers,
+// whatever the client sends, and the new messages alone in a second request.
 func TestBackendWithSessions(t *testing.T) {
 	d, err := New(Options{Ask: kit.Names{"delete_*"}}, nil)
 	if err != nil {
@@ -268,15 +268,15 @@ func TestBackendWithSessions(t *testing.T) {
 	}
 }
 
-// TestAnswerIsSentAsAResult checks that the client gets the answer as the call's result, once and
-// in its place, unless the backend sends one. An answered call does not ask again, even if the
-// backend begins it again.
+// TestAnswerIsSentAsAResult: if the backend sends no result for an answered call, the client must
+// get the answer as the call's result, exactly once and in the right place. The call must not ask
+// again, even if the backend begins it again.
 func TestAnswerIsSentAsAResult(t *testing.T) {
 	p := pausedBy(t, stream(call("A", "delete_file", `{}`), call("B", "ask_me", ``), finished)...)
 	const told = `TOOL_CALL_RESULT`
 	for name, c := range map[string]struct {
 		stream []string
-		want   string // the TYPE of each event that the client is sent, with the calls of results
+		want   string // each event that the client gets: its type, or a result's message id
 		asks   int
 	}{
 		"before the text":              {stream(spoken, finished), "RUN_STARTED A~r1 B~r2 TEXT_MESSAGE_START", 0},
@@ -318,9 +318,9 @@ func TestAnswerIsSentAsAResult(t *testing.T) {
 	}
 }
 
-// TestPlainRun checks that a run without answers is unchanged, except for calls that ask and have
-// no result: models refuse them, and nobody can answer them any more. If a call has two results,
-// the one that Holdpoint sent is removed.
+// TestPlainRun: a run without answers must be sent unchanged, with two exceptions. A call that
+// asked and has no result is removed, because models refuse it and it can no longer be answered. If
+// a call has two results, the one that Holdpoint sent is removed.
 func TestPlainRun(t *testing.T) {
 	asked := func(id, name string) string {
 		return `{"id":"m-` + id + `","role":"assistant","toolCalls":[{"id":"` + id + `","type":"function","function":{"name":"` + name + `","arguments":"{}"}}]}`
@@ -330,7 +330,7 @@ func TestPlainRun(t *testing.T) {
 	}
 	earlier := []translate.EndedPause{{Pause: pausedBy(t, stream(call("A", "delete_file", `{}`), finished)...)}}
 	for name, c := range map[string]struct {
-		messages, more, want string // want "" means unchanged
+		messages, more, want string // an empty want means unchanged
 		show                 translate.Show
 	}{
 		"as it came":                {user + "," + asked("L", "list"), `,"resume":[]`, "", 0},
@@ -353,8 +353,8 @@ func TestPlainRun(t *testing.T) {
 	}
 }
 
-// TestResultThatTheHistoryHas: a result of the client's own call that is older than the answers is
-// already in the history.
+// TestResultThatTheHistoryHas: the result of the client's own call is older than the question and
+// already in the history. It must not be sent twice.
 func TestResultThatTheHistoryHas(t *testing.T) {
 	p := pausedBy(t, stream(call("A", "delete_file", `{"path":"x"}`), call("F", "show", `{}`), finished)...)
 	const (
@@ -405,7 +405,7 @@ func TestReplies(t *testing.T) {
 			var got []string
 			for one := range newDialect(t).Replies(in, c.spoken) {
 				if one.Dialect != Name {
-					continue // a stray of another backend
+					continue // a decision for another backend
 				}
 				line := one.Key
 				if one.Decides {
@@ -452,15 +452,15 @@ func TestOptions(t *testing.T) {
 	}
 }
 
-// later returns a call in another message.
+// later returns a call whose parent is another message (m2).
 func later(id, name, args string) []string {
 	list := call(id, name, args)
 	list[0] = strings.Replace(list[0], "m1", "m2", 1)
 	return list
 }
 
-// TestTwoCallsOfOneID: some models repeat ids. Two calls with one id in a turn are one question,
-// and the backend would give both of them its answer, so only a denial is sent.
+// TestTwoCallsOfOneID: some models use an id for several calls. Two such calls in one turn must be
+// a single question. The backend would use its answer for both, so an approval must be refused.
 func TestTwoCallsOfOneID(t *testing.T) {
 	p := pausedBy(t, stream(call("A", "delete_file", `{"path":"a"}`), ran("A"), later("A", "delete_file", `{"path":"b"}`), finished)...)
 	if len(p.Interrupts) != 1 || p.Interrupts[0].Private != nil {
@@ -479,14 +479,15 @@ func TestTwoCallsOfOneID(t *testing.T) {
 	}
 }
 
-// TestAsksAgainUnderTheSameID: a run with an answer may ask by a call with the id of the answered
-// call. It is another call if it is in another message. The answer is sent before the call begins.
+// TestAsksAgainUnderTheSameID: after an answer, a run begins a call with the id of the answered
+// call. If it belongs to another message, it must be a new question, and the result of the answered
+// call must precede it. If it belongs to the same message, it must ask nothing.
 func TestAsksAgainUnderTheSameID(t *testing.T) {
 	const asked = `{"id":"m1","role":"assistant","toolCalls":[{"id":"A","type":"function","function":{"name":"delete_file","arguments":"{}"}}]}`
 	p := pausedBy(t, stream(call("A", "delete_file", `{}`), finished)...)
 	for name, c := range map[string]struct {
 		stream []string
-		told   string // the event that the result precedes
+		told   string // the event that directly follows the result
 		want   int
 	}{
 		"it ran, and another asks": {stream(ran("A"), later("A", "delete_file", `{"path":"b"}`), finished), "", 1},

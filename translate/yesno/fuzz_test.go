@@ -8,8 +8,8 @@ import (
 	"holdpoint/internal/agui"
 )
 
-// A reader is a backend's own way to find out whether a content is a yes, in a program that has the
-// rendered yes. It is implemented here independently, with another parser.
+// A reader is a way in which a backend may find out whether a content is a yes. The parameter yes
+// is the rendered template of the yes. The readers are written independently of the tested code.
 type reader func(content, yes string) bool
 
 func object(text string) map[string]any {
@@ -20,7 +20,7 @@ func object(text string) map[string]any {
 	return m
 }
 
-// isTrue returns the result of Python's bool for a JSON value.
+// isTrue returns what Python's bool returns for a JSON value.
 func isTrue(v any) bool {
 	switch v := v.(type) {
 	case bool:
@@ -73,9 +73,9 @@ var readers = map[string]reader{
 	},
 }
 
-// FuzzWords checks that no reader reads the content of a no as the yes, whatever the accepted
-// templates and the reason are, that a yes and a no read back as themselves, and that the contents
-// are JSON if the templates are.
+// FuzzWords checks any two templates that NewWords accepts, with any reason. No reader may read a
+// no as the yes. A yes and a no must be read back with the same meaning. If the yes is JSON, each
+// content must be JSON.
 func FuzzWords(f *testing.F) {
 	for _, c := range [][2]string{
 		{`{"approved":true,"arguments":"$arguments"}`, `{"approved":false,"reason":"$reason"}`}, {`granted`, `refused`}, {`true`, `false`}, {`"go"`, `"stay"`}, {`1`, `0`},

@@ -24,7 +24,8 @@ func newRules(t testing.TB, text string) Rules {
 	return r
 }
 
-// TestRules checks rules of names and two JSON values, with any white space between them.
+// TestRules checks that a rule, which consists of names and two JSON values, is read with any white
+// space between its parts.
 func TestRules(t *testing.T) {
 	for text, want := range map[string]string{
 		payRule:                           payRule2Lines,
@@ -60,18 +61,18 @@ func TestRules(t *testing.T) {
 const payRule2Lines = `pay;transfer_* {"go":true,"args":"$arguments"} {"go":false,"why":"$reason"}
 * "yes" "no"`
 
-// TestAskedForAYesOrANo checks how a question changes, depending on what it contains about its
-// subject.
+// TestAskedForAYesOrANo checks how Ask changes a question. This depends on what the question says
+// about the call that it is about.
 func TestAskedForAYesOrANo(t *testing.T) {
 	const full = `{"type":"object","properties":{"approved":{"type":"boolean"},"editedArgs":{"type":"object"},"reason":{"type":"string"}},"required":["approved"]}`
 	bob := []agui.AskedCall{{ID: "c", Name: "pay", Args: `{"to":"Bob","amount":5}`}}
 	for name, c := range map[string]struct {
 		value  string // the value with which the agent asks
 		calls  []agui.AskedCall
-		object string // of the question
-		want   string // its schema; "" if it is unchanged
+		object string // the interrupt of the question
+		want   string // its schema
 		asks   string // its message
-		shown  string // the name and the arguments of the call
+		shown  string // the name and the arguments of its call
 	}{
 		"an action":                 {`{"action":"pay","args":{"amount":5}}`, nil, `{"reason":"r"}`, full, "The agent asks to call the tool pay.", `pay {"amount":5}`},
 		"with a message":            {`{"action":"pay","args":{"amount":5},"message":"Pay?"}`, nil, `{"message":"Pay?"}`, full, "Pay?", `pay {"amount":5}`},
@@ -100,8 +101,8 @@ func TestAskedForAYesOrANo(t *testing.T) {
 	if newRules(t, `pay true false`).Ask(&i, translate.Subject{Name: "delete"}); i.YesNo != nil || string(i.Object) != `{}` {
 		t.Errorf("no rule is for it: %s", i.Object)
 	}
-	// A question about other arguments than its call's, or about several calls, is unchanged if the
-	// only yes has a place for arguments.
+	// The question is about other arguments than its call has, or it has several calls. It must be
+	// unchanged if the only rule's yes has a place for arguments.
 	for _, calls := range [][]agui.AskedCall{bob, append(bob, bob...)} {
 		i := agui.Interrupt{Object: json.RawMessage(`{}`), Calls: calls}
 		newRules(t, `pay {"go":true,"args":"$arguments"} {"go":false}`).Ask(&i, translate.Subject{Name: "pay", Arguments: json.RawMessage(`{"to":"Eve","amount":500}`)})
@@ -111,8 +112,8 @@ func TestAskedForAYesOrANo(t *testing.T) {
 	}
 }
 
-// TestAnswersInTheAgentsValues checks the value that is sent for an answer, and its meaning in the
-// record.
+// TestAnswersInTheAgentsValues checks the value that is sent to the agent for an answer, and the
+// payload with the meaning that is recorded.
 func TestAnswersInTheAgentsValues(t *testing.T) {
 	const asked = `{"amount":5}`
 	pay := agui.Interrupt{ID: "i", Object: json.RawMessage(`{}`)}
@@ -121,10 +122,12 @@ func TestAnswersInTheAgentsValues(t *testing.T) {
 	newRules(t, payRule).Ask(&text, translate.Subject{})
 	const cancelled = ""
 	for _, c := range []struct {
-		i             *agui.Interrupt
-		native        bool
-		payload       string // "" means cancelled
-		reads, writes string // "" means refused by the schema, or by WriteAnswer
+		i       *agui.Interrupt
+		native  bool
+		payload string // empty means cancelled
+		// The payload that ReadAnswer and the one that WriteAnswer returns. An empty writes means
+		// an error.
+		reads, writes string
 	}{
 		{&pay, false, `{"approved":true}`, `{"approved":true}`, `{"go":true,"args":{"amount":5}}`},
 		{&pay, false, `{"approved":true,"editedArgs":{"amount":4}}`, `{"approved":true,"editedArgs":{"amount":4}}`, `{"go":true,"args":{"amount":4}}`},
@@ -139,7 +142,8 @@ func TestAnswersInTheAgentsValues(t *testing.T) {
 		{&text, true, `{"approved":true,"reason":"fine"}`, `{"approved":true,"reason":"fine"}`, ``},
 		{&pay, false, `{"go":true,"args":{"amount":5}}`, `{"approved":true}`, `{"go":true,"args":{"amount":5}}`},
 		{&pay, false, `{"go":true,"args":{"amount":4}}`, `{"approved":true,"editedArgs":{"amount":4}}`, `{"go":true,"args":{"amount":4}}`},
-		{&pay, false, `{"go":true,"args":{"amount":5},"more":1}`, `{"go":true,"args":{"amount":5},"more":1}`, `{"go":false,"why":""}`}, // the schema refuses it
+		// the schema would refuse it
+		{&pay, false, `{"go":true,"args":{"amount":5},"more":1}`, `{"go":true,"args":{"amount":5},"more":1}`, `{"go":false,"why":""}`},
 		{&pay, true, `{"approved":true}`, `{"approved":true}`, `{"go":true,"args":{"amount":5}}`},
 		{&pay, true, `{"go":true,"args":{"amount":5}}`, `{"approved":true}`, `{"go":true,"args":{"amount":5}}`},
 		{&pay, true, `{"go":false,"why":"no"}`, `{"approved":false,"reason":"no"}`, `{"go":false,"why":"no"}`},
@@ -174,7 +178,7 @@ func TestAnswersInTheAgentsValues(t *testing.T) {
 }
 
 // TestCancelOfAnAnsweredQuestion: a question with CancelOnly was answered before, and a denial
-// would let that answer continue. So its cancel stays a cancel.
+// would make the agent act on that answer. So its cancel must stay a cancel.
 func TestCancelOfAnAnsweredQuestion(t *testing.T) {
 	i := agui.Interrupt{ID: "i", Object: json.RawMessage(`{}`), CancelOnly: true}
 	newRules(t, payRule).Ask(&i, translate.Subject{})

@@ -10,11 +10,12 @@ import (
 	"holdpoint/internal/agui"
 )
 
-// TestANoThatCouldBeReadAsTheYesIsRefused has a no for each of the readers described at NewWords.
+// TestANoThatCouldBeReadAsTheYesIsRefused checks each way of reading an answer that the comment of
+// NewWords lists. A no that a backend could read as the yes in this way must be refused.
 func TestANoThatCouldBeReadAsTheYesIsRefused(t *testing.T) {
 	for name, c := range map[string]struct {
 		yes, no Template
-		wrong   string // the beginning of the error; "" if they are accepted
+		wrong   string // the beginning of the error, empty if accepted
 	}{
 		"the defaults":                    {`{"approved":true}`, `{"approved":false}`, ""},
 		"with both places":                {`{"approved":true,"arguments":"$arguments"}`, `{"approved":false,"reason":"$reason"}`, ""},
@@ -74,16 +75,16 @@ func TestANoThatCouldBeReadAsTheYesIsRefused(t *testing.T) {
 	}
 }
 
-// TestWhatIsSent checks the content that is sent for an answer, and that it reads back as the same
-// answer.
+// TestWhatIsSent checks the content that is sent for an answer, and that this content is read as
+// the same answer again.
 func TestWhatIsSent(t *testing.T) {
 	plain := newWords(t, `{"approved":true}`, `{"approved":false}`)
 	full := newWords(t, `{"v":1,"decision":"go","with":{"arguments":"$arguments"}}`, `{"v":1,"decision":"stay","why":"$reason"}`)
 	words := newWords(t, `granted`, `refused`)
 	for _, c := range []struct {
 		words         Words
-		payload, want string // payload "" means cancelled; want "" means refused
-		reads         string // "" if it equals payload
+		payload, want string // empty payload: cancelled; empty want: refused
+		reads         string // empty if it equals payload
 	}{
 		{plain, `{"approved":true}`, `{"approved":true}`, ""},
 		{plain, `{"approved":true,"note":"x"}`, `{"approved":true}`, `{"approved":true}`},
@@ -130,8 +131,8 @@ func TestWhatIsSent(t *testing.T) {
 	}
 }
 
-// TestMeaningOfAContent checks the meaning of contents. A content that a backend could read as the
-// yes although it is not the template is unclear, and is not an answer.
+// TestMeaningOfAContent checks how a content is read. If a content is not the template of the yes,
+// but a backend could read it as the yes, it must be unclear.
 func TestMeaningOfAContent(t *testing.T) {
 	object := newWords(t, `{"v":1,"answer":{"go":true}}`, `{"v":1,"answer":{"go":false}}`)
 	texts := newWords(t, `{"decision":"grant"}`, `{"decision":"refuse"}`)

@@ -15,7 +15,7 @@ import (
 	"holdpoint/translate/dialecttest/ask"
 )
 
-// The stream and the answers are those of the document.
+// These expressions find the stream and the answers in docs/new-dialect.md.
 var (
 	event  = regexp.MustCompile(`(?m)^data: (\{.*\})$`)
 	answer = regexp.MustCompile("`(\\{\"approved\":\\w+\\})`")
@@ -41,8 +41,8 @@ func shown(t *testing.T) (stream, answers []string) {
 
 const body = `{"threadId":"t","runId":"r","messages":[{"id":"u","role":"user","content":"go"}]`
 
-// TestExample checks that the stream of the document becomes a question, and that an answer is sent
-// as the document describes.
+// TestExample checks that the stream in docs/new-dialect.md becomes a question, and that an answer
+// is sent as that page describes.
 func TestExample(t *testing.T) {
 	stream, answers := shown(t)
 	d, err := ask.New(struct{}{}, nil)
@@ -69,7 +69,7 @@ func TestExample(t *testing.T) {
 	}
 }
 
-// TestProperties checks the rules for all dialects for the example.
+// TestProperties checks that the example dialect follows the rules for all dialects.
 func TestProperties(t *testing.T) {
 	stream, _ := shown(t)
 	turn := dialecttest.Turn{Request: []byte(body + "}"), Answers: []dialecttest.Answer{dialecttest.Stream(stream...)}}

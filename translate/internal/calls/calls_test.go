@@ -39,8 +39,8 @@ type dialect struct{ calls.Table }
 
 func (*dialect) Name() string { return "d" }
 
-// newDialect returns a dialect that asks by rm, whose approval must lead to a result, and by ask,
-// which expects a value.
+// newDialect returns a dialect with two tools that ask. The tool rm asks for a decision, and an
+// approval must lead to a result. The tool ask asks for a value.
 func newDialect() *dialect {
 	decision := &calls.Kind{
 		Name: "decision", Words: &calls.Words{Key: "ok", Aliases: []string{"approved"}, Extra: "note"}, Wrong: "no decision",
@@ -90,8 +90,8 @@ func joined(lists ...[]string) (all []string) {
 	return append(all, finished)
 }
 
-// TestWhichCallsAsk checks that the calls of the stream ask that have no result and are not the
-// client's.
+// TestWhichCallsAsk checks which calls of the stream become questions: those without a result,
+// except calls of the client's own tools.
 func TestWhichCallsAsk(t *testing.T) {
 	ran := []string{`{"type":"TOOL_CALL_RESULT","messageId":"m9","toolCallId":"A","content":"x"}`}
 	for name, c := range map[string]struct {
@@ -122,10 +122,11 @@ func TestWhichCallsAsk(t *testing.T) {
 	}
 }
 
-// TestContentOfAnAnswer checks the content that an answer becomes, and that it reads back as the
-// same answer.
+// TestContentOfAnAnswer checks what content a tool message has for an answer, and that this content
+// is read as the same answer again.
 func TestContentOfAnAnswer(t *testing.T) {
-	for _, c := range []struct{ tool, payload, want string }{ // want "" means refused
+	// an empty want means that the answer is refused
+	for _, c := range []struct{ tool, payload, want string }{
 		{"rm", `true`, `{"ok":true}`},
 		{"rm", `{"approved": false}`, `{"ok":false}`},
 		{"rm", `{"ok":true,"note":{"a": 1}}`, `{"ok":true,"note":{"a":1}}`},
@@ -166,8 +167,8 @@ func TestContentOfAnAnswer(t *testing.T) {
 	}
 }
 
-// TestCallsOfOneID checks that an approval of one of two calls with one id is refused, because it
-// would be the answer to both, and that a denial is sent.
+// TestCallsOfOneID: two calls have the same id. An approval of one must be refused, because the
+// backend would apply it to both. A denial must be sent.
 func TestCallsOfOneID(t *testing.T) {
 	for payload, want := range map[string]agui.Code{"true": agui.ApprovalAmbiguous, "false": "", "": ""} {
 		d := newDialect()
@@ -179,7 +180,8 @@ func TestCallsOfOneID(t *testing.T) {
 	}
 }
 
-// TestFateOfTheAnswers checks the fate of the answers, and what is sent in a second exchange.
+// TestFateOfTheAnswers checks what became of the answers (translate.Fate) for each stream of the
+// backend, and whether new messages are sent in a second exchange.
 func TestFateOfTheAnswers(t *testing.T) {
 	const ran = `{"type":"TOOL_CALL_RESULT","messageId":"m2","toolCallId":"A","content":"gone"}`
 	failed := func(code, text string) string {
@@ -227,8 +229,8 @@ func TestFateOfTheAnswers(t *testing.T) {
 	}
 }
 
-// TestDenialIsSentAsAResult checks that a client gets a denial as the result of its call, once,
-// unless it is shown the backend's own form.
+// TestDenialIsSentAsAResult checks that a denial is sent to the client exactly once, as the result
+// of the denied call. A client in the native form does not get it.
 func TestDenialIsSentAsAResult(t *testing.T) {
 	for show, want := range map[translate.Show]int{translate.ShowOutcome: 1, translate.ShowNative: 0} {
 		d := newDialect()
@@ -278,8 +280,8 @@ func TestValueNeverDenies(t *testing.T) {
 	}
 }
 
-// TestAnswersThatDoNotCoverThePause checks that a dialect refuses answers that do not cover the
-// pause.
+// TestAnswersThatDoNotCoverThePause checks that a dialect refuses the answers if a question of the
+// pause has none.
 func TestAnswersThatDoNotCoverThePause(t *testing.T) {
 	d := newDialect()
 	p := paused(t, d, user, joined(call("A", "rm", "m1"), call("B", "rm", "m1"))...)
@@ -291,7 +293,8 @@ func TestAnswersThatDoNotCoverThePause(t *testing.T) {
 	}
 }
 
-// TestReplies checks which tool messages are decisions if the table only defines which calls ask.
+// TestReplies checks which tool messages count as decisions. The tools are known only from the
+// table of tools that ask.
 func TestReplies(t *testing.T) {
 	const declares = `,"tools":[{"name":"show"}]`
 	yes := `{"ok":true}`

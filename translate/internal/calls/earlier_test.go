@@ -69,8 +69,8 @@ func TestEarlierAnswersAtTheEndAreRemoved(t *testing.T) {
 	}
 }
 
-// TestCallsComeLast checks that the answers directly follow the calls at the end, whatever else
-// the run sent.
+// TestCallsComeLast checks that the asking calls are moved to the end of the history, whatever else
+// the run sent, so that their answers directly follow them.
 func TestCallsComeLast(t *testing.T) {
 	said := func(id string) string { return `{"id":"` + id + `","role":"assistant","content":"hm"}` }
 	for name, c := range map[string]struct{ messages, want string }{

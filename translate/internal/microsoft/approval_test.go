@@ -29,8 +29,9 @@ func body(more string, messages ...string) string {
 	return `{"threadId":"t","runId":"r","messages":[` + strings.Join(messages, ",") + `]` + more + `}`
 }
 
-// TestDeclaredWhereItIsKnown checks that a declaration exempts request_approval only while it is
-// unknown that it is the backend's own tool. confirm_changes may always be a client's tool.
+// TestDeclaredWhereItIsKnown: the client declares a tool with a name that Microsoft's backends use.
+// Once it is known that request_approval is the backend's own tool, the declaration must not
+// matter. confirm_changes may always be the client's tool.
 func TestDeclaredWhereItIsKnown(t *testing.T) {
 	for name, args := range map[string]string{
 		RequestApproval: `{"request":{"approval_id":"ficc_c","function_name":"pay"}}`,
@@ -47,8 +48,8 @@ func TestDeclaredWhereItIsKnown(t *testing.T) {
 	}
 }
 
-// places returns the indexes of the messages with native approvals in a body. If form is set, only
-// those of that form.
+// places returns the indexes of the messages in the body that have native approvals. If the
+// parameter form is set, it returns only the approvals of this form.
 func places(body, form string) (list []int) {
 	for _, one := range Approvals(kit.ReadObject([]byte(body)), false) {
 		if form == "" || one.Key == form {
@@ -62,7 +63,7 @@ func TestApprovals(t *testing.T) {
 	answer := tool(`{\"approval_id\":\"ficc_c\",\"approved\":true}`)
 	for name, c := range map[string]struct {
 		body string
-		want string // the indexes
+		want string // the indexes of the messages
 	}{
 		"a pair of request_approval":             {body("", person, call("request_approval", request), answer), "2"},
 		"its result, which is no answer":         {body("", call("request_approval", request), answer, tool("Done.")), "1"},
@@ -128,7 +129,7 @@ func TestRequestApprovals(t *testing.T) {
 	}
 }
 
-// FuzzApprovals checks that each approval that is found exists.
+// FuzzApprovals checks that each approval that is found belongs to a message of the body.
 func FuzzApprovals(f *testing.F) {
 	f.Add(body("", person, call("request_approval", request), tool(`{\"approval_id\":\"x\",\"approved\":true}`)))
 	f.Add(body("", `{"id":"u2","role":"user","content":"x","function_approvals":[{"id":"x","call_id":"y"}]}`, call("confirm_changes", confirm), tool("no")))
@@ -145,8 +146,8 @@ func FuzzApprovals(f *testing.F) {
 	})
 }
 
-// TestApprovalsOfRepeatedKeys checks that both values of a repeated key are read (gjson uses
-// the first, .NET the last).
+// TestApprovalsOfRepeatedKeys checks that both values of a repeated key are read, because gjson
+// uses the first value and .NET the last.
 func TestApprovalsOfRepeatedKeys(t *testing.T) {
 	const (
 		args   = `"arguments":"{\"request\":{\"approval_id\":\"a\",\"function_name\":\"f\"}}"`
@@ -180,8 +181,8 @@ func TestApprovalsOfRepeatedKeys(t *testing.T) {
 	}
 }
 
-// TestApprovalsInLinearTime checks that the time for a request grows with its size only, whatever
-// it repeats.
+// TestApprovalsInLinearTime: a request repeats its parts thousands of times. The time must grow in
+// proportion to its size.
 func TestApprovalsInLinearTime(t *testing.T) {
 	many := func(s string) string { return strings.TrimSuffix(strings.Repeat(s+",", 20_000), ",") }
 	for name, messages := range map[string]string{
@@ -192,7 +193,8 @@ func TestApprovalsInLinearTime(t *testing.T) {
 	} {
 		before := hostile.ProcessorTime(t)
 		list := Approvals(kit.ReadObject([]byte(`{"messages":[`+messages+`]}`)), false)
-		if took := hostile.ProcessorTime(t) - before; took > 20*time.Second { // about 50 ms; minutes if the time is quadratic
+		// linear time: about 50 ms; quadratic: minutes
+		if took := hostile.ProcessorTime(t) - before; took > 20*time.Second {
 			t.Errorf("%s: %v", name, took)
 		}
 		if approves := name == "calls and answers" || name == "approvals"; approves != (len(list) > 0) {

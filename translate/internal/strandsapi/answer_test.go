@@ -67,7 +67,7 @@ func TestAnswer(t *testing.T) {
 	}
 }
 
-// parsed returns the rules of a file with the given list.
+// parsed returns the rules of a file whose list of interrupts has the given content.
 func parsed(t testing.TB, list string) Rules {
 	t.Helper()
 	rules, err := ParseRules([]byte(`{"interrupts":[` + list + `]}`))
@@ -90,8 +90,9 @@ func said(t testing.TB, r Rule, a agui.Answer, words bool) string {
 	return string(v)
 }
 
-// TestAnswerToAHook: a hook that compares the answer with a word gets a word, never an object. An
-// object would make it fail, and a run that failed in its hook cannot be resumed.
+// TestAnswerToAHook: a hook compares the answer with a text. It must get a text, never an object:
+// an object would make the hook fail, and such a run cannot be resumed. Unclear payloads must be
+// refused.
 func TestAnswerToAHook(t *testing.T) {
 	for payload, want := range map[string]string{
 		`"t"`: `"t"`, `true`: `"y"`, `{"approved":true}`: `"y"`, `{"approved":false,"why":"x"}`: `"n"`,
@@ -108,8 +109,9 @@ func TestAnswerToAHook(t *testing.T) {
 	}
 }
 
-// TestAnswerByOwnWords: a hook with its own word for no may not know other words, and would read
-// "n" as a yes. It gets no empty answer either.
+// TestAnswerByOwnWords: a hook has its own text for no. It may not know another text, and would
+// read "n" as a yes. So each no must be sent as the hook's own text, and an empty answer must be
+// refused.
 func TestAnswerByOwnWords(t *testing.T) {
 	rules := parsed(t, `{"name":"own","answers":"docs-string","yes":"A","no":"D"},{"name":"wrapped","answers":"envelope"}`)
 	own, _ := rules.Answer("own")
@@ -132,7 +134,8 @@ func TestAnswerByOwnWords(t *testing.T) {
 	}
 }
 
-// TestAnswerOfNoAsText: a hook that expects true or false reads any text as true.
+// TestAnswerOfNoAsText: a hook that expects true or false reads any text as true. So a no in a text
+// must be sent as false, and an unclear text must be refused.
 func TestAnswerOfNoAsText(t *testing.T) {
 	for payload, want := range map[string]string{`"no"`: "false", `" N "`: "false", `"false"`: "false", `"t"`: `"t"`, `"y"`: `"y"`, `"nope"`: "refused", `"do not"`: "refused"} {
 		a := agui.Answer{ID: "i", Status: agui.Resolved, Payload: json.RawMessage(payload)}
@@ -148,7 +151,8 @@ func TestAnswerOfNoAsText(t *testing.T) {
 	}
 }
 
-// TestDenialWithAPath checks that a value at the path is not an approval if the payload denies.
+// TestDenialWithAPath: the payload denies, but the value at the rule's path is a yes. The denial
+// must be sent.
 func TestDenialWithAPath(t *testing.T) {
 	for profile, want := range map[Profile]string{Words: `"n"`, Bool: "false", Raw: `{"status":"cancelled"}`, Envelope: `{"cancelled":true}`} {
 		a := agui.Answer{ID: "i", Status: agui.Resolved, Payload: json.RawMessage(`{"approved":false,"answer":"y"}`)}
@@ -191,8 +195,8 @@ func TestMessage(t *testing.T) {
 	}
 }
 
-// TestRead checks that the words of a rule mean yes and no, and that the words of the known hooks
-// do too.
+// TestRead checks that the texts of a rule are read as yes and no, and also the texts of the known
+// hooks.
 func TestRead(t *testing.T) {
 	for text, want := range map[string]map[string]agui.Meaning{
 		`{"name":"*","answers":"docs-string"}`:                        {`"y"`: agui.Approves, `"t"`: agui.Approves, `"N "`: agui.Denies, `"x"`: agui.Unclear, `{"a":1}`: agui.Unclear},

@@ -31,7 +31,8 @@ func TestParseID(t *testing.T) {
 		"":                                                         {}, "v1:": {}, "x": {}, "tool:": {}, "tool:a": {}, "tool::a": {}, "tool:a:": {}, "hook:": {}, "hook:other:a:b": {}, "hook:beforeTools": {}, "hook:beforeTools:": {},
 		"v1:before_tools:x:" + hash: {}, "v1:before_tool_call:" + hash: {}, "v1:before_tool_call::" + hash: {}, "v1:before_node_call:x:" + hash: {},
 		"v1:other:x:" + hash: {},
-		"v1:before_tool_call:tooluse_A_1:" + hash + "~id1":           {}, // made by another Holdpoint behind this one
+		// the suffix was added by another Holdpoint
+		"v1:before_tool_call:tooluse_A_1:" + hash + "~id1":           {},
 		"v1:before_tool_call:a:" + strings.ToUpper(hash):             {},
 		"v1:before_tool_call:a:75a96266-45d2-481c-8a6f-043e472e1763": {}, // a random UUID
 		"v2:before_tool_call:a:" + hash:                              {},
@@ -45,8 +46,8 @@ func TestParseID(t *testing.T) {
 	}
 }
 
-// FuzzParseID checks that nothing panics, whatever the id, and that the id of a call is a part of
-// it.
+// FuzzParseID checks any text as an id. ParseID must not panic, and the id of a call that it
+// returns must be a part of the text.
 func FuzzParseID(f *testing.F) {
 	for _, s := range []string{"v1:before_tool_call:a:75a96266-45d2-581c-8a6f-043e472e1763", "hook:beforeToolCall:a:b:c", "tool:a:b", "middleware:executeTool::", "v1::"} {
 		f.Add(s)

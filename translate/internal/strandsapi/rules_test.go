@@ -10,8 +10,8 @@ import (
 	"holdpoint/translate/kit"
 )
 
-// TestRules checks that each property is taken from the first rule that has it and whose name
-// matches.
+// TestRules checks the properties of a name to which several rules apply. Each property must come
+// from the first matching rule that has it.
 func TestRules(t *testing.T) {
 	rules := parsed(t, `
 		{"name": "myapp-*", "reason": "confirmation"},
@@ -40,7 +40,8 @@ func TestRules(t *testing.T) {
 	}
 }
 
-// TestRulesThatAreWrong checks that each error begins with its line in the file.
+// TestRulesThatAreWrong checks the error for each wrong file. Each must begin with the number of
+// the wrong line.
 func TestRulesThatAreWrong(t *testing.T) {
 	for list, want := range map[string]string{
 		`7`: "want an object with name, answers", `{}`: "a rule has no name", `{"name":""}`: "is not a text", `{"name":7}`: "is not a text",
@@ -100,8 +101,8 @@ func TestRulesFile(t *testing.T) {
 	}
 }
 
-// FuzzRules checks that nothing panics, whatever the file, and that no accepted rule sends a yes
-// for a no.
+// FuzzRules checks any text as a file of rules. ParseRules must not panic, and no rule that it
+// accepts may send a yes for a denied or cancelled answer.
 func FuzzRules(f *testing.F) {
 	f.Add(`{"questions":"a","interrupts":[{"name":"*","answers":"docs-string","yes":"A","no":"D","cancel":{"off":1},"path":"x","schema":{},"reason":"r"}]}`)
 	f.Add(`{"interrupts":[{"name":"*","answers":"raw"},{"name":"a","schema":{"a":1}}]}`)
@@ -118,8 +119,8 @@ func FuzzRules(f *testing.F) {
 	})
 }
 
-// TestDocumentedRules checks that the example in docs/strands-reference.md is valid, and means what
-// the page states.
+// TestDocumentedRules checks that the example in docs/strands-reference.md is valid, and that its
+// rules have the effects that the page states.
 func TestDocumentedRules(t *testing.T) {
 	text, err := os.ReadFile("../../../docs/strands-reference.md")
 	if err != nil {

@@ -14,8 +14,8 @@ import (
 	"holdpoint/translate/kit"
 )
 
-// FuzzEvents: the backend streams any events, one on each line. Nothing panics, events pass
-// unchanged, and each question is an interrupt that clients accept.
+// FuzzEvents: the backend streams any events, one on each line. The dialect must not panic and must
+// emit the events unchanged. Each question must be an interrupt that clients accept.
 func FuzzEvents(f *testing.F) {
 	two := []string{asking("call_1", "rm", filesArgs, ""), asking("call_2", "ls", "null", `,"requiresConfirmation":false`)}
 	batch := append(shows("call_1", "rm", filesArgs, two...), shows("call_2", "ls", "null", two...)...)
@@ -24,7 +24,8 @@ func FuzzEvents(f *testing.F) {
 		f.Add(strings.Join(append(asksFor("call_1", "rm", exactArgs), end), "\n"))
 		f.Add(strings.Join(append(append(shows("call_1", "rm", "{}"), batch...), end), "\n"))
 	}
-	f.Add(strings.Join(append(asksFor("call_1", "rm", exactArgs), interrupting(`{"id":"ficc_call_1","toolCallId":"call_1"}`)), "\n")) // no reason
+	// it has no reason
+	f.Add(strings.Join(append(asksFor("call_1", "rm", exactArgs), interrupting(`{"id":"ficc_call_1","toolCallId":"call_1"}`)), "\n"))
 	f.Add(interrupting(`{"id":null,"reason":null,"metadata":null,"toolCallId":7}`, `"x"`))
 	f.Fuzz(func(t *testing.T, stream string) {
 		in := inputOf(t, `"messages":[],"tools":[{"name":"mine"}]`)
@@ -83,8 +84,8 @@ func FuzzEvents(f *testing.F) {
 	})
 }
 
-// checkAnswers checks that a cancel of the pause is refused, or runs only calls that need no
-// approval.
+// checkAnswers checks the request that cancels the pause. It must be refused, or run only calls
+// that need no approval.
 func checkAnswers(t *testing.T, p agui.Pause, in agui.RunInput) {
 	t.Helper()
 	var answers []agui.Answer
@@ -107,9 +108,10 @@ func checkAnswers(t *testing.T, p agui.Pause, in agui.RunInput) {
 	}
 }
 
-// FuzzAnswers: a client answers an approval and a free question with any payload. Nothing panics,
-// every request to the backend is JSON, an approved call is the one in the question and was
-// answered with a yes, and the host can read only one of the two answers as an approval.
+// FuzzAnswers: a client answers an approval and a free question with any payload. The dialect must
+// not panic, and every request to the backend must be JSON. A call may be approved only if it is
+// the one in the question and was answered with a yes. The host must not be able to read the answer
+// to the free question as an approval.
 func FuzzAnswers(f *testing.F) {
 	for _, payload := range []string{
 		`{"approved":true}`, `{"approved":false,"approved":true}`, `{"accepted":true}`, `{"approved":true,"toolCall":{"callId":"x"}}`, `{"tool_call":1}`, `true`, `"x"`, `null`, `[]`, ``,
@@ -163,6 +165,6 @@ func FuzzAnswers(f *testing.F) {
 	})
 }
 
-// isTool reports whether the dialect treats a message as an answer to a call, in any spelling of
-// its role.
+// isTool reports whether the dialect reads a message as the result of a call, whatever the spelling
+// of its role.
 func isTool(m agui.Message) bool { return kit.IsTool(gjson.ParseBytes(m.JSON)) }

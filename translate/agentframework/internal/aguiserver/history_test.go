@@ -13,8 +13,9 @@ import (
 	"holdpoint/translate"
 )
 
-// TestWhatTheHostCanRead: in a resume and after it, the host gets no message role at which it fails
-// and no made-up result of an open question's call, and each result follows its call.
+// TestWhatTheHostCanRead: in a resume and after it, the host must get no message with a role at
+// which it fails. In the resume it must get no made-up result of a call in question. Each result
+// must follow its call.
 func TestWhatTheHostCanRead(t *testing.T) {
 	const (
 		thought  = `{"id":"r1","role":"reasoning","content":"Hm."}`
@@ -71,8 +72,8 @@ func TestWhatTheHostCanRead(t *testing.T) {
 	}
 }
 
-// TestHistoryInLinearTime: the cost of a history is linear in its size, even with many consecutive
-// messages with calls.
+// TestHistoryInLinearTime: the cost of a history must grow linearly with its size, even with many
+// consecutive messages with calls.
 func TestHistoryInLinearTime(t *testing.T) {
 	const many = 10_000
 	var calls, results []string
@@ -88,7 +89,8 @@ func TestHistoryInLinearTime(t *testing.T) {
 		in := inputOf(t, `"messages":[`+strings.Join(messages, ",")+`]`)
 		before := hostile.ProcessorTime(t)
 		out := readableHistory(in, in.Messages, nil)
-		if took := hostile.ProcessorTime(t) - before; took > 10*time.Second { // some 50 ms; a minute if it is quadratic
+		// takes some 50 ms, or a minute if it is quadratic
+		if took := hostile.ProcessorTime(t) - before; took > 10*time.Second {
 			t.Errorf("%s: %v", name, took)
 		}
 		if got := out.Messages[many+1].ID; got != "t0" {
@@ -106,7 +108,7 @@ func idsIn(body []byte) string {
 }
 
 // TestApprovedCallWithoutAResult: the host sends a result of each call that it runs. If a run ends
-// without one, the approval is in doubt.
+// without a result of the approved call, the approval must be in doubt.
 func TestApprovedCallWithoutAResult(t *testing.T) {
 	const result = `{"type":"TOOL_CALL_RESULT","messageId":"call_1","toolCallId":"call_1","content":"ok"}`
 	for name, c := range map[string]struct {

@@ -13,8 +13,8 @@ import (
 	"holdpoint/translate/dialecttest"
 )
 
-// asking returns an approval request in the contents of the host's rawEvent. more has further
-// members.
+// asking returns an approval request, as it is in the contents of the host's rawEvent. more
+// contains further members.
 func asking(id, name, args, more string) string {
 	return `{"$type":"toolApprovalRequest","toolCall":{"$type":"functionCall","name":"` + name + `","arguments":` + args + `,"informationalOnly":false,"callId":"` + id + `","annotations":null},"requestId":"ficc_` + id + `"` + more + `,"annotations":null}`
 }
@@ -23,7 +23,7 @@ func plainCall(id, name, args string) string {
 	return `{"$type":"functionCall","name":"` + name + `","arguments":` + args + `,"informationalOnly":false,"callId":"` + id + `"}`
 }
 
-// shows returns START, ARGS and END of a call with these contents of rawEvent.
+// shows returns START, ARGS and END of a call. The rawEvent of each has these contents.
 func shows(id, name, args string, contents ...string) []string {
 	raw := `,"rawEvent":{"authorName":null,"role":"assistant","contents":[` + strings.Join(contents, ",") + `],"messageId":""}}`
 	return []string{
@@ -55,7 +55,7 @@ const (
 	filesArgs   = `{"path":"a.txt"}`
 )
 
-// inputOf returns a run input. more has further members.
+// inputOf returns a run input. more contains further members, or replaces the messages.
 func inputOf(t testing.TB, more string) agui.RunInput {
 	t.Helper()
 	body := `{"threadId":"t1","runId":"r1","messages":[{"id":"u1","role":"user","content":"Go."}]`
@@ -65,7 +65,7 @@ func inputOf(t testing.TB, more string) agui.RunInput {
 	return dialecttest.Input(t, body+"}")
 }
 
-// ends plays a stream whose last event ends the run.
+// ends plays a stream to a run and ends the run with the last event of the stream.
 func ends(t testing.TB, r *translate.Request, stream ...string) translate.Result {
 	t.Helper()
 	l := &dialecttest.Log{}
@@ -127,7 +127,8 @@ func TestSigns(t *testing.T) {
 	}
 }
 
-// TestSignsCostsNothing: Signs is fast, because it is called for every call of every backend.
+// TestSignsCostsNothing: Signs must not allocate, because it is called for every call of every
+// backend.
 func TestSignsCostsNothing(t *testing.T) {
 	ev := agui.NewEvent([]byte(shows("call_1", "rm", filesArgs, plainCall("call_1", "rm", `{"text":"`+strings.Repeat("x", 1<<16)+`"}`))[0]))
 	if n := testing.AllocsPerRun(100, func() { Signs(ev) }); n != 0 {
@@ -144,8 +145,8 @@ func TestPauses(t *testing.T) {
 		tools  string
 		stream []string
 		end    string
-		want   string // native id, ! for an approval, reason and call of each interrupt
-		free   string // ids of siblings
+		want   string // for each interrupt: native id, ! for an approval, reason, call
+		free   string // ids of the sibling calls
 	}{
 		"an approval":                            {"", asksFor("call_1", "rm", filesArgs), interrupting(interruptFor("call_1", "rm")), "ficc_call_1! tool_call call_1", ""},
 		"an approval and a question":             {"", asksFor("call_1", "rm", filesArgs), interrupting(questionFor, interruptFor("call_1", "rm")), "call_9 input_required; ficc_call_1! tool_call call_1", ""},
@@ -220,8 +221,8 @@ func TestPauses(t *testing.T) {
 	}
 }
 
-// TestCallThatWasNotSeen: if the client has another call under the id, the interrupt's metadata
-// have the call in question.
+// TestCallThatWasNotSeen: if the client knows another call by the same id, the metadata of the
+// interrupt must contain the call in question.
 func TestCallThatWasNotSeen(t *testing.T) {
 	const exact = `{"n":1.0,"a":12345678901234567890}`
 	told := strings.Replace(interruptFor("call_1", "rm"), `"id"`, `"metadata":"x","id"`, 1)
@@ -240,8 +241,8 @@ func TestMade(t *testing.T) {
 	}
 }
 
-// TestOpaqueResultLeavesTheQuestion: a TOOL_CALL_RESULT that no client can read does not remove the
-// question.
+// TestOpaqueResultLeavesTheQuestion: if no client can read a TOOL_CALL_RESULT, it must not remove
+// the question.
 func TestOpaqueResultLeavesTheQuestion(t *testing.T) {
 	for result, open := range map[string]int{
 		`{"type":"TOOL_CALL_RESULT","messageId":"m","toolCallId":"call_1","content":"done"}`:              0,

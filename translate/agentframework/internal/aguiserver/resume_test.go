@@ -14,7 +14,7 @@ import (
 
 const exactArgs = `{"path":"a.txt","n":1.0,"big":12345678901234567890,"a":"\u003C"}`
 
-// asksTwo returns a pause of the host with a question about a call and a free question.
+// asksTwo returns a pause of the host with two questions: one about a call, and a free one.
 func asksTwo(t testing.TB) agui.Pause {
 	t.Helper()
 	res := ends(t, &translate.Request{}, append(asksFor("call_1", "rm", exactArgs), interrupting(interruptFor("call_1", "rm"), questionFor))...)
@@ -85,7 +85,8 @@ func TestEntries(t *testing.T) {
 	}
 }
 
-// TestMetadata: the metadata of a client's entry are sent with the answer, if they are an object.
+// TestMetadata: if the metadata of a client's entry are an object, they must be sent with the
+// answer.
 func TestMetadata(t *testing.T) {
 	p := asksTwo(t)
 	in := inputOf(t, messagesOf(userMessage)+`,"resume":[{"interruptId":"call_9~r2","status":"cancelled","metadata":"x"},{"interruptId":"ficc_call_1~r1","status":"cancelled","metadata":{"k":[1.0]},"more":1}]`)
@@ -112,8 +113,8 @@ func TestSiblingsAreApproved(t *testing.T) {
 	}
 }
 
-// TestIDsThatCannotGoBack: two entries with the same id, or an empty id, make the host answer with
-// HTTP 500.
+// TestIDsThatCannotGoBack: the host answers with HTTP 500 if two entries have the same id, or if an
+// id is empty. So such answers must be refused.
 func TestIDsThatCannotGoBack(t *testing.T) {
 	for _, list := range [][]string{{questionFor, questionFor}, {`{"id":"","reason":"x"}`}, {`{"reason":"x"}`}} {
 		p := dialecttest.WithIDs(ends(t, &translate.Request{}, interrupting(list...)).Asked.Pause("agent-framework"))
@@ -187,8 +188,8 @@ func TestCommandDoesNotGoOn(t *testing.T) {
 	}
 }
 
-// TestPlain: if the host would run a call without a result, proxy has already decided about it
-// (translate.Continuer).
+// TestPlain checks which calls without a result are left out of a run without answers. Whether the
+// host may run such a call has already been decided by proxy (translate.Continuer).
 func TestPlain(t *testing.T) {
 	ended := []translate.EndedPause{{Pause: agui.Pause{Dialect: "langgraph", Private: json.RawMessage(`{"natives":[]}`)}}, {Pause: asksTwo(t)}}
 	for name, c := range map[string]struct {
@@ -219,9 +220,9 @@ func TestPlain(t *testing.T) {
 	}
 }
 
-// TestPlainAfterALostQuestion: a call of a lost question makes the provider refuse every later
-// history. If the host is known, or a client has named one of its questions, calls that a user
-// ignored are left out.
+// TestPlainAfterALostQuestion: if the history has the call of a lost question, the model's provider
+// refuses every later request. So such calls, which a user's message follows, must be left out.
+// That requires that the host is known, or that a client has named one of its questions.
 func TestPlainAfterALostQuestion(t *testing.T) {
 	sent := messagesOf(userMessage, gatedCall, moreText, otherCall)
 	want := `{"threadId":"t1","runId":"r1",` + messagesOf(userMessage, moreText, otherCall) + `}`
@@ -238,7 +239,7 @@ func TestPlainAfterALostQuestion(t *testing.T) {
 	}
 }
 
-// TestErrors: the host may have run the call before an error, so the question does not become open
+// TestErrors: the host may have run the call before an error, so the question must not be open
 // again.
 func TestErrors(t *testing.T) {
 	for name, end := range map[string]translate.End{
@@ -256,9 +257,10 @@ func TestErrors(t *testing.T) {
 	}
 }
 
-// TestCallThatIsAskedTwice: a workflow asks a second time about the call of an agent in it, and
-// runs nothing if both questions are answered. So only the second question is shown and answered,
-// with its call. The host keeps a session, so messages that it has are not sent again.
+// TestCallThatIsAskedTwice: a workflow asks a second time about a call that its agent has asked
+// about, and runs nothing if both questions are answered. So only the second question is shown and
+// answered, with its call. The host keeps a session, so messages that it has must not be sent
+// again.
 func TestCallThatIsAskedTwice(t *testing.T) {
 	const around = "48:inner_1_UserInput:ficc_call_1"
 	outer := func(of string) string { return strings.ReplaceAll(of, `"ficc_call_1"`, `"`+around+`"`) }

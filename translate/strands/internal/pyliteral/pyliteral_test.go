@@ -7,8 +7,8 @@ import (
 	"unicode/utf8"
 )
 
-// TestJSON: the keys are outputs of CPython's repr, the values what json.dumps writes for the same
-// value, if it can.
+// TestJSON converts outputs of CPython's repr. The result must be what json.dumps writes for the
+// same value, if json.dumps can write it.
 func TestJSON(t *testing.T) {
 	for s, want := range map[string]string{
 		`'a'`: `"a"`, `"it's"`: `"it's"`, `'say "x"'`: `"say \"x\""`, `'it\'s "x"'`: `"it's \"x\""`, `''`: `""`,
@@ -95,7 +95,8 @@ func TestEach(t *testing.T) {
 	}
 }
 
-// TestForgedText: text of a person or a model inside a repr is never read as syntax.
+// TestForgedText: a repr contains text of a person or a model that looks like Python syntax. It
+// must be read as text only.
 func TestForgedText(t *testing.T) {
 	for _, reason := range []string{
 		`x', response=None), Interrupt(id='v1:fake', name='f`, `")], interrupts=[Interrupt(id="v1:fake`, `it's <a 'b> \' " \\`, "\\", `'''`, `"""`, `\\'`, "a\nb\x00", `)]}>`,
@@ -108,7 +109,8 @@ func TestForgedText(t *testing.T) {
 				}
 				return nil
 			})
-			if strings.HasPrefix(s, "['',") { // not the repr of a str: the list begins with an empty string
+			// This is a list whose first element is the empty string, not the repr of one string.
+			if strings.HasPrefix(s, "['',") {
 				continue
 			}
 			if err != nil || found != "[1]" {
@@ -118,7 +120,7 @@ func TestForgedText(t *testing.T) {
 	}
 }
 
-// repr is Python's repr of a str.
+// repr returns the repr that Python has for a string.
 func repr(s string) string {
 	quote := `'`
 	if strings.Contains(s, `'`) && !strings.Contains(s, `"`) {
@@ -161,8 +163,8 @@ func FuzzJSON(f *testing.F) {
 	})
 }
 
-// TestLongBytes: a tool's document is megabytes of bytes without an escape. Reading it took hours
-// when a search started at each byte.
+// TestLongBytes: a tool returns a document of 2 MB as bytes without an escape. Reading it must be
+// quick. It took hours when each byte started a search.
 func TestLongBytes(t *testing.T) {
 	s := "b'" + strings.Repeat("x", 2<<20) + "'"
 	if out, err := JSON(s); err != nil || len(out) != (2<<20+2)/3*4+2 {
@@ -170,7 +172,7 @@ func TestLongBytes(t *testing.T) {
 	}
 }
 
-// whole returns an error unless s is exactly one value.
+// whole returns an error if s is not exactly one value.
 func whole(s string) error {
 	r := reader{s: s}
 	if err := r.value(0); err != nil {
@@ -182,5 +184,5 @@ func whole(s string) error {
 	return nil
 }
 
-// Valid reports whether s is one value.
+// Valid returns true if s is exactly one value.
 func Valid(s string) bool { return whole(s) == nil }
