@@ -21,7 +21,7 @@ const Name = "confirm"
 // The words of the backend. It compares them in capitals and without white space around them.
 const yes, no = "ACCEPT", "REJECT"
 
-// step is the only kind of question. It has Say and not Value, because Value never denies.
+// step is the only kind of question. It has Content and not Value, because Value never denies.
 var step = &calls.Kind{Name: "step", Content: say, Unwrap: unwrap, Results: calls.Always}
 
 // decision reads the payload of a client. Clear refuses a payload that is not a clear decision.

@@ -2,6 +2,9 @@ package calls_test
 
 import (
 	"fmt"
+	"os"
+	"reflect"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -334,5 +337,31 @@ func TestReplies(t *testing.T) {
 				t.Errorf("%q, want %q", got, c.want)
 			}
 		})
+	}
+}
+
+// TestGuideNamesFields checks that each field that the table of docs/new-dialect.md names exists.
+func TestGuideNamesFields(t *testing.T) {
+	text, err := os.ReadFile("../../../docs/new-dialect.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, section, _ := strings.Cut(string(text), "\n## The table\n")
+	section, _, _ = strings.Cut(section, "\n## ")
+	names := map[string]bool{"Alone": true, "WithCalls": true, "Untouched": true, "Lost": true} // values
+	for _, of := range []reflect.Type{reflect.TypeFor[calls.Table](), reflect.TypeFor[calls.Kind](), reflect.TypeFor[calls.Question](), reflect.TypeFor[calls.Words]()} {
+		names[of.Name()] = true
+		for n := range of.NumField() {
+			names[of.Field(n).Name], names[of.Name()+"."+of.Field(n).Name] = true, true
+		}
+	}
+	named := regexp.MustCompile("`([A-Z][A-Za-z.]+)`").FindAllStringSubmatch(section, -1)
+	for _, m := range named {
+		if !names[m[1]] {
+			t.Errorf("docs/new-dialect.md names %s, which is not a field", m[1])
+		}
+	}
+	if len(named) < 20 {
+		t.Errorf("only %d fields are named", len(named))
 	}
 }

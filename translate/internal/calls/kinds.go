@@ -9,15 +9,15 @@ import (
 	"holdpoint/translate/kit"
 )
 
-// A Kind is one kind of question, with the form of its answers. Exactly one of Words, Value and Say
-// is set:
+// A Kind is one kind of question, with the form of its answers. Exactly one of Words, Value and
+// Content is set:
 //
 //   - Words, if the backend reads a decision in one member of an object. An answer denies if that
 //     member is false.
 //   - Value, if the backend reads any value, such as a form or the result of a tool. Only a cancel
 //     denies: the engine treats every other answer as a yes, whatever its value is. So a missing
 //     result leaves it in doubt, and Table.Refuse is called for it.
-//   - Say, for all other forms, such as two words. It reports itself whether an answer denies.
+//   - Content, for all other forms, such as two words. It reports itself whether an answer denies.
 //     translate/dialecttest/confirm is an example.
 //
 // Read must turn the content that is made of an answer back into the same answer, because a client
@@ -36,13 +36,13 @@ type Kind struct {
 	// Content returns the content for any answer, also for a cancel, and whether the answer denies.
 	// Return an error for a payload that is neither a clear yes nor a clear no.
 	Content func(asked PrivateState, a agui.Answer) (content string, no bool, err error)
-	// Unwrap returns the payload in a content that Value or Say made. It gets JSON: a content that is
-	// plain text comes as a JSON string. If it is nil, that JSON is the payload. Return null for a
-	// content that is not an answer, so that Value or Say refuses it.
+	// Unwrap returns the payload in a content that Value or Content made. It gets JSON: a content that
+	// is plain text comes as a JSON string. If it is nil, that JSON is the payload. Return null for a
+	// content that is not an answer, so that Value or Content refuses it.
 	Unwrap func(text string) json.RawMessage
 
-	// Cancel is the content for a cancel, unless Say is set. If it is "", the backend has no such
-	// content: a cancel gets the error "interrupt .. " with NoCancel as its rest.
+	// Cancel is the content for a cancel, unless Content is set. If it is "", a cancel gets the error
+	// "interrupt .. " with NoCancel as its rest.
 	Cancel   string
 	NoCancel string
 

@@ -65,7 +65,7 @@ type Table struct {
 	// for. Proxy refuses or changes such a message if no question is on record. So Reads must return
 	// true for every spelling that the backend accepts, and false for the result of an ordinary tool,
 	// or the backend never gets that result. If it is nil, the Words of the kinds are used, and a
-	// Value or Say decides nothing.
+	// Value or Content decides nothing.
 	Reads func(m *ToolMessage) bool
 	// Judge changes a reply for a message on one call. If it is nil, the backend looks for answers in
 	// the last messages.
