@@ -122,7 +122,7 @@ func (i *Interrupt) ReadCall(payload json.RawMessage) (rest json.RawMessage, wro
 		return payload, ""
 	}
 	if len(i.Calls) > 1 {
-		return payload, "has a toolCall, and the question is about several calls"
+		return payload, textSeveralCalls
 	}
 	asked := AskedCall{ID: i.ToolCallID(), ArgumentsUnknown: true}
 	if len(i.Calls) == 1 {
@@ -137,15 +137,15 @@ func (i *Interrupt) ReadCall(payload json.RawMessage) (rest json.RawMessage, wro
 	}
 	if _, offers := offersEdits(i.Schema()); !offers {
 		if asked.ArgumentsUnknown {
-			return payload, "has a toolCall with arguments, and nobody knows which arguments were asked about: an answer without the toolCall is taken"
+			return payload, textUnknownArguments
 		}
-		return payload, "has a toolCall with other arguments than those that were asked about, and its responseSchema offers no edits: the call would run as it was asked"
+		return payload, textOtherArguments
 	}
 	edited := bytesOf(changes[0])
 	same := EqualTo(edited)
 	for _, other := range slices.Concat(changes[1:], edits) {
 		if !same(bytesOf(other)) {
-			return payload, "edits the arguments twice (toolCall, editedArgs), and not the same"
+			return payload, textTwoEdits
 		}
 	}
 	return withoutCall(payload, edited), ""
@@ -168,7 +168,7 @@ func changesIn(asked AskedCall, calls []gjson.Result, size int) (changes []gjson
 			switch {
 			case SameKey(k.Str, "callId") && asked.ID != "" && v.Str != asked.ID,
 				SameKey(k.Str, "name") && asked.Name != "" && v.Str != asked.Name:
-				wrong = "has a toolCall that is not the call that was asked about"
+				wrong = textOtherCall
 			case SameKey(k.Str, "arguments"):
 				given = true
 				switch {
@@ -176,13 +176,13 @@ func changesIn(asked AskedCall, calls []gjson.Result, size int) (changes []gjson
 				case v.IsObject():
 					changes = append(changes, v)
 				default:
-					wrong = "has a toolCall whose arguments are not an object"
+					wrong = textArgumentsNotObject
 				}
 			}
 			return wrong == ""
 		})
 		if wrong == "" && !given && !asked.ArgumentsUnknown && (longer || arguments != nil) {
-			wrong = "has a toolCall without its arguments"
+			wrong = textNoArguments
 		}
 		if wrong != "" {
 			return nil, wrong

@@ -17,7 +17,7 @@ import (
 // bytes, even if its JSON has two.
 const MaxListed = 100_000
 
-func tooMany(what string) error { return badInput("%s has more than %d elements", what, MaxListed) }
+func tooMany(what string) error { return badInput(textTooManyElements, what, MaxListed) }
 
 // MaxThreadID is the maximum length of a threadId in bytes. It is used in keys and log lines.
 const MaxThreadID = 512
@@ -71,14 +71,14 @@ type ResumeEntry struct {
 // the client.
 type InputError struct{ Reason string }
 
-func (e *InputError) Error() string { return "run input: " + e.Reason }
+func (e *InputError) Error() string { return fmt.Sprintf(textInput, e.Reason) }
 
 func badInput(format string, args ...any) error {
 	return &InputError{fmt.Sprintf(format, args...)}
 }
 
 // ErrNoJSON is the error for a body that is not JSON, or is nested deeper than MaxDepth.
-var ErrNoJSON = errors.New("no JSON, or nested too deep")
+var ErrNoJSON = errors.New(textNotJSON)
 
 // ParseInput parses body, which must not be changed afterwards, because the input's strings and raw
 // values share its memory. A value that outlives the run must be cloned, or the whole input kept.
@@ -96,7 +96,7 @@ func ParseInput(body []byte) (in RunInput, ok bool, err error) {
 		return RunInput{}, false, nil
 	}
 	if !utf8.Valid(body) {
-		return RunInput{}, true, badInput("the body is not valid UTF-8")
+		return RunInput{}, true, badInput(textNotUTF8)
 	}
 	if root.err != nil {
 		return RunInput{}, true, root.err
@@ -164,15 +164,15 @@ func (in *RunInput) readIDs(root *rootValues) error {
 	thread, run, version := &root.keys[threadKey], &root.keys[runKey], &root.keys[versionKey]
 	switch {
 	case thread.Type != gjson.String || thread.Str == "":
-		return badInput("threadId must be a string")
+		return badInput(textThreadNotString)
 	case len(thread.Str) > MaxThreadID:
-		return badInput("threadId has %d bytes, at most %d are taken", len(thread.Str), MaxThreadID)
+		return badInput(textThreadTooLong, len(thread.Str), MaxThreadID)
 	case hasSurrogate(thread.Str):
-		return badInput("threadId is not valid UTF-8")
+		return badInput(textThreadNotUTF8)
 	case run.Type != gjson.String:
-		return badInput("runId must be a string")
+		return badInput(textRunNotString)
 	case isPresent(*version) && version.Type != gjson.String:
-		return badInput("protocolVersion must be a string")
+		return badInput(textVersionNotString)
 	}
 	in.ThreadID, in.RunID, in.ProtocolVersion = thread.Str, run.Str, version.Str
 	return nil
@@ -187,20 +187,20 @@ func (in *RunInput) readMessages(list gjson.Result) error {
 		return nil
 	}
 	if !list.IsArray() {
-		return badInput("messages must be an array")
+		return badInput(textMessagesNotArray)
 	}
 	raw := bytesOf(list)
 	at := skipSpace(list.Raw, 1) // after the bracket
 	for list.Raw[at] != ']' {
 		if list.Raw[at] != '{' {
-			return badInput("messages[%d] must be an object", len(in.Messages))
+			return badInput(textMessageNotObject, len(in.Messages))
 		}
 		m, n := readMessage(raw[at:])
 		if n == 0 {
-			return badInput("messages[%d] is no JSON", len(in.Messages)) // the whole text was checked before
+			return badInput(textMessageNotJSON, len(in.Messages)) // the whole text was checked before
 		}
 		if len(in.Messages) == MaxMessages {
-			return badInput("there are more than %d messages", MaxMessages)
+			return badInput(textTooManyMessages, MaxMessages)
 		}
 		if len(in.Messages) == cap(in.Messages) {
 			// Moving a long list costs more than reading it. A message takes at least three bytes of the
@@ -261,10 +261,10 @@ func (in *RunInput) readResume(list gjson.Result) error {
 	if list.IsObject() {
 		in.ResumeObject = bytesOf(list)
 		var keys [len(objectKeys)]gjson.Result
-		return readKeys(keys[:], list, objectKeys[:], place{what: " in resume"})
+		return readKeys(keys[:], list, objectKeys[:], place{what: textInResume})
 	}
 	if !list.IsArray() {
-		return badInput("resume must be an array of entries")
+		return badInput(textResumeNotArray)
 	}
 	in.HasResume = true
 	ids := map[string]bool{}
@@ -283,20 +283,20 @@ func (in *RunInput) readEntry(e gjson.Result, ids map[string]bool) error {
 	case i == MaxListed:
 		return tooMany("resume")
 	case !e.IsObject():
-		return badInput("resume[%d] must be an object", i)
+		return badInput(textEntryNotObject, i)
 	}
 	var keys [len(entryKeys)]gjson.Result
-	if err := readKeys(keys[:], e, entryKeys[:], place{what: " in resume", at: i, entry: true}); err != nil {
+	if err := readKeys(keys[:], e, entryKeys[:], place{what: textInResume, at: i, entry: true}); err != nil {
 		return err
 	}
 	id, status := keys[idKey], Status(keys[statusKey].Str)
 	switch {
 	case id.Type != gjson.String || id.Str == "":
-		return badInput("resume[%d] has no interruptId", i)
+		return badInput(textEntryWithoutID, i)
 	case ids[id.Str]:
-		return badInput("resume[%d] answers interrupt %q a second time", i, Shorten(id.Str))
+		return badInput(textAnsweredTwice, i, Shorten(id.Str))
 	case status != Resolved && status != Cancelled:
-		return badInput("resume[%d].status must be %q or %q", i, Resolved, Cancelled)
+		return badInput(textEntryStatus, i, Resolved, Cancelled)
 	}
 	ids[id.Str] = true
 	entry := ResumeEntry{InterruptID: id.Str, Status: status}
@@ -316,7 +316,7 @@ func (in *RunInput) readProps(props gjson.Result) error {
 		return nil
 	}
 	var keys [len(propKeys)]gjson.Result
-	if err := readKeys(keys[:], props, propKeys[:], place{what: " in forwardedProps"}); err != nil {
+	if err := readKeys(keys[:], props, propKeys[:], place{what: textInProps}); err != nil {
 		return err
 	}
 	command := keys[commandKey]
@@ -328,7 +328,7 @@ func (in *RunInput) readProps(props gjson.Result) error {
 		return nil
 	}
 	var inside [len(commandKeys)]gjson.Result
-	return readKeys(inside[:], command, commandKeys[:], place{what: " in forwardedProps.command"})
+	return readKeys(inside[:], command, commandKeys[:], place{what: textInCommand})
 }
 
 // CommandResume returns the answer in forwardedProps.command.resume. null is not an answer:

@@ -60,9 +60,9 @@ func readKeys(values []gjson.Result, object gjson.Result, names []string, where 
 func takeKey(values []gjson.Result, names []string, n int, key, value gjson.Result, where place) error {
 	switch name := names[n]; {
 	case len(key.Raw) != len(name)+2 || key.Raw[1:len(name)+1] != name:
-		return badInput("key %q%s must be spelled %q", Shorten(key.Str), where, name)
+		return badInput(textKeySpelled, Shorten(key.Str), where, name)
 	case values[n].Exists():
-		return badInput("key %q%s stands twice", name, where)
+		return badInput(textKeyTwice, name, where)
 	}
 	values[n] = value
 	return nil

@@ -103,9 +103,9 @@ func (e *KeyTwiceError) Error() string {
 		where = " in " + e.Place
 	}
 	if e.Key == e.Other {
-		return fmt.Sprintf("key %q%s stands twice", e.Key, where)
+		return fmt.Sprintf(textKeyTwice, e.Key, where)
 	}
-	return fmt.Sprintf("keys %q and %q%s are one key to some backends", e.Key, e.Other, where)
+	return fmt.Sprintf(textKeysAlike, e.Key, e.Other, where)
 }
 
 // CheckKeys returns a KeyTwiceError for the first repeated key of an object in the text, because
@@ -119,7 +119,7 @@ func CheckKeys(json []byte, place KeyPlace) error {
 // CheckKeysIn is CheckKeys for a string.
 func CheckKeysIn(text string, place KeyPlace) error {
 	if uint64(len(text)) > math.MaxUint32 {
-		return fmt.Errorf("the text has %d bytes, and its keys are not compared above 4 GiB", len(text))
+		return fmt.Errorf(textTooLongToCompare, len(text))
 	}
 	s := &keyScan{text: text, broken: !utf8.ValidString(text)}
 	s.entries, s.open, s.word = s.first.entries[:0], s.first.open[:0], s.first.word[:0]

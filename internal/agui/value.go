@@ -63,7 +63,7 @@ func (p *valueParser) value(depth int) any {
 	first := p.peek()
 	p.Depth = max(p.Depth, depth)
 	if p.Count++; p.Count > p.most {
-		return p.fail(fmt.Errorf("more than %d values and keys are in it", p.most))
+		return p.fail(fmt.Errorf(textTooManyValues, p.most))
 	}
 	switch {
 	case depth > MaxDepth && (first == '{' || first == '['):
@@ -153,7 +153,7 @@ func (p *valueParser) number() any {
 	raw := p.token(numberEnd(p.s, p.i))
 	digits, exponent := numberSize(raw)
 	if digits > MaxDigits || exponent > MaxExponent || exponent < -MaxExponent {
-		return p.fail(fmt.Errorf("a number in it has more than %d digits, or an exponent beyond %d", MaxDigits, MaxExponent))
+		return p.fail(fmt.Errorf(textNumberTooLong, MaxDigits, MaxExponent))
 	}
 	p.Digits = max(p.Digits, digits+max(exponent, -exponent))
 	return json.Number(raw)

@@ -112,7 +112,7 @@ func mismatchOf(e *jsonschema.ValidationError) string {
 // cut.
 func placeOf(at []string) string {
 	if len(at) == 0 {
-		return "the payload"
+		return textPayload
 	}
 	return "`" + agui.Shorten(strings.Join(at, "/")) + "`"
 }
@@ -124,9 +124,9 @@ func missing(at, keys []string) string {
 		list[n] = placeOf(append(slices.Clone(at), keys[n]))
 	}
 	if len(list) == 1 {
-		return list[0] + " is missing"
+		return fmt.Sprintf(textOneMissing, list[0])
 	}
-	return enumeration(list, "and", len(keys)) + " are missing"
+	return fmt.Sprintf(textSeveralMissing, enumeration(list, "and", len(keys)))
 }
 
 // typeName returns the name of a JSON type with its article.
@@ -154,7 +154,7 @@ func valuesOf(values []any) string {
 	for n := range list {
 		text, err := json.Marshal(values[n])
 		if err != nil {
-			text = []byte("another value")
+			text = []byte(textAnotherValue)
 		}
 		list[n] = agui.Shorten(string(text))
 	}
@@ -165,13 +165,13 @@ func valuesOf(values []any) string {
 // the number of all entries, including those that are left out.
 func enumeration(list []string, word string, total int) string {
 	if more := total - len(list); more > 0 && word == "or" {
-		return strings.Join(list, ", ") + fmt.Sprintf(" or one of %d more", more)
+		return strings.Join(list, ", ") + fmt.Sprintf(textOneOfMore, more)
 	} else if more > 0 {
-		return strings.Join(list, ", ") + fmt.Sprintf(" and %d more", more)
+		return strings.Join(list, ", ") + fmt.Sprintf(textAndMore, more)
 	}
 	switch len(list) {
 	case 0:
-		return "nothing that can be given" // a schema may have an empty enum
+		return textNoneAllowed // a schema may have an empty enum
 	case 1:
 		return list[0]
 	}

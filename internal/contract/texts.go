@@ -40,6 +40,7 @@ const (
 	textPatternStates      = "the patterns have more than %d states"
 	textTooManySteps       = "it needs too many steps"
 	textPayloadFailed      = "the validator failed"
+	textNotJudged          = "it cannot be judged: %v"
 	textPayloadNotJSON     = "not valid JSON, or nested too deep"
 	textPayloadDepth       = "it is nested %d deep, which is too much for a schema of %d parts"
 	textPayloadUnexplained = "the payload does not fit, and is too large to say where"
@@ -67,4 +68,15 @@ const (
 	textWrongFormat         = "does not have the format %q"
 	textSeveralAlternatives = "fits more than one of the alternatives"
 	textFailsKeyword        = "fails %q"
+)
+
+// The parts of these texts.
+const (
+	textOneMissing     = "%s is missing"
+	textSeveralMissing = "%s are missing"
+	textAnotherValue   = "another value" // one that cannot be shown
+	textPayload        = "the payload"
+	textNoneAllowed    = "nothing that can be given"
+	textOneOfMore      = " or one of %d more"
+	textAndMore        = " and %d more"
 )

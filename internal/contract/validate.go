@@ -84,7 +84,7 @@ func (v *Validator) Validate(text, payload json.RawMessage) error {
 // payload fits.
 type unjudgedError struct{ reason error }
 
-func (e *unjudgedError) Error() string { return "it cannot be judged: " + e.reason.Error() }
+func (e *unjudgedError) Error() string { return fmt.Sprintf(textNotJudged, e.reason) }
 
 func (e *unjudgedError) Unwrap() error { return e.reason }
 
