@@ -27,7 +27,7 @@ const (
 func credentialQuestion(args gjson.Result) calls.Question {
 	config := args.Get("authConfig")
 	q := calls.Question{
-		Kind: credential, Reason: "input_required", Message: textOr(args.Get("message"), "The agent asks for a credential."),
+		Kind: credential, Reason: "input_required", Message: textOr(args.Get("message"), askCredential),
 		Schema: credentialSchema, Metadata: `{"adk":{"authConfig":` + string(withoutSecrets(config)) + `}}`,
 	}
 	if takesText(config) {
@@ -157,9 +157,6 @@ func tooLarge() error {
 func unreadableError() error {
 	return agui.Errorf(agui.UpstreamStatus, textUnreadable)
 }
-
-// hiddenCredential replaces the person's credential in a snapshot.
-const hiddenCredential = "a credential, not shown"
 
 // withoutCredentials returns a MESSAGES_SNAPSHOT without the arguments of calls for credentials and
 // without the answers to them. ADK's session has both, with the secrets of the agent's own client.

@@ -79,7 +79,7 @@ func (d *Dialect) question(c agui.Call, r *translate.Request) (calls.Question, b
 	}
 	switch {
 	case c.Name == confirmChanges && (c.Args == "" || c.Args == "{}") && isADKs(r.Transcript):
-		return calls.Question{Kind: changes, Reason: "confirm_changes", Message: "Accept the proposed changes?", Call: c.ID, Schema: changesSchema}, true
+		return calls.Question{Kind: changes, Reason: "confirm_changes", Message: askChanges, Call: c.ID, Schema: changesSchema}, true
 	case d.ask.Match(c.Name):
 		return calls.Question{Kind: job, Reason: "input_required", Message: calls.WaitsFor(c.Name), Call: c.ID}, true
 	}
@@ -132,7 +132,7 @@ func textOr(said gjson.Result, text string) string {
 // a workflow that yields a RequestInput, and by a model with the tool of that name (RAN google-adk
 // 2.13.0). A node with require_confirmation makes one with the schema of a ToolConfirmation.
 func inputQuestion(args gjson.Result) calls.Question {
-	q := calls.Question{Kind: input, Reason: "input_required", Message: textOr(args.Get("message"), "The agent asks for input.")}
+	q := calls.Question{Kind: input, Reason: "input_required", Message: textOr(args.Get("message"), askInput)}
 	schema := args.Get("response_schema")
 	if schema.IsObject() {
 		q.Schema = schema.Raw

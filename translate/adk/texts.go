@@ -8,3 +8,13 @@ const (
 	textNoCancel      = "cannot be cancelled alone: ADK would read the cancel as the answer. Answer it, or cancel all open questions"
 	textWrongWord     = `not {"%s": true or false}, and ADK reads anything else as a yes`
 )
+
+// The questions that a person reads if the agent sent no text.
+const (
+	askCredential = "The agent asks for a credential."
+	askChanges    = "Accept the proposed changes?"
+	askInput      = "The agent asks for input."
+)
+
+// hiddenCredential replaces the person's credential in a snapshot, where the person reads it.
+const hiddenCredential = "a credential, not shown"

@@ -2,6 +2,7 @@ package agentframework
 
 import (
 	"encoding/json"
+	"fmt"
 
 	"github.com/tidwall/gjson"
 
@@ -179,11 +180,11 @@ func (a ask) object(seen bool) json.RawMessage {
 	}
 	switch a.Kind {
 	case approval:
-		o.Reason, o.Message = "tool_call", "Approve running "+a.Name+"?"
+		o.Reason, o.Message = "tool_call", fmt.Sprintf(askCall, a.Name)
 	case confirm:
-		o.Reason, o.Message, o.Schema = "confirmation", "Approve the proposed changes?", json.RawMessage(confirmSchema)
+		o.Reason, o.Message, o.Schema = "confirmation", askChanges, json.RawMessage(confirmSchema)
 		if a.Name != "" {
-			o.Message = "Approve the proposed changes from " + a.Name + "?"
+			o.Message = fmt.Sprintf(askChangesFrom, a.Name)
 		}
 	case request:
 		o.Reason, o.Message, o.Call, o.Schema = "input_required", a.text, "", schemaOf(a.kind)

@@ -25,18 +25,6 @@ type answeredExchange struct {
 	direct, ordered func(agui.Event) // see emitBehindResults
 }
 
-// The contents of the results that Holdpoint sends in place of results which the backend does not
-// send. rejected is the wording of all versions in their snapshots.
-const (
-	rejected = "Error: Tool call invocation was rejected by user."
-	accepted = "The user confirmed the changes."
-	skipped  = "The call was not run: this version of the backend runs nothing beside a call that has to be approved."
-	textGone = "The call was approved, but the backend did not know the question any more: it has not run."
-	doubtful = "The call was approved; the backend does not tell whether it has run."
-	unknown  = "The call was approved, and the run failed: whether it has run is not known."
-	unasked  = "The call was not run."
-)
-
 // tellDenied sends the results that the backend leaves out: those of denied calls, of confirmed
 // changes, and of siblings that 1.0.0rc7 does not run. They must precede all that follows them in
 // the conversation. It does so once.
@@ -53,14 +41,14 @@ func (a *answeredExchange) tellDenied(emit func(agui.Event)) {
 		switch {
 		case r.isClients():
 		case r.Kind == confirm && r.yes:
-			a.sendResult(r, accepted, emit)
+			a.sendResult(r, resultAccepted, emit)
 		case r.Kind != request && !r.yes:
-			a.sendResult(r, rejected, emit)
+			a.sendResult(r, resultRejected, emit)
 		}
 	}
 	if a.kept.Row != rowOutcome {
 		for _, call := range a.kept.Siblings {
-			a.sendResult(reply{ask: ask{Call: call}, answer: agui.Answer{ID: call}}, skipped, emit)
+			a.sendResult(reply{ask: ask{Call: call}, answer: agui.Answer{ID: call}}, resultSkipped, emit)
 		}
 	}
 }
@@ -125,11 +113,11 @@ func (run *run) endResumed(e translate.End, emit func(agui.Event)) translate.Res
 		res := a.endFailed(e.Event)
 		switch {
 		case res.Fate == translate.Lost:
-			run.tellOpen(textGone, emit)
+			run.tellOpen(resultLost, emit)
 		case res.Fate == translate.InDoubt:
-			run.tellOpen(doubtful, emit)
+			run.tellOpen(resultUntold, emit)
 		case res.Fate != translate.Untouched && res.Next == nil && res.Finish.Type == agui.RunErrored:
-			run.tellOpen(unknown, emit)
+			run.tellOpen(resultInDoubt, emit)
 		}
 		return res
 	case agui.RunFinished:
@@ -158,7 +146,7 @@ func (run *run) endResumed(e translate.End, emit func(agui.Event)) translate.Res
 	}
 	res := a.goOn(e.Event)
 	if res.Fate == translate.InDoubt {
-		run.tellOpen(doubtful, emit)
+		run.tellOpen(resultUntold, emit)
 	}
 	return res
 }
@@ -276,10 +264,10 @@ func (a *answeredExchange) tellMissing(emit func(agui.Event)) {
 		switch {
 		case a.kept.Registry || a.hasResult:
 			a.hasMissing = true
-			a.sendResult(r, textGone, emit)
+			a.sendResult(r, resultLost, emit)
 		default:
 			a.hasMissing = true
-			a.sendResult(r, doubtful, emit)
+			a.sendResult(r, resultUntold, emit)
 		}
 	}
 }
@@ -295,7 +283,7 @@ func (run *run) tellUnasked(finish agui.Event, emit func(agui.Event)) {
 			_, done = run.answered.sent[asked.Call]
 		}
 		if !done {
-			emit(kit.ToolReply{ID: "result-" + asked.Call, Call: asked.Call, Content: unasked}.Event())
+			emit(kit.ToolReply{ID: "result-" + asked.Call, Call: asked.Call, Content: resultNotRun}.Event())
 		}
 	}
 }

@@ -33,7 +33,7 @@ func TestDeniedCallGetsItsResult(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			p, l := pausedBy(t, asking(c.finish, "", "a")...)
 			got := resumed(t, p, l, entries(p, c.resume), c.stream...)
-			if got.Types() != c.want || !strings.Contains(got.Text(), `"messageId":"result-a~r1","toolCallId":"a","content":"`+rejected+`"`) {
+			if got.Types() != c.want || !strings.Contains(got.Text(), `"messageId":"result-a~r1","toolCallId":"a","content":"`+resultRejected+`"`) {
 				t.Errorf("told %s\n%s", got.Types(), got.Text())
 			}
 			if got.Result.Fate == translate.Lost {
@@ -53,7 +53,7 @@ func TestDeclaredToolGetsNoResult(t *testing.T) {
 		t.Errorf("told %s", got.Types())
 	}
 	_, run = answering(t, p, l, input(t, entries(p, yes)))
-	if got := play(t, run, l, started, textOpen, textEnds, finished); !strings.Contains(got.Text(), accepted) {
+	if got := play(t, run, l, started, textOpen, textEnds, finished); !strings.Contains(got.Text(), resultAccepted) {
 		t.Errorf("told %s", got.Types())
 	}
 }
@@ -68,12 +68,12 @@ func TestApprovedCallWithoutAResult(t *testing.T) {
 		want          string // lost, doubt, or ""
 		says          string // the text of the result in the client's history
 	}{
-		"1.0.0rc7 or 1.0.0b260225": {asking(withList("a"), "", "a"), text, "doubt", doubtful},
-		"1.0.0rc7, two":            {two, text, "lost", textGone},
-		"1.0.0rc7, one of two":     {two, append([]string{started, result("b", "done")}, text[1:]...), "doubt", textGone},
-		"1.0.0rc7, asks again":     {asking(withList("a"), "", "a"), again, "doubt", doubtful},
-		"1.0.0rc7, two, asks":      {two, again, "lost", textGone},
-		"1.0.0rc8":                 {asking(withOutcome(schemaOld, "a"), "", "a"), text, "doubt", doubtful},
+		"1.0.0rc7 or 1.0.0b260225": {asking(withList("a"), "", "a"), text, "doubt", resultUntold},
+		"1.0.0rc7, two":            {two, text, "lost", resultLost},
+		"1.0.0rc7, one of two":     {two, append([]string{started, result("b", "done")}, text[1:]...), "doubt", resultLost},
+		"1.0.0rc7, asks again":     {asking(withList("a"), "", "a"), again, "doubt", resultUntold},
+		"1.0.0rc7, two, asks":      {two, again, "lost", resultLost},
+		"1.0.0rc8":                 {asking(withOutcome(schemaOld, "a"), "", "a"), text, "doubt", resultUntold},
 		"the provider's tool":      {hosted, text, "", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -90,7 +90,7 @@ func TestApprovedCallWithoutAResult(t *testing.T) {
 			if c.says != "" && strings.Index(told, c.says) > strings.Index(told, "TEXT_MESSAGE_START") {
 				t.Errorf("the result stands behind the words: %s", told)
 			}
-			if c.want != "" && strings.Contains(told, `"b"`) && !strings.Contains(told, unasked) && len(answers) == 1 {
+			if c.want != "" && strings.Contains(told, `"b"`) && !strings.Contains(told, resultNotRun) && len(answers) == 1 {
 				t.Errorf("a call that nobody will be asked about is open: %s", told)
 			}
 		})
@@ -162,7 +162,7 @@ func TestErrorsOfAResume(t *testing.T) {
 func TestFailedRunLeavesNoCallOpen(t *testing.T) {
 	p, l := pausedBy(t, asking(withOutcome(schemaOld, "a"), "", "a")...)
 	got := resumed(t, p, l, entries(p, yes), failedWith("RuntimeError", "x"))
-	if got.Types() != "RUN_STARTED TOOL_CALL_RESULT" || !strings.Contains(got.Text(), unknown) {
+	if got.Types() != "RUN_STARTED TOOL_CALL_RESULT" || !strings.Contains(got.Text(), resultInDoubt) {
 		t.Errorf("told %s\n%s", got.Types(), got.Text())
 	}
 	p, l = pausedBy(t, asking(withOutcome(schemaOld, "a"), "", "a")...)
@@ -176,7 +176,7 @@ func TestFailedRunLeavesNoCallOpen(t *testing.T) {
 	})
 	got = play(t, run, l, started, failedWith("APPROVAL_RESUME_NOT_FOUND", "x"))
 	u2 := `{"id":"u2","role":"user","content":"more"}`
-	told := `{"id":"result-a~r1","role":"tool","content":"` + textGone + `","toolCallId":"a"}`
+	told := `{"id":"result-a~r1","role":"tool","content":"` + resultLost + `","toolCallId":"a"}`
 	if all := got.All(); got.Types() != "RUN_STARTED MESSAGES_SNAPSHOT TOOL_CALL_RESULT MESSAGES_SNAPSHOT" || got.Result.Fate != translate.Lost ||
 		string(all[1].JSON) != snapshotOf(user, said("a")) || string(all[3].JSON) != snapshotOf(user, said("a"), told, u2) {
 		t.Errorf("told %s", got.Text())
@@ -202,12 +202,12 @@ func TestAnswersThatWereLeftBehind(t *testing.T) {
 		t.Errorf("sent %s", way)
 	}
 	sentMessages := sent(next.Out, "messages").Raw
-	if strings.Contains(sentMessages, "c is gone") || !strings.Contains(sentMessages, "gone c") || strings.Contains(sentMessages, rejected) {
+	if strings.Contains(sentMessages, "c is gone") || !strings.Contains(sentMessages, "gone c") || strings.Contains(sentMessages, resultRejected) {
 		t.Errorf("messages %s", sentMessages)
 	}
 	// Both approved calls have run now. The client gets the text of the first exchange after the
 	// results.
-	last := play(t, next.Run, l, started, result("a", "gone a"), snapshotOf(user, said("a", "b", "c"), toolMessage("x", "c", "gone c"), toolMessage("y", "a", "gone a"), toolMessage("z", "b", rejected)), finished)
+	last := play(t, next.Run, l, started, result("a", "gone a"), snapshotOf(user, said("a", "b", "c"), toolMessage("x", "c", "gone c"), toolMessage("y", "a", "gone a"), toolMessage("z", "b", resultRejected)), finished)
 	if last.Result.Next != nil || last.Result.Finish.Type != agui.RunFinished {
 		t.Errorf("%+v", last.Result)
 	}
@@ -357,13 +357,13 @@ func TestCallBesideAnApproval(t *testing.T) {
 	stream[len(stream)-2] = snapshotOf(user, said("s", "a"))
 	p, l := pausedBy(t, stream...)
 	got := resumed(t, p, l, entries(p, yes), started, result("a", "done"), finished)
-	if !strings.Contains(got.Text(), skipped) {
+	if !strings.Contains(got.Text(), resultSkipped) {
 		t.Errorf("told %s", got.Text())
 	}
 	outcome := append([]string{}, stream...)
 	outcome[len(outcome)-1] = withOutcome(schemaOld, "a")
 	p, l = pausedBy(t, outcome...)
-	if got := resumed(t, p, l, entries(p, yes), started, result("s", "found"), result("a", "done"), finished); strings.Contains(got.Text(), skipped) || strings.Count(got.Types(), "RESULT") != 2 {
+	if got := resumed(t, p, l, entries(p, yes), started, result("s", "found"), result("a", "done"), finished); strings.Contains(got.Text(), resultSkipped) || strings.Count(got.Types(), "RESULT") != 2 {
 		t.Errorf("told %s", got.Text())
 	}
 }

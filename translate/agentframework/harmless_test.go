@@ -142,7 +142,7 @@ func TestDenialBesideAYesElsewhere(t *testing.T) {
 		t.Errorf("sent %s", got)
 	}
 	next := play(t, run, l, started, textOpen, textEnds, finished).Result.Next
-	if next == nil || strings.Contains(string(next.Out.Body), `accepted`) || !strings.Contains(string(next.Out.Body), rejected) {
+	if next == nil || strings.Contains(string(next.Out.Body), `accepted`) || !strings.Contains(string(next.Out.Body), resultRejected) {
 		t.Errorf("the call has another answer than the denial: %+v", next)
 	}
 }

@@ -47,7 +47,7 @@ func TestMessageBesideAnswersThatFail(t *testing.T) {
 	_, run := answering(t, p, l, input(t, entries(p, yes)), func(r *translate.Request) { r.NewMessages = []agui.Message{beside} })
 	words := `{"type":"TEXT_MESSAGE_CONTENT","messageId":"m5","delta":"sure"}`
 	got := play(t, run, l, started, strings.Replace(textOpen, "m1", "m5", 1), words, strings.Replace(textEnds, "m1", "m5", 1), finished)
-	want := snapshotOf(user, said("a"), `{"id":"result-a~r1","role":"tool","content":"`+doubtful+`","toolCallId":"a"}`, `{"role":"assistant","content":"sure","id":"m5"}`, u2)
+	want := snapshotOf(user, said("a"), `{"id":"result-a~r1","role":"tool","content":"`+resultUntold+`","toolCallId":"a"}`, `{"role":"assistant","content":"sure","id":"m5"}`, u2)
 	all := got.All()
 	if got.Types() != "RUN_STARTED MESSAGES_SNAPSHOT TOOL_CALL_RESULT TEXT_MESSAGE_START TEXT_MESSAGE_CONTENT TEXT_MESSAGE_END MESSAGES_SNAPSHOT" ||
 		string(all[1].JSON) != snapshotOf(user, said("a")) || string(all[len(all)-1].JSON) != want {
@@ -61,7 +61,7 @@ func TestMessageBesideAnswersThatFail(t *testing.T) {
 func TestSnapshotsOfAResumeAreNotShown(t *testing.T) {
 	two, done := said("a", "b"), `{"id":"m9","role":"assistant","content":"done"}`
 	p, l := pausedBy(t, asking(withList("a", "b"), "", "a", "b")...)
-	got := resumed(t, p, l, entries(p, yes, no), started, result("a", "ra"), snapshotOf(user, two, done, toolMessage("x", "a", "ra"), toolMessage("y", "b", rejected)), finished)
+	got := resumed(t, p, l, entries(p, yes, no), started, result("a", "ra"), snapshotOf(user, two, done, toolMessage("x", "a", "ra"), toolMessage("y", "b", resultRejected)), finished)
 	if got.Types() != "RUN_STARTED TOOL_CALL_RESULT TOOL_CALL_RESULT" {
 		t.Errorf("told %s", got.Text())
 	}

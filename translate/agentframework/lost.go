@@ -90,7 +90,7 @@ func (c *cancelExchange) Event(ev agui.Event, emit func(agui.Event)) error {
 	if c.deniedCalls != nil && ev.Type != agui.RunStarted && !c.toldDenied {
 		c.toldDenied = true
 		for _, call := range c.deniedCalls {
-			emit(kit.ToolReply{ID: "result-" + call, Call: call, Content: rejected}.Event())
+			emit(kit.ToolReply{ID: "result-" + call, Call: call, Content: resultRejected}.Event())
 		}
 	}
 	if c.deniedCalls != nil && ev.Type == agui.MessagesSnapshot {

@@ -357,7 +357,7 @@ func TestKindsGoOneAfterAnother(t *testing.T) {
 		res := got.Result
 		// The client gets the result of the confirmed changes in the first exchange, before the
 		// model's text about them.
-		if told := strings.Contains(got.Text(), accepted); told != (len(ways) == 1) {
+		if told := strings.Contains(got.Text(), resultAccepted); told != (len(ways) == 1) {
 			t.Errorf("exchange %d told %s", len(ways), got.Text())
 		}
 		if res.Next == nil {

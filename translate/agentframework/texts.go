@@ -23,3 +23,23 @@ const (
 // AGENT_FRAMEWORK_TOO_OLD. Install agent-framework-ag-ui 1.0.0rc7 or later at the backend. The line
 // is written once.
 const logTooOld = "the backend runs agent-framework-ag-ui before 1.0.0rc7, and its questions are refused: install 1.0.0rc7 or later there (docs/microsoft.md)"
+
+// The questions that a person reads if the agent sent no text.
+const (
+	askCall        = "Approve running %s?"
+	askChanges     = "Approve the proposed changes?"
+	askChangesFrom = "Approve the proposed changes from %s?"
+)
+
+// The contents of the results that Holdpoint sends in place of results which the backend does not
+// send. The person sees them in the chat. resultRejected is the wording of all versions in their
+// snapshots.
+const (
+	resultRejected = "Error: Tool call invocation was rejected by user."
+	resultAccepted = "The user confirmed the changes."
+	resultSkipped  = "The call was not run: this version of the backend runs nothing beside a call that has to be approved."
+	resultLost     = "The call was approved, but the backend did not know the question any more: it has not run."
+	resultUntold   = "The call was approved; the backend does not tell whether it has run."
+	resultInDoubt  = "The call was approved, and the run failed: whether it has run is not known."
+	resultNotRun   = "The call was not run."
+)

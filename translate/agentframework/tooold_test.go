@@ -50,7 +50,7 @@ func TestQuestionsThatAreTooOld(t *testing.T) {
 				}
 				var told []string
 				for _, ev := range p.All() {
-					if ev.Type == agui.CallResult && ev.Get("content").Str == unasked {
+					if ev.Type == agui.CallResult && ev.Get("content").Str == resultNotRun {
 						told = append(told, ev.Get("toolCallId").Str)
 					}
 				}
@@ -84,7 +84,7 @@ func TestQuestionThatIsTooOldBehindAnAnswer(t *testing.T) {
 	p, l := pausedBy(t, asking(withList("a"), "", "a")...)
 	stream := asking(withList("c"), "", "b", "c")
 	got := resumed(t, p, l, entries(p, yes), append([]string{started, result("a", "done")}, stream[1:]...)...)
-	if len(got.Result.Asked.Interrupts) > 0 || got.Result.Finish.Get("code").Str != string(CodeTooOld) || strings.Count(got.Text(), unasked) != 2 {
+	if len(got.Result.Asked.Interrupts) > 0 || got.Result.Finish.Get("code").Str != string(CodeTooOld) || strings.Count(got.Text(), resultNotRun) != 2 {
 		t.Errorf("%+v\n%s", got.Result, got.Text())
 	}
 }

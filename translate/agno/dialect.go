@@ -71,7 +71,7 @@ func New(o Options, warn translate.Warn) (*Dialect, error) {
 		Ask:         func(c agui.Call, _ *translate.Request) (calls.Question, bool) { return d.question(c), true },
 		Kinds:       []*kind{confirm, input, fields, feedback, external},
 		Resume:      calls.Alone,
-		DenialError: denied,
+		DenialError: resultDenied,
 		Refuse:      refuseRepeated,
 		Errors: []calls.Error{
 			{Prefix: "No paused run matching", Fate: translate.Lost},

@@ -1,6 +1,7 @@
 package agno
 
 import (
+	"fmt"
 	"github.com/tidwall/gjson"
 
 	"holdpoint/internal/agui"
@@ -16,10 +17,6 @@ const (
 
 // confirmSchema is the schema of a confirmation. The model reads the note.
 const confirmSchema = `{"type":"object","properties":{"accepted":{"type":"boolean"},"note":{"type":"string"}},"required":["accepted"],"additionalProperties":false}`
-
-// denied is the text that the model reads for a no without a note. It is also the error in the
-// message for other kinds of calls: an external execution then fails, and user input is refused.
-const denied = "rejected by the user"
 
 type kind = calls.Kind
 
@@ -80,7 +77,7 @@ func (d *Dialect) question(c agui.Call) calls.Question {
 		if q.Kind = input; c.Name == getUserInput {
 			q.Kind = fields
 		}
-		q.Message, q.Schema = "The agent wants input for the tool "+c.Name+".", inputSchema(c.Name, args)
+		q.Message, q.Schema = fmt.Sprintf(askInput, c.Name), inputSchema(c.Name, args)
 	case d.o.External.Match(c.Name):
 		q.Kind, q.Message = external, calls.WaitsFor(c.Name)
 	default:
@@ -186,7 +183,7 @@ func questions(args gjson.Result) string {
 		}
 	}
 	if text == "" {
-		return "The agent asks a question."
+		return askQuestion
 	}
 	return text
 }

@@ -10,3 +10,14 @@ const (
 // The agent of the backend has no database, so agno forgets a paused run, and the answer to its
 // question cannot continue it. Give the agent a database: Agent(db=..). The line is written once.
 const logNoDatabase = "agno cannot continue a paused run of an agent without a database: give the agent one (Agent(db=..))"
+
+// The questions that a person reads if the agent sent no text.
+const (
+	askInput    = "The agent wants input for the tool %s."
+	askQuestion = "The agent asks a question."
+)
+
+// resultDenied is the text that the model reads for a no without a note. It is also the error in
+// the message for other kinds of calls: an external execution then fails, and user input is
+// refused.
+const resultDenied = "rejected by the user"

@@ -159,7 +159,7 @@ func (e end) withOutcome(outcome string, gone ...string) agui.Event {
 
 // error returns the RUN_ERROR for an outcome "error", with the backend's own message and code.
 func (e end) error() agui.Event {
-	message := `the run ended with outcome "error"`
+	message := textOutcomeError
 	for _, m := range []gjson.Result{e.failure.Get("message"), e.failure, e.message} {
 		if m.Type == gjson.String && m.Str != "" {
 			message = m.Str

@@ -11,3 +11,9 @@ const (
 // the client is told that the run succeeded. If the agent asks by calling a tool, name that tool in
 // HOLDPOINT_TOOLS. The line is written once.
 const logNothingAsked = `a run ended in outcome "interrupt" without a question that a client can answer, and is reported as a success; if a tool call asks there, name its tool`
+
+// What a backend of no known framework is called in texts for people.
+const textBackend = "the backend"
+
+// What a client reads if the backend's error has no text.
+const textOutcomeError = `the run ended with outcome "error"`

@@ -26,7 +26,7 @@ func askedByCalls(tools kit.Names) *calls.Plain {
 		panic(err) // the templates are constants
 	}
 	return calls.NewPlain(calls.Plain{
-		Table: calls.Table{Dialect: Name, Backend: "the backend"}, Tools: tools, Words: words,
+		Table: calls.Table{Dialect: Name, Backend: textBackend}, Tools: tools, Words: words,
 		MadePause: func(p agui.Pause) bool { return formOf(p) == byMessage },
 	}, func(tool, said string) string { return cmp.Or(said, calls.AsksToCall(tool)) })
 }

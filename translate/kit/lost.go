@@ -19,12 +19,9 @@ import (
 // ReasonLost is the reason of a lost question.
 const ReasonLost = "holdpoint:lost_question"
 
-// textLost is the text of a lost question. schemaLost accepts only a denial, from a client that has
-// no cancel.
-const (
-	textLost   = "This chat still waits for the answer to a question that is not known any more. The question can only be cancelled. Then the chat goes on."
-	schemaLost = `{"type":"object","properties":{"approved":{"type":"boolean","const":false}},"required":["approved"],"additionalProperties":false}`
-)
+// schemaLost is the schema of a lost question. It accepts only a denial, from a client that has no
+// cancel.
+const schemaLost = `{"type":"object","properties":{"approved":{"type":"boolean","const":false}},"required":["approved"],"additionalProperties":false}`
 
 // MaxLost is the maximum number of ids that a lost question may have.
 const MaxLost = 16
@@ -42,7 +39,7 @@ type LostQuestion struct {
 // The result asks the lost question. The user's last messages are marked as untaken, because the
 // backend did not read them.
 func AskLost(r *translate.Request, question LostQuestion) translate.Result {
-	object := agui.MustMarshal(map[string]any{"reason": ReasonLost, "message": textLost, "responseSchema": json.RawMessage(schemaLost)})
+	object := agui.MustMarshal(map[string]any{"reason": ReasonLost, "message": askLost, "responseSchema": json.RawMessage(schemaLost)})
 	asked := agui.Interrupt{Native: question.Natives[0], Object: object, Private: agui.MustMarshal(question), CancelOnly: true}
 	finish := agui.FinishedEvent(r.Input.ThreadID, r.Input.RunID)
 	return translate.Result{
@@ -54,7 +51,7 @@ func AskLost(r *translate.Request, question LostQuestion) translate.Result {
 // NamedQuestion returns the interrupt of a question that is known only because a client named it.
 // id is the id that the client used.
 func NamedQuestion(id, native string, private json.RawMessage) agui.Interrupt {
-	object := agui.MustMarshal(map[string]any{"id": id, "reason": ReasonLost, "message": textLost})
+	object := agui.MustMarshal(map[string]any{"id": id, "reason": ReasonLost, "message": askLost})
 	return agui.Interrupt{ID: id, Native: native, Object: object, Private: private, CancelOnly: true}
 }
 

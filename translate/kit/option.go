@@ -34,13 +34,12 @@ type Text string
 // DeniesOnly returns an error if a reader could take the text, or one of its words, for an
 // approval, or if the text has no words.
 func (t Text) DeniesOnly() error {
-	const example = "want for example \"No. Do not do it.\""
 	words := t.Words()
 	if len(words) == 0 {
-		return errors.New(textEmptyNo + example)
+		return errors.New(textEmptyNo + textExampleNo)
 	}
 	if slices.ContainsFunc(append(words, strings.Join(words, " ")), isYes) {
-		return errors.New(textNoLikeYes + example)
+		return errors.New(textNoLikeYes + textExampleNo)
 	}
 	return nil
 }

@@ -15,6 +15,7 @@ const (
 	textPauseTooLarge   = "the run asks more than %d questions, or questions of more than %d bytes"
 	textEmptyNo         = "it has no words, and a model may take that as permission; "
 	textNoLikeYes       = "it could be taken for an approval; "
+	textExampleNo       = `want for example "No. Do not do it."` // follows the two
 	textNotJSON         = "want JSON, for example false or null"
 	textNoNotJSON       = "want JSON, for example false"
 	textEmptyNoValue    = "it is empty, and a backend may take that as permission; want for example false"
@@ -28,3 +29,6 @@ const (
 	textNotPath         = "%q is not a path in plain letters, want for example /store/items; * stands for one segment"
 	textSteers          = "%q starts or steers a run, and so could answer a question without Holdpoint"
 )
+
+// askLost is the question that a person reads in place of a lost one.
+const askLost = "This chat still waits for the answer to a question that is not known any more. The question can only be cancelled. Then the chat goes on."

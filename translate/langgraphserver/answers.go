@@ -156,7 +156,7 @@ func (c *chat) answer(s state) *translate.Exchange {
 	if calls, node := s.callsWithoutResult(), c.askingNode(s); len(calls) > 0 && node != "" {
 		var results []json.RawMessage
 		for _, call := range calls {
-			o := kit.AppendText([]byte(`{"type":"tool"`), "content", "Cancelled by user")
+			o := kit.AppendText([]byte(`{"type":"tool"`), "content", resultCancelled)
 			o = kit.AppendText(o, "tool_call_id", call.Get("id").Str)
 			if name := call.Get("name").Str; name != "" {
 				o = kit.AppendText(o, "name", name)

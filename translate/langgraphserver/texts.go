@@ -31,3 +31,6 @@ const logCancelLikeYes = "a graph that only checks whether there is an answer re
 // who reaches Holdpoint can send it. The line is written once for each such request when Holdpoint
 // starts. Remove the request from the variable if your clients do not need it.
 const logAllowed = "any client can make this request to LangGraph's server"
+
+// What the model reads if the question about its tool call is cancelled.
+const resultCancelled = "Cancelled by user"

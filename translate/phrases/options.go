@@ -16,11 +16,6 @@ type Options struct {
 	No  kit.Text `env:"NO" means:"no" envDefault:"No. Do not do it." doc:"user message that the backend gets for a no and for a cancel"`
 }
 
-const (
-	yesDefault = "Yes, please proceed."
-	noDefault  = "No. Do not do it."
-)
-
 func (o Options) withDefaults() Options {
 	o.Yes = cmp.Or(o.Yes, yesDefault)
 	o.No = cmp.Or(o.No, noDefault)

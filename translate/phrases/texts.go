@@ -10,3 +10,10 @@ const (
 	textShortPhrase = "the phrase %q has fewer than %d letters, and would be found everywhere"
 	textNoPhrases   = "want phrases, such as default or default;soll ich"
 )
+
+// The answers that the agent gets as a message of the user, unless the operator sets others. The
+// defaults of Options are the same.
+const (
+	yesDefault = "Yes, please proceed."
+	noDefault  = "No. Do not do it."
+)

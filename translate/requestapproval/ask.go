@@ -171,7 +171,7 @@ func (a ask) object(callID string) []byte {
 	}
 	message := a.message
 	if message == "" {
-		message = fmt.Sprintf("The agent asks to call the tool %s.", a.function)
+		message = fmt.Sprintf(askCall, a.function)
 	}
 	o = kit.AppendText(o, "message", message)
 	if callID != "" {

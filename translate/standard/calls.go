@@ -1,6 +1,7 @@
 package standard
 
 import (
+	"fmt"
 	"slices"
 
 	"holdpoint/internal/agui"
@@ -98,7 +99,7 @@ func withoutAbandoned(r *translate.Request) agui.RunInput {
 func (s *suspendedRuns) approval(c agui.Call) agui.Interrupt {
 	at := suspendedCall{Run: s.key(), Call: c.ID, Approval: true}
 	o := kit.AppendText([]byte{'{'}, "reason", reasonApproval)
-	o = kit.AppendText(o, "message", "The agent asks to call the tool "+c.Name+".")
+	o = kit.AppendText(o, "message", fmt.Sprintf(askCall, c.Name))
 	o = kit.AppendText(o, "toolCallId", c.ID)
 	o = kit.AppendMember(o, `"responseSchema"`, kit.ApprovalSchema)
 	own := agui.MustMarshal(struct {

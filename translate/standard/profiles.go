@@ -2,6 +2,7 @@ package standard
 
 import (
 	"encoding/json"
+	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -97,12 +98,12 @@ const (
 // asksToCall and asksForChanges return the questions of Google ADK if the tool gave no hint.
 func asksToCall(interrupt gjson.Result) string {
 	if name := interrupt.Get("metadata.adk.originalFunctionCall.name").Str; name != "" {
-		return "The agent asks to call the tool " + name + "."
+		return fmt.Sprintf(askCall, name)
 	}
-	return "The agent asks to call a tool."
+	return askAnyCall
 }
 
-func asksForChanges(gjson.Result) string { return "Accept the proposed changes?" }
+func asksForChanges(gjson.Result) string { return askChanges }
 
 // profiles are compared with an interrupt in this order. Each fact was observed on a running
 // backend, unless it is marked READ.

@@ -2,6 +2,7 @@ package standard
 
 import (
 	"encoding/json"
+	"fmt"
 	"slices"
 	"time"
 
@@ -107,9 +108,9 @@ func asksBy(event gjson.Result) string {
 		}
 	}
 	if name := event.Get("toolName").Str; name != "" {
-		return "The tool " + name + " waits for an answer."
+		return fmt.Sprintf(askTool, name)
 	}
-	return "A tool waits for an answer."
+	return askAnyTool
 }
 
 // asksToResume returns the question of a suspended call in an outcome.

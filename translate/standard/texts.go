@@ -8,3 +8,12 @@ const (
 	textToolCall         = "payload for interrupt %q has a toolCall, and a backend may run that call although it did not ask about it"
 	textNoForwardedProps = "the answer cannot be sent to the backend: forwardedProps must be an object"
 )
+
+// The questions that a person reads if the agent sent no text.
+const (
+	askCall    = "The agent asks to call the tool %s."
+	askAnyCall = "The agent asks to call a tool."
+	askChanges = "Accept the proposed changes?"
+	askTool    = "The tool %s waits for an answer."
+	askAnyTool = "A tool waits for an answer."
+)

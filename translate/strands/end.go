@@ -100,9 +100,9 @@ func brokeOff() translate.Result {
 // endLostInBody returns the result of an answer that is one JSON text without the agent's question.
 // The error has the line of code with which the server streams.
 func (run *run) endLostInBody() translate.Result {
-	lines := "async for event in agent.stream_async(payload[\"prompt\"]): yield event"
+	lines := codeStreamPython
 	if run.isTypeScript {
-		lines = "for await (const event of agent.stream(prompt)) res.write(JSON.stringify(event) + \"\\n\")"
+		lines = codeStreamTypeScript
 	}
 	return refuse(strandsapi.CodeInterruptLost, textLostInBody, lines)
 }

@@ -314,7 +314,7 @@ func (run *run) lastMessage(m gjson.Result, l *lane) {
 const (
 	interrupted    = "interrupt"
 	failedStatus   = "failed"
-	unansweredCall = "a call without a result"
+	unansweredCall = "unanswered_call"
 )
 
 // noteStop notes why the agent stopped. Unless it stopped to ask, its earlier questions are

@@ -115,7 +115,7 @@ func (run *run) repr(s, path string, depth int, emit func(agui.Event)) {
 	}
 }
 
-var errTwice = errors.New("a name stands twice")
+var errTwice = errors.New(textNameTwice)
 
 // members returns the named members of a dict or a call. It parses the whole text first, because
 // only then it is certain which parts are syntax and which are inside a string.
@@ -265,7 +265,7 @@ func readInterrupts(s string) ([]question, error) {
 	return list, nil
 }
 
-var errNoInterrupt = errors.New("no interrupt")
+var errNoInterrupt = errors.New(textNoInterrupt)
 
 // readInterrupt reads the repr of an interrupt: Interrupt(id='..', name='..', reason=..,
 // response=None), or a dict with the same members.

@@ -60,3 +60,15 @@ const (
 // then runs the tool. Use bool, envelope and raw only for hooks and tools that are known to accept
 // them. The line is written when Holdpoint starts.
 const logAnswerForm = "@strands-agents/sdk 1.19.0 runs the tool when a hook throws, and a hook written for a string throws at any other answer, even a denial: bool, envelope and raw are right only for hooks and tools that are known to accept them"
+
+// The lines with which a server streams, for textLostInBody.
+const (
+	codeStreamPython     = "async for event in agent.stream_async(payload[\"prompt\"]): yield event"
+	codeStreamTypeScript = "for await (const event of agent.stream(prompt)) res.write(JSON.stringify(event) + \"\\n\")"
+)
+
+// Errors about a repr, which the program compares.
+const (
+	textNameTwice   = "a name stands twice"
+	textNoInterrupt = "no interrupt"
+)

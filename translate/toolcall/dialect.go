@@ -56,7 +56,7 @@ func New(o Options, _ translate.Warn) (*Dialect, error) {
 		return nil, fmt.Errorf("tool-call: %w", err)
 	}
 	return &Dialect{calls.NewPlain(calls.Plain{
-		Table: calls.Table{Dialect: Name, Backend: "the backend", Ends: asksNothing},
+		Table: calls.Table{Dialect: Name, Backend: textBackend, Ends: asksNothing},
 		Tools: o.Ask, Words: words, RemovesCalls: true,
 		MadePause: func(p agui.Pause) bool { return p.Dialect == Name },
 	}, message)}, nil
@@ -66,7 +66,7 @@ func message(tool, said string) string {
 	if said == "" {
 		return calls.AsksToCall(tool)
 	}
-	return fmt.Sprintf("The agent asks to call the tool %s: %s", tool, said)
+	return fmt.Sprintf(askCallSaying, tool, said)
 }
 
 // Name implements translate.Dialect.

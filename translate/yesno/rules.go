@@ -107,7 +107,7 @@ func (r Rules) Ask(i *agui.Interrupt, about translate.Subject) {
 	}
 	i.YesNo = &agui.YesNo{Yes: json.RawMessage(words.yes.text), No: json.RawMessage(words.no.text), Arguments: about.Arguments}
 	if about.Name != "" && gjson.GetBytes(i.Object, "message").Type != gjson.String {
-		i.Object = agui.SetString(i.Object, "message", fmt.Sprintf("The agent asks to call the tool %s.", about.Name))
+		i.Object = agui.SetString(i.Object, "message", fmt.Sprintf(askCall, about.Name))
 	}
 	i.Object = agui.SetKey(i.Object, "responseSchema", []byte(words.Schema()))
 	// Only the arguments that are sent with the yes are certain to run. Other arguments are only what

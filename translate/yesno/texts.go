@@ -24,3 +24,6 @@ const (
 	textNoPlace         = "payload for interrupt %q has %q, and the yes that is set for this agent (HOLDPOINT_ANSWERS) has no place for it"
 	textEditNotObject   = "editedArgs of the payload for interrupt %q must be one object"
 )
+
+// The questions that a person reads if the agent sent no text.
+const askCall = "The agent asks to call the tool %s."

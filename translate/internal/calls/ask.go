@@ -28,11 +28,11 @@ type Question struct {
 }
 
 // AsksToCall returns the message of a question that has no text of its own.
-func AsksToCall(tool string) string { return fmt.Sprintf("The agent asks to call the tool %s.", tool) }
+func AsksToCall(tool string) string { return fmt.Sprintf(askCall, tool) }
 
 // WaitsFor returns the message of a question for the result of a tool.
 func WaitsFor(tool string) string {
-	return fmt.Sprintf("The agent waits for the result of the tool %s.", tool)
+	return fmt.Sprintf(askResult, tool)
 }
 
 // PrivateState is the content of Interrupt.Private.

@@ -6,3 +6,9 @@ const (
 	textNoCancel     = "interrupt %q %s"
 	textWrongPayload = "payload for interrupt %q is %s"
 )
+
+// The questions that a person reads if the agent sent no text.
+const (
+	askCall   = "The agent asks to call the tool %s."
+	askResult = "The agent waits for the result of the tool %s."
+)

@@ -10,9 +10,6 @@ import (
 	"holdpoint/translate/kit"
 )
 
-// cancelled is the message that the model gets if the question about its tool call is cancelled.
-const cancelled = "Cancelled by user"
-
 // parseHITL parses the request of langchain's human-in-the-loop middleware
 // (langchain/agents/middleware/human_in_the_loop.py, langchain/dist/agents/middleware/hitl.js).
 func parseHITL(v gjson.Result) (review, bool) {
@@ -76,7 +73,7 @@ func (r review) hitlDecision(i int, a agui.Answer) (json.RawMessage, *agui.RunEr
 		if !ask.allows("reject") {
 			return nil, cannotCancel(a.ID)
 		}
-		reason := cancelled
+		reason := resultCancelled
 		return addMessage([]byte(`{"type":"reject"`), &reason), nil
 	}
 	m, ok := Members(a.Payload)

@@ -236,7 +236,7 @@ func (f *fields) bindCall(find *finder) {
 
 // questionAbout returns the message of an interrupt about a tool call that has no message.
 func questionAbout(tool string) *string {
-	s := fmt.Sprintf("The agent asks to call the tool %s.", tool)
+	s := fmt.Sprintf(askCall, tool)
 	return &s
 }
 

@@ -36,3 +36,10 @@ const (
 	textNotFormValue     = "payload for interrupt %q: %q is not a text, a number, a boolean or a list of texts, and a form of MCP accepts nothing else"
 	textFormUnfit        = "payload for interrupt %q does not fit the form: %v"
 )
+
+// The questions that a person reads if the agent sent no text.
+const askCall = "The agent asks to call the tool %s."
+
+// resultCancelled is the message that the model gets if the question about its tool call is
+// cancelled.
+const resultCancelled = "Cancelled by user"

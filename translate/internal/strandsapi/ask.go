@@ -37,9 +37,9 @@ func Message(reason gjson.Result, tool, name string) string {
 	}
 	switch {
 	case tool != "":
-		return fmt.Sprintf("Approve call to %s?", tool)
+		return fmt.Sprintf(askCall, tool)
 	case name != "":
-		return fmt.Sprintf("The agent waits for an answer to %q.", name)
+		return fmt.Sprintf(askAnswerTo, name)
 	}
-	return "The agent waits for an answer."
+	return askAnswer
 }

@@ -164,7 +164,7 @@ func ParseRules(text []byte, beside ...Member) (Rules, error) {
 		names += m.Name + ", "
 	}
 	said := false
-	err := f.object(f.text, 0, names+"questions or interrupts", func(key string, v value) error {
+	err := f.object(f.text, 0, names+textMembersOfFile, func(key string, v value) error {
 		switch key {
 		case "questions":
 			return v.text(&rules.Questions)
@@ -187,7 +187,7 @@ func ParseRules(text []byte, beside ...Member) (Rules, error) {
 
 func atLine(line int, err error) error { return fmt.Errorf("line %d: %w", line, err) }
 
-var errUnknown = errors.New("no such member")
+var errUnknown = errors.New(textNoMember)
 
 // A rulesFile is the text of a file of rules. It is read token by token, so that an error has its
 // line and a repeated key is noticed.
@@ -279,11 +279,9 @@ func (f *rulesFile) list(list value, into *Rules) error {
 	return nil
 }
 
-const members = "name, answers, yes, no, cancel, path, schema or reason"
-
 func (f *rulesFile) rule(v value) (Rule, error) {
 	r := Rule{line: f.line(v.at)}
-	err := f.object(v.raw, v.at, members, func(key string, v value) error {
+	err := f.object(v.raw, v.at, textMembersOfRule, func(key string, v value) error {
 		switch key {
 		case "name":
 			return v.text(&r.Names)

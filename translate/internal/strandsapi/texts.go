@@ -35,3 +35,17 @@ const (
 // the thread cannot continue. Upgrade ag_ui_strands to 0.3.0 or later, or set
 // HOLDPOINT_DIALECT=strands and serve the stream of Strands itself. The line is written once.
 const logLost = "a run ended without an outcome although a tool of the backend was called and gave no result, or the backend waits for an answer to a question that it never sent: if the backend is ag_ui_strands up to 0.2.5, it has dropped an interrupt and the thread cannot continue; upgrade to 0.3.0 or later, or serve the stream of Strands itself (HOLDPOINT_DIALECT=strands)"
+
+// The questions that a person reads if the agent sent no text.
+const (
+	askCall     = "Approve call to %s?"
+	askAnswerTo = "The agent waits for an answer to %q."
+	askAnswer   = "The agent waits for an answer."
+)
+
+// The members of a file of rules, for these errors.
+const (
+	textMembersOfFile = "questions or interrupts"
+	textMembersOfRule = "name, answers, yes, no, cancel, path, schema or reason"
+	textNoMember      = "no such member"
+)

@@ -35,9 +35,8 @@ import (
 )
 
 const (
-	requestType  = "toolApprovalRequest"
-	messageStart = "Approval required for tool call: "
-	idPrefix     = "ficc_" // precedes the call's id; made by Microsoft.Extensions.AI's FunctionInvokingChatClient
+	requestType = "toolApprovalRequest"
+	idPrefix    = "ficc_" // precedes the call's id; made by Microsoft.Extensions.AI's FunctionInvokingChatClient
 )
 
 // An askedCall is a tool call in the form that the host expects in an answer.

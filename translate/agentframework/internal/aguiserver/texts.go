@@ -7,3 +7,7 @@ const (
 	textToolCall      = "payload for interrupt %q has a toolCall, and a backend may run that call although it did not ask about it"
 	textNoIDs         = "the backend asked under an empty id, or twice under the same id, so it cannot be answered"
 )
+
+// messageStart begins the message of the host's questions, which a person reads. Holdpoint writes
+// the same.
+const messageStart = "Approval required for tool call: "
