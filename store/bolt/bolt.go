@@ -35,7 +35,7 @@ type Options struct {
 }
 
 // ErrInUse is the error that Open returns if another process has the file open.
-var ErrInUse = errors.New("a bolt file is for one process")
+var ErrInUse = errors.New(textInUse)
 
 // OpenWhenFree opens the file like Open, but waits while another process has it open, because the
 // successor of a pod starts before the pod has ended. It calls waits once, when it begins to wait.
@@ -74,7 +74,7 @@ func Open(path string, o Options) (*engine.Store, error) {
 	db, err := bbolt.Open(path, 0o600, options(o.LockTimeout))
 	switch {
 	case errors.Is(err, bolterrors.ErrTimeout):
-		return nil, fmt.Errorf("store: another process has %s open: %w", path, ErrInUse)
+		return nil, fmt.Errorf(textOtherProcess, path, ErrInUse)
 	case err != nil:
 		return nil, fmt.Errorf("store: %s: %w", path, err)
 	}
@@ -141,7 +141,7 @@ func (t *table) prepare() error {
 				return err
 			}
 		default:
-			return fmt.Errorf("the file has format %s, and this binary knows %s: it was written by a newer version of Holdpoint", has, format)
+			return fmt.Errorf(textNewerFile, has, format)
 		}
 		t.open.Store(int64(tx.Bucket(openedBucket).Stats().KeyN))
 		return nil
@@ -166,7 +166,7 @@ func timeOf(micros int64) time.Time { return time.UnixMicro(micros).UTC() }
 // split returns the parts of a row: its revision, its three times and its head.
 func split(row []byte) (revision int64, p rowTimes, head []byte, err error) {
 	if len(row) < fixed {
-		return 0, p, nil, errors.New("store: the file is damaged: a row is too short")
+		return 0, p, nil, errors.New(textShortRow)
 	}
 	at := func(n int) int64 { return int64(binary.BigEndian.Uint64(row[8*n:])) }
 	return at(0), rowTimes{at(1), at(2), at(3)}, row[fixed:], nil
@@ -318,7 +318,7 @@ func (t *table) List(_ context.Context, q store.Query, after cursor.Cursor) (row
 		at := tx.Bucket(bucket).Cursor()
 		for k, v := at.Seek(from); k != nil && len(rows) <= q.Size(); k, v = at.Next() {
 			if len(k) < 8 || len(v) < values {
-				return errors.New("store: the file is damaged: a place in a list is too short")
+				return errors.New(textShortPlace)
 			}
 			if string(k) == string(from) {
 				continue

@@ -36,7 +36,7 @@ type member struct {
 const mostTogether = 1000
 
 var (
-	errNothing = errors.New("there is nothing to change") // so that the transaction is not written
+	errNothing = errors.New(textNoChange) // so that the transaction is not written
 	errBroken  = errors.New("store: the transaction did not come to its end")
 )
 

@@ -92,7 +92,7 @@ type Table interface {
 }
 
 // ErrNotGuarded means that a change was applied but is not safe, so it does not count.
-var ErrNotGuarded = errors.New("not enough replicas have the change")
+var ErrNotGuarded = errors.New(textNotGuarded)
 
 // Options configure a Store. A zero value means the default.
 type Options struct {
@@ -229,7 +229,7 @@ func (s *Store) List(ctx context.Context, q store.Query) (store.Page, error) {
 	return cursor.Page(q, rows), nil
 }
 
-func notAsked(err error) error { return fmt.Errorf("store: not asked: %w", err) }
+func notAsked(err error) error { return fmt.Errorf(textNotAsked, err) }
 
 // undo undoes a change that did not count, within the time limit of the caller. If that fails, the
 // caller may do it later, or the lease of the claim lapses. undo never continues after Do has

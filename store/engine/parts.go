@@ -75,13 +75,13 @@ func (s *Store) read(key store.Key, row Row, withBody bool) (openedRow, error) {
 		return openedRow{}, err
 	}
 	if h.Version > store.Version {
-		return openedRow{}, fmt.Errorf("%w: it has format %d, and this binary knows %d", ErrNewer, h.Version, store.Version)
+		return openedRow{}, fmt.Errorf(textFormat, ErrNewer, h.Version, store.Version)
 	}
 	o := openedRow{bodyAt: h.Body, opened: h.Opened, due: h.Due, forgetAt: h.ForgetAt}
 	o.Version, o.Owner, o.State, o.Token, o.Digest, o.Lease, o.Occupants = h.Version, h.Owner, h.State, h.Token, h.Digest, h.Lease, h.Occupants
 	o.Outbox = h.Outbox
 	if o.Outbox != nil && len(o.Outbox.Notices) == 0 {
-		return openedRow{}, errors.New("store: the record is damaged: its outbox is empty")
+		return openedRow{}, errors.New(textEmptyOutbox)
 	}
 	if !withBody || h.Body == 0 {
 		return o, nil
@@ -99,7 +99,7 @@ func (s *Store) read(key store.Key, row Row, withBody bool) (openedRow, error) {
 	}
 	o.Pause, o.Doubt, o.Results, o.Notes = b.Pause, b.Doubt, b.Results, b.Notes
 	if (o.State == store.None) != (o.Pause == nil) {
-		return openedRow{}, errors.New("store: the record is damaged: its state and its pause do not belong together")
+		return openedRow{}, errors.New(textStateAndPause)
 	}
 	return o, nil
 }
@@ -114,12 +114,12 @@ func decode(plain []byte, part any) error {
 		if _, err = d.Token(); errors.Is(err, io.EOF) {
 			return nil
 		}
-		return errors.New("store: the record is damaged: there is something behind it")
+		return errors.New(textBehindRecord)
 	}
 	if json.Valid(plain) {
 		return fmt.Errorf("%w: %w", ErrNewer, err)
 	}
-	return errors.New("store: the record is damaged: it is no JSON")
+	return errors.New(textRecordNotJSON)
 }
 
 func (s *Store) sealHead(key store.Key, o *openedRow) ([]byte, error) {
@@ -148,7 +148,7 @@ func encode(part any) ([]byte, error) {
 	e := json.NewEncoder(&b)
 	e.SetEscapeHTML(false)
 	if err := e.Encode(part); err != nil {
-		return nil, fmt.Errorf("store: a record cannot be written: %w", err)
+		return nil, fmt.Errorf(textNotWritten, err)
 	}
 	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
 }

@@ -33,7 +33,7 @@ const (
 	firstPause, longestPause = 100 * time.Millisecond, 5 * time.Second
 )
 
-var errNotTried = errors.New("the server was not asked yet")
+var errNotTried = errors.New(textNotTried)
 
 // Await begins the tries. prepare makes the table usable, and is called again after an error.
 // lasting reports whether waiting alone does not remove the error. The first error is logged, then
@@ -137,7 +137,7 @@ func (r *TablePreparer) Err(ctx context.Context) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.err != nil {
-		return fmt.Errorf("the store is not there yet: %w", r.err)
+		return fmt.Errorf(textNotThere, r.err)
 	}
 	return nil
 }

@@ -130,7 +130,7 @@ func (r Ring) newest(sealed []byte) bool {
 	return len(sealed) > 2+len(id) && sealed[0] == sealedMark && int(sealed[1]) == len(id) && string(sealed[2:2+len(id)]) == id
 }
 
-var errDamaged = errors.New("store: the record is damaged: a part of it is missing")
+var errDamaged = errors.New(textPartMissing)
 
 // open decrypts a part of a record.
 func (r Ring) open(bound, sealed []byte) ([]byte, error) {
@@ -139,7 +139,7 @@ func (r Ring) open(bound, sealed []byte) ([]byte, error) {
 	}
 	if sealed[0] != sealedMark {
 		if len(r.keys) > 0 && !r.plain {
-			return nil, errors.New("store: the record is not sealed. If it is from before there were keys, add the word plain to HOLDPOINT_STORE_KEYS until it has gone")
+			return nil, errors.New(textNotSealed)
 		}
 		return sealed, nil
 	}
@@ -153,9 +153,9 @@ func (r Ring) open(bound, sealed []byte) ([]byte, error) {
 		}
 		plain, err := k.aead.Open(nil, nil, rest, bound)
 		if err != nil {
-			return nil, fmt.Errorf("store: the record cannot be opened with the key %q of HOLDPOINT_STORE_KEYS: the key is another one, or the record was changed", id)
+			return nil, fmt.Errorf(textOtherKey, id)
 		}
 		return plain, nil
 	}
-	return nil, fmt.Errorf("store: the record is sealed with the key %q, which HOLDPOINT_STORE_KEYS does not have", id)
+	return nil, fmt.Errorf(textNoKey, id)
 }

@@ -96,7 +96,7 @@ func (s *Store) try(ctx context.Context, key store.Key, step rules.Step, full bo
 		// ends that again.
 		return true, err
 	case full && before.Pause == nil:
-		return true, fmt.Errorf("%w: %d threads wait (HOLDPOINT_STORE_ENTRIES)", store.ErrFull, s.bound.limit)
+		return true, fmt.Errorf(textThreadsWait, store.ErrFull, s.bound.limit)
 	// the key has no record, so it is removed from the list of notices to send
 	case step.Takes && row.Revision == 0:
 		return true, s.table.Unlist(ctx, key)

@@ -30,3 +30,22 @@ const (
 	// answers until a lease is over, a few minutes at most. Look at the store's replicas.
 	logNotTakenBack = "a change that was reported as failed could not be undone"
 )
+
+// What is wrong with a record or with the store. An operator reads it in the log.
+const (
+	textNotGuarded    = "not enough replicas have the change"
+	textNotAsked      = "store: not asked: %w"
+	textFormat        = "%w: it has format %d, and this binary knows %d"
+	textEmptyOutbox   = "store: the record is damaged: its outbox is empty"
+	textStateAndPause = "store: the record is damaged: its state and its pause do not belong together"
+	textBehindRecord  = "store: the record is damaged: more bytes follow it"
+	textRecordNotJSON = "store: the record is damaged: it is not valid JSON"
+	textNotWritten    = "store: a record cannot be written: %w"
+	textNotTried      = "the server was not asked yet"
+	textNotThere      = "the store is not there yet: %w"
+	textPartMissing   = "store: the record is damaged: a part of it is missing"
+	textNotSealed     = "store: the record is not sealed. If it is from before there were keys, add the word plain to HOLDPOINT_STORE_KEYS until it has gone"
+	textOtherKey      = "store: the record cannot be opened with the key %q of HOLDPOINT_STORE_KEYS: the key is another one, or the record was changed"
+	textNoKey         = "store: the record is sealed with the key %q, which HOLDPOINT_STORE_KEYS does not have"
+	textThreadsWait   = "%w: %d threads wait (HOLDPOINT_STORE_ENTRIES)"
+)

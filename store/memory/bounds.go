@@ -175,15 +175,15 @@ func (s *Store) checkRoom(p *agui.Pause, more portion) error {
 	if s.share > 0 && p.AddressHash != 0 {
 		has := s.spaceByAddress[p.AddressHash].plus(more)
 		if 100*has.places > s.share*s.entries && has.places > 1 || has.questions > s.totalBytes/100*s.share {
-			return fmt.Errorf("%w: %d pauses of %d bytes", store.ErrShare, has.places, has.questions)
+			return fmt.Errorf(textShareFull, store.ErrShare, has.places, has.questions)
 		}
 	}
 	all := s.openSpace.plus(more)
 	switch {
 	case all.places > s.entries:
-		return fmt.Errorf("%w: %d of %d (HOLDPOINT_STORE_ENTRIES)", store.ErrFull, s.openSpace.places, s.entries)
+		return fmt.Errorf(textEntriesFull, store.ErrFull, s.openSpace.places, s.entries)
 	case all.questions > s.totalBytes:
-		return fmt.Errorf("%w: %d of %d bytes (HOLDPOINT_STORE_BYTES)", store.ErrFull, s.openSpace.questions, s.totalBytes)
+		return fmt.Errorf(textBytesFull, store.ErrFull, s.openSpace.questions, s.totalBytes)
 	}
 	return nil
 }

@@ -244,7 +244,7 @@ func (s *Store) Snapshots(ctx context.Context, key store.Key, pauseID string, at
 	return store.Snapshots{}, nil
 }
 
-func notAsked(err error) error { return fmt.Errorf("store: not asked: %w", err) }
+func notAsked(err error) error { return fmt.Errorf(textNotAsked, err) }
 
 // do applies the step to the record with the key, after Settle has ended what has expired in it. If
 // there is no record, it applies the step to a zero record.

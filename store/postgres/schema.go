@@ -82,7 +82,7 @@ func (t *table) prepare(ctx context.Context) error {
 	// in older databases the list of notices to send is missing
 	case row[0] == "f", row[2] == "f" && t.sends:
 		if _, err := conn.Exec(ctx, t.names.sql()).ReadAll(); err != nil {
-			return fmt.Errorf("the tables cannot be made: %w", operatorError(err))
+			return fmt.Errorf(textTablesNotMade, operatorError(err))
 		}
 		t.log.Info("the tables of the store were made", "schema", t.names.schema, "version", schemaVersion)
 	}
@@ -92,7 +92,7 @@ func (t *table) prepare(ctx context.Context) error {
 	}
 	switch version, err := strconv.Atoi(row[0]); {
 	case err != nil:
-		return fmt.Errorf("postgres: %w: %s has no version in it", errTables, t.names.version)
+		return fmt.Errorf(textNoVersion, errTables, t.names.version)
 	case version > schemaVersion:
 		return fmt.Errorf(textNewerTables, errTables, version, schemaVersion)
 	}

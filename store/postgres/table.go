@@ -40,7 +40,7 @@ func (t *table) Read(ctx context.Context, key store.Key, body bool) (engine.Row,
 		return engine.Row{}, err
 	}
 	if len(rows) != 1 {
-		return engine.Row{}, fmt.Errorf("postgres: %d rows for one key", len(rows))
+		return engine.Row{}, fmt.Errorf(textSeveralRows, len(rows))
 	}
 	var r engine.Row
 	f := fields{row: rows[0]}
@@ -96,7 +96,7 @@ func (t *table) Write(ctx context.Context, key store.Key, c engine.Change) (bool
 		return false, nil
 	}
 	if err == nil && len(rows) == 1 && c.Guard && q.warned {
-		return true, fmt.Errorf("postgres: the server was told to wait for its standbys no longer: %w", engine.ErrNotGuarded)
+		return true, fmt.Errorf(textWaitCancelled, engine.ErrNotGuarded)
 	}
 	return len(rows) == 1, err
 }

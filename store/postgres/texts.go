@@ -47,3 +47,11 @@ const (
 	// Holdpoint's role or database.
 	logFailoverLoses = "a failover of the database may lose the last changes: changes do not wait for the synchronous standby"
 )
+
+// Errors of the server, which an operator reads in the log.
+const (
+	textTablesNotMade = "the tables cannot be made: %w"
+	textNoVersion     = "postgres: %w: %s has no version in it"
+	textSeveralRows   = "postgres: %d rows for one key"
+	textWaitCancelled = "postgres: the server was told to wait for its standbys no longer: %w"
+)

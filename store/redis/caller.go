@@ -25,6 +25,6 @@ func doUntil[T any](ctx context.Context, do func() (T, error)) (T, error) {
 		return o.value, o.err
 	case <-ctx.Done():
 		var none T
-		return none, fmt.Errorf("store: Redis has not answered: %w", ctx.Err())
+		return none, fmt.Errorf(textNoReply, ctx.Err())
 	}
 }

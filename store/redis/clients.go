@@ -36,7 +36,7 @@ type client struct {
 	retired bool
 }
 
-var errNoClient = errors.New("the store has ended")
+var errNoClient = errors.New(textStoreEnded)
 
 // begin makes the first client. If there already is a client, it does nothing.
 func (c *clients) begin(ctx context.Context) error {

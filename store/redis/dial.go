@@ -10,7 +10,7 @@ import (
 )
 
 // errUnsent means that the server had closed the connection before any part of a request was sent.
-var errUnsent = errors.New("the connection had ended before the request was sent")
+var errUnsent = errors.New(textUnsent)
 
 // dial makes a connection as rueidis itself would. In addition, the connection is checked before
 // each request, see watchedConn.

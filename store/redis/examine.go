@@ -66,7 +66,7 @@ func (t *table) isMisplaced(err error) bool {
 }
 
 // errRefused means that the server answers, but that Holdpoint must not use it.
-var errRefused = errors.New("the server is refused")
+var errRefused = errors.New(textServerRefused)
 
 func refused(err error) bool {
 	var e *rueidis.RedisError
@@ -110,7 +110,7 @@ func examine(ctx context.Context, client rueidis.Client, a Address, o Options) e
 	}
 	// with a scheme without +cluster, rueidis uses a node as a single server
 	if a.cluster && client.Mode() != rueidis.ClientModeCluster {
-		return fmt.Errorf("%w: it needs +cluster", errNoRight)
+		return fmt.Errorf(textNeedsCluster, errNoRight)
 	}
 	for _, tell := range told { // the warnings are logged only if the server is used
 		tell()
@@ -166,9 +166,9 @@ func judge(address string, has map[string]string, cluster bool, o Options, warn 
 	case has["cluster_enabled"] == "0" && cluster:
 		return fmt.Errorf(textNoCluster, errRefused, address)
 	case has["role"] == "slave" && !cluster:
-		return fmt.Errorf("the server at %s: %w", address, errReplica)
+		return fmt.Errorf(textServerAt, address, errReplica)
 	case has["loading"] == "1" && !cluster:
-		return fmt.Errorf("the server at %s: %w", address, errLoading)
+		return fmt.Errorf(textServerAt, address, errLoading)
 	}
 	if has["aof_enabled"] == "0" {
 		warn(logNoAppendFile, "server", address)

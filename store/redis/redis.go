@@ -97,7 +97,7 @@ func connect(ctx context.Context, a Address, o Options) (rueidis.Client, error) 
 		if client != nil {
 			client.Close()
 		}
-		return nil, fmt.Errorf("cannot use Redis: %w", explain(err))
+		return nil, fmt.Errorf(textCannotUse, explain(err))
 	}
 	return client, nil
 }

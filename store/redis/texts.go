@@ -67,3 +67,14 @@ const (
 	// line has the reason.
 	logNoPrimary = "the server accepts no changes any more, and there is no other one yet: all runs are refused meanwhile"
 )
+
+// Errors of the server, which an operator reads in the log.
+const (
+	textNoReply       = "store: Redis has not answered: %w"
+	textStoreEnded    = "the store has ended"
+	textUnsent        = "the connection had ended before the request was sent"
+	textServerRefused = "the server is refused"
+	textNeedsCluster  = "%w: it needs +cluster"
+	textServerAt      = "the server at %s: %w"
+	textCannotUse     = "cannot use Redis: %w"
+)

@@ -56,7 +56,7 @@ func (a Address) String() string {
 	u, err := url.Parse(a.text)
 	if err != nil {
 		scheme, _, _ := strings.Cut(a.text, "://")
-		return scheme + "://(not an address)"
+		return fmt.Sprintf(textHiddenAddress, scheme)
 	}
 	values, cut := u.Query(), false
 	for name := range values {

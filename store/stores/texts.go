@@ -41,3 +41,6 @@ const (
 	// process, or give each its own file.
 	logFileInUse = "another process has the file of the store open: this one waits until the other has ended"
 )
+
+// textHiddenAddress stands for an address that cannot be read, in what holdpoint check prints.
+const textHiddenAddress = "%s://(not an address)"

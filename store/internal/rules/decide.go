@@ -28,19 +28,19 @@ func decide(rec *store.Record, now time.Time, pauseID string, list []agui.Decisi
 	for _, d := range list {
 		switch stands := p.Decision(d.Question); {
 		case p.Interrupt(d.Question) == nil:
-			return fmt.Errorf("%w: %q has no question %q", store.ErrNotFound, pauseID, d.Question)
+			return fmt.Errorf(textNoQuestion, store.ErrNotFound, pauseID, d.Question)
 		case stands == nil:
 			d.At = now
 			fresh = append(fresh, d)
 		case stands.Digest != d.Digest:
-			return fmt.Errorf("%w: question %q is decided otherwise", store.ErrConflict, d.Question)
+			return fmt.Errorf(textDecidedOtherwise, store.ErrConflict, d.Question)
 		}
 	}
 	switch {
 	case len(fresh) == 0:
 		return nil
 	case !open:
-		return fmt.Errorf("%w: %q is not open any more", store.ErrConflict, pauseID)
+		return fmt.Errorf(textNotOpen, store.ErrConflict, pauseID)
 	}
 	next := *p
 	next.Decisions = slices.Concat(p.Decisions, fresh)

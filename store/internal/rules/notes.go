@@ -18,7 +18,7 @@ func remember(rec *store.Record, now time.Time, n store.Note, most int) error {
 	case n.ID == "" || len(n.Text) == 0 || most < 1 || most > store.MaxNotes:
 		return errNoNote
 	case len(n.Text) > store.MaxNoteBytes:
-		return fmt.Errorf("store: a note of %d bytes, and it may have %d", len(n.Text), store.MaxNoteBytes)
+		return fmt.Errorf(textNoteTooLong, len(n.Text), store.MaxNoteBytes)
 	}
 	n.ID, n.Text, n.At = strings.Clone(n.ID), slices.Clone(n.Text), now
 	list := make([]store.Note, 1, len(rec.Notes)+1)

@@ -50,7 +50,7 @@ func ask(rec *store.Record, now time.Time, owner string, p agui.Pause) error {
 	case rec.State == store.Open, rec.State == store.Claimed && !IsLapsed(rec, now):
 		return fmt.Errorf("%w: %q is %s", store.ErrExists, rec.Pause.ID, rec.State)
 	case knowsPause(rec, p.ID):
-		return fmt.Errorf("%w: the id %q was used before", store.ErrExists, p.ID)
+		return fmt.Errorf(textIDUsed, store.ErrExists, p.ID)
 	}
 	if rec.Pause != nil {
 		giveWay(rec, now)
@@ -72,13 +72,13 @@ func claim(rec *store.Record, now time.Time, c store.Claim) error {
 		same := rec.State == store.Claimed && rec.Token == c.Token && rec.Digest == c.Digest
 		switch {
 		case rec.State == store.Open && !containsDecisions(c.Digest, rec.Pause):
-			return fmt.Errorf("%w: %q has decisions that these answers do not say", store.ErrStale, c.PauseID)
+			return fmt.Errorf(textOtherDecisions, store.ErrStale, c.PauseID)
 		case rec.State == store.Open, same:
 			rec.State = store.Claimed
 			rec.Token, rec.Digest, rec.Lease = c.Token, c.Digest, now.Add(c.Lease)
 			return nil
 		case IsInDoubt(rec, now):
-			return fmt.Errorf("%w: %q is in doubt", store.ErrConflict, c.PauseID)
+			return fmt.Errorf(textInDoubt, store.ErrConflict, c.PauseID)
 		}
 		return judge(c.PauseID, c.Digest, rec.Digest)
 	}
@@ -86,7 +86,7 @@ func claim(rec *store.Record, now time.Time, c store.Claim) error {
 		switch {
 		case r.PauseID != c.PauseID:
 		case r.Tombstone:
-			return fmt.Errorf("%w: only the tombstone of %q is left", store.ErrNotFound, c.PauseID)
+			return fmt.Errorf(textTombstone, store.ErrNotFound, c.PauseID)
 		default:
 			return judge(c.PauseID, c.Digest, r.Digest)
 		}
@@ -128,7 +128,7 @@ func finish(rec *store.Record, now time.Time, f store.Finish, receipt string) er
 	case !isClaimedBy(rec, f.Token):
 		return store.ErrStale
 	case next != nil && knowsPause(rec, next.ID):
-		return fmt.Errorf("store: the id %q of the next pause was used before", next.ID)
+		return fmt.Errorf(textNextIDUsed, next.ID)
 	}
 	r.Receipt, r.Next, r.SnapshotBytes = receipt, "", 0
 	if r.EndKind == store.Doubtful {
@@ -172,9 +172,9 @@ func closePause(rec *store.Record, now time.Time, c store.Close) error {
 	case rec.Pause == nil || rec.Pause.ID != pauseID:
 		return fmt.Errorf("%w: %q", store.ErrNotFound, pauseID)
 	case rec.State == store.Claimed && !IsLapsed(rec, now):
-		return fmt.Errorf("%w: %q is claimed", store.ErrExists, pauseID)
+		return fmt.Errorf(textClaimed, store.ErrExists, pauseID)
 	case r.EndKind == store.Withdrawn && IsInDoubt(rec, now):
-		return fmt.Errorf("%w: %q is in doubt", store.ErrExists, pauseID)
+		return fmt.Errorf(textInDoubt, store.ErrExists, pauseID)
 	}
 	r.Receipt, r.Next, r.SnapshotBytes = "", "", 0
 	if d := rec.Doubt; d != nil {
@@ -217,7 +217,7 @@ func occupy(rec *store.Record, now time.Time, token string, lease time.Duration)
 	list := slices.DeleteFunc(slices.Clone(rec.Occupants), func(b store.Occupant) bool { return b.Token == token || !now.Before(b.Lease) })
 	if lease > 0 {
 		if len(list) >= store.MaxBusy {
-			return fmt.Errorf("%w: %d runs of the thread go on without their clients", store.ErrFull, len(list))
+			return fmt.Errorf(textRunsGoOn, store.ErrFull, len(list))
 		}
 		list = append(list, store.Occupant{Token: token, Lease: now.Add(lease)})
 	}

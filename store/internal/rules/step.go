@@ -112,7 +112,7 @@ func Apply(rec *store.Record, now time.Time, step *Step) (done store.StepResult,
 		removeNotices(rec, now, do.Notices)
 		err = release(rec, do.Token)
 	default:
-		err = fmt.Errorf("store: no such step: %T", do)
+		err = fmt.Errorf(textNoStep, do)
 	}
 	return done, puts, err
 }
