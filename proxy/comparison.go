@@ -108,7 +108,7 @@ func endRun(m *processMemory, log *slog.Logger, of translate.Run, e translate.En
 	case c.found.otherDialect != "":
 		m.logOnce("dialect", func() {
 			log.Warn(fmt.Sprintf(logOtherDialect, c.found.otherDialect, c.namedDialect),
-				"hint", "leave HOLDPOINT_DIALECT out: then Holdpoint finds the dialect by itself")
+				"hint", hintAnyDialect)
 		})
 	}
 	return res, err

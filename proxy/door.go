@@ -96,7 +96,7 @@ func (h *Handler) decidedBefore(ctx context.Context, rec *store.Record, pauseID 
 		for _, w := range spelledOut(ctx, result.Pause, words) {
 			d := result.Pause.Decision(w.Question)
 			if d == nil || d.Digest != contract.DigestOf(answerOf(w)) {
-				return fmt.Errorf("%w: it has ended", store.ErrConflict)
+				return fmt.Errorf(textEnded, store.ErrConflict)
 			}
 		}
 		return nil

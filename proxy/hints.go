@@ -36,21 +36,21 @@ func connectionHint(err error, upstream *url.URL) string {
 	case errors.Is(err, context.Canceled):
 		return ""
 	case errors.As(err, &record), errors.Is(err, http.ErrSchemeMismatch):
-		return "the backend does not speak TLS there: HOLDPOINT_UPSTREAM must begin with http://"
+		return hintNotTLS
 	case errors.As(err, &authority):
-		return "the system does not know the authority of the backend's certificate: HOLDPOINT_UPSTREAM_CA_FILE names it"
+		return hintAuthority
 	case errors.As(err, &name):
-		return "the backend's certificate is for another name: HOLDPOINT_UPSTREAM_SERVER_NAME says which name it must have"
+		return hintServerName
 	case errors.As(err, &invalid):
-		return "the backend's certificate is not valid: see its dates with openssl x509 -noout -dates"
+		return hintCertificate
 	case errors.As(err, &lookup):
-		return fmt.Sprintf("no address is known for the host %s of HOLDPOINT_UPSTREAM", upstream.Hostname())
+		return fmt.Sprintf(hintNoHost, upstream.Hostname())
 	case errors.Is(err, syscall.ECONNREFUSED):
-		return fmt.Sprintf("nothing listens at %s: start the backend there, or set HOLDPOINT_UPSTREAM to where it listens", upstream.Host)
+		return fmt.Sprintf(hintNothingListens, upstream.Host)
 	case !secure && strings.Contains(err.Error(), `malformed HTTP response "\x15\x03`):
-		return "the backend speaks TLS there: HOLDPOINT_UPSTREAM must begin with https://"
+		return hintTLS
 	case !secure && (errors.Is(err, syscall.ECONNRESET) || errors.Is(err, io.EOF)):
-		return "if the backend speaks TLS there, HOLDPOINT_UPSTREAM must begin with https://"
+		return hintIfTLS
 	}
 	return ""
 }
@@ -70,11 +70,11 @@ func answerHint(res *http.Response, head []byte, named string) string {
 	kind, _, _ := mime.ParseMediaType(res.Header.Get("Content-Type"))
 	switch {
 	case res.StatusCode/100 == 2 && kind == "text/html":
-		return "this is a web page: HOLDPOINT_UPSTREAM must be the address of the agent's endpoint"
+		return hintWebPage
 	case res.StatusCode == http.StatusBadRequest && strings.Contains(string(head), "HTTP request") && strings.Contains(string(head), "HTTPS"):
-		return "the backend speaks TLS there: HOLDPOINT_UPSTREAM must begin with https://"
+		return hintTLS
 	case named != "" && (res.StatusCode == http.StatusUnprocessableEntity || res.StatusCode == http.StatusBadRequest):
-		return fmt.Sprintf("if the backend is of another framework than HOLDPOINT_DIALECT=%s, leave that out: holdpoint doctor tells which it is", named)
+		return fmt.Sprintf(hintOtherDialect, named)
 	}
 	return ""
 }
@@ -103,15 +103,14 @@ func (j *judge) leadsBack(res *http.Response) bool {
 // Location that the backend sent.
 func (j *judge) stopRedirect(res *http.Response, target string) {
 	j.log.Warn(logRedirectLoop, "status", res.StatusCode, "location", shownTarget(target),
-		"hint", "a slash at the end of HOLDPOINT_UPSTREAM is missing or too many: set it to the address that the backend redirects to")
+		"hint", hintSlash)
 	res.Body.Close()
-	const text = "The agent's server redirects this request to where it came from. Holdpoint's log says how to mend it.\n"
 	res.StatusCode, res.Status = http.StatusBadGateway, ""
 	res.Header.Del("Location")
 	res.Header.Set("Content-Type", "text/plain; charset=utf-8")
 	res.Header.Del("Content-Encoding")
 	res.Header.Del("Content-Length")
-	res.Body, res.ContentLength = io.NopCloser(strings.NewReader(text)), int64(len(text))
+	res.Body, res.ContentLength = io.NopCloser(strings.NewReader(textRedirect)), int64(len(textRedirect))
 }
 
 // shownTarget returns an address without its query, which may contain a key.
@@ -135,6 +134,6 @@ func (h *Handler) passingHints(res *http.Response) {
 	}
 	h.memory.logOnce("preflight", func() {
 		h.log.Warn(logPreflightRefused, "origin", cors.Origin(asked), "status", res.StatusCode,
-			"hint", "HOLDPOINT_CORS_ORIGINS allows origins in the backend's place (docs/browser.md)")
+			"hint", hintOrigins)
 	})
 }

@@ -150,7 +150,7 @@ func (h *Handler) Drain(ctx context.Context) error {
 	case <-ended:
 		return nil
 	case <-time.After(ledger.StepTimeout):
-		return errors.New("proxy: some streams did not end")
+		return errors.New(textStreamsLeft)
 	}
 }
 

@@ -154,16 +154,16 @@ func (o *Options) isForeign() bool {
 func (o *Options) validate() error {
 	var errs []error
 	if o.Upstream == nil || o.Upstream.Host == "" {
-		errs = append(errs, errors.New("proxy: no upstream"))
+		errs = append(errs, errors.New(textNoUpstream))
 	}
 	if o.Dialect == nil {
-		errs = append(errs, errors.New("proxy: no dialect"))
+		errs = append(errs, errors.New(textNoDialect))
 	}
 	if o.Store == nil {
-		errs = append(errs, errors.New("proxy: no store"))
+		errs = append(errs, errors.New(textNoStore))
 	}
 	if err := CheckPrefix(o.Prefix); err != nil {
-		errs = append(errs, fmt.Errorf("proxy: prefix %q: %w", o.Prefix, err))
+		errs = append(errs, fmt.Errorf(textPrefix, o.Prefix, err))
 	}
 	return errors.Join(errs...)
 }

@@ -65,28 +65,3 @@ func pageHeader(header http.Header, text string) {
 	header.Set("Cache-Control", "no-store")
 	cors.AddVary(header, "Accept")
 }
-
-// aboutPage is the page at an agent's address. It says nothing about this installation, because
-// anybody may read it.
-const aboutPage = `<!doctype html>
-<html lang="en">
-<title>Holdpoint</title>
-<h1>Holdpoint</h1>
-<p>Here is an agent that speaks AG-UI, behind Holdpoint, a proxy for its questions.
-This address has no page: the agent's backend answered STATUS.</p>
-<p>An application talks to the agent by sending a run to the agent's path, with POST. If you
-expected a chat, open the address of the application.</p>
-</html>
-`
-
-// nowherePage is the page at an address where a Router has no agent.
-const nowherePage = `<!doctype html>
-<html lang="en">
-<title>Holdpoint</title>
-<h1>Holdpoint</h1>
-<p>Here are agents that speak AG-UI, behind Holdpoint, a proxy for their questions.
-Each has a path of its own, and this address is no agent's.</p>
-<p>An application talks to an agent by sending a run to the agent's path, with POST. If you
-expected a chat, open the address of the application.</p>
-</html>
-`

@@ -34,7 +34,7 @@ func (j *judge) logUnclear(p *agui.Pause, answers []agui.Answer) {
 		}
 		args := []any{"interrupt", agui.Shorten(i.ID), "reason", agui.Shorten(i.Reason())}
 		j.log.Debug("an answer to a question without a schema is neither a clear yes nor a clear no", args...)
-		j.memory.logOnce("unclear answer", func() {
+		j.memory.logOnce("unclear-answer", func() {
 			j.log.Warn(logUnclear, args...)
 		})
 	}

@@ -48,7 +48,7 @@ type Router struct {
 // first handler.
 func NewRouter(o RouterOptions) (*Router, error) {
 	if len(o.Agents) == 0 {
-		return nil, errors.New("proxy: no agents")
+		return nil, errors.New(textNoAgents)
 	}
 	rt := &Router{agents: slices.Clone(o.Agents), refuser: refuser{log: o.Logger, cors: cors.New(o.AllowOrigins, nil, nil)}}
 	rt.log = cmp.Or(rt.log, slog.New(slog.DiscardHandler))
@@ -56,10 +56,10 @@ func NewRouter(o RouterOptions) (*Router, error) {
 	for _, h := range rt.agents {
 		prefix, name := strings.ToLower(h.opts.Prefix), h.opts.Agent
 		if prefixes[prefix] {
-			return nil, fmt.Errorf("proxy: two agents below %q", h.opts.Prefix)
+			return nil, fmt.Errorf(textTwoBelow, h.opts.Prefix)
 		}
 		if names[name] {
-			return nil, fmt.Errorf("proxy: two agents of one name, %q", name)
+			return nil, fmt.Errorf(textTwoNames, name)
 		}
 		prefixes[prefix], names[name] = true, true
 		h.intake.Room = rt.agents[0].intake.Room
@@ -75,18 +75,18 @@ func CheckPrefix(prefix string) error {
 	case prefix == "":
 		return nil
 	case prefix[0] != '/':
-		return errors.New("want a path that begins with a slash, such as /billing")
+		return errors.New(textPathBegins)
 	case strings.HasSuffix(prefix, "/"):
-		return errors.New("leave out the slash at the end: the path itself and all below it are the agent's")
+		return errors.New(textPathEnds)
 	}
 	for segment := range strings.SplitSeq(prefix[1:], "/") {
 		switch strange := strings.Trim(segment, unreserved); {
 		case segment == "":
-			return errors.New("it has two slashes in a row")
+			return errors.New(textPathSlashes)
 		case segment == ".", segment == "..":
-			return errors.New("it has a segment of dots")
+			return errors.New(textPathDots)
 		case strange != "":
-			return fmt.Errorf("want letters, digits and - . _ ~ between the slashes, not %q", strange)
+			return fmt.Errorf(textPathCharacters, strange)
 		}
 	}
 	return nil

@@ -41,10 +41,10 @@ type AgentSettings struct {
 func (a *AgentSettings) Check() (errs []error) {
 	isControl := func(r rune) bool { return r < ' ' && r != '\t' || r == 0x7f }
 	if len(a.Name) > 100 || strings.ContainsFunc(a.Name, isControl) {
-		errs = append(errs, variables.Atf("NAME", "want at most 100 bytes without control characters"))
+		errs = append(errs, variables.Atf("NAME", textNameForm))
 	}
 	if a.UpstreamKeepAlive == 0 {
-		errs = append(errs, variables.Atf("UPSTREAM_KEEP_ALIVE", "want more than 0, such as 900ms"))
+		errs = append(errs, variables.Atf("UPSTREAM_KEEP_ALIVE", textKeepAlive))
 	}
 	return errs
 }
@@ -58,15 +58,15 @@ func (a *AgentSettings) Fill(o *Options) {
 // Check returns an error for each setting that is not valid.
 func (s *Settings) Check() (errs []error) {
 	if s.BodyBytes > 0 && s.BodyBytes < 2*s.MaxRequestBytes {
-		errs = append(errs, variables.Atf("BODY_BYTES", "want at least twice HOLDPOINT_MAX_REQUEST_BYTES, %s", 2*s.MaxRequestBytes))
+		errs = append(errs, variables.Atf("BODY_BYTES", textBodyBytes, 2*s.MaxRequestBytes))
 	}
 	for _, of := range []struct {
 		name, want string
 		is         bool
 	}{
-		{"RESUME_IDLE_GRACE", "want more than 0, such as 15m", s.ResumeIdleGrace > 0},
-		{"HEARTBEAT", "want at least 1s, or 0 for none", s.Heartbeat == 0 || s.Heartbeat >= time.Second},
-		{"WRITE_TIMEOUT", "want at least 1s", s.WriteTimeout >= time.Second},
+		{"RESUME_IDLE_GRACE", textIdleGrace, s.ResumeIdleGrace > 0},
+		{"HEARTBEAT", textSecondOrNone, s.Heartbeat == 0 || s.Heartbeat >= time.Second},
+		{"WRITE_TIMEOUT", textSecond, s.WriteTimeout >= time.Second},
 	} {
 		if !of.is {
 			errs = append(errs, variables.At(of.name, fmt.Errorf("%s", of.want)))

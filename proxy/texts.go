@@ -7,6 +7,7 @@ package proxy
 // The texts of refusals and of errors that end a run.
 const (
 	textAmbiguousPath  = "this path could be read as another agent's: send it without doubled slashes, escapes and capital letters that the agent's path does not have"
+	textRedirect       = "The agent's server redirects this request to where it came from. Holdpoint's log says how to mend it.\n"
 	textNoAgent        = "no agent is at this path: each agent has a path of its own here, and this path is below none of them"
 	textStoreDown      = "the store cannot be asked, so it is not known whether this thread waits for an answer: try again"
 	textInternal       = "Holdpoint failed on this request; its log says where"
@@ -311,3 +312,81 @@ const (
 	// another header. If the backend needs the header, set the variable to pass.
 	logHeaderDropped = "a header was dropped because its name has an underscore. This is logged once"
 )
+
+// Hints: what is wrong with the connection to the backend, and which variable corrects it. An
+// operator reads them in the log. Clients do not, because they contain the backend's address.
+const (
+	hintNotTLS         = "the backend does not speak TLS there: HOLDPOINT_UPSTREAM must begin with http://"
+	hintTLS            = "the backend speaks TLS there: HOLDPOINT_UPSTREAM must begin with https://"
+	hintIfTLS          = "if the backend speaks TLS there, HOLDPOINT_UPSTREAM must begin with https://"
+	hintAuthority      = "the system does not know the authority of the backend's certificate: HOLDPOINT_UPSTREAM_CA_FILE names it"
+	hintServerName     = "the backend's certificate is for another name: HOLDPOINT_UPSTREAM_SERVER_NAME says which name it must have"
+	hintCertificate    = "the backend's certificate is not valid: see its dates with openssl x509 -noout -dates"
+	hintNoHost         = "no address is known for the host %s of HOLDPOINT_UPSTREAM"
+	hintNothingListens = "nothing listens at %s: start the backend there, or set HOLDPOINT_UPSTREAM to where it listens"
+	hintWebPage        = "this is a web page: HOLDPOINT_UPSTREAM must be the address of the agent's endpoint"
+	hintOtherDialect   = "if the backend is of another framework than HOLDPOINT_DIALECT=%s, leave that out: holdpoint doctor tells which it is"
+	hintSlash          = "a slash at the end of HOLDPOINT_UPSTREAM is missing or too many: set it to the address that the backend redirects to"
+	hintOrigins        = "HOLDPOINT_CORS_ORIGINS allows origins in the backend's place (docs/browser.md)"
+	hintPathTwice      = "the path holds %q twice: HOLDPOINT_UPSTREAM ends with it and the client's address does too"
+	hintAnyDialect     = "leave HOLDPOINT_DIALECT out: then Holdpoint finds the dialect by itself"
+)
+
+// What is wrong with a variable of a run. An operator reads it when Holdpoint starts, and from
+// holdpoint check.
+const (
+	textNameForm       = "want at most 100 bytes without control characters"
+	textKeepAlive      = "want more than 0, such as 900ms"
+	textBodyBytes      = "want at least twice HOLDPOINT_MAX_REQUEST_BYTES, %s"
+	textIdleGrace      = "want more than 0, such as 15m"
+	textSecondOrNone   = "want at least 1s, or 0 for none"
+	textSecond         = "want at least 1s"
+	textPathBegins     = "want a path that begins with a slash, such as /billing"
+	textPathEnds       = "leave out the slash at the end: the path itself and all below it are the agent's"
+	textPathSlashes    = "it has two slashes in a row"
+	textPathDots       = "it has a segment of dots"
+	textPathCharacters = "want letters, digits and - . _ ~ between the slashes, not %q"
+)
+
+// Errors of the package's callers, which no setting of the program causes.
+const (
+	textStreamsLeft = "proxy: some streams did not end"
+	textNoUpstream  = "proxy: no upstream"
+	textNoDialect   = "proxy: no dialect"
+	textNoStore     = "proxy: no store"
+	textPrefix      = "proxy: prefix %q: %w"
+	textNoAgents    = "proxy: no agents"
+	textTwoBelow    = "proxy: two agents below %q"
+	textTwoNames    = "proxy: two agents of one name, %q"
+)
+
+// Errors that only the log has.
+const (
+	textEnded        = "%w: it has ended"
+	textClaimRefused = "each claim is refused, although the record allows it"
+)
+
+// aboutPage is the page at an agent's address. It says nothing about this installation, because
+// anybody may read it.
+const aboutPage = `<!doctype html>
+<html lang="en">
+<title>Holdpoint</title>
+<h1>Holdpoint</h1>
+<p>Here is an agent that speaks AG-UI, behind Holdpoint, a proxy for its questions.
+This address has no page: the agent's backend answered STATUS.</p>
+<p>An application talks to the agent by sending a run to the agent's path, with POST. If you
+expected a chat, open the address of the application.</p>
+</html>
+`
+
+// nowherePage is the page at an address where a Router has no agent.
+const nowherePage = `<!doctype html>
+<html lang="en">
+<title>Holdpoint</title>
+<h1>Holdpoint</h1>
+<p>Here are agents that speak AG-UI, behind Holdpoint, a proxy for their questions.
+Each has a path of its own, and this address is no agent's.</p>
+<p>An application talks to an agent by sending a run to the agent's path, with POST. If you
+expected a chat, open the address of the application.</p>
+</html>
+`

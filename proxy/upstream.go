@@ -302,7 +302,7 @@ func (h *Handler) explainNotFound(res *http.Response) {
 	}
 	args := []any{"status", res.StatusCode, "upstream_url", address.Redacted()}
 	if half := doubledPath(res.Request.URL.Path); half != "" {
-		args = append(args, "hint", fmt.Sprintf("the path holds %q twice: HOLDPOINT_UPSTREAM ends with it and the client's address does too", half))
+		args = append(args, "hint", fmt.Sprintf(hintPathTwice, half))
 	}
 	h.log.Warn(logNoEndpoint, args...)
 }

@@ -30,7 +30,7 @@ const (
 	maxLostAtOnce, maxLostClaims = 3, 23
 )
 
-var errAlwaysOvertaken = errors.New("each claim is refused, although the record allows it")
+var errAlwaysOvertaken = errors.New(textClaimRefused)
 
 // A waiter decides when a waiting request loads the record.
 type waiter struct {

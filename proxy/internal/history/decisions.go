@@ -80,7 +80,7 @@ func (v *View) mayAnswer(call string, own, shown bool, left map[string]bool) boo
 // about it is on record, "" if there is none.
 func UnaskedCall(v *View) string {
 	for _, one := range v.unjudgedMessages(true) {
-		return cmp.Or(one.call, "without an id")
+		return cmp.Or(one.call, textWithoutID)
 	}
 	return ""
 }

@@ -188,9 +188,9 @@ func textOf(content string) string {
 var (
 	madeUpError   = regexp.MustCompile(`^Error: Requested function ".*" not found\.$`)
 	madeUpDenials = []string{
-		"Error: Tool call invocation was rejected by user.",
-		"Tool call invocation rejected.",
-		"Tool call invocation was rejected by the approver and must not be retried.",
+		resultRejected,
+		resultRejectedShort,
+		resultNotRetried,
 	}
 )
 

@@ -8,3 +8,13 @@ const (
 	textEntryDiffers  = "resume and a message sent with it answer interrupt %q differently"
 	textRepliesDiffer = "two messages answer interrupt %q differently"
 )
+
+// How the log names a call without an id.
+const textWithoutID = "without an id"
+
+// Results of Microsoft's frameworks for a denied call, which history recognizes.
+const (
+	resultRejected      = "Error: Tool call invocation was rejected by user."
+	resultRejectedShort = "Tool call invocation rejected."
+	resultNotRetried    = "Tool call invocation was rejected by the approver and must not be retried."
+)

@@ -101,7 +101,7 @@ func (t *Intake) Read(control *http.ResponseController, req *http.Request) (*Run
 	case errors.As(err, &refused):
 	case err != nil:
 		refused = refuse(http.StatusBadRequest, textBodyUnread)
-		refused.Line = Line{slog.LevelDebug, "request body not read", []any{"err", err}}
+		refused.Line = Line{slog.LevelDebug, lineBodyUnread, []any{"err", err}}
 	case !isRun && t.foreign != nil && posted:
 		refused = refuse(http.StatusBadRequest, fmt.Sprintf(textOnlyRuns, t.name))
 		refused.Line.Args = []any{"status", refused.Status, "reason", "no RunAgentInput"}

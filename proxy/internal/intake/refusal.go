@@ -26,12 +26,9 @@ type Line struct {
 
 func (r *Refusal) Error() string { return r.Reason }
 
-// refusedRequest is the message of the log line about a refused request.
-const refusedRequest = "request refused"
-
 // refuse returns the Refusal of a request that is refused because of its body.
 func refuse(status int, reason string) *Refusal {
-	return &Refusal{Status: status, Reason: reason, Line: Line{Message: refusedRequest, Args: []any{"status", status, "reason", reason}}}
+	return &Refusal{Status: status, Reason: reason, Line: Line{Message: lineRefused, Args: []any{"status", status, "reason", reason}}}
 }
 
 // TurnAway returns the Refusal of a request that is refused before its body is read. Its log line

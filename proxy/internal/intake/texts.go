@@ -27,3 +27,9 @@ const (
 	textUnderscore         = "the header %s has an underscore in its name, and some servers take it for another header (HOLDPOINT_HEADER_UNDERSCORES)"
 	textInCommand          = ", in the text of forwardedProps.command.resume"
 )
+
+// The messages of the log lines about a refused request, and about a body that could not be read.
+const (
+	lineRefused    = "request refused"
+	lineBodyUnread = "request body not read"
+)

@@ -15,7 +15,7 @@ var (
 
 // errClosed means that a pause is closed, but it is not known by whom. The reply to a Close was
 // lost, and the store answered the repeated Close as if another process had closed the pause.
-var errClosed = fmt.Errorf("closed by a step whose reply was lost, perhaps: %w", store.ErrNotFound)
+var errClosed = fmt.Errorf(textLostReply, store.ErrNotFound)
 
 // IsOvertaken reports whether an error of ClaimPause means that another request was quicker: it has
 // claimed or ended the pause, or has decided one of its questions.

@@ -40,3 +40,6 @@ const (
 	// at the store.
 	logContestFailed = "the store did not note that another run of the thread raised another question"
 )
+
+// Errors that only the log has.
+const textLostReply = "closed by a step whose reply was lost, perhaps: %w"

@@ -26,8 +26,11 @@ func DecodeBody(res *http.Response) (io.ReadCloser, error) {
 	case "deflate":
 		return &lazyDecoder{src: res.Body, open: inflate}, nil
 	}
-	return nil, errors.New("proxy: unsupported content encoding")
+	return nil, errEncoding
 }
+
+// errEncoding is the error for a Content-Encoding that Holdpoint does not read.
+var errEncoding = errors.New("proxy: unsupported content encoding")
 
 // inflate returns a reader for both forms of "deflate": with zlib's header, as the standard
 // requires, or without this header.

@@ -20,16 +20,15 @@ func standingText(s *contract.Standing, said []Answer, now time.Time, shown prin
 		if name == "" || shown != principal.ShowName {
 			return ""
 		}
-		return " by " + agui.Shorten(name)
+		return fmt.Sprintf(answerBy, agui.Shorten(name))
 	}
 	switch s.State {
 	case contract.KeptByBackend:
-		return "The agent keeps the first answer to this question, and would act on that whatever is said now. " + notUsed +
-			" You can give the first answer again, or cancel."
+		return fmt.Sprintf(standKept, notUsed)
 	case contract.ClosedUnanswered:
-		return "This question was closed without an answer " + timeText(s.At, now) + placeOf(s.Door) + by(s.By) + ". " + notUsed
+		return fmt.Sprintf(standClosed, timeText(s.At, now)+placeOf(s.Door)+by(s.By), notUsed)
 	case contract.ClosedByTime:
-		return "Nobody answered this question in time, and it was closed " + timeText(s.At, now) + ". " + notUsed
+		return fmt.Sprintf(standClosedByTime, timeText(s.At, now), notUsed)
 	}
 	var phrases []string
 	count := map[string]int{}
@@ -42,28 +41,28 @@ func standingText(s *contract.Standing, said []Answer, now time.Time, shown prin
 	var text string
 	switch {
 	case len(phrases) == 0 && s.State == contract.BeingCarried:
-		return "Another answer is being carried out. " + notUsed
+		return fmt.Sprintf(standCarried, notUsed)
 	case len(phrases) == 0:
-		text = "This was answered " + timeText(s.At, now)
+		text = standAnswered + timeText(s.At, now)
 	case len(phrases) == 1 && count[phrases[0]] == 1:
-		text = "This was " + phrases[0]
+		text = fmt.Sprintf(standOne, phrases[0])
 	case len(phrases) == 1:
-		text = "These were " + phrases[0]
+		text = fmt.Sprintf(standSame, phrases[0])
 	default:
 		for n, phrase := range phrases {
-			was := " was "
+			was := standPartOne
 			if count[phrase] > 1 {
-				was = " were "
+				was = standPart
 			}
-			phrases[n] = fmt.Sprint(count[phrase]) + was + phrase
+			phrases[n] = fmt.Sprintf(was, count[phrase], phrase)
 		}
-		text = fmt.Sprintf("Of %d questions ", len(s.Answers)) + strings.Join(phrases, ", and ")
+		text = fmt.Sprintf(standParts, len(s.Answers), strings.Join(phrases, standJoin))
 	}
 	switch {
 	case s.State == contract.BeingCarried:
-		text += ", and that is being carried out"
+		text += standGoesOn
 	case s.Failed:
-		text += ", and the agent's run ended with an error"
+		text += standFailed
 	}
 	return text + ". " + notUsed
 }
@@ -81,10 +80,10 @@ func noteUnused(said []Answer) string {
 		if is := nounOf(one); noun == "" || is == noun {
 			noun = is
 		} else {
-			return "Your answers were not used."
+			return unusedAnswers
 		}
 	}
-	return "Your " + cmp.Or(noun, "answer") + " was not used."
+	return fmt.Sprintf(unusedAnswer, cmp.Or(noun, nounAnswer))
 }
 
 func nounOf(a Answer) string {
@@ -96,25 +95,25 @@ func nounOf(a Answer) string {
 	case a.Verdict == agui.VerdictDenied:
 		return "denial"
 	}
-	return "answer"
+	return nounAnswer
 }
 
 func pastOf(status agui.Status, says string) string {
 	if status == agui.Cancelled {
-		return "cancelled"
+		return answerCancelled
 	}
-	return cmp.Or(says, "answered")
+	return cmp.Or(says, answerAnswered)
 }
 
 // placeOf returns the phrase that says where an answer was given.
 func placeOf(door string) string {
 	switch door {
 	case "desk":
-		return " at the desk"
+		return answerAtDesk
 	case "", "chat":
-		return " in this chat"
+		return answerInChat
 	}
-	return " elsewhere"
+	return answerElsewhere
 }
 
 // timeText returns a phrase with the time in UTC, because it is not known in which time zone the
@@ -123,9 +122,9 @@ func timeText(at, now time.Time) string {
 	at, now = at.UTC(), now.UTC()
 	switch {
 	case at.IsZero():
-		return "already"
+		return timeUnknown
 	case at.Year() == now.Year() && at.YearDay() == now.YearDay():
-		return "at " + at.Format("15:04 UTC")
+		return at.Format(timeToday)
 	}
-	return "on " + at.Format("2 January 2006 at 15:04 UTC")
+	return at.Format(timeOtherDay)
 }

@@ -7,10 +7,9 @@ import (
 )
 
 // These are the texts that a person reads in a chat when a run is refused or fails. Each text says
-// what happened, what the state of the question is, and what the person can do. Texts about an
-// answer that was too late are in standing.go. All texts are in English, whatever Accept-Language
-// says, because no header says which language the chat uses. A page in another language can show
-// its own text for the code.
+// what happened, what the state of the question is, and what the person can do. All texts are in
+// English, whatever Accept-Language says, because no header says which language the chat uses. A
+// page in another language can show its own text for the code.
 //
 // The table of codes in docs/errors.md is made from these tables (TestErrorsTable).
 
@@ -185,3 +184,41 @@ func textFor(code agui.Code, became Aftermath) string {
 	}
 	return text.says + consequences[became]
 }
+
+// The texts about an answer that was too late: what counts, since when, where and by whom, and that
+// the answer of the request was not used. The last placeholder of the first four is one of the
+// sentences that begin with "unused".
+const (
+	standKept         = "The agent keeps the first answer to this question, and would act on that whatever is said now. %s You can give the first answer again, or cancel."
+	standClosed       = "This question was closed without an answer %s. %s"
+	standClosedByTime = "Nobody answered this question in time, and it was closed %s. %s"
+	standCarried      = "Another answer is being carried out. %s"
+	standAnswered     = "This was answered %s"
+	standOne          = "This was %s"
+	standSame         = "These were %s"
+	standParts        = "Of %d questions %s"
+	standPartOne      = "%d was %s"
+	standPart         = "%d were %s"
+	standJoin         = ", and "
+	standGoesOn       = ", and that is being carried out"
+	standFailed       = ", and the agent's run ended with an error"
+
+	unusedAnswers = "Your answers were not used."
+	unusedAnswer  = "Your %s was not used."
+
+	nounCancellation = "cancellation"
+	nounApproval     = "approval"
+	nounDenial       = "denial"
+	nounAnswer       = "answer"
+
+	answerCancelled = "cancelled"
+	answerAnswered  = "answered"
+	answerAtDesk    = " at the desk"
+	answerInChat    = " in this chat"
+	answerElsewhere = " elsewhere"
+	answerBy        = " by %s"
+
+	timeUnknown  = "already"
+	timeToday    = "at 15:04 UTC"                   // a layout of time.Format
+	timeOtherDay = "on 2 January 2006 at 15:04 UTC" // a layout of time.Format
+)

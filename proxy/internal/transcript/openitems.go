@@ -33,7 +33,7 @@ func (o openItem) close(failed bool) []byte {
 				Type    agui.Type `json:"type"`
 				ID      string    `json:"subagentRunId"`
 				Message string    `json:"message"`
-			}{agui.SubagentErrored, o.key, "the run has ended before it"})
+			}{agui.SubagentErrored, o.key, textRunEnded})
 		}
 		// "suspended" is the only outcome in AG-UI that is not a success. It is also correct: the
 		// subagent continues when the questions are answered.

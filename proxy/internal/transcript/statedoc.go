@@ -25,10 +25,10 @@ type parts struct {
 }
 
 var (
-	errNoPatch   = errors.New("that is no patch")
-	errNoPlace   = errors.New("there is no such place in the state")
-	errTooMuch   = errors.New("the patches make too much of the state, or cost too much")
-	errDifferent = errors.New("a test of a patch failed")
+	errNoPatch   = errors.New(textNotPatch)
+	errNoPlace   = errors.New(textNoPlace)
+	errTooMuch   = errors.New(textPatchTooLarge)
+	errDifferent = errors.New(textTestFailed)
 )
 
 // A byteBudget is the number of bytes that patching a state may still process.
