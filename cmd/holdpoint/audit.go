@@ -45,7 +45,7 @@ func auditCommand(args []string, stdout, stderr io.Writer) int {
 		fmt.Fprintf(stdout, "problem: %s\n", problem)
 	}
 	if len(report.Problems) > 0 {
-		fmt.Fprintf(stdout, "%d lines, head %s: not whole, %d problems\n", report.Lines, report.Head, len(report.Problems))
+		fmt.Fprintf(stdout, textAuditBroken, report.Lines, report.Head, len(report.Problems))
 		return exitError
 	}
 	fmt.Fprintf(stdout, "%d lines, head %s: whole\n", report.Lines, report.Head)

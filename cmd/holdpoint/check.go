@@ -44,7 +44,7 @@ func check(environ []string, list dialects.List, deskOnly, all bool, t terminal)
 	s.desk.LogStart(s.who.TrustedPeers, follows)
 	s.warnBounds(follows)
 	for _, name := range s.ignored {
-		fmt.Fprintf(t.out, "%s is ignored: Kubernetes sets such names for a Service called holdpoint\n", name)
+		fmt.Fprintf(t.out, textIgnored, name)
 	}
 	return exitOK
 }

@@ -43,7 +43,7 @@ func serveDemo(environ []string, t terminal) int {
 	listen = cmp.Or(listen, "127.0.0.1:7080") // a demonstration is nobody else's affair
 	listener, err := net.Listen("tcp", listen)
 	if err != nil {
-		fmt.Fprintf(t.err, "holdpoint: demo -serve: %v; %sLISTEN names another address\n", err, prefix)
+		fmt.Fprintf(t.err, textDemoServe, err, prefix)
 		return exitError
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, os.Interrupt)
@@ -96,11 +96,11 @@ func deskDemo(environ []string, t terminal) int {
 			stop()
 			return
 		}
-		fmt.Fprintln(t.out, "Open that page, sign in with the token, and decide. Ctrl-C ends it.")
+		fmt.Fprintln(t.out, textOpenPage)
 	})
 	switch {
 	case err != nil:
-		return failed(fmt.Errorf("%w; %sDESK_LISTEN names another address", err, prefix))
+		return failed(fmt.Errorf(textDemoDesk, err, prefix))
 	case errors.Is(shown, context.Canceled):
 		return exitOK
 	case shown != nil:

@@ -21,9 +21,6 @@ import (
 	"holdpoint/internal/tanstack"
 )
 
-const doctorUsage = "usage: holdpoint doctor [-json] [-message text] [-header 'Name: value'] [-header-file file] " +
-	"[-timeout 60s] [-protocol-version 1.0] [-dialect name] [-assistant name] [-tools file] URL|FILE|-"
-
 // doctorFlags has the options of holdpoint doctor.
 type doctorFlags struct {
 	json    bool

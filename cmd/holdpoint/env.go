@@ -43,14 +43,14 @@ var fromKubernetes = regexp.MustCompile(`_SERVICE_HOST$|_SERVICE_PORT(_.*)?$|_PO
 // removed has the variables of earlier versions, without prefix, and what to set instead. Setting
 // one is an error at start, also for a route. The first release, v0.1.0, starts with an empty list.
 var removed = map[string]string{
-	"ADK_ASK":                 "it is HOLDPOINT_TOOLS=name=external;name=external now",
-	"AGNO_INPUT":              "it is HOLDPOINT_TOOLS=name=input;name=input now",
-	"AGNO_EXTERNAL":           "it is HOLDPOINT_TOOLS=name=external;name=external now",
-	"DRAFT_APPROVAL_TOOLS":    "it is HOLDPOINT_TOOLS=name=approval;name=approval now",
-	"TOOL_CALL_ASK":           "it is HOLDPOINT_TOOLS=name=approval;name=approval now",
-	"LANGGRAPH_CANCEL":        "it is HOLDPOINT_CANCEL now",
-	"LANGGRAPH_SERVER_CANCEL": "it is HOLDPOINT_CANCEL now",
-	"DRAFT_CANCEL":            "it is HOLDPOINT_CANCEL now",
+	"ADK_ASK":                 textNowExternal,
+	"AGNO_INPUT":              textNowInput,
+	"AGNO_EXTERNAL":           textNowExternal,
+	"DRAFT_APPROVAL_TOOLS":    textNowApproval,
+	"TOOL_CALL_ASK":           textNowApproval,
+	"LANGGRAPH_CANCEL":        textNowCancel,
+	"LANGGRAPH_SERVER_CANCEL": textNowCancel,
+	"DRAFT_CANCEL":            textNowCancel,
 }
 
 // unknownName returns the error for a variable that is not in list.

@@ -200,13 +200,13 @@ func (m *handlerMaker) waitsForChat(agents []servedAgent) {
 	}
 	var why []string
 	if !m.elsewhere(agents[0].Agent).KeepsInput {
-		why = append(why, "HOLDPOINT_STORE_KEYS is not set, so the store keeps no input of a run")
+		why = append(why, textNoStoreKeys)
 	}
 	switch {
 	case s.store.MayLose():
-		why = append(why, "HOLDPOINT_STORE_REPLICAS is not set, so Redis may forget that an answer was sent")
+		why = append(why, textNoReplicas)
 	case s.desk.CarryWithin > 0 && m.forgets():
-		why = append(why, "PostgreSQL cannot be asked, or has a standby that it does not wait for, so it may forget that an answer was sent (synchronous_standby_names)")
+		why = append(why, textStandby)
 	}
 	if s.desk.CarryWithin == 0 {
 		why = append(why, "HOLDPOINT_DESK_CARRY_WITHIN is 0")

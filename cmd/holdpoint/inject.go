@@ -76,9 +76,9 @@ func checkInject(environ []string, all bool, t terminal) int {
 	}
 	w.Flush()
 	if s.injector.Files() == nil {
-		fmt.Fprintln(t.out, "the injector makes its certificate itself")
+		fmt.Fprintln(t.out, textOwnCertificate)
 	} else {
-		fmt.Fprintf(t.out, "the certificate ends %s\n", s.injector.Files().Expires().UTC().Format(time.RFC3339))
+		fmt.Fprintf(t.out, textCertificateEnds, s.injector.Files().Expires().UTC().Format(time.RFC3339))
 	}
 	return exitOK
 }

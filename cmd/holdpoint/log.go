@@ -2,6 +2,7 @@ package main
 
 import (
 	"errors"
+	"fmt"
 	"log/slog"
 	"net"
 	"os"
@@ -81,7 +82,7 @@ func logWho(s *settings, logger *slog.Logger) {
 	case who.HasPrincipal():
 		from := "header " + who.PrincipalHeader
 		if who.PrincipalHeader == "" {
-			from = "claim " + who.JWTClaim + " of tokens of " + who.JWTIssuer
+			from = fmt.Sprintf(textClaim, who.JWTClaim, who.JWTIssuer)
 		}
 		logger.Info("each thread belongs to the principal of its first run", append(attrs, "principal", from, "keys", who.Keys().String(), "thread_namespace", who.ThreadNamespace)...)
 	case everywhere(listen):
@@ -114,7 +115,7 @@ func everywhere(listen string) bool {
 // withListenHint returns args, with a hint added if err means that the address is in use.
 func withListenHint(err error, args ...any) []any {
 	if errors.Is(err, syscall.EADDRINUSE) {
-		return append(args, "hint", "another process listens there. A Holdpoint that was told to stop keeps the address for HOLDPOINT_DRAIN_DELAY, and ends within HOLDPOINT_DRAIN_TIMEOUT after that")
+		return append(args, "hint", textListensThere)
 	}
 	return args
 }

@@ -222,6 +222,6 @@ func printSchema(environ []string, out, complaints io.Writer) int {
 }
 
 func misuse(w io.Writer, what string) int {
-	fmt.Fprintf(w, "holdpoint: %s\n\nusage: holdpoint [run|desk|inject|check|demo|store schema|audit verify|doctor|replay|healthcheck|drain|reload|version|help]\n\nholdpoint -h tells more.\n", what)
+	fmt.Fprintf(w, textUsage, what)
 	return exitMisuse
 }

@@ -68,7 +68,7 @@ func (s *memorySettings) read(environment map[string]string, container fs.FS) {
 	if n, err := variables.ParseSize(environment["GOMEMLIMIT"], math.MaxInt64); err == nil {
 		s.Memory, s.from = memoryLimit(n), "GOMEMLIMIT"
 	} else if n := containerLimit(container) / 10 * 9 &^ (1<<20 - 1); n > 0 {
-		s.Memory, s.from = memoryLimit(n), "nine tenths of the container's limit"
+		s.Memory, s.from = memoryLimit(n), textNineTenths
 	}
 }
 
@@ -95,7 +95,7 @@ func (s *memorySettings) origin(name string) string {
 	case name == prefix+"MEMORY":
 		return s.from
 	case s.followed[name]:
-		return "of the limit of memory"
+		return textOfLimit
 	}
 	return ""
 }

@@ -177,7 +177,7 @@ func (p *program) addReloads(made *handlerMaker, kept *stores.Store, hook *webho
 	}
 	if p.desk != nil {
 		if s.store.Keys.File != "" {
-			add("keys of sessions at the desk", p.desk.ReloadKeys, s.store.Keys.File)
+			add(textSessionKeys, p.desk.ReloadKeys, s.store.Keys.File)
 		}
 		policy, file := p.desk.ReloadPolicy()
 		add(prefix+"POLICY", policy, file)

@@ -32,53 +32,13 @@ func text(v variables.Variable) string {
 	return v.Doc + ". Values: " + strings.Join(v.Values, ", ")
 }
 
-const usageHead = `Holdpoint is a reverse proxy for AI agents that speak AG-UI. It turns the pauses of an agent backend
-into AG-UI interrupts, and sends the client's answers to the backend in the backend's own form.
-
-usage: holdpoint [command]
-
-  run      start the proxy (also without a command)
-  desk     start the desk alone, for all agents that share a store; needs no HOLDPOINT_UPSTREAM
-  inject   start the webhook that adds Holdpoint as a sidecar to pods of Kubernetes; inject -h has
-           its variables (docs/injector.md)
-  check    validate the configuration, and print what is set and what follows from it, without
-           secrets; with -all: every variable. check desk: that of the desk alone. check inject:
-           that of the injector
-  demo     show a pause and its answer in this terminal; needs no configuration
-           with -serve: keep a scripted agent and Holdpoint running, for curl or another client
-           with -desk: answer a question on the desk's page, and see the run continue
-  store schema
-           print the SQL that makes the tables of a PostgreSQL store, for a DBA
-  healthcheck [live|ready|started]
-           ask the running process, as a probe does; exit 0 if it is. The default is live
-  drain    make the running process not ready, and wait until its streams have ended
-  reload   have the running process read its files again
-  audit verify [-head seq:hash] FILE...
-           read the files of an audit, the oldest first, and report lines that were removed or changed
-  doctor [-json] URL|FILE|-
-           send one harmless run to a backend, or read the recorded answer of one, and report how it
-           pauses and how Holdpoint translates it (docs/doctor.md). doctor -h has its options
-  replay [-step] FILE|-
-           play a scenario, or the recorded answer of a backend, and print each frame received, each
-           frame sent, and why, with all payloads (docs/debugging.md). replay -h has its options
-  version  print the version
-  help     print this text (also -h); help TOPIC: all variables of a topic
-
-Environment variables configure it. Only HOLDPOINT_UPSTREAM must be set, or a route. An empty variable
-counts as unset. A size is bytes or has a unit (16MiB, 8MB). A duration is as Go writes it (15s, 1h30m).
-Each variable with a secret has a second one, its name with _FILE at the end, for a file with the value.
-
-To begin with:
-
-`
-
 // optionsTopic is the name of the last topic, the options of dialects.
 const optionsTopic = "dialects"
 
 // reference returns all topics of the reference: those of the proxy and the desk, and that of the
 // injector.
 func (s *settings) reference() []topic {
-	return append(s.topics(), topic{injectTopic, "The injector (holdpoint inject)", []any{&injector.Settings{}}})
+	return append(s.topics(), topic{injectTopic, topicInjector, []any{&injector.Settings{}}})
 }
 
 // referenceVariables returns the variables of all topics.
@@ -115,14 +75,12 @@ func printUsage(w io.Writer, s *settings) {
 			fmt.Fprintf(w, "  %-*s  %s\n", width, v.Name, v.Short)
 		}
 	}
-	fmt.Fprintf(w, "\nThere are %d more. holdpoint -h TOPIC lists all of a topic:\n\n", len(s.referenceVariables())-len(shortOf(s.variables())))
+	fmt.Fprintf(w, textMoreVariables, len(s.referenceVariables())-len(shortOf(s.variables())))
 	for _, t := range s.reference() {
 		fmt.Fprintf(w, "  %-*s  %s\n", width, t.word, t.heading)
 	}
-	fmt.Fprintf(w, "  %-*s  %s\n", width, optionsTopic, optionsHeading)
+	fmt.Fprintf(w, "  %-*s  %s\n", width, optionsTopic, topicOptions)
 }
-
-const optionsHeading = "Options of dialects"
 
 // shortOf returns the variables that a beginner needs.
 func shortOf(list []variables.Variable) []variables.Variable {
@@ -139,7 +97,7 @@ func printTopic(w io.Writer, s *settings, word string) bool {
 		}
 	}
 	if word == optionsTopic {
-		print(optionsHeading, s.dialects.Variables())
+		print(topicOptions, s.dialects.Variables())
 		return true
 	}
 	for _, t := range s.reference() {

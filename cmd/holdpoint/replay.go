@@ -26,10 +26,6 @@ import (
 	"holdpoint/translate/dialects"
 )
 
-const replayUsage = "usage: holdpoint replay [-step] [-request file] [-set HOLDPOINT_NAME=value] FILE|-\n\n" +
-	"FILE is a scenario (NAME.txtar), or the answer of a backend as curl -N or curl -iN writes it.\n" +
-	"What is printed has all payloads."
-
 // replayFlags has the options of holdpoint replay.
 type replayFlags struct {
 	step    bool
@@ -84,7 +80,7 @@ func (f *replayFlags) play(source string, t terminal) error {
 	o.Out = t.out
 	if f.step {
 		lines := bufio.NewReader(t.in)
-		fmt.Fprintln(t.err, "Enter shows the next frame of the backend.")
+		fmt.Fprintln(t.err, textEnter)
 		o.Step = func() error { _, err := lines.ReadString('\n'); return err }
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, os.Interrupt)

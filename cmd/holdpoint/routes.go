@@ -33,7 +33,7 @@ var routeName = regexp.MustCompile(`^HOLDPOINT_ROUTES_(0|[1-9][0-9]{0,5})_`)
 // routeVariable represents the variables of all routes in the reference.
 var routeVariable = variables.Variable{
 	Name: prefix + "ROUTES_0_PATH",
-	Doc:  "path below which another agent is, such as /billing. HOLDPOINT_ROUTES_0_NAME and HOLDPOINT_ROUTES_0_UPSTREAM go with it, and what else is said of this agent alone; the next agent's are HOLDPOINT_ROUTES_1_PATH and so on (docs/routes.md)",
+	Doc:  docRoute,
 }
 
 // inherits reports whether a route inherits the variable. name is without prefixes.

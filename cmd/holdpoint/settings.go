@@ -60,13 +60,13 @@ type topic struct {
 // are checked in the same order.
 func (s *settings) topics() []topic {
 	return []topic{
-		{"agent", "The agent", []any{&s.agent}},
-		{"listen", "Listeners and TLS", []any{&s.front, &s.admin}},
-		{"store", "Where questions are kept, and for how long", []any{&s.store}},
-		{"runs", "Bounds and times of runs, and the end of the process", []any{&s.memory, &s.runs, &s.shutdown}},
-		{"who", "Who asks", []any{&s.who}},
-		{"desk", "The desk", []any{&s.desk}},
-		{"observe", "Log, audit and webhook", []any{&s.log, &s.audit, &s.webhook}},
+		{"agent", topicAgent, []any{&s.agent}},
+		{"listen", topicListen, []any{&s.front, &s.admin}},
+		{"store", topicStore, []any{&s.store}},
+		{"runs", topicRuns, []any{&s.memory, &s.runs, &s.shutdown}},
+		{"who", topicWho, []any{&s.who}},
+		{"desk", topicDesk, []any{&s.desk}},
+		{"observe", topicObserve, []any{&s.log, &s.audit, &s.webhook}},
 	}
 }
 
@@ -235,7 +235,7 @@ func (s setting) String() string {
 	case s.from != "":
 		return s.value + " (" + s.from + ")"
 	case s.inherited:
-		return s.value + " (for all)"
+		return fmt.Sprintf(textForAll, s.value)
 	case s.isDefault:
 		return s.value + " (default)"
 	}

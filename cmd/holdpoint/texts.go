@@ -234,3 +234,103 @@ const (
 	// the thread's next request says so. Make the timeout longer if runs need more time.
 	logNotInOrder = "streams did not end in order"
 )
+
+// What the commands print, and what they ask for.
+const (
+	textAuditBroken     = "%d lines, head %s: not whole, %d problems\n"
+	textIgnored         = "%s is ignored: Kubernetes sets such names for a Service called holdpoint\n"
+	textDemoServe       = "holdpoint: demo -serve: %v; %sLISTEN names another address\n"
+	textOpenPage        = "Open that page, sign in with the token, and decide. Ctrl-C ends it."
+	textDemoDesk        = "%w; %sDESK_LISTEN names another address"
+	textOwnCertificate  = "the injector makes its certificate itself"
+	textCertificateEnds = "the certificate ends %s\n"
+	textEnter           = "Enter shows the next frame of the backend."
+	textUsage           = "holdpoint: %s\n\nusage: holdpoint [run|desk|inject|check|demo|store schema|audit verify|doctor|replay|healthcheck|drain|reload|version|help]\n\nholdpoint -h tells more.\n"
+	textMoreVariables   = "\nThere are %d more. holdpoint -h TOPIC lists all of a topic:\n\n"
+	textNineTenths      = "nine tenths of the container's limit"
+	textOfLimit         = "of the limit of memory"
+	textListensThere    = "another process listens there. A Holdpoint that was told to stop keeps the address for HOLDPOINT_DRAIN_DELAY, and ends within HOLDPOINT_DRAIN_TIMEOUT after that"
+)
+
+// What a variable that was removed is now.
+const (
+	textNowExternal = "it is HOLDPOINT_TOOLS=name=external;name=external now"
+	textNowInput    = "it is HOLDPOINT_TOOLS=name=input;name=input now"
+	textNowApproval = "it is HOLDPOINT_TOOLS=name=approval;name=approval now"
+	textNowCancel   = "it is HOLDPOINT_CANCEL now"
+)
+
+// Why what is decided at the desk waits for the chat.
+const (
+	textNoStoreKeys = "HOLDPOINT_STORE_KEYS is not set, so the store keeps no input of a run"
+	textNoReplicas  = "HOLDPOINT_STORE_REPLICAS is not set, so Redis may forget that an answer was sent"
+	textStandby     = "PostgreSQL cannot be asked, or has a standby that it does not wait for, so it may forget that an answer was sent (synchronous_standby_names)"
+)
+
+// The topics of holdpoint -h, and the description of the one variable that no field has.
+const (
+	topicAgent    = "The agent"
+	topicListen   = "Listeners and TLS"
+	topicStore    = "Where questions are kept, and for how long"
+	topicRuns     = "Bounds and times of runs, and the end of the process"
+	topicWho      = "Who asks"
+	topicDesk     = "The desk"
+	topicObserve  = "Log, audit and webhook"
+	topicOptions  = "Options of dialects"
+	topicInjector = "The injector (holdpoint inject)"
+	docRoute      = "path below which another agent is, such as /billing. HOLDPOINT_ROUTES_0_NAME and HOLDPOINT_ROUTES_0_UPSTREAM go with it, and what else is said of this agent alone; the next agent's are HOLDPOINT_ROUTES_1_PATH and so on (docs/routes.md)"
+)
+
+// What holdpoint check, the log and the list of files say of a value.
+const (
+	textForAll      = "%s (for all)"                 // a route has the value of all agents
+	textClaim       = "claim %s of tokens of %s"     // where a principal comes from
+	textSessionKeys = "keys of sessions at the desk" // what is read again
+)
+
+const usageHead = `Holdpoint is a reverse proxy for AI agents that speak AG-UI. It turns the pauses of an agent backend
+into AG-UI interrupts, and sends the client's answers to the backend in the backend's own form.
+
+usage: holdpoint [command]
+
+  run      start the proxy (also without a command)
+  desk     start the desk alone, for all agents that share a store; needs no HOLDPOINT_UPSTREAM
+  inject   start the webhook that adds Holdpoint as a sidecar to pods of Kubernetes; inject -h has
+           its variables (docs/injector.md)
+  check    validate the configuration, and print what is set and what follows from it, without
+           secrets; with -all: every variable. check desk: that of the desk alone. check inject:
+           that of the injector
+  demo     show a pause and its answer in this terminal; needs no configuration
+           with -serve: keep a scripted agent and Holdpoint running, for curl or another client
+           with -desk: answer a question on the desk's page, and see the run continue
+  store schema
+           print the SQL that makes the tables of a PostgreSQL store, for a DBA
+  healthcheck [live|ready|started]
+           ask the running process, as a probe does; exit 0 if it is. The default is live
+  drain    make the running process not ready, and wait until its streams have ended
+  reload   have the running process read its files again
+  audit verify [-head seq:hash] FILE...
+           read the files of an audit, the oldest first, and report lines that were removed or changed
+  doctor [-json] URL|FILE|-
+           send one harmless run to a backend, or read the recorded answer of one, and report how it
+           pauses and how Holdpoint translates it (docs/doctor.md). doctor -h has its options
+  replay [-step] FILE|-
+           play a scenario, or the recorded answer of a backend, and print each frame received, each
+           frame sent, and why, with all payloads (docs/debugging.md). replay -h has its options
+  version  print the version
+  help     print this text (also -h); help TOPIC: all variables of a topic
+
+Environment variables configure it. Only HOLDPOINT_UPSTREAM must be set, or a route. An empty variable
+counts as unset. A size is bytes or has a unit (16MiB, 8MB). A duration is as Go writes it (15s, 1h30m).
+Each variable with a secret has a second one, its name with _FILE at the end, for a file with the value.
+
+To begin with:
+
+`
+
+const replayUsage = "usage: holdpoint replay [-step] [-request file] [-set HOLDPOINT_NAME=value] FILE|-\n\n" +
+	"FILE is a scenario (NAME.txtar), or the answer of a backend as curl -N or curl -iN writes it.\n" +
+	"What is printed has all payloads."
+
+const doctorUsage = "usage: holdpoint doctor [-json] [-message text] [-header 'Name: value'] [-header-file file] " +
+	"[-timeout 60s] [-protocol-version 1.0] [-dialect name] [-assistant name] [-tools file] URL|FILE|-"

@@ -32,7 +32,7 @@ func kindOf(ev agui.Event) kind {
 	case agui.CallStart, agui.CallChunk:
 		k.name = clean(ev.Get("toolCallName").Str)
 	case agui.Unknown:
-		k.t = "(no type of AG-UI)"
+		k.t = labelNoType
 	}
 	return k
 }
@@ -123,7 +123,7 @@ func word(s string) string {
 		ok = ok && (c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || strings.ContainsRune("_.:-", c))
 	}
 	if !ok {
-		return "(free text)"
+		return labelFreeText
 	}
 	return s
 }

@@ -71,7 +71,7 @@ func (o Options) several() bool { return o.Dialect == langgraphserver.Name }
 
 func (o Options) err() error {
 	if o.several() != (o.Assistant != "") {
-		return errors.New("-dialect " + langgraphserver.Name + " and -assistant go together")
+		return fmt.Errorf(refusedAssistant, langgraphserver.Name)
 	}
 	return nil
 }

@@ -113,7 +113,7 @@ type exchange struct {
 }
 
 // errEnough is the error for requests after the last one that capture sends.
-var errEnough = errors.New("doctor sends one run")
+var errEnough = errors.New(failedSecondRun)
 
 // RoundTrip implements http.RoundTripper.
 func (c *capture) RoundTrip(r *http.Request) (*http.Response, error) {
@@ -157,7 +157,7 @@ func (b *capturedBody) Read(p []byte) (int, error) {
 	case err != nil:
 		b.e.err = err
 	case b.e.body.Len() > MaxBytes:
-		err = errors.New("doctor: enough was read")
+		err = errors.New(failedEnough)
 	}
 	return n, err
 }

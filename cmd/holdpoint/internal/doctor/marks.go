@@ -1,6 +1,7 @@
 package doctor
 
 import (
+	"fmt"
 	"strings"
 
 	"holdpoint/internal/agui"
@@ -38,16 +39,16 @@ var sections = map[string]string{
 	agentframework.Name:  "Microsoft Agent Framework",
 	agno.Name:            "agno",
 	awsstrands.Name:      "Strands Agents",
-	draft.Name:           "AG-UI's draft of interrupts",
+	draft.Name:           nameDraft,
 	langgraph.Name:       "LangGraph",
 	langgraphserver.Name: "LangGraph Server",
-	phrases.Name:         "Questions in words",
+	phrases.Name:         namePhrases,
 	requestapproval.Name: "Microsoft Agent Framework",
-	standard.Name:        "Any other backend with the interrupt outcome",
+	standard.Name:        nameStandard,
 	standard.MastraName:  "Mastra",
 	strands.Name:         "Strands Agents",
 	superagent.Name:      "superagent",
-	toolcall.Name:        "Any other backend that asks by a call",
+	toolcall.Name:        nameToolCall,
 }
 
 // A mark is something in a stream that only one framework writes.
@@ -60,22 +61,22 @@ type mark struct {
 
 // marks lists the marks that the recordings in testdata show. TestMarks counts them there.
 var marks = []mark{
-	{"LangGraph", "events of LangChain's stream (rawEvent or RAW)", isLangChain, ""},
-	{"LangGraph", "frames of a LangGraph Server (rawEvent)", isServerFrame, ""},
-	{"LangGraph", "interrupts with metadata.langgraph", hasMetadata("langgraph"), ""},
-	{"Microsoft Agent Framework", "interrupts with metadata.agent_framework", hasMetadata("agent_framework"), ""},
+	{"LangGraph", signLangChain, isLangChain, ""},
+	{"LangGraph", signLangGraphServer, isServerFrame, ""},
+	{"LangGraph", signLangGraph, hasMetadata("langgraph"), ""},
+	{"Microsoft Agent Framework", signAgentFramework, hasMetadata("agent_framework"), ""},
 	{"Microsoft Agent Framework", "CUSTOM function_approval_request", isCustom("function_approval_request"), ""},
 	{"Microsoft Agent Framework", "CUSTOM WorkflowInterruptEvent", isCustom("WorkflowInterruptEvent"), ""},
-	{"Strands Agents", "RAW events with the source strands", isRaw("strands"), ""},
+	{"Strands Agents", signStrands, isRaw("strands"), ""},
 	{"pydantic-ai", "CUSTOM pydantic_ai_conversation_saved", isCustom("pydantic_ai_conversation_saved"), ""},
-	{"AG2", "interrupts with metadata.ag2", hasMetadata("ag2"), ""},
-	{"Google ADK", "interrupts with metadata.adk", hasMetadata("adk"), ""},
-	{"CrewAI", "interrupts with the reason crewai:human_feedback", hasReason("crewai:human_feedback"), ""},
-	{"CrewAI", "CUSTOM on_interrupt with an interrupt of CrewAI's", announces(kit.CrewAI), ""},
-	{"Mastra", "interrupts with the reason mastra:tool_suspend", hasReason("mastra:tool_suspend"), ""},
-	{"Mastra", "CUSTOM on_interrupt with a call that suspends", announces(kit.Mastra), ""},
-	{"agno", "RAW events with the source agno", isRaw("agno"), ""},
-	{"TanStack AI", "interrupts with TanStack's binding in metadata", hasMetadata("tanstack:interruptBinding"), ""},
+	{"AG2", signAG2, hasMetadata("ag2"), ""},
+	{"Google ADK", signADK, hasMetadata("adk"), ""},
+	{"CrewAI", signCrewAI, hasReason("crewai:human_feedback"), ""},
+	{"CrewAI", signCrewAIEvent, announces(kit.CrewAI), ""},
+	{"Mastra", signMastra, hasReason("mastra:tool_suspend"), ""},
+	{"Mastra", signMastraEvent, announces(kit.Mastra), ""},
+	{"agno", signAgno, isRaw("agno"), ""},
+	{"TanStack AI", signTanStack, hasMetadata("tanstack:interruptBinding"), ""},
 }
 
 func isCustom(name string) func(agui.Event) bool {
@@ -145,7 +146,7 @@ func frameworkOf(dialect string, came *stream) Framework {
 	if dialect != "" {
 		f.Name = sections[dialect]
 		if dialect != standard.Name {
-			f.Seen = append(f.Seen, "it asks as the dialect "+dialect+" does")
+			f.Seen = append(f.Seen, fmt.Sprintf(signDialect, dialect))
 		}
 	}
 	for _, m := range marks {
@@ -174,17 +175,17 @@ func frameworkOf(dialect string, came *stream) Framework {
 // asTested has, for each framework, the versions whose outcome was recorded for its mark. An answer
 // without that outcome does not show a version.
 var asTested = map[string]string{
-	"Google ADK": "ag-ui-adk with the interrupt outcome, as 0.11.0 has it",
-	"CrewAI":     "ag-ui-crewai with emit_interrupt_outcome, as 1.0.0 has it",
-	"Mastra":     "@ag-ui/mastra with the interrupt outcome, as 1.1.2 has it and 1.0.3 has not",
-	"AG2":        "ag2 with the interrupt outcome, as 1.2.1 has it",
+	"Google ADK": adapterADK,
+	"CrewAI":     adapterCrewAI,
+	"Mastra":     adapterMastra,
+	"AG2":        adapterAG2,
 }
 
 // asAnnounced has, for each framework, the versions that were recorded with an announcement and no
 // outcome.
 var asAnnounced = map[string]string{
-	"CrewAI": "ag-ui-crewai without emit_interrupt_outcome, as 1.0.0 is by default",
-	"Mastra": "@ag-ui/mastra without the interrupt outcome, as 1.0.3 has none and 1.1.2 has it off",
+	"CrewAI": adapterCrewAIEvent,
+	"Mastra": adapterMastraEvent,
 }
 
 // outcomeVersions returns the versions of a framework that show only in an outcome with interrupts,
@@ -223,7 +224,7 @@ func langGraphVersions(came *stream) string {
 			outcome = outcome || hasMetadata("langgraph")(ev)
 		}
 	}
-	name := "its adapter"
+	name := adapterUnknown
 	switch {
 	case typescript:
 		name = "@ag-ui/langgraph (TypeScript)"
@@ -232,11 +233,11 @@ func langGraphVersions(came *stream) string {
 	}
 	switch {
 	case outcome, asked > snapshot && snapshot >= 0:
-		return name + " 0.0.43 or later"
+		return fmt.Sprintf(versionFrom43, name)
 	case asked >= 0 && asked < snapshot:
-		return name + " up to 0.0.42"
+		return fmt.Sprintf(versionTo42, name)
 	case python || typescript:
-		return name + ", of a version that this answer does not tell"
+		return fmt.Sprintf(versionUntold, name)
 	}
 	return ""
 }
@@ -259,15 +260,15 @@ func agentFrameworkVersions(dialect string, came *stream) string {
 	const python = "agent-framework-ag-ui (Python) "
 	switch {
 	case dialect == requestapproval.Name:
-		return "the request_approval of the .NET samples; the stream does not tell a version"
+		return adapterDotNet
 	case outcome:
-		return python + "1.0.0rc8 or later"
+		return python + versionFromRC8
 	case list:
 		return python + "1.0.0b260225 to 1.0.0rc7"
 	case custom && confirm:
-		return python + "1.0.0b260114 to b260219"
+		return python + versionB260114
 	case custom:
-		return python + "up to 1.0.0b260219"
+		return python + versionToB260219
 	}
 	return ""
 }

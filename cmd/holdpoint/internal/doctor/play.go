@@ -6,6 +6,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"log/slog"
 	"net"
@@ -61,7 +62,7 @@ func play(ctx context.Context, list dialects.List, a Answer, came *stream, o Opt
 	w := &clientView{header: http.Header{}}
 	h.ServeHTTP(w, req)
 	if w.status != http.StatusOK {
-		return nil, errors.New("doctor: Holdpoint does not take its own run: " + w.body.String())
+		return nil, fmt.Errorf(failedOwnRun, w.body.String())
 	}
 	p.out.read(w.body.Bytes())
 	p.again = max(0, backend.asked-max(1, len(a.Run)))
@@ -159,7 +160,7 @@ func (b *replay) RoundTrip(r *http.Request) (*http.Response, error) {
 	case b.asked <= len(a.Run):
 		a = a.Run[b.asked-1]
 	case b.asked > 1:
-		return nil, &net.OpError{Op: "dial", Err: errors.New("a recording has one answer")}
+		return nil, &net.OpError{Op: "dial", Err: errors.New(failedSecondAnswer)}
 	}
 	if trace := httptrace.ContextClientTrace(r.Context()); trace != nil && trace.GotConn != nil {
 		trace.GotConn(httptrace.GotConnInfo{}) // a real transport calls it before it sends the request

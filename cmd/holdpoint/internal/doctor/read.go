@@ -8,9 +8,6 @@ import (
 	"net/http"
 )
 
-// DefaultMessage is the user's message in the harmless run.
-const DefaultMessage = "Hello. Please only say hello."
-
 // Read reads a recording: the body of an answer, or the answer with its headers as curl -i writes
 // it. It returns the error of r only if nothing was read.
 func Read(r io.Reader) (Answer, error) {

@@ -53,3 +53,65 @@ const (
 	failedUnreachable = "the backend cannot be reached"
 	failedReason      = failedUnreachable + ": %s"
 )
+
+// Signs of a framework in an answer, and the rows of the dialects in the report.
+const (
+	nameDraft           = "AG-UI's draft of interrupts"
+	namePhrases         = "Questions in words"
+	nameStandard        = "Any other backend with the interrupt outcome"
+	nameToolCall        = "Any other backend that asks by a call"
+	signLangChain       = "events of LangChain's stream (rawEvent or RAW)"
+	signLangGraphServer = "frames of a LangGraph Server (rawEvent)"
+	signLangGraph       = "interrupts with metadata.langgraph"
+	signAgentFramework  = "interrupts with metadata.agent_framework"
+	signStrands         = "RAW events with the source strands"
+	signAG2             = "interrupts with metadata.ag2"
+	signADK             = "interrupts with metadata.adk"
+	signCrewAI          = "interrupts with the reason crewai:human_feedback"
+	signCrewAIEvent     = "CUSTOM on_interrupt with an interrupt of CrewAI's"
+	signMastra          = "interrupts with the reason mastra:tool_suspend"
+	signMastraEvent     = "CUSTOM on_interrupt with a call that suspends"
+	signAgno            = "RAW events with the source agno"
+	signTanStack        = "interrupts with TanStack's binding in metadata"
+	signDialect         = "it asks as the dialect %s does"
+	adapterADK          = "ag-ui-adk with the interrupt outcome, as 0.11.0 has it"
+	adapterCrewAI       = "ag-ui-crewai with emit_interrupt_outcome, as 1.0.0 has it"
+	adapterMastra       = "@ag-ui/mastra with the interrupt outcome, as 1.1.2 has it and 1.0.3 has not"
+	adapterAG2          = "ag2 with the interrupt outcome, as 1.2.1 has it"
+	adapterCrewAIEvent  = "ag-ui-crewai without emit_interrupt_outcome, as 1.0.0 is by default"
+	adapterMastraEvent  = "@ag-ui/mastra without the interrupt outcome, as 1.0.3 has none and 1.1.2 has it off"
+	adapterUnknown      = "its adapter"
+	versionFrom43       = "%s 0.0.43 or later"
+	versionTo42         = "%s up to 0.0.42"
+	versionUntold       = "%s, of a version that this answer does not tell"
+	adapterDotNet       = "the request_approval of the .NET samples; the stream does not tell a version"
+	versionFromRC8      = "1.0.0rc8 or later"
+	versionB260114      = "1.0.0b260114 to b260219"
+	versionToB260219    = "up to 1.0.0b260219"
+)
+
+// Labels of the report.
+const (
+	labelNoType      = "(no type of AG-UI)"
+	labelFreeText    = "(free text)"
+	labelNoDialect   = "dialect     not shown by this answer"
+	labelNotShown    = "not shown by this answer"
+	labelCutOff      = "cut off"
+	labelNoTerminal  = "no terminal event"
+	labelEndsWith    = "ends with %s"
+	labelWithSchema  = ", with a schema for the answer"
+	labelEvents      = "events      what the backend sent, and what a client gets"
+	labelDoesNotWork = "  does not work: %s\n"
+)
+
+// What is wrong with doctor's arguments, and the errors with which it ends its own requests.
+const (
+	refusedAssistant   = "-dialect %s and -assistant go together"
+	failedSecondRun    = "doctor sends one run"
+	failedOwnRun       = "doctor: Holdpoint does not take its own run: %s"
+	failedEnough       = "doctor: enough was read"
+	failedSecondAnswer = "a recording has one answer"
+)
+
+// DefaultMessage is the user's message in the harmless run.
+const DefaultMessage = "Hello. Please only say hello."

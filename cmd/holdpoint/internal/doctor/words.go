@@ -24,12 +24,12 @@ func (r *Report) print(w io.Writer) {
 	case r.Dialect != "":
 		fmt.Fprintf(w, "dialect     %s (HOLDPOINT_DIALECT=%s)\n", r.Dialect, r.Setting)
 	case r.Verdict != NoStream:
-		fmt.Fprintln(w, "dialect     not shown by this answer")
+		fmt.Fprintln(w, labelNoDialect)
 	}
 	if r.Framework.Name != "" {
 		fmt.Fprintf(w, "framework   %s: %s\n", r.Framework.Name, strings.Join(r.Framework.Seen, "; "))
 		version := r.Framework.Versions
-		version = cmp.Or(version, "not shown by this answer")
+		version = cmp.Or(version, labelNotShown)
 		fmt.Fprintf(w, "version     %s\n", version)
 	}
 	if r.Client != "" {
@@ -76,11 +76,11 @@ func (d Described) line() string {
 	parts = append(parts, fmt.Sprintf("%d bytes", d.Bytes), fmt.Sprintf("%d events", d.Events))
 	switch {
 	case d.Cut:
-		parts = append(parts, "cut off")
+		parts = append(parts, labelCutOff)
 	case d.End == "none":
-		parts = append(parts, "no terminal event")
+		parts = append(parts, labelNoTerminal)
 	case d.End != "":
-		parts = append(parts, "ends with "+d.End)
+		parts = append(parts, fmt.Sprintf(labelEndsWith, d.End))
 	}
 	return strings.Join(parts, ", ")
 }
@@ -91,7 +91,7 @@ func (q Question) line() string {
 		line += ", tool " + q.Tool
 	}
 	if q.Schema {
-		return line + ", with a schema for the answer"
+		return line + labelWithSchema
 	}
 	return line + notSchemaQuestion
 }
@@ -100,7 +100,7 @@ func (r *Report) printEvents(w io.Writer) {
 	if len(r.Events) == 0 {
 		return
 	}
-	fmt.Fprintln(w, "events      what the backend sent, and what a client gets")
+	fmt.Fprintln(w, labelEvents)
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(t, "  type\tname\tcame\tpassed\trewritten\tdropped\tmade")
 	for _, c := range r.Events {
@@ -121,6 +121,6 @@ func (p *SupportedPart) print(w io.Writer) {
 		fmt.Fprintf(w, "  %s %s: %s\n", k.Name, k.Versions, k.Tested)
 	}
 	for _, l := range p.Limits {
-		fmt.Fprintf(w, "  does not work: %s\n", l)
+		fmt.Fprintf(w, labelDoesNotWork, l)
 	}
 }

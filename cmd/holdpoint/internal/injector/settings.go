@@ -47,7 +47,7 @@ func (s *Settings) Check() (errs []error) {
 		errs = append(errs, variables.Atf("INJECT_NAME", textNotService))
 	}
 	if s.Lifetime < shortestLifetime {
-		errs = append(errs, variables.Atf("INJECT_CERT_LIFETIME", "want at least %s", shortestLifetime))
+		errs = append(errs, variables.Atf("INJECT_CERT_LIFETIME", textAtLeast, shortestLifetime))
 	}
 	var err error
 	s.files, err = certificates.OpenNamed(certificates.Files{Cert: s.CertFile, Key: s.KeyFile}, "HOLDPOINT_", "INJECT_CERT_FILE", "INJECT_KEY_FILE", "")

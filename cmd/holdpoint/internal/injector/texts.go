@@ -41,3 +41,6 @@ const (
 	textUnixListen     = "the API server connects over the network, want host:port"
 	textNotService     = "want a name of a Service"
 )
+
+// What is wrong with a variable of the injector.
+const textAtLeast = "want at least %s"

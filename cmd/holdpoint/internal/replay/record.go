@@ -15,34 +15,34 @@ import (
 // answer it.
 func (p *player) record(ctx context.Context) error {
 	if p.store.key == "" {
-		p.print("  record       none: nothing was asked of the store")
+		p.print(recordNotAsked)
 		return p.err
 	}
 	rec, err := p.store.Store.Load(ctx, p.store.key, p.store.owner)
 	if err != nil {
-		return fmt.Errorf("the record: %w", err)
+		return fmt.Errorf(recordUnread, err)
 	}
 	p.asked = ""
 	switch {
 	case rec.State == store.None && len(rec.Results) == 0:
-		p.print("  record       none: the thread waits for nothing")
+		p.print(recordNone)
 	case rec.State == store.None:
-		p.print("  record       nothing is open")
+		p.print(recordNothingOpen)
 	default:
 		p.asked = rec.Pause.Dialect
-		p.print("  record       %s, asked by %s", rec.State, rec.Pause.Dialect)
+		p.print(recordAskedBy, rec.State, rec.Pause.Dialect)
 		for n := range rec.Pause.Interrupts {
 			i := &rec.Pause.Interrupts[n]
-			p.print("               question %s, the backend's own id %q: %s", i.ID, i.Native, i.Object)
+			p.print(recordQuestion, i.ID, i.Native, i.Object)
 		}
 	}
 	for _, r := range rec.Results {
-		p.print("               an earlier question ended: %s", r.EndKind)
+		p.print(recordEnded, r.EndKind)
 	}
 	if rec.State == store.Open {
-		p.print("  to answer    the client's next request has")
+		p.print(recordToAnswer)
 		p.print("      %s", resume(rec.Pause.Interrupts, true))
-		p.print("               or, to refuse,")
+		p.print(recordToRefuse)
 		p.print("      %s", resume(rec.Pause.Interrupts, false))
 	}
 	return p.err
@@ -66,9 +66,9 @@ func resume(questions []agui.Interrupt, yes bool) string {
 			e.Status, e.Payload = "cancelled", nil
 		case yes:
 			if e.Payload = i.Yes; e.Payload == nil {
-				e.Payload = json.RawMessage(`"any value"`)
+				e.Payload = json.RawMessage(payloadAny)
 				if gjson.GetBytes(i.Object, "responseSchema").Exists() {
-					e.Payload = json.RawMessage(`"a value that fits the responseSchema"`)
+					e.Payload = json.RawMessage(payloadOfSchema)
 				}
 			}
 		}

@@ -117,7 +117,7 @@ func (p *player) start() (err error) {
 	p.handler, err = p.o.Holdpoint(Parts{
 		Backend: backend{p}, Store: p.store, Now: p.time, NewID: p.newID, Logger: slog.New(logged{p, ""}),
 		RunEnded: func(r *event.Run) { p.trace.ended(r) },
-		Claimed:  func(dialect string) { p.trace.note("the stream is that of %s from here on", dialect) },
+		Claimed:  func(dialect string) { p.trace.note(traceDialect, dialect) },
 	})
 	return err
 }
@@ -143,7 +143,7 @@ func (p *player) maker() string {
 	if p.asked == "" {
 		return "Holdpoint"
 	}
-	return p.asked + ", which asked,"
+	return fmt.Sprintf(traceWhichAsked, p.asked)
 }
 
 func (p *player) print(format string, args ...any) {
@@ -162,12 +162,12 @@ func (p *player) turn(ctx context.Context, n int, turn Turn) error {
 	}
 	p.print("turn %d", n)
 	if turn.Restart {
-		p.print("  (Holdpoint was started anew, with the same store)")
+		p.print(traceStartedAnew)
 	}
 	if turn.Wait > 0 {
-		p.print("  (%v have passed)", turn.Wait)
+		p.print(tracePassed, turn.Wait)
 	}
-	p.block("client sends", turn.Request)
+	p.block(traceClientSends, turn.Request)
 	p.trace = &trace{p: p, turn: turn}
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://holdpoint/", strings.NewReader(string(turn.Request)))
 	if err != nil {

@@ -73,15 +73,15 @@ func (t *trace) request(r *http.Request, body []byte) {
 	t.flush()
 	t.current = nil
 	t.asked++
-	line := fmt.Sprintf("backend gets request %d, %s %s", t.asked, r.Method, r.URL.RequestURI())
+	line := fmt.Sprintf(traceBackendGets, t.asked, r.Method, r.URL.RequestURI())
 	switch {
 	case sameJSON(body, t.turn.Request):
-		t.p.print("  %s: the client's request as it came", line)
+		t.p.print(traceRequestAsCame, line)
 	case len(body) == 0:
 		t.p.print("  %s", line)
 	default:
 		t.p.block(line, body)
-		t.p.print("               why: %s makes it of the client's request: %s", t.p.maker(), changed(t.turn.Request, body))
+		t.p.print(traceRequestWhy, t.p.maker(), changed(t.turn.Request, body))
 	}
 }
 
@@ -110,12 +110,12 @@ func (t *trace) ended(r *event.Run) {
 func (t *trace) flush() {
 	for _, went := range t.output {
 		if t.current != nil && t.current.data == nil && bytes.Equal(t.current.raw, went) {
-			t.p.print("  client       as it came")
+			t.p.print(traceAsCame)
 			continue
 		}
 		f, why := t.why(went)
 		if f != nil && f == t.current && bytes.Equal(f.data, dataOf(went)) {
-			t.p.print("  client       as it came")
+			t.p.print(traceAsCame)
 			continue
 		}
 		t.p.print("  client       %s", shown(went))
@@ -124,7 +124,7 @@ func (t *trace) flush() {
 	if t.current != nil && !t.current.flushed {
 		t.current.flushed = true
 		if len(t.output) == 0 && t.current.data != nil {
-			t.p.print("  client       nothing yet: Holdpoint waits with it, or leaves it out")
+			t.p.print(traceNothingYet)
 		}
 	}
 	for _, note := range t.notes {
@@ -138,20 +138,20 @@ func (t *trace) flush() {
 func (t *trace) why(went []byte) (*frame, string) {
 	data := dataOf(went)
 	if data == nil {
-		return nil, "has no event"
+		return nil, traceNoEvent
 	}
 	for _, f := range t.frames {
 		if f.passed || !bytes.Equal(f.data, data) {
 			continue
 		}
 		f.passed = true
-		return f, fmt.Sprintf("is frame %d as it came, which waited until here", f.number)
+		return f, fmt.Sprintf(traceWaited, f.number)
 	}
 	if f := t.source(data); f != nil {
 		f.passed = true
-		return f, fmt.Sprintf("is frame %d, changed: %s", f.number, changed(f.data, data))
+		return f, fmt.Sprintf(traceChanged, f.number, changed(f.data, data))
 	}
-	return nil, "is made by Holdpoint"
+	return nil, traceMade
 }
 
 // source returns the last frame of the backend that has the same type and the same message, call,
@@ -182,7 +182,7 @@ func (t *trace) end(w *client) {
 	if w.refused() {
 		t.output = nil
 		t.flush()
-		t.p.block(fmt.Sprintf("client gets HTTP %d", w.status), w.body)
+		t.p.block(fmt.Sprintf(traceClientGets, w.status), w.body)
 	} else {
 		t.flush()
 	}
@@ -193,13 +193,13 @@ func (t *trace) end(w *client) {
 		}
 	}
 	if len(left) > 0 && !w.refused() {
-		t.p.print("  left out     frames of the backend that did not reach the client in any form: %s", strings.Join(left, ", "))
+		t.p.print(traceLeftOut, strings.Join(left, ", "))
 	}
 	if n := len(t.turn.Answers) - t.asked; n > 0 {
-		t.p.print("  left out     recorded answers of the backend that Holdpoint did not ask for: %d", n)
+		t.p.print(traceNotAskedFor, n)
 	}
 	if r := t.run; r != nil {
-		t.p.print("  run          outcome %s, dialect %s; frames: %d passed, %d rewritten, %d dropped, %d made", or(r.Outcome), or(r.Dialect), r.PassedFrames, r.RewrittenFrames, r.DroppedFrames, r.MadeEvents)
+		t.p.print(traceRun, or(r.Outcome), or(r.Dialect), r.PassedFrames, r.RewrittenFrames, r.DroppedFrames, r.MadeEvents)
 	}
 }
 
@@ -236,7 +236,7 @@ func shown(raw []byte) string {
 func changed(was, is []byte) string {
 	before, after := members(was), members(is)
 	if before == nil || after == nil {
-		return "another form"
+		return traceOtherForm
 	}
 	var list []string
 	for _, name := range slices.Sorted(maps.Keys(after)) {
@@ -252,7 +252,7 @@ func changed(was, is []byte) string {
 		}
 	}
 	if len(list) == 0 {
-		return "the same values, written anew"
+		return traceSameValues
 	}
 	return strings.Join(list, ", ")
 }

@@ -30,8 +30,8 @@ func (b backend) RoundTrip(r *http.Request) (*http.Response, error) {
 	t := b.p.trace
 	t.request(r, body)
 	if t.asked > len(t.turn.Answers) {
-		t.note("no answer to this request is recorded, so the backend is not there")
-		return nil, &net.OpError{Op: "dial", Err: errors.New("no answer is recorded")}
+		t.note(traceNoAnswer)
+		return nil, &net.OpError{Op: "dial", Err: errors.New(traceNotRecorded)}
 	}
 	if trace := httptrace.ContextClientTrace(r.Context()); trace != nil && trace.GotConn != nil {
 		trace.GotConn(httptrace.GotConnInfo{}) // a real transport calls it before it sends the request
@@ -43,7 +43,7 @@ func (b backend) RoundTrip(r *http.Request) (*http.Response, error) {
 	}
 	status := a.Status
 	if status != http.StatusOK {
-		t.note("the backend answers HTTP %d", status)
+		t.note(traceStatus, status)
 	}
 	return &http.Response{
 		StatusCode: status, ProtoMajor: 1, ProtoMinor: 1, Request: r, ContentLength: -1, Header: header,
@@ -87,7 +87,7 @@ func (f *frames) Read(b []byte) (int, error) {
 		switch {
 		case len(f.left) > 0:
 		case f.cut:
-			f.t.note("the connection breaks off here")
+			f.t.note(traceBreaksOff)
 			return 0, io.ErrUnexpectedEOF
 		default:
 			return 0, io.EOF
