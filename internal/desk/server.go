@@ -200,7 +200,7 @@ func (d *Server) makeToken() {
 	if d.given.Front.TLS() != nil {
 		scheme = "https"
 	}
-	fmt.Fprintf(d.given.Screen, "\nThe desk is at %s://%s/\nThe token to sign in with, until Holdpoint ends: %s\n\n", scheme, d.listener.Addr(), text)
+	fmt.Fprintf(d.given.Screen, textDeskAddress, scheme, d.listener.Addr(), text)
 }
 
 // LogStart warns about the consequences of who can reach the desk. others are

@@ -167,14 +167,14 @@ func (s *Settings) checkCallers() (errs []error) {
 	for _, of := range []struct {
 		name string
 		is   bool
-		with string // values of DESK_AUTH that use the variable
+		with []string // values of DESK_AUTH that use the variable
 	}{
-		{"DESK_TOKEN", s.Token.InVariable(), "token"}, {"DESK_TOKEN_FILE", s.Token.File != "", "token"},
-		{"DESK_PRINCIPAL", s.Principal != "", "header jwt"}, {"DESK_GROUPS", s.Groups != "", "header jwt"},
-		{"DESK_TRUSTED_PEERS", len(s.TrustedPeers) > 0, "token header"},
-		{"DESK_JWT_ISSUER", s.JWTIssuer != "", "jwt"}, {"DESK_JWT_AUDIENCE", s.JWTAudience != "", "jwt"}, {"DESK_JWT_JWKS_URL", s.JWKSURL.URL != nil, "jwt"},
+		{"DESK_TOKEN", s.Token.InVariable(), []string{"token"}}, {"DESK_TOKEN_FILE", s.Token.File != "", []string{"token"}},
+		{"DESK_PRINCIPAL", s.Principal != "", []string{"header", "jwt"}}, {"DESK_GROUPS", s.Groups != "", []string{"header", "jwt"}},
+		{"DESK_TRUSTED_PEERS", len(s.TrustedPeers) > 0, []string{"token", "header"}},
+		{"DESK_JWT_ISSUER", s.JWTIssuer != "", []string{"jwt"}}, {"DESK_JWT_AUDIENCE", s.JWTAudience != "", []string{"jwt"}}, {"DESK_JWT_JWKS_URL", s.JWKSURL.URL != nil, []string{"jwt"}},
 	} {
-		if of.is && !slices.Contains(strings.Fields(of.with), auth) {
+		if of.is && !slices.Contains(of.with, auth) {
 			wrong(of.name, textUnusedWithAuth, auth)
 		}
 	}

@@ -47,3 +47,6 @@ const (
 	// the keys with which tokens of the desk's callers are checked. Use https://.
 	logPlainKeys = "the keys of the desk's issuer come over plain HTTP: whoever can change that traffic can decide as anybody"
 )
+
+// What is printed when Holdpoint makes the token of the desk itself.
+const textDeskAddress = "\nThe desk is at %s://%s/\nThe token to sign in with, until Holdpoint ends: %s\n\n"

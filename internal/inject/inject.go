@@ -80,7 +80,7 @@ func (i *Injector) Review(body []byte) (*Answer, error) {
 func (i *Injector) inject(text gjson.Result, a *Answer) ([]operation, error) {
 	p := readPod(text)
 	if _, is := p.annotations[agentAnnotation]; !is {
-		a.Reason = "it has no annotation " + agentAnnotation
+		a.Reason = fmt.Sprintf(textNoAnnotation, agentAnnotation)
 		return nil, p.checkUnused()
 	}
 	if _, mirror := p.annotations["kubernetes.io/config.mirror"]; mirror {
@@ -92,7 +92,7 @@ func (i *Injector) inject(text gjson.Result, a *Answer) ([]operation, error) {
 		return nil, err
 	}
 	if c := p.container(sidecarName); c != nil {
-		a.Reason = "it has a container " + sidecarName + " already"
+		a.Reason = fmt.Sprintf(textHasSidecar, sidecarName)
 		if !c.hasPort(w.portName) {
 			a.warn(textSidecarThere, sidecarName, w.portName)
 		}
@@ -200,7 +200,7 @@ func (p *pod) checkPorts(agent *container, found *port) error {
 // listed returns names for a sentence of an error.
 func listed(names []string) string {
 	if len(names) == 0 {
-		return "none with a name"
+		return textNoNames
 	}
 	return strings.Join(names, ", ")
 }

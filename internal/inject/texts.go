@@ -53,12 +53,26 @@ const (
 
 // Reasons for which a pod is left as it is, and why a request is not a review.
 const (
-	textMirror      = "it is a mirror pod of a kubelet, which cannot be changed"
-	textSubresource = "the request is for a subresource of a pod that exists already"
-	textExists      = "the containers of a pod that exists already cannot be changed"
-	textNotCorePod  = "it is not a pod of v1"
-	textNotJSON     = "the body is not valid JSON"
-	textOtherKind   = "want an %s of %s, got kind %s of apiVersion %s"
-	textNoUID       = "the review has no request.uid, so no answer can name it"
-	textNoObject    = "the review has no request.object"
+	textNoAnnotation = "it has no annotation %s"
+	textHasSidecar   = "it has a container %s already"
+	textMirror       = "it is a mirror pod of a kubelet, which cannot be changed"
+	textSubresource  = "the request is for a subresource of a pod that exists already"
+	textExists       = "the containers of a pod that exists already cannot be changed"
+	textNotCorePod   = "it is not a pod of v1"
+	textNotJSON      = "the body is not valid JSON"
+	textOtherKind    = "want an %s of %s, got kind %s of apiVersion %s"
+	textNoUID        = "the review has no request.uid, so no answer can name it"
+	textNoObject     = "the review has no request.object"
 )
+
+// Why a variable cannot be set in the annotations. Each follows the name of the variable.
+const (
+	textFromAgent       = "it is made of " + agentAnnotation + " and " + pathAnnotation
+	textFromMemory      = "it is made of " + memoryAnnotation
+	textFixedPort       = "the sidecar's port is fixed"
+	textProbesPort      = "the kubelet's probes ask there"
+	textFromGracePeriod = "it is made of the pod's terminationGracePeriodSeconds"
+)
+
+// textNoNames stands for an empty list of names in these texts.
+const textNoNames = "none with a name"

@@ -11,12 +11,12 @@ const prefix = "HOLDPOINT_"
 // reserved are the variables that the injector sets itself, each with the reason why an annotation
 // cannot set it.
 var reserved = map[string]string{
-	"UPSTREAM":      "it is made of " + agentAnnotation + " and " + pathAnnotation,
-	"LISTEN":        "the sidecar's port is fixed",
-	"ADMIN_LISTEN":  "the kubelet's probes ask there",
-	"DRAIN_DELAY":   "it is made of the pod's terminationGracePeriodSeconds",
-	"DRAIN_TIMEOUT": "it is made of the pod's terminationGracePeriodSeconds",
-	"MEMORY":        "it is made of " + memoryAnnotation,
+	"UPSTREAM":      textFromAgent,
+	"LISTEN":        textFixedPort,
+	"ADMIN_LISTEN":  textProbesPort,
+	"DRAIN_DELAY":   textFromGracePeriod,
+	"DRAIN_TIMEOUT": textFromGracePeriod,
+	"MEMORY":        textFromMemory,
 }
 
 // allowed are the variables that an annotation may set. A new variable of Holdpoint is not allowed

@@ -184,7 +184,7 @@ func (s *keySet) find(id, algorithm string) []jose.JSONWebKey {
 func (s *keySet) fetch(ctx context.Context) ([]jose.JSONWebKey, []string, error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, s.url, nil)
 	if err != nil {
-		return nil, nil, errors.New("the address of the keys is none")
+		return nil, nil, errors.New(textKeysAddress)
 	}
 	req.Header.Set("Accept", "application/jwk-set+json, application/json")
 	res, err := s.client.Do(req)
@@ -200,7 +200,7 @@ func (s *keySet) fetch(ctx context.Context) ([]jose.JSONWebKey, []string, error)
 	case err != nil:
 		return nil, nil, err
 	case len(body) > maxSet:
-		return nil, nil, fmt.Errorf("the set has more than %d bytes", maxSet)
+		return nil, nil, fmt.Errorf(textKeysTooLarge, maxSet)
 	}
 	return parseSet(body)
 }
@@ -213,16 +213,16 @@ func parseSet(body []byte) (list []jose.JSONWebKey, skipped []string, err error)
 		Keys []json.RawMessage `json:"keys"`
 	}
 	if err := json.Unmarshal(body, &set); err != nil {
-		return nil, nil, errors.New("the answer is no set of keys")
+		return nil, nil, errors.New(textNotKeys)
 	}
 	if len(set.Keys) > maxKeys {
-		return nil, nil, fmt.Errorf("the set has more than %d keys", maxKeys)
+		return nil, nil, fmt.Errorf(textTooManyKeys, maxKeys)
 	}
 	for n, raw := range set.Keys {
 		var key jose.JSONWebKey
 		why := ""
 		if err := key.UnmarshalJSON(raw); err != nil {
-			why = "it cannot be read: " + strings.TrimPrefix(err.Error(), "go-jose/go-jose: ")
+			why = fmt.Sprintf(textKeyUnread, strings.TrimPrefix(err.Error(), "go-jose/go-jose: "))
 		} else {
 			why = unfit(&key)
 		}
@@ -233,7 +233,7 @@ func parseSet(body []byte) (list []jose.JSONWebKey, skipped []string, err error)
 		}
 	}
 	if len(list) == 0 {
-		err := errors.New("the set has no public key for signatures")
+		err := errors.New(textNoKeyForSignatures)
 		if len(skipped) > 0 {
 			err = fmt.Errorf("%w (%s)", err, strings.Join(skipped, "; "))
 		}
@@ -260,18 +260,18 @@ func keyName(n int, raw []byte) string {
 func unfit(key *jose.JSONWebKey) string {
 	switch {
 	case key.Use != "" && key.Use != "sig":
-		return fmt.Sprintf("its use is %q and not sig", key.Use)
+		return fmt.Sprintf(textKeyUse, key.Use)
 	case !key.Valid():
-		return "it is not valid"
+		return textKeyNotValid
 	}
 	switch public := key.Key.(type) {
 	case *rsa.PublicKey:
 		if bits := public.N.BitLen(); bits < minRSA {
-			return fmt.Sprintf("it has %d bits, fewer than %d", bits, minRSA)
+			return fmt.Sprintf(textKeyTooShort, bits, minRSA)
 		}
 		return ""
 	case *ecdsa.PublicKey, ed25519.PublicKey:
 		return ""
 	}
-	return "it is not a public key of RSA, ECDSA or Ed25519"
+	return textKeyNotPublic
 }

@@ -106,7 +106,7 @@ func (s *Settings) Check() (errs []error) {
 	}
 	errs = append(errs, s.checkTokens()...)
 	if s.OwnThreads() && !s.HasPrincipal() {
-		errs = append(errs, variables.Atf("THREAD_NAMESPACE", "there is no principal, set HOLDPOINT_PRINCIPAL_HEADER or HOLDPOINT_JWT_ISSUER"))
+		errs = append(errs, variables.Atf("THREAD_NAMESPACE", textNoPrincipal))
 	}
 	keys, err := s.readKeys()
 	if err != nil {
@@ -156,7 +156,7 @@ func (s *Settings) readKeys() (Ring, error) {
 	case err != nil:
 		return nil, variables.At(s.Key.Blame(variable), err)
 	case !s.HasPrincipal():
-		return nil, variables.Atf(s.Key.Blame(variable), "there is no principal, set HOLDPOINT_PRINCIPAL_HEADER or HOLDPOINT_JWT_ISSUER, or leave it out")
+		return nil, variables.Atf(s.Key.Blame(variable), textNoPrincipalOrLeave)
 	}
 	return ring, nil
 }

@@ -57,3 +57,24 @@ const (
 	textSecretHeader   = "it contains a secret that changes, and not a name: want a header that your proxy sets, or HOLDPOINT_JWT_ISSUER"
 	textForgeable      = "its sender can write anything there"
 )
+
+// What is wrong with the issuer's keys. An operator reads it in the log, and when Holdpoint
+// starts.
+const (
+	textKeysAddress        = "the address of the keys cannot be used"
+	textKeysTooLarge       = "the set has more than %d bytes"
+	textNotKeys            = "the answer is not a set of keys"
+	textTooManyKeys        = "the set has more than %d keys"
+	textNoKeyForSignatures = "the set has no public key for signatures"
+	textKeyUnread          = "it cannot be read: %s"
+	textKeyUse             = "its use is %q and not sig"
+	textKeyNotValid        = "it is not valid"
+	textKeyTooShort        = "it has %d bits, fewer than %d"
+	textKeyNotPublic       = "it is not a public key of RSA, ECDSA or Ed25519"
+)
+
+// What is wrong with a variable that needs a principal.
+const (
+	textNoPrincipal        = "there is no principal, set HOLDPOINT_PRINCIPAL_HEADER or HOLDPOINT_JWT_ISSUER"
+	textNoPrincipalOrLeave = "there is no principal, set HOLDPOINT_PRINCIPAL_HEADER or HOLDPOINT_JWT_ISSUER, or leave it out"
+)

@@ -23,8 +23,6 @@ const (
 	headBegins = "-- "
 	headEnds   = " --\n"
 	escape     = `\`
-	// unended is the last line of a part whose data do not end with a line end.
-	unended = escape + " no newline at the end\n"
 )
 
 // ParseArchive parses an archive. It refuses a text that String would write in another way, so that
@@ -42,7 +40,7 @@ func ParseArchive(text string) (*Archive, error) {
 			named := false
 			name, named = strings.CutSuffix(head[len(headBegins):]+"\n", headEnds)
 			if text = rest; !ends || !named || name == "" || strings.TrimSpace(name) != name {
-				return nil, fmt.Errorf("line %d: want %q, not %q: a line of a part that begins so has %s before it", line, "-- NAME --", head, escape)
+				return nil, fmt.Errorf(textEscape, line, "-- NAME --", head, escape)
 			}
 			line++
 		}
@@ -60,7 +58,7 @@ func ParseArchive(text string) (*Archive, error) {
 			continue
 		}
 		if _, twice := a.Part(name); twice {
-			return nil, fmt.Errorf("line %d: %q is there twice", line, name)
+			return nil, fmt.Errorf(textPartTwice, line, name)
 		}
 		a.Parts = append(a.Parts, Part{name, data})
 	}
@@ -82,13 +80,13 @@ func nextHead(text string) int {
 // without a copy.
 func unescaped(block string) (string, error) {
 	if block != "" && !strings.HasSuffix(block, "\n") {
-		return "", fmt.Errorf("the last line does not end: say so with the line %q", strings.TrimSpace(unended))
+		return "", fmt.Errorf(textLastLine, strings.TrimSpace(unended))
 	}
 	body, cut := strings.CutSuffix(block, unended)
 	if cut = cut && (body == "" || strings.HasSuffix(body, "\n")); !cut {
 		body = block
 	} else if body = strings.TrimSuffix(body, "\n"); body == "" || strings.HasSuffix(body, "\n") {
-		return "", fmt.Errorf("%q follows no line that could be without an end", strings.TrimSpace(unended))
+		return "", fmt.Errorf(textFollowsNoLine, strings.TrimSpace(unended))
 	}
 	if !strings.HasPrefix(body, escape) && !strings.Contains(body, "\n"+escape) {
 		return body, nil
@@ -97,7 +95,7 @@ func unescaped(block string) (string, error) {
 	for line := range strings.SplitAfterSeq(body, "\n") {
 		rest, escaped := strings.CutPrefix(line, escape)
 		if escaped && !mustEscape(rest) {
-			return "", fmt.Errorf("the line %.40q needs no %s before it", line, escape)
+			return "", fmt.Errorf(textEscapedInVain, line, escape)
 		}
 		b.WriteString(rest)
 	}

@@ -52,7 +52,7 @@ func List(testdata, pattern string) ([]*Scenario, error) {
 	var list []*Scenario
 	for _, path := range entries {
 		if filepath.Ext(path) != Ext {
-			return nil, fmt.Errorf("%s: a scenario is one file, %s", path, "NAME"+Ext)
+			return nil, fmt.Errorf(textNotOneFile, path, "NAME"+Ext)
 		}
 		s, err := Read(path)
 		if err != nil {
@@ -61,7 +61,7 @@ func List(testdata, pattern string) ([]*Scenario, error) {
 		list = append(list, s)
 	}
 	if len(list) == 0 {
-		return nil, fmt.Errorf("no scenario in %s", filepath.Join(testdata, pattern))
+		return nil, fmt.Errorf(textNoScenario, filepath.Join(testdata, pattern))
 	}
 	slices.SortFunc(list, func(a, b *Scenario) int {
 		if c := strings.Compare(a.Folder(), b.Folder()); c != 0 {
@@ -128,7 +128,7 @@ func (s *Scenario) readSettings(text string) (err error) {
 		case "env":
 			name, v, ok := strings.Cut(value, "=")
 			if !ok {
-				err = fmt.Errorf("env: want NAME=value, not %q", value)
+				err = fmt.Errorf(textEnv, value)
 			}
 			s.Environment[name] = v
 		case "ids":
@@ -141,18 +141,18 @@ func (s *Scenario) readSettings(text string) (err error) {
 			s.Covers = strings.Fields(value)
 			for _, c := range s.Covers {
 				if !slices.Contains(Coverable, c) {
-					err = fmt.Errorf("covers: want some of %v, not %q", Coverable, c)
+					err = fmt.Errorf(textCovers, Coverable, c)
 				}
 			}
 		default:
-			err = fmt.Errorf("unknown key in line %q", line)
+			err = fmt.Errorf(textUnknownKey, line)
 		}
 		if err != nil {
 			return err
 		}
 	}
 	if s.Title == "" || s.Source == "" {
-		return fmt.Errorf("title and source are missing: what it shows, and where its bytes come from")
+		return fmt.Errorf(textNoTitle)
 	}
 	return nil
 }
@@ -162,7 +162,7 @@ func (s *Scenario) readWait(value string) error {
 		at, long, _ := strings.Cut(w, "=")
 		turn, err := strconv.Atoi(at)
 		if err != nil {
-			return fmt.Errorf("wait: want turn=duration, not %q", w)
+			return fmt.Errorf(textWait, w)
 		}
 		d, err := time.ParseDuration(long)
 		if err != nil {
@@ -180,17 +180,17 @@ func (s *Scenario) readParts() error {
 		s.Turns++
 	}
 	if s.Turns == 0 {
-		return fmt.Errorf("no part %s", Request(1))
+		return fmt.Errorf(textNoPart, Request(1))
 	}
 	order := s.order()
 	last := -1
 	for _, p := range s.archive.Parts {
 		at, known := order[p.Name]
 		if !known {
-			return fmt.Errorf("%s belongs to no turn", p.Name)
+			return fmt.Errorf(textOfNoTurn, p.Name)
 		}
 		if at < last {
-			return fmt.Errorf("%s must stand before the part before it: parts stand in the order in which things happen", p.Name)
+			return fmt.Errorf(textPartOrder, p.Name)
 		}
 		last = at
 	}
@@ -279,7 +279,7 @@ func (s *Scenario) WithFiles(folder func() string) (map[string]string, error) {
 			continue
 		}
 		if !s.has(part) {
-			return nil, fmt.Errorf("%s: %s names the part %q, which is missing", s.Name, variable, part)
+			return nil, fmt.Errorf(textPartMissing, s.Name, variable, part)
 		}
 		if dir == "" {
 			dir = folder()
@@ -308,7 +308,7 @@ func (s *Scenario) Save(wants map[string][]byte) error {
 	for name, data := range wants {
 		at, known := order[name]
 		if !known {
-			return fmt.Errorf("%s: %s belongs to no turn", s.Name, name)
+			return fmt.Errorf(textFileOfNoTurn, s.Name, name)
 		}
 		if len(data) == 0 || s.has(name) {
 			continue

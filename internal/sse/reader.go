@@ -41,7 +41,7 @@ type TooLargeError struct {
 }
 
 func (e *TooLargeError) Error() string {
-	return fmt.Sprintf("sse: frame exceeds %d bytes (HOLDPOINT_MAX_FRAME_BYTES)", e.Max)
+	return fmt.Sprintf(textFrameTooLarge, e.Max)
 }
 
 // A Reader reads frames from a stream. It is for use by one goroutine, and does not close its

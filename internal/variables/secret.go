@@ -2,6 +2,7 @@ package variables
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"reflect"
 	"strings"
@@ -69,7 +70,7 @@ const fileSuffix = "_FILE"
 // twin returns the variable for the file of the secret v.
 func twin(v Variable, key, doc, file string) Variable {
 	if doc == "" {
-		doc = "file with the value of " + key
+		doc = fmt.Sprintf(textFileOf, key)
 	}
 	return Variable{Name: v.Name + fileSuffix, Doc: doc, Value: file, IsDefault: file == ""}
 }

@@ -17,3 +17,7 @@ const (
 	textNegative  = "must not be negative, want a duration such as 15s, or 0"
 	textOneOf     = "want one of %s"
 )
+
+// textFileOf describes the variable for the file of a secret, in holdpoint -h and in the tables of
+// the documentation.
+const textFileOf = "file with the value of %s"

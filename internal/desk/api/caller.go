@@ -182,9 +182,12 @@ func (d *Desk) callerFromGate(w http.ResponseWriter, req *http.Request) *Caller 
 // each guess occupies a connection for that long.
 const slowness = time.Second
 
+// realm names the desk to a browser or program that has to send credentials.
+const realm = "holdpoint desk"
+
 // unknown answers a request without a token, or with a wrong one.
 func (d *Desk) unknown(w http.ResponseWriter, req *http.Request, shown bool) {
-	challenge := `Bearer realm="holdpoint desk"`
+	challenge := `Bearer realm="` + realm + `"`
 	if shown {
 		challenge += `, error="invalid_token"`
 		if !d.mayTry(w, req) {

@@ -182,7 +182,7 @@ func (d *Desk) setCookie(w http.ResponseWriter, req *http.Request, value string,
 // signedOut answers a request whose cookie is no longer valid, and deletes the cookie.
 func (d *Desk) signedOut(w http.ResponseWriter, req *http.Request) {
 	d.setCookie(w, req, "", 0)
-	d.refuseUnknown(w, "the session is over: sign in again")
+	d.refuseUnknown(w, textSessionOver)
 }
 
 // signIn serves POST /v1/session.

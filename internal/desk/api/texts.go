@@ -183,3 +183,6 @@ const (
 	// and the person; add it to your own records, and mend the audit log.
 	logFreedUnaudited = "desk: a thread was freed, but the audit log could not be written"
 )
+
+// What a person reads in the answer to his decision.
+const textSessionOver = "the session is over: sign in again"

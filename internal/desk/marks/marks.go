@@ -163,7 +163,7 @@ func (c *collector) finish() {
 	m := &c.marks[n]
 	m.Name = nameOf(c.first, m.Kind)
 	if c.several {
-		m.Name += " and others"
+		m.Name = fmt.Sprintf(textAndOthers, m.Name)
 	}
 	if m.Kind != Variation || readable(c.hidden) {
 		m.Decoded = string(c.hidden)

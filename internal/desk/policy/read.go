@@ -79,7 +79,7 @@ func (r *reader) policy(doc *yaml.Node) *Policy {
 	}
 	p := &Policy{}
 	has := false
-	r.keys(doc, "the file", func(key, value *yaml.Node) {
+	r.keys(doc, textWholeFile, func(key, value *yaml.Node) {
 		switch name := key.Value; {
 		case name == "access":
 			has = true
@@ -114,7 +114,7 @@ func (r *reader) access(list *yaml.Node) Access {
 
 func (r *reader) entry(n *yaml.Node) (e Entry) {
 	before := len(r.errs)
-	r.keys(n, "an entry", func(key, value *yaml.Node) {
+	r.keys(n, textEntry, func(key, value *yaml.Node) {
 		switch key.Value {
 		case "names":
 			e.Names = r.texts(key, value, "")

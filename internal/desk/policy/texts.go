@@ -28,3 +28,9 @@ const (
 	textStarHere       = "%s: a * has no meaning here: want full names"
 	textTwice          = "%s: %s is there twice"
 )
+
+// Names of parts of the file.
+const (
+	textWholeFile = "the file"
+	textEntry     = "an entry"
+)

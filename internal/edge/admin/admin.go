@@ -99,7 +99,7 @@ func New(o Options) *Server {
 	handle("GET /drained", s.waitDrained)
 	handle("POST /reload", s.takeReload)
 	mux.HandleFunc("GET /{$}", func(w http.ResponseWriter, _ *http.Request) {
-		answer(w, http.StatusOK, "Holdpoint's admin listener\n\n"+strings.Join(s.paths, "\n")+"\n")
+		answer(w, http.StatusOK, textListenerTitle+strings.Join(s.paths, "\n")+"\n")
 	})
 	s.http = &http.Server{
 		Handler: mux, ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 120 * time.Second, MaxHeaderBytes: 16 << 10,
@@ -187,7 +187,7 @@ func (s *Server) Status() Status {
 
 func (s *Server) startupz(w http.ResponseWriter, _ *http.Request) {
 	if !s.Status().Started {
-		answer(w, http.StatusServiceUnavailable, "not started\n")
+		answer(w, http.StatusServiceUnavailable, textNotStarted)
 		return
 	}
 	answer(w, http.StatusOK, "ok\n")
@@ -199,11 +199,11 @@ func (s *Server) readyz(w http.ResponseWriter, _ *http.Request) {
 	st := s.Status()
 	code, first := http.StatusOK, "ready"
 	if !st.Ready() {
-		code, first = http.StatusServiceUnavailable, "not ready"
+		code, first = http.StatusServiceUnavailable, stateNotReady
 	}
-	started, draining, store := "ok", "ok, not draining", "ok"
+	started, draining, store := "ok", stateNotDraining, "ok"
 	if !st.Started {
-		started = "not yet"
+		started = stateNotYet
 	}
 	if st.Draining {
 		draining = textDraining
@@ -238,7 +238,7 @@ func (s *Server) takeReload(w http.ResponseWriter, req *http.Request) {
 	reload := s.reload
 	s.mu.Unlock()
 	if reload == nil {
-		answer(w, http.StatusServiceUnavailable, "not started\n")
+		answer(w, http.StatusServiceUnavailable, textNotStarted)
 		return
 	}
 	if failed := reload(); failed > 0 {
@@ -272,7 +272,7 @@ func (s *Server) takeDrain(w http.ResponseWriter, req *http.Request) {
 	drain := s.drain
 	s.mu.Unlock()
 	if drain == nil {
-		answer(w, http.StatusServiceUnavailable, "not started\n")
+		answer(w, http.StatusServiceUnavailable, textNotStarted)
 		return
 	}
 	select {

@@ -52,12 +52,12 @@ func (s *Server) agentz(w http.ResponseWriter, req *http.Request) {
 	select {
 	case <-s.agents.known:
 	default:
-		answer(w, http.StatusServiceUnavailable, "not started\n")
+		answer(w, http.StatusServiceUnavailable, textNotStarted)
 		return
 	}
 	all, text := s.agents.connect(req.Context(), s.now)
 	if !all {
-		answer(w, http.StatusServiceUnavailable, "not ready\n"+text)
+		answer(w, http.StatusServiceUnavailable, textNotReady+text)
 		return
 	}
 	answer(w, http.StatusOK, "ready\n"+text)
@@ -84,9 +84,9 @@ func (a *agents) connect(ctx context.Context, now func() time.Time) (all bool, t
 	var lines strings.Builder
 	a.all = true
 	for n, agent := range a.list {
-		state := "accepts connections"
+		state := stateAccepts
 		if errs[n] != nil {
-			a.all, state = false, "accepts no connections"
+			a.all, state = false, stateAcceptsNone
 		}
 		lines.WriteString(cmp.Or(agent.Name, "agent") + ": " + state + "\n")
 	}

@@ -29,7 +29,7 @@ func (s *Settings) Check() []error {
 		return nil
 	}
 	if err := s.Listen.Check(); err != nil {
-		return []error{variables.At("ADMIN_LISTEN", fmt.Errorf("%w, or off", err))}
+		return []error{variables.At("ADMIN_LISTEN", fmt.Errorf(textOrOff, err))}
 	}
 	return nil
 }

@@ -27,5 +27,18 @@ const (
 	textNoBrowser       = " is not accepted from a browser\n"
 	textProfilesOff     = "profiles are on the admin listener, and HOLDPOINT_ADMIN_LISTEN is off"
 	textListenerOff     = "HOLDPOINT_ADMIN_LISTEN is off, so there is no listener to ask"
+	textOrOff           = "%w, or off"
 	textNoFixedPort     = "its port changes at each start, want a fixed one"
+)
+
+// The answers of the probes and of the list of agents.
+const (
+	textListenerTitle = "Holdpoint's admin listener\n\n"
+	textNotStarted    = "not started\n"
+	textNotReady      = "not ready\n"
+	stateNotReady     = "not ready"
+	stateNotDraining  = "ok, not draining"
+	stateNotYet       = "not yet"
+	stateAccepts      = "accepts connections"
+	stateAcceptsNone  = "accepts no connections"
 )

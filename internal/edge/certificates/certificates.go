@@ -93,7 +93,7 @@ func read(files Files) (c *content, err error) {
 	if files.CA != "" {
 		c.authorities = x509.NewCertPool()
 		if !bytes.Contains(texts[2], []byte("-----BEGIN")) || !c.authorities.AppendCertsFromPEM(texts[2]) {
-			return nil, fmt.Errorf("%s: no certificate in PEM form", files.CA)
+			return nil, fmt.Errorf(textNoCertificate, files.CA)
 		}
 	}
 	return c, nil

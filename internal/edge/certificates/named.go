@@ -16,7 +16,7 @@ func OpenNamed(files Files, prefix, cert, key, ca string) (*Set, error) {
 		}
 	}
 	if (files.Cert == "") != (files.Key == "") {
-		return nil, fmt.Errorf("%s%s and %s%s: a certificate and its key are set together", prefix, cert, prefix, key)
+		return nil, fmt.Errorf(textCertificateAndKey, prefix, cert, prefix, key)
 	}
 	if named == nil {
 		return nil, nil

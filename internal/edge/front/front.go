@@ -151,7 +151,7 @@ func (l *Listener) shake(c *conn) {
 	if err := secure.HandshakeContext(ctx); err != nil {
 		var header tls.RecordHeaderError
 		if errors.As(err, &header) && header.Conn != nil && looksLikeHTTP(header.RecordHeader) {
-			_, _ = io.WriteString(header.Conn, "HTTP/1.0 400 Bad Request\r\n\r\nplain HTTP on a port with TLS: the address begins with https://\n")
+			_, _ = io.WriteString(header.Conn, "HTTP/1.0 400 Bad Request\r\n\r\n"+textPlainOnTLS)
 		}
 		if l.opts.Failed != nil {
 			l.opts.Failed(c.RemoteAddr(), err)
@@ -227,7 +227,7 @@ func (c *conn) Read(p []byte) (int, error) {
 // lateAnswer is sent to a client whose header takes too long. net/http would close the connection
 // without an answer.
 const lateAnswer = "HTTP/1.1 408 Request Timeout\r\nContent-Type: application/json\r\nConnection: close\r\nContent-Length: 70\r\n\r\n" +
-	`{"error":"the header did not come in time (HOLDPOINT_HEADER_TIMEOUT)"}`
+	`{"error":"` + textLateHeader + `"}`
 
 // tooLate sends lateAnswer. No other goroutine writes, because no request was read.
 func (c *conn) tooLate() {

@@ -40,7 +40,7 @@ func (s *Settings) Check() (errs []error) {
 		time time.Duration
 	}{{"HEADER_TIMEOUT", s.HeaderTimeout}, {"KEEP_ALIVE", s.KeepAlive}} {
 		if of.time < time.Second {
-			errs = append(errs, variables.Atf(of.name, "want at least 1s"))
+			errs = append(errs, variables.Atf(of.name, textAtLeastSecond))
 		}
 	}
 	if s.MaxHeaderBytes < 4<<10 || s.MaxHeaderBytes > 16<<20 {

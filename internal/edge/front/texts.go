@@ -19,5 +19,12 @@ const (
 	textRuns          = "too many runs continue without their clients (HOLDPOINT_MAX_CONNECTIONS)"
 	textAddress       = "too many connections from this address (HOLDPOINT_ADDRESS_CONNECTIONS)"
 	textConnections   = "too many connections (HOLDPOINT_MAX_CONNECTIONS)"
+	textAtLeastSecond = "want at least 1s"
 	textClientCA      = "clients send certificates over TLS only, set HOLDPOINT_TLS_CERT_FILE and HOLDPOINT_TLS_KEY_FILE too"
+)
+
+// What a client reads if Holdpoint does not read its request.
+const (
+	textLateHeader = "the header did not come in time (HOLDPOINT_HEADER_TIMEOUT)"
+	textPlainOnTLS = "plain HTTP on a port with TLS: the address begins with https://\n"
 )

@@ -17,22 +17,22 @@ import (
 // notTaken are the headers that a file may not set: those that belong to one connection (RFC 9110,
 // section 7.6.1), and those that describe the body or the stream, which Holdpoint writes.
 var notTaken = map[string]string{
-	"Connection":          "it belongs to one connection",
-	"Keep-Alive":          "it belongs to one connection",
-	"Proxy-Authenticate":  "it belongs to one connection",
-	"Proxy-Authorization": "it belongs to one connection",
-	"Proxy-Connection":    "it belongs to one connection",
-	"Te":                  "it belongs to one connection",
-	"Trailer":             "it belongs to one connection",
-	"Transfer-Encoding":   "it belongs to one connection",
-	"Upgrade":             "it belongs to one connection",
-	"Expect":              "it belongs to one request",
-	"Content-Length":      "it follows from the body",
-	"Content-Encoding":    "bodies are sent as they are",
-	"Content-Type":        "it is the client's",
-	"Accept":              "an event stream is asked for",
-	"Accept-Encoding":     "no compression is asked for",
-	"Host":                "it comes from HOLDPOINT_UPSTREAM, or from the client with HOLDPOINT_PRESERVE_HOST",
+	"Connection":          ofConnection,
+	"Keep-Alive":          ofConnection,
+	"Proxy-Authenticate":  ofConnection,
+	"Proxy-Authorization": ofConnection,
+	"Proxy-Connection":    ofConnection,
+	"Te":                  ofConnection,
+	"Trailer":             ofConnection,
+	"Transfer-Encoding":   ofConnection,
+	"Upgrade":             ofConnection,
+	"Expect":              ofRequest,
+	"Content-Length":      ofBody,
+	"Content-Encoding":    bodyUnchanged,
+	"Content-Type":        ofClient,
+	"Accept":              asksForStream,
+	"Accept-Encoding":     asksForPlain,
+	"Host":                ofUpstream,
 }
 
 // Refusal returns why a file may not set the header, or "" if it may.
@@ -44,7 +44,7 @@ func Refusal(name string) string { return notTaken[http.CanonicalHeaderKey(name)
 // the value, which is a secret.
 func Read(file string) (http.Header, error) {
 	if strings.Contains(file, ": ") || strings.Contains(file, "\n") { // the variable has the header itself, a secret, and not the name of a file
-		return nil, errors.New("want the name of a file, not the headers themselves")
+		return nil, errors.New(textWantFile)
 	}
 	text, err := os.ReadFile(file)
 	if err != nil {
@@ -73,16 +73,16 @@ func ReadLine(line string) (name, value string, err error) {
 	name, value, ok := strings.Cut(line, ":")
 	value = strings.Trim(value, " \t")
 	if !ok || !IsName(name) {
-		return "", "", errors.New("want a line Name: value")
+		return "", "", errors.New(textWantLine)
 	}
 	name = http.CanonicalHeaderKey(name)
 	switch why := notTaken[name]; {
 	case why != "":
-		return "", "", fmt.Errorf("header %s is not taken: %s", name, why)
+		return "", "", fmt.Errorf(textNotTaken, name, why)
 	case value == "":
-		return "", "", fmt.Errorf("header %s has no value", name)
+		return "", "", fmt.Errorf(textNoValue, name)
 	case !utf8.ValidString(value) || strings.ContainsFunc(value, IsControl):
-		return "", "", fmt.Errorf("header %s has a value with control characters", name)
+		return "", "", fmt.Errorf(textControlCharacters, name)
 	}
 	return name, value, nil
 }

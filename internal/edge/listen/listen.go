@@ -34,23 +34,23 @@ func Parse(text string) (Address, error) {
 	}
 	u, err := url.Parse(text)
 	if err != nil || u.Host != "" || u.Opaque != "" || u.User != nil || u.Fragment != "" || u.Path == "" || strings.HasSuffix(u.Path, "/") {
-		return a, errors.New("want the socket's whole path behind three slashes, such as unix:///run/holdpoint/run.sock")
+		return a, errors.New(textWholePath)
 	}
 	a.path = filepath.FromSlash(u.Path)
 	if len(a.path) > maxSocketPath {
-		return a, fmt.Errorf("the path of a socket has at most %d bytes", maxSocketPath)
+		return a, fmt.Errorf(textPathTooLong, maxSocketPath)
 	}
 	values, err := url.ParseQuery(u.RawQuery)
 	for name, list := range values {
 		mode, wrong := strconv.ParseUint(list[0], 8, 32)
 		if name != "mode" || len(list) != 1 || wrong != nil || mode == 0 || mode > 0o777 {
-			err = errors.New("want nothing but a mode behind the ?, such as mode=0660")
+			err = errors.New(textOnlyMode)
 			break
 		}
 		a.mode = fs.FileMode(mode)
 	}
 	if err != nil {
-		return a, errors.New("want nothing but a mode behind the ?, such as mode=0660")
+		return a, errors.New(textOnlyMode)
 	}
 	return a, nil
 }
@@ -63,12 +63,12 @@ func checkHostPort(text string) error {
 	_, port, err := net.SplitHostPort(text)
 	if err != nil {
 		if n, err := strconv.Atoi(text); err == nil && n >= 0 {
-			return fmt.Errorf("want host:port, such as :%d", n)
+			return fmt.Errorf(textHostPort, n)
 		}
-		return errors.New("want host:port, such as :7080 or 127.0.0.1:7080, or unix:///run/holdpoint/run.sock")
+		return errors.New(textHostPortOrSocket)
 	}
 	if n, err := strconv.Atoi(port); err != nil || n < 0 || n > 65535 {
-		return fmt.Errorf("port %q is out of range, want 0 to 65535", port)
+		return fmt.Errorf(textPortRange, port)
 	}
 	return nil
 }
@@ -100,7 +100,7 @@ func (a Address) Listen() (net.Listener, error) {
 		conn, err := net.DialTimeout("unix", a.path, time.Second)
 		if err == nil {
 			conn.Close()
-			return nil, fmt.Errorf("listen unix %s: another process listens there", a.path)
+			return nil, fmt.Errorf(textSocketTaken, a.path)
 		}
 		if errors.Is(err, syscall.ECONNREFUSED) {
 			if err := os.Remove(a.path); err != nil {

@@ -29,11 +29,11 @@ type Decider struct {
 // sent to the backend. The store has errors of its own.
 var (
 	// ErrNotWritten: the audit is required and cannot be written, so nothing was done.
-	ErrNotWritten = errors.New("the audit cannot be written")
+	ErrNotWritten = errors.New(textUnaudited)
 	// ErrChat: only a request of the chat can continue the pause.
-	ErrChat = errors.New("only the chat can continue the pause")
+	ErrChat = errors.New(textOnlyChat)
 	// ErrHome: the backend that has the question belongs to another process, which carries the pause.
-	ErrHome = errors.New("another process carries the pause, because its backend has the question")
+	ErrHome = errors.New(textOtherProcess)
 	// ErrUndecided: some questions of the pause are not decided, or there is no such pause.
-	ErrUndecided = errors.New("the pause is not decided")
+	ErrUndecided = errors.New(textNotDecided)
 )

@@ -12,4 +12,4 @@ func openFile(path string) (*os.File, error) {
 }
 
 // lock fails, because without a lock two processes could write to one chain.
-func lock(*os.File) error { return errors.New("this system has no lock for files, want stdout") }
+func lock(*os.File) error { return errors.New(textNoLocks) }

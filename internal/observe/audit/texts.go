@@ -61,3 +61,6 @@ const (
 	textLinesMissing = "seq %d to %d are missing before it: the lines were taken out"
 	textLineMoved    = "seq %d follows seq %d: it was moved or inserted"
 )
+
+// What is wrong with the file on this system.
+const textNoLocks = "this system has no lock for files, want stdout"

@@ -14,3 +14,9 @@ const (
 	// logged once a minute at most: look at err and at the collector.
 	logCannotSend = "spans cannot be sent"
 )
+
+// What is wrong with an OTEL_ variable.
+const textOnlyHTTP = "%s %q: spans are sent by http/protobuf only"
+
+// The description of a link between two spans.
+const textInterruptedRun = "interrupted run"

@@ -47,7 +47,7 @@ func CheckProtocol(getenv func(string) string) error {
 				return nil
 			}
 		default:
-			return fmt.Errorf("%s %q: spans are sent by http/protobuf only", name, p)
+			return fmt.Errorf(textOnlyHTTP, name, p)
 		}
 	}
 	return nil
@@ -153,7 +153,7 @@ func (s *Span) inject(ctx context.Context) http.Header {
 func (s *Span) Resumes(traceparent string) {
 	from := trace.SpanContextFromContext(s.t.context.Extract(context.Background(), propagation.MapCarrier{"traceparent": traceparent}))
 	if from.IsValid() {
-		s.span.AddLink(trace.Link{SpanContext: from, Attributes: []attribute.KeyValue{attribute.String("holdpoint.link", "interrupted run")}})
+		s.span.AddLink(trace.Link{SpanContext: from, Attributes: []attribute.KeyValue{attribute.String("holdpoint.link", textInterruptedRun)}})
 	}
 }
 

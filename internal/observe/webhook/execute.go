@@ -27,10 +27,10 @@ var general = map[string]function{
 			list, isList := args[0].([]any)
 			n, isInt := at.(int)
 			if !isList || !isInt {
-				return nil, fmt.Errorf("index wants a list and a number, got %s and %s", nameOf(args[0]), nameOf(at))
+				return nil, fmt.Errorf(textIndexArguments, nameOf(args[0]), nameOf(at))
 			}
 			if n < 0 || n >= len(list) {
-				return nil, fmt.Errorf("index %d of a list of %d", n, len(list))
+				return nil, fmt.Errorf(textIndexRange, n, len(list))
 			}
 			args[0] = list[n]
 		}
@@ -45,7 +45,7 @@ var general = map[string]function{
 	"printf": func(args []any) (any, error) {
 		form, ok := args[0].(string)
 		if !ok {
-			return nil, fmt.Errorf("printf wants a text first, got %s", nameOf(args[0]))
+			return nil, fmt.Errorf(textPrintfArgument, nameOf(args[0]))
 		}
 		return formatted(args[1:], func(args []any) string { return fmt.Sprintf(form, args...) })
 	},
@@ -70,7 +70,7 @@ var general = map[string]function{
 // lazy are the functions that do not evaluate all of their arguments.
 var lazy = map[string]any{"and": true, "or": true}
 
-var errArguments = errors.New("wrong number of arguments")
+var errArguments = errors.New(textArgumentCount)
 
 func names(functions map[string]function) map[string]any {
 	list := map[string]any{}
@@ -99,7 +99,7 @@ func two[A, B any](f func(A, B) any) function {
 		if !isA || !isB {
 			var wantA A
 			var wantB B
-			return nil, fmt.Errorf("want %s and %s, got %s and %s", nameOf(wantA), nameOf(wantB), nameOf(args[0]), nameOf(args[1]))
+			return nil, fmt.Errorf(textWantTypes, nameOf(wantA), nameOf(wantB), nameOf(args[0]), nameOf(args[1]))
 		}
 		return f(a, b), nil
 	}
@@ -134,7 +134,7 @@ func compare(a, b any) (int, error) {
 			return 1, nil
 		}
 	}
-	return 0, fmt.Errorf("%s and %s cannot be compared", nameOf(a), nameOf(b))
+	return 0, fmt.Errorf(textNotComparable, nameOf(a), nameOf(b))
 }
 
 func length(v any) (any, error) {
@@ -144,7 +144,7 @@ func length(v any) (any, error) {
 	case []any:
 		return len(v), nil
 	}
-	return nil, fmt.Errorf("len of %s", nameOf(v))
+	return nil, fmt.Errorf(textLenOf, nameOf(v))
 }
 
 // truth reports whether an if takes its first branch for the value. The empty text, the empty list,
@@ -178,11 +178,11 @@ func nameOf(v any) string {
 	case int:
 		return "a number"
 	case bool:
-		return "true or false"
+		return typeBoolean
 	case []any:
 		return "a list"
 	}
-	return "a group of fields"
+	return typeGroup
 }
 
 // printable returns an error if a template must not print the value without an escaping function.
@@ -193,7 +193,7 @@ func printable(v any) error {
 	case Value:
 		return errUnescaped
 	}
-	return fmt.Errorf("%s is printed", nameOf(v))
+	return fmt.Errorf(textPrinted, nameOf(v))
 }
 
 func formatted(args []any, print func([]any) string) (any, error) {
@@ -228,7 +228,7 @@ func execute(out io.Writer, trees map[string]*parse.Tree, data any) error {
 }
 
 // errBreak and errContinue end an iteration of a loop. Outside of a loop they are the error.
-var errBreak, errContinue = errors.New("break outside of range"), errors.New("continue outside of range")
+var errBreak, errContinue = errors.New(textBreakOutside), errors.New(textContinueOutside)
 
 // node executes a node and its children. dot is the value of {{.}}.
 func (x *execution) node(dot any, n parse.Node) error {
@@ -268,7 +268,7 @@ func (x *execution) node(dot any, n parse.Node) error {
 	case *parse.TemplateNode:
 		return x.call(dot, n)
 	}
-	return fmt.Errorf("%s is not supported", n)
+	return fmt.Errorf(textNotSupported, n)
 }
 
 // branch executes the matching list of an if or a with. in returns the dot of the first list for
@@ -295,7 +295,7 @@ func (x *execution) loop(dot any, n *parse.RangeNode) error {
 	}
 	list, ok := v.([]any)
 	if !ok {
-		return fmt.Errorf("range over %s", nameOf(v))
+		return fmt.Errorf(textRangeOver, nameOf(v))
 	}
 	if len(list) == 0 && n.ElseList != nil {
 		return x.node(dot, n.ElseList)
@@ -305,7 +305,7 @@ func (x *execution) loop(dot any, n *parse.RangeNode) error {
 		x.drop(mark)
 		switch decl := n.Pipe.Decl; {
 		case n.Pipe.IsAssign:
-			return errors.New("range assigns to a variable that is there: declare it by :=")
+			return errors.New(textRangeAssigns)
 		case len(decl) == 1:
 			x.vars = append(x.vars, variable{decl[0].Ident[0], v})
 		case len(decl) == 2:
@@ -325,10 +325,10 @@ func (x *execution) loop(dot any, n *parse.RangeNode) error {
 func (x *execution) call(dot any, n *parse.TemplateNode) error {
 	tree := x.trees[n.Name]
 	if tree == nil {
-		return fmt.Errorf("template %q is not defined", n.Name)
+		return fmt.Errorf(textNotDefined, n.Name)
 	}
 	if x.depth == deepest {
-		return fmt.Errorf("template %q: templates call one another more than %d deep", n.Name, deepest)
+		return fmt.Errorf(textTooDeep, n.Name, deepest)
 	}
 	var data any
 	if n.Pipe != nil {
@@ -382,7 +382,7 @@ func (x *execution) command(dot any, c *parse.CommandNode, last []any) (any, err
 	name, ok := c.Args[0].(*parse.IdentifierNode)
 	if !ok {
 		if len(c.Args) > 1 || len(last) > 0 {
-			return nil, fmt.Errorf("%s is not a function", c.Args[0])
+			return nil, fmt.Errorf(textNotFunction, c.Args[0])
 		}
 		return x.argument(dot, c.Args[0])
 	}
@@ -460,7 +460,7 @@ func (x *execution) argument(dot any, n parse.Node) (any, error) {
 			return int(n.Int64), nil
 		}
 	}
-	return nil, fmt.Errorf("%s is not supported", n)
+	return nil, fmt.Errorf(textNotSupported, n)
 }
 
 // fields returns the value of a field, or of a field of a field, as path names them.
@@ -468,10 +468,10 @@ func fields(v any, path []string) (any, error) {
 	for _, name := range path {
 		group, ok := v.(map[string]any)
 		if !ok {
-			return nil, fmt.Errorf("%s has no field %s", nameOf(v), name)
+			return nil, fmt.Errorf(textNoSuchField, nameOf(v), name)
 		}
 		if v, ok = group[name]; !ok {
-			return nil, fmt.Errorf("there is no field %s: want one of %s", name, strings.Join(slices.Sorted(maps.Keys(group)), ", "))
+			return nil, fmt.Errorf(textNoFieldWant, name, strings.Join(slices.Sorted(maps.Keys(group)), ", "))
 		}
 	}
 	return v, nil

@@ -19,16 +19,16 @@ type Value string
 
 // words describes each kind in a sentence, for templates.
 var words = map[event.Kind]string{
-	event.Raised:    "A question waits for an answer",
-	event.Resolved:  "A question was answered",
-	event.Cancelled: "A question was cancelled",
-	event.Expired:   "A question has expired",
-	event.Lost:      "The agent does not know a question any more",
-	event.Withdrawn: "The agent went on without an answer",
-	event.Retired:   "Nobody answered a question in time",
-	event.InDoubt:   "Nobody knows whether the agent has acted on an answer",
-	event.Claimed:   "An answer goes to the agent",
-	event.Released:  "An answer did not reach the agent, and its question waits again",
+	event.Raised:    saysOpened,
+	event.Resolved:  saysAnswered,
+	event.Cancelled: saysCancelled,
+	event.Expired:   saysExpired,
+	event.Lost:      saysLost,
+	event.Withdrawn: saysWithdrawn,
+	event.Retired:   saysUnanswered,
+	event.InDoubt:   saysInDoubt,
+	event.Claimed:   saysCarried,
+	event.Released:  saysReopened,
 }
 
 // viewOf returns the data of the template for an event. Values of type string are Holdpoint's own
@@ -93,7 +93,7 @@ func textOf(v any) (string, error) {
 	case string:
 		return v, nil
 	}
-	return "", fmt.Errorf("want text, got %s", nameOf(v))
+	return "", fmt.Errorf(textWantText, nameOf(v))
 }
 
 // visible replaces invisible characters that change how the text is displayed by U+FFFD: control
@@ -144,7 +144,7 @@ func ParseTemplate(text string) (*Template, error) {
 		}}
 		for _, b := range []Body{b, {Type: kind}} {
 			if _, err := t.body("evt_0", &b); err != nil {
-				return nil, fmt.Errorf("of an event %s: %w", kind, err)
+				return nil, fmt.Errorf(textOfEvent, kind, err)
 			}
 		}
 	}

@@ -41,3 +41,48 @@ const (
 	textNotJSON        = "the output of the template is not valid JSON"
 	textTooLong        = "the output of the template is larger than 256 KiB"
 )
+
+// What is wrong with a template. An operator reads it when Holdpoint starts, and from holdpoint
+// check.
+const (
+	textIndexArguments  = "index wants a list and a number, got %s and %s"
+	textIndexRange      = "index %d of a list of %d"
+	textPrintfArgument  = "printf wants a text first, got %s"
+	textArgumentCount   = "wrong number of arguments"
+	textWantTypes       = "want %s and %s, got %s and %s"
+	textNotComparable   = "%s and %s cannot be compared"
+	textLenOf           = "len of %s"
+	textPrinted         = "%s is printed"
+	textBreakOutside    = "break outside of range"
+	textContinueOutside = "continue outside of range"
+	textNotSupported    = "%s is not supported"
+	textRangeOver       = "range over %s"
+	textRangeAssigns    = "range assigns to a variable that is there: declare it by :="
+	textNotDefined      = "template %q is not defined"
+	textTooDeep         = "template %q: templates call one another more than %d deep"
+	textNotFunction     = "%s is not a function"
+	textNoSuchField     = "%s has no field %s"
+	textNoFieldWant     = "there is no field %s: want one of %s"
+	textWantText        = "want text, got %s"
+	textOfEvent         = "of an event %s: %w"
+)
+
+// The names of types in these texts.
+const (
+	typeBoolean = "true or false"
+	typeGroup   = "a group of fields"
+)
+
+// What happened, in the message of the webhook that a person reads.
+const (
+	saysOpened     = "A question waits for an answer"
+	saysAnswered   = "A question was answered"
+	saysCancelled  = "A question was cancelled"
+	saysExpired    = "A question has expired"
+	saysLost       = "The agent does not know a question any more"
+	saysWithdrawn  = "The agent went on without an answer"
+	saysUnanswered = "Nobody answered a question in time"
+	saysInDoubt    = "Nobody knows whether the agent has acted on an answer"
+	saysCarried    = "An answer goes to the agent"
+	saysReopened   = "An answer did not reach the agent, and its question waits again"
+)
