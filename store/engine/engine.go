@@ -84,7 +84,7 @@ type Table interface {
 	Unlist(ctx context.Context, key store.Key) error
 	// Open returns the number of open rows. The number may be slightly outdated.
 	Open(ctx context.Context) (int, error)
-	// Forget removes some of the rows whose time Gone is over. It returns the number of removed
+	// Forget removes some of the rows whose time ForgetAt is over. It returns the number of removed
 	// rows. If the table's server removes such rows by itself, it returns 0.
 	Forget(ctx context.Context) (int, error)
 	// Stop releases the table's resources.
@@ -109,8 +109,8 @@ type Options struct {
 	Logger       *slog.Logger
 	// OnEnded may be nil. It is called with the result of each pause that ended without an answer, by
 	// time or because another question replaced the pause. The result is Retired, or Doubtful if no
-	// caller has reported the doubt. The process whose step ended the pause calls Ended after the
-	// step. If the reply to that step is lost, Ended is not called.
+	// caller has reported the doubt. The process whose step ended the pause calls OnEnded after the
+	// step. If the reply to that step is lost, OnEnded is not called.
 	OnEnded func(store.Key, *store.Result)
 	// Notices may be nil. It returns the notices about a pause for which OnEnded is called. The step
 	// that ends the pause writes these notices.

@@ -51,7 +51,8 @@ func (w *Watch) beginRead() {
 	}
 }
 
-// timeOut calls Told, or Late if OnSilence was called during this read. The timer calls it.
+// timeOut calls OnSilence, or OnGraceOver if OnSilence was called during this read. The timer calls
+// it.
 func (w *Watch) timeOut() {
 	w.mu.Lock()
 	tell := w.OnSilence

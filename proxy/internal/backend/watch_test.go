@@ -72,7 +72,7 @@ func TestWatchIsLate(t *testing.T) {
 			}()
 			src.Read(make([]byte, 1))
 			note(silence.String())()
-			time.Sleep(3 * time.Hour) // after the read, Late must not be called
+			time.Sleep(3 * time.Hour) // after the read, OnGraceOver must not be called
 		}
 		if got := strings.Join(heard, " "); got != "1s told 2m0s 1s told late 2h0m0s 1s" {
 			t.Error(got)

@@ -18,7 +18,7 @@ import (
 
 // A Claim is the right to send one set of answers to the backend. It renews itself until
 // Ledger.Keep ends the pause, or until Release opens the pause again. A run without answers has a
-// nil Claim: its Held returns false, its Stands returns nil, and its Stop does nothing.
+// nil Claim: its Held returns false, its CheckLease returns nil, and its Stop does nothing.
 type Claim struct {
 	ledger  *Ledger
 	token   string
@@ -32,11 +32,12 @@ type Claim struct {
 
 // ClaimPause claims the pause for the answers in list. read has the meaning of each answer, and now
 // decides which questions have expired. The claim precedes the request to the backend, so only one
-// of two equal clicks reaches the backend. If a reply of the store is lost, Take makes the same
-// claim again; the token of the claim shows the store that it is the same claim. If the store never
-// confirms the claim, Take opens the pause again, because nothing was sent. The errors are:
+// of two equal clicks reaches the backend. If a reply of the store is lost, ClaimPause makes the
+// same claim again; the token of the claim shows the store that it is the same claim. If the store
+// never confirms the claim, ClaimPause opens the pause again, because nothing was sent. The errors
+// are:
 //
-//   - those for which Quicker reports true;
+//   - those for which IsOvertaken reports true;
 //   - door.ErrNotWritten: the audit log is required and cannot be written, and nothing is claimed;
 //   - other errors of the store.
 func (l *Ledger) ClaimPause(p *agui.Pause, list []agui.Answer, read []agui.Reading, now time.Time) (*Claim, error) {
@@ -59,7 +60,7 @@ func (l *Ledger) ClaimPause(p *agui.Pause, list []agui.Answer, read []agui.Readi
 // Refused returns the error of the last claim of this ledger, nil if that claim succeeded.
 func (l *Ledger) Refused() error { return l.refused }
 
-// claimPause makes the claim in the store for Take, and reports its events.
+// claimPause makes the claim in the store for ClaimPause, and reports its events.
 func (c *Claim) claimPause(p *agui.Pause, list []agui.Answer, read []agui.Reading, now time.Time) error {
 	l, digest := c.ledger, contract.Digest(list)
 	var told *answers
@@ -110,7 +111,7 @@ func (c *Claim) renew(ctx context.Context) bool {
 	}
 }
 
-// prolong prolongs the lease in the store, for renew and Stands. Cancelling ctx ends this step
+// prolong prolongs the lease in the store, for renew and CheckLease. Cancelling ctx ends this step
 // early.
 func (c *Claim) prolong(ctx context.Context) error {
 	asked := time.Now()
@@ -137,7 +138,7 @@ func (c *Claim) noteLease(asked time.Time) {
 // may have lapsed because this process was suspended, or because the store did not reply. Then a
 // client may have been told that the answers are in doubt, and may have begun another run. If the
 // answers were sent now, the approved action could run at the same time as that run, or although a
-// person has denied it meanwhile. So if the lease may have lapsed, Stands asks the store first.
+// person has denied it meanwhile. So if the lease may have lapsed, CheckLease asks the store first.
 func (c *Claim) CheckLease(ctx context.Context) error {
 	if !c.Held() {
 		return nil

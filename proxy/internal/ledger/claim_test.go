@@ -193,8 +193,8 @@ func lapse(f *faults) {
 	time.Sleep(LeaseTime + renewAgain/2)
 }
 
-// TestStands checks that Stands permits the next request to the backend only if the claim has not
-// lapsed.
+// TestStands checks that CheckLease permits the next request to the backend only if the claim has
+// not lapsed.
 func TestStands(t *testing.T) {
 	for situation, c := range map[string]struct {
 		before func(t *testing.T, l *Ledger, f *faults, p *agui.Pause)

@@ -128,6 +128,6 @@ func TestVoice(t *testing.T) {
 	}
 	var silent EventReporter
 	if silent.IsReporting() || silent.isRequired() || silent.report(WithdrawnPause(asks("x")), "key") != nil {
-		t.Error("the zero Voice tells somebody")
+		t.Error("the zero EventReporter tells somebody")
 	}
 }

@@ -14,9 +14,9 @@ import (
 
 // DecodeBody returns the body of a response with its Content-Encoding decoded: gzip, or deflate in
 // both of its forms. Holdpoint requests no compression, but some backends compress nevertheless.
-// For any other encoding Decoded returns an error. Decoded reads nothing, so if the compressed body
-// begins incorrectly, the first Read returns the error. Readers of the body limit the decoded bytes
-// to the size of a frame, however strongly the body is compressed.
+// For any other encoding DecodeBody returns an error. DecodeBody reads nothing, so if the
+// compressed body begins incorrectly, the first Read returns the error. Readers of the body limit
+// the decoded bytes to the size of a frame, however strongly the body is compressed.
 func DecodeBody(res *http.Response) (io.ReadCloser, error) {
 	switch strings.ToLower(strings.TrimSpace(res.Header.Get("Content-Encoding"))) {
 	case "", "identity":

@@ -1,7 +1,7 @@
 // Package tell makes the events that show a client a question, the end of its run, a refusal, or an
 // end that is sent again. It returns the events, and the values for the log. It uses neither the
-// store nor a clock, and sends nothing. The function Wants returns which snapshots it needs from
-// the store.
+// store nor a clock, and sends nothing. The function NeededSnapshots returns which snapshots it
+// needs from the store.
 package tell
 
 import (
@@ -225,8 +225,8 @@ func NothingToAnswer(l *Listener) Reply {
 }
 
 // ReplayedEnd returns the recorded end of a pause to a request that repeats the pause's answers. If
-// the thread now has another open question, Replayed sends that question instead, because otherwise
-// the client would not get it.
+// the thread now has another open question, ReplayedEnd sends that question instead, because
+// otherwise the client would not get it.
 func ReplayedEnd(l *Listener, rec *store.Record, result *store.Result, kept NamedSnapshots) Reply {
 	open := OpenPause(rec)
 	if tellsOpen(open, result) {

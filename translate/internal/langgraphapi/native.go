@@ -7,7 +7,7 @@ import (
 	"github.com/tidwall/gjson"
 )
 
-// A AnswerForm is the form in which the answer to a native interrupt is sent.
+// An AnswerForm is the form in which the answer to a native interrupt is sent.
 type AnswerForm string
 
 const (
