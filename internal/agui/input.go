@@ -87,6 +87,15 @@ var ErrNoJSON = errors.New(textNotJSON)
 //   - ErrNoJSON. It is then unknown whether the body is a run.
 //   - An *InputError. The body is a run, but its meaning is ambiguous or it exceeds a bound.
 func ParseInput(body []byte) (in RunInput, ok bool, err error) {
+	return parseInput(body, utf8.Valid)
+}
+
+// ParseUTF8Input is ParseInput for a body that is known to be valid UTF-8.
+func ParseUTF8Input(body []byte) (in RunInput, ok bool, err error) {
+	return parseInput(body, func([]byte) bool { return true })
+}
+
+func parseInput(body []byte, isUTF8 func([]byte) bool) (in RunInput, ok bool, err error) {
 	var root rootValues
 	is, valid := root.read(unsafe.String(unsafe.SliceData(body), len(body)))
 	if !valid {
@@ -95,7 +104,7 @@ func ParseInput(body []byte) (in RunInput, ok bool, err error) {
 	if !is {
 		return RunInput{}, false, nil
 	}
-	if !utf8.Valid(body) {
+	if !isUTF8(body) {
 		return RunInput{}, true, badInput(textNotUTF8)
 	}
 	if root.err != nil {
@@ -195,7 +204,7 @@ func (in *RunInput) readMessages(list gjson.Result) error {
 		if list.Raw[at] != '{' {
 			return badInput(textMessageNotObject, len(in.Messages))
 		}
-		m, n := readMessage(raw[at:])
+		m, n := readMessage(raw[at:], CheckedMembers(raw[at:]))
 		if n == 0 {
 			return badInput(textMessageNotJSON, len(in.Messages)) // the whole text was checked before
 		}
@@ -220,17 +229,16 @@ func (in *RunInput) readMessages(list gjson.Result) error {
 // ParseMessage parses one message, which must be a JSON object. The strings of the message share
 // the memory of raw.
 func ParseMessage(raw []byte) Message {
-	m, _ := readMessage(raw)
+	m, _ := readMessage(raw, MembersOf(raw))
 	m.JSON = raw
 	return m
 }
 
-// readMessage parses the message at the beginning of text, which must be a JSON object. It returns
-// its length, or 0 on an error.
-func readMessage(text []byte) (m Message, length int) {
+// readMessage parses the message at the beginning of text, which must be a JSON object with these
+// members. It returns its length, or 0 on an error.
+func readMessage(text []byte, one Members) (m Message, length int) {
 	var id, role, call string
 	m.Plain = true
-	one := MembersOf(text)
 	for one.Next() {
 		switch one.Name() {
 		case "id":

@@ -121,7 +121,7 @@ func CheckKeysIn(text string, place KeyPlace) error {
 	if uint64(len(text)) > math.MaxUint32 {
 		return fmt.Errorf(textTooLongToCompare, len(text))
 	}
-	s := &keyScan{text: text, broken: !utf8.ValidString(text)}
+	s := &keyScan{text: text}
 	s.entries, s.open, s.word = s.first.entries[:0], s.first.open[:0], s.first.word[:0]
 	if twice := s.run(place); twice != nil {
 		return twice
@@ -139,7 +139,6 @@ var keySeed = maphash.MakeSeed()
 // A keyScan compares the keys of a text in one pass.
 type keyScan struct {
 	text    string
-	broken  bool        // the text is not valid UTF-8
 	open    []keyObject // the objects and arrays around the current position
 	entries []keyEntry  // the keys of the open objects, the innermost object's last
 	// slots is a hash table with linear probing. A slot has the index of an entry plus one, or 0. The
@@ -178,14 +177,19 @@ func (s *keyScan) run(place KeyPlace) *KeyTwiceError {
 	for i := 0; i < len(text); {
 		switch text[i] {
 		case '"':
+			n := len(s.open) - 1
+			if n < 0 || !s.open[n].wantsKey {
+				if i = skipString(text, i+1); i < 0 {
+					return nil
+				}
+				continue
+			}
 			end, escaped := stringEnd(text, i+1)
 			if end < 0 {
 				return nil
 			}
-			if n := len(s.open) - 1; n >= 0 && s.open[n].wantsKey {
-				if twice := s.key(&s.open[n], i, end, escaped); twice != nil {
-					return twice
-				}
+			if twice := s.key(&s.open[n], i, end, escaped); twice != nil {
+				return twice
 			}
 			i = end
 			continue
@@ -242,11 +246,11 @@ func (s *keyScan) closeObject() {
 func (s *keyScan) key(o *keyObject, begin, end int, escaped bool) *KeyTwiceError {
 	o.wantsKey, o.begin, o.end = false, uint32(begin), uint32(end)
 	var sum uint64
-	if escaped || s.broken || o.place.actedOn() {
+	if name := s.text[begin+1 : end-1]; escaped || o.place.actedOn() || !utf8.ValidString(name) {
 		s.word = appendKey(s.word[:0], s.text[begin:end], o.place.actedOn())
 		sum = maphash.Bytes(keySeed, s.word)
 	} else {
-		sum = maphash.String(keySeed, s.text[begin+1:end-1])
+		sum = maphash.String(keySeed, name)
 	}
 	e := keyEntry{begin: uint32(begin), hash: uint32(sum) ^ uint32(sum>>32) ^ o.keys*0x9e3779b1}
 	if o.large {
@@ -399,6 +403,17 @@ func decodeKey(raw string) string {
 func appendKey(dst []byte, raw string, folds bool) []byte {
 	for rest := raw[1 : len(raw)-1]; rest != ""; {
 		var c rune
+		if first := rest[0]; first < utf8.RuneSelf && first != '\\' { // as in most keys
+			rest = rest[1:]
+			switch {
+			case folds && first == '_':
+				continue
+			case folds && 'a' <= first && first <= 'z':
+				first -= 'a' - 'A'
+			}
+			dst = append(dst, first)
+			continue
+		}
 		if c, rest = nextInKey(rest); !folds {
 			dst = utf8.AppendRune(dst, c)
 		} else if c = foldedRune(c); c >= 0 {

@@ -14,7 +14,7 @@ import (
 //
 //	m := MembersOf(json)
 //	for m.Next() { .. m.Name(), m.Value .. }
-//	if !m.Whole() { .. the members must not be used .. }
+//	if !m.IsComplete() { .. the members must not be used .. }
 type Members struct {
 	// Key and Value are JSON text and share the object's memory. A key has its quotes.
 	Key, Value string
@@ -22,6 +22,7 @@ type Members struct {
 	text     string
 	at       int  // position after the last value
 	escaped  bool // the key has escapes
+	checked  bool // the text is known to be valid
 	complete bool
 }
 
@@ -32,6 +33,15 @@ func MembersOf(json []byte) Members {
 
 // MembersIn is MembersOf for a string.
 func MembersIn(json string) Members { return Members{text: json} }
+
+// CheckedMembers is MembersOf for JSON that is known to be valid, such as a part of a body that
+// ParseInput accepted. It skips strings and nested values, which takes a tenth of the time for long
+// ones.
+func CheckedMembers(json []byte) Members {
+	m := MembersOf(json)
+	m.checked = true
+	return m
+}
 
 // Next moves to the next member. It returns false after the last one, and at invalid JSON.
 func (m *Members) Next() bool {
@@ -53,7 +63,7 @@ func (m *Members) Next() bool {
 	default:
 		return m.end(-1)
 	}
-	behind, escaped, value, end := member(s, i, 1)
+	behind, escaped, value, end := member(s, i, 1, m.checked)
 	if end < 0 {
 		return m.end(-1)
 	}

@@ -29,6 +29,8 @@ func FuzzMembers(f *testing.F) {
 		root := gjson.Parse(text)
 		m := MembersIn(text)
 		if !valid {
+			for checked := CheckedMembers([]byte(text)); checked.Next(); { // ends, and does not panic
+			}
 			for m.Next() {
 			}
 			if m.IsComplete() {
@@ -39,7 +41,11 @@ func FuzzMembers(f *testing.F) {
 		if got := AppendText([]byte("x"), strings.TrimSpace(text)); string(got) != "x"+root.Str {
 			t.Fatalf("text %q, not %q", got[1:], root.Str)
 		}
+		checked := CheckedMembers([]byte(text))
 		root.ForEach(func(k, v gjson.Result) bool {
+			if root.IsObject() && (!checked.Next() || checked.Key != k.Raw || checked.Value != v.Raw || checked.Name() != k.Str) {
+				t.Fatalf("%s: %s, not %s: %s", checked.Key, checked.Value, k.Raw, v.Raw)
+			}
 			if root.IsObject() && (!m.Next() || m.Key != k.Raw || m.Value != v.Raw || m.Name() != k.Str || Text(m.Value) != v.Str || string(AppendText(nil, m.Value)) != v.Str) {
 				t.Fatalf("%s: %s, not %s: %s", m.Key, m.Value, k.Raw, v.Raw)
 			}
@@ -48,6 +54,9 @@ func FuzzMembers(f *testing.F) {
 		for range 2 {
 			if m.Next() || m.IsComplete() != root.IsObject() {
 				t.Fatalf("more, or not whole: %s", m.Key)
+			}
+			if checked.Next() || checked.IsComplete() != root.IsObject() || checked.End() != m.End() {
+				t.Fatalf("more, or not whole: %s", checked.Key)
 			}
 		}
 	})

@@ -96,7 +96,7 @@ func nestEnd(s string, i, depth int, opening byte) int {
 	}
 	for {
 		if opening == '{' {
-			_, _, _, i = member(s, i, depth)
+			_, _, _, i = member(s, i, depth, false)
 		} else {
 			i = valueEnd(s, i, depth)
 		}
@@ -117,8 +117,8 @@ func nestEnd(s string, i, depth int, opening byte) int {
 }
 
 // member returns the end of a key, whether the key has escapes, and the beginning and end of its
-// value.
-func member(s string, i, depth int) (behind int, escaped bool, value, end int) {
+// value. If checked is true, the text is valid, and the value is skipped.
+func member(s string, i, depth int, checked bool) (behind int, escaped bool, value, end int) {
 	if i >= len(s) || s[i] != '"' {
 		return -1, false, -1, -1
 	}
@@ -130,6 +130,9 @@ func member(s string, i, depth int) (behind int, escaped bool, value, end int) {
 		return -1, false, -1, -1
 	}
 	value = skipSpace(s, colon+1)
+	if checked {
+		return behind, escaped, value, skipValue(s, value)
+	}
 	if value < len(s) && s[value] == '"' {
 		end, _ = stringEnd(s, value+1)
 		return behind, escaped, value, end
@@ -138,21 +141,16 @@ func member(s string, i, depth int) (behind int, escaped bool, value, end int) {
 }
 
 // stringEnd returns the end of a string, and whether it has escapes. i is the position after its
-// first quote. It looks at eight bytes at once for a quote, a backslash or a control character.
-// marks may also have a false mark above a true one, so only its lowest mark is used.
+// first quote. It looks at eight bytes at once, and in a long string at 32.
 func stringEnd(s string, i int) (end int, escaped bool) {
-	const (
-		ones = 0x0101010101010101
-		high = 0x80 * ones
-		turn = ('"' ^ ' ') * ones // turns a quote into a space, so that one comparison finds quotes and control characters
-	)
 	for i < len(s) {
-		if rest := s[i:]; len(rest) >= 8 {
-			x := uint64(rest[0]) | uint64(rest[1])<<8 | uint64(rest[2])<<16 | uint64(rest[3])<<24 |
-				uint64(rest[4])<<32 | uint64(rest[5])<<40 | uint64(rest[6])<<48 | uint64(rest[7])<<56
-			marks := (((x ^ turn) - '!'*ones) | ((x ^ '\\'*ones) - ones)) &^ x & high
+		if len(s)-i >= 8 {
+			marks := stringMarks(s[i:])
 			if marks == 0 {
 				i += 8
+				for len(s)-i >= 32 && stringMarks(s[i:])|stringMarks(s[i+8:])|stringMarks(s[i+16:])|stringMarks(s[i+24:]) == 0 {
+					i += 32
+				}
 				continue
 			}
 			i += bits.TrailingZeros64(marks) / 8
@@ -174,6 +172,72 @@ func stringEnd(s string, i int) (end int, escaped bool) {
 		}
 	}
 	return -1, escaped
+}
+
+// stringMarks returns the high bit of each of the first eight bytes of s that is a quote, a
+// backslash or a control character. It may also return that of a byte above one of those, so only
+// the lowest bit is used.
+func stringMarks(s string) uint64 {
+	const (
+		ones = 0x0101010101010101
+		high = 0x80 * ones
+		turn = ('"' ^ ' ') * ones // turns a quote into a space, so that one comparison finds quotes and control characters
+	)
+	_ = s[7]
+	x := uint64(s[0]) | uint64(s[1])<<8 | uint64(s[2])<<16 | uint64(s[3])<<24 |
+		uint64(s[4])<<32 | uint64(s[5])<<40 | uint64(s[6])<<48 | uint64(s[7])<<56
+	return (((x ^ turn) - '!'*ones) | ((x ^ '\\'*ones) - ones)) &^ x & high
+}
+
+// skipValue returns the end of the value that begins at i in valid JSON. For other text it returns
+// a position without meaning, or -1.
+func skipValue(s string, i int) int {
+	for depth := 0; i < len(s); {
+		switch s[i] {
+		case '"':
+			if i = skipString(s, i+1); i < 0 || depth == 0 {
+				return i
+			}
+			continue
+		case '{', '[':
+			depth++
+		case '}', ']':
+			if depth--; depth <= 0 {
+				return i + max(depth+1, 0) // the bracket of an object around a number is not a part of it
+			}
+		case ',', ' ', '\n', '\t', '\r':
+			if depth == 0 {
+				return i
+			}
+		}
+		i++
+	}
+	return -1
+}
+
+// skipString returns the end of a string in valid JSON. i is the position after its first quote.
+func skipString(s string, i int) int {
+	if len(s)-i >= 8 {
+		if marks := stringMarks(s[i:]); marks != 0 {
+			if end := i + bits.TrailingZeros64(marks)/8; s[end] == '"' {
+				return end + 1 // as most keys and ids
+			}
+		}
+	}
+	for from := i; ; {
+		n := strings.IndexByte(s[from:], '"')
+		if n < 0 {
+			return -1
+		}
+		from += n + 1
+		escapes := from - 1
+		for escapes > i && s[escapes-1] == '\\' {
+			escapes--
+		}
+		if (from-1-escapes)%2 == 0 {
+			return from
+		}
+	}
 }
 
 // escapeEnd returns the end of an escape. i is the position after its backslash.

@@ -221,7 +221,7 @@ type root struct {
 // rootOf reads the members. It returns false if the request has a key or a null that no .NET client
 // writes.
 func rootOf(in *agui.RunInput) (r root, ok bool) {
-	m := agui.MembersOf(in.Raw)
+	m := agui.CheckedMembers(in.Raw)
 	for m.Next() {
 		switch m.Name() {
 		case "context":
@@ -245,7 +245,7 @@ func rootOf(in *agui.RunInput) (r root, ok bool) {
 
 // hasNull reports whether a message has a member that is null.
 func hasNull(m *agui.Message) bool {
-	list := agui.MembersOf(m.JSON)
+	list := agui.CheckedMembers(m.JSON)
 	for list.Next() {
 		if list.Value == "null" {
 			return true

@@ -22,10 +22,13 @@ func (t *Intake) readObject(req *http.Request, body []byte, as bodyType) (in agu
 		return in, false, unsupportedBody(textNotUTF8)
 	}
 	object := body
-	if !utf8.Valid(body) && (as.json || isObject(body)) {
+	if utf8.Valid(body) {
+		in, isRun, err = agui.ParseUTF8Input(body)
+	} else if as.json || isObject(body) {
 		return in, false, refuse(http.StatusBadRequest, textInvalidUTF8)
+	} else {
+		in, isRun, err = agui.ParseInput(body)
 	}
-	in, isRun, err = agui.ParseInput(body)
 	if errors.Is(err, agui.ErrNoJSON) {
 		object, err = objectForSomebody(body), nil
 		if object != nil {

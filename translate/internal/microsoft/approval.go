@@ -158,7 +158,7 @@ func mayBePart(m agui.Message) bool {
 	if m.Plain {
 		return false
 	}
-	for one := agui.MembersOf(m.JSON); one.Next(); {
+	for one := agui.CheckedMembers(m.JSON); one.Next(); {
 		switch name := one.Name(); {
 		case agui.SameKey(name, FunctionApprovals):
 			return true
