@@ -14,7 +14,8 @@ import (
 // A Kind is the kind of an event. docs/audit.md describes when each is written.
 type Kind string
 
-// The kinds "resume" are about answers, the kinds "interrupt" about questions.
+// The events of the kinds "resume" are about answers. The events of the kinds "interrupt" are about
+// questions.
 const (
 	Raised    Kind = "interrupt.raised"
 	Resolved  Kind = "interrupt.resolved"
@@ -23,7 +24,7 @@ const (
 	Lost      Kind = "interrupt.lost"
 	Withdrawn Kind = "interrupt.withdrawn"
 	Retired   Kind = "interrupt.retired"
-	Freeing   Kind = "interrupt.freeing" // a person is about to free the thread at the desk
+	Freeing   Kind = "interrupt.freeing" // at the desk, a person is about to free the thread
 
 	Deciding Kind = "interrupt.deciding"
 	Decided  Kind = "interrupt.decided"
@@ -46,36 +47,38 @@ func Kinds() []Kind {
 	}
 }
 
-// A Door is the way by which a decision arrived.
+// A Door is the way on which a decision arrived.
 type Door string
 
-// Chat: a run of the chat that asked. Retention: HOLDPOINT_PAUSE_RETENTION ended the pause. Desk:
-// the API of the desk; Event.Principal is then the name of the token.
+// These are the doors. Chat: the decision was in a run of the chat in which the question was asked.
+// Retention: HOLDPOINT_PAUSE_RETENTION ended the pause. Desk: the decision came through the API of
+// the desk; Event.Principal is then the name of the token.
 const (
 	Chat      Door = "chat"
 	Retention Door = "retention"
 	Desk      Door = "desk"
 )
 
-// An Event is one event. A field is empty if it is unknown or does not apply. Its maker may reuse
-// its bytes, so a Sink that keeps them after Take returns must copy them.
+// An Event is one event of a question or of its answer. A field is empty if it is unknown or does
+// not apply. The caller of Take may reuse the bytes of the Event, so a Sink that needs them after
+// Take returns must copy them.
 type Event struct {
 	Kind   Kind
 	Time   time.Time
-	Agent  string // HOLDPOINT_NAME of the process that makes the event
+	Agent  string // HOLDPOINT_NAME of the process that created the event
 	Tenant string
-	Thread string // the client's id of the thread
+	Thread string // the thread's id as the client sent it
 	Run    string // the run of the request; for a pause that ended without a request, the run that paused
-	Pause  string // the id of the pause, which all its questions share
-	// Approval is the desk's name of the pause, or "": see ApprovalOf.
+	Pause  string // the id of the pause; all questions of the pause share it
+	// Approval is the name under which the desk shows the pause, or "". ApprovalOf returns it.
 	Approval string
 	Dialect  string
 	Door     Door
 
-	Principal     string // the name, if it may be shown
-	PrincipalHash string // the keyed hash that the record has for its owner, if it may be shown
+	Principal     string // the name of the principal, if it may be shown
+	PrincipalHash string // the keyed hash of the record's owner, if it may be shown
 
-	Code       string // the code of a refusal, or of the RUN_ERROR that ended the run with the answers
+	Code       string // the code of the refusal, or of the RUN_ERROR that ended the resumed run
 	Interrupts []Interrupt
 }
 
@@ -83,44 +86,49 @@ type Event struct {
 type Interrupt struct {
 	ID     string
 	Reason string
-	Tools  []string // the names of the calls that an approval lets run
-	// QuestionDigest is a digest of the question, or "" if unknown. Answered is a digest of the
+	Tools  []string // the names of the tools whose calls an approval lets run
+	// QuestionDigest is a digest of the question, or "" if unknown. AnswerDigest is a digest of the
 	// answer. docs/audit.md describes how to compute both.
 	QuestionDigest, AnswerDigest string
 	Status                       string // resolved or cancelled
-	Verdict                      string // approved or denied, or "" if the dialect cannot tell
-	Edited                       bool   // approved with other arguments than those of the question
-	// Door and By are where and by whom the question was decided, if that was before the current
-	// resume.
+	// approved or denied, or "" if the dialect does not say which
+	Verdict string
+	// approved, with arguments that differ from those of the question
+	Edited bool
+	// Door is where the question was decided, and By is who decided it, if it was decided before
+	// the current resume.
 	Door    Door
 	By      string
-	Comment string // with Decided: a comment for readers of the audit
+	Comment string // of an event Decided: a comment for readers of the audit
 
-	Object, Calls, Payload json.RawMessage // the data of the digests
+	Object, Calls, Payload json.RawMessage // the data from which the digests are computed
 }
 
-// ApprovalOf returns the desk's name of a pause. key is the key of the record.
+// ApprovalOf returns the name under which the desk shows a pause. key is the key of the pause's
+// record, and pause is the pause's id.
 func ApprovalOf(key, pause string) string { return key + "." + pause }
 
-// A Run has the numbers of a run that has ended, for metrics.
+// A Run contains the numbers of one run that has ended. The metrics count them.
 type Run struct {
-	Agent                     string        // the configured name
-	Dialect, Outcome          string        // as in the log; "" if unknown
-	Client                    string        // the name of the client's line, or "" if unknown
-	Upstream                  string        // how the backend failed, or ""
-	Duration, TimeToFirstByte time.Duration // TimeToFirstByte is the time until the first bytes of a backend's stream, or 0
-	// Numbers of frames of the backend's streams that passed, were rewritten or were dropped, and of
-	// events that Holdpoint made.
+	Agent            string // the configured name of the agent
+	Dialect, Outcome string // the same words as in the log; "" if unknown
+	// the name of the client library (clients.Line), or "" if unknown
+	Client   string
+	Upstream string // how the backend failed, or "" if it did not
+	// TimeToFirstByte: until the first bytes of the backend's stream, or 0
+	Duration, TimeToFirstByte time.Duration
+	// The first three count the frames of the backend's streams that were forwarded unchanged,
+	// rewritten or dropped. MadeEvents counts the events that Holdpoint added.
 	PassedFrames, RewrittenFrames, DroppedFrames, MadeEvents int
 }
 
-// A Sink receives events. Take is called from many goroutines, but in the right order for each
-// thread. An error means that the event could not be stored.
+// A Sink receives events. Take is called from many goroutines, but the events of one thread arrive
+// in their order. An error means that the event could not be stored.
 type Sink interface {
 	Take(e *Event) error
 }
 
-// Sinks passes each event to all of its sinks, and joins their errors.
+// Sinks sends each event to all of its sinks, and joins their errors.
 type Sinks []Sink
 
 // Take implements Sink.

@@ -10,9 +10,10 @@ import (
 	"github.com/tidwall/sjson"
 )
 
-// changes returns the changes to the agent's container: its port loses its name, which the
-// sidecar's port gets. Its own probes and hooks continue to reach the agent. It listens on
-// 127.0.0.1, is ready when it accepts connections, and stops after its streams have ended.
+// changes returns the changes to the agent's container. The agent's port loses its name, because
+// the sidecar's port gets that name. The container's own probes and hooks continue to reach the
+// agent. The agent listens on 127.0.0.1, is ready when it accepts connections, and stops after its
+// streams have ended.
 func (c *container) changes(w *options, o *port, a *Answer) ([]operation, error) {
 	patch := []operation{{Op: "remove", Path: fmt.Sprintf("%s/ports/%d/name", c.path, o.index)}}
 	of, err := c.follow(w, o)
@@ -49,16 +50,18 @@ func (c *container) changes(w *options, o *port, a *Answer) ([]operation, error)
 	return patch, nil
 }
 
-// requests are the paths in a container at which the kubelet is told to connect to a port.
+// requests are the paths in a container at which a probe or a hook tells the kubelet to connect to
+// a port.
 var requests = []string{
 	"livenessProbe/httpGet", "livenessProbe/tcpSocket", "readinessProbe/httpGet", "readinessProbe/tcpSocket",
 	"startupProbe/httpGet", "startupProbe/tcpSocket", "lifecycle/postStart/httpGet", "lifecycle/postStart/tcpSocket",
 	"lifecycle/preStop/httpGet", "lifecycle/preStop/tcpSocket",
 }
 
-// follow returns the changes to the agent's own probes and hooks: those that name the agent's port
-// get its number. If the agent listens on 127.0.0.1, such a probe is an error, because the kubelet
-// could not reach the port, and would kill the container or never report it as ready.
+// follow returns the changes to the container's own probes and hooks. A probe or hook that names
+// the agent's port gets the port's number instead. If the agent listens on 127.0.0.1, a probe or
+// hook of this port is an error: the kubelet could not reach the port, and would kill the container
+// or never report it as ready.
 func (c *container) follow(w *options, o *port) (patch []operation, err error) {
 	for _, path := range requests {
 		get := at(c.json, path)
@@ -85,7 +88,8 @@ func (c *container) follow(w *options, o *port) (patch []operation, err error) {
 	return patch, nil
 }
 
-// unreached returns the error for a probe or a hook of a port on 127.0.0.1.
+// unreached returns the error for a probe or a hook that uses a port on 127.0.0.1, which the
+// kubelet cannot reach.
 func (c *container) unreached(what string, o *port) error {
 	return fmt.Errorf(textProbe, what, c.name, o.number, loopback, addressAnnotation)
 }

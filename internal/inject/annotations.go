@@ -10,18 +10,19 @@ import (
 	"strings"
 )
 
-// The annotations of a pod. Everyone who may create the pod may set them, and they configure only
-// its own sidecar.
+// These are the annotations of a pod. Everyone who may create the pod may set them, so they
+// configure only the pod's own sidecar.
 const (
-	agentAnnotation   = "holdpoint/agent"   // value: container/port
-	addressAnnotation = "holdpoint/address" // value: the agent's variable for the address to listen on
+	agentAnnotation = "holdpoint/agent" // value: container/port
+	// value: the name of the agent's variable for its listen address
+	addressAnnotation = "holdpoint/address"
 	pathAnnotation    = "holdpoint/path"
 	volumeAnnotation  = "holdpoint/volume"
 	memoryAnnotation  = "holdpoint/memory"
 
 	ownPrefix    = "holdpoint/"
-	envPrefix    = "env.holdpoint/"    // prefix of a variable's name, which is without HOLDPOINT_
-	secretPrefix = "secret.holdpoint/" // prefix of a variable's name; value: secret/key
+	envPrefix    = "env.holdpoint/"    // followed by a variable's name without HOLDPOINT_
+	secretPrefix = "secret.holdpoint/" // followed by a variable's name; value: secret/key
 )
 
 var annotations = []string{agentAnnotation, addressAnnotation, pathAnnotation, volumeAnnotation, memoryAnnotation}
@@ -34,25 +35,27 @@ func isOwn(name string) bool {
 // loopback is the address at which only the pod itself can reach the agent.
 const loopback = "127.0.0.1"
 
-// leastMemory is the smallest limit, in mebibytes. A process that serves a user needs 32.
+// leastMemory is the smallest memory limit of a sidecar, in mebibytes. A process that serves one
+// user needs 32.
 const leastMemory = 64
 
-// options are the content of a pod's annotations.
+// options contain what the annotations of a pod say.
 type options struct {
 	container, portName string
-	address             string // a variable; loopback if the agent listens there already; "" without the annotation
-	path                string
-	volume              string
-	memory              string // a limit, or "" for the default
-	env                 []variable
-	secrets             []secret
+	// a variable's name; loopback if the agent already listens there; "" if not set
+	address string
+	path    string
+	volume  string
+	memory  string // a memory limit, or "" for the default
+	env     []variable
+	secrets []secret
 }
 
-// A variable is an environment variable of the sidecar.
+// A variable is one environment variable of the sidecar.
 type variable struct{ Name, Value string }
 
-// A secret is a key of a Secret, which the sidecar reads as a file. name is the variable without
-// HOLDPOINT_ and _FILE.
+// A secret names one key of a Kubernetes Secret, which the sidecar reads as a file. name is the
+// name of the sidecar's variable, without HOLDPOINT_ and _FILE.
 type secret struct{ name, secret, key string }
 
 var (
@@ -61,7 +64,7 @@ var (
 	// portName matches names of ports (RFC 6335). The API server also requires a letter.
 	portName = regexp.MustCompile(`^[a-z0-9]([a-z0-9-]{0,13}[a-z0-9])?$`)
 	number   = regexp.MustCompile(`^[0-9]+$`)
-	// memoryLimit matches a quantity in Mi or Gi.
+	// memoryLimit matches a Kubernetes quantity in Mi or Gi.
 	memoryLimit = regexp.MustCompile(`^[1-9][0-9]{0,5}(Mi|Gi)$`)
 	// secretName matches names of Secrets, and keyName their keys.
 	secretName = regexp.MustCompile(`^[a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?$`)
@@ -71,7 +74,8 @@ var (
 	urlPath = regexp.MustCompile(`^/[A-Za-z0-9._~!$&'()*+,;=:@%/-]{0,1000}$`)
 )
 
-// options parses the annotations. The error names the annotation and what to write instead.
+// options parses the annotations of the pod. The error names the wrong annotation and what to write
+// instead.
 func (p *pod) options() (*options, error) {
 	w := &options{}
 	for _, name := range p.annotationNames() {
@@ -85,7 +89,7 @@ func (p *pod) options() (*options, error) {
 	return w, w.check()
 }
 
-// read parses one annotation.
+// read parses one annotation into w.
 func (w *options) read(name, value string) error {
 	if short, is := strings.CutPrefix(name, envPrefix); is {
 		return w.readEnv(short, value)
@@ -130,7 +134,7 @@ func (w *options) read(name, value string) error {
 	return nil
 }
 
-// readEnv parses an annotation that sets a variable.
+// readEnv parses an annotation that sets a variable of the sidecar.
 func (w *options) readEnv(name, value string) error {
 	if strings.HasPrefix(name, prefix) {
 		return fmt.Errorf(textWithoutPrefix, prefix, envPrefix, strings.TrimPrefix(name, prefix))
@@ -171,7 +175,7 @@ func checkStore(value string) error {
 	return nil
 }
 
-// readSecret parses an annotation that names a secret.
+// readSecret parses an annotation that takes a variable from a Secret.
 func (w *options) readSecret(name, value string) error {
 	if !slices.Contains(secrets, name) {
 		return fmt.Errorf(textSecretNames, strings.Join(secrets, ", "), secretPrefix)
@@ -192,7 +196,8 @@ func (w *options) check() error {
 	return nil
 }
 
-// toLoopback returns the value of a variable with its host replaced by 127.0.0.1. A port is kept.
+// toLoopback returns value with its host replaced by 127.0.0.1. If value has a port, the port
+// stays.
 func toLoopback(value string) (string, error) {
 	if value == "" || net.ParseIP(strings.Trim(value, "[]")) != nil {
 		return loopback, nil

@@ -1,15 +1,15 @@
-// Package inject adds Holdpoint as a native sidecar to a pod. It reads the review that an API
-// server sends to a mutating admission webhook, and returns the answer: a patch, no change, or a
-// refusal with its reason.
+// Package inject adds Holdpoint as a native sidecar to a pod. It reads the review that a Kubernetes
+// API server sends to a mutating admission webhook, and returns the answer: a patch, no change, or
+// a refusal with its reason.
 //
-// It sees the pod only, and not the Services that lead to it, so an annotation names the port of
-// the agent by the name that the Services use. It has no listener, calls no API server, and does
-// not depend on time.
+// The package sees only the pod, and not the Services that lead to the pod. So an annotation names
+// the agent's port by the name that the Services use. The package has no listener, calls no API
+// server, and does not depend on time.
 //
-// Reviews are those of admission.k8s.io/v1
-// (https://kubernetes.io/docs/reference/access-authn-authz/extensible-admission-controllers/), and
-// patches are JSON Patch (RFC 6902). The sidecar is that of deploy/kubernetes/sidecar.yaml, from
-// which a test generates sidecar.json.
+// Reviews have the format of admission.k8s.io/v1
+// (https://kubernetes.io/docs/reference/access-authn-authz/extensible-admission-controllers/).
+// Patches are JSON Patch (RFC 6902). The sidecar is the one in deploy/kubernetes/sidecar.yaml. A
+// test generates sidecar.json from that file.
 package inject
 
 import (
@@ -26,16 +26,16 @@ import (
 type Injector struct {
 	// Image is the image of the sidecar.
 	Image string
-	// Check returns what is wrong with the variables of a sidecar (HOLDPOINT_NAME=value), as
-	// `holdpoint check` reports it. Values of secrets are replaced by examples. If Check is nil,
-	// variables are not checked.
+	// Check returns the errors in the variables of a sidecar, the same ones that `holdpoint check`
+	// reports. environ has an element HOLDPOINT_NAME=value for each variable. Instead of values of
+	// secrets it has examples. If Check is nil, variables are not checked.
 	Check func(environ []string) []error
 }
 
-// An Outcome is the decision about a pod.
+// An Outcome is what the injector decided about a pod.
 type Outcome string
 
-// The outcomes.
+// The possible outcomes.
 const (
 	Injected Outcome = "injected" // the patch adds the sidecar
 	Refused  Outcome = "refused"  // the pod must not be created
@@ -44,7 +44,7 @@ const (
 
 // An Answer is the result of a review.
 type Answer struct {
-	Body    []byte // the AdmissionReview to send
+	Body    []byte // the AdmissionReview to send to the API server
 	Outcome Outcome
 	// Reason says why a pod was refused or skipped.
 	Reason   string
@@ -55,7 +55,8 @@ type Answer struct {
 	DryRun          bool
 }
 
-// Review answers a review. If body is not a review, it returns an error and no Answer.
+// Review reads a review and returns the answer to it. If body is not a review, it returns an error
+// and no Answer.
 func (i *Injector) Review(body []byte) (*Answer, error) {
 	r, err := readReview(body)
 	if err != nil {
@@ -121,7 +122,8 @@ func (a *Answer) warn(format string, args ...any) {
 	a.Warnings = append(a.Warnings, "holdpoint: "+fmt.Sprintf(format, args...))
 }
 
-// checkUnused refuses a pod that configures a sidecar by annotations but does not ask for one.
+// checkUnused returns an error if an annotation configures the sidecar. It is called for a pod that
+// does not ask for a sidecar.
 func (p *pod) checkUnused() error {
 	for _, name := range p.annotationNames() {
 		if isOwn(name) {
@@ -176,8 +178,8 @@ func (p *pod) agent(w *options) (*container, *port, error) {
 	return agent, found, p.checkPorts(agent, found)
 }
 
-// checkPorts refuses a pod if another container has the agent's port, or if a container has a port
-// of the sidecar.
+// checkPorts returns an error if another container uses the name or the number of the agent's port,
+// or if any container uses a port number of the sidecar.
 func (p *pod) checkPorts(agent *container, found *port) error {
 	for _, c := range p.containers {
 		for n := range c.ports {
@@ -197,7 +199,7 @@ func (p *pod) checkPorts(agent *container, found *port) error {
 	return nil
 }
 
-// listed returns names for a sentence of an error.
+// listed joins names for the text of an error.
 func listed(names []string) string {
 	if len(names) == 0 {
 		return textNoNames

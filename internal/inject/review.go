@@ -20,7 +20,7 @@ const (
 	reviewKind    = "AdmissionReview"
 )
 
-// A review is the request of an API server.
+// A review is one request of the API server.
 type review struct {
 	uid, namespace, name string
 	dryRun               bool
@@ -66,7 +66,7 @@ func readReview(body []byte) (*review, error) {
 	return r, nil
 }
 
-// quote quotes a text of a client for an error, and shortens it.
+// quote quotes a text that the client sent, for use in an error. It shortens a long text.
 func quote(text string) string {
 	const longest = 60
 	if len(text) > longest {
@@ -75,16 +75,16 @@ func quote(text string) string {
 	return strconv.Quote(text)
 }
 
-// An operation is an operation of a JSON Patch. Path consists of our names and of numbers, and
-// never contains a text from the pod.
+// An operation is one operation of a JSON Patch. Path consists only of names that the injector
+// knows and of numbers. It never contains a text from the pod.
 type operation struct {
 	Op    string          `json:"op"`
 	Path  string          `json:"path"`
 	Value json.RawMessage `json:"value,omitempty"`
 }
 
-// statusInvalid is the status of a refusal, which is also that of an object that breaks a rule of
-// the API.
+// statusInvalid is the HTTP status of a refusal. The API server uses the same status for an object
+// that breaks a rule of the API.
 const statusInvalid = 422
 
 // answer returns the answer to the review as JSON.
@@ -117,14 +117,14 @@ func (r *review) answer(a *Answer, patch []operation) ([]byte, error) {
 	return body, err
 }
 
-// A pod has the parts of a pod that the injector reads.
+// A pod contains those parts of a Kubernetes pod that the injector reads.
 type pod struct {
 	json        gjson.Result
 	annotations map[string]string
 	containers  []*container // spec.initContainers, then spec.containers
 }
 
-// A container is a container of a pod.
+// A container is one container of a pod.
 type container struct {
 	name  string
 	json  gjson.Result
@@ -133,7 +133,7 @@ type container struct {
 	ports []port
 }
 
-// A port is a port of a container.
+// A port is one port of a container.
 type port struct {
 	index    int
 	name     string
@@ -154,7 +154,8 @@ func readPod(text gjson.Result) *pod {
 				name: c.Get("name").String(), json: c, init: list == "initContainers",
 				path: "/spec/" + list + "/" + strconv.Itoa(n),
 			}
-			if !one.init || c.Get("restartPolicy").String() == "Always" { // other init containers have ended before the agent starts
+			// any other init container ends before the agent starts
+			if !one.init || c.Get("restartPolicy").String() == "Always" {
 				one.ports = readPorts(c)
 			}
 			p.containers = append(p.containers, one)
@@ -163,7 +164,7 @@ func readPod(text gjson.Result) *pod {
 	return p
 }
 
-// items returns the elements of an array, or nil for another value.
+// items returns the elements of list, or nil if list is not an array.
 func items(list gjson.Result) []gjson.Result {
 	if !list.IsArray() {
 		return nil
@@ -185,7 +186,7 @@ func readPorts(c gjson.Result) (list []port) {
 	return list
 }
 
-// container returns the container with the name, or nil.
+// container returns the container with that name, or nil.
 func (p *pod) container(name string) *container {
 	for _, c := range p.containers {
 		if c.name == name {
@@ -195,7 +196,7 @@ func (p *pod) container(name string) *container {
 	return nil
 }
 
-// names returns the names of the containers that an annotation can name, which are not init
+// names returns the names of the containers that an annotation may name: all except the init
 // containers.
 func (p *pod) names() (list []string) {
 	for _, c := range p.containers {
@@ -215,13 +216,14 @@ func (p *pod) annotationNames() []string {
 	return list
 }
 
-// append returns the operations that append elements to a list of the pod's spec.
+// append returns the operations that append elements to an array in the pod's spec. list is the
+// name of that array.
 func (p *pod) append(list string, elements ...json.RawMessage) []operation {
 	return appended(p.json.Get("spec."+list), "/spec/"+list, elements...)
 }
 
-// appended returns the operations that append elements to list, which is at path. If there is no
-// list, the first operation creates it.
+// appended returns the operations that append elements to the array list. path is the JSON Pointer
+// to list. If list does not exist, the first operation creates it.
 func appended(list gjson.Result, path string, elements ...json.RawMessage) (patch []operation) {
 	there := list.IsArray()
 	for _, element := range elements {

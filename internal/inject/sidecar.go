@@ -13,41 +13,45 @@ import (
 	"github.com/tidwall/sjson"
 )
 
-// sidecarJSON contains the sidecar of deploy/kubernetes/sidecar.yaml, and what that file adds to
-// the agent. TestSidecarIsThatOfTheManifest writes it with -update.
+// sidecarJSON contains the sidecar of deploy/kubernetes/sidecar.yaml, and the changes that this
+// file makes to the agent. TestSidecarIsThatOfTheManifest writes sidecar.json when it runs with
+// -update.
 //
 //go:embed sidecar.json
 var sidecarJSON string
 
-// template returns a member of sidecarJSON.
+// template returns the member of sidecarJSON with that name.
 func template(name string) gjson.Result { return gjson.Get(sidecarJSON, name) }
 
 const (
 	sidecarName = "holdpoint"
-	// runPort and adminPort are the ports of the manifest.
+	// runPort and adminPort are the ports of the sidecar in deploy/kubernetes/sidecar.yaml.
 	runPort, adminPort = 7080, 7081
-	// stateFile is the path of the store on the volume that volumeAnnotation names.
+	// stateFile is the path of the store's file. volumeAnnotation names the volume that is mounted
+	// at stateFolder.
 	stateFolder, stateFile = "/var/lib/holdpoint", "/var/lib/holdpoint/state.db"
-	// secretsName is the volume with the files of secrets. It is mounted at secretsFolder.
+	// secretsName is the name of the volume that contains the files of secrets. It is mounted at
+	// secretsFolder.
 	secretsName, secretsFolder = "holdpoint-secrets", "/etc/holdpoint/secrets"
-	// tokenFolder is where Kubernetes mounts the token of the pod's service account into every
-	// container, also into one that a webhook adds, unless something else is mounted there.
-	// noTokenName is an empty volume for this purpose.
+	// tokenFolder is the folder at which Kubernetes mounts the token of the pod's service account
+	// into every container, even into a container that a webhook adds. Kubernetes does not mount
+	// the token if the container mounts another volume at this folder. noTokenName is the empty
+	// volume that the sidecar mounts there.
 	tokenFolder, noTokenName = "/var/run/secrets/kubernetes.io/serviceaccount", "holdpoint-no-token"
 	// usualGrace is the grace period of a pod that does not set one, in seconds.
 	usualGrace = 30
-	// cleanEnd is the part of the grace period after the drain, in seconds.
+	// cleanEnd is the part of the grace period that remains after the drain, in seconds.
 	cleanEnd = 5
-	// lateStart is added to the grace period to get the time that the sidecar may take to start, in
-	// seconds. The pod that this one replaces may have the store's file open until its grace period
-	// ends.
+	// The sidecar may take the pod's grace period plus lateStart to start, in seconds. The reason
+	// is the pod that this pod replaces: until its grace period ends, it may have the store's file
+	// open.
 	lateStart = 30
 )
 
 // ownPorts are the port numbers of the sidecar.
 var ownPorts = []int64{runPort, adminPort}
 
-// sidecar returns the sidecar's container.
+// sidecar returns the container of the sidecar as JSON.
 func (i *Injector) sidecar(p *pod, w *options, o *port) (json.RawMessage, error) {
 	delay, timeout, grace, err := p.drain()
 	if err != nil {
@@ -80,8 +84,8 @@ func (i *Injector) sidecar(p *pod, w *options, o *port) (json.RawMessage, error)
 		}
 	}
 	set("startupProbe.failureThreshold", grace+lateStart)
-	// The manifest sets it for the pod. Here it is set for the sidecar, because the pod belongs to
-	// somebody else.
+	// In deploy/kubernetes/sidecar.yaml the whole pod has this profile. Here only the sidecar gets
+	// it, because the injector must not change the other containers of the pod.
 	set("securityContext.seccompProfile.type", "RuntimeDefault")
 
 	env := []variable{
@@ -111,7 +115,7 @@ func (i *Injector) sidecar(p *pod, w *options, o *port) (json.RawMessage, error)
 	}
 	list := make([]map[string]string, 0, len(env))
 	for _, v := range env {
-		// Kubernetes expands $(NAME) in a value, and reads $$ as a dollar.
+		// Kubernetes expands $(NAME) in a value, and reads $$ as one dollar sign.
 		list = append(list, map[string]string{"name": v.Name, "value": strings.ReplaceAll(v.Value, "$", "$$")})
 	}
 	set("env", list)
@@ -123,7 +127,7 @@ func (i *Injector) sidecar(p *pod, w *options, o *port) (json.RawMessage, error)
 	return c, errors.Join(err, i.check(judged))
 }
 
-// check checks the variables as Holdpoint does at its start.
+// check checks the variables in the same way as Holdpoint does when it starts.
 func (i *Injector) check(env []variable) error {
 	if i.Check == nil {
 		return nil
@@ -146,9 +150,9 @@ func (w *options) upstreamPath() string {
 	return w.path
 }
 
-// drain returns the delay and the timeout of the drain, and the grace period, in seconds. The delay
-// is a fifth of the grace period without cleanEnd, at most 5 seconds. The timeout is the time that
-// is left for open streams.
+// drain returns the delay and the timeout of the sidecar's drain, and the grace period of the pod,
+// all in seconds. The delay is a fifth of the grace period without cleanEnd, and at most 5 seconds.
+// The timeout is the rest of that time, in which open streams may end.
 func (p *pod) drain() (delay, timeout, grace int64, err error) {
 	grace = usualGrace
 	if of := p.json.Get("spec.terminationGracePeriodSeconds"); of.Type == gjson.Number {
@@ -162,8 +166,8 @@ func (p *pod) drain() (delay, timeout, grace int64, err error) {
 	return delay, timeout, grace, err
 }
 
-// checkVolumes refuses a volume that is missing, that the sidecar cannot write to, or whose name
-// the injector uses itself.
+// checkVolumes returns an error if the volume of the store is missing or not writable for the
+// sidecar, or if a volume has a name that the injector itself uses.
 func (p *pod) checkVolumes(w *options) error {
 	group := p.json.Get("spec.securityContext.fsGroup")
 	found := w.volume == ""
@@ -187,7 +191,7 @@ func (p *pod) checkVolumes(w *options) error {
 	return nil
 }
 
-// hasPort reports whether a container of the pod has a port with the name.
+// hasPort reports whether any container of the pod has a port with that name.
 func (p *pod) hasPort(name string) bool {
 	return slices.ContainsFunc(p.containers, func(c *container) bool { return c.hasPort(name) })
 }
@@ -199,10 +203,10 @@ func (p *pod) hasToken() bool {
 	})
 }
 
-// volumes returns the volumes that the sidecar needs: one with a file for each secret, and an empty
-// one that hides the token, because the sidecar does not need it. The files change when their
-// Secret changes. They are readable for everybody, because their owner is not the sidecar's user,
-// but only the sidecar mounts them.
+// volumes returns the volumes that the sidecar needs. One contains a file for each secret; a file
+// changes when its Secret changes. The other is empty and hides the token of the service account,
+// because the sidecar does not need the token. The files are readable for every user, because the
+// sidecar's user does not own them, but only the sidecar mounts them.
 func (p *pod) volumes(w *options) (list []json.RawMessage) {
 	type item map[string]any
 	add := func(volume item) {
@@ -222,7 +226,7 @@ func (p *pod) volumes(w *options) (list []json.RawMessage) {
 	return list
 }
 
-// megabytes returns a limit in Mi or Gi as a number of mebibytes.
+// megabytes converts a limit in Mi or Gi into a number of mebibytes.
 func megabytes(limit string) int {
 	if n, is := strings.CutSuffix(limit, "Gi"); is {
 		return 1024 * atoi(n)
@@ -231,7 +235,8 @@ func megabytes(limit string) int {
 }
 
 func atoi(text string) int {
-	n, _ := strconv.Atoi(text) // memoryLimit has checked it, or it is from the manifest
+	// cannot fail: memoryLimit has matched text, or it is from sidecar.json
+	n, _ := strconv.Atoi(text)
 	return n
 }
 

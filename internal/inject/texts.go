@@ -1,6 +1,6 @@
 package inject
 
-// Reasons for which a pod is refused. The one who creates the pod reads them.
+// Reasons for which a pod is refused. The person who creates the pod reads them.
 const (
 	textAnnotation        = "the annotation %s: %w"
 	textPortNumber        = "%s is a number: give the port of the container a name, and use that name here and as the targetPort of its Services. A Service with a number as its targetPort bypasses Holdpoint"
@@ -43,7 +43,7 @@ const (
 	textNoVolume          = "the annotation %s names the volume %s, but the pod has no volume of that name"
 )
 
-// Warnings, which the one who creates the pod reads.
+// Warnings, which the person who creates the pod reads.
 const (
 	textSidecarThere = "the pod has a container %s already and was not changed. That container has no port %s, so a Service may bypass it"
 	textOpenPort     = "port %d of %s can be reached without Holdpoint, also by a Service with this number as targetPort. Set %s"
@@ -51,7 +51,7 @@ const (
 	textOwnHook      = "%s keeps its own preStop hook: it must last until GET http://%s:%d/drained has answered, or open streams lose their agent"
 )
 
-// Reasons for which a pod is left as it is, and why a request is not a review.
+// Reasons for which a pod is not changed, and errors of a request that is not a review.
 const (
 	textNoAnnotation = "it has no annotation %s"
 	textHasSidecar   = "it has a container %s already"

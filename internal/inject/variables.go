@@ -20,7 +20,8 @@ var reserved = map[string]string{
 }
 
 // allowed are the variables that an annotation may set. A new variable of Holdpoint is not allowed
-// until it is added here. None of them names a file, contains a secret, or opens a listener.
+// until it is added to this list. No variable in the list names a file, contains a secret, or opens
+// a listener.
 var allowed = strings.Fields(`
 	NAME CLIENT ANSWERS SESSIONS DIALECT CORS_ORIGINS PRESERVE_HOST UPSTREAM_KEEP_ALIVE UPSTREAM_HTTP2
 	H2C MAX_HEADER_BYTES HEADER_TIMEOUT KEEP_ALIVE MAX_CONNECTIONS ADDRESS_CONNECTIONS
@@ -37,8 +38,8 @@ var allowed = strings.Fields(`
 // files.
 var secrets = strings.Fields(`STORE_PASSWORD STORE_KEYS PRINCIPAL_KEY WEBHOOK_URL WEBHOOK_SECRET UPSTREAM_HEADERS`)
 
-// examples are values of secrets in a form that Holdpoint accepts. The injector never reads the
-// real values. When it checks the other variables, it uses these.
+// examples are values of secrets that Holdpoint accepts. The injector never reads the real values,
+// so it uses these when it checks the other variables.
 var examples = map[string]string{
 	"STORE_PASSWORD": "example",
 	"STORE_KEYS":     "example:AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=",
@@ -53,5 +54,6 @@ func Allowed() []string { return slices.Clone(allowed) }
 // Secrets returns the variables that an annotation may take from a Secret.
 func Secrets() []string { return slices.Clone(secrets) }
 
-// Example returns the value that stands for a secret when the variables are checked, or "".
+// Example returns the value that replaces a secret when the variables are checked, or "" if there
+// is none. name is the name of the secret's variable without HOLDPOINT_.
 func Example(name string) string { return examples[name] }

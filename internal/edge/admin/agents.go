@@ -12,11 +12,11 @@ import (
 )
 
 const (
-	// connectTimeout is how long an agent may take to accept a connection. A probe of Kubernetes
-	// has a timeout of one second by default.
+	// connectTimeout bounds the time that an agent may take to accept a connection. It is shorter
+	// than the default timeout of a Kubernetes probe, one second.
 	connectTimeout = 900 * time.Millisecond
-	// connectEvery is the shortest time between two connections to an agent, however often /agentz
-	// is requested.
+	// connectEvery is the shortest time between two connections to the same agent. Requests for
+	// /agentz that arrive sooner get the last result.
 	connectEvery = 500 * time.Millisecond
 )
 
@@ -34,7 +34,7 @@ type agents struct {
 	mu    sync.Mutex // locked during a check
 	asked time.Time
 	text  string // the text of the last result, a line for each agent
-	all   bool   // whether each agent accepted its connection
+	all   bool   // all agents accepted their connections
 }
 
 // Agents sets the agents that /agentz checks. It must be called only once.
@@ -46,8 +46,9 @@ func (s *Server) Agents(list []Agent) {
 	close(s.agents.known)
 }
 
-// agentz reports whether the agents accept connections. It is the readiness probe of an agent next
-// to its sidecar: Holdpoint itself must be ready before the agent is.
+// agentz reports whether the agents accept connections. An agent with Holdpoint as its sidecar uses
+// /agentz as its readiness probe. /readyz cannot be that probe, because Holdpoint itself must be
+// ready before the agent is.
 func (s *Server) agentz(w http.ResponseWriter, req *http.Request) {
 	select {
 	case <-s.agents.known:
@@ -63,16 +64,17 @@ func (s *Server) agentz(w http.ResponseWriter, req *http.Request) {
 	answer(w, http.StatusOK, "ready\n"+text)
 }
 
-// connect connects to each agent and sends nothing, or returns the last result if it is newer than
-// connectEvery. The text does not contain errors, because they may contain addresses, and this
-// listener has no login.
+// connect opens a connection to each agent and sends nothing over it. If the last result is newer
+// than connectEvery, connect returns that result instead. The text does not contain errors, because
+// errors may contain addresses, and the admin listener has no login.
 func (a *agents) connect(ctx context.Context, now func() time.Time) (all bool, text string) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if !a.asked.IsZero() && now().Sub(a.asked) < connectEvery {
 		return a.all, a.text
 	}
-	// The check does not end with this request, because other requests get its result too.
+	// The check must not end when this request is canceled, because other requests get its result
+	// too.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), connectTimeout)
 	defer cancel()
 	errs := make([]error, len(a.list))

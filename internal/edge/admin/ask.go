@@ -11,8 +11,8 @@ import (
 	"holdpoint/internal/edge/listen"
 )
 
-// Ask sends a request to the admin listener at the address, and returns the body of the answer. Any
-// status except 200 is an error.
+// Ask sends a request to the admin listener at the address, and returns the body of the response.
+// Any status except 200 is an error.
 func Ask(ctx context.Context, at listen.Address, method, path string) (string, error) {
 	transport := &http.Transport{
 		DisableKeepAlives: true,

@@ -16,7 +16,7 @@ type Settings struct {
 	Listen listen.Variable `env:"ADMIN_LISTEN" envDefault:"127.0.0.1:7081" short:"address of /readyz and other probes, or off" doc:"address of /healthz, /readyz, /startupz, /metrics and the other paths for operators, in the same forms as LISTEN, or off (docs/operations.md#the-admin-listener). If the default address is in use, Holdpoint runs without this listener. If an address that you set is in use, Holdpoint does not start"`
 	PProf  bool            `env:"PPROF" envDefault:"false" doc:"true: serve Go's profiles at /debug/pprof/ on the admin listener"`
 
-	// Given reports that the environment sets the address, even if to the default.
+	// Given is true if the environment sets the address, even if it sets the default address.
 	Given bool
 }
 
@@ -35,8 +35,8 @@ func (s *Settings) Check() []error {
 }
 
 // New listens at the address of the settings, and starts a Server. It returns nil if the listener
-// is off. If the address is the default and in use, New logs a warning and returns nil without an
-// error, so that two Holdpoints on one machine need no setting.
+// is off. If the default address is in use and the environment did not set it, New logs a warning
+// and returns nil without an error. So two Holdpoints on one machine need no setting.
 func (s *Settings) New(build any, metrics http.Handler, logger *slog.Logger) (*Server, error) {
 	if s.Listen.Off() {
 		return nil, nil
@@ -55,14 +55,14 @@ func (s *Settings) New(build any, metrics http.Handler, logger *slog.Logger) (*S
 	return server, nil
 }
 
-// Errors of Settings.Ask if the settings have no address to ask.
+// These are the errors of Settings.Ask if the settings have no address to send a request to.
 var (
 	ErrOff     = errors.New(textListenerOff)
 	errNoFixed = errors.New(textNoFixedPort)
 )
 
-// Ask sends a request to the process that runs with these settings, and returns the answer. wrong
-// is an error of the settings; err is an error of the request.
+// Ask sends a request to the process that runs with these settings, and returns the body of the
+// response. wrong is an error of the settings; err is an error of the request.
 func (s *Settings) Ask(ctx context.Context, method, path string) (text string, wrong, err error) {
 	if s.Listen.Off() {
 		return "", ErrOff, nil

@@ -8,20 +8,21 @@ import (
 const (
 	// askEvery is how often the store is checked after it was reached once.
 	askEvery = 2 * time.Second
-	// askTimeout bounds one check of the store.
+	// askTimeout bounds the time of one check of the store.
 	askTimeout = 5 * time.Second
-	// firstPause and longestPause bound the wait between two checks before the store is reached.
+	// firstPause and longestPause are the shortest and the longest wait between two checks before
+	// the store is reached for the first time.
 	firstPause, longestPause = 50 * time.Millisecond, 2 * time.Second
 )
 
-// storeState is the result of the checks so far.
+// A storeState is the result of the checks of the store so far.
 type storeState struct {
 	reached bool
-	lost    time.Time // the time of the first failed check in a row, zero if the last one succeeded
+	lost    time.Time // when the store stopped answering; zero if it answered the last check
 }
 
 // Watch checks the store until ctx is done. ask returns nil if the store answers. Probes report the
-// result of the last check, because a probe has a second and must not wait for the store.
+// result of the last check. They do not wait for the store, because a probe has only one second.
 func (s *Server) Watch(ctx context.Context, ask func(context.Context) error) {
 	if s == nil {
 		return

@@ -17,7 +17,7 @@ const (
 	logListenerEnded = "the admin listener has ended"
 )
 
-// Answers of the listener to the operator, and errors of its settings.
+// These are the responses of the listener to the operator, and the errors of its settings.
 const (
 	textDraining        = "draining: new runs should go to another replica"
 	textStoreNotReached = "not reached yet; the log has the error"

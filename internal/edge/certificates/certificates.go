@@ -1,9 +1,9 @@
-// Package certificates loads the files of TLS: a certificate with its key, and the authorities by
-// which the other side's certificate is verified. The files can be read again, so that a
-// certificate is replaced while connections are open.
+// Package certificates loads the files of TLS: a certificate with its key, and the authorities that
+// verify the certificate of the other side. The files can be read again, so a certificate can be
+// replaced while connections are open.
 //
-// It does not choose addresses, does not watch files for changes, and does not log. Files are PEM
-// (RFC 7468).
+// The package does not choose addresses, does not watch files for changes, and does not log. Files
+// are PEM (RFC 7468).
 package certificates
 
 import (
@@ -19,25 +19,25 @@ import (
 	"time"
 )
 
-// Files are the files of one side of TLS. An empty name means no file. Cert and Key must both be
-// set or both be empty.
+// Files are the names of the files of one side of TLS. An empty name means no file. Cert and Key
+// must both be set or both be empty.
 type Files struct {
-	Cert string // our certificate, followed by intermediate certificates
-	Key  string // its private key
+	Cert string // the certificate of this side, followed by intermediate certificates
+	Key  string // the private key of Cert
 	CA   string // the authorities that must have issued the other side's certificate
 }
 
-// A Set has the content of the files at the last successful read. It is safe for concurrent use.
+// A Set contains the files as they were at the last successful read. It is safe for concurrent use.
 type Set struct {
 	files   Files
 	reading sync.Mutex
 	now     atomic.Pointer[content]
 }
 
-// content is the content of the files at one read.
+// content is what one read of the files found.
 type content struct {
 	sum         [sha256.Size]byte
-	certificate *tls.Certificate // nil if there is none
+	certificate *tls.Certificate // nil if there is no certificate
 	authorities *x509.CertPool   // nil if there is no CA file
 }
 
@@ -50,8 +50,9 @@ func Open(files Files) (*Set, error) {
 	return s, nil
 }
 
-// Reload reads the files again. changed reports whether later connections use other certificates
-// than before. After an error nothing changes.
+// Reload reads the files again. changed reports whether their content differs from the last read.
+// Later connections use the new content. If Reload returns an error, connections continue to use
+// the old content.
 func (s *Set) Reload() (changed bool, err error) {
 	s.reading.Lock()
 	defer s.reading.Unlock()
@@ -63,7 +64,7 @@ func (s *Set) Reload() (changed bool, err error) {
 	return before == nil || before.sum != next.sum, nil
 }
 
-// Names returns the names of the files.
+// Names returns the names of the files that are set.
 func (s *Set) Names() []string {
 	return slices.DeleteFunc([]string{s.files.Cert, s.files.Key, s.files.CA}, func(file string) bool { return file == "" })
 }
@@ -99,7 +100,8 @@ func read(files Files) (c *content, err error) {
 	return c, nil
 }
 
-// Expires returns when our certificate expires, or the zero time without one.
+// Expires returns when the certificate of this side expires, or the zero time if there is no
+// certificate.
 func (s *Set) Expires() time.Time {
 	if c := s.now.Load().certificate; c != nil && c.Leaf != nil {
 		return c.Leaf.NotAfter
@@ -107,9 +109,9 @@ func (s *Set) Expires() time.Time {
 	return time.Time{}
 }
 
-// Server returns the configuration of a listener. protocols are the protocols to offer (ALPN), the
-// preferred one first. Each connection uses the files as last read. If there are authorities, a
-// client needs a certificate from one of them.
+// Server returns the TLS configuration of a listener. protocols are the protocols to offer (ALPN),
+// the preferred one first. Each new connection uses the files as they were last read. If there is a
+// CA file, every client needs a certificate of one of its authorities.
 func (s *Set) Server(protocols ...string) *tls.Config {
 	base := &tls.Config{MinVersion: tls.VersionTLS12, NextProtos: protocols}
 	out := base.Clone()
@@ -119,7 +121,8 @@ func (s *Set) Server(protocols ...string) *tls.Config {
 		c.Certificates = []tls.Certificate{*now.certificate}
 		if now.authorities != nil {
 			c.ClientAuth, c.ClientCAs = tls.RequireAndVerifyClientCert, now.authorities
-			// A session ticket would admit a client whose authority has been removed since.
+			// Without a new handshake, a session ticket would admit a client whose authority was
+			// removed after the ticket was issued.
 			c.SessionTicketsDisabled = true
 		}
 		return c, nil
@@ -127,9 +130,9 @@ func (s *Set) Server(protocols ...string) *tls.Config {
 	return out
 }
 
-// Client returns the configuration of one connection to a server, whose certificate must be for
-// name. Without authorities in the files, those of the system are used. protocols are the protocols
-// to offer (ALPN), the preferred one first.
+// Client returns the TLS configuration of one connection to a server. The certificate of the server
+// must be for name. If there is no CA file, the system's authorities verify that certificate.
+// protocols are the protocols to offer (ALPN), the preferred one first.
 func (s *Set) Client(name string, protocols ...string) *tls.Config {
 	c := &tls.Config{MinVersion: tls.VersionTLS12, ServerName: name, NextProtos: protocols}
 	now := s.now.Load()

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// OpenNamed opens the files. It returns nil if no file is set. prefix with cert, key and ca are the
-// names of the variables, for errors.
+// OpenNamed opens the files. It returns nil if no file is set. Errors name the environment
+// variables, which are prefix followed by cert, key or ca.
 func OpenNamed(files Files, prefix, cert, key, ca string) (*Set, error) {
 	var named []string
 	for name, file := range map[string]string{cert: files.Cert, key: files.Key, ca: files.CA} {

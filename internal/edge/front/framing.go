@@ -5,44 +5,45 @@ import (
 	"strconv"
 )
 
-// framing parses the requests of an HTTP/1 connection byte by byte, to find requests whose length
-// two servers could see differently (RFC 9112, section 6.1). A handler cannot do this, because
+// framing parses the requests of an HTTP/1 connection byte by byte. It finds requests whose length
+// two servers could compute differently (RFC 9112, section 6.1). A handler cannot do this, because
 // net/http removes the Content-Length of a chunked request before the handler sees it.
 //
-// It checks only requests that net/http accepts. If net/http refuses a request, it closes the
+// framing checks only requests that net/http accepts. If net/http refuses a request, it closes the
 // connection, and the bytes after that request do not matter.
 type framing struct {
-	state  func(*framing, byte) // the function for the next byte; nil if the connection is not parsed any more
-	line   []byte               // the current line, shortened to maxLine and lineTail bytes
-	long   bool                 // the current line was shortened
-	fields bool                 // the request line is complete
-	old    bool                 // the request is HTTP/1.0
-	second bool                 // the request line is the preface of HTTP/2, and no header field has followed
+	state func(*framing, byte) // parses the next byte; nil if parsing has stopped
+	// the current line; if it is long, only its first maxLine and its last lineTail bytes
+	line   []byte
+	long   bool // the current line was shortened
+	fields bool // the request line is complete
+	old    bool // the request is HTTP/1.0
+	second bool // the request line is HTTP/2's preface (PRI), and no header field has followed
 
 	length  bool   // the header has Content-Length
 	size    int64  // the value of Content-Length
-	wrong   bool   // Content-Length is not a number, or there are two different ones
+	wrong   bool   // Content-Length is not a number, or two of them differ
 	coding  bool   // the header has Transfer-Encoding
 	folded  bool   // a header field continues on a second line
-	left    int64  // bytes left of the body or of the chunk
+	left    int64  // how many bytes of the body or of the chunk are still to be read
 	begun   bool   // at least one byte of the current request was read
 	stretch bool   // Content-Length or Transfer-Encoding has more than maxLine bytes
 	refused string // why the request is refused, or ""
 }
 
 const (
-	// maxLine is how many bytes of a line are kept. The names and values that matter are shorter,
-	// unless someone tries to hide them.
+	// maxLine is how many bytes of the beginning of a line are stored. The header names and values
+	// that framing reads are shorter, unless someone makes them long in order to hide them.
 	maxLine = 256
-	// lineTail is how many bytes of the end of a longer line are kept, because a request line ends
-	// with the version.
+	// lineTail is how many bytes of the end of a longer line are stored as well. They are needed
+	// because a request line ends with the version.
 	lineTail = len(" HTTP/1.0\r")
 )
 
 func newFraming() framing { return framing{state: (*framing).head} }
 
-// follow parses bytes that were read. It returns how many of them belong to acceptable requests,
-// including the header of the first request that is refused.
+// follow parses bytes that were read from the connection. It returns how many of them net/http may
+// see: all bytes, or those up to the end of the header of the first request that is refused.
 func (f *framing) follow(p []byte) int {
 	for n := 0; n < len(p) && f.state != nil; {
 		if f.left > 0 { // skip the body in one step
@@ -60,7 +61,7 @@ func (f *framing) follow(p []byte) int {
 	return len(p)
 }
 
-// inHead reports whether the header of a request was read in part.
+// inHead reports whether a part of a request's header was read, but not all of it.
 func (f *framing) inHead() bool { return f.state != nil && f.begun }
 
 // lineEnd adds a byte to the current line. It returns true at the end of the line.
@@ -82,7 +83,7 @@ func (f *framing) lineEnd(c byte) bool {
 
 func (f *framing) nextLine() { f.line, f.long = f.line[:0], false }
 
-// head parses a byte of a request's header.
+// head parses one byte of a request's header.
 func (f *framing) head(c byte) {
 	f.begun = true
 	if !f.lineEnd(c) {
@@ -126,7 +127,8 @@ func (f *framing) field() {
 	}
 }
 
-// headEnd decides at the end of the header whether the request is refused, and what follows.
+// headEnd runs at the end of the header. It decides whether the request is refused, and otherwise
+// how the bytes of its body are parsed.
 func (f *framing) headEnd() {
 	switch {
 	case f.coding && f.length:
@@ -138,7 +140,7 @@ func (f *framing) headEnd() {
 	case f.stretch:
 		f.refused = textLongLength
 	case f.wrong, // net/http answers 400 and closes the connection
-		f.second: // HTTP/2 frames have one length each; if HTTP/2 is off, net/http closes the connection
+		f.second: // HTTP/2 frames state their length only once; if HTTP/2 is off, net/http closes
 		f.state = nil
 	case f.coding:
 		f.state = (*framing).chunk
@@ -151,7 +153,8 @@ func (f *framing) headEnd() {
 	f.fields, f.old, f.second, f.length, f.wrong, f.coding, f.folded, f.stretch, f.begun = false, false, false, false, false, false, false, false, false
 }
 
-// chunk parses the line before a chunk. The chunk and the newline after it are skipped as a body.
+// chunk parses the line before a chunk, which contains the chunk's size. The chunk and the newline
+// after it are then skipped in the same way as a body.
 func (f *framing) chunk(c byte) {
 	if !f.lineEnd(c) {
 		return

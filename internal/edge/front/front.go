@@ -1,11 +1,11 @@
 // Package front is the listener in front of an http.Server. It bounds the number of connections in
-// total and for each client address, makes TLS connections, and finds requests whose length two
-// servers could see differently.
+// total and for each client address. It performs TLS handshakes. It finds requests whose length two
+// servers could compute differently.
 //
-// It writes only two answers itself: 408 if the header of a request takes too long, and 400 for
-// plain HTTP on a listener with TLS. For all other refusals a handler calls Refused and writes the
-// answer, so that it can add its CORS headers. The package has no knowledge of routes or runs. It
-// follows RFC 9110 and RFC 9112.
+// The package writes only two responses itself: 408 if the header of a request takes too long, and
+// 400 for plain HTTP on a listener with TLS. For all other refusals a handler calls Refused and
+// writes the response, so that the handler can add its CORS headers. The package does not know
+// routes or runs. It follows RFC 9110 and RFC 9112.
 package front
 
 import (
@@ -22,16 +22,17 @@ import (
 	"time"
 )
 
-// Options configure a Listener. A zero value means no bound.
+// Options configure a Listener. A bound that is zero does not apply.
 type Options struct {
 	TLS           *tls.Config
-	HeaderTimeout time.Duration // for the TLS handshake; http.Server has its own timeout for the header
-	Connections   int           // the largest number of connections at a time
-	PerAddress    int           // the largest number of one client address, see Network
-	// Exempt reports whether an address is that of a proxy, so that PerAddress does not apply to
-	// it.
+	HeaderTimeout time.Duration // bounds the TLS handshake; http.Server itself bounds the header
+	Connections   int           // maximum number of open connections
+	PerAddress    int           // maximum number of open connections from one client address, see Network
+	// Exempt reports whether an address belongs to a trusted proxy. PerAddress does not apply to
+	// such an address.
 	Exempt func(netip.Addr) bool
-	// Full is called with the status when a connection is refused. It must not block.
+	// Full is called when a bound is exceeded. status is the status with which the requests of the
+	// new connection are refused. Full must not block.
 	Full func(status int)
 	// Failed is called when a TLS handshake fails. It must not block.
 	Failed func(remote net.Addr, err error)
@@ -88,7 +89,8 @@ func (l *Listener) Close() error {
 	return l.Listener.Close()
 }
 
-// take accepts the next connection, and closes those above the bounds.
+// take accepts the next connection. If a connection exceeds the bounds by more than spare, take
+// closes it and accepts another one.
 func (l *Listener) take() (*conn, error) {
 	for {
 		raw, err := l.Listener.Accept()
@@ -111,8 +113,8 @@ func (l *Listener) take() (*conn, error) {
 	}
 }
 
-// acceptAll accepts connections and runs each TLS handshake in a goroutine, so that a slow client
-// does not delay others.
+// acceptAll accepts connections and runs each TLS handshake in a goroutine of its own, so that a
+// slow client does not delay the others.
 func (l *Listener) acceptAll() {
 	for {
 		c, err := l.take()
@@ -120,13 +122,14 @@ func (l *Listener) acceptAll() {
 			if !l.hand(acceptedConn{err: err}) || errors.Is(err, net.ErrClosed) {
 				return
 			}
-			continue // http.Server waits before its next Accept if the error is temporary
+			continue // if the error is temporary, http.Server waits before it calls Accept again
 		}
 		go l.shake(c)
 	}
 }
 
-// hand gives a result to Accept. It returns false if the listener was closed.
+// hand passes an accepted connection or an error to Accept. It returns false if the listener was
+// closed before Accept received it.
 func (l *Listener) hand(a acceptedConn) bool {
 	select {
 	case l.ready <- a:
@@ -136,7 +139,7 @@ func (l *Listener) hand(a acceptedConn) bool {
 	}
 }
 
-// shake makes a TLS connection of c and gives it to Accept.
+// shake performs the TLS handshake on c, and passes the TLS connection to Accept.
 func (l *Listener) shake(c *conn) {
 	ctx, cancel := context.WithCancel(l.open)
 	defer cancel()
@@ -145,7 +148,8 @@ func (l *Listener) shake(c *conn) {
 		ctx, inTime = context.WithTimeout(ctx, l.opts.HeaderTimeout)
 		defer inTime()
 	}
-	// The encrypted bytes are not parsed. The connection inside has its own framing.
+	// The bytes of c are encrypted, so they are not parsed. The connection inside TLS has a framing
+	// of its own, which parses the decrypted bytes.
 	c.passes.Store(true)
 	secure := tls.Server(c, l.opts.TLS)
 	if err := secure.HandshakeContext(ctx); err != nil {
@@ -159,7 +163,7 @@ func (l *Listener) shake(c *conn) {
 		c.Close()
 		return
 	}
-	var served net.Conn = secure // net/http needs a *tls.Conn to use HTTP/2
+	var served net.Conn = secure // for HTTP/2, net/http needs a *tls.Conn
 	if secure.ConnectionState().NegotiatedProtocol != "h2" {
 		served = &tlsConn{conn{Conn: secure, framing: newFraming(), over: c.over, place: c.place}, secure}
 	}
@@ -176,28 +180,30 @@ func looksLikeHTTP(header [5]byte) bool {
 	return false
 }
 
-// A conn is a connection whose requests are parsed by framing.
+// A conn is a connection that parses its requests with framing.
 type conn struct {
 	net.Conn
 	framing framing
-	over    int // the status with which all requests are refused because of a bound, or 0
-	place   *place
+	// if a bound was exceeded: the status with which all requests are refused; otherwise 0
+	over  int
+	place *place
 
-	refused atomic.Pointer[string] // why the last request is refused
-	stopped atomic.Bool            // net/http has canceled a read by a deadline in the past
-	passes  atomic.Bool            // the bytes are not parsed: they are TLS or of another protocol
+	refused atomic.Pointer[string] // why the last request is refused; nil if it is not
+	stopped atomic.Bool            // net/http set a read deadline in the past, to cancel a read
+	passes  atomic.Bool            // the bytes are not parsed, because they are TLS or another protocol
 	second  atomic.Bool            // the connection uses HTTP/2
 	once    sync.Once
-	free    bool // Close frees the place; else the connection that wraps this one does
+	free    bool // Close frees the place; false for a conn inside TLS, whose outer conn frees it
 }
 
-// A tlsConn is a conn inside TLS.
+// A tlsConn is the conn inside a TLS connection. It reads the decrypted bytes.
 type tlsConn struct {
 	conn
 	tls *tls.Conn
 }
 
-// ConnectionState makes net/http set the TLS field of requests.
+// ConnectionState returns the state of the TLS connection. Because of this method, net/http sets
+// the field TLS of requests.
 func (s *tlsConn) ConnectionState() tls.ConnectionState { return s.tls.ConnectionState() }
 
 // Read implements net.Conn. After a refused request it returns io.EOF.
@@ -211,7 +217,9 @@ func (c *conn) Read(p []byte) (int, error) {
 	n, err := c.Conn.Read(p)
 	took := c.framing.follow(p[:n])
 	if c.framing.state == nil {
-		c.second.Store(true) // also if net/http refuses the connection, which then carries no requests
+		// This is also true if net/http refuses the request; then the connection carries no further
+		// requests.
+		c.second.Store(true)
 	}
 	if why := c.framing.refused; why != "" {
 		c.refused.Store(&why)
@@ -224,22 +232,25 @@ func (c *conn) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// lateAnswer is sent to a client whose header takes too long. net/http would close the connection
-// without an answer.
+// lateAnswer is sent to a client if the header of its request takes too long. Without it, net/http
+// would close the connection without any response.
 const lateAnswer = "HTTP/1.1 408 Request Timeout\r\nContent-Type: application/json\r\nConnection: close\r\nContent-Length: 70\r\n\r\n" +
 	`{"error":"` + textLateHeader + `"}`
 
-// tooLate sends lateAnswer. No other goroutine writes, because no request was read.
+// tooLate sends lateAnswer. No other goroutine writes to the connection, because no request was
+// read completely.
 func (c *conn) tooLate() {
 	_ = c.SetWriteDeadline(time.Now().Add(time.Second))
 	_, _ = io.WriteString(c.Conn, lateAnswer)
-	_ = c.CloseWrite() // net/http also answers some late headers, which must not follow ours
+	// net/http also writes a response to some late headers; it must not follow lateAnswer
+	_ = c.CloseWrite()
 }
 
 // SetReadDeadline implements net.Conn.
 func (c *conn) SetReadDeadline(at time.Time) error {
-	// While a handler runs, net/http reads ahead, and cancels that read by a deadline in the past.
-	// A part of the next request may have arrived before, which is not late.
+	// While a handler runs, net/http reads ahead on the connection. It cancels that read by a
+	// deadline in the past. If a part of the next request has arrived by that time, the request is
+	// not late, so Read must not send lateAnswer.
 	c.stopped.Store(!at.IsZero() && at.Before(longAgo))
 	return c.Conn.SetReadDeadline(at)
 }
@@ -266,8 +277,8 @@ func (c *conn) CloseWrite() error {
 
 type connKey struct{}
 
-// Attach prepares s for connections of a Listener: handlers can call Refused, and a connection that
-// a handler hijacks is not parsed any more.
+// Attach prepares s for the connections of a Listener. It lets handlers call Refused. It also stops
+// the parsing of a connection that a handler hijacks.
 func Attach(s *http.Server) {
 	s.ConnContext = func(ctx context.Context, c net.Conn) context.Context {
 		if t, ok := c.(*tls.Conn); ok {
@@ -295,8 +306,9 @@ func followed(c net.Conn) *conn {
 	return nil
 }
 
-// Refused returns the status and the reason with which a handler must refuse the request, or 0. The
-// server closes the connection after the answer. ctx is the context of the request.
+// Refused returns the status and the reason with which a handler must refuse the request. A status
+// of 0 means that the request is not refused. The server closes the connection after the response.
+// ctx is the context of the request.
 func Refused(ctx context.Context) (status int, reason string) {
 	c, ok := ctx.Value(connKey{}).(*conn)
 	if !ok {
@@ -322,8 +334,8 @@ func Refused(ctx context.Context) (status int, reason string) {
 // many reports whether the connection carries several requests at the same time, as HTTP/2 does.
 func (c *conn) many() bool { return c.passes.Load() || c.second.Load() }
 
-// Outlives counts a request as a connection of its client, although the client has left, until free
-// is called. ctx is the context of the request.
+// Outlives counts a request as a connection of its client after the client has left. The count ends
+// when the caller calls free. ctx is the context of the request.
 func Outlives(ctx context.Context) (free func()) {
 	c, ok := ctx.Value(connKey{}).(*conn)
 	if !ok {

@@ -7,8 +7,9 @@ import (
 )
 
 // Network returns the address that identifies a client: the IPv4 address, or the /64 network of an
-// IPv6 address, because a customer usually gets a whole network. remote is the address as net/http
-// has it. ok is false if it is not an IP address, as on a Unix socket.
+// IPv6 address, because a customer usually gets a whole /64 network. remote is an address as in
+// http.Request.RemoteAddr. ok is false if remote is not an IP address, for example on a Unix
+// socket.
 func Network(remote string) (addr netip.Addr, ok bool) {
 	peer, err := netip.ParseAddrPort(remote)
 	if err != nil {
@@ -24,26 +25,28 @@ func Network(remote string) (addr netip.Addr, ok bool) {
 
 // room counts connections, and requests that continue after their clients have left.
 type room struct {
-	total, each int // the bounds, 0: none
+	total, each int // the bounds of all and of of; 0 means no bound
 
-	mu      sync.Mutex
-	all     int
-	of      map[netip.Addr]int // connections by network
-	alone   int                // requests that continue after their clients have left; they are part of all
-	aloneOf map[netip.Addr]int // alone by network; they are part of of
+	mu    sync.Mutex
+	all   int
+	of    map[netip.Addr]int // the number of connections of each network
+	alone int                // how many of all are requests that continue after their clients have left
+	// the part of alone that belongs to each network; of includes these requests too
+	aloneOf map[netip.Addr]int
 }
 
-// A place is the share of a connection in the counts. Requests that continue after the client has
-// left may use it after the connection is closed.
+// A place counts as one connection in a room. If requests continue after their client has left,
+// they may use the place after the connection is closed.
 type place struct {
 	room *room
 	from netip.Addr
 
 	mu    sync.Mutex
-	users int // the connection while it is open, and the requests that use its place
+	users int // how many use the place: the open connection, and requests that outlive it
 }
 
-// leave removes a user of the place, and frees it after the last one.
+// leave removes one user of the place. When the last user has left, leave frees the place in the
+// room.
 func (p *place) leave() {
 	p.mu.Lock()
 	p.users--
@@ -54,9 +57,9 @@ func (p *place) leave() {
 	}
 }
 
-// stays counts a request that continues after its client has left, until free is called. The
-// request uses the place of its connection. If the connection carries other requests (HTTP/2),
-// shared is true, and the request gets a place of its own.
+// stays counts a request that continues after its client has left, until the caller calls free. The
+// request uses the place of its connection. If shared is true, the connection carries other
+// requests too (HTTP/2), and the request gets a place of its own.
 func (p *place) stays(shared bool) (free func()) {
 	r := p.room
 	if shared {
@@ -91,8 +94,9 @@ func (p *place) stays(shared bool) (free func()) {
 	}
 }
 
-// refusalStatus returns the status with which requests of an open connection must be refused,
-// because requests without clients alone reach the bound. It returns 0 if they do not.
+// refusalStatus returns the status with which requests of an open connection must be refused. They
+// are refused if the requests whose clients have left reach a bound without any open connection.
+// Otherwise refusalStatus returns 0.
 func (r *room) refusalStatus(from netip.Addr) int {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -105,12 +109,14 @@ func (r *room) refusalStatus(from netip.Addr) int {
 	return 0
 }
 
-// spare returns how many connections above a bound are accepted to be answered with a refusal.
-// Connections above that are closed without an answer, because an answer costs memory too.
+// spare returns how many connections are accepted above a bound. Their requests get a refusal as
+// their response. Connections above spare are closed without a response, because a response costs
+// memory too.
 func spare(bound int) int { return max(bound/16, 16) }
 
-// take counts a new connection. ok is false if it must be closed at once. status is the status with
-// which its requests must be refused, or 0. If from is the zero Addr, only the total counts.
+// take counts a new connection. If ok is false, the connection must be closed at once. status is
+// the status with which the requests of the connection must be refused, or 0. If from is the zero
+// Addr, only the bound on the total applies.
 func (r *room) take(from netip.Addr) (status int, ok bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -131,7 +137,7 @@ func (r *room) take(from netip.Addr) (status int, ok bool) {
 	return status, true
 }
 
-// free undoes a take.
+// free removes a connection that take has counted.
 func (r *room) free(from netip.Addr) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

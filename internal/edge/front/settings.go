@@ -14,7 +14,7 @@ import (
 	"holdpoint/internal/variables"
 )
 
-// Settings are the variables of a listener for clients.
+// Settings are the variables of a listener that serves clients.
 type Settings struct {
 	Listen         listen.Variable `env:"LISTEN" envDefault:":7080" short:"address to listen on" doc:"address to listen on, host:port or unix:///path/of.sock (docs/operations.md#unix-sockets). Port 0 is any free port; the log names it"`
 	CertFile       string          `env:"TLS_CERT_FILE" short:"file with the certificate of the listener, for TLS" doc:"file with the listener's certificate and its intermediate certificates (PEM). The listener then accepts only TLS, also with HTTP/2. It is read again when it changes (docs/limits.md#tls)"`
@@ -58,15 +58,17 @@ func (s *Settings) Check() (errs []error) {
 func (s *Settings) TLS() *certificates.Set { return s.tls }
 
 const (
-	// streamsPerConnection is how many requests of one HTTP/2 connection run at the same time. It
-	// is net/http's default, and bounds the cost of one connection.
+	// streamsPerConnection is how many requests one HTTP/2 connection may run at the same time. The
+	// value is net/http's default. It bounds the cost of one connection.
 	streamsPerConnection = 250
-	// pingAfter and pingTimeout close an HTTP/2 connection whose client has vanished.
+	// After pingAfter without a frame from the client, an HTTP/2 connection sends a ping. If the
+	// client does not reply within pingTimeout, the connection is closed.
 	pingAfter, pingTimeout = 30 * time.Second, 15 * time.Second
 )
 
-// Before configures server with the limits of the settings, and returns a Listener for it, with TLS
-// if the settings have it. exempt reports whether an address is bounded by the total only.
+// Before configures server with the limits of the settings, and returns a Listener for server. The
+// Listener uses TLS if the settings have a certificate. If exempt reports true for an address, only
+// the bound on the total number of connections applies to that address.
 func (s *Settings) Before(server *http.Server, l net.Listener, exempt func(netip.Addr) bool, logger *slog.Logger) net.Listener {
 	server.ReadHeaderTimeout, server.IdleTimeout, server.MaxHeaderBytes = s.HeaderTimeout, s.KeepAlive, int(s.MaxHeaderBytes)
 	server.Protocols = new(http.Protocols)
@@ -94,7 +96,8 @@ func (s *Settings) Before(server *http.Server, l net.Listener, exempt func(netip
 	})
 }
 
-// seldom returns a function that calls do at most once a minute for each argument.
+// seldom returns a function that calls do with its argument. For each value of the argument it
+// calls do at most once a minute.
 func seldom(do func(int)) func(int) {
 	var mu sync.Mutex
 	last := map[int]time.Time{}

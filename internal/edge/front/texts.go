@@ -8,7 +8,7 @@ const (
 	logTooMany = "connections are refused: there are too many (logged once a minute at most)"
 )
 
-// Reasons of refusals, which the client reads, and errors of the settings.
+// These are the reasons of refusals, which the client reads, and the errors of the settings.
 const (
 	textTwoLengths    = "the request has both Content-Length and Transfer-Encoding"
 	textOldChunked    = "a request of HTTP/1.0 has Transfer-Encoding"

@@ -1,7 +1,7 @@
-// Package headers reads files of headers, and lists the headers that a file may not set: headers
-// that belong to one connection, and headers that describe a body.
+// Package headers reads files of HTTP headers. It also lists the headers that such a file may not
+// set: headers that belong to one connection, and headers that describe a body.
 //
-// It sends nothing. It follows RFC 9110.
+// The package sends nothing. It follows RFC 9110.
 package headers
 
 import (
@@ -14,8 +14,9 @@ import (
 	"unicode/utf8"
 )
 
-// notTaken are the headers that a file may not set: those that belong to one connection (RFC 9110,
-// section 7.6.1), and those that describe the body or the stream, which Holdpoint writes.
+// notTaken are the headers that a file may not set, each with the reason. They are headers that
+// belong to one connection (RFC 9110, section 7.6.1), and headers that describe the body or the
+// stream, which Holdpoint writes itself.
 var notTaken = map[string]string{
 	"Connection":          ofConnection,
 	"Keep-Alive":          ofConnection,
@@ -35,15 +36,16 @@ var notTaken = map[string]string{
 	"Host":                ofUpstream,
 }
 
-// Refusal returns why a file may not set the header, or "" if it may.
+// Refusal returns why a file may not set the header with that name, or "" if it may.
 func Refusal(name string) string { return notTaken[http.CanonicalHeaderKey(name)] }
 
-// Read reads a file of headers, such as that of HOLDPOINT_UPSTREAM_HEADERS_FILE. Each line is a
-// header `Name: value`. Empty lines and lines that begin with # are skipped. A name may occur more
-// than once. The error has one entry for each wrong line, with file and line number, but without
-// the value, which is a secret.
+// Read reads a file of headers, such as the file that HOLDPOINT_UPSTREAM_HEADERS_FILE names. Each
+// line is a header `Name: value`. Read skips empty lines and lines that begin with #. A name may
+// occur more than once. The error describes each wrong line by file and line number. It does not
+// contain values, because they are secrets.
 func Read(file string) (http.Header, error) {
-	if strings.Contains(file, ": ") || strings.Contains(file, "\n") { // the variable has the header itself, a secret, and not the name of a file
+	// the variable contains a header, which is a secret, instead of a file's name
+	if strings.Contains(file, ": ") || strings.Contains(file, "\n") {
 		return nil, errors.New(textWantFile)
 	}
 	text, err := os.ReadFile(file)

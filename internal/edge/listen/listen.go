@@ -18,15 +18,15 @@ import (
 	"time"
 )
 
-// An Address is where to listen: host:port, or a unix socket.
+// An Address is where a listener listens: host:port, or a unix socket.
 type Address struct {
-	text string // as it was given
-	path string // of the socket, "" for host:port
+	text string // the text that Parse was given
+	path string // the path of the socket, "" for host:port
 	mode fs.FileMode
 }
 
-// Parse parses host:port, unix:///path, or unix:///path?mode=0660, where mode sets the permissions
-// of the socket. Without a mode the process's umask applies.
+// Parse parses host:port, unix:///path, or unix:///path?mode=0660. mode sets the permissions of the
+// socket. Without a mode, the umask of the process sets them.
 func Parse(text string) (Address, error) {
 	a := Address{text: text}
 	if !strings.HasPrefix(text, "unix:") {
@@ -55,8 +55,8 @@ func Parse(text string) (Address, error) {
 	return a, nil
 }
 
-// maxSocketPath is the longest path that all systems accept, with a zero byte after it (sun_path
-// has 104 bytes on some).
+// maxSocketPath is the longest path of a socket that all systems accept. A zero byte follows the
+// path, and on some systems the field sun_path has 104 bytes.
 const maxSocketPath = 103
 
 func checkHostPort(text string) error {
@@ -82,7 +82,7 @@ func (a Address) Loopback() bool {
 	return !a.Unix() && err == nil && (host == "localhost" || net.ParseIP(host).IsLoopback())
 }
 
-// Shown returns the address of a listener in the form for the log.
+// Shown returns the address of the listener l, in the form that the log shows.
 func (a Address) Shown(l net.Listener) string {
 	if a.Unix() {
 		return "unix://" + filepath.ToSlash(a.path)
@@ -90,8 +90,8 @@ func (a Address) Shown(l net.Listener) string {
 	return l.Addr().String()
 }
 
-// Listen listens on the address. It removes a unix socket that a dead process has left behind. It
-// is an error if another process listens on the socket.
+// Listen listens on the address. If a dead process has left a unix socket at the address, Listen
+// removes that socket first. If another process listens on the socket, Listen returns an error.
 func (a Address) Listen() (net.Listener, error) {
 	if !a.Unix() {
 		return net.Listen("tcp", a.text)
@@ -121,8 +121,8 @@ func (a Address) Listen() (net.Listener, error) {
 	return l, nil
 }
 
-// Dial connects to a listener at the address. A host that stands for all interfaces means this
-// machine.
+// Dial connects to a listener at the address. If the host of the address means all interfaces, Dial
+// connects to this machine.
 func (a Address) Dial(ctx context.Context) (net.Conn, error) {
 	if a.Unix() {
 		return (&net.Dialer{}).DialContext(ctx, "unix", a.path)
@@ -130,13 +130,14 @@ func (a Address) Dial(ctx context.Context) (net.Conn, error) {
 	return (&net.Dialer{}).DialContext(ctx, "tcp", a.text)
 }
 
-// Fixed reports whether the address is the same at each start, which port 0 is not.
+// Fixed reports whether the address is the same at each start. An address with port 0 is not.
 func (a Address) Fixed() bool {
 	_, port, err := net.SplitHostPort(a.text)
 	return a.Unix() || err == nil && strings.TrimLeft(port, "0") != ""
 }
 
-// Overlaps reports whether two listeners cannot use both addresses at the same time.
+// Overlaps reports whether the two addresses conflict, so that two listeners cannot use them at the
+// same time.
 func (a Address) Overlaps(b Address) bool {
 	if a.Unix() || b.Unix() {
 		return a.path == b.path

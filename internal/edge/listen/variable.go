@@ -6,7 +6,8 @@ func (a Address) Given() bool { return a != Address{} }
 // off is the value of a variable that switches a listener off.
 const off = "off"
 
-// A Variable is the variable of an address to listen on. Address is valid after Check.
+// A Variable is an environment variable that contains an address to listen on, or off. Its field
+// Address is set after Check.
 type Variable struct {
 	text    string
 	Address Address

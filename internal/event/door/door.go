@@ -1,6 +1,7 @@
-// Package door has the types for decisions that are made at another door than the chat, such as the
-// desk: the decision, the person who makes it, and the errors if it is not accepted or not sent to
-// the backend. The doors and package proxy share them, so that neither depends on the other.
+// Package door has the types for decisions that are made outside the chat, for example at the desk
+// (the API for approvers): the decision, the person who makes it, and the errors if the decision is
+// not accepted or cannot be sent to the backend. The code of each such door and package proxy share
+// these types, so that neither depends on the other.
 package door
 
 import (
@@ -13,27 +14,30 @@ import (
 
 // A Decision is the decision on one question of a pause.
 type Decision struct {
-	Question string // the published id of the interrupt
+	Question string // the interrupt's id as the client sees it
 	Status   agui.Status
-	Payload  json.RawMessage // nil if there is none
-	Comment  string          // for readers of the audit; the agent does not get it
+	Payload  json.RawMessage // nil if the decision has no payload
+	Comment  string          // for readers of the audit; the agent does not see it
 }
 
-// A Decider is the person who decides, and the door.
+// A Decider is the person who decides, and the door through which the decision arrives.
 type Decider struct {
 	Door event.Door
 	Name string
 }
 
 // These are the errors of a decision that is not accepted, and of a decided pause that cannot be
-// sent to the backend. The store has errors of its own.
+// sent to the backend. The package store has further errors.
 var (
-	// ErrNotWritten: the audit is required and cannot be written, so nothing was done.
+	// ErrNotWritten means that the settings require the audit, and that it cannot be written. So
+	// nothing was done.
 	ErrNotWritten = errors.New(textUnaudited)
-	// ErrChat: only a request of the chat can continue the pause.
+	// ErrChat means that only a request of the chat can continue the pause.
 	ErrChat = errors.New(textOnlyChat)
-	// ErrHome: the backend that has the question belongs to another process, which carries the pause.
+	// ErrHome means that the backend with the question belongs to another process. That process
+	// carries the pause to the backend.
 	ErrHome = errors.New(textOtherProcess)
-	// ErrUndecided: some questions of the pause are not decided, or there is no such pause.
+	// ErrUndecided means that some questions of the pause are not decided, or that there is no such
+	// pause.
 	ErrUndecided = errors.New(textNotDecided)
 )

@@ -2,11 +2,12 @@
 // line before it. It also verifies such files, and finds lines that were removed, changed or
 // inserted.
 //
-// It deliberately does not decide the outcome of a run; package proxy does. It has no key: the
-// chain shows that a line is missing, but not that the whole file was written anew. For this the
-// head of the chain (Head) is sent elsewhere at intervals, for example to the log.
+// The package does not decide the outcome of a run; package proxy does. The chain has no key. It
+// shows that a line is missing, but it cannot show that somebody has written the whole file anew.
+// To show that too, Holdpoint sends the head of the chain (Head) elsewhere at intervals, for
+// example to the log.
 //
-// docs/audit.md describes the meaning of the lines, docs/audit.schema.json their form.
+// docs/audit.md describes the meaning of the lines, docs/audit.schema.json their JSON Schema.
 package audit
 
 import (
@@ -23,24 +24,25 @@ import (
 	"holdpoint/internal/event"
 )
 
-// Options of a Log.
+// Options configure a Log.
 type Options struct {
-	// Path of the file, which is created if it does not exist. If Path is "", lines go to Writer,
-	// and every process begins a chain of its own.
+	// Path is the path of the file. Open creates the file if it does not exist. If Path is "", the
+	// lines go to Writer, and every process begins a chain of its own.
 	Path   string
 	Writer io.Writer
 
-	Payload bool // the lines contain questions and answers, and not only their digests
-	// NoComments leaves out the comments of those who decided, which may be personal data.
+	Payload bool // lines contain the questions and answers themselves, not only digests
+	// NoComments omits the comments that people add to their decisions, because a comment may
+	// contain personal data.
 	NoComments bool
-	Sync       bool // each line is on the disk before Take returns
+	Sync       bool // Take returns only after its line is on the disk
 
-	Logger *slog.Logger // nil: discarded
+	Logger *slog.Logger // nil: log lines are discarded
 	Now    func() time.Time
 }
 
-// A Log is an event.Sink that writes a chain. It is safe for concurrent use. One process writes to
-// a file at a time: a second Open of the same file fails.
+// A Log is an event.Sink that writes a chain. It is safe for concurrent use. Only one process may
+// write to a file at a time: a second Open of the same file fails.
 type Log struct {
 	opts Options
 
@@ -48,26 +50,26 @@ type Log struct {
 	file    *os.File // nil if lines go to Writer, or after Close
 	out     io.Writer
 	last    link
-	torn    []byte // the bytes after the last whole line, which are not a line
-	newline bool   // the last line has no newline yet
-	missed  uint64 // events that could not be written since the last line
-	failed  uint64 // events that could not be written since the start
-	down    bool   // the last write failed, and this was logged
+	torn    []byte // the bytes after the last complete line, left by a write that failed
+	newline bool   // the last line is complete except for its newline
+	missed  uint64 // how many events could not be written since the last line
+	failed  uint64 // how many events could not be written since the process started
+	down    bool   // the last write failed, and the log says so
 }
 
 var _ event.Sink = (*Log)(nil)
 
-// A link identifies a line: the next line contains its hash.
+// A link identifies a line of the chain. The next line contains the hash of this line.
 type link struct {
 	seq  uint64
 	hash string
 }
 
-// errClosed is the error of a write after Close.
+// errClosed is the error of Reopen and of a write after Close.
 var errClosed = errors.New("audit: the file is closed")
 
-// Open opens the file and finds the end of its chain. If a crash left an incomplete last line, it
-// stays in the file, and Open writes a line of recovery after it.
+// Open opens the file and finds the end of its chain. If a crash left an incomplete last line, that
+// line stays in the file, and Open writes a line of recovery after it.
 func Open(o Options) (*Log, error) {
 	o.Logger = cmp.Or(o.Logger, slog.New(slog.DiscardHandler))
 	if o.Now == nil {
@@ -88,7 +90,7 @@ func Open(o Options) (*Log, error) {
 	return l, nil
 }
 
-// errInUse is the error of Open for a file that another process writes to.
+// errInUse is the error of Open if another process writes to the file.
 var errInUse = errors.New(textInUse)
 
 // open opens the file of a chain, locks it, and finds the end of the chain.
@@ -109,14 +111,14 @@ func open(path string) (*os.File, chainEnd, error) {
 	return f, end, nil
 }
 
-// useFile makes f the file that lines are written to. The caller holds l.mu, or is Open, before
-// others use l.
+// useFile makes f the file to which lines are written. The caller holds l.mu, except in Open, where
+// no other goroutine uses l yet.
 func (l *Log) useFile(f *os.File, end chainEnd) error {
 	l.file, l.out = f, f
 	l.torn, l.newline = end.torn, end.newline
 	switch {
 	case end.empty && l.last.seq > 0:
-		return nil // the next line contains the hash of the old file's last line
+		return nil // the next line contains the hash of the last line of the old file
 	case end.empty:
 		return l.begin()
 	}
@@ -134,13 +136,13 @@ func (l *Log) begin() error {
 	return l.put(&line{Event: begun})
 }
 
-// recoverTorn writes the line of recovery, which describes the incomplete line before it.
+// recoverTorn writes the line of recovery. It describes the incomplete line that precedes it.
 func (l *Log) recoverTorn() error {
 	return l.put(&line{Event: recovered, Torn: &tornLine{Bytes: len(l.torn), SHA256: hashOf(l.torn)}})
 }
 
-// Take implements event.Sink. It writes one line. If an event cannot be written, it is counted, and
-// the next line has the number of such events.
+// Take implements event.Sink. It writes one line. Take counts the events that cannot be written,
+// and the next line that can be written contains that count.
 func (l *Log) Take(e *event.Event) error {
 	l.mu.Lock()
 	err := l.take(e)
@@ -189,7 +191,8 @@ func (l *Log) write(e *event.Event) error {
 	return nil
 }
 
-// put gives the line its place in the chain and writes it.
+// put adds n to the end of the chain: it sets the fields that link n to the last line, and writes
+// n.
 func (l *Log) put(n *line) error {
 	if n.Time == "" {
 		n.Time = stamp(l.opts.Now())
@@ -206,7 +209,7 @@ func (l *Log) put(n *line) error {
 	b = append(append(b, text...), '\n')
 	wrote, err := l.out.Write(b)
 	switch {
-	case err != nil && wrote >= len(b)-1: // only the newline is missing
+	case err != nil && wrote >= len(b)-1: // the line is complete except for its newline
 		l.newline = true
 	case err != nil && l.newline && wrote == 1:
 		l.newline = false
@@ -226,9 +229,9 @@ func (l *Log) put(n *line) error {
 	return nil
 }
 
-// Reopen opens the file at Path again, because it may have been renamed. The chain continues: the
-// first line of a new file has the hash of the last line of the old one. If the new file cannot be
-// opened, lines go to the old file as before.
+// Reopen opens the file at Path again, because the old file may have been renamed. The chain
+// continues: the first line of a new file contains the hash of the last line of the old file. If
+// the new file cannot be opened, lines go to the old file as before.
 func (l *Log) Reopen() error {
 	if l.opts.Path == "" {
 		return nil
@@ -246,7 +249,7 @@ func (l *Log) Reopen() error {
 		return err
 	}
 	before := l.file
-	if len(l.torn) > 0 { // the line of recovery belongs into the old file
+	if len(l.torn) > 0 { // the line of recovery must be in the old file
 		if err := l.recoverTorn(); err != nil {
 			l.opts.Logger.Error(logOldFileTorn, "err", err)
 		}
@@ -258,7 +261,7 @@ func (l *Log) Reopen() error {
 	return before.Close()
 }
 
-// sameFile reports whether path still names the file that is open.
+// sameFile reports whether path still names the open file f.
 func sameFile(f *os.File, path string) bool {
 	open, err := f.Stat()
 	if err != nil {
@@ -268,10 +271,10 @@ func sameFile(f *os.File, path string) bool {
 	return err == nil && os.SameFile(open, there)
 }
 
-// A Head is the end of a chain. With a Head that was kept elsewhere, Verify can show that a file is
-// still the one that was written at that time.
+// A Head is the end of a chain. If somebody has stored a Head outside the file, Verify can use it
+// to show that the file still contains what was written until that time.
 type Head struct {
-	Seq    uint64 // of the last line; lines count from 1
+	Seq    uint64 // the number of the last line; lines count from 1
 	Hash   string // of the last line, SHA-256 in hex
 	Failed uint64 // events that could not be written since the start
 }
