@@ -1,5 +1,5 @@
-// Package docs has the page of these documents that the binary quotes from: what is supported
-// stands in one place only.
+// Package docs embeds the page of this folder from which the binary quotes. So the support of each
+// framework is described only once.
 package docs
 
 import _ "embed"

@@ -13,8 +13,8 @@ import (
 	"holdpoint/internal/variables"
 )
 
-// probeTimeout bounds how long holdpoint healthcheck waits. Kubernetes gives a probe one second by
-// default, so it is the shorter limit there.
+// probeTimeout bounds how long holdpoint healthcheck waits. Kubernetes ends a probe after one
+// second by default, so in Kubernetes that shorter limit counts.
 const probeTimeout = 5 * time.Second
 
 // probes maps the argument of holdpoint healthcheck to the path that it requests.
@@ -32,20 +32,22 @@ func healthcheck(environ []string, what string, stdout, stderr io.Writer) int {
 }
 
 // drain runs `holdpoint drain`, for the preStop hook of an image without a shell. It returns when
-// the process has ended its streams, at the latest after HOLDPOINT_DRAIN_DELAY and
+// the serving process has ended its streams, at the latest after HOLDPOINT_DRAIN_DELAY plus
 // HOLDPOINT_DRAIN_TIMEOUT.
 func drain(environ []string, stdout, stderr io.Writer) int {
 	return askAdmin(context.Background(), environ, http.MethodPost, "/drain", stdout, stderr)
 }
 
-// readAgain runs `holdpoint reload`. It does what HUP does, for callers that can run a command in
-// the container but cannot send its process a signal.
+// readAgain runs `holdpoint reload`: the serving process reads its files again, as after a HUP
+// signal. The command is for callers that can run a command in the container but cannot send a
+// signal to its process.
 func readAgain(environ []string, stdout, stderr io.Writer) int {
 	return askAdmin(context.Background(), environ, http.MethodPost, "/reload", stdout, stderr)
 }
 
-// askAdmin sends a request to the admin listener of a process that has the same environment, prints
-// the answer, and returns the exit code. It reads HOLDPOINT_ADMIN_LISTEN only.
+// askAdmin sends a request to the admin listener of the process that has the same environment,
+// prints the response, and returns the exit code. Of the environment, it reads
+// HOLDPOINT_ADMIN_LISTEN only.
 func askAdmin(ctx context.Context, environ []string, method, path string, stdout, stderr io.Writer) int {
 	var s admin.Settings
 	group := variables.Group{Prefix: prefix, Options: &s}

@@ -13,7 +13,7 @@ type build struct {
 	Version  string `json:"version"` // "(devel)" if it is not a release
 	VCS      string `json:"vcs,omitempty"`
 	Revision string `json:"revision,omitempty"`
-	Time     string `json:"time,omitempty"` // of the revision, RFC 3339
+	Time     string `json:"time,omitempty"` // when the revision was committed, RFC 3339
 	Modified bool   `json:"modified,omitempty"`
 	Go       string `json:"go"`
 	OS       string `json:"os"`

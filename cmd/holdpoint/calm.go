@@ -7,14 +7,16 @@ import (
 )
 
 const (
-	calmLook  = 10 * time.Second
-	calmWorth = 8 << 20 // bytes allocated since the last release that make another one worth it
+	calmLook = 10 * time.Second
+	// bytes allocated since the last release that make another release worthwhile
+	calmWorth = 8 << 20
 )
 
 // A memoryReleaser returns memory to the operating system after a burst of runs. Go's collector
-// starts when the heap has grown by as much as is in use, which never happens in an idle process.
-// (Go forces a collection every two minutes, but returns the memory slowly even then.) Without the
-// releaser, a sidecar would hold the memory of a thousand ended streams for a long time.
+// starts when the heap has grown by as much as is in use, and the heap of an idle process does not
+// grow. (Go forces a collection every two minutes, but even then it returns the memory slowly.)
+// Without the releaser, a sidecar would hold the memory of a thousand ended streams for a long
+// time.
 type memoryReleaser struct {
 	look    func() activity
 	release func()
@@ -23,10 +25,10 @@ type memoryReleaser struct {
 	again          bool // release a second time, because pooled buffers outlive one collection
 }
 
-// An activity is a reading of the process's memory counters. All but live count from the start of
-// the process.
+// An activity is a reading of the process's memory counters. The counters collections and allocated
+// count from the start of the process.
 type activity struct {
-	collections uint64 // collections that the collector started by itself
+	collections uint64 // collections that Go's collector started by itself
 	allocated   uint64 // bytes
 	live        uint64 // bytes in use after the last collection
 }
@@ -52,7 +54,7 @@ func (c *memoryReleaser) run(stop <-chan struct{}) {
 }
 
 // tick releases memory if no collection has run since the previous tick, and if enough was
-// allocated since the last release.
+// allocated since the last release. The tick after such a release releases memory a second time.
 func (c *memoryReleaser) tick() {
 	now := c.look()
 	busy := now.collections != c.last.collections

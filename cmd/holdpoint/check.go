@@ -11,9 +11,9 @@ import (
 	"holdpoint/translate/dialects"
 )
 
-// check runs `holdpoint check`, or `holdpoint check desk` if deskOnly is set. It prints all errors
-// in the settings, or else the settings and the warnings that a start would log. If all is set, it
-// prints every variable, including those at their defaults.
+// check runs `holdpoint check`, or `holdpoint check desk` if deskOnly is set. If the settings have
+// errors, it prints all of them. Otherwise it prints the settings and the warnings that a start
+// would log. If all is set, it also prints the variables that are at their defaults.
 func check(environ []string, list dialects.List, deskOnly, all bool, t terminal) int {
 	s, err := loadFor(environ, list, deskOnly, os.DirFS("/"))
 	if err != nil {
@@ -49,8 +49,8 @@ func check(environ []string, list dialects.List, deskOnly, all bool, t terminal)
 	return exitOK
 }
 
-// sentences is a slog.Handler that prints the messages of a log to a person. It drops the
-// attributes, and marks warnings.
+// sentences is a slog.Handler that prints log messages for a person. It drops the attributes, and
+// begins the lines of warnings with "warning: ".
 type sentences struct{ out io.Writer }
 
 // Enabled implements slog.Handler.

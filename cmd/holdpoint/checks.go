@@ -11,7 +11,7 @@ import (
 	"holdpoint/internal/edge/listen"
 )
 
-// checkAcross returns the errors in settings that are wrong only together with another setting.
+// checkAcross returns the errors in settings that are valid one by one but not together.
 func (s *settings) checkAcross() []error {
 	errs := s.checkAddresses()
 	errs = append(errs, s.checkIdentity()...)
@@ -22,8 +22,8 @@ func (s *settings) checkAcross() []error {
 	return errs
 }
 
-// checkAddresses returns an error for each two listeners with the same address, and for each
-// backend address at which this process itself listens.
+// checkAddresses returns an error for each pair of listeners with the same address, and for each
+// agent whose backend address is one of this process's own listeners.
 func (s *settings) checkAddresses() (errs []error) {
 	run, probes, d := &s.front.Listen, &s.admin.Listen, &s.desk.Listen
 	overlap := func(a, b *listen.Variable) bool {
@@ -68,8 +68,9 @@ func isOwn(upstream *url.URL, listen string) bool {
 	return up == host || local && (host == "" || host == "localhost" || net.ParseIP(host).IsLoopback() || net.ParseIP(host).IsUnspecified())
 }
 
-// checkIdentity returns an error if no setting uses the trusted peers, or if clients have no
-// addresses to compare with them.
+// checkIdentity returns an error if HOLDPOINT_TRUSTED_PEERS is set but no other setting uses it, or
+// if runs arrive on a Unix socket, where clients have no addresses to compare with the trusted
+// peers.
 func (s *settings) checkIdentity() []error {
 	switch peers := len(s.who.TrustedPeers) > 0; {
 	case s.who.Headers() == 0 && peers && !s.desk.UsesPeers():
@@ -80,8 +81,9 @@ func (s *settings) checkIdentity() []error {
 	return nil
 }
 
-// checkDesk returns an error if the desk has a store that no other process can share, believes
-// headers from any address, or accepts the tokens that agents get.
+// checkDesk returns the errors in the settings of the desk (the web page of approvers): settings of
+// a desk that is off, a store that another process cannot share with the desk, headers that are
+// believed from any address, and tokens that agents get too.
 func (s *settings) checkDesk() (errs []error) {
 	d := &s.desk
 	if !d.IsOn() {
@@ -108,8 +110,8 @@ func (s *settings) checkDesk() (errs []error) {
 	return errs
 }
 
-// checkDeskOnly returns the errors in the settings of `holdpoint desk`: it needs a listener for the
-// desk and a store that others share, and may not have an agent.
+// checkDeskOnly returns the errors in the settings of `holdpoint desk`. The command needs a
+// listener for the desk and a store that other processes share, and may not have an agent.
 func (s *settings) checkDeskOnly() (errs []error) {
 	if !s.desk.IsHere() {
 		errs = append(errs, errors.New(textNoDeskListen))

@@ -19,8 +19,8 @@ import (
 	"holdpoint/translate/dialects"
 )
 
-// showDemo runs `holdpoint demo`. It ignores the environment, so that the demonstration is the same
-// everywhere.
+// showDemo runs `holdpoint demo`. It ignores Holdpoint's variables in the environment, so that the
+// demonstration is the same everywhere.
 func showDemo(environ []string, t terminal) int {
 	o := demo.Options{Out: t.out, Holdpoint: demoHandler}
 	if _, is := terminalWidth(t.in); is {
@@ -36,11 +36,11 @@ func showDemo(environ []string, t terminal) int {
 	return exitOK
 }
 
-// serveDemo runs `holdpoint demo -serve`. It reads HOLDPOINT_LISTEN only, so that another port can
-// be chosen.
+// serveDemo runs `holdpoint demo -serve`. Of Holdpoint's variables it reads HOLDPOINT_LISTEN only,
+// so that the user can choose another port.
 func serveDemo(environ []string, t terminal) int {
 	listen := env.ToMap(environ)[prefix+"LISTEN"]
-	listen = cmp.Or(listen, "127.0.0.1:7080") // a demonstration is nobody else's affair
+	listen = cmp.Or(listen, "127.0.0.1:7080") // only this machine can reach the demonstration
 	listener, err := net.Listen("tcp", listen)
 	if err != nil {
 		fmt.Fprintf(t.err, textDemoServe, err, prefix)
@@ -55,14 +55,15 @@ func serveDemo(environ []string, t terminal) int {
 	return exitOK
 }
 
-// deskDemo runs `holdpoint demo -desk`. It reads HOLDPOINT_DESK_LISTEN only.
+// deskDemo runs `holdpoint demo -desk`. Of Holdpoint's variables it reads HOLDPOINT_DESK_LISTEN
+// only.
 func deskDemo(environ []string, t terminal) int {
 	failed := func(err error) int {
 		fmt.Fprintln(t.err, "holdpoint: demo -desk:", err)
 		return exitError
 	}
 	at := env.ToMap(environ)[prefix+"DESK_LISTEN"]
-	at = cmp.Or(at, "127.0.0.1:7082") // a demonstration is nobody else's affair
+	at = cmp.Or(at, "127.0.0.1:7082") // only this machine can reach the demonstration
 	logger := slog.New(slog.DiscardHandler)
 	kept := memory.New(memory.Options{})
 	var c *settings

@@ -31,9 +31,9 @@ type doctorFlags struct {
 	errs    []error
 }
 
-// doctorCommand runs `holdpoint doctor`. It returns 0 if Holdpoint can translate the answer or has
-// nothing to translate, 1 if there is something that it cannot do, and 2 if there was no answer to
-// examine.
+// doctorCommand runs `holdpoint doctor`. It returns 0 if Holdpoint can translate the backend's
+// response, or if the response has nothing to translate. It returns 1 if the response has something
+// that Holdpoint cannot translate, and 2 if there was no response to examine.
 func doctorCommand(args []string, t terminal) int {
 	f := doctorFlags{probe: doctor.Probe{Header: http.Header{}}}
 	flags := flag.NewFlagSet("doctor", flag.ContinueOnError)
@@ -112,9 +112,9 @@ func (f *doctorFlags) headerFile(file string) {
 	}
 }
 
-// readTools reads the file of -tools: a JSON array with the tools that the client declares, or a
-// request of that client. A request also sets the client's protocol version, unless
-// -protocol-version is given.
+// readTools reads the file of -tools. The file contains a JSON array with the tools that the client
+// declares, or a whole request of that client. A whole request also sets the client's protocol
+// version, unless -protocol-version is given.
 func (f *doctorFlags) readTools() error {
 	if f.tools == "" {
 		return nil
@@ -149,8 +149,8 @@ func showsClient(text []byte) bool {
 	return err == nil && is && clients.Of(&in) != nil
 }
 
-// examine reads the answer that source names (an address, a file, or - for in), and returns the
-// report on it.
+// examine reads the backend's response from source, and returns the report on it. The parameter
+// source is an address, the name of a file, or - for in.
 func (f *doctorFlags) examine(source string, in io.Reader) (*doctor.Report, error) {
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, os.Interrupt)
 	defer stop()

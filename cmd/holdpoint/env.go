@@ -14,7 +14,7 @@ import (
 const prefix = "HOLDPOINT_"
 
 // ownNames returns the names in the environment that begin with prefix and are not in list, sorted.
-// Those that Kubernetes sets by itself are in injected, all others in unknown.
+// The slice injected has the names that Kubernetes sets by itself, and unknown has the rest.
 func ownNames(environment map[string]string, list []variables.Variable) (unknown, injected []string) {
 	known := map[string]bool{}
 	for _, v := range list {
@@ -37,11 +37,12 @@ func ownNames(environment map[string]string, list []variables.Variable) (unknown
 // fromKubernetes matches the variables that Kubernetes sets in every pod of a namespace with a
 // Service called holdpoint: HOLDPOINT_SERVICE_HOST, HOLDPOINT_SERVICE_PORT,
 // HOLDPOINT_SERVICE_PORT_HTTP, HOLDPOINT_PORT, HOLDPOINT_PORT_7080_TCP and so on. Kubernetes does
-// so unless the pod's enableServiceLinks is false.
+// not set them if the pod's enableServiceLinks is false.
 var fromKubernetes = regexp.MustCompile(`_SERVICE_HOST$|_SERVICE_PORT(_.*)?$|_PORT$|_PORT_[0-9]+_`)
 
-// removed has the variables of earlier versions, without prefix, and what to set instead. Setting
-// one is an error at start, also for a route. The first release, v0.1.0, starts with an empty list.
+// removed maps each variable of earlier versions, without prefix, to a text that says what to set
+// instead. If such a variable is set, also for a route, the start fails with that text. The first
+// release, v0.1.0, starts with an empty map.
 var removed = map[string]string{
 	"ADK_ASK":                 textNowExternal,
 	"AGNO_INPUT":              textNowInput,
@@ -67,15 +68,16 @@ func unknownName(name string, list []variables.Variable) error {
 	return fmt.Errorf(textUnknown, name, nearest(name, list))
 }
 
-// nearest returns the name in list with the smallest edit distance to name. If there are several,
-// it prefers one that begins with name.
+// nearest returns the name in list with the smallest edit distance to the parameter name. Of
+// several names with that distance, it returns one that begins with the parameter name if there is
+// one.
 func nearest(name string, list []variables.Variable) string {
 	return slices.MinFunc(list, func(a, b variables.Variable) int {
 		return cmp.Or(cmp.Compare(distance(name, a.Name), distance(name, b.Name)), cmp.Compare(rest(name, a), rest(name, b)))
 	}).Name
 }
 
-// rest returns 0 if the name of v begins with name, and 1 otherwise.
+// rest returns 0 if the name of the variable v begins with the parameter name, and 1 otherwise.
 func rest(name string, v variables.Variable) int {
 	if strings.HasPrefix(v.Name, name) {
 		return 0

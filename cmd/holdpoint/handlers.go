@@ -24,11 +24,11 @@ import (
 	"holdpoint/store"
 )
 
-// A handlerMaker makes the handlers of the agents, from the settings and the other parts of the
-// program.
+// A handlerMaker makes the handlers of the agents. It has the settings and the parts of the program
+// that all handlers share.
 type handlerMaker struct {
 	settings *settings
-	store    store.Store // counts its calls in the metrics
+	store    store.Store // counts the calls to it in the metrics
 	gate     *principal.Gate
 	events   events
 	posted   func(store.Key)
@@ -37,7 +37,8 @@ type handlerMaker struct {
 	logger   *slog.Logger
 }
 
-// newMaker returns a handlerMaker without an audit log, on a store that loses nothing.
+// newMaker returns a handlerMaker for the store kept. It has no audit log, and it takes for granted
+// that the store loses nothing.
 func newMaker(s *settings, kept store.Store, logger *slog.Logger) *handlerMaker {
 	happens := newEvents(s, nil)
 	return &handlerMaker{settings: s, store: happens.metrics.Store(kept), gate: s.who.New(logger), events: happens, forgets: func() bool { return false }, logger: logger}
@@ -103,7 +104,8 @@ type service interface {
 	Drain(context.Context) error
 }
 
-// handlers returns the handlers of all agents, and the service that passes requests to them.
+// handlers returns the handlers of all agents, and the service that dispatches each request to the
+// handler of its agent.
 func (m *handlerMaker) handlers() (service, []servedAgent, error) {
 	var all []servedAgent
 	var handlers []*proxy.Handler
@@ -122,8 +124,8 @@ func (m *handlerMaker) handlers() (service, []servedAgent, error) {
 	return rt, all, err
 }
 
-// elsewhere returns what the proxy of an agent does for decisions of the desk, or nil if there is
-// no desk.
+// elsewhere returns the settings by which the proxy of the agent a handles decisions that were made
+// at the desk (the web page of approvers). It returns nil if there is no desk.
 func (m *handlerMaker) elsewhere(a *Agent) *proxy.OtherDoors {
 	d := &m.settings.desk
 	if !d.IsOn() {
@@ -143,9 +145,9 @@ func (m *handlerMaker) elsewhere(a *Agent) *proxy.OtherDoors {
 	return e
 }
 
-// homeOf returns a name for the pair of this machine, or container, and the backend of a. It is the
-// same after a restart of Holdpoint, because the backend may have kept running and may still hold
-// its questions.
+// homeOf returns a name for this machine, or container, together with the backend of the agent a.
+// The name stays the same after a restart of Holdpoint, because the backend may have kept running
+// and may still hold its questions.
 func homeOf(a *Agent) string {
 	host, err := os.Hostname()
 	if err != nil {
@@ -158,9 +160,9 @@ func homeOf(a *Agent) string {
 // maxJudges is the number of agents of other processes whose handlers are cached.
 const maxJudges = 256
 
-// judges returns the function that finds a handler for agents which other processes serve. Such a
-// handler judges a decision by the record of its question, with the dialect of the record and the
-// options of this process, and sends nothing to a backend. The function returns nil for a dialect
+// judges returns a function that returns the handler for an agent that another process serves. Such
+// a handler judges a decision by the record of its question, with the dialect of the record and the
+// options of this process. It sends nothing to a backend. The function returns nil for a dialect
 // that this version does not have.
 func (m *handlerMaker) judges() func(agent, dialect string) api.Agent {
 	type of struct{ agent, dialect string }
@@ -191,12 +193,12 @@ func (m *handlerMaker) judges() func(agent, dialect string) api.Agent {
 	}
 }
 
-// waitsForChat logs the settings that keep Holdpoint from sending decisions of the desk to the
-// agent before the chat's next request.
+// waitsForChat logs the settings because of which Holdpoint cannot send a decision of the desk to
+// the agent at once, but only with the chat's next request.
 func (m *handlerMaker) waitsForChat(agents []servedAgent) {
 	s := m.settings
 	if len(agents) == 0 || !s.desk.IsOn() {
-		return // no agent, or no decisions
+		return // without an agent or a desk there are no decisions to send
 	}
 	var why []string
 	if !m.elsewhere(agents[0].Agent).KeepsInput {
@@ -258,7 +260,7 @@ func newEvents(s *settings, log *audit.Part) events {
 	}
 }
 
-// sink returns a sink that passes events to the metrics and to the audit log.
+// sink returns a sink that sends each event to the metrics and, if there is one, to the audit log.
 func (e events) sink() event.Sink {
 	all := event.Sinks{e.metrics}
 	if e.audit != nil {
@@ -275,15 +277,16 @@ func (e events) notices() func(*event.Event) (store.Notice, bool) {
 	return e.webhook.Notice
 }
 
-// byTime passes on the event of a pause that ended because its time was over.
+// byTime sends the event of a pause that ended because its time was over to the metrics and the
+// audit log. It does nothing if the result does not end a pause in this way.
 func (e events) byTime(key store.Key, result *store.Result) {
 	if happened := proxy.EndedByTime(key, result); happened != nil {
 		_ = e.sink().Take(happened) // a sink logs its own failures
 	}
 }
 
-// noticesByTime returns the function that makes the webhook's notices of a pause that ended because
-// its time was over, or nil without a webhook.
+// noticesByTime returns the function that makes the webhook's notices when a pause has ended
+// because its time was over. It returns nil without a webhook.
 func (e events) noticesByTime() func(store.Key, *store.Result) []store.Notice {
 	if e.webhook == nil {
 		return nil
@@ -301,8 +304,8 @@ func (e events) noticesByTime() func(store.Key, *store.Result) []store.Notice {
 	}
 }
 
-// noticesLost returns the function that counts and logs notices which the store has dropped because
-// the webhook's receiver did not accept them.
+// noticesLost returns the function that the store calls with the number of notices that it has
+// dropped because the webhook's receiver did not accept them. The function counts and logs them.
 func (e events) noticesLost(logger *slog.Logger) func(int) {
 	return func(n int) {
 		for range n {

@@ -42,7 +42,7 @@ func (s *injectSettings) variables() (list []variables.Variable) {
 	return list
 }
 
-// loadInject reads the settings from environ. Its error joins everything that is wrong, one line
+// loadInject reads the settings from environ. Its error joins all errors in them, one line for
 // each.
 func loadInject(environ []string) (*injectSettings, error) {
 	s, environment := &injectSettings{}, env.ToMap(environ)
@@ -84,8 +84,8 @@ func checkInject(environ []string, all bool, t terminal) int {
 }
 
 // API servers may send requests for a while after a signal, until they learn that this replica
-// ends. The webhook answers them for injectDelay, and then waits up to injectTimeout for open
-// requests.
+// ends. The webhook still answers requests for injectDelay, and then waits up to injectTimeout for
+// open requests to end.
 const (
 	injectDelay   = 5 * time.Second
 	injectTimeout = 10 * time.Second
@@ -126,9 +126,10 @@ func runInject(environ []string, stderr *os.File) int {
 	return server.serve(tls.NewListener(listener, secure), signals)
 }
 
-// certificateOf starts the goroutine that keeps the webhook's certificate current: it reads the
-// certificate's files again when they change, or, if none are set, makes and renews a certificate
-// with a Keeper. ready reports whether the API server trusts the certificate.
+// certificateOf starts the goroutine that keeps the webhook's certificate current. If certificate
+// files are set, the goroutine reads them again when they change. Otherwise it makes and renews a
+// certificate with a Keeper. The function ready reports whether the API server trusts the
+// certificate.
 func certificateOf(ctx context.Context, s *injectSettings, began time.Time, logger *slog.Logger) (secure *tls.Config, ready func() bool, err error) {
 	if files := s.injector.Files(); files != nil {
 		reloads := &reloader{logger: logger, began: began}
@@ -148,7 +149,8 @@ func certificateOf(ctx context.Context, s *injectSettings, began time.Time, logg
 }
 
 // checkSidecar returns the errors that a sidecar with this environment would report at its start.
-// The sidecar's files are not on this machine, so HOLDPOINT_STORE is left out if it names a file.
+// If HOLDPOINT_STORE names a file, checkSidecar leaves the variable out, because the sidecar's
+// files are not on this machine.
 func checkSidecar(environ []string) []error {
 	var judged []string
 	for _, v := range environ {

@@ -30,8 +30,8 @@ func (l *logSettings) New(w *os.File) *slog.Logger {
 	return slog.New(slog.NewJSONHandler(w, options))
 }
 
-// logStart logs what is started, all settings at level DEBUG, and warnings about settings that a
-// user may not expect.
+// logStart logs which agents and which store start, all settings at level DEBUG, and warnings about
+// settings whose effect a user may not expect.
 func logStart(s *settings, logger *slog.Logger) {
 	var attrs []any
 	for _, one := range s.settings() {
@@ -53,7 +53,7 @@ func logStart(s *settings, logger *slog.Logger) {
 	logWho(s, logger)
 }
 
-// warnOrigins logs a warning for each agent whose answers every web page may read.
+// warnOrigins logs a warning for each agent whose responses every web page may read.
 func warnOrigins(s *settings, logger *slog.Logger) {
 	warn := func(list origins, name string) {
 		if list.everybody() {
@@ -68,7 +68,8 @@ func warnOrigins(s *settings, logger *slog.Logger) {
 	}
 }
 
-// logWho logs how users are identified, and warnings about ways to pass for another user.
+// logWho logs how users are identified. It warns about ways in which one user could pose as
+// another.
 func logWho(s *settings, logger *slog.Logger) {
 	who := &s.who
 	var attrs []any
@@ -106,7 +107,7 @@ func logWho(s *settings, logger *slog.Logger) {
 	}
 }
 
-// everywhere reports whether a listen address means all addresses of the machine.
+// everywhere reports whether a listener at this address listens at all addresses of the machine.
 func everywhere(listen string) bool {
 	host, _, err := net.SplitHostPort(listen)
 	return err == nil && (host == "" || net.ParseIP(host).IsUnspecified())

@@ -76,8 +76,8 @@ import (
 	"holdpoint/translate/dialects"
 )
 
-// The exit codes of the process. It is exitError if a second signal cuts streams off during the
-// drain, and exitMisuse for a wrong configuration or command line.
+// The exit codes of the process. It exits with exitError if a second signal cuts off streams during
+// the drain, and with exitMisuse if the configuration or the command line is wrong.
 const (
 	exitOK     = 0
 	exitError  = 1
@@ -89,10 +89,10 @@ func main() {
 }
 
 // A terminal has the three standard streams of the process. They are files, so that the program can
-// find out whether each is a terminal and print in another form there.
+// find out whether each of them is a real terminal, and then print colors and columns.
 type terminal struct{ in, out, err *os.File }
 
-// command runs the subcommand that args name, and returns the exit code. list has all dialects,
+// command runs the subcommand that args names, and returns the exit code. list has all dialects,
 // with their options at the defaults.
 func command(args, environ []string, list dialects.List, t terminal) int {
 	if len(args) > 0 && args[0] == "audit" {
@@ -193,7 +193,7 @@ func command(args, environ []string, list dialects.List, t terminal) int {
 	return misuse(t.err, fmt.Sprintf(textNoCommand, name))
 }
 
-// help prints the usage, or all variables of a topic if topics has one.
+// help prints the usage if topics is empty, or else all variables of the only topic in topics.
 func help(topics []string, list dialects.List, t terminal) int {
 	s := newSettings(list)
 	switch {
@@ -205,8 +205,8 @@ func help(topics []string, list dialects.List, t terminal) int {
 	return exitOK
 }
 
-// printSchema runs `holdpoint store schema`. Of the environment it reads only HOLDPOINT_STORE, for
-// the name of the schema that the tables are in. The variable may be unset.
+// printSchema runs `holdpoint store schema`. Of the environment it reads only HOLDPOINT_STORE,
+// which names the database schema that has the tables. The variable may be unset.
 func printSchema(environ []string, out, complaints io.Writer) int {
 	var s stores.Settings
 	group := variables.Group{Prefix: prefix, Options: &s}

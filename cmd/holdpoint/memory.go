@@ -16,25 +16,25 @@ import (
 	"holdpoint/internal/variables"
 )
 
-// memorySettings has HOLDPOINT_MEMORY, and the bounds that follow from it.
+// memorySettings has HOLDPOINT_MEMORY, and the bounds that are derived from it.
 type memorySettings struct {
 	Memory memoryLimit `env:"MEMORY" doc:"how much memory the process may use: a size, or off. Without it the value of GOMEMLIMIT counts, else nine tenths of the container's limit. HOLDPOINT_MAX_CONNECTIONS, STORE_BYTES, BODY_BYTES, MAX_REQUEST_BYTES, MAX_FRAME_BYTES and TRANSCRIPT_BYTES follow from it where they are not set, each at most its default (docs/operations.md#bounds-of-memory)"`
 
-	from     string          // where the limit is from, if the variable is not set
+	from     string          // origin of the limit, if the variable is not set
 	followed map[string]bool // variables whose value is derived from the limit
-	setGo    bool            // GOMEMLIMIT is not set, so start sets Go's limit
+	setGo    bool            // GOMEMLIMIT is not set, so the method start sets Go's limit
 }
 
-// A memoryLimit is a number of bytes, or 0 for no limit. It can be larger than a variables.Size.
+// A memoryLimit is a number of bytes, or 0 for no limit. It can exceed the largest variables.Size.
 type memoryLimit int64
 
-// memoryOff is the value of the variable that means no limit.
+// memoryOff is the value of HOLDPOINT_MEMORY that means no limit.
 const memoryOff = "off"
 
 // leastMemory is the smallest limit, in bytes, with which a process can serve runs.
 const leastMemory = 32 << 20
 
-// UnmarshalText reads a size, or off.
+// UnmarshalText reads a size, or memoryOff.
 func (m *memoryLimit) UnmarshalText(text []byte) error {
 	*m = 0
 	if string(text) == memoryOff {
@@ -48,7 +48,7 @@ func (m *memoryLimit) UnmarshalText(text []byte) error {
 	return err
 }
 
-// String returns the limit as the variable would have it, or "" for no limit.
+// String returns the limit as HOLDPOINT_MEMORY would have it, or "" for no limit.
 func (m memoryLimit) String() string {
 	if m == 0 {
 		return ""
@@ -56,11 +56,12 @@ func (m memoryLimit) String() string {
 	return variables.Size(m).String()
 }
 
-// read sets the limit from the variable, or else from GOMEMLIMIT, or else to nine tenths of the
-// container's limit. container is the root of the file system in which the container's cgroups are
-// read; if it is nil, they are not.
+// read sets the limit from HOLDPOINT_MEMORY, or else from GOMEMLIMIT, or else to nine tenths of the
+// container's limit. The parameter container is the root of the file system from which the
+// container's cgroups are read. If it is nil, they are not read.
 func (s *memorySettings) read(environment map[string]string, container fs.FS) {
-	variables.Group{Prefix: prefix, Options: s}.Read(environment) // loadFor reads the group again and reports its errors
+	// loadFor reads the group again, and reports its errors
+	variables.Group{Prefix: prefix, Options: s}.Read(environment)
 	s.setGo = environment["GOMEMLIMIT"] == ""
 	if environment[prefix+"MEMORY"] != "" {
 		return
@@ -72,8 +73,8 @@ func (s *memorySettings) read(environment map[string]string, container fs.FS) {
 	}
 }
 
-// start logs the limit, and sets it in Go's runtime, which then collects garbage more often near
-// it.
+// start logs the limit and sets it in Go's runtime. The runtime then collects garbage more often
+// when the memory in use comes near the limit.
 func (s *memorySettings) start(logger *slog.Logger) {
 	s.logStart(logger)
 	if s.Memory > 0 && s.setGo {
@@ -81,15 +82,15 @@ func (s *memorySettings) start(logger *slog.Logger) {
 	}
 }
 
-// logStart logs that bounds which are not set are derived from the limit.
+// logStart logs that the bounds which are not set are derived from the limit.
 func (s *memorySettings) logStart(logger *slog.Logger) {
 	if s.Memory > 0 {
 		logger.Info(fmt.Sprintf("bounds of memory that are not set follow from %s (%s)", s.Memory, cmp.Or(s.from, prefix+"MEMORY")))
 	}
 }
 
-// origin returns what the value of a variable is derived from, or "" if it is set or has its
-// default.
+// origin returns a text that says from which limit the value of a variable is derived. It returns
+// "" if the variable is set or has its default.
 func (s *memorySettings) origin(name string) string {
 	switch {
 	case name == prefix+"MEMORY":
@@ -101,18 +102,18 @@ func (s *memorySettings) origin(name string) string {
 }
 
 const (
-	// processBytes is the memory of a process without streams.
+	// processBytes is the memory of a process without open streams.
 	processBytes = 16 << 20
-	// streamBytes is the memory of a waiting stream, rounded up.
+	// streamBytes is the memory of one waiting stream, rounded up.
 	streamBytes = 64 << 10
 )
 
-// bounds returns the bounds that are derived from the limit, by the names of their variables
-// without prefix. From the limit it subtracts what the process itself needs. Half of the remainder
-// is for waiting streams. An eighth each is for request bodies, for one frame (which takes twice
-// its size), for the store in memory, and for what 32 runs keep for snapshots. request is
-// MAX_REQUEST_BYTES, or 0 if it is not set; the bounds of bodies and frames are at least twice
-// that.
+// bounds returns the bounds that are derived from the limit. The keys of the map are the names of
+// their variables without prefix. From the limit, bounds subtracts the memory that the process
+// itself needs. Half of the rest is for waiting streams. One eighth is for request bodies, one
+// eighth for a frame (which takes twice its size), one eighth for the store in memory, and one
+// eighth for the conversations that 32 runs keep for snapshots. request is MAX_REQUEST_BYTES, or 0
+// if that is not set. The bounds of bodies and frames are at least twice as large as request.
 func (m memoryLimit) bounds(request int64) map[string]int64 {
 	rest := max(int64(m)-processBytes, processBytes)
 	return map[string]int64{
@@ -125,13 +126,15 @@ func (m memoryLimit) bounds(request int64) map[string]int64 {
 	}
 }
 
-// fill returns the environment with the bounds that are derived from the limit. It does not change
-// bounds that are set, and no bound exceeds its default. defaults has all variables.
+// fill returns the environment together with the bounds that are derived from the limit. It keeps
+// the bounds that are set, and derives no bound that exceeds its default. The parameter defaults
+// has all variables.
 func (s *memorySettings) fill(environment map[string]string, defaults []variables.Variable) map[string]string {
 	if s.Memory == 0 {
 		return environment
 	}
-	request, _ := variables.ParseSize(environment[prefix+"MAX_REQUEST_BYTES"], math.MaxInt32) // 0 if it is not set or not a size
+	// 0 if it is not set or not a valid size
+	request, _ := variables.ParseSize(environment[prefix+"MAX_REQUEST_BYTES"], math.MaxInt32)
 	bounds := s.Memory.bounds(request)
 	environment, s.followed = maps.Clone(environment), map[string]bool{}
 	for _, v := range defaults {
@@ -148,14 +151,14 @@ func (s *memorySettings) fill(environment map[string]string, defaults []variable
 	return environment
 }
 
-// unlimited is the size from which a cgroup's limit means no limit: version 1 of cgroups writes the
-// largest number of pages there.
+// unlimited is the smallest value of a cgroup's limit that means no limit. Version 1 of cgroups has
+// no word for it: it writes the largest number of pages.
 const unlimited = 1 << 60
 
 // containerLimit returns the smallest memory limit among the cgroups of this process and their
-// parents, in bytes, or 0 if there is none. In a container, the path in /proc/self/cgroup may be
-// that of the host, which the container does not see; the container's own cgroup is then at the
-// root.
+// parents, in bytes, or 0 if there is no limit. In a container, the path in /proc/self/cgroup may
+// be a path of the host, which the container does not see. The container's own cgroup is then at
+// the root.
 func containerLimit(root fs.FS) (least int64) {
 	if root == nil {
 		return 0

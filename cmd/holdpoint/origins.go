@@ -13,14 +13,15 @@ import (
 	"holdpoint/internal/variables"
 )
 
-// origins is the list of HOLDPOINT_CORS_ORIGINS. Its separators are semicolons, as in other
-// variables, or commas, as in other programs' lists of origins. An origin contains neither.
+// origins is the list of origins in HOLDPOINT_CORS_ORIGINS. The separators are semicolons, as in
+// Holdpoint's other variables, or commas, as in the lists of origins of other programs. An origin
+// contains neither of them.
 type origins []string
 
-// everybody is the value that admits the pages of all origins.
+// everybody is the value that allows the pages of all origins.
 const everybody = "*"
 
-// UnmarshalText reads the value of the variable.
+// UnmarshalText reads the value of HOLDPOINT_CORS_ORIGINS.
 func (o *origins) UnmarshalText(text []byte) error {
 	*o = nil
 	for _, one := range strings.FieldsFunc(string(text), func(c rune) bool { return strings.ContainsRune(";, \t\n", c) }) {
@@ -46,7 +47,8 @@ func (o origins) String() string { return strings.Join(o, ";") }
 
 func (o origins) everybody() bool { return slices.Contains(o, everybody) }
 
-// pagesOwn has the schemes of addresses that no page is loaded from, or whose pages have no origin.
+// pagesOwn has the URL schemes that cannot be the scheme of an origin: no page is loaded from such
+// a URL, or the page has no origin.
 var pagesOwn = map[string]bool{"file": true, "data": true, "blob": true, "javascript": true, "about": true, "ws": true, "wss": true}
 
 var (
@@ -56,7 +58,7 @@ var (
 
 // checkOrigin returns the error in an origin, or nil. A browser sends an origin as
 // scheme://host[:port], in lower case and without the scheme's default port, so any other spelling
-// would never match. rs/cors accepts a * at any place, so https://app* would admit
+// would never match. Package rs/cors accepts a * anywhere, so https://app* would allow
 // https://app.evil.example. Holdpoint accepts a * only for the first labels of a host name.
 func checkOrigin(v string) error {
 	if v == everybody {

@@ -21,14 +21,14 @@ import (
 	"holdpoint/store/stores"
 )
 
-// A part of the program may implement starter, stopper, both or neither. Its constructor takes what
-// it depends on.
+// A part of the program may implement starter, stopper, both or neither. The constructor of a part
+// gets the other parts that it needs.
 type (
 	starter interface{ Start() }
 	stopper interface{ Stop() }
 )
 
-// A background is a part that runs a function in a goroutine until it is stopped.
+// A background is a part that runs a function in a goroutine until the part is stopped.
 type background struct {
 	do  func(ctx context.Context)
 	end context.CancelFunc
@@ -44,22 +44,22 @@ func (b *background) Start() {
 // Stop cancels the function's context. It does not wait for the function to return.
 func (b *background) Stop() { b.end() }
 
-// A program has the parts of `holdpoint run` or `holdpoint desk`. Both build and start them in the
-// same order.
+// A program has the parts of `holdpoint run` or `holdpoint desk`. Both commands make and start
+// their parts in the same order.
 type program struct {
 	settings *settings
 	logger   *slog.Logger
-	screen   *os.File // where a token that the desk makes is shown
+	screen   *os.File // where a token is shown that the desk has made
 	stops    []stopper
 	reloads  *reloader
 
 	probes   *admin.Server // nil if HOLDPOINT_ADMIN_LISTEN is off
-	handler  service       // nil in `holdpoint desk`, like listener
+	handler  service       // nil in `holdpoint desk`, and so is listener
 	listener net.Listener
 	desk     *desk.Server // nil without a desk in this process
 }
 
-// start starts a part, and registers it for stop.
+// start starts a part, and registers it so that stop stops it.
 func (p *program) start(part any) {
 	if s, is := part.(starter); is {
 		s.Start()
@@ -89,8 +89,8 @@ func cannotListen(variable string, err error) *failure {
 	return &failure{logNoListen, []any{"variable", variable, "err", err}, exitError}
 }
 
-// build makes and starts the parts, in their order. It returns nil if all of them were started. It
-// waits for a store's file that is in use until ctx ends.
+// build makes and starts the parts, in order. It returns nil if all parts were started. If another
+// process uses the file of the store, it waits for the file until ctx ends.
 func (p *program) build(ctx context.Context) *failure {
 	s, logger := p.settings, p.logger
 	log, err := s.audit.New(ctx, logger)
@@ -159,8 +159,8 @@ func (p *program) build(ctx context.Context) *failure {
 	return nil
 }
 
-// addReloads adds what is read again at HUP. Reloads run, and are logged, in the order of the
-// calls.
+// addReloads registers the settings and files that are read again at HUP. They are read again, and
+// this is logged, in the order in which addReloads registers them.
 func (p *program) addReloads(made *handlerMaker, kept *stores.Store, hook *webhook.Part, log *audit.Part, agents []servedAgent) {
 	s, add := p.settings, p.reloads.add
 	p.reloadAgents(agents)
@@ -185,14 +185,14 @@ func (p *program) addReloads(made *handlerMaker, kept *stores.Store, hook *webho
 	}
 	p.reloadCertificates(prefix+"TLS_*_FILE", s.front.TLS(), func() {})
 	for _, a := range agents {
-		// An idle connection would keep the old certificate, or an authority that is no longer
+		// An idle connection would still use the old certificate, or an authority that is no longer
 		// trusted.
 		p.reloadCertificates(a.prefix+"UPSTREAM_*_FILE", a.upstreamTLS, a.handler.CloseIdleConnections)
 	}
 }
 
-// reloadCertificates adds the files of set, which may be nil. It calls changed after the
-// certificates have changed.
+// reloadCertificates registers the files of set, so that they are read again. It does nothing if
+// set is nil. The function changed is called each time the certificates have changed.
 func (p *program) reloadCertificates(what string, set *certificates.Set, changed func()) {
 	if set == nil {
 		return
@@ -207,7 +207,7 @@ func (p *program) reloadCertificates(what string, set *certificates.Set, changed
 	}, set.Names()...)
 }
 
-// probedAgents returns the agents whose backends /agentz connects to.
+// probedAgents returns the agents to whose backends the admin listener connects for /agentz.
 func probedAgents(agents []servedAgent) []admin.Agent {
 	var list []admin.Agent
 	for _, a := range agents {
@@ -216,7 +216,7 @@ func probedAgents(agents []servedAgent) []admin.Agent {
 	return list
 }
 
-// openStore opens the store, and passes on what it reports to events and the metrics.
+// openStore opens the store. The events that the store reports go to happens and the metrics.
 func (p *program) openStore(ctx context.Context, happens events) (*stores.Store, error) {
 	kept, err := p.settings.store.New(ctx, stores.Options{
 		Share: p.settings.runs.AddressShare.Share(), LongestLease: proxy.LeaseTime, OnEnded: happens.byTime,
@@ -229,8 +229,9 @@ func (p *program) openStore(ctx context.Context, happens events) (*stores.Store,
 	return kept, nil
 }
 
-// startCarrier starts the carrier, which sends decisions of the desk to the agents. It returns nil
-// if this process has none, so that only the chat's next request sends them.
+// startCarrier starts the carrier, which sends the desk's decisions to the agents. It returns nil
+// if this process has no carrier. A decision then reaches the agent only with the chat's next
+// request.
 func (p *program) startCarrier(made *handlerMaker, kept store.Store, agents []servedAgent) *desk.Carrier {
 	carriers := map[string]carry.Agent{}
 	for _, a := range agents {
@@ -249,7 +250,7 @@ func (p *program) startCarrier(made *handlerMaker, kept store.Store, agents []se
 	return c
 }
 
-// startDesk starts the desk, if the settings have one in this process.
+// startDesk starts the desk, if the settings say that this process has a desk.
 func (p *program) startDesk(made *handlerMaker, agents []servedAgent, carrier *desk.Carrier) (err error) {
 	s := p.settings
 	deciders := map[string]api.Agent{}
@@ -271,9 +272,9 @@ func (p *program) startDesk(made *handlerMaker, agents []servedAgent, carrier *d
 	return err
 }
 
-// reloadAgents adds the header files of the agents. Files with options of dialects are not read
-// again, because a question that was asked under one description must be answered under the same
-// one.
+// reloadAgents registers the header files of the agents, so that they are read again. It leaves out
+// files with options of dialects: a question that was asked with one content of such a file must be
+// answered with the same content.
 func (p *program) reloadAgents(agents []servedAgent) {
 	for _, a := range agents {
 		if a.UpstreamHeadersFile == "" {
@@ -301,7 +302,7 @@ func (p *program) reloadAgents(agents []servedAgent) {
 	}
 }
 
-// A runningPart is a part that is running already and needs only to be closed.
+// A runningPart is a part that already runs, so the program only has to close it.
 type runningPart struct{ close func() }
 
 // Stop closes the part.

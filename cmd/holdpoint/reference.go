@@ -10,8 +10,8 @@ import (
 	"holdpoint/internal/variables"
 )
 
-// This file prints the reference of the variables. docs/configuration.md has the same reference:
-// both are made from the tags of the settings, and a test compares them.
+// This file prints the reference of the variables. docs/configuration.md has the same reference.
+// Both are made from the struct tags of the settings, and a test compares them.
 
 // fallbackText returns the default of v as the reference prints it.
 func fallbackText(v variables.Variable) string {
@@ -32,16 +32,16 @@ func text(v variables.Variable) string {
 	return v.Doc + ". Values: " + strings.Join(v.Values, ", ")
 }
 
-// optionsTopic is the name of the last topic, the options of dialects.
+// optionsTopic is the name of the last help topic, which has the options of dialects.
 const optionsTopic = "dialects"
 
-// reference returns all topics of the reference: those of the proxy and the desk, and that of the
-// injector.
+// reference returns all topics of the reference: the topics of the proxy and the desk, and the
+// topic of the injector.
 func (s *settings) reference() []topic {
 	return append(s.topics(), topic{injectTopic, topicInjector, []any{&injector.Settings{}}})
 }
 
-// referenceVariables returns the variables of all topics.
+// referenceVariables returns the variables of all topics in the reference.
 func (s *settings) referenceVariables() []variables.Variable {
 	return slices.Concat(s.variables(), injectVariables())
 }
@@ -82,13 +82,13 @@ func printUsage(w io.Writer, s *settings) {
 	fmt.Fprintf(w, "  %-*s  %s\n", width, optionsTopic, topicOptions)
 }
 
-// shortOf returns the variables that a beginner needs.
+// shortOf returns the variables that a beginner needs: those with a short description.
 func shortOf(list []variables.Variable) []variables.Variable {
 	return slices.DeleteFunc(slices.Clone(list), func(v variables.Variable) bool { return v.Short == "" })
 }
 
-// printTopic prints the output of `holdpoint -h TOPIC`. It reports whether word is the name of a
-// topic.
+// printTopic prints the output of `holdpoint -h TOPIC` for the topic word. It returns false if
+// there is no such topic.
 func printTopic(w io.Writer, s *settings, word string) bool {
 	print := func(heading string, list []variables.Variable) {
 		fmt.Fprintln(w, heading)
@@ -109,8 +109,8 @@ func printTopic(w io.Writer, s *settings, word string) bool {
 	return false
 }
 
-// wrap breaks text into lines of at most width bytes. first is the indent of the first line, others
-// that of the other lines.
+// wrap breaks text into lines of at most width bytes. The parameter first is the indent of the
+// first line, and others is the indent of the other lines.
 func wrap(text, first, others string, width int) string {
 	var b strings.Builder
 	line := first

@@ -15,11 +15,11 @@ import (
 // minute to update the file of a Secret, so a shorter time gains little.
 const lookEvery = 5 * time.Second
 
-// A reload is one setting that is read again, or one file that is opened again.
+// A reload is one setting whose files are read again, or one file that is opened again.
 type reload struct {
-	what string // for the log: the name of a variable, or a description
-	// files are the files to watch. If there are none, changes are not noticed, and do runs at HUP
-	// and at holdpoint reload only.
+	what string // text for the log: the name of a variable, or a description
+	// files are the files to watch. If it is nil, the reloader does not notice changes, and runs do
+	// only at HUP and at holdpoint reload.
 	files []string
 	// do puts the current content of the files into effect. If it returns an error, the previous
 	// content stays in effect.
@@ -28,19 +28,20 @@ type reload struct {
 	seen [sha256.Size]byte // hash of the files when they were last read
 }
 
-// A reloader runs all reloads at HUP and at holdpoint reload, and a single one when its files
-// change.
+// A reloader runs all reloads at HUP and at holdpoint reload. When files change, it runs only the
+// reload that has these files.
 type reloader struct {
 	logger *slog.Logger
-	// began is the time when the process started to read its files. A file that was modified after
-	// it may have changed after it was read, and counts as changed.
+	// began is the time when the process started to read its files. If a file was modified after
+	// began, it may have been modified after it was read, so the file counts as changed.
 	began time.Time
 
 	mu  sync.Mutex
 	all []*reload
 }
 
-// add adds a reload. It does nothing if do is nil. It may not be called once run or watch may run.
+// add adds a reload. It does nothing if do is nil. It must not be called when run or watch may
+// already be running.
 func (r *reloader) add(what string, do func() error, files ...string) {
 	if do == nil {
 		return
@@ -57,7 +58,8 @@ func (r *reloader) add(what string, do func() error, files ...string) {
 	r.all = append(r.all, one)
 }
 
-// sum returns a hash of the files' contents, and of the errors for files that cannot be read.
+// sum returns a hash of the contents of the files. For a file that cannot be read, it hashes the
+// error.
 func (r *reload) sum() [sha256.Size]byte {
 	whole := sha256.New()
 	for _, file := range r.files {
@@ -71,8 +73,8 @@ func (r *reload) sum() [sha256.Size]byte {
 	return [sha256.Size]byte(whole.Sum(nil))
 }
 
-// run runs all reloads, in the order in which they were added. It returns the numbers of those that
-// succeeded and failed.
+// run runs all reloads, in the order in which they were added. It returns how many reloads
+// succeeded and how many failed.
 func (r *reloader) run() (read, failed int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -88,7 +90,7 @@ func (r *reloader) run() (read, failed int) {
 	return read, failed
 }
 
-// look runs the reloads whose files have changed. An error is logged once for each change.
+// look runs each reload whose files have changed. An error is logged once for each change.
 func (r *reloader) look() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -126,8 +128,9 @@ func (r *reloader) watch(ctx context.Context) {
 	}
 }
 
-// onHangup runs the reloads at each HUP until stop is closed. The channel must be registered with
-// notifyHangup before anything else is started, because HUP ends a process that does not handle it.
+// onHangup runs the reloads at each HUP until stop is closed. The channel hangups must come from
+// notifyHangup, which must be called before anything else starts: HUP ends a process that does not
+// handle it.
 func onHangup(hangups <-chan os.Signal, r *reloader, stop <-chan struct{}) {
 	for {
 		select {
@@ -139,9 +142,11 @@ func onHangup(hangups <-chan os.Signal, r *reloader, stop <-chan struct{}) {
 	}
 }
 
-// notifyHangup returns a channel that receives the HUP signals, for onHangup.
+// notifyHangup returns a channel that receives the HUP signals, for onHangup. The function stop
+// ends this.
 func notifyHangup() (hangups chan os.Signal, stop func()) {
-	hangups = make(chan os.Signal, 1) // so that a HUP during a reload causes one more
+	// one place, so that a HUP during a reload causes one more reload
+	hangups = make(chan os.Signal, 1)
 	signal.Notify(hangups, syscall.SIGHUP)
 	return hangups, func() { signal.Stop(hangups) }
 }

@@ -33,8 +33,8 @@ type replayFlags struct {
 	set     map[string]string
 }
 
-// replayCommand runs `holdpoint replay`. It reads no variables of the process, so that its output
-// is the same everywhere. It returns 0 if everything was played, whatever the results of the runs,
+// replayCommand runs `holdpoint replay`. It reads no environment variables of the process, so that
+// its output is the same everywhere. It returns 0 if everything was played, even if runs failed,
 // and 2 if there was nothing to play.
 func replayCommand(args []string, t terminal) int {
 	f := replayFlags{set: map[string]string{}}
@@ -70,7 +70,7 @@ func replayCommand(args []string, t terminal) int {
 	return exitOK
 }
 
-// play plays a scenario or a recorded answer.
+// play plays the scenario or the recorded answer that source names.
 func (f *replayFlags) play(source string, t terminal) error {
 	o, remove, err := f.read(source, t.in)
 	defer remove()
@@ -91,8 +91,8 @@ func (f *replayFlags) play(source string, t terminal) error {
 	return err
 }
 
-// read reads what source has to be played. The caller must call remove, also after an error: it
-// deletes the files that read made.
+// read reads the scenario or the recorded answer that source names. The caller must call remove,
+// also after an error: it deletes the files that read has made.
 func (f *replayFlags) read(source string, in io.Reader) (o replay.Options, remove func(), err error) {
 	remove = func() {}
 	env := map[string]string{prefix + "UPSTREAM": "http://backend"}
@@ -110,8 +110,8 @@ func (f *replayFlags) read(source string, in io.Reader) (o replay.Options, remov
 	return o, remove, err
 }
 
-// readScenario reads the turns and the variables of a scenario into o and env. remove deletes the
-// files that the variables name.
+// readScenario reads the turns of a scenario into o, and its variables into env. Variables may name
+// files, which readScenario makes; the function remove deletes them.
 func readScenario(path string, o *replay.Options, env map[string]string) (remove func(), err error) {
 	remove = func() {}
 	s, err := scenario.Read(path)
@@ -139,8 +139,8 @@ func readScenario(path string, o *replay.Options, env map[string]string) (remove
 	return remove, err
 }
 
-// readAnswer reads the recorded answer of a backend, and the request of -request or a request that
-// fits the answer.
+// readAnswer reads the recorded answer of a backend into o, together with the request of -request.
+// If -request is not set, it makes a request that fits the answer.
 func (f *replayFlags) readAnswer(source string, in io.Reader, o *replay.Options) error {
 	var a doctor.Answer
 	var err error
@@ -169,8 +169,9 @@ func (f *replayFlags) readAnswer(source string, in io.Reader, o *replay.Options)
 	return nil
 }
 
-// holdpoint returns a Holdpoint with the variables in env and with parts in place of the backend,
-// the store, the clock and the ids. If the user steps through a stream, its idle timeout is off.
+// holdpoint returns a Holdpoint with the variables in env. The Holdpoint uses parts in place of a
+// real backend, store, clock and maker of ids. If the user steps through the stream, the idle
+// timeout of the stream is off.
 func (f *replayFlags) holdpoint(env map[string]string, parts replay.Parts) (http.Handler, error) {
 	var environ []string
 	for name, value := range env {

@@ -15,39 +15,39 @@ import (
 )
 
 // A route is one more agent, below a path of its own. Its variables are those of an Agent and of
-// the dialects, with the prefix HOLDPOINT_ROUTES_0_, HOLDPOINT_ROUTES_1_ and so on in place of
-// HOLDPOINT_.
+// the dialects. In their names, HOLDPOINT_ROUTES_0_, HOLDPOINT_ROUTES_1_ and so on replace the
+// prefix HOLDPOINT_.
 //
-// A route inherits each variable that is not set for it from the variable without the route's
-// prefix. It does not inherit the name, nor variables that begin with UPSTREAM, because a
-// credential for one backend must not be sent to another.
+// If a variable is not set for a route, the route inherits the value of the variable with the
+// prefix HOLDPOINT_. It does not inherit NAME, nor the variables that begin with UPSTREAM, nor
+// DESK_HEADERS_FILE, because a credential for one backend must not be sent to another.
 type route struct {
 	Path string `env:"PATH" doc:"path of another agent, such as /billing; all paths below it belong to it. HOLDPOINT_ROUTES_0_NAME and HOLDPOINT_ROUTES_0_UPSTREAM belong to the same agent, and so do its other settings. The next agent has HOLDPOINT_ROUTES_1_PATH, and so on (docs/routes.md)"`
 	Agent
 	own map[string]bool // names of the variables that are set for the route itself
 }
 
-// routeName matches the prefix of a route's variable.
+// routeName matches the prefix of a route's variable. Its group is the number of the route.
 var routeName = regexp.MustCompile(`^HOLDPOINT_ROUTES_(0|[1-9][0-9]{0,5})_`)
 
-// routeVariable represents the variables of all routes in the reference.
+// routeVariable stands for the variables of all routes in the reference.
 var routeVariable = variables.Variable{
 	Name: prefix + "ROUTES_0_PATH",
 	Doc:  docRoute,
 }
 
-// inherits reports whether a route inherits the variable. name is without prefixes.
+// inherits reports whether a route inherits the variable. The parameter name has no prefix.
 func inherits(name string) bool {
 	return name != "PATH" && name != "NAME" && name != "DESK_HEADERS_FILE" && !strings.HasPrefix(name, "UPSTREAM")
 }
 
-// readRoutes reads the routes of an environment. It returns the errors of each route by itself;
-// checkRoutes compares the routes.
+// readRoutes reads the routes of an environment. It returns the errors that each route has by
+// itself. checkRoutes finds the errors between routes.
 func readRoutes(environment map[string]string, list dialects.List) ([]*route, []error) {
 	numbers := map[int]bool{}
 	for name, value := range environment {
 		if m := routeName.FindStringSubmatch(name); m != nil && value != "" && !fromKubernetes.MatchString(name) {
-			n, _ := strconv.Atoi(m[1]) // six digits
+			n, _ := strconv.Atoi(m[1]) // at most six digits
 			numbers[n] = true
 		}
 	}
@@ -86,7 +86,7 @@ func (r *route) variables() []variables.Variable {
 
 func (r *route) routeGroup() variables.Group { return variables.Group{Prefix: r.prefix, Options: r} }
 
-// read fills the route from an environment, and returns its errors.
+// read sets the route's settings from an environment, and returns the errors in them.
 func (r *route) read(environment map[string]string) []error {
 	mine := map[string]string{}
 	inherited := map[string]bool{}
@@ -101,13 +101,15 @@ func (r *route) read(environment map[string]string) []error {
 	}
 	errs := append(r.routeGroup().Read(mine), r.dialects.Read(mine)...)
 	errs = append(errs, r.checkRoute()...)
-	return slices.DeleteFunc(errs, func(err error) bool { // the error in an inherited value is reported for the variable without the route's prefix
+	// the error in an inherited value is already reported for the variable with the prefix
+	// HOLDPOINT_
+	return slices.DeleteFunc(errs, func(err error) bool {
 		name, _, _ := strings.Cut(err.Error(), " ")
 		return inherited[strings.TrimSuffix(name, ":")]
 	})
 }
 
-// checkRoute returns the errors of the route by itself.
+// checkRoute returns the errors that the route has by itself, without regard to other routes.
 func (r *route) checkRoute() []error {
 	var errs []error
 	for _, one := range []struct {
@@ -131,8 +133,8 @@ func (r *route) checkRoute() []error {
 	return append(errs, r.Check()...)
 }
 
-// checkRoutes returns the errors in paths and names that two agents share, and in variables that no
-// agent uses.
+// checkRoutes returns an error for each path and each name that two agents share, and for each
+// variable that no agent uses.
 func (s *settings) checkRoutes() []error {
 	var errs []error
 	if len(s.routes) > 0 && !s.agent.isSet() {
@@ -166,8 +168,8 @@ func (s *settings) checkRoutes() []error {
 	return errs
 }
 
-// ofAllRoutes returns the error for a route's variable that can be set for all agents only, or nil
-// if name is not such a variable.
+// ofAllRoutes returns an error if name is a route's variable that can be set only for all agents
+// together. Otherwise it returns nil.
 func ofAllRoutes(name string, known []variables.Variable) error {
 	m := routeName.FindString(name)
 	if m == "" {

@@ -14,9 +14,9 @@ import (
 	"holdpoint/translate/dialects"
 )
 
-// run runs `holdpoint run`: it serves the proxy until a signal ends it. With deskOnly it runs
-// `holdpoint desk`: it serves the desk for all agents whose records are in the store, and the
-// processes of these agents carry out the decisions.
+// run runs `holdpoint run`: it serves the proxy until a signal ends it. If deskOnly is set, it runs
+// `holdpoint desk`: it serves the desk for all agents whose records are in the store. The processes
+// that serve these agents then send the desk's decisions to them.
 func run(environ []string, list dialects.List, deskOnly bool, stderr *os.File) int {
 	began := time.Now()
 	s, err := loadFor(environ, list, deskOnly, os.DirFS("/"))
@@ -63,8 +63,8 @@ func run(environ []string, list dialects.List, deskOnly bool, stderr *os.File) i
 	return server.serve(s.front.Before(server.http, p.listener, s.who.TrustedPeers.Has, logger), signals)
 }
 
-// untilSignal returns a context that is canceled by the first signal. The signal stays in the
-// channel. The function returned as done stops watching the channel.
+// untilSignal returns a context that the first signal cancels. It puts the signal back into the
+// channel signals. The function done ends the watching of the channel.
 func untilSignal(signals chan os.Signal) (starting context.Context, done func()) {
 	starting, cancel := context.WithCancel(context.Background())
 	over, ended := make(chan struct{}), make(chan struct{})
@@ -83,7 +83,7 @@ func untilSignal(signals chan os.Signal) (starting context.Context, done func())
 	return starting, func() { close(over); <-ended }
 }
 
-// waitAtDesk waits until a signal or a drain ends a desk without agents.
+// waitAtDesk waits until a signal or a drain ends a `holdpoint desk`.
 func (p *program) waitAtDesk(signals <-chan os.Signal) int {
 	ended := make(chan struct{})
 	var once sync.Once
@@ -98,8 +98,9 @@ func (p *program) waitAtDesk(signals <-chan os.Signal) int {
 	return exitOK
 }
 
-// reaches returns a function that reports whether the store answers, by loading the record of a
-// thread that does not exist. It also reports the result to m.
+// reaches returns a function that returns nil if the store responds, and the store's error
+// otherwise. The function loads the record of a thread that does not exist. It also reports the
+// result to m.
 func reaches(kept store.Store, m *metrics.Metrics) func(context.Context) error {
 	return func(ctx context.Context) error {
 		_, err := kept.Load(ctx, "readiness", "")

@@ -20,14 +20,14 @@ type shutdownSettings struct {
 	Timeout time.Duration `env:"DRAIN_TIMEOUT" envDefault:"20s" doc:"how long open streams continue after that, any length. The remaining ones then get PROXY_DRAINING. The two times and 5s must fit into the grace period (docs/operations.md#the-grace-period)"`
 }
 
-// A server is the HTTP server around the proxy, with its orderly end.
+// A server is the HTTP server around the proxy. It ends in an orderly way.
 //
-// A signal, or POST /drain of the admin listener, starts the end. The process stops being ready at
-// once. It accepts new connections for delay, and lets streams run for timeout. Streams that are
-// still open then get RUN_ERROR PROXY_DRAINING and are cut. After POST /drain the process then
-// waits for a signal. TERM during a drain means that the drain took too long: a kubelet sends it
-// when the grace period is over, and kills the process two seconds later. So open streams are then
-// ended at once.
+// A signal, or POST /drain of the admin listener, starts the drain. The process stops being ready
+// at once. It still accepts new connections for the time delay. Then streams may run for the time
+// timeout. Streams that are still open after that get RUN_ERROR PROXY_DRAINING and are cut. After a
+// drain by POST /drain, the process waits for a signal. TERM during such a drain means that the
+// drain took too long: a kubelet sends TERM when the grace period is over, and kills the process
+// two seconds later. So the process then ends open streams at once.
 type server struct {
 	http   *http.Server
 	drain  func(context.Context) error // see proxy.Handler.Drain
@@ -35,19 +35,20 @@ type server struct {
 	logger *slog.Logger
 
 	// delay is the time during which new connections are still accepted. Kubernetes removes a pod
-	// from its Services at the same time as it sends TERM, so new connections arrive until every
-	// node has been told.
+	// from its Services at the same time as it sends TERM. So new connections arrive until every
+	// node has learned that the pod is gone.
 	delay time.Duration
-	// timeout is the time that running streams have after delay.
+	// timeout is how long streams may still run after delay.
 	timeout time.Duration
-	// last is the time, after timeout, for sending the ends that Drain wrote to the streams, and
-	// for requests that are not runs. With the defaults, delay, timeout and last together stay
-	// below the 30 s after which Kubernetes kills by default.
+	// last is the time after timeout. In this time, the terminal events that Drain wrote to the
+	// streams are sent, and requests that are not runs may finish. With the defaults, delay,
+	// timeout and last together are less than the 30 s after which Kubernetes kills a process by
+	// default.
 	last time.Duration
-	// moment is used instead of last after a second signal, and after TERM during a drain.
+	// moment replaces last after a second signal, and after TERM during a drain.
 	moment time.Duration
-	// together is the time within which two signals count as one. timeout(1) and some supervisors
-	// send a signal to the process and to its group.
+	// together is the time within which two signals count as one signal. timeout(1) and some
+	// supervisors send a signal both to the process and to its process group.
 	together time.Duration
 
 	once   sync.Once
@@ -76,15 +77,16 @@ func newServer(handler http.Handler, drain func(context.Context) error, logger *
 		ReadHeaderTimeout: 10 * time.Second,
 		IdleTimeout:       120 * time.Second,
 		MaxHeaderBytes:    64 << 10,
-		// No WriteTimeout: it counts from the request's first byte and would cut healthy
-		// streams. The proxy has deadlines of its own that move with the stream.
+		// WriteTimeout is not set: it counts from the first byte of the request, and would cut
+		// healthy streams. The proxy has its own deadlines, which move with the stream.
 		ErrorLog: slog.NewLogLogger(logger.Handler(), slog.LevelWarn),
 	}
 	return s
 }
 
-// leaving wraps next so that, once the end has begun, a client opens a new connection for its next
-// request. The end could otherwise close a kept connection while the client is sending a run on it.
+// leaving wraps next. Once the drain has begun, it makes each client open a new connection for its
+// next request. Otherwise the process could close a kept connection while the client sends a run on
+// it.
 func (s *server) leaving(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
 		if s.ending.Load() {
@@ -94,9 +96,9 @@ func (s *server) leaving(next http.Handler) http.Handler {
 	})
 }
 
-// serve accepts connections until a signal arrives, ends in order, and returns the exit code. A
-// second signal ends the streams at once, and a third one ends the process without waiting. It
-// closes the listener in any case.
+// serve accepts connections until a signal arrives. Then it drains, and returns the exit code. A
+// second signal ends the streams at once, and a third one ends the process without waiting. serve
+// always closes the listener.
 func (s *server) serve(listener net.Listener, signals <-chan os.Signal) int {
 	failed := make(chan error, 1)
 	go func() { failed <- s.http.Serve(listener) }()
@@ -110,7 +112,7 @@ func (s *server) serve(listener net.Listener, signals <-chan os.Signal) int {
 	for sig == nil {
 		select {
 		case err := <-failed:
-			if !errors.Is(err, http.ErrServerClosed) { // ErrServerClosed is returned during a drain
+			if !errors.Is(err, http.ErrServerClosed) { // a drain makes Serve return ErrServerClosed
 				s.logger.Error(logNoServe, "err", err)
 				return exitError
 			}
@@ -156,12 +158,12 @@ func (s *server) serve(listener net.Listener, signals <-chan os.Signal) int {
 	}
 }
 
-// byDrain is the cause that begin logs for a drain of the admin listener.
+// byDrain is the cause that begin logs when POST /drain of the admin listener starts the drain.
 const byDrain = "POST /drain"
 
-// begin begins the end of the server, unless it has begun. ended is closed when it is complete;
-// begun reports whether this call began it. by is the cause for the log: the name of a signal, or
-// byDrain.
+// begin starts the drain of the server, unless it was started before. The channel ended is closed
+// when the drain is complete. The result begun reports whether this call started the drain. The
+// parameter by is the cause for the log: the name of a signal, or byDrain.
 func (s *server) begin(delay time.Duration, by string) (ended <-chan struct{}, begun bool) {
 	s.once.Do(func() {
 		begun = true
@@ -183,11 +185,13 @@ func (s *server) begin(delay time.Duration, by string) (ended <-chan struct{}, b
 	return s.ended, begun
 }
 
-// end ends the server in order, and returns when all streams have ended or been cut.
+// end drains the server, and returns when all streams have ended or were cut.
 func (s *server) end(delay time.Duration) {
-	streams, cut := context.WithCancel(context.Background()) // once done, Drain ends the open streams
+	// when it is canceled, Drain ends the open streams
+	streams, cut := context.WithCancel(context.Background())
 	defer cut()
-	all, cutAll := context.WithCancel(context.Background()) // once done, nothing is waited for
+	// when it is canceled, end waits for nothing more
+	all, cutAll := context.WithCancel(context.Background())
 	defer cutAll()
 	go func() {
 		s.wait(delay+s.timeout, all.Done())
@@ -218,7 +222,7 @@ func (s *server) end(delay time.Duration) {
 	<-closed
 	select {
 	case <-drained:
-	case <-all.Done(): // a client does not even read the end of its stream
+	case <-all.Done(): // a client reads so little that even the end of its stream cannot be sent
 	}
 }
 
@@ -233,10 +237,10 @@ func (s *server) wait(d time.Duration, done <-chan struct{}) {
 	}
 }
 
-// drainAll calls drain until all connections are closed, and once more after that. A connection
-// that was accepted just before the listener closed may start its run after a drain that found
-// nothing to wait for. And a run may outlive its connection, if its client left while the run holds
-// a claim.
+// drainAll calls drain until all connections are closed, and once more after that. One call is not
+// enough, for two reasons. A connection that was accepted just before the listener closed may start
+// its run after a drain that found no run. And a run may last longer than its connection: its
+// client has left, but the run still holds a claim.
 func (s *server) drainAll(ctx context.Context, closed <-chan struct{}) {
 	for last := false; ; {
 		if err := s.drain(ctx); err != nil {

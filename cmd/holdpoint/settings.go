@@ -23,9 +23,9 @@ import (
 	"holdpoint/translate/dialects"
 )
 
-// settings has the settings of all parts of the program. The variables of a part, and the checks of
-// each variable by itself, are in the part's package. Checks of variables of several parts are in
-// checks.go.
+// settings has the settings of all parts of the program. The variables of a part are in the part's
+// package, and so are the checks of each single variable. Checks that compare variables of several
+// parts are in checks.go.
 //
 // The reference (`holdpoint -h` and the table in docs/configuration.md) is made from the tags of
 // these structs.
@@ -49,9 +49,9 @@ type settings struct {
 	ignored  []string // names of variables that Kubernetes sets by itself
 }
 
-// A topic is a section of the reference.
+// A topic is a section of the reference of variables.
 type topic struct {
-	word    string // the argument of `holdpoint -h`
+	word    string // the argument of `holdpoint -h` that names the topic
 	heading string
 	parts   []any // pointers to structs of variables (package variables)
 }
@@ -70,7 +70,7 @@ func (s *settings) topics() []topic {
 	}
 }
 
-// groups returns the variables of all topics.
+// groups returns the groups of variables of all topics.
 func (s *settings) groups() (groups []variables.Group) {
 	for _, t := range s.topics() {
 		groups = append(groups, groupsOf(t)...)
@@ -85,7 +85,7 @@ func groupsOf(t topic) (groups []variables.Group) {
 	return groups
 }
 
-// wrong returns the error for the value of a variable. name is without the prefix.
+// wrong returns the error for the value of a variable. The parameter name has no prefix.
 func (s *settings) wrong(name string, err error) error {
 	for _, g := range s.groups() {
 		if g.Has(name) {
@@ -100,8 +100,8 @@ func (s *settings) wrongf(name, format string, args ...any) error {
 	return s.wrong(name, fmt.Errorf(format, args...))
 }
 
-// newSettings returns the settings for an empty environment, with all defaults. Required variables
-// are missing, so they are not valid.
+// newSettings returns the settings for an empty environment, with all defaults. They are not valid,
+// because required variables are missing.
 func newSettings(list dialects.List) *settings {
 	s := &settings{dialects: list, agent: Agent{prefix: prefix, dialects: list}}
 	for _, g := range s.groups() {
@@ -110,15 +110,15 @@ func newSettings(list dialects.List) *settings {
 	return s
 }
 
-// load reads the settings from an environment in the form of os.Environ, and the options of the
-// dialects into list. Its error joins everything that is wrong, one line each.
+// load reads the settings from environ, which has the form of os.Environ, and the options of the
+// dialects into list. Its error joins all errors in the environment, one line for each.
 func load(environ []string, list dialects.List) (*settings, error) {
 	return loadFor(environ, list, false, nil)
 }
 
-// loadFor is like load. With deskOnly it reads the settings of `holdpoint desk`, which has no
-// agent. container is the root of the file system in which the memory limit of the container is
-// read, or nil to ignore that limit.
+// loadFor is like load. If deskOnly is set, it reads the settings of `holdpoint desk`, which has no
+// agent. The parameter container is the root of the file system from which the memory limit of the
+// container is read. If it is nil, that limit is ignored.
 func loadFor(environ []string, list dialects.List, deskOnly bool, container fs.FS) (*settings, error) {
 	environment := env.ToMap(environ)
 	s := newSettings(list)
@@ -154,8 +154,8 @@ func loadFor(environ []string, list dialects.List, deskOnly bool, container fs.F
 	return s, errors.Join(errs...)
 }
 
-// variables returns all variables of the process: those of the topics, routeVariable for the
-// routes, and the options of the dialects.
+// variables returns all variables of the process: the variables of the topics, routeVariable for
+// all routes, and the options of the dialects.
 func (s *settings) variables() (list []variables.Variable) {
 	for _, t := range s.topics() {
 		list = append(list, s.variablesOf(t)...)
@@ -200,8 +200,8 @@ func (s *settings) agentNames() []string {
 	return names
 }
 
-// knownVariables returns all variables that may be set: those of the process, and those of each
-// route.
+// knownVariables returns all variables that may be set: the variables of the process, and the
+// variables of each route.
 func (s *settings) knownVariables() []variables.Variable {
 	list := s.variables()
 	for _, r := range s.routes {
@@ -210,7 +210,7 @@ func (s *settings) knownVariables() []variables.Variable {
 	return list
 }
 
-// warnBounds logs bounds that are allowed but rarely intended.
+// warnBounds logs a warning for each combination of bounds that is allowed but rarely intended.
 func (s *settings) warnBounds(logger *slog.Logger) {
 	if !s.store.InMemory() && s.runs.AddressShare.Share() != 0 {
 		logger.Warn(logAddressShare)
@@ -220,11 +220,11 @@ func (s *settings) warnBounds(logger *slog.Logger) {
 	}
 }
 
-// A setting is the value of a variable that is in effect, without secrets.
+// A setting is a variable with the value that is in effect, without secrets.
 type setting struct {
 	name, value string
 	isDefault   bool
-	inherited   bool   // a route has the value of the variable without the route's prefix
+	inherited   bool   // a route has taken the value from the variable with the prefix HOLDPOINT_
 	from        string // what the value is derived from, if the variable is not set
 }
 
@@ -242,9 +242,9 @@ func (s setting) String() string {
 	return s.value
 }
 
-// settings returns the variables that are in effect. Of header files it has only the names of the
-// headers. For a route it has the variables of an agent, and the options of dialects that are set
-// for the route itself.
+// settings returns the variables with the values that are in effect. A header file is shown only by
+// the names of its headers. For a route, settings returns the variables of an agent, and the
+// options of dialects that are set for the route itself.
 func (s *settings) settings() []setting {
 	var list []setting
 	for _, v := range s.variables() {

@@ -4,8 +4,8 @@ package main
 
 import "os"
 
-// terminalWidth reports whether f is a terminal, as far as the mode of the file shows. The width is
-// always 0, unknown.
+// terminalWidth reports whether f is a terminal, as far as the mode of the file shows this. The
+// number of columns is always 0, which means unknown.
 func terminalWidth(f *os.File) (columns int, is bool) {
 	info, err := f.Stat()
 	return 0, err == nil && info.Mode()&os.ModeCharDevice != 0 && f.Name() != os.DevNull

@@ -8,9 +8,9 @@ import (
 	"unsafe"
 )
 
-// terminalWidth reports whether f is a terminal, and its number of columns, or 0 if the terminal
-// does not report one. It asks for the window size, because the mode bits of /dev/null are those of
-// a terminal.
+// terminalWidth reports whether f is a terminal. It returns the terminal's number of columns, or 0
+// if the terminal does not report it. It asks for the window size, because the mode of /dev/null is
+// like the mode of a terminal.
 func terminalWidth(f *os.File) (columns int, is bool) {
 	var size struct{ rows, columns, x, y uint16 }
 	_, _, errno := syscall.Syscall(syscall.SYS_IOCTL, f.Fd(), syscall.TIOCGWINSZ, uintptr(unsafe.Pointer(&size)))

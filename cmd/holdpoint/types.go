@@ -20,11 +20,11 @@ func (a *address) UnmarshalText(text []byte) error {
 	return err
 }
 
-// String returns the URL without user, password and the values of the query, for logs.
+// String returns the URL for logs: without the user, the password and the values of the query.
 func (a address) String() string { return variables.ShownURL(a.URL) }
 
 // parseUpstream parses the URL of a backend. It does not return the errors of net/url, because they
-// quote the whole text, including a password.
+// quote the whole URL, including a password.
 func parseUpstream(v string) (*url.URL, error) {
 	if strings.Count(v, "://") > 1 && strings.Contains(v, ",") {
 		return nil, errors.New(textOneAddress)

@@ -6,23 +6,23 @@ import (
 	"strings"
 )
 
-// A CallCopy is the position of an object in JSON text that some parser may read as a tool call
-// with a given id.
+// A CallCopy is the position of an object in JSON text. Some parser may read this object as the
+// tool call with the id ID.
 type CallCopy struct {
 	ID            string
-	Begin, End    int // of the object
-	FunctionBegin int // of the value of the key function
+	Begin, End    int // bounds of the object
+	FunctionBegin int // bounds of the value of the key function
 	FunctionEnd   int
-	// Sure reports that every parser that reads the object as a call reads this call: it has one id
-	// and one function, and contains no other copy.
+	// Sure reports that every parser which reads the object as a call reads this same call. The
+	// object then has exactly one id and one function, and contains no other copy.
 	Sure bool
 }
 
-// CallCopies returns the copies of some calls in text, which must be valid JSON, ordered by their
-// beginnings. A copy is an object with an id and a function, at any depth and with keys in any
-// spelling: pydantic-ai also reads messages in an activity, .NET reads keys in any case, and Python
-// reads tool_calls. The cost is linear in the size of the text. If a call has more than maxCopies
-// copies, some are left out and none is sure.
+// CallCopies returns the copies in text of the calls for whose ids wanted returns true, sorted by
+// Begin. text must be valid JSON. A copy is an object with an id and a function, at any depth and
+// with keys in any spelling: pydantic-ai also reads messages in an activity, .NET ignores the case
+// of keys, and Python reads tool_calls. The cost is linear in the size of text. If a call has more
+// than maxCopies copies, some are left out, and Sure is false for the rest.
 func CallCopies(text string, wanted func(id string) bool) []CallCopy {
 	w := callCopies{text: text, isWanted: wanted, times: map[string]int{}}
 	w.value(skipSpace(text, 0))
@@ -42,17 +42,18 @@ func CallCopies(text string, wanted func(id string) bool) []CallCopy {
 	return w.found
 }
 
-// maxCopies bounds the copies of a call, because a hostile text may have very many.
+// maxCopies is the largest number of copies of one call that are returned. It bounds the work,
+// because a hostile text may contain very many copies.
 const maxCopies = 64
 
 type callCopies struct {
 	text     string
 	isWanted func(id string) bool
-	times    map[string]int // how often each call was found
+	times    map[string]int // number of copies found of each call, by the id of the call
 	found    []CallCopy
 }
 
-// value reads the value at i and returns its end.
+// value reads the JSON value at index i and returns the index after it.
 func (w *callCopies) value(i int) int {
 	switch w.text[i] {
 	case '{':
@@ -106,8 +107,8 @@ func (w *callCopies) object(begin int) int {
 	return c.End
 }
 
-// idIn returns the id that a value holds. text reports whether the value is a string; JavaScript
-// also uses numbers as ids.
+// idIn returns the id in a JSON value. The result text reports whether the value is a string; it
+// may also be a number, because JavaScript uses numbers as ids too.
 func idIn(raw string) (id string, text bool) {
 	if raw[0] == '"' {
 		return Text(raw), true
@@ -115,8 +116,8 @@ func idIn(raw string) (id string, text bool) {
 	return raw, false
 }
 
-// CallJSON returns a tool call as an assistant's message lists it. arguments is the text of its
-// arguments.
+// CallJSON returns a tool call in the form of the toolCalls of an assistant message. arguments is
+// the text of the call's arguments.
 func CallJSON(id, name, arguments string) json.RawMessage {
 	type function struct {
 		Name      string `json:"name"`
@@ -152,11 +153,12 @@ func (c AskedCall) isFunction(raw []byte) bool {
 	return m.IsComplete() && names == 1 && arguments == 1 && isText(name, c.Name) && isText(args, c.Args)
 }
 
-// isText reports whether raw is a JSON string with the given text.
+// isText reports whether raw is a JSON string whose decoded text equals text.
 func isText(raw, text string) bool { return raw != "" && raw[0] == '"' && Text(raw) == text }
 
-// WithCalls returns text with the functions of the copies replaced by those of calls, and the ids
-// of the calls that differed. The copies must be sure. Text without a difference is returned
+// WithCalls returns text with the function of each copy in list replaced by the function of its
+// call in calls, which is keyed by call id. It also returns the ids of the calls whose function
+// differed. Sure must be true for each copy. If no function differs, WithCalls returns text
 // unchanged.
 func WithCalls(text []byte, list []CallCopy, calls map[string]AskedCall) (out []byte, changed []string) {
 	done := 0
@@ -175,7 +177,7 @@ func WithCalls(text []byte, list []CallCopy, calls map[string]AskedCall) (out []
 	return append(out, text[done:]...), changed
 }
 
-// function returns the call's function, as an assistant message has it.
+// function returns the JSON of the call's function, as an assistant message has it.
 func (c AskedCall) function() []byte {
 	return MustMarshal(struct {
 		Name string `json:"name"`

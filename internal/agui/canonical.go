@@ -10,18 +10,18 @@ import (
 	"github.com/tidwall/gjson"
 )
 
-// Bounds of the work of Canonical. It reads and copies each level of nesting again, and each member
-// of an object needs some hundred bytes for that time.
+// Bounds of the work of Canonical. For each level of nesting, Canonical reads and copies the text
+// once more. While it sorts an object, each member of the object needs some hundred bytes.
 const (
 	sortedDepth   = 64
 	sortedMembers = 50_000
-	oddBytes      = 64 << 10 // of text that ValidJSON refuses
+	oddBytes      = 64 << 10 // largest text that is parsed although ValidJSON refuses it
 )
 
-// Canonical returns JSON with sorted keys and without white space. Numbers stay as they are
-// written. A value that is nested too deep, and an object with too many members, only lose their
-// white space, so two of these are equal only if they are written alike. Text that is not JSON is
-// returned unchanged. The result is read-only, because it may be raw.
+// Canonical returns the JSON of raw with sorted keys and without white space. Numbers stay as they
+// are written. If a value is nested too deep, or an object has too many members, only its white
+// space is removed; two such values are then equal only if they are written alike. If raw is not
+// JSON, it is returned unchanged. The result is read-only, because it may be raw itself.
 func Canonical(raw []byte) []byte {
 	if isCanonicalString(raw) {
 		return raw
@@ -29,7 +29,7 @@ func Canonical(raw []byte) []byte {
 	if ValidJSON(raw) {
 		return appendCanonical(make([]byte, 0, len(raw)), View(raw), 0)
 	}
-	// raw is nested too deep, is not JSON, or has text after the JSON.
+	// raw is nested too deep, or is not JSON, or has more text after the JSON.
 	if len(raw) > oddBytes {
 		return raw
 	}
@@ -42,9 +42,9 @@ func Canonical(raw []byte) []byte {
 	return MustMarshal(v)
 }
 
-// isCanonicalString reports whether raw is one string exactly as Marshal writes it, so that
-// Canonical can return it. Most texts of a history are. Canonical is called for all of them while a
-// thread waits.
+// isCanonicalString reports whether raw is one string, written exactly as Marshal writes it.
+// Canonical can return such a string as it is. While a thread waits, Canonical is called for every
+// text of the history, and most of these texts are such strings.
 func isCanonicalString(raw []byte) bool {
 	if len(raw) < 2 || raw[0] != '"' {
 		return false
@@ -59,7 +59,7 @@ func isCanonicalString(raw []byte) bool {
 		case c == '\\':
 			i++
 			if i == len(raw) || bytes.IndexByte([]byte(`"\nrt`), raw[i]) < 0 {
-				return false // encoding/json may write it in another way
+				return false // encoding/json may write this escape in another way
 			}
 		case c >= utf8.RuneSelf:
 			ascii = false
@@ -68,8 +68,8 @@ func isCanonicalString(raw []byte) bool {
 	return false
 }
 
-// isCanonicalUTF8 reports whether encoding/json would keep the text. It replaces invalid UTF-8, and
-// escapes the line separators U+2028 and U+2029.
+// isCanonicalUTF8 reports whether encoding/json would write text unchanged. It would replace
+// invalid UTF-8, and escape the line separators U+2028 and U+2029.
 func isCanonicalUTF8(text []byte) bool {
 	return utf8.Valid(text) && !bytes.Contains(text, []byte("\u2028")) && !bytes.Contains(text, []byte("\u2029"))
 }
@@ -97,7 +97,7 @@ func appendCanonical(dst []byte, v gjson.Result, depth int) []byte {
 	return append(dst, ']')
 }
 
-// appendMembers appends an object with sorted keys. The last one of equal keys counts.
+// appendMembers appends the object v with sorted keys. If a key is repeated, its last value counts.
 func appendMembers(dst []byte, v gjson.Result, depth int) []byte {
 	type member struct{ key, value string } // a gjson.Result would need three times the memory
 	var few [8]member
@@ -128,8 +128,8 @@ func appendMembers(dst []byte, v gjson.Result, depth int) []byte {
 	return append(dst, '}')
 }
 
-// text returns the text of a string as encoding/json decodes it. gjson decodes half of a surrogate
-// pair and invalid UTF-8 in another way.
+// text returns the text of a JSON string as encoding/json decodes it. gjson differs from it at
+// invalid UTF-8 and at half of a surrogate pair.
 func text(v gjson.Result) string {
 	if !strings.Contains(v.Raw, `\u`) && utf8.ValidString(v.Str) {
 		return v.Str

@@ -5,33 +5,37 @@ import (
 	"time"
 )
 
-// A Decision is a person's answer to one question of a pause that was not given in the chat, but at
-// the desk, for example. It stays in the record until the pause ends. Whoever claims the pause must
-// give the same answer.
+// A Decision is a person's answer to one question of a pause, given outside the chat, for example
+// at the desk (the web page of approvers). It stays in the record until the pause ends. A request
+// that claims the pause must give the same answer.
 type Decision struct {
-	// Question is the published id of the interrupt.
+	// Question is the published id of the interrupt that the decision answers.
 	Question string `json:"question"`
-	// Status, Payload and OwnForm are those of the answer, see Answer.
+	// Status, Payload and OwnForm have the meaning of the fields of Answer.
 	Status  Status          `json:"status"`
 	Payload json.RawMessage `json:"payload,omitempty"`
 	OwnForm bool            `json:"own,omitempty"`
-	// Verdict is VerdictApproved or VerdictDenied, or "" if the answer is not clear.
+	// Verdict is VerdictApproved or VerdictDenied, or "" if the answer is neither of the two for
+	// sure.
 	Verdict string `json:"says,omitempty"`
-	// Edited reports an approval with other arguments than the question's.
+	// Edited reports that the answer approves the call with arguments that differ from the
+	// question's.
 	Edited bool `json:"edited,omitempty"`
-	// Digest is contract.DigestOf of the answer. Two decisions with the same digest are the same.
+	// Digest is the result of contract.DigestOf for the answer. Decisions with equal digests are
+	// the same.
 	Digest string `json:"digest"`
-	// QuestionDigest is the digest of the question as the decider saw it.
+	// QuestionDigest is the digest of the question as the person saw it who decided.
 	QuestionDigest string `json:"asked,omitempty"`
-	// Door is the way the decision was made (package event/door), and By the person who made it.
+	// Door names the way in which the decision was made, such as the desk (package event/door). By
+	// names the person who decided.
 	Door string `json:"door,omitempty"`
 	By   string `json:"by,omitempty"`
 	// Comment is for readers of the record. No backend gets it.
 	Comment string    `json:"comment,omitempty"`
-	At      time.Time `json:"at,omitzero"` // by the store's clock
+	At      time.Time `json:"at,omitzero"` // time of the decision, by the store's clock
 }
 
-// Answer returns the decision as an answer.
+// Answer returns the decision as an Answer with Decided set.
 func (d *Decision) Answer() Answer {
 	return Answer{ID: d.Question, Status: d.Status, Payload: d.Payload, OwnForm: d.OwnForm, Decided: true}
 }
@@ -46,13 +50,13 @@ func (p *Pause) Decision(question string) *Decision {
 	return nil
 }
 
-// Decided reports whether every question has a decision.
+// Decided reports whether every question of the pause has a decision.
 func (p *Pause) Decided() bool {
 	return len(p.Interrupts) > 0 && len(p.Decisions) >= len(p.Interrupts)
 }
 
-// Undecided returns the pause with only the questions that have no decision. If there is no
-// decision at all, it returns p itself.
+// Undecided returns the pause with only those questions that have no decision. If no question has a
+// decision, it returns p itself.
 func (p *Pause) Undecided() *Pause {
 	if len(p.Decisions) == 0 {
 		return p

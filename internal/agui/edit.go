@@ -9,19 +9,19 @@ import (
 	"github.com/tidwall/sjson"
 )
 
-// An Edit replaces, adds or removes the value of one of an object's keys. The new value is JSON, or
-// Text as a string if JSON is nil.
+// An Edit replaces, adds or removes the value of one key of an object. The new value is JSON, or,
+// if JSON is nil, Text as a JSON string.
 type Edit struct {
-	Key    string // a constant of letters and underscores
+	Key    string // must be a constant of letters and underscores
 	JSON   []byte
 	Text   string
 	Remove bool // removes the key and its value
 
-	messages []Message // the new value as a list of messages, if listed
+	messages []Message // the new value as a list of messages, if isList
 	isList   bool
 }
 
-// size returns roughly the number of bytes of the value.
+// size returns roughly the number of bytes of the new value.
 func (e Edit) size() int {
 	size := len(e.JSON) + len(e.Text)
 	for n := range e.messages {
@@ -30,8 +30,8 @@ func (e Edit) size() int {
 	return size
 }
 
-// SetKeys returns a copy of the object with the edits. Every other byte stays. The keys of the
-// edits must differ. object must be a valid JSON object.
+// SetKeys returns a copy of the object with the edits applied. All other bytes stay the same. The
+// edits must have different keys. object must be a valid JSON object.
 func SetKeys(object []byte, edits ...Edit) []byte {
 	var few [4]editWithOld
 	list := few[:0]
@@ -63,7 +63,7 @@ func SetKeys(object []byte, edits ...Edit) []byte {
 	return out
 }
 
-// editWithOld is an Edit with the value that it replaces, if there is one.
+// editWithOld is an Edit together with the value that it replaces, if the object has the key.
 type editWithOld struct {
 	Edit
 	old gjson.Result
@@ -79,7 +79,7 @@ func (e editWithOld) appendTo(dst []byte) []byte {
 	return AppendString(dst, e.Text)
 }
 
-// addTo appends the key and its value to an object as the last member.
+// addTo adds the key with its value to the object, as the last member.
 func (e editWithOld) addTo(object []byte) []byte {
 	some := HasMembers(object)
 	object = object[:len(object)-1]
@@ -92,21 +92,22 @@ func (e editWithOld) addTo(object []byte) []byte {
 
 const whiteSpace = " \t\r\n"
 
-// SetKey returns the object with one value replaced or added. Every other byte stays. object must
-// be valid JSON, because sjson makes a new object of anything else. path must be a constant,
-// because a client's text could be a path with other meaning.
+// SetKey returns the object with the value at path replaced or added. All other bytes stay the
+// same. object must be valid JSON, because sjson would replace anything else by a new object. path
+// must be a constant, because a text of a client could contain characters with a special meaning in
+// paths.
 func SetKey(object []byte, path string, value []byte) []byte {
 	if isOwn(object, path) {
 		return SetKeys(object, Edit{Key: path, JSON: value})
 	}
 	out, err := sjson.SetRawBytes(object, path, slices.Clone(value))
-	if err != nil { // only for an empty path, or one with wildcards
+	if err != nil { // SetRawBytes fails only for an empty path, or one with wildcards
 		panic("agui: " + err.Error())
 	}
 	return out
 }
 
-// SetString is SetKey with a string value.
+// SetString is like SetKey, with a string as the value.
 func SetString(object []byte, path, value string) []byte {
 	if isOwn(object, path) {
 		return SetKeys(object, Edit{Key: path, Text: value})
@@ -114,7 +115,7 @@ func SetString(object []byte, path, value string) []byte {
 	return SetKey(object, path, AppendString(nil, value))
 }
 
-// DeleteKey returns the object without the value at the constant path.
+// DeleteKey returns the object without the value at path, which must be a constant.
 func DeleteKey(object []byte, path string) []byte {
 	old := View(object).Get(path)
 	switch {
@@ -130,8 +131,8 @@ func DeleteKey(object []byte, path string) []byte {
 	return out
 }
 
-// isOwn reports whether the path is a key of the object itself, as in nearly every edit. SetKeys
-// then needs one allocation where sjson needs four.
+// isOwn reports whether path is a key of the object itself and not of a nested one. This is so in
+// nearly every edit. SetKeys then needs one allocation, and sjson would need four.
 func isOwn(object []byte, path string) bool {
 	for n := range len(path) {
 		if c := path[n]; (c < 'a' || c > 'z') && (c < 'A' || c > 'Z') && c != '_' {
@@ -141,14 +142,15 @@ func isOwn(object []byte, path string) bool {
 	return path != "" && View(object).IsObject()
 }
 
-// withoutMember returns the object without a member and its comma.
+// withoutMember returns the object without the member that has this value, and without the member's
+// comma.
 func withoutMember(object []byte, value gjson.Result) []byte {
 	from, to := extent(object, value)
 	return append(append(make([]byte, 0, len(object)-(to-from)), object[:from]...), object[to:]...)
 }
 
-// extent returns the position of the member with a value, with the comma before it, or after it for
-// the first member.
+// extent returns the bounds of the member that has this value. They include the comma before the
+// member, or, for the first member, the comma after it.
 func extent(object []byte, value gjson.Result) (from, to int) {
 	colon := bytes.LastIndexByte(object[:value.Index], ':')
 	key := object[:bytes.LastIndexByte(object[:colon], '"')]
@@ -162,8 +164,8 @@ func extent(object []byte, value gjson.Result) (from, to int) {
 	return len(before), len(object) - len(behind)
 }
 
-// LastOf returns the object with only the last of its members of that name, which JSON.parse uses.
-// An object with at most one is returned unchanged.
+// LastOf returns the object with only the last of its members of this name, which is the one that
+// JSON.parse uses. An object with at most one such member is returned unchanged.
 func LastOf(object []byte, name string) []byte {
 	times := 0
 	for m := MembersOf(object); m.Next(); {
@@ -189,7 +191,7 @@ func LastOf(object []byte, name string) []byte {
 	return append(out, '}')
 }
 
-// WithID returns the object with this id as its first member. All backends write the id first.
+// WithID returns the object with id as its first member, because all backends write the id first.
 func WithID(object []byte, id string) []byte {
 	object = DeleteKey(object, "id")
 	out := append(make([]byte, 0, len(object)+len(id)+len(`{"id":"",`)), `{"id":`...)

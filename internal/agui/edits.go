@@ -7,25 +7,26 @@ import (
 	"github.com/tidwall/gjson"
 )
 
-// approvals are the members with which a schema asks for a yes or a no.
+// approvals are the names of the members with which a responseSchema asks for a yes or a no.
 var approvals = [...]string{"approved", "accepted", "confirmed"}
 
-// The members of an answer that edit arguments, or contain the call with its arguments. The client
-// of the AG-UI .NET SDK sends the whole call with each answer:
+// The names of the members of an answer that edit arguments, or that contain the call with its
+// arguments. The client of the AG-UI .NET SDK sends the whole call with each answer:
 //
 //	{"approved":true,"toolCall":{"callId":"c1","name":"delete_file","arguments":{"path":"a.txt"}},"result":null}
 //
-// An application of that SDK edits a call by changing the arguments there, and AGUI.Server runs the
-// call that it reads there. No other backend reads it.
+// An application of that SDK edits a call by changing the arguments in toolCall, and AGUI.Server
+// runs the call that it reads from toolCall. No other backend reads toolCall.
 const (
 	editsKey  = "editedArgs"
 	callKey   = "toolCall"
 	resultKey = "result"
 )
 
-// EditsUnasked reports whether a payload edits the arguments of a call although its schema asks
-// only for a yes or a no. Most schemas allow further members, and most backends ignore unknown
-// ones. Such a backend would run the call with the arguments that the person has just changed.
+// EditsUnasked reports whether a payload edits the arguments of a call although the schema of its
+// question asks only for a yes or a no. Such a payload is dangerous: most schemas allow further
+// members, and most backends ignore members that they do not know. Such a backend would run the
+// call with the old arguments, which the person has just changed.
 func EditsUnasked(schema, payload json.RawMessage) bool {
 	edits := false
 	View(payload).ForEach(func(k, v gjson.Result) bool {
@@ -39,8 +40,8 @@ func EditsUnasked(schema, payload json.RawMessage) bool {
 	return asks && !offers
 }
 
-// deniesPlainly reports whether an object has a no under one of the names in approvals, and a yes
-// under none.
+// deniesPlainly reports whether the payload has the value false under at least one of the names in
+// approvals, and no other value under any of them.
 func deniesPlainly(payload json.RawMessage) bool {
 	yes, no := false, false
 	View(payload).ForEach(func(k, v gjson.Result) bool {
@@ -52,8 +53,8 @@ func deniesPlainly(payload json.RawMessage) bool {
 	return no && !yes
 }
 
-// offersEdits reports whether a schema asks for a yes or a no, and whether it offers edited
-// arguments with a yes.
+// offersEdits returns two results: asks reports whether a schema asks for a yes or a no, and offers
+// reports whether it accepts edited arguments together with a yes.
 func offersEdits(schema json.RawMessage) (asks, offers bool) {
 	for _, form := range formsOf(View(schema)) {
 		members := form.Get("properties")
@@ -68,9 +69,9 @@ func offersEdits(schema json.RawMessage) (asks, offers bool) {
 	return asks, offers
 }
 
-// FormOfEdits returns the part of a schema that allows a yes with other arguments, and the member
-// for the yes. The part is the schema itself or one of its forms. key is "" if there is no such
-// part.
+// FormOfEdits returns the part of a schema that accepts a yes with edited arguments, and the key of
+// the member for the yes. The part is the schema itself or one of its alternatives. key is "" if
+// the schema has no such part.
 func FormOfEdits(schema json.RawMessage) (form gjson.Result, key string) {
 	for _, form := range formsOf(View(schema)) {
 		members := form.Get("properties")
@@ -91,7 +92,7 @@ func FormOfEdits(schema json.RawMessage) (form gjson.Result, key string) {
 }
 
 // formsOf returns a schema and the elements of its oneOf, anyOf and allOf. A schema may have one
-// form for the yes and another for the no, as TanStack AI's has.
+// alternative for a yes and another one for a no, as the schema of TanStack AI has.
 func formsOf(schema gjson.Result) []gjson.Result {
 	forms := []gjson.Result{schema}
 	for _, key := range []string{"oneOf", "anyOf", "allOf"} {
@@ -100,13 +101,13 @@ func formsOf(schema gjson.Result) []gjson.Result {
 	return forms
 }
 
-// ReadCall returns an answer's payload without the call that it repeats. If the question offers
-// edits, changed arguments of that call become editedArgs. wrong is "", or the reason why the
-// payload must be refused: it has another call than the question, or changed arguments that the
-// question does not offer, or two edits that differ.
+// ReadCall returns an answer's payload without the copy of the call that the payload repeats. If
+// the question offers edits, changed arguments in that copy become editedArgs. The result wrong is
+// "", or the reason why the payload must be refused: its call is not the question's call, or it has
+// changed arguments although the question does not offer edits, or it has two edits that differ.
 //
-// The payload is returned unchanged if the question is not about a call, because its members are
-// then the application's own.
+// If the question is not about a call, the payload is returned unchanged, because its members then
+// belong to the application.
 func (i *Interrupt) ReadCall(payload json.RawMessage) (rest json.RawMessage, wrong string) {
 	var calls, edits []gjson.Result
 	View(payload).ForEach(func(k, v gjson.Result) bool {
@@ -151,13 +152,14 @@ func (i *Interrupt) ReadCall(payload json.RawMessage) (rest json.RawMessage, wro
 	return withoutCall(payload, edited), ""
 }
 
-// changesIn compares the calls in an answer with the call of the question. It reads keys in any
-// spelling, because a backend may read any of them. It returns the arguments that differ or may
-// differ from the question's, and the reason to refuse any other difference. size is the size of
-// the answer; arguments of the question that are far longer are not compared.
+// changesIn compares the calls in an answer with asked, the call of the question. It reads keys in
+// any spelling, because a backend may read any of them. The result changes has the arguments in
+// calls that differ or may differ from the question's arguments. The result wrong is the reason to
+// refuse any other difference. size is the size of the answer. If the question's arguments are far
+// longer than the answer, they are not compared, and the answer's arguments count as changed.
 func changesIn(asked AskedCall, calls []gjson.Result, size int) (changes []gjson.Result, wrong string) {
 	longer := len(asked.Args) > longerJSON*size+1024
-	var arguments json.RawMessage // nil if there are none
+	var arguments json.RawMessage // nil if the call has no arguments
 	if !longer && ValidJSON([]byte(asked.Args)) {
 		arguments = argumentsOf(gjson.Parse(asked.Args))
 	}
@@ -172,7 +174,9 @@ func changesIn(asked AskedCall, calls []gjson.Result, size int) (changes []gjson
 			case SameKey(k.Str, "arguments"):
 				given = true
 				switch {
-				case !longer && same(argumentsOf(v)): // for an unknown call, only if it has none
+				// if the question's call is unknown, true only if the answer's call has no
+				// arguments
+				case !longer && same(argumentsOf(v)):
 				case v.IsObject():
 					changes = append(changes, v)
 				default:
@@ -192,7 +196,7 @@ func changesIn(asked AskedCall, calls []gjson.Result, size int) (changes []gjson
 }
 
 // argumentsOf returns the arguments of a call, or nil if they are null or an empty object. Clients
-// write either for a call without arguments.
+// write null or an empty object for a call without arguments.
 func argumentsOf(v gjson.Result) json.RawMessage {
 	if !v.Exists() || v.Type == gjson.Null || v.IsObject() && !HasMembers(bytesOf(v)) {
 		return nil
@@ -200,8 +204,8 @@ func argumentsOf(v gjson.Result) json.RawMessage {
 	return bytesOf(v)
 }
 
-// withoutCall returns a payload without its calls and without a result that is null. If edited is
-// not nil, it replaces the payload's own edits.
+// withoutCall returns a payload without the calls in it, and without a result that is null. If
+// edited is not nil, it replaces the payload's own editedArgs.
 func withoutCall(payload, edited json.RawMessage) json.RawMessage {
 	out := append(make([]byte, 0, len(payload)), '{')
 	add := func(key string, value []byte) {

@@ -2,20 +2,21 @@ package agui
 
 import "bytes"
 
-// A Beginning is what the beginning of a body shows about its encoding.
+// A Beginning says what the first bytes of a body show about the encoding of the body.
 type Beginning int
 
-// PlainEncoding means that the body is not a JSON object in another encoding, and OtherEncoding
-// that it is one. UndecidedEncoding means that more of the body is needed.
+// OtherEncoding means that the body is a JSON object in another encoding than plain UTF-8.
+// PlainEncoding means that it is not. UndecidedEncoding means that more bytes of the body are
+// needed.
 const (
 	PlainEncoding Beginning = iota
 	OtherEncoding
 	UndecidedEncoding
 )
 
-// ObjectElsewhere reports whether body begins a JSON object in an encoding other than plain UTF-8
+// ObjectElsewhere returns whether body begins a JSON object in an encoding other than plain UTF-8
 // that Python's json.loads detects (json.detect_encoding: UTF-8 with a byte order mark, UTF-16,
-// UTF-32). A Python backend would read it as a run.
+// UTF-32). A Python backend would read such a body as a run.
 func ObjectElsewhere(body []byte) Beginning {
 	switch {
 	case bytes.HasPrefix(body, []byte{0, 0, 0xfe, 0xff}), bytes.HasPrefix(body, []byte{0xff, 0xfe, 0, 0}):
@@ -32,8 +33,8 @@ func ObjectElsewhere(body []byte) Beginning {
 	return PlainEncoding
 }
 
-// firstIsBrace checks the first character that is not JSON white space. A character has width
-// bytes, in either byte order.
+// firstIsBrace returns whether the first character that is not JSON white space is an opening
+// brace. Each character has width bytes, in either byte order.
 func firstIsBrace(b []byte, width int) Beginning {
 	for ; len(b) >= width; b = b[width:] {
 		var c byte

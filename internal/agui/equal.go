@@ -7,10 +7,10 @@ import (
 	"strings"
 )
 
-// EqualJSON reports whether two values are equal. An absent value equals null. Two numbers are
+// EqualJSON reports whether two JSON values are equal. An absent value equals null. Two numbers are
 // equal if they are written the same or have the same float value, because Python and JavaScript
 // write numbers like 1.0 and 1e3 differently. Whole numbers are compared by their digits, because a
-// float has too few for them.
+// float cannot hold all digits of a large one.
 func EqualJSON(a, b json.RawMessage) bool {
 	if isNull(a) || isNull(b) {
 		return isNull(a) && isNull(b)
@@ -23,12 +23,12 @@ func EqualJSON(a, b json.RawMessage) bool {
 	return oka && okb && equalValues(va, vb)
 }
 
-// longerJSON is the most times that one text of a value can be as long as another.
+// longerJSON is how many times as long as another JSON text of the same value a JSON text can be.
 const longerJSON = 8
 
-// EqualTo returns EqualJSON with a, for a caller that compares many values. It parses a once, and
-// not at all if a is far longer than the other value: escapes and white space make a text longer
-// only a few times.
+// EqualTo returns a function that reports EqualJSON(a, b), for a caller that compares a with many
+// values. It parses a at most once. If a is far longer than b, it does not parse a and returns
+// false: escapes and white space can make a text only a few times longer.
 func EqualTo(a json.RawMessage) func(b json.RawMessage) bool {
 	var va any
 	oka, read := false, false
@@ -100,5 +100,5 @@ func equalNumbers(a, b string) bool {
 	return errx == nil && erry == nil && x == y
 }
 
-// isNull reports whether a value is absent or null.
+// isNull reports whether a JSON value is absent or null.
 func isNull(v json.RawMessage) bool { return len(v) == 0 || string(v) == "null" }

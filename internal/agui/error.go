@@ -5,12 +5,12 @@ import (
 	"strings"
 )
 
-// Code is the `code` of a RUN_ERROR that Holdpoint writes. AG-UI defines no codes. Where they fit,
-// the names are those of ag-ui's integrations/aws-strands.
+// Code is the `code` of a RUN_ERROR that Holdpoint writes. AG-UI defines no codes. If
+// integrations/aws-strands of ag-ui has a code that fits, Holdpoint uses its name.
 type Code string
 
-// The codes of all dialects. A dialect may have codes of its own. docs/errors.md lists what
-// happened and what a client can do for each.
+// The codes that every dialect uses. A dialect may also have codes of its own. For each code,
+// docs/errors.md describes what happened and what a client can do.
 const (
 	PendingInterrupts    Code = "PENDING_INTERRUPTS"
 	PartialResume        Code = "PARTIAL_RESUME"
@@ -41,7 +41,7 @@ const (
 	InternalError        Code = "INTERNAL_ERROR"
 )
 
-// Codes returns the codes of all dialects.
+// Codes returns the codes that every dialect uses.
 func Codes() []Code {
 	return []Code{
 		PendingInterrupts, PartialResume, UnknownInterruptID, ResumeConflict,
@@ -54,7 +54,7 @@ func Codes() []Code {
 	}
 }
 
-// A RunError is a RUN_ERROR before it is sent. Message is for the developer of the client. It
+// A RunError is the content of a RUN_ERROR event. Message is for the developer of the client. It
 // contains no text of the backend, no payload and no internal address.
 type RunError struct {
 	Code    Code
@@ -68,8 +68,8 @@ func Errorf(code Code, format string, args ...any) *RunError {
 	return &RunError{Code: code, Message: fmt.Sprintf(format, args...)}
 }
 
-// Shorten returns a client's text, such as an id, for an error message or a log line. It shortens a
-// long text.
+// Shorten prepares a client's text, such as an id, for an error message or a log line: it cuts a
+// text of more than 200 bytes.
 func Shorten(s string) string {
 	const most = 200
 	if len(s) <= most {
@@ -78,7 +78,7 @@ func Shorten(s string) string {
 	return strings.ToValidUTF8(s[:most], "") + "..."
 }
 
-// Event returns the RUN_ERROR event. Code may be empty in an error of the backend.
+// Event returns the RUN_ERROR event. The code may be empty if the error is the backend's own.
 func (e *RunError) Event() Event {
 	return NewEvent(MustMarshal(struct {
 		Type    Type   `json:"type"`

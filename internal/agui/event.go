@@ -9,11 +9,11 @@ import (
 	"github.com/tidwall/gjson"
 )
 
-// Type is the `type` of an event. It is Unknown for types that this package does not list.
+// Type is the `type` of an event. It is Unknown for a type that this package does not list.
 type Type string
 
-// The types of events that Holdpoint reads. The other types of AG-UI 1.0, which has 31, pass as
-// Unknown.
+// The types of events that Holdpoint reads. AG-UI 1.0 has 31 types. Events of the other types have
+// the type Unknown, and are forwarded unchanged.
 const (
 	Unknown            Type = ""
 	RunStarted         Type = "RUN_STARTED"
@@ -60,7 +60,8 @@ const (
 // announce a pause.
 const OnInterrupt = "on_interrupt"
 
-// typeOf returns the constant for a type, so that the memory of s can be freed.
+// typeOf returns the constant that equals s, so that the memory of s can be freed. It returns
+// Unknown if there is no such constant.
 func typeOf(s string) Type {
 	switch Type(s) {
 	case RunStarted:
@@ -137,9 +138,10 @@ func typeOf(s string) Type {
 	return Unknown
 }
 
-// PeekType reads the type of an event without parsing it. All known producers write `type` without
-// escapes as the first key; otherwise it returns the first `type` at the root. Use it only to route
-// an event: Valid decides whether Holdpoint may act on it.
+// PeekType reads the type of an event without parsing the whole event. All known producers write
+// `type` without escapes as the first key. In any other event, PeekType returns the first `type` at
+// the root. Use the result only to choose who handles an event: whether Holdpoint may act on the
+// event is decided by Valid.
 func PeekType(data []byte) Type {
 	rest, ok := bytes.CutPrefix(data, []byte(typePrefix))
 	if !ok {
@@ -159,37 +161,38 @@ func PeekType(data []byte) Type {
 	return typeOf(gjson.Get(unsafe.String(unsafe.SliceData(data), len(data)), "type").Str)
 }
 
-// An Event is one event of a stream as the bytes of its JSON object.
+// An Event is one event of a stream, kept as the bytes of its JSON object.
 type Event struct {
 	Type Type
-	// JSON is the event's object, on one or several lines. During Run.Event and Run.End it is valid
-	// only for the call.
+	// JSON is the event's JSON object, on one or several lines. The JSON of an event that Run.Event
+	// or Run.End gets is valid only until the call returns.
 	JSON []byte
 	// Frame is the frame of the stream that contained the event, or nil for an event that Holdpoint
-	// made. An event that is emitted with its Frame and is not Edited passes byte for byte.
+	// made. If an event is emitted with its Frame and Edited is false, the client gets exactly the
+	// bytes of Frame.
 	Frame []byte
-	// Edited reports that JSON differs from the data of Frame. Then only the other parts of Frame
-	// (comments, ids) are used.
+	// Edited reports that JSON differs from the data in Frame. The client then gets JSON, with the
+	// other parts of Frame (comments, ids).
 	Edited bool
 }
 
 // NewEvent returns an event that Holdpoint made, with the given JSON.
 func NewEvent(json []byte) Event { return Event{Type: PeekType(json), JSON: json} }
 
-// WithJSON returns ev with another object in the same frame.
+// WithJSON returns ev with the new JSON object, in the same frame.
 func (ev Event) WithJSON(json []byte) Event {
 	ev.JSON, ev.Edited, ev.Type = json, true, PeekType(json)
 	return ev
 }
 
-// Clone returns a copy of ev, for use after the call that passed it.
+// Clone returns a copy of ev that stays valid after the call that has passed ev.
 func (ev Event) Clone() Event {
 	ev.JSON, ev.Frame = slices.Clone(ev.JSON), slices.Clone(ev.Frame)
 	return ev
 }
 
-// CloneTo is Clone into buf. It returns the extended buf too. An object that is a part of its frame
-// is stored once.
+// CloneTo is like Clone, but it appends the copy to buf and also returns the extended buf. If the
+// JSON is a part of Frame, it stores the bytes once.
 func (ev Event) CloneTo(buf []byte) (Event, []byte) {
 	const prefix = len("data: ")
 	json := ev.JSON
@@ -209,18 +212,19 @@ func (ev Event) CloneTo(buf []byte) (Event, []byte) {
 	return ev, buf
 }
 
-// Get reads a value at a constant gjson path of the event's object. Never pass a path with data of
-// a client or a backend, because it could use gjson's modifiers and wildcards.
+// Get returns the value at a constant gjson path of the event's JSON object. Never pass a path with
+// data of a client or a backend, because the data could contain gjson's modifiers and wildcards.
 func (ev Event) Get(path string) gjson.Result { return gjson.GetBytes(ev.JSON, path) }
 
-// Valid reports whether Holdpoint may act on the event. It must be a valid JSON object with exactly
-// one `type`. JSON.parse uses the last of two equal keys and gjson the first, so an event with two
-// types passes without any effect.
+// Valid reports whether Holdpoint may act on the event. The event must be a valid JSON object with
+// exactly one `type`. Of two equal keys, JSON.parse uses the last and gjson the first. So an event
+// with two types is forwarded unchanged, and Holdpoint does not act on it.
 func (ev Event) Valid() bool { return ev.Read(nil) }
 
-// Read is Valid, and also reads values of the object's own keys. A value is JSON text and shares
-// the event's memory. It is "" for a missing key, and the first one of equal keys. If Read returns
-// false, the values must not be used.
+// Read is like Valid, and also reads the values of some keys of the event's object into values, in
+// the order of keys. A value is JSON text and shares the event's memory. It is "" if the key is
+// missing. If a key is repeated, it is the first value. If Read returns false, values must not be
+// used.
 func (ev Event) Read(values []string, keys ...string) bool {
 	types := 0
 	m := MembersOf(ev.JSON)
@@ -238,12 +242,12 @@ func (ev Event) Read(values []string, keys ...string) bool {
 	return types == 1 && m.IsComplete()
 }
 
-// View parses b without a copy. The result and all values read from it share the memory of b, so a
-// string that is kept must be cloned.
+// View parses b without copying it. The result and all values read from it share the memory of b,
+// so a string that outlives b must be cloned.
 func View(b []byte) gjson.Result { return gjson.Parse(unsafe.String(unsafe.SliceData(b), len(b))) }
 
-// bytesOf returns the JSON text of a result of View, also without a copy. Appending to it allocates
-// a new slice.
+// bytesOf returns the JSON text of a result of View without copying it. Appending to the returned
+// slice allocates a new one.
 func bytesOf(v gjson.Result) json.RawMessage {
 	return unsafe.Slice(unsafe.StringData(v.Raw), len(v.Raw))
 }

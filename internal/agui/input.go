@@ -13,26 +13,27 @@ import (
 	"github.com/tidwall/gjson"
 )
 
-// MaxListed bounds the tools, and the entries of resume, of a request. Each needs some hundred
-// bytes, even if its JSON has two.
+// MaxListed is the largest number of tools in a request, and also of entries in its resume. Each of
+// them needs some hundred bytes of memory, even if its JSON has only two bytes.
 const MaxListed = 100_000
 
 func tooMany(what string) error { return badInput(textTooManyElements, what, MaxListed) }
 
-// MaxThreadID is the maximum length of a threadId in bytes. It is used in keys and log lines.
+// MaxThreadID is the largest length of a threadId, in bytes. It is limited because the id is used
+// in keys and log lines.
 const MaxThreadID = 512
 
-// MaxMessages bounds the messages of a run. Holdpoint needs several times the memory of the
-// smallest message for each, and no real conversation has as many.
+// MaxMessages is the largest number of messages in a run. Holdpoint needs for each message several
+// times the memory of the smallest message. No real conversation has as many messages.
 const MaxMessages = 1 << 17
 
-// A RunInput is a parsed RunAgentInput: the body, and the fields that Holdpoint acts on.
+// A RunInput is a parsed RunAgentInput. It has the body, and the fields on which Holdpoint acts.
 type RunInput struct {
-	Raw             []byte // the body; an edit makes a new one
+	Raw             []byte // the body; an edit makes a new slice
 	ThreadID, RunID string
-	ProtocolVersion string // "" if the client declared none (0.0.59 and older)
+	ProtocolVersion string // "" if the client declares none (@ag-ui/client 0.0.59 and older)
 	Messages        []Message
-	HasResume       bool // the key resume has an array, which may be empty
+	HasResume       bool // the key resume has an array as its value, even an empty one
 	Resume          []ResumeEntry
 	ResumeObject    json.RawMessage // the value of resume if it is an object, as in AG-UI's draft and agent-framework before 1.0.0rc8; else nil
 	ForwardedProps  json.RawMessage // nil if absent
@@ -41,14 +42,14 @@ type RunInput struct {
 	Tools           []string        // sorted names of the tools that the client runs itself
 }
 
-// A Message is a message of the input.
+// A Message is one message of a run input.
 type Message struct {
 	ID, Role, ToolCallID string
 	JSON                 json.RawMessage
-	Plain                bool // it has no other keys than id, role, content, name and toolCallId
+	Plain                bool // it has no keys except id, role, content, name and toolCallId
 }
 
-// CallIDs returns the ids of the calls of an assistant message.
+// CallIDs returns the ids of the tool calls in an assistant message.
 func (m Message) CallIDs() []string {
 	if m.Plain || m.Role != "assistant" {
 		return nil
@@ -67,8 +68,8 @@ type ResumeEntry struct {
 	Payload     json.RawMessage // nil if absent or null
 }
 
-// An InputError is the reason why a run input is refused with HTTP 400. It is for the developer of
-// the client.
+// An InputError is the reason why a run input is refused with HTTP status 400. The reason is
+// written for the developer of the client.
 type InputError struct{ Reason string }
 
 func (e *InputError) Error() string { return fmt.Sprintf(textInput, e.Reason) }
@@ -77,12 +78,13 @@ func badInput(format string, args ...any) error {
 	return &InputError{fmt.Sprintf(format, args...)}
 }
 
-// ErrNoJSON is the error for a body that is not JSON, or is nested deeper than MaxDepth.
+// ErrNoJSON is the error for a body that is not valid JSON, or is nested deeper than MaxDepth.
 var ErrNoJSON = errors.New(textNotJSON)
 
-// ParseInput parses body, which must not be changed afterwards, because the input's strings and raw
-// values share its memory. A value that outlives the run must be cloned, or the whole input kept.
-// ok is false if the body is not a run, so that Holdpoint ignores it. The error is one of two:
+// ParseInput parses body. body must not be changed afterwards, because the strings and raw values
+// of the input share its memory. A value that outlives the run must be cloned, or else the whole
+// input stays in memory. ok is false if the body is not a run, so that Holdpoint does not act on
+// it. The error is one of two:
 //
 //   - ErrNoJSON. It is then unknown whether the body is a run.
 //   - An *InputError. The body is a run, but its meaning is ambiguous or it exceeds a bound.
@@ -132,16 +134,16 @@ func parseInput(body []byte, isUTF8 func([]byte) bool) (in RunInput, ok bool, er
 	return in, true, nil
 }
 
-// rootValues are the values at the root of a body. They are read in a single pass, because
-// histories are long.
+// rootValues has the values at the root of a body. They are read in a single pass over the body,
+// because histories are long.
 type rootValues struct {
 	keys         [len(rootKeys)]gjson.Result
-	err          error // an error in the keys, which counts if the body is a run
+	err          error // an error in the keys; it counts only if the body is a run
 	state, tools string
 }
 
-// read reports whether a backend could read the body as a run input in any spelling, and whether it
-// is valid JSON.
+// read reads the values at the root of body. isRun reports whether a backend could read the body as
+// a run input, with keys in any spelling. valid reports whether the body is valid JSON.
 func (v *rootValues) read(body string) (isRun, valid bool) {
 	if at := skipSpace(body, 0); at == len(body) || body[at] != '{' {
 		return false, ValidText(body)
@@ -187,8 +189,9 @@ func (in *RunInput) readIDs(root *rootValues) error {
 	return nil
 }
 
-// hasSurrogate reports whether a string has a replacement character, which half of a surrogate pair
-// becomes in Go. Two threads with different ids at the backend could then have the same id here.
+// hasSurrogate reports whether a string contains the replacement character U+FFFD. Go puts it in
+// the place of half a surrogate pair. So two threads with different ids at the backend could have
+// the same id in Holdpoint.
 func hasSurrogate(s string) bool { return strings.ContainsRune(s, utf8.RuneError) }
 
 func (in *RunInput) readMessages(list gjson.Result) error {
@@ -199,7 +202,7 @@ func (in *RunInput) readMessages(list gjson.Result) error {
 		return badInput(textMessagesNotArray)
 	}
 	raw := bytesOf(list)
-	at := skipSpace(list.Raw, 1) // after the bracket
+	at := skipSpace(list.Raw, 1) // skips the bracket
 	for list.Raw[at] != ']' {
 		if list.Raw[at] != '{' {
 			return badInput(textMessageNotObject, len(in.Messages))
@@ -212,8 +215,9 @@ func (in *RunInput) readMessages(list gjson.Result) error {
 			return badInput(textTooManyMessages, MaxMessages)
 		}
 		if len(in.Messages) == cap(in.Messages) {
-			// Moving a long list costs more than reading it. A message takes at least three bytes of the
-			// remaining text.
+			// The list grows in large steps, because moving a long list costs more than reading it.
+			// It need not hold more messages than can follow: each takes at least three bytes of
+			// the remaining text.
 			left := min((len(raw)-at)/len("{},")+1, MaxMessages-len(in.Messages))
 			in.Messages = slices.Grow(in.Messages, min(max(3*len(in.Messages), 4), left))
 		}
@@ -257,7 +261,8 @@ func readMessage(text []byte, one Members) (m Message, length int) {
 	return m, n
 }
 
-// keepFirst sets kept to the first of several equal keys, as a search does.
+// keepFirst sets kept to value if kept is "". So the first of several equal keys counts, as in a
+// search of gjson.
 func keepFirst(kept *string, value string) {
 	*kept = cmp.Or(*kept, value)
 }
@@ -284,7 +289,8 @@ func (in *RunInput) readResume(list gjson.Result) error {
 	return err
 }
 
-// readEntry parses the next entry of resume. ids has the ids of the entries before it.
+// readEntry parses the next entry of resume. ids has the ids of the entries that were parsed
+// before.
 func (in *RunInput) readEntry(e gjson.Result, ids map[string]bool) error {
 	i := len(in.Resume)
 	switch {
@@ -339,8 +345,8 @@ func (in *RunInput) readProps(props gjson.Result) error {
 	return readKeys(inside[:], command, commandKeys[:], place{what: textInCommand})
 }
 
-// CommandResume returns the answer in forwardedProps.command.resume. null is not an answer:
-// CopilotKit sends it by mistake (CopilotKit issue 1693).
+// CommandResume returns the answer in forwardedProps.command.resume, and whether there is one. null
+// is not an answer: CopilotKit sends it by mistake (CopilotKit issue 1693).
 func (in *RunInput) CommandResume() (json.RawMessage, bool) {
 	if in.Command == nil {
 		return nil, false
@@ -352,8 +358,9 @@ func (in *RunInput) CommandResume() (json.RawMessage, bool) {
 	return json.RawMessage(v.Raw), true
 }
 
-// InterruptEvent returns forwardedProps.command.interruptEvent, or nil if absent. It is the value
-// of the CUSTOM event that a CopilotKit client answers.
+// InterruptEvent returns forwardedProps.command.interruptEvent, or nil if it is absent. A
+// CopilotKit client sends with its answer the value of the CUSTOM event that it answers; this is
+// that value.
 func (in *RunInput) InterruptEvent() json.RawMessage {
 	if in.Command == nil {
 		return nil
@@ -364,9 +371,9 @@ func (in *RunInput) InterruptEvent() json.RawMessage {
 	return nil
 }
 
-// NamedIDs returns the interrupt ids that the request names in any form: in the entries of resume
-// or in a resume object, as keys of an id map in command.resume, or in an echoed interruptEvent of
-// Holdpoint.
+// NamedIDs returns all interrupt ids in the request: in the entries of resume or in a resume
+// object, as keys of an id map in command.resume, or in an interruptEvent of Holdpoint that the
+// client sends back.
 func (in *RunInput) NamedIDs() []string {
 	var ids []string
 	for _, e := range in.Resume {
@@ -382,8 +389,8 @@ func (in *RunInput) NamedIDs() []string {
 	return append(ids, in.EchoedIDs()...)
 }
 
-// objectIDs returns the ids in a resume object: {interruptId} of the draft, or {interrupts:[{id}]}
-// of agent-framework.
+// objectIDs returns the interrupt ids in a resume object. In AG-UI's draft the object is
+// {interruptId}, and in agent-framework {interrupts:[{id}]}.
 func (in *RunInput) objectIDs() []string {
 	if in.ResumeObject == nil {
 		return nil
@@ -401,8 +408,8 @@ func (in *RunInput) objectIDs() []string {
 	return ids
 }
 
-// EchoedIDs returns the interrupt ids in an echoed interruptEvent. Holdpoint's own CUSTOM event has
-// the Interrupt, or {"interrupts":[..]}, as JSON text.
+// EchoedIDs returns the interrupt ids in an interruptEvent that the client sends back. In
+// Holdpoint's own CUSTOM event, the value is an Interrupt, or {"interrupts":[..]}, as JSON text.
 func (in *RunInput) EchoedIDs() []string {
 	echoed := in.InterruptEvent()
 	if echoed == nil {
@@ -441,27 +448,30 @@ func (in *RunInput) readTools(list gjson.Result) error {
 	return nil
 }
 
-// Declares reports whether the request declares the tool, so that the client runs its calls.
+// Declares reports whether the request declares the tool. The client then runs the tool's calls
+// itself.
 func (in *RunInput) Declares(tool string) bool {
 	_, found := slices.BinarySearch(in.Tools, tool)
 	return found
 }
 
-// WithMessages returns the input with another list of messages. Every other byte stays.
+// WithMessages returns the input with list as its messages. All other bytes of the body stay the
+// same.
 func (in RunInput) WithMessages(list []Message) RunInput {
 	return in.Rewritten(Rewrite{Messages: list, Replaced: true})
 }
 
-// A Rewrite describes changes of an input.
+// A Rewrite describes changes to a run input.
 type Rewrite struct {
-	Messages  []Message // replace the input's messages, if Replaced
-	Replaced  bool
-	NoResume  bool // removes the key resume
-	NoCommand bool // removes the answer in forwardedProps.command; other keys of command stay
+	Messages []Message // the new messages of the input, if Replaced is set
+	Replaced bool
+	NoResume bool // removes the key resume
+	// removes the answer in forwardedProps.command and keeps the other keys of command
+	NoCommand bool
 }
 
-// Rewritten returns the input with the changes. Every other byte stays. The body is copied once,
-// and only if it changes.
+// Rewritten returns the input with the changes in w. All other bytes of the body stay the same. The
+// body is copied at most once, and only if it changes.
 func (in RunInput) Rewritten(w Rewrite) RunInput {
 	var few [3]Edit
 	edits := few[:0]
@@ -486,7 +496,7 @@ func (in RunInput) Rewritten(w Rewrite) RunInput {
 	return in
 }
 
-// WithResume returns the input with a resume array of these entries.
+// WithResume returns the input with a resume array that has these entries.
 func (in RunInput) WithResume(entries []ResumeEntry) RunInput {
 	list := make([]json.RawMessage, len(entries))
 	for n, e := range entries {
@@ -501,7 +511,8 @@ func (in RunInput) WithResume(entries []ResumeEntry) RunInput {
 	return in
 }
 
-// takeCommand removes the answer from forwardedProps.command, and reports whether there was one.
+// takeCommand removes the answer from forwardedProps.command, and reports whether there was an
+// answer.
 func (in *RunInput) takeCommand() bool {
 	if !gjson.GetBytes(in.Command, "resume").Exists() && !gjson.GetBytes(in.Command, "interruptEvent").Exists() {
 		return false
@@ -520,8 +531,8 @@ func (in *RunInput) takeCommand() bool {
 // WithoutResume returns the input without the key resume.
 func (in RunInput) WithoutResume() RunInput { return in.Rewritten(Rewrite{NoResume: true}) }
 
-// WithoutCommand returns the input without an answer in forwardedProps.command. Other keys of
-// command stay.
+// WithoutCommand returns the input without the answer in forwardedProps.command. It keeps the other
+// keys of command.
 func (in RunInput) WithoutCommand() RunInput { return in.Rewritten(Rewrite{NoCommand: true}) }
 
 // MessageList returns the JSON array of the messages.
@@ -540,13 +551,13 @@ func appendList(dst []byte, list []Message) []byte {
 	return append(dst, ']')
 }
 
-// WithThread returns the input with another threadId. Every other byte stays.
+// WithThread returns the input with id as its threadId. All other bytes of the body stay the same.
 func (in RunInput) WithThread(id string) RunInput {
 	in.ThreadID, in.Raw = id, SetKeys(in.Raw, Edit{Key: "threadId", Text: id})
 	return in
 }
 
-// WithParentRun returns the input with another parentRunId.
+// WithParentRun returns the input with id as its parentRunId.
 func (in RunInput) WithParentRun(id string) RunInput {
 	if was := View(in.Raw).Get("parentRunId"); was.Str != id {
 		in.Raw = SetKeys(in.Raw, Edit{Key: "parentRunId", Text: id})

@@ -9,9 +9,10 @@ import (
 	"github.com/tidwall/gjson"
 )
 
-// The keys that Holdpoint acts on. A key in another spelling, or a repeated key, is refused. Python
-// backends read thread_id as well as threadId (pydantic's populate_by_name), and use the last of
-// two equal keys where gjson uses the first. So a client could hide an answer from Holdpoint.
+// The keys on which Holdpoint acts. A request that has one of these keys in another spelling, or
+// twice, is refused. Otherwise a client could hide an answer from Holdpoint: Python backends read
+// thread_id as well as threadId (pydantic's populate_by_name). And of two equal keys, they use the
+// last one, but gjson uses the first one.
 var (
 	rootKeys    = [...]string{"threadId", "runId", "resume", "messages", "forwardedProps", "protocolVersion"}
 	entryKeys   = [...]string{"interruptId", "status", "payload"}
@@ -28,10 +29,10 @@ const (
 	commandKey                                                      = 0
 )
 
-// A place is the position of keys, for an error message. The zero value is the root.
+// A place says where in the request a key is, for an error message. The zero value means the root.
 type place struct {
 	what  string
-	at    int // the index of the entry, if entry
+	at    int // the index of the entry, if entry is set
 	entry bool
 }
 
@@ -42,8 +43,8 @@ func (p place) String() string {
 	return p.what
 }
 
-// readKeys reads the named keys of an object into values. It returns an error for a key in another
-// spelling, and for a repeated key.
+// readKeys reads the values of the keys in names from an object into values. It returns an error if
+// the object has one of these keys twice or in another spelling.
 func readKeys(values []gjson.Result, object gjson.Result, names []string, where place) error {
 	var err error
 	object.ForEach(func(key, value gjson.Result) bool {
@@ -55,8 +56,8 @@ func readKeys(values []gjson.Result, object gjson.Result, names []string, where 
 	return err
 }
 
-// takeKey reads the value of the n-th name. A key with escapes counts as another spelling, because
-// sjson would not find it but the backend would.
+// takeKey reads the value of the key names[n]. If key is written with escapes, it counts as another
+// spelling, because sjson would not find the key but the backend would.
 func takeKey(values []gjson.Result, names []string, n int, key, value gjson.Result, where place) error {
 	switch name := names[n]; {
 	case len(key.Raw) != len(name)+2 || key.Raw[1:len(name)+1] != name:
@@ -68,13 +69,14 @@ func takeKey(values []gjson.Result, names []string, n int, key, value gjson.Resu
 	return nil
 }
 
-// spellingOf returns the index of the name that key is a spelling of, or -1.
+// spellingOf returns the index of the element of names of which key is a spelling, or -1 if there
+// is none.
 func spellingOf(names []string, key string) int {
 	return slices.IndexFunc(names, func(name string) bool { return SameKey(key, name) })
 }
 
 // SameKey reports whether two keys are spellings of the same key. Case and underscores do not
-// count. Case is compared by Unicode's simple folding, as Go's encoding/json does, so that U+017F
+// count. Case is compared by Unicode's simple folding, as in Go's encoding/json, so U+017F (ſ)
 // equals s.
 func SameKey(a, b string) bool {
 	for a != b {
@@ -88,8 +90,8 @@ func SameKey(a, b string) bool {
 	return true
 }
 
-// nextFolded returns the first significant rune of a key, as the least rune that it folds to, and
-// the rest of the key. The rune is -1 at the end.
+// nextFolded returns the first rune of a key that counts, and the rest of the key. The rune is
+// replaced by the smallest rune to which it folds. At the end of the key it is -1.
 func nextFolded(key string) (rune, string) {
 	for len(key) > 0 {
 		c, n := rune(key[0]), 1

@@ -7,7 +7,7 @@ import (
 	"github.com/tidwall/gjson"
 )
 
-// An answer is the person's answer to the question.
+// An answer is the person's answer to the demonstration's question.
 type answer struct {
 	kind answerKind
 	to   string // the new address of an edit
@@ -30,7 +30,8 @@ func allAnswers() []answer {
 
 const otherAddress = "alice@example.org"
 
-// parseAnswer parses a kind of answer, or its first letters.
+// parseAnswer returns the kind of answer whose name begins with s, such as approve for "a". The
+// result is false if there is no such kind.
 func parseAnswer(s string) (answerKind, bool) {
 	s = strings.ToLower(strings.TrimSpace(s))
 	for _, a := range allAnswers() {
@@ -60,8 +61,9 @@ func (a answer) editedArguments() json.RawMessage {
 	return object("to", a.to, "subject", "Report", "body", "All is well.")
 }
 
-// decision returns the type of the decision that LangGraph's middleware must get for the answer,
-// and the address that an email must then be sent to, or "".
+// decision returns the type of the decision that LangGraph's middleware must get for the answer.
+// The result sentTo is the address to which an email must then be sent, or "" if no email may be
+// sent.
 func (a answer) decision() (kind, sentTo string) {
 	switch a.kind {
 	case approve:

@@ -27,7 +27,7 @@ type backend struct {
 	ran       func(args json.RawMessage) // called for every email that is sent; may be nil
 }
 
-// A thread is the state that LangGraph's checkpointer would keep.
+// A thread is the state of a conversation that LangGraph's checkpointer would keep.
 type thread struct {
 	messages []message
 	pending  *call // the call that waits for approval, or nil
@@ -51,7 +51,7 @@ const tool = "send_email"
 
 func newBackend() *backend { return &backend{threads: map[string]*thread{}} }
 
-// exchangesSince returns the exchanges after the first n.
+// exchangesSince returns all exchanges except the first n.
 func (b *backend) exchangesSince(n int) []*exchange {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -68,7 +68,7 @@ func (b *backend) sentEmails(threadID string) []json.RawMessage {
 	return nil
 }
 
-// ServeHTTP answers one run. A lock serves runs one after another, so script needs no lock.
+// ServeHTTP answers one run. It holds a lock, so runs follow one another, and script needs no lock.
 func (b *backend) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if r.Method != http.MethodPost {
 		w.Header().Set("Allow", http.MethodPost)
@@ -107,10 +107,10 @@ type script struct {
 	emit func(frame string)
 }
 
-// run does what LangGraph does with a run: it continues with an answer, asks the open question
-// again, or begins at the start. The answer is the payload of the only entry of resume, or else
-// command.resume. If the answer is a map of interrupt ids, it must have the id of the open
-// interrupt; otherwise the question is asked again.
+// run does what LangGraph does with a run: it continues with the client's answer, asks the open
+// question again, or begins at the start. The answer is the payload of the only entry of resume,
+// or, without resume, command.resume. If the answer is a map with interrupt ids as keys, it must
+// have the id of the open interrupt; otherwise the question is asked again.
 func (s *script) run() {
 	s.event("RUN_STARTED", "threadId", s.in.Get("threadId").Str, "runId", s.in.Get("runId").Str)
 	answer, given := s.in.Get("forwardedProps.command.resume"), false
@@ -131,19 +131,21 @@ func (s *script) run() {
 		default:
 			s.interrupt()
 		}
-	case s.pending != nil: // no answer: LangGraph asks the same question again, without snapshots, whatever the new message
+	// no answer: LangGraph asks the same question again, without snapshots, even if there is a new
+	// message
+	case s.pending != nil:
 		s.interrupt()
-	case given || answer.Exists(): // an answer without a question: LangGraph does nothing
+	case given || answer.Exists(): // an answer, but no open question: LangGraph does nothing
 	default:
 		runID = s.serverRunID()
 		s.ask()
 	}
-	// The adapter ends a run with the run id of the LangGraph server, not with the client's.
+	// The adapter ends a run with the run id of the LangGraph server, not with the client's run id.
 	s.event("RUN_FINISHED", "threadId", s.in.Get("threadId").Str, "runId", runID)
 }
 
-// payloadOf returns the value that the adapter makes of the resume array. For a cancelled entry,
-// and for several entries, that is an object which no graph understands.
+// payloadOf returns the value to which the adapter converts the resume array. A cancelled entry, or
+// more than one entry, becomes an object that no graph understands.
 func payloadOf(entries []gjson.Result) gjson.Result {
 	if len(entries) != 1 || entries[0].Get("status").Str != "resolved" {
 		return gjson.Parse(`{"__agui_cancelled__":true}`)
@@ -153,8 +155,8 @@ func payloadOf(entries []gjson.Result) gjson.Result {
 
 var nativeID = regexp.MustCompile(`^[0-9a-f]{32}$`)
 
-// inIDMap returns the value for an interrupt in a map of ids. Such a map is an object whose keys
-// are all interrupt ids.
+// inIDMap returns the value for the interrupt id if the answer is a map of ids: an object whose
+// keys are all interrupt ids. ok is false if the answer is not such a map, or lacks the id.
 func inIDMap(answer gjson.Result, id string) (value gjson.Result, ok bool) {
 	if !isIDMap(answer) {
 		return value, false
@@ -217,7 +219,7 @@ func (s *script) interrupt() {
 	s.event("CUSTOM", "name", "on_interrupt", "value", string(value), "rawEvent", object("id", s.pending.interrupt, "value", value))
 }
 
-// goOn runs the graph from the pause to its end, with the decision for the middleware.
+// goOn continues the graph from the pause to its end. value has the decision for the middleware.
 func (s *script) goOn(value gjson.Result) {
 	decisions := value.Get("decisions").Array()
 	if len(decisions) != 1 {
@@ -249,8 +251,8 @@ func (s *script) goOn(value gjson.Result) {
 	s.snapshots()
 }
 
-// send does the side effect, and returns the result of the tool. It must run only once, and only if
-// a person approved it.
+// send stands for the side effect of the tool, and returns the tool's result. It must run only
+// once, and only if a person approved the call.
 func (s *script) send(args json.RawMessage) string {
 	s.sent = append(s.sent, args)
 	if s.ran != nil {
@@ -259,7 +261,7 @@ func (s *script) send(args json.RawMessage) string {
 	return "Sent to " + gjson.GetBytes(args, "to").Str + "."
 }
 
-// say streams a text of the model.
+// say streams a text as the model's message.
 func (s *script) say(text string) {
 	ai := message{id: fmt.Sprintf("ai-%d", len(s.messages)+1), kind: "ai", content: text}
 	streamed := s.raw("on_chat_model_stream", "ScriptModel")
@@ -272,12 +274,13 @@ func (s *script) say(text string) {
 	s.messages = append(s.messages, ai)
 }
 
-// event emits an event with its members in order.
+// event emits an event of the type kind. members has the names and values of its members in turn,
+// in order.
 func (s *script) event(kind string, members ...any) {
 	s.emit(string(object(append([]any{"type", kind}, members...)...)))
 }
 
-// chunks cuts text into the pieces of a model's stream.
+// chunks cuts text into the pieces that a model would stream, each of at most size bytes.
 func chunks(text string, size int) []string {
 	var list []string
 	for text != "" {

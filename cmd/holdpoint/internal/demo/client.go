@@ -13,8 +13,8 @@ import (
 	"github.com/tidwall/gjson"
 )
 
-// A client behaves as an AG-UI client does on one thread: it sends its messages with every run,
-// replaces them by those of a snapshot, and keeps the interrupts of the last outcome.
+// A client behaves as an AG-UI client does on one thread. It sends its messages with every run,
+// replaces them by the messages of each snapshot, and keeps the interrupts of the last outcome.
 type client struct {
 	url      string
 	http     *http.Client
@@ -24,13 +24,13 @@ type client struct {
 	open     []gjson.Result // interrupts of the last outcome
 }
 
-// A reply is the client's request with the frames of the answer.
+// A reply is one request of the client, with the frames that answered it.
 type reply struct {
 	sent   []byte
 	frames []string
 }
 
-// patience is the timeout of a run. A run of the script takes milliseconds.
+// patience is the timeout of a run. A run of the scripted backend takes milliseconds.
 const patience = 30 * time.Second
 
 func newClient(url, threadID string) *client {
@@ -48,7 +48,7 @@ func (c *client) say(ctx context.Context, text string) (reply, error) {
 	c.messages = object("m", list)[len(`{"m":`):]
 	c.messages = c.messages[:len(c.messages)-1]
 	r, err := c.post(ctx, c.input(nil))
-	if r.errorCode() != "" { // a refused message is not kept
+	if r.errorCode() != "" { // a real client drops a refused message too
 		c.messages = before
 	}
 	return r, err
@@ -63,7 +63,8 @@ func (c *client) resume(ctx context.Context, a answer) (reply, error) {
 	return c.post(ctx, c.input(entries))
 }
 
-// input returns a RunAgentInput in the form of @ag-ui/client 1.0.0.
+// input returns a RunAgentInput as @ag-ui/client 1.0.0 writes it. Without resume entries it leaves
+// out the member resume.
 func (c *client) input(resume []json.RawMessage) []byte {
 	c.runs++
 	members := []any{
@@ -76,8 +77,8 @@ func (c *client) input(resume []json.RawMessage) []byte {
 	return object(members...)
 }
 
-// post sends a body and reads the stream to its end. It splits frames only at an empty line, as the
-// official client does.
+// post sends the body of a request and reads the response's stream to its end. Only an empty line
+// ends a frame, as in the official client.
 func (c *client) post(ctx context.Context, body []byte) (reply, error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, c.url, bytes.NewReader(body))
 	if err != nil {
@@ -115,7 +116,7 @@ func (c *client) take(r reply) {
 	c.open = r.interrupts()
 }
 
-// last returns the last event of a type, or a zero Result.
+// last returns the last event of the type kind, or a zero Result if there is none.
 func (r reply) last(kind string) gjson.Result {
 	for i := len(r.frames) - 1; i >= 0; i-- {
 		if ev := gjson.Parse(r.frames[i]); ev.Get("type").Str == kind {

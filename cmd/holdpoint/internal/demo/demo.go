@@ -1,10 +1,10 @@
 // Package demo shows in a terminal what Holdpoint does. One process runs a scripted backend that
-// pauses as LangGraph does, a real Holdpoint in front of it, and a client that reads the outcome,
-// all on loopback ports.
+// pauses as LangGraph does, a real Holdpoint in front of that backend, and a client that reads the
+// outcome. All three use loopback ports.
 //
-// It is a demonstration and a smoke test, and no substitute for the tests, because it has one
-// backend and one question. It checks each thing that it claims Holdpoint does, and fails if one of
-// them is not true.
+// The package is a demonstration and a smoke test. It does not replace the tests, because it has
+// only one backend and one question. It checks each claim that it makes about Holdpoint, and fails
+// if a claim is not true.
 package demo
 
 import (
@@ -33,17 +33,17 @@ type Options struct {
 	Color bool // whether Out shows colors
 }
 
-// A demo is a running demonstration.
+// A demo is the state of a running demonstration.
 type demo struct {
 	*screen
-	in      *bufio.Scanner // nil without a person to ask
+	in      *bufio.Scanner // nil if no person is asked
 	backend *backend
 	url     string // URL of Holdpoint
 	threads int
 	broken  []error // the claims that were not true
 }
 
-// question is the user's message on every thread.
+// question is the message with which the user begins every thread.
 const question = "Mail the report to bob@example.org."
 
 // Run runs the demonstration. Its error lists the claims about Holdpoint that were not true.
@@ -71,8 +71,8 @@ func Run(ctx context.Context, o Options) error {
 	return d.play(ctx)
 }
 
-// serve serves the backend on a free port, and on listener a Holdpoint in front of it. It closes
-// listener, also after an error.
+// serve serves the backend on a free port, and a Holdpoint in front of the backend on listener.
+// After an error, it closes listener. Otherwise stop does so.
 func (o Options) serve(b *backend, listener net.Listener) (backendURL, url string, stop func(), err error) {
 	free, err := loopback()
 	if err != nil {
@@ -90,7 +90,7 @@ func (o Options) serve(b *backend, listener net.Listener) (backendURL, url strin
 	return backendURL, url, func() { stopProxy(); stopBackend() }, nil
 }
 
-// loopback listens on a free port of the loopback address.
+// loopback opens a listener on a free port of the loopback address.
 func loopback() (net.Listener, error) { return net.Listen("tcp", "127.0.0.1:0") }
 
 func serve(listener net.Listener, h http.Handler) (url string, stop func()) {
@@ -99,8 +99,8 @@ func serve(listener net.Listener, h http.Handler) (url string, stop func()) {
 	return "http://" + listener.Addr().String(), func() { server.Close() }
 }
 
-// play plays the whole demonstration: each answer on a thread of its own, with a repetition of its
-// request, and then a refused message.
+// play plays the whole demonstration. Each answer has a thread of its own, on which its request is
+// sent twice. At the end, one more thread shows how a new message is refused.
 func (d *demo) play(ctx context.Context) error {
 	answers := allAnswers()
 	if d.in != nil {
@@ -125,7 +125,8 @@ func (d *demo) play(ctx context.Context) error {
 	return nil
 }
 
-// scene plays one thread: the question, the answer, the end of the run, and the same answer again.
+// scene plays one thread: the question, the answer, the end of the run, and the same answer a
+// second time.
 func (d *demo) scene(ctx context.Context, a answer) error {
 	c := d.newClient()
 	defer c.http.CloseIdleConnections()
@@ -179,8 +180,8 @@ func (d *demo) pause(ctx context.Context, c *client) (reply, error) {
 	return r, nil
 }
 
-// callIn returns the name and the arguments of a tool call, as the messages of the client have
-// them.
+// callIn returns the name and the arguments of the tool call with this id, separated by a space. It
+// reads them in the last MESSAGES_SNAPSHOT of the reply.
 func callIn(r reply, id string) string {
 	text := ""
 	r.last("MESSAGES_SNAPSHOT").Get("messages").ForEach(func(_, m gjson.Result) bool {
@@ -253,7 +254,8 @@ func (d *demo) ending(c *client, a answer) {
 	d.line("\n   %s: %s was %s", a.kind, tool, d.paint(bold, outcome))
 }
 
-// replay sends the same resume request again, as a double click or an impatient proxy does.
+// replay sends the client's first resume request again, as a double click or an impatient proxy
+// does. It must end as before, without a call of the backend.
 func (d *demo) replay(ctx context.Context, c *client, first reply, a answer) error {
 	before, sent := len(d.backend.exchangesSince(0)), len(d.backend.sentEmails(c.threadID))
 	r, err := c.post(ctx, first.sent)
@@ -270,7 +272,7 @@ func (d *demo) replay(ctx context.Context, c *client, first reply, a answer) err
 	return nil
 }
 
-// refusal sends a new message while the question is open, and shows that it is refused.
+// refusal sends a new message while the question is open, and shows that Holdpoint refuses it.
 func (d *demo) refusal(ctx context.Context) error {
 	c := d.newClient()
 	defer c.http.CloseIdleConnections()
@@ -293,7 +295,7 @@ func (d *demo) refusal(ctx context.Context) error {
 	return nil
 }
 
-// promise notes an error if a claim is not true.
+// promise notes the formatted error if kept is false: a claim about Holdpoint is then not true.
 func (d *demo) promise(kept bool, format string, args ...any) {
 	if !kept {
 		d.broken = append(d.broken, fmt.Errorf(format, args...))

@@ -9,12 +9,13 @@ import (
 	"time"
 )
 
-// again is the time between two requests of the chat, which asks whether the run has continued.
+// again is the time between two requests of the chat that find out if the run has continued.
 const again = 500 * time.Millisecond
 
-// Desk shows a pause that is answered at a desk. The client sends a message that makes the agent
-// ask, and then opens the chat again and again until the run has continued. Desk calls page when
-// the question is open; page must tell the person where to answer it.
+// Desk shows a pause that is answered at a desk (a web page of approvers). The client sends a
+// message that makes the agent ask, and then opens the chat again and again until the run has
+// continued. Desk calls page when the question is open; page must tell the person where to answer
+// it.
 func Desk(ctx context.Context, o Options, page func()) error {
 	d := &demo{screen: &screen{out: o.Out, width: o.Width, color: o.Color}, backend: newBackend()}
 	d.width = cmp.Or(d.width, 120)

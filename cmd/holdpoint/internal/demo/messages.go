@@ -10,8 +10,8 @@ import (
 	"github.com/tidwall/gjson"
 )
 
-// A message of the graph's state. It is sent in LangChain's form in STATE_SNAPSHOT, and in AG-UI's
-// form in MESSAGES_SNAPSHOT.
+// A message is one message of the graph's state. STATE_SNAPSHOT has it as LangChain writes it, and
+// MESSAGES_SNAPSHOT as AG-UI writes it.
 type message struct {
 	id, kind, content string // kind: human, ai, tool
 	call              *call  // the call of an ai message, or nil
@@ -44,7 +44,8 @@ func (m message) agui() json.RawMessage {
 	return object("id", m.id, "role", "assistant", "content", m.content, "toolCalls", calls)
 }
 
-// takeMessages adds the user messages of the request that are not yet in the state.
+// takeMessages adds to the graph's state the user messages of the request that the state does not
+// have.
 func (s *script) takeMessages() {
 	s.in.Get("messages").ForEach(func(_, m gjson.Result) bool {
 		known := slices.ContainsFunc(s.messages, func(have message) bool { return have.id == m.Get("id").Str })
@@ -83,7 +84,8 @@ func newID() string {
 	return fmt.Sprintf("%x-%x-%x-%x-%x", b[:4], b[4:6], b[6:8], b[8:10], b[10:])
 }
 
-// object returns a JSON object. members has its names and values in turn, in order.
+// object returns a JSON object. members has the names and the values of its members in turn: name,
+// value, name, value. The order is kept.
 func object(members ...any) json.RawMessage {
 	var b bytes.Buffer
 	b.WriteByte('{')
@@ -99,8 +101,8 @@ func object(members ...any) json.RawMessage {
 	return b.Bytes()
 }
 
-// text returns a value as JSON.stringify writes it. It panics for a value that JSON does not have,
-// which the script does not use.
+// text returns a value as JSON.stringify writes it. It panics if JSON cannot represent the value;
+// the script uses no such values.
 func text(v any) []byte {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)

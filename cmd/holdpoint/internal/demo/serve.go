@@ -7,11 +7,11 @@ import (
 	"net"
 )
 
-// Serve keeps the scripted backend and Holdpoint running until ctx ends, for a client of the user's
-// own, such as curl. Holdpoint accepts its connections on listener, which Serve closes.
+// Serve keeps the scripted backend and Holdpoint running until ctx ends. The user brings a client,
+// such as curl. Holdpoint accepts its connections on listener, which Serve closes.
 //
-// It writes to o.Out the address of Holdpoint, and a line for every email that the agent sends. It
-// reads nothing from o.In.
+// Serve writes to o.Out the address of Holdpoint, and a line for every email that the agent sends.
+// It reads nothing from o.In.
 func Serve(ctx context.Context, o Options, listener net.Listener) error {
 	b := newBackend()
 	b.ran = func(args json.RawMessage) { fmt.Fprintf(o.Out, "the agent runs %s %s\n", tool, args) }

@@ -16,7 +16,8 @@ type screen struct {
 	color bool
 }
 
-// twoColumns is the screen width from which the frames of both sides are shown in two columns.
+// twoColumns is the smallest screen width at which the frames of the backend and of the client are
+// shown side by side.
 const twoColumns = 100
 
 // Colors, as escape sequences.
@@ -43,7 +44,7 @@ func (s *screen) title(text string) {
 	s.line("\n%s", s.paint(bold, "== "+text+" "+strings.Repeat("=", rule)))
 }
 
-// fact shows a name with its value, on as many lines as the value needs.
+// fact shows a name with its value. A long value continues on further lines.
 func (s *screen) fact(name, value string) {
 	const indent = 24
 	room, rest := max(20, s.width-indent), []rune(value)
@@ -55,9 +56,9 @@ func (s *screen) fact(name, value string) {
 }
 
 // frames shows the frames of the backend in a column on the left, and those of the client on the
-// right. A sign between the columns shows what Holdpoint did: nothing for an unchanged frame, | for
-// a rewritten one, < for one that was left out, and > for one that was added. If short is set,
-// unchanged frames are summarized.
+// right. A sign between the columns shows what Holdpoint did with a frame: a space if it forwarded
+// the frame unchanged, | if it rewrote the frame, < if it left the frame out, and > if it added the
+// frame. If short is set, consecutive unchanged frames are summarized in one line.
 func (s *screen) frames(backend, client []string, short bool) {
 	left := "the backend sends"
 	if backend == nil {
@@ -85,7 +86,8 @@ func (s *screen) frames(backend, client []string, short bool) {
 	}
 }
 
-// column shows the frames of one side, for a screen that is too narrow for two columns.
+// column shows the frames of one side, backend or client, if the screen is too narrow for two
+// columns.
 func (s *screen) column(name string, rows []row, short bool, side func(row) string) {
 	s.line("   %s", s.paint(dim, name))
 	for _, r := range shorten(rows, short) {
@@ -95,7 +97,7 @@ func (s *screen) column(name string, rows []row, short bool, side func(row) stri
 	}
 }
 
-// shorten replaces consecutive unchanged frames by one line, if short is set.
+// shorten replaces consecutive unchanged frames by one line with their number, if short is set.
 func shorten(rows []row, short bool) []row {
 	if !short {
 		return rows
@@ -116,11 +118,11 @@ func shorten(rows []row, short bool) []row {
 	return list
 }
 
-// A row is a frame of the backend, a frame of the client, or a pair of both.
+// A row has a frame of the backend on the left, a frame of the client on the right, or both.
 type row struct{ left, sign, right string }
 
-// align pairs equal frames (the longest common subsequence), and also the different frames between
-// them.
+// align pairs the frames that are equal in a and b (their longest common subsequence). The frames
+// between two such pairs differ; align pairs them too, from the end.
 func align(a, b []string) []row {
 	length := make([][]int, len(a)+1)
 	for i := range length {
@@ -179,8 +181,8 @@ func pair(left, right string) row {
 	return row{left, "|", right}
 }
 
-// brief returns a frame on one line: its type, its outcome or code, and its other members as
-// name=value. It leaves out threadId, which is the same everywhere, and rawEvent, which repeats
+// brief returns a frame on one line: its type, then outcome and code, and then its other members as
+// name=value. It leaves out threadId, which is the same in all frames, and rawEvent, which repeats
 // LangChain's event.
 func brief(frame string) string {
 	ev := gjson.Parse(frame)
@@ -204,7 +206,7 @@ func brief(frame string) string {
 	return strings.Join(parts, " ")
 }
 
-// fit cuts text to a number of columns.
+// fit cuts text to the number of columns. The last column of a cut text is an ellipsis.
 func fit(text string, columns int) string {
 	if utf8.RuneCountInString(text) <= columns {
 		return text

@@ -9,13 +9,14 @@ import (
 	"holdpoint/internal/agui"
 )
 
-// A Change counts what happened to the events of one kind.
+// A Change counts the events of one kind, by what Holdpoint did with them.
 type Change struct {
 	Type string `json:"type"`
 	Name string `json:"name,omitempty"` // of a CUSTOM event or a tool, if its type has one
 	Came int    `json:"came"`
-	// Passed events reached the client unchanged, and Rewritten ones with changes. Dropped events
-	// did not reach it. Made events were added by Holdpoint.
+	// Passed counts the events that reached the client unchanged, and Rewritten those that reached
+	// it with changes. Dropped counts the events that did not reach the client, and Made those that
+	// Holdpoint added.
 	Passed    int `json:"passed"`
 	Rewritten int `json:"rewritten"`
 	Dropped   int `json:"dropped"`
@@ -37,10 +38,12 @@ func kindOf(ev agui.Event) kind {
 	return k
 }
 
-// compare counts, for each kind of event, what happened between the backend's answer and the
-// client. The kinds are in the order of their first events.
+// compare counts, for each kind of event, what Holdpoint did with the events of the backend's
+// answer (in) and which it added for the client (out). The kinds are in the order of their first
+// events.
 func compare(in, out *stream) []Change {
-	left := map[string]int{} // events of the backend that were not yet found in out, by their JSON
+	// number of the backend's events that were not yet found in out, by the event's JSON
+	left := map[string]int{}
 	for _, ev := range in.events {
 		left[string(ev.JSON)]++
 	}
@@ -76,7 +79,8 @@ func compare(in, out *stream) []Change {
 	return list
 }
 
-// calls returns the names of the tools that have a call without a result.
+// calls returns the names of the tools that have a call without a result, sorted and without
+// duplicates.
 func (s *stream) calls() []string {
 	open := map[string]string{}
 	for _, ev := range s.events {
@@ -93,11 +97,11 @@ func (s *stream) calls() []string {
 	return slices.Compact(slices.Sorted(maps.Values(open)))
 }
 
-// maxName is the number of characters of a name from the backend that doctor prints.
+// maxName is the largest number of characters that doctor prints of a name from the backend.
 const maxName = 60
 
-// clean returns a name from the backend in a form that a terminal can show: without control
-// characters and characters that change the direction of text, and cut to maxName.
+// clean makes a name from the backend safe for a terminal. It replaces control characters and
+// characters that change the direction of text, and cuts the name to maxName characters.
 func clean(s string) string {
 	var b strings.Builder
 	n := 0

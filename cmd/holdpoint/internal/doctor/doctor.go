@@ -1,10 +1,11 @@
-// Package doctor implements `holdpoint doctor`. It examines one answer of a backend, recorded or
-// fetched, and reports its dialect, what Holdpoint would change in it, and what Holdpoint cannot do
-// with it.
+// Package doctor implements `holdpoint doctor`. It examines one answer of a backend, which was
+// recorded or is fetched. It reports the dialect of the answer, what Holdpoint would change in the
+// answer, and what Holdpoint cannot do with it.
 //
-// It recognizes and rewrites nothing by itself: it plays the answer to a real proxy.Handler, and
-// compares the events that went in with those that came out. Its report has the names of events,
-// tools, reasons and codes. It has no texts, arguments, state or ids from the answer.
+// The package recognizes and rewrites nothing by itself: it plays the answer to a real
+// proxy.Handler, and compares the events that the handler gets with those that it sends to the
+// client. The report has the names of events, tools, reasons and codes. It has no texts, arguments,
+// state or ids from the answer.
 package doctor
 
 import (
@@ -27,28 +28,28 @@ import (
 	"holdpoint/translate/toolcall"
 )
 
-// MaxBytes is the number of bytes of an answer that doctor reads.
+// MaxBytes is the largest number of bytes that doctor reads of an answer.
 const MaxBytes = 64 << 20
 
 // maxFrame is the default of HOLDPOINT_MAX_FRAME_BYTES.
 const maxFrame = 32 << 20
 
-// An Answer is a backend's answer to one run.
+// An Answer is the HTTP response with which a backend answers one run.
 type Answer struct {
 	Status int         // status of the HTTP response, 0 for a recording without headers
 	Header http.Header // nil for a recording without headers
 	Body   []byte
 	Cut    bool // the body is incomplete, or longer than MaxBytes
 	Late   bool // the body is incomplete because the timeout was reached
-	// Run has the answers to all requests of the run, including this one, if the run takes several
-	// requests. It is nil if the run is a single request.
+	// Run is set if the run takes several requests to the backend. It then has the answers to all
+	// of them, including this one. It is nil if the run is a single request.
 	Run []Answer
 }
 
-// Options control how an Answer is read. The zero value has all defaults.
+// Options control how doctor reads an Answer. The zero value has all defaults.
 type Options struct {
-	// Dialect is a value of HOLDPOINT_DIALECT. "" means auto, and the dialects of backends without
-	// AG-UI if the answer has no AG-UI event.
+	// Dialect is a value of HOLDPOINT_DIALECT. "" means auto. If the answer has no AG-UI event, ""
+	// also means to try the dialects of the backends that do not speak AG-UI.
 	Dialect string
 	// Tools is the JSON array of tools that the client declared, or nil. A call of such a tool is
 	// for the client to execute, and is not a pause.
@@ -58,15 +59,16 @@ type Options struct {
 	ProtocolVersion string
 	// TanStack reports whether the client is TanStack AI.
 	TanStack bool
-	// Request is a request of the client, or nil. If it is set, the answer is played to a run that
-	// has the same marks of the client.
+	// Request is a request of the client, or nil. If it is set, the run to which the answer is
+	// played has the marks by which Holdpoint recognizes that client.
 	Request []byte
 	// Assistant is the value of HOLDPOINT_LANGGRAPH_SERVER_ASSISTANT.
 	Assistant string
 }
 
-// several reports whether a run of the dialect takes several requests. A recorded answer does not
-// show which of the requests it belongs to, so such a run cannot be examined from a recording.
+// several reports whether a run of the dialect takes several requests to the backend. A recorded
+// answer does not show to which of the requests it belongs, so such a run cannot be examined from a
+// recording.
 func (o Options) several() bool { return o.Dialect == langgraphserver.Name }
 
 func (o Options) err() error {
@@ -76,8 +78,8 @@ func (o Options) err() error {
 	return nil
 }
 
-// Examine plays the answer to Holdpoint and reports the result. It returns an error for a wrong
-// option.
+// Examine plays the answer to Holdpoint and returns the report on it. It returns an error for a
+// wrong option.
 func Examine(ctx context.Context, a Answer, o Options) (*Report, error) {
 	o.Dialect = cmp.Or(o.Dialect, auto.Name)
 	list, err := options(o)
@@ -137,9 +139,9 @@ func Examine(ctx context.Context, a Answer, o Options) (*Report, error) {
 	return r, nil
 }
 
-// options returns the dialects with options that suit doctor. superagent requires an agent id,
-// whose value does not matter here. HOLDPOINT_TOOLS is set only if its dialect is named, because
-// auto would otherwise treat every call without a result as a question.
+// options returns all dialects, with option values for doctor. superagent requires an agent id, but
+// its value does not matter to doctor. HOLDPOINT_TOOLS is set only if the user names the dialect
+// tool-call, because auto would otherwise treat every call without a result as a question.
 func options(o Options) (dialects.List, error) {
 	list, set := dialects.All(), map[string]string{"HOLDPOINT_SUPERAGENT_AGENT_ID": "doctor"}
 	if o.Assistant != "" {
@@ -151,8 +153,9 @@ func options(o Options) (dialects.List, error) {
 	return list, errors.Join(append(list.Read(set), o.err())...)
 }
 
-// playForeignDialects plays the answer to each dialect whose backend does not speak AG-UI, and
-// returns the result with the most recognized events, or nil if no dialect recognizes any.
+// playForeignDialects plays the answer to each dialect whose backend does not speak AG-UI. It
+// returns the result of the dialect that recognizes the most events, or nil if no dialect
+// recognizes an event.
 func playForeignDialects(ctx context.Context, list dialects.List, a Answer, came *stream, o Options) (*playedStream, error) {
 	var best *playedStream
 	most := 0
@@ -176,7 +179,7 @@ func playForeignDialects(ctx context.Context, list dialects.List, a Answer, came
 	return best, nil
 }
 
-// noStream returns why the answer cannot be examined, or "" if it can.
+// noStream returns the reason why the answer cannot be examined, or "" if it can be.
 func noStream(a Answer, came *stream) string {
 	switch {
 	case a.Status == http.StatusUnauthorized || a.Status == http.StatusForbidden:
@@ -197,8 +200,8 @@ func noStream(a Answer, came *stream) string {
 	return ""
 }
 
-// withType returns the header of the answer. For a recording without headers it adds the media type
-// that the body looks like.
+// withType returns the header of the answer. If the answer is a recording without headers, withType
+// adds the Content-Type that the body seems to have.
 func withType(a Answer) http.Header {
 	h := a.Header.Clone()
 	if h == nil {
@@ -236,10 +239,10 @@ func mediaType(h http.Header) string {
 	return strings.ToLower(strings.TrimSpace(t))
 }
 
-// A stream has the events of an answer.
+// A stream has the events of a backend's answer, or of Holdpoint's response to the client.
 type stream struct {
 	events   []agui.Event
-	known    int  // events whose type AG-UI has
+	known    int  // number of events whose type is one of AG-UI's
 	tooLarge bool // a frame is larger than maxFrame
 }
 
@@ -290,7 +293,7 @@ func (s *stream) end() agui.Type {
 	return ""
 }
 
-// has reports whether the stream has an event with the same JSON.
+// has reports whether the stream has an event with the same JSON as ev.
 func (s *stream) has(ev agui.Event) bool {
 	return slices.ContainsFunc(s.events, func(one agui.Event) bool { return bytes.Equal(one.JSON, ev.JSON) })
 }

@@ -20,17 +20,17 @@ import (
 	"holdpoint/store/memory"
 )
 
-// A Probe is one harmless run: a message to an agent, without tools, on a new thread.
+// A Probe describes one harmless run: a message to an agent, without tools, on a new thread.
 type Probe struct {
 	URL     *url.URL
-	Message string      // "": DefaultMessage
+	Message string      // "" means DefaultMessage
 	Header  http.Header // additional headers of the request, such as a token
-	Options             // with a Dialect, the request has the form of its backend
-	// Transport sends the request. If it is nil, Fetch uses one that follows no redirects.
+	Options             // if Dialect is set, the request is one that the dialect's backend reads
+	// Transport sends the request. If it is nil, Fetch uses a transport that follows no redirects.
 	Transport http.RoundTripper
 }
 
-// Address parses the URL of a backend.
+// Address parses the URL of a backend. Its error says what is wrong, for the user.
 func Address(text string) (*url.URL, error) {
 	u, err := url.Parse(text)
 	switch {
@@ -45,8 +45,8 @@ func Address(text string) (*url.URL, error) {
 }
 
 // Fetch sends the run through a Holdpoint, so that the backend gets the same request as from a real
-// one, and returns the backend's answer. If ctx ends first, the answer has what was received until
-// then. Fetch returns an error if there was no answer.
+// Holdpoint. It returns the backend's answer. If ctx ends first, the answer has the part that was
+// received before. Fetch returns an error if there was no answer.
 func Fetch(ctx context.Context, p Probe) (Answer, error) {
 	p.Dialect = cmp.Or(p.Dialect, "auto")
 	list, err := options(p.Options)
@@ -91,15 +91,15 @@ func Fetch(ctx context.Context, p Probe) (Answer, error) {
 	return seen.answer(ctx, w)
 }
 
-// maxExchanges bounds the requests of a run that takes several.
+// maxExchanges is the largest number of requests to the backend that doctor sends for one run.
 const maxExchanges = 8
 
-// capture is a transport that sends the requests of one run and keeps the answers.
+// capture is a transport that sends the requests of one run to the backend and keeps the answers.
 type capture struct {
 	to   http.RoundTripper
-	most int // number of requests that it sends
+	most int // the largest number of requests that it sends
 
-	mu   sync.Mutex // a body may still be read after the run has ended
+	mu   sync.Mutex // needed because a body may still be read after the run has ended
 	list []*exchange
 }
 
@@ -107,12 +107,12 @@ type capture struct {
 type exchange struct {
 	c     *capture
 	res   *http.Response
-	err   error // of the request, or of its body
+	err   error // error of the request, or of reading its response's body
 	body  bytes.Buffer
 	whole bool
 }
 
-// errEnough is the error for requests after the last one that capture sends.
+// errEnough is the error of a request beyond capture.most.
 var errEnough = errors.New(failedSecondRun)
 
 // RoundTrip implements http.RoundTripper.
@@ -162,7 +162,7 @@ func (b *capturedBody) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// answer returns the event stream among the answers, or the last answer if none is an event stream.
+// answer returns the answer that is an event stream, or the last answer if none is an event stream.
 func (c *capture) answer(ctx context.Context, w *clientView) (Answer, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -207,8 +207,8 @@ func (e *exchange) answer(late bool) Answer {
 	return a.withoutGzip()
 }
 
-// withoutGzip returns the answer with its body unpacked if that is gzip. If it cannot be unpacked,
-// the answer is unchanged, and the report names its encoding.
+// withoutGzip returns the answer with its body unpacked if the body is gzip. If the body cannot be
+// unpacked, the answer is returned unchanged, and the report names its encoding.
 func (a Answer) withoutGzip() Answer {
 	if !strings.EqualFold(a.Header.Get("Content-Encoding"), "gzip") {
 		return a

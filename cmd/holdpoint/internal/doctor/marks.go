@@ -21,19 +21,19 @@ import (
 	"holdpoint/translate/toolcall"
 )
 
-// A Framework is the framework that made the answer, if the answer shows it.
+// A Framework is the framework that made the answer, as far as the answer shows it.
 type Framework struct {
 	Name string   `json:"name,omitempty"` // a heading of docs/support.md, "" if unknown
 	Seen []string `json:"seen"`           // the marks by which it was recognized
-	// Versions is the version, or the range of versions, that the answer shows, or "". A run that
-	// does not pause often shows none.
+	// Versions is the version, or the range of versions, that the answer shows. It is "" if the
+	// answer shows no version; often a run that does not pause shows none.
 	Versions string `json:"versions,omitempty"`
-	// Passes is the reason why its questions cannot be answered through Holdpoint, or "" if they
-	// can.
+	// Passes is the reason why the framework's questions cannot be answered through Holdpoint, or
+	// "" if they can be.
 	Passes string `json:"-"`
 }
 
-// sections has the headings of docs/support.md, by dialect.
+// sections maps each dialect to the heading of its section in docs/support.md.
 var sections = map[string]string{
 	adk.Name:             "Google ADK",
 	agentframework.Name:  "Microsoft Agent Framework",
@@ -51,15 +51,16 @@ var sections = map[string]string{
 	toolcall.Name:        nameToolCall,
 }
 
-// A mark is something in a stream that only one framework writes.
+// A mark is something in an event that only one framework writes.
 type mark struct {
 	framework string
 	what      string
 	shows     func(ev agui.Event) bool
-	passes    string // see Framework
+	passes    string // see Framework.Passes
 }
 
-// marks lists the marks that the recordings in testdata show. TestMarks counts them there.
+// marks lists the marks that the recordings in testdata show. TestMarks counts how often they occur
+// in these recordings.
 var marks = []mark{
 	{"LangGraph", signLangChain, isLangChain, ""},
 	{"LangGraph", signLangGraphServer, isServerFrame, ""},
@@ -83,8 +84,8 @@ func isCustom(name string) func(agui.Event) bool {
 	return func(ev agui.Event) bool { return ev.Type == agui.Custom && ev.Get("name").Str == name }
 }
 
-// announces returns a function that reports whether an event announces a question in the form of
-// one integration.
+// announces returns a function that reports whether an event announces a question as the
+// integration who does.
 func announces(who kit.Announcer) func(agui.Event) bool {
 	return func(ev agui.Event) bool { return kit.Announced(ev) == who }
 }
@@ -116,7 +117,7 @@ func hasMetadata(key string) func(agui.Event) bool {
 }
 
 // langChain returns the name of the LangChain event that an adapter includes in its own event, or
-// "". python reports whether the adapter is the Python one.
+// "" if there is none. The result python reports whether the adapter is the Python one.
 func langChain(ev agui.Event) (name string, python bool) {
 	for _, raw := range []string{"rawEvent", "event"} {
 		if v := ev.Get(raw); v.IsObject() && (raw == "rawEvent" || ev.Type == agui.Raw) {
@@ -133,14 +134,15 @@ func isLangChain(ev agui.Event) bool {
 	return name != ""
 }
 
-// isServerFrame reports whether the event includes the frame of a LangGraph Server that it was made
-// from, as those of the TypeScript adapter do.
+// isServerFrame reports whether the event includes the frame of a LangGraph Server from which it
+// was made. The events of the TypeScript adapter include that frame.
 func isServerFrame(ev agui.Event) bool {
 	name := ev.Get("rawEvent.event").Str
 	return (name == "events" || name == "messages" || name == "values") && ev.Get("rawEvent.id").Exists() && ev.Get("rawEvent.data").Exists()
 }
 
-// frameworkOf returns the framework that the dialect or the marks in the answer show.
+// frameworkOf returns the framework to which the dialect belongs, with the marks of that framework
+// in the answer. If the dialect is "" or that of package standard, the marks alone decide.
 func frameworkOf(dialect string, came *stream) Framework {
 	f := Framework{Seen: []string{}}
 	if dialect != "" {
@@ -172,8 +174,8 @@ func frameworkOf(dialect string, came *stream) Framework {
 	return f
 }
 
-// asTested has, for each framework, the versions whose outcome was recorded for its mark. An answer
-// without that outcome does not show a version.
+// asTested maps a framework to the versions from which an outcome with its mark was recorded. An
+// answer without such an outcome does not show a version.
 var asTested = map[string]string{
 	"Google ADK": adapterADK,
 	"CrewAI":     adapterCrewAI,
@@ -181,15 +183,15 @@ var asTested = map[string]string{
 	"AG2":        adapterAG2,
 }
 
-// asAnnounced has, for each framework, the versions that were recorded with an announcement and no
-// outcome.
+// asAnnounced maps a framework to the versions from which runs were recorded that announce a
+// question but have no outcome with it.
 var asAnnounced = map[string]string{
 	"CrewAI": adapterCrewAIEvent,
 	"Mastra": adapterMastraEvent,
 }
 
-// outcomeVersions returns the versions of a framework that show only in an outcome with interrupts,
-// or in an announcement without one.
+// outcomeVersions returns the versions of a framework whose versions can be told apart only by a
+// question: by an outcome with interrupts, or by an announcement without such an outcome.
 func outcomeVersions(framework string, came *stream) string {
 	said := ""
 	for _, ev := range came.events {
@@ -203,9 +205,9 @@ func outcomeVersions(framework string, came *stream) string {
 	return said
 }
 
-// langGraphVersions derives the version of the adapter from the place of the question. Adapters up
-// to 0.0.42 announce it before the last snapshot, and those from 0.0.43 on after it. Only the
-// latter have the outcome.
+// langGraphVersions derives the version of the adapter from the position of the event that
+// announces the question. Adapters up to 0.0.42 announce the question before the last snapshot, and
+// adapters from 0.0.43 on after the last snapshot. Only the latter have the outcome.
 func langGraphVersions(came *stream) string {
 	python, typescript, asked, snapshot, outcome := false, false, -1, -1, false
 	for i, ev := range came.events {
@@ -242,8 +244,8 @@ func langGraphVersions(came *stream) string {
 	return ""
 }
 
-// agentFrameworkVersions derives the version from the form of the question, which has changed
-// several times.
+// agentFrameworkVersions derives the version from the event that has the question. The framework
+// has changed this event several times.
 func agentFrameworkVersions(dialect string, came *stream) string {
 	custom, confirm, list, outcome := false, false, false, false
 	for _, ev := range came.events {

@@ -24,13 +24,13 @@ import (
 	"holdpoint/translate/superagent"
 )
 
-// playedStream is what Holdpoint made of an answer.
+// A playedStream is what Holdpoint did with a backend's answer.
 type playedStream struct {
-	setting  string // HOLDPOINT_DIALECT
+	setting  string // value of HOLDPOINT_DIALECT
 	run      event.Run
 	out      *stream
 	warnings []string
-	again    int // further requests that Holdpoint would send
+	again    int // number of further requests that Holdpoint would send
 }
 
 // play sends a run through a new Holdpoint whose backend replies with the answer.
@@ -69,12 +69,12 @@ func play(ctx context.Context, list dialects.List, a Answer, came *stream, o Opt
 	return p, nil
 }
 
-// understood returns a measure of how much of the answer the dialect recognized: the number of
-// texts and calls that it made, and 1000 for each question. It is 0 if the stream does not end in
-// the way of the dialect.
+// understood measures how much of the backend's answer the dialect recognized: 1 for each text and
+// call that the dialect made, and 1000 for each question. It returns 0 if the stream does not end
+// as the streams of the dialect's backend do.
 //
-// superagent's dialect accepts any text, so it counts only if it made a question, or if the frames
-// look like superagent's.
+// superagent's dialect accepts any text, so it gets a measure only if it made a question, or if the
+// frames look like superagent's.
 func (p *playedStream) understood(came *stream) int {
 	n, asked := 0, 0
 	for _, ev := range p.out.events {
@@ -95,16 +95,16 @@ func (p *playedStream) understood(came *stream) int {
 	return n + asked
 }
 
-// likeSuperagent reports whether a frame has the fields that every frame of superagent's A2UI
-// framing has.
+// likeSuperagent reports whether a frame has the fields type, data and timestamp, which every frame
+// of superagent's A2UI framing has.
 func (s *stream) likeSuperagent() bool {
 	return slices.ContainsFunc(s.events, func(ev agui.Event) bool {
 		return ev.Get("type").Str != "" && ev.Get("data").Exists() && ev.Get("timestamp").Exists()
 	})
 }
 
-// input returns the run that the answer is played to. It has the thread and run ids of the stream,
-// because an answer to another run is a different case.
+// input returns the run to which the answer is played. It has the thread id and run id of the
+// stream, because Holdpoint treats an answer with the ids of another run differently.
 func input(came *stream, o Options) []byte {
 	if in := clientsRun(o.Request); in != nil {
 		return in
@@ -133,8 +133,9 @@ func input(came *stream, o Options) []byte {
 	return agui.MustMarshal(run)
 }
 
-// clientsRun returns the request with only its user messages, if it shows which .NET client sent
-// it, and nil otherwise. Answers in it are removed, because no question is open for them.
+// clientsRun returns the client's request with only its user messages, if the request shows which
+// .NET client sent it, and nil otherwise. The result has no resume and no command, because there is
+// no open question that they could answer.
 func clientsRun(request []byte) []byte {
 	in, is, err := agui.ParseInput(request)
 	if err != nil || !is || clients.Of(&in).ReadsAll() {
@@ -146,7 +147,8 @@ func clientsRun(request []byte) []byte {
 	return in.Raw
 }
 
-// A replay is a backend that replies with one answer, or with those of a run.
+// A replay is a backend that replies with one recorded answer, or with the answers of one run in
+// order.
 type replay struct {
 	a     Answer
 	asked int
@@ -163,7 +165,8 @@ func (b *replay) RoundTrip(r *http.Request) (*http.Response, error) {
 		return nil, &net.OpError{Op: "dial", Err: errors.New(failedSecondAnswer)}
 	}
 	if trace := httptrace.ContextClientTrace(r.Context()); trace != nil && trace.GotConn != nil {
-		trace.GotConn(httptrace.GotConnInfo{}) // a real transport calls it before it sends the request
+		// a real transport calls GotConn before it sends the request
+		trace.GotConn(httptrace.GotConnInfo{})
 	}
 	body := io.Reader(bytes.NewReader(a.Body))
 	if a.Cut {
@@ -183,7 +186,7 @@ type brokenStream struct{}
 
 func (brokenStream) Read([]byte) (int, error) { return 0, io.ErrUnexpectedEOF }
 
-// clientView is a ResponseWriter that keeps what a client gets.
+// clientView is a ResponseWriter that keeps the response that a client gets.
 type clientView struct {
 	header http.Header
 	status int
@@ -204,8 +207,8 @@ func (w *clientView) Write(b []byte) (int, error) {
 // Flush implements http.Flusher.
 func (w *clientView) Flush() { w.WriteHeader(http.StatusOK) }
 
-// warnings is a slog.Handler that keeps the messages of warnings. It drops attributes, because they
-// may hold parts of a request.
+// warnings is a slog.Handler that keeps the messages of warnings. It drops the attributes, because
+// they may contain parts of a request.
 type warnings struct{ keep func(string, ...any) }
 
 func (warnings) Enabled(_ context.Context, level slog.Level) bool { return level >= slog.LevelWarn }

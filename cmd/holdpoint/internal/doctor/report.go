@@ -14,8 +14,8 @@ import (
 type Verdict string
 
 // Keeps means that the backend asks a question that Holdpoint can translate. Plain means that the
-// run asks no question. Cannot means that the answer has something that Holdpoint cannot do.
-// NoStream means that there is no answer to examine.
+// run asks no question. Cannot means that Holdpoint cannot handle something in the backend's
+// answer. NoStream means that there is no answer to examine.
 const (
 	Keeps    Verdict = "keeps"
 	Plain    Verdict = "plain"
@@ -25,12 +25,13 @@ const (
 
 // A Report is the result of doctor. Its JSON is the output of -json.
 type Report struct {
-	Source    string         `json:"source"` // the file, the address without its query, or -
-	Verdict   Verdict        `json:"verdict"`
-	Answer    Described      `json:"answer"`
-	Dialect   string         `json:"dialect"`          // "" if the answer does not show it
-	Client    string         `json:"client,omitempty"` // the kind of client, if a request of it was given
-	Setting   string         `json:"setting"`          // the HOLDPOINT_DIALECT that this backend needs, "" if unknown
+	Source  string    `json:"source"` // the file, the address without its query, or -
+	Verdict Verdict   `json:"verdict"`
+	Answer  Described `json:"answer"`
+	Dialect string    `json:"dialect"` // "" if the answer does not show it
+	// the kind of client, if the user gave a request of the client
+	Client    string         `json:"client,omitempty"`
+	Setting   string         `json:"setting"` // the HOLDPOINT_DIALECT that this backend needs, "" if unknown
 	Framework Framework      `json:"framework"`
 	Questions []Question     `json:"questions"`
 	Events    []Change       `json:"events"`
@@ -43,8 +44,8 @@ type Report struct {
 type Described struct {
 	Status    int    `json:"status,omitempty"` // 0: a recording without its headers
 	MediaType string `json:"mediaType,omitempty"`
-	Server    string `json:"server,omitempty"`   // the header
-	Location  string `json:"location,omitempty"` // of a redirect, without its query
+	Server    string `json:"server,omitempty"`   // value of the Server header
+	Location  string `json:"location,omitempty"` // where a redirect leads, without the query
 	Bytes     int    `json:"bytes"`
 	Events    int    `json:"events"`
 	End       string `json:"end"` // RUN_FINISHED, RUN_ERROR or none; "" if the answer has no AG-UI event
@@ -78,7 +79,7 @@ func describe(a Answer, came *stream) Described {
 func (r *Report) cannot(what string) { r.Cannot = append(r.Cannot, what) }
 func (r *Report) note(what string)   { r.Notes = append(r.Notes, what) }
 
-// tell fills the report from the answer and from what Holdpoint made of it.
+// tell fills the report from the backend's answer and from what Holdpoint did with it.
 func (r *Report) tell(came *stream, p *playedStream, o Options) {
 	r.Dialect = p.run.Dialect
 	r.Setting = p.setting
@@ -90,7 +91,8 @@ func (r *Report) tell(came *stream, p *playedStream, o Options) {
 	r.Framework = frameworkOf(r.Dialect, came)
 	r.Support = supportOf(r.Framework, r.Dialect)
 
-	if p.again == 0 { // otherwise the run ended because a further request was not sent
+	// if p.again is not 0, the run ended only because a further request was not sent
+	if p.again == 0 {
 		r.broken(came, p)
 	}
 	for _, w := range p.warnings {
@@ -126,9 +128,10 @@ func (r *Report) tell(came *stream, p *playedStream, o Options) {
 	}
 }
 
-// noteClient adds notes about the cards of some clients. Those of TanStack AI get a binding with
-// each question. Those of CopilotKit may read the backend's own announcement, which the interrupt
-// replaces. A client that declares no protocol version may be CopilotKit's runtime.
+// noteClient adds notes about the cards with which some clients show a question. TanStack AI's
+// cards need a binding, which Holdpoint adds to each question. CopilotKit's cards may read the
+// backend's own announcement, which Holdpoint replaces by the interrupt. A client that declares no
+// protocol version may be CopilotKit's runtime.
 func (r *Report) noteClient(came *stream, o Options) {
 	if o.TanStack && len(r.Questions) > 0 {
 		r.note(noteTanStack)
@@ -142,14 +145,16 @@ func (r *Report) noteClient(came *stream, o Options) {
 	}
 }
 
-// brokenOff and unanswered are messages that proxy logs if a stream breaks off, and if a request
-// gets no answer. doctor drops them, because it reports the code of the run's error.
+// brokenOff and unanswered are messages that package proxy logs: brokenOff if the backend's stream
+// breaks off, and unanswered if a request gets no answer. doctor drops both messages, because it
+// reports the code of the run's error.
 const (
 	brokenOff  = "the backend's stream broke off"
 	unanswered = "the backend did not answer a run"
 )
 
-// broken adds why the run ends with an error for the client that the backend did not send.
+// broken adds the reasons why the run ends, for the client, with an error that is not the backend's
+// own.
 func (r *Report) broken(came *stream, p *playedStream) {
 	if came.tooLarge {
 		r.cannot(cannotFrame)

@@ -13,7 +13,8 @@ type SupportedPart struct {
 	Page     string    `json:"page"` // with the heading's anchor
 	About    string    `json:"about,omitempty"`
 	Packages []Package `json:"packages,omitempty"`
-	Limits   []string  `json:"limits,omitempty"` // what does not work: the first words of each list item
+	// the list items on what does not work, each shortened to its first words
+	Limits []string `json:"limits,omitempty"`
 }
 
 // A Package is a row of a table of docs/support.md.
@@ -23,7 +24,7 @@ type Package struct {
 	Tested   string `json:"tested"`
 }
 
-// supportOf returns the section about a framework, or nil if the page has none.
+// supportOf returns the section of docs/support.md about a framework, or nil if there is none.
 func supportOf(f Framework, dialect string) *SupportedPart {
 	name := f.Name
 	if name == "" && dialect == standard.Name {
@@ -42,8 +43,8 @@ var (
 	notAnchor = regexp.MustCompile(`[^a-z0-9 -]`)
 )
 
-// readSupportedVersions reads the sections of docs/support.md between its two markers, by their
-// headings.
+// readSupportedVersions reads the sections of docs/support.md between its two markers. The keys of
+// the map are the headings.
 func readSupportedVersions() map[string]SupportedPart {
 	parts := strings.Split(docs.Support, "<!-- supported -->")
 	list := map[string]SupportedPart{}
@@ -82,7 +83,8 @@ func readPart(heading, text string) SupportedPart {
 	return p
 }
 
-// plain returns a text of the page on one line, without markup, up to the first test that it names.
+// plain returns a text of docs/support.md on one line and without markup. It cuts the text before
+// the name of the first test.
 func plain(s string) string {
 	if at := testName.FindStringIndex(s); at != nil {
 		s = strings.TrimRight(s[:at[0]], " \n(:;,")

@@ -1,8 +1,8 @@
 package doctor
 
-// The texts of this room, in one place: the verdict, what Holdpoint cannot do with an answer, and
-// notes. Each says what was seen and what can be done. words.go has the labels of the report, and
-// marks.go the signs of a framework.
+// The texts of doctor that a user reads: the verdict, what Holdpoint cannot do with a backend's
+// answer, and notes. Each text says what doctor saw and what the user can do. The file words.go has
+// the labels of the report, and marks.go the signs of each framework.
 const (
 	// The verdict.
 	verdictKeeps   = "the backend asks a question, and Holdpoint brings it to the client and the answer back"
@@ -34,7 +34,7 @@ const (
 		"gets an AG-UI interrupt there, and no longer the agent's own value: set HOLDPOINT_CLIENT=native, or change the card (docs/copilotkit.md)"
 	noteOwnError = "the backend's own error reaches the client as RUN_ERROR"
 
-	// Why there is nothing to judge.
+	// Why there is no answer to judge.
 	whyAssistant = "LangGraph's server refuses the run: it may not have the assistant (-assistant)"
 	whyWho       = "the backend requires a login: give its token with -header or -header-file"
 	whyNoAgent   = "the backend has no agent at this address (docs/troubleshooting.md#i-see-404)"
@@ -44,7 +44,7 @@ const (
 	whyTime      = "the backend sent nothing before the time was over: give it more (-timeout)"
 	whyEmpty     = "it is empty"
 
-	// What doctor does not do.
+	// What doctor refuses, and how it fails.
 	refusedAddress    = "the address cannot be read"
 	refusedScheme     = "want an address http://host/path or https://host/path"
 	refusedUser       = "an address has no user and password here: give them with -header"

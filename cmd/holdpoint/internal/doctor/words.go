@@ -9,7 +9,7 @@ import (
 	"text/tabwriter"
 )
 
-// Print writes the report for a person.
+// Print writes the report as text for a person.
 func (r *Report) Print(to io.Writer) error {
 	var text bytes.Buffer
 	r.print(&text)

@@ -14,15 +14,16 @@ import (
 	"time"
 )
 
-// A bundle is the content of the Secret: a certificate with its key, and the authorities that API
-// servers are to trust. The first authority is the one that issued the certificate.
+// A bundle is the content of the Secret: a certificate with its key, and the certificate
+// authorities that API servers are to trust. The first authority is the one that issued the
+// certificate.
 type bundle struct{ cert, key, authorities []byte } // all PEM
 
-// mostSkew is the largest expected difference between two clocks.
+// mostSkew is the largest difference that is expected between the clocks of two machines.
 const mostSkew = 5 * time.Minute
 
-// issue makes a certificate for a name, and an authority that signs it. The authority's key is not
-// kept, so it signs nothing else.
+// issue makes a certificate for the host name, and a new authority that signs the certificate. The
+// key of the authority is thrown away, so the authority signs nothing else.
 func issue(name string, now time.Time, lifetime time.Duration) (bundle, error) {
 	from, to := now.Add(-min(mostSkew, lifetime/10)), now.Add(lifetime)
 	authorityKey, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
@@ -70,8 +71,8 @@ func serial() *big.Int {
 	return new(big.Int).SetBytes(b)
 }
 
-// read returns the certificate of the bundle, or an error if it is not valid for the name at the
-// time, or not issued by the first authority.
+// read returns the certificate of the bundle with its key. It returns an error if the certificate
+// is not valid for the host name at the time now, or was not issued by the first authority.
 func (b bundle) read(name string, now time.Time) (*tls.Certificate, error) {
 	pair, err := tls.X509KeyPair(b.cert, b.key)
 	if err != nil {
@@ -92,7 +93,7 @@ func due(c *x509.Certificate, now time.Time) bool {
 	return now.After(c.NotBefore.Add(c.NotAfter.Sub(c.NotBefore) / 3 * 2))
 }
 
-// split parses the certificates of a PEM text.
+// split parses the certificates of a PEM text. It skips blocks that are not valid certificates.
 func split(text []byte) (list []*x509.Certificate) {
 	for {
 		var b *pem.Block
@@ -105,8 +106,9 @@ func split(text []byte) (list []*x509.Certificate) {
 	}
 }
 
-// after returns the bundle with further authorities: those in texts that have not expired. They are
-// needed because a replica may still serve a certificate from one of them.
+// after returns the bundle with further authorities: it adds the certificates in texts that have
+// not expired. API servers must still trust them, because a replica may still serve a certificate
+// that one of them issued.
 func (b bundle) after(now time.Time, texts ...[]byte) bundle {
 	for _, c := range split(bytes.Join(texts, nil)) {
 		if one := block("CERTIFICATE", c.Raw); now.Before(c.NotAfter) && !bytes.Contains(b.authorities, one) {

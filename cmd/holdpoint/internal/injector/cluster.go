@@ -27,17 +27,18 @@ const accountFolder = "/var/run/secrets/kubernetes.io/serviceaccount"
 const (
 	// callTimeout bounds a request to the API server.
 	callTimeout = 10 * time.Second
-	// maxObject is the largest answer of the API server, in bytes.
+	// maxObject is the largest response of the API server that is read, in bytes.
 	maxObject = 4 << 20
-	// oldestMinor is the first minor version of Kubernetes 1 that finds a port of a native sidecar
-	// by its name (kubernetes/kubernetes#127958).
+	// oldestMinor is the oldest supported minor version of Kubernetes 1. From this version on,
+	// Kubernetes finds a port of a native sidecar by the port's name
+	// (kubernetes/kubernetes#127958).
 	oldestMinor = 33
 )
 
-// errChanged is the error of a write if the object has changed since it was read.
+// errChanged is the error of a write if the Kubernetes object has changed since it was read.
 var errChanged = errors.New(textChanged)
 
-// A cluster calls the API server as the pod's service account.
+// A cluster calls the API server of Kubernetes as the pod's service account.
 type cluster struct {
 	base      string // such as https://10.96.0.1:443
 	folder    string
@@ -45,8 +46,8 @@ type cluster struct {
 	http      *http.Client
 }
 
-// inCluster returns the cluster of the pod that the process runs in. get returns environment
-// variables.
+// inCluster returns the cluster of the pod in which the process runs. The function get returns the
+// value of an environment variable. folder is accountFolder, except in tests.
 func inCluster(get func(string) string, folder string) (*cluster, error) {
 	host, port := get("KUBERNETES_SERVICE_HOST"), get("KUBERNETES_SERVICE_PORT")
 	if host == "" || port == "" {
@@ -72,8 +73,8 @@ func inCluster(get func(string) string, folder string) (*cluster, error) {
 	}, nil
 }
 
-// call sends a request to the API server and returns the JSON of the answer. It reads the token
-// each time, because Kubernetes replaces it within the hour.
+// call sends a request to the API server and returns the JSON of the response. It reads the
+// account's token for each request, because Kubernetes replaces the token within the hour.
 func (c *cluster) call(ctx context.Context, method, path, contentType string, body []byte) (gjson.Result, error) {
 	var none gjson.Result
 	token, err := os.ReadFile(filepath.Join(c.folder, "token"))
@@ -119,8 +120,7 @@ func configurationPath(name string) string {
 	return "/apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations/" + name
 }
 
-// checkVersion returns a tooOldError if an injected pod would be unreachable in this version of
-// Kubernetes.
+// checkVersion returns a tooOldError if this version of Kubernetes could not reach an injected pod.
 func (c *cluster) checkVersion(ctx context.Context) error {
 	version, err := c.call(ctx, http.MethodGet, "/version", "", nil)
 	if err != nil {
@@ -133,10 +133,10 @@ func (c *cluster) checkVersion(ctx context.Context) error {
 	return nil
 }
 
-// A tooOldError is the version of a Kubernetes that is too old.
+// A tooOldError is the error for a version of Kubernetes that is too old. Its text is that version.
 type tooOldError string
 
-// Error returns the version, what does not work with it, and the oldest version that works.
+// Error names the version, what does not work with it, and the oldest version that works.
 func (e tooOldError) Error() string {
 	return fmt.Sprintf(textTooOld, string(e), oldestMinor)
 }

@@ -24,30 +24,31 @@ import (
 // replicas serve the certificate in the Secret, and each of them may renew it.
 //
 // A renewal writes the new certificate to the Secret. Then it adds the new authority to the
-// MutatingWebhookConfiguration, next to the old ones. The listener serves the new certificate only
-// after a later look finds that authority there. So API servers trust what a replica serves,
-// whichever replica has renewed the certificate.
+// MutatingWebhookConfiguration, next to the old authorities. The Keeper checks both objects at
+// intervals. A replica serves the new certificate only after a check has found the new authority in
+// the MutatingWebhookConfiguration. So API servers trust the certificate that a replica serves,
+// whichever replica has renewed it.
 type Keeper struct {
 	cluster  *cluster
 	name     string // of the Service, the Secret and the MutatingWebhookConfiguration
-	host     string // the name in the certificate
+	host     string // the host name in the certificate
 	lifetime time.Duration
 	now      func() time.Time
 	logger   *slog.Logger
 
 	served atomic.Pointer[served]
-	// first is served until there is a certificate that API servers trust. The kubelet's probes do
-	// not verify it.
+	// first is the certificate that the listener serves until there is one that API servers trust.
+	// It is enough for the kubelet's probes, which do not verify a certificate.
 	first *tls.Certificate
 }
 
-// served is the certificate that the listener serves, with the authorities of the Secret.
+// served is the certificate that the listener serves, with the authorities in the Secret.
 type served struct {
 	certificate *tls.Certificate
 	authorities []byte
 }
 
-// NewKeeper makes a Keeper for the pod that the process runs in.
+// NewKeeper makes a Keeper for the pod in which the process runs.
 func (s *Settings) NewKeeper(logger *slog.Logger) (*Keeper, error) {
 	c, err := inCluster(os.Getenv, accountFolder)
 	if err != nil {
@@ -67,7 +68,7 @@ func newKeeper(c *cluster, name string, lifetime time.Duration, now func() time.
 }
 
 // CheckVersion returns an error if Kubernetes is too old. It returns nil if the API server does not
-// answer.
+// respond.
 func (k *Keeper) CheckVersion(ctx context.Context) error {
 	err := k.cluster.checkVersion(ctx)
 	if tooOld := tooOldError(""); errors.As(err, &tooOld) {
@@ -82,7 +83,7 @@ func (k *Keeper) Ready() bool {
 	return s != nil && k.now().Before(s.certificate.Leaf.NotAfter)
 }
 
-// TLS returns the configuration of the listener. Each connection gets the current certificate.
+// TLS returns the TLS configuration of the listener. Each connection gets the current certificate.
 func (k *Keeper) TLS() *tls.Config {
 	return &tls.Config{MinVersion: tls.VersionTLS12, NextProtos: []string{"http/1.1"}, GetCertificate: func(*tls.ClientHelloInfo) (*tls.Certificate, error) {
 		if s := k.served.Load(); s != nil {
@@ -98,7 +99,8 @@ func (k *Keeper) Run(ctx context.Context) {
 	every := min(time.Minute, k.lifetime/20)
 	said := ""
 	for {
-		wait := every + rand.N(every/4+1) // a random part, so that replicas that started together do not renew together
+		// the random part keeps replicas that started together from renewing together
+		wait := every + rand.N(every/4+1)
 		switch err := k.step(ctx); {
 		case err == nil:
 			said = ""
@@ -119,10 +121,11 @@ func (k *Keeper) Run(ctx context.Context) {
 	}
 }
 
-// step reads the Secret and the configuration, and renews or adds what is missing.
+// step reads the Secret and the MutatingWebhookConfiguration. It renews the certificate if needed,
+// and adds a missing authority.
 func (k *Keeper) step(ctx context.Context) error {
 	var err error
-	for range 3 { // another replica may have written first
+	for range 3 { // if another replica was faster with a write, look again
 		if err = k.look(ctx); !errors.Is(err, errChanged) {
 			return err
 		}
@@ -165,7 +168,7 @@ func (k *Keeper) renew(ctx context.Context, object gjson.Result, old bundle) (bu
 	}
 	b = b.after(now, old.authorities)
 	if s := k.served.Load(); s != nil {
-		b = b.after(now, s.authorities) // the authorities may be missing in the Secret, if it was emptied
+		b = b.after(now, s.authorities) // a Secret that was emptied may lack these authorities
 	}
 	text := []byte(object.Raw)
 	for _, of := range []struct {
@@ -176,7 +179,8 @@ func (k *Keeper) renew(ctx context.Context, object gjson.Result, old bundle) (bu
 			return b, nil, err
 		}
 	}
-	// The object has a resourceVersion, so the write fails if another replica was first.
+	// The object has a resourceVersion, so the write fails if another replica has changed the
+	// Secret.
 	if _, err = k.cluster.call(ctx, http.MethodPut, k.cluster.secretPath(k.name), "application/json", text); err != nil {
 		return b, nil, err
 	}
@@ -185,7 +189,7 @@ func (k *Keeper) renew(ctx context.Context, object gjson.Result, old bundle) (bu
 	return b, pair, err
 }
 
-// bundleOf returns the content of a Secret. A member that is not base64 counts as missing.
+// bundleOf returns the bundle in a Secret. A member that is not valid base64 counts as missing.
 func bundleOf(secret gjson.Result) bundle {
 	read := func(path string) []byte {
 		text, err := base64.StdEncoding.DecodeString(secret.Get(path).String())
@@ -197,9 +201,9 @@ func bundleOf(secret gjson.Result) bundle {
 	return bundle{read(`data.tls\.crt`), read(`data.tls\.key`), read(`data.ca\.crt`)}
 }
 
-// trust writes the authorities into the MutatingWebhookConfiguration, if others are there. trusted
-// reports whether the first authority was there before: API servers may not have read an authority
-// that was just added.
+// trust writes the authorities of b into the MutatingWebhookConfiguration if that has other
+// authorities. The result trusted reports whether the first authority was there before the call:
+// API servers may not have read an authority that was just added.
 func (k *Keeper) trust(ctx context.Context, b bundle) (trusted bool, err error) {
 	object, err := k.cluster.call(ctx, http.MethodGet, configurationPath(k.name), "", nil)
 	if err != nil {

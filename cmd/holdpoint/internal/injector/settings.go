@@ -1,8 +1,9 @@
 // Package injector is the HTTP server of `holdpoint inject`: its variables, its webhook, and the
 // certificate that it makes for itself.
 //
-// Package inject decides what is done with a pod. From the API server this package needs one Secret
-// and one MutatingWebhookConfiguration, which it reads and writes by net/http.
+// Package inject decides how a pod is changed. This package reads and writes two objects of the API
+// server, a Secret and a MutatingWebhookConfiguration. It does so with net/http, without a
+// Kubernetes client.
 package injector
 
 import (
@@ -27,13 +28,13 @@ type Settings struct {
 	files *certificates.Set // set by Check; nil if the injector makes its certificate itself
 }
 
-// shortestLifetime is long enough for each replica to check the certificate several times before it
-// expires.
+// shortestLifetime is the shortest allowed lifetime of a certificate. It is long enough for each
+// replica to check the certificate several times before the certificate expires.
 const shortestLifetime = time.Minute
 
 var objectName = regexp.MustCompile(`^[a-z]([a-z0-9-]{0,61}[a-z0-9])?$`)
 
-// Check returns what is wrong with the settings. It also reads the certificate files.
+// Check returns the errors in the settings. It also reads the certificate files.
 func (s *Settings) Check() (errs []error) {
 	if s.Image == "" {
 		errs = append(errs, errors.New(textNoImage))
@@ -54,5 +55,6 @@ func (s *Settings) Check() (errs []error) {
 	return append(errs, variables.Split(err)...)
 }
 
-// Files returns the certificate from the files, or nil if the injector makes one itself.
+// Files returns the certificate of the certificate files, or nil if the injector makes a
+// certificate itself.
 func (s *Settings) Files() *certificates.Set { return s.files }

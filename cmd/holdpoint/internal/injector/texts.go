@@ -23,7 +23,7 @@ const (
 	logPodRefused = "a pod was refused"
 )
 
-// Answers of the webhook, and errors of the settings and of the API server.
+// Responses of the webhook, and errors of the settings and of the API server.
 const (
 	textNotReady       = "not ready: the injector is about to end, or the API server does not have its certificate yet (the log has the reason)"
 	textWantReview     = "want a review as application/json"

@@ -12,15 +12,15 @@ import (
 )
 
 const (
-	// maxReview is the largest size of a review, in bytes. An API server stores objects of at most
-	// 1.5 MiB, and accepts requests of 3 MiB.
+	// maxReview is the largest admission review that is read, in bytes. It is above the limits of
+	// an API server, which stores objects of at most 1.5 MiB and accepts requests of 3 MiB.
 	maxReview = 4 << 20
-	// maxReviews is how many reviews are handled at the same time. Others wait.
+	// maxReviews is how many reviews are handled at the same time. Further reviews wait.
 	maxReviews = 16
 )
 
-// Handler handles the reviews of API servers, and the kubelet's probes. ready is the result of
-// /readyz.
+// Handler returns the handler for the admission reviews of API servers and the kubelet's probes.
+// The probe /readyz succeeds if ready returns true.
 func Handler(i *inject.Injector, ready func() bool, logger *slog.Logger) http.Handler {
 	w := &webhook{injector: i, logger: logger, room: make(chan struct{}, maxReviews)}
 	mux := http.NewServeMux()
@@ -42,7 +42,7 @@ type webhook struct {
 	room     chan struct{}
 }
 
-// review handles one review.
+// review handles one admission review: it reads the pod and responds with the changes to it.
 func (w *webhook) review(rw http.ResponseWriter, req *http.Request) {
 	if kind, _, err := mime.ParseMediaType(req.Header.Get("Content-Type")); err != nil || kind != "application/json" {
 		say(rw, http.StatusUnsupportedMediaType, textWantReview)
@@ -75,8 +75,8 @@ func (w *webhook) review(rw http.ResponseWriter, req *http.Request) {
 	rw.Write(a.Body)
 }
 
-// log writes the outcome for a pod to the log. It also logs the warnings, because a controller that
-// creates pods shows them to nobody.
+// log logs the outcome for a pod. It also logs the warnings, because a controller that creates pods
+// shows its warnings to nobody.
 func (w *webhook) log(a *inject.Answer) {
 	args := []any{"namespace", a.Namespace, "pod", a.Name, "dry_run", a.DryRun}
 	for _, warning := range a.Warnings {

@@ -11,8 +11,8 @@ import (
 	"holdpoint/store"
 )
 
-// record prints the record of the thread after a turn, and the requests by which a client could
-// answer it.
+// record prints the record of the thread after a turn. It also prints the requests by which a
+// client could answer the open questions in the record.
 func (p *player) record(ctx context.Context) error {
 	if p.store.key == "" {
 		p.print(recordNotAsked)
@@ -48,9 +48,9 @@ func (p *player) record(ctx context.Context) error {
 	return p.err
 }
 
-// resume returns the resume member of a request that answers all questions, with a yes or with a
-// no. If a question has no known no, its entry is cancelled; if it has no known yes, the entry has
-// a placeholder for the value.
+// resume returns the resume member of a request that answers all questions: each with a yes if yes
+// is set, otherwise each with a no. If no payload is known that means no, the entry is cancelled.
+// If no payload is known that means yes, the entry has a placeholder for the payload.
 func resume(questions []agui.Interrupt, yes bool) string {
 	type entry struct {
 		InterruptID string          `json:"interruptId"`

@@ -1,9 +1,11 @@
 // Package replay implements `holdpoint replay`. It plays the messages of a client and a backend to
-// a Holdpoint in its own process, and prints each frame received, each frame sent, and why.
+// a Holdpoint in its own process. It prints each frame that Holdpoint receives and each frame that
+// it sends, and explains why.
 //
-// It translates nothing by itself: its caller makes a real Holdpoint. Its backend is a transport
-// that returns one frame for each read, so whatever Holdpoint writes before the next read is what
-// it made of that frame. It prints payloads, because a stream cannot be debugged without them.
+// The package translates nothing by itself: its caller makes a real Holdpoint. Its backend is a
+// transport that returns one frame for each read. So whatever Holdpoint writes before the next read
+// is the result of that frame. The package prints payloads, because a stream cannot be debugged
+// without them.
 package replay
 
 import (
@@ -23,34 +25,35 @@ import (
 	"holdpoint/store"
 )
 
-// A Turn is one request of the client, with the backend's answers to it.
+// A Turn is one request of the client, with the backend's responses.
 type Turn struct {
 	Request []byte
-	Answers []scenario.Response // one for each request to the backend
+	Answers []scenario.Response // one for each request that Holdpoint sends to the backend
 	Wait    time.Duration       // time that passes before the turn
 	Restart bool                // whether Holdpoint is restarted before the turn, with the same store
 }
 
-// Options control what is played.
+// Options control what Run plays.
 type Options struct {
 	Out   io.Writer
 	Turns []Turn
 	// Clock is the time of the first turn. If it is zero, the real time is used.
 	Clock time.Time
-	// IDs has the random parts of ids, in the order of their use. After them, id1, id2 and so on
-	// are used, each with the number of the id, so that two replays print the same.
+	// IDs has the random parts of the ids that Holdpoint makes, in the order of their use. When IDs
+	// is used up, the random parts are id1, id2 and so on, with the number of the id. So two
+	// replays print the same.
 	IDs []string
-	// Step is called before each frame of the backend, and may wait. An error of Step ends the
-	// replay. It may be nil.
+	// Step is called before each frame of the backend, and may block until the frame is wanted. An
+	// error of Step ends the replay. Step may be nil.
 	Step func() error
 	// Store returns a store that uses the clock now.
 	Store func(now func() time.Time) store.Store
-	// Holdpoint returns the Handler that is played to.
+	// Holdpoint returns the handler to which the turns are played.
 	Holdpoint func(Parts) (http.Handler, error)
 }
 
-// RequestFor returns a run that the answer may belong to. It has one message, and the thread and
-// run ids in the answer.
+// RequestFor returns a run to which the recorded answer of a backend may belong. The run has one
+// message, and the thread id and run id that the answer has.
 func RequestFor(answer []byte) []byte {
 	run := map[string]any{
 		"threadId": "replay", "runId": "replay", "state": map[string]any{}, "context": []any{}, "tools": []any{},
@@ -72,7 +75,8 @@ func RequestFor(answer []byte) []byte {
 	return agui.MustMarshal(run)
 }
 
-// Parts has what a replayed Holdpoint uses in place of a real backend, store, clock and log.
+// Parts has the parts that a replayed Holdpoint uses in place of a real backend, store, clock and
+// log.
 type Parts struct {
 	Backend  http.RoundTripper
 	Store    store.Store
@@ -80,11 +84,11 @@ type Parts struct {
 	NewID    func() string
 	Logger   *slog.Logger
 	RunEnded func(*event.Run)
-	// Claimed is called with the dialect that a stream was recognized as.
+	// Claimed is called when Holdpoint has recognized the dialect of a stream.
 	Claimed func(dialect string)
 }
 
-// Run plays the turns. It returns an error of Out, of Step, or of making Holdpoint.
+// Run plays the turns. It returns an error of Out, of Step, or of Options.Holdpoint.
 func Run(ctx context.Context, o Options) error {
 	p := &player{o: o, now: o.Clock}
 	p.store = &watched{Store: o.Store(p.time)}
@@ -106,11 +110,12 @@ type player struct {
 	o       Options
 	handler http.Handler
 	store   *watched
-	now     time.Time // the time of the replay, starting at Options.Clock; zero to use the real time
-	ids     int
-	trace   *trace
-	asked   string // dialect of the question that was open before the turn, or ""
-	err     error  // the first error in writing to Out
+	// current time of the replay, starting at Options.Clock; zero to use the real time
+	now   time.Time
+	ids   int
+	trace *trace
+	asked string // dialect of the question that was open before the turn, or ""
+	err   error  // the first error in writing to Out
 }
 
 func (p *player) start() (err error) {
@@ -137,8 +142,8 @@ func (p *player) newID() string {
 	return fmt.Sprintf("id%d", p.ids)
 }
 
-// maker returns the subject for the line that explains a request to the backend: Holdpoint, or the
-// dialect that asked the open question.
+// maker returns the subject of the line that explains a request to the backend: "Holdpoint", or the
+// dialect in which the open question was asked.
 func (p *player) maker() string {
 	if p.asked == "" {
 		return "Holdpoint"
@@ -183,7 +188,7 @@ func (p *player) turn(ctx context.Context, n int, turn Turn) error {
 	return p.record(ctx)
 }
 
-// watched is a store that remembers the last key and owner that were loaded.
+// watched is a store that remembers the key and the owner of the last Load.
 type watched struct {
 	store.Store
 	key   store.Key
@@ -202,8 +207,8 @@ type logged struct {
 	attrs string
 }
 
-// Enabled implements slog.Handler. It leaves out level INFO: the line of each run is written some
-// time after the run, and has only what the trace has.
+// Enabled implements slog.Handler. It drops the level INFO. At this level Holdpoint logs one line
+// for each run, some time after the run, and the line only repeats what the trace has.
 func (logged) Enabled(_ context.Context, level slog.Level) bool { return level != slog.LevelInfo }
 
 // Handle implements slog.Handler.

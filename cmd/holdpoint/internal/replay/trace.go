@@ -15,41 +15,41 @@ import (
 	"holdpoint/internal/event"
 )
 
-// A trace prints what happens in one turn. It has a lock because the goroutine that reads the
-// backend's stream may be another than the one that serves the client.
+// A trace prints the events of one turn. It has a lock because one goroutine may read the backend's
+// stream while another one serves the client.
 type trace struct {
 	p    *player
 	turn Turn
 
 	mu      sync.Mutex
 	asked   int      // number of requests to the backend
-	frames  []*frame // frames of the backend, from all answers
+	frames  []*frame // frames of the backend, from all answers of the turn
 	current *frame   // the last frame of the backend, nil before the first
-	output  [][]byte // frames for the client since current
+	output  [][]byte // frames for the client that followed current
 	rest    []byte   // incomplete frame for the client
 	notes   []string
 	run     *event.Run
 	stopped error // error of Options.Step
 }
 
-// A frame is a frame of the backend's answer.
+// A frame is one frame of the backend's answer.
 type frame struct {
 	number  int
 	raw     []byte
 	data    []byte // JSON of the frame, nil if it has none
-	passed  bool   // the client got it, changed or not
-	flushed bool   // flush has run for it
+	passed  bool   // the client got the frame, changed or not
+	flushed bool   // flush has run for the frame
 }
 
-// note adds a line of explanation, which the next flush prints.
+// note adds a line of explanation. The next flush prints the line.
 func (t *trace) note(format string, args ...any) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.notes = append(t.notes, fmt.Sprintf(format, args...))
 }
 
-// nextFrame is called before a frame of the backend is returned to Holdpoint. By then, everything
-// that Holdpoint made of the previous frame has been written.
+// nextFrame is called before Holdpoint gets a frame of the backend. At this moment Holdpoint has
+// written everything that results from the previous frame.
 func (t *trace) nextFrame(raw []byte) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -66,7 +66,7 @@ func (t *trace) nextFrame(raw []byte) error {
 	return nil
 }
 
-// request is called with a request to the backend.
+// request is called with each request that Holdpoint sends to the backend.
 func (t *trace) request(r *http.Request, body []byte) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -106,7 +106,8 @@ func (t *trace) ended(r *event.Run) {
 	t.run = r
 }
 
-// flush prints the frames that the client got since the current frame of the backend, and why.
+// flush prints the frames that the client got since the current frame of the backend, each with its
+// reason.
 func (t *trace) flush() {
 	for _, went := range t.output {
 		if t.current != nil && t.current.data == nil && bytes.Equal(t.current.raw, went) {
@@ -133,8 +134,8 @@ func (t *trace) flush() {
 	t.output, t.notes = nil, nil
 }
 
-// why explains a frame of the client from the frames of the backend. It returns the backend's frame
-// that it came from, or nil.
+// why explains a frame of the client. It returns the backend's frame from which Holdpoint made it,
+// or nil if there is none, and the explanation.
 func (t *trace) why(went []byte) (*frame, string) {
 	data := dataOf(went)
 	if data == nil {
@@ -154,8 +155,8 @@ func (t *trace) why(went []byte) (*frame, string) {
 	return nil, traceMade
 }
 
-// source returns the last frame of the backend that has the same type and the same message, call,
-// run and name as data, and has not reached the client yet, or nil.
+// source returns the last frame of the backend that has not reached the client yet and has the same
+// type, message, call, run and name as data. It returns nil if there is none.
 func (t *trace) source(data []byte) *frame {
 	for _, f := range slices.Backward(t.frames) {
 		same := !f.passed && f.data != nil && agui.ValidJSON(f.data)
@@ -169,7 +170,7 @@ func (t *trace) source(data []byte) *frame {
 	return nil
 }
 
-// end prints what remains at the end of the turn, and the outcome of the run.
+// end prints the remaining frames at the end of the turn, and the outcome of the run.
 func (t *trace) end(w *client) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -210,7 +211,7 @@ func or(text string) string {
 	return text
 }
 
-// dataOf returns the JSON of a frame, or nil if it has none.
+// dataOf returns the JSON of a frame, or nil if the frame has no JSON.
 func dataOf(raw []byte) []byte {
 	var data []byte
 	for line := range bytes.Lines(raw) {
@@ -222,12 +223,12 @@ func dataOf(raw []byte) []byte {
 		}
 	}
 	if data == nil && agui.ValidJSON(bytes.TrimSpace(raw)) {
-		return bytes.TrimSpace(raw) // it is a line of NDJSON
+		return bytes.TrimSpace(raw) // the frame is a line of NDJSON
 	}
 	return data
 }
 
-// shown returns a frame on one line.
+// shown returns a frame on one line, with ⏎ for each line break.
 func shown(raw []byte) string {
 	return strings.NewReplacer("\r\n", " ⏎ ", "\n", " ⏎ ", "\r", " ⏎ ").Replace(strings.TrimRight(string(raw), "\r\n"))
 }

@@ -15,7 +15,7 @@ import (
 
 const eventStream = "text/event-stream"
 
-// backend is a transport that returns the recorded answers of a turn.
+// backend is a transport that responds with the recorded answers of a turn.
 type backend struct{ p *player }
 
 // RoundTrip implements http.RoundTripper.
@@ -34,7 +34,8 @@ func (b backend) RoundTrip(r *http.Request) (*http.Response, error) {
 		return nil, &net.OpError{Op: "dial", Err: errors.New(traceNotRecorded)}
 	}
 	if trace := httptrace.ContextClientTrace(r.Context()); trace != nil && trace.GotConn != nil {
-		trace.GotConn(httptrace.GotConnInfo{}) // a real transport calls it before it sends the request
+		// a real transport calls GotConn before it sends the request
+		trace.GotConn(httptrace.GotConnInfo{})
 	}
 	a := t.turn.Answers[t.asked-1]
 	header := http.Header(a.Header).Clone()
@@ -51,8 +52,8 @@ func (b backend) RoundTrip(r *http.Request) (*http.Response, error) {
 	}, nil
 }
 
-// pieces cuts an answer into the pieces that its backend sent: the frames of an event stream, the
-// lines of NDJSON, or the whole body.
+// pieces cuts the body of an answer into the pieces that the backend sent: the frames of an event
+// stream, or the lines of NDJSON. Any other body is one piece.
 func pieces(mediaType string, a scenario.Response) (list [][]byte) {
 	ends := []string{"\n\n", "\r\n\r\n", "\r\r"}
 	switch {
@@ -73,11 +74,11 @@ func pieces(mediaType string, a scenario.Response) (list [][]byte) {
 	return list
 }
 
-// frames is the body of an answer. Each Read returns one frame, or a part of one.
+// frames is the body of a backend's answer. Each Read returns one frame, or a part of a frame.
 type frames struct {
 	t    *trace
 	left [][]byte
-	part []byte // the part of a frame that did not fit the last Read
+	part []byte // the rest of a frame that did not fit into the last Read
 	cut  bool
 }
 
@@ -105,7 +106,7 @@ func (f *frames) Read(b []byte) (int, error) {
 // Close implements io.Closer.
 func (f *frames) Close() error { return nil }
 
-// client is a ResponseWriter that passes what Holdpoint writes to the trace.
+// client is a ResponseWriter that hands to the trace what Holdpoint writes.
 type client struct {
 	t      *trace
 	header http.Header
