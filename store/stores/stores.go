@@ -1,5 +1,5 @@
-// Package stores has the kinds of store for Holdpoint's records, and opens the one that the
-// settings name.
+// Package stores knows the kinds of store that can keep Holdpoint's records, and opens the store
+// that the settings name.
 //
 // It does not interpret records, and knows no users. Engines do not import this package.
 package stores
@@ -24,7 +24,7 @@ import (
 	"holdpoint/store/redis"
 )
 
-// Settings are the variables of the store.
+// Settings are the environment variables that configure the store.
 type Settings struct {
 	Address        Address          `env:"STORE" envDefault:"memory://" short:"where open questions are kept: memory, a file, Redis or PostgreSQL" doc:"where open questions are kept (docs/state.md). memory:// loses them at a restart. bolt:///var/lib/holdpoint/state.db is a file for one process. Several processes can share postgres://user@host/database or redis://host:6379, also rediss://, redis+sentinel:// and redis+cluster://"`
 	Password       variables.Secret `env:"STORE_PASSWORD" doc:"password of the store, if HOLDPOINT_STORE should not contain it" file:"file with that password. It is read again when it changes"`
@@ -39,13 +39,14 @@ type Settings struct {
 	ring engine.Ring // the parsed Keys, set by Check
 }
 
-// inMemory is the default address.
+// inMemory is the default value of HOLDPOINT_STORE.
 const inMemory = "memory://"
 
-// An Address is HOLDPOINT_STORE. It may contain a password.
+// An Address is the value of HOLDPOINT_STORE. It may contain a password.
 type Address struct{ text string }
 
-// UnmarshalText accepts any text. Check reports what is wrong with it, without the password.
+// UnmarshalText accepts any text. Check validates the address later, and its errors do not quote
+// the password.
 func (a *Address) UnmarshalText(text []byte) error {
 	a.text = string(text)
 	return nil
@@ -77,16 +78,16 @@ func (a Address) String() string {
 	return a.text
 }
 
-// Scheme returns the kind of store.
+// Scheme returns the part of the address before "://", such as "redis".
 func (a Address) Scheme() string {
 	scheme, _, _ := strings.Cut(a.text, "://")
 	return scheme
 }
 
-// InMemory reports whether the store is in the memory of this process.
+// InMemory reports whether the store keeps its records in the memory of this process.
 func (s *Settings) InMemory() bool { return s.Address.Scheme() == "memory" }
 
-// IsKnown reports whether there is a store of this kind.
+// IsKnown reports whether a kind of store has the scheme of HOLDPOINT_STORE.
 func (s *Settings) IsKnown() bool {
 	_, _, err := s.kind()
 	return err == nil
@@ -98,7 +99,8 @@ func (s *Settings) IsRemote() bool {
 	return err == nil && k.remote
 }
 
-// MayLose reports whether the store is a Redis that may fail over to a replica which is behind.
+// MayLose reports whether the store is a Redis that does not wait for its replicas. Such a Redis
+// may fail over to a replica that lacks the latest changes.
 func (s *Settings) MayLose() bool {
 	return slices.Contains(redis.Schemes, s.Address.Scheme()) && s.Replicas == 0
 }
@@ -106,14 +108,14 @@ func (s *Settings) MayLose() bool {
 // Ring returns the keys that encrypt records.
 func (s *Settings) Ring() engine.Ring { return s.ring }
 
-// A kind is a kind of store, by the schemes of its addresses.
+// A kind describes one kind of store. The scheme of an address selects it.
 type kind struct {
 	schemes []string
 	example string
-	// check judges the address without connecting.
+	// check validates the address without connecting.
 	check func(s *Settings, address *url.URL) error
 	open  func(ctx context.Context, s *Settings, address *url.URL, o Options) (*Store, error)
-	// remote says that several processes can share the store.
+	// remote is true if several processes can share the store.
 	remote bool
 }
 
@@ -127,7 +129,7 @@ func kinds() []kind {
 	}
 }
 
-// kind returns the kind of HOLDPOINT_STORE, and the parsed address.
+// kind returns the kind of store that HOLDPOINT_STORE names, and the parsed address.
 func (s *Settings) kind() (kind, *url.URL, error) {
 	var examples []string
 	for _, k := range kinds() {
@@ -136,7 +138,7 @@ func (s *Settings) kind() (kind, *url.URL, error) {
 				continue
 			}
 			u, err := url.Parse(s.Address.text)
-			if err != nil { // the text of err has the password
+			if err != nil { // the text of err contains the password
 				return k, nil, fmt.Errorf(textNotAddress, k.example)
 			}
 			return k, u, nil
@@ -146,7 +148,7 @@ func (s *Settings) kind() (kind, *url.URL, error) {
 	return kind{}, nil, fmt.Errorf(textNoSuchStore, strings.Join(examples, ", "))
 }
 
-// Check reads the keys, and returns what is wrong with the settings.
+// Check reads the keys, and returns one error for each wrong setting.
 func (s *Settings) Check() (errs []error) {
 	wrong := func(name string, err error) { errs = append(errs, variables.At(name, err)) }
 	if s.PauseRetention == 0 {
@@ -180,10 +182,10 @@ func (s *Settings) Check() (errs []error) {
 	return errs
 }
 
-// Options are what the rest of the program gives a store.
+// Options are values and callbacks that the rest of the program passes to a store.
 type Options struct {
-	Share        int           // percentage of a store in memory for one client address, 0 for no bound
-	LongestLease time.Duration // longest lease of any caller
+	Share        int           // percentage of a memory store that one client address may fill; 0: no bound
+	LongestLease time.Duration // the longest lease that any caller requests
 	OnEnded      func(store.Key, *store.Result)
 	Notices      func(store.Key, *store.Result) []store.Notice
 	NoticesLost  func(int)
@@ -191,23 +193,24 @@ type Options struct {
 	Logger       *slog.Logger
 }
 
-// A Store is an open store.
+// A Store is an opened store with its settings.
 type Store struct {
 	store.Store
 	settings *Settings
 	logger   *slog.Logger
 	stop     func() error
-	// setKeys and renew are used by Reload: to encrypt records with other keys, and to let new
-	// connections log in with the files' current content. They are nil if the store has neither.
+	// Reload uses setKeys to encrypt records with other keys. It uses renew to let new connections
+	// log in with the current content of the files. Each is nil if the store cannot do it.
 	setKeys func(engine.Ring)
 	renew   func() error
-	// mayForget reports whether the store may lose changes that counted, but not the earlier ones. If
-	// it is nil, it never does.
+	// mayForget reports whether the store may lose its latest changes although it has confirmed
+	// them. It is nil for a store that never does.
 	mayForget func(context.Context) bool
 }
 
-// New opens the store of the settings, and logs its kind and what it can lose. If another process
-// has the file open, New waits until ctx ends, and then returns the cause.
+// New opens the store that the settings name. It logs the kind of store, and what that store can
+// lose. If the store is a file that another process has open, New waits until ctx ends, and then
+// returns the cause of ctx.
 func (s *Settings) New(ctx context.Context, o Options) (*Store, error) {
 	k, address, err := s.kind()
 	if err != nil {
@@ -225,7 +228,7 @@ func (s *Settings) New(ctx context.Context, o Options) (*Store, error) {
 	return open, nil
 }
 
-// LogStart warns about the consequences of the settings.
+// LogStart logs a warning for each setting with consequences that an operator should know.
 func (s *Settings) LogStart(logger *slog.Logger) {
 	if s.InMemory() {
 		logger.Warn(logInMemory)
@@ -235,8 +238,8 @@ func (s *Settings) LogStart(logger *slog.Logger) {
 	}
 }
 
-// Forgets reports whether the store may lose that an answer was sent, while it keeps the decision.
-// It may ask the store.
+// Forgets reports whether the store may lose the fact that an answer was sent, although it still
+// has the decision. It may send a query to the store.
 func (s *Store) Forgets() bool {
 	return s.settings.MayLose() || s.mayForget != nil && s.mayForget(context.Background())
 }
@@ -248,7 +251,8 @@ func (s *Store) Stop() {
 	}
 }
 
-// ReloadKeys returns a function that reads the key file again, or nil if there is none.
+// ReloadKeys returns a function that reads the file of the keys again, or nil if no such file is
+// set.
 func (s *Store) ReloadKeys() func() error {
 	if s.settings.Keys.File == "" || s.setKeys == nil {
 		return nil
@@ -262,12 +266,12 @@ func (s *Store) ReloadKeys() func() error {
 	}
 }
 
-// ReloadLogin returns a function that reads the password again, for new connections. It is nil for
-// a store without connections.
+// ReloadLogin returns a function that reads the password again, so that new connections use it. It
+// is nil for a store without connections.
 func (s *Store) ReloadLogin() func() error { return s.renew }
 
-// LoginFiles returns the files with which new connections log in: that of the password, and those
-// that the address names.
+// LoginFiles returns the files that new connections read to log in: the file of the password, and
+// the files that the address names.
 func (s *Settings) LoginFiles() []string {
 	files := []string{s.Password.File}
 	if u, err := url.Parse(s.Address.text); err == nil {
@@ -275,10 +279,11 @@ func (s *Settings) LoginFiles() []string {
 			files = append(files, u.Query().Get(name))
 		}
 	}
-	return slices.DeleteFunc(files, func(file string) bool { return file == "" || file == "system" }) // sslrootcert=system
+	// sslrootcert=system names no file
+	return slices.DeleteFunc(files, func(file string) bool { return file == "" || file == "system" })
 }
 
-// ReadRing reads the keys again.
+// ReadRing reads the keys that encrypt records again.
 func (s *Settings) ReadRing() (engine.Ring, error) {
 	text, err := s.Keys.Read("STORE_KEYS")
 	if err != nil {
@@ -331,8 +336,9 @@ func openBolt(ctx context.Context, s *Settings, address *url.URL, o Options) (*S
 	return &Store{Store: b, stop: b.Stop, setKeys: b.SetKeys}, nil
 }
 
-// password returns HOLDPOINT_STORE_PASSWORD, from the variable or its file. inAddress says that
-// HOLDPOINT_STORE has a password.
+// password returns the value of HOLDPOINT_STORE_PASSWORD, from the variable or its file. The
+// parameter inAddress says that HOLDPOINT_STORE contains a password too. Two passwords are an
+// error.
 func (s *Settings) password(inAddress bool) (string, error) {
 	password, err := s.Password.Read("STORE_PASSWORD")
 	switch {
@@ -344,7 +350,8 @@ func (s *Settings) password(inAddress bool) (string, error) {
 	return password, nil
 }
 
-// redisAddress returns the address with the password, wherever that is set.
+// redisAddress returns the address of Redis with its password. The password may be set in the
+// address, in the variable or in a file.
 func (s *Settings) redisAddress(address *url.URL) (redis.Address, error) {
 	_, has := address.User.Password()
 	password, err := s.password(has)
@@ -381,7 +388,8 @@ func openRedis(_ context.Context, s *Settings, address *url.URL, o Options) (*St
 	}}, nil
 }
 
-// postgresConfig returns the address with the password, wherever that is set.
+// postgresConfig returns the configuration of PostgreSQL with its password. The password may be set
+// in the address, in the variable or in a file.
 func (s *Settings) postgresConfig(address *url.URL) (*postgres.Config, error) {
 	password, err := s.password(postgres.HasPassword(address))
 	if err != nil {
@@ -413,8 +421,9 @@ func openPostgres(_ context.Context, s *Settings, address *url.URL, o Options) (
 	}}, nil
 }
 
-// Schema returns the SQL that makes the tables of a PostgreSQL store, in the schema of the
-// settings. An empty address stands for no database.
+// Schema returns the SQL that makes the tables of a PostgreSQL store. If given is true, the SQL is
+// for the database schema that HOLDPOINT_STORE names. If given is false, it is for the default
+// schema.
 func (s *Settings) Schema(given bool) (string, error) {
 	if !given {
 		return postgres.Schema(nil), nil

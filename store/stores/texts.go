@@ -5,7 +5,7 @@ package stores
 // example. The comment of a log line says what it means and what to do; docs/warnings.md is made
 // from these comments.
 
-// What is wrong with the variables.
+// The texts of errors in the variables.
 const (
 	textNotAddress    = "not an address, want one such as %s"
 	textNoSuchStore   = "no such store, want one such as %s"

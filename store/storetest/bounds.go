@@ -11,7 +11,8 @@ import (
 )
 
 func boundCases() []testCase {
-	// fill opens pauses in as many threads as the store may hold, in every state that is open.
+	// fill opens pauses in as many threads as the store may hold. The first four are open, claimed,
+	// and twice in doubt: by a lapsed lease and by Finish.
 	fill := func(x *fixture) []store.Key {
 		x.Helper()
 		var keys []store.Key
@@ -26,7 +27,8 @@ func boundCases() []testCase {
 		x.finish(keys[3], "t", store.Result{EndKind: store.Doubtful}, nil)
 		return keys
 	}
-	// intact checks that all of them are still open.
+	// intact checks that the pauses that fill opened are still open, with the state that fill gave
+	// them.
 	intact := func(x *fixture, keys []store.Key) {
 		x.Helper()
 		for i, k := range keys {
@@ -80,7 +82,8 @@ func boundCases() []testCase {
 			x.finish(keys[1], "t", result("r"), &next)
 			x.must(x.do(keys[2], store.Ask{Owner: "owner", Pause: pause("q")}))
 			x.must(x.do(keys[3], store.Ask{Owner: "owner", Pause: pause("q")}))
-			x.must(x.do(keys[0], store.Ask{Owner: "owner", Pause: pause("p")})) // a lost reply
+			// the same Ask again, as if its reply was lost
+			x.must(x.do(keys[0], store.Ask{Owner: "owner", Pause: pause("p")}))
 			x.want(store.ErrFull, x.do(x.key("more"), store.Ask{Pause: pause("p")}))
 		}},
 		{name: "a full store still takes the answers", entries: 5, run: func(x *fixture) {
@@ -154,7 +157,7 @@ func boundCases() []testCase {
 				x.must(x.do(k, store.Ask{Owner: "owner", Pause: pause("p")}))
 				x.close(k, "p", store.Withdrawn)
 			}
-			x.load(a) // now b is the one
+			x.load(a) // now b is the thread that was not loaded for longest
 			before := x.load(b).Results
 			x.load(c)
 			x.load(a)
@@ -212,7 +215,7 @@ func boundCases() []testCase {
 			if !rec.Results[0].Tombstone {
 				x.Error("the result can still be replayed")
 			}
-			x.finish(k, "t", big, &next) // a lost reply
+			x.finish(k, "t", big, &next) // the same Finish again, as if its reply was lost
 			x.state(k, store.Open, "q")
 		}},
 		{name: "pauses do not count as results", bytes: 4 << 10, run: func(x *fixture) {
@@ -316,7 +319,7 @@ func boundCases() []testCase {
 				x.must(from(1, name))
 			}
 			x.want(store.ErrShare, from(1, "d"))
-			x.must(from(1, "a")) // a lost reply
+			x.must(from(1, "a")) // the same Ask again, as if its reply was lost
 			x.must(from(2, "d"))
 			x.must(from(0, "e"))
 			x.claim(x.key("a"), "p", "t", "d")
@@ -348,7 +351,8 @@ func boundCases() []testCase {
 	}
 }
 
-// heavy returns a pause of this size without snapshots that could be dropped.
+// heavy returns a pause of the given number of bytes. It has no large snapshots, so the store
+// cannot make it smaller by dropping them.
 func heavy(id string, bytes int) agui.Pause {
 	p := pause(id)
 	p.Private = json.RawMessage(`"` + strings.Repeat("x", bytes) + `"`)

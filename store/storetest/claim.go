@@ -88,7 +88,7 @@ func claimCases() []testCase {
 			x.claim(k, "p", "t", "d")
 			x.must(x.do(k, store.Release{Token: "t"}))
 			rec := x.load(k)
-			rec.Token = "" // may name the released claim
+			rec.Token = "" // the record may still name the released claim
 			x.same("the record", rec, before)
 		}},
 		{name: "a released pause is claimed by whoever comes next", run: func(x *fixture) {

@@ -11,7 +11,7 @@ import (
 	"holdpoint/store"
 )
 
-// decision returns a decision with a value in every field that the caller sets.
+// decision returns a decision. Every field that a caller of the store sets has a value.
 func decision(question, digest string) agui.Decision {
 	return agui.Decision{
 		Question: question, Status: agui.Resolved, Payload: json.RawMessage(`{ "ok":true,"n":1.0}`), OwnForm: true,
@@ -19,7 +19,7 @@ func decision(question, digest string) agui.Decision {
 	}
 }
 
-// saying returns the digest of answers, each written as `<question> <digest>`.
+// saying returns the digest of some answers. Each answer is written as `<question> <digest>`.
 func saying(answers ...string) string {
 	list := make([]store.AnswerDigest, len(answers))
 	for n, answer := range answers {
@@ -37,7 +37,8 @@ func (x *fixture) decide(k store.Key, pauseID string, list ...agui.Decision) {
 func decideCases() []testCase {
 	yes, no := decision("p~1", "yes"), decision("p~1", "no")
 	other := decision("p~2", "other")
-	// stand ends the test unless the thread's pause, open or ended, has these decisions.
+	// stand ends the test unless the thread's pause has exactly the decisions want. The pause may
+	// be open or ended.
 	stand := func(x *fixture, k store.Key, want ...agui.Decision) {
 		x.Helper()
 		rec := x.load(k)
@@ -175,7 +176,8 @@ func decideCases() []testCase {
 			x.decide(k, "p", yes)
 			x.claim(k, "p", "t", saying("p~1 yes", "p~2 other"))
 			next := pause("q")
-			next.Decisions = []agui.Decision{decision("q~1", "yes")} // not the caller's to say
+			// the store must drop decisions that a caller brings
+			next.Decisions = []agui.Decision{decision("q~1", "yes")}
 			x.finish(k, "t", result("r"), &next)
 			rec := x.state(k, store.Open, "q")
 			if rec.Pause.Decisions != nil || len(rec.Results[0].Pause.Decisions) != 1 {

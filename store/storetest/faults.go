@@ -7,12 +7,11 @@ import (
 	"holdpoint/store"
 )
 
-// A Faults is a store in which a test controls each step: whether it is done, and whether it
-// returns another error than its own. A step that was done and returns an error is one whose reply
-// was lost.
+// A Faults is a store in which a test controls each step: whether the step is done, and whether it
+// returns an error. A step that was done but returns an error stands for a reply that was lost.
 type Faults struct {
 	store.Store
-	At func(step string, do func() error) error // nil: every step is done
+	At func(step string, do func() error) error // gets each step; nil: every step is done
 }
 
 func (f *Faults) step(name string, do func() error) error {
@@ -22,7 +21,7 @@ func (f *Faults) step(name string, do func() error) error {
 	return f.At(name, do)
 }
 
-// Load calls Load under the test's control.
+// Load calls the store's Load, unless the test prevents it.
 func (f *Faults) Load(ctx context.Context, key store.Key, owner string) (rec store.Record, err error) {
 	err = f.step("Load", func() (err error) { rec, err = f.Store.Load(ctx, key, owner); return err })
 	if err != nil {
@@ -31,7 +30,7 @@ func (f *Faults) Load(ctx context.Context, key store.Key, owner string) (rec sto
 	return rec, nil
 }
 
-// Do applies a step under the test's control, by its name, such as Ask.
+// Do applies a step, unless the test prevents it. At gets the name of the step, such as "Ask".
 func (f *Faults) Do(ctx context.Context, key store.Key, step store.Step) (store.StepResult, error) {
 	var done store.StepResult
 	name := store.NameOf(step)
@@ -39,7 +38,7 @@ func (f *Faults) Do(ctx context.Context, key store.Key, step store.Step) (store.
 	return done, err
 }
 
-// Snapshots calls Snapshots under the test's control.
+// Snapshots calls the store's Snapshots, unless the test prevents it.
 func (f *Faults) Snapshots(ctx context.Context, key store.Key, pauseID string, at store.Moment) (kept store.Snapshots, err error) {
 	err = f.step("Snapshots", func() (err error) { kept, err = f.Store.Snapshots(ctx, key, pauseID, at); return err })
 	return kept, err

@@ -17,7 +17,8 @@ func finishCases() []testCase {
 			x.clock.advance(x.unit)
 			x.claim(k, "p", "t", "d")
 			r := result("r")
-			// The store sets these fields, not the caller.
+			// The store sets these fields itself, so it must ignore the values that the caller
+			// gives them.
 			r.PauseID, r.IDs, r.Digest, r.Next, r.Tombstone = "x", []string{"x"}, "x", "x", true
 			r.At, r.Pause, r.Receipt = time.Unix(0, 0), &agui.Pause{ID: "x"}, "x"
 			x.finish(k, "t", r, nil)
@@ -165,7 +166,8 @@ func finishCases() []testCase {
 }
 
 func doubtCases() []testCase {
-	// doubt leaves "p" in doubt by a Finish.
+	// doubt opens the pause "p" and finishes it as Doubtful, which leaves it in doubt. It returns
+	// the result that it passed to Finish.
 	doubt := func(x *fixture, k store.Key) store.Result {
 		x.Helper()
 		x.open(k, pause("p"))
@@ -193,7 +195,7 @@ func doubtCases() []testCase {
 		{name: "a doubtful finish is the end of its claim", run: func(x *fixture) {
 			k := x.key("a")
 			r := doubt(x, k)
-			x.finish(k, "t", r, nil) // a lost reply
+			x.finish(k, "t", r, nil) // the same Finish again, as if its reply was lost
 			x.want(store.ErrStale, x.do(k, store.Renew{Token: "t", Lease: x.long}))
 			x.want(store.ErrStale, x.do(k, store.Release{Token: "t"}))
 			x.want(store.ErrStale, x.do(k, store.Finish{Token: "t", Result: result("r")}))
@@ -215,7 +217,8 @@ func doubtCases() []testCase {
 			x.same("the result", got, r)
 			x.want(store.ErrReplay, x.do(k, store.Claim{PauseID: "p", Token: "t2", Digest: "d", Lease: x.long}))
 			r.EndKind = store.Doubtful
-			x.finish(k, "t", r, nil) // a lost reply, later still
+			// the same Finish as at first, as if its reply was lost; by now the pause has ended
+			x.finish(k, "t", r, nil)
 		}},
 		{name: "what Close brings itself comes first", run: func(x *fixture) {
 			k := x.key("a")

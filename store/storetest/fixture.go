@@ -13,8 +13,8 @@ import (
 	"holdpoint/store"
 )
 
-// A fixture is a store under test with short names for what the tests do. Its methods end the test
-// if the store fails where it must not.
+// A fixture is a store under test, with short names for what the tests do. Its methods end the test
+// if the store returns an error that the test does not expect.
 type fixture struct {
 	*testing.T
 	store.Store
@@ -23,12 +23,12 @@ type fixture struct {
 	opts     Options
 	prefix   string
 	unit     time.Duration
-	// lease lapses within a test, and long does not.
+	// The lease lease is so short that it lapses within a test. The lease long does not lapse.
 	lease, long       time.Duration
 	replay, retention time.Duration
 }
 
-// key returns the key of one of the test's threads.
+// key returns the key of the test's thread that has this name.
 func (x *fixture) key(name string) store.Key { return store.Key(x.prefix + name) }
 
 // must ends the test unless err is nil.
@@ -39,7 +39,7 @@ func (x *fixture) must(err error) {
 	}
 }
 
-// want ends the test unless err is target; a nil target is success.
+// want ends the test unless err is the error target. If target is nil, err must be nil.
 func (x *fixture) want(target, err error) {
 	x.Helper()
 	if !is(err, target) {
@@ -47,8 +47,8 @@ func (x *fixture) want(target, err error) {
 	}
 }
 
-// is reports whether err is target, or nil if target is nil. An error that wraps one of the store's
-// errors must not wrap another.
+// is reports whether err is the error target, or whether both are nil. It returns false if err
+// wraps more than one of the store's errors.
 func is(err, target error) bool {
 	if target == nil {
 		return err == nil
@@ -71,7 +71,7 @@ func knownErrors() []error {
 // do applies a step and returns only its error.
 func (x *fixture) do(key store.Key, step store.Step) error { return Do(x.Context(), x, key, step) }
 
-// load returns the whole record, without an owner.
+// load returns the record with its snapshots. It sets no owner.
 func (x *fixture) load(key store.Key) store.Record {
 	x.Helper()
 	rec, err := Whole(x.Context(), x.Store, key)
@@ -89,7 +89,8 @@ func (x *fixture) claim(key store.Key, pauseID, token, digest string) {
 	x.must(x.do(key, store.Claim{PauseID: pauseID, Token: token, Digest: digest, Lease: x.long}))
 }
 
-// sweep makes an engine forget what is due, if the engine forgets by time.
+// sweep makes the engine delete what has expired. It returns false if the engine has no method
+// Sweep.
 func (x *fixture) sweep() bool {
 	x.Helper()
 	engine, ok := x.Store.(*sealed).Store.(interface{ Sweep(ctx context.Context) })
@@ -99,13 +100,13 @@ func (x *fixture) sweep() bool {
 	return ok
 }
 
-// lapse claims the pause and lets the lease lapse.
+// lapse claims the pause, and waits until the lease has lapsed.
 func (x *fixture) lapse(key store.Key, pauseID, token, digest string) {
 	x.Helper()
 	x.must(x.do(key, store.Claim{PauseID: pauseID, Token: token, Digest: digest, Lease: x.lease}))
 	x.clock.advance(x.lease)
 	if x.ownClock {
-		x.clock.advance(x.unit) // it may be coarse
+		x.clock.advance(x.unit) // the engine's clock may be coarse
 	}
 }
 
@@ -127,7 +128,7 @@ func (x *fixture) end(key store.Key, p agui.Pause) {
 	x.finish(key, "token of "+p.ID, result(p.ID), nil)
 }
 
-// state ends the test unless the thread is in that state, with that pause.
+// state loads the record, and ends the test unless the thread is in state s with the pause pauseID.
 func (x *fixture) state(key store.Key, s store.State, pauseID string) store.Record {
 	x.Helper()
 	rec := x.load(key)
@@ -141,7 +142,7 @@ func (x *fixture) state(key store.Key, s store.State, pauseID string) store.Reco
 	return rec
 }
 
-// same ends the test unless both are equal as JSON, byte for byte.
+// same ends the test unless the JSON of got and the JSON of want are equal, byte for byte.
 func (x *fixture) same(what string, got, want any) {
 	x.Helper()
 	if g, w := asJSON(got), asJSON(want); g != w {
@@ -149,7 +150,8 @@ func (x *fixture) same(what string, got, want any) {
 	}
 }
 
-// near ends the test unless t is want, or close to it if the engine has its own clock.
+// near ends the test unless t equals want. If the engine has its own clock, t may differ from want
+// by up to 10 seconds.
 func (x *fixture) near(what string, t, want time.Time) {
 	x.Helper()
 	d := t.Sub(want).Abs()
@@ -161,7 +163,7 @@ func (x *fixture) near(what string, t, want time.Time) {
 	}
 }
 
-// asJSON encodes v without json.Marshal's escapes for HTML, because raw bytes are compared.
+// asJSON encodes v without json.Marshal's escapes for HTML, because the tests compare raw bytes.
 func asJSON(v any) string {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
@@ -197,13 +199,13 @@ func interrupt(id, object string) agui.Interrupt {
 	return agui.Interrupt{ID: id, Native: "native", Object: json.RawMessage(object), Private: json.RawMessage(`{"k":1}`)}
 }
 
-// asking returns an interrupt that asks about calls.
+// asking returns the interrupt i with two calls that it asks about.
 func asking(i agui.Interrupt) agui.Interrupt {
 	i.Calls = []agui.AskedCall{{ID: "c1", Name: "rm", Args: `{ "path":"<&>" , "n":1.0}`}, {ID: "c2", Name: "ls", ArgumentsUnknown: true}}
 	return i
 }
 
-// expiring returns a pause with one interrupt for each time.
+// expiring returns a pause with one interrupt for each time of at. That time is its expiresAt.
 func expiring(id string, at ...time.Time) agui.Pause {
 	p := pause(id)
 	p.Interrupts = nil
@@ -214,8 +216,8 @@ func expiring(id string, at ...time.Time) agui.Pause {
 	return p
 }
 
-// result returns the result of a run that finished well, with a value in every field that the
-// caller sets.
+// result returns the result of a run that finished well. Every field that a caller sets has a
+// value. The parameter mark makes results differ.
 func result(mark string) store.Result {
 	return store.Result{
 		EndKind:      store.Finished,
@@ -230,7 +232,7 @@ func result(mark string) store.Result {
 	}
 }
 
-// tombstone returns the tombstone of a result.
+// tombstone returns the tombstone that the store must keep of the result r.
 func tombstone(r *store.Result) *store.Result {
 	return &store.Result{
 		PauseID: r.PauseID, IDs: r.IDs, EndKind: r.EndKind, ByArray: r.ByArray, At: r.At, Door: r.Door, By: r.By, Receipt: r.Receipt, Tombstone: true,

@@ -18,18 +18,19 @@ import (
 	"holdpoint/store/internal/rules"
 )
 
-// A history has the calls of several callers on one thread, and their replies. It must be
-// linearizable: there must be an order of the steps in which no step precedes one that had ended
-// before it began, and in which the rules of a record give each caller the reply that it got. Each
-// reply has the store's time of its step, so the rules themselves are the model.
+// A history has the calls that several callers made on one thread, and their replies. It must be
+// linearizable. That means that the calls have an order with two properties. A call that ended
+// before another began precedes it. And if the rules of a record are applied in this order, each
+// caller gets the reply that it got from the store. Each reply has the store's time of its step, so
+// the rules themselves serve as the model.
 
-// An asked is a call of a history with its reply.
+// An asked is one call of a history with its reply.
 type asked struct {
 	call
-	used   time.Time // by the store's clock; zero: the store was never asked
-	err    error     // one of the store's, or nil
-	lost   bool      // nobody knows whether it was done
-	loaded string    // the record that Load returned
+	used   time.Time // by the store's clock; zero: the call did not reach the store
+	err    error     // one of the store's errors, or nil
+	lost   bool      // the reply was lost: the call may have been done
+	loaded string    // JSON of the record that Load returned
 }
 
 // T is the part of *testing.T that History needs.
@@ -40,9 +41,9 @@ type T interface {
 	Logf(format string, args ...any)
 }
 
-// History makes calls on the threads of a store from several callers at once, and judges their
-// replies. during, if set, runs meanwhile, and may break things. seed determines the calls; how
-// they interleave is chance.
+// History makes calls on the threads of a store from several callers at once, and checks the
+// replies. The parameter during, if set, runs at the same time, and may cause faults. The parameter
+// seed determines the calls. The order in which the callers' calls interleave is chance.
 func History(t T, s store.Store, keys []store.Key, seed uint64, callers, calls int, during func()) {
 	t.Helper()
 	for n, key := range keys {
@@ -74,21 +75,21 @@ func (h *history) play(ctx context.Context, caller, calls int, random *rand.Rand
 		a := asked{call: drawn(random, caller, n)}
 		began := time.Since(h.start)
 		loaded, used, err := a.do(ctx, h.store, h.key, h.start)
-		loaded.Version = 0 // which a step need not bring up to date
+		loaded.Version = 0 // a step does not have to return the current Version
 		a.used, a.loaded = used, asJSON(loaded)
 		ended := int64(time.Since(h.start))
 		if a.err = err; err != nil && !known(err) {
 			a.err, a.lost = nil, true
-			ended = math.MaxInt64 // it may still be done
+			ended = math.MaxInt64 // the step may still be done later
 		}
 		if a.lost && a.used.IsZero() {
-			continue // it cannot have been done
+			continue // the store was not asked, so the step was not done
 		}
 		h.mu.Lock()
 		h.ops = append(h.ops, porcupine.Operation{ClientId: caller, Input: a, Call: int64(began), Return: ended})
 		h.mu.Unlock()
 		if a.lost {
-			caller += 1000 // to the checker one that still waits begins nothing new
+			caller += 1000 // the checker allows a caller whose call has not ended no further call
 		}
 	}
 }
@@ -105,7 +106,7 @@ func alike(a, b error) bool {
 	return !slices.ContainsFunc(knownErrors(), func(k error) bool { return errors.Is(a, k) != errors.Is(b, k) })
 }
 
-// drawn makes up a call. The callers share few pauses and tokens.
+// drawn returns a random call. The callers share a few pauses and tokens, so that they compete.
 func drawn(random *rand.Rand, caller, n int) call {
 	pick := func(list ...string) string { return list[random.IntN(len(list))] }
 	pauseID := pick("p1", "p2", "p3", fmt.Sprint("p", caller, ".", n/4))
@@ -122,7 +123,7 @@ func drawn(random *rand.Rand, caller, n int) call {
 	}
 }
 
-// judge fails the test unless there is an order in which all replies are right.
+// judge fails the test unless the calls have an order in which the rules give all their replies.
 func (h *history) judge(t T, what string) {
 	t.Helper()
 	model := porcupine.NondeterministicModel{
@@ -143,7 +144,8 @@ func (h *history) judge(t T, what string) {
 		Equal:             func(a, b any) bool { return a == b },
 		DescribeOperation: func(input, _ any) string { return fmt.Sprintf("%+v", input) },
 	}
-	const patience = 30 * time.Second // the search can take for ever, and then nothing is known
+	// the search may take very long; after this time it ends without a verdict
+	const patience = 30 * time.Second
 	switch porcupine.CheckOperationsTimeout(model.ToModel(), h.ops, patience) {
 	case porcupine.Illegal:
 		t.Errorf("%s: no order of these steps gives what their callers were told:", what)
@@ -157,7 +159,8 @@ func (h *history) judge(t T, what string) {
 	}
 }
 
-// applied returns the record and the reply that the rules give.
+// applied applies the call a to the record in state. It returns the record and the reply that the
+// rules give.
 func applied(state string, a asked) (next, loaded string, err error) {
 	var rec store.Record
 	if err := json.Unmarshal([]byte(state), &rec); err != nil {
@@ -178,7 +181,7 @@ func applied(state string, a asked) (next, loaded string, err error) {
 	return asJSON(rec), asJSON(view), nil
 }
 
-// runHistory runs History on the engine without faults.
+// runHistory runs History on the engine. No faults occur.
 func (s suite) runHistory(t *testing.T) {
 	t.Parallel()
 	x := s.fixture(t, Options{}, false)

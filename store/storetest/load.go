@@ -159,7 +159,8 @@ func misuseCases() []testCase {
 	)
 }
 
-// unlisted checks that a call failed with none of the errors that say something about the pause.
+// unlisted checks that err is an error, but not one of the store's errors, which all say something
+// about the pause.
 func unlisted(x *fixture, what string, err error) {
 	x.Helper()
 	if err == nil {
@@ -197,8 +198,9 @@ func copyCases() []testCase {
 				x.Errorf("the store sees what the caller did later: %s", s)
 			}
 		}},
-		// At the end of each test Sealed compares everything that was loaded. This test takes a
-		// record through all changes. In real time it takes longer than a short retention.
+		// At the end of each test, Sealed compares every record that was loaded with what it was
+		// then. This test takes a record through all its states. With a real clock it takes longer
+		// than a short retention.
 		{name: "a loaded record stays as it was", exact: true, elapses: true, run: func(x *fixture) {
 			k := x.key("a")
 			x.end(k, pause("p"))
@@ -270,7 +272,8 @@ func scribble(p *agui.Pause) {
 	p.SeenMessages[0].ID = "scribbled"
 }
 
-// awkward returns at least size bytes of JSON without white space that many decoders would change.
+// awkward returns at least size bytes of JSON. It has no white space, and many decoders would
+// change it.
 func awkward(size int) json.RawMessage {
 	const odd = `"z":12345678901234567890,"a":1.0,"b":1e2,"c":-0,"d":0.1000,"html":"<&>","sep":"` + "\u2028" +
 		`","esc":"\u00e9\/","null":null,"empty":{},"a":"again","":[],"nul":"\u0000"`

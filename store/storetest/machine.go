@@ -12,14 +12,14 @@ import (
 	"holdpoint/store"
 )
 
-// A machine makes the same calls on a store and on a model of each thread.
+// A machine makes the same calls on a store and on a model of each thread, and compares both.
 type machine struct {
 	x       *fixture
 	prefix  string
 	start   time.Time
 	threads map[string]*thread
 	calls   []call
-	pauses  int // made so far
+	pauses  int // number of pauses made so far
 }
 
 type thread struct {
@@ -27,7 +27,7 @@ type thread struct {
 	laws laws
 }
 
-// runModel tries random sequences of calls.
+// runModel makes random sequences of calls on the engine and on the model.
 func (s suite) runModel(t *testing.T) {
 	t.Parallel()
 	x := s.fixture(t, Options{}, false)
@@ -42,15 +42,16 @@ func (s suite) runModel(t *testing.T) {
 			}
 		}
 		actions := map[string]func(*rapid.T){
-			"":      m.check,
-			"call":  func(rt *rapid.T) { m.do(rt, m.draw(rt)) },
-			"call2": func(rt *rapid.T) { m.do(rt, m.draw(rt)) }, // twice as often
+			"":     m.check,
+			"call": func(rt *rapid.T) { m.do(rt, m.draw(rt)) },
+			// makes this action twice as likely
+			"call2": func(rt *rapid.T) { m.do(rt, m.draw(rt)) },
 			"again": func(rt *rapid.T) {
 				if len(m.calls) == 0 {
 					rt.Skip("nothing was called yet")
 				}
-				// Most likely one of the last ones: its reply is lost, and the caller repeats it at
-				// once.
+				// The repeated call is most likely one of the latest, as when a reply is lost and
+				// the caller repeats the call at once.
 				back := rapid.IntRange(0, len(m.calls)-1).Draw(rt, "calls back")
 				m.do(rt, m.calls[len(m.calls)-1-back])
 			},
@@ -65,7 +66,7 @@ func (s suite) runModel(t *testing.T) {
 	})
 }
 
-// draw makes up a call, mostly one that fits the state of the thread.
+// draw returns a random call. Most of these calls fit the state of the thread.
 func (m *machine) draw(rt *rapid.T) call {
 	ops := []string{"Load", "Open", "Open", "Claim", "Claim", "Claim", "Renew", "Finish", "Finish", "Release", "Close", "Decide", "Decide"}
 	c := call{
@@ -122,7 +123,7 @@ func (m *machine) fresh() string {
 
 func (m *machine) key(thread string) store.Key { return m.x.key(m.prefix + thread) }
 
-// do makes the call on the store and on the model.
+// do makes the call on the store and on the model, and fails if their errors differ.
 func (m *machine) do(rt *rapid.T, c call) {
 	th := m.threads[c.thread]
 	_, _, got := c.do(m.x.Context(), m.x.Store, m.key(c.thread), m.start)
@@ -136,7 +137,7 @@ func (m *machine) do(rt *rapid.T, c call) {
 	}
 }
 
-// check compares the visible state of both.
+// check fails if the store and the model show different states of a thread.
 func (m *machine) check(rt *rapid.T) {
 	for name, th := range m.threads {
 		rec, err := m.x.Load(m.x.Context(), m.key(name), "")
@@ -152,14 +153,15 @@ func (m *machine) check(rt *rapid.T) {
 	}
 }
 
-// laws are rules that must hold for the replies alone, without the model.
+// laws check rules that must hold for the store's replies, whatever the model says.
 type laws struct {
-	holder map[string]string // the claim of a pause, from its nil to that of its Release
-	over   map[string]bool   // the pause was finished or closed, by a nil
-	open   string            // the pause that was seen open last, and that nobody claimed or closed since
+	// pause → token, from the Claim that returned nil to the Release that did
+	holder map[string]string
+	over   map[string]bool // pauses that a Finish or a Close ended by returning nil
+	open   string          // the pause last seen open, unless it was claimed or closed since
 }
 
-// called gets every call that returned nil.
+// called checks the laws for a call that returned nil.
 func (w *laws) called(rt *rapid.T, c call) {
 	switch c.op {
 	case "Claim":
@@ -193,7 +195,7 @@ func (w *laws) called(rt *rapid.T, c call) {
 	}
 }
 
-// seen gets every record.
+// seen checks the laws for a record that was loaded.
 func (w *laws) seen(rt *rapid.T, rec store.Record, retention time.Duration) {
 	id := ""
 	if rec.Pause != nil {
@@ -238,7 +240,7 @@ func resultOfPause(rec store.Record, pauseID string) *store.Result {
 	return nil
 }
 
-// runFull tries calls on a store that is mostly full.
+// runFull makes random calls on a store that is mostly full.
 func (s suite) runFull(t *testing.T) {
 	if s.unbounded {
 		t.Skip("the engine has no bounds")
@@ -247,7 +249,7 @@ func (s suite) runFull(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		entries := rapid.IntRange(1, 4).Draw(rt, "entries")
 		x := s.fixture(t, Options{Entries: entries, ReplayBytes: rapid.SampledFrom([]int{1, 2 << 10, 1 << 20}).Draw(rt, "bytes"), Bytes: rapid.SampledFrom([]int{64 << 10, 1 << 20}).Draw(rt, "all")}, false)
-		waits := map[string]string{} // the threads that wait, and for what
+		waits := map[string]string{} // thread → its open pause
 		pauses := 0
 		name := rapid.SampledFrom([]string{"a", "b", "c", "d", "e", "f", "g", "h"})
 		rt.Repeat(map[string]func(*rapid.T){

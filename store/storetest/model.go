@@ -12,7 +12,7 @@ import (
 	"holdpoint/store"
 )
 
-// A call is one call of a store as a value, so that it can be repeated.
+// A call is one call on a store. It is a value, so that a test can repeat it.
 type call struct {
 	op                   string
 	thread               string
@@ -20,14 +20,15 @@ type call struct {
 	pause, token, digest string
 	lease                time.Duration
 	how                  store.EndKind
-	mark                 string        // makes results differ
-	next                 string        // of Finish, "" if none
-	question             string        // of Decide
-	expires              time.Duration // of the opened pause, from the start of the test; 0 if it does not
+	mark                 string // makes the results of two calls differ
+	next                 string // of Finish: the id of the next pause, or ""
+	question             string // of Decide: the question
+	// when the opened pause expires, counted from the start of the test; 0: never
+	expires time.Duration
 }
 
-// do makes the call on a store. It returns the record of a Load, and the store's time of the call
-// if the store was asked.
+// do makes the call on a store. It returns the record if the call is a Load, and the time that the
+// store's clock had during the call. The time is zero if the store could not be asked.
 func (c call) do(ctx context.Context, s store.Store, key store.Key, start time.Time) (loaded store.Record, at time.Time, err error) {
 	if c.op == "Load" {
 		loaded, err = s.Load(ctx, key, c.owner)
@@ -37,7 +38,7 @@ func (c call) do(ctx context.Context, s store.Store, key store.Key, start time.T
 	return loaded, done.Now, err
 }
 
-// step returns the call's step, unless it is a Load.
+// step returns the store.Step of the call. The call must not be a Load.
 func (c call) step(start time.Time) store.Step {
 	open := pause(c.pause)
 	if c.expires != 0 {
@@ -70,11 +71,11 @@ func (c call) step(start time.Time) store.Step {
 	panic("no such call: " + c.op)
 }
 
-// A life is the model's knowledge of one pause, from its opening on.
+// A life is what the model knows about one pause, from its opening on.
 type life struct {
 	id            string
 	ended         bool
-	doubted       bool // by Finish
+	doubted       bool // put in doubt by Finish, not by a lapsed lease
 	token, digest string
 	lease         time.Time
 	released      string
@@ -84,12 +85,12 @@ type life struct {
 	at            time.Time
 	receipt, next string
 	buried        bool
-	decided       []string // "question digest", in order
+	decided       []string // each is "question digest", in the order in which they were decided
 }
 
-// A model is the store of one thread as a list of lives, of which the last may still be open. It is
-// slow, and simple enough to be obviously right. It keeps everything; view says what a record would
-// still show.
+// A model is the store of one thread as a list of lives. Only the last life may still be open. The
+// model is slow, and simple enough to be obviously right. It keeps everything for ever. The method
+// view shows only what a record would still contain.
 type model struct {
 	start             time.Time
 	replay, retention time.Duration
@@ -97,7 +98,7 @@ type model struct {
 	lives             []*life
 }
 
-// current returns the open life, or nil.
+// current returns the life that has not ended, or nil.
 func (m *model) current() *life {
 	if n := len(m.lives); n > 0 && !m.lives[n-1].ended {
 		return m.lives[n-1]
@@ -126,7 +127,7 @@ func (l *life) state(now time.Time) store.State {
 	return store.Open
 }
 
-// saidBy reports whether a digest contains every decision.
+// saidBy reports whether the digest of answers contains every decision of the life.
 func (l *life) saidBy(digest string) bool {
 	answers := store.UnmarshalAnswers(digest)
 	return !slices.ContainsFunc(l.decided, func(d string) bool {
@@ -139,7 +140,7 @@ func (l *life) end(how store.EndKind, now time.Time) {
 	l.ended, l.how, l.at = true, how, now
 }
 
-// pass applies the effects of time.
+// pass applies the changes that happen because time passes, up to now.
 func (m *model) pass(now time.Time) {
 	if l := m.current(); l != nil {
 		switch l.state(now) {
@@ -165,7 +166,7 @@ func (m *model) pass(now time.Time) {
 	}
 }
 
-// do makes the call on the model.
+// do makes the call on the model, and returns the error that the store must return.
 func (m *model) do(c call, now time.Time) error {
 	m.pass(now)
 	defer m.pass(now)
@@ -174,7 +175,8 @@ func (m *model) do(c call, now time.Time) error {
 	if cur != nil {
 		state = cur.state(now)
 	}
-	// The call's token is the claim, lapsed or not, and no other step began since.
+	// holder is true if the call has the token of the claim, lapsed or not, and no other step has
+	// begun since.
 	holder := cur != nil && cur.token == c.token && !cur.doubted
 	receipt := fmt.Sprint(c.token, "/", c.how, "/", c.mark, "/", c.next)
 	switch c.op {
@@ -268,7 +270,7 @@ func (m *model) do(c call, now time.Time) error {
 	return nil
 }
 
-// view returns the visible state of the model, one line for each fact.
+// view returns the state of the model that a record would show, one line for each fact.
 func (m *model) view(now time.Time) string {
 	m.pass(now)
 	var b strings.Builder
@@ -296,7 +298,7 @@ func (m *model) view(now time.Time) string {
 	return b.String()
 }
 
-// view returns the same facts of a record.
+// view returns the lines that model.view returns, from a record of the store.
 func view(rec store.Record) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "owner %q\n", rec.Owner)

@@ -44,7 +44,7 @@ func occupyCases() []testCase {
 				x.clock.advance(x.unit)
 			}
 			busy(x, k, "there")
-			occupy(x, k, "gone", x.long) // it was only late
+			occupy(x, k, "gone", x.long) // its renewal was only late, so it must count again
 			busy(x, k, "there", "gone")
 		}},
 		{name: "a record whose last run did not renew reads as none, forgotten or not", run: func(x *fixture) {

@@ -19,7 +19,7 @@ func outboxCases() []testCase {
 		}
 		return list
 	}
-	// has ends the test unless the thread has these notices to send.
+	// has ends the test unless the notices to send of the thread have these ids, in this order.
 	has := func(x *fixture, k store.Key, want ...string) *store.Outbox {
 		x.Helper()
 		rec := x.load(k)
@@ -34,7 +34,7 @@ func outboxCases() []testCase {
 		}
 		return rec.Outbox
 	}
-	// listed returns this test's threads that are due within d.
+	// listed returns the names of this test's threads whose notices are due within d.
 	listed := func(x *fixture, d time.Duration) (names []string) {
 		x.Helper()
 		q := store.Query{WithNotices: true, Due: x.clock.Now().Add(d), Limit: 3}
@@ -59,7 +59,7 @@ func outboxCases() []testCase {
 			x.Fatalf("%v are listed, want %v", names, want)
 		}
 	}
-	// soon is later than the engine's own clock can be at this moment.
+	// An engine's own clock can be ahead of the test's by less than soon.
 	soon := 5 * time.Second
 	take := func(x *fixture, k store.Key, want ...string) store.StepResult {
 		x.Helper()

@@ -46,7 +46,7 @@ func ownerCases() []testCase {
 			}
 			x.state(k, store.None, "")
 			x.must(x.do(k, store.Ask{Owner: "alice", Pause: pause("p")}))
-			// The same holds if the stranger knows the id of the open pause.
+			// The stranger gets the same error with the id of the open pause.
 			x.want(store.ErrOwner, x.do(k, store.Ask{Owner: "bob", Pause: pause("p")}))
 		}},
 		{name: "the owner outlives pauses", run: func(x *fixture) {

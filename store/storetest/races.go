@@ -8,7 +8,7 @@ import (
 	"holdpoint/store"
 )
 
-// race calls f n times at once and returns the errors by number.
+// race makes n calls of f at the same time. It returns their errors: errs[i] is the error of f(i).
 func race(n int, f func(i int) error) []error {
 	errs := make([]error, n)
 	start := make(chan struct{})
@@ -24,7 +24,8 @@ func race(n int, f func(i int) error) []error {
 	return errs
 }
 
-// winners counts the nils, and reports every other error that is not one of losers.
+// winners returns the number of nil errors. It fails the test at any other error that is not one of
+// losers.
 func winners(x *fixture, what string, errs []error, losers ...error) int {
 	x.Helper()
 	n := 0
@@ -278,7 +279,7 @@ func raceCases() []testCase {
 				case errs[1] == nil && is(errs[0], store.ErrStale):
 					want = store.Lost
 				case is(errs[0], store.ErrStale) && is(errs[1], store.ErrNotFound):
-					want = store.Doubtful // Open was the first
+					want = store.Doubtful // Ask was the first step
 				default:
 					x.Fatalf("no order of the calls explains %v", errs)
 				}

@@ -14,7 +14,7 @@ func note(id string) store.Note {
 	return store.Note{ID: id, Text: json.RawMessage(fmt.Sprintf(`{"id":%q,"n":1.10,"text":"<ä&>"}`, id))}
 }
 
-// leading returns a note that refers to a pause.
+// leading returns a note that refers to the pause pauseID, as in the index of questions.
 func leading(pauseID string) store.Note {
 	return store.Note{ID: pauseID, Text: json.RawMessage(`{"key":"a"}`), RefersToPause: true}
 }
@@ -129,7 +129,7 @@ func rememberCases() []testCase {
 		{name: "a key that only leads to a thread is of no thread, and outlives its pause", run: func(x *fixture) {
 			leads, k := x.key("index"), x.key("a")
 			remember(x, leads, leading("p"), 8)
-			x.open(k, pause("p")) // the entry is written first
+			x.open(k, pause("p")) // the index's note for a pause is written before the pause
 			remember(x, leads, leading("q"), 8)
 			x.claim(k, "p", "token", "digest")
 			x.finish(k, "token", result("p"), nil)
@@ -147,8 +147,8 @@ func rememberCases() []testCase {
 				remember(x, lead, leading("p"), 8)
 				return lead, thread
 			}
-			// known ends the test unless thread keeps the result of p for that time, and lead its
-			// note.
+			// known ends the test unless the store keeps both for the time kept: the result of the
+			// pause "p" in the thread, and the note that leads to it.
 			known := func(lead, thread store.Key, kept time.Duration) {
 				x.Helper()
 				x.clock.advance(kept - time.Second)
@@ -161,7 +161,7 @@ func rememberCases() []testCase {
 			lead, k := leads("retired")
 			x.open(k, pause("p"))
 			x.clock.advance(x.retention)
-			x.state(k, store.None, "") // time is written down
+			x.state(k, store.None, "") // Load writes down what the passing of time changed
 			known(lead, k, x.replay)
 
 			lead, k = leads("answered late")
@@ -202,7 +202,7 @@ func rememberCases() []testCase {
 			if rec := x.load(k); len(rec.Results) != 1 || rec.Results[0].Tombstone {
 				x.Errorf("the record is %s", asJSON(rec))
 			}
-			has(x, lead, "p") // it is asked for, and kept for as long again
+			has(x, lead, "p") // has loads the note, so it is kept for the same time again
 			x.clock.advance(time.Minute)
 			if rec := x.load(k); len(rec.Results) != 1 || !rec.Results[0].Tombstone {
 				x.Errorf("the record is %s", asJSON(rec))
@@ -221,7 +221,7 @@ func rememberCases() []testCase {
 			has(x, lead, "p")
 			x.clock.advance(longest - time.Minute)
 			if x.sweep() {
-				has(x, left) // it leads to no pause
+				has(x, left) // its note refers to no pause, so loading it did not prolong it
 			}
 			has(x, lead, "p")
 		}},

@@ -8,8 +8,8 @@ import (
 	"holdpoint/store"
 )
 
-// Sealed returns a store that fails the test if a value that it returned changes later. What Load
-// returns may be shared with the store, so neither the store nor a caller may write into what it
+// Sealed returns a store that fails the test if a record that Load returned changes later. A record
+// may share memory with the store, so neither the store nor a caller may write into what the record
 // refers to.
 func Sealed(t TB, s store.Store) store.Store {
 	sealed := &sealed{Store: s}

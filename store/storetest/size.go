@@ -13,16 +13,17 @@ import (
 	"holdpoint/store"
 )
 
-// The sizes of a thread of Measure. The texts cannot be compressed, like those of an encrypted
-// record.
+// The sizes, in bytes, of the parts of a thread that Measure writes. The texts are random, so that
+// they cannot be compressed, as with an encrypted record.
 const (
-	objectBytes   = 400  // an interrupt
+	objectBytes   = 400  // of the paused run; the end of the thread has the same size
 	messagesBytes = 4000 // of the paused run; its end has as many
 	stateBytes    = 500
 )
 
-// Measure makes n threads ask one question each, and then answers them all. It returns how many
-// bytes a thread takes while it is open, and after its end. size returns the store's size in bytes.
+// Measure opens a pause with one question in each of n threads, and then answers all questions. It
+// returns how many bytes a thread takes while its pause is open, and after its end. The parameter
+// size returns the current size of the store in bytes.
 func Measure(t *testing.T, s store.Store, n int, size func() int64) (waiting, ended int64) {
 	t.Helper()
 	all := func(do func(key store.Key, id string) error) int64 {
@@ -64,7 +65,7 @@ func Measure(t *testing.T, s store.Store, n int, size func() int64) (waiting, en
 	return waiting, ended
 }
 
-// text returns a JSON string of that many bytes.
+// text returns a JSON string of about n bytes that cannot be compressed.
 func text(n int) json.RawMessage {
 	b := make([]byte, (n-2)*3/4)
 	for i := range b {

@@ -5,8 +5,8 @@ import (
 	"holdpoint/store"
 )
 
-// stepCases try every step in every state of a pause "p". Where it is or was claimed, the claim has
-// the token "t" and the digest "d". The cases are the store's state machine, to be read row by row.
+// stepCases try every step in every state of a pause "p". If "p" is or was claimed, the claim has
+// the token "t" and the digest "d". Read row by row, the cases are the store's state machine.
 func stepCases() []testCase {
 	var (
 		exists, notFound = store.ErrExists, store.ErrNotFound
@@ -16,14 +16,14 @@ func stepCases() []testCase {
 	)
 	rows := []struct {
 		state   string
-		elapses bool // for long
+		elapses bool // needs the retention or the replay time to go by
 		make    func(x *fixture, k store.Key)
-		// The results of each step. claim: "t" again, another token with the same answers, and
-		// another token with other answers.
+		// The errors that the steps must return. The three of claim are for the token "t" again,
+		// another token with the same answers, and another token with other answers.
 		claim                  [3]error
-		renew, finish, release error // by "t"
-		close                  error // of "p"
-		openP, openQ           error // "p" again; another pause
+		renew, finish, release error // with the token "t"
+		close                  error // of the pause "p"
+		openP, openQ           error // opens "p" again; opens another pause
 	}{
 		{"nothing is known", false, func(*fixture, store.Key) {},
 			[3]error{notFound, notFound, notFound}, stale, stale, stale, notFound, ok, ok},
@@ -93,7 +93,8 @@ func stepCases() []testCase {
 	var cases []testCase
 	for _, row := range rows {
 		withdraw := row.close
-		if row.close == nil && row.openQ == nil { // in doubt: what may have been acted on is not taken back
+		// in doubt: an answer that may have been acted on cannot be withdrawn
+		if row.close == nil && row.openQ == nil {
 			withdraw = exists
 		}
 		steps := []struct {

@@ -1,8 +1,8 @@
 // Package storetest is the contract of store.Store as tests. Every engine must pass them.
 //
-// It deliberately knows nothing of an engine. It sees what Load returns, and moves a clock that the
-// engine was told to use. An engine names what it cannot offer as a Limit. Everything else holds
-// for all engines.
+// The tests deliberately know nothing of an engine. They see what Load returns, and advance a clock
+// that the engine was told to use. An engine that cannot offer the tests something passes a Limit
+// to Run. All other tests apply to all engines.
 package storetest
 
 import (
@@ -16,32 +16,35 @@ import (
 	"holdpoint/store"
 )
 
-// Options are the engine's options for a test.
+// Options are the engine's options for a test. For a number of 0 the test needs no bound, unless
+// the field says otherwise.
 type Options struct {
-	Entries        int // threads that wait or can be replayed; 0 is more than a test makes
-	ReplayBytes    int // of all results together; 0 is more than a test makes
-	Bytes          int // of all there is; 0 is more than a test makes
-	Share          int // of places and bytes that pauses from one address may have, in hundredths; 0 is all
-	RecordBytes    int // of a record with its snapshots; 0 is store.DefaultRecordBytes
+	// bounds the threads that have an open pause or a result that can be replayed
+	Entries        int
+	ReplayBytes    int // bounds the bytes of all results together
+	Bytes          int // bounds all bytes of the store
+	Share          int // percentage of Entries and Bytes that the pauses from one address may use
+	RecordBytes    int // bounds a record with its snapshots; 0: store.DefaultRecordBytes
 	ReplayTTL      time.Duration
 	PauseRetention time.Duration
 }
 
-// A Limit is something that an engine does not offer to the tests.
+// A Limit names something that an engine cannot offer to the tests.
 type Limit int
 
 const (
-	// OwnClock: the engine's clock cannot be set, as with a server's. The tests then use short
-	// times, and those that would wait long, or need the exact moment, are left out.
+	// OwnClock means that the tests cannot set the engine's clock, because it is a server's, for
+	// example. The tests then use short times. Tests that would wait long, or that need an exact
+	// moment, are left out.
 	OwnClock Limit = iota
-	// Unbounded: the engine has no limits of its own, and ignores Options.Entries, ReplayBytes,
-	// Bytes and Share.
+	// Unbounded means that the engine has no limits of its own, and ignores Options.Entries,
+	// ReplayBytes, Bytes and Share.
 	Unbounded
 )
 
-// Run runs the contract against an engine. open returns a store that is empty, or that has only
-// keys of other tests. It gets the clock that the store must use, unless the store has its own, and
-// cleans up with t.Cleanup. Many tests call it at once.
+// Run runs the contract against an engine. The function open returns a store that is empty, or that
+// has only keys of other tests. The store must use the given clock, unless it has its own. open
+// registers the store's clean-up with t.Cleanup. Several tests may call open at the same time.
 func Run(t *testing.T, open func(t *testing.T, clock *Clock, opts Options) store.Store, limits ...Limit) {
 	s := suite{open: open}
 	for _, l := range limits {
@@ -95,17 +98,17 @@ type suite struct {
 	unit                time.Duration
 }
 
-// A testCase is one behaviour, tried on its own store.
+// A testCase tests one behaviour of a store of its own.
 type testCase struct {
 	name    string
-	entries int           // needs this bound
-	bytes   int           // needs this bound of results
-	all     int           // needs this bound of all bytes
-	share   int           // needs this share
-	record  int           // needs this bound of a record
+	entries int           // Options.Entries
+	bytes   int           // Options.ReplayBytes
+	all     int           // Options.Bytes
+	share   int           // Options.Share
+	record  int           // Options.RecordBytes
 	elapses bool          // needs the replay time or the retention to go by
-	exact   bool          // needs the exact moment
-	unit    time.Duration // of the times of an engine whose clock can be set, 0 for a minute
+	exact   bool          // needs an exact moment, so it is left out with OwnClock
+	unit    time.Duration // unit of the test's times if the engine's clock can be set; 0: a minute
 	run     func(x *fixture)
 }
 
@@ -121,7 +124,8 @@ func (s suite) runCase(t *testing.T, c testCase) {
 	c.run(s.fixture(t, Options{Entries: c.entries, ReplayBytes: c.bytes, Bytes: c.all, Share: c.share, RecordBytes: c.record}, c.elapses))
 }
 
-// fixture opens a store. elapses says that the test waits for the replay time and the retention.
+// fixture opens a store for a test. The parameter elapses says that the test waits until the replay
+// time or the retention has gone by.
 func (s suite) fixture(t *testing.T, o Options, elapses bool) *fixture {
 	x := &fixture{T: t, unit: cmp.Or(s.unit, time.Minute), ownClock: s.ownClock}
 	if s.ownClock {
@@ -131,7 +135,7 @@ func (s suite) fixture(t *testing.T, o Options, elapses bool) *fixture {
 	x.lease, x.long = 2*x.unit, 1000*x.unit
 	x.replay, x.retention = 10*x.unit, 30*x.unit
 	if s.ownClock {
-		x.long = time.Hour // ten seconds are not long on a machine with other work
+		x.long = time.Hour // ten seconds can lapse on a busy machine
 	}
 	if s.ownClock && !elapses {
 		x.replay, x.retention = time.Hour, time.Hour
@@ -142,14 +146,15 @@ func (s suite) fixture(t *testing.T, o Options, elapses bool) *fixture {
 	o.Bytes = cmp.Or(o.Bytes, 1<<30)
 	x.opts = o
 	x.Store = Sealed(t, s.open(t, x.clock, o))
-	// A store may be shared by tests, and outlive a run of them.
+	// Several tests may share a store, and the store may keep keys of earlier test runs. So the
+	// prefix is unique.
 	x.prefix = fmt.Sprintf("%s %d ", strings.TrimPrefix(t.Name(), "Test"), time.Now().UnixNano())
 	return x
 }
 
-// A Clock is the clock of a store under test.
+// A Clock is the clock that a store under test uses.
 type Clock struct {
-	own bool // the engine's; then this one is the machine's
+	own bool // the engine has its own clock; Now then returns the machine's time
 	mu  sync.Mutex
 	now time.Time
 }
@@ -168,7 +173,7 @@ func (c *Clock) Now() time.Time {
 	return c.now
 }
 
-// advance lets d pass.
+// advance moves the clock by d. If the engine has its own clock, advance sleeps for d.
 func (c *Clock) advance(d time.Duration) {
 	if c.own {
 		time.Sleep(d)

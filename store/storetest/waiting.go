@@ -10,7 +10,7 @@ import (
 )
 
 func waitingCases() []testCase {
-	// list reads all pages, and returns the names of this test's threads.
+	// list reads all pages, and returns the names and the rows of this test's threads.
 	list := func(x *fixture, q store.Query) (names []string, rows []store.Row) {
 		x.Helper()
 		for range 10_000 {
@@ -82,7 +82,7 @@ func waitingCases() []testCase {
 				name := fmt.Sprint("thread", i)
 				want = append(want, name)
 				x.open(x.key(name), pause("p"))
-				if i%3 == 0 { // others are opened at the same time
+				if i%3 == 0 { // the other threads are opened at the same time as the one before
 					x.clock.advance(x.unit)
 				}
 			}

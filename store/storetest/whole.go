@@ -12,7 +12,7 @@ func Do(ctx context.Context, s store.Store, key store.Key, step store.Step) erro
 	return err
 }
 
-// Whole returns the record with its snapshots in their places.
+// Whole loads the record, and puts the snapshots of its pause and results into them.
 func Whole(ctx context.Context, s store.Store, key store.Key) (store.Record, error) {
 	rec, err := s.Load(ctx, key, "")
 	if err != nil {

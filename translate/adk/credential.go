@@ -17,13 +17,15 @@ import (
 // the credential in exchangedAuthCredential. So Holdpoint keeps the AuthConfig, publishes only what
 // a person needs to obtain the credential, and adds the person's credential to the kept AuthConfig.
 
-// credentialSchema is the schema of a credential. textSchema also allows a string, for an API key.
+// credentialSchema is the responseSchema of a question for a credential. textSchema also allows a
+// string, for an API key.
 const (
 	credentialSchema = `{"type":"object","anyOf":[{"required":["oauth2"]},{"required":["apiKey"]},{"required":["http"]},{"required":["serviceAccount"]},{"required":["exchangedAuthCredential"]}]}`
 	textSchema       = `{"anyOf":[{"type":"string","minLength":1},` + credentialSchema + `]}`
 )
 
-// credentialQuestion returns the question of an adk_request_credential call.
+// credentialQuestion returns the question that an adk_request_credential call with these arguments
+// asks.
 func credentialQuestion(args gjson.Result) calls.Question {
 	config := args.Get("authConfig")
 	q := calls.Question{
@@ -36,7 +38,7 @@ func credentialQuestion(args gjson.Result) calls.Question {
 	return q
 }
 
-// takesText reports whether the credential is an API key.
+// takesText reports whether the AuthConfig asks for an API key, so that a string can be the answer.
 func takesText(config gjson.Result) bool {
 	for _, from := range []string{"rawAuthCredential", "exchangedAuthCredential"} {
 		if config.Get(from+".authType").Str == "apiKey" {
@@ -46,7 +48,8 @@ func takesText(config gjson.Result) bool {
 	return config.Get("authScheme.type").Str == "apiKey"
 }
 
-// withoutSecrets returns the public part of an AuthConfig: the scheme, and where to log in.
+// withoutSecrets returns the public part of an AuthConfig: its scheme, the type of the credential,
+// and where a person logs in.
 func withoutSecrets(config gjson.Result) []byte {
 	o := []byte{'{'}
 	if scheme := config.Get("authScheme"); scheme.Exists() {
@@ -71,8 +74,8 @@ func withoutSecrets(config gjson.Result) []byte {
 	return append(o, '}')
 }
 
-// credentialValue returns the content of the message that gives a credential to ADK. The payload is
-// an API key, an AuthCredential or an AuthConfig.
+// credentialValue returns the content of the tool message with which ADK gets the credential. The
+// answer's payload may be an API key, an AuthCredential or an AuthConfig.
 func credentialValue(asked calls.PrivateState, a agui.Answer) (string, error) {
 	config := gjson.Get(asked.Args, "authConfig")
 	given := gjson.ParseBytes(a.Payload)
@@ -99,7 +102,8 @@ func credentialValue(asked calls.PrivateState, a agui.Answer) (string, error) {
 	return string(agui.AppendCompact(nil, agui.SetKey([]byte(config.Raw), "exchangedAuthCredential", credential))), nil
 }
 
-// mergeOver returns an object with the members of over, and those of under that over lacks.
+// mergeOver returns a JSON object with all members of over, and with the members of under whose
+// keys are not in over.
 func mergeOver(under, over gjson.Result) []byte {
 	object, replaced := []byte{'{'}, map[string]bool{}
 	over.ForEach(func(key, value gjson.Result) bool {
@@ -118,13 +122,14 @@ func mergeOver(under, over gjson.Result) []byte {
 	return append(object, '}')
 }
 
-// hidesSecrets reports whether a call with the name may have secrets that the client must not see.
+// hidesSecrets reports whether a call of the tool name may contain secrets that the client must not
+// see.
 func (run *run) hidesSecrets(name string) bool {
 	return name == requestCredential && !run.Native && !run.Request.Input.Declares(name)
 }
 
-// dropCredentials drops the held events of calls for credentials, and returns the number of these
-// calls. Calls that became a question are no longer held.
+// dropCredentials drops the held events of all calls for credentials, and returns the number of
+// these calls. A call that became a question is no longer held, so it does not count.
 func (run *run) dropCredentials() (dropped int) {
 	for _, a := range run.asking {
 		if run.hidesSecrets(a.name) && a.mayHoldSecrets() && run.held.Release(a.id) != nil {
@@ -134,13 +139,14 @@ func (run *run) dropCredentials() (dropped int) {
 	return dropped
 }
 
-// mayHoldSecrets reports whether the arguments have an AuthConfig or are incomplete.
+// mayHoldSecrets reports whether the call's arguments contain an AuthConfig, or are incomplete and
+// so may contain one.
 func (a *heldCall) mayHoldSecrets() bool {
 	return !agui.ValidJSON(a.args) || gjson.GetBytes(a.args, "authConfig").IsObject()
 }
 
-// isCredential reports whether a call of this run, or of the question that it answers, asks for a
-// credential.
+// isCredential reports whether the call id asks for a credential. The call may be one of this run,
+// or one that a question was about that this run answers.
 func (run *run) isCredential(id string) bool {
 	if a := run.latest[id]; a != nil && a.name == requestCredential {
 		return true
@@ -148,24 +154,25 @@ func (run *run) isCredential(id string) bool {
 	return run.Answered != nil && slices.ContainsFunc(run.Answered.Questions, func(k calls.PrivateState) bool { return k.Kind == credential.Name && k.Call == id })
 }
 
-// tooLarge returns the error of a run with a call for a credential that is too large to be held.
+// tooLarge returns the error for a run with a call for a credential that is too large to be held.
 func tooLarge() error {
 	return agui.Errorf(agui.PauseTooLarge, textTooLarge, maxHeld)
 }
 
-// unreadableError returns the error of a run with a call for a credential in an unknown form.
+// unreadableError returns the error for a run with a call for a credential that cannot be read.
 func unreadableError() error {
 	return agui.Errorf(agui.UpstreamStatus, textUnreadable)
 }
 
-// withoutCredentials returns a MESSAGES_SNAPSHOT without the arguments of calls for credentials and
-// without the answers to them. ADK's session has both, with the secrets of the agent's own client.
+// withoutCredentials returns a MESSAGES_SNAPSHOT without secrets. It removes the arguments of calls
+// for credentials, and the answers to these calls. ADK's session has both, and the arguments
+// contain the secrets of the agent's own client.
 func withoutCredentials(ev agui.Event) agui.Event {
 	if !bytes.Contains(ev.JSON, []byte(requestCredential)) && bytes.IndexByte(ev.JSON, '\\') < 0 {
 		return ev
 	}
 	messages := gjson.GetBytes(ev.JSON, "messages").Array()
-	credentials := map[string]bool{} // the calls' ids
+	credentials := map[string]bool{} // ids of the calls for credentials
 	for _, m := range messages {
 		for _, c := range m.Get("toolCalls").Array() {
 			if c.Get("function.name").Str == requestCredential {
@@ -183,8 +190,8 @@ func withoutCredentials(ev agui.Event) agui.Event {
 	return ev.WithJSON(agui.SetKey(ev.JSON, "messages", agui.List(list)))
 }
 
-// withoutCredential returns a message without the arguments of its calls for credentials, and
-// without its content if it answers such a call.
+// withoutCredential returns the message m without the arguments of its calls for credentials. If m
+// answers one of the calls in credentials, its content is replaced too.
 func withoutCredential(m gjson.Result, credentials map[string]bool) []byte {
 	message := []byte(m.Raw)
 	made, hides := m.Get("toolCalls").Array(), false
@@ -199,7 +206,8 @@ func withoutCredential(m gjson.Result, credentials map[string]bool) []byte {
 	if hides {
 		message = agui.SetKey(message, "toolCalls", agui.List(hidden))
 	}
-	// A message without a toolCallId answers a call without an id only if it is a tool's.
+	// The calls may include one whose id is "". A message without a toolCallId answers that call
+	// only if it is a tool message.
 	if id := m.Get("toolCallId").Str; credentials[id] && (id != "" || m.Get("role").Str == "tool") {
 		message = agui.SetString(message, "content", hiddenCredential)
 	}

@@ -56,7 +56,7 @@ import (
 	"holdpoint/translate/kit"
 )
 
-// Name of the dialect.
+// Name is the name of the dialect.
 const Name = "adk"
 
 var (
@@ -84,7 +84,8 @@ func New(o Options, _ translate.Warn) (*Dialect, error) {
 		Ask:    d.question,
 		Kinds:  []*kind{confirm, changes, job, input, confirmNode, credential},
 		Resume: calls.WithCalls,
-		// ADK refuses runs until its confirmations are answered. It does not wait for values.
+		// ADK refuses runs until its confirmations are answered, but it does not wait for values.
+		// So a cancel is left out for a kind of question that has no cancel.
 		Skip: func(p agui.Pause, k *kind, a agui.Answer) bool {
 			return calls.KeptIn(p).Outcome && a.Status == agui.Cancelled && k.Cancel == ""
 		},
@@ -111,10 +112,10 @@ func New(o Options, _ translate.Warn) (*Dialect, error) {
 // Name implements translate.Dialect.
 func (*Dialect) Name() string { return Name }
 
-// SignCall implements translate.CallSigner. A run with one of ADK's own calls is ADK's, but it is
-// decided only at its end: if it ends with an interrupt outcome, it belongs to the dialect agui. A
-// call for a credential is recognized at once, because its secrets must not pass however the run
-// ends.
+// SignCall implements translate.CallSigner. A run with one of ADK's own calls is from ADK, but this
+// dialect claims it only at its end, because a run with an interrupt outcome belongs to the dialect
+// agui. A call for a credential is claimed at once, because its secrets must never reach the
+// client, however the run ends.
 func (d *Dialect) SignCall(ev agui.Event, c agui.Call, r *translate.Request) translate.Verdict {
 	switch {
 	case c.Name == requestCredential && ev.Type == agui.CallStart:
@@ -130,18 +131,20 @@ func (d *Dialect) SignCall(ev agui.Event, c agui.Call, r *translate.Request) tra
 	return translate.HoldToEnd
 }
 
-// Sign implements translate.Signer. A run is ADK's if it ended without an outcome, and left a call
-// of a configured tool, or ADK's confirm_changes, without a result.
+// Sign implements translate.Signer. A run is from ADK if it ends without an outcome, and if a call
+// of a configured tool or of ADK's confirm_changes has no result at its end.
 func (d *Dialect) Sign(ev agui.Event, r *translate.Request) bool {
 	return calls.PlainEnd(ev) && d.Asks(r)
 }
 
-// Early implements translate.EarlyReader. Text that follows the call of a long-running tool shows
-// that the run does not wait for it.
+// Early implements translate.EarlyReader. This run reads the events before the backend is
+// recognized: text that follows the call of a long-running tool shows that the run does not wait
+// for that call.
 func (d *Dialect) Early(r *translate.Request) translate.Run { return d.newRun(d.New(r)) }
 
-// Begin implements translate.Dialect. ADK reads the messages that it has not seen yet. With the
-// outcome it expects the answers in the resume array, and the calls in the messages.
+// Begin implements translate.Dialect. ADK reads the messages that it has not seen yet. An agent
+// with emit_interrupt_outcome expects the answers in the resume array, and the calls in the
+// messages.
 func (d *Dialect) Begin(r *translate.Request) (translate.Out, translate.Run, error) {
 	out, begun, err := d.Start(r)
 	if err != nil {

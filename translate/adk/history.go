@@ -12,8 +12,8 @@ import (
 	"holdpoint/translate/kit"
 )
 
-// owner returns how a call of the tool asks. As long as the backend is not known to be ADK,
-// confirm_changes and a configured tool may be another backend's.
+// owner returns how a call of the tool asks. The parameter known says that the backend is known to
+// be ADK. If it is not, a call of confirm_changes or of a configured tool may be another backend's.
 func (d *Dialect) owner(tool string, known bool) calls.Owner {
 	switch {
 	case isProtocolCall(tool):
@@ -24,9 +24,10 @@ func (d *Dialect) owner(tool string, known bool) calls.Owner {
 	return calls.Others
 }
 
-// judge completes what is known of a message on a call. ADK reads every tool message on a call that
-// asks as its answer, whatever its content is and whether or not the history has the call. A
-// message with which the client was shown the answer may stay, because ADK recognizes its id.
+// judge completes one, which describes what ADK does with the tool message m. ADK reads every tool
+// message for a call that asks as the answer, whatever the content is, and even if the history
+// lacks the call. A message that showed the client the answer may stay, because ADK recognizes its
+// id.
 func judge(one *translate.Reply, m *calls.ToolMessage) {
 	one.Keep = m.Owner == calls.Asks
 	one.Decides = one.Decides || m.NotOfClient && one.Unclear
@@ -34,8 +35,9 @@ func judge(one *translate.Reply, m *calls.ToolMessage) {
 	one.DecidesIfKnown = m.Owner == calls.Clients
 }
 
-// AnswerIn implements translate.HistoryReader. ADK reads every message on the call as an answer. So
-// a message that is not a decision is an answer too, with a payload that fits no schema.
+// AnswerIn implements translate.HistoryReader. ADK reads every message for the call as an answer.
+// So a message that is not a decision counts as an answer too. Its payload then fits no schema, so
+// Holdpoint refuses it.
 func (d *Dialect) AnswerIn(m agui.Message, _ translate.Reply, i agui.Interrupt) (agui.Answer, bool) {
 	a, asked, ok := d.Answer(m, i)
 	if asked && !ok {
@@ -44,8 +46,8 @@ func (d *Dialect) AnswerIn(m agui.Message, _ translate.Reply, i agui.Interrupt) 
 	return a, asked
 }
 
-// Decides implements translate.DecisionReader. ADK also reads messages that are followed by others,
-// if it has not seen them yet (RAN 0.11.0).
+// Decides implements translate.DecisionReader. ADK also reads a message that is followed by other
+// messages, if it has not seen it yet (RAN 0.11.0).
 func (*Dialect) Decides(m agui.Message, _ bool, _ string) bool {
 	if !kit.MayContain(m.JSON, "confirmed", 'f') {
 		return false
@@ -53,8 +55,9 @@ func (*Dialect) Decides(m agui.Message, _ bool, _ string) bool {
 	return slices.ContainsFunc(kit.Members(gjson.ParseBytes(m.JSON), "content"), mayConfirm)
 }
 
-// mayConfirm reports whether Python reads a content as an object with a member confirmed, or with a
-// member response that has the text of such an object. The package joins the parts of a content.
+// mayConfirm reports whether Python may read the content as a confirmation: an object with the
+// member confirmed, or with a member response whose text is an object with confirmed. The content
+// may be a list of parts, whose texts ADK joins.
 func mayConfirm(content gjson.Result) bool {
 	text := content.Str
 	for _, part := range content.Array() {
@@ -64,7 +67,7 @@ func mayConfirm(content gjson.Result) bool {
 	switch {
 	case !strings.HasPrefix(text, "{"):
 		return false
-	case !agui.ValidJSON([]byte(text)): // Python also reads NaN and deeper nesting
+	case !agui.ValidJSON([]byte(text)): // but Python may read it: it accepts NaN and deeper nesting
 		return kit.MayContain([]byte(text), "confirmed", 'f')
 	}
 	object := gjson.Parse(text)

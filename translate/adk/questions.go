@@ -20,16 +20,17 @@ const (
 	requestCredential   = "adk_request_credential"
 	confirmChanges      = "confirm_changes"
 
-	protocolPrefix = "adk_request_" // of the calls with which ADK itself asks
+	protocolPrefix = "adk_request_" // begins the names of ADK's own calls
 )
 
-// isProtocolCall reports whether ADK itself asks with calls of that name. The dialect does not show
-// these calls to the client.
+// isProtocolCall reports whether name is a call with which ADK itself asks. The dialect hides these
+// calls from the client.
 func isProtocolCall(name string) bool {
 	return name == requestConfirmation || name == requestInput || name == requestCredential
 }
 
-// confirmSchema and changesSchema are the forms that ADK reads. It reads anything else as a yes.
+// confirmSchema and changesSchema describe the only payloads that ADK reads as a decision. It reads
+// anything else as a yes.
 const (
 	confirmSchema = `{"type":"object","properties":{"confirmed":{"type":"boolean"},"payload":{}},"required":["confirmed"],"additionalProperties":false}`
 	changesSchema = `{"type":"object","properties":{"accepted":{"type":"boolean"}},"required":["accepted"],"additionalProperties":false}`
@@ -46,9 +47,14 @@ var (
 	changesWords = &calls.Words{Key: "accepted", Aliases: []string{"confirmed", "approved"}}
 )
 
-// The kinds of questions. confirm: may a call run. changes: may a predicted state stay. job: a
-// person gives the result of a long-running tool. input: a node or a model needs a value.
-// confirmNode: may a node of a workflow run. credential: a tool or a node needs a credential.
+// The kinds of questions:
+//
+//   - confirm: a call waits for permission to run.
+//   - changes: a predicted state may stay or not.
+//   - job: a person gives the result of a long-running tool.
+//   - input: a node or a model needs a value.
+//   - confirmNode: a node of a workflow waits for permission to run.
+//   - credential: a tool or a node needs a credential.
 var (
 	confirm     = &kind{Name: "confirm", Words: confirmWords, Wrong: wrong("confirmed"), Cancel: `{"confirmed":false}`, Hidden: true}
 	changes     = &kind{Name: "changes", Words: changesWords, Wrong: wrong("accepted"), Cancel: `{"accepted":false,"cancelled":true}`, Results: calls.Always}
@@ -62,7 +68,7 @@ func wrong(word string) string {
 	return fmt.Sprintf(textWrongWord, word)
 }
 
-// question returns the question of a call. It returns false if the call does not ask.
+// question returns the question that the call c asks. It returns false if c does not ask.
 func (d *Dialect) question(c agui.Call, r *translate.Request) (calls.Question, bool) {
 	if isProtocolCall(c.Name) {
 		args := gjson.Parse(c.Args)
@@ -86,8 +92,8 @@ func (d *Dialect) question(c agui.Call, r *translate.Request) (calls.Question, b
 	return calls.Question{}, false
 }
 
-// isADKs reports whether the state is one of the package. Other backends have calls of
-// confirm_changes too.
+// isADKs reports whether the state of the run has the two keys that ag-ui-adk writes. The caller
+// needs this because other backends have calls of confirm_changes too.
 func isADKs(t agui.Transcript) bool {
 	state, known := t.State()
 	if !known || state == nil {
@@ -96,8 +102,9 @@ func isADKs(t agui.Transcript) bool {
 	return gjson.GetBytes(state, "_ag_ui_thread_id").Type == gjson.String && gjson.GetBytes(state, "_ag_ui_app_name").Type == gjson.String
 }
 
-// confirmation returns the question of an adk_request_confirmation call. ADK sends a result of each
-// call, whether it ran, failed or was denied.
+// confirmation returns the question that an adk_request_confirmation call with these arguments
+// asks. ADK later sends a result for the call that the question is about, whether that call ran,
+// failed or was denied.
 func confirmation(args gjson.Result) (calls.Question, bool) {
 	original, details := args.Get("originalFunctionCall"), args.Get("toolConfirmation")
 	name := original.Get("name")
@@ -128,9 +135,10 @@ func textOr(said gjson.Result, text string) string {
 	return said.Str
 }
 
-// inputQuestion returns the question of an adk_request_input call. In ADK 2 it is made by a node of
-// a workflow that yields a RequestInput, and by a model with the tool of that name (RAN google-adk
-// 2.13.0). A node with require_confirmation makes one with the schema of a ToolConfirmation.
+// inputQuestion returns the question that an adk_request_input call with these arguments asks. In
+// ADK 2 two things make this call: a node of a workflow that yields a RequestInput, and a model
+// that uses the tool adk_request_input (RAN google-adk 2.13.0). A node with require_confirmation
+// makes it with the schema of a ToolConfirmation; then the question is a confirmation.
 func inputQuestion(args gjson.Result) calls.Question {
 	q := calls.Question{Kind: input, Reason: "input_required", Message: textOr(args.Get("message"), askInput)}
 	schema := args.Get("response_schema")
@@ -149,9 +157,9 @@ func inputQuestion(args gjson.Result) calls.Question {
 	return q
 }
 
-// result returns a payload in the form of a tool's result, which must be an object. Other values
-// become the only member "result" of an object. An object whose only member is "result" is wrapped
-// too, because ADK would unwrap it.
+// result returns the payload as the result of a tool, which must be a JSON object. An object stays
+// as it is. Any other value becomes the only member "result" of an object. An object whose only
+// member is "result" is wrapped too, because ADK would unwrap it.
 func result(payload json.RawMessage) string {
 	value := gjson.ParseBytes(payload)
 	if value.IsObject() && (len(value.Map()) != 1 || !value.Get("result").Exists()) {
@@ -165,7 +173,7 @@ func result(payload json.RawMessage) string {
 
 func jobResult(_ calls.PrivateState, a agui.Answer) (string, error) { return result(a.Payload), nil }
 
-// unwrapPayload returns the payload from which result made the text.
+// unwrapPayload is the inverse of result: it returns the payload from which result made the text.
 func unwrapPayload(text string) json.RawMessage {
 	value := gjson.Parse(text)
 	if inner := value.Get("result"); value.IsObject() && len(value.Map()) == 1 && inner.Exists() {
@@ -174,8 +182,10 @@ func unwrapPayload(text string) json.RawMessage {
 	return json.RawMessage(value.Raw)
 }
 
-// inputValue returns the content of the message that gives a payload to ADK. If "result" is the
-// only member of the object, ADK uses its value, and parses a string there as JSON if it can.
+// inputValue returns the content of the tool message with which ADK gets the payload. If "result"
+// is the only member of the content, ADK uses its value, and parses that value as JSON if it is a
+// string that can be parsed. inputValue quotes such a string twice, so that ADK gets the string
+// itself.
 func inputValue(_ calls.PrivateState, a agui.Answer) (string, error) {
 	payload, value := a.Payload, gjson.ParseBytes(a.Payload)
 	if value.Type == gjson.String && readsAsJSON(value.Str) {
@@ -184,7 +194,8 @@ func inputValue(_ calls.PrivateState, a agui.Answer) (string, error) {
 	return result(payload), nil
 }
 
-// unwrappedInput returns the payload from which inputValue made the text, as ADK reads it.
+// unwrappedInput is the inverse of inputValue: it returns the payload from which inputValue made
+// the text.
 func unwrappedInput(text string) json.RawMessage {
 	payload := unwrapPayload(text)
 	if inner := gjson.ParseBytes(payload); len(payload) < len(strings.TrimSpace(text)) && inner.Type == gjson.String && readsAsJSON(inner.Str) {
@@ -202,7 +213,7 @@ func readsAsJSON(text string) bool {
 	return agui.ValidJSON([]byte(text))
 }
 
-// resumeArray returns the answers in the form for an agent with emit_interrupt_outcome.
+// resumeArray returns the answers as the resume array of an agent with emit_interrupt_outcome.
 func resumeArray(replies []kit.ToolReply) json.RawMessage {
 	type entry struct {
 		ID      string          `json:"interruptId"`

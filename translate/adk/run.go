@@ -9,28 +9,28 @@ import (
 	"holdpoint/translate/kit"
 )
 
-// maxHeld bounds the bytes of held events. If there are more, all held events are sent unchanged.
-// But if one of them has secrets, the run ends in an error.
+// maxHeld bounds the bytes of held events. Beyond it the dialect sends all held events to the
+// client unchanged. But if one of them has secrets, the run ends with an error instead.
 const maxHeld = 8 << 20
 
 var _ translate.Passer = (*run)(nil)
 
-// A run translates one exchange. It holds the calls of ADK's own protocol. A client that is shown
-// the backend's own form gets all events unchanged.
+// A run translates one exchange. It holds the events of ADK's own calls until it knows whether they
+// become questions. A client with HOLDPOINT_CLIENT=native gets all events unchanged.
 type run struct {
 	calls.Run
 	d *Dialect
 
-	held            kit.HeldEvents[string] // by the call's id
-	asking          []*heldCall            // the held protocol calls in order
-	latest          map[string]*heldCall   // the last call with each id
-	full            bool                   // too much was held, so nothing is held any more
-	callsBeforeText []string               // calls of configured tools that text followed
-	openToolCalls   []string               // calls of configured tools that no text has followed yet
+	held            kit.HeldEvents[string] // keyed by the call's id
+	asking          []*heldCall            // the held calls, in order of their start
+	latest          map[string]*heldCall   // call id → the last held call with this id
+	full            bool                   // maxHeld was exceeded, so the run holds no more events
+	callsBeforeText []string               // ids of calls of configured tools that text followed
+	openToolCalls   []string               // ids of calls of configured tools that no text has followed yet
 	started         bool                   // RUN_STARTED was received
 }
 
-// A heldCall is a protocol call whose events are held.
+// A heldCall is one of ADK's own calls whose events are held.
 type heldCall struct {
 	id, name string
 	args     []byte
@@ -56,7 +56,7 @@ func (run *run) Event(ev agui.Event, emit func(agui.Event)) error {
 			return tooLarge()
 		case isProtocolCall(name) && !run.full && ev.Valid() && !run.Request.Input.Declares(name):
 			a := &heldCall{id: ev.Get("toolCallId").Str, name: ev.Get("toolCallName").Str}
-			if a.id == "" { // an answer could not name the call
+			if a.id == "" { // without an id, an answer could not name the call
 				if run.hidesSecrets(name) {
 					return unreadableError()
 				}
@@ -119,7 +119,7 @@ func (run *run) Passes(t agui.Type) bool {
 	return true
 }
 
-// askingOf returns the held call that the event belongs to, or nil.
+// askingOf returns the held call that the event ev belongs to, or nil.
 func (run *run) askingOf(ev agui.Event) *heldCall {
 	if len(run.asking) == 0 || run.full {
 		return nil
@@ -130,8 +130,8 @@ func (run *run) askingOf(ev agui.Event) *heldCall {
 	return nil
 }
 
-// hold keeps an event of a call that asks. If that is too much, it sends the held events, or
-// returns an error if they have secrets.
+// hold holds the event ev of the call id. If the held events then exceed maxHeld, hold sends all of
+// them to the client. If they contain secrets, it returns an error instead.
 func (run *run) hold(id string, ev agui.Event, emit func(agui.Event)) error {
 	run.held.Add(id, ev)
 	if run.Native {
@@ -169,9 +169,9 @@ func (run *run) End(e translate.End) (translate.Result, error) {
 	return res, nil
 }
 
-// setFate adds the fate of the answers to the result. An empty run means that the answer was not
-// accepted. But 0.6.5 ends every run that answers confirm_changes this way, or sends nothing at
-// all.
+// setFate sets in res what became of the answers that the run sent. A run without events means that
+// ADK did not accept them. The exception is 0.6.5 at an answer to confirm_changes: it then sends a
+// run without events, or nothing at all, although it accepted the answer.
 func (run *run) setFate(res *translate.Result, e translate.End) {
 	if run.Answered == nil || run.BackendActed || len(res.Asked.Interrupts) > 0 {
 		run.SetFate(res, e)
@@ -193,9 +193,9 @@ func (run *run) setFate(res *translate.Result, e translate.End) {
 	}
 }
 
-// announces reports whether a RUN_FINISHED has an interrupt outcome that is only about held calls.
-// An agent with emit_interrupt_outcome reaches this dialect if the operator named it, or after a
-// question for a value.
+// announces reports whether the interrupt outcome of a RUN_FINISHED is only about held calls. The
+// runs of an agent with emit_interrupt_outcome reach this dialect if the operator set the dialect,
+// or after a question for a value.
 func (run *run) announces(finish agui.Event) bool {
 	if !finish.Valid() || len(run.asking) == 0 {
 		return false
@@ -209,7 +209,8 @@ func (run *run) announces(finish agui.Event) bool {
 	return about
 }
 
-// asked returns the result of a run that ended, with its questions.
+// asked returns the result of a run that ended with the event finish, with the questions of the
+// run.
 func (run *run) asked(finish agui.Event) translate.Result {
 	var hidden []calls.HiddenCall
 	for _, a := range run.asking {

@@ -11,9 +11,10 @@ import (
 	"holdpoint/translate/kit"
 )
 
-// Answers implements translate.Dialect. It reads the entries of resume, and every form of answer
-// that a version of the framework accepts, or a front end for it sends, outside of the messages: an
-// object or a list in resume, forwardedProps.resume or command.resume. Replies reads the messages.
+// Answers implements translate.Dialect. It reads the answers that the request has outside of its
+// messages: the entries of the resume array, and every other form that a version of the framework
+// accepts or that a front end for the framework sends. Such a form is an object or a list in
+// resume, forwardedProps.resume or command.resume. The method Replies reads the messages.
 func (*Dialect) Answers(in agui.RunInput, p agui.Pause) ([]agui.Answer, error) {
 	given, err := fieldAnswers(in, p)
 	if err != nil {
@@ -31,10 +32,10 @@ func (*Dialect) Answers(in agui.RunInput, p agui.Pause) ([]agui.Answer, error) {
 	return given, nil
 }
 
-// contradiction returns an error if the list has two different answers to one question. proxy uses
-// the last answer to a question, so without this check a yes could replace a no. Answers in
-// messages are not checked: messages stay in the client's history, and the last one is what the
-// client says now.
+// contradiction returns an error if the list has two different answers to one question. The package
+// proxy uses the last answer to a question, so without this check a later yes could replace a no.
+// Answers in messages are not checked here. Messages stay in the client's history, so an older
+// answer may be among them, and the last one is the client's current answer.
 func contradiction(list []agui.Answer) error {
 	said := make(map[string]agui.Answer, len(list))
 	for _, a := range list {
@@ -78,27 +79,29 @@ func fieldAnswers(in agui.RunInput, p agui.Pause) ([]agui.Answer, error) {
 	return kit.OneSet(entries, own)
 }
 
-// unclaimedAnswers returns the answers of a request on a thread without a pause of this dialect. It
+// unclaimedAnswers returns the answers of a request whose thread has no pause of this dialect. It
 // reads only the forms that no other framework uses.
 func unclaimedAnswers(in *agui.RunInput, p agui.Pause) []agui.Answer {
 	var items []gjson.Result
 	if in.ResumeObject != nil {
 		items = gjson.GetBytes(in.ResumeObject, "interrupts").Array()
 	}
-	if bytes.Contains(in.ForwardedProps, []byte(`"resume"`)) { // a key in any other spelling is not an answer
+	// a key in any other spelling is not an answer
+	if bytes.Contains(in.ForwardedProps, []byte(`"resume"`)) {
 		items = append(items, propsItems(*in)...)
 	}
 	return fromItems(items, &p)
 }
 
-// propsItems returns the answers in forwardedProps.resume, or nil if it has another form.
+// propsItems returns the answers in forwardedProps.resume, as items reads them.
 func propsItems(in agui.RunInput) []gjson.Result {
 	return items(gjson.GetBytes(in.ForwardedProps, "resume"))
 }
 
-// items returns the items of a resume as the adapter reads it: {"interrupts":[..]},
-// {"interrupt":[..]}, a list, or one item. An item has an id under a key of itemID, and a value
-// under "value", "payload" or "response". Items without an id are left out.
+// items returns the answers in the resume v as the adapter reads it. v is {"interrupts":[..]},
+// {"interrupt":[..]}, a list, or one answer. An answer is an object with an id under one of the
+// keys in itemID, and a value under "value", "payload" or "response". Objects without an id are
+// left out.
 func items(v gjson.Result) []gjson.Result {
 	list := v.Array()
 	if v.IsObject() {
@@ -112,7 +115,8 @@ func items(v gjson.Result) []gjson.Result {
 	return slices.DeleteFunc(list, func(i gjson.Result) bool { return itemID(i) == "" })
 }
 
-// itemID returns the id of an item as every version reads it, or "" if the item has none.
+// itemID returns the id of the answer i, or "" if i has none. It reads the keys that any version of
+// the framework reads.
 func itemID(i gjson.Result) string {
 	if !i.IsObject() {
 		return ""
@@ -143,8 +147,8 @@ func fromItems(list []gjson.Result, p *agui.Pause) []agui.Answer {
 	return answers
 }
 
-// publishedID returns the id under which the client was sent the question with the given native id.
-// It returns id itself if p has no such question.
+// publishedID returns the id under which Holdpoint sent the client the question that the backend
+// calls id. It returns id itself if p has no such question.
 func publishedID(p *agui.Pause, id string) string {
 	if i := p.InterruptNamed(id); i != nil {
 		return i.ID
@@ -162,9 +166,9 @@ func sameAnswer(a, b json.RawMessage) bool {
 	return err == nil && err2 == nil && one == other
 }
 
-// alias returns an answer with the keys of its question's schema. "accepted" and "approved" mean
-// the same, and a bare boolean stands for either. 1.0.0rc8 to 1.0.1 read only accepted, .NET reads
-// only approved, and 1.1.0 and later read both.
+// alias returns the answer a with the key that the schema of its question i has. "accepted" and
+// "approved" mean the same, and a bare boolean stands for either. 1.0.0rc8 to 1.0.1 read only
+// accepted, .NET reads only approved, and 1.1.0 and later read both.
 func alias(i *agui.Interrupt, a agui.Answer) agui.Answer {
 	if i == nil || a.Status != agui.Resolved {
 		return a
@@ -185,8 +189,8 @@ func alias(i *agui.Interrupt, a agui.Answer) agui.Answer {
 	return a
 }
 
-// withKeyRenamed returns the object with the key from renamed to to. If the object has both keys
-// with equal values, it leaves out from.
+// withKeyRenamed returns the object with its key from renamed to the key to. If the object already
+// has the key to with an equal value, the key from is left out.
 func withKeyRenamed(object gjson.Result, from, to string) json.RawMessage {
 	if !object.Get(from).Exists() {
 		return json.RawMessage(object.Raw)

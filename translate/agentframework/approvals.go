@@ -6,8 +6,9 @@ import (
 	"holdpoint/internal/agui"
 )
 
-// byApprovals returns a request that answers in one user message with function_approvals. 1.0.0rc7
-// reads it, and it can both approve and deny calls.
+// byApprovals returns the request that sends all answers in one user message with
+// function_approvals. 1.0.0rc7 reads it. In this form a request can approve some calls and deny
+// others.
 func byApprovals(res *resumption, replies []reply) ([]byte, error) {
 	for _, r := range replies {
 		if err := r.refuseEdits(); err != nil {

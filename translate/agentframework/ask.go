@@ -11,41 +11,43 @@ import (
 	"holdpoint/translate/kit"
 )
 
-// The kinds of questions.
+// The kinds of questions, with what each asks.
 const (
-	approval = "approval" // whether a tool call may run
-	confirm  = "confirm"  // whether a predicted state may stay
-	request  = "request"  // a workflow's question
+	approval = "approval" // May a tool call run?
+	confirm  = "confirm"  // May a predicted state stay?
+	request  = "request"  // a question of a workflow
 )
 
-// An ask is one question of a run. As JSON it is Interrupt.Private, where it keeps what the answer
-// needs.
+// An ask is one question of a run. Its JSON is stored as Interrupt.Private. So it has everything
+// that is needed to send the answer.
 type ask struct {
 	Kind string `json:"kind"`
-	ID   string `json:"id"`             // the backend's id of the approval, the confirm_changes call or the request
+	ID   string `json:"id"`             // the backend's id of the approval, confirm_changes call or request
 	Call string `json:"call,omitempty"` // id of the tool call that the question is about
 	Name string `json:"name,omitempty"` // name of that call's tool
-	// Args are the call's arguments exactly as the backend wrote them, because 1.0.0rc4 and later
-	// compare them with those of the answer (agent-framework 6376).
+	// Args are the call's arguments exactly as the backend wrote them. 1.0.0rc4 and later compare
+	// them with the arguments in the answer (agent-framework 6376), so they must not change.
 	Args json.RawMessage `json:"args,omitempty"`
 	// Confirm is the id of the confirm_changes call. Holdpoint hides this call from clients.
 	Confirm string `json:"confirm,omitempty"`
-	// Hosted reports that the model's provider runs the call, so the backend streams neither its START
-	// nor its result.
+	// Hosted is true if the model's provider runs the call. The backend then streams neither the
+	// TOOL_CALL_START of the call nor its result.
 	Hosted bool `json:"hosted,omitempty"`
 
 	about json.RawMessage // the question as the backend sent it, for the metadata
 	text  string          // the text of a workflow's question
-	kind  string          // the Python type of the answer to a workflow's question
+	kind  string          // for a workflow's question: the Python type of the answer
 }
 
-// metadataKey is the framework's key in the metadata of an Interrupt.
+// metadataKey is the key under which the framework writes into the metadata of an Interrupt.
 const metadataKey = "agent_framework"
 
-// mayAsk reports whether a call of the tool may be a question, which only its arguments show.
+// mayAsk reports whether a call of the tool may be a question. The caller must look at the
+// arguments to be sure.
 func mayAsk(tool string) bool { return tool == microsoft.ConfirmChanges || tool == requestInfo }
 
-// The names of the CUSTOM events that ask. requestInfo is also the name of a tool call that asks.
+// The names of the CUSTOM events that ask a question. Some versions also ask with a tool call named
+// request_info.
 const (
 	approvalRequest = "function_approval_request"
 	requestInfo     = "request_info"
@@ -93,8 +95,8 @@ func readRequest(value gjson.Result) (ask, bool) {
 	return ask{Kind: request, ID: id.Str, about: raw(value), text: question(value.Get("data")), kind: kind.Str}, true
 }
 
-// question returns the text of a workflow's request. It is the text that 1.0.0rc8 and later have in
-// the message of their outcome.
+// question returns the text of the request of a workflow that has these data. It is the text that
+// 1.0.0rc8 and later send as the message of their interrupt outcome.
 func question(data gjson.Result) string {
 	if data.Type == gjson.String {
 		return data.Str
@@ -107,11 +109,11 @@ func question(data gjson.Result) string {
 	return ""
 }
 
-// readCall reads a call that the framework made up to ask a question. It returns false for other
-// calls. It looks at the arguments, because other products have tools with the same names. The
-// arguments of confirm_changes are
-// {"function_name","function_call_id","function_arguments","steps"}; those of request_info are the
-// value of the CUSTOM event of that name.
+// readCall reads a tool call that the framework made up to ask a question. It returns false for
+// other calls. It examines the arguments, because other products have tools with the same names.
+// The arguments of confirm_changes are
+// {"function_name","function_call_id","function_arguments","steps"}. The arguments of request_info
+// are the value of the CUSTOM event request_info.
 func readCall(c agui.Call) (ask, bool) {
 	if c.Name == requestInfo {
 		a, ok := readRequest(parsed(c.Args))
@@ -139,8 +141,8 @@ func raw(v gjson.Result) json.RawMessage {
 	return json.RawMessage(v.Raw)
 }
 
-// listedInterrupt returns RUN_FINISHED.interrupt of 1.0.0rc7, a list of {id,value}, or nil if the
-// event has none.
+// listedInterrupt returns the entries {id,value} of RUN_FINISHED.interrupt, a list that 1.0.0rc7
+// sends. It returns nil if the event has no such list.
 func listedInterrupt(finish agui.Event) []gjson.Result {
 	list := finish.Get("interrupt")
 	if !list.IsArray() || !finish.Valid() {
@@ -155,7 +157,8 @@ func listedInterrupt(finish agui.Event) []gjson.Result {
 	return out
 }
 
-// readListed reads an entry of listedInterrupt for which the stream had no event.
+// readListed returns the question of an entry of listedInterrupt. It is used for entries without an
+// event of their own in the stream.
 func readListed(i gjson.Result) ask {
 	id, value := i.Get("id"), i.Get("value")
 	if a, ok := readApproval(id, value.Get("function_call")); ok && value.Get("type").Str == approvalRequest {
@@ -164,8 +167,8 @@ func readListed(i gjson.Result) ask {
 	return ask{Kind: request, ID: id.Str, text: question(value)}
 }
 
-// object returns the Interrupt of a question that the backend sent outside of an interrupt outcome.
-// seen reports whether the client has the tool call.
+// object returns the Interrupt for a question that the backend did not send in an interrupt
+// outcome. The parameter seen says that the client has the tool call, so the Interrupt may name it.
 func (a ask) object(seen bool) json.RawMessage {
 	type object struct {
 		Reason   string          `json:"reason"`
@@ -197,7 +200,8 @@ func (a ask) object(seen bool) json.RawMessage {
 
 const confirmSchema = `{"type":"object","properties":{"approved":{"type":"boolean"},"steps":{"type":"array"}},"required":["approved"]}`
 
-// metadata returns what 1.0.0rc8 and later send under metadata.agent_framework of their outcome.
+// metadata returns the object that 1.0.0rc8 and later send as metadata.agent_framework of an
+// interrupt of their outcome.
 func (a ask) metadata() json.RawMessage {
 	type call struct {
 		ID   string          `json:"call_id"`
@@ -220,8 +224,8 @@ func (a ask) metadata() json.RawMessage {
 	}{approvalRequest, about})
 }
 
-// schemaOf returns the schema of a simple Python type, as 1.0.0rc8 and later send it in their
-// outcome, or nil for any other type.
+// schemaOf returns the JSON schema that 1.0.0rc8 and later send for a simple Python type. It
+// returns nil for any other type.
 func schemaOf(kind string) json.RawMessage {
 	switch kind {
 	case "bool":
@@ -240,8 +244,8 @@ func schemaOf(kind string) json.RawMessage {
 	return nil
 }
 
-// isStatus reports whether a CUSTOM event is the state of a workflow's run. All streams of
-// workflows begin with it.
+// isStatus reports whether a CUSTOM event contains the status of a workflow's run. The stream of
+// every workflow begins with this event.
 func isStatus(ev agui.Event) bool {
 	if agui.View(ev.JSON).Get("name").Str != "status" || !ev.Valid() || len(ev.Get("value").Map()) != 1 {
 		return false

@@ -49,7 +49,7 @@ import (
 	"holdpoint/translate/kit"
 )
 
-// Name of the dialect.
+// Name is the name of the dialect.
 const Name = "agent-framework"
 
 var (
@@ -64,9 +64,9 @@ var (
 
 // A Dialect implements translate.Dialect.
 type Dialect struct {
-	seed maphash.Seed // hashes the ids of calls
+	seed maphash.Seed // for hashes of call ids
 	warn translate.Warn
-	old  sync.Once // has logTooOld written once
+	old  sync.Once // lets the dialect write logTooOld only once
 }
 
 // New returns the dialect. warn may be nil. The dialect calls it once if a backend is too old.
@@ -80,11 +80,16 @@ func New(_ struct{}, warn translate.Warn) (*Dialect, error) {
 // Name implements translate.Dialect.
 func (*Dialect) Name() string { return Name }
 
-// Sign implements translate.Signer. These events are the framework's own: the CUSTOM events of
-// approvals and workflows; a snapshot with a confirm_changes call; RUN_FINISHED with a list in
-// interrupt, with an outcome that has the framework's metadata, or with an outcome of the .NET
-// host; and a RUN_ERROR that the thread waits. The CUSTOM events are enough for the plain runs of a
-// workflow, in which 1.0.0rc7 to 1.0.1 send TEXT_MESSAGE_END after the end of the run.
+// Sign implements translate.Signer. It recognizes these events, which only the framework sends:
+//
+//   - the CUSTOM events of approvals and workflows;
+//   - a snapshot with a confirm_changes call;
+//   - RUN_FINISHED with a list in interrupt, with an outcome that has the framework's metadata, or
+//     with an outcome of the .NET host;
+//   - a RUN_ERROR which says that the thread waits for an answer.
+//
+// The CUSTOM events also suffice for a workflow's runs without a question. In these runs 1.0.0rc7
+// to 1.0.1 send TEXT_MESSAGE_END after the end of the run.
 func (*Dialect) Sign(ev agui.Event, _ *translate.Request) bool {
 	switch ev.Type {
 	case agui.Custom:
@@ -100,9 +105,9 @@ func (*Dialect) Sign(ev agui.Event, _ *translate.Request) bool {
 	return false
 }
 
-// SignCall implements translate.CallSigner. It recognizes synthetic calls by their arguments, an
-// END without START, after which a CUSTOM event that asks must follow, and the rawEvent that the
-// .NET host adds to a call.
+// SignCall implements translate.CallSigner. It recognizes three things: calls that the framework
+// made up, by their arguments; a TOOL_CALL_END without its TOOL_CALL_START, because a CUSTOM event
+// that asks must follow it; and the rawEvent that the .NET host adds to a call.
 func (*Dialect) SignCall(ev agui.Event, c agui.Call, _ *translate.Request) translate.Verdict {
 	switch ev.Type {
 	case agui.CallStart:
@@ -125,7 +130,7 @@ func (*Dialect) SignCall(ev agui.Event, c agui.Call, _ *translate.Request) trans
 func signArgs(ev agui.Event, c agui.Call) translate.Verdict {
 	switch {
 	case c.ID == "" && ev.Type == agui.CallEnd && ev.Valid():
-		return translate.Hold // the backend never sent its START
+		return translate.Hold // the backend never sends the TOOL_CALL_START of such a call
 	case !mayAsk(c.Name):
 		return translate.No
 	case !c.Ended:
@@ -137,7 +142,7 @@ func signArgs(ev agui.Event, c agui.Call) translate.Verdict {
 	return translate.No
 }
 
-// speaksOutcome reports whether an interrupt outcome has the framework's metadata.
+// speaksOutcome reports whether the event has an interrupt outcome with the framework's metadata.
 func speaksOutcome(finish agui.Event) bool {
 	for i := range kit.Interrupts(finish) {
 		if i.Get("metadata." + metadataKey).IsObject() {
@@ -147,9 +152,9 @@ func speaksOutcome(finish agui.Event) bool {
 	return false
 }
 
-// Begin implements translate.Dialect. It sends a plain run unchanged, except for content that a
-// backend of the family would read as an answer. Unknown keys can stay, because every version
-// ignores them (RAN).
+// Begin implements translate.Dialect. It sends a run without answers unchanged, except that it
+// removes content that a version of the framework would read as an answer. Keys that the dialect
+// does not know can stay, because every version ignores them (RAN).
 func (d *Dialect) Begin(r *translate.Request) (translate.Out, translate.Run, error) {
 	switch {
 	case r.Pause.ID == "":

@@ -9,25 +9,26 @@ import (
 	"holdpoint/translate/kit"
 )
 
-// answeredExchange is an exchange that carries answers.
+// An answeredExchange is an exchange with the backend that sends answers.
 type answeredExchange struct {
 	*resumption
-	replies    []reply         // the answers of this exchange
-	done       map[string]bool // ids of answered calls that the backend has finished with
-	snapshot   bool            // a MESSAGES_SNAPSHOT was received
-	hasContent bool            // an event other than RUN_STARTED and CUSTOM was received
-	hasResult  bool            // the backend sent the result of an approved call
-	hasMissing bool            // an approved call was not run
-	toldDenied bool            // tellDenied has sent its results
-	resends    bool            // this exchange sends answers again that the exchange before ignored
-	finish     agui.Event      // the end of the exchange before, if resends
+	replies []reply // the answers of this exchange
+	// ids of answered calls whose result the backend has sent or never will
+	done       map[string]bool
+	snapshot   bool       // a MESSAGES_SNAPSHOT was received
+	hasContent bool       // an event other than RUN_STARTED and CUSTOM was received
+	hasResult  bool       // the backend sent the result of an approved call
+	hasMissing bool       // an approved call did not run, or may not have run
+	toldDenied bool       // tellDenied has sent its results, and must not again
+	resends    bool       // sends again the answers that the previous exchange ignored
+	finish     agui.Event // if resends: the terminal event of the previous exchange
 
-	direct, ordered func(agui.Event) // see emitBehindResults
+	direct, ordered func(agui.Event) // set and used by emitBehindResults
 }
 
 // tellDenied sends the results that the backend leaves out: those of denied calls, of confirmed
-// changes, and of siblings that 1.0.0rc7 does not run. They must precede all that follows them in
-// the conversation. It does so once.
+// changes, and of the other calls of a batch, which 1.0.0rc7 does not run. It sends them only once,
+// before any event that follows them in the conversation.
 func (a *answeredExchange) tellDenied(emit func(agui.Event)) {
 	if a.toldDenied {
 		return
@@ -53,8 +54,8 @@ func (a *answeredExchange) tellDenied(emit func(agui.Event)) {
 	}
 }
 
-// sendResult sends the result of a backend's call to the client, unless the client has it or does
-// not have the call.
+// sendResult sends the client a result for the call of the reply r. It sends nothing if the client
+// already has a result of the call, or does not have the call.
 func (a *answeredExchange) sendResult(r reply, content string, emit func(agui.Event)) {
 	if _, done := a.sent[r.Call]; done || r.Call == "" {
 		return
@@ -67,18 +68,20 @@ func (a *answeredExchange) sendResult(r reply, content string, emit func(agui.Ev
 	emit(kit.ToolReply{ID: t.id, Call: r.Call, Content: t.content}.Event())
 }
 
-// clientHasCall reports whether the client has the call, and the call is not one of the client's
-// own tools.
+// clientHasCall reports whether the client has the call, and the call's tool is not the client's
+// own.
 func (a *answeredExchange) clientHasCall(r reply) bool { return a.shown[r.Call] }
 
-// markDone notes that the backend has finished with a call of this exchange.
+// markDone notes that the backend has finished with the call, if an answer of this exchange is
+// about it.
 func (a *answeredExchange) markDone(call string) {
 	if slices.ContainsFunc(a.replies, func(r reply) bool { return r.Call == call }) {
 		a.done[call] = true
 	}
 }
 
-// result notes a TOOL_CALL_RESULT. It reports whether the client already has a result of the call.
+// result notes the TOOL_CALL_RESULT of an approved call. It reports whether the client already has
+// a result of that call, so that the event must not be sent.
 func (a *answeredExchange) result(ev agui.Event) bool {
 	if !ev.Valid() {
 		return false
@@ -98,7 +101,7 @@ func (a *answeredExchange) result(ev agui.Event) bool {
 	return false
 }
 
-// endResumed returns the result of an exchange that carried answers.
+// endResumed returns the result of an exchange that sent answers to the backend.
 func (run *run) endResumed(e translate.End, emit func(agui.Event)) translate.Result {
 	a := run.answered
 	switch e.Event.Type {
@@ -128,7 +131,7 @@ func (run *run) endResumed(e translate.End, emit func(agui.Event)) translate.Res
 	if a.tellMissing(emit); a.hasMissing {
 		a.release(emit)
 		run.tellUnasked(e.Event, emit)
-		// If one of several calls was run, another attempt with all answers would run it twice.
+		// If one of several approved calls was run, sending all answers again would run it twice.
 		if a.kept.Registry && !a.hasResult {
 			return translate.Result{Fate: translate.Lost}
 		}
@@ -152,9 +155,9 @@ func (run *run) endResumed(e translate.End, emit func(agui.Event)) translate.Res
 }
 
 // goOn returns the result of an exchange whose answers the backend accepted. The next exchange
-// carries the answers that are left, or else the messages in addition to the answers. If an
-// approved call has no result, the answers are in doubt, because every version with the outcome
-// sends all results (RAN).
+// sends the answers that have not been sent yet. If all have been sent, it sends the new messages
+// that came with the answers. If an approved call has no result, the answers are in doubt, because
+// every version with the interrupt outcome sends all results (RAN).
 func (a *answeredExchange) goOn(finish agui.Event) translate.Result {
 	if a.kept.Row == rowOutcome && slices.ContainsFunc(a.resumption.replies, a.missingResult) {
 		return translate.Result{Fate: translate.InDoubt}
@@ -173,14 +176,16 @@ func (a *answeredExchange) goOn(finish agui.Event) translate.Result {
 	return translate.Result{Finish: finish}
 }
 
-// unactedAnswers returns the answers that the backend accepted without acting on them.
+// unactedAnswers returns the answers of this exchange that the backend accepted without acting on
+// them.
 func (a *answeredExchange) unactedAnswers() []reply {
 	if a.kept.Row != rowOutcome {
 		return nil
 	}
 	var list []reply
 	for _, r := range a.replies {
-		visible := r.yes || a.snapshot && !isFrom110(a.replies) // the stream would show that it was acted on
+		// the stream would show if the backend had acted on this answer
+		visible := r.yes || a.snapshot && !isFrom110(a.replies)
 		if r.Kind != approval || r.Hosted || a.done[r.Call] || !visible {
 			continue
 		}
@@ -189,8 +194,8 @@ func (a *answeredExchange) unactedAnswers() []reply {
 	return list
 }
 
-// leftByFailure returns the unacted answers of a run that failed. A failed run sends no snapshot,
-// so none is awaited.
+// leftByFailure returns the answers that the backend did not act on before the run failed. A failed
+// run sends no snapshot, so a denial without a snapshot counts as not acted on.
 func (a *answeredExchange) leftByFailure() []reply {
 	if a.kept.Row == rowOutcome && !isFrom110(a.replies) {
 		a.snapshot = true
@@ -198,19 +203,20 @@ func (a *answeredExchange) leftByFailure() []reply {
 	return a.unactedAnswers()
 }
 
-// missingResult reports whether the client still lacks the result of an approved call.
+// missingResult reports whether the client has the approved call of the reply r, but no result of
+// it.
 func (a *answeredExchange) missingResult(r reply) bool {
 	_, done := a.sent[r.Call]
 	return r.Kind == approval && r.yes && !r.Hosted && !done && a.clientHasCall(r)
 }
 
-// isPart reports whether left has some but not all answers of this exchange. So an answer that was
-// sent alone is never sent again.
+// isPart reports whether left has some but not all answers of this exchange. If the exchange sent
+// only one answer, isPart is false, so that this answer is never sent again.
 func (a *answeredExchange) isPart(left []reply) bool {
 	return len(left) > 0 && len(left) < len(a.replies)
 }
 
-// resendLeft returns a result whose next exchange sends the ignored answers again.
+// resendLeft returns a result whose next exchange sends the ignored answers left again.
 func (a *answeredExchange) resendLeft(left []reply, finish agui.Event) translate.Result {
 	a.stages = append([]stage{{byArray, left}}, a.stages...)
 	next, err := a.next()
@@ -222,9 +228,9 @@ func (a *answeredExchange) resendLeft(left []reply, finish agui.Event) translate
 	return translate.Result{Finish: finish, Next: next}
 }
 
-// stillOpen returns the questions that stay open in addition to the new ones: those whose answers
-// were ignored or not sent yet. They are asked again, because the backend waits for all of them at
-// once.
+// stillOpen returns the earlier questions that stay open beside the new questions in the parameter
+// open. Their answers were ignored, or not sent yet. Holdpoint asks the client these questions
+// again, because the backend waits for the answers to all of them at once.
 func (a *answeredExchange) stillOpen(open []agui.Interrupt) []agui.Interrupt {
 	var still []reply
 	for _, r := range a.unactedAnswers() {
@@ -249,10 +255,11 @@ func (a *answeredExchange) stillOpen(open []agui.Interrupt) []agui.Interrupt {
 	return list
 }
 
-// tellMissing sends a result for each approved call that has none. 1.0.0rc7 silently drops the
-// answer to a question that it does not know, and the run looks like a success. 1.0.0b260225 to
-// b260311 send the same stream after they ran the call (RAN). The backend is 1.0.0rc7 if it is
-// known to keep its questions.
+// tellMissing sends the client a result for each approved call that has none. If 1.0.0rc7 does not
+// know the question, it silently drops the answer, and the run looks like a success. 1.0.0b260225
+// to b260311 send the same stream although they ran the call (RAN). If the backend is known to keep
+// its questions (kept.Registry), it is 1.0.0rc7, so the call did not run. Otherwise this is
+// unknown.
 func (a *answeredExchange) tellMissing(emit func(agui.Event)) {
 	if a.kept.Row != rowList {
 		return
@@ -272,8 +279,9 @@ func (a *answeredExchange) tellMissing(emit func(agui.Event)) {
 	}
 }
 
-// tellUnasked sends a result for each call whose question is not shown, because the run ends in an
-// error. Without a result in the history, the model may make the call again.
+// tellUnasked sends a result for each call whose question the client does not get because the run
+// ends with an error. If the history had no result of the call, the model might make the call
+// again.
 func (run *run) tellUnasked(finish agui.Event, emit func(agui.Event)) {
 	open, _ := run.open(finish)
 	for _, i := range open {
@@ -288,9 +296,9 @@ func (run *run) tellUnasked(finish agui.Event, emit func(agui.Event)) {
 	}
 }
 
-// tellOpen sends a result for each call that a failed run left open. Without a result in the
-// history, the model may make the call again. Up to 1.0.1 the backend does not send the result of a
-// tool if the model fails after it (RAN).
+// tellOpen sends a result for each call that has none when the run has failed. If the history had
+// no result of the call, the model might make the call again. Up to 1.0.1 the backend leaves out
+// the result of a tool if the model fails after the tool ran (RAN).
 func (run *run) tellOpen(content string, emit func(agui.Event)) {
 	a := run.answered
 	var list []agui.Event
@@ -312,14 +320,15 @@ func (run *run) tellOpen(content string, emit func(agui.Event)) {
 	}
 }
 
-// modelRefused reports whether a run that carried only the answers failed at the model, after the
-// backend had run all approved calls. Providers refuse a result whose call is not in the request.
+// modelRefused reports whether the backend ran all approved calls, and then its model failed
+// because the request had only the answers. Providers refuse a result whose call is not in the
+// request.
 func (a *answeredExchange) modelRefused(ev agui.Event) bool {
 	return a.withoutHistory && ev.Valid() && !strings.Contains(ev.Get("code").Str, "_RESUME_") && len(a.stages) == 0 &&
 		a.replies[0].Kind == approval && !slices.ContainsFunc(a.resumption.replies, a.missingResult)
 }
 
-// withConversation returns the exchange that sends the conversation with all results, after an
+// withConversation returns an exchange that sends the conversation with all results. It follows an
 // exchange that sent only the answers.
 func (a *answeredExchange) withConversation() *translate.Exchange {
 	asked := map[string]bool{}
@@ -333,13 +342,13 @@ func (a *answeredExchange) withConversation() *translate.Exchange {
 	return &translate.Exchange{Out: translate.Out{Body: harmless(in).Raw, TakesNew: true}, Run: a.d.plainRun(a.r)}
 }
 
-// notFound reports whether the error means that the backend does not know the question.
+// notFound reports whether the RUN_ERROR says that the backend does not know the question.
 func notFound(failed agui.Event) bool {
 	return strings.HasSuffix(failed.Get("code").Str, "_RESUME_NOT_FOUND")
 }
 
-// endFailed returns the result of an exchange that ended in RUN_ERROR. 1.0.0rc8 and later check all
-// answers before they act on any (codes: agent-framework 7570).
+// endFailed returns the result of an exchange that ended with the RUN_ERROR ev. 1.0.0rc8 and later
+// check all answers before they act on any of them (codes: agent-framework 7570).
 func (a *answeredExchange) endFailed(ev agui.Event) translate.Result {
 	res := translate.Result{Finish: ev}
 	code, _ := strings.CutPrefix(strings.TrimPrefix(ev.Get("code").Str, "WORKFLOW_"), "APPROVAL_")
@@ -347,7 +356,8 @@ func (a *answeredExchange) endFailed(ev agui.Event) translate.Result {
 	case !ev.Valid():
 		return res
 	case len(a.done) > 0:
-		// Something ran. The unacted answers are sent anyway, because the thread accepts nothing else.
+		// The backend ran something. The answers that it did not act on are sent again even so,
+		// because the thread accepts nothing else.
 		if left := a.leftByFailure(); a.isPart(left) {
 			return a.resendLeft(left, ev)
 		}
@@ -355,10 +365,10 @@ func (a *answeredExchange) endFailed(ev agui.Event) translate.Result {
 	case a.hasContent:
 		return res
 	case code == "RESUME_NOT_FOUND" && a.resends:
-		return a.goOn(a.finish) // the backend had accepted these answers after all
+		return a.goOn(a.finish) // so the previous exchange did accept these answers
 	case code == "RESUME_NOT_FOUND" || a.forgotWorkflow(ev):
 		if len(a.resumption.replies) > len(a.replies) {
-			return res // an exchange before this one has done something
+			return res // an earlier exchange has already acted on an answer
 		}
 		return translate.Result{Fate: translate.Lost}
 	case code == "RESUME_CANCELLED":
@@ -366,7 +376,8 @@ func (a *answeredExchange) endFailed(ev agui.Event) translate.Result {
 	}
 	switch code {
 	case "RESUME_INVALID", "RESUME_INVALID_RESPONSE", "RESUME_MISSING_INTERRUPT", "RESUME_REQUIRED", "TOOL_UNAVAILABLE", "INVOCATION_DISABLED":
-		// The question stays open for another answer, unless all answers of the exchange are cancels.
+		// The question stays open, and the client can answer it again. If all answers of the
+		// exchange are cancels, it does not.
 		if slices.ContainsFunc(a.replies, func(r reply) bool { return r.answer.Status != agui.Cancelled }) {
 			res.Fate = translate.Untouched
 		}
@@ -374,9 +385,9 @@ func (a *answeredExchange) endFailed(ev agui.Event) translate.Result {
 	return res
 }
 
-// forgotWorkflow reports whether the error means that a workflow waits for nothing, as after a
-// restart (RAN). 1.0.0rc7 and 1.0.0rc8 send this message after a CUSTOM event. 1.7.0 sends only a
-// general error.
+// forgotWorkflow reports whether the error means that the workflow waits for no answer, as after a
+// restart of the backend (RAN). 1.0.0rc7 and 1.0.0rc8 send the first of these two messages after a
+// CUSTOM event. 1.7.0 sends only the second, a general error.
 func (a *answeredExchange) forgotWorkflow(ev agui.Event) bool {
 	if !slices.ContainsFunc(a.replies, func(r reply) bool { return r.Kind == request }) {
 		return false
@@ -390,9 +401,10 @@ func (a *answeredExchange) forgotWorkflow(ev agui.Event) bool {
 	return false
 }
 
-// continueCancelled returns the result after the error with which 1.0.0rc8 to 1.0.1 confirm the
-// cancel of a workflow's question, or of a question about the client's call. They forget the
-// cancelled questions and ignore the other answers of the request.
+// continueCancelled returns the result of an exchange that ended with the error by which 1.0.0rc8
+// to 1.0.1 confirm a cancel. They send it when a workflow's question is cancelled, or a question
+// about the client's call. They then forget the cancelled questions and ignore the other answers of
+// the request, so those are sent again.
 func (a *answeredExchange) continueCancelled(ev agui.Event) translate.Result {
 	var left []reply
 	for _, r := range a.replies {

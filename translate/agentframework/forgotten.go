@@ -11,16 +11,18 @@ import (
 	"holdpoint/translate/kit"
 )
 
-// After a restart Holdpoint does not know that a route speaks this dialect. But the backend still
-// waits (RAN 1.0.0rc7 to 1.7.0), or runs a call without having asked (up to 1.0.0b260311). So a
-// decision in the last message is refused, and decisions in the older messages are made harmless.
+// After a restart Holdpoint does not know that a route speaks this dialect. But the backend may
+// still wait for an answer (RAN 1.0.0rc7 to 1.7.0), or run a call without having asked a question
+// (up to 1.0.0b260311). So Holdpoint refuses a request whose last message is a decision. Decisions
+// in earlier messages are changed so that the backend does not read them as decisions.
 
 // ReadsDecisions implements translate.DecisionReader.
 func (*Dialect) ReadsDecisions(spoken string) bool { return spoken == "" }
 
-// Decides implements translate.DecisionReader. Where the dialect is known, Begin makes every such
-// message harmless. A message with more keys than a decision may be a tool result of another
-// backend, so it counts only if it is the last message.
+// Decides implements translate.DecisionReader. If the route is known to speak this dialect, it
+// returns false, because Begin makes all such messages harmless. A message with more keys than a
+// decision has may be a tool result of another backend. So it counts as a decision only if it is
+// the last message.
 func (*Dialect) Decides(m agui.Message, last bool, spoken string) bool {
 	if spoken == Name || !strings.EqualFold(m.Role, "tool") || !kit.MayContain(m.JSON, "accepted", 'p') {
 		return false
@@ -34,33 +36,36 @@ func (*Dialect) Decides(m agui.Message, last bool, spoken string) bool {
 // Harmless implements translate.DecisionReader.
 func (*Dialect) Harmless(m agui.Message) agui.Message { return messageAsResult(m) }
 
-// Continues implements translate.Continuer. The .NET host on AGUI.Server approves each call that
-// has no result (ag-ui issues 2393 and 2820; RAN 0.0.3 to after 0.0.5).
+// Continues implements translate.Continuer. It returns true for a backend that may be the .NET host
+// on AGUI.Server, because that host runs each call that has no result as if it was approved (ag-ui
+// issues 2393 and 2820; RAN 0.0.3 to after 0.0.5).
 func (*Dialect) Continues(spoken, backend string) bool {
 	return spoken == "" || spoken == Name && backend != python
 }
 
-// AsksUnder implements translate.Stateless, for the .NET host.
+// AsksUnder implements translate.Stateless. It recognizes the ids of the .NET host's approvals.
 func (*Dialect) AsksUnder(id, spoken string) (call string, asks bool) {
 	call, is := microsoft.CallOf(id)
 	return call, is && (spoken == "" || spoken == Name)
 }
 
-// namesApproval reports whether a native or published id belongs to an approval of .NET.
+// namesApproval reports whether id belongs to an approval of the .NET host. The id may be the
+// backend's own or the one that Holdpoint published.
 func namesApproval(id string) bool {
 	native, _ := kit.NativeID(id)
 	return microsoft.IsApprovalID(native)
 }
 
-// python is the translate.Result.Backend of the Python package.
+// python is the value of translate.Result.Backend for the Python package.
 const python = "python"
 
-// KeepsNothing implements translate.Stateless. The .NET host reads both question and answer from
-// each request, unless a workflow has asked. Python's servers store their open questions by thread.
+// KeepsNothing implements translate.Stateless. It returns true for a pause of the .NET host, which
+// reads both question and answer from each request. It returns false if a workflow of that host
+// asked, and for Python's servers, which store the open questions of each thread.
 func (*Dialect) KeepsNothing(p *agui.Pause) bool {
 	return p.Dialect == Name && aguiserver.MadePause(*p) && !aguiserver.KeepsSession(*p)
 }
 
-// ReadsCalls implements translate.Stateless. Python's servers read the conversation from each
-// request, and store only their open questions (RAN 1.0.0b251223 to 1.7.0).
+// ReadsCalls implements translate.Stateless. It returns true, because Python's servers read the
+// conversation from each request, and store only their open questions (RAN 1.0.0b251223 to 1.7.0).
 func (*Dialect) ReadsCalls(p *agui.Pause) bool { return p.Dialect == Name }

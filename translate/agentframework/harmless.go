@@ -14,14 +14,15 @@ import (
 	"holdpoint/translate/kit"
 )
 
-// If the text of a tool message is a JSON object with a key "accepted", the adapter reads it as a
-// decision. The position of the message, the other keys and the value do not matter: even "no" is a
-// yes. Up to 1.0.0b260311 the adapter then runs the call that the message names, even if it did not
-// ask about it (RAN 1.0.0b260116). A client may have forged the message, or a tool may return such
-// a result. So Holdpoint sends this form only for its own answers.
+// The adapter reads a tool message as a decision if its text is a JSON object with a key
+// "accepted". The position of the message, the other keys and the value do not matter: even the
+// value "no" is a yes. Up to 1.0.0b260311 the adapter then runs the call that the message names,
+// even if it did not ask a question about it (RAN 1.0.0b260116). A client may have forged such a
+// message, or a tool may return such a result. So Holdpoint sends messages of this form only for
+// answers that it has validated, and changes all others.
 
-// harmless returns the input of a run without answers, with everything changed that the adapter
-// would read as an answer.
+// harmless returns the input of a run without answers. It changes or removes everything that the
+// adapter would read as an answer.
 func harmless(in agui.RunInput) agui.RunInput {
 	if _, sent := in.CommandResume(); sent {
 		in = in.WithoutCommand()
@@ -33,7 +34,7 @@ func harmless(in agui.RunInput) agui.RunInput {
 	return in
 }
 
-// newMessages returns the request with the messages that came in addition to the answers.
+// newMessages returns the request that sends the new messages, which came with the answers.
 func newMessages(r *translate.Request) translate.Out {
 	asked := map[string]bool{}
 	for _, i := range r.Pause.Interrupts {
@@ -47,8 +48,8 @@ func newMessages(r *translate.Request) translate.Out {
 	return translate.Out{Body: harmless(in).Raw, TakesNew: true}
 }
 
-// withoutProps returns the body without an answer in forwardedProps.resume, which the adapter reads
-// too.
+// withoutProps returns the body without forwardedProps.resume if that has an answer, because the
+// adapter reads answers there too.
 func withoutProps(in agui.RunInput, body []byte) []byte {
 	if len(propsItems(in)) == 0 {
 		return body
@@ -56,8 +57,8 @@ func withoutProps(in agui.RunInput, body []byte) []byte {
 	return agui.DeleteKey(body, "forwardedProps.resume")
 }
 
-// messagesAsResults returns the list with each message that decides changed into the result of a
-// tool: its text becomes a list with the object in it. It returns nil if no message decides.
+// messagesAsResults returns the list with each decision changed into the result of a tool: its text
+// becomes a list that contains the object. It returns nil if no message is a decision.
 func messagesAsResults(list []agui.Message, in agui.RunInput) []agui.Message {
 	var out []agui.Message
 	var own map[string]bool
@@ -96,10 +97,10 @@ func messageAsResult(m agui.Message) agui.Message {
 	return agui.ParseMessage(append(object, '}'))
 }
 
-// ownConfirms returns the ids of confirm_changes calls that belong to the client, because the
-// request declares the tool. The person's answer to such a call is the client's own. A call counts
-// only if its arguments are empty and its id is unique, so that the answer cannot name another call
-// that could run.
+// ownConfirms returns the ids of the confirm_changes calls that belong to the client, because the
+// request declares a tool of that name. The client itself answers these calls, so their results may
+// stay. A call belongs to the client only if its arguments are empty and its id is unique.
+// Otherwise its result could name another call, and the backend could run that call.
 func ownConfirms(list []agui.Message, in agui.RunInput) map[string]bool {
 	own := map[string]bool{}
 	if !in.Declares(microsoft.ConfirmChanges) {
@@ -125,14 +126,14 @@ func ownConfirms(list []agui.Message, in agui.RunInput) map[string]bool {
 	return own
 }
 
-// saysNothing reports whether the arguments of a call are empty.
+// saysNothing reports whether the arguments of a call are empty: "" or an object without members.
 func saysNothing(args string) bool {
 	v := parsed(args)
 	return args == "" || v.IsObject() && len(v.Map()) == 0
 }
 
-// confirmedBy returns the id of the call that a message answers with a plain yes or no, or "" if
-// the message has any other key or spelling.
+// confirmedBy returns the id of the call that the message answers with only {"accepted":true} or
+// {"accepted":false}. It returns "" if the message has any other key, or a key in another spelling.
 func confirmedBy(m agui.Message) string {
 	call, content := "", ""
 	plain := true
@@ -156,8 +157,8 @@ func confirmedBy(m agui.Message) string {
 
 var yesOrNo = regexp.MustCompile(`^\s*\{\s*"accepted"\s*:\s*(true|false)\s*\}\s*$`)
 
-// decides reports whether the adapter would read the message as a decision. A key can occur twice,
-// and Python uses the last one, so every occurrence is read.
+// decides reports whether the adapter would read the message as a decision. A key can occur twice
+// in a message. Python uses the last of the two, so decides examines both.
 func decides(m agui.Message) bool {
 	if !bytes.Contains(m.JSON, []byte("accepted")) && !bytes.Contains(m.JSON, []byte(`\u`)) {
 		return false
@@ -171,11 +172,11 @@ func decides(m agui.Message) bool {
 	return tool && accepts
 }
 
-// isText reports whether the adapter reads the text of a message from the key.
+// isText reports whether the adapter reads the text of a message under this key.
 func isText(key gjson.Result) bool { return key.Str == "content" || key.Str == "result" }
 
-// mayAccept reports whether Python reads a text as an object with the key "accepted". Python also
-// reads NaN and deep nesting, which are invalid here.
+// mayAccept reports whether Python may read the text v as an object with the key "accepted". Python
+// also reads texts that are invalid JSON here: those with NaN, and those that are nested deeply.
 func mayAccept(v gjson.Result) bool {
 	if v.Type == gjson.String {
 		text := strings.TrimLeft(v.Str, " \t\r\n")

@@ -14,15 +14,15 @@ import (
 )
 
 // Replies implements translate.HistoryReader. It yields tool messages, function_approvals, and
-// every other native approval. They answer a question only after the last assistant message,
-// because providers repeat the ids of their calls and an old answer must not count for a new
-// question. A confirm_changes call has a unique id, so an answer to it counts at any position (see
-// AnswerIn).
+// every other native approval. Providers repeat the ids of their calls, and an old answer must not
+// count for a new question. So these messages answer a question only if they follow the last
+// assistant message. The id of a confirm_changes call is unique, so an answer to it counts at any
+// position (see AnswerIn).
 //
-// Each tool message is a reply, because a workflow reads any text as the answer to its request.
-// proxy ignores replies that name no question. Where the route is known to speak this dialect, a
-// decision on a call that the request does not declare counts as an answer even if no question is
-// on record.
+// Replies yields each tool message, because a workflow reads any text as the answer to its request.
+// The package proxy ignores replies that name no question. If the route is known to speak this
+// dialect, a decision on a call counts as an answer even if no question is on record, unless the
+// request declares the call's tool.
 func (*Dialect) Replies(in agui.RunInput, spoken string) iter.Seq[translate.Reply] {
 	return func(yield func(translate.Reply) bool) {
 		last := len(in.Messages)
@@ -37,7 +37,7 @@ func (*Dialect) Replies(in agui.RunInput, spoken string) iter.Seq[translate.Repl
 				}
 			}
 		}
-		var claims *kit.ClaimedCalls // made at the first decision
+		var claims *kit.ClaimedCalls // made when the first decision is read
 		for at, m := range in.Messages {
 			if m.Role != "tool" || m.ToolCallID == "" {
 				continue
@@ -72,14 +72,15 @@ func (*Dialect) Replies(in agui.RunInput, spoken string) iter.Seq[translate.Repl
 	}
 }
 
-// givenApprovals returns the function_approvals of a message that have a boolean decision.
+// givenApprovals returns the function_approvals of the message whose "approved" is a boolean.
 func givenApprovals(m agui.Message) []gjson.Result {
 	return slices.DeleteFunc(gjson.GetBytes(m.JSON, microsoft.FunctionApprovals).Array(), func(f gjson.Result) bool {
 		return !f.Get("approved").IsBool()
 	})
 }
 
-// AnswerIn implements translate.HistoryReader.
+// AnswerIn implements translate.HistoryReader. It returns the answer that the message m gives to
+// the question i.
 func (*Dialect) AnswerIn(m agui.Message, reply translate.Reply, i agui.Interrupt) (agui.Answer, bool) {
 	if m.Role == "tool" {
 		return toolAnswer(m, reply, i)
@@ -91,8 +92,9 @@ func (*Dialect) AnswerIn(m agui.Message, reply translate.Reply, i agui.Interrupt
 	return alias(&i, agui.Answer{Status: agui.Resolved, Payload: payload}), true
 }
 
-// toolAnswer returns the answer that a tool message gives: a decision on the call or on its
-// confirm_changes call, or any content for a workflow's request.
+// toolAnswer returns the answer that the tool message m gives to the question i. If i is a
+// workflow's request, any content is an answer. Otherwise m must have a decision on the call of i,
+// or on its confirm_changes call.
 func toolAnswer(m agui.Message, reply translate.Reply, i agui.Interrupt) (agui.Answer, bool) {
 	asked, _ := askOf(i)
 	if reply.TooLate && (asked.Confirm == "" || asked.Confirm != reply.Key) {
@@ -115,8 +117,8 @@ func toolAnswer(m agui.Message, reply translate.Reply, i agui.Interrupt) (agui.A
 	return agui.Answer{}, false
 }
 
-// withoutSteps returns a decision without steps, unless the schema has them. Front ends for
-// confirm_changes send steps with every decision.
+// withoutSteps returns the decision without its member steps, unless the schema has steps. Front
+// ends for confirm_changes send steps with every decision.
 func withoutSteps(value gjson.Result, schema json.RawMessage) json.RawMessage {
 	if gjson.GetBytes(schema, "properties.steps").Exists() || !value.IsObject() {
 		return kit.Payload(value)
@@ -124,7 +126,7 @@ func withoutSteps(value gjson.Result, schema json.RawMessage) json.RawMessage {
 	return kit.WithoutMembers(value, "steps")
 }
 
-// withKeys adds to each interrupt the ids by which a message may name it.
+// withKeys sets the Keys of each interrupt: the ids under which a message may name it.
 func withKeys(list []agui.Interrupt) []agui.Interrupt {
 	for n := range list {
 		i := &list[n]

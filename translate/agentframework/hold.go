@@ -9,16 +9,17 @@ import (
 	"holdpoint/translate/internal/microsoft"
 )
 
-// maxHeld bounds the bytes of all held calls together. If there are more, the call that exceeds the
-// bound is released and asks nothing.
+// maxHeld bounds the bytes of all held calls together. When a call exceeds the bound, its events
+// are sent to the client, and it counts as a call that does not ask.
 const maxHeld = 1 << 20
 
-// A heldCall is a call that may be synthetic. Its events wait for its END, and all other events
-// pass.
+// A heldCall is a call that the framework may have made up to ask a question. Its events are held
+// until its TOOL_CALL_END. All other events are forwarded meanwhile.
 type heldCall struct{ call agui.Call }
 
-// hold begins to hold a call if it may be synthetic. A tool that the request declares is the
-// client's own and is never held.
+// hold begins to hold a call if the framework may have made it up to ask a question. It returns
+// false if the call is not held. A call of a tool that the request declares is the client's own,
+// and is never held.
 func (run *run) hold(ev agui.Event) bool {
 	call := agui.View(ev.JSON)
 	name, id := call.Get("toolCallName").String(), call.Get("toolCallId").String()
@@ -31,14 +32,15 @@ func (run *run) hold(ev agui.Event) bool {
 	return true
 }
 
-// remove takes a call out of the held calls and returns its events.
+// remove takes the call h out of the held calls, and returns the events that were held for it.
 func (run *run) remove(h *heldCall) []agui.Event {
 	run.held = slices.DeleteFunc(run.held, func(other *heldCall) bool { return other == h })
 	return run.events.Release(h)
 }
 
-// handleHeld handles an ARGS or END event. It reports whether the event belongs to a held call, or
-// is an END without START, and so must not be passed on now.
+// handleHeld handles a TOOL_CALL_ARGS or TOOL_CALL_END event. It returns true if the caller must
+// not forward the event now, because the event belongs to a held call, or is a TOOL_CALL_END
+// without its TOOL_CALL_START.
 func (run *run) handleHeld(ev agui.Event, emit func(agui.Event)) bool {
 	if len(run.held) == 0 && ev.Type == agui.CallArgs || !ev.Valid() {
 		return false
@@ -79,8 +81,8 @@ func (run *run) handleHeld(ev agui.Event, emit func(agui.Event)) bool {
 	return true
 }
 
-// isOpen reports whether a call has begun and not ended. Its START may have passed before Holdpoint
-// recognized the dialect.
+// isOpen reports whether the call has begun and not ended. Its TOOL_CALL_START may have been
+// forwarded before Holdpoint recognized the dialect.
 func (run *run) isOpen(id string) bool {
 	if run.openCalls.holds(id) {
 		return true
@@ -88,25 +90,26 @@ func (run *run) isOpen(id string) bool {
 	if c := run.transcriptCall(id); c != nil {
 		return !c.Ended
 	}
-	return run.hasPassed(id) // its START has passed, and its END has not been seen
+	// the TOOL_CALL_START was forwarded, and the TOOL_CALL_END has not come
+	return run.hasPassed(id)
 }
 
-// isOpenAlready reports whether a START is of a call that is already open. If a call of the client
-// precedes a call that needs an approval, 1.7.0 sends the START and END of the client's call twice
-// (RAN), and clients fail at the second START.
+// isOpenAlready reports whether the TOOL_CALL_START is for a call that is already open. If a call
+// of the client precedes a call that needs an approval, 1.7.0 sends the start and the end of the
+// client's call twice (RAN). Clients fail at the second start, so it must be dropped.
 func (run *run) isOpenAlready(start agui.Event) bool {
 	return len(run.openCalls.ids) > 0 && start.Valid() && run.openCalls.holds(agui.View(start.JSON).Get("toolCallId").String())
 }
 
-// release passes the events of a held call on, because it does not ask.
+// release forwards the events of a held call that turned out not to ask.
 func (run *run) release(h *heldCall, emit func(agui.Event)) {
 	for _, ev := range run.remove(h) {
 		run.pass(ev, emit)
 	}
 }
 
-// addQuestion notes the question of a synthetic call. A confirm_changes call about an approval
-// becomes part of the approval.
+// addQuestion notes the question of a call that the framework made up. If a confirm_changes call is
+// about a call that already waits for an approval, both become one question.
 func (run *run) addQuestion(a ask) {
 	run.removedCalls[a.ID] = true
 	if a.Kind == confirm {
@@ -122,10 +125,11 @@ func (run *run) addQuestion(a ask) {
 	}
 }
 
-// settleLone passes an END without START on, or drops it if the next event is an approval of its
-// call. Every version sends such an END before the approval of a call that it did not stream
-// (tellCall sends that call), and 1.0.0rc8 and later also before the approval of a call that the
-// client has.
+// settleLone decides about a TOOL_CALL_END that came without its TOOL_CALL_START. If the parameter
+// next is the approval request for the same call, it drops the TOOL_CALL_END; otherwise it forwards
+// it. Every version sends such an end before the approval request for a call that it did not stream
+// (tellCall sends that call). 1.0.0rc8 and later also send it before the approval request for a
+// call that the client has.
 func (run *run) settleLone(next agui.Event, emit func(agui.Event)) {
 	if run.loneEnd.Type == agui.Unknown {
 		return
@@ -137,8 +141,8 @@ func (run *run) settleLone(next agui.Event, emit func(agui.Event)) {
 	}
 }
 
-// tellCall sends the client a call that is to be approved but was not streamed, because the model's
-// provider runs it.
+// tellCall sends the client a call that waits for an approval but was not streamed, because the
+// model's provider runs it.
 func (run *run) tellCall(a ask, emit func(agui.Event)) {
 	for _, event := range []any{
 		struct {
@@ -160,8 +164,8 @@ func (run *run) tellCall(a ask, emit func(agui.Event)) {
 	}
 }
 
-// synthetic reports whether a call in a history is a confirm_changes call of the framework, by its
-// arguments.
+// synthetic reports whether a call in a history is a confirm_changes call that the framework made
+// up. Its arguments show this.
 func synthetic(c agui.Call) bool {
 	if c.Name != microsoft.ConfirmChanges {
 		return false

@@ -10,29 +10,31 @@ import (
 	"holdpoint/translate/kit"
 )
 
-// 1.0.0rc8 and later refuse every run of a thread while an approval or a workflow's question is
-// open in it. If Holdpoint does not know that question, it turns the refusal into a lost question
-// (kit.LostQuestion). A cancel of the lost question is sent as a cancel, because a denial would
-// have to name the calls, which are unknown. A cancel runs nothing, even after an approval was
-// received (RAN 1.0.0rc8 and 1.7.0).
+// While a thread has an open approval or an open question of a workflow, 1.0.0rc8 and later refuse
+// every run of that thread. If Holdpoint does not know the question, it turns this refusal into a
+// lost question (kit.LostQuestion). When the client cancels the lost question, Holdpoint sends a
+// cancel to the backend. It cannot send a denial, because that would have to name the calls, and
+// these are unknown. A cancel runs nothing, even if the backend received an approval before (RAN
+// 1.0.0rc8 and 1.7.0).
 
 var _ translate.Freer = (*Dialect)(nil)
 
-// The codes of RUN_ERROR for an ordinary run that is refused because its thread waits. Nothing
-// precedes it in the stream.
+// The codes of the RUN_ERROR with which the backend refuses an ordinary run, because the thread
+// waits for an answer. It is the only event of the stream.
 const (
 	approvalRequired = "APPROVAL_RESUME_REQUIRED"
 	workflowRequired = "WORKFLOW_RESUME_REQUIRED"
 )
 
-// refusesWaiting reports whether a RUN_ERROR means that the thread waits.
+// refusesWaiting reports whether the RUN_ERROR says that the thread waits for an answer.
 func refusesWaiting(ev agui.Event) bool {
 	code := ev.Get("code").Str
 	return code == approvalRequired || code == workflowRequired
 }
 
-// Frees implements translate.Freer. Versions before the outcome refuse no run, and a predicted
-// state does not block the thread. How the .NET host handles a cancel was not tested.
+// Frees implements translate.Freer. It returns false for three kinds of pause: those of versions
+// before the interrupt outcome, which refuse no run; predicted states, which do not block the
+// thread; and pauses of the .NET host, because it was not tested how that host handles a cancel.
 func (*Dialect) Frees(p *agui.Pause) bool {
 	k, ok := keptOf(*p)
 	return ok && k.Row == rowOutcome && !aguiserver.MadePause(*p) && !slices.ContainsFunc(p.Interrupts, func(i agui.Interrupt) bool {
@@ -41,8 +43,9 @@ func (*Dialect) Frees(p *agui.Pause) bool {
 	})
 }
 
-// lostQuestion returns the result of an ordinary run that was refused because its thread waits: a
-// lost question. It returns false if no id is known that could be cancelled.
+// lostQuestion returns the result of an ordinary run that the backend refused because the thread
+// waits for an answer. The result asks the client a lost question. lostQuestion returns false if
+// the event ev is no such refusal, or if no id is known that could be cancelled.
 func (run *run) lostQuestion(ev agui.Event) (translate.Result, bool) {
 	if run.showsNative || len(run.extraMessages) > 0 || run.hasEvents || !ev.Valid() || !refusesWaiting(ev) {
 		return translate.Result{}, false
@@ -50,7 +53,8 @@ func (run *run) lostQuestion(ev agui.Event) (translate.Result, bool) {
 	approves := ev.Get("code").Str == approvalRequired
 	var calls []string
 	if approves {
-		calls = danglingCalls(kit.SentInput(run.r)) // up to 1.0.1 an approval has the id of its call
+		// up to 1.0.1 the id of an approval is the id of its call
+		calls = danglingCalls(kit.SentInput(run.r))
 	}
 	natives := kit.LostIDs(run.r, func(p *agui.Pause, _ *agui.Interrupt) bool { return new(Dialect).Frees(p) }, calls...)
 	if len(natives) == 0 {
@@ -61,7 +65,8 @@ func (run *run) lostQuestion(ev agui.Event) (translate.Result, bool) {
 	return res, true
 }
 
-// danglingCalls returns the ids of the calls without a result that are not the client's own.
+// danglingCalls returns the ids of the calls that have no result. It leaves out the client's own
+// calls.
 func danglingCalls(in agui.RunInput) []string {
 	var ids []string
 	kit.WithoutDangling(in, func(c kit.DanglingCall) bool {
@@ -73,19 +78,20 @@ func danglingCalls(in agui.RunInput) []string {
 	return ids
 }
 
-// A cancelExchange is an exchange that cancels a question which the backend has open and Holdpoint
-// does not know.
+// A cancelExchange is an exchange that cancels a question. The backend has the question open, but
+// Holdpoint does not know it.
 type cancelExchange struct {
 	*run
-	cancels     *kit.Cancels
-	missing     []string // ids of questions that the backend named as open
-	deniedCalls []string // calls that the exchange denies by tool messages, nil if it cancels
-	toldDenied  bool     // the client was sent the results of the denied calls
+	cancels *kit.Cancels
+	missing []string // ids of questions that the backend named as open
+	// calls that the exchange denies by tool messages; nil if it sends a cancel
+	deniedCalls []string
+	toldDenied  bool // the results of the denied calls were sent to the client
 }
 
-// Event implements translate.Run. The results of denied calls are only in a snapshot of the
-// backend, and that snapshot lacks the messages which the backend has not seen. So the client gets
-// only the results.
+// Event implements translate.Run. The backend sends the results of denied calls only in a snapshot,
+// and that snapshot lacks the messages which the backend has not seen. So Event drops the snapshot,
+// and sends the client only the results.
 func (c *cancelExchange) Event(ev agui.Event, emit func(agui.Event)) error {
 	if c.deniedCalls != nil && ev.Type != agui.RunStarted && !c.toldDenied {
 		c.toldDenied = true
@@ -109,8 +115,8 @@ func (d *Dialect) cancel(r *translate.Request) (translate.Out, translate.Run, er
 	return x.Out, x.Run, nil
 }
 
-// exchange returns the next attempt to cancel. It sends no messages, because with messages a
-// workflow of 1.2.0 and later starts again and repeats its question (RAN).
+// exchange returns the exchange of the next attempt to cancel. It sends no messages. If it did, a
+// workflow of 1.2.0 and later would start again and repeat its question (RAN).
 func (c *cancelExchange) exchange() *translate.Exchange {
 	body := agui.SetKey(c.body(nil), "resume", kit.CancelArray(c.cancels.Open(), ""))
 	return &translate.Exchange{Out: translate.Out{Body: body, Resumes: true}, Run: &cancelExchange{
@@ -124,10 +130,11 @@ func (c *cancelExchange) body(messages []agui.Message) []byte {
 	return agui.SetKey(body, "messages", agui.MessageList(messages))
 }
 
-// denial returns the exchange that denies the calls without a result in the history. 1.7.0 accepts
-// such a tool message without an id of the question, if the history has the call as it was when the
-// backend asked (RAN). denial returns nil if there is no such call, or if one of them is the
-// client's: after a denial in such a turn 1.7.0 answers every later run with an empty stream (RAN).
+// denial returns an exchange that denies the calls in the history that have no result. 1.7.0
+// accepts such a tool message without an id of the question, if the history has the call as it was
+// when the backend asked (RAN). denial returns nil if no call in the history lacks a result, or if
+// one of those calls is the client's. After a denial in a turn with a call of the client, 1.7.0
+// answers every later run with an empty stream (RAN).
 func (c *cancelExchange) denial() *translate.Exchange {
 	in := c.r.Input.WithMessages(kit.WithoutMessages(c.r.Input.Messages, c.r.NewMessages))
 	calls := danglingCalls(in)
@@ -174,8 +181,8 @@ func (c *cancelExchange) End(e translate.End) (translate.Result, error) {
 	return res, err
 }
 
-// next returns the exchange with the messages that came in addition to the cancel, or nil if there
-// are none.
+// next returns the exchange that sends the new messages, which came with the cancel. It returns nil
+// if there are no new messages.
 func (c *cancelExchange) next() *translate.Exchange {
 	if len(c.r.NewMessages) == 0 {
 		return nil
@@ -185,19 +192,19 @@ func (c *cancelExchange) next() *translate.Exchange {
 	return &translate.Exchange{Out: newMessages(c.r), Run: run}
 }
 
-// free returns the result of a cancel after which the thread waits for nothing.
+// free returns the result of a cancel after which the thread waits for no answer.
 func (c *cancelExchange) free() translate.Result {
 	return translate.Result{Finish: agui.FinishedEvent(c.r.Input.ThreadID, c.r.Input.RunID), Next: c.next()}
 }
 
-// cancelOtherIDs returns the result of a cancel that named the wrong ids. Its next exchange names
-// others.
+// cancelOtherIDs returns the result of a cancel that named the wrong ids. Its next exchange sends
+// the ids that c.cancels has now.
 func (c *cancelExchange) cancelOtherIDs() translate.Result {
 	return translate.Result{Next: c.exchange()}
 }
 
-// endRefused returns the result of a cancel that ended in RUN_ERROR. All versions check the whole
-// array before they act on an entry.
+// endRefused returns the result of a cancel that ended with the RUN_ERROR ev. All versions check
+// the whole resume array before they act on an entry, so the refused cancel had no effect.
 func (c *cancelExchange) endRefused(ev agui.Event) translate.Result {
 	const (
 		unknown  = "No pending interrupt found for resume interruptId '"
@@ -218,9 +225,9 @@ func (c *cancelExchange) endRefused(ev agui.Event) translate.Result {
 		if denial := c.denial(); denial != nil && strings.HasPrefix(code, "APPROVAL_") {
 			return translate.Result{Next: denial}
 		}
-		return translate.Result{Fate: translate.Lost} // the question has an id that is not known here
+		return translate.Result{Fate: translate.Lost} // Holdpoint does not know the question's id
 	case kind == "RESUME_NOT_FOUND":
-		return c.free() // nothing waits any more
+		return c.free() // the thread no longer waits for an answer
 	case kind == "RESUME_MISSING_INTERRUPT" && strings.HasPrefix(message, omitted):
 		missing := strings.TrimPrefix(id, omitted)
 		if c.cancels.Add(missing) {
@@ -228,8 +235,9 @@ func (c *cancelExchange) endRefused(ev agui.Event) translate.Result {
 			return c.cancelOtherIDs()
 		}
 	case kind == "RESUME_INVALID" && message == conflict:
-		// One of the questions was decided before, so only the others can be cancelled. If the cancel
-		// names one question alone, the backend answers with the id of another that is open.
+		// One of the questions was answered before, so only the others can be cancelled. The ids
+		// that the backend named as open are kept. If it named no id, the next cancel names only
+		// one question. The backend then answers with the id of another question that is open.
 		keep := c.missing
 		if len(keep) == 0 && len(c.cancels.Open()) > 1 {
 			keep = c.cancels.Open()[:1]

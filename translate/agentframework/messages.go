@@ -17,8 +17,8 @@ func callsOf(m agui.Message) []agui.Call {
 	return list
 }
 
-// lastCalls returns the index of the last message that has each call. Providers repeat the ids of
-// their calls.
+// lastCalls returns a map from each call's id to the index of the last message that has this call.
+// Providers repeat the ids of their calls.
 func lastCalls(list []agui.Message) map[string]int {
 	at := map[string]int{}
 	for n, m := range list {
@@ -40,8 +40,8 @@ func (a ask) arguments() string {
 	return string(a.Args)
 }
 
-// withArguments returns the message with the arguments of the questions in its calls, where they
-// differ.
+// withArguments returns the message m with the arguments that the questions have. It changes only
+// the calls whose arguments differ from those of their question.
 func withArguments(m agui.Message, asked func(call string) (ask, bool)) agui.Message {
 	calls := gjson.GetBytes(m.JSON, "toolCalls").Array()
 	changed := false
@@ -62,8 +62,8 @@ func withArguments(m agui.Message, asked func(call string) (ask, bool)) agui.Mes
 }
 
 // isDecision reports whether the content of a tool message is a decision of the framework, and not
-// the result of a tool: an object with a boolean "accepted", and otherwise only "steps" or keys of
-// the schema.
+// the result of a tool. A decision is an object with a boolean "accepted". All its other keys are
+// "steps" or properties of the schema.
 func isDecision(content gjson.Result, schema json.RawMessage) bool {
 	v := content
 	if v.Type == gjson.String {

@@ -3,11 +3,11 @@ package agentframework
 import "slices"
 
 // maxOpened bounds the number of ids in openItems. If there are more, the older half is forgotten.
-// Backends have a handful.
+// Real backends need only a handful.
 const maxOpened = 4096
 
-// openItems are the ids of texts or calls that have begun and not ended, in the order of their
-// begin. An ended id leaves its memory to the next one, so the many texts and calls of a long
+// openItems are the ids of texts or calls that have begun and not ended, in the order in which they
+// began. The memory of an ended id is reused for the next id, so the many texts and calls of a long
 // stream do not allocate.
 type openItems struct{ ids [][]byte }
 

@@ -10,7 +10,7 @@ import (
 	"holdpoint/translate/kit"
 )
 
-// open returns the open interrupts of a run that ended, and the state of the pause.
+// open returns the interrupts with which a run ended, and the state of the pause.
 func (run *run) open(finish agui.Event) ([]agui.Interrupt, pauseState) {
 	k := pauseState{Row: rowList}
 	if run.thread != run.r.Input.ThreadID {
@@ -47,9 +47,9 @@ func (run *run) open(finish agui.Event) ([]agui.Interrupt, pauseState) {
 	return open, k
 }
 
-// withoutClients splits open into the approvals of the client's own calls, and the other
-// interrupts. If there are no others, the backend has a tool of the same name and asks about its
-// own tool, so open is returned unchanged.
+// withoutClients splits the parameter open into the approvals of the client's own calls, and the
+// other interrupts. If there are no other interrupts, the backend has a tool of the same name and
+// asks about that tool. Then withoutClients returns no clients, and open unchanged.
 func (run *run) withoutClients(open []agui.Interrupt) (clients []ask, others []agui.Interrupt) {
 	for _, i := range open {
 		if a, _ := askOf(i); a.Kind == approval && run.r.Input.Declares(a.Name) && run.hasCall(a.Call) {
@@ -64,7 +64,8 @@ func (run *run) withoutClients(open []agui.Interrupt) (clients []ask, others []a
 	return clients, others
 }
 
-// askedCalls returns the call that a question is about, or nil if the backend did not send it.
+// askedCalls returns the call that the question is about. It returns nil if the backend did not
+// send the call.
 func (run *run) askedCalls(a *ask) []agui.AskedCall {
 	if a.Name == "" {
 		return nil
@@ -79,7 +80,7 @@ func (run *run) askedCalls(a *ask) []agui.AskedCall {
 	return []agui.AskedCall{c}
 }
 
-// siblings returns the ids of the calls that need no approval and wait together with calls that
+// siblings returns the ids of the calls that need no approval, but wait together with calls that
 // need one.
 func (run *run) siblings() []string {
 	if run.r.Transcript == nil {
@@ -105,8 +106,8 @@ func (run *run) siblings() []string {
 	return list
 }
 
-// ofOutcome returns the interrupts of an outcome. It keeps the backend's objects, except for
-// members at which clients fail.
+// ofOutcome returns the interrupts of an interrupt outcome. It keeps the objects that the backend
+// sent, except for members at which clients fail.
 func (run *run) ofOutcome(list []gjson.Result) []agui.Interrupt {
 	var open []agui.Interrupt
 	for _, i := range list {
@@ -128,7 +129,8 @@ func (run *run) ofOutcome(list []gjson.Result) []agui.Interrupt {
 	return open
 }
 
-// readOutcome reads an interrupt of an outcome for which the stream had no event.
+// readOutcome returns the question of an interrupt in the outcome. It is used for interrupts
+// without an event of their own in the stream.
 func readOutcome(i gjson.Result) ask {
 	id, about := i.Get("id"), i.Get("metadata."+metadataKey)
 	if a, ok := readApproval(id, about.Get("function_call")); ok {
@@ -154,9 +156,9 @@ func (run *run) paused(open []agui.Interrupt, k pauseState, finish agui.Event) t
 	return translate.Result{Finish: finish.WithJSON(agui.DeleteKey(finish.JSON, "interrupt")), Asked: asked, Backend: backend}
 }
 
-// backendOf returns python if the end of a run shows that the Python package asked, and "" if it
-// does not show it. A confirm_changes call alone does not show it, because any model can make one,
-// even behind the .NET host.
+// backendOf returns python if the event that ends the run shows that the Python package asked. It
+// returns "" if the event does not show it. A confirm_changes call alone does not show it, because
+// any model can make such a call, even the model of the .NET host.
 func backendOf(finish agui.Event) string {
 	if speaksOutcome(finish) || len(listedInterrupt(finish)) > 0 {
 		return python

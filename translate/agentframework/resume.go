@@ -19,52 +19,52 @@ type reply struct {
 	ask
 	interrupt agui.Interrupt
 	answer    agui.Answer
-	yes       bool // the decision on an approval or a confirmation
+	yes       bool // for an approval or a confirmation: whether the answer is a yes
 }
 
 // isClients reports whether the reply is about a call of the client's own. Holdpoint did not ask
-// anybody about it.
+// anybody about such a call.
 func (r reply) isClients() bool { return len(r.interrupt.Object) == 0 }
 
-// A stage is one exchange that carries answers. Most resumes have a single stage. More are needed
-// if the questions are of different kinds, or if a version ignores some answers.
+// A stage is one exchange that sends answers. Most resumes have a single stage. A resume needs more
+// if its questions are of different kinds, or if the backend's version ignores some answers.
 type stage struct {
 	body    func(*resumption, []reply) ([]byte, error)
 	replies []reply
 }
 
-// A resumption is a resumed run of the client, over all its exchanges.
+// A resumption is the state of a resume over all its exchanges.
 type resumption struct {
 	d    *Dialect
 	r    *translate.Request
 	kept pauseState
 	base []agui.Message // the messages that the backend gets before the answers
-	// clients are the ids of the turn's calls that the client answers itself. results are the client's
-	// results of these calls, which are sent with the answers.
+	// clients are the ids of the turn's calls that the client runs itself. results are the client's
+	// results of these calls. They are sent with the answers.
 	clients []string
 	results []agui.Message
-	// withoutHistory reports that the answers are sent without the conversation, because the client
-	// sent none. While a workflow that serves as an agent (workflow.as_agent) waits, it accepts only
-	// the answers, and fails for good at anything else (RAN 1.7.0).
+	// withoutHistory is true if the answers are sent without the conversation, because the client
+	// sent none. A workflow that serves as an agent (workflow.as_agent) accepts only the answers
+	// while it waits. It fails for good at anything else (RAN 1.7.0).
 	withoutHistory bool
-	id             string // id of the message that carries answers; it is in no history
+	id             string // id of the message with the answers; no message of the history has it
 
 	replies []reply // the answers that were sent so far
-	stages  []stage // the exchanges that follow
+	stages  []stage // the exchanges that must follow
 	sent    map[string]sentResult
-	shown   map[string]bool // whether the client has a call and it is the backend's own
+	shown   map[string]bool // true for a backend's call that the client has
 
-	waitingEvents []agui.Event // events that wait for the results of approved calls
+	waitingEvents []agui.Event // events held until the results of approved calls come
 	lateSize      int
-	stopsWaiting  bool // late was too large, so events wait no more
+	stopsWaiting  bool // the held events were too large, so no more events are held
 
 	historyTold bool
 }
 
-// A sentResult is the result of a call as the client was sent it.
+// A sentResult is the result of a call that was sent to the client.
 type sentResult struct{ id, content string }
 
-// resume begins the run that carries the answers.
+// resume begins the run that sends the answers to the backend.
 func (d *Dialect) resume(r *translate.Request) (translate.Out, translate.Run, error) {
 	k, ok := keptOf(r.Pause)
 	if !ok {
@@ -91,7 +91,7 @@ func (d *Dialect) resume(r *translate.Request) (translate.Out, translate.Run, er
 	if err != nil {
 		return translate.Out{}, nil, err
 	}
-	// All later answers must be possible now, because nothing can be refused after the claim is taken.
+	// All stages are tried now, because no answer can be refused after the pause has been claimed.
 	for _, s := range res.stages {
 		if _, err := s.body(res, s.replies); err != nil {
 			return translate.Out{}, nil, err
@@ -103,8 +103,9 @@ func (d *Dialect) resume(r *translate.Request) (translate.Out, translate.Run, er
 	return first.Out, first.Run, nil
 }
 
-// takeResults moves the results of the client's own calls from the messages in addition to the
-// answers into the conversation. Without these results 1.7.0 runs no approved call (RAN).
+// takeResults takes the results of the client's own calls from the new messages, which came with
+// the answers, and moves them into the conversation. Without these results 1.7.0 runs no approved
+// call (RAN).
 func (res *resumption) takeResults(approvals []reply) (err error) {
 	needed := res.kept.Row == rowOutcome && isFrom110(approvals) && slices.ContainsFunc(approvals, func(r reply) bool { return r.yes })
 	if res.results, err = kit.ClientResults(res.r, res.clients, needed); err != nil {
@@ -127,15 +128,15 @@ func shownCalls(r *translate.Request) map[string]bool {
 	return shown
 }
 
-// plan decides on the stages. Approvals are first, because 1.0.0rc8 and later accept nothing else
-// while an approval is open.
+// plan sets the stages. The approvals are in the first stage, because 1.0.0rc8 and later accept
+// nothing else while an approval is open.
 func (res *resumption) plan(approvals, requests, confirms []reply) {
 	outcome := res.kept.Row == rowOutcome
 	switch {
 	case len(approvals) == 0:
 	case outcome && len(res.kept.Clients) > 0:
-		// 1.0.0rc8 requires an answer to each question. After the cancel of one it forgets only that one,
-		// so the other answers follow in the next exchange.
+		// 1.0.0rc8 requires an answer to each question. After a cancel it forgets only the
+		// cancelled question. So the other answers are sent again in the next exchange.
 		all := slices.Clone(approvals)
 		for _, a := range res.kept.Clients {
 			all = append(all, reply{ask: a, answer: agui.Answer{ID: a.ID, Status: agui.Cancelled}})
@@ -160,7 +161,7 @@ func (res *resumption) plan(approvals, requests, confirms []reply) {
 	}
 }
 
-// next returns the exchange of the next stage.
+// next returns the exchange of the next stage, and removes that stage from the list.
 func (res *resumption) next() (*translate.Exchange, error) {
 	s := res.stages[0]
 	body, err := s.body(res, s.replies)
@@ -194,8 +195,9 @@ func readReply(i agui.Interrupt, a agui.Answer) (reply, error) {
 	return one, err
 }
 
-// decision reads a yes or a no. 1.0.0rc8 prefers one of the two keys, 1.2.0 the other, and Python
-// uses the last of two equal keys. If the values differ, decision returns an error.
+// decision returns the yes or no in the answer. It returns an error if the keys "accepted" and
+// "approved" have different values, because 1.0.0rc8 prefers one of the two keys and 1.2.0 the
+// other. For the same reason it reads both of two equal keys: Python uses the last.
 func decision(a agui.Answer) (bool, error) {
 	said := map[bool]bool{}
 	odd := false
@@ -212,8 +214,8 @@ func decision(a agui.Answer) (bool, error) {
 	return said[true], nil
 }
 
-// messageID returns an id that no message of the thread has, because backends read two messages
-// with the same id as one.
+// messageID returns an id that no message of the thread has. It must be unique, because backends
+// read two messages with the same id as one.
 func (res *resumption) messageID() string {
 	sum := sha256.New()
 	for _, i := range res.r.Pause.Interrupts {
@@ -223,12 +225,12 @@ func (res *resumption) messageID() string {
 	return "holdpoint-" + hex.EncodeToString(sum.Sum(nil)[:12])
 }
 
-// answerID returns the id of the message that carries the answers of the next exchange.
+// answerID returns the id of the message with the answers of the next exchange.
 func (res *resumption) answerID() string { return res.id + "-" + strconv.Itoa(len(res.replies)+1) }
 
-// knownMessages returns the messages in list as the backend needs them: with the calls that it
-// asked about and the exact arguments of these calls (1.0.0rc4 and later compare them), and without
-// the messages and calls that only ask or answer.
+// knownMessages returns the messages of list as the backend needs them. They have the calls that
+// the backend asked about, with exactly the arguments that it sent (1.0.0rc4 and later compare
+// them). They lack the messages and calls that serve only to ask or to answer.
 func (res *resumption) knownMessages(list []agui.Message) []agui.Message {
 	asked, open, gone := map[string]ask{}, map[string]bool{}, map[string]bool{}
 	for _, i := range res.r.Pause.Interrupts {
@@ -258,7 +260,8 @@ func (res *resumption) knownMessages(list []agui.Message) []agui.Message {
 	return res.withCalls(list, last)
 }
 
-// withCalls adds a message with the calls in question that the list lacks.
+// withCalls returns the list with a further message. That message has the calls which the questions
+// are about and which the list lacks.
 func (res *resumption) withCalls(list []agui.Message, seen map[string]int) []agui.Message {
 	var missing []json.RawMessage
 	for _, i := range res.r.Pause.Interrupts {
@@ -280,7 +283,7 @@ func (res *resumption) withCalls(list []agui.Message, seen map[string]int) []agu
 	}{res.id + "-calls", "assistant", "", missing})))
 }
 
-// body returns the request with the given messages and without an answer in any form.
+// body returns the body of a request with these messages. The body has no answer in any form.
 func (res *resumption) body(messages []agui.Message) []byte {
 	in := res.r.Input
 	body := in.Raw
@@ -301,8 +304,8 @@ func (res *resumption) body(messages []agui.Message) []byte {
 	return agui.SetKey(body, "messages", agui.MessageList(messages))
 }
 
-// conversation returns the messages for the next exchange. The results of finished calls follow
-// their calls.
+// conversation returns the messages for the next exchange. The parameter open has the answers that
+// this exchange sends. The result of every other call that is finished directly follows its call.
 func (res *resumption) conversation(open []reply) []agui.Message {
 	if res.withoutHistory {
 		return nil

@@ -11,13 +11,13 @@ import (
 	"holdpoint/translate/kit"
 )
 
-// byArray answers 1.0.0rc8 and later.
+// byArray returns a request that sends the answers to 1.0.0rc8 and later in the resume array.
 //
-// 1.0.0rc8 to 1.0.1 make a message without an id of each answer. They drop all but the last of the
-// messages that look the same (agent-framework 7569), so only the call of that message runs. The
-// dropped answers are also sent in one function_approvals message, which has an id. The resume
-// array must list all answers (RAN 1.0.0rc8, 1.0.1: two and three calls, every mix, in one
-// exchange, with a history that providers accept).
+// 1.0.0rc8 to 1.0.1 make a message without an id of each answer. If several of these messages look
+// the same, they keep only the last (agent-framework 7569), so only the call of that message runs.
+// Holdpoint sends the answers that would be dropped a second time, in one function_approvals
+// message with an id. The resume array must still list all answers (RAN 1.0.0rc8, 1.0.1: two and
+// three calls, every mix, in one exchange, with a history that providers accept).
 func byArray(res *resumption, replies []reply) ([]byte, error) {
 	messages := res.conversation(replies)
 	own, entries := res.split(replies)
@@ -25,7 +25,8 @@ func byArray(res *resumption, replies []reply) ([]byte, error) {
 		messages = append(messages, approvalsMessage(res.answerID(), own, reply.editedArgs))
 	}
 	if slices.ContainsFunc(entries, func(r reply) bool { return r.Kind == request && r.answer.Status == agui.Cancelled }) {
-		// With messages a workflow of 1.2.0 and later starts again and repeats its question (RAN).
+		// If the request had messages, a workflow of 1.2.0 and later would start again and repeat
+		// its question (RAN).
 		messages = nil
 	}
 	given := kit.EntriesByID(res.r.Input)
@@ -39,10 +40,10 @@ func byArray(res *resumption, replies []reply) ([]byte, error) {
 	return agui.SetKey(res.body(messages), "resume", append(list, ']')), nil
 }
 
-// split returns in own the answers that must also be sent in a message, and in entries all answers
-// in the order of the array. The backend keeps only the last answers of replies: one, or two if
-// siblings wait, because the first of the two then carries the siblings. These come first in
-// entries, so that the calls run in their order.
+// split returns all answers as entries, in the order that the resume array needs. It returns as own
+// the answers that must also be sent in a message. The backend keeps only the last answers of the
+// parameter replies: one, or two if siblings wait, because the first of the two then brings the
+// siblings. The answers that it keeps are first in entries, so that the calls run in their order.
 func (res *resumption) split(replies []reply) (own, entries []reply) {
 	survive := 1
 	if len(res.kept.Siblings) > 0 {
@@ -70,9 +71,9 @@ func takesApproved(list []agui.Interrupt) bool {
 	return !slices.ContainsFunc(list, func(i agui.Interrupt) bool { return !gjson.GetBytes(i.Schema(), "properties.approved").Exists() })
 }
 
-// entry returns the resume entry with the backend's id. It keeps the other members of the client's
-// own entry, if there is one. A cancelled approval becomes a denial, because every version requires
-// an answer to each call.
+// entry returns the resume entry of the reply with the backend's id of the question. The parameter
+// given is the client's own entry, if it sent one; its other members are kept. A cancelled approval
+// becomes a denial, because every version requires an answer to each call.
 func (r reply) entry(given gjson.Result) []byte {
 	entry := []byte(`{}`)
 	if given.Exists() {
@@ -89,8 +90,9 @@ func (r reply) entry(given gjson.Result) []byte {
 	return agui.SetKey(entry, "payload", payload)
 }
 
-// editedArgs returns the arguments with the edits of the person. 1.0.0rc8 to 1.0.1 accept edits as
-// further keys of the payload, and compare the arguments in a message with the edited ones.
+// editedArgs returns the call's arguments with the person's edits. 1.0.0rc8 to 1.0.1 accept edits
+// as further keys of the payload. They compare the arguments in a message with the edited
+// arguments.
 func (r reply) editedArgs() json.RawMessage {
 	args := json.RawMessage(r.arguments())
 	if !agui.ValidJSON(args) || !gjson.ParseBytes(args).IsObject() {
@@ -115,12 +117,15 @@ func (r reply) editedArgs() json.RawMessage {
 	return append(out, '}')
 }
 
-// mustForget reports whether the backend must first forget the answers that it has collected. 1.4.0
-// to 1.7.0 never run a batch in which some calls are denied: the adapter removes the denied calls,
-// and the core waits for them forever (RAN). If the turn also has calls of the client, after a
-// denial of all other calls the backend answers every later run with an empty stream (RAN 1.7.0). A
-// cancel of an unknown id is refused, and makes the core forget that it waits. After it the backend
-// accepts all answers (RAN: two and three calls, every mix; 1.2.0 is not affected).
+// mustForget reports whether the backend must first forget the answers that it has collected. There
+// are two cases. 1.4.0 to 1.7.0 never run a batch in which some calls are denied: the adapter
+// removes the denied calls, and the core waits for them forever (RAN). And if the turn also has
+// calls of the client, the backend answers every later run with an empty stream after all other
+// calls were denied (RAN 1.7.0).
+//
+// A cancel of an unknown id helps: the backend refuses it, but the core then forgets that it waits.
+// After that the backend accepts all answers (RAN: two and three calls, every mix; 1.2.0 is not
+// affected).
 func (res *resumption) mustForget(approvals []reply) bool {
 	no := func(r reply) bool { return !r.yes }
 	yes := func(r reply) bool { return r.yes }
@@ -135,7 +140,8 @@ func (res *resumption) forgetExchange(first *translate.Exchange) translate.Out {
 	return translate.Out{Body: agui.SetKey(agui.SetKey(res.body(nil), "messages", []byte(messages)), "resume", resume)}
 }
 
-// forgetExchange is the exchange that makes the backend forget. The client does not see its stream.
+// A forgetExchange is the exchange that makes the backend forget the answers that it has collected
+// (mustForget). The client does not see its stream.
 type forgetExchange struct{ first *translate.Exchange }
 
 // Event implements translate.Run.

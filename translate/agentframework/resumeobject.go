@@ -6,13 +6,13 @@ import (
 	"holdpoint/internal/agui"
 )
 
-// workflowDenied is the value that a workflow of 1.0.0rc7 gets for a cancelled question, because it
-// does not support a cancel. If the value does not fit the type of the question, the cancel is
-// refused.
+// workflowDenied is the value that a workflow of 1.0.0rc7 gets when its question is cancelled,
+// because this version does not support a cancel. If the value does not fit the type of the
+// question, the client's cancel is refused.
 const workflowDenied = "false"
 
-// byObject returns a request that answers a workflow of 1.0.0rc7. The workflow requires an object
-// in resume, and answers an array with HTTP 422.
+// byObject returns a request that sends the answers to a workflow of 1.0.0rc7. The workflow
+// requires an object in resume. If it gets an array, it responds with HTTP status 422.
 func byObject(res *resumption, replies []reply) ([]byte, error) {
 	type one struct {
 		ID    string          `json:"id"`

@@ -13,39 +13,41 @@ import (
 
 var _ translate.Passer = (*run)(nil)
 
-// A run translates one exchange. It removes the events with which the framework asks from the
-// stream, and repairs events at which clients fail.
+// A run translates one exchange. It removes the events with which the framework asks a question,
+// and repairs events at which clients fail.
 type run struct {
 	d *Dialect
 	r *translate.Request
-	// showsNative reports that the client is shown the stream unchanged. The events are then only
-	// read.
+	// showsNative is true if the client gets the stream unchanged. The run then only reads the
+	// events.
 	showsNative bool
 
 	started      bool      // RUN_STARTED was received
-	hasEvents    bool      // another event was received
+	hasEvents    bool      // an event other than RUN_STARTED was received
 	thread       string    // the backend's id of the thread
 	openCalls    openItems // calls that have begun and not ended
 	openTexts    openItems // texts that have begun and not ended
 	asks         []ask
 	askAt        map[string]int            // the index of each ask by its id
-	asking       kit.AskedQuestions        // the size of the events that asked
-	tooMany      error                     // the error if the run asks too much; the run is aborted
-	removedCalls map[string]bool           // calls that were removed from the stream
-	held         []*heldCall               // calls that may be synthetic
-	events       kit.HeldEvents[*heldCall] // their events
-	loneEnd      agui.Event                // an END without START; settleLone decides on it
+	asking       kit.AskedQuestions        // counts the bytes of the events that asked
+	tooMany      error                     // the error that aborts the run if it asks too much
+	removedCalls map[string]bool           // ids of calls that were removed from the stream
+	held         []*heldCall               // calls that the framework may have made up to ask
+	events       kit.HeldEvents[*heldCall] // the events of the held calls
+	loneEnd      agui.Event                // a TOOL_CALL_END without its start; settleLone decides about it
 	dotnet       aguiserver.Stream
 	isHost       bool // the stream is known to be the .NET host's
 
-	removedEvents []json.RawMessage // the removed events, for a client that is shown them
+	// the removed events, for a client that gets the stream unchanged
+	removedEvents []json.RawMessage
 
-	answered      *answeredExchange // the state of a resume, nil in other runs
-	extraMessages []agui.Message    // the messages that this run sends after a resume that could not
-	sorted        bool              // the client has these messages after the results
+	answered      *answeredExchange // the state of a resume; nil in other runs
+	extraMessages []agui.Message    // new messages that the resume before this run could not send
+	sorted        bool              // extraMessages follow the results in the client's list
 
-	// calls has the hashes of the ids of all calls whose START has passed, because a stream may have
-	// many. The transcript lacks those that are still held.
+	// calls has hashes of the ids of all calls whose TOOL_CALL_START was forwarded. They are hashes
+	// because a stream may have many calls. The transcript has the same calls, and lacks those that
+	// are still held.
 	calls map[uint64]struct{}
 }
 
@@ -117,8 +119,8 @@ func (run *run) Event(ev agui.Event, emit func(agui.Event)) error {
 	return nil
 }
 
-// Passes implements translate.Passer. The .NET host asks in the rawEvent of any event of a call, so
-// no event of a call passes unread.
+// Passes implements translate.Passer. Every event of a call must be read, because the .NET host
+// asks in the rawEvent of any of them.
 func (run *run) Passes(t agui.Type) bool {
 	switch {
 	case !run.hasEvents, run.loneEnd.Type != agui.Unknown:
@@ -135,7 +137,7 @@ func (run *run) Passes(t agui.Type) bool {
 	return true
 }
 
-// pass sends an event to the client and notes the calls that it begins and ends.
+// pass sends the event to the client, and notes which calls and texts it begins or ends.
 func (run *run) pass(ev agui.Event, emit func(agui.Event)) {
 	switch ev.Type {
 	case agui.CallStart:
@@ -157,8 +159,8 @@ func (run *run) pass(ev agui.Event, emit func(agui.Event)) {
 	emit(ev)
 }
 
-// noteRepeatedCall reports whether an event belongs to a call that the .NET host sends again, and
-// notes the event.
+// noteRepeatedCall reports whether the event belongs to a call that the .NET host sends a second
+// time. If so, it notes the event.
 func (run *run) noteRepeatedCall(ev agui.Event) bool {
 	if !run.dotnet.Repeats(ev) {
 		return false
@@ -167,13 +169,13 @@ func (run *run) noteRepeatedCall(ev agui.Event) bool {
 	return true
 }
 
-// custom handles a CUSTOM event. It reports whether the event asks and so is removed from the
-// stream.
+// custom handles a CUSTOM event. It returns true if the event asks a question, and so must not be
+// forwarded.
 func (run *run) custom(ev agui.Event, emit func(agui.Event)) bool {
 	a, ok := readCustom(ev)
 	switch {
 	case !ok && agui.View(ev.JSON).Get("name").Str == "WorkflowInterruptEvent" && ev.Valid() && run.asksRequest():
-		// The event repeats the question as text.
+		// The WorkflowInterruptEvent repeats the question as a text.
 	case !ok:
 		return false
 	case run.asked(a.ID) == nil:
@@ -198,7 +200,7 @@ func (run *run) asked(id string) *ask {
 	return &run.asks[at]
 }
 
-// ask adds a question whose id is new.
+// ask adds a question. Its id must be new.
 func (run *run) ask(a ask) {
 	run.askAt[a.ID] = len(run.asks)
 	run.asks = append(run.asks, a)
@@ -208,7 +210,7 @@ func (run *run) asksRequest() bool {
 	return slices.ContainsFunc(run.asks, func(a ask) bool { return a.Kind == request })
 }
 
-// drop keeps a removed event for a client that is shown the backend's own form.
+// drop keeps an event that was removed from the stream, if the client gets the stream unchanged.
 func (run *run) drop(ev agui.Event) {
 	if run.showsNative {
 		run.removedEvents = append(run.removedEvents, slices.Clone(ev.JSON))
@@ -223,7 +225,7 @@ func (run *run) hasPassed(id string) bool {
 	return here
 }
 
-// transcriptCall returns a call of the transcript, or nil if the transcript lacks it.
+// transcriptCall returns the call of the transcript that has this id, or nil.
 func (run *run) transcriptCall(id string) *agui.Call {
 	if run.r.Transcript != nil {
 		if c, ok := agui.CallOf(run.r.Transcript, id); ok {
@@ -253,7 +255,8 @@ func (run *run) End(e translate.End) (translate.Result, error) {
 		run.answered.release(keep)
 	}
 	if len(res.Asked.Interrupts) == 0 && (e.Event.Type == agui.RunFinished || res.Next != nil) {
-		// A resumed workflow of 1.0.0rc7 to 1.0.1 sends TEXT_MESSAGE_END after the end of the run (RAN).
+		// A resumed workflow of 1.0.0rc7 to 1.0.1 sends TEXT_MESSAGE_END only after the end of the
+		// run (RAN). So Holdpoint ends the texts itself.
 		for _, id := range run.openTexts.ids {
 			say(textEnd(string(id)))
 		}

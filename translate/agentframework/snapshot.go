@@ -13,10 +13,10 @@ import (
 )
 
 // snapshot reads a MESSAGES_SNAPSHOT, and reports whether to send it. It is sent only in a run that
-// neither asks nor answers. Clients keep the order of their messages and append unknown ones. In a
-// run that asks or answers, the backend gives results and texts new ids (1.0.0rc8 and later), or
-// the same id to two messages (1.0.0rc7, 1.0.0rc8), so that a result would follow the text about
-// it. All messages of such a snapshot are also in other events, or in those of Holdpoint.
+// neither asks nor answers a question. In a run that does, 1.0.0rc8 and later give results and
+// texts new ids, and 1.0.0rc7 and 1.0.0rc8 give two messages the same id. Clients keep the order of
+// their messages and append unknown ones, so a result would follow the text about it. The client
+// still gets all messages of such a snapshot from other events, or from events that Holdpoint adds.
 func (run *run) snapshot(ev agui.Event, emit func(agui.Event)) (agui.Event, bool) {
 	list, ok := parsedMessages(ev.Get("messages"))
 	if !ok {
@@ -53,8 +53,8 @@ func (run *run) snapshot(ev agui.Event, emit func(agui.Event)) (agui.Event, bool
 	return ev.WithJSON(agui.SetKey(ev.JSON, "messages", after)), true
 }
 
-// underKnownIDs returns the list with each result under the id that the client has for it. Clients
-// would append a result with another id.
+// underKnownIDs returns the list, in which each result has the id that the client has for it. Under
+// another id the client would append the result a second time.
 func (run *run) underKnownIDs(list []agui.Message) []agui.Message {
 	if run.r.Transcript == nil {
 		return list
@@ -91,9 +91,9 @@ func parsedMessages(v gjson.Result) ([]agui.Message, bool) {
 	return list, true
 }
 
-// signSnapshot reports whether a snapshot has a confirm_changes call. A backend with a
-// snapshot_store sends its own history in every run, with the confirm_changes calls of earlier
-// questions.
+// signSnapshot reports whether a snapshot has a confirm_changes call. It recognizes a backend with
+// a snapshot_store: such a backend sends its own history in every run, and that history has the
+// confirm_changes calls of earlier questions.
 func signSnapshot(ev agui.Event) bool {
 	if !bytes.Contains(ev.JSON, []byte(microsoft.ConfirmChanges)) || !ev.Valid() {
 		return false
@@ -112,12 +112,12 @@ func signSnapshot(ev agui.Event) bool {
 	return false
 }
 
-// readSnapshot notes which of the answered calls have a result in the snapshot, and sends these
+// readSnapshot notes which of the answered calls have a result in the snapshot. It sends these
 // results to the client.
 func (a *answeredExchange) readSnapshot(list []agui.Message, emit func(agui.Event)) {
 	a.snapshot = true
 	last := lastCalls(list)
-	own := map[string]agui.Message{} // the results by call
+	own := map[string]agui.Message{} // call id → its result
 	for n, m := range list {
 		if m.Role == "tool" && n > last[m.ToolCallID] && !isDecision(gjson.GetBytes(m.JSON, "content"), nil) {
 			own[m.ToolCallID] = m

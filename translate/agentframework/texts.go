@@ -12,7 +12,8 @@ const (
 	textNoEdits       = "payload for interrupt %q changes arguments (%q): this version of agent-framework-ag-ui runs a call only with the arguments that it asked about"
 )
 
-// The reasons for which a request that is not a run is refused. A client reads them in the answer.
+// The reasons why Holdpoint refuses a request that is not a run. The client reads them in the
+// response.
 const (
 	textRunWithoutIDs = "agent-framework-ag-ui runs messages without threadId and runId as a run of their own"
 	textStrayApproval = `agent-framework-ag-ui reads a tool message with "accepted" as an approval, and the body is not a run (RunAgentInput)`

@@ -8,11 +8,11 @@ import (
 	"holdpoint/internal/agui"
 )
 
-// byToolMessage returns a request that answers with a tool message. For an approval it is
-// {"accepted":b} on the call itself, for a predicted state {"accepted":b,"steps":[..]} on the
-// confirm_changes call. The key approved is not read. The confirm_changes call must not be in the
-// history: the adapter would look for a tool of that name, find none, and call the model again (RAN
-// 1.0.0rc7 to 1.7.0).
+// byToolMessage returns a request that sends the answer as a tool message. For an approval it is
+// {"accepted":b} for the call itself. For a predicted state it is {"accepted":b,"steps":[..]} for
+// the confirm_changes call. The backend does not read the key approved. The history must not have
+// the confirm_changes call. If it had, the adapter would look for a tool of that name, find none,
+// and call the model again (RAN 1.0.0rc7 to 1.7.0).
 func byToolMessage(res *resumption, replies []reply) ([]byte, error) {
 	one := replies[0]
 	to := one.Call
@@ -29,7 +29,7 @@ func byToolMessage(res *resumption, replies []reply) ([]byte, error) {
 	return res.body(append(res.conversation(replies), answer)), nil
 }
 
-// steps returns the steps of a plan as the person left them.
+// steps returns the steps that the person selected, from the payload of the answer.
 func (r reply) steps() json.RawMessage {
 	if s := gjson.GetBytes(r.answer.Payload, "steps"); s.IsArray() {
 		return json.RawMessage(s.Raw)
@@ -37,8 +37,8 @@ func (r reply) steps() json.RawMessage {
 	return json.RawMessage("[]")
 }
 
-// refuseEdits returns an error if an approval changes arguments. The backend would run the call
-// with the original arguments, and so not what the person approved.
+// refuseEdits returns an error if an approval changes arguments. The backend would ignore the
+// changes and run the call with the original arguments, which the person did not approve.
 func (r reply) refuseEdits() error {
 	if !r.yes {
 		return nil

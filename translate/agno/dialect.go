@@ -40,7 +40,7 @@ import (
 	"holdpoint/translate/internal/calls"
 )
 
-// Name of the dialect.
+// Name is the name of the dialect.
 const Name = "agno"
 
 var (
@@ -54,10 +54,11 @@ type Dialect struct {
 	calls.Table
 	o    Options
 	warn translate.Warn
-	once sync.Once // has logNoDatabase written once
+	once sync.Once // lets the dialect write logNoDatabase only once
 }
 
-// New returns the dialect. warn may be nil. It is called once if an agent has no database.
+// New returns the dialect. The function warn may be nil. The dialect calls it once if an agent has
+// no database.
 func New(o Options, warn translate.Warn) (*Dialect, error) {
 	if err := o.err(); err != nil {
 		return nil, fmt.Errorf("agno: %w", err)
@@ -76,10 +77,11 @@ func New(o Options, warn translate.Warn) (*Dialect, error) {
 		Errors: []calls.Error{
 			{Prefix: "No paused run matching", Fate: translate.Lost},
 			{Prefix: "Session ", Suffix: "not found", Fate: translate.Lost},
-			// agno could not assign the answers to a run. It looks for the runs of all answers before it
-			// continues any (RAN 3.1.10 with a team in a team; team/_run.py).
+			// agno could not assign the answers to a run. It finds the runs of all answers before
+			// it continues one of them (RAN 3.1.10 with a team in a team; team/_run.py), so nothing
+			// ran.
 			{Prefix: "Cannot continue run ", Suffix: "The run remains paused.", Fate: translate.Untouched},
-			// The errors that agno's resume.py raises before anything runs.
+			// agno's resume.py raises these errors before it runs anything.
 			{Prefix: "user_input expects ", Fate: translate.Untouched},
 			{Prefix: "user_feedback expects ", Fate: translate.Untouched},
 			{Prefix: "Frontend tool resume requires ", Fate: translate.Untouched},
@@ -95,13 +97,13 @@ func New(o Options, warn translate.Warn) (*Dialect, error) {
 // Name implements translate.Dialect.
 func (*Dialect) Name() string { return Name }
 
-// Sign implements translate.Signer. The first RAW event of a run shows agno.
+// Sign implements translate.Signer. The first RAW event of a run has the source agno.
 func (*Dialect) Sign(ev agui.Event, _ *translate.Request) bool {
 	return ev.Type == agui.Raw && agui.View(ev.JSON).Get("source").Str == "agno" && ev.Valid()
 }
 
-// refuseRepeated refuses a yes to a call with the id of an earlier question that had other
-// arguments. The run of the earlier question may still wait at agno.
+// refuseRepeated returns an error if an earlier question had the same call id with other arguments.
+// The run of the earlier question may still wait, and agno would apply a yes to that run.
 func refuseRepeated(r *translate.Request, i agui.Interrupt) error {
 	for _, p := range r.EndedPauses {
 		for _, before := range p.Interrupts {
@@ -115,8 +117,8 @@ func refuseRepeated(r *translate.Request, i agui.Interrupt) error {
 
 var _ translate.Passer = (*run)(nil)
 
-// A run translates one exchange. Its questions are the calls without results at the end of the
-// stream, which the transcript has.
+// A run translates one exchange. Its questions are the calls at the end of the stream that have no
+// result. They are read from the transcript.
 type run struct {
 	calls.Run
 	d *Dialect
@@ -152,7 +154,8 @@ func (run *run) End(e translate.End) (translate.Result, error) {
 	}
 	run.SetFate(&res, e)
 	if e.Event.Type == agui.RunErrored && run.Answered != nil && run.Answered.Denies() {
-		res.Fate = translate.Finished // a no ends the pause, because nobody could answer it otherwise
+		// after a failed denial the question could not be answered again
+		res.Fate = translate.Finished
 	}
 	if res.Fate == translate.Untouched && strings.Contains(e.Event.Get("message").Str, "requires a database") {
 		run.d.once.Do(func() {
@@ -162,9 +165,10 @@ func (run *run) End(e translate.End) (translate.Result, error) {
 	return res, nil
 }
 
-// isUnderway reports whether a call without a result is one that this resume answered, and not a
-// new question. agno starts the calls that it runs again, and not the denied ones. Some models
-// repeat ids; a call that asks again is the last one with its id.
+// isUnderway reports whether a call without a result is one that this resume answered, and so not a
+// new question. agno sends the start of a call that it runs after an approval, but not of a denied
+// call. Some models repeat ids, so a call that asks again is the last call of the stream with its
+// id.
 func (run *run) isUnderway(c agui.Call, _ *kind) bool {
 	return run.Answered != nil && slices.ContainsFunc(run.Answered.Questions, func(k calls.PrivateState) bool { return k.Call == c.ID }) && !run.OpenCalls.IsLast(c.ID)
 }

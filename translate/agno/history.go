@@ -13,9 +13,9 @@ import (
 	"holdpoint/translate/kit"
 )
 
-// decides reports whether agno could read a decision in a tool message. It reads any of the last
-// messages as an answer. An earlier message counts only if the dialect itself would read it as an
-// answer.
+// decides reports whether agno may read the tool message as a decision. agno reads only the tool
+// messages at the end of the request as answers. An earlier message counts only if this dialect
+// would read it as an answer.
 func decides(m *calls.ToolMessage) bool {
 	if m.Last {
 		return mayDecide(m.Contents)
@@ -26,17 +26,18 @@ func decides(m *calls.ToolMessage) bool {
 	})
 }
 
-// judge completes what is known of a message on a call. agno reads only the last messages.
+// judge completes one, which describes what agno does with the tool message m. agno reads only the
+// tool messages at the end of the request.
 func judge(one *translate.Reply, m *calls.ToolMessage) {
 	one.TooLate, one.Keep = !m.Last, !m.Last
 	one.Decides = one.Decides || m.NotOfClient
 	one.DecidesIfKnown = m.Last && m.Decides
 }
 
-// mayDecide reports whether agno could read a decision in one of the contents. It searches for
-// objects in prose, in fenced code and after thoughts, and removes control characters first
-// (utils/string.py, parse_response_dict_str). It also reads a list of parts. If the whole content
-// is JSON, it reads that.
+// mayDecide reports whether agno may read a decision in one of the contents. If the whole content
+// is JSON, agno reads that JSON. Otherwise it removes control characters, and searches for objects
+// in the text, in fenced code and after thoughts (utils/string.py, parse_response_dict_str). A
+// content may be a list of parts.
 func mayDecide(contents []gjson.Result) bool {
 	return slices.ContainsFunc(contents, func(content gjson.Result) bool {
 		if content.Type == gjson.String && agui.ValidJSON([]byte(content.Str)) && !strings.Contains(content.Str, "</think>") {
@@ -58,11 +59,12 @@ func mayDecide(contents []gjson.Result) bool {
 	})
 }
 
-// Decides implements translate.DecisionReader. agno reads only the last messages.
+// Decides implements translate.DecisionReader. agno reads only the messages at the end of the
+// request.
 func (*Dialect) Decides(m agui.Message, last bool, _ string) bool {
 	return last && mayDecide(kit.Members(gjson.ParseBytes(m.JSON), "content"))
 }
 
-// Harmless implements translate.DecisionReader. Decides accepts only the last messages, and these
-// are refused, so nothing needs to be changed.
+// Harmless implements translate.DecisionReader. It changes nothing: Decides is true only for the
+// messages at the end of the request, and a request that ends with a decision is refused.
 func (*Dialect) Harmless(m agui.Message) agui.Message { return m }

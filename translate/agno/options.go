@@ -6,16 +6,16 @@ import (
 	"holdpoint/translate/kit"
 )
 
-// Options of the dialect. agno's stream does not show the kind of a call, so the operator lists the
-// tools.
+// Options are the options of the dialect. agno's stream does not show the kind of a call, so the
+// operator lists the tools of some kinds.
 type Options struct {
-	// Input lists tools that need input: a person may replace their arguments.
+	// Input lists the tools that need input: a person may replace their arguments.
 	Input kit.Names `shared:"input" means:"nothing"`
-	// External lists tools that agno does not run itself: the answer is their result.
+	// External lists the tools that agno does not run itself: the answer is the tool's result.
 	External kit.Names `shared:"external" means:"nothing"`
 }
 
-// Check returns the errors in the options.
+// Check returns an error for each wrong option.
 func (o Options) Check() []error {
 	var errs []error
 	if err := o.Input.Check(); err != nil {

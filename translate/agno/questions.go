@@ -9,20 +9,22 @@ import (
 	"holdpoint/translate/kit"
 )
 
-// The tools of agno's own toolkits, UserControlFlowTools and UserFeedbackTools.
+// The tools of agno's toolkits UserControlFlowTools and UserFeedbackTools. They are recognized by
+// their names.
 const (
 	getUserInput = "get_user_input"
 	askUser      = "ask_user"
 )
 
-// confirmSchema is the schema of a confirmation. The model reads the note.
+// confirmSchema is the responseSchema of a confirmation. The model reads the note.
 const confirmSchema = `{"type":"object","properties":{"accepted":{"type":"boolean"},"note":{"type":"string"}},"required":["accepted"],"additionalProperties":false}`
 
 type kind = calls.Kind
 
 var inputWords = &calls.Words{Key: "values", Is: gjson.Result.IsObject}
 
-// The kinds of questions. fields is an input with agno's own tool, which has no result of its own.
+// The kinds of questions. fields is like input, but for agno's own tool get_user_input, which has
+// no result of its own.
 var (
 	confirm = &kind{
 		Name: "confirm", Words: &calls.Words{Key: "accepted", Aliases: []string{"approved", "confirmed"}, Extra: "note", ExtraIs: isText},
@@ -50,8 +52,8 @@ func isSelection(v gjson.Result) bool {
 	return ok
 }
 
-// result returns the result of an external execution: a string unchanged, any other value as JSON.
-// A string that is itself JSON stays quoted.
+// result returns the content of the message with the result of an external execution. A string is
+// sent as it is, and any other value as JSON. A string that is itself valid JSON is sent quoted.
 func result(_ calls.PrivateState, a agui.Answer) (string, error) {
 	value := gjson.ParseBytes(a.Payload)
 	switch {
@@ -63,7 +65,7 @@ func result(_ calls.PrivateState, a agui.Answer) (string, error) {
 	return string(agui.AppendCompact(nil, a.Payload)), nil
 }
 
-// question returns the question of a call.
+// question returns the question that the call asks.
 func (d *Dialect) question(c agui.Call) calls.Question {
 	args := gjson.Result{}
 	if agui.ValidJSON([]byte(c.Args)) {
@@ -86,8 +88,9 @@ func (d *Dialect) question(c agui.Call) calls.Question {
 	return q
 }
 
-// inputSchema returns the schema of {"values":{..}}. The fields of get_user_input are in its
-// arguments. For another tool they are its arguments; agno accepts further ones.
+// inputSchema returns the schema of the payload {"values":{..}}. For get_user_input the keys of
+// values are the fields that its arguments list. For another tool they are the tool's arguments.
+// agno accepts further keys.
 func inputSchema(tool string, args gjson.Result) string {
 	list := []byte{'{'}
 	field := func(name, description string) {
@@ -117,8 +120,9 @@ func inputSchema(tool string, args gjson.Result) string {
 	return `{"type":"object","properties":{"values":{"type":"object","properties":` + string(append(list, '}')) + `}},"required":["values"],"additionalProperties":false}`
 }
 
-// feedbackSchema returns the schema of {"selections":{..}}, with the labels of each question of
-// ask_user. agno accepts other labels too, but its own interfaces do not offer any.
+// feedbackSchema returns the schema of the payload {"selections":{..}}. It offers the labels of
+// each question of ask_user. agno accepts other labels too, but its own interfaces do not offer
+// any.
 func feedbackSchema(args gjson.Result) string {
 	fields, required := []byte{'{'}, []byte{'['}
 	seen := map[string]bool{}
@@ -142,7 +146,7 @@ func feedbackSchema(args gjson.Result) string {
 	return `{"type":"object","properties":{"selections":` + selections + `},"required":["selections"],"additionalProperties":false}`
 }
 
-// selectionSchema returns the schema of the labels that a person selects for one question.
+// selectionSchema returns the schema of the list of labels that a person selects for one question.
 func selectionSchema(question gjson.Result) string {
 	labels, seen := []byte{'['}, map[string]bool{}
 	for _, option := range question.Get("options").Array() {
@@ -171,7 +175,7 @@ func selectionSchema(question gjson.Result) string {
 	return string(append(o, '}'))
 }
 
-// questions returns the texts of ask_user, one on each line.
+// questions returns the texts of the questions of ask_user, one on each line.
 func questions(args gjson.Result) string {
 	text := ""
 	for _, q := range args.Get("questions").Array() {

@@ -22,8 +22,8 @@ import (
 // Name is the name of the dialect.
 const Name = "auto"
 
-// Options are the options of the dialect. Warn is called once for each kind of question that
-// Holdpoint cannot recognize. It may be nil.
+// Options are the options of the dialect. The dialect calls Warn once for each kind of question
+// that Holdpoint cannot recognize. Warn may be nil.
 type Options struct {
 	Warn func(msg string, args ...any)
 }
@@ -173,7 +173,8 @@ func (d *Dialect) Replies(in agui.RunInput, spoken string) iter.Seq[translate.Re
 	return d.replies(in, spoken)
 }
 
-// replies is a separate function because its closure moves the input to the heap.
+// replies is a separate function, because its closure moves the parameter in to the heap. Replies
+// returns before that if no message can be a reply.
 func (d *Dialect) replies(in agui.RunInput, spoken string) iter.Seq[translate.Reply] {
 	return func(yield func(translate.Reply) bool) {
 		for _, one := range d.list {
@@ -262,9 +263,9 @@ func (d *Dialect) ReadsCalls(p *agui.Pause) bool {
 	return ok && stateless.ReadsCalls(p)
 }
 
-// Begin implements translate.Dialect. The dialect that asked handles a resume. An ordinary run is
-// sent in the form of the dialect of its route, if that is known. Its stream is examined in any
-// case.
+// Begin implements translate.Dialect. A resume is handled by the dialect that asked the question.
+// An ordinary run is sent as the dialect of its route requires, if that dialect is known. In either
+// case the stream of an ordinary run is examined.
 func (d *Dialect) Begin(r *translate.Request) (translate.Out, translate.Run, error) {
 	known := d.byName(r.Pause.Dialect)
 	switch {

@@ -11,13 +11,13 @@ import (
 	"holdpoint/translate/kit"
 )
 
-// maxHeld is the maximum number of bytes of all held calls, and the default size of a frame. Calls
-// that no dialect has claimed by then are released.
+// maxHeld is the maximum number of bytes of all held calls together. It equals the default maximum
+// size of a frame. If the held calls exceed it, they are released unclaimed.
 const maxHeld = 8 << 20
 
-// maxCalls is the maximum number of calls that are held at once. It is low because the dialects are
-// asked about other events once for each held call. maxOpen is the maximum number of calls that
-// passed and have not ended. Backends have few of both.
+// maxCalls is the maximum number of calls that are held at the same time. It is low because, for
+// each held call, the dialects are asked about every other event. maxOpen is the maximum number of
+// forwarded calls that have not ended. Real backends have few of both.
 const (
 	maxCalls = 64
 	maxOpen  = 4096
@@ -30,38 +30,40 @@ type run struct {
 	d *Dialect
 	r *translate.Request
 
-	claimed translate.Run // the claiming dialect's run, or nil
+	claimed translate.Run // the run of the dialect that claimed the stream, or nil
 	name    string
 
-	// These are kept for the dialect that will claim the stream: RUN_STARTED, and for each dialect
-	// that is an Early a run that has seen all events.
-	started   []agui.Event
-	raw       bool // the dialects were asked about a RAW event; they are asked about the first only
+	// started and earlyRuns are kept for the dialect that will claim the stream: its RUN_STARTED,
+	// and for each translate.EarlyReader a run that has seen all events.
+	started []agui.Event
+	// the dialects were asked about the first RAW event, and are not asked about others
+	raw       bool
 	earlyRuns []wholeStreamRun
 	lost      strandsapi.LostDetector
 
-	snapshot agui.Event // the result of the last Early for a snapshot, see shownSnapshot
+	snapshot agui.Event // the latest snapshot that an EarlyReader changed, see shownSnapshot
 	keep     func(agui.Event)
 
-	open      []uint64 // hashes of the ids of calls that passed; an END of another call is held
+	// hashes of the ids of forwarded calls; a TOOL_CALL_END of any other call is held
+	open      []uint64
 	held      []*heldCall
-	chunk     *heldCall // the held call that a chunk without an id belongs to
-	orphanEnd *heldCall // an END without START; the next event shows what it belongs to
-	// undecided is a call that cannot be judged before the end of the run. All following events are
-	// held with it, to keep their order.
+	chunk     *heldCall // the held call that chunks without an id belong to
+	orphanEnd *heldCall // a TOOL_CALL_END without its start; the next event shows its call
+	// undecided is a call that can be judged only at the end of the run. All events that follow it
+	// are held too, to keep their order.
 	undecided *heldCall
-	// events are the events of the held calls, and those that follow undecided.
+	// events has the events of the held calls, and those that follow undecided.
 	events kit.HeldEvents[*heldCall]
 }
 
-// wholeStreamRun is the run of a dialect that is an Early.
+// wholeStreamRun is the run of a dialect that is an EarlyReader. It has seen all events.
 type wholeStreamRun struct {
 	dialect translate.Dialect
 	run     translate.Run
 }
 
-// pass emits an event that no dialect claimed. An Early may remove from a snapshot of the messages
-// what its client is not shown.
+// pass emits an event that no dialect claimed. An EarlyReader may change a MESSAGES_SNAPSHOT before
+// that, to remove content that the client must not see.
 func (run *run) pass(ev agui.Event, emit func(agui.Event)) {
 	switch ev.Type {
 	case agui.Custom:
@@ -69,7 +71,7 @@ func (run *run) pass(ev agui.Event, emit func(agui.Event)) {
 		ev = run.shownSnapshot(ev)
 	default:
 		for _, e := range run.earlyRuns {
-			_ = e.run.Event(ev, ignore) // only answers can cause an error, and there are none
+			_ = e.run.Event(ev, ignore) // only a run with answers can return an error here
 		}
 	}
 	emit(ev)

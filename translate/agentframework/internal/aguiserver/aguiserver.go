@@ -10,8 +10,8 @@
 //	                  "message":"Approval required for tool call: delete_file","responseSchema":{approved}}]}}
 //	resume           [{"interruptId":"ficc_call_1","status":"resolved","payload":{"approved":true,"toolCall":{"callId","name","arguments"}}}]
 //
-// requiresConfirmation exists since Microsoft.Extensions.AI 10.8. If the request declares tools and
-// the run does not continue a call of one of them, a run that asks ends with the outcome success.
+// requiresConfirmation exists since Microsoft.Extensions.AI 10.8. A run that asks ends with the
+// outcome success if its request declares tools, unless the run continues a call of such a tool.
 // Then only rawEvent has the question.
 //
 // Source: ag-ui sdks/dotnet/src/AGUI.Server (RunAgentInputExtensions,
@@ -36,25 +36,31 @@ import (
 
 const (
 	requestType = "toolApprovalRequest"
-	idPrefix    = "ficc_" // precedes the call's id; made by Microsoft.Extensions.AI's FunctionInvokingChatClient
+	// an approval's id is this and the call's id (made by Microsoft.Extensions.AI's
+	// FunctionInvokingChatClient)
+	idPrefix = "ficc_"
 )
 
-// An askedCall is a tool call in the form that the host expects in an answer.
+// An askedCall is a tool call in the format in which the host expects it in an answer.
 type askedCall struct {
-	ID   string          `json:"callId"`
-	Name string          `json:"name"`
-	Args json.RawMessage `json:"arguments,omitempty"` // an object, or nil if there are none
+	ID   string `json:"callId"`
+	Name string `json:"name"`
+	// a JSON object, or nil if the call has no arguments
+	Args json.RawMessage `json:"arguments,omitempty"`
 }
 
 // An approvalRequest is the host's request to approve a call.
 type approvalRequest struct {
 	ID   string    `json:"requestId"`
 	Call askedCall `json:"toolCall"`
-	free bool      // requiresConfirmation is false: the host asks only because another call of its batch needs an approval
+	// free is true if requiresConfirmation is false: this call needs no approval. The host asks
+	// only because another call of its batch needs one.
+	free bool
 }
 
-// requestIn returns the approval request of an event's call, and false if the event has none. It
-// must be fast for events without one, because it is called for every event of a call.
+// requestIn returns the approval request in an event of a tool call. It returns false if the event
+// has none. It is called for every event of a call, so it must be fast for events without a
+// request.
 func requestIn(ev agui.Event) (approvalRequest, bool) {
 	if !bytes.Contains(ev.JSON, []byte(requestType)) || !ev.Valid() {
 		return approvalRequest{}, false
@@ -75,8 +81,9 @@ func requestIn(ev agui.Event) (approvalRequest, bool) {
 	return approvalRequest{}, false
 }
 
-// Signs reports whether the event is the host's: it has an approval request, or it ends a run with
-// such an interrupt. The host's other interrupts (InterruptRequestContent) have nothing of its own.
+// Signs reports whether the host sent the event. The host's events have an approval request, or end
+// the run with an interrupt for an approval. Other interrupts of the host (InterruptRequestContent)
+// have no sign by which they could be recognized.
 func Signs(ev agui.Event) bool {
 	switch ev.Type {
 	case agui.CallStart, agui.CallArgs, agui.CallEnd:
@@ -92,26 +99,27 @@ func Signs(ev agui.Event) bool {
 	return false
 }
 
-// IsHostText reports whether a TEXT_MESSAGE_START is the host's: its rawEvent is a
-// ChatResponseUpdate, whose contents have a $type.
+// IsHostText reports whether the host sent the TEXT_MESSAGE_START. The rawEvent of such an event is
+// a ChatResponseUpdate, whose contents have a $type.
 func IsHostText(ev agui.Event) bool {
 	return agui.View(ev.JSON).Get("rawEvent.contents.0.$type").Type == gjson.String
 }
 
-// isAround reports whether id is the id of a workflow's question about the question inner of an
-// agent in it. The host sends both questions, about the same call (RAN head): ficc_call_1, and
-// 48:inner_UserInput:ficc_call_1. It runs the call if only the second is answered, and nothing if
-// both are. So only the second is asked.
+// isAround reports whether id is a workflow's question that wraps the question inner of an agent in
+// the workflow. The host sends both questions about the same call (RAN head): ficc_call_1, and
+// 48:inner_UserInput:ficc_call_1. It runs the call if only the second question is answered. If both
+// are answered it runs nothing. So Holdpoint asks the client only the second.
 func isAround(id, inner string) bool { return inner != "" && strings.HasSuffix(id, ":"+inner) }
 
-// ofWorkflow reports whether the id of a question is a workflow's.
+// ofWorkflow reports whether a workflow asked the question with this id.
 func ofWorkflow(id string) bool {
 	at := strings.LastIndexByte(id, ':')
 	return at >= 0 && strings.HasPrefix(id[at+1:], idPrefix)
 }
 
-// looksLikeOurs reports whether an interrupt is an approval of the host, by the members that are
-// the same in all of them. rawEvent is not used, because a proxy may have removed it.
+// looksLikeOurs reports whether the interrupt is an approval of the host. It compares the members
+// that are the same in all of the host's approvals. It does not read rawEvent, because a proxy
+// between the host and Holdpoint may have removed it.
 func looksLikeOurs(i gjson.Result) bool {
 	call := i.Get("toolCallId").Str
 	id := i.Get("id").Str

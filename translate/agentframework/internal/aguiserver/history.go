@@ -9,19 +9,19 @@ import (
 	"holdpoint/translate/kit"
 )
 
-// readableHistory returns the messages in a form that the host and a strict provider behind it
-// accept:
+// readableHistory returns the input with messages that the host, and a strict provider that the
+// host calls, accept:
 //
 //   - Messages of reasoning and activities are left out. The host answers 500 to a history with
 //     one (RAN 0.0.3 to after 0.0.5). A client may have them from a snapshot of Holdpoint.
 //   - A result directly follows its call.
-//   - Tool messages on a call in unanswered are left out. The host would treat the call as
-//     answered, whatever the message says, and run nothing. Clients make such messages up:
-//     AGUI.Client does so after a refused answer. The host compares only ids, so the result of
-//     an earlier call with the id is left out too.
+//   - Tool messages for the calls in unanswered are left out. Otherwise the host would treat the
+//     call as answered, whatever the message says, and run nothing. Some clients make up such
+//     messages: AGUI.Client does so after a refused answer. The host compares only ids, so the
+//     result of an earlier call with the same id is left out too.
 //   - A message is left out if all its calls were removed (translate.Continuer).
 //
-// came are the messages as the client sent them.
+// The parameter came has the messages as the client sent them.
 func readableHistory(in agui.RunInput, came []agui.Message, unanswered map[string]bool) agui.RunInput {
 	list := withoutEmptied(in.Messages, came)
 	list = kit.ResultsAfterCalls(kit.WithoutRoles(kit.WithoutResultsOf(list, unanswered), "reasoning", "activity"))
@@ -31,7 +31,7 @@ func readableHistory(in agui.RunInput, came []agui.Message, unanswered map[strin
 	return in.WithMessages(list)
 }
 
-// withoutEmptied returns the messages without those that are empty and had calls in came.
+// withoutEmptied returns list without the messages that are empty now, but had calls in came.
 func withoutEmptied(list, came []agui.Message) []agui.Message {
 	isEmpty := func(m agui.Message) bool {
 		content := agui.View(m.JSON).Get("content")

@@ -12,10 +12,11 @@ import (
 	"holdpoint/translate/kit"
 )
 
-// A Stream has the approval requests of one exchange.
+// A Stream collects the approval requests of one exchange.
 type Stream struct{ asked []approvalRequest }
 
-// Note reads an event of a tool call before it is emitted.
+// Note reads an event of a tool call, and notes its approval request. It must be called before the
+// event is emitted.
 func (s *Stream) Note(ev agui.Event) {
 	switch ev.Type {
 	case agui.CallStart, agui.CallArgs, agui.CallEnd:
@@ -23,16 +24,17 @@ func (s *Stream) Note(ev agui.Event) {
 			s.asked = append(s.asked, a)
 		}
 	case agui.CallResult:
-		if len(s.asked) > 0 && ev.Valid() { // the application has approved the call itself
+		// a call with a result was approved by the application itself
+		if len(s.asked) > 0 && ev.Valid() {
 			id := ev.Get("toolCallId").Str
 			s.asked = slices.DeleteFunc(s.asked, func(a approvalRequest) bool { return a.Call.ID == id })
 		}
 	}
 }
 
-// Repeats reports whether an event of a tool call repeats an earlier one, because a workflow around
-// the agent asks about the same call. Clients would merge the two calls with the same id and join
-// their arguments.
+// Repeats reports whether the event repeats an event of a call that the host has sent already,
+// because a workflow around the agent asks about the same call. The event must then be dropped.
+// Otherwise clients would merge the two calls with the same id, and join their arguments.
 func (s *Stream) Repeats(ev agui.Event) bool {
 	if len(s.asked) == 0 {
 		return false
@@ -58,10 +60,11 @@ func (a approvalRequest) equals(b approvalRequest) bool {
 	return a.ID == b.ID && a.Call.ID == b.Call.ID
 }
 
-// keptPause is the host's part of a pause's private state. Each interrupt keeps its askedCall.
+// keptPause is the part of a pause's private state that this package writes. The askedCall of each
+// question is stored in its interrupt.
 type keptPause struct {
-	// Siblings are the calls of the same batch that need no approval. The host runs them only if they
-	// are approved too.
+	// Siblings are the other calls of the batch, which need no approval. The host runs them only if
+	// the answer approves them too.
 	Siblings []approvalRequest `json:"siblings,omitempty"`
 }
 
@@ -69,9 +72,9 @@ type privateForm struct {
 	Dotnet *keptPause `json:"dotnet,omitempty"`
 }
 
-// Paused returns the pause with which the host ended a run, and its terminal event without the
-// outcome. It returns false if no approval was requested. The pause has the interrupts of the
-// outcome, and the requests that are missing there because tools were declared.
+// Paused returns the pause that ended a run, and the run's terminal event without the outcome. It
+// returns false if the host requested no approval. The pause has the interrupts of the outcome. It
+// also has the requests that the outcome lacks because the client declared tools.
 func (s *Stream) Paused(r *translate.Request, finish agui.Event) (translate.AskedPause, agui.Event, bool) {
 	list := withoutInner(kit.Outcome(finish))
 	if len(list) == 0 && !hasSucceeded(finish) {
@@ -94,7 +97,7 @@ func (s *Stream) Paused(r *translate.Request, finish agui.Event) (translate.Aske
 		switch {
 		case slices.ContainsFunc(told, func(b approvalRequest) bool { return b.Call.ID == a.Call.ID && isOf(b.ID, a.ID) }):
 		case slices.ContainsFunc(slices.Concat(told, s.asked), func(b approvalRequest) bool { return isAround(b.ID, a.ID) }):
-		case r.Input.Declares(a.Call.Name): // a tool that the client runs itself
+		case r.Input.Declares(a.Call.Name): // the client runs this tool itself
 		case a.free:
 			kept.Siblings = append(kept.Siblings, a)
 		default:
@@ -109,21 +112,22 @@ func (s *Stream) Paused(r *translate.Request, finish agui.Event) (translate.Aske
 	return asked, clean, true
 }
 
-// withoutInner returns the interrupts without those that a workflow also asks about.
+// withoutInner returns the interrupts without those that a workflow's question wraps (see
+// isAround).
 func withoutInner(list []gjson.Result) []gjson.Result {
 	return slices.DeleteFunc(list, func(i gjson.Result) bool {
 		return slices.ContainsFunc(list, func(o gjson.Result) bool { return isAround(o.Get("id").Str, i.Get("id").Str) })
 	})
 }
 
-// hasSucceeded reports whether the run ended without an outcome, or with success.
+// hasSucceeded reports whether the run ended without an outcome, or with the outcome success.
 func hasSucceeded(finish agui.Event) bool {
 	outcome := finish.Get("outcome")
 	return finish.Valid() && (!outcome.Exists() || outcome.Type == gjson.Null || outcome.Get("type").Str == "success")
 }
 
-// Inputs returns the pause of any other interrupt outcome. The host's generic interrupts have
-// nothing of its own.
+// Inputs returns the pause of an interrupt outcome without approvals. The host's generic interrupts
+// have no sign by which they could be recognized.
 func Inputs(r *translate.Request, finish agui.Event) (translate.AskedPause, agui.Event, bool) {
 	var open []agui.Interrupt
 	calls := shownCalls(r)
@@ -149,8 +153,9 @@ func shownCalls(r *translate.Request) []agui.Call {
 	return r.Transcript.Calls()
 }
 
-// approval returns the request of an interrupt in the outcome: from the stream, or else from the
-// interrupt and the call that the client has.
+// approval returns the approval request for an interrupt of the outcome. It takes the request from
+// the stream. If the stream has none, it makes one from the interrupt and the call that the client
+// has.
 func (s *Stream) approval(i gjson.Result, calls []agui.Call) (approvalRequest, bool) {
 	id, call := i.Get("id").Str, i.Get("toolCallId").Str
 	for _, a := range s.asked {
@@ -171,14 +176,14 @@ func (s *Stream) approval(i gjson.Result, calls []agui.Call) (approvalRequest, b
 	return a, a.Call.Args == nil || gjson.ParseBytes(a.Call.Args).IsObject()
 }
 
-// isOf reports whether an interrupt's id belongs to the host's request: it is the request's id, or
-// the published id of a Holdpoint in front of the host.
+// isOf reports whether an interrupt with this id is about the host's request. The id is the
+// request's own, or the id that a second Holdpoint in front of the host published for it.
 func isOf(id, request string) bool {
 	native, published := kit.NativeID(id)
 	return id == request || published && native == request
 }
 
-// object returns the interrupt in the form of the host.
+// object returns the interrupt as the host itself would send it.
 func (a approvalRequest) object() []byte {
 	return agui.MustMarshal(struct {
 		Reason  string          `json:"reason"`
@@ -188,17 +193,17 @@ func (a approvalRequest) object() []byte {
 	}{"tool_call", messageStart + a.Call.Name, a.Call.ID, json.RawMessage(kit.ApprovalSchema)})
 }
 
-// interrupt returns an interrupt with the object. It has the toolCallId only if the client has
-// exactly that call under the id, because ids may repeat and nobody must approve a call that was
-// not shown. Otherwise its metadata have the call.
+// interrupt returns an interrupt with this object. It has a toolCallId only if the client has
+// exactly this call under that id, because ids may repeat and nobody must approve a call that was
+// not shown. If the client does not have the call, the interrupt's metadata contain it.
 func (a approvalRequest) interrupt(object []byte, calls []agui.Call) agui.Interrupt {
 	if !gjson.GetBytes(object, "responseSchema").IsObject() {
 		object = agui.SetKey(object, "responseSchema", []byte(kit.ApprovalSchema))
 	}
-	if !ofWorkflow(a.ID) { // what a workflow does with an edit was not tested
+	if !ofWorkflow(a.ID) { // it is not tested what a workflow does with an edit
 		object = offerEdits(object)
 	}
-	var about []agui.AskedCall // nil: proxy takes the call from the transcript
+	var about []agui.AskedCall // nil: the package proxy takes the call from the transcript
 	if a.Call.isAmong(calls) {
 		object = agui.SetString(object, "toolCallId", a.Call.ID)
 		if gjson.GetBytes(object, "reason").Type != gjson.String {
@@ -210,13 +215,15 @@ func (a approvalRequest) interrupt(object []byte, calls []agui.Call) agui.Interr
 			object = agui.DeleteKey(object, "metadata")
 		}
 		object = agui.SetKey(object, "metadata.agent_framework.toolCall", agui.MustMarshal(a.Call))
-		about = []agui.AskedCall{{Name: a.Call.Name, Args: string(a.Call.Args)}} // without the id, which is another call's
+		// the id would name another call
+		about = []agui.AskedCall{{Name: a.Call.Name, Args: string(a.Call.Args)}}
 	}
 	return agui.Interrupt{Native: a.ID, Object: object, Private: agui.MustMarshal(a.Call), Calls: about}
 }
 
-// offerEdits returns an interrupt whose schema offers edited arguments, unless it has them already
-// or has no properties. The host does not offer edits, but runs the arguments in the answer.
+// offerEdits returns the interrupt with a schema that offers edited arguments. It changes nothing
+// if the schema already does, or has no properties. The host does not offer edits, but it runs a
+// call with the arguments in the answer.
 func offerEdits(object []byte) []byte {
 	properties := gjson.GetBytes(object, "responseSchema.properties")
 	if !properties.IsObject() || properties.Get("editedArgs").Exists() {
@@ -225,7 +232,7 @@ func offerEdits(object []byte) []byte {
 	return agui.SetKey(object, "responseSchema.properties.editedArgs", []byte(`{"type":"object"}`))
 }
 
-// isAmong reports whether the client has exactly that call.
+// isAmong reports whether calls has a call with the same id, name and arguments.
 func (c askedCall) isAmong(calls []agui.Call) bool {
 	return slices.ContainsFunc(calls, func(shown agui.Call) bool {
 		args := []byte(shown.Args)
@@ -240,8 +247,9 @@ func (c askedCall) isAmong(calls []agui.Call) bool {
 	})
 }
 
-// inputInterrupt returns an interrupt that does not ask for an approval. It keeps the host's
-// members, except for those at which a client fails and the id of a call that the client lacks.
+// inputInterrupt returns an interrupt that does not ask for an approval. It keeps the members that
+// the host sent, with two exceptions: members at which a client fails, and the id of a call that
+// the client lacks.
 func inputInterrupt(i gjson.Result, calls []agui.Call) agui.Interrupt {
 	object := kit.WithoutMembers(i, "id")
 	call := gjson.GetBytes(object, "toolCallId")

@@ -13,14 +13,15 @@ import (
 	"holdpoint/translate/kit"
 )
 
-// Backend is the translate.Result.Backend of the host.
+// Backend is the value of translate.Result.Backend for the host.
 const Backend = "dotnet"
 
 // MadePause reports whether the host made the pause.
 func MadePause(p agui.Pause) bool { return keptOf(p) != nil }
 
 // KeepsSession reports whether the host that made the pause stores the conversation of each thread.
-// It needs it for the questions of a workflow.
+// A host stores it if a workflow asks, because it needs the conversation for the workflow's
+// questions.
 func KeepsSession(p agui.Pause) bool {
 	return MadePause(p) && slices.ContainsFunc(p.Interrupts, func(i agui.Interrupt) bool { return ofWorkflow(i.Native) })
 }
@@ -33,15 +34,16 @@ func keptOf(p agui.Pause) *keptPause {
 	return private.Dotnet
 }
 
-// callOf returns the call that an interrupt asks to approve, and false for other interrupts.
+// callOf returns the call that the interrupt asks a person to approve. It returns false for other
+// interrupts.
 func callOf(i agui.Interrupt) (c askedCall, ok bool) {
 	ok = len(i.Private) > 0 && json.Unmarshal(i.Private, &c) == nil && c.ID != ""
 	return c, ok
 }
 
-// Resume begins the resume of a pause of the host. New messages are sent in the same request,
-// because the host adds the calls of the questions after all messages of the request. Results of
-// the client's own tools must be among the messages.
+// Resume begins the resume of a pause that the host made. New messages are sent in the same
+// request, because the host puts the calls of the questions behind all messages of the request.
+// Results of the client's own tools must be among these messages.
 func Resume(r *translate.Request) (translate.Out, translate.Run, error) {
 	list, err := entries(r)
 	if err != nil {
@@ -52,8 +54,9 @@ func Resume(r *translate.Request) (translate.Out, translate.Run, error) {
 		in = in.WithoutCommand()
 	}
 	if KeepsSession(r.Pause) {
-		in = in.WithMessages(r.NewMessages) // the host would answer the other messages again
-	} else if len(in.Messages) == 0 && !r.Sessions { // valid for a client, but the host has stored no messages
+		in = in.WithMessages(r.NewMessages) // the host would answer older messages again
+		// the client may send no messages, but the host has none stored
+	} else if len(in.Messages) == 0 && !r.Sessions {
 		if known, ok := kit.KnownMessages(r); ok && len(known) > 0 {
 			in = in.WithMessages(known)
 		}
@@ -61,9 +64,9 @@ func Resume(r *translate.Request) (translate.Out, translate.Run, error) {
 	asked := askedIDs(r)
 	in = readableHistory(in, r.ClientMessages, openIDs(r.Pause))
 	in = kit.WithoutDangling(in, func(c kit.DanglingCall) bool {
-		// A call of the client's own without a result is also left out of this request. Otherwise the
-		// host would run the approved call, and then its provider would refuse the history. Its result
-		// follows in a later run.
+		// The request also leaves out a call of the client's own tool that has no result. Otherwise
+		// the host would run the approved call, and its provider would then refuse the history. The
+		// client sends that result in a later run.
 		return asked[c.ID] || c.Abandoned || in.Declares(c.Name)
 	})
 	body := agui.SetKey(in.Raw, "resume", agui.MustMarshal(list))
@@ -78,10 +81,11 @@ type entry struct {
 	Metadata json.RawMessage `json:"metadata,omitempty"`
 }
 
-// entries returns the answers in the form for the host. The host ignores the status. It ignores an
-// answer without toolCall, and reads every answer with one as an approval, whatever the question
-// was, and runs the call in the answer. So Holdpoint makes the whole payload of an approval, except
-// for the decision and edited arguments, and refuses a toolCall in any other payload.
+// entries returns the answers as the resume array for the host. The host ignores the status. It
+// also ignores an answer without toolCall. It reads every answer with a toolCall as an approval,
+// whatever the question was, and runs the call in that answer. So Holdpoint makes the payload of an
+// approval itself, and takes only the decision and edited arguments from the client. It refuses a
+// toolCall in any other payload.
 func entries(r *translate.Request) ([]entry, error) {
 	given := kit.EntriesByID(r.Input)
 	var list []entry
@@ -119,7 +123,7 @@ func entries(r *translate.Request) ([]entry, error) {
 	}
 	ids := map[string]bool{"": true}
 	for _, e := range list {
-		if ids[e.ID] { // the host fails at both
+		if ids[e.ID] { // the host fails at an empty id and at a repeated id
 			return nil, agui.Errorf(agui.InvalidPayload, textNoIDs)
 		}
 		ids[e.ID] = true
@@ -134,8 +138,8 @@ func approvalPayload(approved bool, call askedCall) json.RawMessage {
 	}{approved, call})
 }
 
-// decisionIn reads the decision of a payload. It returns false if the payload contradicts itself or
-// has no boolean decision.
+// decisionIn returns the decision in the payload. It returns false as ok if the payload has no
+// boolean decision, or two that differ.
 func decisionIn(payload json.RawMessage) (yes, ok bool) {
 	said, good := 0, true
 	gjson.ParseBytes(payload).ForEach(func(k, v gjson.Result) bool {
@@ -149,8 +153,9 @@ func decisionIn(payload json.RawMessage) (yes, ok bool) {
 	return yes, good && said > 0
 }
 
-// editedIn returns the arguments with which an approved call runs: asked, or the edits in the
-// payload. It returns false if the payload has two edits, or one that is not an object.
+// editedIn returns the arguments with which an approved call runs: the edits in the payload, or the
+// parameter asked if there are no edits. It returns false if the payload has two edits, or one that
+// is not a JSON object.
 func editedIn(payload, asked json.RawMessage) (args json.RawMessage, ok bool) {
 	edits := slices.DeleteFunc(kit.Members(gjson.ParseBytes(payload), "editedArgs"), func(v gjson.Result) bool { return v.Type == gjson.Null })
 	switch {
@@ -162,7 +167,8 @@ func editedIn(payload, asked json.RawMessage) (args json.RawMessage, ok bool) {
 	return json.RawMessage(edits[0].Raw), true
 }
 
-// hasToolCall reports whether the host would read a payload as an approval.
+// hasToolCall reports whether the payload has a toolCall, so that the host would read it as an
+// approval.
 func hasToolCall(payload json.RawMessage) (forges bool) {
 	v := gjson.ParseBytes(payload)
 	if v.IsObject() {
@@ -174,7 +180,8 @@ func hasToolCall(payload json.RawMessage) (forges bool) {
 	return forges
 }
 
-// metadataOf returns the metadata in the client's entry, which are for the application.
+// metadataOf returns the metadata in the client's resume entry. They are for the application behind
+// the host.
 func metadataOf(given gjson.Result) json.RawMessage {
 	if m := given.Get("metadata"); m.IsObject() {
 		return json.RawMessage(m.Raw)
@@ -182,14 +189,17 @@ func metadataOf(given gjson.Result) json.RawMessage {
 	return nil
 }
 
-// PlainRequest returns the request of a run without answers. It leaves out calls that were asked
-// about and have no result, because their resume failed or is in doubt. If the history has a result
-// of one of the client's own tools, the host would approve and run such a call
-// (ProcessContinuation). Otherwise its provider would refuse the history. For the same reason it
-// leaves out calls of the backend that the user ignored, unless the host would run them: proxy has
-// then decided about them (translate.Continuer).
+// PlainRequest returns the request of a run without answers. It leaves out calls that a question
+// was about and that have no result, because the resume failed or is in doubt. With such a call in
+// the history, one of two things would happen. If the history has a result of one of the client's
+// own tools, the host would run the call as if it was approved (ProcessContinuation). If not, its
+// provider would refuse the history.
 //
-// named reports that a client has named a question with an id of the host.
+// PlainRequest also leaves out calls of the backend that the user ignored, because a provider would
+// refuse them too. It keeps those that the host would run: the package proxy has already decided
+// about them (translate.Continuer).
+//
+// The parameter named says that a client has named a question by an id that only this host makes.
 func PlainRequest(r *translate.Request, named bool) translate.Out {
 	if !named && !isSeen(r) {
 		return translate.Out{}
@@ -209,8 +219,8 @@ func isSeen(r *translate.Request) bool {
 	return r.Backend == Backend || slices.ContainsFunc(r.EndedPauses, func(p translate.EndedPause) bool { return MadePause(p.Pause) })
 }
 
-// askedIDs returns the ids of the calls in the host's pauses of the thread: the pause that the
-// request answers, and the earlier ones.
+// askedIDs returns the ids of the calls in all pauses of the thread that the host made: the pause
+// that the request answers, and the earlier pauses.
 func askedIDs(r *translate.Request) map[string]bool {
 	ids := openIDs(r.Pause)
 	for _, p := range r.EndedPauses {
@@ -219,7 +229,8 @@ func askedIDs(r *translate.Request) map[string]bool {
 	return ids
 }
 
-// openIDs returns the ids of the calls that a pause of the host is about, with their siblings.
+// openIDs returns the ids of the calls that the pause asks about, and of their siblings. The result
+// is empty if the host did not make the pause.
 func openIDs(p agui.Pause) map[string]bool {
 	ids := map[string]bool{}
 	kept := keptOf(p)
@@ -237,8 +248,9 @@ func openIDs(p agui.Pause) map[string]bool {
 	return ids
 }
 
-// continuesCall reports whether the host reads the request as the continuation of a declared tool's
-// call: the history has such a call and a result after it (HasClientToolResults).
+// continuesCall reports whether the host reads the request as the continuation of a call of a
+// declared tool. It does if the history has such a call and, after it, its result
+// (HasClientToolResults).
 func continuesCall(in agui.RunInput) bool {
 	if len(in.Tools) == 0 {
 		return false
@@ -259,12 +271,12 @@ func continuesCall(in agui.RunInput) bool {
 
 var _ translate.Passer = (*run)(nil)
 
-// A run translates the host's answer to a resume. The host keeps no pause, so no answer can be
-// lost. An error may occur before or after the tool ran.
+// A run translates the stream that the host sends after a resume. The host keeps no pause, so it
+// cannot lose an answer. An error may occur before or after the tool ran.
 type run struct {
 	r        *translate.Request
 	s        Stream
-	approved map[string]bool // ids of approved calls without a result
+	approved map[string]bool // ids of approved calls whose result has not come
 }
 
 // approvedCalls returns the ids of the calls that the entries approve.
@@ -311,8 +323,9 @@ func (run *run) End(e translate.End) (translate.Result, error) {
 	case ok:
 		return translate.Result{Finish: clean, Asked: asked, Backend: Backend}, nil
 	case len(run.approved) > 0:
-		// The host runs an approved call and sends its result, also the error of a failed one. But it
-		// runs nothing if the request declares the tool.
+		// The host runs an approved call and sends its result, even if the call fails. The
+		// exception is a call of a tool that the request declares: the host does not run it.
+		// Without a result it is unknown whether the call ran.
 		return translate.Result{Fate: translate.InDoubt}, nil
 	}
 	return translate.Result{Finish: e.Event}, nil
