@@ -11,11 +11,12 @@ import (
 )
 
 var (
-	// nameKeys and argumentKeys are the members in which a question usually has the name of its action
-	// or tool, and its arguments. The first member that exists is used.
+	// nameKeys are the keys under which a question usually has the name of its action or tool.
+	// argumentKeys are the keys for its arguments. The first key of each list that exists is used.
 	nameKeys     = []string{"action", "tool", "tool_name", "toolName", "name", "function"}
 	argumentKeys = []string{"args", "arguments", "tool_input", "input", "parameters", "params"}
-	// restKeys are members that are not arguments: texts for the person, and members of AG-UI.
+	// restKeys are keys whose values are not arguments: texts for the person, and members that
+	// AG-UI defines.
 	restKeys = []string{
 		"message", "question", "prompt", "description", "title", "text", "reason", "type", "id", "toolCallId", "tool_call_id",
 		"expiresAt", "expires_at", "responseSchema", "response_schema",
@@ -23,8 +24,8 @@ var (
 )
 
 // SubjectOf returns the action that a question of an agent is about. value is the value that the
-// agent sent. If it has no member for the arguments, all members count as arguments that are
-// neither the name nor one of restKeys.
+// agent sent with the question. If value has no key of argumentKeys, the arguments are all its
+// members except the name and those of restKeys.
 func SubjectOf(value gjson.Result) translate.Subject {
 	if !value.IsObject() {
 		return translate.Subject{}

@@ -5,14 +5,14 @@ import (
 	"holdpoint/translate"
 )
 
-// A ToolReply is the result of a call in a tool message that Holdpoint makes for the backend. ID is
-// the id of the message.
+// A ToolReply is the result of a tool call that Holdpoint writes itself. ID is the id of the tool
+// message, Call the id of the call, and Content the result.
 //
-// Message is sent to the backend and Event to the client. The client turns the event into the same
-// message and sends it with every later run.
+// Holdpoint sends Message to the backend and Event to the client. The client turns the event into
+// the same message and sends it with every later run.
 type ToolReply struct{ ID, Call, Content string }
 
-// Message returns the tool message.
+// Message returns the result as a tool message for the backend.
 func (t ToolReply) Message() agui.Message {
 	return agui.ParseMessage(agui.MustMarshal(struct {
 		ID      string `json:"id"`
@@ -22,8 +22,8 @@ func (t ToolReply) Message() agui.Message {
 	}{t.ID, "tool", t.Call, t.Content}))
 }
 
-// Event returns the event that gives the client the result. Without the result, later runs would
-// contain the call without a result, which models refuse.
+// Event returns the TOOL_CALL_RESULT event for the client. Without it the client's later runs would
+// contain the call without a result, and models refuse such a conversation.
 func (t ToolReply) Event() agui.Event {
 	return agui.NewEvent(agui.MustMarshal(struct {
 		Type    agui.Type `json:"type"`
@@ -34,7 +34,7 @@ func (t ToolReply) Event() agui.Event {
 	}{agui.CallResult, t.ID, t.Call, t.Content, "tool"}))
 }
 
-// CallsOf returns the ids of the calls of some replies.
+// CallsOf returns the set of the ids of the calls that the replies belong to.
 func CallsOf(replies []ToolReply) map[string]bool {
 	calls := make(map[string]bool, len(replies))
 	for _, t := range replies {
@@ -43,7 +43,7 @@ func CallsOf(replies []ToolReply) map[string]bool {
 	return calls
 }
 
-// ToolMessages returns the messages of some replies.
+// ToolMessages returns the tool message of each reply, in the same order.
 func ToolMessages(replies []ToolReply) []agui.Message {
 	list := make([]agui.Message, len(replies))
 	for n, t := range replies {
@@ -52,10 +52,10 @@ func ToolMessages(replies []ToolReply) []agui.Message {
 	return list
 }
 
-// MessagesAfter returns the messages of a second exchange, which sends the messages that arrived
-// together with the replies of the first exchange. Each reply follows its call, because a model
-// refuses a call without a result. A backend that stores the conversation gets only the new
-// messages.
+// MessagesAfter returns the messages of a second exchange with the backend. The second exchange
+// sends the messages that the client sent together with its answers. The first exchange sent the
+// replies. Each reply is inserted after its call, because a model refuses a call without a result.
+// A backend that stores the conversation gets only the new messages.
 func MessagesAfter(r *translate.Request, replies []ToolReply) []agui.Message {
 	calls := CallsOf(replies)
 	if r.Sessions {

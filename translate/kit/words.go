@@ -9,7 +9,7 @@ import (
 	"holdpoint/internal/agui"
 )
 
-// decisionKeys are the names of the boolean member by which schemas ask for a yes or a no.
+// decisionKeys are the names of the boolean member with which a schema asks for a yes or a no.
 var decisionKeys = []string{"approved", "accepted", "confirmed"}
 
 // Words returns the payloads of a plain approval and of a plain denial of a question. They are
@@ -48,9 +48,9 @@ func takes(schema gjson.Result, key, word string) bool {
 }
 
 // SpellOut replaces a payload that is a bare boolean by the object that the question's schema asks
-// for: true becomes {"approved":true} if that is the plain approval. A boolean that the schema
-// accepts is unchanged. So is a boolean for a question that does not ask for a yes or a no, which
-// the contract refuses.
+// for: true becomes {"approved":true} if that object is the plain approval. A boolean that the
+// schema accepts stays unchanged. If the question does not ask for a yes or a no, the boolean also
+// stays unchanged, and the contract then refuses it.
 func SpellOut(p agui.Pause, answers []agui.Answer, valid func(schema, payload json.RawMessage) error) {
 	for n := range answers {
 		a := &answers[n]
@@ -70,8 +70,9 @@ func SpellOut(p agui.Pause, answers []agui.Answer, valid func(schema, payload js
 	}
 }
 
-// ReasonMember returns the name of the text member in which a denial of the question can give a
-// reason, according to its published schema, or "" if there is none.
+// ReasonMember returns the name of the text member ("reason" or "message") in which a denial of the
+// question can give a reason, according to its published schema. It returns "" if the schema has no
+// such member.
 func ReasonMember(i agui.Interrupt) string {
 	if !gjson.ParseBytes(i.No).IsObject() {
 		return ""
@@ -86,21 +87,22 @@ func ReasonMember(i agui.Interrupt) string {
 	return ""
 }
 
-// maxWord is the size in bytes up to which payloads are compared with the question's own words. A
-// plain yes or no is far smaller. Denies has no such limit, because the reason of a denial may be
-// long.
+// maxWord is the largest size in bytes of a payload that MeaningOf compares with i.Yes and i.No,
+// the payloads of a plain approval and a plain denial. These are far smaller. Denies has no such
+// limit, because the reason of a denial may be long.
 const maxWord = 64 << 10
 
-// MeaningOf returns the meaning of an answer by its status and the question's own words. A denial
-// is clear only if it has no other members, except a reason. An approval may have other members,
-// such as a comment.
+// MeaningOf returns whether an answer approves or denies, or agui.Unclear. It reads the status of
+// the answer, and compares its payload with the question's plain approval (i.Yes) and plain denial
+// (i.No). A payload counts as a denial only if it has no other members, except a reason. It counts
+// as an approval even if it has other members, such as a comment.
 func MeaningOf(i agui.Interrupt, a agui.Answer) agui.Meaning {
 	switch {
 	case Denies(a):
 		return agui.Denies
 	case a.Meaning == agui.Approves:
 		return agui.Approves
-	case len(a.Payload) > maxWord: // comparing it in every spelling costs many times its size
+	case len(a.Payload) > maxWord: // the comparison costs many times the size of the payload
 		return agui.Unclear
 	case len(i.No) > 0 && bytes.Equal(agui.AppendCompact(nil, a.Payload), i.No):
 		return agui.Denies
@@ -113,8 +115,8 @@ func MeaningOf(i agui.Interrupt, a agui.Answer) agui.Meaning {
 	return agui.Unclear
 }
 
-// contains reports whether a payload equals the word, or is an object that has all members of the
-// word.
+// contains reports whether a payload equals the parameter word, or is an object that has all
+// members of word with equal values.
 func contains(payload, word json.RawMessage) bool {
 	if len(word) == 0 || len(payload) == 0 {
 		return false
@@ -125,7 +127,7 @@ func contains(payload, word json.RawMessage) bool {
 	}
 	has := true
 	want.ForEach(func(k, v gjson.Result) bool {
-		found := Members(said, k.Str) // in any spelling; each of them must match
+		found := Members(said, k.Str) // each spelling of the key; each value must match
 		has = len(found) > 0
 		for _, one := range found {
 			has = has && bytes.Equal(agui.Canonical([]byte(one.Raw)), agui.Canonical([]byte(v.Raw)))

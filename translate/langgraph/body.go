@@ -10,7 +10,8 @@ import (
 	"holdpoint/translate/kit"
 )
 
-// withCommand sets forwardedProps.command.resume. Every other key keeps its bytes.
+// withCommand sets forwardedProps.command.resume in the body to value. The values of all other keys
+// keep their bytes. It returns an error if forwardedProps or its command is not an object.
 func withCommand(body []byte, value json.RawMessage) ([]byte, error) {
 	props := gjson.GetBytes(body, "forwardedProps")
 	command := props.Get("command")
@@ -31,7 +32,8 @@ func objectOrEmpty(v gjson.Result) []byte {
 	return []byte("{}")
 }
 
-// withMessages returns the body with other messages. nil leaves them unchanged.
+// withMessages returns the body of the request with messages in place of the client's. If messages
+// is nil, it returns the body unchanged.
 func withMessages(in agui.RunInput, messages json.RawMessage) []byte {
 	if messages == nil {
 		return in.Raw
@@ -39,11 +41,11 @@ func withMessages(in agui.RunInput, messages json.RawMessage) []byte {
 	return agui.SetKey(in.Raw, "messages", messages)
 }
 
-// resumeMessages returns the messages of a resume, or nil if the client's can stay. The new
-// messages are left out, because they are sent in a run of their own. If the client sent fewer
-// messages than the backend had, those of the record are used: adapters before June 2026 compare
-// the numbers, and begin a new run if the client's is smaller (RAN TS 0.0.17, 0.0.31). Newer
-// adapters do not compare them.
+// resumeMessages returns the messages that a resume sends to the backend, or nil if the client's
+// messages can be sent unchanged. New messages are left out, because Holdpoint sends them in a run
+// of their own. If the client sent fewer messages than the backend had, the messages of the stored
+// pause are used. Adapters before June 2026 compare the number of messages, and begin a new run if
+// the client sends fewer (RAN TS 0.0.17, 0.0.31). Newer adapters do not compare them.
 func resumeMessages(r *translate.Request) json.RawMessage {
 	list, recorded := kit.MessagesBefore(r)
 	switch {

@@ -1,28 +1,29 @@
 // Package langgraph translates the AG-UI adapters of LangGraph: ag-ui-langgraph for Python and
-// @ag-ui/langgraph for TypeScript, every version from 2025-06 on, with CopilotKit's layers on top
-// of them.
+// @ag-ui/langgraph for TypeScript. It supports every version since June 2025, also with
+// CopilotKit's layers on top of it.
 //
-// They announce a pause by CUSTOM on_interrupt events. From 0.0.43 on they also send the interrupt
-// outcome if they are configured to, and accept the array `resume`. Earlier versions accept the
-// answer only in forwardedProps.command.resume. Later ones still accept it there, with a warning in
-// their log.
+// The adapters announce a pause by CUSTOM on_interrupt events. From 0.0.43 on they also send the
+// interrupt outcome if they are configured to, and accept the array `resume`. Earlier versions
+// accept the answer only in forwardedProps.command.resume. Later versions still accept it there,
+// with a warning in their log.
 //
-// The answer to a single question is sent in the array, if the stream shows an adapter that accepts
-// it (entry.go). All other answers are sent in command.resume. Both have the form of LangGraph's
-// own id map, {"<native id>": value}. LangGraph gives a value of the map only to the question with
-// that id, even if another run of the thread, or a client without Holdpoint, has raised another
-// question since. Where the stream shows no id, the answer is sent without one, and LangGraph gives
-// it to whichever question is open. If another run raised a question since, only denials are then
-// sent (kit.RefuseContested).
+// If only one question is open, and the stream shows an adapter that accepts the array, the answer
+// is sent in the array (entry.go). In all other cases the answers are sent in command.resume. In
+// both, the value is LangGraph's own id map, {"<native id>": value}. LangGraph gives a value of the
+// map only to the question with that id, even if another run of the thread, or a client without
+// Holdpoint, has raised another question since. If the stream shows no id, the answer is sent
+// without one, and LangGraph gives it to whichever question is open. If another run raised a
+// question since, the dialect then sends only denials (kit.RefuseContested).
 //
-// Every adapter passes the map on unchanged, and every value keeps its type. From several entries
-// of the array an adapter makes an object that LangGraph does not understand (ag-ui issue 2178).
-// From a cancelled entry it makes an object, which the usual `if interrupt(...)` reads as a yes.
-// The dialect never sends either.
+// Every adapter passes the map on unchanged, and every value keeps its type. If the array has
+// several entries, an adapter turns them into an object that LangGraph does not understand (ag-ui
+// issue 2178). If an entry is cancelled, an adapter turns it into an object, which the usual `if
+// interrupt(...)` reads as a yes. So the dialect never sends several entries, and never a cancelled
+// one.
 //
 // RAW events show the tasks of the graph (tasktrace.go). They show whether a resumed run continues
-// or started again. They also show whether several calls may get the answer to one question. Then
-// only denials are sent.
+// or started again. They also show whether several calls may get the answer to one question. In
+// that case the dialect sends only denials.
 //
 // Some facts are not in the stream, so the dialect cannot act on them:
 //
@@ -31,8 +32,9 @@
 //   - A static breakpoint looks like the end of a run.
 //   - Adapters that report only the first question do not send the second of two parallel ones.
 //
-// If a node fails at an answer, the answer stays in the checkpoint for good, and every later answer
-// meets the same error. So the dialect checks payloads and decisions before it sends anything.
+// If a node fails while it handles an answer, the answer stays in the checkpoint, and every later
+// answer meets the same error. So the dialect checks payloads and decisions before it sends
+// anything.
 //
 // RAN in a comment means that the behaviour was seen on a running backend, READ that it was read in
 // the source.
@@ -50,21 +52,22 @@ import (
 	"holdpoint/translate/kit"
 )
 
-// Name of the dialect.
+// Name is the dialect's name in HOLDPOINT_DIALECT.
 const Name = "langgraph"
 
-// Options of the dialect, HOLDPOINT_LANGGRAPH_*.
+// Options are the settings of the dialect, HOLDPOINT_LANGGRAPH_*.
 type Options struct {
-	// Cancel is the value that the graph gets for a cancelled answer. LangGraph has no cancel, and no
-	// value means no to every graph. `if interrupt(...)` reads every object as true, even
-	// {"approved":false}. A graph that reads a key fails at null and false. false runs nothing in
-	// either kind of graph. An object with the key __agui_cancelled__ is the adapter's own object for
-	// a cancel. The dialect adds the interrupt_id to it, for graphs that read it. Reviews of tool
-	// calls have a decision of their own for a cancel.
+	// Cancel is the value that the graph gets for a cancelled answer. LangGraph has no cancel, and
+	// no single value means no to every graph. A graph with `if interrupt(...)` reads every object
+	// as a yes, even {"approved":false}. A graph that reads a key of the answer fails if the answer
+	// is null or false. With false, neither kind of graph runs the action. If the value is an
+	// object with the key __agui_cancelled__ (the adapter's own object for a cancel), the dialect
+	// adds the interrupt_id, for graphs that read it. Reviews of tool calls have their own decision
+	// for a cancel and do not use this value.
 	Cancel kit.JSON `shared:"cancel" means:"no or null"`
 }
 
-// warning returns the log line for risky options, or "".
+// warning returns the log line for an option that can turn a cancel into a yes, or "".
 func (o Options) warning() string {
 	if len(o.Cancel) == 0 || langgraphapi.Falsy(json.RawMessage(o.Cancel)) {
 		return ""
@@ -79,8 +82,10 @@ type Dialect struct {
 	warnBlind sync.Once
 }
 
-// New returns the dialect. If o.Cancel is empty, a cancel is false. warn may be nil. It is called
-// once if a backend asks in a way that does not show which call gets the answer.
+// New returns the dialect. If o.Cancel is empty, the graph gets false for a cancelled answer. warn
+// may be nil. New calls warn if o.Cancel can be read as a yes. A run calls it, once per dialect, if
+// the backend asks while several calls wait and the stream does not show which call gets the
+// answer.
 func New(o Options, warn translate.Warn) (*Dialect, error) {
 	if warn == nil {
 		warn = func(string, ...any) {}
@@ -109,8 +114,8 @@ func (*Dialect) Describe(p agui.Pause, i *agui.Interrupt) (translate.Subject, bo
 // Name implements translate.Dialect.
 func (*Dialect) Name() string { return Name }
 
-// Replies implements translate.HistoryReader. No message answers a question of this dialect. It
-// yields messages that another backend could read as a decision.
+// Replies implements translate.HistoryReader. No message answers a question of this dialect.
+// Replies yields only messages that another backend could read as a decision.
 func (*Dialect) Replies(in agui.RunInput, spoken string) iter.Seq[translate.Reply] {
 	return microsoft.NativeApprovals(in, spoken == Name)
 }
@@ -120,11 +125,12 @@ func (*Dialect) AnswerIn(agui.Message, translate.Reply, agui.Interrupt) (agui.An
 	return agui.Answer{}, false
 }
 
-// Sign implements translate.Signer. A CUSTOM on_interrupt with a string value is LangGraph's,
-// unless the value is Mastra's. An outcome is LangGraph's if it has metadata.langgraph, which every
-// version of the adapters sets (READ interrupts.py of 0.0.43 and 0.0.47, RAN on both in
-// TypeScript), or a reason of LangGraph. The form of an id proves nothing, because other backends
-// have ids of 32 hex digits too, and would not understand the id map.
+// Sign implements translate.Signer. A CUSTOM on_interrupt event with a string value is from
+// LangGraph, unless the value has Mastra's form. An outcome is from LangGraph if one of its
+// interrupts has metadata.langgraph, which every version of the adapters sets (READ interrupts.py
+// of 0.0.43 and 0.0.47, RAN on both in TypeScript), or a reason that only LangGraph uses. The form
+// of an id proves nothing, because other backends also have ids of 32 hex digits, and would not
+// understand the id map.
 func (*Dialect) Sign(ev agui.Event, _ *translate.Request) bool {
 	switch ev.Type {
 	case agui.Custom:
@@ -151,16 +157,17 @@ func (d *Dialect) Begin(r *translate.Request) (translate.Out, translate.Run, err
 	return out, &run{d: d, r: r, answered: answered, previousPause: keptOf(r.Pause)}, nil
 }
 
-// Early implements translate.EarlyReader. A pause is announced only at the end of its run, and the
-// events that show the task of its question precede the announcement.
+// Early implements translate.EarlyReader. The backend announces a pause only at the end of the run,
+// after the events that show the task of the question.
 func (d *Dialect) Early(r *translate.Request) translate.Run { return d.plainRun(r) }
 
 func (d *Dialect) plainRun(r *translate.Request) *run {
 	return &run{d: d, r: r.Plain()}
 }
 
-// plainOut returns an ordinary run without the members at which an older adapter may fail (pydantic
-// models that forbid extra keys).
+// plainOut returns the body of an ordinary run without protocolVersion and resume, because an older
+// adapter may fail if they are present (its pydantic models forbid extra keys). It returns a zero
+// Out if the body has neither.
 func plainOut(raw []byte) translate.Out {
 	body := agui.DeleteKey(agui.DeleteKey(raw, "protocolVersion"), "resume")
 	if len(body) == len(raw) {

@@ -6,14 +6,17 @@ import (
 	"holdpoint/translate/kit"
 )
 
-// private is the JSON of Pause.Private.
+// private is the dialect's state of a pause. It is stored as JSON in Pause.Private.
 type private struct {
-	Natives       []langgraphapi.Native `json:"natives"`
-	First         string                `json:"first,omitempty"`  // the first step of the run
-	Last          string                `json:"last,omitempty"`   // the step that asked, if it is another one
-	Tasks         []string              `json:"tasks,omitempty"`  // the tasks that ran, see Trail.Outermosts; none if the stream did not show them
-	WithoutPerson bool                  `json:"silent,omitempty"` // the run's snapshots had no message of the person
-	Array         bool                  `json:"array,omitempty"`  // the adapter accepts the array `resume`
+	Natives []langgraphapi.Native `json:"natives"`
+	First   string                `json:"first,omitempty"` // the first step of the run
+	// the step that asked, or "" if it is the first step
+	Last string `json:"last,omitempty"`
+	// the outermost tasks that ran, see TaskTrace.Outermosts; empty if the stream did not show them
+	Tasks []string `json:"tasks,omitempty"`
+	// the run's snapshots had no message of the user
+	WithoutPerson bool `json:"silent,omitempty"`
+	Array         bool `json:"array,omitempty"` // the adapter accepts the array `resume`
 }
 
 // askingStep returns the step that asked, or "" if it is not known.
@@ -24,5 +27,5 @@ func (k private) askingStep() string {
 	return k.Last
 }
 
-// keptOf returns the state of the pause. It is zero if another dialect made the pause.
+// keptOf returns the dialect's state of the pause p. It is zero if another dialect made the pause.
 func keptOf(p agui.Pause) private { return kit.ReadPrivate[private](p.Private) }

@@ -11,7 +11,7 @@ import (
 	"holdpoint/translate/kit"
 )
 
-// readCustom reads a CUSTOM on_interrupt.
+// readCustom returns the interrupt that a CUSTOM on_interrupt event announces.
 func readCustom(event []byte) langgraphapi.Native {
 	f := gjson.GetManyBytes(event, "value", "rawEvent")
 	value, raw := f[0], f[1]
@@ -40,11 +40,12 @@ func readCustom(event []byte) langgraphapi.Native {
 	return n
 }
 
-// customValue returns the interrupt's value with its type. The event's value is always a string: a
-// string value unchanged, any other value as JSON text. So "42" may be either, and only
-// rawEvent.value shows which. If both are present, the text is more complete: Python's
-// make_json_safe removes the keys config and runtime from rawEvent at any depth, and with them the
-// permissions of an Agent Inbox request (RAN 0.0.42 and 0.0.43).
+// customValue returns the interrupt's value with its type. value is the value of the event, and
+// typed is rawEvent.value. The event's value is always a string: a string value unchanged, any
+// other value as JSON text. So "42" may be a string or a number, and only rawEvent.value shows
+// which. If both values are objects, or both are not, the event's text is used because it is more
+// complete. Python's make_json_safe removes the keys config and runtime from rawEvent at any depth,
+// and with them the permissions of an Agent Inbox request (RAN 0.0.42 and 0.0.43).
 func customValue(value, typed gjson.Result) json.RawMessage {
 	if value.Type != gjson.String {
 		return langgraphapi.RawOf(value)
@@ -61,7 +62,8 @@ func customValue(value, typed gjson.Result) json.RawMessage {
 	return langgraphapi.RawOf(typed)
 }
 
-// readOutcome reads the interrupts of an interrupt outcome. It returns nil if the event has none.
+// readOutcome returns the interrupts of a RUN_FINISHED event with an interrupt outcome. It returns
+// nil if the event has no such outcome.
 func readOutcome(ev agui.Event) []langgraphapi.Native {
 	if ev.Get("outcome.type").Str != "interrupt" {
 		return nil
@@ -96,10 +98,11 @@ func readOutcome(ev agui.Event) []langgraphapi.Native {
 	return list
 }
 
-// union merges the interrupts of the CUSTOM events and of the outcome. The order and content are
-// the outcome's. A CUSTOM event adds an interrupt that the outcome lacks, and its value replaces
-// the outcome's because it is more complete. Two equal interrupts in the same form stay separate,
-// because two tools of one task share an id and may ask the same question (langgraph #6626).
+// union merges the interrupts of the CUSTOM events and of the outcome. The result has the order and
+// content of the outcome, with two exceptions. If a CUSTOM event has an interrupt that the outcome
+// lacks, union adds it. If both have an interrupt, the value of the CUSTOM event is used because it
+// is more complete. Two equal interrupts of the same list stay separate, because two tools of one
+// task share an id and may ask the same question (langgraph #6626).
 func union(customs, outcome []langgraphapi.Native) []langgraphapi.Native {
 	if len(outcome) == 0 {
 		return customs
@@ -122,7 +125,8 @@ func union(customs, outcome []langgraphapi.Native) []langgraphapi.Native {
 			return c.ID == n.ID && (agui.EqualJSON(c.Value, n.Value) || agui.EqualJSON(langgraphapi.WithoutConfig(c.Value), n.Value))
 		},
 		func(n, c langgraphapi.Native) bool { return c.ID == n.ID },
-		func(n, c langgraphapi.Native) bool { return c.ID == "" }, // without rawEvent: both lists have the same order
+		// without rawEvent there is no id: both lists have the same order
+		func(n, c langgraphapi.Native) bool { return c.ID == "" },
 	} {
 		for i := range outcome {
 			n := &outcome[i]
@@ -138,7 +142,8 @@ func union(customs, outcome []langgraphapi.Native) []langgraphapi.Native {
 			rest = slices.Delete(rest, at, at+1)
 		}
 	}
-	// A CUSTOM event without an id may be about an interrupt of the outcome.
+	// A CUSTOM event without an id may announce an interrupt that the outcome also has, so it is
+	// not added.
 	rest = slices.DeleteFunc(rest, func(n langgraphapi.Native) bool { return n.ID == "" })
 	return append(outcome, rest...)
 }

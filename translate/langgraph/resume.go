@@ -11,7 +11,8 @@ import (
 	"holdpoint/translate/kit"
 )
 
-// resume returns the request that carries the answers, and the questions that it answers.
+// resume returns the request that carries the answers to the backend, and the questions that these
+// answers are for.
 func (d *Dialect) resume(r *translate.Request) (translate.Out, []langgraphapi.Native, error) {
 	list := langgraphapi.Groups(r.Pause, r.Answers)
 	answered := make([]langgraphapi.Native, len(list))
@@ -66,9 +67,9 @@ func (d *Dialect) resume(r *translate.Request) (translate.Out, []langgraphapi.Na
 	return translate.Out{Body: body, Resumes: true}, answered, nil
 }
 
-// command returns the entry of resume that carries the answer, if there can be one. Otherwise it
-// returns the value of command.resume: an id map of all open questions, or the answer itself if the
-// backend sent no id and only one question is open.
+// command returns the entry of `resume` that carries the answer, if entryOf makes one. Otherwise it
+// returns the value of command.resume. This value is an id map of all open questions, or the bare
+// answer if the backend sent no id and only one question is open.
 func (d *Dialect) command(r *translate.Request, list []langgraphapi.Group) (value, entry json.RawMessage, err error) {
 	values := make([]json.RawMessage, len(list))
 	for i, g := range list {
@@ -94,9 +95,9 @@ func (d *Dialect) command(r *translate.Request, list []langgraphapi.Group) (valu
 	return value, nil, err
 }
 
-// scalar returns an answer without an id map. Adapters since 2026-01 parse a string as JSON;
-// earlier ones passed it to the graph unchanged. So a string that is JSON text is encoded once
-// more, to reach the graph as that string.
+// scalar returns the answer v as it is sent without an id map. Adapters since 2026-01 parse a
+// string as JSON; earlier ones passed it to the graph unchanged. So a string that is itself JSON
+// text is encoded a second time. Otherwise the graph would not get it as a string.
 func scalar(g langgraphapi.Group, v json.RawMessage) (json.RawMessage, error) {
 	switch s, isText := langgraphapi.Text(v); {
 	case langgraphapi.IsNull(v):
@@ -111,7 +112,7 @@ func scalar(g langgraphapi.Group, v json.RawMessage) (json.RawMessage, error) {
 	return v, nil
 }
 
-// pythonJSON reports whether json.loads or JSON.parse accepts the text.
+// pythonJSON reports whether json.loads of Python or JSON.parse of JavaScript accepts the text.
 func pythonJSON(s string) bool {
 	switch strings.TrimSpace(s) {
 	case "NaN", "Infinity", "-Infinity":
@@ -120,11 +121,11 @@ func pythonJSON(s string) bool {
 	return json.Valid([]byte(s))
 }
 
-// canStayAsSent reports whether the client's own command.resume can stay unchanged. It can if it
-// equals the value. It also can if it is the value's JSON text and no id map can be sent, because
-// adapters before 2026-01 pass that text to the graph. If there is an id, the id map must be sent:
-// a scalar would answer every open question, even those that the adapter did not report (RAN on the
-// JavaScript server).
+// canStayAsSent reports whether the client's own command.resume (the parameter sent) can be sent
+// unchanged. It can if it equals value. It also can if it is the JSON text of value and no id map
+// can be sent, because adapters before 2026-01 pass that text to the graph. If the question has an
+// id, the id map must be sent. Without the map, a bare value would answer every open question, even
+// questions that the adapter did not report (RAN on the JavaScript server).
 func canStayAsSent(sent, value json.RawMessage, list []langgraphapi.Group) bool {
 	if agui.EqualJSON(sent, value) {
 		return true

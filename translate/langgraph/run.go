@@ -12,44 +12,50 @@ import (
 	"holdpoint/translate/kit"
 )
 
-// startNode is the first step of a graph that runs from its beginning, with Python's adapter.
+// startNode is the step with which Python's adapter begins a graph that runs from its beginning.
 const startNode = "__start__"
 
 var _ translate.Passer = (*run)(nil)
 
-// A run translates one exchange. It holds the CUSTOM on_interrupt events until the end, because no
-// client may see a question before it is saved. It counts all other events.
+// A run translates one exchange. It holds the CUSTOM on_interrupt events back until the end of the
+// run, because no client may see a question before it is saved. It forwards and counts all other
+// events.
 type run struct {
 	d *Dialect
 	r *translate.Request
 
 	customs []json.RawMessage
-	asked   kit.AskedQuestions // the size of the customs
-	// The numbers of events by type, of all and of those after the first CUSTOM.
+	asked   kit.AskedQuestions // limits the number and size of the customs
+	// The numbers of events of each type. statesAfter and messagesAfter count those after the first
+	// CUSTOM.
 	steps, states, messages, others int
 	statesAfter, messagesAfter      int
 
 	trail         langgraphapi.TaskTrace
-	schemas       map[string]json.RawMessage // by the ids of questions, see learn
+	schemas       map[string]json.RawMessage // keyed by the ids of questions, see learn
 	answered      []langgraphapi.Native      // on a resume: the questions that the answers are for
 	previousPause private                    // on a resume: the state of the pause
 	againResult   *translate.Result          // the result to return if askAgain's run adds nothing
-	justAnswered  []langgraphapi.Native      // in the run of askAgain: the questions that were just answered
-	extraMessages []agui.Message             // in the run of askAgain: the messages that came in addition to the answers
+	justAnswered  []langgraphapi.Native      // in the run of askAgain: the questions of answered
+	// in the run of askAgain: new messages that the client sent with its answers
+	extraMessages []agui.Message
 
-	// On a resume these show whether the backend acted on the answers.
+	// These fields show, on a resume, whether the backend acted on the answers.
 	continues         bool // a task of the paused run continues
 	reachedAskingStep bool // the step that asked runs again
-	lacksPerson       bool // the last snapshot had no message of the person, though the paused run's had
+	lacksPerson       bool // the last snapshot had no message of the user, but the paused run's had
 	lost              bool
-	shownMessages     map[string]bool // ids of the new messages that the backend's snapshot has
+	// ids of the client's new messages that are in a snapshot of the backend
+	shownMessages map[string]bool
 
-	personIDs     map[string]bool // ids of the person's messages, in an ordinary run with a snapshot
-	spoke, silent bool            // a snapshot had one of them; there was a snapshot
+	personIDs map[string]bool // ids of the user's messages, in an ordinary run with a snapshot
+	// spoke: a snapshot had a message of personIDs; silent: there was a snapshot, and personIDs has
+	// ids
+	spoke, silent bool
 }
 
-// Event implements translate.Run. It reads CUSTOM events, steps and RAW events, and on a resume
-// snapshots of the messages.
+// Event implements translate.Run. It reads CUSTOM, STEP_STARTED and RAW events. On a resume it also
+// reads snapshots of the messages.
 func (run *run) Event(ev agui.Event, emit func(agui.Event)) error {
 	switch ev.Type {
 	case agui.Custom:
@@ -99,7 +105,8 @@ func (run *run) Event(ev agui.Event, emit func(agui.Event)) error {
 	return nil
 }
 
-// Passes implements translate.Passer. Of most events the run only notes that there was one.
+// Passes implements translate.Passer. Of most types, the run must only know whether there was an
+// event, so further events of these types pass unread.
 func (run *run) Passes(t agui.Type) bool {
 	switch t {
 	case agui.Custom, agui.StepStarted, agui.Raw, agui.MessagesSnapshot:
@@ -113,8 +120,8 @@ func (run *run) Passes(t agui.Type) bool {
 }
 
 // endForgotten ends a resume that the backend treated as a new run. The other events of that run
-// are dropped, because it runs without the conversation, and its snapshot would delete the
-// client's.
+// are dropped, because it runs without the conversation. Its snapshot would delete the conversation
+// that the client shows.
 func (run *run) endForgotten() error {
 	run.lost = true
 	return agui.Errorf(agui.BackendLostInterrupt, textForgotten)
@@ -134,10 +141,11 @@ func (run *run) beganElsewhere(task string) bool {
 
 // snapshot reads a MESSAGES_SNAPSHOT. It returns true if the snapshot must be held back, because
 // the graph may run from its beginning and no RAW events show its tasks. Such a run begins with the
-// same step as the paused run, and its snapshot has no message of the person, though the paused
-// run's had some (create_agent, RAN 0.0.42 and 0.0.43 after a restart). The snapshot would delete
-// the client's conversation. A graph that asked in its first step, accepted the answer and then
-// replaced the conversation sends the same stream. End decides between the two.
+// same step as the paused run, and its snapshot has no message of the user, although the paused
+// run's snapshot had some (create_agent, RAN 0.0.42 and 0.0.43 after a restart). The client would
+// delete its conversation if it got that snapshot. But the stream is the same if a graph asked in
+// its first step, accepted the answer and then replaced the conversation. The method End decides
+// between the two.
 func (run *run) snapshot(ev agui.Event) bool {
 	if run.answered == nil {
 		run.noteSnapshot(ev)
@@ -157,7 +165,7 @@ func (run *run) snapshot(ev agui.Event) bool {
 	}
 	person := false
 	for _, s := range run.r.Pause.SeenMessages {
-		if s.ID == "" || s.Digest == "" { // only messages of the person have a digest
+		if s.ID == "" || s.Digest == "" { // only messages of the user have a digest
 			continue
 		}
 		if person = true; held[s.ID] {
@@ -170,7 +178,7 @@ func (run *run) snapshot(ev agui.Event) bool {
 	return run.lacksPerson
 }
 
-// noteSnapshot notes whether a snapshot of an ordinary run has a message of the person.
+// noteSnapshot notes whether a snapshot of an ordinary run has a message of the user.
 func (run *run) noteSnapshot(ev agui.Event) {
 	if run.personIDs == nil {
 		run.personIDs = map[string]bool{}
@@ -196,10 +204,12 @@ func (run *run) End(e translate.End) (translate.Result, error) {
 		return translate.Result{Fate: translate.Lost}, nil
 	case e.Event.Type == agui.RunFinished:
 	case run.againResult != nil:
-		return *run.againResult, nil // askAgain's run was Holdpoint's own idea, so the question stays unchanged
+		// Holdpoint itself started the run of askAgain, so its failure leaves the question
+		// unchanged
+		return *run.againResult, nil
 	default:
-		// The held events are dropped. The questions of a failed run cannot be answered, and the backend
-		// asks them again.
+		// The held events are dropped. The questions of a failed run cannot be answered, and the
+		// backend asks them again in the next run.
 		return translate.Result{Finish: e.Event}, nil
 	}
 	natives := run.natives(e.Event)
@@ -223,12 +233,14 @@ func (run *run) End(e translate.End) (translate.Result, error) {
 }
 
 // askAgain returns a request that asks the backend again which questions are open, and reports
-// whether to send it. At the end of a run Python's adapter up to 0.0.42 reports only the interrupt
-// of the first task. After its answer it reports the same interrupt forever, while another one
-// stays hidden. A run without an answer reports all of them and runs nothing (RAN 0.0.42: A; then A
-// again; a run without an answer: A and B). askAgain recognizes this adapter by the order of its
-// events, because only there do snapshots follow the CUSTOM event. It asks only if every question
-// was just answered. A graph that repeats a question on purpose then simply repeats it.
+// whether to send it. At the end of a run, Python's adapter up to 0.0.42 reports only the interrupt
+// of the first task. After the client has answered it, the adapter reports the same interrupt
+// forever, and never the interrupt of the second task. A run without an answer reports all open
+// interrupts and runs nothing (RAN 0.0.42: A; then A again; a run without an answer: A and B).
+// askAgain recognizes this adapter by the order of its events: only in its stream do snapshots
+// follow the CUSTOM event. askAgain asks only if every reported question was just answered. If a
+// graph repeated a question on purpose, the additional run reports it again, and the client gets
+// it.
 func (run *run) askAgain(natives []langgraphapi.Native, finish agui.Event) (translate.Out, bool) {
 	if run.answered == nil || run.statesAfter == 0 || run.messagesAfter == 0 || finish.Get("outcome").Exists() {
 		return translate.Out{}, false
@@ -241,7 +253,7 @@ func (run *run) askAgain(natives []langgraphapi.Native, finish agui.Event) (tran
 			return translate.Out{}, false
 		}
 	}
-	// If an adapter gets fewer messages than its checkpoint has, it begins a new run.
+	// An adapter that gets fewer messages than its checkpoint has begins a new run.
 	messages, ok := kit.KnownMessages(run.r)
 	if !ok {
 		return translate.Out{}, false
@@ -249,9 +261,10 @@ func (run *run) askAgain(natives []langgraphapi.Native, finish agui.Event) (tran
 	return translate.Out{Body: kit.WithoutAnswers(run.r.Input, messages)}, true
 }
 
-// withoutStale removes the questions that were just answered from the questions of askAgain's run.
-// The interrupt of a finished task stays in the state together with the open ones (langgraph.md,
-// section 1, fact 10). If the graph did repeat one of them, the next run reports it.
+// withoutStale removes the questions that were just answered from the questions that the run of
+// askAgain reported. LangGraph keeps the interrupt of a finished task in the state, together with
+// the open ones (langgraph.md, section 1, fact 10). If the graph really asked one of them again,
+// the next run reports it.
 func (run *run) withoutStale(natives []langgraphapi.Native) []langgraphapi.Native {
 	if run.againResult == nil {
 		return natives
@@ -291,8 +304,8 @@ func (run *run) paused(natives []langgraphapi.Native, finish agui.Event) transla
 	if run.r.Transcript != nil {
 		calls = run.r.Transcript.Calls()
 	}
-	// The answers are sticky, because LangGraph keeps the first value that a task was resumed with and
-	// replays it (RAN 0.0.42 and 0.0.43, e2e TestDirectFirstAnswerSticks).
+	// KeepsFirstAnswer is true because LangGraph keeps the first value that a task was resumed with
+	// and replays it (RAN 0.0.42 and 0.0.43, e2e TestDirectFirstAnswerSticks).
 	asked := translate.AskedPause{
 		Interrupts: langgraphapi.Publish(natives, calls, run.r.EndedPauses), NativeEvents: run.announcements(natives), KeepsFirstAnswer: true, FirstAsked: run.asksFirst(natives),
 	}
@@ -301,7 +314,8 @@ func (run *run) paused(natives []langgraphapi.Native, finish agui.Event) transla
 	asked.Private = agui.MustMarshal(kept)
 	asked.NativeFinish = slices.Clone(finish.JSON)
 	if !finish.Valid() {
-		// The client cannot be sent an end that is not valid JSON. The questions are known nevertheless.
+		// Holdpoint cannot send the client an end event that is not valid JSON, so it writes a new
+		// one. The questions are known nevertheless.
 		finish = agui.NewEvent(agui.MustMarshal(map[string]string{
 			"type": string(agui.RunFinished), "threadId": run.r.Input.ThreadID, "runId": run.r.Input.RunID,
 		}))
@@ -310,26 +324,26 @@ func (run *run) paused(natives []langgraphapi.Native, finish agui.Event) transla
 	return translate.Result{Finish: kit.WithoutOutcome(finish), Asked: asked, UnacceptedMessages: run.unreadMessages()}
 }
 
-// onlyAsks reports whether an ordinary run has only questions. The adapter then repeated its open
-// questions and ran nothing.
+// onlyAsks reports whether the stream of an ordinary run has only questions. In such a run the
+// adapter repeated its open questions and ran nothing.
 func (run *run) onlyAsks() bool {
 	return run.answered == nil && run.steps+run.states+run.messages+run.others == 0
 }
 
-// asksFirst reports whether the graph ran to questions that have no ids. While a question is open,
-// an adapter runs no graph and repeats the question without a step (RAN, all versions). So the
-// questions after a step are of new tasks, for which LangGraph has no earlier answer. Questions
-// with ids need no such check, because their ids identify their tasks.
+// asksFirst reports whether an ordinary run of the graph reached questions without ids. While a
+// question is open, an adapter does not run the graph: it repeats the question without a step (RAN,
+// all versions). So questions after a step are of new tasks, for which LangGraph keeps no earlier
+// answer. Questions with ids need no such check, because their ids identify their tasks.
 func (run *run) asksFirst(natives []langgraphapi.Native) bool {
 	withID := func(n langgraphapi.Native) bool { return n.ID != "" }
 	return run.answered == nil && run.againResult == nil && run.steps > 0 && !slices.ContainsFunc(natives, withID)
 }
 
-// unreadMessages returns the messages that the backend did not read. A run that only repeats
-// questions runs nothing, sends no snapshot, and drops the messages of its request (RAN, all
-// versions). Only the user messages at the end may be new. If the whole conversation consists of
-// user messages, the backend has the first one, because it began the thread. If it has others too,
-// its next snapshot shows them.
+// unreadMessages returns the messages of the request that the backend did not read. If a run only
+// repeats questions, the backend runs nothing, sends no snapshot, and drops the messages of the
+// request (RAN, all versions). Only the user messages at the end of the request may be new. If all
+// messages of the request are user messages, the backend has at least the first, because it began
+// the thread. If the backend has more of them, its next snapshot shows them.
 func (run *run) unreadMessages() []agui.Message {
 	if run.againResult != nil || !run.onlyAsks() {
 		return nil
@@ -345,20 +359,20 @@ func (run *run) unreadMessages() []agui.Message {
 	return list[from:]
 }
 
-// endFinished returns the result of a run that ended without a question. Its next exchange has the
-// messages that came in addition to the answers.
+// endFinished returns the result of a run that ended without a question. If the client sent new
+// messages with its answers, the result's Next is an exchange that sends them.
 func (run *run) endFinished(finish agui.Event) translate.Result {
-	if len(run.extraMessages) > 0 { // the run of askAgain had no open question
+	if len(run.extraMessages) > 0 { // the run of askAgain reported no open question
 		r := run.r.With(run.r.Input, run.extraMessages)
 		return translate.Result{Finish: finish, Next: &translate.Exchange{Out: kit.NewMessages(r), Run: run.d.plainRun(r)}}
 	}
 	if run.answered == nil {
 		return translate.Result{Finish: finish}
 	}
-	// A graph that accepts an answer runs at least the node that asked. The adapters send every node
-	// as a step (RAN, all versions), unless the client chose another streamMode. If no question was
-	// open, they send only snapshots (RAN Python 0.0.42 and 0.0.43). Then somebody resumed or
-	// continued the thread without Holdpoint.
+	// A graph that accepts an answer runs at least the node that asked. The adapters send a step
+	// for every node (RAN, all versions), unless the client chose another streamMode. If no
+	// question was open, they send only snapshots (RAN Python 0.0.42 and 0.0.43). So a stream of
+	// only snapshots means that somebody resumed or continued the thread without Holdpoint.
 	chosen := gjson.GetBytes(run.r.Input.ForwardedProps, "streamMode").Exists()
 	if run.steps == 0 && run.others == 0 && run.states > 0 && run.messages > 0 && !chosen {
 		return translate.Result{Fate: translate.Lost}
@@ -372,8 +386,8 @@ func (run *run) endFinished(finish agui.Event) translate.Result {
 	return res
 }
 
-// announcements returns the backend's CUSTOM events for the questions, without those for stale
-// questions.
+// announcements returns the backend's CUSTOM events for the questions in natives. It leaves out the
+// events for questions that withoutStale removed.
 func (run *run) announcements(natives []langgraphapi.Native) []json.RawMessage {
 	if run.againResult == nil {
 		return run.customs
@@ -384,8 +398,8 @@ func (run *run) announcements(natives []langgraphapi.Native) []json.RawMessage {
 	})
 }
 
-// pauseState returns the state of the pause. If the run only repeated questions, it shows no steps
-// and tasks, and these stay as in the pause before it.
+// pauseState returns the dialect's state of the new pause. If the run only repeated questions, its
+// stream shows no steps or tasks, so pauseState copies those of the previous pause.
 func (run *run) pauseState(natives []langgraphapi.Native) private {
 	k := private{Natives: natives, First: run.previousPause.First, Last: string(run.trail.Last), Tasks: run.trail.Outermosts(), WithoutPerson: run.silent && !run.spoke}
 	if k.First == "" {

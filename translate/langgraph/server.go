@@ -12,8 +12,8 @@ var (
 	_ translate.Hinter      = (*Dialect)(nil)
 )
 
-// Hint implements translate.Hinter. A LangGraph Server has a protocol of its own in addition to its
-// adapter's, and the pauses in that protocol are not AG-UI events.
+// Hint implements translate.Hinter. In addition to the AG-UI adapter, a LangGraph Server has a
+// protocol of its own, in which pauses are not AG-UI events.
 func (*Dialect) Hint(path string) string {
 	if !isServerCall(path) {
 		return ""
@@ -21,7 +21,7 @@ func (*Dialect) Hint(path string) string {
 	return hintServer
 }
 
-// isServerCall reports whether the path is /threads/<id>/runs/<what>.
+// isServerCall reports whether path contains /threads/<id>/runs/<name>.
 func isServerCall(path string) bool {
 	if !strings.Contains(path, "threads/") {
 		return false

@@ -20,5 +20,5 @@ const logCancelLikeYes = "a graph that only checks whether there is an answer re
 // calls and sends only denials. The line is written once.
 const logBlind = "a LangGraph backend asks while several calls wait, and sends no RAW events (emit_raw_events=False): if tools of one ToolNode ask at once, LangGraph gives the answer to whichever asks first (langgraph issue 6533), and an approval of one can run another. With RAW events Holdpoint sees this and sends only denials"
 
-// hintServer is the log line about a request that passes untranslated.
+// hintServer is the log line about a request that Holdpoint forwards without translating it.
 const hintServer = "a call of the LangGraph Server's own protocol passes untranslated: this dialect translates only AG-UI"

@@ -10,22 +10,22 @@ import (
 	"holdpoint/translate/kit"
 )
 
-// breakpoint is the way of a static breakpoint (interrupt_before, interrupt_after). input:null
-// continues after it.
+// breakpoint is the AnswerForm of a question at a static breakpoint (interrupt_before,
+// interrupt_after). The run that answers it has input:null, and the graph then continues.
 const breakpoint langgraphapi.AnswerForm = "breakpoint"
 
-// answers are the answers of a resume in the form for the server.
+// answers holds the answers of a resume, prepared for the server.
 type answers struct {
 	resumes  bool
 	groups   []langgraphapi.Group
 	kept     private
-	endsTask bool            // the thread's task is ended and the graph gets no answer
-	command  json.RawMessage // of the run; nil means input:null
+	endsTask bool            // true: end the thread's task, and give the graph no answer
+	command  json.RawMessage // the member command of the run; nil means input:null
 	mayRun   bool            // an answer may cause something to run
 }
 
-// prepareAnswers makes the command of a resume. It returns all errors that answers can have, so
-// that none appears after the claim.
+// prepareAnswers checks the answers of a resume and makes its command. It finds every error that an
+// answer can have, so that no error appears after the claim of the pause.
 func (c *chat) prepareAnswers() error {
 	c.groups = langgraphapi.Groups(c.r.Pause, c.r.Answers)
 	_ = json.Unmarshal(c.r.Pause.Private, &c.kept)
@@ -37,7 +37,7 @@ func (c *chat) prepareAnswers() error {
 		return kit.Unreadable()
 	}
 	c.resumes = true
-	if c.r.EndOnly { // any answer would run the earlier answer that the graph keeps
+	if c.r.EndOnly { // an answer would run the earlier answer that the graph keeps
 		c.endsTask = true
 		return nil
 	}
@@ -63,15 +63,17 @@ func (c *chat) prepareAnswers() error {
 	return err
 }
 
-// cancelsAll reports whether all answers are cancels and the graph gets none. A review has a
-// decision of its own for a cancel, with which its graph continues.
+// cancelsAll reports whether every answer is a cancel and no question is a review. The graph then
+// gets no answer. A review has its own decision for a cancel, and its graph continues with that
+// decision.
 func (c *chat) cancelsAll() bool {
 	return !slices.ContainsFunc(c.groups, func(g langgraphapi.Group) bool {
 		return g.IsReview() || slices.ContainsFunc(g.Answers, func(a agui.Answer) bool { return a.Status != agui.Cancelled })
 	})
 }
 
-// atBreakpoint reads the answer to a static breakpoint. Only a clear yes continues the run.
+// atBreakpoint reads the answer to a static breakpoint. Only a clear yes continues the run. A no or
+// a cancel ends the thread's task, and any other answer returns an error.
 func (c *chat) atBreakpoint() error {
 	if len(c.groups) != 1 || len(c.groups[0].Answers) != 1 {
 		return kit.Unreadable()
@@ -88,7 +90,8 @@ func (c *chat) atBreakpoint() error {
 	return nil
 }
 
-// perEntry returns the command that gives each question its own answer.
+// perEntry returns the command {"resume": value}, in which each question has its own answer. value
+// is a map of ids, or the bare value if the only question has no id.
 func (c *chat) perEntry() (json.RawMessage, error) {
 	values := make([]json.RawMessage, len(c.groups))
 	for n, g := range c.groups {
@@ -124,8 +127,8 @@ func checkBare(v json.RawMessage) error {
 	return nil
 }
 
-// stillAsks reports whether the thread still asks the answered questions. It compares their values
-// too, because two questions of one task may have the same id.
+// stillAsks reports whether the thread still asks all questions that the client has answered. It
+// compares their values too, because two questions of one task may have the same id.
 func (c *chat) stillAsks(s state) bool {
 	if c.groups[0].AnswerForm == breakpoint {
 		return c.kept.Checkpoint != "" && s.checkpoint == c.kept.Checkpoint && len(s.next) > 0 && len(s.natives()) == 0
@@ -138,7 +141,7 @@ func (c *chat) stillAsks(s state) bool {
 	})
 }
 
-// showsAnswered reports whether the thread shows one of the answered questions.
+// showsAnswered reports whether the state shows a question that the client has answered.
 func (c *chat) showsAnswered(s state) bool {
 	return slices.ContainsFunc(s.natives(), func(n langgraphapi.Native) bool {
 		return slices.ContainsFunc(c.groups, func(g langgraphapi.Group) bool {
@@ -147,12 +150,14 @@ func (c *chat) showsAnswered(s state) bool {
 	})
 }
 
-// answer returns the exchange that sends the answers to the server. s is the thread's state.
+// answer returns the exchange that sends the answers to the server. s is the thread's state before
+// the answers.
 func (c *chat) answer(s state) *translate.Exchange {
 	if !c.endsTask {
 		return c.command1()
 	}
-	// A model refuses a conversation in which a call has no result, so each call gets one first.
+	// A model refuses a conversation in which a call has no result. So each call gets a result
+	// before the task is ended.
 	if calls, node := s.callsWithoutResult(), c.askingNode(s); len(calls) > 0 && node != "" {
 		var results []json.RawMessage
 		for _, call := range calls {
@@ -188,7 +193,8 @@ func (c *chat) end() *translate.Exchange {
 	return &translate.Exchange{Out: c.update(json.RawMessage("null"), "__end__"), Run: &run{chat: c, step: endingTask}}
 }
 
-// command1 returns the exchange with the command, or with input:null if there is none.
+// command1 returns the exchange that runs the thread with c.command, or with input:null if
+// c.command is nil.
 func (c *chat) command1() *translate.Exchange {
 	out := c.start("input", []byte("null"))
 	if c.command != nil {

@@ -10,36 +10,37 @@ import (
 	"holdpoint/translate/kit"
 )
 
-// A chat is one run of a client, with all its exchanges with the server.
+// A chat is one run of a client. It consists of several exchanges with the server.
 type chat struct {
 	d      *Dialect
 	r      *translate.Request
 	thread string // the server's thread id
-	nonce  string // marks the run in its metadata, so that it can be found again; may be ""
+	nonce  string // written into the run's metadata, to find the run in the list of runs; may be ""
 	out    *writer
 
-	unsent     []agui.Message // messages of the client that the server is not sent because it waits
-	before     state          // the state before the run
-	after      state          // the state after the run
-	afterKnown bool           // whether after is known
+	// the client's messages that are not sent, because the thread has an open question
+	unsent     []agui.Message
+	before     state // the state before the run
+	after      state // the state after the run
+	afterKnown bool  // whether after is known
 
 	aegra bool // the server is Aegra, an open server with the same protocol
 
-	answers // of a resume
+	answers // the answers, if the client's run is a resume
 
-	// These come from the run's stream.
+	// These fields are read from the run's stream.
 	run                string // the run's id, "" until it was received
-	frames             int    // number of pieces that were read, to skip them after a join
+	frames             int    // number of frames read; a joined stream repeats them
 	joinAttempts       int
 	asked              []langgraphapi.Native
-	askedAt            map[string]int // the index in asked, by id or by the value of a question without id
+	askedAt            map[string]int // the index in asked, keyed by id or, without an id, by value
 	atStaticBreakpoint bool           // the run stopped at a static breakpoint
-	hasUpdates         bool           // the stream had an updates frame, so it has all questions
+	hasUpdates         bool           // the stream had an updates frame, so its questions are complete
 	keys               map[string]bool
 	trail              langgraphapi.TaskTrace
 }
 
-// private is the JSON of Pause.Private.
+// private is the dialect's state of a pause. It is stored as JSON in Pause.Private.
 type private struct {
 	Natives    []langgraphapi.Native `json:"natives"`
 	Checkpoint string                `json:"checkpoint,omitempty"`
@@ -54,47 +55,47 @@ func (d *Dialect) newChat(r *translate.Request) *chat {
 	return c
 }
 
-// aegra is the translate.Result.Backend of an Aegra server. If a run has the stream mode events,
-// Aegra sends no other mode, does not notice that its thread asks, and refuses every answer:
-// "thread is not in interrupted state" (RAN aegra-api 0.6.0). Its threads have a user_id, and those
-// of LangGraph's own servers do not.
+// aegra is the value of translate.Result.Backend for a server of Aegra. If a run has the stream
+// mode events, Aegra sends no other mode, does not notice that its thread asks, and refuses every
+// answer: "thread is not in interrupted state" (RAN aegra-api 0.6.0). A thread of Aegra has a
+// user_id, and a thread of LangGraph's own servers does not.
 const aegra = "aegra"
 
 var asJSON = map[string][]string{"Accept": {"application/json"}}
 
-// ensure returns the request for the thread, which creates it if the server does not know it.
+// ensure returns the request that gets the thread. The server creates the thread if it is unknown.
 func (c *chat) ensure() translate.Out {
 	return translate.Out{Path: "/threads", Header: asJSON, Body: []byte(`{"thread_id":"` + c.thread +
 		`","if_exists":"do_nothing","metadata":{"agui_thread_id":` + aguiwriter.Quoted(agui.Shorten(c.r.Input.ThreadID)) + `}}`)}
 }
 
-// readState returns the request for the thread's state.
+// readState returns the request that reads the thread's state.
 func (c *chat) readState() translate.Out {
 	return translate.Out{Method: "GET", Path: "/threads/" + c.thread + "/state", Header: asJSON, Body: []byte{}}
 }
 
-// list returns the request for the thread's runs, newest first.
+// list returns the request that lists the thread's runs, newest first.
 func (c *chat) list() translate.Out {
 	return translate.Out{Method: "GET", Path: "/threads/" + c.thread + "/runs", Header: asJSON, Body: []byte{}}
 }
 
-// join returns the request for the run's stream from its beginning.
+// join returns the request that reads the run's stream again from its beginning.
 func (c *chat) join() translate.Out {
 	return translate.Out{Method: "GET", Path: "/threads/" + c.thread + "/runs/" + c.run + "/stream", Header: map[string][]string{
 		"Last-Event-Id": {"-1"},
 	}, Body: []byte{}}
 }
 
-// start returns the request that starts a run. key and what are the member with its input or
-// command.
+// start returns the request that starts a run. key is "input" or "command", and what is its value.
 func (c *chat) start(key string, what []byte) translate.Out {
 	o := kit.AppendText([]byte{'{'}, "assistant_id", c.d.assistant)
 	o = kit.AppendMember(o, `"`+key+`"`, string(what))
 	if config := configOf(c.r.Input); config != nil {
 		o = kit.AppendMember(o, `"config"`, string(config))
 	}
-	// events has steps, tools and what a graph sends by dispatch_custom_event; messages has texts and
-	// calls; updates and values have questions and state; custom has what a graph writes.
+	// The mode events sends steps, tools and the events that a graph dispatches with
+	// dispatch_custom_event. The mode messages sends texts and calls, updates and values send
+	// questions and state, and custom sends what a graph writes itself.
 	modes := `["events","values","updates","messages-tuple","custom"]`
 	if c.aegra {
 		modes = `["values","updates","messages-tuple","custom"]`
@@ -114,14 +115,15 @@ func (c *chat) start(key string, what []byte) translate.Out {
 	return translate.Out{Path: "/threads/" + c.thread + "/runs/stream", Body: append(o, '}'), Resumes: c.resumes}
 }
 
-// update returns the request that writes into the thread's state, as the given node.
+// update returns the request that writes values into the thread's state as the output of the given
+// node.
 func (c *chat) update(values json.RawMessage, node string) translate.Out {
 	return translate.Out{Path: "/threads/" + c.thread + "/state", Header: asJSON, Resumes: true,
 		Body: []byte(`{"values":` + string(values) + `,"as_node":` + aguiwriter.Quoted(node) + `}`)}
 }
 
-// begin returns the exchange of an ordinary run on a thread whose state is known. It returns an
-// error if the server would not accept its messages.
+// begin returns the exchange that starts an ordinary run on a thread whose state is known. It
+// returns an error if the server would not accept the messages of the run.
 func (c *chat) begin(takesNew bool) (*translate.Exchange, *agui.RunError) {
 	messages, _, err := newMessages(c.r.Input.Messages, c.before)
 	if err != nil {

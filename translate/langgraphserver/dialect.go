@@ -1,34 +1,36 @@
 // Package langgraphserver translates LangGraph's own server: `langgraph dev`, langgraph-api in
 // Python and JavaScript, and the Platform. No AG-UI adapter is needed in front of it.
 //
-// One run of a client is several requests to the server:
+// For one run of a client, Holdpoint sends several requests to the server:
 //
-//	POST /threads                     in an ordinary run: the thread, created if it is unknown
+//	POST /threads                     only before an ordinary run: gets or creates the thread
 //	GET  /threads/{t}/state           the state and open questions before the run
 //	POST /threads/{t}/runs/stream     the run: input, or command.resume with the answers
 //	GET  /threads/{t}/state           the state after the run
 //
 // Only the third request carries answers, so only its outcome can be in doubt. A resume begins with
-// the second request: if the thread does not ask the same questions any more, no answer is sent. If
-// the connection breaks during the third request, the run continues at the server, and GET
-// /threads/{t}/runs/{run}/stream joins it again.
+// the second request. If the thread does not ask the same questions any more, Holdpoint sends no
+// answer. If the connection breaks during the third request, the run continues at the server, and
+// GET /threads/{t}/runs/{run}/stream joins the run again.
 //
-// Questions are in `__interrupt__` frames of the run, with ids and values of the graph. The package
-// langgraphapi reads them and makes the answers. Answers are sent as LangGraph's map of ids. A
-// server without ids gets the bare value, and only if a single question is open.
+// Questions are in `__interrupt__` frames of the run, with the ids and values of the graph. The
+// package langgraphapi reads the questions and makes the answers. Answers are sent as LangGraph's
+// map of ids. A server without ids gets the bare value, and only if a single question is open.
 //
-// A static breakpoint asks with an empty `__interrupt__`. Its yes is input:null. Its no ends the
-// thread's task, as does a cancel of all questions (POST /threads/{t}/state, as_node "__end__").
+// At a static breakpoint the server sends an empty `__interrupt__`. A yes is sent as input:null. A
+// no, or a cancel of all questions, ends the thread's task (POST /threads/{t}/state, as_node
+// "__end__").
 //
-// What cannot be done:
+// Limits:
 //
-//   - While a question is open, the server runs a new message and forgets the question.
+//   - While a question is open, the server would run a new message and forget the question.
 //     Holdpoint prevents this with its record, and by reading the state before each run.
-//   - A message that the server has cannot be edited. Such a run is refused.
-//   - A server that has lost its threads begins a new one with all messages of the client.
+//   - A client cannot edit a message that the server already has. Holdpoint refuses such a run.
+//   - If a server has lost a thread, it begins a new thread with all messages of the client.
 //
-// Facts: RAN on langgraph-api 1.5.1, 1.1.1 and 0.0.56 for JavaScript and 0.16.7 for Python. e2e
-// runs the first and the last of these versions (TestLangGraphServerApprovals).
+// RAN in a comment means that the behaviour was seen on a running server: langgraph-api 1.5.1,
+// 1.1.1 and 0.0.56 for JavaScript, and 0.16.7 for Python. The e2e tests run the first and the last
+// of these versions (TestLangGraphServerApprovals).
 package langgraphserver
 
 import (
@@ -41,7 +43,7 @@ import (
 	"holdpoint/translate/kit"
 )
 
-// Name of the dialect.
+// Name is the dialect's name in HOLDPOINT_DIALECT.
 const Name = "langgraph-server"
 
 var (
@@ -51,18 +53,19 @@ var (
 	_ translate.Describer = (*Dialect)(nil)
 )
 
-// Options of the dialect, HOLDPOINT_LANGGRAPH_SERVER_*.
+// Options are the settings of the dialect, HOLDPOINT_LANGGRAPH_SERVER_*.
 type Options struct {
 	Assistant string `env:"ASSISTANT" means:"nothing" doc:"graph or assistant of every run: a name in langgraph.json, or an assistant's uuid. The dialect langgraph-server requires it"`
-	// Cancel is the value that a graph gets for a cancelled answer if other answers are not cancelled.
-	// If all are cancelled, the graph gets no answer: its task is ended.
+	// Cancel is the value that a graph gets for a cancelled answer if other answers of the same
+	// resume are not cancelled. If all answers are cancelled, the graph gets no answer, and its
+	// task is ended.
 	Cancel kit.JSON `shared:"cancel" means:"no or null"`
-	// Allow lists requests of the server's own API that pass in addition to those that only read one
-	// thread or public data.
+	// Allow lists additional requests of the server's own API that Holdpoint forwards. Without
+	// Allow it forwards only requests that read a single thread or public data.
 	Allow kit.Requests `env:"ALLOW" means:"nothing" doc:"requests of the server's own API that pass in addition to those of docs/langgraph-server.md: a method and a path, separated by commas or lines, such as GET /store/items. * stands for one segment. Everyone who reaches Holdpoint can send them"`
 }
 
-// Needs returns the name of the option that is missing, or "".
+// Needs returns the name of the required option if it is missing, or "".
 func (o Options) Needs() string {
 	if o.Assistant == "" {
 		return "ASSISTANT"
@@ -85,7 +88,8 @@ type Dialect struct {
 	allow     kit.Requests
 }
 
-// New returns the dialect. If o.Cancel is empty, a cancel is false. warn may be nil.
+// New returns the dialect. If o.Cancel is empty, the graph gets false for a cancelled answer. warn
+// may be nil.
 func New(o Options, warn translate.Warn) (*Dialect, error) {
 	if len(o.Cancel) == 0 {
 		o.Cancel = kit.JSON("false")
@@ -120,9 +124,10 @@ func (*Dialect) Answers(in agui.RunInput, p agui.Pause) ([]agui.Answer, error) {
 	return langgraphapi.Answers(in, p)
 }
 
-// Route implements translate.Foreign. Runs are at the root. The server's own paths for threads and
-// runs have the same record, and so do those of its other protocols, because each could answer
-// without Holdpoint, or restart a thread that waits.
+// Route implements translate.Foreign. The client's runs are sent to the root path. The server's own
+// paths for threads and runs, and those of its other protocols (a2a, mcp), share the record of the
+// root path. A request to one of them could answer a question without Holdpoint, or restart a
+// thread that waits.
 func (*Dialect) Route(path string) (string, bool) {
 	path = strings.Trim(path, "/")
 	if path == "" {
@@ -137,8 +142,8 @@ func (*Dialect) Route(path string) (string, bool) {
 	return "/", false
 }
 
-// Frees implements translate.Freer. A cancel ends the thread's task if it still asks, and does
-// nothing else.
+// Frees implements translate.Freer. A cancel only ends the thread's task, and only if the task
+// still asks.
 func (*Dialect) Frees(*agui.Pause) bool { return true }
 
 // Begin implements translate.Dialect.

@@ -12,8 +12,8 @@ import (
 	"holdpoint/translate/kit"
 )
 
-// frame handles a frame of a run's stream. Its name is a stream mode, followed by a bar and the
-// namespace in frames of a subgraph.
+// frame handles a frame of a run's stream. The frame's name is a stream mode. In a frame of a
+// subgraph, a bar and the namespace of the subgraph follow the mode.
 func (c *chat) frame(p translate.Piece, emit func(agui.Event)) {
 	if !agui.ValidJSON(p.Data) {
 		return
@@ -49,8 +49,8 @@ func isUUID(id string) bool {
 	})
 }
 
-// updates handles the output of a node, or questions of the graph. After its output a node sends no
-// more text.
+// updates handles an updates frame, which has the output of a node or questions of the graph. A
+// node sends no more text after its output, so updates ends the node's open messages.
 func (c *chat) updates(data gjson.Result, emit func(agui.Event)) {
 	data.ForEach(func(k, v gjson.Result) bool {
 		if k.Str == interruptKey {
@@ -64,12 +64,12 @@ func (c *chat) updates(data gjson.Result, emit func(agui.Event)) {
 
 const (
 	interruptKey = "__interrupt__"
-	// maxAsked bounds the number of questions of a run.
+	// maxAsked is the maximum number of questions of a run.
 	maxAsked = kit.MaxQuestions
 )
 
-// ask notes the questions of a frame. A question may be in several frames, and is noted once by its
-// id.
+// ask notes the questions of a frame. A question that is in several frames is noted only once,
+// because ask compares the ids.
 func (c *chat) ask(list gjson.Result) {
 	if !list.IsArray() {
 		return
@@ -102,8 +102,8 @@ func (c *chat) ask(list gjson.Result) {
 	}
 }
 
-// values handles the state of a graph; root reports that it is not a subgraph's. In JavaScript the
-// frame of a question has no other members.
+// values handles the state of a graph. root is false if the graph is a subgraph. In JavaScript, a
+// frame with a question has no other members, so it is not sent as a state.
 func (c *chat) values(data gjson.Result, root bool, emit func(agui.Event)) {
 	if !data.IsObject() {
 		return
@@ -128,7 +128,7 @@ func (c *chat) values(data gjson.Result, root bool, emit func(agui.Event)) {
 	}
 }
 
-// message handles a message or a piece of one. meta has the node that sent it.
+// message handles a message or a piece of one. meta is its metadata, with the node that sent it.
 func (c *chat) message(m, meta gjson.Result, emit func(agui.Event)) {
 	node, id := meta.Get("langgraph_node").Str, m.Get("id").Str
 	switch m.Get("type").Str {
@@ -161,13 +161,14 @@ func (c *chat) message(m, meta gjson.Result, emit func(agui.Event)) {
 	}
 }
 
-// isSwitchedOff reports whether a graph switched off events for a model, with CopilotKit's
-// copilotkit_customize_config.
+// isSwitchedOff reports whether a graph switched off the events that the parameter what names for a
+// model. Graphs do this with CopilotKit's copilotkit_customize_config.
 func isSwitchedOff(meta gjson.Result, what string) bool {
 	return meta.Get(what).Type == gjson.False || meta.Get("copilotkit:"+what).Type == gjson.False
 }
 
-// content handles text and reasoning in the forms of the providers.
+// content handles the text and the reasoning of a message. Each model provider has its own form of
+// them.
 func (c *chat) content(s *openMessage, m, content gjson.Result, emit func(agui.Event)) {
 	extra := m.Get("additional_kwargs")
 	if text := extra.Get("reasoning_content"); text.Type == gjson.String {
@@ -194,8 +195,9 @@ func (c *chat) content(s *openMessage, m, content gjson.Result, emit func(agui.E
 	}
 }
 
-// calls handles calls or pieces of calls. Each piece repeats the calls as far as they can be
-// parsed, so tool_calls are read only in messages without pieces.
+// calls handles the calls of a message, or pieces of calls. If a message has pieces
+// (tool_call_chunks), its tool_calls only repeat what could be parsed so far, so calls does not
+// read them.
 func (c *chat) calls(s *openMessage, m, meta gjson.Result, emit func(agui.Event)) {
 	chunks := m.Get("tool_call_chunks").Array()
 	for _, p := range chunks {
@@ -221,7 +223,8 @@ func (c *chat) calls(s *openMessage, m, meta gjson.Result, emit func(agui.Event)
 	}
 }
 
-// predict sends a CUSTOM PredictState if the call's arguments become a part of the state.
+// predict sends a CUSTOM PredictState event if the metadata says that the arguments of a call of
+// this tool become a part of the state.
 func (c *chat) predict(tool string, meta gjson.Result, emit func(agui.Event)) {
 	list := meta.Get("predict_state")
 	for _, p := range list.Array() {
@@ -232,8 +235,8 @@ func (c *chat) predict(tool string, meta gjson.Result, emit func(agui.Event)) {
 	}
 }
 
-// event handles an object of LangGraph's stream of events: the begin and end of nodes, tools, and
-// events that a graph dispatches itself.
+// event handles an object of LangGraph's stream of events. These are the start and end of nodes and
+// tools, and events that a graph dispatches itself.
 func (c *chat) event(data gjson.Result, emit func(agui.Event)) {
 	switch kind := data.Get("event").Str; kind {
 	case "on_chain_start", "on_chain_end":
@@ -262,8 +265,8 @@ func isNode(tags gjson.Result) bool {
 	return slices.ContainsFunc(tags.Array(), func(t gjson.Result) bool { return strings.HasPrefix(t.Str, "graph:step:") })
 }
 
-// byHand handles an event that a graph sends by dispatch_custom_event, with the names of the
-// adapters and of CopilotKit.
+// byHand handles an event that a graph sends by dispatch_custom_event. It knows the event names of
+// the AG-UI adapters and of CopilotKit.
 func (c *chat) byHand(name string, data gjson.Result, emit func(agui.Event)) {
 	switch strings.TrimPrefix(name, "copilotkit_") {
 	case "manually_emit_message":
@@ -289,7 +292,8 @@ func (c *chat) byHand(name string, data gjson.Result, emit func(agui.Event)) {
 	c.out.custom(name, data, emit)
 }
 
-// fail handles the error that ends a run's stream.
+// fail handles the error that ends a run's stream. It closes all open messages and sends a
+// RUN_ERROR.
 func (c *chat) fail(data gjson.Result, emit func(agui.Event)) {
 	c.out.close(emit)
 	message, code := data.Get("message").Str, data.Get("error").Str

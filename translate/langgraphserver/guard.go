@@ -9,12 +9,13 @@ import (
 	"holdpoint/translate/kit"
 )
 
-// Refusal implements translate.Guard. The server does not distinguish its clients: anybody can
+// Refusal implements translate.Guard. The server does not distinguish its clients. Anybody can
 // change an assistant that others run, and list or delete all threads, and a thread id gives access
-// to its questions. So only requests on a list pass. They read a single thread or public data.
+// to the questions of the thread. So Holdpoint forwards only requests that read a single thread or
+// public data, and those that d.allow lists.
 //
-// The server must read the same path as this check, so a path passes only without escapes and
-// special segments.
+// The server must read the same path that this check reads. So a path with escapes or special
+// segments is refused.
 func (d *Dialect) Refusal(l translate.RequestLine) string {
 	if !harmlessQuery(l.Query) {
 		return textGuardedQuery
@@ -45,14 +46,15 @@ func harmless(method, at string) bool {
 	return false
 }
 
-// isThreadID reports whether a segment is an id and not a word for all threads, such as search or
-// count. The server's ids are uuids, so an id has a digit.
+// isThreadID reports whether a path segment is a thread id, and not a word for all threads such as
+// search or count. The server's ids are UUIDs. isThreadID only looks for a digit, because the words
+// have none.
 func isThreadID(segment string) bool { return strings.ContainsAny(segment, "0123456789") }
 
-// harmlessQuery reports whether a query neither stops a run nor names another method. A GET of a
-// run's stream with cancel_on_disconnect cancels the run when the reader disconnects, even a run
-// that carries an approval (RAN langgraph-api 0.16.7). Only the letters of a name are compared, so
-// that no other spelling passes.
+// harmlessQuery reports whether a query neither stops a run nor names another HTTP method. A GET of
+// a run's stream with cancel_on_disconnect cancels the run when the reader disconnects, even a run
+// that carries an approval (RAN langgraph-api 0.16.7). harmlessQuery compares only the letters of a
+// parameter's name, so that another spelling of the name does not pass.
 func harmlessQuery(query string) bool {
 	for pair := range strings.FieldsFuncSeq(query, func(c rune) bool { return c == '&' || c == ';' }) {
 		name, _, _ := strings.Cut(pair, "=")

@@ -12,10 +12,11 @@ import (
 	"holdpoint/translate/kit"
 )
 
-// newMessages returns the messages of the request that the server does not have, in LangChain's
-// form. The server adds messages with new ids and replaces messages with known ids, so known
-// messages are left out. It returns an error if a known message was edited, because the server
-// would have to go back to it.
+// newMessages returns the messages of the request that the server does not have: list in
+// LangChain's form, and sent in AG-UI's form. The server adds messages with new ids and replaces
+// messages with known ids, so known messages are left out. newMessages returns an error if the
+// client edited a message that the server has, because the server would have to go back to that
+// message.
 func newMessages(messages []agui.Message, s state) (list []json.RawMessage, sent []agui.Message, err *agui.RunError) {
 	had, _ := s.messages()
 	known := make(map[string]gjson.Result, len(had))
@@ -37,14 +38,15 @@ func newMessages(messages []agui.Message, s state) (list []json.RawMessage, sent
 		thoughts = nil
 		old, has := known[m.ID]
 		switch {
-		case m.Role == "system" && n == 0: // instructions of the page: the graph has its own
+		case m.Role == "system" && n == 0: // the page's instructions: the graph has its own
 			continue
 		case has && m.ID != "":
 			if m.Role == "user" && isEdited(v.Get("content"), old.Get("content")) {
 				return nil, nil, agui.Errorf(agui.MessagesNotTaken, textEdited, agui.Shorten(m.ID))
 			}
 			continue
-		case m.Role == "tool" && answered[v.Get("toolCallId").Str]: // clients give results ids of their own
+		// clients give results ids of their own, so compare the call
+		case m.Role == "tool" && answered[v.Get("toolCallId").Str]:
 			continue
 		}
 		one := toLangChain(m, v, before)
@@ -59,13 +61,14 @@ func newMessages(messages []agui.Message, s state) (list []json.RawMessage, sent
 	return list, sent, nil
 }
 
-// isEdited reports whether a user's text has changed. Messages with several parts are not compared,
-// because the server keeps them in another form.
+// isEdited reports whether the text of a user's message has changed. A content with several parts
+// is not compared, because the server stores it in another form.
 func isEdited(now, then gjson.Result) bool {
 	return now.Type == gjson.String && then.Type == gjson.String && now.Str != then.Str
 }
 
-// toLangChain returns a message in LangChain's form, or nil if a graph does not get it.
+// toLangChain returns a message in LangChain's form. It returns nil for a role that a graph does
+// not get, such as developer. thoughts are the reasoning blocks that precede the message.
 func toLangChain(m agui.Message, v gjson.Result, thoughts []json.RawMessage) json.RawMessage {
 	o := []byte{'{'}
 	if m.ID != "" {
@@ -146,8 +149,8 @@ func reasoningBlock(v gjson.Result) json.RawMessage {
 	return append(o, '}')
 }
 
-// blocksOf returns LangChain's content for a content with several parts. It supports only text and
-// image_url.
+// blocksOf returns LangChain's blocks for an AG-UI content with several parts. It makes only the
+// blocks text and image_url.
 func blocksOf(content gjson.Result) []byte {
 	var list []json.RawMessage
 	for _, p := range content.Array() {
@@ -183,9 +186,10 @@ func urlOf(p gjson.Result, binary bool) string {
 	return p.Get("id").Str
 }
 
-// inputOf returns the input of a run: the new messages, the members of the state that the client
-// changed, and the client's tools and context under the keys of the adapters. A state that is not
-// an object is ignored, because the state of a graph has named members.
+// inputOf returns the input of a run. It has the new messages, the members of the state that the
+// client changed, and the client's tools and context under the keys that the AG-UI adapters use. If
+// the client's state is not an object, it is ignored, because the state of a graph has named
+// members.
 func inputOf(in agui.RunInput, s state, messages []json.RawMessage) []byte {
 	o := kit.AppendMember([]byte{'{'}, `"messages"`, string(listOf(messages)))
 	raw := gjson.ParseBytes(in.Raw)
@@ -214,8 +218,9 @@ func inputOf(in agui.RunInput, s state, messages []json.RawMessage) []byte {
 	return append(o, '}')
 }
 
-// members returns the members of an object by name, and the first of equal keys. A client may send
-// very many members, so a search for each would take quadratic time.
+// members returns the members of an object in a map keyed by name. If a key occurs twice, the first
+// value is returned. A client may send very many members, and a search through the object for each
+// of them would take quadratic time.
 func members(object gjson.Result) map[string]gjson.Result {
 	found := map[string]gjson.Result{}
 	if object.IsObject() {
@@ -229,7 +234,7 @@ func members(object gjson.Result) map[string]gjson.Result {
 	return found
 }
 
-// toolsOf returns the client's tools as functions.
+// toolsOf returns the client's tools in the form {"type":"function",...}.
 func toolsOf(tools gjson.Result) []byte {
 	var list []json.RawMessage
 	for _, t := range tools.Array() {
@@ -250,10 +255,10 @@ func toolsOf(tools gjson.Result) []byte {
 }
 
 // configOf returns forwardedProps.config for the run, without the members that only Holdpoint may
-// set. Another thread, run or checkpoint could ask questions again that are answered. LangGraph's
-// own keys begin with two underscores: __pregel_resuming continues after a breakpoint, and
-// __pregel_resume_map answers open questions. The run_id of an earlier run in metadata continues
-// that run (_loop.py, _first).
+// set. With another thread, run or checkpoint, a client could make the graph ask a question again
+// that is already answered. Keys that begin with two underscores are LangGraph's own:
+// __pregel_resuming continues after a breakpoint, and __pregel_resume_map answers open questions.
+// If metadata has the run_id of an earlier run, LangGraph continues that run (_loop.py, _first).
 func configOf(in agui.RunInput) []byte {
 	config := gjson.GetBytes(in.ForwardedProps, "config")
 	if !config.IsObject() {
@@ -279,7 +284,7 @@ func configOf(in agui.RunInput) []byte {
 	return append(o, '}')
 }
 
-// isServers reports whether a client must not set a key of a run's config.
+// isServers reports whether a key of a run's config is reserved for Holdpoint and the server.
 func isServers(key string) bool {
 	switch key {
 	case "thread_id", "run_id", "checkpoint_id", "checkpoint_ns", "checkpoint_map", "checkpoint", "holdpoint_run":

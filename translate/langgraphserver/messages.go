@@ -12,7 +12,7 @@ import (
 	"holdpoint/translate/kit"
 )
 
-// oneLine returns JSON text without line ends. Servers before 1.0 write it over many lines.
+// oneLine returns JSON text without line breaks. Servers before 1.0 write JSON over many lines.
 func oneLine(raw string) string {
 	if !strings.ContainsAny(raw, "\n\r") {
 		return raw
@@ -24,9 +24,9 @@ func oneLine(raw string) string {
 	return b.String()
 }
 
-// fromLangChain returns the messages of a MESSAGES_SNAPSHOT for the messages of the server, by the
-// rules of the TypeScript adapter (utils.ts, langchainMessagesToAgui). Messages without an id get
-// one that begins with prefix.
+// fromLangChain returns the messages of a MESSAGES_SNAPSHOT. list are the server's messages. They
+// are translated by the rules of the TypeScript adapter (utils.ts, langchainMessagesToAgui). A
+// message without an id gets an id that begins with prefix.
 func fromLangChain(list []gjson.Result, prefix string) []byte {
 	out := []byte{'['}
 	add := func(m []byte) {
@@ -75,7 +75,8 @@ func fromLangChain(list []gjson.Result, prefix string) []byte {
 	return append(out, ']')
 }
 
-// contentOf returns the text of a content: a string itself, or its first block of text.
+// contentOf returns the text of a content. If the content is a string, that is the string.
+// Otherwise it is the text of the first text block.
 func contentOf(content gjson.Result) string {
 	if content.Type == gjson.String {
 		return content.Str
@@ -156,7 +157,7 @@ func partsOf(content gjson.Result) []byte {
 	return append(out, ']')
 }
 
-// reasoningOf adds a message for each block of reasoning in a content.
+// reasoningOf calls add with a reasoning message for each reasoning block of a content.
 func reasoningOf(content gjson.Result, id string, add func([]byte)) {
 	if !content.IsArray() {
 		return
@@ -182,7 +183,8 @@ func reasoningOf(content gjson.Result, id string, add func([]byte)) {
 	}
 }
 
-// reasoningText returns the text of a block of reasoning, in the forms of the providers.
+// reasoningText returns the text of a reasoning block. Each model provider has its own form of
+// block.
 func reasoningText(b gjson.Result) string {
 	var parts []string
 	for _, s := range b.Get("summary").Array() {

@@ -13,13 +13,13 @@ import (
 	"holdpoint/translate/kit"
 )
 
-// A step is the purpose of an exchange of a chat.
+// A step is the purpose of an exchange with the server.
 type step int
 
 const (
 	creating      step = iota // gets the thread, before an ordinary run
 	readingState              // reads the state before the run
-	streaming                 // runs
+	streaming                 // runs the thread
 	searching                 // looks for the run's id, because its stream broke off without it
 	joiningRun                // joins the run again, because its stream broke off
 	addingResults             // adds the results of calls, before the thread's task is ended
@@ -27,15 +27,15 @@ const (
 	settling                  // reads the state after the run
 )
 
-// maxJoins bounds how often a run is joined.
+// maxJoins is the maximum number of times that Holdpoint joins a run again.
 const maxJoins = 3
 
-// A run translates one exchange.
+// A run translates one exchange of a chat.
 type run struct {
 	*chat
 	step step
-	body []byte // of an answer that is not a stream
-	skip int    // number of pieces of a joined stream that were read before
+	body []byte // the body of a response that is not a stream
+	skip int    // the frames of a joined stream that were already read
 }
 
 // Framing implements translate.Decoder.
@@ -50,7 +50,7 @@ func (run *run) Framing(mediaType string) translate.Framing {
 	return translate.Unread
 }
 
-// Event implements translate.Run. It sends the events that Decode makes unchanged.
+// Event implements translate.Run. It forwards the events that Decode makes unchanged.
 func (*run) Event(ev agui.Event, emit func(agui.Event)) error {
 	emit(ev)
 	return nil
@@ -109,11 +109,11 @@ func (run *run) next(out translate.Out, s step) translate.Result {
 	return translate.Result{Next: &translate.Exchange{Out: out, Run: next}}
 }
 
-// exchange is another name of run, for methods whose receiver hides that name.
+// exchange is another name of the type run. Methods whose receiver is named run need it, because
+// the receiver hides the type's name.
 type exchange = run
 
-// preparationFailed returns the result of a preparatory exchange that failed, before the run was
-// sent.
+// preparationFailed returns the result of an exchange that failed before the run was sent.
 func (run *run) preparationFailed(e translate.End) translate.Result {
 	switch e.Status {
 	case 0:
@@ -128,7 +128,8 @@ func failure(code agui.Code, format string, args ...any) translate.Result {
 	return translate.Result{Finish: agui.Errorf(code, format, args...).Event()}
 }
 
-// continueFromState returns the result of reading the state before the run.
+// continueFromState returns the result of the exchange that read the state before the run. Usually
+// its Next is the exchange that sends the answers or starts the run.
 func (run *run) continueFromState(e translate.End) translate.Result {
 	s, ok := readState(run.body)
 	switch {
@@ -139,7 +140,7 @@ func (run *run) continueFromState(e translate.End) translate.Result {
 	}
 	run.before = s
 	if run.resumes {
-		if !run.stillAsks(s) && run.r.EndOnly { // nothing is left to end
+		if !run.stillAsks(s) && run.r.EndOnly { // the task has already ended
 			run.after, run.afterKnown = s, true
 			var res translate.Result
 			run.sendEnd(func(ev agui.Event) { res.HeldEvents = append(res.HeldEvents, ev) })
@@ -150,7 +151,7 @@ func (run *run) continueFromState(e translate.End) translate.Result {
 		}
 		return translate.Result{Next: run.answer(s)}
 	}
-	if open := s.natives(); len(open) > 0 { // a run would discard the question
+	if open := s.natives(); len(open) > 0 { // a new run would discard the open question
 		run.after, run.afterKnown = s, true
 		_, sent, err := newMessages(run.r.Input.Messages, s)
 		if err != nil {
@@ -172,8 +173,9 @@ func (run *run) continueFromState(e translate.End) translate.Result {
 	return translate.Result{Next: next}
 }
 
-// markUnseen marks the questions of a run that showed no tasks, if more calls wait for results than
-// questions are open. The answer may then reach another call than the one that asked.
+// markUnseen sets RivalCalls of questions if more calls wait for results than questions are open.
+// It is for a run whose stream showed no tasks. The answer to such a question may reach another
+// call than the one that asked.
 func markUnseen(s state, natives []langgraphapi.Native) {
 	calls := len(s.callsWithoutResult())
 	if calls < 2 || len(natives) >= calls {
@@ -189,14 +191,14 @@ func markUnseen(s state, natives []langgraphapi.Native) {
 	}
 }
 
-// continueAfterStream returns the result of the run's stream.
+// continueAfterStream returns the result of the exchange that streamed the run.
 func (run *run) continueAfterStream(e translate.End) translate.Result {
 	switch {
 	case e.Status != 0:
 		return run.endRefused(e)
 	case e.Event.Type == agui.RunErrored:
 		return run.endErrored(e)
-	case !e.Cut: // the stream of a run has no terminal event
+	case !e.Cut: // a complete stream has no terminal event
 		return run.next(run.readState(), settling)
 	case e.Refused:
 		return translate.Result{}
@@ -208,7 +210,7 @@ func (run *run) continueAfterStream(e translate.End) translate.Result {
 	return run.endLost()
 }
 
-// endLost returns the result of a run whose end is not known.
+// endLost returns the result of a run if Holdpoint does not know how the run ended.
 func (run *run) endLost() translate.Result {
 	var res translate.Result
 	run.out.close(func(ev agui.Event) { res.HeldEvents = append(res.HeldEvents, ev) })
@@ -219,7 +221,8 @@ func (run *run) endLost() translate.Result {
 	return res
 }
 
-// findRun returns the result of the list of the thread's runs: the next exchange joins the run.
+// findRun looks for the run in the list of the thread's runs. If it finds the run, the next
+// exchange joins the run's stream. Otherwise the run is lost.
 func (run *run) findRun() translate.Result {
 	if agui.ValidJSON(run.body) {
 		for _, one := range gjson.ParseBytes(run.body).Array() {
@@ -232,11 +235,11 @@ func (run *run) findRun() translate.Result {
 	return run.endLost()
 }
 
-// continueAfterJoin returns the result of the stream of a joined run.
+// continueAfterJoin returns the result of the exchange that streamed a joined run.
 func (run *run) continueAfterJoin(e translate.End) translate.Result {
 	switch {
 	case e.Event.Type == agui.RunErrored:
-		if run.frames == 1 || run.skip > 0 { // "Run not found": the server has lost the run
+		if run.frames == 1 || run.skip > 0 { // "Run not found": the server has lost it
 			return run.endLost()
 		}
 		return run.endErrored(e)
@@ -248,8 +251,9 @@ func (run *run) continueAfterJoin(e translate.End) translate.Result {
 	return run.endLost()
 }
 
-// endErrored returns the result of a run that ended with an error of the graph. Only a result of
-// the approved call shows whether the call ran, and proxy looks for it.
+// endErrored returns the result of a run that ended with an error of the graph. The error does not
+// show whether the approved call ran. Only a result of the call shows it, and package proxy looks
+// for that result.
 func (run *run) endErrored(e translate.End) translate.Result {
 	res := translate.Result{Finish: e.Event}
 	if run.step == joiningRun && run.mayRun {
@@ -279,8 +283,8 @@ func (run *run) endRefused(e translate.End) translate.Result {
 	return res
 }
 
-// continueAfterUpdate returns the result of an update of the thread's state. If the server refuses
-// the update, the next exchange sends the cancelled answers as a command.
+// continueAfterUpdate returns the result of an exchange that updated the thread's state. If the
+// server refuses the update, the next exchange sends the cancelled answers as a command.
 func (run *run) continueAfterUpdate(e translate.End) translate.Result {
 	switch {
 	case run.body != nil && run.step == addingResults:
@@ -297,12 +301,13 @@ func (run *run) continueAfterUpdate(e translate.End) translate.Result {
 	return translate.Result{}
 }
 
-// sendEnd ends what is open, and sends the state and messages after the run.
+// sendEnd ends the open messages and steps, and sends the state and the messages after the run.
 func (run *run) sendEnd(emit func(agui.Event)) {
 	run.out.close(emit)
 	o := []byte{'{'}
 	run.after.values.ForEach(func(k, v gjson.Result) bool {
-		if len(run.keys) == 0 || run.keys[k.Str] { // only the members that the run's stream showed, if it showed any
+		// only members that the stream showed, if it showed any
+		if len(run.keys) == 0 || run.keys[k.Str] {
 			o = kit.AppendMember(o, oneLine(k.Raw), oneLine(v.Raw))
 		}
 		return true
@@ -315,8 +320,9 @@ func (run *run) sendEnd(emit func(agui.Event)) {
 	}
 }
 
-// withClientMessages adds messages of the client to a snapshot that lacks them, because the client
-// deletes what a snapshot lacks.
+// withClientMessages returns the snapshot with those messages of the parameter more that list does
+// not have. list are the server's messages in the snapshot. A client deletes a message that a
+// snapshot lacks.
 func withClientMessages(snapshot []byte, list []gjson.Result, more []agui.Message) []byte {
 	has := make(map[string]bool, len(list))
 	for _, m := range list {
@@ -344,7 +350,8 @@ func (run *run) conclude() translate.Result {
 	return run.noteConclusion(res)
 }
 
-// noteConclusion adds the outcome of the run to res.
+// noteConclusion adds to res how the run ended: the questions that are open now, a doubt, or the
+// next exchange.
 func (run *run) noteConclusion(res translate.Result) translate.Result {
 	natives := run.open()
 	if run.aegra {
@@ -352,7 +359,8 @@ func (run *run) noteConclusion(res translate.Result) translate.Result {
 	}
 	switch {
 	case run.endsTask && run.command != nil && run.afterKnown && run.stillAsks(run.after):
-		run.endsTask, run.afterKnown = false, false // the server accepted the end of the task without ending it (RAN aegra-api 0.6.0)
+		// the server accepted the end of the task, but the task did not end (RAN aegra-api 0.6.0)
+		run.endsTask, run.afterKnown = false, false
 		return translate.Result{Next: run.command1()}
 	case len(natives) > 0:
 		return run.paused(res, natives)
@@ -368,14 +376,15 @@ func (run *run) noteConclusion(res translate.Result) translate.Result {
 	return res
 }
 
-// isUnderway reports whether the run may still be running after its answers were sent: its thread
-// has further steps, asks nothing, and is not at a breakpoint. Then a proxy ended the stream
-// cleanly too early, or the server stopped.
+// isUnderway reports whether the run may still be running after its answers were sent. It may, if
+// its thread has further steps, asks nothing, and is not at a breakpoint. In this case a proxy
+// between Holdpoint and the server ended the stream too early, or the server stopped.
 func (run *run) isUnderway() bool {
 	return run.resumes && run.afterKnown && !run.endsTask && !run.atStaticBreakpoint && len(run.after.next) > 0
 }
 
-// addExtraMessages adds an exchange for the messages that came in addition to the answers.
+// addExtraMessages adds to res an exchange that sends the new messages which the client sent
+// together with its answers.
 func (run *run) addExtraMessages(res translate.Result) translate.Result {
 	if !run.afterKnown {
 		res.Finish.JSON = agui.SetString(res.Finish.JSON, "metadata.holdpoint.code", string(agui.MessagesNotTaken))
@@ -392,10 +401,12 @@ func (run *run) addExtraMessages(res translate.Result) translate.Result {
 	return res
 }
 
-// open returns the open questions after the run. The frames of the run are the best source, because
-// the state may show questions that were answered. The frames are not complete if the server sends
-// no ids, or no updates frames (RAN aegra-api 0.6.0). Then the state is used, unless it shows an
-// answered question: the run may have stopped before the answer counted.
+// open returns the questions that are open after the run. The frames of the run are the best
+// source, because the state may also show questions that were answered. But the frames are not
+// complete if the server sends no ids, or no updates frames (RAN aegra-api 0.6.0). If ids are
+// missing, open reads the questions from the state. If updates frames are missing, it reads them
+// from the state too, unless the state shows a question that was just answered: the run may have
+// stopped before the answer took effect.
 func (run *run) open() []langgraphapi.Native {
 	natives := run.asked
 	if run.afterKnown && len(natives) > 0 {
@@ -415,7 +426,7 @@ func (run *run) open() []langgraphapi.Native {
 	return natives
 }
 
-// breakpointQuestion returns the question of a static breakpoint.
+// breakpointQuestion returns the question that Holdpoint asks at a static breakpoint.
 func breakpointQuestion(s state) langgraphapi.Native {
 	o := kit.AppendText([]byte{'{'}, "reason", "langgraph:breakpoint")
 	message := textBreakpoint + s.next[0]
@@ -427,10 +438,10 @@ func breakpointQuestion(s state) langgraphapi.Native {
 	return langgraphapi.Native{AnswerForm: breakpoint, Value: append(o, '}'), Meta: s.addTo([]byte("{}"), s.next[0])}
 }
 
-// paused adds the pause to a result.
+// paused adds the pause with the questions to res.
 func (run *run) paused(res translate.Result, natives []langgraphapi.Native) translate.Result {
 	run.markRivalCalls(natives)
-	if run.aegra { // its stream does not show which tools run
+	if run.aegra { // Aegra's stream does not show which tools run
 		markUnseen(run.after, natives)
 	}
 	var calls []agui.Call
@@ -450,8 +461,8 @@ func (run *run) paused(res translate.Result, natives []langgraphapi.Native) tran
 	return res
 }
 
-// markRivalCalls marks the questions of tasks in which several calls ran at once. LangGraph may
-// give the answer to another of these calls (langgraph issue 6533).
+// markRivalCalls marks questions of tasks in which several calls ran at the same time. LangGraph
+// may give the answer to another of these calls (langgraph issue 6533).
 func (run *run) markRivalCalls(natives []langgraphapi.Native) {
 	askedIn := map[string]int(nil)
 	for _, calls := range run.trail.RivalCalls(func(task string) bool {
@@ -474,8 +485,8 @@ func (run *run) markRivalCalls(natives []langgraphapi.Native) {
 	}
 }
 
-// announcedQuestions returns the questions as CUSTOM events of the adapters, for clients that
-// support only these.
+// announcedQuestions returns the questions as CUSTOM on_interrupt events, as the AG-UI adapters
+// send them. They are for clients that support only these events.
 func announcedQuestions(natives []langgraphapi.Native) []json.RawMessage {
 	var list []json.RawMessage
 	for _, n := range natives {

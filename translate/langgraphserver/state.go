@@ -10,7 +10,7 @@ import (
 	"holdpoint/translate/kit"
 )
 
-// A state is the answer to GET /threads/{t}/state.
+// A state is the server's response to GET /threads/{t}/state.
 type state struct {
 	values     gjson.Result
 	checkpoint string
@@ -18,7 +18,7 @@ type state struct {
 	tasks      []gjson.Result
 }
 
-// readState reads a body. It returns false if the body is not a state.
+// readState parses the body of a response. It returns false if the body is not a state.
 func readState(body []byte) (state, bool) {
 	if !agui.ValidJSON(body) {
 		return state{}, false
@@ -35,7 +35,8 @@ func readState(body []byte) (state, bool) {
 	return s, true
 }
 
-// messages returns the conversation of the thread. ok is false if its graph keeps none.
+// messages returns the conversation of the thread. ok is false if the graph's state has no
+// messages.
 func (s state) messages() (list []gjson.Result, ok bool) {
 	m := s.values.Get("messages")
 	if !m.IsArray() {
@@ -44,8 +45,8 @@ func (s state) messages() (list []gjson.Result, ok bool) {
 	return m.Array(), true
 }
 
-// natives returns the questions of the thread with their nodes. After one of several questions is
-// answered, the state may still show it.
+// natives returns the questions in the thread's state, each with its node. If several questions
+// were open and one of them was answered, the state may still show it.
 func (s state) natives() []langgraphapi.Native {
 	var list []langgraphapi.Native
 	for _, t := range s.tasks {
@@ -72,7 +73,7 @@ func (s state) addTo(meta []byte, node string) []byte {
 	return append(open, '}')
 }
 
-// nodes returns the nodes that ask, by the ids of their questions.
+// nodes returns a map from the id of each question to the node that asks it.
 func (s state) nodes() map[string]string {
 	list := map[string]string{}
 	for _, t := range s.tasks {
@@ -87,7 +88,7 @@ func (s state) nodes() map[string]string {
 	return list
 }
 
-// callsWithoutResult returns the calls of the last message that have no result.
+// callsWithoutResult returns the calls of the last assistant message that have no result.
 func (s state) callsWithoutResult() []gjson.Result {
 	list, _ := s.messages()
 	results := map[string]bool{}
@@ -110,7 +111,8 @@ func (s state) callsWithoutResult() []gjson.Result {
 	return nil
 }
 
-// idOf returns the id of an interrupt. Servers with JS 0.3 name it interrupt_id.
+// idOf returns the id of an interrupt. Servers with LangGraph 0.3 for JavaScript send it under the
+// key interrupt_id.
 func idOf(i gjson.Result) string {
 	for _, key := range []string{"id", "interrupt_id"} {
 		if id := i.Get(key); id.Type == gjson.String && id.Str != "" {
@@ -120,8 +122,8 @@ func idOf(i gjson.Result) string {
 	return ""
 }
 
-// readInterrupt reads an Interrupt of the server: {id, value}, or {value, ns, resumable, when}
-// before langgraph 0.6 and JS 0.4.
+// readInterrupt parses an Interrupt of the server. Its form is {id, value}, or {value, ns,
+// resumable, when} before langgraph 0.6 for Python and 0.4 for JavaScript.
 func readInterrupt(i gjson.Result) langgraphapi.Native {
 	n := langgraphapi.Native{ID: idOf(i), AnswerForm: langgraphapi.ByScalar, Value: langgraphapi.RawOf(i.Get("value")), Meta: []byte{'{'}}
 	if langgraphapi.IsID(n.ID) {

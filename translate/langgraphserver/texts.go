@@ -1,7 +1,7 @@
 package langgraphserver
 
-// The texts of errors that a client reads in RUN_ERROR, or as the answer to a request that is not a
-// run.
+// The texts of errors that a client reads in RUN_ERROR, or as the response to a request that is not
+// a run.
 const (
 	textNoApproved   = "the payload for interrupt %q must have the boolean approved"
 	textFalsy        = "a false, empty or zero answer cannot be sent: the server gave no id for its interrupt, and does not read such a value as input. Cancel the interrupt instead"
@@ -18,8 +18,8 @@ const (
 	textGuarded      = "LangGraph's server would accept this request from any client, and the request is not on the list of those that pass (HOLDPOINT_LANGGRAPH_SERVER_ALLOW allows more)"
 )
 
-// textBreakpoint begins the question of a static breakpoint, which a person reads. The names of the
-// next nodes and a question mark follow.
+// textBreakpoint is the beginning of the question at a static breakpoint, which a person reads. The
+// names of the next nodes and a question mark follow.
 const textBreakpoint = "The agent has stopped at a breakpoint. Continue with "
 
 // HOLDPOINT_CANCEL has a value that a graph can read as a yes, because many graphs only check

@@ -6,13 +6,13 @@ import (
 	"regexp"
 )
 
-// ownUUID matches ids of clients that are also the id of the server's thread: lower-case UUIDs of
-// any version but 8. All other ids are hashed into a UUID of version 8. So two ids of clients never
-// lead to the same thread, and a client cannot avoid the record of a thread, which is kept under
-// the client's id.
+// ownUUID matches thread ids of clients that Holdpoint also uses as the server's thread id:
+// lower-case UUIDs of any version but 8. Any other id is hashed into a UUID of version 8. So two
+// thread ids of clients never lead to the same thread of the server. A client also cannot avoid the
+// record of a thread by another spelling, because the record is kept under the client's id.
 var ownUUID = regexp.MustCompile(`^[0-9a-f]{8}-[0-9a-f]{4}-[0-79a-f][0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}$`)
 
-// threadOf returns the id of the server's thread for a client's thread id.
+// threadOf returns the id of the server's thread for the thread id of a client.
 func threadOf(id string) string {
 	if ownUUID.MatchString(id) {
 		return id

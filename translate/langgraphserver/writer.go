@@ -12,30 +12,30 @@ import (
 	"holdpoint/translate/internal/aguiwriter"
 )
 
-// maxOpen bounds the messages, calls and steps that are open at once. Further ones are left out of
-// the stream; the snapshots at the end have them.
+// maxOpen is the maximum number of messages, of calls and of steps that are open at once. Further
+// ones are left out of the stream. The snapshots at the end contain them.
 const maxOpen = 1024
 
-// A writer makes the events of a run. Several messages may be open at once, because nodes run in
-// parallel.
+// A writer makes the AG-UI events of a run. Several messages may be open at once, because nodes run
+// in parallel.
 type writer struct {
-	prefix string // begins ids that the server does not give
+	prefix string // begins the ids that the writer makes
 	n      int
 
 	known   map[string]bool // ids of messages that the client has
 	open    map[string]*openMessage
 	order   []string          // ids of the open messages, oldest first
-	results map[string]bool   // calls whose result was sent
-	steps   map[string]string // names of steps by run ids of nodes
-	active  []string          // names of running steps, once for each node
+	results map[string]bool   // ids of calls whose result was sent
+	steps   map[string]string // names of steps, keyed by the run ids of nodes
+	active  []string          // names of running steps, one entry for each running node
 	state   []byte            // the last state that was sent
 }
 
-// An openMessage is a message that has not ended.
+// An openMessage is a message of the run that has not ended.
 type openMessage struct {
 	aguiwriter.Lane
 	id, node  string
-	hasText   bool   // its text has begun, so it must not begin again
+	hasText   bool   // its text has begun; it must not begin again
 	index     string // index of the current call
 	hasChunks bool   // its calls are sent in pieces
 	calls     int
@@ -60,8 +60,8 @@ func (w *writer) next() string {
 	return w.prefix + "-" + strconv.Itoa(w.n)
 }
 
-// message returns the open message with the id, or a new one. It returns nil if the client has the
-// message already, or too many are open.
+// message returns the open message with the id, or opens a new one. It returns nil if the client
+// already has a message with this id, or if maxOpen messages are open.
 func (w *writer) message(id, node string) *openMessage {
 	if m := w.open[id]; m != nil {
 		return m
@@ -105,7 +105,7 @@ func (w *writer) remember(id string) {
 	}
 }
 
-// begin begins a call of a message.
+// begin begins a tool call of a message. If id is empty, it makes one.
 func (w *writer) begin(m *openMessage, id, name string, emit func(agui.Event)) {
 	if id == "" {
 		id = w.next()
@@ -114,7 +114,7 @@ func (w *writer) begin(m *openMessage, id, name string, emit func(agui.Event)) {
 	m.Begin(emit, id, name, m.id)
 }
 
-// end ends a message and forgets it.
+// end ends an open message. A later message with its id is not sent again.
 func (w *writer) end(m *openMessage, emit func(agui.Event)) {
 	m.Close(emit)
 	delete(w.open, m.id)
@@ -122,7 +122,7 @@ func (w *writer) end(m *openMessage, emit func(agui.Event)) {
 	w.order = slices.DeleteFunc(w.order, func(id string) bool { return id == m.id })
 }
 
-// endOf ends the messages for which gone returns true.
+// endOf ends the open messages for which the function gone returns true.
 func (w *writer) endOf(gone func(*openMessage) bool, emit func(agui.Event)) {
 	for _, id := range slices.Clone(w.order) {
 		if m := w.open[id]; m != nil && gone(m) {
@@ -131,7 +131,7 @@ func (w *writer) endOf(gone func(*openMessage) bool, emit func(agui.Event)) {
 	}
 }
 
-// result sends the result of a call once.
+// result sends the result of a call, unless a result of this call was already sent.
 func (w *writer) result(id, call, content string, failed bool, emit func(agui.Event)) {
 	if w.results[call] || w.known[id] && id != "" || len(w.results) >= 64*maxOpen {
 		return
@@ -149,7 +149,8 @@ func (w *writer) result(id, call, content string, failed bool, emit func(agui.Ev
 	aguiwriter.Result(emit, id, call, content, metadata)
 }
 
-// step sends the start of a step, once while several nodes of the name run.
+// step sends the start of a step. If several nodes of the same name run at once, only the first
+// sends it.
 func (w *writer) step(run, name string, emit func(agui.Event)) {
 	if _, runs := w.steps[run]; runs || name == "" || len(w.steps) >= maxOpen {
 		return
@@ -174,7 +175,7 @@ func (w *writer) stepEnds(run string, emit func(agui.Event)) {
 	}
 }
 
-// close ends all messages and steps.
+// close ends all open messages and steps.
 func (w *writer) close(emit func(agui.Event)) {
 	w.endOf(func(*openMessage) bool { return true }, emit)
 	for len(w.active) > 0 {
@@ -185,7 +186,7 @@ func (w *writer) close(emit func(agui.Event)) {
 	clear(w.steps)
 }
 
-// snapshot sends a state, unless it is equal to the last one.
+// snapshot sends a STATE_SNAPSHOT, unless the state equals the last one that was sent.
 func (w *writer) snapshot(state []byte, emit func(agui.Event)) {
 	if string(state) == string(w.state) {
 		return
@@ -194,8 +195,8 @@ func (w *writer) snapshot(state []byte, emit func(agui.Event)) {
 	aguiwriter.Send(emit, agui.StateSnapshot, "snapshot", string(state))
 }
 
-// custom sends a CUSTOM event. It drops on_interrupt, because a graph must not ask with an event of
-// its own.
+// custom sends a CUSTOM event of a graph. It drops an event named on_interrupt, because to a client
+// it would look like a question of Holdpoint.
 func (w *writer) custom(name string, value gjson.Result, emit func(agui.Event)) {
 	if name == agui.OnInterrupt {
 		return
@@ -203,7 +204,8 @@ func (w *writer) custom(name string, value gjson.Result, emit func(agui.Event)) 
 	aguiwriter.Custom(emit, name, oneLine(cmp.Or(value.Raw, "null")))
 }
 
-// failedWith returns a RUN_ERROR with the server's message and code.
+// failedWith returns a RUN_ERROR with the server's message and code. If message is empty, a text of
+// Holdpoint replaces it.
 func failedWith(message, code string) agui.Event {
 	e := agui.RunError{Code: agui.Code(code), Message: cmp.Or(message, textNoReason)}
 	return e.Event()

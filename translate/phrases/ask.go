@@ -10,12 +10,12 @@ import (
 	"holdpoint/translate/kit"
 )
 
-// maxMessage is the maximum size of the interrupt's message in bytes. The conversation has the
-// whole text.
+// maxMessage is the maximum size in bytes of the message of an interrupt. A longer text is cut
+// there; the conversation has the whole text.
 const maxMessage = 4 << 10
 
-// plainEnd reports whether the event ends a run that is complete: it has no outcome, or it is a
-// success without open calls.
+// plainEnd reports whether the event ends a run that is complete. It does if it has no outcome, or
+// the outcome success without pending tool calls.
 func plainEnd(ev agui.Event) bool {
 	if !ev.Valid() {
 		return false
@@ -30,14 +30,15 @@ func plainEnd(ev agui.Event) bool {
 	return outcome.Get("type").Str == "success" && len(outcome.Get("pendingToolCallIds").Array()) == 0
 }
 
-// An askingText is a text that contains one of the phrases.
+// An askingText is a text of the assistant that contains one of the phrases.
 type askingText struct {
 	id, text, phrase string
-	at               int // the offset of the phrase
+	at               int // the offset of the phrase in bytes
 }
 
-// lastText returns the assistant's last text after the user's last message, if the text asks. It
-// returns nil if the text does not ask, or if some messages are unknown.
+// lastText returns the assistant's last text after the user's last message, if the text contains a
+// phrase. It returns nil if the text contains none, or if some messages of the conversation are
+// unknown.
 func (d *Dialect) lastText(t agui.Transcript) *askingText {
 	if t == nil {
 		return nil
@@ -65,7 +66,7 @@ func (d *Dialect) lastText(t agui.Transcript) *askingText {
 	return nil
 }
 
-// interrupt returns the question for the client.
+// interrupt returns the question as an interrupt for the client.
 func (a *askingText) interrupt() agui.Interrupt {
 	o := kit.AppendMember([]byte{'{'}, `"reason"`, `"confirmation"`)
 	o = kit.AppendMember(o, `"message"`, quoted(a.cutToBounds()))
@@ -74,13 +75,14 @@ func (a *askingText) interrupt() agui.Interrupt {
 	return agui.Interrupt{Native: a.id, Object: append(o, '}')}
 }
 
-// cutToBounds returns the text. Of a long text it returns the end, where the question usually is,
-// or the part that begins with the phrase.
+// cutToBounds returns the text, cut to maxMessage bytes. From a long text it returns the end, where
+// the question usually is, or the part that begins with the phrase if the phrase comes earlier.
 func (a *askingText) cutToBounds() string {
 	if len(a.text) <= maxMessage {
 		return a.text
 	}
-	from := min(a.at, len(a.text)-maxMessage) // the change to lower case may have moved the offset by some bytes, which does not matter
+	// ToLower may have moved the offset by some bytes, which does not matter
+	from := min(a.at, len(a.text)-maxMessage)
 	cut := strings.ToValidUTF8(a.text[from:from+maxMessage], "")
 	if from > 0 {
 		cut = "…" + cut

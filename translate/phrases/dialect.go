@@ -1,38 +1,43 @@
-// Package phrases makes a confirmation of a question that a backend asks only in words: its run
-// ends as if it was complete, and the last text contains a phrase such as "shall I proceed". The
-// answer is sent as a user message.
+// Package phrases turns a question that a backend asks only in words into a confirmation. The run
+// of such a backend ends as if it was complete, and its last text contains a phrase such as "shall
+// I proceed". The client gets an interrupt, and its answer is sent to the backend as a user
+// message.
 //
-// It is for AG-UI backends that cannot pause. It is off unless its phrases are configured, because
-// it guesses. auto asks it last. The default phrases are superagent's. They are found anywhere in
-// the text, in any case.
+// The dialect is for AG-UI backends that cannot pause. It is off unless its phrases are configured,
+// because it guesses. The dialect auto tries it after all others. The default phrases are those of
+// superagent. A phrase is found anywhere in the text, in upper or lower case.
 //
-// It makes two kinds of mistakes:
+// The dialect makes two kinds of mistakes:
 //
-//   - "Do you want me to" is ordinary chat. "Here is the plan. Do you want me to explain step 2?"
-//     becomes a question with two buttons. Until it is answered or cancelled, nothing else can be
-//     said in the thread. So does a text that quotes a phrase, or contains "no confirmation
-//     required". A list of the backend's own sentences works better than the default list.
-//   - A question in other words, in another language, or in a run with an open tool call stays
-//     ordinary chat. So does a question in a conversation that is over HOLDPOINT_TRANSCRIPT_BYTES.
+//   - It takes ordinary chat for a question. "Here is the plan. Do you want me to explain step 2?"
+//     becomes a question with two buttons, and the thread accepts no other message until the
+//     question is answered or cancelled. A text that quotes a phrase, or contains "no confirmation
+//     required", also becomes a question. A list of the backend's own sentences works better than
+//     the default list.
+//   - It misses a question in other words, in another language, or in a run with an open tool call.
+//     It also misses a question in a conversation that is over HOLDPOINT_TRANSCRIPT_BYTES. Such a
+//     question stays ordinary chat.
 //
-// If a person types "yes" while the question is open, that is new input and is refused like any
-// other new input (PENDING_INTERRUPTS). The dialect does not read words as an approval. Only
-// resume, the button, answers the question.
+// If a person types "yes" while the question is open, Holdpoint refuses the message like any other
+// new input (PENDING_INTERRUPTS). The dialect does not read typed words as an approval. Only
+// resume, which the client's button sends, answers the question.
 //
-// What happens after the answer depends on the backend's model, which reads the text that a person
-// would have typed. The answer is a part of the conversation, and not a decision on one action. A
-// backend that can really wait should do so.
+// The backend's model decides what happens after the answer. It reads the text that a person would
+// have typed. The answer is a part of the conversation, and not a decision on one action. If a
+// backend can really wait for an answer, it should do so instead.
 //
-// The answer follows the question in the messages for the backend, and by a MESSAGES_SNAPSHOT at
-// the start of the resumed run also in the client's history, so that later runs have it too. It is
-// the last message that the backend reads. A "yes" that was typed, refused, and sent again with a
-// denial must not be the last one. So other new messages are sent in a second exchange, after the
-// backend has replied to the answer. A client appends the answer after such messages; the dialect
-// moves it to its place for the backend (see order).
+// In the messages for the backend, the answer directly follows the question. A MESSAGES_SNAPSHOT at
+// the start of the resumed run adds it to the client's history too, so that later runs have it. The
+// answer must be the last message that the backend reads. Otherwise a "yes" that was typed,
+// refused, and sent again together with a denial would be the last message. So other new messages
+// are sent in a second exchange, after the backend has replied to the answer. A client appends the
+// answer after such messages, and in later runs the dialect moves it back behind its question (see
+// order).
 //
-// A backend without a memory only has the history. So the dialect removes an approval whose run
-// failed or is in doubt from the history, and refuses a run whose last message is an approval.
-// Under auto it does this, and moves answers, only on routes where it has asked.
+// A backend without a memory of its own acts on the history. So the dialect removes an approval
+// from the history if its run failed or is in doubt, and refuses a run whose last message is an
+// approval. If the dialect auto uses it, it does this, and moves answers, only on routes where it
+// has asked.
 package phrases
 
 import (
@@ -47,7 +52,7 @@ import (
 	"holdpoint/translate/kit"
 )
 
-// Name is the name of the dialect.
+// Name is the dialect's name in HOLDPOINT_DIALECT.
 const Name = "phrases"
 
 var (
@@ -61,7 +66,7 @@ type Dialect struct {
 	yes, no string
 }
 
-// New makes the dialect.
+// New returns the dialect, or an error if an option is wrong.
 func New(o Options, _ translate.Warn) (*Dialect, error) {
 	if err := errors.Join(o.Check()...); err != nil {
 		return nil, fmt.Errorf("phrases: %w", err)
@@ -73,14 +78,14 @@ func New(o Options, _ translate.Warn) (*Dialect, error) {
 // Name implements translate.Dialect.
 func (*Dialect) Name() string { return Name }
 
-// Sign implements translate.Signer. It claims a plain end after a text that asks. End checks
-// whether the text belongs to this run.
+// Sign implements translate.Signer. It claims the end of a complete run if the last text asks. End
+// checks whether the text belongs to this run.
 func (d *Dialect) Sign(ev agui.Event, r *translate.Request) bool {
 	return ev.Type == agui.RunFinished && plainEnd(ev) && d.lastText(r.Transcript) != nil
 }
 
-// Replies implements translate.HistoryReader. No message answers a question of this dialect. It
-// returns messages that another backend could read as a decision.
+// Replies implements translate.HistoryReader. No message answers a question of this dialect.
+// Replies yields only messages that another backend could read as a decision.
 func (*Dialect) Replies(in agui.RunInput, spoken string) iter.Seq[translate.Reply] {
 	return microsoft.NativeApprovals(in, spoken == Name)
 }
@@ -115,7 +120,8 @@ func (d *Dialect) Begin(r *translate.Request) (translate.Out, translate.Run, err
 	if err != nil {
 		return translate.Out{}, nil, err
 	}
-	before := kit.WithoutMessages(r.NewMessages, kit.NewWithoutResults(r, results)) // the new results
+	// the new tool results
+	before := kit.WithoutMessages(r.NewMessages, kit.NewWithoutResults(r, results))
 	if !r.Sessions {
 		before, _ = kit.MessagesBefore(r)
 		before, _ = d.history(kit.WithResults(r, before, results), r.EndedPauses)

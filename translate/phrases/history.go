@@ -10,9 +10,9 @@ import (
 	"holdpoint/translate"
 )
 
-// history returns the conversation for the backend. Each answer is in its place. An approval whose
-// run failed or is in doubt is left out, because a backend without another memory would act on it
-// again.
+// history returns the conversation for the backend, with each answer directly after its question.
+// changed reports whether it differs from list. An approval is left out if its run failed or is in
+// doubt, because a backend without another memory would act on the approval again.
 func (d *Dialect) history(list []agui.Message, ended []translate.EndedPause) (_ []agui.Message, changed bool) {
 	failed := map[string]bool{}
 	for _, p := range ended {
@@ -28,20 +28,21 @@ func (d *Dialect) history(list []agui.Message, ended []translate.EndedPause) (_ 
 	return list, changed
 }
 
-// approves reports whether a message is an answer that could be an approval.
+// approves reports whether a message is an answer of this dialect, and not plainly the denial.
 func (d *Dialect) approves(m agui.Message) bool {
 	return isAnswer(m) && gjson.GetBytes(m.JSON, "content").Str != d.no
 }
 
-// endsInYes reports whether an approval is the last message of the conversation. If such a history
-// were run again (a regenerated reply, a client that retries), the backend would act on the
+// endsInYes reports whether the last message of the conversation is an approval. If the backend got
+// such a history again (when a reply is regenerated, or a client retries), it would act on the
 // approval again.
 func (d *Dialect) endsInYes(list []agui.Message) bool {
 	for _, m := range slices.Backward(list) {
 		switch m.Role {
 		case "user", "assistant", "tool":
-			// Ids of clients may begin in the same way. An id of this dialect has a tilde and a random part,
-			// or the message has its words.
+			// A client's own ids may also begin with answerPrefix. An id of this dialect also has a
+			// tilde and a random part. Without a tilde, the message is an answer only if it has the
+			// words for yes.
 			return d.approves(m) && (strings.Contains(m.ID, "~") || gjson.GetBytes(m.JSON, "content").Str == d.yes)
 		}
 	}
@@ -49,11 +50,11 @@ func (d *Dialect) endsInYes(list []agui.Message) bool {
 }
 
 // order returns the messages with each answer directly after its question. A client appends the
-// messages of a snapshot. So an answer may follow messages that were sent together with it, and a
-// model would read an approval as the answer to those.
+// messages of a snapshot to its history. So an answer may follow other messages that the client
+// sent together with it. A model would then read an approval as the answer to those messages.
 func order(list []agui.Message) (ordered []agui.Message, moved bool) {
 	if !slices.ContainsFunc(list, isAnswer) {
-		return list, false // nearly always
+		return list, false // most conversations have no answer
 	}
 	place := make(map[string]int, len(list))
 	for n, m := range list {
@@ -61,9 +62,10 @@ func order(list []agui.Message) (ordered []agui.Message, moved bool) {
 			place[m.ID] = n
 		}
 	}
-	elsewhere := map[int][]agui.Message{} // the answers that are not in their place, by the index of their question
+	elsewhere := map[int][]agui.Message{} // misplaced answers, keyed by the index of the question
 	gone := make([]bool, len(list))
-	last, near := -1, false // the last question, and whether only messages of its run have followed it
+	// near: since the question, only messages of the question's run followed
+	last, near := -1, false
 	for n, m := range list {
 		q, ok := question(m, place)
 		switch {
@@ -97,14 +99,16 @@ func order(list []agui.Message) (ordered []agui.Message, moved bool) {
 
 func isAnswer(m agui.Message) bool { return m.Role == "user" && strings.HasPrefix(m.ID, answerPrefix) }
 
-// question returns the index of the message that an answer belongs to.
+// question returns the index of the assistant message that the answer m belongs to. place maps the
+// id of each assistant message to its index. ok is false if m is not an answer, or its question is
+// not in the conversation.
 func question(m agui.Message, place map[string]int) (at int, ok bool) {
 	if !isAnswer(m) {
 		return 0, false
 	}
 	id := strings.TrimPrefix(m.ID, answerPrefix)
 	if at, ok = place[id]; ok {
-		return at, true // the question's id is the backend's own
+		return at, true // the question kept the backend's id
 	}
 	if cut := strings.LastIndexByte(id, '~'); cut >= 0 {
 		at, ok = place[id[:cut]]
@@ -112,8 +116,8 @@ func question(m agui.Message, place map[string]int) (at int, ok bool) {
 	return at, ok
 }
 
-// isOfSameRun reports whether a message that follows a question belongs to the same run, such as
-// the result of a call in the question's message.
+// isOfSameRun reports whether a message that follows a question belongs to the run of the question.
+// An example is the result of a call in the question's message.
 func isOfSameRun(m agui.Message) bool {
 	return m.Role == "tool" || m.Role == "reasoning" || m.Role == "activity"
 }

@@ -9,7 +9,7 @@ import (
 	"holdpoint/translate/kit"
 )
 
-// Options are the options of the dialect, HOLDPOINT_PHRASES_*.
+// Options are the settings of the dialect, HOLDPOINT_PHRASES_*.
 type Options struct {
 	Ask List     `env:"ASK" means:"nothing" doc:"phrases that ask for a confirmation, if the last text of a run contains one: phrase;phrase. default stands for a list of English ones. Without it no text counts as a question"`
 	Yes kit.Text `env:"YES" means:"yes" envDefault:"Yes, please proceed." doc:"user message that the backend gets for a yes"`
@@ -22,7 +22,7 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// Needs returns ASK if there are no phrases.
+// Needs returns "ASK" if no phrases are configured, or "".
 func (o Options) Needs() string {
 	if len(o.Ask) == 0 {
 		return "ASK"
@@ -30,7 +30,7 @@ func (o Options) Needs() string {
 	return ""
 }
 
-// Check returns the errors of the options.
+// Check returns the errors in the options.
 func (o Options) Check() []error {
 	var errs []error
 	if err := o.checkYes(); err != nil {
@@ -49,7 +49,7 @@ func (o Options) checkYes() error {
 	return nil
 }
 
-// checkNo returns an error if the words for no contain the words for yes.
+// checkNo returns an error if the text for no contains the words of the text for yes.
 func (o Options) checkNo() error {
 	o = o.withDefaults()
 	if o.No.DeniesOnly() != nil {
@@ -69,13 +69,13 @@ type List []string
 // text.
 const leastPhrase = 3
 
-// english is superagent's list (superagent-base, pkg/agentdef/interrupt.go).
+// english is the list of phrases of superagent (superagent-base, pkg/agentdef/interrupt.go).
 var english = [...]string{
 	"please confirm", "do you confirm", "are you sure", "shall i proceed", "would you like me to proceed", "do you want to proceed",
 	"do you want me to", "should i go ahead", "confirm before", "confirmation required", "waiting for your confirmation", "need your approval",
 }
 
-// UnmarshalText reads the value of a variable.
+// UnmarshalText parses the value of HOLDPOINT_PHRASES_ASK.
 func (l *List) UnmarshalText(text []byte) error {
 	*l = nil
 	for phrase := range strings.SplitSeq(string(text), ";") {
@@ -96,10 +96,11 @@ func (l *List) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// String returns the list in the form of the variable.
+// String returns the list as it is written in HOLDPOINT_PHRASES_ASK.
 func (l List) String() string { return strings.Join(l, ";") }
 
-// firstIn returns the first phrase of the list that the text contains, and its offset, or "".
+// firstIn returns the first phrase of the list that the text contains, and the offset of the phrase
+// in the lower-case text. If the text contains no phrase, it returns "" and 0.
 func (l List) firstIn(text string) (phrase string, at int) {
 	text = strings.ToLower(text)
 	for _, p := range l {

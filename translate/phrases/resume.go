@@ -10,7 +10,8 @@ import (
 	"holdpoint/translate/kit"
 )
 
-// Answers implements translate.Dialect. It expands a bare boolean.
+// Answers implements translate.Dialect. It replaces a payload that is a bare boolean by
+// {"approved": boolean}.
 func (d *Dialect) Answers(in agui.RunInput, p agui.Pause) ([]agui.Answer, error) {
 	list, err := kit.Answers(in, p)
 	for n := range list {
@@ -21,12 +22,12 @@ func (d *Dialect) Answers(in agui.RunInput, p agui.Pause) ([]agui.Answer, error)
 	return list, err
 }
 
-// answerPrefix is the prefix of the id of a message that answers. The id of the interrupt follows,
-// which begins with the id of the question.
+// answerPrefix is the prefix of the id of a message that answers a question. The id of the
+// interrupt follows, which begins with the id of the question's message.
 const answerPrefix = "confirm-"
 
-// message returns the user message for an answer. Only a payload that every reader reads as an
-// approval becomes the words for yes.
+// message returns the user message that carries an answer to the backend. It has the text for yes
+// only if every JSON reader reads the payload as an approval.
 func (d *Dialect) message(a agui.Answer) (agui.Message, error) {
 	content := d.no
 	if a.Status == agui.Resolved {
@@ -45,8 +46,8 @@ func (d *Dialect) message(a agui.Answer) (agui.Message, error) {
 	}{answerPrefix + a.ID, "user", content})), nil
 }
 
-// isSpoken reports whether a message belongs to a person, the agent or a tool. Instructions do not,
-// and keep their place.
+// isSpoken reports whether a message is from a person, the agent or a tool. Instructions (the roles
+// system and developer) are not.
 func isSpoken(m agui.Message) bool { return m.Role != "system" && m.Role != "developer" }
 
 // withAnswer returns the conversation with the answer as its last message.

@@ -13,12 +13,12 @@ import (
 
 var _ translate.Passer = (*run)(nil)
 
-// A run translates one exchange. It reads the stream only at its end.
+// A run translates one exchange. It looks for a question only at the end of the stream.
 type run struct {
 	d            *Dialect
 	r            *translate.Request
 	answer       *agui.Message // on a resume: the message with the answer
-	snapshotSent bool          // the client has the answer
+	snapshotSent bool          // the client has been sent the answer, if possible
 }
 
 // Event implements translate.Run.
@@ -38,8 +38,9 @@ func (run *run) Passes(t agui.Type) bool {
 	return t != agui.RunStarted || run.answer == nil || run.snapshotSent
 }
 
-// snapshot returns the client's history with the answer, if all of it is known. A client deletes
-// the messages that a snapshot leaves out.
+// snapshot returns a MESSAGES_SNAPSHOT with the client's history and the answer. It returns false
+// if a part of the history is unknown, because a client deletes the messages that a snapshot leaves
+// out. It also returns false if two messages have the same id, or with ShowNative.
 func (run *run) snapshot() (agui.Event, bool) {
 	if run.r.Show == translate.ShowNative {
 		return agui.Event{}, false
@@ -52,7 +53,7 @@ func (run *run) snapshot() (agui.Event, bool) {
 	ids := make(map[string]bool, len(list))
 	for _, m := range list {
 		if m.ID == "" || ids[m.ID] {
-			return agui.Event{}, false // of two messages with one id a client keeps only one
+			return agui.Event{}, false // a client keeps only one of two messages with the same id
 		}
 		ids[m.ID] = true
 	}
@@ -62,8 +63,8 @@ func (run *run) snapshot() (agui.Event, bool) {
 	}{agui.MessagesSnapshot, agui.MessageList(list)})), true
 }
 
-// End implements translate.Run. With ShowNative it does not ask, because the client's user answers
-// in words.
+// End implements translate.Run. With ShowNative it asks no question, because the user of such a
+// client answers in words.
 func (run *run) End(e translate.End) (translate.Result, error) {
 	res := translate.Result{Finish: e.Event}
 	if e.Event.Type != agui.RunFinished || !e.Event.Valid() {
@@ -83,19 +84,20 @@ func (run *run) End(e translate.End) (translate.Result, error) {
 	return res, nil
 }
 
-// waits reports whether a call of this run has no result. Then the client answers it, or the run is
-// not complete.
+// waits reports whether a call of this run has no result. Either the client must run the call, or
+// the run is not complete.
 func (run *run) waits() bool {
 	return run.r.Transcript != nil && slices.ContainsFunc(run.r.Transcript.Calls(), func(c agui.Call) bool { return c.StreamedInRun && !c.Answered })
 }
 
-// hasUnsentMessages reports whether the request has other new messages that still have to be sent.
+// hasUnsentMessages reports whether the client sent new messages together with its answer that the
+// backend has not got yet.
 func (run *run) hasUnsentMessages() bool {
 	return run.answer != nil && slices.ContainsFunc(run.r.NewMessages, isSpoken)
 }
 
-// endWell returns the result of a run that ended well. If the request has other new messages, the
-// result has another exchange for them.
+// endWell returns the result of a run that ended without an error or a question. If new messages
+// are still unsent, the result's Next is an exchange that sends them.
 func (run *run) endWell(res translate.Result) translate.Result {
 	r := run.r
 	if !run.hasUnsentMessages() {
@@ -105,7 +107,9 @@ func (run *run) endWell(res translate.Result) translate.Result {
 	if !r.Sessions {
 		var ok bool
 		if known, ok = kit.KnownMessages(r); !ok {
-			return run.reportUnsentMessages(res) // the backend's reply is unknown, so these messages would directly follow the answer
+			// the backend's reply is unknown: without it the messages would directly follow the
+			// answer
+			return run.reportUnsentMessages(res)
 		}
 		if !slices.ContainsFunc(known, func(m agui.Message) bool { return m.ID == run.answer.ID }) {
 			known = append(known, *run.answer)
@@ -117,8 +121,8 @@ func (run *run) endWell(res translate.Result) translate.Result {
 	return res
 }
 
-// reportUnsentMessages reports to the client that the other new messages were not sent. They are in
-// the history of the next run.
+// reportUnsentMessages reports to the client that the new messages beside the answer were not sent.
+// The client's next run contains them in its history.
 func (run *run) reportUnsentMessages(res translate.Result) translate.Result {
 	if run.hasUnsentMessages() {
 		finish := res.Finish.Clone()
@@ -127,7 +131,7 @@ func (run *run) reportUnsentMessages(res translate.Result) translate.Result {
 	return res
 }
 
-// earlierIDs returns the ids of the messages that existed before this run.
+// earlierIDs returns the set of ids of the messages that existed before this run.
 func (run *run) earlierIDs() map[string]bool {
 	ids := map[string]bool{}
 	for _, m := range run.r.ClientMessages {

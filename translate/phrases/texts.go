@@ -1,7 +1,7 @@
 package phrases
 
-// The texts of errors. A client reads those of answers in RUN_ERROR. An operator reads those of
-// options when Holdpoint starts, and from holdpoint check.
+// The texts of errors. A client reads the errors about answers in RUN_ERROR. An operator reads the
+// errors about options when Holdpoint starts, and in the output of holdpoint check.
 const (
 	textNotDecision = "the payload for interrupt %q must have approved, true or false, exactly once"
 	textNotOpen     = "the messages end with the answer to a question that is not open: the answer is not sent again, send a new message"

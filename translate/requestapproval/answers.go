@@ -13,9 +13,9 @@ import (
 	"holdpoint/translate/kit"
 )
 
-// Answers implements translate.Dialect. It reads the entries of resume, and command.resume of
-// clients that were shown the CUSTOM event that Holdpoint makes. The backend's own form is a tool
-// message for the call, see Replies.
+// Answers implements translate.Dialect. It reads the entries of resume. It also reads
+// command.resume, which a client sends if it was shown the CUSTOM event that Holdpoint makes. In
+// the backend's own form, the answer is a tool message for the call, which Replies reads.
 func (*Dialect) Answers(in agui.RunInput, p agui.Pause) ([]agui.Answer, error) {
 	list, err := kit.Answers(in, p)
 	for n := range list {
@@ -24,8 +24,8 @@ func (*Dialect) Answers(in agui.RunInput, p agui.Pause) ([]agui.Answer, error) {
 	return list, err
 }
 
-// alias expands the short forms: true and false, and agent-framework's accepted if approved is
-// missing.
+// alias expands the short forms of a payload: a bare true or false, and {"accepted":b}, which
+// clients of agent-framework send in place of {"approved":b}.
 func alias(a *agui.Answer) {
 	if s := string(a.Payload); s == "true" || s == "false" {
 		a.Payload = json.RawMessage(`{"approved":` + s + `}`)
@@ -38,9 +38,9 @@ func alias(a *agui.Answer) {
 	}
 }
 
-// Replies implements translate.HistoryReader. It returns the tool messages by which the samples'
-// own clients answer, and every other native approval as a stray. The client's copy of the call may
-// be missing, because the question is on record.
+// Replies implements translate.HistoryReader. It yields the tool messages by which the samples' own
+// clients answer. It yields every other native approval as a stray. A tool message counts even if
+// the client's copy of the call is missing, because the question is on record.
 func (*Dialect) Replies(in agui.RunInput, spoken string) iter.Seq[translate.Reply] {
 	return func(yield func(translate.Reply) bool) {
 		pairs := microsoft.Approvals(in, spoken == Name)
@@ -72,8 +72,8 @@ func (*Dialect) Replies(in agui.RunInput, spoken string) iter.Seq[translate.Repl
 					return
 				}
 			}
-			// If the call is open, this message is an answer or is refused: the samples' hosts identify the
-			// question by the call, others by approval_id.
+			// The samples' hosts identify the question by the call, and others by approval_id. So
+			// if the call is open, this message answers it or is refused.
 			if !yield(translate.Reply{Dialect: Name, At: at, Key: m.ToolCallID, Unclear: true}) {
 				return
 			}
@@ -81,12 +81,13 @@ func (*Dialect) Replies(in agui.RunInput, spoken string) iter.Seq[translate.Repl
 	}
 }
 
-// keyOf returns the key of a question.
+// keyOf returns the key by which a tool message names a question: the id of the call and the
+// approval id.
 func keyOf(call, approval string) string { return call + "\n" + approval }
 
-// replyKeys returns the keys that a tool message may name, or one "" if it is not an answer to a
-// request. The sample client of the AG-UI SDK reads the outcome, and names the published id of its
-// interrupt.
+// replyKeys returns the keys under which the question of a tool message may be found, or a single
+// "" if the message does not answer a request. The sample client of the AG-UI SDK reads the
+// outcome, so its approval_id may be the published id of an interrupt. That id is then also a key.
 func replyKeys(m agui.Message) []string {
 	approval, _, ok := fromMessage(m)
 	switch {
@@ -110,7 +111,8 @@ func (*Dialect) AnswerIn(m agui.Message, r translate.Reply, i agui.Interrupt) (a
 	return agui.Answer{Status: agui.Resolved, Payload: json.RawMessage(`{"approved":` + approved + `}`)}, ok
 }
 
-// fromMessage reads a tool message for a call: {"approval_id":A,"approved":b}.
+// fromMessage reads the tool message that answers a call: {"approval_id":A,"approved":b}. approved
+// is "true" or "false". ok is false for any other message.
 func fromMessage(m agui.Message) (approval, approved string, ok bool) {
 	if m.Role != "tool" {
 		return "", "", false
@@ -121,8 +123,8 @@ func fromMessage(m agui.Message) (approval, approved string, ok bool) {
 	return id.Str, said.Raw, hasID && hasSaid && id.Type == gjson.String && said.IsBool()
 }
 
-// approves reports whether an answer is an approval. It returns an error if the answer contradicts
-// itself or names another approval.
+// approves reports whether an answer is an approval. It returns an error if the answer has both a
+// yes and a no, has neither, or names another approval_id.
 func approves(a agui.Answer, k questionState) (bool, error) {
 	if a.Status == agui.Cancelled {
 		return false, nil

@@ -14,22 +14,23 @@ import (
 	"holdpoint/translate/kit"
 )
 
-// An ask is the request in a request_approval call.
+// An ask is what a request_approval call asks: may the backend run this function with these
+// arguments?
 type ask struct {
 	approvalID string
 	function   string
-	arguments  string // compact JSON, or {}
+	arguments  string // compact JSON; {} if the request has none
 	message    string
 }
 
-// requestKeys are the members of a request.
+// requestKeys are the keys of a request. The constants below are their indexes.
 var requestKeys = [...]string{"approval_id", "function_name", "function_arguments", "message"}
 
 const approvalKey, functionKey, argumentsKey, messageKey = 0, 1, 2, 3
 
-// readAsk parses the arguments of a call. It returns false if they are not those of a request. If a
-// key is repeated, the backend may read another value, so it returns false then too. The result
-// shares memory with args.
+// readAsk parses the arguments of a request_approval call. It returns false if they do not have the
+// form of a request. It also returns false if a key is repeated, because the backend may read the
+// other value. The result shares memory with args.
 func readAsk(args []byte) (ask, bool) {
 	var request [1]namedValue
 	if !readNamed(request[:], agui.MembersOf(args), "request") || !request[0].isSingle() {
@@ -53,14 +54,16 @@ func readAsk(args []byte) (ask, bool) {
 	return a, true
 }
 
-// A namedValue is the value of a member.
+// A namedValue is the value that an object has under a name. The name may be spelled in several
+// ways.
 type namedValue struct {
-	value string // the JSON text of the first one
+	value string // the JSON text of the first value
 	times int    // how often the name occurs, in any spelling
-	exact bool   // the first one is spelled exactly like the name
+	exact bool   // the first key is spelled exactly like the name
 }
 
-// readNamed reads the members with the names. It returns false if m is not a whole JSON object.
+// readNamed reads the values of the names into found, which has one entry for each name. It returns
+// false if m is not a whole JSON object.
 func readNamed(found []namedValue, m agui.Members, names ...string) bool {
 	for m.Next() {
 		key := m.Name()
@@ -85,11 +88,12 @@ func (n *namedValue) isSingle() bool { return n.times == 1 && n.exact }
 
 func (n *namedValue) isText() bool { return n.isSingle() && n.value[0] == '"' }
 
-// storesUnchanged reports whether a record stores the text unchanged. It does not store half a
-// surrogate pair, or bytes that are not UTF-8.
+// storesUnchanged reports whether a record stores the text unchanged. It does not if the text has
+// half a surrogate pair, or bytes that are not UTF-8.
 func storesUnchanged(s string) bool { return !strings.ContainsRune(s, utf8.RuneError) }
 
-// singleMember returns the member with the name, if it occurs once and is spelled exactly so.
+// singleMember returns the value of the member with the name. It returns false if the name occurs
+// more than once in any spelling, or is not spelled exactly.
 func singleMember(object gjson.Result, name string) (gjson.Result, bool) {
 	if len(kit.Members(object, name)) != 1 {
 		return gjson.Result{}, false
@@ -99,7 +103,7 @@ func singleMember(object gjson.Result, name string) (gjson.Result, bool) {
 }
 
 // compact removes the white space between the tokens of a JSON text. Numbers, escapes and the order
-// of keys are unchanged.
+// of keys stay unchanged.
 func compact(raw string) string {
 	if !hasSpace(raw) {
 		return raw
@@ -116,11 +120,11 @@ func fits[T string | []byte](args T) bool {
 	return ok
 }
 
-// smallText is the size up to which a text may be parsed again for every delta.
+// smallText is the largest size in bytes of a text that may be parsed again for every delta.
 const smallText = 4 << 10
 
-// couldFit reports whether incomplete arguments may still become those of a request. It is called
-// for every delta, so it examines only their beginning.
+// couldFit reports whether incomplete arguments may still become the arguments of a request. It is
+// called for every delta, so it only checks whether they begin with a brace.
 func couldFit[T string | []byte](args T) bool {
 	for n := range min(len(args), smallText) {
 		if !isSpace(args[n]) {
@@ -131,9 +135,9 @@ func couldFit[T string | []byte](args T) bool {
 }
 
 // isComplete reports whether the arguments are a complete object. chunk is the size of the last
-// chunk. An object ends with a brace, so the text is parsed only if the chunk ends with one, and
-// only if the chunk is not a small part of the text. A complete object that is missed here is found
-// at the end of the run.
+// chunk. An object ends with a brace, so isComplete parses the text only if the chunk ends with a
+// brace. It also parses a long text only if the chunk is at least a sixteenth of it. A complete
+// object that it misses for this reason is found at the end of the run.
 func isComplete[T string | []byte](args T, chunk int) bool {
 	end := len(args)
 	for end > len(args)-chunk && isSpace(args[end-1]) {
@@ -154,14 +158,14 @@ func hasSpace(text string) bool {
 
 func isSpace(c byte) bool { return c == ' ' || c == '\t' || c == '\r' || c == '\n' }
 
-// plainEnd reports whether a RUN_FINISHED has no outcome except success.
+// plainEnd reports whether a RUN_FINISHED has no outcome, or the outcome success.
 func plainEnd(finish agui.Event) bool {
 	outcome := finish.Get("outcome")
 	return finish.Valid() && (outcome.Type == gjson.Null || outcome.Get("type").Str == "success")
 }
 
-// object returns the AG-UI Interrupt without its id. callID is "" for a call that the client was
-// not shown.
+// object returns the AG-UI Interrupt without its id. callID is "" if the client was not shown the
+// call.
 func (a ask) object(callID string) []byte {
 	o := []byte{'{'}
 	if callID == "" {
@@ -177,24 +181,25 @@ func (a ask) object(callID string) []byte {
 	if callID != "" {
 		o = kit.AppendText(o, "toolCallId", callID)
 	}
-	o = kit.AppendMember(o, `"responseSchema"`, kit.ApprovalSchema) // it accepts no edited arguments
+	// the schema does not accept edited arguments
+	o = kit.AppendMember(o, `"responseSchema"`, kit.ApprovalSchema)
 	own := kit.AppendMember(kit.AppendText([]byte{'{'}, "functionName", a.function), `"functionArguments"`, a.arguments)
 	o = kit.AppendMember(o, `"metadata"`, `{"`+Name+`":`+string(own)+`}}`)
 	return append(o, '}')
 }
 
-// A questionState is the state that an interrupt keeps for the resume.
+// A questionState is what the dialect stores about a question until its resume.
 type questionState struct {
 	Call string `json:"call"`
 	// Args are the arguments of the synthetic call, byte for byte, because the backend runs exactly
-	// these.
+	// the arguments that it gets back.
 	Args     string `json:"args"`
 	Approval string `json:"approval"`
-	Parent   string `json:"parent"` // the id of the assistant's message that has the call
+	Parent   string `json:"parent"` // the id of the assistant's message with the call
 }
 
-// keptOf returns the states of the interrupts of a pause. It returns false if another dialect made
-// the pause.
+// keptOf returns the stored states of the questions of a pause. It returns false if another dialect
+// made the pause.
 func keptOf(p agui.Pause) ([]questionState, bool) {
 	list := make([]questionState, len(p.Interrupts))
 	for n, i := range p.Interrupts {

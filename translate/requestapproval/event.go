@@ -7,17 +7,18 @@ import (
 	"holdpoint/internal/agui"
 )
 
-// A callEvent has the members of a call's event as JSON text, which shares memory with the event. A
-// member is "" if it is absent.
+// A callEvent has the values of the members of a tool call's event. Each value is JSON text that
+// shares memory with the event. It is "" if the member is absent.
 type callEvent struct {
 	id, name, parent, delta string
-	nameAt, deltaAt         int  // offsets of the values
-	plain                   bool // renaming removes nothing: there is no null, no rawEvent and no white space
-	valid                   bool // the event may be acted on
+	nameAt, deltaAt         int // offsets of the values in the event's JSON
+	// renaming removes nothing: the event has no null, no rawEvent and no white space
+	plain bool
+	valid bool // Holdpoint may act on the event
 }
 
-// read parses an event of a call. If the event must not be acted on, only the id and the name are
-// set, as far as they can be read.
+// read parses an event of a tool call. If Holdpoint must not act on the event, read sets only the
+// id and the name, if they can be read.
 func read(ev agui.Event) (s callEvent) {
 	m := agui.MembersOf(ev.JSON)
 	types, size := 0, len("{")
@@ -54,8 +55,8 @@ func read(ev agui.Event) (s callEvent) {
 	return s
 }
 
-// setFirst sets *to if it is empty, and reports whether it did. So the first of two equal keys
-// counts.
+// setFirst sets *to to value if *to is empty, and reports whether it did. So if a key occurs twice,
+// the first value counts.
 func setFirst(to *string, value string) bool {
 	if *to != "" {
 		return false
@@ -64,12 +65,12 @@ func setFirst(to *string, value string) bool {
 	return true
 }
 
-// A frame is an event that is held.
+// A frame is an event of a call that the run holds back.
 type frame struct {
 	call     *call
 	ev       agui.Event
 	plain    bool // see callEvent
-	from, to int  // the extent of the value that renaming changes
+	from, to int  // the offsets of the value that renaming replaces
 }
 
 func newFrame(c *call, ev agui.Event, s callEvent) frame {
@@ -83,8 +84,9 @@ func newFrame(c *call, ev agui.Event, s callEvent) frame {
 	return f
 }
 
-// appendRenamed appends the event with another name and other arguments, if they are not nil, and
-// without nulls and rawEvent. All other members keep their bytes.
+// appendRenamed appends the event to dst. If name or args is not nil, it replaces the value of
+// toolCallName or delta. It removes rawEvent and members that are null. All other members keep
+// their bytes.
 func (f frame) appendRenamed(dst []byte, name, args *string) []byte {
 	json := f.ev.JSON
 	text := cmp.Or(name, args)
@@ -99,7 +101,8 @@ func (f frame) appendRenamed(dst []byte, name, args *string) []byte {
 	return append(dst, json[f.to:]...)
 }
 
-// appendRenamed does the same for an event that is not plain.
+// appendRenamed appends the event json to dst as frame.appendRenamed does. It is for an event that
+// is not plain.
 func appendRenamed(dst, json []byte, name, args *string) []byte {
 	dst = append(dst, '{')
 	m := agui.MembersOf(json)

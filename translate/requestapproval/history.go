@@ -12,14 +12,15 @@ import (
 	"holdpoint/translate/kit"
 )
 
-// The history decides what this backend runs. So it is read as widely as any version of the backend
-// might read it: keys in any spelling, and both of two equal keys.
+// The history decides what this backend runs. Versions of the backend read a history differently.
+// So the dialect reads keys in any spelling, and both values of a repeated key.
 
-// A history has the ids of the calls and results in the messages of a request.
+// A history is an index of the calls and results in the messages of a request. Each set has ids of
+// calls.
 type history struct {
 	asked   map[string]bool // ids of synthetic calls
 	real    map[string]bool // ids of other calls
-	results map[string]bool // ids that have a result in a tool message that does not answer a request
+	results map[string]bool // calls with a tool message that does not answer a request
 }
 
 func readHistory(list []agui.Message) *history {
@@ -46,7 +47,7 @@ func readHistory(list []agui.Message) *history {
 	return h
 }
 
-// ask returns the request of a synthetic call. It returns false for any other call.
+// ask returns the request in a synthetic call. It returns false for any other call.
 func (h *history) ask(c gjson.Result) (ask, bool) {
 	if !slices.Contains(kit.Texts(c, "function", "name"), microsoft.RequestApproval) {
 		return ask{}, false
@@ -56,8 +57,8 @@ func (h *history) ask(c gjson.Result) (ask, bool) {
 		if a, ok := readAsk([]byte(args.Raw)); ok {
 			return a, true
 		}
-		// A call that readAsk refuses may still be a request to the backend, for example if a key is
-		// repeated.
+		// readAsk refuses some calls that the backend may still read as a request, for example if a
+		// key is repeated.
 		if request := kit.ValuesAt(args, "request", "approval_id"); len(request) > 0 {
 			return ask{}, true
 		}
@@ -65,7 +66,8 @@ func (h *history) ask(c gjson.Result) (ask, bool) {
 	return ask{}, false
 }
 
-// answers reports whether a message answers a synthetic call and is not a result of the function.
+// answers reports whether m is a tool message that answers a synthetic call, and not the function's
+// result.
 func (h *history) answers(m gjson.Result) bool {
 	if !slices.ContainsFunc(kit.Texts(m, "toolCallId"), func(id string) bool { return h.asked[id] }) {
 		return false
@@ -76,11 +78,12 @@ func (h *history) answers(m gjson.Result) bool {
 	})
 }
 
-// cleanHistory returns the history for the backend. It removes pairs of a request and its answer,
-// and calls without a result for which goes returns true. A pair whose result is there becomes the
-// exchange that it was. Reasoning and activities are removed, because the hosts answer 400 or 500
-// to an activity, and most of them to reasoning. Results move to their calls, because the provider
-// refuses a text between a call and its result.
+// cleanHistory returns the history for the backend. A pair is a synthetic call and its answer. If
+// the history has the function's result, the pair becomes the function's own call. Otherwise the
+// pair is removed. A call without a result is removed if goes returns true for it. Reasoning and
+// activity messages are removed, because the hosts respond with 400 or 500 to an activity, and most
+// of them to reasoning. Each result moves directly after its call, because the provider refuses a
+// text between them.
 func cleanHistory(list []agui.Message, goes func(kit.DanglingCall) bool) (out []agui.Message, changed bool) {
 	h := readHistory(list)
 	renamed := map[string]bool{}
@@ -106,9 +109,9 @@ func cleanHistory(list []agui.Message, goes func(kit.DanglingCall) bool) (out []
 	return read, changed || moved || len(left.Raw) > len("{}")
 }
 
-// leftOverCalls returns a function that reports whether a call without a result never gets one. A
-// call of a declared tool can still be answered by the client. Other calls never get a result if an
-// ended pause asked about them or a user's message follows them.
+// leftOverCalls returns a function that reports whether a call without a result will never get one.
+// If the request declares the call's tool, the client can still send a result. Any other call never
+// gets a result if an ended pause asked about it or a user's message follows it.
 func leftOverCalls(r *translate.Request) func(kit.DanglingCall) bool {
 	asked := map[string]bool{}
 	for _, p := range r.EndedPauses {
@@ -119,8 +122,9 @@ func leftOverCalls(r *translate.Request) func(kit.DanglingCall) bool {
 	return func(c kit.DanglingCall) bool { return !r.Input.Declares(c.Name) && (c.Abandoned || asked[c.ID]) }
 }
 
-// asShown returns a history as a client is shown it: with the functions' calls in place of the
-// synthetic ones, and without the answers to these.
+// asShown returns a history as a client is shown it. The functions' own calls replace the synthetic
+// calls, and the answers to the synthetic calls are left out. hides reports whether the client must
+// not see the call of a function.
 func asShown(list []agui.Message, hides func(function string) bool) []agui.Message {
 	h := readHistory(list)
 	var out []agui.Message
@@ -148,8 +152,8 @@ func asShown(list []agui.Message, hides func(function string) bool) []agui.Messa
 	return out
 }
 
-// exchange returns the function's own call in place of a synthetic one. It returns nil if the
-// history lacks its result, or already has the call.
+// exchange returns the function's own call in place of a synthetic call. It returns nil if the
+// history has no result for the call, or already has the function's call.
 func (h *history) exchange(ids []string, a ask, renamed map[string]bool) json.RawMessage {
 	if len(ids) != 1 || a.function == "" || !h.results[ids[0]] || h.real[ids[0]] || renamed[ids[0]] {
 		return nil

@@ -12,15 +12,15 @@ import (
 	"holdpoint/translate/kit"
 )
 
-// An openRequest is a request of this run that has no answer yet.
+// An openRequest is a request of this run that is not answered yet.
 type openRequest struct {
 	*call
 	hidden bool // the client was not shown the call
-	place  int  // the position among all requests
+	place  int  // the position among all requests of the run
 	size   int
 }
 
-// result handles a result. A call with a result does not wait.
+// result handles a TOOL_CALL_RESULT. A call that has a result does not wait for an answer.
 func (run *run) result(ev agui.Event, emit func(agui.Event)) {
 	if len(run.calls) == 0 && len(run.asked) == 0 {
 		return
@@ -42,14 +42,14 @@ func (run *run) result(ev agui.Event, emit func(agui.Event)) {
 	}
 }
 
-// End implements translate.Run.
+// in native mode the events stay in shown, so they still count
 func (run *run) End(e translate.End) (translate.Result, error) {
 	var before []agui.Event
 	keep := func(ev agui.Event) { before = append(before, ev.Clone()) }
 	asks := e.Event.Type == agui.RunFinished && plainEnd(e.Event)
 	for _, c := range slices.Clone(run.calls) {
 		if asks && fits(c.args) {
-			run.decide(c, keep) // the stream has no END for it; proxy closes what is open
+			run.decide(c, keep) // the stream has no TOOL_CALL_END; proxy closes open calls
 		}
 	}
 	for _, f := range run.held {
@@ -92,7 +92,8 @@ func (run *run) pause(res *translate.Result) {
 		if ids[native] > 1 {
 			native = callID
 		}
-		native = strings.Clone(microsoft.ApprovalID(native)) // the prefix identifies the kind of backend
+		// if the call has no parent, clients make a message with the call's id
+		native = strings.Clone(microsoft.ApprovalID(native))
 		if a.hidden {
 			callID = ""
 		}
@@ -108,8 +109,8 @@ func (run *run) pause(res *translate.Result) {
 	res.Finish = kit.WithoutOutcome(res.Finish)
 }
 
-// askedCalls returns the call that a request asks about, as the client was shown it. id is "" if it
-// was not shown.
+// askedCalls returns the call that a request asks about, as the client was shown it. id is the
+// call's id, or "" if the client was not shown the call.
 func (run *run) askedCalls(id string, one *ask, args []byte) []agui.AskedCall {
 	if run.native {
 		return []agui.AskedCall{{ID: id, Name: microsoft.RequestApproval, Args: string(args)}}

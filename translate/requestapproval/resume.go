@@ -7,18 +7,19 @@ import (
 	"holdpoint/translate/kit"
 )
 
-// resumeBody returns the request with the answers: the earlier messages without the open calls, and
-// then the pairs of a request and its answer.
+// resumeBody returns the body of the request with the answers. Its messages are the earlier
+// messages without the open calls, and then a pair for each question: a message with the request,
+// directly followed by its answer.
 //
-// Each request has a message of its own, directly followed by its answer. If one message had two
-// requests, the wrapper of Agent Framework's sample would make two messages with both, and the
-// function-invoking client would throw an exception at the repetition. (The hosts merge adjacent
-// messages with calls, so the answer must be between them.) All these messages have one id, because
-// that client rebuilds one message of calls for each id, and model providers require all calls of a
-// turn in one message, before their results.
+// Each request has a message of its own. If one message had two requests, the wrapper of Agent
+// Framework's sample would make two messages with both requests, and the function-invoking client
+// would throw an exception because they are repeated. The hosts merge adjacent messages with calls,
+// so the answer must be between them. All messages with requests have the same id, because that
+// client rebuilds one message of calls for each id, and model providers require all calls of a turn
+// in one message, before their results.
 func resumeBody(r *translate.Request, asked []questionState, before []agui.Message) ([]byte, error) {
 	open := askedCallIDs(asked)
-	// A call without a result that precedes these messages can never get a result.
+	// A call without a result in these earlier messages can never get a result.
 	goes := func(c kit.DanglingCall) bool { return !r.Input.Declares(c.Name) }
 	list, _ := cleanHistory(kit.HistoryOf(before, open).WithoutCalls(), goes)
 	for n, k := range asked {
@@ -43,14 +44,15 @@ func askedCallIDs(asked []questionState) map[string]bool {
 	return open
 }
 
-// takesNew reports whether other new messages are sent with the answers. The function-invoking
-// client up to Microsoft.Extensions.AI 10.8.3, which no sample exceeds, appends the rebuilt call
-// and its result at the end. A person's comment on the call would then precede it. So these
-// messages are sent in a run of their own. With ShowNative they are sent with the answers, because
-// that client's history is not known well enough to be rewritten.
+// takesNew reports whether the answers and other new messages are sent in the same request. Up to
+// Microsoft.Extensions.AI 10.8.3, the newest version that a sample uses, the function-invoking
+// client appends the rebuilt call and its result at the end. So a person's comment on the call
+// would precede the call. For this reason new messages are sent in a run of their own. With
+// ShowNative they are sent with the answers, because the history of such a client is not known well
+// enough to be rewritten.
 func takesNew(r *translate.Request) bool { return r.Show == translate.ShowNative }
 
-// pair returns the message with a request and the message with its answer.
+// pair returns two messages: one with a request, and one with its answer.
 func pair(parent, id string, k questionState, approved bool) []agui.Message {
 	content := kit.AppendText([]byte{'{'}, "approval_id", k.Approval)
 	word := "false"
@@ -73,8 +75,9 @@ func pair(parent, id string, k questionState, approved bool) []agui.Message {
 	return []agui.Message{agui.ParseMessage(request), agui.ParseMessage(answer)}
 }
 
-// messagesBefore returns the messages that precede the answers: the client's messages without the
-// new ones, or those on record if the client sends fewer (messages: [] is legal).
+// messagesBefore returns the messages that precede the answers. These are the client's messages
+// without the new ones. If the client sends fewer messages than are on record (messages: [] is
+// legal), they are those on record.
 func messagesBefore(r *translate.Request) []agui.Message {
 	list, recorded := kit.MessagesBefore(r)
 	if recorded && r.Show == translate.ShowNative {
@@ -83,8 +86,8 @@ func messagesBefore(r *translate.Request) []agui.Message {
 	return list
 }
 
-// newMessages returns the second exchange: an ordinary run with the other new messages. The backend
-// has sent the results of the approved calls itself.
+// newMessages returns the second request of a resume: an ordinary run with the new messages. The
+// backend has already sent the results of the approved calls itself.
 func newMessages(r *translate.Request) translate.Out {
 	asked, _ := keptOf(r.Pause)
 	list, _ := cleanHistory(kit.HistoryAfter(r, askedCallIDs(asked)).AfterCalls(nil), leftOverCalls(r))

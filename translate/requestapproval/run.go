@@ -13,9 +13,9 @@ import (
 	"holdpoint/translate/kit"
 )
 
-// maxHeld is the maximum number of bytes of all held calls. Each call may have its arguments twice,
-// because rawEvent repeats them. maxCalls is the maximum number of calls that are held at once.
-// Further calls pass unchanged.
+// maxHeld is the maximum number of bytes of the events of all held calls. A call may have its
+// arguments twice, because rawEvent repeats them. maxCalls is the maximum number of calls that are
+// held at once. Further calls pass unchanged.
 const (
 	maxHeld  = 8 << 20
 	maxCalls = 64
@@ -23,37 +23,37 @@ const (
 
 var _ translate.Passer = (*run)(nil)
 
-// A run translates one exchange. It holds the events of calls that may be requests until each call
-// has ended, and renames those that are requests. A client that is shown the backend's own form
-// gets every event unchanged.
+// A run translates one exchange. It holds back the events of each call that may be a request until
+// the call has ended. If the call is a request, it renames the call. A client that is shown the
+// backend's own form gets every event unchanged.
 type run struct {
 	r      *translate.Request
 	native bool
 
-	held    []frame                // in the order of arrival; also for a native client
-	size    int                    // the bytes of held
-	calls   []*call                // the calls of held
-	chunk   string                 // the id of the call that chunks without an id belong to, if it is one of these or asks
-	asked   map[string]openRequest // the open requests by the ids of their calls
+	held    []frame                // in the order of arrival; in native mode these are copies
+	size    int                    // the total size in bytes of held
+	calls   []*call                // the calls that the events of held belong to
+	chunk   string                 // the call of chunks without an id, if it may be or is a request; otherwise ""
+	asked   map[string]openRequest // the open requests, keyed by the ids of their calls
 	count   int                    // the number of all requests
-	asking  kit.AskedQuestions     // counts the open requests
+	asking  kit.AskedQuestions     // limits the number and size of the open requests
 	tooMany error                  // set if there are too many requests; the run is given up
-	shown   []json.RawMessage      // the native events of the requests
+	shown   []json.RawMessage      // in native mode: the events of the requests
 
-	// The following memory is reused, because an emitted event is valid only during the call. So the
-	// events are not in a kit.HeldEvents, which allocates memory for each event.
+	// The fields below are memory that is reused, because an emitted event is valid only until emit
+	// returns. kit.HeldEvents is not used here, because it allocates memory for each event.
 	spare   *call
 	removed []frame
 	out     []byte
 }
 
-// maxSpare is the maximum size of the memory that is kept for reuse.
+// maxSpare is the maximum size in bytes of the memory of a call that is kept for reuse.
 const maxSpare = 64 << 10
 
-// A call is a call named request_approval that may be a request.
+// A call is a tool call named request_approval that may be a request.
 type call struct {
 	id, parent, args []byte
-	bytes            []byte // the memory of its frames
+	bytes            []byte // the memory of its held events
 }
 
 func newRun(r *translate.Request) *run {
@@ -78,7 +78,8 @@ func (run *run) Event(ev agui.Event, emit func(agui.Event)) error {
 	return nil
 }
 
-// Passes implements translate.Passer. Events that continue a call pass if no call is held or open.
+// Passes implements translate.Passer. Events that continue a call pass unread if no call is held
+// and no request is open.
 func (run *run) Passes(t agui.Type) bool {
 	switch t {
 	case agui.CallStart, agui.CallChunk:
@@ -91,7 +92,7 @@ func (run *run) Passes(t agui.Type) bool {
 	return true
 }
 
-// callEvent handles an event of a tool call.
+// callEvent handles an event of a tool call: start, arguments, end or chunk.
 func (run *run) callEvent(ev agui.Event, emit func(agui.Event)) {
 	begins := ev.Type == agui.CallStart || ev.Type == agui.CallChunk
 	if !begins && len(run.calls) == 0 && len(run.asked) == 0 {
@@ -125,8 +126,8 @@ func (run *run) callEvent(ev agui.Event, emit func(agui.Event)) {
 	case begins:
 		c = run.begin(id)
 	case c == nil:
-		// This is another event of a call that was decided: white space after a chunk, or the call again.
-		// A client would append it, so it is dropped.
+		// This is a further event of a request that was already renamed, such as a chunk of white
+		// space or the same call again. A client would append it to the call, so it is dropped.
 		if run.native {
 			emit(ev)
 		}
@@ -154,12 +155,12 @@ func (run *run) holding(id string) *call {
 	return nil
 }
 
-// mayAsk reports whether the call that begins may be a request.
+// mayAsk reports whether the call that begins with this event may be a request.
 func (run *run) mayAsk(says callEvent, id string) bool {
 	return agui.Text(says.name) == microsoft.RequestApproval && id != "" && storesUnchanged(id) && len(run.calls) < maxCalls
 }
 
-// begin adds a call that may be a request.
+// begin adds a call that may be a request to run.calls.
 func (run *run) begin(id string) *call {
 	c := run.spare
 	if c == nil {
@@ -182,10 +183,10 @@ func (run *run) hold(c *call, ev agui.Event, says callEvent) {
 	run.held = append(run.held, newFrame(c, ev, says))
 }
 
-// remove removes the frames of a call from the held ones and returns them. They are valid until the
-// next call of let.
+// remove removes the frames of a call from run.held and returns them. They are valid until the next
+// call of remove.
 func (run *run) remove(c *call) []frame {
-	if len(run.calls) == 1 { // all held frames belong to it
+	if len(run.calls) == 1 { // all held frames belong to this call
 		run.calls, run.held, run.removed, run.size = run.calls[:0], run.removed[:0], run.held, 0
 	} else {
 		run.removed = run.removed[:0]
@@ -209,7 +210,7 @@ func (run *run) free(c *call) {
 	}
 }
 
-// release emits the events of a call that is not a request, unchanged.
+// release emits the held events of a call unchanged, because the call is not a request.
 func (run *run) release(c *call, emit func(agui.Event)) {
 	for _, f := range run.remove(c) {
 		if !run.native {
@@ -219,7 +220,8 @@ func (run *run) release(c *call, emit func(agui.Event)) {
 	run.free(c)
 }
 
-// decide handles a complete call, which may be a request.
+// decide handles a call that is complete. If it is a request, decide renames it and notes the
+// question. Otherwise it releases the call.
 func (run *run) decide(c *call, emit func(agui.Event)) {
 	a, ok := readAsk(c.args)
 	if !ok {
@@ -246,17 +248,17 @@ func (run *run) decide(c *call, emit func(agui.Event)) {
 	run.tooMany = run.asking.Add(size)
 }
 
-// hidesCall reports whether the client is not shown the call of a function that a request asks
-// about. A front end would run a call of its own tool, and its result would conflict with the
+// hidesCall reports whether the client must not see the call of the function that a request asks
+// about. A front end would run a call of its own tool, and the result would conflict with the
 // answer.
 func (run *run) hidesCall(function string) bool {
 	return run.r.Input.Declares(function) && !run.r.AsksFirst
 }
 
-// rename emits the frames of a request as a call of the function, in the same places, under the
-// same id, and with the arguments in one piece. It removes rawEvent, which shows the synthetic
-// call, and nulls, which the old host writes. A null parentMessageId is fatal to clients up to
-// 0.0.53.
+// rename emits the frames of a request as a call of the function. The events stay in their places,
+// the call keeps its id, and the arguments are in one piece. rename removes rawEvent, which shows
+// the synthetic call, and nulls, which the old host writes. @ag-ui/client up to 0.0.53 fails at a
+// parentMessageId of null.
 func (run *run) rename(frames []frame, a ask, emit func(agui.Event)) {
 	delta := false
 	for n, f := range frames {
@@ -285,8 +287,9 @@ func (run *run) rename(frames []frame, a ask, emit func(agui.Event)) {
 	}
 }
 
-// snapshot returns a MESSAGES_SNAPSHOT of the application (the hosts send none) with the functions'
-// calls in place of the synthetic ones, and without the answers to these.
+// snapshot returns a MESSAGES_SNAPSHOT as the client is shown it. The functions' own calls replace
+// the synthetic calls, and the answers to the synthetic calls are left out. The hosts send no
+// snapshots, so it comes from the application.
 func (run *run) snapshot(ev agui.Event) agui.Event {
 	if run.native || !bytes.Contains(ev.JSON, []byte(microsoft.RequestApproval)) || !ev.Valid() {
 		return ev
