@@ -18,22 +18,22 @@ import (
 )
 
 const (
-	// refreshEvery is the age at which the keys are fetched again, so that a key that the issuer
-	// withdraws is not accepted for longer.
+	// refreshEvery is the age at which the keys are fetched again. It bounds how long a key is
+	// accepted after the issuer has withdrawn it.
 	refreshEvery = 10 * time.Minute
-	// refreshGap is the shortest time between the starts of two fetches. Without it, tokens with
-	// made-up key ids would make Holdpoint flood the issuer with requests.
+	// refreshGap is the shortest time from the start of one fetch to the start of the next. Without
+	// it, tokens with made-up key ids could make Holdpoint flood the issuer with requests.
 	refreshGap = 10 * time.Second
-	// fetchTime bounds one fetch.
+	// fetchTime bounds the time of one fetch.
 	fetchTime = 5 * time.Second
-	// maxSet and maxKeys bound a set of keys: its size in bytes, and the number of keys.
+	// maxSet bounds the size of a set of keys in bytes. maxKeys bounds the number of its keys.
 	maxSet, maxKeys = 1 << 20, 100
 	// minRSA is the smallest size of an RSA key in bits (RFC 7518, section 3.3).
 	minRSA = 2048
 )
 
-// A keySet has the keys of an issuer. They are fetched at start, at intervals, and when a token has
-// an unknown key id. Keys stay in use until a later fetch succeeds.
+// A keySet contains the public keys of an issuer. It fetches them at the start, at intervals, and
+// when a token has an unknown key id. The keys stay in use until a later fetch succeeds.
 type keySet struct {
 	url     string
 	client  http.Client
@@ -42,18 +42,18 @@ type keySet struct {
 
 	mu      sync.Mutex
 	keys    []jose.JSONWebKey
-	set     int           // the number of successful fetches
+	set     int           // how many fetches have succeeded
 	failed  bool          // the last fetch failed
 	started time.Time     // when the last fetch started
-	flight  chan struct{} // closed at the end of the current fetch; nil if there is none
+	flight  chan struct{} // closed at the end of the current fetch; nil if no fetch is in progress
 }
 
 func newKeySet(o TokenOptions) keySet {
 	transport := http.DefaultTransport.(*http.Transport).Clone()
-	transport.DisableKeepAlives = true // there is one fetch in minutes
+	transport.DisableKeepAlives = true // a fetch happens only every few minutes
 	return keySet{url: o.KeysURL.String(), now: o.Now, fetched: o.Fetched, client: http.Client{
 		Transport: transport,
-		// A redirect could lead to the keys of somebody else.
+		// If the client followed a redirect, it could get the keys of somebody else.
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}}
 }
@@ -75,8 +75,8 @@ func (s *keySet) run(ctx context.Context) {
 	}
 }
 
-// fetchNow starts a fetch, or joins the current one, and waits for its end. It reports whether the
-// last fetch succeeded.
+// fetchNow starts a fetch, or joins the fetch in progress. It waits until the fetch has ended or
+// ctx is done. It reports whether the last fetch that has ended succeeded.
 func (s *keySet) fetchNow(ctx context.Context) bool {
 	s.mu.Lock()
 	ended := s.begin()
@@ -90,11 +90,11 @@ func (s *keySet) fetchNow(ctx context.Context) bool {
 	return !s.failed
 }
 
-// begin starts a fetch, unless one is in progress. The channel is closed at the end of the fetch.
-// s.mu must be locked.
+// begin starts a fetch, unless one is in progress. It returns a channel that is closed at the end
+// of the fetch. s.mu must be locked.
 //
-// The fetch has a context of its own, because the request that started it may end while others
-// still wait for the fetch.
+// The fetch has a context of its own, because the request that started it may end while other
+// requests still wait for the fetch.
 func (s *keySet) begin() <-chan struct{} {
 	if s.flight != nil {
 		return s.flight
@@ -119,9 +119,10 @@ func (s *keySet) begin() <-chan struct{} {
 	return ended
 }
 
-// keysFor returns the keys that may have signed a token with this key id and algorithm, and the
-// number of the set that they belong to. If the id is unknown, the keys are fetched again, unless
-// that was done a moment ago. The error is ErrNoKeys if no fetch has succeeded yet.
+// keysFor returns the keys that may have signed a token with this key id and algorithm. set is the
+// number of the fetched set to which the keys belong. If the id is unknown, keysFor fetches the
+// keys again, unless the last fetch is too recent. The error is ErrNoKeys if no fetch has succeeded
+// yet.
 func (s *keySet) keysFor(ctx context.Context, id, algorithm string) (keys []jose.JSONWebKey, set int, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -138,9 +139,9 @@ func (s *keySet) keysFor(ctx context.Context, id, algorithm string) (keys []jose
 	return found, s.set, nil
 }
 
-// keysAfter returns the matching keys of a newer set, after no key of the given set has verified a
-// token. A key may have changed under the same id, and a token need not name an id. It returns nil
-// if there is no newer set.
+// keysAfter is called if no key of the set with the number set has verified a token. It returns the
+// matching keys of a newer set, or nil if there is no newer set. A newer set can help because the
+// key of an id may have changed, and because a token need not name an id.
 func (s *keySet) keysAfter(ctx context.Context, set int, id, algorithm string) []jose.JSONWebKey {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -150,8 +151,8 @@ func (s *keySet) keysAfter(ctx context.Context, set int, id, algorithm string) [
 	return s.find(id, algorithm)
 }
 
-// waitForFetch joins the current fetch, or starts one, and waits for its end. It returns false if
-// the last fetch is too recent to start another, or if ctx is done. s.mu must be locked; it is
+// waitForFetch joins the fetch in progress, or starts one, and waits for its end. It returns false
+// if the last fetch is too recent to start another, or if ctx is done. s.mu must be locked. It is
 // unlocked during the wait.
 func (s *keySet) waitForFetch(ctx context.Context) bool {
 	if s.flight == nil && s.now().Sub(s.started) < refreshGap {
@@ -168,8 +169,8 @@ func (s *keySet) waitForFetch(ctx context.Context) bool {
 	}
 }
 
-// find returns the keys with the id. Without an id it returns all keys. In both cases the algorithm
-// must match. s.mu must be locked.
+// find returns the keys that have this id and match the algorithm. If id is "", it returns all keys
+// that match the algorithm. s.mu must be locked.
 func (s *keySet) find(id, algorithm string) []jose.JSONWebKey {
 	var list []jose.JSONWebKey
 	for _, k := range s.keys {
@@ -180,7 +181,8 @@ func (s *keySet) find(id, algorithm string) []jose.JSONWebKey {
 	return list
 }
 
-// fetch gets the set from the issuer. skipped names the keys that cannot be used.
+// fetch requests the set of keys from the issuer. skipped names the keys that cannot be used, each
+// with the reason.
 func (s *keySet) fetch(ctx context.Context) ([]jose.JSONWebKey, []string, error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, s.url, nil)
 	if err != nil {
@@ -205,9 +207,9 @@ func (s *keySet) fetch(ctx context.Context) ([]jose.JSONWebKey, []string, error)
 	return parseSet(body)
 }
 
-// parseSet parses a JWK set. A key that is not for signatures, or of an unknown kind, is skipped,
-// because a set may contain keys for other purposes (RFC 7517, section 5). skipped has the name of
-// each such key and the reason.
+// parseSet parses a JWK set. It skips a key that is not for signatures or of an unknown kind,
+// because a set may contain keys for other purposes (RFC 7517, section 5). skipped contains the
+// name of each such key and the reason.
 func parseSet(body []byte) (list []jose.JSONWebKey, skipped []string, err error) {
 	var set struct {
 		Keys []json.RawMessage `json:"keys"`
@@ -256,7 +258,7 @@ func keyName(n int, raw []byte) string {
 	return fmt.Sprintf("key %d, kid %s", n+1, key.ID)
 }
 
-// unfit returns why a key cannot be used to verify tokens, or "".
+// unfit returns why the key cannot verify tokens, or "" if it can.
 func unfit(key *jose.JSONWebKey) string {
 	switch {
 	case key.Use != "" && key.Use != "sig":

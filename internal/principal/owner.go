@@ -11,15 +11,15 @@ import (
 	"strings"
 )
 
-// A Ring is a list of secret keys, the newest first. String does not show the keys.
+// A Ring is a list of secret keys, the newest first. Its String method does not show the keys.
 type Ring [][]byte
 
-// minKey is the smallest length of a key in bytes, so that a key is as hard to guess as the hash
-// is.
+// minKey is the smallest length of a key in bytes. A key of this length is as hard to guess as the
+// hash that is made with it.
 const minKey = 32
 
-// ParseRing parses key,key, or one key in each line. A key has no white space, commas or
-// semicolons, and its bytes are used unchanged. Errors contain no part of a key.
+// ParseRing parses keys that are separated by commas, semicolons or line breaks. A key contains no
+// white space, and its bytes are used unchanged. Errors contain no part of a key.
 func ParseRing(text string) (Ring, error) {
 	var ring Ring
 	for key := range strings.FieldsFuncSeq(text, func(c rune) bool { return c == ',' || c == ';' || c == '\n' || c == '\r' }) {
@@ -41,7 +41,7 @@ func ParseRing(text string) (Ring, error) {
 	return ring, nil
 }
 
-// String returns the number of keys, in words.
+// String returns how many keys the ring has, such as "2 keys".
 func (r Ring) String() string {
 	switch len(r) {
 	case 0:
@@ -52,11 +52,12 @@ func (r Ring) String() string {
 	return fmt.Sprintf("%d keys", len(r))
 }
 
-// An Owner identifies a principal in records: its keyed hash for each key of the ring, the newest
-// first. The zero Owner is that of requests without a principal.
+// An Owner identifies a principal in records. It consists of the principal's keyed hash for each
+// key of the ring, the newest key first. The zero Owner belongs to requests without a principal.
 type Owner struct{ ids []string }
 
-// ID returns the hash under the newest key, which new records get. It is "" without a principal.
+// ID returns the hash with the newest key. New records get this hash. ID returns "" if there is no
+// principal.
 func (o Owner) ID() string {
 	if len(o.ids) == 0 {
 		return ""
@@ -64,12 +65,12 @@ func (o Owner) ID() string {
 	return o.ids[0]
 }
 
-// IDs returns the hashes under all keys, the newest first.
+// IDs returns the hashes with all keys, the newest key first.
 func (o Owner) IDs() []string { return slices.Clone(o.ids) }
 
-// Is reports whether owner, as a record has it, is the principal. Without a principal only records
-// without an owner match: if an operator removes the configuration of principals, their records
-// must not become readable for everybody.
+// Is reports whether the hash owner, which is from a record, belongs to this principal. If the
+// request has no principal, only a record without an owner matches. Otherwise the records of all
+// principals would become readable for everybody when an operator stops to configure principals.
 func (o Owner) Is(owner string) bool {
 	if len(o.ids) == 0 {
 		return owner == ""
@@ -77,8 +78,8 @@ func (o Owner) Is(owner string) bool {
 	return slices.Contains(o.ids, owner)
 }
 
-// owner returns the Owner of a principal. The same name from another source or of another tenant is
-// another owner.
+// owner returns the Owner of a principal. The same name from another source or of another tenant
+// gives another Owner.
 func (r Ring) owner(source, tenant, principal string) Owner {
 	ids := make([]string, len(r))
 	for n, key := range r {
@@ -89,10 +90,10 @@ func (r Ring) owner(source, tenant, principal string) Owner {
 	return Owner{ids}
 }
 
-// Thread returns the thread id that the backend gets. It is the client's id, unless each principal
-// has threads of his own. Then it is a hash of tenant, principal and thread in the form of a UUID
-// (RFC 9562, version 8), because some backends accept no other form. The hash has no key: if the
-// key changed, every conversation would start anew.
+// Thread returns the thread id that the backend gets. This is the client's thread id, unless each
+// principal has threads of his own. Then it is a hash of tenant, principal and thread in the form
+// of a UUID (RFC 9562, version 8), because some backends accept only UUIDs. The hash uses no key:
+// if it did, every conversation would start anew when the key changes.
 func (w Identity) Thread(thread string) string {
 	if !w.ownThread {
 		return thread
@@ -104,7 +105,8 @@ func (w Identity) Thread(thread string) string {
 	return x[:8] + "-" + x[8:12] + "-" + x[12:16] + "-" + x[16:20] + "-" + x[20:]
 }
 
-// parts joins texts, each preceded by its length, so that ("a","bc") and ("ab","c") differ.
+// parts joins texts. Each text has its length before it, so that ("a","bc") and ("ab","c") give
+// different results.
 func parts(list ...string) []byte {
 	var b []byte
 	for _, one := range list {

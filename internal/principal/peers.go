@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// Peers are networks whose headers are trusted.
+// Peers are the networks from which the configured headers are trusted.
 type Peers []netip.Prefix
 
 // ParsePeers parses networks or addresses, separated by semicolons or commas, such as
@@ -52,7 +52,7 @@ func parsePeer(text string) (netip.Prefix, error) {
 	return p, nil
 }
 
-// String returns a form that ParsePeers reads.
+// String returns the networks in a form that ParsePeers reads.
 func (p Peers) String() string {
 	list := make([]string, len(p))
 	for n, one := range p {
@@ -61,7 +61,7 @@ func (p Peers) String() string {
 	return strings.Join(list, ";")
 }
 
-// Everybody reports whether a network contains all IPv4 or all IPv6 addresses.
+// Everybody reports whether one of the networks contains all IPv4 or all IPv6 addresses.
 func (p Peers) Everybody() bool {
 	return slices.ContainsFunc(p, func(one netip.Prefix) bool { return one.Bits() == 0 })
 }
@@ -73,14 +73,14 @@ func (p Peers) Loopback() bool {
 	})
 }
 
-// Has reports whether an address is in one of the networks.
+// Has reports whether the address is in one of the networks.
 func (p Peers) Has(addr netip.Addr) bool {
 	return slices.ContainsFunc(p, func(one netip.Prefix) bool { return one.Contains(addr) })
 }
 
-// trust reports whether remote, an address with port as net/http has it, is in one of the networks.
-// A listener on [::] has IPv4 addresses in the form of IPv6. Something that is not an address is
-// not trusted.
+// trust reports whether remote is in one of the networks. remote is an address with a port, as in
+// http.Request.RemoteAddr. A listener on [::] gets IPv4 addresses in the form of IPv6, which trust
+// also accepts. It returns false if remote is not an address.
 func (p Peers) trust(remote string) bool {
 	peer, err := netip.ParseAddrPort(remote)
 	if err != nil {

@@ -1,11 +1,11 @@
-// Package principal identifies the sender of a request, by a user and a tenant. A trusted proxy
-// sets a header for each, or the user is in a token, which the package verifies. It derives the
-// owner of a record from them, and a thread id for the backend if each principal has threads of his
-// own.
+// Package principal identifies who sends a request: a user and a tenant. Either a trusted proxy
+// sets a header for each, or the user is in a token, which the package verifies. From user and
+// tenant the package derives the owner of a record. If each principal has threads of his own, it
+// also derives the thread id that the backend gets.
 //
-// It does not decide who may do what, has no login and no sessions, and trusts nothing in a body.
-// It follows RFC 7519 (JWT), RFC 7517 (JWK), RFC 8725 (best practices for both) and RFC 6750
-// (bearer tokens).
+// The package does not decide who may do what, has no login and no sessions, and trusts nothing in
+// a body. It follows RFC 7519 (JWT), RFC 7517 (JWK), RFC 8725 (best practices for both) and RFC
+// 6750 (bearer tokens).
 package principal
 
 import (
@@ -19,39 +19,40 @@ import (
 	"sync/atomic"
 )
 
-// Options configure a Gate. Empty fields require nothing of a request.
+// Options configure a Gate. An empty field demands nothing of a request.
 type Options struct {
-	// Peers are the networks whose headers are trusted. TenantHeader and PrincipalHeader need them.
+	// Peers are the networks from which headers are trusted. If TenantHeader or PrincipalHeader is
+	// set, Peers must be set too.
 	Peers           Peers
 	TenantHeader    string
 	PrincipalHeader string
-	// GroupsHeader is the header with the groups of the principal, separated by commas. It needs
-	// PrincipalHeader.
+	// GroupsHeader is the header that contains the groups of the principal, separated by commas. It
+	// requires PrincipalHeader.
 	GroupsHeader string
-	// Socket trusts requests through a unix socket, which have no address. The permissions of the
-	// socket decide who can send them.
+	// Socket means that requests through a unix socket are trusted. They have no address; the
+	// permissions of the socket decide who can send them.
 	Socket bool
 	// Tokens verifies bearer tokens. It must be nil if PrincipalHeader is set.
 	Tokens *Tokens
-	// Keys are the keys of the hashes by which records name their owner. They are required with
-	// PrincipalHeader and with Tokens, if there are records.
+	// Keys are the keys for the hashes with which records identify their owner. If there are
+	// records, they are required with PrincipalHeader and with Tokens.
 	Keys Ring
 	// OwnThreads gives each principal threads of his own at the backend, see Identity.Thread.
 	OwnThreads bool
 }
 
-// A Gate identifies the sender of each request. With zero Options every sender is Identity{}. It is
-// safe for concurrent use.
+// A Gate identifies the sender of each request. With zero Options it returns Identity{} for every
+// sender. It is safe for concurrent use.
 type Gate struct {
 	opts  Options
 	names []string // the configured headers, in canonical form
 	keys  atomic.Pointer[Ring]
-	end   context.CancelFunc // ends the goroutine of Start
+	end   context.CancelFunc // ends the goroutine that Start began
 
 	settings *Settings // nil if the Gate was not made by Settings.New
 }
 
-// New makes a Gate.
+// New creates a Gate.
 func New(o Options) *Gate {
 	g := &Gate{opts: o}
 	g.keys.Store(&o.Keys)
@@ -64,8 +65,8 @@ func New(o Options) *Gate {
 	return g
 }
 
-// SetKeys replaces the keys, for later requests. A thread whose owner was hashed with a key that is
-// no longer in the ring belongs to nobody any more.
+// SetKeys replaces the keys for later requests. If the owner of a thread was hashed with a key that
+// is no longer in the ring, that thread belongs to nobody any more.
 func (g *Gate) SetKeys(keys Ring) {
 	if g != nil {
 		g.keys.Store(&keys)
@@ -80,23 +81,24 @@ func (g *Gate) Run(ctx context.Context) {
 	}
 }
 
-// Start runs Run in a goroutine until Stop.
+// Start calls Run in a goroutine. Stop ends it.
 func (g *Gate) Start() {
 	ctx, cancel := context.WithCancel(context.Background())
 	g.end = cancel
 	go g.Run(ctx)
 }
 
-// Stop ends what Start began.
+// Stop ends the goroutine that Start began.
 func (g *Gate) Stop() { g.end() }
 
 // An Identity is the sender of a request. The zero Identity means that neither principals nor
 // tenants are configured.
 type Identity struct {
-	Tenant    string // "" if none is configured
+	Tenant    string // "" if no tenant header is configured
 	principal string
 	groups    []string
-	source    string // kind and issuer of the principal's name; "" if there is no principal
+	// where the principal's name is from, such as an issuer; "" if there is no principal
+	source    string
 	owner     Owner
 	ownThread bool
 }
@@ -104,31 +106,31 @@ type Identity struct {
 // Known reports whether the request has a principal.
 func (w Identity) Known() bool { return w.source != "" }
 
-// Name returns the principal's name, or "". Only the desk may show it as it is; the log and the
-// audit use NameStyle.Of.
+// Name returns the principal's name, or "". Only the desk may show this name directly. The log and
+// the audit use NameStyle.Of.
 func (w Identity) Name() string { return w.principal }
 
-// Groups returns the groups of the principal, or nil if they are not configured.
+// Groups returns the groups of the principal, or nil if groups are not configured.
 func (w Identity) Groups() []string { return w.groups }
 
-// Owner returns the principal in the form that records keep.
+// Owner returns the principal in the form that records contain.
 func (w Identity) Owner() Owner { return w.owner }
 
 // A Refusal describes why a request is refused, with the HTTP status.
 type Refusal struct {
 	Status    int
-	Reason    string // for the developer of the client
+	Reason    string // a text for the developer of the client
 	Challenge string // the value of WWW-Authenticate, or ""
-	Forged    bool   // an untrusted peer sent one of the configured headers
-	Err       error  // an error on our side, for the log; else nil
+	Forged    bool   // an untrusted peer has sent a configured header
+	Err       error  // an error of Holdpoint's own, for the log; otherwise nil
 }
 
 func refuse(status int, reason string) *Refusal { return &Refusal{Status: status, Reason: reason} }
 
-// Ask returns the sender of the request, or why the request is refused. It must get the header as
-// it was received, because a proxy removes the headers that a client names in Connection. anonymous
-// means that the request may come without a name, as a browser's preflight does. Even then a
-// configured header from an untrusted peer is refused.
+// Ask returns who sends the request, or why the request is refused. It must be called with the
+// header as it was received, before the proxy removes the headers that the client names in
+// Connection. anonymous means that the request needs no name, as a browser's preflight does not.
+// Even then Ask refuses a configured header from an untrusted peer.
 func (g *Gate) Ask(req *http.Request, anonymous bool) (Identity, *Refusal) {
 	if g == nil {
 		return Identity{}, nil
@@ -166,8 +168,8 @@ func (g *Gate) Ask(req *http.Request, anonymous bool) (Identity, *Refusal) {
 	return who, nil
 }
 
-// refuseForged refuses a request from an untrusted peer that has one of the configured headers.
-// Without this check, a client that reaches Holdpoint without the proxy could claim any name.
+// refuseForged refuses a request that has one of the configured headers and comes from an untrusted
+// peer. Without this check, a client that reaches Holdpoint without the proxy could claim any name.
 func (g *Gate) refuseForged(req *http.Request) *Refusal {
 	for _, name := range g.names {
 		if len(req.Header[name]) > 0 && !g.Trusts(req) {
@@ -179,7 +181,8 @@ func (g *Gate) refuseForged(req *http.Request) *Refusal {
 	return nil
 }
 
-// Trusts reports whether the configured headers of the request are trusted.
+// Trusts reports whether the configured headers of the request are trusted, because of the address
+// that it comes from.
 func (g *Gate) Trusts(req *http.Request) bool {
 	if g == nil {
 		return false
@@ -188,14 +191,15 @@ func (g *Gate) Trusts(req *http.Request) bool {
 	return g.opts.Socket && err != nil || g.opts.Peers.trust(req.RemoteAddr)
 }
 
-// maxName bounds the name of a principal or a tenant, in bytes. maxGroups bounds the number of
-// groups of a principal.
+// maxName bounds the name of a principal or a tenant, in bytes. maxGroups bounds how many groups a
+// principal may have.
 const (
 	maxName   = 1 << 10
 	maxGroups = 1000
 )
 
-// singleValue returns the value of a header that must occur exactly once.
+// singleValue returns the value of the header name, or a Refusal unless the header occurs exactly
+// once.
 func singleValue(header http.Header, name string) (string, *Refusal) {
 	values := header[name]
 	switch {
@@ -209,8 +213,8 @@ func singleValue(header http.Header, name string) (string, *Refusal) {
 	return strings.Clone(values[0]), nil
 }
 
-// joinedValues returns the values in a header, which commas separate. It returns nil if name is ""
-// or the header is missing.
+// joinedValues returns the values of a header whose values are separated by commas. It returns nil
+// if name is "" or the header is missing.
 func joinedValues(header http.Header, name string) ([]string, *Refusal) {
 	if name == "" || len(header[name]) == 0 {
 		return nil, nil
@@ -230,10 +234,10 @@ func joinedValues(header http.Header, name string) ([]string, *Refusal) {
 	return list, nil
 }
 
-// Clean restores the headers that identify the sender in out, the header of a request to the
-// backend, to the values in in, the header as it was received. It removes other spellings of these
-// headers from out, because some servers read X_User as X-User. It restores headers because a
-// client may have named X-User in Connection, so that the proxy removed it.
+// Clean corrects out, the header of a request to the backend. in is the header as the client sent
+// it. Clean sets the headers that identify the sender to their values in in: a client may have
+// named X-User in Connection, so that the proxy has removed it. It also removes other spellings of
+// these headers from out, because some servers read X_User as X-User.
 func (g *Gate) Clean(out, in http.Header) {
 	if g == nil {
 		return
@@ -254,14 +258,14 @@ func (g *Gate) Clean(out, in http.Header) {
 	}
 }
 
-// spells reports whether a server could read the header name as one of ours. CGI and WSGI have one
-// variable for X-User and X_User. Apache also treats every other character that is not a letter or
-// digit alike.
+// spells reports whether a server could read the header name as one of the configured headers. CGI
+// and WSGI have the same variable for X-User and X_User. Apache treats every character that is not
+// a letter or a digit in that way.
 func (g *Gate) spells(name string) bool {
 	return slices.ContainsFunc(g.names, func(ours string) bool { return len(name) == len(ours) && variable(name) == variable(ours) })
 }
 
-// variable returns the CGI variable of a header name (RFC 3875, section 4.1.18).
+// variable returns the name of the CGI variable for a header (RFC 3875, section 4.1.18).
 func variable(name string) string {
 	return strings.Map(func(c rune) rune {
 		switch {

@@ -31,13 +31,13 @@ type Settings struct {
 	keys Ring // set by Check
 }
 
-// UnmarshalText reads a form of ParsePeers.
+// UnmarshalText reads networks in the form of ParsePeers.
 func (p *Peers) UnmarshalText(text []byte) (err error) {
 	*p, err = ParsePeers(string(text))
 	return err
 }
 
-// A KeysURL is the address of an issuer's keys.
+// A KeysURL is the address from which an issuer's keys are fetched.
 type KeysURL struct{ *url.URL }
 
 // UnmarshalText reads the address.
@@ -53,10 +53,10 @@ func (k *KeysURL) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// String returns the address without secrets, for logs.
+// String returns the address without the secrets that it may contain, for logs.
 func (k KeysURL) String() string { return variables.ShownURL(k.URL) }
 
-// InTheClear reports whether the keys are fetched over a network by plain HTTP.
+// InTheClear reports whether the keys are fetched by plain HTTP from another machine.
 func (k KeysURL) InTheClear() bool {
 	if k.URL == nil || k.Scheme != "http" {
 		return false
@@ -65,14 +65,14 @@ func (k KeysURL) InTheClear() bool {
 	return host != "localhost" && !net.ParseIP(host).IsLoopback()
 }
 
-// ownThreads is the value of HOLDPOINT_THREAD_NAMESPACE that gives each principal threads of his
-// own.
+// ownThreads is the value of HOLDPOINT_THREAD_NAMESPACE with which each principal has threads of
+// his own.
 const ownThreads = "principal"
 
 // HasPrincipal reports whether principals are configured.
 func (s *Settings) HasPrincipal() bool { return s.PrincipalHeader != "" || s.JWKSURL.URL != nil }
 
-// Headers returns how many headers are configured, of user and tenant.
+// Headers returns how many of the two headers for user and tenant are configured.
 func (s *Settings) Headers() (n int) {
 	for _, name := range []string{s.PrincipalHeader, s.TenantHeader} {
 		if name != "" {
@@ -85,10 +85,10 @@ func (s *Settings) Headers() (n int) {
 // OwnThreads reports whether each principal has threads of his own at the backend.
 func (s *Settings) OwnThreads() bool { return s.ThreadNamespace == ownThreads }
 
-// Keys returns the keys of the hashes by which records name their owner.
+// Keys returns the keys for the hashes with which records identify their owner.
 func (s *Settings) Keys() Ring { return s.keys }
 
-// Check returns what is wrong with the settings. It also reads the keys.
+// Check reads the keys, and returns what is wrong with the settings.
 func (s *Settings) Check() (errs []error) {
 	for _, h := range [][2]string{{"PRINCIPAL_HEADER", s.PrincipalHeader}, {"TENANT_HEADER", s.TenantHeader}} {
 		if h[1] == "" {
@@ -116,7 +116,8 @@ func (s *Settings) Check() (errs []error) {
 	return errs
 }
 
-// checkTokens checks HOLDPOINT_JWT_*, which must be set together.
+// checkTokens checks the variables HOLDPOINT_JWT_*. If one of them is set, the others must be set
+// too.
 func (s *Settings) checkTokens() []error {
 	set := map[string]bool{"JWT_ISSUER": s.JWTIssuer != "", "JWT_AUDIENCE": s.JWTAudience != "", "JWT_JWKS_URL": s.JWKSURL.URL != nil}
 	var names, lacking []string
@@ -138,7 +139,7 @@ func (s *Settings) checkTokens() []error {
 	return nil
 }
 
-// readKeys reads the keys from their variable or their file.
+// readKeys reads the keys from HOLDPOINT_PRINCIPAL_KEY or from the file that is set in its place.
 func (s *Settings) readKeys() (Ring, error) {
 	const variable = "PRINCIPAL_KEY"
 	if !s.Key.IsSet() {
@@ -161,7 +162,8 @@ func (s *Settings) readKeys() (Ring, error) {
 	return ring, nil
 }
 
-// CheckHeader returns what is wrong with the name of a header that is to name a user or a tenant.
+// CheckHeader returns an error if the header name must not be configured as the header of a user or
+// a tenant.
 func CheckHeader(name string) error {
 	canonical := http.CanonicalHeaderKey(name)
 	switch why := headers.Refusal(name); {
@@ -177,7 +179,7 @@ func CheckHeader(name string) error {
 	return nil
 }
 
-// New makes the Gate of the settings, or returns nil if neither principals nor tenants are
+// New creates the Gate of the settings. It returns nil if neither principals nor tenants are
 // configured.
 func (s *Settings) New(logger *slog.Logger) *Gate {
 	if !s.HasPrincipal() && s.TenantHeader == "" {
@@ -209,12 +211,12 @@ func (g *Gate) Reload() error {
 }
 
 // Fetched returns a function that logs the result of each fetch of an issuer's keys. variable is
-// the name of the variable with their address.
+// the name of the variable that contains the address of the keys.
 func Fetched(logger *slog.Logger, variable string) func(skipped []string, err error) {
 	var mu sync.Mutex
 	said := ""
-	// The keys are fetched every few minutes, so skipped keys are logged only if they are others
-	// than before.
+	// The keys are fetched every few minutes. So skipped keys are logged only if they differ from
+	// those of the last fetch.
 	isNew := func(skipped []string) bool {
 		mu.Lock()
 		defer mu.Unlock()

@@ -3,16 +3,16 @@ package principal
 // A NameStyle selects how the log, the audit and the desk name a principal.
 type NameStyle string
 
-// ShowHash shows the keyed hash by which records name their owner. ShowName shows the name, and
-// ShowNone nothing. The zero value means ShowHash.
+// ShowHash shows the keyed hash with which records identify their owner. ShowName shows the name.
+// ShowNone shows nothing. The zero value means ShowHash.
 const (
 	ShowHash NameStyle = "hash"
 	ShowName NameStyle = "name"
 	ShowNone NameStyle = "none"
 )
 
-// Of returns the name or the hash of a principal, or neither, but never both. Both are "" without a
-// principal.
+// Of returns the name or the hash of a principal, or neither, but never both. The value that is not
+// shown is "". If the request has no principal, both are "".
 func (s NameStyle) Of(who Identity) (name, hash string) {
 	switch s {
 	case ShowNone:

@@ -13,7 +13,7 @@ const (
 	logKeysNotFetched = "the keys of the issuer could not be fetched: tokens signed with an unknown key are refused"
 )
 
-// Reasons of refusals, which the client reads. They contain nothing of a token.
+// These are the reasons of refusals, which the client reads. They contain no part of a token.
 const (
 	textNotTrusted     = "the header %s is not accepted from this address, which is not among the trusted peers"
 	textHeaderMissing  = "the header %s is missing"
@@ -35,7 +35,7 @@ const (
 	textGroupsForm     = "the groups of the token are not a list of texts"
 )
 
-// Errors of the settings.
+// These are the errors of the settings.
 const (
 	textKeySpace       = "key %d contains white space"
 	textKeyShort       = "key %d has %d characters, want at least %d, such as openssl rand -hex 32 makes"

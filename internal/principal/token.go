@@ -16,26 +16,27 @@ import (
 )
 
 // algorithms are the accepted signature algorithms. All of them use a public key. HS256 must not be
-// accepted, because its secret would be the public key, which everybody has; "none" must not,
-// because it verifies nothing (RFC 8725, section 3.1).
+// accepted, because its secret would be the public key, which everybody has. "none" must not be
+// accepted, because it verifies nothing (RFC 8725, section 3.1).
 var algorithms = []jose.SignatureAlgorithm{
 	jose.RS256, jose.RS384, jose.RS512, jose.PS256, jose.PS384, jose.PS512,
 	jose.ES256, jose.ES384, jose.ES512, jose.EdDSA,
 }
 
 const (
-	// clockSkew is the largest accepted difference between the issuer's clock and ours.
+	// clockSkew is the largest accepted difference between the issuer's clock and the clock of this
+	// machine.
 	clockSkew = time.Minute
-	// maxToken bounds a token, in bytes. All headers of a request together have at most 64 KiB by
-	// default.
+	// maxToken bounds the size of a token in bytes. By default, all headers of a request together
+	// have at most 64 KiB.
 	maxToken = 32 << 10
 )
 
 // TokenOptions configure Tokens.
 type TokenOptions struct {
-	Issuer, Audience string           // the required iss, and a required member of aud
-	Claim            string           // the claim with the principal's name, such as sub
-	GroupsClaim      string           // the claim with the list of the principal's groups; "" for none
+	Issuer, Audience string           // the required iss, and a required element of aud
+	Claim            string           // the claim that contains the principal's name, such as sub
+	GroupsClaim      string           // the claim that lists the principal's groups; "" if there is none
 	KeysURL          *url.URL         // the address of the issuer's keys, a JWK set
 	Now              func() time.Time // nil: time.Now
 	// Fetched is called after each fetch of the keys. skipped names the keys that cannot be used,
@@ -49,7 +50,7 @@ type Tokens struct {
 	keys keySet
 }
 
-// NewTokens makes Tokens without keys. Run fetches them.
+// NewTokens creates Tokens without keys. Run fetches the keys.
 func NewTokens(o TokenOptions) *Tokens {
 	if o.Now == nil {
 		o.Now = time.Now
@@ -61,11 +62,11 @@ func NewTokens(o TokenOptions) *Tokens {
 // first fetch succeeds.
 func (t *Tokens) Run(ctx context.Context) { t.keys.run(ctx) }
 
-// source identifies where the principal's name comes from, because sub is unique for one issuer
-// only.
+// source returns a text that identifies where the principal's name is from. It contains the issuer,
+// because sub is unique only within one issuer.
 func (t *Tokens) source() string { return "jwt " + t.opts.Issuer + " " + t.opts.Claim }
 
-// bearer verifies the token of a request, and returns its principal and groups.
+// bearer verifies the bearer token of a request, and returns the principal and the groups in it.
 func (t *Tokens) bearer(req *http.Request) (string, []string, *Refusal) {
 	values := req.Header["Authorization"]
 	switch {
@@ -110,7 +111,8 @@ func challenge(code, reason string) *Refusal {
 // Claims are the claims of a verified token.
 type Claims map[string]json.RawMessage
 
-// Errors of Verify and of the claims. They contain nothing of the token.
+// These are the errors of Verify, and of the claims that it returns. They contain no part of the
+// token.
 var (
 	ErrNoKeys  = errors.New(textNoKeys)
 	errForm    = errors.New(textTokenForm)
@@ -125,8 +127,9 @@ var (
 	errGroups  = errors.New(textGroupsForm)
 )
 
-// Verify returns the claims of a token, if the issuer has signed it for the audience and it is
-// valid now. ErrNoKeys means that the token could not be checked.
+// Verify returns the claims of a token. It returns an error unless the issuer has signed the token
+// for the audience and the token is valid now. ErrNoKeys means that Verify could not check the
+// token.
 func (t *Tokens) Verify(ctx context.Context, token string) (Claims, error) {
 	if len(token) > maxToken {
 		return nil, errForm
@@ -145,14 +148,16 @@ func (t *Tokens) Verify(ctx context.Context, token string) (Claims, error) {
 	if !slices.ContainsFunc(keys, signed) && !slices.ContainsFunc(t.keys.keysAfter(ctx, set, head.KeyID, head.Algorithm), signed) {
 		return nil, errSigned
 	}
-	var said struct { // like jwt.Claims, without sub, which may have any type if another claim names the user
+	// jwt.Claims without sub; if another claim names the user, sub may have any type
+	var said struct {
 		Issuer    string           `json:"iss"`
 		Audience  jwt.Audience     `json:"aud"`
 		Expiry    *jwt.NumericDate `json:"exp"`
 		NotBefore *jwt.NumericDate `json:"nbf"`
 		IssuedAt  *jwt.NumericDate `json:"iat"`
 	}
-	switch err := parsed.UnsafeClaimsWithoutVerification(&said); { // the signature was verified above
+	// the signature is verified above
+	switch err := parsed.UnsafeClaimsWithoutVerification(&said); {
 	case err != nil:
 		return nil, errForm
 	case said.Expiry == nil:
@@ -175,8 +180,9 @@ func (t *Tokens) Verify(ctx context.Context, token string) (Claims, error) {
 	return nil, errEarly
 }
 
-// principalOf returns the name of the principal. An email claim is refused if email_verified is
-// there and false, because at some issuers users can enter any address.
+// principalOf returns the name of the principal. If the name is an email address, the token is
+// refused if it has email_verified with any value except true, because at some issuers users can
+// enter any address.
 func (t *Tokens) principalOf(claims Claims) (string, error) {
 	var name string
 	if json.Unmarshal(claims[t.opts.Claim], &name) != nil || strings.TrimSpace(name) == "" || len(name) > maxName {
@@ -188,8 +194,8 @@ func (t *Tokens) principalOf(claims Claims) (string, error) {
 	return name, nil
 }
 
-// groups returns the groups in the claims, which have a list of texts or one text. It returns nil
-// if the claim is missing.
+// groups returns the groups that the claim names, as a list of texts or as one text. It returns nil
+// if there is no such claim.
 func (t *Tokens) groups(claims Claims) ([]string, error) {
 	raw, ok := claims[t.opts.GroupsClaim]
 	if t.opts.GroupsClaim == "" || !ok || string(raw) == "null" {

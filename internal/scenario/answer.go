@@ -6,19 +6,19 @@ import (
 	"strings"
 )
 
-// A Response is the answer of a backend.
+// A Response is what a backend answers to one request in a scenario.
 type Response struct {
-	Status int                 // 200 for a stream, 0 if there is no answer
-	Header map[string][]string // by canonical names; nil for a stream, whose media type is text/event-stream
+	Status int                 // 200 for a stream; 0 if the backend does not answer
+	Header map[string][]string // by canonical names; nil for a stream (text/event-stream)
 	Body   []byte
 	Cut    bool // the connection breaks after the body
 }
 
-// Cut at the very end of an answer means that the connection breaks there.
+// Cut at the end of an answer means that the connection breaks after the bytes before it.
 const Cut = "<cut>"
 
-// ReadAnswer parses an answer part: an event stream, or "HTTP 429", header lines, an empty line and
-// a body.
+// ReadAnswer parses the part of a scenario that contains an answer. It is either an event stream,
+// or "HTTP 429" (any status), header lines, an empty line and a body.
 func ReadAnswer(part []byte) Response {
 	text, r := string(part), Response{Status: 200}
 	if strings.HasPrefix(text, "HTTP ") {

@@ -6,14 +6,15 @@ import (
 	"strings"
 )
 
-// An Archive is a text with a comment and named parts in order. Comment and Data may have any
-// bytes.
+// An Archive is a text that consists of a comment and of named parts in an order. The comment and
+// the data of a part may contain any bytes.
 type Archive struct {
 	Comment string
 	Parts   []Part
 }
 
-// A Part is one named part. Its name is one line without spaces around it.
+// A Part is one named part of an Archive. Its name is one line that neither begins nor ends with a
+// space.
 type Part struct {
 	Name string
 	Data string
@@ -25,12 +26,14 @@ const (
 	escape     = `\`
 )
 
-// ParseArchive parses an archive. It refuses a text that String would write in another way, so that
-// an unchanged part keeps its bytes in the file.
+// ParseArchive parses an archive. It returns an error for a text that String would write
+// differently. So if a program changes one part and saves the file, the other parts keep their
+// bytes.
 //
-// A line "-- NAME --" begins a part. A line of a part that begins with "-- " or with a backslash
-// has one more backslash before it. A part whose data do not end with a line end has the additional
-// line "\ no newline at the end". Otherwise the format is that of golang.org/x/tools/txtar.
+// A line "-- NAME --" begins a part. If a line of the data begins with "-- " or with a backslash,
+// the file has one more backslash before it. If the data do not end with a line break, the part has
+// the additional line "\ no newline at the end". Otherwise the format is that of
+// golang.org/x/tools/txtar.
 func ParseArchive(text string) (*Archive, error) {
 	a := &Archive{}
 	name, line := "", 1
@@ -76,8 +79,8 @@ func nextHead(text string) int {
 	return -1
 }
 
-// unescaped returns the data of a block of lines. Most blocks have no escapes, and are returned
-// without a copy.
+// unescaped returns the data that a block of lines stands for. Most blocks contain no escapes, and
+// unescaped returns them without a copy.
 func unescaped(block string) (string, error) {
 	if block != "" && !strings.HasSuffix(block, "\n") {
 		return "", fmt.Errorf(textLastLine, strings.TrimSpace(unended))
@@ -133,7 +136,7 @@ func writeBlock(b *strings.Builder, data string) {
 	}
 }
 
-// Part returns the data of a part, and whether the archive has it.
+// Part returns the data of the part with that name. ok is false if the archive has no such part.
 func (a *Archive) Part(name string) (data string, ok bool) {
 	at := slices.IndexFunc(a.Parts, func(p Part) bool { return p.Name == name })
 	if at < 0 {

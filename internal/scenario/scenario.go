@@ -1,10 +1,10 @@
-// Package scenario reads and writes golden scenarios. A scenario has, for each turn, the client's
-// request, the requests to the backend, its answers, what the client gets, and what the record
-// keeps. Each scenario is one file with these parts in the order in which they happen.
-// testdata/README.md describes the parts.
+// Package scenario reads and writes golden scenarios. A scenario contains, for each turn, the
+// client's request, the requests to the backend, the backend's answers, what the client gets, and
+// what the record contains after the turn. Each scenario is one file with these parts in the order
+// in which they happen. testdata/README.md describes the parts.
 //
-// The package deliberately has no HTTP, no dialects and no events, which are for the tests that
-// play a scenario. It keeps no state.
+// The package has no HTTP, no dialects and no events. The tests that play a scenario have them. The
+// package has no global state.
 package scenario
 
 import (
@@ -18,23 +18,24 @@ import (
 	"time"
 )
 
-// Ext is the end of the name of a scenario's file.
+// Ext is the extension of a scenario's file.
 const Ext = ".txtar"
 
-// A Scenario is one thread: its settings and the parts of its turns. Only Save changes it.
+// A Scenario is one thread of a conversation: its settings, and the parts of each turn. Only Save
+// changes it.
 type Scenario struct {
 	Name string // folder and name, such as langgraph/approve-0.0.43
-	Path string // of its file
+	Path string // the path of the scenario's file
 
 	Title       string            // what the scenario shows
-	Source      string            // where the backend's bytes are from
-	Environment map[string]string // variables as written, see WithFiles
-	Covers      []string          // the cases of Coverable that it covers
+	Source      string            // where the recorded bytes of the backend are from
+	Environment map[string]string // the variables as the file has them, see WithFiles
+	Covers      []string          // which cases of Coverable the scenario covers
 	Clock       time.Time         // the time of the first turn
 	Wait        map[int]time.Duration
-	Restart     int      // the turn before which Holdpoint restarts with its store, 0 for none
+	Restart     int      // Holdpoint restarts with its store before this turn; 0 for never
 	IDs         []string // the random parts of the ids that Holdpoint makes
-	Turns       int      // number of turns; they count from 1
+	Turns       int      // the number of turns; the first is 1
 
 	archive *Archive
 }
@@ -42,7 +43,7 @@ type Scenario struct {
 // Coverable lists the cases that every dialect must have.
 var Coverable = []string{"approve", "deny", "cancel", "two", "again", "plain", "error"}
 
-// List returns the scenarios of testdata whose folder matches a pattern of filepath.Match, ordered
+// List returns the scenarios in testdata whose folder matches pattern (see filepath.Match), ordered
 // by folder and name. It returns an error if there are none.
 func List(testdata, pattern string) ([]*Scenario, error) {
 	entries, err := filepath.Glob(filepath.Join(testdata, pattern, "*"))
@@ -72,8 +73,8 @@ func List(testdata, pattern string) ([]*Scenario, error) {
 	return list, nil
 }
 
-// Read reads a scenario's file. An unknown setting or part, and a wrong order of parts, are errors,
-// because a misspelt part would check nothing.
+// Read reads a scenario's file. It returns an error for an unknown setting, an unknown part or a
+// wrong order of parts, because a test would ignore a misspelt part.
 func Read(path string) (*Scenario, error) {
 	text, err := os.ReadFile(path)
 	if err != nil {
@@ -89,7 +90,8 @@ func Read(path string) (*Scenario, error) {
 	return s, nil
 }
 
-// Parse parses the text of a scenario's file. The returned scenario has no name and no path.
+// Parse parses the text of a scenario's file. In the scenario that it returns, Name and Path are
+// not set.
 func Parse(text string) (*Scenario, error) {
 	archive, err := ParseArchive(text)
 	if err != nil {
@@ -102,7 +104,7 @@ func Parse(text string) (*Scenario, error) {
 	return s, s.readParts()
 }
 
-// Folder returns the folder in testdata: a dialect, contract or auto.
+// Folder returns the name of the scenario's folder in testdata: a dialect, contract or auto.
 func (s *Scenario) Folder() string {
 	folder, _, _ := strings.Cut(s.Name, "/")
 	return folder
@@ -158,7 +160,7 @@ func (s *Scenario) readSettings(text string) (err error) {
 }
 
 func (s *Scenario) readWait(value string) error {
-	for _, w := range strings.Fields(value) { // 2=5m: before turn 2
+	for _, w := range strings.Fields(value) { // such as 2=5m, a wait of 5 minutes before turn 2
 		at, long, _ := strings.Cut(w, "=")
 		turn, err := strconv.Atoi(at)
 		if err != nil {
@@ -197,7 +199,7 @@ func (s *Scenario) readParts() error {
 	return nil
 }
 
-// order returns the position of each part that the scenario may have.
+// order maps the name of each part that the scenario may have to its position in the file.
 func (s *Scenario) order() map[string]int {
 	var names []string
 	for _, variable := range slices.Sorted(maps.Keys(s.Environment)) {
@@ -224,24 +226,26 @@ func (s *Scenario) has(part string) bool {
 	return ok
 }
 
-// Request returns the name of the part with the client's request in a turn.
+// Request returns the name of the part that contains the client's request in a turn.
 func Request(turn int) string { return fmt.Sprintf("%d.request.json", turn) }
 
-// Head returns the name of the part with the first line and headers of the n-th request to the
-// backend in a turn. Only scenarios of backends that do not speak AG-UI have it. n counts from 1.
+// Head returns the name of the part that contains the request line and the header of the n-th
+// request to the backend in a turn. Only scenarios whose backends do not speak AG-UI have such a
+// part. n counts from 1.
 func Head(turn, n int) string { return exchange(turn, n, "head") }
 
-// Sent returns the name of the part with the body of the n-th request to the backend in a turn.
+// Sent returns the name of the part that contains the body of the n-th request to the backend in a
+// turn.
 func Sent(turn, n int) string { return exchange(turn, n, "json") }
 
-// Answer returns the name of the part with the backend's answer to the n-th request in a turn, in
-// the form for ReadAnswer.
+// Answer returns the name of the part that contains the backend's answer to the n-th request in a
+// turn. ReadAnswer reads it.
 func Answer(turn, n int) string { return exchange(turn, n, "sse") }
 
-// Want returns the name of the part with what the client gets in a turn.
+// Want returns the name of the part that contains what the client must get in a turn.
 func Want(turn int) string { return fmt.Sprintf("%d.want.sse", turn) }
 
-// Store returns the name of the part with the open pause of the thread after a turn.
+// Store returns the name of the part that contains the thread's open pause after a turn.
 func Store(turn int) string { return fmt.Sprintf("%d.store.json", turn) }
 
 func exchange(turn, n int, ext string) string {
@@ -251,7 +255,7 @@ func exchange(turn, n int, ext string) string {
 	return fmt.Sprintf("%d.upstream-%d.%s", turn, n, ext)
 }
 
-// Part returns a copy of the data of a part, or nil if there is none.
+// Part returns a copy of the data of the part with that name, or nil if there is no such part.
 func (s *Scenario) Part(name string) []byte {
 	data, ok := s.archive.Part(name)
 	if !ok {
@@ -260,8 +264,8 @@ func (s *Scenario) Part(name string) []byte {
 	return []byte(data)
 }
 
-// Answers returns the answers of the backend in a turn, one for each exchange. If there are none,
-// the backend must not be called in the turn.
+// Answers returns the answers of the backend in a turn, one for each request to the backend. If
+// there are none, Holdpoint must not call the backend in the turn.
 func (s *Scenario) Answers(turn int) (list [][]byte) {
 	for n := 1; s.has(Answer(turn, n)); n++ {
 		list = append(list, s.Part(Answer(turn, n)))
@@ -269,8 +273,9 @@ func (s *Scenario) Answers(turn int) (list [][]byte) {
 	return list
 }
 
-// WithFiles returns the environment with paths of files in place of the names of parts, in the
-// variables that end in _FILE. It writes the files into the directory that folder returns. It calls
+// WithFiles returns the environment of the scenario. A variable that ends in _FILE has the name of
+// a part in the scenario; WithFiles writes that part into a file, and sets the variable to the path
+// of the file. The files are in the directory that the function folder returns. WithFiles calls
 // folder once, and only if there is such a variable.
 func (s *Scenario) WithFiles(folder func() string) (map[string]string, error) {
 	env, dir := maps.Clone(s.Environment), ""
@@ -292,8 +297,8 @@ func (s *Scenario) WithFiles(folder func() string) (map[string]string, error) {
 	return env, nil
 }
 
-// Save writes the parts in wants into the scenario's file, if they changed. An empty part is
-// removed. All other bytes of the file stay.
+// Save writes the parts in wants, a map of names to data, into the scenario's file, if they have
+// changed. It removes a part whose data are empty. All other bytes of the file stay.
 func (s *Scenario) Save(wants map[string][]byte) error {
 	order := s.order()
 	var parts []Part

@@ -2,24 +2,24 @@ package sse
 
 import "bytes"
 
-// A Frame is one block of a stream with its blank line, or the unfinished block at the stream's
-// end. It may have an event, only comments and other fields, or only a line end. Use Frame{Raw: b}
-// for a block from another source.
+// A Frame is one block of a stream with the blank line after it, or the unfinished block at the end
+// of the stream. It may contain an event, only comments and other fields, or only a line end. For a
+// block from another source than a Reader, use Frame{Raw: b}.
 type Frame struct {
-	// Raw is every byte of the frame, unchanged. It belongs to the Reader and is valid until the next
-	// call of Next. Its capacity ends with it, so an append copies.
+	// Raw contains every byte of the frame, unchanged. It belongs to the Reader and is valid until
+	// the next call of Next. The capacity of Raw equals its length, so an append copies it.
 	Raw []byte
 
 	first bool // the first frame of its stream, which may begin with a byte order mark
 	half  bool // the frame is only the LF of a CRLF whose CR ended the previous frame
 
-	single bool // one line and the blank one, both ended by LF, as in nearly all frames; methods then skip their search
+	single bool // one line and a blank line, both ended by LF, as in nearly all frames
 }
 
-// Data returns the frame's data: the values of its data lines, joined by LF. ok is false if it has
-// no data line. The value of a single data line is a part of Raw. Several values are joined in
-// buf[:0], which grows if necessary. Do not pass the result as buf to a later call, because that
-// call could then write into the Reader's memory.
+// Data returns the frame's data: the values of its data lines, joined by LF. ok is false if the
+// frame has no data line. If there is one data line, data is a part of Raw. If there are several,
+// their values are joined in buf[:0], which grows if necessary. Do not pass the result as buf to a
+// later call, because that call could then write into the Reader's memory.
 func (f Frame) Data(buf []byte) (data []byte, ok bool) {
 	if f.single {
 		return dataValue(f.Raw[: len(f.Raw)-2 : len(f.Raw)-2])
@@ -48,14 +48,15 @@ func (f Frame) Data(buf []byte) (data []byte, ok bool) {
 	return data, n > 0
 }
 
-// HasCR reports whether AppendLF would append something other than Raw.
+// HasCR reports whether the result of AppendLF differs from Raw.
 func (f Frame) HasCR() bool {
 	return !f.single && (f.half || bytes.IndexByte(f.Raw, '\r') >= 0 || len(f.text()) < len(f.Raw))
 }
 
-// AppendLF appends the frame with each line end replaced by LF. Applied to all frames of a Reader
-// in order, it gives the stream with LF line ends. It drops the byte order mark: after other output
-// of a proxy, even a comment, the mark would be a part of the first line.
+// AppendLF appends the frame to dst, with each line end replaced by LF. Called for all frames of a
+// Reader in order, it produces the whole stream with LF line ends. It omits the byte order mark. If
+// a proxy writes something else first, even a comment, the mark would become a part of the next
+// line.
 func (f Frame) AppendLF(dst []byte) []byte {
 	if f.half {
 		return dst
@@ -72,8 +73,9 @@ func (f Frame) AppendLF(dst []byte) []byte {
 	}
 }
 
-// AppendOther appends the frame's comments and its fields other than data, without the blank line.
-// Each line ends in LF. Use it to keep these lines if the event of the frame is replaced.
+// AppendOther appends the frame's comments, and its fields other than data, to dst. It omits the
+// blank line. Each line ends in LF. Use AppendOther to preserve these lines when the event of the
+// frame is replaced.
 func (f Frame) AppendOther(dst []byte) []byte {
 	text := f.text()
 	if end := len(text) - len("\n\n"); end >= 0 && string(text[end:]) == "\n\n" && bytes.IndexByte(text, '\n') == end {

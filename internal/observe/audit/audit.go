@@ -275,26 +275,26 @@ func sameFile(f *os.File, path string) bool {
 // to show that the file still contains what was written until that time.
 type Head struct {
 	Seq    uint64 // the number of the last line; lines count from 1
-	Hash   string // of the last line, SHA-256 in hex
-	Failed uint64 // events that could not be written since the start
+	Hash   string // SHA-256 of the last line, in hex
+	Failed uint64 // how many events could not be written since the process started
 }
 
-// String returns the form that ParseHead reads.
+// String returns the head as "seq:hash", the form that ParseHead reads.
 func (h Head) String() string { return fmt.Sprintf("%d:%s", h.Seq, h.Hash) }
 
-// shortHash is the number of hex digits in Number, and the fewest that ParseHead accepts. A
-// float64, and so a metric, holds 13 hex digits exactly.
+// shortHash is the number of hex digits that Number uses, and the smallest number that ParseHead
+// accepts. A metric is a float64, and a float64 can represent 13 hex digits exactly.
 const shortHash = 13
 
-// Number returns the beginning of the hash as a number, for a metric. It is 0 if the chain has no
-// line.
+// Number returns the first shortHash digits of the hash as a number, for a metric. It returns 0 if
+// the chain has no line.
 func (h Head) Number() float64 {
 	if h.Seq == 0 || len(h.Hash) < shortHash {
 		return 0
 	}
 	n, err := strconv.ParseUint(h.Hash[:shortHash], 16, 64)
 	if err != nil {
-		return 0 // cannot happen: a hash is hex
+		return 0 // cannot happen: a hash consists of hex digits
 	}
 	return float64(n)
 }
@@ -306,7 +306,7 @@ func (l *Log) Head() Head {
 	return Head{Seq: l.last.seq, Hash: l.last.hash, Failed: l.failed}
 }
 
-// Close closes the file. Later events return errClosed.
+// Close closes the file. Take returns errClosed for later events.
 func (l *Log) Close() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()

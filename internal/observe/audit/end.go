@@ -7,20 +7,19 @@ import (
 	"os"
 )
 
-// A chainEnd describes the end of a file.
+// A chainEnd describes what is at the end of a chain's file.
 type chainEnd struct {
 	empty   bool
 	last    link
-	torn    []byte // the bytes after the last line
-	newline bool   // the last line has no newline
+	torn    []byte // the bytes after the last complete line
+	newline bool   // the last line is complete except for its newline
 }
 
-// errForeign is the error for a file with something other than a chain. Nothing is appended to such
-// a file.
+// errForeign is the error for a file that contains something other than a chain. Open refuses such
+// a file and writes nothing to it.
 var errForeign = errors.New(textForeign)
 
-// readEnd finds the end of the chain in f. It reads backwards from the end of the file, until it
-// finds a whole line.
+// readEnd finds the end of the chain in f. It reads f backwards until it finds a complete line.
 func readEnd(f *os.File) (chainEnd, error) {
 	info, err := f.Stat()
 	if err != nil {
@@ -52,7 +51,8 @@ func readEnd(f *os.File) (chainEnd, error) {
 // firstBytes are the first bytes of every line.
 const firstBytes = `{"v":1,"seq":`
 
-// endOf finds the last whole line in the tail of a file. whole reports that tail is the whole file.
+// endOf finds the last complete line in tail, the end of a file. whole is true if tail is the whole
+// file.
 func endOf(tail []byte, whole bool) (end chainEnd, found bool) {
 	for upTo := len(tail); upTo > 0; {
 		from := bytes.LastIndexByte(tail[:upTo], '\n') + 1

@@ -5,7 +5,8 @@ import (
 	"syscall"
 )
 
-// openFile opens the file so that no other process can write to it. Others can read and rename it.
+// openFile opens the file so that no other process can write to it. Other processes can read it and
+// rename it.
 func openFile(path string) (*os.File, error) {
 	name, err := syscall.UTF16PtrFromString(path)
 	if err != nil {

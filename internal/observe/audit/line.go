@@ -13,16 +13,17 @@ import (
 
 const version = 1
 
-// none is the hash of the previous line in the first line of a chain.
+// none is the value of prev in the first line of a chain, because no line precedes that line.
 var none = strings.Repeat("0", 2*sha256.Size)
 
-// The kinds of lines that do not record an event of a run.
+// These are the kinds of lines that the audit writes about the chain itself. All other lines record
+// events.
 const (
 	begun     event.Kind = "chain.begun"
 	recovered event.Kind = "chain.recovered"
 )
 
-// A line is one line of the file. The order of the fields is the order in the file.
+// A line is one line of the file. The fields have the same order as the members in the file.
 type line struct {
 	V             int         `json:"v"`
 	Seq           uint64      `json:"seq"`
@@ -62,7 +63,7 @@ type interrupt struct {
 	Payload  json.RawMessage `json:"payload,omitempty"`
 }
 
-// A tornLine describes the bytes before a line of recovery, which are not a line.
+// A tornLine describes the incomplete line that precedes a line of recovery.
 type tornLine struct {
 	Bytes  int    `json:"bytes"`
 	SHA256 string `json:"sha256"`
@@ -89,8 +90,8 @@ func lineOf(e *event.Event, o *Options) *line {
 	return n
 }
 
-// asJSON returns a client's or backend's value so that it can be a member of a line: unchanged if
-// it is valid JSON, else as a JSON string.
+// asJSON returns a client's or backend's value as valid JSON, so that it can be a member of a line.
+// It returns valid JSON unchanged, and anything else as a JSON string.
 func asJSON(raw json.RawMessage) json.RawMessage {
 	if len(raw) == 0 || json.Valid(raw) {
 		return raw
@@ -101,7 +102,8 @@ func asJSON(raw json.RawMessage) json.RawMessage {
 
 func stamp(t time.Time) string { return t.UTC().Format(time.RFC3339Nano) }
 
-// encode returns the line without its newline. JSON escapes newlines, so the line has no other.
+// encode returns the line as JSON without a newline at its end. JSON escapes the newlines in
+// strings, so the result contains no newline at all.
 func (n *line) encode() ([]byte, error) {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
@@ -117,8 +119,8 @@ func hashOf(b []byte) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// read parses a line and checks the members that the chain needs. ok is false if text is not a
-// valid line.
+// read parses a line, and checks the members on which the chain depends. ok is false if text is not
+// a valid line.
 func read(text []byte) (n line, ok bool) {
 	if err := json.Unmarshal(text, &n); err != nil {
 		return n, false

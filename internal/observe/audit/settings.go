@@ -20,7 +20,8 @@ type Settings struct {
 	Required bool     `env:"AUDIT_REQUIRED" envDefault:"false" doc:"true: refuse an answer with AUDIT_UNAVAILABLE if it cannot be recorded before it is sent to the agent. Each line is then on the disk before the next step"`
 }
 
-// A Target is HOLDPOINT_AUDIT: off, stdout, or the file's path after file://.
+// A Target is the value of HOLDPOINT_AUDIT: off, stdout, or a file URL such as
+// file:///var/log/holdpoint/audit.jsonl.
 type Target string
 
 const (
@@ -44,7 +45,7 @@ func (a *Target) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// String returns the form that UnmarshalText reads.
+// String returns the text that UnmarshalText has read.
 func (a Target) String() string { return string(a) }
 
 // path returns the path of the file, or "" if the audit is off or goes to stdout.
@@ -54,12 +55,12 @@ func (a Target) path() string {
 	}
 	u, err := url.Parse(string(a))
 	if err != nil {
-		return "" // cannot happen: UnmarshalText has checked it
+		return "" // cannot happen: UnmarshalText has checked the URL
 	}
 	return filepath.FromSlash(u.Path)
 }
 
-// Contents is HOLDPOINT_AUDIT_PAYLOAD: a bool, or none.
+// Contents is the value of HOLDPOINT_AUDIT_PAYLOAD: true, false or none.
 type Contents string
 
 const (
@@ -83,7 +84,7 @@ func (c *Contents) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// String returns the form that UnmarshalText reads.
+// String returns true, false or none, as UnmarshalText reads them.
 func (c Contents) String() string { return string(c) }
 
 // Check returns what is wrong with the settings.
@@ -102,8 +103,8 @@ func (s *Settings) Check() []error {
 	return errs
 }
 
-// A Part is the audit of a process. It logs the head of the chain at intervals. A nil Part means
-// that there is no audit.
+// A Part is the audit of a process. It also logs the head of the chain at intervals. A nil Part
+// means that there is no audit.
 type Part struct {
 	*Log
 	settings *Settings
@@ -113,15 +114,17 @@ type Part struct {
 	ended    chan struct{}
 }
 
-// headEvery is how often the head is logged, if it has changed.
+// headEvery is the interval at which the head is logged, if it has changed.
 const headEvery = time.Minute
 
-// lookEvery is how often New tries to open a file that another process has locked.
+// lookEvery is the interval at which New tries again to open a file that another process has
+// locked.
 const lookEvery = 50 * time.Millisecond
 
-// New opens the audit, or returns nil if it is off. If another process has the file locked, New
-// waits, because a pod's successor starts before the pod has ended. The error is the cause of ctx
-// if ctx ends first. On Windows a file that is in use is an error at once.
+// New opens the audit, or returns nil if the audit is off. If another process has locked the file,
+// New waits, because the successor of a pod starts before the pod has ended. If ctx ends first, New
+// returns the cause of ctx as its error. On Windows New does not wait: a file in use is an error at
+// once.
 func (s *Settings) New(ctx context.Context, logger *slog.Logger) (*Part, error) {
 	if s.To == off {
 		return nil, nil
@@ -156,8 +159,8 @@ func (p *Part) Head() Head {
 	return p.Log.Head()
 }
 
-// Start logs the head at intervals. Someone who writes the file anew cannot change the heads in the
-// log.
+// Start starts to log the head at intervals. If somebody writes the whole file anew, the heads in
+// the log show it, because that person cannot change the log.
 func (p *Part) Start() {
 	go func() {
 		defer close(p.ended)
@@ -175,8 +178,8 @@ func (p *Part) Start() {
 	}()
 }
 
-// Reload opens the file again, because it may have been renamed, and logs the head. Without a file
-// it logs the head only.
+// Reload opens the file again, because it may have been renamed, and logs the head. If the audit is
+// written to stdout, Reload only logs the head.
 func (p *Part) Reload() error {
 	err := p.Reopen()
 	p.logHead(Head{})
@@ -196,7 +199,7 @@ func (p *Part) Stop() {
 	}
 }
 
-// logHead logs the head if it differs from last, and returns it.
+// logHead logs the head of the chain if it differs from last. It returns that head.
 func (p *Part) logHead(last Head) Head {
 	head := p.Head()
 	if head != last {

@@ -36,7 +36,7 @@ const (
 	logCloseFailed = "the audit file could not be closed properly"
 )
 
-// Errors of the settings and of the file, and what holdpoint audit verify reports.
+// These are the errors of the settings and of the file, and what holdpoint audit verify reports.
 const (
 	textTarget       = "want off, stdout or a file such as file:///var/log/holdpoint/audit.jsonl"
 	textWholePath    = "want the file's whole path after three slashes, such as file:///var/log/holdpoint/audit.jsonl"

@@ -14,14 +14,17 @@ import (
 
 // A Report is the result of Verify.
 type Report struct {
-	Lines    int      // whole lines
-	Head     Head     // of the last line
-	Problems []string // lines that were removed, changed or inserted, each with its place
-	Notes    []string // what a reader should know, although it is not a problem by itself
-	seen     bool     // the line of KeptHeads.Head was found
+	Lines int  // the number of valid lines
+	Head  Head // the head of the last line
+	// the lines that were removed, changed or inserted, each with file and line number
+	Problems []string
+	// facts that a reader should know, although they are not problems by themselves
+	Notes []string
+	seen  bool // the line that KeptHeads.Head identifies was found
 }
 
-// ParseHead reads the form of Head.String. The hash may be cut to the digits of Head.Number.
+// ParseHead reads "seq:hash", the form of Head.String. The hash may be shortened, but not below the
+// digits that Head.Number uses.
 func ParseHead(text string) (Head, error) {
 	seq, hash, ok := strings.Cut(text, ":")
 	n, err := strconv.ParseUint(seq, 10, 64)
@@ -31,17 +34,17 @@ func ParseHead(text string) (Head, error) {
 	return Head{Seq: n, Hash: hash}, nil
 }
 
-// KeptHeads are heads that were kept elsewhere. A nil head is not checked.
+// KeptHeads are heads that somebody has stored outside the files. A nil head is not checked.
 type KeptHeads struct {
-	// After is the last head of earlier files, which are not among the files to verify. The first
-	// line must follow it. Without After the chain must begin in the first file.
+	// After is the last head of earlier files, which Verify does not read. The first line must
+	// follow this head. Without After the chain must begin in the first file.
 	After *Head
 	// Head identifies a line that must be in the files.
 	Head *Head
 }
 
-// Verify reads the files of a chain, the oldest first. It returns an error if a file cannot be
-// read.
+// Verify reads and checks the files of a chain, the oldest file first. It returns an error only if
+// a file cannot be read.
 func Verify(paths []string, kept KeptHeads) (Report, error) {
 	head := kept.Head
 	v := verifier{want: head, after: kept.After, chains: map[string]string{}}
@@ -67,11 +70,11 @@ type verifier struct {
 	Report
 	want   *Head
 	after  *Head
-	chains map[string]string // where each chain begins, by the hash of its first line
+	chains map[string]string // maps the hash of the first line of each chain to its place
 	last   link              // the last line that was read; zero before the first one
-	time   string            // of the last line
+	time   string            // the time of the last line
 	place  string
-	odd    []byte // the bytes after the last line, if they are not a line
+	odd    []byte // the bytes after the last line, if they are not a valid line
 	oddAt  string
 }
 
@@ -105,7 +108,7 @@ func (v *verifier) file(name string, r io.Reader) error {
 	return nil
 }
 
-// line checks one line.
+// line checks one line. place names its file and line number.
 func (v *verifier) line(place string, text []byte) {
 	n, ok := read(text)
 	if !ok {
@@ -128,7 +131,8 @@ func (v *verifier) line(place string, text []byte) {
 	v.Lines++
 }
 
-// checkOdd checks whether n is the line of recovery for the bytes before it, which are not a line.
+// checkOdd is called if the bytes before n are not a valid line. If n is their line of recovery,
+// checkOdd adds a note, and otherwise a problem.
 func (v *verifier) checkOdd(place string, n *line) {
 	t := n.Torn
 	if n.Event == recovered && t != nil && t.Bytes == len(v.odd) && t.SHA256 == hashOf(v.odd) {
@@ -139,10 +143,11 @@ func (v *verifier) checkOdd(place string, n *line) {
 	v.odd, v.oddAt = nil, ""
 }
 
-// chain checks that a line follows the line before it.
+// chain checks that n follows the line before it, and adds a problem if it does not.
 func (v *verifier) chain(place string, n *line, hash string) {
 	first := v.Lines == 0
-	begins := n.Seq == 1 && n.Prev == none // any event: after an incomplete first line a chain begins with a line of recovery
+	// of any kind: if the first line is incomplete, a line of recovery is the first valid line
+	begins := n.Seq == 1 && n.Prev == none
 	if begins {
 		if at, twice := v.chains[hash]; twice {
 			v.problem(place, textReadTwice, strings.TrimSuffix(at, ": "))
@@ -176,7 +181,8 @@ func (v *verifier) chain(place string, n *line, hash string) {
 	}
 }
 
-// earlier reports whether time a is before time b. It is false if one of them is not a time.
+// earlier reports whether the time a is before the time b. It returns false if one of them is not a
+// valid time.
 func earlier(a, b string) bool {
 	at, err := time.Parse(time.RFC3339, a)
 	before, wrong := time.Parse(time.RFC3339, b)

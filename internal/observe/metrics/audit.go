@@ -12,8 +12,8 @@ var (
 	auditFailed = prometheus.NewDesc("holdpoint_audit_failed_total", "Events that could not be written into the audit.", nil, nil)
 )
 
-// auditCollector exports the head of the audit. It reads the head once for all metrics, so that the
-// number of the line and its hash belong together.
+// auditCollector exports the head of the audit as metrics. It reads the head once for all of them,
+// so that the number of the line and the hash belong to the same line.
 type auditCollector struct{ head func() audit.Head }
 
 // Describe implements prometheus.Collector.

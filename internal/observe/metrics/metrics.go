@@ -1,11 +1,12 @@
 // Package metrics counts what Holdpoint does, for Prometheus.
 //
-// It deliberately does not observe a run while it goes on: it counts how many are under way, and
-// gets the figures of each run at its end. So a frame costs nothing here. Values of labels come
-// from fixed lists, or are names of agents from the configuration. They are never ids or texts that
-// a client or a backend chose. Names follow https://prometheus.io/docs/practices/naming/.
+// The package does not observe a run while the run continues. It counts the open runs, and gets the
+// numbers of each run when the run ends. So the package costs nothing for each frame. Values of
+// labels come from fixed lists, or are names of agents from the configuration. They are never ids
+// or texts that a client or a backend chose. Names follow
+// https://prometheus.io/docs/practices/naming/.
 //
-// docs/operations.md has a table of all metrics, which a test compares with the registry.
+// docs/operations.md has a table of all metrics. A test compares that table with the registry.
 package metrics
 
 import (
@@ -20,17 +21,17 @@ import (
 	"holdpoint/internal/observe/audit"
 )
 
-// Other is the value of a label for a value that is not in the label's list.
+// Other replaces the value of a label if that value is not in the label's list.
 const Other = "other"
 
-// none is the label for the dialect of a run that was not translated.
+// none is the value of the label dialect for a run that was not translated.
 const none = "none"
 
-// Options of Metrics.
+// Options configure Metrics.
 type Options struct {
 	Version  string
 	Dialects []string // the names of all dialects
-	Codes    []string // the codes of refusals
+	Codes    []string // the codes of all refusals
 	// Agents are the names of the agents that the process serves. An agent without a name is "".
 	// Nil means one agent without a name.
 	Agents []string
@@ -38,8 +39,8 @@ type Options struct {
 	Head func() audit.Head
 }
 
-// Metrics are the counters of a process, in a registry of their own. Methods are safe for
-// concurrent use.
+// Metrics are the metrics of a process, in a Prometheus registry of their own. Their methods are
+// safe for concurrent use.
 type Metrics struct {
 	opts     Options
 	registry *prometheus.Registry
@@ -65,7 +66,7 @@ type Metrics struct {
 
 var _ event.Sink = (*Metrics)(nil)
 
-// New makes Metrics.
+// New creates Metrics and registers them in their registry.
 func New(o Options) *Metrics {
 	if o.Agents == nil {
 		o.Agents = []string{""}
@@ -99,14 +100,14 @@ func New(o Options) *Metrics {
 	return m
 }
 
-// Buckets in seconds. shortTimes are for a step of the store or the first byte of a stream;
-// longTimes are for a run, which lasts from milliseconds to hours.
+// These are the buckets of the histograms, in seconds. shortTimes are for a step of the store and
+// for the first byte of a stream. longTimes are for a run, which lasts from milliseconds to hours.
 var (
 	shortTimes = []float64{0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10}
 	longTimes  = []float64{0.01, 0.1, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600, 1800, 3600}
 )
 
-// The values of labels.
+// These are the values of the labels. A value that is not in its list is counted as Other.
 var (
 	Outcomes = []string{"finished", "interrupt", "interrupt again", "replay", "refused", "error", "client left", "http status", "nothing to answer"}
 	Kinds    = []string{"passed", "rewritten", "dropped", "made"}
@@ -117,8 +118,8 @@ var (
 	whats    = []string{"results", "snapshots"}
 )
 
-// begin creates the counters of all known labels with 0, so that Prometheus sees the first event as
-// an increase.
+// begin creates the counters of all known label values with the value 0. Otherwise Prometheus would
+// not see the first event as an increase.
 func (m *Metrics) begin() {
 	for v, list := range map[*prometheus.CounterVec][]string{m.failures: stepsOf, m.evictions: whats, m.webhook.results: webhookResults} {
 		for _, value := range list {
@@ -160,7 +161,7 @@ func (m *Metrics) histograms(name, help string, buckets []float64, labels ...str
 	return h
 }
 
-// Handler answers /metrics.
+// Handler returns the handler of /metrics.
 func (m *Metrics) Handler() http.Handler {
 	return promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{})
 }
@@ -168,7 +169,7 @@ func (m *Metrics) Handler() http.Handler {
 // Registry returns the registry of all metrics.
 func (m *Metrics) Registry() prometheus.Gatherer { return m.registry }
 
-// knownOrOther returns value if list contains it, else Other.
+// knownOrOther returns value if list contains it, and otherwise Other.
 func knownOrOther(list []string, value string) string {
 	if slices.Contains(list, value) {
 		return value
@@ -197,7 +198,8 @@ func (m *Metrics) RunEnded(r *event.Run) {
 	}
 }
 
-// Evicted counts what the store in memory has removed to make room: results or snapshots.
+// Evicted counts one thing that the store in memory has removed to make room. what is results or
+// snapshots.
 func (m *Metrics) Evicted(what string) { m.evictions.WithLabelValues(knownOrOther(whats, what)).Inc() }
 
 // Take implements event.Sink. It never fails.

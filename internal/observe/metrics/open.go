@@ -6,13 +6,13 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// open is the gauge of the runs that are under way. It asks the handlers when the metrics are read,
-// so it costs a run nothing.
+// open is the gauge of the open runs. It calls the functions that count them only when Prometheus
+// reads the metrics, so it costs a run nothing.
 type open struct {
 	desc *prometheus.Desc
 
 	mu     sync.Mutex
-	counts map[string][]func() int // by agent
+	counts map[string][]func() int // the functions that Open registered for each agent
 }
 
 func newOpen() *open {
@@ -22,8 +22,8 @@ func newOpen() *open {
 	}
 }
 
-// Open registers count, which returns how many runs of the agent are under way. count is called at
-// any time, by several goroutines.
+// Open registers the function count, which returns how many runs of the agent are open. It may be
+// called at any time, and by several goroutines at once.
 func (m *Metrics) Open(agent string, count func() int) {
 	m.open.mu.Lock()
 	defer m.open.mu.Unlock()

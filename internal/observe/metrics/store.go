@@ -8,11 +8,11 @@ import (
 	"holdpoint/store"
 )
 
-// Store returns a store that measures the steps of s.
+// Store returns a store that calls s and measures each step.
 func (m *Metrics) Store(s store.Store) store.Store { return storeCollector{s, m} }
 
-// StoreAnswers records whether the store answered the periodic check, which finds a lost store even
-// if no run uses it.
+// StoreAnswers records whether the store answered the periodic check. That check also detects that
+// the store is lost while no run uses it.
 func (m *Metrics) StoreAnswers(yes bool) {
 	up := 0.0
 	if yes {
@@ -56,11 +56,11 @@ func (s storeCollector) List(ctx context.Context, q store.Query) (p store.Page, 
 }
 
 const (
-	// lookEvery is how often the waiting threads are counted, and lookTime how long a count may
-	// take.
+	// lookEvery is the interval at which the waiting threads are counted. lookTime bounds the time
+	// of one count.
 	lookEvery = 30 * time.Second
 	lookTime  = 10 * time.Second
-	// maxPages bounds the pages of one count.
+	// maxPages bounds how many pages of the store's list one count reads.
 	maxPages = 20
 )
 
@@ -78,8 +78,8 @@ func (m *Metrics) Watch(ctx context.Context, s store.Store) {
 	}
 }
 
-// look counts the waiting threads once. If the store returns an error, the metrics keep their
-// values.
+// look counts the waiting threads once, and finds how long the oldest has waited. If the store
+// returns an error, the metrics do not change.
 func (m *Metrics) look(ctx context.Context, s store.Store) {
 	ctx, cancel := context.WithTimeout(ctx, lookTime)
 	defer cancel()

@@ -6,11 +6,11 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// webhookResults are the results of an attempt to send an event, and "lost" for an event that was
-// given up.
+// webhookResults are the values of the label result: the results of an attempt to send an event,
+// and "lost" for an event that will not be sent.
 var webhookResults = []string{"sent", "failed", "refused", "lost"}
 
-// webhookCollector are the counters of the webhook.
+// webhookCollector contains the metrics of the webhook.
 type webhookCollector struct {
 	results *prometheus.CounterVec
 	waited  prometheus.Gauge
@@ -23,8 +23,8 @@ func (m *Metrics) newWebhook() webhookCollector {
 	}
 }
 
-// Webhook counts the result of an attempt to send an event, or an event that was given up. waited
-// is how long the event has waited.
+// Webhook counts the result of one attempt to send an event, or one event that will not be sent.
+// waited is how long the event has waited.
 func (m *Metrics) Webhook(result string, waited time.Duration) {
 	m.webhook.results.WithLabelValues(knownOrOther(webhookResults, result)).Inc()
 	switch result {

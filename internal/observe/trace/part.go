@@ -7,18 +7,18 @@ import (
 	"time"
 )
 
-// stopTimeout is how long the last spans may take at the end. The grace period has 5s for the end
-// after the drain, and ending the streams takes up to 4s of them.
+// stopTimeout bounds how long Stop waits for the last spans. After the drain, the grace period has
+// 5s left, and up to 4s of them are needed to end the streams.
 const stopTimeout = 750 * time.Millisecond
 
-// A Part creates spans until Stop.
+// A Part creates spans, and sends them until Stop is called.
 type Part struct {
 	*Tracer
 	logger *slog.Logger
 }
 
-// NewPart creates a Part, or returns nil if the variables of OpenTelemetry name no endpoint for
-// spans.
+// NewPart creates a Part. It returns nil if no environment variable of OpenTelemetry sets an
+// endpoint for spans.
 func NewPart(version string, logger *slog.Logger) (*Part, error) {
 	if !Enabled(os.Getenv) {
 		return nil, nil
@@ -34,7 +34,7 @@ func NewPart(version string, logger *slog.Logger) (*Part, error) {
 	return &Part{t, logger}, nil
 }
 
-// Stop sends the last spans, and gives up after stopTimeout.
+// Stop sends the last spans. It gives up after stopTimeout.
 func (p *Part) Stop() {
 	ctx, cancel := context.WithTimeout(context.Background(), stopTimeout)
 	defer cancel()

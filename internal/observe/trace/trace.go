@@ -1,8 +1,8 @@
 // Package trace creates OpenTelemetry spans of runs, and sends them by OTLP over HTTP. It is the
 // only package that imports OpenTelemetry.
 //
-// It deliberately gets no messages, arguments or answers. proxy reports when a run begins, its ids
-// and its outcome. The package is configured by OpenTelemetry's own variables.
+// The package gets no messages, arguments or answers. Package proxy tells it when a run begins, the
+// run's ids and its outcome. OpenTelemetry's own environment variables configure the package.
 package trace
 
 import (
@@ -29,8 +29,8 @@ import (
 	"holdpoint/internal/event"
 )
 
-// Enabled reports whether spans are sent: an endpoint is set for them, and no variable disables
-// them.
+// Enabled reports whether spans are sent. This is so if a variable sets an endpoint for spans, and
+// no variable disables them.
 func Enabled(getenv func(string) string) bool {
 	if strings.EqualFold(getenv("OTEL_SDK_DISABLED"), "true") || strings.EqualFold(getenv("OTEL_TRACES_EXPORTER"), "none") {
 		return false
@@ -38,7 +38,7 @@ func Enabled(getenv func(string) string) bool {
 	return getenv("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT") != "" || getenv("OTEL_EXPORTER_OTLP_ENDPOINT") != ""
 }
 
-// CheckProtocol returns an error if a variable asks for another protocol than http/protobuf.
+// CheckProtocol returns an error if a variable sets a protocol other than http/protobuf.
 func CheckProtocol(getenv func(string) string) error {
 	for _, name := range [...]string{"OTEL_EXPORTER_OTLP_TRACES_PROTOCOL", "OTEL_EXPORTER_OTLP_PROTOCOL"} {
 		switch p := getenv(name); p {
@@ -60,13 +60,14 @@ type Tracer struct {
 	context  propagation.TraceContext
 }
 
-// warnEvery is the shortest time between two logs of failures to send.
+// warnEvery is the shortest time between two log lines about spans that could not be sent.
 const warnEvery = time.Minute
 
-// New creates a Tracer from the variables of OpenTelemetry. It connects when the first spans are
-// sent.
+// New creates a Tracer that OpenTelemetry's environment variables configure. The Tracer connects to
+// the collector when it sends the first spans.
 func New(ctx context.Context, version string, logger *slog.Logger) (*Tracer, error) {
-	// Without this the SDK writes plain text to standard error, between the lines of the log.
+	// Without this call the SDK would write plain text to standard error, between the lines of the
+	// log.
 	otel.SetLogger(logr.FromSlogHandler(logger.Handler()))
 	exporter, err := otlptracehttp.New(ctx)
 	if err != nil {
@@ -79,7 +80,8 @@ func New(ctx context.Context, version string, logger *slog.Logger) (*Tracer, err
 	res, err := resource.New(ctx, resource.WithAttributes(attrs...), resource.WithFromEnv(), resource.WithTelemetrySDK())
 	switch {
 	case errors.Is(err, resource.ErrPartialResource):
-		logger.Warn(logAttributes) // the error is not logged: it may contain values, which may be secrets
+		// without err, because it may contain values, which may be secrets
+		logger.Warn(logAttributes)
 	case err != nil:
 		return nil, err
 	}
@@ -94,7 +96,7 @@ func New(ctx context.Context, version string, logger *slog.Logger) (*Tracer, err
 	return &Tracer{provider: provider, tracer: provider.Tracer("holdpoint")}, nil
 }
 
-// Shutdown sends the remaining spans, until ctx is done.
+// Shutdown sends the remaining spans. It gives up when ctx is done.
 func (t *Tracer) Shutdown(ctx context.Context) error {
 	if t == nil {
 		return nil
@@ -107,11 +109,11 @@ type Span struct {
 	t      *Tracer
 	ctx    context.Context
 	span   trace.Span
-	client trace.Span // the span of the current exchange, or nil
+	client trace.Span // the span of the current request to the backend, or nil
 }
 
-// Begin starts the span of a run. header is the header of the client's request, which may name a
-// parent span.
+// Begin starts the span of a run. header is the header of the client's request. If it names a
+// parent span, the new span belongs to that span's trace.
 func (t *Tracer) Begin(header http.Header, agent, thread, run string) *Span {
 	parent := context.Background()
 	if len(header["Traceparent"]) == 1 { // two different values are ambiguous
@@ -129,8 +131,9 @@ func (t *Tracer) Begin(header http.Header, agent, thread, run string) *Span {
 // TraceID returns the id of the span's trace.
 func (s *Span) TraceID() string { return s.span.SpanContext().TraceID().String() }
 
-// cutCopy returns a shortened copy of a text that a client or a backend chose. The text may be
-// long, and may be a part of a request, which would stay in memory until the span is sent.
+// cutCopy returns a copy of a text that a client or a backend chose, shortened to 200 bytes. The
+// copy is needed because the text may be a part of a request. Without it the whole request would
+// stay in memory until the span is sent.
 func cutCopy(text string) string {
 	const most = 200
 	if len(text) <= most {
@@ -139,8 +142,8 @@ func cutCopy(text string) string {
 	return strings.ToValidUTF8(text[:most], "") + "..."
 }
 
-// Traceparent returns the context of the span as a traceparent header. A later run that resumes
-// this one links to it.
+// Traceparent returns the context of the span as the value of a traceparent header. If a later run
+// resumes this run, it links its span to that context.
 func (s *Span) Traceparent() string { return s.inject(s.ctx).Get("traceparent") }
 
 func (s *Span) inject(ctx context.Context) http.Header {
@@ -149,7 +152,8 @@ func (s *Span) inject(ctx context.Context) http.Header {
 	return header
 }
 
-// Resumes links the span to the span of the run that this run resumes.
+// Resumes links the span to the span of the run that this run resumes. traceparent is what
+// Traceparent returned for that span.
 func (s *Span) Resumes(traceparent string) {
 	from := trace.SpanContextFromContext(s.t.context.Extract(context.Background(), propagation.MapCarrier{"traceparent": traceparent}))
 	if from.IsValid() {
@@ -157,7 +161,7 @@ func (s *Span) Resumes(traceparent string) {
 	}
 }
 
-// Happened adds an event to the span of the run.
+// Happened adds an event of a pause to the span of the run.
 func (s *Span) Happened(kind event.Kind, pause, code string) {
 	attrs := []attribute.KeyValue{attribute.String("holdpoint.pause", pause)}
 	if code != "" {
@@ -166,21 +170,23 @@ func (s *Span) Happened(kind event.Kind, pause, code string) {
 	s.span.AddEvent(string(kind), trace.WithAttributes(attrs...))
 }
 
-// Exchange begins the span of a request to the backend, and puts its context into the header.
+// Exchange starts the span of a request to the backend. It writes the context of that span into
+// header, the header of the request.
 func (s *Span) Exchange(header http.Header, address string) {
 	s.ExchangeEnded("")
 	ctx, client := s.t.tracer.Start(s.ctx, "exchange", trace.WithSpanKind(trace.SpanKindClient), trace.WithAttributes(
 		attribute.String("http.request.method", http.MethodPost), attribute.String("server.address", address),
 	))
 	s.client = client
-	delete(header, "Tracestate") // it is of the client's trace, which can differ from ours if its traceparent was not valid
+	// it belongs to the client's trace, which may differ from the span's trace
+	delete(header, "Tracestate")
 	for name, values := range s.inject(ctx) {
 		header[http.CanonicalHeaderKey(name)] = values
 	}
 }
 
-// ExchangeEnded ends the span of the current exchange, if there is one. failure is the class of the
-// backend's failure, or "".
+// ExchangeEnded ends the span of the current request to the backend, if there is one. failure is
+// the class of the backend's failure, or "".
 func (s *Span) ExchangeEnded(failure string) {
 	if s.client == nil {
 		return

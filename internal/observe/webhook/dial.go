@@ -12,10 +12,10 @@ import (
 	"time"
 )
 
-// errInside is the error for an address that is not a public one.
+// errInside is the error for an address that is not public.
 var errInside = errors.New(textNotPublic)
 
-// reserved are the networks without public hosts for which net/netip has no method.
+// reserved are the networks that contain no public hosts and that net/netip has no method for.
 // https://www.iana.org/assignments/iana-ipv4-special-registry
 // https://www.iana.org/assignments/iana-ipv6-special-registry
 var reserved = []netip.Prefix{
@@ -24,9 +24,10 @@ var reserved = []netip.Prefix{
 	netip.MustParsePrefix("64:ff9b::/96"), netip.MustParsePrefix("64:ff9b:1::/48"), netip.MustParsePrefix("2002::/16"),
 }
 
-// metadata lists addresses outside of the link-local networks at which a cloud's metadata service
-// gives a machine its credentials, or at which its host listens. No receiver in a private network
-// has such an address.
+// metadata lists addresses at which a cloud's metadata service gives a machine its credentials, or
+// at which the cloud's host listens. They are outside of the link-local networks. No webhook
+// receiver in a private network has one of these addresses, so a connection to them is never
+// allowed.
 var metadata = []netip.Prefix{
 	netip.MustParsePrefix("fd00:ec2::/32"),                                                   // AWS
 	netip.MustParsePrefix("fd20:ce::254/128"),                                                // Google Cloud
@@ -38,10 +39,10 @@ var metadata = []netip.Prefix{
 	netip.MustParsePrefix("192.80.8.124/32"),       // Equinix Metal
 }
 
-// embeddedIPv4 returns the IPv4 addresses that a gateway may extract from an IPv6 address: NAT64
-// with its well-known prefix (RFC 6052) or with a local prefix (RFC 8215), and 6to4 (RFC 3056). A
-// local prefix has 48, 56, 64 or 96 bits, and the address does not show its length, so there may be
-// several.
+// embeddedIPv4 returns the IPv4 addresses that a gateway may extract from the IPv6 address a. Such
+// addresses are NAT64 with its well-known prefix (RFC 6052) or with a local prefix (RFC 8215), and
+// 6to4 (RFC 3056). A local prefix has 48, 56, 64 or 96 bits. The address does not show which, so
+// embeddedIPv4 returns an IPv4 address for each length.
 func embeddedIPv4(a netip.Addr) []netip.Addr {
 	b := a.As16()
 	switch {
@@ -50,7 +51,7 @@ func embeddedIPv4(a netip.Addr) []netip.Addr {
 	case netip.MustParsePrefix("2002::/16").Contains(a):
 		return []netip.Addr{netip.AddrFrom4([4]byte(b[2:6]))}
 	case netip.MustParsePrefix("64:ff9b:1::/48").Contains(a):
-		list := []netip.Addr{ // the ninth byte is not part of an embedded address
+		list := []netip.Addr{ // byte 8 is not part of an embedded address
 			netip.AddrFrom4([4]byte{b[6], b[7], b[9], b[10]}), netip.AddrFrom4([4]byte{b[7], b[9], b[10], b[11]}),
 			netip.AddrFrom4([4]byte(b[9:13])), netip.AddrFrom4([4]byte(b[12:])),
 		}
@@ -59,14 +60,16 @@ func embeddedIPv4(a netip.Addr) []netip.Addr {
 	return nil
 }
 
-// allowAddress returns an error if connections to the address are not allowed.
+// allowAddress returns an error if the webhook must not connect to the address. private allows
+// addresses that are not public, except those of metadata services.
 func allowAddress(a netip.Addr, private bool) error {
 	a = a.Unmap().WithZone("")
 	if slices.ContainsFunc(embeddedIPv4(a), func(inner netip.Addr) bool { return allowAddress(inner, private) != nil }) {
 		return fmt.Errorf("%s: %w", a, errInside)
 	}
 	switch {
-	case a.IsLinkLocalUnicast(), a.IsMulticast(), a.IsUnspecified(), // the metadata services of most clouds are link-local
+	// the metadata services of most clouds are link-local
+	case a.IsLinkLocalUnicast(), a.IsMulticast(), a.IsUnspecified(),
 		slices.ContainsFunc(metadata, func(p netip.Prefix) bool { return p.Contains(a) }):
 		return fmt.Errorf("%s: %w", a, errInside)
 	case private:
@@ -82,9 +85,9 @@ func allowAddress(a netip.Addr, private bool) error {
 	return nil
 }
 
-// newClient returns a client that follows no redirects and uses no proxy. It checks each address
-// after the name was resolved, immediately before it connects, so a name that resolves differently
-// the second time does not get around the check.
+// newClient returns an HTTP client that follows no redirects and uses no proxy. It checks each
+// address immediately before it connects, after the host name was resolved. So a name that resolves
+// to different addresses each time cannot evade the check.
 func newClient(private bool) *http.Client {
 	dialer := &net.Dialer{Timeout: sendTimeout, Control: func(_, address string, _ syscall.RawConn) error {
 		at, err := netip.ParseAddrPort(address)
@@ -102,8 +105,8 @@ func newClient(private bool) *http.Client {
 	}
 }
 
-// ParseURL parses and checks the receiver's address. Errors do not contain the address, because an
-// address of Slack is a secret.
+// ParseURL parses and checks the receiver's address. Errors do not contain the address, because it
+// may be a secret, as an address of a Slack webhook is.
 func ParseURL(text string, private bool) (*url.URL, error) {
 	u, err := url.Parse(text)
 	switch {

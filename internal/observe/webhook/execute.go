@@ -10,15 +10,16 @@ import (
 	"text/template/parse"
 )
 
-// This file executes templates that text/template/parse has parsed. text/template itself is not
-// used because it calls methods by name. With it the linker would keep every exported method of
-// every type in the binary, which is 16 MB of 40 (docs/dependencies.md). A template here has no
-// access to methods, only to strings, numbers, lists and Values.
+// This file executes templates that the package text/template/parse has parsed. The package
+// text/template itself is not used because it calls methods by name. If it were used, the linker
+// would keep every exported method of every type in the binary, and these are 16 MB of 40
+// (docs/dependencies.md). A template that this file executes cannot call methods. It uses only
+// strings, numbers, lists and Values.
 
-// A function gets its evaluated arguments, at least one.
+// A function is called with its evaluated arguments, at least one.
 type function func(args []any) (any, error)
 
-// general are functions that text/template has under the same names, with the same meaning.
+// general are the functions that text/template also has, with the same names and meanings.
 var general = map[string]function{
 	"not": one(func(v any) (any, error) { return !truth(v), nil }),
 	"len": one(length),
@@ -67,7 +68,7 @@ var general = map[string]function{
 	"ge": compared(func(n int) bool { return n >= 0 }),
 }
 
-// lazy are the functions that do not evaluate all of their arguments.
+// lazy are the functions that may leave some of their arguments unevaluated.
 var lazy = map[string]any{"and": true, "or": true}
 
 var errArguments = errors.New(textArgumentCount)
@@ -115,8 +116,8 @@ func compared(is func(int) bool) function {
 	}
 }
 
-// compare compares two strings, numbers or booleans. A Value cannot be compared: templates use the
-// function is.
+// compare compares two strings, two numbers or two booleans. It returns an error for a Value: for
+// that, a template uses the function is.
 func compare(a, b any) (int, error) {
 	switch a := a.(type) {
 	case string:
@@ -147,8 +148,8 @@ func length(v any) (any, error) {
 	return nil, fmt.Errorf(textLenOf, nameOf(v))
 }
 
-// truth reports whether an if takes its first branch for the value. The empty text, the empty list,
-// zero and false are false.
+// truth reports whether v is true as the condition of an if. The empty text, the empty list, zero
+// and false are not.
 func truth(v any) bool {
 	switch v := v.(type) {
 	case string:
@@ -167,8 +168,8 @@ func truth(v any) bool {
 	return false
 }
 
-// nameOf returns the kind of a value, for an error. It does not return the value itself, because
-// the error is logged.
+// nameOf returns a name for the kind of the value v, for an error. It does not return the value
+// itself, because the error is logged.
 func nameOf(v any) string {
 	switch v.(type) {
 	case string:
@@ -185,7 +186,8 @@ func nameOf(v any) string {
 	return typeGroup
 }
 
-// printable returns an error if a template must not print the value without an escaping function.
+// printable returns an error if a template must not print v directly. A Value must go through an
+// escaping function first.
 func printable(v any) error {
 	switch v.(type) {
 	case string, int, bool:
@@ -205,10 +207,11 @@ func formatted(args []any, print func([]any) string) (any, error) {
 	return print(args), nil
 }
 
-// deepest is the maximal depth of templates that call one another.
+// deepest is the largest depth to which templates may call one another.
 const deepest = 100
 
-// An execution executes one template. A template that is called has an execution of its own.
+// An execution executes one template. A template that this template calls has an execution of its
+// own.
 type execution struct {
 	out   io.Writer
 	trees map[string]*parse.Tree
@@ -221,13 +224,14 @@ type variable struct {
 	value any
 }
 
-// execute executes the template root with the data, and writes its output.
+// execute executes the template named root with data, and writes the output to out.
 func execute(out io.Writer, trees map[string]*parse.Tree, data any) error {
 	x := &execution{out: out, trees: trees, vars: []variable{{"$", data}}}
 	return x.node(data, trees[root].Root)
 }
 
-// errBreak and errContinue end an iteration of a loop. Outside of a loop they are the error.
+// errBreak and errContinue end one iteration of a loop. Outside of a loop they are returned as the
+// error of the template.
 var errBreak, errContinue = errors.New(textBreakOutside), errors.New(textContinueOutside)
 
 // node executes a node and its children. dot is the value of {{.}}.
@@ -271,8 +275,8 @@ func (x *execution) node(dot any, n parse.Node) error {
 	return fmt.Errorf(textNotSupported, n)
 }
 
-// branch executes the matching list of an if or a with. in returns the dot of the first list for
-// the value of the condition.
+// branch executes an if or a with: n.List if the condition is true, and otherwise n.ElseList. The
+// function in returns the dot for n.List. Its argument is the value of the condition.
 func (x *execution) branch(dot any, n *parse.BranchNode, in func(any) any) error {
 	defer x.drop(len(x.vars))
 	v, err := x.pipe(dot, n.Pipe)
@@ -321,7 +325,7 @@ func (x *execution) loop(dot any, n *parse.RangeNode) error {
 	return nil
 }
 
-// call executes another template of the file.
+// call executes another template of the template file.
 func (x *execution) call(dot any, n *parse.TemplateNode) error {
 	tree := x.trees[n.Name]
 	if tree == nil {
@@ -364,7 +368,8 @@ func (x *execution) pipe(dot any, p *parse.PipeNode) (any, error) {
 	return v, nil
 }
 
-// value evaluates a pipeline. The value of each command is the last argument of the next one.
+// value evaluates a pipeline. The value of each command becomes the last argument of the next
+// command.
 func (x *execution) value(dot any, p *parse.PipeNode) (v any, err error) {
 	for i, c := range p.Cmds {
 		last := []any{v}
@@ -411,7 +416,8 @@ func (x *execution) command(dot any, c *parse.CommandNode, last []any) (any, err
 	return v, nil
 }
 
-// decide evaluates an and or an or: it returns the first argument that decides the result, else the
+// decide evaluates the function and if the parameter and is true, and otherwise the function or. It
+// returns the value of the first argument that decides the result, and otherwise the value of the
 // last argument.
 func (x *execution) decide(dot any, and bool, args []parse.Node, last []any) (v any, err error) {
 	if len(args)+len(last) == 0 {
@@ -428,7 +434,7 @@ func (x *execution) decide(dot any, and bool, args []parse.Node, last []any) (v 
 	return v, nil
 }
 
-// argument evaluates an operand.
+// argument evaluates one argument of a command.
 func (x *execution) argument(dot any, n parse.Node) (any, error) {
 	switch n := n.(type) {
 	case *parse.DotNode:
@@ -463,7 +469,8 @@ func (x *execution) argument(dot any, n parse.Node) (any, error) {
 	return nil, fmt.Errorf(textNotSupported, n)
 }
 
-// fields returns the value of a field, or of a field of a field, as path names them.
+// fields returns the field of v that path names. If path has several names, each further name is a
+// field of the field before it.
 func fields(v any, path []string) (any, error) {
 	for _, name := range path {
 		group, ok := v.(map[string]any)

@@ -24,66 +24,67 @@ import (
 
 const (
 	workers = 4
-	// sendTimeout bounds one attempt to send. A sender reserves the notices of a thread for longer
-	// (hold), so that no other sends them at the same time.
+	// sendTimeout bounds one attempt to send. hold is how long a sender reserves the notices of a
+	// thread. It is longer, so that no other sender sends these notices during the attempt.
 	sendTimeout = 10 * time.Second
 	hold        = sendTimeout + 5*time.Second
 	stepTimeout = 5 * time.Second
-	// pollEvery is how often the list of due notices is read from the store. Notices that this
-	// process has written are sent at once, without the list.
+	// pollEvery is the interval at which the sender reads the list of due notices from the store.
+	// Notices that this process itself has written are sent at once, without the list.
 	pollEvery = 5 * time.Second
-	// firstWait and longestWait bound the wait of one thread after a failed attempt. longestRest
-	// bounds the wait of all threads while the receiver fails.
+	// firstWait and longestWait are the shortest and the longest wait of one thread after a failed
+	// attempt. longestRest is the longest wait of all threads while the receiver fails.
 	firstWait, longestWait = time.Second, 5 * time.Minute
 	longestRest            = time.Minute
 	longestRetryAfter      = time.Hour
 	queued                 = 1024
 
-	// stopTimeout is how long attempts may continue when the process ends. EndTime is how long Run
-	// takes at most after stop is closed, including the last step of the store.
+	// stopTimeout is how long attempts may continue when the process ends. EndTime is the longest
+	// time that Run takes to return after stop is closed. It includes the last step of the store.
 	stopTimeout = 500 * time.Millisecond
 	EndTime     = 750 * time.Millisecond
 )
 
-// The results of an attempt to send.
+// These are the results of an attempt to send.
 const (
 	ResultSent    = "sent"
 	ResultFailed  = "failed"  // the attempt is repeated later
-	ResultRefused = "refused" // the receiver will never accept this event
-	ResultLost    = "lost"    // the event was given up, see store.MaxNotices
+	ResultRefused = "refused" // the receiver refuses this event and will never accept it
+	ResultLost    = "lost"    // the event will not be sent, see store.MaxNotices
 )
 
 // Results returns all results.
 func Results() []string { return []string{ResultSent, ResultFailed, ResultRefused, ResultLost} }
 
-// Options of a Sender. URL is required.
+// Options configure a Sender. URL is required.
 type Options struct {
 	URL      *url.URL
-	Secrets  []string  // whsec_..., the newest first; without secrets nothing is signed
+	Secrets  []string  // whsec_..., the newest first; without secrets, events are not signed
 	Template *Template // nil: the default body
 	Private  bool      // the receiver may have a private address
 	Logger   *slog.Logger
-	// Tried is called after each attempt with its result and how long the event has waited. It may
-	// be nil.
+	// Tried is called after each attempt. result is the result of the attempt, and waited is how
+	// long the event has waited. Tried may be nil.
 	Tried func(result string, waited time.Duration)
-	// Poll is how often the list of due notices is read. 0 means 5s.
+	// Poll is the interval at which the list of due notices is read. 0 means 5s.
 	Poll time.Duration
 }
 
-// A Sender sends the notices that the records of a store contain.
+// A Sender sends the notices that are in the records of a store.
 type Sender struct {
 	opts   Options
 	to     atomic.Pointer[receiver]
 	client *http.Client
 	keys   chan store.Key
-	fails  atomic.Int32 // failed attempts in a row
+	fails  atomic.Int32 // how many attempts have failed in a row
 
-	// Only poll uses these two: how far the store's clock is ahead of ours, and when it was read.
+	// ahead is how far the store's clock is ahead of this process's clock, and asked is when that
+	// was measured. Only poll uses them.
 	ahead time.Duration
 	asked time.Time
 }
 
-// New makes a Sender. Run starts it.
+// New creates a Sender. Call Run to start it.
 func New(o Options) (*Sender, error) {
 	s := &Sender{opts: o, client: newClient(o.Private), keys: make(chan store.Key, queued)}
 	if o.Logger == nil {
@@ -98,14 +99,16 @@ func New(o Options) (*Sender, error) {
 	return s, s.Set(o.URL, o.Secrets, o.Template)
 }
 
-// A receiver is the address of the receiver, with the signatures and the body that it gets.
+// A receiver contains the address of the webhook's receiver, and the signers and the template for
+// its requests.
 type receiver struct {
 	url      *url.URL
 	signers  []*standardwebhooks.Webhook
 	template *Template
 }
 
-// Set changes the address, the secrets and the template of later attempts. They are as in Options.
+// Set changes the address, the secrets and the template for later attempts. The parameters are the
+// same as in Options.
 func (s *Sender) Set(to *url.URL, secrets []string, template *Template) error {
 	next := &receiver{url: to, template: template}
 	for _, secret := range secrets {
@@ -119,8 +122,8 @@ func (s *Sender) Set(to *url.URL, secrets []string, template *Template) error {
 	return nil
 }
 
-// Wake reports that the thread has notices to send. It never blocks. If the queue is full, the next
-// poll finds the thread.
+// Wake tells the Sender that the thread has notices to send. It never blocks. If the queue is full,
+// the next poll finds the thread.
 func (s *Sender) Wake(key store.Key) {
 	select {
 	case s.keys <- key:
@@ -128,7 +131,7 @@ func (s *Sender) Wake(key store.Key) {
 	}
 }
 
-// Run sends until stop is closed, and returns within EndTime after that.
+// Run sends notices until stop is closed. It returns within EndTime after that.
 func (s *Sender) Run(kept store.Store, stop <-chan struct{}) {
 	steps, cancelSteps := context.WithCancel(context.Background())
 	defer cancelSteps()
@@ -146,7 +149,7 @@ func (s *Sender) Run(kept store.Store, stop <-chan struct{}) {
 	s.client.CloseIdleConnections()
 }
 
-// poll puts threads with due notices into the queue, at intervals.
+// poll reads the list of due notices at intervals, and adds their threads to the queue.
 func (s *Sender) poll(ctx context.Context, kept store.Store, stop <-chan struct{}) {
 	for {
 		s.look(ctx, kept)
@@ -160,8 +163,8 @@ func (s *Sender) poll(ctx context.Context, kept store.Store, stop <-chan struct{
 	}
 }
 
-// look reads the list of due notices once, including notices that will be due before the next look.
-// It reads a part of the list only, which is enough while the receiver fails.
+// look reads the list of due notices once. It includes notices that will be due before the next
+// look. It reads only a part of a long list, which is enough while the receiver fails.
 func (s *Sender) look(ctx context.Context, kept store.Store) {
 	ctx, cancel := context.WithTimeout(ctx, stepTimeout)
 	defer cancel()
@@ -176,14 +179,14 @@ func (s *Sender) look(ctx context.Context, kept store.Store) {
 	}
 }
 
-// clockEvery is how often the store's clock is read.
+// clockEvery is the interval at which the store's clock is read.
 const clockEvery = time.Minute
 
-// noThread is a key that no thread has. Load of this key returns the store's time.
+// noThread is a key that no thread has. Loading it returns the store's time and no record.
 const noThread store.Key = "0000000000000000000000000000000000000000000000000000000000000000"
 
-// storeTime returns an estimate of the store's current time. Due times of notices are times of the
-// store.
+// storeTime returns an estimate of the current time of the store's clock, because the due times of
+// notices are times of that clock.
 func (s *Sender) storeTime(ctx context.Context, kept store.Store) time.Time {
 	now := time.Now()
 	if s.asked.IsZero() || now.Sub(s.asked) >= clockEvery {
@@ -194,7 +197,7 @@ func (s *Sender) storeTime(ctx context.Context, kept store.Store) time.Time {
 	return now.Add(s.ahead)
 }
 
-// wakeIn calls Wake after the wait.
+// wakeIn calls Wake after wait has passed.
 func (s *Sender) wakeIn(key store.Key, wait time.Duration) {
 	if wait <= 0 {
 		s.Wake(key)
@@ -203,8 +206,8 @@ func (s *Sender) wakeIn(key store.Key, wait time.Duration) {
 	time.AfterFunc(wait, func() { s.Wake(key) })
 }
 
-// work sends the notices of the threads in the queue. When stop is closed it sends what is in the
-// queue without waiting, and returns.
+// work sends the notices of the threads in the queue. When stop is closed, work sends the notices
+// of the threads that are in the queue, does not wait for more, and returns.
 func (s *Sender) work(ctx, steps context.Context, kept store.Store, stop <-chan struct{}) {
 	for s.rest(stop) {
 		select {
@@ -223,7 +226,7 @@ func (s *Sender) work(ctx, steps context.Context, kept store.Store, stop <-chan 
 	}
 }
 
-// rest waits while the receiver fails. It returns false if stop is closed.
+// rest waits for a moment if the last attempts have failed. It returns false if stop is closed.
 func (s *Sender) rest(stop <-chan struct{}) bool {
 	wait := time.Duration(0)
 	if n := s.fails.Load(); n > 0 {
@@ -247,14 +250,16 @@ func (s *Sender) rest(stop <-chan struct{}) bool {
 	}
 }
 
-// backoff returns a wait that doubles with each try, reduced by a random part of up to a half.
+// backoff returns how long to wait before the next try. The time begins with first, doubles with
+// each try up to longest, and is then reduced by a random part of at most one half.
 func backoff(tries int, first, longest time.Duration) time.Duration {
 	wait := min(first<<min(tries, 20), longest)
 	return wait/2 + rand.N(wait/2+1)
 }
 
-// thread sends the notices of one thread, in order. steps ends a moment after ctx, so that a notice
-// that was sent is removed from the record even when the process ends.
+// thread sends the notices of one thread, in order. ctx bounds the attempts, and steps bounds the
+// steps of the store. steps ends a moment after ctx. So a notice that was sent is removed from the
+// record even if the process ends.
 func (s *Sender) thread(ctx, steps context.Context, kept store.Store, key store.Key) {
 	for ctx.Err() == nil {
 		step, cancel := context.WithTimeout(ctx, stepTimeout)
@@ -277,7 +282,8 @@ func (s *Sender) thread(ctx, steps context.Context, kept store.Store, key store.
 				sent, failed = nil, true
 				wait = max(backoff(taken.Tries, firstWait, longestWait), retryAfter)
 				if ctx.Err() != nil {
-					wait, failed = 0, false // the process ends: another process sends it
+					// this process ends, so another process sends the notice
+					wait, failed = 0, false
 				}
 			case n == len(taken.Notices)-1:
 				wait = 0
@@ -296,7 +302,7 @@ func (s *Sender) thread(ctx, steps context.Context, kept store.Store, key store.
 				s.fails.Store(0)
 			}
 			if result == ResultFailed {
-				if failed && wait < s.opts.Poll { // for a longer wait the poll finds the thread
+				if failed && wait < s.opts.Poll { // after a longer wait, poll finds the thread
 					s.wakeIn(key, wait)
 				}
 				return
@@ -317,7 +323,8 @@ func (s *Sender) log(result, id string, tries int, waited, wait time.Duration, e
 	}
 }
 
-// bodyOf returns the body of the request. If the template fails, it is the default body.
+// bodyOf returns the body of the request for the notice. If there is no template, or the template
+// fails, this is the default body.
 func (s *Sender) bodyOf(n store.Notice, template *Template) []byte {
 	if template == nil {
 		return n.Body
@@ -334,8 +341,8 @@ func (s *Sender) bodyOf(n store.Notice, template *Template) []byte {
 	return n.Body
 }
 
-// send makes one attempt. The error is the reason if the notice was not accepted. retryAfter is the
-// wait that the receiver asks for.
+// send makes one attempt to send the notice. If the receiver did not accept it, err is the reason.
+// retryAfter is the wait that the receiver has asked for.
 func (s *Sender) send(ctx context.Context, n store.Notice) (result string, retryAfter time.Duration, err error) {
 	ctx, cancel := context.WithTimeout(ctx, sendTimeout)
 	defer cancel()
@@ -377,8 +384,9 @@ func (s *Sender) send(ctx context.Context, n store.Notice) (result string, retry
 	}
 }
 
-// final reports whether a status means that the receiver will never accept this body. Other errors,
-// such as 401 and 404, can be mended by the operator, and then the notice is sent.
+// final reports whether the status code means that the receiver will never accept this body. After
+// other errors, such as 401 and 404, the operator can correct the configuration, so the notice is
+// sent again.
 func final(code int) bool {
 	switch code {
 	case http.StatusBadRequest, http.StatusGone, http.StatusRequestEntityTooLarge, http.StatusUnprocessableEntity:
@@ -387,7 +395,7 @@ func final(code int) bool {
 	return false
 }
 
-// waitOf returns the wait of a Retry-After header, or 0.
+// waitOf returns how long a Retry-After header asks to wait, or 0.
 func waitOf(text string, now time.Time) time.Duration {
 	wait := time.Duration(0)
 	if seconds, err := strconv.Atoi(text); err == nil {

@@ -29,7 +29,7 @@ type Settings struct {
 	template *Template
 }
 
-// eventKinds is HOLDPOINT_WEBHOOK_EVENTS.
+// eventKinds is the value of HOLDPOINT_WEBHOOK_EVENTS.
 type eventKinds []event.Kind
 
 // UnmarshalText reads a list of kinds, separated by commas, semicolons or white space.
@@ -44,7 +44,7 @@ func (k *eventKinds) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// String returns a form that UnmarshalText reads.
+// String returns the kinds separated by commas, which UnmarshalText can read.
 func (k eventKinds) String() string { return join(k, ",") }
 
 func join(kinds []event.Kind, with string) string {
@@ -58,7 +58,7 @@ func join(kinds []event.Kind, with string) string {
 // IsSet reports whether a webhook is configured.
 func (s *Settings) IsSet() bool { return s.URL.IsSet() }
 
-// Check returns what is wrong with the settings, and reads their files.
+// Check reads the files that the settings name, and returns what is wrong with the settings.
 func (s *Settings) Check() (errs []error) {
 	if !s.IsSet() {
 		for _, of := range []struct {
@@ -78,7 +78,8 @@ func (s *Settings) Check() (errs []error) {
 	return errs
 }
 
-// read reads the address, the secrets and the template, from files if the settings name files.
+// read reads the address, the secrets and the template. It reads those from files for which the
+// settings name a file.
 func (s *Settings) read() (to *url.URL, secrets []string, template *Template, errs []error) {
 	address, err := s.URL.Read("WEBHOOK_URL")
 	if err != nil {
@@ -106,13 +107,13 @@ func (s *Settings) read() (to *url.URL, secrets []string, template *Template, er
 	return to, secrets, template, errs
 }
 
-// Files returns the names of the files in the settings.
+// Files returns the names of the files that the settings name.
 func (s *Settings) Files() []string {
 	return slices.DeleteFunc([]string{s.URL.File, s.Secret.File, s.TemplateFile}, func(file string) bool { return file == "" })
 }
 
-// Maker returns the NoticeMaker of the settings, or nil if there is no webhook. names and desk are
-// its Names and Desk.
+// Maker returns the NoticeMaker of the settings, or nil if there is no webhook. names and desk
+// become the fields Names and Desk of the NoticeMaker.
 func (s *Settings) Maker(names bool, desk *url.URL) *NoticeMaker {
 	if !s.IsSet() {
 		return nil
@@ -120,7 +121,7 @@ func (s *Settings) Maker(names bool, desk *url.URL) *NoticeMaker {
 	return &NoticeMaker{Kinds: s.Events, Content: s.Content, Names: names, Desk: desk}
 }
 
-// A Part sends the notices in the records of a store, from Start to Stop.
+// A Part sends the notices in the records of a store. It sends from Start until Stop.
 type Part struct {
 	*Sender
 	settings  *Settings
@@ -128,8 +129,8 @@ type Part struct {
 	end, done chan struct{}
 }
 
-// New creates the sender for a store, or returns nil if there is no webhook. tried is called after
-// each attempt, as Options.Tried.
+// New creates the Part that sends the notices of the store kept, or returns nil if there is no
+// webhook. tried is called after each attempt, see Options.Tried.
 func (s *Settings) New(kept store.Store, tried func(result string, waited time.Duration), logger *slog.Logger) (*Part, error) {
 	if !s.IsSet() {
 		return nil, nil
@@ -144,8 +145,8 @@ func (s *Settings) New(kept store.Store, tried func(result string, waited time.D
 	return &Part{Sender: sender, settings: s, store: kept, end: make(chan struct{}), done: make(chan struct{})}, nil
 }
 
-// Reload reads the files of the settings again, for later attempts. If there is an error, nothing
-// changes.
+// Reload reads the files of the settings again. Later attempts use their new content. If there is
+// an error, nothing changes.
 func (p *Part) Reload() error {
 	to, secrets, template, errs := p.settings.read()
 	if errs != nil {
@@ -162,7 +163,7 @@ func (p *Part) Start() {
 	}()
 }
 
-// Stop starts no further attempts, and waits for current ones, for EndTime at most.
+// Stop starts no further attempts, and waits for attempts in progress. It waits at most EndTime.
 func (p *Part) Stop() {
 	close(p.end)
 	<-p.done

@@ -13,11 +13,11 @@ import (
 	"holdpoint/internal/event"
 )
 
-// A Value is a text from an agent, a client or a backend. A template can print it through an
-// escaping function only.
+// A Value is a text that comes from an agent, a client or a backend. A template can print it only
+// through an escaping function.
 type Value string
 
-// words describes each kind in a sentence, for templates.
+// words contains a sentence about each kind of event, for templates.
 var words = map[event.Kind]string{
 	event.Raised:    saysOpened,
 	event.Resolved:  saysAnswered,
@@ -31,8 +31,8 @@ var words = map[event.Kind]string{
 	event.Released:  saysReopened,
 }
 
-// viewOf returns the data of the template for an event. Values of type string are Holdpoint's own
-// texts. docs/webhook.md lists the fields.
+// viewOf returns the data that a template gets for an event. A value of type string is a text of
+// Holdpoint's own, which needs no escaping. docs/webhook.md lists the fields.
 func viewOf(id string, b *Body) map[string]any {
 	d := &b.Data
 	questions := make([]any, len(d.Interrupts))
@@ -56,23 +56,23 @@ func viewOf(id string, b *Body) map[string]any {
 
 // own are the functions that escape or compare Values.
 var own = map[string]function{
-	// json returns a Value as a JSON string with its quotes.
+	// json returns a text or a Value as a JSON string with its quotes.
 	"json": one(func(v any) (any, error) {
 		text, err := textOf(v)
 		return string(quoted(text)), err
 	}),
-	// in escapes a Value for use within a JSON string.
+	// in escapes a text or a Value for use inside a JSON string.
 	"in": one(func(v any) (any, error) {
 		text, err := textOf(v)
 		return within(text), err
 	}),
-	// slack escapes a Value for use within a JSON string that Slack reads as mrkdwn.
+	// slack escapes a text or a Value for use inside a JSON string that Slack reads as mrkdwn.
 	// https://api.slack.com/reference/surfaces/formatting#escaping
 	"slack": one(func(v any) (any, error) {
 		text, err := textOf(v)
 		return within(strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;").Replace(text)), err
 	}),
-	// short cuts a Value after a number of bytes, and adds "..." if something was cut.
+	// short shortens a Value to a number of bytes. It adds "..." to a Value that was longer.
 	"short": two(func(most int, v Value) any { return Value(short(most, string(v))) }),
 	// is reports whether a Value equals a text.
 	"is": two(func(v Value, text string) any { return string(v) == text }),
@@ -85,7 +85,8 @@ func short(most int, text string) string {
 	return strings.ToValidUTF8(text[:most], "") + "..."
 }
 
-// textOf returns the visible text of a value, or an error if it is not a text.
+// textOf returns the text of a value, or an error if the value is not a text. In a Value it
+// replaces invisible characters, see visible.
 func textOf(v any) (string, error) {
 	switch v := v.(type) {
 	case Value:
@@ -96,9 +97,9 @@ func textOf(v any) (string, error) {
 	return "", fmt.Errorf(textWantText, nameOf(v))
 }
 
-// visible replaces invisible characters that change how the text is displayed by U+FFFD: control
-// characters and format characters, such as those that override the direction. Line breaks and tabs
-// stay.
+// visible replaces invisible characters by U+FFFD if they change how the text is displayed. These
+// are control characters and format characters, such as those that reverse the direction of the
+// text. Line breaks and tabs stay.
 func visible(text string) string {
 	return strings.Map(func(r rune) rune {
 		if r != '\n' && r != '\t' && unicode.In(r, unicode.Cc, unicode.Cf, unicode.Zl, unicode.Zp) {
@@ -111,7 +112,7 @@ func visible(text string) string {
 func quoted(text string) []byte {
 	b, err := json.Marshal(text)
 	if err != nil {
-		return []byte(`""`) // cannot happen: a string can be marshalled
+		return []byte(`""`) // cannot happen: any string can be marshalled
 	}
 	return b
 }
@@ -124,11 +125,11 @@ func within(text string) string {
 // A Template makes the body of a notice.
 type Template struct{ trees map[string]*parse.Tree }
 
-// root is the name of the template that consists of the file's text.
+// root is the name of the template that consists of the whole text of the file.
 const root = "webhook"
 
-// ParseTemplate parses a template, and executes it for an example of each kind of event to find
-// errors.
+// ParseTemplate parses a template. To find errors, it also executes the template with an example of
+// each kind of event.
 func ParseTemplate(text string) (*Template, error) {
 	trees, err := treesOf(text)
 	if err != nil {
@@ -153,13 +154,13 @@ func ParseTemplate(text string) (*Template, error) {
 
 func treesOf(text string) (map[string]*parse.Tree, error) {
 	trees, err := parse.Parse(root, text, "", "", names(own), names(general), lazy)
-	if err == nil && trees[root] == nil { // the file has definitions only
+	if err == nil && trees[root] == nil { // the file contains only definitions of other templates
 		err = errNoJSON
 	}
 	return trees, err
 }
 
-// Errors of a template. Its output is not sent then.
+// These are the errors of a template. If one occurs, the template's output is not sent.
 var (
 	errUnescaped = errors.New(textUnescaped)
 	errNoJSON    = errors.New(textNotJSON)
@@ -168,7 +169,7 @@ var (
 
 const maxBody = 256 << 10
 
-// body executes the template for an event.
+// body executes the template for an event, and returns its output. id is the id of the notice.
 func (t *Template) body(id string, b *Body) ([]byte, error) {
 	var out boundedBuffer
 	if err := execute(&out, t.trees, viewOf(id, b)); err != nil {
@@ -180,7 +181,8 @@ func (t *Template) body(id string, b *Body) ([]byte, error) {
 	return out.Bytes(), nil
 }
 
-// boundedBuffer is a buffer with at most maxBody bytes.
+// boundedBuffer is a buffer that accepts at most maxBody bytes. A Write beyond that returns
+// errTooLong.
 type boundedBuffer struct{ bytes.Buffer }
 
 func (b *boundedBuffer) Write(p []byte) (int, error) {

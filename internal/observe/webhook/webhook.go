@@ -1,10 +1,11 @@
 // Package webhook sends events about questions and answers to a receiver by HTTP. It turns an event
-// into a notice. The step of the store that causes the event writes the notice into the thread's
-// record, and a Sender sends the notices of the records.
+// into a notice. The step of the store that causes the event also writes the notice into the
+// thread's record. Later a Sender reads the notices from the records and sends them.
 //
-// It deliberately never delays a run: the run writes its notices with a step that it takes anyway,
-// and does not wait for the receiver. If the process crashes after the receiver's answer and before
-// the notice is removed from the record, the notice is sent again, under the same id.
+// The webhook never delays a run. The run writes its notices with a step of the store that it needs
+// anyway, and does not wait for the receiver. If the process crashes after the receiver has
+// answered and before the notice is removed from the record, the notice is sent again with the same
+// id.
 package webhook
 
 import (
@@ -23,53 +24,56 @@ import (
 	"holdpoint/store"
 )
 
-// Kinds returns the kinds of events that can be sent, which are those that a step of the store
-// causes. Refusals and replays change no record, so no record could keep their notices.
+// Kinds returns the kinds of events that can be sent. Each of them is caused by a step of the store
+// that changes a record. Refusals and replays change no record, so there is no record for their
+// notices.
 func Kinds() []event.Kind {
 	return append(Defaults(), event.Claimed, event.Released)
 }
 
-// Defaults returns the kinds of events that are sent if HOLDPOINT_WEBHOOK_EVENTS is not set: that a
-// question was asked, and how it ended.
+// Defaults returns the kinds of events that are sent if HOLDPOINT_WEBHOOK_EVENTS is not set. They
+// say that a question was asked, and how it ended.
 func Defaults() []event.Kind {
 	return []event.Kind{
 		event.Raised, event.Resolved, event.Cancelled, event.Expired, event.Lost, event.Withdrawn, event.Retired, event.InDoubt,
 	}
 }
 
-// A NoticeMaker makes notices of events.
+// A NoticeMaker turns events into notices.
 type NoticeMaker struct {
 	Kinds   []event.Kind // nil: Defaults
 	Content bool         // include messages, arguments of calls, and answers
-	Names   bool         // include the names of those who decided at the desk
-	Desk    *url.URL     // the address of the desk's page, which ends with a slash; nil: no links
+	Names   bool         // include the names of the people who decided at the desk
+	Desk    *url.URL     // the URL of the desk's page, with a slash at its end; nil: no links
 }
 
-// Body is the default body, in the form that Standard Webhooks proposes. Records contain notices in
-// this form.
+// Body is the default body of a request to the receiver, in the form that Standard Webhooks
+// proposes. The notices in records have this form too.
 type Body struct {
 	Type      event.Kind `json:"type"`
 	Timestamp time.Time  `json:"timestamp"`
 	Data      Data       `json:"data"`
 }
 
-// Data has the members of an audit line. Empty fields are unknown or do not apply.
+// Data has the same members as an audit line. A field is empty if it is unknown or does not apply.
 type Data struct {
-	Agent         string     `json:"agent,omitempty"`
-	Tenant        string     `json:"tenant,omitempty"`
-	Thread        string     `json:"thread,omitempty"`
-	Run           string     `json:"run,omitempty"`
-	Pause         string     `json:"pause,omitempty"`
-	Approval      string     `json:"approval,omitempty"` // the id of the question at the desk
-	Link          string     `json:"link,omitempty"`     // the address of the first question at the desk
+	Agent  string `json:"agent,omitempty"`
+	Tenant string `json:"tenant,omitempty"`
+	Thread string `json:"thread,omitempty"`
+	Run    string `json:"run,omitempty"`
+	Pause  string `json:"pause,omitempty"`
+	// the name under which the desk shows the pause
+	Approval      string     `json:"approval,omitempty"`
+	Link          string     `json:"link,omitempty"` // the URL of the first question at the desk
 	Dialect       string     `json:"dialect,omitempty"`
 	Door          event.Door `json:"door,omitempty"`
 	Principal     string     `json:"principal,omitempty"`
 	PrincipalHash string     `json:"principalHash,omitempty"`
 	Code          string     `json:"code,omitempty"`
 	Interrupts    []Question `json:"interrupts"`
-	More          int        `json:"more,omitempty"`    // number of questions that are left out
-	LeftOut       bool       `json:"leftOut,omitempty"` // something was left out because the body was too large
+	More          int        `json:"more,omitempty"` // the number of questions that are omitted
+	// something is omitted because the body was too large
+	LeftOut bool `json:"leftOut,omitempty"`
 }
 
 // A Question is one question of an event.
@@ -80,24 +84,27 @@ type Question struct {
 	Status string   `json:"status,omitempty"`
 	Says   string   `json:"says,omitempty"`
 	Edited bool     `json:"edited,omitempty"`
-	// Door and By are set if the question was decided at the desk: where, and by whom.
+	// Door and By are where and by whom the question was decided. They are set only if this was at
+	// the desk.
 	Door event.Door `json:"door,omitempty"`
 	By   string     `json:"by,omitempty"`
 	Link string     `json:"link,omitempty"`
 
-	Message string          `json:"message,omitempty"` // these three are set if Content is true
+	// Message, Calls and Payload are set only if NoticeMaker.Content is true
+	Message string          `json:"message,omitempty"`
 	Calls   json.RawMessage `json:"calls,omitempty"`
 	Payload json.RawMessage `json:"payload,omitempty"`
 }
 
-// Bounds of a body. The content may add up to the largest size of a notice.
+// These are the bounds of a body without content. The content of questions may fill it up to the
+// largest size of a notice.
 const (
 	maxQuestions = 16
 	maxTools     = 16
 )
 
-// Notice returns the notice of an event, for the thread's record. ok is false if events of this
-// kind are not sent.
+// Notice returns the notice of an event, which is written into the thread's record. ok is false if
+// events of this kind are not sent.
 func (m *NoticeMaker) Notice(e *event.Event) (n store.Notice, ok bool) {
 	kinds := m.Kinds
 	if kinds == nil {
@@ -134,9 +141,9 @@ func (m *NoticeMaker) Notice(e *event.Event) (n store.Notice, ok bool) {
 	return n, true
 }
 
-// The functions below reduce an event that is too large for a record, in this order. Without them
-// an agent could ask a question so large that no notice is sent. After the last function a notice
-// always fits.
+// The functions below reduce an event that is too large for a record. They are called in this
+// order, until the event fits. Without them an agent could prevent a notice by a very large
+// question. After the last function the notice always fits.
 
 func withoutContent(d *Data) {
 	for i := range d.Interrupts {
@@ -172,11 +179,11 @@ func (m *NoticeMaker) question(i *event.Interrupt) Question {
 	return q
 }
 
-// maxLinked is the largest size of a question's id in a link, in bytes.
+// maxLinked is the largest size of a question's id in bytes with which the link contains that id.
 const maxLinked = 200
 
-// link returns the address of a question on the desk's page, or "" without a desk. The address
-// alone gives no rights, because the desk requires a login.
+// link returns the URL of a question on the desk's page, or "" if there is no desk. The URL alone
+// gives no rights, because the desk requires a login.
 func (m *NoticeMaker) link(approval, question string) string {
 	if m.Desk == nil || approval == "" {
 		return ""
@@ -195,8 +202,8 @@ func valid(raw json.RawMessage) json.RawMessage {
 	return raw
 }
 
-// Named gives a notice an id that is derived from the pause and the kind of event. If several
-// processes report the same end of a question, their notices have the same id.
+// Named sets the id of a notice to a hash of the pause's id and the kind of the event. So if
+// several processes report the same end of a question, their notices have the same id.
 func Named(n store.Notice, e *event.Event) store.Notice {
 	sum := sha256.Sum256([]byte(e.Pause + " " + string(e.Kind)))
 	n.ID = "evt_" + hex.EncodeToString(sum[:16])
