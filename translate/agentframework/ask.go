@@ -170,32 +170,25 @@ func readListed(i gjson.Result) ask {
 // object returns the Interrupt for a question that the backend did not send in an interrupt
 // outcome. The parameter seen says that the client has the tool call, so the Interrupt may name it.
 func (a ask) object(seen bool) json.RawMessage {
-	type object struct {
-		Reason   string          `json:"reason"`
-		Message  string          `json:"message,omitempty"`
-		Call     string          `json:"toolCallId,omitempty"`
-		Schema   json.RawMessage `json:"responseSchema,omitempty"`
-		Metadata any             `json:"metadata,omitempty"`
-	}
-	o := object{Schema: json.RawMessage(kit.ApprovalSchema)}
+	q := kit.Question{Schema: kit.ApprovalSchema}
 	if seen {
-		o.Call = a.Call
+		q.Call = a.Call
 	}
 	switch a.Kind {
 	case approval:
-		o.Reason, o.Message = "tool_call", fmt.Sprintf(askCall, a.Name)
+		q.Reason, q.Message = "tool_call", fmt.Sprintf(askCall, a.Name)
 	case confirm:
-		o.Reason, o.Message, o.Schema = "confirmation", askChanges, json.RawMessage(confirmSchema)
+		q.Reason, q.Message, q.Schema = "confirmation", askChanges, confirmSchema
 		if a.Name != "" {
-			o.Message = fmt.Sprintf(askChangesFrom, a.Name)
+			q.Message = fmt.Sprintf(askChangesFrom, a.Name)
 		}
 	case request:
-		o.Reason, o.Message, o.Call, o.Schema = "input_required", a.text, "", schemaOf(a.kind)
+		q.Reason, q.Message, q.Call, q.Schema = "input_required", a.text, "", schemaOf(a.kind)
 	}
 	if about := a.metadata(); about != nil {
-		o.Metadata = map[string]json.RawMessage{metadataKey: about}
+		q.Metadata = string(agui.MustMarshal(map[string]json.RawMessage{metadataKey: about}))
 	}
-	return agui.MustMarshal(o)
+	return q.Object()
 }
 
 const confirmSchema = `{"type":"object","properties":{"approved":{"type":"boolean"},"steps":{"type":"array"}},"required":["approved"]}`
@@ -225,23 +218,23 @@ func (a ask) metadata() json.RawMessage {
 }
 
 // schemaOf returns the JSON schema that 1.0.0rc8 and later send for a simple Python type. It
-// returns nil for any other type.
-func schemaOf(kind string) json.RawMessage {
+// returns "" for any other type.
+func schemaOf(kind string) string {
 	switch kind {
 	case "bool":
-		return json.RawMessage(`{"type":"boolean"}`)
+		return `{"type":"boolean"}`
 	case "str":
-		return json.RawMessage(`{"type":"string"}`)
+		return `{"type":"string"}`
 	case "int":
-		return json.RawMessage(`{"type":"integer"}`)
+		return `{"type":"integer"}`
 	case "float":
-		return json.RawMessage(`{"type":"number"}`)
+		return `{"type":"number"}`
 	case "dict":
-		return json.RawMessage(`{"type":"object","additionalProperties":true}`)
+		return `{"type":"object","additionalProperties":true}`
 	case "list":
-		return json.RawMessage(`{"type":"array"}`)
+		return `{"type":"array"}`
 	}
-	return nil
+	return ""
 }
 
 // isStatus reports whether a CUSTOM event contains the status of a workflow's run. The stream of

@@ -87,26 +87,11 @@ func interrupt(native gjson.Result, how form, result gjson.Result, calls []agui.
 	if f.reason.Exists() && f.reason.Str != reason && how != byObject {
 		f.rest = kit.AppendMember(f.rest, `"reason"`, f.reason.Raw)
 	}
-	o := kit.AppendText([]byte{'{'}, "reason", reason)
-	if message := f.text(); message != "" {
-		o = kit.AppendText(o, "message", message)
+	o := kit.Question{
+		Reason: reason, Message: f.text(), Call: call, Schema: f.responseSchema(approval),
+		ExpiresAt: f.expires.Raw, SubagentID: f.subagent.Raw, Metadata: string(f.allMetadata(call, result)),
 	}
-	if call != "" {
-		o = kit.AppendText(o, "toolCallId", call)
-	}
-	if schema := f.responseSchema(approval); schema != "" {
-		o = kit.AppendMember(o, `"responseSchema"`, schema)
-	}
-	if f.expires.Exists() {
-		o = kit.AppendMember(o, `"expiresAt"`, f.expires.Raw)
-	}
-	if f.subagent.Exists() {
-		o = kit.AppendMember(o, `"subagentRunId"`, f.subagent.Raw)
-	}
-	if m := f.allMetadata(call, result); len(m) > 0 {
-		o = kit.AppendMember(o, `"metadata"`, string(m))
-	}
-	return f.withID(agui.Interrupt{Object: append(o, '}')}, approval)
+	return f.withID(agui.Interrupt{Object: o.Object()}, approval)
 }
 
 // withID sets the ids of the interrupt: the native id unchanged, or none.

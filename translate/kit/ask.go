@@ -12,6 +12,37 @@ import (
 // arguments.
 const ApprovalSchema = `{"type":"object","properties":{"approved":{"type":"boolean"}},"required":["approved"]}`
 
+// A Question has the members of an AG-UI Interrupt that a dialect writes itself. A text that is
+// empty is left out, except the Reason.
+type Question struct {
+	Reason     string
+	Message    string
+	Call       string // toolCallId
+	Schema     string // responseSchema, as JSON
+	ExpiresAt  string // as JSON
+	SubagentID string // subagentRunId, as JSON
+	Metadata   string // a JSON object
+}
+
+// Object returns the Interrupt without its id.
+func (q Question) Object() []byte {
+	o := AppendText([]byte{'{'}, "reason", q.Reason)
+	if q.Message != "" {
+		o = AppendText(o, "message", q.Message)
+	}
+	if q.Call != "" {
+		o = AppendText(o, "toolCallId", q.Call)
+	}
+	for _, m := range [...]struct{ key, value string }{
+		{`"responseSchema"`, q.Schema}, {`"expiresAt"`, q.ExpiresAt}, {`"subagentRunId"`, q.SubagentID}, {`"metadata"`, q.Metadata},
+	} {
+		if m.value != "" {
+			o = AppendMember(o, m.key, m.value)
+		}
+	}
+	return append(o, '}')
+}
+
 // Unreadable returns the error of a resume whose stored pause the dialect cannot read. Another
 // version may have written it.
 func Unreadable() *agui.RunError {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"slices"
+	"strings"
 
 	"github.com/tidwall/gjson"
 
@@ -428,14 +429,8 @@ func (run *run) open() []langgraphapi.Native {
 
 // breakpointQuestion returns the question that Holdpoint asks at a static breakpoint.
 func breakpointQuestion(s state) langgraphapi.Native {
-	o := kit.AppendText([]byte{'{'}, "reason", "langgraph:breakpoint")
-	message := textBreakpoint + s.next[0]
-	for _, n := range s.next[1:] {
-		message += ", " + n
-	}
-	o = kit.AppendText(o, "message", message+"?")
-	o = kit.AppendMember(o, `"responseSchema"`, kit.ApprovalSchema)
-	return langgraphapi.Native{AnswerForm: breakpoint, Value: append(o, '}'), Meta: s.addTo([]byte("{}"), s.next[0])}
+	o := kit.Question{Reason: "langgraph:breakpoint", Message: textBreakpoint + strings.Join(s.next, ", ") + "?", Schema: kit.ApprovalSchema}
+	return langgraphapi.Native{AnswerForm: breakpoint, Value: o.Object(), Meta: s.addTo([]byte("{}"), s.next[0])}
 }
 
 // paused adds the pause with the questions to res.

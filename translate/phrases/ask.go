@@ -68,11 +68,10 @@ func (d *Dialect) lastText(t agui.Transcript) *askingText {
 
 // interrupt returns the question as an interrupt for the client.
 func (a *askingText) interrupt() agui.Interrupt {
-	o := kit.AppendMember([]byte{'{'}, `"reason"`, `"confirmation"`)
-	o = kit.AppendMember(o, `"message"`, quoted(a.cutToBounds()))
-	o = kit.AppendMember(o, `"responseSchema"`, kit.ApprovalSchema)
-	o = kit.AppendMember(o, `"metadata"`, `{"`+Name+`":{"phrase":`+quoted(a.phrase)+`}}`)
-	return agui.Interrupt{Native: a.id, Object: append(o, '}')}
+	phrase := kit.AppendText([]byte{'{'}, "phrase", a.phrase)
+	return agui.Interrupt{Native: a.id, Object: kit.Question{
+		Reason: "confirmation", Message: a.cutToBounds(), Schema: kit.ApprovalSchema, Metadata: `{"` + Name + `":` + string(phrase) + `}}`,
+	}.Object()}
 }
 
 // cutToBounds returns the text, cut to maxMessage bytes. From a long text it returns the end, where
@@ -92,5 +91,3 @@ func (a *askingText) cutToBounds() string {
 	}
 	return cut
 }
-
-func quoted(s string) string { return string(agui.AppendString(nil, s)) }

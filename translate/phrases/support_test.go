@@ -97,3 +97,5 @@ func told(list gjson.Result) string {
 	}
 	return strings.Join(ids, " ")
 }
+
+func quoted(s string) string { return string(agui.AppendString(nil, s)) }

@@ -2,6 +2,7 @@ package requestapproval
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -167,25 +168,16 @@ func plainEnd(finish agui.Event) bool {
 // object returns the AG-UI Interrupt without its id. callID is "" if the client was not shown the
 // call.
 func (a ask) object(callID string) []byte {
-	o := []byte{'{'}
-	if callID == "" {
-		o = kit.AppendText(o, "reason", "confirmation")
-	} else {
-		o = kit.AppendText(o, "reason", "tool_call")
-	}
-	message := a.message
-	if message == "" {
-		message = fmt.Sprintf(askCall, a.function)
-	}
-	o = kit.AppendText(o, "message", message)
-	if callID != "" {
-		o = kit.AppendText(o, "toolCallId", callID)
-	}
-	// the schema does not accept edited arguments
-	o = kit.AppendMember(o, `"responseSchema"`, kit.ApprovalSchema)
 	own := kit.AppendMember(kit.AppendText([]byte{'{'}, "functionName", a.function), `"functionArguments"`, a.arguments)
-	o = kit.AppendMember(o, `"metadata"`, `{"`+Name+`":`+string(own)+`}}`)
-	return append(o, '}')
+	q := kit.Question{
+		Reason: "tool_call", Message: cmp.Or(a.message, fmt.Sprintf(askCall, a.function)), Call: callID,
+		Schema:   kit.ApprovalSchema, // the schema does not accept edited arguments
+		Metadata: `{"` + Name + `":` + string(own) + `}}`,
+	}
+	if callID == "" {
+		q.Reason = "confirmation"
+	}
+	return q.Object()
 }
 
 // A questionState is what the dialect stores about a question until its resume.

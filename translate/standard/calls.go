@@ -98,15 +98,14 @@ func withoutAbandoned(r *translate.Request) agui.RunInput {
 // approval returns the question of a call that asks for an approval.
 func (s *suspendedRuns) approval(c agui.Call) agui.Interrupt {
 	at := suspendedCall{Run: s.key(), Call: c.ID, Approval: true}
-	o := kit.AppendText([]byte{'{'}, "reason", reasonApproval)
-	o = kit.AppendText(o, "message", fmt.Sprintf(askCall, c.Name))
-	o = kit.AppendText(o, "toolCallId", c.ID)
-	o = kit.AppendMember(o, `"responseSchema"`, kit.ApprovalSchema)
 	own := agui.MustMarshal(struct {
 		Type string `json:"type"`
 		Tool string `json:"toolName"`
 		Run  string `json:"runId"`
 	}{"tool_approval", c.Name, at.Run})
-	o = append(kit.AppendMember(o, `"metadata"`, `{"mastra":`+string(own)+`}`), '}')
-	return agui.Interrupt{Native: at.native(), Object: o, Private: agui.MustMarshal(at)}
+	o := kit.Question{
+		Reason: reasonApproval, Message: fmt.Sprintf(askCall, c.Name), Call: c.ID,
+		Schema: kit.ApprovalSchema, Metadata: `{"mastra":` + string(own) + `}`,
+	}
+	return agui.Interrupt{Native: at.native(), Object: o.Object(), Private: agui.MustMarshal(at)}
 }

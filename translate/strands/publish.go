@@ -84,24 +84,19 @@ func (d *Dialect) publish(q question, id strandsapi.ID, calls map[string]string,
 			name += " (" + agui.Shorten(q.node) + ")"
 		}
 	}
-	o := kit.AppendText([]byte{'{'}, "reason", reason)
 	message := strandsapi.Message(gjson.ParseBytes(q.reason), tool, name)
 	if q.failedBefore {
 		message += textAnsweredBefore
 	}
-	o = kit.AppendText(o, "message", message)
-	if callID != "" {
-		o = kit.AppendText(o, "toolCallId", callID)
-	}
+	o := kit.Question{Reason: reason, Message: message, Call: callID, Metadata: string(d.metadata(q, more))}
 	rule, _ := d.rules.Answer(q.name)
 	switch schema := d.rules.Schema(q.name); {
 	case schema != nil:
-		o = kit.AppendMember(o, `"responseSchema"`, string(schema))
+		o.Schema = string(schema)
 	case id.AsksForCall() && callID != "" && rule.Decides():
-		o = kit.AppendMember(o, `"responseSchema"`, kit.ApprovalSchema)
+		o.Schema = kit.ApprovalSchema
 	}
-	o = kit.AppendMember(o, `"metadata"`, string(d.metadata(q, more)))
-	return append(o, '}')
+	return o.Object()
 }
 
 // metadata returns {"strands":{...}} with the reason that the hook or tool gave.

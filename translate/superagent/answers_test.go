@@ -7,6 +7,7 @@ import (
 	"holdpoint/internal/agui"
 	"holdpoint/translate"
 	"holdpoint/translate/dialecttest"
+	"holdpoint/translate/internal/aguiwriter"
 )
 
 func TestWhatIsSentForAnAnswer(t *testing.T) {
@@ -136,7 +137,7 @@ func TestWhatIsSentForARun(t *testing.T) {
 				}
 				return
 			}
-			want := `{"agent_id":"approver","session_id":"t1","message":` + quoted(c.want) + `}`
+			want := `{"agent_id":"approver","session_id":"t1","message":` + aguiwriter.Quoted(c.want) + `}`
 			if err != nil || string(out.Body) != want || out.Path != "/api/v1/chat/stream" || out.Header["X-A2ui"][0] != "true" || out.Resumes || !out.ReadOn {
 				t.Errorf("%+v %s (%v)", out, out.Body, err)
 			}

@@ -10,6 +10,7 @@ import (
 	"github.com/tidwall/gjson"
 
 	"holdpoint/internal/agui"
+	"holdpoint/translate/internal/aguiwriter"
 	"holdpoint/translate/kit"
 )
 
@@ -140,23 +141,15 @@ func (q *question) interrupt(d *Dialect, thread string) agui.Interrupt {
 	if k.Fields == nil {
 		k.Fields = []field{}
 	}
-	reason, schema := "input_required", json.RawMessage(kit.ApprovalSchema)
-	if k.confirms() {
-		reason = "confirmation"
-	} else {
-		schema = q.schema()
-	}
-	o := kit.AppendMember([]byte{'{'}, `"reason"`, quoted(reason))
-	if q.reason != "" {
-		o = kit.AppendMember(o, `"message"`, quoted(cutLong(q.reason, maxMessage)))
-	}
-	o = kit.AppendMember(o, `"responseSchema"`, string(schema))
 	raw := []byte(q.raw)
 	if len(raw) > maxReason {
 		raw = agui.DeleteKey(raw, "reason")
 	}
-	o = kit.AppendMember(o, `"metadata"`, `{"`+Name+`":`+string(raw)+`}`)
-	return agui.Interrupt{Native: q.native(d.agent, thread), Object: append(o, '}'), Private: agui.MustMarshal(k)}
+	o := kit.Question{Reason: "confirmation", Message: cutLong(q.reason, maxMessage), Schema: kit.ApprovalSchema, Metadata: `{"` + Name + `":` + string(raw) + `}`}
+	if !k.confirms() {
+		o.Reason, o.Schema = "input_required", q.schema()
+	}
+	return agui.Interrupt{Native: q.native(d.agent, thread), Object: o.Object(), Private: agui.MustMarshal(k)}
 }
 
 // native returns the checkpoint_id. Questions of the documented A2UI event and of TurnLoop agents
@@ -170,15 +163,15 @@ func (q *question) native(agent, thread string) string {
 
 // schema returns a schema with a property for each field. It does not allow an empty text for a
 // required field.
-func (q *question) schema() json.RawMessage {
+func (q *question) schema() string {
 	properties, required := []byte{'{'}, []string{}
 	for _, f := range q.fields {
-		properties = kit.AppendMember(properties, quoted(f.Name), string(f.schema()))
+		properties = kit.AppendMember(properties, aguiwriter.Quoted(f.Name), string(f.schema()))
 		if f.required {
 			required = append(required, f.Name)
 		}
 	}
-	o := kit.AppendMember([]byte{'{'}, `"type"`, `"object"`)
+	o := kit.AppendText([]byte{'{'}, "type", "object")
 	if len(q.fields) > 0 {
 		o = kit.AppendMember(o, `"properties"`, string(append(properties, '}')))
 	}
@@ -187,16 +180,16 @@ func (q *question) schema() json.RawMessage {
 	} else {
 		o = kit.AppendMember(o, `"minProperties"`, "1")
 	}
-	return append(o, '}')
+	return string(append(o, '}'))
 }
 
 func (f field) schema() []byte {
 	o := []byte{'{'}
 	switch f.Kind {
 	case "confirm":
-		o = kit.AppendMember(o, `"type"`, `"boolean"`)
+		o = kit.AppendText(o, "type", "boolean")
 	case "text", "select":
-		o = kit.AppendMember(o, `"type"`, `"string"`)
+		o = kit.AppendText(o, "type", "string")
 	}
 	if f.Kind == "text" && f.required {
 		o = kit.AppendMember(o, `"minLength"`, "1")
@@ -205,12 +198,10 @@ func (f field) schema() []byte {
 		o = kit.AppendMember(o, `"enum"`, string(agui.MustMarshal(f.options)))
 	}
 	if f.label != "" {
-		o = kit.AppendMember(o, `"title"`, quoted(f.label))
+		o = kit.AppendText(o, "title", f.label)
 	}
 	return append(o, '}')
 }
-
-func quoted(s string) string { return string(agui.AppendString(nil, s)) }
 
 // cutLong returns at most the first most bytes of a text.
 func cutLong(s string, most int) string {

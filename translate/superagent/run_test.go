@@ -7,6 +7,7 @@ import (
 	"holdpoint/internal/agui"
 	"holdpoint/translate"
 	"holdpoint/translate/dialecttest"
+	"holdpoint/translate/internal/aguiwriter"
 )
 
 func TestStreams(t *testing.T) {
@@ -61,7 +62,7 @@ func TestStreams(t *testing.T) {
 		"the real interrupt, no end":       {[]string{a2ui("interrupt", wrapped(state))}, "'" + reasonPlain + "' asks"},
 		"an interrupt that says nothing":   {[]string{"interrupt|x"}, "failed: the backend asks something in a form that cannot be read: a new message continues without an answer UPSTREAM_STATUS"},
 		"an error behind an interrupt":     {[]string{a2ui("interrupt", wrapped(state)), a2ui("error", `{"code":"x"}`)}, "'" + reasonPlain + "' asks"},
-		"a marker that A2UI did not read":  {[]string{a2ui("text", `{"delta":`+quoted("\x00INTERRUPT:"+state)+`}`), a2ui("done", "null")}, "'" + reasonPlain + "' asks"},
+		"a marker that A2UI did not read":  {[]string{a2ui("text", `{"delta":`+aguiwriter.Quoted("\x00INTERRUPT:"+state)+`}`), a2ui("done", "null")}, "'" + reasonPlain + "' asks"},
 		"bare text, events without a name": {[]string{"Hel", "lo", bare("thinking", `{"delta":"hm"}`), bare("interrupt", wrapped(state)), "[DONE]"}, "'Hello' (hm) '" + reasonPlain + "' asks"},
 		"bare text, done as an event":      {[]string{"Hello", bare("done", "null")}, "'Hello' end"},
 		"events of another kind":           {[]string{"ping|x", a2ui("hologram", `{"delta":"x"}`), "text|not JSON", a2ui("done", "null")}, "end"},
@@ -193,7 +194,7 @@ func TestNewMessagesSentWithTheAnswers(t *testing.T) {
 				}
 				if c.said != "" {
 					body := string(res.Next.Out.Body)
-					if want := `{"agent_id":"approver","session_id":"t1","message":` + quoted(c.said) + `}`; body != want || !res.Next.Out.TakesNew || res.Next.Out.Resumes {
+					if want := `{"agent_id":"approver","session_id":"t1","message":` + aguiwriter.Quoted(c.said) + `}`; body != want || !res.Next.Out.TakesNew || res.Next.Out.Resumes {
 						t.Fatalf("%s, %+v", body, res.Next.Out)
 					}
 					second := play(t, res.Next.Run, frames("more", "[DONE]"))

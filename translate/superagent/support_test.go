@@ -7,6 +7,7 @@ import (
 	"holdpoint/internal/agui"
 	"holdpoint/translate"
 	"holdpoint/translate/dialecttest"
+	"holdpoint/translate/internal/aguiwriter"
 )
 
 func newDialect(t testing.TB) *Dialect {
@@ -169,7 +170,7 @@ func bare(kind, data string) string {
 }
 
 func wrapped(state string) string {
-	return `{"reason":` + quoted(state) + `,"fields":` + outerFields + `}`
+	return `{"reason":` + aguiwriter.Quoted(state) + `,"fields":` + outerFields + `}`
 }
 
 func said1(content string) agui.Message {

@@ -95,18 +95,11 @@ func KeptIn(p agui.Pause) KeptOfPause {
 // interrupt returns the question of a call. shown reports that the client sees q.Call, and twice
 // that another call of the turn has the call's id.
 func (t *Table) interrupt(q Question, c agui.Call, shown, twice bool) agui.Interrupt {
-	o := kit.AppendText([]byte{'{'}, "reason", q.Reason)
-	o = kit.AppendText(o, "message", q.Message)
+	o := kit.Question{Reason: q.Reason, Message: q.Message, Schema: q.Schema, Metadata: q.Metadata}
 	if shown {
-		o = kit.AppendText(o, "toolCallId", q.Call)
+		o.Call = q.Call
 	}
-	if q.Schema != "" {
-		o = kit.AppendMember(o, `"responseSchema"`, q.Schema)
-	}
-	if q.Metadata != "" {
-		o = kit.AppendMember(o, `"metadata"`, q.Metadata)
-	}
-	i := agui.Interrupt{Native: c.ID, Object: append(o, '}'), Keys: []string{c.ID}, Calls: q.Calls, Secret: q.Kind.Secret}
+	i := agui.Interrupt{Native: c.ID, Object: o.Object(), Keys: []string{c.ID}, Calls: q.Calls, Secret: q.Kind.Secret}
 	kept := PrivateState{Repeated: twice}
 	if q.Kind.Name != "" {
 		kept = PrivateState{Kind: q.Kind.Name, Call: c.ID, Name: c.Name, Runs: q.Runs, Repeated: twice}

@@ -185,12 +185,7 @@ func isOf(id, request string) bool {
 
 // object returns the interrupt as the host itself would send it.
 func (a approvalRequest) object() []byte {
-	return agui.MustMarshal(struct {
-		Reason  string          `json:"reason"`
-		Message string          `json:"message"`
-		Call    string          `json:"toolCallId"`
-		Schema  json.RawMessage `json:"responseSchema"`
-	}{"tool_call", messageStart + a.Call.Name, a.Call.ID, json.RawMessage(kit.ApprovalSchema)})
+	return kit.Question{Reason: "tool_call", Message: messageStart + a.Call.Name, Call: a.Call.ID, Schema: kit.ApprovalSchema}.Object()
 }
 
 // interrupt returns an interrupt with this object. It has a toolCallId only if the client has
