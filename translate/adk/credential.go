@@ -2,6 +2,7 @@ package adk
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"slices"
 
@@ -29,7 +30,7 @@ const (
 func credentialQuestion(args gjson.Result) calls.Question {
 	config := args.Get("authConfig")
 	q := calls.Question{
-		Kind: credential, Reason: "input_required", Message: textOr(args.Get("message"), askCredential),
+		Kind: credential, Reason: "input_required", Message: cmp.Or(args.Get("message").Str, askCredential),
 		Schema: credentialSchema, Metadata: `{"adk":{"authConfig":` + string(withoutSecrets(config)) + `}}`,
 	}
 	if takesText(config) {

@@ -1,6 +1,7 @@
 package adk
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"strings"
@@ -114,7 +115,7 @@ func confirmation(args gjson.Result) (calls.Question, bool) {
 	about := asked(name.Str, original.Get("args"))
 	about.ID = original.Get("id").Str
 	q := calls.Question{
-		Kind: confirm, Reason: "confirmation", Message: textOr(details.Get("hint"), calls.AsksToCall(name.Str)),
+		Kind: confirm, Reason: "confirmation", Message: cmp.Or(details.Get("hint").Str, calls.AsksToCall(name.Str)),
 		Call: about.ID, Schema: confirmSchema, Calls: []agui.AskedCall{about}, Runs: about.ID,
 	}
 	q.Metadata = `{"adk":{"originalFunctionCall":` + original.Raw + `,"toolConfirmation":` + details.Raw + `}}`
@@ -128,19 +129,12 @@ func asked(name string, args gjson.Result) agui.AskedCall {
 	return agui.AskedCall{Name: name, Args: args.Raw}
 }
 
-func textOr(said gjson.Result, text string) string {
-	if said.Type != gjson.String || said.Str == "" {
-		return text
-	}
-	return said.Str
-}
-
 // inputQuestion returns the question that an adk_request_input call with these arguments asks. In
 // ADK 2 two things make this call: a node of a workflow that yields a RequestInput, and a model
 // that uses the tool adk_request_input (RAN google-adk 2.13.0). A node with require_confirmation
 // makes it with the schema of a ToolConfirmation; then the question is a confirmation.
 func inputQuestion(args gjson.Result) calls.Question {
-	q := calls.Question{Kind: input, Reason: "input_required", Message: textOr(args.Get("message"), askInput)}
+	q := calls.Question{Kind: input, Reason: "input_required", Message: cmp.Or(args.Get("message").Str, askInput)}
 	schema := args.Get("response_schema")
 	if schema.IsObject() {
 		q.Schema = schema.Raw

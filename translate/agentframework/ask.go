@@ -1,6 +1,7 @@
 package agentframework
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 
@@ -98,15 +99,7 @@ func readRequest(value gjson.Result) (ask, bool) {
 // question returns the text of the request of a workflow that has these data. It is the text that
 // 1.0.0rc8 and later send as the message of their interrupt outcome.
 func question(data gjson.Result) string {
-	if data.Type == gjson.String {
-		return data.Str
-	}
-	for _, key := range []string{"message", "prompt", "question"} {
-		if v := data.Get(key); v.Type == gjson.String && v.Str != "" {
-			return v.Str
-		}
-	}
-	return ""
+	return cmp.Or(data.Str, kit.FirstText(data, "message", "prompt", "question"))
 }
 
 // readCall reads a tool call that the framework made up to ask a question. It returns false for

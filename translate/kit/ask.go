@@ -43,6 +43,19 @@ func (q Question) Object() []byte {
 	return append(o, '}')
 }
 
+// FirstText returns the first member of an object that is a text and not empty, or "" if there is
+// none.
+func FirstText(object gjson.Result, paths ...string) string {
+	if object.IsObject() {
+		for _, path := range paths {
+			if text := object.Get(path).Str; text != "" {
+				return text
+			}
+		}
+	}
+	return ""
+}
+
 // Unreadable returns the error of a resume whose stored pause the dialect cannot read. Another
 // version may have written it.
 func Unreadable() *agui.RunError {

@@ -15,27 +15,10 @@ import (
 func readCustom(event []byte) langgraphapi.Native {
 	f := gjson.GetManyBytes(event, "value", "rawEvent")
 	value, raw := f[0], f[1]
-	n := langgraphapi.Native{Value: customValue(value, raw.Get("value")), AnswerForm: langgraphapi.ByScalar, Meta: []byte{'{'}}
+	n := langgraphapi.ReadNative(raw)
+	n.Value = customValue(value, raw.Get("value"))
 	if !raw.Exists() {
 		n.AnswerForm = langgraphapi.ByBareScalar
-	}
-	for _, key := range []string{"ns", "resumable", "when"} {
-		if v := raw.Get(key); v.Exists() && v.Type != gjson.Null {
-			n.Meta = kit.AppendMember(n.Meta, `"`+key+`"`, v.Raw)
-		}
-	}
-	n.Meta = append(n.Meta, '}')
-	for _, key := range []string{"id", "interrupt_id"} {
-		if id := raw.Get(key); id.Type == gjson.String && id.Str != "" {
-			n.ID = id.Str
-			break
-		}
-	}
-	if langgraphapi.IsID(n.ID) {
-		n.AnswerForm = langgraphapi.ByID
-	}
-	if s := langgraphapi.ObjectOf(raw.Get("response_schema")); s != "" {
-		n.Schema = json.RawMessage(s)
 	}
 	return n
 }

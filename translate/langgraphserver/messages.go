@@ -195,10 +195,5 @@ func reasoningText(b gjson.Result) string {
 	if len(parts) > 0 {
 		return strings.Join(parts, "\n")
 	}
-	for _, path := range []string{"reasoning", "thinking", "reasoning_content.text", "text"} {
-		if v := b.Get(path); v.Type == gjson.String && v.Str != "" {
-			return v.Str
-		}
-	}
-	return ""
+	return kit.FirstText(b, "reasoning", "thinking", "reasoning_content.text", "text")
 }

@@ -79,7 +79,7 @@ func (s state) nodes() map[string]string {
 	for _, t := range s.tasks {
 		node := t.Get("name").Str
 		for _, i := range t.Get("interrupts").Array() {
-			id := idOf(i)
+			id := langgraphapi.InterruptID(i)
 			if _, known := list[id]; id != "" && !known {
 				list[id] = node
 			}
@@ -111,33 +111,12 @@ func (s state) callsWithoutResult() []gjson.Result {
 	return nil
 }
 
-// idOf returns the id of an interrupt. Servers with LangGraph 0.3 for JavaScript send it under the
-// key interrupt_id.
-func idOf(i gjson.Result) string {
-	for _, key := range []string{"id", "interrupt_id"} {
-		if id := i.Get(key); id.Type == gjson.String && id.Str != "" {
-			return id.Str
-		}
-	}
-	return ""
-}
-
-// readInterrupt parses an Interrupt of the server. Its form is {id, value}, or {value, ns,
-// resumable, when} before langgraph 0.6 for Python and 0.4 for JavaScript.
+// readInterrupt reads an Interrupt of the server.
 func readInterrupt(i gjson.Result) langgraphapi.Native {
-	n := langgraphapi.Native{ID: idOf(i), AnswerForm: langgraphapi.ByScalar, Value: langgraphapi.RawOf(i.Get("value")), Meta: []byte{'{'}}
-	if langgraphapi.IsID(n.ID) {
-		n.AnswerForm = langgraphapi.ByID
-	}
-	for _, key := range []string{"ns", "resumable", "when"} {
-		if v := i.Get(key); v.Exists() && v.Type != gjson.Null {
-			n.Meta = kit.AppendMember(n.Meta, `"`+key+`"`, oneLine(v.Raw))
-		}
-	}
-	n.Meta = append(n.Meta, '}')
-	n.Value = json.RawMessage(oneLine(string(n.Value)))
-	if s := langgraphapi.ObjectOf(i.Get("response_schema")); s != "" {
-		n.Schema = json.RawMessage(oneLine(s))
+	n := langgraphapi.ReadNative(i)
+	n.Value, n.Meta = json.RawMessage(oneLine(string(n.Value))), []byte(oneLine(string(n.Meta)))
+	if n.Schema != nil {
+		n.Schema = json.RawMessage(oneLine(string(n.Schema)))
 	}
 	return n
 }

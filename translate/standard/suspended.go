@@ -1,6 +1,7 @@
 package standard
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -98,19 +99,11 @@ const (
 
 // asksBy returns the question in words. A tool may suspend with any payload.
 func asksBy(event gjson.Result) string {
-	payload := event.Get("suspendPayload")
-	if payload.Type == gjson.String && payload.Str != "" {
-		return payload.Str
-	}
-	for _, key := range []string{"message", "question", "prompt", "text", "reason"} {
-		if said := payload.Get(key); payload.IsObject() && said.Type == gjson.String && said.Str != "" {
-			return said.Str
-		}
-	}
+	payload, asks := event.Get("suspendPayload"), askAnyTool
 	if name := event.Get("toolName").Str; name != "" {
-		return fmt.Sprintf(askTool, name)
+		asks = fmt.Sprintf(askTool, name)
 	}
-	return askAnyTool
+	return cmp.Or(payload.Str, kit.FirstText(payload, "message", "question", "prompt", "text", "reason"), asks)
 }
 
 // asksToResume returns the question of a suspended call in an outcome.

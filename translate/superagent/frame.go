@@ -3,6 +3,7 @@ package superagent
 import (
 	"bytes"
 	"slices"
+	"strings"
 
 	"github.com/tidwall/gjson"
 
@@ -80,29 +81,18 @@ var writtenMarkers = []string{`\x00INTERRUPT:`, `\u0000INTERRUPT:`}
 // be read. A model can write the characters of the written forms, so they count only before the
 // JSON of a state.
 func readMarker(text string) (q *question, asks bool) {
-	if rest, ok := cutPrefix(text, marker); ok {
-		state := gjson.Result{}
-		if agui.ValidJSON(rest) {
-			state = gjson.ParseBytes(rest)
+	if rest, ok := strings.CutPrefix(text, marker); ok {
+		if state := gjson.Parse(rest); state.IsObject() && agui.ValidText(rest) {
+			return readQuestion(state), true
 		}
-		if !state.IsObject() {
-			return nil, true
-		}
-		return readQuestion(state), true
+		return nil, true
 	}
 	for _, form := range writtenMarkers {
-		if rest, ok := cutPrefix(text, form); ok {
-			if state, ok := readState(rest); ok {
+		if rest, ok := strings.CutPrefix(text, form); ok {
+			if state, ok := readState([]byte(rest)); ok {
 				return readQuestion(state), true
 			}
 		}
 	}
 	return nil, false
-}
-
-func cutPrefix(text, prefix string) ([]byte, bool) {
-	if len(text) < len(prefix) || text[:len(prefix)] != prefix {
-		return nil, false
-	}
-	return []byte(text[len(prefix):]), true
 }

@@ -83,11 +83,7 @@ func (run *run) show(f frame, emit func(agui.Event)) {
 	case "thinking":
 		w.reasoning(data.Get("delta").Str, emit)
 	case "code_block":
-		delta := data.Get("delta").Str
-		if delta == "" {
-			delta = data.Get("code").Str
-		}
-		w.code(data.Get("language").Str, delta, emit)
+		w.code(data.Get("language").Str, cmp.Or(data.Get("delta").Str, data.Get("code").Str), emit)
 	case "tool_call":
 		if status := data.Get("status").Str; data.IsObject() && (status == "" || status == "calling") {
 			w.call(data.Get("id").Str, data.Get("name").Str, data.Get("arguments"), emit)

@@ -1,6 +1,8 @@
 package calls
 
 import (
+	"cmp"
+
 	"github.com/tidwall/gjson"
 
 	"holdpoint/internal/agui"
@@ -59,17 +61,7 @@ func NewPlain(p Plain, message func(tool, said string) string) *Plain {
 
 // Text returns the text of a payload: the payload itself, or a text member with a usual name.
 func Text(payload gjson.Result) string {
-	if payload.Type == gjson.String {
-		return payload.Str
-	}
-	if payload.IsObject() {
-		for _, key := range []string{"message", "prompt", "question", "title", "description"} {
-			if v := payload.Get(key); v.Type == gjson.String && v.Str != "" {
-				return v.Str
-			}
-		}
-	}
-	return ""
+	return cmp.Or(payload.Str, kit.FirstText(payload, "message", "prompt", "question", "title", "description"))
 }
 
 // judge judges a message. Backends look for answers at the end of the messages, because a history

@@ -5,6 +5,8 @@ import (
 	"strings"
 
 	"github.com/tidwall/gjson"
+
+	"holdpoint/translate/kit"
 )
 
 // An AnswerForm is the form in which the answer to a native interrupt is sent.
@@ -56,6 +58,29 @@ func RawOf(v gjson.Result) json.RawMessage {
 	}
 	return json.RawMessage(v.Raw)
 }
+
+// ReadNative parses an Interrupt of LangGraph. Its form is {id, value}, or {value, ns, resumable,
+// when} before langgraph 0.6 for Python and 0.4 for JavaScript.
+func ReadNative(i gjson.Result) Native {
+	n := Native{ID: InterruptID(i), AnswerForm: ByScalar, Value: RawOf(i.Get("value")), Meta: []byte{'{'}}
+	if IsID(n.ID) {
+		n.AnswerForm = ByID
+	}
+	for _, key := range []string{"ns", "resumable", "when"} {
+		if v := i.Get(key); v.Exists() && v.Type != gjson.Null {
+			n.Meta = kit.AppendMember(n.Meta, `"`+key+`"`, v.Raw)
+		}
+	}
+	n.Meta = append(n.Meta, '}')
+	if s := ObjectOf(i.Get("response_schema")); s != "" {
+		n.Schema = json.RawMessage(s)
+	}
+	return n
+}
+
+// InterruptID returns the id of an Interrupt of LangGraph, or "" if it has none. LangGraph 0.3 for
+// JavaScript sends it under the key interrupt_id.
+func InterruptID(i gjson.Result) string { return kit.FirstText(i, "id", "interrupt_id") }
 
 // IsID reports whether LangGraph accepts the string as a key of an id map: ^[0-9a-f]{32}$.
 func IsID(s string) bool {

@@ -1,8 +1,11 @@
 package strandsapi
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
+
+	"holdpoint/translate/kit"
 
 	"github.com/tidwall/gjson"
 )
@@ -25,17 +28,10 @@ func Reason(id ID, name, toolCallID string) string {
 // text under a usual key. Otherwise it is a sentence with the name of the tool that is to be
 // called, or with the name of the interrupt. It is never JSON.
 func Message(reason gjson.Result, tool, name string) string {
-	if reason.Type == gjson.String && reason.Str != "" {
-		return reason.Str
-	}
-	if reason.IsObject() {
-		for _, key := range []string{"message", "question", "prompt"} {
-			if v := reason.Get(key); v.Type == gjson.String && v.Str != "" {
-				return v.Str
-			}
-		}
-	}
+	said := cmp.Or(reason.Str, kit.FirstText(reason, "message", "question", "prompt"))
 	switch {
+	case said != "":
+		return said
 	case tool != "":
 		return fmt.Sprintf(askCall, tool)
 	case name != "":
