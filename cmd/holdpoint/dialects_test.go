@@ -44,7 +44,7 @@ func (o martianOptions) Needs() string {
 
 func (o martianOptions) Check() []error {
 	if o.Moons > 2 {
-		return []error{kit.WrongOption("MOONS", fmt.Errorf("want at most 2"))}
+		return kit.WrongOption("MOONS", fmt.Errorf("want at most 2"))
 	}
 	return nil
 }

@@ -11,8 +11,5 @@ type Options struct {
 
 // Check returns an error for each wrong option.
 func (o Options) Check() []error {
-	if err := o.Ask.Check(); err != nil {
-		return []error{kit.WrongOption("ASK", err)}
-	}
-	return nil
+	return kit.WrongOption("ASK", o.Ask.Check())
 }

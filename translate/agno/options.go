@@ -17,14 +17,7 @@ type Options struct {
 
 // Check returns an error for each wrong option.
 func (o Options) Check() []error {
-	var errs []error
-	if err := o.Input.Check(); err != nil {
-		errs = append(errs, kit.WrongOption("INPUT", err))
-	}
-	if err := o.External.Check(); err != nil {
-		errs = append(errs, kit.WrongOption("EXTERNAL", err))
-	}
-	return errs
+	return append(kit.WrongOption("INPUT", o.Input.Check()), kit.WrongOption("EXTERNAL", o.External.Check())...)
 }
 
 func (o Options) err() error { return errors.Join(o.Check()...) }

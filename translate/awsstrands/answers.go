@@ -34,11 +34,5 @@ func inOwnForm(a agui.Answer) bool {
 
 // Interpret implements translate.Interpreter. It reads the words of the rules as yes or no.
 func (d *Dialect) Interpret(p agui.Pause, answers []agui.Answer, read []agui.Reading) {
-	asked := p.Indexed()
-	for n, a := range answers {
-		if i := asked.Interrupt(a.ID); i != nil && read[n].Meaning == agui.Unclear {
-			rule, _ := d.rules.Answer(privateOf(*i).Name)
-			read[n] = rule.Read(a, read[n])
-		}
-	}
+	d.rules.Interpret(p, answers, read, func(i agui.Interrupt) string { return privateOf(i).Name })
 }

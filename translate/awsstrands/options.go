@@ -32,8 +32,5 @@ func (o Options) Check() []error {
 	if err == nil && o.Rules.Questions != "" {
 		err = errors.New(textNoQuestions)
 	}
-	if err != nil {
-		return []error{kit.WrongOption("RULES_FILE", err)}
-	}
-	return nil
+	return kit.WrongOption("RULES_FILE", err)
 }

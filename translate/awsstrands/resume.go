@@ -74,7 +74,7 @@ func (d *Dialect) entries(r *translate.Request) (json.RawMessage, error) {
 		return kit.CancelArray(question.Natives, ""), nil
 	}
 	out := []byte{'['}
-	sent, came := map[string]string{}, entriesOf(r.Input)
+	sent, came := map[string]string{}, kit.EntriesByID(r.Input)
 	for n, a := range r.Answers {
 		i := r.Pause.Interrupts[n]
 		said, err := d.answer(i, a)
@@ -92,20 +92,9 @@ func (d *Dialect) entries(r *translate.Request) (json.RawMessage, error) {
 		if len(out) > 1 {
 			out = append(out, ',')
 		}
-		out = append(out, entry(came[a.ID], i.Native, said)...)
+		out = append(out, entry(came[a.ID].Raw, i.Native, said)...)
 	}
 	return append(out, ']'), nil
-}
-
-// entriesOf returns the client's own entries by the published ids.
-func entriesOf(in agui.RunInput) map[string]string {
-	list := map[string]string{}
-	for n, e := range gjson.GetBytes(in.Raw, "resume").Array() {
-		if n < len(in.Resume) {
-			list[in.Resume[n].InterruptID] = e.Raw
-		}
-	}
-	return list
 }
 
 // entry returns the client's own entry with the backend's id, and the status and payload of said.

@@ -33,10 +33,5 @@ func (o Options) withDefaults() Options {
 
 // Check returns the errors of the options.
 func (o Options) Check() []error {
-	o = o.withDefaults()
-	var errs []error
-	if err := o.ApprovalTools.Check(); err != nil {
-		errs = append(errs, kit.WrongOption("APPROVAL_TOOLS", err))
-	}
-	return errs
+	return kit.WrongOption("APPROVAL_TOOLS", o.withDefaults().ApprovalTools.Check())
 }

@@ -19,8 +19,13 @@ type OptionError struct {
 	Err  error
 }
 
-// WrongOption returns an OptionError.
-func WrongOption(name string, err error) error { return &OptionError{name, err} }
+// WrongOption returns a list with the OptionError, or nil if err is nil.
+func WrongOption(name string, err error) []error {
+	if err == nil {
+		return nil
+	}
+	return []error{&OptionError{name, err}}
+}
 
 // Error returns the name and the text of the cause.
 func (e *OptionError) Error() string { return e.Name + ": " + e.Err.Error() }

@@ -75,10 +75,7 @@ func (o Options) Needs() string {
 
 // Check returns the errors in the options.
 func (o Options) Check() []error {
-	if err := o.Allow.Check(controlsRun); err != nil {
-		return []error{kit.WrongOption("ALLOW", err)}
-	}
-	return nil
+	return kit.WrongOption("ALLOW", o.Allow.Check(controlsRun))
 }
 
 // A Dialect implements translate.Guard.

@@ -32,14 +32,7 @@ func (o Options) Needs() string {
 
 // Check returns the errors in the options.
 func (o Options) Check() []error {
-	var errs []error
-	if err := o.checkYes(); err != nil {
-		errs = append(errs, kit.WrongOption("YES", err))
-	}
-	if err := o.checkNo(); err != nil {
-		errs = append(errs, kit.WrongOption("NO", err))
-	}
-	return errs
+	return append(kit.WrongOption("YES", o.checkYes()), kit.WrongOption("NO", o.checkNo())...)
 }
 
 func (o Options) checkYes() error {

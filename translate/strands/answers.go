@@ -71,11 +71,5 @@ func appendResponse(list []byte, id string, response json.RawMessage) []byte {
 
 // Interpret implements translate.Interpreter. It reads the words of the rules as yes or no.
 func (d *Dialect) Interpret(p agui.Pause, answers []agui.Answer, read []agui.Reading) {
-	asked := p.Indexed()
-	for n, a := range answers {
-		if i := asked.Interrupt(a.ID); i != nil && read[n].Meaning == agui.Unclear {
-			rule, _ := d.rules.Answer(nameOf(*i))
-			read[n] = rule.Read(a, read[n])
-		}
-	}
+	d.rules.Interpret(p, answers, read, nameOf)
 }

@@ -12,10 +12,7 @@ type Options struct {
 
 // Check returns the errors in the options.
 func (o Options) Check() []error {
-	if err := o.Allow.Check(controlsRun); err != nil {
-		return []error{kit.WrongOption("ALLOW", err)}
-	}
-	return nil
+	return kit.WrongOption("ALLOW", o.Allow.Check(controlsRun))
 }
 
 // Needs returns the name of the option that is missing, or "".

@@ -42,10 +42,7 @@ func (o Options) Needs() string {
 
 // Check returns the errors of the options.
 func (o Options) Check() []error {
-	var errs []error
-	if err := o.Ask.Check(); err != nil {
-		errs = append(errs, kit.WrongOption("ASK", err))
-	}
+	errs := kit.WrongOption("ASK", o.Ask.Check())
 	if _, err := o.words(); err != nil && !o.approves() {
 		name := "YES"
 		if wrong := (*yesno.WordError)(nil); errors.As(err, &wrong) {
@@ -53,7 +50,7 @@ func (o Options) Check() []error {
 				name = "NO"
 			}
 		}
-		errs = append(errs, kit.WrongOption(name, err))
+		errs = append(errs, kit.WrongOption(name, err)...)
 	}
 	return errs
 }

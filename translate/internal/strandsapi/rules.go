@@ -56,6 +56,18 @@ func (r Rules) Answer(name string) (Rule, bool) {
 	return r.first(name, func(r Rule) bool { return r.Profile != "" })
 }
 
+// Interpret reads answers whose meaning is unclear by the rules; see translate.Interpreter. name
+// returns the name of a question.
+func (r Rules) Interpret(p agui.Pause, answers []agui.Answer, read []agui.Reading, name func(agui.Interrupt) string) {
+	asked := p.Indexed()
+	for n, a := range answers {
+		if i := asked.Interrupt(a.ID); i != nil && read[n].Meaning == agui.Unclear {
+			rule, _ := r.Answer(name(*i))
+			read[n] = rule.Read(a, read[n])
+		}
+	}
+}
+
 // Schema returns the schema for an interrupt with the name, or nil if no rule has one.
 func (r Rules) Schema(name string) json.RawMessage {
 	rule, _ := r.first(name, func(r Rule) bool { return r.Schema != nil })
