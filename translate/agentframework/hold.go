@@ -144,24 +144,9 @@ func (run *run) settleLone(next agui.Event, emit func(agui.Event)) {
 // tellCall sends the client a call that waits for an approval but was not streamed, because the
 // model's provider runs it.
 func (run *run) tellCall(a ask, emit func(agui.Event)) {
-	for _, event := range []any{
-		struct {
-			Type agui.Type `json:"type"`
-			ID   string    `json:"toolCallId"`
-			Name string    `json:"toolCallName"`
-		}{agui.CallStart, a.Call, a.Name},
-		struct {
-			Type  agui.Type `json:"type"`
-			ID    string    `json:"toolCallId"`
-			Delta string    `json:"delta"`
-		}{agui.CallArgs, a.Call, a.arguments()},
-		struct {
-			Type agui.Type `json:"type"`
-			ID   string    `json:"toolCallId"`
-		}{agui.CallEnd, a.Call},
-	} {
-		run.pass(agui.NewEvent(agui.MustMarshal(event)), emit)
-	}
+	run.pass(agui.MakeEvent(agui.CallStart, "toolCallId", a.Call, "toolCallName", a.Name), emit)
+	run.pass(agui.MakeEvent(agui.CallArgs, "toolCallId", a.Call, "delta", a.arguments()), emit)
+	run.pass(agui.MakeEvent(agui.CallEnd, "toolCallId", a.Call), emit)
 }
 
 // synthetic reports whether a call in a history is a confirm_changes call that the framework made

@@ -88,13 +88,13 @@ func emitSorted(r *translate.Request, beside []agui.Message, tell []agui.Event, 
 	told, ok := foldMessages(tell)
 	ok = ok && len(last) > 0
 	if ok {
-		emit(messagesEvent(first))
+		emit(agui.MessagesEvent(first))
 	}
 	for _, ev := range tell {
 		emit(ev)
 	}
 	if ok {
-		emit(messagesEvent(slices.Concat(first, told, last)))
+		emit(agui.MessagesEvent(slices.Concat(first, told, last)))
 	}
 }
 
@@ -134,7 +134,7 @@ func (a *answeredExchange) tellHistory(emit func(agui.Event)) {
 			for _, m := range list {
 				all = append(all, agui.ParseMessage(m))
 			}
-			emit(messagesEvent(all))
+			emit(agui.MessagesEvent(all))
 			return
 		}
 	}
@@ -191,10 +191,4 @@ func splitMessages(r *translate.Request, beside []agui.Message) (first, last []a
 		}
 	}
 	return first, last
-}
-
-// messagesEvent returns a MESSAGES_SNAPSHOT. It compacts the messages, because a client may have
-// sent them in any layout.
-func messagesEvent(list []agui.Message) agui.Event {
-	return agui.SnapshotEvent(agui.AppendCompact(nil, agui.MessageList(list)))
 }

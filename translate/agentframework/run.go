@@ -258,7 +258,7 @@ func (run *run) End(e translate.End) (translate.Result, error) {
 		// A resumed workflow of 1.0.0rc7 to 1.0.1 sends TEXT_MESSAGE_END only after the end of the
 		// run (RAN). So Holdpoint ends the texts itself.
 		for _, id := range run.openTexts.ids {
-			say(textEnd(string(id)))
+			say(agui.MakeEvent(agui.TextEnd, "messageId", string(id)))
 		}
 	}
 	if a := run.answered; a != nil && !run.showsNative && a.strandsMessages(res) {
@@ -301,11 +301,4 @@ func (run *run) ended(e translate.End, keep func(agui.Event)) translate.Result {
 		}
 	}
 	return res
-}
-
-func textEnd(id string) agui.Event {
-	return agui.NewEvent(agui.MustMarshal(struct {
-		Type agui.Type `json:"type"`
-		ID   string    `json:"messageId"`
-	}{agui.TextEnd, id}))
 }

@@ -25,13 +25,7 @@ func (t ToolReply) Message() agui.Message {
 // Event returns the TOOL_CALL_RESULT event for the client. Without it the client's later runs would
 // contain the call without a result, and models refuse such a conversation.
 func (t ToolReply) Event() agui.Event {
-	return agui.NewEvent(agui.MustMarshal(struct {
-		Type    agui.Type `json:"type"`
-		ID      string    `json:"messageId"`
-		Call    string    `json:"toolCallId"`
-		Content string    `json:"content"`
-		Role    string    `json:"role"`
-	}{agui.CallResult, t.ID, t.Call, t.Content, "tool"}))
+	return agui.MakeEvent(agui.CallResult, "messageId", t.ID, "toolCallId", t.Call, "content", t.Content, "role", "tool")
 }
 
 // CallsOf returns the set of the ids of the calls that the replies belong to.

@@ -1,7 +1,6 @@
 package phrases
 
 import (
-	"encoding/json"
 	"slices"
 
 	"github.com/tidwall/gjson"
@@ -57,10 +56,7 @@ func (run *run) snapshot() (agui.Event, bool) {
 		}
 		ids[m.ID] = true
 	}
-	return agui.NewEvent(agui.MustMarshal(struct {
-		Type     agui.Type       `json:"type"`
-		Messages json.RawMessage `json:"messages"`
-	}{agui.MessagesSnapshot, agui.MessageList(list)})), true
+	return agui.MessagesEvent(list), true
 }
 
 // End implements translate.Run. With ShowNative it asks no question, because the user of such a

@@ -319,11 +319,7 @@ func (run *run) endFinished() translate.Result {
 	}
 	res := translate.Result{HeldEvents: run.closings(), Finish: run.finish("outcome", `{"type":"success"}`)}
 	if reason := run.stopReason; !usualReasons[reason] {
-		res.HeldEvents = append(res.HeldEvents, agui.NewEvent(agui.MustMarshal(struct {
-			Type  agui.Type `json:"type"`
-			Name  string    `json:"name"`
-			Value string    `json:"value"`
-		}{agui.Custom, "strands:stop_reason", reason})))
+		res.HeldEvents = append(res.HeldEvents, agui.MakeEvent(agui.Custom, "name", "strands:stop_reason", "value", reason))
 	}
 	run.goOn(&res)
 	return res

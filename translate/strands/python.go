@@ -188,22 +188,15 @@ func (run *run) startStep(path string, emit func(agui.Event)) {
 		return
 	}
 	run.steps = append(run.steps, strings.Clone(path))
-	emit(step(agui.StepStarted, path))
+	emit(agui.MakeEvent(agui.StepStarted, "stepName", path))
 }
 
 func (run *run) endStep(path string, emit func(agui.Event)) {
 	if n := slices.Index(run.steps, path); n >= 0 {
 		run.lane(path, emit).close()
 		run.steps = slices.Delete(run.steps, n, n+1)
-		emit(step(agui.StepFinished, path))
+		emit(agui.MakeEvent(agui.StepFinished, "stepName", path))
 	}
-}
-
-func step(t agui.Type, name string) agui.Event {
-	return agui.NewEvent(agui.MustMarshal(struct {
-		Type agui.Type `json:"type"`
-		Name string    `json:"stepName"`
-	}{t, name}))
 }
 
 func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }

@@ -168,7 +168,7 @@ func (run *run) closings() []agui.Event {
 		run.lanes[key].close()
 	}
 	for n := len(run.steps) - 1; n >= 0; n-- {
-		emit(step(agui.StepFinished, run.steps[n]))
+		emit(agui.MakeEvent(agui.StepFinished, "stepName", run.steps[n]))
 	}
 	run.steps = nil
 	return list

@@ -188,11 +188,7 @@ func customInterrupt(p *agui.Pause) agui.Event {
 		}
 		value = agui.MustMarshal(map[string]any{"interrupts": objects})
 	}
-	return agui.NewEvent(agui.MustMarshal(struct {
-		Type  agui.Type `json:"type"`
-		Name  string    `json:"name"`
-		Value string    `json:"value"`
-	}{agui.Custom, agui.OnInterrupt, string(value)}))
+	return agui.MakeEvent(agui.Custom, "name", agui.OnInterrupt, "value", string(value))
 }
 
 // Applications of .NET's client keep each question that they got, and the client throws if two have

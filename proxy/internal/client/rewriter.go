@@ -129,10 +129,7 @@ func (s *Rewriter) closeText(give func(agui.Event)) {
 // closeCalls ends the calls that chunks have begun.
 func (s *Rewriter) closeCalls(give func(agui.Event)) {
 	for _, id := range s.calls {
-		give(agui.NewEvent(agui.MustMarshal(struct {
-			Type agui.Type `json:"type"`
-			ID   string    `json:"toolCallId"`
-		}{agui.CallEnd, id})))
+		give(agui.MakeEvent(agui.CallEnd, "toolCallId", id))
 	}
 	s.calls = nil
 }
@@ -166,20 +163,15 @@ func (s *Rewriter) callChunk(ev agui.Event, give func(agui.Event)) {
 		if s.Line.TakesOneCall() {
 			s.closeCalls(give)
 		}
-		give(agui.NewEvent(agui.MustMarshal(struct {
-			Type   agui.Type `json:"type"`
-			ID     string    `json:"toolCallId"`
-			Name   string    `json:"toolCallName"`
-			Parent string    `json:"parentMessageId,omitempty"`
-		}{agui.CallStart, id, name, ev.Get("parentMessageId").Str})))
+		members := []string{"toolCallId", id, "toolCallName", name}
+		if parent := ev.Get("parentMessageId").Str; parent != "" {
+			members = append(members, "parentMessageId", parent)
+		}
+		give(agui.MakeEvent(agui.CallStart, members...))
 		s.calls = append(s.calls, id)
 	}
 	s.call = id
 	if delta := ev.Get("delta").Str; delta != "" {
-		give(agui.NewEvent(agui.MustMarshal(struct {
-			Type  agui.Type `json:"type"`
-			ID    string    `json:"toolCallId"`
-			Delta string    `json:"delta"`
-		}{agui.CallArgs, id, delta})))
+		give(agui.MakeEvent(agui.CallArgs, "toolCallId", id, "delta", delta))
 	}
 }

@@ -12,27 +12,14 @@ import (
 )
 
 func textStart(id, role string) agui.Event {
-	return agui.NewEvent(agui.MustMarshal(struct {
-		Type agui.Type `json:"type"`
-		ID   string    `json:"messageId"`
-		Role string    `json:"role"`
-	}{agui.TextStart, id, role}))
+	return agui.MakeEvent(agui.TextStart, "messageId", id, "role", role)
 }
 
 func textContent(id, text string) agui.Event {
-	return agui.NewEvent(agui.MustMarshal(struct {
-		Type  agui.Type `json:"type"`
-		ID    string    `json:"messageId"`
-		Delta string    `json:"delta"`
-	}{agui.TextContent, id, text}))
+	return agui.MakeEvent(agui.TextContent, "messageId", id, "delta", text)
 }
 
-func textEnd(id string) agui.Event {
-	return agui.NewEvent(agui.MustMarshal(struct {
-		Type agui.Type `json:"type"`
-		ID   string    `json:"messageId"`
-	}{agui.TextEnd, id}))
-}
+func textEnd(id string) agui.Event { return agui.MakeEvent(agui.TextEnd, "messageId", id) }
 
 // textMessage returns the events of a message of the assistant.
 func textMessage(id, text string) []agui.Event {

@@ -18,37 +18,20 @@ type openItem struct {
 func (o openItem) close(failed bool) []byte {
 	switch o.end {
 	case agui.StepFinished:
-		return agui.MustMarshal(struct {
-			Type agui.Type `json:"type"`
-			Name string    `json:"stepName"`
-		}{o.end, o.key})
+		return agui.MakeEvent(o.end, "stepName", o.key).JSON
 	case agui.CallEnd:
-		return agui.MustMarshal(struct {
-			Type agui.Type `json:"type"`
-			ID   string    `json:"toolCallId"`
-		}{o.end, o.key})
+		return agui.MakeEvent(o.end, "toolCallId", o.key).JSON
 	case agui.SubagentFinished:
 		if failed {
-			return agui.MustMarshal(struct {
-				Type    agui.Type `json:"type"`
-				ID      string    `json:"subagentRunId"`
-				Message string    `json:"message"`
-			}{agui.SubagentErrored, o.key, textRunEnded})
+			return agui.MakeEvent(agui.SubagentErrored, "subagentRunId", o.key, "message", textRunEnded).JSON
 		}
 		// "suspended" is the only outcome in AG-UI that is not a success. It is also correct: the
 		// subagent continues when the questions are answered.
-		return agui.MustMarshal(struct {
-			Type    agui.Type         `json:"type"`
-			ID      string            `json:"subagentRunId"`
-			Outcome map[string]string `json:"outcome"`
-		}{o.end, o.key, map[string]string{"type": "suspended"}})
+		return agui.SetKey(agui.MakeEvent(o.end, "subagentRunId", o.key).JSON, "outcome", []byte(`{"type":"suspended"}`))
 	case agui.ThinkingEnd, agui.ThinkingTextEnd:
-		return agui.MustMarshal(map[string]agui.Type{"type": o.end})
+		return agui.MakeEvent(o.end).JSON
 	}
-	return agui.MustMarshal(struct {
-		Type agui.Type `json:"type"`
-		ID   string    `json:"messageId"`
-	}{o.end, o.key})
+	return agui.MakeEvent(o.end, "messageId", o.key).JSON
 }
 
 // begin records that an item was opened. end is the type of the event that closes the item, and key
