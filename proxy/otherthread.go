@@ -85,33 +85,36 @@ func (j *judge) findByID() error {
 	if !j.mayAnswerElsewhere() || len(j.in.Resume) == 0 && j.in.Command == nil && j.in.ResumeObject == nil {
 		return nil
 	}
-	return j.findNamed(j.in.NamedIDs())
+	_, err := j.findNamed(j.in.NamedIDs(), nil)
+	return err
 }
 
-func (j *judge) findNamed(ids []string) error {
+// findNamed judges the request on the first record of another thread that has one of the questions.
+// If takes is not nil, it accepts only records for which takes returns true.
+func (j *judge) findNamed(ids []string, takes func(at ledger.Place, rec *store.Record) bool) (found bool, err error) {
 	looked := 0
 	for _, id := range ids {
 		if !contract.IsMinted(id) || j.record.ResultOf(id) != nil {
 			continue
 		}
 		if looked++; looked > maxLookups {
-			return nil
+			return false, nil
 		}
 		list, err := j.ledger.Find(j.indexKey(ledger.ByQuestion, id))
 		if err != nil {
-			return err
+			return false, err
 		}
 		for _, at := range list {
 			rec, err := j.ledger.RecordAt(at, j.principal.Owner())
 			if err != nil {
-				return err
+				return false, err
 			}
-			if rec != nil && j.mayBe(at) && at.Key != j.ledger.Key {
-				return j.judgeAt(at)
+			if rec != nil && j.mayBe(at) && at.Key != j.ledger.Key && (takes == nil || takes(at, rec)) {
+				return true, j.judgeAt(at)
 			}
 		}
 	}
-	return nil
+	return false, nil
 }
 
 // mayBe reports whether the request may answer the pause at a place. If a request has waited for
@@ -134,8 +137,8 @@ func (j *judge) findByCalls() (found bool, err error) {
 	if !j.mayAnswerElsewhere() {
 		return false, nil
 	}
-	if err := j.findNamed(j.replies.PublishedIDs(j.in.Messages)); err != nil || j.ownThread != nil {
-		return j.ownThread != nil, err
+	if found, err := j.findNamed(j.replies.PublishedIDs(j.in.Messages), nil); found || err != nil {
+		return found, err
 	}
 	var open, ended []foundPause
 	for _, c := range history.WantedCalls(&j.in, &j.record, j.replies, j.answers.list, maxLookups) {
@@ -170,27 +173,13 @@ func (j *judge) findByText() (found bool, err error) {
 	if !j.mayAnswerElsewhere() || !j.request.client.TakesNewThreads() || len(j.answers.list) > 0 || j.answers.readError != nil {
 		return false, nil
 	}
-	id := history.TextTalkedPast(j.in.Messages)
-	if !contract.IsMinted(id) || j.record.ResultOf(id) != nil {
-		return false, nil
-	}
-	list, err := j.ledger.Find(j.indexKey(ledger.ByQuestion, id))
-	if err != nil {
-		return false, err
-	}
-	for _, at := range list {
-		rec, err := j.ledger.RecordAt(at, j.principal.Owner())
-		if err != nil {
-			return false, err
+	return j.findNamed([]string{history.TextTalkedPast(j.in.Messages)}, func(at ledger.Place, rec *store.Record) bool {
+		if rec.Pause == nil || rec.Pause.ID != at.Pause || rec.State != store.Open {
+			return false
 		}
-		if rec == nil || !j.mayBe(at) || at.Key == j.ledger.Key || rec.Pause == nil || rec.Pause.ID != at.Pause || rec.State != store.Open {
-			continue
-		}
-		if p := rec.Pause.Indexed(); j.listener().WasToldByText(&p) {
-			return true, j.judgeAt(at)
-		}
-	}
-	return false, nil
+		p := rec.Pause.Indexed()
+		return j.listener().WasToldByText(&p)
+	})
 }
 
 // findCall returns the pauses that a call leads to, newest first. If the call comes from an entry

@@ -18,8 +18,8 @@ func EqualJSON(a, b json.RawMessage) bool {
 	if bytes.Equal(a, b) {
 		return true
 	}
-	va, oka := decodeJSON(a)
-	vb, okb := decodeJSON(b)
+	va, oka := DecodeJSON(a)
+	vb, okb := DecodeJSON(b)
 	return oka && okb && equalValues(va, vb)
 }
 
@@ -41,15 +41,17 @@ func EqualTo(a json.RawMessage) func(b json.RawMessage) bool {
 		case len(a) > longerJSON*len(b)+1024:
 			return false
 		case !read:
-			va, oka = decodeJSON(a)
+			va, oka = DecodeJSON(a)
 			read = true
 		}
-		vb, okb := decodeJSON(b)
+		vb, okb := DecodeJSON(b)
 		return oka && okb && equalValues(va, vb)
 	}
 }
 
-func decodeJSON(raw []byte) (v any, ok bool) {
+// DecodeJSON decodes a value with its numbers as json.Number. ok is false if raw does not begin
+// with a JSON value.
+func DecodeJSON(raw []byte) (v any, ok bool) {
 	d := json.NewDecoder(bytes.NewReader(raw))
 	d.UseNumber()
 	err := d.Decode(&v)

@@ -15,6 +15,17 @@ const MaxDepth = 1000
 // or a backend.
 func ValidJSON(b []byte) bool { return ValidText(unsafe.String(unsafe.SliceData(b), len(b))) }
 
+// PythonNumber returns the length of the number at the start of a text that Python writes and JSON
+// does not have, or 0 if there is none.
+func PythonNumber(b []byte) int {
+	for _, word := range []string{"NaN", "Infinity", "-Infinity"} {
+		if bytes.HasPrefix(b, []byte(word)) {
+			return len(word)
+		}
+	}
+	return 0
+}
+
 // ValidText is ValidJSON for a string.
 func ValidText(s string) bool {
 	end := valueEnd(s, skipSpace(s, 0), 0)

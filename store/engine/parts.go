@@ -144,13 +144,11 @@ func (s *Store) sealBody(key store.Key, o *openedRow) ([]byte, error) {
 // encode encodes a part of a record. It does not use json.Marshal, because that escapes HTML
 // characters and would change the bytes of JSON in the record.
 func encode(part any) ([]byte, error) {
-	var b bytes.Buffer
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false)
-	if err := e.Encode(part); err != nil {
+	text, err := agui.Marshal(part)
+	if err != nil {
 		return nil, fmt.Errorf(textNotWritten, err)
 	}
-	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
+	return text, nil
 }
 
 func snapshotName(r rules.Ref) string { return string(r.At) + "-" + r.PauseID }

@@ -104,7 +104,7 @@ func (s *Store) set(e *entry, rec store.Record, puts []rules.SnapshotPut) {
 		s.unlistEntry(e)
 		s.enter(e, c)
 	}
-	if !sameSlice(old, rec.Results) {
+	if !rules.Same(old, rec.Results) {
 		s.count(e, old)
 	}
 	s.list(e)
@@ -186,12 +186,6 @@ func (s *Store) checkRoom(p *agui.Pause, more portion) error {
 		return fmt.Errorf(textBytesFull, store.ErrFull, s.openSpace.questions, s.totalBytes)
 	}
 	return nil
-}
-
-// sameSlice reports whether a and b are the same slice in memory. It does not compare the elements,
-// because package rules never changes a slice of results, but replaces it.
-func sameSlice(a, b []*store.Result) bool {
-	return len(a) == len(b) && (len(a) == 0 || &a[0] == &b[0])
 }
 
 // count updates s.bytes and s.replayable after the results of the entry e have changed. old are the

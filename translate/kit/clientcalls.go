@@ -131,13 +131,13 @@ func WithResults(r *translate.Request, before, results []agui.Message) []agui.Me
 	}
 	last := map[string]int{} // the index of the message with the call; ids may repeat
 	for n, m := range before {
-		for _, id := range idsOfCalls(m) {
+		for _, id := range CallIDs(m) {
 			last[id] = n
 		}
 	}
 	var list, waiting []agui.Message // waiting are the results whose calls precede this message
 	for n, m := range before {
-		ids := idsOfCalls(m)
+		ids := CallIDs(m)
 		if m.Role == "user" || m.Role == "assistant" && len(ids) == 0 {
 			list, waiting = append(list, waiting...), nil
 		}
@@ -152,7 +152,8 @@ func WithResults(r *translate.Request, before, results []agui.Message) []agui.Me
 	return append(list, waiting...)
 }
 
-func idsOfCalls(m agui.Message) []string {
+// CallIDs returns the ids of the calls of a message, in any spelling.
+func CallIDs(m agui.Message) []string {
 	if m.Plain {
 		return nil
 	}

@@ -17,7 +17,7 @@ func validJSON(data []byte) []byte {
 	}
 	out := make([]byte, 0, len(data)+16)
 	for i := 0; i < len(data); {
-		switch n := wordAt(data[i:]); {
+		switch n := agui.PythonNumber(data[i:]); {
 		case data[i] == '"':
 			end := i + 1
 			for end < len(data) && data[end] != '"' {
@@ -41,13 +41,4 @@ func validJSON(data []byte) []byte {
 		return nil
 	}
 	return out
-}
-
-func wordAt(b []byte) int {
-	for _, word := range []string{"NaN", "Infinity", "-Infinity"} {
-		if bytes.HasPrefix(b, []byte(word)) {
-			return len(word)
-		}
-	}
-	return 0
 }

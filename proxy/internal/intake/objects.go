@@ -126,7 +126,7 @@ func withoutNaN(body []byte) []byte {
 		case c == '"':
 			inString = !inString
 		case !inString:
-			if n := pythonNumber(body[i:]); n > 0 {
+			if n := agui.PythonNumber(body[i:]); n > 0 {
 				out = append(out, '0')
 				i += n - 1
 				continue
@@ -135,13 +135,4 @@ func withoutNaN(body []byte) []byte {
 		out = append(out, c)
 	}
 	return out
-}
-
-func pythonNumber(b []byte) int {
-	for _, word := range []string{"NaN", "Infinity", "-Infinity"} {
-		if bytes.HasPrefix(b, []byte(word)) {
-			return len(word)
-		}
-	}
-	return 0
 }

@@ -70,16 +70,18 @@ func RefersTo(rec *store.Record, ref Ref) bool {
 // after a step. It compares only references, because this package never changes a value to which a
 // record refers, but replaces it.
 func SameBody(a, b *store.Record) bool {
-	return a.Pause == b.Pause && a.Doubt == b.Doubt && same(a.Results, b.Results) && same(a.Notes, b.Notes)
+	return a.Pause == b.Pause && a.Doubt == b.Doubt && Same(a.Results, b.Results) && Same(a.Notes, b.Notes)
 }
 
 // SameHead reports whether all other parts of the record are the same before and after a step.
 func SameHead(a, b *store.Record) bool {
 	return a.Owner == b.Owner && a.State == b.State && a.Token == b.Token && a.Digest == b.Digest &&
-		a.Lease.Equal(b.Lease) && same(a.Occupants, b.Occupants) && a.Outbox == b.Outbox
+		a.Lease.Equal(b.Lease) && Same(a.Occupants, b.Occupants) && a.Outbox == b.Outbox
 }
 
-func same[T any](a, b []T) bool {
+// Same reports whether two slices are the same slice. It does not compare their elements, because
+// rules never writes into a slice of a record.
+func Same[T any](a, b []T) bool {
 	return len(a) == len(b) && (len(a) == 0 || &a[0] == &b[0])
 }
 

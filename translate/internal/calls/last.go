@@ -66,7 +66,7 @@ func callsLast(list []agui.Message, calls map[string]bool) []agui.Message {
 	first, own := -1, map[string]bool{}
 	var before, last []agui.Message
 	for at, m := range list {
-		ids := callsIn(m)
+		ids := kit.CallIDs(m)
 		switch {
 		case slices.ContainsFunc(ids, func(id string) bool { return calls[id] }):
 			for _, id := range ids {
@@ -88,18 +88,6 @@ func callsLast(list []agui.Message, calls map[string]bool) []agui.Message {
 		return list
 	}
 	return slices.Concat(list[:first], before, last)
-}
-
-// callsIn returns the ids of the calls of a message.
-func callsIn(m agui.Message) []string {
-	if m.Plain {
-		return nil
-	}
-	var ids []string
-	for _, c := range kit.Calls(gjson.ParseBytes(m.JSON)) {
-		ids = append(ids, kit.Texts(c, "id")...)
-	}
-	return ids
 }
 
 // withoutEarlier returns the messages without the decisions at their end and without the calls that

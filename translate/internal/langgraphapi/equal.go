@@ -7,13 +7,6 @@ import (
 	"holdpoint/internal/agui"
 )
 
-func decode(raw []byte) (v any, ok bool) {
-	d := json.NewDecoder(bytes.NewReader(raw))
-	d.UseNumber()
-	err := d.Decode(&v)
-	return v, err == nil
-}
-
 func IsNull(v json.RawMessage) bool { return len(v) == 0 || string(v) == "null" }
 
 // WithoutConfig returns a value without the keys that Python's make_json_safe removes: config and
@@ -22,7 +15,7 @@ func WithoutConfig(value json.RawMessage) json.RawMessage {
 	if !bytes.Contains(value, []byte(`"config"`)) && !bytes.Contains(value, []byte(`"runtime"`)) {
 		return value
 	}
-	v, ok := decode(value)
+	v, ok := agui.DecodeJSON(value)
 	if !ok {
 		return value
 	}

@@ -177,7 +177,7 @@ func Falsy(v json.RawMessage) bool {
 	if IsNull(v) || string(v) == "false" || string(v) == `""` {
 		return true
 	}
-	x, ok := decode(v)
+	x, ok := agui.DecodeJSON(v)
 	if !ok {
 		return true
 	}

@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"slices"
 
+	"holdpoint/internal/agui"
+
 	"github.com/tidwall/gjson"
 )
 
@@ -93,22 +95,10 @@ func object(members ...any) json.RawMessage {
 		if i > 0 {
 			b.WriteByte(',')
 		}
-		b.Write(text(members[i]))
+		b.Write(agui.MustMarshal(members[i]))
 		b.WriteByte(':')
-		b.Write(text(members[i+1]))
+		b.Write(agui.MustMarshal(members[i+1]))
 	}
 	b.WriteByte('}')
 	return b.Bytes()
-}
-
-// text returns a value as JSON.stringify writes it. It panics if JSON cannot represent the value;
-// the script uses no such values.
-func text(v any) []byte {
-	var b bytes.Buffer
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false)
-	if err := e.Encode(v); err != nil {
-		panic("demo: " + err.Error())
-	}
-	return bytes.TrimSuffix(b.Bytes(), []byte("\n"))
 }
