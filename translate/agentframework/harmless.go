@@ -81,20 +81,12 @@ func messagesAsResults(list []agui.Message, in agui.RunInput) []agui.Message {
 }
 
 func messageAsResult(m agui.Message) agui.Message {
-	object := []byte{'{'}
-	gjson.ParseBytes(m.JSON).ForEach(func(k, v gjson.Result) bool {
-		value := v.Raw
+	return agui.ParseMessage(kit.MapMembers(gjson.ParseBytes(m.JSON), func(k, v gjson.Result) string {
 		if isText(k) && mayAccept(v) {
-			text := v.Raw
-			if v.Type == gjson.String {
-				text = v.Str
-			}
-			value = string(agui.MustMarshal("[" + text + "]"))
+			return string(agui.MustMarshal("[" + kit.PlainText(v) + "]"))
 		}
-		object = kit.AppendMember(object, k.Raw, value)
-		return true
-	})
-	return agui.ParseMessage(append(object, '}'))
+		return v.Raw
+	}))
 }
 
 // ownConfirms returns the ids of the confirm_changes calls that belong to the client, because the

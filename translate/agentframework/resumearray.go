@@ -31,11 +31,8 @@ func byArray(res *resumption, replies []reply) ([]byte, error) {
 	}
 	given := kit.EntriesByID(res.r.Input)
 	list := []byte{'['}
-	for n, r := range entries {
-		if n > 0 {
-			list = append(list, ',')
-		}
-		list = append(list, r.entry(given[r.answer.ID])...)
+	for _, r := range entries {
+		list = kit.AppendElement(list, r.entry(given[r.answer.ID]))
 	}
 	return agui.SetKey(res.body(messages), "resume", append(list, ']')), nil
 }
@@ -105,16 +102,12 @@ func (r reply) editedArgs() json.RawMessage {
 		}
 		return true
 	})
-	out := []byte{'{'}
-	gjson.ParseBytes(args).ForEach(func(k, v gjson.Result) bool {
+	return kit.MapMembers(gjson.ParseBytes(args), func(k, v gjson.Result) string {
 		if value, ok := changed[k.Str]; ok && r.answer.Status == agui.Resolved {
-			out = kit.AppendMember(out, k.Raw, value)
-		} else {
-			out = kit.AppendMember(out, k.Raw, v.Raw)
+			return value
 		}
-		return true
+		return v.Raw
 	})
-	return append(out, '}')
 }
 
 // mustForget reports whether the backend must first forget the answers that it has collected. There

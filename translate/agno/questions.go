@@ -134,10 +134,7 @@ func feedbackSchema(args gjson.Result) string {
 		seen[name.Str] = true
 		key := string(agui.AppendString(nil, name.Str))
 		fields = kit.AppendMember(fields, key, selectionSchema(q))
-		if len(required) > 1 {
-			required = append(required, ',')
-		}
-		required = append(required, key...)
+		required = kit.AppendElement(required, key)
 	}
 	selections := `{"type":"object","additionalProperties":{"type":"array","items":{"type":"string"}}}`
 	if len(seen) > 0 {
@@ -155,14 +152,11 @@ func selectionSchema(question gjson.Result) string {
 			continue
 		}
 		seen[label.Str] = true
-		if len(labels) > 1 {
-			labels = append(labels, ',')
-		}
-		labels = agui.AppendString(labels, label.Str)
+		labels = kit.AppendElement(labels, agui.AppendString(nil, label.Str))
 	}
 	o := kit.AppendText([]byte{'{'}, "type", "array")
-	if header := question.Get("header"); header.Type == gjson.String && header.Str != "" {
-		o = kit.AppendText(o, "title", header.Str)
+	if header := question.Get("header").Str; header != "" {
+		o = kit.AppendText(o, "title", header)
 	}
 	items := `{"type":"string"}`
 	if len(seen) > 0 {

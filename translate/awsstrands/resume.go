@@ -89,10 +89,7 @@ func (d *Dialect) entries(r *translate.Request) (json.RawMessage, error) {
 			continue
 		}
 		sent[i.Native] = says
-		if len(out) > 1 {
-			out = append(out, ',')
-		}
-		out = append(out, entry(came[a.ID].Raw, i.Native, said)...)
+		out = kit.AppendElement(out, entry(came[a.ID].Raw, i.Native, said))
 	}
 	return append(out, ']'), nil
 }

@@ -127,10 +127,7 @@ func array(r *translate.Request) (json.RawMessage, error) {
 			return nil, agui.Errorf(agui.InvalidPayload, textTwinIDs, len(r.Answers))
 		}
 		sent[id] = says
-		if n > 0 {
-			out = append(out, ',')
-		}
-		out = append(out, one...)
+		out = kit.AppendElement(out, one)
 	}
 	return append(out, ']'), nil
 }

@@ -18,14 +18,12 @@ func WithoutMembers(object gjson.Result, names ...string) []byte {
 	if !object.IsObject() {
 		return []byte(object.Raw)
 	}
-	out := append(make([]byte, 0, len(object.Raw)), '{')
-	object.ForEach(func(k, v gjson.Result) bool {
-		if v.Type != gjson.Null && !slices.Contains(names, k.Str) {
-			out = AppendMember(out, k.Raw, v.Raw)
+	return MapMembers(object, func(k, v gjson.Result) string {
+		if v.Type == gjson.Null || slices.Contains(names, k.Str) {
+			return ""
 		}
-		return true
+		return v.Raw
 	})
-	return append(out, '}')
 }
 
 // AppendMember appends a member to an object that begins with '{' and is not closed yet. key is
@@ -38,6 +36,27 @@ func AppendMember(object []byte, key, value string) []byte {
 	object = append(object, key...)
 	object = append(object, ':')
 	return append(object, value...)
+}
+
+// AppendElement appends a JSON text to an array that begins with '[' and is not closed yet.
+func AppendElement[T string | []byte | json.RawMessage](array []byte, value T) []byte {
+	if len(array) > 1 {
+		array = append(array, ',')
+	}
+	return append(array, value...)
+}
+
+// MapMembers returns an object with the same keys and the values that value returns. Members for
+// which it returns "" are left out.
+func MapMembers(object gjson.Result, value func(k, v gjson.Result) string) []byte {
+	out := append(make([]byte, 0, len(object.Raw)), '{')
+	object.ForEach(func(k, v gjson.Result) bool {
+		if text := value(k, v); text != "" {
+			out = AppendMember(out, k.Raw, text)
+		}
+		return true
+	})
+	return append(out, '}')
 }
 
 // AppendText appends a string member to an object that begins with '{' and is not closed yet. key
@@ -72,17 +91,14 @@ func ResumeArray(in agui.RunInput, p agui.Pause, answers []agui.Answer) json.Raw
 	}
 	list := []byte{'['}
 	for n, a := range answers {
-		if n > 0 {
-			list = append(list, ',')
-		}
 		if a.Status == agui.Cancelled {
 			a.Payload = nil
 		}
-		list = append(list, agui.MustMarshal(struct {
+		list = AppendElement(list, agui.MustMarshal(struct {
 			InterruptID string          `json:"interruptId"`
 			Status      agui.Status     `json:"status"`
 			Payload     json.RawMessage `json:"payload,omitempty"`
-		}{p.Interrupts[n].Native, a.Status, a.Payload})...)
+		}{p.Interrupts[n].Native, a.Status, a.Payload}))
 	}
 	return append(list, ']')
 }
@@ -105,16 +121,13 @@ func clientsArray(in agui.RunInput, p agui.Pause, answers []agui.Answer) json.Ra
 		if i == nil || given[i.ID].Status != in.Resume[n].Status {
 			return nil
 		}
-		if n > 0 {
-			list = append(list, ',')
-		}
 		entry := agui.SetString([]byte(e.Raw), "interruptId", i.Native)
 		if in.Resume[n].Status == agui.Cancelled {
 			entry = agui.DeleteKey(entry, "payload")
 		} else if said := given[i.ID].Payload; len(said) > 0 && !bytes.Equal(said, in.Resume[n].Payload) {
 			entry = agui.SetKey(entry, "payload", said)
 		}
-		list = append(list, entry...)
+		list = AppendElement(list, entry)
 	}
 	return append(list, ']')
 }

@@ -24,14 +24,10 @@ func WithoutContent(m agui.Message) agui.Message {
 }
 
 func withContent(m agui.Message, text func(content gjson.Result) string) agui.Message {
-	out := []byte{'{'}
-	gjson.ParseBytes(m.JSON).ForEach(func(k, v gjson.Result) bool {
-		value := v.Raw
+	return agui.ParseMessage(MapMembers(gjson.ParseBytes(m.JSON), func(k, v gjson.Result) string {
 		if agui.SameKey(k.Str, "content") {
-			value = string(agui.MustMarshal(text(v)))
+			return string(agui.MustMarshal(text(v)))
 		}
-		out = AppendMember(out, k.Raw, value)
-		return true
-	})
-	return agui.ParseMessage(append(out, '}'))
+		return v.Raw
+	}))
 }

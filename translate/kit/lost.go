@@ -137,16 +137,13 @@ func NativeID(id string) (native string, published bool) {
 // the member metadata of each entry, or "" for none.
 func CancelArray(natives []string, metadata string) json.RawMessage {
 	list := []byte{'['}
-	for n, id := range natives {
-		if n > 0 {
-			list = append(list, ',')
-		}
+	for _, id := range natives {
 		entry := AppendText([]byte{'{'}, "interruptId", id)
 		entry = AppendText(entry, "status", string(agui.Cancelled))
 		if metadata != "" {
 			entry = AppendMember(entry, `"metadata"`, metadata)
 		}
-		list = append(append(list, entry...), '}')
+		list = AppendElement(list, append(entry, '}'))
 	}
 	return append(list, ']')
 }

@@ -43,15 +43,14 @@ func SubjectOf(value gjson.Result) translate.Subject {
 			return about
 		}
 	}
-	rest := []byte{'{'}
-	value.ForEach(func(k, v gjson.Result) bool {
-		if k.Str != named && !slices.Contains(restKeys, k.Str) {
-			rest = AppendMember(rest, k.Raw, v.Raw)
+	rest := MapMembers(value, func(k, v gjson.Result) string {
+		if k.Str == named || slices.Contains(restKeys, k.Str) {
+			return ""
 		}
-		return true
+		return v.Raw
 	})
-	if len(rest) > 1 {
-		about.Arguments = append(rest, '}')
+	if len(rest) > len("{}") {
+		about.Arguments = rest
 	}
 	return about
 }

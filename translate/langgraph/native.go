@@ -56,20 +56,17 @@ func readOutcome(ev agui.Event) []langgraphapi.Native {
 		if !i.IsObject() {
 			continue
 		}
-		n := langgraphapi.Native{ID: i.Get("id").Str, AnswerForm: langgraphapi.ByScalar, Interrupt: i, Meta: []byte{'{'}}
+		n := langgraphapi.Native{ID: i.Get("id").Str, AnswerForm: langgraphapi.ByScalar, Interrupt: i, Meta: []byte("{}")}
 		own := i.Get("metadata.langgraph")
 		if own.IsObject() {
 			own.ForEach(func(k, v gjson.Result) bool {
-				switch {
-				case k.Str == "raw":
-					n.Value = langgraphapi.RawOf(v)
-				case v.Type != gjson.Null && k.Str != "index":
-					n.Meta = kit.AppendMember(n.Meta, k.Raw, v.Raw)
+				if k.Str == "raw" {
+					n.Value = langgraphapi.RawOf(v) // the last of several
 				}
 				return true
 			})
+			n.Meta = kit.WithoutMembers(own, "raw", "index")
 		}
-		n.Meta = append(n.Meta, '}')
 		switch {
 		case langgraphapi.IsID(n.ID) && own.IsObject():
 			n.AnswerForm = langgraphapi.ByID

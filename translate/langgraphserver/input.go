@@ -123,11 +123,8 @@ func toLangChain(m agui.Message, v gjson.Result, thoughts []json.RawMessage) jso
 
 func listOf(list []json.RawMessage) []byte {
 	out := []byte{'['}
-	for n, one := range list {
-		if n > 0 {
-			out = append(out, ',')
-		}
-		out = append(out, one...)
+	for _, one := range list {
+		out = kit.AppendElement(out, one)
 	}
 	return append(out, ']')
 }
@@ -264,24 +261,20 @@ func configOf(in agui.RunInput) []byte {
 	if !config.IsObject() {
 		return nil
 	}
-	o := []byte{'{'}
-	config.ForEach(func(k, v gjson.Result) bool {
+	return kit.MapMembers(config, func(k, v gjson.Result) string {
 		switch {
 		case (k.Str == "configurable" || k.Str == "metadata") && v.IsObject():
-			inner := []byte{'{'}
-			v.ForEach(func(k, v gjson.Result) bool {
-				if !isServers(k.Str) {
-					inner = kit.AppendMember(inner, k.Raw, oneLine(v.Raw))
+			return string(kit.MapMembers(v, func(k, v gjson.Result) string {
+				if isServers(k.Str) {
+					return ""
 				}
-				return true
-			})
-			o = kit.AppendMember(o, k.Raw, string(append(inner, '}')))
+				return oneLine(v.Raw)
+			}))
 		case k.Str == "recursion_limit", k.Str == "tags":
-			o = kit.AppendMember(o, k.Raw, oneLine(v.Raw))
+			return oneLine(v.Raw)
 		}
-		return true
+		return ""
 	})
-	return append(o, '}')
 }
 
 // isServers reports whether a key of a run's config is reserved for Holdpoint and the server.

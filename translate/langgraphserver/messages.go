@@ -29,12 +29,7 @@ func oneLine(raw string) string {
 // message without an id gets an id that begins with prefix.
 func fromLangChain(list []gjson.Result, prefix string) []byte {
 	out := []byte{'['}
-	add := func(m []byte) {
-		if len(out) > 1 {
-			out = append(out, ',')
-		}
-		out = append(append(out, m...), '}')
-	}
+	add := func(m []byte) { out = kit.AppendElement(out, append(m, '}')) }
 	for n, m := range list {
 		id := m.Get("id").Str
 		if id == "" {
@@ -97,14 +92,11 @@ func contentOf(content gjson.Result) string {
 
 func callsOf(calls gjson.Result) []byte {
 	out := []byte{'['}
-	for n, c := range calls.Array() {
-		if n > 0 {
-			out = append(out, ',')
-		}
+	for _, c := range calls.Array() {
 		f := kit.AppendText(kit.AppendText([]byte{'{'}, "name", c.Get("name").Str), "arguments", argsOf(c.Get("args")))
 		o := kit.AppendText(kit.AppendText([]byte{'{'}, "id", c.Get("id").Str), "type", "function")
 		o = append(kit.AppendMember(o, `"function"`, string(append(f, '}'))), '}')
-		out = append(out, o...)
+		out = kit.AppendElement(out, o)
 	}
 	return append(out, ']')
 }
@@ -149,10 +141,7 @@ func partsOf(content gjson.Result) []byte {
 		default:
 			continue
 		}
-		if len(out) > 1 {
-			out = append(out, ',')
-		}
-		out = append(append(out, o...), '}')
+		out = kit.AppendElement(out, append(o, '}'))
 	}
 	return append(out, ']')
 }

@@ -28,16 +28,13 @@ func withProofs(resume json.RawMessage, r *translate.Request) json.RawMessage {
 		return resume
 	}
 	list := []byte{'['}
-	for n, e := range gjson.ParseBytes(resume).Array() {
-		if n > 0 {
-			list = append(list, ',')
-		}
+	for _, e := range gjson.ParseBytes(resume).Array() {
 		entry := []byte(e.Raw)
 		if proof := proofs[e.Get("interruptId").Str]; proof != "" && !e.Get("metadata").Exists() {
 			entry = kit.AppendMember(entry[:len(entry)-1], `"metadata"`, `{"ag2":{"proof":`+proof+`}}`)
 			entry = append(entry, '}')
 		}
-		list = append(list, entry...)
+		list = kit.AppendElement(list, entry)
 	}
 	return append(list, ']')
 }

@@ -61,12 +61,8 @@ func (d *Dialect) responses(r *translate.Request) ([]byte, error) {
 
 // appendResponse adds an answer to a list that has no closing bracket yet.
 func appendResponse(list []byte, id string, response json.RawMessage) []byte {
-	if len(list) > 1 {
-		list = append(list, ',')
-	}
-	list = append(list, `{"interruptResponse":{"interruptId":`...)
-	list = append(append(list, agui.MustMarshal(id)...), `,"response":`...)
-	return append(append(list, response...), "}}"...)
+	one := kit.AppendMember(kit.AppendText([]byte{'{'}, "interruptId", id), `"response"`, string(response))
+	return kit.AppendElement(list, `{"interruptResponse":`+string(one)+`}}`)
 }
 
 // Interpret implements translate.Interpreter. It reads the words of the rules as yes or no.

@@ -79,12 +79,7 @@ func (b Body) with(in agui.RunInput, prompt []byte, session string) []byte {
 func appendWith(dst []byte, v gjson.Result, of func(name string) json.RawMessage) []byte {
 	switch {
 	case v.IsObject():
-		o := []byte{'{'}
-		v.ForEach(func(k, inner gjson.Result) bool {
-			o = kit.AppendMember(o, k.Raw, string(appendWith(nil, inner, of)))
-			return true
-		})
-		return append(append(dst, o...), '}')
+		return append(dst, kit.MapMembers(v, func(_, inner gjson.Result) string { return string(appendWith(nil, inner, of)) })...)
 	case v.IsArray():
 		dst = append(dst, '[')
 		for n, inner := range v.Array() {

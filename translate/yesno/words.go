@@ -236,12 +236,7 @@ func (t template) with(place string, value json.RawMessage) []byte {
 func appendWith(dst []byte, v gjson.Result, place string, value json.RawMessage) []byte {
 	switch {
 	case v.IsObject():
-		dst = append(dst, '{')
-		v.ForEach(func(k, member gjson.Result) bool {
-			dst = kit.AppendMember(dst, k.Raw, string(appendWith(nil, member, place, value)))
-			return true
-		})
-		return append(dst, '}')
+		return append(dst, kit.MapMembers(v, func(_, member gjson.Result) string { return string(appendWith(nil, member, place, value)) })...)
 	case v.Type == gjson.String && v.Str == place && place != "":
 		return agui.AppendCompact(dst, value)
 	}

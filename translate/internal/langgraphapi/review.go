@@ -150,11 +150,8 @@ func (r review) assemble(decisions []json.RawMessage) json.RawMessage {
 		return r.responses(decisions)
 	}
 	list := []byte{'['}
-	for i, d := range decisions {
-		if i > 0 {
-			list = append(list, ',')
-		}
-		list = append(list, d...)
+	for _, d := range decisions {
+		list = kit.AppendElement(list, d)
 	}
 	list = append(list, ']')
 	if r.shape == Inbox {

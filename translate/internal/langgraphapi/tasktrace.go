@@ -183,15 +183,12 @@ func Mark(natives []Native, askedIn map[string]int, calls []ToolCall) {
 // ParallelCalls returns the calls in the form of metadata for clients: [{"name":..,"args":{..}}].
 func ParallelCalls(calls []ToolCall) []byte {
 	list := []byte{'['}
-	for n, c := range calls {
-		if n > 0 {
-			list = append(list, ',')
-		}
+	for _, c := range calls {
 		one := kit.AppendText([]byte{'{'}, "name", c.name)
 		if c.args != "" {
 			one = kit.AppendMember(one, `"args"`, c.args)
 		}
-		list = append(append(list, one...), '}')
+		list = kit.AppendElement(list, append(one, '}'))
 	}
 	return append(list, ']')
 }

@@ -227,12 +227,10 @@ func withoutFunctionApprovals(m agui.Message) (agui.Message, bool) {
 	if content.Type == gjson.Null || content.Str == "" && content.Type == gjson.String || content.IsArray() && len(content.Array()) == 0 {
 		return m, false
 	}
-	out := []byte{'{'}
-	object.ForEach(func(k, v gjson.Result) bool {
-		if !agui.SameKey(k.Str, FunctionApprovals) {
-			out = kit.AppendMember(out, k.Raw, v.Raw)
+	return agui.ParseMessage(kit.MapMembers(object, func(k, v gjson.Result) string {
+		if agui.SameKey(k.Str, FunctionApprovals) {
+			return ""
 		}
-		return true
-	})
-	return agui.ParseMessage(append(out, '}')), true
+		return v.Raw
+	})), true
 }
