@@ -43,7 +43,7 @@ func standingText(s *contract.Standing, said []Answer, now time.Time, shown prin
 	case len(phrases) == 0 && s.State == contract.BeingCarried:
 		return fmt.Sprintf(standCarried, notUsed)
 	case len(phrases) == 0:
-		text = standAnswered + timeText(s.At, now)
+		text = fmt.Sprintf(standAnswered, timeText(s.At, now))
 	case len(phrases) == 1 && count[phrases[0]] == 1:
 		text = fmt.Sprintf(standOne, phrases[0])
 	case len(phrases) == 1:
