@@ -10,13 +10,14 @@ import (
 	"holdpoint/translate/kit"
 )
 
-// announcedPause returns the end of a run that asks without an outcome: by CUSTOM on_interrupt, or
-// by calls (calls.go). The result has no questions if the run asks nothing.
+// announcedPause returns the result of a run that asks without an outcome. Such a run asks by
+// CUSTOM on_interrupt events, or by calls (calls.go). If the run asks nothing, the result has no
+// questions.
 //
-// CrewAI announces in this way by default (ag-ui-crewai 0.3.0 to 1.0.0, _hitl.py
-// build_interrupt_tail). The value is the interrupt that its outcome would have. It keeps one
-// question of a flow, so the last announcement counts. Mastra announces each call that suspends
-// (suspended.go).
+// CrewAI announces its question by such an event by default (ag-ui-crewai 0.3.0 to 1.0.0, _hitl.py
+// build_interrupt_tail). The value of the event is the interrupt that an outcome would have. CrewAI
+// keeps only one question of a flow, so the last announcement counts. Mastra announces each call
+// that suspends (suspended.go).
 func (run *run) announcedPause(finish agui.Event, held []agui.Event) translate.Result {
 	var list []agui.Interrupt
 	backend := ""
@@ -31,7 +32,7 @@ func (run *run) announcedPause(finish agui.Event, held []agui.Event) translate.R
 			}
 		}
 	}
-	if len(list) == 0 { // otherwise a call without a result is one that was announced
+	if len(list) == 0 { // otherwise a call without a result is an announced call
 		for _, c := range run.calls.askingCalls() {
 			list, backend = append(list, run.suspends.approval(c)), mastra
 		}
@@ -45,8 +46,8 @@ func (run *run) announcedPause(finish agui.Event, held []agui.Event) translate.R
 	}
 }
 
-// withLatest returns the list with one more question, which replaces an earlier question with its
-// id.
+// withLatest returns the list with the question one added. If the list already has a question with
+// the same id, one replaces it.
 func withLatest(list []agui.Interrupt, one agui.Interrupt) []agui.Interrupt {
 	at := slices.IndexFunc(list, func(i agui.Interrupt) bool { return i.Native == one.Native })
 	if at < 0 {
@@ -56,10 +57,10 @@ func withLatest(list []agui.Interrupt, one agui.Interrupt) []agui.Interrupt {
 	return list
 }
 
-// shownAnnouncement returns an announcement as the client is shown it. The id of the question is
-// added to an announcement of Mastra's. A client echoes the announcement with its answer, and of
-// two questions about one call only this id tells which is answered. proxy replaces it by the
-// published id.
+// shownAnnouncement returns an announcement as the client is shown it. Holdpoint adds the id of the
+// question to an announcement of Mastra. The client sends the announcement back with its answer (an
+// echo). If there are two questions about one call, only this id shows which question is answered.
+// proxy replaces the id by the published id.
 func (s *suspendedRuns) shownAnnouncement(announcement agui.Event, show translate.Show) []byte {
 	value := announcement.Get("value")
 	event := kit.ParseText(value)
@@ -74,8 +75,8 @@ func (s *suspendedRuns) shownAnnouncement(announcement agui.Event, show translat
 	if at.Run != event.Get("runId").Str {
 		raw = agui.SetString(raw, "runId", at.Run)
 	}
-	// Mastra writes no id here. If there is one, another Holdpoint behind this one wrote it. It is
-	// then the native id, and stays.
+	// Mastra itself sends no id in this event. If the event has an id, another Holdpoint between
+	// this one and Mastra wrote it. That id is then the native id, and stays.
 	if show != translate.ShowNative && !event.Get("id").Exists() {
 		raw = agui.SetString(raw, "id", at.native())
 	}

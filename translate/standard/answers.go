@@ -7,8 +7,8 @@ import (
 	"holdpoint/translate/kit"
 )
 
-// Answers implements translate.Dialect. It reads the entries of resume and command.resume. The
-// latter is sent by clients that support only the CUSTOM form and were shown the event that
+// Answers implements translate.Dialect. It reads the entries of resume, and command.resume. A
+// client sends command.resume if it supports only the CUSTOM form and was shown the event that
 // Holdpoint makes.
 func (*Dialect) Answers(in agui.RunInput, p agui.Pause) ([]agui.Answer, error) {
 	answers, err := givenAnswers(in, p)
@@ -22,7 +22,8 @@ func (*Dialect) Answers(in agui.RunInput, p agui.Pause) ([]agui.Answer, error) {
 	return kit.CancelsLost(p, answers), err
 }
 
-// givenAnswers returns the answers as the client sent them.
+// givenAnswers returns the answers as the client sent them, before they are brought into the
+// backend's form.
 func givenAnswers(in agui.RunInput, p agui.Pause) ([]agui.Answer, error) {
 	if i := mastraInterrupt(in, p); i != nil {
 		return answersOfMastra(in, i)
@@ -30,8 +31,8 @@ func givenAnswers(in agui.RunInput, p agui.Pause) ([]agui.Answer, error) {
 	return kit.Answers(in, p)
 }
 
-// answersOfMastra reads an answer with an echo of Mastra's announcement. false is Mastra's own way
-// to decline.
+// answersOfMastra reads an answer that the client sent together with an echo of Mastra's
+// announcement. Mastra itself declines a call with the value false, so false becomes a cancel.
 func answersOfMastra(in agui.RunInput, i *agui.Interrupt) ([]agui.Answer, error) {
 	sent, ok := in.CommandResume()
 	if !ok {
@@ -45,9 +46,10 @@ func answersOfMastra(in agui.RunInput, i *agui.Interrupt) ([]agui.Answer, error)
 	return kit.OneSet(kit.Entries(in), []agui.Answer{a})
 }
 
-// mastraInterrupt returns the interrupt that an echo of Mastra's announcement belongs to, or nil.
-// The echo has the published id if Holdpoint's announcement was shown. If the client was shown the
-// backend's own form, the echo identifies the interrupt by its runId and toolCallId.
+// mastraInterrupt returns the interrupt whose announcement of Mastra the client echoes, or nil if
+// there is no such echo. If the client was shown Holdpoint's announcement, the echo has the
+// published id. If the client was shown the backend's own form, the echo identifies the interrupt
+// by its runId and toolCallId.
 func mastraInterrupt(in agui.RunInput, p agui.Pause) *agui.Interrupt {
 	if kit.EchoOf(in) != kit.Mastra {
 		return nil

@@ -9,26 +9,26 @@ import (
 	"holdpoint/translate/kit"
 )
 
-// A tool of Mastra with requireApproval asks only by a call without a result, because the adapters
-// ignore the core's own event (RAN 1.0.3 and 1.1.2). The answer has the form of an answer to a
-// suspended call: {"approved":true} runs the tool, {"approved":false} tells the model that the
-// person denied it. A tool message runs nothing.
+// If a tool of Mastra has requireApproval, the stream shows its question only as a call without a
+// result, because the adapters ignore the core's own event (RAN 1.0.3 and 1.1.2). The answer has
+// the form of an answer to a suspended call: {"approved":true} runs the tool, {"approved":false}
+// tells the model that the person denied it. A tool message does not run the tool.
 //
-// The stream does not distinguish such a call from other calls without a result, so the operator
-// has to select the dialect mastra. A tool that failed has no result either, but then the model
-// continues. (A run of 1.1.2 whose first call asks has no usage in RUN_FINISHED. A run that asks
-// after a result has it.)
+// In the stream, such a call looks like any other call without a result, so the operator has to
+// select the dialect mastra. A tool that failed has no result either, but then the model continues.
+// (A run of 1.1.2 whose first call asks has no usage in RUN_FINISHED. A run that asks after a
+// result has usage.)
 
-// A callWatch looks for such calls. A nil callWatch finds none.
+// A callWatch looks for calls that ask for an approval. A nil callWatch finds none.
 type callWatch struct {
 	r     *translate.Request
 	began bool // the stream has a call
 	spoke bool // the model has written text after the last call
 }
 
-// watchCalls returns nil if the dialect is not mastra.
+// watchCalls returns a callWatch for the request, or nil if the dialect is not mastra.
 func (d *Dialect) watchCalls(r *translate.Request) *callWatch {
-	if d.name != MastraName || r.Show == translate.ShowNative { // with ShowNative the client has no way to answer
+	if d.name != MastraName || r.Show == translate.ShowNative { // a ShowNative client cannot answer
 		return nil
 	}
 	return &callWatch{r: r}
@@ -46,7 +46,7 @@ func (w *callWatch) observe(ev agui.Event) {
 	}
 }
 
-// passes is the part of run.Passes for this watch.
+// passes reports whether events of the type t need not be observed. run.Passes calls it.
 func (w *callWatch) passes(t agui.Type) bool {
 	if w == nil {
 		return true
@@ -60,7 +60,8 @@ func (w *callWatch) passes(t agui.Type) bool {
 	return true
 }
 
-// askingCalls returns the calls that ask: those of the last message that have no result.
+// askingCalls returns the calls that ask for an approval: those of the last message with calls that
+// have no result. It returns nil if the model has written text after them.
 func (w *callWatch) askingCalls() []agui.Call {
 	if w == nil || !w.began || w.spoke {
 		return nil
@@ -75,8 +76,9 @@ func (w *callWatch) askingCalls() []agui.Call {
 	})
 }
 
-// withoutAbandoned returns the input without the calls of earlier questions that have no result,
-// because they were denied or not answered. A model refuses a history with such a call.
+// withoutAbandoned returns the input without the calls that earlier questions asked about and that
+// never got a result, because they were denied or not answered. A model refuses a history with such
+// a call.
 func withoutAbandoned(r *translate.Request) agui.RunInput {
 	var asked map[string]bool
 	for _, ended := range r.EndedPauses {
@@ -95,7 +97,7 @@ func withoutAbandoned(r *translate.Request) agui.RunInput {
 	return kit.WithoutDangling(r.Input, func(c kit.DanglingCall) bool { return asked[c.ID] })
 }
 
-// approval returns the question of a call that asks for an approval.
+// approval returns the question about a call that asks for an approval.
 func (s *suspendedRuns) approval(c agui.Call) agui.Interrupt {
 	at := suspendedCall{Run: s.key(), Call: c.ID, Approval: true}
 	own := agui.MustMarshal(struct {

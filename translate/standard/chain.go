@@ -11,26 +11,26 @@ import (
 	"holdpoint/translate/kit"
 )
 
-// A chain sends several answers, each in an exchange of its own, for a backend that reads only one
-// answer of a request. It never sends an answer twice. If an exchange fails, the chain ends, and
-// the questions whose answers were not sent are asked again.
+// A chain sends several answers to a backend that reads only one answer of a request. It sends each
+// answer in an exchange of its own, and never sends an answer twice. If an exchange fails, the
+// chain ends, and the client is asked again the questions whose answers were not sent.
 type chain struct {
 	r       *translate.Request
 	body    []byte    // the body of every exchange, without resume and the run's id
 	current chainLink // the answer of the current exchange
 	unsent  []chainLink
-	sent    int              // the number of earlier exchanges
-	asked   []agui.Interrupt // the questions that earlier exchanges asked
+	sent    int              // the number of exchanges before this one
+	asked   []agui.Interrupt // the questions that those exchanges asked and that are open
 }
 
-// A chainLink is an entry of the resume array with its question.
+// A chainLink is an entry of the resume array and the question that it answers.
 type chainLink struct {
 	entry     string
 	interrupt agui.Interrupt
 }
 
-// firstOfChain returns the chain for its first exchange, or nil if all answers are sent at once.
-// body has all answers.
+// firstOfChain returns the chain with its first exchange as the current one. It returns nil if all
+// answers can be sent in one request. body is that request, with all answers.
 func firstOfChain(r *translate.Request, body []byte) *chain {
 	one := func(i agui.Interrupt) bool { return profileOfInterrupt(&i).oneByOne }
 	if len(r.Answers) < 2 || !slices.ContainsFunc(r.Pause.Interrupts, one) {
@@ -39,7 +39,7 @@ func firstOfChain(r *translate.Request, body []byte) *chain {
 	entries := gjson.GetBytes(body, "resume").Array()
 	c := &chain{r: r, body: agui.DeleteKey(body, "resume")}
 	for _, i := range r.Pause.Interrupts {
-		// Two questions with one id have two entries with that id.
+		// If two questions have the same id, there are two entries with that id, in the same order.
 		at := slices.IndexFunc(entries, func(e gjson.Result) bool { return e.Get("interruptId").Str == i.Native })
 		if at < 0 {
 			return nil
@@ -50,7 +50,7 @@ func firstOfChain(r *translate.Request, body []byte) *chain {
 	return c.next()
 }
 
-// next returns the chain for its next exchange.
+// next returns the chain with the next answer as the current one.
 func (c *chain) next() *chain {
 	n := *c
 	n.current, n.unsent = c.unsent[0], c.unsent[1:]
@@ -66,8 +66,9 @@ func (c *chain) request() translate.Out {
 	return out
 }
 
-// afterExchange returns the result of the current exchange within the chain. res is its result
-// without a chain.
+// afterExchange returns the result of the current exchange as a part of the chain. res is the
+// result that the exchange would have without a chain. left is the request with the messages that
+// are still unsent.
 func (c *chain) afterExchange(d *Dialect, res translate.Result, e translate.End, left *translate.Request) translate.Result {
 	asked := slices.DeleteFunc(slices.Clone(c.asked), func(i agui.Interrupt) bool {
 		return i.Native == c.current.interrupt.Native || slices.ContainsFunc(res.Asked.Interrupts, func(n agui.Interrupt) bool { return n.Native == i.Native })
@@ -85,7 +86,7 @@ func (c *chain) afterExchange(d *Dialect, res translate.Result, e translate.End,
 		goesOn.d, goesOn.resume, goesOn.chain = d, left, next
 		goesOn.suspends, goesOn.calls = resumedCall(c.r.Pause, out.Body), d.watchCalls(c.r)
 		return translate.Result{HeldEvents: res.HeldEvents, Backend: res.Backend, Next: &translate.Exchange{Out: out, Run: goesOn}}
-	case earlier: // no event announces these questions together
+	case earlier: // no single event announces these questions together
 		return translate.Result{
 			HeldEvents: res.HeldEvents, Backend: mastra,
 			Finish: kit.WithoutOutcome(e.Event), Asked: translate.AskedPause{Interrupts: asked},
@@ -94,9 +95,9 @@ func (c *chain) afterExchange(d *Dialect, res translate.Result, e translate.End,
 	return res
 }
 
-// sendable returns the unsent answers that may be sent. An earlier exchange may have asked a
-// question with the same id but other content. Nobody has answered that question, so the answer is
-// not sent, and the question is reported at the end.
+// sendable returns the unsent answers that may still be sent. An earlier exchange may have asked a
+// question with the same id but other content. Nobody has answered that new question, so the answer
+// is not sent, and the client gets the new question at the end.
 func (c *chain) sendable(asked []agui.Interrupt) []chainLink {
 	asks := func(i agui.Interrupt) []byte {
 		return agui.Canonical(agui.DeleteKey(agui.DeleteKey(i.Object, "id"), "expiresAt"))
@@ -108,7 +109,8 @@ func (c *chain) sendable(asked []agui.Interrupt) []chainLink {
 	})
 }
 
-// brokenEnd returns the end of a chain that cannot continue.
+// brokenEnd returns the result of a chain that cannot continue. asked are the questions that its
+// exchanges asked.
 func (c *chain) brokenEnd(res translate.Result, e translate.End, asked []agui.Interrupt) translate.Result {
 	open := c.unsent
 	if e.Refused || res.Fate == translate.Untouched {
@@ -116,11 +118,11 @@ func (c *chain) brokenEnd(res translate.Result, e translate.End, asked []agui.In
 	}
 	switch {
 	case c.sent == 0 && len(open) > len(c.unsent):
-		return res // nothing was done yet, so the pause is unchanged
+		return res // nothing has happened yet, so the pause is unchanged
 	case c.sent == 0 && res.Fate == translate.Lost:
-		return res // all questions belong to one suspended run
+		return res // all questions belong to the lost run
 	}
-	again := map[string]bool{} // already in asked; a question in both lists would be answered twice
+	again := map[string]bool{} // ids in asked; a question in both lists would be asked twice
 	for _, i := range asked {
 		again[i.Native] = true
 	}

@@ -1,14 +1,14 @@
 // Package standard is the dialect agui. It is for backends that already send the interrupt outcome
-// and read the resume array. They need Holdpoint only for the contract: unique ids, claims, replays
-// and refusals.
+// and read the resume array. For them, Holdpoint adds only the contract: unique ids, claims,
+// replays and refusals.
 //
-// The dialect changes only what it must: the ids, null members (clients from 0.0.54 on fail at
-// them), and a reason that is missing or not a text. Any other malformed value is unchanged, so
-// that the client reports it. profiles.go has the peculiarities of single backends. The dialect
-// also translates Mastra's own announcement, because Mastra sends it with the outcome, and a client
-// may answer it.
+// The dialect changes only what it must: the ids, null members (@ag-ui/client from 0.0.54 on fails
+// at them), and a reason that is missing or not a text. Any other malformed value stays unchanged,
+// so that the client reports it. profiles.go has the peculiarities of single backends. The dialect
+// also translates Mastra's own announcement, because Mastra sends it together with the outcome, and
+// a client may answer it.
 //
-// It follows AG-UI 1.0, basic/patterns/interrupt-resume, and the page on interrupts.
+// The dialect follows AG-UI 1.0, basic/patterns/interrupt-resume, and AG-UI's page on interrupts.
 package standard
 
 import (
@@ -24,11 +24,11 @@ import (
 	"holdpoint/translate/kit"
 )
 
-// Name is the name of the dialect.
+// Name is the dialect's name in HOLDPOINT_DIALECT.
 const Name = "agui"
 
-// reasonDefault is the reason of an interrupt that has none. Clients fail at an interrupt without a
-// reason.
+// reasonDefault is the reason that Holdpoint gives to an interrupt without a reason. Clients fail
+// at an interrupt without one.
 const reasonDefault = "agui:interrupt"
 
 var (
@@ -38,15 +38,16 @@ var (
 	_ translate.HistoryReader = (*Dialect)(nil)
 )
 
-// A Dialect implements translate.Dialect. Its zero value is agui.
+// A Dialect implements translate.Dialect. Its zero value is the dialect agui.
 type Dialect struct {
-	name string // "" for Name, or MastraName
+	name string // MastraName, or "" for the dialect agui
 }
 
-// New makes the dialect. It has no options, and does not warn.
+// New returns the dialect agui. It has no options and never warns.
 func New(struct{}, translate.Warn) (*Dialect, error) { return &Dialect{}, nil }
 
-// General implements translate.General. It returns false for mastra, which also reads calls.
+// General implements translate.General. It returns false for the dialect mastra, because mastra
+// also treats calls as questions.
 func (d *Dialect) General() bool { return d.name == "" }
 
 // Name implements translate.Dialect.
@@ -57,8 +58,8 @@ func (d *Dialect) Name() string {
 	return Name
 }
 
-// Replies implements translate.HistoryReader. No message answers a question of this dialect. It
-// returns messages that another backend could read as a decision.
+// Replies implements translate.HistoryReader. No message answers a question of this dialect.
+// Replies yields only messages that another backend could read as a decision.
 func (d *Dialect) Replies(in agui.RunInput, spoken string) iter.Seq[translate.Reply] {
 	return microsoft.NativeApprovals(in, spoken == d.Name())
 }
@@ -68,14 +69,17 @@ func (*Dialect) AnswerIn(agui.Message, translate.Reply, agui.Interrupt) (agui.An
 	return agui.Answer{}, false
 }
 
-// Sign implements translate.Signer. It claims an interrupt outcome that is an object. It also
-// claims an on_interrupt that is not LangGraph's, because an outcome may follow it, and CrewAI and
-// Mastra ask without an outcome too. (auto asks LangGraph's dialect first.) If no question follows,
-// the stream passes unchanged. It also claims a RUN_ERROR that reports that the thread waits
-// (blockedbackends.go).
+// Sign implements translate.Signer. It claims these events:
+//
+//   - an interrupt outcome that is an object
+//   - a CUSTOM on_interrupt that is not from LangGraph, because an outcome may follow it, and
+//     CrewAI and Mastra also ask without an outcome (auto asks LangGraph's dialect first)
+//   - a RUN_ERROR which reports that the thread waits for an answer (blockedbackends.go)
+//
+// If no question follows, the stream passes unchanged.
 func (d *Dialect) Sign(ev agui.Event, _ *translate.Request) bool {
 	if d.name != "" {
-		return false // the questions of Mastra that can be detected belong to agui
+		return false // agui claims the questions of Mastra that can be detected
 	}
 	switch ev.Type {
 	case agui.RunFinished:
@@ -93,21 +97,22 @@ func (d *Dialect) Sign(ev agui.Event, _ *translate.Request) bool {
 	return false
 }
 
-// Continues implements translate.Continuer. It is true for the .NET host on AGUI.Server. When this
-// host asks for input, its stream looks like that of any backend with the interrupt outcome. So the
-// path of such a host may be recorded as one of this dialect, with no known backend.
+// Continues implements translate.Continuer. It returns true because of the .NET host on
+// AGUI.Server. When this host asks for input, its stream looks like that of any backend with the
+// interrupt outcome. So the path of such a host may be on record with this dialect and without a
+// known backend.
 func (d *Dialect) Continues(spoken, backend string) bool {
 	return d.name == "" && (spoken == "" || spoken == Name && backend == "")
 }
 
-// AsksUnder implements translate.Stateless. It is for the same .NET host.
+// AsksUnder implements translate.Stateless. It is for the .NET host on AGUI.Server, see Continues.
 func (d *Dialect) AsksUnder(id, spoken string) (call string, asks bool) {
 	call, is := microsoft.CallOf(id)
 	return call, is && d.name == "" && spoken == Name
 }
 
-// KeepsNothing implements translate.Stateless. A backend that asks by the outcome may keep
-// anything.
+// KeepsNothing implements translate.Stateless. It returns false because a backend that asks by the
+// outcome may store its questions.
 func (*Dialect) KeepsNothing(*agui.Pause) bool { return false }
 
 // ReadsCalls implements translate.Stateless.
@@ -115,7 +120,7 @@ func (d *Dialect) ReadsCalls(p *agui.Pause) bool {
 	return p.Dialect == d.Name() && slices.ContainsFunc(p.Interrupts, func(i agui.Interrupt) bool { return profileOfInterrupt(&i).readsCalls })
 }
 
-// Begin implements translate.Dialect. An ordinary run passes unchanged in most cases.
+// Begin implements translate.Dialect. In most cases an ordinary run passes unchanged.
 func (d *Dialect) Begin(r *translate.Request) (translate.Out, translate.Run, error) {
 	if r.Pause.ID == "" {
 		var out translate.Out
@@ -159,7 +164,8 @@ func (d *Dialect) Begin(r *translate.Request) (translate.Out, translate.Run, err
 	}
 	in := r.Input
 	if _, sent := in.CommandResume(); sent {
-		in = in.WithoutCommand() // it was the answer, or repeats it; this backend reads no command
+		// the command was the answer or repeats it; this backend reads no command
+		in = in.WithoutCommand()
 	}
 	resume := kit.ResumeArray(r.Input, r.Pause, answers)
 	question, isLost := lostStateOf(&r.Pause.Interrupts[0])
@@ -170,7 +176,7 @@ func (d *Dialect) Begin(r *translate.Request) (translate.Out, translate.Run, err
 	cut, later := extraMessages(r)
 	ifEnded := onlyCancels(r) && profileOfInterrupt(&r.Pause.Interrupts[0]).ends
 	if ifEnded {
-		cut = nil // if nothing waits any more, this run is an ordinary one
+		cut = nil // if nothing waits any more, this is an ordinary run with all messages
 	}
 	messages, moved := gatherCalls(r.Pause, kit.WithoutMessages(in.Messages, cut))
 	if len(cut) > 0 || moved {
@@ -196,9 +202,9 @@ func (d *Dialect) Begin(r *translate.Request) (translate.Out, translate.Run, err
 	return out, next, nil
 }
 
-// extraExchange returns the exchange for the messages that were not sent with the answers. It has
-// the state after the resumed run, because the state of the request would undo the changes of that
-// run.
+// extraExchange returns the exchange that sends the messages which were not sent with the answers.
+// It has the state as it is after the resumed run, because the state of the request would undo the
+// changes that the resumed run made.
 func (d *Dialect) extraExchange(r *translate.Request) *translate.Exchange {
 	body := kit.BodyWithoutCommand(r.Input, agui.DeleteKey(r.Input.Raw, "resume"))
 	messages := r.NewMessages
@@ -210,27 +216,28 @@ func (d *Dialect) extraExchange(r *translate.Request) *translate.Exchange {
 		body = agui.SetKey(body, "state", state)
 	}
 	if keepsByRunID(r) {
-		body = kit.OwnRunID(r, body) // a new id: the resumed run may still wait under its own
+		body = kit.OwnRunID(r, body) // a new id: the resumed run may still wait under the old id
 	}
 	next := newRun()
 	next.suspends, next.calls = waitingCall(r, body), d.watchCalls(r)
 	return &translate.Exchange{Out: translate.Out{Body: body, TakesNew: true}, Run: next}
 }
 
-// mastra is the value of translate.Result.Backend for Mastra. It marks paths and threads whose runs
-// are sent with run ids of Holdpoint's own.
+// mastra is the value of translate.Result.Backend for Mastra. If a path or thread has this backend,
+// Holdpoint sends its runs with run ids of its own.
 const mastra = "mastra"
 
-// keepsByRunID reports whether the backend of the pause stores paused runs by run id alone.
+// keepsByRunID reports whether the backend of the pause stores a paused run under its run id alone,
+// without the thread id.
 func keepsByRunID(r *translate.Request) bool {
 	return slices.ContainsFunc(r.Pause.Interrupts, func(i agui.Interrupt) bool { return profileOfInterrupt(&i).ownRuns })
 }
 
 // forgesCall reports whether an answer names a tool call although its question does not.
-// AGUI.Server approves any call that an answer names (RunAgentInputExtensions), and its free
-// questions look like those of any backend. If the schema has the key toolCall, the key is the
-// backend's own. The contract checks the answers to questions about a call
-// (agui.Interrupt.ReadCall).
+// AGUI.Server approves any call that an answer names (RunAgentInputExtensions), and its questions
+// without a call look like those of any backend. If the question's schema has the key toolCall, the
+// key belongs to the backend's own payload, so forgesCall returns false. For a question about a
+// call, the contract checks the call in the answer (agui.Interrupt.ReadCall).
 func forgesCall(i agui.Interrupt, payload json.RawMessage) bool {
 	if i.ToolCallID() != "" || gjson.GetBytes(i.Schema(), "properties.toolCall").Exists() {
 		return false

@@ -10,10 +10,11 @@ import (
 	"holdpoint/translate/kit"
 )
 
-// gatherCalls returns the messages of a resume with the calls of all questions in one message at
-// the end. It is for a backend that reads only the answers to the last message with calls. If the
-// result of a client's tool followed the calls, that result would be lost. The list is unchanged if
-// its only open call is already last, or is not in the list.
+// gatherCalls returns the messages of a resume, with the calls of all questions moved into one
+// message at the end. It is for a backend that reads only answers to the last message with calls.
+// If the result of a client's tool followed the calls, such a backend would not read it. The list
+// stays unchanged if there is only one open call, and it is already in the last message or not in
+// the list. The second result reports whether the list changed.
 func gatherCalls(p agui.Pause, list []agui.Message) ([]agui.Message, bool) {
 	var asking []*agui.Interrupt
 	open := map[string]bool{}
@@ -27,7 +28,7 @@ func gatherCalls(p agui.Pause, list []agui.Message) ([]agui.Message, bool) {
 		return list, false
 	}
 	sent := map[string]string{}
-	behind := false // a message follows the last of the calls
+	behind := false // a message follows the last of these calls
 	for _, m := range list {
 		behind = true
 		if m.Plain || m.Role != "assistant" {
@@ -56,7 +57,8 @@ func gatherCalls(p agui.Pause, list []agui.Message) ([]agui.Message, bool) {
 	return append(kit.WithoutCalls(list, open), agui.ParseMessage(append(object, '}'))), true
 }
 
-// askedCall returns the call of a question, for a client that did not send it.
+// askedCall returns the call that a question is about, made from the record. It is used if the
+// client did not send the call.
 func askedCall(i *agui.Interrupt) json.RawMessage {
 	function := struct {
 		Name      string `json:"name"`

@@ -10,12 +10,13 @@ import (
 	"holdpoint/translate/kit"
 )
 
-// AG2 can require a proof with an answer (require_resume_proof) that the person was shown the
-// question. Some clients send it. A person who decides at another door was shown the question on
-// record, and has no client that sends the proof, so Holdpoint adds it.
+// AG2 can require a proof that the person was shown the question (require_resume_proof). Some
+// clients send this proof with the answer. If a person decides outside the chat, for example at the
+// desk (the web page of approvers), that person was shown the question on record, but no client
+// sends the proof. So Holdpoint adds it.
 
-// withProofs returns the resume array with the proof for each question that was decided at another
-// door.
+// withProofs returns the resume array. It adds the proof to each answer that was decided outside
+// the chat.
 func withProofs(resume json.RawMessage, r *translate.Request) json.RawMessage {
 	proofs := map[string]string{}
 	for n, a := range r.Answers {

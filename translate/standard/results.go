@@ -6,8 +6,8 @@ import (
 	"holdpoint/translate/kit"
 )
 
-// awaitedResults are the ids of answered calls that have no result yet in the resumed stream. It
-// contains only calls whose backend always sends a result.
+// awaitedResults is the set of ids of answered calls that have no result yet in the resumed stream.
+// It contains only calls for which the backend always sends a result.
 type awaitedResults map[string]bool
 
 func approvedCalls(r *translate.Request) awaitedResults {
@@ -16,7 +16,7 @@ func approvedCalls(r *translate.Request) awaitedResults {
 		i := r.Pause.Interrupts[n]
 		p := profileOfInterrupt(&i)
 		if p.result == "" || i.CallUnseen || !p.sendsResult(i, a) {
-			continue // if the call is not in the stream, its result is not either
+			continue // if the stream lacks the call, it lacks the result too
 		}
 		if id := agui.View(i.Object).Get(p.result).Str; id != "" {
 			if calls == nil {
@@ -28,21 +28,21 @@ func approvedCalls(r *translate.Request) awaitedResults {
 	return calls
 }
 
-// sendsResult reports whether the backend sends a result for the answer. A backend with forgets
-// sends a result even for a call that was denied.
+// sendsResult reports whether the backend sends a result of the call after this answer. It does if
+// the answer is an approval. If the profile has sendsEveryResult, it also does after a denial.
 func (p profile) sendsResult(i agui.Interrupt, a agui.Answer) bool {
 	return kit.MeaningOf(i, a) == agui.Approves || p.sendsEveryResult && a.Status == agui.Resolved
 }
 
-// remove removes the call of a result.
+// remove removes the call that a TOOL_CALL_RESULT belongs to.
 func (a awaitedResults) remove(ev agui.Event) {
 	if len(a) > 0 && ev.Type == agui.CallResult && ev.Valid() {
 		delete(a, ev.Get("toolCallId").Str)
 	}
 }
 
-// withoutResult returns the fate of the answers if the run ended well but a call that was approved
-// has no result.
+// withoutResult returns the fate of the answers if the run ended without an error but an expected
+// result is missing. The fate is Lost if the backend sends every result, and InDoubt otherwise.
 func (run *run) withoutResult(finish agui.Event) translate.Fate {
 	outcome := agui.View(finish.JSON).Get("outcome.type").Str
 	for n := range run.resume.Pause.Interrupts {

@@ -10,35 +10,38 @@ import (
 	"holdpoint/translate/kit"
 )
 
-// maxHeld is the maximum number of bytes that are held after an announcement. A backend announces
-// at the end of a run. If the run goes on longer, the event meant something else.
+// maxHeld is the maximum number of bytes of the events that are held after an announcement. A
+// backend announces a question at the end of a run. If many events follow, the event did not
+// announce a question.
 const maxHeld = 1 << 20
 
 var _ translate.Passer = (*run)(nil)
 
 // A run translates one exchange. The outcome is in the terminal event. Some backends (Mastra,
-// CrewAI) also announce the pause by an earlier CUSTOM on_interrupt, with the outcome or without
-// it. No client may get a question before it is saved. So the run holds that event and all events
-// after it, to keep their order.
+// CrewAI) also announce the pause by an earlier CUSTOM on_interrupt event, with or without an
+// outcome. No client may get a question before it is saved. So the run holds that event and all
+// events after it, to keep their order.
 type run struct {
-	d            *Dialect           // set on a resume
-	plain        *translate.Request // the request of an ordinary run; nil if the exchange follows the answers
-	resume       *translate.Request // the request of a resume; New are the messages that were not sent with the answers
-	ifEnded      bool               // the messages in left.New are sent in another exchange only if the backend ended its turn
+	d *Dialect // set on a resume
+	// an ordinary run's request; nil on a resume and in its further exchanges
+	plain        *translate.Request
+	resume       *translate.Request // a resume's request; its NewMessages are not sent yet
+	ifEnded      bool               // resume.NewMessages are sent only if the backend ended its turn
 	started      bool               // the stream had RUN_STARTED
-	streamed     bool               // the stream had another event
-	backendActed bool               // the stream had an event that is not RUN_STARTED or a step
+	streamed     bool               // the stream had an event other than RUN_STARTED
+	backendActed bool               // the stream had an event other than RUN_STARTED and steps
 	awaits       awaitedResults
-	chain        *chain // of answers that are sent one by one, or nil
+	chain        *chain // if answers are sent one by one; otherwise nil
 	suspends     suspendedRuns
-	calls        *callWatch // nil if no call of this exchange can ask
+	calls        *callWatch // nil if calls are not questions here
 
-	held        kit.HeldEvents[heldKind] // the events from the first announcement on
-	asked       kit.AskedQuestions       // counts the announcements
-	heldTooMuch bool                     // too much followed the announcement: only announcements are still held
+	held        kit.HeldEvents[heldKind] // the first announcement and the events after it
+	asked       kit.AskedQuestions       // limits the number and size of the announcements
+	heldTooMuch bool                     // held became full; only announcements are still held
 }
 
-// heldKind is the kind of a held event.
+// heldKind is the kind of a held event: an announcement of a question, or an event that follows
+// one.
 type heldKind int
 
 const (
@@ -104,7 +107,8 @@ func (run *run) End(e translate.End) (translate.Result, error) {
 			res = announced
 		}
 		switch {
-		case len(res.Asked.Interrupts) > 0: // a call that was approved may get its result later
+		// an approved call may get its result after this question
+		case len(res.Asked.Interrupts) > 0:
 		case len(run.awaits) > 0:
 			res = translate.Result{Fate: run.withoutResult(e.Event)}
 		case run.chain != nil && len(run.chain.unsent) > 0: // the chain continues
@@ -135,7 +139,7 @@ func (run *run) End(e translate.End) (translate.Result, error) {
 	return res, nil
 }
 
-// show returns how the pause is reported to the client.
+// show returns the form in which the client is shown a pause.
 func (run *run) show() translate.Show {
 	switch {
 	case run.plain != nil:
@@ -146,12 +150,12 @@ func (run *run) show() translate.Show {
 	return translate.ShowOutcome
 }
 
-// endedTurn reports whether a cancel ended the turn that waited.
+// endedTurn reports whether the run only ended the waiting turn, because of a cancel.
 func (run *run) endedTurn(finish agui.Event) bool {
 	return !run.backendActed && agui.View(finish.JSON).Get("outcome.type").Str == "cancelled"
 }
 
-// hasInterrupts reports whether a RUN_FINISHED has interrupts.
+// hasInterrupts reports whether the outcome of a RUN_FINISHED has interrupts.
 func hasInterrupts(finish agui.Event) bool {
 	for range kit.Interrupts(finish) {
 		return true
@@ -159,7 +163,7 @@ func hasInterrupts(finish agui.Event) bool {
 	return false
 }
 
-// paused returns the end of a run that asks by its outcome.
+// paused returns the result of a run that asks by the outcome of its RUN_FINISHED.
 func paused(finish agui.Event) translate.Result {
 	asked, backend := translate.AskedPause{NativeFinish: slices.Clone(finish.JSON)}, ""
 	for i := range kit.Interrupts(agui.NewEvent(asked.NativeFinish)) {
@@ -172,7 +176,8 @@ func paused(finish agui.Event) translate.Result {
 	return translate.Result{Finish: kit.WithoutOutcome(finish), Asked: asked, Backend: backend}
 }
 
-// question returns an interrupt as it is stored, and its backend if later runs need it.
+// question returns an interrupt of a backend as Holdpoint stores it. backend is the name of the
+// backend if later runs need it, or "".
 func question(i gjson.Result) (one agui.Interrupt, backend string) {
 	native, o := i.Get("id").Str, object(i)
 	of := profileOf(native, i)
@@ -189,17 +194,19 @@ func question(i gjson.Result) (one agui.Interrupt, backend string) {
 	yes, no := of.words()
 	return agui.Interrupt{
 		Native: native, Object: o, Yes: yes, No: no,
-		// Another Holdpoint behind this one has already left out the call if needed.
+		// If another Holdpoint between this one and the backend made the question, it has already
+		// handled calls that the stream does not show.
 		CallUnseen: (of.hidesCall || i.Get("subagentRunId").Exists()) && !minted,
-		CancelOnly: i.Get("reason").Str == kit.ReasonLost && minted, // the lost question of another Holdpoint behind this one
+		// a lost question of another Holdpoint
+		CancelOnly: i.Get("reason").Str == kit.ReasonLost && minted,
 	}, backend
 }
 
-// object returns the interrupt in the form for the client, without its id. Every value keeps its
-// bytes.
+// object returns the interrupt in the form for the client, without its id. It adds a reason if none
+// is there. Every other value keeps its bytes.
 func object(i gjson.Result) []byte {
 	o := kit.WithoutMembers(i, "id")
-	if agui.View(o).Get("reason").Type != gjson.String { // all clients fail at a reason that is not a text
+	if agui.View(o).Get("reason").Type != gjson.String { // clients fail if reason is not a text
 		o = agui.SetString(o, "reason", reasonDefault)
 	}
 	return o

@@ -17,30 +17,31 @@ import (
 // This file translates Mastra without the outcome: @ag-ui/mastra 1.0.3, and 1.1.x with
 // emitInterruptOutcome off (RAN 1.0.3 and 1.1.2; mastra.ts run). A suspended call is announced by
 //
-//	CUSTOM on_interrupt, value (JSON text): {"type":"mastra_suspend","toolCallId","toolName",
-//	  "suspendPayload","args","resumeSchema" (JSON text),"runId"}
+// 	CUSTOM on_interrupt, value (JSON text): {"type":"mastra_suspend","toolCallId","toolName",
+// 	  "suspendPayload","args","resumeSchema" (JSON text),"runId"}
 //
 // and continues after forwardedProps.command
 // {"resume":<data>,"interruptEvent":{"toolCallId","runId"}}. 1.0.3 reads no other form.
-// resume:false declines. Both read one answer of a request.
+// resume:false declines the call. Both versions read one answer of each request.
 //
-// Mastra stores a suspended call under the id of the run that began. 1.0.3 announces the id of the
-// current request instead. So a question of a resumed run names a run that does not wait. An answer
-// to that run would hang, or would reach a run of another thread with that id.
+// Mastra stores a suspended call under the id of the run that first asked. But 1.0.3 announces the
+// id of the current request instead. So if a resumed run asks, its announcement names a run that
+// does not wait. An answer to that run would hang, or would reach a run of another thread with the
+// same id.
 
 // A suspendedCall identifies a call that waits at Mastra. It is stored in Interrupt.Private.
 type suspendedCall struct {
 	Run      string `json:"run"`
 	Call     string `json:"call"`
-	Approval bool   `json:"approval,omitempty"` // the call asks for a yes or a no (calls.go)
+	Approval bool   `json:"approval,omitempty"` // a call that asks for an approval (calls.go)
 }
 
-// native returns the id that the outcome of 1.1.x gives the question (mastra.ts
-// suspendToInterrupt).
+// native returns the question's id. It is the id that the outcome of 1.1.x gives the question
+// (mastra.ts suspendToInterrupt).
 func (s suspendedCall) native() string { return s.Run + "::" + s.Call }
 
-// suspendedOf returns the suspended call of a question that is answered by command. ok is false for
-// any other question.
+// suspendedOf returns the suspended call that a question is about. ok is false if the question is
+// not answered by forwardedProps.command.
 func suspendedOf(i *agui.Interrupt) (s suspendedCall, ok bool) {
 	if len(i.Private) == 0 || json.Unmarshal(i.Private, &s) != nil {
 		return suspendedCall{}, false
@@ -48,14 +49,15 @@ func suspendedOf(i *agui.Interrupt) (s suspendedCall, ok bool) {
 	return s, s.Run != "" && s.Call != ""
 }
 
-// suspendedRuns has the run ids that an announcement may name.
+// suspendedRuns has the run ids that an announcement may contain.
 type suspendedRuns struct {
-	sentRunID  string // the id of the current run that the backend was sent; "" if unknown
-	firstRunID string // on a resume: the id of the run that began
+	sentRunID  string // the run id that the backend was sent in this exchange, or ""
+	firstRunID string // on a resume: the id of the run that first asked
 }
 
-// subjectOf returns the call that an announcement is about. It returns false if no answer could
-// name it.
+// subjectOf returns the call that an announcement is about, with the id of the run that really
+// waits. It returns false if the announcement lacks the id of the run or of the call, because an
+// answer needs both.
 func (s *suspendedRuns) subjectOf(event gjson.Result) (suspendedCall, bool) {
 	at := suspendedCall{Run: event.Get("runId").Str, Call: event.Get("toolCallId").Str}
 	if s.firstRunID != "" && at.Run == s.sentRunID {
@@ -64,7 +66,7 @@ func (s *suspendedRuns) subjectOf(event gjson.Result) (suspendedCall, bool) {
 	return at, at.Run != "" && at.Call != ""
 }
 
-// key returns the id of the run that waits if the current run asks.
+// key returns the id of the run under which Mastra stores a question of the current run.
 func (s *suspendedRuns) key() string {
 	if s.firstRunID != "" {
 		return s.firstRunID
@@ -72,7 +74,8 @@ func (s *suspendedRuns) key() string {
 	return s.sentRunID
 }
 
-// question returns the question of an announcement. Its object is the same as in an outcome.
+// question returns the question that an announcement asks. Its object is the same as that of an
+// outcome.
 func (s *suspendedRuns) question(event gjson.Result) (agui.Interrupt, bool) {
 	at, ok := s.subjectOf(event)
 	if !ok || !event.IsObject() {
@@ -97,7 +100,8 @@ const (
 	reasonApproval  = "tool_call"
 )
 
-// asksBy returns the question in words. A tool may suspend with any payload.
+// asksBy returns the text of the question. A tool may suspend with any payload, so asksBy looks for
+// a text in it.
 func asksBy(event gjson.Result) string {
 	payload, asks := event.Get("suspendPayload"), askAnyTool
 	if name := event.Get("toolName").Str; name != "" {
@@ -106,13 +110,13 @@ func asksBy(event gjson.Result) string {
 	return cmp.Or(payload.Str, kit.FirstText(payload, "message", "question", "prompt", "text", "reason"), asks)
 }
 
-// asksToResume returns the question of a suspended call in an outcome.
+// asksToResume returns the text of the question about a suspended call in an outcome.
 func asksToResume(interrupt gjson.Result) string { return asksBy(interrupt.Get("metadata.mastra")) }
 
 var _ translate.Describer = (*Dialect)(nil)
 
-// Describe implements translate.Describer. It returns false for a backend that expects a decision
-// in a form of its own.
+// Describe implements translate.Describer. It returns false if the profile of the question has a
+// decision.
 func (*Dialect) Describe(_ agui.Pause, i *agui.Interrupt) (translate.Subject, bool) {
 	if profileOfInterrupt(i).decision != nil {
 		return translate.Subject{}, false
@@ -120,14 +124,14 @@ func (*Dialect) Describe(_ agui.Pause, i *agui.Interrupt) (translate.Subject, bo
 	return kit.SubjectOf(agui.View(i.Object).Get("metadata.mastra")), true
 }
 
-// silence is how long Mastra may send nothing after RUN_STARTED when it was sent an answer by
-// command. 1.0.3 with the core of that time (1.20.0) never ends the stream of an answer to an
-// unknown question (RAN). But a slow tool is silent too. So only the client's stream ends, and the
-// run continues.
+// silence is how long Mastra may send nothing after RUN_STARTED if the answer was sent by
+// forwardedProps.command. 1.0.3 with the core of that time (1.20.0) never ends the stream if the
+// question of the answer is unknown (RAN). But a slow tool also sends nothing for a while. So after
+// this time Holdpoint ends only the client's stream, and the run continues.
 const silence = 15 * time.Minute
 
-// putEntry returns the body with one entry of the resume array in the form that the question's
-// backend reads.
+// putEntry returns the body with one entry of the resume array added, in the form that the backend
+// of the question reads: in resume, or as forwardedProps.command.
 func putEntry(body []byte, entry gjson.Result, of *agui.Interrupt) []byte {
 	at, byCommand := suspendedOf(of)
 	if !byCommand {
@@ -152,7 +156,8 @@ func putEntry(body []byte, entry gjson.Result, of *agui.Interrupt) []byte {
 	return agui.SetKey(agui.DeleteKey(body, "resume"), "forwardedProps", agui.SetKey(props, "command", command))
 }
 
-// goesByCommand reports whether an answer of the resume is sent by command.
+// goesByCommand reports whether the answer to a question of the pause is sent as
+// forwardedProps.command.
 func goesByCommand(p agui.Pause) bool {
 	return slices.ContainsFunc(p.Interrupts, func(i agui.Interrupt) bool {
 		_, is := suspendedOf(&i)
@@ -160,7 +165,8 @@ func goesByCommand(p agui.Pause) bool {
 	})
 }
 
-// takesCommand returns an error if no command can be written into the request.
+// takesCommand returns an error if forwardedProps is not an object, because a command cannot be
+// written into it then.
 func takesCommand(in agui.RunInput) error {
 	props := gjson.GetBytes(in.Raw, "forwardedProps")
 	if props.Exists() && props.Type != gjson.Null && !props.IsObject() {
@@ -169,7 +175,8 @@ func takesCommand(in agui.RunInput) error {
 	return nil
 }
 
-// resumedCall returns the run ids of a resume of the pause.
+// resumedCall returns the run ids for a resume of the pause. body is the request that the backend
+// gets.
 func resumedCall(p agui.Pause, body []byte) suspendedRuns {
 	s := suspendedRuns{sentRunID: gjson.GetBytes(body, "runId").Str}
 	for n := range p.Interrupts {
@@ -186,7 +193,8 @@ func resumedCall(p agui.Pause, body []byte) suspendedRuns {
 	return s
 }
 
-// waitingCall returns the run ids of an ordinary run.
+// waitingCall returns the run ids for an ordinary run. body is the request that the backend gets,
+// or nil if it is the client's request unchanged.
 func waitingCall(r *translate.Request, body []byte) suspendedRuns {
 	if body == nil {
 		return suspendedRuns{sentRunID: r.Input.RunID}

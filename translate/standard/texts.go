@@ -1,6 +1,6 @@
 package standard
 
-// The texts of errors about answers, which a client reads in RUN_ERROR.
+// The texts of errors about answers. A client reads them in RUN_ERROR.
 const (
 	textNoSingleCancel   = "interrupt %q cannot be cancelled alone: its backend reads a cancel as the choice of its first option; answer it, or cancel all open questions"
 	textNoPayload        = "the answer to interrupt %q has no payload: its backend does not read that as an answer"

@@ -10,8 +10,9 @@ import (
 	"holdpoint/translate/kit"
 )
 
-// Answers implements translate.Dialect. It marks answers that are a string, true or false as the
-// dialect's own form, because they do not fit the schema {approved}. Begin checks them.
+// Answers implements translate.Dialect. A bare string, true or false does not fit the schema
+// {approved}. So Answers marks such an answer as the dialect's own form (OwnForm), and Begin checks
+// it.
 func (d *Dialect) Answers(in agui.RunInput, p agui.Pause) ([]agui.Answer, error) {
 	list, err := kit.Answers(in, p)
 	for n := range list {
@@ -59,13 +60,14 @@ func (d *Dialect) responses(r *translate.Request) ([]byte, error) {
 	return append(list, ']'), nil
 }
 
-// appendResponse adds an answer to a list that has no closing bracket yet.
+// appendResponse appends an answer to a JSON list that has no closing bracket yet.
 func appendResponse(list []byte, id string, response json.RawMessage) []byte {
 	one := kit.AppendMember(kit.AppendText([]byte{'{'}, "interruptId", id), `"response"`, string(response))
 	return kit.AppendElement(list, `{"interruptResponse":`+string(one)+`}}`)
 }
 
-// Interpret implements translate.Interpreter. It reads the words of the rules as yes or no.
+// Interpret implements translate.Interpreter. If the meaning of an answer is still unclear, it
+// reads the answer by the words for yes and no in the operator's rules.
 func (d *Dialect) Interpret(p agui.Pause, answers []agui.Answer, read []agui.Reading) {
 	d.rules.Interpret(p, answers, read, nameOf)
 }

@@ -13,10 +13,11 @@ import (
 	"holdpoint/translate/kit"
 )
 
-// A failure is an error frame.
+// A failure is the content of an error frame: its text, and the type of the error.
 type failure struct{ text, kind string }
 
-// fail handles an error frame. It ends the run, because the agent sends nothing after it.
+// fail handles an error frame. The first error frame ends the run, because the agent sends nothing
+// after it.
 func (run *run) fail(text, kind gjson.Result, emit func(agui.Event)) {
 	if run.failed != nil || text.Type == gjson.Null {
 		return
@@ -25,7 +26,7 @@ func (run *run) fail(text, kind gjson.Result, emit func(agui.Event)) {
 	emit(run.failed.event(run.forceStopped))
 }
 
-// event returns the RUN_ERROR for the frame, with the text of the backend.
+// event returns the RUN_ERROR for the error frame. It has the backend's text.
 func (f *failure) event(forced bool) agui.Event {
 	code, message := strandsapi.CodeError, f.text
 	if forced {
@@ -37,23 +38,25 @@ func (f *failure) event(forced bool) agui.Event {
 	return agui.Errorf(code, "%s", agui.Shorten(message)).Event()
 }
 
-// Parts of the texts of errors that Holdpoint acts on.
+// Parts of error texts of Strands that Holdpoint reacts to.
 const (
-	// While it waits, Python answers a prompt that is not a list with "prompt_type=<class 'str'> |
-	// must resume from interrupt with list of ..."
+	// While a Python agent waits, it refuses a prompt that is not a list, with "prompt_type=<class
+	// 'str'> | must resume from interrupt with list of ..."
 	saysWaiting = "must resume from interrupt"
-	// TypeScript's answer to a prompt while it waits. It does not repeat its question.
+	// While a TypeScript agent waits, it refuses a prompt with this text. It does not repeat its
+	// question.
 	saysWaitingTS = "Agent is in an interrupted state"
-	// The answer of a waiting agent to an unknown id.
+	// A waiting agent refuses an answer with an unknown id with this text.
 	saysUnknown = "no interrupt found"
 )
 
-// busyErrors are the types of the error of a second call during the first one, in Python and in
-// TypeScript. The second call did nothing.
+// busyErrors are the types of the error if a second call arrives during the first one: the type in
+// Python and the type in TypeScript. The second call did nothing.
 var busyErrors = map[string]bool{"ConcurrencyException": true, "ConcurrentInvocationError": true}
 
-// saysLost are parts of the errors that backends send if they do not wait for the answer: Python up
-// to 1.40, newer Python, an unknown id, and an unknown id in a graph of TypeScript.
+// saysLost are parts of the errors that backends send if they do not wait for the answer. They are,
+// in this order: Python up to 1.40, newer Python, an unknown id, and an unknown id in a graph of
+// TypeScript.
 var saysLost = []string{"Input prompt must be of type", "agent is not in interrupt state", saysUnknown, "no node found with matching interrupt"}
 
 func isLost(text string) bool {
@@ -70,8 +73,8 @@ func (run *run) End(e translate.End) (translate.Result, error) {
 	case run.questions.over:
 		return refuse(strandsapi.CodeInterruptUnreadable, textTooManyQuestions, maxQuestions, maxQuestionBytes), nil
 	case len(run.questions.list) > 0 && (run.stopReason == interrupted || complete && run.stopReason == ""):
-		// An error frame may follow the end, for example if a reason cannot be copied (RAN 1.40 and
-		// 1.62). The agent waits nevertheless.
+		// An error frame may follow the end of the run, for example if the reason of an interrupt
+		// cannot be copied (RAN 1.40 and 1.62). The agent waits nevertheless.
 		return run.paused(), nil
 	case run.stopReason == interrupted && run.body:
 		return run.endLostInBody(), nil
@@ -92,13 +95,13 @@ func (run *run) End(e translate.End) (translate.Result, error) {
 	return run.endFinished(), nil
 }
 
-// brokeOff returns the result of a prompt after which the backend broke off its answer.
+// brokeOff returns the result if the backend broke off its response to a prompt.
 func brokeOff() translate.Result {
 	return refuse(agui.UpstreamEOF, textBrokeOff)
 }
 
-// endLostInBody returns the result of an answer that is one JSON text without the agent's question.
-// The error has the line of code with which the server streams.
+// endLostInBody returns the result if the response is one JSON text without the agent's question.
+// The error shows the line of code with which a server streams its events.
 func (run *run) endLostInBody() translate.Result {
 	lines := codeStreamPython
 	if run.isTypeScript {
@@ -134,8 +137,8 @@ func (run *run) finish(members ...string) agui.Event {
 	return finish
 }
 
-// untouchedFate returns the fate of answers that the agent did not read. It is Finished if the run
-// has no answers.
+// untouchedFate returns the fate if the agent did not read the request. It is Untouched on a
+// resume, because its answers were not read, and Finished otherwise.
 func (run *run) untouchedFate() translate.Fate {
 	if run.resumed == nil {
 		return translate.Finished
@@ -143,8 +146,8 @@ func (run *run) untouchedFate() translate.Fate {
 	return translate.Untouched
 }
 
-// idle reports whether the agent did nothing: no loop began, no text or call was sent, and no
-// result. A refusal of a prompt precedes all these.
+// idle reports whether the agent did nothing: no loop began, and no text, call or result was sent.
+// An agent that refuses a prompt does so before all of these.
 func (run *run) idle() bool { return !run.loopBegan && !run.shown && len(run.answered) == 0 }
 
 // endFailed returns the result of a run that ended with an error frame.
@@ -152,8 +155,8 @@ func (run *run) endFailed(e translate.End) translate.Result {
 	text := run.failed.text
 	switch {
 	case !run.idle() && run.askedAgain == nil && !strings.Contains(text, saysWaitingTS):
-		// An agent that has begun to work, or a node of a graph, may fail with the same text. Then the
-		// prompt was accepted.
+		// An agent that has begun to work, or a node of a graph, may fail with the text of a
+		// refusal. In this case the agent accepted the prompt.
 		return translate.Result{Finish: e.Event}
 	case run.resumed != nil && isLost(text):
 		if next := run.dropExchange(text); next != nil {
@@ -168,9 +171,9 @@ func (run *run) endFailed(e translate.End) translate.Result {
 		}
 		return brokeOff()
 	case run.brokeOff && isLost(text):
-		return brokeOff() // it does not wait
+		return brokeOff() // the agent does not wait
 	case strings.Contains(text, saysWaiting) && run.sentList:
-		// The server did not pass the list to the agent as a list.
+		// The server did not give the agent the list as a list.
 		res := refuse(strandsapi.CodeError, textNotList)
 		res.Fate = run.untouchedFate()
 		return res
@@ -189,17 +192,19 @@ func (run *run) endFailed(e translate.End) translate.Result {
 	return translate.Result{Finish: e.Event}
 }
 
-// cannotAskAgain returns the result of an agent that waits and cannot be asked for its questions:
-// it did not accept null for them, and an empty list is not safe after a failed resume.
+// cannotAskAgain returns the result if an agent waits but cannot be asked for its questions. It did
+// not accept null for them, and an empty list is not safe after a failed resume. why is the agent's
+// error.
 func cannotAskAgain(why string) translate.Result {
 	return refuse(strandsapi.CodeInterruptLost, textStuck, agui.Shorten(why))
 }
 
-// status returns the result of an HTTP answer without a stream. The zero Result passes the answer
-// to the client.
+// status returns the result of an HTTP response without a stream. With a zero Result, the client
+// gets the response unchanged.
 func (run *run) status(e translate.End) translate.Result {
 	text := string(e.Body)
-	echoes := e.Status == 400 || e.Status == 422 // FastAPI repeats the input that it refuses, so the text may be the client's
+	// FastAPI repeats refused input, so the client may have written the text
+	echoes := e.Status == 400 || e.Status == 422
 	switch {
 	case e.Status/100 == 2 && run.resumed == nil:
 		return refuse(agui.UpstreamStatus, textMediaType, e.Status)
@@ -217,11 +222,11 @@ func (run *run) status(e translate.End) translate.Result {
 	return translate.Result{}
 }
 
-// askWhat returns the exchange that asks an agent for its questions, because Holdpoint does not
-// know them. Python answers an empty list with its open questions and does nothing else. But if a
-// resume failed, the agent has kept its answers and would act on them. After such a resume the
-// exchange sends null for each question, which the agent does not read as an answer (RAN 1.40 and
-// 1.62).
+// askWhat returns the result whose next exchange asks an agent for its questions, because Holdpoint
+// does not know them. If a Python agent gets an empty list, it only sends its open questions again.
+// But if a resume failed, the agent has stored the answers of that resume and would act on them.
+// After a failed resume, the exchange sends null for each question instead, which the agent does
+// not read as an answer (RAN 1.40 and 1.62).
 func (run *run) askWhat() translate.Result {
 	if run.refused != nil || run.repeatsPrompt {
 		return refuse(strandsapi.CodeInterruptLost, textNoQuestion)
@@ -241,8 +246,8 @@ func (run *run) askWhat() translate.Result {
 	return translate.Result{Next: run.askAnew(newRun(run.d, run.r, run.ids), ids)}
 }
 
-// endContinued returns the result of an agent that did not wait for one of the questions that it
-// was asked to repeat.
+// endContinued returns the result if the agent was asked to repeat its questions and does not wait
+// for one of them.
 func (run *run) endContinued(text string) translate.Result {
 	if next := run.askRest(text); next != nil {
 		return translate.Result{Next: next}
@@ -250,11 +255,11 @@ func (run *run) endContinued(text string) translate.Result {
 	return cannotAskAgain(text)
 }
 
-// askRest returns the exchange that asks for the questions again, without the one that the error
+// askRest returns the exchange that asks for the questions again, except for the one that the error
 // names as unknown. If no other question is left, the agent acted on the old answers and then
-// raised a question that was never received. It has no old answers any more, so the exchange sends
-// an empty list. askRest returns nil if the error names none of the questions, or if kit.MaxLost of
-// them were left out.
+// raised a new question, which Holdpoint never received. Such an agent has no old answers any more,
+// so the exchange sends an empty list. askRest returns nil if the error names none of the
+// questions, or if kit.MaxLost questions were already left out.
 func (run *run) askRest(text string) *translate.Exchange {
 	unknown, named := unknownID(text)
 	if !named || !run.askedAgain[unknown] {
@@ -279,14 +284,15 @@ func (run *run) askRest(text string) *translate.Exchange {
 	return out
 }
 
-// answeredBefore reports whether the question was already answered in a resume that failed.
+// answeredBefore reports whether the question was already answered in the last resume, and that
+// resume failed.
 func (run *run) answeredBefore(id string) bool {
 	return run.askedAgain[id] && len(run.r.EndedPauses) > 0 && run.r.EndedPauses[0].Failed &&
 		slices.ContainsFunc(run.r.EndedPauses[0].Interrupts, func(i agui.Interrupt) bool { return i.Native == id })
 }
 
-// askAnew returns the exchange, with next as its run, that asks the agent to repeat the questions
-// with these ids.
+// askAnew returns the exchange that asks the agent to repeat the questions with these ids. next is
+// the run of the exchange.
 func (run *run) askAnew(next *run, ids []string) *translate.Exchange {
 	next.refused, next.sentList = run, true
 	next.askedAgain = map[string]bool{}
@@ -300,7 +306,7 @@ func (run *run) askAnew(next *run, ids []string) *translate.Exchange {
 	return &translate.Exchange{Out: run.d.out(run.r, append(prompt, ']')), Run: next}
 }
 
-// endFinished returns the result of an answer that ended cleanly and without a question.
+// endFinished returns the result of a response that ended without an error and without a question.
 func (run *run) endFinished() translate.Result {
 	switch {
 	case run.lostPause, run.modelFirst && run.asksByTool():
@@ -325,8 +331,8 @@ func (run *run) endFinished() translate.Result {
 	return res
 }
 
-// failureReason returns the reason that a graph of TypeScript gives for its failure. A graph of
-// Python sends it as an error.
+// failureReason returns the reason that a TypeScript graph gives for its failure, or a text of
+// Holdpoint. A Python graph sends its reason as an error frame.
 func (run *run) failureReason() string {
 	if run.reason != "" {
 		return run.reason
