@@ -209,7 +209,7 @@ func (in *RunInput) readMessages(list gjson.Result) error {
 		}
 		m, n := readMessage(raw[at:], CheckedMembers(raw[at:]))
 		if n == 0 {
-			return badInput(textMessageNotJSON, len(in.Messages)) // the whole text was checked before
+			return badInput(textMessageNotJSON, len(in.Messages)) // cannot happen: the whole text was checked before
 		}
 		if len(in.Messages) == MaxMessages {
 			return badInput(textTooManyMessages, MaxMessages)
@@ -238,8 +238,9 @@ func ParseMessage(raw []byte) Message {
 	return m
 }
 
-// readMessage parses the message at the beginning of text, which must be a JSON object with these
-// members. It returns its length, or 0 on an error.
+// readMessage parses the message at the beginning of text, which must be a JSON object. one is an
+// iterator over the members of this object. readMessage returns the length of the message in bytes,
+// or 0 if there is an error.
 func readMessage(text []byte, one Members) (m Message, length int) {
 	var id, role, call string
 	m.Plain = true

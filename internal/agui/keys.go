@@ -106,7 +106,7 @@ func nextFolded(key string) (rune, string) {
 	return -1, ""
 }
 
-// foldedRune returns the least rune that a rune of a key folds to, or -1 for an underscore.
+// foldedRune returns the smallest rune to which a rune of a key folds, or -1 for an underscore.
 func foldedRune(c rune) rune {
 	switch {
 	case c == '_':
@@ -119,7 +119,7 @@ func foldedRune(c rune) rune {
 	return leastFold(c)
 }
 
-// leastFold returns the least rune that a rune folds to.
+// leastFold returns the smallest rune to which c folds.
 func leastFold(c rune) rune {
 	least := c
 	for f := unicode.SimpleFold(c); f != c; f = unicode.SimpleFold(f) {

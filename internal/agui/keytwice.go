@@ -11,23 +11,25 @@ import (
 	"unsafe"
 )
 
-// A KeyPlace is the kind of a JSON text or of an object in it. It decides how keys are compared.
+// A KeyPlace says what a JSON text, or an object in it, is for. It decides how the keys of an
+// object are compared.
 type KeyPlace uint8
 
-// The places of whole texts. In every object the decoded keys must differ. In an object that
-// Holdpoint or a backend acts on, they must also differ for SameKey, because backends match keys in
-// any case or without underscores.
+// The values for whole texts. In every object the decoded keys must differ. In an object on which
+// Holdpoint or a backend acts, SameKey must also report false for each two keys, because backends
+// match keys in any case or without underscores.
 const (
-	// KeysOfData: the text is data, such as state, schemas and arguments. It may have both id and ID.
+	// KeysOfData: the text is data, such as state, schemas and arguments. An object may have both
+	// id and ID as keys.
 	KeysOfData KeyPlace = iota
-	// KeysOfRun: the text is a run. Its root, messages, their calls and approvals, tools and answers
-	// are acted on.
+	// KeysOfRun: the text is a run. Backends act on its root, its messages with their calls and
+	// approvals, its tools and its answers.
 	KeysOfRun
-	// KeysOfAnswer: the text is an answer, or contains some. All of it is acted on, except for the
-	// data in an answer.
+	// KeysOfAnswer: the text is an answer, or contains answers. Backends act on all of it, except
+	// for the data in an answer.
 	KeysOfAnswer
 
-	// The places inside a run.
+	// The values for objects inside a run.
 	keysOfMessage
 	keysOfCall
 	keysOfFunction
@@ -37,17 +39,17 @@ const (
 	keysOfEcho
 )
 
-// actedOn reports whether the keys of an object at the place must differ for SameKey.
+// actedOn reports whether the keys of an object at the place p must also differ for SameKey.
 func (p KeyPlace) actedOn() bool { return p != KeysOfData && p != keysOfProps }
 
-// A placedKey is a key whose value has another place than the other values of its object.
+// A placedKey is a key with the place of its value, if that is not the default of the object.
 type placedKey struct {
 	name  string
 	place KeyPlace
 }
 
-// The keys with places of their own, by the place of their object. Other keys have the default of
-// placeIn.
+// The keys whose values have a place of their own, listed by the place of their object. The value
+// of any other key has the default that placeIn returns.
 var (
 	placesInRun     = []placedKey{{"messages", keysOfMessage}, {"tools", keysOfTool}, {"resume", KeysOfAnswer}, {"forwardedProps", keysOfProps}}
 	placesInMessage = []placedKey{{"toolCalls", keysOfCall}, {"function_approvals", KeysOfAnswer}}
@@ -55,14 +57,14 @@ var (
 	placesInProps   = []placedKey{{"resume", KeysOfAnswer}, {"command", keysOfCommand}}
 	placesInCommand = []placedKey{{"resume", KeysOfAnswer}, {"interruptEvent", keysOfEcho}}
 	placesInEcho    = []placedKey{{"interrupts", keysOfEcho}}
-	// The data in an answer: arguments, and the input of a person.
+	// The keys in an answer whose values are data, such as arguments, and the input of a person.
 	placesInAnswer = []placedKey{
 		{"args", KeysOfData}, {"arguments", KeysOfData}, {"editedArgs", KeysOfData}, {"values", KeysOfData}, {"content", KeysOfData},
 		{"state", KeysOfData}, {"schema", KeysOfData}, {"responseSchema", KeysOfData}, {"parameters", KeysOfData}, {"metadata", KeysOfData},
 	}
 )
 
-// placeIn returns the place of the key's value in an object at p.
+// placeIn returns the place of the value of key in an object at the place p.
 func (p KeyPlace) placeIn(key string) KeyPlace {
 	var list []placedKey
 	other := KeysOfData
@@ -90,9 +92,9 @@ func (p KeyPlace) placeIn(key string) KeyPlace {
 	return other
 }
 
-// A KeyTwiceError reports a repeated key, or two keys that some backend reads as the same.
+// A KeyTwiceError reports a repeated key, or two different keys that some backend reads as one key.
 type KeyTwiceError struct {
-	Key, Other string // decoded; equal for a repeated key
+	Key, Other string // decoded; they are equal if a key is repeated
 	Place      string // the path of the object, "" for the root
 }
 
@@ -108,15 +110,15 @@ func (e *KeyTwiceError) Error() string {
 	return fmt.Sprintf(textKeysAlike, e.Key, e.Other, where)
 }
 
-// CheckKeys returns a KeyTwiceError for the first repeated key of an object in the text, because
-// one reader uses the first of two equal keys and another the last. The text must be valid JSON of
-// at most MaxDepth. The cost is linear in the size of the text. Memory is needed only for the keys
-// of the objects that are open at the same time.
+// CheckKeys returns a KeyTwiceError for the first repeated key in an object of the text. A repeated
+// key is an error because some readers use the first of two equal keys, and others the last. The
+// text must be valid JSON that is nested at most MaxDepth deep. The cost is linear in the size of
+// the text. The memory needed is that for the keys of the objects that are open at the same time.
 func CheckKeys(json []byte, place KeyPlace) error {
 	return CheckKeysIn(unsafe.String(unsafe.SliceData(json), len(json)), place)
 }
 
-// CheckKeysIn is CheckKeys for a string.
+// CheckKeysIn is like CheckKeys, for a string.
 func CheckKeysIn(text string, place KeyPlace) error {
 	if uint64(len(text)) > math.MaxUint32 {
 		return fmt.Errorf(textTooLongToCompare, len(text))
@@ -129,24 +131,24 @@ func CheckKeysIn(text string, place KeyPlace) error {
 	return nil
 }
 
-// fewKeys is the number of keys up to which an object's keys are compared with each other. Larger
-// objects use the table.
+// fewKeys is the largest number of keys of an object that are compared pair by pair. For an object
+// with more keys, a hash table is used.
 const fewKeys = 16
 
-// keySeed prevents senders from choosing keys with equal hashes.
+// keySeed makes the hashes random, so that a sender cannot choose keys with equal hashes.
 var keySeed = maphash.MakeSeed()
 
-// A keyScan compares the keys of a text in one pass.
+// A keyScan compares the keys of all objects of a text in one pass.
 type keyScan struct {
 	text    string
 	open    []keyObject // the objects and arrays around the current position
-	entries []keyEntry  // the keys of the open objects, the innermost object's last
-	// slots is a hash table with linear probing. A slot has the index of an entry plus one, or 0. The
-	// table has the keys of objects with more than fewKeys keys. The last insertions are removed
-	// first, so a removed slot needs no mark.
+	entries []keyEntry  // the keys of the open objects; those of the innermost object come last
+	// slots is a hash table with linear probing. A slot has the index of an entry plus one, or 0.
+	// The table has the keys of objects with more than fewKeys keys. Keys that were inserted last
+	// are removed first, so a removed slot needs no mark.
 	slots []uint32
 	used  int
-	word  []byte // the current key in the form that is compared
+	word  []byte // the current key in the form in which keys are compared
 	other []byte
 	first struct { // initial memory, enough for an ordinary text
 		entries [48]keyEntry
@@ -155,11 +157,11 @@ type keyScan struct {
 	}
 }
 
-// A keyObject is an open object or array.
+// A keyObject is an object or an array that the scan has opened and not closed.
 type keyObject struct {
 	keys       uint32 // index of its first key in entries
-	begin, end uint32 // of its latest key
-	index      uint32 // of its current member or element
+	begin, end uint32 // bounds of its latest key
+	index      uint32 // index of its current member or element
 	place      KeyPlace
 	object     bool
 	large      bool // its keys are in slots
@@ -169,7 +171,7 @@ type keyObject struct {
 // A keyEntry is a key of an open object.
 type keyEntry struct {
 	begin uint32 // position of its first quote
-	hash  uint32 // also depends on the object
+	hash  uint32 // the hash also depends on the object
 }
 
 func (s *keyScan) run(place KeyPlace) *KeyTwiceError {
@@ -211,7 +213,8 @@ func (s *keyScan) run(place KeyPlace) *KeyTwiceError {
 	return nil
 }
 
-// enter opens an object or an array. root is the place of the outermost object.
+// enter opens an object or an array. The parameter object says which of the two it is, and root is
+// the place of the outermost value.
 func (s *keyScan) enter(object bool, root KeyPlace) {
 	place := root
 	if n := len(s.open) - 1; n >= 0 {
@@ -242,7 +245,7 @@ func (s *keyScan) closeObject() {
 	s.open = s.open[:n]
 }
 
-// key checks and adds a key of the innermost object.
+// key compares a key with the other keys of the innermost object, and adds it to them.
 func (s *keyScan) key(o *keyObject, begin, end int, escaped bool) *KeyTwiceError {
 	o.wantsKey, o.begin, o.end = false, uint32(begin), uint32(end)
 	var sum uint64
@@ -272,7 +275,7 @@ func (s *keyScan) key(o *keyObject, begin, end int, escaped bool) *KeyTwiceError
 	return nil
 }
 
-// addKey checks and adds a key of a large object.
+// addKey is like key, for an object whose keys are in slots.
 func (s *keyScan) addKey(o *keyObject, e keyEntry) *KeyTwiceError {
 	s.growSlots(1)
 	mask := uint32(len(s.slots) - 1)
@@ -287,7 +290,8 @@ func (s *keyScan) addKey(o *keyObject, e keyEntry) *KeyTwiceError {
 	return nil
 }
 
-// add appends an entry. It never allocates more entries than the rest of the text can have keys.
+// add appends an entry. It never makes room for more entries than there can be keys in the rest of
+// the text.
 func (s *keyScan) add(e keyEntry) {
 	if len(s.entries) == cap(s.entries) {
 		const least = len(`"a":0,`)
@@ -303,7 +307,7 @@ func (s *keyScan) quotedKey(e *keyEntry) string {
 	return s.text[e.begin:end]
 }
 
-// insertSlot inserts an entry into slots, which must have room.
+// insertSlot inserts the entry with the index at into slots, which must have room for it.
 func (s *keyScan) insertSlot(at int) {
 	mask := uint32(len(s.slots) - 1)
 	slot := s.entries[at].hash & mask
@@ -335,7 +339,7 @@ func (s *keyScan) growSlots(n int) {
 	}
 }
 
-// sameKey reports whether two keys of an object are equal at its place.
+// sameKey reports whether two keys of the object o count as equal at the object's place.
 func (s *keyScan) sameKey(o *keyObject, a, b *keyEntry) bool {
 	s.word = appendKey(s.word[:0], s.quotedKey(a), o.place.actedOn())
 	s.other = appendKey(s.other[:0], s.quotedKey(b), o.place.actedOn())
@@ -356,7 +360,7 @@ func (s *keyScan) duplicateKeyError(a, b *keyEntry) *KeyTwiceError {
 
 // path returns the path of the innermost object, such as messages[2].toolCalls[0].function.
 func (s *keyScan) path() string {
-	const most = 400 // Shorten shortens it to less anyway
+	const most = 400 // Shorten cuts the path to less anyway
 	var path []byte
 	for _, o := range s.open[:len(s.open)-1] {
 		key := ""
@@ -387,9 +391,9 @@ func isPlainKey(key string) bool {
 	}) < 0
 }
 
-// decodeKey returns the text of a key.
+// decodeKey returns the decoded text of a key, which has its quotes.
 func decodeKey(raw string) string {
-	if raw == "" { // a value without a key, which is not valid JSON
+	if raw == "" { // the value has no key, which is not valid JSON
 		return ""
 	}
 	if name := raw[1 : len(raw)-1]; strings.IndexByte(name, '\\') < 0 && utf8.ValidString(name) {
@@ -398,8 +402,9 @@ func decodeKey(raw string) string {
 	return string(appendKey(nil, raw, false))
 }
 
-// appendKey appends the decoded text of a key. Half of a surrogate pair and invalid UTF-8 become
-// U+FFFD, as in Go. If folds is true, keys that are equal for SameKey give equal texts.
+// appendKey appends the decoded text of a key. It writes U+FFFD for invalid UTF-8 and for half of a
+// surrogate pair, as Go does. If folds is set, the texts of two keys are equal if SameKey reports
+// true for the keys.
 func appendKey(dst []byte, raw string, folds bool) []byte {
 	for rest := raw[1 : len(raw)-1]; rest != ""; {
 		var c rune
@@ -423,7 +428,8 @@ func appendKey(dst []byte, raw string, folds bool) []byte {
 	return dst
 }
 
-// nextInKey returns the first rune of a JSON string's text, and the rest of the text.
+// nextInKey decodes the first rune in the text of a JSON string. It returns the rune and the rest
+// of the text.
 func nextInKey(s string) (rune, string) {
 	switch c := s[0]; {
 	case c >= utf8.RuneSelf:

@@ -17,7 +17,7 @@ func MakeEvent(t Type, members ...string) Event {
 	return Event{Type: t, JSON: append(o, '}')}
 }
 
-// StartedEvent returns a RUN_STARTED. An empty version is left out.
+// StartedEvent returns a RUN_STARTED event. If version is empty, the event has no protocolVersion.
 func StartedEvent(thread, run, version string) Event {
 	if version == "" {
 		return MakeEvent(RunStarted, "threadId", thread, "runId", run)
@@ -25,7 +25,7 @@ func StartedEvent(thread, run, version string) Event {
 	return MakeEvent(RunStarted, "threadId", thread, "runId", run, "protocolVersion", version)
 }
 
-// FinishedEvent returns a RUN_FINISHED without an outcome.
+// FinishedEvent returns a RUN_FINISHED event without an outcome.
 func FinishedEvent(thread, run string) Event {
 	return MakeEvent(RunFinished, "threadId", thread, "runId", run)
 }
@@ -34,8 +34,8 @@ func FinishedEvent(thread, run string) Event {
 // because a client may have sent them in any layout.
 func MessagesEvent(list []Message) Event { return SnapshotEvent(AppendCompact(nil, MessageList(list))) }
 
-// SnapshotEvent returns a MESSAGES_SNAPSHOT. list is a JSON array, without line breaks between its
-// tokens.
+// SnapshotEvent returns a MESSAGES_SNAPSHOT event. list is a JSON array of messages, without line
+// breaks between its tokens.
 func SnapshotEvent(list json.RawMessage) Event {
 	return NewEvent(slices.Concat([]byte(`{"type":"MESSAGES_SNAPSHOT","messages":`), list, []byte("}")))
 }

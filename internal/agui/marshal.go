@@ -11,7 +11,8 @@ func init() {
 	gjson.SetEscapeHTML(false) // AppendString must not escape <, > and &
 }
 
-// Marshal is json.Marshal without escapes for <, > and &, so that raw messages keep their bytes.
+// Marshal is like json.Marshal, but it does not escape <, > and &, so that raw messages keep their
+// bytes.
 func Marshal(v any) ([]byte, error) {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
@@ -22,8 +23,8 @@ func Marshal(v any) ([]byte, error) {
 	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
 }
 
-// MustMarshal is Marshal for values that cannot fail: maps and structs of strings and valid raw
-// JSON.
+// MustMarshal is like Marshal, for values whose encoding cannot fail: maps and structs of strings
+// and valid raw JSON.
 func MustMarshal(v any) []byte {
 	b, err := Marshal(v)
 	if err != nil {
@@ -32,7 +33,7 @@ func MustMarshal(v any) []byte {
 	return b
 }
 
-// List returns a JSON array of JSON values, without white space between tokens.
+// List returns a JSON array with the given values, without white space between tokens.
 func List(values []json.RawMessage) json.RawMessage {
 	size := len("[]")
 	for _, v := range values {

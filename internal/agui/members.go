@@ -16,7 +16,7 @@ import (
 //	for m.Next() { .. m.Name(), m.Value .. }
 //	if !m.IsComplete() { .. the members must not be used .. }
 type Members struct {
-	// Key and Value are JSON text and share the object's memory. A key has its quotes.
+	// Key and Value are JSON text and share the memory of the object. Key includes its quotes.
 	Key, Value string
 
 	text     string
@@ -26,12 +26,12 @@ type Members struct {
 	complete bool
 }
 
-// MembersOf returns the iterator of an object.
+// MembersOf returns an iterator over the members of an object.
 func MembersOf(json []byte) Members {
 	return MembersIn(unsafe.String(unsafe.SliceData(json), len(json)))
 }
 
-// MembersIn is MembersOf for a string.
+// MembersIn is like MembersOf, for a string.
 func MembersIn(json string) Members { return Members{text: json} }
 
 // CheckedMembers is MembersOf for JSON that is known to be valid, such as a part of a body that
@@ -43,7 +43,7 @@ func CheckedMembers(json []byte) Members {
 	return m
 }
 
-// Next moves to the next member. It returns false after the last one, and at invalid JSON.
+// Next moves to the next member. It returns false after the last member, and at invalid JSON.
 func (m *Members) Next() bool {
 	s := m.text
 	i := skipSpace(s, m.at)
@@ -72,15 +72,16 @@ func (m *Members) Next() bool {
 	return true
 }
 
-// end ends the iteration after the object's last brace, or at invalid JSON if i is -1.
+// end ends the iteration. i is the position after the object's last brace, or -1 if the JSON is
+// invalid.
 func (m *Members) end(i int) bool {
 	m.complete = i >= 0 && skipSpace(m.text, i) == len(m.text)
 	m.Key, m.Value, m.text, m.at = "", "", "", max(i, 0)
 	return false
 }
 
-// End returns the position after the object's last brace, or 0 if the JSON is invalid. More text
-// may follow.
+// End returns the position after the object's last brace, or 0 if the JSON is invalid. Other text
+// may follow the brace.
 func (m *Members) End() int { return m.at }
 
 // IsComplete reports whether the object was read to its end and no other text follows.
@@ -94,11 +95,11 @@ func (m *Members) Name() string {
 	return m.Key[1 : len(m.Key)-1]
 }
 
-// Index returns the position of Value.
+// Index returns the position of Value in the text.
 func (m *Members) Index() int { return m.at - len(m.Value) }
 
-// Text returns the text of a JSON string, and "" for any other value. Without escapes it shares the
-// memory of raw.
+// Text returns the decoded text of a JSON string, and "" for any other value. If the string has no
+// escapes, the result shares the memory of raw.
 func Text(raw string) string {
 	switch {
 	case raw == "" || raw[0] != '"':
@@ -109,7 +110,7 @@ func Text(raw string) string {
 	return gjson.Parse(raw).Str
 }
 
-// AppendText appends the Text of raw, which is valid JSON.
+// AppendText appends the text that Text returns for raw. raw must be valid JSON.
 func AppendText(dst []byte, raw string) []byte {
 	if raw == "" || raw[0] != '"' {
 		return dst
@@ -138,7 +139,8 @@ func AppendText(dst []byte, raw string) []byte {
 			r := codeUnit(rest)
 			rest = rest[4:]
 			if utf16.IsSurrogate(r) && strings.HasPrefix(rest, `\u`) {
-				r = utf16.DecodeRune(r, codeUnit(rest[2:])) // like gjson, nothing for two that are not a pair
+				// writes U+FFFD for two that are not a pair, like gjson
+				r = utf16.DecodeRune(r, codeUnit(rest[2:]))
 				rest = rest[6:]
 			}
 			dst = utf8.AppendRune(dst, r)
@@ -148,12 +150,12 @@ func AppendText(dst []byte, raw string) []byte {
 	}
 }
 
-// codeUnit returns the number of the first four hex digits.
+// codeUnit returns the value of the first four hex digits in digits.
 func codeUnit(digits string) (r rune) {
 	for n := range 4 {
 		c := digits[n]
 		if c > '9' {
-			c += 9 // the lower four bits of A and a are 1
+			c += 9 // the lower four bits of A and of a are 1
 		}
 		r = r<<4 | rune(c&0xf)
 	}

@@ -9,12 +9,13 @@ import (
 	"github.com/tidwall/gjson"
 )
 
-// Some backends write null for members without a value (Agent Framework's .NET hosting of August
-// 2026, on AGUI.* after 0.0.5). In AG-UI such members are left out, and every version of
-// @ag-ui/client fails at a null in most of them.
+// Some backends write null as the value of a member that has no value (Agent Framework's .NET
+// hosting of August 2026, on AGUI.* after 0.0.5). AG-UI requires that such a member is left out,
+// and every version of @ag-ui/client fails at a null in most of these members.
 
-// The optional members of events that have a type in AG-UI 1.0's schemas. rawEvent and result may
-// have any value, even null. The dialects handle the outcome of a RUN_FINISHED.
+// The optional members of events for which AG-UI 1.0's schemas require a type, so that they must
+// not be null. rawEvent and result are not in these lists, because they may have any value, even
+// null. The dialects handle the outcome of a RUN_FINISHED.
 var (
 	typedMembers       = []string{"timestamp", "metadata"}
 	typedMembersInside = []string{"timestamp", "metadata", "subagentRunId"} // of events inside a run
@@ -37,8 +38,8 @@ var (
 	typedMembersOfInterrupt = []string{"subagentRunId", "message", "toolCallId", "responseSchema", "expiresAt", "metadata"}
 )
 
-// typedMembers returns the names of the optional members that events of the type have, and that
-// have a type.
+// typedMembers returns the names of the optional members of events of the type t that must not be
+// null. own has the names for this type, and common the names for many types.
 func (t Type) typedMembers() (own, common []string) {
 	switch t {
 	case Unknown:
@@ -49,19 +50,20 @@ func (t Type) typedMembers() (own, common []string) {
 	return typedMembersOf[t], typedMembersInside
 }
 
-// hasTypedMember reports whether a member of an event is optional and has a type.
+// hasTypedMember reports whether events of the type t have an optional member of this name that
+// must not be null.
 func (t Type) hasTypedMember(name string) bool {
 	own, common := t.typedMembers()
 	return slices.Contains(common, name) || slices.Contains(own, name)
 }
 
-// longestTyped is the most bytes that the key of such a member can have, if each letter is an
-// escape.
+// longestTyped is the largest number of bytes in the key of an optional member that must not be
+// null, if each letter is written as an escape.
 const longestTyped = len("parentSubagentRunId") * len(`\u0000`)
 
-// WithoutNulls returns the event without members that must not be null, at its root and in its
-// interrupts. Without such members, or if ev is not valid JSON, it returns ev and allocates
-// nothing.
+// WithoutNulls returns the event without the null members that must not be null, at its root and in
+// its interrupts. If the event has no such members, or is not valid JSON, WithoutNulls returns ev
+// itself and allocates nothing.
 func (ev Event) WithoutNulls() Event {
 	if ev.Type == Unknown || !ev.mayHaveTypedNull() {
 		return ev
@@ -76,9 +78,9 @@ func (ev Event) WithoutNulls() Event {
 	return ev.WithJSON(object)
 }
 
-// mayHaveTypedNull reports whether a null in the event follows the key of an optional member that
-// has a type. The null may be deeper in the event: RAW events have many that are content. So only
-// the few events with such a key are parsed.
+// mayHaveTypedNull reports whether the event has a null whose key is the name of an optional member
+// that must not be null. It searches at any depth, so it may report true for a null that is
+// content, as RAW events have many. So only the few events with such a key have to be parsed.
 func (ev Event) mayHaveTypedNull() bool {
 	var own, common []string
 	found := false
@@ -95,8 +97,8 @@ func (ev Event) mayHaveTypedNull() bool {
 	return found
 }
 
-// withoutNulls returns an object without the members that are null and for which typed returns
-// true. It returns nil if the object is not valid JSON.
+// withoutNulls returns the object without the members whose value is null and for whose name typed
+// returns true. It returns nil if the object is not valid JSON.
 func withoutNulls(object []byte, typed func(string) bool) []byte {
 	found := false
 	m := MembersOf(object)
@@ -122,7 +124,7 @@ func withoutNulls(object []byte, typed func(string) bool) []byte {
 	return append(out, '}')
 }
 
-// withoutNullsOfInterrupts returns a RUN_FINISHED without the nulls of its interrupts.
+// withoutNullsOfInterrupts returns a RUN_FINISHED event without the null members of its interrupts.
 func withoutNullsOfInterrupts(finish []byte) []byte {
 	list := gjson.GetBytes(finish, "outcome.interrupts")
 	if !list.IsArray() || !strings.Contains(list.Raw, "null") {

@@ -6,8 +6,8 @@ import (
 	"encoding/json"
 )
 
-// An Origin describes where a pause comes from, for people outside of its chat. It never influences
-// a run. Empty fields are unknown.
+// An Origin describes where a pause comes from, for people who did not see its chat. It never
+// influences a run. An empty field means unknown.
 type Origin struct {
 	Agent  string `json:"agent,omitempty"` // the name that the operator gave the agent
 	Tenant string `json:"tenant,omitempty"`
@@ -16,21 +16,23 @@ type Origin struct {
 	Path   string `json:"path,omitempty"`
 	Thread string `json:"thread,omitempty"` // the client's thread id
 	Run    string `json:"run,omitempty"`    // the client's id of the paused run
-	// Requester is the name of the run's principal, or RequesterHash its keyed hash, depending on the
-	// operator's setting. Both are "" without a principal, or if principals are not shown.
+	// Requester is the name of the run's principal, and RequesterHash its keyed hash. The
+	// operator's setting decides which of them is set. Both are "" if there is no principal, or if
+	// principals are not shown.
 	Requester     string `json:"requester,omitempty"`
 	RequesterHash string `json:"requesterHash,omitempty"`
-	// Trace is the context of the paused run's span in the form of W3C Trace Context, to which the
-	// continuing run links. It is "" if there are no spans.
+	// Trace is the context of the paused run's span, as W3C Trace Context writes it. The span of
+	// the run that continues links to it. It is "" if there are no spans.
 	Trace string `json:"trace,omitempty"`
-	// ShownAs is the form in which the client was shown the pause: outcome, both or native.
+	// ShownAs is the form in which the client was shown the pause: outcome, both or native. The
+	// form both has the outcome and the backend's own announcement.
 	ShownAs string `json:"shown,omitempty"`
-	// Wire is the protocol of the client. "" is AG-UI, the only protocol so far.
+	// Wire is the protocol of the client. "" means AG-UI, the only protocol so far.
 	Wire string `json:"wire,omitempty"`
 }
 
-// AskedDigest returns a digest of the exact question and its origin: "sha256:" and 64 hex digits. A
-// pause without an Origin has the digest of the zero Origin. docs/audit.md has the recipe.
+// AskedDigest returns a digest of the exact question i and its origin: "sha256:" and 64 hex digits.
+// If the origin is nil, the digest is that of the zero Origin. docs/audit.md has the recipe.
 func (o *Origin) AskedDigest(i *Interrupt) string {
 	if o == nil {
 		o = &Origin{}
@@ -48,8 +50,9 @@ func (o *Origin) AskedDigest(i *Interrupt) string {
 	}{o.Agent, o.Tenant, o.Thread, i.Object, calls}))
 }
 
-// AskedCalls returns the calls that an approval lets run, as a JSON array of name and arguments, or
-// nil if they are unknown. Arguments that are not JSON, or not completely known, become a string.
+// AskedCalls returns the calls that run if the question is approved, as a JSON array of objects
+// with name and arguments. It returns nil if they are unknown. Arguments that are not valid JSON,
+// or not completely known, become a string.
 func (i *Interrupt) AskedCalls() json.RawMessage {
 	if len(i.Calls) == 0 {
 		return nil
@@ -68,7 +71,7 @@ func (i *Interrupt) AskedCalls() json.RawMessage {
 	return MustMarshal(list)
 }
 
-// AnsweredDigest returns a digest of the exact answer, in the form of AskedDigest.
+// AnsweredDigest returns a digest of the exact answer, in the format of AskedDigest.
 func (a *Answer) AnsweredDigest() string {
 	payload := a.Payload
 	if payload == nil {

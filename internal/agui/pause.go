@@ -10,53 +10,56 @@ import (
 
 // An Interrupt is one open question of a pause.
 type Interrupt struct {
-	// ID is the published id, which the client sees. A dialect leaves it empty, and proxy makes it
-	// from Native.
+	// ID is the published id, which the client sees. A dialect leaves it empty, and package proxy
+	// makes it from Native.
 	ID string `json:"id,omitempty"`
-	// Native is the backend's own id of the question, which it gets back with the answer. It is "" if
-	// the backend gave none, and may occur twice.
+	// Native is the backend's own id of the question. The backend gets it back with the answer. It
+	// is "" if the backend has not set an id. Two questions may have the same one.
 	Native string `json:"native,omitempty"`
-	// Object is the AG-UI Interrupt for the client. proxy sets its `id`.
+	// Object is the AG-UI Interrupt for the client. Package proxy sets its `id`.
 	Object json.RawMessage `json:"object"`
-	// Private is state of the dialect for the resume. Only the dialect reads it.
+	// Private is data that the dialect needs for the resume. Only the dialect reads it.
 	Private json.RawMessage `json:"private,omitempty"`
-	// Question identifies the question: it is equal if the same question is asked again. If a dialect
-	// does not set it, proxy makes it from Native and Object.
+	// Question identifies the question: if the same question is asked again, it has the same value.
+	// If a dialect does not set it, package proxy makes it from Native and Object.
 	Question string `json:"question,omitempty"`
-	// Keys are the ids, in addition to ID, by which a reply in a message may name the question.
-	// Without keys no message answers it. Only a dialect that reads answers in messages sets them.
+	// Keys are further ids, in addition to ID, by which a message may name the question that it
+	// answers. If there are no keys, a message cannot answer the question. Only a dialect that
+	// reads answers in messages sets Keys.
 	Keys []string `json:"keys,omitempty"`
-	// Yes and No are the payloads of a plain approval and denial. They are nil for an open question,
-	// and if the backend has no such payload. If a dialect does not set them, proxy derives them from
-	// the published schema.
+	// Yes and No are the payloads of a plain approval and a plain denial. They are nil if the
+	// question cannot be answered by yes or no, or if the backend has no such payload. If a dialect
+	// does not set them, package proxy derives them from the published schema.
 	Yes json.RawMessage `json:"yes,omitempty"`
 	No  json.RawMessage `json:"no,omitempty"`
-	// ReasonMember is the name of the member of No that has the reason of a denial for the agent, or
-	// "" if there is none. If a dialect does not set it, proxy derives it from the published schema.
+	// ReasonMember is the name of the member of No in which a person can tell the agent the reason
+	// for a denial. It is "" if there is no such member. If a dialect does not set it, package
+	// proxy derives it from the published schema.
 	ReasonMember string `json:"because,omitempty"`
-	// Calls are the tool calls that an approval lets run, as the person was shown them. A dialect sets
-	// them if they are not simply the call that Object names: for several calls, or a call that is not
-	// in the stream. Otherwise proxy takes the call from the transcript. They are empty if unknown, as
-	// in records of earlier versions.
+	// Calls are the tool calls that run if the question is approved, as the person was shown them.
+	// A dialect sets Calls if they are not simply the call that Object names: if there are several
+	// calls, or if the call is not in the stream. Otherwise package proxy takes the call from the
+	// transcript. Calls is empty if the calls are unknown, as in records of earlier versions.
 	Calls []AskedCall `json:"calls,omitempty"`
-	// CallUnseen reports that the stream lacks the call that Object names, as with a call of a
-	// subagent. ForClient then leaves the call's id out. proxy clears it if the client has the call
-	// anyway.
+	// CallUnseen reports that the stream does not contain the call that Object names, such as a
+	// call of a subagent. ForClient then leaves out the call's id. Package proxy clears CallUnseen
+	// if the client has the call anyway.
 	CallUnseen bool `json:"callUnseen,omitempty"`
-	// YesNo has the values for yes and no that the operator set for a backend that accepts any value.
-	// It is nil if there are none.
+	// YesNo has the payloads for yes and no that the operator has set for a backend that accepts
+	// any value. It is nil if the operator has set none.
 	YesNo *YesNo `json:"yesNo,omitempty"`
-	// CancelOnly reports that the question can only be cancelled, because its content was lost, or the
-	// outcome of its answer is unknown. A new message counts as the cancel, as for an expired
-	// question.
+	// CancelOnly reports that the question can only be cancelled, because its content was lost, or
+	// because it is unknown what the backend did with its answer. A new message counts as the
+	// cancel, as for an expired question.
 	CancelOnly bool `json:"cancelOnly,omitempty"`
-	// Secret reports that the answer is a secret, such as a credential. Only the backend gets its
-	// payload: no event, list or result has it or its digest. If a dialect does not set it, proxy
-	// derives it from the published schema.
+	// Secret reports that the answer is a secret, such as a credential. Only the backend gets the
+	// payload: neither the payload nor its digest is in an event, a list or a result. If a dialect
+	// does not set Secret, package proxy derives it from the published schema.
 	Secret bool `json:"secret,omitempty"`
 }
 
-// PayloadToShow returns the payload of an answer if it may be shown, or nil if it is a secret.
+// PayloadToShow returns the payload of an answer to the question if it may be shown, or nil if it
+// is a secret.
 func (i *Interrupt) PayloadToShow(payload json.RawMessage) json.RawMessage {
 	if i.Secret {
 		return nil
@@ -64,8 +67,8 @@ func (i *Interrupt) PayloadToShow(payload json.RawMessage) json.RawMessage {
 	return payload
 }
 
-// ShownDigest returns the digest of an answer if it may be shown. It returns "" for a secret,
-// because a short secret can be guessed from its digest.
+// ShownDigest returns the digest of an answer to the question if it may be shown. It returns "" if
+// the answer is a secret, because a short secret can be guessed from its digest.
 func (i *Interrupt) ShownDigest(a *Answer) string {
 	if i.Secret {
 		return ""
@@ -74,16 +77,16 @@ func (i *Interrupt) ShownDigest(a *Answer) string {
 }
 
 // A YesNo is the operator's setting for a question whose backend accepts any value. Yes and No are
-// templates (package yesno). They are stored with the question, because the setting may change
-// before the answer.
+// templates of the payloads (package yesno). They are stored with the question, because the setting
+// may change before the question is answered.
 type YesNo struct {
 	Yes       json.RawMessage `json:"yes"`
 	No        json.RawMessage `json:"no"`
 	Arguments json.RawMessage `json:"arguments,omitempty"` // the arguments of the question
 }
 
-// ForClient returns the interrupt as a client gets it. If it names no call, its reason is not
-// tool_call, because AG-UI requires a toolCallId with that reason.
+// ForClient returns the interrupt as a client gets it. If the client gets no toolCallId, the reason
+// is not tool_call, because AG-UI requires a toolCallId with that reason.
 func (i Interrupt) ForClient() json.RawMessage {
 	if !i.CallUnseen {
 		return i.Object
@@ -97,18 +100,18 @@ func (i Interrupt) ForClient() json.RawMessage {
 
 // An AskedCall is a tool call in a question, as the person was shown it.
 type AskedCall struct {
-	ID   string `json:"id,omitempty"` // "" if the backend sends none
+	ID   string `json:"id,omitempty"` // "" if the backend sends no id
 	Name string `json:"name,omitempty"`
 	Args string `json:"args,omitempty"` // the JSON text of the arguments, unchanged
-	// ArgumentsUnknown reports that the arguments, and maybe the name, are not completely known, so it
-	// is unclear what an approval would run.
+	// ArgumentsUnknown reports that the arguments, and maybe the name, are not completely known. So
+	// it is unclear what would run after an approval.
 	ArgumentsUnknown bool `json:"unknown,omitempty"`
 }
 
 // Reason returns the reason of the interrupt.
 func (i Interrupt) Reason() string { return gjson.GetBytes(i.Object, "reason").Str }
 
-// ToolCallID returns the id of the call that the interrupt is about, or "".
+// ToolCallID returns the id of the call that the interrupt is about, or "" if it names no call.
 func (i Interrupt) ToolCallID() string { return gjson.GetBytes(i.Object, "toolCallId").Str }
 
 // Schema returns the interrupt's responseSchema, or nil if it has none.
@@ -119,99 +122,107 @@ func (i Interrupt) Schema() json.RawMessage {
 	return nil
 }
 
-// Expires returns the interrupt's expiresAt. It returns false if that is not an RFC 3339 time: as
-// in the official client, such an interrupt never expires.
+// Expires returns the interrupt's expiresAt, and whether it is set. It returns false if expiresAt
+// is not an RFC 3339 time: such an interrupt never expires, as in the official client.
 func (i Interrupt) Expires() (time.Time, bool) {
 	text := View(i.Object).Get("expiresAt").Str
-	if text == "" { // avoids the allocation of an error
+	if text == "" { // avoids the allocation of an error by time.Parse
 		return time.Time{}, false
 	}
 	t, err := time.Parse(time.RFC3339, text)
 	return t, err == nil
 }
 
-// A Pause is the open interrupts of a thread, with all that is needed to resume them.
+// A Pause has the open interrupts of a thread, and all that is needed to resume them.
 type Pause struct {
-	// ID is 128 random bits in hex, made by proxy. If it is "", there is no pause, but Dialect may
-	// still be the known dialect of the route.
+	// ID is 128 random bits in hex, made by package proxy. If it is "", there is no pause, but
+	// Dialect may still have the known dialect of the route.
 	ID         string          `json:"id,omitempty"`
 	Dialect    string          `json:"dialect,omitempty"`
 	Interrupts []Interrupt     `json:"interrupts,omitempty"`
 	Private    json.RawMessage `json:"private,omitempty"` // state of the dialect for the whole pause
-	// Native are the backend's own events that announced the pause (CUSTOM on_interrupt), in order. It
-	// is nil if only the outcome did. NativeFinish is the backend's terminal event.
+	// Native has the backend's own events that announced the pause (CUSTOM on_interrupt), in order.
+	// It is nil if the backend announced the pause only in the outcome. NativeFinish is the
+	// backend's terminal event.
 	Native       []json.RawMessage `json:"nativeEvents,omitempty"`
 	NativeFinish json.RawMessage   `json:"nativeFinish,omitempty"`
 
-	// Backend is the kind of backend within the dialect that asked, or "" if it does not matter.
+	// Backend is the kind of backend that asked, for a dialect with several kinds of backends. It
+	// is "" if the kind does not matter.
 	Backend string `json:"backend,omitempty"`
 
-	// KeepsFirstAnswer reports that the backend keeps the first answer to a question. If the question
-	// is repeated after a failed resume, the backend replays that answer for any other one, even a
-	// denial. So only the same answer is accepted then.
+	// KeepsFirstAnswer reports that the backend keeps the first answer to a question. If the
+	// question is asked again after a failed resume, the backend uses the kept answer instead of
+	// any other, even instead of a denial. So Holdpoint then accepts only the same answer.
 	KeepsFirstAnswer bool `json:"sticky,omitempty"`
-	// FirstAsked reports that the backend has no kept answer to these questions, although equal
+	// FirstAsked reports that the backend has not kept an answer to these questions, although equal
 	// questions were asked before.
 	FirstAsked bool `json:"firstAsked,omitempty"`
-	// CancelEnds reports that a cancel of all questions ends what waits at the backend without
-	// answering it, so that no kept answer is replayed.
+	// CancelEnds reports that cancelling all questions ends the run that waits at the backend,
+	// without an answer. So the backend does not use an answer that it has kept.
 	CancelEnds bool `json:"cancelEnds,omitempty"`
-	// LacksSnapshots reports that the store has no room for Messages and State.
+	// LacksSnapshots reports that Messages and State were left out, because the store has no room
+	// for them.
 	LacksSnapshots bool `json:"stripped,omitempty"`
-	// SnapshotBytes is the size of Messages and State in the store in bytes. A loaded pause has
-	// neither; store.Snapshots loads them.
+	// SnapshotBytes is the size of Messages and State in the store, in bytes. A loaded pause has
+	// neither of them; store.Snapshots loads them.
 	SnapshotBytes int `json:"kept,omitempty"`
 
-	// The fields below are set by proxy.
+	// The fields below are set by package proxy.
 
-	Origin       *Origin         `json:"origin,omitempty"`   // nil in records of earlier versions; read-only
-	Digest       string          `json:"digest,omitempty"`   // of the interrupts as the dialect made them
-	Finish       json.RawMessage `json:"finish,omitempty"`   // RUN_FINISHED without outcome, with the ids of the paused run
-	Messages     json.RawMessage `json:"messages,omitempty"` // content of a MESSAGES_SNAPSHOT; nil if unknown
-	State        json.RawMessage `json:"state,omitempty"`    // content of a STATE_SNAPSHOT; nil if unknown
-	SeenMessages []SeenMessage   `json:"seen,omitempty"`     // every message of the paused run, even if Messages was too large
-	Opened       time.Time       `json:"opened,omitzero"`    // by the store's clock
-	// EarlierReplies are the replies in messages from before the pause. They answer none of its
-	// questions.
+	Origin *Origin `json:"origin,omitempty"` // nil in records of earlier versions; read-only
+	// digest of the interrupts as the dialect made them
+	Digest string `json:"digest,omitempty"`
+	// a RUN_FINISHED without outcome, with the ids of the paused run
+	Finish   json.RawMessage `json:"finish,omitempty"`
+	Messages json.RawMessage `json:"messages,omitempty"` // content of a MESSAGES_SNAPSHOT; nil if unknown
+	State    json.RawMessage `json:"state,omitempty"`    // content of a STATE_SNAPSHOT; nil if unknown
+	// all messages of the paused run, even if Messages was too large
+	SeenMessages []SeenMessage `json:"seen,omitempty"`
+	Opened       time.Time     `json:"opened,omitzero"` // time by the store's clock
+	// EarlierReplies are the replies in messages that are older than the pause. They do not answer
+	// its questions.
 	EarlierReplies []EarlierReply `json:"stood,omitempty"`
-	// Contested reports that another run of the thread raised another question while this pause was
-	// open. The backend may wait for that one, so an answer without an id could reach it.
+	// Contested reports that another run of the thread asked another question while this pause was
+	// open. The backend may wait for an answer to that other question, so an answer without an id
+	// could reach the wrong question.
 	Contested bool `json:"contested,omitempty"`
 	// Decisions are the valid decisions in the order in which they were made, at most one for each
 	// question. The store sets them, see store.Decide.
 	Decisions []Decision `json:"decisions,omitempty"`
-	// Continuation has what is needed to continue without the client. It is nil if decisions are made
-	// only in the chat.
+	// Continuation has what is needed to continue the run without the client. It is nil if
+	// questions can only be decided in the chat.
 	Continuation *Continuation `json:"going,omitempty"`
-	// ByText reports that the client supports no form of answers and was shown the questions as a
-	// text. Its person's next message cancels them.
+	// ByText reports that the client cannot send an answer in any form, and was shown the questions
+	// as a text. The person's next message cancels the questions.
 	ByText bool `json:"byText,omitempty"`
-	// NewOnly reports that the client sent only new messages before it was asked. So its backend keeps
-	// the conversation, and gets the answer without the messages of the record.
+	// NewOnly reports that the client sent only new messages in its runs before the question. This
+	// shows that the backend keeps the conversation. So the backend gets the answer without the
+	// messages in the record.
 	NewOnly bool `json:"newOnly,omitempty"`
-	// AddressHash is a hash of the client's address if the store limits how much of it one address may
-	// fill, else 0.
+	// AddressHash is a hash of the client's address if the store limits how much of its room one
+	// address may use, and 0 otherwise.
 	AddressHash uint64 `json:"from,omitempty"`
 
-	index *index // nil unless Indexed
+	index *index // nil if Indexed was not called
 }
 
-// An EarlierReply is the content of a reply in a message, and how often it occurs. It has no id of
-// a message, because a tool message and the assistant message of its call may have the same id, and
-// clients change ids.
+// An EarlierReply is the content of a reply in a message, and how often that reply occurs. It does
+// not have the id of the message, because a tool message and the assistant message with its call
+// may have the same id, and because clients change ids.
 type EarlierReply struct {
 	Key          string `json:"key"`
 	AnswerDigest string `json:"says"` // a digest of the answer
 	Times        int    `json:"times"`
 }
 
-// A SeenMessage identifies a message, to recognize it in a later request.
+// A SeenMessage identifies a message, so that a later request with the same message is recognized.
 type SeenMessage struct {
 	ID     string `json:"id"`
-	Digest string `json:"digest,omitempty"` // of the content, for a user message
+	Digest string `json:"digest,omitempty"` // digest of the content; only for a user message
 }
 
-// Interrupt returns the interrupt with the published id, or nil if the pause has none.
+// Interrupt returns the interrupt with the published id, or nil if the pause has no such interrupt.
 func (p *Pause) Interrupt(id string) *Interrupt {
 	if x := p.index; x != nil {
 		return p.interruptAt(x.ids(p), id)
@@ -224,8 +235,8 @@ func (p *Pause) Interrupt(id string) *Interrupt {
 	return nil
 }
 
-// InterruptNamed returns the interrupt with the published id, or with a native id that is unique in
-// the pause. It returns nil if there is none.
+// InterruptNamed returns the interrupt with the published id, or else the only interrupt of the
+// pause with this native id. It returns nil if there is neither.
 func (p *Pause) InterruptNamed(id string) *Interrupt {
 	if i := p.Interrupt(id); i != nil || id == "" {
 		return i
@@ -236,7 +247,7 @@ func (p *Pause) InterruptNamed(id string) *Interrupt {
 	return p.interruptAt(natives(p.Interrupts), id)
 }
 
-// InterruptsAbout returns the indexes of the interrupts about a call.
+// InterruptsAbout returns the indexes in Interrupts of the interrupts about the call with this id.
 func (p *Pause) InterruptsAbout(call string) []int {
 	if x := p.index; x != nil {
 		return x.calls(p)[call]
@@ -252,16 +263,17 @@ func (p *Pause) HasMessage(m SeenMessage) bool {
 	return slices.Contains(p.SeenMessages, m)
 }
 
-// Indexed returns the pause with an index, for many calls of Interrupt, InterruptNamed,
-// InterruptsAbout and HasMessage. The pause must not be changed afterwards, and is for use by one
-// goroutine.
+// Indexed returns the pause with an index, for a caller that calls Interrupt, InterruptNamed,
+// InterruptsAbout and HasMessage many times. The result must not be changed, and only one goroutine
+// may use it.
 func (p Pause) Indexed() Pause {
 	p.index = &index{}
 	return p
 }
 
-// An index has the indexes of interrupts by their ids. Its maps are made when first needed. Of
-// equal ids the first counts.
+// An index finds interrupts by their ids. Its maps have the positions in Pause.Interrupts, and are
+// made when they are first needed. If several interrupts have the same published id, the first one
+// counts.
 type index struct {
 	byID, byNative map[string]int
 	byCall         map[string][]int
@@ -292,8 +304,8 @@ func (x *index) natives(p *Pause) map[string]int {
 	return x.byNative
 }
 
-// natives returns the indexes of interrupts by native id, or -1 for an id that several interrupts
-// have.
+// natives maps each native id to the index of its interrupt, or to -1 if several interrupts have
+// this native id.
 func natives(list []Interrupt) map[string]int {
 	places := make(map[string]int, len(list))
 	for n, i := range list {
@@ -337,11 +349,10 @@ const (
 	Cancelled Status = "cancelled"
 )
 
-// A Reading is the meaning of an answer, for events, records and the log. It never influences a
-// run.
+// A Reading says what an answer means, for events, records and the log. It never influences a run.
 type Reading struct {
 	Meaning Meaning
-	Edited  bool // an approval with other arguments than the question's
+	Edited  bool // the answer approves the call with arguments that differ from the question's
 }
 
 // The meanings of an answer in events, records and the log.
@@ -350,7 +361,8 @@ const (
 	VerdictDenied   = "denied"
 )
 
-// VerdictOf returns VerdictApproved or VerdictDenied, or "" if the meaning is unclear.
+// VerdictOf returns VerdictApproved or VerdictDenied, or "" if the meaning of the answer is
+// unclear.
 func VerdictOf(a *Answer, read Reading) string {
 	switch {
 	case a.Status != Resolved:
@@ -362,36 +374,38 @@ func VerdictOf(a *Answer, read Reading) string {
 	return ""
 }
 
-// An Answer is an answer to one question, in any form.
+// An Answer is an answer to one question, in whatever form it was sent.
 type Answer struct {
-	// ID is the published id of the interrupt. An unknown id is refused.
+	// ID is the published id of the interrupt. An answer with an unknown id is refused.
 	ID     string `json:"id"`
 	Status Status `json:"status"`
-	// Payload is the answer's value with the dialect's aliases applied. It is nil if absent or null,
-	// which are the same in AG-UI.
+	// Payload is the answer's value, after the dialect has replaced its aliases. It is nil if the
+	// value is absent or null, which mean the same in AG-UI.
 	Payload json.RawMessage `json:"payload,omitempty"`
-	// OwnForm marks an answer in a form of the dialect's own that does not fit the interrupt's schema.
-	// Begin checks it, and not the schema.
+	// OwnForm marks an answer in a form of the dialect's own, which does not fit the interrupt's
+	// schema. The dialect's method Begin checks such an answer, and the schema is not used.
 	OwnForm bool `json:"own,omitempty"`
-	// Native reports that the answer was not in resume but in the backend's own form (command.resume,
-	// a tool message).
+	// Native reports that the answer was not in resume, but in the backend's own form
+	// (command.resume, or a tool message).
 	Native bool `json:"native,omitempty"`
-	// Message identifies the message of the request that is the answer; the zero value if none is. It
-	// is not new input, and Request.Input lacks it.
+	// Message identifies the message in the request that is the answer. It is the zero value if the
+	// answer is not a message. The message does not count as new input, and Request.Input does not
+	// contain it.
 	Message SeenMessage `json:"-"`
-	// Decided reports that the answer was not given in the chat, by somebody who saw the question in
-	// the record.
+	// Decided reports that the answer was given outside the chat, for example at the desk, by a
+	// person who was shown the question from the record.
 	Decided bool `json:"-"`
-	// Meaning is the meaning of the answer. It is not stored, because it can be derived from the
-	// question.
+	// Meaning says if the answer is a yes or a no. It is not stored, because it can be derived from
+	// the question.
 	Meaning Meaning `json:"-"`
 }
 
-// A Meaning is the meaning of an answer to a question.
+// A Meaning says if an answer to a question is a yes or a no.
 type Meaning int
 
 // Approves is a plain yes to the question. Denies is a clear no, after which no backend runs
-// anything. All other answers are Unclear, and count as a yes wherever a yes is refused.
+// anything. All other answers are Unclear. Where Holdpoint refuses a yes, it refuses an Unclear
+// answer too.
 const (
 	Unclear Meaning = iota
 	Approves

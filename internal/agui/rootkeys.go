@@ -2,12 +2,13 @@ package agui
 
 import "math/bits"
 
-// RunKeys is the set of root keys of a body that Holdpoint acts on, in any spelling. It shows
-// whether some backend could read the body as a run or an answer. The zero value is empty.
+// RunKeys is the set of those root keys of a body on which Holdpoint acts, in any spelling. It
+// shows whether some backend could read the body as a run or an answer. The zero value is the empty
+// set.
 type RunKeys uint8
 
-// Add adds a key. It returns the index of the root key that name is a spelling of, or -1 for any
-// other key.
+// Add adds the key to the set if name is a spelling of a root key. It returns the index of that
+// root key, or -1 for any other key.
 func (k *RunKeys) Add(name string) int {
 	n := spellingOf(rootKeys[:], name)
 	if n >= 0 {
@@ -18,17 +19,18 @@ func (k *RunKeys) Add(name string) int {
 
 func (k RunKeys) has(n int) bool { return k&(1<<n) != 0 }
 
-// Run reports whether a body with these keys is a run. It needs two keys that only runs have in
-// combination, because backends require different keys: agent-framework-ag-ui requires only
-// messages, and a server without validation finds its thread by one key and an answer by another.
-// protocolVersion alone does not count, because other protocols have it too.
+// Run reports whether a body with these keys is a run. Two keys are needed that only runs have
+// together. One key is not enough, because backends require different keys: agent-framework-ag-ui
+// requires only messages, and a server without validation finds its thread by one key and an answer
+// by another. protocolVersion counts only together with messages, because other protocols have it
+// too.
 func (k RunKeys) Run() bool {
 	const version = 1 << versionKey
 	return bits.OnesCount8(uint8(k&^version)) >= 2 || k.has(messagesKey) && k.has(versionKey)
 }
 
-// answeringKeys returns the keys that make the value of the n-th root key an answer, whatever the
-// other root keys are.
+// answeringKeys returns the keys for the value of the n-th root key. If the value has one of them,
+// it is an answer, whatever the other root keys are.
 func answeringKeys(n int) []string {
 	switch n {
 	case resumeKey:
@@ -39,12 +41,12 @@ func answeringKeys(n int) []string {
 	return nil
 }
 
-// IsAnswerKey reports whether a key in the value of a root key makes that value an answer. n is the
+// IsAnswerKey reports whether the value of a root key is an answer if it has this key. n is the
 // index that Add returned for the root key.
 func IsAnswerKey(n int, key string) bool { return spellingOf(answeringKeys(n), key) >= 0 }
 
-// answers reports whether the value of the n-th root key is an answer by itself. The value must be
-// valid JSON.
+// answers reports whether the value of the n-th root key is an answer, whatever the other root keys
+// are. The value must be valid JSON.
 func answers(n int, value string) bool {
 	names := answeringKeys(n)
 	if names == nil || value[0] != '[' {
@@ -62,7 +64,7 @@ func answers(n int, value string) bool {
 	return false
 }
 
-// hasKey reports whether a value is an object with one of the keys, in any spelling.
+// hasKey reports whether a value is an object that has one of the keys in names, in any spelling.
 func hasKey(value string, names []string) bool {
 	if value[0] != '{' {
 		return false
@@ -75,7 +77,7 @@ func hasKey(value string, names []string) bool {
 	return false
 }
 
-// HasMessages reports whether a JSON object has the key messages, in any spelling.
+// HasMessages reports whether a JSON object has the key messages at its root, in any spelling.
 func HasMessages(object []byte) bool {
 	var keys RunKeys
 	for m := MembersOf(object); m.Next(); {

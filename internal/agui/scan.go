@@ -7,12 +7,13 @@ import (
 	"unsafe"
 )
 
-// MaxDepth bounds the nesting of JSON that Holdpoint reads. gjson recurses, and a stack overflow
-// ends the process. encoding/json fails above 10,000, and Python's json.loads at about 1,000.
+// MaxDepth is the deepest nesting of JSON that Holdpoint reads. gjson recurses, and a stack
+// overflow would end the process. encoding/json fails at more than 10,000 levels, and Python's
+// json.loads at about 1,000.
 const MaxDepth = 1000
 
-// ValidJSON reports whether b is JSON of at most MaxDepth. Call it before using bytes of a client
-// or a backend.
+// ValidJSON reports whether b is valid JSON, nested at most MaxDepth deep. Call it before you use
+// bytes of a client or a backend.
 func ValidJSON(b []byte) bool { return ValidText(unsafe.String(unsafe.SliceData(b), len(b))) }
 
 // PythonNumber returns the length of the number at the start of a text that Python writes and JSON
@@ -26,7 +27,7 @@ func PythonNumber(b []byte) int {
 	return 0
 }
 
-// ValidText is ValidJSON for a string.
+// ValidText is like ValidJSON, for a string.
 func ValidText(s string) bool {
 	end := valueEnd(s, skipSpace(s, 0), 0)
 	return end >= 0 && skipSpace(s, end) == len(s)
@@ -50,8 +51,8 @@ func TooDeep(b []byte) bool {
 	return false
 }
 
-// endOfString returns the position of the quote that ends a string, or len(b) if there is none.
-// from is the position after the first quote.
+// endOfString returns the position of the quote that ends a string, or len(b) if there is no such
+// quote. from is the position after the string's first quote.
 func endOfString(b []byte, from int) int {
 	for i := from; ; i++ {
 		next := bytes.IndexByte(b[i:], '"')
@@ -69,10 +70,12 @@ func endOfString(b []byte, from int) int {
 	}
 }
 
-// The functions below return the end of the value that begins at i, or -1 if it is not JSON (RFC
-// 8259). Like gjson.Valid and encoding/json they accept invalid UTF-8.
+// Each function below that returns an end returns the position after the value that begins at i, or
+// -1 if there is no valid JSON at i (RFC 8259). Like gjson.Valid and encoding/json, the functions
+// accept invalid UTF-8.
 
-// valueEnd returns the end of any value. depth is the number of objects and arrays around it.
+// valueEnd returns the end of a value of any type. depth is the number of objects and arrays around
+// the value.
 func valueEnd(s string, i, depth int) int {
 	if i >= len(s) {
 		return -1
@@ -98,10 +101,10 @@ func valueEnd(s string, i, depth int) int {
 	return -1
 }
 
-// nestEnd returns the end of an object or an array. i is the position after its bracket and white
-// space.
+// nestEnd returns the end of an object or an array. i is the position after its opening bracket and
+// the white space behind that.
 func nestEnd(s string, i, depth int, opening byte) int {
-	closing := opening + '}' - '{' // as from [ to ]
+	closing := opening + '}' - '{' // turns { into }, and [ into ]
 	if i < len(s) && s[i] == closing {
 		return i + 1
 	}
@@ -172,7 +175,7 @@ func stringEnd(s string, i int) (end int, escaped bool) {
 		case c == '\\':
 			escaped = true
 			if i++; i < len(s) && s[i] == '"' {
-				i++ // the most frequent escape
+				i++ // \" is the most frequent escape
 			} else if i = escapeEnd(s, i); i < 0 {
 				return -1, true
 			}
@@ -192,7 +195,8 @@ func stringMarks(s string) uint64 {
 	const (
 		ones = 0x0101010101010101
 		high = 0x80 * ones
-		turn = ('"' ^ ' ') * ones // turns a quote into a space, so that one comparison finds quotes and control characters
+		// turns a quote into a space, so one comparison finds quotes and control characters
+		turn = ('"' ^ ' ') * ones
 	)
 	_ = s[7]
 	x := uint64(s[0]) | uint64(s[1])<<8 | uint64(s[2])<<16 | uint64(s[3])<<24 |
@@ -251,7 +255,7 @@ func skipString(s string, i int) int {
 	}
 }
 
-// escapeEnd returns the end of an escape. i is the position after its backslash.
+// escapeEnd returns the end of an escape sequence. i is the position after its backslash.
 func escapeEnd(s string, i int) int {
 	if i >= len(s) {
 		return -1
@@ -275,7 +279,7 @@ func numberEnd(s string, i int) int {
 	case whole == i:
 		return -1
 	case s[i] == '0':
-		i++ // a digit after a leading 0 is invalid
+		i++ // a further digit after a leading 0 is invalid
 	default:
 		i = whole
 	}

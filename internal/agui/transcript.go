@@ -5,16 +5,16 @@ import (
 	"strings"
 )
 
-// A Transcript is what the client of a run has so far: the messages of its request and everything
-// streamed since. proxy maintains it, and dialects read it. Reading may be expensive, so read it at
-// a pause and not for every event.
+// A Transcript is the conversation that the client of a run has so far: the messages of its request
+// and everything that was streamed since. Package proxy updates it, and dialects read it. Reading
+// it may be expensive, so a dialect should read it at a pause and not for every event.
 type Transcript interface {
 	// Calls returns the tool calls that the client has, in order.
 	Calls() []Call
-	// Messages returns the content that a MESSAGES_SNAPSHOT would have now. It returns false if some
-	// messages are unknown (over the bound).
+	// Messages returns the messages that a MESSAGES_SNAPSHOT would have now. It returns false if
+	// some messages are unknown, because the transcript has exceeded its bound.
 	Messages() ([]json.RawMessage, bool)
-	// State returns the content that a STATE_SNAPSHOT would have now, or nil if there is no state. It
+	// State returns the state that a STATE_SNAPSHOT would have now, or nil if there is no state. It
 	// returns false if the state is unknown.
 	State() (json.RawMessage, bool)
 }
@@ -24,19 +24,19 @@ type CallFinder interface {
 	Call(id string) (Call, bool)
 }
 
-// A FreshCaller is a Transcript that can cheaply report whether any call is StreamedInRun, so that
-// a run without calls need not be read at its end.
+// A FreshCaller is a Transcript that can cheaply report whether StreamedInRun may be set for any of
+// its calls. So the calls need not be read at the end of a run without calls.
 type FreshCaller interface {
 	MayHaveFreshCalls() bool
 }
 
-// MayHaveFreshCalls reports whether a call of the transcript may be StreamedInRun.
+// MayHaveFreshCalls reports whether StreamedInRun may be set for a call of the transcript.
 func MayHaveFreshCalls(t Transcript) bool {
 	fresh, ok := t.(FreshCaller)
 	return !ok || fresh.MayHaveFreshCalls()
 }
 
-// CallOf returns the call with the id, and false if there is none.
+// CallOf returns the call with the id, and false if the transcript has no such call.
 func CallOf(t Transcript, id string) (Call, bool) {
 	if finder, ok := t.(CallFinder); ok {
 		return finder.Call(id)
@@ -53,21 +53,21 @@ func CallOf(t Transcript, id string) (Call, bool) {
 type Call struct {
 	ID, Name string
 	Args     string // the arguments' JSON text, joined from the deltas
-	Parent   string // parentMessageId
+	Parent   string // the call's parentMessageId
 	Ended    bool
 	Answered bool // its result was streamed
-	// StreamedInRun reports that the call was streamed in this run: the messages at the beginning of
-	// the run lack it, or the stream began it again.
+	// StreamedInRun reports that this run streamed the call: the messages at the beginning of the
+	// run do not contain it, or the stream began it again.
 	StreamedInRun bool
 }
 
-// Parts returns the texts that distinguish a call: its id, its tool, and its arguments in canonical
-// form.
+// Parts returns the three texts that distinguish a call from others: its id, the name of its tool,
+// and its arguments in the form of Canonical.
 func (c Call) Parts() []string {
 	text := []byte(c.Args)
 	switch {
 	case strings.TrimSpace(c.Args) == "" || c.Args == "null":
-		text = []byte("{}") // clients write any of the three for a call without arguments
+		text = []byte("{}") // for a call without arguments, clients write nothing, null or {}
 	case ValidJSON(text):
 		text = Canonical(text)
 	}

@@ -7,24 +7,25 @@ import (
 	"unsafe"
 )
 
-// Bounds of the numbers that Holdpoint calculates with: decimal digits, and the power of ten. Both
-// exceed those of a float64. JSON Schema requires exact arithmetic, which would write all zeros of
-// 1e999999.
+// Bounds of the numbers with which Holdpoint calculates: the number of decimal digits, and the
+// power of ten. Both exceed the bounds of a float64. Numbers need bounds because JSON Schema
+// requires exact arithmetic, which would write out all zeros of 1e999999.
 const (
 	MaxDigits   = 400
 	MaxExponent = 400
 )
 
-// A Value is JSON as Go values, with its measures.
+// A Value is a JSON text as a Go value, together with its measures.
 type Value struct {
 	Any    any // as encoding/json decodes it with UseNumber; texts share the memory of the JSON
 	Count  int // number of values and keys
-	Depth  int // 1 for a value without other values in it
-	Digits int // number of digits of the longest number, written out
+	Depth  int // 1 for a value that contains no other value
+	Digits int // number of digits of the longest number, if it is written without an exponent
 }
 
-// ParseValue parses JSON into Go values. The error reports that it is not JSON, or which bound it
-// exceeds: more than most values and keys, deeper than MaxDepth, or a number out of bounds.
+// ParseValue parses JSON into Go values. It returns an error if raw is not valid JSON or exceeds a
+// bound: it has more than most values and keys, is nested deeper than MaxDepth, or has a number
+// beyond MaxDigits or MaxExponent.
 func ParseValue(raw []byte, most int) (Value, error) {
 	p := valueParser{s: unsafe.String(unsafe.SliceData(raw), len(raw)), most: most}
 	p.Any = p.value(1)
@@ -34,7 +35,7 @@ func ParseValue(raw []byte, most int) (Value, error) {
 	return p.Value, p.err
 }
 
-// A valueParser parses at position i. It stops at its first error.
+// A valueParser parses the text s from position i on. It stops at the first error.
 type valueParser struct {
 	Value
 	s    string
@@ -87,7 +88,8 @@ func (p *valueParser) value(depth int) any {
 	return Text(raw)
 }
 
-// token returns the text up to end, or fails if end is -1.
+// token returns the text from the current position up to end, and moves to end. It fails if end is
+// -1.
 func (p *valueParser) token(end int) string {
 	if end < 0 {
 		p.fail(ErrNoJSON)
@@ -98,7 +100,7 @@ func (p *valueParser) token(end int) string {
 	return raw
 }
 
-// object parses an object. The last one of equal keys counts.
+// object parses an object. If a key is repeated, its last value counts.
 func (p *valueParser) object(depth int) any {
 	object := map[string]any{}
 	for more := p.open('}'); more; more = p.more('}') {
@@ -125,7 +127,7 @@ func (p *valueParser) array(depth int) any {
 	return list
 }
 
-// open reads the bracket and reports whether the object or array has elements.
+// open reads the opening bracket, and reports whether the object or array has at least one element.
 func (p *valueParser) open(closing byte) bool {
 	p.i++
 	if p.peek() == closing {
@@ -159,8 +161,8 @@ func (p *valueParser) number() any {
 	return json.Number(raw)
 }
 
-// numberSize returns the number of digits before a number's exponent, and the exponent. An exponent
-// out of bounds becomes MaxExponent+1.
+// numberSize returns how many digits a number has before its exponent, and the exponent. It returns
+// MaxExponent+1 for an exponent that is out of bounds.
 func numberSize(raw string) (digits, exponent int) {
 	for i := range len(raw) {
 		switch c := raw[i]; {

@@ -1,10 +1,10 @@
 // Package contract implements the interrupt contract as pure functions: the same case always gets
-// the same ruling, and nothing is changed. It has no knowledge of HTTP, of the engines of the store
-// or of backends; the caller describes the request in a Case. It follows
+// the same ruling, and the functions change nothing. The package does not know HTTP, the engines of
+// the store, or backends; the caller describes the request in a Case. It follows
 // https://docs.ag-ui.com/concepts/interrupts; docs/contract.md has the rules with their tests.
 //
-// Package proxy uses it for the requests of a chat. It does not depend on proxy, because other
-// doors (the desk) use it too.
+// Package proxy uses it for the requests of a chat. Package contract does not import proxy, because
+// other doors use it too: a door is a way in which a question can be answered, such as the desk.
 package contract
 
 import (
@@ -14,98 +14,107 @@ import (
 	"holdpoint/store"
 )
 
-// A Case is the input of Judge. Judge does not change it.
+// A Case is the input of Judge. Judge does not change the Case.
 type Case struct {
 	// Input is the client's request, unchanged.
 	Input agui.RunInput
-	// Answers are the answers in the request, in whatever form they were sent; nil if there are none.
+	// Answers has the answers in the request, in whatever form they were sent. It is nil if the
+	// request has none.
 	Answers []agui.Answer
-	// ReadFor is the id of the pause that the answers were read for, or "" if no pause was known.
+	// ReadFor is the id of the pause that was open when the answers were read from the request, or
+	// "" if no pause was known.
 	ReadFor string
-	// ReadError is the error if the answers could not be read.
+	// ReadError says why the answers could not be read. It is nil if they could.
 	ReadError *agui.RunError
-	// RepeatedAnswers are the messages that repeat the answers on record of ended pauses.
+	// RepeatedAnswers has the messages that only repeat the recorded answers to pauses that have
+	// ended.
 	RepeatedAnswers []agui.SeenMessage
-	// MixedMessages are the messages that have an answer of Answers or RepeatedAnswers and also other
-	// content.
+	// MixedMessages has those messages of Answers or RepeatedAnswers that contain other content
+	// besides the answer.
 	MixedMessages []agui.SeenMessage
-	// EndsInStrayDecision reports that the request ends with a decision on an unknown question.
-	// StrayCallID is the id of the call that the decision names, if it names one.
+	// EndsInStrayDecision reports that the end of the request is a decision on an unknown question.
+	// StrayCallID is the id of the call that the decision names, or "" if it names no call.
 	EndsInStrayDecision bool
 	StrayCallID         string
-	// UnaskedCallID is the id of a call that the request's last message decides on although no
-	// question about the call is on record. It is "" if there is none, and is ignored if the request
-	// has answers.
+	// UnaskedCallID is the id of the call on which the last message of the request decides, if the
+	// record has no question about this call. Otherwise it is "". It is ignored if the request has
+	// answers.
 	UnaskedCallID string
 	// Record is the record of the thread in the store.
 	Record store.Record
-	// Carry is the id of a pause if Holdpoint itself makes the request in order to send the pause's
-	// decisions to the backend. Such a request carries this pause or does nothing. It never becomes an
-	// ordinary run.
+	// Carry is set if Holdpoint itself makes the request in order to send the decisions on a pause
+	// to the backend. It is the id of that pause. Such a request either resumes this pause or does
+	// nothing. It never becomes an ordinary run.
 	Carry string
 	// OtherPrincipal reports that the record belongs to another principal.
 	OtherPrincipal bool
-	// OtherThread reports that Record is the record of another thread than the one that the request
-	// names, because that record has the question that the request answers. Nothing else in it affects
-	// the request.
+	// OtherThread reports that Record is not the record of the thread that the request names. It is
+	// the record of another thread, which has the question that the request answers. Apart from
+	// this question, the record does not affect the request.
 	OtherThread bool
 	// NewThreads reports that the client is a .NET client, which uses a new thread for each run unless
 	// the application keeps the thread.
 	NewThreads bool
-	// GivesUp reports that the client cannot answer the open pause in any form and was sent the
-	// question as a text. Then a new message of the user cancels the pause.
+	// GivesUp reports that the client cannot answer the open pause in any form, and was sent the
+	// question as a text. A new message of the user then cancels the pause.
 	GivesUp bool
-	// InMemory reports that the store of the record is in memory: a restart loses it, and other
-	// processes do not share it.
+	// InMemory reports that the store keeps the record in memory: a restart loses the record, and
+	// other processes cannot read it.
 	InMemory bool
-	// ForwardsCancel reports whether a cancel of a pause that ended in doubt is to be sent to the
-	// backend. It is if the backend may still wait and does not read a cancel as an approval.
+	// ForwardsCancel reports whether a cancel of a pause that ended in doubt must be sent to the
+	// backend. This is so if the backend may still wait and does not read a cancel as an approval.
 	// ForwardsCancel is also called for a pause with CancelEnds whose run ended in an error. A nil
-	// ForwardsCancel reports false.
+	// ForwardsCancel counts as a function that returns false.
 	ForwardsCancel func(p *agui.Pause) bool
 	// LocksThread reports whether a new message would block the thread forever if the backend still
-	// waits for an answer to a pause that ended in doubt. A nil LocksThread reports false.
+	// waits for an answer to p, a pause that ended in doubt. A nil LocksThread counts as a function
+	// that returns false.
 	LocksThread func(p *agui.Pause) bool
-	// NamedPause is a pause made of the questions that clients of the thread named and that are not on
-	// record, if their backend is known and reads a cancel as a denial. Its Seen are the messages that
-	// are not new. It is nil if there are no such questions.
+	// NamedPause is a pause made of questions that are not on record but that clients of the thread
+	// have named. It is set only if the backend is known and reads a cancel as a denial. Its
+	// SeenMessages are the messages that do not count as new. It is nil if there are no such
+	// questions.
 	NamedPause *agui.Pause
 	// Valid checks a payload against a responseSchema. A nil payload counts as null.
 	Valid func(schema, payload json.RawMessage) error
 }
 
-// A Ruling is the decision on a request.
+// A Ruling says what proxy must do with a request.
 type Ruling struct {
 	Do Act
-	// Refusal is the error of an act Refuse.
+	// Refusal is the error that the client gets. It is set if Do is Refuse.
 	Refusal *agui.RunError
-	// Standing, with Refuse and AnswersUnused, describes the answers that are valid instead of the
-	// refused ones. It is nil if there are none.
+	// Standing describes the answers that are valid instead of the refused answers. It may be set
+	// if Do is Refuse, or if AnswersUnused is set. It is nil if there are no such answers.
 	Standing *Standing
-	// AsksAgain, with Refuse, reports that the open pause may be sent to the client again.
+	// AsksAgain reports that the open pause may be sent to the client again. It may be set if Do is
+	// Refuse.
 	AsksAgain bool
-	// EndKind is the way in which the open pause ends before the act is done, or "" if it does not
-	// end. Withdrawn: the pause is given up, because no answer to it can be sent. Doubtful: the
-	// refusal reports the doubt.
+	// EndKind is the way in which the open pause ends before proxy acts, or "" if the pause does
+	// not end. Withdrawn: the pause is given up, because no answer to it can be sent. Doubtful: the
+	// refusal tells the client that the answers may or may not have been carried out.
 	EndKind store.EndKind
-	// Answers, with Resume, has one answer for each question, in the pause's order.
+	// Answers has one answer for each question, in the pause's order. It is set if Do is Resume.
 	Answers []agui.Answer
-	// EndOnly, with Resume, reports that the answers are cancels that end the waiting run, see
-	// translate.Request.EndOnly.
+	// EndOnly reports that the answers are cancels which only end the waiting run, see
+	// translate.Request.EndOnly. It may be set if Do is Resume.
 	EndOnly bool
-	// NewMessages, with Resume and MissedEnd, are the messages that the record does not have.
+	// NewMessages has the messages that the record does not have. It is set if Do is Resume, and if
+	// MissedEnd is set.
 	NewMessages []agui.Message
-	// Replay is the stored end that is sent again. With Reopen it is the way in which the pause ended.
+	// Replay is the stored end that is sent to the client again. If Do is Reopen, it is the result
+	// of the ended pause.
 	Replay *store.Result
-	// MissedEnd, with Pass, is an end that the chat has not seen. The messages on record replace the
-	// older messages of the request; NewMessages are the others.
+	// MissedEnd is the end of a pause that the chat has not seen. It may be set if Do is Pass. The
+	// messages on record then replace the older messages of the request, and NewMessages has the
+	// rest.
 	MissedEnd *store.Result
-	// OmittedParts lists the parts of the request that are not sent to the backend.
+	// OmittedParts is the set of the parts of the request that are not sent to the backend.
 	OmittedParts OmittedParts
-	// AnswersUnused, with Pass and Resume, is why the answers sent with a new message are not used:
-	// the run with the first answers ended in an error, and this request's client was not told. A
-	// Resume then sends the decisions that were made elsewhere. With EmptyRun it is why a cancel is
-	// not sent.
+	// AnswersUnused is the reason why the answers in the request are not used. If Do is Pass or
+	// Resume, the answers were sent with a new message, but the run with the first answers ended in
+	// an error of which this request's client was not told. A Resume then sends the decisions that
+	// were made elsewhere. If Do is EmptyRun, it is the reason why a cancel is not sent.
 	AnswersUnused *agui.RunError
 }
 
@@ -113,32 +122,35 @@ type Ruling struct {
 type Act int
 
 const (
-	// Pass: the request is an ordinary run, and is sent to the backend.
+	// Pass: the request is an ordinary run. proxy sends it to the backend.
 	Pass Act = iota
-	// Resume: the answers are complete. proxy claims the pause, then sends them.
+	// Resume: every question has an answer. proxy claims the pause, and then sends the answers.
 	Resume
-	// TellAgain: the open pause is sent to the client again.
+	// TellAgain: proxy sends the open pause to the client again.
 	TellAgain
-	// EmptyRun: the client gets an empty run, because the request has no answer and nothing new.
+	// EmptyRun: proxy sends the client an empty run, because the request has no answer and nothing
+	// new.
 	EmptyRun
-	// Replay: the client gets the stored end of the run with the same answers.
+	// Replay: an earlier run had the same answers. proxy sends the client the stored end of that
+	// run.
 	Replay
-	// Wait: the same answers are already being sent. proxy waits for the end of that run and judges
-	// the request again.
+	// Wait: another run is sending the same answers. proxy waits until that run has ended, and then
+	// judges the request again.
 	Wait
-	// Refuse: the run ends with RUN_ERROR.
+	// Refuse: proxy ends the run with RUN_ERROR.
 	Refuse
-	// Reopen: the ended pause is opened again, only to be cancelled. Then proxy judges the request
-	// again.
+	// Reopen: proxy opens the ended pause again, only so that it can be cancelled, and then judges
+	// the request again.
 	Reopen
 )
 
-// OmittedParts is a set of bits for the parts of a request that are not sent to the backend.
+// OmittedParts is a set of bits. Each bit stands for a part of a request that is not sent to the
+// backend.
 type OmittedParts int
 
 const (
-	// OmitArray: the resume array.
+	// OmitArray stands for the resume array.
 	OmitArray OmittedParts = 1 << iota
-	// OmitCommand: an answer in forwardedProps.command.
+	// OmitCommand stands for an answer in forwardedProps.command.
 	OmitCommand
 )

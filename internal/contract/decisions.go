@@ -7,12 +7,13 @@ import (
 	"holdpoint/store"
 )
 
-// Questions can be decided at other doors than the chat, one by one, while the pause is open. Such
-// a decision is final. Every resume of the pause contains it, whoever sends the resume.
+// While a pause is open, each of its questions can also be decided outside the chat (at another
+// door, such as the desk). Such a decision is final. Every resume of the pause contains it, whoever
+// sends the resume.
 
-// JudgeDecisions judges decisions made at another door, before they are stored. c.Answers are the
-// decisions. It returns an error for a decision that could not be sent to the backend later,
-// because a stored decision cannot be taken back. It returns nil if the decisions may be stored.
+// JudgeDecisions judges the decisions in c.Answers, which were made outside the chat, before they
+// are stored. It returns an error for a decision that could not be sent to the backend later,
+// because a stored decision cannot be taken back. It returns nil if all decisions may be stored.
 // The store checks that the pause is still open, and that nobody else has decided.
 func JudgeDecisions(c *Case) *agui.RunError {
 	p := c.Record.Pause
@@ -22,7 +23,7 @@ func JudgeDecisions(c *Case) *agui.RunError {
 			return c.refuseUnknown(a.ID).Refusal
 		}
 		if p.Decision(a.ID) != nil {
-			continue // equal or in conflict, which the store decides
+			continue // the store finds out if the two decisions are equal
 		}
 		if r := c.refuseCancelOnly(*i, a); r != nil {
 			return r.Refusal
@@ -38,9 +39,9 @@ func JudgeDecisions(c *Case) *agui.RunError {
 	return nil
 }
 
-// WithDecisions returns one answer for each question of the open pause, in order: the stored
-// decision, or else the answer in c.Answers. covered reports that every question has one. A
-// question without one has an answer with an empty status.
+// WithDecisions returns one answer for each question of the open pause, in the pause's order. The
+// answer is the stored decision, or else the answer in c.Answers. If a question has neither, its
+// answer has an empty status, and covered is false.
 func (c *Case) WithDecisions() (answers []agui.Answer, covered bool) {
 	p := c.Record.Pause
 	answers, covered = make([]agui.Answer, len(p.Interrupts)), true
@@ -58,8 +59,8 @@ func (c *Case) WithDecisions() (answers []agui.Answer, covered bool) {
 	return answers, covered
 }
 
-// decisionsAndCancels returns the answers to an open pause that gets no more answers: the stored
-// decisions, and a cancel for each other question.
+// decisionsAndCancels returns the answers with which an open pause is closed: the stored decisions,
+// and a cancel for each question without a decision.
 func (c *Case) decisionsAndCancels() []agui.Answer {
 	p := c.Record.Pause
 	answers := CancelAll(p)
@@ -82,7 +83,7 @@ func (c *Case) firstOpen() string {
 	return p.Interrupts[0].ID
 }
 
-// answeredCount returns the number of questions with an answer in byID or a decision.
+// answeredCount returns the number of questions that have an answer in byID or a stored decision.
 func (c *Case) answeredCount(byID map[string]*agui.Answer) int {
 	n := len(byID)
 	for _, d := range c.Record.Pause.Decisions {
@@ -93,9 +94,9 @@ func (c *Case) answeredCount(byID map[string]*agui.Answer) int {
 	return n
 }
 
-// repeatsAnswers reports whether the answers are those of a digest. If the pause has decisions from
-// another door, the chat may know only some of its questions, so some of the same answers are
-// enough.
+// repeatsAnswers reports whether c.Answers are the answers whose digest is given. If p has
+// decisions from outside the chat, the chat may know only some of the questions. Then it is enough
+// that every answer in c.Answers is one of them.
 func (c *Case) repeatsAnswers(digest string, p *agui.Pause) bool {
 	if p == nil || len(p.Decisions) == 0 {
 		return store.SameAnswers(digest, Digest(c.Answers))
@@ -104,15 +105,15 @@ func (c *Case) repeatsAnswers(digest string, p *agui.Pause) bool {
 	return !slices.ContainsFunc(c.Answers, func(a agui.Answer) bool { return said[a.ID] != DigestOf(a) })
 }
 
-// unseenEnd returns the thread's last result if a run without a client ended the pause and the chat
-// has not seen it, because the request has no message of that run. Otherwise it returns nil.
+// unseenEnd returns the thread's last result if the chat has not seen it: a run without a client
+// ended the pause, and the request has no message of that run. Otherwise it returns nil.
 func (c *Case) unseenEnd() *store.Result {
 	if c.Record.Pause != nil || len(c.Record.Results) == 0 {
 		return nil
 	}
 	r := c.Record.Results[0]
 	if !r.EndUnseen || r.Tombstone || r.Pause == nil || r.EndKind != store.Finished || len(c.Input.Messages) == 0 {
-		return nil // a request without messages shows nothing
+		return nil // a request without messages does not show what the chat has seen
 	}
 	before := make(map[string]bool, len(r.Pause.SeenMessages))
 	for _, s := range r.Pause.SeenMessages {
@@ -128,11 +129,11 @@ func (c *Case) unseenEnd() *store.Result {
 	return r
 }
 
-// catchUp rules on a request of a chat that has not seen the end of its question. If the request
-// has no new message, the client is sent that end: the backend has nothing to do, and could repeat
-// its work because of the old history. If it has one, the messages on record replace the old
-// history. A request without any message of the thread passes unchanged, because its sender may
-// know only the thread's id.
+// catchUp rules on a request of a chat that has not seen how its question ended. If the request has
+// no new message, the client is sent that end. The backend is not called, because it has nothing to
+// do and could repeat its work because of the old history. If the request has a new message, the
+// messages on record replace the old history. A request without any message of the thread is sent
+// to the backend unchanged, because its sender may know only the thread's id.
 func (c *Case) catchUp(missed *store.Result) Ruling {
 	asked := missed.Pause.Indexed()
 	brings := c.newInput(missed.SeenMessages, &asked)

@@ -8,8 +8,9 @@ import (
 	"holdpoint/store"
 )
 
-// Digest returns the digest of a set of answers, see store.MarshalAnswers. Equal answers have equal
-// digests: the order of entries and of keys does not matter, and a null payload counts as absent.
+// Digest returns the digest of a set of answers, in the format of store.MarshalAnswers. Equal
+// answers have equal digests: the order of entries and of keys does not matter, and a null payload
+// equals an absent payload.
 func Digest(answers []agui.Answer) string {
 	digests := make([]store.AnswerDigest, len(answers))
 	for n, a := range answers {
@@ -18,7 +19,8 @@ func Digest(answers []agui.Answer) string {
 	return store.MarshalAnswers(digests)
 }
 
-// DigestOf returns the hash of one answer. The hash does not depend on the question.
+// DigestOf returns the hash of one answer. The hash covers the status and the payload, but not the
+// question.
 func DigestOf(a agui.Answer) string {
 	h := sha256.New()
 	h.Write([]byte(a.Status))

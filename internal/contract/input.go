@@ -8,18 +8,18 @@ import (
 )
 
 // newInput returns the new input of the request: the messages that are not in seen. Messages of the
-// assistant are not input, because clients rename them. A message that only answers a question, or
-// repeats an answer to p, is not input either.
+// assistant do not count as input, because clients rename them. A message does not count either if
+// it only answers a question, or only repeats an answer to p.
 func (c *Case) newInput(seen []agui.SeenMessage, p *agui.Pause) []agui.Message {
 	list := slices.Clone(agui.NewMessages(c.Input.Messages, seen))
 	onlyAnswers := c.OnlyAnswers(p)
 	return slices.DeleteFunc(list, func(m agui.Message) bool { return !isInput(m) || onlyAnswers(m) })
 }
 
-// OnlyAnswers returns a function that reports whether a message has an answer to a question and no
-// other content. Such a message repeats an answer to one of the pauses, as the messages that
-// CopilotKit sends with resume do, or has an answer that a dialect has read. A nil pause stands for
-// an unknown one; see RepeatsOf.
+// OnlyAnswers returns a function that reports whether a message contains an answer and nothing
+// else. This is so for an answer that a dialect has read from a message. It is also so for a
+// message that repeats an answer to one of the pauses: CopilotKit sends such messages together with
+// resume. A nil pause means that the pause is unknown, see RepeatsOf.
 func (c *Case) OnlyAnswers(pauses ...*agui.Pause) func(agui.Message) bool {
 	repeats := make([]RepeatFinder, len(pauses))
 	for n, p := range pauses {
@@ -39,8 +39,8 @@ func isInput(m agui.Message) bool {
 	return true
 }
 
-// answerOnly returns a function that reports whether a message has an answer to this pause or an
-// earlier one, and no other content.
+// answerOnly returns a function that reports whether a message contains an answer to the open pause
+// or to an earlier one, and no other content.
 func (c *Case) answerOnly() func(agui.Message) bool {
 	only := map[agui.SeenMessage]bool{}
 	for _, a := range c.Answers {
@@ -52,17 +52,17 @@ func (c *Case) answerOnly() func(agui.Message) bool {
 	for _, m := range c.MixedMessages {
 		delete(only, m)
 	}
-	delete(only, agui.SeenMessage{}) // the zero value is that of answers in fields
-	// agui.NewSeenMessage hashes the content of a message, so it is not called if no message has an
-	// answer.
+	delete(only, agui.SeenMessage{}) // answers that are not messages have the zero value
+	// agui.NewSeenMessage hashes the content of a message, so it is called only if some message has
+	// an answer.
 	return func(m agui.Message) bool { return len(only) > 0 && only[agui.NewSeenMessage(m)] }
 }
 
-// bringsNewSince reports whether the request has a new message in addition to answers that are for
-// no open interrupt. r is the result of the pause that they name, or nil if unknown. If the record
-// has the messages of that time, the request is compared with them. Otherwise a history that ends
-// with a message of the assistant has nothing new. The record does not have ordinary runs after the
-// pause.
+// bringsNewSince reports whether the request has a new message besides its answers, which name no
+// open interrupt. r is the result of the pause that the answers name, or nil if that pause is
+// unknown. If the result has the messages of the conversation at its end, the request is compared
+// with them. Otherwise only the last message of the request counts: it is not new if it is the
+// assistant's. The record does not have the messages of ordinary runs after the pause.
 func (c *Case) bringsNewSince(r *store.Result) bool {
 	list := slices.DeleteFunc(slices.Clone(c.Input.Messages), c.answerOnly())
 	if r == nil && len(c.Record.Results) > 0 {

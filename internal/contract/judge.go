@@ -11,11 +11,11 @@ import (
 	"holdpoint/store"
 )
 
-// skew is how long an interrupt is still accepted after its expiry, because the clocks of client,
-// proxy and store differ.
+// skew is how long an interrupt still accepts an answer after its expiry, because the clocks of the
+// client, of Holdpoint and of the store differ.
 const skew = 5 * time.Second
 
-// Judge rules on a request. The rules are tried in the order of docs/contract.md, and the first
+// Judge rules on a request. It tries the rules in the order of docs/contract.md, and the first rule
 // that fits decides.
 func Judge(c *Case) Ruling {
 	if c.Carry != "" && !c.carriesPause() {
@@ -64,10 +64,10 @@ func Judge(c *Case) Ruling {
 	return c.judgeOpen()
 }
 
-// GiveUp rules on a pause whose questions are all cancelled although the cancels cannot be sent,
-// because the backend would carry out an approval that it has stored, or has no value that means
-// no. Nothing is sent to the backend. The pause is closed. If the backend still waits, it asks
-// again in its next run.
+// GiveUp rules on a pause whose questions are all cancelled, if the cancels cannot be sent: the
+// backend would carry out an approval that it has stored, or it has no value that means no. GiveUp
+// closes the pause without sending any answer to the backend. If the backend still waits, it asks
+// the question again in its next run.
 func GiveUp(c *Case) Ruling {
 	p := c.Record.Pause
 	if len(c.newInput(p.SeenMessages, p)) == 0 || c.Carry != "" {
@@ -81,7 +81,7 @@ func AllCancelled(answers []agui.Answer) bool {
 	return !slices.ContainsFunc(answers, func(a agui.Answer) bool { return a.Status != agui.Cancelled })
 }
 
-// EndedBadly reports whether a pause was answered, and the run with the answers ended in an error
+// EndedBadly reports whether a pause was answered, but the run with the answers ended in an error
 // or in doubt. The backend may still have the answers.
 func EndedBadly(r *store.Result) bool { return r.EndKind == store.Doubtful || isError(r.Finish) }
 
@@ -93,15 +93,15 @@ func refuse(code agui.Code, format string, args ...any) Ruling {
 	return Ruling{Do: Refuse, Refusal: agui.Errorf(code, format, args...)}
 }
 
-// reask returns a refusal after which the open question is sent again.
+// reask returns a refusal that also allows the open question to be sent to the client again.
 func reask(code agui.Code, format string, args ...any) Ruling {
 	r := refuse(code, format, args...)
 	r.AsksAgain = true
 	return r
 }
 
-// refuseUnknown returns the refusal of an answer to an unknown question. id is "" if the answer is
-// in the backend's own form and names no interrupt.
+// refuseUnknown returns the refusal of an answer to an unknown question. The parameter id is "" if
+// the answer is in the backend's own form and names no interrupt.
 func (c *Case) refuseUnknown(id string) Ruling {
 	r := refuse(agui.UnknownInterruptID, textAnswersNothing)
 	if id != "" {
@@ -112,12 +112,12 @@ func (c *Case) refuseUnknown(id string) Ruling {
 	return r
 }
 
-// mintedIDSuffix matches the end of the ids that Holdpoint makes: the backend's own id, a tilde and
-// 72 random bits.
+// mintedIDSuffix matches the end of an id that Holdpoint has made. Such an id consists of the
+// backend's own id, a tilde and 72 random bits.
 var mintedIDSuffix = regexp.MustCompile(`~[A-Za-z0-9_-]{12}$`)
 
-// howToKeep tells an application of .NET how to keep its thread, which its client does not do by
-// itself. It returns "" for other clients.
+// howToKeep returns a text that tells the developer of a .NET application how to keep its thread. A
+// .NET client does not keep the thread by itself. For other clients, howToKeep returns "".
 func (c *Case) howToKeep() string {
 	if !c.NewThreads {
 		return ""
@@ -125,11 +125,11 @@ func (c *Case) howToKeep() string {
 	return textKeepThread
 }
 
-// IsMinted reports whether an id has the form of those that Holdpoint makes.
+// IsMinted reports whether an id has the form of the ids that Holdpoint makes.
 func IsMinted(id string) bool { return mintedIDSuffix.MatchString(id) }
 
-// whyUnknown returns why an id that Holdpoint made may not be on record. It returns "" for other
-// ids, and for an id that is on record.
+// whyUnknown returns the possible reason why the record does not have an id that Holdpoint made. It
+// returns "" for an id that is on record, and for an id that Holdpoint did not make.
 func (c *Case) whyUnknown(id string) string {
 	switch {
 	case !mintedIDSuffix.MatchString(id) || c.Record.ResultOf(id) != nil || c.Record.Pause != nil && c.Record.Pause.Interrupt(id) != nil:
@@ -140,7 +140,7 @@ func (c *Case) whyUnknown(id string) string {
 	return textNotHere
 }
 
-// firstNamed returns the id that the first answer names, or "".
+// firstNamed returns the interrupt id that the first answer names, or "" if there are no answers.
 func (c *Case) firstNamed() string {
 	if len(c.Answers) == 0 {
 		return ""
@@ -148,15 +148,15 @@ func (c *Case) firstNamed() string {
 	return c.Answers[0].ID
 }
 
-// carriesPause reports whether the pause that the request is to carry is open or claimed. A pause
-// in doubt is not carried, because only a client can be told of the doubt.
+// carriesPause reports whether the pause c.Carry, which the request is to send to the backend, is
+// open or claimed. A pause in doubt is not carried, because only a client can be told of the doubt.
 func (c *Case) carriesPause() bool {
 	p := c.Record.Pause
 	return p != nil && p.ID == c.Carry && c.Record.State != store.InDoubt
 }
 
-// whileClaimed rules on a request while a resume of the thread is running. Nothing else may be sent
-// to the backend.
+// whileClaimed rules on a request while another run resumes the pause of the thread. In this time,
+// nothing else may be sent to the backend.
 func (c *Case) whileClaimed() Ruling {
 	p := c.Record.Pause
 	for _, a := range c.Answers {
@@ -172,23 +172,26 @@ func (c *Case) whileClaimed() Ruling {
 	}
 	if len(c.Answers) == 0 && c.ReadError == nil && p.Decided() {
 		if c.Carry != "" {
-			return Ruling{Do: EmptyRun} // another request carries it
+			return Ruling{Do: EmptyRun} // another request sends the decisions
 		}
-		return Ruling{Do: Wait} // the request has no answer; it waits for the end of the run that began without it
+		// every question is decided, so the request waits for the end of the run that sends the
+		// decisions
+		return Ruling{Do: Wait}
 	}
 	return refuse(agui.ResumeInProgress, textResumeRunning)
 }
 
-// withoutAnswers rules on a request without answers, or with an empty resume array.
+// withoutAnswers rules on a request that has no answers. It may have an empty resume array.
 func (c *Case) withoutAnswers() Ruling {
 	if p := c.Record.Pause; c.OtherThread && p != nil && !p.Decided() && len(c.newInput(p.SeenMessages, p)) == 0 {
-		return Ruling{Do: TellAgain} // it repeats an answer that is older than the question
+		// the request repeats an answer that is older than the question
+		return Ruling{Do: TellAgain}
 	}
 	if c.OtherThread && c.givesUp() {
 		return c.resume(c.decisionsAndCancels())
 	}
 	if c.OtherThread && c.Carry == "" {
-		r := Ruling{Do: Pass} // PassesHere judges it by the record of its own thread
+		r := Ruling{Do: Pass} // PassesHere judges the request by the record of its own thread
 		if c.Input.HasResume {
 			r.OmittedParts = OmitArray
 		}
@@ -208,16 +211,17 @@ func (c *Case) withoutAnswers() Ruling {
 	case p == nil:
 		return Ruling{Do: Pass}
 	case p.Decided():
-		// All questions are decided, so any request becomes the resume: it brings the history and the
-		// tools of the chat, and its client sees the run.
+		// All questions are decided, so any request becomes the resume. A request of the chat is
+		// better for this than one that Holdpoint makes: it has the chat's history and tools, and
+		// its client sees the run.
 		return c.resume(c.decisionsAndCancels())
 	case c.Input.HasResume:
 		return reask(agui.PartialResume, textPartial, c.firstOpen(), len(p.Decisions), len(p.Interrupts))
 	case c.Carry != "":
-		return Ruling{Do: EmptyRun} // the questions are not decided
+		return Ruling{Do: EmptyRun} // not all questions are decided
 	case c.onlyCancels() && (len(c.newInput(p.SeenMessages, p)) > 0 || !c.asksForCancel()):
-		// No question can be approved any more, so new input counts as cancelling them. Silence does not
-		// become an approval: every answer is "cancelled".
+		// No question can be approved any more, so new input counts as a cancel of the questions.
+		// Silence does not become an approval: every answer is "cancelled".
 		return c.resume(c.decisionsAndCancels())
 	case len(c.newInput(p.SeenMessages, p)) == 0:
 		return Ruling{Do: TellAgain}
@@ -227,14 +231,15 @@ func (c *Case) withoutAnswers() Ruling {
 	return reask(agui.PendingInterrupts, textOpen, c.firstOpen(), len(p.Interrupts)-len(p.Decisions))
 }
 
-// givesUp reports whether the request has a new message of the user, which cancels the open pause.
-// Tool messages do not count, because a client sends the results of its own tools without the user.
+// givesUp reports whether the request has a new message of the user that cancels the open pause. A
+// tool message does not count, because a client sends the results of its own tools without the
+// user.
 func (c *Case) givesUp() bool {
 	p := c.Record.Pause
 	return c.GivesUp && p != nil && slices.ContainsFunc(c.newInput(p.SeenMessages, p), func(m agui.Message) bool { return m.Role == "user" })
 }
 
-// judgeWithoutAnswers rules on the request as if it had no answers.
+// judgeWithoutAnswers rules on the request as if it had no answers and no resume array.
 func (c *Case) judgeWithoutAnswers() Ruling {
 	as := *c
 	as.Answers, as.ReadError, as.Input.HasResume = nil, nil, false
@@ -245,9 +250,9 @@ func (c *Case) judgeWithoutAnswers() Ruling {
 	return r
 }
 
-// PassesHere rules on a request that passes according to the record of another thread. It uses the
-// record of the request's own thread, without the answers, which were for the other thread. there
-// is the ruling by the other record.
+// PassesHere rules on a request that is an ordinary run according to the record of another thread.
+// It uses the record of the request's own thread, and ignores the answers, which were for the other
+// thread. The parameter there is the ruling by the record of the other thread.
 func PassesHere(c *Case, there Ruling) Ruling {
 	r := c.judgeWithoutAnswers()
 	switch r.Do {
@@ -262,9 +267,9 @@ func PassesHere(c *Case, there Ruling) Ruling {
 	return there
 }
 
-// judgeNoneOpen rules on answers that name no open interrupt. Either they repeat the answers to an
-// ended pause, or they are too late, or the client keeps its list of open interrupts after a
-// RUN_ERROR and can send nothing but a resume.
+// judgeNoneOpen rules on answers that name no open interrupt. Either the answers repeat those to an
+// ended pause, or they come too late. Or the client has kept its list of open interrupts after a
+// RUN_ERROR, and can send nothing but a resume.
 func (c *Case) judgeNoneOpen() Ruling {
 	result := c.namedResult()
 	ended := result != nil && !result.Tombstone
@@ -272,7 +277,8 @@ func (c *Case) judgeNoneOpen() Ruling {
 	failed := ended && (result.EndKind != store.Finished || isError(result.Finish))
 
 	if bringsNew && c.inHistory() {
-		// The client was already told how the question ended, and must not be told at every request.
+		// The client was already told how the question ended, and must not be told again at every
+		// request.
 		return c.judgeWithoutAnswers()
 	}
 	if ended && result.Digest != "" && c.repeatsAnswers(result.Digest, result.Pause) && !(failed && AllCancelled(c.Answers)) {
@@ -289,9 +295,10 @@ func (c *Case) judgeNoneOpen() Ruling {
 			switch r.Do {
 			case Pass, Resume:
 				r.AnswersUnused, r.Standing = late.Refusal, late.Standing
-			case Refuse, Reopen: // the thread is opened again, and its question can only be cancelled
+			// the new ruling opens the pause again for a cancel, or refuses the request
+			case Refuse, Reopen:
 			default:
-				return late // otherwise the client would not learn that the question failed
+				return late // because the client must learn that the run with its answers failed
 			}
 			return r
 		case result.EndKind == store.Finished, result.EndKind == store.Lost:
@@ -314,13 +321,14 @@ func (c *Case) judgeNoneOpen() Ruling {
 	return c.refuseLate(result)
 }
 
-// reopenNamed reopens a pause of questions that only clients know, so that it can be cancelled.
+// reopenNamed returns the ruling that opens the pause p again so that it can be cancelled. p
+// consists of questions that only clients know.
 func reopenNamed(p *agui.Pause) Ruling {
 	return Ruling{Do: Reopen, Replay: &store.Result{EndKind: store.Doubtful, Pause: p, SeenMessages: p.SeenMessages}}
 }
 
-// cancelsNamed returns a pause of the questions that the answers cancel, if only clients know them.
-// It returns nil if any answer is not such a cancel.
+// cancelsNamed returns a pause of the questions that the answers cancel, if only clients know these
+// questions. It returns nil if any answer is not a cancel of such a question.
 func (c *Case) cancelsNamed() *agui.Pause {
 	if c.NamedPause == nil || c.Record.Pause != nil || !AllCancelled(c.Answers) {
 		return nil
@@ -339,9 +347,10 @@ func (c *Case) cancelsNamed() *agui.Pause {
 	return &p
 }
 
-// whyNotCancelled returns why a cancel is not sent to the backend, although the backend may still
-// wait for it. result is the result of the question, or nil if unknown. Some backends read a cancel
-// as the choice of their first option, so it is sent only if it is known to be a denial.
+// whyNotCancelled returns the reason why a cancel is not sent to the backend, although the backend
+// may still wait. result is the result of the question, or nil if unknown. A cancel is sent only if
+// the backend is known to read it as a denial, because some backends read it as the choice of their
+// first option.
 func (c *Case) whyNotCancelled(result *store.Result) *agui.RunError {
 	id := c.firstNamed()
 	switch {
@@ -354,8 +363,8 @@ func (c *Case) whyNotCancelled(result *store.Result) *agui.RunError {
 }
 
 // isLocked reports whether the thread's newest pause ended in doubt, and a message would block the
-// thread forever if the backend still waits. Then the pause is cancelled before the message is
-// sent.
+// thread forever if the backend still waits. In this case the pause is cancelled before the message
+// is sent.
 func (c *Case) isLocked() bool {
 	if len(c.Record.Results) == 0 || c.LocksThread == nil || c.Carry != "" {
 		return false
@@ -364,8 +373,9 @@ func (c *Case) isLocked() bool {
 	return newest.EndKind == store.Doubtful && !newest.Tombstone && newest.Pause != nil && c.LocksThread(newest.Pause)
 }
 
-// forwardsCancel reports whether the answers cancel an ended pause that the backend may still wait
-// for, and are to be sent: its outcome is unknown, or its run failed and a cancel can end it.
+// forwardsCancel reports whether the answers cancel an ended pause and must be sent, because the
+// backend may still wait. This is so if the pause ended in doubt, or if its run failed and a cancel
+// can end the waiting run.
 func (c *Case) forwardsCancel(result *store.Result) bool {
 	if c.Record.Pause != nil || result == nil || result.Tombstone || result.Pause == nil || !AllCancelled(c.Answers) || c.ForwardsCancel == nil {
 		return false
@@ -381,8 +391,8 @@ func (c *Case) forwardsCancel(result *store.Result) bool {
 	return c.ForwardsCancel(result.Pause)
 }
 
-// refuseLate returns the refusal of an answer to a question that has ended. result is its result,
-// or nil if unknown.
+// refuseLate returns the refusal of an answer to a question that has ended. result is the result of
+// that question, or nil if unknown.
 func (c *Case) refuseLate(result *store.Result) Ruling {
 	id := c.Answers[0].ID
 	r := c.refuseUnknown(id)
@@ -403,7 +413,7 @@ func (c *Case) refuseLate(result *store.Result) Ruling {
 	return r
 }
 
-// judgeOpen rules on answers of which at least one is for an open interrupt.
+// judgeOpen rules on answers if at least one of them names an open interrupt.
 func (c *Case) judgeOpen() Ruling {
 	answers, refused := c.coverQuestions()
 	if refused != nil {
@@ -413,7 +423,8 @@ func (c *Case) judgeOpen() Ruling {
 	for n, i := range p.Interrupts {
 		if r := c.refuseCancelOnly(i, answers[n]); r != nil && p.Decision(i.ID) == nil {
 			if c.inHistory() && c.onlyCancels() && len(c.newInput(p.SeenMessages, p)) > 0 {
-				// The answer was refused as too late before, and stays in the history of all later requests.
+				// The answer came too late and was refused before. It stays in the history of all
+				// later requests, so refusing it again would block the chat.
 				return c.judgeWithoutAnswers()
 			}
 			return *r
@@ -427,7 +438,7 @@ func (c *Case) judgeOpen() Ruling {
 	return c.resume(answers)
 }
 
-// resume returns the ruling for a complete set of valid answers.
+// resume returns the ruling on a complete set of valid answers: one for each question.
 func (c *Case) resume(answers []agui.Answer) Ruling {
 	p := c.Record.Pause
 	if i, stuck := c.findIgnoredAnswer(answers); stuck {
@@ -448,8 +459,8 @@ func refuseOtherAnswer(i agui.Interrupt) Ruling {
 	return r
 }
 
-// refuseCancelOnly refuses an answer to a question that can only be cancelled. It returns nil if
-// the question accepts other answers, or if the answer is a cancel.
+// refuseCancelOnly returns the refusal of an answer to a question that can only be cancelled. It
+// returns nil if the question accepts other answers, or if the answer is a cancel.
 func (c *Case) refuseCancelOnly(i agui.Interrupt, a agui.Answer) *Ruling {
 	if a.Status != agui.Resolved || !c.onlyCancel(i) {
 		return nil
@@ -461,10 +472,10 @@ func (c *Case) refuseCancelOnly(i agui.Interrupt, a agui.Answer) *Ruling {
 	return &r
 }
 
-// refuseUnfitPayload refuses a payload that does not fit its question, because of the schema,
-// because of the call that it names, or because it has edits that the question does not offer. It
-// returns nil if the payload fits. Of a payload in the dialect's own form it checks only the call;
-// the dialect checks the rest.
+// refuseUnfitPayload returns the refusal of a payload that does not fit its question. The payload
+// may violate the schema, name another call, or have edits that the question does not offer. It
+// returns nil if the payload fits. If the payload is in the dialect's own form, only its call is
+// checked here; the dialect checks the rest.
 func (c *Case) refuseUnfitPayload(i agui.Interrupt, a agui.Answer) *Ruling {
 	if a.Status != agui.Resolved {
 		return nil
@@ -487,9 +498,10 @@ func (c *Case) refuseUnfitPayload(i agui.Interrupt, a agui.Answer) *Ruling {
 	return nil
 }
 
-// coverQuestions returns one answer for each question of the open pause, in order, or a refusal if
-// some are missing. If a question was decided outside of the chat, for example at the desk, the
-// decision is its answer. A different answer of the request is then refused, or ignored if it is a
+// coverQuestions returns one answer for each question of the open pause, in the pause's order, or a
+// refusal if an answer is missing. If a question was decided outside the chat, for example at the
+// desk (the web page of approvers), the decision is its answer. If the request has a different
+// answer to such a question, the request is refused. But the answer is only ignored if it is a
 // message of the history and the request has new input.
 func (c *Case) coverQuestions() ([]agui.Answer, *Ruling) {
 	p := c.Record.Pause
@@ -501,14 +513,14 @@ func (c *Case) coverQuestions() ([]agui.Answer, *Ruling) {
 		}
 		old, twice := byID[a.ID]
 		if twice && DigestOf(*old) != DigestOf(a) && (old.Message == agui.SeenMessage{} || a.Message == agui.SeenMessage{}) {
-			// The last message with an answer counts, because a history may also have an answer that was
-			// refused.
+			// If both answers are messages, the last one counts, because the history may still have
+			// an answer that was refused.
 			r := reask(agui.ResumeConflict, textAnsweredTwice, agui.Shorten(a.ID))
 			return nil, &r
 		}
 		if d := p.Decision(a.ID); d != nil && d.Digest != DigestOf(a) {
 			if (a.Message != agui.SeenMessage{}) && len(c.newInput(p.SeenMessages, p)) > 0 {
-				continue // it stays in the history, so refusing it would block the chat
+				continue // the message stays in the history, so refusing it would block the chat
 			}
 			r := reask(agui.ResumeConflict, textDecidedElsewhere, agui.Shorten(a.ID), d.Door)
 			r.Standing = c.standingNow(DecidedElsewhere)
@@ -539,14 +551,15 @@ func refusePayload(id string, err error) Ruling {
 	return reask(agui.InvalidPayload, textUnfit, id, err)
 }
 
-// inHistory reports whether all answers are in messages, which the client sends again with every
-// run.
+// inHistory reports whether all answers are messages. A client sends these messages again with
+// every run.
 func (c *Case) inHistory() bool {
 	return !slices.ContainsFunc(c.Answers, func(a agui.Answer) bool { return a.Message == (agui.SeenMessage{}) })
 }
 
-// readForPause reports whether the answers were read for the pause. Ids are not enough: while a
-// request waits, another question may open, and an answer in the backend's own form names no id.
+// readForPause reports whether the answers were read from the request while this pause was open. To
+// compare ids is not enough: while a request waits, another question may open, and an answer in the
+// backend's own form names no id.
 func (c *Case) readForPause(pauseID string) bool { return c.ReadFor == "" || c.ReadFor == pauseID }
 
 func (c *Case) namesOpen() bool {
@@ -556,13 +569,14 @@ func (c *Case) namesOpen() bool {
 	})
 }
 
-// namedResult returns the result of the pause that the answers name.
+// namedResult returns the result of the ended pause that the answers name, or nil if there is none.
 func (c *Case) namedResult() *store.Result {
 	ids := make([]string, len(c.Answers))
 	for n, a := range c.Answers {
 		ids[n] = a.ID
 	}
-	for _, r := range c.Record.Results { // two pauses may have the same ids if the backend's ids are kept
+	// if the backend's ids are published, two pauses may have the same ids
+	for _, r := range c.Record.Results {
 		if c.ReadFor != "" && r.PauseID == c.ReadFor {
 			if only := (store.Record{Results: []*store.Result{r}}); only.ResultOf(ids...) != nil {
 				return r
@@ -577,16 +591,16 @@ func (c *Case) isExpired(i agui.Interrupt) bool {
 	return ok && c.Record.Now.After(t.Add(skew))
 }
 
-// onlyCancel reports whether an interrupt can only be cancelled.
+// onlyCancel reports whether the only possible answer to an interrupt is a cancel.
 func (c *Case) onlyCancel(i agui.Interrupt) bool { return i.CancelOnly || c.isExpired(i) }
 
-// asksForCancel reports whether an open question asks for a cancel. Such a question is sent again
-// to a page that is reloaded.
+// asksForCancel reports whether CancelOnly is set for an open question. Such a question is sent
+// again when the page of the chat is reloaded.
 func (c *Case) asksForCancel() bool {
 	return slices.ContainsFunc(c.Record.Pause.Interrupts, func(i agui.Interrupt) bool { return i.CancelOnly })
 }
 
-// onlyCancels reports whether every open question can only be cancelled.
+// onlyCancels reports whether the only possible answer to every undecided question is a cancel.
 func (c *Case) onlyCancels() bool {
 	p := c.Record.Pause
 	return !slices.ContainsFunc(p.Interrupts, func(i agui.Interrupt) bool { return !c.onlyCancel(i) && p.Decision(i.ID) == nil })

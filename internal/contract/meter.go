@@ -9,46 +9,47 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 )
 
-// These bound the work of checking the payloads of one request. Work is an estimate in nanoseconds,
-// so that the same request gets the same answer on a busy machine. timeOfRequest is measured, for
-// what the estimate misses.
+// These constants bound the work of checking the payloads of one request. Work is an estimated time
+// in nanoseconds. It is not measured, so the same request gets the same answer on a busy machine.
+// Only timeOfRequest bounds the measured time, in case the estimate is wrong.
 const (
 	workOfRequest = int64(50 * time.Millisecond)
 	workOfPayload = int64(50 * time.Microsecond)
-	workOfValue   = 1500 // for each value and key
+	workOfValue   = 1500 // for each value and each key of a payload
 	workOfByte    = 150  // for each byte of a payload, to search its texts
 	workToExplain = int64(2 * time.Millisecond)
 	timeOfRequest = 5 * time.Second
 )
 
-// These estimate the steps of the library.
+// These constants estimate the work of the steps of the JSON Schema library.
 const (
-	workOfSchema = 400    // one value is checked against one schema
-	workOfKey    = 100    // one key is looked up, or one value is compared with another
-	workOfCopy   = 10     // one byte of a text is copied; the library copies a text each time it checks it
-	workOfChar   = 20     // one byte of a text is read
-	workOfState  = 4      // and is passed to one state of a pattern
-	workOfRegexp = 50_000 // one byte of a text is compiled as a pattern; seven bytes may have a thousand states
-	workOfNumber = 800    // a number of up to cheapDigits digits is converted to an exact number
+	workOfSchema = 400 // one value is checked against one schema
+	workOfKey    = 100 // one key is looked up, or two values are compared
+	workOfCopy   = 10  // one byte of a text is copied; the library copies a text each time it checks it
+	workOfChar   = 20  // one byte of a text is read
+	workOfState  = 4   // one byte of a text is passed to one state of a pattern
+	// one byte of a text is compiled as a pattern; seven bytes may give a thousand states
+	workOfRegexp = 50_000
+	workOfNumber = 800 // a number of up to cheapDigits digits is converted to an exact number
 	cheapDigits  = 40
 )
 
 var errTooDear = errors.New(textTooManySteps)
 
-// A meter counts the work of a schema during the validation. It panics with a stop when the work
-// exceeds its bound, when the time is over, or when the context of the request ends. The library
-// cannot be stopped in another way.
+// A meter counts the work during the validation by a schema. It panics with a meterStop when the
+// work exceeds its bound, when the time is over, or when the context of the request ends. The
+// library cannot be stopped in another way.
 type meter struct {
 	ctx       context.Context
 	until     time.Time
 	remaining int64
-	text      int64 // additional work for texts
-	tick      int64 // the work until the clock is read again
-	// times multiplies all work, because long numbers are slow.
+	text      int64 // further work that may be spent on texts only
+	tick      int64 // the work until the meter looks at the clock again
+	// times is the factor by which all work is multiplied, because long numbers make it slow.
 	times int64
 }
 
-// A meterStop is the value of the panic that ends the work.
+// A meterStop is the value of the panic that stops a validation.
 type meterStop struct{ err error }
 
 func (m *meter) spend(work int64) {
@@ -67,15 +68,16 @@ func (m *meter) spend(work int64) {
 	}
 }
 
-// spendText spends work on the bytes of a text. It uses the allowance for texts first: a text of
-// some megabytes may be searched, but does not allow more other work for its size.
+// spendText spends work on the bytes of a text. It uses the allowance in m.text first. So a text of
+// some megabytes may be searched, but a large text does not allow more work of other kinds.
 func (m *meter) spendText(work int64) {
 	free := min(work, m.text)
 	m.text -= free
 	m.spend(work - free)
 }
 
-// run validates a value against a schema.
+// run validates a value against a schema. If the meter stops the validation, run returns the
+// reason.
 func (m *meter) run(s *jsonschema.Schema, value any) (err error) {
 	defer func() {
 		switch p := recover().(type) {
@@ -89,8 +91,8 @@ func (m *meter) run(s *jsonschema.Schema, value any) (err error) {
 	return s.Validate(value)
 }
 
-// gauge replaces the format of each schema by a gauge. The library checks the format before it goes
-// deeper, so the gauge can spend the work in advance.
+// gauge replaces the format of each schema by a gauge. The library checks the format of a schema
+// before its deeper parts, so the gauge can spend the work on these parts in advance.
 func (m *meter) gauge(all []*jsonschema.Schema) {
 	w := &gauges{m: m, requested: make(map[*jsonschema.Schema]int64, len(all)), step: workOfSchema + int64(len(all))}
 	for _, s := range all {
@@ -103,17 +105,19 @@ func (m *meter) gauge(all []*jsonschema.Schema) {
 	}
 }
 
-// gauges are the gauges of the schemas of one document.
+// gauges has what the gauges of all schemas of one document share.
 type gauges struct {
-	m           *meter
-	step        int64 // the work to check one schema; the library looks for cycles among the schemas being checked
+	m *meter
+	// the work to check one schema; it grows with their number, because the library looks for
+	// cycles
+	step        int64
 	requested   map[*jsonschema.Schema]int64
 	highestCost int64
-	unevaluated bool // the library keeps lists of the members that were not evaluated yet
+	unevaluated bool // the library keeps a list of the members that were not evaluated yet
 }
 
-// ask returns the work that the library does for a schema before it checks the format: the type,
-// const and enum.
+// ask returns the work that the library does for a schema before it checks the format: the work on
+// type, const and enum.
 func (w *gauges) ask(s *jsonschema.Schema) int64 {
 	work := w.step
 	if s.Const != nil {
@@ -125,7 +129,7 @@ func (w *gauges) ask(s *jsonschema.Schema) int64 {
 	return work
 }
 
-// compare returns the maximum work to compare something with the value.
+// compare returns the maximum work to compare any value with the given one.
 func (w *gauges) compare(value any) int64 {
 	work := int64(workOfKey)
 	switch v := value.(type) {
@@ -143,7 +147,7 @@ func (w *gauges) compare(value any) int64 {
 	return work
 }
 
-// workOf returns the work to check a value against other schemas.
+// workOf returns the work to check one value against all these schemas.
 func (w *gauges) workOf(schemas ...*jsonschema.Schema) (work int64) {
 	for _, s := range schemas {
 		switch known, ok := w.requested[s]; {
@@ -151,7 +155,7 @@ func (w *gauges) workOf(schemas ...*jsonschema.Schema) (work int64) {
 		case ok:
 			work += known
 		default:
-			work += w.step // true, false or {}
+			work += w.step // the schema is true, false or {}
 		}
 	}
 	return work
@@ -160,12 +164,13 @@ func (w *gauges) workOf(schemas ...*jsonschema.Schema) (work int64) {
 // A gauge has the work of one schema for a value.
 type gauge struct {
 	*gauges
-	s             *jsonschema.Schema
-	format        *jsonschema.Format // the schema's own format
-	ownCost       int64              // for the value itself
-	schemas       int64              // the number of schemas that check the value itself
-	key, item     int64              // for each key and member, and for each item
-	keys, pattern int64              // for each byte of a key, and of a text, because of patterns
+	s *jsonschema.Schema
+	// A gauge estimates the work to check a value against one schema.
+	format        *jsonschema.Format
+	ownCost       int64 // work on the value itself
+	schemas       int64 // the number of schemas that check the value itself
+	key, item     int64 // work for each key and its member, and for each item
+	keys, pattern int64 // work of patterns for each byte of a key, and of a text
 }
 
 func (w *gauges) add(s *jsonschema.Schema) {
@@ -205,7 +210,7 @@ func (w *gauge) aboutItself() {
 			w.ownCost += workOfKey * int64(len(names))
 		}
 	}
-	if s.DynamicRef != nil || s.RecursiveRef != nil { // it may lead to any schema
+	if s.DynamicRef != nil || s.RecursiveRef != nil { // such a reference may lead to any schema
 		w.ownCost += w.highestCost
 	}
 }
@@ -236,8 +241,8 @@ func (w *gauge) aboutItems() {
 	w.ownCost += w.workOf(s.PrefixItems...)
 }
 
-// validate is called as the format of the schema. It spends the work that the library is about to
-// do.
+// validate spends the work that the library is about to do for a value. The library calls it as the
+// check of the schema's format.
 func (w *gauge) validate(value any) error {
 	w.m.spend(w.ownCost)
 	switch v := value.(type) {
@@ -263,7 +268,7 @@ func (w *gauge) validate(value any) error {
 	return w.format.Validate(value)
 }
 
-// workOfPattern returns the work for each byte of a text.
+// workOfPattern returns the work for each byte of a text that is matched with a pattern.
 func workOfPattern(re jsonschema.Regexp) int64 {
 	if p, ok := re.(pattern); ok {
 		return workOfChar + workOfState*int64(p.states)
@@ -289,7 +294,7 @@ func (w *gauge) array(list []any) {
 	}
 	if w.s.UniqueItems {
 		times := int64(2)
-		if n <= 20 { // then each item is compared with each other
+		if n <= 20 { // up to 20 items, the library compares each item with each other
 			times = n
 		}
 		for _, one := range list {
@@ -298,7 +303,7 @@ func (w *gauge) array(list []any) {
 	}
 }
 
-// spendOnValue spends the work to read all of a value, the given number of times.
+// spendOnValue spends the work to read the whole value, multiplied by times.
 func (m *meter) spendOnValue(value any, times int64) {
 	m.spend(times * workOfKey)
 	switch v := value.(type) {

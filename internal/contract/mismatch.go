@@ -15,23 +15,23 @@ import (
 )
 
 const (
-	// maxAlternatives is the maximum number of alternatives that a mismatch names.
+	// maxAlternatives is the largest number of alternatives that the text of a mismatch describes.
 	maxAlternatives = 4
-	// maxWantedValues is the maximum number of an enum's values that a mismatch names.
+	// maxWantedValues is the largest number of an enum's values that the text of a mismatch lists.
 	maxWantedValues = 5
 )
 
-// mismatch describes which key of a payload does not fit, and what the schema requires there. The
-// text of the library quotes values of the payload. This one quotes only the schema, which the
-// client has. If the schema has alternatives, the first few are described, because the intended one
-// is unknown.
+// mismatch returns a text that says which key of a payload does not fit, and what the schema
+// requires for this key. The library's own text is not used, because it quotes values of the
+// payload. The text of mismatch quotes only the schema, which the client has. If the schema has
+// alternatives, it is unknown which one the client meant, so the text describes the first few.
 func mismatch(e *jsonschema.ValidationError) string {
 	var list []string
 	appendMismatches(&list, e)
 	return strings.Join(list, "; or ")
 }
 
-// appendMismatches appends the first mismatch of each alternative.
+// appendMismatches appends to list the first mismatch of each alternative of the schema.
 func appendMismatches(list *[]string, e *jsonschema.ValidationError) {
 	for len(e.Causes) > 0 {
 		switch e.ErrorKind.(type) {
@@ -50,7 +50,7 @@ func appendMismatches(list *[]string, e *jsonschema.ValidationError) {
 	}
 }
 
-// mismatchOf describes a mismatch that has no causes.
+// mismatchOf describes a mismatch that has no deeper causes.
 func mismatchOf(e *jsonschema.ValidationError) string {
 	at := e.InstanceLocation
 	is := func(format string, args ...any) string { return placeOf(at) + " " + fmt.Sprintf(format, args...) }
@@ -103,13 +103,13 @@ func mismatchOf(e *jsonschema.ValidationError) string {
 	case *kind.OneOf:
 		return is(textSeveralAlternatives)
 	case *kind.Not:
-		return is(textFailsKeyword, "not") // the kind has no keyword
+		return is(textFailsKeyword, "not") // KeywordPath is empty for not
 	}
 	return is(textFailsKeyword, strings.Join(e.ErrorKind.KeywordPath(), "/"))
 }
 
-// placeOf returns the name of a place in a payload. The keys come from the payload, so the name is
-// cut.
+// placeOf returns the name of a part of the payload. at has the keys that lead to it. A long name
+// is cut, because the keys come from the payload.
 func placeOf(at []string) string {
 	if len(at) == 0 {
 		return textPayload
@@ -117,7 +117,8 @@ func placeOf(at []string) string {
 	return "`" + agui.Shorten(strings.Join(at, "/")) + "`"
 }
 
-// missing describes which keys of an object are missing. The keys come from the schema.
+// missing returns a text that says which keys of the object at the place at are missing. The keys
+// come from the schema.
 func missing(at, keys []string) string {
 	list := make([]string, min(len(keys), maxWantedValues))
 	for n := range list {
@@ -129,7 +130,7 @@ func missing(at, keys []string) string {
 	return fmt.Sprintf(textSeveralMissing, enumeration(list, "and", len(keys)))
 }
 
-// typeName returns the name of a JSON type with its article.
+// typeName returns the name of a JSON type with its article, such as "an object".
 func typeName(name string) string {
 	switch name {
 	case "null":
@@ -148,7 +149,7 @@ func typesOf(names []string) string {
 	return enumeration(list, "or", len(list))
 }
 
-// valuesOf lists the values that a schema allows.
+// valuesOf returns a text that lists the values which a schema allows.
 func valuesOf(values []any) string {
 	list := make([]string, min(len(values), maxWantedValues))
 	for n := range list {
@@ -161,8 +162,8 @@ func valuesOf(values []any) string {
 	return enumeration(list, "or", len(values))
 }
 
-// enumeration joins a list with commas and a word, "and" or "or", before its last entry. total is
-// the number of all entries, including those that are left out.
+// enumeration joins list with commas, and puts word, which is "and" or "or", before the last entry.
+// total is the number of all entries, including those that were left out of list.
 func enumeration(list []string, word string, total int) string {
 	if more := total - len(list); more > 0 && word == "or" {
 		return strings.Join(list, ", ") + fmt.Sprintf(textOneOfMore, more)

@@ -9,31 +9,33 @@ import (
 	"holdpoint/internal/agui"
 )
 
-// CopilotKit (from 1.61.2) sends a `tool` message with the resume array for each answered interrupt
-// that is bound to a call. The message has the JSON of the payload, or {"status":"resolved"} or
-// {"status":"cancelled"} if there is no payload
+// For each answered interrupt that is bound to a call, CopilotKit (from 1.61.2) sends a `tool`
+// message together with the resume array. The content of the message is the JSON of the payload. If
+// there is no payload, it is {"status":"resolved"} or {"status":"cancelled"}
 // (packages/react-core/src/v2/hooks/use-interrupt.tsx). A backend that rebuilds its run from the
-// history would read the message as the result of the tool.
+// history would read this message as the result of the tool.
 
-// A RepeatFinder finds such messages. A message is one if its content is, in this order: the
-// payload of an entry of the same request, one of the question's own words, or a usual word. If a
-// question was decided at another door, every message on its call that is newer than the question
-// is one: the chat's user answered too late, and the message is not a result.
+// A RepeatFinder finds such messages: they repeat an answer. The content of such a message is the
+// payload of an entry of the same request, or the question's own yes or no, or a yes or no as most
+// backends expect it. If a question was decided outside the chat, every message on its call that is
+// newer than the question counts too: the chat's user answered too late, and the message is not a
+// result.
 type RepeatFinder struct {
-	any    bool                     // also accept messages on calls without a known question
-	byCall map[string]*replyContent // by the id of the call that was asked about
-	pause  *agui.Pause              // the pause if it has decisions, or nil
+	any    bool                     // also find messages on calls about which no question is known
+	byCall map[string]*replyContent // keyed by the id of the call that the question is about
+	pause  *agui.Pause              // the pause, if it has decisions; otherwise nil
 }
 
-// A replyContent lists the contents by which a message on a call is an answer.
+// A replyContent lists the contents that make a message on one call an answer.
 type replyContent struct {
 	words
-	payloads       map[[sha256.Size]byte]bool // hashes of the canonical payloads of the entries
-	decidedOutside bool                       // at another door
+	// hashes of the payloads of the entries, in the form of agui.Canonical
+	payloads       map[[sha256.Size]byte]bool
+	decidedOutside bool // the question was decided outside the chat
 }
 
-// RepeatsOf returns the RepeatFinder of the answers in a request to a pause. p is nil if the pause
-// is unknown.
+// RepeatsOf returns a RepeatFinder for a request that answers the pause p with these entries of
+// resume. p is nil if the pause is unknown.
 func RepeatsOf(p *agui.Pause, entries []agui.ResumeEntry) RepeatFinder {
 	if p == nil {
 		return RepeatFinder{any: true}
@@ -58,8 +60,9 @@ func RepeatsOf(p *agui.Pause, entries []agui.ResumeEntry) RepeatFinder {
 	return r
 }
 
-// RepeatsIn returns the RepeatFinder for a history: messages that answer questions of these pauses
-// in their own words, or any other question in the usual words.
+// RepeatsIn returns a RepeatFinder for a history. It finds messages that answer a question of these
+// pauses by the question's own yes or no, and messages that answer any other question by a yes or
+// no as most backends expect it.
 func RepeatsIn(pauses ...*agui.Pause) RepeatFinder {
 	r := RepeatFinder{any: true, byCall: map[string]*replyContent{}}
 	for _, p := range pauses {
@@ -70,7 +73,8 @@ func RepeatsIn(pauses ...*agui.Pause) RepeatFinder {
 	return r
 }
 
-// contentFor returns the entry for the call of a question, with the question's words added.
+// contentFor returns the replyContent for the call of a question. It adds the question's yes and no
+// to it.
 func (r *RepeatFinder) contentFor(i agui.Interrupt) *replyContent {
 	call := i.ToolCallID()
 	if r.byCall[call] == nil {
@@ -81,7 +85,7 @@ func (r *RepeatFinder) contentFor(i agui.Interrupt) *replyContent {
 	return r.byCall[call]
 }
 
-// IsRepeat reports whether m only repeats an answer.
+// IsRepeat reports whether the message m only repeats an answer.
 func (r RepeatFinder) IsRepeat(m agui.Message) bool {
 	if m.Role != "tool" || m.ToolCallID == "" {
 		return false

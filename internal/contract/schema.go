@@ -13,29 +13,32 @@ import (
 	"holdpoint/internal/agui"
 )
 
-// These bound a backend's responseSchema, which is untrusted input and is compiled for every
-// answer. The time of compiling grows with the square of most of these numbers. Within the bounds
-// it is at most about 50 ms.
+// These constants bound a backend's responseSchema, which is untrusted input and is compiled for
+// every answer. The time of compiling grows with the square of most of these numbers. Within the
+// bounds it is at most about 50 ms.
 const (
-	maxSchemaBytes   = 64 << 10
-	maxSchemaValues  = 64 << 10 // an enum may have very many values
-	maxSchemaDepth   = 64
-	maxSubschemas    = 2000
-	maxStrangeRefs   = 100   // references to other places than #/$defs/ and #/definitions/
-	maxPatternStates = 20000 // of all patterns together: Go's regular expressions take a step for each state and byte
+	maxSchemaBytes = 64 << 10
+	// more than for other bounds, because an enum may have very many values
+	maxSchemaValues = 64 << 10
+	maxSchemaDepth  = 64
+	maxSubschemas   = 2000
+	maxStrangeRefs  = 100 // references to places other than #/$defs/ and #/definitions/
+	// of all patterns together: Go's regexp takes a step for each state and byte
+	maxPatternStates = 20000
 )
 
-// ErrSchema marks a schema that cannot be used because it is too large, is not valid, or refers to
-// another document.
+// ErrSchema marks the error of a schema that cannot be used, because it is too large, is not valid,
+// or refers to another document.
 var ErrSchema = errors.New("proxy: responseSchema cannot be used")
 
 // A schema is a compiled responseSchema.
 type schema struct {
-	// whole reports where a payload does not fit. inverse is the negation of the schema. The library
-	// stops at the first mistake inside a `not`, and does not collect a list of all of them.
+	// whole is the schema itself. It is used to find out where a payload does not fit. inverse is
+	// the negation of the schema. It is used to check a payload, because inside a `not` the library
+	// stops at the first mistake instead of collecting a list of all mistakes.
 	whole, inverse *jsonschema.Schema
-	size           int // the number of schemas that it consists of
-	digits         int // the digits of the longest number in it
+	size           int // the number of schemas that it contains
+	digits         int // the number of digits of the longest number in it
 }
 
 const (
@@ -43,7 +46,8 @@ const (
 	inverseURL = "urn:holdpoint:inverse"
 )
 
-// compile compiles a schema whose validation spends the meter's work. Its errors wrap ErrSchema.
+// compile compiles a schema. A validation by this schema spends the work of the meter m. Errors of
+// compile wrap ErrSchema.
 func compile(text json.RawMessage, m *meter) (s *schema, err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -83,7 +87,7 @@ func compile(text json.RawMessage, m *meter) (s *schema, err error) {
 	if s.inverse, err = c.Compile(inverseURL); err != nil {
 		return nil, err
 	}
-	patterns.known = nil // from now on compile gets texts of payloads
+	patterns.known = nil // from now on, compile of patterns gets texts of payloads
 	m.gauge(all.schemas)
 	s.size, s.digits = len(all.schemas), doc.Digits
 	return s, nil
@@ -104,8 +108,8 @@ func boundSchema(doc agui.Value) error {
 	return nil
 }
 
-// countSchemas counts the values that may be schemas, and the references for which the library
-// copies all that it knows of the document.
+// countSchemas counts two things in a document: the values that may be schemas, and the strange
+// references, for each of which the library copies all that it knows of the document.
 func countSchemas(v any) (subschemas, strange int) {
 	add := func(v any) {
 		a, b := countSchemas(v)
@@ -139,8 +143,8 @@ func isStrange(ref string) bool {
 	return strings.Contains(ref, "/")
 }
 
-// emptyVocabulary is a vocabulary without keywords. The library passes it every schema that it
-// compiles, including those that no exported field refers to.
+// emptyVocabulary is a vocabulary without keywords. The library calls it with every schema that it
+// compiles, even with a schema to which no exported field refers.
 type emptyVocabulary struct{ schemas []*jsonschema.Schema }
 
 func (l *emptyVocabulary) add(ctx *jsonschema.CompilerContext, _ map[string]any) (jsonschema.SchemaExt, error) {
@@ -148,8 +152,8 @@ func (l *emptyVocabulary) add(ctx *jsonschema.CompilerContext, _ map[string]any)
 	return nil, nil
 }
 
-// noLoader refuses every reference to another document, because a backend must not make the proxy
-// fetch anything.
+// noLoader refuses to load any other document to which a schema refers, because a backend must not
+// make the proxy fetch anything.
 type noLoader struct{}
 
 func (noLoader) Load(url string) (any, error) {
@@ -162,12 +166,12 @@ type pattern struct {
 	states int
 }
 
-// patterns compiles the regular expressions of one schema, which the library requests more than
-// once. After that it compiles the regular expressions in payloads that the schema requires to be
-// one.
+// patterns compiles regular expressions for the library. It first compiles those of one schema,
+// which the library requests more than once. Then it compiles texts of payloads, if the schema
+// requires that a text is a regular expression.
 type patterns struct {
-	known  map[string]pattern // nil once the schema is compiled
-	states int                // of all patterns in known
+	known  map[string]pattern // nil after the schema has been compiled
+	states int                // sum of the states of all patterns in known
 }
 
 func (p *patterns) compile(text string) (jsonschema.Regexp, error) {
@@ -190,10 +194,10 @@ func (p *patterns) compile(text string) (jsonschema.Regexp, error) {
 	return pattern{re, states}, err
 }
 
-// countStates estimates the number of states of a regular expression with its repetitions expanded.
-// The parser limits nested repetitions.
+// countStates estimates the number of states of a regular expression after its repetitions have
+// been expanded. The parser limits nested repetitions.
 func countStates(re *syntax.Regexp) int {
-	n := 1 + len(re.Rune)/4 // a word is compared several letters at a time
+	n := 1 + len(re.Rune)/4 // several letters of a word are compared at a time
 	for _, sub := range re.Sub {
 		n += countStates(sub)
 	}

@@ -1,7 +1,7 @@
 package contract
 
-// The texts of refusals, which a client reads in RUN_ERROR, and of errors about a responseSchema or
-// a payload, which these refusals contain.
+// The texts of refusals, which a client gets in RUN_ERROR. Some of them are about a responseSchema
+// or a payload, and are a part of the text of such a refusal.
 const (
 	textNotOwner           = "the thread belongs to somebody else"
 	textInDoubt            = "the answers were sent, but the end of that run was not seen: the action may or may not have run"
@@ -47,7 +47,8 @@ const (
 	textPartial            = "resume leaves interrupt %q open (answered %d of %d)"
 )
 
-// The texts that describe why a payload does not fit its schema. Each follows the name of a key.
+// The texts that describe why a payload does not fit its schema. In the message, each of them
+// follows the name of a key.
 const (
 	textMissingOrNull       = "is missing or null, want %s"
 	textWrongType           = "is %s, want %s"

@@ -13,19 +13,20 @@ import (
 )
 
 const (
-	// maxValues is the maximum number of values and keys in a payload that is validated. Each takes
-	// about 150 bytes.
+	// maxValues is the largest number of values and keys in a payload that is validated. Each of
+	// them takes about 150 bytes of memory.
 	maxValues = 200_000
-	// maxNesting bounds the depth of the library's recursion: the number of schemas times the depth of
-	// the payload.
+	// maxNesting bounds how deep the library may recurse. The bound is for the number of schemas
+	// times the depth of the payload.
 	maxNesting = 50_000
 )
 
-// A Validator validates the payloads of one request. It is not safe for concurrent use. See meter
-// for its limits.
+// A Validator validates the payloads of one request. It is not safe for concurrent use. The type
+// meter has its limits.
 type Validator struct {
 	meter
-	schemas map[string]compiledSchema // by their text, because many questions have the same schema
+	// keyed by their text, because many questions have the same schema
+	schemas map[string]compiledSchema
 }
 
 type compiledSchema struct {
@@ -33,7 +34,7 @@ type compiledSchema struct {
 	err error
 }
 
-// NewValidator returns the Validator of one request. The end of its context stops the validation.
+// NewValidator returns the Validator for one request. When ctx ends, the validation stops.
 func NewValidator(ctx context.Context) *Validator {
 	return &Validator{
 		meter:   meter{ctx: ctx, until: time.Now().Add(timeOfRequest), remaining: workOfRequest},
@@ -41,14 +42,15 @@ func NewValidator(ctx context.Context) *Validator {
 	}
 }
 
-// Validate validates a payload against a JSON Schema, draft 2020-12 unless it names another. A nil
-// payload counts as null. The error is nil, wraps ErrSchema, describes which key does not fit and
-// what the schema requires (see mismatch), or says why the payload cannot be validated. It never
-// quotes a value of the payload.
+// Validate validates a payload against a JSON Schema, draft 2020-12 unless the schema names another
+// draft. A nil payload counts as null. It returns nil if the payload fits. If the schema cannot be
+// used, the error wraps ErrSchema. Otherwise the error says which key does not fit and what the
+// schema requires (see mismatch), or why the payload cannot be validated. The error never quotes a
+// value of the payload.
 //
-// A payload that cannot be validated within the limits is refused, even if the reason is the
-// schema. Otherwise the person who chooses the payload could get past the schema. The question can
-// still be cancelled.
+// A payload that cannot be validated within the limits is refused, even if the schema is the
+// reason. Otherwise a person could get past the schema by choosing a costly payload. The question
+// can still be cancelled.
 func (v *Validator) Validate(text, payload json.RawMessage) error {
 	s := v.compile(text)
 	if s.err != nil {
@@ -70,7 +72,8 @@ func (v *Validator) Validate(text, payload json.RawMessage) error {
 	v.text += workOfByte * int64(len(payload))
 	v.times = 1 + int64(max(value.Digits, s.digits))/cheapDigits
 	err = v.run(s.inverse, value.Any)
-	var fits *jsonschema.ValidationError // the payload violates the inverse
+	// set if the payload does not fit the inverse, so it fits the schema
+	var fits *jsonschema.ValidationError
 	switch {
 	case err == nil:
 		return v.explain(s.whole, value.Any)
@@ -80,8 +83,7 @@ func (v *Validator) Validate(text, payload json.RawMessage) error {
 	return &unjudgedError{err}
 }
 
-// An unjudgedError is the reason why a payload could not be validated. It does not tell whether the
-// payload fits.
+// An unjudgedError says why a payload could not be validated. The payload may fit or not.
 type unjudgedError struct{ reason error }
 
 func (e *unjudgedError) Error() string { return fmt.Sprintf(textNotJudged, e.reason) }
@@ -97,8 +99,8 @@ func (v *Validator) compile(text json.RawMessage) compiledSchema {
 	return s
 }
 
-// explain returns an error that describes where a payload does not fit. It has less work available
-// than the check itself, so the description may be missing.
+// explain returns an error that says where a payload does not fit. It may do less work than the
+// check itself, so the description may be missing.
 func (v *Validator) explain(s *jsonschema.Schema, value any) error {
 	left := v.remaining
 	defer func() { v.remaining = left }()

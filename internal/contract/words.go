@@ -9,20 +9,21 @@ import (
 	"holdpoint/internal/agui"
 )
 
-// words are the contents by which tool messages answer questions with yes or no. The zero value has
-// only the usual words.
+// words has the contents by which tool messages answer questions with yes or no. The zero value
+// accepts only the members in usualWords.
 type words struct {
-	plain   map[string]bool // whole payloads, in canonical form
-	members []string        // members of an object whose boolean value is the answer
+	plain   map[string]bool // whole payloads, in the form of agui.Canonical
+	members []string        // names of members; the boolean value of such a member is the answer
 }
 
-// usualWords are the members in which most backends expect a yes or a no. They are used for unknown
-// questions: after a restart, or when the record has forgotten the question. They are also used in
-// addition to a question's own words, because an answer that was refused may use other words and
-// stays in the client's history.
+// usualWords has the names of the members in which most backends expect a yes or a no. They are
+// used for an unknown question: after a restart, or if the record no longer has the question. They
+// are also used together with a question's own words, because an answer that was refused may have
+// used other words, and it stays in the client's history.
 var usualWords = []string{"approved", "accepted"}
 
-// addWord adds the plain yes or the plain no of a question. A nil word is ignored.
+// addWord adds the payload that means a plain yes, or a plain no, to a question. It ignores a nil
+// payload.
 func (w *words) addWord(word json.RawMessage) {
 	if len(word) == 0 {
 		return
@@ -39,9 +40,9 @@ func (w *words) addWord(word json.RawMessage) {
 	})
 }
 
-// decide reports whether the content of a tool message is an answer and not a result. It is an
-// answer if it is a yes or a no, or the status that the protocol uses for an entry without a
-// payload.
+// decide reports whether the content of a tool message is an answer, and not the tool's result. It
+// is an answer if it means yes or no. It is also one if it is only the status that AG-UI uses for
+// an entry without a payload.
 func (w words) decide(content gjson.Result) bool {
 	if content.Type != gjson.String || !agui.ValidJSON([]byte(content.Str)) {
 		return false

@@ -1,12 +1,13 @@
-// Package without has a constant for each mechanism that exists for speed only. If the constant is
-// true, the build leaves the mechanism out. All of them are false in builds for users.
+// Package without has a constant for each mechanism that exists only for speed. If the constant is
+// true, the build leaves the mechanism out. In builds for users, all constants are false.
 //
-// `make ablation` builds one binary for each constant, with only that one true, and compares it
-// with the ordinary binary. A mechanism stays if it saves 5 % of CPU time in some scenario, or 1
-// KiB for a stream that waits.
+// `make ablation` builds one binary for each constant, in which only that constant is true, and
+// compares it with the ordinary binary. A mechanism stays in the code only if it saves 5 % of CPU
+// time in some scenario, or 1 KiB of memory for each waiting stream.
 package without
 
-// The benchmark parses these lines: the name, and what the build does without the mechanism.
+// The benchmark parses these lines. Each has the name of a mechanism, and what a build without it
+// does.
 const (
 	Bursts     = false // connections to the backend use net/http's buffer, of 32 KiB
 	Hold       = false // the header of a stream is sent before its first frames are read

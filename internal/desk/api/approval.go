@@ -23,7 +23,8 @@ const (
 	ended    = "ended"
 )
 
-// The carriers of an answer: this process, another process on the store, or only the chat.
+// The processes that send an answer to the agent: this process, another process on the same store,
+// or none, so that only the chat's next request sends it.
 const (
 	byHere  = "here"
 	byOther = "other"
@@ -43,15 +44,17 @@ func stateOf(rec *store.Record) string {
 	return waiting
 }
 
-// An approval is a pause in the form of the API. Empty fields are unknown.
+// An approval is a pause as the API shows it. An empty field means unknown.
 type approval struct {
 	ID    string `json:"id"`
 	State string `json:"state"`
-	// Opened is a time of the store's clock. Age is in whole seconds, by the same clock.
-	Opened        time.Time `json:"opened,omitzero"`
-	Age           int64     `json:"age"`
-	Expires       time.Time `json:"expires,omitzero"`      // the earliest expiry of the questions
-	CarriedUntil  time.Time `json:"carriedUntil,omitzero"` // end of the current lease of the process that sends the answer; it is renewed
+	// Opened is the time by the store's clock. Age is the time since then, in whole seconds, by the
+	// same clock.
+	Opened  time.Time `json:"opened,omitzero"`
+	Age     int64     `json:"age"`
+	Expires time.Time `json:"expires,omitzero"` // the earliest expiry of all questions
+	// end of the lease of the process that sends the answer; the process renews it
+	CarriedUntil  time.Time `json:"carriedUntil,omitzero"`
 	Agent         string    `json:"agent,omitempty"`
 	Tenant        string    `json:"tenant,omitempty"`
 	Path          string    `json:"path,omitempty"`
@@ -64,19 +67,21 @@ type approval struct {
 	Contested     bool      `json:"contested,omitempty"`
 
 	Questions []question `json:"questions"`
-	// QuestionsLeft is the number of further questions that a list leaves out.
+	// QuestionsLeft is how many questions of the pause are left out, if the approval is in a list.
 	QuestionsLeft int `json:"questionsLeft,omitempty"`
-	size          int // size of the questions that are not cut, in bytes
+	size          int // size of the questions that were not cut, in bytes
 	pause         *agui.Pause
 
-	// Carrier sends the answer to the agent once all is decided, unless the chat does so earlier.
+	// Carrier says who sends the answer to the agent when every question is decided, unless the
+	// chat does so earlier: byHere, byOther or byChat.
 	Carrier string `json:"carrier,omitempty"`
-	// WaitsForChat has the reasons why only the chat can carry the answer once all is decided. If
-	// it is empty, Holdpoint carries it, provided that this process serves the agent.
+	// WaitsForChat has the reasons why only the chat can send the answer when every question is
+	// decided. If it is empty, Holdpoint sends the answer, provided that this process serves the
+	// agent.
 	WaitsForChat []agui.ChatOnlyReason `json:"waitsForChat,omitempty"`
 
-	// May is what the caller may do. Withheld means that the caller may see that the approval
-	// exists, and not read it.
+	// May says what the caller may do. Withheld means that the caller may see that the approval
+	// exists, but may not read it.
 	May      *permissions `json:"may,omitempty"`
 	Withheld bool         `json:"withheld,omitempty"`
 
@@ -87,44 +92,47 @@ type approval struct {
 	Conversation []turn `json:"conversation,omitempty"`
 }
 
-// A question is one interrupt of a pause.
+// A question is one interrupt of a pause, as the API shows it.
 type question struct {
 	ID           string       `json:"id"`
 	Kind         kind         `json:"kind"`
 	Reason       string       `json:"reason,omitempty"`
-	Message      string       `json:"message,omitempty"` // the agent's words
+	Message      string       `json:"message,omitempty"` // the agent's text
 	MessageMarks []marks.Mark `json:"messageMarks,omitempty"`
-	// Grave means that something in the question is invisible or looks like something else. The
-	// page then makes a yes take a moment.
+	// Grave means that something in the question is invisible or looks like something else. For
+	// such a question, the page lets a person approve only after a moment.
 	Grave bool   `json:"grave,omitempty"`
 	Calls []call `json:"calls,omitempty"`
-	// Statements are what the agent sent in the interrupt's metadata, in addition to the message.
+	// Statements has what the agent sent in the interrupt's metadata, besides the message.
 	Statements     []sentItem      `json:"statements,omitempty"`
 	Choices        []choice        `json:"choices,omitempty"`
 	ResponseSchema json.RawMessage `json:"responseSchema,omitempty"`
 	SchemaRaw      string          `json:"responseSchemaRaw,omitempty"`
-	SchemaNote     string          `json:"responseSchemaNote,omitempty"` // why it is raw
-	SchemaNoteCode string          `json:"responseSchemaNoteCode,omitempty"`
-	Expires        time.Time       `json:"expires,omitzero"`
-	YesKnown       bool            `json:"yesKnown"`
-	NoKnown        bool            `json:"noKnown"`
-	TakesReason    bool            `json:"takesReason,omitempty"`
-	CancelOnly     bool            `json:"cancelOnly,omitempty"`
-	Digest         string          `json:"digest,omitempty"`
-	Decision       *decision       `json:"decision,omitempty"` // that stands
-	May            *permissions    `json:"may,omitempty"`
-	// Similar are the last decisions on the same tool of the agent. Only the response for one
-	// approval has them. Compared says which fields equal those that were approved; in a list it
-	// has only those that differ.
+	// why only the raw text is shown
+	SchemaNote     string       `json:"responseSchemaNote,omitempty"`
+	SchemaNoteCode string       `json:"responseSchemaNoteCode,omitempty"`
+	Expires        time.Time    `json:"expires,omitzero"`
+	YesKnown       bool         `json:"yesKnown"`
+	NoKnown        bool         `json:"noKnown"`
+	TakesReason    bool         `json:"takesReason,omitempty"`
+	CancelOnly     bool         `json:"cancelOnly,omitempty"`
+	Digest         string       `json:"digest,omitempty"`
+	Decision       *decision    `json:"decision,omitempty"` // the valid decision
+	May            *permissions `json:"may,omitempty"`
+	// Similar has the last decisions on calls of the same tool of the agent. It is set only in the
+	// response for one approval. Compared says which fields equal the fields of calls that were
+	// approved. In a list it has only the fields that differ.
 	Similar  []*earlierDecision `json:"similar,omitempty"`
 	Compared []comparedField    `json:"compared,omitempty"`
-	// Cut means that message, schema and arguments are too large for a list.
+	// Cut means that message, schema and arguments are left out, because they are too large for a
+	// list.
 	Cut bool `json:"cut,omitempty"`
 
-	at int // its place in the pause
+	at int // its index in the pause
 }
 
-// A payload is the value of an answer, or its raw text with a note that explains why.
+// A payload is the value of an answer. If the value cannot be shown as JSON, Raw has its text, and
+// Note explains why.
 type payload struct {
 	Payload  json.RawMessage `json:"payload,omitempty"`
 	Raw      string          `json:"payloadRaw,omitempty"`
@@ -132,7 +140,7 @@ type payload struct {
 	NoteCode string          `json:"payloadNoteCode,omitempty"`
 }
 
-// payloadOf returns the visible form of the payload of an answer.
+// payloadOf returns the payload of an answer as the API shows it. A secret is not shown.
 func payloadOf(i *agui.Interrupt, value json.RawMessage) (p payload) {
 	if i != nil && i.Secret {
 		return payload{Note: secretNote, NoteCode: noteCodes[secretNote]}
@@ -142,11 +150,12 @@ func payloadOf(i *agui.Interrupt, value json.RawMessage) (p payload) {
 	return p
 }
 
-// A decision is one that was taken at the desk.
+// A decision is a decision on one question that was made at the desk, as the API shows it.
 type decision struct {
 	Status string `json:"status"`
 	Says   string `json:"says,omitempty"`
-	Edited bool   `json:"edited,omitempty"` // approved with other arguments than those asked about
+	// approved with arguments that differ from those in the question
+	Edited bool `json:"edited,omitempty"`
 	payload
 	edit
 	By      string    `json:"by,omitempty"`
@@ -156,8 +165,8 @@ type decision struct {
 	CommentMarks []marks.Mark `json:"commentMarks,omitempty"`
 }
 
-// A call is a tool call that runs after a yes. It has arguments, or their raw text with a note that
-// explains why.
+// A call is a tool call that runs if the question is approved. If its arguments cannot be shown as
+// JSON, Raw has their text, and Note explains why.
 type call struct {
 	Name      string          `json:"name,omitempty"`
 	NameMarks []marks.Mark    `json:"nameMarks,omitempty"`
@@ -165,52 +174,56 @@ type call struct {
 	Raw       string          `json:"raw,omitempty"`
 	Note      string          `json:"note,omitempty"`
 	NoteCode  string          `json:"noteCode,omitempty"`
-	// Fields are the parsed arguments. Rest means that there are more. Size is the size of the
-	// recorded arguments in bytes.
+	// Fields has the parsed arguments. Rest means that there are more fields than are shown. Size
+	// is the size of the recorded arguments in bytes.
 	Fields []fields.Field `json:"fields,omitempty"`
 	Rest   bool           `json:"rest,omitempty"`
 	Size   int            `json:"size"`
 }
 
-// An end is how a pause ended.
+// An end describes how a pause ended.
 type end struct {
-	ID        string             `json:"id"`
-	How       string             `json:"how"`
-	Door      string             `json:"door"`
-	By        string             `json:"by,omitempty"`
-	At        time.Time          `json:"at"`
-	Error     string             `json:"error,omitempty"` // the code of the RUN_ERROR in which the answered run ended
-	Next      string             `json:"next,omitempty"`  // the approval that the run came to next
+	ID   string    `json:"id"`
+	How  string    `json:"how"`
+	Door string    `json:"door"`
+	By   string    `json:"by,omitempty"`
+	At   time.Time `json:"at"`
+	// code of the RUN_ERROR with which the run that sent the answers ended
+	Error string `json:"error,omitempty"`
+	// id of the approval for the next question of that run
+	Next      string             `json:"next,omitempty"`
 	Questions []answeredQuestion `json:"questions"`
-	// QuestionsLeft is the number of further questions that a list leaves out.
+	// QuestionsLeft is how many questions are left out, if the end is in a list.
 	QuestionsLeft int  `json:"questionsLeft,omitempty"`
-	Forgotten     bool `json:"forgotten,omitempty"` // nothing more is known
+	Forgotten     bool `json:"forgotten,omitempty"` // the record has only the ids of the questions
 }
 
-// An answeredQuestion is a question of an end, with its answer.
+// An answeredQuestion is one question of an ended pause, with its answer.
 type answeredQuestion struct {
 	ID     string   `json:"id"`
 	Tools  []string `json:"tools,omitempty"`
 	Status string   `json:"status,omitempty"`
 	Says   string   `json:"says,omitempty"`
-	Edited bool     `json:"edited,omitempty"` // approved with other arguments than those asked about
+	// approved with arguments that differ from those in the question
+	Edited bool `json:"edited,omitempty"`
 	payload
 	edit
 	Digest string `json:"digest,omitempty"`
 }
 
-// idOf returns the API's id of a pause.
+// idOf returns the id that a pause has in the API.
 func idOf(key store.Key, pauseID string) string { return event.ApprovalOf(string(key), pauseID) }
 
-// maxListed is the size of an approval in a list, in bytes. A question that is larger, or that does
-// not fit after the others, is cut.
+// maxListed is the largest size of an approval in a list, in bytes. A question that exceeds it,
+// alone or together with the questions before it, is cut.
 const maxListed = 32 << 10
 
-// maxListedQuestions limits the questions of an approval in a list, because one pause may have
-// thousands.
+// maxListedQuestions is the largest number of questions of an approval in a list. One pause may
+// have thousands of questions.
 const maxListedQuestions = 50
 
-// approvalOf returns the open pause of a record as an approval. listed means that it is for a list.
+// approvalOf returns the open pause of a record as an approval. listed says that the approval is
+// for a list.
 func (d *Desk) approvalOf(key store.Key, rec *store.Record, listed bool) *approval {
 	p := rec.Pause
 	a := approvalOf(key, p, stateOf(rec), rec.Now, listed)
@@ -231,7 +244,8 @@ func (d *Desk) approvalOf(key store.Key, rec *store.Record, listed bool) *approv
 	return a
 }
 
-// approvalOf returns a pause of a record as an approval. listed means that it is for a list.
+// approvalOf returns the pause p of a record as an approval. listed says that the approval is for a
+// list.
 func approvalOf(key store.Key, p *agui.Pause, state string, now time.Time, listed bool) *approval {
 	a := &approval{
 		ID: idOf(key, p.ID), State: state, Opened: p.Opened, Dialect: p.Dialect, Contested: p.Contested,
@@ -266,8 +280,8 @@ func approvalOf(key store.Key, p *agui.Pause, state string, now time.Time, liste
 	return a
 }
 
-// placesOf returns the indexes of the visible questions of a pause. For a large pause in a list,
-// those that are not decided yet come first.
+// placesOf returns the indexes of those questions of a pause that are shown. If the pause is large
+// and the approval is for a list, the undecided questions come first.
 func placesOf(p *agui.Pause, listed bool) []int {
 	var places, decided []int
 	few := !listed || len(p.Interrupts) <= maxListedQuestions
@@ -286,8 +300,8 @@ func placesOf(p *agui.Pause, listed bool) []int {
 	return places
 }
 
-// threadOf returns the thread and the run of a pause under the client's ids. An older record has
-// them in the terminal event of the run.
+// threadOf returns the ids that the client used for the thread and the run of a pause. In records
+// of older versions they are in the terminal event of the run.
 func threadOf(p *agui.Pause) (thread, run string) {
 	if p.Origin != nil {
 		return p.Origin.Thread, p.Origin.Run
@@ -348,7 +362,7 @@ func callOf(c *agui.AskedCall) call {
 	return shown
 }
 
-// endOf returns a result in the form of the API.
+// endOf returns the result of a pause as the API shows it.
 func endOf(key store.Key, r *store.Result) *end {
 	e := &end{
 		ID: idOf(key, r.PauseID), How: string(r.EndKind), Door: r.Door, By: r.By, At: r.At, Forgotten: r.Tombstone,
@@ -388,7 +402,7 @@ func endOf(key store.Key, r *store.Result) *end {
 	return e
 }
 
-// inList reduces an end to what a list shows.
+// inList cuts the end to the part that a list shows, and returns it.
 func (e *end) inList() *end {
 	if left := len(e.Questions) - maxListedQuestions; left > 0 {
 		e.Questions, e.QuestionsLeft = e.Questions[:maxListedQuestions], left
@@ -399,7 +413,7 @@ func (e *end) inList() *end {
 	return e
 }
 
-// tools returns the names of the calls that run after a yes.
+// tools returns the names of the calls that run if the question is approved.
 func tools(i *agui.Interrupt) []string {
 	var names []string
 	for _, c := range i.Calls {
@@ -410,8 +424,8 @@ func tools(i *agui.Interrupt) []string {
 	return names
 }
 
-// inRecord returns the pause with the id as an approval, with its end and the earlier ones, or nil
-// if the record does not have it.
+// inRecord returns the pause with the id pauseID as an approval, with its end and the ends of the
+// thread's earlier pauses. It returns nil if the record does not have the pause.
 func (d *Desk) inRecord(key store.Key, rec *store.Record, pauseID string) *approval {
 	if p := rec.Pause; p != nil && p.ID == pauseID {
 		a := d.approvalOf(key, rec, false)
@@ -419,7 +433,7 @@ func (d *Desk) inRecord(key store.Key, rec *store.Record, pauseID string) *appro
 			a.CarriedUntil = rec.Lease
 		}
 		if rec.Doubt != nil {
-			// The doubt's result was stamped when the doubt began, and has the answers.
+			// rec.Doubt has the answers, and the time when the doubt began.
 			a.End = endOf(key, rec.Doubt)
 		}
 		a.History = history(key, rec.Results)

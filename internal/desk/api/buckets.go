@@ -5,10 +5,12 @@ import (
 	"time"
 )
 
-// maxWatched limits the keys that buckets remember. Further keys share one bucket.
+// maxWatched is the largest number of keys that buckets remember. All further keys share one
+// bucket.
 const maxWatched = 4096
 
-// buckets limit how often each key may do something: a burst at once, and then once per interval.
+// buckets limits how often each key may do something: size times at once, and then once in each
+// interval every.
 type buckets[K comparable] struct {
 	size  int
 	every time.Duration
@@ -22,8 +24,9 @@ func newBuckets[K comparable](size int, every time.Duration, now func() time.Tim
 	return &buckets[K]{size: size, every: every, now: now, of: map[K]time.Time{}}
 }
 
-// take counts one use by a key. It returns 0, or, if the key has used its limit, how long to wait.
-// A refused use is not counted, so waiting always helps, however many refused ones follow.
+// take counts one use by the key who. It returns 0 if the use is allowed. Otherwise it returns how
+// long the key must wait. A refused use is not counted, so the wait does not grow with the number
+// of refused uses.
 func (b *buckets[K]) take(who K) time.Duration {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -40,7 +43,8 @@ func (b *buckets[K]) take(who K) time.Duration {
 	return 0
 }
 
-// place returns the key under which who is counted.
+// place returns the key under which the uses of who are counted: who itself, or the zero value,
+// which is shared if there are too many keys.
 func (b *buckets[K]) place(who K, now time.Time) K {
 	if _, ok := b.of[who]; ok || len(b.of) < maxWatched {
 		return who

@@ -15,19 +15,19 @@ import (
 	"holdpoint/store"
 )
 
-// A Caller is the sender of a request.
+// A Caller is the person or program that sent a request to the desk.
 type Caller struct {
 	Name   string
 	Groups []string
 
 	access *policy.Access // nil if the caller has all rights
-	// ambient means that the browser adds the identity by itself: by a cookie, or through a proxy
-	// that recognizes it. A page of another origin could cause such a request.
+	// ambient means that the browser adds the identity by itself: by a cookie, or because a proxy
+	// recognizes the browser. So a page of another origin could cause a request of this caller.
 	ambient bool
 	session *session // nil if the caller has not signed in
 }
 
-// rights returns the caller's rights at a place. A nil Caller has none.
+// rights returns the caller's rights for the agent and tenant in at. A nil Caller has no rights.
 func (c *Caller) rights(at policy.Where) policy.Rights {
 	switch {
 	case c == nil:
@@ -38,7 +38,7 @@ func (c *Caller) rights(at policy.Where) policy.Rights {
 	return c.access.For(c.Name, c.Groups, at)
 }
 
-// anywhere returns the rights that the caller has for at least one place.
+// anywhere returns the rights that the caller has for at least one agent and tenant.
 func (c *Caller) anywhere() policy.Rights {
 	switch {
 	case c == nil:
@@ -49,8 +49,8 @@ func (c *Caller) anywhere() policy.Rights {
 	return c.access.Anywhere(c.Name, c.Groups)
 }
 
-// whereOf returns the agent and the tenant of a record. They are part of its key, so all its pauses
-// have the same.
+// whereOf returns the agent and the tenant of a record. They are part of the record's key, so they
+// are the same for all its pauses.
 func whereOf(rec *store.Record) policy.Where {
 	if p := rec.Pause; p != nil && p.Origin != nil {
 		return policy.Where{Agent: p.Origin.Agent, Tenant: p.Origin.Tenant, Known: true}
@@ -65,15 +65,15 @@ func whereOf(rec *store.Record) policy.Where {
 
 type callerKey struct{}
 
-// callerIn returns the caller in a request's context, or nil.
+// callerIn returns the caller that is stored in the context of a request, or nil if there is none.
 func callerIn(ctx context.Context) *Caller {
 	c, _ := ctx.Value(callerKey{}).(*Caller)
 	return c
 }
 
-// requireCaller passes requests whose sender is known. A correct token is always accepted, even
-// after too many wrong ones: an agent that shares its operator's address must not be able to lock
-// the operator out.
+// requireCaller returns a handler that calls next if the sender of the request is known. It accepts
+// a correct token even after too many wrong tokens: an agent that has the same address as its
+// operator must not be able to lock the operator out.
 func (d *Desk) requireCaller(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
 		caller := d.identify(w, req)
@@ -96,13 +96,13 @@ func (d *Desk) requireCaller(next http.Handler) http.Handler {
 	})
 }
 
-// callerHeader names the person for whom a page sends the request, percent-encoded. It proves
-// nothing. It prevents that a decision on a page is sent in the name of somebody who has signed in
-// in the same browser since.
+// callerHeader is the header in which a page names the person for whom it sends the request,
+// percent-encoded. The header proves nothing. Its purpose: if another person has signed in in the
+// same browser since, a decision on the page must not be sent in the name of that other person.
 const callerHeader = "Holdpoint-Caller"
 
-// isWhom reports whether the caller is the person that the request names, or the request names
-// none.
+// isWhom reports whether the caller is the person whom the request names, or the request names
+// nobody.
 func (c *Caller) isWhom(named []string) bool {
 	if len(named) == 0 {
 		return true
@@ -111,8 +111,8 @@ func (c *Caller) isWhom(named []string) bool {
 	return err == nil && len(named) == 1 && name == c.Name
 }
 
-// identify returns the sender of a request. If it is unknown, identify answers the request and
-// returns nil.
+// identify returns the sender of a request. If the sender is unknown, it responds to the request
+// with an error and returns nil.
 func (d *Desk) identify(w http.ResponseWriter, req *http.Request) *Caller {
 	if d.opts.Gate != nil {
 		return d.callerFromGate(w, req)
@@ -150,7 +150,7 @@ func (d *Desk) identify(w http.ResponseWriter, req *http.Request) *Caller {
 	return c
 }
 
-// callerFromGate returns the sender named by the header of a trusted proxy, or by a token of an
+// callerFromGate returns the sender whom the header of a trusted proxy names, or a token of an
 // issuer.
 func (d *Desk) callerFromGate(w http.ResponseWriter, req *http.Request) *Caller {
 	who, refused := d.opts.Gate.Ask(req, false)
