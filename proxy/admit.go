@@ -13,12 +13,13 @@ import (
 	"holdpoint/store"
 )
 
-// admit decides what happens to the run. It asks the judge for a ruling, prepares what the ruling
-// needs, and claims the pause if the run has answers. It repeats this until no attempt has to wait.
-// After contract.Pass and contract.Resume an exchange is ready to be sent; the caller reports any
-// other ruling to the client.
+// admit decides what happens to the run. It asks the judge for a ruling, does what must be done
+// before that ruling, and claims the pause if the run has answers. It repeats this until it need
+// not wait any more. After the rulings contract.Pass and contract.Resume an exchange is ready to be
+// sent to the backend. The caller reports any other ruling to the client.
 //
-// The claim precedes the request to the backend, so only one of two equal clicks reaches it.
+// The claim precedes the request to the backend. So if a user clicks twice, only one of the two
+// equal answers reaches the backend.
 func (r *run) admit(out *stream.Writer) contract.Ruling {
 	for wait := newWaiter(); ; {
 		next := wait.waitAgain
@@ -47,7 +48,7 @@ func (r *run) admit(out *stream.Writer) contract.Ruling {
 	}
 }
 
-// waitedInVain returns the refusal of a run that stops waiting because of err.
+// waitedInVain returns the refusal of a run that cannot wait any longer, because of err.
 func (r *run) waitedInVain(err error) contract.Ruling {
 	if !errors.Is(err, errAlwaysOvertaken) {
 		return contract.Ruling{Do: contract.Refuse, Refusal: fault(r.life.ctx, err)}
@@ -62,12 +63,12 @@ func (r *run) notJudged(err error) contract.Ruling {
 	if bug := (*dialect.Bug)(nil); errors.As(err, &bug) {
 		return contract.Ruling{Do: contract.Refuse, Refusal: r.judge.dialectFailed("Answers", err), AsksAgain: true}
 	}
-	r.log.Debug("the store cannot be asked", "err", err) // outages logs it
+	r.log.Debug("the store cannot be asked", "err", err) // the outage log reports err
 	return storeDown()
 }
 
-// occupyOwnThread reserves the thread that the request names, while the run continues a question of
-// another thread. free is false if that thread already has a run.
+// occupyOwnThread reserves the thread that the request names. It is called if the run answers a
+// question of another thread. free is false if the request's own thread already has a run.
 func (r *run) occupyOwnThread() (free bool, err error) {
 	own := r.judge.ownThread
 	if own == nil {
@@ -81,7 +82,7 @@ func (r *run) occupyOwnThread() (free bool, err error) {
 	return true, nil
 }
 
-// reopen opens an ended pause again, so that it can be cancelled.
+// reopen opens a pause that has ended again, so that it can be cancelled.
 func (r *run) reopen(ended *store.Result) contract.Ruling {
 	r.judge.selection = pauseSelection{} // the answers now belong to the reopened pause
 	switch err := r.judge.ledger.Reopen(ended); {
@@ -92,10 +93,10 @@ func (r *run) reopen(ended *store.Result) contract.Ruling {
 	}
 }
 
-// prepare does the steps after which a run may still be refused, before the claim: it closes or
-// reopens the pause that the ruling ends, makes the input for the backend, and begins the exchange.
-// It returns the resulting ruling. If again is true, that is a different ruling, and the caller
-// must prepare it too. contract.Wait means that the record has changed.
+// prepare does everything before the claim after which a run may still be refused. It closes or
+// reopens the pause as the ruling demands, makes the input for the backend, and begins the
+// exchange. It returns the ruling that results. If again is true, that ruling differs from v, and
+// the caller must prepare the new ruling too. contract.Wait means that the record has changed.
 func (r *run) prepare(v contract.Ruling) (stands contract.Ruling, again bool) {
 	if v.EndKind == store.Withdrawn {
 		if ended := r.giveUp(); ended != nil {
@@ -127,7 +128,8 @@ func (r *run) preparePass(v contract.Ruling) (stands contract.Ruling, again bool
 	}
 	if len(r.judge.record.Occupants) > 0 {
 		if r.judge.threadWasBusy && !r.h.runs.busyAlone(r.judge.ledger.Key) {
-			return contract.Ruling{Do: contract.Wait}, false // it was a run of this process, and has ended since
+			// a run of this process occupied the thread, and has ended since
+			return contract.Ruling{Do: contract.Wait}, false
 		}
 		return threadBusy(), false
 	}
@@ -144,9 +146,9 @@ func (r *run) preparePass(v contract.Ruling) (stands contract.Ruling, again bool
 	return v, false
 }
 
-// prepareResume prepares a run with answers. Answers that cannot be sent are refused. If that would
-// leave the chat without a way to continue, the pause is given up instead. See prepare for the
-// results.
+// prepareResume prepares a run with answers. If the answers cannot be sent, they are refused. But
+// if the refusal would leave the chat without a way to continue, the pause is given up instead. See
+// prepare for the results.
 func (r *run) prepareResume(v contract.Ruling) (stands contract.Ruling, again bool) {
 	if err := r.judge.fetchPauseMessages(); err != nil {
 		r.log.Error(logAskedUnread, "err", err)
@@ -165,12 +167,13 @@ func (r *run) prepareResume(v contract.Ruling) (stands contract.Ruling, again bo
 	case refused == nil:
 		return v, false
 	case unready == nil && contract.AllCancelled(v.Answers):
-		// Nothing is sent for the cancelled question, and the thread continues.
+		// The question is cancelled. Nothing is sent for it, and the thread continues.
 		r.log.Warn(logCancelUnsaid, "code", refused.Refusal.Code)
 		return r.giveUpUnsent(), true
 	case r.judge.record.Pause.Decided() && len(v.NewMessages) > 0 && !r.judge.selection.carriesPause:
-		// The chat cannot take back a decision that was made at another door. So the decision is
-		// dropped, the new message is sent without it, and the person is told so.
+		// The chat cannot take back a decision that was made at another door, such as the desk. So
+		// the decision is dropped and the new message is sent without it. Holdpoint tells the
+		// person about it.
 		r.log.Warn(logDecisionGivenUp, "code", refused.Refusal.Code)
 		v = r.giveUpUnsent()
 		v.AnswersUnused = refused.Refusal
@@ -179,15 +182,15 @@ func (r *run) prepareResume(v contract.Ruling) (stands contract.Ruling, again bo
 	return *refused, false
 }
 
-// readyToReadOn lets a run without answers continue after its client leaves. It returns another
-// ruling if that is not possible, else nil.
+// readyToReadOn makes sure that a run without answers continues after its client leaves. It returns
+// nil, or the ruling that applies instead if that is not possible.
 func (r *run) readyToReadOn() *contract.Ruling {
 	var v contract.Ruling
 	switch {
 	case r.h.runs.busyAlone(r.judge.ledger.Key):
 		v = threadBusy()
 	case r.judge.threadWasBusy:
-		v = contract.Ruling{Do: contract.Wait} // it has ended meanwhile
+		v = contract.Ruling{Do: contract.Wait} // the run that occupied the thread has ended
 	default:
 		r.life.occupancy = r.judge.ledger.Occupancy()
 		if r.life.outliveClient() {
@@ -198,14 +201,14 @@ func (r *run) readyToReadOn() *contract.Ruling {
 	return &v
 }
 
-// threadBusy refuses a run while another run of its thread continues without its client. The
+// threadBusy refuses a run because another run of its thread continues without its client. The
 // backend would refuse the second run too, or execute both at once.
 func threadBusy() contract.Ruling {
 	return refuse(agui.ThreadBusy, textThreadBusy)
 }
 
-// giveUpUnsent gives up the pause without sending its answers. The replies in the messages of the
-// request no longer count as answers.
+// giveUpUnsent gives up the pause without sending its answers to the backend. The replies in the
+// request's messages no longer count as answers.
 func (r *run) giveUpUnsent() contract.Ruling {
 	replies := r.judge.replies.Unanswered()
 	r.judge.nextAttempt()
@@ -213,8 +216,8 @@ func (r *run) giveUpUnsent() contract.Ruling {
 	return contract.GiveUp(r.judge.newCase())
 }
 
-// beginExchange has the dialect begin the exchange of the run, and returns the refusal if the
-// dialect cannot; see judge.begin.
+// beginExchange tells the dialect to begin the exchange of the run. If the dialect cannot, it
+// returns the refusal; see judge.begin.
 func (r *run) beginExchange(resumed *agui.Pause, v contract.Ruling) (refused *contract.Ruling) {
 	r.exchange.translation, refused = r.judge.begin(&r.client.preparedRun, resumed, v)
 	return refused
@@ -251,44 +254,48 @@ func (r *run) claimPause(v contract.Ruling) contract.Ruling {
 		return threadBusy()
 	}
 	if !r.life.outliveClient() {
-		_, _ = r.claim.Release() // nothing was sent
+		_, _ = r.claim.Release() // nothing was sent to the backend
 		return clientLeft()
 	}
 	return v
 }
 
 // clientLeft refuses a run whose client closed its side of the connection before anything was sent
-// to the backend. The client may have closed its sending side only and still read, so the open
-// question is shown to it again.
+// to the backend. The client may have closed only its sending side and still read. So the refusal
+// shows the open question again.
 func clientLeft() contract.Ruling {
 	ruling := refuse(agui.ClientLeft, textClientLeft)
 	ruling.AsksAgain = true
 	return ruling
 }
 
-// closeDoubt ends a pause whose outcome is in doubt, because the client is about to be told of the
-// doubt and the thread must be able to continue. It returns v, or another ruling if the pause is no
-// longer in doubt.
+// closeDoubt closes a pause about which it is in doubt whether its answers were carried out. The
+// client is about to be told of the doubt, and the thread must be able to continue after that.
+// closeDoubt returns v, or another ruling if the pause is no longer in doubt.
 func (r *run) closeDoubt(v contract.Ruling) contract.Ruling {
 	p := r.judge.record.Pause
 	told := store.Result{EndKind: store.Doubtful}
 	var happened []ledger.Occurrence
-	if r.judge.record.Doubt == nil { // the lease has lapsed: the process that held it took its knowledge of the stream along
+	// the lease has lapsed, and what the claim's process knew of the stream is lost
+	if r.judge.record.Doubt == nil {
 		told.SeenMessages = p.SeenMessages
-		happened = []ledger.Occurrence{ledger.InDoubt(p)} // otherwise the run that ended in doubt has reported the event
+		// if Doubt is set, the run that ended in doubt has reported the event
+		happened = []ledger.Occurrence{ledger.InDoubt(p)}
 	}
 	switch err := r.judge.ledger.Close(p.ID, told, happened...); {
 	case ledger.Closed(err):
 	case ledger.EndedAlready(err):
-		return contract.Ruling{Do: contract.Wait} // another request closed it, or the run ended after all
-	default: // it may still be open: reporting a doubt twice is better than never
+		// another request closed the pause, or the claimed run has ended after all
+		return contract.Ruling{Do: contract.Wait}
+	// the pause may still be open; a doubt that is told twice is better than one that is never told
+	default:
 		r.log.Error(logDoubtNotClosed, "err", err)
 	}
 	return v
 }
 
-// giveUp closes the open pause because none of its answers can be sent. It returns another ruling
-// if the pause cannot be closed, else nil.
+// giveUp closes the open pause because none of its answers can be sent. It returns nil, or another
+// ruling if the pause cannot be closed.
 func (r *run) giveUp() *contract.Ruling {
 	p := r.judge.record.Pause
 	var happened []ledger.Occurrence

@@ -16,50 +16,53 @@ import (
 	"holdpoint/translate"
 )
 
-// readAhead is the number of bytes of output that are made from frames in memory before they are
-// sent to the client.
+// readAhead is how many bytes of output are made of frames in memory before the output is sent to
+// the client.
 const readAhead = 64 << 10
 
-// dataPrefix is the start of a data line that every client can read, see lacksSpace.
+// dataPrefix is the start of a data line in the form that every client can read, see lacksSpace.
 const dataPrefix = "data: "
 
-// A body is the response to a run. It reads the frames of the backend, has the dialect translate
-// them, and returns the frames for the client to pump. It always ends with io.EOF, whatever the
-// backend does: the official client takes a truncated stream for a success, and fails at a
-// connection that is reset.
+// A body is the response to a run. It reads the frames of the backend, lets the dialect translate
+// them, and returns the frames for the client, which pump sends. It always ends with io.EOF,
+// whatever the backend does. The reason is the official client: it considers a truncated stream a
+// success, and fails if the connection is reset.
 type body struct {
 	judge    *judge
 	client   *clientSide
 	exchange *exchange
-	claim    *ledger.Claim // nil if the run has none
+	claim    *ledger.Claim // the claim of the run, or nil
 	life     *runLife
 	report   *report
-	// concludes settles an exchange that has ended. It is run.conclude.
+	// concludes settles an exchange that has ended. It is the method run.conclude.
 	concludes func(e settle.End, panicked bool) conclusion
 
-	to   *stream.Writer // the writer to the client; nil if nothing is read from the backend
+	to   *stream.Writer // writes to the client; nil if nothing is read from the backend
 	from source
 
-	out     stream.Output // whole frames for the client
-	lf      []byte        // buffer for frames whose line ends are replaced
+	out     stream.Output // complete frames for the client
+	lf      []byte        // the buffer for frames whose line ends are replaced
 	emits   func(agui.Event)
 	emitOut func(agui.Event) // out.Event
 
-	phase            phase
-	opened           bool        // the first exchange has its response, or needs none
-	passedUnchanged  bool        // the response is passed to the client unchanged
-	started          bool        // the client got RUN_STARTED
-	awaitsFirstEvent bool        // no event has followed RUN_STARTED yet, and a shorter time limit applies until one does
-	end              settle.End  // of the current exchange, if from.up is nil
-	knownConclusion  *conclusion // the conclusion of the exchange if it is known before the stream is read, else nil
-	refused          agui.Event  // the RUN_FINISHED of a refusal whose RUN_ERROR has not arrived yet, see isRefusal
-	terminal         agui.Type   // the last terminal event that the client got, in the phase ended
-	framesRead       int         // number of frames read from the backend
+	phase           phase
+	opened          bool // the first exchange has a response, or needs none
+	passedUnchanged bool // the response goes to the client unchanged
+	started         bool // the client got RUN_STARTED
+	// no event has followed RUN_STARTED yet; until then a shorter time limit applies
+	awaitsFirstEvent bool
+	end              settle.End // the end of the current exchange, if from.response is nil
+	// the conclusion of the exchange if it is known before its stream is read; otherwise nil
+	knownConclusion *conclusion
+	// the RUN_FINISHED of a refusal whose RUN_ERROR has not arrived yet, see isRefusal
+	refused    agui.Event
+	terminal   agui.Type // the last terminal event that the client got before phase endSent
+	framesRead int       // how many frames were read from the backend
 
 	reader claimedReader
 }
 
-// A source is the stream of an exchange, as it arrives from the backend.
+// A source is the backend's response to an exchange, and what reads its stream.
 type source struct {
 	response io.ReadCloser // nil if there is nothing to read
 	frames   *sse.Reader   // reads an AG-UI stream
@@ -69,14 +72,14 @@ type source struct {
 
 type bodyKey struct{}
 
-// bodyOf returns the body of the run that a request to the backend belongs to, or nil if the
-// request does not belong to a run.
+// bodyOf returns the body of the run to which a request to the backend belongs. It returns nil if
+// the request belongs to no run.
 func bodyOf(ctx context.Context) *body {
 	b, _ := ctx.Value(bodyKey{}).(*body)
 	return b
 }
 
-// newBody returns the body of a run whose first exchange is about to be sent.
+// newBody returns the body of a run whose first exchange is about to be sent to the backend.
 func newBody(r *run) *body {
 	b := &body{
 		judge: &r.judge, client: &r.client, exchange: &r.exchange, claim: r.claim, life: &r.life, report: &r.report, concludes: r.conclude,
@@ -86,7 +89,8 @@ func newBody(r *run) *body {
 	return b
 }
 
-// read prepares b.from to read the response body up. A nil up means that there is nothing to read.
+// read prepares b.from to read up, the response body of the backend. If up is nil, there is nothing
+// to read.
 func (b *body) read(up io.ReadCloser, framing translate.Framing) {
 	b.out.Settle()
 	b.from.response, b.from.frames, b.from.pieces = up, nil, nil
@@ -102,7 +106,8 @@ func (b *body) read(up io.ReadCloser, framing translate.Framing) {
 	}
 	src := b.from.watch.Reader(up, b.exchange.conn)
 	if b.exchange.conn != nil && b.to != nil {
-		b.exchange.conn.BeforeWait(b.to.Release) // sends the header if no frame has been sent before the wait
+		// if no frame is sent before the wait, this sends the header
+		b.exchange.conn.BeforeWait(b.to.Release)
 	}
 	if framing != translate.Unread {
 		b.from.pieces = stream.NewPieces(src, framing, b.judge.opts.MaxFrameBytes)
@@ -112,10 +117,10 @@ func (b *body) read(up io.ReadCloser, framing translate.Framing) {
 	b.out.Frames = b.from.frames
 }
 
-// endIdle is called when the backend has been silent for too long. It ends the run, or, if the run
-// is claimed, only the client's stream, because the approved action may still be running. It also
-// ends a claimed run if another Holdpoint has refused the answers and only its RUN_ERROR is
-// missing.
+// endIdle is called when the backend has been silent for too long. It ends the run. If the run is
+// claimed, it ends only the client's stream, because the approved action may still be running. But
+// a claimed run ends too if the backend, which is another Holdpoint, has refused the answers and
+// only its RUN_ERROR is missing.
 func (b *body) endIdle() {
 	if b.claim.Held() && !b.refusedNow() {
 		select {
@@ -127,12 +132,13 @@ func (b *body) endIdle() {
 	b.life.cancel(errIdle)
 }
 
-// lateIdle ends a claimed run that stays silent after endIdle, because its thread would accept no
-// other run until then. The answers are then in doubt.
+// lateIdle is called when a claimed run stays silent after endIdle. It ends the run, because its
+// thread would accept no other run until then. After that it is in doubt whether the answers were
+// carried out.
 func (b *body) lateIdle() { b.life.cancel(errIdle) }
 
-// start sends a RUN_STARTED made by Holdpoint if the backend has sent none: clients fail on a
-// stream that begins with another event.
+// start sends a RUN_STARTED of Holdpoint's own if the backend has sent none, because clients fail
+// on a stream that begins with another event.
 func (b *body) start() {
 	if b.started {
 		return
@@ -141,7 +147,7 @@ func (b *body) start() {
 	b.sendEvent(b.client.listener().Start())
 }
 
-// sendEvent sends an event to the client, in the form that the client reads.
+// sendEvent sends an event to the client in the form that this client reads.
 func (b *body) sendEvent(ev agui.Event) { b.client.stream.Send(ev, b.emitOut) }
 
 func (b *body) sendEvents(events []agui.Event) {
@@ -161,18 +167,19 @@ func (b *body) close() {
 	}
 }
 
-// send sends the exchange through ReverseProxy, which does the HTTP work apart from the stream.
+// send sends the current exchange to the backend through ReverseProxy, which does the HTTP work
+// except for the stream.
 func (b *body) send(w http.ResponseWriter) {
 	b.exchange.reverseProxy.ServeHTTP(w, b.judge.request.http.WithContext(context.WithValue(b.life.ctx, bodyKey{}, b)))
 }
 
-// emit sends to the client an event that the dialect has let through, with the changes that this
-// client needs.
+// emit sends an event that the dialect has emitted to the client. Before that it makes the changes
+// that this client needs.
 func (b *body) emit(ev agui.Event) {
 	switch ev.Type {
 	case agui.RunStarted:
 		if b.exchange.counted.Exchanges > 1 && b.started && b.client.laterRuns == 0 {
-			return // the client has its RUN_STARTED already
+			return // the client already has its RUN_STARTED
 		}
 		b.started = true
 		ev = b.client.listener().WithIDs(ev)
@@ -223,9 +230,9 @@ func (b *body) emit(ev agui.Event) {
 // noteReached records that the backend may have received the current exchange, or a part of it.
 func (e *exchange) noteReached() { e.connected.Store(true) }
 
-// bound cancels the run if the header of the backend's response does not arrive within the idle
-// timeout, or, while head reads it, the start of a response that is not a stream. done stops the
-// timer.
+// bound starts a timer with the idle timeout. It cancels the run if the header of the backend's
+// response does not arrive in time. When head calls it, it cancels the run if the start of a
+// response that is not a stream does not arrive in time. done stops the timer.
 func (e *exchange) bound() (done func()) {
 	limit := e.judge.opts.IdleTimeout
 	if limit == 0 {

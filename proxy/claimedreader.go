@@ -7,25 +7,27 @@ import (
 	"holdpoint/proxy/internal/tell"
 )
 
-// A claimedReader is the state shared between a claimed run and the goroutine that reads its
-// stream. The goroutine that calls body.nextOutput owns all fields except silent, gate and ended.
+// A claimedReader is the state that a claimed run shares with the goroutine that reads its stream.
+// The goroutine that calls body.nextOutput owns all fields except silence, gate and ended.
 type claimedReader struct {
-	silence     chan struct{} // the watch sends a value when the backend of a claimed run is silent
-	fills       chan struct{} // asks the reading goroutine for a fill; nil before the first
-	filled      chan struct{} // gets a value when that fill has ended
+	// backend.Watch sends a value when the claimed run's backend is silent
+	silence chan struct{}
+	// a value asks the reading goroutine to call fill; nil before the first fill
+	fills       chan struct{}
+	filled      chan struct{} // gets a value when the fill has ended
 	busy        bool          // a fill is running
 	streamEnded bool          // the client's stream has ended, but the exchange has not
-	// gate is held by the running fill, except while the fill waits for the backend. Whoever holds
-	// it may read the state of the run.
+	// The running fill holds gate, except while it waits for the backend. Whoever holds gate may
+	// read the state of the run.
 	gate backend.Gate
-	// ended reports that the client's stream was ended while a fill waited for the backend. gate
-	// guards it.
+	// ended is true if the client's stream was ended while a fill waited for the backend. gate
+	// guards ended.
 	ended bool
 }
 
-// idleEnd returns the frames that end the client's stream because the backend is silent, while
-// the fill continues: the backend may still be working. It returns nil if the backend has just sent
-// something, because the fill then returns by itself.
+// idleEnd returns the frames that end the client's stream because the backend is silent. The fill
+// continues, because the backend may still be working. If the backend has just sent something,
+// idleEnd returns nil, because the fill then returns by itself.
 func (b *body) idleEnd() []byte {
 	b.reader.gate.Lock()
 	defer b.reader.gate.Unlock()

@@ -18,32 +18,33 @@ import (
 	"holdpoint/store"
 )
 
-// A clientSide has what the client of a run knows: its messages, and what this run has sent it.
+// A clientSide contains what the client of a run knows: its messages, and what this run has sent to
+// it.
 type clientSide struct {
 	judge *judge
 	preparedRun
 	stream    client.Stream
 	openCalls history.StreamCalls
-	ownPause  string      // id of the pause that this run raised
-	paused    *agui.Pause // the pause that the client was told of
-	laterRuns int         // runs of this stream after the first
+	ownPause  string      // the id of the pause that this run raised
+	paused    *agui.Pause // the pause whose questions the client was sent
+	laterRuns int         // how many further runs this stream has had after the first
 }
 
-// wholeTranscript returns a transcript of the messages before Holdpoint took calls out of them. It
-// is for a run that the backend refused because it still waits for an answer: that backend runs no
-// calls by itself, and may need the call that it waits for.
+// wholeTranscript returns a transcript of the client's messages that also contains the calls that
+// Holdpoint has withheld. It is for a run that the backend refused because the backend still waits
+// for an answer. That backend runs no calls by itself, and may need the call for which it waits.
 func (c *clientSide) wholeTranscript() *transcript.Transcript {
 	return transcript.New(c.judge.opts.TranscriptBytes, c.withheldFrom, c.judge.in.State)
 }
 
-// withdraw closes the pause that an earlier run of this stream raised, if it is still open, because
-// the backend continues without an answer.
+// withdraw closes the pause that an earlier run of this stream raised, if it is still open. The
+// backend continues without an answer, so there is nothing to answer any more.
 func (c *clientSide) withdraw() {
 	if c.paused == nil || c.paused.ID != c.ownPause {
 		return
 	}
 	if rec, err := c.judge.ledger.Load(); err == nil && rec.State != store.Open {
-		return // it was answered meanwhile, and the run of that answer records the end
+		return // the pause was answered, and the run with that answer records its end
 	}
 	err := c.judge.ledger.Close(c.paused.ID, store.Result{EndKind: store.Withdrawn, SeenMessages: c.paused.SeenMessages}, ledger.WithdrawnPause(c.paused))
 	if err != nil && !errors.Is(err, store.ErrNotFound) {
@@ -52,8 +53,8 @@ func (c *clientSide) withdraw() {
 	c.paused = nil
 }
 
-// tellListener returns the client of the run as a tell.Listener, with the facts that tell needs
-// besides the end of the run.
+// tellListener returns the client of the run as a tell.Listener. It adds the facts that the package
+// tell needs besides the end of the run.
 func (c *clientSide) tellListener() tell.Listener {
 	l := tell.Listener{
 		Listener: c.listener(), Calls: &c.knownCalls, Answers: c.answersSomething(),
@@ -69,7 +70,7 @@ func (c *clientSide) tellListener() tell.Listener {
 	return l
 }
 
-// answersSomething reports whether the request answers a question, as far as is known, or its
+// answersSomething reports whether the request answers a question, as far as that is known, or its
 // thread waits for answers. It is false for later runs of the same stream, because they have no
 // answers.
 func (c *clientSide) answersSomething() bool {
@@ -81,8 +82,8 @@ func (c *clientSide) answersSomething() bool {
 	return in.HasResume || sent || c.judge.request.answers
 }
 
-// refusal returns the refusal of the request's answers for the client. stands is what counts in
-// their place, nil if nothing does.
+// refusal returns the refusal of the request's answers in the form for the client. stands is the
+// answer that counts in place of the refused ones, or nil.
 func (c *clientSide) refusal(refused *agui.RunError, stands *contract.Standing) *client.Refusal {
 	answers := make([]tell.Answer, len(c.judge.answers.list))
 	read := c.judge.readings(c.judge.answers.list)
@@ -93,8 +94,8 @@ func (c *clientSide) refusal(refused *agui.RunError, stands *contract.Standing) 
 	return tell.RefusalFor(refused, stands, answers, c.judge.record.Now, c.judge.opts.ShowPrincipal)
 }
 
-// fetchSnapshots loads snapshots from the store. A snapshot that cannot be loaded is left out of
-// what the client is sent.
+// fetchSnapshots loads snapshots from the store. If a snapshot cannot be loaded, the client gets
+// nothing in its place.
 func (c *clientSide) fetchSnapshots(refs []settle.Ref) tell.NamedSnapshots {
 	kept := make(tell.NamedSnapshots, len(refs))
 	for _, ref := range refs {
@@ -112,15 +113,15 @@ func (c *clientSide) fetchSnapshots(refs []settle.Ref) tell.NamedSnapshots {
 	return kept
 }
 
-// listener returns the client of the run in the form that the package client uses.
+// listener returns the client of the run as the package client needs it.
 func (c *clientSide) listener() client.Listener {
 	l := c.judge.listener()
 	l.FollowsRun = c.laterRuns > 0
 	return l
 }
 
-// callOf returns the events of the call that a result belongs to, if the client does not have the
-// call and the stream has not begun it; else nil.
+// callOf returns the events of the call to which a result belongs. It returns nil if the client
+// already has the call, or the stream has begun it.
 func (c *clientSide) callOf(result agui.Event) []agui.Event {
 	events, isNew := c.knownCalls.CallOf(result)
 	if isNew {
@@ -131,8 +132,9 @@ func (c *clientSide) callOf(result agui.Event) []agui.Event {
 	return events
 }
 
-// withCalls returns the events that end an exchange, with the missing call before each result, and
-// adds them to the transcript. Calls that callOf has added are not added again.
+// withCalls returns the events that end an exchange. Before each result whose call the client
+// lacks, it adds the events of that call. It also adds all of them to the transcript, except the
+// calls that callOf has already added.
 func (c *clientSide) withCalls(events []agui.Event) []agui.Event {
 	with, lacks := events, c.knownCalls.AnyLacking()
 	if lacks {
@@ -140,7 +142,7 @@ func (c *clientSide) withCalls(events []agui.Event) []agui.Event {
 	}
 	for _, ev := range events {
 		if ev.Type == agui.CallResult {
-			with = append(with, c.callOf(ev)...) // empty if the client has the call
+			with = append(with, c.callOf(ev)...) // no events if the client has the call
 			c.knownCalls.NoteResult(ev)
 		}
 		if lacks {
@@ -152,8 +154,8 @@ func (c *clientSide) withCalls(events []agui.Event) []agui.Event {
 	return with
 }
 
-// endSubagents returns the SUBAGENT_FINISHED events that were held back until it was known what the
-// run asks. p is the pause, nil if the run does not ask.
+// endSubagents returns the SUBAGENT_FINISHED events that were held back until it was known whether
+// the run asks a question. p is the pause with the question, or nil.
 func (c *clientSide) endSubagents(p *agui.Pause) []agui.Event {
 	list := c.stream.Take(p)
 	for _, ev := range list {

@@ -12,28 +12,29 @@ import (
 	"holdpoint/translate/kit"
 )
 
-// A comparison translates a run without answers by the dialect that HOLDPOINT_DIALECT names, and
-// also shows the stream to Options.Recognizer. If the recognizer finds another dialect whose
-// questions would reach the client in another form, the variable is wrong, and a warning says so
-// once. Each run is compared until the named dialect has asked a question that the recognizer would
+// A comparison translates a run without answers by the dialect that HOLDPOINT_DIALECT names. It
+// also shows the stream to Options.Recognizer. The variable is wrong if the recognizer finds
+// another dialect whose questions would reach the client in another form. Then a warning says so
+// once. Runs are compared until the named dialect has asked a question that the recognizer would
 // ask too.
 type comparison struct {
 	translate.Run // the translation by the named dialect
 	namedDialect  string
 	recognizer    translate.Finder
-	recognizerRun translate.Run // the recognizer's translation, nil after it failed
+	recognizerRun translate.Run // the recognizer's translation; nil after it has failed
 
 	found finding // set at the end of the run
 }
 
-// A finding is the result of a comparison: either the backend asks in the named dialect (proven),
-// or it asks in another one. The zero finding says neither.
+// A finding is the result of a comparison. Either the backend is proven to ask its questions in the
+// named dialect, or it asks them in otherDialect. The zero finding says neither.
 type finding struct {
 	isProven     bool
 	otherDialect string
 }
 
-// compare returns named wrapped in a comparison, or named itself if there is nothing to compare.
+// compare returns a comparison of named with the recognizer's translation. If there is nothing to
+// compare, it returns named itself.
 func (j *judge) compare(request *translate.Request, named translate.Run) translate.Run {
 	if j.opts.Recognizer == nil || j.opts.isForeign() || j.memory.dialectProved.Load() || request.Pause.ID != "" {
 		return named
@@ -52,7 +53,7 @@ func beginOther(recognizer translate.Dialect, request *translate.Request) (other
 	return other, err
 }
 
-// Event implements translate.Run. The events that the recognizer emits are dropped.
+// Event implements translate.Run. The events that the recognizer emits are not sent.
 func (c *comparison) Event(ev agui.Event, emit func(agui.Event)) error {
 	if c.recognizerRun != nil && c.show(ev) != nil {
 		c.recognizerRun = nil
@@ -85,7 +86,8 @@ func (c *comparison) End(e translate.End) (translate.Result, error) {
 	asks, general := len(res.Asked.Interrupts) > 0, c.recognizer.General
 	asksAsNamed := found.DetectedDialect == c.namedDialect ||
 		(general(found.DetectedDialect) || general(c.namedDialect)) && asksAlike(&res, &found) ||
-		general(c.namedDialect) && asks && hasPublishedIDs(&res) // the backend is another Holdpoint, which has translated the questions already
+		// the backend is another Holdpoint, which has already translated them
+		general(c.namedDialect) && asks && hasPublishedIDs(&res)
 	switch {
 	case failed != nil || found.DetectedDialect == "":
 	case asksAsNamed:
@@ -96,8 +98,8 @@ func (c *comparison) End(e translate.End) (translate.Result, error) {
 	return res, err
 }
 
-// endRun ends the translation of an exchange, and records the finding if the translation is a
-// comparison.
+// endRun ends the translation of an exchange. If the translation is a comparison, endRun records
+// its finding.
 func endRun(m *processMemory, log *slog.Logger, of translate.Run, e translate.End) (translate.Result, error) {
 	res, err := of.End(e)
 	c, compared := of.(*comparison)
@@ -119,8 +121,8 @@ func (c *comparison) endOther(e translate.End) (found translate.Result, err erro
 	return c.recognizerRun.End(e)
 }
 
-// hasPublishedIDs reports whether the ids of all questions have the form that Holdpoint gives to
-// ids.
+// hasPublishedIDs reports whether the ids of all questions have the form of the ids that Holdpoint
+// publishes.
 func hasPublishedIDs(res *translate.Result) bool {
 	return !slices.ContainsFunc(res.Asked.Interrupts, func(i agui.Interrupt) bool {
 		_, published := kit.NativeID(i.Native)

@@ -17,12 +17,12 @@ import (
 	"holdpoint/translate"
 )
 
-// conclude settles an exchange that has ended, saves the outcome, and returns the events for the
-// client, or that another exchange follows. If panicked is true, the run ends whatever its backend
-// does.
+// conclude settles an exchange that has ended, and saves its outcome. The conclusion contains the
+// events for the client, or says that another exchange follows. If panicked is true, the run ends,
+// whatever its backend does.
 //
-// The outcome is saved before the client is told, so the record has everything that a client was
-// told.
+// The outcome is saved before the client is told of it. So the record contains everything that the
+// client was told.
 func (r *run) conclude(e settle.End, panicked bool) conclusion {
 	if panicked {
 		return conclusion{events: r.giveUpClaim()}
@@ -44,9 +44,10 @@ func (r *run) conclude(e settle.End, panicked bool) conclusion {
 	return conclusion{events: events, isHandled: o.Handled || kept.Doubtful || r.report.code == agui.StoreUnavailable}
 }
 
-// endExchange has the dialect end the exchange, and adds the events that the dialect held back to
-// the transcript. calls are the calls of the stream before those events, set only if the run failed
-// with a claim. failed is the error for the client if the dialect failed, else nil.
+// endExchange tells the dialect to end the exchange, and adds the events that the dialect held back
+// to the transcript. calls are the calls of the stream before those events; they are set only if a
+// claimed run has failed. failed is the error for the client if the dialect failed, and otherwise
+// nil.
 func (r *run) endExchange(e *settle.End) (res translate.Result, calls []agui.Call, failed *agui.RunError) {
 	e.TurnedDown = refuses(e.Status)
 	e.Refused = e.TurnedDown || !r.exchange.connected.Load()
@@ -65,7 +66,7 @@ func (r *run) endExchange(e *settle.End) (res translate.Result, calls []agui.Cal
 	return res, calls, failed
 }
 
-// facts returns what is known of the run after its exchange ended with res.
+// facts returns what is known of the run after its exchange has ended with res.
 func (r *run) facts(res *translate.Result, calls []agui.Call) settle.Facts {
 	o := &r.h.opts
 	f := settle.Facts{
@@ -91,7 +92,8 @@ func (r *run) facts(res *translate.Result, calls []agui.Call) settle.Facts {
 	return f
 }
 
-// refuses reports whether an HTTP status means that the backend did not accept the answers at all.
+// refuses reports whether an HTTP status means that the backend did not accept the request at all,
+// so that it has not acted on the answers.
 func refuses(status int) bool {
 	switch status {
 	case http.StatusRequestTimeout, http.StatusConflict, http.StatusTooEarly:
@@ -100,7 +102,7 @@ func refuses(status int) bool {
 	return status >= 300 && status < 500
 }
 
-// translationError returns the error for the client when a dialect failed with err.
+// translationError returns the error for the client if a dialect failed with err.
 func translationError(log *slog.Logger, err error) *agui.RunError {
 	var told *agui.RunError
 	if errors.As(err, &told) {
@@ -110,8 +112,8 @@ func translationError(log *slog.Logger, err error) *agui.RunError {
 	return agui.Errorf(agui.UpstreamStatus, textUntranslated)
 }
 
-// closeToldDoubt closes the pause of a run that ended in doubt, if a client is still there to be
-// told of the doubt.
+// closeToldDoubt closes the pause of a run that ended in doubt. It does so only if a client is
+// still connected that can be told of the doubt.
 func (r *run) closeToldDoubt() {
 	gone := r.life.detached.Load() || r.life.client.Err() != nil || r.body != nil && r.body.reader.ended
 	if gone || r.judge.request.isOwn {
@@ -125,28 +127,30 @@ func (r *run) closeToldDoubt() {
 
 // A conclusion is the result of an exchange that has ended.
 type conclusion struct {
-	events          []agui.Event // the events for the client
+	events          []agui.Event // the events to send to the client
 	hasNextExchange bool         // the next exchange of the run is ready to be sent
-	isHandled       bool         // the dialect or the store had something to report, so an HTTP error of the backend is not passed unchanged
+	// something was reported, so a backend's HTTP error does not go to the client unchanged
+	isHandled bool
 }
 
-// Holding a run open, so that it continues in the same stream when its question is answered at
-// another door, is not implemented. It would enter in run.conclude, between keep and tell.EndOf. A
-// held run would wait there, in a phase of the body between reading and over, after the exchange
-// with the backend is closed. If no answer arrives, the client leaves or the proxy drains,
-// tell.EndOf would follow. With answers the run would be a resume like any other: the answers
-// become the input's resume array, selection.carry names the pause, and run.admit judges, prepares
-// and claims. Then the phase is between, and body.next sends. Without another exchange, the client
-// would get the events of run.tellRuling without RUN_STARTED. settle.MaxExchanges would bound such
-// a run too, and the other fields of its Evidence would begin anew. Commit 2b85452b had all of it,
-// with tests.
+// A run could be held open while its question is answered at another door, such as the desk, so
+// that it continues in the same stream. This is not implemented. It would belong in run.conclude,
+// between keep and tell.EndOf. A held run would wait there, in a phase of the body between reading
+// and over, after the exchange with the backend is closed. If no answer arrives, the client leaves
+// or Holdpoint drains, tell.EndOf would follow. If answers arrive, the run would be a resume like
+// any other: the answers become the input's resume array, selection.carry names the pause, and
+// run.admit judges, prepares and claims. After that the phase is between, and body.next sends.
+// Without another exchange, the client would get the events of run.tellRuling without RUN_STARTED.
+// settle.MaxExchanges would bound such a run too, and the other fields of its Evidence would begin
+// anew. Commit 2b85452b had all of it, with tests.
 
-// saveOutcome saves the outcome of the run, and returns what the record then holds. A resume of a
-// saved question can arrive before keep returns.
+// saveOutcome saves the outcome of the run, and returns what the record contains after that. Once
+// the question is saved, a resume of it can arrive before saveOutcome returns.
 func (r *run) saveOutcome(o *settle.Outcome) (k tell.SavedPause) {
 	ends := o.Ask == nil && o.Refused == nil
 	if r.client.extra = o.Extra; ends {
-		r.life.mayAsk.Store(false) // its notes about calls are saved below, which may take time
+		// first, because saving the notes about calls below may take time
+		r.life.mayAsk.Store(false)
 	}
 	defer r.life.mayAsk.Store(false)
 	switch {
@@ -199,11 +203,12 @@ func (r *run) saveOutcome(o *settle.Outcome) (k tell.SavedPause) {
 	return k
 }
 
-// beforePause saves what a resume needs, before the question itself is saved, because a saved
-// question may be answered at once.
+// beforePause saves what a resume needs. It must be called before the question itself is saved,
+// because a saved question may be answered at once.
 func (r *run) beforePause(o *settle.Outcome) {
 	if o.RepliesErr != nil {
-		_ = r.judge.dialectFailed("Replies", o.RepliesErr) // dialectFailed logs it, and the question is asked nevertheless
+		// dialectFailed logs the error, and the question is asked nevertheless
+		_ = r.judge.dialectFailed("Replies", o.RepliesErr)
 	}
 	if o.Whole {
 		r.client.transcript = r.client.wholeTranscript()
@@ -213,8 +218,9 @@ func (r *run) beforePause(o *settle.Outcome) {
 	r.judge.enterIndex(o.Ask)
 }
 
-// giveUpClaim ends a run that has panicked, and returns the events that end its stream. Answers
-// that may have been sent are in doubt; a claim whose answers were not sent is released.
+// giveUpClaim ends a run that has panicked, and returns the events that end its stream. If its
+// answers may have been sent to the backend, they are in doubt. If they were not sent, the claim is
+// released.
 func (r *run) giveUpClaim() []agui.Event {
 	told, after, open := internalError(), tell.NothingDone, (*agui.Pause)(nil)
 	sent, result := r.exchange.evidence().MayHaveSent(), store.Result{EndKind: store.Doubtful}
@@ -236,8 +242,8 @@ func (r *run) giveUpClaim() []agui.Event {
 	return tell.BrokenEnd(&l, nil, told.Event(), open, after)
 }
 
-// tellRuling returns the events for the client about a ruling, or nil if an exchange with the
-// backend is ready to be sent.
+// tellRuling returns the events that tell the client about a ruling. It returns nil if an exchange
+// with the backend is ready to be sent instead.
 func (r *run) tellRuling(v contract.Ruling) []agui.Event {
 	switch v.Do {
 	case contract.Pass, contract.Resume:
@@ -249,7 +255,7 @@ func (r *run) tellRuling(v contract.Ruling) []agui.Event {
 			v.Refusal = agui.Errorf(agui.ResumeInProgress, textLeftResume)
 		}
 	}
-	switch v.Do { // events are reported before the store is asked for snapshots
+	switch v.Do { // events are reported before the snapshots are loaded from the store
 	case contract.Replay:
 		r.judge.reportRuling(event.Replayed, v.Replay.Pause, "")
 	case contract.Refuse:
@@ -268,10 +274,11 @@ func (r *run) tellRuling(v contract.Ruling) []agui.Event {
 	return r.note(tell.Refused(&l, &r.judge.record, v.Refusal, r.client.refusal(v.Refusal, v.Standing), v.AsksAgain, kept))
 }
 
-// note records for the log what the client is about to be told, and returns the events.
+// note records what the client is about to be told, for the log, and returns the events for the
+// client.
 func (r *run) note(said tell.Reply) []agui.Event {
 	r.report.outcome = said.Outcome
-	if said.Code != "" { // otherwise the code of an earlier run of the stream is kept
+	if said.Code != "" { // otherwise the code of an earlier run of the stream stays
 		r.report.code = said.Code
 	}
 	if said.Paused != nil {
@@ -283,7 +290,7 @@ func (r *run) note(said tell.Reply) []agui.Event {
 	return said.Events
 }
 
-// sendReply writes a complete stream to the client, for which no backend was asked.
+// sendReply writes a complete stream to the client. It is for a run that was not sent to a backend.
 func (r *run) sendReply(out *stream.Writer, events []agui.Event) {
 	r.beginStream(out)
 	var b []byte
@@ -300,7 +307,7 @@ func (r *run) sendReply(out *stream.Writer, events []agui.Event) {
 	_ = out.FlushError() // if the client is gone, the next write fails
 }
 
-// beginStream sends the header of a stream that Holdpoint makes, unless it was sent before.
+// beginStream sends the header of a stream that Holdpoint makes, unless it is already sent.
 func (r *run) beginStream(out *stream.Writer) {
 	if out.HasBegun() {
 		return

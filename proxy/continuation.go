@@ -12,35 +12,36 @@ import (
 	"holdpoint/translate"
 )
 
-// If a question may be decided at another door, its pause keeps what Holdpoint needs to continue
-// the run without the client.
+// If a question may be decided at another door, such as the desk, its pause contains what Holdpoint
+// needs to continue the run without the client.
 
-// OtherDoors configures decisions at doors other than the chat, and how Holdpoint then continues
-// the run.
+// OtherDoors configures decisions that are made outside the chat, for example at the desk. It also
+// configures how Holdpoint continues the run after such a decision.
 type OtherDoors struct {
-	// KeepsInput permits the record to hold the run's input, because the store is sealed or loses
-	// it with the process. forwardedProps may contain a token.
+	// KeepsInput permits records to contain the run's input. The input may contain a token, in
+	// forwardedProps. So this is true only if the store is sealed, or loses its records with the
+	// process.
 	KeepsInput bool
-	// Headers returns the headers for requests that Holdpoint sends itself, in place of the
-	// client's credentials; nil if there are none.
+	// Headers returns the headers for requests that Holdpoint sends itself. They replace the
+	// client's credentials. Headers is nil if there are none.
 	Headers func() http.Header
-	// StoreMayForget reports whether the store may lose a claim but keep the earlier decision, as a
-	// store does that fails over without waiting for its replicas. Holdpoint would then send the
-	// answer twice. nil means that the store never does.
+	// StoreMayForget reports whether the store may lose a claim but retain the earlier decision. A
+	// store can do so if it fails over without waiting for its replicas. Holdpoint would then send
+	// the answer twice. If StoreMayForget is nil, the store never does this.
 	StoreMayForget func() bool
-	// Home identifies this process and its backend, if the backend holds its questions in its own
-	// memory: Holdpoint then sends only answers to questions that this process raised. "" means
-	// that any process may.
+	// Home identifies this process and its backend. It is set if the backend stores its questions
+	// in its own memory. Holdpoint then continues only pauses that this process raised. If Home is
+	// "", any process may continue them.
 	Home string
 	// Tools permits a run to continue without the client although its request declared tools.
 	Tools bool
 }
 
-// maxInputKept bounds the input of a run that a record keeps, in bytes.
+// maxInputKept is the largest size of a run's input that a record may contain, in bytes.
 const maxInputKept = 256 << 10
 
-// continuation returns what the pause of this run keeps for continuing without the client, nil if
-// there are no other doors.
+// continuation returns what the pause of this run needs so that Holdpoint can continue without the
+// client. It returns nil if decisions are made only in the chat.
 func (t *thread) continuation() *agui.Continuation {
 	if t.opts.OtherDoors == nil {
 		return nil
@@ -67,8 +68,8 @@ func (t *thread) continuation() *agui.Continuation {
 	return g
 }
 
-// identityHeaders lists parts of the names of headers that may identify the sender of a request:
-// credentials, and headers in which a trusted proxy passes on the identity.
+// identityHeaders lists parts of the names of headers that may identify the sender of a request.
+// Such headers contain credentials, or a trusted proxy sets them to the sender's identity.
 var identityHeaders = [...]string{
 	"auth", "cookie", "token", "api-key", "apikey", "secret", "credential", "session", "access-key", "subscription-key",
 	"user", "email", "group", "role", "identity", "principal", "subject", "account", "tenant", "-org",
@@ -76,13 +77,13 @@ var identityHeaders = [...]string{
 }
 
 // hasCredentials reports whether a request has a header whose name suggests that it identifies the
-// sender. If a header is taken for one by mistake, an answer only waits for the chat. If one is
-// missed, the backend continues the run without an identity.
+// sender. If a header is wrongly counted as such, an answer only waits for the chat. If such a
+// header is overlooked, the backend continues the run without an identity.
 func hasCredentials(header http.Header) bool {
 	for name := range header {
 		name = strings.ToLower(name)
 		if name == "user-agent" || strings.HasPrefix(name, "sec-") {
-			continue // set by browsers
+			continue // browsers set these headers
 		}
 		for _, part := range identityHeaders {
 			if strings.Contains(name, part) {
@@ -93,8 +94,8 @@ func hasCredentials(header http.Header) bool {
 	return false
 }
 
-// ChatOnlyReasons returns the reasons why only the chat can continue a pause; nil if Holdpoint can
-// continue it by itself.
+// ChatOnlyReasons returns the reasons why only the chat can continue a pause. It returns nil if
+// Holdpoint can continue the pause by itself.
 func (h *Handler) ChatOnlyReasons(p *agui.Pause) []agui.ChatOnlyReason {
 	return h.opts.chatOnlyReasons(p)
 }
@@ -111,7 +112,8 @@ func (o *Options) chatOnlyReasons(p *agui.Pause) []agui.ChatOnlyReason {
 		list = append(list, agui.NoInput)
 	}
 	if p.Origin.Wire != "" && !slices.Contains(list, agui.NoForm) {
-		list = append(list, agui.NoForm) // a later version of Holdpoint has shown it in a form that this version does not know
+		// a later version has shown it in a form that this version does not know
+		list = append(list, agui.NoForm)
 	}
 	if by.Home != "" && p.Continuation.Home == "" {
 		list = append(list, agui.NoHome)
@@ -125,8 +127,8 @@ func (o *Options) chatOnlyReasons(p *agui.Pause) []agui.ChatOnlyReason {
 	return list
 }
 
-// ownRequest returns a request that Holdpoint sends itself, about the open pause p only. shown are
-// the pause's snapshots.
+// ownRequest returns a request that Holdpoint itself sends to continue the open pause p. shown are
+// the snapshots of the pause.
 func (h *Handler) ownRequest(req *http.Request, p *agui.Pause, shown store.Snapshots) (request, error) {
 	body := json.RawMessage(`{}`)
 	thread := agui.View(p.Finish).Get("threadId").Str

@@ -20,13 +20,13 @@ import (
 	"holdpoint/translate/kit"
 )
 
-// A question may be decided at a door other than the chat that raised it, such as the desk. A
-// decision is judged when it is given, as a resume is, and is then kept in the record. When all
-// questions of a pause are decided, the answers are sent to the backend once: by the chat's next
-// request, or by Holdpoint itself.
+// A question may be decided outside the chat in which it was asked, for example at the desk. Such a
+// decision is judged in the same way as a resume when it is made. Then the record stores it. When
+// all questions of a pause are decided, the answers are sent to the backend once: by the next
+// request of the chat, or by Holdpoint itself.
 
 // Decide records a person's answers to questions of a pause, either all of them or none. It returns
-// the record as it is then. An error is one of these:
+// the record after that. The error is one of these:
 //
 //   - store.ErrConflict: a question was decided differently, or the pause is not open any more;
 //   - store.ErrNotFound: there is no such pause, or no such question;
@@ -49,7 +49,7 @@ func (h *Handler) Decide(ctx context.Context, key store.Key, pauseID string, who
 		d := rec.Pause.Decision(w.Question)
 		return d != nil && d.Digest == contract.DigestOf(answerOf(w))
 	}); len(words) == 0 {
-		return rec, nil // all of it is recorded already
+		return rec, nil // all decisions are already recorded
 	}
 	var shown store.Snapshots
 	if rec.Pause.SnapshotBytes > 0 {
@@ -63,7 +63,8 @@ func (h *Handler) Decide(ctx context.Context, key store.Key, pauseID string, who
 	}
 	var j judge
 	h.initOwnJudge(&j, own, key, rec.Pause)
-	defer func() { h.memory.runIDs.leave(j.runID) }() // the dialect's Begin books a run id, and no run follows
+	// Begin of the dialect has reserved a run id, but no run follows
+	defer func() { h.memory.runIDs.leave(j.runID) }()
 	j.setContext(ctx)
 	j.ledger.Reporter.Decider = who.Name
 	list, err := j.decisions(rec, who, words)
@@ -71,7 +72,7 @@ func (h *Handler) Decide(ctx context.Context, key store.Key, pauseID string, who
 		return rec, err
 	}
 	if err := ctx.Err(); err != nil {
-		return rec, err // the caller is gone and would not learn the result
+		return rec, err // the caller has gone, and would not learn the result
 	}
 	if err := j.ledger.Decide(rec.Pause, list); err != nil {
 		return rec, err
@@ -79,15 +80,16 @@ func (h *Handler) Decide(ctx context.Context, key store.Key, pauseID string, who
 	return thread.Load()
 }
 
-// ledgerOf returns the ledger of a thread for a door, which may access every thread.
+// ledgerOf returns the ledger of a thread. It is for the code of a door, such as the desk, which
+// may access every thread.
 func ledgerOf(ctx context.Context, s store.Store, key store.Key) *ledger.Ledger {
 	thread := ledger.New(s, key, ledger.EventReporter{}, nil)
 	thread.SetContext(ctx)
 	return thread
 }
 
-// decidedBefore returns the result of a decision about a pause that is not the record's pause any
-// more: nil if the same was decided before, else the error.
+// decidedBefore returns the result of Decide for a pause that is no longer the record's pause. It
+// returns nil if the same was decided before, and otherwise the error.
 func (h *Handler) decidedBefore(ctx context.Context, rec *store.Record, pauseID string, words []door.Decision) error {
 	for _, result := range rec.Results {
 		if result.PauseID != pauseID || result.Pause == nil || result.Tombstone {
@@ -104,8 +106,8 @@ func (h *Handler) decidedBefore(ctx context.Context, rec *store.Record, pauseID 
 	return store.ErrNotFound
 }
 
-// spelledOut returns the words with their payloads as the record would keep them: see readYesNo,
-// kit.LeaveOutCalls and kit.SpellOut.
+// spelledOut returns the decisions with their payloads in the form in which the record would
+// contain them: see readYesNo, kit.LeaveOutCalls and kit.SpellOut.
 func spelledOut(ctx context.Context, p *agui.Pause, words []door.Decision) []door.Decision {
 	answers := make([]agui.Answer, len(words))
 	for n, w := range words {
@@ -118,7 +120,7 @@ func spelledOut(ctx context.Context, p *agui.Pause, words []door.Decision) []doo
 		if err := validator.Validate(schema, payload); !errors.Is(err, contract.ErrSchema) {
 			return err
 		}
-		return nil // a schema that cannot be used: the payload is accepted unchanged
+		return nil // the schema cannot be used, so any payload is accepted unchanged
 	})
 	spelled := slices.Clone(words)
 	for n := range spelled {
@@ -131,7 +133,8 @@ func answerOf(w door.Decision) agui.Answer {
 	return agui.Answer{ID: w.Question, Status: w.Status, Payload: w.Payload}
 }
 
-// decisions returns the words as decisions for the record, or an error if they are not allowed.
+// decisions returns the decisions of the person who in the form for the record. It returns an error
+// if they are not allowed.
 func (j *judge) decisions(rec store.Record, who door.Decider, words []door.Decision) ([]agui.Decision, error) {
 	entries := make([]agui.ResumeEntry, len(words))
 	for n, w := range words {
@@ -172,8 +175,8 @@ func (j *judge) decisions(rec store.Record, who door.Decider, words []door.Decis
 	return list, nil
 }
 
-// decisionOf returns the decision that records an answer to the pause. read is what the answer
-// means.
+// decisionOf returns the decision that records the answer a to a question of the pause. read is
+// what the answer means.
 func decisionOf(p *agui.Pause, a agui.Answer, read agui.Reading) agui.Decision {
 	d := agui.Decision{
 		Question: a.ID, Status: a.Status, Payload: slices.Clone(a.Payload), OwnForm: a.OwnForm, Digest: contract.DigestOf(a),
@@ -184,8 +187,9 @@ func decisionOf(p *agui.Pause, a agui.Answer, read agui.Reading) agui.Decision {
 	return d
 }
 
-// tryBegin returns the error with which the dialect would refuse to send the answers, nil if it
-// would send them. Without the chat's messages that cannot be tried, and the result is nil.
+// tryBegin returns the error with which the dialect would refuse to send the answers. It returns
+// nil if the dialect would send them. If the chat's messages are missing, this cannot be tried, and
+// tryBegin returns nil.
 func (j *judge) tryBegin(answers []agui.Answer) *agui.RunError {
 	if slices.Contains(j.opts.chatOnlyReasons(j.record.Pause), agui.NoMessages) {
 		return nil
@@ -201,16 +205,17 @@ func (j *judge) tryBegin(answers []agui.Answer) *agui.RunError {
 	if refused != nil {
 		return refused
 	}
-	if _, refused := j.begin(&y, j.record.Pause, v); refused != nil && !contract.AllCancelled(answers) { // a cancel that cannot be sent gives the pause up instead
+	// if a cancel cannot be sent, the pause is given up instead
+	if _, refused := j.begin(&y, j.record.Pause, v); refused != nil && !contract.AllCancelled(answers) {
 		return refused.Refusal
 	}
 	return nil
 }
 
-// Carry continues a decided pause without its client, and returns when that run has ended: the
+// Carry continues a decided pause without its client. It returns when that run has ended: the
 // answers were carried out, the agent asked again, or the pause was given back. The record says
-// which. An error means that nothing was sent: door.ErrUndecided, door.ErrChat, door.ErrHome, or an
-// error of the store.
+// which. An error means that nothing was sent to the backend. It is door.ErrUndecided,
+// door.ErrChat, door.ErrHome, or an error of the store.
 func (h *Handler) Carry(ctx context.Context, key store.Key) error {
 	thread := ledgerOf(ctx, h.opts.Store, key)
 	thread.Ending = h.runs.ending
@@ -250,7 +255,7 @@ func (h *Handler) Carry(ctx context.Context, key store.Key) error {
 // absentClient is the ResponseWriter of a run that has no client.
 type absentClient struct{ headerOnly }
 
-// FlushError implements the interface of http.ResponseController.
+// FlushError implements the method that http.ResponseController calls.
 func (absentClient) FlushError() error { return nil }
 
 // ownHTTP returns the HTTP request of a run that Holdpoint starts itself.
@@ -260,8 +265,8 @@ func ownHTTP(ctx context.Context) *http.Request {
 	return (&http.Request{Method: http.MethodPost, Header: header, Body: http.NoBody}).WithContext(ctx)
 }
 
-// ownRun returns a run that Holdpoint starts itself, to carry the decisions of the open pause p to
-// the backend. shown are the pause's snapshots.
+// ownRun returns a run that Holdpoint starts itself. The run sends the decisions of the open pause
+// p to the backend. shown are the snapshots of the pause.
 func (h *Handler) ownRun(req *http.Request, key store.Key, p *agui.Pause, shown store.Snapshots) (*run, error) {
 	own, err := h.ownRequest(req, p, shown)
 	if err != nil {
@@ -273,8 +278,8 @@ func (h *Handler) ownRun(req *http.Request, key store.Key, p *agui.Pause, shown 
 	return r, nil
 }
 
-// initOwnJudge makes j the judge of a request that Holdpoint sends itself about a pause, on behalf
-// of the owner of the pause.
+// initOwnJudge makes j the judge of the request own, which Holdpoint itself sends for the owner of
+// the pause p.
 func (h *Handler) initOwnJudge(j *judge, own request, key store.Key, p *agui.Pause) {
 	who := principal.Identity{}
 	if p.Origin != nil {
@@ -292,7 +297,8 @@ func (h *Handler) initOwnJudge(j *judge, own request, key store.Key, p *agui.Pau
 	j.ledger.Reporter.Thread, j.ledger.Reporter.Desk = j.request.clientThread(), true
 }
 
-// showOf returns the translate.Show that a record has as shown. It is the inverse of shownAs.
+// showOf returns the translate.Show for shown, the text by which a record says how its question was
+// shown. It is the inverse of shownAs.
 func showOf(shown string) translate.Show {
 	switch Client(shown) {
 	case ClientNative:

@@ -20,7 +20,7 @@ func storeDown() contract.Ruling {
 	return refuse(agui.StoreUnavailable, textStoreDown)
 }
 
-// refuse returns the ruling that refuses a request with an error.
+// refuse returns a ruling that refuses a request with an error.
 func refuse(code agui.Code, format string, args ...any) contract.Ruling {
 	return contract.Ruling{Do: contract.Refuse, Refusal: agui.Errorf(code, format, args...)}
 }
@@ -29,8 +29,8 @@ func internalError() *agui.RunError {
 	return agui.Errorf(agui.InternalError, textInternal)
 }
 
-// fault returns the error for the client if an exchange broke because the proxy drains or the
-// backend was idle, else nil.
+// fault returns the error for the client if an exchange broke because Holdpoint drains or the
+// backend was idle. It returns nil if there was another reason.
 func fault(ctx context.Context, err error) *agui.RunError {
 	switch cause := context.Cause(ctx); {
 	case errors.Is(cause, errDraining), errors.Is(err, errDraining):

@@ -11,24 +11,23 @@ import (
 	"holdpoint/translate/kit"
 )
 
-// LeaseTime is how long a claim lasts without being renewed. If this process crashes, its pauses
-// are in doubt after that time. No lease is longer.
+// LeaseTime is how long a claim lasts unless it is renewed. If this process crashes, it is in doubt
+// after that time whether the answers of its claimed pauses were carried out. No lease is longer.
 const LeaseTime = ledger.LeaseTime
 
-// LastTime bounds the time that streams ended by Drain wait for the store, in all of their steps
-// together. A server that closes connections after Drain must wait longer.
+// LastTime bounds how long the streams that Drain has ended wait for the store, in all of their
+// steps together. A server that closes connections after Drain must wait longer than that.
 const LastTime = ledger.LastTime
 
 // EndedByTime returns the event of a pause that ended because its time was over, for
-// engine.Options.OnEnded. It is nil if there is no event to report. Any process may report it:
-// agent, tenant, thread and run are taken from the record, or, in records of older versions, thread
-// and run from the terminal event.
+// engine.Options.OnEnded. It returns nil if there is no event to report. Any process may report the
+// event, because agent, tenant, thread and run are from the record. In records of older versions,
+// thread and run are from the terminal event.
 func EndedByTime(key store.Key, result *store.Result) *event.Event {
 	return ledger.EndedByTime(key, result)
 }
 
-// interpret returns the meaning of each answer to questions of the pause, in the order of the
-// answers.
+// interpret returns what each answer to a question of the pause means, in the order of the answers.
 func (t *thread) interpret(p *agui.Pause, answers []agui.Answer) []agui.Reading {
 	asked := p.Indexed()
 	list := make([]agui.Reading, len(answers))
@@ -44,14 +43,15 @@ func (t *thread) interpret(p *agui.Pause, answers []agui.Answer) []agui.Reading 
 			return nil
 		}()
 		if err != nil {
-			_ = t.dialectFailed("Interpret", err) // dialectFailed logs it; the result is only shown
+			// dialectFailed logs the error; the meaning is only shown
+			_ = t.dialectFailed("Interpret", err)
 		}
 	}
 	return list
 }
 
-// readings returns the meaning of each answer of the request, as far as the record has its
-// question.
+// readings returns what each answer of the request means. If the record does not contain the
+// question of an answer, its element is zero.
 func (t *thread) readings(answers []agui.Answer) []agui.Reading {
 	list, known := make([]agui.Reading, len(answers)), make([]bool, len(answers))
 	for _, p := range history.Pauses(&t.record, t.linkedPauses) {
@@ -74,12 +74,12 @@ func (t *thread) readings(answers []agui.Answer) []agui.Reading {
 	return list
 }
 
-// maxNamedInEvent bounds the questions in the event of a refused request, which can name very many,
-// whether they exist or not.
+// maxNamedInEvent bounds how many questions the event of a refused request names. The request can
+// name very many, whether they exist or not.
 const maxNamedInEvent = 32
 
 // reportRuling reports the event of a request that was not sent to the backend. code is the code of
-// its refusal, "" for a replay.
+// its refusal, or "" for a replay.
 func (t *thread) reportRuling(kind event.Kind, pause *agui.Pause, code agui.Code) {
 	if !t.ledger.Reporter.IsReporting() {
 		return
@@ -107,8 +107,8 @@ func (t *thread) reportRuling(kind event.Kind, pause *agui.Pause, code agui.Code
 	_ = t.ledger.Report(ledger.Occurrence{Kind: kind, Pause: pause, Code: string(code), Interrupts: of})
 }
 
-// isSecret reports whether the answer to a question is a secret. It is also true if the record does
-// not have the question. pause is the pause that the request answers, nil if there is none.
+// isSecret reports whether the answer to the question id is a secret. If the record does not
+// contain the question, isSecret returns true. pause is the pause that the request answers, or nil.
 func (t *thread) isSecret(pause *agui.Pause, id string) bool {
 	if pause != nil {
 		if i := pause.Interrupt(id); i != nil {
@@ -123,7 +123,7 @@ func (t *thread) isSecret(pause *agui.Pause, id string) bool {
 	return i == nil || i.Secret
 }
 
-// reportRefusal reports the event of a refusal.
+// reportRefusal reports the event of a request that was refused with code.
 func (t *thread) reportRefusal(code agui.Code) {
 	kind := event.RunRefused
 	if _, command := t.request.input.CommandResume(); len(t.answers.list) > 0 || t.answers.readError != nil || t.request.input.HasResume || command {

@@ -16,8 +16,8 @@ import (
 	"holdpoint/translate"
 )
 
-// open reads the header of the run's first response. It reports whether the response is passed to
-// the client unchanged.
+// open reads the header of the run's first response. untouched is true if the response goes to the
+// client unchanged.
 func (b *body) open(res *http.Response) (untouched bool) {
 	if res.StatusCode/100 == 2 {
 		b.takeResult(b.exchange.stream(res))
@@ -25,16 +25,18 @@ func (b *body) open(res *http.Response) (untouched bool) {
 	}
 	b.exchange.noteReached()
 	b.exchange.conn = nil
-	head := b.exchange.head(res) // if the connection breaks here, the client gets no more either
+	// if the connection breaks here, the client does not get more either
+	head := b.exchange.head(res)
 	b.judge.hintAtAnswer(res, head)
 	c := b.concludes(settle.End{
 		End:    translate.End{Status: res.StatusCode, Body: head},
 		Broken: agui.Errorf(agui.UpstreamStatus, textStatus, res.StatusCode),
 	}, false)
-	// An HTTP error locks a chat as a RUN_ERROR without questions does, see package tell. Clients
-	// follow a redirect.
+	// An HTTP error makes a chat unusable in the same way as a RUN_ERROR without questions, see the
+	// package tell. Clients follow a redirect.
 	locks := res.StatusCode >= http.StatusBadRequest && b.client.answersSomething()
-	if !c.isHandled && !locks && !b.to.HasBegun() { // otherwise the header was sent while the run waited
+	// HasBegun: the header was sent while the run waited
+	if !c.isHandled && !locks && !b.to.HasBegun() {
 		b.report.outcome, b.report.code = "http status", ""
 		res.Body = stream.Replay(head, res.Body)
 		return true
@@ -55,16 +57,18 @@ func (e *exchange) head(res *http.Response) []byte {
 	return head
 }
 
-// stream returns the stream of a response, or an answer without one and the reason.
+// stream returns the answer with the stream of a response. If the response has no stream, the
+// answer contains the reason.
 func (e *exchange) stream(res *http.Response) (a answer) {
 	e.noteReached()
 	conn := e.conn
-	e.conn = nil // after the response the connection belongs to net/http, and may serve another run
+	e.conn = nil // net/http owns the connection after the response, and may use it for another run
 	var reads bool
 	if a.framing, reads = e.framing(res.Header); reads && res.StatusCode/100 == 2 {
 		plain, err := stream.DecodeBody(res)
 		if err == nil {
-			if plain == res.Body && res.ContentLength != 0 { // otherwise the body is not read from the connection directly
+			// otherwise the body is not read directly from the connection
+			if plain == res.Body && res.ContentLength != 0 {
 				e.conn = conn
 			}
 			a.stream = plain
@@ -82,8 +86,7 @@ func (e *exchange) stream(res *http.Response) (a answer) {
 	return a
 }
 
-// unansweredFailure logs err, and returns the error for the client of an exchange that got no
-// response.
+// unansweredFailure logs err, and returns the error for the client if an exchange got no response.
 func (e *exchange) unansweredFailure(ctx context.Context, err error) *agui.RunError {
 	e.judge.log.Warn(logUnanswered, e.judge.opts.withHint(err, "err", err)...)
 	switch broken := fault(ctx, err); {
@@ -101,11 +104,11 @@ func (e *exchange) unansweredFailure(ctx context.Context, err error) *agui.RunEr
 	return agui.Errorf(agui.UpstreamUnreachable, textUnreachable)
 }
 
-// statusBytes is the number of bytes that a dialect gets of a response that is not an event stream.
+// statusBytes is how many bytes a dialect gets of a response that is not an event stream.
 const statusBytes = 64 << 10
 
-// An answer is the result of a request to the backend: a stream, or the end to report to the
-// dialect if there is none.
+// An answer is the result of a request to the backend: either a stream, or the end that is reported
+// to the dialect because there is no stream.
 type answer struct {
 	stream  io.ReadCloser
 	framing translate.Framing // Unread means AG-UI
@@ -118,37 +121,39 @@ type exchange struct {
 	life         *runLife
 	reverseProxy *httputil.ReverseProxy
 	translation
-	status int           // HTTP status of the response, 0 before there is one
-	conn   *backend.Conn // the connection that its stream is read from, nil if that is not known
+	status int           // the HTTP status of the response; 0 before the response
+	conn   *backend.Conn // the connection from which its stream is read; nil if unknown
 
-	counted   settle.Evidence // evidence of this exchange and the earlier ones of the run, without Connected
-	connected atomic.Bool     // a connection was made for it; goroutines of the transport set it
+	// the evidence of this exchange and of the run's earlier ones, without Connected
+	counted settle.Evidence
+	// a connection was made for the exchange; goroutines of the transport set it
+	connected atomic.Bool
 }
 
 // A translation is an exchange that a dialect has begun.
 type translation struct {
 	translate.Exchange
-	dialect string // the dialect of its backend, as a Finder has recognized it so far
+	dialect string // the backend's dialect, as far as a Finder has recognized it
 }
 
-// begin counts the exchange, which the caller is about to send.
+// begin counts the exchange as sent. The caller must send it next.
 func (e *exchange) begin() {
 	e.counted = e.evidence().Next(&e.Out)
 	e.connected.Store(false)
 }
 
-// evidence returns how far the exchanges of the run have sent the answers.
+// evidence returns how far the exchanges of the run have got in sending the answers to the backend.
 func (e *exchange) evidence() settle.Evidence {
 	evidence := e.counted
 	evidence.Connected = e.connected.Load()
 	return evidence
 }
 
-// dialectOfBackend returns the dialect of the backend, "" if it is not known yet.
+// dialectOfBackend returns the dialect of the backend, or "" if it is not known yet.
 func (e *exchange) dialectOfBackend() string { return e.judge.memory.routes.finder.Speaks(e.dialect) }
 
-// framing returns the framing of the response according to its header, and whether Holdpoint reads
-// such a response at all.
+// framing returns the framing of the response, which its header shows. reads is true if Holdpoint
+// reads such a response at all.
 func (e *exchange) framing(header http.Header) (f translate.Framing, reads bool) {
 	if decoder, ok := e.Run.(translate.Decoder); ok {
 		f = decoder.Framing(stream.MediaType(header))

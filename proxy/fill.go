@@ -12,16 +12,16 @@ import (
 	"holdpoint/translate"
 )
 
-// nextOutput returns the next output for the client: as many whole frames as are in memory, in two
-// parts of which either may be empty. Both are valid until the next call. last reports that the
-// stream ends with them. The only error is io.EOF.
+// nextOutput returns the next output for the client: as many complete frames as are in memory. It
+// returns them in two parts, made and row, and either may be empty. Both are valid until the next
+// call. last is true if the stream ends with them. The only error is io.EOF.
 func (b *body) nextOutput() (made, row []byte, last bool, err error) {
 	if b.reader.streamEnded {
 		return nil, nil, false, io.EOF
 	}
 	b.out.Clear()
 	if cap(b.lf) > readAhead {
-		b.lf = nil // a huge frame made it grow, and streams live for hours
+		b.lf = nil // a huge frame has made it grow, and a stream may last for hours
 	}
 	for b.out.Empty() {
 		switch {
@@ -41,17 +41,17 @@ func (b *body) nextOutput() (made, row []byte, last bool, err error) {
 	return made, row, b.phase == outputOver, nil
 }
 
-// fill reads from the backend until there is at least one frame of output, or the stream is over.
+// fill reads from the backend until there is at least one frame of output or the stream is over.
 func (b *body) fill() {
 	for b.phase != outputOver {
 		switch {
 		case b.phase == betweenExchanges:
 			if !b.out.Empty() {
-				return // send the output first, because the next exchange may take long
+				return // the output must be sent first, because the next exchange may take long
 			}
 			b.next()
 			continue
-		case b.from.response == nil: // also if the next exchange of the run got no stream
+		case b.from.response == nil: // also if the run's next exchange got no stream
 			b.finishUnread()
 			return
 		}
@@ -65,7 +65,7 @@ func (b *body) fill() {
 	}
 }
 
-// step reads the next piece, row of frames or frame of the backend's stream.
+// step reads the next part of the backend's stream: a piece, a row of frames, or one frame.
 func (b *body) step() error {
 	if b.from.pieces != nil {
 		return b.piece()
@@ -74,7 +74,7 @@ func (b *body) step() error {
 		return nil
 	}
 	if b.from.frames.Ended() && !b.from.frames.Ready() {
-		b.out.Settle() // what Next returned stays valid only until its next call
+		b.out.Settle() // copies what Next returned, because it is valid only until the next call
 	}
 	frame, err := b.from.frames.Next()
 	if err != nil {
@@ -84,7 +84,7 @@ func (b *body) step() error {
 	return nil
 }
 
-// ready reports that the next step does not have to wait for the backend.
+// ready reports whether the next step can be done without waiting for the backend.
 func (b *body) ready() bool {
 	return b.from.frames != nil && (b.from.frames.Ready() || b.from.frames.Ended()) || b.from.pieces != nil && b.started && b.from.pieces.Ready()
 }
@@ -100,21 +100,22 @@ func (b *body) finishUnread() {
 	b.conclude(b.end)
 }
 
-// endStream gets the results of the frame reader at the end of the stream. It returns nil if the
-// run continues with another exchange.
+// endStream processes what the frame reader returned at the end of the stream: the rest and err. It
+// returns err, or nil if the run continues with another exchange.
 func (b *body) endStream(rest sse.Frame, err error) error {
 	if data, ok := rest.Data(nil); errors.Is(err, io.EOF) && ok && agui.NewEvent(data).Valid() {
-		// The stream ended cleanly but without the last blank line. The official client reads that
-		// frame too.
+		// The stream ended cleanly, but the blank line after the last frame is missing. The
+		// official client reads that frame too.
 		b.event(agui.NewEvent(bytes.Clone(data)))
 		if b.phase == betweenExchanges {
-			return nil // the frame ended the exchange, and another exchange follows
+			return nil // the frame has ended this exchange, and another one follows
 		}
 	}
 	return err
 }
 
-// brokeOff ends a stream at err: io.EOF, or the reason why the connection broke.
+// brokeOff ends the stream because the frame reader returned err. err is io.EOF, or the reason why
+// the connection broke.
 func (b *body) brokeOff(err error) {
 	if b.phase == outputOver {
 		return
@@ -148,22 +149,22 @@ func (b *body) brokeOff(err error) {
 	b.conclude(settle.End{End: translate.End{Cut: !clean}, Broken: broken})
 }
 
-// next sends the next exchange of the run and prepares to read its stream.
+// next sends the next exchange of the run, and prepares to read its stream.
 func (b *body) next() {
 	b.close()
 	if b.to != nil {
-		b.to.Release() // the next response may take long, and the held header does not wait for it
+		b.to.Release() // sends the header now, because the next response may take long
 	}
 	b.exchange.begin()
 	if b.exchange.Out.None {
 		b.takeResult(answer{end: settle.End{End: translate.End{None: true}}})
 		return
 	}
-	b.send(headerOnly{}) // the client has its header already
+	b.send(headerOnly{}) // without a header, because the client already has one
 }
 
-// fillGuarded calls fill, and recovers from a panic, which ends only this run. The goroutine of a
-// claimed run needs this, because net/http recovers only in its own goroutines.
+// fillGuarded calls fill and recovers from a panic, so that a panic ends only this run. The
+// goroutine of a claimed run needs this, because net/http recovers only in its own goroutines.
 func (b *body) fillGuarded() {
 	b.reader.gate.Enter()
 	defer b.reader.gate.Leave()
@@ -176,9 +177,9 @@ func (b *body) fillGuarded() {
 	b.fill()
 }
 
-// endPanicked ends the stream of a run that has panicked. The output so far is kept, because the
+// endPanicked ends the stream of a run that has panicked. The output so far is sent, because the
 // events that end the stream also close what is open in it. If that panics too, the stream ends
-// with an error event only, and the lapse of the claim's lease shows the doubt.
+// with only an error event. Then the doubt becomes known when the lease of the claim lapses.
 func (b *body) endPanicked() {
 	defer func() {
 		if p := recover(); p != nil {
@@ -191,7 +192,7 @@ func (b *body) endPanicked() {
 	b.phase.advance(outputOver)
 	b.out.Current = nil
 	if told != agui.Unknown {
-		b.concludes(settle.End{}, true) // the client has the end of its run already
+		b.concludes(settle.End{}, true) // the client already has the end of its run
 		return
 	}
 	b.start()
@@ -199,8 +200,8 @@ func (b *body) endPanicked() {
 }
 
 // fillConcurrently calls fill in another goroutine, so that the client's stream can end while the
-// backend of a claimed run is silent. It returns false if the backend became silent; the fill then
-// continues.
+// backend of a claimed run is silent. It returns false if the backend has become silent. The fill
+// continues even then.
 func (b *body) fillConcurrently() bool {
 	if b.reader.fills == nil {
 		b.reader.fills, b.reader.filled = make(chan struct{}), make(chan struct{}, 1)
@@ -212,7 +213,7 @@ func (b *body) fillConcurrently() bool {
 		}(b.reader.fills, b.reader.filled)
 	}
 	select {
-	case <-b.reader.silence: // left over from an earlier fill
+	case <-b.reader.silence: // a value that is left from an earlier fill
 	default:
 	}
 	b.reader.busy = true
@@ -226,7 +227,8 @@ func (b *body) fillConcurrently() bool {
 	}
 }
 
-// readAlone reads a run to its end after its client has left, so that the outcome is recorded.
+// readAlone reads the stream of a run to its end after the client has left, so that the outcome is
+// recorded.
 func (b *body) readAlone() {
 	if b.reader.busy {
 		<-b.reader.filled
@@ -240,12 +242,13 @@ func (b *body) readAlone() {
 	b.close()
 }
 
-// noteUnfinished reports that the run that the client started has not ended yet. A later run of the
-// same stream has no claim, and does not continue without the client.
+// noteUnfinished reports whether the run that the client started has not ended yet. It returns
+// false for a later run of the same stream, which has no claim and does not continue without the
+// client.
 func (b *body) noteUnfinished() bool { return b.phase < endSent && b.client.laterRuns == 0 }
 
-// Close ends the body, at the end of the stream or when the client has left. It reports whether the
-// run continues without the client: the caller must then call readAlone.
+// Close ends the body at the end of the stream, or when the client has left. If alone is true, the
+// run continues without the client, and the caller must call readAlone.
 func (b *body) Close() (alone bool) {
 	if b.reader.busy {
 		b.reader.streamEnded = true
@@ -267,12 +270,14 @@ func (b *body) Close() (alone bool) {
 	b.endFills()
 	if at == reading || at == betweenExchanges {
 		b.report.outcome = "client left"
-		_, _ = b.exchange.Run.End(translate.End{Cut: true}) // there is no client to report the result to
+		// there is no client to whom the result could be reported
+		_, _ = b.exchange.Run.End(translate.End{Cut: true})
 	}
 	return false
 }
 
-// endFills ends the goroutine of fillConcurrently. No fill may be running.
+// endFills ends the goroutine that fillConcurrently has started. It must not be called while a fill
+// runs.
 func (b *body) endFills() {
 	if b.reader.fills != nil {
 		close(b.reader.fills)
@@ -280,7 +285,7 @@ func (b *body) endFills() {
 	}
 }
 
-// takeResult makes the result of a request to the backend the input of the body.
+// takeResult makes the body read the result of a request to the backend.
 func (b *body) takeResult(a answer) {
 	b.read(a.stream, a.framing)
 	b.end = a.end

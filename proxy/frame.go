@@ -41,10 +41,11 @@ func (b *body) frame(f sse.Frame) {
 					b.out.Current = nil
 					return
 				}
-				ev.Type = agui.Unknown // passed unread: the client reports what is wrong with it
+				ev.Type = agui.Unknown // forwarded unread; the client reports what is wrong with it
 			} else if ev.Type == agui.RunFinished {
 				if last := agui.LastOf(data, "outcome"); len(last) != len(data) {
-					ev = ev.WithJSON(last) // Holdpoint then judges the same copy of outcome that the client will read
+					// so Holdpoint judges the copy of outcome that the client will read
+					ev = ev.WithJSON(last)
 				}
 			}
 		}
@@ -60,8 +61,8 @@ func (b *body) frame(f sse.Frame) {
 	poison.Bytes(b.lf)
 }
 
-// countComment counts a frame that has no event. The second half of a line end does not count as a
-// frame.
+// countComment counts a frame that contains no event. It does not count a frame that is only the
+// second half of a line end.
 func (b *body) countComment(lf []byte) {
 	if len(bytes.Trim(lf, "\n")) == 0 {
 		b.framesRead--
@@ -70,14 +71,16 @@ func (b *body) countComment(lf []byte) {
 	b.out.Count.Passed++
 }
 
-// tooDeepToRead reports whether an event that is nested too deep to be read may contain a question:
-// the client would read the question, and Holdpoint would keep no record of it.
+// tooDeepToRead reports whether an event that is nested too deeply to be read may contain a
+// question. Such an event must not be forwarded: the client would read the question, but Holdpoint
+// would have no record of it.
 func tooDeepToRead(ev agui.Event) bool {
 	return (ev.Type == agui.RunFinished || bytes.Contains(ev.JSON, []byte(agui.OnInterrupt))) && agui.TooDeep(ev.JSON)
 }
 
 // lacksSpace reports whether a data line of the frame has no space after its colon. @ag-ui/client
-// 0.0.42 and the Go SDK skip such a line silently, so Holdpoint writes the frame anew.
+// 0.0.42 and the Go SDK skip such a line silently, so Holdpoint writes the frame again with a
+// space.
 func lacksSpace(frame []byte) bool {
 	for line := range bytes.SplitSeq(frame, []byte("\n")) {
 		if value, ok := bytes.CutPrefix(line, []byte("data:")); ok && len(value) > 0 && value[0] != ' ' {
@@ -87,14 +90,14 @@ func lacksSpace(frame []byte) bool {
 	return false
 }
 
-// event processes one event of the backend, from a stream of any framing.
+// event processes one event of the backend. The stream may have any framing.
 func (b *body) event(ev agui.Event) {
 	switch {
 	case b.phase == endSent:
 		b.readAfterEnd(ev)
 		return
 	case b.phase != reading:
-		return // the run has ended, and later events are dropped
+		return // the run has ended, so later events are dropped
 	case b.refused.Type != agui.Unknown:
 		b.afterRefusal(ev)
 		return
@@ -113,15 +116,15 @@ func (b *body) event(ev agui.Event) {
 	}
 }
 
-// giveUp ends an exchange that could not be translated because of err.
+// giveUp ends an exchange because err occurred when the dialect translated it.
 func (b *body) giveUp(err error) {
 	b.close()
 	b.start()
 	b.conclude(settle.End{End: translate.End{Cut: true}, Broken: translationError(b.judge.log, err)})
 }
 
-// piece processes one piece of a stream that is not AG-UI. Before the first piece, which may take
-// long, it sends RUN_STARTED.
+// piece processes one piece of a stream that is not AG-UI. The first piece may take long, so piece
+// sends RUN_STARTED before it.
 func (b *body) piece() error {
 	if !b.started {
 		b.start()
@@ -139,7 +142,7 @@ func (b *body) piece() error {
 		return nil
 	}
 	err = b.exchange.Run.(translate.Decoder).Decode(p, func(ev agui.Event) {
-		if b.phase == reading { // the run has ended, and later events are dropped
+		if b.phase == reading { // after the end of the run, events are dropped
 			b.event(ev)
 		}
 	})
@@ -149,9 +152,9 @@ func (b *body) piece() error {
 	return nil
 }
 
-// readAfterEnd processes an event after the terminal event of a run. Only a late RUN_ERROR, or the
-// RUN_STARTED of a next run, may follow. At any other event a client fails and forgets the end that
-// it got, so the stream ends before that event.
+// readAfterEnd processes an event that follows the terminal event of a run. Only a late RUN_ERROR,
+// or the RUN_STARTED of a next run, may follow. At any other event a client fails and forgets the
+// end of the run, so the stream ends before such an event.
 func (b *body) readAfterEnd(ev agui.Event) {
 	switch {
 	case ev.Type == agui.RunErrored && b.terminal == agui.RunFinished:
@@ -174,8 +177,8 @@ func (b *body) stop() {
 	b.phase.advance(outputOver)
 }
 
-// beginLater begins a further run in the same stream, without answers. A request that the dialect
-// wants to send for it is dropped.
+// beginLater begins a further run, without answers, in the same stream. If the dialect wants to
+// send a request for this run, that request is dropped.
 func (b *body) beginLater() error {
 	j, c := b.judge, b.client
 	c.withdraw()
@@ -193,9 +196,9 @@ func (b *body) beginLater() error {
 	return nil
 }
 
-// row passes on the frames in memory that differ only in their text from the last piece of a
-// message's text, without reading each as an event. It returns false if the next frame is not such
-// a frame. The effect is the same as that of frame, which a test checks.
+// row forwards frames in memory without reading each as an event. It does so if they differ only in
+// their text from the last piece of a message's text. It returns false if the next frame is not
+// such a frame. The effect is the same as that of frame, which a test checks.
 func (b *body) row() bool {
 	if b.phase != reading || b.refused.Type != agui.Unknown {
 		return false
@@ -213,14 +216,14 @@ func (b *body) row() bool {
 	return true
 }
 
-// passes reports whether events of the type go to the client unchanged and only the transcript
+// passes reports whether events of the type t go to the client unchanged and only the transcript
 // needs them.
 func (b *body) passes(t agui.Type) bool {
 	if !b.client.stream.Passes(t) {
 		return false
 	}
 	if t == agui.CallArgs && b.client.knownCalls.Resumes() {
-		return false // it may belong to a call that the client has already
+		return false // the event may belong to a call that the client already has
 	}
 	p, ok := b.exchange.Run.(translate.Passer)
 	return ok && p.Passes(t)
@@ -228,21 +231,21 @@ func (b *body) passes(t agui.Type) bool {
 
 var doneMark = []byte("[DONE]")
 
-// conclude ends the current exchange. Every end of a stream passes through it, and e says how the
-// stream ended.
+// conclude ends the current exchange. It is called at every end of a stream. e says how the stream
+// ended.
 func (b *body) conclude(e settle.End) {
 	b.refused = agui.Event{}
 	b.follow(b.concludes(e, false), e.Event.Type)
 }
 
-// follow sends the events of a conclusion and advances the phase. seen is the type of the backend's
-// own terminal event, Unknown if there was none.
+// follow sends the events of a conclusion and advances the phase. seen is the type of the terminal
+// event that the backend sent, or Unknown if it sent none.
 func (b *body) follow(c conclusion, seen agui.Type) {
 	tells := func(t agui.Type) bool {
 		return slices.ContainsFunc(c.events, func(ev agui.Event) bool { return ev.Type == t })
 	}
 	if seen == agui.RunErrored && tells(agui.RunFinished) && !tells(agui.RunStarted) {
-		b.start() // the backend's first event may have been its RUN_ERROR
+		b.start() // the RUN_ERROR may be the backend's first event
 	}
 	b.sendEvents(c.events)
 	switch {

@@ -80,7 +80,7 @@ func (f Frame) AppendOther(dst []byte) []byte {
 	text := f.text()
 	if end := len(text) - len("\n\n"); end >= 0 && string(text[end:]) == "\n\n" && bytes.IndexByte(text, '\n') == end {
 		if _, ok := dataValue(text[:end]); ok && bytes.IndexByte(text, '\r') < 0 {
-			return dst // there is only one line
+			return dst // there is only one line, and it is a data line
 		}
 	}
 	for line := range lines(text) {
@@ -93,8 +93,8 @@ func (f Frame) AppendOther(dst []byte) []byte {
 	return dst
 }
 
-// AppendComments appends the frame's comments, each ended by LF, and a blank line after them. It
-// appends nothing if there are no comments.
+// AppendComments appends the frame's comments to dst. Each comment ends in LF, and a blank line
+// follows them. If the frame has no comments, AppendComments appends nothing.
 func (f Frame) AppendComments(dst []byte) []byte {
 	n := len(dst)
 	for line := range lines(f.text()) {
@@ -109,7 +109,8 @@ func (f Frame) AppendComments(dst []byte) []byte {
 	return dst
 }
 
-// Name returns the value of the frame's last event field, which is a part of Raw, or nil.
+// Name returns the value of the frame's last event field, or nil if there is none. The value is a
+// part of Raw.
 func (f Frame) Name() (name []byte) {
 	for line := range lines(f.text()) {
 		if value, ok := fieldValue(line, "event"); ok {
@@ -119,8 +120,9 @@ func (f Frame) Name() (name []byte) {
 	return name
 }
 
-// AppendEvent appends a frame with json as its data. A line end in json begins a further data line,
-// so no input can break the framing. For a JSON parser it remains white space between tokens.
+// AppendEvent appends a frame to dst whose data are json. At a line end in json a new data line
+// begins, so no input can break the framing. A reader joins the data lines by LF, which a JSON
+// parser reads as white space between tokens.
 func AppendEvent(dst, json []byte) []byte {
 	if bytes.IndexByte(json, '\n') < 0 && bytes.IndexByte(json, '\r') < 0 {
 		dst = append(dst, "data: "...)
@@ -135,7 +137,7 @@ func AppendEvent(dst, json []byte) []byte {
 	return append(dst, '\n')
 }
 
-// text returns Raw without the byte order mark that may begin a stream.
+// text returns Raw without the byte order mark, with which a stream may begin.
 func (f Frame) text() []byte {
 	if f.first {
 		return bytes.TrimPrefix(f.Raw, []byte("\ufeff"))
@@ -145,8 +147,8 @@ func (f Frame) text() []byte {
 
 func dataValue(line []byte) (value []byte, ok bool) { return fieldValue(line, "data") }
 
-// fieldValue returns the value of a line that sets the named field. Field names are case-sensitive.
-// One space after the colon is not part of the value.
+// fieldValue returns the value of the line if it sets the field name. Field names are
+// case-sensitive. One space after the colon is not part of the value.
 func fieldValue(line []byte, name string) (value []byte, ok bool) {
 	if len(line) < len(name) || string(line[:len(name)]) != name {
 		return nil, false

@@ -6,16 +6,17 @@ import (
 )
 
 // lineEnds finds the line ends of a slice in order. It searches for LF and CR separately, because
-// bytes.IndexByte is many times faster than a search for either. It remembers the next position of
-// both, because otherwise it would search a stream without CR to its end at each LF. The zero value
-// is ready. It must not be used for another slice.
+// bytes.IndexByte is many times faster than one search for both. It remembers the next position of
+// LF and of CR. Otherwise, at each LF of a stream without CR, it would search the whole stream for
+// a CR. The zero value is ready for use. A lineEnds must be used for one slice only.
 type lineEnds struct {
-	lf, cr int // index of the next LF and CR plus one; 0 at the start
+	lf, cr int // the index of the next LF or CR, plus one; 0 at the start
 }
 
-// next returns the index of the first CR or LF at or after from, or len(b).
+// next returns the index of the first CR or LF at or after the index from. If there is none, it
+// returns len(b).
 func (e *lineEnds) next(b []byte, from int) int {
-	if from < len(b) && b[from] == '\n' { // the blank line of most frames
+	if from < len(b) && b[from] == '\n' { // true for the blank line of most frames
 		return from
 	}
 	if e.lf <= from {
@@ -34,7 +35,7 @@ func index(b []byte, c byte) int {
 	return len(b)
 }
 
-// lines yields the lines of b without their ends, including an unfinished last line.
+// lines yields the lines of b without their line ends. It also yields an unfinished last line.
 func lines(b []byte) iter.Seq[[]byte] {
 	return func(yield func([]byte) bool) {
 		var ends lineEnds

@@ -1,9 +1,9 @@
 // Package sse splits a server-sent event stream into frames without changing a byte. The frames of
 // a [Reader], joined in order, are its input.
 //
-// It does not interpret events. It keeps no last event id, never reconnects and repairs nothing.
-// [Frame] has the methods that a proxy needs for a single event: its data, its bytes with LF line
-// ends, and the other lines of the frame if the event is replaced.
+// The package does not interpret events. It remembers no last event id, never reconnects and
+// repairs nothing. [Frame] has the methods that a proxy needs for a single event: they return its
+// data, its bytes with LF line ends, and the other lines of the frame if the event is replaced.
 //
 // Lines and blank lines follow
 // https://html.spec.whatwg.org/multipage/server-sent-events.html#parsing-an-event-stream with LF,
@@ -19,25 +19,27 @@ import (
 )
 
 const (
-	minSpace      = 1 << 10 // the minimum size of one Read
-	maxEmptyReads = 100     // as in bufio
+	minSpace      = 1 << 10 // the smallest size of one Read
+	maxEmptyReads = 100     // the same number as in package bufio
 )
 
-// A Source is an io.Reader that knows whether it has more bytes. For any other reader the Reader
-// estimates the size of the next Read from its last Reads, and holds a buffer while it waits.
+// A Source is an io.Reader that knows whether it has more bytes. For any other io.Reader, the
+// Reader estimates the size of the next Read from the previous ones, and needs a buffer while it
+// waits.
 type Source interface {
 	io.Reader
-	// More returns the size of a Read that would not wait, or 0 if that is unknown. A longer Read may
-	// delay bytes that have arrived, because net/http fills a Read from a chunk before it returns.
+	// More returns how many bytes a Read can request without waiting, or 0 if that is unknown. A
+	// Read that requests more may delay bytes that have arrived, because net/http fills a Read from
+	// a chunk before it returns.
 	More() int
-	// Wait waits until a Read would not wait. It is called only after a Read returned less than
-	// requested, so that all bytes that had arrived are read.
+	// Wait returns when a Read would not have to wait. It is called only after a Read has returned
+	// fewer bytes than requested, so all bytes that had arrived have been read.
 	Wait()
 }
 
-// A TooLargeError reports that a frame is longer than the limit of its Reader.
+// A TooLargeError means that a frame is longer than its Reader allows.
 type TooLargeError struct {
-	Max int // the limit in bytes
+	Max int // the largest size that the Reader allows, in bytes
 }
 
 func (e *TooLargeError) Error() string {
@@ -47,38 +49,38 @@ func (e *TooLargeError) Error() string {
 // A Reader reads frames from a stream. It is for use by one goroutine, and does not close its
 // source.
 //
-// The end of a frame depends only on the bytes, never on how the source splits them. A frame ends
-// at the first byte that makes its last line blank. If that byte is a CR, an LF may follow that
-// belongs to it. The Reader cannot wait for it, because that would delay the event until the next
-// one arrives; and if it took the LF only if it is already there, frames would depend on timing. So
-// an LF after such a CR is always a frame of its own. A CRLF stream is read as "data: x\r\n\r",
-// "\n", "data: y\r\n\r", "\n". The frame with only the LF has no data, and [Frame.AppendLF] adds
-// nothing for it.
+// The end of a frame depends only on the bytes of the stream, never on how the source splits them.
+// A frame ends at the first byte that makes its last line blank. If that byte is a CR, the next
+// byte may be an LF that belongs to the same line end. The Reader cannot wait for that LF, because
+// this would delay the event until the next one arrives. If the Reader added the LF only when it
+// has already arrived, frames would depend on timing. So an LF after such a CR is always a frame of
+// its own. A CRLF stream is read as the frames "data: x\r\n\r", "\n", "data: y\r\n\r", "\n". A
+// frame that is only an LF has no data, and [Frame.AppendLF] appends nothing for it.
 type Reader struct {
 	src  io.Reader
-	more Source // src if it is a Source, else nil
+	more Source // src if it is a Source, otherwise nil
 	max  int
-	err  error // the error of the source or a TooLargeError; returned after all whole frames
+	err  error // the source's error or a TooLargeError; returned after all complete frames
 
 	mem   *buffer // the memory of buf; nil before the first Read
-	buf   []byte  // buf[start:end] was read and not returned yet
-	start int     // beginning of the next frame
-	line  int     // beginning of the line that contains scan
-	scan  int     // buf[start:scan] has been searched; if whole, it is the next frame
+	buf   []byte  // buf[start:end] are the bytes that were read and not returned yet
+	start int     // the beginning of the next frame
+	line  int     // the beginning of the line that contains scan
+	scan  int     // buf[start:scan] is searched; if whole is true, it is the next frame
 	end   int
-	ended int  // number of ended lines of the next frame
-	cr    bool // one of them ended in a CR
+	ended int  // how many lines of the next frame have ended
+	cr    bool // one of these lines ended in a CR
 	whole bool
 	ends  lineEnds
 
 	size    int  // size of the next Read: minBuffer or fastBuffer; always minBuffer for a Source
-	drained bool // the last Read returned less than requested
+	drained bool // the last Read returned fewer bytes than requested
 	begun   bool // a frame was returned
-	cutAtCR bool // and the last one ended in a CR
+	cutAtCR bool // the last returned frame ended in a CR
 }
 
-// NewReader returns a Reader of src. A frame of more than max bytes is an error, a *TooLargeError.
-// If max <= 0, there is no limit.
+// NewReader returns a Reader of src. For a frame of more than max bytes, Next returns a
+// *TooLargeError. If max <= 0, there is no limit.
 func NewReader(src io.Reader, max int) *Reader {
 	if max <= 0 {
 		max = math.MaxInt
@@ -87,13 +89,13 @@ func NewReader(src io.Reader, max int) *Reader {
 	return &Reader{src: src, more: more, max: max, size: minBuffer}
 }
 
-// Next returns the next frame. The frame is valid until the next call of Next for which Ready is
-// false. Next never waits for bytes after the frame.
+// Next returns the next frame. The frame is valid until Next is called while Ready is false. Next
+// never waits for bytes after the frame.
 //
 // The error is io.EOF after a clean end, or the error of the source, a *TooLargeError or
-// io.ErrNoProgress. All whole frames are returned before it. An unfinished frame at the end of the
-// stream is returned together with the error, which then stays. A frame that is too large is not
-// returned.
+// io.ErrNoProgress. All complete frames are returned before the error. If the stream ends within a
+// frame, that unfinished frame is returned together with the error, and each later call returns the
+// same error. A frame that is too large is not returned.
 func (r *Reader) Next() (Frame, error) {
 	for !r.find() && !r.tooLarge() && r.err == nil {
 		r.fill()
@@ -106,15 +108,15 @@ func (r *Reader) Next() (Frame, error) {
 	case r.start < r.end:
 		return r.take(), r.err
 	}
-	// At the end, keep only the error.
+	// At the end, only the error is still needed.
 	r.release()
 	r.whole = false
 	return Frame{}, r.err
 }
 
-// Ready reports whether Next can return a whole frame without a Read from the source. A caller that
-// writes frames should flush when Ready is false, because the next call may wait for a long time.
-// The frames that Next returned are valid until then.
+// Ready reports whether Next can return a complete frame without a Read from the source. A caller
+// that writes frames should flush when Ready is false, because the next call of Next may wait for a
+// long time. The frames that Next has returned are valid until that call.
 func (r *Reader) Ready() bool {
 	return r.find() && !r.tooLarge()
 }
@@ -122,15 +124,16 @@ func (r *Reader) Ready() bool {
 // Ended reports whether the source has ended or failed, so that Next never waits again.
 func (r *Reader) Ended() bool { return r.err != nil }
 
-// Pos returns the position of the next frame, for Slice. It changes with each frame, and is valid
-// until the next Read.
+// Pos returns the position of the next frame in the buffer, for Slice. It changes with each frame,
+// and is valid until the next Read from the source.
 func (r *Reader) Pos() int { return r.start }
 
-// Slice returns the bytes between two positions of Pos: frames that were returned, in one slice. It
-// is valid as long as they are, and may be overwritten when they are not used any more.
+// Slice returns the bytes from the position from to the position to, which Pos has returned. They
+// are several returned frames in one slice. The slice is valid as long as these frames are. A
+// caller that needs the frames no more may overwrite it.
 func (r *Reader) Slice(from, to int) []byte { return r.buf[from:to:to] }
 
-// Ahead returns the bytes that were read and not returned yet, up to the first CR.
+// Ahead returns the bytes that were read from the source and not returned yet, up to the first CR.
 func (r *Reader) Ahead() []byte {
 	b := r.buf[:r.end]
 	if r.ends.cr <= r.start {
@@ -139,7 +142,8 @@ func (r *Reader) Ahead() []byte {
 	return b[r.start : r.ends.cr-1]
 }
 
-// Skip skips the first n bytes of Ahead, which must be whole frames, as if Next had returned them.
+// Skip skips the first n bytes of Ahead, as if Next had returned them. They must be complete
+// frames.
 func (r *Reader) Skip(n int) {
 	r.start += n
 	r.begun, r.cutAtCR = true, false
@@ -148,7 +152,8 @@ func (r *Reader) Skip(n int) {
 	}
 }
 
-// find searches the new bytes for the end of the next frame, and reports whether there is one.
+// find searches the bytes that were not searched yet for the end of the next frame. It reports
+// whether the buffer contains a complete frame.
 func (r *Reader) find() bool {
 	for b := r.buf[:r.end]; !r.whole; {
 		at := r.ends.next(b, r.scan)
@@ -160,7 +165,7 @@ func (r *Reader) find() bool {
 		if b[at] == '\r' {
 			r.cr = true
 		}
-		// The LF of a CRLF is not a line end of its own, unless the CR is in the previous frame.
+		// The LF of a CRLF is not a second line end, unless its CR is in the previous frame.
 		inCRLF := b[at] == '\n' && at > r.start && b[at-1] == '\r'
 		r.whole = at == r.line && !inCRLF
 		if !r.whole {
@@ -171,11 +176,11 @@ func (r *Reader) find() bool {
 	return true
 }
 
-// tooLarge reports whether the next frame exceeds max. It is called after find, so that the error
-// does not depend on how the frame arrives.
+// tooLarge reports whether the next frame exceeds max. It must be called after find. Then the
+// result does not depend on how the source splits the frame.
 func (r *Reader) tooLarge() bool { return r.scan-r.start > r.max }
 
-// take returns the searched bytes: a whole frame, or the rest of the stream.
+// take returns the searched bytes as a frame: a complete frame, or the rest of the stream.
 func (r *Reader) take() Frame {
 	raw := r.buf[r.start:r.scan:r.scan]
 	f := Frame{Raw: raw, first: !r.begun, half: r.cutAtCR && raw[0] == '\n', single: r.whole && r.ended == 1 && !r.cr && r.begun}
@@ -184,13 +189,13 @@ func (r *Reader) take() Frame {
 	return f
 }
 
-// fill reads once, and then all bytes that are already available. It is called if the buffer has no
-// whole frame.
+// fill waits for bytes and reads once. If src is a Source, it then reads all bytes that are already
+// available. It is called if the buffer contains no complete frame.
 func (r *Reader) fill() {
 	poison.Bytes(r.buf[:r.start])
 	if r.more != nil && r.drained && r.more.More() == 0 {
 		if r.start == r.end {
-			r.release() // the wait may last an hour
+			r.release() // so that no buffer is in use during a wait that may last an hour
 		}
 		r.more.Wait()
 	}
@@ -207,14 +212,15 @@ func (r *Reader) fill() {
 	}
 }
 
-// release frees the buffer, which must be empty.
+// release gives the buffer back. It must contain no bytes that were not returned yet.
 func (r *Reader) release() {
 	giveBack(r.mem)
 	r.mem, r.buf, r.start, r.line, r.scan, r.end, r.ends = nil, nil, 0, 0, 0, 0, lineEnds{}
 }
 
-// makeRoom moves the pending bytes into a buffer of at least the given size with room after them.
-// It also replaces a buffer that is much too large, because the next Read may wait for an hour.
+// makeRoom moves the bytes that were not returned yet to the beginning of a buffer of at least the
+// given size, with free room after them. It also replaces a buffer that is much too large by a
+// smaller one, because the next Read may wait for an hour.
 func (r *Reader) makeRoom(size int) {
 	pending := r.buf[r.start:r.end]
 	for size-len(pending) < minSpace {
@@ -257,8 +263,8 @@ func (r *Reader) read() {
 	r.end += n
 	r.drained = n < len(space)
 	switch {
-	case r.more != nil: // it knows itself when it has more
-	case n == len(space): // there is more; a larger Read saves a system call here and a Write at the caller
+	case r.more != nil: // a Source itself says how much a Read can return
+	case n == len(space): // more bytes wait; a larger Read saves system calls
 		r.size = fastBuffer
 	case n < minBuffer:
 		r.size = minBuffer

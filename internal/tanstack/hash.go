@@ -14,11 +14,13 @@ import (
 	"holdpoint/internal/agui"
 )
 
-// maxValues bounds the values and keys of a schema that is hashed, because each needs memory.
+// maxValues bounds how many values and keys a schema may have that is hashed, because each needs
+// memory.
 const maxValues = 64 << 10
 
-// hash returns the client's digest of a JSON value. ok is false if the client cannot hash the
-// value, if Go cannot represent it (half of a surrogate pair), or if it has too many values.
+// hash returns the same digest of a JSON value as TanStack AI's client. ok is false if the client
+// cannot hash the value, if Go cannot represent the value (half of a surrogate pair), or if the
+// value consists of too many values.
 func hash(raw []byte) (sum string, ok bool) {
 	value, err := agui.ParseValue(raw, maxValues)
 	if err != nil {
@@ -33,8 +35,9 @@ func digest(text string) string {
 	return "sha256:" + hex.EncodeToString(sum[:])
 }
 
-// appendCanonical appends JSON in the form of canonicalInterruptJson: each value as JSON.stringify
-// writes it, with the keys in the order of JavaScript's sort.
+// appendCanonical appends a JSON value to dst in the form of the client's function
+// canonicalInterruptJson. Each value is written as by JSON.stringify, and keys are in the order of
+// JavaScript's sort.
 func appendCanonical(dst []byte, value any) (text []byte, ok bool) {
 	switch value := value.(type) {
 	case string:
@@ -89,7 +92,7 @@ func appendObject(dst []byte, object map[string]any) (text []byte, ok bool) {
 	return append(dst, '}'), true
 }
 
-// appendText appends a text as JSON.stringify does.
+// appendText appends a text to dst in the same form as JSON.stringify.
 func appendText(dst []byte, s string) (text []byte, ok bool) {
 	if !utf8.ValidString(s) || strings.ContainsRune(s, utf8.RuneError) {
 		return dst, false
@@ -118,7 +121,7 @@ func appendText(dst []byte, s string) (text []byte, ok bool) {
 	return append(dst, '"'), true
 }
 
-// appendNumber appends a number as JavaScript writes it.
+// appendNumber appends a number to dst in the form in which JavaScript writes numbers.
 func appendNumber(dst []byte, raw string) (text []byte, ok bool) {
 	f, err := strconv.ParseFloat(raw, 64)
 	size := math.Abs(f)

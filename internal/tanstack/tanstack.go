@@ -1,10 +1,10 @@
-// Package tanstack makes the binding that the client of TanStack AI requires in a question. The
-// client shows controls for a question only if the question's metadata have a binding with the ids
-// of the question and of the run that asked it.
+// Package tanstack adds a binding to a question, which the client of TanStack AI requires. That
+// client shows controls for a question only if the question's metadata have a binding. The binding
+// contains the id of the question and the id of the run that asked it.
 //
-// It follows the source of @tanstack/ai 0.58.0 (interrupt-resume.ts, interrupt-serialization.ts,
-// approval-schema.ts) and @tanstack/ai-client 0.33.2 (interrupt-manager.ts,
-// connection-adapters.ts). It deliberately does not read answers, and does not know runs.
+// The package follows the source of @tanstack/ai 0.58.0 (interrupt-resume.ts,
+// interrupt-serialization.ts, approval-schema.ts) and @tanstack/ai-client 0.33.2
+// (interrupt-manager.ts, connection-adapters.ts). It does not read answers, and does not know runs.
 package tanstack
 
 import (
@@ -16,18 +16,18 @@ import (
 	"holdpoint/internal/agui"
 )
 
-// bindingKey is the member of metadata that has the binding.
+// bindingKey is the member of an interrupt's metadata that contains the binding.
 const bindingKey = "tanstack:interruptBinding"
 
-// Sent reports whether TanStack AI's client sent the body of a run. That client sends
-// forwardedProps a second time as data, which AG-UI does not have.
+// Sent reports whether TanStack AI's client has sent the body of a run. Only that client sends a
+// copy of forwardedProps as the member data, which AG-UI does not define.
 func Sent(body []byte) bool {
 	data, props := agui.View(body).Get("data"), agui.View(body).Get("forwardedProps")
 	return data.IsObject() && props.IsObject() && data.Raw == props.Raw
 }
 
-// Renamed returns an interrupt with the published id in its binding in place of the native one.
-// Other interrupts are returned unchanged.
+// Renamed replaces the id native by the id published in the binding of an interrupt. It returns any
+// other interrupt unchanged.
 func Renamed(object json.RawMessage, native, published string) json.RawMessage {
 	binding, ok := bindingOf(object)
 	if !ok || binding.Get("interruptId").Str != native {
@@ -36,15 +36,16 @@ func Renamed(object json.RawMessage, native, published string) json.RawMessage {
 	return withBinding(object, agui.SetString([]byte(binding.Raw), "interruptId", published))
 }
 
-// InterruptedRun returns the run in the backend's own binding, or "" if there is none.
+// InterruptedRun returns the run id in the binding that the backend itself has added, or "" if
+// there is no such binding.
 func InterruptedRun(object json.RawMessage) string {
 	binding, _ := bindingOf(object)
 	return binding.Get("interruptedRunId").Str
 }
 
-// OfRun returns an interrupt with the given run in its binding. A question may be sent again in a
-// run that its backend never saw, and the client accepts only a binding of the current run. ok is
-// false if the interrupt has no binding.
+// OfRun returns an interrupt whose binding names the run runID. This is needed because a question
+// may be sent again in a run that the backend never saw, and the client accepts only a binding of
+// the current run. ok is false if the interrupt has no binding.
 func OfRun(object json.RawMessage, runID string) (told json.RawMessage, ok bool) {
 	binding, ok := bindingOf(object)
 	if !ok {
@@ -56,8 +57,8 @@ func OfRun(object json.RawMessage, runID string) (told json.RawMessage, ok bool)
 	return withBinding(object, agui.SetString([]byte(binding.Raw), "interruptedRunId", runID)), true
 }
 
-// FinishOfRun returns a RUN_FINISHED with the given run in the bindings of its interrupts. It is
-// returned unchanged if no binding has another run.
+// FinishOfRun returns a RUN_FINISHED in which the bindings of all interrupts name the run runID. If
+// they already do, it returns the event unchanged.
 func FinishOfRun(finish json.RawMessage, runID string) json.RawMessage {
 	outcome := agui.View(finish).Get("outcome")
 	interrupts := outcome.Get("interrupts")
@@ -74,19 +75,20 @@ func FinishOfRun(finish json.RawMessage, runID string) json.RawMessage {
 	return agui.SetKey(finish, "outcome", agui.SetKey([]byte(outcome.Raw), "interrupts", agui.List(list)))
 }
 
-// A Binder adds bindings of one run to the questions of an outcome.
+// A Binder adds bindings of one run to the questions of that run's outcome.
 type Binder struct {
 	runID string
-	tools map[string]gjson.Result // the schemas of the tools' arguments by name
-	room  int                     // bytes left for the schemas that it writes
+	tools map[string]gjson.Result // the schema of each tool's arguments, by the tool's name
+	room  int                     // how many bytes of schemas it may still write
 }
 
-// maxSchemas bounds the schemas that are written into one outcome, because very many questions may
-// be about the same tool with a large schema. Further questions get a generic card.
+// maxSchemas bounds the schemas that are written into one outcome, in bytes. Otherwise very many
+// questions about one tool with a large schema would make the outcome too large. Beyond the bound,
+// questions get a generic card.
 const maxSchemas = 64 << 10
 
-// NewBinder returns a Binder for the client's request, or nil if TanStack AI's client did not send
-// it.
+// NewBinder returns a Binder for the run runID. body is the client's request. NewBinder returns nil
+// if TanStack AI's client did not send it.
 func NewBinder(body []byte, runID string) *Binder {
 	if runID == "" || !Sent(body) {
 		return nil
@@ -102,9 +104,10 @@ func NewBinder(body []byte, runID string) *Binder {
 	return b
 }
 
-// Bound returns an interrupt with a binding of the run; told is its client form without one. If the
-// request declares the tool of the question's call, the client shows the card of a tool approval.
-// An interrupt that cannot be bound is returned unchanged. A nil Binder returns told.
+// Bound adds a binding of the run to an interrupt. told is the interrupt in the form for the
+// client, and i is the same interrupt as it is stored. If the request declares the tool of the
+// question's call, the client will show the card of a tool approval, and otherwise a generic card.
+// If the interrupt cannot be bound or b is nil, Bound returns told unchanged.
 func (b *Binder) Bound(told json.RawMessage, i agui.Interrupt) json.RawMessage {
 	if b == nil {
 		return told
@@ -120,13 +123,14 @@ func (b *Binder) Bound(told json.RawMessage, i agui.Interrupt) json.RawMessage {
 	if schema := agui.View(told).Get("responseSchema"); schema.Exists() {
 		var ok bool
 		if bound.ResponseHash, ok = hash([]byte(schema.Raw)); !ok {
-			return told // the client cannot hash it either
+			return told // the client cannot hash the schema either
 		}
 	}
 	return withBinding(told, agui.MustMarshal(bound))
 }
 
-// A binding has its members in the order of the client's own server.
+// A binding is the JSON of a binding. Its members are in the same order as in TanStack AI's own
+// server.
 type binding struct {
 	V            int             `json:"v"`
 	Kind         string          `json:"kind"`
@@ -154,9 +158,10 @@ func withBinding(object json.RawMessage, binding []byte) json.RawMessage {
 	return agui.SetKey(object, "metadata", agui.SetKey(metadata, bindingKey, binding))
 }
 
-// approval returns the binding of a tool approval and the schema of its answer. ok is false unless
-// the question asks for a yes or a no to one call whose tool the request declares. The card shows
-// the call's arguments, so they must be known and mean the same to every reader.
+// approval returns the binding for a tool approval, and the schema of its answer. ok is false
+// unless the question asks for a yes or a no to exactly one call, and the request declares the
+// call's tool. The card shows the arguments of the call, so ok is also false if they are unknown or
+// ambiguous.
 func (b *Binder) approval(told json.RawMessage, i agui.Interrupt, bound binding) (card binding, schema []byte, ok bool) {
 	if string(i.Yes) != `{"approved":true}` || len(i.Calls) != 1 {
 		return bound, nil, false
@@ -183,8 +188,8 @@ func (b *Binder) approval(told json.RawMessage, i agui.Interrupt, bound binding)
 	return bound, schema, true
 }
 
-// arguments returns the arguments of a call for the card. ok is false if the text is not an object,
-// or has a repeated key. An empty text is an empty object.
+// arguments returns the arguments of a call for the card. An empty text counts as an empty object.
+// ok is false if the text is not a JSON object or has a repeated key.
 func arguments(text string) (args json.RawMessage, ok bool) {
 	text = strings.TrimSpace(text)
 	if text == "" {
@@ -196,14 +201,16 @@ func arguments(text string) (args json.RawMessage, ok bool) {
 
 const (
 	draft2020 = `"https://json-schema.org/draft/2020-12/schema"`
-	// noInput is the schema that the client declares for a tool without one.
+	// noInput is the schema that the client sends for a tool that has no schema.
 	noInput = `{"type":"object"}`
-	// noApprovalSchema is the JSON that the client hashes for a tool without a schema for approvals.
+	// noApprovalSchema is the JSON that the client hashes for a tool that has no schema for
+	// approvals.
 	noApprovalSchema = `{"approve":null,"reject":null}`
 )
 
 // inputSchema returns a tool's schema in the form that the client hashes, or nil for a tool without
-// one. The client hashes a Standard Schema, such as Zod's, with $schema, but declares it without.
+// a schema. If the tool has a Standard Schema, such as Zod's, the client hashes it with the member
+// $schema, but sends it without this member.
 func inputSchema(parameters gjson.Result) []byte {
 	if parameters.Raw == noInput {
 		return nil
@@ -219,7 +226,7 @@ func inputHash(parameters gjson.Result) (sum string, ok bool) {
 	return hash(schema)
 }
 
-// responseSchema returns the client's own schema for the approval of a tool.
+// responseSchema returns the schema that the client itself uses for the approval of a tool.
 func responseSchema(parameters gjson.Result) []byte {
 	edits := ""
 	if schema := inputSchema(parameters); schema != nil {

@@ -8,16 +8,17 @@ import (
 	"strings"
 )
 
-// A Secret is a value that must not appear in a log. It is the value of its variable, or the
-// content of the file that is named by a second variable, whose name has _FILE at the end.
+// A Secret is a value that must not appear in a log. Either its variable contains the value, or a
+// second variable names a file that contains the value. The name of the second variable ends in
+// _FILE.
 type Secret struct {
 	text string
-	File string // "" if the variable with _FILE is not set
+	File string // the file that the variable with _FILE names, or ""
 }
 
 var secretType = reflect.TypeFor[Secret]()
 
-// UnmarshalText accepts any text, so that no error has a part of it.
+// UnmarshalText accepts any text. So no error of it can contain a part of the secret.
 func (s *Secret) UnmarshalText(text []byte) error {
 	s.text = string(text)
 	return nil
@@ -31,14 +32,14 @@ func (s Secret) String() string {
 	return "(set)"
 }
 
-// IsSet reports whether the variable, or the one with _FILE, is set.
+// IsSet reports whether the variable or the variable with _FILE is set.
 func (s Secret) IsSet() bool { return s.text != "" || s.File != "" }
 
 // InVariable reports whether the variable itself has a value.
 func (s Secret) InVariable() bool { return s.text != "" }
 
-// Read returns the secret, or "" if it is not set. It reads the file each time. name is the name of
-// the variable, for the error.
+// Read returns the secret, or "" if it is not set. If the secret is in a file, Read reads the file
+// each time. name is the name of the variable, for errors.
 func (s Secret) Read(name string) (string, error) {
 	if s.File == "" {
 		return s.text, nil
@@ -57,7 +58,8 @@ func (s Secret) Read(name string) (string, error) {
 	return "", At(name, errors.New(textEmptyFile))
 }
 
-// Blame returns the name of the variable that is set: name, or name with _FILE.
+// Blame returns the name of the variable that is to blame for a wrong value: name with _FILE if
+// that is set, and otherwise name.
 func (s Secret) Blame(name string) string {
 	if s.File != "" {
 		return name + fileSuffix
@@ -67,7 +69,7 @@ func (s Secret) Blame(name string) string {
 
 const fileSuffix = "_FILE"
 
-// twin returns the variable for the file of the secret v.
+// twin returns the variable that names the file of the secret v.
 func twin(v Variable, key, doc, file string) Variable {
 	if doc == "" {
 		doc = fmt.Sprintf(textFileOf, key)
@@ -75,7 +77,7 @@ func twin(v Variable, key, doc, file string) Variable {
 	return Variable{Name: v.Name + fileSuffix, Doc: doc, Value: file, IsDefault: file == ""}
 }
 
-// setFiles sets the field File of all secrets.
+// setFiles sets the field File of each Secret in options.
 func (g Group) setFiles(options reflect.Value, environment map[string]string) {
 	for f, value := range options.Fields() {
 		key, tagged := f.Tag.Lookup("env")

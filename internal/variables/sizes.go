@@ -13,8 +13,8 @@ import (
 // 8MB, 4Mi.
 type Size int64
 
-// units has the units of sizes. A unit that ends in another unit comes before it. Kubernetes writes
-// Ki, Mi and Gi.
+// units contains the units of sizes. If a unit ends in another unit, as KiB ends in B, it comes
+// before that unit. Kubernetes writes Ki, Mi and Gi.
 var units = []struct {
 	name  string
 	bytes int64
@@ -25,7 +25,7 @@ var units = []struct {
 	{"B", 1},
 }
 
-// largestSize bounds a size so that it fits an int on all platforms.
+// largestSize is the largest accepted size. It fits an int on all platforms.
 const largestSize = math.MaxInt32
 
 // UnmarshalText parses a size.
@@ -35,8 +35,8 @@ func (s *Size) UnmarshalText(text []byte) error {
 	return err
 }
 
-// ParseSize parses a size of at most most bytes. It does not accept 0, so that nobody switches a
-// bound off by mistake.
+// ParseSize parses a size of at most most bytes. It returns an error for 0, so that nobody switches
+// a bound off by mistake.
 func ParseSize(text string, most int64) (int64, error) {
 	number, factor := text, int64(1)
 	for _, u := range units {
@@ -57,7 +57,7 @@ func ParseSize(text string, most int64) (int64, error) {
 	return n * factor, nil
 }
 
-// String returns the size in the largest unit that divides it.
+// String returns the size with the largest unit of which it is a multiple.
 func (s Size) String() string {
 	for _, u := range []int{2, 1, 0} {
 		if b := units[u].bytes; s != 0 && int64(s)%b == 0 {
@@ -81,14 +81,14 @@ func (p *Percent) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// String returns the share as the variable would have it.
+// String returns the share in the form that UnmarshalText reads, such as 25%.
 func (p Percent) String() string { return strconv.Itoa(int(p)) + "%" }
 
-// Share returns the share in hundredths, or 0 for 100%, which means no bound.
+// Share returns the share in hundredths. It returns 0 for 100%, because 0 means no bound.
 func (p Percent) Share() int { return int(p) % 100 }
 
-// ShownURL returns a URL for a log, with the user, the password and the values of the query cut
-// out.
+// ShownURL returns a URL for a log. Instead of the user, the password and the values of the query
+// it contains xxxxx.
 func ShownURL(u *url.URL) string {
 	if u == nil {
 		return ""

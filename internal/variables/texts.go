@@ -1,9 +1,9 @@
 package variables
 
-// The errors of this package, as an operator reads them after the name and the value of a
-// variable. Each says what is wanted, with an example.
+// These are the errors of this package. An operator reads them after the name and the value of a
+// variable. Each error says what the variable may contain, with an example.
 
-// What is wrong with a value.
+// These errors say what is wrong with a value.
 const (
 	textOneForm   = "the variable of the same name without _FILE is set too: leave out one of the two"
 	textEmptyFile = "the file is empty"

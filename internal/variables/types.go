@@ -13,8 +13,8 @@ import (
 )
 
 // parsers returns the parsers for types that do not implement encoding.TextUnmarshaler. Their
-// errors say what is wanted. They do not quote the value, because only the caller knows which part
-// of it may be shown.
+// errors say what the variable may contain. They do not quote the value, because only the caller
+// knows which part of it may be shown.
 func parsers() map[reflect.Type]env.ParserFunc {
 	return map[reflect.Type]env.ParserFunc{
 		reflect.TypeFor[bool]():          parseBool,
@@ -65,8 +65,8 @@ func shownDuration(d time.Duration) string {
 	return s
 }
 
-// Quote returns a value in quotes for an error. From a URL, or a text that looks like one, it cuts
-// the user, the password and the query. It also cuts long values.
+// Quote returns a value in quotes, for an error. If the value is a URL or looks like one, Quote
+// replaces the user, the password and the query by xxxxx. It also shortens a long value.
 func Quote(v string) string {
 	const longest = 120
 	if scheme, rest, ok := strings.Cut(v, "://"); ok {

@@ -1,7 +1,7 @@
-// Package variables reads structs from environment variables, and describes these variables. The
+// Package variables reads environment variables into structs, and describes these variables. The
 // configuration of the binary and the options of dialects both use it.
 //
-// A field with the tag env is a variable. The tags of such a field:
+// A field with the tag env is a variable. The tags of such a field are:
 //
 //	env         the name of the variable, without the group's prefix
 //	envDefault  the default, as a variable would have it; without this tag it is the zero value
@@ -9,8 +9,8 @@
 //	doc         what the variable does: a sentence without a full stop
 //	short       the same in a few words, if a beginner needs the variable
 //
-// A field of type Secret is two variables. The name of the second has _FILE at the end, and its
-// value names a file with the secret. The tag file describes the second variable.
+// A field of type Secret stands for two variables. The name of the second ends in _FILE, and its
+// value names a file that contains the secret. The tag file describes the second variable.
 //
 // The fields of an embedded struct count as fields of the outer struct. The type of the embedded
 // struct must be exported.
@@ -18,8 +18,8 @@
 // An empty variable counts as unset, because templates of charts and compose files write unset
 // variables as empty.
 //
-// The package reads no files except those of secrets. Its callers look for variables that do not
-// exist.
+// The package reads no files except those of secrets. It does not report variables that no field
+// has; its callers do.
 package variables
 
 import (
@@ -33,7 +33,8 @@ import (
 	"github.com/caarlos0/env/v11"
 )
 
-// A Group has variables with one prefix. Options points to the struct that they are read into.
+// A Group is a set of variables whose names have the same prefix. Options points to the struct into
+// which Read reads them.
 type Group struct {
 	Prefix  string
 	Options any
@@ -41,27 +42,29 @@ type Group struct {
 
 // A Variable describes one field of a group.
 type Variable struct {
-	Name    string   // name with the prefix
-	Default string   // default as a variable would have it, "" for none
-	Values  []string // allowed values, nil if any value is allowed
+	Name    string   // the name with the prefix
+	Default string   // the default as the variable would have it, or ""
+	Values  []string // the allowed values; nil if any value is allowed
 	Doc     string
-	Short   string // a short form of Doc, "" if a beginner does not need the variable
-	// Value is the current value as a log may show it. IsDefault reports whether it is the default.
+	Short   string // a short form of Doc; "" if a beginner does not need the variable
+	// Value is the current value in the form in which a log may show it. IsDefault is true if the
+	// value is the default.
 	Value     string
 	IsDefault bool
 }
 
-// Variables returns the variables of the group, in the order of the fields.
+// Variables returns the variables of the group in the order of the struct's fields.
 func (g Group) Variables() []Variable {
 	unset := g.fresh()
 	if err := unset.parse(nil); err != nil {
-		panic("variables: a default cannot be read: " + err.Error()) // the tag of the field is wrong
+		// the tag of the field is wrong
+		panic("variables: a default cannot be read: " + err.Error())
 	}
 	return g.variables(reflect.ValueOf(g.Options).Elem(), reflect.ValueOf(unset.Options).Elem())
 }
 
 // variables returns the variables for the fields of the struct now. byDefault is a struct of the
-// same type with all defaults.
+// same type in which all fields have their defaults.
 func (g Group) variables(now, byDefault reflect.Value) []Variable {
 	var list []Variable
 	for f, value := range now.Fields() {
@@ -88,7 +91,8 @@ func (g Group) variables(now, byDefault reflect.Value) []Variable {
 }
 
 // Read fills the group from an environment. It returns an error for each variable that cannot be
-// read. Such a variable keeps its default, so that the others can still be checked.
+// read. The field of such a variable gets its default, so that the other fields can still be
+// checked.
 func (g Group) Read(environment map[string]string) []error {
 	var errs []error
 	good := map[string]string{}
@@ -97,8 +101,8 @@ func (g Group) Read(environment map[string]string) []error {
 		if value == "" {
 			continue
 		}
-		// Each variable is parsed by itself, because env's errors name the field and not the
-		// variable.
+		// Each variable is parsed separately, because the errors of the package env name the field
+		// instead of the variable.
 		err := cause(g.fresh().parse(map[string]string{v.Name: value}))
 		if err == nil && v.Values != nil && !slices.Contains(v.Values, value) {
 			err = fmt.Errorf(textOneOf, strings.Join(v.Values, ", "))
@@ -109,7 +113,7 @@ func (g Group) Read(environment map[string]string) []error {
 		}
 		good[v.Name] = value
 	}
-	if err := g.parse(good); err != nil { // not reached: each value was parsed by itself before
+	if err := g.parse(good); err != nil { // cannot happen: each value was parsed before
 		errs = append(errs, err)
 	}
 	g.setFiles(reflect.ValueOf(g.Options).Elem(), good)
@@ -117,7 +121,7 @@ func (g Group) Read(environment map[string]string) []error {
 }
 
 // Check calls the Check method of the options, if there is one, and returns its errors. It adds the
-// name and the value of the variable to each error of At.
+// name and the value of the variable to each error that At or Atf has made.
 func (g Group) Check() []error {
 	checker, ok := g.Options.(interface{ Check() []error })
 	if !ok {
@@ -132,10 +136,11 @@ func (g Group) Check() []error {
 	return errs
 }
 
-// At returns an error for Check to return about the variable name, which is without the prefix.
+// At returns an error about a variable, which a Check method can return. name is the variable's
+// name without the prefix.
 func At(name string, err error) error { return &atError{name, err} }
 
-// Atf is like At, with a format.
+// Atf is like At, but makes the error of a format and arguments.
 func Atf(name, format string, args ...any) error { return At(name, fmt.Errorf(format, args...)) }
 
 type atError struct {
@@ -147,7 +152,7 @@ func (e *atError) Error() string { return e.name + ": " + e.err.Error() }
 
 func (e *atError) Unwrap() error { return e.err }
 
-// Split returns the errors that were joined by errors.Join.
+// Split returns the errors that errors.Join has joined.
 func Split(err error) []error {
 	if err == nil {
 		return nil
@@ -158,12 +163,13 @@ func Split(err error) []error {
 	return []error{err}
 }
 
-// Has reports whether the group has the variable name, which is without the prefix.
+// Has reports whether the group has a variable with that name. name is without the prefix.
 func (g Group) Has(name string) bool {
 	return slices.ContainsFunc(g.Variables(), func(v Variable) bool { return v.Name == g.Prefix+name })
 }
 
-// Doc returns the description of the variable name, which is without the prefix.
+// Doc returns the description of a variable, or "" if the group does not have it. name is without
+// the prefix.
 func (g Group) Doc(name string) string {
 	for _, v := range g.Variables() {
 		if v.Name == g.Prefix+name {
@@ -173,7 +179,8 @@ func (g Group) Doc(name string) string {
 	return ""
 }
 
-// Wrong returns the error for a value that was read but is wrong. name is without the prefix.
+// Wrong returns the error for a variable whose value could be read but is wrong. name is without
+// the prefix.
 func (g Group) Wrong(name string, err error) error {
 	for _, v := range g.Variables() {
 		if v.Name == g.Prefix+name {
@@ -183,19 +190,20 @@ func (g Group) Wrong(name string, err error) error {
 	return fmt.Errorf("%s%s: %w", g.Prefix, name, err)
 }
 
-// fresh returns a group of the same type with zero values.
+// fresh returns a group whose Options have the same type and zero values.
 func (g Group) fresh() Group {
 	return Group{g.Prefix, reflect.New(reflect.TypeOf(g.Options).Elem()).Interface()}
 }
 
 func (g Group) parse(environment map[string]string) error {
 	if environment == nil {
-		environment = map[string]string{} // env would read the process's environment for nil
+		// for nil, the package env would read the process's environment
+		environment = map[string]string{}
 	}
 	return env.ParseWithOptions(g.Options, env.Options{Prefix: g.Prefix, Environment: environment, FuncMap: parsers()})
 }
 
-// cause returns the error of a parser, without the text that env adds.
+// cause returns the error that a parser has returned, without the text that the package env adds.
 func cause(err error) error {
 	if all, ok := err.(env.AggregateError); ok && len(all.Errors) > 0 { //nolint:errorlint // env returns it bare
 		err = all.Errors[0]
@@ -206,7 +214,8 @@ func cause(err error) error {
 	return err
 }
 
-// shownValue returns a value for a log. Types with secrets cut them in their String methods.
+// shownValue returns a value in the form for a log. The String methods of types with secrets omit
+// them.
 func shownValue(value reflect.Value) string {
 	if d, ok := value.Interface().(time.Duration); ok {
 		return shownDuration(d)

@@ -1,7 +1,8 @@
-// Package authority is for tests. It has a certificate authority whose certificates are files, in a
-// folder that is updated as a kubelet updates the folder of a Secret.
+// Package authority is for tests. It is a certificate authority that writes its certificates into
+// files. The files are in a folder that changes in the same way as a kubelet updates the folder of
+// a Kubernetes Secret.
 //
-// It revokes nothing, and its certificates are for this machine only.
+// The authority revokes nothing, and its certificates are for this machine only.
 package authority
 
 import (
@@ -53,7 +54,8 @@ func (a *Authority) sign(c *x509.Certificate, key *ecdsa.PrivateKey) *x509.Certi
 	a.t.Helper()
 	c.SerialNumber = big.NewInt(a.next)
 	a.next++
-	// Valid from long ago, because the time is the year 2000 in a bubble of testing/synctest.
+	// The certificate is valid from 1999 on, because in a bubble of testing/synctest it is the year
+	// 2000.
 	c.NotBefore, c.NotAfter = time.Date(1999, 1, 1, 0, 0, 0, 0, time.UTC), time.Date(2099, 1, 1, 0, 0, 0, 0, time.UTC)
 	parent := a.cert
 	parent = cmp.Or(parent, c)
@@ -68,20 +70,20 @@ func (a *Authority) sign(c *x509.Certificate, key *ecdsa.PrivateKey) *x509.Certi
 	return signed
 }
 
-// Pool returns the authority as the pool of a client or server.
+// Pool returns a pool that contains only this authority's certificate.
 func (a *Authority) Pool() *x509.CertPool {
 	pool := x509.NewCertPool()
 	pool.AddCert(a.cert)
 	return pool
 }
 
-// PEM returns the authority's own certificate.
+// PEM returns the authority's own certificate in PEM.
 func (a *Authority) PEM() []byte {
 	return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: a.cert.Raw})
 }
 
-// Certificate returns a new certificate and its key in PEM. It is valid for servers and clients,
-// for this machine's addresses and for name, which is also its common name.
+// Certificate returns a new certificate and its key in PEM. The certificate is valid for servers
+// and for clients, for 127.0.0.1 and for name. name is also its common name.
 func (a *Authority) Certificate(name string) (cert, key []byte) {
 	a.t.Helper()
 	private := newKey(a.t)
@@ -96,21 +98,22 @@ func (a *Authority) Certificate(name string) (cert, key []byte) {
 	return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: signed.Raw}), pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: der})
 }
 
-// A Folder is a folder as a kubelet makes it for a Secret: its files are links into ..data, which
-// is a link to the folder of the current version.
+// A Folder looks like the folder that a kubelet creates for a Secret. Its files are links into
+// ..data, and ..data is a link to the folder of the current version.
 type Folder struct {
 	t       testing.TB
 	dir     string
 	version int
 }
 
-// NewFolder makes an empty Folder.
+// NewFolder creates an empty Folder.
 func NewFolder(t testing.TB) *Folder { return &Folder{t: t, dir: t.TempDir()} }
 
-// Path returns the path of a file.
+// Path returns the path of the file with that name.
 func (f *Folder) Path(name string) string { return filepath.Join(f.dir, name) }
 
-// Put replaces all files in one step. All versions must have files of the same names.
+// Put replaces all files in one step. files maps names to contents. Each call must have the same
+// names.
 func (f *Folder) Put(files map[string][]byte) {
 	f.t.Helper()
 	f.version++
@@ -132,7 +135,8 @@ func (f *Folder) Put(files map[string][]byte) {
 	must(os.Rename(f.Path("..tmp"), f.Path("..data")))
 }
 
-// Issue writes a new certificate of a for name as tls.crt and tls.key, and the authority as ca.crt.
+// Issue writes a new certificate for name, which a has signed, as tls.crt and tls.key. It writes
+// the certificate of a as ca.crt.
 func (f *Folder) Issue(a *Authority, name string) {
 	f.t.Helper()
 	cert, key := a.Certificate(name)

@@ -1,5 +1,5 @@
-// Package hostile is for tests of hostile input. It makes input that repeats something very often,
-// and has the bound for the time that such input may take.
+// Package hostile helps to test hostile input. It creates input that repeats something very often.
+// It also has the bound for the time that Holdpoint may need for such input.
 package hostile
 
 import (
@@ -7,11 +7,11 @@ import (
 	"time"
 )
 
-// Limit is the processor time that a few megabytes of input may take. They take a part of a second,
-// or minutes if the time grows with the square of the repetitions.
+// Limit is the most processor time that a few megabytes of hostile input may need. They usually
+// need a part of a second. If the time grows with the square of the repetitions, they need minutes.
 const Limit = 30 * time.Second
 
-// Many returns n things, separated by commas.
+// Many calls thing with 0 to n-1, and returns the results separated by commas.
 func Many(n int, thing func(i int) string) string {
 	parts := make([]string, n)
 	for i := range parts {
@@ -20,5 +20,5 @@ func Many(n int, thing func(i int) string) string {
 	return strings.Join(parts, ",")
 }
 
-// Same returns the same thing every time, for Many.
+// Same returns a function that always returns s, for Many.
 func Same(s string) func(int) string { return func(int) string { return s } }

@@ -8,7 +8,8 @@ import (
 	"time"
 )
 
-// ProcessorTime returns the processor time of this process. Other processes do not affect it.
+// ProcessorTime returns how much processor time this process has used. Other processes do not
+// affect it.
 func ProcessorTime(t testing.TB) time.Duration {
 	t.Helper()
 	var used syscall.Rusage

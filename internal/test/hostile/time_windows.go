@@ -6,7 +6,8 @@ import (
 	"time"
 )
 
-// ProcessorTime returns the processor time of this process. Other processes do not affect it.
+// ProcessorTime returns how much processor time this process has used. Other processes do not
+// affect it.
 func ProcessorTime(t testing.TB) time.Duration {
 	t.Helper()
 	var created, exited, kernel, user syscall.Filetime
@@ -20,8 +21,8 @@ func ProcessorTime(t testing.TB) time.Duration {
 	return length(kernel) + length(user)
 }
 
-// length converts a duration of Windows, in steps of 100 ns. Filetime.Nanoseconds would read it as
-// a time since 1601.
+// length converts a duration that Windows gives in steps of 100 ns. Filetime.Nanoseconds cannot do
+// this, because it reads the value as a time since 1601.
 func length(f syscall.Filetime) time.Duration {
 	return 100 * time.Duration(int64(f.HighDateTime)<<32|int64(f.LowDateTime))
 }

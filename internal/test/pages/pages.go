@@ -1,5 +1,5 @@
 // Package pages parses the repository's documents for tests: their blocks, sections and words. It
-// supports as much Markdown as these documents use, and checks nothing.
+// supports only the Markdown that these documents use, and checks nothing.
 package pages
 
 import (
@@ -7,13 +7,13 @@ import (
 	"strings"
 )
 
-// A Block is a fenced block of a page.
+// A Block is a fenced code block of a page.
 type Block struct {
-	Line     int    // number of the line that opens it, from 1
-	Language string // the word after the opening fence, "" if there is none
-	Text     string // the lines without the indent of the fence, each with its newline
-	Section  string // the heading above the block, "" before the first heading
-	Runs     string // the test named by a comment <!-- runs: folder: Test -->
+	Line     int    // the line number of the opening fence; lines count from 1
+	Language string // the word after the opening fence, or ""
+	Text     string // the lines, without the indent of the fence, each with a newline
+	Section  string // the heading above the block, or "" before the first heading
+	Runs     string // the test in a comment <!-- runs: folder: Test -->
 	Reason   string // the reason in a comment <!-- not run: reason -->
 }
 
@@ -58,14 +58,14 @@ func Blocks(text string) []Block {
 	return list
 }
 
-// Settings returns the assignments in a block of variables in the form NAME=value, without quotes
-// and comments. A line that begins with white space continues the value of the line above.
+// Settings returns the assignments NAME=value in a block of variables, without quotes and comments.
+// A value in single quotes may continue on the next lines, up to the closing quote.
 func Settings(block string) []string {
 	var list []string
 	quoted := false
 	for line := range strings.Lines(block) {
 		line = strings.TrimSuffix(line, "\n")
-		if quoted { // the value continues
+		if quoted { // the line continues a quoted value
 			list[len(list)-1] += "\n" + strings.TrimSuffix(line, "'")
 			quoted = !strings.HasSuffix(line, "'")
 			continue
@@ -88,23 +88,23 @@ func Settings(block string) []string {
 	return list
 }
 
-// A Section is a heading of a page with the text after it, up to the next heading of the same or a
-// higher level.
+// A Section is a heading of a page with the text after the heading, up to the next heading of the
+// same or a higher level.
 type Section struct {
 	Heading, Anchor string
-	Lines           int // number of lines, with the heading
+	Lines           int // the number of lines, including the heading
 	Text            string
 }
 
 var notInAnchor = regexp.MustCompile(`[^\w\- ]`)
 
-// Anchor returns the anchor of a heading, as Git hosts make it.
+// Anchor returns the anchor that Git hosts create for a heading.
 func Anchor(heading string) string {
 	return strings.ReplaceAll(notInAnchor.ReplaceAllString(strings.ToLower(heading), ""), " ", "-")
 }
 
-// Sections returns the sections of a page. A section contains its subsections, which are also in
-// the list.
+// Sections returns the sections of a page. The text of a section includes its subsections. Each
+// subsection is also an element of the list itself.
 func Sections(text string) []Section {
 	type open struct{ level, at int }
 	var list []Section

@@ -2,10 +2,10 @@
 // comment for each package, no paths of somebody's machine, short lines, and documents that agree
 // with the code.
 //
-// It has no code besides tests, and tests no behavior of Holdpoint. The descriptions of variables
-// are compared with the code in cmd/holdpoint, because the struct is there, and the streams in
-// documents in proxy.
+// The package has only tests, and they test no behavior of Holdpoint. Two related tests are
+// elsewhere: cmd/holdpoint compares the descriptions of variables with the code, because the struct
+// is there, and proxy compares the streams in documents.
 //
-// Its tests need only the files: no network and no installed tool, except where a test skips
-// without it.
+// The tests need only the files of the repository. They need no network and no installed tool; a
+// test that needs a tool is skipped if the tool is missing.
 package repo

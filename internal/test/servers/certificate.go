@@ -19,11 +19,11 @@ import (
 
 const certificateFile, keyFile, caFile = "server.crt", "server.key", "ca.crt"
 
-// A certificate has the names of its files: the authority, the certificate and the key.
+// A certificate contains the names of three files: of the authority, the certificate and the key.
 type certificate struct{ ca, cert, key string }
 
-// makeCertificate writes a certificate for localhost and 127.0.0.1, signed by an authority of its
-// own.
+// makeCertificate writes a certificate for localhost and 127.0.0.1 into dir. A new authority signs
+// it.
 func makeCertificate(t testing.TB, dir string, as *syscall.Credential) certificate {
 	t.Helper()
 	check := func(err error) {
@@ -36,7 +36,7 @@ func makeCertificate(t testing.TB, dir string, as *syscall.Credential) certifica
 	check(err)
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	check(err)
-	// valid for long, because a test may change the clock
+	// The certificate is valid for a long time, because a test may change the clock.
 	from, to := time.Now().Add(-30*24*time.Hour), time.Now().Add(365*24*time.Hour)
 	ca := &x509.Certificate{
 		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "the authority of a test"}, NotBefore: from, NotAfter: to,

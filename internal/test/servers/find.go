@@ -29,7 +29,8 @@ const (
 	Prometheus  Tool = "prometheus" // only promtool is used
 	Nginx       Tool = "nginx-light"
 
-	// Parts of a node of Kubernetes that are not from Kubernetes itself (deploy/kube).
+	// These programs belong to a node of Kubernetes but are not part of Kubernetes itself
+	// (deploy/kube).
 	Containerd Tool = "containerd"
 	Runc       Tool = "runc"
 	CNIPlugins Tool = "containernetworking-plugins"
@@ -40,7 +41,8 @@ const (
 	IPRoute    Tool = "iproute2"
 )
 
-// places are patterns of the path of a tool's binary. The latest version of PostgreSQL is used.
+// places maps each tool to patterns of the path of its binary. If there are several versions of
+// PostgreSQL, the latest is used.
 var places = map[Tool][]string{
 	RedisServer: {"/usr/bin/redis-server", "/usr/local/bin/redis-server", "/opt/homebrew/bin/redis-server"},
 	PostgreSQL:  {"/usr/lib/postgresql/*/bin/postgres", "/usr/local/bin/postgres", "/opt/homebrew/bin/postgres"},
@@ -58,22 +60,23 @@ var places = map[Tool][]string{
 	IPRoute:     {"/usr/sbin/ip", "/usr/bin/ip", "/sbin/ip"},
 }
 
-// find returns the path of a tool, or "". For PostgreSQL it follows links, because initdb is next
-// to the target.
+// find returns the path of a tool, or "" if the tool is missing. For PostgreSQL it follows links,
+// because initdb is in the folder of the link's target.
 func find(tool Tool) string {
 	for _, pattern := range places[tool] {
 		paths, err := filepath.Glob(pattern)
 		if err != nil || len(paths) == 0 {
 			continue
 		}
-		slices.SortFunc(paths, func(a, b string) int { // 9.6 before 15 before 17
+		slices.SortFunc(paths, func(a, b string) int { // puts 9.6 before 15, and 15 before 17
 			if d := len(a) - len(b); d != 0 && !strings.Contains(pattern, "/*/faketime") {
 				return d
 			}
 			return strings.Compare(a, b)
 		})
 		path := paths[len(paths)-1]
-		if tool != PostgreSQL { // redis-server is a link, and its name selects what it does
+		// not for redis-server: it is a link, and the link's name selects what it does
+		if tool != PostgreSQL {
 			return path
 		}
 		if path, err = filepath.EvalSymlinks(path); err == nil {
@@ -83,25 +86,25 @@ func find(tool Tool) string {
 	return ""
 }
 
-// Promtool returns the path of promtool, after Need.
+// Promtool calls Need and returns the path of promtool.
 func Promtool(t testing.TB) string {
 	t.Helper()
 	Need(t, Prometheus)
 	return find(Prometheus)
 }
 
-// NginxPath returns the path of nginx, after Need.
+// NginxPath calls Need and returns the path of nginx.
 func NginxPath(t testing.TB) string {
 	t.Helper()
 	Need(t, Nginx)
 	return find(Nginx)
 }
 
-// Required reports whether a missing server fails a test instead of skipping it.
+// Required reports whether a missing server makes a test fail. Otherwise the test is skipped.
 func Required() bool { return os.Getenv("TEST_SERVERS") == "required" }
 
-// Need skips the test if a tool is missing. If servers are required, Need installs it or fails.
-// Every Start function calls Need.
+// Need skips the test if one of the tools is missing. If servers are required, Need installs the
+// tool instead, and fails the test if this is not possible. Every Start function calls Need.
 func Need(t testing.TB, tools ...Tool) {
 	t.Helper()
 	lacking := missing(tools)
@@ -136,9 +139,9 @@ func names(tools []Tool) string {
 	return strings.Join(list, ", ")
 }
 
-var installing sync.Mutex // for this process; lockMachine is for other test processes
+var installing sync.Mutex // for goroutines of this process; lockMachine is for other processes
 
-// install installs Debian packages, without starting their services.
+// install installs Debian packages without starting their services.
 func install(tools []Tool) error {
 	if _, err := exec.LookPath("apt-get"); err != nil || os.Geteuid() != 0 {
 		return errors.New("install it, or run as root where there is apt-get")
@@ -166,8 +169,8 @@ func install(tools []Tool) error {
 	return apt(packages...)
 }
 
-// apt runs apt-get, with retries, because a registry may fail for a moment or another apt-get may
-// hold the lock.
+// apt runs apt-get with args. It tries up to three times, because a registry may fail for a moment
+// or another apt-get may hold the lock.
 func apt(args ...string) error {
 	args = append([]string{"-qq", "-o", "DPkg::Lock::Timeout=300"}, args...)
 	var err error
@@ -184,11 +187,11 @@ func apt(args ...string) error {
 	return err
 }
 
-// policy is the file that Debian packages run before they start a service. An existing file is not
-// changed: in a container it forbids services too.
+// policy is a script that Debian packages run before they start a service. If the script already
+// exists, it is not changed: in a container it forbids services too.
 const policy = "/usr/sbin/policy-rc.d"
 
-// forbidServices prevents packages from starting services, until allow is called.
+// forbidServices prevents Debian packages from starting services, until allow is called.
 func forbidServices() (allow func(), err error) {
 	f, err := os.OpenFile(policy, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o755)
 	if errors.Is(err, fs.ErrExist) {
@@ -205,7 +208,8 @@ func forbidServices() (allow func(), err error) {
 	return func() { os.Remove(policy) }, nil
 }
 
-// lockMachine locks the machine against installations by other test processes.
+// lockMachine takes a lock on this machine, so that other test processes install nothing at the
+// same time. unlock releases it.
 func lockMachine() (unlock func(), err error) {
 	f, err := os.OpenFile(filepath.Join(os.TempDir(), "holdpoint-install.lock"), os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {

@@ -10,16 +10,16 @@ import (
 	"testing"
 )
 
-// ErrMissing is the error if a server is not installed.
+// ErrMissing is the error of Outside if a server is not installed.
 var ErrMissing = errors.New("servers: a server is missing")
 
-// Outside runs do in a program that is not a test, such as the benchmark. Servers that do starts
-// end when it returns. If the testing.TB fails, do ends, and Outside returns the failure as an
-// error. If it skips, the error is ErrMissing.
+// Outside calls do in a program that is not a test, such as the benchmark. The servers that do
+// starts end when do returns. If do fails its testing.TB, do ends at once and Outside returns the
+// failure as an error. If do skips, the error is ErrMissing.
 func Outside(do func(t testing.TB) error) (err error) {
 	o := &outside{}
 	done := make(chan struct{})
-	go func() { // Fatal ends the goroutine
+	go func() { // in a goroutine, because Fatal ends the goroutine that calls it
 		defer close(done)
 		defer o.cleanUp()
 		err = do(o)
@@ -28,15 +28,15 @@ func Outside(do func(t testing.TB) error) (err error) {
 	return errors.Join(err, o.err)
 }
 
-// outside implements the methods of testing.TB that the servers use. Other methods panic.
+// outside implements those methods of testing.TB that the servers use. All other methods panic.
 type outside struct {
 	testing.TB
 	cleanups []func()
 	err      error
 }
 
-// cleanUp runs the cleanups, the last one first. If one of them ends its goroutine, the others
-// still run.
+// cleanUp runs the cleanups in reverse order. Each runs in a goroutine of its own, so if one of
+// them calls Fatal, the others still run.
 func (o *outside) cleanUp() {
 	for _, do := range slices.Backward(o.cleanups) {
 		done := make(chan struct{})

@@ -19,8 +19,8 @@ type Bouncer struct {
 }
 
 // StartPgBouncer starts a PgBouncer in transaction mode, in which a client has a connection to the
-// server for one transaction only. It has few connections. It ends with the test. conf are further
-// lines of its configuration, which override others.
+// server only during one transaction. It has few connections to the server. It ends with the test.
+// conf are further lines of its configuration, which override the others.
 func StartPgBouncer(t testing.TB, server *Postgres, conf ...string) *Bouncer {
 	t.Helper()
 	Need(t, PgBouncer)
@@ -48,7 +48,8 @@ func StartPgBouncer(t testing.TB, server *Postgres, conf ...string) *Bouncer {
 	return b
 }
 
-// answers asks through the Unix socket, which belongs to this process only.
+// answers checks that PgBouncer answers a query through its Unix socket. Only this process has that
+// socket, while another process could use the port.
 func (b *Bouncer) answers() error {
 	at := fmt.Sprintf("host=%s port=%d user=%s password='%s' dbname=%s", b.dir, b.port, PostgresUser, PostgresPassword, PostgresDatabase)
 	out, err := b.server.program("psql", "-X", "-q", "-t", "-A", "-d", at, "-c", "SELECT 1")
@@ -58,11 +59,11 @@ func (b *Bouncer) answers() error {
 	return err
 }
 
-// Addr returns host and port.
+// Addr returns the host and the port.
 func (b *Bouncer) Addr() string { return address(b.port) }
 
-// URL returns the address of the database for a client, as PostgresUser.
+// URL returns the URL of the database for a client, which logs in as PostgresUser.
 func (b *Bouncer) URL() string { return postgresURL(b.Addr(), "disable") }
 
-// URLAt returns URL with another host and port, such as a Proxy's.
+// URLAt returns the same URL as URL with another host and port, such as those of a Proxy.
 func (b *Bouncer) URLAt(address string) string { return postgresURL(address, "disable") }

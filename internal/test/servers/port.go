@@ -11,8 +11,9 @@ import (
 	"testing"
 )
 
-// Ports are chosen below the range that the kernel uses for outgoing connections (32768 and up on
-// Linux). Otherwise a connection could use a server's port while the server is down.
+// Ports are chosen below the range from which the kernel chooses ports of outgoing connections
+// (32768 and up on Linux). Otherwise an outgoing connection could use a server's port while the
+// server is down.
 const firstPort, lastPort = 10_000, 32_000
 
 // freePort returns a port of the loopback address on which no process listens.
@@ -33,7 +34,8 @@ func freePort(t testing.TB) int {
 
 func address(port int) string { return net.JoinHostPort("127.0.0.1", strconv.Itoa(port)) }
 
-// onFreePort calls start with free ports until it does not return errTaken.
+// onFreePort calls start with a free port. If start returns errTaken, it tries again with another
+// port, up to five times. Any other error fails the test.
 func onFreePort(t testing.TB, start func(port int) error) {
 	t.Helper()
 	for attempt := 1; ; attempt++ {

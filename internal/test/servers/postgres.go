@@ -18,19 +18,21 @@ import (
 	"time"
 )
 
-// PostgresOptions configure a PostgreSQL server. The zero value is a server that writes each change
+// PostgresOptions configure a PostgreSQL server. With the zero value the server writes each change
 // to its disk before it answers.
 type PostgresOptions struct {
-	StandbyOf *Postgres // makes a standby that follows this server by streaming replication
-	// Synchronous makes the primary of a standby wait for it: the primary confirms a change after
-	// the standby has written it to disk.
+	StandbyOf *Postgres // makes a standby of this server (streaming replication)
+	// Synchronous makes the primary of a standby wait for the standby: the primary confirms a
+	// change only after the standby has written it to disk.
 	Synchronous bool
-	TLS         bool          // accept TLS connections too, with a certificate of CAFile
-	Ahead       time.Duration // how far its clock is ahead of the machine's (needs FakeTime)
-	Conf        []string      // further lines of its configuration, which override others
+	TLS         bool // also accept TLS connections, with a certificate that CAFile verifies
+	// how far the server's clock is ahead of the machine's (needs FakeTime)
+	Ahead time.Duration
+	Conf  []string // further lines of the configuration, which override others
 }
 
-// The role and database of a client. The role owns the database and is not a superuser.
+// A client logs in with this role, and uses this database. The role owns the database and is not a
+// superuser.
 const (
 	PostgresUser     = "holdpoint"
 	PostgresPassword = "p w/@"
@@ -42,12 +44,13 @@ type Postgres struct {
 	process
 	options PostgresOptions
 	port    int
-	sockets string // the folder of its Unix socket, which needs no password
+	sockets string // the folder of the server's Unix socket, through which no password is needed
 	ca      string
 }
 
-// StartPostgres starts a server with an empty database. It ends with the test. PostgreSQL refuses
-// to run as root; if the test runs as root, the server runs as postgres or nobody.
+// StartPostgres starts a server with an empty database. The server ends with the test. PostgreSQL
+// refuses to run as root, so if the test runs as root, the server runs as the user postgres or
+// nobody.
 func StartPostgres(t testing.TB, o PostgresOptions) *Postgres {
 	t.Helper()
 	Need(t, PostgreSQL)
@@ -92,15 +95,15 @@ func StartPostgres(t testing.TB, o PostgresOptions) *Postgres {
 }
 
 // release removes the small segment of shared memory that a killed server leaves in the kernel.
-// Line 7 of postmaster.pid has its id.
+// Line 7 of postmaster.pid contains the id of the segment.
 func (p *Postgres) release() {
 	b, err := os.ReadFile(filepath.Join(p.dir, "data", "postmaster.pid"))
 	if err != nil {
-		return // it was stopped cleanly
+		return // the server was stopped cleanly
 	}
 	if lines := strings.Split(string(b), "\n"); len(lines) > 6 {
 		if fields := strings.Fields(lines[6]); len(fields) == 2 {
-			_ = exec.Command("ipcrm", "-m", fields[1]).Run() // it may not exist any more
+			_ = exec.Command("ipcrm", "-m", fields[1]).Run() // the segment may not exist any more
 		}
 	}
 }
@@ -113,7 +116,7 @@ func (p *Postgres) conf() []string {
 	}, p.options.Conf...)
 }
 
-// run runs one of PostgreSQL's programs as the server's user.
+// run runs one of PostgreSQL's programs as the server's user. An error fails the test.
 func (p *Postgres) run(name string, args ...string) {
 	p.t.Helper()
 	if out, err := p.program(name, args...); err != nil {
@@ -152,7 +155,7 @@ func (p *Postgres) answers() error {
 	return err
 }
 
-// owner returns the connection string of the superuser, through the Unix socket.
+// owner returns the connection string with which the superuser connects through the Unix socket.
 func (p *Postgres) owner() string {
 	return fmt.Sprintf("host=%s port=%d user=postgres", p.sockets, p.port)
 }
@@ -163,7 +166,7 @@ func (p *Postgres) query(sql string) (string, error) {
 }
 
 // Exec runs SQL as superuser in the database postgres. It returns the rows, one on each line, with
-// "|" between columns. It fails the test on an error.
+// "|" between columns. An error fails the test.
 func (p *Postgres) Exec(sql string) string {
 	p.t.Helper()
 	out, err := p.query(sql)
@@ -173,7 +176,7 @@ func (p *Postgres) Exec(sql string) string {
 	return out
 }
 
-// ExecIn is like Exec in another database, such as PostgresDatabase.
+// ExecIn is like Exec, but runs SQL in another database, such as PostgresDatabase.
 func (p *Postgres) ExecIn(database, sql string) string {
 	p.t.Helper()
 	out, err := p.program("psql", "-X", "-q", "-t", "-A", "-v", "ON_ERROR_STOP=1", "-d", p.owner()+" dbname="+database, "-c", sql)
@@ -183,13 +186,15 @@ func (p *Postgres) ExecIn(database, sql string) string {
 	return strings.TrimSpace(out)
 }
 
-// Addr returns host and port.
+// Addr returns the host and the port.
 func (p *Postgres) Addr() string { return address(p.port) }
 
-// URL returns the address of the database for a client, through TCP and as PostgresUser.
+// URL returns the URL of the database for a client, which connects by TCP and logs in as
+// PostgresUser.
 func (p *Postgres) URL() string { return p.URLAt(p.Addr()) }
 
-// URLAt returns URL with another host and port, such as a Proxy's or a PgBouncer's.
+// URLAt returns the same URL as URL with another host and port, such as those of a Proxy or a
+// Bouncer.
 func (p *Postgres) URLAt(address string) string {
 	mode := "disable"
 	if p.options.TLS {
@@ -203,17 +208,18 @@ func postgresURL(address, mode string) string {
 	return u.String() + "?sslmode=" + mode
 }
 
-// SocketURL returns the address of the database through the Unix socket.
+// SocketURL returns the URL of the database for a client that connects through the Unix socket.
 func (p *Postgres) SocketURL() string {
 	return fmt.Sprintf("postgres:///%s?host=%s&port=%d&user=%s", PostgresDatabase, url.QueryEscape(p.sockets), p.port, PostgresUser)
 }
 
-// CAFile returns the file with the authority of the server's certificate, in PEM. It is "" without
-// TLS.
+// CAFile returns the name of the PEM file of the authority that signed the server's certificate. It
+// returns "" if the server does not use TLS.
 func (p *Postgres) CAFile() string { return p.ca }
 
-// Crash ends the server without notice to the processes that serve connections, by SIGQUIT, which
-// PostgreSQL calls an immediate stop. The next start recovers from the log.
+// Crash ends the server by SIGQUIT, which PostgreSQL calls an immediate shutdown. The processes
+// that serve connections cannot finish their work. At its next start the server recovers from its
+// log.
 func (p *Postgres) Crash() {
 	p.t.Helper()
 	if p.running() {
@@ -223,7 +229,7 @@ func (p *Postgres) Crash() {
 	}
 }
 
-// Promote makes a standby a primary, and returns when it accepts changes.
+// Promote makes a standby the primary. It returns when the server accepts changes.
 func (p *Postgres) Promote() {
 	p.t.Helper()
 	if p.Exec("SELECT pg_promote(true, 60)") != "t" {
@@ -239,7 +245,8 @@ func (p *Postgres) Promote() {
 	p.options.StandbyOf = nil
 }
 
-// inStep waits until a standby has all changes that the server has at the time of the call.
+// inStep waits until a standby has all changes that the server had at the time of the call. If
+// synchronous is true, the standby must also be synchronous.
 func (p *Postgres) inStep(synchronous bool) {
 	p.t.Helper()
 	at := p.Exec("SELECT pg_current_wal_flush_lsn()")
@@ -256,8 +263,8 @@ func (p *Postgres) inStep(synchronous bool) {
 	})
 }
 
-// unprivileged returns the user of a server that refuses to run as root. It returns nil if the test
-// does not run as root.
+// unprivileged returns the user for a server that refuses to run as root. It returns nil if the
+// test does not run as root.
 func unprivileged(t testing.TB) *syscall.Credential {
 	t.Helper()
 	if os.Geteuid() != 0 {

@@ -17,11 +17,11 @@ import (
 	"time"
 )
 
-// bound is how long a server may take to start, to stop or to reach a state.
+// bound is the longest time that a server may take to start, to stop or to reach a state.
 const bound = time.Minute
 
-// A process is a server that can be ended and started again with the same command. Its methods must
-// be called from one goroutine at a time.
+// A process is a server that can be ended and started again with the same command. Only one
+// goroutine at a time may call its methods.
 type process struct {
 	t      testing.TB
 	name   string
@@ -31,19 +31,19 @@ type process struct {
 	dir    string
 	as     *syscall.Credential
 	stop   syscall.Signal // ends the server cleanly
-	end    syscall.Signal // ends the server at once, but lets it release what the kernel would keep
-	ready  func() error   // sends a request to the server; nil if the answer is right
+	end    syscall.Signal // ends the server at once, but lets it release what it has in the kernel
+	ready  func() error   // sends a request to the server; nil if the response is right
 	log    lockedBuffer
 	cmd    *exec.Cmd
 	gone   chan struct{} // closed after cmd has ended
 	frozen []int
 }
 
-// errTaken is the error of a start if another process uses the port.
+// errTaken is the error of start if another process uses the port.
 var errTaken = errors.New("the port is taken")
 
-// again starts a process on the port of its last run. It waits until the port is free, because
-// clients have it.
+// again starts a process on the port of its last run. If the port is in use, it waits until the
+// port is free. It cannot choose another port, because clients already know this one.
 func (p *process) again() error {
 	deadline := time.Now().Add(bound)
 	for {
@@ -63,8 +63,9 @@ func (p *process) start() error {
 	cmd.Dir, cmd.Stdout, cmd.Stderr = p.dir, &p.log, &p.log
 	cmd.Env = append(os.Environ(), p.env...)
 	cmd.SysProcAttr = attributes(p.as, p.end)
-	// Linux sends Pdeathsig when the thread that started the process ends (golang/go#27505). So the
-	// thread that starts it waits for its end.
+	// Linux sends the signal Pdeathsig when the thread that started the process ends
+	// (golang/go#27505). So the thread that starts the process also waits for the end of the
+	// process.
 	started := make(chan error, 1)
 	gone := make(chan struct{})
 	go func() {
@@ -74,7 +75,7 @@ func (p *process) start() error {
 		err := cmd.Start()
 		started <- err
 		if err == nil {
-			_ = cmd.Wait() // its log shows why it ended
+			_ = cmd.Wait() // the server's log shows why it ended
 		}
 	}()
 	if err := <-started; err != nil {
@@ -113,26 +114,26 @@ func (p *process) running() bool {
 	}
 }
 
-// all returns the process and its children. The process is first, so that it starts no more
-// children after it is stopped.
+// all returns the ids of the process and of its children. The process itself is the first: once it
+// is stopped, it starts no more children.
 func (p *process) all() []int {
 	pid := p.cmd.Process.Pid
 	return append([]int{pid}, children(pid)...)
 }
 
-// Kill ends the server as a crash of the machine would: at once, with all its processes. It returns
-// when they have ended.
+// Kill ends the server in the same way as a crash of the machine: at once, with all its processes.
+// It returns when they have ended.
 func (p *process) Kill() {
 	p.t.Helper()
 	if !p.running() {
 		return
 	}
-	p.Freeze() // so that no process reacts to the end of another
+	p.Freeze() // so that no process reacts to the end of another process
 	for _, pid := range p.frozen {
 		_ = syscall.Kill(pid, syscall.SIGKILL)
 	}
-	// A child that was started just before the freeze is not in the list. It would keep the log
-	// open.
+	// A child that was started just before the freeze is not in p.frozen. It would leave the log's
+	// file open, so it is killed too.
 	until(p.t, p.name+" does not end", func() error {
 		for _, pid := range within(p.dir) {
 			_ = syscall.Kill(pid, syscall.SIGKILL)
@@ -154,8 +155,8 @@ func (p *process) Stop() {
 		return
 	}
 	p.Thaw()
-	// Redis ignores the signal while it writes its first file as a replica, so the signal is
-	// repeated.
+	// Redis ignores the signal while it writes its first file as a replica, so the signal is sent
+	// repeatedly.
 	until(p.t, p.name+" does not stop", func() error {
 		_ = syscall.Kill(p.cmd.Process.Pid, p.stop)
 		select {
@@ -177,15 +178,16 @@ func (p *process) Restart() {
 	}
 }
 
-// Later restarts the server with a clock that is d ahead of the machine's (needs FakeTime).
+// Later restarts the server with a clock that is ahead of the machine's clock by d (needs
+// FakeTime).
 func (p *process) Later(d time.Duration) {
 	p.t.Helper()
 	p.env = append(p.env, ahead(p.t, d)...)
 	p.Restart()
 }
 
-// Freeze stops the server's processes without ending them. Its connections stay open, but it does
-// not answer.
+// Freeze stops the server's processes without ending them. The server's connections stay open, but
+// the server does not answer.
 func (p *process) Freeze() {
 	p.t.Helper()
 	if !p.running() {
@@ -199,7 +201,7 @@ func (p *process) Freeze() {
 	}
 }
 
-// Thaw continues a frozen server.
+// Thaw lets a frozen server continue.
 func (p *process) Thaw() {
 	for _, pid := range p.frozen {
 		_ = syscall.Kill(pid, syscall.SIGCONT)
@@ -207,10 +209,10 @@ func (p *process) Thaw() {
 	p.frozen = nil
 }
 
-// Log returns the server's output.
+// Log returns everything that the server has printed.
 func (p *process) Log() string { return p.log.From(0) }
 
-// cleanUp ends the server at the end of the test.
+// cleanUp ends the server at the end of the test. If the test has failed, cleanUp prints the log.
 func (p *process) cleanUp() {
 	if p.running() {
 		p.Thaw()
@@ -235,13 +237,13 @@ func (p *process) wait(what string) {
 	}
 }
 
-// A final error makes await return at once.
+// final is an error after which await does not try again.
 type final struct{ error }
 
 func (f final) Unwrap() error { return f.error }
 
-// await calls ask until it returns nil or a final error, or until the deadline. It returns the last
-// error.
+// await calls ask repeatedly, until ask returns nil or a final error, or until the deadline. It
+// returns the last error.
 func await(deadline time.Time, ask func() error) error {
 	for {
 		err := ask()
@@ -259,7 +261,8 @@ func await(deadline time.Time, ask func() error) error {
 	}
 }
 
-// until calls ask until it returns nil. It fails the test after bound.
+// until calls ask repeatedly, until ask returns nil. If that takes longer than bound, until fails
+// the test. what describes the failure.
 func until(t testing.TB, what string, ask func() error) {
 	t.Helper()
 	if err := await(time.Now().Add(bound), ask); err != nil {
@@ -267,8 +270,9 @@ func until(t testing.TB, what string, ask func() error) {
 	}
 }
 
-// folder makes a folder that the server's user can write to. The test's own temporary folder is not
-// suitable: other users cannot enter it, and its name is too long for a Unix socket.
+// folder creates a folder that the server's user can write to. It does not use the test's own
+// temporary folder: other users cannot enter that folder, and its name is too long for a Unix
+// socket.
 func folder(t testing.TB, as *syscall.Credential) string {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "hp-")
@@ -299,13 +303,13 @@ func write(t testing.TB, path, text string, as *syscall.Credential) {
 	}
 }
 
-// tail returns the last lines of a log.
+// tail returns the last 30 lines of a log.
 func tail(s string) string {
 	lines := strings.Split(strings.TrimSpace(s), "\n")
 	return strings.Join(lines[max(0, len(lines)-30):], "\n")
 }
 
-// A lockedBuffer keeps the output of a process.
+// A lockedBuffer contains the output of a process. It is safe for concurrent use.
 type lockedBuffer struct {
 	mu sync.Mutex
 	b  bytes.Buffer

@@ -9,16 +9,16 @@ import (
 	"time"
 )
 
-// A Program is a process that listens on a port of the loopback address, such as the program under
-// test.
+// A Program is a process that listens on a port of the loopback address, such as the program that
+// is tested.
 type Program struct {
 	process
 	port int
 }
 
-// StartProgram starts the program at path and returns when it accepts connections. env returns the
-// variables to add to the test's environment, for the program's address. The program ends with the
-// test, by SIGKILL.
+// StartProgram starts the program at path, and returns when it accepts connections. env is called
+// with the program's address. It returns environment variables, which are added to those of the
+// test. The program ends with the test, by SIGKILL.
 func StartProgram(t testing.TB, name, path string, env func(address string) []string) *Program {
 	t.Helper()
 	p := &Program{process: process{
@@ -40,10 +40,10 @@ func StartProgram(t testing.TB, name, path string, env func(address string) []st
 	return p
 }
 
-// Addr returns host and port, which a restart does not change.
+// Addr returns the host and the port. A restart does not change them.
 func (p *Program) Addr() string { return address(p.port) }
 
-// Setenv sets a variable, as NAME=value, for the next start. It overrides an earlier value.
+// Setenv sets a variable for the next start, in the form NAME=value. It overrides an earlier value.
 func (p *Program) Setenv(variable string) { p.env = append(p.env, variable) }
 
 // Drain sends SIGTERM once, and waits until the program has ended.

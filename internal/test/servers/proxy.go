@@ -13,36 +13,37 @@ import (
 // A Moment is a point in a request or its reply at which a connection can break.
 type Moment int
 
-// The moments of a fault.
+// The moments at which a fault can happen.
 const (
-	// Before: the server gets nothing of the request.
+	// Before means that the server gets nothing of the request.
 	Before Moment = iota
-	// Within: the server gets a part of the request.
+	// Within means that the server gets only a part of the request.
 	Within
-	// After: the server executes the request and replies, but the client gets nothing of the reply.
+	// After means that the server executes the request and replies, but the client gets nothing of
+	// the reply.
 	After
-	// Reply: the client gets a part of the reply.
+	// Reply means that the client gets only a part of the reply.
 	Reply
 )
 
-// Moments are all moments.
+// Moments contains every Moment.
 var Moments = []Moment{Before, Within, After, Reply}
 
 func (m Moment) String() string { return []string{"before", "within", "after", "reply"}[m] }
 
-// A Fault breaks one connection at a moment of one request.
+// A Fault breaks one connection, at a moment of one request.
 //
 // A request is everything that a client sends until the server replies. So a pipeline is one
-// request, and a transaction of several statements is several. What a client sends to log in counts
-// as requests too.
+// request, and a transaction of several statements is several requests. What a client sends in
+// order to log in also counts as requests.
 type Fault struct {
 	At   Moment
-	Skip int  // number of requests, on all connections together, that pass before the fault
-	Hang bool // the connection does not break but stays open, and nothing passes any more
+	Skip int  // how many requests succeed before the fault, on all connections together
+	Hang bool // the connection stays open, but nothing is forwarded any more
 }
 
-// A Proxy is a TCP proxy in front of a server, which breaks connections. It listens on a free port
-// of the loopback address, and ends with the test.
+// A Proxy is a TCP proxy in front of a server. It breaks connections. It listens on a free port of
+// the loopback address, and ends with the test.
 type Proxy struct {
 	listener net.Listener
 
@@ -57,7 +58,7 @@ type Proxy struct {
 	serving sync.WaitGroup
 }
 
-// StartProxy starts a proxy for target, a host and port.
+// StartProxy starts a proxy in front of the server at target, a host and port.
 func StartProxy(t testing.TB, target string) *Proxy {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -86,7 +87,7 @@ func (p *Proxy) Arm(f Fault) {
 	p.fault, p.struck = &f, false
 }
 
-// Disarm removes the fault. It reports whether the fault has happened since Arm.
+// Disarm removes the fault. struck is true if the fault has happened since Arm.
 func (p *Proxy) Disarm() (struck bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -95,14 +96,14 @@ func (p *Proxy) Disarm() (struck bool) {
 }
 
 // Turn directs new connections to another server, as a changed DNS name would. Open connections
-// stay.
+// stay with the old server.
 func (p *Proxy) Turn(target string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.target = target
 }
 
-// Delay delays all bytes in each direction, as a network does, in order.
+// Delay delays all bytes in both directions by d. They stay in order, as in a network.
 func (p *Proxy) Delay(d time.Duration) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -116,7 +117,7 @@ func (p *Proxy) Sever() {
 	}
 }
 
-// Refuse breaks all open connections, and new ones at once, until Accept.
+// Refuse breaks all open connections. New connections are broken at once, until Accept is called.
 func (p *Proxy) Refuse() {
 	p.mu.Lock()
 	p.refuse = true
@@ -131,19 +132,19 @@ func (p *Proxy) Accept() {
 	p.refuse = false
 }
 
-// Freeze stops all bytes in both directions, until Thaw. Connections stay open, and new ones are
-// accepted.
+// Freeze stops all bytes in both directions, until Thaw is called. Open connections stay open, and
+// new ones are accepted.
 func (p *Proxy) Freeze() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	select {
 	case <-p.thawed:
 		p.thawed = make(chan struct{})
-	default: // it is frozen already
+	default: // the proxy is already frozen
 	}
 }
 
-// Thaw ends Freeze. Bytes that were sent meanwhile pass now.
+// Thaw ends Freeze. It forwards the bytes that were sent in the meantime.
 func (p *Proxy) Thaw() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -191,7 +192,8 @@ func (p *Proxy) serve() {
 	}
 }
 
-// strike returns the fault if it applies to the request that begins now, else nil.
+// strike is called at the beginning of a request. It returns the fault if it applies to this
+// request, and otherwise nil.
 func (p *Proxy) strike() *Fault {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -207,7 +209,7 @@ func (p *Proxy) strike() *Fault {
 	}
 }
 
-// A link is a connection through the proxy.
+// A link is one connection through the proxy, from the client to the server.
 type link struct {
 	proxy          *Proxy
 	client, server net.Conn
@@ -216,11 +218,11 @@ type link struct {
 
 	mu     sync.Mutex
 	asking bool   // the client has sent a request, and the server has not replied yet
-	fault  *Fault // the fault of the current request
+	fault  *Fault // the fault that applies to the current request, or nil
 }
 
-// request handles bytes of the client. pass is what the server gets of them; on reports whether the
-// link continues.
+// request is called with bytes that the client has sent. pass are those of them that the server
+// gets. on is false if the link must end.
 func (l *link) request(b []byte) (pass []byte, on bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -236,7 +238,8 @@ func (l *link) request(b []byte) (pass []byte, on bool) {
 	return b, true
 }
 
-// reply handles bytes of the server, as request does for the client.
+// reply is called with bytes that the server has sent. pass and on are as for request, with the
+// client in place of the server.
 func (l *link) reply(b []byte) (pass []byte, on bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -250,7 +253,8 @@ func (l *link) reply(b []byte) (pass []byte, on bool) {
 	return b, true
 }
 
-// pass copies one direction until the link ends.
+// pass copies the bytes of one direction until the link ends. It calls judge with them, which is
+// request or reply.
 func (l *link) pass(from, to net.Conn, judge func([]byte) ([]byte, bool)) {
 	defer l.sever()
 	buffer := make([]byte, 64<<10)
@@ -281,8 +285,8 @@ func (l *link) pass(from, to net.Conn, judge func([]byte) ([]byte, bool)) {
 	}
 }
 
-// hang returns at once, unless the fault has Hang: then it returns when the link ends. It keeps
-// reading, to notice when the other side closes the connection.
+// hang returns at once unless the current fault has Hang. Then it reads and discards bytes of from,
+// so that it notices when that side closes the connection, and returns when the link ends.
 func (l *link) hang(from io.Reader) {
 	l.mu.Lock()
 	hangs := l.fault.Hang
@@ -296,14 +300,14 @@ func (l *link) sever() {
 	l.once.Do(func() {
 		close(l.cut)
 		reset(l.client)
-		l.server.Close() // without a reset, so that the server gets the part of a request that was sent
+		l.server.Close() // without a reset, so that the server gets the bytes that were sent
 		l.proxy.mu.Lock()
 		delete(l.proxy.links, l)
 		l.proxy.mu.Unlock()
 	})
 }
 
-// reset closes a connection as a network failure does: bytes that were not sent yet are lost.
+// reset closes a connection as a network failure would: bytes that were not sent yet are lost.
 func reset(c net.Conn) {
 	if tcp, ok := c.(*net.TCPConn); ok {
 		_ = tcp.SetLinger(0)

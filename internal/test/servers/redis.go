@@ -16,17 +16,19 @@ import (
 	"time"
 )
 
-// RedisOptions configure a Redis server. The zero value is a server without a password that writes
+// RedisOptions configure a Redis server. With the zero value the server has no password, and writes
 // each change to its disk before it answers.
 type RedisOptions struct {
-	ReplicaOf *Redis // makes a replica of this server
-	// User and Password are the ACL user of clients; if they are set, the default user is off.
-	// Rules are the user's rights, by default all. Redis.Do always logs in as a user with all
-	// rights.
+	ReplicaOf *Redis // makes the new server a replica of this server
+	// User and Password are the ACL user with which clients log in. If they are set, the default
+	// user is off. Rules are the rights of that user, by default all. Redis.Do does not use it: it
+	// always logs in as a user with all rights.
 	User, Password, Rules string
-	TLS                   bool          // accept TLS connections only, with a certificate of CAFile
-	Ahead                 time.Duration // how far its clock is ahead of the machine's (needs FakeTime)
-	Conf                  []string      // further lines of its configuration, which override others
+	// accept only TLS connections, with a certificate that CAFile verifies
+	TLS bool
+	// how far the server's clock is ahead of the machine's (needs FakeTime)
+	Ahead time.Duration
+	Conf  []string // further lines of the configuration, which override others
 
 	like *Redis // another node of the same cluster
 }
@@ -41,8 +43,8 @@ type Redis struct {
 	only    []string // the configuration of a sentinel, or nil for a server
 }
 
-// StartRedis starts a redis-server. It ends with the test. If it is a replica, StartRedis returns
-// when it has all data of its primary.
+// StartRedis starts a redis-server. The server ends with the test. If it is a replica, StartRedis
+// returns when the replica has all data of its primary.
 func StartRedis(t testing.TB, o RedisOptions) *Redis {
 	t.Helper()
 	r := startRedis(t, o)
@@ -77,7 +79,7 @@ func (r *Redis) begin(t testing.TB, args ...string) {
 	}
 	if r.options.TLS {
 		if peer := r.peer(); peer != nil {
-			r.cert = peer.cert // so that the two trust each other
+			r.cert = peer.cert // the same certificate, so that the two servers trust each other
 		} else {
 			r.cert = makeCertificate(t, dir, nil)
 		}
@@ -90,14 +92,15 @@ func (r *Redis) begin(t testing.TB, args ...string) {
 	})
 }
 
-// Configure adds lines to the configuration, for the next start.
+// Configure adds lines to the configuration. They take effect at the next start.
 func (r *Redis) Configure(lines ...string) {
 	r.t.Helper()
 	r.options.Conf = append(r.options.Conf, lines...)
 	write(r.t, filepath.Join(r.dir, "redis.conf"), strings.Join(r.conf(), "\n")+"\n", nil)
 }
 
-// peer returns the primary or the cluster node that the server is started for, or nil.
+// peer returns the primary if the server is started as its replica, or the first node if it is
+// started for a cluster. Otherwise it returns nil.
 func (r *Redis) peer() *Redis {
 	if r.options.ReplicaOf != nil {
 		return r.options.ReplicaOf
@@ -131,7 +134,8 @@ func (r *Redis) conf() []string {
 	return append(lines, o.Conf...)
 }
 
-// answers returns nil if this process answers. Another process may use the port.
+// answers returns nil if this process answers. It compares the process id, because another process
+// may use the port.
 func (r *Redis) answers() error {
 	info, err := r.ask("INFO", "server")
 	if err != nil {
@@ -141,18 +145,17 @@ func (r *Redis) answers() error {
 	if !strings.Contains(text, fmt.Sprintf("process_id:%d\r\n", r.cmd.Process.Pid)) {
 		return errors.New("another process answers at its port")
 	}
-	_, err = r.ask("PING") // it returns an error while the server loads its data
+	_, err = r.ask("PING") // PING fails while the server loads its data
 	return err
 }
 
-// Addr returns host and port.
+// Addr returns the host and the port.
 func (r *Redis) Addr() string { return address(r.port) }
 
-// URL returns the address of the server for a client, with user and password: redis:// or
-// rediss://.
+// URL returns the URL of the server for a client, redis:// or rediss://, with user and password.
 func (r *Redis) URL() string { return r.URLAt(r.Addr()) }
 
-// URLAt returns URL with another host and port, such as a Proxy's.
+// URLAt returns the same URL as URL with another host and port, such as those of a Proxy.
 func (r *Redis) URLAt(address string) string {
 	u := url.URL{Scheme: "redis", Host: address}
 	if r.options.TLS {
@@ -164,12 +167,12 @@ func (r *Redis) URLAt(address string) string {
 	return u.String()
 }
 
-// CAFile returns the file with the authority of the server's certificate, in PEM. It is "" without
-// TLS.
+// CAFile returns the name of the PEM file of the authority that signed the server's certificate. It
+// returns "" if the server does not use TLS.
 func (r *Redis) CAFile() string { return r.cert.ca }
 
 // Do sends a command over a new connection, as a user with all rights. The reply is a string, an
-// int64, nil or a []any of these. It fails the test on an error.
+// int64, nil or a []any of these. An error fails the test.
 func (r *Redis) Do(args ...string) any {
 	r.t.Helper()
 	v, err := r.ask(args...)
@@ -201,8 +204,8 @@ func (r *Redis) role() (role string, details []any, err error) {
 	return role, details, nil
 }
 
-// InStep waits until the replica is connected to its primary and has its current data, also on
-// disk.
+// InStep waits until the replica is connected to its primary and has all of the primary's current
+// data, also on its disk.
 func (r *Redis) InStep() {
 	r.t.Helper()
 	primary := r.options.ReplicaOf
@@ -232,7 +235,7 @@ func (r *Redis) InStep() {
 	})
 }
 
-// Promote makes a replica a primary, which it stays after a restart.
+// Promote makes a replica a primary. It is still a primary after a restart.
 func (r *Redis) Promote() {
 	r.t.Helper()
 	r.Do("REPLICAOF", "NO", "ONE")
@@ -240,7 +243,7 @@ func (r *Redis) Promote() {
 	r.options.ReplicaOf = nil
 }
 
-// Follow makes the server a replica of another, whose data replaces its own.
+// Follow makes the server a replica of primary. The data of primary replace the server's own data.
 func (r *Redis) Follow(primary *Redis) {
 	r.t.Helper()
 	r.Do("REPLICAOF", "127.0.0.1", strconv.Itoa(primary.port))
@@ -249,14 +252,15 @@ func (r *Redis) Follow(primary *Redis) {
 	r.InStep()
 }
 
-// ahead returns the variables that set a program's clock ahead. Timers are not affected.
+// ahead returns the environment variables that set a program's clock ahead by d. Timers are not
+// affected.
 func ahead(t testing.TB, d time.Duration) []string {
 	t.Helper()
 	if d == 0 {
 		return nil
 	}
 	Need(t, FakeTime)
-	// Debian's Redis uses jemalloc, which reads the time before libfaketime is ready. With the C
-	// library in LD_PRELOAD its allocator is used instead.
+	// Debian's Redis uses jemalloc, which reads the time before libfaketime is ready. If the C
+	// library is also in LD_PRELOAD, Redis uses the allocator of the C library instead.
 	return []string{"LD_PRELOAD=" + find(FakeTime) + " libc.so.6", fmt.Sprintf("FAKETIME=%+.3f", d.Seconds()), "FAKETIME_DONT_FAKE_MONOTONIC=1", "DONT_FAKE_MONOTONIC=1"}
 }

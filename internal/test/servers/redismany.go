@@ -9,15 +9,16 @@ import (
 	"testing"
 )
 
-// Sentinels watch a primary and its replicas, and promote a replica when the primary fails.
+// Sentinels are Redis sentinels: they watch a primary and its replicas, and promote a replica when
+// the primary fails.
 type Sentinels struct {
 	t     testing.TB
-	Name  string // name of the primary, for clients
+	Name  string // the name by which clients ask for the primary
 	Nodes []*Redis
 }
 
-// StartSentinels starts n sentinels for primary. It returns when each has found the others and the
-// replicas.
+// StartSentinels starts n sentinels for primary, which has the given number of replicas. It returns
+// when each sentinel has found the other sentinels and the replicas.
 func StartSentinels(t testing.TB, primary *Redis, n, replicas int) *Sentinels {
 	t.Helper()
 	s := &Sentinels{t: t, Name: "holdpoint"}
@@ -45,7 +46,7 @@ func StartSentinels(t testing.TB, primary *Redis, n, replicas int) *Sentinels {
 	return s
 }
 
-// startSentinel starts a sentinel. It leaves out the lines of a server's configuration.
+// startSentinel starts a sentinel. Its configuration is conf, without the lines for a server.
 func startSentinel(t testing.TB, conf []string) *Redis {
 	t.Helper()
 	r := &Redis{}
@@ -54,10 +55,10 @@ func startSentinel(t testing.TB, conf []string) *Redis {
 	return r
 }
 
-// Addrs returns the addresses of the sentinels.
+// Addrs returns the addresses of all sentinels.
 func (s *Sentinels) Addrs() []string { return addrs(s.Nodes) }
 
-// Primary returns the address of the primary, as the sentinels report it.
+// Primary returns the address of the primary that the first sentinel reports.
 func (s *Sentinels) Primary() string {
 	s.t.Helper()
 	v, _ := s.Nodes[0].Do("SENTINEL", "GET-MASTER-ADDR-BY-NAME", s.Name).([]any)
@@ -67,7 +68,7 @@ func (s *Sentinels) Primary() string {
 	return fmt.Sprintf("%v:%v", v[0], v[1])
 }
 
-// Promoted waits until the replica is a primary, and all sentinels report its address.
+// Promoted waits until the replica is the primary and all sentinels report its address.
 func (s *Sentinels) Promoted(replica *Redis) {
 	s.t.Helper()
 	for _, node := range s.Nodes {
@@ -89,7 +90,7 @@ func (s *Sentinels) Promoted(replica *Redis) {
 	replica.options.ReplicaOf = nil
 }
 
-// A RedisCluster is a cluster of primaries that share the slots.
+// A RedisCluster is a Redis cluster. Its primaries share the hash slots.
 type RedisCluster struct {
 	t     testing.TB
 	Nodes []*Redis
@@ -116,13 +117,14 @@ func StartRedisCluster(t testing.TB, n int, o RedisOptions) *RedisCluster {
 	return c
 }
 
-// start starts a node that is not connected to others.
+// start starts a node that is not connected to other nodes yet.
 func (c *RedisCluster) start(o RedisOptions) *Redis {
 	c.t.Helper()
 	if len(c.Nodes) > 0 {
 		o.like = c.Nodes[0]
 	}
-	// By default the port of the cluster bus is the server's port plus 10000.
+	// The port of the cluster bus is set, because by default it is the server's port plus 10000,
+	// which may be in use.
 	o.Conf = append([]string{
 		"cluster-enabled yes", "cluster-config-file nodes.conf", "cluster-node-timeout 5000", fmt.Sprint("cluster-port ", freePort(c.t)),
 	}, o.Conf...)
@@ -137,7 +139,7 @@ func (c *RedisCluster) meet(node *Redis) {
 	c.Nodes[0].Do("CLUSTER", "MEET", "127.0.0.1", strconv.Itoa(node.port), bus)
 }
 
-// Add adds a primary without slots.
+// Add adds a primary that has no slots to the cluster.
 func (c *RedisCluster) Add(o RedisOptions) *Redis {
 	c.t.Helper()
 	node := c.start(o)
@@ -146,7 +148,7 @@ func (c *RedisCluster) Add(o RedisOptions) *Redis {
 	return node
 }
 
-// AddReplica adds a replica of a primary, and returns it when it has the primary's data.
+// AddReplica adds a replica of a primary. It returns the replica when that has the primary's data.
 func (c *RedisCluster) AddReplica(primary *Redis, o RedisOptions) *Redis {
 	c.t.Helper()
 	node := c.Add(o)
@@ -156,19 +158,20 @@ func (c *RedisCluster) AddReplica(primary *Redis, o RedisOptions) *Redis {
 	})
 	node.options.ReplicaOf = primary
 	node.InStep()
-	node.options.ReplicaOf = nil // the node keeps this in nodes.conf, and does not accept the line in its configuration
+	// a cluster node has this in nodes.conf, and refuses it in its configuration
+	node.options.ReplicaOf = nil
 	return node
 }
 
-// id returns the id of a node in its cluster.
+// id returns the id of the node in its cluster.
 func (r *Redis) id() string {
 	r.t.Helper()
 	id, _ := r.Do("CLUSTER", "MYID").(string)
 	return id
 }
 
-// MoveSlot moves a slot with its keys between two primaries, as redis-cli does, while clients use
-// the cluster. https://redis.io/docs/latest/commands/cluster-setslot/
+// MoveSlot moves a slot with its keys from one primary to another in the same way as redis-cli.
+// Clients may use the cluster meanwhile. https://redis.io/docs/latest/commands/cluster-setslot/
 func (c *RedisCluster) MoveSlot(slot int, from, to *Redis) {
 	c.t.Helper()
 	n := strconv.Itoa(slot)
@@ -193,10 +196,10 @@ func (c *RedisCluster) MoveSlot(slot int, from, to *Redis) {
 	from.Do("CLUSTER", "SETSLOT", n, "NODE", to.id())
 }
 
-// Addrs returns the addresses of the nodes.
+// Addrs returns the addresses of all nodes.
 func (c *RedisCluster) Addrs() []string { return addrs(c.Nodes) }
 
-// Agrees waits until each node reports that the cluster is complete.
+// Agrees waits until each node reports that the cluster works and that it knows all nodes.
 func (c *RedisCluster) Agrees() {
 	c.t.Helper()
 	for _, node := range c.Nodes {

@@ -15,7 +15,7 @@ import (
 )
 
 // ask sends a Redis command over a new connection and returns the reply: a string, an int64, nil or
-// a []any of these. A Redis error is an error.
+// a []any of these. If the reply is a Redis error, ask returns it as its error.
 func ask(address string, encrypted bool, login []string, args ...string) (any, error) {
 	conn, err := net.DialTimeout("tcp", address, time.Second)
 	if err != nil {
