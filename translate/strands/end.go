@@ -340,10 +340,12 @@ func (run *run) failureReason() string {
 	return textFailed
 }
 
-// usualReasons are the stop reasons that are not shown to the client.
+// usualReasons are the stop reasons that Holdpoint does not report to the client, because they are
+// ordinary ends.
 var usualReasons = map[string]bool{"": true, "end_turn": true, "endTurn": true, "stop_sequence": true, "stopSequence": true, "tool_use": true, "toolUse": true}
 
-// endUnended returns the result of an answer that ended cleanly, but without the agent's result.
+// endUnended returns the result of a response that ended without an error, but without the agent's
+// result.
 func (run *run) endUnended() translate.Result {
 	switch {
 	case run.resumed != nil:
@@ -358,8 +360,9 @@ func (run *run) endUnended() translate.Result {
 	return refuse(agui.UpstreamEOF, textNoAgentResult)
 }
 
-// goOn adds the next exchange to the result, if there is more to send: the messages that came in
-// addition to the answers, or a prompt that the agent refused because it was waiting.
+// goOn adds the next exchange to the result if a prompt is still unsent. After a resume, that is
+// the text of the new messages that the client sent with its answers. After an exchange that asked
+// the agent for its questions, it is the prompt that the agent had refused because it was waiting.
 func (run *run) goOn(res *translate.Result) {
 	switch {
 	case run.refused != nil:
@@ -386,8 +389,8 @@ func (run *run) goOn(res *translate.Result) {
 func quotedBytes(s string) []byte { return agui.MustMarshal(s) }
 
 // asksByTool reports whether every question was raised by a tool call, or by middleware before the
-// calls. TypeScript then continues with the calls after the answers. If it waits for nothing, it
-// ignores the answers and calls the model (RAN 1.19.0).
+// calls. After the answers to such questions, TypeScript continues with the calls. If a TypeScript
+// agent does not wait for an answer, it ignores the answers and calls the model (RAN 1.19.0).
 func (run *run) asksByTool() bool {
 	if run.resumed == nil {
 		return false
@@ -398,19 +401,21 @@ func (run *run) asksByTool() bool {
 	})
 }
 
-// json reads a body that is one JSON text, as an entrypoint that does not stream returns it.
+// json reads a response whose body is one JSON text. An entrypoint that does not stream sends it.
 func (run *run) json(data []byte, emit func(agui.Event)) {
 	if checked := validJSON(data); checked != nil {
 		run.answer(gjson.ParseBytes(checked), emit)
 		return
 	}
-	for line := range bytes.SplitSeq(data, []byte("\n")) { // lines with the media type of JSON
+	// lines, sent with the media type of JSON
+	for line := range bytes.SplitSeq(data, []byte("\n")) {
 		run.frame(bytes.TrimSpace(line), emit)
 	}
 }
 
-// answer reads the body: {"result":...}, {"output":{"message":...}}, {"response":...},
-// {"message":...}, a string, or an AgentResult as TypeScript writes it.
+// answer reads the body of a response that is not a stream. It is {"result":...},
+// {"output":{"message":...}}, {"response":...}, {"message":...}, a string, or an AgentResult as
+// TypeScript writes it.
 func (run *run) answer(v gjson.Result, emit func(agui.Event)) {
 	l := run.lane("", emit)
 	run.body = true

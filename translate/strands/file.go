@@ -13,7 +13,7 @@ import (
 	"holdpoint/internal/agui"
 )
 
-// These methods read the members of the file that describes a server.
+// These methods parse the members of the operator's file that describes a Strands server.
 
 func (b *Body) read(raw json.RawMessage) error {
 	*b = Body(raw)
@@ -27,7 +27,7 @@ func (h *Headers) read(raw json.RawMessage) error {
 	if !agui.ValidJSON(raw) || !object.IsObject() {
 		return errHeaders
 	}
-	*h = Headers{} // an empty object means no headers, not the default ones
+	*h = Headers{} // an empty object means no headers, not the default headers
 	var err error
 	object.ForEach(func(name, value gjson.Result) bool {
 		if value.Type != gjson.String {
@@ -61,13 +61,14 @@ func (h *Headers) add(name, value string) error {
 	return nil
 }
 
-// ownHeaders are headers of the HTTP message itself, which Holdpoint sets.
+// ownHeaders are the names of headers that belong to the HTTP message itself. Holdpoint sets them,
+// so the operator's file must not.
 var ownHeaders = []string{
 	"host", "content-length", "transfer-encoding", "connection", "content-encoding",
 	"te", "trailer", "upgrade", "keep-alive",
 }
 
-// Paths are globs of path.Match.
+// Paths are patterns of path.Match, in lower case.
 type Paths []string
 
 func (p *Paths) read(raw json.RawMessage) error {
@@ -77,8 +78,8 @@ func (p *Paths) read(raw json.RawMessage) error {
 	}
 	var paths Paths
 	for _, one := range list {
-		// A request's path is compared in its shortest form. A pattern in a longer form would match no
-		// path, so that all requests would pass untranslated.
+		// Holdpoint compares the shortest form of a request's path. If a pattern was in a longer
+		// form, it would match no path, and all requests would pass untranslated.
 		short := path.Clean(one)
 		_, err := path.Match(one, "")
 		if err != nil || !strings.HasPrefix(one, "/") || short != one && short+"/" != one {

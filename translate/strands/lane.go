@@ -15,8 +15,8 @@ import (
 )
 
 // ids makes the ids of the messages in a run. They depend on the thread, the run, the interrupts
-// that it resumes and its messages, so a repeated request gets the same ids. The run id is not
-// enough, because CopilotKit resumes with the run id of the paused run.
+// that the run resumes, and the client's messages, so a repeated request gets the same ids. The run
+// id alone is not enough, because CopilotKit resumes with the run id of the paused run.
 type ids struct {
 	base string
 	n    int
@@ -39,24 +39,26 @@ func (i *ids) next() string {
 	return fmt.Sprintf("%s-%d", i.base, i.n)
 }
 
-// maxCalls bounds the ids of calls that are kept of a message, and of results.
+// maxCalls is the maximum number of ids of calls that are stored for the current message. It is
+// also the maximum number of ids of results that are stored for the run.
 const maxCalls = 4096
 
 // A lane is the part of a stream that belongs to one agent. Frames of several agents, such as nodes
-// of a graph or a swarm, may alternate. The lane keeps the open event of its agent, and what the
-// client has of the current message.
+// of a graph or a swarm, may alternate. The lane records the open event of its agent, and which
+// parts of the current message the client already has.
 type lane struct {
 	aguiwriter.Lane
 	run  *run
 	emit func(agui.Event)
 
-	parent                string          // id of the message that the calls belong to
-	hasText, hasReasoning bool            // whether the deltas of the current message had text, and reasoning
-	calls                 map[string]bool // keyOf the calls of the current message that the client has
+	parent                string // id of the message that the next calls belong to
+	hasText, hasReasoning bool   // deltas of the current message had text or reasoning
+	// keyOf(id) of the calls of the current message that the client has
+	calls map[string]bool
 }
 
-// newLane returns a lane. It gives a call without arguments {}, because providers accept only JSON
-// when the client sends the call back.
+// newLane returns a lane. If a call has no arguments, the lane sends {}. The client sends the call
+// back later, and providers accept only JSON as arguments.
 func newLane(run *run, emit func(agui.Event)) *lane {
 	return &lane{Lane: aguiwriter.Lane{NoArgs: `"{}"`}, run: run, emit: emit}
 }
@@ -64,7 +66,7 @@ func newLane(run *run, emit func(agui.Event)) *lane {
 // sendText sends a piece of text. raw is a JSON string and is sent unchanged.
 func (l *lane) sendText(raw string) {
 	if raw == `""` {
-		return // clients before 0.0.55 fail at an empty delta
+		return // @ag-ui/client before 0.0.55 fails at an empty delta
 	}
 	l.hasText, l.run.shown = true, true
 	l.Text(l.emit, func() string {
@@ -73,7 +75,7 @@ func (l *lane) sendText(raw string) {
 	}, raw)
 }
 
-// sendReasoning sends a piece of reasoning, if the operator's file allows it.
+// sendReasoning sends a piece of reasoning, if the operator's file allows it. raw is a JSON string.
 func (l *lane) sendReasoning(raw string) {
 	if raw == `""` || !l.run.d.server.Reasoning {
 		return
@@ -82,17 +84,18 @@ func (l *lane) sendReasoning(raw string) {
 	l.Reasoning(l.emit, l.run.ids.next, raw)
 }
 
-// maxCallID bounds the length of a call's id, because the id is kept while the call is open.
+// maxCallID is the maximum length of a call's id in bytes. It is limited because the id is stored
+// while the call is open.
 const maxCallID = 4096
 
-// call begins the call of a frame.
+// call begins the call that a frame announces, if its id and name are valid.
 func (l *lane) call(id, name gjson.Result) {
 	if id.Type == gjson.String && id.Str != "" && len(id.Str) <= maxCallID && name.Type == gjson.String {
 		l.begin(id.String(), name.String())
 	}
 }
 
-// begin sends the START of a call.
+// begin sends TOOL_CALL_START.
 func (l *lane) begin(id, name string) {
 	l.close()
 	if l.parent == "" {
@@ -109,10 +112,10 @@ func (l *lane) begin(id, name string) {
 	l.Begin(l.emit, strings.Clone(id), name, l.parent)
 }
 
-// sendArguments sends a piece of the open call's arguments.
+// sendArguments sends a piece of the open call's arguments. raw is a JSON string.
 func (l *lane) sendArguments(raw string) { l.Args(l.emit, raw) }
 
-// argueWhole sends all arguments of a call.
+// argueWhole sends all arguments of a call in one piece.
 func (l *lane) argueWhole(use gjson.Result) {
 	if input := use.Get("input"); input.IsObject() {
 		l.sendArguments(aguiwriter.Quoted(input.Raw))
@@ -122,22 +125,22 @@ func (l *lane) argueWhole(use gjson.Result) {
 // close ends the open message or call.
 func (l *lane) close() { l.Close(l.emit) }
 
-// endBlock ends the open message or call. A call without arguments stays open, because the whole
-// message may have them.
+// endBlock ends the open message or call. A call without arguments stays open, because the frame
+// with the whole message may still have its arguments.
 func (l *lane) endBlock() {
 	if l.Call() == "" || l.HasArguments() {
 		l.close()
 	}
 }
 
-// newMessage forgets what the client has of the previous message.
+// newMessage closes the current message and begins an empty record for the next one.
 func (l *lane) newMessage() {
 	l.close()
 	l.parent, l.hasText, l.hasReasoning, l.calls = "", false, false, nil
 }
 
-// assistant handles a whole message of the agent. It sends the parts that the deltas did not have,
-// and ends the message.
+// assistant handles a frame with a whole message of the agent. It sends those parts of the message
+// that the deltas did not have, and ends the message.
 func (l *lane) assistant(content gjson.Result) {
 	if l.run.refused != nil && l.run.isOld(content) {
 		return
@@ -165,7 +168,7 @@ func (l *lane) assistant(content gjson.Result) {
 		}
 		thought := block.Get("reasoningContent.reasoningText.text")
 		if !thought.Exists() {
-			thought = block.Get("reasoning.text") // TypeScript
+			thought = block.Get("reasoning.text") // the form of TypeScript
 		}
 		if thought.Type == gjson.String && !reasoned {
 			l.sendReasoning(thought.Raw)
@@ -176,8 +179,8 @@ func (l *lane) assistant(content gjson.Result) {
 	l.newMessage()
 }
 
-// isOld reports whether a message has a call that the client has already. An agent that is asked
-// for its questions repeats such a message.
+// isOld reports whether a message has a call that the client already has. An agent that is asked to
+// repeat its questions sends such a message again.
 func (run *run) isOld(content gjson.Result) bool {
 	known, old := map[string]bool{}, false
 	if run.r.Transcript != nil {
@@ -192,7 +195,7 @@ func (run *run) isOld(content gjson.Result) bool {
 	return old
 }
 
-// results sends the tool results in a message with the role user.
+// results sends the tool results that a message with the role user contains.
 func (l *lane) results(content gjson.Result) {
 	content.ForEach(func(_, block gjson.Result) bool {
 		if result := block.Get("toolResult"); result.IsObject() {
@@ -202,8 +205,8 @@ func (l *lane) results(content gjson.Result) {
 	})
 }
 
-// result sends the result of a call once. TypeScript repeats it in two more events, and a graph in
-// Python too.
+// result sends the result of a call, unless it was already sent. TypeScript repeats a result in two
+// more events, and a Python graph repeats it too.
 func (l *lane) result(result gjson.Result) {
 	id := result.Get("toolUseId")
 	if id.Type != gjson.String || id.Str == "" || l.run.answered[keyOf(id.Str)] {
@@ -217,9 +220,9 @@ func (l *lane) result(result gjson.Result) {
 	l.emit(kit.ToolReply{ID: l.run.ids.next(), Call: id.String(), Content: resultText(result.Get("content"))}.Event())
 }
 
-// resultText returns the content of a result for the client: its texts and JSON, each on lines of
-// its own. Of pictures, documents and videos it has only the kind, because the backend sends their
-// bytes as the repr of a Python object, or not at all.
+// resultText returns the content of a result as text for the client. Each text and each JSON value
+// is on lines of its own. For pictures, documents and videos there is only the kind, such as
+// [image], because the backend sends their bytes as the repr of a Python object, or not at all.
 func resultText(content gjson.Result) string {
 	out := ""
 	content.ForEach(func(_, block gjson.Result) bool {
@@ -244,7 +247,8 @@ func resultText(content gjson.Result) string {
 	return out
 }
 
-// jsonText returns a JSON result. It removes the object with which TypeScript wraps other values.
+// jsonText returns a JSON result as text. If TypeScript wrapped the value in an object, jsonText
+// returns the inner value.
 func jsonText(v gjson.Result) string {
 	if inner := v.Get(`\$value`); inner.Exists() && len(v.Map()) == 1 {
 		return inner.Raw
@@ -252,7 +256,8 @@ func jsonText(v gjson.Result) string {
 	return v.Raw
 }
 
-// keyOf returns id, or its hash if it is long. A long id would keep the whole frame in memory.
+// keyOf returns a copy of the id, or its hash if the id has more than 64 bytes. Without the copy,
+// the id would keep the whole frame in memory.
 func keyOf(id string) string {
 	if len(id) <= 64 {
 		return strings.Clone(id)

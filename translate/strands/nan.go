@@ -6,8 +6,8 @@ import (
 	"holdpoint/internal/agui"
 )
 
-// validJSON returns a frame as JSON, or nil if it is not JSON. It turns NaN, Infinity and -Infinity
-// into strings, because Python's json.dumps writes them and JSON does not have them.
+// validJSON returns the frame as JSON, or nil if it is not JSON. It replaces NaN, Infinity and
+// -Infinity by strings, because Python's json.dumps writes them but JSON does not have them.
 func validJSON(data []byte) []byte {
 	if agui.ValidJSON(data) {
 		return data

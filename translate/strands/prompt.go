@@ -9,7 +9,7 @@ import (
 )
 
 // textOf returns the text of a user's message. It refuses a message with other parts, such as
-// pictures: an entrypoint passes JSON to the agent, which has no form for bytes.
+// pictures. An entrypoint passes JSON to the agent, which has no form for bytes.
 func textOf(m agui.Message) (string, *agui.RunError) {
 	content := gjson.GetBytes(m.JSON, "content")
 	var parts []string
@@ -36,8 +36,9 @@ func textOf(m agui.Message) (string, *agui.RunError) {
 	return text, nil
 }
 
-// newPrompt returns the prompt of a run without answers: the text of the last message, which must
-// be a user's. The agent keeps the conversation itself, so older messages would be sent twice.
+// newPrompt returns the prompt of a run without answers. It is the text of the last message, which
+// must be from the user. taken has that message. The agent stores the conversation itself, so older
+// messages would be sent twice.
 func newPrompt(in agui.RunInput) (text string, taken []agui.Message, err *agui.RunError) {
 	for at := len(in.Messages) - 1; at >= 0; at-- {
 		switch m := in.Messages[at]; m.Role {
@@ -57,7 +58,8 @@ func noPrompt() *agui.RunError {
 	return agui.Errorf(agui.MessagesNotTaken, textNotUser)
 }
 
-// promptOf returns the text of the messages that came in addition to the answers.
+// promptOf returns the text of the new messages that the client sent together with its answers.
+// taken has the user's messages among them.
 func promptOf(list []agui.Message) (text string, taken []agui.Message, err *agui.RunError) {
 	var texts []string
 	for _, m := range list {

@@ -11,8 +11,8 @@ import (
 	"holdpoint/translate/kit"
 )
 
-// private is the JSON of Interrupt.Private: the name of the interrupt, and whether a tool itself
-// asked. A tool can accept any answer, but a hook expects a string.
+// private is what Interrupt.Private stores as JSON: the name of the interrupt, and whether a tool
+// itself asked. A tool can accept any answer, but a hook expects a string.
 type private struct {
 	Name string `json:"name"`
 	Tool bool   `json:"tool,omitempty"`
@@ -20,10 +20,10 @@ type private struct {
 
 const toolCall = "tool_call"
 
-// callsAskedAbout returns the tools of all calls that the client has, by the calls' ids. If a
-// question is about a call that the client lacks, before has the events of that call. An agent that
-// is asked for its questions does not repeat their calls, and a client cannot show a question
-// without its call.
+// callsAskedAbout returns a map from the id of each call that the client has to the name of its
+// tool. If a question is about a call that the client does not have, before has the events of that
+// call, and calls contains it too. An agent that is asked for its questions does not repeat their
+// calls, and a client cannot show a question without its call.
 func (run *run) callsAskedAbout() (calls map[string]string, before []agui.Event) {
 	calls = map[string]string{}
 	if run.r.Transcript != nil {
@@ -46,7 +46,7 @@ func (run *run) callsAskedAbout() (calls map[string]string, before []agui.Event)
 	return calls, before
 }
 
-// publish returns the interrupts for the client.
+// publish returns an interrupt for the client for each question. calls is as in callsAskedAbout.
 func (run *run) publish(calls map[string]string) []agui.Interrupt {
 	more := run.hasUnaskedCall()
 	var list []agui.Interrupt
@@ -62,12 +62,13 @@ func (run *run) publish(calls map[string]string) []agui.Interrupt {
 	return list
 }
 
-// publish returns the AG-UI Interrupt of a question, without its id. calls has the tools of the
-// calls that the client has, by the calls' ids.
+// publish returns the AG-UI Interrupt of a question, without its id. calls maps the ids of the
+// calls that the client has to the names of their tools. more reports that another call waits
+// without a question.
 func (d *Dialect) publish(q question, id strandsapi.ID, calls map[string]string, more bool) json.RawMessage {
 	callID := id.ToolUseID
 	if q.callID != "" {
-		callID = q.callID // the id of the visible, outer call
+		callID = q.callID // the id of the outer call, which the client sees
 	}
 	tool := calls[callID]
 	if tool == "" {
@@ -99,7 +100,8 @@ func (d *Dialect) publish(q question, id strandsapi.ID, calls map[string]string,
 	return o.Object()
 }
 
-// metadata returns {"strands":{...}} with the reason that the hook or tool gave.
+// metadata returns {"strands":{...}} with the reason that the hook or tool gave, and further facts
+// about the question.
 func (d *Dialect) metadata(q question, more bool) []byte {
 	o := []byte{'{'}
 	if q.reason != nil {

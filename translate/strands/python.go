@@ -11,22 +11,22 @@ import (
 	"holdpoint/internal/agui"
 )
 
-// maxNesting bounds how deep graphs are nested in graphs.
+// maxNesting is the maximum depth to which graphs may be nested in graphs.
 const maxNesting = 16
 
-// object handles a frame that is an object. path is the path of the node that it came from.
+// object handles a frame that is an object. path is the path of the node that the frame came from.
 //
 // Frames of Python (src/strands/types/_events.py; event loop, then the nodes of graphs and swarms):
 //
 //	{"event":{"contentBlockDelta":{"delta":{"text":"Hi"}}}}            a chunk of the model, as of Bedrock Converse
-//	{"data":"Hi","delta":{"text":"Hi"},...}                            the same once more, if a server serialises it
+//	{"data":"Hi","delta":{"text":"Hi"},...}                            the same text again, if a server serialises it
 //	{"message":{"role":"assistant","content":[...]}}                   the whole message
 //	{"message":{"role":"user","content":[{"toolResult":{...}}]}}       results
 //	{"tool_interrupt_event":{"tool_use":{...},"interrupts":[...]}}     a question
 //	{"result":...}                                                     the end
 //	{"error":"..","error_type":".."}, {"force_stop":true,...}          an error; AgentCore's, and the event loop's before it
-//	{"type":"multiagent_node_stream","node_id":"n","event":{...}}      any of these, of a node
-//	{"type":"tool_stream",...}                                         what goes on within a tool: not of the run
+//	{"type":"multiagent_node_stream","node_id":"n","event":{...}}      any of these frames, from a node
+//	{"type":"tool_stream",...}                                         what happens within a tool: ignored
 func (run *run) object(o gjson.Result, path string, depth int, emit func(agui.Event)) {
 	if run.d.rules.Questions != "" && run.locate(o.Get(run.d.rules.Questions), path) {
 		return
@@ -65,7 +65,7 @@ func (run *run) object(o gjson.Result, path string, depth int, emit func(agui.Ev
 			run.asksFor(v.Get("tool_use"), v.Get("interrupts"), path)
 		case "result":
 			if depth == 0 && reasonIn(o) == interrupted {
-				v = o // a server's own frame, with the questions in addition to the text
+				v = o // a server's own frame: the questions are next to the text
 			}
 			if depth == 0 {
 				run.result(v, run.lane(path, emit))
@@ -81,14 +81,14 @@ func (run *run) object(o gjson.Result, path string, depth int, emit func(agui.Ev
 	})
 }
 
-// noteRestart forgets the questions of the stream, because the agent was called again in it: the
-// server answered them itself.
+// noteRestart removes the questions that the stream has shown so far. The server called the agent
+// again in the same stream, so it answered these questions itself.
 func (run *run) noteRestart() {
 	run.sawStart = true
 	run.questions, run.stopReason, run.forceStopped, run.waitingCalls = questions{}, "", false, nil
 }
 
-// chunk handles a chunk of the model.
+// chunk handles a chunk of the model's output.
 func (run *run) chunk(chunk gjson.Result, l *lane) {
 	chunk.ForEach(func(k, v gjson.Result) bool {
 		switch k.Str {
@@ -132,7 +132,8 @@ func (run *run) data(text gjson.Result, l *lane) {
 	}
 }
 
-// takesFrom reports whether the run reads its text from s. The first source decides.
+// takesFrom reports whether the run reads text from source s. The first source that sends text is
+// used for the whole run, because servers repeat the text in other frames.
 func (run *run) takesFrom(s source) bool {
 	if run.source == undecided {
 		run.source = s
@@ -140,7 +141,7 @@ func (run *run) takesFrom(s source) bool {
 	return run.source == s
 }
 
-// message handles a whole message.
+// message handles a frame with a whole message.
 func (run *run) message(m gjson.Result, l *lane) {
 	switch content := m.Get("content"); m.Get("role").Str {
 	case "assistant":
@@ -150,7 +151,8 @@ func (run *run) message(m gjson.Result, l *lane) {
 	}
 }
 
-// multiagent handles a frame of a graph or a swarm. It returns false for any other frame.
+// multiagent handles a frame of a graph or a swarm. It returns false if the frame is of another
+// kind.
 func (run *run) multiagent(kind string, o gjson.Result, path string, depth int, emit func(agui.Event)) bool {
 	node := o.Get("node_id").String()
 	switch kind {
@@ -182,7 +184,7 @@ func isWithin(path, node string) string {
 	return path + "/" + node
 }
 
-// startStep and endStep send a node as a step.
+// startStep and endStep report the start and the end of a node to the client, as a step.
 func (run *run) startStep(path string, emit func(agui.Event)) {
 	if path == "" || len(path) > 1024 || len(run.steps) >= maxSteps || slices.Contains(run.steps, path) {
 		return
@@ -201,14 +203,14 @@ func (run *run) endStep(path string, emit func(agui.Event)) {
 
 func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
 
-// result handles the agent's result, in the form that the server could serialise:
+// result handles the agent's result. Its form depends on what the server could serialise:
 //
 //	{"stop_reason":"interrupt","interrupts":[...],...}    an AgentResult if everything in it is JSON
 //	{"status":"interrupted","interrupts":[...]}           a GraphResult or a SwarmResult
-//	"AgentResult(stop_reason='interrupt', ...)"           the repr of either
-//	"[{'id': 'v1:..', 'name': .., ...}]"                  str(AgentResult) of one that asks
-//	"Done."                                               of one that does not
-//	{"role":"assistant","content":[...]}                  result.message, which does not say how it ended
+//	"AgentResult(stop_reason='interrupt', ...)"           the repr of one of these
+//	"[{'id': 'v1:..', 'name': .., ...}]"                  str() of an AgentResult that asks
+//	"Done."                                               str() of an AgentResult that does not ask
+//	{"role":"assistant","content":[...]}                  result.message, without the reason of the end
 func (run *run) result(v gjson.Result, l *lane) {
 	switch {
 	case v.Type == gjson.String:
@@ -228,7 +230,8 @@ func (run *run) result(v gjson.Result, l *lane) {
 }
 
 // isMissed reports whether the client lacks the message of the result, because the server sent only
-// the end of its stream. If the stream has its beginning, that message may be an older one.
+// the end of its stream. It returns false if the stream has its beginning, because the message may
+// then be an older one.
 func (run *run) isMissed() bool { return !run.shown && !run.sawStart }
 
 func (run *run) resultObject(v gjson.Result, l *lane) {
@@ -252,8 +255,9 @@ func (run *run) resultObject(v gjson.Result, l *lane) {
 	run.noteStop(reason)
 }
 
-// reasonIn returns the stop reason in a result, or in the members that a server adds to it, or ""
-// if there is none. If any of them is interrupted, it returns interrupted.
+// reasonIn returns the stop reason in a result, or in the members that a server adds to the result.
+// It returns "" if there is no stop reason. If any of these members is interrupted, it returns
+// interrupted.
 func reasonIn(v gjson.Result) string {
 	reason := ""
 	for _, name := range []string{"stop_reason", "stopReason", "status"} {
@@ -276,7 +280,7 @@ func reasonIn(v gjson.Result) string {
 	return reason
 }
 
-// reasonOf returns the status of a graph or a swarm as a stop reason.
+// reasonOf returns the stop reason for the status of a graph or a swarm.
 func reasonOf(status string) string {
 	switch status = strings.ToLower(status); status {
 	case "interrupted":
@@ -287,7 +291,7 @@ func reasonOf(status string) string {
 	return status
 }
 
-// lastMessage handles a result that is only the agent's last message. If the message has a call,
+// lastMessage handles a result that is only the agent's last message. If this message has a call,
 // the agent stopped before it ran the call.
 func (run *run) lastMessage(m gjson.Result, l *lane) {
 	if run.isMissed() {
@@ -303,15 +307,15 @@ func (run *run) lastMessage(m gjson.Result, l *lane) {
 	run.noteStop(reason)
 }
 
-// Stop reasons in addition to those of Strands (end_turn, max_tokens, ...).
+// Stop reasons that Holdpoint uses in addition to those of Strands (end_turn, max_tokens, ...).
 const (
 	interrupted    = "interrupt"
 	failedStatus   = "failed"
 	unansweredCall = "unanswered_call"
 )
 
-// noteStop notes why the agent stopped. Unless it stopped to ask, its earlier questions are
-// dropped.
+// noteStop notes why the agent stopped. If the agent did not stop to ask, noteStop removes the
+// questions that the stream has shown before.
 func (run *run) noteStop(reason string) {
 	if reason == "" {
 		return

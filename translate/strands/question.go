@@ -12,37 +12,37 @@ import (
 	"holdpoint/internal/agui"
 )
 
-// maxQuestions and maxQuestionBytes bound the questions of a run.
+// maxQuestions and maxQuestionBytes limit the number and the total size of the questions of a run.
 const (
 	maxQuestions     = 1000
 	maxQuestionBytes = 8 << 20
 )
 
-// A question is an interrupt of the backend.
+// A question is an interrupt that the backend sent.
 type question struct {
 	id, name, source string
 	reason           json.RawMessage // nil if missing or null
-	node             string          // the path of the node that asked, "" for the agent itself
+	node             string          // the path of the node that asked; "" for the agent itself
 	callID, tool     string          // the call that the question is about, if the frame has it
 	input            json.RawMessage
-	failedBefore     bool // an answer to it failed before
+	failedBefore     bool // an earlier run with an answer to this question failed
 }
 
-// questions are the questions of a run without repetitions. Python sends a node's question twice,
-// and all questions again at the end.
+// questions holds each question of a run once. Python sends a node's question twice, and sends all
+// questions again at the end.
 type questions struct {
 	list []question
-	at   map[string]int  // the index in list by question.contentHash
+	at   map[string]int  // the index in list, keyed by question.contentHash
 	ids  map[string]bool // the ids of all questions
 	size int
-	over bool // there were too many, so none of them is shown
+	over bool // there were too many, so the client is shown no question
 }
 
 func (q question) bytes() int {
 	return len(q.id) + len(q.name) + len(q.source) + len(q.reason) + len(q.node) + len(q.callID) + len(q.tool) + len(q.input)
 }
 
-// contentHash returns a hash of the question's content.
+// contentHash returns a hash of the question's id, name and reason.
 func (q question) contentHash() string {
 	h := sha256.New()
 	fmt.Fprintf(h, "%q %q ", q.id, q.name)
@@ -50,9 +50,9 @@ func (q question) contentHash() string {
 	return string(h.Sum(nil))
 }
 
-// add adds a question, or merges it with an equal one. Two different questions may have the same
-// id, because ids of batches and nodes consist only of names. Then both are shown, and their
-// answers must be equal, because the backend accepts one answer for both.
+// add adds a question, or merges it with an equal question of the list. Two different questions may
+// have the same id, because ids of batches and nodes consist only of names. In this case the client
+// is shown both. Their answers must be equal, because the backend accepts one answer for both.
 func (qs *questions) add(q question) {
 	if qs.over {
 		return
@@ -78,7 +78,7 @@ func (qs *questions) add(q question) {
 	qs.list = append(qs.list, q)
 }
 
-// fill adds the members of a repeated question that the first frame lacked.
+// fill copies from the parameter more, a repetition of the question, those members that q lacks.
 func (q *question) fill(more question) {
 	if q.callID == "" {
 		q.callID, q.tool, q.input = more.callID, more.tool, more.input
@@ -88,15 +88,16 @@ func (q *question) fill(more question) {
 	q.copyTexts()
 }
 
-// copyTexts copies the texts of a question, because they would keep their whole frame in memory.
+// copyTexts replaces the texts of a question by copies, because the originals would keep their
+// whole frame in memory.
 func (q *question) copyTexts() {
 	for _, s := range []*string{&q.id, &q.name, &q.source, &q.node, &q.callID, &q.tool} {
 		*s = strings.Clone(*s)
 	}
 }
 
-// asksFor handles a list of interrupts. They are objects, or reprs if the server serialises with
-// default=str. use is the call that they are about, if the frame has it.
+// asksFor handles a list of interrupts. Each interrupt is an object, or a repr if the server
+// serialises with default=str. use is the call that the interrupts are about, if the frame has it.
 func (run *run) asksFor(use, list gjson.Result, node string) {
 	list.ForEach(func(_, v gjson.Result) bool {
 		q, err := question{}, errNoInterrupt
@@ -113,8 +114,8 @@ func (run *run) asksFor(use, list gjson.Result, node string) {
 	})
 }
 
-// ask notes a question. It ignores the repetition in the last frame, because the reason may have
-// another form there.
+// ask notes a question. If the last frame of the run repeats a question, ask ignores it, because
+// the reason may have another form there.
 func (run *run) ask(q question, use gjson.Result, node string) {
 	if !use.Exists() && node == "" && run.questions.ids[q.id] {
 		return
@@ -129,11 +130,11 @@ func (run *run) ask(q question, use gjson.Result, node string) {
 	run.questions.add(q)
 }
 
-// locate handles the value at the path that the operator's file names for questions. It returns
-// false if there is no question.
+// locate handles the value v at the path that the operator's file sets for questions. It returns
+// false if v contains no question.
 func (run *run) locate(v gjson.Result, node string) bool {
 	found := false
-	for _, one := range v.Array() { // Array returns a lone object as a list of one
+	for _, one := range v.Array() { // Array returns a single object as a list with one element
 		q := question{name: one.Get("name").String(), node: node}
 		for _, key := range []string{"id", "interrupt_id", "interruptId", "approval_id"} {
 			if id := one.Get(key); id.Type == gjson.String && q.id == "" {

@@ -14,27 +14,28 @@ import (
 	"holdpoint/translate/strands/internal/pyliteral"
 )
 
-// readPrefixes are the beginnings of the reprs that are read. AgentCore sends an event that it
-// cannot serialise as json.dumps(str(event)), the repr of a dict as a JSON string. Most of these
-// repeat a JSON frame, because prepare() puts the Agent into every event with a delta, and are
-// skipped. The reprs with these beginnings are read because no other frame has their content.
+// readPrefixes are the beginnings of the reprs that Holdpoint reads. If AgentCore cannot serialise
+// an event, it sends json.dumps(str(event)), which is the repr of a dict as a JSON string. Most of
+// these reprs only repeat a JSON frame, because prepare() puts the Agent into every event with a
+// delta. Holdpoint skips them. It reads the reprs with these beginnings because no other frame has
+// their content.
 var readPrefixes = []string{
 	`{'result': `,                          // the end, nearly always a repr
 	`{'type': 'multiagent_result'`,         // the end of a graph or a swarm, always a repr
 	`{'type': 'multiagent_node_stop'`,      // always a repr
 	`{'type': 'multiagent_node_interrupt'`, // if a reason is not JSON
 	`{'tool_interrupt_event': `,            // if a reason is not JSON
-	`{'message': {'role': 'user'`,          // a result with a picture
+	`{'message': {'role': 'user'`,          // a tool result with a picture
 	`[{'id': `,                             // str(AgentResult) of an agent that asks
-	`[{\"id\":\"`,                          // the same in TypeScript
+	`[{\"id\":\"`,                          // toString() in TypeScript of an agent that asks
 	`AgentResult(`,                         // the repr of AgentResult
 }
 
-// nodePrefixes are the beginnings of a node's events that are read.
+// nodePrefixes are the beginnings of those events of a node that Holdpoint reads.
 var nodePrefixes = []string{`'event': {'tool_interrupt_event': `, `'event': {'message': {'role': 'user'`, `'event': {'type': 'multiagent_node_`}
 
-// nodeHead is the number of bytes of a node's frame in which nodePrefixes are searched. Only the
-// node_id precedes them.
+// nodeHead is how many bytes at the beginning of a node's frame are searched for nodePrefixes. Only
+// the node_id precedes the event.
 const nodeHead = 512
 
 // text handles a frame that is a JSON string.
@@ -72,8 +73,8 @@ func worthReading(s []byte) bool {
 	return false
 }
 
-// repr handles the repr of an event. It skips a repr that cannot be parsed, except for the result
-// of a graph: that may have a question, so the run ends as one that asks.
+// repr handles the repr of an event. It skips a repr that cannot be parsed. But if that is the
+// result of a graph, the result may have a question, so the run ends like a run that asks.
 func (run *run) repr(s, path string, depth int, emit func(agui.Event)) {
 	if l := run.lane(path, emit); !strings.HasPrefix(s, "{") {
 		if !run.readRepr(s, l) && run.d.server.Text {
@@ -88,7 +89,7 @@ func (run *run) repr(s, path string, depth int, emit func(agui.Event)) {
 	m, err := members(s, "type", "node_id", "event", "result", "interrupts", "tool_interrupt_event", "message")
 	if err != nil {
 		if strings.HasPrefix(s, `{'type': 'multiagent_result'`) && depth == 0 {
-			run.noteStop(interrupted) // it may have a question
+			run.noteStop(interrupted) // the result may have a question
 		}
 		return
 	}
@@ -117,8 +118,9 @@ func (run *run) repr(s, path string, depth int, emit func(agui.Event)) {
 
 var errTwice = errors.New(textNameTwice)
 
-// members returns the named members of a dict or a call. It parses the whole text first, because
-// only then it is certain which parts are syntax and which are inside a string.
+// members returns the members of a dict or a call that have one of the names, keyed by name. It
+// parses the whole text first, because only then it is certain which parts are syntax and which are
+// inside a string.
 func members(s string, names ...string) (map[string]string, error) {
 	m := map[string]string{}
 	err := pyliteral.Each(s, func(key, value string) error {
@@ -134,7 +136,7 @@ func members(s string, names ...string) (map[string]string, error) {
 	return m, err
 }
 
-// toolAsks handles the value of tool_interrupt_event: {'tool_use': {...}, 'interrupts':
+// toolAsks handles the repr of the value of tool_interrupt_event: {'tool_use': {...}, 'interrupts':
 // [Interrupt(...)]}.
 func (run *run) toolAsks(value, path string) {
 	m, err := members(value, "tool_use", "interrupts")
@@ -148,7 +150,8 @@ func (run *run) toolAsks(value, path string) {
 	run.asksForRepr(use, m["interrupts"], path)
 }
 
-// readRepr handles the str or repr of a result. It returns false if the string is plain text.
+// readRepr handles the str or the repr of an agent's result. It returns false if the string is
+// plain text.
 func (run *run) readRepr(s string, l *lane) bool {
 	s = strings.TrimSpace(s)
 	if strings.HasPrefix(s, `[{"id":"`) {
@@ -173,7 +176,8 @@ func (run *run) readRepr(s string, l *lane) bool {
 	return true
 }
 
-// head returns the stop reason in the first argument of a result's repr, or "" if it has none.
+// head returns the stop reason in the first argument of a result's repr, or "" if the first
+// argument is not a stop reason.
 func head(arguments string) string {
 	if rest, ok := strings.CutPrefix(arguments, "stop_reason='"); ok {
 		reason, _, _ := strings.Cut(rest, "'")
@@ -186,16 +190,16 @@ func head(arguments string) string {
 	return ""
 }
 
-// readResult parses the whole repr of an AgentResult, GraphResult or SwarmResult. reason is its
-// stop reason according to head.
+// readResult parses the whole repr of an AgentResult, GraphResult or SwarmResult. reason is the
+// stop reason that head found.
 func (run *run) readResult(s, reason string, l *lane) {
 	args, err := members(s, "message", "interrupts", "results")
 	if err != nil || reason == "" {
 		run.noteStop(cmp.Or(reason, interrupted)) // a result that cannot be parsed may have questions
 		return
 	}
-	// A swarm has no error of its own for an answer to an unknown question. The result of its node has
-	// one.
+	// If an answer is for an unknown question, a swarm itself reports no error. The result of its
+	// node has the error.
 	run.lostPause = run.resumed != nil && run.idle() && reason == failedStatus && strings.Contains(args["results"], "=ValueError(") && isLost(args["results"])
 	if reason == interrupted {
 		run.noteStop(interrupted)
@@ -208,7 +212,8 @@ func (run *run) readResult(s, reason string, l *lane) {
 	run.noteStop(reason)
 }
 
-// readStr handles the str of an AgentResult that asks. It returns false for other lists.
+// readStr handles the str of an AgentResult that asks. It returns false if the list does not
+// contain interrupts.
 func (run *run) readStr(s string) bool {
 	list, err := readInterrupts(s)
 	for _, q := range list {
@@ -220,8 +225,8 @@ func (run *run) readStr(s string) bool {
 	return err == nil || strings.HasPrefix(s, "[{'id': 'v1:")
 }
 
-// readToString handles the text of AgentResult.toString() of TypeScript if the agent asks. It
-// returns false for other texts.
+// readToString handles the text that AgentResult.toString() in TypeScript returns if the agent
+// asks. It returns false for any other text.
 func (run *run) readToString(s string) bool {
 	if !agui.ValidJSON([]byte(s)) {
 		return false
@@ -237,7 +242,7 @@ func (run *run) readToString(s string) bool {
 	return true
 }
 
-// asksForRepr handles the repr of a list of interrupts.
+// asksForRepr handles the repr of a list of interrupts. use and node are as in ask.
 func (run *run) asksForRepr(use gjson.Result, list, node string) {
 	questions, err := readInterrupts(list)
 	if err != nil {
@@ -248,7 +253,8 @@ func (run *run) asksForRepr(use gjson.Result, list, node string) {
 	}
 }
 
-// readInterrupts reads a list of interrupts. If one cannot be read, it returns an error.
+// readInterrupts reads a list of interrupts. If it cannot read one of them, it returns an error and
+// no interrupts.
 func readInterrupts(s string) ([]question, error) {
 	var list []question
 	err := pyliteral.Each(s, func(_, value string) error {

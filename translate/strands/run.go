@@ -11,69 +11,70 @@ import (
 	"holdpoint/translate/kit"
 )
 
-// maxLanes and maxSteps bound the nodes of a graph that are kept, because a backend may name any
-// number.
+// maxLanes and maxSteps limit the number of nodes of a graph that the run stores, because a backend
+// may name any number of nodes.
 const (
 	maxLanes = 256
 	maxSteps = 256
 )
 
-// A run translates one exchange.
+// A run translates one exchange with the agent.
 type run struct {
 	d   *Dialect
 	r   *translate.Request
 	ids *ids
-	// resumed is the pause whose answers the exchange carries, nil if it carries none. sentList
-	// reports that its prompt is a list.
+	// resumed is the pause that the exchange answers, or nil if the exchange carries no answers.
+	// sentList reports that the prompt of the exchange is a list.
 	resumed  *agui.Pause
 	sentList bool
-	// prompt is the text that is sent. sent are the messages with that text.
+	// prompt is the text that the exchange sends. sent are the client's messages with that text.
 	prompt string
 	sent   []agui.Message
-	// refused is the exchange whose prompt the backend refused because it waits. This exchange asks
-	// for its questions. It is nil in all other exchanges.
+	// refused is the earlier exchange whose prompt the agent refused because it was waiting. This
+	// exchange then asks the agent for its questions. refused is nil in all other exchanges.
 	refused *run
-	// askedAgain has the ids of questions whose answers failed in an earlier exchange. This exchange
-	// asks for them again with null.
+	// askedAgain has the ids of questions whose answers failed in an earlier run. This exchange
+	// sends null for each of them, so that the agent asks again.
 	askedAgain map[string]bool
-	// brokeOff reports that the answer of the exchange before broke off, so it is not known whether
-	// the agent waits. untried has the lists of ids to try next.
+	// brokeOff reports that the response of the previous exchange broke off, so Holdpoint does not
+	// know whether the agent waits. untried has the lists of ids to try next.
 	brokeOff bool
 	untried  [][]string
-	// cancels has the questions that the exchange cancels, if it cancels a lost question. Otherwise it
-	// is nil.
+	// cancels has the questions that this exchange cancels, if the client cancelled a lost
+	// question. Otherwise it is nil.
 	cancels *kit.Cancels
-	// repeatsPrompt reports that the exchange sends a refused prompt again, because no question is
+	// repeatsPrompt reports that this exchange sends a refused prompt again, because no question is
 	// open any more.
 	repeatsPrompt bool
 
 	framing      translate.Framing
-	lanes        map[string]*lane // by keyOf of their paths
+	lanes        map[string]*lane // keyed by keyOf(path of the node)
 	steps        []string
 	answered     map[string]bool // calls whose result was sent to the client
-	source       source          // the source of the text
+	source       source          // the source from which text is read
 	shown        bool            // text or a call was sent to the client
 	sawString    bool            // a string was received that could be text
-	body         bool            // the answer is one JSON text
+	body         bool            // the response is one JSON text
 	isTypeScript bool            // the result is in the form of TypeScript
 
 	questions    questions
-	waitingCalls map[string]bool // TypeScript: calls of the last afterToolsEvent without a result
-	stopReason   string          // why the agent stopped, "" before it stops
-	last         string          // why the model stopped last
+	waitingCalls map[string]bool // TypeScript: calls without a result in the last afterToolsEvent
+	stopReason   string          // why the agent stopped; "" while it runs
+	last         string          // the model's last stop reason
 	forceStopped bool            // force_stop was received
 	failed       *failure        // the first error frame
 	reason       string          // the failure's reason in the result, if it has one
-	lostPause    bool            // the result shows that the agent waits for nothing
-	sawStart     bool            // the stream has its beginning, so nothing was left out
+	lostPause    bool            // the result shows that the agent does not wait
+	sawStart     bool            // the stream has its beginning, so it is complete
 	loopBegan    bool            // the loop of an agent or a node began
-	started      bool            // TypeScript: the loop of an agent began, so its end follows
+	started      bool            // TypeScript: the loop of an agent began and has not ended
 	tools        bool            // TypeScript: tools were called
 	modelFirst   bool            // TypeScript: the model was called before any tools
 }
 
-// A source is the kind of frame that text is read from. Many servers send the same text as deltas
-// of the model and as {"data": ...}. The run reads only the kind that it receives first.
+// A source is the kind of frame from which the run reads text. Many servers send the same text
+// twice, as deltas of the model and as {"data": ...}. The run reads only the kind that it receives
+// first.
 type source int
 
 const (
@@ -86,8 +87,8 @@ func newRun(d *Dialect, r *translate.Request, ids *ids) *run {
 	return &run{d: d, r: r, ids: ids, lanes: map[string]*lane{}, answered: map[string]bool{}}
 }
 
-// Framing implements translate.Decoder. The documented Express server sends lines without a media
-// type.
+// Framing implements translate.Decoder. A response without a media type is read as lines, because
+// the documented Express server sends them so.
 func (run *run) Framing(mediaType string) translate.Framing {
 	switch mediaType {
 	case "text/event-stream":
@@ -125,7 +126,7 @@ func (run *run) Decode(p translate.Piece, emit func(agui.Event)) error {
 
 // frame handles one frame or line.
 func (run *run) frame(data []byte, emit func(agui.Event)) {
-	if run.framing == translate.Lines { // also handles an event stream without its media type
+	if run.framing == translate.Lines { // also reads an event stream that has no media type
 		data = bytes.TrimSpace(bytes.TrimPrefix(data, []byte("data:")))
 	}
 	switch {
@@ -141,8 +142,8 @@ func (run *run) frame(data []byte, emit func(agui.Event)) {
 	}
 }
 
-// lane returns the lane of the node at path, or of the agent itself if path is "". Nodes above
-// maxLanes share the agent's lane.
+// lane returns the lane of the node at path, or of the agent itself if path is "". If there are
+// already maxLanes lanes, further nodes share the agent's lane.
 func (run *run) lane(path string, emit func(agui.Event)) *lane {
 	key := keyOf(path)
 	l := run.lanes[key]

@@ -12,12 +12,12 @@ import (
 	"holdpoint/translate/kit"
 )
 
-// A Body is the JSON of a request to the backend. A string in it that is a placeholder is replaced
-// by a value of any type.
+// A Body is the JSON of a request to the backend, with placeholders. A string that is a placeholder
+// is replaced by its value, which may be of any type.
 type Body string
 
-// placeholders maps the placeholders of a Body to the keys of the request that have their values.
-// Placeholders without a key are made by the dialect.
+// placeholders maps each placeholder of a Body to the key of the client's request that has its
+// value. If the key is "", the dialect makes the value.
 var placeholders = map[string]string{
 	"$prompt": "", "$session": "",
 	"$thread": "threadId", "$run": "runId", "$state": "state", "$forwardedProps": "forwardedProps", "$messages": "messages", "$context": "context", "$tools": "tools",
@@ -60,7 +60,8 @@ func (b Body) walk(v gjson.Result, each func(name string)) {
 	}
 }
 
-// with returns the body for a run. prompt is JSON.
+// with returns the body of a run: b with the values in place of the placeholders. prompt is JSON
+// text.
 func (b Body) with(in agui.RunInput, prompt []byte, session string) []byte {
 	return appendWith(nil, gjson.Parse(string(b)), func(name string) json.RawMessage {
 		switch name {
@@ -95,7 +96,8 @@ func appendWith(dst []byte, v gjson.Result, of func(name string) json.RawMessage
 	return append(dst, v.Raw...)
 }
 
-// Headers are the headers of every request to the backend. with replaces $session in a value.
+// Headers are the headers of every request to the backend. The method with replaces $session in
+// their values.
 type Headers []header
 
 type header struct{ name, value string }

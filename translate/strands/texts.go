@@ -38,8 +38,8 @@ const (
 // textAnsweredBefore is added to a question that a person reads.
 const textAnsweredBefore = " (It was answered before, in a run that failed, and that answer may have been carried out.)"
 
-// The texts of errors in HOLDPOINT_STRANDS_FILE, which an operator reads when Holdpoint starts, and
-// from holdpoint check.
+// The texts of errors in the file of HOLDPOINT_STRANDS_FILE. An operator reads them when Holdpoint
+// starts, and in the output of holdpoint check.
 const (
 	textNotHeaders         = `want an object such as {"X-Session": "$session"}`
 	textNotHeader          = "%q is not the name of a header"

@@ -7,8 +7,8 @@ import (
 	"holdpoint/translate/internal/strandsapi"
 )
 
-// interruptedResult is the text that the SDK makes up as the result of a waiting call. It is not
-// sent to the client.
+// interruptedResult is the text of the result that the SDK invents for a waiting call. Holdpoint
+// does not send this result to the client.
 const interruptedResult = "Tool execution interrupted"
 
 // typescript handles an event of @strands-agents/sdk:
@@ -16,10 +16,10 @@ const interruptedResult = "Tool execution interrupted"
 //	{"type":"modelStreamUpdateEvent","event":{"type":"modelContentBlockDeltaEvent","delta":{...}}}
 //	{"type":"modelMessageEvent","message":{...},"stopReason":"toolUse"}       the whole message; contentBlockEvent, messageAddedEvent repeat it
 //	{"type":"toolResultEvent","result":{"toolResult":{...}}}                   a result; afterToolCallEvent, afterToolsEvent repeat it
-//	{"type":"afterToolsEvent","message":{...}}                                 with a made-up result for each call that waits
-//	{"type":"interruptEvent","interrupt":{"id","name","reason"?,"source"}}     a question; of two parallel calls the last one's only
+//	{"type":"afterToolsEvent","message":{...}}                                 the results, with an invented result for each waiting call
+//	{"type":"interruptEvent","interrupt":{"id","name","reason"?,"source"}}     a question; if two parallel calls ask, only the last one's
 //	{"type":"agentResultEvent","result":{"stopReason":"interrupt",...}}        the end, without the interrupts
-//	{"type":"nodeStreamUpdateEvent","nodeId":"n","inner":{"event":{...}}}      any of these, of a node
+//	{"type":"nodeStreamUpdateEvent","nodeId":"n","inner":{"event":{...}}}      any of these events, from a node
 //	{"type":"multiAgentResultEvent","result":{"status":"INTERRUPTED",...}}     the end of a graph, with the interrupts
 func (run *run) typescript(kind string, o gjson.Result, path string, depth int, emit func(agui.Event)) {
 	switch kind {
@@ -62,7 +62,7 @@ func (run *run) typescript(kind string, o gjson.Result, path string, depth int, 
 	}
 }
 
-// update handles a chunk of the model.
+// update handles a chunk of the model's output.
 func (run *run) update(event gjson.Result, l *lane) {
 	switch event.Get("type").Str {
 	case "modelMessageStartEvent":
@@ -94,7 +94,8 @@ func (run *run) update(event gjson.Result, l *lane) {
 	}
 }
 
-// noteWaiting notes the calls that wait. If several calls wait, the SDK sends only one question.
+// noteWaiting notes the calls that wait, as an afterToolsEvent shows them. The SDK sends only one
+// question even if several calls wait.
 func (run *run) noteWaiting(content gjson.Result) {
 	run.waitingCalls = map[string]bool{}
 	content.ForEach(func(_, block gjson.Result) bool {

@@ -10,8 +10,9 @@ import (
 	"holdpoint/translate/kit"
 )
 
-// Answers implements translate.Dialect. If the question has a single field, a bare boolean, or a
-// boolean under the field's own name, answers a confirm, and a bare text answers any other field.
+// Answers implements translate.Dialect. If the question has a single field, the payload may be
+// shorter than an object with that field. For a field of type confirm, it may be a bare boolean or
+// a boolean under the field's own name. For any other field, it may be a bare text.
 func (d *Dialect) Answers(in agui.RunInput, p agui.Pause) ([]agui.Answer, error) {
 	list, err := kit.Answers(in, p)
 	if err != nil {
@@ -40,8 +41,8 @@ func (d *Dialect) Answers(in agui.RunInput, p agui.Pause) ([]agui.Answer, error)
 	return list, nil
 }
 
-// memberOf returns the members of an object with exactly that name. The server compares names
-// exactly too.
+// memberOf returns all values that the object has under exactly this name. The server also compares
+// names exactly.
 func memberOf(object gjson.Result, name string) []gjson.Result {
 	var list []gjson.Result
 	if object.IsObject() {
@@ -55,8 +56,9 @@ func memberOf(object gjson.Result, name string) []gjson.Result {
 	return list
 }
 
-// inputOf returns the input of a resume: an object with at least one value, or nil if nothing may
-// be sent. It is never empty, because the server reads an empty input as a yes.
+// inputOf returns the input of a resume, which is an object with at least one value. It returns nil
+// if no input may be sent. It never returns an empty object, because the server reads an empty
+// input as a yes.
 func inputOf(a agui.Answer, kept questionState) (json.RawMessage, error) {
 	if a.Status == agui.Cancelled {
 		return kept.denial(), nil
@@ -92,15 +94,16 @@ func inputOf(a agui.Answer, kept questionState) (json.RawMessage, error) {
 		return nil, agui.Errorf(agui.InvalidPayload, textNoField, a.ID)
 	}
 	for _, f := range kept.Fields {
-		if f.confirms() && !given[f.Name] { // a missing answer is not a yes, but the server would tell the model to proceed
+		// a missing answer is not a yes, but the server would tell the model to proceed
+		if f.confirms() && !given[f.Name] {
 			input = kit.AppendMember(input, string(agui.MustMarshal(f.Name)), "false")
 		}
 	}
 	return append(input, '}'), nil
 }
 
-// confirmation returns the input for a question with a single confirm. It refuses a payload with
-// contradicting values.
+// confirmation returns the input for a question with a single field of type confirm. It returns an
+// error if the payload has no boolean, or two different ones. name is the name of the field.
 func confirmation(id string, payload gjson.Result, name string) (json.RawMessage, error) {
 	given := append(kit.Members(payload, "approved"), memberOf(payload, name)...)
 	word := ""

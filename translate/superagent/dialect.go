@@ -5,13 +5,13 @@
 //	POST /api/v1/chat/resume   {"agent_id","session_id","input":{..}}   the answer to its question
 //
 // The real stream differs from the documented one. It has one of three framings, whatever the
-// request asks for; a resume is always answered in plain tokens. The dialect recognizes the framing
-// in each frame, and also reads the documented stream:
+// request asks for. The response to a resume always consists of plain tokens. The dialect
+// recognizes the framing in each frame, and also reads the documented stream:
 //
 //   - Plain tokens, one in each frame, with [DONE] at the end. A token that begins with NUL and
 //     INTERRUPT: is the question.
-//   - A2UI: events {"type","timestamp","data"} with their type as the name of the frame, and
-//     `done` at the end.
+//   - A2UI: events {"type","timestamp","data"} with their type as the name of the frame, and `done`
+//     at the end.
 //   - A2UI without names: text is the bare token, and `done` is [DONE].
 //
 // The most important fact: if the input of a resume is empty or missing, the server reads it as
@@ -19,26 +19,26 @@
 // cancelled question has no field for a no, the dialect sends no answer at all. The server's only
 // "no" is `{"confirm": false}`, and its model then reads "Confirm action: false. Please proceed."
 //
-// The server keeps the conversation by session_id. This is the thread id unchanged, because the
-// server's other paths (interrupt_state, messages) use it too. A run has a single text: the last
-// message, which must be the user's. The server's request has no place for the other members of a
-// RunAgentInput (older messages, state, tools, context).
+// The server stores each conversation under its session_id. The dialect sends the thread id
+// unchanged as the session_id, because the server's other paths (interrupt_state, messages) use it
+// too. A run has a single text: the last message, which must be from the user. The server's request
+// has no member for the rest of a RunAgentInput (older messages, state, tools, context).
 //
-// What cannot be done:
+// Limits:
 //
 //   - While a question is open, superagent runs a new message and forgets the question. Only
-//     Holdpoint's record keeps it.
-//   - A second question after a resume is plain text, because the server does not check for a
-//     question there.
-//   - The server does not keep the question of its TurnLoop agents (they send no
-//     checkpoint_id). It answers the resume with 404 or 409.
+//     Holdpoint's record keeps the question.
+//   - If the agent asks again during a resume, that question is plain text, because the server does
+//     not look for a question in the response to a resume.
+//   - The server does not store the question of its TurnLoop agents (they send no checkpoint_id).
+//     It refuses their resume with 404 or 409.
 //   - Deadlines are not in the stream. HOLDPOINT_INTERRUPT_TTL can set one deadline for all
 //     questions.
-//   - Newlines at the end of a token are lost, unless the token has nothing else. A model that
-//     writes a token equal to [DONE] ends its stream.
+//   - Newlines at the end of a token are lost, unless the token consists only of newlines. If a
+//     model writes a token equal to [DONE], its stream ends there.
 //
-// Facts: the server's source and documentation, read, and the bytes of its event-stream writer
-// (hertz 0.10.4).
+// These facts are from the server's source code and documentation, which were read, not run, and
+// from the bytes that its event-stream writer (hertz 0.10.4) writes.
 package superagent
 
 import (
@@ -49,11 +49,11 @@ import (
 	"holdpoint/translate/kit"
 )
 
-// Name of the dialect.
+// Name is the dialect's name in HOLDPOINT_DIALECT.
 const Name = "superagent"
 
-// The paths of the server's endpoints are apiPath and one of the other two, below the upstream's
-// path.
+// The path of an endpoint of the server is apiPath followed by streamPath or resumePath. It is
+// relative to the upstream's path.
 const (
 	apiPath    = "/api/v1"
 	streamPath = "/chat/stream"
@@ -84,9 +84,10 @@ func New(o Options, warn translate.Warn) (*Dialect, error) {
 // Name implements translate.Dialect.
 func (*Dialect) Name() string { return Name }
 
-// Route implements translate.Foreign. Runs are at the root. The server's own endpoints for runs
-// have the same record, because a native resume there would answer without Holdpoint. This holds
-// for every version of the API, because a server has several.
+// Route implements translate.Foreign. The client's runs are sent to the root path. The server's own
+// endpoints for runs share the record of the root path, because a native resume sent there would
+// answer a question without Holdpoint. This holds for every version of the API, because a server
+// has several versions.
 func (*Dialect) Route(path string) (string, bool) {
 	path = strings.TrimRight(path, "/")
 	return "/", path == "" || strings.HasSuffix(path, streamPath) || strings.HasSuffix(path, resumePath)

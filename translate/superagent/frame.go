@@ -17,17 +17,17 @@ var kinds = []string{"text", "thinking", "tool_call", "tool_result", "code_block
 // token is the kind of a frame that is not an event.
 const token = "token"
 
-// A frame is one frame of the answer.
+// A frame is the content of one frame of the response.
 type frame struct {
 	kind string       // one of kinds, token, or "" for a frame that is ignored
-	text string       // of a token
-	data gjson.Result // of an event
+	text string       // the text of a token
+	data gjson.Result // the data of an event
 	at   int64        // the event's timestamp in Unix milliseconds
 }
 
-// readFrame returns what a frame contains. The name of an event's frame is its type. The frames
-// have no names if the server sends text as bare tokens. A frame with the name message is always a
-// token, because a model may write the text of an event there.
+// readFrame parses a frame. If frames have names, the name of an event's frame is its type. If the
+// server sends text as bare tokens, the frames have no names. A frame with the name message is
+// always a token, because a model may write the text of an event into it.
 func readFrame(p translate.Piece) frame {
 	name := string(p.Name)
 	named, bare := slices.Contains(kinds, name), name == "" || name == "message"
@@ -44,14 +44,15 @@ func readFrame(p translate.Piece) frame {
 	}
 	text := p.Data
 	if name == "message" && (len(text) == 0 || text[len(text)-1] == '\n') {
-		// The server's writer drops one newline at the end of a token, and sends no data for an empty
-		// token. So an empty last line means that a newline was dropped.
+		// The server's writer drops one newline at the end of a token, and sends no data for an
+		// empty token. So if the last line is empty, a newline was dropped.
 		text = append(slices.Clone(text), '\n')
 	}
 	return frame{kind: token, text: string(text)}
 }
 
-// readEvent reads an A2UI event: {"type","timestamp","data"}.
+// readEvent parses an A2UI event: {"type","timestamp","data"}. It returns false if data is not such
+// an event.
 func readEvent(data []byte, name string) (frame, bool) {
 	if !bytes.HasPrefix(bytes.TrimLeft(data, " \t\r\n"), []byte("{")) || !agui.ValidJSON(data) {
 		return frame{}, false
@@ -68,18 +69,19 @@ func readEvent(data []byte, name string) (frame, bool) {
 	return frame{kind: kind, data: root.Get("data"), at: at.Int()}, true
 }
 
-// done ends a stream of tokens.
+// done is the token that ends a stream of tokens.
 const done = "[DONE]"
 
-// marker begins a question in the form of the server, with a NUL. writtenMarkers are the forms in
-// the server's documentation, and after a proxy that writes JSON.
+// marker is the beginning of a token that is a question, as the server sends it. It begins with a
+// NUL. writtenMarkers are two other forms of it: the one in the server's documentation, and the one
+// that a proxy sends which writes JSON.
 const marker = "\x00INTERRUPT:"
 
 var writtenMarkers = []string{`\x00INTERRUPT:`, `\u0000INTERRUPT:`}
 
-// readMarker reads a token that is a question, and reports whether it is one. q is nil if it cannot
-// be read. A model can write the characters of the written forms, so they count only before the
-// JSON of a state.
+// readMarker parses a token that is a question, and reports whether the token is one. q is nil if
+// the question cannot be read. A model can write the characters of writtenMarkers itself, so these
+// count only if the JSON of a state follows.
 func readMarker(text string) (q *question, asks bool) {
 	if rest, ok := strings.CutPrefix(text, marker); ok {
 		if state := gjson.Parse(rest); state.IsObject() && agui.ValidText(rest) {

@@ -8,10 +8,10 @@ import (
 	"holdpoint/internal/agui"
 )
 
-// JSON returns the value of s as JSON text. It writes str, numbers, True, False, None, list and
-// dict as json.dumps does. tuple and set become lists, bytes become base64, and the keys of dicts
-// strings. Numbers that JSON does not have (inf, nan, complex ones) and values that are not
-// literals become their repr as a string.
+// JSON returns the value of the Python literal s as JSON text. It writes str, numbers, True, False,
+// None, list and dict as json.dumps does. A tuple or a set becomes a list, bytes become base64, and
+// the keys of dicts become strings. A number that JSON does not have (inf, nan, a complex number)
+// and a value that is not a literal become their repr as a string.
 func JSON(s string) ([]byte, error) {
 	r := reader{s: s}
 	out, err := r.json(nil, 0)
@@ -26,13 +26,13 @@ func JSON(s string) ([]byte, error) {
 
 var number = regexp.MustCompile(`^-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?$`)
 
-// words maps the names that are values to their JSON.
+// words maps the Python names that are values to their JSON text.
 var words = map[string]string{
 	"True": "true", "False": "false", "None": "null",
 	"set()": "[]", "frozenset()": "[]", "inf": `"Infinity"`, "-inf": `"-Infinity"`, "nan": `"NaN"`, "-nan": `"NaN"`,
 }
 
-// json reads one value and appends its JSON to out.
+// json reads one value and appends it to out as JSON.
 func (r *reader) json(out []byte, depth int) ([]byte, error) {
 	if depth > MaxDepth {
 		return out, errDepth
@@ -66,8 +66,8 @@ func (r *reader) json(out []byte, depth int) ([]byte, error) {
 	return append(out, agui.MustMarshal(s)...), nil
 }
 
-// jsonMembers reads a list, a tuple, a set or a dict. In braces the first member decides between
-// set and dict.
+// jsonMembers reads a list, a tuple, a set or a dict. If the first member in braces has a colon,
+// the braces are a dict, otherwise a set.
 func (r *reader) jsonMembers(out []byte, depth int) ([]byte, error) {
 	closing := r.bracket()
 	dict, first := closing == '}', true
@@ -114,8 +114,8 @@ func (r *reader) jsonMembers(out []byte, depth int) ([]byte, error) {
 	return append(out, ']'), nil
 }
 
-// keyText returns the key of a dict as json.dumps writes it, or its repr if json.dumps has no form
-// for it.
+// keyText returns a dict's key as json.dumps writes it. If json.dumps cannot write the key, keyText
+// returns its repr. s is the source text of the key.
 func keyText(s string) string {
 	if text, err := Str(s); err == nil {
 		return text

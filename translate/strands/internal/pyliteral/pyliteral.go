@@ -1,15 +1,14 @@
 // Package pyliteral reads the output of Python's repr. It parses literals (str, bytes, int, float,
-// True, False, None, list, tuple, dict, set), and calls with arguments
-// (AgentResult(stop_reason='interrupt', ...)) and names around them. Objects in angle brackets are
-// skipped as a whole.
+// True, False, None, list, tuple, dict, set), names, and calls with arguments, such as
+// AgentResult(stop_reason='interrupt', ...). It skips objects in angle brackets as a whole.
 //
-// Each function checks the whole text in one pass, and returns parts as substrings. What is inside
-// a string is never read as syntax, so a text may contain parts from an attacker, such as a tool's
-// input or a reason. A text that is not well-formed is an error. The package never searches such a
-// text for a pattern.
+// Each function checks the whole text in one pass, and returns parts of it as substrings. The
+// content of a string is never read as syntax. So a text may safely contain parts from an attacker,
+// such as a tool's input or a reason. A text that is not well-formed is an error. The package never
+// searches such a text for a pattern.
 //
 // It deliberately does not read operators, comprehensions, f-strings, triple quotes and adjacent
-// strings. repr writes none of them.
+// strings, because repr does not write them.
 package pyliteral
 
 import (
@@ -18,12 +17,13 @@ import (
 	"strings"
 )
 
-// MaxDepth bounds how deep values are nested.
+// MaxDepth is the maximum depth to which values may be nested.
 const MaxDepth = 200
 
 var errDepth = errors.New("pyliteral: nested too deep")
 
-// A reader walks over a text. Each method leaves at after the part that it read.
+// A reader reads the text s. at is the offset of the current byte. Each method moves at behind the
+// part that it read.
 type reader struct {
 	s  string
 	at int
@@ -33,7 +33,7 @@ func (r *reader) fail(what string) error {
 	return fmt.Errorf("pyliteral: %s at byte %d", what, r.at)
 }
 
-// next returns the current byte, or 0 at the end.
+// next returns the current byte without moving, or 0 at the end of the text.
 func (r *reader) next() byte {
 	if r.at < len(r.s) {
 		return r.s[r.at]
@@ -47,7 +47,7 @@ func (r *reader) space() {
 	}
 }
 
-// value reads one value.
+// value skips one value, and checks that it is well-formed.
 func (r *reader) value(depth int) error {
 	if depth > MaxDepth {
 		return errDepth
@@ -63,7 +63,7 @@ func (r *reader) value(depth int) error {
 	case c >= '0' && c <= '9', c == '-', c == '+', c == '.' && !strings.HasPrefix(r.s[r.at:], "..."):
 		r.number()
 		return nil
-	case c == '.': // repr writes ... in place of a value that contains itself
+	case c == '.': // for a value that contains itself, repr writes ...
 		r.at += 3
 		return nil
 	case isLetter(c):
@@ -76,8 +76,8 @@ func (r *reader) value(depth int) error {
 	return r.fail("no value")
 }
 
-// bracket returns the closing bracket for the current opening bracket, or 0 if the current byte is
-// not one.
+// bracket returns the closing bracket that belongs to the current opening bracket. It returns 0 if
+// the current byte is not an opening bracket.
 func (r *reader) bracket() byte {
 	switch r.next() {
 	case '[':
@@ -94,7 +94,7 @@ func isLetter(c byte) bool {
 	return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c == '_' || c >= 0x80
 }
 
-// name reads a name. It may have dots.
+// name reads a name, which may contain dots.
 func (r *reader) name() string {
 	from := r.at
 	for r.at < len(r.s) && (isLetter(r.s[r.at]) || r.s[r.at] >= '0' && r.s[r.at] <= '9' || r.s[r.at] == '.') {
@@ -103,7 +103,7 @@ func (r *reader) name() string {
 	return r.s[from:r.at]
 }
 
-// number skips a number. It also accepts complex and hexadecimal ones.
+// number skips a number. It also accepts complex and hexadecimal numbers.
 func (r *reader) number() {
 	r.at++
 	for r.at < len(r.s) && (isLetter(r.s[r.at]) && r.s[r.at] < 0x80 || strings.IndexByte("0123456789.+-", r.s[r.at]) >= 0) {
@@ -111,12 +111,13 @@ func (r *reader) number() {
 	}
 }
 
-// A part is a member of a list, a dict or a call. key is the source text of a dict's key, the name
-// of a call's argument, or "".
+// A part is a member of a list, a dict or a call. key is the source text of a dict's key, or the
+// name of a call's argument. It is "" for a member without either. value is the source text of the
+// value.
 type part struct{ key, value string }
 
-// members reads from an opening bracket to the closing one. It calls each for every member, unless
-// each is nil.
+// members reads from an opening bracket to its closing bracket. It calls the function each for
+// every member, unless each is nil.
 func (r *reader) members(depth int, each func(part) error) error {
 	closing := r.bracket()
 	r.at++
@@ -140,7 +141,7 @@ func (r *reader) members(depth int, each func(part) error) error {
 	}
 }
 
-// comma reads the comma after a member, unless the closing bracket follows.
+// comma reads the comma after a member. If the closing bracket follows instead, it reads nothing.
 func (r *reader) comma(closing byte) error {
 	switch r.space(); r.next() {
 	case ',':
@@ -152,7 +153,8 @@ func (r *reader) comma(closing byte) error {
 	return r.fail("neither a comma nor the end")
 }
 
-// member reads one member of a list, or a key and a value of a dict or, with =, of a call.
+// member reads one member: a value, a key and a value of a dict (key: value), or an argument of a
+// call (name=value).
 func (r *reader) member(closing byte, depth int) (part, error) {
 	from := r.at
 	if err := r.value(depth + 1); err != nil {
@@ -176,9 +178,10 @@ func isName(s string) bool {
 	return s != "" && isLetter(s[0]) && !strings.ContainsAny(s, `'"([{<.`)
 }
 
-// angle skips an object in angle brackets: <Status.INTERRUPTED: 'interrupted'>, <agent.Agent object
-// at 0x7f>. A __repr__ may write any text, so a string in it ends at the next angle bracket at the
-// latest. So neither a lone apostrophe nor a bracket in a string can hide the text that follows.
+// angle skips an object in angle brackets, such as <Status.INTERRUPTED: 'interrupted'> or
+// <agent.Agent object at 0x7f>. A __repr__ may write any text. So angle returns an error if a
+// string in the object does not end before the next angle bracket. Neither a lone apostrophe nor a
+// bracket in a string can then hide the text that follows.
 func (r *reader) angle(depth int) error {
 	open := 0
 	for ; r.at < len(r.s); r.at++ {
@@ -203,7 +206,7 @@ func (r *reader) angle(depth int) error {
 	return r.fail("angle brackets do not end")
 }
 
-// Name returns the name of the call that s is, or "" if s is not a call.
+// Name returns the name of the function or class if s is a call, or "" if it is not.
 func Name(s string) string {
 	r := reader{s: s}
 	r.space()
@@ -216,10 +219,11 @@ func Name(s string) string {
 	return ""
 }
 
-// Each calls each for the members of the list, tuple, dict or call that s is, in order. key is a
-// dict's key (the text of a str, or the source text of any other key), the name of a call's
-// argument, or "". value is a part of s, for use with the functions of this package. Each checks
-// all of s, unless the function returns an error.
+// Each calls the function each for the members of s in order. s is a list, a tuple, a dict or a
+// call. key is the key of a dict: the text of a str, or the source text of any other key. For a
+// call, it is the name of the argument. Otherwise it is "". value is a part of s, which other
+// functions of this package can read. Each checks all of s, unless the function each returns an
+// error.
 func Each(s string, each func(key, value string) error) error {
 	r := reader{s: s}
 	r.space()

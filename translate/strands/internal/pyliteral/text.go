@@ -8,8 +8,9 @@ import (
 
 var errNoStr = errors.New("pyliteral: no str")
 
-// quoteAt returns the distance to a string's quote, counted from 1. It is more than 1 if there are
-// prefixes, and 0 if there is no string at this position.
+// quoteAt returns the position of the current string's opening quote, counted from 1. It is more
+// than 1 if the string has prefix letters. quoteAt returns 0 if no string begins at the current
+// byte.
 func (r *reader) quoteAt() int {
 	for n := range 3 {
 		if r.at+n >= len(r.s) {
@@ -26,10 +27,10 @@ func (r *reader) quoteAt() int {
 	return 0
 }
 
-// A prefix has the letters before a string that change its meaning.
+// A prefix records the letters before a string that change how the string is read: b and r.
 type prefix struct{ bytes, raw bool }
 
-// text reads a string, and appends it to out unless that is nil.
+// text reads a string, and appends its content to out unless out is nil.
 func (r *reader) text(out *[]byte) error {
 	var p prefix
 	for n := r.quoteAt() - 1; n > 0; n-- {
@@ -54,7 +55,8 @@ func (r *reader) text(out *[]byte) error {
 			if err := r.escape(p, out); err != nil {
 				return err
 			}
-		case c == '\\' && r.at+1 < len(r.s): // in a raw string both characters stay, and the second does not end the string
+		// in a raw string both stay, and the second does not end the string
+		case c == '\\' && r.at+1 < len(r.s):
 			put(out, r.s[r.at:r.at+2])
 			r.at += 2
 		default:
@@ -75,11 +77,11 @@ func put(out *[]byte, s string) {
 	}
 }
 
-// simple has the escapes of one letter, and meaning their characters in the same order.
+// simple has the letters of the one-letter escapes, and meaning their characters in the same order.
 const simple, meaning = `\'"abfnrtv`, "\\'\"\a\b\f\n\r\t\v"
 
-// escape reads an escape, which begins with a backslash. An unknown escape is two characters, as in
-// Python.
+// escape reads an escape, which begins with a backslash. As in Python, an unknown escape stands for
+// its two characters.
 func (r *reader) escape(p prefix, out *[]byte) error {
 	if r.at+1 >= len(r.s) {
 		return r.fail("a string does not end")
@@ -135,8 +137,8 @@ func (r *reader) hex(p prefix, out *[]byte, digits int) error {
 	return nil
 }
 
-// putCode appends a character, or in bytes a byte. Half of a surrogate pair, which a Python str may
-// contain, becomes U+FFFD.
+// putCode appends the character with the given code to out, or in bytes the byte. Half of a
+// surrogate pair, which a Python str may contain, becomes U+FFFD.
 func putCode(p prefix, out *[]byte, code int) {
 	switch {
 	case out == nil:
@@ -147,7 +149,7 @@ func putCode(p prefix, out *[]byte, code int) {
 	}
 }
 
-// Str returns the text of the str literal s.
+// Str returns the text of s if it is a str literal. Otherwise it returns an error.
 func Str(s string) (string, error) {
 	r := reader{s: s}
 	r.space()
