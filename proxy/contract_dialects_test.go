@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -164,10 +165,14 @@ var hows = []string{"yes", "no", "cancel", "cancel with a yes"}
 
 func drawHow(t *rapid.T) string { return rapid.SampledFrom(hows).Draw(t, "answer") }
 
-// The ways in which the backend ends a run.
-var ends = []string{"end", "ask", "ask", "error", "cut"}
+// ends are the ways in which the backend ends a run. With "ask at once" it sends no text before the
+// call that asks.
+var ends = []string{"end", "ask", "ask at once", "error", "cut"}
 
 func drawEnd(t *rapid.T) string { return rapid.SampledFrom(ends).Draw(t, "backend") }
+
+// textFrames matches the frames of the assistant's texts.
+var textFrames = regexp.MustCompile(`data: \{"type":"TEXT_MESSAGE_[^\n]*\n\n`)
 
 // A chatter is a client, a Holdpoint and a backend in one goroutine.
 type chatter struct {
@@ -278,7 +283,10 @@ func (c *chatter) RoundTrip(req *http.Request) (*http.Response, error) {
 	answer = dialecttest.TextFor(answer, c.asked)
 	c.waits = 0
 	switch c.end {
-	case "ask":
+	case "ask", "ask at once":
+		if c.end == "ask at once" {
+			answer = textFrames.ReplaceAllString(answer, "")
+		}
 		c.asked++
 		c.waits = c.asked
 		answer = dialecttest.TextFor(c.b.AskAfter(answer), c.asked)

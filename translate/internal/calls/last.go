@@ -1,6 +1,7 @@
 package calls
 
 import (
+	"bytes"
 	"slices"
 
 	"github.com/tidwall/gjson"
@@ -137,10 +138,11 @@ func (p *Plain) withoutEarlier(in agui.RunInput, list []agui.Message) []agui.Mes
 // WithoutOldCalls returns the input without the calls that asked in an earlier pause and have no
 // result. Such a pause ended in doubt or in an error, and a model refuses a history with such a
 // call. If a call has two results, the message by which Holdpoint sent the answer to the client is
-// removed. With ShowNative the input is unchanged, because the client manages its history itself.
+// removed. With ShowNative only withoutExposed applies, because the client manages its history
+// itself.
 func (p *Plain) WithoutOldCalls(r *translate.Request) agui.RunInput {
 	if r.Show == translate.ShowNative {
-		return r.Input
+		return p.withoutExposed(r, r.Input)
 	}
 	asked, told := map[string]bool{}, map[string]string{}
 	for _, ended := range r.EndedPauses {
@@ -153,14 +155,33 @@ func (p *Plain) WithoutOldCalls(r *translate.Request) agui.RunInput {
 	for _, i := range r.Pause.Interrupts {
 		delete(asked, i.ToolCallID())
 	}
-	in := withoutSentResults(r.Input, told)
-	forgets := p.RemovesCalls && r.Pause.ID == ""
-	if len(asked) == 0 && !forgets {
+	in, forgets := withoutSentResults(r.Input, told), p.RemovesCalls && r.Pause.ID == ""
+	for {
+		if len(asked) > 0 || forgets {
+			in = kit.WithoutDangling(in, func(c kit.DanglingCall) bool {
+				return asked[c.ID] || forgets && p.Tools.Match(c.Name) && !in.Declares(c.Name)
+			})
+		}
+		out := p.withoutExposed(r, in)
+		if len(out.Messages) == len(in.Messages) {
+			return in
+		}
+		in = out // without results, so the next round removes their calls
+	}
+}
+
+// withoutExposed returns the input of a run without answers, without exposed decisions. If
+// Holdpoint removed messages from the end of the client's request, the decision on an earlier
+// question can have become the last message. The backend would read it as a new answer.
+func (p *Plain) withoutExposed(r *translate.Request, in agui.RunInput) agui.RunInput {
+	list, client := in.Messages, r.ClientMessages
+	if r.Pause.ID != "" || len(list) == 0 || len(client) == 0 || bytes.Equal(list[len(list)-1].JSON, client[len(client)-1].JSON) {
 		return in
 	}
-	return kit.WithoutDangling(in, func(c kit.DanglingCall) bool {
-		return asked[c.ID] || forgets && p.Tools.Match(c.Name) && !in.Declares(c.Name)
-	})
+	if list = p.withoutEarlier(in, list); len(list) == len(in.Messages) {
+		return in
+	}
+	return in.WithMessages(list)
 }
 
 // withoutSentResults returns the input without the messages by which Holdpoint sent an answer, if
