@@ -215,11 +215,13 @@ func (in *RunInput) readMessages(list gjson.Result) error {
 			return badInput(textTooManyMessages, MaxMessages)
 		}
 		if len(in.Messages) == cap(in.Messages) {
-			// The list grows in large steps, because moving a long list costs more than reading it.
-			// It need not hold more messages than can follow: each takes at least three bytes of
-			// the remaining text.
-			left := min((len(raw)-at)/len("{},")+1, MaxMessages-len(in.Messages))
-			in.Messages = slices.Grow(in.Messages, min(max(3*len(in.Messages), 4), left))
+			// The list grows in large steps, because moving a long list costs more than reading it. The
+			// remaining messages are probably as long as those before them. The list need not hold
+			// more messages than can follow: each takes at least three bytes of the remaining text.
+			have := len(in.Messages)
+			expected := min((len(raw)-at)*have/at+1, 15*have)
+			left := min((len(raw)-at)/len("{},")+1, MaxMessages-have)
+			in.Messages = slices.Grow(in.Messages, min(max(expected, have, 4), left))
 		}
 		in.Messages = append(in.Messages, m)
 		at = skipSpace(list.Raw, at+n)
