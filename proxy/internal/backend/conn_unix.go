@@ -140,6 +140,20 @@ func (c *Conn) copyBuffered(p []byte) int {
 	return n
 }
 
+// ReadFrom implements io.ReaderFrom. net/http calls it for the body of a request. A Body is sent
+// with one write. Without ReadFrom, net/http copies it through a new buffer of 32 kB, and writes
+// each of these pieces.
+func (c *Conn) ReadFrom(src io.Reader) (int64, error) {
+	if limited, ok := src.(*io.LimitedReader); ok {
+		if body, ok := limited.R.(*Body); ok && int64(body.Len()) <= limited.N {
+			n, err := body.WriteTo(c.Conn)
+			limited.N -= n
+			return n, err
+		}
+	}
+	return io.Copy(struct{ io.Writer }{c.Conn}, src)
+}
+
 // BeforeWait sets the function that is called once before the next read that blocks. If no read
 // blocks, it is not called.
 func (c *Conn) BeforeWait(do func()) { c.idle = do }
