@@ -58,18 +58,18 @@ func (a *Agent) Check() []error {
 	errs = append(errs, variables.Group{Prefix: a.prefix, Options: &a.AgentSettings}.Check()...)
 	errs = append(errs, a.dialects.Check(a.Dialect)...)
 	errs = append(errs, a.checkTLS()...)
-	if a.UpstreamHeadersFile != "" {
-		list, err := headers.Read(a.UpstreamHeadersFile)
+	read := func(name, file string) http.Header {
+		list, err := headers.Read(file)
 		for _, err := range variables.Split(err) {
-			errs = append(errs, fmt.Errorf("%sUPSTREAM_HEADERS_FILE: %w", a.prefix, err))
+			errs = append(errs, fmt.Errorf("%s%s: %w", a.prefix, name, err))
 		}
-		a.headers = list
+		return list
+	}
+	if a.UpstreamHeadersFile != "" {
+		a.headers = read("UPSTREAM_HEADERS_FILE", a.UpstreamHeadersFile)
 	}
 	if a.DeskHeadersFile != "" {
-		list, err := headers.Read(a.DeskHeadersFile)
-		for _, err := range variables.Split(err) {
-			errs = append(errs, fmt.Errorf("%sDESK_HEADERS_FILE: %w", a.prefix, err))
-		}
+		list := read("DESK_HEADERS_FILE", a.DeskHeadersFile)
 		a.deskHeaders = &atomic.Pointer[http.Header]{}
 		a.deskHeaders.Store(&list)
 	}

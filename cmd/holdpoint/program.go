@@ -4,6 +4,7 @@ import (
 	"context"
 	"log/slog"
 	"net"
+	"net/http"
 	"os"
 	"slices"
 
@@ -276,29 +277,23 @@ func (p *program) startDesk(made *handlerMaker, agents []servedAgent, carrier *d
 // files with options of dialects: a question that was asked with one content of such a file must be
 // answered with the same content.
 func (p *program) reloadAgents(agents []servedAgent) {
-	for _, a := range agents {
-		if a.UpstreamHeadersFile == "" {
-			continue
+	add := func(name, file string, set func(http.Header)) {
+		if file == "" {
+			return
 		}
-		p.reloads.add(a.prefix+"UPSTREAM_HEADERS_FILE", func() error {
-			list, err := headers.Read(a.UpstreamHeadersFile)
+		p.reloads.add(name, func() error {
+			list, err := headers.Read(file)
 			if err == nil {
-				a.handler.SetUpstreamHeaders(list)
+				set(list)
 			}
 			return err
-		}, a.UpstreamHeadersFile)
+		}, file)
 	}
 	for _, a := range agents {
-		if a.deskHeaders == nil {
-			continue
-		}
-		p.reloads.add(a.prefix+"DESK_HEADERS_FILE", func() error {
-			list, err := headers.Read(a.DeskHeadersFile)
-			if err == nil {
-				a.deskHeaders.Store(&list)
-			}
-			return err
-		}, a.DeskHeadersFile)
+		add(a.prefix+"UPSTREAM_HEADERS_FILE", a.UpstreamHeadersFile, a.handler.SetUpstreamHeaders)
+	}
+	for _, a := range agents {
+		add(a.prefix+"DESK_HEADERS_FILE", a.DeskHeadersFile, func(list http.Header) { a.deskHeaders.Store(&list) })
 	}
 }
 

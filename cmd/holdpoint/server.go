@@ -145,9 +145,7 @@ func (s *server) serve(listener net.Listener, signals <-chan os.Signal) int {
 		case sig := <-signals:
 			switch {
 			case time.Since(first) < s.together:
-			case hurried:
-				return exitError
-			case cutShort:
+			case hurried, cutShort:
 				return exitError
 			default:
 				s.logger.Warn(logSecondSignal, "signal", sig.String())
