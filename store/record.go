@@ -184,6 +184,20 @@ type Snapshots struct {
 	State    json.RawMessage `json:"state,omitempty"`
 }
 
+// PauseByID returns the pause with the id, which may have ended. It returns nil if the record does
+// not have the pause, or has only its tombstone.
+func (r *Record) PauseByID(id string) *agui.Pause {
+	if r.Pause != nil && r.Pause.ID == id {
+		return r.Pause
+	}
+	for _, result := range r.Results {
+		if result.PauseID == id && !result.Tombstone {
+			return result.Pause
+		}
+	}
+	return nil
+}
+
 // ResultOf returns the result of the pause that has one of the interrupt ids. If several ids are
 // known, the first of them counts. It returns nil if no id is known. It does not look at a pause
 // that is open, claimed or in doubt.

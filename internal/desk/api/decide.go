@@ -166,7 +166,7 @@ func (d *Desk) decide(w http.ResponseWriter, req *http.Request, said []word) {
 		d.refuseStore(w, err)
 		return
 	}
-	p := pauseIn(&rec, pauseID)
+	p := rec.PauseByID(pauseID)
 	if p == nil {
 		noApproval(w)
 		return
@@ -224,7 +224,7 @@ func (d *Desk) decide(w http.ResponseWriter, req *http.Request, said []word) {
 	}
 	answer(w, http.StatusOK, a)
 	_ = http.NewResponseController(w).Flush() // whoever asked is gone, or waits no more
-	d.remember(ctx, key, pauseIn(&rec, pauseID), questionsOf(words))
+	d.remember(ctx, key, rec.PauseByID(pauseID), questionsOf(words))
 }
 
 func questionsOf(words []door.Decision) []string {
@@ -292,19 +292,6 @@ func (d *Desk) decidedOtherwise(ctx context.Context, w http.ResponseWriter, key 
 	default:
 		refuseWith(w, http.StatusConflict, codeInProgress, textCarried, a)
 	}
-}
-
-// pauseIn returns the pause with the id, open or ended, or nil if the record does not have it.
-func pauseIn(rec *store.Record, pauseID string) *agui.Pause {
-	if rec.Pause != nil && rec.Pause.ID == pauseID {
-		return rec.Pause
-	}
-	for _, r := range rec.Results {
-		if r.PauseID == pauseID && !r.Tombstone {
-			return r.Pause
-		}
-	}
-	return nil
 }
 
 // wordOf parses a decision on a question of the pause.

@@ -219,7 +219,7 @@ func (d *Desk) readQuestion(w http.ResponseWriter, req *http.Request) (*agui.Int
 		d.refuseStore(w, err)
 		return nil, false
 	}
-	p := pauseIn(&rec, pauseID)
+	p := rec.PauseByID(pauseID)
 	if p == nil {
 		noApproval(w)
 		return nil, false

@@ -46,7 +46,7 @@ func (d *Desk) show(w http.ResponseWriter, req *http.Request) {
 	}
 	if a := d.visiblePause(req.Context(), key, &rec, pauseID); a != nil {
 		if !a.Withheld {
-			d.addEarlier(req.Context(), pauseIn(&rec, pauseID), a)
+			d.addEarlier(req.Context(), rec.PauseByID(pauseID), a)
 		}
 		d.addConversation(req.Context(), key, &rec, a)
 		answer(w, http.StatusOK, a)
@@ -69,7 +69,7 @@ func (d *Desk) free(w http.ResponseWriter, req *http.Request) {
 	ctx := context.WithoutCancel(req.Context())
 	who := callerIn(ctx)
 	rec, err := d.load(ctx, key)
-	if err == nil && pauseIn(&rec, pauseID) != nil && !d.mayDo(w, who, &rec, policy.Operate) {
+	if err == nil && rec.PauseByID(pauseID) != nil && !d.mayDo(w, who, &rec, policy.Operate) {
 		return
 	}
 	for tries := 1; err == nil && canBeFreed(&rec, pauseID); tries++ {
@@ -83,7 +83,7 @@ func (d *Desk) free(w http.ResponseWriter, req *http.Request) {
 		if a := d.visiblePause(ctx, key, &rec, pauseID); closed && a != nil {
 			answer(w, http.StatusOK, a)
 			_ = http.NewResponseController(w).Flush() // whoever asked is gone, or waits no more
-			d.remember(ctx, key, pauseIn(&rec, pauseID), nil)
+			d.remember(ctx, key, rec.PauseByID(pauseID), nil)
 			return
 		}
 		break

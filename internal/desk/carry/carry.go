@@ -43,12 +43,7 @@ const (
 	atOnce = 8
 	// remembered limits the pauses whose tries are remembered.
 	remembered = 10_000
-	// clockEvery is how often the store is asked for its time.
-	clockEvery = time.Minute
 )
-
-// noThread is a key that belongs to no thread. Loading it returns the store's time.
-const noThread store.Key = "0000000000000000000000000000000000000000000000000000000000000000"
 
 // waits are the times between the tries of one pause. After the last try the pause waits for the
 // chat.
@@ -56,12 +51,10 @@ var waits = [...]time.Duration{5 * time.Second, 15 * time.Second, time.Minute, 5
 
 // A Carrier looks for decided pauses and carries them.
 type Carrier struct {
-	o    Options
-	kick chan store.Key
-	room map[string]chan struct{} // by agent
-
-	asked time.Time     // when the store was last asked for its time
-	ahead time.Duration // how far the store's clock is ahead
+	o     Options
+	kick  chan store.Key
+	room  map[string]chan struct{} // by agent
+	clock store.Clock
 
 	mu   sync.Mutex
 	seen map[store.Key]*tries
@@ -125,7 +118,7 @@ func (c *Carrier) Run(ctx context.Context) {
 
 // look tries all pauses that are due.
 func (c *Carrier) look(ctx context.Context, runs *sync.WaitGroup) {
-	q := store.Query{Due: c.storeTime(ctx), Limit: store.MaxPage}
+	q := store.Query{Due: c.clock.Time(ctx, c.o.Store, c.o.Now()), Limit: store.MaxPage}
 	for {
 		page, err := c.o.Store.List(ctx, q)
 		if err != nil {
@@ -142,17 +135,6 @@ func (c *Carrier) look(ctx context.Context, runs *sync.WaitGroup) {
 			return
 		}
 	}
-}
-
-// storeTime returns the store's time, or an estimate. It decides what is due.
-func (c *Carrier) storeTime(ctx context.Context) time.Time {
-	now := c.o.Now()
-	if c.asked.IsZero() || now.Sub(c.asked) >= clockEvery {
-		if rec, err := c.o.Store.Load(ctx, noThread, ""); err == nil {
-			c.asked, c.ahead = now, rec.Now.Sub(now)
-		}
-	}
-	return now.Add(c.ahead)
 }
 
 // waits reports whether the record's next try is not due yet, as far as is known without asking the

@@ -77,11 +77,7 @@ type Sender struct {
 	client *http.Client
 	keys   chan store.Key
 	fails  atomic.Int32 // how many attempts have failed in a row
-
-	// ahead is how far the store's clock is ahead of this process's clock, and asked is when that
-	// was measured. Only poll uses them.
-	ahead time.Duration
-	asked time.Time
+	clock  store.Clock  // only poll uses it
 }
 
 // New creates a Sender. Call Run to start it.
@@ -168,7 +164,7 @@ func (s *Sender) poll(ctx context.Context, kept store.Store, stop <-chan struct{
 func (s *Sender) look(ctx context.Context, kept store.Store) {
 	ctx, cancel := context.WithTimeout(ctx, stepTimeout)
 	defer cancel()
-	now := s.storeTime(ctx, kept)
+	now := s.clock.Time(ctx, kept, time.Now())
 	page, err := kept.List(ctx, store.Query{WithNotices: true, Due: now.Add(2 * s.opts.Poll), Limit: queued / 2})
 	if err != nil {
 		s.opts.Logger.Debug("the list of what is to be sent cannot be read", "err", err)
@@ -177,24 +173,6 @@ func (s *Sender) look(ctx context.Context, kept store.Store) {
 	for _, row := range page.Rows {
 		s.wakeIn(row.Key, row.Due.Sub(now))
 	}
-}
-
-// clockEvery is the interval at which the store's clock is read.
-const clockEvery = time.Minute
-
-// noThread is a key that no thread has. Loading it returns the store's time and no record.
-const noThread store.Key = "0000000000000000000000000000000000000000000000000000000000000000"
-
-// storeTime returns an estimate of the current time of the store's clock, because the due times of
-// notices are times of that clock.
-func (s *Sender) storeTime(ctx context.Context, kept store.Store) time.Time {
-	now := time.Now()
-	if s.asked.IsZero() || now.Sub(s.asked) >= clockEvery {
-		if rec, err := kept.Load(ctx, noThread, ""); err == nil {
-			s.asked, s.ahead = now, rec.Now.Sub(now)
-		}
-	}
-	return now.Add(s.ahead)
 }
 
 // wakeIn calls Wake after wait has passed.

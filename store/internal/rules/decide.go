@@ -20,7 +20,7 @@ func decide(rec *store.Record, now time.Time, pauseID string, list []agui.Decisi
 	if !wellMade(list) {
 		return errNoDecision
 	}
-	p, open := pauseOf(rec, pauseID)
+	p := rec.PauseByID(pauseID)
 	if p == nil {
 		return fmt.Errorf("%w: %q", store.ErrNotFound, pauseID)
 	}
@@ -39,7 +39,7 @@ func decide(rec *store.Record, now time.Time, pauseID string, list []agui.Decisi
 	switch {
 	case len(fresh) == 0:
 		return nil
-	case !open:
+	case p != rec.Pause || rec.State != store.Open:
 		return fmt.Errorf(textNotOpen, store.ErrConflict, pauseID)
 	}
 	next := *p
@@ -57,20 +57,6 @@ func wellMade(list []agui.Decision) bool {
 		}
 	}
 	return len(list) > 0
-}
-
-// pauseOf returns the pause with the id, and whether it is open. It returns nil if the record does
-// not have the pause, or has only its tombstone.
-func pauseOf(rec *store.Record, pauseID string) (p *agui.Pause, open bool) {
-	if rec.Pause != nil && rec.Pause.ID == pauseID {
-		return rec.Pause, rec.State == store.Open
-	}
-	for _, r := range rec.Results {
-		if r.PauseID == pauseID && !r.Tombstone {
-			return r.Pause, false
-		}
-	}
-	return nil, false
 }
 
 // containsDecisions reports whether a set of answers contains every decision of the pause. digest
