@@ -11,9 +11,9 @@ import (
 var _ translate.Guard = (*Dialect)(nil)
 
 // Refusal implements translate.Guard. The server requires a key from few of its clients (read,
-// superagent-base backend/main.go): anybody can stop a run (chat/abort), start and resume a
-// workflow without Holdpoint, and write into the memory of agents. So only requests that read pass,
-// and those that the operator allows.
+// superagent-base backend/main.go). So anybody can stop a run (chat/abort), start and resume a
+// workflow without Holdpoint, and write into the memory of agents. Holdpoint therefore forwards
+// only requests that read, and requests that the operator allows.
 func (d *Dialect) Refusal(l translate.RequestLine) string {
 	reads := l.Method == "GET" || l.Method == "HEAD"
 	if l.Run || reads || kit.IsPlainPath(l.Path) && d.allow.Match(l.Method, l.Path, controlsRun) {
@@ -22,7 +22,7 @@ func (d *Dialect) Refusal(l translate.RequestLine) string {
 	return textGuarded
 }
 
-// controlsRun reports whether a request starts or resumes a run of an agent or of a workflow.
+// controlsRun reports whether a request starts or resumes a run of an agent, or calls a workflow.
 func controlsRun(method, at string) bool {
 	if method == "GET" || method == "HEAD" || method == "OPTIONS" {
 		return false

@@ -15,22 +15,23 @@ import (
 )
 
 const (
-	// maxMessage bounds the message of an interrupt, and maxReason bounds the reason in its metadata.
-	// The reason is the model's whole answer, and is in the conversation too.
+	// maxMessage and maxReason are the maximum sizes in bytes of an interrupt's message and of the
+	// reason in its metadata. The reason is the whole text that the model wrote, which is in the
+	// conversation too.
 	maxMessage = 8 << 10
 	maxReason  = 64 << 10
 )
 
-// A question is a question of the server.
+// A question is what the server asks.
 type question struct {
-	raw        json.RawMessage // the server's JSON
+	raw        json.RawMessage // the whole question as JSON
 	reason     string          // the text of the question
 	checkpoint string
 	fields     []field
-	askedAt    int64 // Unix seconds, 0 if unknown
+	askedAt    int64 // Unix seconds; 0 if unknown
 }
 
-// A field of the answer.
+// A field is one value that the server asks for. An answer has a value for each field.
 type field struct {
 	Name     string `json:"name"`
 	Kind     string `json:"type,omitempty"`
@@ -41,7 +42,7 @@ type field struct {
 
 func (f field) confirms() bool { return f.Kind == "confirm" }
 
-// questionState is the JSON of Interrupt.Private.
+// questionState is what Interrupt.Private stores as JSON.
 type questionState struct {
 	Fields []field `json:"fields"`
 }
@@ -52,10 +53,11 @@ func keptOf(p agui.Pause) (questionState, bool) {
 	return k, ok
 }
 
-// confirms reports whether the question has a single field, which is a yes or a no.
+// confirms reports whether the question has only one field, and this field asks for a yes or a no.
 func (k questionState) confirms() bool { return len(k.Fields) == 1 && k.Fields[0].confirms() }
 
-// denial returns the input that means no, or nil if the question has no field for it.
+// denial returns the input that the server reads as no. It returns nil if no field of the question
+// asks for a yes or a no.
 func (k questionState) denial() json.RawMessage {
 	input := []byte{'{'}
 	for _, f := range k.Fields {
@@ -69,7 +71,8 @@ func (k questionState) denial() json.RawMessage {
 	return append(input, '}')
 }
 
-// readQuestion reads a state, or the data of an interrupt event. Both have reason and fields.
+// readQuestion parses a question. object is a state of the server, or the data of an interrupt
+// event. Both have the members reason and fields.
 func readQuestion(object gjson.Result) *question {
 	q := &question{
 		raw:        agui.MustMarshal(json.RawMessage(object.Raw)),
@@ -97,7 +100,7 @@ func readQuestion(object gjson.Result) *question {
 func readField(name string, v gjson.Result) field {
 	f := field{Name: name, Kind: strings.ToLower(v.Get("type").Str), label: v.Get("label").Str, required: v.Get("required").Type == gjson.True}
 	if options := v.Get("options"); options.IsArray() {
-		seen := map[string]bool{} // an enum has no equal values
+		seen := map[string]bool{} // the values of an enum must differ
 		options.ForEach(func(_, o gjson.Result) bool {
 			if o.Type == gjson.String && !seen[o.Str] {
 				seen[o.Str] = true
@@ -109,9 +112,11 @@ func readField(name string, v gjson.Result) field {
 	return f
 }
 
-// readInterrupt reads an interrupt event. It returns nil if the event cannot be read. The reason of
-// a real event is the JSON text of the whole state. Its fields are not used, because the server
-// does not find them again in that state. A documented event has its reason and fields itself.
+// readInterrupt parses an interrupt event. data is its data, and milliseconds its timestamp. It
+// returns nil if the event cannot be read. In a real event, the reason is the JSON text of the
+// whole state, and the question is read from this state. The event's own fields are not used,
+// because the state does not contain them, so the server would not find them again. In an event as
+// documented, reason and fields are in the event itself.
 func readInterrupt(data gjson.Result, milliseconds int64) *question {
 	if !data.IsObject() {
 		return nil
@@ -126,7 +131,8 @@ func readInterrupt(data gjson.Result, milliseconds int64) *question {
 	return q
 }
 
-// readState reads the JSON text of a state. A state has a session_id.
+// readState parses the JSON text of a state. It returns false if the text is not an object with a
+// session_id.
 func readState(b []byte) (state gjson.Result, ok bool) {
 	if !agui.ValidJSON(b) {
 		return state, false
@@ -135,7 +141,7 @@ func readState(b []byte) (state gjson.Result, ok bool) {
 	return state, state.IsObject() && state.Get("session_id").Str != ""
 }
 
-// interrupt returns the question as the client's Interrupt.
+// interrupt returns the question as an interrupt for the client.
 func (q *question) interrupt(d *Dialect, thread string) agui.Interrupt {
 	k := questionState{Fields: q.fields}
 	if k.Fields == nil {
@@ -152,8 +158,8 @@ func (q *question) interrupt(d *Dialect, thread string) agui.Interrupt {
 	return agui.Interrupt{Native: q.native(d.agent, thread), Object: o.Object(), Private: agui.MustMarshal(k)}
 }
 
-// native returns the checkpoint_id. Questions of the documented A2UI event and of TurnLoop agents
-// have none, so for these it returns a hash.
+// native returns the id of the question, which is its checkpoint_id. A question of the documented
+// A2UI event or of a TurnLoop agent has no checkpoint_id, so native returns a hash of the question.
 func (q *question) native(agent, thread string) string {
 	if q.checkpoint != "" {
 		return agui.Shorten(q.checkpoint)
@@ -161,8 +167,8 @@ func (q *question) native(agent, thread string) string {
 	return hash(agent, thread, strconv.FormatInt(q.askedAt, 10), q.reason)
 }
 
-// schema returns a schema with a property for each field. It does not allow an empty text for a
-// required field.
+// schema returns a responseSchema with a property for each field. A required field must not be an
+// empty text.
 func (q *question) schema() string {
 	properties, required := []byte{'{'}, []string{}
 	for _, f := range q.fields {
@@ -203,7 +209,8 @@ func (f field) schema() []byte {
 	return append(o, '}')
 }
 
-// cutLong returns at most the first most bytes of a text.
+// cutLong returns the text unchanged if it has at most most bytes. Otherwise it returns the first
+// most bytes and an ellipsis.
 func cutLong(s string, most int) string {
 	if len(s) <= most {
 		return s
@@ -211,7 +218,7 @@ func cutLong(s string, most int) string {
 	return strings.ToValidUTF8(s[:most], "") + "…"
 }
 
-// hash returns a short hash of some texts.
+// hash returns a hash of the texts, with 16 hex digits.
 func hash(texts ...string) string {
 	sum := sha256.Sum256(agui.MustMarshal(texts))
 	return hex.EncodeToString(sum[:8])

@@ -11,13 +11,14 @@ import (
 	"holdpoint/translate"
 )
 
-// chat returns the request for a run. It asks for A2UI, which has more events than plain tokens. A
-// server that does not support the header ignores it.
+// chat returns the request that starts a run. Its header asks for A2UI, which has more events than
+// plain tokens. A server that does not support the header ignores it.
 func (d *Dialect) chat(r *translate.Request, message string) translate.Out {
 	return translate.Out{
 		Path:   apiPath + streamPath,
 		Header: map[string][]string{"X-A2ui": {"true"}},
-		ReadOn: true, // without a reader the server still runs the agent to its end, and keeps its question
+		// if nobody reads, the server still runs the agent to its end and keeps its question
+		ReadOn: true,
 		Body: agui.MustMarshal(struct {
 			Agent   string `json:"agent_id"`
 			Session string `json:"session_id"`
@@ -26,7 +27,7 @@ func (d *Dialect) chat(r *translate.Request, message string) translate.Out {
 	}
 }
 
-// answer returns the request for a resume. input is a JSON object with at least one member.
+// answer returns the request that resumes a run. input is a JSON object with at least one member.
 func (d *Dialect) answer(r *translate.Request, input json.RawMessage) translate.Out {
 	return translate.Out{
 		Path:    apiPath + resumePath,
@@ -40,8 +41,8 @@ func (d *Dialect) answer(r *translate.Request, input json.RawMessage) translate.
 }
 
 // lastSaid returns the prompt of a run, which is the text of the last message. It returns an error
-// if that is not a user message. Older messages are not sent again, because the agent could act on
-// them again.
+// if that message is not from the user. Older messages are not sent, because the agent has them
+// already and could act on them again.
 func lastSaid(messages []agui.Message) (string, error) {
 	for _, m := range slices.Backward(messages) {
 		switch m.Role {
@@ -87,8 +88,8 @@ func textOf(m agui.Message) (text string, whole bool) {
 	return strings.Join(parts, "\n"), whole
 }
 
-// extraText returns the texts of the messages that came in addition to the answers. left reports
-// that some messages or parts cannot be sent, such as results of tools.
+// extraText returns the joined texts of the new messages that the client sent together with its
+// answer. left reports that some messages or parts cannot be sent, such as results of tools.
 func extraText(list []agui.Message) (text string, left bool) {
 	var texts []string
 	for _, m := range list {

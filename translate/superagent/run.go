@@ -18,11 +18,11 @@ type run struct {
 	out           *writer
 	resumes       bool // the exchange carries answers
 	cancelled     bool // the answer is a cancel
-	dropsMessages bool // some messages in addition to the answers cannot be sent
+	dropsMessages bool // the client sent messages with its answer that cannot be sent
 
-	asked *question // the last question, because the server keeps one for each thread
-	// failure is a token that may report a failure of the server. If another token follows, it was a
-	// model's text.
+	asked *question // the last question: the server keeps only one for each thread
+	// failure is a token that may report a failure of the server. If another token follows, failure
+	// was an ordinary text of a model.
 	failure string
 }
 
@@ -36,7 +36,7 @@ func (*run) Framing(mediaType string) translate.Framing {
 	return translate.Unread
 }
 
-// Event implements translate.Run. It sends the events that Decode makes unchanged.
+// Event implements translate.Run. It forwards the events that Decode makes unchanged.
 func (*run) Event(ev agui.Event, emit func(agui.Event)) error {
 	emit(ev)
 	return nil
@@ -57,14 +57,14 @@ func (run *run) Decode(p translate.Piece, emit func(agui.Event)) error {
 			return nil
 		}
 	}
-	if run.failure != "" { // it was not the last token
+	if run.failure != "" { // another frame followed
 		run.out.text(run.failure, emit)
 		run.failure = ""
 	}
 	switch f.kind {
 	case token:
 		run.text(f.text, emit)
-	case "text": // content repeats delta, or is empty
+	case "text": // the member content repeats delta, or is empty
 		run.text(f.data.Get("delta").Str, emit)
 	case "interrupt":
 		run.ask(readInterrupt(f.data, f.at), emit)
@@ -76,7 +76,7 @@ func (run *run) Decode(p translate.Piece, emit func(agui.Event)) error {
 	return nil
 }
 
-// show sends the events of a frame that is neither text nor an end.
+// show sends the events for a frame that is neither text nor the end of the stream.
 func (run *run) show(f frame, emit func(agui.Event)) {
 	w, data := run.out, f.data
 	switch f.kind {
@@ -99,8 +99,8 @@ func (run *run) show(f frame, emit func(agui.Event)) {
 	}
 }
 
-// failurePrefix begins a token that reports a failure of the server. Streams of tokens have no
-// other form for it.
+// failurePrefix is the beginning of a token that reports a failure of the server. In a stream of
+// tokens, a failure has no other form.
 const failurePrefix = "[error] "
 
 func (run *run) text(delta string, emit func(agui.Event)) {
@@ -124,7 +124,7 @@ func (run *run) ask(q *question, emit func(agui.Event)) {
 	run.asked = q
 }
 
-// finish ends a stream that ended without an error.
+// finish ends a stream that ended without an error frame.
 func (run *run) finish(emit func(agui.Event)) {
 	run.out.close(emit)
 	if run.failure != "" && run.asked == nil {
@@ -136,7 +136,7 @@ func (run *run) finish(emit func(agui.Event)) {
 
 func (run *run) fail(message, code string, emit func(agui.Event)) {
 	if run.asked != nil {
-		return // the server keeps the question, and End reports it
+		return // the server keeps the question, and the method End reports it
 	}
 	run.out.close(emit)
 	emit(failedWith(message, code))
@@ -146,7 +146,8 @@ func (run *run) failed() agui.Event {
 	return failedWith(strings.TrimPrefix(run.failure, failurePrefix), "")
 }
 
-// failedWith returns a RUN_ERROR with the server's message and code.
+// failedWith returns a RUN_ERROR with the server's message and code. If message is empty, a text of
+// Holdpoint replaces it.
 func failedWith(message, code string) agui.Event {
 	e := agui.RunError{Code: agui.Code(code), Message: cmp.Or(message, textNoReason)}
 	return e.Event()
@@ -160,8 +161,8 @@ func (run *run) finished() agui.Event {
 	return finish
 }
 
-// End implements translate.Run. A question stays open whatever follows it, because the server keeps
-// it.
+// End implements translate.Run. If the server has asked a question, the question is open whatever
+// follows in the stream, because the server keeps it.
 func (run *run) End(e translate.End) (translate.Result, error) {
 	switch {
 	case run.asked != nil:
@@ -180,14 +181,14 @@ func (run *run) End(e translate.End) (translate.Result, error) {
 	return translate.Result{}, nil
 }
 
-// paused returns the result of a run that asks a question. It adds the question as text, because
-// the server does not stream it and the conversation would lack it.
+// paused returns the result of a run that asks a question. It adds the text of the question as a
+// message, because the server does not stream that text, and the conversation would lack it.
 func (run *run) paused() translate.Result {
 	asked := translate.AskedPause{Interrupts: []agui.Interrupt{run.asked.interrupt(run.d, run.r.Input.ThreadID)}}
 	res := translate.Result{Asked: asked, Finish: run.finished()}
 	before := func(ev agui.Event) { res.HeldEvents = append(res.HeldEvents, ev) }
 	run.out.close(before)
-	if run.failure != "" { // the token before the question was a model's text
+	if run.failure != "" { // a question followed, so this token was a model's text
 		run.out.text(run.failure, before)
 	}
 	if reason := run.asked.reason; strings.TrimSpace(reason) != "" && !run.out.hasText(reason) {
@@ -198,14 +199,15 @@ func (run *run) paused() translate.Result {
 	return res
 }
 
-// endRefused returns the result of an answer that is not a stream. The zero Result passes it to the
-// client unchanged.
+// endRefused returns the result of a response that is not a stream. With a zero Result, the client
+// gets the response unchanged.
 func (run *run) endRefused(status int) translate.Result {
 	switch {
 	case !run.resumes:
-	case status == 409 && run.cancelled: // the server waits for nothing, so the cancel is done
+	case status == 409 && run.cancelled: // the server does not wait, so nothing is left to cancel
 		return run.endWell(run.finished())
-	case status == 409, status == 404 && run.cancelled: // a cancel that the server refuses must not stay open forever
+	// a refused cancel must not leave the question open forever
+	case status == 409, status == 404 && run.cancelled:
 		return translate.Result{Fate: translate.Lost}
 	case status == 404:
 		return translate.Result{Finish: agui.Errorf(agui.UpstreamStatus, textNoAnswers).Event()}
@@ -213,8 +215,8 @@ func (run *run) endRefused(status int) translate.Result {
 	return translate.Result{}
 }
 
-// endWell returns the result of a run that ended without an error. If messages came in addition to
-// the answers, the next exchange sends them.
+// endWell returns the result of a run that ended without an error. If the client sent new messages
+// with its answer, the result's Next is an exchange that sends them.
 func (run *run) endWell(finish agui.Event) translate.Result {
 	if !run.resumes || len(run.r.NewMessages) == 0 {
 		return translate.Result{Finish: finish}
@@ -230,7 +232,7 @@ func (run *run) endWell(finish agui.Event) translate.Result {
 	return translate.Result{Next: &translate.Exchange{Out: out, Run: run.next(run.r.Plain())}}
 }
 
-// next returns the run of the second exchange. It continues the ids of the first one.
+// next returns the run of the second exchange. Its ids continue those of the first exchange.
 func (run *run) next(r *translate.Request) translate.Run {
 	behind := *run
 	behind.r, behind.resumes, behind.cancelled, behind.failure = r, false, false, ""

@@ -1,7 +1,7 @@
 package superagent
 
-// The texts of errors that a client reads in RUN_ERROR, or as the answer to a request that is not a
-// run.
+// The texts of errors that a client reads in RUN_ERROR, or as the response to a request that is not
+// a run.
 const (
 	textNotObject    = "the payload for interrupt %q must be an object"
 	textKeyTwice     = "the payload for interrupt %q has the key %q twice"

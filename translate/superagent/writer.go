@@ -15,30 +15,31 @@ import (
 )
 
 const (
-	// maxSaid bounds the text of a stream that is kept, to check whether it contains the question.
+	// maxSaid is the maximum size in bytes of a stream's text that is stored. It is stored to check
+	// whether the text contains the question.
 	maxSaid = 256 << 10
-	// maxCalls bounds the calls that wait for their results. If there are more, a result gets a call
-	// of its own.
+	// maxCalls is the maximum number of stored calls that wait for their results. If a call is not
+	// stored, its result gets a new call.
 	maxCalls = 4096
 )
 
-// A writer makes the events of texts, reasoning and calls. It begins and ends each of them, with
-// ids that are new in the thread.
+// A writer makes the events of texts, reasoning and calls. It sends the start and the end of each,
+// with ids that do not yet occur in the thread.
 type writer struct {
-	prefix string // begins all ids
+	prefix string // the beginning of all ids
 	n      int
 
 	lane  aguiwriter.Lane
-	ids   func() string // is next; a field so that it is made once
+	ids   func() string // the method next as a func, made only once
 	fence bool          // a code block is open in the text
 
-	calls        map[string]string // calls without a result: our id by the server's
-	usedIDs      map[string]bool   // ids of calls that the thread has
-	squeezedText []byte            // the text of the stream, without white space
+	calls        map[string]string // calls without a result: from the server's id to the sent id
+	usedIDs      map[string]bool   // ids of calls that are in the thread
+	squeezedText []byte            // the stream's text without white space
 }
 
-// newWriter returns the writer of a run. Its ids depend on more than the runId, because CopilotKit
-// resumes with the runId of the interrupted run.
+// newWriter returns the writer of a run. Its ids depend on more than the run id, because CopilotKit
+// resumes with the run id of the interrupted run.
 func newWriter(r *translate.Request) *writer {
 	from := []string{r.Input.ThreadID, r.Input.RunID}
 	for _, i := range r.Pause.Interrupts {
@@ -51,7 +52,8 @@ func newWriter(r *translate.Request) *writer {
 			w.usedIDs[c.Get("id").Str] = true
 		}
 	}
-	if r.Transcript != nil && r.Pause.ID != "" { // the record may have calls that the client did not send
+	// the record may have calls that the client did not send
+	if r.Transcript != nil && r.Pause.ID != "" {
 		for _, c := range r.Transcript.Calls() {
 			w.usedIDs[c.ID] = true
 		}
@@ -71,7 +73,7 @@ func (w *writer) close(emit func(agui.Event)) {
 	w.lane.Close(emit)
 }
 
-// text writes a piece of the assistant's text.
+// text sends a piece of the assistant's text.
 func (w *writer) text(delta string, emit func(agui.Event)) {
 	if delta == "" {
 		return
@@ -87,8 +89,8 @@ func (w *writer) write(delta string, emit func(agui.Event)) {
 	}
 }
 
-// hasText reports whether the stream had the text. It ignores white space, because newlines get
-// lost in tokens.
+// hasText reports whether the stream contained the text. It ignores white space, because tokens
+// lose newlines.
 func (w *writer) hasText(text string) bool {
 	return strings.Contains(string(w.squeezedText), withoutSpace(text))
 }
@@ -110,7 +112,7 @@ func (w *writer) reasoning(delta string, emit func(agui.Event)) {
 	w.lane.Reasoning(emit, w.ids, aguiwriter.Quoted(delta))
 }
 
-// code writes a piece of a code block as text.
+// code sends a piece of a code block as text.
 func (w *writer) code(language, delta string, emit func(agui.Event)) {
 	if delta == "" {
 		return
@@ -133,7 +135,7 @@ func (w *writer) endFence(emit func(agui.Event)) {
 	}
 }
 
-// call writes a call, unless it waits for its result already.
+// call sends a call, unless a call with this id already waits for its result.
 func (w *writer) call(id, name string, args gjson.Result, emit func(agui.Event)) {
 	if _, waits := w.calls[id]; waits && id != "" {
 		return
@@ -155,7 +157,7 @@ func (w *writer) call(id, name string, args gjson.Result, emit func(agui.Event))
 	w.lane.Close(emit)
 }
 
-// result writes the result of a call. If the call itself was not written, it writes the call first.
+// result sends the result of a call. If the call itself was not sent, result sends the call first.
 func (w *writer) result(id, name string, result gjson.Result, failed bool, emit func(agui.Event)) {
 	if _, waits := w.calls[id]; !waits {
 		w.call(id, name, gjson.Result{}, emit)

@@ -10,13 +10,13 @@ import (
 	"holdpoint/translate/yesno"
 )
 
-// Options are the options of the dialect, HOLDPOINT_TOOL_CALL_*.
+// Options are the settings of the dialect, HOLDPOINT_TOOL_CALL_*.
 type Options struct {
-	// Ask are the tools whose calls ask for an approval.
+	// Ask has the names of the tools whose calls ask for an approval.
 	Ask kit.Names `shared:"approval" means:"nothing"`
-	// Yes is the answer to an approved call.
+	// Yes is the content of the tool message for an approved call.
 	Yes yesno.Template `env:"YES" means:"yes" envDefault:"{\"approved\":true}" doc:"content of the tool message for a yes: a JSON object or words. In an object, \"$arguments\" is replaced by the arguments of the call, with the person's edits"`
-	// No is the answer to a denied or cancelled call.
+	// No is the content of the tool message for a denied or cancelled call.
 	No yesno.Template `env:"NO" means:"answers" envDefault:"{\"approved\":false}" doc:"content of the tool message for a no and for a cancel. In an object, \"$reason\" is replaced by the reason. The agent must not be able to read it as the yes"`
 }
 
@@ -31,8 +31,8 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// Needs returns TOOLS if no tools are configured. Without names the dialect cannot tell which calls
-// ask.
+// Needs returns "TOOLS" if no tools are configured, or "". Without the names of the tools, the
+// dialect cannot know which calls ask.
 func (o Options) Needs() string {
 	if len(o.Ask) == 0 {
 		return "TOOLS"
@@ -40,7 +40,7 @@ func (o Options) Needs() string {
 	return ""
 }
 
-// Check returns the errors of the options.
+// Check returns the errors in the options.
 func (o Options) Check() []error {
 	errs := kit.WrongOption("ASK", o.Ask.Check())
 	if _, err := o.words(); err != nil && !o.approves() {
@@ -55,8 +55,8 @@ func (o Options) Check() []error {
 	return errs
 }
 
-// approves reports whether the no alone could be read as a yes. package dialects reports that
-// error.
+// approves reports whether a backend could read the content for No as a yes. Package dialects
+// reports this error, so Check leaves it out.
 func (o Options) approves() bool {
 	return slices.ContainsFunc(o.withDefaults().No.Denials(), func(denial json.RawMessage) bool { return kit.JSON(denial).DeniesOnly() != nil })
 }

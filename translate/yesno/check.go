@@ -13,8 +13,8 @@ import (
 
 var errContains = errors.New(textContains)
 
-// checkNo returns an error if one of the readers described at NewWords could read the no as the
-// yes.
+// checkNo returns an error if one of the readers that the comment on NewWords describes could read
+// the content for no as the content for yes.
 func (w Words) checkNo() error {
 	yes, no := w.yes, w.no
 	switch {
@@ -32,8 +32,8 @@ func (w Words) checkNo() error {
 	return checkWords(yes.text, no.text)
 }
 
-// checkValues compares JSON values that are not objects. A backend may test whether the value is
-// true.
+// checkValues compares JSON values that are not objects. It returns an error unless yes counts as
+// true and no counts as false, because a backend may only test this.
 func checkValues(yes, no gjson.Result) error {
 	if err := kit.JSON(no.Raw).DeniesOnly(); err != nil {
 		return err
@@ -44,7 +44,8 @@ func checkValues(yes, no gjson.Result) error {
 	return fmt.Errorf(textSameTruth, no.Raw, yes.Raw)
 }
 
-// checkWords compares texts. A backend may search the answer for one of them.
+// checkWords compares two texts. It returns an error if one contains the other, because a backend
+// may search the answer for one of them.
 func checkWords(yes, no string) error {
 	yes, no = fold(yes), fold(no)
 	if yes == "" || no == "" {
@@ -56,7 +57,8 @@ func checkWords(yes, no string) error {
 	return nil
 }
 
-// checkObjects compares objects. A backend may read any member in which they differ.
+// checkObjects compares two objects. A backend may read any single member that differs between
+// them, so each of these members must show the difference between a yes and a no.
 func (w Words) checkObjects() (err error) {
 	empty := w.no.with(reasonPlace, []byte(`""`))
 	if err := kit.JSON(empty).DeniesOnly(); err != nil {
@@ -85,11 +87,12 @@ func (w Words) checkObjects() (err error) {
 	return nil
 }
 
-// denies reports whether no reader described at NewWords reads a content made from the no as the
-// yes. It has to check, because a reason may contain any words.
+// denies reports whether a content made from the template for no is certainly a no: none of the
+// readers that the comment on NewWords describes reads it as a yes. Each content must be checked,
+// because a reason may contain any words.
 func (w Words) denies(content string) bool {
 	if !w.yes.isObject() {
-		return true // the no has no reason, and was checked
+		return true // only objects can contain a reason, and NewWords has checked this no
 	}
 	if kit.JSON(content).DeniesOnly() != nil {
 		return false
@@ -110,7 +113,7 @@ func (w Words) denies(content string) bool {
 	return true
 }
 
-// truthy reports whether a program that only tests the value treats it as true.
+// truthy reports whether v counts as true in a program that only tests a value for true or false.
 func truthy(v gjson.Result) bool {
 	switch v.Type {
 	case gjson.True, gjson.JSON:
@@ -123,7 +126,7 @@ func truthy(v gjson.Result) bool {
 	return false
 }
 
-// fold returns a text in lower case, with only its letters and digits.
+// fold returns the letters and digits of a text, in lower case.
 func fold(text string) string {
 	return strings.Map(func(c rune) rune {
 		if !unicode.IsLetter(c) && !unicode.IsDigit(c) {

@@ -11,11 +11,11 @@ import (
 	"holdpoint/translate/kit"
 )
 
-// A Verdict is the meaning of a content in the words of a backend.
+// A Verdict is the meaning of a message's content, read by the words of a backend.
 type Verdict int
 
-// Nothing: the content is an ordinary result. Unclear: a backend could read the content as a
-// decision, but two backends could read it differently.
+// Nothing means that the content is an ordinary result. Unclear means that a backend could read the
+// content as a decision, but that two backends could read it differently.
 const (
 	Nothing Verdict = iota
 	Unclear
