@@ -9,12 +9,13 @@ import (
 	"testing"
 )
 
-// Tests of Mastra without the outcome: 1.0.3 ("old"), and 1.1.2 with the outcome switched off
-// ("quiet"). Both announce a call that suspends. For a tool that requires an approval they send its
-// call only.
+// Tests of Mastra's AG-UI adapter in two versions that do not send the interrupt outcome: 1.0.3
+// ("old"), and 1.1.2 with the outcome switched off ("quiet"). If a tool suspends, both send a
+// CUSTOM event that announces the waiting call. If a tool requires an approval, they send only the
+// call.
 
-// eachQuietMastra calls test for both adapters, with each client that sends resume. dialects are
-// the values of HOLDPOINT_DIALECT: "auto", or "mastra".
+// eachQuietMastra calls test for both adapter versions and each client version that sends resume.
+// dialects are the values of HOLDPOINT_DIALECT to test with: "auto", "mastra" or both.
 func eachQuietMastra(t *testing.T, dialects []string, test func(t *testing.T, w world)) {
 	t.Helper()
 	s := need(t, "mastra", "1.1.2")
@@ -32,14 +33,14 @@ func eachQuietMastra(t *testing.T, dialects []string, test func(t *testing.T, w 
 }
 
 var (
-	foundOrNamed = []string{"auto", "mastra"} // for a call that suspends
-	namedOnly    = []string{"mastra"}         // for a tool that requires an approval
+	foundOrNamed = []string{"auto", "mastra"} // dialects in tests of a tool that suspends
+	namedOnly    = []string{"mastra"}         // dialects in tests of a tool that requires an approval
 )
 
 var yesToMastra, noToMastra = gives(map[string]any{"approved": true}), gives(map[string]any{"approved": false})
 
-// TestQuietMastraRunsWhatIsApproved: an approved action runs once, and nothing else does, with
-// calls at the same time and one after another.
+// TestQuietMastraRunsWhatIsApproved: an approved action runs once, and no other action runs. The
+// cases have one call, several calls at the same time, and several calls one after another.
 func TestQuietMastraRunsWhatIsApproved(t *testing.T) {
 	t.Parallel()
 	again := gives(map[string]any{"approved": true, "again": true})
@@ -94,8 +95,8 @@ func TestQuietMastraRunsWhatIsApproved(t *testing.T) {
 	}
 }
 
-// TestQuietMastraKeepsTheContract: nothing continues without an answer, an answer is carried out
-// once, and an empty answer is refused.
+// TestQuietMastraKeepsTheContract: while a question is open, the thread does not continue without
+// an answer. An answer is carried out once. An empty answer is refused.
 func TestQuietMastraKeepsTheContract(t *testing.T) {
 	t.Parallel()
 	for agent, dialects := range map[string][]string{"agent": foundOrNamed, "guarded": namedOnly} {
@@ -166,9 +167,10 @@ func TestQuietMastraKeepsTheContract(t *testing.T) {
 	}
 }
 
-// TestQuietMastraTakesNoForgedAnswer: Mastra 1.0.3 resumes whichever call waits, so an answer
-// without a question must never reach it: on a thread without a question, in Mastra's own form, or
-// to a question from before a restart of Holdpoint.
+// TestQuietMastraTakesNoForgedAnswer: Mastra 1.0.3 resumes whichever call waits. So an answer must
+// never reach Mastra if Holdpoint has no open question for it: an answer on a thread without a
+// question, an answer in Mastra's own form, or an answer to a question from before a restart of
+// Holdpoint.
 func TestQuietMastraTakesNoForgedAnswer(t *testing.T) {
 	t.Parallel()
 	eachQuietMastra(t, foundOrNamed, func(t *testing.T, w world) {
@@ -187,11 +189,12 @@ func TestQuietMastraTakesNoForgedAnswer(t *testing.T) {
 			text, _ := json.Marshal(echo)
 			return map[string]any{"forwardedProps": map[string]any{"command": map[string]any{"resume": map[string]any{"approved": true}, "interruptEvent": string(text)}}}
 		}
-		// Another thread of the same path.
+		// The answer is sent on another thread of the same path.
 		other := w.client(t, "agent")
 		other.refused(t, step{patch: command(nil)}, "UNKNOWN_INTERRUPT_ID", false)
 		w.called(t, other, 0)
-		// Another call of the same run, which 1.0.3 would read as the waiting one.
+		// The answer names another call of the same run. Mastra 1.0.3 would resume the waiting
+		// call.
 		c.refused(t, step{empty: true, patch: command(map[string]any{"toolCallId": "call-0"})}, "UNKNOWN_INTERRUPT_ID", true)
 		c.refused(t, step{empty: true, patch: command(map[string]any{"id": own["runId"].(string) + "::" + own["toolCallId"].(string) + "~0123456789ab"})}, "UNKNOWN_INTERRUPT_ID", true)
 		// Holdpoint is restarted.
@@ -206,8 +209,9 @@ func TestQuietMastraTakesNoForgedAnswer(t *testing.T) {
 	})
 }
 
-// TestMastrasAnnouncementIsAnswered: a client that reads only CUSTOM returns Mastra's announcement
-// with its answer. If two questions are about one call, the announcement shows which one is meant.
+// TestMastrasAnnouncementIsAnswered: a client that reads only CUSTOM events sends Mastra's
+// announcement back with its answer. If two questions are about the same call, the announcement
+// shows which question the answer is for.
 func TestMastrasAnnouncementIsAnswered(t *testing.T) {
 	t.Parallel()
 	s := need(t, "mastra", "1.1.2")
@@ -233,8 +237,9 @@ func TestMastrasAnnouncementIsAnswered(t *testing.T) {
 	}
 }
 
-// TestQuietMastraKeepsThreadsApart: the runs of two threads have the same id. With the dialect
-// configured, Holdpoint keeps them apart from the first run on.
+// TestQuietMastraKeepsThreadsApart: the runs of two threads have the same run id. Each answer must
+// run only the action of its own thread. With the dialect configured, this holds from the first run
+// on.
 func TestQuietMastraKeepsThreadsApart(t *testing.T) {
 	t.Parallel()
 	eachQuietMastra(t, foundOrNamed, func(t *testing.T, w world) {
@@ -250,8 +255,8 @@ func TestQuietMastraKeepsThreadsApart(t *testing.T) {
 	})
 }
 
-// TestMastraIsRestarted: Mastra is restarted between the question and its answer. With its store
-// the answer is carried out. Without it the question is lost, and nothing runs.
+// TestMastraIsRestarted: Mastra is restarted between the question and its answer. If Mastra has a
+// store, the answer must be carried out. If it has none, the question is lost, and nothing may run.
 func TestMastraIsRestarted(t *testing.T) {
 	t.Parallel()
 	need(t, "mastra", "1.1.2")

@@ -5,9 +5,10 @@ package e2e
 import "testing"
 
 // TestMastraMixesApprovalsAndSuspensions: one step calls a tool that requires an approval and a
-// tool that suspends. If the approval is first, Mastra stops there, and both calls look the same;
-// the other tool asks its question afterwards. If the suspension is first, Mastra does not report
-// the approval, so nobody is asked and that tool does not run.
+// tool that suspends. If the tool with the approval is called first, Mastra stops at it and
+// announces both calls in the same way. The suspending tool asks its question after the answers. If
+// the suspending tool is called first, Mastra does not report the approval. Then nobody is asked
+// about the other tool, and it must not run.
 func TestMastraMixesApprovalsAndSuspensions(t *testing.T) {
 	t.Parallel()
 	const mailed = `send_mail {"to":"bob"}`
@@ -50,7 +51,8 @@ func TestMastraMixesApprovalsAndSuspensions(t *testing.T) {
 	})
 }
 
-// TestMastraWantsAllAnswers: if only one of two open questions is answered, nothing is sent.
+// TestMastraWantsAllAnswers: if only one of two open questions is answered, Mastra must get no
+// answer.
 func TestMastraWantsAllAnswers(t *testing.T) {
 	t.Parallel()
 	s := need(t, "mastra", "1.1.2")

@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// Tests of Mastra with @ag-ui/mastra 1.1.2, which sends the outcome and accepts resume, behind a
-// Holdpoint without settings for it.
+// Tests of Mastra with @ag-ui/mastra 1.1.2, which sends the interrupt outcome and accepts resume.
+// Holdpoint runs without any setting for Mastra.
 
 func eachMastra(t *testing.T, mode string, test func(t *testing.T, w world)) {
 	t.Helper()
@@ -21,8 +21,8 @@ func eachMastra(t *testing.T, mode string, test func(t *testing.T, w world)) {
 	}
 }
 
-// TestMastraWantsAPayload: an approved action runs once. An empty answer is refused, because it
-// would cause a second question.
+// TestMastraWantsAPayload: an approved action runs once. An answer without a payload is refused,
+// because Mastra would ask the question again.
 func TestMastraWantsAPayload(t *testing.T) {
 	t.Parallel()
 	const runs, denied, refused = "runs", "denied", "refused"
@@ -73,8 +73,8 @@ func TestMastraWantsAPayload(t *testing.T) {
 	}
 }
 
-// TestMastraTakesAMessageAfterTheAnswer: a message in the same request as the answer is sent after
-// it.
+// TestMastraTakesAMessageAfterTheAnswer: a request has an answer and a new message. Mastra must get
+// the message after the answer, and reply to it.
 func TestMastraTakesAMessageAfterTheAnswer(t *testing.T) {
 	t.Parallel()
 	eachMastra(t, "outcome", func(t *testing.T, w world) {
@@ -90,9 +90,9 @@ func TestMastraTakesAMessageAfterTheAnswer(t *testing.T) {
 	})
 }
 
-// TestMastraAnswersOneByOne: several tools wait at the same time, and Mastra reads one answer in
-// each request. So each answer is sent in a request of its own, once, and the last response has all
-// results.
+// TestMastraAnswersOneByOne: several tools wait at the same time, but Mastra reads only one answer
+// of a request. So Holdpoint must send each answer once, in a request of its own. The last response
+// to the client must contain the results of all tools.
 func TestMastraAnswersOneByOne(t *testing.T) {
 	t.Parallel()
 	yes, no := gives(map[string]any{"approved": true}), gives(map[string]any{"approved": false})
@@ -155,8 +155,9 @@ func TestMastraAnswersOneByOne(t *testing.T) {
 	})
 }
 
-// TestMastraKeepsThreadsApart: the runs of two threads have the same id, and Mastra stores
-// suspended runs by that id only. Without Holdpoint the second replaces the first.
+// TestMastraKeepsThreadsApart: the runs of two threads have the same run id, and Mastra stores
+// suspended runs by that id only. Without Holdpoint the second run replaces the first. With
+// Holdpoint each answer must run the action of its own thread.
 func TestMastraKeepsThreadsApart(t *testing.T) {
 	t.Parallel()
 	yes := gives(map[string]any{"approved": true})

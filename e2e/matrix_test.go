@@ -31,8 +31,8 @@ func matrix(t *testing.T, test func(t *testing.T, w world)) {
 	}
 }
 
-// together runs the cases concurrently, at most eight at a time. They mostly wait for their
-// backend, so they do not count for -parallel.
+// together runs the cases concurrently, at most eight at a time. The cases mostly wait for their
+// backend. They are not parallel tests, so the limit of -parallel does not apply to them.
 func together[T any](t *testing.T, cases map[string]T, run func(t *testing.T, c T)) {
 	t.Helper()
 	var all sync.WaitGroup
@@ -53,11 +53,11 @@ func (w world) client(t *testing.T, graph string) *client {
 	return newClient(t, shared.through, w.version, w.h.address+"/"+graph, fresh("thread"), nil)
 }
 
-// old reports whether this client does not read interrupts: it gets CUSTOM on_interrupt, and
-// answers in forwardedProps.command.resume.
+// old reports whether this version of the client cannot read interrupts. It gets the CUSTOM event
+// on_interrupt instead, and answers in forwardedProps.command.resume.
 func (w world) old() bool { return w.version == oldest }
 
-// paused returns a client whose thread has n open interrupts.
+// paused returns a new client after a run that asked n questions. They are still open.
 func (w world) paused(t *testing.T, graph string, n int) *client {
 	t.Helper()
 	c := w.client(t, graph)
@@ -94,8 +94,8 @@ func (c *client) finish(t *testing.T, s step) wire {
 	return a
 }
 
-// refused runs s and expects RUN_ERROR with code. asked means that the same interrupts must be
-// reported before it.
+// refused runs s and expects RUN_ERROR with code. If asked is true, the same response must also
+// report the interrupts that are open; otherwise it must report no interrupt.
 func (c *client) refused(t *testing.T, s step, code string, asked bool) wire {
 	t.Helper()
 	before := ids(c.pending)
@@ -113,11 +113,13 @@ func (c *client) refused(t *testing.T, s step, code string, asked bool) wire {
 	return a
 }
 
-// goesOn checks that the thread is not stuck. The client sends an ordinary message, with a cancel
-// for each question that its library has as open, and the backend must answer it within two
-// requests. deny is the answer by which an older client denies. If no denial fits the question's
-// schema ({"count":..}), every client answers deny, because LangGraph has no cancel, and a value
-// that does not fit would break the thread.
+// goesOn checks that the thread still accepts messages. The client sends an ordinary message, and
+// cancels each question that its library still lists as open. The backend must answer the message
+// within two requests.
+//
+// deny is the payload with which the oldest client denies, because that client cannot cancel. If
+// deny has the key "count", every client sends it instead of a cancel: the schema of that question
+// accepts no denial, LangGraph has no cancel, and a value that does not fit would break the thread.
 func (c *client) goesOn(t *testing.T, deny any) {
 	t.Helper()
 	said := "plain and simple " + fresh("n")
@@ -131,8 +133,8 @@ func (c *client) goesOn(t *testing.T, deny any) {
 	}
 }
 
-// denying adds to s a denial of each interrupt that this client has as open: those in its library's
-// list, or, without such a list, those of its last run.
+// denying adds a denial of each open interrupt to s. A client with a list of interrupts uses the
+// list of its library. The oldest client has no such list, so it denies if its last run asked.
 func (c *client) denying(s step, deny any) step {
 	switch {
 	case c.version == oldest && c.asked:
@@ -146,7 +148,7 @@ func (c *client) denying(s step, deny any) step {
 	return s
 }
 
-// echoed reports whether the client's messages have the backend's answer to an ordinary message.
+// echoed reports whether the client's messages contain the backend's reply to the message said.
 func (c *client) echoed(said string) bool {
 	for _, m := range c.messages {
 		if m.str("role") == "assistant" && m.str("content") == "echo: "+said {
@@ -156,7 +158,7 @@ func (c *client) echoed(said string) bool {
 	return false
 }
 
-// did checks how often the backend ran on the thread, and the side effects.
+// did checks how many times the backend ran on the thread, and how often each side effect happened.
 func (w world) did(t *testing.T, c *client, runs int, counts map[string]int) {
 	t.Helper()
 	l := w.b.ledger(t, c.thread)
@@ -166,7 +168,7 @@ func (w world) did(t *testing.T, c *client, runs int, counts map[string]int) {
 	w.effects(t, c, counts)
 }
 
-// effects checks the side effects only.
+// effects checks how often each side effect happened on the thread.
 func (w world) effects(t *testing.T, c *client, counts map[string]int) {
 	t.Helper()
 	l := w.b.ledger(t, c.thread)

@@ -9,27 +9,27 @@ import (
 	tries "holdpoint/e2e/newest"
 )
 
-// A candidate is one row of the newest packages: the packages to look up, and a smoke test.
+// A candidate is a row of the newest packages, together with what its smoke test needs.
 type candidate struct {
 	tries.Row
-	stack          // the server that runs it, and the newest pins of the other tests
-	also  []string // further packages of Python that the server needs
+	stack          // the server of the row, and its newest version with pinned packages
+	also  []string // further Python packages that the server needs
 	mode  string   // path on the server
 
-	// pauses makes the agent ask about something.
+	// pauses sends the agent a message, so that it asks a question. It returns the waiting chat.
 	pauses func(t *testing.T, w world) paused
 }
 
-// A paused is a chat of a smoke test that has an open question.
+// A paused is a chat of a smoke test that waits for the answer to a question.
 type paused struct {
-	// answer approves or denies.
+	// answer sends an approval if yes is true, and a denial otherwise.
 	answer func(t *testing.T, yes bool)
-	// ran checks which actions ran after the answer.
+	// ran checks that the right actions ran after the answer yes.
 	ran func(t *testing.T, yes bool)
 }
 
-// smokeOf returns the pauses of a candidate: pause returns the waiting chat, answer approves or
-// denies, and ran checks which actions ran.
+// smokeOf returns a function for candidate.pauses. pause starts a chat and returns it when it waits
+// for an answer, answer approves or denies, and ran checks which actions ran.
 func smokeOf[C any](pause func(t *testing.T, w world) C, answer func(t *testing.T, c C, yes bool), ran func(t *testing.T, w world, c C, yes bool)) func(t *testing.T, w world) paused {
 	return func(t *testing.T, w world) paused {
 		c := pause(t, w)
@@ -40,7 +40,7 @@ func smokeOf[C any](pause func(t *testing.T, w world) C, answer func(t *testing.
 	}
 }
 
-// says returns a function that sends text to the agent and expects one question.
+// says returns a pause function for smokeOf. It sends text to the agent and expects one question.
 func says(agent, text string) func(t *testing.T, w world) *client {
 	return func(t *testing.T, w world) *client {
 		c := w.client(t, agent)
@@ -49,7 +49,8 @@ func says(agent, text string) func(t *testing.T, w world) *client {
 	}
 }
 
-// yesOrNo returns an answer function that uses resume.
+// yesOrNo returns an answer function for smokeOf. It sends the answer yes or no in the resume
+// array.
 func yesOrNo(yes, no answer) func(t *testing.T, c *client, said bool) {
 	return func(t *testing.T, c *client, said bool) {
 		if said {
@@ -60,8 +61,8 @@ func yesOrNo(yes, no answer) func(t *testing.T, c *client, said bool) {
 	}
 }
 
-// effect returns a ran function: after an approval the tool had its effect once, after a denial not
-// at all.
+// effect returns a ran function for smokeOf. It checks that the tool had the effect what once after
+// an approval, and no effect after a denial.
 func effect(what string) func(t *testing.T, w world, c *client, yes bool) {
 	return func(t *testing.T, w world, c *client, yes bool) {
 		if yes {
@@ -72,10 +73,10 @@ func effect(what string) func(t *testing.T, w world, c *client, yes bool) {
 	}
 }
 
-// clientsRow is the row of the clients, which has no server of its own.
+// clientsRow is the name of the row that tests the clients. This row has no server of its own.
 const clientsRow = "@ag-ui/client"
 
-// candidates returns all rows, small ones first.
+// candidates returns all rows, the small ones first.
 func candidates() []candidate {
 	row := func(name string, packages ...string) tries.Row { return tries.Row{Name: name, Packages: packages} }
 	approving := yesOrNo(accept, reject)
@@ -129,7 +130,8 @@ func candidates() []candidate {
 	}
 }
 
-// filesOf returns a function that makes an agent ask before it deletes a real file.
+// filesOf returns a pause function for smokeOf. It makes the agent ask before it deletes a real
+// file.
 func filesOf(agent string) func(t *testing.T, w world) *client {
 	return func(t *testing.T, w world) *client {
 		c := w.adapted(t, agent)
@@ -138,8 +140,8 @@ func filesOf(agent string) func(t *testing.T, w world) *client {
 	}
 }
 
-// agnoPauses makes agno ask, which it does by a call without a result. It is answered by a tool
-// message.
+// agnoPauses makes agno ask. agno asks by a tool call without a result, and a tool message answers
+// it.
 func agnoPauses(t *testing.T, w world) *client {
 	c := w.client(t, "agui")
 	a := c.run(t, step{say: "delete a.txt"}).answer(t)
@@ -161,7 +163,7 @@ func agnoIsAnswered(t *testing.T, c *client, yes bool) {
 	}
 }
 
-// tanstackPauses uses TanStack's newest client with TanStack's server.
+// tanstackPauses makes TanStack's server ask. The chat uses the newest TanStack client.
 func tanstackPauses(t *testing.T, w world) *tanstackChat {
 	tanstackDriver.Do(func() { tanstackDriver.driver, _, tanstackDriver.err = drive("tanstack", os.Getenv(newestAt)) })
 	if tanstackDriver.err != nil {

@@ -21,17 +21,20 @@ import (
 	tries "holdpoint/e2e/newest"
 )
 
-// TestNewest sets these variables for the process that it starts for each row.
+// TestNewest starts a process for the smoke test of each row. The first three variables are for
+// that process.
 const (
-	newestRow = "E2E_NEWEST_ROW" // the row, in the process of a smoke test
-	newestAt  = "E2E_NEWEST_AT"  // its interpreter, or the folder with its packages
-	newestBad = "E2E_NEWEST_BAD" // the smoke test denies instead of approving, and approves instead of denying
-	newestAll = "E2E_NEWEST"     // "all": set by make newest
+	newestRow = "E2E_NEWEST_ROW" // name of the row to test
+	newestAt  = "E2E_NEWEST_AT"  // the interpreter of the row, or the folder with its packages
+	// if set, the test denies when it should approve, and approves when it should deny
+	newestBad = "E2E_NEWEST_BAD"
+	newestAll = "E2E_NEWEST" // "all" tests every row; make newest sets it
 )
 
-// TestNewest tries the newest packages of the registries. It prints a line for each and does not
-// fail, because a new release must not fail a change that did not cause it. The lines are also
-// written to .cache/newest.txt, because go test hides the output of a passing test.
+// TestNewest tests Holdpoint with the newest packages of the registries. It prints a line for each
+// row. A bad row does not fail the test, because a new release must not fail an unrelated change.
+// The lines are also written to .cache/newest.txt, because go test hides the output of a passing
+// test.
 func TestNewest(t *testing.T) {
 	t.Parallel()
 	try := tries.Try{Lookup: lookUp, Install: installNewest, Smoke: smoke, Budget: 4 * time.Minute}
@@ -61,7 +64,7 @@ func TestNewest(t *testing.T) {
 	var rows []tries.Row
 	for _, c := range candidates() {
 		if c.Pinned, err = c.pins(); errors.Is(err, os.ErrNotExist) {
-			continue // its tests are left out by E2E_FRAMEWORKS
+			continue // E2E_FRAMEWORKS leaves out the tests of this row
 		} else if err != nil {
 			t.Fatal(err)
 		}
@@ -70,8 +73,8 @@ func TestNewest(t *testing.T) {
 	try.Lines(t.Context(), rows, say)
 }
 
-// TestNewestCanBeRed: a smoke test that does the opposite of the answer must fail, and with the
-// pinned packages it must pass.
+// TestNewestCanBeRed: the smoke test must pass with the pinned packages. It must fail if the
+// opposite of the right answer is sent.
 func TestNewestCanBeRed(t *testing.T) {
 	need(t, "langgraph", newestLangGraph)
 	row := tries.Row{Name: "langgraph"}
@@ -90,8 +93,7 @@ func TestNewestCanBeRed(t *testing.T) {
 	}
 }
 
-// TestSmokeOfTheNewest runs the smoke test of one row. TestNewest starts it in a process of its
-// own.
+// TestSmokeOfTheNewest runs the smoke test of one row. TestNewest starts it in a separate process.
 func TestSmokeOfTheNewest(t *testing.T) {
 	t.Parallel()
 	name := os.Getenv(newestRow)
@@ -146,7 +148,7 @@ func (c candidate) server(t *testing.T) *server {
 	return started
 }
 
-// pins returns the versions of the row's packages that the other tests use.
+// pins returns the versions of the row's packages that the other tests use, by package.
 func (c candidate) pins() (map[string]string, error) {
 	if c.Name == clientsRow {
 		return map[string]string{"@ag-ui/client": newest}, nil
@@ -163,7 +165,8 @@ func (c candidate) pins() (map[string]string, error) {
 	return list.Dependencies, err
 }
 
-// smoke runs TestSmokeOfTheNewest in a new process, so that a failure does not fail this test.
+// smoke runs TestSmokeOfTheNewest for a row in a new process, so that a failure there does not fail
+// the calling test. at is the interpreter or folder that installNewest returned.
 func smoke(ctx context.Context, row tries.Row, at string) ([]tries.Verdict, error) {
 	self, err := os.Executable()
 	if err != nil {
@@ -179,7 +182,8 @@ func smoke(ctx context.Context, row tries.Row, at string) ([]tries.Verdict, erro
 	return tries.Verdicts(string(out), test)
 }
 
-// ended runs a command in its own process group, and kills the group when the context ends.
+// ended runs a command in its own process group and returns its output. It kills the group when the
+// context of the command ends.
 func ended(cmd *exec.Cmd) ([]byte, error) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
@@ -191,7 +195,8 @@ func ended(cmd *exec.Cmd) ([]byte, error) {
 	return out, err
 }
 
-// patiently runs a command that uses a registry, and tries it a second time if it fails.
+// patiently runs a command that uses a registry, and runs it a second time if it fails. Each
+// attempt may take the time longest.
 func patiently(ctx context.Context, longest time.Duration, dir, name string, args ...string) (out []byte, err error) {
 	for range 2 {
 		once, cancel := context.WithTimeout(ctx, longest)
@@ -236,8 +241,9 @@ func lookUp(ctx context.Context, row tries.Row) (map[string]string, error) {
 	return askPip(ctx, longest, row.Packages)
 }
 
-// atOnce has pip's answer for the packages of all rows, because one process for all is fast. If pip
-// does not find one of them, each row asks for its own packages.
+// atOnce has the newest versions of the Python packages of all rows, because one pip process for
+// all packages is faster. If pip does not find one of the packages, found is nil, and each row asks
+// pip for its own packages.
 var atOnce struct {
 	sync.Once
 	found map[string]string
@@ -261,7 +267,7 @@ func askPip(ctx context.Context, longest time.Duration, packages []string) (map[
 	return tries.Report(text, packages)
 }
 
-// npmRow reports whether the row's packages are npm's, which have a scope.
+// npmRow reports whether the row's packages are npm packages. Their names begin with a scope.
 func npmRow(row tries.Row) bool { return strings.HasPrefix(row.Packages[0], "@") }
 
 // newestPip returns the interpreter of an environment that contains only pip.
@@ -273,7 +279,8 @@ func newestPip() (string, error) {
 	return bareEnvironment(python, filepath.Join(".cache", "newest-pip"))
 }
 
-// bareEnvironment finds or makes an environment without packages.
+// bareEnvironment creates a Python environment without further packages in dir, unless it exists.
+// It returns the path of the interpreter.
 func bareEnvironment(python, dir string) (string, error) {
 	dir, err := filepath.Abs(dir)
 	if err != nil {
@@ -292,9 +299,9 @@ func bareEnvironment(python, dir string) (string, error) {
 	return interpreter, os.WriteFile(marker, nil, 0o644)
 }
 
-// installNewest installs a row's packages and their newest dependencies. It returns the
-// interpreter, or for node the folder of packages. Other versions from an earlier installation are
-// removed.
+// installNewest installs a row's packages and their newest dependencies. It returns the path of the
+// Python interpreter, or for npm the folder of the packages. It removes earlier installations of
+// the row that have other versions.
 func installNewest(ctx context.Context, row tries.Row, found map[string]string) (string, error) {
 	all := candidates()
 	c := all[slices.IndexFunc(all, func(c candidate) bool { return c.Name == row.Name })]
@@ -341,8 +348,8 @@ func installNewest(ctx context.Context, row tries.Row, found map[string]string) 
 	return interpreter, os.WriteFile(marker, nil, 0o644)
 }
 
-// installNode copies the server, or the driver of the clients, and installs its imports. Packages
-// that do not belong to the row keep their pinned versions.
+// installNode copies the row's server, or the client driver for clientsRow, and installs the
+// packages that it imports. Packages that do not belong to the row keep their pinned versions.
 func installNode(ctx context.Context, c candidate, dir string, found map[string]string) (string, error) {
 	folder := c.framework
 	if c.Name == clientsRow {
@@ -386,7 +393,7 @@ func installNode(ctx context.Context, c candidate, dir string, found map[string]
 	return dir, os.WriteFile(marker, nil, 0o644)
 }
 
-// setUpNewest prepares what a smoke test and make newest need: the binary and the clients.
+// setUpNewest prepares the binary and the clients for a smoke test or for make newest.
 func setUpNewest() error {
 	dir, err := os.MkdirTemp("", "holdpoint-e2e-")
 	if err != nil {

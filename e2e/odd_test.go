@@ -4,7 +4,7 @@ package e2e
 
 import "testing"
 
-// odd are answers that no backend understands as an approval or a denial, and a cancel.
+// odd has a cancel, and answers in forms that the backends do not ask for.
 var odd = map[string]answer{
 	"no":             gives("no"),
 	"not accepted":   gives(map[string]any{"accepted": false}),
@@ -15,9 +15,9 @@ var odd = map[string]answer{
 	"cancelled":      cancelled,
 }
 
-// TestOddAnswersRunNothing: no backend with the outcome runs anything for such an answer. The
-// exceptions have tests of their own: TestADKTakesADecisionOnly, TestCrewAIRunsWhatIsApproved and
-// TestMastraWantsAPayload.
+// TestOddAnswersRunNothing: no backend that sends the interrupt outcome may run an action after an
+// answer of odd. Three backends have tests of their own: TestADKTakesADecisionOnly,
+// TestCrewAIRunsWhatIsApproved and TestMastraWantsAPayload.
 func TestOddAnswersRunNothing(t *testing.T) {
 	t.Parallel()
 	for name, answer := range odd {

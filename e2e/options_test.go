@@ -4,12 +4,13 @@ package e2e
 
 import "testing"
 
-// optioned runs test for two backends and every client, behind a Holdpoint with these variables.
+// optioned runs test for two backends and every client version, behind a Holdpoint with the
+// variables of env.
 func optioned(t *testing.T, env map[string]string, test func(t *testing.T, w world)) {
 	t.Helper()
 	for _, b := range shared.backends {
 		if b.name == "0.0.43" || b.name == "0.0.43-quiet" {
-			continue // two backends are enough here: one without the outcome, one with it
+			continue // two backends are enough: one sends the outcome, one does not
 		}
 		t.Run(b.name, func(t *testing.T) {
 			t.Parallel()
@@ -29,7 +30,7 @@ func TestHowAPauseIsTold(t *testing.T) {
 	}{
 		{"outcome", 1, 0},
 		{"both", 1, 1},
-		{"native", 0, 1}, // the own form of the backend with the outcome is checked below
+		{"native", 0, 1}, // native with the outcome is checked below
 	} {
 		t.Run(test.client, func(t *testing.T) {
 			optioned(t, map[string]string{"HOLDPOINT_CLIENT": test.client}, func(t *testing.T, w world) {
@@ -42,8 +43,8 @@ func TestHowAPauseIsTold(t *testing.T) {
 				if len(a.outcome()) != outcome || len(a.customs()) != test.customs {
 					t.Fatalf("%d in the outcome and %d CUSTOM, want %d and %d: %s", len(a.outcome()), len(a.customs()), outcome, test.customs, terminal(a))
 				}
-				// With every client form, no request gets past the open pause, and the command form
-				// answers it.
+				// For each value of HOLDPOINT_CLIENT, new input is refused while the pause is open,
+				// and an answer in forwardedProps.command.resume is accepted.
 				early := c.run(t, step{say: "plain, but too early", empty: true, loose: true}).answer(t)
 				if early.code() != "PENDING_INTERRUPTS" {
 					t.Errorf("new input was met with %s", terminal(early))
@@ -68,7 +69,7 @@ func TestHowARefusalIsTold(t *testing.T) {
 			t.Errorf("%d interrupts and code %q: %s", len(a.outcome()), a.code(), terminal(a))
 		}
 		w.did(t, c, 1, nil)
-		c.asked = true // the client knows the question, in whatever form it was refused
+		c.asked = true // the client knows the question, although its request was refused
 		c.goesOn(t, no)
 		w.effects(t, c, nil)
 	})

@@ -40,8 +40,8 @@ func TestAPauseIsTold(t *testing.T) {
 		if raw["question"] != "Delete 3 files?" {
 			t.Errorf("metadata.langgraph.raw is %v", raw)
 		}
-		// A client that declares a version reads the outcome. One that declares none may read only
-		// the CUSTOM form.
+		// The newest client declares its protocol version, so it reads the outcome. Other clients
+		// may read only the CUSTOM event, so they get both.
 		want := 1
 		if w.version == newest {
 			want = 0
@@ -75,8 +75,8 @@ func TestADenialRunsNothing(t *testing.T) {
 	})
 }
 
-// TestACancelledAnswerIsNoApproval: the graph reads every true value as an approval, as most graphs
-// do.
+// TestACancelledAnswerIsNoApproval: the graph reads every value that is true in Python as an
+// approval, as most graphs do. A cancelled answer must still not run the action.
 func TestACancelledAnswerIsNoApproval(t *testing.T) {
 	t.Parallel()
 	matrix(t, func(t *testing.T, w world) {
@@ -93,10 +93,14 @@ func TestAnAnswerArrivesAsItWasGiven(t *testing.T) {
 	matrix(t, func(t *testing.T, w world) {
 		for _, value := range []any{"Bob", "42", `{"a":1}`, float64(42), true, map[string]any{"a": []any{"b"}}, []any{"x"}, float64(0), ""} {
 			if text, isText := value.(string); !w.b.showsIDs() && (value == float64(0) || isText && text != "Bob") {
-				continue // without a native id only the value itself can be sent, which the adapter parses
+				// without a native id only the bare value can be sent, and the adapter would parse
+				// it as JSON
+				continue
 			}
 			if text, isText := value.(string); w.old() && isText && text != "Bob" && text != "" {
-				continue // in the command form the adapter parses a string, as the client expects
+				// in the command form the adapter parses a string as JSON, and the client expects
+				// this
+				continue
 			}
 			c := w.paused(t, "text", 1)
 			if got := c.pending[0].str("message"); got != "What is your name?" {
@@ -172,8 +176,8 @@ func TestAnAgentInboxRequest(t *testing.T) {
 	}
 }
 
-// TestToolCallsAreApprovedOneByOne: one native interrupt of the HITL middleware contains both tool
-// calls. Each becomes a question of its own.
+// TestToolCallsAreApprovedOneByOne: one native interrupt of LangChain's HITL middleware contains
+// two tool calls. The client must get one question for each call.
 func TestToolCallsAreApprovedOneByOne(t *testing.T) {
 	t.Parallel()
 	decide := func(d ...any) any { return map[string]any{"decisions": d} }
@@ -210,7 +214,7 @@ func TestToolCallsAreApprovedOneByOne(t *testing.T) {
 					t.Errorf("schema of a call that may not be edited: %v", c.pending[1]["responseSchema"])
 				}
 				before := calls(c.messages)
-				// The client may choose the order of the entries.
+				// The client answers in the reverse order of the questions, which it may do.
 				entries := []entry{test.answers[1](c.pending[1].str("id")), test.answers[0](c.pending[0].str("id"))}
 				a := c.finish(t, c.answer(entries, test.command))
 				w.did(t, c, 2, test.want)
@@ -252,8 +256,8 @@ func calls(messages []event) []string {
 	return all
 }
 
-// TestTwoInterruptsAtOnce: adapter 0.0.42 reports only the first of two interrupts. The second
-// question follows the answer to the first.
+// TestTwoInterruptsAtOnce: two interrupts are open at the same time. Adapter 0.0.42 reports only
+// the first of them, so the client gets the second question after its answer to the first.
 func TestTwoInterruptsAtOnce(t *testing.T) {
 	t.Parallel()
 	matrix(t, func(t *testing.T, w world) {
@@ -296,13 +300,14 @@ func TestTwoInterruptsAtOnce(t *testing.T) {
 	})
 }
 
-// TestTwoInterruptsWithoutNativeIDs: without raw events and without the outcome, the stream has no
-// native ids. The backend could not tell two answers apart, so none is sent, and nothing runs.
+// TestTwoInterruptsWithoutNativeIDs: without RAW events and without the outcome, the stream has no
+// native ids. The backend could not match two answers to its two interrupts. So Holdpoint must send
+// neither answer, and nothing may run.
 func TestTwoInterruptsWithoutNativeIDs(t *testing.T) {
 	t.Parallel()
 	matrix(t, func(t *testing.T, w world) {
 		if w.b.showsIDs() {
-			return // see TestTwoInterruptsAtOnce
+			return // TestTwoInterruptsAtOnce tests this backend
 		}
 		c := w.paused(t, "parallel", 2)
 		command := map[string]any{c.pending[0].str("id"): yes, c.pending[1].str("id"): yes}
@@ -314,8 +319,8 @@ func TestTwoInterruptsWithoutNativeIDs(t *testing.T) {
 	})
 }
 
-// TestOneQuestionAfterTheOtherWithTheSameNativeID: two interrupts of one node have the same native
-// id. An old answer must not reach the new question.
+// TestOneQuestionAfterTheOtherWithTheSameNativeID: one node asks two questions in turn, under the
+// same native id. The answer to the first question must not reach the second one.
 func TestOneQuestionAfterTheOtherWithTheSameNativeID(t *testing.T) {
 	t.Parallel()
 	matrix(t, func(t *testing.T, w world) {
@@ -335,13 +340,13 @@ func TestOneQuestionAfterTheOtherWithTheSameNativeID(t *testing.T) {
 		w.did(t, c, 2, nil)
 
 		if !w.old() {
-			// The first answer sent again, byte for byte, gets the second question, and the backend
-			// is not called.
+			// The same request with the first answer is posted again. Its response must be the
+			// second question, and the backend must not be called.
 			again := c.post(t, a.Sent[0])
 			if got := ids(again.outcome()); got != ids(second) {
 				t.Errorf("the first answer again was met with %s, want the second question %s\n%s", got, ids(second), terminal(again))
 			}
-			// Another answer to the first question does not answer the second.
+			// A different answer to the first question must not answer the second question.
 			c.refused(t, step{resume: []entry{reject(first.str("id"))}, empty: true}, "RESUME_CONFLICT", true)
 			w.did(t, c, 2, nil)
 		}
@@ -352,7 +357,8 @@ func TestOneQuestionAfterTheOtherWithTheSameNativeID(t *testing.T) {
 	})
 }
 
-// TestAQuestionInASubgraph: a subgraph asks, and its snapshots arrive in the middle of the run.
+// TestAQuestionInASubgraph: the node that asks is in a subgraph. The snapshots of the subgraph
+// arrive in the middle of the run.
 func TestAQuestionInASubgraph(t *testing.T) {
 	t.Parallel()
 	matrix(t, func(t *testing.T, w world) {
@@ -370,7 +376,7 @@ func TestAQuestionInASubgraph(t *testing.T) {
 	})
 }
 
-// TestOnePauseAfterTheOther: a node that is visited again asks again, under a new native id.
+// TestOnePauseAfterTheOther: a node that runs several times asks each time, under a new native id.
 func TestOnePauseAfterTheOther(t *testing.T) {
 	t.Parallel()
 	matrix(t, func(t *testing.T, w world) {
@@ -393,10 +399,11 @@ func TestOnePauseAfterTheOther(t *testing.T) {
 	})
 }
 
-// TestTwoToolsOfOneNode: two tools of one node ask in turn, both under the node's id. For the
-// second answer LangGraph runs the node again from its start, so the first tool acts twice, with or
-// without Holdpoint. The answers must not be mixed up. Which call gets an answer depends on which
-// one asks first, so if RAW events show that there are two, only denials are accepted.
+// TestTwoToolsOfOneNode: two tools of one node ask in turn, both under the native id of the node.
+// After the second answer LangGraph runs the node from its start, with or without Holdpoint. So the
+// first tool runs twice, and which tool gets which answer depends on which tool asks first. No
+// answer may reach the wrong tool: if RAW events show that there are two tools, Holdpoint must
+// accept only a denial as the second answer.
 func TestTwoToolsOfOneNode(t *testing.T) {
 	t.Parallel()
 	matrix(t, func(t *testing.T, w world) {
@@ -423,13 +430,13 @@ func TestTwoToolsOfOneNode(t *testing.T) {
 	})
 }
 
-// TestCopilotKitsResume: CopilotKit resumes with the id of the interrupted run, and adds a tool
-// message with the payload.
+// TestCopilotKitsResume: CopilotKit's request with an answer has the run id of the interrupted run,
+// and a tool message with the payload in addition to the resume array.
 func TestCopilotKitsResume(t *testing.T) {
 	t.Parallel()
 	matrix(t, func(t *testing.T, w world) {
 		if w.old() {
-			return // the versions of CopilotKit with resume use a newer client
+			return // the CopilotKit versions that send resume use a newer client
 		}
 		c := w.client(t, "hitl")
 		r := c.run(t, step{say: "go", runID: "run-of-" + c.thread})
@@ -455,7 +462,8 @@ func TestCopilotKitsResume(t *testing.T) {
 	})
 }
 
-// TestAMessageBesideTheAnswers: a new message in the same request as the answers is not lost.
+// TestAMessageBesideTheAnswers: a request has an answer and a new message. The backend must reply
+// to the message too.
 func TestAMessageBesideTheAnswers(t *testing.T) {
 	t.Parallel()
 	matrix(t, func(t *testing.T, w world) {
@@ -474,8 +482,9 @@ func TestAMessageBesideTheAnswers(t *testing.T) {
 }
 
 // TestAMessageBesideAnAnswerThatLeadsToAnotherQuestion: the request with the first of two answers
-// has a message. The run asks again, so the message was not accepted. The client keeps it and sends
-// it again with the second answer, and it is answered.
+// also has a new message. The run asks the second question, so it does not accept the message. The
+// client keeps the message and sends it again with the second answer. Then the backend must reply
+// to it.
 func TestAMessageBesideAnAnswerThatLeadsToAnotherQuestion(t *testing.T) {
 	t.Parallel()
 	matrix(t, func(t *testing.T, w world) {
@@ -498,7 +507,7 @@ func TestAMessageBesideAnAnswerThatLeadsToAnotherQuestion(t *testing.T) {
 	})
 }
 
-// place returns the index of the message with that content, or -1.
+// place returns the index of the client's message with content, or -1.
 func place(c *client, content string) int {
 	return slices.IndexFunc(c.messages, func(m event) bool { return m.str("content") == content })
 }

@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// gated returns a Holdpoint in front of the backend that reads the principal from the header
-// X-User.
+// gated starts a Holdpoint in front of b that reads the principal (the user) from the header
+// X-User. more has further environment variables.
 func gated(t *testing.T, b *backend, more map[string]string) *holdpoint {
 	t.Helper()
 	env := map[string]string{
@@ -21,7 +21,7 @@ func gated(t *testing.T, b *backend, more map[string]string) *holdpoint {
 	return ownHoldpoint(t, b.url(), env)
 }
 
-// as returns a client of a user on a thread of the graph approve.
+// as returns a client that sends user in the header X-User, on a thread of the graph approve.
 func (w world) as(t *testing.T, user, thread string) *client {
 	t.Helper()
 	c := &client{d: shared.through, name: fresh("client"), version: w.version, url: w.h.address + "/approve", thread: thread, proxied: true}
@@ -33,8 +33,8 @@ func (w world) as(t *testing.T, user, thread string) *client {
 	return c
 }
 
-// TestAnothersThread: Bob runs Alice's paused thread, and then both answer. Her answer is carried
-// out once, and none of his requests reaches the backend.
+// TestAnothersThread: Bob sends runs on Alice's paused thread, and then both send an answer.
+// Alice's answer must be carried out once, and no request from Bob may reach the backend.
 func TestAnothersThread(t *testing.T) {
 	t.Parallel()
 	for _, b := range shared.backends {
@@ -70,8 +70,8 @@ func TestAnothersThread(t *testing.T) {
 	}
 }
 
-// TestThreadsOfTwoPeople: with HOLDPOINT_THREAD_NAMESPACE the same thread id is a separate thread
-// for each person.
+// TestThreadsOfTwoPeople: with HOLDPOINT_THREAD_NAMESPACE=principal, the same thread id means a
+// separate thread for each person.
 func TestThreadsOfTwoPeople(t *testing.T) {
 	t.Parallel()
 	for _, b := range shared.backends {

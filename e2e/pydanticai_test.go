@@ -8,12 +8,12 @@ import (
 	"testing"
 )
 
-// Tests of pydantic-ai over its AG-UI adapter, behind a Holdpoint without settings for it.
-// pydantic-ai sends the interrupt outcome and accepts resume. Without a conversation store it
-// stores nothing, and runs the calls of the client's history.
+// Tests of pydantic-ai behind its AG-UI adapter. Holdpoint runs without any setting for it.
+// pydantic-ai sends the interrupt outcome and accepts resume. Without a conversation store it keeps
+// no threads, and runs the calls that are in the client's history.
 
-// eachPydanticAI runs test on every version in these modes, with each client that reads the
-// outcome.
+// eachPydanticAI runs test for both versions of pydantic-ai in the given modes, each with one
+// client version that reads the outcome.
 func eachPydanticAI(t *testing.T, modes []string, test func(t *testing.T, w world)) {
 	t.Helper()
 	for n, version := range []string{"2.0.0", "2.68.0"} {
@@ -41,8 +41,8 @@ func (c *client) asksAbout(t *testing.T, s step, calls int) {
 	}
 }
 
-// TestPydanticAIApprovals: an approved call runs once, with the arguments that were shown. Other
-// calls do not run.
+// TestPydanticAIApprovals: an approved call runs once, with the arguments that were shown to the
+// person. No other call runs.
 func TestPydanticAIApprovals(t *testing.T) {
 	t.Parallel()
 	round := func(answers ...answer) []answer { return answers }
@@ -51,7 +51,7 @@ func TestPydanticAIApprovals(t *testing.T) {
 	}
 	for _, test := range []struct {
 		name, order string
-		rounds      [][]answer // the answers to each pause
+		rounds      [][]answer // the answers to each pause, in order
 		want        []string
 	}{
 		{"approved", "delete a.txt", [][]answer{round(accept)}, []string{deleteA}},
@@ -82,9 +82,9 @@ func TestPydanticAIApprovals(t *testing.T) {
 }
 
 // TestPydanticAIsEarlyProtocolPasses: before pydantic-ai had interrupts, a call that needs an
-// approval was a call without a result, and could not be approved: a tool message becomes the
-// tool's result, and the tool never runs. Such a run passes unchanged and without a warning in the
-// log. A resume is refused, because no question is open.
+// approval was a call without a result. It could not be approved: a tool message becomes the tool's
+// result, and the tool never runs. Holdpoint must send such a run unchanged, without a warning in
+// the log, and refuse a resume, because no question is open.
 func TestPydanticAIsEarlyProtocolPasses(t *testing.T) {
 	t.Parallel()
 	for version, mode := range map[string]string{"1.107.10": "stateless", "2.68.0": "early"} {
@@ -125,8 +125,8 @@ func TestPydanticAIsEarlyProtocolPasses(t *testing.T) {
 	}
 }
 
-// TestPydanticAIAfterARefusal: if pydantic-ai refuses an answer before anything runs, the question
-// stays open, as without Holdpoint. A second answer is accepted.
+// TestPydanticAIAfterARefusal: pydantic-ai refuses an answer before anything runs. The question
+// must stay open, as without Holdpoint, and a second answer must be accepted.
 func TestPydanticAIAfterARefusal(t *testing.T) {
 	t.Parallel()
 	result := func(c *client) event {

@@ -8,13 +8,14 @@ import (
 	"testing"
 )
 
-// TestTwoRunsAskAtOnce: two ordinary runs of one thread both ask. The first question stays open,
-// and the other run ends with THREAD_BUSY. The first question is from the real backend. The second
-// is written in the recorded form (simple_interrupt of 0.0.43), because a test cannot control when
-// two real runs of one LangGraph thread overlap.
+// TestTwoRunsAskAtOnce: two ordinary runs of one thread overlap, and both ask. The first question
+// must stay open, and the other run must end with THREAD_BUSY. The first question is from the real
+// backend. The second question is made by the test, as it was recorded from simple_interrupt of
+// 0.0.43, because a test cannot control when two real runs of one LangGraph thread overlap.
 func TestTwoRunsAskAtOnce(t *testing.T) {
 	t.Parallel()
-	var arrived, gate chan struct{} // of the current run; the cases run one after the other
+	// channels of the current run; the cases run one after the other
+	var arrived, gate chan struct{}
 	var threadID, runID string
 	asksSomethingElse := func(w http.ResponseWriter, r *http.Request) {
 		run := fmt.Sprintf(`"threadId":%q,"runId":%q`, threadID, runID)
@@ -55,15 +56,14 @@ func TestTwoRunsAskAtOnce(t *testing.T) {
 					w := world{b: b, h: h, version: version}
 					both(t, func(t *testing.T, next func(*client) *client) {
 						late, first := race(t, w)
-						// Neither client is stuck: the first one answers, and the second one
-						// continues.
+						// Neither client is stuck: the client first answers, and then the client
+						// late can continue.
 						first.finish(t, first.answer(first.answers(accept), yes))
 						w.did(t, first, 2, map[string]int{"delete": 1})
 						late.messages = first.messages
 						next(late).goesOn(t, nil)
 
-						// The same without an answer: the second client gets the open question and
-						// denies it.
+						// Now nobody answers. The client late gets the open question and denies it.
 						late, _ = race(t, w)
 						next(late).goesOn(t, no)
 						w.effects(t, late, nil)

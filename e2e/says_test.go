@@ -10,8 +10,8 @@ import (
 	"testing"
 )
 
-// TestAuditOfLangChainsWords: an answer in the form of LangChain's middleware is recorded as an
-// approval or a denial of each call, and edited arguments are marked.
+// TestAuditOfLangChainsWords: an answer in the form of LangChain's middleware is recorded in the
+// audit as an approval or a denial of each call. Edited arguments are marked.
 func TestAuditOfLangChainsWords(t *testing.T) {
 	t.Parallel()
 	approve, reject := map[string]any{"type": "approve"}, map[string]any{"type": "reject", "message": "no"}
@@ -22,7 +22,8 @@ func TestAuditOfLangChainsWords(t *testing.T) {
 			t.Parallel()
 			audit := filepath.Join(t.TempDir(), "audit.jsonl")
 			w := world{b: b, h: ownHoldpoint(t, b.url(), map[string]string{"HOLDPOINT_AUDIT": "file://" + audit}), version: newest}
-			old := world{b: b, h: w.h, version: oldest} // this client answers with command.resume
+			// the oldest client answers with command.resume
+			old := world{b: b, h: w.h, version: oldest}
 			for name, test := range map[string]struct {
 				old   bool
 				graph string
@@ -55,8 +56,8 @@ func TestAuditOfLangChainsWords(t *testing.T) {
 	}
 }
 
-// auditSays returns the decisions of the claimed answers of a thread in the audit, or their status
-// if the audit has no decision.
+// auditSays returns the decisions of a thread's claimed answers, as recorded in the audit file. If
+// a recorded answer has no decision, auditSays returns its status instead.
 func auditSays(t *testing.T, audit, thread string) string {
 	t.Helper()
 	text, err := os.ReadFile(audit)

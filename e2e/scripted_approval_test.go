@@ -10,8 +10,8 @@ import (
 	"testing"
 )
 
-// approvals returns the backends that ask by a call of request_approval, in every layout of ids,
-// and the host with the outcome.
+// approvals returns the backends that ask by a call of request_approval, one for each layout of
+// ids, and the .NET host that sends the interrupt outcome.
 func approvals() []actor { return append(layouts(), dotnet()) }
 
 func processed(what string) string {
@@ -100,8 +100,8 @@ func TestRequestApprovalsAtOnce(t *testing.T) {
 	}
 }
 
-// denial returns the text that the model gets for a denied call from the backend's
-// Microsoft.Extensions.AI.
+// denial returns the text that the model gets for a denied call. It depends on the backend's
+// version of Microsoft.Extensions.AI.
 func denial(s scene) string {
 	if s.p.name == "request-approval-"+string(scripted.LayoutA1) {
 		return "Error: Tool call invocation was rejected by user."
@@ -114,7 +114,9 @@ func TestRequestApprovalBesideAPlainCall(t *testing.T) {
 	scenes(t, approvals(), func(t *testing.T, s scene) {
 		ran := []string{"E-1.look", "E-1"}
 		if s.p.name == "request-approval-"+string(scripted.LayoutA2New) {
-			ran = ran[1:] // the other call is in the agent's session; without a session it is lost
+			// this host keeps the other call in the agent's session; without a session the call is
+			// lost
+			ran = ran[1:]
 		}
 		s.asks(t, "mixed E-1", ran...)
 		s.finish(t, step{resume: s.answers(accept)})
@@ -133,7 +135,7 @@ func TestRequestApprovalOfACallWithoutArguments(t *testing.T) {
 		}
 		args := "{}"
 		if s.p.name == "dotnet" {
-			args = "null" // as the host writes it
+			args = "null" // the host writes missing arguments as null
 		}
 		s.says(t, "user: reset", "assistant: 1=ResetLedger("+args+")")
 		s.ends(t, step{resume: s.answers(accept)}, "Done: The ledger is empty.")
@@ -141,7 +143,8 @@ func TestRequestApprovalOfACallWithoutArguments(t *testing.T) {
 	})
 }
 
-// TestRequestApprovalAgainAndAgain: three questions follow one another in one turn.
+// TestRequestApprovalAgainAndAgain: the agent asks three questions, one after the other, in one
+// turn.
 func TestRequestApprovalAgainAndAgain(t *testing.T) {
 	t.Parallel()
 	scenes(t, approvals(), func(t *testing.T, s scene) {
@@ -158,8 +161,8 @@ func TestRequestApprovalAgainAndAgain(t *testing.T) {
 	})
 }
 
-// TestRequestApprovalBackendsOwnCall: the server runs an ordinary call itself, in one run, without
-// a question.
+// TestRequestApprovalBackendsOwnCall: the server runs a call that needs no approval itself, in the
+// same run and without a question.
 func TestRequestApprovalBackendsOwnCall(t *testing.T) {
 	t.Parallel()
 	scenes(t, approvals(), func(t *testing.T, s scene) {
@@ -169,7 +172,8 @@ func TestRequestApprovalBackendsOwnCall(t *testing.T) {
 	})
 }
 
-// TestRequestApprovalOfWhatFails: an approved tool that fails has a result like any other.
+// TestRequestApprovalOfWhatFails: an approved tool that fails must have a result, as any other
+// tool.
 func TestRequestApprovalOfWhatFails(t *testing.T) {
 	t.Parallel()
 	scenes(t, approvals(), func(t *testing.T, s scene) {
@@ -180,8 +184,8 @@ func TestRequestApprovalOfWhatFails(t *testing.T) {
 	})
 }
 
-// TestRequestApprovalBackendFails: the provider fails before any question, and after the tool has
-// run.
+// TestRequestApprovalBackendFails: the provider fails in a run without a question, and then after
+// an approved tool has run. The client must get an error each time.
 func TestRequestApprovalBackendFails(t *testing.T) {
 	t.Parallel()
 	scenes(t, approvals(), func(t *testing.T, s scene) {
@@ -202,8 +206,8 @@ func TestRequestApprovalBackendFails(t *testing.T) {
 	})
 }
 
-// TestRequestApprovalBackendRestarted: the program is restarted between question and answer. It
-// stores nothing, so nothing is lost.
+// TestRequestApprovalBackendRestarted: the program is restarted between the question and its
+// answer. It stores nothing, so the answer must work as before.
 func TestRequestApprovalBackendRestarted(t *testing.T) {
 	t.Parallel()
 	scenes(t, approvals(), func(t *testing.T, s scene) {
@@ -214,7 +218,7 @@ func TestRequestApprovalBackendRestarted(t *testing.T) {
 	})
 }
 
-// TestScriptedContract: the contract holds for these backends as for all others.
+// TestScriptedContract: the rules of the contract hold for these backends as for all others.
 func TestScriptedContract(t *testing.T) {
 	t.Parallel()
 	scenes(t, slices.Concat(approvals(), drafts()), func(t *testing.T, s scene) {

@@ -2,10 +2,9 @@
 
 package e2e
 
-// The baselines of ag-ui 821b8c227,
-// sdks/dotnet/tests/AGUI.Hosting.AspNetCore.IntegrationTests/Samples/GettingStarted/ baselines,
-// with which the scripted backends are compared: a line for each event. Of the events with pieces
-// of text only the first is kept.
+// The published baselines that the scripted backends are compared with: ag-ui 821b8c227,
+// sdks/dotnet/tests/AGUI.Hosting.AspNetCore.IntegrationTests/Samples/GettingStarted/baselines. Each
+// line is one event. Of several consecutive events with pieces of one text, only the first is here.
 
 // Step04_HumanInLoop/PostRun_WithApprovalRequired_RoundTripsThroughBothWrappers#Turn_01.07.Response.Client.AGUI.verified.json
 const step04Pause = `

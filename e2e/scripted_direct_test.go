@@ -17,13 +17,13 @@ import (
 	"holdpoint/e2e/scripted"
 )
 
-// The tests in this file run without Holdpoint. They check that the scripted programs are as strict
-// as the real ones, because a dialect is tested by what they refuse, and that their frames are the
-// published ones.
+// The tests in this file run without Holdpoint. They check that the scripted programs refuse what
+// the real programs refuse, because the tests of a dialect depend on it, and that their frames are
+// the published ones.
 
 type message = map[string]any
 
-// posted sends a body to a scripted backend, and returns the response.
+// posted sends a body to a scripted backend and returns the response.
 func posted(t *testing.T, s *scripted.Server, body any) wire {
 	t.Helper()
 	server := httptest.NewServer(s)
@@ -79,8 +79,8 @@ func functionCall(id, name, args string) any {
 	return map[string]any{"id": id, "type": "function", "function": map[string]any{"name": name, "arguments": args}}
 }
 
-// requestCall returns the request for an approval in the form of the history. In layout A both ids
-// are the approval's.
+// requestCall returns the request for an approval as a call of the history. In layout A the call
+// has the id of the approval.
 func requestCall(l scripted.Layout, id, what string) any {
 	return functionCall(callOf(l, id), "request_approval", fmt.Sprintf(
 		`{"request":{"approval_id":%q,"function_name":"ApproveExpenseReport","function_arguments":{"expenseReportId":%q},"message":"?"}}`, approvalOf(l, id), what))
@@ -120,9 +120,10 @@ func TestScriptedServersAreStrict(t *testing.T) {
 	for _, test := range []struct {
 		name     string
 		messages func(l scripted.Layout) []message
-		a, b     string // a part of the exception, or "fine", for layouts A and B
+		// part of the exception for layout A and for layout B; unanswered, fine or another text
+		a, b     string
 		executed map[string]int
-		notInA   bool // executed applies to layout B only
+		notInA   bool // executed is not checked for layout A
 	}{
 		{"a pair", func(l scripted.Layout) []message {
 			return []message{first, assistantMessage(requestCall(l, "c1", "E-1")), answerMessage(l, "c1", true)}
@@ -218,8 +219,8 @@ func TestScriptedServersAreStrict(t *testing.T) {
 	}
 }
 
-// checkThrown checks how an exception appears in the response. If AGUI.Server throws before the
-// first update, it has sent nothing.
+// checkThrown checks how an exception appears in the response. begun means that the backend had
+// sent an update before. If AGUI.Server throws before the first update, the response must be empty.
 func checkThrown(t *testing.T, l scripted.Layout, w wire, begun bool) {
 	t.Helper()
 	switch {
@@ -236,8 +237,9 @@ func checkThrown(t *testing.T, l scripted.Layout, w wire, begun bool) {
 	}
 }
 
-// TestScriptedServersRunTwice: a call that was approved twice runs twice, except if agent-framework
-// binds answers to requests.
+// TestScriptedServersRunTwice: if the history contains the same approval twice, the call runs
+// twice. The exception is agent-framework from dotnet-1.14.0 on, which uses only the first answer
+// to a request.
 func TestScriptedServersRunTwice(t *testing.T) {
 	t.Parallel()
 	for _, l := range scripted.Layouts {
@@ -253,8 +255,8 @@ func TestScriptedServersRunTwice(t *testing.T) {
 	}
 }
 
-// TestScriptedServersRefuseRoles: a role for which a host has no type is HTTP 400. AGUI.Server has
-// a type for activities, and throws when it gets one.
+// TestScriptedServersRefuseRoles: a host responds with HTTP 400 to a role for which it has no type.
+// AGUI.Server has a type for activities but throws when it gets one, so it responds with 500.
 func TestScriptedServersRefuseRoles(t *testing.T) {
 	t.Parallel()
 	for _, l := range scripted.Layouts {
@@ -269,8 +271,8 @@ func TestScriptedServersRefuseRoles(t *testing.T) {
 	}
 }
 
-// TestScriptedDotNetHost checks what the .NET host with the outcome requires of a resume, and what
-// it accepts without proof.
+// TestScriptedDotNetHost checks which entries of resume the .NET host with the interrupt outcome
+// refuses, and which approvals it accepts without proof that it asked.
 func TestScriptedDotNetHost(t *testing.T) {
 	t.Parallel()
 	entry := func(status string, payload any) []any {
@@ -317,7 +319,7 @@ func TestScriptedDotNetHost(t *testing.T) {
 }
 
 // TestScriptedDraftIsTyped: a server of the draft has typed requests. It refuses a resume of the
-// other generation with HTTP 422, and an unknown key too.
+// other version with HTTP 422. If it is strict, it also refuses an unknown key.
 func TestScriptedDraftIsTyped(t *testing.T) {
 	t.Parallel()
 	object, list := map[string]any{"payload": yes}, []any{map[string]any{"interruptId": "x", "status": "resolved"}}
@@ -343,9 +345,10 @@ func TestScriptedDraftIsTyped(t *testing.T) {
 	}
 }
 
-// TestScriptedFramesAreThePublishedOnes compares the frames with the published baselines,
-// normalized as their test harness does: ids become a name and a number, and the model's text and
-// token counts are made equal. The harness writes approval_id as approval_Id_1.
+// TestScriptedFramesAreThePublishedOnes compares the frames with the published baselines. Both are
+// normalized as the test harness of the baselines does: an id becomes a name and a number, and the
+// model's texts and token counts become equal. (The harness also turns the key approval_id into
+// approval_Id_1.)
 func TestScriptedFramesAreThePublishedOnes(t *testing.T) {
 	t.Parallel()
 	pause, resumed := scripted.RequestApproval(scripted.LayoutB, scripted.NewLedger()), scripted.RequestApproval(scripted.LayoutB, scripted.NewLedger())
@@ -369,7 +372,7 @@ func TestScriptedFramesAreThePublishedOnes(t *testing.T) {
 			for _, frame := range strings.Split(test.got.Text, "\n\n") {
 				data := strings.TrimPrefix(frame, "data: ")
 				if strings.Contains(data, `"TEXT_MESSAGE_CONTENT"`) && len(lines) > 0 && strings.Contains(lines[len(lines)-1], `"TEXT_MESSAGE_CONTENT"`) {
-					continue // one piece of text replaces all
+					continue // of several pieces of text, only the first is compared
 				}
 				if data != "" {
 					lines = append(lines, data)
@@ -386,8 +389,8 @@ var scrubs = []struct {
 	pattern *regexp.Regexp
 	by      string
 }{
-	// The baselines were made with an older Microsoft.Extensions.AI, which ran the call before it
-	// wrote it to the stream.
+	// informationalOnly may differ: the baselines were made with an older Microsoft.Extensions.AI,
+	// which ran the call before it wrote the call to the stream.
 	{regexp.MustCompile(`"createdAt":[^,]*,|"requiresConfirmation":true,`), ""},
 	{regexp.MustCompile(`"informationalOnly":(true|false)`), `"informationalOnly":B`},
 	{regexp.MustCompile(`\\u0022`), `\"`},

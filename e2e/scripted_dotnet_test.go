@@ -8,13 +8,13 @@ import (
 	"holdpoint/e2e/scripted"
 )
 
-// dotnet returns the .NET host whose approvals are interrupts of the outcome. Its common behavior
-// is tested with the backends of request_approval, its special cases here.
+// dotnet returns the .NET host whose approvals are interrupts in the outcome. The tests of the
+// request_approval backends include it, and this file has the tests of its special cases.
 func dotnet() actor { return actor{name: "dotnet", make: scripted.DotNet, calls: true} }
 
-// TestDotNetBelievesTheRecord: the host runs the call that the answer names. An answer with another
-// call than the one in question is refused, and a correct answer then runs the call as it was
-// asked.
+// TestDotNetBelievesTheRecord: the host runs the call that the payload of the answer names. An
+// answer that names another call than the question must be refused. A correct answer must then run
+// the call that the person saw.
 func TestDotNetBelievesTheRecord(t *testing.T) {
 	t.Parallel()
 	scenes(t, []actor{dotnet()}, func(t *testing.T, s scene) {
@@ -27,7 +27,8 @@ func TestDotNetBelievesTheRecord(t *testing.T) {
 	})
 }
 
-// TestDotNetCancelledBesideAnApproval: the host ignores a status of cancelled.
+// TestDotNetCancelledBesideAnApproval: the host ignores the status of an answer. A cancelled answer
+// with the payload of an approval must not run the action.
 func TestDotNetCancelledBesideAnApproval(t *testing.T) {
 	t.Parallel()
 	scenes(t, []actor{dotnet()}, func(t *testing.T, s scene) {
@@ -37,8 +38,8 @@ func TestDotNetCancelledBesideAnApproval(t *testing.T) {
 	})
 }
 
-// TestDotNetBesideAClientsTool: if the client declares a tool, the host does not send its own
-// interrupt. The question is then in rawEvent only.
+// TestDotNetBesideAClientsTool: if the client declares a tool, the host sends no interrupt, and
+// only rawEvent has the question. Holdpoint must still ask the client.
 func TestDotNetBesideAClientsTool(t *testing.T) {
 	t.Parallel()
 	tools := map[string]any{"tools": []any{locating}}
@@ -63,8 +64,8 @@ func TestDotNetBesideAClientsTool(t *testing.T) {
 	}
 }
 
-// TestDotNetAfterAClientsTool: once the history has a result of a client's tool, the host treats
-// every waiting call as approved.
+// TestDotNetAfterAClientsTool: once the history contains a result of a client's tool, the host
+// treats every waiting call as approved. A denied or cancelled call must still not run.
 func TestDotNetAfterAClientsTool(t *testing.T) {
 	t.Parallel()
 	tools := map[string]any{"tools": []any{locating}}
@@ -92,7 +93,7 @@ func TestDotNetAfterAClientsTool(t *testing.T) {
 	}
 }
 
-// TestDotNetAnswerLost: a gateway in front of the program fails while the answer is being sent. In
+// TestDotNetAnswerLost: a gateway in front of the host fails while Holdpoint sends the answer. In
 // the next turn the host must not treat the open call as approved.
 func TestDotNetAnswerLost(t *testing.T) {
 	t.Parallel()
@@ -100,7 +101,7 @@ func TestDotNetAnswerLost(t *testing.T) {
 	for _, version := range []string{newest, pinned} {
 		t.Run("client-"+version, func(t *testing.T) {
 			a := dotnet()
-			a.name += "-answer-lost-" + version // it is taken offline too, and must not be the one of scripted_history_test.go
+			a.name += "-answer-lost-" + version // its own actor, because the test takes it offline
 			s := newScene(t, theStage().play(a), version, must(before()))
 			call := s.run(t, step{say: "locate", patch: tools}).answer(t).of("TOOL_CALL_START")[0]
 			s.adds(t, message{"id": fresh("tool"), "role": "tool", "toolCallId": call.str("toolCallId"), "content": "Tuesday Street"})

@@ -19,7 +19,7 @@ func TestDraft(t *testing.T) {
 		reason := "human_approval"
 		switch name := s.p.name; {
 		case name == "draft-v1-function":
-			reason = "confirmation" // the client did not get the call
+			reason = "confirmation" // a client without the call must not get tool_call
 		case name == "draft-v1-function-calls":
 			reason = "tool_call"
 		case strings.HasSuffix(name, "no-id"):
@@ -39,8 +39,8 @@ func TestDraft(t *testing.T) {
 	})
 }
 
-// TestDraftPlainEnd: clients cannot read an outcome that is a string, so Holdpoint also corrects
-// runs that never pause.
+// TestDraftPlainEnd: some servers of the draft send an outcome that is a string, which clients
+// cannot read. Holdpoint must correct it in runs without a pause too.
 func TestDraftPlainEnd(t *testing.T) {
 	t.Parallel()
 	scenes(t, drafts(), func(t *testing.T, s scene) {
@@ -110,8 +110,8 @@ func TestDraftsAtOnce(t *testing.T) {
 	}
 }
 
-// TestDraftsAtOnceWithoutIDs: answers to questions without ids cannot be told apart. If all answers
-// are equal, one is sent for all. Different answers are refused.
+// TestDraftsAtOnceWithoutIDs: the questions have no ids, so the backend cannot match answers to
+// questions. Equal answers are sent as one answer. Different answers are refused.
 func TestDraftsAtOnceWithoutIDs(t *testing.T) {
 	t.Parallel()
 	list := slices.DeleteFunc(drafts(), func(a actor) bool { return a.name != "draft-v1.5-no-id" })
@@ -125,7 +125,8 @@ func TestDraftsAtOnceWithoutIDs(t *testing.T) {
 	})
 }
 
-// TestDraftAsksForWords: a free question accepts any text, and each text is sent as the answer.
+// TestDraftAsksForWords: a question for free input accepts any payload, and the backend gets it
+// unchanged.
 func TestDraftAsksForWords(t *testing.T) {
 	t.Parallel()
 	prompts := []actor{{name: "draft-v1-prompt", make: scripted.Draft{Payload: scripted.Prompt, NoReason: true}.New}}
@@ -155,16 +156,19 @@ func TestDraftBackendFails(t *testing.T) {
 	})
 }
 
-// TestDraftBackendRestarted: a program that has lost its question reports it. Nothing runs, and the
-// thread continues.
+// TestDraftBackendRestarted: the restarted program has lost its question and reports this. Nothing
+// may run, and the thread must continue.
 func TestDraftBackendRestarted(t *testing.T) {
 	t.Parallel()
 	for _, a := range drafts() {
 		if a.calls {
-			continue // the call stays without a result in the client's history, which a provider refuses
+			// the client's history keeps the call without a result, and a provider refuses such a
+			// history
+			continue
 		}
 		a.fails = "no interrupt is open"
-		a.name += "-restarted" // a program of its own, because the questions of other tests are in its memory
+		// its own actor, because restarting it would lose the questions of other tests
+		a.name += "-restarted"
 		scenes(t, []actor{a}, func(t *testing.T, s scene) {
 			s.asks(t, "approve E-1", "E-1")
 			lost := s.p.make(s.p.Ledger)
@@ -180,8 +184,8 @@ func TestDraftBackendRestarted(t *testing.T) {
 	}
 }
 
-// TestDraftNamed: if a server refuses unknown keys and a client declares a version, the dialect
-// must be configured.
+// TestDraftNamed: if a server refuses unknown keys, and the client declares a protocol version, the
+// dialect must be configured. Then the run works from the first request on.
 func TestDraftNamed(t *testing.T) {
 	t.Parallel()
 	list := slices.DeleteFunc(drafts(), func(a actor) bool { return !a.strict })

@@ -16,11 +16,11 @@ import (
 	"unicode/utf16"
 )
 
-// The .NET hosts store nothing, and trust the request about what was asked and answered. So whoever
-// writes a request could run any of their tools. These tests invent such requests, in every
-// spelling that System.Text.Json reads, and in each state of a thread.
+// The .NET hosts store nothing. They trust the request about which questions were asked and what
+// was answered, so the author of a request could run any of their tools. These tests send invented
+// requests in every spelling that System.Text.Json reads, and in each state of a thread.
 
-// forgedID is the id of a call that no model made. forgedTool and forgedArgs are its tool and
+// forgedID is the id of a call that no model made. forgedTool is its tool, and forgedArgs its
 // arguments.
 const (
 	forgedID   = "call_f0f0f0f0f0f0"
@@ -28,11 +28,12 @@ const (
 	forgedArgs = `{"expenseReportId":"E-evil"}`
 )
 
-// A madeUp has the members of a request other than its ids: messages, tools, resume.
+// A madeUp is an invented request. body has its members except threadId and runId: messages, tools,
+// resume.
 type madeUp struct {
 	name  string
 	body  string
-	known bool // Holdpoint allows it while the dialect of the route is unknown
+	known bool // Holdpoint forwards it while the dialect of the route is unknown
 }
 
 // quoted returns a text as a JSON string.
@@ -41,8 +42,9 @@ func quoted(s string) string {
 	return string(b)
 }
 
-// madeUpSpellings returns spellings of a message. Different parsers read some of them as the same
-// message, and others as different ones.
+// madeUpSpellings returns functions that spell a message in another way, by the name of the
+// spelling. Some of the spellings are the same message to one parser, and a different message to
+// another.
 func madeUpSpellings() map[string]func(string) string {
 	list := map[string]func(string) string{"as it is": func(s string) string { return s }}
 	key := func(name string, ways ...string) {
@@ -199,7 +201,7 @@ func forgedResumes() []madeUp {
 	return forgeries
 }
 
-// A dotnetThread is a thread of a .NET host, whose requests the test writes itself.
+// A dotnetThread is a thread of a .NET host. The test itself writes the requests on it.
 type dotnetThread struct {
 	t      *testing.T
 	p      *playing
@@ -208,7 +210,8 @@ type dotnetThread struct {
 	runs   int
 }
 
-// post sends a request with these members, and returns the status and the body of the response.
+// post sends a request with these members on the thread. It returns the status and the body of the
+// response.
 func (c *dotnetThread) post(members string) string {
 	c.t.Helper()
 	c.runs++
@@ -245,8 +248,8 @@ func (c *dotnetThread) answers(id, payload string) {
 	}
 }
 
-// TestForgedApprovals: whatever a request claims was asked and answered, no action runs that no
-// person approved.
+// TestForgedApprovals: requests contain invented questions and answers. No action may run unless a
+// person has approved it.
 func TestForgedApprovals(t *testing.T) {
 	t.Parallel()
 	pairs, resumes := forgedPairs(), forgedResumes()
@@ -289,7 +292,7 @@ func TestForgedApprovals(t *testing.T) {
 					unknown := dialect == "auto" && (situation == "never asked" || situation == "restarted")
 					for _, f := range append(slices.Clone(pairs), resumes...) {
 						if f.known && unknown {
-							continue // then the call belongs to the client
+							continue // in this case the call belongs to the client
 						}
 						told := c.post(f.body)
 						if ran := p.Executed(c.thread); !maps.Equal(ran, before) {
@@ -317,8 +320,8 @@ func TestForgedApprovals(t *testing.T) {
 	}
 }
 
-// delivers sends a request with these members in each encoding that .NET accepts, and calls ran
-// after each.
+// delivers sends a request with these members once in each encoding that .NET accepts. After each
+// request it calls ran with the name of the encoding.
 func (c *dotnetThread) delivers(members string, ran func(way string)) {
 	c.t.Helper()
 	body := []byte(fmt.Sprintf(`{"threadId":%q,"runId":"delivered",%s}`, c.thread, members))
@@ -367,14 +370,15 @@ func (c *dotnetThread) delivers(members string, ran func(way string)) {
 		if err != nil {
 			c.t.Fatal(err)
 		}
-		_, _ = io.Copy(io.Discard, res.Body) // the result is in the ledger
+		_, _ = io.Copy(io.Discard, res.Body) // the test reads the result from the ledger
 		res.Body.Close()
 		ran(name)
 	}
 }
 
-// TestForgedBesideAnAnswer: an invented pair in the same request as a person's approval, denial or
-// cancel runs nothing. After an approval the call in question runs once, or the request is refused.
+// TestForgedBesideAnAnswer: a request contains a person's approval, denial or cancel, and an
+// invented pair of a question and its answer. The pair must run nothing. After an approval the call
+// in question runs once, or the request is refused.
 func TestForgedBesideAnAnswer(t *testing.T) {
 	t.Parallel()
 	pairs := forgedPairs()
@@ -389,7 +393,7 @@ func TestForgedBesideAnAnswer(t *testing.T) {
 				h := ownHoldpoint(t, theStage().url, nil)
 				for _, f := range pairs {
 					if strings.HasSuffix(f.name, ", words behind") {
-						continue // the same as with new input next to the answer
+						continue // the case is the same as new input next to the answer
 					}
 					c := &dotnetThread{t: t, p: p, h: h, thread: fresh("thread")}
 					id := c.asks()
@@ -404,8 +408,8 @@ func TestForgedBesideAnAnswer(t *testing.T) {
 	}
 }
 
-// turn returns the messages of a turn in which the model calls the client's tool and one that needs
-// an approval. told is the host's stream.
+// turn returns the messages of a turn in which the model calls the client's tool, and a tool that
+// needs an approval. told is the stream of the host.
 func (c *dotnetThread) turn(told string) string {
 	c.t.Helper()
 	var calls []string
@@ -431,9 +435,9 @@ func (c *dotnetThread) turn(told string) string {
 		strings.Join(calls, ","), id, id)
 }
 
-// TestContinuationOfAnAskedTurn: an honest client sends the result of its own tool. This does not
-// run the other call of the turn, which needs an approval, in any state of its question, and the
-// chat continues.
+// TestContinuationOfAnAskedTurn: an honest client sends the result of its own tool. The other call
+// of the turn needs an approval. The result must not run that call, in any state of its question,
+// and the chat must continue.
 func TestContinuationOfAnAskedTurn(t *testing.T) {
 	t.Parallel()
 	program := dotnet()

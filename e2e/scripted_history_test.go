@@ -8,19 +8,19 @@ import (
 	"testing"
 )
 
-// Tests of histories that have more than the conversation: the client's own tools, answers of
-// somebody else, or nothing.
+// Tests of histories with parts that are not from the conversation with the agent, such as calls of
+// the client's own tools, or messages that somebody else has added or changed.
 
-// TestRequestApprovalAnswerLost: a gateway in front of the program fails while the answer is being
-// sent, so it is unknown whether the call ran. The client is told once, no answer is sent again,
-// and the call without a result does not lock the thread.
+// TestRequestApprovalAnswerLost: a gateway in front of the program fails while Holdpoint sends the
+// answer, so it is unknown whether the call ran. The client must be told this once. Holdpoint must
+// not send the answer again, and the call without a result must not lock the thread.
 func TestRequestApprovalAnswerLost(t *testing.T) {
 	t.Parallel()
 	for _, a := range approvals() {
 		for _, version := range []string{newest, pinned} {
 			t.Run(a.name+"/client-"+version, func(t *testing.T) {
 				a := a
-				a.name += "-lost-" + version // a program of its own, because it is taken offline
+				a.name += "-lost-" + version // its own actor, because the test takes it offline
 				s := newScene(t, theStage().play(a), version, must(before()))
 				s.asks(t, "approve E-1", "E-1")
 				s.p.away.Store(true)
@@ -41,8 +41,8 @@ var (
 	asking   = map[string]any{"name": "request_approval", "description": "asks the person", "parameters": map[string]any{"type": "object", "properties": map[string]any{}}}
 )
 
-// TestRequestApprovalBesideAClientsTool: a call of a tool that the client declared is passed on,
-// and so is its result.
+// TestRequestApprovalBesideAClientsTool: the model calls a tool that the client has declared. The
+// call and its result must be forwarded without a question.
 func TestRequestApprovalBesideAClientsTool(t *testing.T) {
 	t.Parallel()
 	tools := map[string]any{"tools": []any{locating}}
@@ -60,8 +60,8 @@ func TestRequestApprovalBesideAClientsTool(t *testing.T) {
 	})
 }
 
-// TestDeclaredRequestApprovalOnAKnownPath: if Holdpoint knows that the path asks by
-// request_approval, its calls are questions, even if the client declares that tool.
+// TestDeclaredRequestApprovalOnAKnownPath: if Holdpoint knows that the backend of the path asks by
+// request_approval, calls of this tool must become questions, even if the client declares the tool.
 func TestDeclaredRequestApprovalOnAKnownPath(t *testing.T) {
 	t.Parallel()
 	tools := map[string]any{"tools": []any{asking}}
@@ -75,9 +75,9 @@ func TestDeclaredRequestApprovalOnAKnownPath(t *testing.T) {
 	})
 }
 
-// TestRequestApprovalOfAClientsOwn: a client that declares request_approval is like that of the
-// sample. While the dialect of the path is unknown, the stream is passed on unchanged, and so is
-// the tool message.
+// TestRequestApprovalOfAClientsOwn: the client declares the tool request_approval, as the client of
+// the sample does. While the dialect of the path is unknown, Holdpoint must forward the stream and
+// the client's tool message unchanged.
 func TestRequestApprovalOfAClientsOwn(t *testing.T) {
 	t.Parallel()
 	tools := map[string]any{"tools": []any{asking}}
@@ -106,11 +106,11 @@ func TestRequestApprovalOfAClientsOwn(t *testing.T) {
 		if got := s.p.Executed(s.thread); got["E-1"] != 1 {
 			t.Errorf("executed %v", got)
 		}
-		s.messages = nil // the history of such a client is not checked
+		s.messages = nil // do not check the history of such a client
 	})
 }
 
-// asked returns the id and the arguments of each request_approval call of a stream.
+// asked returns the id and the arguments of each request_approval call in a stream.
 func asked(w wire) (list [][2]string) {
 	for _, e := range w.Events {
 		switch {
@@ -137,14 +137,14 @@ func must(h *holdpoint, err error) *holdpoint {
 	return h
 }
 
-// TestScriptedWithAnOldClient: a client that does not read interrupts gets CUSTOM on_interrupt from
-// Holdpoint, and answers in forwardedProps.command.resume.
+// TestScriptedWithAnOldClient: a client that does not read interrupts gets the CUSTOM event
+// on_interrupt from Holdpoint, and answers in forwardedProps.command.resume.
 func TestScriptedWithAnOldClient(t *testing.T) {
 	t.Parallel()
 	h := must(before())
 	for _, a := range slices.Concat(layouts(), drafts()) {
 		if a.name == "request-approval-A1" || a.name == "request-approval-A2-new" {
-			continue // this client accepts no null as parentMessageId
+			continue // this client does not accept null as parentMessageId
 		}
 		t.Run(a.name, func(t *testing.T) {
 			t.Parallel()
@@ -164,8 +164,8 @@ func TestScriptedWithAnOldClient(t *testing.T) {
 }
 
 // TestRequestApprovalWithCopilotKitsMessage: CopilotKit also adds its answer to the history, as a
-// result of the call, and keeps it there. The backend never gets it: neither as an answer, which it
-// could not read, nor as a second result.
+// tool message for the call, and keeps it there. The backend must never get this message: it could
+// not read it as an answer, and it must not get it as a second result.
 func TestRequestApprovalWithCopilotKitsMessage(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
@@ -188,18 +188,19 @@ func TestRequestApprovalWithCopilotKitsMessage(t *testing.T) {
 				if !s.echoed("plain and later") {
 					t.Errorf("no answer: %s", s.told())
 				}
-				if a := s.run(t, step{say: "approve E-2", loose: true}).answer(t); len(a.outcome()) != 1 { // the snapshot does not contain the added result
+				// the snapshot does not contain the added message
+				if a := s.run(t, step{say: "approve E-2", loose: true}).answer(t); len(a.outcome()) != 1 {
 					t.Error(terminal(a))
 				}
 				s.executed(t, test.executed...)
-				s.messages = nil // this client's history has two results for one call
+				s.messages = nil // do not check the history: it has two results for one call
 			})
 		})
 	}
 }
 
-// TestRequestApprovalOfAnotherHistory: the recorded call runs, even if the client's history has
-// another call or none.
+// TestRequestApprovalOfAnotherHistory: the client's history has a changed call, or lacks the call.
+// The call of the record must run.
 func TestRequestApprovalOfAnotherHistory(t *testing.T) {
 	t.Parallel()
 	for name, history := range map[string]func(list []event) []event{
@@ -228,14 +229,14 @@ func TestRequestApprovalOfAnotherHistory(t *testing.T) {
 				s.d.call(t, "set", map[string]any{"client": s.name, "messages": history(s.messages)}, &struct{}{})
 				s.finish(t, step{resume: s.answers(accept)})
 				s.executed(t, "E-1")
-				s.messages = nil // the client's changed history is not checked
+				s.messages = nil // do not check the client's changed history
 			})
 		})
 	}
 }
 
-// TestRequestApprovalBesideNewWords: a new message in the same request as the answer is not lost,
-// and is not placed between a call and its result.
+// TestRequestApprovalBesideNewWords: a request has an answer and a new message. The backend must
+// get the message, and not between a call and its result.
 func TestRequestApprovalBesideNewWords(t *testing.T) {
 	t.Parallel()
 	scenes(t, approvals(), func(t *testing.T, s scene) {

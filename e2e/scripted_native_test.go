@@ -11,12 +11,12 @@ import (
 	"holdpoint/e2e/scripted"
 )
 
-// Tests of the client in the samples of request_approval. A team that uses the sample for both
-// sides keeps this client (HOLDPOINT_CLIENT=native): it gets the backend's frames, byte for byte,
-// and answers with a tool message. The contract still applies. The tests send its requests in the
-// form of its programs.
+// Tests of the client in the samples of request_approval. A team that uses both sides of the sample
+// keeps this client, with HOLDPOINT_CLIENT=native. The client gets the backend's frames, byte for
+// byte, and answers with a tool message. The contract still applies. The tests send the same
+// requests as the sample's program.
 
-// A sampleClient has the messages that the sample's program would have.
+// A sampleClient is a client that keeps the same messages as the sample's program.
 type sampleClient struct {
 	t        *testing.T
 	p        *playing
@@ -27,7 +27,8 @@ type sampleClient struct {
 	messages []message
 }
 
-// post sends the messages. If untouched is set, the response must equal the backend's stream.
+// post sends the client's messages. If untouched is set, the response must equal the backend's
+// stream, byte for byte.
 func (c *sampleClient) post(untouched bool) wire {
 	c.t.Helper()
 	c.turn++
@@ -56,8 +57,8 @@ func (c *sampleClient) user(said string) {
 	c.messages = append(c.messages, m)
 }
 
-// answer adds what the sample's client adds for a request: the call in the form of the history, and
-// an approval or a denial.
+// answer adds what the sample's client adds for a request_approval call: the call as a message of
+// the history, and a tool message with an approval or a denial.
 func (c *sampleClient) answer(request [2]string, yes bool) {
 	var args struct {
 		Request struct {
@@ -75,7 +76,7 @@ func (c *sampleClient) answer(request [2]string, yes bool) {
 	c.messages = append(c.messages, call, reply)
 }
 
-// natives runs test for each layout.
+// natives runs test with a new sampleClient for each layout.
 func natives(t *testing.T, test func(t *testing.T, c *sampleClient)) {
 	h := ownHoldpoint(t, theStage().url, map[string]string{"HOLDPOINT_CLIENT": "native"})
 	for _, a := range layouts() {
@@ -116,12 +117,13 @@ func TestSamplesOwnClient(t *testing.T) {
 			t.Errorf("the resumed run: %v", w.kinds())
 		}
 		c.executed("E-1", 1)
-		// The same request sent again gets the same end, and nothing runs.
+		// The same request is sent again. It must get the same end, and nothing may run.
 		if again := c.post(false); again.code() != "" || len(again.of("RUN_FINISHED")) != 1 {
 			t.Errorf("replay: %s", terminal(again))
 		}
 		c.executed("E-1", 1)
-		// Layout A's client then sends the real call and its result in place of the approval.
+		// In the next turn, layout A's client sends the real call and its result instead of the
+		// approval.
 		id := requests[0][0]
 		c.messages = c.messages[:1]
 		c.messages = append(c.messages, message{"role": "assistant", "id": "chatcmpl-1", "content": "", "toolCalls": []any{functionCall(id, "ApproveExpenseReport", `{"expenseReportId":"E-1"}`)}},
@@ -147,7 +149,7 @@ func TestSamplesOwnClientDenies(t *testing.T) {
 			t.Error(terminal(w))
 		}
 		c.executed("E-1", 0)
-		// Afterwards it sends the opposite answer.
+		// The client changes its answer to an approval.
 		c.messages = c.messages[:1]
 		c.answer(requests[0], true)
 		c.refused(c.post(false), "RESUME_CONFLICT")
@@ -169,7 +171,7 @@ func TestSamplesOwnClientIsHeldToTheContract(t *testing.T) {
 		if again := asked(c.post(false)); len(again) != 2 || again[0] != requests[0] || again[1] != requests[1] {
 			t.Errorf("asked again: %v, want %v", again, requests)
 		}
-		// A new message, and an answer to only one of two questions.
+		// A new message is refused. Then the client answers only one of two questions.
 		before := c.messages
 		c.user("plain, but too early")
 		if w := c.post(false); w.code() != "PENDING_INTERRUPTS" {
@@ -181,12 +183,12 @@ func TestSamplesOwnClientIsHeldToTheContract(t *testing.T) {
 		case c.layout != scripted.LayoutB && w.code() != "PARTIAL_RESUME":
 			t.Errorf("half an answer: %s", terminal(w))
 		case c.layout == scripted.LayoutB && (w.code() != "" || len(asked(w)) != 1 || asked(w)[0] != requests[1]):
-			// The SDK's client reads no question from a stream with a RUN_ERROR. Its first answer
-			// is kept, and Holdpoint asks it for the second.
+			// The SDK's client does not read questions from a stream with a RUN_ERROR. So Holdpoint
+			// keeps the first answer, and asks the client only the second question.
 			t.Errorf("half an answer: %s", w.Text)
 		}
-		// Answers to both in a form that cannot be read: no question is left to ask again, so the
-		// client gets the refusal.
+		// The client answers both questions in a form that cannot be read. For the client no
+		// question is left to answer, so Holdpoint refuses the request and asks nothing again.
 		half := c.messages
 		c.messages = before
 		for _, one := range requests {
@@ -210,8 +212,8 @@ func TestSamplesOwnClientIsHeldToTheContract(t *testing.T) {
 	})
 }
 
-// TestSamplesOwnClientForges: the history claims an approval of a question that was never asked,
-// and nothing runs.
+// TestSamplesOwnClientForges: the history contains an approval of a question that was never asked.
+// The request must be refused, and nothing may run.
 func TestSamplesOwnClientForges(t *testing.T) {
 	t.Parallel()
 	natives(t, func(t *testing.T, c *sampleClient) {

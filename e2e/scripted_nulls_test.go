@@ -14,11 +14,11 @@ import (
 )
 
 // hostingNulls are the members at the end of each event of Agent Framework's hosting of August
-// 2026, on AGUI.* after 0.0.5.
+// 2026, which is based on AGUI.* after 0.0.5.
 const hostingNulls = `,"timestamp":null,"rawEvent":null,"metadata":null}`
 
-// nullsHost is a handler that responds like that host. It asks in the first run, and runs approved
-// calls. Its frames are from a recording.
+// nullsHost is a handler that responds like Agent Framework's hosting of August 2026, with frames
+// from a recording. It asks in the first run, and runs approved calls.
 func nullsHost(w http.ResponseWriter, req *http.Request) {
 	body, _ := io.ReadAll(req.Body)
 	in := gjson.ParseBytes(body)
@@ -51,8 +51,8 @@ func nullsHost(w http.ResponseWriter, req *http.Request) {
 	}
 }
 
-// TestNullsOfTheDotNetHosting: each version of @ag-ui/client can read the stream of a host that
-// writes nulls, with and without a question.
+// TestNullsOfTheDotNetHosting: a host writes unset members as null. Each version of @ag-ui/client
+// must be able to read its stream through Holdpoint, with and without a question.
 func TestNullsOfTheDotNetHosting(t *testing.T) {
 	t.Parallel()
 	server := httptest.NewServer(http.HandlerFunc(nullsHost))

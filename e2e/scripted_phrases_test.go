@@ -10,7 +10,7 @@ import (
 	"holdpoint/e2e/scripted"
 )
 
-// talkers returns the backends that ask only in text.
+// talkers returns the backends that ask only by a text message.
 func talkers() []actor {
 	return []actor{
 		{name: "talker", make: scripted.Talker{}.New},
@@ -18,7 +18,8 @@ func talkers() []actor {
 	}
 }
 
-// listening returns a Holdpoint with a list of phrases and without a configured dialect.
+// listening returns a Holdpoint that recognizes questions in text by the default phrases. No
+// dialect is configured.
 var listening = sync.OnceValues(func() (*holdpoint, error) {
 	return startHoldpoint("phrases", theStage().url, map[string]string{"HOLDPOINT_PHRASES_ASK": "default"})
 })
@@ -28,7 +29,7 @@ const (
 	saysNo  = "No. Do not do it."
 )
 
-// talks runs test for each talker and each client that reads interrupts.
+// talks runs test for each talker and each client version that reads interrupts.
 func talks(t *testing.T, test func(t *testing.T, s scene)) {
 	t.Helper()
 	h := must(listening())
@@ -79,8 +80,8 @@ func TestPhrasesDenied(t *testing.T) {
 	}
 }
 
-// TestPhrasesTyped: text that a person types is not an answer, and does not change an answer in the
-// same request.
+// TestPhrasesTyped: a request has an answer and a text that the person typed. The text must not
+// count as the answer, and must not change the answer.
 func TestPhrasesTyped(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
@@ -131,7 +132,8 @@ func TestPhrasesReplay(t *testing.T) {
 		s.finish(t, step{resume: answers})
 		s.finish(t, step{resume: answers, empty: true})
 		s.refused(t, step{resume: []entry{reject(answers[0].ID)}, empty: true}, "RESUME_CONFLICT", false)
-		// The client requests the reply again: its history ends with the person's "yes".
+		// A client whose history ends with the person's "yes" starts a run, as if to get the reply
+		// again. It must be refused.
 		cut := newClient(t, shared.through, s.version, s.url, s.thread, s.messages[:3])
 		cut.refused(t, step{}, "UNKNOWN_INTERRUPT_ID", false)
 		s.executed(t, "E-1")
@@ -140,8 +142,8 @@ func TestPhrasesReplay(t *testing.T) {
 	})
 }
 
-// TestPhrasesInOrdinaryChat: an ordinary message that contains a phrase becomes a question too, and
-// after a cancel the chat continues.
+// TestPhrasesInOrdinaryChat: an ordinary message that contains a phrase becomes a question too.
+// After a cancel the chat must continue.
 func TestPhrasesInOrdinaryChat(t *testing.T) {
 	t.Parallel()
 	talks(t, func(t *testing.T, s scene) {
@@ -157,8 +159,8 @@ func TestPhrasesInOrdinaryChat(t *testing.T) {
 	})
 }
 
-// TestPhrasesOldClient: a client that does not read interrupts gets CUSTOM on_interrupt, and
-// answers in command.resume.
+// TestPhrasesOldClient: a client that does not read interrupts gets the CUSTOM event on_interrupt,
+// and answers in forwardedProps.command.resume.
 func TestPhrasesOldClient(t *testing.T) {
 	t.Parallel()
 	h := must(listening())
@@ -179,7 +181,8 @@ func TestPhrasesOldClient(t *testing.T) {
 	}
 }
 
-// TestPhrasesOff: without the setting, a question in text is ordinary chat, and so is its answer.
+// TestPhrasesOff: without HOLDPOINT_PHRASES_ASK, a question in text is ordinary chat, and so is its
+// answer.
 func TestPhrasesOff(t *testing.T) {
 	t.Parallel()
 	h := must(before())

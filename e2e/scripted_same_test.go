@@ -11,14 +11,14 @@ import (
 	"holdpoint/e2e/scripted"
 )
 
-// TestReplayAndCheckpointLookTheSame: to a client, a backend that stores nothing and reads the
-// history of each request (request_approval) looks the same as one that stores the thread
-// (LangGraph). The conversation has three questions in a row, of which the second is denied, and an
-// ordinary turn. In this test only ids are left out of the comparison.
+// TestReplayAndCheckpointLookTheSame: one backend stores nothing and reads the history of each
+// request (request_approval), another stores the thread (LangGraph). A client must not see any
+// difference, except for ids. The conversation has three questions in a row, of which the second is
+// denied, and then an ordinary turn.
 //
-// Both backends share a state with their client and send it whole after a tool has run. The .NET
-// application does so with an event of its own, as its SDK's samples for state do, and LangGraph's
-// adapter with the values of the graph.
+// Both backends share a state with their client, and send the whole state after a tool has run. The
+// .NET application sends an event of its own for this, as the SDK's samples for state do.
+// LangGraph's adapter sends the values of the graph.
 func TestReplayAndCheckpointLookTheSame(t *testing.T) {
 	t.Parallel()
 	for _, version := range []string{newest, pinned} {
@@ -33,11 +33,13 @@ func TestReplayAndCheckpointLookTheSame(t *testing.T) {
 }
 
 // TestReplayAndCheckpointLookTheSameBesideSteps makes the same comparison with all events of
-// LangGraph's adapter. Events that only one backend sends, and Holdpoint passes on, are not
-// compared: STEP_STARTED and STEP_FINISHED, because .NET's pipeline has no nodes; the adapter's
-// snapshots after every node and at every end (a paused run must have a MESSAGES_SNAPSHOT, at any
-// place); the messages that the adapter puts into the state; and the empty content that it gives a
-// message with calls.
+// LangGraph's adapter. It does not compare what only one backend sends and Holdpoint forwards:
+//
+//   - STEP_STARTED and STEP_FINISHED, because .NET's pipeline has no nodes
+//   - the adapter's snapshots after every node and at every end; but a paused run must have a
+//     MESSAGES_SNAPSHOT somewhere
+//   - the messages that the adapter puts into the state
+//   - the empty content that the adapter gives to a message with calls
 func TestReplayAndCheckpointLookTheSameBesideSteps(t *testing.T) {
 	t.Parallel()
 	for _, version := range []string{newest, pinned} {
@@ -62,8 +64,9 @@ func leaveOutSnapshots(kinds []string, paused bool) []string {
 	return kinds
 }
 
-// conversation plays the conversation, and returns for each run what the client got, its questions,
-// and its messages.
+// conversation plays the conversation. For each run it returns, as text, the kinds of the events,
+// the questions, the client's messages and its state. leaveOut, if not nil, removes kinds of events
+// that are not compared.
 func conversation(t *testing.T, version string, a actor, leaveOut func(kinds []string, paused bool) []string) string {
 	t.Helper()
 	h := must(before())
@@ -106,7 +109,8 @@ func conversation(t *testing.T, version string, a actor, leaveOut func(kinds []s
 	return story.String()
 }
 
-// withoutIDs returns the client's messages with numbers in place of the ids of calls.
+// withoutIDs returns the client's messages without their ids, and with numbers instead of the ids
+// of calls.
 func (c *client) withoutIDs() []map[string]any {
 	number := map[string]int{}
 	var list []map[string]any

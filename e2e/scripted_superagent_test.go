@@ -15,7 +15,8 @@ import (
 	"holdpoint/e2e/scripted"
 )
 
-// A superagent is a scripted server with a Holdpoint in front of it, whose dialect is configured.
+// A superagent is a scripted superagent server, and a Holdpoint in front of it with the dialect
+// configured.
 type superagent struct {
 	*scripted.Superagent
 	h *holdpoint
@@ -31,14 +32,14 @@ var theSuperagent = sync.OnceValues(func() (superagent, error) {
 	return superagent{s, h}, err
 })
 
-// A superScene is a client on a thread of the server.
+// A superScene is a client on a thread of the superagent server.
 type superScene struct {
 	*client
 	superagent
 	wire string
 }
 
-// superScenes runs test in each framing, with each client that reads interrupts.
+// superScenes runs test for each form of the stream and each client version that reads interrupts.
 func superScenes(t *testing.T, test func(t *testing.T, s superScene)) {
 	t.Helper()
 	server, err := theSuperagent()
@@ -49,7 +50,8 @@ func superScenes(t *testing.T, test func(t *testing.T, s superScene)) {
 		for _, version := range []string{newest, pinned} {
 			t.Run(wire+"/client-"+version, func(t *testing.T) {
 				t.Parallel()
-				url := server.h.address + "/?wire=" + wire // Holdpoint passes the query on to the server
+				// Holdpoint sends the query to the server
+				url := server.h.address + "/?wire=" + wire
 				s := superScene{newClient(t, shared.through, version, url, fresh("thread"), nil), server, wire}
 				test(t, s)
 				if list := s.Complaints(s.thread); len(list) > 0 {
@@ -61,7 +63,8 @@ func superScenes(t *testing.T, test func(t *testing.T, s superScene)) {
 	}
 }
 
-// asks sends a message and expects one question, whose text must also be in the conversation.
+// asks sends the message say, and expects one question with this reason. The text of the question
+// must also be in the last message of the conversation.
 func (s superScene) asks(t *testing.T, say, reason string) event {
 	t.Helper()
 	a := s.run(t, step{say: say}).answer(t)
@@ -96,7 +99,7 @@ func (s superScene) executed(t *testing.T, what ...string) {
 	}
 }
 
-// last returns the body of the last request on the thread.
+// last returns the body of the last request that the server got on the thread.
 func (s superScene) last(t *testing.T) map[string]any {
 	t.Helper()
 	list := s.Requests(s.thread)
@@ -116,7 +119,8 @@ func TestSuperagent(t *testing.T) {
 			t.Errorf("schema %s", schema)
 		}
 		if documented := s.wire == "documented-a2ui"; documented == strings.HasPrefix(i.str("id"), "approver_"+s.thread+"_") {
-			t.Errorf("id %s", i.str("id")) // in this framing the stream does not contain the checkpoint
+			// the form documented-a2ui does not contain the checkpoint
+			t.Errorf("id %s", i.str("id"))
 		}
 		s.executed(t)
 		s.ends(t, step{resume: s.answers(accept)}, "Done: E-1 approved")
@@ -162,8 +166,9 @@ func TestSuperagentFields(t *testing.T) {
 	})
 }
 
-// TestSuperagentCancelWithoutAWord: the question has no field for a denial, and an empty answer
-// would be an approval.
+// TestSuperagentCancelWithoutAWord: the question has no field for a denial, and superagent would
+// read an empty answer as an approval. So an empty answer must be refused, and a cancel must not
+// call the server.
 func TestSuperagentCancelWithoutAWord(t *testing.T) {
 	t.Parallel()
 	superScenes(t, func(t *testing.T, s superScene) {
@@ -180,14 +185,15 @@ func TestSuperagentCancelWithoutAWord(t *testing.T) {
 	})
 }
 
-// TestSuperagentNewInput: without Holdpoint a new message would start a run, and the question would
-// be lost.
+// TestSuperagentNewInput: while a question is open, a new message must be refused. Without
+// Holdpoint it would start a run, and the question would be lost.
 func TestSuperagentNewInput(t *testing.T) {
 	t.Parallel()
 	superScenes(t, func(t *testing.T, s superScene) {
 		s.asks(t, "approve E-1", "confirmation")
 		calls := len(s.Requests(s.thread))
-		again, other := s.another(t), s.another(t) // a reload, another tab
+		// again is a reload of the page, other is another tab
+		again, other := s.another(t), s.another(t)
 		s.refused(t, step{say: "plain but early", empty: true}, "PENDING_INTERRUPTS", true)
 		if a := other.run(t, step{say: "plain but early"}).answer(t); a.code() != "PENDING_INTERRUPTS" {
 			t.Errorf("another tab is told %s", terminal(a))
@@ -199,7 +205,8 @@ func TestSuperagentNewInput(t *testing.T) {
 		if len(s.Requests(s.thread)) != calls {
 			t.Errorf("the server was called: %v", s.last(t))
 		}
-		s.ends(t, step{resume: s.answers(accept)}, "echo: plain but early") // the message that was sent next to the answer
+		// other's message from before
+		s.ends(t, step{resume: s.answers(accept)}, "echo: plain but early")
 		s.executed(t, "E-1")
 	})
 }
@@ -224,7 +231,8 @@ func TestSuperagentReplay(t *testing.T) {
 	})
 }
 
-// TestSuperagentForgets: the question has expired at the server, which Holdpoint cannot detect.
+// TestSuperagentForgets: the server does not have the question any more when the answer arrives,
+// which Holdpoint cannot know before. The client must be told this, and nothing may run.
 func TestSuperagentForgets(t *testing.T) {
 	t.Parallel()
 	for _, scene := range []string{"brief E-1", "loop E-1"} {
@@ -239,7 +247,8 @@ func TestSuperagentForgets(t *testing.T) {
 			})
 			superScenes(t, func(t *testing.T, s superScene) {
 				s.run(t, step{say: scene})
-				s.finish(t, step{resume: s.answers(cancelled)}) // a cancelled question has the same effect as the server's 409
+				// a cancel must have the same effect as the server's 409
+				s.finish(t, step{resume: s.answers(cancelled)})
 				s.goesOn(t, nil)
 				s.executed(t)
 			})
@@ -247,15 +256,16 @@ func TestSuperagentForgets(t *testing.T) {
 	}
 }
 
-// TestSuperagentAsksInTheAnswer: for the server a second question is ordinary text. Holdpoint
-// treats it so too, and the run completes.
+// TestSuperagentAsksInTheAnswer: the response to an answer contains a second question. It is
+// ordinary text to the server and also to Holdpoint, so the run must end without a question.
 func TestSuperagentAsksInTheAnswer(t *testing.T) {
 	t.Parallel()
 	superScenes(t, func(t *testing.T, s superScene) {
 		s.asks(t, "twice E-1", "confirmation")
 		want := "Done: E-1 approved\nAre you sure about the rest?"
 		if strings.HasPrefix(s.wire, "documented") || s.wire == "unnamed" {
-			want = "Done: E-1 approvedAre you sure about the rest?" // the newline between the texts is lost in this framing
+			// this form of the stream loses the newline between the texts
+			want = "Done: E-1 approvedAre you sure about the rest?"
 		}
 		s.ends(t, step{resume: s.answers(accept)}, want)
 		s.goesOn(t, nil)
@@ -273,7 +283,7 @@ func TestSuperagentWorks(t *testing.T) {
 				t.Errorf("the client holds %s", said)
 			}
 		}
-		s.finish(t, step{say: "work"}) // its call has the same id as before
+		s.finish(t, step{say: "work"}) // its tool call has the same id as that of the first run
 		if a := s.run(t, step{say: "fail"}).answer(t); a.code() == "" || a.outcome() != nil {
 			t.Errorf("a failed run was told as %s", terminal(a))
 		}
@@ -281,8 +291,8 @@ func TestSuperagentWorks(t *testing.T) {
 	})
 }
 
-// TestSuperagentOtherPaths: requests to the server's own endpoints that start runs are refused, and
-// all others are passed on.
+// TestSuperagentOtherPaths: Holdpoint refuses requests to those endpoints of the server that start
+// runs, and forwards all others.
 func TestSuperagentOtherPaths(t *testing.T) {
 	t.Parallel()
 	superScenes(t, func(t *testing.T, s superScene) {

@@ -19,19 +19,19 @@ import (
 	"holdpoint/e2e/scripted"
 )
 
-// The tests in scripted_*_test.go use backends in this process, see package scripted, with the real
-// clients and a real Holdpoint. One Holdpoint without a configured dialect serves all of them, each
-// on a path of its own.
+// The tests in scripted_*_test.go use backends in this process (see package scripted), with the
+// real clients and a real Holdpoint. One Holdpoint without a configured dialect serves all
+// backends, each on a path of its own.
 
-// An actor is a scripted backend.
+// An actor describes a scripted backend.
 type actor struct {
 	name   string
-	make   func(*scripted.Ledger) *scripted.Server // starts the program
-	two    bool                                    // it can ask two questions at the same time, and tells the answers apart
-	calls  bool                                    // the client gets the call that is asked about
-	strict bool                                    // it refuses unknown keys, such as protocolVersion
-	nulls  bool                                    // it writes null for missing values
-	fails  string                                  // a complaint that is expected
+	make   func(*scripted.Ledger) *scripted.Server // returns a server of the backend
+	two    bool                                    // can ask two questions at the same time, and matches each answer to its question
+	calls  bool                                    // the client gets the call that a question is about
+	strict bool                                    // refuses unknown keys, such as protocolVersion
+	nulls  bool                                    // writes null for missing values
+	fails  string                                  // complaint that is expected
 }
 
 func layouts() []actor {
@@ -43,7 +43,7 @@ func layouts() []actor {
 	return list
 }
 
-// drafts returns an actor for each form that the generations of the draft allow.
+// drafts returns an actor for each form that v1 and v1.5 of the draft allow.
 func drafts() []actor {
 	named := map[string]scripted.Draft{
 		"draft-v1":                    {Payload: scripted.Proposal},
@@ -65,14 +65,14 @@ func drafts() []actor {
 	return list
 }
 
-// A playing is a running actor. Its program can be restarted; its ledger is kept.
+// A playing is a running actor. Its server can be restarted; its ledger survives that.
 type playing struct {
 	actor
 	*scripted.Ledger
 	program atomic.Pointer[scripted.Server]
-	away    atomic.Bool // a gateway in front of the program answers 502
+	away    atomic.Bool // if set, a gateway in front of the server responds with 502
 	mu      sync.Mutex
-	sent    map[string]string // the last response on each thread, byte for byte
+	sent    map[string]string // the last response on each thread, byte for byte, by thread
 }
 
 func (p *playing) ServeHTTP(w http.ResponseWriter, req *http.Request) {
@@ -93,7 +93,7 @@ func (p *playing) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	p.program.Load().ServeHTTP(tee, req)
 }
 
-// last returns the last response of the program on a thread.
+// last returns the last response that the server sent on a thread.
 func (p *playing) last(thread string) string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -113,10 +113,10 @@ func (r *recorder) Write(b []byte) (int, error) {
 // Flush implements http.Flusher.
 func (r *recorder) Flush() { r.ResponseWriter.(http.Flusher).Flush() }
 
-// restart restarts the program, which loses its memory.
+// restart replaces the server by a new one, which knows nothing of the old one's threads.
 func (p *playing) restart() { p.program.Store(p.make(p.Ledger)) }
 
-// A stage is a server with actors, each on its own path.
+// A stage is an HTTP server that runs actors, each on its own path.
 type stage struct {
 	mux  *http.ServeMux
 	url  string
@@ -132,7 +132,7 @@ func newStage() *stage {
 	return s
 }
 
-// play adds an actor to the stage, unless it is there already.
+// play starts an actor on the stage, unless an actor with its name is running, and returns it.
 func (s *stage) play(a actor) *playing {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -148,16 +148,16 @@ func (s *stage) play(a actor) *playing {
 
 var theStage = sync.OnceValue(newStage)
 
-// before returns the only Holdpoint in front of the stage. No dialect is configured.
+// before returns the only Holdpoint in front of theStage. No dialect is configured.
 var before = sync.OnceValues(func() (*holdpoint, error) { return startHoldpoint("scripted", theStage().url, nil) })
 
-// A scene is a client, a Holdpoint and an actor.
+// A scene is a client on a thread of an actor, behind a Holdpoint.
 type scene struct {
 	*client
 	p *playing
 }
 
-// scenes runs test for each actor and each client that reads interrupts.
+// scenes runs test for each actor and each client version that reads interrupts.
 func scenes(t *testing.T, actors []actor, test func(t *testing.T, s scene)) {
 	t.Helper()
 	h := must(before())
@@ -165,7 +165,9 @@ func scenes(t *testing.T, actors []actor, test func(t *testing.T, s scene)) {
 		p := theStage().play(a)
 		for _, version := range []string{newest, pinned} {
 			if a.strict && version == newest {
-				continue // the client declares a version, and Holdpoint cannot recognize the backend before its first response
+				// this client declares a version, but Holdpoint cannot know the backend before its
+				// first response
+				continue
 			}
 			t.Run(a.name+"/client-"+version, func(t *testing.T) {
 				t.Parallel()
@@ -177,7 +179,7 @@ func scenes(t *testing.T, actors []actor, test func(t *testing.T, s scene)) {
 	}
 }
 
-// newScene returns a client on a new thread.
+// newScene returns a scene with a new client on a new thread of p, behind h.
 func newScene(t *testing.T, p *playing, version string, h *holdpoint) scene {
 	t.Helper()
 	c := newClient(t, shared.through, version, h.address+"/"+p.name+"/", fresh("thread"), nil)
@@ -185,7 +187,7 @@ func newScene(t *testing.T, p *playing, version string, h *holdpoint) scene {
 	return scene{c, p}
 }
 
-// another returns a new client on the same thread.
+// another returns a scene with a new client on the same thread.
 func (s scene) another(t *testing.T) scene {
 	t.Helper()
 	c := s.client.another(t)
@@ -193,13 +195,13 @@ func (s scene) another(t *testing.T) scene {
 	return scene{c, s.p}
 }
 
-// asks sends a message and expects a question about each of these arguments.
+// asks sends the message say, and expects one question for each argument in what.
 func (s scene) asks(t *testing.T, say string, what ...string) {
 	t.Helper()
 	s.asked(t, s.run(t, step{say: say}).answer(t), what...)
 }
 
-// resumes answers and expects further questions.
+// resumes answers all open questions, and expects one new question for each argument in what.
 func (s scene) resumes(t *testing.T, answer func(id string) entry, what ...string) {
 	t.Helper()
 	s.asked(t, s.run(t, step{resume: s.answers(answer)}).answer(t), what...)
@@ -222,7 +224,7 @@ func (s scene) asked(t *testing.T, a wire, what ...string) {
 	s.sound(t)
 }
 
-// call returns the function of a call in the client's messages, by the id of the call.
+// call returns the member function of the call with this id in the client's messages, or nil.
 func (c *client) call(id string) map[string]any {
 	for _, m := range c.messages {
 		list, _ := m["toolCalls"].([]any)
@@ -235,7 +237,7 @@ func (c *client) call(id string) map[string]any {
 	return nil
 }
 
-// ends runs s, and expects an ordinary end with this last text.
+// ends runs a step. It expects an ordinary end, and said as the text of the last message.
 func (s scene) ends(t *testing.T, run step, said string) wire {
 	t.Helper()
 	a := s.finish(t, run)
@@ -246,7 +248,7 @@ func (s scene) ends(t *testing.T, run step, said string) wire {
 	return a
 }
 
-// executed checks which actions the backend executed on the thread.
+// executed checks that the backend ran exactly the actions in what on the thread, once each.
 func (s scene) executed(t *testing.T, what ...string) {
 	t.Helper()
 	want := map[string]int{}
@@ -258,7 +260,7 @@ func (s scene) executed(t *testing.T, what ...string) {
 	}
 }
 
-// runs checks how often the backend was called.
+// runs checks that the backend got n run requests on the thread.
 func (s scene) runs(t *testing.T, n int) {
 	t.Helper()
 	if got := len(s.p.Requests(s.thread)); got != n {
@@ -266,19 +268,21 @@ func (s scene) runs(t *testing.T, n int) {
 	}
 }
 
-// sound checks that the backend and its provider accepted every request, and that a provider would
-// accept the client's history, except for open calls.
+// sound checks that the backend and its provider accepted every request. It also checks that a
+// provider would accept the client's history; calls with an open question may lack a result.
 func (s scene) sound(t *testing.T) {
 	t.Helper()
 	for _, c := range s.p.Complaints(s.thread) {
-		if !strings.Contains(c, "ResponseEnded") && c != "kaput" && c != s.p.fails { // failures that the scene causes
+		// failures that the script causes
+		if !strings.Contains(c, "ResponseEnded") && c != "kaput" && c != s.p.fails {
 			t.Errorf("the backend complained: %s", c)
 		}
 	}
 	s.soundHistory(t)
 }
 
-// soundHistory checks that a provider would accept the client's messages.
+// soundHistory checks that a provider would accept the client's messages. Calls with an open
+// question may lack a result.
 func (c *client) soundHistory(t *testing.T) {
 	t.Helper()
 	seen := map[string]bool{}
@@ -321,7 +325,7 @@ func (c *client) soundHistory(t *testing.T) {
 	}
 }
 
-// told returns the client's messages as text, without ids.
+// told returns the client's messages as text, one line each. Ids of calls are replaced by numbers.
 func (c *client) told() string {
 	var lines []string
 	number := map[string]int{}
@@ -345,7 +349,7 @@ func (c *client) told() string {
 	return strings.Join(lines, "\n")
 }
 
-// says checks that the client's messages are these lines.
+// says checks that the client's messages, in the form that told returns, are these lines.
 func (c *client) says(t *testing.T, lines ...string) {
 	t.Helper()
 	if want := strings.Join(lines, "\n"); c.told() != want {

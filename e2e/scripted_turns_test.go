@@ -18,7 +18,7 @@ import (
 	"holdpoint/e2e/scripted"
 )
 
-// A turntable is an address with one path, whose backend the test can exchange.
+// A turntable is an address with one path. The test can exchange the backend behind it.
 type turntable struct {
 	url string
 	mu  sync.Mutex
@@ -37,7 +37,8 @@ func newTurntable(t *testing.T) *turntable {
 		},
 	}
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
-		body, err := io.ReadAll(req.Body) // golang/go#40747: without this a fast response to a POST is cut off
+		// golang/go#40747: otherwise a fast response to a POST is cut off
+		body, err := io.ReadAll(req.Body)
 		if err != nil {
 			return
 		}
@@ -60,15 +61,16 @@ func (table *turntable) turn(t *testing.T, to string) {
 	table.to = u
 }
 
-// A guest is a backend on the turntable: its address, the message that makes it ask, and what it
-// must have done on a thread at the end.
+// A guest is a backend for the turntable. say is the message that makes it ask, and executed
+// returns which actions it ran on a thread.
 type guest struct {
-	name     string
-	url      string
-	say      string // the thread's id is added after @, because the Strands agents need it to find their files
+	name string
+	url  string
+	// with "@" and the thread id appended, because the Strands agents find their files by it
+	say      string
 	reason   string
 	executed func(thread string) map[string]int
-	want     map[string]int                    // on a thread whose question was approved
+	want     map[string]int                    // what executed must return for a thread whose question was approved
 	prepare  func(t *testing.T, thread string) // called before the guest asks; may be nil
 }
 

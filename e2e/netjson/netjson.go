@@ -1,5 +1,6 @@
-// Package netjson writes JSON as .NET's System.Text.Json does: members in order, and strings by one
-// of its two encoders. The ports of .NET's hosts and clients share it. It does not parse JSON.
+// Package netjson writes JSON exactly as .NET's System.Text.Json does: it keeps the order of
+// members, and escapes strings like one of the two encoders of .NET. The Go ports of .NET's hosts
+// and clients use it. It does not parse JSON.
 package netjson
 
 import (
@@ -10,8 +11,8 @@ import (
 	"unicode/utf8"
 )
 
-// An Object is a JSON object that keeps the order of its members, because the original programs
-// have an order, on which a reader may depend.
+// An Object is a JSON object that keeps the order of its members. The .NET programs write their
+// members in a fixed order, and a reader may depend on it.
 type Object []Member
 
 // A Member is a member of an Object.
@@ -29,7 +30,7 @@ func New(list ...any) Object {
 	return o
 }
 
-// With returns o with these members added.
+// With returns a copy of o with the members of list appended. list has alternating keys and values.
 func (o Object) With(list ...any) Object { return append(o[:len(o):len(o)], New(list...)...) }
 
 // MarshalJSON implements json.Marshaler.
@@ -68,14 +69,16 @@ func Text(v any) []byte {
 	return b
 }
 
-// Relaxed returns v in the form of JavaScriptEncoder.UnsafeRelaxedJsonEscaping, which ASP.NET uses.
+// Relaxed returns v as JSON text, escaped like JavaScriptEncoder.UnsafeRelaxedJsonEscaping, the
+// encoder that ASP.NET uses.
 func Relaxed(v any) []byte { return spelled(Text(v), relaxed) }
 
-// Escaped returns v in the form of JavaScriptEncoder.Default: all characters that could have a
-// meaning in HTML or for a terminal are written as \uXXXX, the quotation mark too.
+// Escaped returns v as JSON text, escaped like JavaScriptEncoder.Default: all characters that could
+// have a meaning in HTML or for a terminal are written as \uXXXX, including the quotation mark.
 func Escaped(v any) []byte { return spelled(Text(v), escaped) }
 
-// spelled replaces each string of a compact JSON text by its spelling from write.
+// spelled returns text, which is compact JSON, with each string replaced by what write appends for
+// it.
 func spelled(text []byte, write func([]byte, string) []byte) []byte {
 	var out []byte
 	for n := 0; n < len(text); n++ {

@@ -1,11 +1,12 @@
-// Package newest tries the newest packages of the registries, besides the pinned ones of the other
-// tests.
+// Package newest tests Holdpoint with the newest packages of the registries. The other tests use
+// pinned versions.
 //
-// Each row is one backend or client. Its newest versions are looked up first. If they are the
-// pinned ones, nothing is installed, because the other tests run them. Otherwise they are installed
-// and tested by a short smoke test: a pause, an approval, a denial. The result of each row is one
-// line. Nothing here fails a test, because a registry may be down and a new release may be broken.
-// The time for all rows is bounded, and the line of a row without time reports this.
+// Each row is one backend or client. The newest versions of its packages are looked up first. If
+// they are the pinned versions, nothing is installed, because the other tests run them. Otherwise
+// the packages are installed and tested by a short smoke test: a pause, an approval, a denial. The
+// result of each row is one line. A bad result does not fail a test, because a registry may be down
+// and a new release may be broken. All rows together have a time limit. If no time is left for a
+// row, its line reports this.
 package newest
 
 import (
@@ -22,33 +23,36 @@ import (
 // A Row is one backend or client.
 type Row struct {
 	Name string
-	// Packages are the packages to compare, and Pinned the versions of them that the other tests
-	// run.
+	// Packages are the packages whose versions are compared. Pinned has the version of each package
+	// that the other tests use.
 	Packages []string
 	Pinned   map[string]string
 }
 
-// A Verdict is the result of one step of the smoke test. An empty Failed is a success.
+// A Verdict is the result of one step of the smoke test. Failed is the failure, or "" if the step
+// succeeded.
 type Verdict struct{ Step, Failed string }
 
 // Steps are the steps of a smoke test, in order.
 var Steps = []string{"pause", "approve", "deny"}
 
-// A Try has the functions and bounds for trying rows.
+// A Try tries rows. Its functions look up, install and test the packages of a row.
 type Try struct {
 	// Lookup returns the newest version of each of the row's packages.
 	Lookup func(context.Context, Row) (map[string]string, error)
-	// Install installs the versions that were found. It returns the place for Smoke.
+	// Install installs the versions in found. It returns the folder or interpreter that Smoke gets
+	// as at.
 	Install func(ctx context.Context, row Row, found map[string]string) (string, error)
-	// Smoke runs the steps. It returns an error if they could not run.
+	// Smoke runs the steps and returns their results. It returns an error if the steps could not
+	// run.
 	Smoke func(ctx context.Context, row Row, at string) ([]Verdict, error)
-	// All also tries rows whose newest versions are the pinned ones.
+	// All means that rows are tested even if their newest versions are the pinned versions.
 	All bool
 	// Budget is the time for all rows.
 	Budget time.Duration
 }
 
-// Lines tries the rows in order, and calls say with each line.
+// Lines tries the rows in order, and calls say with the line of each row.
 func (t Try) Lines(ctx context.Context, rows []Row, say func(string)) {
 	ctx, cancel := context.WithTimeout(ctx, t.Budget)
 	defer cancel()
@@ -87,7 +91,8 @@ func (t Try) line(ctx context.Context, row Row) string {
 	return said + ": " + told(verdicts)
 }
 
-// told names the packages that are newer, with their pins, or the first package if none is newer.
+// told names the packages that have a newer version, with both versions. If other, the list of
+// these packages, is empty, told names the first package of the row.
 func (r Row) told(found map[string]string, other []string) string {
 	if len(other) == 0 {
 		return fmt.Sprintf("%s: %s %s", r.Name, r.Packages[0], found[r.Packages[0]])
@@ -99,7 +104,8 @@ func (r Row) told(found map[string]string, other []string) string {
 	return r.Name + ": " + strings.Join(list, ", ")
 }
 
-// told returns the results of the steps. It is red unless every step has succeeded.
+// told formats the results of the steps as text. The text begins with "RED: " unless every step ran
+// and succeeded.
 func told(verdicts []Verdict) string {
 	list, red := make([]string, 0, len(Steps)), ""
 	by := map[string]string{}
@@ -121,10 +127,10 @@ func told(verdicts []Verdict) string {
 	return red + strings.Join(list, ", ")
 }
 
-// longest bounds the text of an error in a line.
+// longest is the maximum length of an error's text in a line, in bytes.
 const longest = 200
 
-// first returns the first line of an error, cut to longest.
+// first returns the first line of an error's text, cut to longest bytes.
 func first(err error) string {
 	line, _, _ := strings.Cut(strings.TrimSpace(err.Error()), "\n")
 	if len(line) > longest {
@@ -133,7 +139,8 @@ func first(err error) string {
 	return line
 }
 
-// Requirements parses the pins of a requirements file. Names are in the form of Normal.
+// Requirements parses a requirements file of pip. It returns the pinned version of each package, by
+// the name that Normal returns.
 func Requirements(text string) map[string]string {
 	pins := map[string]string{}
 	for line := range strings.Lines(text) {
@@ -144,7 +151,8 @@ func Requirements(text string) map[string]string {
 	return pins
 }
 
-// Normal returns the name of a Python package in the form in which registries compare names.
+// Normal returns the normalized name of a Python package: in lower case, with hyphens, and without
+// extras in brackets.
 func Normal(name string) string {
 	name, _, _ = strings.Cut(name, "[")
 	return strings.ToLower(strings.NewReplacer("_", "-", ".", "-").Replace(strings.TrimSpace(name)))
@@ -173,7 +181,8 @@ func Report(text []byte, packages []string) (map[string]string, error) {
 	return found, nil
 }
 
-// Verdicts parses the output of go test -v, where test has a subtest for each step.
+// Verdicts parses the output of go test -v. test is the name of a test that has a subtest for each
+// step.
 func Verdicts(output, test string) ([]Verdict, error) {
 	var list []Verdict
 	said := map[string]string{}
@@ -196,7 +205,7 @@ func Verdicts(output, test string) ([]Verdict, error) {
 			list = append(list, v)
 			continue
 		}
-		// A line of t.Error is file.go:12: text.
+		// t.Error prints a line like "file.go:12: text".
 		if file, text, ok := strings.Cut(line, ".go:"); ok && step != "" && said[step] == "" && !strings.Contains(file, " ") {
 			if _, text, ok = strings.Cut(text, ": "); ok {
 				said[step] = first(errors.New(text))

@@ -27,7 +27,7 @@ func finds(verdicts ...Verdict) func(context.Context, Row, string) ([]Verdict, e
 
 var good = finds(Verdict{Step: "pause"}, Verdict{Step: "approve"}, Verdict{Step: "deny"})
 
-// TestLines: each row is one line, and a line is red if anything about the new release is wrong.
+// TestLines: each row leads to one line. A line is red if anything about the new release is wrong.
 func TestLines(t *testing.T) {
 	broken := errors.New("the first line\nthe second")
 	for name, c := range map[string]struct {
@@ -63,8 +63,8 @@ func TestLines(t *testing.T) {
 	}
 }
 
-// TestBudget: a row that takes too long is stopped, which its line reports, and the rows after it
-// are not started.
+// TestBudget: a row that takes too long must be stopped, and its line must report this. The rows
+// after it must not be started.
 func TestBudget(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		slow := func(ctx context.Context) error {

@@ -2,22 +2,23 @@ package scripted
 
 import "encoding/json"
 
-// A Layout selects a program with request_approval. They differ in the ids of the synthetic call.
+// A Layout is one of the .NET programs that ask with a call of request_approval. The programs
+// differ in the ids of that call, which their wrapper makes.
 type Layout string
 
 const (
-	// LayoutA1 is the sample of agent-framework with MEAI up to 10.3, in its own host (eb06faea2,
-	// 2025-12-08, to 2026-03-20): the ids of the call and of the approval are the id of the
-	// original call. Its model gives no id to the update with the calls, so parentMessageId is
-	// null.
+	// LayoutA1 is the sample of agent-framework with Microsoft.Extensions.AI (MEAI) up to 10.3, in
+	// agent-framework's own host (eb06faea2, 2025-12-08, to 2026-03-20). The request_approval call
+	// and the approval have the id of the original call. The sample's model gives no id to the
+	// update with the calls, so parentMessageId is null.
 	LayoutA1 Layout = "A1"
-	// LayoutA2Old is the same sample with MEAI 10.4 to 10.8, up to dotnet-1.13.0: both ids are
-	// "ficc_" and the id of the original call.
+	// LayoutA2Old is the same sample with MEAI 10.4 to 10.8, up to dotnet-1.13.0. The
+	// request_approval call and the approval have the id "ficc_" plus the id of the original call.
 	LayoutA2Old Layout = "A2-old"
 	// LayoutA2New is the same sample on AGUI.Server 0.0.3 (dotnet-1.14.0, 2026-07-21, and later).
 	LayoutA2New Layout = "A2-new"
-	// LayoutB is the sample of the AG-UI SDK for .NET: the call has the original's id, the approval
-	// ficc_ before it. Its frames are those of ag-ui
+	// LayoutB is the sample of the AG-UI SDK for .NET. The request_approval call has the id of the
+	// original call, and the approval has "ficc_" plus that id. Its frames are those of ag-ui
 	// sdks/dotnet/tests/AGUI.Hosting.AspNetCore.IntegrationTests/Samples/GettingStarted/
 	// baselines/Step04_HumanInLoop/PostRun_WithApprovalRequired_RoundTripsThroughBothWrappers#Turn_01.07.Response.Client.AGUI.verified.json
 	// and …#Turn_02.07.Response.Client.AGUI.verified.json (821b8c227).
@@ -27,7 +28,7 @@ const (
 // Layouts are all layouts.
 var Layouts = []Layout{LayoutA1, LayoutA2Old, LayoutA2New, LayoutB}
 
-// RequestApproval returns a backend that asks with a call of request_approval.
+// RequestApproval returns a backend with this layout. It asks with a call of request_approval.
 func RequestApproval(layout Layout, l *Ledger) *Server {
 	m := &model{Ledger: l, provider: azure}
 	switch layout {
@@ -44,11 +45,12 @@ func RequestApproval(layout Layout, l *Ledger) *Server {
 	}
 }
 
-// An agent handles the messages that a host gives it, and yields updates.
+// An agent handles the messages of a run, and calls yield with each update of its response.
 type agent func(in input, messages []*chatMessage, yield func(*update)) error
 
-// agent returns the pipeline with a wrapper. If the application shares a state, the state is sent
-// after each tool that ran.
+// agent returns an agent that runs the pipeline. in changes the messages before the run, and out
+// changes each update. If the client shares a state, the agent sends the new state after each
+// update with results of tools.
 func (p *pipeline) agent(in func([]*chatMessage) ([]*chatMessage, error), out func(*update)) agent {
 	return func(run input, messages []*chatMessage, yield func(*update)) error {
 		thread, state := *run.ThreadID, stateOf(run.State)
@@ -69,13 +71,13 @@ func (p *pipeline) agent(in func([]*chatMessage) ([]*chatMessage, error), out fu
 	}
 }
 
-// A sharedState is the state that the applications of this package share with their clients: the
-// results so far.
+// A sharedState is the state that the applications of this package share with their clients. It
+// contains the results of the tools that ran so far.
 type sharedState struct {
 	Results []string `json:"results"`
 }
 
-// stateOf parses the state of a request; nil if the client shares none.
+// stateOf parses the state of a request. It returns nil if the client shares no state.
 func stateOf(raw json.RawMessage) *sharedState {
 	var s sharedState
 	if json.Unmarshal(raw, &s) != nil || s.Results == nil {
@@ -84,8 +86,8 @@ func stateOf(raw json.RawMessage) *sharedState {
 	return &s
 }
 
-// add adds the results of tools, except of rejected and failed calls. It reports whether it has
-// added any.
+// add appends the results of tools in contents to the state, except the results of rejected and
+// failed calls. It reports whether it has appended a result.
 func (s *sharedState) add(contents []content) bool {
 	if s == nil {
 		return false

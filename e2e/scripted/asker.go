@@ -10,16 +10,16 @@ import (
 	"sync"
 )
 
-// An Asker is a small backend with the interrupt outcome. It can end its runs in ways that a real
-// backend cannot be made to. The person's last message selects what it does:
+// An Asker is a small backend that sends the interrupt outcome. It can end its runs in ways that a
+// real backend cannot be made to. The person's last message selects what it does:
 //
-//	plain ..    an echo
-//	go          one question; an approval is counted
-//	go call     the same, about a tool call that is in the stream
-//	go slow     the same, when the gate of its thread is open
-//	go both     two questions at the same time
-//	go again    one, and after its answer another one
-//	go mad      more questions than a run may ask
+//	plain ..    it repeats the message
+//	go          it asks one question, and counts approvals
+//	go call     the same, but the question is about a tool call that is in the stream
+//	go slow     the same as go, but it asks when the gate of its thread is open
+//	go both     it asks two questions at the same time
+//	go again    it asks one question, and after the answer another one
+//	go mad      it asks more questions than a run may ask
 type Asker struct {
 	mu      sync.Mutex
 	threads map[string]*asked
@@ -27,8 +27,9 @@ type Asker struct {
 	spoil   Spoiler
 }
 
-// A Spoiler writes the response to a resume in place of stream, which is the complete stream. It is
-// called after all approved actions have run.
+// A Spoiler writes the response to a resume, instead of the complete stream that the Asker would
+// send. That stream is in the parameter stream. A Spoiler is called after all approved actions have
+// run.
 type Spoiler func(w http.ResponseWriter, r *http.Request, stream []byte)
 
 // Spoil sets the Spoiler for all later responses to a resume; nil removes it.
@@ -68,13 +69,14 @@ func (a *Asker) Did(thread string) int {
 	return one.done
 }
 
-// Arrived returns a channel that is closed when a run waits at the gate of its thread, until Open.
+// Arrived returns a channel that is closed when a run of thread has reached the gate. The run waits
+// there until Open is called.
 func (a *Asker) Arrived(thread string) <-chan struct{} { return a.of(thread).arrived }
 
-// Open opens the gate of a thread, once.
+// Open opens the gate of thread. It may be called once for each thread.
 func (a *Asker) Open(thread string) { close(a.of(thread).gate) }
 
-// Wait waits at the gate of a thread, for a Spoiler.
+// Wait waits until the gate of thread is open. A Spoiler may call it.
 func (a *Asker) Wait(thread string) {
 	one := a.of(thread)
 	close(one.arrived)
@@ -185,8 +187,8 @@ func (a *Asker) say(s *stream, words string) {
 	s.send(obj("type", "TEXT_MESSAGE_END", "messageId", id))
 }
 
-// StrandsAsker returns a Strands agent on a plain server that asks before it acts. frames are its
-// response to an approval, which may be those of a failure.
+// StrandsAsker returns a Strands agent on a plain server. The agent asks before it acts. frames is
+// its response to an approval, which may be that of a failure.
 func StrandsAsker(contentType string, frames ...string) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		var in struct{ Prompt any }

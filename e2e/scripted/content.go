@@ -14,20 +14,22 @@ type (
 
 	functionCall struct {
 		id, name      string
-		args          json.RawMessage // nil means null
-		informational bool            // executed or rejected already
+		args          json.RawMessage // nil is sent as null
+		informational bool            // the call was executed or rejected before
 	}
 
 	functionResult struct {
 		callID string
-		value  any // a string, or a json.RawMessage (JsonElement) from a tool
+		value  any // a string, or a json.RawMessage (JsonElement in .NET) if a tool returned it
 	}
 
-	// toolApprovalRequest was called FunctionApprovalRequestContent before MEAI 10.4.
+	// A toolApprovalRequest is a ToolApprovalRequestContent. Its name was
+	// FunctionApprovalRequestContent before MEAI (Microsoft.Extensions.AI) 10.4.
 	toolApprovalRequest struct {
-		id    string
-		call  *functionCall
-		gated bool // the tool itself needs an approval, and not only another one of its batch
+		id   string
+		call *functionCall
+		// the tool itself needs an approval; false if only another tool of its batch does
+		gated bool
 	}
 
 	toolApprovalResponse struct {
@@ -36,21 +38,22 @@ type (
 		call     *functionCall
 	}
 
-	// interruptRequest is a type of AGUI.Server: it asks for input, not for an approval.
+	// interruptRequest is a type of AGUI.Server. It asks for an input of the person, not for an
+	// approval.
 	interruptRequest struct {
 		id, reason, message string
 		schema              json.RawMessage
 	}
 
-	// interruptResponse is a type of AGUI.Server: a resume that is not an approval.
+	// interruptResponse is a type of AGUI.Server. It is an entry of resume that is not an approval.
 	interruptResponse struct {
 		id      string
 		payload json.RawMessage
 	}
 )
 
-// A chatMessage may share its contents with another, because the samples' wrapper of layout A makes
-// such messages.
+// A chatMessage is a message of a conversation. contents is a pointer, because the wrapper of
+// layout A makes messages that share their contents with another message.
 type chatMessage struct {
 	role     string
 	id       *string
@@ -81,18 +84,19 @@ func (m *chatMessage) text() string {
 	return all
 }
 
-// An update is a ChatResponseUpdate.
+// An update is a ChatResponseUpdate, one piece of a streaming response.
 type update struct {
 	role                string
 	author, created     *string
 	contents            []content
 	responseID, message *string
 	finish, modelID     *string
-	usage               object // the usage of the run so far, if the model reports it
-	event               object // an AG-UI event of the application, which AGUI.Server passes on; the update has nothing else then
+	usage               object // usage of the run so far, if the model reports it
+	// event of the application, which AGUI.Server sends unchanged; all other fields are then unset
+	event object
 }
 
-// raw returns the update in the form in which AGUI.Server puts it into rawEvent.
+// raw returns the update as JSON, as AGUI.Server writes it into rawEvent.
 func (u *update) raw() object {
 	contents := make([]object, len(u.contents))
 	for n, c := range u.contents {
@@ -116,8 +120,8 @@ func rawContent(c content) object {
 	return obj("$type", "unknown")
 }
 
-// serialized returns a result in the form in which the hosts write it: a string unchanged, anything
-// else as JSON text.
+// serialized returns a result as the hosts write it: a string unchanged, and any other value as
+// JSON text.
 func (r functionResult) serialized() string {
 	if s, ok := r.value.(string); ok {
 		return s
@@ -125,8 +129,8 @@ func (r functionResult) serialized() string {
 	return string(text(r.value))
 }
 
-// said returns a result in the form in which the recorded models repeat it: the text of a JSON
-// string.
+// said returns a result as the recorded models repeat it. If a tool returned a JSON string, this is
+// the text of the string.
 func (r functionResult) said() string {
 	var s string
 	if raw, ok := r.value.(json.RawMessage); ok && json.Unmarshal(raw, &s) == nil {
@@ -135,7 +139,8 @@ func (r functionResult) said() string {
 	return r.serialized()
 }
 
-// plain returns a result as text for a person, after removing all levels of JSON strings.
+// plain returns a result as text for a person. A JSON string within a JSON string is decoded
+// completely.
 func (r functionResult) plain() string {
 	s := r.serialized()
 	var inner string

@@ -7,10 +7,11 @@ import (
 	"strings"
 )
 
-// custom returns a backend that is not LangGraph and may announce a pause by CUSTOM on_interrupt:
-// value is the announced value, or nil. outcome returns its interrupt, which is in the outcome if
-// told is set. The backend stores nothing: "approve X" asks, and resume or command.resume is the
-// answer.
+// custom returns a backend that is not LangGraph. The message "approve X" makes it ask, and resume
+// or forwardedProps.command.resume answers it. It stores nothing.
+//
+// If value is not nil, the backend announces the pause by the CUSTOM event on_interrupt with that
+// value. If told is set, the outcome contains the interrupt that the function outcome returns.
 func custom(value any, outcome func(call string) object, told bool, l *Ledger) *Server {
 	return newServer(l, func(w http.ResponseWriter, body []byte) {
 		var in struct {
@@ -73,8 +74,9 @@ func custom(value any, outcome func(call string) object, told bool, l *Ledger) *
 	})
 }
 
-// Mastra returns a backend that announces a suspension as JSON text, as @ag-ui/mastra does. If
-// outcome is set, the suspension is also in the outcome.
+// Mastra returns a backend that announces a suspended tool by a CUSTOM event whose value is JSON
+// text, as @ag-ui/mastra does. If outcome is set, the interrupt outcome contains the suspension
+// too.
 func Mastra(outcome bool, l *Ledger) *Server {
 	value := string(text(obj("type", "mastra_suspend", "toolCallId", "call-1", "toolName", gatedTool, "suspendPayload", obj("reason", "sure?"), "runId", "run-7")))
 	return custom(value, func(call string) object {
@@ -82,14 +84,14 @@ func Mastra(outcome bool, l *Ledger) *Server {
 	}, outcome, l)
 }
 
-// CrewAI returns a backend that announces an Interrupt object, as ag-ui-crewai does. If outcome is
-// set, the same object is also in the outcome.
+// CrewAI returns a backend that announces a pause by a CUSTOM event whose value is an Interrupt
+// object, as ag-ui-crewai does. If outcome is set, the interrupt outcome contains the same object.
 func CrewAI(outcome bool, l *Ledger) *Server {
 	asks := obj("id", "crew-1", "reason", "crewai:human_feedback", "message", "Good?")
 	return custom(asks, func(string) object { return asks }, outcome, l)
 }
 
-// Outcome returns a backend of AG-UI 1.0, which announces nothing.
+// Outcome returns a backend of AG-UI 1.0. It sends the interrupt outcome, and no CUSTOM event.
 func Outcome(l *Ledger) *Server {
 	return custom(nil, func(call string) object {
 		return obj("id", "int-"+call, "reason", "tool_call", "message", "Approve?", "toolCallId", call,

@@ -10,32 +10,32 @@ import (
 	"sync"
 )
 
-// A Draft is a backend of AG-UI's draft of interrupts, v1 (2025-09-23 to 2026-04-22), or v1.5 (to
-// 2026-04-30) if List is set; ag-ui docs/drafts/interrupts.mdx. It stores its questions by thread,
-// and parses its input as strictly as a typed server: it refuses a resume of the other generation
-// and an unknown key with HTTP 422.
+// A Draft is a backend of AG-UI's draft of interrupts (ag-ui docs/drafts/interrupts.mdx). If List
+// is set, it follows v1.5 (to 2026-04-30), otherwise v1 (2025-09-23 to 2026-04-22). It stores its
+// open questions by thread. It parses its input as strictly as a typed server: it refuses a resume
+// of the other version with HTTP 422, and so, if Strict is set, an unknown key.
 type Draft struct {
-	List      bool // interrupts are a list and resume an array of entries; otherwise there is one interrupt and one object
+	List      bool // v1.5: interrupts and resume are arrays; in v1 each is one object
 	NoID      bool
 	NoReason  bool
-	NoOutcome bool   // the outcome is missing next to the interrupt
-	NoSuccess bool   // the outcome is missing at an ordinary end
-	Payload   string // v1: Proposal, Function or Prompt
-	Calls     bool   // the tool's call is streamed before the question
-	Strict    bool   // a key that the generation does not have is refused
+	NoOutcome bool   // an event with an interrupt has no outcome
+	NoSuccess bool   // the event of an ordinary end has no outcome
+	Payload   string // v1 only: Proposal, Function or Prompt
+	Calls     bool   // the tool call is streamed before its question
+	Strict    bool   // an unknown key is refused
 }
 
-// The forms of the payload of a v1 interrupt.
+// The values of Draft.Payload: the forms that the payload of a v1 interrupt may have.
 const (
-	Proposal = "proposal" // as in the draft
-	Function = "function" // as in .NET's plan, for an approval
-	Prompt   = "prompt"   // as in .NET's plan, for any other input
+	Proposal = "proposal" // the form of the draft itself
+	Function = "function" // the form of .NET's plan for an approval
+	Prompt   = "prompt"   // the form of .NET's plan for any other input
 )
 
-// A question is an open question of a backend with a memory.
+// A question is an open question of a Draft.
 type question struct {
 	id, call string
-	what     string   // the argument of the call, if it asks for an approval
+	what     string   // the argument of the call, if the question is about an approval
 	scene    []string // the words of the message that selected the scene
 	turn     int
 }
@@ -45,7 +45,7 @@ type memory struct {
 	open map[string][]question // by thread
 }
 
-// New returns a server that speaks the draft.
+// New returns a server that follows the draft.
 func (d Draft) New(l *Ledger) *Server {
 	kept := &memory{open: map[string][]question{}}
 	return newServer(l, func(w http.ResponseWriter, body []byte) {
@@ -87,7 +87,7 @@ type draftRun struct {
 
 var draftKeys = []string{"threadId", "runId", "parentRunId", "state", "messages", "tools", "context", "forwardedProps", "resume"}
 
-// parse parses the body. It returns what is wrong with it, or "".
+// parse parses the body. It returns the reason why the body is invalid, or "".
 func (r *draftRun) parse(body []byte) string {
 	if err := json.Unmarshal(body, &r.in); err != nil {
 		return err.Error()
@@ -182,8 +182,8 @@ func (r *draftRun) answer() {
 	}
 }
 
-// historyTaken checks the history as a provider would in a run that begins with a message of the
-// person.
+// historyTaken checks the history of a run that begins with a message of the person. It returns an
+// error if a model provider would refuse the history.
 func (r *draftRun) historyTaken() error {
 	messages, err := input{Messages: r.in.Messages}.chatMessages(reading{coalesce: true, reasoning: true})
 	if err == nil {
@@ -218,7 +218,8 @@ func (r *draftRun) success() {
 	}
 }
 
-// pause asks. In v1 there is one question, for all that needs an approval.
+// pause ends the run with a question for each action that needs an approval. In v1 it asks one
+// question for all these actions.
 func (r *draftRun) pause(words []string, turn int) {
 	things := words[1:]
 	if words[0] == "chain" {
@@ -277,7 +278,8 @@ func (r *draftRun) interrupt(q question) object {
 
 func arguments(what string) []byte { return text(obj("expenseReportId", what)) }
 
-// resume applies the answers, which must be to all open questions and no others.
+// resume applies the answers to the open questions, and returns the results. It returns an error
+// unless there is exactly one answer for each open question; in v1 one answer is for all of them.
 func (r *draftRun) resume(open []question) (results []string, err error) {
 	if len(open) == 0 {
 		return nil, fmt.Errorf("no interrupt is open")
@@ -287,7 +289,7 @@ func (r *draftRun) resume(open []question) (results []string, err error) {
 	}
 	for n, q := range open {
 		if !r.List && n > 0 {
-			break // one answer for all that was asked
+			break // v1: one answer is for all open questions
 		}
 		at := n
 		if !r.NoID {
@@ -312,7 +314,7 @@ func (r *draftRun) decide(q question, a draftAnswer) (string, error) {
 	var payload struct {
 		Approved, Cancelled *bool
 	}
-	_ = json.Unmarshal(a.Payload, &payload) // a free answer may be any JSON
+	_ = json.Unmarshal(a.Payload, &payload) // the error does not matter: an answer may be any JSON
 	switch {
 	case a.Status == "cancelled":
 		return "cancelled", nil

@@ -6,41 +6,47 @@ import (
 	"time"
 )
 
-// A tool is a tool that the server runs. If gated is set, it is an ApprovalRequiredAIFunction.
+// A tool is a tool that the server runs. If gated is set, it is an ApprovalRequiredAIFunction: it
+// needs an approval.
 type tool struct {
 	gated bool
 	run   func(thread string, call *functionCall) (any, error)
 }
 
-// A pipeline is FunctionInvokingChatClient in front of a model: it runs the tools that the model
-// calls. If a call of a batch needs an approval, it asks for an approval of all its calls. It
-// stores nothing, and reads questions and answers from the history each time (dotnet/extensions
+// A pipeline is a port of FunctionInvokingChatClient, which calls a model and runs the tools that
+// the model calls. If one call of a batch needs an approval, it asks for an approval of each call
+// of the batch. It stores nothing: it reads the questions and the answers from the history of each
+// request (dotnet/extensions
 // src/Libraries/Microsoft.Extensions.AI/ChatCompletion/FunctionInvokingChatClient.cs).
 type pipeline struct {
 	meai
 	tools  map[string]tool
 	model  *model
-	author *string // the agent's name, for Agent Framework on AGUI.Server
-	bound  bool    // asks only about the gated and the declared calls of a batch
+	author *string // agent name, for Agent Framework on AGUI.Server
+	bound  bool    // asks only about those calls of a batch that are gated or declared by the client
 }
 
-// A meai is a version of Microsoft.Extensions.AI.
+// A meai describes how a version of Microsoft.Extensions.AI behaves.
 type meai struct {
-	prefix   string // the prefix of a request's id before the call's id: "" up to 10.3, "ficc_" from 10.4
-	asked    string // the names of a request and of an answer in exceptions
+	// prefix of a request's id, before the id of its call: "" up to 10.3, "ficc_" from 10.4
+	prefix string
+	// asked and answered name the types of a request and of an answer, in texts of exceptions
+	asked    string
 	answered string
-	denial   string // the result of a denied call that the model gets
-	inPlace  bool   // the call and the result for an answer replace it in its place, and not at the end
+	denial   string // the result that the model gets for a denied call
+	// an answer is replaced by its call and result; otherwise they are appended at the end
+	inPlace bool
 }
 
-// The versions that were observed. inPlace has changed between the last two.
+// The versions that were observed. inPlace differs between the last two.
 var (
 	meai910  = meai{"", "FunctionApprovalRequestContent", "FunctionApprovalResponseContent", "Error: Tool call invocation was rejected by user.", false}
 	meai105  = meai{"ficc_", "ToolApprovalRequestContent", "ToolApprovalResponseContent", "Tool call invocation rejected.", false}
 	meai1011 = meai{"ficc_", "ToolApprovalRequestContent", "ToolApprovalResponseContent", "Tool call invocation was rejected by the approver and must not be retried.", true}
 )
 
-// run is GetStreamingResponseAsync. declared are the client's tools, which the server cannot run.
+// run is a port of GetStreamingResponseAsync. declared has the names of the client's tools, which
+// the server cannot run.
 func (p *pipeline) run(thread string, messages []*chatMessage, declared []string, yield func(*update)) error {
 	messages = clone(messages)
 	send := yield
@@ -78,9 +84,10 @@ func (p *pipeline) run(thread string, messages []*chatMessage, declared []string
 	}
 }
 
-// gate turns all calls of an update into requests if one of them needs an approval. (A batch is one
-// update here.) With Agent Framework from dotnet-1.14.0 on, the calls that need none are removed
-// from the batch: they are kept in the agent's session, and without a session they are lost.
+// gate replaces all calls of an update by requests for approval, if one of them needs an approval.
+// Here one update is one batch. With Agent Framework from dotnet-1.14.0 on, gate removes the calls
+// that need no approval from the batch: that host keeps them in the agent's session, and loses them
+// if there is no session.
 func (p *pipeline) gate(u *update, declared []string) {
 	needs := func(c content) bool {
 		call, ok := c.(*functionCall)
@@ -102,8 +109,8 @@ func (p *pipeline) gate(u *update, declared []string) {
 	u.contents = kept
 }
 
-// open returns the calls to run now. stop reports that the client must act first: it was asked for
-// an approval, or must run a tool of its own.
+// open returns the calls of a reply that can run now. stop reports that the client must act first:
+// it must answer a request for approval, or run a tool of its own.
 func (p *pipeline) open(reply []*update) (calls []*functionCall, stop bool) {
 	for _, u := range reply {
 		for _, c := range u.contents {
@@ -132,13 +139,13 @@ func (p *pipeline) invoke(thread string, c *functionCall) functionResult {
 	return functionResult{c.id, value}
 }
 
-// A decision is an ApprovalResultWithRequestMessage.
+// A decision is a port of ApprovalResultWithRequestMessage: an answer with the message that asked.
 type decision struct {
 	answer  *toolApprovalResponse
-	request *chatMessage // nil if it is not in the history
+	request *chatMessage // nil if the history does not contain the request
 }
 
-// decided carries out the approvals and rejections in the history:
+// decided carries out the approvals and rejections that are in the history. It is a port of
 // ProcessFunctionApprovalResponses, followed by InvokeApprovedFunctionApprovalResponsesAsync.
 func (p *pipeline) decided(thread string, messages *[]*chatMessage, toolMessage string, yield func(*update)) error {
 	if !slices.ContainsFunc(*messages, func(m *chatMessage) bool { return slices.ContainsFunc(*m.contents, isApproval) }) {
@@ -187,7 +194,8 @@ func isApproval(c content) bool {
 	return false
 }
 
-// extract is ExtractAndRemoveApprovalRequestsAndResponses. at is the index of the first answer.
+// extract is a port of ExtractAndRemoveApprovalRequestsAndResponses. at is the index of the message
+// with the first answer.
 func (p *pipeline) extract(messages *[]*chatMessage) (approved, rejected []decision, at int, err error) {
 	requests := map[string]*chatMessage{}
 	var unanswered []string
@@ -243,8 +251,9 @@ func (p *pipeline) extract(messages *[]*chatMessage) (approved, rejected []decis
 	return approved, rejected, at, nil
 }
 
-// callMessages is ConvertToFunctionCallContentMessages: it returns one message for each message
-// that asked.
+// callMessages is a port of ConvertToFunctionCallContentMessages. It returns the calls of the
+// decisions, grouped into one message for each message that asked. fallback is the id of the
+// message with the calls whose request has no message id.
 func callMessages(list []decision, fallback string) []*chatMessage {
 	var messages []*chatMessage
 	byKey := map[string]*chatMessage{}

@@ -7,36 +7,41 @@ import (
 	"strings"
 )
 
-// The scenes of the recordings, by the first word of the person's last message. Agent Framework's
-// hosts were recorded with one model, the SDK's with another.
+// Scenes of the recordings. The first word of the person's last message selects the scene. The
+// hosts of Agent Framework were recorded with one model, and those of the AG-UI SDK for .NET with
+// another.
 //
-//	plain ...     an echo
-//	delete P      a call that needs an approval
-//	both P Q      two of them in one turn; two P Q with the SDK's model
-//	again P Q     one after the other
-//	text P        after a sentence; saydelete P with the SDK's model
-//	fail P        of a tool that throws
-//	noargs        of a tool without arguments
-//	free          a call that needs none; echo with the SDK's model
-//	client        a call of the client's tool; front with the SDK's model
-//	mixed P       a call that needs none, and one that does
-//	mix3 P        the client's, one that needs none, and one that does
-//	mixfree       the client's, and one that needs none
-//	frontgate P   the client's, and one that needs an approval
-//	frontthen P   one after the other
-//	beside P      as mixed P; frontfree P as mixfree
-//	throw         the provider fails after a word; throwfirst before one
-//	delthrow P    it fails after a call that needs an approval
-//	input         asks for a name; usage: reports its usage; empty: sends no text
-//	approve E     a call of the SDK's sample, for each E
+// 	plain ...     repeats the message
+// 	delete P      a call that needs an approval
+// 	both P Q      two such calls in one turn; two P Q with the SDK's model
+// 	again P Q     two such calls, one after the other
+// 	text P        a sentence, and then such a call; saydelete P with the SDK's model
+// 	fail P        a call of a tool that throws
+// 	noargs        a call of a tool without arguments
+// 	free          a call that needs no approval; echo with the SDK's model
+// 	client        a call of the client's tool; front with the SDK's model
+// 	mixed P       a call that needs no approval, and a call that needs one
+// 	mix3 P        a call of the client's tool, and the two calls of mixed
+// 	mixfree       a call of the client's tool, and a call that needs no approval
+// 	frontgate P   a call of the client's tool, and a call that needs an approval
+// 	frontthen P   the same two calls, one after the other
+// 	beside P      the same as mixed P
+// 	frontfree P   the same as mixfree, with another tool of the server
+// 	throw         the provider fails after a word
+// 	throwfirst    the provider fails before the first word
+// 	delthrow P    a call that needs an approval; after its result the provider fails
+// 	input         asks for a name
+// 	usage         reports its usage
+// 	empty         sends no text
+// 	approve E     a call of the SDK's sample, for each E
 //
-// After results of calls the models repeat the results, whatever the last message was.
+// After the results of calls, the models repeat the results, whatever the last message was.
 
-// fileTools returns the tools of the recordings.
+// fileTools returns the tools that were recorded.
 func (l *Ledger) fileTools() map[string]tool {
 	path := func(c *functionCall) string {
 		var args struct{ Path, To string }
-		_ = json.Unmarshal(c.args, &args) // null has neither
+		_ = json.Unmarshal(c.args, &args) // the error does not matter: null has neither member
 		return args.Path + args.To
 	}
 	run := func(said string) func(string, *functionCall) (any, error) {
@@ -62,8 +67,9 @@ func (l *Ledger) fileTools() map[string]tool {
 	}
 }
 
-// filesReply returns the response of the recorded models. turns is the number of batches of calls
-// since the person's message, and answer is an input from the person.
+// filesReply returns the response that the recorded models give in a scene. turns is the number of
+// batches of calls since the person's last message. answer is the person's answer to the scene
+// input, or nil.
 func (m *model) filesReply(words []string, turns int, results []string, answer json.RawMessage) ([]*update, error) {
 	rest := append(words[1:], "", "")
 	done := "Done: " + strings.Join(results, "; ")
@@ -160,7 +166,8 @@ func (m *model) filesReply(words []string, turns int, results []string, answer j
 	return m.filesSay("I do not know that scene."), nil
 }
 
-// filesSay returns a text. Agent Framework's models send it in two halves.
+// filesSay returns a text as updates, one for each part. Agent Framework's models send the first
+// part in two halves.
 func (m *model) filesSay(parts ...string) []*update {
 	if !m.sdk {
 		half := len(parts[0]) / 2

@@ -9,13 +9,19 @@ import (
 	"holdpoint/e2e/netjson"
 )
 
-// aguiServer is AGUI.Server, which agent-framework uses from dotnet-1.14.0 on, and the samples of
-// the SDK too. Updates become events with the update as rawEvent, an approval in an update becomes
-// an interrupt of the outcome, and exceptions are not caught (ag-ui sdks/dotnet/src/AGUI.Server).
+// aguiServer is a port of AGUI.Server (ag-ui sdks/dotnet/src/AGUI.Server). agent-framework uses it
+// from dotnet-1.14.0 on, and so do the samples of the SDK. It turns updates into events that
+// contain the update as rawEvent, and an approval in an update into an interrupt in the outcome. It
+// does not catch exceptions.
 type aguiServer struct {
-	agent  *string // the agent's name, for Agent Framework. Such a host makes threads, and does not escape quotation marks
-	nulls  bool    // unset members are written as null: Agent Framework's hosting of August 2026 on AGUI.* after 0.0.5
-	newest bool    // after 0.0.5: usage is sent, and a continuation hides only the calls of the last message
+	// agent name, set for Agent Framework, whose host makes thread ids and does not escape
+	// quotation marks
+	agent *string
+	// writes unset members as null: Agent Framework's hosting of August 2026, on AGUI.* after 0.0.5
+	nulls bool
+	// after 0.0.5: sends usage, and a continuation hides only the calls of the last message with
+	// calls
+	newest bool
 }
 
 var aguiRoles = []string{"developer", "system", "user", "assistant", "tool", "reasoning", "activity"}
@@ -44,26 +50,28 @@ func (h aguiServer) serve(w http.ResponseWriter, body []byte, ask agent) {
 	case err != nil && !r.s.began:
 		w.WriteHeader(http.StatusInternalServerError)
 	case err != nil:
-		panic(http.ErrAbortHandler) // cuts the connection off: no RUN_ERROR, no last chunk
+		// cuts the connection off, without RUN_ERROR and without the last chunk
+		panic(http.ErrAbortHandler)
 	default:
 		r.finish()
 	}
 }
 
-// An aguiRun is ChatResponseUpdateAGUIExtensions.AsAGUIEventStreamAsync.
+// An aguiRun is a port of ChatResponseUpdateAGUIExtensions.AsAGUIEventStreamAsync.
 type aguiRun struct {
 	host         aguiServer
 	in           input
 	s            *stream
 	open         string
 	continuation bool
-	last         []*functionCall   // the calls of the last message with calls, and those of resume
-	names        map[string]string // names of the calls of this run
-	interrupts   []object
-	spent        []object
+	// calls of the last message that has calls, and the calls in resume
+	last       []*functionCall
+	names      map[string]string // names of the calls of this run
+	interrupts []object
+	spent      []object
 }
 
-// send sends an event with the update that it was made from.
+// send sends an event. raw is the update that the event was made from, or nil.
 func (r *aguiRun) send(event object, raw any) {
 	switch {
 	case r.host.nulls:
@@ -74,7 +82,7 @@ func (r *aguiRun) send(event object, raw any) {
 	r.s.send(event)
 }
 
-// unset returns an object with these members added as null, if the host writes unset members.
+// unset returns o with keys added as null members, if the host writes unset members.
 func (r *aguiRun) unset(o object, keys ...string) object {
 	for _, key := range keys {
 		if r.host.nulls {
@@ -140,7 +148,9 @@ func (r *aguiRun) update(u *update) {
 			r.call(c.call, u, raw)
 			names := r.in.names()
 			if slices.Contains(names, c.call.name) || len(names) > 0 && !r.continuation {
-				continue // a declared tool suppresses the interrupt, also for other tools (ag-ui issues 2393 and 2820)
+				// a declared tool suppresses the interrupts of all tools (ag-ui issues 2393 and
+				// 2820)
+				continue
 			}
 			r.interrupts = append(r.interrupts, r.unset(obj("id", c.id, "reason", "tool_call", "message", "Approval required for tool call: "+c.call.name,
 				"toolCallId", c.call.id, "responseSchema", json.RawMessage(`{"type":"object","properties":{"approved":{"type":"boolean"}},"required":["approved"]}`)), "expiresAt", "metadata"))
@@ -176,8 +186,8 @@ func (r *aguiRun) finish() {
 	r.send(end, nil)
 }
 
-// lastCalls returns the calls of the last assistant's message with calls, including calls in
-// requests.
+// lastCalls returns the calls of the last assistant message that has calls. Calls in requests for
+// approval count too.
 func lastCalls(messages []*chatMessage) []*functionCall {
 	for _, m := range slices.Backward(messages) {
 		list := m.calls()
@@ -193,7 +203,8 @@ func lastCalls(messages []*chatMessage) []*functionCall {
 	return nil
 }
 
-// calledAs returns the name of a call in this run or in the message before it.
+// calledAs returns the tool name of a call in this run. After 0.0.5 it also finds the calls in
+// r.last. It returns "" if it does not find the call.
 func (r *aguiRun) calledAs(id string) string {
 	if name := r.names[id]; name != "" || !r.host.newest {
 		return name
@@ -206,10 +217,10 @@ func (r *aguiRun) calledAs(id string) string {
 	return ""
 }
 
-// resumed is the part of RunAgentInputExtensions.ToChatRequestContext that reads resume. With a
-// toolCall in the payload an entry is an approval of that call, whatever was asked. Without one the
-// application gets it. The original looks up the key toolCall itself, so its case matters. It
-// ignores the status.
+// resumed is a port of that part of RunAgentInputExtensions.ToChatRequestContext that reads resume.
+// If the payload of an entry has toolCall, the entry is an approval or a denial of that call,
+// whatever was asked. Otherwise the application gets the entry. The key toolCall must match in
+// letter case, because the original looks it up itself. The status of an entry is ignored.
 func (in input) resumed(messages []*chatMessage) ([]*chatMessage, error) {
 	var generic []content
 	for _, e := range in.Resume {
@@ -223,7 +234,8 @@ func (in input) resumed(messages []*chatMessage) ([]*chatMessage, error) {
 			Name      string
 			Arguments orderedArguments
 		}
-		_ = json.Unmarshal(e.Payload, &members) // a payload that is not an object has no toolCall
+		// the error does not matter: a payload that is not an object has no toolCall
+		_ = json.Unmarshal(e.Payload, &members)
 		if json.Unmarshal(members["toolCall"], &toolCall) != nil || toolCall == nil || json.Unmarshal(e.Payload, &payload) != nil {
 			generic = append(generic, interruptResponse{e.InterruptID, e.Payload})
 			continue
@@ -242,8 +254,8 @@ func (in input) resumed(messages []*chatMessage) ([]*chatMessage, error) {
 	return messages, nil
 }
 
-// orderedArguments are the arguments of a call: an object that keeps the order of its members, or
-// nil.
+// orderedArguments are the arguments of a call: nil, or the text of an object, which keeps the
+// order of its members.
 type orderedArguments json.RawMessage
 
 // UnmarshalJSON implements json.Unmarshaler.
@@ -256,8 +268,8 @@ func (a *orderedArguments) UnmarshalJSON(b []byte) error {
 	return nil
 }
 
-// continued is ConfigureForMixedInvocation: if the history contains the result of a declared tool,
-// the open calls of the last batch with open calls count as approved.
+// continued is a port of ConfigureForMixedInvocation. If the history contains the result of a
+// declared tool, the open calls of the last batch with open calls count as approved.
 func (in input) continued(messages []*chatMessage) ([]*chatMessage, bool) {
 	names := in.names()
 	asked, answered := map[string]bool{}, map[string]bool{}

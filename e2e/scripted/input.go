@@ -6,11 +6,11 @@ import (
 	"strings"
 )
 
-// An input is RunAgentInput as the .NET hosts parse it.
+// An input is a RunAgentInput as the .NET hosts parse it.
 type input struct {
 	ThreadID *string
 	RunID    *string
-	noRun    bool // the request has no runId, not even null
+	noRun    bool // the request has no key runId; false if runId is null
 	Messages []inputMessage
 	Tools    []struct{ Name string }
 	Resume   []resumeEntry
@@ -34,10 +34,12 @@ type resumeEntry struct {
 	Payload     json.RawMessage
 }
 
-// parse parses a body. ok is false if the host responds with 400. roles are the roles for which the
-// host has a type. parts allows a list as a user's content. As everywhere in System.Text.Json,
-// member names match in any letter case, and the last of equal members counts. The original looks
-// up a message's role itself, so its case matters.
+// parse parses a body. roles has the roles for which the host has a type. parts means that the
+// content of a user message may be a list. ok is false if the host responds with HTTP 400.
+//
+// System.Text.Json matches names of members in any letter case, and uses the last of several equal
+// members. A message's role is an exception: the original looks it up itself, so its key must match
+// in letter case.
 func parse(body []byte, roles []string, parts bool) (in input, ok bool) {
 	var members map[string]json.RawMessage
 	var exact struct{ Messages []map[string]json.RawMessage }
@@ -50,7 +52,8 @@ func parse(body []byte, roles []string, parts bool) (in input, ok bool) {
 	}
 	for n := range in.Messages {
 		in.Messages[n].Role = ""
-		_ = json.Unmarshal(exact.Messages[n]["role"], &in.Messages[n].Role) // if it is absent, no host has the role
+		// if the role is absent, it stays "", which no host accepts
+		_ = json.Unmarshal(exact.Messages[n]["role"], &in.Messages[n].Role)
 	}
 	for _, m := range in.Messages {
 		if !slices.Contains(roles, m.Role) {
@@ -72,22 +75,23 @@ func (in input) names() []string {
 	return list
 }
 
-// text returns a message's content. If it is a list, text joins its texts.
+// text returns the content of a message. If the content is a list, text joins the texts of its
+// parts.
 func (m inputMessage) text() string {
 	var s string
 	if json.Unmarshal(m.Content, &s) == nil {
 		return s
 	}
 	var parts []struct{ Text string }
-	_ = json.Unmarshal(m.Content, &parts) // null has no parts
+	_ = json.Unmarshal(m.Content, &parts) // the error does not matter: null has no parts
 	for _, p := range parts {
 		s += p.Text
 	}
 	return s
 }
 
-// identified returns the input with the ids that a host sets: a missing runId becomes empty, and
-// null stays null. A host that makes threads sets a new one if it is missing or blank.
+// identified returns the input with the ids that a host adds. A missing runId becomes "", and null
+// stays null. A host that makes thread ids replaces a missing or blank threadId by a new id.
 func (in input) identified(makesThreads bool) input {
 	if in.RunID == nil && in.noRun {
 		in.RunID = of("")
@@ -101,11 +105,11 @@ func (in input) identified(makesThreads bool) input {
 	return in
 }
 
-// A reading configures how a host reads messages.
+// A reading configures how a host reads the messages of a request.
 type reading struct {
 	coalesce  bool
-	reasoning bool // otherwise it throws for reasoning and activities
-	json      bool // a result that is JSON is parsed
+	reasoning bool // false: it throws for messages with the role reasoning or activity
+	json      bool // parses a tool result as JSON if it is JSON
 }
 
 func (h reading) result(text string) any {
@@ -115,9 +119,9 @@ func (h reading) result(text string) any {
 	return text
 }
 
-// chatMessages is AGUIChatMessageExtensions.AsChatMessages. Hosts that coalesce (agent-framework
-// from de6d0267f, which is dotnet-1.7.0, and AGUI.Server) join consecutive assistant messages with
-// calls.
+// chatMessages is a port of AGUIChatMessageExtensions.AsChatMessages. If h.coalesce is set, it
+// joins consecutive assistant messages with calls. agent-framework does so from de6d0267f
+// (dotnet-1.7.0) on, and AGUI.Server does too.
 func (in input) chatMessages(h reading) ([]*chatMessage, error) {
 	var list []*chatMessage
 	var pending *chatMessage

@@ -8,17 +8,18 @@ import (
 	"holdpoint/e2e/netjson"
 )
 
-// inTree is the host of agent-framework up to dotnet-1.13.0,
-// Microsoft.Agents.AI.Hosting.AGUI.AspNetCore: it starts the run before the agent is called, writes
-// nulls, writes type last, and turns an exception into RUN_ERROR.
+// inTree is a port of agent-framework's own host up to dotnet-1.13.0,
+// Microsoft.Agents.AI.Hosting.AGUI.AspNetCore. It sends RUN_STARTED before it calls the agent,
+// writes unset members as null and the member type last, and turns an exception into RUN_ERROR.
 type inTree struct {
 	coalesce  bool
-	reasoning bool                                 // it has a type for reasoning (from 44381c051, 2026-05-07)
-	resultID  func(*update, functionResult) string // the messageId of a result, which differs between three versions
+	reasoning bool // has a type for the role reasoning (from 44381c051, 2026-05-07)
+	// messageId of a TOOL_CALL_RESULT; three versions differ here
+	resultID func(*update, functionResult) string
 }
 
-// inTreeRoles are the roles for which this host has a type. A version that reads reasoning has one
-// more.
+// inTreeRoles are the roles for which this host has a type. A version that reads reasoning also has
+// a type for "reasoning".
 var inTreeRoles = []string{"developer", "system", "user", "assistant", "tool"}
 
 func (h inTree) serve(w http.ResponseWriter, body []byte, ask agent) {
@@ -59,14 +60,14 @@ func (h inTree) serve(w http.ResponseWriter, body []byte, ask agent) {
 					if c.text != "" {
 						s.send(obj("messageId", open, "delta", c.text, "type", "TEXT_MESSAGE_CONTENT"))
 					}
-				case *functionCall: // an open text stays open
+				case *functionCall: // a text message that is open stays open
 					s.send(obj("toolCallId", c.id, "toolCallName", c.name, "parentMessageId", u.message, "type", "TOOL_CALL_START"))
 					s.send(obj("toolCallId", c.id, "delta", string(text(c.args)), "type", "TOOL_CALL_ARGS"))
 					s.send(obj("toolCallId", c.id, "type", "TOOL_CALL_END"))
 				case functionResult:
 					s.send(obj("messageId", h.resultID(u, c), "toolCallId", c.callID, "content", c.serialized(), "role", "tool", "type", "TOOL_CALL_RESULT"))
 				}
-				// An approval that no wrapper has turned into a call is dropped silently.
+				// This host drops an approval silently, unless a wrapper has turned it into a call.
 			}
 		})
 	}
@@ -79,8 +80,9 @@ func (h inTree) serve(w http.ResponseWriter, body []byte, ask agent) {
 	s.send(obj("threadId", thread, "runId", run, "result", nil, "type", "RUN_FINISHED"))
 }
 
-// withoutServers returns the contents of an update. In a turn with calls of both sides the server's
-// calls are dropped, if the update has the finish reason tool_calls.
+// withoutServers returns the contents of an update that the host sends. If the finish reason is
+// tool_calls and the update has a call of a declared tool, the host drops the calls of the server's
+// tools.
 func withoutServers(u *update, declared []string) []content {
 	is := func(clients bool) func(content) bool {
 		return func(c content) bool {

@@ -10,27 +10,28 @@ import (
 	"github.com/tidwall/gjson"
 )
 
-// A LangGraph is a port of ag-ui's TypeScript adapter for LangGraph (@ag-ui/langgraph 0.0.43), with
-// a graph of a model and a tool node that asks. The question is stored, CUSTOM on_interrupt
-// announces it, resume or forwardedProps.command.resume answers it, and the run continues in the
-// tool node. Its model is that of the other backends. It sends no RAW events.
+// A LangGraph is a port of ag-ui's TypeScript adapter for LangGraph (@ag-ui/langgraph 0.0.43). Its
+// graph consists of a model, the same as that of the other backends, and a tool node that asks. The
+// CUSTOM event on_interrupt announces a question, and the question is stored. resume or
+// forwardedProps.command.resume answers it, and the run continues in the tool node. The adapter
+// sends no RAW events.
 type LangGraph struct {
-	// Whole adds what the adapter sends besides messages: steps, and snapshots of state and
-	// messages. Without it the stream differs from that of a backend without storage only in the
-	// form of the pause.
+	// Whole means that the adapter also sends steps and the snapshots of state and messages.
+	// Otherwise the stream differs from that of a backend without storage only in the form of the
+	// pause.
 	Whole bool
 }
 
-// A checkpoint is what the graph stores of a thread.
+// A checkpoint is the state of a thread that the graph stores.
 type checkpoint struct {
 	messages []object
 	state    sharedState
 	history  []*chatMessage
 	open     *functionCall
-	asked    string // the id of the interrupt
+	asked    string // id of the open interrupt
 }
 
-// New returns a server of the graph.
+// New returns a server that runs the graph.
 func (g LangGraph) New(l *Ledger) *Server {
 	var mu sync.Mutex
 	threads := map[string]*checkpoint{}
@@ -65,11 +66,14 @@ func (g LangGraph) New(l *Ledger) *Server {
 		r.s.send(obj("type", "RUN_STARTED", "threadId", in.ThreadID, "runId", in.RunID))
 		var err error
 		answer := in.ForwardedProps.Command.Resume
-		if len(in.Resume) > 0 { // resume has precedence; for a cancel or several entries the adapter makes a value that no graph understands
+		// resume has precedence; no graph understands what the adapter makes of a cancel or of
+		// several entries
+		if len(in.Resume) > 0 {
 			answer = json.RawMessage(`{"__agui_cancelled__":true}`)
 			if len(in.Resume) == 1 && in.Resume[0].Status == "resolved" && c.open != nil {
 				answer = text(obj(c.asked, in.Resume[0].Payload))
-				if gjson.GetBytes(in.Resume[0].Payload, c.asked).Exists() { // the payload is LangGraph's id map
+				// the payload is LangGraph's map from interrupt id to answer
+				if gjson.GetBytes(in.Resume[0].Payload, c.asked).Exists() {
 					answer = in.Resume[0].Payload
 				}
 			}
@@ -77,7 +81,7 @@ func (g LangGraph) New(l *Ledger) *Server {
 		switch {
 		case len(answer) > 0 && !isNull(answer):
 			err = r.resume(in.ThreadID, tools, m, answer)
-		case c.open != nil: // asks again
+		case c.open != nil: // a question is open: ask it again
 			r.ask()
 		default:
 			r.take(in.Messages)
@@ -99,7 +103,8 @@ type graphRun struct {
 	shares bool
 }
 
-// take merges the request's messages by id, as the adapter does.
+// take adds those user messages of the request whose ids the thread does not have, as the adapter
+// does.
 func (r *graphRun) take(messages []inputMessage) {
 	for _, m := range messages {
 		if m.Role != "user" || m.ID == nil || slices.ContainsFunc(r.c.messages, func(o object) bool { return o[0].Value == *m.ID }) {
@@ -110,7 +115,7 @@ func (r *graphRun) take(messages []inputMessage) {
 	}
 }
 
-// step runs a node.
+// step runs a node, and sends the events of its step if Whole is set.
 func (r *graphRun) step(name string, node func() error) error {
 	if r.Whole {
 		r.s.send(obj("type", "STEP_STARTED", "stepName", name))
@@ -135,7 +140,7 @@ func (r *graphRun) values() object {
 	return o
 }
 
-// model runs the model's node and the nodes after it.
+// model runs the model node and the nodes that follow it.
 func (r *graphRun) model(thread string, m *model) error {
 	err := r.step("model", func() error {
 		reply, err := m.respond(thread, r.c.history, nil)
@@ -204,7 +209,8 @@ func (r *graphRun) snapshots() {
 	}
 }
 
-// ask announces the interrupt: a request of HumanInTheLoopMiddleware for one call.
+// ask announces the interrupt of the open call, in the form of LangChain's
+// HumanInTheLoopMiddleware.
 func (r *graphRun) ask() {
 	c := r.c.open
 	value := obj("actionRequests", []object{obj("name", c.name, "args", c.args, "description", "Approve execution of '"+c.name+"'?")},
@@ -212,8 +218,9 @@ func (r *graphRun) ask() {
 	r.s.send(obj("type", "CUSTOM", "name", "on_interrupt", "value", string(text(value)), "rawEvent", obj("id", r.c.asked, "value", value)))
 }
 
-// resume handles an answer in the form of the id map, {"<id>":{"decisions":[{"type":"approve"}]}}.
-// The tool node runs from its beginning, and sends the call again.
+// resume handles an answer in the form of LangGraph's id map, {"<interrupt
+// id>":{"decisions":[{"type":"approve"}]}}. The tool node runs from its beginning, so it sends the
+// call again.
 func (r *graphRun) resume(thread string, tools map[string]tool, m *model, answer json.RawMessage) error {
 	type decided struct {
 		Decisions []struct{ Type string }

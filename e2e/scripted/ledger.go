@@ -10,7 +10,8 @@ import (
 	"sync"
 )
 
-// A Ledger records what happened on each thread. It survives a restart of its server.
+// A Ledger records what happened on each thread. It does not belong to one server, so a test can
+// give it to the next server after a restart.
 type Ledger struct {
 	mu       sync.Mutex
 	executed map[string]map[string]int
@@ -44,14 +45,14 @@ func (l *Ledger) complain(thread, what string) {
 	l.refused[thread] = append(l.refused[thread], what)
 }
 
-// Executed returns how often each tool call ran, by its argument.
+// Executed returns how many times each tool call ran on thread, by the argument of the call.
 func (l *Ledger) Executed(thread string) map[string]int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return maps.Clone(l.executed[thread])
 }
 
-// Total returns how often each tool call ran, on all threads.
+// Total returns how many times each tool call ran on all threads, by the argument of the call.
 func (l *Ledger) Total() map[string]int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -64,27 +65,28 @@ func (l *Ledger) Total() map[string]int {
 	return total
 }
 
-// Requests returns the bodies of the runs on a thread.
+// Requests returns the bodies of the run requests on thread, in order.
 func (l *Ledger) Requests(thread string) []json.RawMessage {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return slices.Clone(l.requests[thread])
 }
 
-// Complaints returns what the backend, or the provider of its model, has refused.
+// Complaints returns the reasons why the backend, or the provider of its model, refused requests of
+// thread.
 func (l *Ledger) Complaints(thread string) []string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return slices.Clone(l.refused[thread])
 }
 
-// A Server is a backend: POST / is a run, and GET /executed/{thread} returns what it did.
+// A Server is a backend. POST / starts a run, and GET /executed/{thread} returns which actions ran.
 type Server struct {
 	*Ledger
 	mux http.ServeMux
 }
 
-// newServer returns a server whose runs are handled by run, which gets the body unchanged.
+// newServer returns a server that calls run for each run, with the unchanged body of the request.
 func newServer(l *Ledger, run func(w http.ResponseWriter, body []byte)) *Server {
 	s := &Server{Ledger: l}
 	s.mux.HandleFunc("GET /executed/{thread}", func(w http.ResponseWriter, req *http.Request) {
@@ -111,7 +113,7 @@ func newServer(l *Ledger, run func(w http.ResponseWriter, body []byte)) *Server 
 // ServeHTTP implements http.Handler.
 func (s *Server) ServeHTTP(w http.ResponseWriter, req *http.Request) { s.mux.ServeHTTP(w, req) }
 
-// An exception is an exception of a .NET program.
+// An exception is an exception that the .NET original would throw.
 type exception struct{ kind, message string }
 
 func (e *exception) Error() string { return e.kind + ": " + e.message }

@@ -2,24 +2,24 @@ package scripted
 
 import "net/http"
 
-// A Line is a version of .NET's hosts, named by the date or the name of its recording (see
+// A Line is a version of .NET's hosts. Its value is the date or the name of its recording (see
 // testdata/README.md).
 type Line string
 
 const (
-	Line1208 Line = "1208" // Agent Framework's own host, the first with approvals
-	Line0413 Line = "0413" // with ids that begin with ficc_
-	Line0603 Line = "0603" // with reasoning; joins consecutive messages with calls
+	Line1208 Line = "1208" // Agent Framework's own host, in its first version with approvals
+	Line0413 Line = "0413" // the first version with ids that begin with ficc_
+	Line0603 Line = "0603" // reads reasoning; joins consecutive messages with calls
 	Line0707 Line = "0707" // the last version before AGUI.Server
-	LineHead Line = "head" // on AGUI.Server 0.0.3
-	LineNew  Line = "new"  // on AGUI.Server after 0.0.5
-	LineSDK  Line = "sdk"  // only AGUI.Server, after 0.0.5
+	LineHead Line = "head" // Agent Framework on AGUI.Server 0.0.3
+	LineNew  Line = "new"  // Agent Framework on AGUI.Server after 0.0.5
+	LineSDK  Line = "sdk"  // AGUI.Server after 0.0.5, without Agent Framework
 )
 
 // Lines are all lines.
 var Lines = []Line{Line1208, Line0413, Line0603, Line0707, LineHead, LineNew, LineSDK}
 
-// InTree reports whether the line is Agent Framework's own host, which has no interrupts.
+// InTree reports whether the line uses Agent Framework's own host, which has no interrupts.
 func (l Line) InTree() bool {
 	return l == Line1208 || l == Line0413 || l == Line0603 || l == Line0707
 }
@@ -33,7 +33,7 @@ const (
 	WrappedB Wrapping = "step04-b" // ApprovalChatClient of the SDK's sample
 )
 
-// server returns a server of the line.
+// server returns a server of this line, with the model, the tools and the wrapper.
 func (l Line) server(ledger *Ledger, m *model, tools map[string]tool, wrapping Wrapping) *Server {
 	p := &pipeline{meai: l.meai(), model: m, tools: tools}
 	name := of(string(wrapping))
@@ -53,8 +53,8 @@ func (l Line) meai() meai {
 	return meai105
 }
 
-// serving returns a server with the line's host in front of an agent. Agent Framework's newer hosts
-// send the agent's name.
+// serving returns a server that puts the line's host in front of an agent. name is the agent's
+// name, which the newer hosts of Agent Framework send.
 func (l Line) serving(ledger *Ledger, name *string, ask agent) *Server {
 	var host interface {
 		serve(w http.ResponseWriter, body []byte, ask agent)
@@ -76,7 +76,7 @@ func (l Line) serving(ledger *Ledger, name *string, ask agent) *Server {
 	return newServer(ledger, func(w http.ResponseWriter, body []byte) { host.serve(w, body, ask) })
 }
 
-// wrapped returns the pipeline with a wrapper.
+// wrapped returns the pipeline as an agent, behind the wrapper that wrapping selects.
 func (p *pipeline) wrapped(wrapping Wrapping) agent {
 	in := func(messages []*chatMessage) ([]*chatMessage, error) { return messages, nil }
 	out := func(*update) {}
@@ -85,7 +85,7 @@ func (p *pipeline) wrapped(wrapping Wrapping) agent {
 		in = wrapA
 		out = func(u *update) {
 			if wrapOut(u, func(r *toolApprovalRequest) string { return r.id }) {
-				u.finish, u.modelID = nil, nil // not in the wrapper's copy
+				u.finish, u.modelID = nil, nil // the wrapper does not copy these fields
 			}
 		}
 	case WrappedB:
@@ -102,7 +102,7 @@ func (p *pipeline) wrapped(wrapping Wrapping) agent {
 	return p.agent(in, out)
 }
 
-// New returns a server of the line with the model and the tools of the recordings, see files.go.
+// New returns a server of this line with the model and the tools of the recordings (see files.go).
 func (l Line) New(ledger *Ledger, wrapping Wrapping) *Server {
 	m := &model{Ledger: ledger, files: true, sdk: l == LineSDK, sample: wrapping == WrappedB}
 	return l.server(ledger, m, ledger.fileTools(), wrapping)

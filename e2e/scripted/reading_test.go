@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// TestReading checks how the hosts react to requests that no honest client sends, as observed in
-// running hosts.
+// TestReading checks how the hosts react to requests that no honest client sends. The expected
+// reactions were observed in running hosts.
 func TestReading(t *testing.T) {
 	const user = `{"role":"user","content":"delete a.txt"}`
 	resume := func(payload string) string {

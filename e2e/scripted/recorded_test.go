@@ -11,11 +11,12 @@ import (
 	"testing"
 )
 
-// The files of testdata are requests to real .NET hosts and their responses, see
-// testdata/README.md. The port gets each request, and its response must be the same bytes, except
-// ids and times.
+// The files of testdata have requests to real .NET hosts and the responses of the hosts; see
+// testdata/README.md. The ported host gets each request. Its response must be the same, byte for
+// byte, except for ids and times.
 
-// answerTo returns the response of a server to a body, with one event on each line.
+// answerTo returns the response of a server to a body, with one event on each line. The line "CUT"
+// means that the server cut the connection off.
 func answerTo(s *Server, body string) (answer string) {
 	w := httptest.NewRecorder()
 	defer func() {
@@ -42,8 +43,8 @@ var (
 	hostTimes = regexp.MustCompile(`"createdAt":"[^"]*"`)
 )
 
-// numbered replaces the ids in a response that its request does not have by numbers, in order of
-// first appearance.
+// numbered replaces the ids that are in a response but not in its request. Each such id becomes a
+// number, in order of first appearance.
 func numbered(request, answer string) string {
 	numbers := map[string]string{}
 	answer = hostTimes.ReplaceAllString(answer, `"createdAt":"T"`)

@@ -10,20 +10,20 @@ import (
 	"strings"
 )
 
-// The scenes, by the first word of the person's last message:
+// The scenes of the script. The first word of the person's last message selects the scene:
 //
-//	plain ...          an echo
-//	approve A [B ...]  asks for an approval of each, in one turn
-//	explain A          the same for one, after a sentence
+//	plain ...          repeats the message
+//	approve A [B ...]  asks for an approval of each argument, in one turn
+//	explain A          the same for one argument, after a sentence
 //	chain N A          asks N times, one after the other, for A.1, A.2, ...
-//	mixed A            a call that needs an approval next to one that needs none
-//	look A             a call that needs none
-//	delete F           as approve, of another tool
-//	reset              a call without arguments, which needs an approval
-//	locate [A]         calls get_location, which the client must have declared; next to a call that needs an approval
+//	mixed A            a call that needs an approval and a call that needs none, in one turn
+//	look A             a call that needs no approval
+//	delete F           the same as approve, with another tool
+//	reset              a call without arguments that needs an approval
+//	locate [A]         a call of get_location, which the client must have declared; with A also a call that needs an approval
 //	fail               the provider fails after a few words
 //
-// A tool whose argument begins with boom throws; after one whose argument begins with late the
+// A tool whose argument begins with boom throws. After a tool whose argument begins with late, the
 // provider fails.
 const (
 	gatedTool  = "ApproveExpenseReport"
@@ -37,7 +37,7 @@ const (
 func (l *Ledger) tools() map[string]tool {
 	argument := func(c *functionCall) string {
 		var args struct{ ExpenseReportID, Filename string }
-		_ = json.Unmarshal(c.args, &args) // the tool fails below if its required parameter is absent
+		_ = json.Unmarshal(c.args, &args) // if a required parameter is absent, the tool fails below
 		return args.ExpenseReportID + args.Filename
 	}
 	run := func(said string) func(string, *functionCall) (any, error) {
@@ -61,28 +61,29 @@ func (l *Ledger) tools() map[string]tool {
 	}
 }
 
-// A provider selects which ids its updates have.
+// A provider selects which ids the updates of the model have.
 type provider int
 
 const (
-	// openAI: all updates of a completion have its id.
+	// openAI: each update of a completion has the id of the completion.
 	openAI provider = iota
-	// azure: the update with the calls has an empty id.
+	// azure: the update with the calls has the id "".
 	azure
 	// nameless: the update with the calls has no id.
 	nameless
 )
 
-// A model responds as the script says, if a provider would accept the history.
+// A model responds as the script says. It returns an error if a provider would refuse the history.
 type model struct {
 	*Ledger
 	provider provider
-	files    bool // use the script of the recordings, see files.go
-	sdk      bool // the model of the SDK's hosts
+	files    bool // uses the script of the recordings (files.go)
+	sdk      bool // with files: the model of the SDK's hosts
 	sample   bool // the model of the SDK's sample
 }
 
-// respond streams one completion. If there is an error, the list has the updates before it.
+// respond returns the updates of one completion. If it returns an error too, the updates precede
+// the error.
 func (m *model) respond(thread string, history []*chatMessage, declared []string) ([]*update, error) {
 	if err := providerTakes(history); err != nil {
 		m.complain(thread, err.Error())
@@ -176,8 +177,8 @@ func (m *model) respond(thread string, history []*chatMessage, declared []string
 	return say("I do not know that scene."), nil
 }
 
-// scene returns the words of the person's last message, the number of batches of calls since then,
-// and their results, as value reads them.
+// scene returns the words of the person's last message, the number of batches of calls that follow
+// it, and the results of these calls as text. value converts a result to text.
 func scene(history []*chatMessage, value func(functionResult) string) (words []string, turns int, results []string) {
 	words = []string{"nothing"}
 	for _, m := range history {
@@ -201,9 +202,9 @@ func scene(history []*chatMessage, value func(functionResult) string) (words []s
 	return words, turns, results
 }
 
-// providerTakes returns an error if a strict provider would refuse the history: the calls of an
-// assistant's message must be answered in the messages directly after it, each once, and no other
-// message may be a result. Ids of calls must be unique.
+// providerTakes returns an error if a strict provider would refuse the history. The calls of an
+// assistant message must have one result each, in the messages directly after it. A message in any
+// other place must not be a result. Ids of calls must be unique.
 func providerTakes(history []*chatMessage) error {
 	open, ever := map[string]bool{}, map[string]bool{}
 	for n, m := range history {
@@ -235,7 +236,7 @@ func newCall(name string, args json.RawMessage) *functionCall {
 	return &functionCall{id: "call_" + guid()[:24], name: name, args: args}
 }
 
-// guid returns a Guid in the format N.
+// guid returns a new Guid in .NET's format N: 32 hexadecimal digits.
 func guid() string {
 	var b [16]byte
 	_, _ = rand.Read(b[:]) // rand.Read never fails

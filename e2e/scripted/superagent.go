@@ -12,20 +12,21 @@ import (
 )
 
 // A Superagent is a superagent server (superagent-base, 0.4.0 and later), written from its source
-// and its documentation: it asks when its model's response contains a confirmation phrase, stores
-// one question for each session, and accepts an answer once. The query parameter `wire` of a
-// request selects the form of its stream, see Wires.
+// and its documentation. It asks when the response of its model contains a confirmation phrase. It
+// stores one question for each session, and accepts one answer to it. The query parameter `wire` of
+// a request selects the form of the stream (see Wires).
 //
-// The model carries out the action unless the answer contains "false". It gets a sentence made of
-// the answer's fields, which is "User confirmed: yes, please proceed." for an answer without input.
+// The model gets a sentence that is made of the answer's fields. For an answer without input the
+// sentence is "User confirmed: yes, please proceed." The model carries out the action unless the
+// sentence contains "false".
 //
-//	plain ...      an echo
-//	approve A      asks with a confirm
-//	brief A        the same, and the question has expired at once
+//	plain ...      repeats the message
+//	approve A      asks with a confirm field
+//	brief A        the same, but the question has expired at once
 //	city           asks for a text
-//	trip A         asks for a text, a select and a confirm
-//	twice A        as approve; the response after the answer contains a phrase again
-//	loop A         asks as a TurnLoop agent does: no fields, and the question is not stored
+//	trip A         asks for a text, a select and a confirm field
+//	twice A        the same as approve A; the response after the answer contains a phrase again
+//	loop A         asks as a TurnLoop agent does: without fields, and without storing the question
 //	work           thinks and calls a tool
 //	fail           fails after a few words
 type Superagent struct {
@@ -35,11 +36,12 @@ type Superagent struct {
 	asked map[string]*pending // by session
 }
 
-// Wires are the forms of a stream: the two that were observed, of which X-A2UI requests the first
-// and the second is the default; both as documented; and A2UI for streams without event names.
+// Wires are the forms of a stream. "a2ui" and "tokens" were observed: a request with X-A2UI gets
+// "a2ui", and any other request gets "tokens". The next two are the same forms as documented.
+// "unnamed" is A2UI without event names.
 var Wires = []string{"a2ui", "tokens", "documented-a2ui", "documented-tokens", "unnamed"}
 
-// A pending is an open question.
+// A pending is an open question of a session.
 type pending struct {
 	State   superState
 	what    string
@@ -70,7 +72,7 @@ var (
 	sizeField    = superField{Name: "size", Type: "select", Label: "Size", Options: []string{"S", "M"}}
 )
 
-// superagentName is the only agent of the server.
+// superagentName is the name of the only agent of the server.
 const superagentName = "approver"
 
 // NewSuperagent returns a Superagent.
@@ -186,7 +188,7 @@ func (s *Superagent) resume(w http.ResponseWriter, req *http.Request) {
 		refuse(w, http.StatusConflict, "no pending interrupt for session: "+in.SessionID)
 		return
 	}
-	out := &superStream{w: w, wire: req.URL.Query().Get("wire")} // it ignores X-A2UI
+	out := &superStream{w: w, wire: req.URL.Query().Get("wire")} // resume ignores the header X-A2UI
 	told := p.told(in.Input)
 	if len(in.Input) == 0 {
 		s.complain(in.SessionID, "an answer without input: "+string(body))
@@ -203,7 +205,7 @@ func (s *Superagent) resume(w http.ResponseWriter, req *http.Request) {
 	out.done()
 }
 
-// told returns the sentence that the model gets.
+// told returns the sentence that the model gets for an answer.
 func (p *pending) told(input map[string]any) string {
 	if len(input) == 0 {
 		return "User confirmed: yes, please proceed."
@@ -235,7 +237,7 @@ func (s *Superagent) state(w http.ResponseWriter, req *http.Request) {
 	w.Write(text(obj("interrupted", false)))
 }
 
-// A superStream is a response in one of the wires.
+// A superStream is a response in one of the forms that Wires lists.
 type superStream struct {
 	w    http.ResponseWriter
 	wire string
@@ -244,8 +246,8 @@ type superStream struct {
 
 func (s *superStream) documented() bool { return strings.HasPrefix(s.wire, "documented") }
 
-// frame writes a frame as the server's writer does: a line of data for each line, none without
-// data, and without a newline at the end.
+// frame writes a frame as the server's writer does: one data line for each line of data, and no
+// data line if data is empty. A newline at the end of data is dropped.
 func (s *superStream) frame(name, data string) {
 	s.w.Header().Set("Content-Type", "text/event-stream")
 	s.w.Header().Set("Cache-Control", "no-cache")
@@ -271,7 +273,7 @@ func (s *superStream) token(t string) {
 	}
 }
 
-// send writes an A2UI event, which a stream of tokens does not have.
+// send writes an A2UI event. If the stream has the form of tokens, send does nothing.
 func (s *superStream) send(kind string, data any) {
 	if !s.a2ui {
 		return
@@ -301,7 +303,7 @@ func (s *superStream) done() {
 	}
 }
 
-// interrupt sends the question, and ends the stream.
+// interrupt sends the question and ends the stream.
 func (s *superStream) interrupt(state superState) {
 	encoded := string(text(state))
 	switch {
@@ -312,14 +314,14 @@ func (s *superStream) interrupt(state superState) {
 		}
 		s.send("interrupt", obj("reason", state.Reason, "fields", fields))
 	case s.a2ui:
-		// The converter gets the state as text, and does not parse it.
+		// The server's converter gets the state as text and does not parse it.
 		s.send("interrupt", obj("reason", encoded, "fields", []superField{{Name: "response", Type: "text", Label: "Your response", Required: true}}))
 	case s.documented():
 		for _, word := range strings.SplitAfter(strings.ReplaceAll(state.Reason, "\n", " "), " ") {
 			s.token(word)
 		}
 		s.token(`\x00INTERRUPT:` + encoded)
-		return // nothing follows
+		return // nothing follows the question
 	default:
 		s.token("\x00INTERRUPT:" + encoded)
 	}

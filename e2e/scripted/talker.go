@@ -10,26 +10,26 @@ import (
 	"sync"
 )
 
-// A Talker is an AG-UI backend without pauses: it asks in a text, and reads the next text as the
-// answer. A text that begins with yes after its question is an approval.
+// A Talker is an AG-UI backend without pauses. It asks in a text message, and reads the next user
+// message as the answer. The answer is an approval if its first word is yes.
 //
-//	plain ...     an echo
+//	plain ...     repeats the message
 //	approve A     asks
 //	chain N A     asks N times, for A.1, A.2, ...
-//	offer A       ends in "do you want me to", as any chat may
-//	fail          fails after a question
+//	offer A       ends in "Do you want me to explain it?", as any chat may
+//	fail          asks and then fails
 type Talker struct {
-	// Keeps means that it stores the conversation by thread, and reads only the last message.
-	// Otherwise it reads the history of the request.
+	// Keeps means that it stores its last message of each thread, and reads only the last message
+	// of the request. Otherwise it also reads the message before that one.
 	Keeps bool
 }
 
 var asksFor = regexp.MustCompile(`I am about to approve (\S+)( \((\d+) of (\d+)\))?\. Shall I proceed\?$`)
 
-// New returns a server with this Talker.
+// New returns a server that runs this Talker.
 func (t Talker) New(l *Ledger) *Server {
 	var mu sync.Mutex
-	said := map[string]string{} // its last message, by thread
+	said := map[string]string{} // the Talker's last message, by thread
 	return newServer(l, func(w http.ResponseWriter, body []byte) {
 		mu.Lock()
 		defer mu.Unlock()
@@ -69,7 +69,8 @@ func (t Talker) New(l *Ledger) *Server {
 	})
 }
 
-// reply returns the response to words that follow the message before.
+// reply returns the response to a message of the person. words is that message, and before is the
+// Talker's message that precedes it. fails means that the run fails after the response.
 func reply(l *Ledger, thread, before, words string) (says string, fails bool) {
 	asked := asksFor.FindStringSubmatch(before)
 	first, rest, _ := strings.Cut(words, " ")

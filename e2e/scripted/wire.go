@@ -12,10 +12,10 @@ type object = netjson.Object
 // obj returns an object from alternating keys and values.
 func obj(list ...any) object { return netjson.New(list...) }
 
-// text returns v as compact JSON text.
+// text returns v as compact JSON text. It panics if v cannot be marshalled.
 func text(v any) []byte { return netjson.Text(v) }
 
-// A stream is the response of one run. Its header is sent with the first event.
+// A stream is the response of one run. Its HTTP header is sent with the first event.
 type stream struct {
 	w      http.ResponseWriter
 	encode func(any) []byte

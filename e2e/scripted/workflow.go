@@ -6,33 +6,37 @@ import (
 	"sync"
 )
 
-// confirmPort is the RequestPort of the workflow. A question is a call with this name.
+// confirmPort is the name of the workflow's RequestPort. A question is a call with this name.
 const confirmPort = "ConfirmDelete"
 
-// Workflow returns a server of the line whose agent is a workflow with a RequestPort, and which
-// stores a session for each thread. Its clients send only new messages. A tool message for an open
-// question answers it, if it is a text. Any other message starts a turn of the workflow's first
-// executor (agent-framework dotnet/src/Microsoft.Agents.AI.Workflows/WorkflowSession.cs). This
-// executor asks for each message "delete P", and echoes any other message of a person.
+// Workflow returns a server of this line. Its agent is a workflow with a RequestPort
+// (agent-framework dotnet/src/Microsoft.Agents.AI.Workflows/WorkflowSession.cs). The server stores
+// a session for each thread, and its clients send only new messages.
 //
-// It complains about each message that a session gets twice.
+// If a tool message is for an open question, its text answers the question. Any other message
+// starts a turn of the workflow's first executor. This executor asks for each message "delete P",
+// and repeats any other message of a person.
+//
+// The server complains about each message that a session gets twice.
 func (l Line) Workflow(ledger *Ledger) *Server {
 	return l.serving(ledger, of("workflow"), newWorkflow(ledger, false).run)
 }
 
-// AgentInWorkflow returns the same server with an agent as the first executor, whose tool
-// delete_file needs an approval. The host sends each question twice: under the agent's id, and
-// under an id of the workflow that ends with it. An answer to the second alone runs or denies the
-// call. If both are answered nothing runs, and the run ends normally. Both were observed with line
-// head. The effect of an answer to the first alone was not observed, and this host complains about
-// it.
+// AgentInWorkflow returns the same server as Workflow, but its first executor is an agent whose
+// tool delete_file needs an approval.
+//
+// The host sends each question twice: once under the agent's id, and once under a longer id of the
+// workflow that ends with the agent's id. An answer to the second question alone runs or denies the
+// call. If both are answered, nothing runs, and the run ends normally. Both facts were observed
+// with line head. It was not observed what an answer to the first question alone does, so this
+// server complains about it.
 func (l Line) AgentInWorkflow(ledger *Ledger) *Server {
 	return l.serving(ledger, of("workflow"), newWorkflow(ledger, true).run)
 }
 
 type workflow struct {
 	*Ledger
-	agent    bool // asks as AgentInWorkflow, otherwise by the port
+	agent    bool // asks as described at AgentInWorkflow; otherwise asks by the port
 	mu       sync.Mutex
 	sessions map[string]*workflowSession
 }
@@ -43,19 +47,19 @@ func newWorkflow(l *Ledger, agent bool) *workflow {
 
 // A workflowSession is the stored state of a thread.
 type workflowSession struct {
-	seen    map[string]bool          // the ids of the messages so far
-	pending map[string]*functionCall // the calls that wait, by question
+	seen    map[string]bool          // ids of the messages that the session got
+	pending map[string]*functionCall // calls that wait for an answer, by the id of the question
 }
 
-// A workflowInput is the input of one run, sorted as WorkflowSession does it.
+// A workflowInput is the input of one run, sorted as WorkflowSession does.
 type workflowInput struct {
 	said     []string
-	answered []string          // the open questions that were answered
-	answers  map[string]string // by question: "yes", or another text
-	first    map[string]bool   // the calls that were answered under the agent's id
+	answered []string          // ids of the open questions that were answered
+	answers  map[string]string // "yes" or another text, by the id of the question
+	first    map[string]bool   // ids of the calls that were answered under the agent's id
 }
 
-// run is WorkflowSession.InvokeStageAsync.
+// run is a port of WorkflowSession.InvokeStageAsync.
 func (w *workflow) run(in input, messages []*chatMessage, yield func(*update)) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -104,7 +108,7 @@ func (w *workflow) sorted(thread string, session *workflowSession, messages []*c
 			switch c := c.(type) {
 			case functionResult:
 				if session.pending[c.callID] == nil {
-					continue // an ordinary message, which this executor ignores
+					continue // an ordinary message; this executor ignores it
 				}
 				says, isText := c.value.(string)
 				if !isText {
@@ -133,11 +137,11 @@ func (w *workflow) sorted(thread string, session *workflowSession, messages []*c
 	return came, nil
 }
 
-// answered carries out an answer, and yields the result: for an agent the call and its result, for
-// a port a message of the workflow.
+// answered carries out an answer and yields the result. The result is the call with its tool result
+// if an agent asked, and a message of the workflow if the port asked.
 func (w *workflow) answered(thread string, call *functionCall, approved bool, yield func(*update)) {
 	var args struct{ Path string }
-	_ = json.Unmarshal(call.args, &args) // the workflow itself has made them
+	_ = json.Unmarshal(call.args, &args) // always valid: the workflow itself has made the arguments
 	outcome := "kept " + args.Path
 	if approved {
 		w.execute(thread, "delete "+args.Path)
@@ -154,7 +158,7 @@ func (w *workflow) answered(thread string, call *functionCall, approved bool, yi
 	yield(workflowUpdate(textContent{outcome}))
 }
 
-// asks asks whether a file may be deleted.
+// asks yields the question whether the file path may be deleted.
 func (w *workflow) asks(session *workflowSession, path string, yield func(*update)) {
 	if w.agent {
 		call := newCall("delete_file", text(obj("path", path)))

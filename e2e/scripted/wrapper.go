@@ -10,16 +10,16 @@ import (
 
 const requestApproval = "request_approval"
 
-// wrapA is ServerFunctionApprovalAgent.ProcessIncomingFunctionApprovals, including its effects on
-// messages with more than one content (agent-framework
-// dotnet/samples/02-agents/AGUI/Step04_HumanInLoop/Server/ ServerFunctionApprovalServerAgent.cs;
-// the same in all its versions).
+// wrapA is a port of ServerFunctionApprovalAgent.ProcessIncomingFunctionApprovals, with the effects
+// that it has on messages with more than one content (agent-framework
+// dotnet/samples/02-agents/AGUI/Step04_HumanInLoop/Server/ServerFunctionApprovalServerAgent.cs; all
+// versions of that file agree).
 func wrapA(messages []*chatMessage) ([]*chatMessage, error) {
 	var result []*chatMessage
 	changed := false
 	tracked := map[string]*toolApprovalRequest{}
 	for at, m := range messages {
-		var contents *[]content // one list, shared by all messages that are made from this one
+		var contents *[]content // all messages that are made from m share this list
 		begin := func(upTo int) {
 			if !changed {
 				changed = true
@@ -67,7 +67,7 @@ func wrapA(messages []*chatMessage) ([]*chatMessage, error) {
 	return result, nil
 }
 
-// requestOfCall is ConvertToolCallToApprovalRequest.
+// requestOfCall is a port of ConvertToolCallToApprovalRequest.
 func requestOfCall(call *functionCall) (*toolApprovalRequest, error) {
 	if call.args == nil {
 		return nil, throw("InvalidOperationException", "Invalid request_approval tool call")
@@ -82,10 +82,10 @@ func requestOfCall(call *functionCall) (*toolApprovalRequest, error) {
 	return &toolApprovalRequest{id: *payload.ID, call: &functionCall{id: *payload.ID, name: *payload.Name, args: payload.Arguments}}, nil
 }
 
-// bound returns the messages that ApprovalResponseBindingChatClient (agent-framework from
-// dotnet-1.14.0 on, to Agents.AI 1.21) passes on: of the answers only the first to each request of
-// the history. From 1.22.0 on only the requests of the agent's session count, so no approval works
-// with this hosting.
+// bound is a port of ApprovalResponseBindingChatClient, which agent-framework has from
+// dotnet-1.14.0 on (as of Agents.AI 1.21). It returns the messages without some answers: only the
+// first answer to each request in the history stays. From Agents.AI 1.22.0 on, only requests in the
+// agent's session count, so with this hosting no approval works any more.
 func bound(messages []*chatMessage) []*chatMessage {
 	known, used := map[string]bool{}, map[string]bool{}
 	var list []*chatMessage
@@ -114,7 +114,7 @@ func bound(messages []*chatMessage) []*chatMessage {
 	return list
 }
 
-// wrapB is ApprovalChatClient.RewriteIncomingApprovals (ag-ui
+// wrapB is a port of ApprovalChatClient.RewriteIncomingApprovals (ag-ui
 // sdks/dotnet/samples/GettingStarted/Step04_HumanInLoop/Step04_HumanInLoop.Server/ApprovalChatClient.cs).
 func wrapB(messages []*chatMessage) ([]*chatMessage, error) {
 	originals := map[string]*functionCall{}
@@ -164,9 +164,9 @@ func wrapB(messages []*chatMessage) ([]*chatMessage, error) {
 	return result, nil
 }
 
-// wrapOut replaces the approvals in an outgoing update as both samples do. callID returns the id of
-// the synthetic call: A uses the request's id, B the original call's. It reports whether there was
-// an approval.
+// wrapOut replaces each approval request in an outgoing update by a call of request_approval, as
+// both samples do. callID returns the id of that call: layout A uses the id of the request, and
+// layout B the id of the original call. wrapOut reports whether it has replaced a request.
 func wrapOut(u *update, callID func(*toolApprovalRequest) string) bool {
 	found := false
 	for n, c := range u.contents {
@@ -182,8 +182,8 @@ func wrapOut(u *update, callID func(*toolApprovalRequest) string) bool {
 	return found
 }
 
-// A requestPayload is ApprovalRequest. approval_id and function_name are required; an explicit null
-// counts as present.
+// A requestPayload is the sample's type ApprovalRequest. approval_id and function_name are
+// required, but may be null.
 type requestPayload struct {
 	ID        *string         `json:"approval_id"`
 	Name      *string         `json:"function_name"`
@@ -191,9 +191,11 @@ type requestPayload struct {
 	Message   *string         `json:"message"`
 }
 
-// payloadOf parses the arguments of a request_approval; nil if they have no request.
+// payloadOf parses the arguments of a request_approval call. It returns nil if they contain no
+// request.
 func payloadOf(call *functionCall) (*requestPayload, error) {
-	var args map[string]json.RawMessage // the original uses a dictionary, so the case of the key matters
+	// the original uses a dictionary, so keys must match in letter case
+	var args map[string]json.RawMessage
 	if json.Unmarshal(call.args, &args) != nil || args["request"] == nil || isNull(args["request"]) {
 		return nil, nil
 	}
