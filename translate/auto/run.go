@@ -77,7 +77,8 @@ func (run *run) pass(ev agui.Event, emit func(agui.Event)) {
 	emit(ev)
 }
 
-// shownSnapshot returns a snapshot of the messages as the client is shown it.
+// shownSnapshot returns a MESSAGES_SNAPSHOT as the client must get it. Each EarlyReader may change
+// it.
 func (run *run) shownSnapshot(snapshot agui.Event) agui.Event {
 	for _, e := range run.earlyRuns {
 		run.snapshot = snapshot
@@ -89,14 +90,15 @@ func (run *run) shownSnapshot(snapshot agui.Event) agui.Event {
 
 func ignore(agui.Event) {}
 
-// A heldCall is a tool call whose events are held until a verdict.
+// A heldCall is a tool call whose events are held until a dialect claims it or all dialects decline
+// it.
 type heldCall struct {
 	call agui.Call
-	args strings.Builder // collects call.Args from many small deltas
+	args strings.Builder // collects call.Args, which may come in many small deltas
 }
 
-// Event implements translate.Run. It examines only CUSTOM events, snapshots of the messages, the
-// first RAW event and events of tool calls.
+// Event implements translate.Run. Until a dialect claims the stream, it examines only CUSTOM
+// events, MESSAGES_SNAPSHOT, the first RAW event and the events of tool calls.
 func (run *run) Event(ev agui.Event, emit func(agui.Event)) error {
 	if run.claimed != nil {
 		return run.claimed.Event(ev, emit)
@@ -142,9 +144,10 @@ func (run *run) Event(ev agui.Event, emit func(agui.Event)) error {
 	return nil
 }
 
-// Passes implements translate.Passer. If a dialect has claimed the stream, its run decides. Before
-// that, nothing passes while an END waits for the event that follows it, and no arguments pass
-// while a call is held, because they may belong to it.
+// Passes implements translate.Passer. If a dialect has claimed the stream, that dialect's run
+// decides. Before that, two kinds of events must be read: all events, while a TOOL_CALL_END is held
+// until the next event; and TOOL_CALL_ARGS, while a call is held, because the arguments may belong
+// to it.
 func (run *run) Passes(t agui.Type) bool {
 	if run.claimed != nil {
 		found, ok := run.claimed.(translate.Passer)
@@ -173,13 +176,13 @@ func (run *run) Passes(t agui.Type) bool {
 	return true
 }
 
-// call handles an event of a tool call.
+// call handles an event of a tool call, while no dialect has claimed the stream.
 func (run *run) call(ev agui.Event, emit func(agui.Event)) error {
 	if h := run.holding(ev); h != nil {
 		return run.hold(h, ev, emit)
 	}
 	if ev.Type == agui.CallArgs || ev.Type == agui.CallEnd && run.closes(ev) {
-		run.pass(ev, emit) // no dialect was interested in the call at its start
+		run.pass(ev, emit) // when the call began, no dialect wanted to hold it
 		return nil
 	}
 	v, one := translate.No, translate.Dialect(nil)
@@ -207,7 +210,9 @@ func (run *run) call(ev agui.Event, emit func(agui.Event)) error {
 	}
 	if ev.Type == agui.CallStart {
 		if slices.Contains(run.open, run.hash(ev)) {
-			return nil // Agent Framework sends some calls twice, and clients fail at the second START
+			// Agent Framework sends some calls twice, and clients fail at the second
+			// TOOL_CALL_START
+			return nil
 		}
 		run.begin(ev)
 	}
@@ -215,7 +220,8 @@ func (run *run) call(ev agui.Event, emit func(agui.Event)) error {
 	return nil
 }
 
-// begin records a call that passed. If too many calls never end, it forgets the older ones.
+// begin notes that a call was forwarded and has not ended. If the list is full, begin drops its
+// older half.
 func (run *run) begin(ev agui.Event) {
 	if len(run.open) == maxOpen {
 		run.open = slices.Delete(run.open, 0, maxOpen/2)
@@ -223,9 +229,9 @@ func (run *run) begin(ev agui.Event) {
 	run.open = append(run.open, run.hash(ev))
 }
 
-// declaresTool reports whether the request declares the call's tool. Then the client answers the
-// call, whatever its name or its arguments, unless the backend is known to ask by calling that
-// tool.
+// declaresTool reports whether the request declares the call's tool. The client then runs the call
+// itself, whatever its name and its arguments are. The exception is a backend that is known to ask
+// by calls of that tool.
 func (run *run) declaresTool(ev agui.Event) bool {
 	if len(run.r.Input.Tools) == 0 {
 		return false
@@ -234,8 +240,8 @@ func (run *run) declaresTool(ev agui.Event) bool {
 	return run.r.Input.Declares(tool) && !run.d.owns(run.r.Pause.Dialect, tool)
 }
 
-// closes reports whether an END belongs to a call whose START has passed, and removes that call
-// from the list.
+// closes reports whether a TOOL_CALL_END belongs to a call whose TOOL_CALL_START was forwarded. If
+// so, it removes the call from the list.
 func (run *run) closes(ev agui.Event) bool {
 	at := slices.Index(run.open, run.hash(ev))
 	if at < 0 {
@@ -249,11 +255,11 @@ func (run *run) hash(ev agui.Event) uint64 {
 	return maphash.String(run.d.seed, agui.View(ev.JSON).Get("toolCallId").Str)
 }
 
-// begunCall returns the call that an event begins, with the data in the event. The result shares
-// memory with the event.
+// begunCall returns the call that the event begins, as far as the event describes it. The result
+// shares memory with the event.
 func begunCall(ev agui.Event) agui.Call {
 	if ev.Type == agui.CallEnd {
-		return agui.Call{Ended: true} // an END without START
+		return agui.Call{Ended: true} // a TOOL_CALL_END without its start
 	}
 	view := agui.View(ev.JSON)
 	c := agui.Call{ID: view.Get("toolCallId").Str, Name: view.Get("toolCallName").Str}
@@ -263,8 +269,8 @@ func begunCall(ev agui.Event) agui.Call {
 	return c
 }
 
-// ask returns the dialect that claims the event, or nil. It asks about the event together with each
-// held call, and then about the event alone.
+// ask returns the dialect that claims the event, or nil. It asks the dialects about the event once
+// for each held call, and then without a call.
 func (run *run) ask(ev agui.Event) translate.Dialect {
 	for _, h := range run.held {
 		if v, one := run.askOf(ev, h.call); v == translate.Mine {
@@ -284,8 +290,9 @@ func (run *run) signer(ev agui.Event) translate.Dialect {
 	return nil
 }
 
-// askOf asks the dialects about a call, in order. It returns the first dialect with the verdict
-// Mine. If there is none, the verdict is Hold or HoldToEnd if some dialect needs to wait.
+// askOf asks the dialects in order about the event and the call. It returns the first dialect with
+// the verdict Mine. If no dialect returns Mine, the verdict is HoldToEnd or Hold if some dialect
+// must see more events, and otherwise No.
 func (run *run) askOf(ev agui.Event, call agui.Call) (translate.Verdict, translate.Dialect) {
 	verdict := translate.No
 	for _, one := range run.d.list {
@@ -326,7 +333,8 @@ func (run *run) holding(ev agui.Event) *heldCall {
 	return found
 }
 
-// hold handles another event of a held call. A call gets no more events after its END.
+// hold handles a further event of the held call h. TOOL_CALL_END is the last event of a call, so
+// the call is then released, unless a dialect can decide only at the end of the run.
 func (run *run) hold(h *heldCall, ev agui.Event, emit func(agui.Event)) error {
 	h.note(ev)
 	v, one := run.askOf(ev, h.call)
@@ -343,7 +351,8 @@ func (run *run) hold(h *heldCall, ev agui.Event, emit func(agui.Event)) error {
 	return nil
 }
 
-// readAfterCall handles an event that follows the END of the undecided call.
+// readAfterCall handles an event that follows the TOOL_CALL_END of the undecided call. It holds the
+// event, or gives the stream to the dialect that claims the call now.
 func (run *run) readAfterCall(ev agui.Event, emit func(agui.Event)) error {
 	h := run.undecided
 	_, one := run.askOf(ev, h.call)
@@ -360,13 +369,14 @@ func (run *run) readAfterCall(ev agui.Event, emit func(agui.Event)) error {
 	return nil
 }
 
-// waiting returns and removes all held events, in the order in which they arrived.
+// waiting returns all held events, in the order in which they arrived. After it no event is held.
 func (run *run) waiting() []agui.Event {
 	run.held, run.orphanEnd, run.undecided, run.chunk = nil, nil, nil, nil
 	return run.events.ReleaseAll()
 }
 
-// release emits the events of a held call. A call that has not ended is now an open call.
+// release forwards the events of a held call. If the call has not ended, its end is awaited from
+// then on.
 func (run *run) release(h *heldCall, emit func(agui.Event)) {
 	for _, ev := range run.events.Release(h) {
 		run.pass(ev, emit)
@@ -386,8 +396,8 @@ func (run *run) release(h *heldCall, emit func(agui.Event)) {
 	}
 }
 
-// take hands the stream to the dialect that claimed it. The dialect gets RUN_STARTED, which the
-// client has already, then the held events, then ev.
+// take gives the stream to the dialect that claimed it. The dialect's run first gets RUN_STARTED,
+// which the client already has. Then it gets the held events, and then the event ev.
 func (run *run) take(one translate.Dialect, ev agui.Event, emit func(agui.Event)) error {
 	if err := run.claim(one); err != nil {
 		return err
@@ -400,8 +410,8 @@ func (run *run) take(one translate.Dialect, ev agui.Event, emit func(agui.Event)
 	return run.claimed.Event(ev, emit)
 }
 
-// takeEnd does the same at the terminal event. It returns the events that the dialect makes from
-// the held events.
+// takeEnd is take for a claim at the terminal event. It returns the events that the dialect emits
+// for the held events.
 func (run *run) takeEnd(one translate.Dialect) ([]agui.Event, error) {
 	if err := run.claim(one); err != nil || len(run.held) == 0 {
 		return nil, err
@@ -468,14 +478,15 @@ func (run *run) End(e translate.End) (translate.Result, error) {
 	return res, err
 }
 
-// warn warns once if the run probably asked a question that Holdpoint cannot recognize.
+// warn writes a warning if the run probably asked a question that Holdpoint cannot recognize. A
+// dialect writes it only once.
 func (run *run) warn(e translate.End) {
 	if run.claimed == nil && run.r.Pause.Dialect == "" && run.lost.LikelyAsked(run.r, e.Event) {
 		run.d.strands.Do(func() { run.d.warn(strandsapi.LostHint) })
 	}
 }
 
-// note adds the data of an event to the call.
+// note adds what the event says about the call to h.
 func (h *heldCall) note(ev agui.Event) {
 	switch ev.Type {
 	case agui.CallStart, agui.CallChunk:

@@ -7,10 +7,11 @@ import (
 	"holdpoint/translate/kit"
 )
 
-// Answers implements translate.Dialect. It reads the entries of resume, and the command.resume of
-// clients that support only the CUSTOM event. The dialect's own schema offers only a yes and a no.
-// A hook may accept other answers too, so Answers marks them as the dialect's own form, and Begin
-// checks them.
+// Answers implements translate.Dialect. It reads the entries of the resume array. It also reads
+// command.resume, for clients that support only the CUSTOM event. The schema that the dialect adds
+// to a question offers only a yes and a no. A hook may accept other answers too. So Answers marks
+// them as answers in the backend's own form, which the schema does not judge, and Begin checks
+// them.
 func (d *Dialect) Answers(in agui.RunInput, p agui.Pause) ([]agui.Answer, error) {
 	list, err := kit.Answers(in, p)
 	for n, a := range list {
@@ -26,13 +27,14 @@ func (d *Dialect) Answers(in agui.RunInput, p agui.Pause) ([]agui.Answer, error)
 	return kit.CancelsLost(p, list), err
 }
 
-// inOwnForm reports whether an answer does not fit the dialect's schema: it has a payload, and that
-// is not an object with approved.
+// inOwnForm reports whether the answer is in another form than the dialect's schema: it has a
+// payload that is not an object with approved.
 func inOwnForm(a agui.Answer) bool {
 	return a.Payload != nil && len(kit.Members(gjson.ParseBytes(a.Payload), "approved")) == 0
 }
 
-// Interpret implements translate.Interpreter. It reads the words of the rules as yes or no.
+// Interpret implements translate.Interpreter. It finds out whether an answer means yes or no by the
+// words that the rules define.
 func (d *Dialect) Interpret(p agui.Pause, answers []agui.Answer, read []agui.Reading) {
 	d.rules.Interpret(p, answers, read, func(i agui.Interrupt) string { return privateOf(i).Name })
 }

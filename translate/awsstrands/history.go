@@ -6,21 +6,21 @@ import (
 	"holdpoint/translate/kit"
 )
 
-// pausePrivate is the JSON of Pause.Private. Held has the ids of the calls that had no result when
-// the run paused, even if no question was about them.
+// pausePrivate is the state that the dialect stores, as JSON, in Pause.Private. Held has the ids of
+// all calls that had no result when the run paused, including those that no question was about.
 type pausePrivate struct {
 	Held []string `json:"held,omitempty"`
 }
 
-// possiblyOpenCalls returns the ids of a pause's calls that may still have no result.
+// possiblyOpenCalls returns the ids of the pause's calls that may have no result yet.
 func possiblyOpenCalls(p agui.Pause) []string { return kit.ReadPrivate[pausePrivate](p.Private).Held }
 
-// withoutHeld returns the input without the calls that an ended pause held and that have no result.
-// Such a call is left if the pause was lost or is in doubt, or if the adapter did not send the
-// result (see the package comment). If it stayed in the history, Python would drop everything after
-// it, and run it again together with the other calls of its turn, without a question (RAN
-// ag_ui_strands 0.3.0). TypeScript would pass it to the model, and models refuse it. The calls of
-// the open pause stay, because the backend adds their results.
+// withoutHeld returns the input without the calls of ended pauses that have no result. Such calls
+// occur if the pause was lost or is in doubt, or if the adapter did not send the result (see the
+// package comment). If such a call stayed in the history, Python would drop all messages after it,
+// and run it again without a question, with the other calls of its turn (RAN ag_ui_strands 0.3.0).
+// TypeScript would pass the call to the model, and models refuse it. The calls of the pause open
+// stay in the history, because the backend adds their results.
 func withoutHeld(in agui.RunInput, ended []translate.EndedPause, open agui.Pause) agui.RunInput {
 	held := map[string]bool{}
 	for _, p := range ended {

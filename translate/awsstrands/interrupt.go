@@ -11,30 +11,32 @@ import (
 	"holdpoint/translate/kit"
 )
 
-// gateName begins the names of interrupts of the adapters' own gate. The name of the tool follows.
+// gateName begins the names of the interrupts that the gate of the adapters makes. The name of the
+// tool follows it.
 const gateName = "ag_ui:tool_call:"
 
-// reasonToolCall is a reason that is kept only if the client has the call.
+// reasonToolCall is a reason that stays in an interrupt only if the client has the call.
 const reasonToolCall = "tool_call"
 
-// reasonJSON is the reason of @ag-ui/aws-strands up to 0.2.3 if the hook's reason is not a string.
-// The message then has the JSON of the hook's reason.
+// reasonJSON is the reason that @ag-ui/aws-strands up to 0.2.3 sends if the hook's reason is not a
+// string. The message then contains the hook's reason as JSON.
 const reasonJSON = "confirmation"
 
-// private is the JSON of Interrupt.Private.
+// private is the state that the dialect stores, as JSON, in Interrupt.Private.
 type private struct {
 	Name string `json:"name,omitempty"`
-	// Own reports that the answer is sent unchanged, because the backend sent a schema for it, or
-	// because the interrupt is not Strands'.
+	// Own is true if the answer is sent unchanged, because the backend sent a schema for it, or
+	// because Strands did not make the interrupt.
 	Own      bool `json:"own,omitempty"`
 	Python   bool `json:"python,omitempty"`
 	FromTool bool `json:"fromTool,omitempty"`
-	// Supplied reports that the schema is the dialect's, so the hook may accept other answers too.
+	// Supplied is true if the dialect added the schema, so that the hook may accept answers that do
+	// not fit it.
 	Supplied bool `json:"supplied,omitempty"`
 }
 
-// privateOf returns the state of an interrupt. If another dialect made the pause before the
-// operator set this one, it returns what the id shows.
+// privateOf returns the state of the interrupt. The state is missing if another dialect made the
+// pause, before the operator set this one. privateOf then returns what the interrupt's id shows.
 func privateOf(i agui.Interrupt) private {
 	var kept private
 	if json.Unmarshal(i.Private, &kept) == nil {
@@ -44,19 +46,20 @@ func privateOf(i agui.Interrupt) private {
 	return private{Name: id.Name, Own: !known || i.Schema() != nil, Python: isPython(i.Native), FromTool: id.Kind == strandsapi.FromTool}
 }
 
-// isPython reports whether an id is of the Python SDK, even if its kind is not known here.
+// isPython reports whether the Python SDK made the id. It accepts kinds of ids that Holdpoint does
+// not know.
 func isPython(id string) bool { return strings.HasPrefix(id, "v1:") }
 
-// A question is an adapter's interrupt that is being translated.
+// A question is an interrupt of an adapter while it is being translated.
 type question struct {
 	native    gjson.Result
 	id        strandsapi.ID
-	known     bool // it is Strands', by its id or its metadata
+	known     bool // the id or the metadata show that Strands made it
 	hasSchema bool // the backend sent a schema for the answer
 	call      agui.Call
 	name      string
-	// reason is the reason of the hook or tool. inMessage reports that the message has it, as JSON if
-	// it is not a string.
+	// reason is the reason that the hook or tool gave. inMessage is true if the message contains
+	// it, as JSON if it is not a string.
 	reason    gjson.Result
 	inMessage bool
 }
@@ -91,7 +94,7 @@ func readQuestion(native gjson.Result, seen map[string]agui.Call) question {
 	return q
 }
 
-// text returns a string member of an object, or "".
+// text returns the value of an object's member if it is a string, or "".
 func text(object gjson.Result, key string) string {
 	if v := object.Get(key); v.Type == gjson.String {
 		return v.Str
@@ -99,8 +102,8 @@ func text(object gjson.Result, key string) string {
 	return ""
 }
 
-// interrupt returns the interrupt for the client. Members that the dialect does not set keep their
-// bytes.
+// interrupt returns the interrupt for the client. Members that the dialect does not change keep
+// their exact bytes.
 func (q question) interrupt() agui.Interrupt {
 	native := text(q.native, "id")
 	kept := private{Name: q.name, Own: q.hasSchema || !q.known, Python: isPython(native), FromTool: q.id.Kind == strandsapi.FromTool}
@@ -135,7 +138,7 @@ func (q question) tellReason() string {
 	return strandsapi.Reason(q.id, q.name, q.call.ID)
 }
 
-// tellMessage returns the message of the interrupt, or "" if the backend's message stays.
+// tellMessage returns the message for the interrupt, or "" if the backend's message must stay.
 func (q question) tellMessage() string {
 	said := text(q.native, "message") != ""
 	if !q.known || said && (!q.inMessage || q.reason.Type == gjson.String) {
@@ -148,9 +151,9 @@ func (q question) tellMessage() string {
 	return strandsapi.Message(q.reason, tool, q.name)
 }
 
-// tellMetadata returns the backend's metadata with the name of the interrupt, which the reason no
-// longer has, and with a reason that was JSON in the message. It returns nil if the backend's
-// metadata stay unchanged.
+// tellMetadata returns the metadata for the interrupt. They have the name of the interrupt, because
+// the reason no longer contains it, and the reason, if that was JSON in the message. tellMetadata
+// returns nil if the backend's metadata must stay unchanged.
 func (q question) tellMetadata() []byte {
 	own := []byte{'{'}
 	if q.name != "" {

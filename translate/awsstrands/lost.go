@@ -14,11 +14,12 @@ import (
 	"holdpoint/translate/kit"
 )
 
-// ag_ui_strands refuses every run of a thread while its question is open. If Holdpoint does not
-// know that question, it turns the refusal into a lost question (kit.LostQuestion). It cancels only
-// ids of the Python SDK: that adapter turns a cancel into {"approved":false} or {"cancelled":true},
-// and runs nothing (RAN 0.3.0, 1.0.2). A cancel at a hook of TypeScript would run the call (RAN
-// 0.2.3), and after a new message that adapter does not repeat its question.
+// While a question of a thread is open, ag_ui_strands refuses every run of that thread. If
+// Holdpoint does not know the question, it turns this refusal into a lost question
+// (kit.LostQuestion). It cancels only ids of the Python SDK, because Python's adapter turns a
+// cancel into {"approved":false} or {"cancelled":true}, and runs nothing (RAN 0.3.0, 1.0.2). In
+// TypeScript a cancel would make the hook run the call (RAN 0.2.3), and after a new message that
+// adapter does not repeat its question.
 
 var (
 	_ translate.Freer  = (*Dialect)(nil)
@@ -27,32 +28,33 @@ var (
 	_ translate.Reviver = (*Dialect)(nil)
 )
 
-// refusalWaiting is the message with which ag_ui_strands refuses an ordinary run of a waiting
-// thread. Nothing precedes it in the stream.
+// refusalWaiting is the message of the RUN_ERROR with which ag_ui_strands refuses an ordinary run
+// of a thread that waits for an answer. It is the only event of the stream.
 const refusalWaiting = "Thread has pending interrupts. Include resume[] to address them."
 
-// saysClosed begins the refusal of a resume array. The first id that is not open follows.
+// saysClosed begins the message with which the adapter refuses a resume array. The first id that is
+// not open follows it.
 const saysClosed = "Resume references an interrupt that is not open: "
 
-// refusesWaiting reports whether a RUN_ERROR means that a thread of ag_ui_strands waits. Its code
-// alone is not enough, because every server that follows AG-UI sends it.
+// refusesWaiting reports whether the RUN_ERROR means that a thread of ag_ui_strands waits for an
+// answer. It compares the message too, because every server that follows AG-UI sends this code.
 func refusesWaiting(ev agui.Event) bool {
 	return agui.Code(ev.Get("code").Str) == agui.PendingInterrupts && ev.Get("message").Str == refusalWaiting
 }
 
-// Frees implements translate.Freer. A cancel is sent as for an open question, in the word that its
+// Frees implements translate.Freer. A cancel is sent as for an open question: as the word that the
 // hook or tool reads as no.
 func (*Dialect) Frees(*agui.Pause) bool { return true }
 
-// Locks implements translate.Locker. After a new message TypeScript's adapter forgets its question,
-// and its thread accepts no further input (RAN 0.2.3).
+// Locks implements translate.Locker. It returns true for questions of TypeScript's adapter, which
+// forgets its question after a new message. The thread then accepts no further input (RAN 0.2.3).
 func (*Dialect) Locks(p *agui.Pause) bool {
 	return slices.ContainsFunc(p.Interrupts, func(i agui.Interrupt) bool { return !isPython(i.Native) })
 }
 
-// Revive implements translate.Reviver. An id of TypeScript's SDK has the name of the interrupt, so
-// the rule of that name gives the word for no. An adapter does nothing for an id that is not open
-// (RAN 0.2.3, 1.0.2).
+// Revive implements translate.Reviver. An id of TypeScript's SDK contains the name of the
+// interrupt, so the rule of that name defines the word for no. If an id is not open, an adapter
+// does nothing (RAN 0.2.3, 1.0.2).
 func (*Dialect) Revive(ids []string, _ string) agui.Pause {
 	p := agui.Pause{Dialect: Name}
 	var kept pausePrivate
@@ -73,8 +75,10 @@ func (*Dialect) Revive(ids []string, _ string) agui.Pause {
 	return p
 }
 
-// lostQuestion returns the result of an ordinary run that was refused because its thread waits: a
-// lost question, or an exchange that guesses its id. It returns false if no id is known.
+// lostQuestion returns the result of an ordinary run that the adapter refused because the thread
+// waits for an answer. The result asks the client a lost question, or sends an exchange that
+// guesses the question's id. lostQuestion returns false if the event ev is not such a refusal, or
+// if no id is known.
 func (run *run) lostQuestion(ev agui.Event) (translate.Result, bool) {
 	r := run.r
 	if run.isFollowUp || run.hasEvents || r.Show == translate.ShowNative || !ev.Valid() || !refusesWaiting(ev) {
@@ -109,21 +113,24 @@ func askLost(r *translate.Request, natives, held []string) translate.Result {
 }
 
 // A guessExchange is an exchange that finds out whether the gate asked about the calls in the
-// history. A hook may have asked about them under an unknown id, and a lost question in its place
-// would hide the question that the client has. The adapter refuses a resume array before it acts on
-// an entry, and names the first id that is not open (RAN 0.3.0, 1.0.2). The last id of this array
-// does not exist. If the adapter names it, all other ids are open.
+// history. It must not guess wrongly: if a hook asked under an unknown id, a lost question would
+// hide the question that the client has.
+//
+// The adapter checks a resume array before it acts on an entry, and names the first id that is not
+// open (RAN 0.3.0, 1.0.2). The exchange sends an array whose last id does not exist. If the adapter
+// names that id, all other ids in the array are open.
 type guessExchange struct {
 	*run
-	refusal translate.Result // of the ordinary run before it
+	refusal translate.Result // the result of the refused ordinary run
 	ids     []string
 	held    []string
 }
 
-// unknownInterrupt is the id of a question that does not exist.
+// unknownInterrupt is an id for which no question exists.
 const unknownInterrupt = "v1:before_tool_call:holdpoint:00000000-0000-5000-8000-000000000000"
 
-// try returns a result with the next exchange, or the refusal of the ordinary run if no id is left.
+// try returns a result with the next exchange. If no id is left to guess, it returns the refusal of
+// the ordinary run.
 func (g guessExchange) try() translate.Result {
 	if len(g.ids) == 0 {
 		return g.refusal
@@ -155,26 +162,29 @@ func (g guessExchange) End(e translate.End) (translate.Result, error) {
 	return g.refusal, nil
 }
 
-// ofPython reports whether the Python SDK makes such an id.
+// ofPython reports whether the Python SDK makes such an id, and its kind is known.
 func ofPython(id string) bool {
 	read, known := strandsapi.ParseID(id)
 	return known && read.Python
 }
 
-// gateID returns the id under which the gate of ag_ui_strands asks about a call. It contains a UUID
-// of the gate's name. If the gate did not ask about the call, the adapter refuses the id.
+// gateID returns the id under which the gate of ag_ui_strands would ask about the call. It contains
+// a UUID made from the gate's name. If the gate did not ask about the call, the adapter refuses the
+// id.
 func gateID(c kit.DanglingCall) string {
-	object := []byte{0x6b, 0xa7, 0xb8, 0x12, 0x9d, 0xad, 0x11, 0xd1, 0x80, 0xb4, 0x00, 0xc0, 0x4f, 0xd4, 0x30, 0xc8} // RFC 9562, OID
+	// the namespace for object ids (OID) of RFC 9562
+	object := []byte{0x6b, 0xa7, 0xb8, 0x12, 0x9d, 0xad, 0x11, 0xd1, 0x80, 0xb4, 0x00, 0xc0, 0x4f, 0xd4, 0x30, 0xc8}
 	var sum [sha1.Size]byte
-	fips140.WithoutEnforcement(func() { // it protects nothing
+	fips140.WithoutEnforcement(func() { // the hash is not used for security
 		sum = sha1.Sum(append(object, gateName+c.Name...)) //nolint:gosec // as above
 	})
 	sum[6], sum[8] = sum[6]&0x0f|0x50, sum[8]&0x3f|0x80
 	return fmt.Sprintf("v1:before_tool_call:%s:%x-%x-%x-%x-%x", c.ID, sum[:4], sum[4:6], sum[6:8], sum[8:10], sum[10:16])
 }
 
-// endFreed returns the result of a cancel that the adapter refused, if the pause accepts only a
-// cancel. The adapter checks the whole array before it acts on an entry.
+// endFreed returns the result of a cancel that the adapter refused. It returns false if the pause
+// accepts other answers than a cancel. The adapter checks the whole array before it acts on an
+// entry, so a refused cancel had no effect.
 func (run *run) endFreed(ev agui.Event) (res translate.Result, ok bool) {
 	if !kit.CancelsOnly(run.r.Pause) {
 		return translate.Result{}, false
@@ -188,17 +198,20 @@ func (run *run) endFreed(ev agui.Event) (res translate.Result, ok bool) {
 	case code == unknownTS && run.dropNamed(message):
 		return run.cancelAgain(), true
 	case code == unknownTS, code == agui.UnknownInterruptID, code == "INTERRUPT_RESUME_ERROR" && message == none:
-		res = translate.Result{Finish: agui.FinishedEvent(run.r.Input.ThreadID, run.r.Input.RunID)} // nothing is open any more
+		// no question is open any more
+		res = translate.Result{Finish: agui.FinishedEvent(run.r.Input.ThreadID, run.r.Input.RunID)}
 		if len(run.r.NewMessages) > 0 {
 			res.Next = run.d.next(run.r)
 		}
 		return res, true
-	case run.cancels == nil, run.d.Locks(&run.r.Pause): // the cases below are for Python's adapter
+	// only Python's adapter sends the errors below
+	case run.cancels == nil, run.d.Locks(&run.r.Pause):
 	case code == "INTERRUPT_RESUME_ERROR" && strings.HasPrefix(message, saysClosed):
 		if run.cancels.Drop(strings.TrimPrefix(message, saysClosed)) {
 			return run.cancelAgain(), true
 		}
-		return translate.Result{Fate: translate.Lost}, true // the question has an id that is not known here
+		// Holdpoint does not know the question's id
+		return translate.Result{Fate: translate.Lost}, true
 	case code == agui.PartialResume && strings.Contains(message, missing):
 		_, list, _ := strings.Cut(message, missing)
 		if run.cancels.Add(missingIDs(list)...) {
@@ -208,12 +221,12 @@ func (run *run) endFreed(ev agui.Event) (res translate.Result, ok bool) {
 	return translate.Result{}, false
 }
 
-// unknownTS is the code with which TypeScript's adapter refuses a resume array with ids that are
-// not open. Its message has up to four of these ids.
+// unknownTS is the code with which TypeScript's adapter refuses a resume array that contains ids of
+// questions that are not open. The message names up to four of these ids.
 const unknownTS = "UNKNOWN_INTERRUPT"
 
-// dropNamed removes the ids in a refusal of TypeScript's adapter from the cancel. It reports
-// whether another attempt makes sense.
+// dropNamed removes the ids that the message of TypeScript's adapter names from the ids to cancel.
+// It reports whether another attempt makes sense.
 func (run *run) dropNamed(message string) bool {
 	again := false
 	if run.cancels != nil {
@@ -226,8 +239,8 @@ func (run *run) dropNamed(message string) bool {
 	return again
 }
 
-// missingIDs reads the ids after the text "missing interrupt IDs": "['a', 'b']. All" of 0.3.0, and
-// ": a, b. All" of 1.0.2.
+// missingIDs returns the ids in the text that follows "missing interrupt IDs". That text is "['a',
+// 'b']. All" in 0.3.0, and ": a, b. All" in 1.0.2.
 func missingIDs(list string) []string {
 	list, _, _ = strings.Cut(list, ". All")
 	var ids []string
@@ -239,8 +252,8 @@ func missingIDs(list string) []string {
 	return ids
 }
 
-// cancelAgain returns the result after the adapter refused a cancel because of its ids: another
-// exchange, which cancels the ids that are in run.cancels now.
+// cancelAgain returns the result after the adapter refused a cancel because of its ids. The result
+// sends a further exchange, which cancels the ids that run.cancels has now.
 func (run *run) cancelAgain() translate.Result {
 	list, err := run.d.cancelsOf(run.r, run.cancels.Open())
 	if err != nil {
@@ -252,8 +265,8 @@ func (run *run) cancelAgain() translate.Result {
 	return translate.Result{Next: &translate.Exchange{Out: out, Run: next}}
 }
 
-// cancelsOf returns the resume array that cancels these ids. A question of the record is cancelled
-// in the word that its hook or tool reads as no.
+// cancelsOf returns the resume array that cancels the questions with these ids. If the record has
+// the question, it is cancelled by the word that its hook or tool reads as no.
 func (d *Dialect) cancelsOf(r *translate.Request, ids []string) (json.RawMessage, error) {
 	rest := slices.Clone(ids)
 	list := []json.RawMessage{}

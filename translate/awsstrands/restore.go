@@ -9,11 +9,11 @@ import (
 	"holdpoint/translate"
 )
 
-// missingFrom returns the messages and calls that sent lacks of all. Both lists have the same
+// missingFrom returns the messages and calls of all that are not in sent. Both lists have the same
 // order.
 func missingFrom(all, sent []agui.Message) []translate.WithheldMessage {
 	if len(all) == 0 || len(all) == len(sent) && &all[0] == &sent[0] {
-		return nil // the usual case
+		return nil // usually nothing was removed
 	}
 	var list []translate.WithheldMessage
 	before := make([]string, 0, len(all))

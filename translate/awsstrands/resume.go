@@ -14,9 +14,10 @@ import (
 	"holdpoint/translate/kit"
 )
 
-// resume returns the request that carries the answers, and r with the messages that remain for the
-// next exchange. Without the results of the client's own calls Python refuses every answer, so they
-// are then required (RAN ag_ui_strands 0.3.0 and 1.0.2).
+// resume returns the request that sends the answers, and the parameter r with the new messages that
+// remain for the next exchange. Python refuses every answer without the results of the client's own
+// calls. So these results are required if Python's adapter asked (RAN ag_ui_strands 0.3.0 and
+// 1.0.2).
 func (d *Dialect) resume(r *translate.Request) (translate.Out, *translate.Request, error) {
 	list, err := d.entries(r)
 	if err != nil {
@@ -34,12 +35,15 @@ func cancelsAll(answers []agui.Answer) bool {
 	return !slices.ContainsFunc(answers, func(a agui.Answer) bool { return a.Status != agui.Cancelled })
 }
 
-// resumeRequest returns the request with a resume array, and r with the messages that remain for
-// the next exchange. The results of the client's own calls are sent with the answers. Other new
-// messages are not: Python puts the messages of the request before the results of the waiting
-// calls, and models refuse a message between a call and its result. If the client sent fewer
-// messages than the record has, those of the record are sent, because Python continues with them
-// and a snapshot of TypeScript would delete the missing ones.
+// resumeRequest returns the request with the resume array list, and the parameter r with the new
+// messages that remain for the next exchange.
+//
+// The results of the client's own calls are sent with the answers. Other new messages are not:
+// Python puts the messages of the request before the results of the calls that wait, and models
+// refuse a message between a call and its result.
+//
+// If the client sent fewer messages than the record has, those of the record are sent. Python
+// continues with them, and a snapshot of TypeScript would delete the missing ones at the client.
 func (d *Dialect) resumeRequest(r *translate.Request, list json.RawMessage, results []agui.Message) (translate.Out, *translate.Request) {
 	before, recorded := kit.MessagesBefore(r)
 	in := r.Input
@@ -56,7 +60,8 @@ func (d *Dialect) resumeRequest(r *translate.Request, list json.RawMessage, resu
 	}, left
 }
 
-// next returns an ordinary run with the messages that came in addition to the answers.
+// next returns an exchange that sends the new messages, which came with the answers, as an ordinary
+// run.
 func (d *Dialect) next(r *translate.Request) *translate.Exchange {
 	whole := kit.WithNewMessages(r)
 	in := r.Input.WithMessages(whole)
@@ -67,8 +72,8 @@ func (d *Dialect) next(r *translate.Request) *translate.Exchange {
 	return &translate.Exchange{Out: out, Run: next}
 }
 
-// entries returns the resume array. The adapters treat two questions with the same id as one, with
-// one answer. A lost question is cancelled under every id that it may have.
+// entries returns the resume array. The adapters treat two questions with the same id as one
+// question with one answer. A lost question is cancelled under each id that it may have.
 func (d *Dialect) entries(r *translate.Request) (json.RawMessage, error) {
 	if question, isLost := kit.LostOf(&r.Pause.Interrupts[0]); isLost {
 		return kit.CancelArray(question.Natives, ""), nil
@@ -94,8 +99,9 @@ func (d *Dialect) entries(r *translate.Request) (json.RawMessage, error) {
 	return append(out, ']'), nil
 }
 
-// entry returns the client's own entry with the backend's id, and the status and payload of said.
-// If the client answered in another form, came is "" and the entry is new.
+// entry returns a resume entry with the backend's id of the question, and the status and payload of
+// said. The parameter came is the client's own entry, whose other members are kept. It is "" if the
+// client answered in another form.
 func entry(came, native string, said agui.Answer) []byte {
 	came = cmp.Or(came, "{}")
 	out := agui.SetString([]byte(came), "interruptId", native)
@@ -106,7 +112,7 @@ func entry(came, native string, said agui.Answer) []byte {
 	return agui.SetKey(out, "payload", said.Payload)
 }
 
-// answer returns the answer in the form for the adapter.
+// answer returns the answer a in the form that the adapter, and its hook or tool, can read.
 func (d *Dialect) answer(i agui.Interrupt, a agui.Answer) (agui.Answer, error) {
 	kept := privateOf(i)
 	rule, ruled := d.rules.Answer(kept.Name)
@@ -114,7 +120,7 @@ func (d *Dialect) answer(i agui.Interrupt, a agui.Answer) (agui.Answer, error) {
 	case kept.Own, kept.Python && !ruled:
 		return unchangedAnswer(i, a, kept)
 	case a.Status == agui.Cancelled && (rule.Profile == strandsapi.Raw && rule.Cancel == nil || kept.FromTool && !ruled):
-		a.Payload = nil // the adapter makes its own object of a cancel
+		a.Payload = nil // for a cancel the adapter makes an object itself
 		return a, nil
 	}
 	payload, err := rule.ValueFor(a, !kept.FromTool)
@@ -125,9 +131,10 @@ func (d *Dialect) answer(i agui.Interrupt, a agui.Answer) (agui.Answer, error) {
 	return a, nil
 }
 
-// unchangedAnswer returns the answer unchanged. Only Python's adapter accepts a missing payload;
-// TypeScript's adapter would repeat its question forever. Edited arguments are refused, because no
-// adapter applies them, and the call would run without the edits.
+// unchangedAnswer returns the answer to be sent unchanged. It returns an error for an answer
+// without a payload to TypeScript's adapter, which would repeat its question forever; Python's
+// adapter accepts such an answer. It also refuses edited arguments, because no adapter applies
+// them, and the call would run without the edits.
 func unchangedAnswer(i agui.Interrupt, a agui.Answer, kept private) (agui.Answer, error) {
 	switch {
 	case a.Status == agui.Cancelled:
@@ -142,7 +149,7 @@ func unchangedAnswer(i agui.Interrupt, a agui.Answer, kept private) (agui.Answer
 	return a, nil
 }
 
-// bringsEdits reports whether a payload has edited arguments and is not a plain no.
+// bringsEdits reports whether the payload has edited arguments, unless it is a plain no.
 func bringsEdits(payload json.RawMessage) bool {
 	object := gjson.ParseBytes(payload)
 	said := kit.Members(object, "approved")

@@ -13,18 +13,18 @@ import (
 
 var _ translate.Passer = (*run)(nil)
 
-// A run translates one exchange. Only its terminal event is changed.
+// A run translates one exchange. It changes only the terminal event.
 type run struct {
 	d        *Dialect
 	r        *translate.Request
 	lost     strandsapi.LostDetector
-	withheld []translate.WithheldMessage // what the client has and the backend was not sent
-	// hasEvents reports that the backend sent more than the first events. A refused run ends before
-	// that.
+	withheld []translate.WithheldMessage // what the client has, but the backend was not sent
+	// hasEvents is true if the backend sent an event other than RUN_STARTED and the snapshots. A
+	// refused run ends before that.
 	hasEvents bool
-	// isFollowUp reports that the run is an exchange after the answers.
+	// isFollowUp is true if this exchange follows the exchange with the answers.
 	isFollowUp bool
-	cancels    *kit.Cancels // the ids that a cancel of an unknown question has, else nil
+	cancels    *kit.Cancels // the ids that a cancel of a lost question names, or nil
 }
 
 // Event implements translate.Run.
@@ -87,7 +87,7 @@ func (run *run) paused(list []gjson.Result, finish agui.Event) translate.Result 
 	old := run.cutCalls()
 	for _, native := range list {
 		i := readQuestion(native, seen).interrupt()
-		delete(old, i.ToolCallID()) // another call with this id was made
+		delete(old, i.ToolCallID()) // the id now belongs to a newer call
 		p.Interrupts = append(p.Interrupts, i)
 	}
 	var kept pausePrivate
@@ -101,23 +101,25 @@ func (run *run) paused(list []gjson.Result, finish agui.Event) translate.Result 
 	return translate.Result{Finish: kit.WithoutOutcome(finish), Asked: p}
 }
 
-// askedByPython reports whether Python's adapter asked. Its success without any event of the agent
-// may be a failure: if a hook fails at the answer, ag_ui_strands 0.3.0 ends the resume this way
-// (RAN), after it ran the other approved calls. Models rarely say nothing about a result.
+// askedByPython reports whether Python's adapter asked a question of the pause. If it did, a resume
+// that succeeds without any event of the agent may be a failure. ag_ui_strands 0.3.0 ends the
+// resume in this way if a hook fails at the answer (RAN), after it ran the other approved calls. A
+// model rarely says nothing about a result.
 func askedByPython(p agui.Pause) bool {
 	return slices.ContainsFunc(p.Interrupts, func(i agui.Interrupt) bool { return privateOf(i).Python })
 }
 
-// endRefused returns the result of a resume that ended in RUN_ERROR. The adapters check the answers
-// first, so an error at that point means that nothing was done. Later the same message may mean
-// something else.
+// endRefused returns the result of a resume that ended with the RUN_ERROR ev. The adapters check
+// the answers first, so an error as the first event means that nothing was done. Later in the
+// stream the same message may mean something else.
 //
 // The answers are lost if the adapter no longer has the question open, for example after a restart,
 // or if the adapter will never accept the answers. In all other cases the question stays open.
 func (run *run) endRefused(ev agui.Event) translate.Result {
 	res := translate.Result{Finish: ev}
 	code := agui.Code(ev.Get("code").Str)
-	if code == agui.BackendLostInterrupt { // sent by a Holdpoint behind this one, about its own backend
+	// a second Holdpoint, behind this one, sent it about its own backend
+	if code == agui.BackendLostInterrupt {
 		return translate.Result{Fate: translate.Lost}
 	}
 	if run.hasEvents {
@@ -127,8 +129,9 @@ func (run *run) endRefused(ev agui.Event) translate.Result {
 		return freed
 	}
 	switch code {
-	case unknownTS, // up to 0.2.3
-		agui.UnknownInterruptID, "INTERRUPT_RESUME_ERROR", agui.InterruptExpired: // Python
+	case unknownTS, // TypeScript up to 0.2.3
+		// codes of Python's adapter
+		agui.UnknownInterruptID, "INTERRUPT_RESUME_ERROR", agui.InterruptExpired:
 		return translate.Result{Fate: translate.Lost}
 	case agui.PartialResume, agui.InvalidPayload, agui.ThreadBusy, agui.PendingInterrupts,
 		"INTERRUPT_SESSION_REQUIRED", "INTERRUPT_SESSION_CAPABILITY_ERROR", "INTERRUPT_RECONCILIATION_ERROR",

@@ -1,5 +1,5 @@
-// Package dialects lists the dialects that Holdpoint has. The list is explicit and ordered: auto
-// asks the dialects in this order.
+// Package dialects lists all dialects of Holdpoint. The list is written by hand, because its order
+// matters: the dialect auto asks the dialects in this order.
 package dialects
 
 import (
@@ -25,9 +25,9 @@ import (
 	"holdpoint/translate/toolcall"
 )
 
-// All returns the dialects with default options, in the order in which auto asks them. agui follows
-// the dialects that recognize the form of an outcome, because it accepts every outcome. phrases
-// comes after all other dialects of auto, because it guesses.
+// All returns the dialects with their default options, in the order in which auto asks them. agui
+// follows the dialects that recognize their backend by its outcome, because agui accepts every
+// outcome. phrases follows all other dialects that auto asks, because it guesses.
 func All() List {
 	return newShared("HOLDPOINT_").withShared(List{
 		entry(agentframework.Name, agentframework.New),
@@ -47,11 +47,11 @@ func All() List {
 	})
 }
 
-// A List is a list of dialects in the order in which auto asks them.
+// A List is a list of dialects, in the order in which auto asks them.
 type List []Entry
 
-// Names returns the names of the dialects for a reader: auto first, the others in alphabetical
-// order.
+// Names returns the names of the dialects, sorted for a reader: auto first, and then the others in
+// alphabetical order.
 func (l List) Names() []string {
 	names := []string{auto.Name}
 	for _, e := range l {
@@ -61,7 +61,7 @@ func (l List) Names() []string {
 	return names
 }
 
-// Variables returns the variables of all dialects.
+// Variables returns the environment variables of all dialects, those that they share first.
 func (l List) Variables() []variables.Variable {
 	var list []variables.Variable
 	if s := l.shared(); s != nil {
@@ -73,7 +73,7 @@ func (l List) Variables() []variables.Variable {
 	return list
 }
 
-// Read reads the options of all dialects from an environment. It returns an error for each variable
+// Read sets the options of all dialects from an environment. It returns an error for each variable
 // that cannot be read.
 func (l List) Read(environment map[string]string) []error {
 	var errs []error
@@ -83,7 +83,7 @@ func (l List) Read(environment map[string]string) []error {
 	return append(l.readShared(environment), errs...)
 }
 
-// readShared reads the variables that the dialects share.
+// readShared sets the options that the dialects share from an environment.
 func (l List) readShared(environment map[string]string) []error {
 	s := l.shared()
 	if s == nil {
@@ -96,7 +96,7 @@ func (l List) readShared(environment map[string]string) []error {
 	return errs
 }
 
-// shared returns the shared variables, or nil if there are none.
+// shared returns the variables that the dialects share, or nil if the list has none.
 func (l List) shared() *shared {
 	if len(l) == 0 || l[0].shared.options == nil {
 		return nil
@@ -104,13 +104,14 @@ func (l List) shared() *shared {
 	return l[0].shared
 }
 
-// Check returns errors for the options of all dialects, and for what the named dialect lacks.
+// Check returns an error for each wrong option of any dialect. If the dialect with the parameter
+// name needs a variable that is not set, that is an error too.
 func (l List) Check(name string) []error {
 	var errs []error
 	if s := l.shared(); s != nil {
 		errs = s.check(l, name)
 	}
-	said := map[string]bool{} // an error in a shared variable is reported once
+	said := map[string]bool{} // reports an error in a shared variable only once
 	for _, e := range l {
 		for _, err := range e.check() {
 			if text := err.Error(); !said[text] {
@@ -125,9 +126,9 @@ func (l List) Check(name string) []error {
 	return errs
 }
 
-// New returns the dialect with the name, made of its options. warn may be nil.
+// New makes the dialect with this name from its options. The function warn may be nil.
 //
-// auto consists of all dialects that speak AG-UI and whose required options are set.
+// The dialect auto gets all dialects that speak AG-UI and whose required options are set.
 func (l List) New(name string, warn translate.Warn) (translate.Dialect, error) {
 	if warn == nil {
 		warn = func(string, ...any) {}
@@ -147,8 +148,9 @@ func (l List) New(name string, warn translate.Warn) (translate.Dialect, error) {
 	return nil, fmt.Errorf(textNoDialect, name, strings.Join(l.Names(), ", "))
 }
 
-// Recognizer returns a Finder that detects the dialect of a backend, to be compared with the named
-// one. It returns nil if the name is auto. The Finder does not warn.
+// Recognizer returns a Finder that detects which dialect a backend speaks. The caller compares it
+// with the dialect that the parameter name names. If name is auto, Recognizer returns nil. The
+// Finder writes no warnings.
 func (l List) Recognizer(name string) (translate.Finder, error) {
 	if name == auto.Name {
 		return nil, nil
@@ -160,7 +162,8 @@ func (l List) Recognizer(name string) (translate.Finder, error) {
 	return auto.New(list, auto.Options{}), nil
 }
 
-// autoDialects returns the dialects that auto asks.
+// autoDialects returns the dialects that auto asks: those that speak AG-UI and have all their
+// required options.
 func (l List) autoDialects(warn translate.Warn) ([]translate.Dialect, error) {
 	var list []translate.Dialect
 	for _, e := range l {

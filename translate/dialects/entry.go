@@ -12,40 +12,41 @@ import (
 	"holdpoint/translate/kit"
 )
 
-// An Entry is a dialect in a List. New makes the dialect.
+// An Entry describes one dialect of a List.
 type Entry struct {
 	Name string
-	// Prefix is HOLDPOINT_<NAME>_ in capitals, with underscores for dashes. See WithPrefix for other
-	// prefixes.
+	// Prefix begins the names of the dialect's variables. It is HOLDPOINT_<NAME>_, with the name in
+	// capitals and underscores in place of dashes. See WithPrefix for other prefixes.
 	Prefix string
-	// Options points to a struct of variables (package variables). Each variable that is not a switch
-	// or a number has a tag that declares for which answers its value is sent:
+	// Options points to a struct of variables (package variables). A variable needs a tag means,
+	// unless it is a switch or a number. The tag declares for which answers the value of the
+	// variable is sent to the backend:
 	//
-	//	means:"nothing"     it is not part of an answer
-	//	means:"yes"         for an approval
-	//	means:"no"          for a cancel or a denial; it must not look like a yes or be empty
-	//	means:"no or null"  the same, for backends that read null as a no
-	//	means:"answers"     for all answers; its method Denials returns the values for a denial
+	// 	means:"nothing"     for no answer: the value is not part of an answer
+	// 	means:"yes"         for an approval
+	// 	means:"no"          for a cancel or a denial; it must not look like a yes or be empty
+	// 	means:"no or null"  the same, for backends that read null as a no
+	// 	means:"answers"     for all answers; its method Denials returns the values for a denial
 	//
-	// A field with the tag shared and without the tag env gets a variable that several dialects read,
-	// see Shared. Its tag means is checked in the same way.
+	// A field with the tag shared and without the tag env gets its value from a variable that
+	// several dialects read, see Shared. Its tag means is checked in the same way.
 	//
 	// Options may have two methods:
 	//
-	//	Check() []error  returns the errors of the options, made with kit.WrongOption
-	//	Needs() string   returns the name, without the prefix, of a required variable that is not set
+	// 	Check() []error  returns the errors of the options, made with kit.WrongOption
+	// 	Needs() string   returns the name, without the prefix, of a required variable that is not set
 	//
-	// auto leaves out a dialect that needs something. If the operator names the dialect, the missing
-	// variable is an error.
+	// The dialect auto leaves out a dialect whose required variable is not set. If the operator
+	// names that dialect, the missing variable is an error.
 	Options any
 	// New makes the dialect with the current Options. It returns an error if they are not valid.
 	New func(translate.Warn) (translate.Dialect, error)
 
-	shared   *shared // the same for all dialects of a list
+	shared   *shared // all dialects of a list point to equal values
 	copyWith func(prefix string) Entry
 }
 
-// With returns the list with one more dialect, which auto asks last.
+// With returns the list with one more dialect at its end, so that auto asks it last.
 func With[O any, D translate.Dialect](l List, name string, newDialect func(O, translate.Warn) (D, error)) List {
 	e := entry(name, newDialect)
 	if len(l) > 0 {
@@ -54,8 +55,8 @@ func With[O any, D translate.Dialect](l List, name string, newDialect func(O, tr
 	return append(l, e)
 }
 
-// WithPrefix returns the same list with options of its own, set to the defaults. The variables of
-// the new list begin with prefix instead of HOLDPOINT_.
+// WithPrefix returns a copy of the list. The copy has options of its own, set to the defaults. Its
+// variables begin with prefix instead of HOLDPOINT_.
 func (l List) WithPrefix(prefix string) List {
 	list := make(List, len(l))
 	for n, e := range l {
@@ -64,7 +65,8 @@ func (l List) WithPrefix(prefix string) List {
 	return newShared(prefix).withShared(list)
 }
 
-// entry returns the Entry of a dialect with its name and its function New.
+// entry returns the Entry of a dialect. newDialect is the function that makes the dialect from its
+// options.
 func entry[O any, D translate.Dialect](name string, newDialect func(O, translate.Warn) (D, error)) Entry {
 	return entryOf("HOLDPOINT_", name, newDialect)
 }
@@ -94,7 +96,7 @@ func entryOf[O any, D translate.Dialect](prefix, name string, newDialect func(O,
 
 func (e Entry) group() variables.Group { return variables.Group{Prefix: e.Prefix, Options: e.Options} }
 
-// groups returns the dialect's own variables, and those that it shares.
+// groups returns the dialect's own variables, and the variables that it shares with others.
 func (e Entry) groups() []variables.Group {
 	if e.shared.options == nil {
 		return []variables.Group{e.group()}
@@ -102,7 +104,7 @@ func (e Entry) groups() []variables.Group {
 	return []variables.Group{e.group(), e.shared.group()}
 }
 
-// check returns the errors of the options.
+// check returns an error for each wrong option.
 func (e Entry) check() []error {
 	errs := e.checkMeanings()
 	checker, ok := e.Options.(interface{ Check() []error })
@@ -119,15 +121,15 @@ func (e Entry) check() []error {
 	return errs
 }
 
-// checkMeanings returns an error for each value that is sent for a cancelled or denied answer and
-// could be read as a yes, and for each option without a valid tag means. So no dialect can skip
-// this check.
+// checkMeanings returns an error for each value that is sent for a cancel or a denial, but could be
+// read as a yes. It also returns an error for each option without a valid tag means, so that no
+// dialect can avoid this check.
 func (e Entry) checkMeanings() []error {
 	var errs []error
 	for f, value := range reflect.ValueOf(e.Options).Elem().Fields() {
 		name, is := f.Tag.Lookup("env")
 		if !is && (f.Tag.Get("shared") == "" || value.IsZero()) {
-			continue // the tests check a dialect's own default
+			continue // a default of the dialect is checked by the tests
 		}
 		if err := checkMeaning(f.Tag.Get("means"), value); err != nil && is {
 			errs = append(errs, e.group().Wrong(name, err))
@@ -170,8 +172,8 @@ func checkMeaning(means string, value reflect.Value) error {
 	return fmt.Errorf(textWrongMeaning, means, value.Type())
 }
 
-// missingVariable returns the full name of the required variable that is not set, and its
-// description, or "".
+// missingVariable returns the full name and the description of a required variable that is not set.
+// It returns "" as the name if all are set.
 func (e Entry) missingVariable() (name, doc string) {
 	needy, ok := e.Options.(interface{ Needs() string })
 	if !ok || needy.Needs() == "" {

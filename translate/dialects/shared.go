@@ -8,8 +8,8 @@ import (
 	"holdpoint/translate/kit"
 )
 
-// Shared are the variables that several dialects read. A field of a dialect's options gets one of
-// them if it has the tag shared:
+// Shared are the variables that several dialects read. A field of a dialect's options gets the
+// value of one of them if it has the tag shared:
 //
 //	shared:"approval"  the names of the tools of this kind; also "input" and "external"
 //	shared:"cancel"    Cancel, if the tag means allows it; otherwise the field keeps its zero value
@@ -18,7 +18,8 @@ type Shared struct {
 	Cancel kit.JSON      `env:"CANCEL" doc:"JSON that a backend gets for a cancelled answer, if it has no cancel of its own: LangGraph's graphs, except in a tool review (false by default), and a v1 backend of the draft ({\"cancelled\":true} by default). No backend may read it as a yes. null is for graphs only"`
 }
 
-// shared has the shared variables of a list. The zero value is that of a dialect without a list.
+// shared has the variables that the dialects of one list share. A dialect that is in no list has
+// the zero value.
 type shared struct {
 	prefix  string
 	options *Shared
@@ -30,7 +31,7 @@ func (s *shared) group() variables.Group {
 	return variables.Group{Prefix: s.prefix, Options: s.options}
 }
 
-// withShared sets s as the shared variables of the list's dialects, and returns the list.
+// withShared makes s the shared variables of all dialects of the list, and returns the list.
 func (s shared) withShared(l List) List {
 	for n := range l {
 		*l[n].shared = s
@@ -38,8 +39,9 @@ func (s shared) withShared(l List) List {
 	return l
 }
 
-// check returns an error if CANCEL is null and the named dialect does not accept null. Under auto
-// such a dialect ignores CANCEL.
+// check returns an error if CANCEL is null, but the dialect that the parameter name names does not
+// accept null. If the dialect is auto, it is not an error: a dialect that does not accept null then
+// ignores CANCEL.
 func (s *shared) check(l List, name string) []error {
 	cancel := s.options.Cancel
 	if !isNull(cancel) {
@@ -58,7 +60,8 @@ func (s *shared) check(l List, name string) []error {
 	return nil
 }
 
-// setOptions sets the fields of a dialect's options that have the tag shared.
+// setOptions sets those fields of a dialect's options that have the tag shared. The parameter
+// options points to the options.
 func (s *shared) setOptions(options any) {
 	for f, value := range reflect.ValueOf(options).Elem().Fields() {
 		switch what := f.Tag.Get("shared"); what {

@@ -15,10 +15,10 @@ const (
 	finished    = `{"type":"RUN_FINISHED","threadId":"t","runId":"r"}`
 )
 
-// approved and denied are the payloads of most backends.
+// approved and denied are the payloads of a yes and a no at most backends.
 const approved, denied = `{"approved":true}`, `{"approved":false}`
 
-// textEvents returns the events of a text of the assistant.
+// textEvents returns the events of a message of the assistant with this text.
 func textEvents(id, text string) []string {
 	return []string{
 		`{"type":"TEXT_MESSAGE_START","messageId":"` + id + `","role":"assistant"}`,
@@ -27,7 +27,7 @@ func textEvents(id, text string) []string {
 	}
 }
 
-// calls returns the events of a call of delete_file.
+// calls returns the events of one tool call. The parameter args is a JSON string.
 func calls(id, name, args string) []string {
 	return []string{
 		`{"type":"TOOL_CALL_START","toolCallId":"` + id + `","toolCallName":"` + name + `","parentMessageId":"m{n}"}`,
@@ -36,7 +36,7 @@ func calls(id, name, args string) []string {
 	}
 }
 
-// run returns the stream of a run.
+// run returns the event stream of a run: RUN_STARTED, the events, and the event end.
 func run(end string, events ...[]string) string {
 	list := []string{started}
 	for _, one := range events {
@@ -45,28 +45,28 @@ func run(end string, events ...[]string) string {
 	return frames(append(list, end)...)
 }
 
-// interrupt returns a RUN_FINISHED with one interrupt.
+// interrupt returns a RUN_FINISHED whose interrupt outcome has the interrupt object.
 func interrupt(object string) string {
 	return `{"type":"RUN_FINISHED","threadId":"t","runId":"r","outcome":{"type":"interrupt","interrupts":[` + object + `]}}`
 }
 
-// agnoRaw returns one of agno's own events.
+// agnoRaw returns a RAW event of agno with this name.
 func agnoRaw(event string) []string {
 	return []string{`{"type":"RAW","event":{"event":"` + event + `"},"source":"agno"}`}
 }
 
-// dotNetCall returns call n of the .NET host AGUI.Server, which asks about it.
+// dotNetCall has the events of call n of the .NET host AGUI.Server, with the request to approve it.
 var dotNetCall = []string{
 	`{"type":"TOOL_CALL_START","toolCallId":"call-{n}","toolCallName":"delete_file","parentMessageId":"m{n}","rawEvent":{"contents":[{"$type":"toolApprovalRequest","toolCall":{"$type":"functionCall","name":"delete_file","arguments":{"path":"{n}.txt"},"callId":"call-{n}"},"requestId":"ficc_call-{n}","requiresConfirmation":true}]}}`,
 	`{"type":"TOOL_CALL_ARGS","toolCallId":"call-{n}","delta":"{\"path\":\"{n}.txt\"}"}`,
 	`{"type":"TOOL_CALL_END","toolCallId":"call-{n}"}`,
 }
 
-// result returns the result of call n.
+// result has the TOOL_CALL_RESULT of call n.
 var result = []string{`{"type":"TOOL_CALL_RESULT","messageId":"result-{n}","toolCallId":"call-{n}","content":"deleted","role":"tool"}`}
 
-// meaningOf returns the meaning of a value by its member approved, or Nothing if the value does not
-// exist.
+// meaningOf returns the meaning of an answer's value. It is Approves only if the member approved is
+// true, and Nothing if the value does not exist.
 func meaningOf(value gjson.Result) Meaning {
 	switch {
 	case !value.Exists():
@@ -77,7 +77,7 @@ func meaningOf(value gjson.Result) Meaning {
 	return Denies
 }
 
-// inResume returns the answer to the interrupt in the resume array.
+// inResume returns what the resume array answers to the interrupt with this id.
 func inResume(body []byte, id string) Meaning {
 	for _, entry := range gjson.GetBytes(body, "resume").Array() {
 		if entry.Get("interruptId").Str != id {
@@ -91,9 +91,9 @@ func inResume(body []byte, id string) Meaning {
 	return Nothing
 }
 
-// inCommand returns the answer to question n as Mastra's adapter reads it from the command. The
-// question waits under the run; "" matches any run. false is a denial, and a missing value is an
-// ordinary run.
+// inCommand returns what the request answers to question n. It reads forwardedProps.command, as
+// Mastra's adapter does. The parameter run is the id of the run that waits; "" matches any run. The
+// value false is a denial. If the value is missing, the request is an ordinary run.
 func inCommand(body []byte, n int, run string) Meaning {
 	command := gjson.GetBytes(body, "forwardedProps.command")
 	event := command.Get("interruptEvent")
@@ -107,16 +107,16 @@ func inCommand(body []byte, n int, run string) Meaning {
 	return meaningOf(value)
 }
 
-// isIDMap reports whether LangGraph reads the value as a map of ids. The ids of this backend have
-// that form.
+// isIDMap reports whether LangGraph reads the value as an object whose keys are ids of questions.
+// The ids of this backend begin with hexID.
 func isIDMap(value gjson.Result) bool {
 	list := value.Get("@keys").Array()
 	return len(list) > 0 && !slices.ContainsFunc(list, func(k gjson.Result) bool { return !strings.HasPrefix(k.Str, hexID) })
 }
 
-// inMessage returns the answer to the call callID. It reads the last tool message about the call
-// among the tool messages at the end of the history. It returns Nothing if there is none, or if no
-// earlier message has this call of the tool.
+// inMessage returns what the history answers to the call callID of the tool. It reads the last tool
+// message for the call among the tool messages at the end of the history. It returns Nothing if no
+// such message exists, or if no earlier message has this call of the tool.
 func inMessage(body []byte, callID, tool string) Meaning {
 	said, known := Nothing, false
 	for _, m := range gjson.GetBytes(body, "messages").Array() {
@@ -130,8 +130,9 @@ func inMessage(body []byte, callID, tool string) Meaning {
 	return said
 }
 
-// lastWordOn returns the answer to a call in the tool messages at the end of the history, whether
-// or not the history has the call. Such a backend reads everything except a plain no as a yes.
+// lastWordOn returns what the tool messages at the end of the history answer to the call callID. It
+// does not matter whether the history has the call. The backend reads everything except a plain no
+// as a yes: the parameter key is the member that is false in a no.
 func lastWordOn(body []byte, callID, key string) Meaning {
 	said := Nothing
 	for _, m := range gjson.GetBytes(body, "messages").Array() {
@@ -148,7 +149,7 @@ func lastWordOn(body []byte, callID, key string) Meaning {
 	return said
 }
 
-// Example returns the backend of docs/new-dialect.md.
+// Example returns the backend that docs/new-dialect.md uses as its example.
 func Example() Backend {
 	return Backend{
 		Dialect: "ask", MediaType: eventStream, Yes: approved, No: denied,
@@ -161,7 +162,8 @@ func Example() Backend {
 	}
 }
 
-// ExampleOfWords returns a backend that reads words, as translate/dialecttest/confirm does.
+// ExampleOfWords returns a backend whose answers are words, for the example
+// translate/dialecttest/confirm.
 func ExampleOfWords() Backend {
 	return Backend{
 		Dialect: "confirm", MediaType: eventStream, Yes: approved, No: denied,
@@ -189,8 +191,8 @@ func ExampleOfWords() Backend {
 	}
 }
 
-// plainCall runs a call if the last tool message for it is the yes, whether or not the history has
-// the call.
+// plainCall returns a backend that asks by an ordinary tool call. It acts if the last tool message
+// for the call has the text of the parameter yes, whether or not the history has the call.
 func plainCall(form, yes, reply string, environment map[string]string) Backend {
 	set := map[string]string{"HOLDPOINT_TOOLS": "delete_*=approval"}
 	maps.Copy(set, environment)
@@ -261,7 +263,8 @@ func backends() []Backend {
 			ActedStream:    run(finished, textEvents("said-{n}", "It is gone.")),
 			DeniedStream:   run(finished, textEvents("said-{n}", "I leave it.")),
 			Reads: func(body []byte, _ int, waits bool) Meaning {
-				// CrewAI ignores ids, and carries out its first option at a cancel and at an empty answer.
+				// CrewAI ignores ids. At a cancel and at an empty answer it carries out its first
+				// option, so both count as a yes.
 				entry := gjson.GetBytes(body, "resume.0")
 				switch {
 				case !waits || !entry.Exists():
@@ -313,7 +316,7 @@ func backends() []Backend {
 			ActedStream:  run(finished, deleteFile, result, textEvents("said-{n}", "It is gone.")),
 			DeniedStream: run(finished, deleteFile, result, textEvents("said-{n}", "I leave it.")),
 			Reads: func(body []byte, n int, _ bool) Meaning {
-				// The host runs the toolCall of an answer, and ignores everything else.
+				// The host runs the toolCall in an answer, and ignores all other members.
 				payload := gjson.GetBytes(body, fmt.Sprintf(`resume.#(interruptId=="ficc_call-%d").payload`, n))
 				if payload.Get("toolCall.callId").Str != fmt.Sprintf("call-%d", n) {
 					return Nothing
@@ -369,16 +372,17 @@ func backends() []Backend {
 			ActedStream:  run(finished, []string{`{"type":"STEP_STARTED","stepName":"ask"}`, `{"type":"STEP_FINISHED","stepName":"ask"}`}, textEvents("said-{n}", "It is gone.")),
 			DeniedStream: run(finished, []string{`{"type":"STEP_STARTED","stepName":"ask"}`, `{"type":"STEP_FINISHED","stepName":"ask"}`}, textEvents("said-{n}", "I leave it.")),
 			Reads: func(body []byte, n int, waits bool) Meaning {
-				// From 0.0.43 on the array has priority. The adapter ignores ids, and turns a cancelled entry
-				// or several entries into a value that is true.
+				// From 0.0.43 on the adapter prefers the resume array. It ignores ids. It turns a
+				// cancelled entry, or several entries, into a value that counts as true.
 				value := gjson.GetBytes(body, "forwardedProps.command.resume")
 				if list := gjson.GetBytes(body, "resume").Array(); len(list) > 0 {
 					if value = list[0].Get("payload"); len(list) > 1 || list[0].Get("status").Str != "resolved" {
 						value = gjson.Parse(approved)
 					}
 				}
-				// LangGraph passes the values of an id map to the questions that it names, and any other value
-				// to whatever waits.
+				// If the value is an object whose keys are ids of questions, LangGraph passes each
+				// member to the question with that id. It passes any other value to the question
+				// that waits.
 				if one := value.Get(TextFor("{n:32}", n)); one.Exists() {
 					return meaningOf(one)
 				}
@@ -418,7 +422,7 @@ func backends() []Backend {
 				case last.Get("content").Str == "Yes, please proceed.":
 					return Approves
 				}
-				return Denies // a model continues with other words, and does not act
+				return Denies // at any other text the model answers in words, and does not act
 			},
 		},
 		langGraphServer(),

@@ -6,7 +6,8 @@ import (
 	"github.com/tidwall/gjson"
 )
 
-// langGraphServer is LangGraph's own server: a thread with a state, and runs that ask about calls.
+// langGraphServer returns a backend like LangGraph's own server. It has a thread with a state, and
+// runs that ask about calls.
 func langGraphServer() Backend {
 	const (
 		meta  = "event: metadata\ndata: " + `{"run_id":"0190a1f7-0000-7000-8000-000000000000","attempt":1}` + "\n\n"
@@ -37,7 +38,7 @@ func langGraphServer() Backend {
 			case method == "GET" && strings.HasSuffix(path, "/runs"):
 				return "[]"
 			case method == "GET":
-				return "{}" // a run that cannot be joined
+				return "{}" // the run can no longer be joined
 			}
 			return ""
 		},

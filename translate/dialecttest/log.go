@@ -7,27 +7,27 @@ import (
 	"holdpoint/internal/agui"
 )
 
-// A Log is a simple transcript for tests of a dialect. It merges messages, texts, calls, their
-// results and snapshots as a client does. Its zero value is empty.
+// A Log is a simple agui.Transcript for tests of a dialect. It merges messages, texts, calls, their
+// results and snapshots in the same way as a client. Its zero value is empty.
 type Log struct {
-	// Unknown reports that some messages are unknown.
+	// Unknown says that the Log lacks messages, so that Messages returns false.
 	Unknown bool
 
 	messages []*logMessage
-	byID     map[string]*logMessage // the first message with each id
+	byID     map[string]*logMessage // id → the first message with this id
 	calls    []*agui.Call
 	callByID map[string]*agui.Call
-	state    json.RawMessage // from the last snapshot
-	changed  bool            // a delta followed the snapshot; deltas are not applied
+	state    json.RawMessage // the state in the last STATE_SNAPSHOT
+	changed  bool            // a STATE_DELTA followed; a Log does not apply it
 }
 
-// logMessage is a message as the client has it.
+// A logMessage is a message as the client has it.
 type logMessage struct {
 	id, role string
-	whole    json.RawMessage // the JSON of the message, or nil if it was streamed
+	whole    json.RawMessage // JSON of the message, or nil if it was streamed
 	text     []byte
-	calls    []*agui.Call // the calls that were streamed
-	of       string       // the call of which it is the result
+	calls    []*agui.Call // calls of this message that were streamed
+	of       string       // id of the call whose result this message is, or ""
 }
 
 type message struct {
@@ -48,7 +48,7 @@ type function struct {
 	Arguments string `json:"arguments"`
 }
 
-// NewLog returns the transcript of a run that begins with the messages.
+// NewLog returns the transcript of a run whose request has these messages.
 func NewLog(messages []agui.Message) *Log {
 	l := &Log{}
 	for _, m := range messages {
@@ -57,7 +57,7 @@ func NewLog(messages []agui.Message) *Log {
 	return l
 }
 
-// LogOf returns the transcript of a run that begins with the messages, given as JSON.
+// LogOf returns the transcript of a run whose request has these messages. Each is given as JSON.
 func LogOf(messages ...string) *Log {
 	l := &Log{}
 	for _, m := range messages {
@@ -66,7 +66,7 @@ func LogOf(messages ...string) *Log {
 	return l
 }
 
-// Next returns the transcript of the thread's next run, which begins with the messages.
+// Next returns the transcript of the thread's next run, whose request has these messages.
 func (l *Log) Next(messages []agui.Message) *Log {
 	next := &Log{Unknown: l.Unknown}
 	for _, c := range l.calls {
@@ -108,7 +108,7 @@ func (l *Log) State() (json.RawMessage, bool) {
 	return l.state, true
 }
 
-// SeenMessages returns the messages in the form that a pause stores.
+// SeenMessages returns the messages as a pause stores them.
 func (l *Log) SeenMessages() []agui.SeenMessage {
 	var list []agui.SeenMessage
 	for _, m := range l.messages {
@@ -145,7 +145,7 @@ func (l *Log) Say(m agui.Message) {
 	}
 }
 
-// AddCalls adds calls that are in no message.
+// AddCalls adds calls that belong to no message.
 func (l *Log) AddCalls(calls ...agui.Call) *Log {
 	for _, c := range calls {
 		l.keepCall(&c)
@@ -153,7 +153,7 @@ func (l *Log) AddCalls(calls ...agui.Call) *Log {
 	return l
 }
 
-// Add adds an event that the client is sent.
+// Add adds an event that is sent to the client.
 func (l *Log) Add(ev agui.Event) {
 	if !ev.Valid() {
 		return
@@ -185,7 +185,7 @@ func (l *Log) Add(ev agui.Event) {
 func (l *Log) addCall(ev agui.Event, id string) {
 	c := l.call(id)
 	if c != nil && c.Answered && ev.Type == agui.CallStart {
-		c = nil // another call of a model that repeats ids
+		c = nil // the model repeated an id: this is another call
 		delete(l.callByID, id)
 	}
 	if c == nil {
@@ -194,7 +194,7 @@ func (l *Log) addCall(ev agui.Event, id string) {
 		}
 		c = &agui.Call{ID: id, Name: ev.Get("toolCallName").Str, Parent: ev.Get("parentMessageId").Str}
 		m := l.assistant(c.Parent, c.Parent != "")
-		if m == nil || m.role != "assistant" { // the client makes a message with the call's own id
+		if m == nil || m.role != "assistant" { // clients make a message with the id of the call
 			c.Parent = id
 			m = l.assistant(id, true)
 		}
@@ -211,10 +211,11 @@ func (l *Log) addCall(ev agui.Event, id string) {
 	case agui.CallChunk:
 		c.StreamedInRun = true
 	}
-	c.Args += ev.Get("delta").Str // also for a call that has ended, as a client does
+	c.Args += ev.Get("delta").Str // even if the call has ended, as clients do
 }
 
-// assistant returns the message with the id. If it does not exist and makes is true, it is created.
+// assistant returns the message with this id. If it does not exist, assistant creates it if makes
+// is true, and otherwise returns nil.
 func (l *Log) assistant(id string, makes bool) *logMessage {
 	if m := l.byID[id]; m != nil || !makes {
 		return m
@@ -234,7 +235,7 @@ func (l *Log) keep(m *logMessage) {
 	}
 }
 
-// keepCall keeps a call if no call with its id exists.
+// keepCall adds the call, unless the Log has a call with the same id.
 func (l *Log) keepCall(c *agui.Call) {
 	if l.callByID == nil {
 		l.callByID = map[string]*agui.Call{}

@@ -9,20 +9,21 @@ import (
 	"holdpoint/translate"
 )
 
-// A CancelTest is a test of the cancel of a lost question at a backend that checks its ids.
+// A CancelTest tests what a dialect sends when the client cancels a lost question. The backend of
+// the test checks the ids that it gets.
 type CancelTest struct {
 	Dialect translate.Dialect
-	Request *translate.Request // the request with the cancel and another message
-	// Answer plays the backend's answer to a request.
+	Request *translate.Request // has the cancel and a new message
+	// Answer plays the backend's response to the request body to the run.
 	Answer func(run translate.Run, body []byte) translate.Result
-	// Waits returns the ids that the backend waits for.
+	// Waits returns the ids of the questions that the backend waits for.
 	Waits   func() []string
 	Fate    translate.Fate
-	Message string // the text of the message
+	Message string // the text of the new message
 }
 
-// Check sends the cancel until the backend accepts it or cannot accept any. If it accepts the
-// cancel, the message must follow without an answer.
+// Check sends cancels until the backend accepts one, or until the dialect gives up. After a cancel
+// that the backend accepted, the new message must follow in a request without an answer.
 func (f CancelTest) Check(t testing.TB) {
 	t.Helper()
 	var res translate.Result

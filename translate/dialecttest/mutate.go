@@ -10,13 +10,14 @@ import (
 	"holdpoint/internal/agui"
 )
 
-// values are values that may replace a value of a JSON text.
+// values are JSON values that may replace a value in a JSON text.
 var values = []string{
 	"null", "true", "false", "7", "-1e999", `""`, `"x"`, `"\u0000\ud800"`, `"yes"`, "[]", "{}", `[null]`, `[{}]`, `{"id":null}`,
 	`{"approved":true}`, `{"type":"interrupt","interrupts":[{}]}`, `"{\"approved\":true}"`, `"[{\"id\":7}]"`, `"{"`,
 }
 
-// extents returns the offsets of the values of a JSON text.
+// extents returns where the values of a JSON text are: the offsets of the begin and the end of
+// each.
 func extents(text string) (list [][2]int) {
 	value := true
 	for n := 0; n < len(text); n++ {
@@ -45,8 +46,8 @@ func extents(text string) (list [][2]int) {
 	return list
 }
 
-// mutated returns a JSON text with some of its values replaced, removed or repeated. The result is
-// valid JSON.
+// mutated returns the JSON text with some of its values replaced by others. The result is valid
+// JSON.
 func mutated(t *rapid.T, text string) string {
 	for range rapid.IntRange(0, 2).Draw(t, "changes") {
 		all := extents(text)
@@ -59,20 +60,21 @@ func mutated(t *rapid.T, text string) string {
 			from := rapid.SampledFrom(all).Draw(t, "from")
 			other = text[from[0]:from[1]]
 		}
-		if changed := text[:at[0]] + other + text[at[1]:]; agui.ValidJSON([]byte(changed)) { // a change that replaces a key is dropped
+		// a change of a key may give invalid JSON, and is dropped
+		if changed := text[:at[0]] + other + text[at[1]:]; agui.ValidJSON([]byte(changed)) {
 			text = changed
 		}
 	}
 	return text
 }
 
-// Mutated returns the text of a stream with some lines removed, repeated, moved or changed.
+// Mutated returns the text of a stream in which some lines are removed, repeated, moved or changed.
 func Mutated(t *rapid.T, stream string) string {
 	return strings.Join(mutatedStream(t, strings.SplitAfter(stream, "\n"), nil), "")
 }
 
-// mutatedStream returns a stream with events removed, repeated, moved and changed, and with some
-// events of another stream.
+// mutatedStream returns the events with some of them removed, repeated, moved or changed. Some
+// events of the stream other are inserted.
 func mutatedStream(t *rapid.T, events, other []string) []string {
 	events = slices.Clone(events)
 	for range rapid.IntRange(0, 3).Draw(t, "edits") {
@@ -90,7 +92,8 @@ func mutatedStream(t *rapid.T, events, other []string) []string {
 			events = slices.Delete(events, at, at+1)
 			events = slices.Insert(events, rapid.IntRange(0, len(events)).Draw(t, "to"), one)
 		case "change":
-			begin := strings.IndexByte(events[at], '{') // after "data:" in a line of an event stream
+			// the JSON begins after "data:" in a line of an event stream
+			begin := strings.IndexByte(events[at], '{')
 			events[at] = events[at][:max(begin, 0)] + mutated(t, events[at][max(begin, 0):])
 		case "mix":
 			if len(other) > 0 {
@@ -102,7 +105,8 @@ func mutatedStream(t *rapid.T, events, other []string) []string {
 	return events
 }
 
-// inHalves returns an AG-UI stream in which some pieces of texts or arguments are cut in two.
+// inHalves returns an AG-UI stream in which some events are split in two, each with half of the
+// text or the arguments.
 func inHalves(t *rapid.T, events []string) (list []string) {
 	for _, one := range events {
 		ev := Event(one)

@@ -12,16 +12,16 @@ import (
 	"holdpoint/translate"
 )
 
-// Played is the result of a stream that was played to a run.
+// A Played is what a dialect made of a stream that was played to its run.
 type Played struct {
 	Emitted  []agui.Event
 	Result   translate.Result
-	Err      error // the errors of all calls
+	Err      error // the first error of any call
 	received []string
 }
 
-// Play plays an AG-UI stream to a run. The first terminal event ends it. A stream without one ends
-// without a terminal event.
+// Play plays an AG-UI stream to a run, and then calls its End. The stream ends with its first
+// terminal event. If it has none, End gets no terminal event.
 func Play(run translate.Run, l *Log, stream ...string) Played {
 	for n, s := range stream {
 		if ev := Event(s); ev.Type.Terminal() {
@@ -31,8 +31,8 @@ func Play(run translate.Run, l *Log, stream ...string) Played {
 	return PlayTo(run, l, translate.End{}, stream...)
 }
 
-// PlayTo plays events to a run, and then an end. It overwrites the bytes of each event after the
-// call, because they are only lent to the run.
+// PlayTo plays the events to a run, and then calls its End with the parameter end. A run may use
+// the bytes of an event only during the call, so PlayTo overwrites them afterwards.
 func PlayTo(run translate.Run, l *Log, end translate.End, events ...string) Played {
 	return playTo(run, l, end, Event, events)
 }
@@ -72,9 +72,9 @@ func (p *Played) end(run translate.Run, l *Log, end translate.End) {
 	overwrite(end.Event.Frame)
 }
 
-// Decode plays pieces of a backend's own stream to a run that is a translate.Decoder. The first
-// terminal event ends it. cut reports that the stream breaks off after the pieces. An event that is
-// not valid is an error.
+// Decode plays pieces of a backend's own stream to a run that is a translate.Decoder, and then
+// calls its End. The stream ends with the first terminal event that the run decodes. The parameter
+// cut says that the stream breaks off after the pieces. An invalid event is an error.
 func Decode(run translate.Run, l *Log, cut bool, pieces ...translate.Piece) Played {
 	var p Played
 	end := translate.End{Cut: cut}
@@ -107,13 +107,14 @@ func overwrite(b []byte) {
 	}
 }
 
-// Event returns an event as proxy reads it from a frame.
+// Event returns the event as the package proxy would read it from a frame with the data s.
 func Event(s string) agui.Event {
 	return agui.Event{Type: agui.PeekType([]byte(s)), JSON: []byte(s), Frame: []byte("data: " + s + "\n\n")}
 }
 
-// asPassed returns an event as proxy passes it to a run. An invalid event of a type that decides
-// gets the type Unknown. If a RUN_FINISHED has two outcomes, the last one is kept.
+// asPassed returns the event as the package proxy passes it to a run. If the JSON of a RUN_STARTED,
+// RUN_FINISHED, RUN_ERROR or CUSTOM is invalid, the event gets the type Unknown. If a RUN_FINISHED
+// has two outcomes, only the last outcome is kept.
 func asPassed(s string) agui.Event {
 	ev := Event(s)
 	switch ev.Type {
@@ -127,10 +128,10 @@ func asPassed(s string) agui.Event {
 	return ev
 }
 
-// All returns the events that the client is sent, without the last one.
+// All returns the events that are sent to the client, without the terminal event.
 func (p Played) All() []agui.Event { return append(slices.Clone(p.Emitted), p.Result.HeldEvents...) }
 
-// Types returns the types of those events.
+// Types returns the types of the events in All, separated by spaces.
 func (p Played) Types() string {
 	var list []string
 	for _, ev := range p.All() {
@@ -139,7 +140,7 @@ func (p Played) Types() string {
 	return strings.Join(list, " ")
 }
 
-// Text returns those events, one on each line.
+// Text returns the JSON of the events in All, one on each line.
 func (p Played) Text() string {
 	var list []string
 	for _, ev := range p.All() {
@@ -148,8 +149,8 @@ func (p Played) Text() string {
 	return strings.Join(list, "\n")
 }
 
-// ChangedEvent returns an error for the first event that was not emitted unchanged and in its
-// place. Events that the dialect made itself are ignored.
+// ChangedEvent returns an error for the first event of the stream that was not emitted, or that was
+// emitted changed or in another order. It ignores events that the dialect made itself.
 func (p Played) ChangedEvent() error {
 	came := p.received
 	for _, ev := range p.Emitted {
@@ -167,7 +168,7 @@ func (p Played) ChangedEvent() error {
 	return nil
 }
 
-// Pieces cuts a whole answer into pieces, as proxy does.
+// Pieces cuts a whole response into pieces, as the package proxy does.
 func Pieces(f translate.Framing, answer string) (list []translate.Piece) {
 	switch f {
 	case translate.Unread:
@@ -206,7 +207,7 @@ func frame(block string) (p translate.Piece) {
 	return p
 }
 
-// Split cuts a text in two near an offset, between characters.
+// Split cuts a text in two near the offset at. It does not cut a character.
 func Split(text []byte, at int) (first, rest []byte) {
 	for at = min(at, len(text)); at > 0 && at < len(text) && !utf8.RuneStart(text[at]); at-- {
 	}

@@ -15,18 +15,18 @@ import (
 	"holdpoint/translate"
 )
 
-// CheckThread plays one thread of a dialect: a recorded scenario, with the requests and answers
-// changed in many ways. made makes the dialect with the options of the scenario. It checks the
-// rules for all dialects:
+// CheckThread plays one thread of a dialect: a recorded scenario whose requests and responses are
+// changed in many ways. The function made makes the dialect with the options of the scenario.
+// CheckThread checks the rules that all dialects must keep:
 //
 //   - nothing panics, and each refusal is an *agui.RunError;
 //   - the output is valid: bodies are JSON, events are events, and a pause can be stored and sent;
 //   - a pause does not share bytes that were only lent to the dialect;
-//   - a stream whose texts are in smaller pieces has the same result;
+//   - a stream whose texts are cut into smaller pieces has the same result;
 //   - the request for a no or a cancel of a question differs from the request for the yes.
 //
-// It returns the number of questions that it answered both with a yes and with a no. A test that
-// fails prints the requests and the frames of the thread.
+// CheckThread returns the number of questions that it answered both with a yes and with a no. A
+// test that fails prints the requests and the frames of the thread.
 func CheckThread(t *rapid.T, made func(Scenario) translate.Dialect, all []Scenario) (answered int) {
 	s := rapid.SampledFrom(all).Draw(t, "scenario")
 	th := &thread{t: t, edits: rapid.Bool().Draw(t, "edits")}
@@ -40,7 +40,8 @@ func CheckThread(t *rapid.T, made func(Scenario) translate.Dialect, all []Scenar
 	return th.answered
 }
 
-// A thread is played on two sides. The second side gets the stream in smaller pieces.
+// A thread is played twice, on two sides. The second side gets the same stream in smaller pieces,
+// and must have the same result.
 type thread struct {
 	t        *rapid.T
 	edits    bool
@@ -49,8 +50,9 @@ type thread struct {
 	pause    agui.Pause
 	ended    []translate.EndedPause
 	answered int
-	last     Answer          // the last answer of the turn
-	received map[string]bool // the events of the turn; a held event may be emitted in a later exchange
+	last     Answer // the last response of the turn
+	// the turn's events, because a held event may be emitted in a later exchange
+	received map[string]bool
 }
 
 type side struct {
@@ -60,7 +62,7 @@ type side struct {
 	played  Played
 }
 
-// turn plays one run of the client.
+// turn plays one run of the client on both sides.
 func (th *thread) turn(turn Turn) {
 	th.received = map[string]bool{}
 	in := th.input(turn.Request)
@@ -133,7 +135,7 @@ func (th *thread) exchanges(turn Turn, r *translate.Request) {
 	th.pause = WithIDs(res.Asked.Pause(name))
 	th.pause.SeenMessages = th.sides[0].log.SeenMessages()
 	th.checkWords(r)
-	overwrite(r.Input.Raw) // the run is over, so its bytes must not be used any more
+	overwrite(r.Input.Raw) // the run is over, so nothing may use these bytes any more
 	if after := agui.MustMarshal(res.Asked); string(before) != string(after) {
 		th.t.Fatalf("the pause lies in the bytes of the request:\n%s", difference(string(before), string(after)))
 	}
@@ -142,7 +144,7 @@ func (th *thread) exchanges(turn Turn, r *translate.Request) {
 	}
 }
 
-// exchange plays one answer of the backend to both sides.
+// exchange plays one response of the backend to both sides.
 func (th *thread) exchange(answer Answer) {
 	cut := answer.Cut
 	if _, decodes := th.sides[0].run.(translate.Decoder); decodes {
@@ -177,7 +179,7 @@ func (th *thread) exchange(answer Answer) {
 	}
 }
 
-// otherAnswer returns the first answer of another scenario.
+// otherAnswer returns the first response of the scenario other.
 func (th *thread) otherAnswer() Answer {
 	if list := th.other.Turns[0].Answers; len(list) > 0 {
 		return list[0]
@@ -192,7 +194,7 @@ func (s *side) play(end translate.End, stream ...string) {
 	s.played = playTo(s.run, s.log, end, asPassed, stream)
 }
 
-// decode plays an answer that is not an AG-UI stream.
+// decode plays a response that is not an AG-UI stream.
 func (th *thread) decode(answer Answer) {
 	body, at := answer.Body, 0
 	if th.edits {
@@ -226,7 +228,7 @@ func (th *thread) decode(answer Answer) {
 	}
 }
 
-// input draws a variant of a recorded request.
+// input returns a random variant of a recorded request.
 func (th *thread) input(request []byte) agui.RunInput {
 	body := string(request)
 	if th.edits {
@@ -241,7 +243,8 @@ func (th *thread) input(request []byte) agui.RunInput {
 	return in
 }
 
-// read calls the methods of the dialect that proxy calls before it judges a request.
+// read calls the methods of the dialect that the package proxy calls before it judges a request.
+// They must not panic.
 func (th *thread) read(in agui.RunInput) {
 	d := th.sides[0].dialect
 	pauses := []agui.Pause{{}, {Dialect: d.Name()}, th.pause}
@@ -279,10 +282,10 @@ func (th *thread) read(in agui.RunInput) {
 	}
 }
 
-// payloads are answers that a client may send.
+// payloads are payloads of answers that a client may send.
 var payloads = []string{"", `{"approved":true}`, `{"approved":false}`, `true`, `false`, `"yes"`, `"no"`, `{}`, `7`, `{"approved":false,"editedArgs":{"a":1}}`, `{"approved":true,"editedArgs":{"path":"other"}}`}
 
-// request draws a run. If there is a pause, the run answers it.
+// request returns a random request. If the thread has a pause, the request answers it.
 func (th *thread) request(in agui.RunInput) *translate.Request {
 	r := &translate.Request{
 		Input: in, ClientMessages: in.Messages, EndedPauses: th.ended,
@@ -306,7 +309,8 @@ func (th *thread) request(in agui.RunInput) *translate.Request {
 	return r
 }
 
-// answers returns the entries as the dialect reads them. said is false if the dialect refuses them.
+// answers returns what the dialect reads when the resume array has these entries: the input, and
+// the answers in the order of the pause. said is false if the dialect refuses the entries.
 func (th *thread) answers(in agui.RunInput, entries []string) (_ agui.RunInput, list []agui.Answer, said bool) {
 	body := agui.SetKey(in.WithoutCommand().Raw, "resume", []byte("["+strings.Join(entries, ",")+"]"))
 	given, _, err := agui.ParseInput(body)
@@ -328,7 +332,8 @@ func (th *thread) refuses(err error) bool {
 	return err != nil
 }
 
-// told returns the data of the frames that the client is sent. The last one lacks what proxy adds.
+// told returns the data of the frames that are sent to the client. The last frame lacks what the
+// package proxy adds to it.
 func (p Played) told() (list []string) {
 	for _, ev := range append(p.All(), p.Result.Finish) {
 		if len(ev.JSON) > 0 {
@@ -338,13 +343,15 @@ func (p Played) told() (list []string) {
 	return list
 }
 
-// readable is the data of frames. It becomes a text only if a failing test prints it.
+// readable has the data of frames. It is a type of its own, so that the text is built only if a
+// failing test prints it.
 type readable []string
 
-// String returns the frames, one on each line.
+// String returns the frames as a text, one on each line.
 func (r readable) String() string { return "data: " + strings.Join(r, "\ndata: ") }
 
-// sends prints a request to the backend. The second side sends the same.
+// sends logs a request to the backend. It logs only the first side, because the second sends the
+// same.
 func (th *thread) sends(out translate.Out, side int) {
 	switch {
 	case side > 0:
@@ -366,7 +373,7 @@ func (th *thread) checkOut(out translate.Out, run translate.Run) {
 	}
 }
 
-// checkPlayed checks the events that the client is sent.
+// checkPlayed checks that the events which are sent to the client are valid.
 func (th *thread) checkPlayed(p Played) {
 	th.refuses(p.Err)
 	for _, s := range p.received {
@@ -394,7 +401,7 @@ func (th *thread) checkPlayed(p Played) {
 	}
 }
 
-// checkInterrupt checks that every client can read a question.
+// checkInterrupt checks that every client can read the question i.
 func (th *thread) checkInterrupt(i agui.Interrupt) {
 	o := gjson.ParseBytes(i.Object)
 	if !agui.ValidJSON(i.Object) || !o.IsObject() || o.Get("reason").Type != gjson.String {
@@ -412,7 +419,8 @@ func (th *thread) checkInterrupt(i agui.Interrupt) {
 	}
 }
 
-// story returns what a client and proxy make of the result, with the pieces of each text joined.
+// story returns what the client and the package proxy make of the result, as a text to compare. The
+// pieces of each text are joined.
 func (p Played) story() string {
 	var b strings.Builder
 	last, shown := "", p.All()
@@ -441,7 +449,7 @@ func (p Played) story() string {
 	return b.String()
 }
 
-// difference returns the parts where two texts begin to differ.
+// difference returns the part of each text around the first character that differs.
 func difference(one, other string) string {
 	at := 0
 	for at < min(len(one), len(other)) && one[at] == other[at] {

@@ -6,8 +6,9 @@ import (
 	"holdpoint/translate/kit"
 )
 
-// Readings returns the meanings of answers for the audit: + approved, - denied and ? neither. An e
-// follows an approval of edited arguments.
+// Readings returns the meanings of the answers, as the audit log would have them. Each answer is
+// one character: + for an approval, - for a denial and ? for neither. An e after + means that
+// arguments were edited.
 func Readings(d translate.Dialect, p agui.Pause, answers []agui.Answer) (text string) {
 	for _, r := range read(d, p, answers) {
 		text += map[agui.Meaning]string{agui.Approves: "+", agui.Denies: "-", agui.Unclear: "?"}[r.Meaning]
@@ -18,7 +19,7 @@ func Readings(d translate.Dialect, p agui.Pause, answers []agui.Answer) (text st
 	return text
 }
 
-// read reads answers as proxy does.
+// read returns the meaning of each answer, as the package proxy finds it out.
 func read(d translate.Dialect, p agui.Pause, answers []agui.Answer) []agui.Reading {
 	list := make([]agui.Reading, len(answers))
 	for n, a := range answers {

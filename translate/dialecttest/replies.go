@@ -8,10 +8,11 @@ import (
 	"holdpoint/translate/kit"
 )
 
-// Answers returns the answers to a pause in the fields of a request and then in its messages. It is
-// a simple version of what proxy does. A decision on an unknown question has the id of the call
-// that it names, and no payload. If two messages answer one question, the last one counts. If they
-// contradict each other, the last one counts only if it Replaces the first.
+// Answers returns the answers that a request gives to the pause p: first those in its fields, then
+// those in its messages. It is a simple version of what the package proxy does. A decision on an
+// unknown question becomes an answer whose id is the call that it names, without a payload. If two
+// messages answer one question, the last one counts. But if the two contradict each other, the last
+// one counts only if its Reply has Replaces.
 func Answers(d translate.Dialect, in agui.RunInput, p agui.Pause) ([]agui.Answer, error) {
 	list, err := d.Answers(in, p)
 	fields := len(list)
@@ -20,7 +21,7 @@ func Answers(d translate.Dialect, in agui.RunInput, p agui.Pause) ([]agui.Answer
 		return list, err
 	}
 	var strays []agui.Answer
-	answered := map[int]bool{} // messages that answer
+	answered := map[int]bool{} // indexes of the messages that answer
 	replies := slices.SortedStableFunc(reader.Replies(in, p.Dialect), func(a, b translate.Reply) int { return a.At - b.At })
 	for _, reply := range replies {
 		a, asked := answer(reader, in.Messages[reply.At], reply, p)
@@ -49,8 +50,8 @@ func Answers(d translate.Dialect, in agui.RunInput, p agui.Pause) ([]agui.Answer
 	return append(list, strays...), nil
 }
 
-// answer returns the answer of a reply to the pause. asked reports that the reply names one of its
-// questions.
+// answer returns the answer that the message m gives to a question of the pause p. asked says that
+// the reply names a question of p.
 func answer(reader translate.HistoryReader, m agui.Message, reply translate.Reply, p agui.Pause) (a agui.Answer, asked bool) {
 	for _, i := range p.Interrupts {
 		if reply.Dialect != p.Dialect || reply.Key != i.ID && !slices.Contains(i.Keys, reply.Key) {

@@ -12,7 +12,7 @@ import (
 	"holdpoint/translate/kit"
 )
 
-// Input parses a body as a run.
+// Input parses the body as a run, and ends the test if it is not one.
 func Input(t testing.TB, body string) agui.RunInput {
 	t.Helper()
 	in, ok, err := agui.ParseInput([]byte(body))
@@ -22,10 +22,11 @@ func Input(t testing.TB, body string) agui.RunInput {
 	return in
 }
 
-// Quoted returns s as JSON text.
+// Quoted returns s as a JSON string.
 func Quoted(s string) string { return string(agui.MustMarshal(s)) }
 
-// Entry returns an entry of the resume array. An empty payload makes a cancel.
+// Entry returns an entry of the resume array for the question id. If payload is "", the entry is a
+// cancel.
 func Entry(id, payload string) string {
 	if payload == "" {
 		return `{"interruptId":` + Quoted(id) + `,"status":"cancelled"}`
@@ -33,14 +34,15 @@ func Entry(id, payload string) string {
 	return `{"interruptId":` + Quoted(id) + `,"status":"resolved","payload":` + payload + `}`
 }
 
-// ResumeArray returns the member resume of a run.
+// ResumeArray returns the JSON member "resume" of a request, with these entries.
 func ResumeArray(entries ...string) string { return `"resume":[` + strings.Join(entries, ",") + `]` }
 
-// Command returns the member of a run that answers in the form used before resume existed.
+// Command returns the JSON member "forwardedProps" of a request that answers with a command.
+// Clients answer in this form if they do not know resume.
 func Command(value string) string { return `"forwardedProps":{"command":{"resume":` + value + `}}` }
 
-// Code returns the code of an error: "" if it is nil, and "other: " with its text if it is not an
-// *agui.RunError, which a dialect must not return.
+// Code returns the code of err. It returns "" if err is nil. If err is not an *agui.RunError, Code
+// returns "other: " and its text; a dialect must not return such an error.
 func Code(err error) agui.Code {
 	var told *agui.RunError
 	switch {
@@ -52,15 +54,16 @@ func Code(err error) agui.Code {
 	return ""
 }
 
-// IsRunError reports whether an error can be sent to a client. A dialect must not return other
-// errors.
+// IsRunError reports whether err is an *agui.RunError, which can be sent to a client. A dialect
+// must not return other errors.
 func IsRunError(err error) bool {
 	var told *agui.RunError
 	return errors.As(err, &told)
 }
 
-// WithIDs returns a pause as proxy stores it. Its ids are <native>~r1, <native>~r2 and so on. If
-// the dialect sets no plain yes and no, they are taken from the published schema.
+// WithIDs returns the pause as the package proxy stores it. The published ids are <native>~r1,
+// <native>~r2 and so on. If the dialect sets no plain yes and no, WithIDs takes them from the
+// published schema.
 func WithIDs(p agui.Pause) agui.Pause {
 	p.ID, p.Interrupts = "0123456789abcdef0123456789abcdef", slices.Clone(p.Interrupts)
 	for n := range p.Interrupts {
@@ -77,8 +80,9 @@ func WithIDs(p agui.Pause) agui.Pause {
 	return p
 }
 
-// Admit returns the answers in the pause's order, or an error if they do not cover the pause. It
-// does what proxy does between Answers and Begin, without schemas.
+// Admit returns the answers in the order of the pause's questions. It returns an error if a
+// question has no answer, or an answer has no question. It does what the package proxy does between
+// Answers and Begin, except that it does not check schemas.
 func Admit(p agui.Pause, answers []agui.Answer) ([]agui.Answer, error) {
 	for _, a := range answers {
 		if p.Interrupt(a.ID) == nil {
@@ -96,8 +100,9 @@ func Admit(p agui.Pause, answers []agui.Answer) ([]agui.Answer, error) {
 	return ordered, nil
 }
 
-// Resume passes a request with answers through Answers, Admit and Begin. It removes the messages
-// that carry the answers, as proxy does. Each change is called with the request before Begin.
+// Resume gives a request with answers to Answers, Admit and Begin. It removes the messages that are
+// answers, as the package proxy does. Before Begin it calls each function of change with the
+// request.
 func Resume(d translate.Dialect, p agui.Pause, in agui.RunInput, l *Log, change ...func(*translate.Request)) (translate.Out, translate.Run, error) {
 	answers, err := Answers(d, in, p)
 	if err != nil {
@@ -106,7 +111,7 @@ func Resume(d translate.Dialect, p agui.Pause, in agui.RunInput, l *Log, change 
 	return ResumeWith(d, p, in, answers, l, change...)
 }
 
-// ResumeWith does the same with answers that were already read.
+// ResumeWith is Resume for answers that were already read.
 func ResumeWith(d translate.Dialect, p agui.Pause, in agui.RunInput, answers []agui.Answer, l *Log, change ...func(*translate.Request)) (translate.Out, translate.Run, error) {
 	answers, err := Admit(p, answers)
 	if err != nil {

@@ -10,33 +10,33 @@ import (
 	"holdpoint/translate"
 )
 
-// A Scenario has the requests and the answers of one thread of testdata, turn by turn.
+// A Scenario has the requests and the responses of one thread of testdata, turn by turn.
 type Scenario struct {
 	Path        string // the path of its file
 	Environment map[string]string
 	Turns       []Turn
 }
 
-// GoString returns the path, because rapid prints a drawn value by it. CheckThread prints the turns
-// that it plays.
+// GoString returns only the path. rapid prints a drawn value by GoString, and CheckThread prints
+// the turns that it plays.
 func (s Scenario) GoString() string { return "the scenario " + s.Path }
 
-// A Turn is a request of the client, and the backend's answers to it, one for each exchange.
+// A Turn is a request of the client, and the backend's responses to it, one for each exchange.
 type Turn struct {
 	Request []byte
 	Answers []Answer
 }
 
-// An Answer is an answer of a backend.
+// An Answer is an HTTP response of a backend.
 type Answer struct {
 	Status    int
 	MediaType string
 	Body      string
-	Cut       bool // the connection breaks after Body
+	Cut       bool // the connection breaks off after Body
 }
 
-// Scenarios returns the scenarios of a dialect, or of all folders that match a pattern such as *.
-// testdata is the path of the folder with all scenarios.
+// Scenarios returns the scenarios of a dialect. The parameter dialect may also be a pattern of
+// folders such as *. The parameter testdata is the path of the folder with all scenarios.
 func Scenarios(t testing.TB, testdata, dialect string) []Scenario {
 	t.Helper()
 	all, err := scenario.List(testdata, dialect)
@@ -71,7 +71,8 @@ func answerOf(r scenario.Response) Answer {
 	return a
 }
 
-// Events returns the data of the frames of an AG-UI event stream.
+// Events returns the data of the frames of an AG-UI event stream. It leaves out frames that are not
+// valid JSON.
 func (a Answer) Events() (list []string) {
 	for _, p := range Pieces(translate.Frames, a.Body) {
 		if agui.ValidJSON(p.Data) {
@@ -81,7 +82,7 @@ func (a Answer) Events() (list []string) {
 	return list
 }
 
-// Stream returns an answer in AG-UI.
+// Stream returns a response with an AG-UI event stream of these events.
 func Stream(events ...string) Answer {
 	return Answer{Status: ok, MediaType: eventStream, Body: frames(events...)}
 }

@@ -12,9 +12,9 @@ import (
 	"holdpoint/translate/kit"
 )
 
-// checkWords answers each question that has a plain yes and no in every plain way, and all others
-// with a cancel. The request for a no or a cancel must differ from the request for the yes. A
-// payload in a cancelled entry must be ignored.
+// checkWords answers each question that has a plain yes and no in every plain way. Meanwhile it
+// answers all other questions with a cancel. The request for a no or a cancel must differ from the
+// request for the yes. The payload of a cancelled entry must be ignored.
 func (th *thread) checkWords(r *translate.Request) {
 	for n := range th.pause.Interrupts {
 		i := th.pause.Interrupts[n]
@@ -48,8 +48,8 @@ func (th *thread) checkWords(r *translate.Request) {
 	}
 }
 
-// checkBecause checks that a denial with a reason is not sent as an approval, means a denial, and
-// sends the reason to the agent.
+// checkBecause checks a denial with a reason. It must count as a denial, it must not be sent as an
+// approval, and the agent must get the reason.
 func (th *thread) checkBecause(r *translate.Request, n int, yes []translate.Out, toldYes bool) {
 	const why = "not in this house"
 	i := th.pause.Interrupts[n]
@@ -68,8 +68,8 @@ func (th *thread) checkBecause(r *translate.Request, n int, yes []translate.Out,
 	}
 }
 
-// checkReadings checks that the plain yes is reported as an approval, a yes with other arguments as
-// edited, and the plain no as a denial.
+// checkReadings checks the meaning that the audit log would have: the plain yes is an approval, a
+// yes with other arguments is an edited approval, and the plain no is a denial.
 func (th *thread) checkReadings(r *translate.Request, n int) {
 	i := th.pause.Interrupts[n]
 	said := map[string]string{string(i.Yes): "+", string(i.No): "-"}
@@ -92,16 +92,16 @@ func (th *thread) checkReadings(r *translate.Request, n int) {
 	}
 }
 
-// unclearPayloads are payloads that are not a plain yes, although a reader might take them for one.
-// An object with a no followed by a yes under the same key is not included, because JSON.parse and
-// json.loads use the last value.
+// unclearPayloads are payloads that are not a plain yes, although a reader may take them for one.
+// It does not include an object with a no followed by a yes under the same key, because JSON.parse
+// and json.loads use the last value, so it is a yes.
 var unclearPayloads = []string{
 	`{"approved":"true"}`, `{"approved":1}`, `{"approved":null}`, `{"approved":true,"approved":false}`,
 	`{"Approved":true}`, `{"approved":[true]}`, `{}`, `[]`, `1`, `"true"`, `"no"`, `{"answer":"yes"}`,
 }
 
-// oneOf returns entries for all questions: the given one for question n, and a cancel for the
-// others.
+// oneOf returns one entry for each question: the parameter entry for question n, and a cancel for
+// every other question.
 func (th *thread) oneOf(n int, entry string) (entries []string) {
 	for at, i := range th.pause.Interrupts {
 		if at == n {
@@ -113,7 +113,8 @@ func (th *thread) oneOf(n int, entry string) (entries []string) {
 	return entries
 }
 
-// requests returns the requests to the backend for an entry about question n.
+// requests returns the requests that the backend gets if the parameter entry answers question n.
+// told is false if the answer was refused, or if no request sent it.
 func (th *thread) requests(r *translate.Request, n int, entry string) (outs []translate.Out, told bool) {
 	in, answers, said := th.answers(r.Input, th.oneOf(n, entry))
 	if !said {
@@ -128,11 +129,12 @@ func (th *thread) requests(r *translate.Request, n int, entry string) (outs []tr
 	if th.refuses(err) {
 		return nil, false
 	}
-	for range 4 { // it may need several exchanges
+	for range 4 { // the answer may need several exchanges
 		outs = append(outs, out)
 		var p Played
 		if _, decodes := run.(translate.Decoder); decodes && out.Method == "GET" {
-			// The dialect asks what the backend waits for, which has not changed since the end of the turn.
+			// The dialect asks the backend which questions are open. These have not changed since
+			// the end of the turn.
 			p = Decode(run, &Log{}, false, translate.Piece{Data: []byte(th.last.Body)})
 		} else if decodes {
 			p = Decode(run, &Log{}, false)
@@ -145,17 +147,17 @@ func (th *thread) requests(r *translate.Request, n int, entry string) (outs []tr
 		out, run = p.Result.Next.Out, p.Result.Next.Run
 	}
 	only := !slices.ContainsFunc(outs, func(o translate.Out) bool { return o.Method != "GET" })
-	return outs, !only // otherwise the backend no longer waits, and no answer was sent
+	return outs, !only // if all requests were GETs, no answer was sent
 }
 
-// indistinguishable reports whether a backend cannot tell the requests apart.
+// indistinguishable reports whether the two lists of requests are equal for a backend.
 func indistinguishable(a, b []translate.Out) bool {
 	return slices.EqualFunc(a, b, func(a, b translate.Out) bool {
 		return a.None == b.None && a.Path == b.Path && string(a.Body) == string(b.Body) && reflect.DeepEqual(a.Header, b.Header)
 	})
 }
 
-// bodies returns the bodies of the requests.
+// bodies returns the bodies of the requests, joined to one text.
 func bodies(list []translate.Out) string {
 	var b strings.Builder
 	for _, out := range list {

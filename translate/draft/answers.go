@@ -7,9 +7,9 @@ import (
 	"holdpoint/translate/kit"
 )
 
-// Answers implements translate.Dialect. It reads the entries of resume, command.resume, and the
-// resume object of clients of the first draft. Tool messages also answer a pause that was asked by
-// tool calls; see calls.Table.Replies.
+// Answers implements translate.Dialect. It reads the entries of the resume array, command.resume,
+// and the resume object that clients of the first draft send. If a tool call asked the question, a
+// tool message can answer it too; see calls.Table.Replies.
 func (d *Dialect) Answers(in agui.RunInput, p agui.Pause) ([]agui.Answer, error) {
 	others := in
 	others.ResumeObject = nil
@@ -33,9 +33,9 @@ func (d *Dialect) Answers(in agui.RunInput, p agui.Pause) ([]agui.Answer, error)
 	return list, nil
 }
 
-// fromObject reads {interruptId?, payload?}. Without an id it answers the first open question, and
-// the contract finds that others are unanswered. The member status is newer than this form, but is
-// respected if a client sends it.
+// fromObject reads the resume object {interruptId?, payload?}. If it has no interruptId, it answers
+// the first open question; the package contract then finds that other questions have no answer. The
+// member status is newer than this form, but it is read if a client sends it.
 func fromObject(in agui.RunInput, p agui.Pause) (agui.Answer, error) {
 	a := agui.Answer{Status: agui.Resolved, Native: true}
 	ok := true

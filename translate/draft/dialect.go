@@ -1,5 +1,6 @@
 // Package draft translates backends that follow AG-UI's draft page on interrupts, from the time
-// before the outcome object. Their runs end in one of these ways, each followed by its answer:
+// before the outcome object. Their runs end in one of these ways. The line after each end is the
+// answer to it:
 //
 //	v1, 2025-09 to 2026-04:   "outcome":"interrupt","interrupt":{"id"?,"reason"?,"payload"?}
 //	                          "resume":{"interruptId"?,"payload"?}
@@ -8,19 +9,22 @@
 //	only a tool call:         "outcome":"interrupt" after a call of a configured name (Pando)
 //	                          a tool message {"approved":b} for that call, the last of the messages
 //
-// If the end has an interrupt, the outcome may be missing. The outcome is a string on every run,
-// also "success". All clients from 0.0.54 on fail at a string, so the dialect also repairs the ends
-// of runs that never pause.
+// If the end has an interrupt, the outcome may be missing. The outcome is a string at the end of
+// every run, also "success". All clients from 0.0.54 on fail at a string. So the dialect also
+// repairs the ends of runs that never pause.
 //
-// v1 has one interrupt, no status, no schema and no expiry. None of the three forms checks
-// coverage, replays or new input. The backend gets the payload of an answer unchanged. The dialect
-// publishes a schema for the answer only if it knows the form: the approval of a function
-// (functionName in the payload, the .NET plan), or a payload that contains a schema. It does not
-// know the form for an inputType (email, date, ...). The plan's {"response":"..."} is an example,
-// and the bare text may be right too, so a schema could refuse the right one.
+// v1 has one interrupt, no status, no schema and no expiry. None of the three forms checks whether
+// all questions are answered, whether an answer is repeated, and whether there is new input. The
+// backend gets the payload of an answer unchanged.
+//
+// The dialect publishes a schema for the answer only if it knows the form of the answer: for the
+// approval of a function (functionName in the payload, the .NET plan), and for a payload that
+// contains a schema. It does not know the form for an inputType (email, date, ...). The plan's
+// {"response":"..."} is only an example, and the bare text may be right too. So a schema could
+// refuse the right answer.
 //
 // Not supported: a backend that is resumed at an endpoint of its own (CAIPE's dynamic agents)
-// ignores an answer in a run. result:{"outcome":"interrupt"} is an ordinary result. The list
+// ignores an answer in a run. A result {"outcome":"interrupt"} is an ordinary result. The list
 // RUN_FINISHED.interrupt:[..] belongs to agent-framework.
 //
 // Facts: the history of ag-ui docs/drafts/interrupts.mdx (v1 2025-09-23, v1.5 2026-04-22, the
@@ -51,14 +55,14 @@ var (
 
 // A Dialect implements translate.Dialect.
 type Dialect struct {
-	*calls.Plain // for backends that ask by a call
+	*calls.Plain // for backends that ask by a tool call
 	cancel       json.RawMessage
 	warn         translate.Warn
-	once         sync.Once // guards the only call of warn
+	once         sync.Once // lets the dialect call warn only once
 }
 
-// New makes the dialect. warn may be nil. It is called once, if a pause without a question ends as
-// a success.
+// New makes the dialect. The function warn may be nil. The dialect calls it once, if a run that
+// paused without a question is ended as a success.
 func New(o Options, warn translate.Warn) (*Dialect, error) {
 	if err := errors.Join(o.Check()...); err != nil {
 		return nil, fmt.Errorf("draft: %w", err)
@@ -75,9 +79,10 @@ func New(o Options, warn translate.Warn) (*Dialect, error) {
 // Name implements translate.Dialect.
 func (*Dialect) Name() string { return Name }
 
-// Sign implements translate.Signer. It claims an end with a string outcome, with an interrupt
-// object, or with interrupts at the root. If the end also has an outcome object, the dialect only
-// removes these members. It also claims a null outcome, because the schema of 1.0.0 fails at it.
+// Sign implements translate.Signer. It claims a RUN_FINISHED with a string outcome, with an
+// interrupt object, or with interrupts as a member of the event. If the event also has an outcome
+// object, the dialect only removes these members. Sign also claims a null outcome, because the
+// schema of 1.0.0 fails at null.
 func (*Dialect) Sign(ev agui.Event, _ *translate.Request) bool {
 	if ev.Type != agui.RunFinished || !ev.Valid() {
 		return false
@@ -87,8 +92,8 @@ func (*Dialect) Sign(ev agui.Event, _ *translate.Request) bool {
 }
 
 // Begin implements translate.Dialect. A draft backend never gets protocolVersion, which is newer
-// than the draft, and never a resume array in a run without answers, because a typed v1 server
-// cannot read it.
+// than the draft. A run without answers never has a resume array, because a typed v1 server cannot
+// read it.
 func (d *Dialect) Begin(r *translate.Request) (translate.Out, translate.Run, error) {
 	if r.Pause.ID == "" {
 		return d.plainOut(r), &run{d.New(r), d}, nil

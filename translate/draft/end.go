@@ -9,14 +9,15 @@ import (
 	"holdpoint/translate/kit"
 )
 
-// An end has the members of a RUN_FINISHED that the drafts define.
+// An end is a RUN_FINISHED, with the members that the drafts define.
 type end struct {
-	ev                             agui.Event
-	outcome, interrupt, interrupts gjson.Result // of two equal keys the last one counts, as in JSON.parse
+	ev agui.Event
+	// of two equal keys the last one counts, as in JSON.parse
+	outcome, interrupt, interrupts gjson.Result
 	result, failure, message       gjson.Result
 }
 
-// readEnd reads the members of the event's object.
+// readEnd returns the end that the event ev contains. The parameter object is the event's JSON.
 func readEnd(ev agui.Event, object gjson.Result) end {
 	e := end{ev: ev}
 	object.ForEach(func(k, v gjson.Result) bool {
@@ -39,12 +40,12 @@ func readEnd(ev agui.Event, object gjson.Result) end {
 	return e
 }
 
-// A word is a string outcome. It is read in any case, because enumerations are written in either
-// case (System.Text.Json, serde).
+// A word is an outcome that is a string. It may be in upper or lower case, because frameworks write
+// enumerations in either case (System.Text.Json, serde).
 type word int
 
-// other is any other string, or not a string. The drafts define success and interrupt. error is
-// used by one product.
+// success and paused (the word "interrupt") are words of the drafts. One product uses failed (the
+// word "error"). other is any other outcome.
 const (
 	other word = iota
 	success
@@ -64,20 +65,21 @@ func (e end) word() word {
 	return other
 }
 
-// A form is the form in which a pause expects its answers.
+// A form is the way in which a backend expects the answers to a pause.
 type form string
 
 // byArray is the form of v1.5. It is also used for a pause that another dialect made.
 const (
 	byObject  form = "object"
 	byArray   form = "array"
-	byOutcome form = "outcome" // the array of AG-UI 1.0, whose entries may have metadata
+	byOutcome form = "outcome" // the resume array of AG-UI 1.0, whose entries may have metadata
 	byMessage form = "message"
 )
 
-// askedInterrupts returns the interrupts of the end and the form of their answers, or nil if there
-// are none. An outcome object has priority over the drafts' members, and a list over the single
-// interrupt. An interrupt counts if the outcome is missing or unknown.
+// askedInterrupts returns the interrupts of the end, and the form of their answers. It returns nil
+// if the end has no interrupt. An outcome object has priority over the members of the drafts, and
+// the list over the single interrupt. The drafts' members count unless the outcome is a success or
+// an error.
 func (e end) askedInterrupts() ([]gjson.Result, form) {
 	if e.outcome.IsObject() {
 		if e.outcome.Get("type").Str != "interrupt" {
@@ -97,8 +99,8 @@ func (e end) askedInterrupts() ([]gjson.Result, form) {
 	return nil, ""
 }
 
-// mayAskEarlier reports whether the question may be in an earlier event: the end has no interrupt,
-// but it has outcome:"interrupt" or a list of interrupts.
+// mayAskEarlier reports whether an earlier event of the run may contain the question. That is so if
+// the end has outcome:"interrupt" or a list of interrupts, but no interrupt.
 func (e end) mayAskEarlier() bool {
 	return e.word() == paused || e.outcome.Type != gjson.String && !e.outcome.IsObject() && e.interrupts.IsArray()
 }
@@ -115,9 +117,9 @@ func objects(list gjson.Result) []gjson.Result {
 	return found
 }
 
-// plainEnd returns the end of a run without a question in a form that every client accepts. A
-// success becomes an outcome object. A string, a null and the drafts' members are removed. A valid
-// end is unchanged.
+// plainEnd returns the end of a run without a question, in a form that every client accepts. A
+// success becomes an outcome object. An outcome that is a string or null, and the members of the
+// drafts are removed. An end that is already valid stays unchanged.
 func (e end) plainEnd() agui.Event {
 	outcome := ""
 	switch w := e.word(); {
@@ -135,8 +137,8 @@ func (e end) plainEnd() agui.Event {
 }
 
 // withOutcome returns the event with another outcome, or without one if outcome is "". It drops the
-// drafts' members and the members in gone. A list in interrupt belongs to agent-framework and
-// stays.
+// members of the drafts, and the members in gone. A list in interrupt belongs to agent-framework,
+// and stays.
 func (e end) withOutcome(outcome string, gone ...string) agui.Event {
 	drop := map[string]bool{"interrupt": !e.interrupt.IsArray(), "interrupts": true}
 	for _, k := range gone {
@@ -150,14 +152,15 @@ func (e end) withOutcome(outcome string, gone ...string) agui.Event {
 			out = kit.AppendMember(out, k.Raw, v.Raw)
 		case outcome != "":
 			out = kit.AppendMember(out, k.Raw, outcome)
-			outcome = "" // only once
+			outcome = "" // so that a second key outcome is dropped
 		}
 		return true
 	})
 	return e.ev.WithJSON(append(out, '}'))
 }
 
-// error returns the RUN_ERROR for an outcome "error", with the backend's own message and code.
+// error returns a RUN_ERROR in place of an outcome "error". It has the backend's own message and
+// code, if there are any.
 func (e end) error() agui.Event {
 	message := textOutcomeError
 	for _, m := range []gjson.Result{e.failure.Get("message"), e.failure, e.message} {

@@ -12,29 +12,31 @@ import (
 	"holdpoint/translate/kit"
 )
 
-// These are the reasons of interrupts that have no reason of their own.
+// The reasons that the dialect sets if the backend's interrupt has no reason.
 const (
 	reasonInput    = "input_required"
 	reasonToolCall = "tool_call"
 	reasonConfirm  = "confirmation"
 )
 
-// approvalPrefix is the prefix that Microsoft.Extensions.AI, from 10.4 on, adds to the id of a call
-// to make the id of its approval.
+// approvalPrefix begins the id of an approval. Microsoft.Extensions.AI, from 10.4 on, makes that id
+// from the prefix and the id of the call.
 const approvalPrefix = "ficc_"
 
-// private is the state that an interrupt keeps for its resume.
+// private is the state that the dialect stores, as JSON, in Interrupt.Private.
 type private struct {
-	ID       json.RawMessage `json:"id,omitempty"`       // the native id, if it is not a text
-	Approval bool            `json:"approval,omitempty"` // {"approved":false} denies it
+	ID json.RawMessage `json:"id,omitempty"` // the backend's id, if it is not a string
+	// the question can be denied by {"approved":false}
+	Approval bool `json:"approval,omitempty"`
 }
 
-// fields are the members of a native interrupt: v1's id, reason and payload, and the members of
-// AG-UI's Interrupt. rest keeps every other member, and members of an unexpected type.
+// fields are the members of a backend's interrupt: the id, reason and payload of v1, and the
+// members of AG-UI's Interrupt. rest has all other members, and those of an unexpected type.
 type fields struct {
 	id, reason, message, toolCallID, schema, expires, subagent, metadata gjson.Result
-	content                                                              gjson.Result // the payload, or else the value
-	rest                                                                 []byte
+	// the payload, or if there is none the value
+	content gjson.Result
+	rest    []byte
 }
 
 func readFields(native gjson.Result, how form) fields {
@@ -53,7 +55,7 @@ func readFields(native gjson.Result, how form) fields {
 		case k.Str == "message" && text:
 			into = &f.message
 		case k.Str == "toolCallId" && text:
-			f.toolCallID = v // it stays in rest, in case the client does not know the call
+			f.toolCallID = v // rest keeps it too, in case the client lacks the call
 		case k.Str == "responseSchema" && v.IsObject():
 			into = &f.schema
 		case k.Str == "expiresAt" && text && how != byObject: // v1 has no expiry
@@ -76,8 +78,9 @@ func readFields(native gjson.Result, how form) fields {
 	return f
 }
 
-// interrupt returns a native interrupt in the form for the client. calls are the calls that the
-// client has seen. result is the member result next to a v1 interrupt, if there is one.
+// interrupt returns the backend's interrupt as the client must get it. The parameter calls has the
+// calls that the client has seen. The parameter result is the member result of the event that has a
+// v1 interrupt, if it exists.
 func interrupt(native gjson.Result, how form, result gjson.Result, calls []agui.Call) agui.Interrupt {
 	f := readFields(native, how)
 	approval := f.content.Get("functionName").Type == gjson.String
@@ -94,7 +97,7 @@ func interrupt(native gjson.Result, how form, result gjson.Result, calls []agui.
 	return f.withID(agui.Interrupt{Object: o.Object()}, approval)
 }
 
-// withID sets the ids of the interrupt: the native id unchanged, or none.
+// withID sets the backend's id in the interrupt, unchanged.
 func (f fields) withID(i agui.Interrupt, approval bool) agui.Interrupt {
 	kept := private{Approval: approval}
 	switch {
@@ -111,8 +114,9 @@ func (f fields) withID(i agui.Interrupt, approval bool) agui.Interrupt {
 	return i
 }
 
-// reasonFor returns the backend's reason. It replaces the reason tool_call if the client has not
-// seen a call.
+// reasonFor returns the reason for the client. It is the backend's reason, with one exception: the
+// reason tool_call is replaced if the client has not seen the call. Without a reason of the backend
+// it is one of the reasons above.
 func (f fields) reasonFor(approval bool, call string) string {
 	switch {
 	case f.reason.Exists() && (f.reason.Str != reasonToolCall || call != ""):
@@ -127,7 +131,7 @@ func (f fields) reasonFor(approval bool, call string) string {
 	return reasonInput
 }
 
-// text returns the question, or "" if it has none.
+// text returns the text of the question, or "" if the interrupt has none.
 func (f fields) text() string {
 	if f.message.Exists() {
 		return f.message.Str
@@ -135,8 +139,9 @@ func (f fields) text() string {
 	return calls.Text(f.content)
 }
 
-// responseSchema returns the schema of the interrupt, or the schema of an approval. It returns ""
-// if there is neither, because a default would refuse the answers to forms and free questions.
+// responseSchema returns the schema of the interrupt, or else the schema of an approval. If the
+// interrupt has no schema and is not an approval, responseSchema returns "", because any default
+// would refuse answers to forms and free questions.
 func (f fields) responseSchema(approval bool) string {
 	for _, s := range []gjson.Result{f.schema, f.content.Get("responseSchema"), f.content.Get("schema")} {
 		if s.IsObject() {
@@ -144,14 +149,14 @@ func (f fields) responseSchema(approval bool) string {
 		}
 	}
 	if approval {
-		return kit.ApprovalSchema // only if the form of the answer is known
+		return kit.ApprovalSchema // only an approval has an answer of known form
 	}
 	return ""
 }
 
-// call returns the id of the call that the question is about, or "" if it is not certain. It is
-// certain if the interrupt names a call that the client has seen, or if its payload or its own id
-// names a call that has no result yet.
+// call returns the id of the call that the question is about, or "" if this is not certain. It is
+// certain if the interrupt's toolCallId names a call that the client has seen. It is also certain
+// if the interrupt's payload or id names such a call that has no result yet.
 func (f fields) call(approval bool, calls []agui.Call) string {
 	seen := func(id string, answered bool) bool {
 		return id != "" && slices.ContainsFunc(calls, func(c agui.Call) bool { return c.ID == id && (answered || !c.Answered) })
@@ -171,8 +176,8 @@ func (f fields) call(approval bool, calls []agui.Call) string {
 	return ""
 }
 
-// allMetadata returns the interrupt's own metadata. The interrupt's other members are added under
-// the name of the dialect.
+// allMetadata returns the metadata for the client: the interrupt's own metadata, and under the name
+// of the dialect the interrupt's other members.
 func (f fields) allMetadata(call string, result gjson.Result) []byte {
 	own := append(f.rest, '}')
 	if f.toolCallID.Exists() && f.toolCallID.Str == call {

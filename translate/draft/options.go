@@ -6,13 +6,13 @@ import (
 	"holdpoint/translate/kit"
 )
 
-// Options of the dialect.
+// Options are the options of the dialect.
 type Options struct {
-	// Cancel is the payload that a v1 backend gets for a cancelled answer, because v1 has no status.
-	// The approval of a function has a denial of its own.
+	// Cancel is the payload that a v1 backend gets for a cancelled answer, because v1 has no
+	// status. If the question is the approval of a function, the backend gets a denial instead.
 	Cancel kit.JSON `shared:"cancel" means:"no"`
-	// ApprovalTools are the tools whose calls ask, for backends whose end has only
-	// outcome:"interrupt". pando_permission_request always belongs to them.
+	// ApprovalTools are the tools whose calls ask a question, for backends whose end has only
+	// outcome:"interrupt". pando_permission_request is always one of them.
 	ApprovalTools kit.Names `shared:"approval" means:"nothing"`
 }
 
@@ -31,7 +31,7 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// Check returns the errors of the options.
+// Check returns an error for each wrong option.
 func (o Options) Check() []error {
 	return kit.WrongOption("APPROVAL_TOOLS", o.withDefaults().ApprovalTools.Check())
 }

@@ -14,10 +14,11 @@ import (
 
 // resume returns the request with the answers, and its run.
 //
-// The request also has the new messages (TakesNew), because a resume of the drafts is a member of
-// an ordinary RunAgentInput, whose messages are the whole history. A typed server reads both. A
-// server that reads only resume finds the messages in the history of the next run. If a tool
-// message is the answer, however, its call and the answer must be the last messages.
+// The request also has the new messages (TakesNew). In the drafts a resume is a member of an
+// ordinary RunAgentInput, whose messages are the whole history. A typed server reads both. A server
+// that reads only resume finds the new messages in the history of the next run. But if the answer
+// is a tool message, its call and the answer must be the last messages. Then the new messages are
+// sent later.
 func (d *Dialect) resume(r *translate.Request) (translate.Out, calls.Run, error) {
 	if len(r.Answers) != len(r.Pause.Interrupts) || len(r.Answers) == 0 {
 		return translate.Out{}, calls.Run{}, kit.Unreadable()
@@ -63,7 +64,7 @@ func (d *Dialect) resume(r *translate.Request) (translate.Out, calls.Run, error)
 	return translate.Out{Body: body, Resumes: true, TakesNew: true}, d.New(r), nil
 }
 
-// nativeID returns the id of an interrupt in the backend's JSON, or nil if it has none.
+// nativeID returns the backend's id of the interrupt as JSON, or nil if the backend sent no id.
 func nativeID(i agui.Interrupt) json.RawMessage {
 	if kept := privateOf(i); kept.ID != nil {
 		return kept.ID
@@ -76,8 +77,8 @@ func nativeID(i agui.Interrupt) json.RawMessage {
 
 func privateOf(i agui.Interrupt) private { return kit.ReadPrivate[private](i.Private) }
 
-// object returns the resume object of v1. It has no status, so a denial or a cancel is in the
-// payload.
+// object returns the resume object of v1. It has no status, so its payload must express a denial or
+// a cancel.
 func (d *Dialect) object(r *translate.Request) (json.RawMessage, error) {
 	i, a := r.Pause.Interrupts[0], r.Answers[0]
 	payload := a.Payload
@@ -89,10 +90,11 @@ func (d *Dialect) object(r *translate.Request) (json.RawMessage, error) {
 	return entry(i, "", payload), nil
 }
 
-// cancelFor returns the payload of a cancelled answer. It is the denial for the approval of a
-// function, or else the configured value. If there is a schema, it is the first of these that the
-// schema accepts. It returns nil if the schema accepts none, and the answer is refused, because a
-// backend could read a missing payload as permission.
+// cancelFor returns the payload that is sent for a cancelled answer. For the approval of a function
+// it is the denial, or else the configured value. For other questions it is the configured value,
+// or the denial if the schema has the property approved. If there is a schema, it is the first of
+// these values that fits the schema. cancelFor returns nil if none fits. The cancel is then
+// refused, because a backend could read a missing payload as permission.
 func (d *Dialect) cancelFor(i agui.Interrupt, valid func(schema, payload json.RawMessage) error) json.RawMessage {
 	schema := i.Schema()
 	list := []json.RawMessage{d.cancel}
@@ -110,8 +112,8 @@ func (d *Dialect) cancelFor(i agui.Interrupt, valid func(schema, payload json.Ra
 	return nil
 }
 
-// array returns the resume array of v1.5. It has no metadata, which is newer. If the backend cannot
-// tell two interrupts apart, their answers must be equal.
+// array returns the resume array of v1.5. Its entries have no metadata, which is newer than v1.5.
+// If the backend gave two interrupts the same id, or none, their answers must be equal.
 func array(r *translate.Request) (json.RawMessage, error) {
 	out := []byte{'['}
 	sent := map[string]string{}

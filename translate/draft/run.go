@@ -11,14 +11,15 @@ import (
 	"holdpoint/translate/internal/calls"
 )
 
-// pausePrivate is the state that a pause keeps for its resume.
+// pausePrivate is the state that the dialect stores, as JSON, in Pause.Private.
 type pausePrivate struct {
 	Form form `json:"form"`
 	calls.KeptOfPause
 }
 
-// formOf returns the form in which the pause expects its answers. It is byArray for a pause of
-// another dialect, which exists if the operator has selected this dialect since.
+// formOf returns the form in which the backend expects the answers to the pause. For a pause of
+// another dialect it returns byArray. Such a pause exists if the operator selected this dialect
+// after the question.
 func formOf(p agui.Pause) form {
 	var kept pausePrivate
 	if json.Unmarshal(p.Private, &kept) != nil || p.Dialect != Name || kept.Form == "" {
@@ -29,7 +30,7 @@ func formOf(p agui.Pause) form {
 
 var _ translate.Passer = (*run)(nil)
 
-// A run translates one exchange. A draft asks only in the terminal event.
+// A run translates one exchange. A draft's question is in the terminal event only.
 type run struct {
 	calls.Run
 	d *Dialect
@@ -63,19 +64,21 @@ func (run *run) ended(e translate.End) translate.Result {
 		res.Finish = end.plainEnd()
 	}
 	if run.Answered != nil && len(run.Request.NewMessages) > 0 && res.Finish.Type == agui.RunFinished {
-		res.Next = run.Next() // the answers must be the last messages of the first exchange
+		// new messages need an exchange of their own: the answers must be last in theirs
+		res.Next = run.Next()
 		res.Next.Out.Body = agui.DeleteKey(res.Next.Out.Body, "protocolVersion")
 	}
 	return res
 }
 
-// paused returns the result of a run that asks in its terminal event.
+// paused returns the result of a run whose terminal event asks a question.
 func (run *run) paused(end end, natives []gjson.Result, how form) translate.Result {
 	asked := translate.AskedPause{Private: agui.MustMarshal(pausePrivate{Form: how})}
 	known := run.calls()
 	var gone []string
 	result := gjson.Result{}
-	if how == byObject && !isNull(end.result) { // there is one interrupt, so the member result belongs to it
+	// v1 has only one interrupt, so the member result belongs to it
+	if how == byObject && !isNull(end.result) {
 		result, gone = end.result, []string{"result"}
 	}
 	for _, native := range natives {

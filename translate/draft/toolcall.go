@@ -11,19 +11,19 @@ import (
 	"holdpoint/translate/yesno"
 )
 
-// approved and denied are the answers to a backend that asks by a call. denied is also the denial
-// for the approval of a function.
+// approved and denied are the answers for a backend that asks by a tool call. denied is also the
+// payload that denies the approval of a function.
 const (
 	approved = `{"approved":true}`
 	denied   = `{"approved":false}`
 )
 
-// askedByCalls returns the table for backends whose end has only outcome:"interrupt", and which ask
-// by calling one of the tools.
+// askedByCalls returns the table for backends whose end has only outcome:"interrupt". They ask by a
+// call of one of the tools.
 func askedByCalls(tools kit.Names) *calls.Plain {
 	words, err := yesno.NewWords(approved, denied)
 	if err != nil {
-		panic(err) // the templates are constants
+		panic(err) // the two words are constants, so they are valid
 	}
 	return calls.NewPlain(calls.Plain{
 		Table: calls.Table{Dialect: Name, Backend: textBackend}, Tools: tools, Words: words,
@@ -31,9 +31,9 @@ func askedByCalls(tools kit.Names) *calls.Plain {
 	}, func(tool, said string) string { return cmp.Or(said, calls.AsksToCall(tool)) })
 }
 
-// askingCalls returns the calls that ask. The client's history may lack the results of calls that
-// were answered, so the calls of this run are preferred. If this run made none, the backend still
-// waits for the last calls of the history.
+// askingCalls returns the calls that ask. The calls of this run are preferred, because the client's
+// history may lack the results of older calls that were answered. If no call of this run asks, the
+// backend still waits for the answers to the last calls of the history.
 func (run *run) askingCalls() []agui.Call {
 	var open []agui.Call
 	for _, c := range run.calls() {

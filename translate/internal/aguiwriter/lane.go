@@ -1,18 +1,18 @@
 // Package aguiwriter makes AG-UI events for backends that do not speak AG-UI: texts, reasoning,
-// calls and results, each with its start and end events. The dialect chooses the ids, and skips
-// what a backend sends twice.
+// calls and results, each with its start and end events. The dialect chooses the ids, and must
+// leave out what a backend sends twice.
 package aguiwriter
 
 import "holdpoint/internal/agui"
 
-// Emit is a function that sends an event to the client.
+// An Emit is a function that sends an event to the client.
 type Emit = func(agui.Event)
 
 // Quoted returns a text as a JSON string.
 func Quoted(s string) string { return string(agui.AppendString(nil, s)) }
 
-// Send emits an event. members are pairs of a key and the JSON text of its value. A pair with an
-// empty text is left out.
+// Send emits an event. The parameter members has pairs of a key and the JSON of its value. If that
+// JSON is "", the pair is left out.
 func Send(emit Emit, t agui.Type, members ...string) {
 	size := len(`{"type":""}`) + len(t)
 	for _, text := range members {
@@ -29,30 +29,32 @@ func Send(emit Emit, t agui.Type, members ...string) {
 	emit(agui.Event{Type: t, JSON: append(o, '}')})
 }
 
-// Result emits the result of a call. metadata is a JSON object, or "".
+// Result emits the TOOL_CALL_RESULT of a call. The parameter metadata is a JSON object, or "".
 func Result(emit Emit, id, call, content, metadata string) {
 	Send(emit, agui.CallResult, "messageId", Quoted(id), "role", `"tool"`, "toolCallId", Quoted(call), "content", Quoted(content), "metadata", metadata)
 }
 
-// Custom emits a CUSTOM event, for data that AG-UI has no event for. value is JSON on one line.
+// Custom emits a CUSTOM event, for data that no other AG-UI event can have. The parameter value is
+// JSON on one line.
 func Custom(emit Emit, name, value string) {
 	Send(emit, agui.Custom, "name", Quoted(name), "value", value)
 }
 
-// A Lane is one speaker's part of a stream. At most one text, reasoning or call is open in it.
+// A Lane is the part of a stream that one speaker sends. At any time at most one text, reasoning or
+// call is open in it.
 type Lane struct {
-	// NoArgs is the JSON text that is sent as the arguments of a call that ends without arguments, or
-	// "" to send none.
+	// NoArgs is the JSON string that is sent as the arguments of a call without arguments. If it is
+	// "", such a call gets no TOOL_CALL_ARGS.
 	NoArgs string
 
-	open         agui.Type // the START event of the open text, reasoning or call, or Unknown
-	id           string    // the id of what is open
+	open         agui.Type // type of the event that opened the text, reasoning or call, or Unknown
+	id           string    // id of the open text, reasoning or call
 	quoted       string    // the id as JSON
 	hasArguments bool      // the open call has arguments
 }
 
-// Open returns the type of the START event of what is open: TextStart, ReasoningStart, CallStart,
-// or Unknown for nothing.
+// Open returns the type of the event that opened the open text, reasoning or call: TextStart,
+// ReasoningStart or CallStart. It returns Unknown if nothing is open.
 func (l *Lane) Open() agui.Type { return l.open }
 
 // Call returns the id of the open call, or "" if no call is open.
@@ -66,14 +68,15 @@ func (l *Lane) Call() string {
 // HasArguments reports whether the open call has arguments.
 func (l *Lane) HasArguments() bool { return l.hasArguments }
 
-// begin closes what is open, and records what opens.
+// begin closes the open text, reasoning or call, and notes the one that is opened.
 func (l *Lane) begin(emit Emit, open agui.Type, id string) {
 	l.Close(emit)
 	l.open, l.id, l.quoted, l.hasArguments = open, id, Quoted(id), false
 }
 
-// Text emits a piece of text. delta is a JSON string and not empty, because clients before 0.0.55
-// fail at an empty one. If no text is open, Text opens one with the result of id.
+// Text emits a piece of text. The parameter delta is a JSON string. It must not be empty, because
+// clients before 0.0.55 fail at an empty delta. If no text is open, Text opens one whose id is the
+// result of the function id.
 func (l *Lane) Text(emit Emit, id func() string, delta string) {
 	if l.open != agui.TextStart {
 		l.begin(emit, agui.TextStart, id())
@@ -92,7 +95,8 @@ func (l *Lane) Reasoning(emit Emit, id func() string, delta string) {
 	Send(emit, agui.ReasoningContent, "messageId", l.quoted, "delta", delta)
 }
 
-// Begin opens a call. parent is the id of the message that it belongs to, or "".
+// Begin opens a call. The parameter parent is the id of the message that the call belongs to, or
+// "".
 func (l *Lane) Begin(emit Emit, id, name, parent string) {
 	l.begin(emit, agui.CallStart, id)
 	if parent != "" {
@@ -101,7 +105,7 @@ func (l *Lane) Begin(emit Emit, id, name, parent string) {
 	Send(emit, agui.CallStart, "toolCallId", l.quoted, "toolCallName", Quoted(name), "parentMessageId", parent)
 }
 
-// Args emits a piece of the arguments of the open call. delta is a JSON string.
+// Args emits a piece of the arguments of the open call. The parameter delta is a JSON string.
 func (l *Lane) Args(emit Emit, delta string) {
 	if l.open == agui.CallStart && delta != `""` {
 		l.hasArguments = true
@@ -109,7 +113,7 @@ func (l *Lane) Args(emit Emit, delta string) {
 	}
 }
 
-// Close ends what is open.
+// Close ends the open text, reasoning or call, if any.
 func (l *Lane) Close(emit Emit) {
 	switch l.open {
 	case agui.TextStart:

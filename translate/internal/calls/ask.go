@@ -10,45 +10,46 @@ import (
 	"holdpoint/translate/kit"
 )
 
-// A Question is the question of a call. Kind, Reason and Message are required.
+// A Question is the question that a call asks. Kind, Reason and Message are required.
 type Question struct {
 	Kind    *Kind  // the form of the answer, one of Table.Kinds
-	Reason  string // "tool_call" for the approval of a call, "input_required" for a value
+	Reason  string // "tool_call" for the approval of a call; "input_required" for a value
 	Message string // the text that the person reads
-	// Call is the id of the call at which the client sees the question. The client does not get it if
-	// it was not shown that call.
+	// Call is the id of the call at which the client shows the question. The client gets this id
+	// only if it has the call.
 	Call     string
-	Schema   string // the schema of the answer, or "" for any answer
-	Metadata string // the member metadata of the interrupt, a JSON object, or ""
-	// Calls are the calls that a yes runs. If it is empty, a yes runs Call.
+	Schema   string // JSON schema of the answer, or "" if any answer is allowed
+	Metadata string // JSON object for the interrupt's member metadata, or ""
+	// Calls are the calls that run after a yes. If it is empty, the call Call runs.
 	Calls []agui.AskedCall
-	// Runs is the id of the call that runs after an approval, or "". If the run then ends without the
+	// Runs is the id of the call that runs after an approval, or "". If the run then ends without a
 	// result of that call, the answer is in doubt.
 	Runs string
 }
 
-// AsksToCall returns the message of a question that has no text of its own.
+// AsksToCall returns the message of a question that has no text, for a call that waits for
+// approval.
 func AsksToCall(tool string) string { return fmt.Sprintf(askCall, tool) }
 
-// WaitsFor returns the message of a question for the result of a tool.
+// WaitsFor returns the message of a question that asks a person for the result of the tool.
 func WaitsFor(tool string) string {
 	return fmt.Sprintf(askResult, tool)
 }
 
-// PrivateState is the content of Interrupt.Private.
+// PrivateState is the state of a question. It is stored, as JSON, in Interrupt.Private.
 type PrivateState struct {
 	Kind string `json:"kind,omitempty"`
-	Call string `json:"call,omitempty"` // the id of the call that asks
-	Name string `json:"name,omitempty"` // the name of its tool
+	Call string `json:"call,omitempty"` // id of the call that asks
+	Name string `json:"name,omitempty"` // name of that call's tool
 	Args string `json:"args,omitempty"`
 	Runs string `json:"runs,omitempty"`
-	// Repeated reports that several calls of the turn have the id. The backend gives all of them the
-	// same answer.
+	// Repeated is true if several calls of the turn have the id Call. The backend then gives all of
+	// them the same answer.
 	Repeated bool `json:"twice,omitempty"`
 }
 
-// keptOf returns the kind and the state of a question, or nil if they cannot be read. A kind
-// without a name stores only Repeated. Its other fields are taken from the question.
+// keptOf returns the kind and the state of a question, or nil if they cannot be read. If the kind
+// has no name, only Repeated is stored, and keptOf takes the other fields from the question itself.
 func (t *Table) keptOf(i agui.Interrupt) (*Kind, PrivateState) {
 	var kept PrivateState
 	if len(i.Private) > 0 && json.Unmarshal(i.Private, &kept) != nil {
@@ -64,7 +65,7 @@ func (t *Table) keptOf(i agui.Interrupt) (*Kind, PrivateState) {
 	return nil, PrivateState{}
 }
 
-// argumentsOf returns the arguments of the call that a question is about.
+// argumentsOf returns the arguments of the call that the question is about.
 func argumentsOf(i agui.Interrupt) string {
 	for _, c := range i.Calls {
 		if c.ID == i.ToolCallID() {
@@ -74,16 +75,17 @@ func argumentsOf(i agui.Interrupt) string {
 	return ""
 }
 
-// KeptOfPause is the content of AskedPause.Private.
+// KeptOfPause is the state of a pause. It is stored, as JSON, in AskedPause.Private.
 type KeptOfPause struct {
-	// Clients are the calls of the turn that the client answers itself. Their results must be sent
-	// with the answers.
+	// Clients are the ids of the turn's calls that the client runs itself. Their results must be
+	// sent with the answers.
 	Clients []string `json:"clients,omitempty"`
-	// Outcome reports that the run ended with an interrupt outcome.
+	// Outcome is true if the run ended with an interrupt outcome.
 	Outcome bool `json:"outcome,omitempty"`
 }
 
-// KeptIn returns the state of a pause. It is empty if another version made the pause.
+// KeptIn returns the state of the pause. It is empty if another version of Holdpoint made the pause
+// and the state cannot be read.
 func KeptIn(p agui.Pause) KeptOfPause {
 	var kept KeptOfPause
 	if json.Unmarshal(p.Private, &kept) != nil {
@@ -92,8 +94,9 @@ func KeptIn(p agui.Pause) KeptOfPause {
 	return kept
 }
 
-// interrupt returns the question of a call. shown reports that the client sees q.Call, and twice
-// that another call of the turn has the call's id.
+// interrupt returns the interrupt for the question q of the call c. The parameter shown says that
+// the client has the call q.Call. The parameter twice says that another call of the turn has the
+// same id as c.
 func (t *Table) interrupt(q Question, c agui.Call, shown, twice bool) agui.Interrupt {
 	o := kit.Question{Reason: q.Reason, Message: q.Message, Schema: q.Schema, Metadata: q.Metadata}
 	if shown {
@@ -113,7 +116,7 @@ func (t *Table) interrupt(q Question, c agui.Call, shown, twice bool) agui.Inter
 	return i
 }
 
-// Asks reports whether the stream has a call without a result that asks.
+// Asks reports whether a call of this stream has no result and asks a question.
 func (t *Table) Asks(r *translate.Request) bool {
 	return slices.ContainsFunc(pending(r), func(c agui.Call) bool {
 		_, asks := t.asks(c, r)
@@ -121,7 +124,7 @@ func (t *Table) Asks(r *translate.Request) bool {
 	})
 }
 
-// asks returns the question of a call, or false if the call does not ask.
+// asks returns the question that the call c asks. It returns false if c does not ask.
 func (t *Table) asks(c agui.Call, r *translate.Request) (Question, bool) {
 	if r.Input.Declares(c.Name) {
 		return Question{}, false
@@ -129,8 +132,8 @@ func (t *Table) asks(c agui.Call, r *translate.Request) (Question, bool) {
 	return t.Ask(c, r)
 }
 
-// pending returns the calls of this stream that have no result. A transcript has one call for each
-// id, because a client treats a second call with the id as the same call.
+// pending returns the calls of this stream that have no result. If two calls have the same id, it
+// returns one, because a client treats them as the same call.
 func pending(r *translate.Request) []agui.Call {
 	if r.Transcript == nil || !agui.MayHaveFreshCalls(r.Transcript) {
 		return nil
@@ -138,17 +141,17 @@ func pending(r *translate.Request) []agui.Call {
 	return slices.DeleteFunc(slices.Clone(r.Transcript.Calls()), func(c agui.Call) bool { return !c.StreamedInRun || c.Answered })
 }
 
-// A HiddenCall is a call that the client is not shown.
+// A HiddenCall is a call that the client does not get.
 type HiddenCall struct {
 	agui.Call
-	Repeated bool // see PrivateState
-	// Frames returns the events of the call. It is called only if the call asks.
+	Repeated bool // see PrivateState.Repeated
+	// Frames returns the events of the call. It is called only if the call asks a question.
 	Frames func() []agui.Event
 }
 
-// Ask returns the result of a run that ended with finish: a pause if calls ask. hidden are calls
-// that the transcript does not have. skip reports that one of the transcript's calls does not ask
-// after all.
+// Ask returns the result of a run that ended with the event finish. If calls ask questions, the
+// result has a pause. The parameter hidden has calls that the transcript lacks. The function skip
+// reports that a call of the transcript does not ask after all.
 func (run *Run) Ask(finish agui.Event, hidden []HiddenCall, skip func(c agui.Call, k *Kind) bool) translate.Result {
 	res := translate.Result{Finish: finish}
 	var open []agui.Call
@@ -171,8 +174,9 @@ func (run *Run) Ask(finish agui.Event, hidden []HiddenCall, skip func(c agui.Cal
 	return res
 }
 
-// AskAbout adds the questions of some calls to a pause. A client that is shown the backend's own
-// form already has the events of the calls. They are stored for the case that Holdpoint asks again.
+// AskAbout adds the questions of the calls hidden and open to the pause p. It stores the events of
+// the calls too. A client with HOLDPOINT_CLIENT=native has these events already, and gets them
+// again if Holdpoint asks the question again.
 func (run *Run) AskAbout(p *translate.AskedPause, hidden []HiddenCall, open []agui.Call) {
 	t, r := run.Table, run.Request
 	shown := map[string]bool{}
@@ -206,8 +210,8 @@ func (run *Run) AskAbout(p *translate.AskedPause, hidden []HiddenCall, open []ag
 	}
 }
 
-// PauseState returns the state of a pause: the calls of the stream without a result that the client
-// answers itself.
+// PauseState returns the state of the pause. It has the calls of this stream that have no result
+// and that the client runs itself.
 func (run *Run) PauseState() (kept KeptOfPause) {
 	for _, c := range pending(run.Request) {
 		if run.Request.Input.Declares(c.Name) {

@@ -12,80 +12,90 @@ import (
 // A Kind is one kind of question, with the form of its answers. Exactly one of Words, Value and
 // Content is set:
 //
-//   - Words, if the backend reads a decision in one member of an object. An answer denies if that
-//     member is false.
-//   - Value, if the backend reads any value, such as a form or the result of a tool. Only a cancel
-//     denies: the engine treats every other answer as a yes, whatever its value is. So a missing
-//     result leaves it in doubt, and Table.Refuse is called for it.
-//   - Content, for all other forms, such as two words. It reports itself whether an answer denies.
-//     translate/dialecttest/confirm is an example.
+//   - Words, if the backend reads a decision in one member of an object. An answer is a denial
+//     if that member is false.
+//   - Value, if the backend reads any value, such as a form or the result of a tool. Only a
+//     cancel is a denial: every other answer counts as a yes, whatever its value is. So if the
+//     backend then sends no result, the answer is in doubt. Table.Refuse is called for such an
+//     answer.
+//   - Content, for all other forms, such as one of two words. It returns itself whether an
+//     answer is a denial. translate/dialecttest/confirm is an example.
 //
-// Read must turn the content that is made of an answer back into the same answer, because a client
-// that was sent the content sends it with every later run. A cancel may have the content of a no.
+// The method Read must turn the content that was made of an answer back into the same answer. A
+// client that got the content in a message sends it again with every later run. A cancel may have
+// the same content as a no.
 type Kind struct {
-	// Name is the name in records, and unique in the Table. A record of an open question has it, so it
-	// must not change. Only Plain has a kind without a name.
+	// Name is the name of the kind in records. It is unique in the Table. Records of open questions
+	// contain it, so it must never change. Only Plain has a kind without a name.
 	Name string
 
-	// Words are the words for a yes and a no.
+	// Words describe the object that means yes or no.
 	Words *Words
-	// Wrong describes a payload that Words cannot read. It follows "payload for interrupt .. is".
+	// Wrong says what is wrong with a payload that Words cannot read. It continues the sentence
+	// "payload for interrupt .. is".
 	Wrong string
-	// Value returns the content for an answer that is not a cancel, or an error to refuse the answer.
+	// Value returns the content to send for an answer that is not a cancel. If it returns an error,
+	// the answer is refused.
 	Value func(asked PrivateState, a agui.Answer) (string, error)
-	// Content returns the content for any answer, also for a cancel, and whether the answer denies.
-	// Return an error for a payload that is neither a clear yes nor a clear no.
+	// Content returns the content to send for an answer or a cancel, and whether it is a denial. It
+	// must return an error for a payload that is neither a clear yes nor a clear no.
 	Content func(asked PrivateState, a agui.Answer) (content string, no bool, err error)
-	// Unwrap returns the payload in a content that Value or Content made. It gets JSON: a content that
-	// is plain text comes as a JSON string. If it is nil, that JSON is the payload. Return null for a
-	// content that is not an answer, so that Value or Content refuses it.
+	// Unwrap returns the payload from which Value or Content made a content. It gets JSON: a
+	// content that is plain text comes as a JSON string. If Unwrap is nil, that JSON is the
+	// payload. For a content that is not an answer, Unwrap must return null, so that Value or
+	// Content refuses it.
 	Unwrap func(text string) json.RawMessage
 
-	// Cancel is the content for a cancel, unless Content is set. If it is "", a cancel gets the error
-	// "interrupt .. " with NoCancel as its rest.
+	// Cancel is the content to send for a cancel, unless the function Content is set. If it is "",
+	// a cancel is refused with the error "interrupt .. ", which NoCancel continues.
 	Cancel   string
 	NoCancel string
 
-	// Hidden reports that the client is not shown the call that asks. The dialect's own run must hold
-	// the events of the call (Table.Wrap, Run.Ask).
+	// Hidden is true if the client does not get the call that asks. The dialect's own run must then
+	// hold the events of the call (Table.Wrap, Run.Ask).
 	Hidden bool
-	// Secret reports that the call and its answer contain secrets. No event, list or record shows the
-	// answer, and Holdpoint sends the call back without its arguments.
+	// Secret is true if the call and its answer contain secrets. No event, list or record shows the
+	// answer, and Holdpoint sends the call back to the backend without its arguments.
 	Secret bool
-	// Results selects the answers that the client is sent as results.
+	// Results says which answers the client gets as results of the calls that asked.
 	Results ResultPolicy
 }
 
-// ResultPolicy selects the answers that the client is sent as results of the calls that asked,
-// because the backend sends none. A later run must not contain a call without a result.
+// A ResultPolicy says which answers the client gets as results of the calls that asked. It gets
+// them because the backend sends no result, and the history of a later run must not have a call
+// without one.
 type ResultPolicy int
 
 const (
-	// Never: the backend sends a result for every answer.
+	// Never means that the backend sends a result for every answer.
 	Never ResultPolicy = iota
-	// Denials: the backend sends a result only for an approval. Each denial and cancel is sent as soon
-	// as the run starts.
+	// Denials means that the backend sends a result only for an approval. The client gets each
+	// denial and cancel as a result, as soon as the run starts.
 	Denials
-	// Always: the backend sends no result. Each answer is sent as soon as the run starts.
+	// Always means that the backend sends no result. The client gets each answer as a result, as
+	// soon as the run starts.
 	Always
-	// Late: each answer, as soon as the run sends something else, unless the backend sends a result
-	// first. It needs Table.Resume Last; with another Place nothing is sent.
+	// Late means that the backend may send a result as the first event. If it does not, the client
+	// gets the answer as the result, as soon as the backend sends something else. Late works only
+	// if Table.Resume is Last; otherwise the client gets no result.
 	Late
 )
 
-// Words describe the one form in which a decision is sent: an object with a member that decides.
-// Backends read other forms in different ways.
+// Words describe the one form in which a decision is sent to the backend: an object with a member
+// that has the decision. Backends differ in how they read other forms.
 type Words struct {
-	Key     string                  // the name of the member
-	Aliases []string                // other names for the member in answers
-	Is      func(gjson.Result) bool // reports whether a value decides; nil for a boolean, which may also be sent without an object
-	// Extra is the name of another member that the object may have, or "". A nil ExtraIs accepts any
-	// value of it.
+	Key     string   // name of the member with the decision
+	Aliases []string // other names that an answer may use for the member
+	// reports whether a value is a decision; nil for a boolean, which an answer may also send alone
+	Is func(gjson.Result) bool
+	// Extra is the name of another member that the object may have, or "". If ExtraIs is nil, that
+	// member may have any value.
 	Extra   string
 	ExtraIs func(gjson.Result) bool
 }
 
-// Clear returns a payload in the form that is sent, or false if it is not a clear decision.
+// Clear returns the payload in the form that is sent to the backend. It returns false if the
+// payload is not a clear decision.
 func (w *Words) Clear(payload json.RawMessage) (json.RawMessage, bool) {
 	value := gjson.ParseBytes(payload)
 	var decides, beside string
@@ -130,7 +140,8 @@ func (w *Words) named(name string) bool {
 	return name == w.Key
 }
 
-// normalize returns an answer in the words of the question if it can be converted.
+// normalize returns the answer with the keys that the question's kind uses, if it can be converted.
+// Otherwise it returns the answer unchanged.
 func (k *Kind) normalize(a agui.Answer) agui.Answer {
 	switch {
 	case a.Status != agui.Resolved || k.Content != nil:
@@ -144,12 +155,13 @@ func (k *Kind) normalize(a agui.Answer) agui.Answer {
 	return a
 }
 
-// cancels reports whether a JSON text is the content for a cancel.
+// cancels reports whether a JSON text is the content that the backend reads as a cancel.
 func (k *Kind) cancels(text []byte) bool {
 	return k.Cancel != "" && string(agui.Canonical(text)) == string(agui.Canonical([]byte(k.Cancel)))
 }
 
-// content returns the content of the tool message for an answer. no reports that the answer denies.
+// content returns the content of the tool message with the answer a. no is true if the answer is a
+// denial or a cancel.
 func (k *Kind) content(asked PrivateState, a agui.Answer) (content string, no bool, err error) {
 	switch {
 	case k.Content != nil:
@@ -169,12 +181,12 @@ func (k *Kind) content(asked PrivateState, a agui.Answer) (content string, no bo
 	return string(payload), gjson.GetBytes(payload, k.Words.Key).Type == gjson.False, nil
 }
 
-// Read returns the answer in the content of a tool message, or false if the content is not an
-// answer.
+// Read returns the answer that the content of a tool message contains. It returns false if the
+// content is not an answer.
 func (k *Kind) Read(content string) (agui.Answer, bool) {
 	text := []byte(content)
 	switch {
-	case !agui.ValidJSON(text): // a value may be plain text
+	case !agui.ValidJSON(text): // for a question of kind Value the content may be plain text
 		if k.Words == nil && k.Cancel != "" && content == k.Cancel {
 			return agui.Answer{Status: agui.Cancelled}, true
 		}

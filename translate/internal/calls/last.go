@@ -12,9 +12,9 @@ import (
 	"holdpoint/translate/yesno"
 )
 
-// IsRepeated reports whether a call in the run with the answers is one of the answered calls, which
-// some backends begin again before they run or drop them. Some models repeat ids, so a call in
-// another message is another call.
+// IsRepeated reports whether the call c, in the run that sends the answers, is one of the answered
+// calls. Some backends send an answered call again before they run or drop it. Some models repeat
+// ids, so a call in another message is another call, even under the same id.
 func (a *AnsweredCalls) IsRepeated(c agui.Call) bool {
 	if a == nil {
 		return false
@@ -23,8 +23,8 @@ func (a *AnsweredCalls) IsRepeated(c agui.Call) bool {
 	return answered && (c.Parent == "" || before == "" || c.Parent == before)
 }
 
-// parentsOf returns the ids of the messages that contain the calls. If an id is repeated, the last
-// call was asked about.
+// parentsOf returns, for each id in calls, the id of the message that contains the call. If several
+// calls have the id, it takes the last one, which the question is about.
 func parentsOf(r *translate.Request, calls map[string]bool) map[string]string {
 	parents := make(map[string]string, len(calls))
 	for call := range calls {
@@ -40,7 +40,7 @@ func parentsOf(r *translate.Request, calls map[string]bool) map[string]string {
 	return parents
 }
 
-// newOf returns the messages of list that are new. The others are already in the history.
+// newOf returns those messages of list that are new. The other messages are already in the history.
 func newOf(r *translate.Request, list []agui.Message) []agui.Message {
 	isNew := make(map[agui.SeenMessage]bool, len(r.NewMessages))
 	for _, m := range r.NewMessages {
@@ -49,9 +49,9 @@ func newOf(r *translate.Request, list []agui.Message) []agui.Message {
 	return slices.DeleteFunc(list, func(m agui.Message) bool { return !isNew[agui.NewSeenMessage(m)] })
 }
 
-// messagesBefore returns the messages that precede the answers. Nothing follows the answers,
-// because the backend looks for them at the end. A backend that stores the conversation gets only
-// the answers.
+// messagesBefore returns the messages that precede the answers in the request. No message may
+// follow the answers, because the backend reads answers only at the end. If the backend stores the
+// conversation, messagesBefore returns nil.
 func (p *Plain) messagesBefore(r *translate.Request, calls map[string]bool) []agui.Message {
 	if r.Sessions {
 		return nil
@@ -59,10 +59,10 @@ func (p *Plain) messagesBefore(r *translate.Request, calls map[string]bool) []ag
 	return callsLast(p.withoutEarlier(r.Input, kit.HistoryBefore(r, calls).AtEnd(nil)), calls)
 }
 
-// callsLast returns the list with the messages that contain the calls at its end, with the results
-// of their other calls. A model requires all results directly after their calls, and some backends
-// look for them only at the end. Other messages of the run move before them. If a user's message
-// follows the calls, nothing moves.
+// callsLast returns the list with the messages that contain the given calls at its end. The results
+// of their other calls follow them. A model requires that all results directly follow their calls,
+// and some backends read answers only at the end. Other messages of the run are moved before the
+// calls. If a user's message follows the calls, the list stays unchanged.
 func callsLast(list []agui.Message, calls map[string]bool) []agui.Message {
 	first, own := -1, map[string]bool{}
 	var before, last []agui.Message
@@ -91,14 +91,14 @@ func callsLast(list []agui.Message, calls map[string]bool) []agui.Message {
 	return slices.Concat(list[:first], before, last)
 }
 
-// withoutEarlier returns the messages without the decisions at their end and without the calls that
-// these decisions are about. The answers directly follow the messages, and the backend would read
-// all tool messages there as answers. A history ends in this way if the client sends it without the
-// current question and the record could not store the messages.
+// withoutEarlier returns the list without the decisions at its end, and without the calls that
+// these decisions are about. The new answers are added directly after the list, and the backend
+// would read all tool messages at the end as answers. A list ends with old decisions if the client
+// sent the history without the current question, and the record could not store the messages.
 func (p *Plain) withoutEarlier(in agui.RunInput, list []agui.Message) []agui.Message {
 	in.Messages = list
 	var asked owners       // computed when first needed
-	var end []agui.Message // the remaining messages at the end, in reverse order
+	var end []agui.Message // the messages of the end that stay, in reverse order
 	for at := len(list) - 1; at >= 0; at-- {
 		gone, results := map[string]bool{}, []agui.Message(nil)
 		for ; at >= 0 && kit.IsTool(agui.View(list[at].JSON)); at-- {
@@ -184,13 +184,14 @@ func (p *Plain) withoutExposed(r *translate.Request, in agui.RunInput) agui.RunI
 	return in.WithMessages(list)
 }
 
-// withoutSentResults returns the input without the messages by which Holdpoint sent an answer, if
-// the backend sent the result of the same call. told maps the ids of these messages to their calls.
+// withoutSentResults returns the input without those messages with which Holdpoint sent an answer
+// to the client, if the backend sent a result of the same call. The parameter told maps the ids of
+// these messages to the ids of their calls.
 func withoutSentResults(in agui.RunInput, told map[string]string) agui.RunInput {
 	if len(told) == 0 {
 		return in
 	}
-	results := map[string]bool{} // the calls that have a result of the backend
+	results := map[string]bool{} // ids of the calls that have a result of the backend
 	for _, m := range in.Messages {
 		if m.Role == "tool" && told[m.ID] == "" {
 			results[m.ToolCallID] = true

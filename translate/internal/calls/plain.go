@@ -11,24 +11,25 @@ import (
 	"holdpoint/translate/yesno"
 )
 
-// Plain is the Table of backends that ask by an ordinary call and read a yes or a no as its answer.
-// The stream does not show that the call asks: the operator names the tools, and configures the yes
-// and the no by two templates (package yesno). A resume sends the history with the answers as its
-// last messages, as a client does whose user has answered. The dialect defines how such a run ends.
+// Plain is the Table of backends that ask by an ordinary tool call, and read a yes or a no as its
+// answer. The stream does not show that the call asks. So the operator names the tools, and
+// configures the yes and the no by two templates (package yesno). A resume sends the history, with
+// the answers as its last messages, as a client does after its user has answered. The dialect
+// itself decides how the end of such a run is read.
 type Plain struct {
 	Table
-	Tools kit.Names // the tools whose calls ask, except those that the request declares
+	Tools kit.Names // the tools whose calls ask, unless the request declares them
 	Words yesno.Words
-	// RemovesCalls reports that a call of these tools without a result is removed from a run without
-	// answers, even if it is not on record that it asked. Models refuse such a call, and the record
-	// may have forgotten it.
+	// RemovesCalls says that a run without answers loses all calls of these tools that have no
+	// result, even if no question about the call is on record. Models refuse such a call, and the
+	// record may have been deleted.
 	RemovesCalls bool
-	// MadePause reports whether a pause was asked in this way.
+	// MadePause reports whether the backend asked the question of the pause by a call.
 	MadePause func(agui.Pause) bool
 }
 
-// NewPlain returns a Plain with its Table. message returns the text of a question. said is the text
-// in the call's arguments, or "".
+// NewPlain returns the Plain p with its Table filled in. The function message returns the text of a
+// question about a call of tool. said is the text in the call's arguments, or "".
 func NewPlain(p Plain, message func(tool, said string) string) *Plain {
 	k := &Kind{Results: Late, Content: func(asked PrivateState, a agui.Answer) (string, bool, error) {
 		content, err := p.Words.Content(a, asked.Args)
@@ -59,18 +60,20 @@ func NewPlain(p Plain, message func(tool, said string) string) *Plain {
 	return &p
 }
 
-// Text returns the text of a payload: the payload itself, or a text member with a usual name.
+// Text returns the text that a payload has for a person: the payload itself if it is a string, or
+// the text of a member such as "message". It returns "" if there is neither.
 func Text(payload gjson.Result) string {
 	return cmp.Or(payload.Str, kit.FirstText(payload, "message", "prompt", "question", "title", "description"))
 }
 
-// judge judges a message. Backends look for answers at the end of the messages, because a history
-// also has the answers to older questions and the results of approved calls. An earlier message
-// with a yes is allowed only if the yes is on record. Backends read keys in any case, and use the
-// last of two. A message that only the backend would read as a decision is not an answer.
+// judge completes one, which describes what the backend does with the tool message m. Backends read
+// answers only at the end of the messages, because a history also has the answers to older
+// questions and the results of approved calls. A yes in an earlier message is allowed only if it is
+// on record. Backends read keys in upper or lower case, and use the last of two equal keys. If only
+// the backend would read the message as a decision, it is not an answer.
 func (p *Plain) judge(one *translate.Reply, m *ToolMessage) {
 	one.Unclear, one.TooLate, one.Keep = m.verdict == yesno.Unclear || len(m.calls) == 0, !m.Last, !m.Last
-	one.Calls = m.calls // all of them, because a backend may read the message as an answer to each
+	one.Calls = m.calls // a backend may read the message as an answer to each of them
 	if one.Unclear {
 		one.CallID = ""
 	}
@@ -93,8 +96,9 @@ func (p *Plain) ReadsDecisions(spoken string) bool {
 	return len(p.Tools) > 0 && (spoken == "" || spoken == p.Dialect)
 }
 
-// Decides implements translate.DecisionReader. Backends look for answers at the end. A backend that
-// stores its threads may look at earlier messages too, but there only a yes lets something run.
+// Decides implements translate.DecisionReader. Backends read answers at the end of the messages. A
+// backend that stores its threads may also read earlier messages, but of these only a yes lets a
+// call run.
 func (p *Plain) Decides(m agui.Message, last bool, _ string) bool {
 	if len(p.Tools) == 0 || !last && !p.RemovesCalls {
 		return false
@@ -112,8 +116,8 @@ func (p *Plain) Harmless(m agui.Message) agui.Message {
 	return listed
 }
 
-// decision returns the meaning of a tool message, read in any spelling. A message that can be read
-// in another way is unclear.
+// decision returns the meaning of a tool message, for a backend that reads keys in any spelling. If
+// the message has a decision, but could be read in two ways, the meaning is Unclear.
 func (p *Plain) decision(m gjson.Result) yesno.Verdict {
 	contents, is := kit.Members(m, "content"), yesno.Nothing
 	for _, v := range contents {

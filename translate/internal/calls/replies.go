@@ -14,26 +14,27 @@ import (
 	"holdpoint/translate/yesno"
 )
 
-// An Owner tells who answers a call of the history, and whether the call asks.
+// An Owner says who runs a call in the history, and whether the call asks a question.
 type Owner int
 
 const (
-	// Clients: the request declares the tool, so the client answers the call.
+	// Clients means that the request declares the tool, so the client runs the call.
 	Clients Owner = iota - 1
-	// Others: the call does not ask.
+	// Others means that the call does not ask a question.
 	Others
-	// Asks: the call asks, and the client was shown the call and the answer.
+	// Asks means that the call asks a question, and that the client has the call and its answer.
 	Asks
-	// AsksHidden: the call asks, and the client was not shown it.
+	// AsksHidden means that the call asks a question, and that the client does not have the call.
 	AsksHidden
 )
 
-// owners has the owners of the calls of a history by their ids. If an id has several calls or
-// several names, the greatest owner counts.
+// owners has the owner of each call in a history, by the id of the call. If an id belongs to
+// several calls, the greatest Owner counts.
 type owners map[string]Owner
 
-// ownersOf returns the owners. It reads keys in any spelling, because a backend may. If the backend
-// is not known to speak the dialect, only the calls of the dialect's own tools are included.
+// ownersOf returns the owners of the calls in the history. It reads keys in any spelling, because a
+// backend may do so. The parameter known says that the backend speaks the dialect. If it is false,
+// only calls of the dialect's own tools ask.
 func (t *Table) ownersOf(in agui.RunInput, known bool) owners {
 	list := owners{}
 	owner := func(tool string) Owner {
@@ -70,29 +71,34 @@ func (t *Table) ownersOf(in agui.RunInput, known bool) owners {
 	return list
 }
 
-// A ToolMessage is a tool message of a request, as an answer to one call.
+// A ToolMessage is a tool message of a request. It is examined as an answer to one call, even if it
+// may answer several.
 type ToolMessage struct {
 	Object   gjson.Result
-	Contents []gjson.Result // the values of all members named content
-	Last     bool           // only tool messages follow
-	Owner    Owner          // the owner of the call
-	// NotOfClient reports that the call cannot belong to a tool of the client: the history does not
-	// contain it, and the request declares no tool.
+	Contents []gjson.Result // the values of all members named "content"
+	Last     bool           // no other message than tool messages follows
+	Owner    Owner          // the owner of the call that is answered
+	// NotOfClient is true if the client's tools cannot have the call: the history lacks the call,
+	// and the request declares no tool.
 	NotOfClient bool
-	// Decides is the result of Table.Reads.
+	// Decides is the result of Table.Reads for this message.
 	Decides bool
 
-	calls        []string // the calls that the message may answer
+	calls        []string // ids of the calls that the message may answer
 	dialectKnown bool     // the backend is known to speak the dialect
 	verdict      yesno.Verdict
 }
 
 // Replies implements translate.HistoryReader. If the backend is known to speak the dialect, it
-// returns a reply for each tool message and each call that the message may answer. The reply is a
-// decision if the history shows that the call asks. It is a decision too if the message Decides and
-// the call is not the client's. A client need not send the call, so then it depends on the calls
-// that the streams have left to the client. If the backend's dialect is unknown, only messages on
-// calls of the dialect's own tools are returned.
+// yields a reply for each tool message and each call that the message may answer.
+//
+// A reply is a decision if the history shows that the call asks. It is also a decision if the
+// content can be read as one and the call is not the client's. A client need not send the call
+// itself. Then the package proxy finds out whether the call is the client's, by the calls that the
+// streams of the thread have left to the client.
+//
+// If the backend's dialect is unknown, Replies yields only messages on calls of the dialect's own
+// tools.
 func (t *Table) Replies(in agui.RunInput, spoken string) iter.Seq[translate.Reply] {
 	known, anywhere := spoken == t.Dialect, t.Resume == Last
 	strays := microsoft.NativeApprovals(in, known)
@@ -104,7 +110,7 @@ func (t *Table) Replies(in agui.RunInput, spoken string) iter.Seq[translate.Repl
 
 func isTool(m agui.Message) bool { return translate.MayReply(m) && kit.IsTool(agui.View(m.JSON)) }
 
-// replies returns the strays and the replies in tool messages.
+// replies yields the replies of strays, and then the replies in tool messages.
 func (t *Table) replies(in agui.RunInput, known bool, strays iter.Seq[translate.Reply]) iter.Seq[translate.Reply] {
 	return func(yield func(translate.Reply) bool) {
 		for one := range strays {
@@ -136,14 +142,16 @@ func (t *Table) replies(in agui.RunInput, known bool, strays iter.Seq[translate.
 				(t.DenialError == "" || len(kit.Members(object, "error")) == 0)
 			named := read.calls
 			if anywhere && len(named) == 0 {
-				named = []string{""} // a backend may read the message as the answer to whatever waits
+				// a backend may read the message as the answer to any open question
+				named = []string{""}
 			}
 			for _, call := range named {
 				owner, held := owners()[call]
 				if !known && !anywhere && owner <= Others {
 					continue
 				}
-				unsent := !held && plain && len(in.Tools) > 0 // the call belongs to the client, or does not exist
+				// the call is the client's, or does not exist
+				unsent := !held && plain && len(in.Tools) > 0
 				read.Owner, read.NotOfClient = owner, !held && len(in.Tools) == 0 || call == ""
 				one := translate.Reply{Dialect: t.Dialect, At: at, Key: call, Unclear: !plain, CallID: call, Calls: []string{call}}
 				one.Decides = owner > Others || read.Decides && owner != Clients && !unsent
@@ -162,7 +170,7 @@ func (t *Table) replies(in agui.RunInput, known bool, strays iter.Seq[translate.
 	}
 }
 
-// lastTools returns the index at which the tool messages at the end begin.
+// lastTools returns the index of the first of the tool messages at the end of the list.
 func lastTools(list []agui.Message) int {
 	last := len(list)
 	for last > 0 && kit.IsTool(agui.View(list[last-1].JSON)) {
@@ -171,8 +179,8 @@ func lastTools(list []agui.Message) int {
 	return last
 }
 
-// Answer returns the answer to a question in a tool message. asked is false if the question cannot
-// be read. ok is false if the message is not an answer.
+// Answer returns the answer that the tool message m gives to the question i. asked is false if the
+// state of the question cannot be read. ok is false if the message is not an answer.
 func (t *Table) Answer(m agui.Message, i agui.Interrupt) (a agui.Answer, asked, ok bool) {
 	k, _ := t.keptOf(i)
 	if k == nil {

@@ -9,22 +9,22 @@ import (
 	"holdpoint/translate/kit"
 )
 
-// AnsweredCalls has the answers of a run with answers, in the order in which they are sent.
+// AnsweredCalls has the answers that a run sends, in the order in which they are sent.
 type AnsweredCalls struct {
 	Questions     []PrivateState
 	Kinds         []*Kind
 	Denied        []bool
 	Replies       []kit.ToolReply
 	Results       []agui.Message // results of the client's own calls
-	OtherMessages []agui.Message // other new messages, which are sent in a second exchange
+	OtherMessages []agui.Message // other new messages, which a second exchange sends
 
-	parents map[string]string // the messages of the calls, see Again
+	parents map[string]string // call id → id of its message, see IsRepeated
 }
 
-// Denies reports whether every answer denies or cancels.
+// Denies reports whether all answers are denials or cancels.
 func (a *AnsweredCalls) Denies() bool { return !slices.Contains(a.Denied, false) }
 
-// answer converts the answers of a request.
+// answer converts the answers of a request to the messages that the backend reads.
 func (t *Table) answer(r *translate.Request) (*AnsweredCalls, error) {
 	if len(r.Answers) != len(r.Pause.Interrupts) || len(r.Answers) == 0 {
 		return nil, kit.Unreadable()
@@ -52,11 +52,12 @@ func (t *Table) answer(r *translate.Request) (*AnsweredCalls, error) {
 		}
 		reply := kit.ToolReply{ID: i.ID, Call: kept.Call, Content: content}
 		if k.Hidden {
-			reply.ID = "answer-" + i.ID // a backend may skip one of two messages if its id is that of a call
+			// a backend may skip a message whose id is also the id of the call
+			reply.ID = "answer-" + i.ID
 		}
 		a.Questions, a.Kinds, a.Denied, a.Replies = append(a.Questions, kept), append(a.Kinds, k), append(a.Denied, no), append(a.Replies, reply)
 	}
-	if len(a.Replies) == 0 { // all answers are cancels, and the backend has no content for a cancel
+	if len(a.Replies) == 0 { // all answers are cancels, and the backend cannot read a cancel
 		k, kept := t.keptOf(r.Pause.Interrupts[0])
 		_, _, err := k.content(kept, r.Answers[0])
 		return nil, err
@@ -71,7 +72,7 @@ func (t *Table) answer(r *translate.Request) (*AnsweredCalls, error) {
 }
 
 // Messages returns the messages of a resume. A backend that stores the history gets only the
-// answers and the results of the client's own calls, because it would read other messages as new.
+// answers and the results of the client's own calls. It would read all other messages as new.
 func (t *Table) Messages(r *translate.Request, a *AnsweredCalls) []agui.Message {
 	var list []agui.Message
 	if t.Resume == Last {
@@ -89,8 +90,8 @@ func (t *Table) Messages(r *translate.Request, a *AnsweredCalls) []agui.Message 
 	return append(list, a.Results...)
 }
 
-// callsMessage returns the message with the calls that ask, because the backend reads the name of
-// the tool from it.
+// callsMessage returns the message with the calls that ask. It is sent because the backend reads
+// the name of the tool from it.
 func callsMessage(id string, a *AnsweredCalls) agui.Message {
 	m := struct {
 		ID    string            `json:"id"`
@@ -98,7 +99,7 @@ func callsMessage(id string, a *AnsweredCalls) agui.Message {
 		Calls []json.RawMessage `json:"toolCalls"`
 	}{"asked-" + id, "assistant", nil}
 	for n, kept := range a.Questions {
-		if a.Kinds[n].Secret { // the backend has its secrets itself
+		if a.Kinds[n].Secret { // the backend itself has the secrets that were in the arguments
 			kept.Args = "{}"
 		}
 		m.Calls = append(m.Calls, agui.CallJSON(kept.Call, kept.Name, kept.Args))
@@ -106,12 +107,12 @@ func callsMessage(id string, a *AnsweredCalls) agui.Message {
 	return agui.ParseMessage(agui.MustMarshal(m))
 }
 
-// body returns the client's request with other messages, and without its answers.
+// body returns the body of the client's request with the given messages, and without its answers.
 func body(in agui.RunInput, messages []agui.Message) []byte {
 	return agui.SetKey(kit.BodyWithoutCommand(in, agui.DeleteKey(in.Raw, "resume")), "messages", agui.MessageList(messages))
 }
 
-// Next returns the exchange for the new messages that were not sent with the answers.
+// Next returns the exchange that sends the new messages which were not sent with the answers.
 func (run *Run) Next() *translate.Exchange {
 	r := run.Request
 	out := translate.Out{Body: body(r.Input, kit.MessagesAfter(r, run.Answered.Replies)), TakesNew: true}

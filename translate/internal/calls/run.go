@@ -10,18 +10,18 @@ import (
 
 var _ translate.Passer = (*Run)(nil)
 
-// A Run translates one exchange. A dialect that needs more wraps it in a run of its own, which
-// calls Note and Emit for each event of a run with answers, Ask at a plain end, and SetFate at
-// every end.
+// A Run translates one exchange. A dialect may wrap it in a run of its own. Such a run must call
+// Note and Emit for each event of a run with answers, Ask at a PlainEnd, and SetFate at every end.
 type Run struct {
 	Table    *Table
 	Request  *translate.Request
-	Native   bool           // the client is shown the backend's own form
+	Native   bool           // the client gets the backend's stream unchanged
 	Answered *AnsweredCalls // nil in a run without answers
 
-	OpenCalls           CallCounts
-	BackendActed        bool // the backend has done something, so its error tells nothing about the answers
-	ResultsProveNothing bool // a missing result does not prove that a call did not run
+	OpenCalls CallCounts
+	// the backend did something, so its error says nothing about the answers
+	BackendActed        bool
+	ResultsProveNothing bool // a call without a result may have run
 	sent                bool
 	sender              resultSender
 	results             []string
@@ -48,8 +48,8 @@ func (t *Table) Begin(r *translate.Request) (translate.Out, translate.Run, error
 	return out, t.wrapped(run), nil
 }
 
-// Start returns the request of a run, and the run. A run without answers passes unchanged, except
-// for calls that an earlier pause has left without results.
+// Start returns the request of a run, and the run. A run without answers is sent unchanged, except
+// for calls of earlier pauses that have no result.
 func (t *Table) Start(r *translate.Request) (translate.Out, Run, error) {
 	in := r.Input
 	if t.withoutOldCalls != nil {
@@ -75,7 +75,8 @@ func (t *Table) Start(r *translate.Request) (translate.Out, Run, error) {
 	return translate.Out{Body: body(in, t.Messages(r, a)), Resumes: true, TakesNew: len(r.NewMessages) > 0, UnsentMessages: a.OtherMessages}, run, nil
 }
 
-// Note records an event. It does nothing for an event that Passes.
+// Note notes the result of a call. It ignores events of the types for which PassesEmit reports
+// true.
 func (run *Run) Note(ev agui.Event) {
 	if run.Answered != nil && ev.Type == agui.CallResult {
 		run.noteResult(ev)
@@ -87,7 +88,8 @@ func (run *Run) noteResult(ev agui.Event) {
 	run.results = append(run.results, ev.Get("toolCallId").Str)
 }
 
-// Emit emits an event of a run with answers, and the results that the backend does not send.
+// Emit emits an event of a run with answers. It also emits the results that the backend does not
+// send.
 func (run *Run) Emit(ev agui.Event, emit func(agui.Event)) {
 	run.sender.beforeEvent(ev, emit)
 	emit(ev)
@@ -102,7 +104,8 @@ func (run *Run) Emit(ev agui.Event, emit func(agui.Event)) {
 	}
 }
 
-// UnsentResults returns the answers that were not sent when the run ended.
+// UnsentResults returns the answers that the client must get as results, and that Emit has not sent
+// when the run ends.
 func (run *Run) UnsentResults() []agui.Event { return run.sender.unsentAnswers() }
 
 // Event implements translate.Run.
@@ -120,8 +123,8 @@ func (run *Run) Event(ev agui.Event, emit func(agui.Event)) error {
 // Passes implements translate.Passer.
 func (run *Run) Passes(t agui.Type) bool { return run.OpenCalls.Passes(t) && run.PassesEmit(t) }
 
-// End implements translate.Run. A call that was answered does not ask again: a backend may begin
-// the call again and then drop it.
+// End implements translate.Run. A call that this run answered does not ask again, because a backend
+// may send the call again and then drop it.
 func (run *Run) End(e translate.End) (translate.Result, error) {
 	res := translate.Result{Finish: e.Event}
 	if ends := run.Table.Ends; PlainEnd(e.Event) || ends != nil && ends(e.Event) {
@@ -132,12 +135,13 @@ func (run *Run) End(e translate.End) (translate.Result, error) {
 	return res, nil
 }
 
-// PassesEmit reports whether Note and Emit only emit events of the type unchanged.
+// PassesEmit reports whether Note and Emit do nothing with events of this type but emit them
+// unchanged.
 func (run *Run) PassesEmit(t agui.Type) bool {
 	return (run.Answered == nil || t != agui.CallResult && t != agui.RunStarted) && run.sender.passes(t)
 }
 
-// SetFate sets the outcome of the answers in a result.
+// SetFate sets in res what became of the answers.
 func (run *Run) SetFate(res *translate.Result, e translate.End) {
 	switch {
 	case run.Answered == nil || len(res.Asked.Interrupts) > 0:
@@ -151,7 +155,7 @@ func (run *Run) SetFate(res *translate.Result, e translate.End) {
 	}
 }
 
-// lacksResult reports whether a call that was approved has no result.
+// lacksResult reports whether an approved call has no result.
 func (run *Run) lacksResult() bool {
 	for n, kept := range run.Answered.Questions {
 		if kept.Runs != "" && !run.Answered.Denied[n] && !slices.Contains(run.results, kept.Runs) {

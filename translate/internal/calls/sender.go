@@ -2,18 +2,18 @@ package calls
 
 import "holdpoint/internal/agui"
 
-// A resultSender sends the answers of a resume to the client, as results of the calls that asked.
-// The backend's own client would have the answering messages in its history. As results they are in
-// this client's history too, so no later run contains a call without its result.
+// A resultSender sends the answers of a resume to the client, as results of the calls that asked. A
+// client made for the backend has its answers in its own history, as tool messages. Any other
+// client needs them as results. Otherwise a later run would contain a call without a result.
 //
-// A backend that runs the call sends a result of its own. So an answer waits until the run sends
-// something else. The zero value sends nothing.
+// A backend that runs the call sends a result of its own. So the sender waits until the run sends
+// another event, and then sends the answer if no result has come. The zero value sends nothing.
 type resultSender struct {
 	answered *AnsweredCalls
-	waiting  map[string]bool // the calls whose answers are not sent yet
+	waiting  map[string]bool // ids of the calls whose answers were not sent yet
 }
 
-// beforeEvent is called for every event that is not terminal, before the event is emitted.
+// beforeEvent must be called for every event that is not terminal, before the event is emitted.
 func (t *resultSender) beforeEvent(ev agui.Event, emit func(agui.Event)) {
 	if len(t.waiting) == 0 {
 		return
@@ -26,7 +26,8 @@ func (t *resultSender) beforeEvent(ev agui.Event, emit func(agui.Event)) {
 		if !t.waiting[c.ID] || !t.answered.IsRepeated(c) {
 			t.sendAll(emit)
 		}
-	case agui.TextStart, agui.TextChunk, agui.MessagesSnapshot: // these follow the result, if the backend sends one
+	// a backend's own result would precede these events
+	case agui.TextStart, agui.TextChunk, agui.MessagesSnapshot:
 		t.sendAll(emit)
 	}
 }
@@ -37,7 +38,7 @@ func (t *resultSender) sendAll(emit func(agui.Event)) {
 	}
 }
 
-// passes reports whether beforeEvent would do nothing for an event of the type.
+// passes reports whether beforeEvent does nothing for events of this type.
 func (t *resultSender) passes(of agui.Type) bool {
 	if len(t.waiting) == 0 {
 		return true
@@ -49,7 +50,7 @@ func (t *resultSender) passes(of agui.Type) bool {
 	return true
 }
 
-// unsentAnswers returns the answers that are not sent yet, and marks them as sent.
+// unsentAnswers returns the answers that were not sent yet. After it no answer is left to send.
 func (t *resultSender) unsentAnswers() []agui.Event {
 	if len(t.waiting) == 0 {
 		return nil

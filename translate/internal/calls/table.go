@@ -1,8 +1,8 @@
-// Package calls is the engine of the dialects whose backends ask by a tool call without a result
-// and read a tool message for that call as the answer. Such a dialect is a Table. It defines which
-// calls ask and for which kind of answer, how answers of each kind are written and read, how they
-// are sent, and what errors and results prove. Code for a single backend belongs to its dialect, in
-// a run around the Run.
+// Package calls is the engine of dialects whose backends ask by a tool call without a result, and
+// read a tool message for that call as the answer. Such a dialect is a Table. The Table defines
+// which calls ask, and for which kind of answer. It defines how answers of each kind are written
+// and read, and how they are sent. It also defines what the backend's errors and results prove.
+// Code for a single backend belongs to its dialect, in a run that wraps Run.
 package calls
 
 import (
@@ -16,83 +16,91 @@ import (
 	"holdpoint/translate/kit"
 )
 
-// A Table defines how the backends of one dialect ask and are answered. Dialect, Backend, Ask and
-// Kinds are required.
+// A Table defines how the backends of one dialect ask questions, and how these are answered. The
+// fields Dialect, Backend, Ask and Kinds are required.
 type Table struct {
 	Dialect string // the name of the dialect
-	Backend string // the backend's name in texts for people
+	Backend string // the backend's name in texts that people read
 
-	// Ask returns the question of a call without a result, or false if the call does not ask. It is
-	// not called for tools that the request declares, because these calls belong to the client.
+	// Ask returns the question of a call without a result. It returns false if the call does not
+	// ask. It is not called for tools that the request declares, because their calls belong to the
+	// client.
 	Ask func(c agui.Call, r *translate.Request) (Question, bool)
 	// Kinds are the kinds of the questions that Ask returns.
 	Kinds []*Kind
 
-	// Resume is where the backend looks for the answers.
+	// Resume says where the backend looks for the answers.
 	Resume Place
-	// DenialError is the value of the member "error" in a tool message that denies, or "" for no
-	// such member.
+	// DenialError is the value of the member "error" of a tool message with a denial. If it is "",
+	// the message has no such member.
 	DenialError string
-	// Skip reports whether an answer is not sent, such as a cancel without a content for the backend.
-	// If it is nil, each answer is sent.
+	// Skip reports whether an answer is left out of the request, such as a cancel that the backend
+	// cannot read. If Skip is nil, every answer is sent.
 	Skip func(p agui.Pause, k *Kind, a agui.Answer) bool
-	// Refuse returns an error if an answer that does not deny must not be sent. If it is nil, each
-	// answer may be sent.
+	// Refuse returns an error if the answer to the question i must not be sent. It is called for
+	// answers that are not denials. If Refuse is nil, every answer may be sent.
 	Refuse func(r *translate.Request, i agui.Interrupt) error
-	// withoutOldCalls returns the input without the calls that earlier pauses have left, and history
-	// the messages that precede the answers; see Plain.
+	// withoutOldCalls returns the input without the calls of earlier pauses that have no result.
+	// history returns the messages that precede the answers. Plain sets both.
 	withoutOldCalls func(r *translate.Request) agui.RunInput
 	history         func(r *translate.Request, calls map[string]bool) []agui.Message
-	// Errors are the backend's errors that tell the fate of the answers, if nothing ran before. The
-	// first that matches counts. After any other error the answers count as used.
+	// Errors are the backend's errors that say what became of the answers, unless the backend acted
+	// before the error. The first Error that matches counts. After any other error the answers
+	// count as used.
 	Errors []Error
-	// Ends reports whether a run may have asked by a call although its end is not a PlainEnd.
+	// Ends reports whether a run may ask by a call although it does not end with a PlainEnd.
 	Ends func(ev agui.Event) bool
-	// Wrap returns the dialect's own run around a Run. It may be nil.
+	// Wrap returns the dialect's own run, which wraps a Run. It may be nil.
 	Wrap func(Run) translate.Run
 
-	// The following fields are for the history of a request, see Replies.
+	// The following fields say how to read the history of a request, see Replies.
 
-	// Own is the prefix of the names of the backend's own tools, or "". No other backend has such a
-	// tool, so their calls ask even if the backend's dialect is unknown.
-	Own     string
-	OwnRare byte // a letter that occurs once in Own and rarely in texts, or 0 to search each text completely
+	// Own begins the names of the tools with which only this backend asks, or is "". No other
+	// backend has such a tool. So a call of it asks a question even if the backend's dialect is
+	// unknown.
+	Own string
+	// a letter that occurs once in Own and rarely in other texts, for a fast search; 0: none
+	OwnRare byte
 	// Owner returns the owner of a call of the tool. It is not called for tools that the request
-	// declares. known reports that the backend speaks the dialect. If Owner is nil, Ask is called for
-	// the tool without arguments.
+	// declares. The parameter known says that the backend speaks the dialect. If Owner is nil, Ask
+	// decides, with a call of the tool without arguments.
 	Owner func(tool string, known bool) Owner
-	// Reads reports whether the backend would read a decision in a tool message, whatever call it is
-	// for. Proxy refuses or changes such a message if no question is on record. So Reads must return
-	// true for every spelling that the backend accepts, and false for the result of an ordinary tool,
-	// or the backend never gets that result. If it is nil, the Words of the kinds are used, and a
-	// Value or Content decides nothing.
+	// Reads reports whether the backend would read a tool message as a decision, for any call. If
+	// no question is on record, the package proxy refuses or changes such a message. So Reads must
+	// return true for every spelling that the backend accepts. It must return false for the result
+	// of an ordinary tool, because the backend would never get that result. If Reads is nil, a
+	// message is a decision if the Words of one of the kinds read it as one. Kinds with Value or
+	// Content then decide nothing.
 	Reads func(m *ToolMessage) bool
-	// Judge changes a reply for a message on one call. If it is nil, the backend looks for answers in
-	// the last messages.
+	// Judge completes a reply for a message on one call. If it is nil, the backend is taken to read
+	// answers only in the last messages.
 	Judge func(one *translate.Reply, m *ToolMessage)
 }
 
-// A Place is where the answers are in the messages of a resume.
+// A Place says where the answers are in the messages of a resume.
 type Place int
 
 const (
-	// Alone: the messages are only the answers, followed by the results of the client's own calls.
+	// Alone means that the messages are only the answers, followed by the results of the client's
+	// own calls.
 	Alone Place = iota
-	// WithCalls: as Alone, after a message with the calls that ask.
+	// WithCalls means the same messages as Alone, after a message with the calls that ask.
 	WithCalls
-	// Last: after the history and the results of the client's own calls. See Plain.
+	// Last means that the answers are the last messages. They follow the history and the results of
+	// the client's own calls. See Plain.
 	Last
 )
 
-// An Error is an error of the backend that tells the fate of the answers. Code is the code of the
-// RUN_ERROR. Prefix, Part and Suffix are parts of its message. Each field that is set must match.
+// An Error describes an error of the backend that says what became of the answers. Code is the code
+// of the RUN_ERROR. Prefix, Part and Suffix are parts of its message. All fields that are set must
+// match.
 type Error struct {
 	Code, Prefix, Part, Suffix string
 	Fate                       translate.Fate
 }
 
-// fate returns the fate of the answers after an error. It is Finished if the table does not have
-// the error.
+// fate returns what became of the answers if the run ended with the RUN_ERROR ev. It returns
+// Finished if no Error of the table matches.
 func (t *Table) fate(ev agui.Event) translate.Fate {
 	text, code := ev.Get("message").Str, ev.Get("code").Str
 	for _, e := range t.Errors {
@@ -112,7 +120,8 @@ func (t *Table) kind(name string) *Kind {
 	return nil
 }
 
-// PlainEnd reports whether a terminal event is a RUN_FINISHED without an interrupt outcome.
+// PlainEnd reports whether a terminal event is a RUN_FINISHED without an outcome, or with the
+// outcome success.
 func PlainEnd(ev agui.Event) bool {
 	if ev.Type != agui.RunFinished || !ev.Valid() {
 		return false
@@ -121,8 +130,9 @@ func PlainEnd(ev agui.Event) bool {
 	return !outcome.Exists() || outcome.Get("type").Str == "success"
 }
 
-// Answers implements translate.Dialect. It reads the entries of resume and command.resume, and
-// converts them to the words of the questions. Tool messages are answers too; see Replies.
+// Answers implements translate.Dialect. It reads the entries of the resume array and
+// command.resume, and converts each answer to the keys that its question's kind uses. Tool messages
+// are answers too; see Replies.
 func (t *Table) Answers(in agui.RunInput, p agui.Pause) ([]agui.Answer, error) {
 	list, err := kit.Answers(in, p)
 	for n := range list {
