@@ -256,7 +256,7 @@ func (b *body) follow(c conclusion, seen agui.Type) {
 	default:
 		b.phase.advance(endSent)
 		if !b.claim.Held() {
-			b.life.follow() // later events of the backend matter only while the client is there
+			b.life.follow() // later events matter only while the client is connected
 		}
 	}
 }

@@ -1,11 +1,12 @@
-// Package proxy is the HTTP part of Holdpoint. It recognizes runs, enforces the interrupt contract,
-// and has a dialect translate the stream between a backend and its client.
+// Package proxy is the HTTP part of Holdpoint. It recognizes runs and enforces the interrupt
+// contract. It lets a dialect translate the stream between a backend and its client.
 //
-// It has no knowledge of any backend's formats (translate has), nor of how records are stored
-// (store has). A request that is not a run passes through httputil.ReverseProxy unchanged.
+// The package does not know the formats of any backend (package translate does), nor how records
+// are stored (package store does). A request that is not a run goes through httputil.ReverseProxy
+// unchanged.
 //
-// It follows AG-UI 1.0, its page on interrupts (https://docs.ag-ui.com/concepts/interrupts), and
-// the event-stream format of the HTML standard.
+// The package follows AG-UI 1.0, its page on interrupts
+// (https://docs.ag-ui.com/concepts/interrupts), and the event-stream format of the HTML standard.
 package proxy
 
 import (
@@ -16,7 +17,7 @@ import (
 	"holdpoint/proxy/internal/ledger"
 )
 
-// Defaults of fields of Options.
+// These are defaults of fields of Options, and the bound of the routes that a process remembers.
 const (
 	defaultRequestBytes    = 16 << 20
 	defaultFrameBytes      = 32 << 20
@@ -27,11 +28,11 @@ const (
 	maxRoutes = 4096
 )
 
-// A Handler is the proxy of one agent. It is made by New.
+// A Handler is the proxy of one agent. New creates it.
 type Handler struct {
 	refuser
 	opts         Options
-	sinks        ledger.Sinks // receive the events of all threads
+	sinks        ledger.Sinks // they receive the events of all threads
 	intake       *intake.Intake
 	destination  destination
 	reverseProxy *httputil.ReverseProxy

@@ -18,11 +18,12 @@ import (
 	"holdpoint/proxy/internal/cors"
 )
 
-// A mistake in the configuration often shows as an error of the backend. A hint in the log names
-// the variable that corrects it. Clients get no hint, because it contains the backend's address.
+// A mistake in the configuration often appears as an error of the backend. Then a hint in the log
+// names the variable that corrects it. Clients do not get the hint, because it contains the
+// backend's address.
 
-// connectionHint returns how to correct the cause of an error of a connection to the backend, or ""
-// if the cause is not known.
+// connectionHint returns a hint about err, an error of a connection to the backend. The hint says
+// how to correct the cause. It is "" if the cause is not known.
 func connectionHint(err error, upstream *url.URL) string {
 	var (
 		record    tls.RecordHeaderError
@@ -55,7 +56,8 @@ func connectionHint(err error, upstream *url.URL) string {
 	return ""
 }
 
-// withHint returns the arguments of a log line, followed by a hint if there is one.
+// withHint returns the arguments of a log line about err. If there is a hint about err, it follows
+// args.
 func (o *Options) withHint(err error, args ...any) []any {
 	if hint := connectionHint(err, o.Upstream); hint != "" {
 		return append(args, "hint", hint)
@@ -63,9 +65,9 @@ func (o *Options) withHint(err error, args ...any) []any {
 	return args
 }
 
-// answerHint returns how to correct the cause of a response to a run that is not a stream, or "" if
-// the cause is not known. head is the start of its body. named is the dialect of HOLDPOINT_DIALECT,
-// or "" for auto.
+// answerHint returns a hint about a response to a run that is not a stream. The hint says how to
+// correct the cause. It is "" if the cause is not known. head is the start of the response's body.
+// named is the dialect of HOLDPOINT_DIALECT, or "" for auto.
 func answerHint(res *http.Response, head []byte, named string) string {
 	kind, _, _ := mime.ParseMediaType(res.Header.Get("Content-Type"))
 	switch {
@@ -79,7 +81,8 @@ func answerHint(res *http.Response, head []byte, named string) string {
 	return ""
 }
 
-// hintAtAnswer logs the hint about a response to a run that is not a stream, if there is one.
+// hintAtAnswer logs the hint about a response to a run that is not a stream. If there is no hint,
+// it logs nothing.
 func (j *judge) hintAtAnswer(res *http.Response, head []byte) {
 	if hint := answerHint(res, head, j.memory.routes.finder.Speaks("")); hint != "" {
 		j.log.Warn(logNoStream, "status", res.StatusCode, "hint", hint)
@@ -87,7 +90,8 @@ func (j *judge) hintAtAnswer(res *http.Response, head []byte) {
 }
 
 // leadsBack reports whether the response redirects a run to the address that its client requested.
-// A client would follow it for ever. The Location of res is the one that the client would get.
+// A client would follow such a redirect forever. The Location of res must be the one that the
+// client would get.
 func (j *judge) leadsBack(res *http.Response) bool {
 	if res.StatusCode/100 != 3 {
 		return false
@@ -99,7 +103,7 @@ func (j *judge) leadsBack(res *http.Response) bool {
 		(to.Host == "" || strings.EqualFold(to.Host, j.request.http.Host) || strings.EqualFold(to.Host, res.Request.Header.Get("X-Forwarded-Host")))
 }
 
-// stopRedirect replaces a redirect that leads back by a response with status 502. target is the
+// stopRedirect changes a redirect that leads back into a response with status 502. target is the
 // Location that the backend sent.
 func (j *judge) stopRedirect(res *http.Response, target string) {
 	j.log.Warn(logRedirectLoop, "status", res.StatusCode, "location", shownTarget(target),
@@ -113,14 +117,15 @@ func (j *judge) stopRedirect(res *http.Response, target string) {
 	res.Body, res.ContentLength = io.NopCloser(strings.NewReader(textRedirect)), int64(len(textRedirect))
 }
 
-// shownTarget returns an address without its query, which may contain a key.
+// shownTarget returns an address without its query, because the query may contain a key.
 func shownTarget(target string) string {
 	before, _, _ := strings.Cut(target, "?")
 	return before
 }
 
-// passingHints logs, once for each kind, a problem with a response to a request that is not a run:
-// a preflight that the backend refuses, or a stream of the AI SDK, which Holdpoint does not read.
+// passingHints logs a hint about a response to a request that is not a run, once for each problem.
+// The problems are a preflight that the backend refuses, and a stream of the AI SDK, which
+// Holdpoint does not read.
 func (h *Handler) passingHints(res *http.Response) {
 	if res.Header.Get("X-Vercel-Ai-Ui-Message-Stream") != "" {
 		h.memory.logOnce("ai-sdk", func() {

@@ -10,10 +10,10 @@ import (
 	"holdpoint/translate"
 )
 
-// Package history reads what the messages of a request mean. The functions here give it the facts
-// of the thread, and log its changes.
+// The package history finds out what the messages of a request mean. The functions in this file
+// give it the facts of the thread, and log what it changes.
 
-// view returns the request and its record in the form that package history uses.
+// view returns the request and its record in the form that the package history uses.
 func (t *thread) view() history.View {
 	return history.View{
 		Input: &t.in, Record: &t.record, LinkedPauses: t.linkedPauses, Dialect: history.AbilitiesOf(t.opts.Dialect),
@@ -35,8 +35,8 @@ func (t *thread) Snapshots(pauseID string, at store.Moment, bytes int) store.Sna
 	return t.fetch(settle.Ref{PauseID: pauseID, At: at, Bytes: bytes})
 }
 
-// mendHistory removes results from the request's messages that the client made up, and adds calls
-// that the messages lack.
+// mendHistory corrects the request's messages. It removes results that the client made up, and adds
+// calls that are missing.
 func (t *thread) mendHistory() {
 	v := t.view()
 	mended := history.CompleteMessages(&v)
@@ -49,15 +49,15 @@ func (t *thread) mendHistory() {
 	t.withMessages(mended.Messages)
 }
 
-// withMessages replaces the messages of the request, if they changed.
+// withMessages replaces the messages of the request by list, if they differ.
 func (t *thread) withMessages(list []agui.Message) {
 	if history.Changed(list, t.in.Messages) {
 		t.in = t.in.WithMessages(list)
 	}
 }
 
-// cleanPass turns the input of a run without answers into the input for the dialect. It rewrites
-// the body at most once.
+// cleanPass makes the input for the dialect from the input of a run without answers. leave says
+// which parts of the input must be omitted. cleanPass rewrites the body at most once.
 func (j *judge) cleanPass(leave contract.OmittedParts) {
 	list := j.cleanMessages(nil)
 	j.in = j.in.Rewritten(agui.Rewrite{
@@ -68,7 +68,7 @@ func (j *judge) cleanPass(leave contract.OmittedParts) {
 }
 
 // cleanMessages returns the messages of the request that the dialect gets. resumed is the pause
-// that the request resumes, nil for a run without answers.
+// that the request resumes, or nil for a run without answers.
 func (j *judge) cleanMessages(resumed *agui.Pause) []agui.Message {
 	v := j.view()
 	list, strays := history.Clean(&v, j.replies, resumed)
@@ -78,8 +78,8 @@ func (j *judge) cleanMessages(resumed *agui.Pause) []agui.Message {
 	return list
 }
 
-// disarm rewrites messages that the backend could read as decisions and that later text follows, so
-// that it cannot.
+// disarm rewrites messages that the backend could read as decisions although later text follows
+// them. After that the backend cannot read them as decisions.
 func (j *judge) disarm() {
 	v := j.view()
 	list, count := history.Disarm(&v)
@@ -91,8 +91,8 @@ func (j *judge) disarm() {
 }
 
 // withholdOpenCalls removes calls that must not reach the backend from the messages. p is the pause
-// that the request answers, nil if there is none. It returns the changed messages, by their
-// original bytes, nil if none changed.
+// that the request answers, or nil. It returns the changed messages by the bytes that they had
+// before. It returns nil if no message changed.
 func (j *judge) withholdOpenCalls(p *agui.Pause) map[string]agui.Message {
 	v := j.view()
 	out := history.WithholdOpenCalls(&v, p, j.hasLostQuestion())
@@ -112,8 +112,8 @@ func (j *judge) withholdOpenCalls(p *agui.Pause) map[string]agui.Message {
 	return out.ChangedMessages
 }
 
-// earlierReplies returns the replies to the questions of a pause that the messages already have
-// when it asks.
+// earlierReplies returns replies to the questions of a pause that were already in the messages when
+// the pause was raised.
 func (c *clientSide) earlierReplies(p *agui.Pause) ([]agui.EarlierReply, error) {
 	reader, ok := c.judge.opts.Dialect.(translate.HistoryReader)
 	if !ok || !history.HasKeys(p) {
@@ -127,13 +127,13 @@ func (c *clientSide) earlierReplies(p *agui.Pause) ([]agui.EarlierReply, error) 
 	return history.PriorReplies(reader, p, c.judge.request.input, shown, whole)
 }
 
-// requestAnswers are the answers of a request.
+// requestAnswers are the answers in a request.
 type requestAnswers struct {
-	list      []agui.Answer  // nil if the request answers nothing
+	list      []agui.Answer  // nil if the request answers no question
 	readError *agui.RunError // set if the answers could not be read
 }
 
-// resumeTranscript returns the initial transcript of a run that resumes the pause.
+// resumeTranscript returns the transcript with which a run begins that resumes the pause.
 func (j *judge) resumeTranscript(p *agui.Pause) *transcript.Transcript {
 	list, whole := history.ResumeMessages(&j.in, p, j.replies, j.request.isOwn)
 	state := history.ResumeState(&j.in, p)
@@ -142,18 +142,18 @@ func (j *judge) resumeTranscript(p *agui.Pause) *transcript.Transcript {
 		t.ForgetState()
 	}
 	if !whole {
-		t.ForgetMessages() // neither the record nor the request has all messages
+		t.ForgetMessages() // neither the record nor the request contains all messages
 	}
 	return t
 }
 
-// onlyAnswers returns a function that reports whether a message of the request answers a question
-// of the thread and contains nothing else.
+// onlyAnswers returns a function. That function reports whether a message of the request answers a
+// question of the thread and contains nothing else.
 func (j *judge) onlyAnswers() func(agui.Message) bool {
 	v := j.view()
 	return history.OnlyAnswers(&v, j.newCase(), j.request.declaredCalls)
 }
 
-// readYesNo replaces answers in the agent's own values by the approval or the denial that they
-// mean.
+// readYesNo replaces each answer that is one of the agent's own values by the approval or the
+// denial that it means.
 func readYesNo(p *agui.Pause, answers []agui.Answer) { copy(answers, history.ReadYesNo(p, answers)) }

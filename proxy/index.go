@@ -12,23 +12,25 @@ import (
 	"holdpoint/translate"
 )
 
-// The index in the store maps a question, and a call, to the thread that asked; see ledger.Index.
-// This file decides what a request shows of its conversation, because that is part of the keys.
+// The index in the store maps a question, and a call, to the thread that asked about it; see
+// ledger.Index. The keys of the index contain values that identify the conversation. This file
+// decides which values of a request these are.
 
 const (
-	// maxCandidates bounds the pauses of an index entry that are examined. Two open ones already
-	// make the answer ambiguous.
+	// maxCandidates bounds how many pauses of an index entry are examined. If two of them are open,
+	// the answer is already ambiguous.
 	maxCandidates = 3
-	// maxLookups bounds the questions and the calls of one request that are looked up.
+	// maxLookups bounds how many questions and how many calls of one request are looked up.
 	maxLookups = 8
 )
 
-// hexEnd matches ids that end in a UUID or in 128 bits in hex. In-tree clients of .NET write 32
-// digits; others write a UUID, some of them after a prefix.
+// hexEnd matches ids that end in a UUID or in 128 bits in hex. The in-tree clients of .NET (those
+// of Microsoft's Agent Framework) write 32 digits. Other clients write a UUID, some of them after a
+// prefix.
 var hexEnd = regexp.MustCompile(`(?i)(^|[^0-9a-f])[0-9a-f]{8}(-?[0-9a-f]{4}){3}-?[0-9a-f]{12}$`)
 
-// isRandom reports whether the id of a message looks unguessable: it ends in a UUID or in 128 bits
-// in hex, or is a text in base64 of at least 120 bits.
+// isRandom reports whether the id of a message seems impossible to guess. Such an id ends in a UUID
+// or in 128 bits in hex, or is a base64 text of at least 120 bits.
 func isRandom(id string) bool {
 	if hexEnd.MatchString(id) {
 		return true
@@ -49,7 +51,7 @@ func isRandom(id string) bool {
 	return len(id) >= 20 && lower && upper && digit
 }
 
-// index returns the index for the agent's threads on the request's path.
+// index returns the index of the agent's threads on the request's path.
 func (t *thread) index() ledger.Index {
 	return ledger.Index{Tenant: t.principal.Tenant, Agent: t.opts.Agent, Path: t.request.path}
 }
@@ -58,9 +60,10 @@ func (t *thread) indexKey(kind ledger.Kind, from ...string) store.Key {
 	return t.index().Key(kind, from...)
 }
 
-// conversationMarks returns the values that show which conversation the request belongs to. With a
-// principal that is the principal. Otherwise it is the ids of the first and the last user message;
-// ids of assistant messages do not count, because some are made from the id of a call.
+// conversationMarks returns the values that identify the conversation to which the request belongs.
+// If there is a principal, they are the principal's hashes. Otherwise they are the ids of the first
+// and the last user message whose id nobody can guess. Ids of assistant messages do not count,
+// because some are made from the id of a call.
 func (t *thread) conversationMarks() []string {
 	if t.principal.Known() {
 		list := t.principal.Owner().IDs()
@@ -85,8 +88,8 @@ func (t *thread) conversationMarks() []string {
 	return []string{"message " + first, "message " + last}
 }
 
-// enterIndex adds a pause to the index, before the client is told of it. A question without an
-// entry can be answered on its own thread only.
+// enterIndex adds a pause to the index. It must be called before the client is told of the pause. A
+// question without an entry can be answered only on its own thread.
 func (t *thread) enterIndex(p *agui.Pause) {
 	_, continues := t.opts.Dialect.(translate.Continuer)
 	stateless, ok := t.opts.Dialect.(translate.Stateless)
@@ -108,8 +111,8 @@ func (t *thread) enterIndex(p *agui.Pause) {
 	}
 }
 
-// lookUpCall returns the places of the pauses that were about a call, in the conversation of the
-// request. Each pause occurs once.
+// lookUpCall returns the places of the pauses that asked about a call in the conversation of the
+// request. The list contains each pause once.
 func (t *thread) lookUpCall(kind ledger.Kind, c agui.Call) ([]ledger.Place, error) {
 	return t.ledger.Find(t.index().CallKeys(kind, c, t.conversationMarks())...)
 }

@@ -11,24 +11,26 @@ import (
 	"holdpoint/translate/kit"
 )
 
-// The backend may be another Holdpoint. If it refuses an answer, its RUN_FINISHED has the questions
-// that are still open, and the following RUN_ERROR has the reason. The outcome of the answer
-// follows only from both together, so the RUN_FINISHED is held back until the RUN_ERROR arrives.
+// The backend may be another Holdpoint. If it refuses an answer, its RUN_FINISHED contains the
+// questions that are still open, and the RUN_ERROR after that contains the reason. What became of
+// the answer follows only from both together. So the RUN_FINISHED is held back until the RUN_ERROR
+// arrives.
 
-// isRefusal reports whether an event is the RUN_FINISHED of a run that another Holdpoint refused.
+// isRefusal reports whether an event is the RUN_FINISHED of a run that another Holdpoint has
+// refused.
 func isRefusal(ev agui.Event) bool {
 	return ev.Type == agui.RunFinished && agui.View(ev.JSON).Get("metadata.holdpoint.refusal").IsObject()
 }
 
-// refusedNow reports whether such an event is held back. It may be called by a goroutine that does
-// not read the stream.
+// refusedNow reports whether the RUN_FINISHED of a refusal is held back now. A goroutine that does
+// not read the stream may call it.
 func (b *body) refusedNow() bool {
 	b.reader.gate.Lock()
 	defer b.reader.gate.Unlock()
 	return b.refused.Type != agui.Unknown
 }
 
-// afterRefusal processes the event that follows such a RUN_FINISHED.
+// afterRefusal processes the event that follows the RUN_FINISHED of a refusal.
 func (b *body) afterRefusal(ev agui.Event) {
 	finish := b.refused
 	if ev.Type != agui.RunErrored {
@@ -46,14 +48,15 @@ func (b *body) afterRefusal(ev agui.Event) {
 		return
 	case agui.View(finish.JSON).Get("metadata.holdpoint.refusal.mayHaveRun").Bool():
 		end.Inner = translate.InDoubt
-		end.Errored = !tell.NeedsAftermath(agui.Code(ev.Get("code").Str)) // the other Holdpoint keeps snapshots in that case too
+		// in that case the other Holdpoint stores snapshots too
+		end.Errored = !tell.NeedsAftermath(agui.Code(ev.Get("code").Str))
 	}
 	b.conclude(end)
 }
 
-// concludeRefused ends an exchange with the RUN_FINISHED that was held back. A Holdpoint that takes
-// this one for a web page, because its request has the page's Origin, sends no RUN_ERROR after
-// interrupts.
+// concludeRefused ends an exchange with the RUN_FINISHED that was held back. The other Holdpoint
+// sends no RUN_ERROR after it if the request has the Origin of a web page, because it then
+// considers this Holdpoint a web page.
 func (b *body) concludeRefused() {
 	end := settle.End{End: translate.End{Event: b.refused}}
 	if asksAgain(b.refused, b.judge.record.Pause) {
@@ -64,7 +67,7 @@ func (b *body) concludeRefused() {
 	b.conclude(end)
 }
 
-// asksAgain reports whether a RUN_FINISHED asks exactly the questions of the pause.
+// asksAgain reports whether a RUN_FINISHED contains exactly the questions of the pause p.
 func asksAgain(finish agui.Event, p *agui.Pause) bool {
 	var asked, open []string
 	for i := range kit.Interrupts(finish) {

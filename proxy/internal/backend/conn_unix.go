@@ -15,45 +15,46 @@ import (
 )
 
 const (
-	// burstBytes is the size of the buffer for one read from a connection that has much to read.
+	// burstBytes is the size of the buffer for one read from a connection on which much has
+	// arrived.
 	burstBytes = 128 << 10
-	// plainBuffer is the size of the buffer that net/http keeps for each connection to a backend,
-	// whether the connection waits or not.
+	// plainBuffer is the size of the read buffer that net/http has for each connection to a
+	// backend, even while the connection waits.
 	plainBuffer = 4 << 10
 )
 
 // burstBuffers is a pool of read buffers. Measured without the pool: 1.8 × the CPU time in the
 // benchmarks blast-1 and blast-20.
-var burstBuffers sync.Pool // holds *[burstBytes]byte
+var burstBuffers sync.Pool // contains *[burstBytes]byte
 
-// A Conn is a connection to a backend that is read in large pieces while there is much to read, and
-// uses no buffer while it waits. net/http itself reads each connection into one buffer of fixed
-// size: a small buffer means a system call for every few frames, and a large one is memory that
-// each stream keeps after its first burst.
+// A Conn is a connection to a backend. It reads large pieces while much arrives, and uses no buffer
+// while it waits. net/http itself reads each connection into one buffer of fixed size. If that
+// buffer is small, every few frames need a system call. If it is large, each stream holds that
+// memory even while it waits.
 //
-// Measured without Conn: with a wholeBuffer, 3.5 kB more for each stream in
-// the benchmark idle-1000 and 117 kB more in idle-said; with a buffer of 4 KiB, 1.5 × the CPU time
-// in blast-1 and 1.4 × in blast-20.
+// Measured without Conn: with a wholeBuffer, 3.5 kB more for each stream in the benchmark idle-1000
+// and 117 kB more in idle-said; with a buffer of 4 KiB, 1.5 × the CPU time in blast-1 and 1.4 × in
+// blast-20.
 //
-// Only one goroutine at a time may read, as net/http does.
+// Only one goroutine at a time may read. net/http keeps to this.
 type Conn struct {
 	net.Conn
 	raw syscall.RawConn
-	try func(fd uintptr) bool // the method value c.tryRead, made once
+	try func(fd uintptr) bool // the method value c.tryRead, which is created only once
 
-	buf      []byte // borrowed from bursts; nil if everything in it was read
-	at, end  int    // buf[at:end] is not read yet
-	readALot bool   // the last read returned more than net/http asks for
-	ended    bool   // tryRead has met the end or an error that Read has not returned yet
+	buf      []byte // borrowed from burstBuffers; nil if all its bytes were read
+	at, end  int    // buf[at:end] are the bytes that were not read yet
+	readALot bool   // the last read returned more than net/http requests at a time
+	ended    bool   // tryRead has met the end or an error, and Read has not returned it yet
 
-	idle func() // if set, called once before the next blocking read
+	idle func() // if not nil, called once before the next read that blocks
 
-	n      int // result of the last tryRead
+	n      int // n and err are the result of the last tryRead
 	err    error
-	closed error // why raw.Read did not call tryRead, or stopped waiting
+	closed error // why raw.Read did not call tryRead or stopped waiting
 }
 
-// burst returns conn as a Conn if the system supports it, else conn itself.
+// burst returns conn as a Conn if the system supports this, and otherwise conn itself.
 func burst(conn net.Conn) net.Conn {
 	tcp, ok := conn.(syscall.Conn)
 	if !ok {
@@ -101,8 +102,8 @@ func (c *Conn) Wait() {
 	}
 }
 
-// tryRead reads once into a borrowed buffer. If the read would block, it returns the buffer to the
-// pool and returns false; it is then called again when there is something to read.
+// tryRead reads once into a borrowed buffer. If the read would block, it gives the buffer back and
+// returns false. It is called again when there is something to read.
 func (c *Conn) tryRead(fd uintptr) bool {
 	array, ok := burstBuffers.Get().(*[burstBytes]byte)
 	if !ok || without.BurstPool {
@@ -129,7 +130,7 @@ func (c *Conn) tryRead(fd uintptr) bool {
 	return false
 }
 
-// copyBuffered copies from the buffer into p, and returns the number of bytes copied.
+// copyBuffered copies bytes from the buffer into p. It returns how many bytes it has copied.
 func (c *Conn) copyBuffered(p []byte) int {
 	n := copy(p, c.buf[c.at:c.end])
 	if c.at += n; c.at == c.end {
@@ -154,19 +155,19 @@ func (c *Conn) ReadFrom(src io.Reader) (int64, error) {
 	return io.Copy(struct{ io.Writer }{c.Conn}, src)
 }
 
-// BeforeWait sets the function that is called once before the next read that blocks. If no read
-// blocks, it is not called.
+// BeforeWait sets the function do, which is called once before the next read that blocks. If no
+// read blocks, it is not called.
 func (c *Conn) BeforeWait(do func()) { c.idle = do }
 
-// framingShare is the largest number of bytes on the connection for one byte of a body, if the body
-// is sent in chunks that have at least as many bytes as their framing (seven). Smaller chunks do no
-// harm, because net/http returns between two chunks if the next one has not arrived.
+// framingShare is the largest number of bytes on the connection for one byte of a body that is sent
+// in chunks. It assumes that each chunk has at least as many bytes as its framing (seven). Smaller
+// chunks do no harm, because net/http returns between two chunks if the next chunk has not arrived.
 const framingShare = 2
 
-// More returns a number of bytes of the body that can certainly be read without blocking, 0 if
-// there are too few to be worth a Read. It is a lower bound: within a chunk net/http does not
-// return before a Read is full, so a Read that asks for too much would wait for the rest of a chunk
-// although whole frames are there.
+// More returns how many bytes of the body a Read can certainly return without blocking. It returns
+// 0 if these are too few to be worth a Read. The number is a lower bound. Inside a chunk, net/http
+// does not return before a Read is full. So a Read that requests too many bytes would wait for the
+// rest of a chunk although complete frames have arrived.
 func (c *Conn) More() int {
 	if n := c.end - c.at; c.buf != nil && n >= plainBuffer {
 		return n / framingShare
@@ -174,8 +175,8 @@ func (c *Conn) More() int {
 	return 0
 }
 
-// CloseWrite closes the writing half of the connection. net/http calls it after the protocol was
-// switched.
+// CloseWrite closes the writing half of the connection. net/http calls it after the protocol of the
+// connection was switched.
 func (c *Conn) CloseWrite() error {
 	if half, ok := c.Conn.(interface{ CloseWrite() error }); ok {
 		return half.CloseWrite()

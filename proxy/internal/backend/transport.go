@@ -1,5 +1,5 @@
-// Package backend makes the connections to a backend: it dials them, reads them in large pieces,
-// and watches them for silence. It has no knowledge of runs and events.
+// Package backend creates the connections to a backend. It dials them, reads them in large pieces,
+// and watches them for silence. It does not know runs and events.
 package backend
 
 import (
@@ -15,57 +15,58 @@ import (
 )
 
 const (
-	// secureBuffer is the buffer that net/http keeps for each connection with TLS. crypto/tls reads
-	// each record into a buffer of its own, so a larger one here saves no system call. With 32 KiB a
-	// stream that waits would hold 28 kB more, at the same CPU time.
+	// secureBuffer is the size of the read buffer that net/http has for each connection with TLS.
+	// crypto/tls reads each record into a buffer of its own, so a larger buffer would save no
+	// system call. With 32 KiB, a stream that waits would hold 28 kB more, at the same CPU time.
 	secureBuffer = 4 << 10
-	// wholeBuffer is the buffer of a connection that has neither TLS nor a Conn.
+	// wholeBuffer is the size of the read buffer of a connection that has neither TLS nor a Conn.
 	wholeBuffer = 32 << 10
 )
 
-// writeBuffer is the size of the buffer that net/http keeps for writing requests to each
-// connection, even while a stream waits. A header and a short body fit into one write; the rest of
-// a longer body is written directly from memory.
+// writeBuffer is the size of the buffer in which net/http writes requests. Each connection has one,
+// even while its stream waits. A header and a short body fit into one write. The rest of a longer
+// body is written directly from memory.
 const writeBuffer = 2 << 10
 
-// Options configure the connections to a backend. The zero Options mean HTTP/1.1 and the system's
-// authorities.
+// Options configure the connections to a backend. The zero Options mean HTTP/1.1 and the
+// authorities of the system.
 type Options struct {
-	// TLS returns the configuration of a new connection, which offers the protocols (ALPN). nil:
-	// the default.
+	// TLS returns the configuration of a new connection. protocols are the protocols to offer
+	// (ALPN). If TLS is nil, the default configuration is used.
 	TLS func(protocols ...string) *tls.Config
-	// HTTP2 enables HTTP/2: over TLS if the backend offers it, and without TLS from the first byte.
+	// HTTP2 enables HTTP/2. With TLS, HTTP/2 is used if the backend offers it. Without TLS, every
+	// connection begins with HTTP/2.
 	HTTP2 bool
-	// KeepAlive is the time after which an idle connection is closed. It must be less than the
+	// KeepAlive is the time after which an idle connection is closed. It must be shorter than the
 	// backend's own limit, because a run fails if its request is written to a connection that the
-	// backend is just closing. 0: DefaultKeepAlive.
+	// backend is just closing. 0 means DefaultKeepAlive.
 	KeepAlive time.Duration
 }
 
-// DefaultKeepAlive is less than the default limits of common servers: gunicorn closes an idle
+// DefaultKeepAlive is shorter than the default limits of common servers: gunicorn closes an idle
 // connection after 2 s, uvicorn and Node after 5 s.
 const DefaultKeepAlive = 900 * time.Millisecond
 
 const (
 	dialTimeout      = 10 * time.Second
 	handshakeTimeout = 10 * time.Second
-	// pingAfter and pingTimeout detect an HTTP/2 connection whose other end has disappeared
-	// silently. Its streams may be silent for an hour each.
+	// pingAfter and pingTimeout detect an HTTP/2 connection whose other end has disappeared without
+	// notice. Silence does not show this, because each stream may be silent for an hour.
 	pingAfter, pingTimeout = 30 * time.Second, 15 * time.Second
 )
 
-// Transports returns the two transports to an upstream. Requests that carry answers use single,
-// which opens a new connection for each: a backend may close a reused connection just when a
-// request is written, and it would not be known whether it read the request, so the pause would be
-// in doubt.
+// Transports returns the two transports to an upstream. Requests with answers use single, which
+// opens a new connection for each request. With a reused connection, the backend may close the
+// connection just when the request is written. Then it would not be known whether the backend read
+// the request, and the pause would be in doubt.
 func Transports(upstream *url.URL, o Options) (ordinary, single *http.Transport) {
 	dial := (&net.Dialer{Timeout: dialTimeout, KeepAlive: 30 * time.Second}).DialContext
 	buffer := wholeBuffer
 	if upstream.Scheme == "https" {
 		buffer = secureBuffer
 	}
-	// An HTTP/2 connection has many readers, and net/http reads it ahead of them, so the number of
-	// bytes for one of them is not known.
+	// Such a Conn cannot be used for HTTP/2. An HTTP/2 connection has many readers, and net/http
+	// reads it ahead of them, so the number of bytes for one reader is not known.
 	if upstream.Scheme == "http" && !o.HTTP2 && !without.Bursts {
 		buffer = plainBuffer
 		plain := dial
@@ -103,7 +104,8 @@ func Transports(upstream *url.URL, o Options) (ordinary, single *http.Transport)
 			ExpectContinueTimeout: time.Second,
 			ReadBufferSize:        buffer,
 			WriteBufferSize:       writeBuffer,
-			DisableCompression:    true, // Holdpoint would have to decompress a stream to read it
+			// to read a compressed stream, Holdpoint would have to decompress it
+			DisableCompression: true,
 		}
 		t.Protocols = new(http.Protocols)
 		t.Protocols.SetHTTP1(upstream.Scheme == "https" || !o.HTTP2)
@@ -119,8 +121,8 @@ func Transports(upstream *url.URL, o Options) (ordinary, single *http.Transport)
 	return ordinary, single
 }
 
-// handshake does the TLS handshake, with a time limit. If it fails, nothing was sent to the
-// backend, as when no connection is made.
+// handshake performs the TLS handshake within a time limit. If it fails, nothing was sent to the
+// backend, so it counts as if there were no connection.
 func handshake(ctx context.Context, conn *tls.Conn) (net.Conn, error) {
 	ctx, cancel := context.WithTimeout(ctx, handshakeTimeout)
 	defer cancel()

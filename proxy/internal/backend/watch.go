@@ -7,27 +7,29 @@ import (
 )
 
 // A Watch limits how long a read from a backend may take. Its timer runs only during a read, so a
-// slow client does not count as a silent backend. Set the exported fields before the first read.
+// slow client does not make the backend count as silent. Set the exported fields before the first
+// read.
 type Watch struct {
-	Limit     time.Duration // of one read; 0: no limit
+	Limit     time.Duration // the longest time of one read; 0 means no limit
 	OnSilence func()        // called in the timer's goroutine when a read has taken Limit
-	// OnGraceOver is called in the same way when that read has taken Grace more. nil: it is not
-	// called.
+	// OnGraceOver is called in the same way when the same read has taken Grace longer than Limit.
+	// It may be nil.
 	OnGraceOver func()
 	Grace       time.Duration
-	// Gate is left before each read and entered again after it, by a goroutine that has entered it.
-	// It may be nil.
+	// If the reading goroutine has entered Gate, the Watch leaves Gate before each read, and enters
+	// it again after the read. Gate may be nil.
 	Gate *Gate
 
 	mu              sync.Mutex
 	timer           *time.Timer
 	reading         bool // the timer runs for the current read
 	silenceReported bool // OnSilence was called during the current read
-	gateLeft        bool // the gate was left for the current wait
+	gateLeft        bool // the gate was left during the current wait
 }
 
-// Reader returns a reader that reads src under the watch. conn is the connection that src reads, or
-// nil if it is unknown or src changes its bytes. If conn is not nil, the reader is an sse.Source.
+// Reader returns a reader that reads src while the Watch limits its reads. conn is the connection
+// that src reads. It is nil if it is unknown, or if src changes the bytes of the connection. If
+// conn is not nil, the reader is an sse.Source.
 func (w *Watch) Reader(src io.Reader, conn *Conn) io.Reader {
 	if conn == nil {
 		return &watchedReader{src, w}
@@ -35,7 +37,7 @@ func (w *Watch) Reader(src io.Reader, conn *Conn) io.Reader {
 	return &source{watchedReader{src, w}, conn}
 }
 
-// beginRead begins a read: it leaves the gate and starts the timer. waited ends the read.
+// beginRead begins a read: it leaves the gate and starts the timer. endRead ends the read.
 func (w *Watch) beginRead() {
 	w.gateLeft = w.Gate.Leave()
 	if w.Limit == 0 {
@@ -84,7 +86,7 @@ func (w *Watch) endRead() {
 	}
 }
 
-// watchedReader reads from a reader under a watch.
+// A watchedReader is a reader whose reads a Watch limits.
 type watchedReader struct {
 	io.Reader
 	watch *Watch
@@ -98,7 +100,8 @@ func (w *watchedReader) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// source is a watchedReader over a connection, which reports how many bytes it holds.
+// A source is a watchedReader of a connection. It reports how many bytes of the connection have
+// arrived.
 type source struct {
 	watchedReader
 	conn *Conn

@@ -7,42 +7,46 @@ import (
 	"holdpoint/internal/agui"
 )
 
-// KnownCalls tracks the calls that the record has at the beginning of a resume. Clients append the
-// arguments of an event to the call that they have, so the events of a call that the client has are
-// not sent again. A call that the client lacks is sent before its result, because model providers
-// refuse a history that has a result without its call. The zero value belongs to a run that is not
-// a resume, and has no calls.
+// KnownCalls tracks the calls that the record has at the beginning of a resume. If a client gets
+// events of a call that it already has, it appends their arguments to those of that call. So events
+// of such a call are not sent again. A call that the client lacks is sent before its result,
+// because model providers refuse a history that has a result without its call. The zero value is
+// for a run that is not a resume. It contains no calls.
 type KnownCalls struct {
-	clientHas     map[string]bool       // calls that the client has; nil if the run is not a resume
-	clientLacks   map[string]*KnownCall // calls that the client lacks
-	chunk         string                // the call that chunks without an id belong to
-	answeredInRun map[string]bool       // calls that got a result in this run: a later call with such an id is another call
+	clientHas   map[string]bool       // calls that the client has; nil if the run is not a resume
+	clientLacks map[string]*KnownCall // calls that the client lacks
+	chunk       string                // the call to which chunks without an id belong
+	// calls that got a result in this run; a later call with the same id is another call
+	answeredInRun map[string]bool
 
-	// A dialect may emit an answer as a result before the backend has sent anything. The backend
-	// may then begin the same call again after that result. It is a different call if it belongs to
-	// a different message.
-	answers     map[string]bool   // message ids of such results
-	onlyResults map[string]bool   // calls that have no other result
-	parents     map[string]string // the id of the message that has the call, by call
+	// A dialect may emit an answer as the result of a call before the backend has sent anything.
+	// The backend may then begin the same call again after that result. If the call that begins
+	// belongs to another message, it is another call.
+	answers     map[string]bool   // message ids of results that are such answers
+	onlyResults map[string]bool   // calls whose only result is such an answer
+	parents     map[string]string // maps a call to the id of the message that contains it
 
-	fallbackResults map[string]string // the result that Holdpoint sends for a call if the backend sends none, by call
+	// maps a call to the result that Holdpoint sends if the backend sends none
+	fallbackResults map[string]string
 }
 
 // A KnownCall is a call that the client lacks.
 type KnownCall struct {
 	agui.AskedCall
-	Recorded      bool   // the transcript has the call
-	parent        string // id of the message that has the call, "" if unknown
-	begun         bool   // the stream of this run has begun the call
-	withoutParent bool   // the stream began it without a parent, so that clients made a message with the id of the call
+	Recorded bool   // the transcript contains the call
+	parent   string // the id of the message that contains the call, or "" if unknown
+	begun    bool   // this run's stream has begun the call
+	// the stream began the call without a parent, so clients made a message with the call's id
+	withoutParent bool
 }
 
-// KnownCalls returns the KnownCalls of a resume of p. answers are the answers to its questions, in
-// their order. The messages of the request show what the client has. If they include no message of
-// the conversation, the client sends only new messages, and has everything that it was sent.
+// KnownCalls returns the KnownCalls of a run that resumes p. answers are the answers to the
+// questions of p, in their order. The messages of the request show which calls the client has. If
+// the request contains no message of the conversation, the client sends only new messages, and has
+// everything that was sent to it.
 func (l Listener) KnownCalls(p *agui.Pause, answers []agui.Answer, t Transcript) KnownCalls {
 	k := KnownCalls{clientHas: map[string]bool{}}
-	if l.showsNativeForm() && !p.ByText { // such a client handles its backend's own stream
+	if l.showsNativeForm() && !p.ByText { // this client handles the backend's own stream
 		return k
 	}
 	k.answers, k.parents = map[string]bool{}, map[string]string{}
@@ -61,7 +65,7 @@ func (l Listener) KnownCalls(p *agui.Pause, answers []agui.Answer, t Transcript)
 			k.addLacking(&KnownCall{AskedCall: call, parent: c.Parent, Recorded: true})
 		}
 	}
-	_, whole := t.Messages() // if not, the request may have fewer calls than the client
+	_, whole := t.Messages() // if not, the client may have more calls than the request shows
 	for n := range p.Interrupts {
 		i := &p.Interrupts[n]
 		id := i.ToolCallID()
@@ -79,7 +83,8 @@ func (l Listener) KnownCalls(p *agui.Pause, answers []agui.Answer, t Transcript)
 	return k
 }
 
-// lacksCall returns a function that reports whether the client lacks a call in a resume of p.
+// lacksCall returns a function for a run that resumes p. The function reports whether the client
+// lacks the call with the given id.
 func (l Listener) lacksCall(p *agui.Pause) func(call string) bool {
 	if !l.BringsConversation(p) {
 		return func(string) bool { return false }
@@ -88,8 +93,8 @@ func (l Listener) lacksCall(p *agui.Pause) func(call string) bool {
 	if !l.Line.OmitsQuestions() {
 		return func(call string) bool { return !holds[call] }
 	}
-	// Such a client omits each message with a question from its request, including all else that
-	// the message has. Of the calls in it, the client lacks only those that it turned into a
+	// If a message contains a question, this client omits the whole message from its request. But
+	// of the calls in that message, the client itself lacks only those that it turned into a
 	// question.
 	asked := map[string]bool{}
 	for _, i := range p.Interrupts {
@@ -105,14 +110,15 @@ func (k *KnownCalls) addLacking(c *KnownCall) {
 	k.clientLacks[c.ID] = c
 }
 
-// Resumes reports whether the run is a resume, so that the events of its calls must be checked.
+// Resumes reports whether the run is a resume. In a resume, the events of each call must be
+// checked.
 func (k *KnownCalls) Resumes() bool { return k.clientHas != nil }
 
-// AnyLacking reports whether the client lacks a call.
+// AnyLacking reports whether there is any call that the client lacks.
 func (k *KnownCalls) AnyLacking() bool { return len(k.clientLacks) > 0 }
 
-// ClientHas reports whether an event belongs to a call that the client has, so that it must not be
-// sent.
+// ClientHas reports whether an event belongs to a call that the client already has. Such an event
+// must not be sent.
 func (k *KnownCalls) ClientHas(ev agui.Event) bool {
 	if !k.Resumes() {
 		return false
@@ -133,8 +139,8 @@ func (k *KnownCalls) ClientHas(ev agui.Event) bool {
 	return k.clientHas[id]
 }
 
-// LackingCall returns the call that an event belongs to if the client lacks that call, else nil.
-// Holds must be called before with the same event.
+// LackingCall returns the call to which an event belongs if the client lacks that call, and
+// otherwise nil. ClientHas must be called with the same event before.
 func (k *KnownCalls) LackingCall(ev agui.Event) *KnownCall {
 	if len(k.clientLacks) == 0 {
 		return nil
@@ -146,14 +152,14 @@ func (k *KnownCalls) LackingCall(ev agui.Event) *KnownCall {
 	return k.clientLacks[id]
 }
 
-// NoteBegun records that the stream has sent an event of the call.
+// NoteBegun records that the stream has sent the event ev of the call.
 func (c *KnownCall) NoteBegun(ev agui.Event) {
 	c.begun = true
 	c.withoutParent = c.withoutParent || ev.Type != agui.CallArgs && ev.Type != agui.CallEnd && ev.Get("parentMessageId").Str == ""
 }
 
-// NoteResult records the result of a call. From then on the client has the call. Some models repeat
-// ids, so a call that begins later with the same id is a different one.
+// NoteResult records that the client got the result of a call. After that the client has the call.
+// Some models repeat ids, so a call that begins later with the same id is another call.
 func (k *KnownCalls) NoteResult(result agui.Event) {
 	id := result.Get("toolCallId").Str
 	if c := k.clientLacks[id]; c != nil {
@@ -168,13 +174,13 @@ func (k *KnownCalls) NoteResult(result agui.Event) {
 	}
 }
 
-// events returns the events of the call.
+// events returns the events that send the whole call.
 func (c *KnownCall) events() []agui.Event {
 	return callEvents(agui.Call{ID: c.ID, Name: c.Name, Args: c.Args, Parent: c.parent})
 }
 
-// Separate returns the result with another message id, if clients have made a message with that id
-// for the call; see ResultIDs.
+// Separate changes the message id of a result if clients have made a message with the same id for
+// the call. See ResultIDs.
 func (k *KnownCalls) Separate(result agui.Event) agui.Event {
 	c := k.LackingCall(result)
 	if c == nil || !c.withoutParent || result.Get("messageId").Str != c.ID {
@@ -183,8 +189,8 @@ func (k *KnownCalls) Separate(result agui.Event) agui.Event {
 	return result.WithJSON(agui.SetString(result.JSON, "messageId", "result-"+c.ID))
 }
 
-// CallOf returns the events of the call that a result belongs to, if the client lacks the call and
-// the stream has not begun it. isNew reports that the transcript lacks the call too.
+// CallOf returns the events of the call to which a result belongs. It returns nil if the client has
+// the call, or the stream has begun it. isNew is true if the transcript lacks the call too.
 func (k *KnownCalls) CallOf(result agui.Event) (events []agui.Event, isNew bool) {
 	c := k.LackingCall(result)
 	if c == nil || c.begun {
@@ -193,20 +199,20 @@ func (k *KnownCalls) CallOf(result agui.Event) (events []agui.Event, isNew bool)
 	return c.events(), !c.Recorded
 }
 
-// ResultIDs has hashes of the ids of the messages in which the client got results. Hashes need no
-// copy of the id. The zero value is empty.
+// ResultIDs contains hashes of the ids of the messages in which the client got results. With hashes
+// no id has to be copied. The zero value is empty.
 type ResultIDs map[uint64]struct{}
 
-// maxResults bounds the number of ids in a ResultIDs.
+// maxResults bounds how many ids a ResultIDs contains.
 const maxResults = 4096
 
-// resultSeed is the seed of the hashes.
+// resultSeed is the seed of the hashes in ResultIDs.
 var resultSeed = maphash.MakeSeed()
 
-// Distinct returns the result with another message id, if another message has its id. A .NET host
-// gives a result the id of its call; clients give the assistant's message of the call that id too,
-// if the call names no parent. An older host gives all results of a run one id. If two messages
-// have the same id, a MESSAGES_SNAPSHOT leaves the last one twice (@ag-ui/client 1.0.0,
+// Distinct changes the message id of a result if another message has that id. A .NET host gives a
+// result the id of its call. If the call names no parent, clients give the assistant's message with
+// the call the same id. An older host gives all results of a run the same id. If two messages have
+// the same id, a MESSAGES_SNAPSHOT leaves the last one twice (@ag-ui/client 1.0.0,
 // src/apply/default.ts).
 func (told *ResultIDs) Distinct(result agui.Event, t Transcript) agui.Event {
 	var v [2]string

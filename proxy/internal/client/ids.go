@@ -5,10 +5,11 @@ import (
 	"holdpoint/translate"
 )
 
-// protocolVersion is the version that Holdpoint declares if the backend declares none.
+// protocolVersion is the version that Holdpoint declares to the client if the backend declares
+// none.
 const protocolVersion = "1.0"
 
-// Start returns a RUN_STARTED with the request's ids.
+// Start returns a RUN_STARTED with the ids of the client's request.
 func (l Listener) Start() agui.Event {
 	version := ""
 	if l.In.ProtocolVersion != "" {
@@ -17,12 +18,13 @@ func (l Listener) Start() agui.Event {
 	return agui.StartedEvent(l.Thread, l.In.RunID, version)
 }
 
-// Finish returns a RUN_FINISHED with the request's ids and without an outcome.
+// Finish returns a RUN_FINISHED without an outcome, with the ids of the client's request.
 func (l Listener) Finish() agui.Event { return agui.FinishedEvent(l.Thread, l.In.RunID) }
 
-// WithIDs returns the first or last event of a run with the ids of the request, and any other event
-// unchanged. Backends invent runIds: LangGraph's TypeScript adapter ends every run with the
-// server's own. In a RUN_ERROR that names a thread, only the thread id is replaced.
+// WithIDs sets the ids of a run's first or last event to those of the request. It returns any other
+// event unchanged. This is needed because some backends invent run ids: LangGraph's TypeScript
+// adapter ends every run with an id of the server. In a RUN_ERROR that names a thread, WithIDs
+// replaces only the thread id.
 func (l Listener) WithIDs(ev agui.Event) agui.Event {
 	var few [3]agui.Edit
 	if edits := l.appendIDs(few[:0], ev); len(edits) > 0 {
@@ -31,7 +33,7 @@ func (l Listener) WithIDs(ev agui.Event) agui.Event {
 	return ev
 }
 
-// InThread returns an event of a dialect with the thread id that the client sent.
+// InThread sets the thread id of an event that a dialect has made to the id that the client sent.
 func (l Listener) InThread(ev agui.Event) agui.Event {
 	if !l.hasOtherThread() || ev.Type != agui.RunStarted && ev.Type != agui.RunFinished || !ev.Valid() {
 		return ev
@@ -45,8 +47,8 @@ func (l Listener) InThread(ev agui.Event) agui.Event {
 
 // ForClient returns the end of a run in a form that the client can read. AG-UI 1.0 added the
 // outcome cancelled and the member pendingToolCallIds. Older clients, which declare no version,
-// fail at either and keep their list of open questions (@ag-ui/client 0.0.59). For them both are
-// removed, so that the run has simply finished.
+// fail at both, and then do not clear their list of open questions (@ag-ui/client 0.0.59). For them
+// ForClient removes both, so that the run has simply finished.
 func (l Listener) ForClient(finish agui.Event) agui.Event {
 	if finish.Type != agui.RunFinished || l.In.ProtocolVersion != "" || l.Show == translate.ShowNative || !finish.Valid() {
 		return finish
@@ -60,10 +62,11 @@ func (l Listener) ForClient(finish agui.Event) agui.Event {
 	return finish
 }
 
-// appendIDs appends the edits that WithIDs makes to an event.
+// appendIDs appends to edits what WithIDs must change in an event.
 func (l Listener) appendIDs(edits []agui.Edit, ev agui.Event) []agui.Edit {
 	if ev.Type == agui.RunErrored && ev.Valid() {
-		return l.appendThread(edits, ev) // some backends include the thread id there (CrewAI)
+		// the RUN_ERROR of some backends contains the thread id (CrewAI)
+		return l.appendThread(edits, ev)
 	}
 	if ev.Type != agui.RunStarted && ev.Type != agui.RunFinished || !ev.Valid() {
 		return edits
@@ -84,11 +87,10 @@ func (l Listener) appendIDs(edits []agui.Edit, ev agui.Event) []agui.Edit {
 	return edits
 }
 
-// hasOtherThread reports whether the backend uses another id for the thread than the client.
+// hasOtherThread reports whether the backend uses another thread id than the client.
 func (l Listener) hasOtherThread() bool { return l.Thread != l.In.ThreadID }
 
-// appendThread appends the edit for an event that has the backend's thread id instead of the
-// client's.
+// appendThread appends the edit that replaces the backend's thread id in an event by the client's.
 func (l Listener) appendThread(edits []agui.Edit, ev agui.Event) []agui.Edit {
 	if l.hasOtherThread() && agui.View(ev.JSON).Get("threadId").Str == l.In.ThreadID {
 		edits = append(edits, agui.Edit{Key: "threadId", Text: l.Thread})
@@ -96,7 +98,8 @@ func (l Listener) appendThread(edits []agui.Edit, ev agui.Event) []agui.Edit {
 	return edits
 }
 
-// appendEcho appends the edit for a RUN_STARTED that repeats the input.
+// appendEcho appends the edit that corrects the thread id in the input, which a RUN_STARTED may
+// repeat.
 func (l Listener) appendEcho(edits []agui.Edit, ev agui.Event) []agui.Edit {
 	if !l.hasOtherThread() || ev.Type != agui.RunStarted {
 		return edits

@@ -17,22 +17,23 @@ import (
 	"holdpoint/translate/kit"
 )
 
-// A form is the way in which a pause is shown to a client.
+// A form is the way in which a client is shown a pause.
 type form int
 
 // byOutcome is the interrupt outcome, possibly with a CUSTOM event. byOwnForm is the backend's own
-// form. byText is a text message, for clients that can answer neither of these: LangGraph asks by a
-// CUSTOM event, at which the in-tree client of .NET throws, and AGUI.Server sends no question in a
-// run with declared tools.
+// form. byText is a text message. It is for clients that can answer neither of the other forms. For
+// example, LangGraph asks by a CUSTOM event, at which the in-tree client of .NET throws, and
+// AGUI.Server sends no question in a run with declared tools.
 const (
 	byOutcome form = iota
 	byOwnForm
 	byText
 )
 
-// formOf returns the form in which the client gets the pause.
+// formOf returns the form in which the client is shown the pause.
 func (l Listener) formOf(p *agui.Pause) form {
-	own := l.showsNativeForm() && p.NativeFinish != nil // nil if the pause was raised in another form
+	// NativeFinish is nil if the pause was raised in another form
+	own := l.showsNativeForm() && p.NativeFinish != nil
 	reads := l.Line == nil && !own || l.Line.ReadsOutcome()
 	switch {
 	case own && (asksByOutcome(p) && (l.Line == nil || reads) || asksByEvent(p) && l.Line.Reads(agui.Custom) || asksByCalls(p, l.Line)):
@@ -43,27 +44,27 @@ func (l Listener) formOf(p *agui.Pause) form {
 	return byText
 }
 
-// AsksByText reports whether the client gets the pause as a text.
+// AsksByText reports whether the client is shown the pause as a text.
 func (l Listener) AsksByText(p *agui.Pause) bool { return l.formOf(p) == byText }
 
-// asksByOutcome reports whether the backend's own terminal event has the questions.
+// asksByOutcome reports whether the backend's own terminal event contains the questions.
 func asksByOutcome(p *agui.Pause) bool {
 	finish := agui.View(p.NativeFinish)
 	outcome := finish.Get("outcome")
 	return outcome.Str == "interrupt" || outcome.Get("type").Str == "interrupt" || finish.Get("interrupt").Exists() || finish.Get("interrupts").Exists()
 }
 
-// asksByEvent reports whether the backend announces the pause by an event of its own.
+// asksByEvent reports whether the backend itself has announced the pause by a CUSTOM event.
 func asksByEvent(p *agui.Pause) bool {
 	return slices.ContainsFunc(p.Native, func(own json.RawMessage) bool { return agui.PeekType(own) == agui.Custom })
 }
 
-// asksByCalls reports whether the backend asks each question by a call, and the client's programs
-// answer such calls by messages.
+// asksByCalls reports whether the backend asks each question by a call to a tool, and the client's
+// applications answer such calls by messages.
 func asksByCalls(p *agui.Pause, line *clients.Line) bool {
 	calls := false
 	for _, own := range p.Native {
-		tool := "" // the tool of the call that begins here
+		tool := "" // the tool of the call that this event begins
 		switch agui.PeekType(own) {
 		case agui.CallStart, agui.CallChunk:
 			tool = agui.View(own).Get("toolCallName").Str
@@ -79,24 +80,27 @@ func asksByCalls(p *agui.Pause, line *clients.Line) bool {
 	return calls && !slices.ContainsFunc(p.Interrupts, func(i agui.Interrupt) bool { return len(i.Keys) == 0 })
 }
 
-// A Question is an open pause, with the other events that its stream needs.
+// A Question is an open pause that is shown to the client, with the other events that its stream
+// needs.
 type Question struct {
 	Pause *agui.Pause
-	// Announced are the events by which the backend itself announced the pause, nil if the stream
-	// has them already.
+	// Announced are the events by which the backend itself announced the pause. They are nil if the
+	// stream already contains them.
 	Announced []agui.Event
-	// MoreEvents are other events before the end of the run: ends of what is open, snapshots.
+	// MoreEvents are further events before the end of the run. They end what is open, or are
+	// snapshots.
 	MoreEvents []agui.Event
-	// ClosingEvents are the events that close open messages and calls of the stream, for a question
-	// shown as a text.
+	// ClosingEvents are the events that close the stream's open messages and calls. They are needed
+	// for a question that is shown as a text.
 	ClosingEvents []agui.Event
-	// NotTaken reports that messages of the request were not sent to the backend. The outcome then
+	// NotTaken is true if messages of the request were not sent to the backend. Then the outcome
 	// has the code MESSAGES_NOT_TAKEN.
 	NotTaken bool
 }
 
-// Question returns the events that show an open pause to the client, in its form. The last event
-// ends the run. In the forms that Holdpoint makes, questions that are already decided are left out.
+// Question returns the events that show an open pause to the client, in the form for this client.
+// The last event ends the run. The forms that Holdpoint itself makes omit questions that are
+// already decided.
 func (l Listener) Question(q Question) []agui.Event {
 	p := q.Pause.Undecided()
 	events := make([]agui.Event, 0, len(q.Announced)+len(q.MoreEvents)+2)
@@ -118,7 +122,8 @@ func (l Listener) Question(q Question) []agui.Event {
 }
 
 // Announcement returns the events by which the backend itself announced the pause. It omits calls
-// that are in the client's history, because the client would append the arguments to those it has.
+// that the client's history already contains, because the client would append the arguments to
+// those of the call that it has.
 func (l Listener) Announcement(p *agui.Pause) []agui.Event {
 	var events []agui.Event
 	var known map[string]bool
@@ -140,7 +145,7 @@ func (l Listener) Announcement(p *agui.Pause) []agui.Event {
 
 const outcomeStart = `{"type":"interrupt","interrupts":[`
 
-// outcome returns the RUN_FINISHED with the interrupt outcome. For notTaken see Question.
+// outcome returns the RUN_FINISHED with the interrupt outcome. notTaken is as in Question.NotTaken.
 func (l Listener) outcome(p *agui.Pause, notTaken bool) agui.Event {
 	size := len(outcomeStart)
 	for _, i := range p.Interrupts {
@@ -164,7 +169,7 @@ func (l Listener) outcome(p *agui.Pause, notTaken bool) agui.Event {
 	outcome = append(outcome, "]}"...)
 	finish := p.Finish
 	if agui.View(p.NativeFinish).Get("outcome").IsObject() {
-		finish = p.NativeFinish // so that the outcome keeps its position among the keys
+		finish = p.NativeFinish // so that outcome stays at its position among the keys
 	}
 	var few [3]agui.Edit
 	edits := append(l.appendIDs(few[:0], agui.NewEvent(finish)), agui.Edit{Key: "outcome", JSON: outcome})
@@ -175,10 +180,11 @@ func (l Listener) outcome(p *agui.Pause, notTaken bool) agui.Event {
 	return agui.NewEvent(finish)
 }
 
-// customInterrupt returns the CUSTOM on_interrupt for clients that read only that event, if the
-// backend sends none. Its value is JSON text, as LangGraph's is. It has the ids of the questions,
-// so that a client that returns it (command.interruptEvent) names the question it answers. One
-// event has all questions, because such clients keep only the last event.
+// customInterrupt returns a CUSTOM event named on_interrupt. It is for clients that read only this
+// event, if the backend sends none. Its value is JSON text, as in LangGraph's event. It contains
+// the ids of the questions. So if a client returns the event (command.interruptEvent), it names the
+// question that it answers. One event contains all questions, because such clients store only the
+// last event.
 func customInterrupt(p *agui.Pause) agui.Event {
 	value := []byte(p.Interrupts[0].ForClient())
 	if len(p.Interrupts) > 1 {
@@ -191,15 +197,15 @@ func customInterrupt(p *agui.Pause) agui.Event {
 	return agui.MakeEvent(agui.Custom, "name", agui.OnInterrupt, "value", string(value))
 }
 
-// Applications of .NET's client keep each question that they got, and the client throws if two have
-// the same id. So a question that is sent again gets another id each time: the published one with a
-// suffix for the run.
+// Applications with .NET's client remember each question that they got, and the client throws if
+// two questions have the same id. So a question that is sent again gets another id each time: the
+// published id, with a suffix for the run.
 
-// retoldID matches such an id.
+// retoldID matches the id of a question that was sent again to such a client.
 var retoldID = regexp.MustCompile(`^(.+~[A-Za-z0-9_-]+)\+[0-9a-f]{8}$`)
 
-// WithRetoldIDs returns a pause that is sent again: with other ids for such a client, and unchanged
-// for any other client.
+// WithRetoldIDs returns a pause that is to be sent again. For a client in .NET its questions get
+// other ids. For any other client it is unchanged.
 func (l Listener) WithRetoldIDs(p *agui.Pause) *agui.Pause {
 	if !l.Line.OmitsQuestions() || l.Show == translate.ShowNative {
 		return p
@@ -216,8 +222,8 @@ func (l Listener) WithRetoldIDs(p *agui.Pause) *agui.Pause {
 	return &retold
 }
 
-// WithPublishedIDs returns the input of a request in which the ids in resume are the published
-// ones.
+// WithPublishedIDs returns the input of a request with the published ids in resume. It replaces the
+// ids that WithRetoldIDs has made.
 func WithPublishedIDs(in *agui.RunInput) *agui.RunInput {
 	if !slices.ContainsFunc(in.Resume, func(e agui.ResumeEntry) bool { return retoldID.MatchString(e.InterruptID) }) {
 		return in
@@ -237,8 +243,8 @@ func WithPublishedIDs(in *agui.RunInput) *agui.RunInput {
 	return &out
 }
 
-// PublishID writes into the object of a question the id by which clients answer it, and its expiry
-// if the backend sets none. A zero time means no expiry.
+// PublishID writes the id with which clients answer into the object of a question. It also writes
+// the time of expiry if the backend has set none. The zero time means no expiry.
 func PublishID(i *agui.Interrupt, expires time.Time) {
 	i.Object = tanstack.Renamed(agui.WithID(i.Object, i.ID), i.Native, i.ID)
 	if _, says := i.Expires(); !says && !expires.IsZero() && !gjson.GetBytes(i.Object, "expiresAt").Exists() {
@@ -246,9 +252,9 @@ func PublishID(i *agui.Interrupt, expires time.Time) {
 	}
 }
 
-// WithPublishedID returns an event of the backend's own announcement with the published id. Some
-// announcements contain the id of their interrupt (CrewAI, Mastra), and clients answer with the id
-// that they read there.
+// WithPublishedID puts the published id into an event by which the backend announced the pause.
+// Some of these events contain the id of their interrupt (CrewAI, Mastra), and clients answer with
+// the id that they read there.
 func WithPublishedID(own json.RawMessage, p *agui.Pause) json.RawMessage {
 	ev := agui.View(own)
 	value := ev.Get("value")

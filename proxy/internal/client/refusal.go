@@ -9,21 +9,21 @@ import (
 	"holdpoint/internal/contract"
 )
 
-// A Refusal is the reason why a stream ends in an error, for the person at the screen. It is the
-// member metadata.holdpoint.refusal of the RUN_FINISHED, and of each interrupt that is sent again.
+// A Refusal tells the person at the screen why a stream ends in an error. It is the member
+// metadata.holdpoint.refusal of the RUN_FINISHED, and of each interrupt that is sent again.
 type Refusal struct {
 	Code   agui.Code `json:"code,omitempty"`
-	Text   string    `json:"text"`             // for people: no ids, no paths
+	Text   string    `json:"text"`             // for people: without ids or paths
 	Detail string    `json:"detail,omitempty"` // for developers: the message of the RUN_ERROR
-	// MayHaveRun reports that it is not known whether the approved action was carried out.
+	// MayHaveRun is true if it is not known whether the approved action was carried out.
 	MayHaveRun bool `json:"mayHaveRun,omitempty"`
-	// StandingAnswers are the answers that count in place of the refused ones, for a page that words
-	// the reason itself.
+	// StandingAnswers are the answers that count in place of the refused ones. A page can use them
+	// to word the reason itself.
 	StandingAnswers []contract.StandingAnswer `json:"stands,omitempty"`
 }
 
-// WithRefusal returns a RUN_FINISHED with a refusal. It returns the event unchanged if why is nil,
-// or if the client gets the backend's own form.
+// WithRefusal adds the refusal why to a RUN_FINISHED. It returns the event unchanged if why is nil,
+// or if the client gets questions in the backend's own form.
 func (l Listener) WithRefusal(finish agui.Event, why *Refusal) agui.Event {
 	if why == nil || l.showsNativeForm() {
 		return finish
@@ -31,8 +31,8 @@ func (l Listener) WithRefusal(finish agui.Event, why *Refusal) agui.Event {
 	return finish.WithJSON(withRefusal(finish.JSON, why))
 }
 
-// ExplainedQuestions returns a RUN_FINISHED whose interrupts have the reason why they are sent
-// again.
+// ExplainedQuestions adds the refusal why to each interrupt in a RUN_FINISHED. It says why the
+// interrupts are sent again.
 func ExplainedQuestions(finish agui.Event, why *Refusal) agui.Event {
 	var list []json.RawMessage
 	for _, i := range gjson.GetBytes(finish.JSON, "outcome.interrupts").Array() {
@@ -41,7 +41,8 @@ func ExplainedQuestions(finish agui.Event, why *Refusal) agui.Event {
 	return finish.WithJSON(agui.SetKey(finish.JSON, "outcome.interrupts", agui.List(list)))
 }
 
-// WithRefusal returns a pause whose interrupts have the reason why they are sent again.
+// WithRefusal returns a copy of the pause p with the refusal why in each interrupt. The refusal
+// says why the interrupts are sent again.
 func WithRefusal(p *agui.Pause, why *Refusal) *agui.Pause {
 	told := *p
 	told.Interrupts = append([]agui.Interrupt(nil), p.Interrupts...)
@@ -52,8 +53,8 @@ func WithRefusal(p *agui.Pause, why *Refusal) *agui.Pause {
 	return &told
 }
 
-// withRefusal returns an object with the refusal in its metadata. If metadata is not an object, the
-// object is returned unchanged.
+// withRefusal returns a JSON object with the refusal why in its metadata. If metadata is not an
+// object, it returns the object unchanged.
 func withRefusal(object []byte, why *Refusal) []byte {
 	if m := agui.View(object).Get("metadata"); m.Exists() && !m.IsObject() {
 		return object

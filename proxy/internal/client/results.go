@@ -9,13 +9,14 @@ import (
 
 // If an answered call gets no result, a .NET client runs its own tool of that name, or makes an
 // error text the result (Microsoft.Extensions.AI, FunctionInvokingChatClient). Many backends send
-// no result for such a call, so Holdpoint sends one in its own words. The backend never gets this
-// result, because a backend that keeps its thread has the outcome of the call already.
+// no result for such a call. So Holdpoint sends a result with a text of its own. The backend never
+// gets this result, because a backend that stores its thread already has the result of the call.
 
-// OwnResults returns results for answered calls that got none in the run, each after its call, if
-// the client needs them. asked is the pause that the run resumed, nil if there is none. next is the
-// pause that the run ends with, nil if there is none: a question that is asked again has no result
-// yet. doubtful reports that the outcome of the answers is not known.
+// OwnResults returns Holdpoint's own results for answered calls that got no result in the run, each
+// with its call before it. It returns nil if the client does not need them. asked is the pause that
+// the run resumed, or nil. next is the pause with which the run ends, or nil. A call about which
+// next asks again gets no result yet. doubtful is true if it is not known whether the answers were
+// carried out.
 func (l Listener) OwnResults(k *KnownCalls, asked, next *agui.Pause, doubtful bool) []agui.Event {
 	if !k.Resumes() || l.showsNativeForm() || !l.Line.NeedsResult() || asked == nil {
 		return nil
@@ -35,7 +36,8 @@ func (l Listener) OwnResults(k *KnownCalls, asked, next *agui.Pause, doubtful bo
 			content = words.InDoubt
 		}
 		if l.Line.ParsesResults() {
-			content = string(agui.MustMarshal(content)) // the client throws at text that is not JSON
+			// the client throws at a result that is not JSON
+			content = string(agui.MustMarshal(content))
 		}
 		result := resultOf(id, content)
 		k.NoteResult(result)
@@ -44,13 +46,13 @@ func (l Listener) OwnResults(k *KnownCalls, asked, next *agui.Pause, doubtful bo
 	return events
 }
 
-// resultOf returns Holdpoint's own result of a call.
+// resultOf returns Holdpoint's own result of the call with the given id.
 func resultOf(call, content string) agui.Event {
 	return kit.ToolReply{ID: "result-" + call, Call: call, Content: content}.Event()
 }
 
-// ownContents returns the texts that Holdpoint would send as results of the calls that the answers
-// decide, by call.
+// ownContents returns the texts of Holdpoint's own results for the calls that the answers decide.
+// It maps the id of each call to its text.
 func ownContents(p *agui.Pause, answers []agui.Answer) map[string]string {
 	contents := map[string]string{}
 	for n, i := range p.Interrupts {
@@ -71,8 +73,7 @@ func ownContents(p *agui.Pause, answers []agui.Answer) map[string]string {
 	return contents
 }
 
-// recordedContent returns the text that Holdpoint sends as the result of a call whose question has
-// ended.
+// recordedContent returns the text of Holdpoint's own result for a call whose question has ended.
 func recordedContent(result *store.Result, questionID string) string {
 	content := words.Answered
 	for _, g := range result.GivenAnswers {
@@ -89,9 +90,9 @@ func recordedContent(result *store.Result, questionID string) string {
 	return content
 }
 
-// resultsAgain returns Holdpoint's own results of calls that a pause asked about and that the
-// client lacks, each after its call, if its run sent none. results are the calls whose results the
-// client has.
+// resultsAgain returns Holdpoint's own results for calls about which the pause of result asked.
+// Each has its call before it. It returns those for which the client lacks the call and the run
+// sent no result. results are the calls whose results the client has.
 func resultsAgain(result *store.Result, lacks func(call string) bool, results map[string]bool) []agui.Event {
 	var events []agui.Event
 	for n := range result.Pause.Interrupts {

@@ -11,7 +11,7 @@ import (
 	"holdpoint/internal/clients"
 )
 
-// A Rewriter adapts a stream to a client that throws at unknown events. With a nil Line it changes
+// A Rewriter adapts a stream to a client that throws at unknown events. If Line is nil, it changes
 // nothing, because the client is unknown or reads everything.
 //
 //   - Chunks are replaced by the events that they abbreviate.
@@ -19,22 +19,22 @@ import (
 //     messages, see SnapshotTexts.
 //   - For a client that parses results, a result in plain text becomes a JSON string.
 //
-// The transcript and the record get the events as the backend sent them.
+// The transcript and the record contain the events as the backend sent them.
 type Rewriter struct {
 	Line  *clients.Line
-	NewID func() string // returns an id for a text that has none
-	text  string        // the message that the last text chunk belongs to
-	open  bool          // that message has not ended
-	call  string        // the call that the last call chunk belongs to
-	calls []string      // calls begun by chunks that have not ended
+	NewID func() string // returns an id for a text without an id
+	text  string        // the message to which the last text chunk belongs
+	open  bool          // that message has not ended yet
+	call  string        // the call to which the last call chunk belongs
+	calls []string      // the calls that chunks have begun and that have not ended
 }
 
-// Passes reports whether events of the type reach the client unchanged, for pieces of a text or of
-// arguments.
+// Passes reports whether events of the type t reach the client unchanged. t must be a piece of a
+// text or of arguments.
 func (s *Rewriter) Passes(t agui.Type) bool { return s.Line.Reads(t) }
 
-// typeFor returns the type that the client sees in an event. An invalid event counts as Unknown
-// elsewhere, but the client itself reports what is wrong with it.
+// typeFor returns the type that the client reads in an event. Elsewhere an invalid event counts as
+// Unknown. But the client reads its type, and reports what is wrong with it.
 func typeFor(ev agui.Event) agui.Type {
 	if ev.Type == agui.Unknown {
 		return agui.PeekType(ev.JSON)
@@ -42,8 +42,8 @@ func typeFor(ev agui.Event) agui.Type {
 	return ev.Type
 }
 
-// Send passes an event to give in the form that the client reads. An event that needs no change
-// costs nothing.
+// Send calls give with an event in the form that the client reads, or with several events in its
+// place. An event that needs no change costs nothing.
 func (s *Rewriter) Send(ev agui.Event, give func(agui.Event)) {
 	if s.Line.ReadsAll() {
 		give(ev)
@@ -82,15 +82,15 @@ func (s *Rewriter) Send(ev agui.Event, give func(agui.Event)) {
 	}
 }
 
-// SnapshotTexts returns texts in a MESSAGES_SNAPSHOT as events, for a client that ignores the
-// messages in snapshots: the assistant's texts since the last user message that the stream has not
-// sent. Some backends send the text of a step only in a snapshot.
+// SnapshotTexts returns texts of a MESSAGES_SNAPSHOT as events, for a client that ignores the
+// messages in snapshots. The texts are the assistant's since the last user message, except those
+// that the stream has already sent. Some backends send the text of a step only in a snapshot.
 func (s *Rewriter) SnapshotTexts(ev agui.Event, t Transcript) []agui.Event {
 	if s.Line.TakesSnapshots() {
 		return nil
 	}
 	if _, whole := t.Messages(); !whole {
-		return nil // it is not known what the stream has sent
+		return nil // it is not known which texts the stream has sent
 	}
 	var events []agui.Event
 	ev.Get("messages").ForEach(func(_, m gjson.Result) bool {
@@ -106,7 +106,7 @@ func (s *Rewriter) SnapshotTexts(ev agui.Event, t Transcript) []agui.Event {
 	return events
 }
 
-// result returns the result in a form that the client can parse.
+// result returns the event of a result in a form that the client can parse.
 func (s *Rewriter) result(ev agui.Event) agui.Event {
 	if !s.Line.ParsesResults() {
 		return ev
@@ -118,7 +118,7 @@ func (s *Rewriter) result(ev agui.Event) agui.Event {
 	return ev.WithJSON(agui.SetKeys(ev.JSON, agui.Edit{Key: "content", Text: string(agui.MustMarshal(content.Str))}))
 }
 
-// closeText ends the text that chunks have begun.
+// closeText ends the text message that chunks have begun.
 func (s *Rewriter) closeText(give func(agui.Event)) {
 	if s.open {
 		s.open = false
@@ -134,7 +134,8 @@ func (s *Rewriter) closeCalls(give func(agui.Event)) {
 	s.calls = nil
 }
 
-// textChunk sends a chunk of a text. A chunk without an id belongs to the previous text.
+// textChunk sends a chunk of a text. A chunk without an id belongs to the same text as the chunk
+// before it.
 func (s *Rewriter) textChunk(ev agui.Event, give func(agui.Event)) {
 	id := cmp.Or(strings.Clone(ev.Get("messageId").Str), s.text)
 	if id == "" {
@@ -150,9 +151,9 @@ func (s *Rewriter) textChunk(ev agui.Event, give func(agui.Event)) {
 	}
 }
 
-// callChunk sends a chunk of a call. A chunk without an id belongs to the previous call, and a
-// chunk that begins a call has a name. A client that accepts one call at a time does not get chunks
-// of a call after another call has begun.
+// callChunk sends a chunk of a call. A chunk without an id belongs to the same call as the chunk
+// before it. A chunk that begins a call has a name. Some clients accept only one call at a time.
+// After another call has begun, they get no more chunks of the first call.
 func (s *Rewriter) callChunk(ev agui.Event, give func(agui.Event)) {
 	id := cmp.Or(strings.Clone(ev.Get("toolCallId").Str), s.call)
 	if !slices.Contains(s.calls, id) {
