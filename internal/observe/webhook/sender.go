@@ -53,9 +53,6 @@ const (
 	ResultLost    = "lost"    // the event will not be sent, see store.MaxNotices
 )
 
-// Results returns all results.
-func Results() []string { return []string{ResultSent, ResultFailed, ResultRefused, ResultLost} }
-
 // Options configure a Sender. URL is required.
 type Options struct {
 	URL      *url.URL
